@@ -1,0 +1,45 @@
+package readers
+
+import (
+	"fmt"
+	"strings"
+
+	"varve/codec"
+)
+
+// ErrCorrupt marks errors caused by bytes of a source that are not what its format
+// says. What is valid but not understood is marked by errors.ErrUnsupported instead.
+var ErrCorrupt = codec.ErrCorrupt
+
+// Error is an error of reading a source, with the place.
+type Error struct {
+	Source string
+	Path   string // of the object; empty if the error is not of one object
+	Offset int64  // of the structure in the source; -1 if there is none
+	Err    error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Source)
+	if e.Path != "" {
+		b.WriteString(": " + e.Path)
+	}
+	if e.Offset >= 0 {
+		fmt.Fprintf(&b, ": at offset %d", e.Offset)
+	}
+	b.WriteString(": " + e.Err.Error())
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Corruptf returns an error that is ErrCorrupt and says what is wrong.
+func Corruptf(format string, args ...any) error {
+	return &corruption{fmt.Errorf(format, args...)}
+}
+
+type corruption struct{ err error }
+
+func (c *corruption) Error() string   { return c.err.Error() }
+func (c *corruption) Unwrap() []error { return []error{c.err, ErrCorrupt} }

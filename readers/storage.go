@@ -1,0 +1,142 @@
+package readers
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"varve/codec"
+)
+
+// Layout says how the values of a variable lie in their source.
+type Layout uint8
+
+// The layouts.
+const (
+	Unallocated Layout = iota // no bytes anywhere: all fill
+	Chunked                   // in chunks that an index finds
+	Contiguous                // in one run of bytes
+	Inline                    // within the metadata
+	Records                   // one run a record, at equal distances: netCDF-3
+	External                  // in runs of other files
+	Virtual                   // in other variables
+)
+
+// String names the layout.
+func (l Layout) String() string {
+	names := [...]string{"unallocated", "chunked", "contiguous", "inline", "records", "external", "virtual"}
+	return names[min(int(l), len(names)-1)]
+}
+
+// Storage is how the values of a variable lie in their source.
+type Storage struct {
+	Layout Layout
+	Bytes  uint64 // stored, as far as the source tells without reading an index
+
+	Offset int64  // Contiguous, and the first record of Records: from byte 0 of the source
+	Stride int64  // Records: from one record to the next
+	Data   []byte // Inline: the bytes as stored
+
+	ChunkShape []uint64 // Chunked
+	Index      string   // Chunked: the kind of index, in the format's words
+	RawEdges   bool     // Chunked: chunks that reach over the shape are stored without filters
+	Pipeline   Pipeline
+
+	Files    []ExternalFile // External
+	Mappings []Mapping      // Virtual
+
+	// Undecodable says why nobody can decode the values; it wraps errors.ErrUnsupported.
+	Undecodable error
+
+	// ReadIndex reads the refs of Chunked storage; nil where there is nothing stored.
+	ReadIndex func(ctx context.Context) iter.Seq2[*Ref, error]
+}
+
+// Ref says where one stored chunk is. One that an iterator gives out is only valid
+// until the next.
+type Ref struct {
+	Index  []uint64 // of the chunk, in chunks
+	Offset int64    // from byte 0 of the source
+	Size   uint64   // as stored
+	Mask   uint32   // bit i set: filter i was skipped
+}
+
+// Refs gives every stored chunk of Chunked storage, in the order of the index. Chunks
+// that are not stored are left out. An error ends it.
+func (s *Storage) Refs(ctx context.Context) iter.Seq2[*Ref, error] {
+	if s.ReadIndex == nil {
+		return func(func(*Ref, error) bool) {}
+	}
+	return s.ReadIndex(ctx)
+}
+
+// ExternalFile is one run of the bytes of an External variable.
+type ExternalFile struct {
+	Name   string
+	Offset uint64
+	Size   uint64 // Unlimited: to the end of the file
+}
+
+// Mapping says that a selection of a Virtual variable is one of another variable.
+type Mapping struct {
+	File    string // "." for the same file; may be a pattern with %b
+	Dataset string
+	From    Selection // in the other variable
+	To      Selection // in this one
+}
+
+// SelectionKind says how a selection picks elements.
+type SelectionKind uint8
+
+// The kinds of selections.
+const (
+	SelectAll SelectionKind = iota
+	SelectNone
+	SelectRegular // blocks at equal distances
+	SelectBlocks  // a list of blocks
+	SelectPoints  // a list of elements
+)
+
+// Selection is a set of elements of an array, in an order.
+type Selection struct {
+	Kind SelectionKind
+	// SelectRegular: a list of length rank each; Count or Block is Unlimited where the
+	// selection grows with the array.
+	Start, Stride, Count, Block []uint64
+	// SelectBlocks: first and last corner of each block. SelectPoints: coordinates.
+	Rank  int
+	Cells []uint64
+}
+
+// Filter is one stage of what was done to stored bytes.
+type Filter struct {
+	ID     int    // the number that the format gives it
+	Name   string // as the source names it, else as it is commonly called
+	Flags  uint32
+	Values []uint32   // client data, as stored
+	Codec  codec.Spec // what undoes it; Name is empty if Err is set
+	Err    error      // why it cannot be undone: wraps errors.ErrUnsupported
+}
+
+// Pipeline is the chain between elements and stored bytes, in the order of encoding:
+// the codec that lays elements out as bytes, then one a filter.
+type Pipeline struct {
+	Bytes   codec.Spec
+	Filters []Filter
+}
+
+// Specs returns the codecs for a chunk with the given filter mask, or the error of the
+// first filter in use that nobody can undo.
+func (p *Pipeline) Specs(mask uint32) ([]codec.Spec, error) {
+	specs := []codec.Spec{p.Bytes}
+	for i, f := range p.Filters {
+		if i < 32 && mask>>i&1 != 0 {
+			continue
+		}
+		if f.Err != nil {
+			return nil, fmt.Errorf("filter %d (%s): %w", f.ID, f.Name, f.Err)
+		}
+		specs = append(specs, f.Codec)
+	}
+	return specs, nil
+}

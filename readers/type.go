@@ -1,0 +1,395 @@
+package readers
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+)
+
+// Class is the family of a type.
+type Class uint8
+
+// The classes of types, as HDF5 has them; other formats use some of them.
+const (
+	Integer Class = iota
+	Float
+	Time
+	String
+	Bitfield
+	Opaque
+	Compound
+	Reference
+	Enum
+	VarLen
+	Array
+	Complex
+)
+
+// Order is the order of the bytes of a number.
+type Order uint8
+
+// The byte orders. VAX is little-endian words of two bytes, the highest word first.
+const (
+	LittleEndian Order = iota
+	BigEndian
+	VAX
+)
+
+// Padding says how a string of a fixed size ends.
+type Padding uint8
+
+// The paddings of strings.
+const (
+	NullTerminated Padding = iota
+	NullPadded
+	SpacePadded
+)
+
+// RefKind is what a reference points at, and how.
+type RefKind uint8
+
+// The kinds of references.
+const (
+	ObjectRef RefKind = iota // an address
+	RegionRef                // an address and a selection in the global heap
+	AnyRef                   // the references of HDF5 1.12, which can be either, or an attribute
+)
+
+// Normalization says what a float does with its highest bit of the mantissa.
+type Normalization uint8
+
+// The normalizations of floats.
+const (
+	Implied Normalization = iota // not stored, as IEEE 754 has it
+	MSBSet                       // stored, always one
+	NotNormalized
+)
+
+// FloatBits says where the parts of a float lie.
+type FloatBits struct {
+	Sign                        int // position of the sign bit
+	ExponentPos, ExponentSize   int
+	MantissaPos, MantissaSize   int
+	ExponentBias                uint32
+	Normalization               Normalization
+	PadLow, PadHigh, PadBetween bool // what the unused bits are filled with
+}
+
+// Member is one member of a compound type.
+type Member struct {
+	Name   string
+	Offset int
+	Type   *Type
+}
+
+// Choice is one name of an enumeration.
+type Choice struct {
+	Name  string
+	Value []byte // of the size of the base type, in its byte order
+}
+
+// Type is an element type as it is stored. Types are shared and must not be changed.
+type Type struct {
+	Class Class
+	Size  int // bytes an element takes where it is stored
+
+	Order     Order // Integer, Float, Time, Bitfield
+	Signed    bool  // Integer
+	Precision int   // Integer, Float, Time, Bitfield: significant bits
+	BitOffset int   // … and the place of the lowest one
+	Float     FloatBits
+
+	Padding  Padding // String
+	UTF8     bool    // String, and VarLen that IsText
+	IsText   bool    // VarLen: a string
+	Tag      string  // Opaque
+	Ref      RefKind // Reference
+	Members  []Member
+	Choices  []Choice // Enum
+	Dims     []int    // Array
+	Base     *Type    // Enum, VarLen that is not IsText, Array, Complex
+	TypePath string   // where a named type stands in the source, if that is known
+}
+
+// ieee holds the layouts of IEEE 754 by size.
+var ieee = map[int]FloatBits{
+	2:  {Sign: 15, ExponentPos: 10, ExponentSize: 5, MantissaSize: 10, ExponentBias: 15},
+	4:  {Sign: 31, ExponentPos: 23, ExponentSize: 8, MantissaSize: 23, ExponentBias: 127},
+	8:  {Sign: 63, ExponentPos: 52, ExponentSize: 11, MantissaSize: 52, ExponentBias: 1023},
+	16: {Sign: 127, ExponentPos: 112, ExponentSize: 15, MantissaSize: 112, ExponentBias: 16383},
+}
+
+// IEEEFloat returns the IEEE 754 type of 2, 4, 8 or 16 bytes.
+func IEEEFloat(size int, order Order) *Type {
+	return &Type{Class: Float, Size: size, Order: order, Precision: 8 * size, Float: ieee[size]}
+}
+
+// Int returns the type of two's complement or unsigned integers.
+func Int(size int, order Order, signed bool) *Type {
+	return &Type{Class: Integer, Size: size, Order: order, Signed: signed, Precision: 8 * size}
+}
+
+// IsIEEE reports whether t is a float of IEEE 754.
+func (t *Type) IsIEEE() bool {
+	f, known := t.Float, ieee[t.Size]
+	f.PadLow, f.PadHigh, f.PadBetween = false, false, false
+	return t.Class == Float && f == known && known.Sign != 0 && t.Order != VAX
+}
+
+// isWhole reports whether the significant bits fill all bytes.
+func (t *Type) isWhole() bool { return t.Precision == 8*t.Size && t.BitOffset == 0 }
+
+// Varies reports whether elements hold something of varying length, so that what is
+// stored is only where to find it.
+func (t *Type) Varies() bool {
+	switch t.Class {
+	case VarLen:
+		return true
+	case Array:
+		return t.Base.Varies()
+	case Compound:
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.Varies() })
+	}
+	return false
+}
+
+// Element returns the type of the elements in memory, packed and little-endian, or
+// false where there is none: numbers of odd bits, references, varying lengths other
+// than strings, arrays.
+func (t *Type) Element() (codec.Type, bool) {
+	switch t.Class {
+	case Integer:
+		kind := codec.Uint
+		if t.Signed {
+			kind = codec.Int
+		}
+		return codec.Type{Kind: kind, Size: t.Size}, t.isWhole() && t.isMachineWord()
+	case Bitfield:
+		return codec.Type{Kind: codec.Uint, Size: t.Size}, t.isWhole() && t.isMachineWord()
+	case Float:
+		return codec.Type{Kind: codec.Float, Size: t.Size}, t.IsIEEE() && t.Size <= 8
+	case Enum:
+		return t.Base.Element()
+	case Complex:
+		base, ok := t.Base.Element()
+		return codec.Type{Kind: codec.Complex, Size: 2 * base.Size}, ok && base.Kind == codec.Float
+	case Opaque:
+		return codec.Type{Kind: codec.Raw, Size: t.Size}, true
+	case String:
+		return codec.Type{Kind: codec.FixedBytes, Size: t.Size}, true
+	case VarLen:
+		return codec.Type{Kind: codec.String}, t.IsText
+	case Compound:
+		return t.structElement()
+	}
+	return codec.Type{}, false
+}
+
+func (t *Type) isMachineWord() bool {
+	return t.Order != VAX && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8)
+}
+
+func (t *Type) structElement() (codec.Type, bool) {
+	out := codec.Type{Kind: codec.Struct}
+	for _, m := range t.Members {
+		field, ok := m.Type.Element()
+		if !ok || field.Varies() {
+			return codec.Type{}, false
+		}
+		out.Fields = append(out.Fields, codec.Field{Name: m.Name, Type: field})
+		out.Size += field.Size
+	}
+	return out, true
+}
+
+// String names the type: "<f4", ">u2", "<u2{12@4}", "|S12{nullterm,ascii}",
+// "vlen-str-utf8", "vlen<T>", "array[(2,3)]T", `compound16{"a"@0:T,"b"@8:T}`,
+// `enum<T>{"A"=0}`, "opaque:TAG:SIZE", "bitfield<T>", "ref-object" and so on.
+func (t *Type) String() string {
+	switch t.Class {
+	case Integer:
+		if t.Signed {
+			return t.number("i")
+		}
+		return t.number("u")
+	case Float:
+		return t.floatName()
+	case Time:
+		return "time<" + t.number("i") + ">"
+	case Bitfield:
+		return "bitfield<" + t.number("u") + ">"
+	case String:
+		return fmt.Sprintf("|S%d{%s,%s}", t.Size, t.Padding, charset(t.UTF8))
+	case Opaque:
+		return fmt.Sprintf("opaque:%s:%d", t.Tag, t.Size)
+	case Reference:
+		return t.Ref.String()
+	case Compound:
+		return t.compoundName()
+	case Enum:
+		return t.enumName()
+	case VarLen:
+		if t.IsText {
+			return "vlen-str-" + charset(t.UTF8)
+		}
+		return "vlen<" + t.Base.String() + ">"
+	case Array:
+		dims := strings.ReplaceAll(strings.Trim(fmt.Sprint(t.Dims), "[]"), " ", ",")
+		return "array[(" + dims + ")]" + t.Base.String()
+	case Complex:
+		return "complex<" + t.Base.String() + ">"
+	}
+	return fmt.Sprintf("class%d", t.Class)
+}
+
+func charset(utf8 bool) string {
+	if utf8 {
+		return "utf8"
+	}
+	return "ascii"
+}
+
+// String names the padding.
+func (p Padding) String() string {
+	return [...]string{"nullterm", "nullpad", "spacepad"}[min(p, SpacePadded)]
+}
+
+// String names the kind of reference.
+func (k RefKind) String() string {
+	return [...]string{"ref-object", "ref-region", "ref-std"}[min(k, AnyRef)]
+}
+
+// String names the normalization.
+func (n Normalization) String() string {
+	return [...]string{"implied", "msbset", "none"}[min(n, NotNormalized)]
+}
+
+// Mark is the order as NumPy writes it; V stands for VAX.
+func (o Order) Mark() string { return [...]string{"<", ">", "V"}[min(o, VAX)] }
+
+func (t *Type) number(kind string) string {
+	name := t.plainName(kind)
+	if t.isWhole() {
+		return name
+	}
+	return fmt.Sprintf("%s{%d@%d}", name, t.Precision, t.BitOffset)
+}
+
+func (t *Type) plainName(kind string) string {
+	mark := t.Order.Mark()
+	if t.Size == 1 {
+		mark = "|"
+	}
+	return mark + kind + strconv.Itoa(t.Size)
+}
+
+func (t *Type) floatName() string {
+	name := t.plainName("f")
+	if t.IsIEEE() {
+		return name
+	}
+	f := t.Float
+	return fmt.Sprintf("%s{%d@%d,sign=%d,exp=%d:%d,mant=%d:%d,bias=%d,norm=%s}", name, t.Precision, t.BitOffset,
+		f.Sign, f.ExponentPos, f.ExponentSize, f.MantissaPos, f.MantissaSize, f.ExponentBias, f.Normalization)
+}
+
+// SortedMembers returns the members of a compound by offset.
+func (t *Type) SortedMembers() []Member {
+	out := slices.Clone(t.Members)
+	slices.SortStableFunc(out, func(a, b Member) int {
+		if a.Offset != b.Offset {
+			return a.Offset - b.Offset
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+func (t *Type) compoundName() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "compound%d{", t.Size)
+	for i, m := range t.SortedMembers() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%s@%d:%s", quote(m.Name), m.Offset, m.Type)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+func (t *Type) enumName() string {
+	type named struct {
+		value uint64
+		Choice
+	}
+	list := make([]named, len(t.Choices))
+	for i, c := range t.Choices {
+		list[i] = named{t.Base.Uint64(c.Value), c}
+	}
+	slices.SortStableFunc(list, func(a, b named) int {
+		if c := t.Base.compare(a.value, b.value); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	var b strings.Builder
+	b.WriteString("enum<" + t.Base.String() + ">{")
+	for i, c := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quote(c.Name) + "=" + t.Base.format(c.value))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+func (t *Type) compare(a, b uint64) int {
+	if t.Signed && int64(a) != int64(b) {
+		if int64(a) < int64(b) {
+			return -1
+		}
+		return 1
+	}
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}
+
+func (t *Type) format(v uint64) string {
+	if t.Signed {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatUint(v, 10)
+}
+
+// Uint64 reads a stored integer of up to eight bytes, sign extended where t is signed.
+func (t *Type) Uint64(stored []byte) uint64 {
+	var v uint64
+	n := min(t.Size, len(stored), 8)
+	for i := range n {
+		b := stored[i]
+		if t.Order == BigEndian {
+			b = stored[min(t.Size, len(stored))-1-i]
+		}
+		v |= uint64(b) << (8 * i)
+	}
+	if t.Signed && n > 0 && n < 8 && v>>(8*n-1) != 0 {
+		v |= ^uint64(0) << (8 * n)
+	}
+	return v
+}
+
+// quote writes a name as Python's json.dumps does, everything beyond ASCII escaped.
+func quote(s string) string { return strconv.QuoteToASCII(s) }
+
+// Equal reports whether two types are stored alike and mean the same.
+func (t *Type) Equal(u *Type) bool { return t == u || t.String() == u.String() }
