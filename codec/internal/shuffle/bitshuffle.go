@@ -1,0 +1,145 @@
+package shuffle
+
+// BitShuffle writes the bit rows of src's elements of elemSize bytes to dst, which must be
+// at least as long as src and not overlap it. Elements after the last group of eight, and
+// bytes after the last whole element, are copied. This is bitshuffle's own bshuf_bitshuffle
+// for one block and what Blosc2 does; for Blosc1, see BitShuffleBlosc1; for HDF5's filter
+// 32008, see BitShuffleBlocks.
+func BitShuffle(dst, src []byte, elemSize int) {
+	dst = dst[:len(src)]
+	whole := bitWhole(len(src), elemSize)
+	bitShuffleGroups(dst[:whole], src[:whole], max(elemSize, 1))
+	copy(dst[whole:], src[whole:])
+}
+
+// BitUnshuffle is the inverse of BitShuffle.
+func BitUnshuffle(dst, src []byte, elemSize int) {
+	dst = dst[:len(src)]
+	whole := bitWhole(len(src), elemSize)
+	bitUnshuffleGroups(dst[:whole], src[:whole], max(elemSize, 1))
+	copy(dst[whole:], src[whole:])
+}
+
+// BitShuffleBlosc1 is BitShuffle as Blosc1 has it: when the number of whole elements is no
+// multiple of eight, all of src is copied.
+func BitShuffleBlosc1(dst, src []byte, elemSize int) {
+	if len(src)/max(elemSize, 1)%8 != 0 {
+		copy(dst[:len(src)], src)
+		return
+	}
+	BitShuffle(dst, src, elemSize)
+}
+
+// BitUnshuffleBlosc1 is the inverse of BitShuffleBlosc1.
+func BitUnshuffleBlosc1(dst, src []byte, elemSize int) {
+	if len(src)/max(elemSize, 1)%8 != 0 {
+		copy(dst[:len(src)], src)
+		return
+	}
+	BitUnshuffle(dst, src, elemSize)
+}
+
+// BitBlockSize is the number of elements in a block of HDF5's filter 32008 when its
+// parameters leave the choice to the filter: as many as fit in 8192 bytes, rounded down to a
+// multiple of eight, at least 128.
+func BitBlockSize(elemSize int) int {
+	return max(8192/max(elemSize, 1)&^7, 128)
+}
+
+// BitShuffleBlocks bit-shuffles src in blocks of blockElems elements, as HDF5's filter
+// 32008 does without compression. blockElems is a positive multiple of eight. The last block
+// may have fewer elements; fewer than eight are copied.
+func BitShuffleBlocks(dst, src []byte, elemSize, blockElems int) {
+	eachBlock(dst, src, elemSize*blockElems, func(dst, src []byte) {
+		BitShuffle(dst, src, elemSize)
+	})
+}
+
+// BitUnshuffleBlocks is the inverse of BitShuffleBlocks.
+func BitUnshuffleBlocks(dst, src []byte, elemSize, blockElems int) {
+	eachBlock(dst, src, elemSize*blockElems, func(dst, src []byte) {
+		BitUnshuffle(dst, src, elemSize)
+	})
+}
+
+func eachBlock(dst, src []byte, blockBytes int, do func(dst, src []byte)) {
+	for len(src) > 0 {
+		n := min(max(blockBytes, 1), len(src))
+		do(dst[:n], src[:n])
+		dst, src = dst[n:], src[n:]
+	}
+}
+
+// bitWhole is how many of n bytes belong to whole groups of eight elements.
+func bitWhole(n, elemSize int) int {
+	group := 8 * max(elemSize, 1)
+	return n / group * group
+}
+
+// A bit row is n/8 bytes, so eight rows look like the planes of n/8 elements of 8 bytes:
+// the kernels for that size bring together the eight bytes that hold the same bits of eight
+// elements, and transposing those as 8 by 8 bits does the rest. The tile's planes are in
+// scratch between the two.
+
+func bitShuffleGroups(dst, src []byte, size int) {
+	var scratch [tileBytes]byte
+	n := len(src) / size
+	tile := tileBytes / size &^ 7
+	if tile == 0 {
+		bitShuffleHuge(dst, src, size)
+		return
+	}
+	for first := 0; first < n; first += tile {
+		m := min(tile, n-first)
+		planes := scratch[:m*size]
+		Shuffle(planes, src[first*size:(first+m)*size], size)
+		transposeBits(planes)
+		for p := range size {
+			shuffle8(dst[p*n+first/8:], planes[p*m:(p+1)*m], n/8, m/8)
+		}
+	}
+}
+
+func bitUnshuffleGroups(dst, src []byte, size int) {
+	var scratch [tileBytes]byte
+	n := len(src) / size
+	tile := tileBytes / size &^ 7
+	if tile == 0 {
+		bitUnshuffleHuge(dst, src, size)
+		return
+	}
+	for first := 0; first < n; first += tile {
+		m := min(tile, n-first)
+		planes := scratch[:m*size]
+		for p := range size {
+			unshuffle8(planes[p*m:(p+1)*m], src[p*n+first/8:], n/8, m/8)
+		}
+		transposeBits(planes)
+		Unshuffle(dst[first*size:(first+m)*size], planes, size)
+	}
+}
+
+// bitShuffleHuge serves elements so large that not even eight fit in the scratch.
+func bitShuffleHuge(dst, src []byte, size int) {
+	var w [8]byte
+	rows := len(src) / size / 8
+	for p := range size {
+		for m := range rows {
+			gather1(w[:], src[8*m*size+p:], size)
+			transposeBitsGo(w[:])
+			scatter1(dst[8*p*rows+m:], w[:], rows)
+		}
+	}
+}
+
+func bitUnshuffleHuge(dst, src []byte, size int) {
+	var w [8]byte
+	rows := len(src) / size / 8
+	for p := range size {
+		for m := range rows {
+			gather1(w[:], src[8*p*rows+m:], rows)
+			transposeBitsGo(w[:])
+			scatter1(dst[8*m*size+p:], w[:], size)
+		}
+	}
+}
