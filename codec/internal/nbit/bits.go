@@ -1,0 +1,144 @@
+package nbit
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// maxLoad is how many bits one load of 8 bytes holds at any of the 8 positions
+// where it may start.
+const maxLoad = 57
+
+// reader takes bits from a stream that is known to be long enough.
+type reader struct {
+	src []byte
+	bit int
+}
+
+// load returns 8 bytes from byte i on, with zeros past the end.
+func load(src []byte, i int) uint64 {
+	if len(src)-i >= 8 {
+		return binary.BigEndian.Uint64(src[i:])
+	}
+	var tail [8]byte
+	copy(tail[:], src[min(i, len(src)):])
+	return binary.BigEndian.Uint64(tail[:])
+}
+
+// take returns the next n bits, 1 <= n <= 64.
+func (r *reader) take(n int) uint64 {
+	if n > maxLoad {
+		high := r.take(32)
+		return high<<(n-32) | r.take(n-32)
+	}
+	v := load(r.src, r.bit>>3) << (r.bit & 7) >> (64 - n)
+	r.bit += n
+	return v
+}
+
+// fill sets an element's fields; its other bytes are zero already.
+func (r *reader) fill(elem []byte, fields []field) {
+	for i := range fields {
+		f := &fields[i]
+		switch f.kind {
+		case opaque:
+			r.copyBytes(elem[f.at : f.at+f.size])
+		case group:
+			r.fillGroup(elem[f.at:f.at+f.size*f.repeats], f)
+		default:
+			r.number(elem[f.at:f.at+f.size], f)
+		}
+	}
+}
+
+// fillGroup sets the elements of an array, or the members of a compound. It recurs
+// no deeper than Parse allowed.
+func (r *reader) fillGroup(dst []byte, f *field) {
+	if len(f.group) == 1 && f.group[0].kind <= bigEndian {
+		for ; len(dst) > 0; dst = dst[f.size:] {
+			g := &f.group[0]
+			r.number(dst[g.at:g.at+g.size], g)
+		}
+		return
+	}
+	for ; len(dst) > 0; dst = dst[f.size:] {
+		r.fill(dst[:f.size], f.group)
+	}
+}
+
+func (r *reader) copyBytes(dst []byte) {
+	for len(dst) >= 4 {
+		binary.BigEndian.PutUint32(dst, uint32(r.take(32)))
+		dst = dst[4:]
+	}
+	for i := range dst {
+		dst[i] = byte(r.take(8))
+	}
+}
+
+// number places the next bits of the stream in the zeroed bytes of one number.
+func (r *reader) number(dst []byte, f *field) {
+	if f.size > 8 {
+		r.wide(dst, f)
+		return
+	}
+	v := r.take(f.bits) << f.shift
+	if f.kind == bigEndian {
+		v = bits.ReverseBytes64(v) >> (64 - 8*f.size)
+	}
+	switch f.size {
+	case 1:
+		dst[0] = byte(v)
+	case 2:
+		binary.LittleEndian.PutUint16(dst, uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(dst, uint32(v))
+	case 8:
+		binary.LittleEndian.PutUint64(dst, v)
+	default:
+		for i := range dst {
+			dst[i] = byte(v >> (8 * i))
+		}
+	}
+}
+
+// wide places a number of more than 8 bytes, such as a long double, a byte at a time
+// from its most significant bit down.
+func (r *reader) wide(dst []byte, f *field) {
+	for top := f.shift + f.bits; top > f.shift; {
+		low := max((top-1)&^7, f.shift) // lowest bit of this byte that counts
+		i := low / 8
+		if f.kind == bigEndian {
+			i = f.size - 1 - i
+		}
+		dst[i] = byte(r.take(top-low) << (low % 8))
+		top = low
+	}
+}
+
+// unpackNumbers is fill for a chunk of plain numbers of up to maxLoad bits in up to
+// 8 bytes, which is nearly every chunk there is. Each number is one load and one store
+// of 8 bytes, of which the next number overwrites what is too much.
+func unpackNumbers(dst, src []byte, f *field) {
+	drop, shift, step := uint(64-f.bits), uint(f.shift), f.size
+	at, bit := 0, 0
+	if f.kind == littleEndian {
+		for ; at+8 <= len(dst) && bit>>3+8 <= len(src); at += step {
+			v := binary.BigEndian.Uint64(src[bit>>3:]) << (bit & 7) >> (drop & 63) << (shift & 63)
+			binary.LittleEndian.PutUint64(dst[at:], v)
+			bit += f.bits
+		}
+	} else {
+		shift += uint(64 - 8*step)
+		for ; at+8 <= len(dst) && bit>>3+8 <= len(src); at += step {
+			v := binary.BigEndian.Uint64(src[bit>>3:]) << (bit & 7) >> (drop & 63) << (shift & 63)
+			binary.BigEndian.PutUint64(dst[at:], v)
+			bit += f.bits
+		}
+	}
+	r := reader{src: src, bit: bit}
+	for ; at < len(dst); at += step {
+		clear(dst[at : at+step])
+		r.number(dst[at:at+step], f)
+	}
+}
