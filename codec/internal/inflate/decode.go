@@ -1,0 +1,241 @@
+package inflate
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"varve/codec/internal/corrupt"
+)
+
+// A decoder is the state of one stream. Bits are loaded from src[ip:] above the n that wait
+// in bits, lowest first. What stands in bits above the lowest n is either zero or what src[ip:]
+// holds, so that loading it again changes nothing.
+type decoder struct {
+	dst, src []byte
+	op, ip   int
+	bits     uint64
+	n        uint
+
+	own  tables
+	code code
+	lens [litlenSyms + distSyms + 2]uint8
+}
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+// decode decodes the stream at src[at:] and returns where it ends.
+func decode(dst, src []byte, at int) (n, end int, err error) {
+	d := decoders.Get().(*decoder)
+	d.dst, d.src, d.op, d.ip, d.bits, d.n = dst, src, 0, at, 0, 0
+	for final := false; err == nil && !final; {
+		final, err = d.block()
+	}
+	n, end = d.op, d.offset()
+	d.dst, d.src = nil, nil
+	decoders.Put(d)
+	return n, end, err
+}
+
+// offset is where in src the byte of the next bit is; the next byte when none is left of it.
+func (d *decoder) offset() int { return d.ip - int(d.n>>3) }
+
+// fill loads at least 56 bits, or all that are left.
+func (d *decoder) fill() {
+	if len(d.src)-d.ip >= 8 {
+		d.bits |= binary.LittleEndian.Uint64(d.src[d.ip:]) << (d.n & 63)
+		d.ip += int(7 - d.n>>3)
+		d.n |= 56
+		return
+	}
+	for d.n < 56 && d.ip < len(d.src) {
+		d.bits |= uint64(d.src[d.ip]) << d.n
+		d.ip++
+		d.n += 8
+	}
+}
+
+// drop consumes k of the bits that are there.
+func (d *decoder) drop(k uint) {
+	d.bits >>= k
+	d.n -= k
+}
+
+func (d *decoder) truncated() error {
+	return corrupt.Errorf("deflate: input ends at offset %d within a block", len(d.src))
+}
+
+func (d *decoder) overflow() error {
+	return corrupt.Errorf("deflate: more than the expected %d bytes, seen at offset %d", len(d.dst), d.offset())
+}
+
+// block decodes one block and reports whether it is the last.
+func (d *decoder) block() (final bool, err error) {
+	d.fill()
+	if d.n < 3 {
+		return false, d.truncated()
+	}
+	final = d.bits&1 != 0
+	kind := d.bits >> 1 & 3
+	d.drop(3)
+	switch kind {
+	case 0:
+		return final, d.stored()
+	case 1:
+		return final, d.compressed(fixedTables())
+	case 2:
+		if err := d.readCodes(); err != nil {
+			return false, err
+		}
+		return final, d.compressed(&d.own)
+	}
+	return false, corrupt.Errorf("deflate: block type is 3 at offset %d, only 0 to 2 are defined", d.offset())
+}
+
+// stored copies a block of section 3.2.4.
+func (d *decoder) stored() error {
+	d.ip, d.bits, d.n = d.offset(), 0, 0
+	if len(d.src)-d.ip < 4 {
+		return d.truncated()
+	}
+	size, inverse := binary.LittleEndian.Uint16(d.src[d.ip:]), binary.LittleEndian.Uint16(d.src[d.ip+2:])
+	if size != ^inverse {
+		return corrupt.Errorf("deflate: stored length %04x at offset %d is followed by %04x, must be its complement", size, d.ip, inverse)
+	}
+	body := d.src[d.ip+4:]
+	if int(size) > len(body) {
+		return d.truncated()
+	}
+	if int(size) > len(d.dst)-d.op {
+		return d.overflow()
+	}
+	d.op += copy(d.dst[d.op:], body[:size])
+	d.ip += 4 + int(size)
+	return nil
+}
+
+// compressed decodes the symbols of a block.
+func (d *decoder) compressed(t *tables) error {
+	s := d.fast(t)
+	if s == needCare {
+		s = d.careful(t)
+	}
+	switch s {
+	case badSymbol:
+		return corrupt.Errorf("deflate: invalid literal/length code at offset %d", d.offset())
+	case badDistance:
+		return corrupt.Errorf("deflate: invalid distance code at offset %d", d.offset())
+	case tooFar:
+		return corrupt.Errorf("deflate: distance before offset %d reaches back beyond the start of the output, %d bytes so far", d.offset(), d.op)
+	case outOfInput:
+		return d.truncated()
+	case outOfSpace:
+		return d.overflow()
+	}
+	return nil
+}
+
+// status says why a loop over symbols ended.
+type status uint8
+
+const (
+	blockDone   status = iota
+	needCare           // too close to an end of a buffer for the fast loop
+	badSymbol          // a literal/length code that has no symbol
+	badDistance        // a distance code that has no symbol
+	tooFar             // a distance beyond the start of the output
+	outOfInput
+	outOfSpace
+)
+
+// careful decodes symbols one by one up to the very ends of both buffers.
+func (d *decoder) careful(t *tables) status {
+	for {
+		d.fill()
+		e := t.litlen[d.bits&(1<<litlenBits-1)]
+		if e&subtable == subtable && e&literal == 0 {
+			if d.n < litlenBits {
+				return outOfInput
+			}
+			d.drop(litlenBits)
+			e = t.litlen[e>>valueShift+uint32(d.bits)&(1<<(e>>lenShift&15)-1)]
+		}
+		s := blockDone
+		switch {
+		case e&literal != 0:
+			s = d.literals(e)
+		case e&exceptional == 0:
+			s = d.match(e, t)
+		case e&blockEnd != blockEnd:
+			return badSymbol
+		case d.n < uint(e&63):
+			return outOfInput
+		default:
+			d.drop(uint(e & 63))
+			return blockDone
+		}
+		if s != blockDone {
+			return s
+		}
+	}
+}
+
+// literals writes the one or two bytes of an entry.
+func (d *decoder) literals(e uint32) status {
+	if d.n < uint(e&63) {
+		return outOfInput
+	}
+	d.drop(uint(e & 63))
+	for range e >> countShift & countMask {
+		if d.op == len(d.dst) {
+			return outOfSpace
+		}
+		d.dst[d.op] = byte(e >> valueShift)
+		e >>= 8
+		d.op++
+	}
+	return blockDone
+}
+
+// match copies what a length's entry and the distance behind it say.
+func (d *decoder) match(e uint32, t *tables) status {
+	length, ok := d.value(e)
+	if !ok {
+		return outOfInput
+	}
+	d.fill()
+	e = t.dist[d.bits&(1<<distBits-1)]
+	if e&subtable == subtable {
+		if d.n < distBits {
+			return outOfInput
+		}
+		d.drop(distBits)
+		e = t.dist[e>>valueShift+uint32(d.bits)&(1<<(e>>lenShift&15)-1)]
+	}
+	if e&exceptional != 0 {
+		return badDistance
+	}
+	dist, ok := d.value(e)
+	switch {
+	case !ok:
+		return outOfInput
+	case dist > d.op:
+		return tooFar
+	case length > len(d.dst)-d.op:
+		return outOfSpace
+	}
+	for ; length > 0; length-- {
+		d.dst[d.op] = d.dst[d.op-dist]
+		d.op++
+	}
+	return blockDone
+}
+
+// value consumes the code and the extra bits of a length or a distance.
+func (d *decoder) value(e uint32) (int, bool) {
+	if d.n < uint(e&63) {
+		return 0, false
+	}
+	v := int(e>>valueShift) + int(d.bits&(1<<(e&63)-1)>>(e>>lenShift&15))
+	d.drop(uint(e & 63))
+	return v, true
+}

@@ -1,0 +1,268 @@
+package inflate
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// Sizes of the codes, RFC 1951 section 3.2.7.
+const (
+	litlenSyms  = 286 // 286 and 287 are in the fixed code but never valid
+	distSyms    = 30  // 30 and 31 likewise
+	precodeSyms = 19
+	maxCodeLen  = 15
+	endOfBlock  = 256
+)
+
+// A table is indexed with the next bits of the stream. Codes longer than the main table's
+// index continue in a subtable behind it. A complete subtable of b bits serves at least b+1
+// symbols, so subtables never need more than 8/4 entries a literal/length symbol
+// (b ≤ 3) or 64/7 entries a distance symbol (b ≤ 6).
+const (
+	litlenBits  = 12
+	distBits    = 9
+	precodeBits = 7
+	litlenSize  = 1<<litlenBits + 288*8/4
+	distSize    = 1<<distBits + 32*64/7
+	precodeSize = 1 << precodeBits
+)
+
+// An entry says what the bits mean and how many to drop.
+//
+//	           31‥24       23‥16       15 14 13 12  11‥8              7‥0
+//	literal    2nd value   1st value   0  count  1  -                 bits of both codes
+//	length     base value of 3.2.5     0  0  0   0  bits of the code  bits of code and extra
+//	distance   base value of 3.2.5     0  0  0   0  bits of the code  bits of code and extra
+//	subtable   index of its start      1  1  0   0  bits of its index bits of the main index
+//	block end                          1  0  1   0  -                 bits of the code
+//	invalid                            1  0  0   0  -                 -
+//	precode    symbol                  0  0  0   0  bits of the code  bits of the code
+//
+// Two literals whose codes together fit the index share an entry.
+const (
+	literal     = 1 << 12
+	countShift  = 13
+	countMask   = 3
+	oneLiteral  = literal | 1<<countShift
+	exceptional = 1 << 15
+	subtable    = exceptional | 1<<14
+	blockEnd    = exceptional | 1<<13
+	invalid     = exceptional
+	valueShift  = 16
+	pairShift   = 24
+	lenShift    = 8
+)
+
+// tables are the two decoding tables of a block.
+type tables struct {
+	litlen [litlenSize]uint32
+	dist   [distSize]uint32
+}
+
+// The entries of all symbols, less the bits of their codes.
+var (
+	litlenSymbols  = makeLitlenSymbols()
+	distSymbols    = makeDistSymbols()
+	precodeSymbols = makePrecodeSymbols()
+)
+
+func makeLitlenSymbols() *[288]uint32 {
+	var s [288]uint32
+	for i := range endOfBlock {
+		s[i] = uint32(i)<<valueShift | oneLiteral
+	}
+	s[endOfBlock] = blockEnd
+	base := uint32(3)
+	for i := range uint32(28) {
+		extra := uint32(0)
+		if i >= 8 {
+			extra = i/4 - 1
+		}
+		s[257+i] = base<<valueShift | extra
+		base += 1 << extra
+	}
+	s[285] = 258 << valueShift
+	s[286], s[287] = invalid, invalid
+	return &s
+}
+
+func makeDistSymbols() *[32]uint32 {
+	var s [32]uint32
+	base := uint32(1)
+	for i := range uint32(distSyms) {
+		extra := uint32(0)
+		if i >= 4 {
+			extra = i/2 - 1
+		}
+		s[i] = base<<valueShift | extra
+		base += 1 << extra
+	}
+	s[30], s[31] = invalid, invalid
+	return &s
+}
+
+func makePrecodeSymbols() *[precodeSyms]uint32 {
+	var s [precodeSyms]uint32
+	for i := range s {
+		s[i] = uint32(i) << valueShift
+	}
+	return &s
+}
+
+// fixedTables are those of section 3.2.6.
+var fixedTables = sync.OnceValue(func() *tables {
+	var (
+		t    tables
+		c    code
+		lens [288 + 32]uint8
+	)
+	for i := range lens {
+		switch {
+		case i < 144, i >= 280 && i < 288:
+			lens[i] = 8
+		case i < 256:
+			lens[i] = 9
+		case i < 280:
+			lens[i] = 7
+		default:
+			lens[i] = 5
+		}
+	}
+	c.sort(lens[:288])
+	c.fill(t.litlen[:], litlenSymbols[:], litlenBits)
+	c.sort(lens[288:])
+	c.fill(t.dist[:], distSymbols[:], distBits)
+	return &t
+})
+
+// A code is a set of code lengths sorted for building a table.
+type code struct {
+	counts [maxCodeLen + 1]uint16 // symbols of each length
+	syms   [320]uint16            // those with a code, by length and then by value
+	used   int                    // how many
+	left   int                    // codes of maxCodeLen bits not taken: 0 complete, below oversubscribed
+}
+
+// sort takes the lengths of the symbols' codes, 0 where a symbol has none.
+func (c *code) sort(lens []uint8) {
+	c.counts = [maxCodeLen + 1]uint16{}
+	for _, l := range lens {
+		c.counts[l&15]++
+	}
+	c.used = len(lens) - int(c.counts[0])
+	c.counts[0] = 0
+	var next [maxCodeLen + 1]uint16
+	c.left = 1 << maxCodeLen
+	for l := 1; l <= maxCodeLen; l++ {
+		next[l] = next[l-1] + c.counts[l-1]
+		c.left -= int(c.counts[l]) << (maxCodeLen - l)
+	}
+	for sym, l := range lens {
+		if l != 0 {
+			c.syms[next[l&15]] = uint16(sym)
+			next[l&15]++
+		}
+	}
+}
+
+// complete reports whether every sequence of bits is a code.
+func (c *code) complete() bool { return c.left == 0 }
+
+// single reports whether the only code is one bit, which zlib accepts.
+func (c *code) single() bool { return c.used == 1 && c.counts[1] == 1 }
+
+// fill builds the table of a complete code, of a single one, or of none. While codes
+// of l bits are placed the table has 2^l entries, so each takes one; then it doubles.
+func (c *code) fill(table, symbols []uint32, tableBits int) {
+	if !c.complete() {
+		c.fillIncomplete(table[:1<<tableBits], symbols)
+		return
+	}
+	next, word := 0, uint32(0)
+	for l := 1; l <= tableBits; l++ {
+		copy(table[1<<(l-1):1<<l], table[:1<<(l-1)])
+		for range c.counts[l] {
+			table[word] = symbols[c.syms[next]] + uint32(l)<<lenShift + uint32(l)
+			word = nextWord(word, l)
+			next++
+		}
+	}
+	if next < c.used {
+		c.fillSubtables(table, symbols, tableBits, next, word)
+	}
+}
+
+// fillIncomplete gives the single code, if there is one, the bit 0 and leaves 1 invalid.
+func (c *code) fillIncomplete(table, symbols []uint32) {
+	for i := range table {
+		table[i] = invalid
+	}
+	if c.used == 0 {
+		return
+	}
+	entry := symbols[c.syms[0]] + 1<<lenShift + 1
+	for i := 0; i < len(table); i += 2 {
+		table[i] = entry
+	}
+}
+
+// fillSubtables places the symbols from next on, whose codes are longer than tableBits.
+// word is the first of them, its first bit lowest.
+func (c *code) fillSubtables(table, symbols []uint32, tableBits, next int, word uint32) {
+	end, start := 1<<tableBits, 0
+	prefix := uint32(1) << tableBits // none
+	for l := tableBits + 1; l <= maxCodeLen; l++ {
+		for i := range int(c.counts[l]) {
+			if p := word & (1<<tableBits - 1); p != prefix {
+				width := c.subtableBits(l, int(c.counts[l])-i, tableBits)
+				prefix, start = p, end
+				end += 1 << width
+				table[prefix] = uint32(start)<<valueShift | subtable | uint32(width)<<lenShift | uint32(tableBits)
+			}
+			rest := l - tableBits
+			entry := symbols[c.syms[next]] + uint32(rest)<<lenShift + uint32(rest)
+			for at := start + int(word>>tableBits); at < end; at += 1 << rest {
+				table[at] = entry
+			}
+			word = nextWord(word, l)
+			next++
+		}
+	}
+}
+
+// subtableBits is the width of a subtable whose first code has l bits, when count codes of
+// that length remain: as wide as it takes until the codes that follow fill it.
+func (c *code) subtableBits(l, count, tableBits int) int {
+	width := l - tableBits
+	for room := 1 << width; count < room; room <<= 1 {
+		width++
+		count = count<<1 + int(c.counts[tableBits+width])
+		if tableBits+width == maxCodeLen {
+			break
+		}
+	}
+	return width
+}
+
+// nextWord is the code that follows word among those of l bits. The first bit is the lowest, so
+// the carry runs downwards: the highest 0 becomes 1 and all above it 0. Behind the last
+// code comes 0.
+func nextWord(word uint32, l int) uint32 {
+	top := uint32(1) << bits.Len32(word^(1<<l-1)) >> 1
+	return word&(top-1)&(1<<l-1) | top
+}
+
+// pair joins entries of literals whose codes fit the index together. It goes downwards because
+// the second half of an index is a smaller index, whose entry must still be single.
+func pair(table *[1 << litlenBits]uint32) {
+	for i := len(table) - 1; i >= 0; i-- {
+		first := table[i]
+		if first&literal == 0 {
+			continue
+		}
+		second := table[i>>(first&63)]
+		if second&literal != 0 && first&255+second&255 <= litlenBits {
+			table[i] = first + 1<<countShift + second&255 + second>>valueShift<<pairShift
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package inflate
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"varve/codec/internal/corrupt"
+	"varve/codec/internal/inflate/adler32"
+)
+
+const (
+	zlibHeader  = 2 // CMF and FLG
+	zlibTrailer = 4 // Adler-32
+)
+
+// Zlib decodes one zlib stream into dst and verifies its checksum. Bytes that follow the
+// stream are ignored, as libhdf5 and numcodecs do with zlib. A stream that needs a preset dictionary
+// is refused with errors.ErrUnsupported.
+func Zlib(dst, src []byte) (n int, err error) {
+	if err := checkZlibHeader(src); err != nil {
+		return 0, err
+	}
+	n, end, err := blocks(dst, src, zlibHeader)
+	if err != nil {
+		return n, err
+	}
+	if len(src)-end < zlibTrailer {
+		return n, corrupt.Errorf("zlib: input ends at offset %d within the Adler-32", len(src))
+	}
+	want := binary.BigEndian.Uint32(src[end:])
+	if got := adler32.Checksum(dst[:n]); got != want {
+		return n, corrupt.Errorf("zlib: Adler-32 of the data is %08x, the stream says %08x at offset %d", got, want, end)
+	}
+	return n, nil
+}
+
+func checkZlibHeader(src []byte) error {
+	if len(src) < zlibHeader {
+		return corrupt.Errorf("zlib: input ends at offset %d within the header", len(src))
+	}
+	cmf, flg := src[0], src[1]
+	switch {
+	case (uint(cmf)<<8|uint(flg))%31 != 0:
+		return corrupt.Errorf("zlib: header %02x%02x at offset 0 is not a multiple of 31", cmf, flg)
+	case cmf&15 != 8:
+		return corrupt.Errorf("zlib: compression method is %d at offset 0, only 8 (deflate) is defined", cmf&15)
+	case cmf>>4 > 7:
+		return corrupt.Errorf("zlib: window size is 2^%d at offset 0, at most 2^15 is allowed", cmf>>4+8)
+	case flg&0x20 != 0:
+		return presetDictionary(src)
+	}
+	return nil
+}
+
+func presetDictionary(src []byte) error {
+	if len(src) < zlibHeader+4 {
+		return corrupt.Errorf("zlib: input ends at offset %d within the dictionary's id", len(src))
+	}
+	id := binary.BigEndian.Uint32(src[zlibHeader:])
+	return fmt.Errorf("zlib: the stream needs the preset dictionary %08x: %w", id, errors.ErrUnsupported)
+}
