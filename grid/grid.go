@@ -1,0 +1,226 @@
+package grid
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Grid is the chunks of one array: a Dimension for each axis, bound to the array's
+// shape. It is immutable. A grid without axes has one chunk, at the empty coordinates.
+type Grid struct {
+	dims    []Dimension
+	shape   []int64
+	counts  []int64
+	chunks  int64
+	regular bool
+}
+
+// Chunk is one chunk of a Grid.
+type Chunk struct {
+	Region         // the elements that count, in the array's coordinates
+	Codec  []int64 // the shape that the codec decodes
+}
+
+// New returns the grid of dimensions. An array of more elements than an int64 can
+// count is an error, zero extents being counted as one.
+func New(dims ...Dimension) (*Grid, error) {
+	g := &Grid{dims: slices.Clone(dims), shape: make([]int64, len(dims)), counts: make([]int64, len(dims)),
+		chunks: 1, regular: true}
+	elements, fits := int64(1), true
+	for axis, d := range dims {
+		g.shape[axis], g.counts[axis] = d.Extent(), d.Chunks()
+		if elements, fits = mul(elements, max(1, d.Extent())); !fits {
+			return nil, fmt.Errorf("axis %d: extent %d: the array would have more than 2^63−1 elements", axis, d.Extent())
+		}
+		g.chunks *= g.counts[axis] // there are no more chunks than elements
+		_, fixed := d.(Fixed)
+		g.regular = g.regular && fixed
+	}
+	return g, nil
+}
+
+// Rank is the number of axes.
+func (g *Grid) Rank() int { return len(g.dims) }
+
+// Dim is one axis.
+func (g *Grid) Dim(axis int) Dimension { return g.dims[axis] }
+
+// Shape is the array's shape. It must not be changed.
+func (g *Grid) Shape() []int64 { return g.shape }
+
+// Counts is the number of chunks along each axis. It must not be changed.
+func (g *Grid) Counts() []int64 { return g.counts }
+
+// Chunks is the number of chunks.
+func (g *Grid) Chunks() int64 { return g.chunks }
+
+// IsRegular reports whether every axis is Fixed.
+func (g *Grid) IsRegular() bool { return g.regular }
+
+// ChunkShape is the one shape that every chunk of a regular grid decodes to.
+func (g *Grid) ChunkShape() (shape []int64, ok bool) {
+	if !g.regular {
+		return nil, false
+	}
+	shape = make([]int64, len(g.dims))
+	for axis, d := range g.dims {
+		shape[axis] = d.(Fixed).size
+	}
+	return shape, true
+}
+
+// Chunk is the chunk at some coordinates, or none if there is none: a cell past the
+// extent is not a chunk.
+func (g *Grid) Chunk(coords []int64) (c Chunk, ok bool) {
+	if !g.has(coords) {
+		return Chunk{}, false
+	}
+	n := len(coords)
+	c = Chunk{MakeRegion(n), make([]int64, n)}
+	for axis, at := range coords {
+		s := g.dims[axis].Span(at)
+		offset := s.Offset + (at-s.First)*s.Data
+		c.Origin[axis] = offset
+		c.Shape[axis] = min(s.Data, g.shape[axis]-offset)
+		c.Codec[axis] = s.Codec
+	}
+	return c, true
+}
+
+func (g *Grid) has(coords []int64) bool {
+	if len(coords) != len(g.dims) {
+		return false
+	}
+	for axis, at := range coords {
+		if at < 0 || at >= g.counts[axis] {
+			return false
+		}
+	}
+	return true
+}
+
+// Locate finds the chunk that holds an element and the element's place in it.
+func (g *Grid) Locate(index []int64) (coords, within []int64, err error) {
+	if len(index) != len(g.dims) {
+		return nil, nil, fmt.Errorf("index %v: %d numbers for %d axes", index, len(index), len(g.dims))
+	}
+	coords, within = make([]int64, len(index)), make([]int64, len(index))
+	for axis, d := range g.dims {
+		if coords[axis], err = d.Find(index[axis]); err != nil {
+			return nil, nil, fmt.Errorf("axis %d: %w", axis, err)
+		}
+		within[axis] = index[axis] - d.Offset(coords[axis])
+	}
+	return coords, within, nil
+}
+
+// Number is the place of a chunk among all in C order, or false if there is no such
+// chunk.
+func (g *Grid) Number(coords []int64) (n int64, ok bool) {
+	if !g.has(coords) {
+		return 0, false
+	}
+	for axis, at := range coords {
+		n = n*g.counts[axis] + at
+	}
+	return n, true
+}
+
+// Coords writes the coordinates of the chunk with a number into coords, which has a
+// place for each axis, and reports whether there is such a chunk.
+func (g *Grid) Coords(number int64, coords []int64) bool {
+	if number < 0 || number >= g.chunks || len(coords) != len(g.dims) {
+		return false
+	}
+	for axis := len(coords) - 1; axis >= 0; axis-- {
+		coords[axis] = number % g.counts[axis]
+		number /= g.counts[axis]
+	}
+	return true
+}
+
+// Meeting is the box of chunk coordinates whose chunks meet a region of the array.
+func (g *Grid) Meeting(r Region) (chunks Region, err error) {
+	if err := g.checkRegion(r, g.shape, "element"); err != nil {
+		return Region{}, err
+	}
+	chunks = MakeRegion(len(g.dims))
+	if r.IsEmpty() {
+		return chunks, nil
+	}
+	for axis, d := range g.dims {
+		first, err := d.Find(r.Origin[axis])
+		if err != nil {
+			return Region{}, fmt.Errorf("axis %d: %w", axis, err)
+		}
+		last, err := d.Find(r.End(axis) - 1)
+		if err != nil {
+			return Region{}, fmt.Errorf("axis %d: %w", axis, err)
+		}
+		chunks.Origin[axis], chunks.Shape[axis] = first, last-first+1
+	}
+	return chunks, nil
+}
+
+// Covered is the region of the array that a box of chunk coordinates covers.
+func (g *Grid) Covered(chunks Region) (Region, error) {
+	if err := g.checkRegion(chunks, g.counts, "chunk"); err != nil {
+		return Region{}, err
+	}
+	r := MakeRegion(len(g.dims))
+	for axis, d := range g.dims {
+		from := min(d.Offset(chunks.Origin[axis]), g.shape[axis])
+		r.Origin[axis] = from
+		r.Shape[axis] = min(d.Offset(chunks.End(axis)), g.shape[axis]) - from
+	}
+	return r, nil
+}
+
+// checkRegion holds a box of elements or chunks against how many there are.
+func (g *Grid) checkRegion(r Region, limit []int64, noun string) error {
+	if len(r.Origin) != len(limit) || len(r.Shape) != len(limit) {
+		return fmt.Errorf("region %v has %d axes, the grid %d", r, len(r.Origin), len(limit))
+	}
+	for axis, n := range limit {
+		from, length := r.Origin[axis], r.Shape[axis]
+		if from < 0 || length < 0 || from > n || length > n-from {
+			return fmt.Errorf("axis %d: %d %ss from %d on: %w: there are %d", axis, length, noun, from, ErrOutOfBounds, n)
+		}
+	}
+	return nil
+}
+
+// Resize is the grid of the array resized to a shape, each axis as its
+// [Dimension.Resize] does without named edges.
+func (g *Grid) Resize(shape []int64) (*Grid, error) {
+	if len(shape) != len(g.dims) {
+		return nil, fmt.Errorf("shape %v: %d extents for %d axes", shape, len(shape), len(g.dims))
+	}
+	dims := make([]Dimension, len(shape))
+	for axis, d := range g.dims {
+		var err error
+		if dims[axis], err = d.Resize(shape[axis]); err != nil {
+			return nil, fmt.Errorf("axis %d: %w", axis, err)
+		}
+	}
+	return New(dims...)
+}
+
+// ResizeAxis is the grid with one axis resized, growth taking the edges named.
+func (g *Grid) ResizeAxis(axis int, extent int64, edges ...Run) (*Grid, error) {
+	if axis < 0 || axis >= len(g.dims) {
+		return nil, fmt.Errorf("axis %d: %w: there are %d axes", axis, ErrOutOfBounds, len(g.dims))
+	}
+	d, err := g.dims[axis].Resize(extent, edges...)
+	if err != nil {
+		return nil, fmt.Errorf("axis %d: %w", axis, err)
+	}
+	dims := slices.Clone(g.dims)
+	dims[axis] = d
+	return New(dims...)
+}
+
+// Equal reports whether two grids have Equal dimensions.
+func (g *Grid) Equal(h *Grid) bool {
+	return slices.EqualFunc(g.dims, h.dims, Equal)
+}

@@ -1,0 +1,179 @@
+package grid
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Varying is an axis whose edges are declared one by one, run-length encoded. It
+// takes 24 bytes a run and finds a chunk in O(log runs).
+type Varying struct {
+	table  table
+	extent int64
+	chunks int64
+}
+
+// NewVarying returns an axis with the edges of runs. They must reach the extent, and
+// may pass it by any number of edges.
+func NewVarying(runs []Run, extent int64) (*Varying, error) {
+	if err := checkExtent(extent); err != nil {
+		return nil, err
+	}
+	_, length, err := Sum(runs)
+	if err != nil {
+		return nil, err
+	}
+	if length < extent {
+		return nil, short(length, extent)
+	}
+	return bind(makeTable(runs), extent), nil
+}
+
+func short(length, extent int64) error {
+	return fmt.Errorf("the edges sum to %d, less than the extent %d", length, extent)
+}
+
+// bind is t cut at an extent that t reaches.
+func bind(t table, extent int64) *Varying {
+	v := &Varying{table: t, extent: extent}
+	if extent > 0 {
+		v.chunks = t.chunkAt(extent-1) + 1
+	}
+	return v
+}
+
+// Extent implements [Dimension].
+func (v *Varying) Extent() int64 { return v.extent }
+
+// Chunks implements [Dimension].
+func (v *Varying) Chunks() int64 { return v.chunks }
+
+// Cells implements [Dimension].
+func (v *Varying) Cells() int64 { return v.table.edges() }
+
+// Declared is how far the edges reach: the extent or more.
+func (v *Varying) Declared() int64 { return v.table.length() }
+
+// Find implements [Dimension].
+func (v *Varying) Find(index int64) (int64, error) {
+	if index < 0 || index >= v.extent {
+		return 0, outOfBounds(index, v.extent)
+	}
+	return v.table.chunkAt(index), nil
+}
+
+// Span implements [Dimension].
+func (v *Varying) Span(chunk int64) Span {
+	if chunk < 0 || chunk >= v.Cells() {
+		return Span{}
+	}
+	return v.table.spanAt(chunk)
+}
+
+func (v *Varying) nextSpan(s Span) Span {
+	if s.run+1 >= v.table.runs() {
+		return Span{}
+	}
+	return v.table.span(s.run + 1)
+}
+
+// Offset implements [Dimension].
+func (v *Varying) Offset(chunk int64) int64 {
+	switch {
+	case chunk <= 0:
+		return 0
+	case chunk >= v.Cells():
+		return v.Declared()
+	}
+	s := v.table.spanAt(chunk)
+	return s.Offset + (chunk-s.First)*s.Data
+}
+
+// CodecSize implements [Dimension].
+func (v *Varying) CodecSize(chunk int64) int64 { return v.Span(chunk).Codec }
+
+// DataSize implements [Dimension].
+func (v *Varying) DataSize(chunk int64) int64 {
+	s := v.Span(chunk)
+	return max(0, min(s.Data, v.extent-s.Offset-(chunk-s.First)*s.Data))
+}
+
+// Runs implements [Dimension].
+func (v *Varying) Runs() iter.Seq[Run] { return v.table.all() }
+
+// Unique implements [Dimension].
+func (v *Varying) Unique() iter.Seq[Edge] { return v.table.unique() }
+
+// WithExtent implements [Dimension]. The prefix sums are shared.
+func (v *Varying) WithExtent(extent int64) (Dimension, error) {
+	if err := checkExtent(extent); err != nil {
+		return nil, err
+	}
+	if extent > v.Declared() {
+		return nil, short(v.Declared(), extent)
+	}
+	return bind(v.table, extent), nil
+}
+
+// Resize implements [Dimension]. Growth with no edge named repeats the last edge's
+// codec size, the last time cut to the new extent, rather than adding one chunk of
+// whatever length is missing.
+func (v *Varying) Resize(extent int64, edges ...Run) (Dimension, error) {
+	if err := checkExtent(extent); err != nil {
+		return nil, err
+	}
+	declared := v.Declared()
+	if len(edges) == 0 && extent <= declared {
+		return bind(v.table, extent), nil
+	}
+	if len(edges) == 0 {
+		edges = repeatTo(v.CodecSize(v.Cells()-1), extent-declared)
+	} else if err := checkNamed(declared, edges, extent); err != nil {
+		return nil, err
+	}
+	return NewVarying(slices.Concat(slices.Collect(v.Runs()), edges), extent)
+}
+
+func checkNamed(declared int64, edges []Run, extent int64) error {
+	_, named, err := Sum(edges)
+	if err != nil {
+		return fmt.Errorf("named edges: %w", err)
+	}
+	return checkGrowth(declared, named, extent)
+}
+
+// repeatTo fills a length with edges of one size, the last of them cut.
+func repeatTo(size, length int64) []Run {
+	var runs []Run
+	if n := length / size; n > 0 {
+		runs = append(runs, Times(size, n))
+	}
+	if rest := length % size; rest > 0 {
+		runs = append(runs, Times(rest, 1))
+	}
+	return runs
+}
+
+// canonical drops the cells past the extent, and gives the last chunk a full edge: how
+// much of it counts is the extent's to say.
+func (v *Varying) canonical() Dimension {
+	if v.chunks == 0 {
+		return Fixed{size: v.table.span(0).Codec}
+	}
+	var runs []Run
+	left := v.chunks - 1
+	for run := range v.Runs() {
+		if run.Count = min(run.Count, left); run.Count == 0 {
+			break
+		}
+		runs = append(runs, run)
+		left -= run.Count
+	}
+	last := v.CodecSize(v.chunks - 1)
+	table := makeTable(append(runs, Times(last, 1)))
+	if edge := table.span(0).Edge; table.runs() == 1 && edge.Codec == edge.Data {
+		return Fixed{size: last, extent: v.extent}
+	}
+	return bind(table, v.extent)
+}

@@ -1,0 +1,136 @@
+package grid
+
+// Walker visits chunks in C order without allocating. After each Next that returned
+// true its fields describe one chunk, in memory that the next Next overwrites:
+//
+//	for w := g.Walk(); w.Next(); {
+//		use(w.Coords, w.Region, w.Codec)
+//	}
+type Walker struct {
+	Coords []int64
+	Chunk  // Region and Codec
+
+	axes  []walkAxis
+	state walkState
+}
+
+type walkState uint8
+
+const (
+	walkBefore walkState = iota
+	walkInside
+	walkAfter
+)
+
+// walkAxis is where a walker stands along one axis. While the chunk is below
+// spanEnd, stepping is addition.
+type walkAxis struct {
+	dim      Dimension
+	extent   int64
+	from, to int64 // chunks to visit, to excluded
+	home     Span  // the span that holds chunk from
+	span     Span
+	spanEnd  int64
+}
+
+// Walk visits every chunk.
+func (g *Grid) Walk() *Walker {
+	return g.walk(Whole(g.counts))
+}
+
+// WalkChunks visits the chunks in a box of chunk coordinates.
+func (g *Grid) WalkChunks(chunks Region) (*Walker, error) {
+	if err := g.checkRegion(chunks, g.counts, "chunk"); err != nil {
+		return nil, err
+	}
+	return g.walk(chunks), nil
+}
+
+// WalkRegion visits the chunks that meet a region of the array.
+func (g *Grid) WalkRegion(r Region) (*Walker, error) {
+	chunks, err := g.Meeting(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.IsEmpty() {
+		return &Walker{state: walkAfter}, nil
+	}
+	return g.walk(chunks), nil
+}
+
+func (g *Grid) walk(chunks Region) *Walker {
+	n := len(g.dims)
+	w := &Walker{Coords: make([]int64, n), Chunk: Chunk{MakeRegion(n), make([]int64, n)}, axes: make([]walkAxis, n)}
+	if chunks.IsEmpty() {
+		w.state = walkAfter
+		return w
+	}
+	for k, d := range g.dims {
+		from := chunks.Origin[k]
+		w.axes[k] = walkAxis{dim: d, extent: g.shape[k], from: from, to: chunks.End(k), home: d.Span(from)}
+	}
+	return w
+}
+
+// Next steps to the next chunk and reports whether there is one.
+func (w *Walker) Next() bool {
+	if w.state != walkInside {
+		return w.begin()
+	}
+	for k := len(w.axes) - 1; k >= 0; k-- {
+		if w.step(k) {
+			return true
+		}
+		w.rewind(k)
+	}
+	w.state = walkAfter
+	return false
+}
+
+func (w *Walker) begin() bool {
+	if w.state == walkAfter {
+		return false
+	}
+	w.state = walkInside
+	for k := range w.axes {
+		w.rewind(k)
+	}
+	return true
+}
+
+// rewind puts axis k on its first chunk.
+func (w *Walker) rewind(k int) {
+	a := &w.axes[k]
+	w.enter(k, a.home, a.from)
+}
+
+// enter puts axis k on a chunk of a span.
+func (w *Walker) enter(k int, s Span, chunk int64) {
+	a := &w.axes[k]
+	a.span, a.spanEnd = s, min(a.to, s.First+s.Count)
+	w.Coords[k] = chunk
+	w.Codec[k] = s.Codec
+	w.place(k, s.Offset+(chunk-s.First)*s.Data)
+}
+
+func (w *Walker) place(k int, offset int64) {
+	a := &w.axes[k]
+	w.Origin[k] = offset
+	w.Region.Shape[k] = min(a.span.Data, a.extent-offset)
+}
+
+// step moves axis k on by one chunk, if there is another.
+func (w *Walker) step(k int) bool {
+	a := &w.axes[k]
+	chunk := w.Coords[k] + 1
+	if chunk < a.spanEnd {
+		w.Coords[k] = chunk
+		w.place(k, w.Origin[k]+a.span.Data)
+		return true
+	}
+	if chunk >= a.to {
+		return false
+	}
+	w.enter(k, nextSpan(a.dim, a.span), chunk)
+	return true
+}
