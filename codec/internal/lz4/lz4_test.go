@@ -1,0 +1,261 @@
+package lz4
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/codec/internal/corrupt"
+)
+
+//go:embed testdata/vectors.txt
+var vectorLines string
+
+type vector struct {
+	framing, kind string
+	raw           []byte
+	encoded       []byte
+}
+
+func (v vector) String() string { return fmt.Sprintf("%s-%s-%d", v.framing, v.kind, len(v.raw)) }
+
+func (v vector) decode(dst []byte) (int, error) { return decoders[v.framing](dst, v.encoded) }
+
+var decoders = map[string]func(dst, src []byte) (int, error){
+	"block": Decode, "numcodecs": DecodeSized, "hdf5": DecodeHDF5,
+}
+
+func vectors(t testing.TB) []vector {
+	t.Helper()
+	var all []vector
+	for line := range strings.Lines(vectorLines) {
+		f := strings.Fields(line)
+		n, err := strconv.Atoi(f[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := hex.DecodeString(f[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, vector{f[0], f[1], sample(f[1], n), encoded})
+	}
+	return all
+}
+
+// sample makes the bytes that testdata/generate.py had encoded.
+func sample(kind string, n int) []byte {
+	b := make([]byte, 0, n+4)
+	switch kind {
+	case "smooth":
+		for i := 0; len(b) < n; i++ {
+			b = binary.LittleEndian.AppendUint32(b, uint32(i*i/50%100003))
+		}
+		return b[:n]
+	case "zeros":
+		return b[:n]
+	}
+	mask := uint32(3)
+	if kind == "noise" {
+		mask = 255
+	}
+	x := uint32(1)
+	for len(b) < n {
+		x = (x*1103515245 + 12345) & 0x7FFFFFFF
+		b = append(b, byte(x>>16&mask))
+	}
+	return b
+}
+
+func TestDecode(t *testing.T) {
+	for _, v := range vectors(t) {
+		t.Run(v.String(), func(t *testing.T) {
+			dst := make([]byte, len(v.raw)+5)
+			n, err := v.decode(dst)
+			if err != nil || !bytes.Equal(dst[:n], v.raw) {
+				t.Fatalf("n=%d, err=%v", n, err)
+			}
+			if n, err := v.decode(dst[:len(v.raw)-1]); !errors.Is(err, corrupt.Err) {
+				t.Errorf("into a byte less: n=%d, err=%v", n, err)
+			}
+			for cut := range len(v.encoded) {
+				w := v
+				w.encoded = v.encoded[:cut]
+				if n, _ := w.decode(dst); n >= len(v.raw) {
+					t.Fatalf("%d of %d bytes decode to all", cut, len(v.encoded))
+				}
+			}
+		})
+	}
+}
+
+// TestSameBytesAsReference holds the encoders equal to the peers whose chunks are in the vectors.
+func TestSameBytesAsReference(t *testing.T) {
+	for _, v := range vectors(t) {
+		if v.framing != "numcodecs" {
+			continue
+		}
+		t.Run(v.String(), func(t *testing.T) {
+			got, err := AppendSized([]byte("x"), v.raw, 1)
+			if err != nil || !bytes.Equal(got[1:], v.encoded) {
+				t.Errorf("%d bytes, %d by numcodecs, err=%v", len(got)-1, len(v.encoded), err)
+			}
+		})
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	for _, tc := range []struct{ framing, stream, want string }{
+		{"block", "", "empty"},
+		{"block", "50414141", "sequence at byte 0: 5 literals, 3 bytes left"},
+		{"block", "1041", ""},
+		{"block", "14410000", "sequence at byte 0: match offset 0, allowed 1 to 1"},
+		{"block", "14410200", "sequence at byte 0: match offset 2, allowed 1 to 1"},
+		{"block", "144101", "ends within the match offset"},
+		{"block", "1f410100ff00", "match of 274, room for 11 of 12 bytes"},
+		{"block", "d0" + "41414141414141414141414141", "13 literals, room for 12 of 12 bytes"},
+		{"block", "1f410100", "its 4 bytes end within a sequence"},
+		{"numcodecs", "000000", "3 bytes, the size in front alone takes 4"},
+		{"numcodecs", "0d000000" + "00", "decodes to 13 bytes, at most 12 are expected"},
+		{"numcodecs", "02000000" + "1041", "decodes to 1 bytes, its header says 2"},
+		{"hdf5", "0000000000000001", "8 bytes, the header alone takes 12"},
+		{"hdf5", "ffffffffffffffff00000001", "total size 18446744073709551615"},
+		{"hdf5", "000000000000000d00000001", "decodes to 13 bytes, at most 12"},
+		{"hdf5", "000000000000000100000000", "block size 0 at byte 8"},
+		{"hdf5", "000000000000000100000001", "block at byte 12: 0 bytes left"},
+		{"hdf5", "000000000000000100000001" + "00000002" + "41", "length 2, 1 bytes left"},
+		{"hdf5", "000000000000000300000003" + "00000002" + "1041", "decodes to 1 bytes, 3 are expected"},
+	} {
+		t.Run(tc.framing+" "+tc.stream, func(t *testing.T) {
+			src, err := hex.DecodeString(tc.stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = decoders[tc.framing](make([]byte, 12), src)
+			if tc.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestEncodeWithoutRoom(t *testing.T) {
+	src := sample("noise", 1000)
+	for room := 0; room < 990; room += 11 {
+		for name, encode := range map[string]func(dst, src []byte, level int) (int, error){"fast": Encode, "hc": EncodeHC} {
+			if n, err := encode(make([]byte, room), src, 9); n != 0 || err != nil {
+				t.Errorf("%s: %d bytes of room: n=%d, err=%v", name, room, n, err)
+			}
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.framing, v.encoded, uint16(len(v.raw)))
+	}
+	f.Fuzz(func(t *testing.T, framing string, src []byte, size uint16) {
+		decode := decoders[framing]
+		if decode == nil {
+			return
+		}
+		buf := bytes.Repeat([]byte{0xA5}, int(size)+64)
+		n, err := decode(buf[:size:size], src)
+		if n > int(size) || err != nil && n != 0 {
+			t.Errorf("n=%d of %d, err=%v", n, size, err)
+		}
+		if bytes.Count(buf[size:], []byte{0xA5}) != 64 {
+			t.Error("wrote beyond dst")
+		}
+		if err != nil && !errors.Is(err, corrupt.Err) {
+			t.Errorf("error is not marked corrupt: %v", err)
+		}
+	})
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.raw, 1)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, level int) {
+		fast := make([]byte, Bound(len(raw)))
+		n, err := Encode(fast, raw, level%20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hc := make([]byte, Bound(len(raw)))
+		m, err := EncodeHC(hc, raw, level%10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sized, err := AppendSized(nil, raw, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h5, err := AppendHDF5(nil, raw, level&0xFFFF)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comesBack(t, "block", raw, fast[:n])
+		comesBack(t, "block", raw, hc[:m])
+		comesBack(t, "numcodecs", raw, sized)
+		comesBack(t, "hdf5", raw, h5)
+	})
+}
+
+func comesBack(t *testing.T, framing string, raw, encoded []byte) {
+	t.Helper()
+	dst := make([]byte, len(raw))
+	n, err := decoders[framing](dst, encoded)
+	if err != nil || !bytes.Equal(dst[:n], raw) {
+		t.Errorf("%s: %d bytes came back as %d, err=%v", framing, len(raw), n, err)
+	}
+}
+
+func Benchmark(b *testing.B) {
+	raw := sample("smooth", 1<<20)
+	block := make([]byte, Bound(len(raw)))
+	n, err := Encode(block, raw, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("decode", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Decode(raw, block[:n]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encode", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Encode(block, raw, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encodeHC", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := EncodeHC(block, raw, 9); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

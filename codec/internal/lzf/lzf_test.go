@@ -1,0 +1,145 @@
+package lzf
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/codec/internal/corrupt"
+)
+
+//go:embed testdata/vectors.txt
+var vectorLines string
+
+type vector struct {
+	name    string
+	raw     []byte
+	encoded []byte
+}
+
+func vectors(t testing.TB) []vector {
+	t.Helper()
+	var all []vector
+	for line := range strings.Lines(vectorLines) {
+		f := strings.Fields(line)
+		n, err := strconv.Atoi(f[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := hex.DecodeString(f[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, vector{f[0], sample(f[1], n), encoded})
+	}
+	return all
+}
+
+// sample makes the bytes that testdata/generate.py had encoded.
+func sample(kind string, n int) []byte {
+	b := make([]byte, 0, n+4)
+	switch kind {
+	case "smooth":
+		for i := 0; len(b) < n; i++ {
+			b = binary.LittleEndian.AppendUint32(b, uint32(i*i/50%100003))
+		}
+		return b[:n]
+	case "zeros":
+		return b[:n]
+	}
+	mask := uint32(3)
+	if kind == "noise" {
+		mask = 255
+	}
+	x := uint32(1)
+	for len(b) < n {
+		x = (x*1103515245 + 12345) & 0x7FFFFFFF
+		b = append(b, byte(x>>16&mask))
+	}
+	return b
+}
+
+func TestDecode(t *testing.T) {
+	for _, v := range vectors(t) {
+		t.Run(v.name, func(t *testing.T) {
+			dst := make([]byte, len(v.raw)+5)
+			n, err := Decode(dst, v.encoded)
+			if err != nil || !bytes.Equal(dst[:n], v.raw) {
+				t.Fatalf("n=%d, err=%v", n, err)
+			}
+			if n, err := Decode(dst[:len(v.raw)-1], v.encoded); !errors.Is(err, corrupt.Err) {
+				t.Errorf("into a byte less: n=%d, err=%v", n, err)
+			}
+			for cut := 1; cut < len(v.encoded); cut++ {
+				if n, _ := Decode(dst, v.encoded[:cut]); n >= len(v.raw) {
+					t.Fatalf("%d of %d bytes decode to all", cut, len(v.encoded))
+				}
+			}
+		})
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	for _, tc := range []struct{ name, stream, want string }{
+		{"literals cut", "0441", "byte 0: 5 literals, 1 bytes left"},
+		{"match cut", "004120", "byte 2: the stream ends within a match"},
+		{"long match cut", "0041e0", "byte 2: the stream ends within a match"},
+		{"long match cut before its distance", "0041e005", "byte 2: the stream ends within a match"},
+		{"match before the beginning", "00412001", "byte 2: match begins 2 bytes back, 1 are decoded"},
+		{"too many literals", "0f" + strings.Repeat("41", 16), "byte 0: would write 16 bytes, room for 12"},
+		{"match too long", "0041e0ff00", "byte 2: would write 264 bytes, room for 11"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src, err := hex.DecodeString(tc.stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Decode(make([]byte, 12), src)
+			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.encoded, uint16(len(v.raw)))
+	}
+	f.Fuzz(func(t *testing.T, src []byte, size uint16) {
+		buf := bytes.Repeat([]byte{0xA5}, int(size)+16)
+		n, err := Decode(buf[:size:size], src)
+		if n > int(size) || err != nil && n != 0 {
+			t.Errorf("n=%d of %d, err=%v", n, size, err)
+		}
+		if bytes.Count(buf[size:], []byte{0xA5}) != 16 {
+			t.Error("wrote beyond dst")
+		}
+		if err != nil && !errors.Is(err, corrupt.Err) {
+			t.Errorf("error is not marked corrupt: %v", err)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, v := range vectors(b) {
+		if len(v.raw) < 3000 {
+			continue
+		}
+		b.Run(v.name, func(b *testing.B) {
+			dst := make([]byte, len(v.raw))
+			b.SetBytes(int64(len(dst)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Decode(dst, v.encoded); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
