@@ -84,7 +84,7 @@ func TestDecode(t *testing.T) {
 			if n, err := v.decode(dst[:len(v.raw)-1]); !errors.Is(err, corrupt.Err) {
 				t.Errorf("into a byte less: n=%d, err=%v", n, err)
 			}
-			for cut := range len(v.encoded) {
+			for cut := 0; cut < len(v.encoded); cut += 1 + cut/8 {
 				w := v
 				w.encoded = v.encoded[:cut]
 				if n, _ := w.decode(dst); n >= len(v.raw) {
@@ -120,7 +120,8 @@ func TestCorrupt(t *testing.T) {
 		{"block", "144101", "ends within the match offset"},
 		{"block", "1f410100ff00", "match of 274, room for 11 of 12 bytes"},
 		{"block", "d0" + "41414141414141414141414141", "13 literals, room for 12 of 12 bytes"},
-		{"block", "1f410100", "its 4 bytes end within a sequence"},
+		{"block", "1e4101", "ends within the match offset"},
+		{"block", "1f410100", "match of 19, room for 11 of 12 bytes"},
 		{"numcodecs", "000000", "3 bytes, the size in front alone takes 4"},
 		{"numcodecs", "0d000000" + "00", "decodes to 13 bytes, at most 12 are expected"},
 		{"numcodecs", "02000000" + "1041", "decodes to 1 bytes, its header says 2"},
