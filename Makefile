@@ -1,0 +1,55 @@
+# make test     every test; sets up a pinned Python for those against zarr-python and h5py
+# make check    what a commit must pass: format, vet, staticcheck, layers, tests, race
+# make interop  only the tests against Python
+# make bench    the benchmarks, with the peers' figures beside ours
+# make fuzz     every fuzz target for FUZZTIME
+# make demo     the main job on a sample archive
+SHELL := /bin/sh
+GO ?= go
+VENV ?= $(CURDIR)/.venv
+FUZZTIME ?= 30s
+SETUP := fixtures/python/setup.sh
+
+.PHONY: test check interop bench fuzz demo format lint race clean-tree build
+
+build:
+	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
+
+test:
+	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) test ./...
+
+interop:
+	@python=$$($(SETUP) "$(VENV)"); \
+	if [ -z "$$python" ]; then echo "interop needs Python 3.12 or newer" >&2; exit 1; fi; \
+	VARVE_PYTHON=$$python $(GO) test -count=1 -run 'Interop' -v ./... | grep -v -e 'no test files' -e 'no tests to run' -e '^=== ' -e '^PASS$$'
+
+check: format lint race clean-tree
+
+format:
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w:" $$bad >&2; exit 1; fi
+
+lint:
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+# The race detector needs a C compiler; without one the tests run without it, and say so.
+race:
+	@if [ "$$(CGO_ENABLED=1 $(GO) env CC)" ] && command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
+		$(GO) test -race -short ./...; \
+	else \
+		echo "skipped: the race detector, for want of a C compiler" >&2; $(GO) test -short ./...; \
+	fi
+
+clean-tree:
+	@dirty=$$(git status --porcelain); \
+	if [ -n "$$dirty" ]; then echo "the tree is not clean:" >&2; echo "$$dirty" >&2; exit 1; fi
+
+bench:
+	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) run ./cmd/bars
+
+fuzz:
+	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh
+
+demo:
+	$(GO) run ./cmd/varve demo

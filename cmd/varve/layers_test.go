@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers are the packages from the top down, as docs/architecture.md draws them. A
+// package may import what stands below its own line, and its own internal packages.
+var layers = []string{
+	"cmd/varve",
+	"manifest/export",
+	"manifest/serve",
+	"manifest/store",
+	"manifest/table",
+	"manifest/plan",
+	"manifest",
+	"readers/open",
+	"readers/",
+	"readers/source",
+	"readers",
+	"zarrjson",
+	"codec",
+	"grid",
+	"fixtures",
+}
+
+// forbidden are imports that would break what a layer promises.
+var forbidden = map[string][]string{
+	"grid":           {"encoding/json", "os", "net", "net/http", "io/fs"},
+	"codec":          {"os", "net", "net/http", "io/fs"},
+	"zarrjson":       {"os", "net", "net/http", "io/fs"},
+	"manifest/plan":  {"os", "net", "net/http", "io/fs"},
+	"readers":        {"net/http", "github.com/spf13/cobra"},
+	"readers/":       {"net/http", "github.com/spf13/cobra"},
+	"readers/source": {"github.com/spf13/cobra"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestLayers(t *testing.T) {
+	packages := list(t)
+	if len(packages) < 10 {
+		t.Fatalf("go list found %d packages; this test looks at the wrong place", len(packages))
+	}
+	for _, p := range packages {
+		from := layerOf(p.ImportPath)
+		if from < 0 {
+			t.Errorf("%s stands in no layer", p.ImportPath)
+			continue
+		}
+		for _, imported := range p.Imports {
+			checkImport(t, p.ImportPath, from, imported)
+		}
+	}
+}
+
+func checkImport(t *testing.T, path string, from int, imported string) {
+	if slices.Contains(forbidden[layers[from]], imported) {
+		t.Errorf("%s imports %s", path, imported)
+	}
+	if !strings.HasPrefix(imported, "varve/") {
+		return
+	}
+	to := layerOf(imported)
+	own := strings.Contains(imported, "/internal/") && to == from
+	if to < 0 || to <= from && !own {
+		t.Errorf("%s imports %s, which is not below it", path, imported)
+	}
+	if layers[max(to, 0)] == "fixtures" && layers[from] != "cmd/varve" {
+		t.Errorf("%s imports %s, which is for tests and the demo", path, imported)
+	}
+}
+
+// layerOf returns the line of a package: the longest entry that it falls under.
+func layerOf(path string) int {
+	path = strings.TrimPrefix(path, "varve/")
+	best := -1
+	for i, l := range layers {
+		under := path == l || strings.HasPrefix(path, strings.TrimSuffix(l, "/")+"/")
+		if strings.HasSuffix(l, "/") {
+			under = strings.HasPrefix(path, l)
+		}
+		if under && (best < 0 || len(l) > len(layers[best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "varve/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestLayerOf(t *testing.T) {
+	for path, want := range map[string]string{
+		"varve/codec/internal/blosc": "codec",
+		"varve/readers/hdf5":         "readers/",
+		"varve/readers/source":       "readers/source",
+		"varve/readers":              "readers",
+		"varve/manifest/export/zarr": "manifest/export",
+		"varve/manifest":             "manifest",
+	} {
+		if got := layers[layerOf(path)]; got != want {
+			t.Errorf("layer of %s: got %s, want %s", path, got, want)
+		}
+	}
+	if layerOf("varve/elsewhere") >= 0 {
+		t.Error("varve/elsewhere falls in a layer")
+	}
+}

@@ -1,0 +1,112 @@
+package codec
+
+import (
+	"encoding/binary"
+	"hash/adler32"
+	"hash/crc32"
+
+	"varve/codec/internal/corrupt"
+)
+
+// checksum is a codec that guards bytes with four bytes, little-endian, in front of
+// them or behind them. Decoding verifies and takes them off without a copy.
+type checksum struct {
+	key   string
+	sum   func([]byte) uint32
+	front bool
+}
+
+// newChecksum reads the field that says where the four bytes stand.
+func newChecksum(c *config, key string, sum func([]byte) uint32, absent string) (Codec, error) {
+	s := &checksum{key: key, sum: sum, front: absent == "start"}
+	def := 1
+	if s.front {
+		def = 0
+	}
+	s.front = c.choice("location", def, "start", "end") == 0
+	return s, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sumCRC32C(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// newCRC32C makes Zarr's checksum: four bytes behind, no configuration.
+//
+// Specification: Zarr v3, codecs/crc32c; RFC 3720, appendix B.4.
+//
+//	{"name": "crc32c"}
+func newCRC32C(*config, Form) (Codec, error) {
+	return &checksum{key: "crc32c", sum: sumCRC32C}, nil
+}
+
+// newNumcodecsCRC32C makes numcodecs' variant, behind unless told otherwise.
+//
+//	{"name": "numcodecs.crc32c", "configuration": {"location": "end"}}
+func newNumcodecsCRC32C(c *config, _ Form) (Codec, error) {
+	return newChecksum(c, "crc32c", sumCRC32C, "end")
+}
+
+// newCRC32 makes numcodecs' CRC-32 of IEEE 802.3, in front unless told otherwise.
+//
+//	{"name": "numcodecs.crc32", "configuration": {"location": "start"}}
+func newCRC32(c *config, _ Form) (Codec, error) {
+	return newChecksum(c, "crc32", crc32.ChecksumIEEE, "start")
+}
+
+// newAdler32 makes numcodecs' Adler-32 of RFC 1950, in front unless told otherwise.
+//
+//	{"name": "numcodecs.adler32", "configuration": {"location": "start"}}
+func newAdler32(c *config, _ Form) (Codec, error) {
+	return newChecksum(c, "adler32", adler32.Checksum, "start")
+}
+
+func (s *checksum) DecodeKey() string {
+	if s.front {
+		return s.key + ":start"
+	}
+	return s.key + ":end"
+}
+
+func (s *checksum) EncodedSize(n int) (int, bool) { return n + 4, true }
+
+func (s *checksum) Encode(dst, src []byte) ([]byte, error) {
+	if s.front {
+		dst = binary.LittleEndian.AppendUint32(dst, s.sum(src))
+		return append(dst, src...), nil
+	}
+	dst = append(dst, src...)
+	return binary.LittleEndian.AppendUint32(dst, s.sum(src)), nil
+}
+
+func (s *checksum) trim(src []byte) ([]byte, error) {
+	if len(src) < 4 {
+		return nil, corrupt.Errorf("chunk of %d bytes is too short for a checksum of 4", len(src))
+	}
+	sum, body := src[len(src)-4:], src[:len(src)-4]
+	if s.front {
+		sum, body = src[:4], src[4:]
+	}
+	if want, got := binary.LittleEndian.Uint32(sum), s.sum(body); got != want {
+		return nil, corrupt.Errorf("checksum over %d bytes is %#08x, stored is %#08x", len(body), got, want)
+	}
+	return body, nil
+}
+
+func (s *checksum) Decode(dst, src []byte) (int, error) { return decodeTrimmed(s, dst, src) }
+
+// decodeTrimmed copies what a trimmer leaves of src.
+func decodeTrimmed(t trimmer, dst, src []byte) (int, error) {
+	body, err := t.trim(src)
+	if err != nil {
+		return 0, err
+	}
+	if len(body) > len(dst) {
+		return 0, tooLong(len(body), len(dst))
+	}
+	return copy(dst, body), nil
+}
+
+func tooLong(n, room int) error {
+	return corrupt.Errorf("decodes to %d bytes, want at most %d", n, room)
+}

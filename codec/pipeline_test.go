@@ -1,0 +1,311 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// The types that tests use most.
+var (
+	int16Type   = Type{Kind: Int, Size: 2}
+	float32Type = Type{Kind: Float, Size: 4}
+	float64Type = Type{Kind: Float, Size: 8}
+	stringType  = Type{Kind: String}
+)
+
+// specs reads a list of codecs as a document has it.
+func specs(t testing.TB, list string) []Spec {
+	t.Helper()
+	var out []Spec
+	if err := json.Unmarshal([]byte(list), &out); err != nil {
+		t.Fatalf("%s: %v", list, err)
+	}
+	return out
+}
+
+func mustNew(t testing.TB, list string, form Form) *Pipeline {
+	t.Helper()
+	p, err := New(specs(t, list), form)
+	if err != nil {
+		t.Fatalf("%s: %v", list, err)
+	}
+	return p
+}
+
+// ramp returns n bytes that compress, but not to nothing.
+func ramp(n int) []byte {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i/16) + byte(r.IntN(3))
+	}
+	return b
+}
+
+func TestPipelineRoundTrip(t *testing.T) {
+	for _, list := range []string{
+		`[{"name":"bytes","configuration":{"endian":"little"}}]`,
+		`[{"name":"bytes","configuration":{"endian":"big"}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip","configuration":{"level":5}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":0,"checksum":true}}]`,
+		`[{"name":"bytes","configuration":{"endian":"big"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{"level":4}},{"name":"numcodecs.fletcher32","configuration":{}}]`,
+		`[{"name":"transpose","configuration":{"order":[2,0,1]}},{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]`,
+		`[{"name":"transpose","configuration":{"order":[2,0,1]}},{"name":"transpose","configuration":{"order":[0,2,1]}},{"name":"bytes","configuration":{"endian":"big"}},{"name":"zstd"},{"name":"gzip"}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.crc32","configuration":{}},{"name":"numcodecs.adler32","configuration":{}},{"name":"numcodecs.crc32c","configuration":{}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4","configuration":{}},{"name":"imagecodecs_lz4h5","configuration":{}}]`,
+	} {
+		p := mustNew(t, list, Form{Type: float32Type, Shape: []int{3, 50, 7}})
+		src := Elems{Fixed: ramp(3 * 50 * 7 * 4)}
+		stored, err := p.Encode([]byte("before"), src)
+		if err != nil {
+			t.Fatalf("%s: %v", list, err)
+		}
+		if !bytes.HasPrefix(stored, []byte("before")) {
+			t.Errorf("%s: Encode does not append", list)
+		}
+		stored = stored[len("before"):]
+		if size, ok := p.EncodedSize(); ok && size != len(stored) {
+			t.Errorf("%s: EncodedSize says %d, stored are %d", list, size, len(stored))
+		}
+		dst := NewElems(p.Form())
+		if err := p.Decode(dst, stored); err != nil {
+			t.Fatalf("%s: %v", list, err)
+		}
+		if !bytes.Equal(dst.Fixed, src.Fixed) {
+			t.Errorf("%s: elements differ", list)
+		}
+	}
+}
+
+// TestStoredBytes holds the stored form of small chunks, worked out by hand from the
+// specifications.
+func TestStoredBytes(t *testing.T) {
+	for _, tt := range []struct{ name, list, elems, stored string }{
+		{"little", `[{"name":"bytes","configuration":{"endian":"little"}}]`, "0100020003000400", "0100020003000400"},
+		{"big", `[{"name":"bytes","configuration":{"endian":"big"}}]`, "0100020003000400", "0001000200030004"},
+		{"transpose", `[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}}]`, "0100020003000400", "0100030002000400"},
+		{"shuffle", `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":2}}]`, "0100020003000400", "0102030400000000"},
+		{"shuffle by 3 keeps the tail", `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":3}}]`, "0102030405060708", "0104020503060708"},
+		{"fletcher32", `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.fletcher32","configuration":{}}]`, "6162636465666768", "6162636465666768" + "9591ebe1"},
+	} {
+		p := mustNew(t, tt.list, Form{Type: int16Type, Shape: []int{2, 2}})
+		elems, err := hex.DecodeString(tt.elems)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := p.Encode(nil, Elems{Fixed: elems})
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if got := hex.EncodeToString(stored); got != tt.stored {
+			t.Errorf("%s: stored %s, want %s", tt.name, got, tt.stored)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
+	for _, tt := range []struct{ name, list, says string }{
+		{"no bytes", `[]`, `none of them turns the array into bytes`},
+		{"two bytes", `[` + le + `,` + le + `]`, `a second codec`},
+		{"array behind bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`, `must stand before`},
+		{"bytes in front", `[{"name":"crc32c"},` + le + `]`, `must stand behind`},
+		{"unknown", `[` + le + `,{"name":"lzma9"}]`, `codec "lzma9" is unknown`},
+		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`, `codec "numcodecs.zfpy": ZFP`},
+		{"endian missing", `[{"name":"bytes"}]`, `codec "bytes": endian: missing; want one of little, big`},
+		{"endian wrong", `[{"name":"bytes","configuration":{"endian":"middle"}}]`, `codec "bytes": endian: "middle" is not one of little, big`},
+		{"level too high", `[` + le + `,{"name":"gzip","configuration":{"level":10}}]`, `codec "gzip": level: 10 is not an integer from 0 to 9`},
+		{"level no integer", `[` + le + `,{"name":"gzip","configuration":{"level":5.5}}]`, `level: 5.5 is not an integer`},
+		{"unknown field", `[` + le + `,{"name":"gzip","configuration":{"level":5,"window":3}}]`, `codec "gzip": window: unknown configuration`},
+		{"order too short", `[{"name":"transpose","configuration":{"order":[0]}},` + le + `]`, `has 1 axes, the array 2`},
+		{"order twice", `[{"name":"transpose","configuration":{"order":[1,1]}},` + le + `]`, `does not hold every axis`},
+		{"order by letter", `[{"name":"transpose","configuration":{"order":"F"}},` + le + `]`, `"F" is not a list of integers`},
+		{"element size 0", `[` + le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]`, `elementsize: 0 is not`},
+		{"location", `[` + le + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`, `location: "middle" is not one of start, end`},
+	} {
+		p, err := New(specs(t, tt.list), Form{Type: float32Type, Shape: []int{2, 3}})
+		if err == nil || p != nil {
+			t.Errorf("%s: no error", tt.name)
+		} else if !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: error is %q, want it to say %q", tt.name, err, tt.says)
+		}
+	}
+}
+
+func TestUnknownCodecsAreUnsupported(t *testing.T) {
+	for _, name := range []string{"nonsense", "numcodecs.zfpy", "numcodecs.pcodec"} {
+		_, err := New([]Spec{{Name: name}}, Form{Type: float32Type, Shape: []int{1}})
+		if !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v is not marked as unsupported", name, err)
+		}
+	}
+}
+
+func TestSpecJSON(t *testing.T) {
+	for _, tt := range []struct{ in, out, says string }{
+		{`"crc32c"`, `{"name":"crc32c"}`, ""},
+		{`"zstd"`, `{"name":"zstd","configuration":{}}`, ""},
+		{`{"name":"bytes"}`, `{"name":"bytes"}`, ""},
+		{`{"name":"gzip","configuration":{"level":9}}`, `{"name":"gzip","configuration":{"level":9}}`, ""},
+		{`{"configuration":{}}`, "", `name`},
+		{`{"name":""}`, "", `name is empty`},
+		{`{"name":"gzip","configuration":[1]}`, "", `configuration: [1] is not an object`},
+		{`{"name":"gzip","config":{}}`, "", `config: unknown field`},
+		{`7`, "", `7 is not an object`},
+		{`null`, "", `null is not an object`},
+	} {
+		var s Spec
+		err := json.Unmarshal([]byte(tt.in), &s)
+		if tt.says != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%s: error is %v, want it to say %q", tt.in, err, tt.says)
+			}
+			continue
+		}
+		out, err2 := json.Marshal(s)
+		if err != nil || err2 != nil || string(out) != tt.out {
+			t.Errorf("%s: written as %s (%v, %v), want %s", tt.in, out, err, err2, tt.out)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	const zlib = `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`
+	p := mustNew(t, zlib, Form{Type: float32Type, Shape: []int{10, 10}})
+	good, err := p.Encode(nil, Elems{Fixed: ramp(400)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(good)
+	flipped[7] ^= 1
+	longer := mustNew(t, zlib, Form{Type: float32Type, Shape: []int{11, 10}})
+	tooMuch, err := longer.Encode(nil, Elems{Fixed: ramp(440)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shorter := mustNew(t, zlib, Form{Type: float32Type, Shape: []int{9, 10}})
+	tooLittle, err := shorter.Encode(nil, Elems{Fixed: ramp(360)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, stored := range map[string][]byte{
+		"empty": nil, "short": good[:3], "truncated": good[:len(good)-9], "flipped": flipped,
+		"too much": tooMuch, "too little": tooLittle,
+	} {
+		err := p.Decode(NewElems(p.Form()), stored)
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error is %v, want it marked as corrupt", name, err)
+		}
+	}
+	if err := p.Decode(Elems{Fixed: make([]byte, 399)}, good); err == nil || errors.Is(err, ErrCorrupt) {
+		t.Errorf("a buffer of the wrong size: error is %v, which blames the chunk", err)
+	}
+}
+
+func TestSkip(t *testing.T) {
+	p := mustNew(t, `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`,
+		Form{Type: float32Type, Shape: []int{100}})
+	src := Elems{Fixed: ramp(400)}
+	for mask := range uint32(8) {
+		q := p.Skip(mask)
+		stored, err := q.Encode(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := NewElems(p.Form())
+		if err := p.Skip(mask).Decode(dst, stored); err != nil || !bytes.Equal(dst.Fixed, src.Fixed) {
+			t.Errorf("mask %03b: error %v, or elements differ", mask, err)
+		}
+		if p.SameDecode(q) != (mask == 0) {
+			t.Errorf("mask %03b: SameDecode is %v", mask, mask != 0)
+		}
+	}
+	raw, err := p.Skip(7).Encode(nil, src)
+	if err != nil || !bytes.Equal(raw, src.Fixed) {
+		t.Errorf("a chunk without filters is not its elements: %v", err)
+	}
+}
+
+func TestSameDecode(t *testing.T) {
+	form := Form{Type: float32Type, Shape: []int{4, 4}}
+	const le, be = `{"name":"bytes","configuration":{"endian":"little"}}`, `{"name":"bytes","configuration":{"endian":"big"}}`
+	for _, tt := range []struct {
+		name, a, b string
+		same       bool
+	}{
+		{"levels", le + `,{"name":"gzip","configuration":{"level":1}}`, le + `,{"name":"gzip","configuration":{"level":9}}`, true},
+		{"spellings of zstd", le + `,{"name":"zstd"}`, le + `,{"name":"numcodecs.zstd"}`, true},
+		{"spellings of gzip", le + `,{"name":"gzip"}`, le + `,{"name":"numcodecs.gzip"}`, true},
+		{"gzip and zlib", le + `,{"name":"gzip"}`, le + `,{"name":"numcodecs.zlib"}`, false},
+		{"byte orders", le, be, false},
+		{"shuffle by 1", le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":1}}`, le, true},
+		{"shuffle by the default", le + `,{"name":"numcodecs.shuffle"}`, le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}`, true},
+		{"shuffle by 2", le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}}`, le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}`, false},
+		{"axes in order", `{"name":"transpose","configuration":{"order":[0,1]}},` + le, le, true},
+		{"axes swapped", `{"name":"transpose","configuration":{"order":[1,0]}},` + le, le, false},
+		{"spellings of crc32c", le + `,{"name":"crc32c"}`, le + `,{"name":"numcodecs.crc32c"}`, true},
+		{"checksum in front", le + `,{"name":"crc32c"}`, le + `,{"name":"numcodecs.crc32c","configuration":{"location":"start"}}`, false},
+	} {
+		a, b := mustNew(t, "["+tt.a+"]", form), mustNew(t, "["+tt.b+"]", form)
+		if a.SameDecode(b) != tt.same || b.SameDecode(a) != tt.same {
+			t.Errorf("%s: SameDecode is %v, want %v", tt.name, !tt.same, tt.same)
+		}
+	}
+	int8s := Form{Type: Type{Kind: Int, Size: 1}, Shape: []int{4, 4}}
+	if !mustNew(t, "["+le+"]", int8s).SameDecode(mustNew(t, "["+be+"]", int8s)) {
+		t.Error("byte order matters for single bytes")
+	}
+}
+
+func TestWithShape(t *testing.T) {
+	p := mustNew(t, `[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"}]`, Form{Type: int16Type, Shape: []int{31, 10}})
+	q, err := p.WithShape([]int{28, 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := Elems{Fixed: ramp(28 * 10 * 2)}
+	stored, err := q.Encode(nil, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := NewElems(q.Form())
+	if err := q.Decode(dst, stored); err != nil || !bytes.Equal(dst.Fixed, src.Fixed) {
+		t.Errorf("another shape: error %v, or elements differ", err)
+	}
+	if got := p.Form().Shape[0]; got != 31 {
+		t.Errorf("the first pipeline's shape became %d", got)
+	}
+	for _, shape := range [][]int{{28}, {-1, 10}, {1 << 40, 1 << 40}} {
+		if _, err := p.WithShape(shape); err == nil {
+			t.Errorf("shape %v is accepted", shape)
+		}
+	}
+}
+
+func TestDecodeDoesNotAllocate(t *testing.T) {
+	for _, list := range []string{
+		`[{"name":"bytes","configuration":{"endian":"big"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"},{"name":"crc32c"}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4"}]`,
+	} {
+		p := mustNew(t, list, Form{Type: float32Type, Shape: []int{64, 64}})
+		stored, err := p.Encode(nil, Elems{Fixed: ramp(64 * 64 * 4)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := NewElems(p.Form())
+		allocs := testing.AllocsPerRun(100, func() {
+			if err := p.Decode(dst, stored); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs >= 1 && !raceEnabled {
+			t.Errorf("%s: %v allocations a chunk", list, allocs)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Client says what a reader other than varve needs to decode a codec.
+type Client uint8
+
+// The clients, from the best to the least supported.
+const (
+	AnyClient       Client = iota + 1 // zarr-python as it is installed
+	WithCastValue                     // zarr-python with cast-value-rs
+	WithImagecodecs                   // zarr-python with imagecodecs-zarr
+	NoClient                          // nobody: what is stored so is rebuilt
+)
+
+func (c Client) String() string {
+	return [...]string{"", "any", "cast-value-rs", "imagecodecs-zarr", "none"}[c]
+}
+
+// Info is one line of the table of codecs.
+type Info struct {
+	Name   string // in a v3 document; "hdf5." marks what is never in one
+	V2     string // id in a v2 document, or ""
+	Filter int    // id of the HDF5 filter that stores these bytes, or 0
+	Client Client
+	new    func(*config, Form) (Codec, error)
+}
+
+// Table returns every codec that varve knows, in the order of its documentation.
+func Table() []Info { return slices.Clone(table) }
+
+// Lookup returns the codec of a name in a v3 document.
+func Lookup(name string) (Info, bool) {
+	i := slices.IndexFunc(table, func(e Info) bool { return e.Name == name })
+	if i < 0 {
+		return Info{}, false
+	}
+	return table[i], true
+}
+
+// LookupV2 returns the codec of an id in a v2 document.
+func LookupV2(id string) (Info, bool) {
+	i := slices.IndexFunc(table, func(e Info) bool { return e.V2 == id && id != "" })
+	if i < 0 {
+		return Info{}, false
+	}
+	return table[i], true
+}
+
+// LookupFilter returns the codec of the bytes that an HDF5 filter stores.
+func LookupFilter(id int) (Info, bool) {
+	i := slices.IndexFunc(table, func(e Info) bool { return e.Filter == id && id != 0 })
+	if i < 0 {
+		return Info{}, false
+	}
+	return table[i], true
+}
+
+var table = []Info{
+	{Name: "bytes", Client: AnyClient, new: newBytes},
+	{Name: "transpose", Client: AnyClient, new: newTranspose},
+	{Name: "gzip", Client: AnyClient, new: newGzip},
+	{Name: "zstd", Client: AnyClient, new: newZstd},
+	{Name: "crc32c", Client: AnyClient, new: newCRC32C},
+	{Name: "numcodecs.gzip", V2: "gzip", Client: AnyClient, new: newGzip},
+	{Name: "numcodecs.zlib", V2: "zlib", Filter: 1, Client: AnyClient, new: newZlib},
+	{Name: "numcodecs.zstd", V2: "zstd", Filter: 32015, Client: AnyClient, new: newZstd},
+	{Name: "numcodecs.shuffle", V2: "shuffle", Filter: 2, Client: AnyClient, new: newShuffle},
+	{Name: "numcodecs.fletcher32", V2: "fletcher32", Filter: 3, Client: AnyClient, new: newFletcher32},
+	{Name: "numcodecs.crc32", V2: "crc32", Client: AnyClient, new: newCRC32},
+	{Name: "numcodecs.adler32", V2: "adler32", Client: AnyClient, new: newAdler32},
+	{Name: "numcodecs.crc32c", V2: "crc32c", Client: AnyClient, new: newNumcodecsCRC32C},
+	{Name: "numcodecs.lz4", V2: "lz4", Client: AnyClient, new: newLZ4},
+	{Name: "imagecodecs_lz4h5", V2: "imagecodecs_lz4h5", Filter: 32004, Client: WithImagecodecs, new: newLZ4H5},
+	{Name: "hdf5.nbit", Filter: 5, Client: NoClient, new: newNbit},
+	{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
+	{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
+	{Name: "hdf5.bitshuffle", Filter: 32008, Client: NoClient, new: newBitshuffle},
+}
+
+// refused are codecs that exist and that varve does not decode, and why.
+var refused = map[string]string{
+	"numcodecs.zfpy":   "ZFP is lossy and has no decoder here",
+	"numcodecs.pcodec": "pcodec has no decoder here",
+}
+
+// newCodec makes the codec that spec names for chunks of the given form.
+func newCodec(spec Spec, in Form) (Codec, error) {
+	info, ok := Lookup(spec.Name)
+	if !ok {
+		if why, known := refused[spec.Name]; known {
+			return nil, fmt.Errorf("codec %q: %s; copy the data with another codec: %w", spec.Name, why, errors.ErrUnsupported)
+		}
+		return nil, fmt.Errorf("codec %q is unknown: %w", spec.Name, errors.ErrUnsupported)
+	}
+	c, err := newConfig(spec)
+	if err != nil {
+		return nil, err
+	}
+	made, err := info.new(c, in)
+	if err != nil {
+		return nil, err
+	}
+	return made, c.done()
+}

@@ -1,0 +1,117 @@
+package codec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Kind is the family of an element type.
+type Kind uint8
+
+// The kinds of elements. Every kind but String and Bytes has a fixed size.
+const (
+	Bool       Kind = iota + 1 // one byte, 0 or 1
+	Int                        // two's complement; 1, 2, 4 or 8 bytes
+	Uint                       // 1, 2, 4 or 8 bytes
+	Float                      // IEEE 754; 2, 4 or 8 bytes
+	Complex                    // two floats; 8 or 16 bytes
+	Raw                        // opaque bytes
+	FixedBytes                 // bytes padded with NULs, NumPy's S
+	FixedUTF32                 // code points of 4 bytes padded with NULs, NumPy's U
+	DateTime                   // int64 ticks since 1970, NumPy's datetime64
+	TimeDelta                  // int64 ticks, NumPy's timedelta64
+	Struct                     // fields one after another
+	String                     // UTF-8 of any length
+	Bytes                      // bytes of any length
+)
+
+// Type is an element type as it lies in memory: packed, little-endian. How it is
+// stored is the business of codecs, and how it is spelt in a document of zarrjson.
+type Type struct {
+	Kind   Kind
+	Size   int     // bytes an element; 0 when the length varies
+	Unit   string  // DateTime and TimeDelta: "ns", "s", "D", …, or "generic"
+	Ticks  int     // DateTime and TimeDelta: units a tick
+	Fields []Field // Struct: the fields in order, without gaps
+}
+
+// Field is one field of a Struct.
+type Field struct {
+	Name string
+	Type Type
+}
+
+// Varies reports whether elements have lengths of their own.
+func (t Type) Varies() bool { return t.Kind == String || t.Kind == Bytes }
+
+// Equal reports whether two types are the same, units and field names included.
+func (t Type) Equal(u Type) bool {
+	return t.Kind == u.Kind && t.Size == u.Size && t.Unit == u.Unit && t.Ticks == u.Ticks &&
+		slices.EqualFunc(t.Fields, u.Fields, func(a, b Field) bool {
+			return a.Name == b.Name && a.Type.Equal(b.Type)
+		})
+}
+
+// String names the type as NumPy would, for messages.
+func (t Type) String() string {
+	bits := strconv.Itoa(t.Size * 8)
+	switch t.Kind {
+	case Bool:
+		return "bool"
+	case Int:
+		return "int" + bits
+	case Uint:
+		return "uint" + bits
+	case Float:
+		return "float" + bits
+	case Complex:
+		return "complex" + bits
+	case Raw:
+		return "V" + strconv.Itoa(t.Size)
+	case FixedBytes:
+		return "S" + strconv.Itoa(t.Size)
+	case FixedUTF32:
+		return "U" + strconv.Itoa(t.Size/4)
+	case DateTime:
+		return fmt.Sprintf("datetime64[%d%s]", t.Ticks, t.Unit)
+	case TimeDelta:
+		return fmt.Sprintf("timedelta64[%d%s]", t.Ticks, t.Unit)
+	case Struct:
+		return fmt.Sprintf("struct of %d fields, %d bytes", len(t.Fields), t.Size)
+	case String:
+		return "string"
+	case Bytes:
+		return "variable-length bytes"
+	}
+	return fmt.Sprintf("kind %d", t.Kind)
+}
+
+// swapRun is a run of words of one width that a change of byte order reverses.
+type swapRun struct{ width, count int }
+
+// swapRuns returns the words of one element in order, joined into runs.
+func (t Type) swapRuns() []swapRun { return t.appendSwapRuns(nil) }
+
+func (t Type) appendSwapRuns(runs []swapRun) []swapRun {
+	width := 1
+	switch t.Kind {
+	case Int, Uint, Float, DateTime, TimeDelta:
+		width = t.Size
+	case Complex:
+		width = t.Size / 2
+	case FixedUTF32:
+		width = 4
+	case Struct:
+		for _, f := range t.Fields {
+			runs = f.Type.appendSwapRuns(runs)
+		}
+		return runs
+	}
+	run := swapRun{width, t.Size / width}
+	if n := len(runs); n > 0 && runs[n-1].width == width {
+		runs[n-1].count += run.count
+		return runs
+	}
+	return append(runs, run)
+}

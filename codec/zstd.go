@@ -1,0 +1,75 @@
+package codec
+
+import (
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"varve/codec/internal/corrupt"
+)
+
+// zstdCodec is Zstandard: one or more frames.
+//
+// Specification: RFC 8878; Zarr v3, codecs/zstd (zarr-extensions); numcodecs.zstd;
+// HDF5's filter 32015. All three store the same frames.
+//
+//	{"name": "zstd", "configuration": {"level": 0, "checksum": false}}
+//
+// Level 0 means 3, and levels below 0 are faster ones, as in libzstd. A checksum in a
+// frame is verified whatever the configuration says.
+type zstdCodec struct{ encoders *sync.Pool }
+
+func newZstd(c *config, _ Form) (Codec, error) {
+	level := c.integer("level", 0, -131072, 22)
+	sum := c.boolean("checksum", false)
+	if level == 0 {
+		level = 3
+	}
+	return &zstdCodec{&sync.Pool{New: func() any {
+		e, err := zstd.NewWriter(nil,
+			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
+			zstd.WithEncoderCRC(sum),
+			zstd.WithSingleSegment(true),
+			zstd.WithZeroFrames(true),
+			zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			panic(err) // the options are constants
+		}
+		return e
+	}}}, nil
+}
+
+func (z *zstdCodec) DecodeKey() string { return "zstd" }
+
+func (z *zstdCodec) EncodedSize(int) (int, bool) { return 0, false }
+
+func (z *zstdCodec) Encode(dst, src []byte) ([]byte, error) {
+	e := z.encoders.Get().(*zstd.Encoder)
+	defer z.encoders.Put(e)
+	return e.EncodeAll(src, dst), nil
+}
+
+// zstdDecoders make no more output than the room they are given.
+var zstdDecoders = sync.Pool{New: func() any {
+	d, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderMaxMemory(1<<32))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+}}
+
+func (z *zstdCodec) Decode(dst, src []byte) (int, error) {
+	d := zstdDecoders.Get().(*zstd.Decoder)
+	defer zstdDecoders.Put(d)
+	if len(src) == 0 {
+		return 0, corrupt.Errorf("zstd: no frame in 0 bytes")
+	}
+	out, err := d.DecodeAll(src, dst[:0:len(dst)])
+	if err != nil {
+		return 0, corrupt.Errorf("zstd: %w", err)
+	}
+	return len(out), nil
+}
