@@ -3,7 +3,6 @@ package codec
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Client says what a reader other than varve needs to decode a codec.
@@ -31,55 +30,55 @@ type Info struct {
 }
 
 // Table returns every codec that varve knows, in the order of its documentation.
-func Table() []Info { return slices.Clone(table) }
+func Table() []Info { return table() }
 
 // Lookup returns the codec of a name in a v3 document.
 func Lookup(name string) (Info, bool) {
-	i := slices.IndexFunc(table, func(e Info) bool { return e.Name == name })
-	if i < 0 {
-		return Info{}, false
-	}
-	return table[i], true
+	return find(func(e *Info) bool { return e.Name == name })
 }
 
 // LookupV2 returns the codec of an id in a v2 document.
 func LookupV2(id string) (Info, bool) {
-	i := slices.IndexFunc(table, func(e Info) bool { return e.V2 == id && id != "" })
-	if i < 0 {
-		return Info{}, false
-	}
-	return table[i], true
+	return find(func(e *Info) bool { return e.V2 == id && id != "" })
 }
 
 // LookupFilter returns the codec of the bytes that an HDF5 filter stores.
 func LookupFilter(id int) (Info, bool) {
-	i := slices.IndexFunc(table, func(e Info) bool { return e.Filter == id && id != 0 })
-	if i < 0 {
-		return Info{}, false
-	}
-	return table[i], true
+	return find(func(e *Info) bool { return e.Filter == id && id != 0 })
 }
 
-var table = []Info{
-	{Name: "bytes", Client: AnyClient, new: newBytes},
-	{Name: "transpose", Client: AnyClient, new: newTranspose},
-	{Name: "gzip", Client: AnyClient, new: newGzip},
-	{Name: "zstd", Client: AnyClient, new: newZstd},
-	{Name: "crc32c", Client: AnyClient, new: newCRC32C},
-	{Name: "numcodecs.gzip", V2: "gzip", Client: AnyClient, new: newGzip},
-	{Name: "numcodecs.zlib", V2: "zlib", Filter: 1, Client: AnyClient, new: newZlib},
-	{Name: "numcodecs.zstd", V2: "zstd", Filter: 32015, Client: AnyClient, new: newZstd},
-	{Name: "numcodecs.shuffle", V2: "shuffle", Filter: 2, Client: AnyClient, new: newShuffle},
-	{Name: "numcodecs.fletcher32", V2: "fletcher32", Filter: 3, Client: AnyClient, new: newFletcher32},
-	{Name: "numcodecs.crc32", V2: "crc32", Client: AnyClient, new: newCRC32},
-	{Name: "numcodecs.adler32", V2: "adler32", Client: AnyClient, new: newAdler32},
-	{Name: "numcodecs.crc32c", V2: "crc32c", Client: AnyClient, new: newNumcodecsCRC32C},
-	{Name: "numcodecs.lz4", V2: "lz4", Client: AnyClient, new: newLZ4},
-	{Name: "imagecodecs_lz4h5", V2: "imagecodecs_lz4h5", Filter: 32004, Client: WithImagecodecs, new: newLZ4H5},
-	{Name: "hdf5.nbit", Filter: 5, Client: NoClient, new: newNbit},
-	{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
-	{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
-	{Name: "hdf5.bitshuffle", Filter: 32008, Client: NoClient, new: newBitshuffle},
+func find(match func(*Info) bool) (Info, bool) {
+	for _, e := range table() {
+		if match(&e) {
+			return e, true
+		}
+	}
+	return Info{}, false
+}
+
+// table is a function and not a variable, since sharding's codecs look others up.
+func table() []Info {
+	return []Info{
+		{Name: "bytes", Client: AnyClient, new: newBytes},
+		{Name: "transpose", Client: AnyClient, new: newTranspose},
+		{Name: "gzip", Client: AnyClient, new: newGzip},
+		{Name: "zstd", Client: AnyClient, new: newZstd},
+		{Name: "crc32c", Client: AnyClient, new: newCRC32C},
+		{Name: "numcodecs.gzip", V2: "gzip", Client: AnyClient, new: newGzip},
+		{Name: "numcodecs.zlib", V2: "zlib", Filter: 1, Client: AnyClient, new: newZlib},
+		{Name: "numcodecs.zstd", V2: "zstd", Filter: 32015, Client: AnyClient, new: newZstd},
+		{Name: "numcodecs.shuffle", V2: "shuffle", Filter: 2, Client: AnyClient, new: newShuffle},
+		{Name: "numcodecs.fletcher32", V2: "fletcher32", Filter: 3, Client: AnyClient, new: newFletcher32},
+		{Name: "numcodecs.crc32", V2: "crc32", Client: AnyClient, new: newCRC32},
+		{Name: "numcodecs.adler32", V2: "adler32", Client: AnyClient, new: newAdler32},
+		{Name: "numcodecs.crc32c", V2: "crc32c", Client: AnyClient, new: newNumcodecsCRC32C},
+		{Name: "numcodecs.lz4", V2: "lz4", Client: AnyClient, new: newLZ4},
+		{Name: "imagecodecs_lz4h5", V2: "imagecodecs_lz4h5", Filter: 32004, Client: WithImagecodecs, new: newLZ4H5},
+		{Name: "hdf5.nbit", Filter: 5, Client: NoClient, new: newNbit},
+		{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
+		{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
+		{Name: "hdf5.bitshuffle", Filter: 32008, Client: NoClient, new: newBitshuffle},
+	}
 }
 
 // refused are codecs that exist and that varve does not decode, and why.
