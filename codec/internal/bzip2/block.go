@@ -1,0 +1,232 @@
+package bzip2
+
+import (
+	"errors"
+	"fmt"
+
+	"varve/codec/internal/corrupt"
+)
+
+const (
+	groupSize    = 50
+	runA         = 0
+	runB         = 1
+	maxSelectors = 18002 // what a block of 900,000 symbols can use; more are read past
+)
+
+// block decodes a block, of which the magic and the checksum were read, and returns
+// how many bytes it held.
+func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
+	at := d.offset()
+	if d.take(1) == 1 {
+		return 0, fmt.Errorf("bzip2: block at byte %d is randomised, as only bzip2 before 0.9.5 did: %w", at, errors.ErrUnsupported)
+	}
+	origin := int(d.take(24))
+	used, err := d.usedBytes()
+	if err != nil {
+		return 0, err
+	}
+	codes := int(d.take(3))
+	if codes < 2 || codes > len(d.codes) {
+		return 0, corrupt.Errorf("bzip2: %d codes at byte %d, which should be 2 to 6", codes, d.offset())
+	}
+	if err := d.readSelectors(codes); err != nil {
+		return 0, err
+	}
+	for i := range d.codes[:codes] {
+		if err := d.codes[i].read(&d.bitReader, used+2); err != nil {
+			return 0, err
+		}
+	}
+	// Of five symbols at least four are bytes of the text, so a text that fits has no
+	// more symbols than this, and scratch is no larger than dst allows.
+	symbols, err := d.readSymbols(used, min(maxSymbols, len(dst)+len(dst)/4+1))
+	if err != nil {
+		return 0, err
+	}
+	if origin >= symbols {
+		return 0, corrupt.Errorf("bzip2: origin %d of the block at byte %d of %d symbols", origin, at, symbols)
+	}
+	return d.text(dst, origin, symbols)
+}
+
+// usedBytes reads which bytes occur in the block, and makes the move-to-front list.
+func (d *decoder) usedBytes() (int, error) {
+	rows := d.take(16)
+	n := 0
+	for i := range 16 {
+		if rows>>(15-i)&1 == 0 {
+			continue
+		}
+		row := d.take(16)
+		for j := range 16 {
+			if row>>(15-j)&1 == 1 {
+				d.front[n] = byte(16*i + j)
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return 0, corrupt.Errorf("bzip2: no byte occurs in the block before byte %d", d.offset())
+	}
+	return n, nil
+}
+
+// readSelectors reads which code each group of symbols uses.
+func (d *decoder) readSelectors(codes int) error {
+	n := int(d.take(15))
+	if n == 0 {
+		return corrupt.Errorf("bzip2: no selectors at byte %d", d.offset())
+	}
+	if d.selectors == nil {
+		d.selectors = make([]uint8, 0, maxSelectors)
+	}
+	d.selectors = d.selectors[:0]
+	list := [6]uint8{0, 1, 2, 3, 4, 5}
+	for range n {
+		j := 0
+		for d.take(1) == 1 {
+			if j++; j >= codes {
+				return corrupt.Errorf("bzip2: selector of code %d at byte %d, of %d codes", j, d.offset(), codes)
+			}
+		}
+		code := list[j]
+		copy(list[1:j+1], list[:j])
+		list[0] = code
+		if len(d.selectors) < maxSelectors {
+			d.selectors = append(d.selectors, code)
+		}
+	}
+	if d.overrun() {
+		return d.truncated()
+	}
+	return nil
+}
+
+// readSymbols decodes the last column into d.column and returns its length.
+func (d *decoder) readSymbols(used, limit int) (int, error) {
+	if cap(d.column) < limit {
+		d.column = make([]uint32, limit)
+	}
+	column := d.column[:limit]
+	clear(d.counts[:])
+	end := uint16(used + 1)
+	n, run, weight := 0, 0, 1
+	for _, selector := range d.selectors {
+		code := &d.codes[selector]
+		for range groupSize {
+			symbol := code.symbol(&d.bitReader)
+			if symbol <= runB {
+				run += weight << symbol
+				if weight <<= 1; run > limit-n {
+					return 0, d.tooLong(limit)
+				}
+				continue
+			}
+			if run > 0 {
+				n = d.fill(column, n, run)
+				run, weight = 0, 1
+			}
+			if symbol >= end {
+				return d.endSymbols(n, symbol == end)
+			}
+			if n == limit {
+				return 0, d.tooLong(limit)
+			}
+			b := d.toFront(int(symbol - 1))
+			column[n] = uint32(b)
+			d.counts[b]++
+			n++
+		}
+		if d.overrun() {
+			return 0, d.truncated()
+		}
+	}
+	return 0, corrupt.Errorf("bzip2: the block's %d selectors end at byte %d before its symbols do", len(d.selectors), d.offset())
+}
+
+// fill appends a run of the front byte to the column.
+func (d *decoder) fill(column []uint32, n, run int) int {
+	b := d.front[0]
+	d.counts[b] += uint32(run)
+	for i := range column[n : n+run] {
+		column[n+i] = uint32(b)
+	}
+	return n + run
+}
+
+// toFront moves the byte at position i of the list to its front.
+func (d *decoder) toFront(i int) byte {
+	b := d.front[i]
+	if i < 16 {
+		for ; i > 0; i-- {
+			d.front[i] = d.front[i-1]
+		}
+	} else {
+		copy(d.front[1:i+1], d.front[:i])
+	}
+	d.front[0] = b
+	return b
+}
+
+func (d *decoder) endSymbols(n int, isEnd bool) (int, error) {
+	if d.overrun() {
+		return 0, d.truncated()
+	}
+	if !isEnd {
+		return 0, corrupt.Errorf("bzip2: no symbol has the code before byte %d", d.offset())
+	}
+	return n, nil
+}
+
+func (d *decoder) tooLong(limit int) error {
+	return corrupt.Errorf("bzip2: the block before byte %d has more than the %d symbols that are allowed or expected", d.offset(), limit)
+}
+
+// text walks the rotations from the origin on and expands runs into dst.
+func (d *decoder) text(dst []byte, origin, symbols int) (int, error) {
+	column := d.column[:symbols]
+	var sum uint32
+	for b, count := range &d.counts {
+		d.counts[b] = sum
+		sum += count
+	}
+	for i, v := range column {
+		b := byte(v)
+		column[d.counts[b]] |= uint32(i) << 8
+		d.counts[b]++
+	}
+	n, equal, last := 0, 0, -1
+	at := column[origin] >> 8
+	for range symbols {
+		v := column[at]
+		at = v >> 8
+		b := byte(v)
+		if equal == 4 {
+			if int(b) > len(dst)-n {
+				return n, d.tooMuch(len(dst))
+			}
+			run := dst[n : n+int(b)]
+			for i := range run {
+				run[i] = byte(last)
+			}
+			n += len(run)
+			equal, last = 0, -1
+			continue
+		}
+		if int(b) != last {
+			equal, last = 0, int(b)
+		}
+		if n >= len(dst) {
+			return n, d.tooMuch(len(dst))
+		}
+		equal++
+		dst[n] = b
+		n++
+	}
+	return n, nil
+}
+
+func (d *decoder) tooMuch(room int) error {
+	return corrupt.Errorf("bzip2: the block before byte %d holds more than the %d bytes that are expected", d.offset(), room)
+}
