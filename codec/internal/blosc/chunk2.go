@@ -1,0 +1,3 @@
+package blosc
+
+const version2Stable = 5
