@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"varve/codec/internal/corrupt"
+	"varve/grid"
 )
 
 // ErrCorrupt marks errors caused by stored bytes that are not what their codec says.
@@ -34,27 +35,27 @@ var ErrCorrupt = corrupt.Err
 type Spec struct {
 	Name   string
 	Config json.RawMessage // the configuration object; nil when there is none
+
+	// Clip lets the inner chunks of sharding_indexed, and those of shards within them,
+	// be cut off by the shard's edge, as version 1.1 of that codec has it. No document
+	// says so; see WithClipping.
+	Clip bool
+
+	depth int // how many shardings it is inside of
 }
 
 // Form is what a stage of a pipeline sees of a chunk.
 type Form struct {
 	Type  Type
-	Shape []int
+	Shape []int64
 	Fill  []byte // one element in memory form; nil stands for zeros
 }
 
 // Count returns the number of elements, or -1 if it is out of range.
 func (f Form) Count() int {
-	n := uint64(1)
-	for _, s := range f.Shape {
-		if s < 0 {
-			return -1
-		}
-		hi, lo := bits.Mul64(n, uint64(s))
-		if hi != 0 || lo > math.MaxInt {
-			return -1
-		}
-		n = lo
+	n, err := grid.Elements(f.Shape)
+	if err != nil {
+		return -1
 	}
 	return int(n)
 }
@@ -62,8 +63,9 @@ func (f Form) Count() int {
 // Bytes returns the size of the elements in memory, or -1 if it is out of range.
 // Elements of varying length have none; theirs is 0.
 func (f Form) Bytes() int {
-	hi, lo := bits.Mul64(uint64(f.Count()), uint64(f.Type.Size))
-	if f.Count() < 0 || hi != 0 || lo > math.MaxInt {
+	n := f.Count()
+	hi, lo := bits.Mul64(uint64(n), uint64(f.Type.Size))
+	if n < 0 || hi != 0 || lo > math.MaxInt {
 		return -1
 	}
 	return int(lo)
@@ -211,10 +213,20 @@ type decodeOnly interface {
 	cannotEncode() error
 }
 
+// shaped is an ArrayToBytes that prepares itself for one form.
+type shaped interface {
+	bound(in Form) (ArrayToBytes, error)
+}
+
+// nesting is a codec with pipelines inside.
+type nesting interface {
+	// clients answers as Pipeline.Clients does.
+	clients() Client
+}
+
 // regional is an ArrayToArray under which a region of the elements is a region of
 // the encoded elements, so that one can be decoded without the others.
 type regional interface {
-	// encodedRegion returns origin and shape, within the encoded form, of what the
-	// region of in at origin with the given shape is made of.
-	encodedRegion(origin, shape []int) (encOrigin, encShape []int)
+	// encodedRegion returns the region of the encoded form that r is made of.
+	encodedRegion(r grid.Region) grid.Region
 }

@@ -41,6 +41,9 @@ func New(specs []Spec, form Form) (*Pipeline, error) {
 }
 
 func checkForm(f Form) error {
+	if f.Type.Size < 1 && !f.Type.Varies() {
+		return fmt.Errorf("elements of %v have %d bytes; want at least 1", f.Type, f.Type.Size)
+	}
 	if f.Bytes() < 0 {
 		return fmt.Errorf("chunk of shape %v of %v is too large", f.Shape, f.Type)
 	}
@@ -92,7 +95,7 @@ func (p *Pipeline) bind(form Form) (*Pipeline, error) {
 		}
 		p.forms = append(p.forms, next)
 	}
-	if err := p.toBytes.Accepts(p.innermost()); err != nil {
+	if err := p.bindBytes(p.innermost()); err != nil {
 		return nil, fmt.Errorf("codec %q: %w", p.specs[len(p.arrays)].Name, err)
 	}
 	p.sizes = make([]int, len(p.bytes)+1)
@@ -109,8 +112,17 @@ func (p *Pipeline) bind(form Form) (*Pipeline, error) {
 	return p, nil
 }
 
+// bindBytes has the codec that makes bytes take chunks of form in.
+func (p *Pipeline) bindBytes(in Form) (err error) {
+	if s, ok := p.toBytes.(shaped); ok {
+		p.toBytes, err = s.bound(in)
+		return err
+	}
+	return p.toBytes.Accepts(in)
+}
+
 // WithShape returns the same pipeline for chunks of another shape.
-func (p *Pipeline) WithShape(shape []int) (*Pipeline, error) {
+func (p *Pipeline) WithShape(shape []int64) (*Pipeline, error) {
 	form := p.Form()
 	if slices.Equal(shape, form.Shape) {
 		return p, nil
@@ -217,6 +229,9 @@ func (p *Pipeline) Clients() Client {
 	for _, s := range p.specs {
 		info, _ := Lookup(s.Name)
 		worst = max(worst, info.Client)
+	}
+	if n, ok := p.toBytes.(nesting); ok {
+		worst = max(worst, n.clients())
 	}
 	return worst
 }

@@ -59,7 +59,7 @@ func TestPipelineRoundTrip(t *testing.T) {
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.crc32","configuration":{}},{"name":"numcodecs.adler32","configuration":{}},{"name":"numcodecs.crc32c","configuration":{}}]`,
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4","configuration":{}},{"name":"imagecodecs_lz4h5","configuration":{}}]`,
 	} {
-		p := mustNew(t, list, Form{Type: float32Type, Shape: []int{3, 50, 7}})
+		p := mustNew(t, list, Form{Type: float32Type, Shape: []int64{3, 50, 7}})
 		src := Elems{Fixed: ramp(3 * 50 * 7 * 4)}
 		stored, err := p.Encode([]byte("before"), src)
 		if err != nil {
@@ -93,7 +93,7 @@ func TestStoredBytes(t *testing.T) {
 		{"shuffle by 3 keeps the tail", `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":3}}]`, "0102030405060708", "0104020503060708"},
 		{"fletcher32", `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.fletcher32","configuration":{}}]`, "6162636465666768", "6162636465666768" + "9591ebe1"},
 	} {
-		p := mustNew(t, tt.list, Form{Type: int16Type, Shape: []int{2, 2}})
+		p := mustNew(t, tt.list, Form{Type: int16Type, Shape: []int64{2, 2}})
 		elems, err := hex.DecodeString(tt.elems)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestNewRefuses(t *testing.T) {
 		{"element size 0", `[` + le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]`, `elementsize: 0 is not`},
 		{"location", `[` + le + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`, `location: "middle" is not one of start, end`},
 	} {
-		p, err := New(specs(t, tt.list), Form{Type: float32Type, Shape: []int{2, 3}})
+		p, err := New(specs(t, tt.list), Form{Type: float32Type, Shape: []int64{2, 3}})
 		if err == nil || p != nil {
 			t.Errorf("%s: no error", tt.name)
 		} else if !strings.Contains(err.Error(), tt.says) {
@@ -139,7 +139,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestUnknownCodecsAreUnsupported(t *testing.T) {
 	for _, name := range []string{"nonsense", "numcodecs.zfpy", "numcodecs.pcodec"} {
-		_, err := New([]Spec{{Name: name}}, Form{Type: float32Type, Shape: []int{1}})
+		_, err := New([]Spec{{Name: name}}, Form{Type: float32Type, Shape: []int64{1}})
 		if !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v is not marked as unsupported", name, err)
 		}
@@ -176,19 +176,19 @@ func TestSpecJSON(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	const zlib = `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`
-	p := mustNew(t, zlib, Form{Type: float32Type, Shape: []int{10, 10}})
+	p := mustNew(t, zlib, Form{Type: float32Type, Shape: []int64{10, 10}})
 	good, err := p.Encode(nil, Elems{Fixed: ramp(400)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	flipped := bytes.Clone(good)
 	flipped[7] ^= 1
-	longer := mustNew(t, zlib, Form{Type: float32Type, Shape: []int{11, 10}})
+	longer := mustNew(t, zlib, Form{Type: float32Type, Shape: []int64{11, 10}})
 	tooMuch, err := longer.Encode(nil, Elems{Fixed: ramp(440)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	shorter := mustNew(t, zlib, Form{Type: float32Type, Shape: []int{9, 10}})
+	shorter := mustNew(t, zlib, Form{Type: float32Type, Shape: []int64{9, 10}})
 	tooLittle, err := shorter.Encode(nil, Elems{Fixed: ramp(360)})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestSkip(t *testing.T) {
 	p := mustNew(t, `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`,
-		Form{Type: float32Type, Shape: []int{100}})
+		Form{Type: float32Type, Shape: []int64{100}})
 	src := Elems{Fixed: ramp(400)}
 	for mask := range uint32(8) {
 		q := p.Skip(mask)
@@ -232,7 +232,7 @@ func TestSkip(t *testing.T) {
 }
 
 func TestSameDecode(t *testing.T) {
-	form := Form{Type: float32Type, Shape: []int{4, 4}}
+	form := Form{Type: float32Type, Shape: []int64{4, 4}}
 	const le, be = `{"name":"bytes","configuration":{"endian":"little"}}`, `{"name":"bytes","configuration":{"endian":"big"}}`
 	for _, tt := range []struct {
 		name, a, b string
@@ -256,15 +256,15 @@ func TestSameDecode(t *testing.T) {
 			t.Errorf("%s: SameDecode is %v, want %v", tt.name, !tt.same, tt.same)
 		}
 	}
-	int8s := Form{Type: Type{Kind: Int, Size: 1}, Shape: []int{4, 4}}
+	int8s := Form{Type: Type{Kind: Int, Size: 1}, Shape: []int64{4, 4}}
 	if !mustNew(t, "["+le+"]", int8s).SameDecode(mustNew(t, "["+be+"]", int8s)) {
 		t.Error("byte order matters for single bytes")
 	}
 }
 
 func TestWithShape(t *testing.T) {
-	p := mustNew(t, `[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"}]`, Form{Type: int16Type, Shape: []int{31, 10}})
-	q, err := p.WithShape([]int{28, 10})
+	p := mustNew(t, `[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"}]`, Form{Type: int16Type, Shape: []int64{31, 10}})
+	q, err := p.WithShape([]int64{28, 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestWithShape(t *testing.T) {
 	if got := p.Form().Shape[0]; got != 31 {
 		t.Errorf("the first pipeline's shape became %d", got)
 	}
-	for _, shape := range [][]int{{28}, {-1, 10}, {1 << 40, 1 << 40}} {
+	for _, shape := range [][]int64{{28}, {-1, 10}, {1 << 40, 1 << 40}} {
 		if _, err := p.WithShape(shape); err == nil {
 			t.Errorf("shape %v is accepted", shape)
 		}
@@ -293,7 +293,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"},{"name":"crc32c"}]`,
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4"}]`,
 	} {
-		p := mustNew(t, list, Form{Type: float32Type, Shape: []int{64, 64}})
+		p := mustNew(t, list, Form{Type: float32Type, Shape: []int64{64, 64}})
 		stored, err := p.Encode(nil, Elems{Fixed: ramp(64 * 64 * 4)})
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package codec
 import (
 	"fmt"
 	"slices"
+
+	"varve/grid"
 )
 
 // transpose stores the axes of a chunk in another order.
@@ -47,23 +49,21 @@ func (t *transpose) Encoded(in Form) (Form, error) {
 }
 
 func (t *transpose) Encode(dst, src Elems, in Form) error {
-	transposeElems(dst, src, in, t.order)
-	return nil
+	return transposeElems(dst, src, in, t.order)
 }
 
 func (t *transpose) Decode(dst, src Elems, in Form) error {
 	stored := in
 	stored.Shape = permuted(in.Shape, t.order)
-	transposeElems(dst, src, stored, t.inverse)
-	return nil
+	return transposeElems(dst, src, stored, t.inverse)
 }
 
-func (t *transpose) encodedRegion(origin, shape []int) ([]int, []int) {
-	return permuted(origin, t.order), permuted(shape, t.order)
+func (t *transpose) encodedRegion(r grid.Region) grid.Region {
+	return grid.Region{Origin: permuted(r.Origin, t.order), Shape: permuted(r.Shape, t.order)}
 }
 
-func permuted(s, order []int) []int {
-	out := make([]int, len(order))
+func permuted(s []int64, order []int) []int64 {
+	out := make([]int64, len(order))
 	for i, o := range order {
 		out[i] = s[o]
 	}
@@ -71,27 +71,9 @@ func permuted(s, order []int) []int {
 }
 
 // transposeElems fills dst so that its axis i is axis order[i] of src.
-func transposeElems(dst, src Elems, in Form, order []int) {
-	strides := make([]int, len(in.Shape))
-	n := 1
-	for i := len(strides) - 1; i >= 0; i-- {
-		strides[i] = n
-		n *= in.Shape[i]
-	}
-	if n == 0 {
-		return
-	}
-	w := newWalk(permuted(in.Shape, order), permuted(strides, order))
+func transposeElems(dst, src Elems, in Form, order []int) error {
 	if in.Type.Varies() {
-		w.each(func(to, from, count, step int) {
-			for i := range count {
-				dst.Var[to+i] = src.Var[from+i*step]
-			}
-		})
-		return
+		return grid.Transpose(dst.Var, src.Var, in.Shape, order, 1)
 	}
-	size := in.Type.Size
-	w.each(func(to, from, count, step int) {
-		copyStrided(dst.Fixed[to*size:(to+count)*size], src.Fixed[from*size:], size, step*size)
-	})
+	return grid.Transpose(dst.Fixed, src.Fixed, in.Shape, order, int64(in.Type.Size))
 }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"varve/codec"
+)
+
+// The exit codes; exits says what each means to a user.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitConflict    = 3
+	exitSource      = 4
+	exitCorrupt     = 5
+	exitForbidden   = 6
+	exitInterrupted = 130
+)
+
+var exits = []struct {
+	code int
+	says string
+}{
+	{exitDone, "done"},
+	{exitFailed, "failed"},
+	{exitUsage, "wrong usage"},
+	{exitConflict, "the files cannot be combined as asked"},
+	{exitSource, "a source is missing or has changed"},
+	{exitCorrupt, "corrupt input"},
+	{exitForbidden, "not allowed"},
+	{exitInterrupted, "interrupted"},
+}
+
+// usageError is an error in the way that varve was called.
+type usageError struct{ err error }
+
+func (u usageError) Error() string { return u.err.Error() }
+func (u usageError) Unwrap() error { return u.err }
+
+// exitCode maps what a command returned to what a script sees.
+func exitCode(err error, interrupted bool) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case interrupted || errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, codec.ErrCorrupt):
+		return exitCorrupt
+	case errors.Is(err, fs.ErrNotExist):
+		return exitSource
+	case errors.Is(err, fs.ErrPermission):
+		return exitForbidden
+	}
+	return exitFailed
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "varve",
+		Short:         "Every file in the archive, one Zarr",
+		Long:          "varve reads the archives that NetCDF, HDF5 and Zarr files make up as one Zarr\ndataset, without copying them and without rewriting them.\n\n" + exitHelp(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+	})
+	root.AddCommand(commands()...)
+	for _, c := range root.Commands() {
+		checkArgs(c)
+	}
+	return root
+}
+
+func commands() []*cobra.Command {
+	return []*cobra.Command{
+		newVersionCommand(),
+	}
+}
+
+// checkArgs makes wrong arguments of a command usage errors.
+func checkArgs(c *cobra.Command) {
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		}
+		return nil
+	}
+}
+
+func exitHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, e := range exits {
+		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.says)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
