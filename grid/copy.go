@@ -66,12 +66,3 @@ func checkItems(role string, have int64, shape []int64, unit int64) error {
 	}
 	return nil
 }
-
-// flat is the place of an element in the region's C order.
-func (r Region) flat(index []int64) int64 {
-	n := int64(0)
-	for k, at := range index {
-		n = n*r.Shape[k] + at - r.Origin[k]
-	}
-	return n
-}

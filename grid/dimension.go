@@ -57,6 +57,18 @@ type Span struct {
 	run int // where the Dimension has it, so that the next is found without a search
 }
 
+// chunkAt is the chunk of the span that holds an index, if the span does.
+func (s *Span) chunkAt(index int64) (chunk int64, ok bool) {
+	if s.Count == 0 || index < s.Offset {
+		return 0, false
+	}
+	n := (index - s.Offset) / s.Data
+	return s.First + n, n < s.Count
+}
+
+// offsetOf is where a chunk of the span begins.
+func (s *Span) offsetOf(chunk int64) int64 { return s.Offset + (chunk-s.First)*s.Data }
+
 // nexter is a Dimension that finds the span behind another faster than by its number.
 type nexter interface {
 	nextSpan(Span) Span
@@ -69,17 +81,14 @@ func nextSpan(d Dimension, s Span) Span {
 	return d.Span(s.First + s.Count)
 }
 
-// Sizes yields the data size of every chunk along a dimension, as dask writes
+// DataSizes yields the data size of every chunk along a dimension, as dask writes
 // chunks: (10, 20, 30). It is lazy.
 func DataSizes(d Dimension) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		left, chunks := d.Extent(), int64(0)
-		for edge := range Expand(d.Runs()) {
-			if chunks == d.Chunks() || !yield(min(left, edge.Data)) {
+		for data := range chunkSizes(d) {
+			if !yield(data) {
 				return
 			}
-			left -= edge.Data
-			chunks++
 		}
 	}
 }

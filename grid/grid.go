@@ -79,7 +79,7 @@ func (g *Grid) Chunk(coords []int64) (c Chunk, ok bool) {
 	c = Chunk{MakeRegion(n), make([]int64, n)}
 	for axis, at := range coords {
 		s := g.dims[axis].Span(at)
-		offset := s.Offset + (at-s.First)*s.Data
+		offset := s.offsetOf(at)
 		c.Origin[axis] = offset
 		c.Shape[axis] = min(s.Data, g.shape[axis]-offset)
 		c.Codec[axis] = s.Codec

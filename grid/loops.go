@@ -58,43 +58,45 @@ func visit(loops []loop, dst, src int64, do func(dst, src int64)) {
 	}
 }
 
-// carry copies what loops describe: blocks of unit items, dst and src being where the
-// first begins, counted like the loops' strides in blocks.
-func carry[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
+// Row is the unit of copying: N elements, DstStep and SrcStep apart, the first of them
+// at Dst and Src. All count elements.
+type Row struct {
+	Dst, Src, N      int64
+	DstStep, SrcStep int64
+}
+
+// swap turns a row to go the other way.
+func (r Row) swap() Row {
+	return Row{Dst: r.Src, Src: r.Dst, N: r.N, DstStep: r.SrcStep, SrcStep: r.DstStep}
+}
+
+// rows calls do with every innermost row of loops that begin at dst and src. Where a
+// row is by index list, what lies side by side in both buffers is a row of its own.
+func rows(loops []loop, dst, src int64, do func(Row)) {
 	if len(loops) == 0 {
-		copy(dst[at[0]*unit:(at[0]+1)*unit], src[at[1]*unit:])
+		do(Row{Dst: dst, Src: src, N: 1, DstStep: 1, SrcStep: 1})
 		return
 	}
 	inner := loops[0]
-	visit(loops[1:], at[0], at[1], func(d, s int64) {
-		copyRow(dst, src, inner, [2]int64{d, s}, unit)
-	})
-}
-
-// copyRow copies one innermost loop.
-func copyRow[T any](dst, src []T, l loop, at [2]int64, unit int64) {
-	switch {
-	case !l.strided():
-		copyListed(dst, src, l, at, unit)
-	case l.dst == 1 && l.src == 1:
-		copy(dst[at[0]*unit:(at[0]+l.n)*unit], src[at[1]*unit:])
-	default:
-		l.dst, l.src = l.dst*unit, l.src*unit
-		copyStrided(dst, src, l, [2]int64{at[0] * unit, at[1] * unit}, unit)
+	if inner.strided() {
+		visit(loops[1:], dst, src, func(d, s int64) {
+			do(Row{Dst: d, Src: s, N: inner.n, DstStep: inner.dst, SrcStep: inner.src})
+		})
+		return
 	}
+	visit(loops[1:], dst, src, func(d, s int64) { inner.listedRows(d, s, do) })
 }
 
-// copyListed copies a loop over index lists, taking together what lies side by side
-// in both buffers.
-func copyListed[T any](dst, src []T, l loop, at [2]int64, unit int64) {
+// listedRows calls do with each stretch of a list that is side by side in both
+// buffers.
+func (l *loop) listedRows(dst, src int64, do func(Row)) {
 	for i := int64(0); i < l.n; {
-		d, s := at[0]+l.dstAt(i), at[1]+l.srcAt(i)
-		run := int64(1)
-		for i+run < l.n && at[0]+l.dstAt(i+run) == d+run && at[1]+l.srcAt(i+run) == s+run {
-			run++
+		d, s, n := dst+l.dstAt(i), src+l.srcAt(i), int64(1)
+		for i+n < l.n && dst+l.dstAt(i+n) == d+n && src+l.srcAt(i+n) == s+n {
+			n++
 		}
-		copy(dst[d*unit:(d+run)*unit], src[s*unit:])
-		i += run
+		do(Row{Dst: d, Src: s, N: n, DstStep: 1, SrcStep: 1})
+		i += n
 	}
 }
 

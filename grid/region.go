@@ -129,3 +129,19 @@ func Elements(shape []int64) (int64, error) {
 	}
 	return n, nil
 }
+
+// flat is the place of an index in the region's C order.
+func (r Region) flat(index []int64) int64 { return flatten(r.Shape, index) + r.first() }
+
+// first is the place that the index of zeros has in the region's C order. It is
+// negative if the region begins past it.
+func (r Region) first() int64 { return -flatten(r.Shape, r.Origin) }
+
+// flatten is the place of an index in the C order of a shape.
+func flatten(shape, index []int64) int64 {
+	n := int64(0)
+	for k, at := range index {
+		n = n*shape[k] + at
+	}
+	return n
+}

@@ -2,75 +2,88 @@ package grid
 
 import "encoding/binary"
 
-// copyStrided copies blocks of unit items that lie apart. Loop and starts count
-// items. Bytes in blocks of a machine word's size move as words.
-func copyStrided[T any](dst, src []T, l loop, at [2]int64, unit int64) {
-	if d, ok := any(dst).([]byte); ok {
-		if s, ok := any(src).([]byte); ok && copyWords(d, s, l, at, unit) {
-			return
-		}
+// carry copies what loops describe, the first elements being at the two places.
+func carry[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
+	rows(loops, at[0], at[1], func(r Row) { copyRow(dst, src, r, unit) })
+}
+
+// copyRow copies one row of elements of unit items.
+func copyRow[T any](dst, src []T, r Row, unit int64) {
+	if r.DstStep == 1 && r.SrcStep == 1 {
+		copy(dst[r.Dst*unit:(r.Dst+r.N)*unit], src[r.Src*unit:])
+		return
 	}
-	d, s := at[0], at[1]
+	r = Row{Dst: r.Dst * unit, Src: r.Src * unit, N: r.N, DstStep: r.DstStep * unit, SrcStep: r.SrcStep * unit}
+	if d, ok := any(dst).([]byte); ok && copyWords(d, any(src).([]byte), r, unit) {
+		return
+	}
+	copyStrided(dst, src, r, unit)
+}
+
+// copyStrided copies elements of unit items that lie apart. From here on rows count
+// items.
+func copyStrided[T any](dst, src []T, r Row, unit int64) {
+	d, s := r.Dst, r.Src
 	if unit == 1 {
-		for range l.n {
+		for range r.N {
 			dst[d] = src[s]
-			d, s = d+l.dst, s+l.src
+			d, s = d+r.DstStep, s+r.SrcStep
 		}
 		return
 	}
-	for range l.n {
+	for range r.N {
 		copy(dst[d:d+unit], src[s:s+unit])
-		d, s = d+l.dst, s+l.src
+		d, s = d+r.DstStep, s+r.SrcStep
 	}
 }
 
-// copyWords copies blocks of 2, 4, 8 or 16 bytes and reports whether they were.
-func copyWords(dst, src []byte, l loop, at [2]int64, unit int64) bool {
+// copyWords copies elements of 2, 4, 8 or 16 bytes and reports whether they were.
+func copyWords(dst, src []byte, r Row, unit int64) bool {
 	switch unit {
 	case 2:
-		copyWords2(dst, src, l, at)
+		copyWords2(dst, src, r)
 	case 4:
-		copyWords4(dst, src, l, at)
+		copyWords4(dst, src, r)
 	case 8:
-		copyWords8(dst, src, l, at)
+		copyWords8(dst, src, r)
 	case 16:
-		copyWords16(dst, src, l, at)
+		copyWords16(dst, src, r)
 	default:
 		return false
 	}
 	return true
 }
 
-func copyWords2(dst, src []byte, l loop, at [2]int64) {
-	d, s := at[0], at[1]
-	for range l.n {
+func copyWords2(dst, src []byte, r Row) {
+	d, s := r.Dst, r.Src
+	for range r.N {
 		binary.LittleEndian.PutUint16(dst[d:d+2], binary.LittleEndian.Uint16(src[s:s+2]))
-		d, s = d+l.dst, s+l.src
+		d, s = d+r.DstStep, s+r.SrcStep
 	}
 }
 
-func copyWords4(dst, src []byte, l loop, at [2]int64) {
-	d, s := at[0], at[1]
-	for range l.n {
+func copyWords4(dst, src []byte, r Row) {
+	d, s := r.Dst, r.Src
+	for range r.N {
 		binary.LittleEndian.PutUint32(dst[d:d+4], binary.LittleEndian.Uint32(src[s:s+4]))
-		d, s = d+l.dst, s+l.src
+		d, s = d+r.DstStep, s+r.SrcStep
 	}
 }
 
-func copyWords8(dst, src []byte, l loop, at [2]int64) {
-	d, s := at[0], at[1]
-	for range l.n {
+func copyWords8(dst, src []byte, r Row) {
+	d, s := r.Dst, r.Src
+	for range r.N {
 		binary.LittleEndian.PutUint64(dst[d:d+8], binary.LittleEndian.Uint64(src[s:s+8]))
-		d, s = d+l.dst, s+l.src
+		d, s = d+r.DstStep, s+r.SrcStep
 	}
 }
 
-func copyWords16(dst, src []byte, l loop, at [2]int64) {
-	d, s := at[0], at[1]
-	for range l.n {
+func copyWords16(dst, src []byte, r Row) {
+	d, s := r.Dst, r.Src
+	for range r.N {
 		to, from := dst[d:d+16], src[s:s+16]
 		binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
 		binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
-		d, s = d+l.dst, s+l.src
+		d, s = d+r.DstStep, s+r.SrcStep
 	}
 }

@@ -98,7 +98,7 @@ func (t *Tiled) Offset(chunk int64) int64 {
 		return t.extent
 	}
 	s := t.Span(chunk)
-	return s.Offset + (chunk-s.First)*s.Data
+	return s.offsetOf(chunk)
 }
 
 // CodecSize implements [Dimension].
@@ -107,7 +107,7 @@ func (t *Tiled) CodecSize(chunk int64) int64 { return t.Span(chunk).Codec }
 // DataSize implements [Dimension].
 func (t *Tiled) DataSize(chunk int64) int64 {
 	s := t.Span(chunk)
-	return max(0, min(s.Data, t.extent-s.Offset-(chunk-s.First)*s.Data))
+	return max(0, min(s.Data, t.extent-s.offsetOf(chunk)))
 }
 
 // Runs implements [Dimension]. It goes on for as many periods as the extent holds.

@@ -87,7 +87,7 @@ func (v *Varying) Offset(chunk int64) int64 {
 		return v.Declared()
 	}
 	s := v.table.spanAt(chunk)
-	return s.Offset + (chunk-s.First)*s.Data
+	return s.offsetOf(chunk)
 }
 
 // CodecSize implements [Dimension].
@@ -96,7 +96,7 @@ func (v *Varying) CodecSize(chunk int64) int64 { return v.Span(chunk).Codec }
 // DataSize implements [Dimension].
 func (v *Varying) DataSize(chunk int64) int64 {
 	s := v.Span(chunk)
-	return max(0, min(s.Data, v.extent-s.Offset-(chunk-s.First)*s.Data))
+	return max(0, min(s.Data, v.extent-s.offsetOf(chunk)))
 }
 
 // Runs implements [Dimension].

@@ -1,0 +1,276 @@
+package grid
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// axisIndex is what an indexer picks along one axis: either count indices from start
+// on, step apart, or the indices of parts.
+type axisIndex struct {
+	dim                Dimension
+	start, step, count int64
+	listed             *listed // nil for a strided selection
+	drop               bool    // a single index, which leaves no axis in the output
+}
+
+// listed is a list of indices in the order of their chunks.
+type listed struct {
+	index []int64
+	place []int64 // where each goes in the output; nil if that is where it stands here
+	parts []part
+}
+
+// part says that entries from to to−1 of a list lie in one chunk.
+type part struct {
+	chunk, from, to int64
+}
+
+// pickIndex is the axis index of [At].
+func pickIndex(d Dimension, s Selector) (axisIndex, error) {
+	at, err := s.index(d.Extent())
+	return axisIndex{dim: d, start: at, step: 1, count: 1, drop: true}, err
+}
+
+// pickSlice is the axis index of a slice.
+func pickSlice(d Dimension, s Selector) (axisIndex, error) {
+	start, count, err := s.slice(d.Extent())
+	return axisIndex{dim: d, start: start, step: s.step, count: count}, err
+}
+
+// pickMask is the axis index of [Where].
+func pickMask(d Dimension, s Selector) (axisIndex, error) {
+	if int64(len(s.mask)) != d.Extent() {
+		return axisIndex{}, fmt.Errorf("a mask of %d: the axis has length %d", len(s.mask), d.Extent())
+	}
+	var indices []int64
+	for i, set := range s.mask {
+		if set {
+			indices = append(indices, int64(i))
+		}
+	}
+	return pickList(d, indices)
+}
+
+// pickIndices is the axis index of [Indices].
+func pickIndices(d Dimension, s Selector) (axisIndex, error) {
+	indices := make([]int64, len(s.indices))
+	for i, index := range s.indices {
+		at, err := wrap(index, d.Extent())
+		if err != nil {
+			return axisIndex{}, fmt.Errorf("entry %d: %w", i, err)
+		}
+		indices[i] = at
+	}
+	return pickList(d, indices)
+}
+
+// pickList takes indices that are on the axis.
+func pickList(d Dimension, indices []int64) (axisIndex, error) {
+	chunks := make([]int64, len(indices))
+	if err := findAll(d, indices, chunks); err != nil {
+		return axisIndex{}, err
+	}
+	order, parts := groupByChunk(chunks)
+	l := &listed{index: gather(indices, order), place: order, parts: parts}
+	return axisIndex{dim: d, count: int64(len(indices)), listed: l}, nil
+}
+
+// findAll writes the chunk of each index into chunks. It looks at the last chunk
+// found before it searches, since neighbours in a list are often neighbours in the
+// array.
+func findAll(d Dimension, indices, chunks []int64) error {
+	var from, to, chunk int64
+	for i, index := range indices {
+		if index < from || index >= to {
+			var err error
+			if chunk, err = d.Find(index); err != nil {
+				return fmt.Errorf("entry %d: %w", i, err)
+			}
+			from = d.Offset(chunk)
+			to = from + d.DataSize(chunk)
+		}
+		chunks[i] = chunk
+	}
+	return nil
+}
+
+// groupByChunk orders the entries of a list by chunk, entries of one chunk staying in
+// the order they came, so that of two writes to one element the later wins. The
+// order is nil if the list has it already.
+func groupByChunk(chunks []int64) (order []int64, parts []part) {
+	if !slices.IsSorted(chunks) {
+		order = make([]int64, len(chunks))
+		for i := range order {
+			order[i] = int64(i)
+		}
+		slices.SortFunc(order, func(a, b int64) int {
+			return cmp.Or(cmp.Compare(chunks[a], chunks[b]), cmp.Compare(a, b))
+		})
+	}
+	for i := range chunks {
+		chunk := chunks[i]
+		if order != nil {
+			chunk = chunks[order[i]]
+		}
+		if last := len(parts) - 1; last < 0 || parts[last].chunk != chunk {
+			parts = append(parts, part{chunk: chunk, from: int64(i)})
+		}
+		parts[len(parts)-1].to = int64(i) + 1
+	}
+	return order, parts
+}
+
+// gather is values in another order, or values themselves for a nil order.
+func gather(values, order []int64) []int64 {
+	if order == nil {
+		return values
+	}
+	out := make([]int64, len(order))
+	for i, at := range order {
+		out[i] = values[at]
+	}
+	return out
+}
+
+// AxisProjection is what a projection takes of its chunk along one axis, and where it
+// goes along that axis of the output. Indices in the chunk count from its first
+// element.
+type AxisProjection struct {
+	Count int64
+
+	// The i-th index in the chunk is Start + i·Step, or Start + Index[i] if there is a
+	// list; Start is then the negative of the chunk's offset.
+	Start, Step int64
+	Index       []int64
+
+	// The i-th place in the output is Out + i, or Place[i] if there is a list.
+	Out   int64
+	Place []int64
+
+	// Dropped says that the output does not have the axis.
+	Dropped bool
+}
+
+// In is the i-th index in the chunk.
+func (a *AxisProjection) In(i int64) int64 {
+	if a.Index != nil {
+		return a.Start + a.Index[i]
+	}
+	return a.Start + i*a.Step
+}
+
+// To is the i-th place in the output.
+func (a *AxisProjection) To(i int64) int64 {
+	if a.Place != nil {
+		return a.Place[i]
+	}
+	return a.Out + i
+}
+
+// bounds is the smallest range in the chunk that holds every index.
+func (a *AxisProjection) bounds() (from, length int64) {
+	if a.Index == nil {
+		return a.Start, (a.Count-1)*a.Step + 1
+	}
+	lo, hi := slices.Min(a.Index), slices.Max(a.Index)
+	return a.Start + lo, hi - lo + 1
+}
+
+// covers reports whether the indices are the first n of the chunk, in order.
+func (a *AxisProjection) covers(n int64) bool {
+	if a.Count != n {
+		return false
+	}
+	if a.Index == nil {
+		return a.Start == 0 && (a.Step == 1 || n == 1)
+	}
+	for i, index := range a.Index {
+		if a.Start+index != int64(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// axisCursor steps through the chunks of an axisIndex.
+type axisCursor struct {
+	axis *axisIndex
+	span Span
+	home Span
+	done int64 // selected indices, or parts, that lie behind
+}
+
+// next moves a projection's axis k on to the next chunk, if there is one.
+func (c *axisCursor) next(p *Projection, k int) bool {
+	if c.axis.listed != nil {
+		return c.nextPart(p, k)
+	}
+	a, out := c.axis, &p.Axes[k]
+	if c.done >= a.count {
+		return false
+	}
+	index := a.start + c.done*a.step
+	chunk := c.seek(index)
+	offset := p.enter(k, c.span, chunk)
+	out.Start = index - offset
+	out.Step = a.step
+	out.Count = p.Shape[k] - out.Start
+	if a.step > 1 {
+		out.Count = (out.Count-1)/a.step + 1
+	}
+	out.Count = min(a.count-c.done, out.Count)
+	out.Out = c.done
+	c.done += out.Count
+	return true
+}
+
+// nextPart is next for a list.
+func (c *axisCursor) nextPart(p *Projection, k int) bool {
+	l, out := c.axis.listed, &p.Axes[k]
+	if c.done >= int64(len(l.parts)) {
+		return false
+	}
+	at := l.parts[c.done]
+	c.done++
+	c.span = c.axis.dim.Span(at.chunk)
+	out.Start = -p.enter(k, c.span, at.chunk)
+	out.Count = at.to - at.from
+	out.Index = l.index[at.from:at.to]
+	out.Out = at.from
+	if l.place != nil {
+		out.Place = l.place[at.from:at.to]
+	}
+	return true
+}
+
+// seek finds the chunk of an index that does not lie before the span at hand, and
+// makes its span the one at hand.
+func (c *axisCursor) seek(index int64) int64 {
+	if chunk, ok := c.span.chunkAt(index); ok {
+		return chunk
+	}
+	next := nextSpan(c.axis.dim, c.span)
+	chunk, ok := next.chunkAt(index)
+	if !ok {
+		chunk, _ = c.axis.dim.Find(index) // the constructor has checked the ends
+		next = c.axis.dim.Span(chunk)
+	}
+	c.span = next
+	return chunk
+}
+
+// rewind puts the cursor before its first chunk.
+func (c *axisCursor) rewind() { c.span, c.done = c.home, 0 }
+
+// cursor starts on an axis.
+func (a *axisIndex) cursor() axisCursor {
+	c := axisCursor{axis: a}
+	if a.listed == nil && a.count > 0 {
+		first, _ := a.dim.Find(a.start) // the constructor has checked it
+		c.home = a.dim.Span(first)
+	}
+	c.rewind()
+	return c
+}

@@ -1,0 +1,159 @@
+package grid
+
+import (
+	"fmt"
+	"iter"
+)
+
+// CheckDivisible reports the first axis and edge of a grid that inner chunks of a
+// shape do not divide, as sharding_indexed 1.0 wants it. It looks at the codec sizes
+// of unique edges, one by one, whatever the number of chunks.
+func (g *Grid) CheckDivisible(inner []int64) error {
+	if err := g.checkInner(inner); err != nil {
+		return err
+	}
+	for axis, size := range inner {
+		for edge := range g.dims[axis].Unique() {
+			if edge.Codec%size != 0 {
+				return fmt.Errorf("axis %d: inner chunk length %d: does not divide the edge %d", axis, size, edge.Codec)
+			}
+		}
+	}
+	return nil
+}
+
+// checkInner reports inner chunks of the wrong rank or of no length.
+func (g *Grid) checkInner(inner []int64) error {
+	if len(inner) != len(g.dims) {
+		return fmt.Errorf("inner chunk shape %v: %d lengths for %d axes", inner, len(inner), len(g.dims))
+	}
+	for axis, size := range inner {
+		if size < 1 {
+			return fmt.Errorf("axis %d: inner chunk length %d: must be at least 1", axis, size)
+		}
+	}
+	return nil
+}
+
+// Inner returns the little regular grid of inner chunks in one chunk of a codec
+// shape, which they must divide: sharding_indexed 1.0.
+func Inner(codec, inner []int64) (*Grid, error) {
+	g, err := Regular(codec, codec)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.CheckDivisible(inner); err != nil {
+		return nil, err
+	}
+	return Regular(codec, inner)
+}
+
+// InnerClipped is Inner under sharding_indexed 1.1: an inner chunk that would pass the
+// end of its shard has the length that is left as its codec size.
+func InnerClipped(codec, inner []int64) (*Grid, error) {
+	outer, err := Regular(codec, codec)
+	if err != nil {
+		return nil, err
+	}
+	if err := outer.checkInner(inner); err != nil {
+		return nil, err
+	}
+	sizes := make([]Sizes, len(codec))
+	for axis, size := range inner {
+		sizes[axis] = Every(size)
+		if codec[axis]%size != 0 {
+			sizes[axis] = RunLength(repeatTo(size, codec[axis])...)
+		}
+	}
+	return FromSizes(codec, sizes...)
+}
+
+// InnerEdges yields the codec sizes of the innermost chunks along an axis, clipped to
+// the chunk around them at each level, as sharding_indexed 1.1 says; where each size
+// divides the one before they are what 1.0 says. They fill the codec size of every
+// cell, also past the extent. Sizes are the inner chunk lengths from the outermost
+// level inward.
+//
+// It takes no step for a chunk whose edges it can count, but a run of cells with
+// mixed inner edges is yielded cell by cell.
+func InnerEdges(d Dimension, sizes ...int64) (iter.Seq[Run], error) {
+	for level, size := range sizes {
+		if size < 1 {
+			return nil, fmt.Errorf("level %d: inner chunk length %d: must be at least 1", level, size)
+		}
+	}
+	return innerOf(CodecRuns(d.Runs()), sizes), nil
+}
+
+// innerOf splits runs by the first size, the result by the second, and so on.
+func innerOf(runs iter.Seq[Run], sizes []int64) iter.Seq[Run] {
+	for _, size := range sizes {
+		runs = Merge(split(runs, size))
+	}
+	return runs
+}
+
+// split cuts each edge into pieces of a size and what is left.
+func split(runs iter.Seq[Run], size int64) iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		for run := range runs {
+			if !splitRun(run, size, yield) {
+				return
+			}
+		}
+	}
+}
+
+func splitRun(run Run, size int64, yield func(Run) bool) bool {
+	pieces, rest := run.Codec/size, run.Codec%size
+	if pieces == 0 {
+		return yield(run)
+	}
+	whole, fits := mul(pieces, run.Count)
+	if rest == 0 && fits {
+		return yield(Times(size, whole))
+	}
+	for range run.Count {
+		if !yield(Times(size, pieces)) || rest > 0 && !yield(Times(rest, 1)) {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadSizes yields the lengths of the smallest chunks that can be read along an axis
+// in which each chunk is divided into inner ones of the sizes given, as far as they
+// count: zarr-python's read_chunk_sizes. Without sizes they are the chunks
+// themselves, as in its write_chunk_sizes: see [DataSizes].
+func ReadSizes(d Dimension, sizes ...int64) (iter.Seq[int64], error) {
+	if _, err := InnerEdges(d, sizes...); err != nil {
+		return nil, err
+	}
+	return func(yield func(int64) bool) {
+		for data, codec := range chunkSizes(d) {
+			cell := func(yield func(Run) bool) { yield(Times(codec, 1)) }
+			for edge := range Expand(innerOf(cell, sizes)) {
+				if data <= 0 {
+					break
+				}
+				if !yield(min(data, edge.Codec)) {
+					return
+				}
+				data -= edge.Codec
+			}
+		}
+	}, nil
+}
+
+// chunkSizes yields each chunk's data size and codec size.
+func chunkSizes(d Dimension) iter.Seq2[int64, int64] {
+	return func(yield func(data, codec int64) bool) {
+		left := d.Extent()
+		for edge := range Expand(d.Runs()) {
+			if left <= 0 || !yield(min(left, edge.Data), edge.Codec) {
+				return
+			}
+			left -= edge.Data
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package grid
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Array is an array of indices in C order. Shape nil and one value is a single index.
+type Array struct {
+	Shape  []int64
+	Values []int64
+}
+
+// Line is a one-dimensional Array.
+func Line(values ...int64) Array {
+	return Array{Shape: []int64{int64(len(values))}, Values: values}
+}
+
+// points are single elements in the order of their chunks.
+type points struct {
+	coords [][]int64 // for each axis, a coordinate for each point
+	place  []int64   // where each goes in the output; nil if that is where it stands here
+	parts  []part    // by chunk number
+}
+
+// maxBroadcast bounds how many points arrays may be broadcast to, when that is more
+// than they have values.
+const maxBroadcast = 1 << 24
+
+// Coordinate selects single elements: one array of indices for each axis, broadcast
+// against each other by NumPy's rules. The output has the shape they are broadcast to.
+func Coordinate(g *Grid, arrays ...Array) (*Indexer, error) {
+	if len(arrays) != g.Rank() {
+		return nil, fmt.Errorf("coordinates for %d axes, but the array has %d", len(arrays), g.Rank())
+	}
+	shape, n, err := broadcastShape(arrays)
+	if err != nil {
+		return nil, err
+	}
+	p := &points{coords: make([][]int64, len(arrays))}
+	numbers, chunks := make([]int64, n), make([]int64, n)
+	for k, a := range arrays {
+		d := g.dims[k]
+		values, err := wrapAll(a.Values, d.Extent())
+		if err != nil {
+			return nil, fmt.Errorf("axis %d: %w", k, err)
+		}
+		p.coords[k] = broadcast(values, a.Shape, shape)
+		if err := findAll(d, p.coords[k], chunks); err != nil {
+			return nil, fmt.Errorf("axis %d: %w", k, err)
+		}
+		for i, chunk := range chunks {
+			numbers[i] = numbers[i]*g.counts[k] + chunk
+		}
+	}
+	p.place, p.parts = groupByChunk(numbers)
+	for k := range p.coords {
+		p.coords[k] = gather(p.coords[k], p.place)
+	}
+	return &Indexer{grid: g, shape: shape, points: p}, nil
+}
+
+// wrapAll counts negative indices from the end and checks all of them.
+func wrapAll(indices []int64, n int64) ([]int64, error) {
+	out := make([]int64, len(indices))
+	for i, index := range indices {
+		at, err := wrap(index, n)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i, err)
+		}
+		out[i] = at
+	}
+	return out, nil
+}
+
+// broadcastShape is the shape that arrays broadcast to, and its product.
+func broadcastShape(arrays []Array) (shape []int64, n int64, err error) {
+	given, rank := int64(0), 0
+	for k, a := range arrays {
+		size, err := Elements(a.Shape)
+		if err != nil {
+			return nil, 0, fmt.Errorf("axis %d: %w", k, err)
+		}
+		if size != int64(len(a.Values)) {
+			return nil, 0, fmt.Errorf("axis %d: %d indices for the shape %v", k, len(a.Values), a.Shape)
+		}
+		given, rank = given+size, max(rank, len(a.Shape))
+	}
+	shape = slices.Repeat([]int64{1}, rank)
+	for k, a := range arrays {
+		if !widen(shape, a.Shape) {
+			return nil, 0, fmt.Errorf("axis %d: indices of shape %v do not broadcast to %v", k, a.Shape, shape)
+		}
+	}
+	if n, err = Elements(shape); err != nil {
+		return nil, 0, err
+	}
+	if n > max(given, maxBroadcast) {
+		return nil, 0, fmt.Errorf("%d indices broadcast to %d points: %d are allowed; select orthogonally", given, n, maxBroadcast)
+	}
+	return shape, n, nil
+}
+
+// widen stretches a shape to also hold another, and reports whether it can.
+func widen(shape, other []int64) bool {
+	lead := len(shape) - len(other)
+	for i, n := range other {
+		switch at := &shape[lead+i]; {
+		case *at == 1:
+			*at = n
+		case n != 1 && n != *at:
+			return false
+		}
+	}
+	return true
+}
+
+// broadcast repeats values of one shape to fill another.
+func broadcast(values, from, to []int64) []int64 {
+	if slices.Equal(from, to) {
+		return values
+	}
+	n, _ := Elements(to) // checked by broadcastShape
+	out := make([]int64, 0, n)
+	strides := make([]int64, len(to))
+	stride := int64(1)
+	for i := len(from) - 1; i >= 0; i-- {
+		if from[i] > 1 {
+			strides[len(to)-len(from)+i] = stride
+		}
+		stride *= from[i]
+	}
+	at := make([]int64, len(to))
+	for range n {
+		out = append(out, values[dot(at, strides)])
+		for k := len(at) - 1; k >= 0; k-- {
+			if at[k]++; at[k] < to[k] {
+				break
+			}
+			at[k] = 0
+		}
+	}
+	return out
+}
+
+func dot(a, b []int64) int64 {
+	sum := int64(0)
+	for k := range a {
+		sum += a[k] * b[k]
+	}
+	return sum
+}
+
+// nextPoints is Next for Coordinate.
+func (c *Cursor) nextPoints() bool {
+	p := c.index.points
+	if c.at == len(p.parts) {
+		return false
+	}
+	at := p.parts[c.at]
+	c.at++
+	c.from, c.to = at.from, at.to
+	c.index.grid.Coords(at.chunk, c.Coords)
+	for k, chunk := range c.Coords {
+		c.enter(k, c.index.grid.dims[k].Span(chunk), chunk)
+	}
+	return true
+}
+
+// bounds is the smallest region in the chunk that holds its points.
+func (s *points) bounds(p *Projection, into Region) {
+	for k, coords := range s.coords {
+		here := coords[p.from:p.to]
+		lo, hi := slices.Min(here), slices.Max(here)
+		into.Origin[k], into.Shape[k] = lo-p.Origin[k], hi-lo+1
+	}
+}
+
+// rows calls do with the points of a chunk, those that are side by side in both
+// buffers as one row.
+func (s *points) rows(p *Projection, window Region, do func(Row)) {
+	var held Row
+	for i := p.from; i < p.to; i++ {
+		to, in := i, int64(0)
+		if s.place != nil {
+			to = s.place[i]
+		}
+		for k, coords := range s.coords {
+			in = in*window.Shape[k] + coords[i] - p.Origin[k] - window.Origin[k]
+		}
+		if held.N > 0 && to == held.Dst+held.N && in == held.Src+held.N {
+			held.N++
+			continue
+		}
+		if held.N > 0 {
+			do(held)
+		}
+		held = Row{Dst: to, Src: in, N: 1, DstStep: 1, SrcStep: 1}
+	}
+	if held.N > 0 {
+		do(held)
+	}
+}
