@@ -27,7 +27,7 @@ def cases():
     yield "float32", np.sin(np.arange(700, dtype="<f4") / 9).tobytes(), 5
     yield "int16 shuffled", np.cumsum(rng.integers(-3, 4, 1500), dtype="<i2").view("u1").reshape(-1, 2).T.tobytes(), 9
     yield "long codes", b"".join(bytes([i]) * (1 << max(0, i - 2)) for i in range(18)), 9
-    yield "several blocks", (np.arange(60000, dtype="<u4") // 5).tobytes(), 1
+    yield "several blocks", (np.arange(30000, dtype="<u4") // 9).tobytes(), 1
 
 
 def line(name, stored, plain):
