@@ -58,6 +58,8 @@ func TestPipelineRoundTrip(t *testing.T) {
 		`[{"name":"transpose","configuration":{"order":[2,0,1]}},{"name":"transpose","configuration":{"order":[0,2,1]}},{"name":"bytes","configuration":{"endian":"big"}},{"name":"zstd"},{"name":"gzip"}]`,
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.crc32","configuration":{}},{"name":"numcodecs.adler32","configuration":{}},{"name":"numcodecs.crc32c","configuration":{}}]`,
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4","configuration":{}},{"name":"imagecodecs_lz4h5","configuration":{}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"bitshuffle","blocksize":0}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.blosc","configuration":{"cname":"zstd","clevel":1,"shuffle":-1,"blocksize":1024}},{"name":"gzip"}]`,
 	} {
 		p := mustNew(t, list, Form{Type: float32Type, Shape: []int64{3, 50, 7}})
 		src := Elems{Fixed: ramp(3 * 50 * 7 * 4)}
@@ -116,7 +118,7 @@ func TestNewRefuses(t *testing.T) {
 		{"array behind bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`, `must stand before`},
 		{"bytes in front", `[{"name":"crc32c"},` + le + `]`, `must stand behind`},
 		{"unknown", `[` + le + `,{"name":"lzma9"}]`, `codec "lzma9" is unknown`},
-		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`, `codec "numcodecs.zfpy": ZFP`},
+		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`, `codec "numcodecs.zfpy": varve has no decoder for ZFP`},
 		{"endian missing", `[{"name":"bytes"}]`, `codec "bytes": endian: missing; want one of little, big`},
 		{"endian wrong", `[{"name":"bytes","configuration":{"endian":"middle"}}]`, `codec "bytes": endian: "middle" is not one of little, big`},
 		{"level too high", `[` + le + `,{"name":"gzip","configuration":{"level":10}}]`, `codec "gzip": level: 10 is not an integer from 0 to 9`},
@@ -126,6 +128,8 @@ func TestNewRefuses(t *testing.T) {
 		{"order twice", `[{"name":"transpose","configuration":{"order":[1,1]}},` + le + `]`, `does not hold every axis`},
 		{"order by letter", `[{"name":"transpose","configuration":{"order":"F"}},` + le + `]`, `"F" is not a list of integers`},
 		{"element size 0", `[` + le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]`, `elementsize: 0 is not`},
+		{"blosc's shuffle by number", `[` + le + `,{"name":"blosc","configuration":{"shuffle":1}}]`, `codec "blosc": shuffle: 1 is not one of noshuffle, shuffle, bitshuffle`},
+		{"blosc's compressor", `[` + le + `,{"name":"numcodecs.blosc","configuration":{"cname":"lzo"}}]`, `cname: "lzo" is not one of blosclz, lz4, lz4hc, snappy, zlib, zstd`},
 		{"location", `[` + le + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`, `location: "middle" is not one of start, end`},
 	} {
 		p, err := New(specs(t, tt.list), Form{Type: float32Type, Shape: []int64{2, 3}})
@@ -292,6 +296,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 		`[{"name":"bytes","configuration":{"endian":"big"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`,
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd"},{"name":"crc32c"}]`,
 		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4"}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"blosc"}]`,
 	} {
 		p := mustNew(t, list, Form{Type: float32Type, Shape: []int64{64, 64}})
 		stored, err := p.Encode(nil, Elems{Fixed: ramp(64 * 64 * 4)})
@@ -306,6 +311,31 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 		})
 		if allocs >= 1 && !raceEnabled {
 			t.Errorf("%s: %v allocations a chunk", list, allocs)
+		}
+	}
+}
+
+func TestCanEncode(t *testing.T) {
+	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
+	for _, tt := range []struct{ name, codec, says string }{
+		{"zstd", `{"name":"zstd"}`, ""},
+		{"bzip2", `{"name":"numcodecs.bz2"}`, `codec "numcodecs.bz2": varve only decodes it`},
+		{"snappy", `{"name":"blosc","configuration":{"cname":"snappy"}}`, `codec "blosc": cname: varve only decodes snappy`},
+		{"lzf", `{"name":"hdf5.lzf","configuration":{"cd_values":[]}}`, `codec "hdf5.lzf": varve only decodes it`},
+	} {
+		p := mustNew(t, "["+le+","+tt.codec+"]", Form{Type: float32Type, Shape: []int64{4}})
+		err := p.CanEncode()
+		_, encodeErr := p.Encode(nil, NewElems(p.Form()))
+		if tt.says == "" {
+			if err != nil || encodeErr != nil {
+				t.Errorf("%s: %v, %v", tt.name, err, encodeErr)
+			}
+			continue
+		}
+		for _, e := range []error{err, encodeErr} {
+			if !errors.Is(e, errors.ErrUnsupported) || !strings.Contains(e.Error(), tt.says) {
+				t.Errorf("%s: error is %v, want it to say %q", tt.name, e, tt.says)
+			}
 		}
 	}
 }

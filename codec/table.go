@@ -61,6 +61,7 @@ func table() []Info {
 	return []Info{
 		{Name: "bytes", Client: AnyClient, new: newBytes},
 		{Name: "transpose", Client: AnyClient, new: newTranspose},
+		{Name: "sharding_indexed", Client: AnyClient, new: newSharding},
 		{Name: "gzip", Client: AnyClient, new: newGzip},
 		{Name: "zstd", Client: AnyClient, new: newZstd},
 		{Name: "crc32c", Client: AnyClient, new: newCRC32C},
@@ -72,8 +73,12 @@ func table() []Info {
 		{Name: "numcodecs.crc32", V2: "crc32", Client: AnyClient, new: newCRC32},
 		{Name: "numcodecs.adler32", V2: "adler32", Client: AnyClient, new: newAdler32},
 		{Name: "numcodecs.crc32c", V2: "crc32c", Client: AnyClient, new: newNumcodecsCRC32C},
+		{Name: "blosc", Client: AnyClient, new: newBlosc},
+		{Name: "numcodecs.blosc", V2: "blosc", Filter: 32001, Client: AnyClient, new: newNumcodecsBlosc},
+		{Name: "numcodecs.bz2", V2: "bz2", Filter: 307, Client: AnyClient, new: newBzip2},
 		{Name: "numcodecs.lz4", V2: "lz4", Client: AnyClient, new: newLZ4},
 		{Name: "imagecodecs_lz4h5", V2: "imagecodecs_lz4h5", Filter: 32004, Client: WithImagecodecs, new: newLZ4H5},
+		{Name: "imagecodecs_szip", V2: "imagecodecs_szip", Filter: 4, Client: WithImagecodecs, new: newSzip},
 		{Name: "hdf5.nbit", Filter: 5, Client: NoClient, new: newNbit},
 		{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
 		{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
@@ -83,8 +88,25 @@ func table() []Info {
 
 // refused are codecs that exist and that varve does not decode, and why.
 var refused = map[string]string{
-	"numcodecs.zfpy":   "ZFP is lossy and has no decoder here",
-	"numcodecs.pcodec": "pcodec has no decoder here",
+	"numcodecs.zfpy":            "varve has no decoder for ZFP",
+	"numcodecs.pcodec":          "varve has no decoder for pcodec",
+	"numcodecs.jenkins_lookup3": "varve does not know this checksum",
+	"numcodecs.categorize":      "categories are not decoded",
+	"numcodecs.json2":           "objects stored as JSON are not decoded",
+	"numcodecs.msgpack2":        "objects stored as MessagePack are not decoded",
+	"numcodecs.pickle":          "pickled objects can run code and are never decoded",
+	"imagecodecs_bitshuffle":    "its configuration does not say the element size, so that clients decode wrong values",
+	"imagecodecs_jpeg":          "varve has no decoder for JPEG",
+	"imagecodecs_jpeg2k":        "varve has no decoder for JPEG 2000",
+	"imagecodecs_jpegls":        "varve has no decoder for JPEG-LS",
+	"imagecodecs_jpegxl":        "varve has no decoder for JPEG XL",
+	"imagecodecs_lzf":           "it guesses the decoded size; what HDF5 stores is \"hdf5.lzf\"",
+	"imagecodecs_sz3":           "varve has no decoder for SZ",
+	"imagecodecs_zfp":           "varve has no decoder for ZFP",
+	"zfp":                       "varve has no decoder for ZFP",
+	"pcodec":                    "varve has no decoder for pcodec",
+	"jpeg":                      "varve has no decoder for JPEG",
+	"packbits":                  "the image format's PackBits is not decoded; Zarr's is \"numcodecs.packbits\"",
 }
 
 // newCodec makes the codec that spec names for chunks of the given form.

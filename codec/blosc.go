@@ -1,0 +1,74 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"varve/codec/internal/blosc"
+)
+
+// bloscCodec is a Blosc 1 container: bytes shuffled and compressed in blocks.
+//
+// Specification: Zarr v3, codecs/blosc; numcodecs.blosc; HDF5's filter 32001. All three
+// store the same container, which says itself how it is to be decoded, so that the
+// configuration only matters for encoding. Zarr spells the shuffle, numcodecs numbers
+// it, with −1 for bits where elements have one byte and bytes elsewhere.
+//
+//	{"name": "blosc", "configuration": {"typesize": 4, "cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}
+//	{"name": "numcodecs.blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}}
+//
+// An absent typesize is the size of the elements. Containers with snappy are decoded only.
+type bloscCodec struct{ options blosc.Options }
+
+const snappy = "snappy"
+
+var bloscCompressors = []string{"blosclz", "lz4", "lz4hc", snappy, "zlib", "zstd"}
+
+func newBlosc(c *config, in Form) (Codec, error) {
+	shuffle := c.choice("shuffle", int(blosc.BitShuffle), "noshuffle", "shuffle", "bitshuffle")
+	return newBloscWith(c, in, "zstd", shuffle)
+}
+
+func newNumcodecsBlosc(c *config, in Form) (Codec, error) {
+	shuffle := c.integer("shuffle", int(blosc.ByteShuffle), -1, 2)
+	if shuffle == -1 {
+		shuffle = int(blosc.ByteShuffle)
+		if in.Type.Size == 1 {
+			shuffle = int(blosc.BitShuffle)
+		}
+	}
+	return newBloscWith(c, in, "lz4", shuffle)
+}
+
+// newBloscWith reads the fields that both spellings have in common.
+func newBloscWith(c *config, in Form, compressor string, shuffle int) (Codec, error) {
+	const maxBlock = 1<<31 - 1
+	name := c.choice("cname", slices.Index(bloscCompressors, compressor), bloscCompressors...)
+	return &bloscCodec{blosc.Options{
+		Compressor: bloscCompressors[max(0, name)],
+		Level:      c.integer("clevel", 5, 0, 9),
+		Shuffle:    blosc.Shuffle(max(0, shuffle)),
+		TypeSize:   c.integer("typesize", max(1, in.Type.Size), 1, maxBlock),
+		BlockSize:  c.integer("blocksize", 0, 0, maxBlock),
+	}}, nil
+}
+
+func (b *bloscCodec) DecodeKey() string { return "blosc" }
+
+func (b *bloscCodec) EncodedSize(int) (int, bool) { return 0, false }
+
+func (b *bloscCodec) Encode(dst, src []byte) ([]byte, error) {
+	return blosc.Append(dst, src, b.options)
+}
+
+func (b *bloscCodec) Decode(dst, src []byte) (int, error) { return blosc.Decode(dst, src) }
+
+func (b *bloscCodec) decodedSize(src []byte) (int, error) { return blosc.DecodedSize(src) }
+
+func (b *bloscCodec) cannotEncode() error {
+	if b.options.Compressor == snappy {
+		return fmt.Errorf("cname: varve only decodes snappy; encode with lz4: %w", errors.ErrUnsupported)
+	}
+	return nil
+}
