@@ -16,12 +16,14 @@ import (
 // is kept and returned by done, with every field that nobody asked for.
 type config struct {
 	codec  string
+	clip   bool
+	depth  int
 	fields map[string]json.RawMessage
 	err    error
 }
 
 func newConfig(spec Spec) (*config, error) {
-	c := &config{codec: spec.Name}
+	c := &config{codec: spec.Name, clip: spec.Clip, depth: spec.depth}
 	if spec.Config == nil {
 		return c, nil
 	}

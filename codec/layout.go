@@ -1,0 +1,216 @@
+package codec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"varve/grid"
+)
+
+// Layout is how an array is declared to be cut into chunks, and each chunk into inner
+// chunks, and so on. It knows no extent: chunks are whole, whatever the array leaves
+// of those on its border or a shard of its last inner chunks.
+//
+// A Layout is canonical: an axis of equal edges is one size that repeats, however its
+// document said so, and all axes are the array's, even inside a shard whose codec
+// stands behind a transposition. Equal ways to cut make equal layouts.
+//
+// It follows the ChunkLayout of zarr-python's pull request 4040.
+type Layout struct {
+	Chunks []grid.Sizes
+	Inner  *Layout // of one chunk; nil if that is not cut
+}
+
+// DeclaredLayout returns the layout of an array: of its chunk grid, and of the
+// sharding among its codecs, which p has for any of its chunks.
+func DeclaredLayout(g *grid.Grid, p *Pipeline) (*Layout, error) {
+	if g.Rank() != len(p.Form().Shape) {
+		return nil, fmt.Errorf("grid has %d axes, the codecs %d", g.Rank(), len(p.Form().Shape))
+	}
+	l := &Layout{Chunks: make([]grid.Sizes, g.Rank()), Inner: p.declared()}
+	for axis := range l.Chunks {
+		var err error
+		if l.Chunks[axis], err = canonicalSizes(g.Dim(axis)); err != nil {
+			return nil, fmt.Errorf("axis %d: %w", axis, err)
+		}
+	}
+	return l, nil
+}
+
+// canonicalSizes is what a dimension declares, as one size if all edges are equal.
+func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
+	if t, ok := d.(*grid.Tiled); ok {
+		v, err := t.Varying() // which no document can say in another way
+		if err != nil {
+			return grid.Sizes{}, err
+		}
+		d = v
+	}
+	sizes := grid.Declared(d)
+	if _, repeats := sizes.Repeated(); repeats {
+		return sizes, nil
+	}
+	runs := slices.Collect(grid.Merge(slices.Values(sizes.Runs())))
+	if len(runs) == 1 && runs[0].Data == runs[0].Codec {
+		return grid.Every(runs[0].Data), nil
+	}
+	return grid.RunLength(runs...), nil
+}
+
+// declared is the layout of a chunk, nil if it is not cut. Where an array codec mixes
+// elements before they are cut, the axes are those of what it makes.
+func (p *Pipeline) declared() *Layout {
+	s, ok := p.toBytes.(*sharding)
+	if !ok {
+		return nil
+	}
+	if !p.keepsRegions() {
+		return regularLayout(s.chunkShape, s.whole.declared())
+	}
+	return regularLayout(p.innerShape(s), s.whole.declared()).permute(p.axes())
+}
+
+func regularLayout(shape []int64, inner *Layout) *Layout {
+	l := &Layout{Inner: inner}
+	for _, n := range shape {
+		l.Chunks = append(l.Chunks, grid.Every(n))
+	}
+	return l
+}
+
+// permute turns the layouts within l from the axes of a shard to those of its chunk.
+func (l *Layout) permute(axes []int) *Layout {
+	for in := l.Inner; in != nil; in = in.Inner {
+		chunks := make([]grid.Sizes, len(in.Chunks))
+		for k, axis := range axes {
+			chunks[axis] = in.Chunks[k]
+		}
+		in.Chunks = chunks
+	}
+	return l
+}
+
+// NDim is the number of axes.
+func (l *Layout) NDim() int { return len(l.Chunks) }
+
+// IsRegular reports whether all chunks of this level have one shape.
+func (l *Layout) IsRegular() bool {
+	_, ok := l.ChunkShape()
+	return ok
+}
+
+// ChunkShape is the one shape that all chunks of this level have.
+func (l *Layout) ChunkShape() ([]int64, bool) {
+	shape := make([]int64, len(l.Chunks))
+	for axis, sizes := range l.Chunks {
+		var ok bool
+		if shape[axis], ok = sizes.Repeated(); !ok {
+			return nil, false
+		}
+	}
+	return shape, true
+}
+
+// IsSharded reports whether chunks are cut into inner chunks.
+func (l *Layout) IsSharded() bool { return l.Inner != nil }
+
+// Levels are the layout itself and those within it, the outermost first.
+func (l *Layout) Levels() []*Layout {
+	var levels []*Layout
+	for ; l != nil; l = l.Inner {
+		levels = append(levels, l)
+	}
+	return levels
+}
+
+// Innermost is the last level.
+func (l *Layout) Innermost() *Layout {
+	for l.Inner != nil {
+		l = l.Inner
+	}
+	return l
+}
+
+// Equal reports whether two layouts cut alike on all levels.
+func (l *Layout) Equal(m *Layout) bool {
+	for l != nil && m != nil {
+		if !slices.EqualFunc(l.Chunks, m.Chunks, equalSizes) {
+			return false
+		}
+		l, m = l.Inner, m.Inner
+	}
+	return l == m
+}
+
+func equalSizes(a, b grid.Sizes) bool {
+	m, aRepeats := a.Repeated()
+	n, bRepeats := b.Repeated()
+	return aRepeats == bRepeats && m == n && slices.Equal(a.Runs(), b.Runs())
+}
+
+// String writes the sizes of each level as in ([10×3,5], 100) > (5, 10).
+func (l *Layout) String() string {
+	var levels []string
+	for _, level := range l.Levels() {
+		var axes []string
+		for _, sizes := range level.Chunks {
+			axes = append(axes, sizesString(sizes))
+		}
+		levels = append(levels, "("+strings.Join(axes, ", ")+")")
+	}
+	return strings.Join(levels, " > ")
+}
+
+func sizesString(s grid.Sizes) string {
+	if n, ok := s.Repeated(); ok {
+		return fmt.Sprint(n)
+	}
+	var runs []string
+	for _, run := range s.Runs() {
+		text := fmt.Sprint(run.Data)
+		if run.Codec != run.Data {
+			text += fmt.Sprintf("/%d", run.Codec)
+		}
+		if run.Count > 1 {
+			text += fmt.Sprintf("×%d", run.Count)
+		}
+		runs = append(runs, text)
+	}
+	return "[" + strings.Join(runs, ",") + "]"
+}
+
+// Codecs returns the codecs that cut chunks as the levels within l do and encode the
+// innermost ones with codecs. The chunk grid is l.Chunks: see [grid.FromSizes].
+func (l *Layout) Codecs(codecs []Spec) ([]Spec, error) {
+	if l.Inner == nil {
+		return codecs, nil
+	}
+	shape, ok := l.Inner.ChunkShape()
+	if !ok {
+		return nil, fmt.Errorf("inner chunks %v: those of a shard have one shape: %w", l.Inner, errors.ErrUnsupported)
+	}
+	inner, err := l.Inner.Codecs(codecs)
+	if err != nil {
+		return nil, err
+	}
+	config, err := json.Marshal(shardingConfig{shape, inner, defaultIndexCodecs(), "end"})
+	if err != nil {
+		return nil, err
+	}
+	return []Spec{{Name: "sharding_indexed", Config: config}}, nil
+}
+
+type shardingConfig struct {
+	ChunkShape    []int64 `json:"chunk_shape"`
+	Codecs        []Spec  `json:"codecs"`
+	IndexCodecs   []Spec  `json:"index_codecs"`
+	IndexLocation string  `json:"index_location"`
+}
+
+// defaultIndexCodecs are those that the specification recommends.
+func defaultIndexCodecs() []Spec {
+	return []Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, {Name: "crc32c"}}
+}

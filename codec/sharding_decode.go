@@ -1,0 +1,74 @@
+package codec
+
+import "fmt"
+
+// Decode implements ArrayToBytes.
+func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
+	a := getArena()
+	defer a.release()
+	index, err := s.findIndex(a, src)
+	if err != nil {
+		return err
+	}
+	if index.hasEmpty() {
+		dst.SetFill(s.form)
+	}
+	d := shardDecode{s: s, out: windowOf(dst, s.form), scratch: scratch{a: a}}
+	at := s.places.Get().(*place)
+	defer s.places.Put(at)
+	for i := range s.cut.Chunks() {
+		stored, ok, err := index.entry(i, int64(len(src)))
+		if ok {
+			at.moveTo(s, i)
+			err = d.inner(at, src[stored.Offset:stored.Offset+stored.Length])
+		}
+		if err != nil {
+			return fmt.Errorf("inner chunk %d of %d: %w", i, s.cut.Chunks(), err)
+		}
+	}
+	return nil
+}
+
+// shardDecode is one decoding of a whole shard.
+type shardDecode struct {
+	s       *sharding
+	out     window
+	scratch scratch
+}
+
+// inner decodes one inner chunk, straight into the shard's elements where its own lie
+// side by side there.
+func (d *shardDecode) inner(at *place, stored []byte) error {
+	p, err := d.s.pipeline(at.region.Shape)
+	if err != nil {
+		return err
+	}
+	if into, ok := d.out.slice(at.region); ok {
+		return p.Decode(into, stored)
+	}
+	into := d.scratch.elems(p.Form())
+	if err := p.Decode(into, stored); err != nil {
+		return err
+	}
+	return d.out.put(window{into, at.region, d.out.unit}, at.region)
+}
+
+// scratch is room for the elements of one inner chunk after the other.
+type scratch struct {
+	a    *arena
+	room Elems
+}
+
+func (s *scratch) elems(f Form) Elems {
+	n := f.Count()
+	if f.Type.Varies() {
+		if cap(s.room.Var) < n {
+			s.room.Var = make([][]byte, n)
+		}
+		return Elems{Var: s.room.Var[:n]}
+	}
+	if n = f.Bytes(); cap(s.room.Fixed) < n {
+		s.room.Fixed = s.a.bytes(n)
+	}
+	return Elems{Fixed: s.room.Fixed[:n]}
+}

@@ -1,0 +1,83 @@
+package codec
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"varve/codec/internal/corrupt"
+)
+
+// noChunk stands for both offset and length of an inner chunk that is not stored.
+const noChunk = 1<<64 - 1
+
+// entryBytes is the size of an index entry in memory.
+const entryBytes = 16
+
+// shardIndex is a decoded index, two uint64 an inner chunk.
+type shardIndex []byte
+
+// entry returns where an inner chunk is in a shard of a size, or false if it is not
+// stored.
+func (x shardIndex) entry(number, size int64) (Range, bool, error) {
+	e := x[number*entryBytes:]
+	offset, length := binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
+	if offset == noChunk && length == noChunk {
+		return Range{}, false, nil
+	}
+	if offset > uint64(size) || length > uint64(size)-offset {
+		return Range{}, false, corrupt.Errorf("index entry %d: %d bytes at offset %d of a shard of %d bytes", number, length, offset, size)
+	}
+	return Range{int64(offset), int64(length)}, true, nil
+}
+
+func (x shardIndex) set(number int64, at Range) {
+	binary.LittleEndian.PutUint64(x[number*entryBytes:], uint64(at.Offset))
+	binary.LittleEndian.PutUint64(x[number*entryBytes+8:], uint64(at.Length))
+}
+
+// clear marks every inner chunk as not stored.
+func (x shardIndex) clear() {
+	for i := range x {
+		x[i] = 0xff
+	}
+}
+
+// hasEmpty reports whether some inner chunk is not stored.
+func (x shardIndex) hasEmpty() bool {
+	for i := 0; i < len(x); i += entryBytes {
+		if binary.LittleEndian.Uint64(x[i:]) == noChunk {
+			return true
+		}
+	}
+	return false
+}
+
+// indexRange is where the index is in a shard of a size.
+func (s *sharding) indexRange(size int64) (Range, error) {
+	n := int64(s.indexSize)
+	if size < n {
+		return Range{}, corrupt.Errorf("shard of %d bytes is too short for its index of %d", size, n)
+	}
+	if s.atStart {
+		return Range{0, n}, nil
+	}
+	return Range{size - n, n}, nil
+}
+
+// decodeIndex decodes the index's bytes. The arena keeps it.
+func (s *sharding) decodeIndex(a *arena, stored []byte) (shardIndex, error) {
+	index := a.bytes(int(s.cut.Chunks()) * entryBytes)
+	if err := s.index.Decode(Elems{Fixed: index}, stored); err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return index, nil
+}
+
+// findIndex decodes the index of a whole shard.
+func (s *sharding) findIndex(a *arena, shard []byte) (shardIndex, error) {
+	at, err := s.indexRange(int64(len(shard)))
+	if err != nil {
+		return nil, err
+	}
+	return s.decodeIndex(a, shard[at.Offset:at.Offset+at.Length])
+}
