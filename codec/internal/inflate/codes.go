@@ -110,7 +110,8 @@ func (d *decoder) buildTables(litlen, dist []uint8, at int) error {
 		return corrupt.Errorf("deflate: literal/length code at offset %d is %s", at, c.fault())
 	}
 	c.fill(d.own.litlen[:], litlenSymbols[:], litlenBits)
-	if len(d.src)-d.ip > pairInput {
+	d.own.paired = len(d.src)-d.ip > pairInput && pairsPay(c, litlen)
+	if d.own.paired {
 		pair((*[1 << litlenBits]uint32)(d.own.litlen[:]))
 	}
 	return nil
@@ -122,4 +123,23 @@ func (c *code) fault() string {
 		return "oversubscribed"
 	}
 	return "incomplete"
+}
+
+// pairsPay reports whether joining literals is worth its time: whether a quarter of the bits
+// that may come are those of two literals that fit the index. A code of l bits stands at 1 of 2^l places.
+func pairsPay(c *code, litlen []uint8) bool {
+	var counts, reach [litlenBits + 1]int // of literals: codes of a length, places of codes up to a length
+	for _, l := range litlen[:endOfBlock] {
+		if l <= litlenBits {
+			counts[l]++
+		}
+	}
+	for l := 1; l <= litlenBits; l++ {
+		reach[l] = reach[l-1] + counts[l]<<(litlenBits-l)
+	}
+	pairs := 0
+	for l := 1; l < litlenBits; l++ {
+		pairs += counts[l] << (litlenBits - l) * reach[litlenBits-l]
+	}
+	return pairs >= 1<<(2*litlenBits-2)
 }

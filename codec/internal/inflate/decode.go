@@ -152,7 +152,7 @@ func (d *decoder) careful(t *tables) status {
 	for {
 		d.fill()
 		e := t.litlen[d.bits&(1<<litlenBits-1)]
-		if e&subtable == subtable && e&literal == 0 {
+		if e&subtable == subtable {
 			if d.n < litlenBits {
 				return outOfInput
 			}
@@ -223,9 +223,8 @@ func (d *decoder) match(e uint32, t *tables) status {
 	case length > len(d.dst)-d.op:
 		return outOfSpace
 	}
-	for ; length > 0; length-- {
-		d.dst[d.op] = d.dst[d.op-dist]
-		d.op++
+	for from, end := d.op-dist, d.op+length; d.op < end; {
+		d.op += copy(d.dst[d.op:end], d.dst[from:d.op])
 	}
 	return blockDone
 }

@@ -57,6 +57,7 @@ const (
 type tables struct {
 	litlen [litlenSize]uint32
 	dist   [distSize]uint32
+	paired bool // entries of litlen may hold two literals
 }
 
 // The entries of all symbols, less the bits of their codes.
