@@ -1,0 +1,154 @@
+package zarrjson
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+)
+
+// Attributes are the attributes of an array or a group: a JSON object, kept as it was
+// written. Changing one leaves every byte of the others alone. The zero value holds
+// none.
+type Attributes struct {
+	raw []byte // the object; nil for {}
+	own bool   // the white space is this package's, to be laid out anew when written
+}
+
+// ParseAttributes reads a JSON object, such as a .zattrs document. Bare NaN and
+// Infinity, which Python writes, are accepted; a name that occurs twice is not.
+func ParseAttributes(doc []byte) (Attributes, error) {
+	v, err := document(doc)
+	if err != nil {
+		return Attributes{}, err
+	}
+	return attributes(v)
+}
+
+func attributes(v value) (Attributes, error) {
+	if !v.is('{') {
+		return Attributes{}, v.refuse("an object")
+	}
+	return Attributes{raw: bytes.Clone(v.raw)}, nil
+}
+
+// JSON returns the object as it is kept. It must not be changed.
+func (a Attributes) JSON() []byte {
+	if a.raw == nil {
+		return []byte("{}")
+	}
+	return a.raw
+}
+
+// All yields names and JSON values in order.
+func (a Attributes) All() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		raw := a.JSON()
+		for m := range spans(raw) {
+			if !yield(m.key(raw), raw[m.value:m.end:m.end]) {
+				return
+			}
+		}
+	}
+}
+
+// Len counts the attributes.
+func (a Attributes) Len() int {
+	n := 0
+	for range spans(a.JSON()) {
+		n++
+	}
+	return n
+}
+
+// Get returns the JSON value of a name.
+func (a Attributes) Get(name string) ([]byte, bool) {
+	for key, raw := range a.All() {
+		if key == name {
+			return raw, true
+		}
+	}
+	return nil, false
+}
+
+// Set gives a name a JSON value: in its place if there is one of that name, else
+// behind the others.
+func (a *Attributes) Set(name string, json []byte) error {
+	v, err := document(json)
+	if err != nil {
+		return at(name, err)
+	}
+	raw := a.JSON()
+	last := span{end: -1}
+	for m := range spans(raw) {
+		if m.key(raw) == name {
+			a.raw = slices.Concat(raw[:m.value], v.raw, raw[m.end:])
+			return nil
+		}
+		last = m
+	}
+	if last.end < 0 {
+		*a = Attributes{raw: slices.Concat(quote([]byte("{"), name), []byte(":"), v.raw, []byte("}")), own: true}
+		return nil
+	}
+	a.raw = slices.Concat(raw[:last.end], a.separator(last), quote(nil, name), a.colon(last), v.raw, raw[last.end:])
+	return nil
+}
+
+// separator returns a comma and the white space that stands before the last member.
+func (a *Attributes) separator(last span) []byte {
+	start := last.name
+	for start > 1 && skipSpace(a.raw, start-1) == last.name {
+		start--
+	}
+	return append([]byte(","), a.raw[start:last.name]...)
+}
+
+// colon returns the colon of the last member and the white space around it.
+func (a *Attributes) colon(last span) []byte {
+	return a.raw[skipString(a.raw, last.name):last.value]
+}
+
+// Delete removes a name and reports whether it was there.
+func (a *Attributes) Delete(name string) bool {
+	raw := a.JSON()
+	previous := -1
+	for m := range spans(raw) {
+		if m.key(raw) != name {
+			previous = m.end
+			continue
+		}
+		from, to := m.name, m.end
+		if next := skipSpace(raw, m.end); raw[next] == ',' {
+			to = skipSpace(raw, next+1)
+		} else if previous >= 0 {
+			from = previous
+		} else {
+			*a = Attributes{}
+			return true
+		}
+		a.raw = slices.Concat(raw[:from], raw[to:])
+		return true
+	}
+	return false
+}
+
+// Relaid returns the attributes with values spelt as they are and white space as this
+// package puts it, for a document that is not the one they came from.
+func (a Attributes) Relaid() Attributes {
+	if a.raw == nil {
+		return a
+	}
+	return Attributes{raw: compacted(a.raw), own: true}
+}
+
+func (a Attributes) write(w *writer) {
+	if w.layout == Compact {
+		w.verbatim(compacted(a.JSON()))
+		return
+	}
+	if a.own || a.raw == nil {
+		w.value(a.JSON())
+		return
+	}
+	w.verbatim(a.raw)
+}

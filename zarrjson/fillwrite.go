@@ -1,0 +1,145 @@
+package zarrjson
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"varve/codec"
+)
+
+// FillJSON writes the memory form of one element as a fill value, so that zarr-python
+// reads the same. Nil stands for zeros.
+func (d DataType) FillJSON(fill []byte) ([]byte, error) {
+	w := &writer{layout: Compact}
+	if err := d.writeFill(w, fill); err != nil {
+		return nil, at("fill_value", err)
+	}
+	return w.out, nil
+}
+
+func (d DataType) writeFill(w *writer, fill []byte) error {
+	switch d.typ.Kind {
+	case codec.String:
+		if !utf8.Valid(fill) {
+			return wrong("", "%q is not UTF-8", abbreviate(fill))
+		}
+		w.text(string(fill))
+		return nil
+	case codec.Bytes:
+		w.base64(fill)
+		return nil
+	}
+	if fill == nil {
+		fill = make([]byte, d.typ.Size)
+	}
+	if len(fill) != d.typ.Size {
+		return wrong("", "%d bytes; an element of %s has %d", len(fill), d.typ, d.typ.Size)
+	}
+	return d.writeFixed(w, fill)
+}
+
+func (d DataType) writeFixed(w *writer, fill []byte) error {
+	size := d.typ.Size
+	switch d.typ.Kind {
+	case codec.Bool:
+		return writeBool(w, fill[0])
+	case codec.Int, codec.DateTime, codec.TimeDelta:
+		unused := 64 - 8*size
+		w.whole(int64(word(fill)<<unused) >> unused)
+	case codec.Uint:
+		w.out = strconv.AppendUint(w.out, word(fill), 10)
+	case codec.Float:
+		writeFloat(w, word(fill), size)
+	case codec.Complex:
+		writeComplex(w, fill)
+	case codec.Raw:
+		d.writeRaw(w, fill)
+	case codec.FixedBytes:
+		w.base64(bytes.TrimRight(fill, "\x00"))
+	case codec.FixedUTF32:
+		return writeUTF32(w, fill)
+	case codec.Struct:
+		return d.writeStructFill(w, fill)
+	default:
+		return unsupported("", "there are no fill values of the type %s", d.typ)
+	}
+	return nil
+}
+
+// word reads up to eight bytes, the least significant first.
+func word(b []byte) (bits uint64) {
+	for i, c := range b {
+		bits |= uint64(c) << (8 * i)
+	}
+	return bits
+}
+
+func (w *writer) base64(b []byte) { w.text(base64.StdEncoding.EncodeToString(b)) }
+
+func writeBool(w *writer, b byte) error {
+	if b > 1 {
+		return wrong("", "the byte %d is neither false (0) nor true (1)", b)
+	}
+	w.out = strconv.AppendBool(w.out, b == 1)
+	return nil
+}
+
+func writeComplex(w *writer, fill []byte) {
+	half := len(fill) / 2
+	w.begin('[')
+	w.next()
+	writeFloat(w, word(fill[:half]), half)
+	w.next()
+	writeFloat(w, word(fill[half:]), half)
+	w.end(']')
+}
+
+// writeRaw writes r8, r16, … as the list of bytes that the core specification asks
+// for, raw_bytes in zarr-python's base64.
+func (d DataType) writeRaw(w *writer, fill []byte) {
+	if !strings.HasPrefix(d.name, "r") || d.name == "raw_bytes" {
+		w.base64(fill)
+		return
+	}
+	w.begin('[')
+	for _, b := range fill {
+		w.next()
+		w.whole(int64(b))
+	}
+	w.end(']')
+}
+
+func writeUTF32(w *writer, fill []byte) error {
+	var text []byte
+	for ; len(fill) > 0; fill = fill[4:] {
+		r := rune(word(fill[:4]))
+		if !utf8.ValidRune(r) {
+			return wrong("", "0x%08x is not a character", uint32(r))
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	w.text(string(bytes.TrimRight(text, "\x00")))
+	return nil
+}
+
+// writeStructFill writes an object, or base64 where the type goes by its older name.
+func (d DataType) writeStructFill(w *writer, fill []byte) error {
+	if d.name == "structured" {
+		w.base64(fill)
+		return nil
+	}
+	w.begin('{')
+	for i, f := range d.fields {
+		name := d.typ.Fields[i].Name
+		w.name(name)
+		if err := f.writeFixed(w, fill[:f.typ.Size]); err != nil {
+			return at(abbreviate(name), err)
+		}
+		fill = fill[f.typ.Size:]
+	}
+	w.end('}')
+	return nil
+}

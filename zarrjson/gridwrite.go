@@ -1,0 +1,104 @@
+package zarrjson
+
+import (
+	"iter"
+	"slices"
+
+	"varve/grid"
+)
+
+func collect(runs iter.Seq[grid.Run]) []grid.Run { return slices.Collect(runs) }
+
+func each(runs []grid.Run) iter.Seq[grid.Run] { return slices.Values(runs) }
+
+func (c ChunkGrid) validate() error {
+	switch {
+	case c.Name != Regular && c.Name != Rectilinear:
+		return wrong("chunk_grid.name", `%q is not "regular" or "rectilinear"`, abbreviate(string(c.Name)))
+	case c.Name == Regular && c.Encoded != nil:
+		return wrong(encodedField, "a regular grid has none")
+	}
+	for axis, s := range c.Sizes {
+		if _, bare := s.Repeated(); c.Name == Regular && !bare {
+			return wrong(index(c.field(), axis), `a list of edges; that takes the name "rectilinear"`)
+		}
+	}
+	return nil
+}
+
+// write writes the grid of an array of the given shape, which Bind has accepted.
+func (c ChunkGrid) write(w *writer, shape []int64) error {
+	w.begin('{')
+	w.name("name")
+	w.text(string(c.Name))
+	w.name("configuration")
+	w.begin('{')
+	if c.Name == Regular {
+		w.name("chunk_shape")
+		c.writeShape(w)
+	} else {
+		w.name("kind")
+		w.text("inline")
+		w.name("chunk_shapes")
+		if err := writeAxes(w, c.Sizes, shape); err != nil {
+			return at(shapesField, err)
+		}
+	}
+	if c.Encoded != nil {
+		w.name("encoded_chunk_shapes")
+		if err := writeAxes(w, c.Encoded, shape); err != nil {
+			return at(encodedField, err)
+		}
+	}
+	w.end('}')
+	w.end('}')
+	return nil
+}
+
+func (c ChunkGrid) writeShape(w *writer) {
+	w.begin('[')
+	for _, s := range c.Sizes {
+		size, _ := s.Repeated()
+		w.next()
+		w.whole(size)
+	}
+	w.end(']')
+}
+
+func writeAxes(w *writer, sizes []grid.Sizes, shape []int64) error {
+	w.begin('[')
+	for axis, s := range sizes {
+		w.next()
+		if size, bare := s.Repeated(); bare {
+			w.whole(size)
+			continue
+		}
+		d, err := s.Bind(shape[axis])
+		if err != nil {
+			return at(index("", axis), err)
+		}
+		if err := writeEdges(w, d); err != nil {
+			return at(index("", axis), err)
+		}
+	}
+	w.end(']')
+	return nil
+}
+
+func writeEdges(w *writer, d grid.Dimension) error {
+	n := 0
+	w.begin('[')
+	for run := range grid.DataRuns(d.Runs()) {
+		if n++; n > maxRuns {
+			return unsupported("", "more than %d runs of edges", maxRuns)
+		}
+		w.next()
+		if run.Count == 1 {
+			w.whole(run.Data)
+			continue
+		}
+		w.wholes([]int64{run.Data, run.Count})
+	}
+	w.end(']')
+	return nil
+}

@@ -1,0 +1,125 @@
+package zarrjson
+
+// Group is the zarr.json of a group.
+type Group struct {
+	Attributes   Attributes
+	Consolidated *Consolidated // nil if the document has none
+	Extra        []ExtraField
+}
+
+var groupFields = []string{"attributes", "zarr_format", "consolidated_metadata", "node_type"}
+
+// ParseGroup reads the zarr.json of a group.
+func ParseGroup(doc []byte) (*Group, error) {
+	v, err := document(doc)
+	if err != nil {
+		return nil, err
+	}
+	return parseGroup(v)
+}
+
+func parseGroup(v value) (*Group, error) {
+	o, err := v.object("an object")
+	if err != nil {
+		return nil, err
+	}
+	if err := o.node("group"); err != nil {
+		return nil, err
+	}
+	g := &Group{}
+	err = o.each([]step{
+		{name: "attributes", optional: true, read: func(v value) (err error) { g.Attributes, err = attributes(v); return err }},
+		{name: "consolidated_metadata", optional: true, read: func(v value) (err error) { g.Consolidated, err = consolidated(v); return err }},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if g.Extra, err = o.extra(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Encode writes the document, in the order and spelling of zarr-python.
+func (g *Group) Encode(layout Layout) ([]byte, error) {
+	w := &writer{layout: layout}
+	if err := g.write(w); err != nil {
+		return nil, err
+	}
+	return w.out, nil
+}
+
+func (g *Group) write(w *writer) error {
+	if err := validateExtra(g.Extra, groupFields); err != nil {
+		return err
+	}
+	w.begin('{')
+	w.name("attributes")
+	g.Attributes.write(w)
+	w.member("zarr_format", 3)
+	if g.Consolidated != nil {
+		w.name("consolidated_metadata")
+		if err := g.Consolidated.write(w); err != nil {
+			return at("consolidated_metadata", err)
+		}
+	}
+	w.name("node_type")
+	w.text("group")
+	writeExtra(w, g.Extra)
+	w.end('}')
+	return nil
+}
+
+// Node is what a zarr.json describes: either an array or a group.
+type Node struct {
+	Array *Array
+	Group *Group
+}
+
+// ParseNode reads a zarr.json, whichever it is.
+func ParseNode(doc []byte) (Node, error) {
+	v, err := document(doc)
+	if err != nil {
+		return Node{}, err
+	}
+	return node(v)
+}
+
+func node(v value) (n Node, err error) {
+	if !v.is('{') {
+		return Node{}, v.refuse("an object")
+	}
+	kind := v.member("node_type")
+	switch string(kind.raw) {
+	case `"array"`:
+		n.Array, err = parseArray(v)
+	case `"group"`:
+		n.Group, err = parseGroup(v)
+	case "":
+		return Node{}, wrong(kind.path, `missing; it is required: "array" or "group"`)
+	default:
+		return Node{}, kind.refuse(`"array" or "group"`)
+	}
+	return n, err
+}
+
+// member looks up a member of an object without taking it.
+func (v value) member(name string) value {
+	m := value{path: join(v.path, name)}
+	for s := range spans(v.raw) {
+		if s.key(v.raw) == name {
+			m.raw = v.raw[s.value:s.end]
+		}
+	}
+	return m
+}
+
+func (n Node) write(w *writer) error {
+	switch {
+	case n.Array != nil && n.Group == nil:
+		return n.Array.write(w)
+	case n.Group != nil && n.Array == nil:
+		return n.Group.write(w)
+	}
+	return wrong("", "a node is either an array or a group")
+}

@@ -1,0 +1,189 @@
+package zarrjson
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The functions below move over JSON text that a scanner has passed.
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipBare returns where the number or literal at i ends.
+func skipBare(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case ' ', '\n', '\t', '\r', ',', ':', '[', ']', '{', '}', '"':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// skipString returns where the string at i ends.
+func skipString(b []byte, i int) int {
+	for i++; b[i] != '"'; i++ {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// skipValue returns where the value at i ends.
+func skipValue(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+	default:
+		return skipBare(b, i)
+	}
+	for depth := 0; ; {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if i++; depth == 0 {
+			return i
+		}
+	}
+}
+
+// unquote decodes a string. It fails on half of a surrogate pair, which stands for no
+// character; Python lets it pass, and as long as nobody asks for the text so does varve.
+func unquote(quoted []byte) (string, bool) {
+	b := quoted[1 : len(quoted)-1]
+	plain := 0
+	for plain < len(b) && b[plain] != '\\' {
+		plain++
+	}
+	if plain == len(b) {
+		return string(b), true
+	}
+	out := append(make([]byte, 0, len(b)), b[:plain]...)
+	for i := plain; i < len(b); {
+		if b[i] != '\\' {
+			out = append(out, b[i])
+			i++
+			continue
+		}
+		r, n := escaped(b[i:])
+		if n == 0 {
+			return "", false
+		}
+		out = utf8.AppendRune(out, r)
+		i += n
+	}
+	return string(out), true
+}
+
+// escaped decodes the escape sequence that b begins with and returns its length, or 0
+// if it is half of a surrogate pair.
+func escaped(b []byte) (rune, int) {
+	switch b[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		return surrogates(b)
+	}
+	return rune(b[1]), 2
+}
+
+func surrogates(b []byte) (rune, int) {
+	high, _ := unicodeEscape(b)
+	if !utf16.IsSurrogate(high) {
+		return high, 6
+	}
+	low, _ := unicodeEscape(b[6:])
+	if r := utf16.DecodeRune(high, low); r != utf8.RuneError {
+		return r, 12
+	}
+	return 0, 0
+}
+
+// unicodeEscape decodes \uXXXX.
+func unicodeEscape(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range b[2:6] {
+		digit, ok := hexDigit(c)
+		if !ok {
+			return 0, false
+		}
+		r = r<<4 | rune(digit)
+	}
+	return r, true
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10, true
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// quote appends a string as Python's json does: ASCII only.
+func quote(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for _, r := range s {
+		dst = quoteRune(dst, r)
+	}
+	return append(dst, '"')
+}
+
+func quoteRune(dst []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	if ' ' <= r && r <= '~' {
+		return append(dst, byte(r))
+	}
+	if r > 0xffff {
+		high, low := utf16.EncodeRune(r)
+		return escapeUnit(escapeUnit(dst, high), low)
+	}
+	return escapeUnit(dst, r)
+}
+
+func escapeUnit(dst []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
