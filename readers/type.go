@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"varve/codec"
 )
@@ -388,8 +390,36 @@ func (t *Type) Uint64(stored []byte) uint64 {
 	return v
 }
 
-// quote writes a name as Python's json.dumps does, everything beyond ASCII escaped.
-func quote(s string) string { return strconv.QuoteToASCII(s) }
+// quote writes a name as a JSON string in which everything beyond ASCII is escaped. Bytes
+// that are no UTF-8 become lone surrogates, so that different names stay different.
+func quote(s string) string {
+	b := []byte{'"'}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = fmt.Appendf(b, "\\u%04x", 0xdc00+int(s[i]))
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r >= ' ' && r <= '~':
+			b = append(b, byte(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, "\\u%04x\\u%04x", high, low)
+		default:
+			b = appendControl(b, r)
+		}
+		i += n
+	}
+	return string(append(b, '"'))
+}
+
+func appendControl(b []byte, r rune) []byte {
+	if i := strings.IndexRune("\b\f\n\r\t", r); i >= 0 {
+		return append(b, '\\', "bfnrt"[i])
+	}
+	return fmt.Appendf(b, "\\u%04x", r)
+}
 
 // Equal reports whether two types are stored alike and mean the same.
 func (t *Type) Equal(u *Type) bool { return t == u || t.String() == u.String() }

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"math/bits"
+
+	"varve/readers"
+	"varve/readers/hdf5"
+)
+
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// values hashes all elements of a dataset, where they are in this file.
+func (in *inspection) values(d *hdf5.Dataset, doc document) error {
+	if unset(d, doc) {
+		doc["unset"] = true
+	}
+	if !in.opts.values || d.Space == hdf5.Null || d.Elsewhere() {
+		return nil
+	}
+	if n, ok := count(d.Shape); !ok || n > maxHashedValues/uint64(d.Type.Size) {
+		return nil
+	}
+	stored, err := d.ReadAll(in.ctx, maxHashedValues)
+	if in.ctx.Err() != nil {
+		return in.ctx.Err()
+	}
+	if err == nil && d.Type.Class == readers.String {
+		doc["raw"] = hashOf(stored)
+	}
+	sum := ""
+	if err == nil {
+		sum, err = in.digest(d.Type, stored)
+	}
+	if err != nil {
+		sum = "undecodable: " + err.Error()
+	}
+	doc["values"] = sum
+	return nil
+}
+
+func count(shape []uint64) (uint64, bool) {
+	n := uint64(1)
+	for _, s := range shape {
+		hi, lo := bits.Mul64(n, s)
+		if hi != 0 {
+			return 0, false
+		}
+		n = lo
+	}
+	return n, true
+}
+
+// unset reports whether cells were never written that nobody fills.
+func unset(d *hdf5.Dataset, doc document) bool {
+	if d.FillTime != hdf5.FillNever {
+		return false
+	}
+	switch d.Layout {
+	case readers.Contiguous:
+		return !d.Allocated
+	case readers.Chunked:
+		grid := uint64(1)
+		for i, n := range d.Shape {
+			grid *= (n + d.Chunk[i] - 1) / d.Chunk[i]
+		}
+		chunks, _ := doc["chunks"].(document)
+		n, _ := chunks["n"].(int)
+		return uint64(n) < grid
+	}
+	return false
+}
+
+// digest hashes elements: strings as a JSON list, all else in canonical form.
+func (in *inspection) digest(t *readers.Type, stored []byte) (string, error) {
+	sum := sha256.New()
+	if hdf5.IsText(t) {
+		texts, err := in.file.Texts(in.ctx, t, stored)
+		if err != nil {
+			return "", err
+		}
+		writeTexts(sum, texts)
+		return hex.EncodeToString(sum.Sum(nil)), nil
+	}
+	const piece = 1 << 20
+	step := max(piece/t.Size, 1) * t.Size
+	var buf []byte
+	for len(stored) > 0 {
+		n := min(step, len(stored))
+		var err error
+		if buf, err = in.file.Canonical(in.ctx, buf[:0], t, stored[:n]); err != nil {
+			return "", err
+		}
+		sum.Write(buf)
+		stored = stored[n:]
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// writeTexts writes strings as a JSON list without spaces, in which bytes that are no
+// UTF-8 stand for themselves.
+func writeTexts(w hash.Hash, texts [][]byte) {
+	w.Write([]byte{'['})
+	var line []byte
+	for i, s := range texts {
+		line = line[:0]
+		if i > 0 {
+			line = append(line, ',')
+		}
+		w.Write(appendText(line, s))
+	}
+	w.Write([]byte{']'})
+}
+
+func appendText(dst, s []byte) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c >= ' ':
+			dst = append(dst, c)
+		case c == '\b':
+			dst = append(dst, `\b`...)
+		case c == '\f':
+			dst = append(dst, `\f`...)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+	}
+	return append(dst, '"')
+}

@@ -1,0 +1,72 @@
+package hdf5
+
+import (
+	"context"
+
+	"varve/readers"
+)
+
+// Types of nodes of v1 B-trees.
+const (
+	nodeGroup = 0
+	nodeChunk = 1
+)
+
+// btree1 reads the nodes of a v1 B-tree (III.A.1):
+//
+//	"TREE", type, level, entries, left sibling, right sibling
+//	key 0, child 0, key 1, child 1, … key n
+//
+// It goes down from the root only, level by level, and to each node once.
+type btree1 struct {
+	f       *File
+	kind    int
+	keySize int
+	seen    map[uint64]struct{}
+}
+
+// leaves calls visit with the entries of every node of level 0: keys and children.
+func (t *btree1) leaves(ctx context.Context, addr uint64, visit func(c *cursor, n int) error) error {
+	t.seen = map[uint64]struct{}{}
+	return t.node(ctx, addr, -1, visit)
+}
+
+func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*cursor, int) error) error {
+	if _, again := t.seen[addr]; again {
+		return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("a node of a B-tree is met twice")}
+	}
+	t.seen[addr] = struct{}{}
+	head := 8 + 2*t.f.super.offsets
+	c, err := t.f.at(ctx, addr, head)
+	if err != nil {
+		return err
+	}
+	c.signature("TREE")
+	if kind := c.u8(); kind != t.kind {
+		c.fail("type of a B-tree's node is %d, not %d", kind, t.kind)
+	}
+	got, n := c.u8(), c.u16()
+	if level >= 0 && got != level {
+		c.fail("level of a B-tree's node is %d, not %d", got, level)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	size := n*(t.keySize+t.f.super.offsets) + t.keySize
+	if n == 0 {
+		size = 0
+	}
+	if c, err = t.f.at(ctx, addr+uint64(head), size); err != nil {
+		return err
+	}
+	if got == 0 {
+		return visit(c, n)
+	}
+	for range n {
+		c.skip(t.keySize)
+		if err := t.node(ctx, c.address(), got-1, visit); err != nil {
+			return err
+		}
+	}
+	return c.err
+}

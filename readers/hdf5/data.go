@@ -1,0 +1,218 @@
+package hdf5
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/readers"
+)
+
+// ReadAll returns all elements of a dataset as they are stored, in C order, fill values
+// where nothing is stored. A dataset of more than limit bytes is an error.
+func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
+	n, err := d.bytes()
+	if err != nil {
+		return nil, err
+	}
+	if n > limit {
+		return nil, unsupported("dataset of %d bytes, more than %d", n, limit)
+	}
+	switch d.Layout {
+	case readers.Inline:
+		return d.compact, nil
+	case readers.Contiguous:
+		if !d.Allocated {
+			return d.filled(n), nil
+		}
+		out := make([]byte, n)
+		_, err := d.f.src.ReadAt(ctx, out, d.Offset)
+		return out, err
+	case readers.Chunked:
+		out := d.filled(n)
+		return out, d.readChunks(ctx, out)
+	case readers.Virtual:
+		out := d.filled(n)
+		return out, d.readMappings(ctx, out)
+	}
+	return nil, unsupported("values in other files")
+}
+
+// filled returns n bytes of fill values.
+func (d *Dataset) filled(n uint64) []byte {
+	out := make([]byte, n)
+	if d.fill == nil || len(out) == 0 || d.FillTime == FillNever {
+		return out
+	}
+	for at := copy(out, d.fill); at > 0 && at < len(out); {
+		at += copy(out[at:], out[:at])
+	}
+	return out
+}
+
+// chunkDecoder decodes the chunks of one dataset, a pipeline a filter mask.
+type chunkDecoder struct {
+	d         *Dataset
+	pipelines map[uint32]*codec.Pipeline
+	stored    []byte
+	chunk     []byte
+}
+
+const maxStoredChunk = 1 << 30
+
+// decode returns the elements of a chunk as they are stored without filters, in a buffer
+// that the next call reuses.
+func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, partial bool) ([]byte, error) {
+	if r.Size > maxStoredChunk {
+		return nil, unsupported("stored chunk of %d bytes", r.Size)
+	}
+	if uint64(cap(x.stored)) < r.Size {
+		x.stored = make([]byte, r.Size)
+	}
+	stored := x.stored[:r.Size]
+	if _, err := x.d.f.src.ReadAt(ctx, stored, r.Offset); err != nil {
+		return nil, err
+	}
+	mask := r.Mask
+	if partial && x.d.RawEdges {
+		mask = ^uint32(0)
+	}
+	p, err := x.pipeline(mask)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Decode(codec.Elems{Fixed: x.chunk}, stored); err != nil {
+		return nil, fmt.Errorf("chunk %v at offset %d: %w", r.Index, r.Offset, err)
+	}
+	return x.chunk, nil
+}
+
+func (x *chunkDecoder) pipeline(mask uint32) (*codec.Pipeline, error) {
+	if p := x.pipelines[mask]; p != nil {
+		return p, nil
+	}
+	size := x.d.Type.Size
+	p, err := rawPipeline(x.d.Filters, mask, int(x.d.chunkSize())/size, size)
+	if err == nil {
+		x.pipelines[mask] = p
+	}
+	return p, err
+}
+
+const maxChunkInMemory = 1 << 28
+
+// readChunks places every stored chunk in out.
+func (d *Dataset) readChunks(ctx context.Context, out []byte) error {
+	if len(out) == 0 {
+		return nil
+	}
+	size := d.chunkSize()
+	if size > maxChunkInMemory {
+		return unsupported("chunks of %d bytes", size)
+	}
+	var x *chunkDecoder
+	for r, err := range d.Refs(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if x == nil {
+			x = &chunkDecoder{d: d, pipelines: map[uint32]*codec.Pipeline{}, chunk: make([]byte, size)}
+		}
+		b := newBox(d.Shape, d.Chunk, r.Index)
+		chunk, err := x.decode(ctx, r, b.partial)
+		if err != nil {
+			return err
+		}
+		b.copy(out, chunk, d.Shape, d.Chunk, d.Type.Size)
+	}
+	return nil
+}
+
+// box is where a chunk lies in its dataset.
+type box struct {
+	origin  []uint64
+	shape   []uint64 // as far as the dataset reaches
+	partial bool
+}
+
+func newBox(shape, chunk, index []uint64) box {
+	b := box{origin: make([]uint64, len(shape)), shape: make([]uint64, len(shape))}
+	for i := range shape {
+		b.origin[i] = index[i] * chunk[i]
+		b.shape[i] = min(chunk[i], shape[i]-b.origin[i])
+		b.partial = b.partial || b.shape[i] < chunk[i]
+	}
+	return b
+}
+
+// copy copies what counts of a chunk into the dataset, row by row.
+func (b *box) copy(dst, src []byte, shape, chunk []uint64, size int) {
+	rank := len(shape)
+	if rank == 0 {
+		copy(dst, src)
+		return
+	}
+	row := int(b.shape[rank-1]) * size
+	at := make([]uint64, rank)
+	for {
+		var from, to uint64
+		for d := range rank {
+			from = from*chunk[d] + at[d]
+			to = to*shape[d] + b.origin[d] + at[d]
+		}
+		copy(dst[to*uint64(size):][:row], src[from*uint64(size):])
+		d := rank - 2
+		for ; d >= 0; d-- {
+			if at[d]++; at[d] < b.shape[d] {
+				break
+			}
+			at[d] = 0
+		}
+		if d < 0 {
+			return
+		}
+	}
+}
+
+// Chunks is what the index of a dataset holds.
+type Chunks struct {
+	Refs    []readers.Ref // by place; none if there are more than asked for
+	Count   int
+	Masked  int    // chunks for which a filter was skipped
+	Bytes   uint64 // stored
+	Outside Outside
+}
+
+// ReadChunkList reads the index of a dataset, and keeps up to limit refs.
+func (d *Dataset) ReadChunkList(ctx context.Context, limit int) (*Chunks, error) {
+	c := &Chunks{}
+	for r, err := range d.Refs(ctx, &c.Outside) {
+		if err != nil {
+			return nil, err
+		}
+		c.Count++
+		c.Bytes += r.Size
+		if r.Mask != 0 {
+			c.Masked++
+		}
+		if c.Count <= limit {
+			c.Refs = append(c.Refs, readers.Ref{Index: slices.Clone(r.Index), Offset: r.Offset, Size: r.Size, Mask: r.Mask})
+		}
+	}
+	if c.Count > limit {
+		c.Refs = nil
+	}
+	byPlace := func(a, b readers.Ref) int { return slices.Compare(a.Index, b.Index) }
+	if !slices.IsSortedFunc(c.Refs, byPlace) {
+		slices.SortFunc(c.Refs, byPlace)
+	}
+	return c, nil
+}
+
+var errVirtual = errors.ErrUnsupported
+
+func (d *Dataset) readMappings(context.Context, []byte) error {
+	return fmt.Errorf("values of virtual datasets: %w", errVirtual)
+}

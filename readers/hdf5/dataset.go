@@ -1,0 +1,289 @@
+package hdf5
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/bits"
+
+	"varve/readers"
+)
+
+// Dataset is a dataset as the file has it.
+type Dataset struct {
+	Type      *readers.Type
+	Committed bool // the type has a name of its own in the file
+	Space     Space
+	Shape     []uint64
+	MaxShape  []uint64 // readers.Unlimited where there is no maximum
+	Layout    readers.Layout
+	Filters   []readers.Filter
+	Chunk     []uint64 // Chunked
+	Index     string   // Chunked: "btree1", "single", "implicit", "farray", "earray", "btree2"
+	RawEdges  bool     // Chunked: partial chunks are not filtered
+	Offset    int64    // Contiguous: from byte 0 of the source
+	Allocated bool     // Contiguous: there is an Offset
+	External  []readers.ExternalFile
+	Mappings  []readers.Mapping
+	FillState readers.FillState
+	FillTime  FillTime
+	AllocTime AllocTime
+
+	f       *File
+	layout  layout
+	fill    []byte // one element as stored; nil stands for zeros
+	compact []byte
+}
+
+// readDataset reads what the messages of a dataset say.
+func (f *File) readDataset(ctx context.Context, h *header) (*Dataset, error) {
+	d := &Dataset{f: f}
+	m, _ := h.find(msgDatatype)
+	d.Committed = f.isCommitted(m)
+	var err error
+	if d.Type, err = f.typeMessage(ctx, m, h); err != nil {
+		return nil, err
+	}
+	m, _ = h.find(msgDataspace)
+	c, err := f.cursorOf(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	s := readDataspace(c)
+	if c.err != nil {
+		return nil, c.err
+	}
+	d.Space, d.Shape, d.MaxShape = s.kind, s.shape, s.maxShape
+	if err := d.readFill(ctx, h); err != nil {
+		return nil, err
+	}
+	if err := d.readFilters(ctx, h); err != nil {
+		return nil, err
+	}
+	return d, d.readLayout(ctx, h)
+}
+
+func (f *File) isCommitted(m message) bool {
+	if m.flags&flagShared == 0 {
+		return false
+	}
+	return readSharedRef(f.over(m.data, m.addr-f.super.base)).heapID == nil
+}
+
+func (d *Dataset) readFill(ctx context.Context, h *header) error {
+	v := fillValue{time: FillIfSet}
+	m, ok := h.find(msgFill)
+	if !ok {
+		m, ok = h.find(msgOldFill)
+	}
+	if ok {
+		c, err := d.f.cursorOf(ctx, m)
+		if err != nil {
+			return err
+		}
+		if m.kind == msgFill {
+			v = readFill(c)
+		} else {
+			v = readOldFill(c)
+		}
+		if c.err != nil {
+			return c.err
+		}
+	}
+	d.FillState, d.FillTime, d.AllocTime = v.state, v.time, v.alloc
+	if v.state == readers.FillUser {
+		if len(v.value) != d.Type.Size {
+			return readers.Corruptf("fill value is of %d bytes, elements of %d", len(v.value), d.Type.Size)
+		}
+		d.fill = v.value
+	}
+	return nil
+}
+
+func (d *Dataset) readFilters(ctx context.Context, h *header) error {
+	m, ok := h.find(msgFilters)
+	if !ok {
+		return nil
+	}
+	c, err := d.f.cursorOf(ctx, m)
+	if err != nil {
+		return err
+	}
+	d.Filters = readFilters(c)
+	resolveFilters(d.Filters, d.Type)
+	return c.err
+}
+
+func (d *Dataset) readLayout(ctx context.Context, h *header) error {
+	m, ok := h.find(msgLayout)
+	if !ok {
+		return readers.Corruptf("dataset has no layout")
+	}
+	c := d.f.over(m.data, m.addr-d.f.super.base)
+	d.layout = readLayout(c)
+	if c.err != nil {
+		return c.err
+	}
+	switch d.layout.class {
+	case classCompact:
+		d.Layout, d.compact = readers.Inline, d.layout.compact
+		return d.checkCompact()
+	case classContiguous:
+		d.Layout = readers.Contiguous
+		return d.readContiguous(ctx, h)
+	case classVirtual:
+		d.Layout = readers.Virtual
+		return d.readVirtual(ctx)
+	}
+	d.Layout = readers.Chunked
+	return d.readChunkedLayout()
+}
+
+// bytes is the size of all elements as they are stored.
+func (d *Dataset) bytes() (uint64, error) {
+	if d.Space == Null {
+		return 0, nil
+	}
+	n, ok := product(d.Shape)
+	hi, lo := bits.Mul64(n, uint64(d.Type.Size))
+	if !ok || hi != 0 || lo >= 1<<63 {
+		return 0, readers.Corruptf("size of a dataset of shape %v of %d bytes each is out of range", d.Shape, d.Type.Size)
+	}
+	return lo, nil
+}
+
+func (d *Dataset) checkCompact() error {
+	n, err := d.bytes()
+	if err == nil && d.Space != Null && uint64(len(d.compact)) != n {
+		err = readers.Corruptf("compact data of %d bytes for shape %v of %d bytes each", len(d.compact), d.Shape, d.Type.Size)
+	}
+	return err
+}
+
+func (d *Dataset) readContiguous(ctx context.Context, h *header) error {
+	n, err := d.bytes()
+	if err != nil {
+		return err
+	}
+	if m, ok := h.find(msgExternalFiles); ok {
+		d.Layout = readers.External
+		return d.readExternal(ctx, m)
+	}
+	if d.layout.addr == undefined {
+		return nil
+	}
+	if d.layout.sized && d.layout.size < n {
+		return readers.Corruptf("contiguous data of %d bytes for shape %v of %d bytes each", d.layout.size, d.Shape, d.Type.Size)
+	}
+	if n == 0 {
+		d.Offset, d.Allocated = int64(d.layout.addr+d.f.super.base), true
+		return nil
+	}
+	d.Offset, err = d.f.offset(d.layout.addr, n)
+	d.Allocated = err == nil
+	return err
+}
+
+func (d *Dataset) readExternal(ctx context.Context, m message) error {
+	c := d.f.over(m.data, m.addr-d.f.super.base)
+	list := readExternal(c)
+	if c.err != nil {
+		return c.err
+	}
+	heap, err := d.f.readLocalHeap(ctx, list.heap)
+	if err != nil {
+		return err
+	}
+	for _, s := range list.slots {
+		name, err := heap.text(s.nameOffset)
+		if err != nil {
+			return err
+		}
+		d.External = append(d.External, readers.ExternalFile{Name: name, Offset: s.offset, Size: s.size})
+	}
+	return nil
+}
+
+func (d *Dataset) readChunkedLayout() error {
+	if len(d.layout.chunk) != len(d.Shape) {
+		return readers.Corruptf("chunks have %d dimensions, the dataset %d", len(d.layout.chunk), len(d.Shape))
+	}
+	if d.layout.element != uint64(d.Type.Size) {
+		return readers.Corruptf("chunks are of elements of %d bytes, the dataset of %d", d.layout.element, d.Type.Size)
+	}
+	if _, ok := d.layout.chunkBytes(d.Type.Size); !ok {
+		return readers.Corruptf("chunks of shape %v are too large", d.layout.chunk)
+	}
+	for i, n := range d.layout.chunk {
+		if d.MaxShape[i] != readers.Unlimited && n > d.MaxShape[i] && d.layout.version > 3 {
+			return readers.Corruptf("chunks of shape %v in a dataset of up to %v", d.layout.chunk, d.MaxShape)
+		}
+	}
+	d.Chunk, d.Index = d.layout.chunk, d.layout.index.String()
+	d.RawEdges = d.layout.flags&flagRawEdges != 0
+	return nil
+}
+
+// Refs streams where the stored chunks of a chunked dataset are. Those that lie outside
+// the shape are left out and counted in outside, if that is not nil.
+func (d *Dataset) Refs(ctx context.Context, outside *Outside) iter.Seq2[*readers.Ref, error] {
+	size, _ := d.layout.chunkBytes(d.Type.Size)
+	x := chunkIndex{
+		f:        d.f,
+		addr:     d.layout.addr,
+		kind:     d.layout.index,
+		version:  d.layout.version,
+		filtered: len(d.Filters) > 0,
+		chunk:    d.Chunk,
+		shape:    d.Shape,
+		maxShape: d.MaxShape,
+		bytes:    size,
+		oneSize:  d.layout.oneSize,
+		oneMask:  d.layout.oneMask,
+		flags:    d.layout.flags,
+	}
+	return x.refs(ctx, outside)
+}
+
+// chunkSize is the size of a chunk before filters.
+func (d *Dataset) chunkSize() uint64 {
+	n, _ := d.layout.chunkBytes(d.Type.Size)
+	return n
+}
+
+// FillValue returns one element of the fill value in memory form, and whether somebody set
+// one.
+func (d *Dataset) FillValue(ctx context.Context) ([]byte, bool, error) {
+	if d.FillState != readers.FillUser {
+		return nil, false, nil
+	}
+	v, err := d.f.Canonical(ctx, nil, d.Type, d.fill)
+	if err != nil {
+		return nil, true, fmt.Errorf("fill value: %w", err)
+	}
+	return v, true, nil
+}
+
+// StoredBytes is how many bytes a dataset that is not chunked has in storage.
+func (d *Dataset) StoredBytes() uint64 {
+	switch {
+	case d.Layout == readers.Inline:
+		return uint64(len(d.compact))
+	case d.Layout == readers.Contiguous && !d.Allocated:
+		return 0
+	case d.layout.sized:
+		return d.layout.size
+	}
+	n, _ := d.bytes()
+	return n
+}
+
+// Elsewhere reports whether values are in other files.
+func (d *Dataset) Elsewhere() bool {
+	for _, m := range d.Mappings {
+		if m.File != "." {
+			return true
+		}
+	}
+	return len(d.External) > 0
+}

@@ -1,0 +1,181 @@
+package hdf5
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"varve/codec"
+	"varve/readers"
+)
+
+// Numbers of filters (registered with The HDF Group).
+const (
+	filterDeflate     = 1
+	filterShuffle     = 2
+	filterFletcher32  = 3
+	filterSzip        = 4
+	filterNbit        = 5
+	filterScaleOffset = 6
+	filterBzip2       = 307
+	filterLZF         = 32000
+	filterBlosc       = 32001
+	filterLZ4         = 32004
+	filterBitshuffle  = 32008
+	filterZFP         = 32013
+	filterZstd        = 32015
+	filterBlosc2      = 32026
+)
+
+// knownFilters names filters that a file does not have to name, and says how the codec
+// that undoes them is configured; those without one cannot be undone.
+var knownFilters = map[int]struct {
+	name   string
+	codec  string
+	config func(values []uint32, t *readers.Type) any
+}{
+	filterDeflate:     {"deflate", "numcodecs.zlib", deflateConfig},
+	filterShuffle:     {"shuffle", "numcodecs.shuffle", shuffleConfig},
+	filterFletcher32:  {"fletcher32", "numcodecs.fletcher32", emptyConfig},
+	filterSzip:        {"szip", "imagecodecs_szip", szipConfig},
+	filterNbit:        {"nbit", "hdf5.nbit", clientConfig},
+	filterScaleOffset: {"scaleoffset", "hdf5.scaleoffset", clientConfig},
+	filterBzip2:       {"bzip2", "numcodecs.bz2", bzip2Config},
+	filterLZF:         {"lzf", "hdf5.lzf", clientConfig},
+	filterBlosc:       {"blosc", "numcodecs.blosc", bloscConfig},
+	filterLZ4:         {"lz4", "imagecodecs_lz4h5", emptyConfig},
+	filterBitshuffle:  {"bitshuffle", "hdf5.bitshuffle", clientConfig},
+	filterZstd:        {"zstd", "numcodecs.zstd", zstdConfig},
+	filterBlosc2:      {"blosc2", "hdf5.blosc2", clientConfig},
+	filterZFP:         {"zfp", "", nil},
+	305:               {"lzo", "", nil},
+	32003:             {"snappy", "", nil},
+	32014:             {"fpzip", "", nil},
+	32017:             {"sz", "", nil},
+	32018:             {"jpeg-ls", "", nil},
+	32022:             {"bitgroom", "", nil},
+	32023:             {"granular bitround", "", nil},
+	32024:             {"sz3", "", nil},
+	32027:             {"delta-rice", "", nil},
+	32028:             {"sperr", "", nil},
+}
+
+type object = map[string]any
+
+func emptyConfig([]uint32, *readers.Type) any { return object{} }
+
+func clientConfig(v []uint32, _ *readers.Type) any {
+	if v == nil {
+		v = []uint32{}
+	}
+	return object{"cd_values": v}
+}
+
+func at(v []uint32, i int, absent uint32) uint32 {
+	if i < len(v) {
+		return v[i]
+	}
+	return absent
+}
+
+func deflateConfig(v []uint32, _ *readers.Type) any { return object{"level": min(at(v, 0, 1), 9)} }
+
+func zstdConfig(v []uint32, _ *readers.Type) any {
+	return object{"level": min(max(int32(at(v, 0, 3)), -131072), 22), "checksum": false}
+}
+
+func bzip2Config(v []uint32, _ *readers.Type) any {
+	return object{"level": min(max(at(v, 0, 9), 1), 9)}
+}
+
+func shuffleConfig(v []uint32, t *readers.Type) any {
+	size := at(v, 0, 0)
+	if size == 0 && t != nil {
+		size = uint32(t.Size)
+	}
+	return object{"elementsize": max(size, 1)}
+}
+
+func szipConfig(v []uint32, _ *readers.Type) any {
+	return object{
+		"options_mask":        at(v, 0, 0),
+		"pixels_per_block":    at(v, 1, 0),
+		"bits_per_pixel":      at(v, 2, 0),
+		"pixels_per_scanline": at(v, 3, 0),
+		"header":              true,
+	}
+}
+
+// bloscConfig turns the client values of blosc into what numcodecs calls them: 4 is the
+// level, 5 the shuffle, 6 the compressor.
+func bloscConfig(v []uint32, _ *readers.Type) any {
+	names := []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
+	return object{
+		"cname":     names[min(at(v, 6, 0), uint32(len(names)-1))],
+		"clevel":    min(at(v, 4, 5), 9),
+		"shuffle":   min(at(v, 5, 1), 2),
+		"blocksize": 0,
+	}
+}
+
+// resolveFilters says of each filter what undoes it, or why nothing does.
+func resolveFilters(filters []readers.Filter, t *readers.Type) {
+	for i := range filters {
+		f := &filters[i]
+		known := knownFilters[f.ID]
+		if f.Name == "" {
+			f.Name = known.name
+		}
+		if known.codec == "" {
+			f.Err = unsupported("HDF5 filter %d (%s, client values %d) has no decoder in varve; rewrite the file with another filter (h5repack -f)", f.ID, f.Name, f.Values)
+			continue
+		}
+		raw, err := json.Marshal(known.config(f.Values, t))
+		if err != nil {
+			f.Err = err
+			continue
+		}
+		f.Codec = codec.Spec{Name: known.codec, Config: raw}
+		if _, ok := codec.Lookup(known.codec); !ok {
+			f.Err = unsupported("HDF5 filter %d (%s) has no decoder in varve; rewrite the file with another filter (h5repack -f)", f.ID, f.Name)
+		}
+	}
+}
+
+// undecodable returns the first reason why chunks that all filters were applied to
+// cannot be decoded.
+func undecodable(filters []readers.Filter) error {
+	for _, f := range filters {
+		if f.Err != nil {
+			return f.Err
+		}
+	}
+	return nil
+}
+
+// rawPipeline is the pipeline that undoes filters and leaves elements as they are stored.
+func rawPipeline(filters []readers.Filter, mask uint32, elements, size int) (*codec.Pipeline, error) {
+	p := readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}, Filters: filters}
+	specs, err := p.Specs(mask)
+	if err != nil {
+		return nil, err
+	}
+	form := codec.Form{Type: codec.Type{Kind: codec.Raw, Size: size}, Shape: []int64{int64(elements)}}
+	return codec.New(specs, form)
+}
+
+// undoFilters decodes stored bytes that must become size bytes.
+func undoFilters(filters []readers.Filter, mask uint32, stored []byte, size int) ([]byte, error) {
+	p, err := rawPipeline(filters, mask, size, 1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, size)
+	if err := p.Decode(codec.Elems{Fixed: out}, stored); err != nil {
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("undoing filters: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,308 @@
+package hdf5
+
+import (
+	"context"
+
+	"varve/readers"
+)
+
+// Message types (IV.A.2).
+const (
+	msgNull           = 0x00
+	msgDataspace      = 0x01
+	msgLinkInfo       = 0x02
+	msgDatatype       = 0x03
+	msgOldFill        = 0x04
+	msgFill           = 0x05
+	msgLink           = 0x06
+	msgExternalFiles  = 0x07
+	msgLayout         = 0x08
+	msgBogus          = 0x09
+	msgGroupInfo      = 0x0a
+	msgFilters        = 0x0b
+	msgAttribute      = 0x0c
+	msgComment        = 0x0d
+	msgOldModified    = 0x0e
+	msgSharedTable    = 0x0f
+	msgContinuation   = 0x10
+	msgSymbolTable    = 0x11
+	msgModified       = 0x12
+	msgBTreeK         = 0x13
+	msgDriverInfo     = 0x14
+	msgAttributeInfo  = 0x15
+	msgReferenceCount = 0x16
+	msgFileSpace      = 0x17
+	msgCacheImage     = 0x18
+	msgUnknown        = 0x19
+)
+
+// Message flags.
+const (
+	flagShared      = 0x02
+	flagUnshareable = 0x04
+	flagFailWrite   = 0x08
+	flagMark        = 0x10
+	flagWasUnknown  = 0x20
+	flagShareable   = 0x40
+	flagFailAlways  = 0x80
+)
+
+// shareable are the messages that may stand elsewhere than in the header.
+var shareable = map[int]bool{
+	msgDataspace: true, msgDatatype: true, msgOldFill: true, msgFill: true, msgFilters: true, msgAttribute: true,
+}
+
+const (
+	maxHeaderChunks   = 4096
+	maxHeaderMessages = 1 << 17
+)
+
+// message is one message of an object header.
+type message struct {
+	kind  int
+	flags int
+	order int // creation order, where it is tracked
+	data  []byte
+	addr  uint64 // of data
+}
+
+// header is an object header (IV.A.1):
+//
+//	version 1: version, messages' number, reference count, size, messages
+//	version 2: "OHDR", version, flags, times, limits, size, messages, gap, checksum
+//
+// with continuations elsewhere in the file, which begin with "OCHK" in version 2.
+type header struct {
+	addr     uint64
+	version  int
+	flags    int
+	messages []message
+	cont     []span
+	count    int // version 1: messages that there should be
+}
+
+type span struct{ addr, size uint64 }
+
+func (f *File) readHeader(ctx context.Context, addr uint64) (*header, error) {
+	c, err := f.at(ctx, addr, f.available(addr, 256))
+	if err != nil {
+		return nil, err
+	}
+	h := &header{addr: addr}
+	if len(c.b) >= 4 && string(c.b[:4]) == "OHDR" {
+		err = f.readHeader2(ctx, h, c)
+	} else {
+		err = f.readHeader1(ctx, h, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(h.cont); i++ {
+		if i >= maxHeaderChunks {
+			return nil, &readers.Error{Offset: int64(addr), Err: readers.Corruptf("object header has more than %d continuations", maxHeaderChunks)}
+		}
+		if err := f.readContinuation(ctx, h, h.cont[i]); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+func (f *File) readHeader1(ctx context.Context, h *header, c *cursor) error {
+	h.version = c.version("an object header", 1, 1)
+	c.skip(1)
+	h.count = c.u16()
+	c.skip(4)
+	size := c.u32()
+	c.skip(4)
+	if c.err != nil {
+		return c.err
+	}
+	if h.count > 0 && size < 8 || h.count == 0 && size > 0 {
+		c.fail("object header has %d messages in %d bytes", h.count, size)
+		return c.err
+	}
+	body, err := f.whole(ctx, c, h.addr, 16, uint64(size))
+	if err != nil {
+		return err
+	}
+	if err := h.readMessages(body); err != nil {
+		return err
+	}
+	if len(h.messages) > h.count {
+		return &readers.Error{Offset: body.at, Err: readers.Corruptf("object header has %d messages and says %d", len(h.messages), h.count)}
+	}
+	return nil
+}
+
+// whole returns a cursor past the first n bytes of a structure, over size more bytes.
+func (f *File) whole(ctx context.Context, c *cursor, addr uint64, n int, size uint64) (*cursor, error) {
+	if size > uint64(f.available(addr, 1<<30)-n) {
+		return nil, &readers.Error{Offset: c.at, Err: readers.Corruptf("structure of %d bytes lies beyond the end of the file", size)}
+	}
+	if n+int(size) > len(c.b) {
+		b, err := f.view(ctx, addr, n+int(size))
+		if err != nil {
+			return nil, err
+		}
+		c = f.over(b, addr)
+	}
+	c.b, c.pos = c.b[:n+int(size)], n
+	return c, nil
+}
+
+func (f *File) readHeader2(ctx context.Context, h *header, c *cursor) error {
+	c.signature("OHDR")
+	h.version = c.version("an object header", 2, 2)
+	h.flags = c.u8()
+	if h.flags&^0x3f != 0 {
+		c.fail("flags of the object header are %#x", h.flags)
+	}
+	if h.flags&0x20 != 0 {
+		c.skip(16)
+	}
+	if h.flags&0x10 != 0 {
+		c.skip(4)
+	}
+	size := c.uint(1 << (h.flags & 3))
+	if c.err != nil {
+		return c.err
+	}
+	body, err := f.whole(ctx, c, h.addr, c.pos, size+4)
+	if err != nil {
+		return err
+	}
+	if size > 1<<30 {
+		return readers.Corruptf("object header of %d bytes", size)
+	}
+	return h.readChecked(body)
+}
+
+// readChecked reads the messages of a chunk that ends in a checksum.
+func (h *header) readChecked(c *cursor) error {
+	end := len(c.b) - 4
+	if end < c.pos {
+		c.fail("no room for the checksum")
+		return c.err
+	}
+	check := *c
+	check.pos = end
+	check.checksum("an object header")
+	if check.err != nil {
+		return check.err
+	}
+	c.b = c.b[:end]
+	return h.readMessages(c)
+}
+
+func (f *File) readContinuation(ctx context.Context, h *header, s span) error {
+	if s.size > 1<<30 {
+		return readers.Corruptf("object header's continuation of %d bytes", s.size)
+	}
+	c, err := f.at(ctx, s.addr, int(s.size))
+	if err != nil {
+		return err
+	}
+	if h.version == 1 {
+		return h.readMessages(c)
+	}
+	c.signature("OCHK")
+	return h.readChecked(c)
+}
+
+// readMessages reads messages up to the end of the cursor. A gap that is too small for a
+// message may follow them in version 2.
+func (h *header) readMessages(c *cursor) error {
+	prefix := h.prefixSize()
+	for c.left() >= prefix {
+		if len(h.messages) >= maxHeaderMessages {
+			c.fail("object header has more than %d messages", maxHeaderMessages)
+			break
+		}
+		h.readMessage(c)
+	}
+	if c.err == nil && h.version == 1 && c.left() > 0 {
+		c.fail("gap of %d bytes after the messages", c.left())
+	}
+	return c.err
+}
+
+func (h *header) prefixSize() int {
+	switch {
+	case h.version == 1:
+		return 8
+	case h.flags&4 != 0:
+		return 6
+	}
+	return 4
+}
+
+func (h *header) readMessage(c *cursor) {
+	m := message{}
+	if h.version == 1 {
+		m.kind = c.u16()
+	} else {
+		m.kind = c.u8()
+	}
+	size := c.u16()
+	m.flags = c.u8()
+	switch {
+	case h.version == 1:
+		c.skip(3)
+		if size%8 != 0 {
+			c.fail("message of %d bytes is not aligned", size)
+		}
+	case h.flags&4 != 0:
+		m.order = c.u16()
+	}
+	m.addr = uint64(c.at) + uint64(c.pos)
+	m.data = c.take(size)
+	h.checkFlags(c, m)
+	if m.kind == msgContinuation && c.err == nil {
+		d := *c
+		d.b, d.pos = m.data, 0
+		s := span{addr: d.address(), size: d.length()}
+		c.err = d.err
+		h.cont = append(h.cont, s)
+	}
+	h.messages = append(h.messages, m)
+}
+
+func (h *header) checkFlags(c *cursor, m message) {
+	fl := m.flags
+	known := m.kind < msgUnknown && m.kind != msgBogus
+	switch {
+	case c.err != nil:
+	case fl&flagShared != 0 && fl&flagUnshareable != 0,
+		fl&flagWasUnknown != 0 && fl&flagFailWrite != 0,
+		fl&flagWasUnknown != 0 && fl&flagMark == 0:
+		c.fail("flags %#x of a message contradict each other", fl)
+	case !known && fl&flagFailAlways != 0:
+		c.err = unsupported("message of type %d, which readers must know", m.kind)
+	case known && fl&(flagShared|flagShareable) != 0 && !shareable[m.kind]:
+		c.fail("message of type %#x is flagged as shareable", m.kind)
+	case m.kind == msgReferenceCount && h.version == 1:
+		c.fail("object header of version 1 has a reference count message")
+	case m.kind == msgOldModified && len(m.data) < 16, m.kind == msgModified && (len(m.data) < 8 || m.data[0] != 1):
+		c.fail("bad modification time")
+	}
+}
+
+// find returns the first message of a type.
+func (h *header) find(kind int) (message, bool) {
+	for _, m := range h.messages {
+		if m.kind == kind {
+			return m, true
+		}
+	}
+	return message{}, false
+}
+
+// cursorOf returns a cursor over the content of a message, wherever it is stored.
+func (f *File) cursorOf(ctx context.Context, m message) (*cursor, error) {
+	c := f.over(m.data, m.addr-f.super.base)
+	if m.flags&flagShared == 0 {
+		return c, nil
+	}
+	return f.readShared(ctx, m.kind, c)
+}

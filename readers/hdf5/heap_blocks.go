@@ -1,0 +1,242 @@
+package hdf5
+
+import (
+	"context"
+
+	"varve/readers"
+)
+
+// heapChild is an entry of an indirect block.
+type heapChild struct {
+	addr uint64
+	size uint64 // stored, of filtered direct blocks
+	mask uint32
+}
+
+// indirectBlock is a decoded indirect block: rows times width children.
+type indirectBlock struct {
+	rows     int
+	children []heapChild
+}
+
+// block returns the direct block in which an offset lies.
+func (h *fractalHeap) block(ctx context.Context, offset uint64) (*heapBlock, error) {
+	if b := h.lastDirect; b != nil && offset >= b.start && offset-b.start < uint64(len(b.data)) {
+		return b, nil
+	}
+	if h.rootRows == 0 {
+		return h.direct(ctx, heapChild{addr: h.root, size: h.rootSize, mask: h.rootMask}, 0, h.start)
+	}
+	child, rows, start := heapChild{addr: h.root}, h.rootRows, uint64(0)
+	for range maxHeapDepth {
+		block, err := h.indirectBlock(ctx, child.addr, rows)
+		if err != nil {
+			return nil, err
+		}
+		row, column, _ := h.place(offset - start)
+		if row >= block.rows || column >= h.width {
+			return nil, h.corrupt("offset %d lies in row %d of %d", offset, row, block.rows)
+		}
+		child = block.children[row*h.width+column]
+		start += h.rowStart(row) + uint64(column)*h.rowSize(row)
+		if child.addr == undefined {
+			return nil, h.corrupt("offset %d lies in no block", offset)
+		}
+		if row < h.directRows() {
+			return h.direct(ctx, child, start, h.rowSize(row))
+		}
+		rows = h.rowsOf(h.rowSize(row))
+	}
+	return nil, h.corrupt("fractal heap is more than %d blocks deep", maxHeapDepth)
+}
+
+// rowStart is where a row begins within its indirect block.
+func (h *fractalHeap) rowStart(row int) uint64 {
+	if row == 0 {
+		return 0
+	}
+	return h.start * uint64(h.width) << (row - 1)
+}
+
+// rowsOf is how many rows an indirect block of the given size has.
+func (h *fractalHeap) rowsOf(size uint64) int {
+	rows := 1
+	for total := h.start * uint64(h.width); total < size && rows < maxHeapDepth; rows++ {
+		total *= 2
+	}
+	return rows
+}
+
+func (h *fractalHeap) corrupt(format string, args ...any) error {
+	return &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf(format, args...)}
+}
+
+func (h *fractalHeap) indirectBlock(ctx context.Context, addr uint64, rows int) (*indirectBlock, error) {
+	if b := h.indirect[addr]; b != nil && b.rows == rows {
+		return b, nil
+	}
+	direct := min(rows, h.directRows())
+	entry := h.f.super.offsets
+	if h.filters != nil {
+		entry += h.f.super.lengths + 4
+	}
+	prefix := 4 + 1 + h.f.super.offsets + h.offsetSize
+	size := prefix + direct*h.width*entry + (rows-direct)*h.width*h.f.super.offsets + 4
+	c, err := h.f.at(ctx, addr, size)
+	if err != nil {
+		return nil, err
+	}
+	c.signature("FHIB")
+	c.version("an indirect block", 0, 0)
+	if c.address() != h.addr {
+		c.fail("an indirect block is of another heap")
+	}
+	c.skip(h.offsetSize)
+	b := &indirectBlock{rows: rows, children: make([]heapChild, rows*h.width)}
+	for i := range b.children {
+		b.children[i].addr = c.address()
+		if h.filters != nil && i < direct*h.width {
+			b.children[i].size, b.children[i].mask = c.length(), uint32(c.u32())
+		}
+	}
+	c.checksum("an indirect block")
+	if c.err == nil {
+		h.indirect[addr] = b
+	}
+	return b, c.err
+}
+
+// direct reads a direct block and undoes its filters.
+func (h *fractalHeap) direct(ctx context.Context, child heapChild, start, size uint64) (*heapBlock, error) {
+	if b := h.blocks[start]; b != nil {
+		h.lastDirect = b
+		return b, nil
+	}
+	if size > h.maxDirect {
+		return nil, h.corrupt("direct block of %d bytes, not up to %d", size, h.maxDirect)
+	}
+	stored := size
+	if h.filters != nil {
+		stored = child.size
+	}
+	if stored > maxHeapBlock {
+		return nil, h.corrupt("stored direct block of %d bytes", stored)
+	}
+	data, err := h.f.view(ctx, child.addr, int(stored))
+	if err != nil {
+		return nil, err
+	}
+	if h.filters != nil {
+		if data, err = undoFilters(h.filters, child.mask, data, int(size)); err != nil {
+			return nil, h.corrupt("direct block at address %d: %w", child.addr, err)
+		}
+	}
+	b := &heapBlock{start: start, data: data, addr: child.addr}
+	if err := h.checkDirect(b); err != nil {
+		return nil, err
+	}
+	h.keep(b)
+	return b, nil
+}
+
+const heldHeapBlocks = 4 << 20
+
+// keep holds a block for the objects that are read next.
+func (h *fractalHeap) keep(b *heapBlock) {
+	if h.held += len(b.data); h.held > heldHeapBlocks {
+		clear(h.blocks)
+		h.held = len(b.data)
+	}
+	h.blocks[b.start], h.lastDirect = b, b
+}
+
+// checkDirect verifies a direct block's prefix. Its checksum is computed with zeros in
+// the checksum's place.
+func (h *fractalHeap) checkDirect(b *heapBlock) error {
+	c := h.f.over(b.data, b.addr)
+	c.signature("FHDB")
+	c.version("a direct block", 0, 0)
+	if c.address() != h.addr {
+		c.fail("a direct block is of another heap")
+	}
+	if at := c.uint(h.offsetSize); c.err == nil && at != b.start {
+		c.fail("a direct block is at %d of the heap, not %d", at, b.start)
+	}
+	if h.flags&heapChecksummed == 0 || c.err != nil {
+		return c.err
+	}
+	end := c.pos
+	stored := uint32(c.uint(4))
+	whole := append([]byte(nil), b.data...)
+	clear(whole[min(end, len(whole)):min(end+4, len(whole))])
+	if c.err == nil && lookup3(whole) != stored {
+		c.fail("checksum of a direct block is %08x, computed %08x", stored, lookup3(whole))
+	}
+	return c.err
+}
+
+// hugeObject is an object that is stored by itself.
+type hugeObject struct {
+	addr, stored, size uint64
+	mask               uint32
+}
+
+// hugeObject reads an object whose identifier holds where it is, or a key if there is no
+// room for that.
+func (h *fractalHeap) hugeObject(ctx context.Context, c *cursor) ([]byte, uint64, error) {
+	filtered := h.filters != nil
+	need := c.offsets + c.lengths
+	if filtered {
+		need += 4 + c.lengths
+	}
+	var o hugeObject
+	if h.idSize-1 >= need {
+		o = readHuge(c, filtered)
+	} else {
+		key := c.uint(min(8, h.idSize-1))
+		if err := h.readHugeTree(ctx); err != nil {
+			return nil, 0, err
+		}
+		var ok bool
+		if o, ok = h.huge[key]; !ok {
+			c.fail("no huge object %d", key)
+		}
+	}
+	if c.err != nil {
+		return nil, 0, c.err
+	}
+	if o.stored > maxHeapBlock || o.size > maxHeapBlock {
+		return nil, 0, h.corrupt("huge object of %d bytes", o.size)
+	}
+	b, err := h.f.view(ctx, o.addr, int(o.stored))
+	if err == nil && filtered {
+		b, err = undoFilters(h.filters, o.mask, b, int(o.size))
+	}
+	return b, o.addr, err
+}
+
+func readHuge(c *cursor, filtered bool) hugeObject {
+	o := hugeObject{addr: c.address(), stored: c.length()}
+	o.size = o.stored
+	if filtered {
+		o.mask, o.size = uint32(c.u32()), c.length()
+	}
+	return o
+}
+
+func (h *fractalHeap) readHugeTree(ctx context.Context) error {
+	if h.huge != nil {
+		return nil
+	}
+	h.huge = map[uint64]hugeObject{}
+	kind := recordHuge
+	if h.filters != nil {
+		kind = recordHugeFiltered
+	}
+	return h.f.btree2(ctx, h.hugeTree, kind, func(r []byte) error {
+		c := h.f.over(r, h.hugeTree)
+		o := readHuge(c, h.filters != nil)
+		h.huge[c.length()] = o
+		return c.err
+	})
+}

@@ -1,0 +1,96 @@
+package hdf5
+
+import (
+	"context"
+	"encoding/binary"
+
+	"varve/readers"
+)
+
+// readBTree1 reads a v1 B-tree of chunks, whose keys are the stored size, the filter mask
+// and the offset of the chunk in elements, with one more for the element itself.
+func (x *chunkIndex) readBTree1(ctx context.Context) error {
+	rank := len(x.chunk)
+	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1)}
+	return t.leaves(ctx, x.addr, func(c *cursor, n int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.spend(uint64(n)); err != nil {
+			return err
+		}
+		entry := t.keySize + c.offsets
+		for b := c.b; n > 0; n, b = n-1, b[entry:] {
+			for d := range rank {
+				at := binary.LittleEndian.Uint64(b[8+8*d:])
+				q := at / x.chunk[d]
+				if q*x.chunk[d] != at {
+					return &readers.Error{Offset: c.at, Err: readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, x.chunk[d])}
+				}
+				x.out.ref.Index[d] = q
+			}
+			addr := littleAddress(b[t.keySize:entry])
+			size, mask := uint64(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])
+			if err := x.out.emit(addr, size, mask); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// littleAddress reads an address of any size.
+func littleAddress(b []byte) uint64 {
+	if len(b) == 8 {
+		return binary.LittleEndian.Uint64(b)
+	}
+	var v uint64
+	for i, x := range b {
+		v |= uint64(x) << (8 * i)
+	}
+	if v == 1<<(8*len(b))-1 {
+		return undefined
+	}
+	return v
+}
+
+// readBTree2 reads a v2 B-tree of chunks, whose records are the address, the size and the
+// mask if there are filters, and the place in the grid.
+func (x *chunkIndex) readBTree2(ctx context.Context) error {
+	kind, width := recordChunk, 0
+	if x.filtered {
+		kind, width = recordChunkFiltered, x.sizeWidth()
+	}
+	rank, offsets := len(x.chunk), x.f.super.offsets
+	want := offsets + 8*rank
+	if x.filtered {
+		want += width + 4
+	}
+	count := 0
+	return x.f.btree2(ctx, x.addr, kind, func(r []byte) error {
+		if len(r) != want {
+			return readers.Corruptf("record of a chunk is of %d bytes, not %d", len(r), want)
+		}
+		if count++; count&1023 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		addr, size, mask := littleAddress(r[:offsets]), x.bytes, uint32(0)
+		r = r[offsets:]
+		if x.filtered {
+			size, mask = littleSize(r[:width]), binary.LittleEndian.Uint32(r[width:])
+			r = r[width+4:]
+		}
+		for d := range rank {
+			x.out.ref.Index[d] = binary.LittleEndian.Uint64(r[8*d:])
+		}
+		return x.out.emit(addr, size, mask)
+	})
+}
+
+func littleSize(b []byte) uint64 {
+	var v uint64
+	for i, x := range b {
+		v |= uint64(x) << (8 * i)
+	}
+	return v
+}
