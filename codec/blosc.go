@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"varve/codec/internal/blosc"
+	"varve/codec/internal/corrupt"
 )
 
 // bloscCodec is a Blosc 1 container: bytes shuffled and compressed in blocks.
@@ -65,6 +66,18 @@ func (b *bloscCodec) Encode(dst, src []byte) ([]byte, error) {
 func (b *bloscCodec) Decode(dst, src []byte) (int, error) { return blosc.Decode(dst, src) }
 
 func (b *bloscCodec) decodedSize(src []byte) (int, error) { return blosc.DecodedSize(src) }
+
+// decodeRange implements ranged.
+func (b *bloscCodec) decodeRange(dst, src []byte, offset, size int) error {
+	n, err := blosc.DecodedSize(src)
+	if err == nil && n != size {
+		err = corrupt.Errorf("decodes to %d bytes, want %d", n, size)
+	}
+	if err != nil {
+		return err
+	}
+	return blosc.DecodeRange(dst, src, offset)
+}
 
 func (b *bloscCodec) cannotEncode() error {
 	if b.options.Compressor == snappy {

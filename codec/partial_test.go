@@ -1,0 +1,410 @@
+package codec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/grid"
+)
+
+// newRand returns random numbers whose seed is printed when the test fails.
+func newRand(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// randomRegion returns a box of a shape, which is seldom empty.
+func randomRegion(rng *rand.Rand, shape []int64) grid.Region {
+	r := grid.MakeRegion(len(shape))
+	for k, n := range shape {
+		r.Origin[k] = rng.Int64N(n + 1)
+		r.Shape[k] = rng.Int64N(n - r.Origin[k] + 1)
+		if rng.IntN(5) > 0 && r.Shape[k] == 0 && r.Origin[k] < n {
+			r.Shape[k] = 1
+		}
+		if rng.IntN(4) == 0 {
+			r.Origin[k], r.Shape[k] = 0, n
+		}
+	}
+	return r
+}
+
+// randomCase is a pipeline with elements for it.
+type randomCase struct {
+	list  string
+	p     *Pipeline
+	elems Elems
+}
+
+const littleBytes = `{"name":"bytes","configuration":{"endian":"little"}}`
+
+var (
+	partialTypes = []Type{{Kind: Uint, Size: 1}, int16Type, float32Type, float64Type, {Kind: Raw, Size: 3}}
+	// partialBytes has something for each way in which a region is decoded.
+	partialBytes = []string{
+		"", "", "", `,{"name":"crc32c"}`, `,{"name":"zstd"}`, `,{"name":"numcodecs.crc32","configuration":{}}`,
+		`,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}},{"name":"gzip","configuration":{"level":1}}`,
+		`,{"name":"numcodecs.blosc","configuration":{"blocksize":64}}`, `,{"name":"numcodecs.fletcher32","configuration":{}},{"name":"zstd"}`,
+		`,{"name":"numcodecs.blosc","configuration":{}},{"name":"crc32c"}`,
+	}
+)
+
+func newRandomCase(t testing.TB, rng *rand.Rand) randomCase {
+	t.Helper()
+	form := Form{Type: partialTypes[rng.IntN(len(partialTypes))], Shape: make([]int64, rng.IntN(4))}
+	for k := range form.Shape {
+		form.Shape[k] = 1 + rng.Int64N(12)
+	}
+	if rng.IntN(2) == 0 {
+		form.Fill = ramp(form.Type.Size)
+	}
+	list := "[" + randomCodecs(rng, form.Shape, 2) + "]"
+	p, err := New(WithClipping(specs(t, list)), form)
+	if err != nil {
+		t.Fatalf("%s: %v", list, err)
+	}
+	c := randomCase{list, p, NewElems(form)}
+	c.elems.SetFill(form)
+	for range rng.IntN(4) {
+		putRandom(rng, windowOf(c.elems, form), randomRegion(rng, form.Shape))
+	}
+	return c
+}
+
+// putRandom makes the elements of a region random.
+func putRandom(rng *rand.Rand, w window, r grid.Region) {
+	form := Form{Type: Type{Kind: Raw, Size: w.unit}, Shape: r.Shape}
+	e := NewElems(form)
+	for i := range e.Fixed {
+		e.Fixed[i] = byte(rng.IntN(4))
+	}
+	if err := w.put(window{e, r, w.unit}, r); err != nil {
+		panic(err)
+	}
+}
+
+// randomCodecs writes a chain with up to so many shards within one another.
+func randomCodecs(rng *rand.Rand, shape []int64, shards int) string {
+	var list string
+	if rng.IntN(3) == 0 {
+		order := rng.Perm(len(shape))
+		raw, err := json.Marshal(order)
+		if err != nil {
+			panic(err)
+		}
+		list = fmt.Sprintf(`{"name":"transpose","configuration":{"order":%s}},`, raw)
+		shape = permuted(shape, order)
+	}
+	outer := partialBytes[rng.IntN(len(partialBytes))]
+	if shards == 0 || rng.IntN(4) == 0 {
+		endian := []string{"little", "big"}[rng.IntN(2)]
+		return list + fmt.Sprintf(`{"name":"bytes","configuration":{"endian":%q}}`, endian) + outer
+	}
+	inner := make([]int64, len(shape))
+	for k, n := range shape {
+		inner[k] = 1 + rng.Int64N(n+n/2)
+	}
+	raw, err := json.Marshal(inner)
+	if err != nil {
+		panic(err)
+	}
+	if rng.IntN(3) > 0 {
+		outer = ""
+	}
+	return list + fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":[%s],"index_location":%q}}`,
+		raw, randomCodecs(rng, inner, shards-1), littleBytes+[]string{"", `,{"name":"crc32c"}`}[rng.IntN(2)],
+		[]string{"start", "end"}[rng.IntN(2)]) + outer
+}
+
+// part returns the elements of a region.
+func (c *randomCase) part(t testing.TB, r grid.Region) Elems {
+	t.Helper()
+	form := c.p.Form()
+	form.Shape = r.Shape
+	e, err := windowOf(c.elems, c.p.Form()).take(r, &scratch{a: new(arena)}, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// strictReader is a stored chunk that holds its caller to what Reader says.
+type strictReader struct {
+	t      testing.TB
+	stored []byte
+	calls  int
+	read   int64
+}
+
+func (s *strictReader) Size() int64 { return int64(len(s.stored)) }
+
+func (s *strictReader) ReadRanges(_ context.Context, ranges []Range, out [][]byte) error {
+	s.calls++
+	end := int64(0)
+	for i, r := range ranges {
+		if r.Length <= 0 || r.Offset < end || r.End() > s.Size() {
+			s.t.Errorf("range %v: end of the last %d, size %d", r, end, s.Size())
+		}
+		end = r.End()
+		s.read += r.Length
+		out[i] = bytes.Clone(s.stored[r.Offset:r.End()])
+	}
+	if len(ranges) == 0 || len(out) != len(ranges) {
+		s.t.Errorf("%d ranges for %d answers", len(ranges), len(out))
+	}
+	return nil
+}
+
+func TestRegionsDecodeAsTheWhole(t *testing.T) {
+	rng := newRand(t)
+	for range 400 {
+		c := newRandomCase(t, rng)
+		stored, err := c.p.Encode(nil, c.elems)
+		if err != nil {
+			t.Fatalf("%s: %v", c.list, err)
+		}
+		back := NewElems(c.p.Form())
+		if err := c.p.Decode(back, stored); err != nil {
+			t.Fatalf("%v %s: %v", c.p.Form().Shape, c.list, err)
+		}
+		if !sameElems(back, c.elems) {
+			t.Fatalf("%v %s: decodes to other elements", c.p.Form().Shape, c.list)
+		}
+		for range 8 {
+			r := randomRegion(rng, c.p.Form().Shape)
+			want := c.part(t, r)
+			got := Elems{Fixed: bytes.Repeat([]byte{0xee}, len(want.Fixed))}
+			if err := c.p.DecodeRegion(t.Context(), &strictReader{t: t, stored: stored}, r, got); err != nil {
+				t.Fatalf("%v %s: region %v: %v", c.p.Form().Shape, c.list, r, err)
+			}
+			if !sameElems(got, want) {
+				t.Fatalf("%v %s: region %v decodes to other elements", c.p.Form().Shape, c.list, r)
+			}
+		}
+	}
+}
+
+// Replacing a region gives the same bytes as encoding the changed elements, since what
+// is copied is what encoding gave, and the order is the same.
+func TestRegionsEncodeAsTheWhole(t *testing.T) {
+	rng := newRand(t)
+	for range 300 {
+		c := newRandomCase(t, rng)
+		form := c.p.Form()
+		var stored []byte
+		if form.IsFill(c.elems) && rng.IntN(2) == 0 {
+			stored = nil
+		} else {
+			var err error
+			if stored, err = c.p.Encode(nil, c.elems); err != nil {
+				t.Fatalf("%s: %v", c.list, err)
+			}
+		}
+		for range 4 {
+			r := randomRegion(rng, form.Shape)
+			if rng.IntN(3) > 0 {
+				putRandom(rng, windowOf(c.elems, form), r)
+			} else {
+				w := windowOf(c.elems, form)
+				fill := NewElems(Form{form.Type, r.Shape, form.Fill})
+				fill.SetFill(form)
+				if err := w.put(window{fill, r, w.unit}, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := c.p.EncodeRegion([]byte("before"), stored, r, c.part(t, r))
+			if err != nil {
+				t.Fatalf("%v %s: region %v: %v", form.Shape, c.list, r, err)
+			}
+			var want []byte
+			if !form.IsFill(c.elems) {
+				if want, err = c.p.Encode(nil, c.elems); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if string(out) != "before"+string(want) {
+				t.Fatalf("%v %s: region %v: encodes to\n%x, want\n%x", form.Shape, c.list, r, out[6:], want)
+			}
+			if stored = out[6:]; len(stored) == 0 {
+				stored = nil
+			}
+		}
+	}
+}
+
+func TestRegionRefuses(t *testing.T) {
+	p := mustNew(t, "["+littleBytes+"]", Form{Type: int16Type, Shape: []int64{4, 6}})
+	stored := Memory(ramp(48))
+	for _, tt := range []struct {
+		name          string
+		origin, shape []int64
+		room          int
+		says          string
+	}{
+		{"beyond", []int64{2, 0}, []int64{3, 1}, 6, "not inside"},
+		{"before", []int64{-1, 0}, []int64{1, 1}, 2, "not inside"},
+		{"far", []int64{1<<63 - 1, 0}, []int64{1, 1}, 2, "not inside"},
+		{"negative", []int64{1, 0}, []int64{-1, 1}, 2, "must not be negative"},
+		{"fewer axes", []int64{1}, []int64{1}, 2, "not inside"},
+		{"too little room", []int64{1, 1}, []int64{2, 2}, 7, "buffer holds 7 bytes"},
+	} {
+		r := grid.Region{Origin: tt.origin, Shape: tt.shape}
+		if err := p.DecodeRegion(t.Context(), stored, r, Elems{Fixed: make([]byte, tt.room)}); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: decoding: %v", tt.name, err)
+		}
+		if out, err := p.EncodeRegion(nil, stored, r, Elems{Fixed: make([]byte, tt.room)}); err == nil || !strings.Contains(err.Error(), tt.says) || out != nil {
+			t.Errorf("%s: encoding: %v", tt.name, err)
+		}
+	}
+	short := p.DecodeRegion(t.Context(), stored[:47], grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}, Elems{Fixed: make([]byte, 2)})
+	if !errors.Is(short, ErrCorrupt) {
+		t.Errorf("a chunk that is too short: %v", short)
+	}
+}
+
+// badReader answers with an error, or with too little.
+type badReader struct {
+	Memory
+	err error
+}
+
+func (b badReader) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error {
+	if b.err != nil {
+		return b.err
+	}
+	if err := b.Memory.ReadRanges(ctx, ranges, out); err != nil {
+		return err
+	}
+	out[0] = out[0][:1]
+	return nil
+}
+
+func TestRegionReportsTheReader(t *testing.T) {
+	p := mustNew(t, "["+littleBytes+"]", Form{Type: int16Type, Shape: []int64{4}})
+	r := grid.Region{Origin: []int64{1}, Shape: []int64{2}}
+	gone := errors.New("gone")
+	if err := p.DecodeRegion(t.Context(), badReader{ramp(8), gone}, r, Elems{Fixed: make([]byte, 4)}); !errors.Is(err, gone) {
+		t.Errorf("the reader's error became %v", err)
+	}
+	if err := p.DecodeRegion(t.Context(), badReader{ramp(8), nil}, r, Elems{Fixed: make([]byte, 4)}); err == nil {
+		t.Error("a short answer is taken")
+	}
+	if err := (Memory{1, 2}).ReadRanges(t.Context(), []Range{{1, 2}}, make([][]byte, 1)); err == nil {
+		t.Error("memory reads beyond its end")
+	}
+}
+
+func TestRegionStopsWhenCancelled(t *testing.T) {
+	p := mustNew(t, `[`+littleBytes+`,{"name":"zstd"}]`, Form{Type: int16Type, Shape: []int64{4}})
+	stored, err := p.Encode(nil, Elems{Fixed: ramp(8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := grid.Region{Origin: []int64{1}, Shape: []int64{2}}
+	if err := p.DecodeRegion(ctx, Memory(stored), r, Elems{Fixed: make([]byte, 4)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestRegionReadsNoMoreThanItMust(t *testing.T) {
+	const mib = 1 << 20
+	inner := fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":[64,64],"codecs":[%s],"index_codecs":[%s]}}`, littleBytes, littleBytes)
+	outer := func(codecs string) string {
+		return fmt.Sprintf(`[{"name":"sharding_indexed","configuration":{"chunk_shape":[256,256],"codecs":[%s],"index_codecs":[%s,{"name":"crc32c"}]}}]`, codecs, littleBytes)
+	}
+	for _, tt := range []struct {
+		name, list    string
+		origin, shape []int64
+		calls         int
+		least, most   int64
+	}{
+		{"a row of raw bytes", "[" + littleBytes + "]", []int64{5, 0}, []int64{1, 1024}, 1, 4096, 4096},
+		{"two rows are one run", "[" + littleBytes + "]", []int64{5, 0}, []int64{2, 1024}, 1, 8192, 8192},
+		{"an element", "[" + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
+		{"a column, gaps and all", "[" + littleBytes + "]", []int64{0, 7}, []int64{1024, 1}, 1, 4 * mib * 1023 / 1024, 4 * mib},
+		{"an element behind a transposition", `[{"name":"transpose","configuration":{"order":[1,0]}},` + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
+		{"a checksum guards everything", `[` + littleBytes + `,{"name":"crc32c"}]`, []int64{5, 7}, []int64{1, 1}, 1, 4*mib + 4, 4*mib + 4},
+		{"an inner chunk", outer(littleBytes + `,{"name":"crc32c"}`), []int64{256, 512}, []int64{256, 256}, 2, 256*1024 + 4 + 16*16 + 4, 256*1024 + 4 + 16*16 + 4},
+		{"an element of a raw inner chunk", outer(littleBytes), []int64{300, 512}, []int64{1, 1}, 2, 4 + 260, 4 + 260},
+		{"an element of nested shards", outer(inner), []int64{300, 512}, []int64{1, 1}, 3, 4 + 260 + 256, 4 + 260 + 256},
+		{"the corners of four nested shards", outer(inner), []int64{255, 255}, []int64{2, 2}, 3, 16, 260 + 4*256 + 4*(64*1024)},
+		{"nothing", outer(inner), []int64{255, 255}, []int64{0, 2}, 0, 0, 0},
+	} {
+		p := mustNew(t, tt.list, Form{Type: float32Type, Shape: []int64{1024, 1024}})
+		c := randomCase{tt.list, p, Elems{Fixed: ramp(4 * mib)}}
+		stored, err := p.Encode(nil, c.elems)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := grid.Region{Origin: tt.origin, Shape: tt.shape}
+		want := c.part(t, r)
+		got := Elems{Fixed: make([]byte, len(want.Fixed))}
+		reader := &strictReader{t: t, stored: stored}
+		if err := p.DecodeRegion(t.Context(), reader, r, got); err != nil || !sameElems(got, want) {
+			t.Errorf("%s: other elements, or %v", tt.name, err)
+		}
+		if reader.calls != tt.calls || reader.read < tt.least || reader.read > tt.most {
+			t.Errorf("%s: %d calls and %d bytes, want %d and from %d to %d", tt.name, reader.calls, reader.read, tt.calls, tt.least, tt.most)
+		}
+	}
+}
+
+func TestFetchJoins(t *testing.T) {
+	const gap = maxReadGap
+	for _, tt := range []struct {
+		name  string
+		wants []Range
+		reads []Range
+	}{
+		{"near", []Range{{0, 10}, {10 + gap, 10}}, []Range{{0, 20 + gap}}},
+		{"far", []Range{{0, 10}, {11 + gap, 10}}, []Range{{0, 10}, {11 + gap, 10}}},
+		{"out of order", []Range{{20, 10}, {0, 10}}, []Range{{0, 30}}},
+		{"twice the same", []Range{{5, 10}, {5, 10}}, []Range{{5, 10}}},
+		{"one in another", []Range{{0, 100}, {20, 10}, {200, 10}}, []Range{{0, 210}}},
+		{"empty", []Range{{5, 0}, {7, 1}, {1 << 40, 0}}, []Range{{7, 1}}},
+		{"none", []Range{{5, 0}}, nil},
+		{"too long together", []Range{{0, maxRead}, {maxRead, 5}}, []Range{{0, maxRead}, {maxRead, 5}}},
+		{"too long, but they overlap", []Range{{0, maxRead}, {maxRead - 1, 5}}, []Range{{0, maxRead + 4}}},
+	} {
+		r := &listReader{}
+		got, err := fetch(t.Context(), r, tt.wants)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if !slices.Equal(r.ranges, tt.reads) {
+			t.Errorf("%s: reads %v, want %v", tt.name, r.ranges, tt.reads)
+		}
+		for i, w := range tt.wants {
+			if int64(len(got[i])) != w.Length || w.Length > 0 && int64(got[i][0]) != w.Offset%251 {
+				t.Errorf("%s: range %v got %d bytes that are not its own", tt.name, w, len(got[i]))
+			}
+		}
+	}
+}
+
+// listReader holds bytes that tell their offset, and notes what it was asked for.
+type listReader struct{ ranges []Range }
+
+func (l *listReader) Size() int64 { return 1 << 50 }
+
+func (l *listReader) ReadRanges(_ context.Context, ranges []Range, out [][]byte) error {
+	l.ranges = append(l.ranges, ranges...)
+	for i, r := range ranges {
+		out[i] = make([]byte, r.Length)
+		for k := range out[i] {
+			out[i][k] = byte((r.Offset + int64(k)) % 251)
+		}
+	}
+	return nil
+}
