@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"varve/readers"
@@ -132,11 +133,14 @@ func (in *inspection) object(o *hdf5.Object) document {
 
 func (in *inspection) attributes(o *hdf5.Object, doc document) {
 	list := make([]document, 0, len(o.Attributes))
+	unreadable := slices.ContainsFunc(o.Attributes, func(a hdf5.Attribute) bool { return a.Type == nil })
 	for i := range o.Attributes {
 		a := &o.Attributes[i]
 		d := document{"name": a.Name}
-		if a.Type == nil {
-			d["name"] = fmt.Sprint(i)
+		if unreadable {
+			// libhdf5 opens none of them, so there are no names to compare.
+			list = append(list, document{"name": fmt.Sprint(i), "error": fmt.Sprint(a.Err)})
+			continue
 		}
 		if err := in.attribute(a, d); err != nil {
 			d["error"] = err.Error()
@@ -269,7 +273,7 @@ func (in *inspection) storage(d *hdf5.Dataset, doc document) error {
 	case readers.External:
 		var files [][]any
 		for _, e := range d.External {
-			files = append(files, []any{e.Name, e.Offset, e.Size})
+			files = append(files, []any{e.Name, int64(e.Offset), e.Size})
 		}
 		doc["storage"], doc["external"] = d.StoredBytes(), files
 	case readers.Virtual:
@@ -323,10 +327,6 @@ func numbers(list []uint64) string {
 }
 
 func (in *inspection) chunks(d *hdf5.Dataset, doc document) error {
-	doc["chunk"], doc["index"] = d.Chunk, d.Index
-	if d.RawEdges {
-		doc["raw_edges"] = true
-	}
 	limit := 0
 	if in.opts.checksum {
 		limit = maxListedChunks
@@ -336,6 +336,10 @@ func (in *inspection) chunks(d *hdf5.Dataset, doc document) error {
 		return err
 	}
 	doc["storage"] = list.Bytes + list.Outside.Bytes
+	doc["chunk"], doc["index"] = d.Chunk, d.Index
+	if d.RawEdges {
+		doc["raw_edges"] = true
+	}
 	chunks := document{"n": list.Count}
 	doc["chunks"] = chunks
 	if list.Count > maxListedChunks {

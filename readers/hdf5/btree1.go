@@ -22,6 +22,7 @@ type btree1 struct {
 	f       *File
 	kind    int
 	keySize int
+	check   func(key []byte) error // of chunks
 	seen    map[uint64]struct{}
 }
 
@@ -58,6 +59,13 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	}
 	if c, err = t.f.at(ctx, addr+uint64(head), size); err != nil {
 		return err
+	}
+	if t.check != nil && n > 0 {
+		for b := c.b; len(b) >= t.keySize; b = b[min(t.keySize+t.f.super.offsets, len(b)):] {
+			if err := t.check(b[:t.keySize]); err != nil {
+				return &readers.Error{Offset: c.at, Err: err}
+			}
+		}
 	}
 	if got == 0 {
 		return visit(c, n)

@@ -33,6 +33,7 @@ type Dataset struct {
 	layout  layout
 	fill    []byte // one element as stored; nil stands for zeros
 	compact []byte
+	oldFill bool // no message says when storage is allocated: it depends on the layout
 }
 
 // readDataset reads what the messages of a dataset say.
@@ -71,9 +72,10 @@ func (f *File) isCommitted(m message) bool {
 }
 
 func (d *Dataset) readFill(ctx context.Context, h *header) error {
-	v := fillValue{time: FillIfSet}
+	v := fillValue{time: FillIfSet, state: readers.FillUndefined}
 	m, ok := h.find(msgFill)
-	if !ok {
+	old := !ok
+	if old {
 		m, ok = h.find(msgOldFill)
 	}
 	if ok {
@@ -91,6 +93,7 @@ func (d *Dataset) readFill(ctx context.Context, h *header) error {
 		}
 	}
 	d.FillState, d.FillTime, d.AllocTime = v.state, v.time, v.alloc
+	d.oldFill = old
 	if v.state == readers.FillUser {
 		if len(v.value) != d.Type.Size {
 			return readers.Corruptf("fill value is of %d bytes, elements of %d", len(v.value), d.Type.Size)
@@ -123,6 +126,9 @@ func (d *Dataset) readLayout(ctx context.Context, h *header) error {
 	d.layout = readLayout(c)
 	if c.err != nil {
 		return c.err
+	}
+	if d.oldFill {
+		d.AllocTime = [...]AllocTime{AllocEarly, AllocLate, AllocIncremental, AllocIncremental}[d.layout.class]
 	}
 	switch d.layout.class {
 	case classCompact:

@@ -21,13 +21,12 @@ func (f *File) readExtension(ctx context.Context) error {
 		case msgDriverInfo:
 			c.version("the driver information", 0, 0)
 			if name := c.take(8); c.err == nil {
-				return refuseDriver(name)
+				err = refuseDriver(name)
 			}
-			err = c.err
 		case msgFileSpace:
 			err = f.checkFileSpace(c)
 		case msgCacheImage:
-			err = f.readImage(ctx, c)
+			f.imageErr = f.readImage(ctx, c)
 		}
 		if err != nil {
 			return err

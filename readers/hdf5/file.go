@@ -38,7 +38,9 @@ type File struct {
 	super superblock
 	end   int64 // nothing is read from here on
 	image []imageEntry
-	sohm  []sharedIndex
+	// imageErr is why the metadata cache image cannot be read: then no object can.
+	imageErr error
+	sohm     []sharedIndex
 
 	mu    sync.Mutex
 	heaps map[uint64]*globalHeap
@@ -78,6 +80,9 @@ func Detect(ctx context.Context, src *source.Source) (bool, error) {
 
 // view returns n bytes at an address, which the caller must not change.
 func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
+	if f.imageErr != nil {
+		return nil, f.imageErr
+	}
 	if b := f.imaged(addr, n); b != nil {
 		return b, nil
 	}
@@ -113,6 +118,11 @@ func (f *File) over(b []byte, addr uint64) *cursor {
 
 // available is how many bytes there are from an address to the end, at most limit.
 func (f *File) available(addr uint64, limit int) int {
+	for _, e := range f.image {
+		if addr >= e.addr && addr-e.addr < uint64(len(e.data)) {
+			return min(limit, len(e.data)-int(addr-e.addr))
+		}
+	}
 	off := addr + f.super.base
 	if addr == undefined || off < addr || off >= uint64(f.end) {
 		return 0

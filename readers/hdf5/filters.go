@@ -93,7 +93,7 @@ func shuffleConfig(v []uint32, t *readers.Type) any {
 	if size == 0 && t != nil {
 		size = uint32(t.Size)
 	}
-	return object{"elementsize": max(size, 1)}
+	return object{"elementsize": min(max(size, 1), 1<<30)} // a larger one leaves any chunk as it is
 }
 
 func szipConfig(v []uint32, _ *readers.Type) any {

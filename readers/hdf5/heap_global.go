@@ -88,7 +88,7 @@ func (h *globalHeap) read(c *cursor) error {
 			return c.err
 		}
 		h.objects = append(h.objects, globalObject{index, c.pos, c.pos + int(size)})
-		c.skip(min(int(size)+7&^7, c.left()))
+		c.skip(min((int(size)+7)&^7, c.left()))
 	}
 	byIndex := func(a, b globalObject) int { return a.index - b.index }
 	if !slices.IsSortedFunc(h.objects, byIndex) {

@@ -11,7 +11,7 @@ import (
 // and the offset of the chunk in elements, with one more for the element itself.
 func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
-	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1)}
+	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey}
 	return t.leaves(ctx, x.addr, func(c *cursor, n int) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -23,11 +23,7 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 		for b := c.b; n > 0; n, b = n-1, b[entry:] {
 			for d := range rank {
 				at := binary.LittleEndian.Uint64(b[8+8*d:])
-				q := at / x.chunk[d]
-				if q*x.chunk[d] != at {
-					return &readers.Error{Offset: c.at, Err: readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, x.chunk[d])}
-				}
-				x.out.ref.Index[d] = q
+				x.out.ref.Index[d] = at / x.chunk[d]
 			}
 			addr := littleAddress(b[t.keySize:entry])
 			size, mask := uint64(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])
@@ -37,6 +33,16 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// checkKey refuses keys that are not the beginning of a chunk.
+func (x *chunkIndex) checkKey(key []byte) error {
+	for d, n := range x.chunk {
+		if at := binary.LittleEndian.Uint64(key[8+8*d:]); at%n != 0 {
+			return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, n)
+		}
+	}
+	return nil
 }
 
 // littleAddress reads an address of any size.

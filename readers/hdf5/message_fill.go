@@ -79,7 +79,7 @@ func readFill3(c *cursor) fillValue {
 
 // readOldFill decodes the message that HDF5 before 1.6 wrote.
 func readOldFill(c *cursor) fillValue {
-	v := fillValue{time: FillIfSet, alloc: AllocLate}
+	v := fillValue{time: FillIfSet, state: readers.FillUndefined}
 	if v.value = c.take(c.u32()); len(v.value) > 0 {
 		v.state = readers.FillUser
 	}

@@ -1,9 +1,7 @@
 package hdf5
 
 import (
-	"bytes"
 	"context"
-	"errors"
 
 	"varve/readers"
 	"varve/readers/source"
@@ -160,13 +158,14 @@ func (f *File) checkDriver(ctx context.Context) error {
 }
 
 func refuseDriver(name []byte) error {
-	if bytes.HasPrefix(name, []byte("NCSAfami")) {
+	switch string(name) {
+	case "NCSAfami":
 		return unsupported("the file is one member of a family: join the members into one file (h5repart)")
+	case "NCSAmult":
+		return unsupported("the file is one part of a multi-file set: copy it into one file (h5repack)")
 	}
-	return unsupported("the file is one part of a multi-file set (driver %q): copy it into one file (h5repack)", name)
+	return nil
 }
-
-var errOpenForWriting = errors.New("the file says that it is open for writing")
 
 // OpenForWriting reports whether the file says that a writer had it open, which happens
 // when a writer dies. Its metadata may be incomplete.
@@ -180,7 +179,7 @@ func (f *File) Superblock() Superblock {
 		UserBlock: f.super.base,
 		Addresses: f.super.offsets,
 		Lengths:   f.super.lengths,
-		End:       f.super.stored,
+		End:       uint64(f.src.Size()),
 	}
 }
 
