@@ -1,6 +1,7 @@
 package blosc
 
 import (
+	"fmt"
 	"sync"
 
 	"varve/codec/internal/corrupt"
@@ -20,7 +21,10 @@ func Decode(dst, src []byte) (int, error) {
 	if h.nbytes > len(dst) {
 		return 0, corrupt.Errorf("blosc: nbytes %d at byte 4, at most %d are expected", h.nbytes, len(dst))
 	}
-	return h.nbytes, DecodeRange(dst[:h.nbytes], src, 0)
+	if err := DecodeRange(dst[:h.nbytes], src, 0); err != nil {
+		return 0, err
+	}
+	return h.nbytes, nil
 }
 
 // DecodeRange fills dst with what a Blosc1 chunk decodes to from byte off on, decoding only
@@ -48,31 +52,23 @@ func DecodeRange(dst, src []byte, off int) error {
 	}
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	return decodeBlocks(dst, off, chunk1{h, src[:h.cbytes]}, s)
-}
-
-// A blockDecoder decodes one block of a chunk into dst, which is as long as the block. Both
-// generations of chunks have one.
-type blockDecoder interface {
-	head() header
-	decodeBlock(dst []byte, i int, s *scratch) error
+	return chunk1{h, src[:h.cbytes]}.decodeBlocks(dst, off, s)
 }
 
 // decodeBlocks fills dst from byte off on. A block that is wanted whole is decoded in place.
-func decodeBlocks[D blockDecoder](dst []byte, off int, d D, s *scratch) error {
-	h := d.head()
+func (c chunk1) decodeBlocks(dst []byte, off int, s *scratch) error {
 	for len(dst) > 0 {
-		i := off / h.blocksize
-		at, size := h.block(i)
+		i := off / c.blocksize
+		at, size := c.block(i)
 		out := dst[:min(len(dst), at+size-off)]
 		whole := out
 		if len(out) < size {
-			if err := justified(size, h); err != nil {
+			if err := c.justified(size); err != nil {
 				return err
 			}
 			whole = s.part.bytes(size)
 		}
-		if err := d.decodeBlock(whole, i, s); err != nil {
+		if err := c.decodeBlock(whole, i, s); err != nil {
 			return err
 		}
 		if len(out) < size {
@@ -84,12 +80,12 @@ func decodeBlocks[D blockDecoder](dst []byte, off int, d D, s *scratch) error {
 }
 
 // justified refuses to make room for a block that no compressor here could have made from so
-// few bytes (zstd and Blosc2's runs come closest). Only a block that is not decoded into the
-// caller's own memory needs this.
-func justified(size int, h header) error {
+// few bytes (zstd comes closest). Only a block that is not decoded into the caller's own
+// memory needs this.
+func (c chunk1) justified(size int) error {
 	const maxRatio = 1 << 16
-	if size/maxRatio > h.cbytes && h.version == version1 {
-		return corrupt.Errorf("blosc: blocksize %d at byte 8, too much for %d bytes", size, h.cbytes)
+	if size/maxRatio > c.cbytes {
+		return corrupt.Errorf("blosc: blocksize %d at byte 8, too much for %d bytes", c.blocksize, c.cbytes)
 	}
 	return nil
 }
@@ -99,8 +95,6 @@ type chunk1 struct {
 	header
 	src []byte
 }
-
-func (c chunk1) head() header { return c.header }
 
 // streams is how many streams a block of size bytes is cut into.
 func (c chunk1) streams(size int) int {
@@ -145,7 +139,7 @@ func (c chunk1) decodeStreams(dst []byte, i, size int) error {
 			return corrupt.Errorf("blosc: block %d: stream at byte %d: length %d, %d bytes left", i, at, n, len(c.src)-at-4)
 		}
 		if err := decodeStream(dst[:size], c.src[at+4:at+4+n], c.compressor()); err != nil {
-			return corrupt.Errorf("blosc: block %d: stream at byte %d: %w", i, at, err)
+			return fmt.Errorf("blosc: block %d: stream at byte %d: %w", i, at, err)
 		}
 		at += 4 + n
 	}
@@ -155,8 +149,9 @@ func (c chunk1) decodeStreams(dst []byte, i, size int) error {
 // A scratch is the memory that decoding a chunk needs besides the caller's.
 type scratch struct {
 	block buffer // a block as its streams give it
-	spare buffer // the other side of a filter, when a pipeline has several
 	part  buffer // a block of which only a part is wanted
+	first buffer // Blosc2: an array's block 0, which others may refer to
+	spare buffer // Blosc2: where chunks begin
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -165,7 +160,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 const maxKept = 16 << 20
 
 func (s *scratch) release() {
-	if cap(s.block)+cap(s.spare)+cap(s.part) <= maxKept {
+	if cap(s.block)+cap(s.part)+cap(s.first)+cap(s.spare) <= maxKept {
 		scratches.Put(s)
 	}
 }

@@ -2,7 +2,7 @@
 
     cname shuffle typesize clevel blocksize kind length hex
 
-kind and length say what the chunk decodes to; see sample() here and in the Go test.
+kind and length say what the chunk decodes to; see sample.py.
 """
 import os
 
@@ -11,21 +11,7 @@ import hdf5plugin
 import numpy as np
 from numcodecs import blosc
 
-
-def sample(kind, length):
-    if kind == "smooth":  # int32, little-endian
-        i = np.arange(length // 4 + 1, dtype="<i8")
-        return (i * i // 50 % 100003).astype("<i4").tobytes()[:length]
-    if kind == "steps":  # int32, little-endian, each value 16 times
-        i = np.arange(length // 4 + 1, dtype="<i8") // 16
-        return (i * i // 50 % 100003).astype("<i4").tobytes()[:length]
-    if kind == "zeros":
-        return bytes(length)
-    out, x = bytearray(), 1
-    for i in range(length):
-        x = (x * 1103515245 + 12345) & 0x7FFFFFFF
-        out.append(x >> 16 & (0xFF if kind == "noise" else 0x03))
-    return bytes(out)
+from sample import sample
 
 
 def cases():

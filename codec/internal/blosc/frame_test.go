@@ -1,0 +1,149 @@
+package blosc
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"varve/codec/internal/corrupt"
+)
+
+//go:embed testdata/blosc2.txt
+var blosc2Lines string
+
+type frameVector struct {
+	name    string
+	raw     []byte
+	encoded []byte
+}
+
+func frameVectors(t testing.TB) []frameVector {
+	t.Helper()
+	var all []frameVector
+	for line := range strings.Lines(blosc2Lines) {
+		var v frameVector
+		var kind, encoded string
+		var n int
+		if _, err := fmt.Sscan(line, &v.name, &kind, &n, &encoded); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if v.encoded, err = hex.DecodeString(encoded); err != nil {
+			t.Fatal(err)
+		}
+		switch kind {
+		case "sevens":
+			v.raw = bytes.Repeat([]byte{7, 0, 0, 0}, n/4)
+		case "nans":
+			v.raw = bytes.Repeat(nan32[:], n/4)
+		default:
+			v.raw = sample(kind, n)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func frameVectorNamed(t testing.TB, name string) frameVector {
+	t.Helper()
+	for _, v := range frameVectors(t) {
+		if v.name == name {
+			return v
+		}
+	}
+	t.Fatalf("no vector %s", name)
+	return frameVector{}
+}
+
+func TestDecodeFrame(t *testing.T) {
+	for _, v := range frameVectors(t) {
+		t.Run(v.name, func(t *testing.T) {
+			if n, err := FrameSize(v.encoded); n != len(v.raw) || err != nil {
+				t.Fatalf("FrameSize %d, err=%v, want %d", n, err, len(v.raw))
+			}
+			dst := bytes.Repeat([]byte{0xA5}, len(v.raw)+5)
+			n, err := DecodeFrame(dst, v.encoded)
+			if err != nil || !bytes.Equal(dst[:n], v.raw) {
+				t.Fatalf("n=%d, err=%v", n, err)
+			}
+			if !bytes.Equal(dst[n:], []byte{0xA5, 0xA5, 0xA5, 0xA5, 0xA5}) {
+				t.Error("wrote beyond what it decodes to")
+			}
+			for cut := 0; cut < len(v.encoded); cut += 1 + cut/8 {
+				if _, err := DecodeFrame(dst, v.encoded[:cut]); !errors.Is(err, corrupt.Err) {
+					t.Fatalf("%d of %d bytes: err=%v", cut, len(v.encoded), err)
+				}
+			}
+			if len(v.raw) == 0 {
+				return
+			}
+			if n, err := DecodeFrame(dst[:len(v.raw)-1], v.encoded); !errors.Is(err, corrupt.Err) {
+				t.Errorf("into a byte less: n=%d, err=%v", n, err)
+			}
+		})
+	}
+}
+
+// TestFrameRefused changes bytes of a good frame, whose only chunk is at byte 97.
+func TestFrameRefused(t *testing.T) {
+	good := frameVectorNamed(t, "hdf5-lz4-1")
+	const chunk = 97
+	for _, tc := range []struct {
+		name    string
+		at      int
+		value   byte
+		corrupt bool // else unsupported
+		want    string
+	}{
+		{"magic", 2, 'c', true, "begin with 9e a8 63"},
+		{"frame version", 25, 0x14, false, "a Blosc2 frame of version 4"},
+		{"variable chunks", 25, 0x52, false, "chunks of variable length"},
+		{"variable blocks", 25, 0x92, false, "blocks of variable length"},
+		{"sparse", 26, 1, false, "frame of type 1"},
+		{"header length", 14, 86, true, "header_len 86 at byte 11"},
+		{"frame length", 18, 1, true, "frame_len"},
+		{"nbytes", 30, 1, true, "nbytes 72057594037931936 at byte 30"},
+		{"cbytes", 41, 1, true, "cbytes"},
+		{"typesize", 48, 0x80, true, "typesize -2147483644 at byte 48"},
+		{"chunksize", 58, 0x80, true, "chunksize -2147479648 at byte 58"},
+		{"more chunks than offsets", 60, 1, true, "8 bytes, 80 are expected"},
+		{"metalayers", 91, 0, true, "no index of metalayers"},
+		{"Blosc1 chunk", chunk, 2, false, "a chunk of version 2 in a frame"},
+		{"no extended header", chunk + 2, 0x21, false, "without the extended header"},
+		{"codec", chunk + 2, 0xC5, false, "codec 6 (user-defined codec 1)"},
+		{"codec version", chunk + 1, 2, false, "version 2 of the lz4 format"},
+		{"chunk typesize", chunk + 3, 0, true, "typesize 0"},
+		{"chunk nbytes", chunk + 4, 0, true, "decodes to 3840 bytes, 4000 are expected"},
+		{"chunk cbytes", chunk + 14, 1, true, "cbytes"},
+		{"filter", chunk + 16, 32, false, "Blosc2 filter 32"},
+		{"delta after shuffle", chunk + 21, 3, false, ""},
+		{"dictionary", chunk + 31, 1, false, "with a dictionary"},
+		{"lazy", chunk + 31, 8, false, "a lazy Blosc2 chunk"},
+		{"instrumented", chunk + 31, 128, false, "blosc2_flags 0x80"},
+		{"blocks of variable length", chunk + 30, 1, false, "blosc2_flags2 0x01"},
+		{"special", chunk + 31, 0x50, false, "special value 5"},
+		{"value of another size", chunk + 31, 0x30, true, "no multiple of a value"},
+		{"block start", chunk + 33, 0x7F, true, "block 0: a stream at byte"},
+		{"stream length", chunk + 38, 0x7F, true, "block 0: stream at byte 36: length"},
+		{"run", chunk + 39, 0x80, true, "allowed -255 and more"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := bytes.Clone(good.encoded)
+			src[tc.at] = tc.value
+			if tc.name == "delta after shuffle" {
+				src[chunk+20] = 1
+			}
+			_, err := DecodeFrame(make([]byte, len(good.raw)), src)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("error %v, want %q", err, tc.want)
+			}
+			if errors.Is(err, corrupt.Err) != tc.corrupt || errors.Is(err, errors.ErrUnsupported) == tc.corrupt {
+				t.Errorf("error %v: marked wrong", err)
+			}
+		})
+	}
+}

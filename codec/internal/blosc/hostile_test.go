@@ -1,0 +1,199 @@
+package blosc
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"varve/codec/internal/corrupt"
+)
+
+// TestRefused changes bytes of a good chunk of two blocks.
+func TestRefused(t *testing.T) {
+	raw := sample("steps", 4500)
+	good, err := Append(nil, raw, Options{Compressor: "zstd", Level: 5, Shuffle: ByteShuffle, TypeSize: 4, BlockSize: 2400})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name    string
+		at      int
+		value   byte
+		corrupt bool // else unsupported
+		want    string
+	}{
+		{"version", 0, 1, true, "version 1 at byte 0, allowed 2"},
+		{"Blosc2", 0, 5, false, "a Blosc2 chunk (version 5)"},
+		{"format version", 1, 2, false, "version 2 of the zstd format"},
+		{"flag", 2, good[2] | 8, false, "flag 0x08"},
+		{"compressor", 2, 0xF1, false, "compressor number 7"},
+		{"other compressor", 2, 0x31, true, "block 0: stream at byte 24: lz4 block"},
+		{"stored", 2, good[2] | 2, true, "stored, nbytes 4500 at byte 4 do not match"},
+		{"split", 2, good[2] &^ 0x10, true, "block 0: stream at byte"},
+		{"typesize", 3, 0, true, "typesize 0 at byte 3"},
+		{"nbytes", 5, 1, true, "zstd"},
+		{"small blocksize", 9, 0, true, "47 blocks (nbytes 4500, blocksize 96), 184 bytes cannot hold their offsets"},
+		{"blocksize", 9, 1, true, "stream at byte"},
+		{"cbytes", 13, 0x7F, true, "cbytes"},
+		{"block start", 17, 0x7F, true, "block 0: a stream at byte"},
+		{"negative block start", 19, 0x80, true, "block 0: a stream at byte -"},
+		{"stream length", 26, 1, true, "block 0: stream at byte 24: length"},
+		{"negative stream length", 27, 0x80, true, "block 0: stream at byte 24: length -"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := bytes.Clone(good)
+			src[tc.at] = tc.value
+			_, err := Decode(make([]byte, len(raw)), src)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("error %v, want %q", err, tc.want)
+			}
+			if errors.Is(err, corrupt.Err) != tc.corrupt || errors.Is(err, errors.ErrUnsupported) == tc.corrupt {
+				t.Errorf("error %v: marked wrong", err)
+			}
+		})
+	}
+}
+
+func TestBlosclzCorrupt(t *testing.T) {
+	for _, tc := range []struct{ name, stream, want string }{
+		{"literals cut", "0441", "byte 0: 5 literals, 1 bytes left"},
+		{"match cut", "004120", "byte 2: the stream ends within a match"},
+		{"long match cut", "0041e0ff", "byte 2: the stream ends within a match"},
+		{"far match cut", "00413fff00", "byte 2: the stream ends within a match"},
+		{"match before the beginning", "0041200100", "byte 2: match begins 2 bytes back, 1 are decoded"},
+		{"far match before the beginning", "00413fff0000", "byte 2: match begins 8192 bytes back, 1 are decoded"},
+		{"too many literals", "0f" + strings.Repeat("41", 16), "byte 0: would write 16 bytes, room for 12"},
+		{"match too long", "0041e0ff0000", "byte 2: would write 264 bytes, room for 11"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src, err := hex.DecodeString(tc.stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = decodeBlosclz(make([]byte, 12), src)
+			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestRangeDoesNotTrustBlockSize asks for a byte of a chunk that claims blocks of 2 GiB.
+func TestRangeDoesNotTrustBlockSize(t *testing.T) {
+	src := make([]byte, 64)
+	copy(src, []byte{2, 1, 0x31, 4, 0, 0, 0, 0x7F, 0, 0, 0, 0x7F, 64, 0, 0, 0, 20, 0, 0, 0, 1})
+	allocated := testing.AllocsPerRun(1, func() {
+		if err := DecodeRange(make([]byte, 1), src, 5); !errors.Is(err, corrupt.Err) {
+			t.Errorf("err=%v", err)
+		}
+	})
+	if allocated > 20 {
+		t.Errorf("%v allocations", allocated)
+	}
+	if c := cap(scratches.Get().(*scratch).part); c > maxKept {
+		t.Errorf("made room for %d bytes", c)
+	}
+}
+
+// checkDecode runs a decoder into a buffer with a frame around it that must stay as it is.
+func checkDecode(t *testing.T, size int, decode func(dst []byte) (int, error)) {
+	t.Helper()
+	buf := bytes.Repeat([]byte{0xA5}, size+64)
+	n, err := decode(buf[:size:size])
+	if n > size || err != nil && n != 0 {
+		t.Errorf("n=%d of %d, err=%v", n, size, err)
+	}
+	if bytes.Count(buf[size:], []byte{0xA5}) != 64 {
+		t.Error("wrote beyond dst")
+	}
+	if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error is not marked: %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.encoded, uint16(len(v.raw)), uint16(100))
+	}
+	f.Fuzz(func(t *testing.T, src []byte, size, off uint16) {
+		checkDecode(t, int(size), func(dst []byte) (int, error) { return Decode(dst, src) })
+		checkDecode(t, int(size), func(dst []byte) (int, error) { return 0, DecodeRange(dst, src, int(off)) })
+	})
+}
+
+// FuzzRange holds a range equal to the same part of the whole.
+func FuzzRange(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.encoded, uint16(10), uint16(100))
+	}
+	f.Fuzz(func(t *testing.T, src []byte, off, n uint16) {
+		size, err := DecodedSize(src)
+		if err != nil || size > 1<<20 || int(off)+int(n) > size {
+			return
+		}
+		whole := make([]byte, size)
+		if _, err := Decode(whole, src); err != nil {
+			return
+		}
+		part := make([]byte, n)
+		if err := DecodeRange(part, src, int(off)); err != nil || !bytes.Equal(part, whole[off:int(off)+int(n)]) {
+			t.Errorf("bytes %d to %d differ from those of the whole, err=%v", off, int(off)+int(n), err)
+		}
+	})
+}
+
+func FuzzDecodeFrame(f *testing.F) {
+	for _, v := range frameVectors(f) {
+		f.Add(v.encoded, uint16(len(v.raw)))
+	}
+	f.Fuzz(func(t *testing.T, src []byte, size uint16) {
+		checkDecode(t, int(size), func(dst []byte) (int, error) { return DecodeFrame(dst, src) })
+		_, _ = FrameSize(src) // must not panic
+	})
+}
+
+func FuzzBlosclz(f *testing.F) {
+	for _, kind := range []string{"smooth", "steps", "zeros", "sparse", "noise"} {
+		raw := sample(kind, 3000)
+		enc := make([]byte, len(raw)*2)
+		n, err := compressBlosclz(enc, raw, 5)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(enc[:n], uint16(len(raw)))
+	}
+	f.Fuzz(func(t *testing.T, src []byte, size uint16) {
+		checkDecode(t, int(size), func(dst []byte) (int, error) { return decodeBlosclz(dst, src) })
+		for level := 1; level <= 9; level += 4 {
+			enc := make([]byte, len(src))
+			n, err := compressBlosclz(enc, src, level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				continue
+			}
+			back := make([]byte, len(src))
+			if m, err := decodeBlosclz(back, enc[:n]); m != len(src) || !bytes.Equal(back, src) {
+				t.Errorf("level %d: %d bytes came back as %d, err=%v", level, len(src), m, err)
+			}
+		}
+	})
+}
+
+func FuzzRoundTrip(f *testing.F) {
+	for _, v := range vectors(f) {
+		if len(v.raw) < 5000 {
+			f.Add(v.raw, uint8(v.opt.Level), uint8(v.opt.Shuffle), uint16(v.opt.TypeSize), uint16(v.opt.BlockSize))
+		}
+	}
+	names := []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}
+	f.Fuzz(func(t *testing.T, raw []byte, level, shuffle uint8, typesize, blocksize uint16) {
+		for _, name := range names {
+			o := Options{Compressor: name, Level: int(level % 10), Shuffle: Shuffle(shuffle % 3), TypeSize: int(typesize) + 1, BlockSize: int(blocksize)}
+			roundTrip(t, raw, o)
+		}
+	})
+}
