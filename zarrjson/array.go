@@ -1,10 +1,6 @@
 package zarrjson
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-
 	"varve/codec"
 	"varve/grid"
 )
@@ -90,7 +86,7 @@ func (a *Array) steps() []step {
 		{name: "chunk_key_encoding", read: func(v value) (err error) { a.Keys, err = keyEncoding(v); return err }},
 		{name: "fill_value", read: a.readFill},
 		{name: "codecs", read: func(v value) (err error) { a.Codecs, err = codecs(v); return err }},
-		{name: "attributes", optional: true, read: func(v value) (err error) { a.Attributes, err = attributes(v); return err }},
+		{name: "attributes", optional: true, read: func(v value) (err error) { a.Attributes, err = attributesOrNull(v); return err }},
 		{name: "dimension_names", optional: true, read: a.readNames},
 		{name: "storage_transformers", optional: true, read: noTransformers},
 	}
@@ -157,63 +153,6 @@ func noTransformers(v value) error {
 		return err
 	}
 	return unsupported(v.path, "storage transformers change how chunks are stored, and varve has none; found %q", abbreviate(name))
-}
-
-// codecs reads a list of codecs, the first of which is nearest to the elements.
-func codecs(v value) ([]codec.Spec, error) {
-	list, err := v.list("a list of codecs")
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, v.refuse("a list of at least one codec")
-	}
-	specs := make([]codec.Spec, len(list))
-	for i, e := range list {
-		if specs[i], err = codecSpec(e); err != nil {
-			return nil, err
-		}
-	}
-	return specs, nil
-}
-
-func codecSpec(v value) (codec.Spec, error) {
-	name, config, err := v.named()
-	if err != nil {
-		return codec.Spec{}, err
-	}
-	if name == "" {
-		return codec.Spec{}, wrong(join(v.path, "name"), "empty")
-	}
-	spec := codec.Spec{Name: name}
-	if config.raw != nil {
-		spec.Config = json.RawMessage(compacted(config.raw))
-	}
-	return spec, nil
-}
-
-// extra takes what is left: objects that say that they need not be understood.
-func (o *object) extra() ([]ExtraField, error) {
-	var fields []ExtraField
-	for _, m := range o.members {
-		if !ignorable(m.raw) {
-			return nil, unsupported(o.at(m).path, `unknown field; only an object with "must_understand": false may be ignored; found %s`, abbreviate(m.raw))
-		}
-		fields = append(fields, ExtraField{m.name, bytes.Clone(m.raw)})
-	}
-	return fields, nil
-}
-
-func ignorable(raw []byte) bool {
-	if raw[0] != '{' {
-		return false
-	}
-	for m := range spans(raw) {
-		if m.key(raw) == "must_understand" {
-			return string(raw[m.value:m.end]) == "false"
-		}
-	}
-	return false
 }
 
 // Grid returns the chunks of the array.
@@ -300,23 +239,6 @@ func (a *Array) write(w *writer) error {
 	w.verbatim([]byte("[]"))
 	writeExtra(w, a.Extra)
 	w.end('}')
-	return nil
-}
-
-func writeCodecs(w *writer, specs []codec.Spec) error {
-	w.begin('[')
-	for i, spec := range specs {
-		raw, err := spec.MarshalJSON()
-		if err == nil {
-			err = check(raw)
-		}
-		if err != nil {
-			return at(index("codecs", i), fmt.Errorf("%q: %w", abbreviate(spec.Name), err))
-		}
-		w.next()
-		w.value(raw)
-	}
-	w.end(']')
 	return nil
 }
 

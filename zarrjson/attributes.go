@@ -24,6 +24,14 @@ func ParseAttributes(doc []byte) (Attributes, error) {
 	return attributes(v)
 }
 
+// attributesOrNull also reads null, which zarr-python takes for none.
+func attributesOrNull(v value) (Attributes, error) {
+	if v.isNull() {
+		return Attributes{}, nil
+	}
+	return attributes(v)
+}
+
 func attributes(v value) (Attributes, error) {
 	if !v.is('{') {
 		return Attributes{}, v.refuse("an object")

@@ -42,7 +42,10 @@ func at(path string, err error) error {
 	}
 	var e *Error
 	if !errors.As(err, &e) {
-		return wrong(path, "%v", err)
+		e = &Error{Why: err.Error(), kind: codec.ErrCorrupt}
+		if errors.Is(err, errors.ErrUnsupported) {
+			e.kind = errors.ErrUnsupported
+		}
 	}
 	return &Error{Path: join(path, e.Path), Why: e.Why, kind: e.kind}
 }

@@ -1,6 +1,33 @@
 package zarrjson
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
+
+// extra takes what is left: objects that say that they need not be understood.
+func (o *object) extra() ([]ExtraField, error) {
+	var fields []ExtraField
+	for _, m := range o.members {
+		if !ignorable(m.raw) {
+			return nil, unsupported(o.at(m).path, `unknown field; only an object with "must_understand": false may be ignored; found %s`, abbreviate(m.raw))
+		}
+		fields = append(fields, ExtraField{m.name, bytes.Clone(m.raw)})
+	}
+	return fields, nil
+}
+
+func ignorable(raw []byte) bool {
+	if raw[0] != '{' {
+		return false
+	}
+	for m := range spans(raw) {
+		if m.key(raw) == "must_understand" {
+			return string(raw[m.value:m.end]) == "false"
+		}
+	}
+	return false
+}
 
 // validateExtra checks extra fields that a program may have added.
 func validateExtra(fields []ExtraField, known []string) error {

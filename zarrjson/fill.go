@@ -274,18 +274,13 @@ func (d DataType) structFill(dst []byte, v value) ([]byte, error) {
 }
 
 // DefaultFill returns the fill value that zarr-python gives an array when asked for
-// none: zeros, nothing, or NaT.
-func (d DataType) DefaultFill() []byte { return d.appendDefault(nil) }
+// none: NaT for times outside of structs, otherwise zeros or nothing.
+func (d DataType) DefaultFill() []byte { return d.appendDefault([]byte{}) }
 
 func (d DataType) appendDefault(dst []byte) []byte {
 	switch d.typ.Kind {
 	case codec.DateTime, codec.TimeDelta:
 		return appendWord(dst, notATime, 8)
-	case codec.Struct:
-		for _, f := range d.fields {
-			dst = f.appendDefault(dst)
-		}
-		return dst
 	}
 	return append(dst, make([]byte, d.typ.Size)...)
 }

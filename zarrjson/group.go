@@ -28,7 +28,7 @@ func parseGroup(v value) (*Group, error) {
 	}
 	g := &Group{}
 	err = o.each([]step{
-		{name: "attributes", optional: true, read: func(v value) (err error) { g.Attributes, err = attributes(v); return err }},
+		{name: "attributes", optional: true, read: func(v value) (err error) { g.Attributes, err = attributesOrNull(v); return err }},
 		{name: "consolidated_metadata", optional: true, read: func(v value) (err error) { g.Consolidated, err = consolidated(v); return err }},
 	})
 	if err != nil {

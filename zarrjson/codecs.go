@@ -1,0 +1,88 @@
+package zarrjson
+
+import (
+	"encoding/json"
+
+	"varve/codec"
+)
+
+// codecs reads a list of codecs, the first of which is nearest to the elements.
+func codecs(v value) ([]codec.Spec, error) {
+	list, err := v.list("a list of codecs")
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, v.refuse("a list of at least one codec")
+	}
+	specs := make([]codec.Spec, len(list))
+	for i, e := range list {
+		if specs[i], err = codecSpec(e); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+func codecSpec(v value) (codec.Spec, error) {
+	name, config, err := v.named()
+	if err != nil {
+		return codec.Spec{}, err
+	}
+	if name == "" {
+		return codec.Spec{}, wrong(join(v.path, "name"), "empty")
+	}
+	if err := documentable(name); err != nil {
+		return codec.Spec{}, at(v.path, err)
+	}
+	spec := codec.Spec{Name: name}
+	if config.raw != nil {
+		spec.Config = json.RawMessage(compacted(config.raw))
+	}
+	if name == "sharding_indexed" {
+		return spec, innerCodecs(config)
+	}
+	return spec, nil
+}
+
+// innerCodecs reads the codecs inside of shards for what is wrong with their names.
+func innerCodecs(config *object) error {
+	for _, list := range []string{"codecs", "index_codecs"} {
+		if v, ok := config.take(list); ok {
+			if _, err := codecs(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// documentable refuses the names that varve gives to codecs of its own, which no other
+// reader knows and which stay inside.
+func documentable(name string) error {
+	if info, known := codec.Lookup(name); known && info.Client == codec.NoClient {
+		return unsupported("name", "%q is no codec of Zarr; rebuild the chunks with one that is", name)
+	}
+	return nil
+}
+
+func writeCodecs(w *writer, specs []codec.Spec) error {
+	w.begin('[')
+	for i, spec := range specs {
+		raw, err := spec.MarshalJSON()
+		if err != nil {
+			return at(index("codecs", i), err)
+		}
+		v, err := document(raw)
+		if err != nil {
+			return at(index("codecs", i), err)
+		}
+		if _, err := codecSpec(v); err != nil {
+			return at(index("codecs", i), err)
+		}
+		w.next()
+		w.value(v.raw)
+	}
+	w.end(']')
+	return nil
+}

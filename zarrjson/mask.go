@@ -1,0 +1,164 @@
+package zarrjson
+
+import (
+	"encoding/base64"
+	"math"
+
+	"varve/codec"
+)
+
+// maskAttribute is CF's name for the value that stands for missing data.
+//
+// xarray writes it in format 3 so that no JSON reader can spoil it: floats as the
+// base64 of their little-endian float64, complex numbers as pairs of those, bytes as
+// base64, the rest as JSON has it. A plain number where it looks for base64 is a
+// TypeError, and the dataset does not open.
+const maskAttribute = "_FillValue"
+
+// EncodeMask returns the value of the attribute _FillValue in a format 3 document
+// that xarray reads as the given element.
+func (d DataType) EncodeMask(element []byte) ([]byte, error) {
+	if element == nil {
+		element = make([]byte, d.typ.Size)
+	}
+	w := &writer{layout: Compact}
+	switch d.typ.Kind {
+	case codec.Float:
+		if len(element) == d.typ.Size {
+			w.base64(maskDouble(element))
+			return w.out, nil
+		}
+	case codec.Complex:
+		if half := d.typ.Size / 2; len(element) == d.typ.Size {
+			w.begin('[')
+			w.next()
+			w.base64(maskDouble(element[:half]))
+			w.next()
+			w.base64(maskDouble(element[half:]))
+			w.end(']')
+			return w.out, nil
+		}
+	case codec.Struct, codec.Raw, codec.DateTime, codec.TimeDelta:
+		return nil, unsupported("attributes."+maskAttribute, "xarray has no encoding for %s", d.typ)
+	}
+	err := d.writeFill(w, element)
+	return w.out, at("attributes."+maskAttribute, err)
+}
+
+// DecodeMask reads the value of the attribute _FillValue as an element of the type:
+// as xarray writes it in format 3 or, for floats, as the number that format 2 has.
+func (d DataType) DecodeMask(json []byte) ([]byte, error) {
+	v, err := document(json)
+	if err != nil {
+		return nil, at("attributes."+maskAttribute, err)
+	}
+	v.path = "attributes." + maskAttribute
+	switch d.typ.Kind {
+	case codec.Float:
+		return d.decodeFloats(v, v)
+	case codec.Complex:
+		pair, err := v.list("a pair of real and imaginary part")
+		if err != nil {
+			return nil, err
+		}
+		return d.decodeFloats(v, pair...)
+	}
+	return d.fill(v)
+}
+
+func (d DataType) decodeFloats(v value, parts ...value) ([]byte, error) {
+	size := wordSize(d.typ)
+	var element []byte
+	for _, p := range parts {
+		bits, err := maskFloat(p, size)
+		if err != nil {
+			return nil, err
+		}
+		element = appendWord(element, bits, size)
+	}
+	if len(element) != d.typ.Size {
+		return nil, v.refuse("a pair of real and imaginary part")
+	}
+	return element, nil
+}
+
+// maskFloat reads the base64 of a float64, or else a fill value.
+func maskFloat(v value, size int) (uint64, error) {
+	if text, err := v.text(); err == nil {
+		if b, err := base64.StdEncoding.DecodeString(text); err == nil && len(b) == 8 {
+			return narrowBits(v, word(b), size)
+		}
+	}
+	return floatFill(v, size)
+}
+
+// narrowBits turns the bits of a float64 into those of a float of a size.
+func narrowBits(v value, bits uint64, size int) (uint64, error) {
+	wide, s := special[8], special[size]
+	sign := bits >> 63 << (8*size - 1)
+	switch {
+	case size == 8:
+		return bits, nil
+	case bits&wide.inf == wide.inf && bits<<12 != 0:
+		return sign | s.nan, nil
+	case bits&wide.inf == wide.inf:
+		return sign | s.inf, nil
+	}
+	narrowed, fits := narrow(widen(bits, 8), size)
+	if !fits {
+		return 0, v.refuse("in the range of the type")
+	}
+	return narrowed, nil
+}
+
+// maskDouble returns a float of any size as the bytes of a float64.
+func maskDouble(element []byte) []byte {
+	size := len(element)
+	bits, s := word(element), special[size]
+	if bits&s.inf == s.inf {
+		sign := bits >> (8*size - 1) << 63
+		wide := special[8].inf
+		if bits&(s.inf|1<<(8*size-1)) != bits {
+			wide = special[8].nan
+		}
+		if size == 8 {
+			return appendWord(nil, bits, 8)
+		}
+		return appendWord(nil, sign|wide, 8)
+	}
+	return appendWord(nil, math.Float64bits(widen(bits, size)), 8)
+}
+
+// maskToV3 gives attributes the mask that xarray sees in a format 2 array.
+func (a *Attributes) maskToV3(v *V2Array) error {
+	mask := v.Fill
+	if mask == nil {
+		raw, ok := a.Get(maskAttribute)
+		if !ok {
+			return nil
+		}
+		var err error
+		if mask, err = v.DataType.DecodeMask(raw); err != nil {
+			return err
+		}
+	}
+	encoded, err := v.DataType.EncodeMask(mask)
+	if err != nil {
+		return err
+	}
+	return a.Set(maskAttribute, encoded)
+}
+
+// maskFromV3 takes the mask out of attributes and returns it, or nil if there is none.
+func (a *Attributes) maskFromV3(d DataType) ([]byte, error) {
+	raw, ok := a.Get(maskAttribute)
+	if !ok {
+		return nil, nil
+	}
+	mask, err := d.DecodeMask(raw)
+	if err != nil {
+		return nil, err
+	}
+	a.Delete(maskAttribute)
+	return mask, nil
+}

@@ -1,0 +1,241 @@
+package zarrjson
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+)
+
+// Format 2 applies its filters and its compressor one after the other to the elements
+// in their stored byte order; format 3 says between which of them elements become
+// bytes. The ids below take elements and give elements.
+var elementFilters = []string{"delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
+
+// v3Codecs returns the array's filters and compressor as a chain of format 3.
+func (a *V2Array) v3Codecs() ([]codec.Spec, error) {
+	c := &chain{order: a.DataType.Order()}
+	if a.Order == ColumnMajor && len(a.Shape) > 1 {
+		c.specs = append(c.specs, codec.Spec{Name: "transpose", Config: reversed(len(a.Shape))})
+	}
+	if c.order == MixedOrder {
+		return nil, unsupported("dtype", "%s has fields of both byte orders, which format 3 cannot say", abbreviate(a.DataType.spelled))
+	}
+	for i, f := range a.Filters {
+		if err := c.add(f); err != nil {
+			return nil, at(index("filters", i), err)
+		}
+	}
+	if a.Compressor != nil {
+		if err := c.add(*a.Compressor); err != nil {
+			return nil, at("compressor", err)
+		}
+	}
+	c.toBytes()
+	return c.specs, nil
+}
+
+// reversed is the configuration of a transpose that reverses the axes.
+func reversed(rank int) json.RawMessage {
+	w := &writer{layout: Compact}
+	w.begin('{')
+	w.name("order")
+	w.begin('[')
+	for axis := rank - 1; axis >= 0; axis-- {
+		w.next()
+		w.whole(int64(axis))
+	}
+	w.end(']')
+	w.end('}')
+	return w.out
+}
+
+// chain is a chain of format 3 as it grows.
+type chain struct {
+	specs []codec.Spec
+	bytes bool      // the elements have become bytes
+	order ByteOrder // of the elements, as long as they have not
+}
+
+func (c *chain) add(f V2Codec) error {
+	config := configOrEmpty(f.Config)
+	if f.ID == "vlen-utf8" || f.ID == "vlen-bytes" {
+		if c.bytes {
+			return unsupported("", "%q behind a filter that makes bytes", f.ID)
+		}
+		c.bytes = true
+		c.specs = append(c.specs, codec.Spec{Name: f.ID, Config: config})
+		return nil
+	}
+	info, ok := codec.LookupV2(f.ID)
+	if !ok {
+		return unsupported("id", "%q is not a codec that varve knows", abbreviate(f.ID))
+	}
+	if !slices.Contains(elementFilters, f.ID) {
+		c.toBytes()
+	} else if c.bytes {
+		return unsupported("id", "%q works on elements, but the filter before it makes bytes", f.ID)
+	} else {
+		c.order = orderAfter(f, c.order)
+	}
+	c.specs = append(c.specs, codec.Spec{Name: info.Name, Config: config})
+	return nil
+}
+
+func configOrEmpty(config json.RawMessage) json.RawMessage {
+	if config == nil {
+		return json.RawMessage("{}")
+	}
+	return config
+}
+
+// toBytes lays the elements out as bytes, unless they are already.
+func (c *chain) toBytes() {
+	if c.bytes {
+		return
+	}
+	c.bytes = true
+	spec := codec.Spec{Name: "bytes"}
+	switch c.order {
+	case LittleEndian:
+		spec.Config = json.RawMessage(`{"endian":"little"}`)
+	case BigEndian:
+		spec.Config = json.RawMessage(`{"endian":"big"}`)
+	}
+	c.specs = append(c.specs, spec)
+}
+
+// orderAfter returns the byte order of what a filter makes of elements: that of the
+// type it names, if it names one.
+func orderAfter(f V2Codec, before ByteOrder) ByteOrder {
+	if f.ID == "packbits" {
+		return NoOrder
+	}
+	var config struct {
+		DType  string `json:"dtype"`
+		AsType string `json:"astype"`
+		Encode string `json:"encode_dtype"`
+	}
+	if json.Unmarshal(f.Config, &config) != nil {
+		return before
+	}
+	for _, name := range []string{config.Encode, config.AsType, config.DType} {
+		if name != "" {
+			return map[byte]ByteOrder{'<': LittleEndian, '>': BigEndian, '|': NoOrder}[name[0]]
+		}
+	}
+	return before
+}
+
+// setCodecs translates the codecs of a, and with them order and data type.
+func (v *V2Array) setCodecs(a *Array) error {
+	v.Order = RowMajor
+	order := LittleEndian
+	for i, spec := range a.Codecs {
+		path := index("codecs", i)
+		switch spec.Name {
+		case "bytes":
+			order = v2ByteOrder(spec)
+			if order == BigEndian && len(v.Filters) > 0 {
+				return unsupported(path, "big-endian elements behind the filter %q", v.Filters[len(v.Filters)-1].ID)
+			}
+		case "transpose":
+			if err := v.setTranspose(a, i); err != nil {
+				return at(path, err)
+			}
+		default:
+			f, err := v2Filter(spec)
+			if err != nil {
+				return at(path, err)
+			}
+			v.Filters = append(v.Filters, f)
+		}
+	}
+	var err error
+	v.DataType, err = V2DataTypeOf(a.DataType.typ, order)
+	return err
+}
+
+func v2ByteOrder(spec codec.Spec) ByteOrder {
+	var config struct{ Endian string }
+	if json.Unmarshal(spec.Config, &config) == nil && config.Endian == "big" {
+		return BigEndian
+	}
+	return LittleEndian
+}
+
+// setTranspose accepts the two orders of elements that format 2 has.
+func (v *V2Array) setTranspose(a *Array, i int) error {
+	var config struct{ Order []int }
+	if err := json.Unmarshal(a.Codecs[i].Config, &config); err != nil {
+		return wrong("configuration", "%v", err)
+	}
+	kept, turned := true, len(config.Order) == len(a.Shape)
+	for k, axis := range config.Order {
+		kept = kept && axis == k
+		turned = turned && axis == len(a.Shape)-1-k
+	}
+	switch {
+	case kept:
+		return nil
+	case !turned || i > 0:
+		return unsupported("", "format 2 has no transpose but order F, before all filters")
+	}
+	v.Order = ColumnMajor
+	return nil
+}
+
+// coreIDs are the ids of the core codecs, whose bytes are those of numcodecs.
+var coreIDs = map[string]string{
+	"gzip": "gzip", "zstd": "zstd", "crc32c": "crc32c", "blosc": "blosc",
+	"vlen-utf8": "vlen-utf8", "vlen-bytes": "vlen-bytes",
+}
+
+func v2Filter(spec codec.Spec) (V2Codec, error) {
+	id, ok := coreIDs[spec.Name]
+	if !ok {
+		info, _ := codec.Lookup(spec.Name)
+		id = info.V2
+	}
+	if id == "" {
+		return V2Codec{}, unsupported("", "format 2 has no codec %q", abbreviate(spec.Name))
+	}
+	f := V2Codec{ID: id, Config: spec.Config}
+	if spec.Name == "blosc" {
+		return bloscFilter(f)
+	}
+	return f, nil
+}
+
+// bloscFilter spells shuffle as numcodecs does, by number, and leaves out the element
+// size, which numcodecs takes from the array.
+func bloscFilter(f V2Codec) (V2Codec, error) {
+	v, err := document(configOrEmpty(f.Config))
+	if err != nil {
+		return V2Codec{}, err
+	}
+	o, err := v.object("an object")
+	if err != nil {
+		return V2Codec{}, err
+	}
+	w := &writer{layout: Compact}
+	w.begin('{')
+	for _, m := range o.members {
+		switch m.name {
+		case "typesize":
+			continue
+		case "shuffle":
+			mode := slices.Index([]string{"noshuffle", "shuffle", "bitshuffle"}, strings.Trim(string(m.raw), `"`))
+			if mode < 0 {
+				return V2Codec{}, o.at(m).refuse(`"noshuffle", "shuffle" or "bitshuffle"`)
+			}
+			m.raw = strconv.AppendInt(nil, int64(mode), 10)
+		}
+		w.name(m.name)
+		w.value(m.raw)
+	}
+	w.end('}')
+	return V2Codec{ID: f.ID, Config: w.out}, nil
+}
