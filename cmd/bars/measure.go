@@ -95,14 +95,21 @@ func codecRows(python string) ([]row, error) {
 			return nil, errors.Join(fmt.Errorf("%s: %w", job.name, err), peer.stop())
 		}
 		rows = append(rows, r)
-		allocs = max(allocs, testing.AllocsPerRun(3, func() {
-			if err := job.pass(); err != nil {
-				panic(err) // it has run before
-			}
-		})/job.chunks)
+		if job.whole {
+			allocs = max(allocs, allocations(job)/job.chunks)
+		}
 	}
 	rows = append(rows, row{name: "allocations a chunk, warm", ours: allocs, bar: 0.1, most: true})
 	return rows, peer.stop()
+}
+
+// allocations returns how many one pass makes.
+func allocations(job job) float64 {
+	return testing.AllocsPerRun(3, func() {
+		if err := job.pass(); err != nil {
+			panic(err) // it has run before
+		}
+	})
 }
 
 // rounds is how often both sides run; the medians count.
