@@ -300,9 +300,9 @@ func (d *regionDecode) shard(a *arena, pt *part, stored []byte) error {
 
 // inner adds one inner chunk of a shard, which has a box there.
 func (d *regionDecode) inner(shard *part, number int64, at Range, box grid.Region) error {
-	p, err := shard.p.toBytes.(*sharding).pipeline(box.Shape)
+	p, err := shard.p.toBytes.(*sharding).pipelineOf(box.Shape, at.Length)
 	if err != nil {
-		return err
+		return fmt.Errorf("inner chunk %d: %w", number, err)
 	}
 	child := part{p: p, at: at, region: grid.MakeRegion(box.Rank()), into: shard.into, of: shard, number: number}
 	child.region.Intersect(shard.region, box)

@@ -318,31 +318,30 @@ func TestRegionStopsWhenCancelled(t *testing.T) {
 }
 
 func TestRegionReadsNoMoreThanItMust(t *testing.T) {
-	const mib = 1 << 20
-	inner := fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":[64,64],"codecs":[%s],"index_codecs":[%s]}}`, littleBytes, littleBytes)
-	outer := func(codecs string) string {
-		return fmt.Sprintf(`[{"name":"sharding_indexed","configuration":{"chunk_shape":[256,256],"codecs":[%s],"index_codecs":[%s,{"name":"crc32c"}]}}]`, codecs, littleBytes)
-	}
+	const all = 256 * 256 * 4
+	inner := rawShards("[16,16]", littleBytes)
+	outer := func(codecs string) string { return "[" + shards("[64,64]", codecs) + "]" }
+	const index, nested = 16*16 + 4, 16 * 16
 	for _, tt := range []struct {
 		name, list    string
 		origin, shape []int64
 		calls         int
 		least, most   int64
 	}{
-		{"a row of raw bytes", "[" + littleBytes + "]", []int64{5, 0}, []int64{1, 1024}, 1, 4096, 4096},
-		{"two rows are one run", "[" + littleBytes + "]", []int64{5, 0}, []int64{2, 1024}, 1, 8192, 8192},
+		{"a row of raw bytes", "[" + littleBytes + "]", []int64{5, 0}, []int64{1, 256}, 1, 1024, 1024},
+		{"two rows are one run", "[" + littleBytes + "]", []int64{5, 0}, []int64{2, 256}, 1, 2048, 2048},
 		{"an element", "[" + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
-		{"a column, gaps and all", "[" + littleBytes + "]", []int64{0, 7}, []int64{1024, 1}, 1, 4 * mib * 1023 / 1024, 4 * mib},
+		{"a column, gaps and all", "[" + littleBytes + "]", []int64{0, 7}, []int64{256, 1}, 1, 255 * 1024, all},
 		{"an element behind a transposition", `[{"name":"transpose","configuration":{"order":[1,0]}},` + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
-		{"a checksum guards everything", `[` + littleBytes + `,{"name":"crc32c"}]`, []int64{5, 7}, []int64{1, 1}, 1, 4*mib + 4, 4*mib + 4},
-		{"an inner chunk", outer(littleBytes + `,{"name":"crc32c"}`), []int64{256, 512}, []int64{256, 256}, 2, 256*1024 + 4 + 16*16 + 4, 256*1024 + 4 + 16*16 + 4},
-		{"an element of a raw inner chunk", outer(littleBytes), []int64{300, 512}, []int64{1, 1}, 2, 4 + 260, 4 + 260},
-		{"an element of nested shards", outer(inner), []int64{300, 512}, []int64{1, 1}, 3, 4 + 260 + 256, 4 + 260 + 256},
-		{"the corners of four nested shards", outer(inner), []int64{255, 255}, []int64{2, 2}, 3, 16, 260 + 4*256 + 4*(64*1024)},
-		{"nothing", outer(inner), []int64{255, 255}, []int64{0, 2}, 0, 0, 0},
+		{"a checksum guards everything", `[` + littleBytes + `,{"name":"crc32c"}]`, []int64{5, 7}, []int64{1, 1}, 1, all + 4, all + 4},
+		{"an inner chunk", outer(littleBytes + `,{"name":"crc32c"}`), []int64{64, 128}, []int64{64, 64}, 2, 64*64*4 + 4 + index, 64*64*4 + 4 + index},
+		{"an element of a raw inner chunk", outer(littleBytes), []int64{70, 128}, []int64{1, 1}, 2, 4 + index, 4 + index},
+		{"an element of nested shards", outer(inner), []int64{70, 128}, []int64{1, 1}, 3, 4 + index + nested, 4 + index + nested},
+		{"the corners of four nested shards", outer(inner), []int64{63, 63}, []int64{2, 2}, 3, 16 + index + 4*nested, all / 2},
+		{"nothing", outer(inner), []int64{63, 63}, []int64{0, 2}, 0, 0, 0},
 	} {
-		p := mustNew(t, tt.list, Form{Type: float32Type, Shape: []int64{1024, 1024}})
-		c := randomCase{tt.list, p, Elems{Fixed: ramp(4 * mib)}}
+		p := mustNew(t, tt.list, Form{Type: float32Type, Shape: []int64{256, 256}})
+		c := randomCase{tt.list, p, Elems{Fixed: ramp(all)}}
 		stored, err := p.Encode(nil, c.elems)
 		if err != nil {
 			t.Fatal(err)

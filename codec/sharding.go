@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"varve/codec/internal/corrupt"
 	"varve/grid"
 )
 
@@ -50,6 +51,7 @@ type sharding struct {
 	// What follows is set by bound, for shards of one form.
 
 	form      Form
+	box       grid.Region
 	cut       *grid.Grid // the inner chunks
 	index     *Pipeline  // of the index
 	indexSize int
@@ -114,7 +116,7 @@ func (c *config) specs(field string) []Spec {
 // bound implements shaped. What does not depend on the shard's shape is kept.
 func (s *sharding) bound(in Form) (ArrayToBytes, error) {
 	b := *s
-	b.form = in
+	b.form, b.box = in, grid.Whole(in.Shape)
 	if err := s.checkDivides(in.Shape); err != nil {
 		return nil, err
 	}
@@ -219,6 +221,20 @@ func (p *place) moveTo(s *sharding, number int64) {
 		p.region.Origin[k] = c * s.chunkShape[k]
 		p.region.Shape[k] = min(s.chunkShape[k], s.form.Shape[k]-p.region.Origin[k])
 	}
+}
+
+// pipelineOf returns the pipeline of an inner chunk that has a shape and is stored in
+// a number of bytes. Where these follow from the shape no others are even looked at:
+// an index may name all of the shard for each of its inner chunks.
+func (s *sharding) pipelineOf(shape []int64, stored int64) (*Pipeline, error) {
+	p, err := s.pipeline(shape)
+	if err != nil {
+		return nil, err
+	}
+	if size, ok := p.EncodedSize(); ok && int64(size) != stored {
+		return nil, corrupt.Errorf("stored in %d bytes, %v elements of %v take %d", stored, shape, s.form.Type, size)
+	}
+	return p, nil
 }
 
 // pipeline returns the pipeline of an inner chunk that has a shape.

@@ -13,7 +13,7 @@ func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
 	if index.hasEmpty() {
 		dst.SetFill(s.form)
 	}
-	d := shardDecode{s: s, out: windowOf(dst, s.form), scratch: scratch{a: a}}
+	d := shardDecode{s: s, out: window{dst, s.box, s.form.Type.Size}, scratch: scratch{a: a}}
 	at := s.places.Get().(*place)
 	defer s.places.Put(at)
 	for i := range s.cut.Chunks() {
@@ -39,7 +39,7 @@ type shardDecode struct {
 // inner decodes one inner chunk, straight into the shard's elements where its own lie
 // side by side there.
 func (d *shardDecode) inner(at *place, stored []byte) error {
-	p, err := d.s.pipeline(at.region.Shape)
+	p, err := d.s.pipelineOf(at.region.Shape, int64(len(stored)))
 	if err != nil {
 		return err
 	}
