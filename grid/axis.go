@@ -196,10 +196,11 @@ func (a *AxisProjection) covers(n int64) bool {
 
 // axisCursor steps through the chunks of an axisIndex.
 type axisCursor struct {
-	axis *axisIndex
-	span Span
-	home Span
-	done int64 // selected indices, or parts, that lie behind
+	axis  *axisIndex
+	spans advancer
+	span  Span
+	home  Span
+	done  int64 // selected indices, or parts, that lie behind
 }
 
 // next moves a projection's axis k on to the next chunk, if there is one.
@@ -234,7 +235,9 @@ func (c *axisCursor) nextPart(p *Projection, k int) bool {
 	}
 	at := l.parts[c.done]
 	c.done++
-	c.span = c.axis.dim.Span(at.chunk)
+	if !c.span.has(at.chunk) {
+		c.span = c.axis.dim.Span(at.chunk)
+	}
 	out.Start = -p.enter(k, c.span, at.chunk)
 	out.Count = at.to - at.from
 	out.Index = l.index[at.from:at.to]
@@ -251,13 +254,12 @@ func (c *axisCursor) seek(index int64) int64 {
 	if chunk, ok := c.span.chunkAt(index); ok {
 		return chunk
 	}
-	next := nextSpan(c.axis.dim, c.span)
-	chunk, ok := next.chunkAt(index)
+	c.spans.advance(&c.span)
+	chunk, ok := c.span.chunkAt(index)
 	if !ok {
 		chunk, _ = c.axis.dim.Find(index) // the constructor has checked the ends
-		next = c.axis.dim.Span(chunk)
+		c.span = c.axis.dim.Span(chunk)
 	}
-	c.span = next
 	return chunk
 }
 
@@ -266,7 +268,7 @@ func (c *axisCursor) rewind() { c.span, c.done = c.home, 0 }
 
 // cursor starts on an axis.
 func (a *axisIndex) cursor() axisCursor {
-	c := axisCursor{axis: a}
+	c := axisCursor{axis: a, spans: advancing(a.dim)}
 	if a.listed == nil && a.count > 0 {
 		first, _ := a.dim.Find(a.start) // the constructor has checked it
 		c.home = a.dim.Span(first)

@@ -66,20 +66,29 @@ func (s *Span) chunkAt(index int64) (chunk int64, ok bool) {
 	return s.First + n, n < s.Count
 }
 
+// has reports whether a chunk is one of the span's.
+func (s *Span) has(chunk int64) bool { return chunk >= s.First && chunk-s.First < s.Count }
+
 // offsetOf is where a chunk of the span begins.
 func (s *Span) offsetOf(chunk int64) int64 { return s.Offset + (chunk-s.First)*s.Data }
 
-// nexter is a Dimension that finds the span behind another faster than by its number.
-type nexter interface {
-	nextSpan(Span) Span
+// advancer is a Dimension that makes a span the one behind it faster than by its
+// number. Past the last cell a span is empty.
+type advancer interface {
+	advance(*Span)
 }
 
-func nextSpan(d Dimension, s Span) Span {
-	if n, ok := d.(nexter); ok {
-		return n.nextSpan(s)
+// advancing is a Dimension's own advancer, or one that looks every span up.
+func advancing(d Dimension) advancer {
+	if a, ok := d.(advancer); ok {
+		return a
 	}
-	return d.Span(s.First + s.Count)
+	return lookup{d}
 }
+
+type lookup struct{ Dimension }
+
+func (l lookup) advance(s *Span) { *s = l.Span(s.First + s.Count) }
 
 // DataSizes yields the data size of every chunk along a dimension, as dask writes
 // chunks: (10, 20, 30). It is lazy.

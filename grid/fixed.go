@@ -9,7 +9,7 @@ import (
 // Fixed is an axis of chunks of one size, as in a regular grid. The chunk on the
 // border has the full codec size; it holds less data where the extent cuts it.
 type Fixed struct {
-	size, extent int64
+	size, extent, chunks int64
 }
 
 // NewFixed returns an axis of chunks of a size. Old documents give an axis of no
@@ -21,7 +21,16 @@ func NewFixed(size, extent int64) (Fixed, error) {
 	if size < 0 || size == 0 && extent > 0 {
 		return Fixed{}, fmt.Errorf("size %d: must be at least 1", size)
 	}
-	return Fixed{size: size, extent: extent}, nil
+	return fix(size, extent), nil
+}
+
+// fix is a Fixed of numbers that are known to be allowed.
+func fix(size, extent int64) Fixed {
+	f := Fixed{size: size, extent: extent}
+	if size > 0 {
+		f.chunks = ceilDiv(extent, size)
+	}
+	return f
 }
 
 // Size is the length of every chunk.
@@ -31,15 +40,10 @@ func (f Fixed) Size() int64 { return f.size }
 func (f Fixed) Extent() int64 { return f.extent }
 
 // Chunks implements [Dimension].
-func (f Fixed) Chunks() int64 {
-	if f.size == 0 {
-		return 0
-	}
-	return ceilDiv(f.extent, f.size)
-}
+func (f Fixed) Chunks() int64 { return f.chunks }
 
 // Cells implements [Dimension]. A Fixed axis declares no more cells than chunks.
-func (f Fixed) Cells() int64 { return f.Chunks() }
+func (f Fixed) Cells() int64 { return f.chunks }
 
 // Find implements [Dimension].
 func (f Fixed) Find(index int64) (int64, error) {
@@ -55,7 +59,7 @@ func (f Fixed) Offset(chunk int64) int64 {
 	switch {
 	case chunk <= 0:
 		return 0
-	case chunk >= f.Chunks():
+	case chunk >= f.chunks:
 		return f.extent
 	}
 	return chunk * f.size
@@ -63,7 +67,7 @@ func (f Fixed) Offset(chunk int64) int64 {
 
 // CodecSize implements [Dimension].
 func (f Fixed) CodecSize(chunk int64) int64 {
-	if chunk < 0 || chunk >= f.Chunks() {
+	if chunk < 0 || chunk >= f.chunks {
 		return 0
 	}
 	return f.size
@@ -71,7 +75,7 @@ func (f Fixed) CodecSize(chunk int64) int64 {
 
 // DataSize implements [Dimension].
 func (f Fixed) DataSize(chunk int64) int64 {
-	if chunk < 0 || chunk >= f.Chunks() {
+	if chunk < 0 || chunk >= f.chunks {
 		return 0
 	}
 	return min(f.size, f.extent-chunk*f.size)
@@ -79,16 +83,18 @@ func (f Fixed) DataSize(chunk int64) int64 {
 
 // Span implements [Dimension]: all of a Fixed axis is one.
 func (f Fixed) Span(chunk int64) Span {
-	if chunk < 0 || chunk >= f.Chunks() {
+	if chunk < 0 || chunk >= f.chunks {
 		return Span{}
 	}
-	return Span{Edge: Full(f.size), Count: f.Chunks()}
+	return Span{Edge: Full(f.size), Count: f.chunks}
 }
+
+func (f Fixed) advance(s *Span) { *s = Span{} }
 
 // Runs implements [Dimension].
 func (f Fixed) Runs() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
-		if n := f.Chunks(); n > 0 {
+		if n := f.chunks; n > 0 {
 			yield(Times(f.size, n))
 		}
 	}
@@ -123,9 +129,9 @@ func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
 	if err != nil {
 		return nil, fmt.Errorf("named edges: %w", err)
 	}
-	declared, fits := mul(f.Chunks(), f.size)
+	declared, fits := mul(f.chunks, f.size)
 	if !fits {
-		return nil, fmt.Errorf("edges cannot be named behind %d of %d: their sum passes 2^63−1", f.Chunks(), f.size)
+		return nil, fmt.Errorf("edges cannot be named behind %d of %d: their sum passes 2^63−1", f.chunks, f.size)
 	}
 	if err := checkGrowth(declared, named, extent); err != nil {
 		return nil, err

@@ -12,6 +12,12 @@ type loop struct {
 
 func (l *loop) strided() bool { return l.dstList == nil && l.srcList == nil }
 
+// isRun reports whether the blocks are neighbours in both buffers.
+func (l *loop) isRun() bool { return l.strided() && l.dst == 1 && l.src == 1 }
+
+// swap turns a loop to go the other way.
+func (l *loop) swap() { l.dst, l.src, l.dstList, l.srcList = l.src, l.dst, l.srcList, l.dstList }
+
 // dstAt is where block i begins, relative to the loop's start.
 func (l *loop) dstAt(i int64) int64 {
 	if l.dstList != nil {

@@ -10,7 +10,13 @@ func Gather[T any](p *Projection, out []T, chunk Window[T], unit int64) error {
 	if err := p.check(int64(len(out)), int64(len(chunk.Data)), chunk.Region, unit); err != nil {
 		return err
 	}
-	p.Rows(chunk.Region, func(r Row) { copyRow(out, chunk.Data, r, unit) })
+	if p.Axes == nil {
+		p.Rows(chunk.Region, func(r Row) { copyRow(out, chunk.Data, r, unit) })
+		return nil
+	}
+	var room loopsOn
+	loops, to, from := p.loops(room[:0], chunk.Region)
+	carry(out, chunk.Data, loops, [2]int64{to, from}, unit)
 	return nil
 }
 
@@ -21,7 +27,16 @@ func Scatter[T any](p *Projection, chunk Window[T], out []T, unit int64) error {
 	if err := p.check(int64(len(out)), int64(len(chunk.Data)), chunk.Region, unit); err != nil {
 		return err
 	}
-	p.Rows(chunk.Region, func(r Row) { copyRow(chunk.Data, out, r.swap(), unit) })
+	if p.Axes == nil {
+		p.Rows(chunk.Region, func(r Row) { copyRow(chunk.Data, out, r.swap(), unit) })
+		return nil
+	}
+	var room loopsOn
+	loops, from, to := p.loops(room[:0], chunk.Region)
+	for i := range loops {
+		loops[i].swap()
+	}
+	carry(chunk.Data, out, loops, [2]int64{to, from}, unit)
 	return nil
 }
 

@@ -2,9 +2,32 @@ package grid
 
 import "encoding/binary"
 
-// carry copies what loops describe, the first elements being at the two places.
+// carry copies what loops describe, the first elements being at the two places. An
+// element is unit items.
 func carry[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
-	rows(loops, at[0], at[1], func(r Row) { copyRow(dst, src, r, unit) })
+	switch n := len(loops); {
+	case n == 0:
+		copyRow(dst, src, Row{Dst: at[0], Src: at[1], N: 1, DstStep: 1, SrcStep: 1}, unit)
+	case n == 2 && loops[0].isRun() && loops[1].strided():
+		copyRuns(dst, src, loops, at, unit)
+	case n == 1:
+		rows(loops, at[0], at[1], func(r Row) { copyRow(dst, src, r, unit) })
+	default:
+		outer := &loops[n-1]
+		for i := range outer.n {
+			carry(dst, src, loops[:n-1], [2]int64{at[0] + outer.dstAt(i), at[1] + outer.srcAt(i)}, unit)
+		}
+	}
+}
+
+// copyRuns copies runs of neighbours that lie apart: the two innermost loops of a box.
+// A run that is as long as a machine word is copied as one element.
+func copyRuns[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
+	run, outer := loops[0].n*unit, loops[1]
+	copyApart(dst, src, Row{
+		Dst: at[0] * unit, Src: at[1] * unit, N: outer.n,
+		DstStep: outer.dst * unit, SrcStep: outer.src * unit,
+	}, run)
 }
 
 // copyRow copies one row of elements of unit items.
@@ -14,15 +37,15 @@ func copyRow[T any](dst, src []T, r Row, unit int64) {
 		return
 	}
 	r = Row{Dst: r.Dst * unit, Src: r.Src * unit, N: r.N, DstStep: r.DstStep * unit, SrcStep: r.SrcStep * unit}
+	copyApart(dst, src, r, unit)
+}
+
+// copyApart copies elements of unit items that lie apart. From here on rows count
+// items.
+func copyApart[T any](dst, src []T, r Row, unit int64) {
 	if d, ok := any(dst).([]byte); ok && copyWords(d, any(src).([]byte), r, unit) {
 		return
 	}
-	copyStrided(dst, src, r, unit)
-}
-
-// copyStrided copies elements of unit items that lie apart. From here on rows count
-// items.
-func copyStrided[T any](dst, src []T, r Row, unit int64) {
 	d, s := r.Dst, r.Src
 	if unit == 1 {
 		for range r.N {

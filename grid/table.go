@@ -2,78 +2,119 @@ package grid
 
 import (
 	"iter"
+	"math"
 	"slices"
 )
 
 // table is a run-length encoding with prefix sums over the runs. Run i holds the
-// edges numbered first[i] … first[i+1]−1, which lie at offset[i] … offset[i+1]−1:
+// edges numbered marks[i].first … marks[i+1].first−1, which lie at
+// marks[i].offset … marks[i+1].offset−1:
 //
-//	runs     [10, 3]   [20, 1]   [10, 2]
-//	offset    0         30        50        70
-//	first     0         3         4         6
-//	codec     10        20        10
+//	runs      [10, 3]   [20, 1]   [10, 2]
+//	offset     0         30        50        70
+//	first      0         3         4         6
+//	padding    0         0         2
 //
-// That is 24 bytes a run, whatever its count. The data size is the quotient of the
-// differences. The columns are apart so that a search reads nothing but what it
-// compares. Where each codec size is its data size, as usual, codec is nil.
+// The data size is the quotient of two differences, the codec size that and the
+// padding. An axis shorter than 2^32 takes 8 bytes a run whatever its count, a longer
+// one 16; padding takes 4 more, or 8 if it is as large as that; and the guides 4 each
+// for every 16 runs. So no run takes more than 24.5 bytes, and usual ones take 8.5.
 type table struct {
-	offset, first, codec []int64
+	narrow  marks[uint32]
+	wide    marks[int64] // if narrow is nil
+	padding *padding     // nil if no edge is padded
+	guides  *guides      // nil if there are few runs
 }
 
 // makeTable takes runs that Sum has passed.
 func makeTable(runs []Run) table {
-	n, padded := 0, false
+	n, length, padded := 0, int64(0), int64(0)
 	for run := range Merge(slices.Values(runs)) {
 		n++
-		padded = padded || run.Codec != run.Data
+		length += run.Data * run.Count
+		padded = max(padded, run.Codec-run.Data)
 	}
-	t := table{offset: make([]int64, n+1), first: make([]int64, n+1)}
-	if padded {
-		t.codec = make([]int64, n)
+	t := table{padding: makePadding(n, padded)}
+	if length <= math.MaxUint32 {
+		t.narrow = makeMarks[uint32](n, runs)
+		t.guides = makeGuides(t.narrow)
+	} else {
+		t.wide = makeMarks[int64](n, runs)
+		t.guides = makeGuides(t.wide)
 	}
-	i := 0
-	for run := range Merge(slices.Values(runs)) {
-		t.offset[i+1] = t.offset[i] + run.Data*run.Count
-		t.first[i+1] = t.first[i] + run.Count
-		if padded {
-			t.codec[i] = run.Codec
-		}
-		i++
+	if t.padding != nil {
+		t.padding.fill(Merge(slices.Values(runs)))
 	}
 	return t
 }
 
-func (t *table) runs() int     { return len(t.first) - 1 }
-func (t *table) edges() int64  { return t.first[len(t.first)-1] }
-func (t *table) length() int64 { return t.offset[len(t.offset)-1] }
+func (t *table) runs() int { return max(len(t.narrow), len(t.wide)) - 1 }
 
-// span describes run i.
+// edges is the number of edges.
+func (t *table) edges() int64 {
+	if t.narrow != nil {
+		return int64(t.narrow[len(t.narrow)-1].first)
+	}
+	return t.wide[len(t.wide)-1].first
+}
+
+// length is where the last edge ends.
+func (t *table) length() int64 {
+	if t.narrow != nil {
+		return int64(t.narrow[len(t.narrow)-1].offset)
+	}
+	return t.wide[len(t.wide)-1].offset
+}
+
+// span is run i.
 func (t *table) span(i int) Span {
-	s := Span{First: t.first[i], Count: t.first[i+1] - t.first[i], Offset: t.offset[i], run: i}
-	s.Data = t.offset[i+1] - s.Offset
-	if s.Count > 1 {
-		s.Data /= s.Count
-	}
-	s.Codec = s.Data
-	if t.codec != nil {
-		s.Codec = t.codec[i]
-	}
+	var s Span
+	t.describe(&s, i)
 	return s
+}
+
+// describe makes a span run i.
+func (t *table) describe(s *Span, i int) {
+	if t.narrow != nil {
+		t.narrow.describe(s, i)
+	} else {
+		t.wide.describe(s, i)
+	}
+	if s.Codec = s.Data; t.padding != nil {
+		s.Codec += t.padding.at(i)
+	}
+}
+
+// follow makes a span run i where that comes behind it, in whatever period.
+func (t *table) follow(s *Span, i int) {
+	first, offset := s.First+s.Count, s.Offset+s.Data*s.Count
+	t.describe(s, i)
+	s.First, s.Offset = first, offset
 }
 
 // chunkAt is the number of the edge that holds an index below length.
 func (t *table) chunkAt(index int64) int64 {
-	i := floor(t.offset, index)
-	first, in := t.first[i], index-t.offset[i]
-	count := t.first[i+1] - first
-	if count == 1 {
-		return first
+	if t.narrow != nil {
+		return t.narrow.chunkAt(t.guides, index)
 	}
-	return first + in/((t.offset[i+1]-t.offset[i])/count)
+	return t.wide.chunkAt(t.guides, index)
 }
 
-// spanAt is the run that holds the edge numbered chunk, which is below edges.
-func (t *table) spanAt(chunk int64) Span { return t.span(floor(t.first, chunk)) }
+// runAt is the run that holds the edge numbered chunk, which is below edges.
+func (t *table) runAt(chunk int64) int {
+	if t.narrow != nil {
+		return t.narrow.runAt(t.guides, chunk)
+	}
+	return t.wide.runAt(t.guides, chunk)
+}
+
+// offsetOf is where the edge numbered chunk, which is below edges, begins.
+func (t *table) offsetOf(chunk int64) int64 {
+	if t.narrow != nil {
+		return t.narrow.offsetOf(t.guides, chunk)
+	}
+	return t.wide.offsetOf(t.guides, chunk)
+}
 
 // all yields the runs.
 func (t *table) all() iter.Seq[Run] {
@@ -104,17 +145,39 @@ func (t *table) unique() iter.Seq[Edge] {
 	}
 }
 
-// floor is the last position whose value is at most x. The values ascend and the
-// first is at most x. The loop has no branch to mispredict: it compiles to a
-// conditional move.
-func floor(ascending []int64, x int64) int {
-	lo, n := 0, len(ascending)
-	for n > 1 {
-		half := n >> 1
-		if ascending[lo+half] <= x {
-			lo += half
-		}
-		n -= half
+// padding is by how much the codec size of each run's edges passes their data size:
+// in 4 bytes where all of them fit, else in 8.
+type padding struct {
+	narrow []uint32
+	wide   []int64
+}
+
+// makePadding has room for n paddings of at most largest.
+func makePadding(n int, largest int64) *padding {
+	switch {
+	case largest == 0:
+		return nil
+	case largest <= math.MaxUint32:
+		return &padding{narrow: make([]uint32, n)}
 	}
-	return lo
+	return &padding{wide: make([]int64, n)}
+}
+
+func (p *padding) fill(runs iter.Seq[Run]) {
+	i := 0
+	for run := range runs {
+		if by := run.Codec - run.Data; p.narrow != nil {
+			p.narrow[i] = uint32(by)
+		} else {
+			p.wide[i] = by
+		}
+		i++
+	}
+}
+
+func (p *padding) at(i int) int64 {
+	if p.narrow != nil {
+		return int64(p.narrow[i])
+	}
+	return p.wide[i]
 }

@@ -68,7 +68,7 @@ func (t *Tiled) Span(chunk int64) Span {
 		return Span{}
 	}
 	period := chunk / t.pattern.edges()
-	return t.place(t.pattern.spanAt(chunk%t.pattern.edges()), period)
+	return t.place(t.pattern.span(t.pattern.runAt(chunk%t.pattern.edges())), period)
 }
 
 // place moves a span of the pattern to a period and cuts it at the last cell.
@@ -79,13 +79,17 @@ func (t *Tiled) place(s Span, period int64) Span {
 	return s
 }
 
-func (t *Tiled) nextSpan(s Span) Span {
-	first := s.First + s.Count
-	if first >= t.Cells() {
-		return Span{}
+func (t *Tiled) advance(s *Span) {
+	if s.First+s.Count >= t.Cells() {
+		*s = Span{}
+		return
 	}
-	period := first / t.pattern.edges()
-	return t.place(t.pattern.span((s.run+1)%t.pattern.runs()), period)
+	run := s.run + 1
+	if run == t.pattern.runs() {
+		run = 0
+	}
+	t.pattern.follow(s, run)
+	s.Count = min(s.Count, t.Cells()-s.First)
 }
 
 // Offset implements [Dimension]. Past the last chunk it is the extent, as the last
@@ -117,7 +121,7 @@ func (t *Tiled) Runs() iter.Seq[Run] {
 		return slices.Values([]Run{{edge, t.Cells()}})
 	}
 	return Merge(func(yield func(Run) bool) {
-		for s := t.Span(0); s.Count > 0; s = t.nextSpan(s) {
+		for s := t.Span(0); s.Count > 0; t.advance(&s) {
 			if !yield(Run{s.Edge, s.Count}) {
 				return
 			}
@@ -179,7 +183,7 @@ func (t *Tiled) equal(u *Tiled) bool {
 func (t *Tiled) canonical() Dimension {
 	edge := t.pattern.span(0).Edge
 	if t.pattern.runs() == 1 && edge.Codec == edge.Data {
-		return Fixed{size: edge.Codec, extent: t.extent}
+		return fix(edge.Codec, t.extent)
 	}
 	if t.Cells() > t.pattern.edges() {
 		return t

@@ -68,14 +68,15 @@ func (v *Varying) Span(chunk int64) Span {
 	if chunk < 0 || chunk >= v.Cells() {
 		return Span{}
 	}
-	return v.table.spanAt(chunk)
+	return v.table.span(v.table.runAt(chunk))
 }
 
-func (v *Varying) nextSpan(s Span) Span {
+func (v *Varying) advance(s *Span) {
 	if s.run+1 >= v.table.runs() {
-		return Span{}
+		*s = Span{}
+		return
 	}
-	return v.table.span(s.run + 1)
+	v.table.describe(s, s.run+1)
 }
 
 // Offset implements [Dimension].
@@ -86,8 +87,7 @@ func (v *Varying) Offset(chunk int64) int64 {
 	case chunk >= v.Cells():
 		return v.Declared()
 	}
-	s := v.table.spanAt(chunk)
-	return s.offsetOf(chunk)
+	return v.table.offsetOf(chunk)
 }
 
 // CodecSize implements [Dimension].
@@ -159,7 +159,7 @@ func repeatTo(size, length int64) []Run {
 // much of it counts is the extent's to say.
 func (v *Varying) canonical() Dimension {
 	if v.chunks == 0 {
-		return Fixed{size: v.table.span(0).Codec}
+		return fix(v.table.span(0).Codec, 0)
 	}
 	var runs []Run
 	left := v.chunks - 1
@@ -173,7 +173,7 @@ func (v *Varying) canonical() Dimension {
 	last := v.CodecSize(v.chunks - 1)
 	table := makeTable(append(runs, Times(last, 1)))
 	if edge := table.span(0).Edge; table.runs() == 1 && edge.Codec == edge.Data {
-		return Fixed{size: last, extent: v.extent}
+		return fix(last, v.extent)
 	}
 	return bind(table, v.extent)
 }

@@ -25,7 +25,7 @@ const (
 // walkAxis is where a walker stands along one axis. While the chunk is below
 // spanEnd, stepping is addition.
 type walkAxis struct {
-	dim      Dimension
+	spans    advancer
 	extent   int64
 	from, to int64 // chunks to visit, to excluded
 	home     Span  // the span that holds chunk from
@@ -67,7 +67,7 @@ func (g *Grid) walk(chunks Region) *Walker {
 	}
 	for k, d := range g.dims {
 		from := chunks.Origin[k]
-		w.axes[k] = walkAxis{dim: d, extent: g.shape[k], from: from, to: chunks.End(k), home: d.Span(from)}
+		w.axes[k] = walkAxis{spans: advancing(d), extent: g.shape[k], from: from, to: chunks.End(k), home: d.Span(from)}
 	}
 	return w
 }
@@ -101,16 +101,17 @@ func (w *Walker) begin() bool {
 // rewind puts axis k on its first chunk.
 func (w *Walker) rewind(k int) {
 	a := &w.axes[k]
-	w.enter(k, a.home, a.from)
+	a.span = a.home
+	w.Coords[k] = a.from
+	w.enter(k, a.span.offsetOf(a.from))
 }
 
-// enter puts axis k on a chunk of a span.
-func (w *Walker) enter(k int, s Span, chunk int64) {
+// enter describes axis k on the first chunk seen of a span, which begins at offset.
+func (w *Walker) enter(k int, offset int64) {
 	a := &w.axes[k]
-	a.span, a.spanEnd = s, min(a.to, s.First+s.Count)
-	w.Coords[k] = chunk
-	w.Codec[k] = s.Codec
-	w.place(k, s.Offset+(chunk-s.First)*s.Data)
+	a.spanEnd = min(a.to, a.span.First+a.span.Count)
+	w.Codec[k] = a.span.Codec
+	w.place(k, offset)
 }
 
 func (w *Walker) place(k int, offset int64) {
@@ -131,6 +132,8 @@ func (w *Walker) step(k int) bool {
 	if chunk >= a.to {
 		return false
 	}
-	w.enter(k, nextSpan(a.dim, a.span), chunk)
+	a.spans.advance(&a.span)
+	w.Coords[k] = chunk
+	w.enter(k, a.span.Offset)
 	return true
 }

@@ -1,0 +1,228 @@
+package grid_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"varve/grid"
+)
+
+// manyRuns are runs of random sizes, ten edges each on average and no two neighbours
+// alike.
+func manyRuns(n int) []grid.Run {
+	r := rand.New(rand.NewPCG(1, 2))
+	runs := make([]grid.Run, n)
+	for i := range runs {
+		runs[i] = grid.Run{Edge: grid.Full(1 + 2*r.Int64N(50) + int64(i%2)), Count: 1 + r.Int64N(19)}
+		if i%3 == 0 {
+			runs[i].Codec++
+		}
+	}
+	return runs
+}
+
+func newVarying(t testing.TB, runs []grid.Run) *grid.Varying {
+	t.Helper()
+	_, length, err := grid.Sum(runs)
+	check(t, err)
+	d, err := grid.NewVarying(runs, length)
+	check(t, err)
+	return d
+}
+
+// The bar for an axis of 10 million equal chunks is 200 bytes, whatever its kind.
+func TestEqualChunksTakeNoMemory(t *testing.T) {
+	runs := []grid.Run{grid.Times(10, 10_000_000)}
+	for _, tt := range []struct {
+		name string
+		make func() grid.Dimension
+	}{
+		{"fixed", func() grid.Dimension { d, _ := grid.NewFixed(10, 100_000_000); return d }},
+		{"varying", func() grid.Dimension { d, _ := grid.NewVarying(runs, 100_000_000); return d }},
+		{"tiled", func() grid.Dimension { d, _ := grid.NewTiled(runs[:1:1], 100_000_000); return d }},
+	} {
+		if d := tt.make(); d.Chunks() != 10_000_000 {
+			t.Errorf("%s: %d chunks", tt.name, d.Chunks())
+		}
+		if size := heapOf(tt.make); size >= 200 {
+			t.Errorf("%s: %d bytes, want less than 200", tt.name, size)
+		}
+	}
+	if size := unsafe.Sizeof(grid.Fixed{}); size != 24 {
+		t.Errorf("a Fixed is %d bytes, want 24", size)
+	}
+}
+
+// The bar for run-length encoded edges is 24 bytes a run: nothing beside the three
+// columns.
+func TestRunTakes24Bytes(t *testing.T) {
+	const n = 1_000_000
+	runs := manyRuns(n)
+	size := heapOf(func() grid.Dimension { return newVarying(t, runs) })
+	if perRun := float64(size) / n; perRun > 24.05 {
+		t.Errorf("%.2f bytes a run, want 24", perRun)
+	}
+}
+
+var kept grid.Dimension
+
+// heapOf is how many bytes of the heap what make returns keeps alive: the least of a
+// few tries, as others allocate too.
+func heapOf(make func() grid.Dimension) uint64 {
+	least := uint64(1 << 62)
+	for range 5 {
+		before := liveHeap()
+		kept = make()
+		after := liveHeap()
+		kept = nil
+		least = min(least, max(after, before)-before)
+	}
+	return least
+}
+
+func liveHeap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// cpuTime is the time this process has spent in user mode. On a machine that is
+// shared it says more than the clock.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano())
+}
+
+// benchmarkLookups times lookups at random places below a limit of 10 million edges
+// in a million runs.
+func benchmarkLookups(b *testing.B, limit func(*grid.Varying) int64, lookup func(*grid.Varying, int64) int64) {
+	d := newVarying(b, manyRuns(1_000_000))
+	r := rand.New(rand.NewPCG(3, 4))
+	at := make([]int64, 1<<16)
+	for i := range at {
+		at[i] = r.Int64N(limit(d))
+	}
+	b.ResetTimer()
+	start, sum := cpuTime(b), int64(0)
+	for i := 0; b.Loop(); i++ {
+		sum += lookup(d, at[i%len(at)])
+	}
+	b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N), "cpu-ns/op")
+	if sum == 0 {
+		b.Fatal("nothing was found")
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	benchmarkLookups(b, (*grid.Varying).Extent, func(d *grid.Varying, index int64) int64 {
+		chunk, err := d.Find(index)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return chunk
+	})
+}
+
+func BenchmarkOffset(b *testing.B) {
+	benchmarkLookups(b, (*grid.Varying).Cells, (*grid.Varying).Offset)
+}
+
+// BenchmarkWalk reports chunks a second. The bar is 20 million.
+func BenchmarkWalk(b *testing.B) {
+	shape := []int64{1000, 1000, 1000}
+	var irregular []grid.Run
+	for i := range int64(100) {
+		irregular = append(irregular, grid.Times(7+i%6, 1))
+	}
+	for _, bench := range []struct {
+		name  string
+		inner grid.Sizes
+	}{
+		{"fixed", grid.Every(10)},
+		{"varying", grid.RunLength(irregular...)},
+		{"tiled", grid.Pattern(irregular[:6]...)},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := []int64{shape[0], shape[1], 900}
+			g, err := grid.FromSizes(s, grid.Every(10), grid.Every(9), bench.inner)
+			check(b, err)
+			b.ReportAllocs()
+			start, sum, n := cpuTime(b), int64(0), int64(0)
+			for b.Loop() {
+				for w := g.Walk(); w.Next(); n++ {
+					sum += w.Origin[2] + w.Codec[2]
+				}
+			}
+			b.ReportMetric(float64(n)/(cpuTime(b)-start).Seconds()/1e6, "Mchunks/cpu-s")
+		})
+	}
+}
+
+// BenchmarkProject reports chunks a second for slices, with a step that passes over
+// some, and for an index list.
+func BenchmarkProject(b *testing.B) {
+	g, err := grid.FromSizes([]int64{1000, 1000, 1000}, grid.Every(10), grid.Every(9), grid.Every(7))
+	check(b, err)
+	list := make([]int64, 300)
+	for i := range list {
+		list[i] = int64(999 - 3*i)
+	}
+	for _, bench := range []struct {
+		name string
+		last grid.Selector
+	}{
+		{"slice", grid.Range(3, 990)},
+		{"step", grid.All().By(11)},
+		{"list", grid.Indices(list...)},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			x, err := grid.Orthogonal(g, grid.All(), grid.All(), bench.last)
+			check(b, err)
+			b.ReportAllocs()
+			start, sum, n := cpuTime(b), int64(0), int64(0)
+			for b.Loop() {
+				for c := x.Project(); c.Next(); n++ {
+					sum += c.Count()
+				}
+			}
+			b.ReportMetric(float64(n)/(cpuTime(b)-start).Seconds()/1e6, "Mchunks/cpu-s")
+		})
+	}
+}
+
+// BenchmarkCopy copies boxes out of a cube of 128³ elements of 4 bytes, whose rows
+// are as long as named.
+func BenchmarkCopy(b *testing.B) {
+	cube := grid.Window[byte]{Data: make([]byte, 4<<21), Region: grid.Whole([]int64{128, 128, 128})}
+	for _, bench := range []struct {
+		name  string
+		shape []int64
+	}{
+		{"whole", []int64{128, 128, 128}},
+		{"rows of 100", []int64{128, 128, 100}},
+		{"rows of 8", []int64{128, 128, 8}},
+		{"rows of 2", []int64{128, 128, 2}},
+		{"column", []int64{128, 128, 1}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			r := grid.Whole(bench.shape)
+			out := grid.Window[byte]{Data: make([]byte, 4*product(bench.shape)), Region: r}
+			b.SetBytes(int64(len(out.Data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := grid.Copy(out, cube, r, 4); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
