@@ -1,0 +1,192 @@
+package xz
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"hash/crc64"
+
+	"varve/codec/internal/corrupt"
+)
+
+// check is how the text of blocks is verified.
+type check uint8
+
+const (
+	checkNone   check = 0
+	checkCRC32  check = 1
+	checkCRC64  check = 4
+	checkSHA256 check = 10
+)
+
+// checkOf reads the flags of a stream.
+func checkOf(reserved, kind byte) (check, error) {
+	if reserved != 0 || kind > 15 {
+		return 0, fmt.Errorf("xz: stream flags %02x %02x: %w", reserved, kind, errors.ErrUnsupported)
+	}
+	switch c := check(kind); c {
+	case checkNone, checkCRC32, checkCRC64, checkSHA256:
+		return c, nil
+	}
+	return 0, fmt.Errorf("xz: check %d, other than none, CRC-32, CRC-64 and SHA-256: %w", kind, errors.ErrUnsupported)
+}
+
+func (c check) size() int {
+	switch c {
+	case checkCRC32:
+		return crc32.Size
+	case checkCRC64:
+		return crc64.Size
+	case checkSHA256:
+		return sha256.Size
+	}
+	return 0
+}
+
+var ecma = crc64.MakeTable(crc64.ECMA)
+
+// matches reports whether sum is that of text.
+func (c check) matches(text, sum []byte) bool {
+	switch c {
+	case checkCRC32:
+		return crc32.ChecksumIEEE(text) == binary.LittleEndian.Uint32(sum)
+	case checkCRC64:
+		return crc64.Checksum(text, ecma) == binary.LittleEndian.Uint64(sum)
+	case checkSHA256:
+		got := sha256.Sum256(text)
+		return bytes.Equal(got[:], sum)
+	}
+	return true
+}
+
+// header is what a block's header says. A size that it leaves out is unknown.
+type header struct{ packed, text uint64 }
+
+const unknown = 1<<64 - 1
+
+// block decodes a block and records its sizes.
+func (d *decoder) block(dst []byte, c check) (int, error) {
+	start := d.next
+	h, err := d.header()
+	if err != nil {
+		return 0, err
+	}
+	data := d.next
+	n, err := d.lzma2(dst)
+	if err != nil {
+		return 0, err
+	}
+	packed := d.next - data
+	if h.packed != unknown && h.packed != uint64(packed) || h.text != unknown && h.text != uint64(n) {
+		return 0, corrupt.Errorf("xz: block at byte %d has %d bytes for %d of text, not what its header says", start, packed, n)
+	}
+	undo(dst[:n], d.chain)
+	unpadded := d.next - start + c.size()
+	if err := d.padding(data); err != nil {
+		return 0, err
+	}
+	sum, err := d.take(c.size())
+	if err != nil {
+		return 0, err
+	}
+	if !c.matches(dst[:n], sum) {
+		return 0, corrupt.Errorf("xz: the text of the block at byte %d fails its check", start)
+	}
+	d.blocks = append(d.blocks, record{uint64(unpadded), uint64(n)})
+	return n, nil
+}
+
+// header reads a block's header, with the filters to undo into d.chain.
+func (d *decoder) header() (header, error) {
+	start := d.next
+	first, err := d.take(1)
+	if err != nil {
+		return header{}, err
+	}
+	body, err := d.take(4*int(first[0]) + 3)
+	if err != nil {
+		return header{}, err
+	}
+	if err := d.verify(d.src[start:d.next-4], d.src[d.next-4:d.next]); err != nil {
+		return header{}, err
+	}
+	if body[0]&0x3c != 0 {
+		return header{}, fmt.Errorf("xz: flags %02x of the block at byte %d: %w", body[0], start, errors.ErrUnsupported)
+	}
+	// The fields may not go on past the header, so they are read from it alone.
+	fields := cursor{src: d.src[:d.next-4], next: start + 2}
+	h, err := fields.sizes(body[0])
+	if err != nil {
+		return h, err
+	}
+	d.chain = d.chain[:0]
+	for range body[0]&3 + 1 {
+		f, err := fields.filter()
+		if err != nil {
+			return h, err
+		}
+		d.chain = append(d.chain, f)
+	}
+	for _, b := range fields.src[fields.next:] {
+		if b != 0 {
+			return h, fmt.Errorf("xz: block header goes on at byte %d: %w", fields.next, errors.ErrUnsupported)
+		}
+	}
+	return h, d.checkChain()
+}
+
+// checkChain refuses what is not LZMA2, alone or behind Delta, and leaves the filters
+// that are to be undone after it.
+func (d *decoder) checkChain() error {
+	last := len(d.chain) - 1
+	switch id := d.chain[last].ID; id {
+	case LZMA2:
+		d.chain = d.chain[:last]
+		return checkDeltas(d.chain)
+	case Delta:
+		return corrupt.Errorf("xz: the filters before byte %d end in Delta, not in LZMA2", d.next)
+	default:
+		return fmt.Errorf("xz: last filter %#x, other than LZMA2: %w", id, errors.ErrUnsupported)
+	}
+}
+
+// sizes reads the sizes that a block's header has.
+func (c *cursor) sizes(flags byte) (h header, err error) {
+	h = header{unknown, unknown}
+	if flags&0x40 != 0 {
+		h.packed, err = c.integer()
+	}
+	if err == nil && flags&0x80 != 0 {
+		h.text, err = c.integer()
+	}
+	return h, err
+}
+
+// filter reads a filter and its properties.
+func (c *cursor) filter() (Filter, error) {
+	id, err := c.integer()
+	if err != nil {
+		return Filter{}, err
+	}
+	size, err := c.integer()
+	if err != nil {
+		return Filter{}, err
+	}
+	if size > uint64(len(c.src)-c.next) {
+		return Filter{}, corrupt.Errorf("xz: filter before byte %d has properties of %d bytes, with %d left", c.next, size, len(c.src)-c.next)
+	}
+	properties := c.src[c.next : c.next+int(size)]
+	c.next += int(size)
+	f := Filter{ID: id}
+	switch {
+	case id == Delta && size == 1:
+		f.Distance = int(properties[0]) + 1
+	case id == LZMA2 && size == 1 && properties[0] <= 40: // a dictionary of up to 4 GiB
+	case id == Delta || id == LZMA2:
+		return f, corrupt.Errorf("xz: properties % x of the filter before byte %d", properties, c.next)
+	}
+	return f, nil
+}

@@ -1,0 +1,131 @@
+package xz
+
+import "varve/codec/internal/corrupt"
+
+// prob is the probability of a 0, of probOne.
+type prob uint16
+
+const (
+	probBits = 11
+	probOne  = 1 << probBits
+	even     = probOne / 2
+	moveBits = 5 // how fast a prob learns
+	topRange = 1 << 24
+)
+
+func forget(probs []prob) {
+	for i := range probs {
+		probs[i] = even
+	}
+}
+
+// rangeDecoder tells 0 from 1 by probabilities. Past the end of data it reads zeros, and
+// pos tells.
+type rangeDecoder struct {
+	data  []byte
+	pos   int
+	width uint32 // the range
+	code  uint32 // where in it the data is
+}
+
+// startRange starts at byte start of src.
+func (r *rangeDecoder) startRange(src []byte, start int) error {
+	if len(src)-start < 5 {
+		return corrupt.Errorf("xz: LZMA data truncated at byte %d", len(src))
+	}
+	if src[start] != 0 {
+		return corrupt.Errorf("xz: LZMA data at byte %d starts with %02x, which should be 00", start, src[start])
+	}
+	*r = rangeDecoder{data: src, pos: start + 1, width: 1<<32 - 1}
+	for range 4 {
+		r.code = r.code<<8 | uint32(src[r.pos])
+		r.pos++
+	}
+	return nil
+}
+
+// normalize keeps the range wide enough for the next bit.
+func (r *rangeDecoder) normalize() {
+	if r.width < topRange {
+		r.width <<= 8
+		r.code <<= 8
+		if r.pos < len(r.data) {
+			r.code |= uint32(r.data[r.pos])
+		}
+		r.pos++
+	}
+}
+
+// atEnd reports whether all data was used, as it is at the end of every encoder's.
+func (r *rangeDecoder) atEnd() bool { return r.code == 0 && r.pos == len(r.data) }
+
+// bit decodes a bit.
+func (r *rangeDecoder) bit(p *prob) uint32 {
+	r.normalize()
+	bound := (r.width >> probBits) * uint32(*p)
+	if r.code < bound {
+		r.width = bound
+		*p += (probOne - *p) >> moveBits
+		return 0
+	}
+	r.width -= bound
+	r.code -= bound
+	*p -= *p >> moveBits
+	return 1
+}
+
+// tree decodes n bits, the highest first, each with a probability that depends on
+// those before.
+func (r *rangeDecoder) tree(probs []prob, n uint) uint32 {
+	m := uint32(1)
+	for m>>n == 0 {
+		m = m<<1 | r.bit(&probs[m])
+	}
+	return m - 1<<n
+}
+
+// reverse is tree with the lowest bit first.
+func (r *rangeDecoder) reverse(probs []prob, n uint) uint32 {
+	m, v := uint32(1), uint32(0)
+	for i := range n {
+		b := r.bit(&probs[m])
+		m = m<<1 | b
+		v |= b << i
+	}
+	return v
+}
+
+// direct decodes n bits that are as likely 0 as 1, the highest first.
+func (r *rangeDecoder) direct(n uint) uint32 {
+	v := uint32(0)
+	for range n {
+		r.normalize()
+		r.width >>= 1
+		b := uint32(1)
+		if r.code < r.width {
+			b = 0
+		} else {
+			r.code -= r.width
+		}
+		v = v<<1 | b
+	}
+	return v
+}
+
+// unlike decodes a byte that is known to differ from the given one: up to the first bit
+// where it does, probabilities depend on that one's bits as well.
+func (r *rangeDecoder) unlike(probs []prob, other uint32) byte {
+	m, offset := uint32(1), uint32(0x100)
+	for m < 0x100 {
+		other <<= 1
+		expected := other & offset
+		b := r.bit(&probs[offset+expected+m])
+		m = m<<1 | b
+		if b == 1 {
+			offset = expected
+		} else {
+			offset &^= expected
+		}
+	}
+	return byte(m)
+}

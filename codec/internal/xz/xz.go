@@ -1,0 +1,177 @@
+// Package xz decodes what numcodecs.lzma stores: .xz files, the older .lzma files, and
+// raw LZMA streams, into a buffer whose size is known.
+//
+// The buffer is the dictionary too, so memory does not depend on the dictionary size
+// that a stream declares. An .xz file is, after the .xz File Format 1.2.1:
+//
+//	file      streams, each with zero bytes behind it, a multiple of 4
+//	stream    FD '7zXZ' 00, flags:2, crc32:4, blocks, index, footer            §2.1
+//	flags     00, check: 0 none, 1 CRC-32, 4 CRC-64, 10 SHA-256                §2.1.1.2
+//	block     header, LZMA2 data, zeros to a multiple of 4, check of its text  §3
+//	header    size/4-1:1, flags:1, [packed size], [text size], filters, zeros, crc32:4
+//	filter    id, size of its properties, properties                           §5
+//	index     00, count, packed and text size of each block, zeros, crc32:4    §4
+//	footer    crc32:4, size of the index/4-1:4, flags:2, 'YZ'                  §2.1.2
+//
+// Integers without a width have 7 bits a byte, lowest first, and the top bit where
+// another byte follows; the others are little-endian. Filters are LZMA2, alone or behind
+// Delta; those for machine code are refused by name.
+package xz
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+
+	"varve/codec/internal/corrupt"
+)
+
+const (
+	headerMagic = "\xfd7zXZ\x00"
+	footerMagic = "YZ"
+	headerSize  = 12
+	footerSize  = 12
+)
+
+// decoder is a place in a file, and the scratch for what is decoded from there.
+type decoder struct {
+	cursor
+	blocks []record // of the stream so far
+	chain  []Filter
+	lzma
+}
+
+// record is what an index says of a block.
+type record struct{ packed, text uint64 }
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+// borrow returns a decoder of src; give it back with release.
+func borrow(src []byte) *decoder {
+	d := decoders.Get().(*decoder)
+	d.cursor = cursor{src: src}
+	return d
+}
+
+func (d *decoder) release() {
+	d.src, d.data, d.out = nil, nil, nil
+	decoders.Put(d)
+}
+
+// Decode writes what the .xz file src holds to dst and returns how many bytes that are.
+// More than len(dst) is an error.
+func Decode(dst, src []byte) (int, error) {
+	d := borrow(src)
+	defer d.release()
+	n := 0
+	for {
+		size, err := d.stream(dst[n:])
+		if err != nil {
+			return n, err
+		}
+		n += size
+		start := d.next
+		for d.next < len(src) && src[d.next] == 0 {
+			d.next++
+		}
+		if (d.next-start)%4 != 0 {
+			return n, corrupt.Errorf("xz: %d zeros behind the stream that ends at byte %d, which should be a multiple of 4", d.next-start, start)
+		}
+		if d.next == len(src) {
+			return n, nil
+		}
+	}
+}
+
+// stream decodes a stream.
+func (d *decoder) stream(dst []byte) (int, error) {
+	head, err := d.take(headerSize)
+	if err != nil {
+		return 0, err
+	}
+	if string(head[:6]) != headerMagic {
+		return 0, corrupt.Errorf("xz: no stream at byte %d: % x, which should be % x", d.next-headerSize, head[:6], headerMagic)
+	}
+	if err := d.verify(head[6:8], head[8:]); err != nil {
+		return 0, err
+	}
+	check, err := checkOf(head[6], head[7])
+	if err != nil {
+		return 0, err
+	}
+	d.blocks = d.blocks[:0]
+	n := 0
+	for {
+		if d.next < len(d.src) && d.src[d.next] == 0 {
+			return n, d.end(head[6:8])
+		}
+		size, err := d.block(dst[n:], check)
+		if err != nil {
+			return n, err
+		}
+		n += size
+	}
+}
+
+// end reads the index, which should agree with the blocks, and the footer, which
+// should agree with both and the header's flags.
+func (d *decoder) end(flags []byte) error {
+	start := d.next
+	if err := d.index(); err != nil {
+		return err
+	}
+	size := d.next - start
+	foot, err := d.take(footerSize)
+	if err != nil {
+		return err
+	}
+	if string(foot[10:]) != footerMagic {
+		return corrupt.Errorf("xz: the footer at byte %d ends in % x, which should be % x", d.next-footerSize, foot[10:], footerMagic)
+	}
+	if err := d.verify(foot[4:10], foot[:4]); err != nil {
+		return err
+	}
+	if got := 4 * (int64(binary.LittleEndian.Uint32(foot[4:])) + 1); got != int64(size) {
+		return corrupt.Errorf("xz: the footer at byte %d gives the index %d bytes, which has %d", d.next-footerSize, got, size)
+	}
+	if !bytes.Equal(foot[8:10], flags) {
+		return corrupt.Errorf("xz: the footer at byte %d has flags % x, the header % x", d.next-footerSize, foot[8:10], flags)
+	}
+	return nil
+}
+
+// index reads the index and compares it with the blocks.
+func (d *decoder) index() error {
+	start := d.next
+	d.next++
+	count, err := d.integer()
+	if err != nil {
+		return err
+	}
+	if count != uint64(len(d.blocks)) {
+		return corrupt.Errorf("xz: the index at byte %d has %d blocks, the stream %d", start, count, len(d.blocks))
+	}
+	for i, b := range d.blocks {
+		packed, err := d.integer()
+		if err != nil {
+			return err
+		}
+		text, err := d.integer()
+		if err != nil {
+			return err
+		}
+		if (record{packed, text}) != b {
+			return corrupt.Errorf("xz: block %d has %d bytes for %d of text, the index at byte %d says %d for %d",
+				i, b.packed, b.text, start, packed, text)
+		}
+	}
+	if err := d.padding(start); err != nil {
+		return err
+	}
+	body := d.src[start:d.next]
+	sum, err := d.take(4)
+	if err != nil {
+		return err
+	}
+	return d.verify(body, sum)
+}
