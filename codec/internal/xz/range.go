@@ -74,14 +74,41 @@ func (r *rangeDecoder) bit(p *prob) uint32 {
 	return 1
 }
 
+// step decodes a bit without a branch, which a processor would often guess wrong: below
+// is all ones for a 0. It works on copies of the decoder's fields, so that they stay
+// in registers.
+func step(width, code uint32, p prob) (newWidth, newCode uint32, newProb prob, below uint32) {
+	bound := (width >> probBits) * uint32(p)
+	over := int64(code) - int64(bound)
+	below = uint32(over >> 63)
+	rest := width - bound
+	newWidth = rest ^ (rest^bound)&below
+	newCode = uint32(over) + bound&below
+	newProb = p - prob((int32(p)+int32(below)&(1<<moveBits-1-probOne))>>moveBits)
+	return newWidth, newCode, newProb, below
+}
+
 // tree decodes n bits, the highest first, each with a probability that depends on
 // those before.
 func (r *rangeDecoder) tree(probs []prob, n uint) uint32 {
+	width, code, pos, data := r.width, r.code, r.pos, r.data
 	m := uint32(1)
-	for m>>n == 0 {
-		m = m<<1 | r.bit(&probs[m])
+	probs = probs[:1<<(n&31)]
+	for m < uint32(len(probs)) {
+		if width < topRange {
+			width <<= 8
+			code <<= 8
+			if pos < len(data) {
+				code |= uint32(data[pos])
+			}
+			pos++
+		}
+		var below uint32
+		width, code, probs[m], below = step(width, code, probs[m])
+		m = m<<1 + 1 + below
 	}
-	return m - 1<<n
+	r.width, r.code, r.pos = width, code, pos
+	return m - uint32(len(probs))
 }
 
 // reverse is tree with the lowest bit first.
@@ -101,13 +128,10 @@ func (r *rangeDecoder) direct(n uint) uint32 {
 	for range n {
 		r.normalize()
 		r.width >>= 1
-		b := uint32(1)
-		if r.code < r.width {
-			b = 0
-		} else {
-			r.code -= r.width
-		}
-		v = v<<1 | b
+		over := int64(r.code) - int64(r.width)
+		below := uint32(over >> 63)
+		r.code = uint32(over) + r.width&below
+		v = v<<1 + 1 + below
 	}
 	return v
 }
@@ -115,17 +139,26 @@ func (r *rangeDecoder) direct(n uint) uint32 {
 // unlike decodes a byte that is known to differ from the given one: up to the first bit
 // where it does, probabilities depend on that one's bits as well.
 func (r *rangeDecoder) unlike(probs []prob, other uint32) byte {
+	width, code, pos, data := r.width, r.code, r.pos, r.data
+	p := (*[literalSize]prob)(probs)
 	m, offset := uint32(1), uint32(0x100)
 	for m < 0x100 {
+		if width < topRange {
+			width <<= 8
+			code <<= 8
+			if pos < len(data) {
+				code |= uint32(data[pos])
+			}
+			pos++
+		}
 		other <<= 1
 		expected := other & offset
-		b := r.bit(&probs[offset+expected+m])
-		m = m<<1 | b
-		if b == 1 {
-			offset = expected
-		} else {
-			offset &^= expected
-		}
+		i := offset + expected + m
+		var below uint32
+		width, code, p[i], below = step(width, code, p[i])
+		m = m<<1 + 1 + below
+		offset &= expected ^ below
 	}
+	r.width, r.code, r.pos = width, code, pos
 	return byte(m)
 }
