@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"varve/codec/internal/blosc"
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/lz4"
 	"varve/codec/internal/lzf"
@@ -47,6 +48,15 @@ func (c *config) clientValues(least int) []uint32 {
 func newLZF(c *config, _ Form) (Codec, error) {
 	c.clientValues(0)
 	return &foreign{key: "lzf", decode: lzf.Decode}, nil
+}
+
+// newBlosc2 makes the decoder of HDF5's filter 32026: a contiguous Blosc2 frame. Its client
+// values only matter for encoding.
+//
+//	{"name": "hdf5.blosc2", "configuration": {"cd_values": [1, 0, 4, 400, 5, 1, 0]}}
+func newBlosc2(c *config, _ Form) (Codec, error) {
+	c.clientValues(0)
+	return &foreign{key: "blosc2", decode: blosc.DecodeFrame}, nil
 }
 
 // newNbit makes the decoder of HDF5's filter 5, which drops the padding of numbers.

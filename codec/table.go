@@ -76,6 +76,7 @@ func table() []Info {
 		{Name: "blosc", Client: AnyClient, new: newBlosc},
 		{Name: "numcodecs.blosc", V2: "blosc", Filter: 32001, Client: AnyClient, new: newNumcodecsBlosc},
 		{Name: "numcodecs.bz2", V2: "bz2", Filter: 307, Client: AnyClient, new: newBzip2},
+		{Name: "numcodecs.lzma", V2: "lzma", Client: AnyClient, new: newLZMA},
 		{Name: "numcodecs.lz4", V2: "lz4", Client: AnyClient, new: newLZ4},
 		{Name: "imagecodecs_lz4h5", V2: "imagecodecs_lz4h5", Filter: 32004, Client: WithImagecodecs, new: newLZ4H5},
 		{Name: "imagecodecs_szip", V2: "imagecodecs_szip", Filter: 4, Client: WithImagecodecs, new: newSzip},
@@ -83,6 +84,7 @@ func table() []Info {
 		{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
 		{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
 		{Name: "hdf5.bitshuffle", Filter: 32008, Client: NoClient, new: newBitshuffle},
+		{Name: "hdf5.blosc2", Filter: 32026, Client: NoClient, new: newBlosc2},
 	}
 }
 

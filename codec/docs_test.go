@@ -1,0 +1,137 @@
+package codec
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/grid"
+)
+
+// samples make one of each codec, where an empty configuration will not do.
+var samples = map[string]struct {
+	typ    Type
+	config string
+}{
+	"bytes":                      {float32Type, `{"endian":"little"}`},
+	"transpose":                  {float32Type, `{"order":[1,0]}`},
+	"sharding_indexed":           {float32Type, `{"chunk_shape":[2,2],"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}`},
+	"vlen-utf8":                  {stringType, `{}`},
+	"vlen-bytes":                 {Type{Kind: Bytes}, `{}`},
+	"scale_offset":               {float32Type, `{"offset":1.0,"scale":2.0}`},
+	"cast_value":                 {float32Type, `{"data_type":"int16"}`},
+	"imagecodecs_szip":           {float32Type, `{"options_mask":141,"pixels_per_block":32,"bits_per_pixel":32,"pixels_per_scanline":256,"header":true}`},
+	"hdf5.nbit":                  {int16Type, `{"cd_values":[8,0,4,1,2,0,12,0]}`},
+	"hdf5.scaleoffset":           {int16Type, `{"cd_values":[2,0,4,0,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}`},
+	"hdf5.lzf":                   {float32Type, `{"cd_values":[]}`},
+	"hdf5.bitshuffle":            {float32Type, `{"cd_values":[0,4,4,0,2]}`},
+	"hdf5.blosc2":                {float32Type, `{"cd_values":[]}`},
+	"numcodecs.delta":            {float32Type, `{"dtype":"<f4"}`},
+	"numcodecs.fixedscaleoffset": {float32Type, `{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}`},
+	"numcodecs.quantize":         {float32Type, `{"digits":2,"dtype":"<f4"}`},
+	"numcodecs.bitround":         {float32Type, `{"keepbits":8}`},
+	"numcodecs.astype":           {float32Type, `{"encode_dtype":"<f2","decode_dtype":"<f4"}`},
+	"numcodecs.packbits":         {Type{Kind: Bool, Size: 1}, `{}`},
+}
+
+// sample makes the codec of a name for chunks of 4 × 4 elements.
+func sample(t *testing.T, name string) Codec {
+	t.Helper()
+	s, ok := samples[name]
+	if !ok {
+		s.typ, s.config = float32Type, "{}"
+	}
+	c, err := newCodec(Spec{Name: name, Config: []byte(s.config)}, Form{Type: s.typ, Shape: []int64{4, 4}})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return c
+}
+
+// describe returns what the documentation says of a codec.
+func describe(t *testing.T, info Info) []string {
+	t.Helper()
+	c := sample(t, info.Name)
+	stage, encodes, part := "bytes→bytes", "yes", "no"
+	switch c := c.(type) {
+	case ArrayToArray:
+		stage = "array→array"
+		if _, ok := c.(regional); ok {
+			part = "yes"
+		}
+	case ArrayToBytes:
+		stage = "array→bytes"
+		p := &Pipeline{toBytes: c, forms: []Form{{Type: float32Type, Shape: []int64{4, 4}}}}
+		if p.wayFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) != decodeWhole {
+			part = "yes"
+		}
+	case BytesToBytes:
+		if decodesSpans(c) {
+			part = "blocks"
+		}
+	}
+	if d, ok := c.(decodeOnly); ok && d.cannotEncode() != nil {
+		encodes = "no"
+	}
+	filter := ""
+	if info.Filter != 0 {
+		filter = strconv.Itoa(info.Filter)
+	}
+	return []string{info.Name, info.V2, filter, stage, encodes, part, info.Client.String()}
+}
+
+// tableBehind returns the rows of the table in docs/codecs.md that has a header.
+func tableBehind(t *testing.T, header string) [][]string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/codecs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), header+"\n")
+	if !found {
+		t.Fatalf("docs/codecs.md has no table %q", header)
+	}
+	var rows [][]string
+	for _, line := range strings.Split(rest, "\n")[1:] {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		var cells []string
+		for _, cell := range strings.Split(strings.Trim(line, "|"), "|") {
+			cells = append(cells, strings.TrimSpace(cell))
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+func TestDocumentedCodecs(t *testing.T) {
+	rows := tableBehind(t, "| name | v2 | filter | stage | encodes | part | read by |")
+	documented := map[string][]string{}
+	for _, row := range rows {
+		documented[row[0]] = row
+	}
+	for _, info := range Table() {
+		if got, want := documented[info.Name], describe(t, info); !slices.Equal(got, want) {
+			t.Errorf("docs/codecs.md says %q, the code %q", got, want)
+		}
+		delete(documented, info.Name)
+	}
+	for name := range documented {
+		t.Errorf("docs/codecs.md lists %q, which is no codec", name)
+	}
+}
+
+func TestDocumentedRefusals(t *testing.T) {
+	rows := tableBehind(t, "| name | why |")
+	if len(rows) != len(refused) {
+		t.Errorf("docs/codecs.md lists %d refused codecs, the code has %d", len(rows), len(refused))
+	}
+	for _, row := range rows {
+		if refused[row[0]] != row[1] {
+			t.Errorf("docs/codecs.md says of %q: %q, the code %q", row[0], row[1], refused[row[0]])
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package codec
+
+import (
+	"fmt"
+
+	"varve/codec/internal/xz"
+)
+
+// The formats of Python's lzma module.
+const (
+	lzmaXZ    = 1
+	lzmaAlone = 2
+	lzmaRaw   = 3
+)
+
+// newLZMA makes the decoder of xz containers, of their forerunner with the ending .lzma,
+// and of bare filter chains.
+//
+// Specification: numcodecs.lzma, which is Python's lzma module; the .xz file format 1.2.
+// The numbers are those of that module. Only a bare chain needs its filters named; the
+// check and the preset matter for encoding alone.
+//
+//	{"name": "numcodecs.lzma", "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}
+func newLZMA(c *config, _ Form) (Codec, error) {
+	c.ignore("check", "preset")
+	switch format := c.integer("format", lzmaXZ, lzmaXZ, lzmaRaw); format {
+	case lzmaAlone:
+		c.ignore("filters")
+		return &foreign{key: "lzma", decode: xz.DecodeAlone}, nil
+	case lzmaRaw:
+		chain := c.lzmaFilters()
+		return &foreign{key: fmt.Sprint("lzma", chain), decode: func(dst, src []byte) (int, error) {
+			return xz.DecodeRaw(dst, src, chain)
+		}}, nil
+	default:
+		c.ignore("filters")
+		return &foreign{key: "xz", decode: xz.Decode}, nil
+	}
+}
+
+// lzmaFilters reads the filter chain of a raw stream.
+func (c *config) lzmaFilters() []xz.Filter {
+	var list []struct {
+		ID   uint64 `json:"id"`
+		Dist *int   `json:"dist"`
+		LC   *int   `json:"lc"`
+		LP   *int   `json:"lp"`
+		PB   *int   `json:"pb"`
+	}
+	raw := c.take("filters")
+	if err := unmarshal(raw, &list); err != nil || len(list) == 0 {
+		c.fail("filters", "%s is not a list of filters, which format %d (raw) needs", abbreviate(raw), lzmaRaw)
+		return nil
+	}
+	or := func(v *int, absent int) int {
+		if v == nil {
+			return absent
+		}
+		return *v
+	}
+	var chain []xz.Filter
+	for _, f := range list {
+		chain = append(chain, xz.Filter{ID: f.ID, Distance: or(f.Dist, 1), LC: or(f.LC, 3), LP: or(f.LP, 0), PB: or(f.PB, 2)})
+	}
+	return chain
+}
