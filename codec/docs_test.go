@@ -36,46 +36,48 @@ var samples = map[string]struct {
 	"numcodecs.packbits":         {Type{Kind: Bool, Size: 1}, `{}`},
 }
 
-// sample makes the codec of a name for chunks of 4 × 4 elements.
-func sample(t *testing.T, name string) Codec {
+// sample makes a pipeline of the codec of a name, with "bytes" where it needs that, for
+// chunks of 4 × 4 elements. It also returns the codec's stage.
+func sample(t *testing.T, name string) (p *Pipeline, stage string) {
 	t.Helper()
 	s, ok := samples[name]
 	if !ok {
 		s.typ, s.config = float32Type, "{}"
 	}
-	c, err := newCodec(Spec{Name: name, Config: []byte(s.config)}, Form{Type: s.typ, Shape: []int64{4, 4}})
+	spec, form := Spec{Name: name, Config: []byte(s.config)}, Form{Type: s.typ, Shape: []int64{4, 4}}
+	layout := Spec{Name: "bytes", Config: []byte(`{"endian":"little"}`)}
+	c, err := newCodec(spec, form)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	return c
+	chain := []Spec{layout, spec}
+	stage = "bytes→bytes"
+	switch c.(type) {
+	case ArrayToArray:
+		chain, stage = []Spec{spec, layout}, "array→array"
+	case ArrayToBytes:
+		chain, stage = []Spec{spec}, "array→bytes"
+	}
+	if p, err = New(chain, form); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return p, stage
 }
 
 // describe returns what the documentation says of a codec.
 func describe(t *testing.T, info Info) []string {
 	t.Helper()
-	c := sample(t, info.Name)
-	stage, encodes, part := "bytes→bytes", "yes", "no"
-	switch c := c.(type) {
-	case ArrayToArray:
-		stage = "array→array"
-		if _, ok := c.(regional); ok {
-			part = "yes"
-		}
-	case ArrayToBytes:
-		stage = "array→bytes"
-		p := &Pipeline{toBytes: c, forms: []Form{{Type: float32Type, Shape: []int64{4, 4}}}}
-		if p.wayFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) != decodeWhole {
-			part = "yes"
-		}
-	case BytesToBytes:
-		if decodesSpans(c) {
-			part = "blocks"
-		}
+	p, stage := sample(t, info.Name)
+	encodes, part, filter := "yes", "no", ""
+	switch p.wayFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) {
+	case decodeRows, decodeShard:
+		part = "yes"
+	case decodeSpan:
+		part = "decode"
 	}
-	if d, ok := c.(decodeOnly); ok && d.cannotEncode() != nil {
+	if p.CanEncode() != nil {
 		encodes = "no"
 	}
-	filter := ""
 	if info.Filter != 0 {
 		filter = strconv.Itoa(info.Filter)
 	}
