@@ -73,30 +73,26 @@ func describeSource(ctx context.Context, opts inspectOptions, src *source.Source
 	s := f.Superblock()
 	doc["superblock"], doc["userblock"], doc["eof"] = s.Version, s.UserBlock, s.End
 	doc["sizes"] = []int{s.Addresses, s.Lengths}
-	objects, err := f.Objects(ctx)
+	tree, err := f.Tree(ctx)
 	if err != nil {
 		return err
 	}
-	in := &inspection{ctx: ctx, opts: opts, file: f, paths: map[uint64]string{}}
-	for _, o := range objects {
-		if o.Kind == hdf5.GroupObject || o.Kind == hdf5.DatasetObject || o.Kind == hdf5.TypeObject {
-			in.paths[o.Addr] = o.Path
-		}
-	}
-	list := make([]document, 0, len(objects))
-	for _, o := range objects {
+	in := &inspection{ctx: ctx, opts: opts, file: f, tree: tree}
+	list := make([]document, 0, len(tree.Objects))
+	for _, o := range tree.Objects {
 		list = append(list, in.object(o))
 	}
 	doc["objects"] = list
-	return nil
+	doc["netcdf"] = in.netcdf()
+	return ctx.Err()
 }
 
 // inspection describes the objects of one HDF5 file.
 type inspection struct {
-	ctx   context.Context
-	opts  inspectOptions
-	file  *hdf5.File
-	paths map[uint64]string // of the objects by address
+	ctx  context.Context
+	opts inspectOptions
+	file *hdf5.File
+	tree *hdf5.Tree
 }
 
 func (in *inspection) object(o *hdf5.Object) document {
@@ -191,9 +187,9 @@ func (in *inspection) dims(a *hdf5.Attribute, doc document) {
 	for i, list := range scales {
 		dims[i] = []string{}
 		for _, addr := range list {
-			path, ok := in.paths[addr]
-			if !ok {
-				path = fmt.Sprintf("addr:%d", addr)
+			path := fmt.Sprintf("addr:%d", addr)
+			if o := in.tree.At(addr); o != nil {
+				path = o.Path
 			}
 			dims[i] = append(dims[i], path)
 		}

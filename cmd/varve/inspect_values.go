@@ -78,15 +78,14 @@ func unset(d *hdf5.Dataset, doc document) bool {
 
 // digest hashes elements: strings as a JSON list, all else in canonical form.
 func (in *inspection) digest(t *readers.Type, stored []byte) (string, error) {
-	sum := sha256.New()
 	if hdf5.IsText(t) {
 		texts, err := in.file.Texts(in.ctx, t, stored)
 		if err != nil {
 			return "", err
 		}
-		writeTexts(sum, texts)
-		return hex.EncodeToString(sum.Sum(nil)), nil
+		return hashTexts(texts), nil
 	}
+	sum := sha256.New()
 	const piece = 1 << 20
 	step := max(piece/t.Size, 1) * t.Size
 	var buf []byte
@@ -100,6 +99,12 @@ func (in *inspection) digest(t *readers.Type, stored []byte) (string, error) {
 		stored = stored[n:]
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func hashTexts(texts [][]byte) string {
+	sum := sha256.New()
+	writeTexts(sum, texts)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // writeTexts writes strings as a JSON list without spaces, in which bytes that are no

@@ -39,8 +39,21 @@ type Object struct {
 	// nothing is known but the path.
 	Err error
 
-	tracked bool // attributes have an order of creation
+	members []link // of a GroupObject, by name
+	ordered bool   // members have an order of creation
 }
+
+// Tree is what is in a file.
+type Tree struct {
+	Objects []*Object // by path
+	Root    *Object
+
+	file   *File
+	byAddr map[uint64]*Object
+}
+
+// At returns the object at an address, or nil.
+func (t *Tree) At(addr uint64) *Object { return t.byAddr[addr] }
 
 const (
 	maxObjects   = 1 << 22
@@ -49,9 +62,8 @@ const (
 
 // walk lists the objects that hard links reach.
 type walk struct {
-	f    *File
-	seen map[uint64]string
-	out  []*Object
+	*Tree
+	f *File
 }
 
 // pending is a link that is to be followed.
@@ -60,16 +72,16 @@ type pending struct {
 	link link
 }
 
-// Objects lists what is in the file, by path. Hard links are followed depth first in the
-// order of names, each object once. Objects that cannot be read are listed with the reason.
-func (f *File) Objects(ctx context.Context) ([]*Object, error) {
-	w := &walk{f: f, seen: map[uint64]string{}}
+// Tree lists what is in the file. Hard links are followed depth first in the order of
+// names, each object once. Objects that cannot be read are listed with the reason.
+func (f *File) Tree(ctx context.Context) (*Tree, error) {
+	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}}
 	todo := []pending{{"/", link{addr: f.super.root, order: -1}}}
 	for len(todo) > 0 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if len(w.out) >= maxObjects {
+		if len(w.Objects) >= maxObjects {
 			return nil, f.locate("", readers.Corruptf("more than %d objects", maxObjects))
 		}
 		p := todo[len(todo)-1]
@@ -78,13 +90,14 @@ func (f *File) Objects(ctx context.Context) ([]*Object, error) {
 		slices.Reverse(children)
 		todo = append(todo, children...)
 	}
-	slices.SortStableFunc(w.out, func(a, b *Object) int { return strings.Compare(a.Path, b.Path) })
-	return w.out, nil
+	w.Root = w.Objects[0]
+	slices.SortStableFunc(w.Objects, func(a, b *Object) int { return strings.Compare(a.Path, b.Path) })
+	return w.Tree, nil
 }
 
 func (w *walk) visit(ctx context.Context, p pending) []pending {
 	o := &Object{Path: p.path, Order: p.link.order}
-	w.out = append(w.out, o)
+	w.Objects = append(w.Objects, o)
 	switch {
 	case p.link.kind == linkSoft:
 		o.Kind, o.Target = SoftLink, strings.TrimRight(p.link.path, "\x00")
@@ -96,15 +109,15 @@ func (w *walk) visit(ctx context.Context, p pending) []pending {
 		o.Kind, o.LinkType = UserLink, p.link.kind
 		return nil
 	}
-	if first, ok := w.seen[p.link.addr]; ok {
-		o.Kind, o.Target = SecondLink, first
+	if first := w.byAddr[p.link.addr]; first != nil {
+		o.Kind, o.Addr, o.Target = SecondLink, first.Addr, first.Path
 		return nil
 	}
 	o.Addr = p.link.addr
 	children, err := w.open(ctx, o)
 	o.Err = w.f.locate(o.Path, err)
 	if o.Kind != Unreadable {
-		w.seen[o.Addr] = o.Path
+		w.byAddr[o.Addr] = o
 	}
 	return children
 }
@@ -133,7 +146,6 @@ func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
 		return nil, readers.Corruptf("object is neither a group nor a dataset nor a datatype")
 	}
 	o.Kind = kind
-	o.tracked = h.version > 1 && h.flags&4 != 0
 	attributes, attrErr := w.f.attributes(ctx, h)
 	o.Attributes = attributes
 	for i := range attributes {
@@ -166,6 +178,7 @@ func (w *walk) members(ctx context.Context, o *Object, h *header) ([]pending, er
 	if err != nil {
 		return nil, err
 	}
+	o.members, o.ordered = links, h.ordersLinks()
 	children := make([]pending, 0, len(links))
 	for _, l := range links {
 		if len(base)+len(l.name) > maxPathBytes {
@@ -174,6 +187,12 @@ func (w *walk) members(ctx context.Context, o *Object, h *header) ([]pending, er
 		children = append(children, pending{base + l.name, l})
 	}
 	return children, nil
+}
+
+// ordersLinks reports whether a group tracks the order in which its links were made.
+func (h *header) ordersLinks() bool {
+	m, ok := h.find(msgLinkInfo)
+	return ok && len(m.data) > 1 && m.data[1]&1 != 0
 }
 
 // typeMessage decodes a datatype message, shared or not.
