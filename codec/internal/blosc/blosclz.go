@@ -1,6 +1,9 @@
 package blosc
 
-import "varve/codec/internal/corrupt"
+import (
+	"varve/codec/internal/corrupt"
+	"varve/codec/internal/lzf/match"
+)
 
 // A blosclz stream (blosclz.c, after FastLZ) is a row of literal runs and matches:
 //
@@ -43,6 +46,9 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 				copy(dst[out:], src[in:in+n])
 			}
 			in, out = in+n, out+n
+		} else if near, ok := nearMatch(src, in, ctrl); ok && near.back >= 8 && near.back <= out && out+8 <= len(dst) {
+			le.PutUint64(dst[out:], le.Uint64(dst[out-near.back:]))
+			in, out = near.next, out+near.length
 		} else {
 			m, ok := readMatch(src, in, ctrl)
 			if !ok {
@@ -54,7 +60,7 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 			if m.length > len(dst)-out {
 				return 0, lzOverflow(start, m.length, len(dst)-out)
 			}
-			copyMatch(dst, out, m)
+			match.Copy(dst, out, m.back, m.length)
 			in, out = m.next, out+m.length
 		}
 		if in >= len(src) {
@@ -65,6 +71,15 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 }
 
 type lzMatch struct{ length, back, next int }
+
+// nearMatch reads a match of the shortest form, which is by far the most common. Such a match is
+// no longer than a word.
+func nearMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
+	if ctrl >= lzLongLen<<5 || ctrl&31 == 31 || in >= len(src) {
+		return m, false
+	}
+	return lzMatch{length: ctrl>>5 + 2, back: ctrl&31<<8 + int(src[in]) + 1, next: in + 1}, true
+}
 
 // readMatch reads the match whose first byte was ctrl and whose next is at in.
 func readMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
@@ -90,21 +105,6 @@ func readMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
 	}
 	m.next = in
 	return m, true
-}
-
-// copyMatch copies a match to dst[out:], which has room for it. Where there is room beyond
-// it, whole words are copied, and what is written too much is overwritten later.
-func copyMatch(dst []byte, out int, m lzMatch) {
-	from, end := out-m.back, out+m.length
-	if m.back >= 8 && end+8 <= len(dst) {
-		for ; out < end; out, from = out+8, from+8 {
-			le.PutUint64(dst[out:], le.Uint64(dst[from:]))
-		}
-		return
-	}
-	for out < end {
-		out += copy(dst[out:end], dst[from:out])
-	}
 }
 
 func lzOverflow(at, n, room int) error {

@@ -52,10 +52,11 @@ func DecodeRange(dst, src []byte, off int) error {
 	}
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	return chunk1{h, src[:h.cbytes]}.decodeBlocks(dst, off, s)
+	return chunk1{h, src[:h.cbytes]}.decodeBlocks(dst[:len(dst):len(dst)], off, s)
 }
 
-// decodeBlocks fills dst from byte off on. A block that is wanted whole is decoded in place.
+// decodeBlocks fills dst, which has no spare capacity, from byte off on. A block that is wanted
+// whole is decoded in place.
 func (c chunk1) decodeBlocks(dst []byte, off int, s *scratch) error {
 	for len(dst) > 0 {
 		i := off / c.blocksize
@@ -167,10 +168,14 @@ func (s *scratch) release() {
 
 type buffer []byte
 
-// bytes returns n bytes with any content.
+// slack is what decoders may scribble on behind what they decode: zstd copies in larger steps
+// when it has it.
+const slack = 64
+
+// bytes returns n bytes with any content, and slack.
 func (b *buffer) bytes(n int) []byte {
-	if cap(*b) < n {
-		*b = make([]byte, n)
+	if cap(*b) < n+slack {
+		*b = make([]byte, n+slack)
 	}
-	return (*b)[:n]
+	return (*b)[: n : n+slack]
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,16 +185,20 @@ func FuzzBlosclz(f *testing.F) {
 }
 
 func FuzzRoundTrip(f *testing.F) {
+	names := []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}
 	for _, v := range vectors(f) {
 		if len(v.raw) < 5000 {
-			f.Add(v.raw, uint8(v.opt.Level), uint8(v.opt.Shuffle), uint16(v.opt.TypeSize), uint16(v.opt.BlockSize))
+			how := uint32(v.opt.Level) | uint32(v.opt.Shuffle)<<8 | uint32(v.opt.TypeSize)<<16
+			f.Add(v.raw, uint8(slices.Index(names, v.opt.Compressor)), how, uint16(v.opt.BlockSize))
 		}
 	}
-	names := []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}
-	f.Fuzz(func(t *testing.T, raw []byte, level, shuffle uint8, typesize, blocksize uint16) {
-		for _, name := range names {
-			o := Options{Compressor: name, Level: int(level % 10), Shuffle: Shuffle(shuffle % 3), TypeSize: int(typesize) + 1, BlockSize: int(blocksize)}
-			roundTrip(t, raw, o)
-		}
+	f.Fuzz(func(t *testing.T, raw []byte, name uint8, how uint32, blocksize uint16) {
+		roundTrip(t, raw, Options{
+			Compressor: names[int(name)%len(names)],
+			Level:      int((how & 255) % 10),
+			Shuffle:    Shuffle((how >> 8 & 255) % 3),
+			TypeSize:   int(how>>16) + 1,
+			BlockSize:  int(blocksize),
+		})
 	})
 }

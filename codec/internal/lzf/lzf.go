@@ -8,7 +8,14 @@
 //	111ooooo  LLLLLLLL  oooooooo    match of L+9 bytes, o+1 bytes back
 package lzf
 
-import "varve/codec/internal/corrupt"
+import (
+	"encoding/binary"
+
+	"varve/codec/internal/corrupt"
+	"varve/codec/internal/lzf/match"
+)
+
+var le = binary.LittleEndian
 
 // Decode decodes all of src to the beginning of dst and returns how many bytes it decodes
 // to. It never writes beyond dst.
@@ -26,7 +33,11 @@ func Decode(dst, src []byte) (int, error) {
 			if n > len(dst)-out {
 				return 0, overflow(start, n, len(dst)-out)
 			}
-			copy(dst[out:out+n], src[in:in+n])
+			if n <= 8 && len(src)-in >= 8 && len(dst)-out >= 8 {
+				le.PutUint64(dst[out:], le.Uint64(src[in:]))
+			} else {
+				copy(dst[out:out+n], src[in:in+n])
+			}
 			in, out = in+n, out+n
 			continue
 		}
@@ -49,19 +60,10 @@ func Decode(dst, src []byte) (int, error) {
 		if n > len(dst)-out {
 			return 0, overflow(start, n, len(dst)-out)
 		}
-		copyMatch(dst[:out+n], out, back)
+		match.Copy(dst, out, back, n)
 		out += n
 	}
 	return out, nil
-}
-
-// copyMatch fills dst from out on with what lies back bytes before. Match and copy may
-// overlap: then what is written repeats, and each round can copy twice as much.
-func copyMatch(dst []byte, out, back int) {
-	from := out - back
-	for out < len(dst) {
-		out += copy(dst[out:], dst[from:out])
-	}
 }
 
 func overflow(at, n, room int) error {
