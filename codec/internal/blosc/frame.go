@@ -89,7 +89,7 @@ func DecodeFrame(dst, src []byte) (int, error) {
 	if f.size() > len(dst) {
 		return 0, corrupt.Errorf("blosc2 frame: decodes to %d bytes, at most %d are expected", f.size(), len(dst))
 	}
-	dst = dst[:f.size()]
+	dst = dst[:f.size():f.size()]
 	if len(dst) == 0 {
 		return 0, nil
 	}

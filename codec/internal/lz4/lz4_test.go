@@ -188,7 +188,9 @@ func FuzzDecode(f *testing.F) {
 
 func FuzzRoundTrip(f *testing.F) {
 	for _, v := range vectors(f) {
-		f.Add(v.raw, 1)
+		if v.framing == "block" && len(v.raw) < 2000 {
+			f.Add(v.raw, 1)
+		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, level int) {
 		fast := make([]byte, Bound(len(raw)))
