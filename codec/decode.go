@@ -88,7 +88,7 @@ func (p *Pipeline) decodeStage(a *arena, i int, into, src []byte) ([]byte, error
 // decodeUnsized undoes a codec whose output's size is unknown, in a buffer that grows
 // as far as the stored bytes have justified it.
 func (p *Pipeline) decodeUnsized(a *arena, i int, src []byte) ([]byte, error) {
-	c, limit := p.bytes[i], maxUnsized
+	c, limit := p.bytes[i], p.unsizedLimit(len(src))
 	if s, ok := c.(sizer); ok {
 		n, err := s.decodedSize(src)
 		if err != nil {
@@ -109,6 +109,16 @@ func (p *Pipeline) decodeUnsized(a *arena, i int, src []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// unsizedLimit is the most that so many stored bytes may decode to: what the elements
+// may well take, and of bytes that were compressed further what zstd, at 32768 for one,
+// makes of them at best.
+func (p *Pipeline) unsizedLimit(stored int) int {
+	const ratio = 1 << 16
+	form := p.innermost()
+	declared := 2*min(form.Bytes(), maxUnsized) + 64*min(form.Count(), maxUnsized)
+	return min(maxUnsized, 64<<10+declared+ratio*min(stored, maxUnsized))
 }
 
 // room returns a buffer for the output of codec i. Elements of varying length alias
