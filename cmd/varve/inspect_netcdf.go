@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +19,11 @@ func (in *inspection) netcdf() document {
 		return document{"error": err.Error()}
 	}
 	if view.Refused != nil {
-		return document{"error": view.Refused.Error(), "marked": view.Marked}
+		doc := document{"error": view.Refused.Error(), "marked": view.Marked}
+		if view.Crashes {
+			doc["status"] = "crash" // what netcdf-c does with it
+		}
+		return doc
 	}
 	doc := document{"marked": view.Marked, "format": "NETCDF4", "attributes": netcdfAttributes(view.Root.Attributes, view.Root.AttrErr)}
 	if view.Classic {
@@ -141,7 +147,7 @@ func number(kind byte, b []byte) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return strings.TrimPrefix(strings.ToLower(fmt.Sprint(f)), "+")
 	}
-	return f
+	return json.RawMessage(strconv.FormatFloat(f, 'e', -1, 64)) // 1e+20 is a float to any reader
 }
 
 // replaceInvalid decodes UTF-8 as Python does with errors="replace": each longest beginning

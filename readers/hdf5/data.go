@@ -35,6 +35,9 @@ func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
 		return out, d.readChunks(ctx, out)
 	case readers.Virtual:
 		out := d.filled(n)
+		if n == 0 {
+			return out, nil
+		}
 		return out, d.readMappings(ctx, out)
 	}
 	return nil, unsupported("values in other files")

@@ -38,6 +38,12 @@ func (f *File) readExtension(ctx context.Context) error {
 // checkFileSpace refuses page sizes that no library writes.
 func (f *File) checkFileSpace(c *cursor) error {
 	if c.version("the file space information", 0, 1) == 0 {
+		const allPersist, freeLists = 1, 6
+		strategy := c.u8()
+		c.length()
+		if strategy == allPersist {
+			c.skip(freeLists * c.offsets)
+		}
 		return c.err
 	}
 	c.skip(1 + 1 + c.lengths)

@@ -63,6 +63,12 @@ func (f *File) open(ctx context.Context) error {
 	if err := f.readSuperblock(ctx); err != nil {
 		return err
 	}
+	if f.super.version < 2 {
+		// These have the root group's symbol table in the superblock: without the group
+		// itself there is no file.
+		_, err := f.readFirstChunk(ctx, f.super.root)
+		return err
+	}
 	if f.super.extension == undefined {
 		return nil
 	}

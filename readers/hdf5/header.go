@@ -84,16 +84,7 @@ type header struct {
 type span struct{ addr, size uint64 }
 
 func (f *File) readHeader(ctx context.Context, addr uint64) (*header, error) {
-	c, err := f.at(ctx, addr, f.available(addr, 256))
-	if err != nil {
-		return nil, err
-	}
-	h := &header{addr: addr}
-	if len(c.b) >= 4 && string(c.b[:4]) == "OHDR" {
-		err = f.readHeader2(ctx, h, c)
-	} else {
-		err = f.readHeader1(ctx, h, c)
-	}
+	h, err := f.readFirstChunk(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +97,21 @@ func (f *File) readHeader(ctx context.Context, addr uint64) (*header, error) {
 		}
 	}
 	return h, nil
+}
+
+// readFirstChunk reads an object header as far as its first continuation.
+func (f *File) readFirstChunk(ctx context.Context, addr uint64) (*header, error) {
+	c, err := f.at(ctx, addr, f.available(addr, 256))
+	if err != nil {
+		return nil, err
+	}
+	h := &header{addr: addr}
+	if len(c.b) >= 4 && string(c.b[:4]) == "OHDR" {
+		err = f.readHeader2(ctx, h, c)
+	} else {
+		err = f.readHeader1(ctx, h, c)
+	}
+	return h, err
 }
 
 func (f *File) readHeader1(ctx context.Context, h *header, c *cursor) error {

@@ -34,6 +34,8 @@ type NetCDF struct {
 	// Refused is why netcdf-c does not open the file. The view holds what it would
 	// otherwise show.
 	Refused error
+	// Crashes reports that netcdf-c does not return from opening the file.
+	Crashes bool
 }
 
 // NetCDFGroup is a group with what belongs to it, in netcdf-c's order.
@@ -113,6 +115,7 @@ func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) {
 		return b.view, ctx.Err()
 	}
 	_, b.view.Classic = findAttribute(t.Root, attrStrict)
+	b.refuse(unreadableAttribute(t.Root))
 	b.readGroup(root)
 	b.match(root)
 	b.measure(root)
@@ -137,6 +140,12 @@ func (b *netcdfBuilder) refuse(err error) {
 	if err != nil && b.view.Refused == nil {
 		b.view.Refused = err
 	}
+}
+
+// crash says that netcdf-c crashes on what it should refuse.
+func (b *netcdfBuilder) crash(err error) {
+	b.refuse(err)
+	b.view.Crashes = true
 }
 
 func findAttribute(o *Object, name string) (*Attribute, bool) {
@@ -174,6 +183,7 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 				b.readDataset(g, l.name, o)
 			}
 			b.refuse(o.Err)
+			b.refuse(unreadableAttribute(o))
 		case TypeObject:
 			b.refuse(b.types.readNamed(o.Type, l.name))
 		}
@@ -198,13 +208,27 @@ func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 	g.Groups = append(g.Groups, &NetCDFGroup{Name: name, Path: join(g.Path, name), object: o, parent: g})
 }
 
+// unreadableAttribute returns the error of an attribute that cannot be decoded, which keeps
+// netcdf-c from finding any other.
+func unreadableAttribute(o *Object) error {
+	for i := range o.Attributes {
+		if o.Attributes[i].Type == nil {
+			return o.Attributes[i].Err
+		}
+	}
+	return nil
+}
+
 func (b *netcdfBuilder) readDataset(g *NetCDFGroup, name string, o *Object) {
 	var dim *NetCDFDim
-	if b.isScale(o) && len(o.Dataset.Shape) > 0 {
+	if b.isScale(o) {
+		if len(o.Dataset.Shape) == 0 {
+			b.crash(readers.Corruptf("%s is a dimension scale without a dimension", o.Path))
+			return
+		}
 		dim = b.readScale(g, name, o)
 	}
 	if dim != nil && b.isOnlyDimension(o) {
-		dim.growth = dim.Unlimited
 		return
 	}
 	b.readVar(g, name, o, dim)
@@ -248,8 +272,8 @@ func (b *netcdfBuilder) readScale(g *NetCDFGroup, name string, o *Object) *NetCD
 		}
 	}
 	dim := b.addDim(g, name, id)
-	dim.Length, dim.Unlimited, dim.scale = d.Shape[0], d.MaxShape[0] == readers.Unlimited, o.Addr
-	dim.growth = dim.Unlimited
+	dim.setLength(d.Shape[0], d.MaxShape[0])
+	dim.scale = o.Addr
 	return dim
 }
 
@@ -270,6 +294,12 @@ func (b *netcdfBuilder) addDim(g *NetCDFGroup, name string, id int) *NetCDFDim {
 	g.Dims = append(g.Dims, dim)
 	b.dims[id] = dim
 	return dim
+}
+
+// setLength gives a new dimension its length; netcdf-c takes zero for "unlimited".
+func (d *NetCDFDim) setLength(n, limit uint64) {
+	d.Length, d.Unlimited = n, limit == readers.Unlimited || n == 0
+	d.growth = d.Unlimited
 }
 
 func (b *netcdfBuilder) readVar(g *NetCDFGroup, name string, o *Object, dim *NetCDFDim) {
@@ -333,7 +363,11 @@ func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 	if !ok || len(v.Dims) == 0 {
 		return nil
 	}
-	if a.Type == nil || a.Err != nil || a.Type.Class != readers.VarLen || a.Type.IsText || a.Type.Base.Class != readers.Reference {
+	if a.Type == nil || a.Err != nil {
+		return nil
+	}
+	if a.Type.Class != readers.VarLen || a.Type.IsText || a.Type.Base.Class != readers.Reference {
+		b.crash(readers.Corruptf("%s of %s is of type %s, not a list of references", attrDimensionList, v.Path, a.Type))
 		return nil
 	}
 	lists, err := b.tree.file.References(b.ctx, a)

@@ -68,14 +68,14 @@ func (b *netcdfBuilder) inventDims(g *NetCDFGroup, v *NetCDFVar) {
 		return
 	}
 	for i, n := range d.Shape {
-		unlimited := d.MaxShape[i] == readers.Unlimited
+		unlimited := d.MaxShape[i] == readers.Unlimited // and not n == 0: netcdf-c compares so
 		at := slices.IndexFunc(g.Dims, func(x *NetCDFDim) bool {
 			return x.Length == n && x.Unlimited == unlimited && !slices.Contains(v.Dims[:i], x)
 		})
 		if at < 0 {
 			dim := b.addDim(g, fmt.Sprintf("phony_dim_%d", b.nextID), -1)
-			dim.Length, dim.Unlimited, dim.Phony = n, unlimited, true
-			dim.growth = unlimited
+			dim.setLength(n, d.MaxShape[i])
+			dim.Phony = true
 			at = len(g.Dims) - 1
 		}
 		v.Dims[i], v.dimIDs[i] = g.Dims[at], g.Dims[at].id

@@ -109,7 +109,11 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 	switch t.Class {
 	case readers.Compound:
 		err = n.readCompound(made, t)
+	case readers.String:
 	case readers.VarLen:
+		if t.IsText {
+			break
+		}
 		var base *netcdfType
 		if base, err = n.member(t.Base); err == nil && (base.number != "" || base.char) && base.class != readers.Enum {
 			made.label = "VLType:" + name
