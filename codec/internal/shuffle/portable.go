@@ -25,25 +25,29 @@ func pack8(x uint64) uint64 {
 	return (x | x>>16) & 0xFFFFFFFF
 }
 
-// transpose8 transposes the 8 by 8 bytes in w, word by word.
+// transpose8 transposes the 8 by 8 bytes in w, word by word: the halves of words 4 apart
+// change places, then quarters 2 apart, then bytes 1 apart.
 func transpose8(w *[8]uint64) {
-	const (
-		low4 = 0x00000000FFFFFFFF
-		low2 = 0x0000FFFF0000FFFF
-		low1 = 0x00FF00FF00FF00FF
-	)
-	for i := range 4 {
-		a, b := w[i], w[i+4]
-		w[i], w[i+4] = a&low4|b<<32, a>>32|b&^low4
-	}
-	for _, i := range [4]int{0, 1, 4, 5} {
-		a, b := w[i], w[i+2]
-		w[i], w[i+2] = a&low2|(b&low2)<<16, (a>>16)&low2|b&^low2
-	}
-	for _, i := range [4]int{0, 2, 4, 6} {
-		a, b := w[i], w[i+1]
-		w[i], w[i+1] = a&low1|(b&low1)<<8, (a>>8)&low1|b&^low1
-	}
+	a, b, c, d, e, f, g, h := w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
+	a, e = swap(a, e, 32, 0x00000000FFFFFFFF)
+	b, f = swap(b, f, 32, 0x00000000FFFFFFFF)
+	c, g = swap(c, g, 32, 0x00000000FFFFFFFF)
+	d, h = swap(d, h, 32, 0x00000000FFFFFFFF)
+	a, c = swap(a, c, 16, 0x0000FFFF0000FFFF)
+	b, d = swap(b, d, 16, 0x0000FFFF0000FFFF)
+	e, g = swap(e, g, 16, 0x0000FFFF0000FFFF)
+	f, h = swap(f, h, 16, 0x0000FFFF0000FFFF)
+	a, b = swap(a, b, 8, 0x00FF00FF00FF00FF)
+	c, d = swap(c, d, 8, 0x00FF00FF00FF00FF)
+	e, f = swap(e, f, 8, 0x00FF00FF00FF00FF)
+	g, h = swap(g, h, 8, 0x00FF00FF00FF00FF)
+	w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7] = a, b, c, d, e, f, g, h
+}
+
+// swap exchanges what the mask leaves out of a for what it covers of b.
+func swap(a, b uint64, shift uint, mask uint64) (uint64, uint64) {
+	t := (a>>shift ^ b) & mask
+	return a ^ t<<shift, b ^ t
 }
 
 func unshuffle2Go(dst, src []byte, stride, n int) {
