@@ -129,9 +129,23 @@ const (
 	AsEncoded                     // the same with encoded_chunk_shapes, which few readers know
 )
 
-// maxRuns bounds what a grid is written as: a repeated pattern, which takes no memory,
-// may have more runs than memory holds.
-const maxRuns = 1 << 24
+// maxRuns bounds what a repeated pattern is written as, since it takes no memory itself
+// and may have more runs than memory holds.
+const maxRuns = 1 << 22
+
+func checkRuns(d grid.Dimension) error {
+	if t, ok := d.(*grid.Tiled); ok {
+		pattern := grid.Declared(t).Runs()
+		edges, _, err := grid.Sum(pattern)
+		if err != nil {
+			return err
+		}
+		if t.Cells()/edges >= maxRuns/int64(len(pattern)) {
+			return unsupported("", "more than %d runs of edges", maxRuns)
+		}
+	}
+	return nil
+}
 
 // DescribeGrid returns what a document says of a grid. A grid with codec sizes of its
 // own can be written AsEncoded only.
@@ -184,13 +198,10 @@ func listedRuns(d grid.Dimension) ([]grid.Run, error) {
 		}
 		return []grid.Run{grid.Times(f.Size(), 1)}, nil
 	}
-	var runs []grid.Run
-	for run := range d.Runs() {
-		if len(runs) == maxRuns {
-			return nil, unsupported("", "more than %d runs of edges", maxRuns)
-		}
-		runs = append(runs, run)
+	if err := checkRuns(d); err != nil {
+		return nil, err
 	}
+	runs := collect(d.Runs())
 	_, _, err := grid.Sum(runs)
 	return runs, err
 }

@@ -86,12 +86,11 @@ func writeAxes(w *writer, sizes []grid.Sizes, shape []int64) error {
 }
 
 func writeEdges(w *writer, d grid.Dimension) error {
-	n := 0
+	if err := checkRuns(d); err != nil {
+		return err
+	}
 	w.begin('[')
 	for run := range grid.DataRuns(d.Runs()) {
-		if n++; n > maxRuns {
-			return unsupported("", "more than %d runs of edges", maxRuns)
-		}
 		w.next()
 		if run.Count == 1 {
 			w.whole(run.Data)

@@ -1,0 +1,266 @@
+package zarrjson
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+)
+
+// plain is a document that is right in every field, in the order of writing.
+var plain = [][2]string{
+	{"shape", `[6,10]`},
+	{"data_type", `"float32"`},
+	{"chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[2,10]}}`},
+	{"chunk_key_encoding", `{"name":"default","configuration":{"separator":"/"}}`},
+	{"fill_value", `0.0`},
+	{"codecs", `[{"name":"bytes","configuration":{"endian":"little"}}]`},
+	{"attributes", `{}`},
+	{"zarr_format", `3`},
+	{"node_type", `"array"`},
+	{"storage_transformers", `[]`},
+}
+
+// with returns the plain document with fields replaced, added or, by "", removed.
+func with(changes ...string) string {
+	fields := slices.Clone(plain)
+	for change := range slices.Chunk(changes, 2) {
+		i := slices.IndexFunc(fields, func(f [2]string) bool { return f[0] == change[0] })
+		switch {
+		case i < 0:
+			fields = append(fields, [2]string{change[0], change[1]})
+		case change[1] == "":
+			fields = slices.Delete(fields, i, i+1)
+		default:
+			fields[i][1] = change[1]
+		}
+	}
+	return objectOf(fields)
+}
+
+func objectOf(fields [][2]string) string {
+	members := make([]string, len(fields))
+	for i, f := range fields {
+		members[i] = `"` + f[0] + `":` + f[1]
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+func TestArrayKeepsWhatItCannotKnow(t *testing.T) {
+	cases := map[string]string{
+		"plain":             with(),
+		"extra field":       with("acme", `{"must_understand":false,"b":1.50,"a":[1e5]}`),
+		"two extra fields":  with("z", `{"must_understand":false}`, "a", `{"must_understand":false}`),
+		"data type objects": with("data_type", `{"name":"int32"}`, "fill_value", `0`),
+		"struct, old name":  with("data_type", `{"name":"structured","configuration":{"fields":[["a","int8"]]}}`, "fill_value", `"AQ=="`),
+		"raw bits":          with("data_type", `"r24"`, "fill_value", `[1,2,255]`),
+		"μs":                with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"μs","scale_factor":1}}`, "fill_value", `5`),
+		"bytes":             with("data_type", `"bytes"`, "fill_value", `"AQ=="`, "codecs", `[{"name":"vlen-bytes","configuration":{}}]`),
+		"NaN payload":       with("fill_value", `"0xffc00001"`),
+		"unknown codec":     with("codecs", `[{"name":"acme.squeeze","configuration":{"f":1.0,"n":1e3}}]`),
+	}
+	for name, doc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a, err := ParseArray([]byte(doc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Core fields come first, and then what is extra, so no case may add before them.
+			got, err := a.Encode(Compact)
+			if err != nil || string(got) != doc {
+				t.Errorf("written as\n%s (%v), not\n%s", got, err, doc)
+			}
+		})
+	}
+}
+
+func TestArrayReadsMoreThanItWrites(t *testing.T) {
+	cases := map[string][2]string{
+		"defaults left out":     {with("attributes", "", "storage_transformers", ""), with()},
+		"nulls":                 {with("attributes", "null", "storage_transformers", "null", "dimension_names", "null"), with()},
+		"key encoding by name":  {with("chunk_key_encoding", `"v2"`), with("chunk_key_encoding", `{"name":"v2","configuration":{"separator":"."}}`)},
+		"codec by name":         {with("codecs", `["crc32c"]`), with("codecs", `[{"name":"crc32c"}]`)},
+		"codec without config":  {with("codecs", `[{"name":"zstd"}]`), with("codecs", `[{"name":"zstd","configuration":{}}]`)},
+		"must_understand":       {with("codecs", `[{"name":"crc32c","must_understand":true}]`), with("codecs", `[{"name":"crc32c"}]`)},
+		"bare NaN":              {with("fill_value", "NaN"), with("fill_value", `"NaN"`)},
+		"bare -Infinity":        {with("fill_value", "-Infinity"), with("fill_value", `"-Infinity"`)},
+		"float as text":         {with("fill_value", `"1e3"`), with("fill_value", "1000.0")},
+		"float as integer":      {with("fill_value", "1"), with("fill_value", "1.0")},
+		"float in hexadecimal":  {with("fill_value", `"0x3fc00000"`), with("fill_value", "1.5")},
+		"NaN in hexadecimal":    {with("fill_value", `"0x7FC00000"`), with("fill_value", `"NaN"`)},
+		"more digits than kept": {with("fill_value", "0.1"), with("fill_value", "0.10000000149011612")},
+		"integer as float":      {with("data_type", `"int8"`, "fill_value", "-1.0"), with("data_type", `"int8"`, "fill_value", "-1")},
+		"integer as text":       {with("data_type", `"int8"`, "fill_value", `"-1"`), with("data_type", `"int8"`, "fill_value", "-1")},
+		"uint64 as float":       {with("data_type", `"uint64"`, "fill_value", "1e19"), with("data_type", `"uint64"`, "fill_value", "10000000000000000000")},
+		"bool as number":        {with("data_type", `"bool"`, "fill_value", "1"), with("data_type", `"bool"`, "fill_value", "true")},
+		"text as number":        {with("data_type", `"string"`, "fill_value", "0"), with("data_type", `"string"`, "fill_value", `"0"`)},
+		"raw bits in base64":    {with("data_type", `"r16"`, "fill_value", `"AQI="`), with("data_type", `"r16"`, "fill_value", "[1,2]")},
+		"struct in base64": {
+			with("data_type", `{"name":"struct","configuration":{"fields":[["a","int8"],{"name":"b","data_type":"bool"}]}}`, "fill_value", `"/wE="`),
+			with("data_type", `{"name":"struct","configuration":{"fields":[["a","int8"],{"name":"b","data_type":"bool"}]}}`, "fill_value", `{"a":-1,"b":true}`),
+		},
+		"struct in part": {
+			with("data_type", `{"name":"struct","configuration":{"fields":[["a","int8"],["t",{"name":"numpy.timedelta64","configuration":{"unit":"s","scale_factor":1}}]]}}`, "fill_value", `{"a":3}`),
+			with("data_type", `{"name":"struct","configuration":{"fields":[["a","int8"],["t",{"name":"numpy.timedelta64","configuration":{"unit":"s","scale_factor":1}}]]}}`, "fill_value", `{"a":3,"t":-9223372036854775808}`),
+		},
+		"NaT": {
+			with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `"NaT"`),
+			with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `-9223372036854775808`),
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			a, err := ParseArray([]byte(c[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := a.Encode(Compact)
+			if err != nil || string(got) != c[1] {
+				t.Errorf("written as\n%s (%v), not\n%s", got, err, c[1])
+			}
+		})
+	}
+}
+
+// refusal is a document that is refused, and how.
+type refusal struct {
+	name, doc  string
+	path, says string
+	is         error
+}
+
+var corrupt = codec.ErrCorrupt
+
+func arrayRefusals() []refusal {
+	no := errors.ErrUnsupported
+	long := strings.Repeat("x", 1000)
+	structOf := func(fields string) string {
+		return with("data_type", `{"name":"struct","configuration":{"fields":`+fields+`}}`, "fill_value", `""`)
+	}
+	return []refusal{
+		{"empty", ``, "", "a value is missing", corrupt},
+		{"not JSON", `{"a":}`, "", "byte 5", corrupt},
+		{"not an object", `[]`, "", "[] is not an object", corrupt},
+		{"two documents", with() + with(), "", "something follows", corrupt},
+		{"name twice", `{"shape":[],"shape":[]}`, "", `"shape" occurs twice`, corrupt},
+		{"format 2", with("zarr_format", "2"), "zarr_format", "2 is not 3", corrupt},
+		{"no format", with("zarr_format", ""), "zarr_format", "missing", corrupt},
+		{"a group", with("node_type", `"group"`), "node_type", `"group" is not "array"`, corrupt},
+		{"no shape", with("shape", ""), "shape", "missing", corrupt},
+		{"shape of text", with("shape", `"6"`), "shape", `"6" is not a list of integers`, corrupt},
+		{"negative extent", with("shape", `[6,-1]`), "shape[1]", "-1 is not an integer from 0", corrupt},
+		{"extent as float", with("shape", `[6.0,10]`), "shape[0]", "6.0 is not an integer", corrupt},
+		{"extent past int64", with("shape", `[9223372036854775808,10]`), "shape[0]", "9223372036854775808 is not", corrupt},
+		{"more elements than int64", with("shape", `[4000000000,4000000000]`), "shape", "more than 2^63", corrupt},
+
+		{"no data type", with("data_type", ""), "data_type", "missing", corrupt},
+		{"unknown data type", with("data_type", `"float31"`), "data_type", `"float31" is not a known data type`, no},
+		{"long data type", with("data_type", `"`+long+`"`), "data_type", "x…", no},
+		{"bfloat16", with("data_type", `"bfloat16"`), "data_type", "brain float", no},
+		{"int4", with("data_type", `"int4"`), "data_type", "4-bit", no},
+		{"float8", with("data_type", `"float8_e4m3"`), "data_type", "8-bit float", no},
+		{"r12", with("data_type", `"r12"`), "data_type", "multiple of 8", corrupt},
+		{"r0", with("data_type", `"r0"`), "data_type", "multiple of 8", corrupt},
+		{"huge element", with("data_type", `"r9000000000000000000"`), "data_type", "bytes an element", no},
+		{"data type of a number", with("data_type", `32`), "data_type", "32 is not a name", corrupt},
+		{"data type without name", with("data_type", `{"configuration":{}}`), "data_type.name", "missing", corrupt},
+		{"data type, unknown member", with("data_type", `{"name":"int8","width":8}`), "data_type.width", "unknown field", corrupt},
+		{"data type, unknown configuration", with("data_type", `{"name":"int8","configuration":{"width":8}}`), "data_type.configuration.width", "unknown field", corrupt},
+		{"no length", with("data_type", `"raw_bytes"`), "data_type.configuration.length_bytes", "missing", corrupt},
+		{"length 0", with("data_type", `{"name":"raw_bytes","configuration":{"length_bytes":0}}`), "data_type.configuration.length_bytes", "0 is not an integer from 1", corrupt},
+		{"length past memory", with("data_type", `{"name":"raw_bytes","configuration":{"length_bytes":9000000000000000000}}`, "fill_value", `""`), "data_type", "9000000000000000000 bytes an element", no},
+		{"half a character", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":6}}`), "data_type.configuration.length_bytes", "multiple of 4", corrupt},
+		{"unit", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"fortnight","scale_factor":1}}`), "data_type.configuration.unit", "one of Y, M", corrupt},
+		{"scale factor", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":2147483648}}`), "data_type.configuration.scale_factor", "more than 2147483647", corrupt},
+		{"no fields", structOf(`[]`), "data_type.configuration.fields", "at least one", corrupt},
+		{"field twice", structOf(`[["a","int8"],["a","int8"]]`), "data_type.configuration.fields[1]", `"a"`, corrupt},
+		{"field of three", structOf(`[["a","int8",1]]`), "data_type.configuration.fields[0]", "pair", corrupt},
+		{"field without type", structOf(`[{"name":"a"}]`), "data_type.configuration.fields[0].data_type", "missing", corrupt},
+		{"field of varying length", structOf(`[["a","string"]]`), "data_type.configuration.fields[0]", "fixed sizes", no},
+		{"field of unknown type", structOf(`[["a","int9"]]`), "data_type.configuration.fields[0][1]", "int9", no},
+
+		{"unknown grid", with("chunk_grid", `{"name":"hexagonal","configuration":{}}`), "chunk_grid", `"hexagonal"`, no},
+		{"no chunk shape", with("chunk_grid", `{"name":"regular"}`), "chunk_grid.configuration.chunk_shape", "missing", corrupt},
+		{"regular with edges", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[[1,5],10]}}`), "chunk_grid.configuration.chunk_shape[0]", "zarr-python 3.2", corrupt},
+		{"regular of true", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[true,10]}}`), "chunk_grid.configuration.chunk_shape[0]", "true is not an integer", corrupt},
+		{"chunks of 0", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[0,10]}}`), "chunk_grid.configuration.chunk_shape[0]", "size 0", corrupt},
+		{"too few axes", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[2]}}`), "chunk_grid.configuration.chunk_shape", "1 axes; the shape has 2", corrupt},
+
+		{"unknown key encoding", with("chunk_key_encoding", `"fanout"`), "chunk_key_encoding", `"fanout"`, no},
+		{"separator", with("chunk_key_encoding", `{"name":"v2","configuration":{"separator":"-"}}`), "chunk_key_encoding.configuration.separator", `"-" is not "/" or "."`, corrupt},
+		{"key encoding, unknown configuration", with("chunk_key_encoding", `{"name":"v2","configuration":{"sep":"."}}`), "chunk_key_encoding.configuration.sep", "unknown field", corrupt},
+
+		{"no fill value", with("fill_value", ""), "fill_value", "missing", corrupt},
+		{"null fill value", with("fill_value", "null"), "fill_value", "null is not a number", corrupt},
+		{"fill past float32", with("fill_value", "1e40"), "fill_value", "range of a float32", corrupt},
+		{"fill past float16", with("data_type", `"float16"`, "fill_value", "65520"), "fill_value", "range of a float16", corrupt},
+		{"hexadecimal of another size", with("fill_value", `"0x7ff8000000000001"`), "fill_value", "8 hexadecimal digits", corrupt},
+		{"text for a float", with("fill_value", `"nan"`), "fill_value", `"nan" is not a number`, corrupt},
+		{"true for a float", with("fill_value", `true`), "fill_value", `true is not a number`, corrupt},
+		{"int8 of 128", with("data_type", `"int8"`, "fill_value", "128"), "fill_value", "from -128 to 127", corrupt},
+		{"int64 of 2^63", with("data_type", `"int64"`, "fill_value", "9.223372036854775808e18"), "fill_value", "to 9223372036854775807", corrupt},
+		{"uint64 of 2^64", with("data_type", `"uint64"`, "fill_value", "18446744073709551616"), "fill_value", "to 18446744073709551615", corrupt},
+		{"uint8 of -1", with("data_type", `"uint8"`, "fill_value", "-1"), "fill_value", "from 0 to 255", corrupt},
+		{"int of 1.5", with("data_type", `"int8"`, "fill_value", "1.5"), "fill_value", "1.5 is not an integer", corrupt},
+		{"bool of 2", with("data_type", `"bool"`, "fill_value", "2"), "fill_value", "true or false", corrupt},
+		{"complex of one number", with("data_type", `"complex64"`), "fill_value", "pair", corrupt},
+		{"complex of three", with("data_type", `"complex64"`, "fill_value", "[1,2,3]"), "fill_value", "pair", corrupt},
+		{"complex of text", with("data_type", `"complex64"`, "fill_value", `[1,"i"]`), "fill_value[1]", `"i" is not a number`, corrupt},
+		{"raw bits too few", with("data_type", `"r16"`, "fill_value", "[1]"), "fill_value", "1 bytes; want 2", corrupt},
+		{"raw bits too many", with("data_type", `"r16"`, "fill_value", "[1,2,3]"), "fill_value", "more than 2 bytes", corrupt},
+		{"raw bits past a byte", with("data_type", `"r16"`, "fill_value", "[1,256]"), "fill_value[1]", "0 to 255", corrupt},
+		{"not base64", with("data_type", `"r16"`, "fill_value", `"A"`), "fill_value", "base64", corrupt},
+		{"text too long", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":4}}`, "fill_value", `"ab"`), "fill_value", "2 characters; the type has 1", corrupt},
+		{"half a surrogate pair", with("data_type", `"string"`, "fill_value", `"\ud800"`), "fill_value", "surrogate", corrupt},
+		{"bytes too long", with("data_type", `{"name":"null_terminated_bytes","configuration":{"length_bytes":1}}`, "fill_value", `"AQI="`), "fill_value", "2 bytes; the type has 1", corrupt},
+		{"time of text", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `"2020"`), "fill_value", "NaT", corrupt},
+		{"struct with another field", strings.Replace(structOf(`[["a","int8"]]`), `"fill_value":""`, `"fill_value":{"a":1,"b":2}`, 1), "fill_value.b", "unknown field", corrupt},
+
+		{"no codecs", with("codecs", "[]"), "codecs", "at least one", corrupt},
+		{"codecs of an object", with("codecs", `{}`), "codecs", "list", corrupt},
+		{"codec without name", with("codecs", `[{"configuration":{}}]`), "codecs[0].name", "missing", corrupt},
+		{"codec of an empty name", with("codecs", `[""]`), "codecs[0].name", "empty", corrupt},
+		{"codec configuration", with("codecs", `[{"name":"zstd","configuration":3}]`), "codecs[0].configuration", "3 is not an object", corrupt},
+		{"HDF5's own codec", with("codecs", `["bytes","hdf5.lzf"]`), "codecs[1].name", "hdf5.lzf", no},
+		{"HDF5's own codec in shards", with("codecs", `[{"name":"sharding_indexed","configuration":{"codecs":["hdf5.nbit"]}}]`), "codecs[0].configuration.codecs[0].name", "hdf5.nbit", no},
+
+		{"attributes of a list", with("attributes", `[]`), "attributes", "[] is not an object", corrupt},
+		{"names too few", with("dimension_names", `["x"]`), "dimension_names", "1 names; the shape has 2", corrupt},
+		{"name of a number", with("dimension_names", `["x",1]`), "dimension_names[1]", "1 is not a string or null", corrupt},
+		{"storage transformer", with("storage_transformers", `[{"name":"acme.mirror"}]`), "storage_transformers", `"acme.mirror"`, no},
+		{"unknown field", with("acme", `1`), "acme", "must_understand", no},
+		{"unknown field to be understood", with("acme", `{"must_understand":true}`), "acme", "must_understand", no},
+	}
+}
+
+func TestArrayRefuses(t *testing.T) {
+	for _, c := range arrayRefusals() {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := ParseArray([]byte(c.doc))
+			c.check(t, a == nil, err)
+		})
+	}
+}
+
+func (c refusal) check(t *testing.T, nothing bool, err error) {
+	t.Helper()
+	var e *Error
+	switch {
+	case err == nil:
+		t.Fatal("accepted")
+	case !nothing:
+		t.Error("something was returned with the error")
+	case !errors.As(err, &e):
+		t.Fatalf("%v is not an Error", err)
+	case !errors.Is(err, c.is):
+		t.Errorf("%v is not %v", err, c.is)
+	}
+	if e.Path != c.path || !strings.Contains(e.Why, c.says) {
+		t.Errorf("says %q of %q, not %q of %q", e.Why, e.Path, c.says, c.path)
+	}
+	if len(err.Error()) > 500 {
+		t.Errorf("the message has %d bytes", len(err.Error()))
+	}
+}
