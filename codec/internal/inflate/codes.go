@@ -5,8 +5,8 @@ import "varve/codec/internal/corrupt"
 // precodeOrder is the order of section 3.2.7.
 var precodeOrder = [precodeSyms]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// pairInput is how many bytes must be left of the input before it pays to join literals.
-const pairInput = 2048
+// joinInput is how many bytes must be left of the input before it pays to join literals.
+const joinInput = 2048
 
 // readCodes reads the codes at the head of a block of section 3.2.7 and builds the tables.
 func (d *decoder) readCodes() error {
@@ -21,7 +21,7 @@ func (d *decoder) readCodes() error {
 		return corrupt.Errorf("deflate: %d literal/length and %d distance codes at offset %d, at most %d and %d are allowed",
 			nlit, ndist, at, litlenSyms, distSyms)
 	}
-	var precode [precodeSize]uint32
+	var precode [precodeSize]uint64
 	if err := d.readPrecode(&precode, npre); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (d *decoder) readCodes() error {
 }
 
 // readPrecode reads the code that the lengths of the other two are written in.
-func (d *decoder) readPrecode(table *[precodeSize]uint32, count int) error {
+func (d *decoder) readPrecode(table *[precodeSize]uint64, count int) error {
 	at := d.offset()
 	var lens [precodeSyms]uint8
 	for _, sym := range precodeOrder[:count] {
@@ -54,7 +54,7 @@ func (d *decoder) readPrecode(table *[precodeSize]uint32, count int) error {
 }
 
 // readLengths reads the lengths of both codes, one run-length coded sequence.
-func (d *decoder) readLengths(precode *[precodeSize]uint32, lens []uint8) error {
+func (d *decoder) readLengths(precode *[precodeSize]uint64, lens []uint8) error {
 	for i := 0; i < len(lens); {
 		if d.n < 14 {
 			d.fill()
@@ -110,9 +110,8 @@ func (d *decoder) buildTables(litlen, dist []uint8, at int) error {
 		return corrupt.Errorf("deflate: literal/length code at offset %d is %s", at, c.fault())
 	}
 	c.fill(d.own.litlen[:], litlenSymbols[:], litlenBits)
-	d.own.paired = len(d.src)-d.ip > pairInput && pairsPay(c, litlen)
-	if d.own.paired {
-		pair((*[1 << litlenBits]uint32)(d.own.litlen[:]))
+	if len(d.src)-d.ip > joinInput && joiningPays(litlen) {
+		join((*[1 << litlenBits]uint64)(d.own.litlen[:]))
 	}
 	return nil
 }
@@ -125,9 +124,9 @@ func (c *code) fault() string {
 	return "incomplete"
 }
 
-// pairsPay reports whether joining literals is worth its time: whether a quarter of the bits
+// joiningPays reports whether joining literals is worth its time: whether a quarter of the bits
 // that may come are those of two literals that fit the index. A code of l bits stands at 1 of 2^l places.
-func pairsPay(c *code, litlen []uint8) bool {
+func joiningPays(litlen []uint8) bool {
 	var counts, reach [litlenBits + 1]int // of literals: codes of a length, places of codes up to a length
 	for _, l := range litlen[:endOfBlock] {
 		if l <= litlenBits {

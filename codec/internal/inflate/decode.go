@@ -12,13 +12,17 @@ import (
 // holds, so that loading it again changes nothing.
 type decoder struct {
 	dst, src []byte
-	op, ip   int
-	bits     uint64
-	n        uint
-
+	cursor
 	own  tables
 	code code
 	lens [litlenSyms + distSyms + 2]uint8
+}
+
+// A cursor is where a decoder stands.
+type cursor struct {
+	op, ip int    // next byte of dst to write, of src to load
+	bits   uint64 // loaded and not consumed, the next bit lowest
+	n      uint   // how many of bits wait
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -26,7 +30,7 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 // decode decodes the stream at src[at:] and returns where it ends.
 func decode(dst, src []byte, at int) (n, end int, err error) {
 	d := decoders.Get().(*decoder)
-	d.dst, d.src, d.op, d.ip, d.bits, d.n = dst, src, 0, at, 0, 0
+	d.dst, d.src, d.cursor = dst, src, cursor{ip: at}
 	for final := false; err == nil && !final; {
 		final, err = d.block()
 	}
@@ -115,7 +119,7 @@ func (d *decoder) stored() error {
 
 // compressed decodes the symbols of a block.
 func (d *decoder) compressed(t *tables) error {
-	s := d.fast(t)
+	s := fast(&d.cursor, t, d.dst, d.src)
 	if s == needCare {
 		s = d.careful(t)
 	}
@@ -157,7 +161,7 @@ func (d *decoder) careful(t *tables) status {
 				return outOfInput
 			}
 			d.drop(litlenBits)
-			e = t.litlen[e>>valueShift+uint32(d.bits)&(1<<(e>>lenShift&15)-1)]
+			e = t.litlen[subindex(e, d.bits)]
 		}
 		s := blockDone
 		switch {
@@ -180,24 +184,23 @@ func (d *decoder) careful(t *tables) status {
 }
 
 // literals writes the one or two bytes of an entry.
-func (d *decoder) literals(e uint32) status {
+func (d *decoder) literals(e uint64) status {
 	if d.n < uint(e&63) {
 		return outOfInput
 	}
 	d.drop(uint(e & 63))
-	for range e >> countShift & countMask {
+	for i := range e >> countShift & 3 {
 		if d.op == len(d.dst) {
 			return outOfSpace
 		}
-		d.dst[d.op] = byte(e >> valueShift)
-		e >>= 8
+		d.dst[d.op] = byte(e >> (valueShift + 8*i))
 		d.op++
 	}
 	return blockDone
 }
 
 // match copies what a length's entry and the distance behind it say.
-func (d *decoder) match(e uint32, t *tables) status {
+func (d *decoder) match(e uint64, t *tables) status {
 	length, ok := d.value(e)
 	if !ok {
 		return outOfInput
@@ -209,7 +212,7 @@ func (d *decoder) match(e uint32, t *tables) status {
 			return outOfInput
 		}
 		d.drop(distBits)
-		e = t.dist[e>>valueShift+uint32(d.bits)&(1<<(e>>lenShift&15)-1)]
+		e = t.dist[subindex(e, d.bits)]
 	}
 	if e&exceptional != 0 {
 		return badDistance
@@ -230,11 +233,21 @@ func (d *decoder) match(e uint32, t *tables) status {
 }
 
 // value consumes the code and the extra bits of a length or a distance.
-func (d *decoder) value(e uint32) (int, bool) {
+func (d *decoder) value(e uint64) (int, bool) {
 	if d.n < uint(e&63) {
 		return 0, false
 	}
-	v := int(e>>valueShift) + int(d.bits&(1<<(e&63)-1)>>(e>>lenShift&15))
+	v := ranging(e, d.bits)
 	d.drop(uint(e & 63))
 	return v, true
+}
+
+// ranging is the length or distance that e and the extra bits behind its code stand for.
+func ranging(e, bits uint64) int {
+	return int(e>>valueShift + bits>>(e>>codeShift&63)&(1<<(e>>countShift&63)-1))
+}
+
+// subindex is where the subtable that e points to continues, its main bits dropped.
+func subindex(e, bits uint64) uint64 {
+	return e>>valueShift&0xffff + bits&(1<<(e>>nextShift&63)-1)
 }

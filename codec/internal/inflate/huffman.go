@@ -16,48 +16,47 @@ const (
 
 // A table is indexed with the next bits of the stream. Codes longer than the main table's
 // index continue in a subtable behind it. A complete subtable of b bits serves at least b+1
-// symbols, so subtables never need more than 8/4 entries a literal/length symbol
-// (b ≤ 3) or 64/7 entries a distance symbol (b ≤ 6).
+// symbols, so subtables never need more than 16/5 entries a literal/length symbol
+// (b ≤ 4) or 64/7 entries a distance symbol (b ≤ 6).
 const (
-	litlenBits  = 12
+	litlenBits  = 11
 	distBits    = 9
 	precodeBits = 7
-	litlenSize  = 1<<litlenBits + 288*8/4
+	litlenSize  = 1<<litlenBits + 288*16/5
 	distSize    = 1<<distBits + 32*64/7
 	precodeSize = 1 << precodeBits
 )
 
-// An entry says what the bits mean and how many to drop.
+// An entry says what the bits mean, how many to drop and how many index the next table.
 //
-//	           31‥24       23‥16       15 14 13 12  11‥8              7‥0
-//	literal    2nd value   1st value   0  count  1  -                 bits of both codes
-//	length     base value of 3.2.5     0  0  0   0  bits of the code  bits of code and extra
-//	distance   base value of 3.2.5     0  0  0   0  bits of the code  bits of code and extra
-//	subtable   index of its start      1  1  0   0  bits of its index bits of the main index
-//	block end                          1  0  1   0  -                 bits of the code
-//	invalid                            1  0  0   0  -                 -
-//	precode    symbol                  0  0  0   0  bits of the code  bits of the code
+//	           63‥60 55‥32              31‥24         23‥16         15‥8        7‥0
+//	literals   1000  up to three values how many      -             litlenBits  bits of all codes
+//	length     0000  base value         extra bits    bits of code  distBits    bits of code and extra
+//	distance   0000  base value         extra bits    bits of code  litlenBits  bits of code and extra
+//	subtable   0110  index of its start -             -             its bits    bits of the main index
+//	block end  0101  -                  -             -             -           bits of the code
+//	invalid    0100  -                  -             -             -           -
+//	precode    0000  symbol             -             -             -           bits of the code
 //
-// Two literals whose codes together fit the index share an entry.
+// Literals whose codes together fit the index share an entry.
 const (
-	literal     = 1 << 12
-	countShift  = 13
-	countMask   = 3
-	oneLiteral  = literal | 1<<countShift
-	exceptional = 1 << 15
-	subtable    = exceptional | 1<<14
-	blockEnd    = exceptional | 1<<13
+	literal     = 1 << 63
+	exceptional = 1 << 62
+	subtable    = exceptional | 1<<61
+	blockEnd    = exceptional | 1<<60
 	invalid     = exceptional
-	valueShift  = 16
-	pairShift   = 24
-	lenShift    = 8
+	valueShift  = 32
+	countShift  = 24 // extra bits, or literals
+	codeShift   = 16
+	nextShift   = 8
+	oneLiteral  = literal | 1<<countShift | litlenBits<<nextShift
+	oneBit      = 1<<codeShift | 1 // added for every bit of the code
 )
 
 // tables are the two decoding tables of a block.
 type tables struct {
-	litlen [litlenSize]uint32
-	dist   [distSize]uint32
-	paired bool // entries of litlen may hold two literals
+	litlen [litlenSize]uint64
+	dist   [distSize]uint64
 }
 
 // The entries of all symbols, less the bits of their codes.
@@ -67,45 +66,50 @@ var (
 	precodeSymbols = makePrecodeSymbols()
 )
 
-func makeLitlenSymbols() *[288]uint32 {
-	var s [288]uint32
+func makeLitlenSymbols() *[288]uint64 {
+	var s [288]uint64
 	for i := range endOfBlock {
-		s[i] = uint32(i)<<valueShift | oneLiteral
+		s[i] = uint64(i)<<valueShift | oneLiteral
 	}
 	s[endOfBlock] = blockEnd
-	base := uint32(3)
-	for i := range uint32(28) {
-		extra := uint32(0)
+	base := uint64(3)
+	for i := range uint64(28) {
+		extra := uint64(0)
 		if i >= 8 {
 			extra = i/4 - 1
 		}
-		s[257+i] = base<<valueShift | extra
+		s[257+i] = ranged(base, extra, distBits)
 		base += 1 << extra
 	}
-	s[285] = 258 << valueShift
+	s[285] = ranged(258, 0, distBits)
 	s[286], s[287] = invalid, invalid
 	return &s
 }
 
-func makeDistSymbols() *[32]uint32 {
-	var s [32]uint32
-	base := uint32(1)
-	for i := range uint32(distSyms) {
-		extra := uint32(0)
+func makeDistSymbols() *[32]uint64 {
+	var s [32]uint64
+	base := uint64(1)
+	for i := range uint64(distSyms) {
+		extra := uint64(0)
 		if i >= 4 {
 			extra = i/2 - 1
 		}
-		s[i] = base<<valueShift | extra
+		s[i] = ranged(base, extra, litlenBits)
 		base += 1 << extra
 	}
 	s[30], s[31] = invalid, invalid
 	return &s
 }
 
-func makePrecodeSymbols() *[precodeSyms]uint32 {
-	var s [precodeSyms]uint32
+// ranged is the entry of a symbol with extra bits.
+func ranged(base, extra, next uint64) uint64 {
+	return base<<valueShift | extra<<countShift | next<<nextShift | extra
+}
+
+func makePrecodeSymbols() *[precodeSyms]uint64 {
+	var s [precodeSyms]uint64
 	for i := range s {
-		s[i] = uint32(i) << valueShift
+		s[i] = uint64(i) << valueShift
 	}
 	return &s
 }
@@ -174,7 +178,7 @@ func (c *code) single() bool { return c.used == 1 && c.counts[1] == 1 }
 
 // fill builds the table of a complete code, of a single one, or of none. While codes
 // of l bits are placed the table has 2^l entries, so each takes one; then it doubles.
-func (c *code) fill(table, symbols []uint32, tableBits int) {
+func (c *code) fill(table, symbols []uint64, tableBits int) {
 	if !c.complete() {
 		c.fillIncomplete(table[:1<<tableBits], symbols)
 		return
@@ -183,7 +187,7 @@ func (c *code) fill(table, symbols []uint32, tableBits int) {
 	for l := 1; l <= tableBits; l++ {
 		copy(table[1<<(l-1):1<<l], table[:1<<(l-1)])
 		for range c.counts[l] {
-			table[word] = symbols[c.syms[next]] + uint32(l)<<lenShift + uint32(l)
+			table[word] = symbols[c.syms[next]] + uint64(l)*oneBit
 			word = nextWord(word, l)
 			next++
 		}
@@ -194,14 +198,14 @@ func (c *code) fill(table, symbols []uint32, tableBits int) {
 }
 
 // fillIncomplete gives the single code, if there is one, the bit 0 and leaves 1 invalid.
-func (c *code) fillIncomplete(table, symbols []uint32) {
+func (c *code) fillIncomplete(table, symbols []uint64) {
 	for i := range table {
 		table[i] = invalid
 	}
 	if c.used == 0 {
 		return
 	}
-	entry := symbols[c.syms[0]] + 1<<lenShift + 1
+	entry := symbols[c.syms[0]] + oneBit
 	for i := 0; i < len(table); i += 2 {
 		table[i] = entry
 	}
@@ -209,7 +213,7 @@ func (c *code) fillIncomplete(table, symbols []uint32) {
 
 // fillSubtables places the symbols from next on, whose codes are longer than tableBits.
 // word is the first of them, its first bit lowest.
-func (c *code) fillSubtables(table, symbols []uint32, tableBits, next int, word uint32) {
+func (c *code) fillSubtables(table, symbols []uint64, tableBits, next int, word uint32) {
 	end, start := 1<<tableBits, 0
 	prefix := uint32(1) << tableBits // none
 	for l := tableBits + 1; l <= maxCodeLen; l++ {
@@ -218,10 +222,10 @@ func (c *code) fillSubtables(table, symbols []uint32, tableBits, next int, word 
 				width := c.subtableBits(l, int(c.counts[l])-i, tableBits)
 				prefix, start = p, end
 				end += 1 << width
-				table[prefix] = uint32(start)<<valueShift | subtable | uint32(width)<<lenShift | uint32(tableBits)
+				table[prefix] = uint64(start)<<valueShift | subtable | uint64(width)<<nextShift | uint64(tableBits)
 			}
 			rest := l - tableBits
-			entry := symbols[c.syms[next]] + uint32(rest)<<lenShift + uint32(rest)
+			entry := symbols[c.syms[next]] + uint64(rest)*oneBit
 			for at := start + int(word>>tableBits); at < end; at += 1 << rest {
 				table[at] = entry
 			}
@@ -253,17 +257,21 @@ func nextWord(word uint32, l int) uint32 {
 	return word&(top-1)&(1<<l-1) | top
 }
 
-// pair joins entries of literals whose codes fit the index together. It goes downwards because
-// the second half of an index is a smaller index, whose entry must still be single.
-func pair(table *[1 << litlenBits]uint32) {
+// join makes entries of literals whose codes fit the index together. It goes downwards
+// because what follows a code is at a smaller index, whose entry must still be of one literal.
+func join(table *[1 << litlenBits]uint64) {
 	for i := len(table) - 1; i >= 0; i-- {
-		first := table[i]
-		if first&literal == 0 {
+		e := table[i]
+		if e&literal == 0 {
 			continue
 		}
-		second := table[i>>(first&63)]
-		if second&literal != 0 && first&255+second&255 <= litlenBits {
-			table[i] = first + 1<<countShift + second&255 + second>>valueShift<<pairShift
+		for shift := valueShift + 8; shift < valueShift+24; shift += 8 {
+			next := table[i>>(e&63)]
+			if next&literal == 0 || e&63+next&63 > litlenBits {
+				break
+			}
+			e += 1<<countShift + next&63 + next>>valueShift&255<<shift
 		}
+		table[i] = e
 	}
 }

@@ -28,7 +28,9 @@ import (
 const forgiving = true
 
 // A library is the decompressor of one call at a time; the garbage collector frees it.
-type library struct{ d *C.struct_libdeflate_decompressor }
+type library struct {
+	d *C.struct_libdeflate_decompressor
+}
 
 var libraries = sync.Pool{New: func() any {
 	l := &library{C.libdeflate_alloc_decompressor()}

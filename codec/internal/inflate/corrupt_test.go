@@ -1,0 +1,221 @@
+package inflate
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"varve/codec/internal/corrupt"
+)
+
+// compressed is data wrapped as one of the formats.
+func compressed(t testing.TB, wrap func(io.Writer) io.WriteCloser, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := wrap(&out)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func newZlib(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
+func newGzip(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
+
+// fullGzip has every field of the header that Go writes, and a CRC of the header, which Go does not.
+func fullGzip(t testing.TB, data []byte) []byte {
+	b := compressed(t, func(w io.Writer) io.WriteCloser {
+		z := gzip.NewWriter(w)
+		z.Name, z.Comment, z.Extra = "tas.nc", "daily", []byte("ab\x02\x00xy")
+		return z
+	}, data)
+	b[3] |= flagHeaderCRC
+	end := gzipHeader + 2 + 6 + len("tas.nc\x00daily\x00")
+	sum := crc32.ChecksumIEEE(b[:end])
+	return append(append(append([]byte{}, b[:end]...), byte(sum), byte(sum>>8)), b[end:]...)
+}
+
+type format struct {
+	name   string
+	stream []byte
+	decode func(dst, src []byte) (int, error)
+}
+
+func formats(t testing.TB, data []byte) []format {
+	return []format{
+		{"zlib", compressed(t, newZlib, data), Zlib},
+		{"gzip", compressed(t, newGzip, data), Gzip},
+		{"gzip with all fields", fullGzip(t, data), Gzip},
+		{"gzip of two members", append(compressed(t, newGzip, data[:50]), compressed(t, newGzip, data[50:])...), Gzip},
+	}
+}
+
+func small() []byte {
+	return append(shuffledField(rand.New(rand.NewPCG(3, 3)), 150), bytes.Repeat([]byte("varve"), 30)...)
+}
+
+// large is such that the loops for the middle of a buffer run as well.
+func large() []byte {
+	return append(shuffledField(rand.New(rand.NewPCG(3, 3)), 1000), bytes.Repeat([]byte("varve"), 100)...)
+}
+
+func TestTruncated(t *testing.T) {
+	data := small()
+	dst := make([]byte, len(data)+1)
+	for _, f := range formats(t, data) {
+		t.Run(f.name, func(t *testing.T) {
+			if n, err := f.decode(dst, f.stream); err != nil || !bytes.Equal(dst[:n], data) {
+				t.Fatalf("whole stream: %d bytes, %v", n, err)
+			}
+			for size := range f.stream {
+				if n, err := f.decode(dst, f.stream[:size]); !errors.Is(err, corrupt.Err) && !endsMember(f, size) {
+					t.Errorf("%d of %d bytes: got %d bytes, error %v", size, len(f.stream), n, err)
+				}
+			}
+		})
+	}
+}
+
+// endsMember reports whether size bytes are whole members.
+func endsMember(f format, size int) bool {
+	return f.name == "gzip of two members" && size > 0 && size < len(f.stream) && f.stream[size] == 0x1f && f.stream[size+1] == 0x8b
+}
+
+// TestFlipped flips every bit of small streams and some of large ones: no flip may panic or give
+// other data without an error.
+func TestFlipped(t *testing.T) {
+	for _, c := range []struct {
+		data []byte
+		step int
+	}{{small(), 1}, {large(), 37}} {
+		data, dst := c.data, make([]byte, len(c.data)+300)
+		for _, f := range formats(t, data) {
+			t.Run(fmt.Sprintf("%s, %d bytes", f.name, len(data)), func(t *testing.T) {
+				src := bytes.Clone(f.stream)
+				for bit := 0; bit < 8*len(src); bit += c.step {
+					src[bit/8] ^= 1 << (bit % 8)
+					n, err := f.decode(dst, src)
+					if err == nil && !bytes.Equal(dst[:n], data) {
+						t.Errorf("bit %d of byte %d: %d bytes of other data and no error", bit%8, bit/8, n)
+					}
+					if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
+						t.Errorf("bit %d of byte %d: error %v is of no kind", bit%8, bit/8, err)
+					}
+					src[bit/8] ^= 1 << (bit % 8)
+				}
+			})
+		}
+	}
+}
+
+func TestZlibErrors(t *testing.T) {
+	good := compressed(t, newZlib, []byte("varve"))
+	for _, c := range []struct {
+		name, src, want string
+	}{
+		{"empty", "", "ends at offset 0 within the header"},
+		{"one byte", "\x78", "ends at offset 1 within the header"},
+		{"header check", "\x78\x9d\x03\x00", "not a multiple of 31"},
+		{"method", "\x77\x85\x03\x00", "method is 7"},
+		{"window", "\x88\x1c\x03\x00", "window size is 2^16"},
+		{"dictionary cut", "\x78\xbb\x01\x02", "within the dictionary's id"},
+		{"checksum", string(good[:len(good)-1]) + "x", "Adler-32"},
+		{"checksum cut", string(good[:len(good)-1]), "within the Adler-32"},
+		{"no blocks", "\x78\x9c", "ends at offset 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Zlib(make([]byte, 10), []byte(c.src))
+			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	_, err := Zlib(make([]byte, 10), []byte("\x78\xbb\x01\x02\x03\x04\x03\x00"))
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "preset dictionary 01020304") {
+		t.Errorf("preset dictionary: got %v", err)
+	}
+}
+
+func TestGzipErrors(t *testing.T) {
+	good := string(compressed(t, newGzip, []byte("varve")))
+	full := string(fullGzip(t, []byte("varve")))
+	damage := func(s string, at int, c byte) string { return s[:at] + string(rune(c)) + s[at+1:] }
+	for _, c := range []struct {
+		name, src, want string
+	}{
+		{"empty", "", "ends at offset 0 within a header"},
+		{"zeros alone", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "no member at offset 0"},
+		{"magic", damage(good, 1, 'x'), "no member at offset 0"},
+		{"method", damage(good, 2, 7), "method is 7"},
+		{"reserved flag", damage(good, 3, 0x20), "bits 5 to 7"},
+		{"header CRC", damage(full, 5, 'x'), "CRC-16"},
+		{"checksum", damage(good, len(good)-8, 1), "CRC-32"},
+		{"size", damage(good, len(good)-4, 9), "ISIZE says 9"},
+		{"garbage behind", good + "garbage behind", "no member at offset"},
+		{"garbage behind zeros", good + "\x00\x00garbage behind", "no member at offset"},
+		{"short garbage", good + "x", "within a header"},
+		{"second member too large", good + good, "more than the expected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Gzip(make([]byte, 8), []byte(c.src))
+			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestGzipMembers is what Python's gzip, so numcodecs, reads: members and zeros between them.
+func TestGzipMembers(t *testing.T) {
+	a, b := string(compressed(t, newGzip, []byte("var"))), string(fullGzip(t, []byte("ve")))
+	none := string(compressed(t, newGzip, nil))
+	for name, src := range map[string]string{
+		"two": a + b, "zeros behind": a + b + "\x00\x00\x00", "zeros between": a + "\x00" + b, "an empty one": a + none + b,
+	} {
+		dst := make([]byte, 5)
+		if n, err := Gzip(dst, []byte(src)); err != nil || string(dst[:n]) != "varve" {
+			t.Errorf("%s: got %q, %v", name, dst[:n], err)
+		}
+	}
+	if n, err := Gzip(nil, []byte(none)); n != 0 || err != nil {
+		t.Errorf("empty member: got %d, %v", n, err)
+	}
+}
+
+// TestMemberBounds: a distance of one member must not reach into another.
+func TestMemberBounds(t *testing.T) {
+	first := compressed(t, newGzip, []byte("abcdef"))
+	// A fixed block: match of length 3, distance 1; end of block.
+	body := []byte{0x03, 0x02, 0x00}
+	second := append(append(first[:10:10], body...), 0, 0, 0, 0, 3, 0, 0, 0)
+	if _, err := Gzip(make([]byte, 20), append(first[:len(first):len(first)], second...)); err == nil || !strings.Contains(err.Error(), "beyond the start") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget")
+	}
+	data := large()
+	dst := make([]byte, len(data))
+	for _, f := range formats(t, data) {
+		if n := testing.AllocsPerRun(100, func() {
+			if _, err := f.decode(dst, f.stream); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations a call", f.name, n)
+		}
+	}
+}
