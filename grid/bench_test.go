@@ -57,14 +57,32 @@ func TestEqualChunksTakeNoMemory(t *testing.T) {
 	}
 }
 
-// The bar for run-length encoded edges is 24 bytes a run: nothing beside the three
-// columns.
-func TestRunTakes24Bytes(t *testing.T) {
+// The bar for run-length encoded edges is 24 bytes a run. Only an axis that is longer
+// than 2^32 and has edges padded by as much comes near it.
+func TestBytesARun(t *testing.T) {
 	const n = 1_000_000
-	runs := manyRuns(n)
-	size := heapOf(func() grid.Dimension { return newVarying(t, runs) })
-	if perRun := float64(size) / n; perRun > 24.05 {
-		t.Errorf("%.2f bytes a run, want 24", perRun)
+	plain, padded, long, both := manyRuns(n), manyRuns(n), manyRuns(n), manyRuns(n)
+	for i := range n {
+		plain[i].Codec = plain[i].Data
+		long[i].Data <<= 30
+		long[i].Codec = long[i].Data + 1
+		both[i].Data <<= 30
+		both[i].Codec = both[i].Data + 1<<40
+	}
+	for _, tt := range []struct {
+		name string
+		runs []grid.Run
+		want float64
+	}{
+		{"10 million edges", plain, 8.5},
+		{"padded", padded, 12.5},
+		{"long", long, 20.5},
+		{"long and padded by much", both, 24.5},
+	} {
+		size := heapOf(func() grid.Dimension { return newVarying(t, tt.runs) })
+		if perRun := float64(size) / n; perRun > tt.want+0.1 || perRun < tt.want-0.5 {
+			t.Errorf("%s: %.2f bytes a run, want %v", tt.name, perRun, tt.want)
+		}
 	}
 }
 
