@@ -86,13 +86,17 @@ type Dimension struct {
 type Variable struct {
 	Name       string
 	Path       string
-	Dims       []*Dimension // as long as Shape
+	Dims       []*Dimension // as long as Shape; an unlimited one can be longer than the variable
 	Shape      []uint64     // none for a scalar
 	MaxShape   []uint64     // Unlimited where there is no maximum
 	Type       *Type
 	Fill       Fill
 	Attributes []Attribute
 	Storage    Storage
+
+	// ReadAll reads all elements, if they take up to limit bytes. It is meant for what is
+	// small: coordinates, labels.
+	ReadAll func(ctx context.Context, limit uint64) (Value, error)
 }
 
 // FillState says how far a fill value is defined.

@@ -40,10 +40,17 @@ type Storage struct {
 	ChunkShape []uint64 // Chunked
 	Index      string   // Chunked: the kind of index, in the format's words
 	RawEdges   bool     // Chunked: chunks that reach over the shape are stored without filters
-	Pipeline   Pipeline
+	// Pipeline decodes chunks. Where Plain is set it gives elements in memory form, else
+	// elements as they are stored, of the codec type Raw; see Type.AppendMemory.
+	Pipeline Pipeline
+	Plain    bool
 
 	Files    []ExternalFile // External
 	Mappings []Mapping      // Virtual
+
+	// Texts turns stored elements of strings of varying length, which only say where the
+	// strings are, into the strings; nil for other types.
+	Texts func(ctx context.Context, stored []byte) ([][]byte, error)
 
 	// Undecodable says why nobody can decode the values; it wraps errors.ErrUnsupported.
 	Undecodable error

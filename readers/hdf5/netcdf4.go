@@ -224,9 +224,9 @@ func (b *netcdfBuilder) readDataset(g *NetCDFGroup, name string, o *Object) {
 	if b.isScale(o) {
 		if len(o.Dataset.Shape) == 0 {
 			b.crash(readers.Corruptf("%s is a dimension scale without a dimension", o.Path))
-			return
+		} else {
+			dim = b.readScale(g, name, o)
 		}
-		dim = b.readScale(g, name, o)
 	}
 	if dim != nil && b.isOnlyDimension(o) {
 		return

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"slices"
 
 	"varve/readers"
 )
@@ -14,7 +13,7 @@ import (
 // the 8-byte address of the object (region references followed by a 4-byte index),
 // compounds by offset without gaps, varying lengths as an 8-byte count and the elements.
 func (f *File) Canonical(ctx context.Context, dst []byte, t *readers.Type, stored []byte) ([]byte, error) {
-	e := encoder{f: f, ctx: ctx}
+	e := f.encoder(ctx)
 	dst = e.appendAll(dst, t, stored, 0)
 	return dst, e.err
 }
@@ -23,12 +22,18 @@ func (f *File) Canonical(ctx context.Context, dst []byte, t *readers.Type, store
 type encoder struct {
 	f      *File
 	ctx    context.Context
-	budget int // bytes that may still come out of heaps
+	budget uint64 // bytes that may still come out of heaps
 	err    error
 }
 
+// encoder returns an encoder that takes no more out of heaps than the file has: elements of
+// varying length each have their own part of it.
+func (f *File) encoder(ctx context.Context) *encoder {
+	return &encoder{f: f, ctx: ctx, budget: uint64(f.end)}
+}
+
 const (
-	maxCanonical  = 1 << 30
+	maxCanonical  = 128 << 20
 	maxValueDepth = 2 * maxTypeDepth
 )
 
@@ -76,31 +81,9 @@ func appendNumbers(dst []byte, t *readers.Type, stored []byte) []byte {
 	n := len(dst)
 	dst = append(dst, stored...)
 	if t.Order == readers.BigEndian && t.Size > 1 {
-		swapBytes(dst[n:], t.Size)
+		readers.SwapBytes(dst[n:], t.Size)
 	}
 	return dst
-}
-
-// swapBytes reverses each run of size bytes.
-func swapBytes(b []byte, size int) {
-	switch size {
-	case 2:
-		for ; len(b) >= 2; b = b[2:] {
-			b[0], b[1] = b[1], b[0]
-		}
-	case 4:
-		for ; len(b) >= 4; b = b[4:] {
-			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
-		}
-	case 8:
-		for ; len(b) >= 8; b = b[8:] {
-			binary.BigEndian.PutUint64(b, binary.LittleEndian.Uint64(b))
-		}
-	default:
-		for ; len(b) >= size; b = b[size:] {
-			slices.Reverse(b[:size])
-		}
-	}
 }
 
 // place reads where in the global heap something is.
@@ -132,6 +115,11 @@ func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 		e.fail("%d elements of %d bytes in an object of %d of the global heap", n, size, len(b))
 		return 0, nil
 	}
+	if n*size > e.budget {
+		e.fail("elements of varying length take more than the whole file")
+		return 0, nil
+	}
+	e.budget -= n * size
 	return n, b[:n*size]
 }
 
@@ -196,7 +184,7 @@ func (e *encoder) appendAnyReference(dst, one []byte) []byte {
 
 // Texts returns the elements of a string type, without padding.
 func (f *File) Texts(ctx context.Context, t *readers.Type, stored []byte) ([][]byte, error) {
-	e := encoder{f: f, ctx: ctx}
+	e := f.encoder(ctx)
 	out := make([][]byte, 0, len(stored)/t.Size)
 	for ; len(stored) >= t.Size && e.err == nil; stored = stored[t.Size:] {
 		if t.Class == readers.VarLen {
@@ -230,7 +218,7 @@ func (a *Attribute) Stored() []byte { return a.data }
 // References returns the addresses of objects that an attribute of references, or of lists
 // of them, holds: one list an element.
 func (f *File) References(ctx context.Context, a *Attribute) ([][]uint64, error) {
-	e := encoder{f: f, ctx: ctx}
+	e := f.encoder(ctx)
 	var out [][]uint64
 	for stored := a.data; len(stored) >= a.Type.Size && e.err == nil; stored = stored[a.Type.Size:] {
 		base, elements := a.Type, stored[:a.Type.Size]

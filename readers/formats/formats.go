@@ -1,0 +1,82 @@
+// Package formats tells the format of a source by its content and opens it.
+//
+// The table below is the one place that knows all readers. A reader is added there and
+// nowhere else; the name of a file never counts.
+package formats
+
+import (
+	"context"
+	"fmt"
+
+	"varve/readers"
+	"varve/readers/hdf5"
+	"varve/readers/source"
+)
+
+// Format is a reader with the name of what it reads.
+type Format struct {
+	Name string
+	readers.Reader
+}
+
+// Table returns the formats in the order in which they are tried.
+func Table() []Format {
+	return []Format{
+		{"HDF5", hdf5.Format{}},
+	}
+}
+
+// Detect returns the format of a source.
+func Detect(ctx context.Context, src *source.Source) (Format, error) {
+	for _, f := range Table() {
+		is, err := f.Detect(ctx, src)
+		if err != nil {
+			return Format{}, err
+		}
+		if is {
+			return f, nil
+		}
+	}
+	return Format{}, &readers.Error{Source: src.Name(), Offset: -1, Err: unknown(ctx, src)}
+}
+
+// Open reads the metadata of a source of any format.
+func Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	f, err := Detect(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return f.Open(ctx, src)
+}
+
+// unknown says what is wrong with a source of no known format, as far as its first bytes
+// tell.
+func unknown(ctx context.Context, src *source.Source) error {
+	if src.Size() == 0 {
+		return readers.Corruptf("the file is empty")
+	}
+	head, err := src.View(ctx, 0, int(min(src.Size(), 64)))
+	if err != nil {
+		return err
+	}
+	if looksLikeHTML(head) {
+		return readers.Corruptf("the file is an HTML page: a server's error message was saved under this name")
+	}
+	names := ""
+	for i, f := range Table() {
+		if i > 0 {
+			names += ", "
+		}
+		names += f.Name
+	}
+	return fmt.Errorf("not a format that varve reads (%s): it begins with %q", names, head[:min(len(head), 8)])
+}
+
+func looksLikeHTML(head []byte) bool {
+	for _, start := range []string{"<!DOCTYPE", "<!doctype", "<html", "<HTML", "<?xml"} {
+		if len(head) >= len(start) && string(head[:len(start)]) == start {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package hdf5
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"varve/codec"
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of HDF5 and netCDF-4 files.
+type Format struct{}
+
+// Detect reports whether a source has an HDF5 signature.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) { return Detect(ctx, src) }
+
+// Open reads the metadata of a source.
+func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	f, err := OpenFile(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return f.Dataset(ctx)
+}
+
+// Dataset returns the file with dimensions and names as netcdf-c gives them. Other than
+// netcdf-c it leaves nothing out: what netCDF cannot have is there too, and what cannot be
+// read is among the problems.
+func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
+	tree, err := f.Tree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view, err := tree.NetCDF(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := viewer{f: f, dims: map[*NetCDFDim]*readers.Dimension{}}
+	out := &readers.Dataset{Source: f.src, Format: "HDF5", Root: v.group(ctx, view.Root)}
+	if view.Marked {
+		out.Format = "netCDF-4"
+	}
+	for _, o := range tree.Objects {
+		if o.Err != nil {
+			out.Problems = append(out.Problems, readers.Problem{Path: o.Path, Err: o.Err})
+		}
+	}
+	return out, ctx.Err()
+}
+
+// viewer turns the parts of a NetCDF view into those of a readers.Dataset.
+type viewer struct {
+	f    *File
+	dims map[*NetCDFDim]*readers.Dimension
+}
+
+func (v *viewer) group(ctx context.Context, g *NetCDFGroup) *readers.Group {
+	out := &readers.Group{Name: g.Name, Path: g.Path, Attributes: v.attributes(ctx, g.object)}
+	for _, d := range g.Dims {
+		dim := &readers.Dimension{Name: d.Name, Path: d.Path, Length: d.Length, Unlimited: d.Unlimited, Anonymous: d.Phony}
+		v.dims[d] = dim
+		out.Dimensions = append(out.Dimensions, dim)
+	}
+	for _, x := range g.Vars {
+		out.Variables = append(out.Variables, v.variable(ctx, x))
+	}
+	for _, child := range g.Groups {
+		out.Groups = append(out.Groups, v.group(ctx, child))
+	}
+	return out
+}
+
+// attributes returns the attributes that are not about dimensions.
+func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute {
+	var out []readers.Attribute
+	for i := range o.Attributes {
+		a := &o.Attributes[i]
+		if hidden[a.Name] {
+			continue
+		}
+		r := readers.Attribute{Name: a.Name, Err: a.Err}
+		r.Type = a.Type
+		if a.Type != nil {
+			r.Shape, r.Null = a.Shape, a.Space == Null
+			r.Value.Data, r.Texts, r.Err = v.f.elements(ctx, a.Type, a.data)
+			r.Err = v.f.locate(o.Path, r.Err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// elements brings stored elements into memory form.
+func (f *File) elements(ctx context.Context, t *readers.Type, stored []byte) (data []byte, texts [][]byte, err error) {
+	if IsText(t) {
+		texts, err = f.Texts(ctx, t, stored)
+		return nil, texts, err
+	}
+	data, err = f.Canonical(ctx, nil, t, stored)
+	return data, nil, err
+}
+
+func (v *viewer) variable(ctx context.Context, x *NetCDFVar) *readers.Variable {
+	d := x.Object.Dataset
+	out := &readers.Variable{
+		Name: x.Name, Path: x.Path,
+		Shape: d.Shape, MaxShape: d.MaxShape,
+		Type:       d.Type,
+		Attributes: v.attributes(ctx, x.Object),
+		Storage:    d.storage(),
+	}
+	for i, dim := range x.Dims {
+		out.Dims = append(out.Dims, v.dimension(x, dim, i))
+	}
+	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever}
+	value, user, err := d.FillValue(ctx)
+	if user {
+		out.Fill.Value = value
+	}
+	if err != nil && out.Storage.Undecodable == nil {
+		out.Storage.Undecodable = err
+	}
+	out.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
+		value, err := d.value(ctx, limit)
+		return value, d.f.locate(x.Path, err)
+	}
+	return out
+}
+
+// dimension finds the dimension of a variable, in this group or one above, or makes one
+// that nobody else knows.
+func (v *viewer) dimension(x *NetCDFVar, d *NetCDFDim, i int) *readers.Dimension {
+	if dim := v.dims[d]; d != nil && dim != nil {
+		return dim
+	}
+	dataset := x.Object.Dataset
+	name := fmt.Sprintf("%s_dim_%d", x.Name, i)
+	if d != nil {
+		name = d.Name
+	}
+	dim := &readers.Dimension{
+		Name: name, Path: x.Path + "#" + name,
+		Length:    dataset.Shape[i],
+		Unlimited: dataset.MaxShape[i] == readers.Unlimited,
+		Anonymous: true,
+	}
+	return dim
+}
+
+func (d *Dataset) value(ctx context.Context, limit uint64) (readers.Value, error) {
+	stored, err := d.ReadAll(ctx, limit)
+	if err != nil {
+		return readers.Value{}, err
+	}
+	out := readers.Value{Type: d.Type, Shape: d.Shape, Null: d.Space == Null}
+	out.Data, out.Texts, err = d.f.elements(ctx, d.Type, stored)
+	return out, err
+}
+
+// storage describes where the values are.
+func (d *Dataset) storage() readers.Storage {
+	s := readers.Storage{
+		Layout:     d.Layout,
+		Bytes:      d.StoredBytes(),
+		ChunkShape: d.Chunk,
+		Index:      d.Index,
+		RawEdges:   d.RawEdges,
+		Files:      d.External,
+		Mappings:   d.Mappings,
+	}
+	switch d.Layout {
+	case readers.Contiguous:
+		s.Offset = d.Offset
+		if !d.Allocated {
+			s.Layout = readers.Unallocated
+		}
+	case readers.Inline:
+		s.Data = d.compact
+	case readers.Chunked:
+		s.Bytes = 0
+		s.Undecodable = undecodable(d.Filters)
+		if d.layout.addr != undefined {
+			s.ReadIndex = func(ctx context.Context) iter.Seq2[*readers.Ref, error] { return d.Refs(ctx, nil) }
+		}
+	case readers.External:
+		s.Undecodable = errExternal
+	}
+	if d.Type.Class == readers.VarLen && d.Type.IsText {
+		s.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) { return d.f.Texts(ctx, d.Type, stored) }
+	} else if d.Type.Varies() && s.Undecodable == nil {
+		s.Undecodable = unsupported("elements of type %s vary in length", d.Type)
+	}
+	s.Pipeline = readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}, Filters: d.Filters}
+	_, endian, plain := d.Type.Plain()
+	s.Plain = plain
+	if plain && endian != "" {
+		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
+	}
+	return s
+}
+
+var errExternal = fmt.Errorf("values are in other files, which varve does not read: repack the file (h5repack): %w", errors.ErrUnsupported)

@@ -1,0 +1,109 @@
+package readers
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+)
+
+// Plain reports whether the codec "bytes" alone turns stored elements into elements in
+// memory, and in which byte order they are stored ("" where there is none).
+func (t *Type) Plain() (element codec.Type, endian string, ok bool) {
+	element, ok = t.Element()
+	if !ok || element.Varies() || element.Size != t.Size {
+		return codec.Type{}, "", false
+	}
+	orders := t.appendOrders(nil)
+	if slices.Contains(orders, BigEndian) && slices.Contains(orders, LittleEndian) {
+		return codec.Type{}, "", false
+	}
+	if t.Class == Compound && !inOrder(t.Members) {
+		return codec.Type{}, "", false
+	}
+	switch {
+	case len(orders) == 0:
+		return element, "", true
+	case orders[0] == BigEndian:
+		return element, "big", true
+	}
+	return element, "little", true
+}
+
+// inOrder reports whether members are listed as they lie.
+func inOrder(members []Member) bool {
+	return slices.IsSortedFunc(members, func(a, b Member) int { return a.Offset - b.Offset })
+}
+
+// appendOrders appends the byte orders of all numbers of more than one byte.
+func (t *Type) appendOrders(orders []Order) []Order {
+	switch t.Class {
+	case Integer, Float, Time, Bitfield:
+		if t.Size > 1 {
+			return append(orders, t.Order)
+		}
+	case Enum, Array, Complex:
+		return t.Base.appendOrders(orders)
+	case Compound:
+		for _, m := range t.Members {
+			orders = m.Type.appendOrders(orders)
+		}
+	}
+	return orders
+}
+
+// AppendMemory appends stored elements in memory form: numbers little-endian, compounds by
+// offset without gaps, all else as it is stored. Types that hold something of varying
+// length are refused: what they refer to is not here.
+func (t *Type) AppendMemory(dst, stored []byte) ([]byte, error) {
+	if t.Varies() {
+		return dst, fmt.Errorf("elements of type %s are stored elsewhere", t)
+	}
+	return t.appendMemory(dst, stored), nil
+}
+
+func (t *Type) appendMemory(dst, stored []byte) []byte {
+	switch t.Class {
+	case Integer, Float, Time, Bitfield:
+		n := len(dst)
+		dst = append(dst, stored...)
+		if t.Order == BigEndian && t.Size > 1 {
+			SwapBytes(dst[n:], t.Size)
+		}
+		return dst
+	case Enum, Array, Complex:
+		return t.Base.appendMemory(dst, stored)
+	case Compound:
+		members := t.SortedMembers()
+		for ; len(stored) >= t.Size; stored = stored[t.Size:] {
+			for _, m := range members {
+				dst = m.Type.appendMemory(dst, stored[m.Offset:m.Offset+m.Type.Size])
+			}
+		}
+		return dst
+	}
+	return append(dst, stored...)
+}
+
+// SwapBytes reverses each run of size bytes.
+func SwapBytes(b []byte, size int) {
+	switch size {
+	case 2:
+		for ; len(b) >= 2; b = b[2:] {
+			b[0], b[1] = b[1], b[0]
+		}
+	case 4:
+		for ; len(b) >= 4; b = b[4:] {
+			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
+		}
+	case 8:
+		for ; len(b) >= 8; b = b[8:] {
+			binary.BigEndian.PutUint64(b, binary.LittleEndian.Uint64(b))
+		}
+	default:
+		for ; len(b) >= size; b = b[size:] {
+			slices.Reverse(b[:size])
+		}
+	}
+}
