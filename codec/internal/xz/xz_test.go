@@ -60,6 +60,9 @@ func TestDecodeAsLiblzma(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.Format+" "+v.Name, func(t *testing.T) {
 			for _, room := range []int{0, 1, 300} {
+				if room > 0 && v.Size > 1<<16 {
+					continue
+				}
 				dst := make([]byte, v.Size+room)
 				n, err := v.decode(dst, v.Stored)
 				if err != nil || n != v.Size {
