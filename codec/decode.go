@@ -74,7 +74,7 @@ func (p *Pipeline) decodeStage(a *arena, i int, into, src []byte) ([]byte, error
 	}
 	if into != nil || p.sizes[i] >= 0 {
 		if into == nil {
-			into = p.room(a, i, p.sizes[i])
+			into = p.room(a, p.sizes[i])
 		}
 		n, err := c.Decode(into, src)
 		if err != nil {
@@ -100,7 +100,7 @@ func (p *Pipeline) decodeUnsized(a *arena, i int, src []byte) ([]byte, error) {
 		limit = n
 	}
 	for room := min(limit, 64<<10+16*len(src)); ; room = min(limit, 4*room) {
-		into := p.room(a, i, room)
+		into := p.room(a, room)
 		n, err := c.Decode(into, src)
 		if err == nil {
 			return into[:n], nil
@@ -121,10 +121,11 @@ func (p *Pipeline) unsizedLimit(stored int) int {
 	return min(maxUnsized, 64<<10+declared+ratio*min(stored, maxUnsized))
 }
 
-// room returns a buffer for the output of codec i. Elements of varying length alias
-// the innermost one, so that it must be theirs to keep.
-func (p *Pipeline) room(a *arena, i, n int) []byte {
-	if i == 0 && p.innermost().Type.Varies() {
+// room returns a buffer for the output of a codec. Elements of varying length alias
+// the innermost one, or that from which checksums were taken off, so that it must be
+// theirs to keep.
+func (p *Pipeline) room(a *arena, n int) []byte {
+	if p.innermost().Type.Varies() {
 		return make([]byte, n)
 	}
 	return a.bytes(n)

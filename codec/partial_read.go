@@ -35,7 +35,7 @@ func (p *Pipeline) DecodeRegion(ctx context.Context, r Reader, region grid.Regio
 	a := getArena()
 	defer a.release()
 	d := &regionDecode{r: r, a: a}
-	d.add(part{p: p, at: Range{0, r.Size()}, region: region, into: window{dst, region, form.Type.Size}})
+	d.add(part{p: p, at: Range{0, r.Size()}, region: region, into: window{dst, region, form.Type.unit()}})
 	return d.run(ctx)
 }
 
@@ -172,7 +172,7 @@ func (d *regionDecode) add(pt part) {
 		form := Form{p.innermost().Type, inner.Shape, nil}
 		u.encoded = d.a.elems(form)
 		d.undo = append(d.undo, u)
-		pt.region, pt.into = inner, window{u.encoded, inner, form.Type.Size}
+		pt.region, pt.into = inner, window{u.encoded, inner, form.Type.unit()}
 	}
 	d.parts = append(d.parts, pt)
 }
@@ -200,7 +200,7 @@ func (u *undo) run(a *arena) error {
 			return u.p.at(i, err)
 		}
 		if i == 0 && !ok {
-			return u.into.put(window{out, u.regions[0], form.Type.Size}, u.regions[0])
+			return u.into.put(window{out, u.regions[0], form.Type.unit()}, u.regions[0])
 		}
 		src = out
 	}
@@ -267,7 +267,7 @@ func (pt *part) whole(a *arena, stored []byte) error {
 	if err := pt.p.Decode(elems, stored); err != nil {
 		return err
 	}
-	return pt.into.put(window{elems, all, form.Type.Size}, pt.region)
+	return pt.into.put(window{elems, all, form.Type.unit()}, pt.region)
 }
 
 // shard adds the inner chunks that the region meets.
@@ -324,7 +324,7 @@ func (pt *part) fill(form Form, box grid.Region) error {
 	}
 	elems := NewElems(form)
 	elems.SetFill(form)
-	return pt.into.put(window{elems, r, form.Type.Size}, r)
+	return pt.into.put(window{elems, r, form.Type.unit()}, r)
 }
 
 // rows takes the region's rows out of blocks of bytes of the chunk, which begins at
@@ -349,7 +349,7 @@ func (pt *part) rows(a *arena, blocks []Range, bytes [][]byte, base int64) error
 	if err := pt.p.toBytes.(*bytesCodec).decodeInPlace(out.Fixed, form); err != nil || dense {
 		return err
 	}
-	return pt.into.put(window{out, pt.region, form.Type.Size}, pt.region)
+	return pt.into.put(window{out, pt.region, form.Type.unit()}, pt.region)
 }
 
 // eachRow visits the runs in which the elements of a region lie in a chunk, in order,

@@ -48,13 +48,13 @@ type randomCase struct {
 const littleBytes = `{"name":"bytes","configuration":{"endian":"little"}}`
 
 var (
-	partialTypes = []Type{{Kind: Uint, Size: 1}, int16Type, float32Type, float64Type, {Kind: Raw, Size: 3}}
+	partialTypes = []Type{{Kind: Uint, Size: 1}, int16Type, float32Type, float64Type, {Kind: Raw, Size: 3}, stringType}
 	// partialBytes has something for each way in which a region is decoded.
 	partialBytes = []string{
 		"", "", "", `,{"name":"crc32c"}`, `,{"name":"zstd"}`, `,{"name":"numcodecs.crc32","configuration":{}}`,
 		`,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}},{"name":"gzip","configuration":{"level":1}}`,
 		`,{"name":"numcodecs.blosc","configuration":{"blocksize":64}}`, `,{"name":"numcodecs.fletcher32","configuration":{}},{"name":"zstd"}`,
-		`,{"name":"numcodecs.blosc","configuration":{}},{"name":"crc32c"}`,
+		`,{"name":"numcodecs.blosc","configuration":{}},{"name":"crc32c"}`, `,{"name":"crc32c"},{"name":"gzip"}`,
 	}
 )
 
@@ -65,9 +65,13 @@ func newRandomCase(t testing.TB, rng *rand.Rand) randomCase {
 		form.Shape[k] = 1 + rng.Int64N(12)
 	}
 	if rng.IntN(2) == 0 {
-		form.Fill = ramp(form.Type.Size)
+		form.Fill = []byte("fillfill")[:form.Type.Size]
 	}
-	list := "[" + randomCodecs(rng, form.Shape, 2) + "]"
+	leaf := fmt.Sprintf(`{"name":"bytes","configuration":{"endian":%q}}`, []string{"little", "big"}[rng.IntN(2)])
+	if form.Type.Varies() {
+		leaf, form.Fill = `{"name":"vlen-utf8"}`, []byte("fill")
+	}
+	list := "[" + randomCodecs(rng, leaf, form.Shape, 2) + "]"
 	p, err := New(WithClipping(specs(t, list)), form)
 	if err != nil {
 		t.Fatalf("%s: %v", list, err)
@@ -83,9 +87,15 @@ func newRandomCase(t testing.TB, rng *rand.Rand) randomCase {
 // putRandom makes the elements of a region random.
 func putRandom(rng *rand.Rand, w window, r grid.Region) {
 	form := Form{Type: Type{Kind: Raw, Size: w.unit}, Shape: r.Shape}
+	if w.unit == varying {
+		form.Type = stringType
+	}
 	e := NewElems(form)
 	for i := range e.Fixed {
 		e.Fixed[i] = byte(rng.IntN(4))
+	}
+	for i := range e.Var {
+		e.Var[i] = []byte(strings.Repeat("é", rng.IntN(4)))
 	}
 	if err := w.put(window{e, r, w.unit}, r); err != nil {
 		panic(err)
@@ -93,7 +103,7 @@ func putRandom(rng *rand.Rand, w window, r grid.Region) {
 }
 
 // randomCodecs writes a chain with up to so many shards within one another.
-func randomCodecs(rng *rand.Rand, shape []int64, shards int) string {
+func randomCodecs(rng *rand.Rand, leaf string, shape []int64, shards int) string {
 	var list string
 	if rng.IntN(3) == 0 {
 		order := rng.Perm(len(shape))
@@ -106,8 +116,7 @@ func randomCodecs(rng *rand.Rand, shape []int64, shards int) string {
 	}
 	outer := partialBytes[rng.IntN(len(partialBytes))]
 	if shards == 0 || rng.IntN(4) == 0 {
-		endian := []string{"little", "big"}[rng.IntN(2)]
-		return list + fmt.Sprintf(`{"name":"bytes","configuration":{"endian":%q}}`, endian) + outer
+		return list + leaf + outer
 	}
 	inner := make([]int64, len(shape))
 	for k, n := range shape {
@@ -121,7 +130,7 @@ func randomCodecs(rng *rand.Rand, shape []int64, shards int) string {
 		outer = ""
 	}
 	return list + fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":[%s],"index_location":%q}}`,
-		raw, randomCodecs(rng, inner, shards-1), littleBytes+[]string{"", `,{"name":"crc32c"}`}[rng.IntN(2)],
+		raw, randomCodecs(rng, leaf, inner, shards-1), littleBytes+[]string{"", `,{"name":"crc32c"}`}[rng.IntN(2)],
 		[]string{"start", "end"}[rng.IntN(2)]) + outer
 }
 
@@ -182,7 +191,7 @@ func TestRegionsDecodeAsTheWhole(t *testing.T) {
 		for range 8 {
 			r := randomRegion(rng, c.p.Form().Shape)
 			want := c.part(t, r)
-			got := Elems{Fixed: bytes.Repeat([]byte{0xee}, len(want.Fixed))}
+			got := Elems{bytes.Repeat([]byte{0xee}, len(want.Fixed)), make([][]byte, len(want.Var))}
 			if err := c.p.DecodeRegion(t.Context(), &strictReader{t: t, stored: stored}, r, got); err != nil {
 				t.Fatalf("%v %s: region %v: %v", c.p.Form().Shape, c.list, r, err)
 			}

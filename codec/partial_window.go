@@ -6,17 +6,27 @@ import "varve/grid"
 type window struct {
 	Elems
 	region grid.Region
-	unit   int // bytes an element, 0 if they vary
+	unit   int // bytes an element, or varying
+}
+
+// varying is the unit of elements that have lengths of their own.
+const varying = -1
+
+func (t Type) unit() int {
+	if t.Varies() {
+		return varying
+	}
+	return t.Size
 }
 
 // windowOf is the window that holds all of a chunk.
 func windowOf(e Elems, f Form) window {
-	return window{e, grid.Whole(f.Shape), f.Type.Size}
+	return window{e, grid.Whole(f.Shape), f.Type.unit()}
 }
 
 // put copies the elements of r from another window.
 func (w window) put(from window, r grid.Region) error {
-	if w.Var != nil {
+	if w.unit == varying {
 		return grid.Copy(grid.Window[[]byte]{Data: w.Var, Region: w.region}, grid.Window[[]byte]{Data: from.Var, Region: from.region}, r, 1)
 	}
 	if w.unit == 0 {
@@ -40,7 +50,7 @@ func (w window) slice(r grid.Region) (Elems, bool) {
 		at = at*length + r.Origin[k] - w.region.Origin[k]
 		n *= r.Shape[k]
 	}
-	if w.Var != nil {
+	if w.unit == varying {
 		return Elems{Var: w.Var[at : at+n]}, true
 	}
 	unit := int64(w.unit)

@@ -46,7 +46,7 @@ func (p *Pipeline) encodeAgain(a *arena, dst, old []byte, region grid.Region, sr
 		} else if err := p.Decode(all.Elems, old); err != nil {
 			return dst, err
 		}
-		if err := all.put(window{src, region, form.Type.Size}, region); err != nil {
+		if err := all.put(window{src, region, form.Type.unit()}, region); err != nil {
 			return dst, err
 		}
 	}
@@ -105,7 +105,7 @@ func (p *Pipeline) encodeArrays(a *arena, region grid.Region, src Elems) (window
 		}
 		src = elems
 	}
-	return window{src, regions[len(p.arrays)], p.innermost().Type.Size}, nil
+	return window{src, regions[len(p.arrays)], p.innermost().Type.unit()}, nil
 }
 
 // keepsLittle reports whether the inner chunks to be copied are no longer than the

@@ -13,7 +13,7 @@ func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
 	if index.hasEmpty() {
 		dst.SetFill(s.form)
 	}
-	d := shardDecode{s: s, out: window{dst, s.box, s.form.Type.Size}, scratch: scratch{a: a}}
+	d := shardDecode{s: s, out: window{dst, s.box, s.form.Type.unit()}, scratch: scratch{a: a}}
 	at := s.places.Get().(*place)
 	defer s.places.Put(at)
 	for i := range s.cut.Chunks() {

@@ -10,7 +10,7 @@ func (s *sharding) Encode(dst []byte, src Elems, _ Form) ([]byte, error) {
 	a := getArena()
 	defer a.release()
 	w := s.newWriter(a, dst)
-	from := window{src, s.box, s.form.Type.Size}
+	from := window{src, s.box, s.form.Type.unit()}
 	room := scratch{a: a}
 	err := s.inMortonOrder(func(at *place) error {
 		p, err := s.pipeline(at.region.Shape)

@@ -106,7 +106,7 @@ func replaceRegion(t *testing.T, c *randomCase, stored []byte, r grid.Region) {
 	if err != nil {
 		t.Fatalf("replacing %v: %v", r, err)
 	}
-	if err := windowOf(c.elems, c.p.Form()).put(window{src, r, c.p.Form().Type.Size}, r); err != nil {
+	if err := windowOf(c.elems, c.p.Form()).put(window{src, r, c.p.Form().Type.unit()}, r); err != nil {
 		t.Fatal(err)
 	}
 	back := NewElems(c.p.Form())
