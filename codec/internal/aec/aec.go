@@ -89,18 +89,8 @@ func Decode(dst, src []byte, p Params) error {
 	}
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
-	d.start(src, p, out.bits)
 	defer d.release()
-	for left := out.samples; left > 0; {
-		n := min(left, p.PixelsPerScanline)
-		line, err := d.scanline(n)
-		if err != nil {
-			return err
-		}
-		out.put(line)
-		left -= n
-	}
-	return nil
+	return d.fill(out, src, p)
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -134,6 +124,21 @@ func (d *decoder) start(src []byte, p Params, bits uint) {
 	} else {
 		d.line = d.line[:need]
 	}
+}
+
+// fill decodes scanlines until the output is full.
+func (d *decoder) fill(out output, src []byte, p Params) error {
+	d.start(src, p, out.bits)
+	for left := out.samples; left > 0; {
+		n := min(left, p.PixelsPerScanline)
+		line, err := d.scanline(n)
+		if err != nil {
+			return err
+		}
+		out.put(line)
+		left -= n
+	}
+	return nil
 }
 
 // release lets go of the input, before the decoder goes back to its pool.

@@ -63,6 +63,11 @@ func (d *decoder) release() {
 func Decode(dst, src []byte) (int, error) {
 	d := borrow(src)
 	defer d.release()
+	return d.streams(dst)
+}
+
+// streams decodes streams and the zeros behind them up to the end.
+func (d *decoder) streams(dst []byte) (int, error) {
 	n := 0
 	for {
 		size, err := d.stream(dst[n:])
@@ -71,13 +76,13 @@ func Decode(dst, src []byte) (int, error) {
 		}
 		n += size
 		start := d.next
-		for d.next < len(src) && src[d.next] == 0 {
+		for d.next < len(d.src) && d.src[d.next] == 0 {
 			d.next++
 		}
 		if (d.next-start)%4 != 0 {
 			return n, corrupt.Errorf("xz: %d zeros behind the stream that ends at byte %d, which should be a multiple of 4", d.next-start, start)
 		}
-		if d.next == len(src) {
+		if d.next == len(d.src) {
 			return n, nil
 		}
 	}
