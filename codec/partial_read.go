@@ -156,7 +156,7 @@ func (d *regionDecode) run(ctx context.Context) error {
 // wrap says which inner chunk an error is from.
 func (pt *part) wrap(err error) error {
 	for ; pt.of != nil; pt = pt.of {
-		err = fmt.Errorf("inner chunk %d: %w", pt.number, err)
+		err = pt.of.p.toBytes.(*sharding).inInner(pt.number, err)
 	}
 	return err
 }
@@ -300,9 +300,10 @@ func (d *regionDecode) shard(a *arena, pt *part, stored []byte) error {
 
 // inner adds one inner chunk of a shard, which has a box there.
 func (d *regionDecode) inner(shard *part, number int64, at Range, box grid.Region) error {
-	p, err := shard.p.toBytes.(*sharding).pipelineOf(box.Shape, at.Length)
+	s := shard.p.toBytes.(*sharding)
+	p, err := s.pipelineOf(box.Shape, at.Length)
 	if err != nil {
-		return fmt.Errorf("inner chunk %d: %w", number, err)
+		return s.inInner(number, err)
 	}
 	child := part{p: p, at: at, region: grid.MakeRegion(box.Rank()), into: shard.into, of: shard, number: number}
 	child.region.Intersect(shard.region, box)

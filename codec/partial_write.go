@@ -29,8 +29,8 @@ func (p *Pipeline) EncodeRegion(dst, old []byte, region grid.Region, src Elems) 
 	}
 	a := getArena()
 	defer a.release()
-	if s, ok := p.toBytes.(*sharding); ok && len(p.bytes) == 0 && p.keepsRegions() {
-		return p.encodeShard(a, s, dst, old, region, src)
+	if _, ok := p.toBytes.(*sharding); ok && len(p.bytes) == 0 && p.keepsRegions() {
+		return p.encodeShard(a, dst, old, region, src)
 	}
 	return p.encodeAgain(a, dst, old, region, src)
 }
@@ -66,7 +66,8 @@ type shardEdit struct {
 	room  scratch
 }
 
-func (p *Pipeline) encodeShard(a *arena, s *sharding, dst, old []byte, region grid.Region, src Elems) ([]byte, error) {
+func (p *Pipeline) encodeShard(a *arena, dst, old []byte, region grid.Region, src Elems) ([]byte, error) {
+	s := p.toBytes.(*sharding)
 	from, err := p.encodeArrays(a, region, src)
 	if err != nil {
 		return dst, err

@@ -223,6 +223,13 @@ func (p *place) moveTo(s *sharding, number int64) {
 	}
 }
 
+// inInner says which inner chunk an error is from.
+func (s *sharding) inInner(number int64, err error) error {
+	coords := make([]int64, s.cut.Rank())
+	s.cut.Coords(number, coords)
+	return fmt.Errorf("inner chunk %v: %w", coords, err)
+}
+
 // pipelineOf returns the pipeline of an inner chunk that has a shape and is stored in
 // a number of bytes. Where these follow from the shape no others are even looked at:
 // an index may name all of the shard for each of its inner chunks.

@@ -1,7 +1,5 @@
 package codec
 
-import "fmt"
-
 // Decode implements ArrayToBytes.
 func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
 	a := getArena()
@@ -23,7 +21,7 @@ func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
 			err = d.inner(at, src[stored.Offset:stored.Offset+stored.Length])
 		}
 		if err != nil {
-			return fmt.Errorf("inner chunk %d of %d: %w", i, s.cut.Chunks(), err)
+			return s.inInner(i, err)
 		}
 	}
 	return nil

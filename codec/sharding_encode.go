@@ -103,7 +103,7 @@ func (s *sharding) inMortonOrder(visit func(*place) error) error {
 		left--
 		at.moveTo(s, number)
 		if err := visit(at); err != nil {
-			return fmt.Errorf("inner chunk %v: %w", at.coords, err)
+			return s.inInner(number, err)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"varve/grid"
@@ -381,6 +382,41 @@ func TestInnerCodecsThatOnlyDecode(t *testing.T) {
 	if got := p.Clients(); got != NoClient {
 		t.Errorf("Clients: %v", got)
 	}
+}
+
+func TestShardsFromManyGoroutines(t *testing.T) {
+	list := WithClipping(specs(t, "["+shards("[3,4]", shards("[2,3]", littleBytes+`,{"name":"zstd"}`))+"]"))
+	var pipelines [2]*Pipeline // one to make the shard, one whose clipped pipelines are not made yet
+	for i := range pipelines {
+		var err error
+		if pipelines[i], err = New(list, Form{Type: int16Type, Shape: []int64{8, 6}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := Elems{Fixed: ramp(96)}
+	stored, err := pipelines[0].Encode(nil, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pipelines[1]
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 20 {
+				back := NewElems(p.Form())
+				if err := p.Decode(back, stored); err != nil || !sameElems(back, src) {
+					t.Errorf("other elements, or %v", err)
+				}
+				if err := p.DecodeRegion(t.Context(), Memory(stored), grid.Whole([]int64{8, 5}), Elems{Fixed: make([]byte, 80)}); err != nil {
+					t.Error(err)
+				}
+				if out, err := p.Encode(nil, src); err != nil || !bytes.Equal(out, stored) {
+					t.Errorf("other bytes, or %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestShardDecodeDoesNotAllocate(t *testing.T) {
