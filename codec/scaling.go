@@ -112,10 +112,10 @@ func rounded[F float32 | float64](v float64, n number) F {
 	return F(v)
 }
 
-// overflow returns the first element that was finite before and is not after, or -1.
+// overflow returns the first element that has become infinite, or -1.
 func overflow[F float32 | float64](after, before []F) int {
 	for i, v := range after {
-		if v-v != 0 && before[i]-before[i] == 0 {
+		if v-v != 0 && v == v && before[i]-before[i] == 0 {
 			return i
 		}
 	}
