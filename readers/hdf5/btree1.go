@@ -24,6 +24,8 @@ type btree1 struct {
 	keySize int
 	check   func(key []byte) error // of chunks
 	seen    map[uint64]struct{}
+	guess   int      // size of the nodes so far
+	buffers [][]byte // of the nodes on the way down, by level
 }
 
 // leaves calls visit with the entries of every node of level 0: keys and children.
@@ -38,7 +40,11 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	}
 	t.seen[addr] = struct{}{}
 	head := 8 + 2*t.f.super.offsets
-	c, err := t.f.at(ctx, addr, head)
+	if t.buffers == nil {
+		t.buffers = make([][]byte, 257)
+	}
+	buf := &t.buffers[level+1]
+	c, err := t.f.scan(ctx, buf, addr, max(head, t.f.available(addr, t.guess)))
 	if err != nil {
 		return err
 	}
@@ -57,10 +63,14 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	if n == 0 {
 		size = 0
 	}
-	if c, err = t.f.at(ctx, addr+uint64(head), size); err != nil {
-		return err
+	if head+size > len(c.b) {
+		t.guess = head + size
+		if c, err = t.f.scan(ctx, buf, addr, head+size); err != nil {
+			return err
+		}
 	}
-	if t.check != nil && n > 0 {
+	c.at, c.b, c.pos = c.at+int64(head), c.b[head:head+size], 0
+	if t.check != nil && n > 0 && got > 0 {
 		for b := c.b; len(b) >= t.keySize; b = b[min(t.keySize+t.f.super.offsets, len(b)):] {
 			if err := t.check(b[:t.keySize]); err != nil {
 				return &readers.Error{Offset: c.at, Err: err}

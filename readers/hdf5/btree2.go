@@ -41,6 +41,7 @@ type btree2 struct {
 	counted    uint64
 	levels     []btree2Level
 	seen       map[uint64]struct{}
+	buffers    [][]byte // of the nodes on the way down, by level
 	visit      func(record []byte) error
 }
 
@@ -74,6 +75,7 @@ func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]b
 	if c.err != nil || root == undefined {
 		return c.err
 	}
+	t.buffers = make([][]byte, t.depth+1)
 	if err := t.node(ctx, root, n, t.depth); err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
 		name = "BTIN"
 		size += (n + 1) * t.pointerSize(level)
 	}
-	c, err := t.f.at(ctx, addr, size)
+	c, err := t.f.scan(ctx, &t.buffers[level], addr, size)
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,22 @@ func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
 	return f.src.View(ctx, off, n)
 }
 
+// scan is at for bytes that are needed once; see source.Source.Scan.
+func (f *File) scan(ctx context.Context, buf *[]byte, addr uint64, n int) (*cursor, error) {
+	if f.imageErr != nil || f.image != nil {
+		return f.at(ctx, addr, n)
+	}
+	off, err := f.offset(addr, uint64(n))
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.src.Scan(ctx, buf, off, n)
+	if err != nil {
+		return nil, err
+	}
+	return f.over(b, addr), nil
+}
+
 // offset turns an address into an offset in the source, where n bytes must be.
 func (f *File) offset(addr, n uint64) (int64, error) {
 	off := addr + f.super.base

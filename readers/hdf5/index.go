@@ -25,6 +25,7 @@ type chunkIndex struct {
 	flags    int
 
 	budget uint64 // how many refs the file has room for
+	buffer []byte // for blocks that are read once
 	out    *refSink
 }
 

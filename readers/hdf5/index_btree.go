@@ -11,6 +11,7 @@ import (
 // and the offset of the chunk in elements, with one more for the element itself.
 func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
+	place := newGridPlace(x.chunk)
 	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey}
 	return t.leaves(ctx, x.addr, func(c *cursor, n int) error {
 		if err := ctx.Err(); err != nil {
@@ -19,11 +20,15 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 		if err := x.spend(uint64(n)); err != nil {
 			return err
 		}
+		if n > 0 {
+			if err := x.checkKey(c.b[len(c.b)-t.keySize:]); err != nil {
+				return &readers.Error{Offset: c.at, Err: err}
+			}
+		}
 		entry := t.keySize + c.offsets
 		for b := c.b; n > 0; n, b = n-1, b[entry:] {
-			for d := range rank {
-				at := binary.LittleEndian.Uint64(b[8+8*d:])
-				x.out.ref.Index[d] = at / x.chunk[d]
+			if err := place.read(x.out.ref.Index, b[8:8+8*rank]); err != nil {
+				return &readers.Error{Offset: c.at, Err: err}
 			}
 			addr := littleAddress(b[t.keySize:entry])
 			size, mask := uint64(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])
@@ -33,6 +38,37 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// gridPlace turns offsets in elements into places in the grid. Most differ from the one
+// before by nothing or one chunk, which saves dividing.
+type gridPlace struct {
+	chunk, at, index []uint64
+}
+
+func newGridPlace(chunk []uint64) *gridPlace {
+	return &gridPlace{chunk: chunk, at: make([]uint64, len(chunk)), index: make([]uint64, len(chunk))}
+}
+
+// read writes the place of the chunk that begins at the offsets in b.
+func (p *gridPlace) read(index []uint64, b []byte) error {
+	for d := range index {
+		at := binary.LittleEndian.Uint64(b)
+		b = b[8:]
+		switch at {
+		case p.at[d]:
+		case p.at[d] + p.chunk[d]:
+			p.index[d]++
+		default:
+			p.index[d] = at / p.chunk[d]
+			if p.index[d]*p.chunk[d] != at {
+				return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, p.chunk[d])
+			}
+		}
+		p.at[d] = at
+		index[d] = p.index[d]
+	}
+	return nil
 }
 
 // checkKey refuses keys that are not the beginning of a chunk.

@@ -44,6 +44,9 @@ func identify(info os.FileInfo) Identity {
 
 func (f *file) Identity() Identity { return f.id }
 
+// BlockBits makes blocks of 8 KiB: what is next to metadata is seldom metadata.
+func (f *file) BlockBits() int { return 13 }
+
 func (f *file) Close() error { return f.f.Close() }
 
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {

@@ -6,11 +6,12 @@
 // bytes at a time costs few requests, and the promise that all bytes of a Source are
 // of the same version of the file.
 //
-//	0        64 KiB    128 KiB                            size
+//	0        8 KiB      16 KiB                            size
 //	├──────────┼──────────┼──────────┼── … ──┼──────────┼───┤
 //	  block 0    block 1    block 2            block n-1  tail
 //
-// Blocks are read whole, never changed afterwards, and dropped oldest first.
+// Blocks are read whole, never changed afterwards, and dropped oldest first. How large
+// they are is up to the Ranges: a request costs a local file little and a server much.
 package source
 
 import (
@@ -43,10 +44,16 @@ type Identity struct {
 	ETag     string    // empty where there is none
 }
 
+// Blocker is a Ranges that says in which sizes it is best read. Others are read in blocks
+// of 64 KiB.
+type Blocker interface {
+	// BlockBits is the logarithm of the size of blocks to base 2.
+	BlockBits() int
+}
+
 const (
-	blockSize   = 64 << 10
-	blockBits   = 16
-	cacheBlocks = 256 // 16 MiB
+	defaultBlockBits = 16
+	cacheBytes       = 16 << 20
 )
 
 // Source is an open file or object.
@@ -54,6 +61,8 @@ type Source struct {
 	name   string
 	ranges Ranges
 	size   int64
+	bits   int // of the size of blocks
+	limit  int // of blocks held
 
 	mu     sync.Mutex
 	blocks map[int64][]byte
@@ -63,10 +72,16 @@ type Source struct {
 
 // New returns a Source that reads ranges; errors call it by name.
 func New(name string, ranges Ranges) *Source {
+	bits := defaultBlockBits
+	if b, ok := ranges.(Blocker); ok {
+		bits = b.BlockBits()
+	}
 	return &Source{
 		name:   name,
 		ranges: ranges,
 		size:   ranges.Identity().Size,
+		bits:   bits,
+		limit:  max(cacheBytes>>bits, 1),
 		blocks: map[int64][]byte{},
 	}
 }
@@ -113,13 +128,13 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	first, last := off>>blockBits, (off+int64(n)-1)>>blockBits
+	first, last := off>>s.bits, (off+int64(n)-1)>>s.bits
 	if first == last {
 		block, err := s.block(ctx, first)
 		if err != nil {
 			return nil, err
 		}
-		start := int(off - first<<blockBits)
+		start := int(off - first<<s.bits)
 		return block[start : start+n : start+n], nil
 	}
 	out := make([]byte, n)
@@ -132,9 +147,27 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		at += copy(out[at:], block[max(off-i<<blockBits, 0):])
+		at += copy(out[at:], block[max(off-i<<s.bits, 0):])
 	}
 	return out, nil
+}
+
+// Scan is View for bytes that are needed once, such as the nodes of a large index. Where a
+// request costs little it reads into buf, which it may grow, and what it returns is valid
+// until buf is used again.
+func (s *Source) Scan(ctx context.Context, buf *[]byte, off int64, n int) ([]byte, error) {
+	if s.bits >= defaultBlockBits {
+		return s.View(ctx, off, n)
+	}
+	if err := s.within(off, int64(n)); err != nil {
+		return nil, err
+	}
+	if cap(*buf) < n {
+		*buf = make([]byte, n+n/2)
+	}
+	b := (*buf)[:n]
+	_, err := s.ReadAt(ctx, b, off)
+	return b, err
 }
 
 func (s *Source) block(ctx context.Context, i int64) ([]byte, error) {
@@ -144,8 +177,8 @@ func (s *Source) block(ctx context.Context, i int64) ([]byte, error) {
 	if ok {
 		return b, nil
 	}
-	start := i << blockBits
-	b = make([]byte, min(blockSize, s.size-start))
+	start := i << s.bits
+	b = make([]byte, min(int64(1)<<s.bits, s.size-start))
 	if n, err := s.ranges.ReadAt(ctx, b, start); err != nil && n < len(b) {
 		return nil, s.wrap(start, len(b), err)
 	}
@@ -160,7 +193,7 @@ func (s *Source) keep(i int64, b []byte) {
 		return
 	}
 	s.blocks[i] = b
-	if len(s.order) < cacheBlocks {
+	if len(s.order) < s.limit {
 		s.order = append(s.order, i)
 		return
 	}

@@ -1,0 +1,97 @@
+package hdf5
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"varve/readers/source"
+)
+
+// archives is the folder of large files to measure with; without it the benchmarks that
+// need them are skipped.
+func archives(b *testing.B, pattern string) []string {
+	b.Helper()
+	dir := os.Getenv("VARVE_ARCHIVES")
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if dir == "" || err != nil || len(files) == 0 {
+		b.Skip("VARVE_ARCHIVES names no folder with " + pattern)
+	}
+	return files
+}
+
+// cpuTime is what the process has used of all processors: a measure that does not depend on
+// who else is busy.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// BenchmarkRefs streams the refs of datasets of a million chunks.
+func BenchmarkRefs(b *testing.B) {
+	for _, name := range archives(b, "one_huge_index/1m_*.h5") {
+		b.Run(filepath.Base(name), func(b *testing.B) {
+			b.ReportAllocs()
+			refs, cpu := 0, cpuTime(b)
+			for b.Loop() {
+				src, err := source.Open(context.Background(), name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				f, err := OpenFile(context.Background(), src)
+				if err != nil {
+					b.Fatal(err)
+				}
+				tree, err := f.Tree(context.Background())
+				if err != nil {
+					b.Fatal(err)
+				}
+				o, err := tree.Lookup("/v")
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, err := range o.Dataset.Refs(context.Background(), nil) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					refs++
+				}
+				if err := src.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(refs)/b.Elapsed().Seconds()/1e6, "Mrefs/s")
+			b.ReportMetric(float64(refs)/(cpuTime(b)-cpu).Seconds()/1e6, "Mrefs/cpu-s")
+		})
+	}
+}
+
+// BenchmarkOpen reads all metadata of a file of 2,000 variables in 50 groups.
+func BenchmarkOpen(b *testing.B) {
+	for _, name := range archives(b, "wide_file/wide.nc") {
+		b.Run(filepath.Base(name), func(b *testing.B) {
+			b.ReportAllocs()
+			cpu := cpuTime(b)
+			for b.Loop() {
+				src, err := source.Open(context.Background(), name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := (Format{}).Open(context.Background(), src); err != nil {
+					b.Fatal(err)
+				}
+				if err := src.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N)/1e3, "cpu-ms/op")
+		})
+	}
+}
