@@ -118,6 +118,8 @@ func TestEqual(t *testing.T) {
 		{"a pattern cut to one size", bind(5, grid.Pattern(grid.Compress(10, 3)...)), bind(5, grid.Every(10)), true, true},
 		{"a padded last edge", bind(350, grid.RunLength(grid.Times(200, 1), padded)), bind(350, grid.Every(200)), false, true},
 		{"a padded first edge", bind(350, grid.RunLength(padded, grid.Times(200, 1))), bind(350, grid.Every(200)), false, false},
+		{"padded alike but in other numbers",
+			bind(400, grid.RunLength(padded, padded, grid.Times(150, 2))), bind(400, grid.RunLength(padded, padded, padded, grid.Times(150, 1))), false, false},
 		{"padded alike", bind(150, grid.RunLength(padded)), bind(150, grid.Pattern(padded)), true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

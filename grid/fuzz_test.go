@@ -40,6 +40,7 @@ func seedRuns(f *testing.F) {
 	f.Add(bytesOf(2, 0, 9e18), int64(5))
 	f.Add(bytesOf(9e18, 9e18, 1), int64(1))
 	f.Add(bytesOf(1, 0, 4e9, 3, 1, 1), int64(4e9+2))
+	f.Add(bytesOf(9e18, 0, 1, 1, 9e18, 1), int64(9e18+1))
 	f.Add(bytesOf(0, 0, 3), int64(0))
 	f.Add(bytesOf(5, 0, -1), int64(0))
 	f.Add(bytesOf(10, -1, 1), int64(10))
@@ -59,6 +60,7 @@ func FuzzRunLengths(f *testing.F) {
 		}
 		if tiled, err := grid.NewTiled(runs, extent); err == nil {
 			checkEnds(t, tiled)
+			checkEnds(t, grid.Canonical(tiled))
 		}
 		if bindErr != nil {
 			return

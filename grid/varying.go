@@ -170,10 +170,19 @@ func (v *Varying) canonical() Dimension {
 		runs = append(runs, run)
 		left -= run.Count
 	}
-	last := v.CodecSize(v.chunks - 1)
-	table := makeTable(append(runs, Times(last, 1)))
+	table := makeTable(append(runs, Run{v.lastEdge(), 1}))
 	if edge := table.span(0).Edge; table.runs() == 1 && edge.Codec == edge.Data {
-		return fix(last, v.extent)
+		return fix(edge.Codec, v.extent)
 	}
 	return bind(table, v.extent)
+}
+
+// lastEdge is the last chunk's edge, counted in full if the sum of edges can take it.
+func (v *Varying) lastEdge() Edge {
+	last := v.chunks - 1
+	edge := v.Span(last).Edge
+	if _, fits := add(v.Offset(last), edge.Codec); fits {
+		return Full(edge.Codec)
+	}
+	return edge
 }
