@@ -40,14 +40,14 @@ func TestLayoutAsReference(t *testing.T) {
 
 func TestAppendIsDeterministic(t *testing.T) {
 	for _, v := range vectors(t) {
-		if v.opt.Compressor == "snappy" {
+		if v.opt.Compressor == "snappy" || v.opt.Level != 5 || v.opt.TypeSize != 4 {
 			continue
 		}
 		first, err := Append(nil, v.raw, v.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Append(nil, sample("sparse", 5000), v.opt); err != nil {
+		if _, err := Append(nil, sample("sparse", 1000), v.opt); err != nil {
 			t.Fatal(err)
 		}
 		second, err := Append(make([]byte, 0, 1<<20), v.raw, v.opt)
@@ -58,13 +58,21 @@ func TestAppendIsDeterministic(t *testing.T) {
 }
 
 func TestRoundTrip(t *testing.T) {
+	kinds := []string{"smooth", "steps", "zeros", "sparse", "noise"}
+	lengths := []int{0, 1, 15, 127, 128, 129, 1000, 4097, 100003}
+	if raceEnabled {
+		lengths = lengths[:7] // the search for matches is very slow under it
+	}
 	for _, name := range []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"} {
-		for _, kind := range []string{"smooth", "steps", "zeros", "sparse", "noise"} {
-			for _, n := range []int{0, 1, 15, 127, 128, 129, 1000, 4097, 100003} {
-				for _, typesize := range []int{1, 2, 3, 4, 8, 16, 17, 255, 256} {
-					o := Options{Compressor: name, Level: (n+typesize)%9 + 1, Shuffle: Shuffle((n + typesize) % 3), TypeSize: typesize, BlockSize: n % 7 * 1000}
-					roundTrip(t, sample(kind, n), o)
-				}
+		for i, n := range lengths {
+			for j, typesize := range []int{1, 2, 3, 4, 8, 16, 17, 255, 256} {
+				roundTrip(t, sample(kinds[(i+j)%len(kinds)], n), Options{
+					Compressor: name,
+					Level:      (2*i+j)%9 + 1,
+					Shuffle:    Shuffle((i + 2*j) % 3),
+					TypeSize:   typesize,
+					BlockSize:  n % 7 * 1000,
+				})
 			}
 		}
 	}

@@ -1,0 +1,6 @@
+//go:build race
+
+package blosc
+
+// raceEnabled: the race detector makes pools forget, so allocations do not count.
+const raceEnabled = true
