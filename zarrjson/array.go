@@ -193,11 +193,7 @@ func (a *Array) Validate() error {
 
 // Encode writes the document, in the order and spelling of zarr-python.
 func (a *Array) Encode(layout Layout) ([]byte, error) {
-	w := &writer{layout: layout}
-	if err := a.write(w); err != nil {
-		return nil, err
-	}
-	return w.out, nil
+	return encode(layout, a.write)
 }
 
 var arrayFields = []string{"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"unicode/utf8"
 )
 
 // Attributes are the attributes of an array or a group: a JSON object, kept as it was
@@ -35,6 +36,9 @@ func attributesOrNull(v value) (Attributes, error) {
 func attributes(v value) (Attributes, error) {
 	if !v.is('{') {
 		return Attributes{}, v.refuse("an object")
+	}
+	if string(v.raw) == "{}" {
+		return Attributes{}, nil
 	}
 	return Attributes{raw: bytes.Clone(v.raw)}, nil
 }
@@ -83,7 +87,10 @@ func (a Attributes) Get(name string) ([]byte, bool) {
 func (a *Attributes) Set(name string, json []byte) error {
 	v, err := document(json)
 	if err != nil {
-		return at(name, err)
+		return at(abbreviate(name), err)
+	}
+	if !utf8.ValidString(name) {
+		return wrong("", "the name %q is not UTF-8", abbreviate(name))
 	}
 	raw := a.JSON()
 	last := span{end: -1}

@@ -266,11 +266,11 @@ func nameAndType(name, t value) (string, DataType, error) {
 
 // DataTypeOf spells a type as zarr-python does.
 func DataTypeOf(t codec.Type) (DataType, error) {
-	w := &writer{layout: Compact}
-	if err := writeType(w, t); err != nil {
+	spelled, err := encode(Compact, func(w *writer) error { return writeType(w, t) })
+	if err != nil {
 		return DataType{}, at("data_type", err)
 	}
-	return ParseDataType(w.out)
+	return ParseDataType(spelled)
 }
 
 func writeType(w *writer, t codec.Type) error {

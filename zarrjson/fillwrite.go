@@ -13,11 +13,8 @@ import (
 // FillJSON writes the memory form of one element as a fill value, so that zarr-python
 // reads the same. Nil stands for zeros.
 func (d DataType) FillJSON(fill []byte) ([]byte, error) {
-	w := &writer{layout: Compact}
-	if err := d.writeFill(w, fill); err != nil {
-		return nil, at("fill_value", err)
-	}
-	return w.out, nil
+	raw, err := encode(Compact, func(w *writer) error { return d.writeFill(w, fill) })
+	return raw, at("fill_value", err)
 }
 
 func (d DataType) writeFill(w *writer, fill []byte) error {

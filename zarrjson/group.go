@@ -42,11 +42,7 @@ func parseGroup(v value) (*Group, error) {
 
 // Encode writes the document, in the order and spelling of zarr-python.
 func (g *Group) Encode(layout Layout) ([]byte, error) {
-	w := &writer{layout: layout}
-	if err := g.write(w); err != nil {
-		return nil, err
-	}
-	return w.out, nil
+	return encode(layout, g.write)
 }
 
 func (g *Group) write(w *writer) error {

@@ -110,6 +110,7 @@ func keyEncoding(v value) (KeyEncoding, error) {
 	default:
 		return k, unsupported(v.path, `%q is not a chunk key encoding that varve knows; it knows "default" and "v2"`, abbreviate(name))
 	}
+	k.Separator = k.Sep()
 	if s, ok := config.take("separator"); ok {
 		text, err := s.text()
 		if err != nil || text != "/" && text != "." {

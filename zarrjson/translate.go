@@ -154,20 +154,19 @@ func (a *Array) namesToAttribute(attributes *Attributes) error {
 	if a.DimensionNames == nil {
 		return nil
 	}
-	w := &writer{layout: Compact}
-	w.begin('[')
 	nulls := 0
 	for _, n := range a.DimensionNames {
-		w.next()
-		w.text(n.Name)
 		if !n.Named {
 			nulls++
 		}
 	}
-	w.end(']')
 	switch {
 	case nulls == 0:
-		return attributes.Set(dimensionsAttribute, w.out)
+		names, err := encode(Compact, func(w *writer) error { writeNames(w, a.DimensionNames); return nil })
+		if err != nil {
+			return at("dimension_names", err)
+		}
+		return attributes.Set(dimensionsAttribute, names)
 	case nulls < len(a.DimensionNames):
 		return unsupported("dimension_names", "format 2 cannot leave %d of %d dimensions without a name", nulls, len(a.DimensionNames))
 	}

@@ -225,11 +225,7 @@ func (a *V2Array) Validate() error {
 
 // Encode writes the document, in the order and spelling of zarr-python.
 func (a *V2Array) Encode(layout Layout) ([]byte, error) {
-	w := &writer{layout: layout}
-	if err := a.write(w); err != nil {
-		return nil, err
-	}
-	return w.out, nil
+	return encode(layout, a.write)
 }
 
 func (a *V2Array) write(w *writer) error {

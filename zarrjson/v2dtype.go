@@ -252,10 +252,15 @@ func V2DataTypeOf(t codec.Type, order ByteOrder) (V2DataType, error) {
 	if order == BigEndian {
 		sign = '>'
 	}
-	w := &writer{layout: Compact}
-	objectCodec := writeV2Type(w, t, sign)
-	v := value{raw: w.out, path: "dtype"}
-	return v2DataType(v, objectCodec)
+	var objectCodec string
+	spelled, err := encode(Compact, func(w *writer) error {
+		objectCodec = writeV2Type(w, t, sign)
+		return nil
+	})
+	if err != nil {
+		return V2DataType{}, at("dtype", err)
+	}
+	return v2DataType(value{raw: spelled, path: "dtype"}, objectCodec)
 }
 
 // writeV2Type writes a type and returns the filter that it needs.

@@ -137,24 +137,25 @@ func (b *v2Builder) node(path string) int {
 }
 
 // Encode writes the document.
-func (c *V2Consolidated) Encode(layout Layout) ([]byte, error) {
-	w := &writer{layout: layout}
+func (c *V2Consolidated) Encode(layout Layout) ([]byte, error) { return encode(layout, c.write) }
+
+func (c *V2Consolidated) write(w *writer) error {
 	w.begin('{')
 	w.name("metadata")
 	w.begin('{')
 	var names nameSet
 	for _, n := range c.Nodes {
 		if !names.add(n.Path) {
-			return nil, wrong("metadata", "the path %q occurs twice", abbreviate(n.Path))
+			return wrong("metadata", "the path %q occurs twice", abbreviate(n.Path))
 		}
 		if err := n.write(w); err != nil {
-			return nil, at("metadata["+abbreviate(n.Path)+"]", err)
+			return at("metadata["+abbreviate(n.Path)+"]", err)
 		}
 	}
 	w.end('}')
 	w.member("zarr_consolidated_format", 1)
 	w.end('}')
-	return w.out, nil
+	return nil
 }
 
 func (n V2Node) write(w *writer) error {

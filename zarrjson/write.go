@@ -3,6 +3,7 @@ package zarrjson
 import (
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Layout is how white space is put into a document.
@@ -20,6 +21,19 @@ type writer struct {
 	layout Layout
 	depth  int
 	bare   bool // nothing stands yet in the array or object begun last
+	err    error
+}
+
+// encode returns the document that write writes, or nothing.
+func encode(layout Layout, write func(*writer) error) ([]byte, error) {
+	w := &writer{layout: layout}
+	if err := write(w); err != nil {
+		return nil, err
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.out, nil
 }
 
 func (w *writer) begin(open byte) {
@@ -59,7 +73,7 @@ func (w *writer) line() {
 // name begins a member.
 func (w *writer) name(name string) {
 	w.next()
-	w.out = quote(w.out, name)
+	w.text(name)
 	w.colon()
 }
 
@@ -70,7 +84,13 @@ func (w *writer) colon() {
 	}
 }
 
-func (w *writer) text(s string) { w.out = quote(w.out, s) }
+// text appends a string. One that is no text is an error of the whole document.
+func (w *writer) text(s string) {
+	if w.err == nil && !utf8.ValidString(s) {
+		w.err = wrong("", "the string %q is not UTF-8", abbreviate(s))
+	}
+	w.out = quote(w.out, s)
+}
 
 func (w *writer) whole(n int64) { w.out = strconv.AppendInt(w.out, n, 10) }
 
