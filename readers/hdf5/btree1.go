@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"varve/readers"
+	"varve/readers/source"
 )
 
 // Types of nodes of v1 B-trees.
@@ -24,8 +25,8 @@ type btree1 struct {
 	keySize int
 	check   func(key []byte) error // of chunks
 	seen    map[uint64]struct{}
-	guess   int      // size of the nodes so far
-	buffers [][]byte // of the nodes on the way down, by level
+	guess   int             // size of the nodes so far
+	windows []source.Window // of the nodes on the way down, by level
 }
 
 // leaves calls visit with the entries of every node of level 0: keys and children.
@@ -40,10 +41,10 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	}
 	t.seen[addr] = struct{}{}
 	head := 8 + 2*t.f.super.offsets
-	if t.buffers == nil {
-		t.buffers = make([][]byte, 257)
+	if t.windows == nil {
+		t.windows = make([]source.Window, 257)
 	}
-	buf := &t.buffers[level+1]
+	buf := &t.windows[level+1]
 	c, err := t.f.scan(ctx, buf, addr, max(head, t.f.available(addr, t.guess)))
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"varve/readers"
+	"varve/readers/source"
 )
 
 // Types of records of v2 B-trees (III.A.2).
@@ -41,7 +42,7 @@ type btree2 struct {
 	counted    uint64
 	levels     []btree2Level
 	seen       map[uint64]struct{}
-	buffers    [][]byte // of the nodes on the way down, by level
+	windows    []source.Window // of the nodes on the way down, by level
 	visit      func(record []byte) error
 }
 
@@ -75,7 +76,7 @@ func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]b
 	if c.err != nil || root == undefined {
 		return c.err
 	}
-	t.buffers = make([][]byte, t.depth+1)
+	t.windows = make([]source.Window, t.depth+1)
 	if err := t.node(ctx, root, n, t.depth); err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
 		name = "BTIN"
 		size += (n + 1) * t.pointerSize(level)
 	}
-	c, err := t.f.scan(ctx, &t.buffers[level], addr, size)
+	c, err := t.f.scan(ctx, &t.windows[level], addr, size)
 	if err != nil {
 		return err
 	}

@@ -99,8 +99,8 @@ func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
 	return f.src.View(ctx, off, n)
 }
 
-// scan is at for bytes that are needed once; see source.Source.Scan.
-func (f *File) scan(ctx context.Context, buf *[]byte, addr uint64, n int) (*cursor, error) {
+// scan is at for bytes that are needed once, valid until the window is used again.
+func (f *File) scan(ctx context.Context, w *source.Window, addr uint64, n int) (*cursor, error) {
 	if f.imageErr != nil || f.image != nil {
 		return f.at(ctx, addr, n)
 	}
@@ -108,7 +108,8 @@ func (f *File) scan(ctx context.Context, buf *[]byte, addr uint64, n int) (*curs
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.src.Scan(ctx, buf, off, n)
+	w.Source = f.src
+	b, err := w.View(ctx, off, n)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"varve/readers"
+	"varve/readers/source"
 )
 
 // chunkIndex finds the chunks of one dataset. An index says where chunks are by their
@@ -24,8 +25,8 @@ type chunkIndex struct {
 	oneMask  uint32
 	flags    int
 
-	budget uint64 // how many refs the file has room for
-	buffer []byte // for blocks that are read once
+	budget uint64        // how many refs the file has room for
+	window source.Window // for blocks that are read once
 	out    *refSink
 }
 

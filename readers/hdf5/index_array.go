@@ -114,7 +114,7 @@ func (x *chunkIndex) fixedHead(c *cursor, a fixedArray) {
 
 func (x *chunkIndex) fixedBlock(ctx context.Context, a fixedArray, s *slots) error {
 	size := a.blockHead() + int(a.count)*a.size
-	c, err := x.f.scan(ctx, &x.buffer, a.block, size+4)
+	c, err := x.f.scan(ctx, &x.window, a.block, size+4)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (x *chunkIndex) page(ctx context.Context, e element, p span, s *slots) erro
 		return readers.Corruptf("page of %d elements", p.size)
 	}
 	n := int(p.size) * e.size
-	c, err := x.f.scan(ctx, &x.buffer, p.addr, n+4)
+	c, err := x.f.scan(ctx, &x.window, p.addr, n+4)
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (x *chunkIndex) earrayData(ctx context.Context, a *extensibleArray, b dataB
 	if b.elements > math.MaxInt32/uint64(a.size) {
 		return readers.Corruptf("data block of %d elements", b.elements)
 	}
-	c, err := x.f.scan(ctx, &x.buffer, b.addr, head+int(b.elements)*a.size+4)
+	c, err := x.f.scan(ctx, &x.window, b.addr, head+int(b.elements)*a.size+4)
 	if err != nil {
 		return err
 	}

@@ -152,24 +152,6 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	return out, nil
 }
 
-// Scan is View for bytes that are needed once, such as the nodes of a large index. Where a
-// request costs little it reads into buf, which it may grow, and what it returns is valid
-// until buf is used again.
-func (s *Source) Scan(ctx context.Context, buf *[]byte, off int64, n int) ([]byte, error) {
-	if s.bits >= defaultBlockBits {
-		return s.View(ctx, off, n)
-	}
-	if err := s.within(off, int64(n)); err != nil {
-		return nil, err
-	}
-	if cap(*buf) < n {
-		*buf = make([]byte, n+n/2)
-	}
-	b := (*buf)[:n]
-	_, err := s.ReadAt(ctx, b, off)
-	return b, err
-}
-
 func (s *Source) block(ctx context.Context, i int64) ([]byte, error) {
 	s.mu.Lock()
 	b, ok := s.blocks[i]

@@ -1,0 +1,224 @@
+package netcdf3
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"varve/codec"
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of classic netCDF files.
+type Format struct{}
+
+// Detect reports whether a source begins with the magic number of a classic file.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) { return Detect(ctx, src) }
+
+// Open reads the header of a source.
+func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	f, err := OpenFile(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return f.Dataset(), nil
+}
+
+// Detect reports whether a source begins with the magic number of a classic file.
+func Detect(ctx context.Context, src *source.Source) (bool, error) {
+	if src.Size() < 4 {
+		return false, ctx.Err()
+	}
+	magic, err := src.View(ctx, 0, 4)
+	return version(magic) != 0, err
+}
+
+// File is an open file.
+type File struct {
+	src     *source.Source
+	header  *Header
+	records records
+}
+
+// OpenFile reads the header of a source.
+func OpenFile(ctx context.Context, src *source.Source) (*File, error) {
+	h, err := readHeader(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return &File{src: src, header: h, records: h.records(src.Size())}, nil
+}
+
+// Header returns the header as it is stored.
+func (f *File) Header() *Header { return f.header }
+
+// Records returns how many records there are, and the bytes from one to the next.
+func (f *File) Records() (count, size uint64) { return f.records.count, f.records.size }
+
+// FormatName names the format as varve does.
+func (h *Header) FormatName() string {
+	switch h.Version {
+	case offset64:
+		return "netCDF-3 64-bit offset"
+	case data64:
+		return "netCDF-3 64-bit data"
+	}
+	return "netCDF-3 classic"
+}
+
+// Dataset returns the file with names as netcdf-c gives them. A variable of which
+// something is missing is among the problems; it is also among the variables, if its shape
+// is known.
+func (f *File) Dataset() *readers.Dataset {
+	b := builder{File: f, names: map[string]bool{}}
+	root := &readers.Group{Path: "/", Attributes: clean(f.header.Attributes)}
+	for _, d := range f.header.Dims {
+		root.Dimensions = append(root.Dimensions, f.dimension(d))
+	}
+	b.out = &readers.Dataset{Source: f.src, Format: f.header.FormatName(), Root: root}
+	if f.header.Err != nil {
+		b.problem("/", f.header.Err)
+	}
+	for i := range f.header.Vars {
+		b.variable(&f.header.Vars[i])
+	}
+	return b.out
+}
+
+// clean gives attributes the names that netcdf-c gives them.
+func clean(list []readers.Attribute) []readers.Attribute {
+	out := make([]readers.Attribute, len(list))
+	copy(out, list)
+	for i := range out {
+		out[i].Name = cleanName(out[i].Name)
+	}
+	return out
+}
+
+func (f *File) dimension(d Dim) *readers.Dimension {
+	name := cleanName(d.Name)
+	out := &readers.Dimension{Name: name, Path: "/" + name, Length: d.Length}
+	if d.Length == 0 {
+		out.Length, out.Unlimited = f.records.count, true
+	}
+	return out
+}
+
+// builder makes a dataset.
+type builder struct {
+	*File
+	out   *readers.Dataset
+	names map[string]bool
+}
+
+func (b *builder) problem(path string, err error) {
+	err = &readers.Error{Source: b.src.Name(), Path: path, Offset: -1, Err: err}
+	b.out.Problems = append(b.out.Problems, readers.Problem{Path: path, Err: err})
+}
+
+func (b *builder) variable(v *Var) {
+	name := cleanName(v.Name)
+	path := "/" + name
+	if b.names[name] {
+		b.problem(path, readers.Corruptf("there is more than one variable of this name"))
+	}
+	b.names[name] = true
+	s := b.header.place(v, b.records)
+	if _, err := b.header.slabSize(v); err != nil {
+		b.problem(path, err)
+		return // there is no shape to show
+	}
+	out := &readers.Variable{
+		Name: name, Path: path,
+		Type:       v.Type,
+		Attributes: clean(v.Attributes),
+		Storage:    b.storage(v, s),
+	}
+	for _, id := range v.DimIDs {
+		b.addDim(out, b.out.Root.Dimensions[id])
+	}
+	out.Fill = fill(v)
+	out.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) { return b.value(ctx, v, limit) }
+	b.out.Root.Variables = append(b.out.Root.Variables, out)
+	if s.err == nil {
+		s.err = b.header.check(s, b.src.Size())
+	}
+	if s.err != nil {
+		b.problem(path, s.err)
+	}
+}
+
+func (b *builder) addDim(v *readers.Variable, d *readers.Dimension) {
+	limit := d.Length
+	if d.Unlimited {
+		limit = readers.Unlimited
+	}
+	v.Dims = append(v.Dims, d)
+	v.Shape = append(v.Shape, d.Length)
+	v.MaxShape = append(v.MaxShape, limit)
+}
+
+func (b *builder) storage(v *Var, s slab) readers.Storage {
+	out := readers.Storage{
+		Layout: readers.Contiguous,
+		Plain:  true,
+		Pipeline: readers.Pipeline{
+			Bytes: codec.Spec{Name: "bytes"},
+		},
+	}
+	if v.Type.Size > 1 {
+		out.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"big"}`)
+	}
+	if b.header.isRecord(v) {
+		out.Layout = readers.Records
+	}
+	if s.err != nil {
+		out.Undecodable = s.err
+		return out
+	}
+	out.Bytes, out.Offset, out.Stride = s.bytes(), s.begin, int64(s.stride)
+	return out
+}
+
+// fill is what the attribute _FillValue says, if it fits. Cells that nobody wrote are in
+// the file all the same, and hold it.
+func fill(v *Var) readers.Fill {
+	a := readers.Lookup(v.Attributes, "_FillValue")
+	if a == nil || len(a.Data) != v.Type.Size || a.Type.Class != v.Type.Class || a.Type.Signed != v.Type.Signed {
+		return readers.Fill{}
+	}
+	return readers.Fill{State: readers.FillUser, Value: a.Data}
+}
+
+func (f *File) value(ctx context.Context, v *Var, limit uint64) (readers.Value, error) {
+	data, err := f.Read(ctx, v, limit)
+	if err != nil {
+		return readers.Value{}, err
+	}
+	out := readers.Value{Type: v.Type, Data: data}
+	for i, id := range v.DimIDs {
+		length := f.header.Dims[id].Length
+		if i == 0 && length == 0 {
+			length = f.records.count
+		}
+		out.Shape = append(out.Shape, length)
+	}
+	if v.Type.Class == readers.String {
+		out.Texts = make([][]byte, len(data))
+		for i := range data {
+			out.Texts[i] = trimNULs(data[i : i+1])
+		}
+	}
+	return out, nil
+}
+
+// Kind is netCDF's name of a type.
+func (v *Var) Kind() string {
+	names := strings.Fields("byte char short int float double ubyte ushort uint int64 uint64")
+	if v.TypeCode == 0 || int(v.TypeCode) > len(names) {
+		return fmt.Sprintf("type %d", v.TypeCode)
+	}
+	return names[v.TypeCode-1]
+}

@@ -1,0 +1,158 @@
+package netcdf3
+
+import (
+	"math"
+	"math/bits"
+
+	"varve/readers"
+)
+
+// records says how the records of a file lie.
+type records struct {
+	size  uint64 // from one to the next
+	count uint64
+	err   error // why that is not known
+}
+
+// slab is where the values of one variable are: the first of count runs of size bytes.
+type slab struct {
+	begin  int64
+	size   uint64 // of one record, or of everything
+	stride uint64
+	count  uint64 // 1 for a variable without records
+	err    error  // why that is not known
+}
+
+// bytes is the number of bytes of all values.
+func (s slab) bytes() uint64 { return s.size * s.count }
+
+// end is the offset behind the last byte of a value.
+func (s slab) end() uint64 {
+	if s.bytes() == 0 {
+		return 0
+	}
+	return uint64(s.begin) + (s.count-1)*s.stride + s.size
+}
+
+// isRecord reports whether a variable has one slab a record.
+func (h *Header) isRecord(v *Var) bool {
+	return len(v.DimIDs) > 0 && v.DimIDs[0] < uint64(len(h.Dims)) && h.Dims[v.DimIDs[0]].Length == 0
+}
+
+// slabSize returns the bytes of a variable, or of one of its records.
+func (h *Header) slabSize(v *Var) (uint64, error) {
+	size := uint64(v.Type.Size)
+	for i, id := range v.DimIDs {
+		if id >= uint64(len(h.Dims)) {
+			return 0, readers.Corruptf("dimension %d is number %d, of %d", i, id, len(h.Dims))
+		}
+		length := h.Dims[id].Length
+		if length == 0 && i == 0 {
+			continue
+		}
+		if length == 0 {
+			return 0, readers.Corruptf("dimension %d is the record dimension, which can only be the first", i)
+		}
+		hi, lo := bits.Mul64(size, length)
+		if hi != 0 || lo > math.MaxInt64 {
+			return 0, readers.Corruptf("the shape takes more than 2^63 bytes")
+		}
+		size = lo
+	}
+	return size, nil
+}
+
+// records finds the distance of records, and how many there are.
+func (h *Header) records(fileSize int64) records {
+	r := records{count: h.NumRecs}
+	if h.Err != nil {
+		r.err = readers.Corruptf("records cannot be placed: not all variables are known (%w)", h.Err)
+	}
+	n, last := 0, uint64(0)
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		size, err := h.slabSize(v)
+		switch {
+		case err != nil && (len(v.DimIDs) == 0 || v.DimIDs[0] >= uint64(len(h.Dims)) || h.isRecord(v)):
+			r.err = readers.Corruptf("records cannot be placed: variable %q: %w", v.Name, err)
+		case err == nil && h.isRecord(v):
+			n, last = n+1, size
+			r.add(size)
+		}
+	}
+	if n == 1 {
+		r.size = last // one alone is not padded
+	}
+	if h.Streaming {
+		r.count = h.countRecords(r, fileSize)
+	}
+	return r
+}
+
+// add makes room for one more variable in every record.
+func (r *records) add(size uint64) {
+	sum := r.size + size + -size%4
+	if sum < r.size || sum > math.MaxInt64 {
+		r.err = readers.Corruptf("a record takes more than 2^63 bytes")
+		return
+	}
+	r.size = sum
+}
+
+// countRecords returns how many records a file holds of which no variable is cut off.
+func (h *Header) countRecords(r records, fileSize int64) uint64 {
+	if r.err != nil || r.size == 0 {
+		return 0
+	}
+	count := uint64(math.MaxUint64)
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if !h.isRecord(v) {
+			continue
+		}
+		size, err := h.slabSize(v)
+		if err != nil || v.Begin > uint64(fileSize) || size > uint64(fileSize)-v.Begin {
+			return 0
+		}
+		count = min(count, (uint64(fileSize)-v.Begin-size)/r.size+1)
+	}
+	return count
+}
+
+// place finds the values of a variable. Whether the file reaches that far is another matter.
+func (h *Header) place(v *Var, r records) slab {
+	s := slab{count: 1}
+	if s.size, s.err = h.slabSize(v); s.err != nil {
+		return s
+	}
+	if h.isRecord(v) {
+		s.count, s.stride, s.err = r.count, r.size, r.err
+	}
+	hi, span := bits.Mul64(s.stride, s.count)
+	over := hi != 0 || v.Begin > math.MaxInt64-s.size || span > math.MaxInt64-s.size-v.Begin
+	if s.err == nil && over {
+		s.err = readers.Corruptf("%d times %d bytes from offset %d on, %d apart, reach beyond 2^63", s.count, s.size, v.Begin, s.stride)
+	}
+	s.begin = int64(v.Begin)
+	return s
+}
+
+// check compares the place of a variable with where the file begins and ends.
+func (h *Header) check(s slab, fileSize int64) error {
+	switch {
+	case s.bytes() == 0:
+		return nil
+	case s.begin < h.Size && h.Err == nil:
+		return readers.Corruptf("values begin at offset %d, within the header of %d bytes", s.begin, h.Size)
+	case s.end() <= uint64(fileSize):
+		return nil
+	case s.count == 1:
+		return readers.Corruptf("the file is cut off: values end at offset %d, the file at %d", s.end(), fileSize)
+	}
+	whole := uint64(0)
+	if room := fileSize - s.begin; room >= int64(s.size) {
+		whole = (uint64(room)-s.size)/s.stride + 1
+	}
+	return readers.Corruptf("the file is cut off: values end at offset %d, the file at %d, so that %d of %d records are whole",
+		s.end(), fileSize, whole, s.count)
+}
