@@ -21,7 +21,7 @@ var layers = []string{
 	"manifest/table",
 	"manifest/plan",
 	"manifest",
-	"readers/open",
+	"readers/formats",
 	"readers/",
 	"readers",
 	"readers/source",
@@ -42,7 +42,7 @@ var forbidden = map[string][]string{
 	"readers/source": {"github.com/spf13/cobra"},
 }
 
-type listed struct {
+type goPackage struct {
 	ImportPath string
 	Imports    []string
 }
@@ -97,15 +97,15 @@ func layerOf(path string) int {
 	return best
 }
 
-func list(t *testing.T) []listed {
+func list(t *testing.T) []goPackage {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "varve/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	var all []listed
+	var all []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {

@@ -84,6 +84,7 @@ func newRootCommand() *cobra.Command {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
+		newDemoCommand(),
 		newInspectCommand(),
 		newVersionCommand(),
 	}
