@@ -10,6 +10,7 @@ import (
 
 	"varve/readers"
 	"varve/readers/hdf5"
+	"varve/readers/netcdf3"
 	"varve/readers/source"
 )
 
@@ -23,6 +24,7 @@ type Format struct {
 func Table() []Format {
 	return []Format{
 		{"HDF5", hdf5.Format{}},
+		{"netCDF-3", netcdf3.Format{}},
 	}
 }
 

@@ -114,7 +114,7 @@ func (f *File) readAttribute(ctx context.Context, c *cursor, checked bool) Attri
 	if version >= 3 {
 		c.skip(1)
 	}
-	padded := func(n int) *cursor {
+	padded := func(n int) cursor {
 		sub := c.sub(n)
 		if version == 1 {
 			c.skip(-n & 7)
@@ -131,7 +131,7 @@ func (f *File) readAttribute(ctx context.Context, c *cursor, checked bool) Attri
 	}
 	a.Name = string(name.b[:nameSize-1])
 	typ, space := padded(typeSize), padded(spaceSize)
-	if a.Err = f.attributeParts(ctx, &a, attributeParts{typ, space, flags, checked}); a.Err == nil {
+	if a.Err = f.attributeParts(ctx, &a, attributeParts{&typ, &space, flags, checked}); a.Err == nil {
 		a.Err = a.takeData(c)
 	}
 	if a.Err != nil {
@@ -159,7 +159,7 @@ func (f *File) attributeParts(ctx context.Context, a *Attribute, p attributePart
 			return err
 		}
 	}
-	if a.Type, err = readType(p.typ, p.checked); err != nil {
+	if a.Type, err = f.readType(p.typ, p.checked); err != nil {
 		return err
 	}
 	s := readDataspace(p.space)

@@ -146,7 +146,7 @@ func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
 		return c.err
 	}
 	t.counted += uint64(n)
-	return t.walk(ctx, records, children, level)
+	return t.walk(ctx, records, &children, level)
 }
 
 // walk visits records and children in turn.

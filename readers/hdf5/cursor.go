@@ -136,9 +136,9 @@ func (c *cursor) checksum(what string) {
 }
 
 // sub returns a cursor over the next n bytes.
-func (c *cursor) sub(n int) *cursor {
+func (c *cursor) sub(n int) cursor {
 	at := c.at + int64(c.pos)
-	return &cursor{b: c.take(n), at: at, offsets: c.offsets, lengths: c.lengths, err: c.err}
+	return cursor{b: c.take(n), at: at, offsets: c.offsets, lengths: c.lengths, err: c.err}
 }
 
 // encodedSize is the number of bytes that numbers up to limit take.

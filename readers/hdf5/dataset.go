@@ -113,7 +113,7 @@ func (d *Dataset) readFilters(ctx context.Context, h *header) error {
 		return err
 	}
 	d.Filters = readFilters(c)
-	resolveFilters(d.Filters, d.Type)
+	d.f.resolveFilters(d.Filters, d.Type)
 	return c.err
 }
 

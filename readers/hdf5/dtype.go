@@ -20,8 +20,39 @@ type typeDecoder struct {
 	checked bool // the header has a checksum, so odd numbers of bits are meant
 }
 
-// readType decodes a datatype.
-func readType(c *cursor, checked bool) (*readers.Type, error) {
+const (
+	heldTypes   = 1 << 12
+	maxHeldType = 512
+)
+
+// readType decodes a datatype, once for all messages with the same bytes.
+func (f *File) readType(c *cursor, checked bool) (*readers.Type, error) {
+	held := &f.types[0]
+	if checked {
+		held = &f.types[1]
+	}
+	f.mu.Lock()
+	t := (*held)[string(c.b)]
+	f.mu.Unlock()
+	if t != nil && c.pos == 0 {
+		return t, nil
+	}
+	key := c.b
+	t, err := decodeType(c, checked)
+	if err != nil || len(key) > maxHeldType {
+		return t, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if *held == nil || len(*held) >= heldTypes {
+		*held = map[string]*readers.Type{}
+	}
+	(*held)[string(key)] = t
+	return t, nil
+}
+
+// decodeType decodes a datatype.
+func decodeType(c *cursor, checked bool) (*readers.Type, error) {
 	d := typeDecoder{c, checked}
 	t := d.decode(0)
 	if c.err != nil {

@@ -44,7 +44,9 @@ type File struct {
 
 	mu    sync.Mutex
 	heaps map[uint64]*globalHeap
-	held  int // bytes of heaps
+	held  int                         // bytes of heaps
+	types [2]map[string]*readers.Type // by message; those of headers with a checksum apart
+	specs map[string]readers.Filter   // resolved filters by number and values
 }
 
 // OpenFile reads the superblock of src and what belongs to it.

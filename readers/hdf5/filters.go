@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,27 +120,57 @@ func bloscConfig(v []uint32, _ *readers.Type) any {
 }
 
 // resolveFilters says of each filter what undoes it, or why nothing does.
-func resolveFilters(filters []readers.Filter, t *readers.Type) {
+func (f *File) resolveFilters(filters []readers.Filter, t *readers.Type) {
 	for i := range filters {
-		f := &filters[i]
-		known := knownFilters[f.ID]
-		if f.Name == "" {
-			f.Name = known.name
+		x := &filters[i]
+		key := filterKey(x, t)
+		f.mu.Lock()
+		known, ok := f.specs[key]
+		f.mu.Unlock()
+		if !ok {
+			known = resolveFilter(*x, t)
+			f.mu.Lock()
+			if f.specs == nil || len(f.specs) >= heldTypes {
+				f.specs = map[string]readers.Filter{}
+			}
+			f.specs[key] = known
+			f.mu.Unlock()
 		}
-		if known.codec == "" {
-			f.Err = unsupported("HDF5 filter %d (%s, client values %d) has no decoder in varve; rewrite the file with another filter (h5repack -f)", f.ID, f.Name, f.Values)
-			continue
-		}
-		raw, err := json.Marshal(known.config(f.Values, t))
-		if err != nil {
-			f.Err = err
-			continue
-		}
-		f.Codec = codec.Spec{Name: known.codec, Config: raw}
-		if _, ok := codec.Lookup(known.codec); !ok {
-			f.Err = unsupported("HDF5 filter %d (%s) has no decoder in varve; rewrite the file with another filter (h5repack -f)", f.ID, f.Name)
-		}
+		x.Name, x.Codec, x.Err = known.Name, known.Codec, known.Err
 	}
+}
+
+// filterKey is equal for filters that are undone alike.
+func filterKey(f *readers.Filter, t *readers.Type) string {
+	key := make([]byte, 0, 64)
+	key = append(key, f.Name...)
+	key = binary.LittleEndian.AppendUint32(append(key, 0), uint32(f.ID))
+	if t != nil {
+		key = binary.LittleEndian.AppendUint32(key, uint32(t.Size))
+	}
+	for _, v := range f.Values {
+		key = binary.LittleEndian.AppendUint32(key, v)
+	}
+	return string(key)
+}
+
+func resolveFilter(f readers.Filter, t *readers.Type) readers.Filter {
+	known := knownFilters[f.ID]
+	if f.Name == "" {
+		f.Name = known.name
+	}
+	const advice = "rewrite the file with another filter (h5repack -f)"
+	if known.codec == "" {
+		f.Err = unsupported("HDF5 filter %d (%s, client values %d) has no decoder in varve; %s", f.ID, f.Name, f.Values, advice)
+		return f
+	}
+	if _, ok := codec.Lookup(known.codec); !ok {
+		f.Err = unsupported("HDF5 filter %d (%s) has no decoder in varve; %s", f.ID, f.Name, advice)
+		return f
+	}
+	raw, err := json.Marshal(known.config(f.Values, t))
+	f.Codec, f.Err = codec.Spec{Name: known.codec, Config: raw}, err
+	return f
 }
 
 // undecodable returns the first reason why chunks that all filters were applied to

@@ -105,7 +105,7 @@ func (f *File) readFirstChunk(ctx context.Context, addr uint64) (*header, error)
 	if err != nil {
 		return nil, err
 	}
-	h := &header{addr: addr}
+	h := &header{addr: addr, messages: make([]message, 0, 12)}
 	if len(c.b) >= 4 && string(c.b[:4]) == "OHDR" {
 		err = f.readHeader2(ctx, h, c)
 	} else {

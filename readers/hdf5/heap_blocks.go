@@ -100,6 +100,9 @@ func (h *fractalHeap) indirectBlock(ctx context.Context, addr uint64, rows int) 
 		}
 	}
 	c.checksum("an indirect block")
+	if h.indirect == nil {
+		h.indirect = map[uint64]*indirectBlock{}
+	}
 	if c.err == nil {
 		h.indirect[addr] = b
 	}
@@ -143,8 +146,8 @@ const heldHeapBlocks = 4 << 20
 
 // keep holds a block for the objects that are read next.
 func (h *fractalHeap) keep(b *heapBlock) {
-	if h.held += len(b.data); h.held > heldHeapBlocks {
-		clear(h.blocks)
+	if h.held += len(b.data); h.held > heldHeapBlocks || h.blocks == nil {
+		h.blocks = map[uint64]*heapBlock{}
 		h.held = len(b.data)
 	}
 	h.blocks[b.start], h.lastDirect = b, b

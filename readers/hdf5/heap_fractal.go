@@ -69,21 +69,26 @@ const (
 
 // fractalHeap returns the heap at an address, whose header is read once.
 func (f *File) fractalHeap(ctx context.Context, addr uint64) (*fractalHeap, error) {
-	h := &fractalHeap{f: f, addr: addr, blocks: map[uint64]*heapBlock{}, indirect: map[uint64]*indirectBlock{}}
-	size := f.available(addr, 4096)
-	c, err := f.at(ctx, addr, size)
+	h := &fractalHeap{f: f, addr: addr}
+	head := 22 + 12*f.super.lengths + 3*f.super.offsets
+	c, err := f.at(ctx, addr, f.available(addr, head+4))
 	if err != nil {
 		return nil, err
 	}
 	filtersSize := h.readHead(c)
-	if filtersSize > 0 {
+	if filtersSize > 0 && c.err == nil {
+		at := c.pos
+		if c, err = f.at(ctx, addr, f.available(addr, head+f.super.lengths+4+filtersSize+4)); err != nil {
+			return nil, err
+		}
+		c.pos = at
 		h.rootSize, h.rootMask = c.length(), uint32(c.u32())
 		sub := c.sub(filtersSize)
-		h.filters = readFilters(sub)
+		h.filters = readFilters(&sub)
 		if c.err == nil {
 			c.err = sub.err
 		}
-		resolveFilters(h.filters, nil)
+		f.resolveFilters(h.filters, nil)
 	}
 	c.checksum("a fractal heap")
 	h.check(c)

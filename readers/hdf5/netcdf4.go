@@ -105,7 +105,10 @@ type netcdfBuilder struct {
 }
 
 // NetCDF returns the file as netcdf-c sees it.
-func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) {
+func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) { return t.netCDF(ctx, true) }
+
+// netCDF reads attributes as netcdf-c does only if asked to.
+func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
 	b := &netcdfBuilder{ctx: ctx, tree: t, view: &NetCDF{}, dims: map[int]*NetCDFDim{}}
 	b.view.Marked = t.marked()
 	root := &NetCDFGroup{Path: "/", object: t.Root}
@@ -119,7 +122,9 @@ func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) {
 	b.readGroup(root)
 	b.match(root)
 	b.measure(root)
-	b.readAttributes(root)
+	if attributes {
+		b.readAttributes(root)
+	}
 	return b.view, ctx.Err()
 }
 

@@ -201,5 +201,5 @@ func (f *File) typeMessage(ctx context.Context, m message, h *header) (*readers.
 	if err != nil {
 		return nil, err
 	}
-	return readType(c, h.version > 1)
+	return f.readType(c, h.version > 1)
 }

@@ -35,7 +35,7 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := tree.NetCDF(ctx)
+	view, err := tree.netCDF(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (v *viewer) group(ctx context.Context, g *NetCDFGroup) *readers.Group {
 
 // attributes returns the attributes that are not about dimensions.
 func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute {
-	var out []readers.Attribute
+	out := make([]readers.Attribute, 0, len(o.Attributes))
 	for i := range o.Attributes {
 		a := &o.Attributes[i]
 		if hidden[a.Name] {

@@ -92,13 +92,13 @@ func clean(list []readers.Attribute) []readers.Attribute {
 	out := make([]readers.Attribute, len(list))
 	copy(out, list)
 	for i := range out {
-		out[i].Name = cleanName(out[i].Name)
+		out[i].Name = CleanName(out[i].Name)
 	}
 	return out
 }
 
 func (f *File) dimension(d Dim) *readers.Dimension {
-	name := cleanName(d.Name)
+	name := CleanName(d.Name)
 	out := &readers.Dimension{Name: name, Path: "/" + name, Length: d.Length}
 	if d.Length == 0 {
 		out.Length, out.Unlimited = f.records.count, true
@@ -119,7 +119,7 @@ func (b *builder) problem(path string, err error) {
 }
 
 func (b *builder) variable(v *Var) {
-	name := cleanName(v.Name)
+	name := CleanName(v.Name)
 	path := "/" + name
 	if b.names[name] {
 		b.problem(path, readers.Corruptf("there is more than one variable of this name"))
@@ -192,19 +192,31 @@ func fill(v *Var) readers.Fill {
 	return readers.Fill{State: readers.FillUser, Value: a.Data}
 }
 
+// Shape returns the shape of a variable, records included.
+func (f *File) Shape(v *Var) ([]uint64, error) {
+	if _, err := f.header.slabSize(v); err != nil {
+		return nil, err
+	}
+	shape := make([]uint64, len(v.DimIDs))
+	for i, id := range v.DimIDs {
+		shape[i] = f.header.Dims[id].Length
+	}
+	if f.header.isRecord(v) {
+		shape[0] = f.records.count
+	}
+	return shape, nil
+}
+
 func (f *File) value(ctx context.Context, v *Var, limit uint64) (readers.Value, error) {
 	data, err := f.Read(ctx, v, limit)
 	if err != nil {
 		return readers.Value{}, err
 	}
-	out := readers.Value{Type: v.Type, Data: data}
-	for i, id := range v.DimIDs {
-		length := f.header.Dims[id].Length
-		if i == 0 && length == 0 {
-			length = f.records.count
-		}
-		out.Shape = append(out.Shape, length)
+	shape, err := f.Shape(v)
+	if err != nil {
+		return readers.Value{}, err
 	}
+	out := readers.Value{Type: v.Type, Shape: shape, Data: data}
 	if v.Type.Class == readers.String {
 		out.Texts = make([][]byte, len(data))
 		for i := range data {

@@ -208,8 +208,8 @@ func (p *parser) variable() Var {
 	return v
 }
 
-// cleanName is a name as netcdf-c gives it: it ends at a NUL.
-func cleanName(stored string) string {
+// CleanName is a name as netcdf-c gives it: it ends at a NUL.
+func CleanName(stored string) string {
 	name, _, _ := strings.Cut(stored, "\x00")
 	return name
 }

@@ -23,7 +23,7 @@ func (f *File) Read(ctx context.Context, v *Var, limit uint64) ([]byte, error) {
 		err = f.gather(ctx, out, s)
 	}
 	if err != nil {
-		return nil, &readers.Error{Source: f.src.Name(), Path: "/" + cleanName(v.Name), Offset: -1, Err: err}
+		return nil, &readers.Error{Source: f.src.Name(), Path: "/" + CleanName(v.Name), Offset: -1, Err: err}
 	}
 	readers.SwapBytes(out, v.Type.Size)
 	return out, nil
