@@ -14,6 +14,7 @@ import (
 
 	"varve/readers"
 	"varve/readers/hdf5"
+	"varve/readers/netcdf3"
 	"varve/readers/source"
 )
 
@@ -60,6 +61,9 @@ func describeFile(ctx context.Context, opts inspectOptions, name string, doc doc
 }
 
 func describeSource(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
+	if is, err := netcdf3.Detect(ctx, src); is && err == nil {
+		return describeClassic(ctx, opts, src, doc)
+	}
 	is, err := hdf5.Detect(ctx, src)
 	if err != nil || !is {
 		return errors.Join(err, fmt.Errorf("%s: not a format that varve knows", src.Name()))
