@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,6 +12,11 @@ import (
 // ReadAll returns all elements of a dataset as they are stored, in C order, fill values
 // where nothing is stored. A dataset of more than limit bytes is an error.
 func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
+	return d.readAll(ctx, limit, 0)
+}
+
+// readAll is ReadAll for a dataset that depth virtual datasets lead to.
+func (d *Dataset) readAll(ctx context.Context, limit uint64, depth int) ([]byte, error) {
 	n, err := d.bytes()
 	if err != nil {
 		return nil, err
@@ -38,7 +42,7 @@ func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
 		if n == 0 {
 			return out, nil
 		}
-		return out, d.readMappings(ctx, out)
+		return out, d.readMappings(ctx, out, depth)
 	}
 	return nil, unsupported("values in other files")
 }
@@ -212,10 +216,4 @@ func (d *Dataset) ReadChunkList(ctx context.Context, limit int) (*Chunks, error)
 		slices.SortFunc(c.Refs, byPlace)
 	}
 	return c, nil
-}
-
-var errVirtual = errors.ErrUnsupported
-
-func (d *Dataset) readMappings(context.Context, []byte) error {
-	return fmt.Errorf("values of virtual datasets: %w", errVirtual)
 }

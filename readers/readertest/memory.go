@@ -1,0 +1,62 @@
+package readertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+
+	"varve/readers/source"
+)
+
+// Memory is a source.Ranges over bytes in memory, which writes down what it is asked for
+// that it should not be.
+type Memory struct {
+	Data      []byte
+	failAfter int // reads that succeed, plus one; 0 for all
+
+	mu    sync.Mutex
+	reads int
+	wrong []string
+}
+
+// ReadAt fills p from offset off.
+func (m *Memory) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads++
+	if m.failAfter > 0 && m.reads >= m.failAfter {
+		return 0, errStorage
+	}
+	if off < 0 || off+int64(len(p)) > int64(len(m.Data)) {
+		m.wrong = append(m.wrong, fmt.Sprintf("%d bytes at offset %d, of %d", len(p), off, len(m.Data)))
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(p, m.Data[off:]), nil
+}
+
+// Identity tells the size.
+func (m *Memory) Identity() source.Identity { return source.Identity{Size: int64(len(m.Data))} }
+
+// Close does nothing.
+func (m *Memory) Close() error { return nil }
+
+func (m *Memory) failed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failAfter > 0 && m.reads >= m.failAfter
+}
+
+// report fails the test if something was read outside.
+func (m *Memory) report(t *testing.T, at int) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.wrong {
+		t.Errorf("change at byte %d: read outside of the source: %s", at, w)
+	}
+}

@@ -1,0 +1,230 @@
+// Package readertest is the suite that every reader of a format passes.
+//
+// A reader's test hands over small valid sources; the suite opens each of them whole, cut
+// off after every byte, with every byte changed, on storage that fails, after the context
+// has ended, and from many goroutines at once. What it holds a reader to:
+//
+//   - the same source gives the same dataset, and stays as it was
+//   - a damaged source gives an error, or a dataset that is marked wherever it is not the
+//     one of the whole source; never a panic, never a read outside the source
+//   - an error of the storage comes through, and is not taken for damage
+//   - an ended context ends the work
+package readertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Sample is a small valid source.
+type Sample struct {
+	Name string
+	Data []byte
+}
+
+// maxCuts bounds how many places of a sample are tried; in a sample of at most that many
+// bytes it is every one.
+const maxCuts = 8 << 10
+
+// Run holds a reader against the samples.
+func Run(t *testing.T, reader readers.Reader, samples ...Sample) {
+	if len(samples) == 0 {
+		t.Fatal("no samples")
+	}
+	t.Run("other content", func(t *testing.T) { testOther(t, reader) })
+	for _, s := range samples {
+		t.Run(s.Name, func(t *testing.T) { runSample(t, reader, s) })
+	}
+}
+
+func runSample(t *testing.T, reader readers.Reader, s Sample) {
+	whole := Describe(context.Background(), reader, s.source())
+	if whole.Err != nil {
+		t.Fatalf("the whole sample: %v", whole.Err)
+	}
+	if is, err := reader.Detect(context.Background(), s.source()); !is || err != nil {
+		t.Fatalf("Detect: got %v, %v", is, err)
+	}
+	for name, run := range map[string]func(*testing.T, readers.Reader, Sample, Description){
+		"wrong magic": testMagic,
+		"cut off":     testCuts,
+		"changed":     testChanges,
+		"failing":     testFailing,
+		"cancelled":   testCancelled,
+		"concurrent":  testConcurrent,
+		"untouched":   testUntouched,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, reader, s, whole) })
+	}
+}
+
+func (s Sample) source() *source.Source { return source.New(s.Name, &Memory{Data: s.Data}) }
+
+// testOther gives a reader what is of no format.
+func testOther(t *testing.T, reader readers.Reader) {
+	for name, data := range map[string]string{
+		"nothing":  "",
+		"one byte": "C",
+		"zeros":    strings.Repeat("\x00", 4096),
+		"a page":   "<!DOCTYPE html>\n<html><body>404</body></html>",
+		"text":     "CDF, HDF5, SIMPLE, Dataset and the like are names of formats.\n",
+	} {
+		src := source.New(name, &Memory{Data: []byte(data)})
+		if is, err := reader.Detect(context.Background(), src); is || err != nil {
+			t.Errorf("%s: Detect gave %v, %v", name, is, err)
+		}
+		if _, err := reader.Open(context.Background(), src); err == nil {
+			t.Errorf("%s: Open gave no error", name)
+		}
+	}
+}
+
+func testMagic(t *testing.T, reader readers.Reader, s Sample, _ Description) {
+	data := bytes.Clone(s.Data)
+	for i := range min(4, len(data)) {
+		data[i] ^= 0x20
+	}
+	src := source.New(s.Name, &Memory{Data: data})
+	if is, err := reader.Detect(context.Background(), src); is || err != nil {
+		t.Errorf("Detect gave %v, %v", is, err)
+	}
+	if _, err := reader.Open(context.Background(), src); err == nil {
+		t.Error("Open gave no error")
+	}
+}
+
+// step is the distance of the places that are tried.
+func (s Sample) step() int { return len(s.Data)/maxCuts + 1 }
+
+func testCuts(t *testing.T, reader readers.Reader, s Sample, whole Description) {
+	for n := 0; n < len(s.Data); n += s.step() {
+		ranges := &Memory{Data: s.Data[:n]}
+		got := Describe(context.Background(), reader, source.New(s.Name, ranges))
+		if !got.marked() && got.Text != whole.Text {
+			t.Errorf("the first %d of %d bytes: neither an error nor a problem, and a different dataset:\n%s", n, len(s.Data), got.Text)
+		}
+		ranges.report(t, n)
+	}
+}
+
+// testChanges cannot know what a change should do, only what it must not do.
+func testChanges(t *testing.T, reader readers.Reader, s Sample, _ Description) {
+	for n := 0; n < len(s.Data); n += s.step() {
+		for _, mask := range []byte{0xff, 0x01, 0x80} {
+			data := bytes.Clone(s.Data)
+			data[n] ^= mask
+			ranges := &Memory{Data: data}
+			Describe(context.Background(), reader, source.New(s.Name, ranges))
+			ranges.report(t, n)
+		}
+	}
+}
+
+var errStorage = errors.New("the disk is on fire")
+
+func testFailing(t *testing.T, reader readers.Reader, s Sample, whole Description) {
+	for good := range 64 {
+		ranges := &Memory{Data: s.Data, failAfter: good + 1}
+		got := Describe(context.Background(), reader, source.New(s.Name, ranges))
+		if !ranges.failed() {
+			return
+		}
+		switch {
+		case !got.marked() && got.Text != whole.Text:
+			t.Errorf("a failure after %d reads changed the dataset and left no mark", good)
+		case got.Err != nil && !errors.Is(got.Err, errStorage):
+			t.Errorf("a failure after %d reads came out as %v", good, got.Err)
+		case got.Err != nil && errors.Is(got.Err, readers.ErrCorrupt):
+			t.Errorf("a failure after %d reads came out as damage: %v", good, got.Err)
+		}
+	}
+}
+
+func testCancelled(t *testing.T, reader readers.Reader, s Sample, _ Description) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := reader.Open(ended, s.source()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open gave %v", err)
+	}
+	data, err := reader.Open(context.Background(), s.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data.Root.Walk(func(g *readers.Group) bool {
+		for _, v := range g.Variables {
+			if err := drain(ended, v); err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", v.Path, err)
+			}
+		}
+		return true
+	})
+}
+
+func drain(ctx context.Context, v *readers.Variable) error {
+	for _, err := range v.Storage.Refs(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func testConcurrent(t *testing.T, reader readers.Reader, s Sample, whole Description) {
+	src := s.source()
+	shared, err := reader.Open(context.Background(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			got := DescribeDataset(context.Background(), shared)
+			if i%2 == 1 {
+				got = Describe(context.Background(), reader, src)
+			}
+			if got.Text != whole.Text {
+				t.Errorf("goroutine %d read another dataset:\n%s", i, got.Text)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func testUntouched(t *testing.T, reader readers.Reader, s Sample, whole Description) {
+	name := filepath.Join(t.TempDir(), "sample")
+	if err := os.WriteFile(name, s.Data, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := source.Open(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Describe(context.Background(), reader, src)
+	if err := src.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got.Text != whole.Text {
+		t.Errorf("a file gives another dataset than memory:\n%s", got.Text)
+	}
+	after, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(data, s.Data) || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+}
