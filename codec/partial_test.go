@@ -368,6 +368,42 @@ func TestRegionReadsNoMoreThanItMust(t *testing.T) {
 	}
 }
 
+func TestRowsFarApart(t *testing.T) {
+	const row = maxReadGap + 100
+	p := mustNew(t, `[{"name":"bytes"}]`, Form{Type: uint8Type, Shape: []int64{4, row}})
+	c := randomCase{p: p, elems: Elems{Fixed: ramp(4 * row)}}
+	r := grid.Region{Origin: []int64{0, 50}, Shape: []int64{4, 10}}
+	reader, got := &strictReader{t: t, stored: c.elems.Fixed}, Elems{Fixed: make([]byte, 40)}
+	if err := p.DecodeRegion(t.Context(), reader, r, got); err != nil || !sameElems(got, c.part(t, r)) {
+		t.Errorf("other elements, or %v", err)
+	}
+	if reader.calls != 1 || reader.read != 40 {
+		t.Errorf("%d calls and %d bytes", reader.calls, reader.read)
+	}
+}
+
+// A chunk of too many or too few bytes is corrupt however little of it is wanted.
+func TestRegionOfAChunkOfAnotherSize(t *testing.T) {
+	for _, list := range []string{"", `,{"name":"crc32c"}`, `,{"name":"numcodecs.fletcher32"}`, `,{"name":"numcodecs.blosc"}`, `,{"name":"zstd"}`, `,{"name":"numcodecs.crc32"},{"name":"gzip"}`} {
+		p := mustNew(t, "["+littleBytes+list+"]", Form{Type: int16Type, Shape: []int64{10}})
+		for _, n := range []int64{5, 9, 11, 20} {
+			q, err := p.WithShape([]int64{n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := q.Encode(nil, Elems{Fixed: ramp(int(2 * n))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range []int64{0, 8} {
+				if err := p.DecodeRegion(t.Context(), Memory(stored), region1(at, 2), Elems{Fixed: make([]byte, 4)}); !errors.Is(err, ErrCorrupt) {
+					t.Errorf("bytes%s: %d elements for 10: %v", list, n, err)
+				}
+			}
+		}
+	}
+}
+
 func TestFetchJoins(t *testing.T) {
 	const gap = maxReadGap
 	for _, tt := range []struct {
@@ -380,6 +416,7 @@ func TestFetchJoins(t *testing.T) {
 		{"out of order", []Range{{20, 10}, {0, 10}}, []Range{{0, 30}}},
 		{"twice the same", []Range{{5, 10}, {5, 10}}, []Range{{5, 10}}},
 		{"one in another", []Range{{0, 100}, {20, 10}, {200, 10}}, []Range{{0, 210}}},
+		{"the last in another", []Range{{0, 100}, {20, 10}}, []Range{{0, 100}}},
 		{"empty", []Range{{5, 0}, {7, 1}, {1 << 40, 0}}, []Range{{7, 1}}},
 		{"none", []Range{{5, 0}}, nil},
 		{"too long together", []Range{{0, maxRead}, {maxRead, 5}}, []Range{{0, maxRead}, {maxRead, 5}}},

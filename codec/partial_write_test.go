@@ -119,6 +119,20 @@ func TestEncodeRegionOfSharedBytes(t *testing.T) {
 	}
 }
 
+// An index may name all of the shard for every inner chunk. Copying would multiply it.
+func TestEncodeRegionDoesNotMultiply(t *testing.T) {
+	p := mustNew(t, "["+rawShards("[10]", littleBytes+`,{"name":"gzip"}`)+"]", Form{Type: uint8Type, Shape: []int64{640}})
+	stored := make([]byte, 5000)
+	size := uint64(len(stored) + 64*16)
+	for range 64 {
+		stored = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(stored, 0), size)
+	}
+	out, err := p.EncodeRegion(nil, stored, region1(5, 1), Elems{Fixed: []byte{99}})
+	if !errors.Is(err, ErrCorrupt) || len(out) > 0 {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+}
+
 func TestEncodeRegionReportsCorruption(t *testing.T) {
 	p, good := shardOfFour(t)
 	far := bytes.Clone(good)

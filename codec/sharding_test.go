@@ -171,6 +171,20 @@ func TestShortShards(t *testing.T) {
 	}
 }
 
+// What cannot be an inner chunk is not even fetched.
+func TestInnerChunksOfImpossibleSize(t *testing.T) {
+	p, stored := shardOfFour(t)
+	binary.LittleEndian.PutUint64(stored[8+24:], 60)
+	reader := &strictReader{t: t, stored: stored}
+	err := p.DecodeRegion(t.Context(), reader, grid.Region{Origin: []int64{2}, Shape: []int64{2}}, Elems{Fixed: make([]byte, 2)})
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "inner chunk [1]: stored in 60 bytes, [2] elements of uint8 take 2") {
+		t.Error(err)
+	}
+	if reader.calls != 1 || reader.read != 64 {
+		t.Errorf("%d calls and %d bytes, want only the index", reader.calls, reader.read)
+	}
+}
+
 func TestIndexIsVerified(t *testing.T) {
 	p := mustNew(t, "["+shards("[2]", littleBytes)+"]", Form{Type: uint8Type, Shape: []int64{8}})
 	stored, err := p.Encode(nil, Elems{Fixed: []byte("abcdefgh")})
