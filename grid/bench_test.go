@@ -3,6 +3,7 @@ package grid_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestEqualChunksTakeNoMemory(t *testing.T) {
 // The bar for run-length encoded edges is 24 bytes a run. Only an axis that is longer
 // than 2^32 and has edges padded by as much comes near it.
 func TestBytesARun(t *testing.T) {
-	const n = 1_000_000
+	const n = 200_000
 	plain, padded, long, both := manyRuns(n), manyRuns(n), manyRuns(n), manyRuns(n)
 	for i := range n {
 		plain[i].Codec = plain[i].Data
@@ -121,7 +122,9 @@ func cpuTime(b *testing.B) time.Duration {
 }
 
 // benchmarkLookups times lookups at random places below a limit of 10 million edges
-// in a million runs.
+// in a million runs, 65,536 of them an operation. It reports the best pass and the
+// median one: on a shared machine the others' use of the caches is in the median. The
+// bar is 150 ns.
 func benchmarkLookups(b *testing.B, limit func(*grid.Varying) int64, lookup func(*grid.Varying, int64) int64) {
 	d := newVarying(b, manyRuns(1_000_000))
 	r := rand.New(rand.NewPCG(3, 4))
@@ -129,15 +132,20 @@ func benchmarkLookups(b *testing.B, limit func(*grid.Varying) int64, lookup func
 	for i := range at {
 		at[i] = r.Int64N(limit(d))
 	}
-	b.ResetTimer()
-	start, sum := cpuTime(b), int64(0)
-	for i := 0; b.Loop(); i++ {
-		sum += lookup(d, at[i%len(at)])
+	var passes []float64
+	for b.Loop() {
+		start, sum := cpuTime(b), int64(0)
+		for _, x := range at {
+			sum += lookup(d, x)
+		}
+		passes = append(passes, float64(cpuTime(b)-start)/float64(len(at)))
+		if sum == 0 {
+			b.Fatal("nothing was found")
+		}
 	}
-	b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N), "cpu-ns/op")
-	if sum == 0 {
-		b.Fatal("nothing was found")
-	}
+	slices.Sort(passes)
+	b.ReportMetric(passes[0], "best-cpu-ns/lookup")
+	b.ReportMetric(passes[len(passes)/2], "cpu-ns/lookup")
 }
 
 func BenchmarkFind(b *testing.B) {

@@ -13,7 +13,7 @@ var ErrOutOfBounds = errors.New("out of bounds")
 // [*Varying] and [*Tiled]; all are immutable.
 //
 // Methods that take a chunk number want one that is less than Cells. They answer 0
-// for any other; Offset answers the length of all cells for those past the end.
+// for any other, but for Offset: past the end it answers where the last one ends.
 type Dimension interface {
 	// Extent is the array's length along the axis.
 	Extent() int64
@@ -142,19 +142,21 @@ func equalRuns(a, b iter.Seq[Run], edges int64) bool {
 	return !more
 }
 
-// Canonical drops the cells past the extent and returns a Fixed if all edges that are
-// left are one size. Dimensions that cut an axis into the same chunks have Equal
-// canonical forms. It does not decide what is written: a rectilinear axis that
-// happens to be uniform stays rectilinear.
+// Canonical drops the cells past the extent, gives the last chunk a full edge, and
+// returns a Fixed if all edges that are left are one size. Dimensions of some extent
+// that cut it into the same chunks have Equal canonical forms; only a Tiled longer
+// than its pattern stays as it is.
+//
+// It does not decide what is written: a rectilinear axis that happens to be uniform
+// stays rectilinear.
 func Canonical(d Dimension) Dimension {
-	v, ok := d.(*Varying)
-	if !ok {
-		if t, ok := d.(*Tiled); ok {
-			return t.canonical()
-		}
-		return d
+	switch d := d.(type) {
+	case *Varying:
+		return d.canonical()
+	case *Tiled:
+		return d.canonical()
 	}
-	return v.canonical()
+	return d
 }
 
 func outOfBounds(index, extent int64) error {

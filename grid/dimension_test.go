@@ -10,7 +10,7 @@ import (
 )
 
 func TestDimensionsAgainstEdges(t *testing.T) {
-	rounds(t, 2000, func(t *testing.T, r *rand.Rand) {
+	rounds(t, 400, func(t *testing.T, r *rand.Rand) {
 		d, m := randomAxis(t, r)
 		checkDimension(t, d, m)
 		extent := m.extent
@@ -136,7 +136,7 @@ func TestEqual(t *testing.T) {
 
 // A canonical form has the same chunks, and making one again changes nothing.
 func TestCanonicalKeepsChunks(t *testing.T) {
-	rounds(t, 1000, func(t *testing.T, r *rand.Rand) {
+	rounds(t, 300, func(t *testing.T, r *rand.Rand) {
 		d, _ := randomAxis(t, r)
 		c := grid.Canonical(d)
 		if c.Chunks() != d.Chunks() || c.Extent() != d.Extent() || !grid.Equal(c, grid.Canonical(c)) {
@@ -155,7 +155,7 @@ func TestCanonicalKeepsChunks(t *testing.T) {
 }
 
 func TestResizeAgainstEdges(t *testing.T) {
-	rounds(t, 1000, func(t *testing.T, r *rand.Rand) {
+	rounds(t, 300, func(t *testing.T, r *rand.Rand) {
 		runs, named := randomRuns(r), randomRuns(r)
 		edges, length := expand(runs)
 		d, err := grid.NewVarying(runs, length)

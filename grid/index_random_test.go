@@ -259,7 +259,7 @@ func randomMask(t *testing.T, r *rand.Rand, a *arrayModel) selection {
 }
 
 func TestIndexersAgainstBruteForce(t *testing.T) {
-	rounds(t, 3000, func(t *testing.T, r *rand.Rand) {
+	rounds(t, 600, func(t *testing.T, r *rand.Rand) {
 		a := randomArray(t, r)
 		a.fill()
 		for _, s := range []selection{

@@ -145,7 +145,7 @@ func clipped(edge int64, sizes []int64) []int64 {
 }
 
 func TestInnerEdgesAgainstBruteForce(t *testing.T) {
-	rounds(t, 500, func(t *testing.T, r *rand.Rand) {
+	rounds(t, 200, func(t *testing.T, r *rand.Rand) {
 		d, m := randomAxis(t, r)
 		var sizes, want []int64
 		for range r.IntN(4) {

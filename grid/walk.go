@@ -46,7 +46,8 @@ func (g *Grid) WalkChunks(chunks Region) (*Walker, error) {
 	return g.walk(chunks), nil
 }
 
-// WalkRegion visits the chunks that meet a region of the array.
+// WalkRegion visits the chunks that meet a region of the array. The walker's Region is
+// all of a chunk, also where the region cuts it.
 func (g *Grid) WalkRegion(r Region) (*Walker, error) {
 	chunks, err := g.Meeting(r)
 	if err != nil {

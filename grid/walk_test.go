@@ -52,7 +52,7 @@ func TestWalk(t *testing.T) {
 }
 
 func TestWalkAgainstChunk(t *testing.T) {
-	rounds(t, 500, func(t *testing.T, r *rand.Rand) {
+	rounds(t, 200, func(t *testing.T, r *rand.Rand) {
 		a := randomArray(t, r)
 		region := grid.MakeRegion(len(a.shape))
 		for k, n := range a.shape {
