@@ -1,7 +1,5 @@
 package grid
 
-import "slices"
-
 // loop is one level of a copy: n blocks, dst and src apart in the two buffers. Where
 // an index list is given, block i lies dst (or src) times the list's i-th entry from
 // the start instead.
@@ -51,8 +49,8 @@ func nest(loops []loop, outer loop) []loop {
 }
 
 // visit calls do with the start of every block of the loops, outermost first. Loops
-// that run once are few, and the others' counts multiply to the elements copied, so
-// the recursion is at most 63 deep but for lists of one index.
+// that run once are left out, and the others' counts multiply to the elements copied:
+// so the recursion is at most 63 deep, whatever the rank.
 func visit(loops []loop, dst, src int64, do func(dst, src int64)) {
 	if len(loops) == 0 {
 		do(dst, src)
@@ -119,5 +117,5 @@ func boxLoops(room []loop, shape, dstShape, srcShape []int64) []loop {
 		dst *= dstShape[k]
 		src *= srcShape[k]
 	}
-	return slices.Clip(loops)
+	return loops
 }
