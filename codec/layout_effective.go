@@ -69,12 +69,8 @@ func (p *Pipeline) CheckGrid(g *grid.Grid) error {
 	if !ok || s.clip || !p.keepsRegions() {
 		return nil
 	}
-	for axis, n := range p.innerShape(s) {
-		for edge := range g.Dim(axis).Unique() {
-			if edge.Codec%n != 0 {
-				return fmt.Errorf("codec %q: %w", p.specs[len(p.arrays)].Name, notDivided(n, edge.Codec, axis))
-			}
-		}
+	if err := g.CheckDivisible(p.innerShape(s)); err != nil {
+		return p.at(len(p.arrays), notDivided(err))
 	}
 	return nil
 }

@@ -117,11 +117,8 @@ func (c *config) specs(field string) []Spec {
 func (s *sharding) bound(in Form) (ArrayToBytes, error) {
 	b := *s
 	b.form, b.box = in, grid.Whole(in.Shape)
-	if err := s.checkDivides(in.Shape); err != nil {
-		return nil, err
-	}
 	var err error
-	if b.cut, err = grid.Regular(in.Shape, s.chunkShape); err != nil {
+	if b.cut, err = s.cutInto(in.Shape); err != nil {
 		return nil, err
 	}
 	if b.whole == nil {
@@ -140,21 +137,20 @@ func (s *sharding) bound(in Form) (ArrayToBytes, error) {
 	return &b, nil
 }
 
-func (s *sharding) checkDivides(shape []int64) error {
-	if len(shape) != len(s.chunkShape) {
-		return fmt.Errorf("chunk_shape: %v has %d dimensions, the chunk %d", s.chunkShape, len(s.chunkShape), len(shape))
+// cutInto returns the grid of inner chunks of a shard.
+func (s *sharding) cutInto(shard []int64) (*grid.Grid, error) {
+	if s.clip {
+		return grid.InnerClipped(shard, s.chunkShape)
 	}
-	for k, n := range s.chunkShape {
-		if shape[k]%n != 0 && !s.clip {
-			return notDivided(n, shape[k], k)
-		}
+	cut, err := grid.Inner(shard, s.chunkShape)
+	if err != nil {
+		return nil, notDivided(err)
 	}
-	return nil
+	return cut, nil
 }
 
-func notDivided(inner, edge int64, axis int) error {
-	return fmt.Errorf("chunk_shape: inner chunks of %d do not divide the shard's %d along axis %d; "+
-		"version 1.0 of sharding refuses that, and WithClipping takes it as version 1.1", inner, edge, axis)
+func notDivided(err error) error {
+	return fmt.Errorf("chunk_shape: %w; version 1.0 of sharding wants it to, and WithClipping takes it as version 1.1", err)
 }
 
 // bindIndex makes the pipeline of the index, whose size must follow from its shape.

@@ -39,7 +39,7 @@ func (p *Pipeline) Shards() (*Shards, error) {
 	}
 	sh := &Shards{p: p, s: s, axes: p.axes()}
 	var err error
-	sh.cut, err = grid.Regular(p.Form().Shape, p.innerShape(s))
+	sh.cut, err = grid.InnerClipped(p.Form().Shape, p.innerShape(s))
 	return sh, err
 }
 

@@ -81,8 +81,8 @@ func TestShardingRefuses(t *testing.T) {
 		{"zero", config(`"chunk_shape":[0,2],` + codecs + `,` + index), `chunk_shape: 0 is less than 1`},
 		{"fraction", config(`"chunk_shape":[1.5,2],` + codecs + `,` + index), `chunk_shape: [1.5,2] is not a list of integers`},
 		{"other rank", config(`"chunk_shape":[2],` + codecs + `,` + index), `chunk_shape: [2] has 1 dimensions, the chunk 2`},
-		{"straddles", config(`"chunk_shape":[3,2],` + codecs + `,` + index), `chunk_shape: inner chunks of 3 do not divide the shard's 4 along axis 0; version 1.0`},
-		{"larger", config(`"chunk_shape":[4,12],` + codecs + `,` + index), `inner chunks of 12 do not divide the shard's 6 along axis 1`},
+		{"straddles", config(`"chunk_shape":[3,2],` + codecs + `,` + index), `chunk_shape: axis 0: inner chunk length 3: does not divide the edge 4; version 1.0`},
+		{"larger", config(`"chunk_shape":[4,12],` + codecs + `,` + index), `axis 1: inner chunk length 12: does not divide the edge 6`},
 		{"no codecs", config(`"chunk_shape":[2,2],` + index), `codecs: missing; want a list of codecs`},
 		{"codecs that make no bytes", config(`"chunk_shape":[2,2],"codecs":[],` + index), `codecs: codecs []: none of them turns the array into bytes`},
 		{"a codec unknown", config(`"chunk_shape":[2,2],"codecs":[{"name":"nonsense"}],` + index), `codecs: codec "nonsense" is unknown`},
@@ -92,7 +92,7 @@ func TestShardingRefuses(t *testing.T) {
 		{"a sharded index", config(`"chunk_shape":[2,2],` + codecs + `,"index_codecs":[` + shards("[1,1,1]", littleBytes) + `]`), `index_codecs: [sharding_indexed] encode to a size`},
 		{"location", config(`"chunk_shape":[2,2],` + codecs + `,` + index + `,"index_location":"middle"`), `index_location: "middle" is not one of start, end`},
 		{"another field", config(`"chunk_shape":[2,2],` + codecs + `,` + index + `,"order":"morton"`), `order: unknown configuration`},
-		{"nested that does not divide", `[` + shards("[2,2]", shards("[2,3]", littleBytes)) + `]`, `codecs: codec "sharding_indexed": chunk_shape: inner chunks of 3 do not divide the shard's 2 along axis 1`},
+		{"nested that does not divide", `[` + shards("[2,2]", shards("[2,3]", littleBytes)) + `]`, `codecs: codec "sharding_indexed": chunk_shape: axis 1: inner chunk length 3: does not divide the edge 2`},
 		{"too deep", `[` + deep + `]`, `more than 16 shards inside one another`},
 	} {
 		p, err := New(specs(t, tt.list), Form{Type: int16Type, Shape: []int64{4, 6}})
@@ -314,7 +314,7 @@ func TestRectilinearShards(t *testing.T) {
 		says string
 	}{
 		{"60, 40, 20", grid.List(60, 40, 20), ""},
-		{"60, 45, 15", grid.List(60, 45, 15), "inner chunks of 10 do not divide the shard's 45 along axis 0"},
+		{"60, 45, 15", grid.List(60, 45, 15), "axis 0: inner chunk length 10: does not divide the edge 45"},
 		{"a million runs", grid.Pattern(grid.Times(60, 1), grid.Times(40, 1)), ""},
 	} {
 		g, err := grid.FromSizes([]int64{120, 100}, tt.rows, grid.List(50, 50))
