@@ -102,7 +102,7 @@ func readHeader(ctx context.Context, src *source.Source) (*Header, error) {
 	h.Streaming = h.NumRecs == math.MaxUint64 || !p.wide && h.NumRecs == math.MaxUint32
 	h.Dims = p.dimensions()
 	h.Attributes = p.attributeList("the file")
-	n := p.list(tagVariables, 5*p.width()+12, maxVars, "variables")
+	n := p.list(tagVariables, 1, maxVars, "variables") // those before the end of a cut header are wanted
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -166,7 +166,7 @@ func value(t *readers.Type, n uint64, stored []byte) readers.Value {
 		text := &readers.Type{Class: readers.String, Size: max(int(n), 1), Padding: readers.NullPadded, UTF8: true}
 		return readers.Value{Type: text, Data: data, Texts: [][]byte{trimNULs(data)}}
 	}
-	readers.SwapBytes(data, t.Size)
+	swap(t, data)
 	return readers.Value{Type: t, Shape: []uint64{n}, Data: data}
 }
 

@@ -25,8 +25,15 @@ func (f *File) Read(ctx context.Context, v *Var, limit uint64) ([]byte, error) {
 	if err != nil {
 		return nil, &readers.Error{Source: f.src.Name(), Path: "/" + CleanName(v.Name), Offset: -1, Err: err}
 	}
-	readers.SwapBytes(out, v.Type.Size)
+	swap(v.Type, out)
 	return out, nil
+}
+
+// swap brings elements into memory form.
+func swap(t *readers.Type, elements []byte) {
+	if t.Size > 1 {
+		readers.SwapBytes(elements, t.Size)
+	}
 }
 
 const (
