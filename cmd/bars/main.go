@@ -3,7 +3,7 @@
 //	make bench
 //
 // A contestant in Python decodes the same chunks as varve, one pass by turns, so that
-// whatever else the machine does meets both; the medians are compared. Every row has a
+// whatever else the machine does meets both; the best passes are compared. Every row has a
 // bar: the least that varve has to reach. The exit code is 1 when a row is below its own.
 package main
 
