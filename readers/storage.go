@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
+	"time"
 
 	"varve/codec"
+	"varve/grid"
 )
 
 // Layout says how the values of a variable lie in their source.
@@ -32,16 +36,19 @@ func (l Layout) String() string {
 type Storage struct {
 	Layout Layout
 	Bytes  uint64 // stored, as far as the source tells without reading an index
+	Source string // the path or URL that offsets are in; empty: the source that was opened
 
 	Offset int64  // Contiguous, and the first record of Records: from byte 0 of the source
 	Stride int64  // Records: from one record to the next
 	Data   []byte // Inline: the bytes as stored
 
-	ChunkShape []uint64 // Chunked
-	Index      string   // Chunked: the kind of index, in the format's words
-	RawEdges   bool     // Chunked: chunks that reach over the shape are stored without filters
+	ChunkShape []uint64   // Chunked; nil where Grid says it
+	Grid       *grid.Grid // Chunked, where chunks differ in shape
+	Index      string     // Chunked: the kind of index, in the format's words
+	RawEdges   bool       // Chunked: chunks that reach over the shape are stored without filters
 	// Pipeline decodes chunks. Where Plain is set it gives elements in memory form, else
-	// elements as they are stored, of the codec type Raw; see Type.AppendMemory.
+	// elements as they are stored, of the codec type Raw; see Type.AppendMemory. Elements
+	// of varying length it gives itself, if Texts is nil.
 	Pipeline Pipeline
 	Plain    bool
 
@@ -66,6 +73,29 @@ type Ref struct {
 	Offset int64    // from byte 0 of the source
 	Size   uint64   // as stored
 	Mask   uint32   // bit i set: filter i was skipped
+	Other  *Other   // where Offset is not in the source of the storage
+}
+
+// WholeSource is the size of a ref to all that its source holds.
+const WholeSource = math.MaxUint64
+
+// Other is where the bytes of a chunk are, if not in the source of its storage. Refs
+// may share one.
+type Other struct {
+	Inline []byte // the bytes, from offset 0 on; nil: they are in Source
+	Source string // path or URL
+
+	// What the source was when the ref was made, as far as anybody noted it.
+	ETag     string
+	Modified time.Time // it has not changed after this
+}
+
+// String says where the bytes are.
+func (o *Other) String() string {
+	if o.Inline != nil {
+		return fmt.Sprintf("%d bytes inline", len(o.Inline))
+	}
+	return o.Source
 }
 
 // Refs gives every stored chunk of Chunked storage, in the order of the index. Chunks
@@ -126,8 +156,9 @@ type Filter struct {
 }
 
 // Pipeline is the chain between elements and stored bytes, in the order of encoding:
-// the codec that lays elements out as bytes, then one a filter.
+// codecs that change elements, the one that lays them out as bytes, then one a filter.
 type Pipeline struct {
+	Arrays  []codec.Spec
 	Bytes   codec.Spec
 	Filters []Filter
 }
@@ -135,7 +166,7 @@ type Pipeline struct {
 // Specs returns the codecs for a chunk with the given filter mask, or the error of the
 // first filter in use that nobody can undo.
 func (p *Pipeline) Specs(mask uint32) ([]codec.Spec, error) {
-	specs := []codec.Spec{p.Bytes}
+	specs := append(slices.Clone(p.Arrays), p.Bytes)
 	for i, f := range p.Filters {
 		if i < 32 && mask>>i&1 != 0 {
 			continue

@@ -114,6 +114,10 @@ type Type struct {
 	Dims     []int    // Array
 	Base     *Type    // Enum, VarLen that is not IsText, Array, Complex
 	TypePath string   // where a named type stands in the source, if that is known
+
+	// InMemory is the element in memory where the rest does not tell: Zarr's booleans,
+	// times, UTF-32 and bytes of varying length.
+	InMemory *codec.Type
 }
 
 // ieee holds the layouts of IEEE 754 by size.
@@ -162,6 +166,9 @@ func (t *Type) Varies() bool {
 // false where there is none: numbers of odd bits, references, varying lengths other
 // than strings, arrays.
 func (t *Type) Element() (codec.Type, bool) {
+	if t.InMemory != nil {
+		return *t.InMemory, true
+	}
 	switch t.Class {
 	case Integer:
 		kind := codec.Uint
@@ -211,6 +218,9 @@ func (t *Type) structElement() (codec.Type, bool) {
 // "vlen-str-utf8", "vlen<T>", "array[(2,3)]T", `compound16{"a"@0:T,"b"@8:T}`,
 // `enum<T>{"A"=0}`, "opaque:TAG:SIZE", "bitfield<T>", "ref-object" and so on.
 func (t *Type) String() string {
+	if t.InMemory != nil {
+		return t.InMemory.String()
+	}
 	switch t.Class {
 	case Integer:
 		if t.Signed {
