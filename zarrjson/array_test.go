@@ -95,6 +95,8 @@ func TestArrayReadsMoreThanItWrites(t *testing.T) {
 		"integer as text":       {with("data_type", `"int8"`, "fill_value", `"-1"`), with("data_type", `"int8"`, "fill_value", "-1")},
 		"uint64 as float":       {with("data_type", `"uint64"`, "fill_value", "1e19"), with("data_type", `"uint64"`, "fill_value", "10000000000000000000")},
 		"bool as number":        {with("data_type", `"bool"`, "fill_value", "1"), with("data_type", `"bool"`, "fill_value", "true")},
+		"text as float":         {with("data_type", `"string"`, "fill_value", "1e-7"), with("data_type", `"string"`, "fill_value", `"1e-07"`)},
+		"escapes":               {with("data_type", `"string"`, "fill_value", `"\b\f\n\r\t\/\\\"\u0001\u00E9é\ud834\udd1e\u007f"`), with("data_type", `"string"`, "fill_value", `"\b\f\n\r\t/\\\"\u0001\u00e9\u00e9\ud834\udd1e\u007f"`)},
 		"text as number":        {with("data_type", `"string"`, "fill_value", "0"), with("data_type", `"string"`, "fill_value", `"0"`)},
 		"raw bits in base64":    {with("data_type", `"r16"`, "fill_value", `"AQI="`), with("data_type", `"r16"`, "fill_value", "[1,2]")},
 		"struct in base64": {
@@ -213,6 +215,8 @@ func arrayRefusals() []refusal {
 		{"raw bits past a byte", with("data_type", `"r16"`, "fill_value", "[1,256]"), "fill_value[1]", "0 to 255", corrupt},
 		{"not base64", with("data_type", `"r16"`, "fill_value", `"A"`), "fill_value", "base64", corrupt},
 		{"text too long", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":4}}`, "fill_value", `"ab"`), "fill_value", "2 characters; the type has 1", corrupt},
+		{"text of true", with("data_type", `"string"`, "fill_value", `true`), "fill_value", "true is not a string", corrupt},
+		{"text past all numbers", with("data_type", `"string"`, "fill_value", `1e999`), "fill_value", "1e999 is not a string", corrupt},
 		{"half a surrogate pair", with("data_type", `"string"`, "fill_value", `"\ud800"`), "fill_value", "surrogate", corrupt},
 		{"bytes too long", with("data_type", `{"name":"null_terminated_bytes","configuration":{"length_bytes":1}}`, "fill_value", `"AQI="`), "fill_value", "2 bytes; the type has 1", corrupt},
 		{"time of text", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `"2020"`), "fill_value", "NaT", corrupt},

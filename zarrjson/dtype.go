@@ -220,6 +220,7 @@ func (d *DataType) addField(path, name string, t DataType) error {
 	if t.typ.Varies() {
 		return unsupported(path, "field %q is %s; the fields of a struct have fixed sizes", abbreviate(name), t.typ)
 	}
+	t.spelled = nil // the whole spells it too
 	d.fields = append(d.fields, t)
 	d.typ.Fields = append(d.typ.Fields, codec.Field{Name: name, Type: t.typ})
 	d.typ.Size += t.typ.Size // each is at most maxElement, and there are no more than bytes in the document

@@ -3,6 +3,7 @@ package zarrjson
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -258,19 +259,26 @@ func (d DataType) structFill(dst []byte, v value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	values := o.byName()
 	for i, f := range d.fields {
-		member, ok := o.take(d.typ.Fields[i].Name)
+		name := d.typ.Fields[i].Name
+		raw, ok := values[name]
 		if !ok {
 			dst = f.appendDefault(dst)
 			continue
 		}
-		b, err := f.fill(member)
+		delete(values, name)
+		b, err := f.fill(o.at(member{name, raw}))
 		if err != nil {
 			return nil, err
 		}
 		dst = append(dst, b...)
 	}
-	return dst, o.rest("the fields of the data type")
+	o.members = slices.DeleteFunc(o.members, func(m member) bool { _, left := values[m.name]; return !left })
+	if err := o.rest("the fields of the data type"); err != nil {
+		return nil, err
+	}
+	return dst, nil
 }
 
 // DefaultFill returns the fill value that zarr-python gives an array when asked for

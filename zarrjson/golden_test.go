@@ -115,11 +115,9 @@ func (m meaning) differs(want meaning) string {
 }
 
 func sameJSON(a, b string) error {
-	decode := func(text string) (any, error) {
-		d := json.NewDecoder(strings.NewReader(text))
-		d.UseNumber()
-		var v any
-		err := d.Decode(&v)
+	python := strings.NewReplacer("-Infinity", `"-Infinity"`, "Infinity", `"Infinity"`, "NaN", `"NaN"`)
+	decode := func(text string) (v any, err error) {
+		err = json.Unmarshal([]byte(python.Replace(text)), &v)
 		return v, err
 	}
 	x, err := decode(a)

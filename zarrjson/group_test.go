@@ -86,6 +86,12 @@ func TestConsolidatedSort(t *testing.T) {
 	}
 }
 
+func TestV2GroupDocument(t *testing.T) {
+	if got := string(V2Group(Compact)); got != `{"zarr_format":2}` || CheckV2Group([]byte(got)) != nil {
+		t.Error(got)
+	}
+}
+
 func TestNestingIsBounded(t *testing.T) {
 	deep := func(n int) string {
 		return strings.Repeat("[", n) + strings.Repeat("]", n)

@@ -34,6 +34,15 @@ func (v value) object(allowed string) (*object, error) {
 	return o, nil
 }
 
+// byName returns the members for many look-ups.
+func (o *object) byName() map[string][]byte {
+	values := make(map[string][]byte, len(o.members))
+	for _, m := range o.members {
+		values[m.name] = m.raw
+	}
+	return values
+}
+
 // take removes a member and returns its value.
 func (o *object) take(name string) (value, bool) {
 	i := slices.IndexFunc(o.members, func(m member) bool { return m.name == name })

@@ -29,6 +29,12 @@ func TestToV3(t *testing.T) {
 		{"compressor", withV2("compressor", `{"id":"zlib","level":4}`), `{}`, withCodecs("[" + littleBytes + "," + zlib + "]")},
 		{"filters in order", withV2("filters", `[{"id":"shuffle","elementsize":4},{"id":"zlib","level":4}]`), `{}`,
 			withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},` + zlib + "]")},
+		{"filters on elements", withV2("dtype", `">f8"`, "filters", `[{"id":"delta","dtype":">f8"},{"id":"astype","encode_dtype":"<f4","decode_dtype":">f8"}]`), `{}`,
+			withCodecs(`[{"name":"numcodecs.delta","configuration":{"dtype":">f8"}},{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4","decode_dtype":">f8"}},`+littleBytes+"]", "data_type", `"float64"`)},
+		{"filter without a type", withV2("dtype", `">f4"`, "filters", `[{"id":"bitround","keepbits":4}]`), `{}`,
+			withCodecs(`[{"name":"numcodecs.bitround","configuration":{"keepbits":4}},{"name":"bytes","configuration":{"endian":"big"}}]`)},
+		{"packed bits", withV2("dtype", `"|b1"`, "fill_value", "true", "filters", `[{"id":"packbits"}]`), `{}`,
+			withCodecs(`[{"name":"numcodecs.packbits","configuration":{}},{"name":"bytes"}]`, "data_type", `"bool"`, "fill_value", "true")},
 		{"structured", withV2("dtype", `[["a",">i4"],["b",">f8"]]`, "fill_value", `"AAAAAT/wAAAAAAAA"`), `{}`, withCodecs(`[{"name":"bytes","configuration":{"endian":"big"}}]`,
 			"data_type", `{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},{"name":"b","data_type":"float64"}]}}`, "fill_value", `{"a":1,"b":1.0}`)},
 		{"text", withV2("dtype", `"|O"`, "filters", `[{"id":"vlen-utf8"}]`, "compressor", `{"id":"zlib","level":4}`, "fill_value", `"x"`), `{}`,
@@ -104,6 +110,7 @@ func TestToV3Refuses(t *testing.T) {
 		{"mixed byte orders", withV2("dtype", `[["a",">i4"],["b","<f8"]]`, "fill_value", "null"), "dtype", "both byte orders", no},
 		{"unknown filter", withV2("filters", `[{"id":"squeeze"}]`), "filters[0].id", `"squeeze"`, no},
 		{"unknown compressor", withV2("compressor", `{"id":"squeeze"}`), "compressor.id", `"squeeze"`, no},
+		{"elements behind bytes", withV2("filters", `[{"id":"zlib"},{"id":"delta","dtype":"<f4"}]`), "filters[1].id", "makes bytes", no},
 		{"text behind bytes", withV2("dtype", `"|O"`, "filters", `[{"id":"zlib"},{"id":"vlen-utf8"}]`, "fill_value", `""`), "filters[1]", "behind a filter", no},
 	}
 	for _, c := range cases {
@@ -134,6 +141,8 @@ func TestToV2Refuses(t *testing.T) {
 		{"shards", withCodecs(`[{"name":"sharding_indexed","configuration":{}}]`), "codecs[0]", `"sharding_indexed"`, no},
 		{"transpose", withCodecs(`[{"name":"transpose","configuration":{"order":[2,0,1]}},`+littleBytes+"]", "shape", "[1,1,1]", "chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[1,1,1]}}`), "codecs[0]", "order F", no},
 		{"codec without id", withCodecs("[" + littleBytes + `,{"name":"acme.squeeze"}]`), "codecs[1]", `"acme.squeeze"`, no},
+		{"big-endian behind a filter", withCodecs(`[{"name":"numcodecs.delta","configuration":{"dtype":"<f4"}},{"name":"bytes","configuration":{"endian":"big"}}]`), "codecs[1]", `behind the filter "delta"`, no},
+		{"blosc of no shuffle", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"shuffle":1}}]`), "codecs[1].shuffle", `"noshuffle"`, corrupt},
 		{"some names null", withCodecs("["+littleBytes+"]", "dimension_names", `["x",null]`), "dimension_names", "1 of 2", no},
 	}
 	for _, c := range cases {

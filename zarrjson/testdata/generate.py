@@ -71,7 +71,7 @@ def describe(a):
         "attributes": json.dumps(m.attributes),
     }
     if m.zarr_format == 3:
-        means["names"] = m.dimension_names
+        means["names"] = None if m.dimension_names is None else list(m.dimension_names)
         means["codecs"] = [c.to_dict()["name"] for c in m.codecs]
     else:
         means["order"] = m.order
