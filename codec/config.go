@@ -140,19 +140,6 @@ func (c *config) choice(field string, absent int, allowed ...string) int {
 	return i
 }
 
-// number reads a finite number.
-func (c *config) number(field string, absent float64) float64 {
-	raw := c.take(field)
-	if raw == nil {
-		return absent
-	}
-	var f float64
-	if err := unmarshal(raw, &f); err != nil {
-		c.fail(field, "%s is not a number", abbreviate(raw))
-	}
-	return f
-}
-
 // ignore accepts fields that say how bytes were made and not what they mean.
 func (c *config) ignore(fields ...string) {
 	for _, f := range fields {

@@ -12,7 +12,7 @@ import (
 
 func TestDemo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a demo")
-	out, err, code := run(t, "demo", dir)
+	out, code, err := run(t, "demo", dir)
 	if err != nil || code != exitDone {
 		t.Fatalf("exit code %d: %v\n%s", code, err, out)
 	}
@@ -29,7 +29,7 @@ func TestDemo(t *testing.T) {
 	if strings.Contains(out, "2021-02.nc is encoded") {
 		t.Error("another compression level counts as another encoding")
 	}
-	if _, err, code := run(t, "demo", dir); code != exitUsage {
+	if _, code, err := run(t, "demo", dir); code != exitUsage {
 		t.Errorf("a second run in the same folder: exit code %d (%v), want %d", code, err, exitUsage)
 	}
 }
@@ -74,7 +74,7 @@ func TestInteropDemo(t *testing.T) {
 		t.Skip("VARVE_PYTHON names no Python with xarray; make interop sets one up")
 	}
 	dir := filepath.Join(t.TempDir(), "demo")
-	if out, err, _ := run(t, "demo", dir); err != nil {
+	if out, _, err := run(t, "demo", dir); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	const compare = `

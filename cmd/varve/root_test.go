@@ -13,15 +13,15 @@ import (
 )
 
 // run calls varve with arguments and returns its standard output and its exit code.
-func run(t *testing.T, args ...string) (string, error, int) {
+func run(t *testing.T, args ...string) (out string, code int, err error) {
 	t.Helper()
-	var out bytes.Buffer
+	var b bytes.Buffer
 	root := newRootCommand()
 	root.SetArgs(args)
-	root.SetOut(&out)
-	root.SetErr(&out)
-	err := root.ExecuteContext(t.Context())
-	return out.String(), err, exitCode(err, false)
+	root.SetOut(&b)
+	root.SetErr(&b)
+	err = root.ExecuteContext(t.Context())
+	return b.String(), exitCode(err, false), err
 }
 
 func TestExitCodes(t *testing.T) {
@@ -47,7 +47,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestHelpListsExitCodes(t *testing.T) {
-	out, err, _ := run(t, "--help")
+	out, _, err := run(t, "--help")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +60,14 @@ func TestHelpListsExitCodes(t *testing.T) {
 
 func TestUsageErrors(t *testing.T) {
 	for _, args := range [][]string{{"version", "now"}, {"version", "--loud"}} {
-		if _, err, code := run(t, args...); code != exitUsage {
+		if _, code, err := run(t, args...); code != exitUsage {
 			t.Errorf("%v: exit code %d (%v), want %d", args, code, err, exitUsage)
 		}
 	}
 }
 
 func TestVersion(t *testing.T) {
-	out, err, _ := run(t, "version")
+	out, _, err := run(t, "version")
 	if err != nil || !strings.HasPrefix(out, "varve ") || !strings.Contains(out, "go1.") {
 		t.Errorf("varve version prints %q (%v)", out, err)
 	}
