@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -67,8 +66,4 @@ func openSource(ctx context.Context, name string) (*source.Source, func() error,
 		return nil, nil, err
 	}
 	return src, src.Close, nil
-}
-
-func inspectText(ctx context.Context, name string, out io.Writer) error {
-	return fmt.Errorf("%s: not yet", name)
 }

@@ -27,7 +27,8 @@ const (
 // document is a JSON object. What its keys mean stands in docs/inspect.md.
 type document = map[string]any
 
-// inspectJSON prints one file as one line.
+// inspectJSON prints one file as one line. The error of a file that cannot be read stands in
+// the line, and is returned too.
 func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
 	doc := document{"file": shortName(name), "source": name, "kind": "unknown", "status": "ok"}
 	err := describeFile(ctx, opts, name, doc)
@@ -41,8 +42,8 @@ func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.W
 	if jsonErr != nil {
 		return fmt.Errorf("%s: %w", name, jsonErr)
 	}
-	_, err = out.Write(append(line, '\n'))
-	return err
+	_, writeErr := out.Write(append(line, '\n'))
+	return errors.Join(err, writeErr)
 }
 
 // shortName is the name of a file with the folder it stands in.

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"varve/readers"
+	"varve/readers/formats"
+)
+
+// inspectText prints one file as ncdump -h would, with what is stored of each variable.
+func inspectText(ctx context.Context, name string, out io.Writer) error {
+	src, done, err := openSource(ctx, name)
+	if err != nil {
+		return err
+	}
+	p := &textPrinter{ctx: ctx, out: out}
+	dataset, err := formats.Open(ctx, src)
+	if err == nil {
+		p.dataset(name, dataset)
+		err = p.err
+	}
+	return errors.Join(err, done())
+}
+
+// textPrinter writes indented lines and keeps the first error.
+type textPrinter struct {
+	ctx   context.Context
+	out   io.Writer
+	depth int
+	err   error
+}
+
+func (p *textPrinter) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.out, strings.Repeat("  ", p.depth)+format+"\n", args...)
+	}
+}
+
+func (p *textPrinter) dataset(name string, d *readers.Dataset) {
+	p.line("%s: %s, %s {", printable(name), d.Format, byteSize(uint64(d.Source.Size())))
+	p.group(d.Root)
+	p.line("}")
+	for _, problem := range d.Problems {
+		p.line("// cannot be read: %s: %s", printable(problem.Path), printable(problem.Err.Error()))
+	}
+}
+
+func (p *textPrinter) group(g *readers.Group) {
+	p.section("dimensions", len(g.Dimensions), func() {
+		for _, d := range g.Dimensions {
+			p.dimension(d)
+		}
+	})
+	p.section("variables", len(g.Variables), func() {
+		for _, v := range g.Variables {
+			p.variable(v)
+		}
+	})
+	p.section("attributes", len(g.Attributes), func() {
+		for i := range g.Attributes {
+			p.attribute("", &g.Attributes[i])
+		}
+	})
+	for _, child := range g.Groups {
+		p.line("group: %s {", printable(child.Name))
+		p.depth++
+		p.group(child)
+		p.depth--
+		p.line("}")
+	}
+}
+
+func (p *textPrinter) section(title string, n int, print func()) {
+	if n == 0 {
+		return
+	}
+	p.line("%s:", title)
+	p.depth++
+	print()
+	p.depth--
+}
+
+func (p *textPrinter) dimension(d *readers.Dimension) {
+	remark := ""
+	if d.Anonymous {
+		remark = " // without a name in the file"
+	}
+	if d.Unlimited {
+		p.line("%s = UNLIMITED ; // %d currently%s", printable(d.Name), d.Length, strings.Replace(remark, " //", ",", 1))
+		return
+	}
+	p.line("%s = %d ;%s", printable(d.Name), d.Length, remark)
+}
+
+func (p *textPrinter) variable(v *readers.Variable) {
+	dims := make([]string, len(v.Dims))
+	for i, d := range v.Dims {
+		dims[i] = printable(d.Name)
+		if i < len(v.Shape) && d.Length != v.Shape[i] {
+			dims[i] += fmt.Sprintf("[%d]", v.Shape[i])
+		}
+	}
+	of := ""
+	if len(dims) > 0 {
+		of = "(" + strings.Join(dims, ", ") + ")"
+	}
+	p.line("%s %s%s ;", typeName(v.Type), printable(v.Name), of)
+	p.depth++
+	for i := range v.Attributes {
+		p.attribute(v.Name, &v.Attributes[i])
+	}
+	for _, s := range storageLines(p.ctx, v) {
+		p.line("// %s", printable(s))
+	}
+	p.depth--
+}
+
+func (p *textPrinter) attribute(owner string, a *readers.Attribute) {
+	if a.Err != nil {
+		p.line("%s:%s ; // cannot be read: %s", printable(owner), printable(a.Name), printable(a.Err.Error()))
+		return
+	}
+	p.line("%s:%s = %s ;", printable(owner), printable(a.Name), valueText(&a.Value))
+}
+
+// typeName names a type as CDL does, where it can.
+func typeName(t *readers.Type) string {
+	if t.Class == readers.VarLen && t.IsText {
+		return "string"
+	}
+	if t.Class == readers.String && t.Size == 1 {
+		return "char"
+	}
+	names := map[string]string{
+		"|i1": "byte", "i2": "short", "i4": "int", "i8": "int64",
+		"|u1": "ubyte", "u2": "ushort", "u4": "uint", "u8": "uint64", "f4": "float", "f8": "double",
+	}
+	text := t.String()
+	for _, key := range []string{text, strings.TrimLeft(text, "<>")} {
+		if name, ok := names[key]; ok {
+			return name
+		}
+	}
+	return printable(text)
+}
+
+// printable makes text safe to show on a terminal.
+func printable(s string) string {
+	clean := func(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
+	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if clean(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\x%02x", r)
+		}
+	}
+	return b.String()
+}
+
+// byteSize writes a number of bytes for people.
+func byteSize(n uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	value, unit := float64(n), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
