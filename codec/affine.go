@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
 
 	"varve/codec/internal/corrupt"
 )
@@ -13,10 +14,20 @@ import (
 type affine struct {
 	n             number
 	offset, scale uint64 // in two's complement
-	plain         bool   // nothing changes
 	takes         span   // what can be encoded
 	gives         span   // what can be decoded, if the scale divides it
+
+	// Dividing by scale is dividing by a power of two and multiplying by the inverse,
+	// modulo 2⁶⁴, of the odd number that is left. Distinct numbers have distinct results,
+	// and multiples of the scale have all that are quotients, so that whatever it does not
+	// divide has a result out of the range of quotients.
+	shift     int
+	inverse   uint64
+	quotients span // of what can be decoded
 }
+
+// isIdentity reports whether nothing changes.
+func (a *affine) isIdentity() bool { return a.offset == 0 && a.scale == 1 }
 
 // span is a range of integers in two's complement; it is empty if lo is above hi.
 type span struct{ lo, hi uint64 }
@@ -30,22 +41,57 @@ func bigNumber(text string) *big.Int {
 func newAffine(n number, offset, scale *big.Int) *affine {
 	lo, hi := n.integerRange()
 	least, greatest := big.NewInt(lo), new(big.Int).SetUint64(hi)
-	a := &affine{n: n, offset: word(offset), scale: word(scale), plain: offset.Sign() == 0 && scale.IsInt64() && scale.Int64() == 1}
-	// Encoding needs least ≤ (x − offset) · scale ≤ greatest, hence x between quotients.
-	x0, x1 := divideUp(least, scale), divideDown(greatest, scale)
-	if scale.Sign() < 0 {
-		x0, x1 = divideUp(greatest, scale), divideDown(least, scale)
+	a := &affine{n: n, offset: word(offset), scale: word(scale)}
+	a.shift = bits.TrailingZeros64(a.scale)
+	a.inverse = inverse(a.scale >> a.shift)
+	if n.isSigned() {
+		a.inverse = inverse(uint64(int64(a.scale) >> a.shift))
 	}
-	a.takes = spanWithin(n, x0.Add(x0, offset), x1.Add(x1, offset))
+	// Encoding needs least ≤ (x − offset) · scale ≤ greatest, hence x between quotients.
+	q0, q1 := divideUp(least, scale), divideDown(greatest, scale)
+	if scale.Sign() < 0 {
+		q0, q1 = divideUp(greatest, scale), divideDown(least, scale)
+	}
+	a.takes = spanWithin(n, new(big.Int).Add(q0, offset), new(big.Int).Add(q1, offset))
 	// Decoding needs least ≤ y / scale + offset ≤ greatest.
 	y0, y1 := new(big.Int).Sub(least, offset), new(big.Int).Sub(greatest, offset)
+	a.quotients = spanWithin(n.widest(), bigger(q0, y0), smaller(q1, y1))
 	y0.Mul(y0, scale)
 	y1.Mul(y1, scale)
-	if scale.Sign() < 0 {
-		y0, y1 = y1, y0
-	}
-	a.gives = spanWithin(n, y0, y1)
+	a.gives = spanWithin(n, smaller(y0, y1), bigger(y0, y1))
 	return a
+}
+
+func bigger(a, b *big.Int) *big.Int {
+	if a.Cmp(b) > 0 {
+		return a
+	}
+	return b
+}
+
+func smaller(a, b *big.Int) *big.Int {
+	if a.Cmp(b) < 0 {
+		return a
+	}
+	return b
+}
+
+// widest returns the integer type of 64 bits with or without a sign.
+func (n number) widest() number {
+	if n.isSigned() {
+		return numInt64
+	}
+	return numUint64
+}
+
+// inverse returns what an odd number times is 1 modulo 2⁶⁴. Each step doubles how many
+// low bits are right, of which there are 3 to begin with.
+func inverse(odd uint64) uint64 {
+	x := odd
+	for range 5 {
+		x *= 2 - odd*x
+	}
+	return x
 }
 
 // word returns the low 64 bits in two's complement.
@@ -109,15 +155,16 @@ func (s span) describe(n number) string {
 	return fmt.Sprintf("%v from %v to %v", n, wordValue(s.lo, n), wordValue(s.hi, n))
 }
 
-// encode fills dst with what the elements of src become.
-func (a *affine) encode(dst, src []byte) error {
+// encode fills dst with what the elements of src become, the first of which is number
+// first.
+func (a *affine) encode(dst, src []byte, first int) error {
 	var block [blockLen]uint64
 	size := a.n.size()
 	for at := 0; len(src) > 0; at += blockLen {
 		b := block[:min(blockLen, len(src)/size)]
 		load(b, src, a.n)
 		if i := a.takes.outside(b, a.n.isSigned()); i >= 0 {
-			return fmt.Errorf("element %d is %v; what it is encoded as fits only for %s", at+i, wordValue(b[i], a.n), a.takes.describe(a.n))
+			return fmt.Errorf("element %d is %v; what it is encoded as fits only for %s", first+at+i, wordValue(b[i], a.n), a.takes.describe(a.n))
 		}
 		for i, v := range b {
 			b[i] = (v - a.offset) * a.scale
@@ -135,11 +182,8 @@ func (a *affine) decode(dst, src []byte) error {
 	for at := 0; len(src) > 0; at += blockLen {
 		b := block[:min(blockLen, len(src)/size)]
 		load(b, src, a.n)
-		if i := a.gives.outside(b, a.n.isSigned()); i >= 0 {
-			return corrupt.Errorf("element %d is %v; only %s decode to the type", at+i, wordValue(b[i], a.n), a.gives.describe(a.n))
-		}
 		if i := a.divide(b); i >= 0 {
-			return corrupt.Errorf("element %d is %v, which the scale %v does not divide", at+i, wordValue(b[i], a.n), wordValue(a.scale, a.n))
+			return a.explain(at+i, src[i*size:(i+1)*size])
 		}
 		for i := range b {
 			b[i] += a.offset
@@ -150,27 +194,43 @@ func (a *affine) decode(dst, src []byte) error {
 	return nil
 }
 
-// divide divides by the scale and returns the first element that it does not divide,
-// or -1.
+// divide divides by the scale and returns the first element that cannot be decoded, or
+// -1.
 func (a *affine) divide(b []uint64) int {
 	switch {
-	case a.scale == 1:
-	case a.n.isSigned():
+	case a.scale == 1 || a.scale == math.MaxUint64 && a.n.isSigned():
+		if i := a.gives.outside(b, a.n.isSigned()); i >= 0 {
+			return i
+		}
 		for i, v := range b {
-			q := int64(v) / int64(a.scale)
-			if uint64(q)*a.scale != v {
+			b[i] = v * a.scale
+		}
+		return -1
+	case a.n.isSigned():
+		shift, inverse, low := a.shift&63, a.inverse, uint64(1)<<a.shift-1
+		for i, v := range b {
+			if v&low != 0 {
 				return i
 			}
-			b[i] = uint64(q)
+			b[i] = uint64(int64(v)>>shift) * inverse
 		}
 	default:
+		shift, inverse, low := a.shift&63, a.inverse, uint64(1)<<a.shift-1
 		for i, v := range b {
-			q := v / a.scale
-			if q*a.scale != v {
+			if v&low != 0 {
 				return i
 			}
-			b[i] = q
+			b[i] = v >> shift * inverse
 		}
 	}
-	return -1
+	return a.quotients.outside(b, a.n.isSigned())
+}
+
+// explain says why an element cannot be decoded.
+func (a *affine) explain(at int, element []byte) error {
+	v := []uint64{wordOf(element, a.n)}
+	if a.gives.outside(v, a.n.isSigned()) >= 0 {
+		return corrupt.Errorf("element %d is %v; only %s decode to the type", at, wordValue(v[0], a.n), a.gives.describe(a.n))
+	}
+	return corrupt.Errorf("element %d is %v, which the scale %v does not divide", at, wordValue(v[0], a.n), wordValue(a.scale, a.n))
 }

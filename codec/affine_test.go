@@ -28,7 +28,7 @@ func checkAffine(t *testing.T, a *affine, x, offset, scale int64) {
 	in := func(v int64) bool { return v >= lo && v <= int64(hi) }
 	var out [1]byte
 	y := (x - offset) * scale
-	if err := a.encode(out[:], []byte{byte(x)}); (err == nil) != in(y) || err == nil && out[0] != byte(y) {
+	if err := a.encode(out[:], []byte{byte(x)}, 0); (err == nil) != in(y) || err == nil && out[0] != byte(y) {
 		t.Fatalf("%v (%d − %d)·%d encoded as %d, %v; want %d", a.n, x, offset, scale, out[0], err, y)
 	}
 	if a.n == numUint8 && scale < 0 {
@@ -56,6 +56,8 @@ func TestAffineWide(t *testing.T) {
 		{numUint64, "18446744073709551615", "5", 1<<64 - 2, 0, true},
 		{numUint64, "0", "3", 6148914691236517205, 1<<64 - 1, false},
 		{numUint64, "0", "3", 6148914691236517206, 0, true},
+		{numUint64, "0", "9223372036854775810", 1, 1<<63 + 2, false},
+		{numInt64, "5", "-6", 1<<64 - 1, 36, false},
 		{numInt64, "4611686018427387904", "-3", 10, 0, true}, // zarr-python wraps this around
 		{numInt64, "0", "-1", 1 << 63, 0, true},
 		{numInt64, "-1", "-1", 1 << 63, 1<<63 - 1, false},
@@ -64,7 +66,7 @@ func TestAffineWide(t *testing.T) {
 	} {
 		a := newAffine(tt.n, bigNumber(tt.offset), bigNumber(tt.scale))
 		out, back := make([]byte, 8), make([]byte, 8)
-		err := a.encode(out, littleWord(tt.x, tt.n))
+		err := a.encode(out, littleWord(tt.x, tt.n), 0)
 		if (err != nil) != tt.fails || err == nil && wordOf(out, tt.n) != tt.want {
 			t.Errorf("%v (%d − %s)·%s is %d, %v; want %d", tt.n, tt.x, tt.offset, tt.scale, wordOf(out, tt.n), err, tt.want)
 		}

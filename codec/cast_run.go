@@ -26,7 +26,7 @@ func (c cast) run(dst, src []byte) error {
 		convert(dst, c.to, src, c.from)
 		return nil
 	case len(c.pairs) == 0 && c.to.isFloat() && c.rounding == nearestEven:
-		return converter{c.to, c.from, c.beyond != clampBeyond}.run(dst, src)
+		return converter{to: c.to, from: c.from, check: c.beyond != clampBeyond}.run(dst, src)
 	case c.from.isFloat():
 		return c.floats(conversion{dst, c.to, src, c.from})
 	}
@@ -35,6 +35,13 @@ func (c cast) run(dst, src []byte) error {
 
 // castHits are the pairs that the elements of a block are replaced by, from 1; 0 is none.
 type castHits [blockLen]uint16
+
+// note keeps that pair k replaces element i, unless an earlier pair does.
+func (h *castHits) note(i, k int) {
+	if h[i] == 0 {
+		h[i] = uint16(k + 1)
+	}
+}
 
 // patch puts down what the map says in place of what is there.
 func (c cast) patch(dst []byte, hits []uint16) {
@@ -49,20 +56,18 @@ func (c cast) patch(dst []byte, hits []uint16) {
 // words casts integers. Those in the map are 0 meanwhile, which every type holds.
 func (c cast) words(v conversion) error {
 	var block [blockLen]uint64
-	var hits castHits
 	for at := 0; len(v.src) > 0; at += blockLen {
+		var hits castHits
 		b := block[:v.next()]
 		load(b, v.src, c.from)
-		for i := range b {
-			hits[i] = 0
-			for k := range c.pairs {
-				if b[i] == c.pairs[k].word {
-					hits[i], b[i] = uint16(k+1), 0
-					break
+		for k := range c.pairs {
+			for i, w := range b {
+				if w == c.pairs[k].word {
+					hits.note(i, k)
 				}
 			}
 		}
-		if err := c.putWords(v.dst, b, at); err != nil {
+		if err := c.putWords(v.dst, clearHits(b, &hits), at); err != nil {
 			return err
 		}
 		c.patch(v.dst, hits[:len(b)])
@@ -71,17 +76,20 @@ func (c cast) words(v conversion) error {
 	return nil
 }
 
+func clearHits[W wide](b []W, hits *castHits) []W {
+	for i, h := range hits[:len(b)] {
+		if h != 0 {
+			b[i] = 0
+		}
+	}
+	return b
+}
+
 // putWords stores integers by the rules.
 func (c cast) putWords(dst []byte, b []uint64, at int) error {
 	if c.to.isFloat() {
 		var out [blockLen]float64
-		for i, v := range b {
-			negative := c.from.isSigned() && int64(v) < 0
-			if negative {
-				v = -v
-			}
-			out[i] = c.rounding.float(negative, v, 0, c.to)
-		}
+		c.floatsOf(out[:len(b)], b)
 		return c.putFloats(dst, out[:len(b)], at)
 	}
 	switch i := wordOutside(b, c.from, c.to); {
@@ -93,6 +101,28 @@ func (c cast) putWords(dst []byte, b []uint64, at int) error {
 	}
 	storeWords(dst, b, c.to)
 	return nil
+}
+
+// floatsOf rounds integers to floats of the type.
+func (c cast) floatsOf(out []float64, b []uint64) {
+	switch {
+	case !c.to.holdsAll(c.from):
+		for i, v := range b {
+			negative := c.from.isSigned() && int64(v) < 0
+			if negative {
+				v = -v
+			}
+			out[i] = c.rounding.float(negative, v, 0, c.to)
+		}
+	case c.from.isSigned():
+		for i, v := range b {
+			out[i] = float64(int64(v))
+		}
+	default:
+		for i, v := range b {
+			out[i] = float64(v)
+		}
+	}
 }
 
 func clampWords(b []uint64, from, to number) {
@@ -110,20 +140,19 @@ func clampWords(b []uint64, from, to number) {
 // floats casts floats.
 func (c cast) floats(v conversion) error {
 	var block [blockLen]float64
-	var hits castHits
 	for at := 0; len(v.src) > 0; at += blockLen {
+		var hits castHits
 		b := block[:v.next()]
 		load(b, v.src, c.from)
-		for i := range b {
-			hits[i] = 0
-			for k := range c.pairs {
-				if p := c.pairs[k].float; b[i] == p || p != p && b[i] != b[i] {
-					hits[i], b[i] = uint16(k+1), 0
-					break
+		for k := range c.pairs {
+			p := c.pairs[k].float
+			for i, w := range b {
+				if w == p || p != p && w != w {
+					hits.note(i, k)
 				}
 			}
 		}
-		if err := c.putRounded(v.dst, b, at); err != nil {
+		if err := c.putRounded(v.dst, clearHits(b, &hits), at); err != nil {
 			return err
 		}
 		c.patch(v.dst, hits[:len(b)])
@@ -161,21 +190,25 @@ func (c cast) putFloats(dst []byte, b []float64, at int) error {
 
 // putWholes rounds floats to whole numbers and stores them as integers.
 func (c cast) putWholes(dst []byte, b []float64, at int) error {
+	var wholes [blockLen]float64
+	w := wholes[:len(b)]
+	c.rounding.wholes(w, b)
+	if floatOutside(w, c.to) < 0 {
+		storeFloats(dst, w, c.to)
+		return nil
+	}
 	var words [blockLen]uint64
 	above, below := floatBounds(c.to)
 	lo, hi := c.to.integerRange()
-	for i, v := range b {
-		w := c.rounding.whole(v)
+	for i, v := range w {
 		switch {
-		case w > above && w < below:
-			words[i] = wrapFloat(w)
 		case v-v != 0:
 			return fmt.Errorf("element %d is %v, which %v has no value for; name one in scalar_map", at+i, v, c.to)
-		case c.beyond == wrapBeyond:
-			words[i] = wrapFloat(w)
+		case v > above && v < below || c.beyond == wrapBeyond:
+			words[i] = wrapFloat(v)
 		case c.beyond == failBeyond:
-			return c.misfit(at+i, v)
-		case w < 0:
+			return c.misfit(at+i, b[i])
+		case v < 0:
 			words[i] = uint64(lo)
 		default:
 			words[i] = hi

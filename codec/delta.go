@@ -128,15 +128,12 @@ func (d *delta) Encode(dst, src Elems, _ Form) error {
 	return nil
 }
 
-// encodeDiffs stores differences. Integers may be cut off or change their sign as long
+// encodeDiffs stores differences, the first of which is number at. Integers may be cut off or change their sign as long
 // as the sum gets them back.
 func (d *delta) encodeDiffs(dst, diffs []byte, at int) error {
 	var back [8 * blockLen]byte
 	if d.dtype.isFloat() || d.astype.isFloat() {
-		if err := convertExactly(dst, d.astype, diffs, d.dtype); err != nil {
-			return fmt.Errorf("from element %d: difference %w", at, err)
-		}
-		return nil
+		return converter{to: d.astype, from: d.dtype, check: true, first: at}.run(dst, diffs)
 	}
 	convert(dst, d.astype, diffs, d.dtype)
 	if d.astype.size() >= d.dtype.size() {

@@ -33,8 +33,18 @@ func sumBytes(b []byte) {
 	}
 }
 
+// Narrow words are taken up and put down several at a time.
+
 func sumWords16(b []byte) {
 	var sum uint16
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		s0 := sum + uint16(w)
+		s1 := s0 + uint16(w>>16)
+		s2 := s1 + uint16(w>>32)
+		sum = s2 + uint16(w>>48)
+		binary.LittleEndian.PutUint64(b, uint64(s0)|uint64(s1)<<16|uint64(s2)<<32|uint64(sum)<<48)
+	}
 	for ; len(b) >= 2; b = b[2:] {
 		sum += binary.LittleEndian.Uint16(b)
 		binary.LittleEndian.PutUint16(b, sum)
@@ -43,6 +53,15 @@ func sumWords16(b []byte) {
 
 func sumWords32(b []byte) {
 	var sum uint32
+	for ; len(b) >= 16; b = b[16:] {
+		v, w := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		s0 := sum + uint32(v)
+		s1 := s0 + uint32(v>>32)
+		s2 := s1 + uint32(w)
+		sum = s2 + uint32(w>>32)
+		binary.LittleEndian.PutUint64(b, uint64(s0)|uint64(s1)<<32)
+		binary.LittleEndian.PutUint64(b[8:], uint64(s2)|uint64(sum)<<32)
+	}
 	for ; len(b) >= 4; b = b[4:] {
 		sum += binary.LittleEndian.Uint32(b)
 		binary.LittleEndian.PutUint32(b, sum)
@@ -122,8 +141,11 @@ func subtractWords(dst, src, before []byte, size int) {
 			binary.LittleEndian.PutUint16(dst[i:], binary.LittleEndian.Uint16(src[i:])-binary.LittleEndian.Uint16(before[i:]))
 		}
 	case 4:
-		for i := 0; i+4 <= len(dst); i += 4 {
-			binary.LittleEndian.PutUint32(dst[i:], binary.LittleEndian.Uint32(src[i:])-binary.LittleEndian.Uint32(before[i:]))
+		last := binary.LittleEndian.Uint32(before)
+		for ; len(dst) >= 4 && len(src) >= 4; dst, src = dst[4:], src[4:] {
+			v := binary.LittleEndian.Uint32(src)
+			binary.LittleEndian.PutUint32(dst, v-last)
+			last = v
 		}
 	case 8:
 		for i := 0; i+8 <= len(dst); i += 8 {

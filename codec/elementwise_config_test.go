@@ -90,7 +90,7 @@ func TestElementwiseRefusesElements(t *testing.T) {
 	for _, tt := range []struct{ typ, name, config, elements, says string }{
 		{"int16", "numcodecs.delta", `{"dtype":"<i2","astype":"|i1"}`, "0100 0200 0003", "element 2 differs from the one before by more than int8 holds; store the differences as int16"},
 		{"int16", "numcodecs.delta", `{"dtype":"<i2","astype":"|u1"}`, "ffff", "element 0 differs"},
-		{"float32", "numcodecs.delta", `{"dtype":"<f4","astype":"|i1"}`, "00000000 00007a44", "difference element 1 becomes 1000, which int8, from -128 to 127, does not hold"},
+		{"float32", "numcodecs.delta", `{"dtype":"<f4","astype":"|i1"}`, "00000000 00007a44", "element 1 becomes 1000, which int8, from -128 to 127, does not hold"},
 		{"int8", "numcodecs.delta", `{"dtype":"|i1","astype":"<u8"}`, "00", "numcodecs adds int8 and uint64 as float64"},
 		{"float64", "numcodecs.fixedscaleoffset", `{"offset":0,"scale":10,"astype":"|u1"}`, "000000000000f03f 0000000000003a40", "element 1 becomes 260, which uint8, from 0 to 255, does not hold"},
 		{"float64", "numcodecs.fixedscaleoffset", `{"offset":0,"scale":10,"astype":"<i2"}`, "000000000000f87f", "element 0 becomes NaN, which int16"},
@@ -98,7 +98,7 @@ func TestElementwiseRefusesElements(t *testing.T) {
 		{"uint8", "numcodecs.fixedscaleoffset", `{"offset":5,"scale":1}`, "0504", "element 1 is 4; what it is encoded as fits only for uint8 from 5 to 255"},
 		{"uint8", "numcodecs.fixedscaleoffset", `{"offset":5,"scale":0.5}`, "0501", "element 1 becomes -2, which uint8"},
 		{"int16", "numcodecs.fixedscaleoffset", `{"offset":0,"scale":2,"astype":"|i1"}`, "3f00 4000", "element 1 becomes 128, which int8"},
-		{"float16", "numcodecs.quantize", `{"digits":3}`, "0054", "element 0 is 64, which 10 bits behind the point make too large for float16"},
+		{"float16", "numcodecs.quantize", `{"digits":3}`, "0054", "10 bits behind the point: element 0 becomes +Inf, which float16"},
 		{"float64", "numcodecs.quantize", `{"digits":1,"astype":"<f2"}`, "0000000000006940 00000000d012f340", "element 1 becomes 78125, which float16, from -65504 to 65504, does not hold"},
 		{"float64", "numcodecs.astype", `{"encode_dtype":"<f4"}`, "9c7500883ce4377e", "element 0 becomes 1e+300, which float32"},
 		{"int64", "numcodecs.astype", `{"encode_dtype":"<u4"}`, "ffffffff00000000 ffffffffffffffff", "element 1 becomes -1, which uint32, from 0 to 4294967295, does not hold"},

@@ -99,11 +99,12 @@ func (f *fixedScaleOffset) encodeWhole(dst, src []byte) error {
 	for at := 0; len(src) > 0; at += blockLen {
 		n := min(blockLen, len(src)/from)
 		b := block[:n*from]
-		if err := f.whole.encode(b, src[:n*from]); err != nil {
-			return fmt.Errorf("from element %d: %w", at, err)
+		if err := f.whole.encode(b, src[:n*from], at); err != nil {
+			return err
 		}
-		if err := convertExactly(dst[:n*to], f.astype, b, f.dtype); err != nil {
-			return fmt.Errorf("from element %d: %w", at, err)
+		c := converter{to: f.astype, from: f.dtype, check: true, first: at}
+		if err := c.run(dst[:n*to], b); err != nil {
+			return err
 		}
 		dst, src = dst[n*to:], src[n*from:]
 	}

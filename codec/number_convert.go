@@ -4,18 +4,19 @@ import "math"
 
 // convert fills dst with the elements of src as NumPy's astype converts them.
 func convert(dst []byte, to number, src []byte, from number) {
-	_ = converter{to, from, false}.run(dst, src) // without checking it cannot fail
+	_ = converter{to: to, from: from}.run(dst, src) // without checking it cannot fail
 }
 
 // convertExactly is convert but for elements that the type does not hold: those are an
 // error. Rounding is none.
 func convertExactly(dst []byte, to number, src []byte, from number) error {
-	return converter{to, from, true}.run(dst, src)
+	return converter{to: to, from: from, check: true}.run(dst, src)
 }
 
 type converter struct {
 	to, from number
 	check    bool
+	first    int // number of the first element, for messages
 }
 
 // run takes the way by which every value is rounded at most once.
@@ -39,7 +40,7 @@ func (c converter) words(dst, src []byte) error {
 		load(b, src, c.from)
 		if c.check {
 			if i := wordOutside(b, c.from, c.to); i >= 0 {
-				return misfit(at+i, wordValue(b[i], c.from), c.to)
+				return misfit(c.first+at+i, wordValue(b[i], c.from), c.to)
 			}
 		}
 		storeWords(dst, b, c.to)
@@ -55,7 +56,7 @@ func convertFloats[F float32 | float64](c converter, dst, src []byte) error {
 		load(b, src, c.from)
 		if c.check {
 			if i := floatOutside(b, c.to); i >= 0 {
-				return misfit(at+i, b[i], c.to)
+				return misfit(c.first+at+i, b[i], c.to)
 			}
 		}
 		storeFloats(dst, b, c.to)

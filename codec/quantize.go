@@ -77,12 +77,11 @@ func (q *quantize) Encode(dst, src Elems, _ Form) error {
 }
 
 func quantizeFloats[F float32 | float64](q *quantize, c conversion) error {
-	var block, before [blockLen]F
+	var block [blockLen]F
 	scale := rounded[F](q.scale, c.from)
 	for at := 0; len(c.src) > 0; at += blockLen {
 		b := block[:c.next()]
 		load(b, c.src, c.from)
-		copy(before[:], b)
 		if c.from == numFloat16 {
 			for i, v := range b {
 				b[i] = halved(scale * v)
@@ -96,13 +95,9 @@ func quantizeFloats[F float32 | float64](q *quantize, c conversion) error {
 		for i, v := range b {
 			b[i] = v / scale
 		}
-		if i := overflow(b, before[:]); i >= 0 {
-			return fmt.Errorf("element %d is %v, which %d bits behind the point make too large for %v", at+i, before[i], math.Ilogb(q.scale), c.from)
+		if err := put(c, b, at); err != nil {
+			return fmt.Errorf("%d bits behind the point: %w", math.Ilogb(q.scale), err)
 		}
-		if i := floatOutside(b, c.to); i >= 0 {
-			return misfit(at+i, b[i], c.to)
-		}
-		storeFloats(c.dst, b, c.to)
 		c.advance(len(b))
 	}
 	return nil

@@ -16,19 +16,31 @@ const (
 	nearestAway
 )
 
-// whole rounds to a whole number.
-func (r rounding) whole(v float64) float64 {
+// wholes fills dst with src rounded to whole numbers.
+func (r rounding) wholes(dst, src []float64) {
+	dst = dst[:len(src)]
 	switch r {
+	case nearestEven:
+		for i, v := range src {
+			dst[i] = math.RoundToEven(v)
+		}
 	case towardsZero:
-		return math.Trunc(v)
+		for i, v := range src {
+			dst[i] = math.Trunc(v)
+		}
 	case towardsPositive:
-		return math.Ceil(v)
+		for i, v := range src {
+			dst[i] = math.Ceil(v)
+		}
 	case towardsNegative:
-		return math.Floor(v)
+		for i, v := range src {
+			dst[i] = math.Floor(v)
+		}
 	case nearestAway:
-		return math.Round(v)
+		for i, v := range src {
+			dst[i] = math.Round(v)
+		}
 	}
-	return math.RoundToEven(v)
 }
 
 // float rounds ±m·2ᵉ to the digits that a float type has, as if exponents had no upper

@@ -64,7 +64,7 @@ func bigWord(b []byte, n number) *big.Int {
 }
 
 func (s *scaleOffset) DecodeKey() string {
-	if s.whole != nil && s.whole.plain {
+	if s.whole != nil && s.whole.isIdentity() {
 		return ""
 	}
 	return s.key
@@ -85,7 +85,7 @@ func (s *scaleOffset) Encoded(in Form) (Form, error) {
 
 func (s *scaleOffset) Encode(dst, src Elems, _ Form) error {
 	if s.whole != nil {
-		return s.whole.encode(dst.Fixed, src.Fixed)
+		return s.whole.encode(dst.Fixed, src.Fixed, 0)
 	}
 	return s.floats.encode(dst.Fixed, s.n, src.Fixed, s.n)
 }

@@ -14,11 +14,14 @@ func calculatesNarrow(n number) bool { return n == numFloat16 || n == numFloat32
 
 // decode fills dst, of type to, from src, of type from.
 func (s scaling) decode(dst []byte, to number, src []byte, from number) {
-	if calculatesNarrow(from) {
-		unscale[float32](s, conversion{dst, to, src, from})
-		return
+	c := conversion{dst, to, src, from}
+	switch {
+	case unscaleFused(s, c):
+	case calculatesNarrow(from):
+		unscale[float32](s, c)
+	default:
+		unscale[float64](s, c)
 	}
-	unscale[float64](s, conversion{dst, to, src, from})
 }
 
 // encode fills dst, of type to, from src, of type from.
@@ -66,12 +69,11 @@ func unscale[F float32 | float64](s scaling, c conversion) {
 }
 
 func scale[F float32 | float64](s scaling, c conversion) error {
-	var block, before [blockLen]F
+	var block [blockLen]F
 	by, offset := rounded[F](s.scale, c.from), rounded[F](s.offset, c.from)
 	for at := 0; len(c.src) > 0; at += blockLen {
 		b := block[:c.next()]
 		load(b, c.src, c.from)
-		copy(before[:], b)
 		if c.from == numFloat16 {
 			for i, v := range b {
 				b[i] = halved(halved(v-offset) * by)
@@ -84,16 +86,34 @@ func scale[F float32 | float64](s scaling, c conversion) error {
 		if s.round {
 			toWholes(b)
 		}
-		if i := overflow(b, before[:]); i >= 0 {
-			return misfit(at+i, b[i], c.from)
+		if err := put(c, b, at); err != nil {
+			return err
 		}
-		if i := floatOutside(b, c.to); i >= 0 {
-			return misfit(at+i, b[i], c.to)
-		}
-		storeFloats(c.dst, b, c.to)
 		c.advance(len(b))
 	}
 	return nil
+}
+
+// put stores what has become of the next elements, the first of which is number at. It
+// is an error if their type does not hold it, be that the one they had or the new one.
+func put[F float32 | float64](c conversion, b []F, at int) error {
+	if i := floatOutside(b, c.to); i >= 0 {
+		return misfit(at+i, b[i], c.to)
+	}
+	if c.to.isFloat() {
+		for i, v := range b {
+			if v-v != 0 && v == v && !c.isInfinite(i) {
+				return misfit(at+i, v, c.from)
+			}
+		}
+	}
+	storeFloats(c.dst, b, c.to)
+	return nil
+}
+
+// isInfinite reports whether one of the next elements is an infinity.
+func (c *conversion) isInfinite(i int) bool {
+	return math.IsInf(floatValue(c.src[i*c.from.size():(i+1)*c.from.size()], c.from), 0)
 }
 
 // toWholes rounds to whole numbers, which every float type holds as far as it does.
@@ -110,14 +130,4 @@ func rounded[F float32 | float64](v float64, n number) F {
 		return F(halved(v))
 	}
 	return F(v)
-}
-
-// overflow returns the first element that has become infinite, or -1.
-func overflow[F float32 | float64](after, before []F) int {
-	for i, v := range after {
-		if v-v != 0 && v == v && before[i]-before[i] == 0 {
-			return i
-		}
-	}
-	return -1
 }
