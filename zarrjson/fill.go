@@ -286,8 +286,7 @@ func (d DataType) structFill(dst []byte, v value) ([]byte, error) {
 func (d DataType) DefaultFill() []byte { return d.appendDefault([]byte{}) }
 
 func (d DataType) appendDefault(dst []byte) []byte {
-	switch d.typ.Kind {
-	case codec.DateTime, codec.TimeDelta:
+	if d.isTime() {
 		return appendWord(dst, notATime, 8)
 	}
 	return append(dst, make([]byte, d.typ.Size)...)

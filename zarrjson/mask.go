@@ -129,7 +129,8 @@ func maskDouble(element []byte) []byte {
 	return appendWord(nil, math.Float64bits(widen(bits, size)), 8)
 }
 
-// maskToV3 gives attributes the mask that xarray sees in a format 2 array.
+// maskToV3 gives attributes the mask that xarray sees in a format 2 array. NaT needs
+// none: it is missing by itself.
 func (a *Attributes) maskToV3(v *V2Array) error {
 	mask := v.Fill
 	if mask == nil {
@@ -142,12 +143,17 @@ func (a *Attributes) maskToV3(v *V2Array) error {
 			return err
 		}
 	}
+	if v.DataType.isTime() && word(mask) == notATime {
+		return nil
+	}
 	encoded, err := v.DataType.EncodeMask(mask)
 	if err != nil {
 		return err
 	}
 	return a.Set(maskAttribute, encoded)
 }
+
+func (d DataType) isTime() bool { return d.typ.Kind == codec.DateTime || d.typ.Kind == codec.TimeDelta }
 
 // maskFromV3 takes the mask out of attributes and returns it, or nil if there is none.
 func (a *Attributes) maskFromV3(d DataType) ([]byte, error) {

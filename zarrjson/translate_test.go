@@ -231,6 +231,7 @@ func TestMaskToV3(t *testing.T) {
 		{"over the attribute", withV2("fill_value", "-9.0"), `{"_FillValue":1.0,"a":1}`, `{"_FillValue":"AAAAAAAAIsA=","a":1}`},
 		{"attribute alone", withV2("fill_value", "null"), `{"_FillValue":-9.0}`, `{"_FillValue":"AAAAAAAAIsA="}`},
 		{"none", withV2("fill_value", "null"), `{}`, `{}`},
+		{"NaT", withV2("dtype", `"<M8[s]"`, "fill_value", "-9223372036854775808"), `{}`, `{}`},
 	}
 	for _, c := range cases {
 		v2, err := ParseV2Array([]byte(c.v2))
@@ -241,6 +242,13 @@ func TestMaskToV3(t *testing.T) {
 		if err != nil || string(a.Attributes.JSON()) != c.after {
 			t.Errorf("%s: %s (%v)", c.name, a.Attributes.JSON(), err)
 		}
+	}
+	v2, err := ParseV2Array([]byte(withV2("dtype", `"<M8[s]"`, "fill_value", "0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := v2.ToV3(Attributes{}, MaskFill); !errors.Is(err, errors.ErrUnsupported) || a != nil {
+		t.Errorf("a mask that xarray cannot read: %v", err)
 	}
 }
 
