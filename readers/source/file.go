@@ -21,9 +21,14 @@ func openFile(ctx context.Context, name string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
+	return fromFile(f)
+}
+
+// fromFile takes over an open file.
+func fromFile(f *os.File) (*file, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: name, Err: notRegular(info)}
+		err = &os.PathError{Op: "open", Path: f.Name(), Err: notRegular(info)}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -31,9 +36,11 @@ func openFile(ctx context.Context, name string) (*file, error) {
 	return &file{f: f, id: identify(info)}, nil
 }
 
+var errFolder = errors.New("is a folder, not a file")
+
 func notRegular(info os.FileInfo) error {
 	if info.IsDir() {
-		return errors.New("is a folder, not a file")
+		return errFolder
 	}
 	return fmt.Errorf("is not a regular file (%s)", info.Mode())
 }

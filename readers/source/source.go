@@ -86,9 +86,12 @@ func New(name string, ranges Ranges) *Source {
 	}
 }
 
-// Open opens a local file.
+// Open opens a local file or folder.
 func Open(ctx context.Context, name string) (*Source, error) {
 	ranges, err := openFile(ctx, name)
+	if errors.Is(err, errFolder) {
+		return OpenFolder(ctx, name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,210 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Folder is a Ranges that is no file but a folder of files, or a prefix of objects: it has
+// no bytes of its own. Files in it are called by keys, names joined by slashes.
+type Folder interface {
+	Ranges
+	// OpenKey opens a file. Where there is none the error is fs.ErrNotExist.
+	OpenKey(ctx context.Context, key string) (Ranges, error)
+	// List yields what lies directly in a folder, "" being the whole, in any order. A
+	// folder that is not there is empty.
+	List(ctx context.Context, key string) iter.Seq2[Entry, error]
+}
+
+// Entry is a file in a folder, or a folder in it.
+type Entry struct {
+	Name     string
+	Folder   bool
+	Size     int64     // of a file
+	Modified time.Time // of a file; the zero time where it is not known
+}
+
+var errNoFolder = errors.New("is a file, not a folder")
+
+// IsFolder reports whether the source is a folder.
+func (s *Source) IsFolder() bool {
+	_, ok := s.ranges.(Folder)
+	return ok
+}
+
+// MemberName returns the path or URL of a file in the folder.
+func (s *Source) MemberName(key string) string { return s.name + "/" + key }
+
+// Member opens a file in the folder. Where there is none the error is fs.ErrNotExist.
+func (s *Source) Member(ctx context.Context, key string) (*Source, error) {
+	folder, ok := s.ranges.(Folder)
+	if !ok {
+		return nil, &fs.PathError{Op: "open in", Path: s.name, Err: errNoFolder}
+	}
+	if !fs.ValidPath(key) {
+		return nil, &fs.PathError{Op: "open", Path: s.MemberName(key), Err: fs.ErrInvalid}
+	}
+	ranges, err := folder.OpenKey(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return New(s.MemberName(key), ranges), nil
+}
+
+// ReadMember returns all bytes of a file in the folder. One of more than limit bytes is an
+// error.
+func (s *Source) ReadMember(ctx context.Context, key string, limit int64) (data []byte, err error) {
+	m, err := s.Member(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if m.Size() > limit {
+		return nil, fmt.Errorf("%s: %d bytes, more than %d: %w", m.Name(), m.Size(), limit, errors.ErrUnsupported)
+	}
+	data = make([]byte, m.Size())
+	_, err = m.ReadAt(ctx, data, 0)
+	return data, err
+}
+
+// List yields what lies directly in a folder of the folder; see Folder.
+func (s *Source) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
+	if folder, ok := s.ranges.(Folder); ok {
+		return folder.List(ctx, key)
+	}
+	return func(yield func(Entry, error) bool) {
+		yield(Entry{}, &fs.PathError{Op: "list", Path: s.name, Err: errNoFolder})
+	}
+}
+
+// OpenFolder opens a local folder. Links in it that lead out of it are refused.
+func OpenFolder(ctx context.Context, name string) (*Source, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return New(filepath.Clean(name), &localFolder{root}), nil
+}
+
+// localFolder is a folder of a file system.
+type localFolder struct{ root *os.Root }
+
+func (f *localFolder) Identity() Identity { return Identity{} }
+
+func (f *localFolder) Close() error { return f.root.Close() }
+
+func (f *localFolder) ReadAt(_ context.Context, p []byte, _ int64) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return 0, io.EOF
+}
+
+func (f *localFolder) OpenKey(ctx context.Context, key string) (Ranges, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// Without blocking, as otherwise a named pipe would.
+	file, err := f.root.OpenFile(filepath.FromSlash(key), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, absent(err)
+	}
+	return fromFile(file)
+}
+
+// absent says that a file is not there also where a name on the way to it is a file's.
+func absent(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
+	}
+	return err
+}
+
+// listed is how many entries are read at a time.
+const listed = 1024
+
+func (f *localFolder) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		dir, err := f.root.Open(filepath.FromSlash(orDot(key)))
+		if err != nil {
+			if !errors.Is(absent(err), fs.ErrNotExist) {
+				yield(Entry{}, err)
+			}
+			return
+		}
+		err = f.list(ctx, dir, key, yield)
+		if closeErr := dir.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+func orDot(key string) string {
+	if key == "" {
+		return "."
+	}
+	return key
+}
+
+var errStopped = errors.New("stopped")
+
+func (f *localFolder) list(ctx context.Context, dir *os.File, key string, yield func(Entry, error) bool) error {
+	for {
+		entries, err := dir.ReadDir(listed)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, syscall.ENOTDIR) {
+				return nil
+			}
+			return err
+		}
+		for _, d := range entries {
+			e, ok, err := f.entry(key, d)
+			if err != nil {
+				return err
+			}
+			if ok && !yield(e, nil) {
+				return errStopped
+			}
+		}
+	}
+}
+
+// entry describes what is listed. Links count as what they lead to. What has gone in the
+// meantime, is neither file nor folder, or leads out is left out.
+func (f *localFolder) entry(key string, d os.DirEntry) (Entry, bool, error) {
+	e := Entry{Name: d.Name(), Folder: d.IsDir()}
+	if e.Folder {
+		return e, true, nil
+	}
+	info, err := d.Info()
+	if err == nil && d.Type()&fs.ModeSymlink != 0 {
+		if info, err = f.root.Stat(filepath.Join(filepath.FromSlash(key), d.Name())); err != nil {
+			return e, false, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, false, nil
+	}
+	if err != nil {
+		return e, false, err
+	}
+	e.Folder, e.Size, e.Modified = info.IsDir(), info.Size(), info.ModTime()
+	return e, e.Folder || info.Mode().IsRegular(), nil
+}

@@ -1,0 +1,103 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrForbidden marks errors caused by a source that names another one which nobody said
+// may be read.
+var ErrForbidden = errors.New("not allowed")
+
+// OpenWithin opens a local file that another source names, by its path or as a file URL, if
+// it lies in one of the folders. Links out of the folder do not count as in it.
+func OpenWithin(ctx context.Context, name string, folders ...string) (*Source, error) {
+	path, err := LocalPath(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		inside, ok := relative(folder, path)
+		if !ok {
+			continue
+		}
+		f, err := openInside(folder, inside)
+		if err != nil {
+			return nil, err
+		}
+		ranges, err := fromFile(f)
+		if err != nil {
+			return nil, err
+		}
+		return New(name, ranges), nil
+	}
+	return nil, fmt.Errorf("%s lies in none of the folders that may be read (%s): %w", name, strings.Join(folders, ", "), ErrForbidden)
+}
+
+func openInside(folder, inside string) (*os.File, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return f, errors.Join(err, root.Close())
+}
+
+// relative returns the path from a folder to a file in it. Both may be written with links
+// on the way to the folder.
+func relative(folder, path string) (string, bool) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", false
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", false
+	}
+	for _, from := range []string{folder, resolved(folder)} {
+		for _, to := range []string{path, filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))} {
+			if inside, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(inside) {
+				return inside, true
+			}
+		}
+	}
+	return "", false
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// LocalPath returns the path of a local file that is named by its path or as a file URL.
+// Other URLs are errors.ErrUnsupported.
+func LocalPath(name string) (string, error) {
+	scheme, _, ok := strings.Cut(name, "://")
+	if !ok {
+		return name, nil
+	}
+	if scheme == "local" {
+		return name[len("local://"):], nil
+	}
+	if scheme != "file" {
+		return "", fmt.Errorf("%s: sources at %s:// are not read: %w", name, scheme, errors.ErrUnsupported)
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return "", err
+	}
+	if u.Host != "" && u.Host != "localhost" {
+		return "", fmt.Errorf("%s: a file on the host %q: %w", name, u.Host, errors.ErrUnsupported)
+	}
+	return filepath.FromSlash(u.Path), nil
+}
