@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/hdf5"
-	"varve/readers/netcdf3"
 	"varve/readers/source"
 )
 
@@ -61,15 +61,29 @@ func describeFile(ctx context.Context, opts inspectOptions, name string, doc doc
 	return errors.Join(err, done())
 }
 
+// describers says what describes the sources of a format in a document.
+var describers = map[string]struct {
+	kind     string
+	describe func(context.Context, inspectOptions, *source.Source, document) error
+}{
+	"HDF5":     {"hdf5", describeHDF5},
+	"netCDF-3": {"netcdf3", describeClassic},
+}
+
 func describeSource(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
-	if is, err := netcdf3.Detect(ctx, src); is && err == nil {
-		return describeClassic(ctx, opts, src, doc)
+	format, err := formats.Detect(ctx, src)
+	if err != nil {
+		return err
 	}
-	is, err := hdf5.Detect(ctx, src)
-	if err != nil || !is {
-		return errors.Join(err, fmt.Errorf("%s: not a format that varve knows", src.Name()))
+	d, ok := describers[format.Name]
+	if !ok {
+		return fmt.Errorf("%s: --json knows nothing of %s files", src.Name(), format.Name)
 	}
-	doc["kind"] = "hdf5"
+	doc["kind"] = d.kind
+	return d.describe(ctx, opts, src, doc)
+}
+
+func describeHDF5(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
 	f, err := hdf5.OpenFile(ctx, src)
 	if err != nil {
 		doc["netcdf"] = document{"error": err.Error()}
