@@ -5,9 +5,6 @@ import "varve/codec/internal/corrupt"
 // precodeOrder is the order of section 3.2.7.
 var precodeOrder = [precodeSyms]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// joinInput is how many bytes must be left of the input before it pays to join literals.
-const joinInput = 2048
-
 // readCodes reads the codes at the head of a block of section 3.2.7 and builds the tables.
 func (d *decoder) readCodes() error {
 	d.fill()
@@ -110,9 +107,6 @@ func (d *decoder) buildTables(litlen, dist []uint8, at int) error {
 		return corrupt.Errorf("deflate: literal/length code at offset %d is %s", at, c.fault())
 	}
 	c.fill(d.own.litlen[:], litlenSymbols[:], litlenBits)
-	if len(d.src)-d.ip > joinInput && joiningPays(litlen) {
-		join((*[1 << litlenBits]uint64)(d.own.litlen[:]))
-	}
 	return nil
 }
 
@@ -122,23 +116,4 @@ func (c *code) fault() string {
 		return "oversubscribed"
 	}
 	return "incomplete"
-}
-
-// joiningPays reports whether joining literals is worth its time: whether a quarter of the bits
-// that may come are those of two literals that fit the index. A code of l bits stands at 1 of 2^l places.
-func joiningPays(litlen []uint8) bool {
-	var counts, reach [litlenBits + 1]int // of literals: codes of a length, places of codes up to a length
-	for _, l := range litlen[:endOfBlock] {
-		if l <= litlenBits {
-			counts[l]++
-		}
-	}
-	for l := 1; l <= litlenBits; l++ {
-		reach[l] = reach[l-1] + counts[l]<<(litlenBits-l)
-	}
-	pairs := 0
-	for l := 1; l < litlenBits; l++ {
-		pairs += counts[l] << (litlenBits - l) * reach[litlenBits-l]
-	}
-	return pairs >= 1<<(2*litlenBits-2)
 }

@@ -192,6 +192,36 @@ func TestGzipMembers(t *testing.T) {
 	}
 }
 
+// fixedBlock is a fixed block of n literals 'a' and what stands in bits, followed by enough to
+// keep the fast loop going. Codes begin with their highest bit.
+func fixedBlock(n int, bits string) []byte {
+	all := "110" + strings.Repeat("10010001", n) + bits
+	out := make([]byte, len(all)/8+1+64)
+	for i, c := range all {
+		out[i/8] |= byte(c-'0') << (i % 8)
+	}
+	return out
+}
+
+// TestFaults are those of symbols, where the fast loop finds them and where the careful one does.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ name, bits, want string }{
+		{"literal/length 286", "11000110", "invalid literal/length code at offset 501"},
+		{"literal/length 287", "11000111", "invalid literal/length code at offset 501"},
+		{"distance 30", "000000111110", "invalid distance code at offset 502"},
+		{"distance 31", "000000111111", "invalid distance code at offset 502"},
+		{"too far", "000000110010" + "00000000", "beyond the start of the output, 501 bytes so far"},
+	} {
+		for _, room := range []int{0, 3, 1000} {
+			src := fixedBlock(501, c.bits)
+			_, _, err := decode(make([]byte, 501+room), src, 0)
+			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, room for %d: got %v, want %q", c.name, room, err, c.want)
+			}
+		}
+	}
+}
+
 // TestMemberBounds: a distance of one member must not reach into another.
 func TestMemberBounds(t *testing.T) {
 	first := compressed(t, newGzip, []byte("abcdef"))

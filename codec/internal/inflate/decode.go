@@ -34,14 +34,17 @@ func decode(dst, src []byte, at int) (n, end int, err error) {
 	for final := false; err == nil && !final; {
 		final, err = d.block()
 	}
-	n, end = d.op, d.offset()
+	n, end = d.op, d.aligned()
 	d.dst, d.src = nil, nil
 	decoders.Put(d)
 	return n, end, err
 }
 
-// offset is where in src the byte of the next bit is; the next byte when none is left of it.
-func (d *decoder) offset() int { return d.ip - int(d.n>>3) }
+// offset is where in src the byte of the next bit is.
+func (d *decoder) offset() int { return d.ip - int(d.n+7)>>3 }
+
+// aligned is where in src the next byte is of which no bit is consumed.
+func (d *decoder) aligned() int { return d.ip - int(d.n)>>3 }
 
 // fill loads at least 56 bits, or all that are left.
 func (d *decoder) fill() {
@@ -97,7 +100,7 @@ func (d *decoder) block() (final bool, err error) {
 
 // stored copies a block of section 3.2.4.
 func (d *decoder) stored() error {
-	d.ip, d.bits, d.n = d.offset(), 0, 0
+	d.ip, d.bits, d.n = d.aligned(), 0, 0
 	if len(d.src)-d.ip < 4 {
 		return d.truncated()
 	}
@@ -166,7 +169,7 @@ func (d *decoder) careful(t *tables) status {
 		s := blockDone
 		switch {
 		case e&literal != 0:
-			s = d.literals(e)
+			s = d.literal(e)
 		case e&exceptional == 0:
 			s = d.match(e, t)
 		case e&blockEnd != blockEnd:
@@ -183,19 +186,17 @@ func (d *decoder) careful(t *tables) status {
 	}
 }
 
-// literals writes the one or two bytes of an entry.
-func (d *decoder) literals(e uint64) status {
+// literal writes the byte of an entry.
+func (d *decoder) literal(e uint64) status {
 	if d.n < uint(e&63) {
 		return outOfInput
 	}
-	d.drop(uint(e & 63))
-	for i := range e >> countShift & 3 {
-		if d.op == len(d.dst) {
-			return outOfSpace
-		}
-		d.dst[d.op] = byte(e >> (valueShift + 8*i))
-		d.op++
+	if d.op == len(d.dst) {
+		return outOfSpace
 	}
+	d.drop(uint(e & 63))
+	d.dst[d.op] = byte(e >> valueShift)
+	d.op++
 	return blockDone
 }
 
@@ -244,7 +245,7 @@ func (d *decoder) value(e uint64) (int, bool) {
 
 // ranging is the length or distance that e and the extra bits behind its code stand for.
 func ranging(e, bits uint64) int {
-	return int(e>>valueShift + bits>>(e>>codeShift&63)&(1<<(e>>countShift&63)-1))
+	return int(e>>valueShift + bits&(1<<(e&63)-1)>>(e>>codeShift&63))
 }
 
 // subindex is where the subtable that e points to continues, its main bits dropped.

@@ -3,14 +3,14 @@ package inflate
 import "encoding/binary"
 
 // fastIn and fastOut are how much of the buffers an iteration of the fast loop may touch: two refills,
-// the second 7 bytes on; 6 literals, a match and what its copy may write behind it.
+// the second 7 bytes on; two literals, a match and what its copy may write behind it.
 const (
 	fastIn  = 16
-	fastOut = 6 + 258 + 56
+	fastOut = 2 + 258 + 48
 )
 
-// portableFast decodes symbols while both buffers have room for an iteration: up to three entries of literals, or
-// up to two and a match. At the start of one at least 56 bits wait, and e is the entry they index.
+// portableFast decodes symbols while both buffers have room for an iteration: three literals, or up to two
+// and a match. At the start of one at least 56 bits wait, and e is the entry they index.
 func portableFast(c *cursor, t *tables, dst, src []byte) status {
 	op, opEnd, ipEnd := c.op, len(dst)-fastOut, len(src)-fastIn
 	if c.ip > ipEnd || op > opEnd {
@@ -20,14 +20,17 @@ func portableFast(c *cursor, t *tables, dst, src []byte) status {
 	e, s := t.litlen[bits&litlenMask], needCare
 	for ip <= ipEnd && op <= opEnd {
 		if e&literal != 0 {
-			op += putLiterals(dst[op:], e)
 			bits, n = bits>>(e&63), n-uint(e)
+			dst[op] = byte(e >> valueShift)
+			op++
 			if e = t.litlen[bits&litlenMask]; e&literal != 0 {
-				op += putLiterals(dst[op:], e)
 				bits, n = bits>>(e&63), n-uint(e)
+				dst[op] = byte(e >> valueShift)
+				op++
 				if e = t.litlen[bits&litlenMask]; e&literal != 0 {
-					op += putLiterals(dst[op:], e)
 					bits, n = bits>>(e&63), n-uint(e)
+					dst[op] = byte(e >> valueShift)
+					op++
 					e = t.litlen[bits&litlenMask]
 					bits, n, ip = refill(bits, n, src, ip)
 					continue
@@ -40,8 +43,9 @@ func portableFast(c *cursor, t *tables, dst, src []byte) status {
 				e = t.litlen[subindex(e, bits)]
 			}
 			if e&literal != 0 {
-				op += putLiterals(dst[op:], e)
 				bits, n = bits>>(e&63), n-uint(e)
+				dst[op] = byte(e >> valueShift)
+				op++
 				e = t.litlen[bits&litlenMask]
 				bits, n, ip = refill(bits, n, src, ip)
 				continue
@@ -78,7 +82,12 @@ func portableFast(c *cursor, t *tables, dst, src []byte) status {
 		bits, n = bits>>(e&63), n-uint(e)
 		e = t.litlen[bits&litlenMask]
 		bits, n, ip = refill(bits, n, src, ip)
-		copyMatch(dst, op, dist, length)
+		if dist >= 16 && length <= 32 {
+			copy16(dst, op, dist)
+			copy16(dst, op+16, dist)
+		} else {
+			copyMatch(dst, op, dist, length)
+		}
 		op += length
 	}
 	*c = cursor{op, ip, bits, n & 63}
@@ -93,14 +102,8 @@ const (
 // refill loads whole bytes until 56 to 63 bits wait. All but the lowest six bits of n are ignored,
 // so that consuming may subtract whole entries.
 func refill(bits uint64, n uint, src []byte, ip int) (uint64, uint, int) {
-	bits |= binary.LittleEndian.Uint64(src[ip:]) << (n & 63)
+	bits |= binary.LittleEndian.Uint64(src[ip:ip+8:ip+8]) << (n & 63)
 	return bits, n | 56, ip + int(7-n>>3&7)
-}
-
-// putLiterals writes an entry's literals, four bytes however many they are.
-func putLiterals(dst []byte, e uint64) int {
-	binary.LittleEndian.PutUint32(dst, uint32(e>>valueShift))
-	return int(e >> countShift & 3)
 }
 
 // copyMatch copies length bytes to dst[op:] from dist before, and at most 46 more behind them.

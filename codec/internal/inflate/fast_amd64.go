@@ -30,6 +30,8 @@ func fast(c *cursor, t *tables, dst, src []byte) status {
 func fastBMI2(c *cursor, t *tables, dst, src []byte, opEnd, ipEnd int) status
 
 // periods repeats the numbers below d in row d, to shuffle a period of d bytes into 16.
+//
+//lint:ignore U1000 fast_amd64.s reads it
 var periods = func() (rows [16][16]byte) {
 	for d := 1; d < 16; d++ {
 		for i := range rows[d] {
@@ -40,6 +42,8 @@ var periods = func() (rows [16][16]byte) {
 }()
 
 // strides are how many of the 16 bytes of a row are whole periods.
+//
+//lint:ignore U1000 fast_amd64.s reads it
 var strides = func() (bytes [16]byte) {
 	for d := 1; d < 16; d++ {
 		bytes[d] = byte(16 - 16%d)

@@ -7,8 +7,8 @@
 //	AX  entry           BX  bits           CX  n, its lowest six bits
 //	SI  next of src     DI  next of dst    R9  start of dst
 //	R10 last SI         R11 last DI        R8  tables
-//	R13 where an entry counts literals, R15 where n counts bytes, for BEXTR
-//	DX, R12, R14 scratch
+//	R15 where n counts bytes, for BEXTR
+//	DX, R12, R14, BP scratch
 
 #define REFILL \
 	MOVQ   (SI), DX     \
@@ -19,16 +19,15 @@
 	SUBQ   DX, SI       \
 	ORQ    $56, CX
 
-// LITERALS writes those of AX and loads the entry behind them.
-#define LITERALS \
-	BEXTRQ AX, BX, R12    \
-	SHRXQ  AX, BX, BX     \
-	SUBQ   AX, CX         \
-	RORXQ  $32, AX, DX    \
-	MOVL   DX, (DI)       \
-	BEXTRQ R13, AX, DX    \
+// LITERAL writes that of AX and loads the entry behind it.
+#define LITERAL \
+	BEXTRQ AX, BX, R12     \
+	SHRXQ  AX, BX, BX      \
+	SUBQ   AX, CX          \
+	RORXQ  $32, AX, DX     \
+	MOVB   DX, (DI)        \
 	MOVQ   (R8)(R12*8), AX \
-	ADDQ   DX, DI
+	INCQ   DI
 
 // func fastBMI2(c *cursor, t *tables, dst, src []byte, opEnd, ipEnd int) status
 TEXT ·fastBMI2(SB), NOSPLIT, $8-81
@@ -46,7 +45,6 @@ TEXT ·fastBMI2(SB), NOSPLIT, $8-81
 	ADDQ R12, SI
 	MOVQ cursor_bits(DX), BX
 	MOVQ cursor_n(DX), CX
-	MOVL $0x0218, R13
 	MOVL $0x0303, R15
 	REFILL
 	MOVQ BX, AX
@@ -60,15 +58,15 @@ loop:
 	JHI  care
 	TESTQ AX, AX
 	JNS  symbol
-	LITERALS
+	LITERAL
 	TESTQ AX, AX
 	JNS  symbol
-	LITERALS
+	LITERAL
 	TESTQ AX, AX
 	JNS  symbol
 
 last:
-	LITERALS
+	LITERAL
 	REFILL
 	JMP  loop
 

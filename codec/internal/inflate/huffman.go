@@ -30,15 +30,13 @@ const (
 // An entry says what the bits mean, how many to drop and how many index the next table.
 //
 //	           63‥60 55‥32              31‥24         23‥16         15‥8        7‥0
-//	literals   1000  up to three values how many      -             litlenBits  bits of all codes
+//	literal    1000  value              -             -             litlenBits  bits of the code
 //	length     0000  base value         extra bits    bits of code  distBits    bits of code and extra
 //	distance   0000  base value         extra bits    bits of code  litlenBits  bits of code and extra
 //	subtable   0110  index of its start -             -             its bits    bits of the main index
 //	block end  0101  -                  -             -             -           bits of the code
 //	invalid    0100  -                  -             -             -           -
 //	precode    0000  symbol             -             -             -           bits of the code
-//
-// Literals whose codes together fit the index share an entry.
 const (
 	literal     = 1 << 63
 	exceptional = 1 << 62
@@ -46,10 +44,9 @@ const (
 	blockEnd    = exceptional | 1<<60
 	invalid     = exceptional
 	valueShift  = 32
-	countShift  = 24 // extra bits, or literals
+	extraShift  = 24
 	codeShift   = 16
 	nextShift   = 8
-	oneLiteral  = literal | 1<<countShift | litlenBits<<nextShift
 	oneBit      = 1<<codeShift | 1 // added for every bit of the code
 )
 
@@ -69,7 +66,7 @@ var (
 func makeLitlenSymbols() *[288]uint64 {
 	var s [288]uint64
 	for i := range endOfBlock {
-		s[i] = uint64(i)<<valueShift | oneLiteral
+		s[i] = literal | uint64(i)<<valueShift | litlenBits<<nextShift
 	}
 	s[endOfBlock] = blockEnd
 	base := uint64(3)
@@ -103,7 +100,7 @@ func makeDistSymbols() *[32]uint64 {
 
 // ranged is the entry of a symbol with extra bits.
 func ranged(base, extra, next uint64) uint64 {
-	return base<<valueShift | extra<<countShift | next<<nextShift | extra
+	return base<<valueShift | extra<<extraShift | next<<nextShift | extra
 }
 
 func makePrecodeSymbols() *[precodeSyms]uint64 {
@@ -250,28 +247,9 @@ func (c *code) subtableBits(l, count, tableBits int) int {
 }
 
 // nextWord is the code that follows word among those of l bits. The first bit is the lowest, so
-// the carry runs downwards: the highest 0 becomes 1 and all above it 0. Behind the last
-// code comes 0.
+// the carry runs downwards: the highest 0 becomes 1 and all above it 0. The last code
+// stays as it is.
 func nextWord(word uint32, l int) uint32 {
 	top := uint32(1) << bits.Len32(word^(1<<l-1)) >> 1
 	return word&(top-1)&(1<<l-1) | top
-}
-
-// join makes entries of literals whose codes fit the index together. It goes downwards
-// because what follows a code is at a smaller index, whose entry must still be of one literal.
-func join(table *[1 << litlenBits]uint64) {
-	for i := len(table) - 1; i >= 0; i-- {
-		e := table[i]
-		if e&literal == 0 {
-			continue
-		}
-		for shift := valueShift + 8; shift < valueShift+24; shift += 8 {
-			next := table[i>>(e&63)]
-			if next&literal == 0 || e&63+next&63 > litlenBits {
-				break
-			}
-			e += 1<<countShift + next&63 + next>>valueShift&255<<shift
-		}
-		table[i] = e
-	}
 }

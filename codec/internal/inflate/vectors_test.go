@@ -167,7 +167,7 @@ func deflate(t testing.TB, data []byte, level int) []byte {
 // samples are data of the kinds that exercise different paths: short and long codes, runs,
 // distances of every size.
 func samples(rng *rand.Rand) map[string][]byte {
-	const size = 40_000
+	const size = 16_000
 	noise, runs, words := make([]byte, size), make([]byte, 0, size+300), make([]byte, 0, size+300)
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
