@@ -3,6 +3,10 @@
 #include "go_asm.h"
 #include "textflag.h"
 
+// The loop of portableFast in fast.go, where its margins are explained. An entry (huffman.go) is made for
+// these instructions: its lowest byte is the count of SHRX, its lowest two bytes are what BEXTR takes for
+// the index that follows, and the two above them for the extra bits; its flags are the sign and bits 62 to 60.
+//
 // Registers:
 //	AX  entry           BX  bits           CX  n, its lowest six bits
 //	SI  next of src     DI  next of dst    R9  start of dst
@@ -48,7 +52,7 @@ TEXT ·fastBMI2(SB), NOSPLIT, $8-81
 	MOVL $0x0303, R15
 	REFILL
 	MOVQ BX, AX
-	ANDL $0x7ff, AX
+	ANDL $const_litlenMask, AX
 	MOVQ (R8)(AX*8), AX
 
 loop:
@@ -75,6 +79,7 @@ symbol:
 	JCS exception
 
 length:
+	// At most 2·11+15+5 of 56 bits are gone, so the distance's index is there before the refill.
 	BEXTRQ AX, BX, R12
 	RORXQ  $16, AX, R14
 	BEXTRQ R14, BX, R14

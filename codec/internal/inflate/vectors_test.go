@@ -121,12 +121,16 @@ func forgiven(got, want string) bool { return forgiving && want == "error" && go
 // TestLevels decodes what the standard library writes at every level, with flushes, in sizes about
 // those where the loops hand over to each other.
 func TestLevels(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for name, data := range samples(rng) {
-		for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
-			t.Run(fmt.Sprintf("%s/%d", name, level), func(t *testing.T) {
-				for _, size := range []int{0, 1, 2, 100, 300, 329, 330, 1000, 5000, len(data)} {
-					checkRaw(t, deflate(t, data[:size], level), data[:size])
+	data := samples(rand.New(rand.NewPCG(1, 2)))
+	for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
+		w, err := flate.NewWriter(nil, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, d := range data {
+			t.Run(fmt.Sprintf("%d/%s", level, name), func(t *testing.T) {
+				for _, size := range []int{0, 1, 2, 100, fastOut - 1, fastOut, fastOut + 1, 1000, 5000, len(d)} {
+					checkRaw(t, deflateWith(t, w, d[:size]), d[:size])
 				}
 			})
 		}
@@ -142,14 +146,20 @@ func checkRaw(t *testing.T, src, want []byte) {
 	}
 }
 
-// deflate compresses with two flushes in between, so that every kind of block occurs.
 func deflate(t testing.TB, data []byte, level int) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, level)
+	w, err := flate.NewWriter(nil, level)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return deflateWith(t, w, data)
+}
+
+// deflateWith compresses with two flushes in between, so that every kind of block occurs.
+func deflateWith(t testing.TB, w *flate.Writer, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w.Reset(&out)
 	for _, part := range [][]byte{data[:len(data)/3], data[len(data)/3 : len(data)/2], data[len(data)/2:]} {
 		if _, err := w.Write(part); err != nil {
 			t.Fatal(err)
