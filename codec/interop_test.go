@@ -2,13 +2,16 @@ package codec_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +56,9 @@ func interopTypes() []interopType {
 	add("U2", `{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}`, `""`, codec.Type{Kind: codec.FixedUTF32, Size: 8})
 	add("datetime64", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "0", codec.Type{Kind: codec.DateTime, Size: 8, Unit: "s", Ticks: 1})
 	add("timedelta64", `{"name":"numpy.timedelta64","configuration":{"unit":"ms","scale_factor":10}}`, "0", codec.Type{Kind: codec.TimeDelta, Size: 8, Unit: "ms", Ticks: 10})
+	add("struct", `{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"},{"name":"b","data_type":"uint8"},{"name":"c","data_type":"float64"}]}}`,
+		`{"a":0,"b":0,"c":0.0}`, codec.Type{Kind: codec.Struct, Size: 11, Fields: []codec.Field{
+			{Name: "a", Type: codec.Type{Kind: codec.Int, Size: 2}}, {Name: "b", Type: codec.Type{Kind: codec.Uint, Size: 1}}, {Name: "c", Type: codec.Type{Kind: codec.Float, Size: 8}}}})
 	return types
 }
 
@@ -83,10 +89,20 @@ var interopBytes = []struct {
 	{"chain", `{"name":"numcodecs.shuffle","configuration":{"elementsize":%d}},{"name":"numcodecs.zlib","configuration":{"level":4}},{"name":"numcodecs.fletcher32","configuration":{}}`, false},
 }
 
-// interopArrays are codecs from array to array, and those that are not bytes, with the
-// types that they take.
+// interopArrays are codecs from array to array, and those that are not "bytes", with the
+// types that they take. %s stands for the type as NumPy spells it.
 var interopArrays = []struct{ name, types, codecs string }{
-	{"transpose", "int16 float64 S3", `{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}}`},
+	{"transpose", "int16 float64 S3", `{"name":"transpose","configuration":{"order":[1,0]}}`},
+	{"delta", "int8 int16 int32 int64 uint8 uint16 uint32 uint64", `{"name":"numcodecs.delta","configuration":{"dtype":%q,"astype":%q}}`},
+	{"fixedscaleoffset", "float32 float64", `{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":10,"scale":100,"dtype":%q,"astype":"<i4"}}`},
+	{"quantize", "float16 float32 float64", `{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":%q,"astype":%q}}`},
+	{"bitround", "float16 float32 float64", `{"name":"numcodecs.bitround","configuration":{"keepbits":5}}`},
+	{"astype", "float32 int32 uint8", `{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8","decode_dtype":%q}}`},
+	{"packbits", "bool", `{"name":"numcodecs.packbits","configuration":{}}`},
+	{"scale_offset", "float32 float64", `{"name":"scale_offset","configuration":{"offset":5.0,"scale":0.5}}`},
+	{"scale_offset", "int16 int64", `{"name":"scale_offset","configuration":{"offset":5,"scale":1}}`},
+	{"cast_value", "int16 uint16 int32", `{"name":"cast_value","configuration":{"data_type":"float64","rounding":"nearest-even"}}`},
+	{"cast_value", "float32 float64", `{"name":"cast_value","configuration":{"data_type":"int16","rounding":"towards-zero","out_of_range":"clamp"}}`},
 }
 
 const interopFill = 3 // how many elements in five are not zero
@@ -111,12 +127,28 @@ func interopCases() []interopCase {
 			}
 		}
 		for _, a := range interopArrays {
-			if strings.Contains(" "+a.types+" ", " "+t.name+" ") {
-				add(a.name+"-"+t.name, t, a.codecs, false)
+			if !strings.Contains(" "+a.types+" ", " "+t.name+" ") {
+				continue
+			}
+			for _, endian := range []string{"little", "big"} {
+				first := strings.ReplaceAll(a.codecs, "%q", strconv.Quote(numpyNames[t.name]))
+				add(strings.Join([]string{a.name, t.name, endian}, "-"), t, first+fmt.Sprintf(`,{"name":"bytes","configuration":{"endian":%q}}`, endian), false)
 			}
 		}
 	}
+	text := interopType{"string", `"string"`, `""`, codec.Type{Kind: codec.String}}
+	blobs := interopType{"variable_length_bytes", `"variable_length_bytes"`, `""`, codec.Type{Kind: codec.Bytes}}
+	for _, behind := range []string{"", `,{"name":"zstd","configuration":{}}`, `,{"name":"gzip","configuration":{"level":1}},{"name":"crc32c"}`} {
+		add(fmt.Sprint("vlen-utf8-", len(behind)), text, `{"name":"vlen-utf8","configuration":{}}`+behind, false)
+		add(fmt.Sprint("vlen-bytes-", len(behind)), blobs, `{"name":"vlen-bytes","configuration":{}}`+behind, false)
+	}
 	return all
+}
+
+// numpyNames are the types that numcodecs' configurations name.
+var numpyNames = map[string]string{
+	"int8": "|i1", "int16": "<i2", "int32": "<i4", "int64": "<i8", "uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8",
+	"float16": "<f2", "float32": "<f4", "float64": "<f8",
 }
 
 // zarrsKnows reports whether zarrs' Python pipeline reads a type in Rust.
@@ -194,7 +226,7 @@ func writeCase(t *testing.T, folder string, c *interopCase) {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
 	writeFile(t, stored, folder, c.Name, "c/0/0")
-	writeFile(t, back.Fixed, folder, c.Name, "elements")
+	writeFile(t, flat(back), folder, c.Name, "elements")
 }
 
 // readCase decodes the chunk that the other side wrote.
@@ -212,7 +244,7 @@ func readCase(t *testing.T, folder string, c *interopCase) {
 	got := codec.NewElems(c.form)
 	if err := interopPipeline(t, c).Decode(got, stored); err != nil {
 		t.Errorf("%s: %v", c.Name, err)
-	} else if !bytes.Equal(got.Fixed, want) {
+	} else if !bytes.Equal(flat(got), want) {
 		t.Errorf("%s: elements differ", c.Name)
 	}
 }
@@ -239,7 +271,22 @@ func randomElems(f codec.Form, seed uint64) codec.Elems {
 			randomElement(r, e.Fixed[at:at+f.Type.Size], f.Type)
 		}
 	}
+	for i := range e.Var {
+		if r.IntN(5) < interopFill {
+			e.Var[i] = []byte(strings.Repeat("Ωx", r.IntN(20)))
+		}
+	}
 	return e
+}
+
+// flat returns the elements as one run of bytes; each that varies has its length in front.
+func flat(e codec.Elems) []byte {
+	out := e.Fixed
+	for _, b := range e.Var {
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
+		out = append(out, b...)
+	}
+	return out
 }
 
 func randomElement(r *rand.Rand, element []byte, t codec.Type) {
@@ -247,6 +294,8 @@ func randomElement(r *rand.Rand, element []byte, t codec.Type) {
 		element[i] = byte(r.Uint32())
 	}
 	switch t.Kind {
+	case codec.Float:
+		randomFloat(r, element)
 	case codec.Bool:
 		element[0] &= 1
 	case codec.FixedUTF32:
@@ -260,6 +309,19 @@ func randomElement(r *rand.Rand, element []byte, t codec.Type) {
 		for i := range element {
 			element[i] |= 1
 		}
+	}
+}
+
+// randomFloat draws a number that no codec here turns into something undefined.
+func randomFloat(r *rand.Rand, element []byte) {
+	v := math.Round(r.NormFloat64()*1e5) / 128
+	switch len(element) {
+	case 2:
+		binary.LittleEndian.PutUint16(element, uint16(r.IntN(0x5800))) // from 0 to 128
+	case 4:
+		binary.LittleEndian.PutUint32(element, math.Float32bits(float32(v)))
+	case 8:
+		binary.LittleEndian.PutUint64(element, math.Float64bits(v))
 	}
 }
 

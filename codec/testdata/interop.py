@@ -5,6 +5,7 @@ interop.py write DIR: fills every array under DIR and writes what it reads back 
 """
 
 import pathlib
+import struct
 import sys
 import warnings
 
@@ -15,14 +16,27 @@ warnings.simplefilter("ignore")
 
 
 def memory(a):
-    """The elements as varve holds them: packed, little-endian, C order."""
+    """The elements as varve holds them: packed, little-endian, C order. Those of varying
+    length each behind their length."""
+    if a.dtype.kind in "OT":
+        parts = [v.encode() if isinstance(v, str) else bytes(v) for v in a.ravel()]
+        return b"".join(struct.pack("<I", len(p)) + p for p in parts)
     return np.ascontiguousarray(a.astype(a.dtype.newbyteorder("<"))).tobytes()
 
 
 def values(a, seed):
     rng = np.random.default_rng(seed)
     kind, n = a.dtype.kind, a.size
-    if kind == "b":
+    if kind in "OT":
+        words = ["", "varve", "Ωmega", "x" * 300]
+        picks = [words[i] for i in rng.integers(0, 4, n)]
+        flat = np.array([p.encode() for p in picks] if kind == "O" else picks, a.dtype)
+        return flat.reshape(a.shape)
+    if a.dtype.names:
+        flat = np.zeros(n, a.dtype)
+        for name in a.dtype.names:
+            flat[name] = rng.integers(1, 100, n)
+    elif kind == "b":
         flat = rng.integers(0, 2, n).astype(bool)
     elif kind == "f":
         flat = rng.normal(0, 100, n).astype(a.dtype)
