@@ -107,9 +107,9 @@ func (f *interopFolder) read() {
 	}
 }
 
-// TestZarrPythonReadsOurs writes documents of every kind, has zarr-python open them and
+// TestInteropDocumentsWritten writes documents of every kind, has zarr-python open them and
 // say what they mean, and reads what it saves of them.
-func TestZarrPythonReadsOurs(t *testing.T) {
+func TestInteropDocumentsWritten(t *testing.T) {
 	if os.Getenv("VARVE_PYTHON") == "" {
 		python(t)
 	}
@@ -376,8 +376,8 @@ func (f *interopFolder) masks() {
 	}
 }
 
-// TestWeReadZarrPythons reads random documents of zarr-python and writes them as it did.
-func TestWeReadZarrPythons(t *testing.T) {
+// TestInteropDocumentsRead reads random documents of zarr-python and writes them as it did.
+func TestInteropDocumentsRead(t *testing.T) {
 	f := &interopFolder{TB: t, dir: t.TempDir()}
 	seed := rand.Uint64() >> 12
 	t.Logf("seed %d", seed)
@@ -405,9 +405,9 @@ func TestWeReadZarrPythons(t *testing.T) {
 	}
 }
 
-// TestTranslatedArraysReadTheSame has zarr-python write data in one format, puts a
+// TestInteropTranslated has zarr-python write data in one format, puts a
 // document of the other beside it, and has zarr-python compare what it reads by each.
-func TestTranslatedArraysReadTheSame(t *testing.T) {
+func TestInteropTranslated(t *testing.T) {
 	f := &interopFolder{TB: t, dir: t.TempDir()}
 	python(t, "fill", f.dir)
 	f.read()
