@@ -149,8 +149,9 @@ func (b *netcdfBuilder) refuse(err error) {
 
 // crash says that netcdf-c crashes on what it should refuse.
 func (b *netcdfBuilder) crash(err error) {
-	b.refuse(err)
-	b.view.Crashes = true
+	if b.view.Refused == nil {
+		b.view.Refused, b.view.Crashes = err, true
+	}
 }
 
 func findAttribute(o *Object, name string) (*Attribute, bool) {

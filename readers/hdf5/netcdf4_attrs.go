@@ -35,10 +35,10 @@ var errAttributeMeta = errors.New("NetCDF: Can't open HDF5 attribute")
 func (b *netcdfBuilder) readAttributes(g *NetCDFGroup) {
 	g.Attributes, g.AttrErr = b.attributesOf(g.object)
 	for _, v := range g.Vars {
-		v.Attributes, v.AttrErr = b.attributesOf(v.Object)
 		if v.typ == nil {
 			continue
 		}
+		v.Attributes, v.AttrErr = b.attributesOf(v.Object)
 		b.refuse(v.AttrErr)
 		b.refuse(checkFilters(v.Object.Dataset))
 	}
@@ -96,6 +96,12 @@ func (b *netcdfBuilder) attribute(a *Attribute) (NetCDFAttribute, error) {
 	}
 	if len(a.Shape) > 1 {
 		return out, errAttributeMeta
+	}
+	if typ.class == readers.Bitfield {
+		// A dataset of the same type has left a type without a class behind, on which
+		// netcdf-c crashes here.
+		b.crash(unsupported("attribute %q is of type %s", a.Name, a.Type))
+		return out, errNoNetCDFType
 	}
 	out.Count = len(a.data) / a.Type.Size
 	switch {

@@ -75,6 +75,16 @@ type pending struct {
 // Tree lists what is in the file. Hard links are followed depth first in the order of
 // names, each object once. Objects that cannot be read are listed with the reason.
 func (f *File) Tree(ctx context.Context) (*Tree, error) {
+	t, err := f.list(ctx)
+	if err == nil {
+		t.growVirtual(ctx)
+		err = ctx.Err()
+	}
+	return t, err
+}
+
+// list is Tree but for the shapes of virtual datasets, which depend on other trees.
+func (f *File) list(ctx context.Context) (*Tree, error) {
 	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}}
 	todo := []pending{{"/", link{addr: f.super.root, order: -1}}}
 	for len(todo) > 0 {
