@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"varve/readers"
+	"varve/readers/fits"
 	"varve/readers/hdf5"
 	"varve/readers/netcdf3"
 	"varve/readers/source"
@@ -25,6 +26,7 @@ func Table() []Format {
 	return []Format{
 		{"HDF5", hdf5.Format{}},
 		{"netCDF-3", netcdf3.Format{}},
+		{"FITS", fits.Format{}},
 	}
 }
 

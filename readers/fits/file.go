@@ -1,0 +1,257 @@
+package fits
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"varve/codec"
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of FITS files.
+type Format struct{}
+
+// Detect reports whether a source begins with SIMPLE = T.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
+	if src.Size() < cardSize {
+		return false, ctx.Err()
+	}
+	head, err := src.View(ctx, 0, cardSize)
+	if err != nil || !bytes.HasPrefix(head, []byte("SIMPLE  = ")) {
+		return false, err
+	}
+	c := parseCard(head)
+	return c.kind == logical && c.truth, nil
+}
+
+// Open reads the headers of a source.
+func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	is, err := f.Detect(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if !is {
+		return nil, &readers.Error{Source: src.Name(), Offset: 0, Err: readers.Corruptf("not a FITS file: it does not begin with SIMPLE = T")}
+	}
+	b := &builder{
+		src:   src,
+		names: newNames(),
+		out:   &readers.Dataset{Source: src, Format: "FITS", Root: &readers.Group{Path: "/"}},
+	}
+	return b.out, b.scan(&scanner{ctx: ctx, src: src, cards: maxCards})
+}
+
+// builder makes a dataset.
+type builder struct {
+	src   *source.Source
+	names names
+	out   *readers.Dataset
+}
+
+// scan walks over the HDUs. Damage ends it, because what follows has no known place; what
+// came before is kept.
+func (b *builder) scan(s *scanner) error {
+	at := int64(0)
+	for n := 0; b.more(s, at, n); n++ {
+		next, err := b.unit(s, at, n)
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		if err != nil {
+			err = &readers.Error{Source: b.src.Name(), Path: "/", Offset: at, Err: err}
+			if n == 0 || !isDamage(err) {
+				return err
+			}
+			b.problem("/", err)
+			return nil
+		}
+		at = next
+	}
+	if rest := b.src.Size() % blockSize; rest != 0 && len(b.out.Problems) == 0 {
+		b.problem("/", b.located(readers.Corruptf("the file is cut off: it ends %d bytes into a block of %d, and more may be missing", rest, blockSize)))
+	}
+	return s.ctx.Err()
+}
+
+// more reports whether another HDU should begin at an offset. Zeros and blanks there are
+// filling.
+func (b *builder) more(s *scanner, at int64, n int) bool {
+	if at >= b.src.Size() {
+		return false
+	}
+	if n == 0 || b.src.Size()-at < blockSize {
+		return n == 0
+	}
+	if n > maxHDUs {
+		b.problem("/", b.located(unsupported("more than %d HDUs", maxHDUs)))
+		return false
+	}
+	head, err := b.src.View(s.ctx, at, cardSize)
+	return err != nil || strings.Trim(string(head), "\x00 ") != ""
+}
+
+// unit reads one HDU and returns where the next one begins.
+func (b *builder) unit(s *scanner, at int64, n int) (int64, error) {
+	h, err := s.header(at)
+	if err != nil {
+		return 0, err
+	}
+	if n > 0 && (len(h.cards) == 0 || h.cards[0].keyword != "XTENSION") {
+		return 0, readers.Corruptf("a header should begin here with XTENSION; records without one are not read")
+	}
+	u, err := newHDU(h, n)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		b.out.Root.Attributes = u.attributes()
+	}
+	b.add(u)
+	left := uint64(b.src.Size() - h.end)
+	if u.size > left {
+		return b.src.Size(), nil // the variables of the unit say so
+	}
+	return h.end + int64(min(u.padded, left)), nil
+}
+
+func (b *builder) add(u *hdu) {
+	usual := fmt.Sprint("HDU", u.number)
+	if u.number == 0 {
+		usual = "PRIMARY"
+	}
+	if u.kind == image && len(u.axes) == 0 {
+		if u.number > 0 {
+			b.addEmpty(u, b.names.take(u.string("EXTNAME"), usual))
+		}
+		return
+	}
+	name := b.names.take(u.string("EXTNAME"), usual)
+	switch u.kind {
+	case image:
+		b.addImage(u, name)
+	case table:
+		b.addTable(u, name)
+	default:
+		b.problem("/"+name, b.located(u.reason))
+	}
+}
+
+// addEmpty adds an extension that has keywords and nothing else.
+func (b *builder) addEmpty(u *hdu, name string) {
+	b.out.Root.Groups = append(b.out.Root.Groups, &readers.Group{Name: name, Path: "/" + name, Attributes: u.attributes()})
+}
+
+func (b *builder) problem(path string, err error) {
+	b.out.Problems = append(b.out.Problems, readers.Problem{Path: path, Err: err})
+}
+
+func (b *builder) located(err error) error {
+	return &readers.Error{Source: b.src.Name(), Offset: -1, Err: err}
+}
+
+// checkSize notes an HDU whose data are not all there.
+func (b *builder) checkSize(u *hdu, path string) {
+	if end := uint64(u.end) + u.size; end > uint64(b.src.Size()) {
+		b.problem(path, b.located(readers.Corruptf("the file is cut off: the data end at offset %d, the file at %d", end, b.src.Size())))
+	}
+}
+
+func (b *builder) addImage(u *hdu, name string) {
+	v := &readers.Variable{
+		Name: name, Path: "/" + name,
+		Shape:      reversed(u.axes),
+		Type:       bitpixes[u.bitpix],
+		Attributes: u.attributes(),
+	}
+	v.MaxShape = v.Shape
+	for i := len(u.axes); i > 0; i-- {
+		dim := anonymous("/", fmt.Sprintf("%s_NAXIS%d", name, i), u.axes[i-1])
+		v.Dims = append(v.Dims, dim)
+		b.out.Root.Dimensions = append(b.out.Root.Dimensions, dim)
+	}
+	cards := scaling{u.lookup("BSCALE"), u.lookup("BZERO"), u.lookup("BLANK"), u.lookup("BUNIT")}
+	v.Attributes = addAttributes(v.Attributes, cards.attributes(v.Type))
+	v.Storage = plainStorage(v.Type)
+	v.Storage.Layout, v.Storage.Offset, v.Storage.Bytes = readers.Contiguous, u.end, product(u.axes)*uint64(v.Type.Size)
+	b.setReader(v, 1)
+	b.out.Root.Variables = append(b.out.Root.Variables, v)
+	b.checkSize(u, v.Path)
+}
+
+// addAttributes adds those whose names are not taken.
+func addAttributes(list, more []readers.Attribute) []readers.Attribute {
+	for _, a := range more {
+		if readers.Lookup(list, a.Name) == nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func anonymous(group, name string, length uint64) *readers.Dimension {
+	return &readers.Dimension{Name: name, Path: strings.TrimSuffix(group, "/") + "/" + name, Length: length, Anonymous: true}
+}
+
+func plainStorage(t *readers.Type) readers.Storage {
+	s := readers.Storage{Pipeline: readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}}}
+	_, endian, plain := t.Plain()
+	s.Plain = plain
+	if plain && endian != "" {
+		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
+	}
+	return s
+}
+
+func (b *builder) addTable(u *hdu, name string) {
+	g := &readers.Group{Name: name, Path: "/" + name, Attributes: u.attributes()}
+	fields, err := u.fields()
+	if err != nil {
+		b.problem(g.Path, b.located(err))
+		return
+	}
+	b.out.Root.Groups = append(b.out.Root.Groups, g)
+	rows := anonymous(g.Path, "rows", u.axes[1])
+	g.Dimensions = append(g.Dimensions, rows)
+	for _, f := range fields {
+		g.Variables = append(g.Variables, b.column(u, g, rows, f))
+	}
+	b.checkSize(u, g.Path)
+}
+
+func (b *builder) column(u *hdu, g *readers.Group, rows *readers.Dimension, f field) *readers.Variable {
+	v := &readers.Variable{
+		Name: f.name, Path: g.Path + "/" + f.name,
+		Dims:    []*readers.Dimension{rows},
+		Shape:   append([]uint64{rows.Length}, f.shape...),
+		Type:    f.typ,
+		Storage: plainStorage(f.typ),
+	}
+	v.MaxShape = v.Shape
+	for i, n := range f.shape {
+		dim := anonymous(g.Path, fmt.Sprintf("%s_dim%d", f.name, i), n)
+		v.Dims = append(v.Dims, dim)
+		g.Dimensions = append(g.Dimensions, dim)
+	}
+	for _, keyword := range ofColumns {
+		if c := u.lookup(column(keyword, f.number)); c != nil && keyword != "TTYPE" {
+			v.Attributes = append(v.Attributes, c.attribute(keyword))
+		}
+	}
+	cards := scaling{
+		u.lookup(column("TSCAL", f.number)), u.lookup(column("TZERO", f.number)),
+		u.lookup(column("TNULL", f.number)), u.lookup(column("TUNIT", f.number)),
+	}
+	v.Attributes = addAttributes(v.Attributes, cards.attributes(f.typ))
+	s := &v.Storage
+	s.Layout, s.Offset, s.Stride = readers.Records, u.end+int64(f.offset), int64(u.axes[0])
+	s.Bytes = f.size * rows.Length
+	if f.varies {
+		s.Undecodable = unsupported("a column of varying length (%s = %q)", column("TFORM", f.number), u.string(column("TFORM", f.number)))
+	}
+	b.setReader(v, rows.Length)
+	return v
+}

@@ -1,0 +1,146 @@
+package fits
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"varve/readers"
+)
+
+// kind is what an HDU holds.
+type kind uint8
+
+const (
+	image kind = iota
+	table
+	refused
+)
+
+// hdu is one header and data unit.
+type hdu struct {
+	*header
+	number int
+	kind   kind
+	reason error // why it is refused
+	bitpix int
+	axes   []uint64 // NAXIS1, NAXIS2, …
+	size   uint64   // of the data in bytes
+	padded uint64   // size with the filling of the last block
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, errors.ErrUnsupported)...)
+}
+
+// bitpixes are the values of BITPIX (table 8).
+var bitpixes = map[int]*readers.Type{
+	8:   readers.Int(1, readers.BigEndian, false),
+	16:  readers.Int(2, readers.BigEndian, true),
+	32:  readers.Int(4, readers.BigEndian, true),
+	64:  readers.Int(8, readers.BigEndian, true),
+	-32: readers.IEEEFloat(4, readers.BigEndian),
+	-64: readers.IEEEFloat(8, readers.BigEndian),
+}
+
+// newHDU reads from a header what its data are and how many bytes they take.
+func newHDU(h *header, number int) (*hdu, error) {
+	u := &hdu{header: h, number: number}
+	bitpix := h.lookup("BITPIX")
+	if bitpix == nil || bitpix.kind != integer || bitpixes[int(int64(bitpix.bits))] == nil {
+		return nil, readers.Corruptf("BITPIX is none of 8, 16, 32, 64, -32, -64")
+	}
+	u.bitpix = int(int64(bitpix.bits))
+	if err := u.readAxes(); err != nil {
+		return nil, err
+	}
+	if err := u.readSize(); err != nil {
+		return nil, err
+	}
+	u.kind, u.reason = u.classify()
+	return u, nil
+}
+
+func (u *hdu) readAxes() error {
+	n, err := u.int("NAXIS", true, 0, maxAxes)
+	if err != nil {
+		return err
+	}
+	for i := range int(n) {
+		length, err := u.int(column("NAXIS", i+1), true, 0, math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		u.axes = append(u.axes, length)
+	}
+	return nil
+}
+
+// isGroups reports whether the data are random groups (section 6).
+func (u *hdu) isGroups() bool {
+	return u.number == 0 && u.isTrue("GROUPS") && len(u.axes) > 0 && u.axes[0] == 0
+}
+
+// readSize works out the size of the data (equations 2 and 4).
+func (u *hdu) readSize() error {
+	extra, err := u.int("PCOUNT", false, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	groups := uint64(1)
+	if u.lookup("GCOUNT") != nil {
+		if groups, err = u.int("GCOUNT", false, 0, math.MaxInt64); err != nil {
+			return err
+		}
+	}
+	axes, count := u.axes, uint64(1)
+	if u.isGroups() {
+		axes = axes[1:]
+	}
+	if len(u.axes) == 0 {
+		count = 0
+	}
+	over := false
+	multiply := func(a, b uint64) uint64 {
+		hi, lo := bits.Mul64(a, b)
+		over = over || hi != 0 || lo > math.MaxInt64/2
+		return lo
+	}
+	if slices.Contains(axes, 0) {
+		count = 0 // whatever the other lengths are
+	}
+	for _, n := range axes {
+		count = multiply(count, n)
+	}
+	over = over || count+extra > math.MaxInt64/2
+	u.size = multiply(multiply(count+extra, groups), uint64(max(u.bitpix, -u.bitpix)/8))
+	if over {
+		return readers.Corruptf("the data take more than 2^62 bytes")
+	}
+	u.padded = (u.size + blockSize - 1) / blockSize * blockSize
+	return nil
+}
+
+// classify says what the data are, or why they are refused.
+func (u *hdu) classify() (kind, error) {
+	extension := u.string("XTENSION")
+	switch {
+	case u.isGroups():
+		return refused, unsupported("random groups (GROUPS = T)")
+	case u.number == 0:
+		return image, nil
+	case extension == "IMAGE":
+		return image, nil
+	case extension == "BINTABLE" && u.isTrue("ZIMAGE"):
+		return refused, unsupported("a compressed image (ZIMAGE, %q); funpack makes a plain one", u.string("ZCMPTYPE"))
+	case extension == "BINTABLE" && u.isTrue("ZTABLE"):
+		return refused, unsupported("a compressed table (ZTABLE); funpack makes a plain one")
+	case extension == "BINTABLE" || extension == "A3DTABLE":
+		return table, nil
+	case extension == "TABLE":
+		return refused, unsupported("an ASCII table (XTENSION = 'TABLE')")
+	}
+	return refused, unsupported("an extension of type %q", extension)
+}

@@ -1,0 +1,179 @@
+package fits
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"varve/readers"
+)
+
+// field is a column of a binary table.
+type field struct {
+	number int // from 1
+	name   string
+	offset uint64 // in a row
+	size   uint64 // in bytes
+	typ    *readers.Type
+	shape  []uint64 // of one row's value
+	varies bool     // only a descriptor stands in the row
+}
+
+// codes are the types of columns (table 18). Bits, texts and descriptors are not here.
+var codes = map[byte]*readers.Type{
+	'L': {Class: readers.String, Size: 1, Padding: readers.NullPadded},
+	'B': readers.Int(1, readers.BigEndian, false),
+	'I': readers.Int(2, readers.BigEndian, true),
+	'J': readers.Int(4, readers.BigEndian, true),
+	'K': readers.Int(8, readers.BigEndian, true),
+	'E': readers.IEEEFloat(4, readers.BigEndian),
+	'D': readers.IEEEFloat(8, readers.BigEndian),
+	'C': {Class: readers.Complex, Size: 8, Base: readers.IEEEFloat(4, readers.BigEndian)},
+	'M': {Class: readers.Complex, Size: 16, Base: readers.IEEEFloat(8, readers.BigEndian)},
+}
+
+// fields reads the columns of a table.
+func (u *hdu) fields() ([]field, error) {
+	if len(u.axes) != 2 || u.bitpix != 8 {
+		return nil, readers.Corruptf("a binary table with NAXIS = %d and BITPIX = %d, not 2 and 8", len(u.axes), u.bitpix)
+	}
+	n, err := u.int("TFIELDS", true, 0, maxAxes)
+	if err != nil {
+		return nil, err
+	}
+	names := newNames()
+	var list []field
+	offset := uint64(0)
+	for i := 1; i <= int(n); i++ {
+		f, err := u.field(i)
+		if err != nil {
+			return nil, err
+		}
+		f.offset = offset
+		if f.size > u.axes[0]-offset {
+			return nil, readers.Corruptf("%s = %q reaches beyond the %d bytes of a row", column("TFORM", i), u.string(column("TFORM", i)), u.axes[0])
+		}
+		offset += f.size
+		f.name = names.take(u.string(column("TTYPE", i)), column("col", i))
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// field reads one column: TFORMn is a count, a letter, and more that depends on it.
+func (u *hdu) field(n int) (field, error) {
+	form := u.string(column("TFORM", n))
+	digits := len(form) - len(strings.TrimLeft(form, "0123456789"))
+	count := uint64(1)
+	if digits > 0 {
+		var err error
+		if count, err = strconv.ParseUint(form[:digits], 10, 48); err != nil {
+			return field{}, readers.Corruptf("%s = %q: the count is out of range", column("TFORM", n), form)
+		}
+	}
+	if digits == len(form) {
+		return field{}, readers.Corruptf("%s = %q names no type", column("TFORM", n), form)
+	}
+	f := field{number: n}
+	if !f.setType(form[digits], form[digits+1:], count) {
+		return field{}, readers.Corruptf("%s = %q: type %q is none of LXBIJKAEDCMPQ", column("TFORM", n), form, form[digits])
+	}
+	u.setShape(&f, count)
+	return f, nil
+}
+
+// setType sets the type of a column, and its size for count elements.
+func (f *field) setType(code byte, more string, count uint64) bool {
+	switch code {
+	case 'X':
+		f.typ, f.size = codes['B'], (count+7)/8
+		return true
+	case 'A':
+		f.size = count
+		f.typ = texts(count)
+		if width, err := strconv.ParseUint(more, 10, 31); err == nil && width > 0 && count%width == 0 {
+			f.typ = texts(width) // section 7.3.3.1's substrings of one size
+		}
+		return true
+	case 'P', 'Q':
+		f.varies = true
+		f.typ = &readers.Type{Class: readers.VarLen, Size: 8, Base: codes['B']}
+		if code == 'Q' {
+			f.typ = &readers.Type{Class: readers.VarLen, Size: 16, Base: codes['B']}
+		}
+		if more != "" && codes[more[0]] != nil {
+			f.typ.Base = codes[more[0]]
+		}
+		f.size = count * uint64(f.typ.Size)
+		return true
+	}
+	f.typ = codes[code]
+	if f.typ == nil {
+		return false
+	}
+	f.size = count * uint64(f.typ.Size)
+	return true
+}
+
+// texts is the type of texts of a width.
+func texts(width uint64) *readers.Type {
+	return &readers.Type{Class: readers.String, Size: int(min(max(width, 1), math.MaxInt32)), Padding: readers.NullTerminated}
+}
+
+// setShape finds the shape of one row's value: TDIMn, if it fits (section 7.3.2), else the
+// number of elements, if that is not one.
+func (u *hdu) setShape(f *field, count uint64) {
+	dims := u.tdim(f.number)
+	if f.typ.Class == readers.String && f.typ.Size > 0 && len(dims) > 0 && f.size > 0 {
+		if product(dims) == f.size && dims[0] <= math.MaxInt32 {
+			f.typ = texts(dims[0])
+			f.shape = reversed(dims[1:])
+			return
+		}
+	}
+	elements := f.size / uint64(f.typ.Size)
+	switch {
+	case len(dims) > 0 && product(dims) == elements && f.typ.Class != readers.String:
+		f.shape = reversed(dims)
+	case elements != 1:
+		f.shape = []uint64{elements}
+	}
+}
+
+// tdim reads TDIMn: "(3,2)", the fastest first.
+func (u *hdu) tdim(n int) []uint64 {
+	s, ok := strings.CutPrefix(u.string(column("TDIM", n)), "(")
+	s, ok2 := strings.CutSuffix(s, ")")
+	if !ok || !ok2 {
+		return nil
+	}
+	var dims []uint64
+	for part := range strings.SplitSeq(s, ",") {
+		d, err := strconv.ParseUint(strings.TrimSpace(part), 10, 48)
+		if err != nil || len(dims) == maxAxes {
+			return nil
+		}
+		dims = append(dims, d)
+	}
+	return dims
+}
+
+// product multiplies lengths; out of range is 2^64-1, which no size is.
+func product(list []uint64) uint64 {
+	p := uint64(1)
+	for _, n := range list {
+		if n > 0 && p > math.MaxInt64/n {
+			return math.MaxUint64
+		}
+		p *= n
+	}
+	return p
+}
+
+func reversed(list []uint64) []uint64 {
+	out := make([]uint64, len(list))
+	for i, n := range list {
+		out[len(list)-1-i] = n
+	}
+	return out
+}
