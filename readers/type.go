@@ -203,7 +203,7 @@ func (t *Type) isMachineWord() bool {
 
 func (t *Type) structElement() (codec.Type, bool) {
 	out := codec.Type{Kind: codec.Struct}
-	for _, m := range t.Members {
+	for _, m := range t.SortedMembers() {
 		field, ok := m.Type.Element()
 		if !ok || field.Varies() {
 			return codec.Type{}, false

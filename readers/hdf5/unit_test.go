@@ -1,0 +1,220 @@
+package hdf5
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/readers"
+)
+
+// TestLookup3 holds the hash against values that Bob Jenkins's program prints.
+func TestLookup3(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want uint32
+	}{
+		{"", 0xdeadbeef},
+		{"Four score and seven years ago", 0x17770551},
+	} {
+		if got := lookup3([]byte(c.text)); got != c.want {
+			t.Errorf("%q: %08x, want %08x", c.text, got, c.want)
+		}
+	}
+}
+
+func TestEncodedSize(t *testing.T) {
+	for limit, want := range map[uint64]int{0: 1, 255: 1, 256: 2, 65535: 2, 65536: 3, math.MaxUint64: 8} {
+		if got := encodedSize(limit); got != want {
+			t.Errorf("%d takes %d bytes, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestSlots holds counting and skipping over slots against the definition: slots are
+// numbered in C order over the grid, the unlimited dimension slowest.
+func TestSlots(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 200 {
+		rank := 1 + rng.IntN(4)
+		first := rng.IntN(rank)
+		maxShape, shape, chunk := make([]uint64, rank), make([]uint64, rank), make([]uint64, rank)
+		for d := range rank {
+			chunk[d] = 1 + rng.Uint64N(3)
+			maxShape[d] = 1 + rng.Uint64N(9)
+			shape[d] = maxShape[d]
+		}
+		maxShape[first] = readers.Unlimited
+		s := newSlots(maxShape, shape, chunk, first)
+		for slot := range uint64(60) {
+			jumped := newSlots(maxShape, shape, chunk, first)
+			jumped.skip(slot)
+			want := slotPlace(slot, maxShape, chunk, first)
+			for name, x := range map[string]*slots{"next": s, "skip": jumped} {
+				got := make([]uint64, rank)
+				x.place(got)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s: slot %d of %v in chunks of %v, %d first, is at %v, want %v", name, slot, maxShape, chunk, first, got, want)
+				}
+			}
+			s.next()
+		}
+	}
+}
+
+// slotPlace is the definition.
+func slotPlace(slot uint64, maxShape, chunk []uint64, first int) []uint64 {
+	out := make([]uint64, len(chunk))
+	for d := len(chunk) - 1; d >= 0; d-- {
+		if d == first {
+			continue
+		}
+		grid := (maxShape[d] + chunk[d] - 1) / chunk[d]
+		out[d] = slot % grid
+		slot /= grid
+	}
+	out[first] = slot
+	return out
+}
+
+func regular(start, stride, count, block uint64) readers.Selection {
+	one := func(n uint64) []uint64 { return []uint64{n} }
+	return readers.Selection{Kind: readers.SelectRegular, Rank: 1, Start: one(start), Stride: one(stride), Count: one(count), Block: one(block)}
+}
+
+func TestOffsets(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		s     readers.Selection
+		shape []uint64
+		want  []uint64
+	}{
+		{"all", readers.Selection{Kind: readers.SelectAll}, []uint64{2, 2}, []uint64{0, 1, 2, 3}},
+		{"none", readers.Selection{Kind: readers.SelectNone}, []uint64{2}, nil},
+		{"blocks at distances", regular(1, 3, 2, 2), []uint64{9}, []uint64{1, 2, 4, 5}},
+		{"without end", regular(1, 4, readers.Unlimited, 2), []uint64{8}, []uint64{1, 2, 5, 6}},
+		{"one endless block", regular(3, 1, 1, readers.Unlimited), []uint64{6}, []uint64{3, 4, 5}},
+		{"points", readers.Selection{Kind: readers.SelectPoints, Rank: 2, Cells: []uint64{1, 0, 0, 1}}, []uint64{2, 2}, []uint64{2, 1}},
+		{"blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 1, Cells: []uint64{4, 5, 1, 1}}, []uint64{6}, []uint64{4, 5, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := offsets(c.s, c.shape)
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%v, %v, want %v", got, err, c.want)
+			}
+		})
+	}
+	if _, err := offsets(readers.Selection{Kind: readers.SelectPoints, Rank: 1, Cells: []uint64{9}}, []uint64{6}); err == nil {
+		t.Error("a point outside the array is selected")
+	}
+}
+
+// TestReach: an endless selection needs a dimension of a certain length to pick n places,
+// and picks n places of a dimension of that length.
+func TestReach(t *testing.T) {
+	for _, s := range []readers.Selection{
+		regular(0, 5, readers.Unlimited, 5), regular(2, 7, readers.Unlimited, 3), regular(1, 1, 1, readers.Unlimited),
+	} {
+		for n := range uint64(40) {
+			length := reach(s, 0, n)
+			if got := selected(s, 0, length); got != n {
+				t.Errorf("%+v: %d places reach %d, of which %d are selected", s, n, length, got)
+			}
+		}
+	}
+}
+
+func TestFloatOf(t *testing.T) {
+	half := readers.IEEEFloat(2, readers.LittleEndian)
+	for _, c := range []struct {
+		name string
+		t    *readers.Type
+		b    []byte
+		want float64
+	}{
+		{"one", half, []byte{0x00, 0x3c}, 1},
+		{"minus two and a half", half, []byte{0x00, 0xc1}, -2.5},
+		{"smallest subnormal", half, []byte{0x01, 0x00}, 0x1p-24},
+		{"minus infinity", half, []byte{0x00, 0xfc}, math.Inf(-1)},
+		{"pi as a double", readers.IEEEFloat(8, readers.LittleEndian), []byte{0x18, 0x2d, 0x44, 0x54, 0xfb, 0x21, 0x09, 0x40}, math.Pi},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := floatOf(c.t, c.b); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+	if got := floatOf(half, []byte{0x00, 0x7e}); !math.IsNaN(got) {
+		t.Errorf("NaN is read as %v", got)
+	}
+}
+
+// TestNetCDFView holds dimensions and names of the samples against what netcdf-c gives.
+func TestNetCDFView(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		dims []string // path, length, u if unlimited
+		vars []string // path, type, dims
+	}{
+		{
+			"netcdf4.nc",
+			[]string{"/time 2u", "/y 3", "/lonely 2", "/x 4", "/deep/er/z 5"},
+			[]string{
+				"/time <f8 time", "/x <f4 x", "/v <i2 time,y,x", "/y <i4 lonely,y",
+				"/deep/er/w |u1 y,z", "/deep/er/name VLType:None z",
+			},
+		},
+		{"netcdf4_classic.nc", []string{"/n 3u"}, []string{"/n <i4 n"}},
+		{
+			"phony_dimensions.h5",
+			[]string{"/phony_dim_2 3", "/phony_dim_3 4", "/phony_dim_4 4", "/g/phony_dim_0 3", "/g/phony_dim_1 0u"},
+			[]string{"/a <f4 phony_dim_2,phony_dim_3", "/b <f4 phony_dim_3,phony_dim_4", "/g/c <i2 phony_dim_0,phony_dim_1"},
+		},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			_, tree := openFixture(t, c.file)
+			view, err := tree.NetCDF(context.Background())
+			if err != nil || view.Refused != nil {
+				t.Fatal(err, view.Refused)
+			}
+			dims, vars := listView(view.Root)
+			if !sameSet(dims, c.dims) || !sameSet(vars, c.vars) {
+				t.Errorf("dimensions %q, variables %q, want %q, %q", dims, vars, c.dims, c.vars)
+			}
+		})
+	}
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}
+
+func listView(g *NetCDFGroup) (dims, vars []string) {
+	for _, d := range g.Dims {
+		mark := ""
+		if d.Unlimited {
+			mark = "u"
+		}
+		dims = append(dims, d.Path+" "+strconv.FormatUint(d.Length, 10)+mark)
+	}
+	for _, v := range g.Vars {
+		names := make([]string, len(v.Dims))
+		for i, d := range v.Dims {
+			names[i] = d.Name
+		}
+		vars = append(vars, v.Path+" "+v.TypeName+" "+strings.Join(names, ","))
+	}
+	for _, child := range g.Groups {
+		d, v := listView(child)
+		dims, vars = append(dims, d...), append(vars, v...)
+	}
+	return dims, vars
+}

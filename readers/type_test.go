@@ -1,0 +1,108 @@
+package readers
+
+import (
+	"bytes"
+	"testing"
+
+	"varve/codec"
+)
+
+func TestTypeNames(t *testing.T) {
+	compound := &Type{Class: Compound, Size: 16, Members: []Member{
+		{Name: "b", Offset: 8, Type: IEEEFloat(8, BigEndian)},
+		{Name: "é\x80\n", Offset: 0, Type: Int(1, LittleEndian, true)},
+	}}
+	for _, c := range []struct {
+		want string
+		t    *Type
+	}{
+		{"<i4", Int(4, LittleEndian, true)},
+		{">u2", Int(2, BigEndian, false)},
+		{"|i1", Int(1, BigEndian, true)},
+		{"<f4", IEEEFloat(4, LittleEndian)},
+		{"<u2{12@4}", &Type{Class: Integer, Size: 2, Precision: 12, BitOffset: 4}},
+		{"|S12{spacepad,utf8}", &Type{Class: String, Size: 12, Padding: SpacePadded, UTF8: true}},
+		{"vlen-str-ascii", &Type{Class: VarLen, Size: 16, IsText: true}},
+		{"vlen<<i4>", &Type{Class: VarLen, Size: 16, Base: Int(4, LittleEndian, true)}},
+		{"array[(2,3)]<i4", &Type{Class: Array, Size: 24, Dims: []int{2, 3}, Base: Int(4, LittleEndian, true)}},
+		{`compound16{"\u00e9\udc80\n"@0:|i1,"b"@8:>f8}`, compound},
+		{"opaque:tag:3", &Type{Class: Opaque, Size: 3, Tag: "tag"}},
+		{"ref-region", &Type{Class: Reference, Size: 12, Ref: RegionRef}},
+		{`enum<|i1>{"no"=-1,"yes"=1}`, &Type{Class: Enum, Size: 1, Base: Int(1, LittleEndian, true),
+			Choices: []Choice{{"yes", []byte{1}}, {"no", []byte{255}}}}},
+		{"complex<<f4>", &Type{Class: Complex, Size: 8, Base: IEEEFloat(4, LittleEndian)}},
+	} {
+		if got := c.t.String(); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	packed := &Type{Class: Compound, Size: 6, Members: []Member{
+		{"a", 0, Int(2, BigEndian, true)}, {"b", 2, IEEEFloat(4, BigEndian)},
+	}}
+	padded := &Type{Class: Compound, Size: 8, Members: []Member{
+		{"a", 0, Int(2, LittleEndian, true)}, {"b", 4, IEEEFloat(4, LittleEndian)},
+	}}
+	mixed := &Type{Class: Compound, Size: 6, Members: []Member{
+		{"a", 0, Int(2, BigEndian, true)}, {"b", 2, IEEEFloat(4, LittleEndian)},
+	}}
+	for _, c := range []struct {
+		name   string
+		t      *Type
+		endian string
+		plain  bool
+	}{
+		{"little", Int(4, LittleEndian, true), "little", true},
+		{"big", IEEEFloat(8, BigEndian), "big", true},
+		{"one byte", Int(1, BigEndian, true), "", true},
+		{"odd bits", &Type{Class: Integer, Size: 4, Precision: 17}, "", false},
+		{"VAX", &Type{Class: Float, Size: 4, Order: VAX, Precision: 32}, "", false},
+		{"packed compound", packed, "big", true},
+		{"padded compound", padded, "", false},
+		{"compound of both orders", mixed, "", false},
+		{"string of varying length", &Type{Class: VarLen, Size: 16, IsText: true}, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			element, endian, plain := c.t.Plain()
+			if plain != c.plain || endian != c.endian {
+				t.Errorf("%v %q %v, want %q %v", element, endian, plain, c.endian, c.plain)
+			}
+			if plain && element.Size != c.t.Size {
+				t.Errorf("element of %d bytes for a type of %d", element.Size, c.t.Size)
+			}
+		})
+	}
+}
+
+func TestAppendMemory(t *testing.T) {
+	padded := &Type{Class: Compound, Size: 8, Members: []Member{
+		{"b", 4, IEEEFloat(4, BigEndian)}, {"a", 0, Int(2, BigEndian, true)},
+	}}
+	got, err := padded.AppendMemory(nil, []byte{1, 2, 9, 9, 3, 4, 5, 6})
+	if err != nil || !bytes.Equal(got, []byte{2, 1, 6, 5, 4, 3}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	element, ok := padded.Element()
+	if !ok || element.Kind != codec.Struct || element.Size != 6 || element.Fields[0].Name != "a" {
+		t.Errorf("element %v of %d bytes, %v", element, element.Size, ok)
+	}
+	if _, err := (&Type{Class: VarLen, Size: 16, IsText: true}).AppendMemory(nil, make([]byte, 16)); err == nil {
+		t.Error("strings of varying length have no memory form of their own")
+	}
+}
+
+func TestSwapBytes(t *testing.T) {
+	for size, want := range map[int][]byte{
+		1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+		2: {2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11},
+		3: {3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10},
+		4: {4, 3, 2, 1, 8, 7, 6, 5, 12, 11, 10, 9},
+	} {
+		b := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+		if SwapBytes(b, size); !bytes.Equal(b, want) {
+			t.Errorf("by %d: %v, want %v", size, b, want)
+		}
+	}
+}
