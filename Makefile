@@ -21,7 +21,9 @@ test:
 interop:
 	@python=$$($(SETUP) "$(VENV)"); \
 	if [ -z "$$python" ]; then echo "interop needs Python 3.12 or newer" >&2; exit 1; fi; \
-	VARVE_PYTHON=$$python $(GO) test -count=1 -run 'Interop' -v ./... | grep -v -e 'no test files' -e 'no tests to run' -e '^=== ' -e '^PASS$$'
+	VARVE_PYTHON=$$python $(GO) test -count=1 -run '^TestInterop' -v \
+		$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
+		xargs grep -l '^func TestInterop' | xargs -n1 dirname | sort -u)
 
 check: format lint race clean-tree
 

@@ -38,7 +38,7 @@ var samples = map[string]struct {
 
 // sample makes a pipeline of the codec of a name, with "bytes" where it needs that, for
 // chunks of 4 × 4 elements. It also returns the codec's stage.
-func sample(t *testing.T, name string) (p *Pipeline, stage string) {
+func sample(t testing.TB, name string) (p *Pipeline, stage string) {
 	t.Helper()
 	s, ok := samples[name]
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,19 +60,21 @@ func TestInteropFilters(t *testing.T) {
 	if err != nil {
 		t.Fatalf("hdf5_chunks.py: %v\n%s", err, out)
 	}
-	file, err := os.Open(filepath.Join(folder, "chunks.jsonl"))
-	if err != nil {
-		t.Fatal(err)
+	if masked := checkChunks(t, filepath.Join(folder, "chunks.jsonl")); masked == 0 {
+		t.Error("no chunk has a filter mask")
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	seen, masked := map[int]int{}, 0
-	for lines.Scan() {
-		var c storedChunk
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
+}
+
+// TestFilters decodes some small ones that are kept, for want of Python.
+func TestFilters(t *testing.T) {
+	checkChunks(t, "testdata/chunks.jsonl")
+}
+
+// checkChunks decodes every chunk of a file and returns how many have a filter mask.
+func checkChunks(t *testing.T, name string) (masked int) {
+	t.Helper()
+	seen := map[int]int{}
+	for _, c := range readChunks(t, name) {
 		if err := c.check(); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
@@ -82,40 +85,91 @@ func TestInteropFilters(t *testing.T) {
 			masked++
 		}
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
 	for _, id := range []int{1, 2, 3, 4, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026} {
 		if seen[id] == 0 {
 			t.Errorf("no chunk has filter %d", id)
 		}
 	}
-	if masked == 0 {
-		t.Error("no chunk has a filter mask")
-	}
 	t.Logf("chunks by filter: %v; %d with a filter mask", seen, masked)
+	return masked
+}
+
+func readChunks(t testing.TB, name string) (all []storedChunk) {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c storedChunk
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // check decodes the chunk as raw elements of its size: the byte order stays as stored.
 func (c *storedChunk) check() error {
-	specs := []codec.Spec{{Name: "bytes"}}
-	for _, f := range c.Filters {
-		spec, err := f.spec()
-		if err != nil {
-			return err
-		}
-		specs = append(specs, spec)
-	}
-	p, err := codec.New(specs, codec.Form{Type: codec.Type{Kind: codec.Raw, Size: c.Size}, Shape: c.Shape})
+	p, err := c.pipeline()
 	if err != nil {
 		return err
 	}
 	got := codec.NewElems(p.Form())
-	if err := p.Skip(c.Mask).Decode(got, c.Stored); err != nil {
+	if err := p.Decode(got, c.Stored); err != nil {
 		return err
 	}
 	if !bytes.Equal(got.Fixed, c.Elements) {
 		return fmt.Errorf("elements differ")
 	}
 	return nil
+}
+
+func (c *storedChunk) pipeline() (*codec.Pipeline, error) {
+	specs := []codec.Spec{{Name: "bytes"}}
+	for _, f := range c.Filters {
+		spec, err := f.spec()
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	p, err := codec.New(specs, codec.Form{Type: codec.Type{Kind: codec.Raw, Size: c.Size}, Shape: c.Shape})
+	if err != nil {
+		return nil, err
+	}
+	return p.Skip(c.Mask), nil
+}
+
+// FuzzFilters decodes chunks that may be damaged, under the filters of those that are kept.
+func FuzzFilters(f *testing.F) {
+	kept := readChunks(f, "testdata/chunks.jsonl")
+	for i, c := range kept {
+		f.Add(uint16(i), c.Stored)
+	}
+	f.Fuzz(func(t *testing.T, i uint16, stored []byte) {
+		c := kept[int(i)%len(kept)]
+		p, err := c.pipeline()
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := make([]byte, len(c.Elements)+64)
+		for k := range room {
+			room[k] = 0xa5
+		}
+		err = p.Decode(codec.Elems{Fixed: room[:len(c.Elements):len(c.Elements)]}, stored)
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: error %v is of no kind", c.Name, err)
+		}
+		if !bytes.Equal(room[len(c.Elements):], bytes.Repeat([]byte{0xa5}, 64)) {
+			t.Errorf("%s: bytes behind the chunk were written", c.Name)
+		}
+	})
 }

@@ -2,7 +2,8 @@
 
 hdf5_chunks.py DIR writes one JSON line a chunk to DIR/chunks.jsonl: the filters with their
 client values, the filter mask, the chunk as stored, and its elements as stored in a file
-without filters.
+without filters. With --few it writes some small ones, which is how the chunks.jsonl beside
+this file was made.
 """
 
 import base64
@@ -15,6 +16,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 
+FEW = "--few" in sys.argv
 TYPES = ["u1", "<i2", ">i2", "<u4", ">u4", "<f4", ">f4", "<f8", ">f8", "<i8", "V3", "V5"]
 FILTERS = {
     "deflate": dict(compression="gzip", compression_opts=4),
@@ -58,9 +60,11 @@ def elements(dtype, shape, rng, rough):
 
 def chunks(folder):
     rng = np.random.default_rng(5)
-    shapes = [(16, 25), (3, 7), (1000,)]
+    shapes = [(3, 7)] if FEW else [(16, 25), (3, 7), (1000,)]
+    types = ["<i2", ">f4"] if FEW else TYPES
+    roughs = [False] if FEW else [False, True]
     with h5py.File(folder / "chunks.h5", "w") as f:
-        for (name, how), kind, shape, rough in itertools.product((FILTERS | NUMBERS).items(), TYPES, shapes, [False, True]):
+        for (name, how), kind, shape, rough in itertools.product((FILTERS | NUMBERS).items(), types, shapes, roughs):
             dtype = np.dtype(kind)
             if name in NUMBERS and (dtype.kind == "V" or (rough and dtype.kind == "f")):
                 continue
