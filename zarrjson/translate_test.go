@@ -31,6 +31,8 @@ func TestToV3(t *testing.T) {
 			withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},` + zlib + "]")},
 		{"filters on elements", withV2("dtype", `">f8"`, "filters", `[{"id":"delta","dtype":">f8"},{"id":"astype","encode_dtype":"<f4","decode_dtype":">f8"}]`), `{}`,
 			withCodecs(`[{"name":"numcodecs.delta","configuration":{"dtype":">f8"}},{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4","decode_dtype":">f8"}},`+littleBytes+"]", "data_type", `"float64"`)},
+		{"type without an order", withV2("dtype", `">f8"`, "filters", `[{"id":"astype","encode_dtype":"f4","decode_dtype":"f8"}]`), `{}`,
+			withCodecs(`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"f4","decode_dtype":"f8"}},`+littleBytes+"]", "data_type", `"float64"`)},
 		{"filter without a type", withV2("dtype", `">f4"`, "filters", `[{"id":"bitround","keepbits":4}]`), `{}`,
 			withCodecs(`[{"name":"numcodecs.bitround","configuration":{"keepbits":4}},{"name":"bytes","configuration":{"endian":"big"}}]`)},
 		{"packed bits", withV2("dtype", `"|b1"`, "fill_value", "true", "filters", `[{"id":"packbits"}]`), `{}`,

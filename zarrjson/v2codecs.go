@@ -123,10 +123,22 @@ func orderAfter(f V2Codec, before ByteOrder) ByteOrder {
 	}
 	for _, name := range []string{config.Encode, config.AsType, config.DType} {
 		if name != "" {
-			return map[byte]ByteOrder{'<': LittleEndian, '>': BigEndian, '|': NoOrder}[name[0]]
+			return orderOf(name)
 		}
 	}
 	return before
+}
+
+// orderOf returns the byte order that a type's name begins with. Names without one are
+// taken as numcodecs' own machines take them.
+func orderOf(name string) ByteOrder {
+	switch name[0] {
+	case '>':
+		return BigEndian
+	case '|':
+		return NoOrder
+	}
+	return LittleEndian
 }
 
 // setCodecs translates the codecs of a, and with them order and data type.
