@@ -1,0 +1,253 @@
+package zarrtree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/readers"
+	"varve/zarrjson"
+)
+
+// Array is an array of a tree.
+type Array struct {
+	Path string // of the node
+	Doc  *zarrjson.Array
+	Grid *grid.Grid
+
+	tree     *Tree
+	doc      *document
+	shown    string // the path of the variable
+	pipeline *codec.Pipeline
+	shards   *shards // nil where chunks are read whole
+	err      error   // why there is no pipeline
+}
+
+// newArray returns an array. One that cannot be decoded is returned with its error, if that
+// is not only that varve lacks something.
+func (t *Tree) newArray(path, shown string, doc *document) (*Array, error) {
+	a := &Array{Path: path, Doc: doc.array, tree: t, doc: doc, shown: shown, err: doc.undecodable}
+	var err error
+	if a.Grid, err = a.Doc.Grid(); err != nil {
+		return nil, err
+	}
+	if a.err != nil {
+		return a, nil
+	}
+	a.pipeline, a.err = codec.New(a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid)))
+	if a.err == nil {
+		a.err = a.pipeline.CheckGrid(a.Grid)
+	}
+	if a.err == nil {
+		a.shards, a.err = newShards(a.Grid, a.pipeline)
+	}
+	if a.err != nil && !errors.Is(a.err, errors.ErrUnsupported) {
+		return a, a.err
+	}
+	return a, nil
+}
+
+// firstShape is the shape that the first chunk decodes to.
+func firstShape(g *grid.Grid) []int64 {
+	shape := make([]int64, g.Rank())
+	for k := range shape {
+		for e := range g.Dim(k).Unique() {
+			shape[k] = e.Codec
+			break
+		}
+	}
+	return shape
+}
+
+// Chunk returns the numbers of the key of a chunk behind the array's path, or false if it
+// is the key of none.
+func (a *Array) Chunk(key string, index []uint64, coords []int64) bool {
+	if !a.Doc.Keys.Parse(key, coords) {
+		return false
+	}
+	for k, n := range a.Grid.Counts() {
+		if coords[k] >= n {
+			return false
+		}
+		index[k] = uint64(coords[k])
+	}
+	return true
+}
+
+// variable describes the array. The error is about an attribute, which is left out.
+func (a *Array) variable(name string) (*readers.Variable, error) {
+	storage := a.storage()
+	v := &readers.Variable{
+		Name: name, Path: a.shown,
+		Dims:       dimensions(a.shown, name, a.Doc),
+		Type:       typeOf(a.Doc.DataType.Type(), orderOf(storage.Pipeline.Bytes)),
+		Attributes: attributes(a.doc.attributes),
+		Storage:    storage,
+		ReadAll:    a.readAll,
+	}
+	for _, n := range a.Doc.Shape {
+		v.Shape = append(v.Shape, uint64(n))
+		v.MaxShape = append(v.MaxShape, uint64(n))
+	}
+	v.Fill = a.fill()
+	return v, a.mask(v)
+}
+
+// fill is what cells hold that nobody wrote.
+func (a *Array) fill() readers.Fill {
+	if !a.doc.fill && isZero(a.Doc.Fill) {
+		return readers.Fill{}
+	}
+	return readers.Fill{State: readers.FillUser, Value: a.element()}
+}
+
+// element is the fill value in memory form.
+func (a *Array) element() []byte {
+	if a.Doc.Fill == nil {
+		return make([]byte, a.Doc.DataType.Type().Size)
+	}
+	return a.Doc.Fill
+}
+
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+const fillAttribute = "_FillValue"
+
+// mask gives the attribute _FillValue the type of the variable. In format 2 it is the fill
+// value; in format 3 the attribute is written in a way of its own.
+func (a *Array) mask(v *readers.Variable) error {
+	element := a.element()
+	known := readers.Lookup(v.Attributes, fillAttribute)
+	if !a.doc.masked {
+		if known == nil {
+			return nil
+		}
+		raw, _ := a.doc.attributes.Get(fillAttribute)
+		var err error
+		if element, err = a.Doc.DataType.DecodeMask(raw); err != nil {
+			return err
+		}
+	}
+	if known == nil {
+		v.Attributes = append(v.Attributes, readers.Attribute{Name: fillAttribute})
+		known = &v.Attributes[len(v.Attributes)-1]
+	}
+	known.Value = readers.Value{Type: v.Type}
+	if v.Type.Varies() {
+		known.Texts = [][]byte{element}
+		return nil
+	}
+	known.Data, known.Texts = element, texts(a.Doc.DataType.Type(), element)
+	return nil
+}
+
+// storage describes how chunks are stored.
+func (a *Array) storage() readers.Storage {
+	s := readers.Storage{Layout: readers.Chunked, Index: a.tree.Index, Plain: true, ReadIndex: a.Refs}
+	specs, form := a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid))
+	cut := a.Grid
+	if a.shards != nil {
+		specs, form = a.shards.pipeline.Specs(), a.shards.pipeline.Form()
+		cut, s.Index = a.shards.grid, s.Index+", shards"
+	}
+	if shape, ok := cut.ChunkShape(); ok {
+		for _, n := range shape {
+			s.ChunkShape = append(s.ChunkShape, uint64(n))
+		}
+	} else {
+		s.Grid = cut
+	}
+	s.Pipeline = chain(specs, form)
+	if a.err != nil {
+		s.Undecodable = undecodable(a.err)
+		s.Pipeline = unknown(specs, a.err)
+	}
+	return s
+}
+
+func undecodable(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, errors.ErrUnsupported)
+}
+
+// chain tells the codecs of a valid pipeline apart: the first few that make a pipeline on
+// their own end with the one that makes bytes.
+func chain(specs []codec.Spec, form codec.Form) readers.Pipeline {
+	n := 1
+	for n < len(specs) {
+		if _, err := codec.New(specs[:n], form); err == nil {
+			break
+		}
+		n++
+	}
+	p := readers.Pipeline{Arrays: specs[:n-1], Bytes: specs[n-1]}
+	for _, s := range specs[n:] {
+		p.Filters = append(p.Filters, readers.Filter{Name: s.Name, Codec: s})
+	}
+	return p
+}
+
+// unknown lists codecs that make no pipeline.
+func unknown(specs []codec.Spec, err error) readers.Pipeline {
+	p := readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}}
+	for _, s := range specs {
+		if s.Name != "bytes" {
+			p.Filters = append(p.Filters, readers.Filter{Name: s.Name, Err: undecodable(err)})
+		}
+	}
+	return p
+}
+
+// orderOf is the order of bytes that the codec "bytes" has.
+func orderOf(s codec.Spec) readers.Order {
+	var config struct{ Endian string }
+	if s.Name == "bytes" && json.Unmarshal(s.Config, &config) == nil && config.Endian == "big" {
+		return readers.BigEndian
+	}
+	return readers.LittleEndian
+}
+
+// Refs streams where stored chunks are: those of the storage, which are the innermost ones
+// of a sharded array.
+func (a *Array) Refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
+	outer := func(yield func(*readers.Ref, error) bool) {
+		for r, err := range a.tree.Chunks.Refs(ctx, a) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, a.locate(err))
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	if a.shards == nil {
+		return outer
+	}
+	return a.innerRefs(ctx, outer)
+}
+
+// locate says which array an error is of.
+func (a *Array) locate(err error) error {
+	var located *readers.Error
+	if err == nil || errors.As(err, &located) {
+		return err
+	}
+	return &readers.Error{Source: a.tree.Source.Name(), Path: a.shown, Offset: -1, Err: err}
+}

@@ -1,0 +1,140 @@
+package zarrtree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"varve/readers"
+	"varve/zarrjson"
+)
+
+// jsonText is the type of attributes that are none of readers.Value: their text is JSON.
+var jsonText = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Tag: "json"}
+
+// attributes returns the attributes of a node with types: strings, booleans and numbers,
+// integers if all are written as such, and lists of one of these. Null, objects, and lists
+// of lists or of nothing are kept as their JSON.
+func attributes(list zarrjson.Attributes) []readers.Attribute {
+	var out []readers.Attribute
+	for name, raw := range list.All() {
+		out = append(out, readers.Attribute{Name: name, Value: valueOf(raw)})
+	}
+	return out
+}
+
+func valueOf(raw []byte) readers.Value {
+	if raw[0] != '[' {
+		if v := scalars([][]byte{raw}); v.Type != nil {
+			return v
+		}
+	} else if items, ok := flat(raw); ok && len(items) > 0 {
+		if v := scalars(items); v.Type != nil {
+			v.Shape = []uint64{uint64(len(items))}
+			return v
+		}
+	}
+	return readers.Value{Type: jsonText, Texts: [][]byte{raw}}
+}
+
+// flat takes a list of scalars apart.
+func flat(raw []byte) (items [][]byte, ok bool) {
+	raw = raw[1 : len(raw)-1]
+	start, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			return nil, false
+		case c == ',':
+			items = append(items, bytes.TrimSpace(raw[start:i]))
+			start = i + 1
+		}
+	}
+	if last := bytes.TrimSpace(raw[start:]); len(last) > 0 {
+		items = append(items, last)
+	}
+	return items, true
+}
+
+// scalars returns values that are all strings, all booleans, or all numbers; otherwise
+// there is no type.
+func scalars(items [][]byte) readers.Value {
+	for _, of := range []func([][]byte) (readers.Value, bool){textValues, booleanValues, signedValues, unsignedValues, floatValues} {
+		if v, ok := of(items); ok {
+			return v
+		}
+	}
+	return readers.Value{}
+}
+
+func textValues(items [][]byte) (readers.Value, bool) {
+	v := readers.Value{Type: text}
+	for _, item := range items {
+		var s string
+		if item[0] != '"' || json.Unmarshal(item, &s) != nil {
+			return v, false
+		}
+		v.Texts = append(v.Texts, []byte(s))
+	}
+	return v, true
+}
+
+func booleanValues(items [][]byte) (readers.Value, bool) {
+	v := readers.Value{Type: boolean}
+	for _, item := range items {
+		switch string(item) {
+		case "true":
+			v.Data = append(v.Data, 1)
+		case "false":
+			v.Data = append(v.Data, 0)
+		default:
+			return v, false
+		}
+	}
+	return v, true
+}
+
+func signedValues(items [][]byte) (readers.Value, bool) {
+	v := readers.Value{Type: readers.Int(8, readers.LittleEndian, true)}
+	for _, item := range items {
+		n, err := strconv.ParseInt(string(item), 10, 64)
+		if err != nil {
+			return v, false
+		}
+		v.Data = binary.LittleEndian.AppendUint64(v.Data, uint64(n))
+	}
+	return v, true
+}
+
+func unsignedValues(items [][]byte) (readers.Value, bool) {
+	v := readers.Value{Type: readers.Int(8, readers.LittleEndian, false)}
+	for _, item := range items {
+		n, err := strconv.ParseUint(string(item), 10, 64)
+		if err != nil {
+			return v, false
+		}
+		v.Data = binary.LittleEndian.AppendUint64(v.Data, n)
+	}
+	return v, true
+}
+
+// floatValues also takes the NaN and Infinity that Python writes. An integer that no 64 bits
+// hold stays as it is written.
+func floatValues(items [][]byte) (readers.Value, bool) {
+	v := readers.Value{Type: readers.IEEEFloat(8, readers.LittleEndian)}
+	for _, item := range items {
+		f, err := strconv.ParseFloat(string(item), 64)
+		if err != nil || len(item) > 19 && !bytes.ContainsAny(item, ".eEnN") {
+			return v, false
+		}
+		v.Data = binary.LittleEndian.AppendUint64(v.Data, math.Float64bits(f))
+	}
+	return v, true
+}

@@ -1,0 +1,155 @@
+package zarrtree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/readers"
+)
+
+// The limits of reading a variable at once.
+const (
+	smallChunk  = 64 << 20 // elements of a chunk take up to that much, or as much as was asked for
+	chunkBudget = 16       // how many times as much all chunks together may take
+	stringBytes = 24       // what an element of varying length takes besides its bytes
+)
+
+// readAll returns the elements of an array, if they take up to limit bytes.
+func (a *Array) readAll(ctx context.Context, limit uint64) (readers.Value, error) {
+	if a.err != nil {
+		return readers.Value{}, a.locate(undecodable(a.err))
+	}
+	r := reading{a: a, ctx: ctx, limit: limit, open: opener{tree: a.tree}}
+	err := r.allocate()
+	if err == nil {
+		err = r.chunks()
+	}
+	err = errors.Join(err, r.open.Close())
+	if err != nil {
+		return readers.Value{}, a.locate(err)
+	}
+	return r.value(), nil
+}
+
+// reading is the state of readAll.
+type reading struct {
+	a     *Array
+	ctx   context.Context
+	limit uint64
+	open  opener
+
+	whole grid.Region
+	out   codec.Elems
+	seen  []uint64 // a bit a chunk
+	spent uint64   // on elements of chunks
+	texts uint64   // bytes of elements of varying length
+}
+
+func (r *reading) allocate() error {
+	form := r.a.Doc.Form(r.a.Grid.Shape())
+	r.whole = grid.Whole(form.Shape)
+	if n := elementBytes(form); n > r.limit {
+		return fmt.Errorf("the elements take %d bytes, more than %d: %w", n, r.limit, errors.ErrUnsupported)
+	}
+	r.out = codec.NewElems(form)
+	r.out.SetFill(form)
+	r.seen = make([]uint64, r.a.Grid.Chunks()/64+1)
+	return nil
+}
+
+// elementBytes is what the elements of a form take in memory, strings not counted.
+func elementBytes(f codec.Form) uint64 {
+	n, size := f.Count(), f.Bytes()
+	if n < 0 || size < 0 {
+		return 1 << 63
+	}
+	if f.Type.Varies() {
+		return uint64(n) * stringBytes
+	}
+	return uint64(size)
+}
+
+func (r *reading) chunks() error {
+	p := r.a.pipeline
+	coords := make([]int64, r.a.Grid.Rank())
+	for ref, err := range r.a.tree.Chunks.Refs(r.ctx, r.a) {
+		if err != nil {
+			return err
+		}
+		for k, n := range ref.Index {
+			coords[k] = int64(n)
+		}
+		box, ok := r.a.Grid.Chunk(coords)
+		if !ok {
+			return readers.Corruptf("chunk %v lies outside of the grid", ref.Index)
+		}
+		if p, err = p.WithShape(box.Codec); err == nil {
+			err = r.chunk(p, ref, box, coords)
+		}
+		if err != nil {
+			return fmt.Errorf("chunk %v: %w", ref.Index, err)
+		}
+	}
+	return nil
+}
+
+func (r *reading) chunk(p *codec.Pipeline, ref *readers.Ref, box grid.Chunk, coords []int64) error {
+	if err := r.account(p, coords); err != nil {
+		return err
+	}
+	c, err := r.open.open(r.ctx, ref)
+	if err != nil {
+		return err
+	}
+	form := p.Form()
+	form.Shape = box.Shape
+	elems := codec.NewElems(form)
+	if err := p.DecodeRegion(r.ctx, c, grid.Whole(box.Shape), elems); err != nil {
+		return err
+	}
+	if !form.Type.Varies() {
+		size := int64(form.Type.Size)
+		_, err := grid.CopyShared(grid.Window[byte]{Data: r.out.Fixed, Region: r.whole}, grid.Window[byte]{Data: elems.Fixed, Region: box.Region}, size)
+		return err
+	}
+	for _, e := range elems.Var {
+		if r.texts += uint64(len(e)); r.texts > r.limit {
+			return fmt.Errorf("the elements take more than %d bytes: %w", r.limit, errors.ErrUnsupported)
+		}
+	}
+	_, err = grid.CopyShared(grid.Window[[]byte]{Data: r.out.Var, Region: r.whole}, grid.Window[[]byte]{Data: elems.Var, Region: box.Region}, 1)
+	return err
+}
+
+// account refuses chunks that take more work than an array of that size is worth.
+func (r *reading) account(p *codec.Pipeline, coords []int64) error {
+	n, _ := r.a.Grid.Number(coords)
+	if r.seen[n/64]>>(n%64)&1 != 0 {
+		return readers.Corruptf("it is stored twice")
+	}
+	r.seen[n/64] |= 1 << (n % 64)
+	size, most := elementBytes(p.Form()), max(r.limit, smallChunk)
+	r.spent += size
+	if size > most || r.spent > chunkBudget*most {
+		return fmt.Errorf("chunks of shape %v take too much memory for an array of shape %v: %w",
+			p.Form().Shape, r.a.Grid.Shape(), errors.ErrUnsupported)
+	}
+	return nil
+}
+
+func (r *reading) value() readers.Value {
+	t := r.a.Doc.DataType.Type()
+	v := readers.Value{Type: typeOf(t, readers.LittleEndian)}
+	for _, n := range r.a.Grid.Shape() {
+		v.Shape = append(v.Shape, uint64(n))
+	}
+	if t.Varies() {
+		v.Texts = r.out.Var
+		return v
+	}
+	v.Data, v.Texts = r.out.Fixed, texts(t, r.out.Fixed)
+	return v
+}

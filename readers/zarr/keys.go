@@ -1,0 +1,95 @@
+package zarr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/internal/zarrtree"
+	"varve/readers/source"
+	"varve/zarrjson"
+)
+
+// isArray reports whether a zarr.json is an array's. What cannot be read counts as one:
+// it has no nodes in it.
+func isArray(doc []byte) bool {
+	fields, err := zarrjson.ParseAttributes(doc)
+	if err != nil {
+		return true
+	}
+	kind, _ := fields.Get("node_type")
+	return string(kind) != `"group"`
+}
+
+// store finds chunks by their keys.
+type store struct{ src *source.Source }
+
+// Open opens a chunk.
+func (s store) Open(ctx context.Context, o *readers.Other) (*source.Source, error) {
+	return s.src.Member(ctx, strings.TrimPrefix(o.Source, s.src.MemberName("")))
+}
+
+// Refs lists the keys below an array. Only folders that can hold chunks are listed; keys
+// that are those of no chunk are passed over.
+func (s store) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
+	return func(yield func(*readers.Ref, error) bool) {
+		rank := a.Grid.Rank()
+		l := lister{store: s, a: a, ctx: ctx, yield: yield, coords: make([]int64, rank)}
+		l.ref.Index = make([]uint64, rank)
+		shortest := a.Doc.Keys.Append(nil, l.coords)
+		l.depth = bytes.Count(shortest, []byte("/"))
+		if err := l.list("", 0); err != nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+// lister lists the chunks of one array.
+type lister struct {
+	store
+	a      *zarrtree.Array
+	ctx    context.Context
+	depth  int // slashes in a chunk's key
+	coords []int64
+	ref    readers.Ref
+	yield  func(*readers.Ref, error) bool
+}
+
+// list lists a folder of the array's, so many slashes deep.
+func (l *lister) list(folder string, slashes int) error {
+	for e, err := range l.src.List(l.ctx, join(l.a.Path, folder)) {
+		if err != nil {
+			return err
+		}
+		key := join(folder, e.Name)
+		switch {
+		case e.Folder && slashes < l.depth && chunkFolder(e.Name):
+			err = l.list(key, slashes+1)
+		case !e.Folder && slashes == l.depth && l.a.Chunk(key, l.ref.Index, l.coords):
+			err = l.emit(key, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunkFolder reports whether a folder's name can be a part of a chunk's key.
+func chunkFolder(name string) bool {
+	return name == "c" || strings.Trim(name, "0123456789") == ""
+}
+
+func (l *lister) emit(key string, e source.Entry) error {
+	l.ref.Size = uint64(e.Size)
+	l.ref.Other = &readers.Other{Source: l.src.MemberName(join(l.a.Path, key)), Modified: e.Modified}
+	if !l.yield(&l.ref, nil) {
+		return errStopped
+	}
+	return nil
+}
