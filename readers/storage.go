@@ -66,8 +66,8 @@ type Storage struct {
 	ReadIndex func(ctx context.Context) iter.Seq2[*Ref, error]
 }
 
-// Ref says where one stored chunk is. One that an iterator gives out is only valid
-// until the next.
+// Ref says where one stored chunk is. One that an iterator gives out must not be changed,
+// and is only valid until the next.
 type Ref struct {
 	Index  []uint64 // of the chunk, in chunks
 	Offset int64    // from byte 0 of the source

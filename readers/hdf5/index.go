@@ -115,8 +115,9 @@ func (s *refSink) emit(addr, size uint64, mask uint32) error {
 	if addr == undefined {
 		return nil
 	}
+	grid := s.grid[:len(s.ref.Index)]
 	for i, n := range s.ref.Index {
-		if n >= s.grid[i] {
+		if n >= grid[i] {
 			s.outside.Chunks++
 			s.outside.Bytes += size
 			return nil

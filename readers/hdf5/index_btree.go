@@ -43,30 +43,33 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 // gridPlace turns offsets in elements into places in the grid. Most differ from the one
 // before by nothing or one chunk, which saves dividing.
 type gridPlace struct {
-	chunk, at, index []uint64
+	chunk, at []uint64
 }
 
 func newGridPlace(chunk []uint64) *gridPlace {
-	return &gridPlace{chunk: chunk, at: make([]uint64, len(chunk)), index: make([]uint64, len(chunk))}
+	return &gridPlace{chunk: chunk, at: make([]uint64, len(chunk))}
 }
 
-// read writes the place of the chunk that begins at the offsets in b.
+// read turns the place of the chunk before into that of the chunk that begins at the
+// offsets in b.
 func (p *gridPlace) read(index []uint64, b []byte) error {
+	// Lengths are made equal so that the loop needs no bounds checks.
+	last, chunk := p.at[:len(index)], p.chunk[:len(index)]
 	for d := range index {
 		at := binary.LittleEndian.Uint64(b)
 		b = b[8:]
-		switch at {
-		case p.at[d]:
-		case p.at[d] + p.chunk[d]:
-			p.index[d]++
-		default:
-			p.index[d] = at / p.chunk[d]
-			if p.index[d]*p.chunk[d] != at {
-				return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, p.chunk[d])
+		if at == last[d] {
+			continue
+		}
+		if n := chunk[d]; at == last[d]+n {
+			index[d]++
+		} else {
+			index[d] = at / n
+			if index[d]*n != at {
+				return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, n)
 			}
 		}
-		p.at[d] = at
-		index[d] = p.index[d]
+		last[d] = at
 	}
 	return nil
 }

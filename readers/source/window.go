@@ -3,7 +3,7 @@ package source
 import "context"
 
 // Window reads what is needed once and mostly in order, such as the nodes of a large index,
-// past the cache. It reads ahead as long as that pays: from 4 KiB up to 64 KiB. A Window is
+// past the cache. It reads ahead as long as that pays: from 4 KiB up to 128 KiB. A Window is
 // for one goroutine.
 type Window struct {
 	Source *Source
@@ -13,7 +13,7 @@ type Window struct {
 	ahead int
 }
 
-const maxAhead = 64 << 10
+const maxAhead = 128 << 10
 
 // View returns n bytes from offset off, which are valid until the next call.
 func (w *Window) View(ctx context.Context, off int64, n int) ([]byte, error) {
