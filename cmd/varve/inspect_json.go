@@ -96,7 +96,7 @@ func describeHDF5(ctx context.Context, opts inspectOptions, src *source.Source, 
 	if err != nil {
 		return err
 	}
-	in := &inspection{ctx: ctx, opts: opts, file: f, tree: tree}
+	in := &inspection{ctx: ctx, opts: opts, file: f, tree: tree, sums: map[*hdf5.Object]string{}}
 	list := make([]document, 0, len(tree.Objects))
 	for _, o := range tree.Objects {
 		list = append(list, in.object(o))
@@ -112,6 +112,7 @@ type inspection struct {
 	opts inspectOptions
 	file *hdf5.File
 	tree *hdf5.Tree
+	sums map[*hdf5.Object]string // of the values hashed so far
 }
 
 func (in *inspection) object(o *hdf5.Object) document {
@@ -136,6 +137,9 @@ func (in *inspection) object(o *hdf5.Object) document {
 		doc["type"] = "dataset"
 		if err := in.dataset(o.Dataset, doc); err != nil && o.Err == nil {
 			doc["error"] = err.Error()
+		}
+		if sum, ok := doc["values"].(string); ok {
+			in.sums[o] = sum
 		}
 	}
 	switch o.Kind {

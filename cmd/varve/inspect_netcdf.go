@@ -63,6 +63,10 @@ func (in *inspection) netcdfVariable(v *hdf5.NetCDFVar) document {
 	if !in.opts.values || size == 0 || !ok || n > maxHashedValues/uint64(size) {
 		return doc
 	}
+	if sum, ok := in.sums[v.Object]; ok && v.SameValues() {
+		doc["values"] = sum
+		return doc
+	}
 	values, err := v.Values(in.ctx, maxHashedValues)
 	if err != nil {
 		doc["values"] = "undecodable: " + err.Error()

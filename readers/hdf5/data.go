@@ -108,7 +108,13 @@ func (x *chunkDecoder) pipeline(mask uint32) (*codec.Pipeline, error) {
 	return p, err
 }
 
-const maxChunkInMemory = 1 << 28
+// Chunks of more than this are decoded only if what is stored can be that much: no codec
+// here makes more than 1,032 bytes of one.
+const (
+	maxChunkUnjustified = 64 << 20
+	maxExpansion        = 1032
+	maxChunkInMemory    = 1 << 30
+)
 
 // readChunks places every stored chunk in out.
 func (d *Dataset) readChunks(ctx context.Context, out []byte) error {
@@ -116,13 +122,13 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte) error {
 		return nil
 	}
 	size := d.chunkSize()
-	if size > maxChunkInMemory {
-		return unsupported("chunks of %d bytes", size)
-	}
 	var x *chunkDecoder
 	for r, err := range d.Refs(ctx, nil) {
 		if err != nil {
 			return err
+		}
+		if size > maxChunkInMemory || size > maxChunkUnjustified && size/maxExpansion > r.Size {
+			return unsupported("chunk of %d bytes stored in %d", size, r.Size)
 		}
 		if x == nil {
 			x = &chunkDecoder{d: d, pipelines: map[uint32]*codec.Pipeline{}, chunk: make([]byte, size)}

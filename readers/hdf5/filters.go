@@ -28,37 +28,45 @@ const (
 	filterBlosc2      = 32026
 )
 
-// knownFilters names filters that a file does not have to name, and says how the codec
-// that undoes them is configured; those without one cannot be undone.
-var knownFilters = map[int]struct {
-	name   string
-	codec  string
-	config func(values []uint32, t *readers.Type) any
-}{
-	filterDeflate:     {"deflate", "numcodecs.zlib", deflateConfig},
-	filterShuffle:     {"shuffle", "numcodecs.shuffle", shuffleConfig},
-	filterFletcher32:  {"fletcher32", "numcodecs.fletcher32", emptyConfig},
-	filterSzip:        {"szip", "imagecodecs_szip", szipConfig},
-	filterNbit:        {"nbit", "hdf5.nbit", clientConfig},
-	filterScaleOffset: {"scaleoffset", "hdf5.scaleoffset", clientConfig},
-	filterBzip2:       {"bzip2", "numcodecs.bz2", bzip2Config},
-	filterLZF:         {"lzf", "hdf5.lzf", clientConfig},
-	filterBlosc:       {"blosc", "numcodecs.blosc", bloscConfig},
-	filterLZ4:         {"lz4", "imagecodecs_lz4h5", emptyConfig},
-	filterBitshuffle:  {"bitshuffle", "hdf5.bitshuffle", clientConfig},
-	filterZstd:        {"zstd", "numcodecs.zstd", zstdConfig},
-	filterBlosc2:      {"blosc2", "hdf5.blosc2", clientConfig},
-	filterZFP:         {"zfp", "", nil},
-	305:               {"lzo", "", nil},
-	32003:             {"snappy", "", nil},
-	32014:             {"fpzip", "", nil},
-	32017:             {"sz", "", nil},
-	32018:             {"jpeg-ls", "", nil},
-	32022:             {"bitgroom", "", nil},
-	32023:             {"granular bitround", "", nil},
-	32024:             {"sz3", "", nil},
-	32027:             {"delta-rice", "", nil},
-	32028:             {"sperr", "", nil},
+// filterNames names filters that a file does not have to name.
+var filterNames = map[int]string{
+	filterDeflate:     "deflate",
+	filterShuffle:     "shuffle",
+	filterFletcher32:  "fletcher32",
+	filterSzip:        "szip",
+	filterNbit:        "nbit",
+	filterScaleOffset: "scaleoffset",
+	305:               "lzo",
+	filterBzip2:       "bzip2",
+	filterLZF:         "lzf",
+	filterBlosc:       "blosc",
+	32003:             "snappy",
+	filterLZ4:         "lz4",
+	filterBitshuffle:  "bitshuffle",
+	filterZFP:         "zfp",
+	32014:             "fpzip",
+	filterZstd:        "zstd",
+	32017:             "sz",
+	32018:             "jpeg-ls",
+	32022:             "bitgroom",
+	32023:             "granular bitround",
+	32024:             "sz3",
+	filterBlosc2:      "blosc2",
+	32027:             "delta-rice",
+	32028:             "sperr",
+}
+
+// filterConfigs says how the codec that undoes a filter is configured. Codecs that only
+// HDF5 knows take the client values as they are.
+var filterConfigs = map[int]func(values []uint32, t *readers.Type) any{
+	filterDeflate:    deflateConfig,
+	filterShuffle:    shuffleConfig,
+	filterFletcher32: emptyConfig,
+	filterSzip:       szipConfig,
+	filterBzip2:      bzip2Config,
+	filterBlosc:      bloscConfig,
+	filterLZ4:        emptyConfig,
+	filterZstd:       zstdConfig,
 }
 
 type object = map[string]any
@@ -155,21 +163,20 @@ func filterKey(f *readers.Filter, t *readers.Type) string {
 }
 
 func resolveFilter(f readers.Filter, t *readers.Type) readers.Filter {
-	known := knownFilters[f.ID]
 	if f.Name == "" {
-		f.Name = known.name
+		f.Name = filterNames[f.ID]
 	}
-	const advice = "rewrite the file with another filter (h5repack -f)"
-	if known.codec == "" {
-		f.Err = unsupported("HDF5 filter %d (%s, client values %d) has no decoder in varve; %s", f.ID, f.Name, f.Values, advice)
+	info, ok := codec.LookupFilter(f.ID)
+	if !ok {
+		f.Err = unsupported("HDF5 filter %d (%s, client values %d) has no decoder in varve; rewrite the file with another filter (h5repack -f)", f.ID, f.Name, f.Values)
 		return f
 	}
-	if _, ok := codec.Lookup(known.codec); !ok {
-		f.Err = unsupported("HDF5 filter %d (%s) has no decoder in varve; %s", f.ID, f.Name, advice)
-		return f
+	config := filterConfigs[f.ID]
+	if config == nil {
+		config = clientConfig
 	}
-	raw, err := json.Marshal(known.config(f.Values, t))
-	f.Codec, f.Err = codec.Spec{Name: known.codec, Config: raw}, err
+	raw, err := json.Marshal(config(f.Values, t))
+	f.Codec, f.Err = codec.Spec{Name: info.Name, Config: raw}, err
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"varve/readers"
 )
@@ -17,6 +18,13 @@ func (v *NetCDFVar) ElementSize() int {
 	return v.typ.size
 }
 
+// SameValues reports whether Values gives just the dataset's elements, little-endian.
+func (v *NetCDFVar) SameValues() bool {
+	t := v.Object.Dataset.Type
+	whole := t.Class == readers.Integer && t.Precision == 8*t.Size || t.Class == readers.Float && t.IsIEEE()
+	return whole && v.ElementSize() == t.Size && slices.Equal(v.Shape(), v.Object.Dataset.Shape)
+}
+
 // Values returns the values of a variable of numbers or characters, little-endian, in the
 // shape that its dimensions give: what lies beyond the dataset is fill.
 func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
@@ -27,14 +35,14 @@ func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 	}
 	native := stored
 	if !v.typ.char {
-		native = appendNative(nil, d.Type, v.typ, stored)
+		native = appendNative(make([]byte, 0, len(stored)/d.Type.Size*v.typ.size), d.Type, v.typ, stored)
 	}
 	shape := v.Shape()
 	n, ok := product(shape)
 	if !ok || n > limit/uint64(v.typ.size) {
 		return nil, unsupported("variable of shape %v", shape)
 	}
-	if equalShapes(shape, d.Shape) {
+	if slices.Equal(shape, d.Shape) {
 		return native, nil
 	}
 	out := v.fillBytes(int(n))
@@ -46,15 +54,6 @@ func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 	}
 	b.copy(out, native, shape, d.Shape, v.typ.size)
 	return out, nil
-}
-
-func equalShapes(a, b []uint64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // fillBytes returns n elements of the fill value: the dataset's, else netCDF's own.
