@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"varve/readers"
 	"varve/readers/formats"
@@ -149,19 +150,20 @@ func typeName(t *readers.Type) string {
 	return printable(text)
 }
 
-// printable makes text safe to show on a terminal.
+// printable makes text safe to show on a terminal: what is no text, and what would move the
+// cursor, is written as \x and the byte.
 func printable(s string) string {
-	clean := func(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
-	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
-		return s
-	}
 	var b strings.Builder
-	for _, r := range s {
-		if clean(r) {
-			b.WriteRune(r)
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if unicode.IsPrint(r) && (r != utf8.RuneError || n > 1) {
+			b.WriteString(s[:n])
 		} else {
-			fmt.Fprintf(&b, "\\x%02x", r)
+			for _, c := range []byte(s[:n]) {
+				fmt.Fprintf(&b, "\\x%02x", c)
+			}
 		}
+		s = s[n:]
 	}
 	return b.String()
 }
