@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"varve/readers"
@@ -95,13 +97,19 @@ func (d *describer) variable(v *readers.Variable) {
 	}
 	d.attributes(v.Attributes)
 	s := &v.Storage
+	d.line("stored in %q", path.Base(s.Source)) // the folder is the test's
 	d.line("stored %v %d at %d stride %d chunk %v %x", s.Layout, s.Bytes, s.Offset, s.Stride, s.ChunkShape, sha256.Sum256(s.Data))
-	d.line("through %s %s %v", s.Pipeline.Bytes.Name, s.Pipeline.Bytes.Config, s.Pipeline.Filters)
+	d.line("through %v %s %s %v", s.Pipeline.Arrays, s.Pipeline.Bytes.Name, s.Pipeline.Bytes.Config, s.Pipeline.Filters)
+	if s.Grid != nil {
+		for axis := range s.Grid.Rank() {
+			d.line("cut %v", slices.Collect(s.Grid.Dim(axis).Runs()))
+		}
+	}
 	if s.Undecodable != nil {
 		d.marked = true
 		d.line("undecodable: %v", s.Undecodable)
 	}
-	if v.ReadAll != nil {
+	if v.ReadAll != nil && s.Source == "" { // what is in another source is not there to be read
 		d.line("values %s", d.value(v.ReadAll(d.ctx, maxValues)))
 	}
 	d.refs(s)
@@ -115,7 +123,7 @@ func (d *describer) refs(s *readers.Storage) {
 			d.line("refs: %v", err)
 			return
 		}
-		d.line("ref %v", *r)
+		d.line("ref %v of %d bytes at %d, mask %x, %v", r.Index, r.Size, r.Offset, r.Mask, r.Other)
 		if n++; n == maxRefs {
 			return
 		}

@@ -196,9 +196,10 @@ func (w *walker) folders(path string, depth int) error {
 	return nil
 }
 
+// join joins two parts of a key, which may be empty.
 func join(path, name string) string {
-	if path == "" {
-		return name
+	if path == "" || name == "" {
+		return path + name
 	}
 	return path + "/" + name
 }

@@ -1,7 +1,6 @@
 package zarr
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -174,4 +173,3 @@ func compareRefs(t *testing.T, store string, v *readers.Variable, want expectedA
 	}
 }
 
-var _ = bytes.Equal

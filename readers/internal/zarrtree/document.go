@@ -40,7 +40,7 @@ func (n *Node) parse() (*document, error) {
 }
 
 func parseAttributes(doc []byte) (zarrjson.Attributes, error) {
-	if len(doc) == 0 {
+	if doc == nil {
 		return zarrjson.Attributes{}, nil
 	}
 	return zarrjson.ParseAttributes(doc)

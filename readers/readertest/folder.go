@@ -1,0 +1,343 @@
+package readertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// FolderSample is a small valid source that is a folder.
+type FolderSample struct {
+	Name  string
+	Files map[string][]byte // by key
+}
+
+// ReadFolder returns a folder of the file system as a sample.
+func ReadFolder(t testing.TB, name, dir string) FolderSample {
+	t.Helper()
+	s := FolderSample{Name: name, Files: map[string][]byte{}}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		key, err := filepath.Rel(dir, path)
+		s.Files[filepath.ToSlash(key)] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// RunFolder holds a reader of folders against the samples, as Run does one of files.
+func RunFolder(t *testing.T, reader readers.Reader, samples ...FolderSample) {
+	if len(samples) == 0 {
+		t.Fatal("no samples")
+	}
+	t.Run("other content", func(t *testing.T) {
+		testOther(t, reader)
+		for _, files := range []map[string][]byte{{}, {"a.txt": []byte("text")}, {"sub/zarr.json": []byte("{}")}} {
+			testNot(t, reader, FolderSample{Name: "folder", Files: files}.source())
+		}
+	})
+	for _, s := range samples {
+		t.Run(s.Name, func(t *testing.T) { runFolder(t, reader, s) })
+	}
+}
+
+func testNot(t *testing.T, reader readers.Reader, src *source.Source) {
+	t.Helper()
+	if is, err := reader.Detect(context.Background(), src); is || err != nil {
+		t.Errorf("Detect gave %v, %v", is, err)
+	}
+	if _, err := reader.Open(context.Background(), src); err == nil {
+		t.Error("Open gave no error")
+	}
+}
+
+func runFolder(t *testing.T, reader readers.Reader, s FolderSample) {
+	whole := Describe(context.Background(), reader, s.source())
+	if whole.Err != nil {
+		t.Fatalf("the whole sample: %v", whole.Err)
+	}
+	if whole.Marked {
+		t.Fatalf("the whole sample is not clean, so that damage would not show:\n%s", whole.Text)
+	}
+	for name, run := range map[string]func(*testing.T, readers.Reader, FolderSample, Description){
+		"cut off":    testFolderCuts,
+		"changed":    testFolderChanges,
+		"failing":    testFolderFailing,
+		"cancelled":  testFolderCancelled,
+		"concurrent": testFolderConcurrent,
+		"untouched":  testFolderUntouched,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, reader, s, whole) })
+	}
+}
+
+func (s FolderSample) source() *source.Source { return s.folder().source(s.Name) }
+
+func (s FolderSample) folder() *MemoryFolder { return &MemoryFolder{Files: s.Files} }
+
+// with returns the sample with one file replaced.
+func (s FolderSample) with(key string, data []byte) FolderSample {
+	files := maps.Clone(s.Files)
+	files[key] = data
+	return FolderSample{s.Name, files}
+}
+
+// maxFolderCuts bounds how many places of all files together are tried.
+const maxFolderCuts = 128
+
+// places returns which bytes of a file are tried: the first, and others at a distance.
+func (s FolderSample) places(key string) iter.Seq[int] {
+	total, most := 0, maxFolderCuts
+	for _, data := range s.Files {
+		total += len(data)
+	}
+	if testing.Short() {
+		most /= 8
+	}
+	step := total/most + 1
+	return func(yield func(int) bool) {
+		for n := 0; n < len(s.Files[key]) && yield(n); n += step {
+		}
+	}
+}
+
+func testFolderCuts(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
+	for key, data := range s.Files {
+		for n := range s.places(key) {
+			got := Describe(context.Background(), reader, s.with(key, data[:n]).source())
+			if !got.marked() && got.Text != whole.Text {
+				t.Errorf("the first %d of %d bytes of %s: neither an error nor a problem, and a different dataset:\n%s", n, len(data), key, got.Text)
+			}
+		}
+	}
+}
+
+func testFolderChanges(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+	for key := range s.Files {
+		for n := range s.places(key) {
+			for _, mask := range []byte{0xff, 0x01} {
+				data := bytes.Clone(s.Files[key])
+				data[n] ^= mask
+				Describe(context.Background(), reader, s.with(key, data).source())
+			}
+		}
+	}
+}
+
+func testFolderFailing(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
+	for good := range 64 {
+		f := s.folder()
+		f.failAfter = good + 1
+		got := Describe(context.Background(), reader, f.source(s.Name))
+		if f.reads < f.failAfter {
+			return
+		}
+		switch {
+		case !got.marked() && got.Text != whole.Text:
+			t.Errorf("a failure after %d reads changed the dataset and left no mark", good)
+		case got.Err != nil && !errors.Is(got.Err, errStorage):
+			t.Errorf("a failure after %d reads came out as %v", good, got.Err)
+		case got.Err != nil && errors.Is(got.Err, readers.ErrCorrupt):
+			t.Errorf("a failure after %d reads came out as damage: %v", good, got.Err)
+		}
+	}
+}
+
+func testFolderCancelled(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := reader.Open(ended, s.source()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open gave %v", err)
+	}
+	data, err := reader.Open(context.Background(), s.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data.Root.Walk(func(g *readers.Group) bool {
+		for _, v := range g.Variables {
+			if err := drain(ended, v); err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", v.Path, err)
+			}
+		}
+		return true
+	})
+}
+
+func testFolderConcurrent(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
+	src := s.source()
+	shared, err := reader.Open(context.Background(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			got := DescribeDataset(context.Background(), shared)
+			if i%2 == 1 {
+				got = Describe(context.Background(), reader, src)
+			}
+			if got.Text != whole.Text {
+				t.Errorf("goroutine %d read another dataset:\n%s", i, got.Text)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func testFolderUntouched(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+	dir := filepath.Join(t.TempDir(), s.Name)
+	for key, data := range s.Files {
+		name := filepath.Join(dir, filepath.FromSlash(key))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data, 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src, err := source.Open(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Describe(context.Background(), reader, src)
+	if err := src.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := Describe(context.Background(), reader, s.folder().source(dir))
+	if got.Err != nil || sorted(got.Text) != sorted(want.Text) {
+		t.Errorf("a folder gives another dataset than memory (%v):\n%s", got.Err, difference(got.Text, want.Text))
+	}
+	if after := ReadFolder(t, s.Name, dir); !maps.EqualFunc(s.Files, after.Files, bytes.Equal) {
+		t.Error("the folder was changed")
+	}
+}
+
+// difference lists the lines that only one of two texts has.
+func difference(got, want string) string {
+	var out strings.Builder
+	for _, side := range []struct{ sign, these, those string }{{"-", want, got}, {"+", got, want}} {
+		for line := range strings.Lines(side.these) {
+			if !strings.Contains(side.those, line) {
+				out.WriteString(side.sign + line)
+			}
+		}
+	}
+	return out.String()
+}
+
+// sorted sorts lines: a folder is listed in any order.
+func sorted(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// MemoryFolder is a source.Folder over files in memory.
+type MemoryFolder struct {
+	Files     map[string][]byte
+	failAfter int // files opened, read and listed that succeed, plus one; 0 for all
+
+	mu    sync.Mutex
+	reads int
+}
+
+// source returns the folder as a source.
+func (f *MemoryFolder) source(name string) *source.Source { return source.New(name, f) }
+
+func (f *MemoryFolder) use(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads++
+	if f.failAfter > 0 && f.reads >= f.failAfter {
+		return errStorage
+	}
+	return nil
+}
+
+// OpenKey opens a file.
+func (f *MemoryFolder) OpenKey(ctx context.Context, key string) (source.Ranges, error) {
+	if err := f.use(ctx); err != nil {
+		return nil, err
+	}
+	data, ok := f.Files[key]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", key, fs.ErrNotExist)
+	}
+	return &memoryFile{&Memory{Data: data}, f}, nil
+}
+
+// memoryFile is a file in a folder.
+type memoryFile struct {
+	*Memory
+	folder *MemoryFolder
+}
+
+func (m *memoryFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := m.folder.use(ctx); err != nil {
+		return 0, err
+	}
+	return m.Memory.ReadAt(ctx, p, off)
+}
+
+// List yields what lies in a folder, by name.
+func (f *MemoryFolder) List(ctx context.Context, key string) iter.Seq2[source.Entry, error] {
+	return func(yield func(source.Entry, error) bool) {
+		if err := f.use(ctx); err != nil {
+			yield(source.Entry{}, err)
+			return
+		}
+		entries := map[string]source.Entry{}
+		for file, data := range f.Files {
+			rest := file
+			if key != "" {
+				var in bool
+				if rest, in = strings.CutPrefix(file, key+"/"); !in {
+					continue
+				}
+			}
+			name, _, folder := strings.Cut(rest, "/")
+			entries[name] = source.Entry{Name: name, Folder: folder, Size: int64(len(data))}
+		}
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			if !yield(entries[name], nil) {
+				return
+			}
+		}
+	}
+}
+
+// ReadAt gives nothing: a folder has no bytes.
+func (f *MemoryFolder) ReadAt(context.Context, []byte, int64) (int, error) {
+	return 0, errors.New("a folder has no bytes")
+}
+
+// Identity tells nothing.
+func (f *MemoryFolder) Identity() source.Identity { return source.Identity{} }
+
+// Close does nothing.
+func (f *MemoryFolder) Close() error { return nil }
