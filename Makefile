@@ -49,6 +49,9 @@ clean-tree:
 
 bench:
 	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) run ./cmd/bars
+	@if pkg-config --exists libdeflate 2>/dev/null; then \
+		VARVE_PYTHON="$(VENV)/bin/python" CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
+	else echo "skipped: the row with libdeflate, for want of libdeflate-dev" >&2; fi
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh

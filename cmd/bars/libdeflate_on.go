@@ -2,5 +2,6 @@
 
 package main
 
-// libdeflate says whether varve was built with the C library.
+// libdeflate says whether varve was built with the C library. Only the row that is about
+// it is measured then.
 const libdeflate = true
