@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"varve/readers"
+	"varve/readers/dmrpp"
 	"varve/readers/fits"
 	"varve/readers/hdf5"
 	"varve/readers/netcdf3"
@@ -27,6 +28,7 @@ func Table() []Format {
 		{"HDF5", hdf5.Format{}},
 		{"netCDF-3", netcdf3.Format{}},
 		{"FITS", fits.Format{}},
+		{"DMR++", dmrpp.Format{}},
 	}
 }
 

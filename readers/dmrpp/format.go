@@ -1,0 +1,128 @@
+package dmrpp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of DMR++ sidecars.
+type Format struct{}
+
+const maxHead = 64 << 10 // bytes in which the first tag must be
+
+// Detect reports whether a source is a DMR++ document.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
+	head, err := src.View(ctx, 0, int(min(src.Size(), 64)))
+	if err != nil || !bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte(bom)), space), []byte("<")) {
+		return false, errors.Join(err, ctx.Err())
+	}
+	_, _, err = begin(newScanner(ctx, src, 0, min(src.Size(), maxHead)))
+	if isDamage(err) || errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+const bom = "\xef\xbb\xbf"
+
+// isDamage reports whether an error is about the bytes of a source, and not about reading
+// them.
+func isDamage(err error) bool {
+	return errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// dataset is what the first tag says.
+type dataset struct {
+	href    string
+	name    string
+	ordered bool // filters are listed in their order
+}
+
+// begin reads up to the first tag, which must be that of a DMR++ document.
+func begin(s *scanner) (*token, dataset, error) {
+	for {
+		tok, err := s.next()
+		if err != nil {
+			return nil, dataset{}, err
+		}
+		if tok.kind == characters && len(bytes.Trim(tok.text, space+bom)) == 0 {
+			continue
+		}
+		if tok.kind != startTag || string(tok.name) != "Dataset" || !hasNamespace(tok) {
+			return nil, dataset{}, s.corrupt("not a DMR++ document: it does not begin with a Dataset of the namespace dmrpp")
+		}
+		d := dataset{href: string(tok.attr("href")), name: string(tok.attr("name")), ordered: tok.attr("version") != nil}
+		if d.href == "" {
+			d.href = string(tok.attr("base"))
+		}
+		return tok, d, nil
+	}
+}
+
+// hasNamespace reports whether a tag declares the namespace of DMR++, or that of HDF4 maps,
+// which it was before.
+func hasNamespace(tok *token) bool {
+	for _, a := range tok.attrs {
+		isNamespace := bytes.HasPrefix(a.name, []byte("xmlns:"))
+		if isNamespace && (bytes.Contains(a.value, []byte("dmrpp")) || bytes.Contains(a.value, []byte("HDF4map"))) {
+			return true
+		}
+	}
+	return false
+}
+
+// Open reads a document. One that is cut off or damaged gives the variables before that, and
+// a problem.
+func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	s := newScanner(ctx, src, 0, src.Size())
+	_, d, err := begin(s)
+	if errors.Is(err, io.EOF) {
+		err = s.corrupt("not a DMR++ document: it is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := newParser(s, d)
+	if err := p.group(p.root, nil); err != nil {
+		if !isDamage(err) || ctx.Err() != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		p.problem("/", err)
+	}
+	return p.out, ctx.Err()
+}
+
+// resolve returns where a reference of the document leads.
+func (d *dataset) resolve(href, sidecar string) string {
+	if strings.Contains(href, "://") {
+		return href
+	}
+	if beside, ok := strings.CutSuffix(sidecar, ".dmrpp"); ok {
+		return beside
+	}
+	if href == "" || !strings.Contains(path.Base(href), ".") {
+		href = d.name
+	}
+	return sidecar[:strings.LastIndexByte(sidecar, '/')+1] + path.Base(href)
+}
+
+func (p *parser) problem(at string, err error) {
+	var located *readers.Error
+	if !errors.As(err, &located) {
+		err = &readers.Error{Source: p.s.src.Name(), Path: at, Offset: -1, Err: err}
+	}
+	p.out.Problems = append(p.out.Problems, readers.Problem{Path: at, Err: err})
+}
+
+// errElsewhere is the error of reading values through the sidecar.
+func errElsewhere(data string) error {
+	return fmt.Errorf("the values are in %s, to which the sidecar only points: open that: %w", data, errors.ErrUnsupported)
+}

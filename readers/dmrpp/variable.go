@@ -1,0 +1,231 @@
+package dmrpp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"varve/codec"
+	"varve/readers"
+)
+
+// variable is what a document says of one variable.
+type variable struct {
+	*readers.Variable
+	within  []*readers.Group
+	kind    string // the name of the element
+	problem error  // why it cannot be listed
+
+	chunks    *chunks // the element chunks, or chunk alone
+	inline    []byte  // what compact or missingdata hold
+	inflate   bool    // they are from missingdata
+	texts     [][]byte
+	hasTexts  bool
+	hasInline bool
+	strings   uint64 // the size of fixed strings, or 0
+	padding   readers.Padding
+}
+
+// variable reads a variable.
+func (p *parser) variable(within []*readers.Group, kind string, tok *token) error {
+	g := within[len(within)-1]
+	name := string(tok.attr("name"))
+	if err := p.keep(1024 + 3*len(name) + len(g.Path)); err != nil {
+		return err
+	}
+	v := &variable{
+		Variable: &readers.Variable{Name: name, Path: join(g.Path, name), Type: types[kind]},
+		within:   within,
+		kind:     kind,
+	}
+	if isTextType(kind) {
+		v.Type = textType
+	}
+	if kind == "Enum" {
+		enum := string(tok.attr("enum"))
+		if v.Type, _ = lookup(p.enum, within, enum); v.Type == nil {
+			v.fail(readers.Corruptf("the enumeration %q is not defined", enum))
+		}
+	}
+	if name == "" {
+		v.fail(readers.Corruptf("a variable without a name"))
+	}
+	if err := p.content(v); err != nil {
+		return err
+	}
+	p.finish(g, v)
+	return nil
+}
+
+// fail notes why a variable cannot be listed.
+func (v *variable) fail(err error) {
+	if v.problem == nil {
+		v.problem = err
+	}
+}
+
+// content reads what is in the element of a variable.
+func (p *parser) content(v *variable) error {
+	for {
+		tok, err := p.child(nil)
+		if err != nil || tok == nil {
+			return err
+		}
+		switch string(tok.name) {
+		case "Dim":
+			err = p.dim(v, tok)
+		case "Attribute":
+			err = p.attribute(&v.Attributes, "", tok)
+		case "chunks":
+			err = p.chunks(v, tok)
+		case "chunk", "byteStream":
+			err = p.loneChunk(v, tok)
+		case "compact", "missingdata":
+			v.hasInline, v.inflate = true, string(tok.name) == "missingdata"
+			v.inline, err = p.text()
+		case "vlsa":
+			err = p.vlsa(v)
+		case "FixedLengthStringArray":
+			err = p.fixedStrings(v, tok)
+		case "specialstructuredata":
+			v.Storage.Undecodable = unsupported("values of structures in the document")
+			err = p.skip()
+		default:
+			err = p.skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// dim adds a dimension, which has either a name or a size.
+func (p *parser) dim(v *variable, tok *token) error {
+	if len(v.Dims) == maxRank {
+		return p.s.corrupt("more than %d dimensions", maxRank)
+	}
+	if err := p.keep(0); err != nil {
+		return err
+	}
+	name := string(tok.attr("name"))
+	d, known := lookup(p.dims, v.within, name)
+	switch {
+	case name == "":
+		size, err := p.length(tok.attr("size"), "the size of a dimension")
+		if err != nil {
+			return err
+		}
+		name = fmt.Sprintf("%s_dim_%d", v.Name, len(v.Dims))
+		d = &readers.Dimension{Name: name, Path: v.Path + "#" + name, Length: size, Anonymous: true}
+	case !known:
+		v.fail(readers.Corruptf("the dimension %q is not defined", name))
+		return p.skip()
+	}
+	v.Dims = append(v.Dims, d)
+	v.Shape = append(v.Shape, d.Length)
+	return p.skip()
+}
+
+// fixedStrings reads how long the strings of an array are.
+func (p *parser) fixedStrings(v *variable, tok *token) error {
+	size, err := p.length(tok.attr("string_length"), "string_length")
+	if err != nil {
+		return err
+	}
+	if size == 0 || size > 1<<30 {
+		v.fail(readers.Corruptf("string_length is %d", size))
+	}
+	v.strings = size
+	switch pad := tok.attr("pad"); {
+	case bytes.HasPrefix(pad, []byte("null_t")), bytes.HasPrefix(pad, []byte("null-t")):
+		v.padding = readers.NullTerminated
+	case bytes.HasPrefix(pad, []byte("space")):
+		v.padding = readers.SpacePadded
+	default:
+		v.padding = readers.NullPadded
+	}
+	return p.skip()
+}
+
+// finish adds a variable to its group.
+func (p *parser) finish(g *readers.Group, v *variable) {
+	v.MaxShape = v.Shape
+	if v.problem == nil {
+		v.problem = p.store(v)
+	}
+	if v.problem != nil {
+		p.problem(v.Path, v.problem)
+		return
+	}
+	if v.ReadAll == nil && v.Storage.Layout == readers.Unallocated && v.Storage.Undecodable == nil {
+		v.ReadAll = v.fillAll
+	}
+	if v.ReadAll == nil {
+		err := v.Storage.Undecodable
+		if err == nil {
+			err = errElsewhere(v.Storage.Source)
+		}
+		err = &readers.Error{Source: p.s.src.Name(), Path: v.Path, Offset: -1, Err: err}
+		v.ReadAll = func(context.Context, uint64) (readers.Value, error) { return readers.Value{}, err }
+	}
+	g.Variables = append(g.Variables, v.Variable)
+}
+
+// fillAll gives the values of a variable of which nothing is stored.
+func (v *variable) fillAll(_ context.Context, limit uint64) (readers.Value, error) {
+	if v.Type.Varies() || v.Type.Class == readers.String {
+		texts := make([][]byte, min(product(v.Shape), limit/24))
+		return readers.Value{Type: v.Type, Shape: v.Shape, Texts: texts}, v.fits(limit, 24)
+	}
+	if err := v.fits(limit, uint64(v.Type.Size)); err != nil {
+		return readers.Value{}, err
+	}
+	one := v.Fill.Value
+	if one == nil {
+		one = make([]byte, v.Type.Size)
+	}
+	return readers.Value{Type: v.Type, Shape: v.Shape, Data: bytes.Repeat(one, int(product(v.Shape)))}, nil
+}
+
+// fits reports whether the elements, of size bytes each, take up to limit bytes.
+func (v *variable) fits(limit, size uint64) error {
+	if n := product(v.Shape); n > limit/size {
+		return fmt.Errorf("%s: %d values of %d bytes are more than the %d bytes asked for", v.Path, n, size, limit)
+	}
+	return nil
+}
+
+// store works out the storage of a variable from what the document said.
+func (p *parser) store(v *variable) error {
+	if v.strings > 0 && isTextType(v.kind) {
+		v.Type = &readers.Type{Class: readers.String, Size: int(v.strings), Padding: v.padding, UTF8: true}
+	}
+	if product(v.Shape) > 1<<62/uint64(v.Type.Size) {
+		return readers.Corruptf("the shape %v takes more than 2^62 bytes", v.Shape)
+	}
+	switch {
+	case v.hasTexts:
+		return v.storeTexts(v.texts)
+	case v.hasInline:
+		return v.storeInline()
+	case v.chunks != nil:
+		return p.storeChunks(v)
+	}
+	v.setPlain()
+	return nil // no values at all: some sidecars leave them out
+}
+
+// setPlain lets the codec "bytes" make elements.
+func (v *variable) setPlain() {
+	s := &v.Storage
+	s.Pipeline.Bytes = codec.Spec{Name: "bytes"}
+	_, endian, plain := v.Type.Plain()
+	s.Plain = plain
+	if plain && endian != "" {
+		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
+	}
+	if v.Type.Varies() && s.Undecodable == nil && s.Layout != readers.Unallocated {
+		s.Undecodable = unsupported("strings of varying length, of which the document only tells where their addresses are")
+	}
+}
