@@ -24,6 +24,7 @@ var layers = []string{
 	"readers/formats",
 	"readers/",
 	"readers",
+	"readers/source/",
 	"readers/source",
 	"zarrjson",
 	"codec",

@@ -5,19 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
-// file is a local file. Every read checks that the file is still the same.
+// file is a local file. Every read looks after itself whether the file is still the same:
+// its size and time as the system has them for the open file, and whether it still has a
+// name. That costs one more system call a read, and finds a file that was written to, cut
+// off, removed or replaced by another; it does not find bytes that were changed within
+// the tick of the system's clock in which the file was opened.
 type file struct {
-	f  *os.File
-	id Identity
+	f      *os.File
+	id     Identity
+	linked bool // had a name when it was opened
 }
 
 func openFile(ctx context.Context, name string) (*file, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(name)
+	// Opening a device does something, and a named pipe would wait for its other end.
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "open", Path: name, Err: notRegular(info)}
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -33,16 +47,24 @@ func fromFile(f *os.File) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &file{f: f, id: identify(info)}, nil
+	return &file{f: f, id: identify(info), linked: hasName(info)}, nil
 }
 
 var errFolder = errors.New("is a folder, not a file")
 
 func notRegular(info os.FileInfo) error {
-	if info.IsDir() {
+	mode := info.Mode()
+	switch {
+	case mode.IsDir():
 		return errFolder
+	case mode&os.ModeNamedPipe != 0:
+		return errors.New("is a named pipe, not a file")
+	case mode&os.ModeSocket != 0:
+		return errors.New("is a socket, not a file")
+	case mode&os.ModeDevice != 0:
+		return errors.New("is a device, not a file")
 	}
-	return fmt.Errorf("is not a regular file (%s)", info.Mode())
+	return fmt.Errorf("is not a regular file (%s)", mode)
 }
 
 func identify(info os.FileInfo) Identity {
@@ -68,9 +90,11 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if now := identify(info); now != f.id {
-		return 0, fmt.Errorf("%w: it had %d bytes of %s, now %d of %s", ErrChanged,
-			f.id.Size, f.id.Modified.Format("2006-01-02 15:04:05.000"), now.Size, now.Modified.Format("2006-01-02 15:04:05.000"))
+	if err := f.id.Check(identify(info)); err != nil {
+		return 0, err
+	}
+	if f.linked && !hasName(info) {
+		return 0, fmt.Errorf("%w: it was removed, or replaced by another", ErrChanged)
 	}
 	return n, nil
 }

@@ -56,7 +56,7 @@ func (s *Source) Member(ctx context.Context, key string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(s.MemberName(key), ranges), nil
+	return newSource(s.MemberName(key), ranges, s.cache), nil
 }
 
 // ReadMember returns all bytes of a file in the folder. One of more than limit bytes is an
@@ -87,14 +87,22 @@ func (s *Source) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
 
 // OpenFolder opens a local folder. Links in it that lead out of it are refused.
 func OpenFolder(ctx context.Context, name string) (*Source, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(name)
+	folder, err := newLocalFolder(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return New(filepath.Clean(name), &localFolder{root}), nil
+	return New(folder.root.Name(), folder), nil
+}
+
+func newLocalFolder(ctx context.Context, name string) (*localFolder, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Clean(name))
+	if err != nil {
+		return nil, err
+	}
+	return &localFolder{root}, nil
 }
 
 // localFolder is a folder of a file system.

@@ -6,12 +6,16 @@
 // bytes at a time costs few requests, and the promise that all bytes of a Source are
 // of the same version of the file.
 //
-//	0        8 KiB      16 KiB                            size
+//	0        64 KiB     128 KiB                           size
 //	├──────────┼──────────┼──────────┼── … ──┼──────────┼───┤
 //	  block 0    block 1    block 2            block n-1  tail
 //
-// Blocks are read whole, never changed afterwards, and dropped oldest first. How large
-// they are is up to the Ranges: a request costs a local file little and a server much.
+// Blocks are read whole, several at once where reads walk forward, by one goroutine for
+// all that want them, and never changed afterwards. How large they are is up to the
+// Ranges: a request costs a local file little and a server much.
+//
+// Metadata is read through the cache, with View. Chunks are read past it, with ReadAt one
+// at a time and with ReadRanges many, near ones in one request.
 package source
 
 import (
@@ -19,12 +23,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
-	"time"
+	"sync/atomic"
 )
-
-// ErrChanged marks errors caused by a source that is no longer the one that was opened.
-var ErrChanged = errors.New("source has changed")
 
 // Ranges reads byte ranges of one version of a file or an object.
 type Ranges interface {
@@ -37,13 +39,6 @@ type Ranges interface {
 	Close() error
 }
 
-// Identity tells one version of a file from another.
-type Identity struct {
-	Size     int64
-	Modified time.Time // the zero time where it is not known
-	ETag     string    // empty where there is none
-}
-
 // Blocker is a Ranges that says in which sizes it is best read. Others are read in blocks
 // of 64 KiB.
 type Blocker interface {
@@ -51,51 +46,91 @@ type Blocker interface {
 	BlockBits() int
 }
 
+// Tuner is a Ranges that says how to make fewer reads of many.
+type Tuner interface {
+	Tuning() Tuning
+}
+
+// Tuning says how a Ranges is best read. All sizes are in bytes.
+type Tuning struct {
+	Ahead    int64 // most that is read at once when reads of metadata walk forward
+	Tail     int64 // what is read at once when metadata is read this near the end
+	Gap      int64 // most that is read for nothing to have one read instead of two
+	Joined   int64 // longest read that is made of several
+	Parallel int   // how many reads to make at a time
+}
+
+// Prefetcher is a Ranges that got bytes from the beginning of the file when it was opened.
+type Prefetcher interface {
+	// Prefetched returns these bytes, once.
+	Prefetched() []byte
+}
+
+// Meter is a Ranges that counts what it asks for itself, because one read can take several
+// requests.
+type Meter interface {
+	Stats() Stats
+}
+
+// Stats counts what reading a source has cost so far.
+type Stats struct {
+	Requests int64 // system calls to a file, requests to a server
+	Bytes    int64 // that came back
+}
+
 const (
-	defaultBlockBits = 16
-	cacheBytes       = 16 << 20
+	defaultBlockBits  = 16
+	defaultCacheBytes = 16 << 20
 )
 
-// Source is an open file or object.
+// localTuning is for storage whose reads cost next to nothing.
+var localTuning = Tuning{Gap: 32 << 10, Joined: 16 << 20, Parallel: 4}
+
+// Source is an open file or object. It may be used by any number of goroutines.
 type Source struct {
 	name   string
 	ranges Ranges
 	size   int64
 	bits   int // of the size of blocks
-	limit  int // of blocks held
+	tuning Tuning
+	cache  *cache
+	opener *Opener // to be closed with the source, if nobody else has it
+
+	requests, bytes atomic.Int64
 
 	mu     sync.Mutex
-	blocks map[int64][]byte
-	order  []int64 // the blocks held, oldest first, as a ring
-	next   int
+	closed bool
+	blocks map[int64]*block // in memory or being read
+	next   int64            // the block after those that were read last,
+	run    int64            // and how many these were
 }
 
-// New returns a Source that reads ranges; errors call it by name.
+// New returns a Source that reads ranges; errors call it by name. It has a cache of its
+// own, of 16 MiB.
 func New(name string, ranges Ranges) *Source {
-	bits := defaultBlockBits
-	if b, ok := ranges.(Blocker); ok {
-		bits = b.BlockBits()
-	}
-	return &Source{
+	return newSource(name, ranges, newCache(defaultCacheBytes))
+}
+
+func newSource(name string, ranges Ranges, c *cache) *Source {
+	s := &Source{
 		name:   name,
 		ranges: ranges,
 		size:   ranges.Identity().Size,
-		bits:   bits,
-		limit:  max(cacheBytes>>bits, 1),
-		blocks: map[int64][]byte{},
+		bits:   defaultBlockBits,
+		tuning: localTuning,
+		cache:  c,
+		blocks: map[int64]*block{},
 	}
-}
-
-// Open opens a local file or folder.
-func Open(ctx context.Context, name string) (*Source, error) {
-	ranges, err := openFile(ctx, name)
-	if errors.Is(err, errFolder) {
-		return OpenFolder(ctx, name)
+	if b, ok := ranges.(Blocker); ok {
+		s.bits = b.BlockBits()
 	}
-	if err != nil {
-		return nil, err
+	if t, ok := ranges.(Tuner); ok {
+		s.tuning = t.Tuning()
 	}
-	return New(name, ranges), nil
+	if p, ok := ranges.(Prefetcher); ok {
+		s.prefetched(p.Prefetched())
+	}
+	return s
 }
 
 // Name returns the path or URL that the source was opened by.
@@ -107,19 +142,41 @@ func (s *Source) Size() int64 { return s.size }
 // Identity tells the version of the file that is read.
 func (s *Source) Identity() Identity { return s.ranges.Identity() }
 
-// Close releases the file. Slices that View gave out stay valid.
-func (s *Source) Close() error { return s.ranges.Close() }
+// Stats counts what reading has cost so far, opening included.
+func (s *Source) Stats() Stats {
+	if m, ok := s.ranges.(Meter); ok {
+		return m.Stats()
+	}
+	return Stats{Requests: s.requests.Load(), Bytes: s.bytes.Load()}
+}
 
-// ReadAt fills p from offset off, past the cache: it is meant for the bytes of chunks.
+// Close releases the file and the memory of its blocks. Slices that View gave out stay
+// valid. Reading a closed source is fs.ErrClosed.
+func (s *Source) Close() error {
+	s.cache.remove(s)
+	err := s.ranges.Close()
+	if s.opener != nil {
+		err = errors.Join(err, s.opener.Close())
+	}
+	return err
+}
+
+// far reports whether reads take so long that it pays to look whether the bytes are here.
+func (s *Source) far() bool { return s.bits >= defaultBlockBits }
+
+// ReadAt fills p from offset off. What it reads is not kept: it is meant for the bytes of
+// chunks.
 func (s *Source) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := s.within(off, int64(len(p))); err != nil {
 		return 0, err
 	}
-	n, err := s.ranges.ReadAt(ctx, p, off)
-	if err != nil && n < len(p) {
-		return n, s.wrap(off, len(p), err)
+	if len(p) > 0 && s.far() && ctx.Err() == nil && s.held(p, off) {
+		return len(p), nil
 	}
-	return n, nil
+	if err := s.read(ctx, p, off); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // View returns n bytes from offset off, which the caller must not change. It is meant
@@ -133,7 +190,7 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	}
 	first, last := off>>s.bits, (off+int64(n)-1)>>s.bits
 	if first == last {
-		block, err := s.block(ctx, first)
+		block, err := s.block(ctx, first, last)
 		if err != nil {
 			return nil, err
 		}
@@ -141,12 +198,12 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 		return block[start : start+n : start+n], nil
 	}
 	out := make([]byte, n)
-	if last-first > 3 {
+	if last-first > max(3, s.tuning.Ahead>>s.bits) {
 		_, err := s.ReadAt(ctx, out, off)
 		return out, err
 	}
 	for i, at := first, 0; i <= last; i++ {
-		block, err := s.block(ctx, i)
+		block, err := s.block(ctx, i, last)
 		if err != nil {
 			return nil, err
 		}
@@ -155,36 +212,24 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	return out, nil
 }
 
-func (s *Source) block(ctx context.Context, i int64) ([]byte, error) {
+// read fills p from the storage itself.
+func (s *Source) read(ctx context.Context, p []byte, off int64) error {
 	s.mu.Lock()
-	b, ok := s.blocks[i]
+	closed := s.closed
 	s.mu.Unlock()
-	if ok {
-		return b, nil
+	if closed {
+		return s.closedError()
 	}
-	start := i << s.bits
-	b = make([]byte, min(int64(1)<<s.bits, s.size-start))
-	if n, err := s.ranges.ReadAt(ctx, b, start); err != nil && n < len(b) {
-		return nil, s.wrap(start, len(b), err)
+	n, err := s.ranges.ReadAt(ctx, p, off)
+	s.requests.Add(1)
+	s.bytes.Add(int64(n))
+	if n == len(p) {
+		return nil
 	}
-	s.keep(i, b)
-	return b, nil
-}
-
-func (s *Source) keep(i int64, b []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.blocks[i]; ok {
-		return
+	if err == nil {
+		err = io.ErrUnexpectedEOF
 	}
-	s.blocks[i] = b
-	if len(s.order) < s.limit {
-		s.order = append(s.order, i)
-		return
-	}
-	delete(s.blocks, s.order[s.next])
-	s.order[s.next] = i
-	s.next = (s.next + 1) % len(s.order)
+	return s.wrap(off, len(p), err)
 }
 
 // within refuses ranges that do not lie in the source.
@@ -196,10 +241,14 @@ func (s *Source) within(off, n int64) error {
 }
 
 func (s *Source) wrap(off int64, n int, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = fmt.Errorf("%w: it ended early", ErrChanged)
 	}
 	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", s.name, n, off, err)
+}
+
+func (s *Source) closedError() error {
+	return fmt.Errorf("%s: reading: %w", s.name, fs.ErrClosed)
 }
 
 // RangeError is the error of reading what lies outside the source.

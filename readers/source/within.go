@@ -83,9 +83,10 @@ func resolved(path string) string {
 // Other URLs are errors.ErrUnsupported.
 func LocalPath(name string) (string, error) {
 	scheme, _, ok := strings.Cut(name, "://")
-	if !ok {
+	if !ok || !looksLikeScheme(scheme) {
 		return name, nil
 	}
+	scheme = strings.ToLower(scheme)
 	if scheme == "local" {
 		return name[len("local://"):], nil
 	}
@@ -98,6 +99,9 @@ func LocalPath(name string) (string, error) {
 	}
 	if u.Host != "" && u.Host != "localhost" {
 		return "", fmt.Errorf("%s: a file on the host %q: %w", name, u.Host, errors.ErrUnsupported)
+	}
+	if u.Fragment != "" || u.RawQuery != "" || u.ForceQuery {
+		return "", fmt.Errorf("%s: a URL of a file has no query and no fragment; write %%3F for ? and %%23 for #", name)
 	}
 	return filepath.FromSlash(u.Path), nil
 }

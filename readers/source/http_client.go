@@ -1,0 +1,74 @@
+package source
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+)
+
+var errClosed = fmt.Errorf("reading: %w", fs.ErrClosed)
+
+// maxHeaderBytes bounds the headers of an answer.
+const maxHeaderBytes = 256 << 10
+
+// newTransport returns a transport that keeps as many connections to a server open as a
+// source may use, and never decompresses.
+func newTransport(parallel int) *http.Transport {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    15 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    parallel,
+		IdleConnTimeout:        time.Minute,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// redirectError is a redirect that is not followed.
+type redirectError struct {
+	to  string
+	err error
+}
+
+func (e *redirectError) Error() string {
+	return fmt.Sprintf("the server redirects to %s: %v", e.to, e.err)
+}
+
+func (e *redirectError) Unwrap() error { return e.err }
+
+// checkRedirect decides about following a redirect. What is meant for the origin's host
+// stays there, and so does the address of the page that redirects, which can be signed.
+func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
+	if err := r.mayRedirect(req, via); err != nil {
+		return &redirectError{req.URL.Scheme + "://" + req.URL.Host, err}
+	}
+	req.Header.Del("Referer")
+	if !sameHost(req.URL, r.origin) {
+		for key := range r.header {
+			req.Header.Del(key)
+		}
+		req.Header.Set("User-Agent", "varve")
+	}
+	return nil
+}
+
+func (r *remote) mayRedirect(req *http.Request, via []*http.Request) error {
+	switch last := via[len(via)-1].URL; {
+	case len(via) > r.opts.Redirects:
+		return fmt.Errorf("more than %d redirects in a row", r.opts.Redirects)
+	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
+		return fmt.Errorf("only http and https are followed")
+	case last.Scheme == "https" && req.URL.Scheme == "http":
+		return fmt.Errorf("from https only https is followed")
+	}
+	if r.opts.Allow != nil {
+		return r.opts.Allow(req.URL.String())
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"varve/codec"
+)
+
+// Range is a run of bytes of a source.
+type Range = codec.Range
+
+// ReadRanges sets out[i] to the bytes of ranges[i], which may be in any order, overlap and
+// be empty. Near ones are read at once, far ones in parallel; how near and how many is up
+// to the Ranges below. What it reads is not kept. Pieces that were read at once share
+// memory, and nobody may write to them.
+func (s *Source) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error {
+	if len(out) != len(ranges) {
+		return fmt.Errorf("%s: %d places for the bytes of %d ranges", s.name, len(out), len(ranges))
+	}
+	for _, r := range ranges {
+		if err := s.within(r.Offset, r.Length); err != nil {
+			return err
+		}
+	}
+	spans := s.tuning.join(ranges)
+	return inParallel(ctx, s.tuning.Parallel, len(spans), func(ctx context.Context, i int) error {
+		sp := &spans[i]
+		data := make([]byte, sp.Length)
+		if _, err := s.ReadAt(ctx, data, sp.Offset); err != nil {
+			return err
+		}
+		for _, m := range sp.members {
+			from, n := ranges[m].Offset-sp.Offset, ranges[m].Length
+			out[m] = data[from : from+n : from+n]
+		}
+		return nil
+	})
+}
+
+// span is a read that serves several ranges.
+type span struct {
+	Range
+	members []int // which
+}
+
+// join puts ranges together that are near enough. Those that overlap are put together all
+// the same, so that no byte is read twice.
+func (t Tuning) join(ranges []Range) []span {
+	order := make([]int, len(ranges))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(ranges[i].Offset, ranges[j].Offset) })
+	var spans []span
+	for _, i := range order {
+		r := ranges[i]
+		if len(spans) > 0 {
+			last := &spans[len(spans)-1]
+			end := max(last.End(), r.End())
+			near := r.Offset-last.End() <= t.Gap && end-last.Offset <= t.Joined
+			if near || r.Offset < last.End() {
+				last.Length = end - last.Offset
+				last.members = append(last.members, i)
+				continue
+			}
+		}
+		spans = append(spans, span{Range: r, members: []int{i}})
+	}
+	return spans
+}
+
+// inParallel calls do with 0 to n-1, most at a time. The first error ends the others.
+func inParallel(ctx context.Context, most, n int, do func(context.Context, int) error) error {
+	if n == 1 {
+		return do(ctx, 0)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg    sync.WaitGroup
+		once  sync.Once
+		first error
+		next  = make(chan int)
+	)
+	for range min(max(most, 1), n) {
+		wg.Go(func() {
+			for i := range next {
+				if err := do(ctx, i); err != nil {
+					once.Do(func() { first = err })
+					cancel()
+				}
+			}
+		})
+	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+	if first == nil {
+		return ctx.Err()
+	}
+	return first
+}
+
+// Section is a run of bytes of a source that is read like something of its own: a stored
+// chunk. It is a codec.Reader.
+type Section struct {
+	source *Source
+	span   Range
+}
+
+// Section returns n bytes from offset off on, without reading them.
+func (s *Source) Section(off, n int64) (*Section, error) {
+	if err := s.within(off, n); err != nil {
+		return nil, err
+	}
+	return &Section{s, Range{Offset: off, Length: n}}, nil
+}
+
+// Size is the number of bytes.
+func (c *Section) Size() int64 { return c.span.Length }
+
+// ReadRanges sets out[i] to the bytes of ranges[i], whose offsets count from the beginning
+// of the section.
+func (c *Section) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error {
+	moved := make([]Range, len(ranges))
+	for i, r := range ranges {
+		if r.Offset < 0 || r.Length < 0 || r.Length > c.span.Length || r.Offset > c.span.Length-r.Length {
+			return &RangeError{Source: c.source.name, Offset: r.Offset, Length: r.Length, Size: c.span.Length}
+		}
+		moved[i] = Range{Offset: c.span.Offset + r.Offset, Length: r.Length}
+	}
+	return c.source.ReadRanges(ctx, moved, out)
+}
