@@ -115,26 +115,14 @@ func reach(s readers.Selection, d int, n uint64) uint64 {
 // sourceLength is how long the source of a mapping is, and whether it is there. One that
 // is not has no elements: so libhdf5 has it.
 func (t *Tree) sourceLength(ctx context.Context, m readers.Mapping, dim int) (n uint64, there bool, err error) {
-	tree := t
-	if m.File != "." {
-		src, err := openBeside(ctx, t.file.src, m.File)
-		if src == nil || err != nil {
-			return 0, false, err
+	err = t.withSource(ctx, m, func(tree *Tree) error {
+		o, err := tree.Lookup(m.Dataset)
+		if err == nil && o.Kind == DatasetObject && dim < len(o.Dataset.Shape) {
+			n, there = o.Dataset.Shape[dim], true
 		}
-		defer func() { err = errors.Join(err, src.Close()) }()
-		f, err := OpenFile(ctx, src)
-		if err != nil {
-			return 0, false, err
-		}
-		if tree, err = f.list(ctx); err != nil {
-			return 0, false, err
-		}
-	}
-	o, lookupErr := tree.Lookup(m.Dataset)
-	if lookupErr != nil || o.Kind != DatasetObject || dim >= len(o.Dataset.Shape) {
-		return 0, false, nil
-	}
-	return o.Dataset.Shape[dim], true, nil
+		return nil
+	})
+	return n, there, err
 }
 
 // openBeside opens a file that a virtual dataset names, if it stands beside or below the

@@ -12,7 +12,8 @@ import (
 //	"GCOL", version, 3 reserved, size of the collection
 //	objects: index, reference count, 4 reserved, size, data padded to 8
 //
-// Index 0 is the free space at the end.
+// Index 0 is the free space at the end. Both headers are padded to 8 bytes too, which shows
+// where lengths are of 4.
 type globalHeap struct {
 	data    []byte
 	addr    uint64
@@ -45,7 +46,8 @@ func (f *File) globalHeap(ctx context.Context, addr uint64) (*globalHeap, error)
 	c.version("a global heap", 1, 1)
 	c.skip(3)
 	size := c.length()
-	if c.err == nil && (size > maxGlobalHeap || size < uint64(c.pos)) {
+	head := (8 + f.super.lengths + 7) &^ 7
+	if c.err == nil && (size > maxGlobalHeap || size < uint64(head)) {
 		c.fail("global heap of %d bytes", size)
 	}
 	if c.err != nil {
@@ -56,7 +58,7 @@ func (f *File) globalHeap(ctx context.Context, addr uint64) (*globalHeap, error)
 		return nil, err
 	}
 	h = &globalHeap{data: whole.b, addr: addr}
-	whole.pos = 8 + f.super.lengths
+	whole.pos = head
 	if err := h.read(whole); err != nil {
 		return nil, err
 	}
@@ -75,11 +77,12 @@ func (f *File) hold(h *globalHeap) {
 }
 
 func (h *globalHeap) read(c *cursor) error {
-	prefix := 8 + c.lengths
+	prefix := (8 + c.lengths + 7) &^ 7
 	for c.left() >= prefix {
 		index := c.u16()
 		c.skip(6)
 		size := c.length()
+		c.skip(prefix - 8 - c.lengths)
 		if index == 0 {
 			break
 		}

@@ -110,18 +110,26 @@ func gridOf(shape, chunk []uint64) []uint64 {
 	return grid
 }
 
+// inside reports whether the place in s.ref.Index lies within the shape.
+func (s *refSink) inside() bool {
+	grid := s.grid[:len(s.ref.Index)]
+	for i, n := range s.ref.Index {
+		if n >= grid[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // emit hands on the ref of the chunk whose place is in s.ref.Index.
 func (s *refSink) emit(addr, size uint64, mask uint32) error {
 	if addr == undefined {
 		return nil
 	}
-	grid := s.grid[:len(s.ref.Index)]
-	for i, n := range s.ref.Index {
-		if n >= grid[i] {
-			s.outside.Chunks++
-			s.outside.Bytes += size
-			return nil
-		}
+	if !s.inside() {
+		s.outside.Chunks++
+		s.outside.Bytes += size
+		return nil
 	}
 	off := addr + s.base
 	if off < addr || off > s.end || size > s.end-off {
@@ -163,7 +171,7 @@ func (x *chunkIndex) readSingle() error {
 }
 
 // readImplicit gives chunks that lie one after another in C order, over the grid of the
-// maximum shape.
+// maximum shape. There is room for those outside the shape, but nothing in it yet.
 func (x *chunkIndex) readImplicit(ctx context.Context) error {
 	slots := newSlots(x.maxShape, x.shape, x.chunk, -1)
 	n, ok := product(slots.grid)
@@ -175,8 +183,10 @@ func (x *chunkIndex) readImplicit(ctx context.Context) error {
 			return ctx.Err()
 		}
 		slots.place(x.out.ref.Index)
-		if err := x.out.emit(x.addr+i*x.bytes, x.bytes, 0); err != nil {
-			return err
+		if x.out.inside() {
+			if err := x.out.emit(x.addr+i*x.bytes, x.bytes, 0); err != nil {
+				return err
+			}
 		}
 		slots.next()
 	}

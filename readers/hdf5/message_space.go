@@ -3,8 +3,6 @@ package hdf5
 import (
 	"math"
 	"math/bits"
-
-	"varve/readers"
 )
 
 // Space says what shape an object's elements have.
@@ -73,13 +71,12 @@ func spaceKind(c *cursor, kind, rank int) Space {
 	return Scalar
 }
 
+// readLengths reads lengths. All ones are "unlimited" in 8 bytes only: in fewer, libhdf5
+// takes them for a number.
 func readLengths(c *cursor, n int) []uint64 {
 	out := make([]uint64, n)
 	for i := range out {
 		out[i] = c.length()
-		if c.lengths < 8 && out[i] == 1<<(8*c.lengths)-1 {
-			out[i] = readers.Unlimited
-		}
 	}
 	return out
 }

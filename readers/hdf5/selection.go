@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"varve/readers"
@@ -103,31 +104,53 @@ func appendProduct(out []uint64, axes [][]uint64, shape []uint64) ([]uint64, err
 
 const maxVirtualDepth = 8
 
-// readMappings reads the parts of a virtual dataset that lie in the same file.
+// readMappings reads the parts of a virtual dataset, from this file and from files beside
+// it. Where there is no source there are fill values: so libhdf5 has it.
 func (d *Dataset) readMappings(ctx context.Context, out []byte, depth int) error {
 	if depth >= maxVirtualDepth {
 		return readers.Corruptf("virtual datasets are nested more than %d deep", maxVirtualDepth)
 	}
-	if d.Elsewhere() {
-		return unsupported("values of a virtual dataset in other files")
-	}
-	tree, err := d.f.Tree(ctx)
+	here, err := d.f.Tree(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range d.Mappings {
-		if strings.Contains(m.Dataset, "%") {
-			return unsupported("mapping from datasets named by the pattern %q", m.Dataset)
+		if strings.Contains(m.File+m.Dataset, "%") {
+			return unsupported("sources named by the pattern %q, %q", m.File, m.Dataset)
 		}
-		o, err := tree.Lookup(m.Dataset)
-		if err != nil || o.Kind != DatasetObject {
-			continue // libhdf5 reads fill values where there is no source
-		}
-		if err := d.readMapped(ctx, out, o.Dataset, m, depth); err != nil {
+		err := here.withSource(ctx, m, func(tree *Tree) error {
+			o, err := tree.Lookup(m.Dataset)
+			if err != nil || o.Kind != DatasetObject {
+				return nil
+			}
+			return d.readMapped(ctx, out, o.Dataset, m, depth)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withSource calls use with the file that a mapping names, if it is there.
+func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Tree) error) (err error) {
+	if m.File == "." {
+		return use(t)
+	}
+	src, err := openBeside(ctx, t.file.src, m.File)
+	if src == nil || err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	f, err := OpenFile(ctx, src)
+	if err != nil {
+		return err
+	}
+	tree, err := f.list(ctx)
+	if err != nil {
+		return err
+	}
+	return use(tree)
 }
 
 func (d *Dataset) readMapped(ctx context.Context, out []byte, from *Dataset, m readers.Mapping, depth int) error {

@@ -230,7 +230,7 @@ func (f *File) References(ctx context.Context, a *Attribute) ([][]uint64, error)
 		for ; len(elements) >= base.Size; elements = elements[base.Size:] {
 			b := e.appendReference(nil, base, elements[:base.Size])
 			if len(b) >= 8 {
-				list = append(list, binary.LittleEndian.Uint64(b))
+				list = append(list, littleAddress(b[:f.super.offsets])) // libhdf5 leaves the rest unset
 			}
 		}
 		out = append(out, list)
