@@ -12,7 +12,7 @@ import (
 // The limits of a file, far above what is in use, so that a hostile file does not take
 // more memory than it has a use for.
 const (
-	maxCards = 1 << 19 // of all headers
+	maxCards = 1 << 18 // of all headers
 	maxHDUs  = 1 << 16
 	maxAxes  = 999 // sections 4.4.1 and 7.3.1
 	readSize = 16 * blockSize

@@ -14,11 +14,11 @@ import (
 // file from taking more memory than it has a use for.
 const (
 	maxHeader     = 64 << 20 // bytes
-	maxDims       = 1 << 18
-	maxVars       = 1 << 17
-	maxAttributes = 1 << 19
+	maxDims       = 1 << 17
+	maxVars       = 1 << 15
+	maxAttributes = 1 << 17
 	maxRank       = 1024 // as in netcdf-c
-	maxDimIDs     = 1 << 22
+	maxDimIDs     = 1 << 20
 )
 
 const windowSize = 64 << 10 // of a read; the source holds blocks of this size
