@@ -11,6 +11,7 @@ import (
 	"varve/codec/internal/nbit"
 	"varve/codec/internal/scaleoffset"
 	"varve/codec/internal/shuffle"
+	"varve/codec/internal/zfp"
 )
 
 // foreign is a codec that only HDF5 writes, and that varve only reads.
@@ -88,6 +89,22 @@ func newScaleOffset(c *config, _ Form) (Codec, error) {
 		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
 	}
 	return &foreign{key: fmt.Sprint("scaleoffset", values), decode: scaling.Decode}, nil
+}
+
+// newZFP makes the decoder of HDF5's filter 32013, whose client values hold the header of
+// the stream.
+//
+//	{"name": "hdf5.zfp", "configuration": {"cd_values": [5570817, 91252346, 807854179, …]}}
+func newZFP(c *config, _ Form) (Codec, error) {
+	values := c.clientValues(1)
+	if c.err != nil {
+		return nil, c.err
+	}
+	stream, err := zfp.Parse(values)
+	if err != nil {
+		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
+	}
+	return &foreign{key: fmt.Sprint("zfp", values), decode: stream.Decode}, nil
 }
 
 // The compressors that bitshuffle's filter can put behind the transposition.
