@@ -18,21 +18,20 @@ type reader struct {
 // overrun reports whether bits were taken from past the end.
 func (r *reader) overrun() bool { return r.at > 8*int64(len(r.src)) }
 
-// peek returns the next bits without taking them: peeked of them or a few more, with
-// zeros above.
-func (r *reader) peek() uint64 {
-	i := int(r.at >> 3)
-	if len(r.src)-i >= 8 {
-		return binary.LittleEndian.Uint64(r.src[i:]) >> (r.at & 7)
+// peek returns the bits from a bit of src on, peeked of them or a few more, with zeros
+// past the end.
+func peek(src []byte, at int64) uint64 {
+	if i := int(at >> 3); len(src)-i >= 8 {
+		return binary.LittleEndian.Uint64(src[i:]) >> (at & 7)
 	}
-	return r.peekTail(i) >> (r.at & 7)
+	return peekTail(src, at)
 }
 
-// peekTail returns the bytes from i on where there are no eight of them.
-func (r *reader) peekTail(i int) uint64 {
+// peekTail is peek where there are no eight bytes.
+func peekTail(src []byte, at int64) uint64 {
 	var tail [8]byte
-	copy(tail[:], r.src[min(i, len(r.src)):])
-	return binary.LittleEndian.Uint64(tail[:])
+	copy(tail[:], src[min(int(at>>3), len(src)):])
+	return binary.LittleEndian.Uint64(tail[:]) >> (at & 7)
 }
 
 // take returns the next n bits, 0 <= n <= 64.
@@ -41,7 +40,7 @@ func (r *reader) take(n int) uint64 {
 		low := r.take(32)
 		return low | r.take(n-32)<<32
 	}
-	v := r.peek() & (1<<n - 1)
+	v := peek(r.src, r.at) & (1<<n - 1)
 	r.at += int64(n)
 	return v
 }
@@ -51,14 +50,14 @@ func (r *reader) take(n int) uint64 {
 func (r *reader) zeros(limit int) int {
 	n := 0
 	for limit-n > peeked {
-		if z := bits.TrailingZeros64(r.peek()); z < peeked {
+		if z := bits.TrailingZeros64(peek(r.src, r.at)); z < peeked {
 			r.at += int64(z) + 1
 			return n + z
 		}
 		n += peeked
 		r.at += peeked
 	}
-	z := bits.TrailingZeros64(r.peek())
+	z := bits.TrailingZeros64(peek(r.src, r.at))
 	if z >= limit-n {
 		r.at += int64(limit - n)
 		return limit

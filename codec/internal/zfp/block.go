@@ -2,7 +2,6 @@ package zfp
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"varve/codec/internal/corrupt"
 )
@@ -16,6 +15,7 @@ type decoder[T coefficient] struct {
 	reader
 	array *Array
 	block [256]T // of which the first 4 to the power of dims are used
+	rows  [256]uint64
 }
 
 // decode decodes block after block into dst, which is as large as the array.
@@ -92,48 +92,4 @@ func (d *decoder[T]) integers(begin int64) {
 	}
 	d.readPlanes(begin, precision)
 	d.invert()
-}
-
-// readPlanes reads the coefficients of a block that began at a bit.
-func (d *decoder[T]) readPlanes(begin int64, precision int) {
-	block := d.used()
-	clear(block)
-	order := &coefficientOrder[d.array.dims-1]
-	// That a block's head takes more than there is leaves no limit, as in ZFP.
-	left := int64(d.array.limits.maxBits - uint32(d.at-begin))
-	known := 0 // coefficients up to the last that was not zero
-	plane := 8 * d.array.kind.width()
-	for lowest := max(0, plane-precision); plane > lowest && left > 0; {
-		plane--
-		from := d.at
-		d.readKnown(order, int(min(int64(known), left)), T(1)<<plane)
-		left -= d.at - from
-		for known < len(block) && left > 0 {
-			left--
-			if d.take(1) == 0 {
-				break
-			}
-			from = d.at
-			known += d.zeros(int(min(int64(len(block)-1-known), left)))
-			left -= d.at - from
-			block[order[known]] |= T(1) << plane
-			known++
-		}
-	}
-	base := int64(negabinary)
-	for i, v := range block {
-		block[i] = v ^ T(base) - T(base)
-	}
-}
-
-// negabinary has the bits whose weight is negative.
-const negabinary = -0x5555555555555556
-
-// readKnown reads one bit of a plane for each of the first n coefficients.
-func (d *decoder[T]) readKnown(order *[256]uint8, n int, bit T) {
-	for first := 0; first < n; first += 64 {
-		for ones := d.take(min(64, n-first)); ones != 0; ones &= ones - 1 {
-			d.block[order[uint8(first+bits.TrailingZeros64(ones))]] |= bit
-		}
-	}
 }

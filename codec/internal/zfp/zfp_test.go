@@ -5,8 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
+	"strings"
 	"testing"
+
+	"varve/codec/internal/corrupt"
 )
 
 // vector is a chunk, and what libhdf5 or ZFP reads of it; testdata/generate.py makes them.
@@ -31,14 +35,13 @@ func vectors(t testing.TB) []vector {
 	return vs
 }
 
-func (v *vector) decode(t testing.TB, dst, src []byte) (int, error) {
-	t.Helper()
+func (v *vector) tryDecode(dst, src []byte) (int, error) {
 	if len(v.Values) == 0 {
 		return DecodeStream(dst, src)
 	}
 	a, err := Parse(v.Values)
 	if err != nil {
-		t.Fatalf("Parse(%#x): %v", v.Values, err)
+		return 0, err
 	}
 	return a.Decode(dst, src)
 }
@@ -48,7 +51,7 @@ func TestDecodeAsZFP(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			dst := bytes.Repeat([]byte{0xa5}, v.Size+3)
 			stored := bytes.Clone(v.Stored)
-			n, err := v.decode(t, dst, stored)
+			n, err := v.tryDecode(dst, stored)
 			if err != nil || n != v.Size {
 				t.Fatalf("Decode = %d, %v, want %d bytes", n, err, v.Size)
 			}
@@ -60,6 +63,101 @@ func TestDecodeAsZFP(t *testing.T) {
 			}
 			if !bytes.Equal(stored, v.Stored) {
 				t.Error("changed what it reads")
+			}
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, v := range vectors(t) {
+		dst := make([]byte, v.Size)
+		if _, err := v.tryDecode(dst[:v.Size-1], v.Stored); !errors.Is(err, corrupt.Err) {
+			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+		}
+		if strings.Contains(v.Name, "bits as") {
+			continue // the stream goes on behind the blocks
+		}
+		if _, err := v.tryDecode(dst, v.Stored[:len(v.Stored)*7/10]); !errors.Is(err, corrupt.Err) {
+			t.Errorf("%s: truncated: %v, want corrupt", v.Name, err)
+		}
+	}
+}
+
+// TestDecodeNeedsAllBytes takes bytes off the end of what H5Z-ZFP wrote, which pads
+// to whole bytes only: not one of them may be missing.
+func TestDecodeNeedsAllBytes(t *testing.T) {
+	for _, v := range vectors(t) {
+		if len(v.Values) == 0 || strings.Contains(v.Name, "bits as") {
+			continue
+		}
+		if _, err := v.tryDecode(make([]byte, v.Size), v.Stored[:len(v.Stored)-1]); !errors.Is(err, corrupt.Err) {
+			t.Errorf("%s: without the last byte: %v, want corrupt", v.Name, err)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	const version, magic, meta, precision = 0x1005111, 0x570667a, 0xff3, 0x81700000
+	for _, c := range []struct {
+		name   string
+		values []uint32
+		want   error
+	}{
+		{"nothing", nil, corrupt.Err},
+		{"two", []uint32{version, magic}, corrupt.Err},
+		{"half a header", []uint32{version, magic, meta}, corrupt.Err},
+		{"too many", []uint32{version, magic, meta, precision, 0, 0, 0, 0}, corrupt.Err},
+		{"no magic", []uint32{version, magic + 1, meta, precision}, corrupt.Err},
+		{"half a long mode", []uint32{version, magic, meta, 0xfff00000, 0xe0888000}, corrupt.Err},
+		{"more bits than there may be", []uint32{version, magic, meta, 0xfff00000, 0x0000ffff, 0x87af}, corrupt.Err},
+		{"precision of 65", []uint32{version, magic, meta, 0x84000000}, corrupt.Err},
+		{"codec 6 in the stream", []uint32{version, 0x670667a, meta, precision}, errors.ErrUnsupported},
+		{"codec 6 of the other byte order", []uint32{version, 0x7a667006, 0xf30f0000, 0x00007081}, errors.ErrUnsupported},
+		{"codec 7 by H5Z-ZFP 1.1", []uint32{0x10007110, magic, meta, precision}, errors.ErrUnsupported},
+		{"codec 6 by ZFP 0.6", []uint32{0x600090, magic, meta, precision}, errors.ErrUnsupported},
+	} {
+		if a, err := Parse(c.values); !errors.Is(err, c.want) {
+			t.Errorf("%s: %+v, %v, want %v", c.name, a, err, c.want)
+		}
+	}
+}
+
+func TestDecodeStreamRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, stream string
+		want         error
+	}{
+		{"nothing", "", corrupt.Err},
+		{"half a header", "zfp\x05\xf3\x0f\x00\x00\x00\x00\x70", corrupt.Err},
+		{"half a long mode", "zfp\x05\xf3\x0f\x00\x00\x00\x00\xf0\xff\x00\x00\x00\x00\x00\x00", corrupt.Err},
+		{"no magic", "zfq\x05\xf3\x0f\x00\x00\x00\x00\x70\x81", corrupt.Err},
+		{"codec 4", "zfp\x04\xf3\x0f\x00\x00\x00\x00\x70\x81", errors.ErrUnsupported},
+		{"2^52 elements", "zfp\x05\xf7\xff\xff\xff\xff\xff\x7f\x81", corrupt.Err},
+		{"no blocks", "zfp\x05\xf3\x00\x00\x00\x00\x00\x70\x81", corrupt.Err},
+	} {
+		if n, err := DecodeStream(make([]byte, 4096), []byte(c.stream)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %d, %v, want %v", c.name, n, err, c.want)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, v := range vectors(b) {
+		if len(v.Values) == 0 || !strings.Contains(v.Name, "-D") {
+			continue
+		}
+		b.Run(strings.ReplaceAll(v.Name, " ", "_"), func(b *testing.B) {
+			a, err := Parse(v.Values)
+			if err != nil {
+				b.Fatal(err)
+			}
+			dst := make([]byte, v.Size)
+			b.SetBytes(int64(len(dst)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := a.Decode(dst, v.Stored); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

@@ -124,7 +124,8 @@ def line(name, values, stored, want):
 
 def by_hdf5(files):
     for dtype in TYPES:
-        cases = [(f"{len(s)}-D {mode}", smooth(s, dtype), o) for s in SHAPES for mode, o in MODES.items()]
+        cases = [(f"{len(s)}-D {mode}", smooth(s, dtype), o) for s in SHAPES for mode, o in MODES.items()
+                 if dtype[0] == "f" or "accuracy" not in o or s == SHAPES[1]]  # integers know no accuracy
         for mode in ("rate 7.3", "precision 11", "reversible"):
             cases.append((f"noise {mode}", noise(dtype) if mode == "reversible" or dtype[0] == "i" else huge(dtype), MODES[mode]))
         cases.append(("rate 64", noise("i" + dtype[1])[:5].astype(dtype), {"rate": 64}))
@@ -145,20 +146,22 @@ def patched(files):
         got = lambda v, s: files.read(data.shape, dtype, v, s)
         swapped = (values[0], *(int.from_bytes(struct.pack("<I", v), "big") for v in values[1:]))
         yield line(f"{dtype} other byte order", swapped, stored, got(swapped, stored))
-        for version in (0x2350030, 0x400030, 0x500020, 0x540090, 0x552100, 0x1005111):
+        for version in () if dtype != "f8" else (0x2350030, 0x400030, 0x500020, 0x540090, 0x552100, 0x1005111):
             old = (version, *values[1:])
             yield line(f"{dtype} version {version:#x}", old, stored, got(old, stored))
         # Any bits are a stream; these limits are ones that no encoder sets, and read all that there may be.
-        stream = np.random.default_rng(6).integers(0, 256, 600, dtype=np.uint8).tobytes()
+        data = smooth((2, 7), dtype)
+        values, _ = files.write(data, {"precision": 40})
+        stream = np.random.default_rng(6).integers(0, 256, 248, dtype=np.uint8).tobytes()
         for mode, wide in ((0, None), (4, None), (10, None), (2048, None), (2111, None), (2176, None), (2177, None), (4094, None),
-                           (4095, (1, 7, 64, -1074)), (4095, (900, 900, 3, -16495)), (4095, (30, 200, 64, -2000)), (4095, (40, 100, 25, 90))):
+                           (4095, (1, 7, 64, -1074)), (4095, (700, 900, 3, -16495)), (4095, (30, 100, 64, -2000)), (4095, (40, 100, 25, 90))):
             v = header(values, mode, wide)
             yield line(f"{dtype} bits as mode {mode} {wide or ''}".strip(), v, stream, got(v, stream))
 
 
 def by_zfp():
     for dtype in TYPES:
-        for shape in ((19,), (7, 6), (5, 3, 6), (2, 5, 3, 5)):
+        for shape in ((19,), (7, 6), (5, 3, 6)):
             data = smooth(shape, dtype)
             for mode, level in (("FIXED_PRECISION", 13), ("FIXED_RATE", 9.0), ("FIXED_ACCURACY", 0.02), ("REVERSIBLE", None)):
                 stored = imagecodecs.zfp_encode(data, level, mode=imagecodecs.ZFP.MODE[mode])

@@ -1,0 +1,110 @@
+package zfp
+
+import "math/bits"
+
+// negabinary has the bits whose weight is negative.
+const negabinary = 0xaaaaaaaaaaaaaaaa
+
+// readPlanes reads the coefficients of a block that began at a bit.
+func (d *decoder[T]) readPlanes(begin int64, precision int) {
+	block := d.used()
+	// That a block's head takes more than there is leaves no limit, as in ZFP.
+	left := int64(d.array.limits.maxBits - uint32(d.at-begin))
+	known := d.readRows(len(block), precision, int(min(left, maxBlockBits)))
+	for first := 0; first < known; first += maxLane {
+		transpose(d.rows[first:][:min(len(block), maxLane)])
+	}
+	order := &coefficientOrder[d.array.dims-1]
+	base := uint64(negabinary)
+	for i, v := range d.rows[:len(block)] {
+		block[order[uint8(i)]] = T(v^base) - T(base)
+	}
+}
+
+// maxLane is the most columns of one matrix of bits.
+const maxLane = 64
+
+// maxBlockBits is more than the planes of any block have.
+const maxBlockBits = 1 << 20
+
+// readRows reads the planes of a block of size coefficients into rows of bits, so that
+// transpose makes coefficients of them, within a number of bits. It returns how many
+// coefficients there are up to the last that is not zero.
+//
+// A row has lanes as wide as there are coefficients, and as many as fit. Plane p stands
+// in row p%lane, lane p/lane, a bit for each coefficient. Blocks of four dimensions have
+// more coefficients than a row has bits; they take 64 rows for each 64 coefficients.
+func (d *decoder[T]) readRows(size, precision, left int) int {
+	rows, src, at := &d.rows, d.src, d.at
+	clear(rows[:size])
+	lane := min(size, maxLane)
+	known := 0 // coefficients up to the last that was not zero
+	plane := 8 * d.array.kind.width()
+	for lowest := max(0, plane-precision); plane > lowest && left > 0; {
+		plane--
+		row, shift := plane&(lane-1), plane&^(lane-1)&63
+		tests := min(known, left)
+		left -= tests
+		window, have := peek(src, at), peeked
+		if tests <= peeked {
+			rows[row] |= window & (1<<tests - 1) << shift
+			window, have, at = window>>tests, have-tests, at+int64(tests)
+		} else {
+			d.at = at
+			for first := 0; first < tests; first += maxLane {
+				rows[uint8(row+first)] = d.take(min(maxLane, tests-first))
+			}
+			at, have = d.at, 0
+		}
+		for known < size && left > 0 {
+			group := bits.TrailingZeros64(window>>1) + 2 // the test, zeros, and a one
+			if group > have {
+				window, have = peek(src, at), peeked
+				group = bits.TrailingZeros64(window>>1) + 2
+			}
+			if window&1 == 0 {
+				at++
+				left--
+				break
+			}
+			taken, limit := group, min(size-known, left)-1 // most zeros that there may be
+			if group <= have && group-2 < limit {
+				known += group - 2
+			} else if limit < peeked {
+				taken = 1 + limit
+				known += limit
+			} else {
+				d.at = at + 1
+				known += d.zeros(limit)
+				taken = int(d.at - at)
+			}
+			window, have, at, left = window>>uint(taken), have-taken, at+int64(taken), left-taken
+			rows[uint8(row+known&^(maxLane-1))] |= 1 << (shift + known&(maxLane-1))
+			known++
+		}
+	}
+	d.at = at
+	return known
+}
+
+// transposed are the bits that keep their place when squares of 1, 2, 4, … rows and
+// columns are exchanged.
+var transposed = [6]uint64{
+	0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f,
+	0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff,
+}
+
+// transpose exchanges rows and columns of the square matrices that stand side by side
+// in the lanes of rows, as many as rows are long.
+func transpose(rows []uint64) {
+	for i := 0; 1<<i < len(rows); i++ {
+		step, keep := 1<<i, transposed[i]
+		for first := 0; first < len(rows); first += 2 * step {
+			upper, lower := rows[first:first+step], rows[first+step:first+2*step]
+			for k, u := range upper {
+				t := (u>>step ^ lower[k]) & keep
+				upper[k], lower[k] = u^t<<step, lower[k]^t
+			}
+		}
+	}
+}
