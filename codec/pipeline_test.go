@@ -118,7 +118,7 @@ func TestNewRefuses(t *testing.T) {
 		{"array behind bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`, `must stand before`},
 		{"bytes in front", `[{"name":"crc32c"},` + le + `]`, `must stand behind`},
 		{"unknown", `[` + le + `,{"name":"lzma9"}]`, `codec "lzma9" is unknown`},
-		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`, `codec "numcodecs.zfpy": varve has no decoder for ZFP`},
+		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`, `codec "numcodecs.zfpy": ZFP is decoded where HDF5 stored it`},
 		{"endian missing", `[{"name":"bytes"}]`, `codec "bytes": endian: missing; want one of little, big`},
 		{"endian wrong", `[{"name":"bytes","configuration":{"endian":"middle"}}]`, `codec "bytes": endian: "middle" is not one of little, big`},
 		{"level too high", `[` + le + `,{"name":"gzip","configuration":{"level":10}}]`, `codec "gzip": level: 10 is not an integer from 0 to 9`},

@@ -101,7 +101,7 @@ func table() []Info {
 
 // refused are codecs that exist and that varve does not decode, and why.
 var refused = map[string]string{
-	"numcodecs.zfpy":            "varve has no decoder for ZFP",
+	"numcodecs.zfpy":            "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"numcodecs.pcodec":          "varve has no decoder for pcodec",
 	"numcodecs.jenkins_lookup3": "varve does not know this checksum",
 	"numcodecs.categorize":      "categories are not decoded",
@@ -115,8 +115,8 @@ var refused = map[string]string{
 	"imagecodecs_jpegxl":        "varve has no decoder for JPEG XL",
 	"imagecodecs_lzf":           "it guesses the decoded size; what HDF5 stores is \"hdf5.lzf\"",
 	"imagecodecs_sz3":           "varve has no decoder for SZ",
-	"imagecodecs_zfp":           "varve has no decoder for ZFP",
-	"zfp":                       "varve has no decoder for ZFP",
+	"imagecodecs_zfp":           "ZFP is decoded where HDF5 stored it, and not in Zarr",
+	"zfp":                       "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"pcodec":                    "varve has no decoder for pcodec",
 	"jpeg":                      "varve has no decoder for JPEG",
 	"packbits":                  "the image format's PackBits is not decoded; Zarr's is \"numcodecs.packbits\"",
