@@ -1,0 +1,248 @@
+package kerchunk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/internal/zarrtree"
+	"varve/readers/source"
+)
+
+// The limits of an index.
+const (
+	maxDocuments = 256 << 20 // bytes of all documents
+	maxPrefixes  = 1 << 16
+	maxExtents   = 64 // of one prefix
+)
+
+// extent is a stretch of the text that begins with a name and ends with a value.
+type extent struct{ start, end int64 }
+
+// index is what one pass over the text leaves in memory: the documents, and where the
+// entries of each array are. Arrays whose entries are spread over many places have one
+// extent that covers others' entries too.
+type index struct {
+	templates templates
+	version   string
+	gen       bool
+
+	flat, refs table
+	nested     bool // there is a member "refs"
+}
+
+// table is an index of the entries of one object.
+type table struct {
+	documents zarrtree.Collector
+	bytes     int                 // of documents
+	extents   map[string][]extent // by what hint makes of keys
+	rest      extent              // of entries beyond a number of prefixes
+}
+
+// hint takes the parts off the end of a key that could name a chunk. What is left is the
+// same for all chunks of an array and for the array's path.
+func hint(key string) string {
+	for key != "" {
+		cut := strings.LastIndexByte(key, '/')
+		if !chunkLike(key[cut+1:]) {
+			break
+		}
+		key = key[:max(cut, 0)]
+	}
+	return key
+}
+
+func chunkLike(name string) bool {
+	return name == "c" || strings.Trim(strings.TrimPrefix(name, "c."), "0123456789.") == ""
+}
+
+// buildIndex reads the whole text.
+func buildIndex(ctx context.Context, src *source.Source) (*index, error) {
+	x := &index{}
+	s := newScanner(ctx, src, 0, src.Size())
+	s.want('{')
+	s.members(func(name string) { x.member(s, name) })
+	if s.err == nil && s.peek() != 0 {
+		s.fail("something follows the references")
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return x, x.check()
+}
+
+// members calls read at the value of each member of an object that the scanner is in.
+func (s *scanner) members(read func(name string)) {
+	for first := true; s.err == nil; first = false {
+		name, ok := s.next(first)
+		if !ok || s.err != nil {
+			return
+		}
+		read(name)
+	}
+}
+
+// member reads a member of the outermost object.
+func (x *index) member(s *scanner, name string) {
+	c := s.peek()
+	switch {
+	case name == "refs" && c == '{':
+		x.nested = true
+		s.pos++
+		s.members(func(key string) { x.refs.add(s, key) })
+	case name == "version" && c != '"' && c != '[' && c != '{':
+		x.version = string(s.capture())
+	case name == "templates" && c == '{':
+		var err error
+		if x.templates, err = parseTemplates(s.capture()); err != nil && s.err == nil {
+			s.err = err
+		}
+	case name == "gen" && c == '[':
+		raw := s.capture()
+		x.gen = len(raw) > 0 && strings.Trim(string(raw), "[] \t\r\n") != ""
+	default:
+		x.flat.add(s, name)
+	}
+}
+
+func (x *index) check() error {
+	switch {
+	case x.gen:
+		return fmt.Errorf(`references made by "gen", which readers leave out and read as fill values: %w`, errors.ErrUnsupported)
+	case x.version != "" && x.version != "0" && x.version != "1":
+		return fmt.Errorf("references of version %.20s; known are 0 and 1: %w", x.version, errors.ErrUnsupported)
+	case x.version == "1" && !x.nested:
+		return readers.Corruptf(`references of version 1 without "refs"`)
+	}
+	return nil
+}
+
+// entries returns the references, which in version 0 are not in an object of their own.
+func (x *index) entries() *table {
+	if x.nested {
+		return &x.refs
+	}
+	return &x.flat
+}
+
+// add reads one entry.
+func (t *table) add(s *scanner, key string) {
+	start := s.entry
+	if !zarrtree.IsDocument(key) {
+		s.skip()
+		t.extend(hint(key), extent{start, s.offset()})
+		return
+	}
+	raw := s.capture()
+	if s.err != nil {
+		return
+	}
+	doc, err := document(raw)
+	if err != nil {
+		doc = []byte(string(raw)) // which is no document either, and said to be none by what reads it
+	}
+	t.documents.Add(key, doc)
+	if t.bytes += len(doc); t.bytes > maxDocuments {
+		s.err = fmt.Errorf("%s: more than %d bytes of metadata: %w", s.src.Name(), maxDocuments, errors.ErrUnsupported)
+	}
+}
+
+// extend adds an entry to those of a prefix.
+func (t *table) extend(prefix string, e extent) {
+	list, ok := t.extents[prefix]
+	if !ok && len(t.extents) >= maxPrefixes {
+		if t.rest.end == 0 {
+			t.rest.start = e.start
+		}
+		t.rest.end = e.end
+		return
+	}
+	if t.extents == nil {
+		t.extents = map[string][]extent{}
+	}
+	last := len(list) - 1
+	// Between two entries of one array there is nothing but a comma and white space.
+	if last >= 0 && (e.start-list[last].end < 64 || len(list) == maxExtents) {
+		list[last].end = e.end
+		return
+	}
+	t.extents[prefix] = append(list, e)
+}
+
+// of returns where the entries of an array are.
+func (t *table) of(path string) []extent {
+	list := t.extents[hint(path)]
+	if t.rest.end > 0 {
+		return append(list[:len(list):len(list)], t.rest)
+	}
+	return list
+}
+
+// jsonSet is a set of references in a JSON file.
+type jsonSet struct {
+	src   *source.Source
+	index *index
+	reach
+}
+
+// Refs reads the entries of an array again.
+func (s *jsonSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
+	return func(yield func(*readers.Ref, error) bool) {
+		l := lookup{a: a, places: placer{templates: s.index.templates}, yield: yield}
+		l.coords = make([]int64, a.Grid.Rank())
+		l.ref.Index = make([]uint64, a.Grid.Rank())
+		if a.Path != "" {
+			l.prefix = a.Path + "/"
+		}
+		for _, e := range s.index.entries().of(a.Path) {
+			scan := newScanner(ctx, s.src, e.start, e.end)
+			if err := l.scan(scan); err != nil {
+				if !errors.Is(err, errStopped) {
+					yield(nil, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+// lookup finds the refs of one array among entries.
+type lookup struct {
+	a      *zarrtree.Array
+	prefix string
+	places placer
+	coords []int64
+	ref    readers.Ref
+	yield  func(*readers.Ref, error) bool
+}
+
+func (l *lookup) scan(s *scanner) error {
+	for first := true; s.peek() != 0; first = false {
+		name, ok := s.next(first)
+		if !ok || s.err != nil {
+			break
+		}
+		key, in := strings.CutPrefix(name, l.prefix)
+		if !in || !l.a.Chunk(key, l.ref.Index, l.coords) {
+			s.skip()
+			continue
+		}
+		at := s.entry
+		raw := s.capture()
+		if s.err != nil {
+			break
+		}
+		if err := l.places.place(&l.ref, raw); err != nil {
+			return &readers.Error{Source: s.src.Name(), Path: name, Offset: at, Err: err}
+		}
+		if !l.yield(&l.ref, nil) {
+			return errStopped
+		}
+	}
+	return s.err
+}

@@ -1,0 +1,206 @@
+package kerchunk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/internal/zarrtree"
+	"varve/readers/kerchunk/internal/parq"
+	"varve/readers/source"
+	"varve/zarrjson"
+)
+
+func corrupt(err error) bool { return errors.Is(err, readers.ErrCorrupt) }
+
+const metadataKey = ".zmetadata"
+
+// detectParquet reports whether a folder has a .zmetadata that says how many rows a Parquet
+// file has.
+func detectParquet(ctx context.Context, src *source.Source) (bool, error) {
+	doc, err := src.ReadMember(ctx, metadataKey, maxDocuments)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	fields, err := zarrjson.ParseAttributes(doc)
+	if err != nil {
+		return false, nil
+	}
+	_, ok := fields.Get("record_size")
+	return ok, nil
+}
+
+func openParquet(ctx context.Context, src *source.Source, where reach) (*readers.Dataset, error) {
+	doc, err := src.ReadMember(ctx, metadataKey, maxDocuments)
+	if err != nil {
+		return nil, err
+	}
+	nodes, raw, err := zarrtree.V2Consolidated(doc)
+	if err != nil {
+		return nil, openError(src, "%s: %w", metadataKey, err)
+	}
+	rows, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || rows < 1 {
+		return nil, openError(src, "%s: %w", metadataKey, readers.Corruptf("record_size is %.40q; want a number of rows from 1 on", raw))
+	}
+	set := &parquetSet{src: src, rows: rows, reach: where}
+	t := &zarrtree.Tree{Source: src, Format: "kerchunk Parquet", Index: "references", Chunks: set}
+	return t.Dataset(withoutStubs(nodes)), ctx.Err()
+}
+
+// withoutStubs leaves out the .zarray that stands beside a zarr.json only so that fsspec can
+// count: in a set of format 3 all documents that are seen are of format 3.
+func withoutStubs(nodes []zarrtree.Node) []zarrtree.Node {
+	v3 := slices.ContainsFunc(nodes, func(n zarrtree.Node) bool { return n.Zarr != nil })
+	return slices.DeleteFunc(nodes, func(n zarrtree.Node) bool {
+		return v3 && n.Zarr == nil && (n.Path == "zarr.json" || strings.HasSuffix(n.Path, "/zarr.json") || n.Array != nil && stub(n.Array))
+	})
+}
+
+// stub reports whether a .zarray has no type.
+func stub(doc []byte) bool {
+	fields, err := zarrjson.ParseAttributes(doc)
+	if err != nil {
+		return false
+	}
+	_, typed := fields.Get("dtype")
+	return !typed
+}
+
+// parquetSet is a set of references in Parquet files.
+type parquetSet struct {
+	src  *source.Source
+	rows int64 // of a file
+	reach
+}
+
+// Refs reads the Parquet files of an array one after the other.
+func (s *parquetSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
+	return func(yield func(*readers.Ref, error) bool) {
+		records, err := s.records(ctx, a)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		l := rowReader{parquetSet: s, a: a, yield: yield, coords: make([]int64, a.Grid.Rank())}
+		l.ref.Index = make([]uint64, a.Grid.Rank())
+		for _, n := range records {
+			key := join(a.Path, recordName(n))
+			if err := l.file(ctx, key, n*s.rows); err != nil {
+				if !errors.Is(err, errStopped) {
+					yield(nil, &readers.Error{Source: s.src.MemberName(key), Offset: -1, Err: err})
+				}
+				return
+			}
+		}
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "/" + name
+}
+
+func recordName(n int64) string { return "refs." + strconv.FormatInt(n, 10) + ".parq" }
+
+// records lists the files there are of an array, in order. Chunks of files that are missing
+// are missing too.
+func (s *parquetSet) records(ctx context.Context, a *zarrtree.Array) ([]int64, error) {
+	last := (a.Grid.Chunks() - 1) / s.rows
+	var records []int64
+	for e, err := range s.src.List(ctx, a.Path) {
+		if err != nil {
+			return nil, err
+		}
+		text, _ := strings.CutPrefix(e.Name, "refs.")
+		text, _ = strings.CutSuffix(text, ".parq")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err == nil && n >= 0 && n <= last && recordName(n) == e.Name && a.Grid.Chunks() > 0 {
+			records = append(records, n)
+		}
+	}
+	slices.Sort(records)
+	return records, nil
+}
+
+// rowReader turns rows into refs.
+type rowReader struct {
+	*parquetSet
+	a      *zarrtree.Array
+	places placer
+	coords []int64
+	ref    readers.Ref
+	yield  func(*readers.Ref, error) bool
+}
+
+// file reads the rows of a file, the first of which is that of the chunk number first.
+func (l *rowReader) file(ctx context.Context, key string, first int64) (err error) {
+	src, err := l.src.Member(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	number, end := first, min(l.a.Grid.Chunks(), first+min(l.rows, math.MaxInt64-first))
+	for row, err := range parq.Rows(ctx, src) {
+		if err != nil {
+			return err
+		}
+		if number == end {
+			return nil // the rest is padding
+		}
+		if err := l.row(row, number); err != nil {
+			return err
+		}
+		number++
+	}
+	if number < end {
+		return readers.Corruptf("%d rows; want %d, one a chunk", number-first, end-first)
+	}
+	return nil
+}
+
+// row yields the ref of a row, if the chunk is not missing. What stands in more than one
+// column counts in this order.
+func (l *rowReader) row(row *parq.Row, number int64) error {
+	switch {
+	case row.Raw != nil:
+		data, err := rawBytes(row.Raw)
+		if err != nil {
+			return err
+		}
+		l.places.inline(&l.ref, data)
+	case !row.HasPath:
+		return nil
+	default:
+		if err := l.places.source(&l.ref, row.Path); err != nil {
+			return fmt.Errorf("row of chunk %d: %w", number, err)
+		}
+		if row.Offset < 0 || row.Size < 0 {
+			return readers.Corruptf("row of chunk %d: %d bytes from offset %d on", number, row.Size, row.Offset)
+		}
+		l.ref.Offset, l.ref.Size = row.Offset, uint64(row.Size)
+		if row.Offset == 0 && row.Size == 0 {
+			l.ref.Size = readers.WholeSource
+		}
+	}
+	l.a.Grid.Coords(number, l.coords)
+	for k, n := range l.coords {
+		l.ref.Index[k] = uint64(n)
+	}
+	if !l.yield(&l.ref, nil) {
+		return errStopped
+	}
+	return nil
+}
