@@ -38,7 +38,7 @@ func (e *statusError) Error() string {
 	if e.code == http.StatusPreconditionFailed {
 		return ErrChanged.Error() + ": the server has another version (412 Precondition Failed)"
 	}
-	if e.code == http.StatusTooManyRequests && e.after > 0 {
+	if e.after > 0 {
 		return fmt.Sprintf("the server answered %d %s, and asks to wait %s", e.code, http.StatusText(e.code), e.after)
 	}
 	return strings.TrimSpace(fmt.Sprintf("the server answered %d %s", e.code, http.StatusText(e.code)))

@@ -47,7 +47,7 @@ func (r *remote) download(a *answer) error {
 	}
 	c, err := newContent(r.opts.TempDir)
 	if err != nil {
-		return &localError{err}
+		return &localError{fmt.Errorf("%v", err)} // what is not there is not the source
 	}
 	n, err := save(c.file, a.body, a.ContentLength)
 	if err != nil {

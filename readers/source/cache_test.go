@@ -1,0 +1,275 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"varve/readers/source"
+	"varve/readers/source/sourcetest"
+)
+
+const block = 64 << 10
+
+// remoteLike is how files on servers are read.
+var remoteLike = source.Tuning{Ahead: 1 << 20, Tail: 256 << 10, Gap: 256 << 10, Joined: 8 << 20, Parallel: 8}
+
+func memory(size int, tuned source.Tuning) (*sourcetest.Memory, *source.Source) {
+	m := sourcetest.NewMemory(sourcetest.Content(size, 12))
+	m.Tuned = tuned
+	return m, source.New("memory", m)
+}
+
+// show writes reads in blocks: "0+1 1+2".
+func show(reads []source.Range) string {
+	var b strings.Builder
+	for _, r := range reads {
+		fmt.Fprintf(&b, " %d+%d", r.Offset/block, (r.Length+block-1)/block)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestReadAhead(t *testing.T) {
+	const size = 100*block + 5 // the tail begins in block 96
+	for _, c := range []struct {
+		name  string
+		views []int64 // in blocks
+		want  string
+	}{
+		{"forward, twice as many each time", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 30}, "0+1 1+2 3+4 7+8 15+16"},
+		{"not more than Ahead", []int64{0, 1, 3, 7, 15, 31, 47, 63}, "0+1 1+2 3+4 7+8 15+16 31+16 47+16 63+16"},
+		{"here and there, one at a time", []int64{50, 20, 80, 3}, "50+1 20+1 80+1 3+1"},
+		{"a short way forward", []int64{10, 12, 16}, "10+1 12+2 16+4"},
+		{"up to what is here", []int64{7, 4, 5}, "7+1 4+1 5+2"},
+		{"the tail at once", []int64{100, 99, 97, 98, 96}, "96+5"},
+		{"the tail without what is here", []int64{95, 96, 100}, "95+1 96+5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, s := memory(size, remoteLike)
+			for _, at := range c.views {
+				got, err := s.View(context.Background(), at*block, 5)
+				if err != nil || string(got) != string(sourcetest.Content(size, 12)[at*block:at*block+5]) {
+					t.Fatalf("wrong bytes, or error %v", err)
+				}
+			}
+			if got := show(m.Reads()); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestViewOfManyBlocks(t *testing.T) {
+	m, s := memory(100*block, remoteLike)
+	for _, c := range []struct {
+		off  int64
+		n    int
+		want string
+	}{
+		{10*block + 1, 5 * block, "10+6"},
+		{12 * block, 6 * block, "10+6 16+2"},
+		{30 * block, 40 * block, "10+6 16+2 30+40"}, // past the cache
+		{30 * block, 1, "10+6 16+2 30+40 30+1"},
+	} {
+		got, err := s.View(context.Background(), c.off, c.n)
+		if err != nil || string(got) != string(sourcetest.Content(100*block, 12)[c.off:c.off+int64(c.n)]) {
+			t.Fatalf("wrong bytes, or error %v", err)
+		}
+		if got := show(m.Reads()); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// TestCacheLimit shares a cache between sources, and looks at what has to be read again.
+func TestCacheLimit(t *testing.T) {
+	server := sourcetest.NewServer(t)
+	opener := source.NewOpener(&source.Options{CacheBytes: 10 * block, HeadBytes: block, AheadBytes: block, TailBytes: 1})
+	defer opener.Close()
+	var all []*source.Source
+	for i := range 2 {
+		s, err := opener.Open(context.Background(), server.Put(fmt.Sprint("/", i), sourcetest.Content(100*block, byte(i))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		all = append(all, s)
+	}
+	reads := func(s *source.Source, at int64) int64 {
+		before := s.Stats().Requests
+		if _, err := s.View(context.Background(), at*block, 1); err != nil {
+			t.Fatal(err)
+		}
+		return s.Stats().Requests - before
+	}
+	for i := range int64(8) { // the cache is full with these and the two heads
+		reads(all[i%2], 10+5*i)
+	}
+	if reads(all[0], 0) != 0 {
+		t.Error("block 0 was dropped before the limit")
+	}
+	reads(all[1], 90) // in place of source 1's block 0, as source 0's was used
+	if reads(all[0], 0) != 0 {
+		t.Error("a block was dropped although it was used")
+	}
+	if reads(all[1], 0) != 1 {
+		t.Error("the limit does not hold")
+	}
+	if err := all[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(5) { // fits into what source 1 leaves
+		reads(all[0], 80-5*i)
+	}
+	if reads(all[0], 0) != 0 {
+		t.Error("a closed source keeps its memory")
+	}
+}
+
+// TestSingleFlight has many want the same block.
+func TestSingleFlight(t *testing.T) {
+	m, s := memory(100*block, source.Tuning{})
+	begun, goOn := make(chan struct{}, 100), make(chan struct{})
+	m.Before = func(context.Context, int64, int) error {
+		begun <- struct{}{}
+		<-goOn
+		return nil
+	}
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if _, err := s.View(context.Background(), 50*block+int64(i), 10); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-begun
+	time.Sleep(10 * time.Millisecond)
+	close(goOn)
+	wg.Wait()
+	if got := show(m.Reads()); got != "50+1" {
+		t.Errorf("reads are %s", got)
+	}
+}
+
+// TestGivenUpFlight ends the context of the one who reads for others.
+func TestGivenUpFlight(t *testing.T) {
+	m, s := memory(100*block, source.Tuning{})
+	begun := make(chan struct{}, 100)
+	m.Before = func(ctx context.Context, _ int64, _ int) error {
+		begun <- struct{}{}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+		return nil
+	}
+	leader, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := s.View(leader, 50*block, 10); !errors.Is(err, context.Canceled) {
+			t.Errorf("the reader itself: got %v", err)
+		}
+	})
+	<-begun
+	for range 5 {
+		wg.Go(func() {
+			if _, err := s.View(context.Background(), 50*block, 10); err != nil {
+				t.Errorf("one who waits: got %v", err)
+			}
+		})
+	}
+	impatient, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := s.View(impatient, 50*block, 10); !errors.Is(err, context.Canceled) {
+		t.Errorf("one who waits no longer: got %v", err)
+	}
+	cancel()
+	wg.Wait()
+}
+
+// TestFailedRead keeps nothing of a read that failed.
+func TestFailedRead(t *testing.T) {
+	m, s := memory(100*block, remoteLike)
+	broken := errors.New("broken")
+	m.Before = func(context.Context, int64, int) error { return broken }
+	if _, err := s.View(context.Background(), 0, 10); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	m.Before = nil
+	if _, err := s.View(context.Background(), 0, 10); err != nil {
+		t.Errorf("after the failure: %v", err)
+	}
+}
+
+// short returns fewer bytes than it should, and no error.
+type short struct{ source.Ranges }
+
+func (s short) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return s.Ranges.ReadAt(ctx, p[:len(p)/2], off)
+}
+
+// ending is at its end before it should.
+type ending struct{ source.Ranges }
+
+func (ending) ReadAt(context.Context, []byte, int64) (int, error) { return 0, io.EOF }
+
+func TestShortReads(t *testing.T) {
+	m, _ := memory(100*block, source.Tuning{})
+	for name, ranges := range map[string]source.Ranges{"short": short{m}, "ending": ending{m}} {
+		s := source.New("memory", ranges)
+		if got, err := s.View(context.Background(), 0, 100); !errors.Is(err, source.ErrChanged) {
+			t.Errorf("%s: View gave %d bytes and %v", name, len(got), err)
+		}
+		if n, err := s.ReadAt(context.Background(), make([]byte, 100), 0); !errors.Is(err, source.ErrChanged) || n > 0 {
+			t.Errorf("%s: ReadAt gave %d bytes and %v", name, n, err)
+		}
+	}
+}
+
+func TestReadRangesJoins(t *testing.T) {
+	type ranges = []source.Range
+	tuned := source.Tuning{Gap: 100, Joined: 1000, Parallel: 2}
+	for _, c := range []struct {
+		name        string
+		asked, read ranges
+	}{
+		{"none", nil, nil},
+		{"one", ranges{{Offset: 5, Length: 10}}, ranges{{Offset: 5, Length: 10}}},
+		{"near", ranges{{Offset: 0, Length: 10}, {Offset: 110, Length: 10}}, ranges{{Offset: 0, Length: 120}}},
+		{"not near", ranges{{Offset: 0, Length: 10}, {Offset: 111, Length: 10}}, ranges{{Offset: 0, Length: 10}, {Offset: 111, Length: 10}}},
+		{"in any order", ranges{{Offset: 110, Length: 10}, {Offset: 0, Length: 10}}, ranges{{Offset: 0, Length: 120}}},
+		{"one in another", ranges{{Offset: 0, Length: 100}, {Offset: 10, Length: 10}, {Offset: 150, Length: 1}}, ranges{{Offset: 0, Length: 151}}},
+		{"not longer than Joined", ranges{{Offset: 0, Length: 600}, {Offset: 600, Length: 600}}, ranges{{Offset: 0, Length: 600}, {Offset: 600, Length: 600}}},
+		{"unless they overlap", ranges{{Offset: 0, Length: 600}, {Offset: 599, Length: 600}}, ranges{{Offset: 0, Length: 1199}}},
+		{"empty", ranges{{Offset: 50, Length: 0}, {Offset: 0, Length: 10}}, ranges{{Offset: 0, Length: 50}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, s := memory(5000, tuned)
+			out := make([][]byte, len(c.asked))
+			if err := s.ReadRanges(context.Background(), c.asked, out); err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range c.asked {
+				if string(out[i]) != string(sourcetest.Content(5000, 12)[r.Offset:r.End()]) {
+					t.Errorf("range %d: wrong bytes", i)
+				}
+			}
+			read := m.Reads()
+			slices.SortFunc(read, func(a, b source.Range) int { return int(a.Offset - b.Offset) })
+			if !slices.Equal(read, c.read) {
+				t.Errorf("read %v, want %v", read, c.read)
+			}
+		})
+	}
+	_, s := memory(100, tuned)
+	if err := s.ReadRanges(context.Background(), ranges{{Offset: 0, Length: 1}}, nil); err == nil {
+		t.Error("too few places for the bytes: no error")
+	}
+}
