@@ -13,23 +13,24 @@ var ErrCorrupt = codec.ErrCorrupt
 
 // Error is an error of reading a source, with the place.
 type Error struct {
-	Source string
+	Source string // empty until it is known
 	Path   string // of the object; empty if the error is not of one object
 	Offset int64  // of the structure in the source; -1 if there is none
 	Err    error
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Source)
+	var parts []string
+	if e.Source != "" {
+		parts = append(parts, e.Source)
+	}
 	if e.Path != "" {
-		b.WriteString(": " + e.Path)
+		parts = append(parts, e.Path)
 	}
 	if e.Offset >= 0 {
-		fmt.Fprintf(&b, ": at offset %d", e.Offset)
+		parts = append(parts, fmt.Sprintf("at offset %d", e.Offset))
 	}
-	b.WriteString(": " + e.Err.Error())
-	return b.String()
+	return strings.Join(append(parts, e.Err.Error()), ": ")
 }
 
 func (e *Error) Unwrap() error { return e.Err }

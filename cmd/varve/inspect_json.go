@@ -24,7 +24,19 @@ const (
 	maxHashedValues = 64 << 20
 )
 
-// document is a JSON object. What its keys mean stands in docs/inspect.md.
+// document is a JSON object. That of a file has the keys
+//
+//	file, source   its name with its folder, and as it was given
+//	kind, status   "hdf5", "netcdf3" or "unknown"; "ok" or "error" with the reason in error
+//	superblock, userblock, sizes, eof
+//	               of HDF5: version, bytes in front, of addresses and lengths, of the file
+//	objects        of HDF5: each path once, with type, attributes, and for datasets dtype,
+//	               shape, layout, chunk, index, filters, fill, and what --checksum and
+//	               --values add: hashes of the list of chunks and of all values
+//	classic        of netCDF-3: the header as it is stored
+//	netcdf         dimensions, groups, variables and attributes as netcdf-c gives them
+//
+// Values are hashed little-endian in C order, strings as a JSON list.
 type document = map[string]any
 
 // inspectJSON prints one file as one line. The error of a file that cannot be read stands in

@@ -12,7 +12,8 @@ import (
 // ReadAll returns all elements of a dataset as they are stored, in C order, fill values
 // where nothing is stored. A dataset of more than limit bytes is an error.
 func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
-	return d.readAll(ctx, limit, 0)
+	out, err := d.readAll(ctx, limit, 0)
+	return out, d.f.locate(d.path, err)
 }
 
 // readAll is ReadAll for a dataset that depth virtual datasets lead to.
@@ -203,7 +204,7 @@ func (d *Dataset) ReadChunkList(ctx context.Context, limit int) (*Chunks, error)
 	c := &Chunks{}
 	for r, err := range d.Refs(ctx, &c.Outside) {
 		if err != nil {
-			return nil, err
+			return nil, d.f.locate(d.path, err)
 		}
 		c.Count++
 		c.Bytes += r.Size

@@ -30,6 +30,7 @@ type Dataset struct {
 	AllocTime AllocTime
 
 	f       *File
+	path    string // the first that leads to it
 	layout  layout
 	fill    []byte // one element as stored; nil stands for zeros
 	compact []byte
@@ -236,6 +237,7 @@ func (d *Dataset) Refs(ctx context.Context, outside *Outside) iter.Seq2[*readers
 	size, _ := d.layout.chunkBytes(d.Type.Size)
 	x := chunkIndex{
 		f:        d.f,
+		path:     d.path,
 		addr:     d.layout.addr,
 		kind:     d.layout.index,
 		version:  d.layout.version,
@@ -265,9 +267,9 @@ func (d *Dataset) FillValue(ctx context.Context) ([]byte, bool, error) {
 	}
 	v, err := d.f.Canonical(ctx, nil, d.Type, d.fill)
 	if err != nil {
-		return nil, true, fmt.Errorf("fill value: %w", err)
+		err = d.f.locate(d.path, fmt.Errorf("fill value: %w", err))
 	}
-	return v, true, nil
+	return v, true, err
 }
 
 // StoredBytes is how many bytes a dataset that is not chunked has in storage.

@@ -157,18 +157,19 @@ func (f *File) available(addr uint64, limit int) int {
 
 // locate says in an error which source and which object it is of.
 func (f *File) locate(path string, err error) error {
-	var e *readers.Error
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if !errors.As(err, &e) {
-		return &readers.Error{Source: f.src.Name(), Path: path, Offset: -1, Err: err}
+	located := readers.Error{Offset: -1, Err: err}
+	if e, ok := err.(*readers.Error); ok { // itself, and not something that wraps one
+		located = *e
 	}
-	if e.Source != "" {
-		return err
+	if located.Source == "" {
+		located.Source = f.src.Name()
 	}
-	located := *e
-	located.Source, located.Path = f.src.Name(), path
+	if located.Path == "" {
+		located.Path = path
+	}
 	return &located
 }
 

@@ -13,6 +13,7 @@ import (
 // place in the grid of chunks, or by the number of a slot.
 type chunkIndex struct {
 	f        *File
+	path     string // of the dataset
 	addr     uint64
 	kind     indexKind
 	version  int // of the layout message
@@ -65,7 +66,7 @@ func (x *chunkIndex) refs(ctx context.Context, outside *Outside) iter.Seq2[*read
 		}
 		run.budget = uint64(x.f.end)/uint64(x.f.super.offsets) + 1
 		if err := run.read(ctx); err != nil && !run.out.stopped {
-			yield(nil, x.f.locate("", err))
+			yield(nil, x.f.locate(x.path, err))
 		}
 	}
 }

@@ -147,6 +147,7 @@ func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
 		if o.Dataset, err = w.f.readDataset(ctx, h); err != nil {
 			return nil, err
 		}
+		o.Dataset.path = o.Path
 	case TypeObject:
 		m, _ := h.find(msgDatatype)
 		if o.Type, err = w.f.typeMessage(ctx, m, h); err != nil {

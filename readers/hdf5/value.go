@@ -15,7 +15,7 @@ import (
 func (f *File) Canonical(ctx context.Context, dst []byte, t *readers.Type, stored []byte) ([]byte, error) {
 	e := f.encoder(ctx)
 	dst = e.appendAll(dst, t, stored, 0)
-	return dst, e.err
+	return dst, f.locate("", e.err)
 }
 
 // encoder brings elements into canonical form. It keeps the first error.
@@ -194,7 +194,7 @@ func (f *File) Texts(ctx context.Context, t *readers.Type, stored []byte) ([][]b
 		}
 		out = append(out, trimPadding(stored[:t.Size], t.Padding))
 	}
-	return out, e.err
+	return out, f.locate("", e.err)
 }
 
 func trimPadding(b []byte, p readers.Padding) []byte {
