@@ -55,8 +55,8 @@ func (r *reader) position() int { return r.loaded - r.left }
 // mask is a bit an element.
 type mask []uint64
 
-func (m mask) set(i int)      { m[i>>6] |= 1 << (i & 63) }
-func (m mask) has(i int) bool { return m[i>>6]>>(i&63)&1 == 1 }
+func (m mask) set(i int)        { m[i>>6] |= 1 << (i & 63) }
+func (m mask) bit(i int) uint64 { return m[i>>6] >> (i & 63) & 1 }
 
 // cleared returns n zeros, in the memory of s if that is enough.
 func cleared[E any](s []E, n int) []E {

@@ -83,11 +83,7 @@ func (w *work) varied(sets partition, dims [3]int, s section) error {
 		return err
 	}
 	for i, v := range w.speck.values {
-		x := q * float64(v)
-		if w.speck.negative.has(i) {
-			x = -x
-		}
-		w.values[i] = x
+		w.values[i] = w.speck.signed(i, q*float64(v))
 	}
 	w.lines.run(w.values, dims)
 	if err := w.correct(rest, q/1.5); err != nil {
@@ -136,10 +132,7 @@ func (w *work) correct(s section, tolerance float64) error {
 		if v == 1 {
 			by = 1.1
 		}
-		if w.speck.negative.has(i) {
-			by = -by
-		}
-		w.values[i] += float64(by * tolerance)
+		w.values[i] += w.speck.signed(i, by*tolerance)
 	}
 	return nil
 }

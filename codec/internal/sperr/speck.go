@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -170,6 +171,11 @@ func (s *speck) settle(plane int) {
 		s.known.set(int(i))
 	}
 	s.fresh = s.fresh[:0]
+}
+
+// signed gives v, which is not negative, the sign of integer i.
+func (s *speck) signed(i int, v float64) float64 {
+	return math.Float64frombits(math.Float64bits(v) ^ s.negative.bit(i)<<63)
 }
 
 // swept removes sets that are empty.

@@ -27,27 +27,28 @@ const (
 	lengthsAt = 2
 	headerLen = lengthsAt + 3*4
 	cutLen    = headerLen + 3*2
+	sizeLen   = 4 // of the size of a part
 )
 
-// decodeVolume decodes the volume at byte at of src, which is all that is left.
+// decodeVolume decodes the volume that src is from byte at on.
 func (w *work) decodeVolume(t *target, src []byte, at int) error {
 	src = src[at:]
 	cut, end, err := readHeader(src, t.dims)
 	if err != nil {
 		return err
 	}
-	steps, counts := 4, cutCounts(t.dims, cut)
+	counts := cutCounts(t.dims, cut)
 	// No product of the counts is more than that of the dimensions.
-	if n := volume(counts); n > (len(src)-end)/steps {
+	if n := volume(counts); n > (len(src)-end)/sizeLen {
 		return corrupt.Errorf("sperr: %d parts, only %d bytes for their sizes", n, len(src)-end)
 	}
 	sizes := src[end:]
-	end += steps * volume(counts)
+	end += sizeLen * volume(counts)
 	for z := range counts[2] {
 		for y := range counts[1] {
 			for x := range counts[0] {
 				size := int(binary.LittleEndian.Uint32(sizes))
-				sizes = sizes[steps:]
+				sizes = sizes[sizeLen:]
 				if size > len(src)-end {
 					return corrupt.Errorf("sperr: a part of %d bytes at byte %d, only %d left", size, at+end, len(src)-end)
 				}
