@@ -27,7 +27,9 @@ func peek(src []byte, at int64) uint64 {
 	return peekTail(src, at)
 }
 
-// peekTail is peek where there are no eight bytes.
+// peekTail is peek where there are no eight bytes. It is a call, so that peek is not.
+//
+//go:noinline
 func peekTail(src []byte, at int64) uint64 {
 	var tail [8]byte
 	copy(tail[:], src[min(int(at>>3), len(src)):])

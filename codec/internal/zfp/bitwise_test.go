@@ -12,7 +12,7 @@ func TestPlanesBitByBit(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for range 3000 {
+	for range 1000 {
 		src := make([]byte, rng.IntN(2000))
 		// Few ones make long runs, few zeros full planes.
 		ones := 1 + rng.IntN(8)

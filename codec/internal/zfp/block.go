@@ -14,8 +14,8 @@ type coefficient interface{ int32 | int64 }
 type decoder[T coefficient] struct {
 	reader
 	array *Array
-	block [256]T // of which the first 4 to the power of dims are used
-	rows  [256]uint64
+	block [256]T      // of which the first 4 to the power of dims are used
+	rows  [256]uint64 // of bits, while the planes are read
 }
 
 // decode decodes block after block into dst, which is as large as the array.

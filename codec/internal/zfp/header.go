@@ -56,17 +56,16 @@ func Parse(values []uint32) (*Array, error) {
 }
 
 // writerCodec returns the codec version of a stream by the first client value. H5Z-ZFP
-// only stores it since 1.1; before, the version of ZFP tells, which has two digits until
-// 0.9 (0x54) and the codec as the first of them.
+// stores it since 1.1. Before, the version of ZFP tells: its second number until 0.9, of
+// which 0x54 is the fourth release, and since then it has not changed.
 func writerCodec(version uint32) uint32 {
 	if version&0xfff >= 0x110 {
 		return version >> 12 & 15
 	}
-	library := version >> 16
-	if library < 0x50 || library >= 0x100 {
-		return min(codec, max(4, library>>4))
+	if library := version >> 16; library < 0x100 {
+		return library >> 4
 	}
-	return library >> 4
+	return codec
 }
 
 // parseHeader reads the header at the beginning of src, and returns its bits.

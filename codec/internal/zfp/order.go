@@ -1,9 +1,9 @@
 package zfp
 
 // coefficientOrder holds, for blocks of 1 to 4 dimensions, the place in the block of each
-// coefficient of the stream. They are sorted by the sum of their frequencies, which
-// the lines here follow, then by the sum of their squares. How the rest is
-// sorted is a convention of the format.
+// coefficient of the stream. They are sorted by the sum of their frequencies, each of
+// which begins a new line here, then by the sum of the squares. How the rest is sorted is
+// a convention of the format.
 var coefficientOrder = [4][256]uint8{
 	{
 		0,

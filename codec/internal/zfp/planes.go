@@ -38,15 +38,18 @@ func (d *decoder[T]) readRows(size, precision, left int) int {
 	rows, src, at := &d.rows, d.src, d.at
 	clear(rows[:size])
 	lane := min(size, maxLane)
-	known := 0 // coefficients up to the last that was not zero
+	window, have := uint64(0), 0 // the next bits
+	known := 0                   // coefficients up to the last that was not zero
 	plane := 8 * d.array.kind.width()
 	for lowest := max(0, plane-precision); plane > lowest && left > 0; {
 		plane--
 		row, shift := plane&(lane-1), plane&^(lane-1)&63
 		tests := min(known, left)
 		left -= tests
-		window, have := peek(src, at), peeked
-		if tests <= peeked {
+		if tests > have {
+			window, have = peek(src, at), peeked
+		}
+		if tests <= have {
 			rows[row] |= window & (1<<tests - 1) << shift
 			window, have, at = window>>tests, have-tests, at+int64(tests)
 		} else {
@@ -63,8 +66,7 @@ func (d *decoder[T]) readRows(size, precision, left int) int {
 				group = bits.TrailingZeros64(window>>1) + 2
 			}
 			if window&1 == 0 {
-				at++
-				left--
+				window, have, at, left = window>>1, have-1, at+1, left-1
 				break
 			}
 			taken, limit := group, min(size-known, left)-1 // most zeros that there may be

@@ -37,6 +37,11 @@
 // groups: 0 says that all others are zero in this plane, 1 that one is not, whose
 // distance follows in unary.
 //
+// ZFP does not notice that a stream ends too early, and goes on in whatever memory comes
+// next; here that is an error. Its own encoder writes such streams for floats in the
+// reversible mode when expert limits ask for a minimum of bits, with which it does not
+// fill blocks of zeros.
+//
 // The format is described in the documentation of ZFP 1.0 (Algorithm, Header) and of
 // H5Z-ZFP 1.1, and by their sources. Decoding gives the very bits that ZFP 1.0.1 gives
 // without rounding options, which is how it is built for HDF5.
@@ -98,7 +103,7 @@ const leastExp = -1074
 func (l *limits) reversible() bool { return l.minExp < leastExp }
 
 // Decode writes the array that src holds to dst, little-endian (or as the machine that
-// wrote it had them) in C order, and returns how many bytes that are. It needs no memory.
+// wrote it had them) in C order, and returns how many bytes that are. It allocates nothing.
 func (a *Array) Decode(dst, src []byte) (int, error) {
 	return a.decodeFrom(0, dst, src)
 }

@@ -139,6 +139,20 @@ def by_hdf5(files):
                 yield line(f"{dtype} {name}", values, stored, f["d"][...])
 
 
+def blocks(files):
+    """Blocks of whole bytes, which a benchmark can repeat."""
+    for dtype in TYPES:
+        for n in (1, 2, 3, 4):
+            least = {"minbits": {1: 264}.get(n, 65 * 4**n), "maxbits": 16658, "maxprec": 64, "minexp": -1075}
+            for name, options in (("rate", {"rate": 8}), ("reversible", least)):
+                if name == "reversible" and n == 4:
+                    continue  # 2 KiB
+                data = smooth((8,) * n, dtype)[(slice(4, 8),) * n]
+                values, stored = files.write(data, options)
+                with h5py.File(files.path) as f:
+                    yield line(f"{dtype} block {n}-D {name}", values, stored, f["d"][...])
+
+
 def patched(files):
     for dtype in TYPES:
         data = smooth((7, 6), dtype)
@@ -172,7 +186,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory() as folder:
         files = Files(folder)
-        lines = [*by_hdf5(files), *patched(files), *by_zfp()]
+        lines = [*by_hdf5(files), *blocks(files), *patched(files), *by_zfp()]
     with open(os.path.join(here, "vectors.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(x) for x in lines) + "\n]\n")
 
