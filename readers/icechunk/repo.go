@@ -1,0 +1,221 @@
+// Package icechunk reads repositories of Icechunk, formats 1 and 2: versions of a Zarr
+// hierarchy, whose chunks are objects of the repository, byte ranges of other files, or in
+// line.
+//
+//	repo                 format 2: branches, tags and snapshots
+//	refs/branch.main/ref.json, refs/tag.v1/ref.json
+//	                     format 1: {"snapshot": "VY76P925PRY57WFEK410"}
+//	snapshots/ID         nodes: path, zarr.json, and for arrays manifests with what of the
+//	                     array they are about
+//	manifests/ID         arrays: refs, in order
+//	chunks/ID            stored chunks
+//
+// All but chunks and ref.json are a header and then a FlatBuffers buffer in zstd:
+//
+//	"ICE🧊CHUNK"(12)  client(24)  version(1)  type(1)  compression(1)  │ zstd
+//
+// Names, fields and types are those of the Icechunk specification 2.1 and its schemas. A ref
+// outside of what a snapshot says a manifest is about does not count, as in Icechunk. Refs
+// that are out of order are an error; Icechunk reads fill values.
+package icechunk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of repositories.
+type Format struct {
+	// Version is the branch, tag, or id of a snapshot that is read; "" is the branch main.
+	Version string
+	// Allow are folders of which files may be read, besides the one that the repository
+	// stands in.
+	Allow []string
+}
+
+const (
+	repoKey = "repo"
+	mainRef = "refs/branch.main/ref.json"
+)
+
+// Detect reports whether a folder is a repository.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
+	if !src.IsFolder() {
+		return false, ctx.Err()
+	}
+	repo, err := src.Member(ctx, repoKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		ref, err := src.ReadMember(ctx, mainRef, maxRef)
+		if errors.Is(err, fs.ErrNotExist) || err != nil {
+			return false, absent(err)
+		}
+		_, err = parseRef(ref)
+		return err == nil, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n := min(repo.Size(), int64(len(magic)))
+	head, err := repo.View(ctx, 0, int(n))
+	is := string(head) == magic
+	return is, errors.Join(err, repo.Close())
+}
+
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Open reads a snapshot.
+func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	r, err := OpenRepo(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	id, err := r.find(ctx, f.Version)
+	if err != nil {
+		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: err}
+	}
+	folder := src.Name()
+	if path, err := source.LocalPath(folder); err == nil {
+		folder = filepath.Dir(filepath.Clean(path))
+	}
+	return r.dataset(ctx, id, append([]string{folder}, f.Allow...))
+}
+
+// Repo is an open repository.
+type Repo struct {
+	Branches map[string]string // ids of snapshots by name; nil in format 1, which has to be asked
+	Tags     map[string]string
+
+	src *source.Source
+	v1  bool
+}
+
+// The limits of what a repository holds. There is an entry for each commit ever made.
+const (
+	maxRef       = 4 << 10
+	maxSnapshots = 1 << 22
+)
+
+// OpenRepo reads what versions a repository has.
+func OpenRepo(ctx context.Context, src *source.Source) (*Repo, error) {
+	if !src.IsFolder() {
+		return nil, fmt.Errorf("%s: is a file, and an Icechunk repository is a folder", src.Name())
+	}
+	r := &Repo{src: src}
+	f, err := readFile(ctx, src, repoKey, repoFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.v1 = true
+		_, err := r.readRef(ctx, mainRef)
+		return r, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.read(f)
+	if f.err != nil {
+		return nil, &readers.Error{Source: src.MemberName(repoKey), Offset: -1, Err: f.err}
+	}
+	return r, nil
+}
+
+// read reads the table Repo.
+func (r *Repo) read(f *flat) {
+	t := f.root()
+	snapshots := t.vector(4, 4)
+	if snapshots.n > maxSnapshots && f.err == nil {
+		f.err = fmt.Errorf("%d snapshots: %w", snapshots.n, errors.ErrUnsupported)
+	}
+	r.Tags, r.Branches = refs(t.vector(1, 4), snapshots), refs(t.vector(2, 4), snapshots)
+}
+
+// refs reads a vector of the table Ref.
+func refs(v, snapshots vector) map[string]string {
+	out := map[string]string{}
+	for i := range v.n {
+		t := v.table(i)
+		name, at := string(t.bytes(0)), t.u32(1)
+		if v.f.err == nil && at >= snapshots.n {
+			v.f.err = readers.Corruptf("%.80q is snapshot %d of %d", name, at, snapshots.n)
+		}
+		if v.f.err != nil {
+			break
+		}
+		out[name] = encode32(snapshots.table(at).structure(0, 12))
+	}
+	return out
+}
+
+// find returns the id of the snapshot that a branch, a tag or an id names.
+func (r *Repo) find(ctx context.Context, version string) (string, error) {
+	if version == "" {
+		version = "main"
+	}
+	if r.v1 {
+		return r.findRef(ctx, version)
+	}
+	for _, names := range []map[string]string{r.Branches, r.Tags} {
+		if id, ok := names[version]; ok {
+			return id, nil
+		}
+	}
+	if isID(version) {
+		return version, nil
+	}
+	return "", fmt.Errorf("no branch, tag or snapshot is called %.80q", version)
+}
+
+// isID reports whether text is the id of a snapshot.
+func isID(text string) bool {
+	return len(text) == 20 && strings.Trim(text, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
+}
+
+// findRef is find in format 1. A tag that was deleted has a file that says so.
+func (r *Repo) findRef(ctx context.Context, version string) (string, error) {
+	for _, key := range []string{"refs/branch." + version + "/ref.json", "refs/tag." + version + "/ref.json"} {
+		if strings.Contains(version, "/") || !fs.ValidPath(key) {
+			break
+		}
+		if _, err := r.src.ReadMember(ctx, key+".deleted", maxRef); err == nil {
+			continue
+		}
+		if id, err := r.readRef(ctx, key); !errors.Is(err, fs.ErrNotExist) {
+			return id, err
+		}
+	}
+	if isID(version) {
+		return version, nil
+	}
+	return "", fmt.Errorf("no branch, tag or snapshot is called %.80q", version)
+}
+
+func (r *Repo) readRef(ctx context.Context, key string) (string, error) {
+	doc, err := r.src.ReadMember(ctx, key, maxRef)
+	if err != nil {
+		return "", err
+	}
+	id, err := parseRef(doc)
+	if err != nil {
+		return "", &readers.Error{Source: r.src.MemberName(key), Offset: 0, Err: err}
+	}
+	return id, nil
+}
+
+func parseRef(doc []byte) (string, error) {
+	var ref struct{ Snapshot string }
+	if err := json.Unmarshal(doc, &ref); err != nil || !isID(ref.Snapshot) {
+		return "", readers.Corruptf(`want {"snapshot": an id of 20 characters}, found %.80q`, doc)
+	}
+	return ref.Snapshot, nil
+}
