@@ -64,6 +64,8 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 		return err
 	}
 	const recordSize = 8 + 1 + 4 + 4
+	const usual = 12 // fewer are not stored so
+	*list = slices.Grow(*list, usual)
 	return f.btree2(ctx, info.names, recordAttributeName, func(r []byte) error {
 		if len(r) < recordSize || len(*list) >= maxAttributes {
 			return readers.Corruptf("record of an attribute is of %d bytes, not %d", len(r), recordSize)

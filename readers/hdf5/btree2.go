@@ -76,7 +76,9 @@ func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]b
 	if c.err != nil || root == undefined {
 		return c.err
 	}
-	t.windows = make([]source.Window, t.depth+1)
+	if kind == recordChunk || kind == recordChunkFiltered {
+		t.windows = make([]source.Window, t.depth+1)
+	}
 	if err := t.node(ctx, root, n, t.depth); err != nil {
 		return err
 	}
@@ -130,7 +132,7 @@ func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
 		name = "BTIN"
 		size += (n + 1) * t.pointerSize(level)
 	}
-	c, err := t.f.scan(ctx, &t.windows[level], addr, size)
+	c, err := t.read(ctx, addr, size, level)
 	if err != nil {
 		return err
 	}
@@ -147,6 +149,14 @@ func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
 	}
 	t.counted += uint64(n)
 	return t.walk(ctx, records, &children, level)
+}
+
+// read returns a node. Those of chunk indexes, which are large, go past the cache.
+func (t *btree2) read(ctx context.Context, addr uint64, size, level int) (*cursor, error) {
+	if t.windows == nil {
+		return t.f.at(ctx, addr, size)
+	}
+	return t.f.scan(ctx, &t.windows[level], addr, size)
 }
 
 // walk visits records and children in turn.
