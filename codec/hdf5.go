@@ -11,6 +11,7 @@ import (
 	"varve/codec/internal/nbit"
 	"varve/codec/internal/scaleoffset"
 	"varve/codec/internal/shuffle"
+	"varve/codec/internal/sperr"
 	"varve/codec/internal/zfp"
 )
 
@@ -43,6 +44,22 @@ func (c *config) clientValues(least int) []uint32 {
 	return values
 }
 
+// fromClientValues makes the decoder of a filter whose client values say how its chunks
+// are to be read.
+func fromClientValues[D interface {
+	Decode(dst, src []byte) (int, error)
+}](c *config, key string, parse func([]uint32) (D, error)) (Codec, error) {
+	values := c.clientValues(0)
+	if c.err != nil {
+		return nil, c.err
+	}
+	d, err := parse(values)
+	if err != nil {
+		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
+	}
+	return &foreign{key: fmt.Sprint(key, values), decode: d.Decode}, nil
+}
+
 // newLZF makes the decoder of HDF5's filter 32000: liblzf without a header.
 //
 //	{"name": "hdf5.lzf", "configuration": {"cd_values": [4, 261, 400]}}
@@ -64,15 +81,7 @@ func newBlosc2(c *config, _ Form) (Codec, error) {
 //
 //	{"name": "hdf5.nbit", "configuration": {"cd_values": [8, 0, 100, 1, 4, 0, 12, 0]}}
 func newNbit(c *config, _ Form) (Codec, error) {
-	values := c.clientValues(0)
-	if c.err != nil {
-		return nil, c.err
-	}
-	packing, err := nbit.Parse(values)
-	if err != nil {
-		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
-	}
-	return &foreign{key: fmt.Sprint("nbit", values), decode: packing.Decode}, nil
+	return fromClientValues(c, "nbit", nbit.Parse)
 }
 
 // newScaleOffset makes the decoder of HDF5's filter 6, which stores distances from the
@@ -80,15 +89,7 @@ func newNbit(c *config, _ Form) (Codec, error) {
 //
 //	{"name": "hdf5.scaleoffset", "configuration": {"cd_values": [2, 0, 100, 0, 4, …]}}
 func newScaleOffset(c *config, _ Form) (Codec, error) {
-	values := c.clientValues(0)
-	if c.err != nil {
-		return nil, c.err
-	}
-	scaling, err := scaleoffset.Parse(values)
-	if err != nil {
-		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
-	}
-	return &foreign{key: fmt.Sprint("scaleoffset", values), decode: scaling.Decode}, nil
+	return fromClientValues(c, "scaleoffset", scaleoffset.Parse)
 }
 
 // newZFP makes the decoder of HDF5's filter 32013, whose client values hold the header of
@@ -96,15 +97,14 @@ func newScaleOffset(c *config, _ Form) (Codec, error) {
 //
 //	{"name": "hdf5.zfp", "configuration": {"cd_values": [5570817, 91252346, 807854179, …]}}
 func newZFP(c *config, _ Form) (Codec, error) {
-	values := c.clientValues(1)
-	if c.err != nil {
-		return nil, c.err
-	}
-	stream, err := zfp.Parse(values)
-	if err != nil {
-		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
-	}
-	return &foreign{key: fmt.Sprint("zfp", values), decode: stream.Decode}, nil
+	return fromClientValues(c, "zfp", zfp.Parse)
+}
+
+// newSperr makes the decoder of HDF5's filter 32028: SPERR, wavelets of planes and volumes.
+//
+//	{"name": "hdf5.sperr", "configuration": {"cd_values": [1042, 268566528, 9, 9]}}
+func newSperr(c *config, _ Form) (Codec, error) {
+	return fromClientValues(c, "sperr", sperr.Parse)
 }
 
 // The compressors that bitshuffle's filter can put behind the transposition.
