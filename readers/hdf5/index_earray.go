@@ -109,7 +109,7 @@ func (x *chunkIndex) earrayIndex(ctx context.Context, a *extensibleArray, s *slo
 	}
 	for u := range min(direct, a.superBlocks()) {
 		for range a.blocks(u) {
-			if err := x.earrayData(ctx, a, dataBlock{blocks.address(), a.blockSize(u), nil}, s); err != nil {
+			if err := x.earrayData(ctx, a, dataBlock{blocks.address(), a.blockSize(u), nil, 0}, s); err != nil {
 				return err
 			}
 		}
@@ -152,7 +152,7 @@ func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int,
 		return c.err
 	}
 	for i := range n {
-		b := dataBlock{blocks.address(), elements, bitmaps[i*bitmap : (i+1)*bitmap]}
+		b := dataBlock{blocks.address(), elements, bitmaps, i * pages}
 		if err := x.earrayData(ctx, a, b, s); err != nil {
 			return err
 		}
@@ -164,7 +164,8 @@ func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int,
 type dataBlock struct {
 	addr     uint64
 	elements uint64
-	used     []byte // bitmap of pages in use, where it is paged
+	used     []byte // where it is paged: bitmap of the pages in use of the whole super block
+	first    uint64 // the bit of the block's first page: the pages of all blocks follow each other
 }
 
 func (x *chunkIndex) earrayData(ctx context.Context, a *extensibleArray, b dataBlock, s *slots) error {
@@ -207,7 +208,7 @@ func (x *chunkIndex) earrayPages(ctx context.Context, a *extensibleArray, b data
 	page := uint64(1) << a.pageBits
 	addr := b.addr + uint64(head) + 4
 	for i := range b.elements / page {
-		if b.used[i/8]&(0x80>>(i%8)) == 0 {
+		if bit := b.first + i; b.used[bit/8]&(0x80>>(bit%8)) == 0 {
 			s.skip(page)
 		} else if err := x.page(ctx, a.element, span{addr, page}, s); err != nil {
 			return err
