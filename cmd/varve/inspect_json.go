@@ -70,6 +70,8 @@ func describeFile(ctx context.Context, opts inspectOptions, name string, doc doc
 		return err
 	}
 	err = describeSource(ctx, opts, src, doc)
+	cost := src.Stats()
+	doc["requests"], doc["bytes_read"] = cost.Requests, cost.Bytes
 	return errors.Join(err, done())
 }
 
