@@ -52,9 +52,10 @@ func TestReadAhead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, s := memory(size, remoteLike)
+			content := sourcetest.Content(size, 12)
 			for _, at := range c.views {
 				got, err := s.View(context.Background(), at*block, 5)
-				if err != nil || string(got) != string(sourcetest.Content(size, 12)[at*block:at*block+5]) {
+				if err != nil || string(got) != string(content[at*block:at*block+5]) {
 					t.Fatalf("wrong bytes, or error %v", err)
 				}
 			}

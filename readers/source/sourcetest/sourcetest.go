@@ -14,7 +14,6 @@ package sourcetest
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,14 +52,12 @@ func (s Stored) release(t *testing.T) {
 // Store stores bytes as a new file.
 type Store func(t testing.TB, content []byte) Stored
 
-// Content returns n bytes that differ from one place to another, and from one seed to
-// another at every place.
+// Content returns n bytes that look random, others for each seed. More bytes begin like
+// fewer.
 func Content(n int, seed byte) []byte {
-	content := make([]byte, 0, n+8)
-	for i := uint64(0); len(content) < n; i++ {
-		content = binary.LittleEndian.AppendUint64(content, i*0x9e3779b97f4a7c15^uint64(seed)*0x0101010101010101)
-	}
-	return content[:n:n]
+	content := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(content) // never fails
+	return content
 }
 
 const (
