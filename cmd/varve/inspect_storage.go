@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/readers"
 )
 
@@ -46,6 +47,9 @@ func whereText(v *readers.Variable) string {
 		return "nothing stored: all fill"
 	}
 	text := "chunks of " + shapeText(s.ChunkShape)
+	if s.Grid != nil {
+		text = "chunks of " + gridText(s.Grid)
+	}
 	if len(s.Pipeline.Filters) > 0 {
 		text += " through " + filtersText(s.Pipeline.Filters)
 	}
@@ -53,6 +57,15 @@ func whereText(v *readers.Variable) string {
 		text += " (partial chunks without filters)"
 	}
 	return text
+}
+
+// gridText lists the edges of chunks of different shapes: runs of equal ones as length×count.
+func gridText(g *grid.Grid) string {
+	var layout codec.Layout
+	for axis := range g.Rank() {
+		layout.Chunks = append(layout.Chunks, grid.Declared(g.Dim(axis)))
+	}
+	return strings.Trim(layout.String(), "()")
 }
 
 func shapeText(shape []uint64) string {
@@ -85,14 +98,20 @@ func chunkText(ctx context.Context, v *readers.Variable) (text string, masked in
 			return "", 0, err
 		}
 		n++
-		bytes += r.Size
+		if r.Size != readers.WholeSource {
+			bytes += r.Size
+		}
 		if r.Mask != 0 {
 			masked++
 		}
 	}
 	all := uint64(1)
-	for i, length := range v.Shape {
-		all *= (length + v.Storage.ChunkShape[i] - 1) / v.Storage.ChunkShape[i]
+	for i := range v.Storage.ChunkShape {
+		edge := max(v.Storage.ChunkShape[i], 1)
+		all *= (v.Shape[i] + edge - 1) / edge
+	}
+	if v.Storage.Grid != nil {
+		all = uint64(v.Storage.Grid.Chunks())
 	}
 	text = fmt.Sprintf("%d of %d stored in %s", n, all, byteSize(bytes))
 	if raw, ok := count(v.Shape); ok && n > 0 && uint64(n) == all && bytes > 0 {

@@ -7,13 +7,17 @@ package formats
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"varve/readers"
 	"varve/readers/dmrpp"
 	"varve/readers/fits"
 	"varve/readers/hdf5"
+	"varve/readers/icechunk"
+	"varve/readers/kerchunk"
 	"varve/readers/netcdf3"
 	"varve/readers/source"
+	"varve/readers/zarr"
 )
 
 // Format is a reader with the name of what it reads.
@@ -29,6 +33,9 @@ func Table() []Format {
 		{"netCDF-3", netcdf3.Format{}},
 		{"FITS", fits.Format{}},
 		{"DMR++", dmrpp.Format{}},
+		{"Icechunk", icechunk.Format{}},
+		{"kerchunk", kerchunk.Format{}}, // before Zarr: its folders have a .zmetadata too
+		{"Zarr", zarr.Format{}},
 	}
 }
 
@@ -58,6 +65,9 @@ func Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 // unknown says what is wrong with a source of no known format, as far as its first bytes
 // tell.
 func unknown(ctx context.Context, src *source.Source) error {
+	if src.IsFolder() {
+		return fmt.Errorf("the folder is not in itself a source that varve reads (%s)", names())
+	}
 	if src.Size() == 0 {
 		return readers.Corruptf("the file is empty")
 	}
@@ -68,14 +78,15 @@ func unknown(ctx context.Context, src *source.Source) error {
 	if looksLikeHTML(head) {
 		return readers.Corruptf("the file is an HTML page: a server's error message was saved under this name")
 	}
-	names := ""
-	for i, f := range Table() {
-		if i > 0 {
-			names += ", "
-		}
-		names += f.Name
+	return fmt.Errorf("not a format that varve reads (%s): it begins with %q", names(), head[:min(len(head), 8)])
+}
+
+func names() string {
+	var list []string
+	for _, f := range Table() {
+		list = append(list, f.Name)
 	}
-	return fmt.Errorf("not a format that varve reads (%s): it begins with %q", names, head[:min(len(head), 8)])
+	return strings.Join(list, ", ")
 }
 
 func looksLikeHTML(head []byte) bool {

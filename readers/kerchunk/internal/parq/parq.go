@@ -1,21 +1,20 @@
 // Package parq reads the Parquet files of kerchunk: rows of a path, an offset, a size and
-// raw bytes. It is the only importer of a Parquet library among the readers.
+// raw bytes.
 //
-// The library trusts what a file says of the size of its parts, so that guard reads the
-// heads of all pages before it does:
+//	"PAR1" │ column: page head, page, page head, page … │ column … │ footer  length(4) "PAR1"
 //
-//	"PAR1" │ column: page head │ page │ page head │ page … │ column … │ footer │ length(4) "PAR1"
+// It reads what the two libraries write that kerchunk writes with, and no more: flat
+// schemas, INT32, INT64 and BYTE_ARRAY, plain or by a dictionary, pages of both versions,
+// uncompressed or in Snappy, gzip, zstd or LZ4. In return no more memory is taken than one
+// page a column, whatever a file promises; Parquet's footer and page heads are those of
+// parquet-format's parquet.thrift.
 package parq
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"slices"
-
-	"github.com/parquet-go/parquet-go"
 
 	"varve/readers"
 	"varve/readers/source"
@@ -30,187 +29,136 @@ type Row struct {
 	Raw     []byte // nil: null
 }
 
-// columnNames are the columns that count, in the order of column.
-var columnNames = []string{"path", "offset", "size", "raw"}
+// maxRows is how many rows a file may have that takes no bytes for them.
+const maxRows = 1 << 20
 
-// batch is how many rows are read at a time.
-const batch = 512
-
-// Rows reads the rows of a file in order.
+// Rows reads the rows of a file in order. Columns that are not there are null.
 func Rows(ctx context.Context, src *source.Source) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
-		f, err := open(ctx, src)
-		if err == nil {
-			err = f.each(yield)
-		}
-		if err != nil && !errors.Is(err, errStopped) {
+		m, err := readMetadata(ctx, src)
+		if err != nil {
 			yield(nil, err)
+			return
+		}
+		left := maxRows + 4096*src.Size()
+		for i := range m.groups {
+			if left -= max(m.groups[i].rows, 0); left < 0 {
+				yield(nil, fmt.Errorf("%d rows in a file of %d bytes: %w", m.groups[i].rows, src.Size(), errors.ErrUnsupported))
+				return
+			}
+			if err := m.rows(ctx, src, &m.groups[i], yield); err != nil {
+				if !errors.Is(err, errStopped) {
+					yield(nil, err)
+				}
+				return
+			}
 		}
 	}
 }
 
 var errStopped = errors.New("stopped")
 
-// file is an open file.
-type file struct {
-	ctx     context.Context
-	reader  *rangeReader
-	parquet *parquet.File
-	columns []int // which of columnNames each leaf of the schema is, or -1
-}
+// columnNames are the columns that count.
+var columnNames = [...]string{"path", "offset", "size", "raw"}
 
-// rangeReader is a source as the library reads it. It keeps the first error of the source,
-// to tell it from what the library says of the bytes.
-type rangeReader struct {
-	ctx context.Context
-	src *source.Source
-	err error
-}
-
-func (r *rangeReader) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off > r.src.Size() {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := int(min(int64(len(p)), r.src.Size()-off))
-	if m, err := r.src.ReadAt(r.ctx, p[:n], off); err != nil {
-		r.err = errors.Join(r.err, err)
-		return m, err
-	}
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// call runs what the library does, and turns what it makes of bad bytes into an error.
-func (r *rangeReader) call(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the file makes the Parquet library fail: %v", p)
+// rows reads the rows of a row group.
+func (m *metadata) rows(ctx context.Context, src *source.Source, g *group, yield func(*Row, error) bool) error {
+	var columns [len(columnNames)]*column
+	for i, name := range columnNames {
+		var err error
+		if columns[i], err = m.column(ctx, src, g, name); err != nil {
+			return fmt.Errorf("column %q: %w", name, err)
 		}
-		switch {
-		case r.err != nil:
-			err = r.err
-		case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errors.ErrUnsupported):
-			err = readers.Corruptf("%w", err)
+	}
+	var row Row
+	for n := range g.rows {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
-	}()
-	return do()
+		var values [len(columnNames)]value
+		for i, c := range columns {
+			values[i].null = true
+			if c == nil {
+				continue
+			}
+			var err error
+			if values[i], err = c.next(); err != nil {
+				return fmt.Errorf("column %q: %w", columnNames[i], err)
+			}
+		}
+		if err := row.set(&values); err != nil {
+			return fmt.Errorf("row %d: %w", n, err)
+		}
+		if !yield(&row, nil) {
+			return errStopped
+		}
+	}
+	return nil
 }
 
-func open(ctx context.Context, src *source.Source) (*file, error) {
-	f := &file{ctx: ctx, reader: &rangeReader{ctx: ctx, src: src}}
-	if err := checkFooter(ctx, src); err != nil {
-		return nil, err
+func (r *Row) set(values *[len(columnNames)]value) error {
+	path, offset, size, raw := &values[0], &values[1], &values[2], &values[3]
+	r.HasPath, r.Raw = !path.null, nil
+	if !raw.null {
+		r.Raw = append([]byte{}, raw.bytes...)
 	}
-	err := f.reader.call(func() (err error) {
-		f.parquet, err = parquet.OpenFile(f.reader, src.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
+	if r.HasPath && string(path.bytes) != r.Path {
+		r.Path = string(path.bytes)
+	}
+	if r.HasPath && r.Raw == nil && (offset.null || size.null) {
+		return readers.Corruptf("a path without an offset and a size")
+	}
+	r.Offset, r.Size = offset.number, size.number
+	return nil
+}
+
+// column returns a column of a row group, or nil if there is none of the name, or one that
+// is all null and has no type.
+func (m *metadata) column(ctx context.Context, src *source.Source, g *group, name string) (*column, error) {
+	for i := range g.chunks {
+		c := &g.chunks[i]
+		if c.name != name {
+			continue
 		}
-		return err
-	})
+		e, err := m.leaf(name)
+		if err != nil {
+			return nil, err
+		}
+		if text := name == "path" || name == "raw"; text != (c.kind == byteArrayColumn) {
+			if e.repetition == 1 && c.kind == int32Column {
+				return m.nulls(ctx, src, *c)
+			}
+			return nil, fmt.Errorf("its values are of the type %v: %w", c.kind, errors.ErrUnsupported)
+		}
+		return newColumn(ctx, src, *c, e.repetition == 1)
+	}
+	return nil, nil
+}
+
+// nulls returns nil for a column that is all null, which pyarrow writes as INT32.
+func (m *metadata) nulls(ctx context.Context, src *source.Source, c chunk) (*column, error) {
+	column, err := newColumn(ctx, src, c, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPages(ctx, src, f.parquet.Metadata()); err != nil {
-		return nil, err
-	}
-	for _, path := range f.parquet.Schema().Columns() {
-		i := -1
-		if len(path) == 1 {
-			i = slices.Index(columnNames, path[0])
+	for range min(c.values, maxRows) {
+		v, err := column.next()
+		if err == nil && !v.null {
+			err = fmt.Errorf("its values are of the type %v: %w", c.kind, errors.ErrUnsupported)
 		}
-		f.columns = append(f.columns, i)
+		if err != nil {
+			return nil, err
+		}
 	}
-	if len(f.columns) == 0 {
-		return nil, readers.Corruptf("a Parquet file without columns")
-	}
-	return f, nil
+	return nil, nil
 }
 
-// each yields every row.
-func (f *file) each(yield func(*Row, error) bool) error {
-	for _, group := range f.parquet.RowGroups() {
-		if err := f.group(group, yield); err != nil {
-			return err
+// leaf returns the element of the schema that a column is, right below the root.
+func (m *metadata) leaf(name string) (element, error) {
+	for _, e := range m.schema[min(1, len(m.schema)):] {
+		if e.name == name && e.children == 0 && e.repetition < 2 {
+			return e, nil
 		}
 	}
-	return nil
-}
-
-func (f *file) group(group parquet.RowGroup, yield func(*Row, error) bool) (err error) {
-	var rows parquet.Rows
-	if err := f.reader.call(func() error { rows = group.Rows(); return nil }); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.reader.call(rows.Close)) }()
-	buf := make([]parquet.Row, batch)
-	var out Row
-	for {
-		if err := f.ctx.Err(); err != nil {
-			return err
-		}
-		n := 0
-		err := f.reader.call(func() (err error) { n, err = rows.ReadRows(buf); return err })
-		ended := errors.Is(err, io.EOF)
-		if err != nil && !ended {
-			return err
-		}
-		for _, row := range buf[:n] {
-			if err := f.row(&out, row); err != nil {
-				return err
-			}
-			if !yield(&out, nil) {
-				return errStopped
-			}
-		}
-		if ended || n == 0 {
-			return nil
-		}
-	}
-}
-
-// row reads the values of a row.
-func (f *file) row(out *Row, values parquet.Row) error {
-	last := out.Path
-	*out = Row{}
-	for _, v := range values {
-		i := v.Column()
-		if i < 0 || i >= len(f.columns) || f.columns[i] < 0 {
-			continue
-		}
-		name := columnNames[f.columns[i]]
-		if v.IsNull() {
-			continue
-		}
-		switch name {
-		case "path", "raw":
-			if v.Kind() != parquet.ByteArray && v.Kind() != parquet.FixedLenByteArray {
-				return readers.Corruptf("column %q is of %v; want bytes", name, v.Kind())
-			}
-			if name == "raw" {
-				out.Raw = append([]byte{}, v.ByteArray()...)
-			} else if out.HasPath, out.Path = true, last; string(v.ByteArray()) != last {
-				out.Path = string(v.ByteArray())
-			}
-		default:
-			if v.Kind() != parquet.Int64 && v.Kind() != parquet.Int32 {
-				return fmt.Errorf("column %q is of %v; want 64-bit integers: %w", name, v.Kind(), errors.ErrUnsupported)
-			}
-			if name == "offset" {
-				out.Offset = integer(v)
-			} else {
-				out.Size = integer(v)
-			}
-		}
-	}
-	return nil
-}
-
-func integer(v parquet.Value) int64 {
-	if v.Kind() == parquet.Int32 {
-		return int64(v.Int32())
-	}
-	return v.Int64()
+	return element{}, fmt.Errorf("it is not a plain column of the schema: %w", errors.ErrUnsupported)
 }
