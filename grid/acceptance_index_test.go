@@ -163,6 +163,7 @@ func TestAcceptanceBlock(t *testing.T) {
 		{"0:2", one(grid.Range(0, 2)), []int64{30}, []string{whole(0, 10, 0), whole(1, 20, 10)}},
 		{"0:99 is clamped", one(grid.Range(0, 99)), []int64{55}, []string{whole(0, 10, 0), whole(1, 20, 10), whole(2, 25, 30)}},
 		{"-2:-1", one(grid.Range(-2, -1)), []int64{20}, []string{whole(1, 20, 0)}},
+		{"-9:1 is clamped", one(grid.Range(-9, 1)), []int64{10}, []string{whole(0, 10, 0)}},
 		{"2:1 is empty", one(grid.Range(2, 1)), []int64{0}, nil},
 		{":", nil, []int64{55}, []string{whole(0, 10, 0), whole(1, 20, 10), whole(2, 25, 30)}},
 	})
@@ -200,6 +201,7 @@ func TestIndexersRefuse(t *testing.T) {
 		{"mask too short", orthogonal(grid.All(), grid.Where(make([]bool, 3))), nil, []string{"axis 1", "mask of 3", "length 4"}},
 		{"block out of range", block(grid.At(3)), grid.ErrOutOfBounds, []string{"axis 0", "chunk index 3", "-3 to 2"}},
 		{"block slice that begins past the chunks", block(grid.From(3)), grid.ErrOutOfBounds, []string{"axis 0", "chunk index 3"}},
+		{"block before the first", block(grid.At(-4)), grid.ErrOutOfBounds, []string{"axis 0", "chunk index -4", "-3 to 2"}},
 		{"block with a step", block(grid.All().By(2)), nil, []string{"axis 0", "step 2"}},
 		{"block with a list", block(grid.Indices(1)), nil, []string{"axis 0", "a list of indices", "block indexing"}},
 		{"coordinates for one axis", coordinate(grid.Line(1)), nil, []string{"1 axes", "has 2"}},

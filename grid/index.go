@@ -234,7 +234,8 @@ func Orthogonal(g *Grid, selectors ...Selector) (*Indexer, error) {
 }
 
 // Block selects whole chunks by their numbers along each axis. A number keeps its
-// axis; a slice may end past the last chunk but not begin there, and has step 1.
+// axis; a slice may end past the last chunk or begin before the first, but not begin past
+// the last, and has step 1.
 func Block(g *Grid, selectors ...Selector) (*Indexer, error) {
 	return pick(g, "block indexing", map[selectorKind]picker{
 		selectIndex: pickChunk,
@@ -255,10 +256,9 @@ func pickChunks(d Dimension, s Selector) (axisIndex, error) {
 		return axisIndex{}, fmt.Errorf("step %d: a slice of chunks has step 1", s.step)
 	}
 	n := d.Chunks()
-	if !s.openStart && n > 0 {
-		if _, err := wrap(s.start, n); err != nil {
-			return axisIndex{}, fmt.Errorf("chunk %w", err)
-		}
+	if !s.openStart && n > 0 && s.start >= n {
+		_, err := wrap(s.start, n)
+		return axisIndex{}, fmt.Errorf("chunk %w", err)
 	}
 	from, to := s.ends(n)
 	return chunkRange(d, from, to), nil
