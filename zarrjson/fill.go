@@ -1,6 +1,7 @@
 package zarrjson
 
 import (
+	"bytes"
 	"encoding/base64"
 	"math"
 	"slices"
@@ -240,7 +241,7 @@ func textFill(v value) ([]byte, error) {
 		return nil, v.refuse("a string")
 	}
 	if !strings.ContainsAny(string(v.raw), ".eE") {
-		return v.raw[:len(v.raw):len(v.raw)], nil
+		return bytes.Clone(v.raw), nil
 	}
 	f, err := strconv.ParseFloat(string(v.raw), 64)
 	if err != nil {

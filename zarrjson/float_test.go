@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"varve/codec"
 )
 
 // TestHalfFloats holds every finite half against its double, and the rounding of what
@@ -107,5 +109,22 @@ func TestFillNotWritten(t *testing.T) {
 		if raw, err := d.FillJSON(element); err == nil {
 			t.Errorf("%s: written as %s", c.name, raw)
 		}
+	}
+}
+
+// TestFillOutlivesItsDocument reads a number as text, which is the document's own.
+func TestFillOutlivesItsDocument(t *testing.T) {
+	d, err := DataTypeOf(codec.Type{Kind: codec.String})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := []byte("12")
+	fill, err := d.ParseFill(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc[0] = 'x'
+	if string(fill) != "12" {
+		t.Errorf("the fill value changed to %q with the document", fill)
 	}
 }

@@ -225,6 +225,9 @@ func (c ChunkGrid) For(g *grid.Grid) (ChunkGrid, error) {
 		_, bare := c.Sizes[axis].Repeated()
 		if f, fixed := g.Dim(axis).(grid.Fixed); bare && fixed && f.Size() > 0 {
 			described.Sizes[axis] = grid.Every(f.Size())
+			if described.Encoded != nil {
+				described.Encoded[axis] = grid.Every(f.Size()) // a Fixed axis has no padding
+			}
 		}
 	}
 	return described, nil

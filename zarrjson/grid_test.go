@@ -234,6 +234,8 @@ func TestGridKeepsItsFormWhenResized(t *testing.T) {
 			`{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[2,[10]]}}`},
 		{"list", `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[[2,3]],10]}}`,
 			`{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[[2,4]],10]}}`},
+		{"encoded", `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[2,[10]],"encoded_chunk_shapes":[2,[16]]}}`,
+			`{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[2,[10]],"encoded_chunk_shapes":[2,[16]]}}`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -257,6 +259,28 @@ func TestGridKeepsItsFormWhenResized(t *testing.T) {
 				t.Errorf("written as %s (%v), not %s", got, err, want)
 			}
 		})
+	}
+}
+
+// TestGridKeepsItsFormWithoutExtent describes an integer that declares no chunk yet,
+// whose encoded sizes must not come out as a list of one.
+func TestGridKeepsItsFormWithoutExtent(t *testing.T) {
+	for _, more := range []string{"", `,"encoded_chunk_shapes":[5,[[3,2]]]`} {
+		doc := rectilinear("[0,4]", "[5,[[2,2]]]", more)
+		a, err := ParseArray([]byte(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := a.Grid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.ChunkGrid, err = a.ChunkGrid.For(g); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := a.Encode(Compact); err != nil || string(got) != doc {
+			t.Errorf("written as %s (%v), not %s", got, err, doc)
+		}
 	}
 }
 

@@ -84,7 +84,8 @@ type V2Options struct {
 }
 
 // ToV2 returns the same array as a .zarray and a .zattrs. What format 2 cannot say is
-// refused by name: grids that are not regular, shards, codecs without an id there.
+// refused by name: grids that are not regular, shards, codecs without an id there. The
+// last codec is the compressor if it compresses; all others are filters.
 // Extra fields, which need not be understood, are left out.
 func (a *Array) ToV2(options V2Options) (*V2Array, Attributes, error) {
 	v, attributes, err := a.toV2(options)

@@ -165,9 +165,23 @@ func (v *V2Array) setCodecs(a *Array) error {
 			v.Filters = append(v.Filters, f)
 		}
 	}
+	v.splitCompressor()
 	var err error
 	v.DataType, err = V2DataTypeOf(a.DataType.typ, order)
 	return err
+}
+
+// compressors are the ids that readers of format 2 look for under compressor, and some
+// under nothing else.
+var compressors = []string{"blosc", "zstd", "gzip", "zlib", "lz4", "bz2", "lzma", "lzf"}
+
+// splitCompressor moves the last filter, if it compresses, to where it is looked for.
+func (v *V2Array) splitCompressor() {
+	last := len(v.Filters) - 1
+	if last >= 0 && slices.Contains(compressors, v.Filters[last].ID) {
+		v.Compressor = &v.Filters[last]
+		v.Filters = v.Filters[:last:last]
+	}
 }
 
 func v2ByteOrder(spec codec.Spec) ByteOrder {
