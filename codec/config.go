@@ -30,7 +30,17 @@ func newConfig(spec Spec) (*config, error) {
 	if err := unmarshal(spec.Config, &c.fields); err != nil {
 		return nil, fmt.Errorf("codec %q: configuration: %w", spec.Name, err)
 	}
+	c.dropID()
 	return c, nil
+}
+
+// dropID drops the id of a numcodecs codec, which zarr-python takes beside the name if
+// they agree.
+func (c *config) dropID() {
+	id, ok := strings.CutPrefix(c.codec, "numcodecs.")
+	if ok && string(c.fields["id"]) == strconv.Quote(id) {
+		delete(c.fields, "id")
+	}
 }
 
 // unmarshal is json.Unmarshal that also refuses what follows the value.
@@ -59,6 +69,15 @@ func (c *config) take(field string) json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// notNull refuses null for fields that may be absent, where clients refuse it too.
+func (c *config) notNull(fields ...string) {
+	for _, f := range fields {
+		if string(c.fields[f]) == "null" {
+			c.fail(f, "null; leave it out for the default")
+		}
+	}
 }
 
 // integer reads an integer from lo to hi.

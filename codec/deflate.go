@@ -30,21 +30,23 @@ type resetWriter interface {
 }
 
 func newGzip(c *config, _ Form) (Codec, error) {
-	absent := 5
+	absent, least := 5, 0
 	if c.codec == "numcodecs.gzip" {
-		absent = 1
+		absent, least = 1, gzip.DefaultCompression
 	}
-	level := c.integer("level", absent, 0, 9)
+	c.notNull("level")
+	level := c.integer("level", absent, least, 9)
 	return &deflate{"gzip", inflate.Gzip, &sync.Pool{New: func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, level)
 		if err != nil {
-			panic(err) // every level from 0 to 9 is allowed
+			panic(err) // every level from -1 to 9 is allowed
 		}
 		return w
 	}}}, nil
 }
 
 func newZlib(c *config, _ Form) (Codec, error) {
+	c.notNull("level")
 	level := c.integer("level", 1, -1, 9)
 	return &deflate{"zlib", inflate.Zlib, &sync.Pool{New: func() any {
 		w, err := zlib.NewWriterLevel(io.Discard, level)

@@ -25,6 +25,9 @@ func newSzip(c *config, _ Form) (Codec, error) {
 	if !c.boolean("header", true) {
 		c.fail("header", "false: without the decoded size in front a chunk cannot be told from a longer one")
 	}
+	if c.err != nil {
+		return nil, c.err
+	}
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
 	}

@@ -1,6 +1,9 @@
 package codec
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -20,7 +23,8 @@ import (
 type zstdCodec struct{ encoders *sync.Pool }
 
 func newZstd(c *config, _ Form) (Codec, error) {
-	level := c.integer("level", 0, -131072, 22)
+	c.notNull("level", "checksum")
+	level := c.integer("level", 0, math.MinInt32, 22)
 	sum := c.boolean("checksum", false)
 	if level == 0 {
 		level = 3
@@ -68,7 +72,10 @@ func (z *zstdCodec) Decode(dst, src []byte) (int, error) {
 		return 0, corrupt.Errorf("zstd: no frame in 0 bytes")
 	}
 	out, err := d.DecodeAll(src, dst[:0:len(dst)])
-	if err != nil {
+	switch {
+	case errors.Is(err, zstd.ErrUnknownDictionary), errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return 0, fmt.Errorf("zstd: %w: %w", err, errors.ErrUnsupported)
+	case err != nil:
 		return 0, corrupt.Errorf("zstd: %w", err)
 	}
 	return len(out), nil
