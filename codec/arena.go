@@ -6,6 +6,7 @@ import "sync"
 type arena struct {
 	buffers [][]byte
 	used    int
+	unsized int // bytes of those whose size no form says
 }
 
 // maxKept is the largest buffer that an arena keeps between calls.
@@ -29,6 +30,12 @@ func (a *arena) bytes(n int) []byte {
 	return b[:n]
 }
 
+// takeBack ends the loan of the last buffer and forgets it.
+func (a *arena) takeBack() {
+	a.used--
+	a.buffers[a.used] = nil
+}
+
 // elems returns room for the elements of a form, until release.
 func (a *arena) elems(f Form) Elems {
 	if f.Type.Varies() {
@@ -43,6 +50,6 @@ func (a *arena) release() {
 			a.buffers[i] = nil
 		}
 	}
-	a.used = 0
+	a.used, a.unsized = 0, 0
 	arenas.Put(a)
 }

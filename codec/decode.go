@@ -2,13 +2,19 @@ package codec
 
 import (
 	"fmt"
+	"math"
 
 	"varve/codec/internal/corrupt"
 )
 
-// maxUnsized bounds what a compressor may produce where the size of the elements
-// does not say how much it should be: text, and compressors of compressed bytes.
+// maxUnsized bounds what the compressors of a chunk may produce together where the size
+// of the elements does not say how much it should be: text, and compressors of
+// compressed bytes.
 const maxUnsized = 512 << 20
+
+// maxRatio is more than any compressor in use makes of stored bytes, but for a few that
+// have a word for a chunk of one value. Zstd comes to 32768.
+const maxRatio = 1 << 16
 
 // Decode fills dst with the elements of the stored chunk src. Elements of varying
 // length may alias src; nothing keeps it otherwise.
@@ -86,9 +92,9 @@ func (p *Pipeline) decodeStage(a *arena, i int, into, src []byte) ([]byte, error
 }
 
 // decodeUnsized undoes a codec whose output's size is unknown, in a buffer that grows
-// as far as the stored bytes have justified it.
+// until it is enough, or more than so many stored bytes can justify.
 func (p *Pipeline) decodeUnsized(a *arena, i int, src []byte) ([]byte, error) {
-	c, limit := p.bytes[i], p.unsizedLimit(len(src))
+	c, limit := p.bytes[i], min(p.unsizedLimit(len(src)), maxUnsized-a.unsized)
 	if s, ok := c.(sizer); ok {
 		n, err := s.decodedSize(src)
 		if err != nil {
@@ -103,22 +109,40 @@ func (p *Pipeline) decodeUnsized(a *arena, i int, src []byte) ([]byte, error) {
 		into := p.room(a, room)
 		n, err := c.Decode(into, src)
 		if err == nil {
+			a.unsized += room
 			return into[:n], nil
 		}
 		if room == limit {
 			return nil, err
 		}
+		if !p.innermost().Type.Varies() {
+			a.takeBack()
+		}
 	}
 }
 
 // unsizedLimit is the most that so many stored bytes may decode to: what the elements
-// may well take, and of bytes that were compressed further what zstd, at 32768 for one,
-// makes of them at best.
+// may well take, and of bytes that were compressed further maxRatio.
 func (p *Pipeline) unsizedLimit(stored int) int {
-	const ratio = 1 << 16
 	form := p.innermost()
 	declared := 2*min(form.Bytes(), maxUnsized) + 64*min(form.Count(), maxUnsized)
-	return min(maxUnsized, 64<<10+declared+ratio*min(stored, maxUnsized))
+	return min(maxUnsized, 64<<10+declared+maxRatio*min(stored, maxUnsized))
+}
+
+// wholeRoom returns room for all elements of a chunk of which only some are asked for,
+// so that its size is the document's word alone. It is an error if the stored bytes are
+// much too few for it.
+func (p *Pipeline) wholeRoom(a *arena, stored int) (Elems, error) {
+	const header = 24 // of an element of varying length
+	form := p.Form()
+	need := form.Bytes()
+	if form.Type.Varies() {
+		need = header * min(form.Count(), math.MaxInt/header)
+	}
+	if need > maxUnsized && need/maxRatio > stored {
+		return Elems{}, corrupt.Errorf("chunk has %d bytes, too few for %v elements of %v", stored, form.Shape, form.Type)
+	}
+	return a.elems(form), nil
 }
 
 // room returns a buffer for the output of a codec. Elements of varying length alias

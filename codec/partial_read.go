@@ -263,7 +263,10 @@ func (pt *part) whole(a *arena, stored []byte) error {
 			return pt.p.Decode(into, stored)
 		}
 	}
-	elems := a.elems(form)
+	elems, err := pt.p.wholeRoom(a, len(stored))
+	if err != nil {
+		return err
+	}
 	if err := pt.p.Decode(elems, stored); err != nil {
 		return err
 	}

@@ -40,10 +40,8 @@ func (p *Pipeline) encodeAgain(a *arena, dst, old []byte, region grid.Region, sr
 	form := p.Form()
 	all := windowOf(src, form)
 	if !all.region.Equal(region) {
-		all.Elems = a.elems(form)
-		if old == nil {
-			all.SetFill(form)
-		} else if err := p.Decode(all.Elems, old); err != nil {
+		var err error
+		if all.Elems, err = p.oldElems(a, old); err != nil {
 			return dst, err
 		}
 		if err := all.put(window{src, region, form.Type.unit()}, region); err != nil {
@@ -54,6 +52,20 @@ func (p *Pipeline) encodeAgain(a *arena, dst, old []byte, region grid.Region, sr
 		return dst, nil
 	}
 	return p.Encode(dst, all.Elems)
+}
+
+// oldElems returns the elements of a chunk as it is stored, or the fill value.
+func (p *Pipeline) oldElems(a *arena, old []byte) (Elems, error) {
+	if old == nil {
+		elems := a.elems(p.Form())
+		elems.SetFill(p.Form())
+		return elems, nil
+	}
+	elems, err := p.wholeRoom(a, len(old))
+	if err != nil {
+		return Elems{}, err
+	}
+	return elems, p.Decode(elems, old)
 }
 
 // shardEdit is a shard of which a region is being replaced.

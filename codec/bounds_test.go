@@ -1,0 +1,76 @@
+package codec
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"varve/grid"
+)
+
+// TestZstdUnsupported holds frames that are valid and that need more than the frame.
+func TestZstdUnsupported(t *testing.T) {
+	p := mustNew(t, `[`+littleBytes+`,{"name":"zstd"}]`, Form{Type: uint8Type, Shape: []int64{1}})
+	for _, tt := range []struct{ name, frame string }{
+		{"dictionary 5", "\x28\xb5\x2f\xfd\x21\x05\x01\x09\x00\x00A"},
+		{"window of 3.75 TiB", "\x28\xb5\x2f\xfd\x00\xff\x09\x00\x00A"},
+	} {
+		err := p.Decode(NewElems(p.Form()), []byte(tt.frame))
+		if !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error is %v, want it marked as unsupported", tt.name, err)
+		}
+	}
+}
+
+// TestRegionOfHugeChunk asks for one element of chunks that a document declares to be
+// larger than memory, and of which next to nothing is stored.
+func TestRegionOfHugeChunk(t *testing.T) {
+	ctx := context.Background()
+	for _, tt := range []struct {
+		name, list string
+		typ        Type
+		length     int64
+	}{
+		{"zstd", `[` + littleBytes + `,{"name":"zstd"}]`, uint8Type, 1 << 50},
+		{"vlen-utf8", `[{"name":"vlen-utf8"}]`, stringType, 1<<32 - 1},
+		{"shard behind gzip", `[` + shards("[1048576]", littleBytes) + `,{"name":"gzip"}]`, uint8Type, 1 << 50},
+	} {
+		p := mustNew(t, tt.list, Form{Type: tt.typ, Shape: []int64{tt.length}})
+		one := grid.Region{Origin: []int64{7}, Shape: []int64{1}}
+		form := p.Form()
+		form.Shape = one.Shape
+		elems := NewElems(form)
+		if err := p.DecodeRegion(ctx, Memory("abc"), one, elems); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: reading: error is %v, want it marked as corrupt", tt.name, err)
+		}
+		if _, err := p.EncodeRegion(nil, []byte("abc"), one, elems); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: writing: error is %v, want it marked as corrupt", tt.name, err)
+		}
+	}
+}
+
+// TestUnsizedIsBounded holds what compressors behind one another may take together, and
+// that a buffer which was too small is not kept.
+func TestUnsizedIsBounded(t *testing.T) {
+	p := mustNew(t, `[`+littleBytes+`,{"name":"zstd"},{"name":"gzip"}]`, Form{Type: float32Type, Shape: []int64{100}})
+	stored, err := p.Encode(nil, Elems{Fixed: ramp(400)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := &arena{unsized: maxUnsized - 10}
+	if _, err := p.decodeUnsized(spent, 1, stored); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("with 10 bytes left: error is %v, want it marked as corrupt", err)
+	}
+	stored[len(stored)-8] ^= 1
+	a := new(arena)
+	if _, err := p.decodeUnsized(a, 1, stored); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a wrong sum: error is %v, want it marked as corrupt", err)
+	}
+	kept := 0
+	for _, b := range a.buffers {
+		kept += cap(b)
+	}
+	if limit := p.unsizedLimit(len(stored)); kept > limit {
+		t.Errorf("%d bytes are kept, the limit is %d", kept, limit)
+	}
+}
