@@ -19,7 +19,8 @@ import (
 //	{"name": "blosc", "configuration": {"typesize": 4, "cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}
 //	{"name": "numcodecs.blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}}
 //
-// An absent typesize is the size of the elements. Containers with snappy are decoded only.
+// An absent typesize is the size of the elements, and an absent shuffle of Zarr's is −1
+// of numcodecs'. Containers with snappy are decoded only.
 type bloscCodec struct{ options blosc.Options }
 
 const snappy = "snappy"
@@ -27,19 +28,24 @@ const snappy = "snappy"
 var bloscCompressors = []string{"blosclz", "lz4", "lz4hc", snappy, "zlib", "zstd"}
 
 func newBlosc(c *config, in Form) (Codec, error) {
-	shuffle := c.choice("shuffle", int(blosc.BitShuffle), "noshuffle", "shuffle", "bitshuffle")
+	shuffle := c.choice("shuffle", autoShuffle(in), "noshuffle", "shuffle", "bitshuffle")
 	return newBloscWith(c, in, "zstd", shuffle)
 }
 
 func newNumcodecsBlosc(c *config, in Form) (Codec, error) {
 	shuffle := c.integer("shuffle", int(blosc.ByteShuffle), -1, 2)
 	if shuffle == -1 {
-		shuffle = int(blosc.ByteShuffle)
-		if in.Type.Size == 1 {
-			shuffle = int(blosc.BitShuffle)
-		}
+		shuffle = autoShuffle(in)
 	}
 	return newBloscWith(c, in, "lz4", shuffle)
+}
+
+// autoShuffle is the shuffle that clients take if they are not told which.
+func autoShuffle(in Form) int {
+	if in.Type.Size == 1 {
+		return int(blosc.BitShuffle)
+	}
+	return int(blosc.ByteShuffle)
 }
 
 // newBloscWith reads the fields that both spellings have in common.
@@ -77,6 +83,14 @@ func (b *bloscCodec) decodeRange(dst, src []byte, offset, size int) error {
 		return err
 	}
 	return blosc.DecodeRange(dst, src, offset)
+}
+
+// clientsFor implements demanding: numcodecs is built without snappy.
+func (b *bloscCodec) clientsFor(int) Client {
+	if b.options.Compressor == snappy {
+		return NoClient
+	}
+	return AnyClient
 }
 
 func (b *bloscCodec) cannotEncode() error {

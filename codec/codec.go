@@ -17,6 +17,7 @@
 package codec
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -69,6 +70,14 @@ func (f Form) Bytes() int {
 		return -1
 	}
 	return int(lo)
+}
+
+// fillKey names the fill value, which elements that are not stored get on decoding.
+func (f Form) fillKey() string {
+	if !f.Type.Varies() && allEqual(f.Fill, nil, len(f.Fill)) {
+		return "0"
+	}
+	return hex.EncodeToString(f.Fill)
 }
 
 // IsFill reports whether every element is the fill value, bit for bit.
@@ -222,6 +231,13 @@ type shaped interface {
 type nesting interface {
 	// clients answers as Pipeline.Clients does.
 	clients() Client
+}
+
+// demanding is a BytesToBytes of which clients do not decode everything.
+type demanding interface {
+	// clientsFor returns what a reader needs if every chunk has size bytes at this
+	// stage, or where that is -1, if each has its own.
+	clientsFor(size int) Client
 }
 
 // regional is an ArrayToArray under which a region of the elements is a region of

@@ -233,6 +233,11 @@ func (p *Pipeline) Clients() Client {
 	if n, ok := p.toBytes.(nesting); ok {
 		worst = max(worst, n.clients())
 	}
+	for i, c := range p.bytes {
+		if d, ok := c.(demanding); ok {
+			worst = max(worst, d.clientsFor(p.sizes[i]))
+		}
+	}
 	return worst
 }
 

@@ -130,6 +130,11 @@ func TestNewRefuses(t *testing.T) {
 		{"element size 0", `[` + le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]`, `elementsize: 0 is not`},
 		{"blosc's shuffle by number", `[` + le + `,{"name":"blosc","configuration":{"shuffle":1}}]`, `codec "blosc": shuffle: 1 is not one of noshuffle, shuffle, bitshuffle`},
 		{"blosc's compressor", `[` + le + `,{"name":"numcodecs.blosc","configuration":{"cname":"lzo"}}]`, `cname: "lzo" is not one of blosclz, lz4, lz4hc, snappy, zlib, zstd`},
+		{"level null", `[` + le + `,{"name":"gzip","configuration":{"level":null}}]`, `codec "gzip": level: null; leave it out`},
+		{"checksum null", `[` + le + `,{"name":"zstd","configuration":{"level":0,"checksum":null}}]`, `codec "zstd": checksum: null`},
+		{"order null", `[{"name":"transpose","configuration":{"order":null}},` + le + `]`, `order: missing`},
+		{"another id", `[` + le + `,{"name":"numcodecs.zlib","configuration":{"id":"gzip"}}]`, `codec "numcodecs.zlib": id: unknown`},
+		{"szip's mask", `[` + le + `,{"name":"imagecodecs_szip","configuration":{"options_mask":"x"}}]`, `options_mask: "x" is not an integer`},
 		{"location", `[` + le + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`, `location: "middle" is not one of start, end`},
 	} {
 		p, err := New(specs(t, tt.list), Form{Type: float32Type, Shape: []int64{2, 3}})
@@ -137,6 +142,31 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: no error", tt.name)
 		} else if !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: error is %q, want it to say %q", tt.name, err, tt.says)
+		}
+	}
+}
+
+// TestNewAccepts holds configurations that zarr-python 3.4 takes too.
+func TestNewAccepts(t *testing.T) {
+	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
+	for _, codec := range []string{
+		`{"name":"gzip","configuration":{"level":1,"level":2},"must_understand":false}`,
+		`{"name":"numcodecs.gzip","configuration":{"level":-1}}`,
+		`{"name":"numcodecs.zlib","configuration":{"id":"zlib","level":1}}`,
+		`{"name":"numcodecs.shuffle","configuration":{"elementsize":null}}`,
+		`{"name":"numcodecs.crc32","configuration":{"location":null}}`,
+		`{"name":"zstd","configuration":{"level":-131073}}`,
+		`{"name":"blosc","configuration":{"typesize":null,"shuffle":null}}`,
+	} {
+		p := mustNew(t, "["+le+","+codec+"]", Form{Type: float32Type, Shape: []int64{2, 3}})
+		stored, err := p.Encode(nil, Elems{Fixed: ramp(24)})
+		if err != nil {
+			t.Errorf("%s: %v", codec, err)
+			continue
+		}
+		dst := NewElems(p.Form())
+		if err := p.Decode(dst, stored); err != nil || !bytes.Equal(dst.Fixed, ramp(24)) {
+			t.Errorf("%s: error %v, or elements differ", codec, err)
 		}
 	}
 }
@@ -263,6 +293,56 @@ func TestSameDecode(t *testing.T) {
 	int8s := Form{Type: Type{Kind: Int, Size: 1}, Shape: []int64{4, 4}}
 	if !mustNew(t, "["+le+"]", int8s).SameDecode(mustNew(t, "["+be+"]", int8s)) {
 		t.Error("byte order matters for single bytes")
+	}
+}
+
+// TestSameDecodeOfFill tells shards apart that lack an inner chunk: it decodes to what
+// the array is filled with.
+func TestSameDecodeOfFill(t *testing.T) {
+	form := func(fill string) Form {
+		return Form{Type: float32Type, Shape: []int64{4}, Fill: []byte(fill)}
+	}
+	none, zero, one := form(""), form("\x00\x00\x00\x00"), form("\x00\x00\x80\x3f")
+	none.Fill = nil
+	shard, raw := "["+shards("[2]", littleBytes)+"]", "["+littleBytes+"]"
+	nested := "[" + shards("[4]", shards("[2]", littleBytes)) + "]"
+	for _, tt := range []struct {
+		name, list string
+		a, b       Form
+		same       bool
+	}{
+		{"shards of 0 and 1", shard, zero, one, false},
+		{"shards within shards of 0 and 1", nested, zero, one, false},
+		{"shards of nothing and 0", shard, none, zero, true},
+		{"shards of 1", shard, one, one, true},
+		{"whole chunks of 0 and 1", raw, zero, one, true},
+	} {
+		if got := mustNew(t, tt.list, tt.a).SameDecode(mustNew(t, tt.list, tt.b)); got != tt.same {
+			t.Errorf("%s: SameDecode is %v, want %v", tt.name, got, tt.same)
+		}
+	}
+}
+
+func TestClients(t *testing.T) {
+	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
+	const by4, zlib = `{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}`, `{"name":"numcodecs.zlib"}`
+	for _, tt := range []struct {
+		name, list string
+		want       Client
+	}{
+		{"zlib behind shuffle", le + "," + by4 + "," + zlib, AnyClient},
+		{"shuffle behind zlib, of any length", le + "," + zlib + "," + by4, NoClient},
+		{"shuffle of one byte behind zlib", le + "," + zlib + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":1}}`, AnyClient},
+		{"shuffle with a tail", le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":7}}`, NoClient},
+		{"blosc", le + `,{"name":"blosc"}`, AnyClient},
+		{"snappy", le + `,{"name":"numcodecs.blosc","configuration":{"cname":"snappy"}}`, NoClient},
+		{"in a shard", shards("[3]", le+`,{"name":"imagecodecs_lz4h5"}`), WithImagecodecs},
+		{"lzf", le + `,{"name":"hdf5.lzf","configuration":{"cd_values":[]}}`, NoClient},
+	} {
+		p := mustNew(t, "["+tt.list+"]", Form{Type: float32Type, Shape: []int64{6}})
+		if got := p.Clients(); got != tt.want {
+			t.Errorf("%s: clients are %v, want %v", tt.name, got, tt.want)
+		}
 	}
 }
 

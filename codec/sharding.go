@@ -77,6 +77,7 @@ func newSharding(c *config, in Form) (Codec, error) {
 	s := &sharding{chunkShape: c.integers64("chunk_shape"), clip: c.clip}
 	s.codecs = c.specs("codecs")
 	s.indexCodecs = c.specs("index_codecs")
+	c.notNull("index_location")
 	s.atStart = c.choice("index_location", 1, "start", "end") == 0
 	if len(s.chunkShape) != len(in.Shape) {
 		c.fail("chunk_shape", "%v has %d dimensions, the chunk %d", s.chunkShape, len(s.chunkShape), len(in.Shape))
@@ -187,7 +188,7 @@ func (s *sharding) DecodeKey() string {
 	if s.atStart {
 		at = "start"
 	}
-	return fmt.Sprintf("sharding%v{%s}{%s}%s", s.chunkShape, s.whole.decodeKey(), s.index.decodeKey(), at)
+	return fmt.Sprintf("sharding%v{%s}{%s}%s fill %s", s.chunkShape, s.whole.decodeKey(), s.index.decodeKey(), at, s.form.fillKey())
 }
 
 func (s *sharding) cannotEncode() error { return s.whole.CanEncode() }

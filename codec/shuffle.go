@@ -27,6 +27,14 @@ func (s *shuffleCodec) DecodeKey() string {
 	return fmt.Sprint("shuffle:", s.size)
 }
 
+// clientsFor implements demanding: numcodecs refuses bytes that are no whole elements.
+func (s *shuffleCodec) clientsFor(size int) Client {
+	if s.size > 1 && (size < 0 || size%s.size != 0) {
+		return NoClient
+	}
+	return AnyClient
+}
+
 func (s *shuffleCodec) EncodedSize(n int) (int, bool) { return n, true }
 
 func (s *shuffleCodec) Encode(dst, src []byte) ([]byte, error) {
