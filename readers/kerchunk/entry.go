@@ -82,7 +82,8 @@ func (t templates) expand(url string) (string, error) {
 // placer turns values into the places of refs. Refs to one URL share what is said of it.
 type placer struct {
 	templates templates
-	last      string // the URL of other, as it is written
+	last      string // the URL of other, before templates
+	raw       []byte // the same as it is written
 	other     *readers.Other
 }
 
@@ -97,30 +98,33 @@ func (p *placer) place(r *readers.Ref, raw []byte) error {
 		p.inline(r, data)
 		return err
 	}
-	items, err := list(raw)
-	if err != nil {
-		return err
+	e, ok := parseEntry(raw)
+	if !ok {
+		return readers.Corruptf("want a string, [url] or [url, offset, length], found %.80q", raw)
 	}
-	if string(items[0]) == "null" {
+	if string(e.url) == "null" {
 		return fmt.Errorf("no URL, and no target for those without: %w", errors.ErrUnsupported)
 	}
-	url, err := unquote(items[0])
-	if err != nil {
-		return readers.Corruptf("a URL: %w", err)
+	if p.other == nil || !bytes.Equal(e.url, p.raw) {
+		url, err := unquote(e.url)
+		if err != nil {
+			return readers.Corruptf("a URL: %w", err)
+		}
+		if err := p.source(r, url); err != nil {
+			return err
+		}
+		p.raw = append(p.raw[:0], e.url...)
 	}
-	if err := p.source(r, url); err != nil {
-		return err
-	}
-	if len(items) == 1 {
-		r.Offset, r.Size = 0, readers.WholeSource
+	r.Other, r.Offset, r.Size = p.other, 0, readers.WholeSource
+	if e.offset == nil {
 		return nil
 	}
-	r.Offset, err = strconv.ParseInt(string(items[1]), 10, 64)
-	size, sizeErr := strconv.ParseInt(string(items[2]), 10, 64)
-	if err = errors.Join(err, sizeErr); err != nil || r.Offset < 0 || size < 0 {
-		return readers.Corruptf("offset %.40s and length %.40s are not whole numbers from 0 to 2^63−1", items[1], items[2])
+	offset, err := strconv.ParseInt(string(e.offset), 10, 64)
+	size, sizeErr := strconv.ParseInt(string(e.size), 10, 64)
+	if err = errors.Join(err, sizeErr); err != nil || offset < 0 || size < 0 {
+		return readers.Corruptf("offset %.40s and length %.40s are not whole numbers from 0 to 2^63−1", e.offset, e.size)
 	}
-	r.Size = uint64(size)
+	r.Offset, r.Size = offset, uint64(size)
 	return nil
 }
 
@@ -146,36 +150,45 @@ func (p *placer) source(r *readers.Ref, url string) error {
 	return nil
 }
 
-// list takes [url] or [url, offset, length] apart.
-func list(raw []byte) ([][]byte, error) {
-	bad := readers.Corruptf("want a string, [url] or [url, offset, length], found %.80q", raw)
-	if raw[0] != '[' || len(raw) < 3 {
-		return nil, bad
+// entry is [url, offset, length], or [url], as it is written.
+type entry struct{ url, offset, size []byte }
+
+func parseEntry(raw []byte) (e entry, ok bool) {
+	if raw[0] != '[' || raw[len(raw)-1] != ']' {
+		return e, false
 	}
 	rest := bytes.TrimSpace(raw[1 : len(raw)-1])
-	first := len("null")
-	if len(rest) > 0 && rest[0] == '"' {
-		first = 1
-		for first < len(rest) && rest[first] != '"' {
-			if rest[first] == '\\' {
-				first++
-			}
-			first++
+	n := urlLength(rest)
+	if n == 0 {
+		return e, false
+	}
+	e.url, rest = rest[:n], bytes.TrimSpace(rest[n:])
+	if len(rest) == 0 {
+		return e, true
+	}
+	before, rest, _ := bytes.Cut(rest, []byte(","))
+	offset, size, ok := bytes.Cut(rest, []byte(","))
+	e.offset, e.size = bytes.TrimSpace(offset), bytes.TrimSpace(size)
+	return e, ok && len(before) == 0
+}
+
+// urlLength is the length of the string or null that a list begins with, or 0.
+func urlLength(list []byte) int {
+	if bytes.HasPrefix(list, []byte("null")) {
+		return len("null")
+	}
+	if len(list) == 0 || list[0] != '"' {
+		return 0
+	}
+	for i := 1; i < len(list); i++ {
+		switch list[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
-		first++
 	}
-	if first > len(rest) {
-		return nil, bad
-	}
-	items := [][]byte{rest[:first]}
-	if rest = bytes.TrimSpace(rest[first:]); len(rest) == 0 {
-		return items, nil
-	}
-	numbers := bytes.Split(rest, []byte(","))
-	if len(numbers) != 3 || len(numbers[0]) > 0 {
-		return nil, bad
-	}
-	return append(items, bytes.TrimSpace(numbers[1]), bytes.TrimSpace(numbers[2])), nil
+	return 0
 }
 
 // rawBytes returns what the column raw stands for, in which base64 is the exception.

@@ -56,7 +56,15 @@ func hint(key string) string {
 }
 
 func chunkLike(name string) bool {
-	return name == "c" || strings.Trim(strings.TrimPrefix(name, "c."), "0123456789.") == ""
+	if name == "c" {
+		return true
+	}
+	for _, c := range []byte(strings.TrimPrefix(name, "c.")) {
+		if c != '.' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // buildIndex reads the whole text.
@@ -65,7 +73,7 @@ func buildIndex(ctx context.Context, src *source.Source) (*index, error) {
 	s := newScanner(ctx, src, 0, src.Size())
 	s.want('{')
 	s.members(func(name string) { x.member(s, name) })
-	if s.err == nil && s.peek() != 0 {
+	if s.err == nil && !s.ended() {
 		s.fail("something follows the references")
 	}
 	if s.err != nil {
@@ -222,7 +230,7 @@ type lookup struct {
 }
 
 func (l *lookup) scan(s *scanner) error {
-	for first := true; s.peek() != 0; first = false {
+	for first := true; !s.ended(); first = false {
 		name, ok := s.next(first)
 		if !ok || s.err != nil {
 			break

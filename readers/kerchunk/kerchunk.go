@@ -107,8 +107,7 @@ func detectJSON(ctx context.Context, src *source.Source) (bool, error) {
 			c := s.peek()
 			found = name == "refs" && c == '{' || zarrtree.IsDocument(name) && (c == '"' || c == '{')
 			if !found && chunkLike(name[strings.LastIndexByte(name, '/')+1:]) && c == '[' {
-				_, err := list(s.capture())
-				found = err == nil
+				_, found = parseEntry(s.capture())
 				continue
 			}
 			if !found {

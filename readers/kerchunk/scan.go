@@ -98,6 +98,9 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
+// ended reports whether nothing follows but white space.
+func (s *scanner) ended() bool { return s.peek() == 0 && !s.fill() }
+
 // want moves over a byte.
 func (s *scanner) want(c byte) bool {
 	if got := s.peek(); got != c {
@@ -197,31 +200,45 @@ func (s *scanner) text() {
 	s.pos++
 	for s.fill() {
 		rest := s.buf[s.pos:]
-		at := bytes.IndexAny(rest, "\"\\")
-		if at < 0 {
-			s.pos += len(rest)
+		quote := bytes.IndexByte(rest, '"')
+		if quote >= 0 {
+			rest = rest[:quote]
+		}
+		if escape := bytes.IndexByte(rest, '\\'); escape >= 0 {
+			s.pos += escape + 1
+			if s.fill() {
+				s.pos++ // what is escaped
+			}
 			continue
 		}
-		s.pos += at + 1
-		if rest[at] == '"' {
+		s.pos += len(rest)
+		if quote >= 0 {
+			s.pos++
 			return
 		}
-		if !s.fill() {
-			break
-		}
-		s.pos++ // what is escaped
 	}
 	s.fail("a string without its end")
 }
 
+// ends are the bytes that a number or a word ends before.
+var ends = func() (set [256]bool) {
+	for c := range ' ' + 1 {
+		set[c] = true
+	}
+	for _, c := range ",:[]{}\"" {
+		set[c] = true
+	}
+	return set
+}()
+
 // bare moves over a number or a word.
 func (s *scanner) bare() {
-	for s.fill() {
-		switch c := s.buf[s.pos]; {
-		case c == ',' || c == ':' || c == ']' || c == '}' || c == '"' || c == '[' || c == '{' || c <= ' ':
-			return
-		}
+	start := s.offset()
+	for s.fill() && !ends[s.buf[s.pos]] {
 		s.pos++
+	}
+	if s.offset() == start {
+		s.fail("want a value, found %q", s.peek())
 	}
 }
 
