@@ -1,3 +1,4 @@
+# make build    the command, as ./varve
 # make test     every test; sets up a pinned Python for those against zarr-python and h5py
 # make check    what a commit must pass: format, vet, staticcheck, layers, tests, race
 # make interop  only the tests against Python
@@ -50,7 +51,7 @@ clean-tree:
 bench:
 	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) run ./cmd/bars
 	@if pkg-config --exists libdeflate 2>/dev/null; then \
-		VARVE_PYTHON="$(VENV)/bin/python" CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
+		python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
 	else echo "skipped: the row with libdeflate, for want of libdeflate-dev" >&2; fi
 
 fuzz:
