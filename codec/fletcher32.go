@@ -49,7 +49,7 @@ func sumFletcher32(b []byte) uint32 {
 	var lo, hi uint32
 	for len(b) >= 2 {
 		words := min(most, len(b)/2)
-		for _, end := words, words; end > 0; end-- {
+		for range words {
 			lo += uint32(b[0])<<8 | uint32(b[1])
 			hi += lo
 			b = b[2:]

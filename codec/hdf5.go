@@ -15,7 +15,8 @@ import (
 	"varve/codec/internal/zfp"
 )
 
-// foreign is a codec that only HDF5 writes, and that varve only reads.
+// foreign is a codec that others write and varve only reads: what only HDF5 stores, and
+// compressors that are hardly met any more.
 type foreign struct {
 	onlyDecodes
 	key    string

@@ -60,7 +60,8 @@ func WriteGranularity(g *grid.Grid, p *Pipeline) (Granularity, error) {
 }
 
 // CheckGrid reports the first edge of a grid that the sharding of p cannot cut. Every
-// chunk of a grid that passes has a pipeline: see WithShape.
+// chunk of a grid that passes has a pipeline: see WithShape. Where an array codec mixes
+// elements before they are cut, such as packbits, WithShape alone can tell.
 func (p *Pipeline) CheckGrid(g *grid.Grid) error {
 	if g.Rank() != len(p.Form().Shape) {
 		return fmt.Errorf("grid has %d axes, the codecs %d", g.Rank(), len(p.Form().Shape))

@@ -120,7 +120,7 @@ var refused = map[string]string{
 	"zfp":                       "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"pcodec":                    "varve has no decoder for pcodec",
 	"jpeg":                      "varve has no decoder for JPEG",
-	"packbits":                  "the image format's PackBits is not decoded; Zarr's is \"numcodecs.packbits\"",
+	"packbits":                  "it packs elements of any width; varve decodes \"numcodecs.packbits\", for booleans",
 }
 
 // newCodec makes the codec that spec names for chunks of the given form.
