@@ -172,4 +172,3 @@ func compareRefs(t *testing.T, store string, v *readers.Variable, want expectedA
 		t.Errorf("%s: refs\n%s\nwant\n%s", v.Path, strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 	}
 }
-

@@ -216,5 +216,11 @@ func withoutCodecs(a *zarrjson.V2Array, attributes zarrjson.Attributes) (*zarrjs
 	if t := a.DataType.Type(); t.Varies() {
 		b.Filters = []zarrjson.V2Codec{{ID: map[codec.Kind]string{codec.String: "vlen-utf8", codec.Bytes: "vlen-bytes"}[t.Kind]}}
 	}
+	var err error
+	if b.DataType.Order() == zarrjson.MixedOrder {
+		if b.DataType, err = zarrjson.V2DataTypeOf(a.DataType.Type(), zarrjson.LittleEndian); err != nil {
+			return nil, err
+		}
+	}
 	return b.ToV3(attributes, zarrjson.KeepFill)
 }
