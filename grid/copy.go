@@ -37,6 +37,11 @@ func CopyShared[T any](dst, src Window[T], unit int64) (some bool, err error) {
 	if dst.Region.Rank() != src.Region.Rank() {
 		return false, fmt.Errorf("windows of %d and %d axes", dst.Region.Rank(), src.Region.Rank())
 	}
+	for _, r := range []Region{dst.Region, src.Region} {
+		if !r.isBox() {
+			return false, fmt.Errorf("window %v: %d lengths for %d axes", r, len(r.Shape), r.Rank())
+		}
+	}
 	shared := MakeRegion(dst.Region.Rank())
 	if !shared.Intersect(dst.Region, src.Region) {
 		return false, nil

@@ -3,6 +3,7 @@ package grid_test
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -80,6 +81,8 @@ func TestCopyRefuses(t *testing.T) {
 		{"short source", square, window(15, square.Region.Origin, square.Region.Shape), 1, "source: 15 items"},
 		{"elements too large", square, square, 2, "16 items for 16 elements of 2"},
 		{"elements of nothing", square, square, 0, "elements of 0 items"},
+		{"too far for an int64", window(16, []int64{math.MinInt64, 0}, []int64{4, 4}), square, 1, "destination: region"},
+		{"no lengths", square, window(16, []int64{0, 0}, nil), 1, "not inside [origin [0 0], shape []]"},
 		{"another rank", window(4, []int64{0}, []int64{4}), square, 1, "destination: region"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,6 +91,8 @@ func TestCopyRefuses(t *testing.T) {
 	}
 	_, err := grid.CopyShared(square, window(4, []int64{0}, []int64{4}), 1)
 	wantError(t, err, "2 and 1 axes")
+	_, err = grid.CopyShared(square, window(4, []int64{0, 0}, []int64{4}), 1)
+	wantError(t, err, "[origin [0 0], shape [4]]", "1 lengths for 2 axes")
 }
 
 func TestGatherRefuses(t *testing.T) {

@@ -61,16 +61,21 @@ func (r Region) Set(s Region) {
 
 // Contains reports whether every element of s is in r.
 func (r Region) Contains(s Region) bool {
-	if r.Rank() != s.Rank() {
+	if r.Rank() != s.Rank() || !r.isBox() || !s.isBox() {
 		return false
 	}
 	for k, o := range s.Origin {
-		if o < r.Origin[k] || o-r.Origin[k] > r.Shape[k]-s.Shape[k] {
+		room := r.Shape[k] - s.Shape[k]
+		// What lies between two origins may be more than an int64 holds, not a uint64.
+		if room < 0 || o < r.Origin[k] || uint64(o-r.Origin[k]) > uint64(room) {
 			return false
 		}
 	}
 	return true
 }
+
+// isBox reports whether the region has as many lengths as origins.
+func (r Region) isBox() bool { return len(r.Origin) == len(r.Shape) }
 
 // Intersect makes r the box that a and b share and reports whether there is any; r
 // may be a or b. Where they share nothing its shape along that axis is zero.
@@ -95,6 +100,9 @@ func (r Region) Shift(origin []int64) {
 
 // String writes the region as slices, as in [0:10, 5:25].
 func (r Region) String() string {
+	if !r.isBox() {
+		return fmt.Sprintf("[origin %v, shape %v]", r.Origin, r.Shape)
+	}
 	var b strings.Builder
 	b.WriteByte('[')
 	for k, o := range r.Origin {
