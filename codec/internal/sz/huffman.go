@@ -1,0 +1,168 @@
+package sz
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"varve/codec/internal/corrupt"
+)
+
+// tree is a Huffman code. It is stored as its nodes, parents before children, the root first:
+//
+//	up to 256 nodes    [byte order][u8  left  …][u8  right …][u32 le symbol …][u8 leaf …]
+//	up to 65536        [byte order][u16 left  …][u16 right …][u32 le symbol …][u8 leaf …]
+//	more               [byte order][u32 left  …][u32 right …][u32 le symbol …][u8 leaf …]
+//
+// with as many of each as there are nodes, left and right le. A byte order other than 0 says
+// that a big-endian machine wrote them.
+type tree struct {
+	nodes []node
+	width int // bits that index table
+	table []prefix
+	walk  []prefix // what is left to do while table is made
+}
+
+// node is a leaf if left is 0.
+type node struct {
+	left, right int32
+	symbol      int32
+}
+
+// prefix is where the next bits of a code lead: to a node, after so many bits.
+type prefix struct {
+	node int32
+	bits int32
+}
+
+// treeSize returns how many bytes n nodes take.
+func treeSize(n int) int { return 1 + n*(2*pointerSize(n)+4+1) }
+
+func pointerSize(n int) int {
+	switch {
+	case n <= 256:
+		return 1
+	case n <= 65536:
+		return 2
+	}
+	return 4
+}
+
+// read reads a tree of count nodes, to decode so many symbols, from src.
+func (t *tree) read(src []byte, count, symbols int) error {
+	if count < 1 || count > len(src) || len(src) < treeSize(count) {
+		return corrupt.Errorf("sz: Huffman tree of %d nodes in %d bytes", count, len(src))
+	}
+	if src[0] != 0 {
+		return fmt.Errorf("sz: stream of a big-endian machine: %w", errors.ErrUnsupported)
+	}
+	size := pointerSize(count)
+	left := src[1:]
+	right := left[count*size:]
+	symbol := right[count*size:]
+	leaf := symbol[count*4:]
+	t.nodes = grow(t.nodes, count)
+	for i := range t.nodes {
+		n := node{symbol: int32(binary.LittleEndian.Uint32(symbol[4*i:]))}
+		// The library forgets that a single node of a large tree is a leaf; nobody writes one.
+		if leaf[i] == 0 {
+			n.left, n.right = pointer(left, i, size), pointer(right, i, size)
+			if int(n.left) <= i || int(n.right) <= i || int(n.left) >= count || int(n.right) >= count {
+				return corrupt.Errorf("sz: Huffman tree: node %d of %d has the children %d and %d", i, count, n.left, n.right)
+			}
+		}
+		t.nodes[i] = n
+	}
+	t.index(symbols)
+	return nil
+}
+
+func pointer(b []byte, i, size int) int32 {
+	switch size {
+	case 1:
+		return int32(b[i])
+	case 2:
+		return int32(binary.LittleEndian.Uint16(b[2*i:]))
+	}
+	return int32(min(binary.LittleEndian.Uint32(b[4*i:]), 1<<31-1))
+}
+
+// index makes the table of what the first bits of a code lead to. It is larger the more
+// there is to decode.
+func (t *tree) index(symbols int) {
+	t.width = min(max(bits.Len(uint(symbols))-3, 3), 12, bits.Len(uint(len(t.nodes)))+1)
+	t.table = grow(t.table, 1<<t.width)
+	at := 0 // prefixes come in order
+	t.walk = append(t.walk[:0], prefix{})
+	for len(t.walk) > 0 {
+		p := t.walk[len(t.walk)-1]
+		t.walk = t.walk[:len(t.walk)-1]
+		n := &t.nodes[p.node]
+		if n.left != 0 && int(p.bits) < t.width {
+			t.walk = append(t.walk, prefix{n.right, p.bits + 1}, prefix{n.left, p.bits + 1})
+			continue
+		}
+		for end := at + 1<<(t.width-int(p.bits)); at < end; at++ {
+			t.table[at] = p
+		}
+	}
+}
+
+// relabel numbers the symbols but 0 from 1 on, and returns what each number stands for.
+func (t *tree) relabel() []int32 {
+	symbols := []int32{0}
+	for i := range t.nodes {
+		if n := &t.nodes[i]; n.left == 0 && n.symbol != 0 {
+			symbols = append(symbols, n.symbol)
+			n.symbol = int32(len(symbols) - 1)
+		}
+	}
+	return symbols
+}
+
+// decode fills dst with the symbols of the codes in src, the first bit of a byte being its
+// most significant.
+func (t *tree) decode(dst []int32, src []byte) error {
+	if t.nodes[0].left == 0 {
+		for i := range dst {
+			dst[i] = t.nodes[0].symbol
+		}
+		return nil
+	}
+	bit, shift := 0, 64-t.width
+	for i := range dst {
+		p := t.table[window(src, bit)>>shift]
+		bit += int(p.bits)
+		n := &t.nodes[p.node]
+		for n.left != 0 {
+			if bit >= 8*len(src) {
+				break
+			}
+			next := n.left
+			if src[bit>>3]<<(bit&7)&0x80 != 0 {
+				next = n.right
+			}
+			n = &t.nodes[next]
+			bit++
+		}
+		if bit > 8*len(src) || n.left != 0 {
+			return corrupt.Errorf("sz: Huffman codes end after %d of %d symbols", i, len(dst))
+		}
+		dst[i] = n.symbol
+	}
+	return nil
+}
+
+// window returns the bits from bit on, 57 of them at least, with zeros past the end.
+func window(src []byte, bit int) uint64 {
+	at := bit >> 3
+	if at+8 <= len(src) {
+		return binary.BigEndian.Uint64(src[at:]) << (bit & 7)
+	}
+	var tail [8]byte
+	if at < len(src) {
+		copy(tail[:], src[at:])
+	}
+	return binary.BigEndian.Uint64(tail[:]) << (bit & 7)
+}

@@ -1,0 +1,256 @@
+package sz
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"varve/codec/internal/corrupt"
+)
+
+type vector struct {
+	Name   string
+	Values []uint32
+	Stored []byte
+	Want   []byte
+}
+
+func vectors(t testing.TB) []vector {
+	t.Helper()
+	text, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vs []vector
+	if err := json.Unmarshal(text, &vs); err != nil {
+		t.Fatal(err)
+	}
+	return vs
+}
+
+func mustParse(t testing.TB, values []uint32) *Chunk {
+	t.Helper()
+	c, err := Parse(values)
+	if err != nil {
+		t.Fatalf("Parse(%v): %v", values, err)
+	}
+	return c
+}
+
+func TestDecodeAsTheLibrary(t *testing.T) {
+	for _, v := range vectors(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			c := mustParse(t, v.Values)
+			stored := bytes.Clone(v.Stored)
+			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+3)
+			n, err := c.Decode(dst[:len(v.Want)], v.Stored)
+			if err != nil || n != len(v.Want) {
+				t.Fatalf("Decode = %d, %v, want %d bytes", n, err, len(v.Want))
+			}
+			for i := 0; i < n; i += c.size {
+				if got, want := dst[i:i+c.size], v.Want[i:i+c.size]; !bytes.Equal(got, want) {
+					t.Fatalf("element %d is %x, want %x", i/c.size, got, want)
+				}
+			}
+			if !bytes.Equal(dst[n:], []byte{0xa5, 0xa5, 0xa5}) {
+				t.Errorf("wrote past the end: %x", dst[n:])
+			}
+			if !bytes.Equal(stored, v.Stored) {
+				t.Errorf("changed its input")
+			}
+		})
+	}
+}
+
+// plain returns the vectors' streams without the lossless stage, so that what a test
+// damages is the stream itself.
+func plain(t testing.TB) []vector {
+	t.Helper()
+	var vs []vector
+	for _, v := range vectors(t) {
+		if c := mustParse(t, v.Values); c.count > leastCompressed {
+			stream, err := new(workspace).unpack(v.Stored, c.Size())
+			if err != nil {
+				t.Fatalf("%s: %v", v.Name, err)
+			}
+			v.Stored = stream
+			vs = append(vs, v)
+		}
+	}
+	return vs
+}
+
+func TestDecodeRefusesTruncation(t *testing.T) {
+	for _, v := range plain(t) {
+		c := mustParse(t, v.Values)
+		dst := make([]byte, len(v.Want))
+		if n, err := c.Decode(dst, v.Stored); err != nil || !bytes.Equal(dst[:n], v.Want) {
+			t.Errorf("%s: without the lossless stage: %v", v.Name, err)
+		}
+		if _, err := c.Decode(dst[:len(dst)-1], v.Stored); !errors.Is(err, corrupt.Err) {
+			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+		}
+		// The encoder puts up to 9 bytes too many behind a stream.
+		for n := 0; n < len(v.Stored)-9; n += 1 + n/16 {
+			if _, err := c.Decode(dst, v.Stored[:n]); !errors.Is(err, corrupt.Err) {
+				t.Errorf("%s: %d of %d bytes: %v, want corrupt", v.Name, n, len(v.Stored), err)
+			}
+		}
+	}
+}
+
+// TestDecodeSurvivesDamage changes bytes at random: no panic, and an error, if any, of a
+// known kind.
+func TestDecodeSurvivesDamage(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for _, v := range plain(t) {
+		c := mustParse(t, v.Values)
+		dst := make([]byte, len(v.Want))
+		for range 50 {
+			damaged := bytes.Clone(v.Stored)
+			for range 1 + rng.IntN(3) {
+				damaged[rng.IntN(min(len(damaged), 1+rng.IntN(len(damaged))))] = byte(rng.Uint32() >> rng.IntN(8))
+			}
+			_, err := c.Decode(dst, damaged)
+			if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: %v is neither corrupt nor unsupported", v.Name, err)
+			}
+		}
+	}
+}
+
+func TestDecodeNamesWhatItRefuses(t *testing.T) {
+	find := func(name string) vector {
+		for _, v := range plain(t) {
+			if v.Name == name {
+				return v
+			}
+		}
+		t.Fatalf("no vector %q", name)
+		return vector{}
+	}
+	classic := find("lib f4 (9, 14) classic")
+	blocks := find("f4 (7, 8, 9) smooth 0 0.01")
+	wide := find("lib f8 (2, 3, 5, 6) classic")
+	line := find("lib f4 (150,) classic")
+	for _, c := range []struct {
+		name   string
+		v      vector
+		at     int
+		to     byte
+		values []uint32
+		says   string
+	}{
+		{"old version", classic, 2, 7, nil, "2.1.7"},
+		{"Pastri", classic, 4 + 14, 103, nil, "Pastri"},
+		{"transposed", classic, 4 + 14, 104, nil, "transposed"},
+		{"time steps", classic, 4, 0x4c, nil, "time steps"},
+		{"blocks of a line", line, 3, 0xc0, nil, "single axis"},
+		{"float32 of four axes", wide, 0, 2, []uint32{4, 0, 6, 5, 3, 2}, "four axes"},
+		{"big-endian tree", blocks, 4 + 28 + 8 + 4 + 4 + 4 + 4 + 4, 1, nil, "big-endian"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stored := bytes.Clone(c.v.Stored)
+			stored[c.at] = c.to
+			if c.values == nil {
+				c.values = c.v.Values
+			}
+			_, err := mustParse(t, c.values).Decode(make([]byte, len(c.v.Want)), stored)
+			if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want unsupported and %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []uint32
+		size   int
+		err    error
+	}{
+		{"one axis", []uint32{1, 0, 0, 100}, 400, nil},
+		{"with bounds", []uint32{2, 1, 5, 7, 0, 1, 2, 3, 4, 5, 6, 7, 8}, 280, nil},
+		{"axes of length 1", []uint32{5, 3, 1, 5, 1, 7, 1}, 35, nil},
+		{"only those", []uint32{3, 3, 1, 1, 1}, 1, nil},
+		{"none", nil, 0, corrupt.Err},
+		{"three", []uint32{1, 0, 0}, 0, corrupt.Err},
+		{"no axis", []uint32{0, 0, 0, 100}, 0, corrupt.Err},
+		{"six axes", []uint32{6, 0, 1, 1, 1, 1, 1, 1}, 0, corrupt.Err},
+		{"too few lengths", []uint32{3, 0, 1, 1}, 0, corrupt.Err},
+		{"unknown type", []uint32{1, 10, 0, 100}, 0, corrupt.Err},
+		{"length 0", []uint32{2, 0, 5, 0}, 0, corrupt.Err},
+		{"too long", []uint32{1, 0, 1, 100}, 0, corrupt.Err},
+		{"too long together", []uint32{3, 0, 1 << 16, 1 << 16, 2}, 0, corrupt.Err},
+		{"five axes", []uint32{5, 0, 2, 2, 2, 2, 2}, 0, errors.ErrUnsupported},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			chunk, err := Parse(c.values)
+			if !errors.Is(err, c.err) {
+				t.Fatalf("%v, want %v", err, c.err)
+			}
+			if err == nil && chunk.Size() != c.size {
+				t.Errorf("Size() = %d, want %d", chunk.Size(), c.size)
+			}
+		})
+	}
+}
+
+func TestDecodeStoredAsTheyAre(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		values  []uint32
+		stored  int
+		corrupt bool
+	}{
+		{"few", []uint32{1, 0, 0, 19}, 76, false},
+		{"too many bytes", []uint32{1, 0, 0, 19}, 77, true},
+		{"as many floats as are compressed elsewhere", []uint32{1, 1, 0, 20}, 160, false},
+		{"as many integers", []uint32{1, 5, 0, 20}, 40, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			chunk := mustParse(t, c.values)
+			src := bytes.Repeat([]byte{0, 7}, (c.stored+1)/2)[:c.stored]
+			dst := make([]byte, chunk.Size())
+			n, err := chunk.Decode(dst, src)
+			if c.corrupt != errors.Is(err, corrupt.Err) {
+				t.Fatalf("%v, want corrupt: %v", err, c.corrupt)
+			}
+			if err == nil && !bytes.Equal(dst[:n], src) {
+				t.Errorf("got %x, want %x", dst[:n], src)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for i, v := range plain(f) {
+		if i%5 == 0 {
+			f.Add(uint8(v.Values[1]), uint8(v.Values[0]), v.Stored)
+		}
+	}
+	shapes := [][]uint32{{0, 90}, {14, 9}, {6, 5, 4}, {6, 5, 3, 2}}
+	f.Fuzz(func(t *testing.T, kind, axes uint8, stored []byte) {
+		shape := shapes[axes%4]
+		n := min(uint32(axes%4)+1, 4)
+		c, err := Parse(append([]uint32{n, uint32(kind) % uint32(kinds)}, shape...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := bytes.Repeat([]byte{0xa5}, c.Size()+1)
+		size, err := c.Decode(dst[:c.Size()], stored)
+		if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%v is neither corrupt nor unsupported", err)
+		}
+		if err == nil && size != c.Size() || dst[c.Size()] != 0xa5 {
+			t.Errorf("%d bytes of %d, and %#x behind them", size, c.Size(), dst[c.Size()])
+		}
+	})
+}
