@@ -94,6 +94,7 @@ func table() []Info {
 		{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
 		{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
 		{Name: "hdf5.bitshuffle", Filter: 32008, Client: NoClient, new: newBitshuffle},
+		{Name: "hdf5.sz", Filter: 32017, Client: NoClient, new: newSZ},
 		{Name: "hdf5.jpegls", Filter: 32018, Client: NoClient, new: newJPEGLS},
 		{Name: "hdf5.sperr", Filter: 32028, Client: NoClient, new: newSperr},
 		{Name: "hdf5.zfp", Filter: 32013, Client: NoClient, new: newZFP},
