@@ -41,7 +41,7 @@ and whether varve can read it. Nothing is written.`,
 // from being shown.
 func runInspect(ctx context.Context, opts inspectOptions, names []string, out io.Writer) error {
 	if !opts.json && (opts.checksum || opts.values) {
-		return errors.New("--checksum and --values need --json")
+		return usageError{errors.New("--checksum and --values need --json")}
 	}
 	var failed error
 	for _, name := range names {

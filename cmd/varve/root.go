@@ -71,6 +71,13 @@ func newRootCommand() *cobra.Command {
 		Long:          "varve reads the archives that NetCDF, HDF5 and Zarr files make up as one Zarr\ndataset, without copying them and without rewriting them.\n\n" + exitHelp(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see varve --help", args[0])}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}

@@ -59,7 +59,7 @@ func TestHelpListsExitCodes(t *testing.T) {
 }
 
 func TestUsageErrors(t *testing.T) {
-	for _, args := range [][]string{{"version", "now"}, {"version", "--loud"}} {
+	for _, args := range [][]string{{"version", "now"}, {"version", "--loud"}, {"polish"}, {"inspect"}, {"inspect", "--values", "x.nc"}} {
 		if _, code, err := run(t, args...); code != exitUsage {
 			t.Errorf("%v: exit code %d (%v), want %d", args, code, err, exitUsage)
 		}
