@@ -8,7 +8,8 @@ import "math"
 // differ from them in the last bit now and then, and an error in a prediction spreads to
 // all that is predicted from it. Only the operands that decoding needs are handled.
 //
-// The algorithms are those of Arm's Optimized Routines (Szabolcs Nagy, 2018). math.FMA is
+// The algorithms and the coefficients are those of Arm's Optimized Routines (Szabolcs Nagy,
+// 2018), which glibc took over. math.FMA is
 // exact on every machine; the explicit conversions keep other products from being fused.
 
 // Ln 2 in two parts, of which the first times an exponent is exact; and the polynomial of

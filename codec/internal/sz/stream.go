@@ -104,7 +104,7 @@ const (
 
 // Parameters' offsets, and the solutions that they name.
 const (
-	atTiming   = 0
+	atMode     = 0
 	atSolution = 14
 	atRange    = 20
 
@@ -178,7 +178,7 @@ func checkSolution(parameters []byte) error {
 	case transposed:
 		return fmt.Errorf("sz: transposed chunks: %w", errors.ErrUnsupported)
 	}
-	if parameters[atTiming]>>2&3 == 3 {
+	if parameters[atMode]>>2&3 == 3 {
 		return fmt.Errorf("sz: prediction from earlier time steps: %w", errors.ErrUnsupported)
 	}
 	return nil

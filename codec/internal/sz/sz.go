@@ -73,8 +73,11 @@ type Chunk struct {
 	dims  []int // lengths that are not 1, the axis that varies fastest last
 }
 
-// Parse reads the filter's values.
+// Parse reads the filter's values. Without any, chunks are stored as they are.
 func Parse(values []uint32) (*Chunk, error) {
+	if len(values) == 0 {
+		return &Chunk{size: 1}, nil
+	}
 	if len(values) < 4 {
 		return nil, corrupt.Errorf("sz: %d values, at least 4 are needed", len(values))
 	}
@@ -112,7 +115,8 @@ func Parse(values []uint32) (*Chunk, error) {
 	return c, nil
 }
 
-// Size returns how many bytes a chunk takes decoded.
+// Size returns how many bytes the filter's values say that a chunk takes. The chunk itself may
+// take more where they are not told right, as of some with axes of length 1; such are stored as they are.
 func (c *Chunk) Size() int { return c.count * c.size }
 
 // leastCompressed is the number of elements from which on a chunk is compressed. The encoder

@@ -37,6 +37,7 @@ func walk[V any, R rule[V]](r R, out []V, types []int32, dims [3]int) {
 		border[i] = r.beyond()
 	}
 	walkFirstRow(r, out[:width], types)
+	n := new(neighbours[V]) // one for all rows: what a rule gets the address of is on the heap
 	for row := 1; row < dims[0]*rows; row++ {
 		at := row * width
 		up, back, backUp := border, border, border
@@ -49,7 +50,7 @@ func walk[V any, R rule[V]](r R, out []V, types []int32, dims [3]int) {
 				backUp = out[at-rows*width-width:]
 			}
 		}
-		walkRow(r, out[at:at+width], types[at:], [3][]V{up, back, backUp})
+		walkRow(r, out[at:at+width], types[at:], [3][]V{up, back, backUp}, n)
 	}
 }
 
@@ -65,13 +66,13 @@ func walkFirstRow[V any, R rule[V]](r R, out []V, types []int32) {
 }
 
 // walkRow decodes a row from the rows up, back, and back and up.
-func walkRow[V any, R rule[V]](r R, out []V, types []int32, near [3][]V) {
+func walkRow[V any, R rule[V]](r R, out []V, types []int32, near [3][]V, n *neighbours[V]) {
 	edge := r.beyond()
-	n := neighbours[V]{l: edge, ul: edge, bl: edge, bul: edge}
+	n.l, n.ul, n.bl, n.bul = edge, edge, edge, edge
 	up, back, backUp := near[0][:len(out)], near[1][:len(out)], near[2][:len(out)]
 	for i, t := range types[:len(out)] {
 		n.u, n.b, n.bu = up[i], back[i], backUp[i]
-		n.l = r.value(t, r.corner(&n))
+		n.l = r.value(t, r.corner(n))
 		out[i] = n.l
 		n.ul, n.bl, n.bul = n.u, n.b, n.bu
 	}
