@@ -11,16 +11,17 @@ import (
 
 // The second bytes of markers.
 const (
-	markDRI   = 0xdd
-	markSOF55 = 0xf7
-	markLSE   = 0xf8
+	markRST   = 0xd0 // and 7 more
 	markSOI   = 0xd8
 	markEOI   = 0xd9
 	markSOS   = 0xda
 	markDNL   = 0xdc
-	markRST   = 0xd0 // and 7 more
+	markDRI   = 0xdd
 	markAPP   = 0xe0 // and 15 more
 	markAPP8  = 0xe8
+	markSOF55 = 0xf7
+	markLSE   = 0xf8
+	markSOF57 = 0xf9
 	markCOM   = 0xfe
 )
 
@@ -123,7 +124,7 @@ func supported(mark byte, at int) error {
 		return nil
 	case mark == markDNL:
 		return fmt.Errorf("jpegls: byte %d: number of lines after the scan (DNL): %w", at, errors.ErrUnsupported)
-	case mark == 0xf9:
+	case mark == markSOF57:
 		return fmt.Errorf("jpegls: byte %d: extensions of ITU-T T.870 (SOF57): %w", at, errors.ErrUnsupported)
 	case mark >= 0xc0 && mark <= 0xcf:
 		return fmt.Errorf("jpegls: byte %d: JPEG that is not JPEG-LS (marker FF %02X): %w", at, mark, errors.ErrUnsupported)
@@ -252,9 +253,10 @@ func (s *stream) readScan(body []byte) (scan, error) {
 
 // checkMixed reports what is wrong with a scan of interleaved components.
 func (s *stream) checkMixed(sc scan, at int) error {
-	if sc.components < 2 || sc.components > maxMixed {
-		return corrupt.Errorf("jpegls: byte %d: interleave mode %d of %d components, want 2 to %d",
-			at, sc.interleave, sc.components, maxMixed)
+	if sc.components < 3 || sc.components > maxMixed {
+		// Of two, which T.87 allows, there is no encoder to be found.
+		return fmt.Errorf("jpegls: byte %d: interleave mode %d of %d components, which is not 3 or %d: %w",
+			at, sc.interleave, sc.components, maxMixed, errors.ErrUnsupported)
 	}
 	if s.transform != 0 {
 		return fmt.Errorf("jpegls: color transform %d of Hewlett-Packard: %w", s.transform, errors.ErrUnsupported)

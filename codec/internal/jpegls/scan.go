@@ -2,6 +2,7 @@ package jpegls
 
 import (
 	"fmt"
+	"math/bits"
 
 	"varve/codec/internal/corrupt"
 )
@@ -11,6 +12,12 @@ var runBits = [32]uint8{
 	0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3,
 	4, 4, 5, 5, 6, 6, 7, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 }
+
+const (
+	maxGolomb = 15 // of a regular sample: an error has at most 16 bits
+	noEscape  = 17 // as many zeros begin the shortest escape of a regular sample, one of 2 bits
+	fewBits   = noEscape + 1 + maxGolomb
+)
 
 // decoder decodes scans.
 type decoder struct {
@@ -147,12 +154,15 @@ func edge(cur, prev []int32) {
 func (d *decoder) line(cur, prev []int32, index *int) {
 	edge(cur, prev)
 	prev = prev[:len(cur)]
-	rb, rd := prev[0], prev[1]
+	ra, rb, rd := cur[0], prev[0], prev[1]
+	right := d.of(rd - rb) // region of d-b, which for the next sample is that of b-c
 	for x := 1; x < len(cur)-1; {
-		ra, rc := cur[x-1], rb
+		rc, left := rb, right
 		rb, rd = rd, prev[x+1]
-		if q := 81*d.of(rd-rb) + 9*d.of(rb-rc) + d.of(rc-ra); q != 0 {
-			cur[x] = d.regular(q, predict(ra, rb, rc))
+		right = d.of(rd - rb)
+		if q := 81*right + 9*left + d.of(rc-ra); q != 0 {
+			ra = d.regular(q, predict(ra, rb, rc))
+			cur[x] = ra
 			x++
 			continue
 		}
@@ -165,7 +175,8 @@ func (d *decoder) line(cur, prev []int32, index *int) {
 			*index = max(*index-1, 0)
 			x++
 		}
-		rb, rd = prev[x-1], prev[x]
+		ra, rb, rd = cur[x-1], prev[x-1], prev[x]
+		right = d.of(rd - rb)
 	}
 }
 
@@ -240,12 +251,26 @@ func (d *decoder) regular(q, predicted int32) int32 {
 	c := &d.contexts[(q^mirror)-mirror]
 	px := d.bound(predicted + (c.c ^ mirror) - mirror)
 	k := c.golomb()
-	code := d.code(k, d.limit)
+	if k > maxGolomb {
+		d.bad = true
+		return 0
+	}
+	if d.n < fewBits {
+		d.refill()
+	}
+	var code int
+	if high := uint(bits.LeadingZeros64(d.acc)); high < noEscape {
+		rest := d.acc << (high + 1)
+		code = int(high<<k) + int(rest>>(64-k))
+		d.acc, d.n = rest<<k, d.n-high-1-k
+	} else {
+		code = d.code(k, d.limit)
+	}
 	e := code>>1 ^ -(code & 1)
 	if k == 0 && d.near == 0 {
 		e ^= int(2*c.b+c.n-1) >> 31
 	}
-	if k > 15 || e > maxError || e < -maxError {
+	if e > maxError || e < -maxError {
 		d.bad = true
 		return 0
 	}
@@ -255,7 +280,7 @@ func (d *decoder) regular(q, predicted int32) int32 {
 
 // code decodes a Golomb code, or the number behind one that is too long.
 func (d *decoder) code(k uint, limit int) int {
-	if d.n < 40 {
+	if d.n < fewBits {
 		d.refill()
 	}
 	high := d.zeros()
@@ -268,6 +293,9 @@ func (d *decoder) code(k uint, limit int) int {
 // rebuild returns the sample that is e steps from its prediction (T.87, code segment A.10).
 func (d *decoder) rebuild(px, e int32) int32 {
 	v := px + e*d.step
+	if v&d.maxval == v {
+		return v
+	}
 	if v < -d.near {
 		v += d.span
 	} else if v > d.maxval+d.near {
