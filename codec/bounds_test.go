@@ -2,7 +2,9 @@ package codec
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 
 	"varve/grid"
@@ -45,6 +47,39 @@ func TestRegionOfHugeChunk(t *testing.T) {
 		}
 		if _, err := p.EncodeRegion(nil, []byte("abc"), one, elems); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: writing: error is %v, want it marked as corrupt", tt.name, err)
+		}
+	}
+}
+
+// TestSharedBytesAreBounded decodes shards whose index names the same bytes for each
+// inner chunk: those of one that all are equal to, and a long run that would take quadratic
+// time.
+func TestSharedBytesAreBounded(t *testing.T) {
+	const n, each = 4096, 64
+	frame := "\x28\xb5\x2f\xfd\x20\x40\x03\x02\x00A" // 64 times A
+	skipped := "\x50\x2a\x4d\x18\x00\x00\x10\x00" + strings.Repeat("\x00", 1<<20)
+	for _, tt := range []struct {
+		name, codecs, inner string
+		corrupt             bool
+	}{
+		{"equal", "", strings.Repeat("A", each), false},
+		{"equal and compressed", `{"name":"zstd"},`, frame, false},
+		{"long", `{"name":"zstd"},`, skipped + frame, true},
+	} {
+		p := mustNew(t, "["+rawShards("[64]", littleBytes+","+tt.codecs+`{"name":"crc32c"}`)+"]", Form{Type: uint8Type, Shape: []int64{n * each}})
+		stored := binary.LittleEndian.AppendUint32([]byte(tt.inner), sumCRC32C([]byte(tt.inner)))
+		length := uint64(len(stored))
+		for range n {
+			stored = binary.LittleEndian.AppendUint64(stored, 0)
+			stored = binary.LittleEndian.AppendUint64(stored, length)
+		}
+		err := p.Decode(NewElems(p.Form()), stored)
+		part := grid.Region{Origin: []int64{1}, Shape: []int64{n*each - 1}}
+		partErr := p.DecodeRegion(context.Background(), Memory(stored), part, Elems{Fixed: make([]byte, n*each-1)})
+		for _, err := range []error{err, partErr} {
+			if (err != nil) != tt.corrupt || tt.corrupt && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s: error is %v, want corruption: %v", tt.name, err, tt.corrupt)
+			}
 		}
 	}
 }

@@ -284,6 +284,7 @@ func (d *regionDecode) shard(a *arena, pt *part, stored []byte) error {
 	if err != nil {
 		return err
 	}
+	left := s.allowance(pt.at.Length)
 	for walk.Next() {
 		number, _ := s.cut.Number(walk.Coords)
 		at, ok, err := index.entry(number, pt.at.Length)
@@ -291,6 +292,9 @@ func (d *regionDecode) shard(a *arena, pt *part, stored []byte) error {
 			err = pt.fill(s.form, walk.Region)
 		}
 		if err == nil && ok {
+			if err := left.take(at); err != nil {
+				return s.inInner(number, err)
+			}
 			at.Offset += pt.at.Offset
 			err = d.inner(pt, number, at, walk.Region)
 		}

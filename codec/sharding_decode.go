@@ -14,9 +14,13 @@ func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
 	d := shardDecode{s: s, out: window{dst, s.box, s.form.Type.unit()}, scratch: scratch{a: a}}
 	at := s.places.Get().(*place)
 	defer s.places.Put(at)
+	left := s.allowance(int64(len(src)))
 	for i := range s.cut.Chunks() {
 		stored, ok, err := index.entry(i, int64(len(src)))
 		if ok {
+			err = left.take(stored)
+		}
+		if ok && err == nil {
 			at.moveTo(s, i)
 			err = d.inner(at, src[stored.Offset:stored.Offset+stored.Length])
 		}

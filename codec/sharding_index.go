@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"varve/codec/internal/corrupt"
 )
@@ -50,6 +51,30 @@ func (x shardIndex) hasEmpty() bool {
 		}
 	}
 	return false
+}
+
+// allowance is how many stored bytes inner chunks may still take together.
+type allowance int64
+
+// allowance is that of all inner chunks of a shard of a size: no more than the shard,
+// and where they share bytes, far more than encoding makes of their elements. Without it
+// an index could have a long shard read once for each of its inner chunks. Text may be
+// of any length, so that nothing is known of it.
+func (s *sharding) allowance(size int64) allowance {
+	const perByte, perElement = 4, 256
+	bytes, elements := int64(s.form.Bytes()), int64(s.form.Count())
+	if s.form.Type.Varies() || max(bytes, elements) > 1<<52 {
+		return math.MaxInt64
+	}
+	return allowance(size + perByte*bytes + perElement*elements)
+}
+
+// take takes the bytes of one inner chunk off.
+func (w *allowance) take(stored Range) error {
+	if *w -= allowance(stored.Length); *w < 0 {
+		return corrupt.Errorf("stored in %d bytes, which with those of the inner chunks before are more than their elements can take", stored.Length)
+	}
+	return nil
 }
 
 // indexRange is where the index is in a shard of a size.
