@@ -74,9 +74,9 @@ func (t Type) String() string {
 	case FixedUTF32:
 		return "U" + strconv.Itoa(t.Size/4)
 	case DateTime:
-		return fmt.Sprintf("datetime64[%d%s]", t.Ticks, t.Unit)
+		return "datetime64" + t.tick()
 	case TimeDelta:
-		return fmt.Sprintf("timedelta64[%d%s]", t.Ticks, t.Unit)
+		return "timedelta64" + t.tick()
 	case Struct:
 		return fmt.Sprintf("struct of %d fields, %d bytes", len(t.Fields), t.Size)
 	case String:
@@ -85,6 +85,17 @@ func (t Type) String() string {
 		return "variable-length bytes"
 	}
 	return fmt.Sprintf("kind %d", t.Kind)
+}
+
+// tick spells the unit of times as NumPy does: [ns], [10ms], or nothing.
+func (t Type) tick() string {
+	switch {
+	case t.Unit == "generic":
+		return ""
+	case t.Ticks == 1:
+		return "[" + t.Unit + "]"
+	}
+	return fmt.Sprintf("[%d%s]", t.Ticks, t.Unit)
 }
 
 // swapRun is a run of words of one width that a change of byte order reverses.
