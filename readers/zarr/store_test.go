@@ -1,6 +1,8 @@
 package zarr
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -121,7 +123,7 @@ func TestTypes(t *testing.T) {
 	found := variables(open(t, filepath.Join(fixtureDir, "v3")))
 	for path, want := range map[string]string{
 		"/bools": "bool", "/halves": "<f2", "/complexes": "complex<<f4>", "/strings": "vlen-str-utf8", "/fixed": "|S3{nullpad,ascii}",
-		"/unicode": "U2", "/raw": "opaque::2", "/dates": "datetime64[1s]", "/spans": "timedelta64[1ms]", "/big_endian": ">i4",
+		"/unicode": "U2", "/raw": "opaque::2", "/dates": "datetime64[s]", "/spans": "timedelta64[ms]", "/big_endian": ">i4",
 		"/structs": `compound10{"a"@0:<i2,"b"@2:<f8}`, "/scalar": "|u1",
 	} {
 		v := found[path]
@@ -307,6 +309,26 @@ func TestHostile(t *testing.T) {
 	}
 	if _, err := inMemory(t, deep); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("100 groups in one another: got %v", err)
+	}
+}
+
+func TestZip(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	if f, err := w.Create("zarr.json"); err != nil {
+		t.Fatal(err)
+	} else if _, err := f.Write([]byte(group3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	src := source.New("store.zip", &readertest.Memory{Data: b.Bytes()})
+	if is, err := (Format{}).Detect(context.Background(), src); !is || err != nil {
+		t.Errorf("Detect: got %v, %v", is, err)
+	}
+	if _, err := (Format{}).Open(context.Background(), src); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -16,6 +16,7 @@ package zarr
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,7 +39,7 @@ const (
 // Detect reports whether a folder has the documents of a Zarr hierarchy at its root.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if !src.IsFolder() {
-		return false, ctx.Err()
+		return isZip(ctx, src)
 	}
 	for _, key := range []string{"zarr.json", ".zgroup", ".zarray", ".zmetadata"} {
 		if there, err := has(ctx, src, key); there || err != nil {
@@ -46,6 +47,17 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// isZip reports whether a file is a zip whose first member is a document of Zarr.
+func isZip(ctx context.Context, src *source.Source) (bool, error) {
+	const nameLength, name = 26, 30
+	head, err := src.View(ctx, 0, int(min(src.Size(), 1<<10)))
+	if err != nil || len(head) < name || string(head[:4]) != "PK\x03\x04" {
+		return false, errors.Join(err, ctx.Err())
+	}
+	n := int(binary.LittleEndian.Uint16(head[nameLength:]))
+	return n <= len(head)-name && zarrtree.IsDocument(string(head[name:name+n])), nil
 }
 
 func has(ctx context.Context, src *source.Source, key string) (bool, error) {
@@ -62,6 +74,9 @@ func has(ctx context.Context, src *source.Source, key string) (bool, error) {
 // Open reads the documents of a store.
 func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	if !src.IsFolder() {
+		if zip, err := isZip(ctx, src); zip || err != nil {
+			return nil, errors.Join(err, fmt.Errorf("%s: a Zarr store in a zip file; unpack it: %w", src.Name(), errors.ErrUnsupported))
+		}
 		return nil, fmt.Errorf("%s: is a file, and a Zarr store is a folder", src.Name())
 	}
 	w := walker{ctx: ctx, src: src}
