@@ -61,7 +61,7 @@ def image(rng, kind, shape, top):
         "flat": lambda: np.full(shape, top // 3),
         "a slope": lambda: x * 3 + y * 5 + rng.integers(0, 2, shape),
         "spikes": lambda: np.where(rng.random(shape) < 0.04, top - 1, top // 2),
-        "rare spikes": lambda: np.where(rng.random(shape) < 0.02, rng.integers(0, top, shape), top // 3),
+        "rare spikes": lambda: top // 3 + (rng.random(shape) < 0.02) * rng.choice([1, 1, 2, top // 2], shape),
         "edges": lambda: np.where((x // 4 + y // 3) % 2 > 0, top - 1, rng.integers(0, min(top, 4), shape)),
         "a walk": lambda: np.abs(np.cumsum(rng.integers(-3, 4, shape), axis=-1)),
     }[kind]()
