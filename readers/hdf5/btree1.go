@@ -81,6 +81,7 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	if got == 0 {
 		return visit(c, n)
 	}
+	t.announce(ctx, *c, n)
 	for range n {
 		c.skip(t.keySize)
 		if err := t.node(ctx, c.address(), got-1, visit); err != nil {

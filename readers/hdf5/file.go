@@ -42,11 +42,12 @@ type File struct {
 	imageErr error
 	sohm     []sharedIndex
 
-	mu    sync.Mutex
-	heaps map[uint64]*globalHeap
-	held  int                         // bytes of heaps
-	types [2]map[string]*readers.Type // by message; those of headers with a checksum apart
-	specs map[string]readers.Filter   // resolved filters by number and values
+	mu      sync.Mutex
+	indexes []source.Range // to be announced when the first is read
+	heaps   map[uint64]*globalHeap
+	held    int                         // bytes of heaps
+	types   [2]map[string]*readers.Type // by message; those of headers with a checksum apart
+	specs   map[string]readers.Filter   // resolved filters by number and values
 }
 
 // OpenFile reads the superblock of src and what belongs to it.

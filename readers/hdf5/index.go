@@ -78,6 +78,7 @@ func (x *chunkIndex) read(ctx context.Context) error {
 	if x.addr == undefined {
 		return nil
 	}
+	x.f.announceIndexes(ctx)
 	switch x.kind {
 	case indexBTree1:
 		return x.readBTree1(ctx)

@@ -97,9 +97,11 @@ func (f *File) list(ctx context.Context) (*Tree, error) {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		children := w.visit(ctx, p)
+		w.announce(ctx, children)
 		slices.Reverse(children)
 		todo = append(todo, children...)
 	}
+	w.noteIndexes()
 	w.Root = w.Objects[0]
 	slices.SortStableFunc(w.Objects, func(a, b *Object) int { return strings.Compare(a.Path, b.Path) })
 	return w.Tree, nil

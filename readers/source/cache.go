@@ -18,11 +18,12 @@ type block struct {
 	after *block // "
 }
 
-// load is one read of neighbouring blocks, which anybody who needs one of them waits for.
+// load is one read, which anybody who needs a block of it waits for.
 type load struct {
-	blocks []*block
+	blocks []*block      // in order; what is between them is here already
 	done   chan struct{} // closed at the end; made by the first who waits
-	err    error         // at the end
+	over   bool
+	err    error // at the end
 }
 
 // cache bounds the memory of the blocks of all sources that share it. What has not been
@@ -171,46 +172,79 @@ func (s *Source) begin(i, last int64) *load {
 	from, to := s.plan(i, last)
 	l := &load{}
 	for ; from < to; from++ {
-		b := &block{owner: s, index: from, load: l}
-		s.blocks[from] = b
-		l.blocks = append(l.blocks, b)
+		s.take(l, from)
 	}
 	return l
 }
 
+// take says that a load reads a block, unless it is here.
+func (s *Source) take(l *load, i int64) {
+	if s.blocks[i] == nil {
+		b := &block{owner: s, index: i, load: l}
+		s.blocks[i] = b
+		l.blocks = append(l.blocks, b)
+	}
+}
+
 // plan decides which blocks to read. Reads that walk forward get twice as many each time;
-// what is near the end is read to the end. Nothing is read that is in memory.
+// what is near the end is read to the end.
 func (s *Source) plan(i, last int64) (from, to int64) {
 	end := (s.size + 1<<s.bits - 1) >> s.bits
-	if i >= s.next-s.run && i <= s.next+s.run {
-		s.run = min(2*s.run, s.tuning.Ahead>>s.bits)
-	} else {
-		s.run = 0
-	}
-	s.run = max(s.run, 1)
+	s.pace(i)
 	from, to = i, min(max(last+1, i+s.run), end)
 	if tail := max(s.size-s.tuning.Tail, 0) >> s.bits; i >= tail && s.tuning.Tail > 0 {
 		from, to = tail, end
 	}
-	low, high := i, i+1
-	for low > from && s.blocks[low-1] == nil {
-		low--
+	for from < i && s.blocks[from] != nil {
+		from++
 	}
-	for high < to && s.blocks[high] == nil {
-		high++
+	s.next = s.stretch(i+1, to)
+	return from, s.next
+}
+
+// stretch returns up to where to read from block i on. A few blocks that are here are read
+// again, rather than to make two reads.
+func (s *Source) stretch(i, to int64) int64 {
+	end := i
+	for ; i < to && i-end <= s.tuning.Least>>s.bits; i++ {
+		if s.blocks[i] == nil {
+			end = i + 1
+		}
 	}
-	s.next = high
-	return low, high
+	return end
+}
+
+// nearBytes is how far from the last read one must be not to count as walking on.
+const nearBytes = 1 << 20
+
+// pace decides how many blocks to read from block i on, and puts that in s.run.
+func (s *Source) pace(i int64) {
+	most := s.tuning.Ahead >> s.bits
+	near := min(most, max(s.run, nearBytes>>s.bits))
+	if i >= s.next-near && i <= s.next+near {
+		s.run = min(2*s.run, most)
+	} else {
+		s.run = 0
+	}
+	s.run = max(s.run, s.tuning.Least>>s.bits, 1)
 }
 
 // fill reads the bytes of a load. Each block gets memory of its own, so that dropping it
 // frees that.
 func (s *Source) fill(ctx context.Context, l *load) ([]byte, error) {
-	start := l.blocks[0].index << s.bits
-	stop := min((l.blocks[len(l.blocks)-1].index+1)<<s.bits, s.size)
-	data := make([]byte, stop-start)
-	return data, s.read(ctx, data, start)
+	r := s.rangeOf(l)
+	data := make([]byte, r.Length)
+	return data, s.read(ctx, data, r.Offset)
 }
+
+// rangeOf is what a load reads.
+func (s *Source) rangeOf(l *load) Range {
+	start := l.blocks[0].index << s.bits
+	return Range{Offset: start, Length: min(l.end()<<s.bits, s.size) - start}
+}
+
+// end is the block after those of a load.
+func (l *load) end() int64 { return l.blocks[len(l.blocks)-1].index + 1 }
 
 // finish hands the bytes of a load to its blocks, or its error to who waits for it.
 func (s *Source) finish(l *load, data []byte, err error) error {
@@ -222,12 +256,12 @@ func (s *Source) finish(l *load, data []byte, err error) error {
 		case err == nil && len(l.blocks) == 1:
 			b.data = data
 		case err == nil:
-			n := min(len(data), 1<<s.bits)
-			b.data = append(make([]byte, 0, n), data[:n]...)
-			data = data[n:]
+			from := data[(b.index-l.blocks[0].index)<<s.bits:]
+			n := min(len(from), 1<<s.bits)
+			b.data = append(make([]byte, 0, n), from[:n]...)
 		}
 	}
-	l.err = err
+	l.over, l.err = true, err
 	if l.done != nil {
 		close(l.done)
 	}

@@ -46,7 +46,9 @@ func TestReadAhead(t *testing.T) {
 		{"not more than Ahead", []int64{0, 1, 3, 7, 15, 31, 47, 63}, "0+1 1+2 3+4 7+8 15+16 31+16 47+16 63+16"},
 		{"here and there, one at a time", []int64{50, 20, 80, 3}, "50+1 20+1 80+1 3+1"},
 		{"a short way forward", []int64{10, 12, 16}, "10+1 12+2 16+4"},
-		{"up to what is here", []int64{7, 4, 5}, "7+1 4+1 5+2"},
+		{"up to what is here", []int64{7, 4, 6}, "7+1 4+2 6+1"},
+		{"a short way back", []int64{50, 40, 49}, "50+1 40+2 49+1"},
+		{"too far ahead", []int64{10, 28, 46}, "10+1 28+1 46+1"},
 		{"the tail at once", []int64{100, 99, 97, 98, 96}, "96+5"},
 		{"the tail without what is here", []int64{95, 96, 100}, "95+1 96+5"},
 	} {
@@ -76,7 +78,7 @@ func TestViewOfManyBlocks(t *testing.T) {
 		{10*block + 1, 5 * block, "10+6"},
 		{12 * block, 6 * block, "10+6 16+2"},
 		{30 * block, 40 * block, "10+6 16+2 30+40"}, // past the cache
-		{30 * block, 1, "10+6 16+2 30+40 30+1"},
+		{30 * block, 1, "10+6 16+2 30+40 30+4"},
 	} {
 		got, err := s.View(context.Background(), c.off, c.n)
 		if err != nil || string(got) != string(sourcetest.Content(100*block, 12)[c.off:c.off+int64(c.n)]) {
@@ -272,5 +274,90 @@ func TestReadRangesJoins(t *testing.T) {
 	_, s := memory(100, tuned)
 	if err := s.ReadRanges(context.Background(), ranges{{Offset: 0, Length: 1}}, nil); err == nil {
 		t.Error("too few places for the bytes: no error")
+	}
+}
+
+func TestPrefetch(t *testing.T) {
+	type ranges = []source.Range
+	at := func(blocks ...int64) ranges {
+		var out ranges
+		for _, b := range blocks {
+			out = append(out, source.Range{Offset: b*block + 100, Length: 10})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		viewed []int64
+		hint   ranges
+		want   string
+	}{
+		{"nothing", nil, nil, ""},
+		{"one is no hint", nil, at(5), ""},
+		{"far apart, in any order, twice", nil, at(90, 10, 50, 10), "10+1 50+1 90+1"},
+		{"near each other", nil, at(20, 23, 30), "20+4 30+1"},
+		{"what is here", []int64{50}, at(10, 50, 90), "50+1 10+1 90+1"},
+		{"over two blocks", nil, ranges{{Offset: 10*block - 1, Length: 2}, {Offset: 50 * block, Length: 1}}, "9+2 50+1"},
+		{"outside", nil, ranges{{Offset: -5, Length: 10}, {Offset: 1 << 40, Length: 10}, {Offset: 0, Length: -1}, {Offset: 99 * block, Length: 1 << 40}}, "99+2"},
+		{"walking on", []int64{10}, at(11, 12), "10+1 11+2"},
+		{"all of it", nil, append(at(0), source.Range{Offset: 5, Length: 1 << 40}), "0+101"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const size = 100*block + 5
+			m, s := memory(size, remoteLike)
+			for _, v := range c.viewed {
+				if _, err := s.View(context.Background(), v*block, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Prefetch(context.Background(), c.hint); err != nil {
+				t.Fatal(err)
+			}
+			reads := m.Reads()
+			slices.SortFunc(reads[len(c.viewed):], func(a, b source.Range) int { return int(a.Offset - b.Offset) })
+			if got := show(reads); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			content := sourcetest.Content(size, 12)
+			for _, r := range c.hint {
+				if r.Offset < 0 || r.Length < 0 || r.End() > size {
+					continue
+				}
+				got, err := s.View(context.Background(), r.Offset, int(r.Length))
+				if err != nil || string(got) != string(content[r.Offset:r.End()]) {
+					t.Errorf("wrong bytes, or error %v", err)
+				}
+			}
+			if got := len(m.Reads()); got != len(reads) && len(c.hint) > 1 {
+				t.Errorf("%d reads of what was announced", got-len(reads))
+			}
+		})
+	}
+}
+
+// TestFailedPrefetch leaves nobody waiting, and nothing behind.
+func TestFailedPrefetch(t *testing.T) {
+	m, s := memory(100*block, remoteLike)
+	broken := errors.New("broken")
+	m.Before = func(_ context.Context, off int64, _ int) error {
+		if off > 50*block {
+			return broken
+		}
+		return nil
+	}
+	var hint []source.Range
+	for i := range int64(20) {
+		hint = append(hint, source.Range{Offset: i * 5 * block, Length: 1})
+	}
+	if err := s.Prefetch(context.Background(), hint); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	m.Before = nil
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, r := range hint {
+		if _, err := s.View(ctx, r.Offset, 1); err != nil {
+			t.Fatalf("at %d: %v", r.Offset, err)
+		}
 	}
 }

@@ -28,6 +28,7 @@ type remote struct {
 	origin *url.URL
 	header http.Header // for the origin's host only
 	opts   *Options
+	single *oneByOne
 	client *http.Client
 	slots  chan struct{} // one a request under way
 
@@ -44,7 +45,7 @@ type remote struct {
 }
 
 func newRemote(o *Opener, u *url.URL) *remote {
-	r := &remote{opts: &o.opts, header: http.Header{}, slots: make(chan struct{}, o.opts.Parallel)}
+	r := &remote{opts: &o.opts, single: &o.single, header: http.Header{}, slots: make(chan struct{}, o.opts.Parallel)}
 	for key, values := range o.opts.Header {
 		r.header[http.CanonicalHeaderKey(key)] = values
 	}
@@ -62,10 +63,20 @@ func newRemote(o *Opener, u *url.URL) *remote {
 
 func (r *remote) Identity() Identity { return r.id }
 
+// The sizes of blocks, and of what is read when nobody said what else will be. A block is
+// enough for most of what is announced: a header, a node of an index.
+const (
+	remoteBlockBits = 14
+	leastBytes      = 64 << 10
+)
+
+// BlockBits makes blocks of 16 KiB.
+func (r *remote) BlockBits() int { return remoteBlockBits }
+
 // Tuning is as the options say.
 func (r *remote) Tuning() Tuning {
 	o := r.opts
-	return Tuning{Ahead: o.AheadBytes, Tail: o.TailBytes, Gap: o.GapBytes, Joined: o.JoinedBytes, Parallel: o.Parallel}
+	return Tuning{Least: leastBytes, Ahead: o.AheadBytes, Tail: o.TailBytes, Gap: o.GapBytes, Joined: o.JoinedBytes, Parallel: o.Parallel}
 }
 
 // Prefetched returns what came with the first request.
@@ -91,14 +102,14 @@ func (r *remote) Close() error {
 func (r *remote) discover(ctx context.Context) error {
 	want := Range{Length: r.opts.HeadBytes}
 	err := r.persist(ctx, want.Length, func(ctx context.Context) error {
-		return r.ask(ctx, want, r.learn)
+		return r.ask(ctx, []Range{want}, r.learn)
 	})
 	var whole *onlyWhole
 	if !errors.As(err, &whole) || !r.opts.Download {
 		return err
 	}
 	return r.persist(ctx, whole.allowance(), func(ctx context.Context) error {
-		return r.ask(ctx, Range{}, r.download)
+		return r.ask(ctx, nil, r.download)
 	})
 }
 
@@ -107,6 +118,7 @@ func (r *remote) learn(a *answer) error {
 	if err := a.plain(); err != nil {
 		return err
 	}
+	r.noteStore(a)
 	switch a.StatusCode {
 	case http.StatusOK:
 		return r.learnSmall(a)
@@ -144,7 +156,7 @@ func (r *remote) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	done := 0
 	err := r.persist(ctx, int64(len(p)), func(ctx context.Context) error {
 		rest := Range{Offset: off + int64(done), Length: int64(len(p) - done)}
-		return r.ask(ctx, rest, func(a *answer) error {
+		return r.ask(ctx, []Range{rest}, func(a *answer) error {
 			n, err := r.take(a, p[done:], rest)
 			done += n
 			return err
@@ -191,8 +203,8 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 	return 0, a.failure()
 }
 
-// ask makes one request for a range. It lasts as long as use does.
-func (r *remote) ask(ctx context.Context, want Range, use func(*answer) error) error {
+// ask makes one request: for ranges, or for all of the file. It lasts as long as use does.
+func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error) error {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
@@ -226,7 +238,7 @@ func (r *remote) ask(ctx context.Context, want Range, use func(*answer) error) e
 	return nil
 }
 
-func (r *remote) request(ctx context.Context, target *url.URL, want Range) (*http.Request, error) {
+func (r *remote) request(ctx context.Context, target *url.URL, want []Range) (*http.Request, error) {
 	u := r.origin
 	if target != nil {
 		u = target
@@ -238,8 +250,8 @@ func (r *remote) request(ctx context.Context, target *url.URL, want Range) (*htt
 	if sameHost(u, r.origin) {
 		req.Header = r.header.Clone()
 	}
-	if want.Length > 0 {
-		req.Header.Set("Range", "bytes="+show(want))
+	if len(want) > 0 {
+		req.Header.Set("Range", "bytes="+showAll(want))
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	if req.Header.Get("User-Agent") == "" {

@@ -80,9 +80,6 @@ func (a *answer) plain() error {
 	if e := a.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return wrongf("the server sends the file in the encoding %q, ranges of which are not ranges of the file: %w", e, errors.ErrUnsupported)
 	}
-	if t := a.Header.Get("Content-Type"); a.StatusCode == http.StatusPartialContent && strings.HasPrefix(strings.ToLower(t), "multipart/byteranges") {
-		return wrongf("the server sent several ranges for one")
-	}
 	return nil
 }
 
@@ -97,7 +94,10 @@ func (a *answer) identity(size int64) Identity {
 
 // contentRange reads the header of that name: "bytes 0-99/1000".
 func (a *answer) contentRange() (Range, int64, error) {
-	text := a.Header.Get("Content-Range")
+	return parseContentRange(a.Header.Get("Content-Range"))
+}
+
+func parseContentRange(text string) (Range, int64, error) {
 	unit, rest, _ := strings.Cut(text, " ")
 	span, total, _ := strings.Cut(rest, "/")
 	from, to, _ := strings.Cut(span, "-")

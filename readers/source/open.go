@@ -60,7 +60,7 @@ type Options struct {
 const (
 	defaultHead      = 256 << 10
 	defaultTail      = 256 << 10
-	defaultAhead     = 1 << 20
+	defaultAhead     = 4 << 20
 	defaultGap       = 256 << 10
 	defaultJoined    = 8 << 20
 	defaultParallel  = 8
@@ -98,6 +98,7 @@ func set[T int | int64 | time.Duration](field *T, value T) {
 type Opener struct {
 	opts      Options
 	cache     *cache
+	single    oneByOne // hosts
 	transport http.RoundTripper
 	own       *http.Transport // what transport is, if it was made here
 }

@@ -53,6 +53,7 @@ type Tuner interface {
 
 // Tuning says how a Ranges is best read. All sizes are in bytes.
 type Tuning struct {
+	Least    int64 // what is read at once when metadata is read here and there
 	Ahead    int64 // most that is read at once when reads of metadata walk forward
 	Tail     int64 // what is read at once when metadata is read this near the end
 	Gap      int64 // most that is read for nothing to have one read instead of two
@@ -92,6 +93,7 @@ type Source struct {
 	ranges Ranges
 	size   int64
 	bits   int // of the size of blocks
+	far    bool
 	tuning Tuning
 	cache  *cache
 	opener *Opener // to be closed with the source, if nobody else has it
@@ -127,6 +129,8 @@ func newSource(name string, ranges Ranges, c *cache) *Source {
 	if t, ok := ranges.(Tuner); ok {
 		s.tuning = t.Tuning()
 	}
+	s.far = s.bits >= defaultBlockBits || s.tuning.Ahead > 0
+	s.tuning.Ahead = min(s.tuning.Ahead, c.limit/4) // or the cache would drop what it just got
 	if p, ok := ranges.(Prefetcher); ok {
 		s.prefetched(p.Prefetched())
 	}
@@ -161,8 +165,9 @@ func (s *Source) Close() error {
 	return err
 }
 
-// far reports whether reads take so long that it pays to look whether the bytes are here.
-func (s *Source) far() bool { return s.bits >= defaultBlockBits }
+// Far reports whether reads take so long that it pays to think about them. Whoever asks
+// for small blocks, and for one at a time, says that they do not.
+func (s *Source) Far() bool { return s.far }
 
 // ReadAt fills p from offset off. What it reads is not kept: it is meant for the bytes of
 // chunks.
@@ -170,7 +175,7 @@ func (s *Source) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := s.within(off, int64(len(p))); err != nil {
 		return 0, err
 	}
-	if len(p) > 0 && s.far() && ctx.Err() == nil && s.held(p, off) {
+	if len(p) > 0 && s.far && ctx.Err() == nil && s.held(p, off) {
 		return len(p), nil
 	}
 	if err := s.read(ctx, p, off); err != nil {
@@ -198,7 +203,7 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 		return block[start : start+n : start+n], nil
 	}
 	out := make([]byte, n)
-	if last-first > max(3, s.tuning.Ahead>>s.bits) {
+	if last-first > max(3, s.tuning.Ahead>>s.bits) || int64(n) > s.cache.limit/4 {
 		_, err := s.ReadAt(ctx, out, off)
 		return out, err
 	}

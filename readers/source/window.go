@@ -17,7 +17,7 @@ const maxAhead = 128 << 10
 
 // View returns n bytes from offset off, which are valid until the next call.
 func (w *Window) View(ctx context.Context, off int64, n int) ([]byte, error) {
-	if w.Source.far() {
+	if w.Source.Far() {
 		return w.Source.View(ctx, off, n)
 	}
 	if at := off - w.off; at >= 0 && n >= 0 && int64(n) <= int64(len(w.buf))-at {

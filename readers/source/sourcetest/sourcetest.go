@@ -83,6 +83,14 @@ func Run(t *testing.T, store Store) {
 	}
 }
 
+// often is how often to do something at random: less in short tests.
+func often(n int) int {
+	if testing.Short() {
+		return max(n/5, 2)
+	}
+	return n
+}
+
 func open(t *testing.T, stored Stored) *source.Source {
 	t.Helper()
 	s, err := stored.Open(context.Background())
@@ -154,7 +162,7 @@ func testOffsets(t *testing.T, store Store) {
 	}
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 60 {
+	for range often(60) {
 		off := r.Int64N(large)
 		n := int(min(r.Int64N(1<<r.IntN(18)), large-off))
 		check(t, s, content, off, n)
@@ -182,7 +190,7 @@ func testRanges(t *testing.T, store Store) {
 	s := open(t, store(t, content))
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 20 {
+	for range often(20) {
 		ranges := make([]source.Range, r.IntN(40))
 		for i := range ranges {
 			ranges[i].Offset = r.Int64N(large)
@@ -241,7 +249,7 @@ func testConcurrent(t *testing.T, store Store) {
 	for g := range 8 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), 5))
-			for range 10 {
+			for range often(10) {
 				off := r.Int64N(large - 1000)
 				for how, read := range reads {
 					got, err := read(context.Background(), s, off, 1000)
@@ -316,7 +324,7 @@ func testNothingLeft(t *testing.T, store Store) {
 	stored := store(t, Content(large, 9))
 	stored.release(t)
 	files, goroutines := openFiles(t), runtime.NumGoroutine()
-	for range 10 {
+	for range often(10) {
 		s, err := stored.Open(context.Background())
 		if err != nil {
 			t.Fatal(err)

@@ -45,6 +45,19 @@ def by_variable(path, unlimited, **storage):
     f.close()
 
 
+def in_turn(path):
+    """Each variable is written before the next is defined, so that data lie between their headers."""
+    f = netCDF4.Dataset(path, "w")
+    for name, size in (("time", None), ("lat", LAT), ("lon", LON)):
+        f.createDimension(name, size)
+    random = numpy.random.default_rng(1)
+    for i in range(30):
+        v = f.createVariable(f"field{i:02d}", "f4", ("time", "lat", "lon"))
+        v.units, v.long_name, v.cell_methods = "K", f"field number {i}", "time: mean"
+        v[:] = random.random((STEPS, LAT, LON), dtype="f4")
+    f.close()
+
+
 def by_step(path, reopen):
     f, _, _ = create(path, unlimited=True)
     random = numpy.random.default_rng(1)
@@ -62,6 +75,7 @@ def main(folder):
     by_variable(os.path.join(folder, "unlimited.nc"), unlimited=True)
     by_variable(os.path.join(folder, "fixed.nc"), unlimited=False)
     by_variable(os.path.join(folder, "deflated.nc"), unlimited=True, zlib=True)
+    in_turn(os.path.join(folder, "in_turn.nc"))
     by_step(os.path.join(folder, "by_step.nc"), reopen=False)
     by_step(os.path.join(folder, "appended.nc"), reopen=True)
 

@@ -61,7 +61,7 @@ def image(rng, kind, shape, top):
         "flat": lambda: np.full(shape, top // 3),
         "a slope": lambda: x * 3 + y * 5 + rng.integers(0, 2, shape),
         "spikes": lambda: np.where(rng.random(shape) < 0.04, top - 1, top // 2),
-        "rare spikes": lambda: top // 3 + (rng.random(shape) < 0.02) * rng.choice([1, 1, 2, top // 2], shape),
+        "a late spike": lambda: top // 3 + (rng.random(shape) < 0.02) + (np.arange(h * w).reshape(h, w) == h * w - 9) * (top // 2),
         "edges": lambda: np.where((x // 4 + y // 3) % 2 > 0, top - 1, rng.integers(0, min(top, 4), shape)),
         "a walk": lambda: np.abs(np.cumsum(rng.integers(-3, 4, shape), axis=-1)),
     }[kind]()
@@ -98,8 +98,8 @@ def fci_cases(rng, folder):
     yield case("one column", "<u2", (120, 1), "a slope")
     yield case("long runs", "|u1", (40, 200), "flat")
     for bits in (4, 8):
-        yield case("escapes after runs, %d bits" % bits, "|u1", (12, 120), "rare spikes", bits=bits)
-    yield case("escapes after runs, by pixel", "<u2", (3, 8, 40), "rare spikes", bits=12, ilv=PIXEL)
+        yield case("an escape after runs, %d bits" % bits, "|u1", (12, 120), "a late spike", bits=bits)
+    yield case("an escape after runs, by pixel", "<u2", (3, 8, 40), "a late spike", bits=12, ilv=PIXEL)
     yield case("near 255", "<u2", (8, 13), "noise", near=255)
     yield case("thresholds", "|u1", (9, 15), "a walk", preset=(0, 9, 9, 9, 0))
     yield case("far thresholds", "<u2", (12, 20), "a walk", preset=(0, 100, 20000, 65535, 0))

@@ -1,0 +1,135 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Several ranges in one request (RFC 9110, 14.6):
+//
+//	GET /ocean.nc                        206 Partial Content
+//	Range: bytes=0-99,5000-5099          Content-Type: multipart/byteranges; boundary=SEP
+//
+//	                                     --SEP
+//	                                     Content-Range: bytes 0-99/52428800
+//
+//	                                     … 100 bytes …
+//	                                     --SEP
+//	                                     …
+//
+// Web servers know this, object stores do not: they send one range, or all of the file. A
+// host is asked once.
+
+// oneByOne remembers the hosts that send no more than one range at a time.
+type oneByOne struct{ hosts sync.Map }
+
+func (o *oneByOne) is(host string) bool {
+	_, known := o.hosts.Load(host)
+	return known
+}
+
+func (o *oneByOne) add(host string) { o.hosts.Store(host, true) }
+
+// objectStores are headers that only object stores send.
+var objectStores = []string{"X-Amz-Request-Id", "X-Guploader-Uploadid", "X-Ms-Request-Id"}
+
+// noteStore remembers hosts that are object stores, which need not be asked.
+func (r *remote) noteStore(a *answer) {
+	for _, key := range objectStores {
+		if a.Header.Get(key) != "" {
+			r.single.add(r.origin.Host)
+		}
+	}
+}
+
+// ReadMany asks for several ranges at once.
+func (r *remote) ReadMany(ctx context.Context, ranges []Range, into [][]byte) error {
+	if r.content != nil || r.single.is(r.origin.Host) {
+		return errOneByOne
+	}
+	var total int64
+	for _, w := range ranges {
+		total += w.Length
+	}
+	err := r.persist(ctx, total, func(ctx context.Context) error {
+		return r.ask(ctx, ranges, func(a *answer) error { return r.takeMany(a, ranges, into) })
+	})
+	if errors.Is(err, errOneByOne) {
+		r.single.add(r.origin.Host)
+	}
+	return err
+}
+
+var errOneByOne = wrongf("the server sends one range at a time: %w", errors.ErrUnsupported)
+
+func (r *remote) takeMany(a *answer, ranges []Range, into [][]byte) error {
+	kind, params, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	switch {
+	case a.StatusCode == http.StatusOK,
+		a.StatusCode == http.StatusPartialContent && (err != nil || kind != "multipart/byteranges"),
+		a.StatusCode == http.StatusRequestedRangeNotSatisfiable, a.StatusCode == http.StatusBadRequest, a.StatusCode == http.StatusNotImplemented:
+		return errOneByOne
+	case a.StatusCode != http.StatusPartialContent:
+		return a.failure()
+	}
+	if err := a.plain(); err != nil {
+		return err
+	}
+	parts := multipart.NewReader(a.body, params["boundary"])
+	left := map[Range][]byte{}
+	for i, want := range ranges {
+		left[want] = into[i]
+	}
+	for len(left) > 0 {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return errOneByOne // it left some out, which is its right
+		}
+		if err != nil {
+			return &cut{err: err}
+		}
+		if err := r.takePart(a, part, left); err != nil {
+			return err
+		}
+	}
+	a.drain()
+	return nil
+}
+
+// takePart reads a part, which may be any of the ranges that are left.
+func (r *remote) takePart(a *answer, part *multipart.Part, left map[Range][]byte) error {
+	got, size, err := parseContentRange(part.Header.Get("Content-Range"))
+	if err != nil {
+		return err
+	}
+	if err := r.id.Check(a.identity(size)); err != nil {
+		return err
+	}
+	into, ok := left[got]
+	if !ok {
+		return errOneByOne // it put some together, which is its right
+	}
+	if n, err := io.ReadFull(part, into); err != nil {
+		return &cut{n, len(into), err}
+	}
+	delete(left, got)
+	return nil
+}
+
+// showAll writes ranges as the header Range does.
+func showAll(ranges []Range) string {
+	var b strings.Builder
+	for i, r := range ranges {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(show(r))
+	}
+	return b.String()
+}

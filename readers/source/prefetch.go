@@ -1,0 +1,140 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+)
+
+// Scatterer is a Ranges that can read several ranges for the price of one.
+type Scatterer interface {
+	// ReadMany fills into[i] from ranges[i].Offset on. The ranges are in order and apart.
+	// An error that is errors.ErrUnsupported says that they have to be read one by one.
+	ReadMany(ctx context.Context, ranges []Range, into [][]byte) error
+}
+
+const (
+	// maxPrefetch bounds what Prefetch takes in, since it is only a hint.
+	maxPrefetch = 8 << 20
+	// maxScatter bounds the ranges of one request: servers suspect an attack behind many.
+	maxScatter = 64
+)
+
+// Prefetch brings ranges into memory that are going to be read with View: all at once,
+// where one after another would take as many requests. Ranges may lie outside the source or
+// be too many; what is wrong about them shows when they are read. Storage that is near is
+// not prefetched.
+func (s *Source) Prefetch(ctx context.Context, ranges []Range) error {
+	if !s.far || len(ranges) < 2 {
+		return nil
+	}
+	loads := s.beginMany(s.blocksOf(ranges))
+	err := s.runAll(ctx, loads)
+	for _, l := range loads { // nobody is to wait for what an error left out
+		s.mu.Lock()
+		over := l.over
+		s.mu.Unlock()
+		if !over {
+			_ = s.finish(l, nil, cmp.Or(err, context.Canceled))
+		}
+	}
+	return err
+}
+
+// runAll reads loads.
+func (s *Source) runAll(ctx context.Context, loads []*load) error {
+	scatter, ok := s.ranges.(Scatterer)
+	if !ok || len(loads) < 2 {
+		return s.runEach(ctx, loads)
+	}
+	var batches [][]*load
+	for batch := range slices.Chunk(loads, maxScatter) {
+		batches = append(batches, batch)
+	}
+	return inParallel(ctx, s.tuning.Parallel, len(batches), func(ctx context.Context, i int) error {
+		return s.runMany(ctx, scatter, batches[i])
+	})
+}
+
+// blocksOf returns the blocks in which ranges lie, in order.
+func (s *Source) blocksOf(ranges []Range) []int64 {
+	var blocks []int64
+	for _, r := range ranges {
+		if r.Offset < 0 || r.Length <= 0 || r.Offset >= s.size {
+			continue
+		}
+		last := (r.Offset + min(r.Length, s.size-r.Offset) - 1) >> s.bits
+		for i := r.Offset >> s.bits; i <= last && int64(len(blocks)) < min(maxPrefetch, s.cache.limit/2)>>s.bits; i++ {
+			blocks = append(blocks, i)
+		}
+	}
+	slices.Sort(blocks)
+	return slices.Compact(blocks)
+}
+
+// beginMany says that blocks are being read, and those between two that are near, as far as
+// they are not in memory.
+func (s *Source) beginMany(blocks []int64) []*load {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	blocks = slices.DeleteFunc(blocks, func(i int64) bool { return s.blocks[i] != nil })
+	var loads []*load
+	for _, i := range blocks {
+		if n := len(loads); n == 0 || i-loads[n-1].end() >= s.tuning.Gap>>s.bits {
+			loads = append(loads, &load{})
+			s.take(loads[n], i)
+			continue
+		}
+		l := loads[len(loads)-1]
+		for next := l.end(); next <= i; next++ {
+			s.take(l, next)
+		}
+	}
+	if len(loads) == 1 {
+		s.readOn(loads)
+	}
+	return loads
+}
+
+// readOn makes the only load longer if reads walk forward. The lock is held.
+func (s *Source) readOn(loads []*load) {
+	l := loads[0]
+	first, last := l.blocks[0].index, (s.size-1)>>s.bits
+	s.pace(first)
+	s.next = s.stretch(l.end(), min(first+s.run, last+1))
+	for i := l.end(); i < s.next; i++ {
+		s.take(l, i)
+	}
+}
+
+// runEach makes a read for each load.
+func (s *Source) runEach(ctx context.Context, loads []*load) error {
+	return inParallel(ctx, s.tuning.Parallel, len(loads), func(ctx context.Context, i int) error {
+		data, err := s.fill(ctx, loads[i])
+		return s.finish(loads[i], data, err)
+	})
+}
+
+// runMany makes one read for all loads, if that is possible.
+func (s *Source) runMany(ctx context.Context, scatter Scatterer, loads []*load) error {
+	ranges, data := make([]Range, len(loads)), make([][]byte, len(loads))
+	for i, l := range loads {
+		ranges[i] = s.rangeOf(l)
+		data[i] = make([]byte, ranges[i].Length)
+	}
+	err := scatter.ReadMany(ctx, ranges, data)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return s.runEach(ctx, loads)
+	}
+	if err != nil {
+		err = s.wrap(ranges[0].Offset, len(data[0]), err)
+	}
+	for i, l := range loads {
+		_ = s.finish(l, data[i], err)
+	}
+	return err
+}
