@@ -38,7 +38,7 @@ def numpy_text(d):
         return "{" + ",".join(f"{n}:{numpy_text(d[n])}" for n in d.names) + "}"
     if d.kind in "Mm":
         unit, count = np.datetime_data(d)
-        return f"{'datetime64' if d.kind == 'M' else 'timedelta64'}[{count}{unit}]"
+        return f"{'datetime64' if d.kind == 'M' else 'timedelta64'}[{count if count > 1 else ''}{unit}]"
     if d.kind in "SV":
         return f"{d.kind}{d.itemsize}"
     if d.kind == "U":
