@@ -71,6 +71,9 @@ const (
 	defaultRedirects = 10
 )
 
+// DefaultOptions returns the options that nil stands for.
+func DefaultOptions() Options { return Options{}.withDefaults() }
+
 func (o Options) withDefaults() Options {
 	set(&o.CacheBytes, defaultCacheBytes)
 	set(&o.HeadBytes, defaultHead)
