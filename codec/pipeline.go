@@ -3,6 +3,7 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -195,16 +196,23 @@ func (p *Pipeline) CanEncode() error {
 	return nil
 }
 
-func (p *Pipeline) codecs() []Codec {
-	var all []Codec
-	for _, c := range p.arrays {
-		all = append(all, c)
+// codecs yields every stage in the order of encoding, without an allocation.
+func (p *Pipeline) codecs() iter.Seq2[int, Codec] {
+	return func(yield func(int, Codec) bool) {
+		for i, c := range p.arrays {
+			if !yield(i, c) {
+				return
+			}
+		}
+		if !yield(len(p.arrays), p.toBytes) {
+			return
+		}
+		for i, c := range p.bytes {
+			if !yield(len(p.arrays)+1+i, c) {
+				return
+			}
+		}
 	}
-	all = append(all, p.toBytes)
-	for _, c := range p.bytes {
-		all = append(all, c)
-	}
-	return all
 }
 
 // SameDecode reports whether p and q turn the same bytes into the same elements.

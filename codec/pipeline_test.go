@@ -419,3 +419,16 @@ func TestCanEncode(t *testing.T) {
 		}
 	}
 }
+
+func TestCanEncodeDoesNotAllocate(t *testing.T) {
+	p := mustNew(t, `[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}]`,
+		Form{Type: float32Type, Shape: []int64{8, 8}})
+	allocs := testing.AllocsPerRun(100, func() {
+		if err := p.CanEncode(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 0 && !raceEnabled {
+		t.Errorf("%v allocations, which every chunk that is encoded would make", allocs)
+	}
+}
