@@ -1,0 +1,89 @@
+package manifest
+
+import (
+	"encoding/json"
+	"time"
+
+	"varve/zarrjson"
+)
+
+// Version is the version of the stored form that this package writes.
+const Version = 1
+
+// Snapshot is one state of a manifest: the faces of its arrays, and the tables that hold the
+// rest. It never changes once it is published.
+type Snapshot struct {
+	Varve   int    // the version of the stored form
+	ID      string // hash of all else
+	Parent  string // the snapshot before it; empty for the first
+	Created time.Time
+	Message string // what made it: "build", "append 3 files", …
+	Writer  string // the program that made it
+
+	// Options are the plan's, as they were given, so that an append plans alike.
+	Options json.RawMessage
+	// State is what the planner has to know to append without planning everything again.
+	State json.RawMessage
+
+	Groups     []GroupFace
+	Arrays     []Array
+	Placements []PlacementTable
+	Tables     []Table
+	Skipped    []Skipped
+
+	Sources int64 // files that arrays are made of
+	Refs    int64 // rows of the table of refs
+}
+
+// GroupFace is a group as clients see it.
+type GroupFace struct {
+	Path       string // "/" for the root
+	Attributes zarrjson.Attributes
+}
+
+// PlacementTable is a Placement as a snapshot keeps it: tiles are in tables.
+type PlacementTable struct {
+	ID       string
+	Dims     []string
+	Segments []Segment
+}
+
+// Segment is a run of rows of a table of tiles, all of them moved by the same distance: files
+// that come before others do not rewrite the others' rows.
+type Segment struct {
+	Table string // its Name
+	Row   int64
+	Rows  int64
+	Shift []int64 // for each of the placement's Dims
+}
+
+// TableKind is what a table holds.
+type TableKind string
+
+// The tables.
+const (
+	Sources TableKind = "sources" // Source, Header, Groups, Values and Row of each file
+	Headers TableKind = "headers"
+	Groups  TableKind = "groups" // GroupAttributes
+	ValueOf TableKind = "values"
+	Refs    TableKind = "refs"
+	Blobs   TableKind = "inline" // bytes that refs point at
+	Tiles   TableKind = "tiles"
+	Patches TableKind = "patches" // rebuilt chunks
+)
+
+// Table is one immutable file of a manifest.
+type Table struct {
+	Kind  TableKind
+	Name  string // of the file, within the manifest
+	First int64  // the number of its first row, among the rows of all tables of its kind
+	Rows  int64
+	Bytes int64
+	Sum   string // SHA-256, in hex
+}
+
+// Skipped is a source that was left out when it was asked to.
+type Skipped struct {
+	URL string
+	Why string
+}

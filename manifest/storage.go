@@ -1,0 +1,53 @@
+package manifest
+
+import (
+	"fmt"
+
+	"varve/grid"
+)
+
+// Rows is the number of refs of the variable: one a chunk, or one that says where all is.
+func (v *Variable) Rows() int64 {
+	switch v.Storage.Layout {
+	case Chunked:
+		g, err := v.Grid()
+		if err != nil {
+			return 0
+		}
+		return g.Chunks()
+	case Strided, Inline:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Grid returns the chunks of the variable. What is not Chunked is one chunk.
+func (v *Variable) Grid() (*grid.Grid, error) {
+	if v.Storage.Edges == nil {
+		return v.regular()
+	}
+	if len(v.Storage.Edges) != len(v.Shape) {
+		return nil, fmt.Errorf("%s: edges of %d axes for %d", v.Path, len(v.Storage.Edges), len(v.Shape))
+	}
+	sizes := make([]grid.Sizes, len(v.Shape))
+	for axis, edges := range v.Storage.Edges {
+		runs := make([]grid.Run, len(edges))
+		for i, e := range edges {
+			runs[i] = grid.Run{Edge: grid.Full(e[0]), Count: e[1]}
+		}
+		sizes[axis] = grid.RunLength(runs...)
+	}
+	return grid.FromSizes(v.Shape, sizes...)
+}
+
+func (v *Variable) regular() (*grid.Grid, error) {
+	chunks := v.Storage.Chunks
+	if v.Storage.Layout != Chunked {
+		chunks = make([]int64, len(v.Shape))
+		for i, n := range v.Shape {
+			chunks[i] = max(n, 1)
+		}
+	}
+	return grid.Regular(v.Shape, chunks)
+}

@@ -1,0 +1,30 @@
+package manifest
+
+// Values are the elements of a small variable, or of a piece of an array.
+type Values struct {
+	ID    string   // hash of all else
+	Data  []byte   // elements of a fixed size in memory form
+	Texts [][]byte // elements of varying length
+}
+
+// Ref is one row of the table of refs.
+type Ref struct {
+	Offset int64 // in the source; NotStored; or an InlineRow
+	Size   int64 // as stored
+	Mask   uint32
+	// Other, if not 0, is 1 more than the row of the source that Offset is in, where that is
+	// not the tile's.
+	Other int32
+}
+
+// NotStored is the offset of a chunk that was never written.
+const NotStored = -1
+
+// InlineRow is the offset of a ref to bytes in the table of inline bytes.
+func InlineRow(row int64) int64 { return -2 - row }
+
+// Stored reports whether there are bytes for the chunk.
+func (r Ref) Stored() bool { return r.Offset != NotStored }
+
+// Inline returns the row in the table of inline bytes, if the bytes are there.
+func (r Ref) Inline() (row int64, ok bool) { return -2 - r.Offset, r.Offset <= -2 }
