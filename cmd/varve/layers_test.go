@@ -15,11 +15,16 @@ import (
 // package may import what stands below its own line, and its own internal packages.
 var layers = []string{
 	"cmd/",
+	"manifest/build",
 	"manifest/export",
 	"manifest/serve",
 	"manifest/store",
+	"manifest/mosaic",
 	"manifest/table",
+	"manifest/scan",
 	"manifest/plan",
+	"manifest/convert",
+	"manifest/internal/cf",
 	"manifest",
 	"readers/formats",
 	"readers/",
@@ -34,13 +39,15 @@ var layers = []string{
 
 // forbidden are imports that would break what a layer promises.
 var forbidden = map[string][]string{
-	"grid":           {"encoding/json", "os", "net", "net/http", "io/fs"},
-	"codec":          {"os", "net", "net/http", "io/fs"},
-	"zarrjson":       {"os", "net", "net/http", "io/fs"},
-	"manifest/plan":  {"os", "net", "net/http", "io/fs"},
-	"readers":        {"net/http", "github.com/spf13/cobra"},
-	"readers/":       {"net/http", "github.com/spf13/cobra"},
-	"readers/source": {"github.com/spf13/cobra"},
+	"grid":             {"encoding/json", "os", "net", "net/http", "io/fs"},
+	"codec":            {"os", "net", "net/http", "io/fs"},
+	"zarrjson":         {"os", "net", "net/http", "io/fs"},
+	"manifest/convert": {"os", "net", "net/http", "io/fs"},
+	"manifest/mosaic":  {"os", "net", "net/http", "io/fs"},
+	"manifest/plan":    {"os", "net", "net/http", "io/fs"},
+	"readers":          {"net/http", "github.com/spf13/cobra"},
+	"readers/":         {"net/http", "github.com/spf13/cobra"},
+	"readers/source":   {"github.com/spf13/cobra"},
 }
 
 type goPackage struct {
