@@ -23,6 +23,7 @@ var layers = []string{
 	"manifest/table",
 	"manifest/scan",
 	"manifest/plan",
+	"manifest/report",
 	"manifest/convert",
 	"manifest/internal/cf",
 	"manifest",
