@@ -1,0 +1,189 @@
+package build
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"varve/readers/formats"
+	"varve/readers/source"
+)
+
+// Sources say which files a command is about, as a user writes them.
+type Sources struct {
+	Names []string  // paths, folders, globs, URLs, lists
+	Match string    // glob on the names of files found in folders; empty: all
+	Stdin io.Reader // what the list - is read from
+}
+
+// Expand returns the files and objects that are meant, in the order in which they were
+// given; those of a folder or a glob by name. A name that is there is taken as it is, whatever
+// characters it holds.
+//
+//	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  @list.txt  @-
+func (s *Sources) Expand(ctx context.Context) ([]string, error) {
+	var out []string
+	var failed error
+	for _, name := range s.Names {
+		found, err := s.expand(ctx, name)
+		out, failed = append(out, found...), errors.Join(failed, err)
+	}
+	if failed == nil && len(out) == 0 {
+		failed = errors.New("no files given")
+	}
+	return out, failed
+}
+
+func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
+	if strings.HasPrefix(name, "@") {
+		return s.list(ctx, name[1:])
+	}
+	if isURL(name) {
+		return []string{name}, nil
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return s.folder(ctx, path)
+	case err == nil:
+		return []string{path}, nil
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
+		return s.glob(ctx, path)
+	}
+	return nil, err
+}
+
+// isURL reports whether a name begins with a scheme. A colon alone does not make a URL.
+func isURL(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && scheme != "" && !strings.ContainsAny(scheme, "/.\\ ")
+}
+
+// list reads names from a file, one a line; # begins no comment, since names may hold it.
+func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
+	in := s.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("list of sources: %w", err)
+		}
+		defer file.Close()
+		in = file
+	} else if in == nil {
+		return nil, errors.New("list of sources: there is no standard input")
+	}
+	var out []string
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := strings.TrimSuffix(lines.Text(), "\r")
+		if line == "" {
+			continue
+		}
+		found, err := s.expand(ctx, line)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, lines.Err()
+}
+
+func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pattern, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: no such file: %w", pattern, fs.ErrNotExist)
+	}
+	var out []string
+	for _, path := range found {
+		more, err := s.expand(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// folder finds the sources in a folder: the folder itself if it is one, such as a Zarr
+// store, else all files below it. Nothing is left out in silence: what is no source is found
+// to be none when it is scanned.
+func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
+	if isSource(ctx, root) {
+		return []string{root}, nil
+	}
+	var out []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case path == root:
+			return nil
+		case strings.HasPrefix(entry.Name(), "."):
+			return skip(entry)
+		case entry.IsDir() && isSource(ctx, path):
+			out = append(out, path)
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		matches, err := s.matches(entry.Name())
+		if matches {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("%s: no files in the folder%s: %w", root, s.matching(), fs.ErrNotExist)
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+func skip(entry fs.DirEntry) error {
+	if entry.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func (s *Sources) matches(name string) (bool, error) {
+	if s.Match == "" {
+		return true, nil
+	}
+	return filepath.Match(s.Match, name)
+}
+
+func (s *Sources) matching() string {
+	if s.Match == "" {
+		return ""
+	}
+	return " match " + s.Match
+}
+
+// isSource reports whether a folder is a source itself, such as a Zarr store.
+func isSource(ctx context.Context, path string) bool {
+	src, err := source.OpenFolder(ctx, path)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	_, err = formats.Detect(ctx, src)
+	return err == nil
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 12: "12", 999: "999", 1000: "1,000", 12345: "12,345",
+		1234567: "1,234,567", -5: "-5", -999: "-999", -1000: "-1,000", -123456: "-123,456"} {
+		if got := Thousands(n); got != want {
+			t.Errorf("Thousands(%d) = %q, not %q", n, got, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB",
+		1 << 20: "1.0 MiB", 1<<20 - 1: "1.0 MiB", 5 << 40: "5.0 TiB"} {
+		if got := Size(n); got != want {
+			t.Errorf("Size(%d) = %q, not %q", n, got, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	r := Report{}
+	r.Add(Finding{Kind: Packing, Array: "/sst", Files: []string{"/a/x.nc", "/a/y.nc"}, Count: 417, Of: 12000,
+		Says: "417 of 12,000 files have scale_factor 0.005 instead of 0.01", Effect: Rebuilt, Option: "--strict"})
+	r.Add(Finding{Kind: Coordinate, Files: []string{"https://h/b/odd.nc"}, Count: 1, Says: "lat differs", Effect: Refused})
+	var b strings.Builder
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `refused    coordinate  lat differs
+                       odd.nc
+rebuilt    packing     /sst: 417 of 12,000 files have scale_factor 0.005 instead of 0.01
+                       x.nc … y.nc (417 files)
+                       option: --strict
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nnot\n%s", b.String(), want)
+	}
+}
