@@ -1,0 +1,211 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// The numbers of parquet.thrift that are used.
+const (
+	typeInt64, typeByteArray     = 2, 6
+	encodePlain, encodeRLE       = 0, 3
+	encodeDictionary             = 8
+	pageData, pageDictionary     = 0, 2
+	codecZSTD                    = 6
+	required, optional, repeated = 0, 1, 2
+	convertedUTF8, convertedList = 0, 3
+	pageRows                     = 1 << 20 // most rows of a data page
+	pageBytes                    = 8 << 20 // values of a data page, before the last one
+)
+
+// column writes the pages of a column.
+func (w *Writer) column(c Column, rows int, d *Data) chunk {
+	m := chunk{start: w.offset}
+	switch c.Kind {
+	case Int64:
+		w.intPages(&m, d.Ints)
+	case Int64s:
+		w.listPages(&m, rows, d)
+	default:
+		w.bytesPages(&m, c, rows, d)
+	}
+	m.packed = w.offset - m.start
+	return m
+}
+
+func (w *Writer) intPages(m *chunk, ints []int64) {
+	for part := range slices.Chunk(ints, pageRows) {
+		w.page = appendInts(w.page[:0], part)
+		w.dataPage(m, len(part), encodePlain)
+	}
+}
+
+func appendInts(dst []byte, ints []int64) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, 8*len(ints))[:at+8*len(ints)]
+	for i, v := range ints {
+		binary.LittleEndian.PutUint64(dst[at+8*i:], uint64(v))
+	}
+	return dst
+}
+
+// listPages writes lists: levels of repetition, 1 where a row goes on, and of definition, 0
+// where a row has no elements.
+func (w *Writer) listPages(m *chunk, rows int, d *Data) {
+	ints := d.Ints
+	for at := 0; at < rows; {
+		lengths := d.Lengths[at:min(at+pageRows/8, rows)]
+		at += len(lengths)
+		w.levels, w.indexes = w.levels[:0], w.indexes[:0]
+		used := 0
+		for _, n := range lengths {
+			w.levels = append(w.levels, 0)
+			w.indexes = append(w.indexes, uint32(min(n, 1)))
+			for range n - 1 {
+				w.levels = append(w.levels, 1)
+				w.indexes = append(w.indexes, 1)
+			}
+			used += int(n)
+		}
+		w.page = appendLevels(w.page[:0], w.levels)
+		w.page = appendLevels(w.page, w.indexes)
+		w.page = appendInts(w.page, ints[:used])
+		ints = ints[used:]
+		w.dataPage(m, len(w.levels), encodePlain)
+	}
+}
+
+// appendLevels appends levels of one bit with their length in front.
+func appendLevels(dst []byte, levels []uint32) []byte {
+	at := len(dst)
+	dst = appendHybrid(append(dst, 0, 0, 0, 0), levels, 1)
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return dst
+}
+
+// bytesPages writes Bytes and Text, with a dictionary if that is smaller.
+func (w *Writer) bytesPages(m *chunk, c Column, rows int, d *Data) {
+	if d.Index == nil {
+		m.nulls = int64(rows)
+		w.nullPage(m, rows)
+		return
+	}
+	if w.dictionaryPays(d) {
+		w.dictionaryPage(m, d.Values)
+		for part := range slices.Chunk(d.Index, pageRows) {
+			w.startPage(m, c, part)
+			width := widthOf(len(d.Values))
+			w.page = appendHybrid(append(w.page, byte(width)), w.indexes, width)
+			w.dataPage(m, len(part), encodeDictionary)
+		}
+		return
+	}
+	for index := d.Index; len(index) > 0; {
+		n := plainRows(d.Values, index)
+		w.startPage(m, c, index[:n])
+		for _, i := range w.indexes {
+			w.page = binary.LittleEndian.AppendUint32(w.page, uint32(len(d.Values[i])))
+			w.page = append(w.page, d.Values[i]...)
+		}
+		w.dataPage(m, n, encodePlain)
+		index = index[n:]
+	}
+}
+
+// dictionaryPays compares the sizes of both forms, before they are compressed.
+func (w *Writer) dictionaryPays(d *Data) bool {
+	plain, dictionary := int64(0), int64(0)
+	for _, i := range d.Index {
+		if i >= 0 {
+			plain += 4 + int64(len(d.Values[i]))
+		}
+	}
+	for _, v := range d.Values {
+		dictionary += 4 + int64(len(v))
+	}
+	dictionary += int64(len(d.Index)) * int64(widthOf(len(d.Values))) / 8
+	return dictionary < plain && dictionary < 1<<30
+}
+
+// plainRows is how many rows go into a page of plain values.
+func plainRows(values [][]byte, index []int32) int {
+	size := 0
+	for n, i := range index {
+		if size > pageBytes || n == pageRows {
+			return n
+		}
+		if i >= 0 {
+			size += 4 + len(values[i])
+		}
+	}
+	return len(index)
+}
+
+// startPage begins a page with its levels, and collects the indexes that are not null.
+func (w *Writer) startPage(m *chunk, c Column, index []int32) {
+	w.page, w.levels, w.indexes = w.page[:0], w.levels[:0], w.indexes[:0]
+	for _, i := range index {
+		if i < 0 {
+			m.nulls++
+			w.levels = append(w.levels, 0)
+			continue
+		}
+		w.levels = append(w.levels, 1)
+		w.indexes = append(w.indexes, uint32(i))
+	}
+	if c.Optional {
+		w.page = appendLevels(w.page, w.levels)
+	}
+}
+
+// nullPage writes a column of nothing but nulls without a look at its rows.
+func (w *Writer) nullPage(m *chunk, rows int) {
+	w.page = binary.AppendUvarint(append(w.page[:0], 0, 0, 0, 0), uint64(rows)<<1)
+	w.page = append(w.page, 0)
+	binary.LittleEndian.PutUint32(w.page, uint32(len(w.page)-4))
+	w.dataPage(m, rows, encodePlain)
+}
+
+func (w *Writer) dictionaryPage(m *chunk, values [][]byte) {
+	w.page = w.page[:0]
+	for _, v := range values {
+		w.page = binary.LittleEndian.AppendUint32(w.page, uint32(len(v)))
+		w.page = append(w.page, v...)
+	}
+	m.dictionary = true
+	w.putPage(m, pageDictionary, len(values), encodePlain)
+}
+
+func (w *Writer) dataPage(m *chunk, values int, encoding int64) {
+	if !m.any {
+		m.any, m.data = true, w.offset
+	}
+	m.values += int64(values)
+	w.putPage(m, pageData, values, encoding)
+}
+
+// putPage compresses and writes the page.
+func (w *Writer) putPage(m *chunk, kind int64, values int, encoding int64) {
+	w.packed = w.zstd.EncodeAll(w.page, w.packed[:0])
+	t := newThrift(w.head[:0])
+	t.int32(1, kind)
+	t.int32(2, int64(len(w.page)))
+	t.int32(3, int64(len(w.packed)))
+	if kind == pageDictionary {
+		t.beginField(7)
+		t.int32(1, int64(values))
+		t.int32(2, encoding)
+	} else {
+		t.beginField(5)
+		t.int32(1, int64(values))
+		t.int32(2, encoding)
+		t.int32(3, encodeRLE)
+		t.int32(4, encodeRLE)
+	}
+	t.end()
+	t.end()
+	w.head = t.out
+	m.plain += int64(len(w.head) + len(w.page))
+	w.write(w.head)
+	w.write(w.packed)
+}

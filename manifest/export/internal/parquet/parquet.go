@@ -1,0 +1,160 @@
+// Package parquet writes flat tables as Parquet files that every reader takes, the narrow
+// ones too: fastparquet, GDAL and what reads kerchunk references.
+//
+//	"PAR1"
+//	row group, column after column:
+//	  [dictionary page]   PageHeader, then the distinct values, PLAIN
+//	  data page …         PageHeader, then
+//	                        levels  4 bytes of length, RLE: which values there are
+//	                        values  PLAIN, or 1 byte of width and RLE_DICTIONARY indexes
+//	…
+//	FileMetaData          what is where: schema, row groups, column chunks
+//	its length, 4 bytes LE
+//	"PAR1"
+//
+// Headers and FileMetaData are Thrift in the compact protocol. Pages are of version 1 and
+// compressed with ZSTD. A column chunk has a dictionary for all of its values or for none:
+// fastparquet loses rows of a chunk that changes over. Statistics hold the number of nulls
+// and nothing else, and there is no metadata of pandas or Arrow.
+//
+// The specification is parquet-format 2.12 (parquet.thrift, Encodings.md).
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Kind is what a column holds.
+type Kind uint8
+
+// The kinds of columns.
+const (
+	Int64  Kind = iota
+	Int64s      // a list of them, LIST in Parquet
+	Bytes
+	Text // Bytes that are UTF-8
+)
+
+// Column is one column of a table. Int64 and Int64s columns have no nulls.
+type Column struct {
+	Name     string
+	Kind     Kind
+	Optional bool
+}
+
+// Data are the values of a column in one row group.
+type Data struct {
+	// Ints are the values of Int64 and Int64s.
+	Ints []int64
+	// Lengths, with Int64s, say how many of Ints each row takes.
+	Lengths []int32
+	// The value of row i of Bytes and Text is Values[Index[i]], or null where Index[i] is
+	// -1. A nil Index stands for nothing but nulls.
+	Values [][]byte
+	Index  []int32
+}
+
+// Writer writes a file after the other, all with the same columns. What it allocates for
+// the first serves the next.
+type Writer struct {
+	columns []Column
+	zstd    *zstd.Encoder
+
+	out    io.Writer
+	offset int64
+	groups []group
+	err    error
+
+	page, packed, head []byte
+	levels, indexes    []uint32
+}
+
+// group is a row group as the footer has it.
+type group struct {
+	rows   int64
+	bytes  int64 // not compressed
+	chunks []chunk
+}
+
+// chunk is a column of a row group as the footer has it.
+type chunk struct {
+	start, data     int64 // offsets of the first page, and of the first that is no dictionary
+	plain, packed   int64 // sizes with headers
+	values, nulls   int64
+	dictionary, any bool // pages are there
+}
+
+var magic = []byte("PAR1")
+
+// NewWriter returns a writer of tables with these columns. Reset begins a file.
+func NewWriter(columns []Column) (*Writer, error) {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{columns: columns, zstd: z, err: errors.New("parquet: no file begun")}, nil
+}
+
+// Reset begins a file.
+func (w *Writer) Reset(out io.Writer) {
+	w.out, w.offset, w.groups, w.err = out, 0, w.groups[:0], nil
+	w.write(magic)
+}
+
+// write appends to the file, up to the first error.
+func (w *Writer) write(b []byte) {
+	if w.err != nil {
+		return
+	}
+	n, err := w.out.Write(b)
+	w.offset += int64(n)
+	w.err = err
+}
+
+// Group writes a row group: the values of each column, in their order.
+func (w *Writer) Group(rows int, data ...Data) error {
+	if len(data) != len(w.columns) {
+		return fmt.Errorf("parquet: data of %d columns, there are %d", len(data), len(w.columns))
+	}
+	g := group{rows: int64(rows)}
+	for i := range data {
+		if err := w.columns[i].check(rows, &data[i]); err != nil {
+			return err
+		}
+		c := w.column(w.columns[i], rows, &data[i])
+		g.bytes += c.plain
+		g.chunks = append(g.chunks, c)
+	}
+	w.groups = append(w.groups, g)
+	return w.err
+}
+
+// check reports data that is not of a column's kind, or not as long as it must be.
+func (c Column) check(rows int, d *Data) error {
+	ok := true
+	switch c.Kind {
+	case Int64:
+		ok = len(d.Ints) == rows
+	case Int64s:
+		ok = len(d.Lengths) == rows
+	default:
+		ok = len(d.Index) == rows || d.Index == nil && c.Optional
+	}
+	if !ok {
+		return fmt.Errorf("parquet: column %s does not have %d rows", c.Name, rows)
+	}
+	return nil
+}
+
+// Close writes the footer. It does not close what the file is written to.
+func (w *Writer) Close() error {
+	footer := w.footer()
+	w.write(footer)
+	w.write([]byte{byte(len(footer)), byte(len(footer) >> 8), byte(len(footer) >> 16), byte(len(footer) >> 24)})
+	w.write(magic)
+	return w.err
+}
