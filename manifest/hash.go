@@ -1,0 +1,118 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"varve/codec"
+)
+
+// Things are known by a hash of their keys. A key is every field but the ID in the order of
+// the declaration: numbers as varints, texts and lists behind their length, nil like empty.
+// Equal keys are equal things; what a hash is made of is part of the stored form.
+
+// SetID sets the ID of a header from all else.
+func (h *Header) SetID() { h.ID = idOf(h.AppendKey(nil)) }
+
+// SetID sets the ID of the attributes from all else.
+func (g *GroupAttributes) SetID() { g.ID = idOf(g.AppendKey(nil)) }
+
+// SetID sets the ID of values from all else.
+func (v *Values) SetID() { v.ID = idOf(v.AppendKey(nil)) }
+
+// idOf is the first half of a SHA-256, in hex.
+func idOf(key []byte) string {
+	sum := sha256.Sum256(key)
+	return hex.EncodeToString(sum[:16])
+}
+
+// AppendKey appends all that the ID depends on.
+func (v *Values) AppendKey(dst []byte) []byte {
+	dst = appendBytes(dst, v.Data)
+	return appendList(dst, v.Texts, appendBytes)
+}
+
+// AppendKey appends all that the ID depends on.
+func (g *GroupAttributes) AppendKey(dst []byte) []byte {
+	return appendList(dst, g.Groups, func(dst []byte, x Group) []byte {
+		return appendList(appendText(dst, x.Path), x.Attributes, appendAttribute)
+	})
+}
+
+// AppendKey appends all that the ID depends on.
+func (h *Header) AppendKey(dst []byte) []byte {
+	dst = appendList(dst, h.Dimensions, func(dst []byte, d Dimension) []byte {
+		return appendFlags(appendInt(appendText(dst, d.Path), d.Length), d.Unlimited, d.Anonymous)
+	})
+	dst = appendInt(dst, int64(len(h.Variables)))
+	for i := range h.Variables {
+		dst = h.Variables[i].appendKey(dst)
+	}
+	return dst
+}
+
+func (v *Variable) appendKey(dst []byte) []byte {
+	dst = appendList(appendText(dst, v.Path), v.Dims, appendText)
+	dst = appendType(appendList(dst, v.Shape, appendInt), v.Type)
+	dst = appendFlags(appendBytes(dst, v.Fill.Value), v.Fill.User, v.Fill.Value != nil)
+	dst = v.Storage.appendKey(appendList(dst, v.Attributes, appendAttribute))
+	dst = appendList(dst, v.Enum, func(dst []byte, c Choice) []byte {
+		return appendInt(appendText(dst, c.Name), c.Value)
+	})
+	return appendText(dst, v.Unreadable)
+}
+
+func (s *Storage) appendKey(dst []byte) []byte {
+	dst = appendList(appendText(dst, string(s.Layout)), s.Chunks, appendInt)
+	dst = appendList(dst, s.Edges, func(dst []byte, runs [][2]int64) []byte {
+		return appendList(dst, runs, func(dst []byte, r [2]int64) []byte {
+			return appendInt(appendInt(dst, r[0]), r[1])
+		})
+	})
+	dst = appendList(dst, s.Codecs, func(dst []byte, c codec.Spec) []byte {
+		return appendFlags(appendBytes(appendText(dst, c.Name), c.Config), c.Clip)
+	})
+	return appendInt(appendFlags(appendInt(dst, int64(s.Filters)), s.RawEdges), s.Stride)
+}
+
+func appendAttribute(dst []byte, a Attribute) []byte {
+	dst = appendType(appendText(dst, a.Name), a.Type)
+	return appendFlags(appendList(appendBytes(dst, a.Data), a.Texts, appendText), a.Scalar)
+}
+
+func appendType(dst []byte, t codec.Type) []byte {
+	dst = append(dst, byte(t.Kind))
+	dst = appendInt(appendText(appendInt(dst, int64(t.Size)), t.Unit), int64(t.Ticks))
+	return appendList(dst, t.Fields, func(dst []byte, f codec.Field) []byte {
+		return appendType(appendText(dst, f.Name), f.Type)
+	})
+}
+
+func appendList[T any](dst []byte, list []T, one func([]byte, T) []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for _, x := range list {
+		dst = one(dst, x)
+	}
+	return dst
+}
+
+func appendInt(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+func appendBytes(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+func appendFlags(dst []byte, flags ...bool) []byte {
+	set := byte(0)
+	for i, f := range flags {
+		if f {
+			set |= 1 << i
+		}
+	}
+	return append(dst, set)
+}

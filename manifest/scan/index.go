@@ -1,0 +1,153 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"varve/manifest"
+	"varve/readers"
+)
+
+// maxSparse is how many rows a variable may have whatever its source's size. Beyond this, a
+// source must be able to hold that many chunks.
+const maxSparse = 1 << 20
+
+// maxRows bounds the rows of a variable whose chunks are not in its source.
+const maxRows = 1 << 27
+
+// placeChunks finds the chunks of a variable.
+func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error {
+	s := &v.Storage
+	out.Storage.Layout = manifest.Chunked
+	if s.Grid != nil {
+		for k := range s.Grid.Rank() {
+			var runs [][2]int64
+			for run := range s.Grid.Dim(k).Runs() {
+				runs = append(runs, [2]int64{run.Codec, run.Count})
+			}
+			out.Storage.Edges = append(out.Storage.Edges, runs)
+		}
+	}
+	for _, n := range s.ChunkShape {
+		out.Storage.Chunks = append(out.Storage.Chunks, int64(min(n, math.MaxInt64)))
+	}
+	if s.ReadIndex == nil {
+		out.Storage.Layout = manifest.Nothing
+		return nil
+	}
+	counts, err := chunkCounts(out)
+	if err != nil {
+		return err
+	}
+	rows, err := elements(counts)
+	if err != nil {
+		return err
+	}
+	if err := r.checkRows(rows); err != nil {
+		return err
+	}
+	if r.Sink == nil || rows == 0 {
+		return nil
+	}
+	return r.readIndex(r.out.refs.add(int(rows)), counts, s)
+}
+
+// checkRows refuses variables of far more chunks than can be stored.
+func (r *reading) checkRows(rows int64) error {
+	limit := int64(maxRows)
+	if r.src.Size() > 0 && r.data.Format != "" && !r.src.IsFolder() && r.others.inside() {
+		limit = min(limit, maxSparse+r.src.Size())
+	}
+	if rows > limit {
+		return fmt.Errorf("is cut into %d chunks, more than %d, which such a file can hold: %w", rows, limit, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// chunkCounts is the number of chunks along each axis.
+func chunkCounts(v *manifest.Variable) ([]int64, error) {
+	if v.Storage.Edges != nil {
+		g, err := v.Grid()
+		if err != nil {
+			return nil, err
+		}
+		return g.Counts(), nil
+	}
+	if len(v.Storage.Chunks) != len(v.Shape) {
+		return nil, fmt.Errorf("chunks of shape %v in a shape of %v: %w", v.Storage.Chunks, v.Shape, errors.ErrUnsupported)
+	}
+	counts := make([]int64, len(v.Shape))
+	for k, n := range v.Shape {
+		c := v.Storage.Chunks[k]
+		if c < 1 {
+			return nil, fmt.Errorf("chunks of length %d: %w", c, errors.ErrUnsupported)
+		}
+		counts[k] = n / c
+		if n%c != 0 {
+			counts[k]++
+		}
+	}
+	return counts, nil
+}
+
+// readIndex fills rows from first on with the refs of a storage.
+func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error {
+	rows := r.out.refs
+	for ref, err := range s.ReadIndex(r.ctx) {
+		if err != nil {
+			return err
+		}
+		at := int64(0)
+		for k, n := range counts {
+			i := int64(ref.Index[k])
+			if uint64(i) >= uint64(n) {
+				return readers.Corruptf("chunk %v is none of the %v there are", ref.Index, counts)
+			}
+			at = at*n + i
+		}
+		row := first + int(at)
+		if ref.Other != nil || s.Source != "" {
+			err = r.setOther(row, ref, s)
+		} else {
+			if rows.offsets[row] == manifest.NotStored {
+				rows.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(ref.Size), Mask: ref.Mask})
+				continue
+			}
+			err = readers.Corruptf("chunk %v is in the index twice", ref.Index)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setOther sets a row to a ref whose bytes are not in the source that was opened.
+func (r *reading) setOther(row int, ref *readers.Ref, s *readers.Storage) error {
+	o := ref.Other
+	if o == nil {
+		o = &readers.Other{Source: s.Source}
+	}
+	if o.Inline != nil {
+		if ref.Offset < 0 || uint64(ref.Offset) > uint64(len(o.Inline)) || ref.Size > uint64(len(o.Inline))-uint64(ref.Offset) {
+			return readers.Corruptf("%d bytes at offset %d of %d inline", ref.Size, ref.Offset, len(o.Inline))
+		}
+		b := append([]byte{}, o.Inline[ref.Offset:][:ref.Size]...)
+		r.out.refs.set(row, manifest.Ref{Offset: r.addInline(b), Size: int64(len(b)), Mask: ref.Mask})
+		return nil
+	}
+	k, err := r.others.named(o)
+	if err != nil {
+		return err
+	}
+	size, all := ref.Size, r.out.others[k-1].Size
+	if size == readers.WholeSource && ref.Offset >= 0 && ref.Offset <= all {
+		size = uint64(all - ref.Offset)
+	}
+	if ref.Offset < 0 || ref.Offset > all || size > uint64(all-ref.Offset) {
+		return readers.Corruptf("chunk %v is %d bytes at offset %d of %s, which has %d", ref.Index, size, ref.Offset, o.Source, all)
+	}
+	r.out.refs.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(size), Mask: ref.Mask, Other: k})
+	return nil
+}

@@ -1,0 +1,339 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/readers"
+	"varve/readers/formats"
+	"varve/readers/source"
+)
+
+// reading is one source on its way into what a manifest knows of it.
+type reading struct {
+	*scanner
+	ctx  context.Context
+	src  *source.Source
+	data *readers.Dataset
+	out  *found
+
+	header   *manifest.Header
+	known    map[*readers.Dimension]bool
+	problems map[string]error // of what is not understood, by path
+	others   others
+}
+
+// scan reads a source.
+func (s *scanner) scan(ctx context.Context, name string) *found {
+	url := absolute(name)
+	src, err := s.Opener.Open(ctx, name)
+	if err != nil {
+		return &found{url: url, err: err}
+	}
+	r := &reading{scanner: s, ctx: ctx, src: src, out: &found{url: url, refs: newRefs()}}
+	err = errors.Join(r.read(), src.Close())
+	if err != nil {
+		r.out.refs.free()
+		return &found{url: url, err: err}
+	}
+	return r.out
+}
+
+// absolute is the name by which a source is kept: other processes run in other folders.
+func absolute(name string) string {
+	path, err := source.LocalPath(name)
+	if err != nil {
+		return name
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
+// read reads the dataset and all that a manifest keeps of it.
+func (r *reading) read() error {
+	var err error
+	if r.data, err = formats.Open(r.ctx, r.src); err != nil {
+		return err
+	}
+	if err := r.sortProblems(); err != nil {
+		return err
+	}
+	r.others = newOthers(r)
+	r.out.file = &manifest.File{Source: identity(r.out.url, r.src, r.data.Format)}
+	list := r.start()
+	r.out.file.Values = make([]*manifest.Values, len(list))
+	for i, v := range list {
+		if err := r.add(i, v); err != nil {
+			return fmt.Errorf("%s: %w", v.Path, err)
+		}
+	}
+	r.listProblems(len(list))
+	r.out.file.Header = r.shared.header(r.header)
+	r.out.file.Bytes = r.out.refs.stored
+	return r.ctx.Err()
+}
+
+func identity(url string, src *source.Source, format string) manifest.Source {
+	id := src.Identity()
+	return manifest.Source{URL: url, Size: id.Size, Modified: id.Modified, ETag: id.ETag, Format: format}
+}
+
+// sortProblems returns what is damaged, and keeps what is only not understood.
+func (r *reading) sortProblems() error {
+	var damage []error
+	for _, p := range r.data.Problems {
+		if errors.Is(p.Err, errors.ErrUnsupported) {
+			if r.problems == nil {
+				r.problems = map[string]error{}
+			}
+			r.problems[p.Path] = p.Err
+			continue
+		}
+		damage = append(damage, p.Err)
+	}
+	return errors.Join(damage...)
+}
+
+// listProblems adds what is in the file and not understood, so that it is not just missing.
+func (r *reading) listProblems(variables int) {
+	paths := make([]string, 0, len(r.problems))
+	for path := range r.problems {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if i := r.header.Find(path); i >= 0 && i < variables {
+			continue
+		}
+		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: r.reason(r.problems[path])})
+		r.out.file.Values = append(r.out.file.Values, nil)
+	}
+}
+
+// start makes the header without variables, and lists these.
+func (r *reading) start() []*readers.Variable {
+	r.header = &manifest.Header{}
+	r.known = map[*readers.Dimension]bool{}
+	groups := &manifest.GroupAttributes{}
+	var list []*readers.Variable
+	r.data.Root.Walk(func(g *readers.Group) bool {
+		groups.Groups = append(groups.Groups, manifest.Group{Path: g.Path, Attributes: r.attributes(g.Attributes)})
+		for _, d := range g.Dimensions {
+			r.addDimension(d)
+		}
+		list = append(list, g.Variables...)
+		return true
+	})
+	r.header.Variables = make([]manifest.Variable, 0, len(list))
+	r.out.file.Groups = r.shared.groups(groups)
+	return list
+}
+
+func (r *reading) addDimension(d *readers.Dimension) {
+	if r.known[d] {
+		return
+	}
+	r.known[d] = true
+	r.header.Dimensions = append(r.header.Dimensions, manifest.Dimension{
+		Path: d.Path, Length: int64(min(d.Length, math.MaxInt64)), Unlimited: d.Unlimited, Anonymous: d.Anonymous,
+	})
+}
+
+// add adds a variable with its refs and values.
+func (r *reading) add(i int, v *readers.Variable) error {
+	out := r.variable(v)
+	rows, inline := r.out.refs.len(), len(r.out.inline)
+	err := r.problems[v.Path]
+	if err == nil {
+		err = r.store(&out, v)
+	}
+	if err == nil {
+		r.out.file.Values[i], err = r.values(&out, v)
+	}
+	if err != nil && isReason(err) {
+		r.out.refs.cut(rows)
+		r.out.inline = r.out.inline[:inline]
+		out.Unreadable, out.Storage, err = r.reason(err), manifest.Storage{}, nil
+	}
+	r.header.Variables = append(r.header.Variables, out)
+	return err
+}
+
+// isReason reports whether an error is why one variable is not read. Any other is why the
+// file is not.
+func isReason(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, source.ErrForbidden)
+}
+
+// reason is the text of an error without the name of the file, so that what is wrong in all
+// files of an archive is the same in all.
+func (r *reading) reason(err error) string {
+	if located, ok := err.(*readers.Error); ok {
+		err = located.Err
+	}
+	return err.Error()
+}
+
+// variable describes a variable but for its storage.
+func (r *reading) variable(v *readers.Variable) manifest.Variable {
+	out := manifest.Variable{
+		Path:       v.Path,
+		Dims:       make([]string, len(v.Dims)),
+		Shape:      make([]int64, len(v.Shape)),
+		Attributes: r.attributes(v.Attributes),
+		Enum:       choices(v.Type),
+	}
+	for i, d := range v.Dims {
+		r.addDimension(d)
+		out.Dims[i] = d.Path
+	}
+	for i, n := range v.Shape {
+		out.Shape[i] = int64(min(n, math.MaxInt64))
+	}
+	return out
+}
+
+// store finds out where the values are.
+func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
+	if err := damagedAttribute(v.Attributes); err != nil {
+		return err
+	}
+	t, way, err := elementOf(v.Type)
+	if err != nil {
+		return err
+	}
+	if v.Storage.Texts != nil {
+		way = throughReader
+	}
+	out.Type = t
+	out.Fill = fillOf(v, t)
+	if err := r.extend(out, v); err != nil {
+		return err
+	}
+	if v.Storage.Undecodable != nil {
+		return v.Storage.Undecodable
+	}
+	if way == throughReader {
+		out.Storage.Layout = manifest.Valued
+		return nil
+	}
+	return r.place(out, v)
+}
+
+// damagedAttribute returns the error of an attribute that cannot be read. Any may be the one
+// that says what the values mean.
+func damagedAttribute(list []readers.Attribute) error {
+	for i := range list {
+		if err := list[i].Err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return fmt.Errorf("attribute %q: %w", list[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// extend gives a variable the length of its unlimited dimensions, as netcdf-c does: what lies
+// beyond the variable's own chunks was never written.
+func (r *reading) extend(out *manifest.Variable, v *readers.Variable) error {
+	for i, d := range v.Dims {
+		if !d.Unlimited || d.Length <= v.Shape[i] || d.Anonymous {
+			continue
+		}
+		if v.Storage.RawEdges {
+			return fmt.Errorf("is shorter than its dimension %s, and its chunks at the border are stored without filters: %w", d.Path, errors.ErrUnsupported)
+		}
+		if v.Storage.Layout != readers.Chunked {
+			continue
+		}
+		out.Shape[i] = int64(d.Length)
+	}
+	if _, err := elements(out.Shape); err != nil {
+		return err
+	}
+	return nil
+}
+
+// elements is the product of a shape.
+func elements(shape []int64) (int64, error) {
+	n := int64(1)
+	for _, k := range shape {
+		if k < 0 || k > 0 && n > math.MaxInt64/16/k {
+			return 0, fmt.Errorf("shape %v is of more elements than can be counted: %w", shape, errors.ErrUnsupported)
+		}
+		n *= k
+	}
+	return n, nil
+}
+
+// place fills in the storage of a variable whose values codecs can decode, and its refs.
+func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
+	s := &v.Storage
+	specs := append(slices.Clone(s.Pipeline.Arrays), s.Pipeline.Bytes)
+	for _, f := range s.Pipeline.Filters {
+		specs = append(specs, f.Codec)
+	}
+	out.Storage = manifest.Storage{Codecs: specs, Filters: len(s.Pipeline.Filters), RawEdges: s.RawEdges}
+	n, err := elements(out.Shape)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Layout == readers.Virtual:
+		return r.placeVirtual(out, v)
+	case s.Layout == readers.External:
+		return r.placeExternal(out, v)
+	case s.Layout == readers.Chunked:
+		return r.placeChunks(out, v)
+	case s.Layout == readers.Unallocated || n == 0:
+		out.Storage.Layout, out.Storage.Chunks = manifest.Nothing, out.Shape
+		return nil
+	case s.Layout == readers.Inline:
+		out.Storage.Layout, out.Storage.Chunks = manifest.Inline, out.Shape
+		row := r.out.refs.add(1)
+		r.out.refs.set(row, manifest.Ref{Offset: r.addInline(s.Data), Size: int64(len(s.Data))})
+		return nil
+	}
+	return r.placeRuns(out, v, n)
+}
+
+func (r *reading) addInline(b []byte) int64 {
+	r.out.inline = append(r.out.inline, b)
+	return manifest.InlineRow(int64(len(r.out.inline) - 1))
+}
+
+// placeRuns places values that lie in one run of bytes, or in one for each record.
+func (r *reading) placeRuns(out *manifest.Variable, v *readers.Variable, n int64) error {
+	s := &v.Storage
+	ref := manifest.Ref{Offset: s.Offset, Size: n * int64(out.Type.Size)}
+	out.Storage.Layout, out.Storage.Chunks = manifest.Strided, out.Shape
+	if s.Layout == readers.Records && out.Shape[0] > 1 && s.Stride*out.Shape[0] != ref.Size {
+		out.Storage.Stride = s.Stride
+	}
+	if s.Source != "" {
+		var err error
+		if ref.Other, err = r.others.named(&readers.Other{Source: s.Source}); err != nil {
+			return err
+		}
+	}
+	r.out.refs.set(r.out.refs.add(1), ref)
+	return nil
+}
+
+// fillOf is what cells of a variable hold that nobody wrote.
+func fillOf(v *readers.Variable, t codec.Type) manifest.Fill {
+	if v.Fill.State != readers.FillUser || v.Fill.Never {
+		return manifest.Fill{}
+	}
+	value := v.Fill.Value
+	if !t.Varies() {
+		value = widen(v.Type, t, value)
+	}
+	return manifest.Fill{Value: value, User: true}
+}

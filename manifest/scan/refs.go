@@ -1,0 +1,85 @@
+package scan
+
+import (
+	"sync"
+
+	"varve/manifest"
+)
+
+// refs are rows of refs, by column. The last two are nil as long as all in them is 0.
+type refs struct {
+	offsets, sizes []int64
+	masks          []uint32
+	others         []int32
+	stored         int64 // bytes that refs point at
+}
+
+var freeRefs = sync.Pool{New: func() any { return new(refs) }}
+
+// maxKept is how many rows are kept to be used again.
+const maxKept = 1 << 20
+
+func newRefs() *refs { return freeRefs.Get().(*refs) }
+
+// free gives the memory back.
+func (r *refs) free() {
+	if cap(r.offsets) > maxKept {
+		return
+	}
+	*r = refs{offsets: r.offsets[:0], sizes: r.sizes[:0]}
+	freeRefs.Put(r)
+}
+
+func (r *refs) len() int { return len(r.offsets) }
+
+// add appends n rows of what is not stored, and returns the number of the first.
+func (r *refs) add(n int) int {
+	first := len(r.offsets)
+	r.offsets, r.sizes = extend(r.offsets, n), extend(r.sizes, n)
+	for i := first; i < first+n; i++ {
+		r.offsets[i], r.sizes[i] = manifest.NotStored, 0
+	}
+	if r.masks != nil {
+		r.masks = append(r.masks, make([]uint32, n)...)
+	}
+	if r.others != nil {
+		r.others = append(r.others, make([]int32, n)...)
+	}
+	return first
+}
+
+func extend(s []int64, n int) []int64 {
+	if len(s)+n <= cap(s) {
+		return s[:len(s)+n]
+	}
+	return append(s, make([]int64, n)...)
+}
+
+// cut removes rows from the end.
+func (r *refs) cut(n int) {
+	r.offsets, r.sizes = r.offsets[:n], r.sizes[:n]
+	if r.masks != nil {
+		r.masks = r.masks[:n]
+	}
+	if r.others != nil {
+		r.others = r.others[:n]
+	}
+}
+
+// set fills a row.
+func (r *refs) set(row int, x manifest.Ref) {
+	r.offsets[row], r.sizes[row] = x.Offset, x.Size
+	r.stored += x.Size
+	if x.Mask != 0 {
+		if r.masks == nil {
+			r.masks = make([]uint32, len(r.offsets))
+		}
+		r.masks[row] = x.Mask
+	}
+	if x.Other != 0 {
+		if r.others == nil {
+			r.others = make([]int32, len(r.offsets))
+		}
+		r.others[row] = x.Other
+	}
+}
