@@ -1,0 +1,273 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"varve/codec"
+)
+
+// Repository is a folder that holds a manifest: files that never change, and one small file
+// that says which of them count.
+//
+//	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
+//	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
+//	OUT/tables/KIND-SUM.parquet     a Table; SUM is the SHA-256 of the file
+//	OUT/patches/patches-SUM.parquet likewise, with chunks that were rebuilt
+//	OUT/drafts/                     files that are being written
+//	OUT/locks/                      empty files that writers hold locks on
+//
+// A file is written as a draft, brought to disk, and only then given its name; current is
+// replaced last. So a reader finds the old snapshot whole or the new one whole, whenever a
+// writer stops. What a writer leaves behind is found by no reader, and removed by GC.
+//
+// A Repository may be used by any number of goroutines, and a folder by any number of
+// processes.
+type Repository struct {
+	name  string
+	files files
+
+	mu      sync.Mutex
+	release func() error // gives back the lock of a writer; nil if there is none
+	writers atomic.Int64 // tables under way
+}
+
+var (
+	// ErrConflict marks the error of publishing behind a snapshot that is no longer current.
+	ErrConflict = errors.New("another writer was faster")
+	// ErrBusy marks the error of removing files while somebody writes.
+	ErrBusy = errors.New("a writer is at work")
+)
+
+const currentName = "current"
+
+// pointer is the file current.
+type pointer struct {
+	Varve    int    `json:"varve"`
+	Snapshot string `json:"snapshot"`
+}
+
+// Create makes a repository in a folder, which may be missing, empty, or hold one that was
+// never published. With force it may hold any repository: what is published then comes
+// behind its snapshots, and takes nothing away from them.
+func Create(ctx context.Context, dir string, force bool) (*Repository, error) {
+	store, err := createFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{name: dir, files: store}
+	if err := r.checkFree(ctx, force); err != nil {
+		return nil, errors.Join(err, store.close())
+	}
+	return r, nil
+}
+
+// checkFree returns nil if a manifest may be built here.
+func (r *Repository) checkFree(ctx context.Context, force bool) error {
+	names, err := r.files.list("")
+	if err != nil {
+		return err
+	}
+	for _, f := range names {
+		switch f.name {
+		case currentName, "snapshots", "tables", "patches", "drafts", "locks":
+		default:
+			return fmt.Errorf("%s: %w: it holds %s, which is no part of a manifest", r.name, fs.ErrExist, f.name)
+		}
+	}
+	if force {
+		return nil
+	}
+	id, err := r.Current(ctx)
+	if err == nil && id != "" {
+		err = fmt.Errorf("%s: %w: it is a manifest", r.name, fs.ErrExist)
+	}
+	return err
+}
+
+// Open opens a repository in which something was published.
+func Open(ctx context.Context, dir string) (*Repository, error) {
+	store, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{name: dir, files: store}
+	id, err := r.Current(ctx)
+	if err == nil && id == "" {
+		err = fmt.Errorf("%s: no manifest: %w: it has no file %s; was a build interrupted?", dir, fs.ErrNotExist, currentName)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.close())
+	}
+	return r, nil
+}
+
+// Name returns the folder, as it was given.
+func (r *Repository) Name() string { return r.name }
+
+// Close releases the folder, and lets others remove tables that were written to it and not
+// published.
+func (r *Repository) Close() error {
+	return errors.Join(r.leave(), r.files.close())
+}
+
+// Current returns the id of the snapshot that counts; it is empty before the first one.
+func (r *Repository) Current(ctx context.Context) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	data, err := readAll(r.files, currentName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var p pointer
+	if err := json.Unmarshal(data, &p); err != nil {
+		return "", r.damaged(currentName, Altered, err.Error())
+	}
+	if p.Varve != Version {
+		return "", fmt.Errorf("%s: a manifest of version %d: %w: this is varve %d", r.name, p.Varve, errors.ErrUnsupported, Version)
+	}
+	if !isSum(p.Snapshot) {
+		return "", r.damaged(currentName, Altered, fmt.Sprintf("snapshot is %.80q, not 64 hex digits", p.Snapshot))
+	}
+	return p.Snapshot, nil
+}
+
+func encodePointer(id string) []byte {
+	if id == "" {
+		return nil
+	}
+	return fmt.Appendf(nil, "{\"varve\":%d,\"snapshot\":%q}\n", Version, id)
+}
+
+// Load reads a snapshot. It is what was published, or an error.
+func (r *Repository) Load(ctx context.Context, id string) (*Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !isSum(id) {
+		return nil, fmt.Errorf("%s: %.80q is no snapshot: an id has 64 hex digits", r.name, id)
+	}
+	name := snapshotName(id)
+	data, err := readAll(r.files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, r.damaged(name, Missing, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sumOf(data) != id {
+		return nil, r.damaged(name, alteration(data), "it does not have the SHA-256 that it is named by")
+	}
+	snap, err := decodeSnapshot(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.path(name), err)
+	}
+	snap.ID = id
+	return snap, nil
+}
+
+// alteration tells a snapshot that was cut off, which does not end as one does, from one that
+// was changed.
+func alteration(data []byte) Damage {
+	if bytes.HasSuffix(data, []byte("\n}\n")) {
+		return Altered
+	}
+	return Truncated
+}
+
+// Find returns the id of the only snapshot of the history that begins with a prefix.
+func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
+	found := ""
+	for snap, err := range r.History(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if len(prefix) == 0 || len(prefix) > len(snap.ID) || snap.ID[:len(prefix)] != prefix {
+			continue
+		}
+		if found != "" {
+			return "", fmt.Errorf("%s: snapshot %q is ambiguous: %s and %s", r.name, prefix, found, snap.ID)
+		}
+		found = snap.ID
+	}
+	if found == "" {
+		return "", fmt.Errorf("%s: no snapshot %.80q: %w", r.name, prefix, fs.ErrNotExist)
+	}
+	return found, nil
+}
+
+// History yields the current snapshot and those before it, the newest first, as far back as
+// they were kept.
+func (r *Repository) History(ctx context.Context) iter.Seq2[*Snapshot, error] {
+	return func(yield func(*Snapshot, error) bool) {
+		id, err := r.Current(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for first := true; id != ""; first = false {
+			snap, err := r.Load(ctx, id)
+			if isMissing(err) && !first {
+				return
+			}
+			if !yield(snap, err) || err != nil {
+				return
+			}
+			id = snap.Parent
+		}
+	}
+}
+
+// Damage is what is wrong with a file of a repository.
+type Damage string
+
+// The damages.
+const (
+	Missing   Damage = "is missing"
+	Truncated Damage = "is truncated"
+	Altered   Damage = "is corrupt"
+)
+
+// DamageError is the error of a file of a repository that is not what was published. It is a
+// codec.ErrCorrupt.
+type DamageError struct {
+	Name   string // the file
+	Damage Damage
+	Detail string
+}
+
+func (e *DamageError) Error() string {
+	s := e.Name + " " + string(e.Damage)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// Unwrap makes the error a codec.ErrCorrupt.
+func (e *DamageError) Unwrap() error { return codec.ErrCorrupt }
+
+func (r *Repository) damaged(name string, damage Damage, detail string) error {
+	return &DamageError{Name: r.path(name), Damage: damage, Detail: detail}
+}
+
+func isMissing(err error) bool {
+	var d *DamageError
+	return errors.As(err, &d) && d.Damage == Missing
+}
+
+// path names a file of the repository to a user.
+func (r *Repository) path(name string) string { return r.files.path(name) }
+
+func snapshotName(id string) string { return "snapshots/" + id + ".json" }

@@ -1,0 +1,157 @@
+package manifest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// crashFolder, in the environment of the test binary, makes it a writer; see
+// TestCrashWriter.
+const crashFolder = "VARVE_TEST_CRASH_FOLDER"
+
+// TestCrashWriter publishes snapshot after snapshot until it is killed, and says which. It is
+// run by TestKilled in a process of its own.
+func TestCrashWriter(t *testing.T) {
+	dir := os.Getenv(crashFolder)
+	if dir == "" {
+		t.Skip("run by TestKilled")
+	}
+	if err := crashWriter(t, dir); err != nil {
+		fmt.Println("failed:", err)
+	}
+}
+
+func crashWriter(t *testing.T, dir string) error {
+	r, err := Create(t.Context(), dir, true)
+	if err != nil {
+		return err
+	}
+	n, err := published(t, r)
+	if err != nil {
+		return err
+	}
+	fmt.Println("at", n)
+	for {
+		n++
+		if _, err := publishTexts(t.Context(), r, crashTexts(n)...); err != nil {
+			return err
+		}
+		fmt.Println("at", n)
+		if n%3 == 0 {
+			if _, err := r.GC(t.Context(), 2); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func crashTexts(n int) []string {
+	return []string{"always", fmt.Sprint(n), fmt.Sprint(n, strings.Repeat(" and more", n%1000))}
+}
+
+// published returns the number of the current snapshot, whose tables say it too.
+func published(t *testing.T, r *Repository) (int, error) {
+	id, err := r.Current(t.Context())
+	if id == "" || err != nil {
+		return 0, err
+	}
+	snap, err := r.Load(t.Context(), id)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.Check(t.Context(), snap); err != nil {
+		return 0, err
+	}
+	f, err := r.OpenTable(t.Context(), snap.Tables[1])
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || snap.Message != strings.Join(crashTexts(n), ",") {
+		return 0, fmt.Errorf("snapshot %q has a table %q: %w", snap.Message, text, err)
+	}
+	return n, nil
+}
+
+// TestKilled kills writers at random moments. What they said they published is there, and at
+// most one snapshot more; all of it is whole; and the next writer can go on.
+func TestKilled(t *testing.T) {
+	kills := 200
+	if testing.Short() {
+		kills = 20
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	dir := filepath.Join(t.TempDir(), "a.varve")
+	last := 0
+	for range kills {
+		said := killWriter(t, dir, time.Duration(random.IntN(12_000))*time.Microsecond)
+		r, err := Create(t.Context(), dir, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := published(t, r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if now < said || now > said+1 || said < last {
+			t.Fatalf("at %d; it was at %d before, and the writer that was killed said %d", now, last, said)
+		}
+		last = now
+	}
+	if last < kills/10 {
+		t.Errorf("%d writers published only %d snapshots", kills, last)
+	}
+	t.Logf("%d kills, %d snapshots", kills, last)
+}
+
+// killWriter starts a writer, kills it some time after it is ready, and returns what it last
+// said.
+func killWriter(t *testing.T, dir string, after time.Duration) (said int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashWriter$")
+	cmd.Env = append(os.Environ(), crashFolder+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	ready := false
+	for lines.Scan() {
+		n, isNumber := strings.CutPrefix(lines.Text(), "at ")
+		if !isNumber {
+			t.Errorf("the writer says %q", lines.Text())
+			continue
+		}
+		if said, err = strconv.Atoi(n); err != nil {
+			t.Error(err)
+		}
+		if !ready {
+			ready = true
+			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+		}
+	}
+	if err := cmd.Wait(); err == nil || !ready {
+		t.Errorf("the writer was not killed: ready %v, %v", ready, err)
+	}
+	return said
+}

@@ -1,0 +1,145 @@
+package manifest
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"varve/codec"
+)
+
+func TestDamageIsNamed(t *testing.T) {
+	cut := func(name string) error { return os.Truncate(name, 1) }
+	flip := func(name string) error {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		data[0] ^= 1
+		return os.WriteFile(name, data, 0o666)
+	}
+	grow := func(name string) error {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, append(data, 0), 0o666)
+	}
+	cases := []struct {
+		name   string
+		file   func(*Snapshot) string
+		break_ func(string) error
+		want   Damage
+	}{
+		{"table missing", tableOf, os.Remove, Missing},
+		{"table truncated", tableOf, cut, Truncated},
+		{"table grown", tableOf, grow, Altered},
+		{"table altered", tableOf, flip, Altered},
+		{"snapshot missing", fileOf, os.Remove, Missing},
+		{"snapshot truncated", fileOf, cut, Truncated},
+		{"snapshot altered", fileOf, flip, Altered},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRepository(t)
+			snap := mustPublish(t, r, "whole", "hurt")
+			name := filepath.Join(r.Name(), c.file(snap))
+			if err := c.break_(name); err != nil {
+				t.Fatal(err)
+			}
+			loaded, err := r.Load(t.Context(), snap.ID)
+			if err == nil {
+				err = r.Check(t.Context(), loaded)
+			}
+			var damage *DamageError
+			if !errors.As(err, &damage) || damage.Damage != c.want || damage.Name != name {
+				t.Errorf("%v, want one that says that %s %s", err, name, c.want)
+			}
+			if !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%v is no ErrCorrupt", err)
+			}
+		})
+	}
+}
+
+func tableOf(s *Snapshot) string { return s.Tables[1].Name }
+func fileOf(s *Snapshot) string  { return snapshotName(s.ID) }
+
+func TestCheckNamesEveryFile(t *testing.T) {
+	r := newRepository(t)
+	snap := mustPublish(t, r, "one", "two", "three")
+	for _, table := range snap.Tables[1:] {
+		if err := os.Remove(filepath.Join(r.Name(), table.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := r.Check(t.Context(), snap)
+	for i, table := range snap.Tables {
+		if named := err != nil && strings.Contains(err.Error(), table.Name); named != (i > 0) {
+			t.Errorf("table %d: %v", i, err)
+		}
+	}
+}
+
+// TestTablesStayInside: a manifest that somebody else wrote cannot point at other files.
+func TestTablesStayInside(t *testing.T) {
+	r := newRepository(t)
+	good := mustPublish(t, r, "one").Tables[0]
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("one"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	link := tableName(Refs, strings.Repeat("0", 64))
+	if err := os.Symlink(secret, filepath.Join(r.Name(), link)); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Table){
+		"other name": func(t *Table) { t.Name = "../secret" },
+		"absolute":   func(t *Table) { t.Name = secret },
+		"kind":       func(t *Table) { t.Kind = "../x"; t.Name = tableName(t.Kind, t.Sum) },
+		"sum":        func(t *Table) { t.Sum = "../x"; t.Name = tableName(t.Kind, t.Sum) },
+		"negative":   func(t *Table) { t.Bytes = -1 },
+		"link":       func(t *Table) { t.Sum = strings.Repeat("0", 64); t.Name = link },
+	} {
+		table := good
+		change(&table)
+		if f, err := r.OpenTable(t.Context(), table); err == nil {
+			t.Errorf("%s: opened %s", name, table.Name)
+			f.Close()
+		}
+	}
+	f, err := r.OpenTable(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if data, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size())); err != nil || string(data) != "one" {
+		t.Errorf("read %q, %v", data, err)
+	}
+}
+
+func FuzzDecodeSnapshot(f *testing.F) {
+	data, err := encodeSnapshot(fullSnapshot(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"varve":1,"arrays":[{"zarr":"{}"}],"groups":[{"attributes":"x"}]}`))
+	f.Add([]byte(`{"varve":1,"tables":[{"kind":"refs","name":"/etc/passwd"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		snap, err := decodeSnapshot(data)
+		if err != nil {
+			return
+		}
+		again, err := encodeSnapshot(snap)
+		if err != nil {
+			t.Fatalf("cannot be written again: %v", err)
+		}
+		if _, err := decodeSnapshot(again); err != nil {
+			t.Fatalf("cannot be read again: %v\n%s", err, again)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// faulty are files on a disk that has room for some bytes, and where some operation is the
+// last one that works.
+type faulty struct {
+	files
+	bytes, calls int
+}
+
+func (f *faulty) call() error {
+	if f.calls--; f.calls < 0 {
+		return syscall.EIO
+	}
+	return nil
+}
+
+func (f *faulty) begin() (draft, error) {
+	if err := f.call(); err != nil {
+		return nil, err
+	}
+	d, err := f.files.begin()
+	if err != nil {
+		return nil, err
+	}
+	return &faultyDraft{d, f}, nil
+}
+
+func (f *faulty) open(name string) (blob, error) {
+	if err := f.call(); err != nil {
+		return nil, err
+	}
+	return f.files.open(name)
+}
+
+func (f *faulty) remove(name string) error {
+	return errors.Join(f.call(), f.files.remove(name))
+}
+
+// swap is that of a folder, with drafts on the faulty disk.
+func (f *faulty) swap(ctx context.Context, name string, old, new []byte) error {
+	if err := f.call(); err != nil {
+		return err
+	}
+	if len(new) > f.bytes {
+		f.bytes = 0
+		return syscall.ENOSPC
+	}
+	f.bytes -= len(new)
+	return errors.Join(f.files.swap(ctx, name, old, new), f.call())
+}
+
+type faultyDraft struct {
+	draft
+	disk *faulty
+}
+
+func (d *faultyDraft) Write(p []byte) (int, error) {
+	room := min(d.disk.bytes, len(p))
+	d.disk.bytes -= room
+	n, err := d.draft.Write(p[:room])
+	if err == nil && room < len(p) {
+		err = syscall.ENOSPC
+	}
+	return n, err
+}
+
+func (d *faultyDraft) finish(name string) error {
+	if err := d.disk.call(); err != nil {
+		return err
+	}
+	return errors.Join(d.draft.finish(name), d.disk.call())
+}
+
+func (d *faultyDraft) discard() error {
+	return errors.Join(d.disk.call(), d.draft.discard())
+}
+
+// tryPublish publishes on a faulty disk, and sees that what counts is the snapshot of before
+// or, in full, the one that was to be published.
+func tryPublish(t *testing.T, bytes, calls int) (finished bool) {
+	t.Helper()
+	r, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	old := mustPublish(t, r, "old")
+
+	healthy := r.files
+	r.files = &faulty{healthy, bytes, calls}
+	_, err = publishTexts(t.Context(), r, "new 1", "new 2")
+	r.files = healthy
+
+	now := current(t, r)
+	if err == nil && now.Message != "new 1,new 2" {
+		t.Errorf("said it was done, and is at %q", now.Message)
+	}
+	if now.ID != old.ID && now.Message != "new 1,new 2" {
+		t.Errorf("current is %q", now.Message)
+	}
+	if err := r.Check(t.Context(), now); err != nil {
+		t.Error(err)
+	}
+	if err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EIO) {
+		t.Errorf("the reason is lost: %v", err)
+	}
+	mustPublish(t, r, "next")
+	return err == nil
+}
+
+func TestFullDisk(t *testing.T) {
+	for n := 0; ; n++ {
+		if tryPublish(t, n, 1e6) {
+			if n < 100 {
+				t.Errorf("needed only %d bytes", n)
+			}
+			return
+		}
+		if t.Failed() {
+			t.Fatalf("with room for %d bytes", n)
+		}
+	}
+}
+
+func TestEveryCallFails(t *testing.T) {
+	for n := 0; ; n++ {
+		if tryPublish(t, 1e6, n) {
+			if n < 10 {
+				t.Errorf("made only %d calls", n)
+			}
+			return
+		}
+		if t.Failed() {
+			t.Fatalf("with %d calls that work", n)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package manifest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+)
+
+// files keeps the files of a repository. Names are slash-separated and relative.
+type files interface {
+	// open opens a file; where there is none the error is fs.ErrNotExist.
+	open(name string) (blob, error)
+	// begin starts a file that has no name yet.
+	begin() (draft, error)
+	// list returns what lies in a folder; one that is missing is empty.
+	list(folder string) ([]entry, error)
+	remove(name string) error
+	// swap replaces a file of a few bytes, if it still holds what old says, nil for a file
+	// that is not there; else the error is ErrConflict. Of two at a time one wins.
+	swap(ctx context.Context, name string, old, new []byte) error
+	// share waits until nobody removes files, and keeps others from it until it is released.
+	share(ctx context.Context) (release func() error, err error)
+	// exclude is ErrBusy as long as anybody shares, and keeps others from it until it is
+	// released.
+	exclude() (release func() error, err error)
+	// path returns what to call a file in an error.
+	path(name string) string
+	close() error
+}
+
+// blob is a file that does not change.
+type blob interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// draft is a file that is being written.
+type draft interface {
+	io.Writer
+	// finish brings the file to disk, then gives it its name, at once and for good.
+	finish(name string) error
+	// discard removes the file; after finish it does nothing.
+	discard() error
+}
+
+type entry struct {
+	name     string // within its folder
+	size     int64
+	modified time.Time
+}
+
+// maxDocument bounds the files that are read whole.
+const maxDocument = 1 << 30
+
+// readAll reads a small file.
+func readAll(store files, name string) (data []byte, err error) {
+	f, err := store.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	if f.Size() > maxDocument {
+		return nil, &DamageError{store.path(name), Altered, fmt.Sprintf("%d bytes are more than the %d allowed", f.Size(), int64(maxDocument))}
+	}
+	data = make([]byte, f.Size())
+	if n, err := f.ReadAt(data, 0); n < len(data) {
+		return nil, fmt.Errorf("%s: %w", store.path(name), err)
+	}
+	return data, nil
+}
+
+// writeAll writes a small file that does not change.
+func writeAll(store files, name string, data []byte) (err error) {
+	d, err := store.begin()
+	if err != nil {
+		return err
+	}
+	if _, err = d.Write(data); err == nil {
+		err = d.finish(name)
+	}
+	if err != nil {
+		return joinDiscard(err, d)
+	}
+	return nil
+}
+
+// joinDiscard gives up a draft because of an error. That it could not be removed either is
+// no news.
+func joinDiscard(err error, d draft) error {
+	if derr := d.discard(); derr != nil {
+		return fmt.Errorf("%w (and the draft stays until gc: %w)", err, derr)
+	}
+	return err
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// isSum reports whether s is a SHA-256 in lower-case hex.
+func isSum(s string) bool {
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// tableName returns the file of a table.
+func tableName(kind TableKind, sum string) string {
+	folder := "tables"
+	if kind == Patches {
+		folder = "patches"
+	}
+	return path.Join(folder, string(kind)+"-"+sum+".parquet")
+}

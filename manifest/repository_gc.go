@@ -1,0 +1,85 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Collected is what a GC removed.
+type Collected struct {
+	Files []string // within the repository, in the order of removal
+	Bytes int64
+}
+
+// GC removes what the newest snapshots do not need: older ones, tables that only they
+// needed or that were never published, and drafts. It is ErrBusy, and removes nothing, as
+// long as anybody writes, also through this Repository; and removes nothing unless it can
+// read every snapshot that it keeps.
+//
+// When it fails half-way, Collected says what is gone.
+func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err error) {
+	if keep < 1 {
+		return done, fmt.Errorf("%s: cannot keep %d snapshots: the current one always stays", r.name, keep)
+	}
+	release, err := r.files.exclude()
+	if err != nil {
+		return done, fmt.Errorf("%s: %w", r.name, err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
+
+	needed, err := r.needed(ctx, keep)
+	if err != nil {
+		return done, err
+	}
+	// Snapshots go first: one without its tables would be found damaged.
+	for _, name := range []string{"snapshots", "tables", "patches", "drafts"} {
+		if err := r.sweep(ctx, name, needed, &done); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// needed returns the files of the newest snapshots.
+func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, error) {
+	needed := make(map[string]bool)
+	for snap, err := range r.History(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		needed[snapshotName(snap.ID)] = true
+		for _, t := range snap.Tables {
+			needed[t.Name] = true
+		}
+		// What lies behind may be damaged, and does not matter.
+		if keep--; keep == 0 {
+			break
+		}
+	}
+	return needed, nil
+}
+
+// sweep removes what is not needed in a folder.
+func (r *Repository) sweep(ctx context.Context, folder string, needed map[string]bool, done *Collected) error {
+	entries, err := r.files.list(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := folder + "/" + e.name
+		if needed[name] {
+			continue
+		}
+		if err := r.files.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		done.Files = append(done.Files, name)
+		done.Bytes += e.size
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+func TestGC(t *testing.T) {
+	for keep := 1; keep <= 5; keep++ {
+		t.Run(fmt.Sprint("keep ", keep), func(t *testing.T) {
+			r := newRepository(t)
+			for i := range 4 {
+				mustPublish(t, r, "shared", fmt.Sprint("own ", i))
+			}
+			before := sizeOf(t, r)
+			done, err := r.GC(t.Context(), keep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := min(keep, 4)
+			if got := len(messages(t, r)); got != kept {
+				t.Errorf("%d snapshots are left", got)
+			}
+			if want := 2 * (4 - kept); len(done.Files) != want {
+				t.Errorf("removed %q, want %d files", done.Files, want)
+			}
+			if freed := before - sizeOf(t, r); done.Bytes != freed {
+				t.Errorf("says %d bytes, freed %d", done.Bytes, freed)
+			}
+			for snap, err := range r.History(t.Context()) {
+				if err := errors.Join(err, r.Check(t.Context(), snap)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if _, err := newRepository(t).GC(t.Context(), 0); err == nil {
+		t.Error("kept nothing")
+	}
+}
+
+func sizeOf(tb testing.TB, r *Repository) (n int64) {
+	tb.Helper()
+	err := filepath.WalkDir(r.Name(), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+// TestGCWaitsForWriters: tables that are written and not yet published are somebody's work.
+func TestGCWaitsForWriters(t *testing.T) {
+	r := newRepository(t)
+	first := mustPublish(t, r, "first")
+	writer := reopen(t, r)
+	table, err := writeTable(t.Context(), writer, Refs, "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+		t.Fatalf("GC while somebody writes: %v", err)
+	}
+	if _, err := writer.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+		t.Fatalf("GC while it writes itself: %v", err)
+	}
+	snap := &Snapshot{Tables: []Table{table}}
+	if err := writer.Publish(t.Context(), snap, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.GC(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(t.Context(), snap); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGCRemovesLeftovers(t *testing.T) {
+	r := newRepository(t)
+	snap := mustPublish(t, r, "first")
+	loser, err := Open(t.Context(), r.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := writeTable(t.Context(), loser, Refs, "lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := &Snapshot{Tables: []Table{table}}
+	if err := loser.Publish(t.Context(), lost, ""); !errors.Is(err, ErrConflict) {
+		t.Fatal(err)
+	}
+	if err := loser.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.Name(), "drafts", "crashed"), []byte("half"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	done, err := r.GC(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{snapshotName(lost.ID), table.Name, "drafts/crashed"}; !reflect.DeepEqual(done.Files, want) {
+		t.Errorf("removed %q, not %q", done.Files, want)
+	}
+	if err := r.Check(t.Context(), snap); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGCNeedsEverySnapshot: what cannot be read might need anything.
+func TestGCNeedsEverySnapshot(t *testing.T) {
+	r := newRepository(t)
+	old := mustPublish(t, r, "old")
+	mustPublish(t, r, "new")
+	if err := os.Truncate(filepath.Join(r.Name(), snapshotName(old.ID)), 5); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := r.GC(t.Context(), 2); err == nil || len(done.Files) > 0 {
+		t.Errorf("removed %q, %v", done.Files, err)
+	}
+	done, err := r.GC(t.Context(), 1)
+	if err != nil || !slices.Contains(done.Files, snapshotName(old.ID)) {
+		t.Errorf("what is not kept may be damaged: %q, %v", done.Files, err)
+	}
+}

@@ -1,0 +1,299 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"varve/codec"
+	"varve/zarrjson"
+)
+
+// A snapshot's file is a JSON object, for others to read as well: one line for each group,
+// array, placement, table and skipped source. An array's zarr.json is in it as it stands.
+type snapshotDocument struct {
+	Varve      int                 `json:"varve"`
+	Parent     string              `json:"parent"`
+	Created    time.Time           `json:"created"`
+	Message    string              `json:"message"`
+	Writer     string              `json:"writer"`
+	Sources    int64               `json:"sources"`
+	Refs       int64               `json:"refs"`
+	Options    json.RawMessage     `json:"options,omitempty"`
+	State      json.RawMessage     `json:"state,omitempty"`
+	Groups     []groupDocument     `json:"groups"`
+	Arrays     []arrayDocument     `json:"arrays"`
+	Placements []placementDocument `json:"placements"`
+	Tables     []tableDocument     `json:"tables"`
+	Skipped    []skippedDocument   `json:"skipped"`
+}
+
+type groupDocument struct {
+	Path       string          `json:"path"`
+	Attributes json.RawMessage `json:"attributes"`
+}
+
+type arrayDocument struct {
+	Path      string            `json:"path"`
+	Zarr      json.RawMessage   `json:"zarr"`
+	Placement string            `json:"placement,omitempty"`
+	Variables []string          `json:"variables,omitempty"`
+	Dims      []string          `json:"dims"`
+	Renamed   map[string]string `json:"renamed,omitempty"`
+	Reading   Reading           `json:"reading,omitempty"`
+	Pieces    []pieceDocument   `json:"pieces,omitempty"`
+	Chunks    Counts            `json:"chunks"`
+}
+
+type pieceDocument struct {
+	Origin []int64 `json:"origin"`
+	Shape  []int64 `json:"shape"`
+	Values string  `json:"values"`
+}
+
+type placementDocument struct {
+	ID       string            `json:"id"`
+	Dims     []string          `json:"dims"`
+	Segments []segmentDocument `json:"segments"`
+}
+
+type segmentDocument struct {
+	Table string  `json:"table"`
+	Row   int64   `json:"row"`
+	Rows  int64   `json:"rows"`
+	Shift []int64 `json:"shift"`
+}
+
+type tableDocument struct {
+	Kind  TableKind `json:"kind"`
+	Name  string    `json:"name"`
+	First int64     `json:"first"`
+	Rows  int64     `json:"rows"`
+	Bytes int64     `json:"bytes"`
+	Sum   string    `json:"sha256"`
+}
+
+type skippedDocument struct {
+	URL string `json:"url"`
+	Why string `json:"why"`
+}
+
+// encodeSnapshot writes the file of a snapshot. The id, a hash of it, is not in it.
+func encodeSnapshot(s *Snapshot) ([]byte, error) {
+	w := documentWriter{b: []byte("{\n")}
+	w.field("varve", s.Varve)
+	w.field("parent", s.Parent)
+	w.field("created", s.Created)
+	w.field("message", s.Message)
+	w.field("writer", s.Writer)
+	w.field("sources", s.Sources)
+	w.field("refs", s.Refs)
+	if len(s.Options) > 0 {
+		w.field("options", s.Options)
+	}
+	if len(s.State) > 0 {
+		w.field("state", s.State)
+	}
+	writeLines(&w, "groups", s.Groups, encodeGroup)
+	writeLines(&w, "arrays", s.Arrays, encodeArray)
+	writeLines(&w, "placements", s.Placements, encodePlacement)
+	writeLines(&w, "tables", s.Tables, encodeTable)
+	writeLines(&w, "skipped", s.Skipped, func(k *Skipped) (any, error) { return skippedDocument(*k), nil })
+	if w.err != nil {
+		return nil, fmt.Errorf("snapshot: %w", w.err)
+	}
+	return append(bytes.TrimSuffix(w.b, []byte(",\n")), "\n}\n"...), nil
+}
+
+// documentWriter writes an object a field at a time, as encoding/json spells values.
+type documentWriter struct {
+	b   []byte
+	err error // the first
+}
+
+func (w *documentWriter) field(name string, value any) {
+	w.b = fmt.Appendf(w.b, "  %q: ", name)
+	w.value(value)
+	w.b = append(w.b, ",\n"...)
+}
+
+func (w *documentWriter) value(value any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		w.fail(err)
+		return
+	}
+	w.b = append(w.b, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+func (w *documentWriter) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// writeLines writes a list, one item a line.
+func writeLines[T any](w *documentWriter, name string, items []T, encode func(*T) (any, error)) {
+	w.b = fmt.Appendf(w.b, "  %q: [", name)
+	separator := "\n    "
+	for i := range items {
+		value, err := encode(&items[i])
+		if err != nil {
+			w.fail(fmt.Errorf("%s[%d]: %w", name, i, err))
+			return
+		}
+		w.b = append(w.b, separator...)
+		w.value(value)
+		separator = ",\n    "
+	}
+	if len(items) > 0 {
+		w.b = append(w.b, "\n  "...)
+	}
+	w.b = append(w.b, "],\n"...)
+}
+
+func encodeGroup(g *GroupFace) (any, error) {
+	return groupDocument{g.Path, embed(g.Attributes.JSON())}, nil
+}
+
+func encodeArray(a *Array) (any, error) {
+	if a.Face == nil {
+		return nil, fmt.Errorf("%s has no face", a.Path)
+	}
+	face, err := a.Face.Encode(zarrjson.Compact)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path, err)
+	}
+	return arrayDocument{
+		Path: a.Path, Zarr: embed(face), Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
+		Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
+		Pieces: convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
+	}, nil
+}
+
+func encodePlacement(p *PlacementTable) (any, error) {
+	segments := convert(p.Segments, func(s Segment) segmentDocument { return segmentDocument(s) })
+	return placementDocument{p.ID, p.Dims, segments}, nil
+}
+
+func encodeTable(t *Table) (any, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	return tableDocument(*t), nil
+}
+
+// embed returns a Zarr document as JSON within JSON. One with a bare NaN, which Python reads
+// and the standard does not know, becomes a string.
+func embed(doc []byte) json.RawMessage {
+	if json.Valid(doc) {
+		return doc
+	}
+	quoted, err := json.Marshal(string(doc))
+	if err != nil {
+		return nil // strings always have a form in JSON
+	}
+	return quoted
+}
+
+// embedded reverts embed.
+func embedded(raw json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return raw, nil
+	}
+	var doc string
+	err := json.Unmarshal(raw, &doc)
+	return []byte(doc), err
+}
+
+func convert[A, B any](from []A, f func(A) B) []B {
+	if len(from) == 0 {
+		return nil
+	}
+	to := make([]B, len(from))
+	for i, v := range from {
+		to[i] = f(v)
+	}
+	return to
+}
+
+// decodeSnapshot reads the file of a snapshot. Fields that it does not know are passed over.
+func decodeSnapshot(data []byte) (*Snapshot, error) {
+	var d snapshotDocument
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
+	}
+	if d.Varve != Version {
+		return nil, fmt.Errorf("a snapshot of version %d: %w: this is varve %d", d.Varve, errors.ErrUnsupported, Version)
+	}
+	s := &Snapshot{
+		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer,
+		Options: d.Options, State: d.State, Sources: d.Sources, Refs: d.Refs,
+		Placements: convert(d.Placements, decodePlacement),
+		Tables:     convert(d.Tables, func(t tableDocument) Table { return Table(t) }),
+		Skipped:    convert(d.Skipped, func(k skippedDocument) Skipped { return Skipped(k) }),
+	}
+	if d.Parent != "" && !isSum(d.Parent) {
+		return nil, fmt.Errorf("%w: parent is %.80q, not 64 hex digits", codec.ErrCorrupt, d.Parent)
+	}
+	for i := range s.Tables {
+		if err := s.Tables[i].check(); err != nil {
+			return nil, fmt.Errorf("tables[%d]: %w", i, err)
+		}
+	}
+	return s, s.decodeFaces(&d)
+}
+
+func (s *Snapshot) decodeFaces(d *snapshotDocument) error {
+	for i, g := range d.Groups {
+		face, err := decodeGroup(g)
+		if err != nil {
+			return fmt.Errorf("groups[%d], %q: %w", i, g.Path, err)
+		}
+		s.Groups = append(s.Groups, face)
+	}
+	for i := range d.Arrays {
+		a, err := decodeArray(&d.Arrays[i])
+		if err != nil {
+			return fmt.Errorf("arrays[%d], %q: %w", i, d.Arrays[i].Path, err)
+		}
+		s.Arrays = append(s.Arrays, a)
+	}
+	return nil
+}
+
+func decodeGroup(g groupDocument) (GroupFace, error) {
+	doc, err := embedded(g.Attributes)
+	if err != nil {
+		return GroupFace{}, err
+	}
+	attributes, err := zarrjson.ParseAttributes(doc)
+	return GroupFace{g.Path, attributes.Relaid()}, err
+}
+
+func decodeArray(a *arrayDocument) (Array, error) {
+	doc, err := embedded(a.Zarr)
+	if err != nil {
+		return Array{}, err
+	}
+	face, err := zarrjson.ParseArray(doc)
+	if err != nil {
+		return Array{}, err
+	}
+	// The white space is the snapshot's, not that of a document that a client sees.
+	face.Attributes = face.Attributes.Relaid()
+	return Array{
+		Path: a.Path, Face: face, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
+		Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
+		Pieces: convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
+	}, nil
+}
+
+func decodePlacement(p placementDocument) PlacementTable {
+	segments := convert(p.Segments, func(s segmentDocument) Segment { return Segment(s) })
+	return PlacementTable{p.ID, p.Dims, segments}
+}

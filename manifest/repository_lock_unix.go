@@ -1,0 +1,32 @@
+//go:build unix
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile locks an open file until it is closed, or is ErrBusy. Locks belong to the open
+// file, so that two Repositories of one process lock each other out as well.
+func lockFile(f *os.File, how lockMode) error {
+	op := unix.LOCK_EX
+	if how == together {
+		op = unix.LOCK_SH
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), op|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrBusy
+		default:
+			return fmt.Errorf("%s: cannot be locked: %w", f.Name(), err)
+		}
+	}
+}

@@ -1,0 +1,374 @@
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"varve/zarrjson"
+)
+
+func newRepository(tb testing.TB) *Repository {
+	tb.Helper()
+	r, err := Create(tb.Context(), filepath.Join(tb.TempDir(), "a.varve"), false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+			tb.Error(err)
+		}
+	})
+	return r
+}
+
+func reopen(tb testing.TB, r *Repository) *Repository {
+	tb.Helper()
+	again, err := Open(tb.Context(), r.Name())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := again.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return again
+}
+
+func writeTable(ctx context.Context, r *Repository, kind TableKind, content string) (Table, error) {
+	w, err := r.NewTable(ctx, kind)
+	if err != nil {
+		return Table{}, err
+	}
+	for _, half := range []string{content[:len(content)/2], content[len(content)/2:]} {
+		if _, err := w.Write([]byte(half)); err != nil {
+			return Table{}, errors.Join(err, w.Abort())
+		}
+	}
+	t, err := w.Commit()
+	if err != nil {
+		return Table{}, errors.Join(err, w.Abort())
+	}
+	t.Rows = int64(len(content))
+	return t, nil
+}
+
+// publishTexts publishes a snapshot of one table for each text, behind the current one.
+func publishTexts(ctx context.Context, r *Repository, texts ...string) (*Snapshot, error) {
+	parent, err := r.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	snap := &Snapshot{Message: strings.Join(texts, ","), Sources: int64(len(texts))}
+	for _, text := range texts {
+		t, err := writeTable(ctx, r, Refs, text)
+		if err != nil {
+			return nil, err
+		}
+		snap.Tables = append(snap.Tables, t)
+	}
+	return snap, r.Publish(ctx, snap, parent)
+}
+
+func mustPublish(tb testing.TB, r *Repository, texts ...string) *Snapshot {
+	tb.Helper()
+	snap, err := publishTexts(tb.Context(), r, texts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return snap
+}
+
+func current(tb testing.TB, r *Repository) *Snapshot {
+	tb.Helper()
+	id, err := r.Current(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	snap, err := r.Load(tb.Context(), id)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return snap
+}
+
+func messages(tb testing.TB, r *Repository) []string {
+	tb.Helper()
+	var all []string
+	for snap, err := range r.History(tb.Context()) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all = append(all, snap.Message)
+	}
+	return all
+}
+
+func fullSnapshot(tb testing.TB) *Snapshot {
+	tb.Helper()
+	face, err := zarrjson.ParseArray([]byte(`{"shape":[59,4],"data_type":"float32",
+		"chunk_grid":{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[31,28],4]}},
+		"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":"NaN",
+		"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],
+		"attributes":{"units":"K","note":"<a> & \u00e9","_FillValue":NaN},
+		"dimension_names":["time",null],"zarr_format":3,"node_type":"array","storage_transformers":[]}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	face.Attributes = face.Attributes.Relaid()
+	attributes, err := zarrjson.ParseAttributes([]byte(`{"title":"x","list":[1,2.50]}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Snapshot{
+		Message: "build", Writer: "varve", Options: json.RawMessage(`{"strict":true}`), State: json.RawMessage(`[1]`),
+		Groups: []GroupFace{{"/", zarrjson.Attributes{}}, {"/g x", attributes.Relaid()}},
+		Arrays: []Array{{
+			Path: "/g x/sst", Face: face, Placement: "p", Variables: []string{"/sst", "/SST"}, Dims: []string{"/time", "/x"},
+			Renamed: map[string]string{"/t": "/time"}, Reading: Unpacked, Chunks: Counts{Verbatim: 2},
+			Pieces: []Piece{{[]int64{0, 0}, []int64{59, 4}, "v"}},
+		}},
+		Placements: []PlacementTable{{"p", []string{"/time"}, []Segment{{"tables/tiles", 1, 2, []int64{-3}}}}},
+		Skipped:    []Skipped{{"/tmp/ü #1.nc", "empty"}},
+		Sources:    2, Refs: 3,
+	}
+}
+
+func TestSnapshotComesBack(t *testing.T) {
+	r := newRepository(t)
+	snap := fullSnapshot(t)
+	if err := r.Publish(t.Context(), snap, ""); err != nil {
+		t.Fatal(err)
+	}
+	got := current(t, reopen(t, r))
+	for i := range snap.Arrays {
+		want, err := snap.Arrays[i].Face.Encode(zarrjson.Indented)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := got.Arrays[i].Face.Encode(zarrjson.Indented)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(have) != string(want) {
+			t.Errorf("zarr.json came back as\n%s\nnot\n%s", have, want)
+		}
+		got.Arrays[i].Face, snap.Arrays[i].Face = nil, nil
+	}
+	for i := range snap.Groups {
+		if have, want := string(got.Groups[i].Attributes.JSON()), string(snap.Groups[i].Attributes.JSON()); have != want {
+			t.Errorf("attributes came back as %s, not %s", have, want)
+		}
+		got.Groups[i].Attributes, snap.Groups[i].Attributes = zarrjson.Attributes{}, zarrjson.Attributes{}
+	}
+	if !reflect.DeepEqual(got, snap) {
+		t.Errorf("came back as\n%+v\nnot\n%+v", got, snap)
+	}
+}
+
+// TestSnapshotIsPlainJSON: strangers read the file without varve.
+func TestSnapshotIsPlainJSON(t *testing.T) {
+	snap := fullSnapshot(t)
+	face := snap.Arrays[0].Face
+	if err := face.Attributes.Set("_FillValue", []byte(`"AADAfw=="`)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := encodeSnapshot(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Arrays []struct {
+			Path string
+			Zarr struct {
+				Shape     []int
+				ChunkGrid struct{ Name string } `json:"chunk_grid"`
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatalf("%v in\n%s", err, data)
+	}
+	if a := doc.Arrays[0]; a.Path != "/g x/sst" || a.Zarr.Shape[0] != 59 || a.Zarr.ChunkGrid.Name != "rectilinear" {
+		t.Errorf("reads as %+v", a)
+	}
+	if lines := strings.Count(string(data), "\n"); lines > 40 {
+		t.Errorf("has %d lines", lines)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	build := func(names ...string) string {
+		dir := t.TempDir()
+		for _, name := range names {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	published := newRepository(t)
+	mustPublish(t, published, "a")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name  string
+		dir   string
+		force bool
+		ok    bool
+	}{
+		{"missing", filepath.Join(t.TempDir(), "a", "b"), false, true},
+		{"empty", t.TempDir(), false, true},
+		{"unfinished", build("tables/refs-1.parquet", "drafts/x", "locks/writers"), false, true},
+		{"published", published.Name(), false, false},
+		{"published, force", published.Name(), true, true},
+		{"foreign", build("precious.nc"), false, false},
+		{"foreign, force", build("precious.nc"), true, false},
+		{"file", file, true, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := Create(t.Context(), c.dir, c.force)
+			if err == nil {
+				defer r.Close()
+			}
+			if (err == nil) != c.ok {
+				t.Errorf("Create: %v", err)
+			}
+		})
+	}
+}
+
+func TestForceKeepsHistory(t *testing.T) {
+	r := newRepository(t)
+	mustPublish(t, r, "one")
+	again, err := Create(t.Context(), r.Name(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	mustPublish(t, again, "two")
+	if got := messages(t, r); !reflect.DeepEqual(got, []string{"two", "one"}) {
+		t.Errorf("history is %q", got)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing folder: %v", err)
+	}
+	r := newRepository(t)
+	if _, err := writeTable(t.Context(), r, Refs, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), r.Name()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("unfinished: %v", err)
+	}
+	for name, content := range map[string]string{
+		"newer":  `{"varve":2,"snapshot":""}`,
+		"path":   `{"varve":1,"snapshot":"../../etc/passwd"}`,
+		"no id":  `{"varve":1}`,
+		"empty":  ``,
+		"no map": `[]`,
+	} {
+		if err := os.WriteFile(filepath.Join(r.Name(), "current"), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), r.Name()); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+// TestTwoWriters: of writers that start from the same snapshot exactly one wins, and the
+// others' work is garbage that hurts nobody.
+func TestTwoWriters(t *testing.T) {
+	r := newRepository(t)
+	first := mustPublish(t, r, "first")
+	const writers = 8
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			w, err := Open(t.Context(), r.Name())
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer w.Close()
+			table, err := writeTable(t.Context(), w, Refs, fmt.Sprint("writer ", i))
+			if err == nil {
+				err = w.Publish(t.Context(), &Snapshot{Message: fmt.Sprint(i), Tables: []Table{table}}, first.ID)
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	won := -1
+	for i, err := range errs {
+		switch {
+		case err == nil && won < 0:
+			won = i
+		case err == nil:
+			t.Errorf("%d and %d both won", won, i)
+		case !errors.Is(err, ErrConflict):
+			t.Errorf("writer %d: %v", i, err)
+		}
+	}
+	got := messages(t, r)
+	if won < 0 || !reflect.DeepEqual(got, []string{fmt.Sprint(won), "first"}) {
+		t.Errorf("writer %d won, history is %q", won, got)
+	}
+	if err := r.Check(t.Context(), current(t, r)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestore(t *testing.T) {
+	r := newRepository(t)
+	one := mustPublish(t, r, "one")
+	mustPublish(t, r, "two")
+	restored, err := r.Restore(t.Context(), one.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := current(t, r); got.ID != restored.ID || !reflect.DeepEqual(got.Tables, one.Tables) {
+		t.Errorf("current is %+v", got)
+	}
+	if got := messages(t, r); !reflect.DeepEqual(got, []string{"restore " + one.ID, "two", "one"}) {
+		t.Errorf("history is %q", got)
+	}
+	if err := os.Remove(filepath.Join(r.Name(), one.Tables[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Restore(t.Context(), one.ID); !isMissing(err) {
+		t.Errorf("restoring what has lost a table: %v", err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	r := newRepository(t)
+	ids := []string{mustPublish(t, r, "one").ID, mustPublish(t, r, "two").ID}
+	for _, id := range ids {
+		if got, err := r.Find(t.Context(), id[:20]); err != nil || got != id {
+			t.Errorf("Find: %s, %v", got, err)
+		}
+	}
+	for _, prefix := range []string{"", "none", ids[0] + "0"} {
+		if got, err := r.Find(t.Context(), prefix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Find(%q): %s, %v", prefix, got, err)
+		}
+	}
+}
