@@ -1,0 +1,283 @@
+package mosaic
+
+import (
+	"math"
+
+	"varve/grid"
+	"varve/manifest"
+)
+
+// Place is where a declared chunk is, as far as that can be told without its ref.
+type Place struct {
+	// Kind is what the chunk is if the ref at Row is stored, with no mask: a chunk that is
+	// Verbatim here can turn out to be Rebuilt or Missing. One that is Missing stays so.
+	Kind Kind
+	Tile int32 // the one tile that meets the chunk; -1 if there are none or several
+	Row  int64 // of the ref that decides, or -1 if none does
+
+	fit          *Fit
+	offset, size int64 // of the chunk's bytes in those that the ref is of; size -1 for all
+	reaches      bool
+}
+
+// Locator finds places one after another, faster where they are near each other. It is for
+// one goroutine.
+type Locator struct {
+	m      *Mosaic
+	lo, hi []int // the cells that the last chunk met, by the layout's axes
+	origin []int64
+	end    []int64
+	found  []int32
+
+	header *manifest.Header // of the last tile
+	fit    *Fit
+}
+
+// Locator returns a new one.
+func (m *Mosaic) Locator() *Locator {
+	n := len(m.axes)
+	return &Locator{m: m, lo: make([]int, n), hi: make([]int, n), origin: make([]int64, n), end: make([]int64, n)}
+}
+
+// Locate finds the place of a declared chunk.
+func (m *Mosaic) Locate(coords []int64) (Place, error) {
+	c, ok := m.grid.Chunk(coords)
+	if !ok {
+		return Place{}, m.wrap(noChunk(coords, m.grid))
+	}
+	return m.Locator().Place(&c)
+}
+
+// Place finds the place of a chunk of the array's grid.
+func (l *Locator) Place(c *grid.Chunk) (Place, error) {
+	tiles := l.tiles(c.Region)
+	only, fit := none, (*Fit)(nil)
+	for _, t := range tiles {
+		f, err := l.fitOf(t)
+		if err != nil {
+			return Place{}, err
+		}
+		if f == nil || !f.meets(t, c.Region) {
+			continue
+		}
+		if only != none {
+			return Place{Kind: Rebuilt, Tile: none, Row: -1}, nil
+		}
+		only, fit = t, f
+	}
+	if only == none {
+		return Place{Kind: Missing, Tile: none, Row: -1}, nil
+	}
+	return fit.place(only, c), nil
+}
+
+// tiles returns the tiles whose boxes meet a region, in their order.
+func (l *Locator) tiles(r grid.Region) []int32 {
+	l.found = l.found[:0]
+	lay := l.m.layout
+	one := true
+	for j, k := range l.m.axes {
+		if r.Shape[k] == 0 {
+			return nil
+		}
+		l.origin[j], l.end[j] = r.Origin[k], r.End(k)
+		if lay.tree == nil {
+			l.lo[j] = search(lay.cuts[j], r.Origin[k], l.lo[j])
+			l.hi[j] = search(lay.cuts[j], r.End(k)-1, l.lo[j])
+			one = one && l.lo[j] == l.hi[j] && l.lo[j] >= 0
+		}
+	}
+	if lay.tree != nil {
+		l.found = lay.tree.meeting(l.found, l.origin, l.end)
+		return l.found
+	}
+	if one {
+		if t := lay.table[lay.cellNumber(l.lo)]; t != none {
+			l.found = append(l.found, t)
+		}
+		return l.found
+	}
+	return l.several()
+}
+
+// several collects the tiles of more than one cell.
+func (l *Locator) several() []int32 {
+	lay := l.m.layout
+	lo, hi := make([]int, len(l.lo)), l.hi
+	for j := range lo {
+		if lo[j] = max(l.lo[j], 0); hi[j] < 0 {
+			return nil
+		}
+	}
+	lay.eachCell(lo, hi, func(cell int) bool {
+		if t := lay.table[cell]; t != none {
+			l.found = append(l.found, t)
+		}
+		return true
+	})
+	l.found = sortedUnique(l.found)
+	return l.found
+}
+
+func (l *Locator) fitOf(t int32) (*Fit, error) {
+	h := l.m.files.Header(l.m.layout.file(t))
+	if h != nil && h == l.header {
+		return l.fit, nil
+	}
+	f, err := l.m.fit(t)
+	if err != nil {
+		return nil, err
+	}
+	l.header, l.fit = h, f
+	return f, nil
+}
+
+// extent is where a tile's variable lies along an axis of the array: not further than the
+// variable goes.
+func (f *Fit) extent(t int32, axis int) (from, to int64) {
+	have := f.axes[axis].length
+	j := f.m.placed[axis]
+	if j < 0 {
+		return 0, have
+	}
+	lay := f.m.layout
+	from = lay.origin(t)[j]
+	return from, from + max(min(lay.shape(t)[j], have-lay.start(t)[j]), 0)
+}
+
+// within is the index of the variable that is at an index of the array.
+func (f *Fit) within(t int32, axis int, at int64) int64 {
+	j := f.m.placed[axis]
+	if j < 0 {
+		return at
+	}
+	lay := f.m.layout
+	return at - lay.origin(t)[j] + lay.start(t)[j]
+}
+
+// meets reports whether a tile's variable has any element of a region.
+func (f *Fit) meets(t int32, r grid.Region) bool {
+	for k := range f.axes {
+		from, to := f.extent(t, k)
+		if r.Origin[k] >= to || r.End(k) <= from {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether a tile's variable has all elements of a region.
+func (f *Fit) covers(t int32, r grid.Region) bool {
+	for k := range f.axes {
+		from, to := f.extent(t, k)
+		if r.Origin[k] < from || r.End(k) > to {
+			return false
+		}
+	}
+	return true
+}
+
+// place is the place of a chunk that meets one tile.
+func (f *Fit) place(t int32, c *grid.Chunk) Place {
+	p := Place{Kind: Rebuilt, Tile: t, Row: -1, fit: f, size: -1}
+	if !f.HasRefs() {
+		if f.sameFill {
+			p.Kind = Missing
+		}
+		return p
+	}
+	first := f.m.files.Row(f.m.layout.file(t)) + f.skip
+	if !f.straight || !f.Conversion.Identity() || !f.covers(t, c.Region) {
+		return p
+	}
+	if f.raw && f.Variable.Storage.Layout != manifest.Chunked {
+		f.placeRun(&p, t, c, first)
+	} else {
+		f.placeChunk(&p, t, c, first)
+	}
+	return p
+}
+
+// placeChunk compares a declared chunk with the stored one that begins where it begins.
+func (f *Fit) placeChunk(p *Place, t int32, c *grid.Chunk, first int64) {
+	number, whole, leads, long := int64(0), true, true, false
+	for k := range f.axes {
+		a := &f.axes[k]
+		at, size := f.within(t, k, c.Origin[k]), int64(1)
+		if a.axis >= 0 {
+			n, offset, stored := a.find(at)
+			if offset != at {
+				return
+			}
+			number, size = number*a.chunks+n, stored
+			p.reaches = p.reaches || stored > a.length-offset
+		}
+		// In C order a part leads if, behind the first axis that is longer than 1 in it, it
+		// is all of the stored chunk.
+		leads = leads && c.Codec[k] <= size && (!long || c.Codec[k] == size)
+		long = long || c.Codec[k] > 1
+		whole = whole && c.Codec[k] == size
+	}
+	switch {
+	case whole:
+		p.Kind = Verbatim
+	case leads && f.raw:
+		p.Kind, p.size = Prefix, f.bytesOf(c.Codec)
+	default:
+		return
+	}
+	p.Row = first + number
+	if !f.isSame(c.Codec, f.mask(0, p.reaches)) {
+		p.Kind, p.size = Rebuilt, -1
+	}
+}
+
+// find returns the number, the offset and the codec size of the stored chunk that holds an
+// index of the variable.
+func (a *storedAxis) find(at int64) (n, offset, size int64) {
+	if a.size > 0 {
+		n = at / a.size
+		return n, n * a.size, a.size
+	}
+	n, err := a.dim.Find(at)
+	if err != nil {
+		return 0, -1, 0
+	}
+	return n, a.dim.Offset(n), a.dim.CodecSize(n)
+}
+
+// placeRun finds a declared chunk in a variable of which each element's place follows from
+// its index, if the chunk is one run of bytes there, and nothing of it lies outside.
+func (f *Fit) placeRun(p *Place, t int32, c *grid.Chunk, first int64) {
+	p.Row = first
+	inner, long, rows := int64(0), false, false
+	for k := range f.axes {
+		a, at := &f.axes[k], f.within(t, k, c.Origin[k])
+		if c.Codec[k] > a.length-at || long && c.Codec[k] != a.length {
+			return
+		}
+		long = long || c.Codec[k] > 1
+		if a.axis != 0 {
+			inner = inner*a.length + at
+			continue
+		}
+		p.offset = at * f.stride
+		rows = c.Codec[k] > 1
+	}
+	if rows && f.row != f.stride || !f.isSame(c.Codec, 0) {
+		return
+	}
+	p.Kind = Verbatim
+	p.offset += inner * f.element
+	p.size = f.bytesOf(c.Codec)
+}
+
+// bytesOf is how many bytes the elements of a shape take, which a pipeline's form was
+// checked for or will be.
+func (f *Fit) bytesOf(shape []int64) int64 {
+	n, err := grid.Elements(shape)
+	if err != nil || n > math.MaxInt64/f.element {
+		return -1
+	}
+	return n * f.element
+}

@@ -1,0 +1,164 @@
+package mosaic
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// Files tells what is in the sources that tiles name, by their rows.
+type Files interface {
+	// Header returns what is in a source, or nil if there is no such row. Sources with equal
+	// headers share one.
+	Header(row int64) *manifest.Header
+	// Row is the first of the source's refs.
+	Row(row int64) int64
+}
+
+// Mosaic is one array: its face, and the tiles behind it. It may be used by any number of
+// goroutines.
+type Mosaic struct {
+	spec   *manifest.Array
+	face   *zarrjson.Array
+	grid   *grid.Grid
+	layout *Layout
+	files  Files
+	fill   []byte // one element of the face
+	placed []int  // the layout's axis of each of the array's, or -1
+	axes   []int  // the array's axis of each of the layout's
+	paths  map[string]string
+
+	pipe pipelines // of the face
+	fits sync.Map  // *manifest.Header → *Fit
+}
+
+// New returns the mosaic of an array whose tiles are in p.
+func New(a *manifest.Array, p *manifest.Placement, files Files) (*Mosaic, error) {
+	l, err := Arrange(p)
+	if err != nil {
+		return nil, err
+	}
+	return NewOn(a, l, files)
+}
+
+// NewOn returns the mosaic of an array whose tiles are in a layout.
+func NewOn(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
+	m := &Mosaic{spec: a, face: a.Face, layout: l, files: files, paths: a.Renamed}
+	var err error
+	if m.grid, err = a.Face.Grid(); err != nil {
+		return nil, m.wrap(err)
+	}
+	if len(a.Dims) != m.grid.Rank() {
+		return nil, m.wrap(corruptf("%d dimensions, the face has %d", len(a.Dims), m.grid.Rank()))
+	}
+	if err := m.place(); err != nil {
+		return nil, m.wrap(err)
+	}
+	m.fill = a.Face.Fill
+	if t := a.Face.DataType.Type(); m.fill == nil && !t.Varies() {
+		m.fill = make([]byte, t.Size)
+	}
+	m.pipe.of = func(shape []int64, _ uint32) (*codec.Pipeline, error) {
+		return codec.New(m.face.Codecs, m.face.Form(shape))
+	}
+	return m, nil
+}
+
+// place finds the array's axes along which tiles are placed.
+func (m *Mosaic) place() error {
+	m.placed = make([]int, m.grid.Rank())
+	for k := range m.placed {
+		m.placed[k] = -1
+	}
+	for j, dim := range m.layout.dims {
+		k := slices.Index(m.spec.Dims, dim)
+		if k < 0 {
+			return corruptf("tiles are placed along %s, which is none of %v", dim, m.spec.Dims)
+		}
+		m.placed[k] = j
+		m.axes = append(m.axes, k)
+	}
+	return nil
+}
+
+func (m *Mosaic) wrap(err error) error { return fmt.Errorf("%s: %w", m.spec.Path, err) }
+
+// Grid is how the face is cut into chunks.
+func (m *Mosaic) Grid() *grid.Grid { return m.grid }
+
+// Fill is one element of the face: what cells in no tile read as.
+func (m *Mosaic) Fill() []byte { return m.fill }
+
+// Pipeline is the face's for chunks of a codec shape.
+func (m *Mosaic) Pipeline(shape []int64) (*codec.Pipeline, error) {
+	p, err := m.pipe.get(shape, 0)
+	if err != nil {
+		return nil, m.wrap(err)
+	}
+	return p, nil
+}
+
+// File is the row of a tile's source.
+func (m *Mosaic) File(tile int32) int64 { return m.layout.file(tile) }
+
+// fit returns how the variable in a tile's source fits the face, or nil if the source has
+// none.
+func (m *Mosaic) fit(tile int32) (*Fit, error) {
+	row := m.layout.file(tile)
+	h := m.files.Header(row)
+	if h == nil {
+		return nil, m.wrap(corruptf("tile %d names source %d, which is not there", tile, row))
+	}
+	if f, ok := m.fits.Load(h); ok {
+		return f.(*Fit).orNone()
+	}
+	f, err := m.newFit(h)
+	if err != nil {
+		return nil, m.wrap(err)
+	}
+	kept, _ := m.fits.LoadOrStore(h, f)
+	return kept.(*Fit).orNone()
+}
+
+// pipelines keeps those of some codecs, by the shape of chunks and the mask of filters.
+type pipelines struct {
+	of func(shape []int64, mask uint32) (*codec.Pipeline, error)
+
+	mu   sync.RWMutex
+	kept []keptPipeline
+}
+
+type keptPipeline struct {
+	*codec.Pipeline
+	mask uint32
+}
+
+// maxKept is how many things are kept that nearly always are a few.
+const maxKept = 64
+
+func (p *pipelines) get(shape []int64, mask uint32) (*codec.Pipeline, error) {
+	p.mu.RLock()
+	for _, q := range p.kept {
+		if q.mask == mask && slices.Equal(q.Form().Shape, shape) {
+			p.mu.RUnlock()
+			return q.Pipeline, nil
+		}
+	}
+	p.mu.RUnlock()
+	q, err := p.of(slices.Clone(shape), mask)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.kept) >= maxKept {
+		p.kept = append(p.kept[:0:0], p.kept[maxKept/2:]...)
+	}
+	p.kept = append(p.kept, keptPipeline{q, mask})
+	return q, nil
+}

@@ -1,0 +1,73 @@
+package mosaic
+
+// boxTree finds boxes by the boxes around them: tiles in the order in which they are placed,
+// 16 of them under one box, 16 of those under another. It is for boxes that do not line up,
+// such as those of HDF5's virtual datasets.
+type boxTree struct {
+	rank   int
+	count  int
+	levels [][]int64 // boxes as origin, end; the tiles' own first, one box last
+}
+
+const treeWidth = 16
+
+func newBoxTree(l *Layout) *boxTree {
+	b := &boxTree{rank: len(l.dims), count: l.n}
+	own := make([]int64, 0, 2*b.rank*l.n)
+	for t := range int32(l.n) {
+		own = append(own, l.origin(t)...)
+		for k, at := range l.origin(t) {
+			own = append(own, at+l.shape(t)[k])
+		}
+	}
+	b.levels = append(b.levels, own)
+	for n := l.n; n > 1; n = (n + treeWidth - 1) / treeWidth {
+		b.levels = append(b.levels, b.above(b.levels[len(b.levels)-1], n))
+	}
+	return b
+}
+
+// above returns the boxes around each 16 of n.
+func (b *boxTree) above(boxes []int64, n int) []int64 {
+	size := 2 * b.rank
+	var up []int64
+	for i := range n {
+		box := boxes[i*size : (i+1)*size]
+		if i%treeWidth == 0 {
+			up = append(up, box...)
+			continue
+		}
+		around := up[len(up)-size:]
+		for k := range b.rank {
+			around[k] = min(around[k], box[k])
+			around[b.rank+k] = max(around[b.rank+k], box[b.rank+k])
+		}
+	}
+	return up
+}
+
+// meeting appends the tiles that meet the box from origin to end, in their order.
+func (b *boxTree) meeting(found []int32, origin, end []int64) []int32 {
+	if b.count == 0 {
+		return found
+	}
+	return b.descend(found, len(b.levels)-1, 0, [2][]int64{origin, end})
+}
+
+func (b *boxTree) descend(found []int32, level, i int, with [2][]int64) []int32 {
+	size := 2 * b.rank
+	box := b.levels[level][i*size : (i+1)*size]
+	for k := range b.rank {
+		if box[k] >= with[1][k] || box[b.rank+k] <= with[0][k] || box[k] == box[b.rank+k] {
+			return found
+		}
+	}
+	if level == 0 {
+		return append(found, int32(i))
+	}
+	below := len(b.levels[level-1]) / size
+	for j := i * treeWidth; j < min((i+1)*treeWidth, below); j++ {
+		found = b.descend(found, level-1, j, with)
+	}
+	return found
+}
