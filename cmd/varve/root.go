@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/codec"
+	"varve/manifest/plan"
+	"varve/readers/source"
 )
 
 // The exit codes; exits says what each means to a user.
@@ -47,6 +49,7 @@ func (u usageError) Unwrap() error { return u.err }
 // exitCode maps what a command returned to what a script sees.
 func exitCode(err error, interrupted bool) int {
 	var usage usageError
+	var conflict *plan.Error
 	switch {
 	case err == nil:
 		return exitDone
@@ -54,6 +57,12 @@ func exitCode(err error, interrupted bool) int {
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &conflict):
+		return exitConflict
+	case errors.Is(err, source.ErrForbidden):
+		return exitForbidden
+	case errors.Is(err, source.ErrChanged):
+		return exitSource
 	case errors.Is(err, codec.ErrCorrupt):
 		return exitCorrupt
 	case errors.Is(err, fs.ErrNotExist):
@@ -91,8 +100,16 @@ func newRootCommand() *cobra.Command {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
+		newAppendCommand(),
+		newBuildCommand(),
+		newCheckCommand(),
 		newDemoCommand(),
+		newGCCommand(),
+		newHistoryCommand(),
+		newInfoCommand(),
 		newInspectCommand(),
+		newRestoreCommand(),
+		newScanCommand(),
 		newVersionCommand(),
 	}
 }

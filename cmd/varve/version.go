@@ -37,3 +37,11 @@ func version() string {
 	}
 	return fmt.Sprintf("varve %s (%s%s), %s %s/%s", info.Main.Version, commit, dirty, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
+
+// versionName is the version alone.
+func versionName() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/report"
+)
+
+// buildOptions are the flags of the build command.
+type buildOptions struct {
+	combineOptions
+	force bool
+}
+
+func newBuildCommand() *cobra.Command {
+	var opts buildOptions
+	cmd := &cobra.Command{
+		Use:   "build OUT SRC...",
+		Short: "Make one virtual dataset of files",
+		Long: `Make the manifest OUT: one virtual dataset of all files, which stay where they are and as
+they are. What would lose or invent data is refused, with the option that would allow it;
+"varve check" says the same and writes nothing.
+
+` + sourcesHelp,
+		Example: `  varve build sst.varve archive/
+  varve build sst.varve archive/ --match '*.nc' --overlap last
+  varve build chl.varve @list.txt --new-dim 'time=A(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)'`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runBuild(cmd, &opts, args[0], args[1:])
+		},
+	}
+	opts.addSourceFlags(cmd.Flags())
+	opts.addPlanFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.force, "force", false, "replace what OUT holds; its history is kept")
+	return cmd
+}
+
+const sourcesHelp = `SRC is a path, a folder, a glob, a URL, @LIST (a file with one source a line, @- for standard
+input) or a part that "varve scan" wrote. A name that is there is taken as it is.`
+
+func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string) error {
+	if err := opts.takeConfig(cmd); err != nil {
+		return err
+	}
+	how, err := opts.options(names, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	how.Force = opts.force
+	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
+	how.Progress = shown.update
+	outcome, err := build.Build(cmd.Context(), out, how)
+	shown.finish()
+	if err != nil {
+		return interrupted(cmd.Context(), err)
+	}
+	return printOutcome(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+}
+
+// printOutcome says what a command wrote, and what there is to know about it.
+func printOutcome(_ context.Context, out, messages io.Writer, name string, o *build.Outcome) error {
+	if err := o.Report.Text(messages); err != nil {
+		return err
+	}
+	s := o.Snapshot
+	_, err := fmt.Fprintf(out, "%s: %s in %s, snapshot %s\n", name, countArrays(s), countSources(s), s.ID)
+	return err
+}
+
+func countSources(s *manifest.Snapshot) string {
+	return plural(s.Sources, "source", "sources")
+}
+
+func countArrays(s *manifest.Snapshot) string {
+	return plural(int64(len(s.Arrays)), "array", "arrays")
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return report.Thousands(n) + " " + many
+}

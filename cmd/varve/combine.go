@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"varve/manifest/build"
+	"varve/manifest/plan"
+	"varve/readers/source"
+)
+
+// combineOptions are the flags that check, build, append and scan share: which files, and how
+// they make up arrays.
+type combineOptions struct {
+	match      string
+	workers    int
+	skipBroken bool
+	quiet      bool
+	config     string
+	download   bool
+	allow      []string
+
+	concat, vars, drop  []string
+	newDims, rename     []string
+	chunks, dtypes      []string
+	group, codecFrom    string
+	missing, pad        string
+	coords, overlap     string
+	inline              int64
+	strict, rectilinear bool
+}
+
+// addSourceFlags declares what says which files are read, and how.
+func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.match, "match", "", "of the files in folders, only those whose names match this `glob`")
+	f.IntVar(&o.workers, "workers", 0, "files that are read at once (default: one a core)")
+	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and say which")
+	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
+	f.StringArrayVar(&o.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
+	f.BoolVar(&o.quiet, "quiet", false, "show no progress")
+	f.StringVar(&o.config, "config", "", "take flags from this YAML `file`; those of the command line count more")
+}
+
+// addPlanFlags declares what says how files become arrays.
+func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.concat, "concat", nil, "`dimensions` along which files follow one another, where coordinates do not tell")
+	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=list:FILE")
+	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
+	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`")
+	f.StringVar(&o.group, "group", "", "only what is below this group, which becomes the root")
+	f.StringArrayVar(&o.rename, "rename", nil, "give a variable or dimension another name: `OLD=NEW`")
+	f.StringVar(&o.missing, "missing", "fill", "what becomes of a variable that some files lack: `fill`, drop or refuse")
+	f.StringVar(&o.pad, "pad", "", "what becomes of files that are narrower than others: `fill`")
+	f.StringVar(&o.coords, "coords", "", "which coordinates count where files should agree and do not: `first`")
+	f.StringVar(&o.overlap, "overlap", "", "which file counts where several hold the same place: `first` or last")
+	f.Int64Var(&o.inline, "inline", plan.DefaultInline, "keep variables of up to so many `bytes` in the manifest")
+	f.BoolVar(&o.strict, "strict", false, "refuse what cannot be served as it is stored")
+	f.BoolVar(&o.rectilinear, "rectilinear", false, "declare lists of edges where a regular grid would do")
+	f.StringVar(&o.codecFrom, "codec-from", "", "declare the codecs and chunks of this `file`")
+	f.StringArrayVar(&o.chunks, "chunk-edges", nil, "declare these edges: `ARRAY:DIM=N` or ARRAY:DIM=N,N,N; ARRAY may be a glob")
+	f.StringArrayVar(&o.dtypes, "dtype", nil, "declare this element type: `ARRAY=TYPE`; ARRAY may be a glob")
+}
+
+// options returns what the flags ask for; stdin is what the list @- is read from.
+func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Options, error) {
+	opts := &build.Options{
+		Sources:    build.Sources{Names: names, Match: o.match, Stdin: stdin},
+		Workers:    o.workers,
+		SkipBroken: o.skipBroken,
+		Allow:      o.allow,
+		Opener:     source.NewOpener(&source.Options{Download: o.download}),
+		Writer:     "varve " + versionName(),
+		Plan: plan.Options{
+			Concat: o.concat, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: o.inline,
+			Strict: o.strict, Rectilinear: o.rectilinear,
+		},
+	}
+	if o.inline == 0 {
+		opts.Plan.Inline = -1 // nothing, and not the default
+	}
+	err := errors.Join(
+		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
+		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
+		choose(&opts.Plan.Coords, "coords", o.coords, map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}),
+		choose(&opts.Plan.Overlap, "overlap", o.overlap, map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}),
+		o.addNames(&opts.Plan), o.addOverrides(&opts.Plan))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if o.codecFrom != "" {
+		if opts.Plan.CodecFrom, err = filepath.Abs(o.codecFrom); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	return opts, nil
+}
+
+// choose sets one of several words.
+func choose[T ~string](to *T, flag, word string, words map[string]T) error {
+	choice, ok := words[word]
+	if !ok {
+		known := make([]string, 0, len(words))
+		for w := range words {
+			if w != "" {
+				known = append(known, w)
+			}
+		}
+		slices.Sort(known)
+		return fmt.Errorf("--%s %s: want %s", flag, word, strings.Join(known, " or "))
+	}
+	*to = choice
+	return nil
+}
+
+func (o *combineOptions) addNames(opts *plan.Options) error {
+	for _, text := range o.rename {
+		rename, err := plan.ParseRename(text)
+		if err != nil {
+			return err
+		}
+		opts.Rename = append(opts.Rename, rename)
+	}
+	for _, text := range o.newDims {
+		dim, list, err := plan.ParseNewDim(text)
+		if err != nil {
+			return err
+		}
+		if list != "" {
+			if dim.Values, err = readLines(list); err != nil {
+				return err
+			}
+		}
+		opts.NewDims = append(opts.NewDims, dim)
+	}
+	return nil
+}
+
+func readLines(name string) ([]string, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n"), nil
+}
+
+func (o *combineOptions) addOverrides(opts *plan.Options) error {
+	for _, text := range o.chunks {
+		where, list, ok := strings.Cut(text, "=")
+		array, dim, found := cutLast(where, ":")
+		if !ok || !found {
+			return fmt.Errorf("--chunk-edges %s: want ARRAY:DIM=N or ARRAY:DIM=N,N,N", text)
+		}
+		var lengths []int64
+		for word := range strings.SplitSeq(list, ",") {
+			n, err := strconv.ParseInt(word, 10, 64)
+			if err != nil || n < 1 {
+				return fmt.Errorf("--chunk-edges %s: %q is no length", text, word)
+			}
+			lengths = append(lengths, n)
+		}
+		opts.Faces = append(opts.Faces, plan.Override{Array: array, Chunks: map[string][]int64{dim: lengths}})
+	}
+	for _, text := range o.dtypes {
+		array, name, ok := cutLast(text, "=")
+		if !ok {
+			return fmt.Errorf("--dtype %s: want ARRAY=TYPE", text)
+		}
+		opts.Faces = append(opts.Faces, plan.Override{Array: array, Type: name})
+	}
+	return nil
+}
+
+func cutLast(text, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(sep):], true
+}
+
+// takeConfig sets the flags that a YAML file names and the command line does not.
+func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
+	if o.config == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.config)
+	if err != nil {
+		return usageError{err}
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		return usageError{fmt.Errorf("%s: %w", o.config, err)}
+	}
+	for name, value := range values {
+		if err := setFlag(cmd.Flags(), name, value); err != nil {
+			return usageError{fmt.Errorf("%s: %w", o.config, err)}
+		}
+	}
+	return nil
+}
+
+func setFlag(flags *pflag.FlagSet, name string, value any) error {
+	flag := flags.Lookup(name)
+	if flag == nil || name == "config" || name == "help" {
+		return fmt.Errorf("%s: there is no such option", name)
+	}
+	if flag.Changed {
+		return nil
+	}
+	items, isList := value.([]any)
+	if !isList {
+		items = []any{value}
+	}
+	if _, takesMany := flag.Value.(pflag.SliceValue); isList && !takesMany {
+		return fmt.Errorf("%s: want one value", name)
+	}
+	for _, item := range items {
+		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	flag.Changed = true
+	return nil
+}
+
+// interrupted is the error of a command that a signal ended.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// arrayJSON is an array in the JSON of info and check.
+type arrayJSON struct {
+	Path   string          `json:"path"`
+	Dims   []string        `json:"dims"`
+	Shape  []int64         `json:"shape"`
+	DType  string          `json:"dtype"`
+	Grid   json.RawMessage `json:"grid"`
+	Codecs json.RawMessage `json:"codecs"`
+	Chunks manifest.Counts `json:"chunks"`
+}
+
+// arraysJSON describes arrays as their own documents do.
+func arraysJSON(arrays []manifest.Array) ([]arrayJSON, error) {
+	out := make([]arrayJSON, len(arrays))
+	for i := range arrays {
+		if err := out[i].describe(&arrays[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", arrays[i].Path, err)
+		}
+	}
+	return out, nil
+}
+
+func (j *arrayJSON) describe(a *manifest.Array) error {
+	doc, err := a.Face.Encode(zarrjson.Compact)
+	if err != nil {
+		return err
+	}
+	var parts struct {
+		Grid   json.RawMessage `json:"chunk_grid"`
+		Codecs json.RawMessage `json:"codecs"`
+	}
+	if err := json.Unmarshal(doc, &parts); err != nil {
+		return err
+	}
+	*j = arrayJSON{a.Path, dimNames(a), a.Face.Shape, a.Face.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks}
+	return nil
+}
+
+func dimNames(a *manifest.Array) []string {
+	names := make([]string, len(a.Face.Shape))
+	for i := range names {
+		if i < len(a.Face.DimensionNames) {
+			names[i] = a.Face.DimensionNames[i].Name
+		}
+	}
+	return names
+}
+
+// printArrays writes each array for people: what it is, how it is cut, how it is served.
+//
+//	/sst  (time: 1461, lat: 720, lon: 1440)  int16
+//	    chunks    time 366+[365×3]; lat 360×2; lon 720×2
+//	    codecs    bytes, numcodecs.shuffle, numcodecs.zlib
+//	    served    12 verbatim, 4 rebuilt of 16 chunks
+func printArrays(w io.Writer, arrays []manifest.Array) error {
+	out := bufio.NewWriter(w)
+	for i := range arrays {
+		if err := printArray(out, &arrays[i]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func printArray(out *bufio.Writer, a *manifest.Array) error {
+	dims := make([]string, len(a.Face.Shape))
+	for i, name := range dimNames(a) {
+		dims[i] = fmt.Sprintf("%s: %d", name, a.Face.Shape[i])
+	}
+	fmt.Fprintf(out, "%s  (%s)  %s\n", a.Path, strings.Join(dims, ", "), a.Face.DataType.Name())
+	g, err := a.Face.Grid()
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.Path, err)
+	}
+	if g.Rank() > 0 {
+		fmt.Fprintf(out, "    chunks    %s\n", edges(g, dimNames(a)))
+	}
+	codecs := make([]string, len(a.Face.Codecs))
+	for i, c := range a.Face.Codecs {
+		codecs[i] = c.Name
+	}
+	fmt.Fprintf(out, "    codecs    %s\n    served    %s\n", strings.Join(codecs, ", "), served(a))
+	return nil
+}
+
+// served says in how many ways an array's chunks get their bytes.
+func served(a *manifest.Array) string {
+	if a.Placement == "" {
+		return "from the manifest"
+	}
+	c := a.Chunks
+	var parts []string
+	for _, part := range []struct {
+		n    int64
+		name string
+	}{{c.Verbatim, "verbatim"}, {c.Prefix, "prefix"}, {c.Rebuilt, "rebuilt"}, {c.Missing, "missing"}} {
+		if part.n > 0 {
+			parts = append(parts, report.Thousands(part.n)+" "+part.name)
+		}
+	}
+	if len(parts) == 0 {
+		return "no chunks"
+	}
+	return fmt.Sprintf("%s of %s chunks", strings.Join(parts, ", "), report.Thousands(c.Verbatim+c.Prefix+c.Rebuilt+c.Missing))
+}
+
+// maxRuns bounds how many runs of edges are shown for one axis.
+const maxRuns = 8
+
+// edges writes the lengths of chunks along each axis, runs as length×count.
+func edges(g *grid.Grid, names []string) string {
+	axes := make([]string, g.Rank())
+	for axis := range axes {
+		var runs []string
+		for run := range g.Dim(axis).Runs() {
+			if len(runs) == maxRuns {
+				runs = append(runs, "…")
+				break
+			}
+			runs = append(runs, fmt.Sprintf("%d×%d", run.Data, run.Count))
+		}
+		axes[axis] = names[axis] + " " + strings.Join(runs, "+")
+	}
+	return strings.Join(axes, "; ")
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+func newGCCommand() *cobra.Command {
+	keep := 10
+	cmd := &cobra.Command{
+		Use:   "gc OUT",
+		Short: "Remove what no snapshot needs",
+		Long: `Remove old snapshots of a manifest, the tables that only they needed, and what interrupted
+writers left behind. Sources are never touched. It waits for nobody: while somebody writes
+to OUT it refuses.`,
+		Example: `  varve gc sst.varve --keep 3`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runGC(cmd.Context(), args[0], keep, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().IntVar(&keep, "keep", keep, "how many snapshots stay, the newest first")
+	return cmd
+}
+
+func runGC(ctx context.Context, name string, keep int, out io.Writer) error {
+	if keep < 1 {
+		return usageError{errors.New("--keep: at least the current snapshot stays")}
+	}
+	repo, err := manifest.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer repo.Close()
+	done, err := repo.GC(ctx, keep)
+	for _, file := range done.Files {
+		fmt.Fprintln(out, file)
+	}
+	fmt.Fprintf(out, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
+	return err
+}

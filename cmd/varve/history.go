@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+func newHistoryCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "history OUT",
+		Short:   "List the snapshots of a virtual dataset",
+		Long:    "List the snapshots of a manifest, the newest first. Each can be restored.",
+		Example: `  varve history sst.varve`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runHistory(cmd.Context(), args[0], asJSON, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// snapshotJSON is a snapshot in the JSON of history.
+type snapshotJSON struct {
+	Snapshot string    `json:"snapshot"`
+	Parent   string    `json:"parent,omitempty"`
+	Created  time.Time `json:"created"`
+	Message  string    `json:"message"`
+	Sources  int64     `json:"sources"`
+	Refs     int64     `json:"refs"`
+}
+
+func runHistory(ctx context.Context, name string, asJSON bool, out io.Writer) error {
+	repo, err := manifest.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer repo.Close()
+	rows := []snapshotJSON{}
+	for s, err := range repo.History(ctx) {
+		if err != nil {
+			return err
+		}
+		rows = append(rows, snapshotJSON{s.ID, s.Parent, s.Created, s.Message, s.Sources, s.Refs})
+	}
+	if asJSON {
+		return printJSON(out, rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(out, "%s  %s  %10s sources  %s\n", r.Snapshot, r.Created.Format(time.RFC3339), report.Thousands(r.Sources), r.Message)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"varve/manifest/report"
+)
+
+// progress shows how far a command is: a bar on a terminal, a line every ten seconds
+// elsewhere, nothing when it is to be quiet. It may be used by several goroutines.
+type progress struct {
+	mu      sync.Mutex
+	out     io.Writer
+	bar     *progressbar.ProgressBar // nil where there is no terminal
+	quiet   bool
+	started time.Time
+	said    time.Time
+}
+
+const sayEvery = 10 * time.Second
+
+func newProgress(out io.Writer, quiet bool) *progress {
+	now := time.Now()
+	p := &progress{out: out, quiet: quiet, started: now, said: now}
+	if file, ok := out.(*os.File); ok && !quiet && term.IsTerminal(int(file.Fd())) {
+		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("scanning"),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("files"),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+	}
+	return p
+}
+
+// update says that so many of all files are done.
+func (p *progress) update(done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.quiet:
+	case p.bar != nil:
+		p.bar.ChangeMax64(total)
+		p.bar.Set64(done) // an error is one of the terminal's, which nobody can tell the user
+	case time.Since(p.said) >= sayEvery:
+		p.said = time.Now()
+		fmt.Fprintln(p.out, p.line(done, total))
+	}
+}
+
+func (p *progress) line(done, total int64) string {
+	spent := time.Since(p.started)
+	rate := float64(done) / spent.Seconds()
+	left := "?"
+	if done > 0 {
+		left = time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second).String()
+	}
+	return fmt.Sprintf("%s of %s files, %.0f files/s, %s left", report.Thousands(done), report.Thousands(total), rate, left)
+}
+
+// finish takes the bar away.
+func (p *progress) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		p.bar.Finish() // likewise
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest/build"
+)
+
+// scanOptions are the flags of the scan command.
+type scanOptions struct {
+	combineOptions
+	out string
+}
+
+func newScanCommand() *cobra.Command {
+	var opts scanOptions
+	cmd := &cobra.Command{
+		Use:   "scan SRC... -o PART.parquet",
+		Short: "Only scan files; build and append take the result for them",
+		Long: `Scan files and write what was found into one part: where every stored chunk is, headers and
+coordinates. "varve build" and "varve append" take parts wherever they take files, so that
+many machines can scan.
+
+` + sourcesHelp,
+		Example: `  varve scan archive/1998/ -o 1998.parquet
+  varve build all.varve 19*.parquet 20*.parquet`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runScan(cmd, &opts, args)
+		},
+	}
+	opts.missing = "fill"
+	opts.addSourceFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&opts.out, "output", "o", "", "the part to write")
+	return cmd
+}
+
+func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
+	if err := opts.takeConfig(cmd); err != nil {
+		return err
+	}
+	if opts.out == "" {
+		return usageError{errors.New("where to? name the part with -o PART.parquet")}
+	}
+	how, err := opts.options(names, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
+	how.Progress = shown.update
+	outcome, err := build.Scan(cmd.Context(), opts.out, how)
+	shown.finish()
+	if err != nil {
+		return interrupted(cmd.Context(), err)
+	}
+	if err := outcome.Report.Text(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", opts.out, plural(outcome.Files, "source", "sources"))
+	return err
+}

@@ -1,0 +1,227 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/mosaic"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/table"
+)
+
+// attempts is how often an append starts over because another writer was faster.
+const attempts = 5
+
+// Append adds sources to the manifest dir. What it costs follows what is new where the new
+// files lie behind all others and agree with them; else all files are planned anew, from
+// what is known of them.
+func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := manifest.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	var outcome *Outcome
+	for range attempts {
+		outcome, err = appendIn(ctx, repo, names, opts)
+		if !errors.Is(err, manifest.ErrConflict) {
+			break
+		}
+	}
+	return outcome, closing(repo, err)
+}
+
+func appendIn(ctx context.Context, repo *manifest.Repository, names []string, opts *Options) (*Outcome, error) {
+	parent, err := repo.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, err := repo.Load(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	own := *opts
+	if opts.KeepPlan && old.Options != nil {
+		if err := json.Unmarshal(old.Options, &own.Plan); err != nil {
+			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repo.Name(), old.ID, err)
+		}
+	}
+	reader, err := table.Open(old.Tables, table.InRepository(repo), table.NewCache(refCache))
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := newAppend(repo, &own, old, reader).run(ctx, names)
+	if err = closing(reader, err); err != nil {
+		return outcome, err
+	}
+	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
+}
+
+// appending is a job on top of a snapshot.
+type appending struct {
+	*job
+	reader *table.Reader // of the old tables
+}
+
+func newAppend(repo *manifest.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
+	j := newJob(repo, opts)
+	j.old, j.tables.kept = old, old.Tables
+	return &appending{j, reader}
+}
+
+func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
+	defer a.abort()
+	if err := a.scan(ctx, names); err != nil {
+		return a.refused(err), err
+	}
+	what := "append " + strings.TrimSpace(fmt.Sprintf("%d files", shown(a.files)))
+	if a.opts.KeepPlan {
+		first := int(rowsOf(a.old, manifest.Sources))
+		extension, ok, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first)
+		if err != nil {
+			return refusedPlan(err, int64(len(a.files))), err
+		}
+		if ok {
+			return a.extend(ctx, what, extension)
+		}
+	}
+	var err error
+	if a.before, err = filesOf(ctx, a.reader); err != nil {
+		return nil, err
+	}
+	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
+	return a.plan(ctx, what)
+}
+
+// extend makes the snapshot of files that follow all others.
+func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
+	snap := *a.old
+	snap.Message, snap.Writer, snap.State = what, a.opts.Writer, x.State
+	snap.Created, snap.ID = a.old.Created.Add(0), ""
+	snap.Sources += shown(a.files)
+	snap.Placements = nil
+	c := &content{known: a.stored(ctx), files: a.files, placements: x.Placements, values: x.Values}
+	if err := a.tables.write(ctx, &snap, c); err != nil {
+		return nil, err
+	}
+	snap.Placements = joined(a.old.Placements, snap.Placements)
+	if err := a.countNew(ctx, &snap, x); err != nil {
+		return nil, err
+	}
+	return &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}, nil
+}
+
+// joined puts the new segments of placements behind the old ones.
+func joined(old, more []manifest.PlacementTable) []manifest.PlacementTable {
+	out := slices.Clone(old)
+	for i := range out {
+		at := slices.IndexFunc(more, func(p manifest.PlacementTable) bool { return p.ID == out[i].ID })
+		if at >= 0 {
+			out[i].Segments = append(slices.Clip(out[i].Segments), more[at].Segments...)
+		}
+	}
+	return out
+}
+
+// stored tells what the old tables hold by looking it up.
+func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string) (bool, error) {
+	return func(kind manifest.TableKind, id string) (bool, error) {
+		var err error
+		switch kind {
+		case manifest.Headers:
+			_, err = a.reader.Header(ctx, id)
+		case manifest.Groups:
+			_, err = a.reader.Groups(ctx, id)
+		default:
+			_, err = a.reader.Values(ctx, id)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+// filesOf reads all files of a manifest back.
+func filesOf(ctx context.Context, r *table.Reader) ([]*manifest.File, error) {
+	files := make([]*manifest.File, 0, r.Rows(manifest.Sources))
+	for row, err := range r.ScanSources(ctx, 0, r.Rows(manifest.Sources)) {
+		if err != nil {
+			return nil, err
+		}
+		file, err := fileOf(ctx, r, row)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+func fileOf(ctx context.Context, r *table.Reader, row *table.SourceRow) (*manifest.File, error) {
+	file := &manifest.File{Source: row.Source, Row: row.Row, Bytes: row.Bytes, Hidden: row.Hidden, Parts: map[int][]manifest.Part{}}
+	file.Header, file.Groups = &manifest.Header{}, &manifest.GroupAttributes{}
+	var err error
+	if row.Header != "" {
+		if file.Header, err = r.Header(ctx, row.Header); err != nil {
+			return nil, err
+		}
+	}
+	if row.Groups != "" {
+		if file.Groups, err = r.Groups(ctx, row.Groups); err != nil {
+			return nil, err
+		}
+	}
+	file.Values = make([]*manifest.Values, len(file.Header.Variables))
+	for i := range file.Header.Variables {
+		path := file.Header.Variables[i].Path
+		if parts := row.Parts[path]; parts != nil {
+			file.Parts[i] = parts
+		}
+		if id := row.Values[path]; id != "" {
+			if file.Values[i], err = r.Values(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return file, nil
+}
+
+// countNew adds the chunks of new tiles to what was counted before.
+func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
+	first := int64(rowsOf(a.old, manifest.Sources))
+	reader, err := table.Open(snap.Tables, table.InRepository(a.repo), table.NewCache(refCache))
+	if err != nil {
+		return err
+	}
+	for i := range snap.Arrays {
+		if err = a.countArray(ctx, &snap.Arrays[i], x, newFiles{a.files, first}, reader); err != nil {
+			err = fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
+			break
+		}
+	}
+	return closing(reader, err)
+}
+
+func (a *appending) countArray(ctx context.Context, array *manifest.Array, x *plan.Extension, files newFiles, refs mosaic.RefReader) error {
+	panic("TODO")
+}
+
+// newFiles gives a mosaic the files that are being appended.
+type newFiles struct {
+	files []*manifest.File
+	first int64
+}
+
+func (f newFiles) Header(row int64) *manifest.Header { return f.files[row-f.first].Header }
+func (f newFiles) Row(row int64) int64               { return f.files[row-f.first].Row }

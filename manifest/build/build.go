@@ -1,0 +1,120 @@
+// Package build makes manifests: it scans sources, has a plan made of them, and publishes
+// what the plan says.
+//
+//	sources ── scan ─┬─ files ── plan ── arrays, placements ─┐
+//	                 └─ refs ─────────────── tables ─────────┴─ snapshot
+//
+// Nothing of a manifest is to be seen before all of it is written.
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/readers/source"
+)
+
+// Options say what is built of what. What is zero is as described.
+type Options struct {
+	Sources    Sources
+	Plan       plan.Options
+	Workers    int      // sources read at a time; 0: as many as there are processors
+	SkipBroken bool     // leave out sources that cannot be read
+	Allow      []string // folders and URLs that sources may name others in, besides their own
+	Force      bool     // build over what is there; its history is kept
+	// KeepPlan has files appended with the options that the manifest was built with.
+	KeepPlan bool
+	Opener   *source.Opener // nil: one with default options
+	Writer   string         // the program, for the snapshot
+	// Progress is called by one goroutine with how many sources are done.
+	Progress func(done, total int64)
+}
+
+// Outcome is what was built, and what there is to say about it.
+type Outcome struct {
+	Snapshot *manifest.Snapshot // nil where files cannot be combined
+	Report   *report.Report
+	Files    int64 // sources that were scanned
+
+	placements []manifest.Placement
+	names      []string
+}
+
+// Build makes the manifest dir. If files cannot be combined the error is a *plan.Error, if
+// some cannot be read a *scan.BrokenError, and nothing is left behind.
+func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := manifest.Create(ctx, dir, opts.Force)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := buildIn(ctx, repo, names, opts)
+	return outcome, closing(repo, err)
+}
+
+func buildIn(ctx context.Context, repo *manifest.Repository, names []string, opts *Options) (*Outcome, error) {
+	parent, err := repo.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j := newJob(repo, opts)
+	defer j.abort()
+	if err := j.scan(ctx, names); err != nil {
+		return j.refused(err), err
+	}
+	outcome, err := j.plan(ctx, "build")
+	if err != nil {
+		return outcome, err
+	}
+	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
+}
+
+// Check says what Build would do. Where files cannot be combined it returns both an outcome
+// and the error.
+func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, remove, err := scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	repo, err := manifest.Create(ctx, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	j := newJob(repo, opts)
+	defer j.abort()
+	if err = j.scan(ctx, names); err != nil {
+		return j.refused(err), closing(repo, err)
+	}
+	outcome, err = j.plan(ctx, "check")
+	return outcome, closing(repo, err)
+}
+
+func closing(c io.Closer, err error) error {
+	if closed := c.Close(); err == nil {
+		return closed
+	}
+	return err
+}
+
+// options returns the plan's options as a snapshot keeps them.
+func (opts *Options) encode() (json.RawMessage, error) {
+	text, err := json.Marshal(&opts.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("options: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,255 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/manifest"
+	"varve/manifest/mosaic"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/scan"
+	"varve/manifest/table"
+)
+
+// job is one build under way.
+type job struct {
+	repo   *manifest.Repository
+	opts   *Options
+	tables *tables
+
+	old    *manifest.Snapshot // what is appended to; nil for nothing
+	before []*manifest.File   // its files, if they had to be read
+	files  []*manifest.File   // new ones
+	broken []scan.Broken
+}
+
+func newJob(repo *manifest.Repository, opts *Options) *job {
+	return &job{repo: repo, opts: opts, tables: newTables(repo)}
+}
+
+// abort removes what was begun and not finished.
+func (j *job) abort() { j.tables.abort() }
+
+// scan reads the sources, and writes their refs.
+func (j *job) scan(ctx context.Context, names []string) error {
+	sink, err := j.tables.refSink(ctx)
+	if err != nil {
+		return err
+	}
+	names, parts, err := splitParts(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range parts {
+		if err := j.takePart(ctx, name, sink); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(names) > 0 {
+		found, err := scan.Scan(ctx, names, j.scanOptions(sink))
+		if err != nil {
+			return err
+		}
+		j.files, j.broken = append(j.files, found.Files...), found.Broken
+	}
+	return j.tables.closeRefs()
+}
+
+func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
+	o := &scan.Options{
+		Workers: j.opts.Workers, Opener: j.opts.Opener, SkipBroken: j.opts.SkipBroken, Allow: j.opts.Allow, Sink: sink,
+		FirstFile: len(j.files), FirstRow: j.tables.refRows(),
+	}
+	if j.old != nil {
+		o.FirstFile += int(rowsOf(j.old, manifest.Sources))
+	}
+	if j.opts.Progress != nil {
+		o.Progress = func(p scan.Progress) { j.opts.Progress(int64(p.Done), int64(p.Sources)) }
+	}
+	return o
+}
+
+// refused is the outcome of files that could not be read.
+func (j *job) refused(err error) *Outcome {
+	var broken *scan.BrokenError
+	if !errors.As(err, &broken) {
+		return nil
+	}
+	out := &Outcome{Report: &report.Report{}}
+	for _, b := range broken.Broken {
+		out.Report.Add(brokenFinding(b, report.Refused))
+	}
+	return out
+}
+
+func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
+	return report.Finding{Kind: report.Broken, Files: []string{b.URL}, Count: 1, Says: b.Err.Error(), Effect: effect, Option: "--skip-broken"}
+}
+
+// plan makes the snapshot of all files, old and new, and writes its tables.
+func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
+	all := append(slices.Clip(j.before), j.files...)
+	made, err := j.planned(ctx, all)
+	if err != nil {
+		return refusedPlan(err, int64(len(j.files))), err
+	}
+	for _, b := range j.broken {
+		made.Report.Add(brokenFinding(b, report.Dropped))
+	}
+	snap := &manifest.Snapshot{
+		Message: what, Writer: j.opts.Writer, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
+	}
+	if snap.Options, err = j.opts.encode(); err != nil {
+		return nil, err
+	}
+	if j.old != nil {
+		snap.Skipped = slices.Clone(j.old.Skipped)
+	}
+	for _, b := range j.broken {
+		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
+	}
+	if err := j.tables.write(ctx, snap, &content{known: j.known(), files: j.files, placements: made.Placements, values: made.Values}); err != nil {
+		return nil, err
+	}
+	if err := countChunks(ctx, j.repo, snap, made.Placements, all); err != nil {
+		return nil, err
+	}
+	return &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files)), placements: made.Placements, names: namesOf(all)}, nil
+}
+
+// planned has a plan made, and reads the values that it asks for.
+func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
+	for {
+		made, needs, err := plan.New(all, &j.opts.Plan)
+		if err != nil || len(needs) == 0 {
+			return made, err
+		}
+		if err := j.load(ctx, all, needs); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// known tells what the old tables hold, when all old files are in memory.
+func (j *job) known() func(manifest.TableKind, string) (bool, error) {
+	ids := map[string]bool{}
+	for _, f := range j.before {
+		ids[f.Header.ID], ids[f.Groups.ID] = true, true
+		for _, v := range f.Values {
+			if v != nil {
+				ids[v.ID] = true
+			}
+		}
+	}
+	return func(_ manifest.TableKind, id string) (bool, error) { return ids[id], nil }
+}
+
+// load reads the values that a plan asks for into the files. Equal ones become one.
+func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
+	found := make([]*manifest.Values, len(needs))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
+	opts := &scan.Options{Opener: j.opts.Opener}
+	for i, need := range needs {
+		group.Go(func() (err error) {
+			found[i], err = scan.Values(within, all[need.File], need.Variable, opts)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	same := map[string]*manifest.Values{}
+	for i, need := range needs {
+		if _, ok := same[found[i].ID]; !ok {
+			same[found[i].ID] = found[i]
+		}
+		all[need.File].Values[need.Variable] = same[found[i].ID]
+	}
+	return nil
+}
+
+func refusedPlan(err error, files int64) *Outcome {
+	var refused *plan.Error
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return &Outcome{Report: &report.Report{Findings: refused.Findings}, Files: files}
+}
+
+// shown counts files that are not only there for others.
+func shown(files []*manifest.File) (n int64) {
+	for _, f := range files {
+		if !f.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+func namesOf(files []*manifest.File) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.URL
+	}
+	return names
+}
+
+// countChunks counts how the chunks of arrays are served.
+func countChunks(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) error {
+	reader, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(refCache))
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	for i := range snap.Arrays {
+		if err := countArray(ctx, &snap.Arrays[i], placements, allFiles(files), reader); err != nil {
+			return fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
+		}
+	}
+	return nil
+}
+
+const refCache = 64 << 20
+
+func countArray(ctx context.Context, a *manifest.Array, placements []manifest.Placement, files mosaic.Files, refs mosaic.RefReader) error {
+	at := slices.IndexFunc(placements, func(p manifest.Placement) bool { return p.ID == a.Placement })
+	if at < 0 {
+		return nil // its values are in the manifest
+	}
+	m, err := mosaic.New(a, &placements[at], files)
+	if err != nil {
+		return err
+	}
+	a.Chunks, err = m.Count(ctx, refs)
+	return err
+}
+
+// allFiles gives a mosaic the files of a plan.
+type allFiles []*manifest.File
+
+func (f allFiles) Header(row int64) *manifest.Header { return f[row].Header }
+func (f allFiles) Row(row int64) int64               { return f[row].Row }
+
+// scratch makes a temporary folder.
+func scratch() (dir string, remove func() error, err error) {
+	dir, err = os.MkdirTemp("", "varve-check-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+func rowsOf(s *manifest.Snapshot, kind manifest.TableKind) (n int64) {
+	for _, t := range s.Tables {
+		if t.Kind == kind {
+			n += t.Rows
+		}
+	}
+	return n
+}

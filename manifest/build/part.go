@@ -1,0 +1,186 @@
+package build
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/manifest/scan"
+	"varve/manifest/table"
+)
+
+// Scan writes what a scan of sources finds into a part. A part that is only half written is
+// removed.
+func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := scanTo(ctx, file, names, opts)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = closing(file, err); err == nil {
+		err = errors.Join(os.Chmod(file.Name(), 0o644), os.Rename(file.Name(), name))
+	}
+	if err != nil {
+		return nil, errors.Join(err, removed(file.Name()))
+	}
+	return outcome, nil
+}
+
+func removed(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (*Outcome, error) {
+	buffer := bufio.NewWriterSize(file, bufferBytes)
+	part := table.NewPart(buffer)
+	j := &job{opts: opts}
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: part}
+	if opts.Progress != nil {
+		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
+	}
+	found, err := scan.Scan(ctx, names, o)
+	if err != nil {
+		return j.refused(err), err
+	}
+	out := &Outcome{Report: &report.Report{}, Files: shown(found.Files)}
+	for _, b := range found.Broken {
+		out.Report.Add(brokenFinding(b, report.Dropped))
+	}
+	return out, errors.Join(part.Close(found.Files), buffer.Flush())
+}
+
+// splitParts tells parts from other sources, by their content.
+func splitParts(ctx context.Context, names []string) (sources, parts []string, err error) {
+	for _, name := range names {
+		part, err := isPart(name)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if part {
+			parts = append(parts, name)
+		} else {
+			sources = append(sources, name)
+		}
+	}
+	return sources, parts, nil
+}
+
+// isPart leaves what cannot be read to the scan, which names all of it.
+func isPart(name string) (bool, error) {
+	if isURL(name) {
+		return false, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return false, nil
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false, nil
+	}
+	return table.IsPart(file, info.Size())
+}
+
+// partFile is a part on disk.
+type partFile struct {
+	*os.File
+	size int64
+}
+
+func (f partFile) Size() int64 { return f.size }
+
+// takePart adds what a part holds, as if it had been scanned now.
+func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return closing(file, err)
+	}
+	part, err := table.OpenPart(name, partFile{file, info.Size()}, table.NewCache(refCache))
+	if err != nil {
+		return closing(file, err)
+	}
+	return closing(part, j.copyPart(ctx, part, sink))
+}
+
+// copyPart numbers rows and files of a part anew, behind those that are there.
+func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) error {
+	files, err := part.Files(ctx)
+	if err != nil {
+		return err
+	}
+	firstFile, firstRow, firstInline := int32(len(j.files)), j.tables.refRows(), sink.first+sink.inline.Rows()
+	if j.old != nil {
+		firstFile += int32(rowsOf(j.old, manifest.Sources))
+	}
+	for row := range part.Rows(manifest.Blobs) {
+		data, err := part.Inline(ctx, row)
+		if err != nil {
+			return err
+		}
+		if _, err := sink.Inline(data); err != nil {
+			return err
+		}
+	}
+	for batch, err := range part.ScanRefs(ctx, 0, part.Rows(manifest.Refs)) {
+		if err != nil {
+			return err
+		}
+		moveRefs(batch, firstFile, firstInline)
+		if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		f.Row += firstRow
+		for _, parts := range f.Parts {
+			for i := range parts {
+				parts[i].File += int(firstFile)
+			}
+		}
+	}
+	if len(files) > 0 {
+		j.files = append(j.files, files...)
+	} else {
+		return fmt.Errorf("the part holds no sources")
+	}
+	return nil
+}
+
+func moveRefs(b *table.RefBatch, firstFile int32, firstInline int64) {
+	for i, at := range b.Offsets {
+		if row, ok := (manifest.Ref{Offset: at}).Inline(); ok {
+			b.Offsets[i] = manifest.InlineRow(row + firstInline)
+		}
+	}
+	if firstFile == 0 {
+		return
+	}
+	for i, other := range b.Others {
+		if other > 0 {
+			b.Others[i] = other + firstFile
+		}
+	}
+}

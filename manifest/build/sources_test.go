@@ -1,0 +1,93 @@
+package build
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func touch(t *testing.T, root string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	root := t.TempDir()
+	touch(t, root, "a.nc", "b/2.nc", "b/1.nc", "b/c/note.txt", "b/.hidden", "[x]{y}.nc", "x.nc", "100%.nc", "day 1.nc", "a:b.nc", "@at.nc")
+	if err := os.MkdirAll(filepath.Join(root, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	store := filepath.Join(root, "z/store.zarr")
+	touch(t, root, "z/store.zarr/c/0", "z/3.nc")
+	if err := os.WriteFile(filepath.Join(store, "zarr.json"), []byte(`{"zarr_format":3,"node_type":"group","attributes":{}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(root, "list.txt")
+	if err := os.WriteFile(list, []byte(filepath.Join(root, "x.nc")+"\r\n\n"+filepath.Join(root, "day 1.nc")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		in   Sources
+		want []string // below root
+		err  error
+	}{
+		{"file", Sources{Names: []string{"a.nc"}}, []string{"a.nc"}, nil},
+		{"in the order given", Sources{Names: []string{"x.nc", "a.nc"}}, []string{"x.nc", "a.nc"}, nil},
+		{"folder", Sources{Names: []string{"b"}}, []string{"b/1.nc", "b/2.nc", "b/c/note.txt"}, nil},
+		{"folder and match", Sources{Names: []string{"b"}, Match: "*.nc"}, []string{"b/1.nc", "b/2.nc"}, nil},
+		{"brackets are a name", Sources{Names: []string{"[x]{y}.nc"}}, []string{"[x]{y}.nc"}, nil},
+		{"glob", Sources{Names: []string{"b/*.nc"}}, []string{"b/1.nc", "b/2.nc"}, nil},
+		{"brackets are a glob", Sources{Names: []string{"[ax].nc"}}, []string{"a.nc", "x.nc"}, nil},
+		{"no URL", Sources{Names: []string{"a:b.nc", "100%.nc"}}, []string{"a:b.nc", "100%.nc"}, nil},
+		{"a store is one source", Sources{Names: []string{"z"}}, []string{"z/3.nc", "z/store.zarr"}, nil},
+		{"store itself", Sources{Names: []string{"z/store.zarr"}}, []string{"z/store.zarr"}, nil},
+		{"list", Sources{Names: []string{"@" + list}}, []string{"x.nc", "day 1.nc"}, nil},
+		{"nothing there", Sources{Names: []string{"gone.nc"}}, nil, fs.ErrNotExist},
+		{"nothing matches", Sources{Names: []string{"gone*.nc"}}, nil, fs.ErrNotExist},
+		{"empty folder", Sources{Names: []string{"empty"}}, nil, fs.ErrNotExist},
+		{"no such list", Sources{Names: []string{"@gone"}}, nil, fs.ErrNotExist},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(root)
+			got, err := c.in.Expand(t.Context())
+			if !errors.Is(err, c.err) {
+				t.Fatalf("error %v, not %v", err, c.err)
+			}
+			for i := range got {
+				got[i] = strings.TrimPrefix(got[i], root+"/")
+			}
+			if err == nil && !slices.Equal(got, c.want) {
+				t.Errorf("got %q, not %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestExpandFromStandardInput(t *testing.T) {
+	s := Sources{Names: []string{"@-"}, Stdin: strings.NewReader("https://host/a b.nc?x=1\ns3://bucket/c.nc\n")}
+	got, err := s.Expand(t.Context())
+	if want := []string{"https://host/a b.nc?x=1", "s3://bucket/c.nc"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, not %q", got, err, want)
+	}
+}
+
+func TestEveryMissingSourceIsNamed(t *testing.T) {
+	s := Sources{Names: []string{"/gone/one.nc", "/gone/two.nc"}}
+	_, err := s.Expand(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "one.nc") || !strings.Contains(err.Error(), "two.nc") {
+		t.Errorf("the error names not both: %v", err)
+	}
+}

@@ -1,0 +1,223 @@
+package build
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/table"
+)
+
+// tables are those that a job writes.
+type tables struct {
+	repo *manifest.Repository
+	open []*manifest.TableWriter
+	done []manifest.Table
+
+	refs   *draft[*table.RefWriter]
+	inline *draft[*table.Writer[[]byte]]
+	kept   []manifest.Table // old ones that stay
+}
+
+func newTables(repo *manifest.Repository) *tables { return &tables{repo: repo} }
+
+// abort gives up what is not committed.
+func (t *tables) abort() {
+	for _, w := range t.open {
+		w.Abort() // the error that led here says more
+	}
+}
+
+// rowWriter is what every writer of a table has.
+type rowWriter interface {
+	Rows() int64
+	Close() error
+}
+
+// draft is a table that is being written.
+type draft[W rowWriter] struct {
+	rows   W
+	buffer *bufio.Writer
+	file   *manifest.TableWriter
+}
+
+const bufferBytes = 256 << 10
+
+// start begins a table.
+func start[W rowWriter](ctx context.Context, t *tables, kind manifest.TableKind, make func(io.Writer) W) (*draft[W], error) {
+	file, err := t.repo.NewTable(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	t.open = append(t.open, file)
+	buffer := bufio.NewWriterSize(file, bufferBytes)
+	return &draft[W]{make(buffer), buffer, file}, nil
+}
+
+// finish commits a table, unless it has no rows.
+func (d *draft[W]) finish(t *tables) error {
+	rows := d.rows.Rows()
+	if rows == 0 {
+		return d.file.Abort()
+	}
+	if err := errors.Join(d.rows.Close(), d.buffer.Flush()); err != nil {
+		return err
+	}
+	made, err := d.file.Commit()
+	if err != nil {
+		return err
+	}
+	made.Rows, made.First = rows, t.firstOf(made.Kind)
+	t.done = append(t.done, made)
+	return nil
+}
+
+// firstOf is the number of the next row of a kind.
+func (t *tables) firstOf(kind manifest.TableKind) (n int64) {
+	for _, made := range append(slices.Clip(t.kept), t.done...) {
+		if made.Kind == kind {
+			n += made.Rows
+		}
+	}
+	return n
+}
+
+// refSink returns what takes the refs of a scan.
+func (t *tables) refSink(ctx context.Context) (*refSink, error) {
+	var err error
+	if t.refs, err = start(ctx, t, manifest.Refs, table.NewRefs); err != nil {
+		return nil, err
+	}
+	if t.inline, err = start(ctx, t, manifest.Blobs, table.NewInline); err != nil {
+		return nil, err
+	}
+	return &refSink{t.refs.rows, t.inline.rows, t.firstOf(manifest.Blobs)}, nil
+}
+
+// refSink implements scan.RefSink.
+type refSink struct {
+	*table.RefWriter
+	inline *table.Writer[[]byte]
+	first  int64
+}
+
+func (s *refSink) Inline(b []byte) (row int64, err error) {
+	row = s.first + s.inline.Rows()
+	return row, s.inline.Append(b)
+}
+
+func (t *tables) refRows() int64 { return t.firstOf(manifest.Refs) + t.refs.rows.Rows() }
+
+func (t *tables) closeRefs() error {
+	return errors.Join(t.refs.finish(t), t.inline.finish(t))
+}
+
+// content is what goes into the tables of a snapshot.
+type content struct {
+	known      func(kind manifest.TableKind, id string) (bool, error)
+	files      []*manifest.File // new ones
+	placements []manifest.Placement
+	values     []*manifest.Values
+}
+
+// write writes all tables of a snapshot but the refs, and enters them.
+func (t *tables) write(ctx context.Context, snap *manifest.Snapshot, c *content) error {
+	if err := t.writeFiles(ctx, c); err != nil {
+		return err
+	}
+	for i := range c.placements {
+		placed, err := t.writeTiles(ctx, &c.placements[i])
+		if err != nil {
+			return err
+		}
+		snap.Placements = append(snap.Placements, *placed)
+	}
+	snap.Tables = append(slices.Clip(t.kept), t.done...)
+	snap.Refs = rowsOf(snap, manifest.Refs)
+	return nil
+}
+
+// writeFiles writes the new sources, and what of them is new.
+func (t *tables) writeFiles(ctx context.Context, c *content) error {
+	sources, err := start(ctx, t, manifest.Sources, table.NewSources)
+	if err != nil {
+		return err
+	}
+	headers, groups := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}
+	values := map[string]*manifest.Values{}
+	for _, f := range c.files {
+		if err := sources.rows.Append(table.NewSourceRow(f)); err != nil {
+			return fmt.Errorf("%s: %w", f.URL, err)
+		}
+		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
+		for _, v := range f.Values {
+			if v != nil {
+				values[v.ID] = v
+			}
+		}
+	}
+	for _, v := range c.values {
+		values[v.ID] = v
+	}
+	if err := sources.finish(t); err != nil {
+		return err
+	}
+	return errors.Join(
+		writeByID(ctx, t, c, manifest.Headers, table.NewHeaders, headers),
+		writeByID(ctx, t, c, manifest.Groups, table.NewGroups, groups),
+		writeByID(ctx, t, c, manifest.ValueOf, table.NewValues, values))
+}
+
+// writeByID writes what is known by its id, in the order of ids, unless an old table has it.
+func writeByID[T any](ctx context.Context, t *tables, c *content, kind manifest.TableKind, make func(io.Writer) *table.Writer[*T], all map[string]*T) error {
+	if c.known != nil {
+		for id := range all {
+			known, err := c.known(kind, id)
+			if err != nil {
+				return err
+			}
+			if known {
+				delete(all, id)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	d, err := start(ctx, t, kind, make)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if err := d.rows.Append(all[id]); err != nil {
+			return err
+		}
+	}
+	return d.finish(t)
+}
+
+// writeTiles writes the tiles of a placement.
+func (t *tables) writeTiles(ctx context.Context, p *manifest.Placement) (*manifest.PlacementTable, error) {
+	placed := &manifest.PlacementTable{ID: p.ID, Dims: p.Dims}
+	if len(p.Tiles) == 0 {
+		return placed, nil
+	}
+	d, err := start(ctx, t, manifest.Tiles, func(w io.Writer) *table.Writer[manifest.Tile] { return table.NewTiles(w, len(p.Dims)) })
+	if err != nil {
+		return nil, err
+	}
+	if err := d.rows.Append(p.Tiles...); err != nil {
+		return nil, err
+	}
+	if err := d.finish(t); err != nil {
+		return nil, err
+	}
+	made := &t.done[len(t.done)-1]
+	placed.Segments = []manifest.Segment{{Table: made.Name, Rows: made.Rows, Shift: make([]int64, len(p.Dims))}}
+	return placed, nil
+}
