@@ -16,6 +16,7 @@ import (
 var layers = []string{
 	"cmd/",
 	"manifest/build",
+	"manifest/verify",
 	"manifest/export",
 	"manifest/serve",
 	"manifest/store",

@@ -110,6 +110,7 @@ func commands() []*cobra.Command {
 		newInspectCommand(),
 		newRestoreCommand(),
 		newScanCommand(),
+		newVerifyCommand(),
 		newVersionCommand(),
 	}
 }

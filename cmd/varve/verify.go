@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/manifest/store"
+	"varve/manifest/verify"
+)
+
+// allowOptions are the flags that say what a manifest may reach.
+type allowOptions struct {
+	allow []string
+}
+
+func (o *allowOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "sources below this folder or URL may be read, whoever built OUT (also VARVE_ALLOW, separated by spaces)")
+}
+
+// storeOptions are what the flags and the environment allow.
+func (o *allowOptions) storeOptions() *store.Options {
+	return &store.Options{Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
+}
+
+// verifyOptions are the flags of the verify command.
+type verifyOptions struct {
+	allowOptions
+	deep    bool
+	workers int
+	quiet   bool
+}
+
+func newVerifyCommand() *cobra.Command {
+	var opts verifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify OUT",
+		Short: "See whether a virtual dataset still holds",
+		Long: `See whether the files of the manifest OUT are what was published, and its sources what was
+scanned. With --deep every chunk is read and decoded. All that does not hold is listed.`,
+		Example: `  varve verify sst.varve
+  varve verify sst.varve --deep`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runVerify(cmd.Context(), &opts, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	opts.addFlags(cmd)
+	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk")
+	cmd.Flags().IntVar(&opts.workers, "workers", 0, "how much is read at once (default: one a core)")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress")
+	return cmd
+}
+
+func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messages io.Writer) error {
+	if err := verifyTables(ctx, name); err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, name, opts.storeOptions())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	shown := newProgress(messages, opts.quiet)
+	result, err := verify.Verify(ctx, s, &verify.Options{Deep: opts.deep, Workers: opts.workers, Progress: shown.update})
+	shown.finish()
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	if err := result.Err(); err != nil {
+		return err
+	}
+	looked := plural(result.Sources, "source", "sources")
+	if opts.deep {
+		looked += ", " + plural(result.Chunks, "chunk", "chunks")
+	}
+	_, err = fmt.Fprintf(out, "%s: %s of tables and %s are as they were\n", name, report.Size(bytesOf(s.Snapshot())), looked)
+	return err
+}
+
+// verifyTables checks a manifest's own files.
+func verifyTables(ctx context.Context, name string) error {
+	repo, err := manifest.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer repo.Close()
+	id, err := repo.Current(ctx)
+	if err != nil {
+		return err
+	}
+	snapshot, err := repo.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	return repo.Check(ctx, snapshot)
+}

@@ -1,0 +1,207 @@
+// Package verify finds out whether a manifest still holds: whether its own files and its
+// sources are what they were, and whether every chunk can be read.
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// Options say how far to look. What is zero is as described.
+type Options struct {
+	Deep     bool                    // read and decode every chunk
+	Workers  int                     // 0: as many as there are processors
+	Opener   *source.Opener          // nil: one with default options
+	Progress func(done, total int64) // of sources, then of chunks
+}
+
+// Problem is something that does not hold.
+type Problem struct {
+	Source string // the file it is about; empty if that is not known
+	Array  string
+	Coords []int64 // of the chunk
+	Err    error
+}
+
+// String says what does not hold, and where.
+func (p Problem) String() string {
+	if p.Array == "" {
+		return p.Err.Error()
+	}
+	return fmt.Sprintf("%s, chunk %v: %v", p.Array, p.Coords, p.Err)
+}
+
+// Result is what was found.
+type Result struct {
+	Sources, Chunks int64
+	Problems        []Problem
+}
+
+// Verify looks at every source of a manifest, or at every chunk. The error is that of a
+// verification that could not be made; what it found is in the result.
+func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
+	v := &verifier{Options: *opts, store: s}
+	v.Workers = cmp.Or(v.Workers, runtime.GOMAXPROCS(0))
+	if v.Opener == nil {
+		v.Opener = source.NewOpener(nil)
+		defer v.Opener.Close()
+	}
+	if err := v.sources(ctx); err != nil {
+		return &v.result, err
+	}
+	if !v.Deep {
+		return &v.result, nil
+	}
+	for _, a := range s.Arrays() {
+		if err := v.chunks(ctx, a); err != nil {
+			return &v.result, err
+		}
+	}
+	return &v.result, nil
+}
+
+type verifier struct {
+	Options
+	store  *store.Store
+	mu     sync.Mutex
+	result Result
+}
+
+func (v *verifier) add(p Problem) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.result.Problems = append(v.result.Problems, p)
+}
+
+// done counts, and tells whoever wants to know.
+func (v *verifier) done(counter *int64, total int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	*counter++
+	if v.Progress != nil {
+		v.Progress(*counter, total)
+	}
+}
+
+func (v *verifier) sources(ctx context.Context) error {
+	total := sourceRows(v.store.Snapshot())
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(v.Workers)
+	for row := range total {
+		if within.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			src, err := v.store.Source(within, row)
+			if err != nil {
+				return err
+			}
+			if err := v.check(within, src); err != nil && within.Err() == nil {
+				v.add(Problem{Source: src.URL, Err: err})
+			}
+			v.done(&v.result.Sources, total)
+			return nil
+		})
+	}
+	return cmp.Or(group.Wait(), ctx.Err())
+}
+
+// check opens a source in the version that was scanned.
+func (v *verifier) check(ctx context.Context, src manifest.Source) error {
+	opened, err := v.Opener.Open(ctx, src.URL)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if opened.IsFolder() {
+		return nil
+	}
+	if err := src.Identity().Check(opened.Identity()); err != nil {
+		return fmt.Errorf("%s: %w", src.URL, err)
+	}
+	return nil
+}
+
+func sourceRows(s *manifest.Snapshot) (n int64) {
+	for _, t := range s.Tables {
+		if t.Kind == manifest.Sources {
+			n += t.Rows
+		}
+	}
+	return n
+}
+
+// chunks reads every chunk of an array, decodes it, and goes on after those that fail.
+func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
+	g := a.Grid()
+	total := v.result.Chunks + g.Chunks()
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(v.Workers)
+	for walk := g.Walk(); walk.Next() && within.Err() == nil; {
+		coords := slices.Clone(walk.Coords)
+		group.Go(func() error {
+			if err := v.chunk(within, a, coords); err != nil {
+				if within.Err() != nil {
+					return within.Err()
+				}
+				v.add(Problem{Source: v.sourceOf(within, a, coords), Array: a.Path(), Coords: coords, Err: err})
+			}
+			v.done(&v.result.Chunks, total)
+			return nil
+		})
+	}
+	return cmp.Or(group.Wait(), ctx.Err())
+}
+
+// chunk decodes what clients are given, which has to come out as what varve reads itself.
+func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) error {
+	stored, err := a.Chunk(ctx, coords)
+	if err != nil || stored == nil {
+		return err
+	}
+	pipeline, err := a.Pipeline(coords)
+	if err != nil {
+		return err
+	}
+	return pipeline.Decode(codec.NewElems(pipeline.Form()), stored)
+}
+
+func (v *verifier) sourceOf(ctx context.Context, a *store.Array, coords []int64) string {
+	at, err := a.Locate(ctx, coords)
+	if err != nil || at.Kind == store.Missing || at.Kind == store.Rebuilt || at.Source < 0 {
+		return ""
+	}
+	src, err := v.store.Source(ctx, at.Source)
+	if err != nil {
+		return ""
+	}
+	return src.URL
+}
+
+// Err is an error that lists all problems, or nil.
+func (r *Result) Err() error {
+	list := make([]error, len(r.Problems))
+	for i, p := range r.Problems {
+		list[i] = p.wrapped()
+	}
+	return errors.Join(list...)
+}
+
+func (p Problem) wrapped() error {
+	if p.Array == "" {
+		return p.Err
+	}
+	return fmt.Errorf("%s, chunk %v: %w", p.Array, p.Coords, p.Err)
+}
