@@ -1,0 +1,135 @@
+package cf
+
+import (
+	"fmt"
+	"strings"
+)
+
+// parseMoment reads what stands behind since: a date, a time of day and a zone, all but the
+// date optional.
+//
+//	1990-1-1   1990-01-01T06:30Z   1990-01-01 00:00:0.0 +02:00   19900101   -4713-01-01 12:00 UTC
+func parseMoment(text string, c Calendar) (Instant, error) {
+	p := parser{rest: text}
+	n, err := p.date(c)
+	if err != nil {
+		return Instant{}, err
+	}
+	seconds, nanoseconds, err := p.clock()
+	if err != nil {
+		return Instant{}, err
+	}
+	zone, err := p.zone()
+	if err != nil {
+		return Instant{}, err
+	}
+	return Instant{86400*n + seconds - zone, nanoseconds}, nil
+}
+
+type parser struct{ rest string }
+
+// number reads up to most digits.
+func (p *parser) number(most int) (n int64, digits int) {
+	for digits < most && digits < len(p.rest) && p.rest[digits] >= '0' && p.rest[digits] <= '9' {
+		n = 10*n + int64(p.rest[digits]-'0')
+		digits++
+	}
+	p.rest = p.rest[digits:]
+	return n, digits
+}
+
+// skip passes over one of some bytes, if it is next.
+func (p *parser) skip(any string) byte {
+	if p.rest == "" || strings.IndexByte(any, p.rest[0]) < 0 {
+		return 0
+	}
+	b := p.rest[0]
+	p.rest = p.rest[1:]
+	return b
+}
+
+// date reads a day: year, month and day, or eight digits, or less of it from the left.
+func (p *parser) date(c Calendar) (int64, error) {
+	whole := p.rest
+	sign := p.skip("+-")
+	year, digits := p.number(9)
+	d := Date{year, 1, 1}
+	switch {
+	case digits == 0:
+		return 0, fmt.Errorf("%q begins with no year", whole)
+	case digits == 8 && sign == 0:
+		d = Date{year / 10000, int(year / 100 % 100), int(year % 100)}
+	case p.skip("-") != 0:
+		month, n := p.number(2)
+		if n == 0 {
+			return 0, fmt.Errorf("%q has no month", whole)
+		}
+		d.Month = int(month)
+		if p.skip("-") != 0 {
+			day, n := p.number(2)
+			if n == 0 {
+				return 0, fmt.Errorf("%q has no day", whole)
+			}
+			d.Day = int(day)
+		}
+	}
+	if sign == '-' {
+		d.Year = -d.Year
+	}
+	return c.days(d)
+}
+
+// clock reads the time of day, if there is one.
+func (p *parser) clock() (seconds int64, nanoseconds int32, err error) {
+	before := p.rest
+	if p.skip("Tt ") == 0 || p.rest == "" || p.rest[0] < '0' || p.rest[0] > '9' {
+		p.rest = before
+		return 0, 0, nil
+	}
+	hour, _ := p.number(2)
+	parts := [3]int64{hour}
+	for i := 1; i < 3 && p.skip(":") != 0; i++ {
+		var n int
+		if parts[i], n = p.number(2); n == 0 {
+			return 0, 0, fmt.Errorf("%q is no time of day", before)
+		}
+	}
+	if parts[0] > 23 || parts[1] > 59 || parts[2] > 59 {
+		return 0, 0, fmt.Errorf("%q is no time of day", before)
+	}
+	if p.skip(".") != 0 {
+		nanoseconds = p.fraction()
+	}
+	return 3600*parts[0] + 60*parts[1] + parts[2], nanoseconds, nil
+}
+
+// fraction reads the digits of a part of a second. What is less than a nanosecond is nothing.
+func (p *parser) fraction() int32 {
+	n, digits := p.number(9)
+	for ; digits < 9; digits++ {
+		n *= 10
+	}
+	p.number(len(p.rest))
+	return int32(n)
+}
+
+// zone reads how far a clock is ahead of that of Greenwich, in seconds.
+func (p *parser) zone() (int64, error) {
+	text := strings.TrimSpace(p.rest)
+	switch strings.ToUpper(text) {
+	case "", "Z", "UTC", "GMT":
+		return 0, nil
+	}
+	p.rest = text
+	sign := p.skip("+-")
+	hours, n := p.number(2)
+	p.skip(":")
+	minutes, m := p.number(2)
+	if sign == 0 || n == 0 || m == 1 || p.rest != "" || hours > 23 || minutes > 59 {
+		return 0, fmt.Errorf("%q is no time zone: want Z, UTC or hours and minutes as +02:00", text)
+	}
+	if sign == '-' {
+		return -3600*hours - 60*minutes, nil
+	}
+	return 3600*hours + 60*minutes, nil
+}
