@@ -128,10 +128,11 @@ func (p Packing) SameScale(q Packing) bool { return p.factor() == q.factor() && 
 // Affine returns what stored numbers are multiplied with, and what is added then.
 func (p Packing) Affine() (scale, offset float64) { return p.factor(), p.term() }
 
-func (p Packing) factor() float64 { return p.Scale.or(1) }
-func (p Packing) term() float64   { return p.Offset.or(0) }
+func (p Packing) factor() float64 { return p.Scale.Or(1) }
+func (p Packing) term() float64   { return p.Offset.Or(0) }
 
-func (n *Number) or(f float64) float64 {
+// Or returns the number, or what stands for none.
+func (n *Number) Or(f float64) float64 {
 	if n == nil {
 		return f
 	}

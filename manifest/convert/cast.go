@@ -1,0 +1,112 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"unicode/utf8"
+
+	"varve/codec"
+	"varve/manifest/internal/cf"
+)
+
+// cast returns what turns elements that are not packed into those of another type: nil if they
+// are the same.
+func cast(from, to codec.Type) (converter, error) {
+	switch {
+	case from.Equal(to):
+		return nil, nil
+	case !Safe(from, to):
+		return nil, fmt.Errorf("%s to %s: %w, it would lose something", from, to, errors.ErrUnsupported)
+	case from.Kind == codec.Bool:
+		return numbers(cf.Packing{Type: codec.Type{Kind: codec.Uint, Size: 1}}, to, nil)
+	case from.Kind == codec.Complex:
+		return numbers(cf.Packing{Type: codec.Type{Kind: codec.Float, Size: from.Size / 2}}, codec.Type{Kind: codec.Float, Size: to.Size / 2}, nil)
+	case to.Kind == codec.String:
+		return texts{from}, nil
+	case to.Kind == codec.DateTime, to.Kind == codec.TimeDelta:
+		n, err := stepsOf(from, to)
+		return ticks{n}, err
+	}
+	return padded{from.Size, to.Size}, nil
+}
+
+// padded makes fixed elements longer with NULs.
+type padded struct{ from, to int }
+
+func (p padded) convert(dst, src codec.Elems) error {
+	for i := range len(src.Fixed) / p.from {
+		n := copy(dst.Fixed[i*p.to:], src.Fixed[i*p.from:][:p.from])
+		clear(dst.Fixed[i*p.to+n : (i+1)*p.to])
+	}
+	return nil
+}
+
+// texts makes texts of any length of padded ones.
+type texts struct{ from codec.Type }
+
+func (t texts) convert(dst, src codec.Elems) error {
+	for i := range dst.Var {
+		element := src.Fixed[i*t.from.Size:][:t.from.Size]
+		if t.from.Kind == codec.FixedUTF32 {
+			dst.Var[i] = fromUTF32(element)
+			continue
+		}
+		dst.Var[i] = bytes.TrimRight(element, "\x00")
+		if !utf8.Valid(dst.Var[i]) {
+			return fmt.Errorf("%q is no text: %w", dst.Var[i], codec.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
+func fromUTF32(element []byte) []byte {
+	text := make([]byte, 0, len(element)/4)
+	for ; len(element) >= 4; element = element[4:] {
+		text = utf8.AppendRune(text, rune(binary.LittleEndian.Uint32(element)))
+	}
+	return bytes.TrimRight(text, "\x00")
+}
+
+// ticks tells NumPy's times in shorter steps.
+type ticks struct{ times int64 }
+
+func (t ticks) convert(dst, src codec.Elems) error {
+	for i := 0; i < len(src.Fixed); i += 8 {
+		n := int64(binary.LittleEndian.Uint64(src.Fixed[i:]))
+		if n != math.MinInt64 { // NaT
+			hi, lo := bits.Mul64(uint64(max(n, -n)), uint64(t.times))
+			if hi != 0 || lo > math.MaxInt64 {
+				return fmt.Errorf("time %d × %d: out of the range of int64", n, t.times)
+			}
+			n *= t.times
+		}
+		binary.LittleEndian.PutUint64(dst.Fixed[i:], uint64(n))
+	}
+	return nil
+}
+
+// stepsOf is how many steps of one type make a step of another.
+func stepsOf(from, to codec.Type) (int64, error) {
+	a, b := picoseconds(from), picoseconds(to)
+	if a == 0 || b == 0 || a%b != 0 {
+		return 0, fmt.Errorf("%s to %s: %w, want a multiple", from, to, errors.ErrUnsupported)
+	}
+	return a / b, nil
+}
+
+// picoseconds is the length of a step of NumPy's times, or 0 for those that are not alike.
+func picoseconds(t codec.Type) int64 {
+	lengths := map[string]int64{
+		"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12,
+		"m": 60e12, "h": 3600e12, "D": 86400e12, "W": 7 * 86400e12,
+	}
+	length, n := lengths[t.Unit], int64(max(t.Ticks, 1))
+	if length == 0 || n > math.MaxInt64/length {
+		return 0
+	}
+	return length * n
+}

@@ -1,0 +1,221 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"varve/codec"
+	"varve/manifest/internal/cf"
+)
+
+// numbers returns what turns packed numbers into those of a face: nil if no bit changes.
+func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) {
+	if !p.Scaled() && !Safe(p.Type, to) {
+		return nil, fmt.Errorf("%s to %s: %w, it would lose something", p.Type, to, errors.ErrUnsupported)
+	}
+	masks := changing(p, to, declared)
+	target, err := targetOf(to, declared, len(masks) > 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Scaled() || p.Type.Kind != to.Kind && to.Kind == codec.Float || p.Type.Kind == codec.Float && p.Type.Size != to.Size:
+		return newFloats(p, to, masks, target), nil
+	case len(masks) == 0 && p.Type.Size == to.Size:
+		return nil, nil
+	}
+	return newWords(p, to, masks, target), nil
+}
+
+// changing are the masks that the face knows by another element, or not at all.
+func changing(p cf.Packing, to codec.Type, declared [][]byte) (masks [][]byte) {
+	for _, m := range p.Masks {
+		if cf.IsNaN(p.Type, m) && (len(declared) == 0 || cf.IsNaN(to, declared[0])) {
+			continue
+		}
+		cast, ok := cf.Cast(to, p.Type, m)
+		known := func(d []byte) bool { return cf.SameNumber(to, d, cast) }
+		if p.Scaled() || !ok || !slices.ContainsFunc(declared, known) {
+			masks = append(masks, m)
+		}
+	}
+	return masks
+}
+
+// targetOf is the element of the face for what is missing: its mask, or else NaN.
+func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
+	switch {
+	case len(declared) > 0:
+		return declared[0], nil
+	case to.Kind == codec.Float || !needed:
+		nan, _ := cf.Cast(codec.Type{Kind: codec.Float, Size: max(to.Size, 2)}, codec.Type{Kind: codec.Float, Size: 8},
+			cf.AppendWord(nil, math.Float64bits(math.NaN()), 8))
+		return nan, nil
+	}
+	return nil, fmt.Errorf("the face has no element of %s for what is missing", to)
+}
+
+// blockLen elements fit the first-level cache as often as a conversion looks at them. A block
+// is on the stack.
+const blockLen = 512
+
+// words moves numbers that stay the same: from integers to integers, or to the same type.
+type words struct {
+	from, to codec.Type
+	masks    []uint64 // as Extend has them
+	infinity uint64   // every float above it is NaN, and masked; 0: none is
+	target   uint64
+}
+
+func newWords(p cf.Packing, to codec.Type, masks [][]byte, target []byte) *words {
+	w := &words{from: p.Type, to: to, target: cf.Word(target)}
+	for _, m := range masks {
+		switch {
+		case cf.IsNaN(p.Type, m):
+			inf, _ := cf.Cast(p.Type, codec.Type{Kind: codec.Float, Size: 8}, cf.AppendWord(nil, math.Float64bits(math.Inf(1)), 8))
+			w.infinity = cf.Word(inf)
+		case p.Type.Kind == codec.Float && cf.Float(p.Type, m) == 0:
+			w.masks = append(w.masks, 0, 1<<(8*p.Type.Size-1)) // and -0
+		default:
+			w.masks = append(w.masks, cf.Extend(p.Type, m))
+		}
+	}
+	return w
+}
+
+func (w *words) convert(dst, src codec.Elems) error {
+	var block [blockLen]uint64
+	in, out := src.Fixed, dst.Fixed
+	for len(in) > 0 {
+		b := block[:min(blockLen, len(in)/w.from.Size)]
+		loadWords(b, in, w.from)
+		for _, m := range w.masks {
+			replaceWord(b, m, w.target)
+		}
+		if w.infinity != 0 {
+			w.replaceNaN(b)
+		}
+		storeWords(out, b, w.to.Size)
+		in, out = in[len(b)*w.from.Size:], out[len(b)*w.to.Size:]
+	}
+	return nil
+}
+
+func replaceWord(b []uint64, mask, target uint64) {
+	for i, v := range b {
+		if v == mask {
+			b[i] = target
+		}
+	}
+}
+
+func (w *words) replaceNaN(b []uint64) {
+	sign := uint64(1) << (8*w.from.Size - 1)
+	for i, v := range b {
+		if v&^sign > w.infinity {
+			b[i] = w.target
+		}
+	}
+}
+
+// floats calculates with numbers.
+type floats struct {
+	from, to      codec.Type
+	words         []uint64  // masks of integers, as Extend has them
+	masks         []float64 // masks of floats
+	nan           bool      // NaN is masked by something else
+	target        float64
+	scaled        bool
+	scale, offset float64
+}
+
+func newFloats(p cf.Packing, to codec.Type, masks [][]byte, target []byte) *floats {
+	f := &floats{from: p.Type, to: to, target: cf.Float(to, target), scaled: p.Scaled()}
+	f.scale, f.offset = p.Affine()
+	for _, m := range masks {
+		switch {
+		case cf.IsNaN(p.Type, m):
+			f.nan = true
+		case p.Type.Kind == codec.Float:
+			f.masks = append(f.masks, cf.Float(p.Type, m))
+		default:
+			f.words = append(f.words, cf.Extend(p.Type, m))
+		}
+	}
+	return f
+}
+
+func (f *floats) convert(dst, src codec.Elems) error {
+	var block [blockLen]float64
+	in, out := src.Fixed, dst.Fixed
+	for len(in) > 0 {
+		b := block[:min(blockLen, len(in)/f.from.Size)]
+		f.load(b, in)
+		if f.scaled {
+			for i, v := range b {
+				scaled := v * f.scale
+				b[i] = scaled + f.offset
+			}
+		}
+		storeFloats(out, b, f.to.Size)
+		in, out = in[len(b)*f.from.Size:], out[len(b)*f.to.Size:]
+	}
+	return nil
+}
+
+// load takes up numbers, and masks them.
+func (f *floats) load(b []float64, in []byte) {
+	switch {
+	case f.from.Kind == codec.Float:
+		loadFloats(b, in, f.from.Size)
+	case len(f.words) == 0:
+		loadIntegers(b, in, f.from)
+	default:
+		f.loadMasked(b, in)
+	}
+	for _, m := range f.masks {
+		for i, v := range b {
+			if v == m {
+				b[i] = f.target
+			}
+		}
+	}
+	if f.nan {
+		for i, v := range b {
+			if v != v {
+				b[i] = f.target
+			}
+		}
+	}
+}
+
+// loadMasked compares integers as such: not all of them are float64s.
+func (f *floats) loadMasked(b []float64, in []byte) {
+	if f.from.Size <= 4 {
+		loadIntegers(b, in, f.from)
+		for _, m := range f.words {
+			replaceFloat(b, float64(int64(m)), f.target)
+		}
+		return
+	}
+	var block [blockLen]uint64
+	w := block[:len(b)]
+	loadWords(w, in, f.from)
+	loadIntegers(b, in, f.from)
+	for _, m := range f.words {
+		for i, v := range w {
+			if v == m {
+				b[i] = f.target
+			}
+		}
+	}
+}
+
+func replaceFloat(b []float64, mask, target float64) {
+	for i, v := range b {
+		if v == mask {
+			b[i] = target
+		}
+	}
+}

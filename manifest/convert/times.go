@@ -1,0 +1,57 @@
+package convert
+
+import (
+	"fmt"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/zarrjson"
+)
+
+// retime tells times in the reference of a face.
+type retime struct {
+	from cf.Times // without elements
+	to   cf.Reference
+}
+
+func retimed(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
+	from, err := cf.TimesOf(v, &manifest.Values{})
+	if err != nil {
+		return nil, err
+	}
+	declared, err := packingOf(face)
+	if err != nil {
+		return nil, err
+	}
+	if declared.Scaled() || !cf.IsNumber(declared.Type) {
+		return nil, fmt.Errorf("times told in %s: want numbers that are not packed", declared.Type)
+	}
+	var fill []byte
+	if len(declared.Masks) > 0 {
+		fill = declared.Masks[0]
+	}
+	to, err := cf.NewReference(text(face, cf.UnitsName), text(face, cf.CalendarName), face.DataType.Type(), fill)
+	if err != nil {
+		return nil, err
+	}
+	if !cf.SameLine(from.Units.Calendar, to.Units().Calendar) {
+		return nil, &cf.CalendarError{A: from.Units.Calendar, B: to.Units().Calendar}
+	}
+	if to.Same(from) {
+		return nil, nil
+	}
+	return retime{from, to}, nil
+}
+
+func (r retime) convert(dst, src codec.Elems) error {
+	n, m := r.from.Type.Size, r.to.Type.Size
+	for i := range len(src.Fixed) / n {
+		element, err := r.to.Element(r.from, src.Fixed[i*n:][:n])
+		if err != nil {
+			return fmt.Errorf("time %d: %w", i, err)
+		}
+		copy(dst.Fixed[i*m:], element)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+
+	"varve/codec"
+)
+
+// Promote returns the type that elements of two types have in common, by NumPy's rules: the
+// smallest that both can be cast to safely. A 64-bit integer and a float, or one with a sign
+// and one without, have float64 in common, which is what NumPy calls safe.
+func Promote(a, b codec.Type) (codec.Type, error) {
+	switch {
+	case a.Equal(b):
+		return a, nil
+	case isNumeric(a) && isNumeric(b):
+		return promoteNumbers(a, b), nil
+	case a.Kind == b.Kind && (a.Kind == codec.Complex || a.Kind == codec.FixedBytes || a.Kind == codec.FixedUTF32):
+		return longer(a, b), nil
+	case isText(a) && isText(b) && (a.Kind == codec.String || b.Kind == codec.String):
+		return codec.Type{Kind: codec.String}, nil
+	case a.Kind == b.Kind && (a.Kind == codec.DateTime || a.Kind == codec.TimeDelta):
+		return finer(a, b)
+	}
+	return codec.Type{}, fmt.Errorf("%s and %s: %w, no type holds both", a, b, errors.ErrUnsupported)
+}
+
+func longer(a, b codec.Type) codec.Type {
+	if a.Size >= b.Size {
+		return a
+	}
+	return b
+}
+
+func isNumeric(t codec.Type) bool {
+	return t.Kind == codec.Bool || t.Kind == codec.Int || t.Kind == codec.Uint || t.Kind == codec.Float
+}
+
+func isText(t codec.Type) bool {
+	return t.Kind == codec.String || t.Kind == codec.FixedBytes || t.Kind == codec.FixedUTF32
+}
+
+func promoteNumbers(a, b codec.Type) codec.Type {
+	if a.Kind > b.Kind { // Bool, Int, Uint, Float
+		a, b = b, a
+	}
+	switch {
+	case a.Kind == codec.Bool:
+		return b
+	case a.Kind == b.Kind:
+		return longer(a, b)
+	case b.Kind == codec.Float:
+		return longer(floatFor(a), b)
+	case a.Size > b.Size: // Int and Uint
+		return a
+	case b.Size == 8:
+		return codec.Type{Kind: codec.Float, Size: 8}
+	}
+	return codec.Type{Kind: codec.Int, Size: 2 * b.Size}
+}
+
+// floatFor is the smallest float that NumPy casts an integer to safely.
+func floatFor(t codec.Type) codec.Type {
+	return codec.Type{Kind: codec.Float, Size: min(2*t.Size, 8)}
+}
+
+// finer is the type of two with the shorter steps, if those of the other are whole in it.
+func finer(a, b codec.Type) (codec.Type, error) {
+	if _, err := stepsOf(a, b); err == nil {
+		return b, nil
+	}
+	_, err := stepsOf(b, a)
+	return a, err
+}
+
+// Safe reports whether elements of a type can be cast to another without loss, as NumPy's
+// can_cast does.
+func Safe(from, to codec.Type) bool {
+	common, err := Promote(from, to)
+	return err == nil && common.Equal(to)
+}
