@@ -1,0 +1,197 @@
+package kerchunk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// documents are what describes a hierarchy, under their keys.
+type documents struct {
+	format  int
+	because string // of format 3
+	list    []document
+	// leaveOut says of each array whether its missing chunks can be left out: every client
+	// fills them with the array's own fill value.
+	leaveOut []bool
+}
+
+type document struct {
+	key  string
+	json []byte
+}
+
+func (d *documents) add(key string, json []byte) { d.list = append(d.list, document{key, json}) }
+
+// translate writes the hierarchy in format 2 or, if that cannot say all of it, in format 3.
+func (e *export) translate() (*documents, error) {
+	root, err := e.tree()
+	if err != nil {
+		return nil, err
+	}
+	d, err := e.format2(root)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return d, err
+	}
+	because := err.Error()
+	if d, err = e.format3(root); err == nil {
+		d.because = because
+	}
+	return d, err
+}
+
+// tree is the root with everything below it: groups, those that are only a part of a path
+// too, and then the arrays in their own order.
+func (e *export) tree() (*zarrjson.Group, error) {
+	root := &zarrjson.Group{Consolidated: &zarrjson.Consolidated{}}
+	known := map[string]bool{"": true}
+	add := func(g manifest.GroupFace) {
+		path := strings.Trim(g.Path, "/")
+		if path == "" {
+			root.Attributes = g.Attributes
+		} else if !known[path] {
+			known[path] = true
+			member := zarrjson.Member{Path: path, Node: zarrjson.Node{Group: &zarrjson.Group{Attributes: g.Attributes, Consolidated: &zarrjson.Consolidated{}}}}
+			root.Consolidated.Members = append(root.Consolidated.Members, member)
+		}
+	}
+	for _, g := range e.groups {
+		add(g)
+	}
+	for _, a := range e.arrays {
+		for i, c := range a.Path() {
+			if c == '/' && i > 0 {
+				add(manifest.GroupFace{Path: a.Path()[:i]})
+			}
+		}
+	}
+	for _, a := range e.arrays {
+		face := *a.Face()
+		face.Extra = nil
+		face.Keys = zarrjson.KeyEncoding{}
+		if !e.isJSON() {
+			face.Keys = zarrjson.KeyEncoding{Style: zarrjson.V2Keys, Separator: '.'}
+		}
+		path := arrayKey(a)
+		if known[path] || path == "" {
+			return nil, fmt.Errorf("%s: a group and an array cannot both stand there", a.Path())
+		}
+		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: path, Node: zarrjson.Node{Array: &face}})
+	}
+	return root, nil
+}
+
+// arrayKey is what the keys of an array begin with.
+func arrayKey(a array) string { return strings.Trim(a.Path(), "/") }
+
+func (e *export) format2(root *zarrjson.Group) (*documents, error) {
+	c, err := root.ToV2(zarrjson.V2Options{Fill: zarrjson.MaskFill, Separator: '.'})
+	if err != nil {
+		return nil, err
+	}
+	d := &documents{format: 2}
+	for _, n := range c.Nodes {
+		prefix := n.Path
+		if prefix != "" {
+			prefix += "/"
+		}
+		if n.Array == nil {
+			d.add(prefix+".zgroup", zarrjson.V2Group(zarrjson.Compact))
+		} else {
+			raw, err := n.Array.Encode(zarrjson.Compact)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", n.Path, err)
+			}
+			d.add(prefix+".zarray", raw)
+			d.leaveOut = append(d.leaveOut, e.fillsAlike(len(d.leaveOut), n.Array))
+		}
+		d.add(prefix+".zattrs", attributesJSON(n.Attributes))
+	}
+	return d, nil
+}
+
+func attributesJSON(a zarrjson.Attributes) []byte {
+	if raw := a.JSON(); len(raw) > 0 {
+		return raw
+	}
+	return []byte("{}")
+}
+
+// fillsAlike reports whether all clients fill missing chunks as the n-th array declares.
+// Without a fill value zarr-python fills with zeros, but VirtualiZarr makes NaN of that.
+func (e *export) fillsAlike(n int, v *zarrjson.V2Array) bool {
+	t := v.DataType.Type()
+	if v.Fill == nil && (t.Kind == codec.Float || t.Kind == codec.Complex) {
+		return false
+	}
+	return bytes.Equal(fillOf(e.arrays[n].Face().Fill, t), fillOf(v.Missing(), t))
+}
+
+// fillOf spells out the zeros that nil stands for.
+func fillOf(fill []byte, t codec.Type) []byte {
+	if fill == nil {
+		return make([]byte, t.Size)
+	}
+	return fill
+}
+
+// format3 writes zarr.json documents and, for Parquet, what fsspec counts chunks by.
+func (e *export) format3(root *zarrjson.Group) (*documents, error) {
+	d := &documents{format: 3}
+	raw, err := root.Encode(zarrjson.Compact)
+	if err != nil {
+		return nil, err
+	}
+	d.add("zarr.json", raw)
+	e.addStub(d, "zarr.json", []int64{0})
+	for _, m := range root.Consolidated.Members {
+		var counts []int64
+		if m.Array != nil {
+			raw, err = m.Array.Encode(zarrjson.Compact)
+			counts = e.arrays[len(d.leaveOut)].Grid().Counts()
+			d.leaveOut = append(d.leaveOut, true)
+		} else {
+			raw, err = (&zarrjson.Group{Attributes: m.Group.Attributes}).Encode(zarrjson.Compact)
+			counts = []int64{0}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Path, err)
+		}
+		d.add(m.Path+"/zarr.json", raw)
+		e.addStub(d, m.Path, counts)
+	}
+	return d, nil
+}
+
+// addStub adds the .zarray that tells fsspec how many chunks a folder of a Parquet set has.
+// Without it fsspec finds none of them, and says nothing.
+func (e *export) addStub(d *documents, path string, counts []int64) {
+	if e.isJSON() {
+		return
+	}
+	shape := append([]byte(`{"shape":`), wholes(counts)...)
+	shape = append(append(shape, `,"chunks":`...), wholes(slices.Repeat([]int64{1}, len(counts)))...)
+	d.add(path+"/.zarray", append(shape, '}'))
+}
+
+func wholes(list []int64) []byte {
+	out := []byte{'['}
+	for i, n := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, n, 10)
+	}
+	return append(out, ']')
+}
+
+// allChunks is the box of all chunk coordinates.
+func allChunks(g *grid.Grid) grid.Region { return grid.Whole(g.Counts()) }

@@ -1,0 +1,361 @@
+package kerchunk
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// archive is a manifest in memory whose sources are real files.
+type archive struct {
+	hierarchy
+	t     testing.TB
+	dir   string
+	files []string
+	rand  *rand.Rand
+}
+
+// nasty are names that have a meaning somewhere on the way to a reader.
+var nasty = []string{"day 1.nc", "100%.nc", "%41.nc", "über-ß-日本.nc", "a#b?c=d&e.nc", "[x]{y}.nc", "it's \"so\".nc", "a:b.nc", "plus+sign.nc", "{{u}}.nc", "~x.nc", "a::b*.nc"}
+
+func newArchive(t testing.TB, names ...string) *archive {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	a := &archive{t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(seed, 7))}
+	for _, name := range names {
+		a.files = append(a.files, filepath.Join(a.dir, name))
+		if err := os.WriteFile(a.files[len(a.files)-1], []byte("header"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.sources = int64(len(a.files))
+	a.source = func(_ context.Context, row int64) (manifest.Source, error) {
+		return manifest.Source{URL: a.files[row]}, nil
+	}
+	return a
+}
+
+// faked is an array of the archive.
+type faked struct {
+	path      string
+	face      *zarrjson.Array
+	grid      *grid.Grid
+	elements  codec.Elems
+	locations map[string]store.Location
+	rebuilt   int // chunks asked for
+}
+
+// spec says what an array of the archive is like.
+type spec struct {
+	path       string
+	shape      []int64
+	edges      []grid.Sizes // nil: chunks
+	chunks     []int64
+	dtype      string
+	fill       string
+	codecs     string
+	attributes string
+	kinds      []store.Kind // what chunks are, in turn; nil stands for verbatim
+}
+
+// inline, among the kinds of a spec, stands for chunks that the manifest holds.
+const inline = store.Kind(99)
+
+// add makes up elements and stores them in the sources.
+func (a *archive) add(s spec) *faked {
+	a.t.Helper()
+	f := &faked{path: s.path, face: s.document(a.t), locations: map[string]store.Location{}}
+	var err error
+	if f.grid, err = f.face.Grid(); err != nil {
+		a.t.Fatalf("%s: %v", s.path, err)
+	}
+	f.elements = codec.NewElems(f.face.Form(s.shape))
+	a.randomize(f)
+	n := 0
+	for w := f.grid.Walk(); w.Next(); n++ {
+		kind := store.Verbatim
+		if len(s.kinds) > 0 {
+			kind = s.kinds[n%len(s.kinds)]
+		}
+		a.place(f, w, kind)
+	}
+	a.arrays = append(a.arrays, f)
+	return f
+}
+
+func (s spec) document(t testing.TB) *zarrjson.Array {
+	t.Helper()
+	names := make([]string, len(s.shape))
+	for i := range names {
+		names[i] = `"` + string(rune('t'+i)) + `_` + strings.Trim(strings.ReplaceAll(s.path, "/", "_"), "_") + `"`
+	}
+	if s.attributes == "" {
+		s.attributes = "{}"
+	}
+	if s.fill == "" {
+		s.fill = "0"
+	}
+	doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":%s}},`+
+		`"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":%s,"codecs":%s,"attributes":%s,"dimension_names":[%s]}`,
+		wholes(s.shape), s.dtype, wholes(s.chunksOrOnes()), s.fill, s.codecs, s.attributes, strings.Join(names, ","))
+	face, err := zarrjson.ParseArray([]byte(doc))
+	if err != nil {
+		t.Fatalf("%s: %v", s.path, err)
+	}
+	if s.edges != nil {
+		face.ChunkGrid = zarrjson.RectilinearGrid(s.edges...)
+	}
+	return face
+}
+
+func (s spec) chunksOrOnes() []int64 {
+	if s.chunks != nil {
+		return s.chunks
+	}
+	ones := make([]int64, len(s.shape))
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ones
+}
+
+func (a *archive) randomize(f *faked) {
+	for i := range f.elements.Var {
+		f.elements.Var[i] = []byte(strings.Repeat("é日x", a.rand.IntN(3)))
+	}
+	size := f.face.DataType.Type().Size
+	for i := 0; size > 0 && i+size <= len(f.elements.Fixed); i += size {
+		v := f.elements.Fixed[i : i+size]
+		switch n := 1 + a.rand.IntN(1000); f.face.DataType.Name() {
+		case "float32":
+			binary.LittleEndian.PutUint32(v, math.Float32bits(float32(n)/8))
+		case "float64":
+			binary.LittleEndian.PutUint64(v, math.Float64bits(float64(n)/8))
+		default:
+			v[0] = byte(n)
+		}
+	}
+}
+
+// place stores the elements of one chunk as the kind wants it.
+func (a *archive) place(f *faked, w *grid.Walker, kind store.Kind) {
+	a.t.Helper()
+	key := string(wholes(w.Coords))
+	l := store.Location{Coords: append([]int64{}, w.Coords...), Kind: kind, Source: -1}
+	switch kind {
+	case store.Missing:
+		fill := codec.NewElems(f.face.Form(w.Codec))
+		fill.SetFill(f.face.Form(w.Codec))
+		if err := f.copy(fill, w.Chunk, false); err != nil {
+			a.t.Fatal(err)
+		}
+	case inline:
+		l.Kind, l.Inline = store.Verbatim, f.encoded(a.t, w.Coords)
+	case store.Verbatim, store.Prefix:
+		l.Source = int64(a.rand.IntN(len(a.files)))
+		l.Offset, l.Size = a.append(l.Source, f.encoded(a.t, w.Coords))
+	}
+	f.locations[key] = l
+}
+
+func (a *archive) append(source int64, data []byte) (offset, size int64) {
+	a.t.Helper()
+	out, err := os.OpenFile(a.files[source], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer out.Close()
+	info, err := out.Stat()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if _, err := out.Write(append(append([]byte{}, data...), "between"...)); err != nil {
+		a.t.Fatal(err)
+	}
+	return info.Size(), int64(len(data))
+}
+
+// copy copies what counts of a chunk between the array's elements and a chunk's.
+func (f *faked) copy(chunk codec.Elems, c grid.Chunk, out bool) error {
+	small, large := grid.Region{Origin: c.Origin, Shape: c.Codec}, grid.Whole(f.face.Shape)
+	if f.elements.Var != nil {
+		return copyWindow(grid.Window[[]byte]{Data: chunk.Var, Region: small}, grid.Window[[]byte]{Data: f.elements.Var, Region: large}, c.Region, 1, out)
+	}
+	unit := int64(f.face.DataType.Type().Size)
+	return copyWindow(grid.Window[byte]{Data: chunk.Fixed, Region: small}, grid.Window[byte]{Data: f.elements.Fixed, Region: large}, c.Region, unit, out)
+}
+
+func copyWindow[T any](chunk, whole grid.Window[T], r grid.Region, unit int64, out bool) error {
+	if out {
+		return grid.Copy(chunk, whole, r, unit)
+	}
+	return grid.Copy(whole, chunk, r, unit)
+}
+
+func (f *faked) encoded(t testing.TB, coords []int64) []byte {
+	raw, err := f.Chunk(context.Background(), coords)
+	if err != nil {
+		t.Fatalf("%s: chunk %v: %v", f.path, coords, err)
+	}
+	return raw
+}
+
+func (f *faked) Path() string          { return f.path }
+func (f *faked) Face() *zarrjson.Array { return f.face }
+func (f *faked) Grid() *grid.Grid      { return f.grid }
+
+func (f *faked) Pipeline(coords []int64) (*codec.Pipeline, error) {
+	c, _ := f.grid.Chunk(coords)
+	return codec.New(f.face.Codecs, f.face.Form(c.Codec))
+}
+
+func (f *faked) Locate(_ context.Context, coords []int64) (store.Location, error) {
+	return f.locations[string(wholes(coords))], nil
+}
+
+func (f *faked) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
+	return func(yield func(*store.Location, error) bool) {
+		var l store.Location
+		for w, _ := f.grid.WalkChunks(chunks); w.Next(); {
+			l = f.locations[string(wholes(w.Coords))]
+			if !yield(&l, ctx.Err()) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+func (f *faked) Chunk(_ context.Context, coords []int64) ([]byte, error) {
+	c, _ := f.grid.Chunk(coords)
+	p, err := f.Pipeline(coords)
+	if err != nil {
+		return nil, err
+	}
+	elements := codec.NewElems(p.Form())
+	elements.SetFill(p.Form())
+	if err := f.copy(elements, c, true); err != nil {
+		return nil, err
+	}
+	return p.Encode(nil, elements)
+}
+
+func (f *faked) ReadRegion(_ context.Context, r grid.Region, dst codec.Elems) error {
+	return f.copy(dst, grid.Chunk{Region: r, Codec: r.Shape}, true)
+}
+
+// expectations writes the elements of all arrays for the readers to compare with.
+func (a *archive) expectations() string {
+	a.t.Helper()
+	type entry struct {
+		Name  string
+		File  string   `json:",omitempty"`
+		Texts []string `json:",omitempty"`
+		Shape []int64
+		DType string
+	}
+	var list []entry
+	for i, x := range a.arrays {
+		f := x.(*faked)
+		e := entry{Name: arrayKey(f), Shape: f.face.Shape, DType: f.face.DataType.Name()}
+		if f.elements.Var == nil {
+			e.File = filepath.Join(a.dir, fmt.Sprintf("elements%d", i))
+			if err := os.WriteFile(e.File, f.elements.Fixed, 0o644); err != nil {
+				a.t.Fatal(err)
+			}
+		}
+		for _, text := range f.elements.Var {
+			e.Texts = append(e.Texts, string(text))
+		}
+		list = append(list, e)
+	}
+	raw, err := json.Marshal(list)
+	name := filepath.Join(a.dir, "expected.json")
+	if err != nil || os.WriteFile(name, raw, 0o644) != nil {
+		a.t.Fatal(err)
+	}
+	return name
+}
+
+const (
+	little = `{"name":"bytes","configuration":{"endian":"little"}}`
+	deflat = `,{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.zlib","configuration":{"level":4}}`
+	zstd   = `,{"name":"zstd","configuration":{"level":1,"checksum":false}}`
+)
+
+// regularArchive has all kinds of chunks and all kinds of types that format 2 knows.
+func regularArchive(t testing.TB) *archive {
+	a := newArchive(t, nasty...)
+	all := []store.Kind{store.Verbatim, store.Rebuilt, store.Missing, inline, store.Verbatim}
+	for _, s := range []spec{
+		{path: "/sea ice %", shape: []int64{13, 5}, chunks: []int64{4, 5}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", attributes: `{"_FillValue":"AAAAAAAA+H8=","units":"K"}`, kinds: all},
+		{path: "/température", shape: []int64{60, 4, 3}, chunks: []int64{7, 2, 3}, dtype: "int16", fill: "-9", codecs: "[" + little + zstd + "]", kinds: all},
+		{path: "/c", shape: []int64{40}, chunks: []int64{10}, dtype: "float64", codecs: "[" + little + "]", kinds: all},
+		{path: "/a.b", shape: []int64{40}, chunks: []int64{10}, dtype: "int32", codecs: `[{"name":"bytes","configuration":{"endian":"big"}}]`, kinds: []store.Kind{store.Prefix, store.Missing}},
+		{path: "/never", shape: []int64{400}, chunks: []int64{10}, dtype: "float32", fill: "7.5", codecs: "[" + little + zstd + "]", kinds: []store.Kind{store.Missing}},
+		{path: "/scalar", shape: []int64{}, chunks: []int64{}, dtype: "int32", codecs: "[" + little + "]", kinds: []store.Kind{inline}},
+		{path: "/stored", shape: []int64{}, chunks: []int64{}, dtype: "float64", codecs: "[" + little + "]"},
+		{path: "/names", shape: []int64{9}, chunks: []int64{4}, dtype: "string", fill: `""`, codecs: `[{"name":"vlen-utf8","configuration":{}}` + zstd + "]", kinds: []store.Kind{store.Rebuilt, store.Missing, inline}},
+		{path: "/none", shape: []int64{0, 5}, chunks: []int64{1, 5}, dtype: "int32", codecs: "[" + little + "]"},
+		{path: "/g/h/deep", shape: []int64{30, 30}, chunks: []int64{4, 30}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all},
+	} {
+		a.add(s)
+	}
+	a.groups = []manifest.GroupFace{{Path: "/", Attributes: attributes(t, `{"title":"every < kind \"of\" chunk"}`)}, {Path: "/g", Attributes: attributes(t, `{"level":1}`)}}
+	return a
+}
+
+func attributes(t testing.TB, doc string) zarrjson.Attributes {
+	t.Helper()
+	a, err := zarrjson.ParseAttributes([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// rectilinearArchive adds arrays whose chunks differ in length.
+func rectilinearArchive(t testing.TB) *archive {
+	a := regularArchive(t)
+	all := []store.Kind{store.Verbatim, store.Rebuilt, store.Missing, inline, store.Verbatim}
+	a.add(spec{path: "/monthly", shape: []int64{90, 6}, edges: []grid.Sizes{grid.List(31, 28, 31), grid.List(4, 2)}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all})
+	a.add(spec{path: "/g/h/days", shape: []int64{95}, edges: []grid.Sizes{grid.RunLength(grid.Times(10, 7), grid.Times(5, 5))}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
+	return a
+}
+
+// plainArchive has what VirtualiZarr's parsers know: numbers in the root group, in files
+// whose names are plain.
+func plainArchive(t testing.TB) *archive {
+	a := newArchive(t, "a.nc", "b.nc", "c.nc")
+	for _, x := range regularArchive(t).arrays {
+		f := x.(*faked)
+		if f.elements.Var != nil || strings.Contains(f.path[1:], "/") || len(f.elements.Fixed) == 0 {
+			continue
+		}
+		fresh := &faked{path: f.path, face: f.face, grid: f.grid, elements: f.elements, locations: map[string]store.Location{}}
+		for w := f.grid.Walk(); w.Next(); {
+			l := f.locations[string(wholes(w.Coords))]
+			kind := l.Kind
+			if l.Inline != nil {
+				kind = inline
+			}
+			a.place(fresh, w, kind)
+		}
+		a.arrays = append(a.arrays, fresh)
+	}
+	return a
+}

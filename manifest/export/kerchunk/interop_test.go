@@ -1,0 +1,68 @@
+package kerchunk
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// python has the readers that people use compare what they read.
+func python(t *testing.T, args ...string) {
+	t.Helper()
+	interpreter := os.Getenv("VARVE_PYTHON")
+	if interpreter == "" {
+		t.Skip("VARVE_PYTHON names no Python with xarray, fsspec, kerchunk and VirtualiZarr; make interop sets one up")
+	}
+	out, err := exec.Command(interpreter, append([]string{"testdata/read.py"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	t.Logf("%s", bytes.TrimSpace(out))
+}
+
+func TestInterop(t *testing.T) {
+	for name, c := range map[string]struct {
+		archive func(testing.TB) *archive
+		dest    string
+		opts    Options
+		format  int
+	}{
+		"json":                {regularArchive, "ref.json", Options{}, 2},
+		"parquet":             {regularArchive, "ref.parquet", Options{}, 2},
+		"small records":       {regularArchive, "ref.parquet", Options{RecordSize: 7}, 2},
+		"patches apart":       {regularArchive, "ref.parquet", Options{InlineBytes: 1}, 2},
+		"patches apart json":  {regularArchive, "ref.json", Options{InlineBytes: 1}, 2},
+		"rectilinear json":    {rectilinearArchive, "ref.json", Options{InlineBytes: 1}, 3},
+		"rectilinear parquet": {rectilinearArchive, "ref.parquet", Options{RecordSize: 7}, 3},
+		"regularized json":    {rectilinearArchive, "ref.json", Options{Regular: true}, 2},
+		"regularized parquet": {rectilinearArchive, "ref with space", Options{Regular: true, InlineBytes: 1}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := c.archive(t)
+			dest := filepath.Join(t.TempDir(), c.dest)
+			result, err := write(t.Context(), a.hierarchy, dest, &c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Format != c.format {
+				t.Errorf("format %d (%s), not %d", result.Format, result.Because, c.format)
+			}
+			python(t, dest, a.expectations(), "fsspec")
+		})
+	}
+}
+
+func TestInteropVirtualiZarr(t *testing.T) {
+	for _, name := range []string{"ref.json", "ref.parquet"} {
+		for _, inline := range []int64{1, 4096} {
+			a := plainArchive(t)
+			dest := filepath.Join(t.TempDir(), name)
+			if _, err := write(t.Context(), a.hierarchy, dest, &Options{InlineBytes: inline}); err != nil {
+				t.Fatal(err)
+			}
+			python(t, dest, a.expectations(), "virtualizarr")
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package kerchunk
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"varve/zarrjson"
+)
+
+// writeJSON writes a file beside the destination and renames it when it is whole.
+func (e *export) writeJSON(ctx context.Context) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(e.dest), ".varve-*")
+	if err != nil {
+		return err
+	}
+	temp := f.Name()
+	e.patches.temp = temp + patchesName
+	defer func() {
+		if err != nil {
+			f.Close()
+			e.patches.close()
+			os.Remove(temp)
+			os.Remove(e.patches.temp)
+		}
+	}()
+	w := &jsonWriter{export: e, file: f, buf: make([]byte, 0, 2*jsonBuffer)}
+	if err = w.all(ctx); err != nil {
+		return err
+	}
+	if err = errors.Join(f.Chmod(0o644), f.Close(), e.finish()); err != nil {
+		return err
+	}
+	return e.replaceJSON(temp)
+}
+
+// replaceJSON gives the files their names. Whoever reads meanwhile finds the old references
+// with the old patches, none at all, or the new ones.
+func (e *export) replaceJSON(temp string) error {
+	if e.opts.Force {
+		for _, name := range []string{e.dest, e.patchesFile()} {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
+	if e.patches.file != nil {
+		if err := os.Rename(e.patches.temp, e.patchesFile()); err != nil {
+			return err
+		}
+	}
+	if err := os.Link(temp, e.dest); !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return os.Rename(temp, e.dest)
+}
+
+// jsonBuffer is how much is written at a time.
+const jsonBuffer = 1 << 20
+
+// jsonWriter writes references as JSON, entry by entry.
+type jsonWriter struct {
+	*export
+	file *os.File
+	buf  []byte
+	more bool // an entry stands before the next
+
+	// of the array that is being written
+	prefix []byte // of its keys: the quote and the path
+	keys   zarrjson.KeyEncoding
+	counts []int64
+	coords []int64
+
+	source int64 // the last one
+	path   []byte
+}
+
+func (w *jsonWriter) all(ctx context.Context) error {
+	w.buf = append(w.buf, `{"version":1,"refs":{`...)
+	for _, d := range w.docs.list {
+		w.next()
+		w.buf = append(appendString(w.buf, d.key), ':')
+		w.buf = appendString(w.buf, string(d.json))
+		if err := w.flush(jsonBuffer); err != nil {
+			return err
+		}
+	}
+	for n, a := range w.arrays {
+		w.begin(a)
+		if err := w.stream(ctx, n, w); err != nil {
+			return err
+		}
+	}
+	w.buf = append(w.buf, "\n}}\n"...)
+	return w.flush(0)
+}
+
+// next begins an entry on a line of its own.
+func (w *jsonWriter) next() {
+	if w.more {
+		w.buf = append(w.buf, ',')
+	}
+	w.more = true
+	w.buf = append(w.buf, '\n')
+}
+
+// flush writes the buffer if it holds more than some bytes.
+func (w *jsonWriter) flush(above int) error {
+	if len(w.buf) <= above {
+		return nil
+	}
+	_, err := w.file.Write(w.buf)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// begin readies the keys of an array.
+func (w *jsonWriter) begin(a array) {
+	quoted := appendString(nil, arrayKey(a)+"/")
+	w.prefix = quoted[:len(quoted)-1]
+	w.keys = zarrjson.KeyEncoding{}
+	if w.docs.format == 2 {
+		w.keys = zarrjson.KeyEncoding{Style: zarrjson.V2Keys, Separator: '.'}
+	}
+	w.counts = a.Grid().Counts()
+	w.coords = make([]int64, len(w.counts))
+	w.source = nowhere
+}
+
+// step goes on to the next chunk in C order.
+func (w *jsonWriter) step() {
+	for axis := len(w.coords) - 1; axis >= 0; axis-- {
+		if w.coords[axis]++; w.coords[axis] < w.counts[axis] {
+			return
+		}
+		w.coords[axis] = 0
+	}
+}
+
+// fits implements sink: a file of JSON has room for everything.
+func (w *jsonWriter) fits([]byte) bool { return true }
+
+// put implements sink.
+func (w *jsonWriter) put(ctx context.Context, r *ref) error {
+	defer w.step()
+	if r.source == nowhere {
+		return nil
+	}
+	w.next()
+	w.buf = append(w.buf, w.prefix...)
+	w.buf = w.keys.Append(w.buf, w.coords)
+	if r.source == inRefs {
+		w.buf = append(w.buf, `":"base64:`...)
+		w.buf = base64.StdEncoding.AppendEncode(w.buf, r.raw)
+		w.buf = append(w.buf, '"')
+		return w.flush(jsonBuffer)
+	}
+	if err := w.name(ctx, r.source); err != nil {
+		return err
+	}
+	w.buf = append(w.buf, `":[`...)
+	w.buf = append(w.buf, w.path...)
+	w.buf = append(w.buf, ',')
+	w.buf = strconv.AppendInt(w.buf, r.offset, 10)
+	w.buf = append(w.buf, ',')
+	w.buf = strconv.AppendInt(w.buf, r.size, 10)
+	w.buf = append(w.buf, ']')
+	return w.flush(jsonBuffer)
+}
+
+// name makes path that of a source, or of the patches.
+func (w *jsonWriter) name(ctx context.Context, source int64) error {
+	if source == w.source {
+		return nil
+	}
+	text := w.patches.path
+	if source != inPatches {
+		var err error
+		if text, err = w.paths.of(ctx, source); err != nil {
+			return err
+		}
+	}
+	w.source, w.path = source, appendString(w.path[:0], string(text))
+	return nil
+}
+
+// appendString appends text as JSON.
+func appendString(dst []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
+			raw, _ := json.Marshal(text) // text is all that can be marshalled
+			return append(dst, raw...)
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, text...)
+	return append(dst, '"')
+}

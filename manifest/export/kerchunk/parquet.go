@@ -1,0 +1,290 @@
+package kerchunk
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/manifest/export/internal/parquet"
+)
+
+// metadataName is the file of documents in the folder of a Parquet set.
+const metadataName = ".zmetadata"
+
+// refColumns are the columns of refs.N.parq, in the order that fsspec wants.
+var refColumns = []parquet.Column{
+	{Name: "path", Kind: parquet.Text, Optional: true},
+	{Name: "offset", Kind: parquet.Int64},
+	{Name: "size", Kind: parquet.Int64},
+	{Name: "raw", Kind: parquet.Bytes, Optional: true},
+}
+
+// writeParquet writes a folder beside the destination and renames it when it is whole.
+func (e *export) writeParquet(ctx context.Context) (err error) {
+	temp, err := os.MkdirTemp(filepath.Dir(e.dest), ".varve-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	e.patches.temp = filepath.Join(temp, patchesName)
+	defer e.patches.close()
+	if err := e.writeRecords(ctx, temp); err != nil {
+		return err
+	}
+	if err := errors.Join(e.finish(), os.Chmod(temp, 0o755), e.writeMetadata(temp)); err != nil {
+		return err
+	}
+	return e.replaceFolder(temp)
+}
+
+// replaceFolder gives the folder its name. What was there before goes first, in one step.
+func (e *export) replaceFolder(temp string) error {
+	if !e.opts.Force {
+		return os.Rename(temp, e.dest)
+	}
+	old := temp + ".old"
+	err := os.Rename(e.dest, old)
+	if err == nil {
+		defer os.RemoveAll(old)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Rename(temp, e.dest)
+}
+
+// writeMetadata writes the documents. fsspec wants them as objects, not as text.
+func (e *export) writeMetadata(dir string) error {
+	var b bytes.Buffer
+	b.WriteString(`{"metadata":{`)
+	for i, d := range e.docs.list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(append(appendString(nil, d.key), ':'))
+		b.Write(d.json)
+	}
+	fmt.Fprintf(&b, `},"record_size":%d}`, e.opts.RecordSize)
+	return os.WriteFile(filepath.Join(dir, metadataName), b.Bytes(), 0o644)
+}
+
+// writeRecords fills the records of all arrays one after the other, while others compress
+// those that are full.
+func (e *export) writeRecords(ctx context.Context, dir string) error {
+	work, ctx := errgroup.WithContext(ctx)
+	full, empty := make(chan *record), make(chan *record, e.opts.Workers+1)
+	for range cap(empty) {
+		empty <- &record{}
+	}
+	for range e.opts.Workers {
+		work.Go(func() error {
+			w, err := parquet.NewWriter(refColumns)
+			if err != nil {
+				return err
+			}
+			for r := range full {
+				if err := r.write(w); err != nil {
+					return err
+				}
+				empty <- r
+			}
+			return nil
+		})
+	}
+	work.Go(func() error {
+		defer close(full)
+		p := &parquetSink{export: e, dir: dir, full: full, empty: empty}
+		for n, a := range e.arrays {
+			if err := p.array(ctx, n, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return work.Wait()
+}
+
+// parquetSink cuts the refs of an array into records.
+type parquetSink struct {
+	*export
+	dir         string
+	full, empty chan *record
+	*record     // the one that is being filled
+	folder      string
+	number      int64 // of the next record
+}
+
+func (p *parquetSink) array(ctx context.Context, n int, a array) error {
+	p.folder, p.number = filepath.Join(p.dir, filepath.FromSlash(arrayKey(a))), 0
+	if err := os.MkdirAll(p.folder, 0o755); err != nil {
+		return err
+	}
+	if p.record == nil {
+		p.record = <-p.empty
+	}
+	p.record.reset()
+	if err := p.stream(ctx, n, p); err != nil {
+		return err
+	}
+	if len(p.offset.Ints) == 0 {
+		return nil
+	}
+	return p.hand(ctx)
+}
+
+// hand gives the record to be written and takes an empty one.
+func (p *parquetSink) hand(ctx context.Context) error {
+	p.record.file = filepath.Join(p.folder, "refs."+strconv.FormatInt(p.number, 10)+".parq")
+	p.number++
+	select {
+	case p.full <- p.record:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case p.record = <-p.empty:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	p.record.reset()
+	return nil
+}
+
+// put implements sink.
+func (p *parquetSink) put(ctx context.Context, r *ref) error {
+	if r.source != p.last {
+		if err := p.setSource(ctx, r.source); err != nil {
+			return err
+		}
+	}
+	p.record.add(r)
+	if int64(len(p.offset.Ints)) == p.opts.RecordSize {
+		return p.hand(ctx)
+	}
+	return nil
+}
+
+// setSource makes a source that of the next row. Rows without one have an empty path, as a
+// null makes fsspec fail at times.
+func (p *parquetSink) setSource(ctx context.Context, source int64) error {
+	var text []byte
+	switch source {
+	case inRefs, nowhere:
+		source = inRefs
+	case inPatches:
+		text = p.patches.path
+	default:
+		var err error
+		if text, err = p.paths.of(ctx, source); err != nil {
+			return err
+		}
+	}
+	index, ok := p.known[source]
+	if !ok {
+		index = int32(len(p.path.Values))
+		p.path.Values = append(p.path.Values, text)
+		p.known[source] = index
+	}
+	p.last, p.index = source, index
+	return nil
+}
+
+// maxRaw bounds the bytes of chunks in a record.
+const maxRaw = 32 << 20
+
+// record is what goes into one file.
+type record struct {
+	file                    string
+	path, offset, size, raw parquet.Data
+
+	known map[int64]int32 // places of sources in path.Values
+	last  int64           // source of the last row
+	index int32           // its place
+
+	raws  map[*byte]int32 // places of bytes in raw.Values
+	bytes int
+}
+
+func (r *record) reset() {
+	r.path = parquet.Data{Index: r.path.Index[:0], Values: r.path.Values[:0]}
+	r.offset.Ints, r.size.Ints = r.offset.Ints[:0], r.size.Ints[:0]
+	r.raw = parquet.Data{}
+	r.known, r.last = map[int64]int32{}, noSource
+	r.raws, r.bytes = map[*byte]int32{}, 0
+}
+
+// noSource is before the first row.
+const noSource = -9
+
+func (r *record) add(c *ref) {
+	r.path.Index = append(r.path.Index, r.index)
+	r.offset.Ints = append(r.offset.Ints, c.offset)
+	r.size.Ints = append(r.size.Ints, c.size)
+	if c.source == inRefs {
+		r.addRaw(c.raw)
+	} else if r.raw.Index != nil {
+		r.raw.Index = append(r.raw.Index, -1)
+	}
+}
+
+// addRaw makes bytes those of the last row.
+func (r *record) addRaw(raw []byte) {
+	for len(r.raw.Index) < len(r.offset.Ints)-1 {
+		r.raw.Index = append(r.raw.Index, -1)
+	}
+	index, ok := int32(0), false
+	if len(raw) > 0 {
+		index, ok = r.raws[&raw[0]]
+	}
+	if !ok {
+		index = int32(len(r.raw.Values))
+		r.raw.Values = append(r.raw.Values, guarded(raw))
+		r.bytes += len(raw)
+		if len(raw) > 0 {
+			r.raws[&raw[0]] = index
+		}
+	}
+	r.raw.Index = append(r.raw.Index, index)
+}
+
+// guarded writes bytes that happen to begin like base64 in base64, as fsspec decodes them.
+func guarded(raw []byte) []byte {
+	const mark = "base64:"
+	if !bytes.HasPrefix(raw, []byte(mark)) {
+		return raw
+	}
+	return base64.StdEncoding.AppendEncode([]byte(mark), raw)
+}
+
+// fits implements sink.
+func (p *parquetSink) fits(raw []byte) bool {
+	if len(raw) > 0 {
+		if _, ok := p.raws[&raw[0]]; ok {
+			return true
+		}
+	}
+	limit := maxRaw
+	if p.patches.unreachable {
+		limit *= 8
+	}
+	return p.bytes+len(raw) <= limit
+}
+
+// write writes the file.
+func (r *record) write(w *parquet.Writer) error {
+	f, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(f, 1<<16)
+	w.Reset(out)
+	err = w.Group(len(r.offset.Ints), r.path, r.offset, r.size, r.raw)
+	return errors.Join(err, w.Close(), out.Flush(), f.Close())
+}

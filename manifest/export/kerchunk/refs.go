@@ -1,0 +1,258 @@
+package kerchunk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"varve/codec"
+	"varve/manifest/store"
+)
+
+// ref is what references say of a chunk: a range of a source, or of the file of patches, or
+// the bytes themselves. One that says nothing is left out.
+type ref struct {
+	source       int64 // row of the source, or one of the below
+	offset, size int64
+	raw          []byte // with inRefs
+}
+
+// What a ref's source may be instead of a row.
+const (
+	nowhere   = -1 // there is no such chunk
+	inPatches = -2
+	inRefs    = -3
+)
+
+// sink takes the refs of an array, in C order of its chunks.
+type sink interface {
+	put(ctx context.Context, r *ref) error
+	// fits reports whether there is room for bytes among the references.
+	fits(raw []byte) bool
+}
+
+// stream is the way of an array's chunks to a sink. Chunks that have to be rebuilt are
+// worked on by several cores; what comes behind them waits, so that the order stays.
+type stream struct {
+	*export
+	array
+	leaveOut bool
+	sink     sink
+	fills    map[string]ref // of missing chunks, by the shape that their codecs decode
+	unfit    Unpatched
+
+	ahead   sync.WaitGroup
+	waiting []waiting
+	making  int
+}
+
+// waiting is a ref, or a chunk that is being rebuilt.
+type waiting struct {
+	ref    ref
+	made   chan made // nil: the ref is ready
+	coords []int64   // of the chunk that is being rebuilt
+}
+
+type made struct {
+	data []byte // nil: all is fill
+	err  error
+}
+
+// maxWaiting bounds the refs that wait for a chunk to be rebuilt.
+const maxWaiting = 1 << 16
+
+// stream puts all refs of the n-th array into a sink.
+func (e *export) stream(ctx context.Context, n int, to sink) error {
+	a := e.arrays[n]
+	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}}
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.ahead.Wait()
+	defer cancel()
+	for location, err := range a.Locations(ctx, allChunks(a.Grid())) {
+		if err == nil {
+			err = s.add(ctx, location)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.Path(), err)
+		}
+	}
+	for len(s.waiting) > 0 {
+		if err := s.pass(ctx); err != nil {
+			return fmt.Errorf("%s: %w", a.Path(), err)
+		}
+	}
+	if s.unfit.Chunks > 0 {
+		s.unfit.Path = a.Path()
+		e.refused.Arrays = append(e.refused.Arrays, s.unfit)
+	}
+	return ctx.Err()
+}
+
+// add is what becomes of one location.
+func (s *stream) add(ctx context.Context, l *store.Location) error {
+	w := waiting{ref: ref{source: l.Source, offset: l.Offset, size: l.Size}}
+	var err error
+	switch {
+	case l.Kind == store.Rebuilt:
+		return s.rebuild(ctx, l)
+	case l.Kind == store.Missing:
+		w.ref, err = s.missing(l.Coords)
+	case l.Source < 0:
+		w.ref = ref{source: inRefs, raw: slices.Clone(l.Inline)}
+	case l.Size == 0: // fsspec would read the whole source
+		w.ref = ref{source: inRefs, raw: []byte{}}
+	}
+	if err != nil {
+		return err
+	}
+	return s.queue(ctx, w)
+}
+
+// queue passes a ref on, or has it wait behind those that do.
+func (s *stream) queue(ctx context.Context, w waiting) error {
+	if len(s.waiting) == 0 && w.made == nil {
+		return s.hand(ctx, &w.ref)
+	}
+	s.waiting = append(s.waiting, w)
+	for s.making > 2*s.opts.Workers || len(s.waiting) > maxWaiting {
+		if err := s.pass(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rebuild has a chunk rebuilt.
+func (s *stream) rebuild(ctx context.Context, l *store.Location) error {
+	if s.opts.NoPatch {
+		if s.unfit.Chunks++; s.unfit.Chunks == 1 {
+			s.unfit.First = slices.Clone(l.Coords)
+		}
+		return nil
+	}
+	w := waiting{made: make(chan made, 1), coords: slices.Clone(l.Coords)}
+	s.making++
+	s.ahead.Go(func() {
+		data, err := s.Chunk(ctx, w.coords)
+		if err != nil {
+			err = fmt.Errorf("chunk %v: %w", w.coords, err)
+		}
+		w.made <- made{data, err}
+	})
+	return s.queue(ctx, w)
+}
+
+// pass hands on the first that waits.
+func (s *stream) pass(ctx context.Context) error {
+	w := s.waiting[0]
+	s.waiting[0] = waiting{}
+	if s.waiting = s.waiting[1:]; len(s.waiting) == 0 {
+		s.waiting = nil
+	}
+	if w.made == nil {
+		return s.hand(ctx, &w.ref)
+	}
+	s.making--
+	m := <-w.made
+	if m.err != nil {
+		return m.err
+	}
+	var r ref
+	var err error
+	if m.data == nil {
+		r, err = s.missing(w.coords)
+	} else {
+		r, err = s.keep(m.data, s.opts.InlineBytes)
+	}
+	if err != nil {
+		return err
+	}
+	return s.hand(ctx, &r)
+}
+
+// maxHeld is the most that a chunk that the manifest holds itself may have to stand among
+// the references.
+const maxHeld = 1 << 20
+
+// hand puts a ref into the sink.
+func (s *stream) hand(ctx context.Context, r *ref) error {
+	switch r.source {
+	case nowhere:
+		s.result.Missing++
+	case inPatches:
+		s.result.Patched++
+	case inRefs:
+		if int64(len(r.raw)) > maxHeld || !s.sink.fits(r.raw) {
+			moved, err := s.keep(r.raw, maxHeld)
+			if err != nil {
+				return err
+			}
+			if moved.source == inPatches {
+				s.result.Patched++
+				return s.sink.put(ctx, &moved)
+			}
+		}
+		s.result.Inline++
+	default:
+		s.result.Refs++
+	}
+	return s.sink.put(ctx, r)
+}
+
+// keep finds a place for the bytes of a chunk: among the references up to a size, else in
+// the file of patches.
+func (s *stream) keep(data []byte, limit int64) (ref, error) {
+	fits := s.sink.fits(data)
+	if fits && (int64(len(data)) <= limit || s.patches.unreachable) {
+		return ref{source: inRefs, raw: data}, nil
+	}
+	if s.patches.unreachable {
+		return ref{}, errPatchURL
+	}
+	offset, err := s.patches.append(data)
+	return ref{source: inPatches, offset: offset, size: int64(len(data))}, err
+}
+
+// missing is the ref of a chunk that is all fill: none where clients fill alike, else one of
+// an encoded chunk of fill values, which all missing chunks of a shape share.
+func (s *stream) missing(coords []int64) (ref, error) {
+	if s.leaveOut {
+		return ref{source: nowhere}, nil
+	}
+	p, err := s.Pipeline(coords)
+	if err != nil {
+		return ref{}, err
+	}
+	key := string(wholes(p.Form().Shape))
+	if r, ok := s.fills[key]; ok && (r.source == inPatches || s.sink.fits(r.raw)) {
+		return r, nil
+	}
+	fill := codec.NewElems(p.Form())
+	fill.SetFill(p.Form())
+	raw, err := p.Encode(nil, fill)
+	if err != nil {
+		return ref{}, fmt.Errorf("chunk %v: a chunk of fill values: %w", coords, err)
+	}
+	r, err := s.keep(raw, s.fillLimit())
+	if err != nil {
+		return ref{}, err
+	}
+	if len(s.fills) >= maxFills {
+		clear(s.fills)
+	}
+	s.fills[key] = r
+	return r, nil
+}
+
+// maxFills bounds how many shapes of fill are kept.
+const maxFills = 256
+
+// fillLimit is the most that a chunk of fill may have to stand among the references. In a
+// Parquet file all of them are one value of a dictionary.
+func (e *export) fillLimit() int64 {
+	if e.isJSON() {
+		return e.opts.InlineBytes
+	}
+	return max(e.opts.InlineBytes, 64<<10)
+}

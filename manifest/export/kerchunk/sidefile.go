@@ -1,0 +1,90 @@
+package kerchunk
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// patchesName is the file of patches in the folder of a Parquet set, and what the name of
+// that of a JSON file ends in.
+const patchesName = ".patches"
+
+var errPatchURL = errors.New("too many rebuilt chunks to stand among the references; say where readers will find the file of patches")
+
+// sideFile is the file of patches: chunks behind one another, and nothing else.
+type sideFile struct {
+	file *os.File
+	out  *bufio.Writer
+	temp string
+	path []byte // as references name it
+	size int64
+	// unreachable: the sources are remote and the file would be local. A reader has one
+	// kind of file system at a time, so all patches stand among the references.
+	unreachable bool
+}
+
+// newSideFile readies the file of patches, which append creates.
+func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
+	s := &sideFile{path: []byte(e.patchesFile())}
+	if e.opts.PatchURL != "" {
+		s.path = []byte(e.opts.PatchURL)
+		return s, nil
+	}
+	if e.sources == 0 {
+		return s, nil
+	}
+	first, err := e.paths.of(ctx, 0)
+	s.unreachable = err == nil && !isLocal(string(first))
+	return s, err
+}
+
+// patchesFile is where the file of patches is in the end.
+func (e *export) patchesFile() string {
+	if e.isJSON() {
+		return e.dest + patchesName
+	}
+	return filepath.Join(e.dest, patchesName)
+}
+
+// append writes a chunk and returns its offset.
+func (s *sideFile) append(data []byte) (int64, error) {
+	if s.file == nil {
+		var err error
+		if s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+			return 0, err
+		}
+		s.out = bufio.NewWriterSize(s.file, 1<<20)
+	}
+	offset := s.size
+	_, err := s.out.Write(data)
+	s.size += int64(len(data))
+	return offset, err
+}
+
+// close writes what is left.
+func (s *sideFile) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return errors.Join(s.out.Flush(), s.file.Close())
+}
+
+// finish closes the file of patches, and refuses the export if patches were not wanted.
+func (e *export) finish() error {
+	if err := e.patches.close(); err != nil {
+		return fmt.Errorf("patches: %w", err)
+	}
+	if len(e.refused.Arrays) > 0 {
+		e.refused.Arrays = slices.Clip(e.refused.Arrays)
+		return &e.refused
+	}
+	if e.patches.file != nil {
+		e.result.Patches, e.result.PatchBytes = e.patchesFile(), e.patches.size
+	}
+	return nil
+}
