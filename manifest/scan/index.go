@@ -47,10 +47,11 @@ func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error
 	if err := r.checkRows(rows); err != nil {
 		return err
 	}
-	if r.Sink == nil || rows == 0 {
+	first := r.out.refs.add(int(rows))
+	if rows == 0 || r.Sink == nil && !wanted(out) {
 		return nil
 	}
-	return r.readIndex(r.out.refs.add(int(rows)), counts, s)
+	return r.readIndex(first, counts, s)
 }
 
 // checkRows refuses variables of far more chunks than can be stored.

@@ -27,6 +27,8 @@ type reading struct {
 	known    map[*readers.Dimension]bool
 	problems map[string]error // of what is not understood, by path
 	others   others
+	near     neighbours
+	here     *reading // the same source, for what it says of itself
 }
 
 // scan reads a source.
@@ -37,7 +39,7 @@ func (s *scanner) scan(ctx context.Context, name string) *found {
 		return &found{url: url, err: err}
 	}
 	r := &reading{scanner: s, ctx: ctx, src: src, out: &found{url: url, refs: newRefs()}}
-	err = errors.Join(r.read(), src.Close())
+	err = errors.Join(r.read(), r.closeNeighbours(), src.Close())
 	if err != nil {
 		r.out.refs.free()
 		return &found{url: url, err: err}
@@ -150,17 +152,18 @@ func (r *reading) addDimension(d *readers.Dimension) {
 // add adds a variable with its refs and values.
 func (r *reading) add(i int, v *readers.Variable) error {
 	out := r.variable(v)
-	rows, inline := r.out.refs.len(), len(r.out.inline)
+	rows, inline, hidden := r.out.refs.len(), len(r.out.inline), len(r.out.hidden)
 	err := r.problems[v.Path]
 	if err == nil {
 		err = r.store(&out, v)
 	}
 	if err == nil {
-		r.out.file.Values[i], err = r.values(&out, v)
+		r.out.file.Values[i], err = r.values(&out, v, rows)
 	}
 	if err != nil && isReason(err) {
 		r.out.refs.cut(rows)
-		r.out.inline = r.out.inline[:inline]
+		r.out.inline, r.out.hidden = r.out.inline[:inline], r.out.hidden[:hidden]
+		delete(r.out.file.Parts, i)
 		out.Unreadable, out.Storage, err = r.reason(err), manifest.Storage{}, nil
 	}
 	r.header.Variables = append(r.header.Variables, out)
@@ -218,7 +221,7 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	if err := r.extend(out, v); err != nil {
 		return err
 	}
-	if v.Storage.Undecodable != nil {
+	if v.Storage.Undecodable != nil && v.Storage.Layout != readers.External {
 		return v.Storage.Undecodable
 	}
 	if way == throughReader {
@@ -292,6 +295,9 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 	case s.Layout == readers.Chunked:
 		return r.placeChunks(out, v)
 	case s.Layout == readers.Unallocated || n == 0:
+		if err := r.checkNull(v); err != nil {
+			return err
+		}
 		out.Storage.Layout, out.Storage.Chunks = manifest.Nothing, out.Shape
 		return nil
 	case s.Layout == readers.Inline:
@@ -301,6 +307,18 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 		return nil
 	}
 	return r.placeRuns(out, v, n)
+}
+
+// checkNull refuses variables without any element, which is less than one without a shape has.
+func (r *reading) checkNull(v *readers.Variable) error {
+	if len(v.Shape) > 0 {
+		return nil
+	}
+	value, err := v.ReadAll(r.ctx, uint64(r.ValueBytes))
+	if err == nil && value.Null {
+		err = fmt.Errorf("has no shape and no elements: %w", errors.ErrUnsupported)
+	}
+	return err
 }
 
 func (r *reading) addInline(b []byte) int64 {

@@ -40,7 +40,7 @@ type Options struct {
 	FirstFile int
 	FirstRow  int64
 
-	Sink     RefSink        // nil: refs are not read
+	Sink     RefSink        // nil: refs are read only for values
 	Progress func(Progress) // called by one goroutine
 }
 

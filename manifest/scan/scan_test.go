@@ -3,13 +3,21 @@ package scan_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/scan"
+	"varve/readers"
+	"varve/readers/formats"
+	"varve/readers/source"
 )
 
 // sink keeps what it gets.
@@ -65,22 +73,115 @@ func fixtureFiles(t testing.TB) []string {
 	return out
 }
 
-// TestFixtures scans every sample file, and logs what is in it.
-func TestFixtures(t *testing.T) {
-	for _, name := range fixtureFiles(t) {
-		s := &sink{}
-		result, err := scan.Scan(context.Background(), []string{name}, &scan.Options{Sink: s, Workers: 1})
-		if err != nil {
-			t.Logf("%s: %v", name, err)
-			continue
-		}
-		if int64(len(s.refs)) != result.Rows {
-			t.Errorf("%s: %d rows, %d refs", name, result.Rows, len(s.refs))
-		}
-		for _, f := range result.Files {
-			for _, v := range f.Header.Variables {
-				t.Logf("%s %s %s %v %s %s %d", filepath.Base(f.URL), v.Path, v.Type, v.Shape, v.Storage.Layout, v.Unreadable, v.Rows())
+// TestValues reads every variable of every sample file by what the scan says of it, and by
+// its reader. VARVE_SCAN names a folder with more files.
+func TestValues(t *testing.T) {
+	names := fixtureFiles(t)
+	if more := os.Getenv("VARVE_SCAN"); more != "" {
+		err := filepath.WalkDir(more, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				names = append(names, path)
 			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
+	compared := 0
+	for _, name := range names {
+		n, err := compareValues(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		compared += n
+	}
+	if compared < 200 {
+		t.Errorf("%d variables were compared, and there are more", compared)
+	}
+	t.Logf("%d variables of %d files are the same", compared, len(names))
+}
+
+const limit = 64 << 20
+
+func compareValues(name string) (compared int, failed error) {
+	ctx := context.Background()
+	a, err := scanAll([]string{name}, scan.Options{Workers: 1})
+	var broken *scan.BrokenError
+	if errors.As(err, &broken) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	src, err := source.Open(ctx, strings.TrimSuffix(name, ".dmrpp")) // whose reader has no values
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	data, err := formats.Open(ctx, src)
+	if err != nil {
+		return 0, err
+	}
+	f := a.Files[0]
+	data.Root.Walk(func(g *readers.Group) bool {
+		for _, v := range g.Variables {
+			n := f.Header.Find(v.Path)
+			if n < 0 {
+				failed = errors.Join(failed, fmt.Errorf("%s: is not in the header", v.Path))
+				continue
+			}
+			ok, err := compareVariable(a, f, n, v)
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", v.Path, err))
+			}
+			if ok {
+				compared++
+			}
+		}
+		return true
+	})
+	return compared, failed
+}
+
+func compareVariable(a *archive, f *manifest.File, n int, v *readers.Variable) (bool, error) {
+	h := &f.Header.Variables[n]
+	if h.Unreadable != "" {
+		return false, nil
+	}
+	if v.Storage.Layout == readers.External || len(h.Shape) > 0 && uint64(h.Shape[0]) != v.Shape[0] {
+		return false, nil // not read by the reader; as long as its dimension, and not as its own chunks
+	}
+	want, wantErr := v.ReadAll(context.Background(), limit)
+	got, err := a.read(f, n)
+	if (err != nil) != (wantErr != nil) {
+		return false, fmt.Errorf("got error %v, want %v", err, wantErr)
+	}
+	if err != nil {
+		return false, nil
+	}
+	if got.Var != nil {
+		if !slices.EqualFunc(got.Var, want.Texts, bytes.Equal) {
+			return false, fmt.Errorf("texts %q, want %q", got.Var, want.Texts)
+		}
+		return true, nil
+	}
+	if integers := v.Type.Class == readers.Integer || v.Type.Class == readers.Enum; integers && v.Type.Precision < 8*v.Type.Size && v.Type.Base == nil {
+		return false, nil // the reader leaves odd bits as they are
+	}
+	if h.Type.Kind == codec.FixedBytes && want.Texts != nil {
+		for i, text := range want.Texts {
+			if one := got.Fixed[i*h.Type.Size:][:h.Type.Size]; !bytes.HasPrefix(one, text) {
+				return false, fmt.Errorf("element %d is %q, want %q", i, one, text)
+			}
+		}
+		return true, nil
+	}
+	if !bytes.Equal(got.Fixed, want.Data) {
+		return false, fmt.Errorf("values %.60x, want %.60x", got.Fixed, want.Data)
+	}
+	if values := f.Values[n]; values != nil && !bytes.Equal(values.Data, want.Data) {
+		return false, errors.New("the values that were kept are others")
+	}
+	return true, nil
 }

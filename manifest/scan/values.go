@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"varve/codec"
 	"varve/manifest"
 	"varve/readers"
 	"varve/readers/formats"
@@ -17,18 +16,18 @@ const maxScalar = 64
 
 // values reads the values that a manifest keeps of each file: those of coordinates, of
 // scalars, and of what codecs cannot decode.
-func (r *reading) values(out *manifest.Variable, v *readers.Variable) (*manifest.Values, error) {
-	valued := out.Storage.Layout == manifest.Valued
-	if !valued && !isCoordinate(out) && !isSmallScalar(out) {
+func (r *reading) values(out *manifest.Variable, v *readers.Variable, first int) (*manifest.Values, error) {
+	if !wanted(out) {
 		return nil, nil
 	}
+	valued := out.Storage.Layout == manifest.Valued
 	if n, err := elements(out.Shape); err != nil || n > r.ValueBytes/int64(max(out.Type.Size, 1)) {
 		if valued {
 			return nil, r.tooLarge(out, v)
 		}
 		return nil, err
 	}
-	values, err := readValues(r.ctx, v, out.Type, r.ValueBytes)
+	values, err := r.readValues(out, v, first)
 	switch {
 	case err == nil:
 		return r.shared.value(values), nil
@@ -43,34 +42,15 @@ func (r *reading) tooLarge(out *manifest.Variable, v *readers.Variable) error {
 		v.Type, out.Shape, r.ValueBytes, errors.ErrUnsupported)
 }
 
+// wanted reports whether the values of a variable are read while scanning.
+func wanted(v *manifest.Variable) bool {
+	return v.Storage.Layout == manifest.Valued || isCoordinate(v) || isSmallScalar(v)
+}
+
 func isCoordinate(v *manifest.Variable) bool { return len(v.Dims) == 1 && v.Dims[0] == v.Path }
 
 func isSmallScalar(v *manifest.Variable) bool {
 	return len(v.Shape) == 0 && !v.Type.Varies() && v.Type.Size <= maxScalar
-}
-
-// readValues reads all elements of a variable in memory form.
-func readValues(ctx context.Context, v *readers.Variable, t codec.Type, limit int64) (*manifest.Values, error) {
-	value, err := v.ReadAll(ctx, uint64(limit))
-	if err != nil {
-		return nil, err
-	}
-	if t.Varies() {
-		return &manifest.Values{Texts: value.Texts}, nil
-	}
-	if t.Kind == codec.FixedBytes && value.Texts != nil {
-		return &manifest.Values{Data: padded(value.Texts, t.Size)}, nil
-	}
-	return &manifest.Values{Data: widen(v.Type, t, value.Data)}, nil
-}
-
-// padded lays texts out as elements of one size, with NULs at the end.
-func padded(texts [][]byte, size int) []byte {
-	out := make([]byte, len(texts)*size)
-	for i, t := range texts {
-		copy(out[i*size:(i+1)*size], t)
-	}
-	return out
 }
 
 // Values reads all values of a variable of a file that was scanned, if they take up to
@@ -92,8 +72,9 @@ func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) 
 	if err != nil {
 		return nil, err
 	}
-	values, err := valuesOf(ctx, src, v, o.ValueBytes)
-	if err = errors.Join(err, src.Close()); err != nil {
+	r := &reading{scanner: &scanner{Options: o, shared: newInterner()}, ctx: ctx, src: src, out: &found{url: f.URL}}
+	values, err := r.valuesOf(v.Path)
+	if err = errors.Join(err, r.closeNeighbours(), src.Close()); err != nil {
 		return nil, err
 	}
 	values.SetID()
@@ -115,22 +96,31 @@ func (o *Options) open(ctx context.Context, f *manifest.File) (*source.Source, e
 	return src, nil
 }
 
-func valuesOf(ctx context.Context, src *source.Source, v *manifest.Variable, limit int64) (*manifest.Values, error) {
-	data, err := formats.Open(ctx, src)
-	if err != nil {
+func (r *reading) valuesOf(path string) (*manifest.Values, error) {
+	var err error
+	if r.data, err = formats.Open(r.ctx, r.src); err != nil {
 		return nil, err
 	}
-	var same *readers.Variable
-	data.Root.Walk(func(g *readers.Group) bool {
-		for _, x := range g.Variables {
-			if x.Path == v.Path {
-				same = x
-			}
-		}
-		return same == nil
-	})
-	if same == nil {
-		return nil, fmt.Errorf("%s: has no variable %s any more: %w", src.Name(), v.Path, source.ErrChanged)
+	v, f, err := r.describe(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
 	}
-	return readValues(ctx, same, v.Type, limit)
+	if v == nil {
+		return nil, fmt.Errorf("%s: has no variable %s any more: %w", r.src.Name(), path, source.ErrChanged)
+	}
+	values, err := r.readValues(v, find(r.data, path), 0)
+	if err != nil {
+		err = fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
+	}
+	f.refs.free()
+	return values, err
+}
+
+// readValues reads all values of a variable whose refs begin at row first.
+func (r *reading) readValues(out *manifest.Variable, v *readers.Variable, first int) (*manifest.Values, error) {
+	if out.Storage.Layout == manifest.Valued {
+		return r.readThrough(r.ctx, v, out.Type)
+	}
+	elems, err := r.decode(out, r.out, first, r.out.file.Parts[len(r.header.Variables)])
+	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, err
 }

@@ -1,0 +1,69 @@
+package scan_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"varve/manifest/scan"
+)
+
+// archives is the folder of archives to measure with; without it the benchmarks are skipped.
+func archives(b *testing.B, pattern string) []string {
+	b.Helper()
+	dir := os.Getenv("VARVE_ARCHIVES")
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if dir == "" || err != nil || len(files) == 0 {
+		b.Skip("VARVE_ARCHIVES names no folder with " + pattern)
+	}
+	return files
+}
+
+// cpuTime is what the process has used of all processors: a measure that does not depend on
+// who else is busy.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// discard counts rows.
+type discard struct{ rows, inline int64 }
+
+func (d *discard) Append(offsets, _ []int64, _ []uint32, _ []int32) error {
+	d.rows += int64(len(offsets))
+	return nil
+}
+
+func (d *discard) Inline([]byte) (int64, error) {
+	d.inline++
+	return d.inline - 1, nil
+}
+
+// BenchmarkScan scans whole archives.
+func BenchmarkScan(b *testing.B) {
+	for _, pattern := range []string{"many_small/*.nc", "refs/*.nc", "wide_file/*.nc", "netcdf3/*.nc", "one_huge_index/*.h5"} {
+		b.Run(filepath.Dir(pattern), func(b *testing.B) {
+			names := archives(b, pattern)
+			b.ReportAllocs()
+			var d discard
+			cpu := cpuTime(b)
+			for b.Loop() {
+				if _, err := scan.Scan(context.Background(), names, &scan.Options{Sink: &d}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			used := (cpuTime(b) - cpu).Seconds()
+			files := float64(b.N * len(names))
+			b.ReportMetric(files/b.Elapsed().Seconds(), "files/s")
+			b.ReportMetric(files/used, "files/cpu-s")
+			b.ReportMetric(float64(d.rows)/used/1e6, "Mrefs/cpu-s")
+		})
+	}
+}

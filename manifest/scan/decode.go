@@ -1,0 +1,281 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// decoder reads the values of a variable by its storage and its refs, which is all that there
+// is where a source only points at another.
+type decoder struct {
+	*reading
+	v     *manifest.Variable
+	f     *found
+	parts []manifest.Part // of the variable, by their place among f.hidden
+	open  map[int32]*source.Source
+	out   codec.Elems
+	buf   []byte
+}
+
+// maxStored bounds the memory of one stored chunk.
+const maxStored = 1 << 30
+
+// decode returns all values of a variable whose refs in f begin at row first.
+func (r *reading) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
+	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
+	if form.Bytes() < 0 || int64(form.Bytes()) > r.ValueBytes || int64(form.Count()) > r.ValueBytes {
+		return codec.Elems{}, fmt.Errorf("values of shape %v take more than %d bytes: %w", v.Shape, r.ValueBytes, errors.ErrUnsupported)
+	}
+	d := decoder{reading: r, v: v, f: f, parts: parts, out: codec.NewElems(form)}
+	err := d.read(first, form)
+	for _, src := range d.open {
+		err = errors.Join(err, src.Close())
+	}
+	return d.out, err
+}
+
+func (d *decoder) read(first int, form codec.Form) error {
+	switch d.v.Storage.Layout {
+	case manifest.Strided, manifest.Inline:
+		return d.readWhole(first)
+	}
+	d.out.SetFill(form)
+	switch d.v.Storage.Layout {
+	case manifest.Chunked:
+		return d.readChunks(first)
+	case manifest.Parted:
+		return d.readParts()
+	}
+	return nil
+}
+
+// ref returns a row of refs.
+func (d *decoder) ref(row int) manifest.Ref {
+	rows := d.f.refs
+	out := manifest.Ref{Offset: rows.offsets[row], Size: rows.sizes[row]}
+	if rows.masks != nil {
+		out.Mask = rows.masks[row]
+	}
+	if rows.others != nil {
+		out.Other = rows.others[row]
+	}
+	return out
+}
+
+// bytes returns stored bytes, which are valid until the next.
+func (d *decoder) bytes(ref manifest.Ref) ([]byte, error) {
+	if row, ok := ref.Inline(); ok {
+		return d.f.inline[row], nil
+	}
+	if ref.Size > maxStored {
+		return nil, fmt.Errorf("%d stored bytes: %w", ref.Size, errors.ErrUnsupported)
+	}
+	src, err := d.source(ref.Other)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Offset > src.Size() || ref.Size > src.Size()-ref.Offset {
+		return nil, readers.Corruptf("%d bytes at offset %d of %s, which has %d", ref.Size, ref.Offset, src.Name(), src.Size())
+	}
+	if d.v.Type.Varies() { // elements alias what they are decoded from
+		d.buf = nil
+	}
+	if int64(cap(d.buf)) < ref.Size {
+		d.buf = make([]byte, ref.Size)
+	}
+	b := d.buf[:ref.Size]
+	_, err = src.ReadAt(d.ctx, b, ref.Offset)
+	return b, err
+}
+
+// source returns the source that offsets are in.
+func (d *decoder) source(other int32) (*source.Source, error) {
+	if other == 0 {
+		return d.src, nil
+	}
+	if src := d.open[other]; src != nil {
+		return src, nil
+	}
+	if len(d.open) >= maxOpen {
+		for k, src := range d.open {
+			if err := src.Close(); err != nil {
+				return nil, err
+			}
+			delete(d.open, k)
+		}
+	}
+	id := d.f.others[other-1]
+	src, err := d.openNamed(d.ctx, id.URL)
+	if err != nil {
+		return nil, err
+	}
+	if d.open == nil {
+		d.open = map[int32]*source.Source{}
+	}
+	d.open[other] = src
+	return src, nil
+}
+
+// readWhole reads what is in one piece, or in rows at a distance.
+func (d *decoder) readWhole(row int) error {
+	p, err := codec.New(d.v.Storage.Codecs, codec.Form{Type: d.v.Type, Shape: d.v.Shape})
+	if err != nil {
+		return err
+	}
+	ref, stride := d.ref(row), d.v.Storage.Stride
+	if stride == 0 {
+		b, err := d.bytes(ref)
+		if err != nil {
+			return err
+		}
+		return p.Decode(d.out, b)
+	}
+	n := d.v.Shape[0]
+	size := ref.Size / n
+	stored := make([]byte, 0, ref.Size)
+	for i := range n {
+		b, err := d.bytes(manifest.Ref{Offset: ref.Offset + i*stride, Size: size, Other: ref.Other})
+		if err != nil {
+			return err
+		}
+		stored = append(stored, b...)
+	}
+	return p.Decode(d.out, stored)
+}
+
+func (d *decoder) readChunks(first int) error {
+	g, err := d.v.Grid()
+	if err != nil {
+		return err
+	}
+	coords := make([]int64, g.Rank())
+	var p *codec.Pipeline
+	var chunk codec.Elems
+	for i := range g.Chunks() {
+		ref := d.ref(first + int(i))
+		if !ref.Stored() {
+			continue
+		}
+		g.Coords(i, coords)
+		c, _ := g.Chunk(coords)
+		if p, err = d.pipeline(p, c.Codec, ref.Size); err != nil {
+			return err
+		}
+		if chunk.Fixed == nil && chunk.Var == nil || len(chunk.Fixed) != p.Form().Bytes() {
+			chunk = codec.NewElems(p.Form())
+		}
+		if err := d.readChunk(p, &c, ref, chunk); err != nil {
+			return fmt.Errorf("chunk %v: %w", coords, err)
+		}
+	}
+	return nil
+}
+
+// maxExpansion is how many bytes a codec makes of one at most.
+const maxExpansion = 1032
+
+// pipeline returns a pipeline for chunks of a shape, the last one if that is the shape.
+func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*codec.Pipeline, error) {
+	form := codec.Form{Type: d.v.Type, Shape: shape, Fill: d.v.Fill.Value}
+	if n := int64(max(form.Bytes(), form.Count())); n < 0 || n > maxStored || n > d.ValueBytes && n/maxExpansion > stored {
+		return nil, fmt.Errorf("chunks of shape %v, stored in %d bytes: %w", shape, stored, errors.ErrUnsupported)
+	}
+	if last != nil && slices.Equal(last.Form().Shape, shape) {
+		return last, nil
+	}
+	return codec.New(d.v.Storage.Codecs, form)
+}
+
+func (d *decoder) readChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref, chunk codec.Elems) error {
+	b, err := d.bytes(ref)
+	if err != nil {
+		return err
+	}
+	mask := ref.Mask
+	if d.v.Storage.RawEdges && !slices.Equal(c.Shape, c.Codec) {
+		mask = ^uint32(0)
+	}
+	if mask != 0 {
+		p = p.Skip(mask)
+	}
+	if err := p.Decode(chunk, b); err != nil {
+		return err
+	}
+	return d.place(chunk, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin)
+}
+
+// place copies a box of elements of a shape to an origin.
+func (d *decoder) place(src codec.Elems, shape []int64, box grid.Region, origin []int64) error {
+	to := grid.Region{Origin: origin, Shape: box.Shape}
+	from := grid.Whole(shape)
+	from.Origin = make([]int64, len(shape))
+	for k := range from.Origin {
+		from.Origin[k] = origin[k] - box.Origin[k]
+	}
+	if d.v.Type.Varies() {
+		return grid.Copy(grid.Window[[]byte]{Region: grid.Whole(d.v.Shape), Data: d.out.Var}, grid.Window[[]byte]{Region: from, Data: src.Var}, to, 1)
+	}
+	return grid.Copy(grid.Window[byte]{Region: grid.Whole(d.v.Shape), Data: d.out.Fixed}, grid.Window[byte]{Region: from, Data: src.Fixed}, to, int64(d.v.Type.Size))
+}
+
+// readParts reads values that are in other files.
+func (d *decoder) readParts() error {
+	last, values := -1, codec.Elems{}
+	for _, part := range d.parts {
+		h := d.f.hidden[part.File]
+		v := &h.file.Header.Variables[0]
+		if last != part.File {
+			var err error
+			if values, err = d.readHidden(h, v); err != nil {
+				return err
+			}
+			last = part.File
+		}
+		if err := d.place(values, v.Shape, grid.Region{Origin: part.Start, Shape: part.Shape}, part.Origin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) readHidden(h *found, v *manifest.Variable) (codec.Elems, error) {
+	src, err := d.openNamed(d.ctx, h.url)
+	if err != nil {
+		return codec.Elems{}, err
+	}
+	r := &reading{scanner: d.scanner, ctx: d.ctx, src: src}
+	out, err := r.decode(v, h, 0, nil)
+	return out, errors.Join(err, src.Close())
+}
+
+// readThrough reads all values through the reader, in memory form.
+func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.Type) (*manifest.Values, error) {
+	value, err := v.ReadAll(ctx, uint64(r.ValueBytes))
+	if err != nil {
+		return nil, err
+	}
+	if t.Varies() {
+		return &manifest.Values{Texts: value.Texts}, nil
+	}
+	if t.Kind == codec.FixedBytes && value.Texts != nil {
+		return &manifest.Values{Data: padded(value.Texts, t.Size)}, nil
+	}
+	return &manifest.Values{Data: widen(v.Type, t, value.Data)}, nil
+}
+
+// padded lays texts out as elements of one size, with NULs at the end.
+func padded(texts [][]byte, size int) []byte {
+	out := make([]byte, len(texts)*size)
+	for i, t := range texts {
+		copy(out[i*size:(i+1)*size], t)
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"varve/manifest"
+	"varve/readers"
+	"varve/readers/formats"
+	"varve/readers/source"
+)
+
+// A variable whose values are in other files has parts: boxes, each of which is a box of the
+// only variable of a hidden file. That variable stands in for the real one in the other file:
+// it has the path, the dimensions and the attributes of the variable that it is a part of, and
+// the type, the fill value and the storage of the one that it is.
+//
+//	variable    ├──── part 0 ────┼──── part 1 ────┼─ fill ─┤
+//	                  │                 │
+//	hidden file    variable          variable
+
+// Limits of what a variable may be made of.
+const (
+	maxParts   = 1 << 18
+	maxNesting = 8
+	maxOpen    = 32
+)
+
+// box is a part whose file is not numbered yet.
+type box struct {
+	hidden               int // among the parts' hidden files
+	origin, start, shape []int64
+}
+
+// parted collects the parts of a variable.
+type parted struct {
+	r     *reading
+	out   *manifest.Variable
+	files map[string]int // hidden files by what they are
+	found []*found
+	boxes []box
+}
+
+func (p *parted) add(b box) error {
+	if len(p.boxes) == maxParts {
+		return fmt.Errorf("is made of more than %d boxes of other files: %w", maxParts, errors.ErrUnsupported)
+	}
+	p.boxes = append(p.boxes, b)
+	return nil
+}
+
+// finish gives the parts to the file.
+func (p *parted) finish() {
+	p.out.Storage = manifest.Storage{Layout: manifest.Parted}
+	base := len(p.r.out.hidden)
+	parts := make([]manifest.Part, len(p.boxes))
+	for i, b := range p.boxes {
+		parts[i] = manifest.Part{File: base + b.hidden, Origin: b.origin, Start: b.start, Shape: b.shape}
+	}
+	p.r.out.hidden = append(p.r.out.hidden, p.found...)
+	if p.r.out.file.Parts == nil {
+		p.r.out.file.Parts = map[int][]manifest.Part{}
+	}
+	p.r.out.file.Parts[len(p.r.header.Variables)] = parts
+}
+
+// hide makes a hidden file of one variable.
+func (r *reading) hide(id manifest.Source, v manifest.Variable, rows *refs) *found {
+	f := &manifest.File{
+		Source: id,
+		Header: r.shared.header(&manifest.Header{Variables: []manifest.Variable{v}}),
+		Groups: r.shared.groups(&manifest.GroupAttributes{}),
+		Values: make([]*manifest.Values, 1),
+		Bytes:  rows.stored,
+		Hidden: true,
+	}
+	return &found{url: id.URL, file: f, refs: rows}
+}
+
+// neighbours are files that were opened because a virtual dataset names them.
+type neighbours struct {
+	open  map[string]*reading
+	depth int // how many virtual datasets led here
+}
+
+// neighbour opens a file that a virtual dataset names. There need not be one.
+func (r *reading) neighbour(name string) (*reading, error) {
+	if n, ok := r.near.open[name]; ok {
+		return n, nil
+	}
+	if len(r.near.open) >= maxOpen {
+		if err := r.closeNeighbours(); err != nil {
+			return nil, err
+		}
+	}
+	src, err := r.openBeside(name)
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := &reading{scanner: r.scanner, ctx: r.ctx, src: src, out: &found{url: absolute(src.Name())}}
+	n.near.depth = r.near.depth + 1
+	if n.data, err = formats.Open(r.ctx, src); err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	n.others = newOthers(n)
+	if r.near.open == nil {
+		r.near.open = map[string]*reading{}
+	}
+	r.near.open[name] = n
+	return n, nil
+}
+
+// closeNeighbours closes what the source led to.
+func (r *reading) closeNeighbours() error {
+	var failed error
+	for _, n := range r.near.open {
+		failed = errors.Join(failed, n.closeNeighbours(), n.src.Close())
+	}
+	clear(r.near.open)
+	if r.here != nil {
+		failed = errors.Join(failed, r.here.closeNeighbours())
+	}
+	return failed
+}
+
+// openBeside opens a file that the source names, by a path from its own folder. As libhdf5
+// does, it looks there too for a file of an absolute path that cannot be had.
+func (r *reading) openBeside(name string) (*source.Source, error) {
+	folder := besides(r.src.Name())
+	if !filepath.IsAbs(name) {
+		return r.openNamed(r.ctx, joined(folder, name))
+	}
+	src, err := r.openNamed(r.ctx, name)
+	if isAbsent(err) || errors.Is(err, source.ErrForbidden) {
+		beside, err2 := r.openNamed(r.ctx, joined(folder, filepath.Base(name)))
+		if !isAbsent(err2) {
+			return beside, err2
+		}
+	}
+	return src, err
+}
+
+func joined(folder, name string) string {
+	if _, err := source.LocalPath(folder); err != nil {
+		return folder + "/" + filepath.ToSlash(name)
+	}
+	return filepath.Join(folder, name)
+}
+
+// describe makes a variable of the one at a path, with its refs and its own parts.
+func (r *reading) describe(path string) (*manifest.Variable, *found, error) {
+	v := find(r.data, path)
+	if v == nil {
+		return nil, nil, nil
+	}
+	if r.near.depth > maxNesting {
+		return nil, nil, fmt.Errorf("virtual datasets lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
+	}
+	for _, p := range r.data.Problems {
+		if p.Path == v.Path {
+			return nil, nil, p.Err
+		}
+	}
+	r.out = &found{url: r.out.url, file: &manifest.File{}, refs: newRefs()}
+	r.others = newOthers(r)
+	r.header, r.known = &manifest.Header{}, map[*readers.Dimension]bool{}
+	out := r.variable(v)
+	if err := r.store(&out, v); err != nil {
+		return nil, nil, err
+	}
+	return &out, r.out, nil
+}
+
+// find returns the variable at a path, or nil.
+func find(data *readers.Dataset, path string) *readers.Variable {
+	var same *readers.Variable
+	data.Root.Walk(func(g *readers.Group) bool {
+		i := slices.IndexFunc(g.Variables, func(v *readers.Variable) bool { return v.Path == path })
+		if i >= 0 {
+			same = g.Variables[i]
+		}
+		return same == nil
+	})
+	return same
+}
