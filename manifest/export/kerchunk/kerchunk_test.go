@@ -1,0 +1,271 @@
+package kerchunk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/readers"
+	reader "varve/readers/kerchunk"
+	"varve/readers/source"
+)
+
+// check compares every element of a set of references with the archive's own, through
+// varve's reader.
+func (a *archive) check(dest string) {
+	a.t.Helper()
+	src, err := source.Open(a.t.Context(), dest)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer src.Close()
+	set, err := reader.Format{Allow: []string{a.dir}}.Open(a.t.Context(), src)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	found := map[string]*readers.Variable{}
+	set.Root.Walk(func(g *readers.Group) bool {
+		for _, v := range g.Variables {
+			found[v.Path] = v
+		}
+		return true
+	})
+	if len(found) != len(a.arrays) || len(set.Problems) > 0 {
+		a.t.Errorf("%d arrays, not %d; problems: %v", len(found), len(a.arrays), set.Problems)
+	}
+	for _, x := range a.arrays {
+		f := x.(*faked)
+		v := found[f.path]
+		if v == nil {
+			a.t.Errorf("%s is not there", f.path)
+			continue
+		}
+		value, err := v.ReadAll(a.t.Context(), 1<<20)
+		if err != nil {
+			a.t.Errorf("%s: %v", f.path, err)
+		} else if !bytes.Equal(value.Data, f.elements.Fixed) || !slices.EqualFunc(value.Texts, f.elements.Var, bytes.Equal) {
+			a.t.Errorf("%s has other elements", f.path)
+		}
+	}
+}
+
+// leftovers reports what is in a folder besides what is wanted.
+func leftovers(t *testing.T, dir string, wanted ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if slices.Sort(wanted); !slices.Equal(names, wanted) {
+		t.Errorf("there are %q, not %q", names, wanted)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		archive func(testing.TB) *archive
+		dest    string
+		opts    *Options
+		left    []string
+		regular int
+	}{
+		"json":                {regularArchive, "r.json", nil, []string{"r.json"}, 0},
+		"patches of json":     {regularArchive, "r.json", &Options{InlineBytes: 1}, []string{"r.json", "r.json.patches"}, 0},
+		"parquet":             {regularArchive, "r.parquet", nil, []string{"r.parquet"}, 0},
+		"records":             {regularArchive, "r.parq", &Options{RecordSize: 3, InlineBytes: 1}, []string{"r.parq"}, 0},
+		"rectilinear json":    {rectilinearArchive, "r.json", nil, []string{"r.json"}, 0},
+		"rectilinear parquet": {rectilinearArchive, "r", &Options{RecordSize: 1, Workers: 3}, []string{"r"}, 0},
+		"regular json":        {rectilinearArchive, "r.json", &Options{Regular: true}, []string{"r.json"}, 2},
+		"regular parquet":     {rectilinearArchive, "r", &Options{Regular: true, InlineBytes: 1}, []string{"r"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, dir := c.archive(t), t.TempDir()
+			dest := filepath.Join(dir, c.dest)
+			result, err := write(t.Context(), a.hierarchy, dest, c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leftovers(t, dir, c.left...)
+			if len(result.Regular) != c.regular || result.Arrays != len(a.arrays) {
+				t.Errorf("%+v", result)
+			}
+			if patches := c.opts != nil && c.opts.InlineBytes == 1; patches != (result.Patched > 0) || patches != (result.PatchBytes > 0) {
+				t.Errorf("%+v", result)
+			}
+			a.check(dest)
+		})
+	}
+}
+
+// TestRegularKeepsChunks: chunks that a regular grid has too are not rebuilt.
+func TestRegularKeepsChunks(t *testing.T) {
+	a := newArchive(t, "a.nc")
+	a.add(spec{path: "/v", shape: []int64{95}, edges: []grid.Sizes{grid.RunLength(grid.Times(10, 9), grid.Times(5, 1))}, dtype: "int32", codecs: "[" + little + "]"})
+	result, err := write(t.Context(), a.hierarchy, filepath.Join(t.TempDir(), "r.json"), &Options{Regular: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Refs != 9 || result.Inline != 1 {
+		t.Errorf("%d ranges and %d rebuilt chunks, not 9 and 1", result.Refs, result.Inline)
+	}
+}
+
+func TestNoPatch(t *testing.T) {
+	for _, name := range []string{"r.json", "r.parquet"} {
+		a, dir := regularArchive(t), t.TempDir()
+		_, err := write(t.Context(), a.hierarchy, filepath.Join(dir, name), &Options{NoPatch: true, InlineBytes: 1})
+		var refused *PatchError
+		if !errors.As(err, &refused) || len(refused.Arrays) != 5 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if first := refused.Arrays[0]; first.Path != "/sea ice %" || first.Chunks != 1 || !slices.Equal(first.First, []int64{1, 0}) {
+			t.Errorf("%s: %+v", name, first)
+		}
+		leftovers(t, dir)
+		a.hierarchy.arrays = slices.DeleteFunc(a.arrays, func(x array) bool {
+			return slices.ContainsFunc(refused.Arrays, func(u Unpatched) bool { return u.Path == x.Path() })
+		})
+		if _, err := write(t.Context(), a.hierarchy, filepath.Join(dir, name), &Options{NoPatch: true}); err != nil {
+			t.Errorf("%s: what needs no patches is refused: %v", name, err)
+		}
+	}
+}
+
+// TestNothingHalf: an export that fails leaves what was there, and nothing else.
+func TestNothingHalf(t *testing.T) {
+	boom := errors.New("boom")
+	for _, name := range []string{"r.json", "r.parquet"} {
+		a, dir := regularArchive(t), t.TempDir()
+		dest := filepath.Join(dir, name)
+		if _, err := write(t.Context(), a.hierarchy, dest, nil); err != nil {
+			t.Fatal(err)
+		}
+		broken := a.hierarchy
+		broken.arrays = append(slices.Clone(a.arrays), failing{a.arrays[0].(*faked), boom})
+		if _, err := write(t.Context(), broken, dest, &Options{Force: true, InlineBytes: 1}); !errors.Is(err, boom) {
+			t.Errorf("%s: %v", name, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := write(ctx, a.hierarchy, dest, &Options{Force: true}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: cancelled: %v", name, err)
+		}
+		leftovers(t, dir, name)
+		a.check(dest)
+	}
+}
+
+// failing cannot rebuild a chunk.
+type failing struct {
+	*faked
+	err error
+}
+
+func (f failing) Path() string                                   { return "/failing" }
+func (f failing) Chunk(context.Context, []int64) ([]byte, error) { return nil, f.err }
+
+func TestForce(t *testing.T) {
+	for _, name := range []string{"r.json", "r.parquet"} {
+		a, dir := regularArchive(t), t.TempDir()
+		dest := filepath.Join(dir, name)
+		if _, err := write(t.Context(), a.hierarchy, dest, &Options{InlineBytes: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := write(t.Context(), a.hierarchy, dest, nil); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := write(t.Context(), a.hierarchy, dest, &Options{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		leftovers(t, dir, name)
+		a.check(dest)
+	}
+}
+
+func TestRefusedNames(t *testing.T) {
+	dir := t.TempDir()
+	precious := filepath.Join(dir, "precious")
+	if err := os.MkdirAll(filepath.Join(precious, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ dest, array, says string }{
+		"braces":               {filepath.Join(dir, "{x}"), "/v", "braces"},
+		"json in a folder":     {filepath.Join(dir, "a.json.d", "r.parquet"), "/v", ".json"},
+		"a folder of data":     {precious, "/v", "holds no references"},
+		"no folder":            {filepath.Join(dir, "none", "r.parquet"), "/v", "none"},
+		"meta":                 {filepath.Join(dir, "r.parquet"), "/g/.zeta", ".zeta"},
+		"patches":              {filepath.Join(dir, "r.parquet"), "/.patches", "rename"},
+		"out of the folder":    {filepath.Join(dir, "r.parquet"), "/../../v", "no path"},
+		"a group and an array": {filepath.Join(dir, "r.json"), "/g", "both"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t, "a.nc")
+			a.groups = []manifest.GroupFace{{Path: "/g"}}
+			a.add(spec{path: c.array, shape: []int64{4}, chunks: []int64{4}, dtype: "int32", codecs: "[" + little + "]"})
+			_, err := write(t.Context(), a.hierarchy, c.dest, &Options{Force: true})
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, which does not say %q", err, c.says)
+			}
+			leftovers(t, dir, "precious")
+		})
+	}
+}
+
+// TestBase64Bytes: bytes that begin like base64 come back as they are.
+func TestBase64Bytes(t *testing.T) {
+	for _, name := range []string{"r.json", "r.parquet"} {
+		a := newArchive(t, "a.nc")
+		f := a.add(spec{path: "/v", shape: []int64{16}, chunks: []int64{16}, dtype: "int8", codecs: `[{"name":"bytes"}]`})
+		copy(f.elements.Fixed, "base64:AAAA=====")
+		f.locations["[0]"] = store.Location{Coords: []int64{0}, Kind: store.Verbatim, Source: -1, Inline: f.encoded(t, []int64{0})}
+		dest := filepath.Join(t.TempDir(), name)
+		if _, err := write(t.Context(), a.hierarchy, dest, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.check(dest)
+	}
+}
+
+// TestRemote: where sources are remote no patch is in a local file, unless it is to be moved.
+func TestRemote(t *testing.T) {
+	a := regularArchive(t)
+	a.source = func(context.Context, int64) (manifest.Source, error) {
+		return manifest.Source{URL: "s3://bucket/a b.nc"}, nil
+	}
+	dest := filepath.Join(t.TempDir(), "r.json")
+	result, err := write(t.Context(), a.hierarchy, dest, &Options{InlineBytes: 1})
+	if err != nil || result.Patched > 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	result, err = write(t.Context(), a.hierarchy, dest, &Options{InlineBytes: 1, Force: true, PatchURL: "s3://bucket/r.patches"})
+	if err != nil || result.Patched == 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	raw, err := os.ReadFile(dest)
+	if err != nil || !bytes.Contains(raw, []byte(`["s3://bucket/a b.nc",`)) || !bytes.Contains(raw, []byte(`["s3://bucket/r.patches",`)) {
+		t.Errorf("the references name other sources: %v", err)
+	}
+}
+
+func TestNamesOutsideUTF8(t *testing.T) {
+	a := regularArchive(t)
+	a.source = func(context.Context, int64) (manifest.Source, error) {
+		return manifest.Source{URL: "/data/\xff.nc"}, nil
+	}
+	if _, err := write(t.Context(), a.hierarchy, filepath.Join(t.TempDir(), "r.json"), nil); err == nil || !strings.Contains(err.Error(), `\xff.nc`) {
+		t.Error(err)
+	}
+}
