@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +20,8 @@ func newDemoCommand() *cobra.Command {
 		Use:   "demo [DIR]",
 		Short: "Make one Zarr out of a small archive that disagrees with itself",
 		Long: "demo writes three months of daily temperatures into DIR (by default a new temporary\n" +
-			"folder): netCDF-4 files of unequal length, of which one is compressed in another way. It\n" +
-			"says where they disagree, makes one Zarr of them, reads across the files and verifies every\n" +
-			"element against its source.",
+			"folder): netCDF-4 files of unequal length, of which one is compressed in another way. Over\n" +
+			"them it runs check, build, read and verify, and says what to try next.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := demoDir(args)
@@ -48,50 +48,55 @@ func demoDir(args []string) (string, error) {
 	return args[0], os.MkdirAll(args[0], 0o755)
 }
 
+// runDemo runs the commands that a user would, over the sample archive.
 func runDemo(ctx context.Context, out io.Writer, dir string) error {
-	files, err := writeDemoFiles(filepath.Join(dir, "files"))
-	if err != nil {
+	files := filepath.Join(dir, "files")
+	if err := writeDemoFiles(files); err != nil {
 		return err
 	}
-	m, err := openMosaic(ctx, files)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	store := filepath.Join(dir, "archive.zarr")
-	for _, step := range []func() (string, error){
-		m.check,
-		func() (string, error) { return m.build(ctx, store) },
-		func() (string, error) { return readDemo(store) },
-		func() (string, error) { return m.verify(ctx, store) },
+	manifest := filepath.Join(dir, "t2m.varve")
+	for _, args := range [][]string{
+		{"check", files},
+		{"build", manifest, files},
+		{"read", manifest, "t2m", "--isel", "time=25:65", "--stat"},
+		{"verify", manifest, "--deep"},
 	} {
-		says, err := step()
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(out, says); err != nil {
+		if err := demonstrate(ctx, out, args); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, demoNext, files[1], store)
+	_, err := fmt.Fprintf(out, demoNext, manifest, manifest, filepath.Join(dir, "refs.json"), filepath.Join(files, "2021-03.nc"))
 	return err
 }
 
-const demoNext = `
+// demonstrate shows a command and runs it.
+func demonstrate(ctx context.Context, out io.Writer, args []string) error {
+	fmt.Fprintf(out, "$ varve %s\n", strings.Join(args, " "))
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(out)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return fmt.Errorf("varve %s: %w", args[0], err)
+	}
+	_, err := fmt.Fprintln(out)
+	return err
+}
+
+const demoNext = `Three files, one of 28 days, one compressed in another way: one array, and nothing was copied.
+
 Try next
+  varve serve %s --listen 127.0.0.1:8080      then look at http://127.0.0.1:8080
+  varve export kerchunk %s %s
   varve inspect %s
-  ZARR_ARRAY__RECTILINEAR_CHUNKS=True python -c 'import xarray; print(xarray.open_zarr("%s"))'
 `
 
-// writeDemoFiles unpacks the sample archive and returns the names of its files in order.
-func writeDemoFiles(dir string) ([]string, error) {
+// writeDemoFiles unpacks the sample archive.
+func writeDemoFiles(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+		return err
 	}
-	if err := os.CopyFS(dir, mustSub(fixtures.Demo, "demo")); err != nil {
-		return nil, err
-	}
-	return filepath.Glob(filepath.Join(dir, "*.nc"))
+	return os.CopyFS(dir, mustSub(fixtures.Demo, "demo"))
 }
 
 // mustSub is fs.Sub of a folder that is compiled in.

@@ -17,6 +17,7 @@ var layers = []string{
 	"cmd/",
 	"manifest/build",
 	"manifest/verify",
+	"manifest/present",
 	"manifest/export",
 	"manifest/serve",
 	"manifest/store",

@@ -108,6 +108,7 @@ func commands() []*cobra.Command {
 		newHistoryCommand(),
 		newInfoCommand(),
 		newInspectCommand(),
+		newReadCommand(),
 		newRestoreCommand(),
 		newScanCommand(),
 		newVerifyCommand(),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/mosaic"
 	"varve/manifest/plan"
@@ -213,8 +214,75 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 	return closing(reader, err)
 }
 
+// countArray looks at the chunks behind the old end only: plan.Extend grows arrays behind
+// whole chunks, so that the old ones stay as they were.
 func (a *appending) countArray(ctx context.Context, array *manifest.Array, x *plan.Extension, files newFiles, refs mosaic.RefReader) error {
-	panic("TODO")
+	at := slices.IndexFunc(x.Placements, func(p manifest.Placement) bool { return p.ID == array.Placement })
+	if at < 0 {
+		return nil // nothing was added, or its values are in the manifest
+	}
+	old := slices.IndexFunc(a.old.Arrays, func(b manifest.Array) bool { return b.Path == array.Path })
+	if old < 0 {
+		return errors.New("an array that was not there cannot be extended")
+	}
+	m, err := mosaic.New(array, &x.Placements[at], files)
+	if err != nil {
+		return err
+	}
+	chunks, err := behind(m.Grid(), a.old.Arrays[old].Face.Shape)
+	if err != nil {
+		return err
+	}
+	added, err := countIn(ctx, m, refs, chunks)
+	if err != nil {
+		return err
+	}
+	counts := a.old.Arrays[old].Chunks
+	array.Chunks = manifest.Counts{
+		Verbatim: counts.Verbatim + added.Verbatim, Prefix: counts.Prefix + added.Prefix,
+		Rebuilt: counts.Rebuilt + added.Rebuilt, Missing: counts.Missing + added.Missing,
+	}
+	return nil
+}
+
+// behind is the box of chunks that an array has gained over an older shape.
+func behind(g *grid.Grid, old []int64) (grid.Region, error) {
+	chunks := grid.Whole(g.Counts()).Clone()
+	grown := 0
+	for axis, n := range g.Shape() {
+		if n == old[axis] {
+			continue
+		}
+		first, err := g.Dim(axis).Find(old[axis])
+		if err != nil {
+			return chunks, err
+		}
+		if grown++; grown > 1 || g.Dim(axis).Offset(first) != old[axis] {
+			return chunks, fmt.Errorf("an array of shape %v grew to %v within a chunk", old, g.Shape())
+		}
+		chunks.Origin[axis], chunks.Shape[axis] = first, chunks.Shape[axis]-first
+	}
+	return chunks, nil
+}
+
+// countIn counts the chunks in a box by how they are served.
+func countIn(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader, chunks grid.Region) (c manifest.Counts, err error) {
+	for at, err := range m.Locations(ctx, refs, chunks) {
+		if err != nil {
+			return c, err
+		}
+		switch at.Kind {
+		case mosaic.Verbatim:
+			c.Verbatim++
+		case mosaic.Prefix:
+			c.Prefix++
+		case mosaic.Rebuilt:
+			c.Rebuilt++
+		default:
+			c.Missing++
+		}
+	}
+	return c, nil
 }
 
 // newFiles gives a mosaic the files that are being appended.
