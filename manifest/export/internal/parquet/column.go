@@ -23,7 +23,7 @@ func (w *Writer) column(c Column, rows int, d *Data) chunk {
 	m := chunk{start: w.offset}
 	switch c.Kind {
 	case Int64:
-		w.intPages(&m, d.Ints)
+		w.intPages(&m, c, d)
 	case Int64s:
 		w.listPages(&m, rows, d)
 	default:
@@ -33,9 +33,20 @@ func (w *Writer) column(c Column, rows int, d *Data) chunk {
 	return m
 }
 
-func (w *Writer) intPages(m *chunk, ints []int64) {
-	for part := range slices.Chunk(ints, pageRows) {
-		w.page = appendInts(w.page[:0], part)
+// intPages writes Int64. Where there are nulls, Ints has no places for them.
+func (w *Writer) intPages(m *chunk, c Column, d *Data) {
+	if !c.Optional {
+		for part := range slices.Chunk(d.Ints, pageRows) {
+			w.page = appendInts(w.page[:0], part)
+			w.dataPage(m, len(part), encodePlain)
+		}
+		return
+	}
+	ints := d.Ints
+	for part := range slices.Chunk(d.Index, pageRows) {
+		w.startPage(m, c, part)
+		w.page = appendInts(w.page, ints[:len(w.indexes)])
+		ints = ints[len(w.indexes):]
 		w.dataPage(m, len(part), encodePlain)
 	}
 }

@@ -39,7 +39,7 @@ const (
 	Text // Bytes that are UTF-8
 )
 
-// Column is one column of a table. Int64 and Int64s columns have no nulls.
+// Column is one column of a table. A column of Int64s has no nulls.
 type Column struct {
 	Name     string
 	Kind     Kind
@@ -48,12 +48,13 @@ type Column struct {
 
 // Data are the values of a column in one row group.
 type Data struct {
-	// Ints are the values of Int64 and Int64s.
+	// Ints are the values of Int64 and Int64s, without places for nulls.
 	Ints []int64
 	// Lengths, with Int64s, say how many of Ints each row takes.
 	Lengths []int32
 	// The value of row i of Bytes and Text is Values[Index[i]], or null where Index[i] is
-	// -1. A nil Index stands for nothing but nulls.
+	// -1. A nil Index stands for nothing but nulls. With an optional Int64, Index only says
+	// which rows are null.
 	Values [][]byte
 	Index  []int32
 }
@@ -138,7 +139,7 @@ func (c Column) check(rows int, d *Data) error {
 	ok := true
 	switch c.Kind {
 	case Int64:
-		ok = len(d.Ints) == rows
+		ok = c.Optional && len(d.Index) == rows && len(d.Ints) == present(d.Index) || !c.Optional && len(d.Ints) == rows
 	case Int64s:
 		ok = len(d.Lengths) == rows
 	default:
@@ -148,6 +149,16 @@ func (c Column) check(rows int, d *Data) error {
 		return fmt.Errorf("parquet: column %s does not have %d rows", c.Name, rows)
 	}
 	return nil
+}
+
+// present counts the rows that are not null.
+func present(index []int32) (n int) {
+	for _, i := range index {
+		if i >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Close writes the footer. It does not close what the file is written to.

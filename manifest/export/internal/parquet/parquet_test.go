@@ -92,17 +92,20 @@ func TestGroupWantsAllRows(t *testing.T) {
 func writeSample(t *testing.T, name string) {
 	t.Helper()
 	w, err := NewWriter([]Column{{Name: "n"}, {Name: "coords", Kind: Int64s}, {Name: "path", Kind: Text, Optional: true},
-		{Name: "name", Kind: Text}, {Name: "raw", Kind: Bytes, Optional: true}})
+		{Name: "name", Kind: Text}, {Name: "raw", Kind: Bytes, Optional: true}, {Name: "maybe", Optional: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	w.Reset(&out)
 	for g := range 3 {
-		var n, coords, path, name, raw Data
+		var n, coords, path, name, raw, maybe Data
 		for i := range 1000 * g {
 			n.Ints = append(n.Ints, int64(i)<<40-int64(g))
 			coords.Lengths = append(coords.Lengths, int32(i%4))
+			if maybe.Index = append(maybe.Index, int32(i%3)-1); i%3 > 0 {
+				maybe.Ints = append(maybe.Ints, int64(i))
+			}
 			for k := range i % 4 {
 				coords.Ints = append(coords.Ints, int64(i+k))
 			}
@@ -116,7 +119,7 @@ func writeSample(t *testing.T, name string) {
 		if g == 2 {
 			raw = Data{}
 		}
-		if err := w.Group(1000*g, n, coords, path, name, raw); err != nil {
+		if err := w.Group(1000*g, n, coords, path, name, raw, maybe); err != nil {
 			t.Fatal(err)
 		}
 	}
