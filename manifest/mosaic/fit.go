@@ -30,6 +30,7 @@ type Fit struct {
 	straight bool // the axes are in the array's order
 	sameFill bool // cells that were never written read as the face's fill
 	raw      bool // the only codec is "bytes": elements have fixed places
+	memory   bool // and are stored as they are in memory
 	element  int64
 	row      int64 // bytes of one index of the first axis, if raw
 	stride   int64 // from one to the next
@@ -169,8 +170,8 @@ func (f *Fit) measure() error {
 	v := f.Variable
 	f.element = int64(v.Type.Size)
 	f.raw = len(v.Storage.Codecs) == 1 && v.Storage.Codecs[0].Name == "bytes" && f.element > 0
-	if v.Storage.Layout == manifest.Chunked {
-		return nil
+	if err := f.measureForm(); err != nil || v.Storage.Layout == manifest.Chunked {
+		return err
 	}
 	if v.Storage.Stride != 0 && (!f.raw || len(v.Shape) == 0) {
 		return fmt.Errorf("%v, %d bytes apart, with codecs: %w", v.Shape, v.Storage.Stride, errors.ErrUnsupported)
@@ -194,6 +195,30 @@ func (f *Fit) measure() error {
 	}
 	return nil
 }
+
+// HasAxis reports whether the variable has an axis of the array.
+func (f *Fit) HasAxis(axis int) bool { return f.axes[axis].axis >= 0 }
+
+// IsRaw reports whether "bytes" is the only codec, and elements have a fixed size.
+func (f *Fit) IsRaw() bool { return f.raw }
+
+// measureForm finds out whether elements are stored as they are in memory.
+func (f *Fit) measureForm() error {
+	if !f.raw {
+		return nil
+	}
+	one := f.form(nil)
+	stored, err := codec.New(f.Variable.Storage.Codecs, one)
+	if err != nil {
+		return err
+	}
+	memory, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}, one)
+	f.memory = err == nil && stored.SameDecode(memory)
+	return err
+}
+
+// IsMemoryForm reports whether stored bytes are elements as they are in memory.
+func (f *Fit) IsMemoryForm() bool { return f.memory }
 
 // Strides returns how many bytes one index of the first axis has, and how many there are
 // from one to the next. They are the same where there are no gaps, or not only "bytes".

@@ -21,6 +21,8 @@ type Part struct {
 	// Codec is the shape of the stored chunk, and Reaches whether it extends over the variable's.
 	Codec   []int64
 	Reaches bool
+	// All reports whether the part is all of the stored chunk that counts.
+	All bool
 }
 
 // IsWhole reports whether the part is all that the stored chunk decodes to.
@@ -86,6 +88,7 @@ func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool 
 		p.Row = first + number
 		p.Codec, p.Reaches = w.Codec, false
 		p.Within.Intersect(w.Region, wanted)
+		p.All = p.Within.Equal(w.Region)
 		f.boxOf(p, box, wanted)
 		for i, at := range w.Origin {
 			p.Reaches = p.Reaches || w.Codec[i] > f.Variable.Shape[i]-at
@@ -119,4 +122,29 @@ func (f *Fit) boxOf(p *Part, box, wanted grid.Region) {
 			p.Box.Shape[k] = p.Within.Shape[axis]
 		}
 	}
+}
+
+// Covers reports whether every element of a region is in a tile.
+func (m *Mosaic) Covers(r grid.Region) (bool, error) {
+	left, err := r.Elements()
+	if err != nil || left == 0 {
+		return true, err
+	}
+	l := m.Locator()
+	for _, t := range slices.Clone(l.tiles(r)) {
+		f, err := l.fitOf(t)
+		if err != nil {
+			return false, err
+		}
+		if f == nil {
+			continue
+		}
+		n := int64(1)
+		for k := range f.axes {
+			from, to := f.extent(t, k)
+			n *= max(min(to, r.End(k))-max(from, r.Origin[k]), 0)
+		}
+		left -= n // tiles do not overlap
+	}
+	return left == 0, nil
 }

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"sync"
 
 	"varve/codec"
 	"varve/grid"
@@ -38,8 +40,25 @@ type Location struct {
 
 // Array is one declared array. It may be used by any number of goroutines.
 type Array struct {
-	spec *manifest.Array
-	grid *grid.Grid
+	store *Store
+	spec  *manifest.Array
+	grid  *grid.Grid
+	pipes pipelines
+
+	mu     sync.Mutex
+	mosaic *mosaic.Mosaic // nil until it is needed, and for an array that is kept in the manifest
+}
+
+func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
+	a := &Array{store: s, spec: spec}
+	if spec.Face == nil {
+		return nil, fmt.Errorf("%s: %w: no face", spec.Path, codec.ErrCorrupt)
+	}
+	var err error
+	if a.grid, err = spec.Face.Grid(); err != nil {
+		return nil, fmt.Errorf("%s: %w", spec.Path, err)
+	}
+	return a, nil
 }
 
 // Path is the array's path, "/group/name".
@@ -56,35 +75,271 @@ func (a *Array) Grid() *grid.Grid { return a.grid }
 
 // Pipeline is that of the declared chunk at some coordinates.
 func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
-	return nil, errors.ErrUnsupported
+	c, err := a.chunk(coords)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.pipes.get(a.spec.Face, c.Codec)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	return p, nil
 }
+
+func (a *Array) chunk(coords []int64) (grid.Chunk, error) {
+	c, ok := a.grid.Chunk(coords)
+	if !ok {
+		return c, fmt.Errorf("%s: chunk %v: %w: there are %v", a.Path(), coords, grid.ErrOutOfBounds, a.grid.Counts())
+	}
+	return c, nil
+}
+
+// pipelines keeps the last pipeline that was asked for.
+type pipelines struct {
+	mu   sync.Mutex
+	last *codec.Pipeline
+}
+
+func (p *pipelines) get(face *zarrjson.Array, shape []int64) (*codec.Pipeline, error) {
+	p.mu.Lock()
+	last := p.last
+	p.mu.Unlock()
+	var err error
+	if last == nil {
+		last, err = codec.New(face.Codecs, face.Form(shape))
+	} else {
+		last, err = last.WithShape(shape)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.last = last
+	p.mu.Unlock()
+	return last, nil
+}
+
+// isKept reports whether the array's values are in the manifest.
+func (a *Array) isKept() bool { return a.spec.Placement == "" }
+
+// tiles makes the mosaic of the array when it is first needed.
+func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mosaic != nil {
+		return a.mosaic, nil
+	}
+	layout, err := a.store.layout(ctx, a.spec.Placement)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	files, err := a.store.files(ctx, layout)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	a.mosaic, err = mosaic.NewOn(a.spec, layout, files)
+	return a.mosaic, err
+}
+
+// fill is one element: what cells in no tile read as. Nil stands for zeros.
+func (a *Array) fill() []byte { return a.spec.Face.Fill }
 
 // Locate says where the bytes of a declared chunk are. It reads the manifest only, never
 // a source. The chunks of an array that is kept in the manifest are Verbatim, and Inline.
 func (a *Array) Locate(ctx context.Context, coords []int64) (Location, error) {
-	return Location{}, errors.ErrUnsupported
+	c, err := a.chunk(coords)
+	if err != nil {
+		return Location{}, err
+	}
+	one := grid.Region{Origin: coords, Shape: make([]int64, len(coords))}
+	for k := range one.Shape {
+		one.Shape[k] = 1
+	}
+	for l, err := range a.Locations(ctx, one) {
+		if err != nil {
+			return Location{}, err
+		}
+		found := *l
+		found.Coords = append([]int64(nil), l.Coords...)
+		return found, nil
+	}
+	return Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)
 }
 
 // Locations yields every chunk in a box of chunk coordinates, in C order, those that are
 // Missing too. The Location is overwritten by the next. An error ends it.
 func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
-	return func(yield func(*Location, error) bool) { yield(nil, errors.ErrUnsupported) }
+	if a.isKept() {
+		return a.keptLocations(ctx, chunks)
+	}
+	return func(yield func(*Location, error) bool) {
+		m, err := a.tiles(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		var out Location
+		for l, err := range m.Locations(ctx, a.store.tables, chunks) {
+			if err == nil {
+				err = a.translate(ctx, l, &out)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&out, nil) {
+				return
+			}
+		}
+	}
 }
 
-// Chunk returns the bytes of a declared chunk, as its key in a Zarr store would hold them:
-// as they are stored, or rebuilt. It returns nil for a chunk that is Missing. Nobody may
-// write to the bytes.
-func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
-	return nil, errors.ErrUnsupported
+// translate turns a location of the mosaic into one of the store.
+func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location) error {
+	*out = Location{Coords: l.Coords, Kind: l.Kind, Source: l.Source}
+	if l.Kind == Rebuilt {
+		return a.patched(ctx, out)
+	}
+	if l.Kind == Missing {
+		return nil
+	}
+	if l.Inline >= 0 {
+		b, err := a.store.tables.Inline(ctx, l.Inline)
+		if err != nil {
+			return err
+		}
+		if l.Size < 0 {
+			l.Size = int64(len(b)) - l.Offset
+		}
+		if l.Offset < 0 || l.Size < 0 || l.Size > int64(len(b))-l.Offset {
+			return fmt.Errorf("%s: chunk %v: %w: %d inline bytes, want %d from %d on", a.Path(), l.Coords, codec.ErrCorrupt, len(b), l.Size, l.Offset)
+		}
+		out.Inline, out.Size = b[l.Offset:l.Offset+l.Size], l.Size
+		return nil
+	}
+	out.Offset, out.Size = l.Offset, l.Size
+	if l.Size < 0 {
+		s, err := a.store.Source(ctx, l.Source)
+		if err != nil {
+			return err
+		}
+		out.Size = s.Size - l.Offset
+	}
+	return nil
+}
+
+// patched makes a chunk that was rebuilt before one that is inline.
+func (a *Array) patched(ctx context.Context, l *Location) error {
+	if !a.store.hasPatches {
+		return nil
+	}
+	number, _ := a.grid.Number(l.Coords)
+	b, err := a.store.tables.Patch(ctx, a.Path(), number)
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.Kind, l.Inline, l.Size = Verbatim, b, int64(len(b))
+	return nil
 }
 
 // Read fills dst, in C order of the indexer's shape, with what an indexer of the array's
 // grid selects.
 func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
-	return errors.ErrUnsupported
+	if g := ix.Grid(); g != a.grid && !g.Equal(a.grid) {
+		return fmt.Errorf("%s: the selection is of another grid", a.Path())
+	}
+	form := a.spec.Face.Form(ix.Shape())
+	if !holds(dst, form) {
+		return fmt.Errorf("%s: %d bytes and %d texts for %v elements of %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
+	}
+	c := ix.Project()
+	if !c.Next() {
+		return ctx.Err()
+	}
+	if box, ok := boxOf(&c.Projection, ix.Shape()); ok {
+		return a.readBox(ctx, box, dst)
+	}
+	return a.readProjections(ctx, ix, dst)
 }
 
 // ReadRegion fills dst, in C order of the region, with the elements of a region.
 func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
-	return errors.ErrUnsupported
+	if len(r.Origin) != a.grid.Rank() || len(r.Shape) != len(r.Origin) || !grid.Whole(a.grid.Shape()).Contains(r) {
+		return fmt.Errorf("%s: region %v: %w: the shape is %v", a.Path(), r, grid.ErrOutOfBounds, a.grid.Shape())
+	}
+	form := a.spec.Face.Form(r.Shape)
+	if !holds(dst, form) {
+		return fmt.Errorf("%s: %d bytes and %d texts for %v elements of %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
+	}
+	if r.IsEmpty() {
+		return ctx.Err()
+	}
+	return a.readBox(ctx, r, dst)
 }
+
+// readBox reads a box to elements that hold it.
+func (a *Array) readBox(ctx context.Context, box grid.Region, dst codec.Elems) error {
+	form := a.spec.Face.Form(box.Shape)
+	t := &target{window: newWindow(dst, box, form.Type), form: form}
+	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, box) })
+}
+
+// readTargets has targets filled that each comes up with, and waits for all of them.
+func (a *Array) readTargets(ctx context.Context, each func(add func(*target, grid.Region) error) error) error {
+	if a.isKept() {
+		return each(func(t *target, r grid.Region) error { return a.readPieces(ctx, t, r) })
+	}
+	m, err := a.tiles(ctx)
+	if err != nil {
+		return err
+	}
+	r := newRun(ctx, a)
+	p := &planner{a: a, m: m, out: r.add}
+	err = each(func(t *target, region grid.Region) error { return p.add(r.ctx, t, region) })
+	if err == nil {
+		err = p.flush(r.ctx, true)
+	}
+	if err != nil {
+		r.fail(err)
+	}
+	if err := r.wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// readProjections reads a selection that is no box: what it takes of each declared chunk is
+// read as a box and gathered from there.
+func (a *Array) readProjections(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
+	t := a.spec.Face.DataType.Type()
+	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
+		for c := ix.Project(); c.Next(); {
+			p := c.Projection.Clone()
+			within := grid.MakeRegion(a.grid.Rank())
+			p.Bounds(within)
+			box := within.Clone()
+			for k, at := range p.Origin {
+				box.Origin[k] += at
+			}
+			form := a.spec.Face.Form(box.Shape)
+			to := &target{window: newWindow(codec.Elems{}, box, t), form: form}
+			to.finish = func() error { return gather(p, dst, to.Elems, within, to.unit) }
+			if err := add(to, box); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func gather(p *grid.Projection, dst, src codec.Elems, within grid.Region, unit int) error {
+	if unit == 0 {
+		return grid.Gather(p, dst.Var, grid.Window[[]byte]{Data: src.Var, Region: within}, 1)
+	}
+	return grid.Gather(p, dst.Fixed, grid.Window[byte]{Data: src.Fixed, Region: within}, int64(unit))
+}
+
+var errTooLarge = fmt.Errorf("a chunk of more than %d GiB: %w", maxChunk>>30, errors.ErrUnsupported)

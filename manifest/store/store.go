@@ -1,11 +1,20 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 
 	"varve/manifest"
+	"varve/manifest/mosaic"
+	"varve/manifest/table"
 	"varve/readers/source"
 )
 
@@ -32,25 +41,131 @@ type Options struct {
 	FlightBytes int64
 	// OpenFiles bounds the sources that are open at a time; 0 stands for 256.
 	OpenFiles int
-	// Workers bounds the cores that decode; 0 stands for GOMAXPROCS.
+	// Workers bounds the goroutines that one read decodes with; 0 stands for GOMAXPROCS.
 	Workers int
+}
+
+// tables is what a store needs of the tables of a manifest. A *table.Reader is one.
+type tables interface {
+	ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) error
+	Source(ctx context.Context, row int64) (*table.SourceRow, error)
+	Index(ctx context.Context) (*table.SourceIndex, error)
+	Header(ctx context.Context, id string) (*manifest.Header, error)
+	Values(ctx context.Context, id string) (*manifest.Values, error)
+	Inline(ctx context.Context, row int64) ([]byte, error)
+	Patch(ctx context.Context, array string, chunk int64) ([]byte, error)
+	ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error]
+	Close() error
 }
 
 // Store is an open manifest. It may be used by any number of goroutines.
 type Store struct {
-	snapshot *manifest.Snapshot
+	snapshot   *manifest.Snapshot
+	tables     tables
+	repository *manifest.Repository // nil if the tables are all there is
+	opener     *source.Opener
+	ownOpener  bool
+	hasPatches bool
+	arrays     []*Array
+	paths      map[string]*Array
+
+	workers int
+	sources *sources
+	flight  *limiter
+	cache   *cache
+	buffers *buffers
+
+	mu      sync.Mutex
+	layouts map[string]*mosaic.Layout
+	index   *fileIndex
 }
 
 // ErrNoArray marks the error of asking for an array that the manifest does not have.
 var ErrNoArray = errors.New("no such array")
 
+// tableCache bounds the pages of tables that are kept.
+const tableCache = 64 << 20
+
 // Open opens a manifest. It reads no source, and of the tables only what is asked for later.
 func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
-	return nil, fmt.Errorf("%s: %w", dir, errors.ErrUnsupported)
+	if opts == nil {
+		opts = &Options{}
+	}
+	repo, err := manifest.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, repo, opts)
+	if err != nil {
+		return nil, errors.Join(err, repo.Close())
+	}
+	s.repository = repo
+	return s, nil
+}
+
+func open(ctx context.Context, repo *manifest.Repository, opts *Options) (*Store, error) {
+	id, err := opts.Snapshot, error(nil)
+	if id == "" {
+		id, err = repo.Current(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	snap, err := repo.Load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(tableCache))
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStore(snap, t, opts)
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return s, nil
+}
+
+// newStore makes a store of a snapshot and its tables.
+func newStore(snap *manifest.Snapshot, t tables, opts *Options) (*Store, error) {
+	s := &Store{
+		snapshot: snap,
+		tables:   t,
+		opener:   opts.Opener,
+		paths:    map[string]*Array{},
+		workers:  cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0)),
+		flight:   &limiter{limit: cmp.Or(max(opts.FlightBytes, 0), 256<<20)},
+		cache:    newCache(max(cmp.Or(opts.CacheBytes, 128<<20), 0)),
+		buffers:  &buffers{},
+		layouts:  map[string]*mosaic.Layout{},
+	}
+	if s.opener == nil {
+		s.opener, s.ownOpener = source.NewOpener(nil), true
+	}
+	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), 256), s.openSource)
+	s.hasPatches = slices.ContainsFunc(snap.Tables, func(t manifest.Table) bool { return t.Kind == manifest.Patches && t.Rows > 0 })
+	for i := range snap.Arrays {
+		a, err := s.newArray(&snap.Arrays[i])
+		if err != nil {
+			return nil, err
+		}
+		s.arrays = append(s.arrays, a)
+		s.paths[a.Path()] = a
+	}
+	return s, nil
 }
 
 // Close closes the sources and tables that are open. Reads under way fail.
-func (s *Store) Close() error { return nil }
+func (s *Store) Close() error {
+	err := errors.Join(s.sources.close(), s.tables.Close())
+	if s.ownOpener {
+		err = errors.Join(err, s.opener.Close())
+	}
+	if s.repository != nil {
+		err = errors.Join(err, s.repository.Close())
+	}
+	return err
+}
 
 // Snapshot is what was opened. It must not be changed.
 func (s *Store) Snapshot() *manifest.Snapshot { return s.snapshot }
@@ -58,16 +173,67 @@ func (s *Store) Snapshot() *manifest.Snapshot { return s.snapshot }
 // Groups are the groups as clients see them, by path. They must not be changed.
 func (s *Store) Groups() []manifest.GroupFace { return s.snapshot.Groups }
 
-// Arrays are all arrays, in the order of the snapshot.
-func (s *Store) Arrays() []*Array { return nil }
+// Arrays are all arrays, in the order of the snapshot. They must not be changed.
+func (s *Store) Arrays() []*Array { return s.arrays }
 
 // Array returns the array at a path, "/group/name"; the first slash may be left out. The
 // error for one that is not there is ErrNoArray.
 func (s *Store) Array(path string) (*Array, error) {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if a, ok := s.paths[path]; ok {
+		return a, nil
+	}
 	return nil, fmt.Errorf("%s: %w", path, ErrNoArray)
 }
 
 // Source is what is known of a source by its row, as it was when it was scanned.
 func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) {
-	return manifest.Source{}, fmt.Errorf("source %d: %w", row, errors.ErrUnsupported)
+	r, err := s.tables.Source(ctx, row)
+	if err != nil {
+		return manifest.Source{}, err
+	}
+	return r.Source, nil
 }
+
+func (s *Store) openSource(ctx context.Context, row int64) (*source.Source, error) {
+	src, err := s.Source(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	return openVersion(ctx, s.opener, src)
+}
+
+// layout reads the tiles of a placement, once for all arrays that share it.
+func (s *Store) layout(ctx context.Context, id string) (*mosaic.Layout, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.layouts[id]; ok {
+		return l, nil
+	}
+	i := slices.IndexFunc(s.snapshot.Placements, func(p manifest.PlacementTable) bool { return p.ID == id })
+	if i < 0 {
+		return nil, fmt.Errorf("placement %s is not in the snapshot: %w", id, fs.ErrNotExist)
+	}
+	p := &s.snapshot.Placements[i]
+	arranger := mosaic.NewArranger(p.Dims)
+	for _, segment := range p.Segments {
+		for t, err := range s.tables.ScanTiles(ctx, segment) {
+			if err == nil {
+				err = arranger.Add(&t)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("placement %s: %w", id, err)
+			}
+		}
+	}
+	l, err := arranger.Layout()
+	if err != nil {
+		return nil, fmt.Errorf("placement %s: %w", id, err)
+	}
+	s.layouts[id] = l
+	return l, nil
+}
+
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// buffers lends memory by powers of two, so that reading does not make garbage.
+type buffers struct{ classes [28]sync.Pool } // 4 KiB and up
+
+const smallestBuffer = 12 // as a power of two
+
+// buffer is borrowed memory. Give it back with release.
+type buffer struct {
+	bytes []byte
+	pool  *sync.Pool
+}
+
+func (b *buffers) get(n int) *buffer {
+	class := max(bits.Len(uint(max(n, 1)-1)), smallestBuffer) - smallestBuffer
+	if class >= len(b.classes) {
+		return &buffer{bytes: make([]byte, n)}
+	}
+	pool := &b.classes[class]
+	if got, ok := pool.Get().(*buffer); ok {
+		got.bytes = got.bytes[:n]
+		return got
+	}
+	return &buffer{make([]byte, n, 1<<(class+smallestBuffer)), pool}
+}
+
+func (b *buffer) release() {
+	if b != nil && b.pool != nil {
+		b.pool.Put(b)
+	}
+}

@@ -1,0 +1,277 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// work fetches what the jobs of a batch need, and puts it into their targets.
+func (a *Array) work(ctx context.Context, b *batch) error {
+	first := b.jobs[0]
+	if first.source < 0 {
+		return a.workInside(ctx, first)
+	}
+	taken, err := a.store.flight.take(ctx, b.bytes())
+	if err != nil {
+		return err
+	}
+	defer a.store.flight.give(taken)
+	h, err := a.store.sources.acquire(ctx, first.source)
+	if err != nil {
+		return err
+	}
+	err = a.workOn(ctx, h.Source, b)
+	a.store.sources.release(h, err)
+	if err != nil {
+		return a.blame(h.Source, err)
+	}
+	return nil
+}
+
+// bytes is about what the batch takes while it is worked on.
+func (b *batch) bytes() int64 {
+	n := b.span.Length
+	for _, j := range b.jobs {
+		if j.alone {
+			n = max(int64(j.pipe.Form().Bytes()), 0)
+			if j.pipe.Form().Type.Varies() || !j.IsWhole() {
+				n = pieceBytes
+			}
+			continue
+		}
+		n += max(int64(j.pipe.Form().Bytes()), 0)
+	}
+	return n
+}
+
+// blame names the source. A ref that leads out of its source is the manifest's fault.
+func (a *Array) blame(src *source.Source, err error) error {
+	var outside *source.RangeError
+	if errors.As(err, &outside) {
+		err = fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
+	}
+	return fmt.Errorf("%s: %s: %w", a.Path(), src.Name(), err)
+}
+
+// workInside does a job that needs no source.
+func (a *Array) workInside(ctx context.Context, j *job) error {
+	j.into.begin(a)
+	switch {
+	case j.Fit == nil:
+	case j.kept != nil:
+		if err := a.place(j, *j.kept); err != nil {
+			return err
+		}
+	case !j.hasRef() || !j.ref.Stored():
+		j.into.fill(j.Box, j.Fit.Conversion.Fill())
+	default:
+		row, _ := j.ref.Inline()
+		stored, err := a.store.tables.Inline(ctx, row)
+		if err == nil {
+			err = a.decode(ctx, j, stored)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: inline bytes %d: %w", a.Path(), row, err)
+		}
+	}
+	return j.into.done(1)
+}
+
+// workOn fetches and decodes from an open source.
+func (a *Array) workOn(ctx context.Context, src *source.Source, b *batch) error {
+	if b.jobs[0].alone {
+		j := b.jobs[0]
+		j.into.begin(a)
+		if err := a.decodeAlone(ctx, src, j); err != nil {
+			return j.wrap(err)
+		}
+		return j.into.done(1)
+	}
+	stored, room, err := a.fetch(ctx, src, b)
+	defer room.release()
+	if err != nil {
+		return err
+	}
+	for i, j := range b.jobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		j.into.begin(a)
+		if err := a.decode(ctx, j, stored[i]); err != nil {
+			return j.wrap(err)
+		}
+		if err := j.into.done(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *job) wrap(err error) error {
+	return fmt.Errorf("%s: chunk at offset %d: %w", j.Fit.Variable.Path, j.ref.Offset, err)
+}
+
+// fetch reads the bytes of all jobs of a batch.
+func (a *Array) fetch(ctx context.Context, src *source.Source, b *batch) (stored [][]byte, room *buffer, err error) {
+	stored = make([][]byte, len(b.jobs))
+	if b.far || a.varies(b) {
+		ranges := make([]source.Range, len(b.jobs))
+		for i, j := range b.jobs {
+			ranges[i] = j.span
+		}
+		return stored, nil, src.ReadRanges(ctx, ranges, stored)
+	}
+	if b.span.Offset < 0 || b.span.Length < 0 || b.span.Length > src.Size()-b.span.Offset {
+		return nil, nil, &source.RangeError{Source: src.Name(), Offset: b.span.Offset, Length: b.span.Length, Size: src.Size()}
+	}
+	room = a.store.buffers.get(int(b.span.Length))
+	if _, err := src.ReadAt(ctx, room.bytes, b.span.Offset); err != nil {
+		return nil, room, err
+	}
+	for i, j := range b.jobs {
+		at := j.span.Offset - b.span.Offset
+		stored[i] = room.bytes[at : at+j.span.Length]
+	}
+	return stored, room, nil
+}
+
+// varies reports whether decoded elements may alias what was fetched.
+func (a *Array) varies(b *batch) bool {
+	for _, j := range b.jobs {
+		if j.pipe.Form().Type.Varies() {
+			return true
+		}
+	}
+	return false
+}
+
+// decode puts the part of a stored chunk into its target.
+func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
+	form := j.pipe.Form()
+	if err := justified(form, len(stored)); err != nil {
+		return err
+	}
+	if j.IsWhole() && j.isPlain() {
+		if into, ok := j.into.slice(j.Box); ok {
+			return j.pipe.Decode(into, stored)
+		}
+	}
+	if j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
+		return a.place(j, codec.Elems{Fixed: stored})
+	}
+	if j.keep {
+		e, err := a.store.cache.get(ctx, key{a, j.Row, true}, func() (codec.Elems, error) {
+			e := codec.NewElems(form)
+			return e, j.pipe.Decode(e, copied(form, stored))
+		})
+		if err != nil {
+			return err
+		}
+		return a.place(j, e)
+	}
+	if !j.IsWhole() && isSmall(j) {
+		return a.decodeRegion(ctx, j, codec.Memory(stored))
+	}
+	e, room := a.store.elems(form)
+	defer room.release()
+	if err := j.pipe.Decode(e, stored); err != nil {
+		return err
+	}
+	return a.place(j, e)
+}
+
+// copied is stored, or a copy of it where decoded elements alias it: one chunk that is kept
+// must not keep all that was fetched with it.
+func copied(f codec.Form, stored []byte) []byte {
+	if f.Type.Varies() {
+		return append([]byte(nil), stored...)
+	}
+	return stored
+}
+
+// isSmall reports whether a part is so small that its codec should be asked for no more.
+func isSmall(j *job) bool {
+	part, _ := j.Within.Elements()
+	return part < int64(j.pipe.Form().Count())/4
+}
+
+// maxRatio is more than any compressor makes of what is stored.
+const (
+	maxRatio  = 1 << 16
+	unsettled = 512 << 20 // chunks up to this size are taken at their word
+)
+
+// justified refuses a chunk whose size is the manifest's word alone.
+func justified(f codec.Form, stored int) error {
+	n := f.Bytes()
+	if f.Type.Varies() {
+		n = f.Count()
+	}
+	if n > unsettled && n/maxRatio > stored {
+		return fmt.Errorf("%w: chunk has %d bytes, too few for %v elements of %v", codec.ErrCorrupt, stored, f.Shape, f.Type)
+	}
+	return nil
+}
+
+// decodeAlone reads only those bytes of the chunk that the part needs.
+func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) error {
+	length := j.ref.Size
+	if length < 0 {
+		length = src.Size() - j.ref.Offset
+	}
+	if ok, err := j.readDirect(ctx, src); ok || err != nil {
+		return err
+	}
+	if j.Fit.Variable.Storage.Layout == manifest.Strided {
+		return a.decodeStrided(ctx, src, j)
+	}
+	section, err := src.Section(j.ref.Offset, length)
+	if err != nil {
+		return err
+	}
+	return a.decodeRegion(ctx, j, section)
+}
+
+// decodeStrided reads rows that may have gaps between them.
+func (a *Array) decodeStrided(ctx context.Context, src *source.Source, j *job) error {
+	row, stride := j.Fit.Strides()
+	if !j.Fit.IsRaw() || row == stride {
+		size, ok := j.pipe.EncodedSize()
+		if !ok {
+			size = int(j.ref.Size)
+		}
+		section, err := src.Section(j.ref.Offset, int64(size))
+		if err != nil {
+			return err
+		}
+		return a.decodeRegion(ctx, j, section)
+	}
+	rows := &rowReader{src: src, offset: j.ref.Offset, row: row, stride: stride, rows: j.Codec[0]}
+	return a.decodeRegion(ctx, j, rows)
+}
+
+// decodeRegion decodes a part of a stored chunk into its target.
+func (a *Array) decodeRegion(ctx context.Context, j *job, stored codec.Reader) error {
+	if j.isPlain() {
+		if into, ok := j.into.slice(j.Box); ok {
+			return j.pipe.DecodeRegion(ctx, stored, j.Within, into)
+		}
+	}
+	form := j.pipe.Form()
+	form.Shape = j.Within.Shape
+	e, room := a.store.elems(form)
+	defer room.release()
+	if err := j.pipe.DecodeRegion(ctx, stored, j.Within, e); err != nil {
+		return err
+	}
+	part := *j
+	part.Within = grid.Whole(j.Within.Shape)
+	part.Codec = j.Within.Shape
+	return a.place(&part, e)
+}

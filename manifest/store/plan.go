@@ -1,0 +1,303 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/mosaic"
+)
+
+// job is a part of one stored chunk on its way into a target.
+type job struct {
+	mosaic.Part
+	pipe *codec.Pipeline
+	ref  manifest.Ref
+	into *target
+
+	source int64 // row; -1 for bytes in the manifest, or none at all
+	span   codec.Range
+	alone  bool         // reads for itself what it needs
+	keep   bool         // worth keeping what it decodes: others will ask for the rest
+	kept   *codec.Elems // what somebody decoded before
+}
+
+const (
+	// roundJobs and roundBytes bound what is planned at once, and so how far apart in
+	// a selection two chunks may be that are read at once.
+	roundJobs  = 4096
+	roundBytes = 64 << 20
+	// pieceBytes is how much of a chunk without compression is read at once.
+	pieceBytes = 2 << 20
+	// nearBatch and farBatch bound what one fetch brings; a single chunk may be larger.
+	nearBatch = 256 << 10
+	farBatch  = 8 << 20
+	// nearGap and farGap are the most that is read for nothing to have one read for two.
+	nearGap = 16 << 10
+	farGap  = 256 << 10
+)
+
+// planner turns regions into jobs, and jobs into batches.
+type planner struct {
+	a    *Array
+	m    *mosaic.Mosaic
+	out  func(*batch) error
+	jobs []*job
+	size int64   // of what the jobs decode and hold
+	pool []int64 // for the jobs' regions
+	refs []manifest.Ref
+}
+
+// add plans a region of the array, all of which goes into a target.
+func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
+	covered, err := p.m.Covers(r)
+	if err != nil {
+		return err
+	}
+	t.fills = !covered
+	t.left.Store(1) // so that it is not done before all is planned
+	for part, err := range p.m.Parts(r) {
+		if err != nil {
+			return err
+		}
+		if err := p.addPart(ctx, part, t); err != nil {
+			return err
+		}
+	}
+	// What is in no tile is filled when the target begins; this job sees to it that it does.
+	p.jobs = append(p.jobs, &job{into: t, source: -1})
+	return p.flush(ctx, false)
+}
+
+// addPart adds a job, or several where the stored chunk is large and can be read piecewise.
+func (p *planner) addPart(ctx context.Context, part *mosaic.Part, t *target) error {
+	rows := p.piece(part)
+	if rows == 0 {
+		p.push(part, t)
+		return p.flush(ctx, false)
+	}
+	cut := *part
+	axis, boxAxis := firstLong(part.Within.Shape), firstLong(part.Box.Shape)
+	for at := int64(0); at < part.Within.Shape[axis]; at += rows {
+		n := min(rows, part.Within.Shape[axis]-at)
+		cut.Box, cut.Within = part.Box.Clone(), part.Within.Clone()
+		cut.Box.Origin[boxAxis] += at
+		cut.Box.Shape[boxAxis] = n
+		cut.Within.Origin[axis] += at
+		cut.Within.Shape[axis] = n
+		p.push(&cut, t)
+		if err := p.flush(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstLong is the first axis that is longer than 1, or the last one.
+func firstLong(shape []int64) int {
+	return max(slices.IndexFunc(shape, func(n int64) bool { return n > 1 }), 0)
+}
+
+// piece is how many indices along its first long axis a part is read by, or 0 for all. Only
+// what is stored without compression can be cut.
+func (p *planner) piece(part *mosaic.Part) int64 {
+	_, straight := part.Fit.Order()
+	if part.Row < 0 || !straight || !part.Fit.IsRaw() || len(part.Within.Shape) == 0 {
+		return 0
+	}
+	n, err := part.Within.Elements()
+	unit := int64(part.Fit.Variable.Type.Size)
+	if err != nil || n <= pieceBytes/unit {
+		return 0
+	}
+	long := part.Within.Shape[firstLong(part.Within.Shape)]
+	return max(pieceBytes/unit/(n/long), 1)
+}
+
+func (p *planner) push(part *mosaic.Part, t *target) {
+	j := &job{Part: *part, into: t, source: -1}
+	j.Box, j.Within = p.clone(part.Box), p.clone(part.Within)
+	j.Codec = p.numbers(part.Codec)
+	t.left.Add(1)
+	p.jobs = append(p.jobs, j)
+	if n, err := j.Box.Elements(); err == nil {
+		p.size += min(n, math.MaxInt64/64/max(int64(t.unit), 24)) * int64(max(t.unit, 24))
+	}
+}
+
+func (p *planner) clone(r grid.Region) grid.Region {
+	return grid.Region{Origin: p.numbers(r.Origin), Shape: p.numbers(r.Shape)}
+}
+
+// numbers copies numbers into memory that many jobs share.
+func (p *planner) numbers(from []int64) []int64 {
+	if len(p.pool) < len(from) {
+		p.pool = make([]int64, 4096+len(from))
+	}
+	to := p.pool[:len(from):len(from)]
+	p.pool = p.pool[len(from):]
+	copy(to, from)
+	return to
+}
+
+// flush makes batches of the jobs at hand, if these are enough or no more are to come.
+func (p *planner) flush(ctx context.Context, last bool) error {
+	if !last && len(p.jobs) < roundJobs && p.size < roundBytes {
+		return nil
+	}
+	jobs := p.jobs
+	p.jobs, p.size = nil, 0
+	if err := p.readRefs(ctx, jobs); err != nil {
+		return err
+	}
+	decoded := int64(0)
+	for _, j := range jobs {
+		if err := p.prepare(j); err != nil {
+			return err
+		}
+		if !j.alone && j.source >= 0 {
+			decoded += max(int64(j.pipe.Form().Bytes()), 0)
+		}
+	}
+	if decoded > p.a.store.cache.limit/2 { // they would push each other out
+		for _, j := range jobs {
+			j.keep = false
+		}
+	}
+	return p.emit(ctx, jobs)
+}
+
+// readRefs reads the jobs' refs, those of consecutive rows at once.
+func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
+	for i := 0; i < len(jobs); {
+		if !jobs[i].hasRef() {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(jobs) && jobs[end].hasRef() && jobs[end].Row == jobs[end-1].Row+1 {
+			end++
+		}
+		p.refs = slices.Grow(p.refs[:0], end-i)[:end-i]
+		if err := p.a.store.tables.ReadRefs(ctx, jobs[i].Row, p.refs); err != nil {
+			return err
+		}
+		for k, ref := range p.refs {
+			jobs[i+k].ref = ref
+		}
+		i = end
+	}
+	return nil
+}
+
+func (j *job) hasRef() bool { return j.Fit != nil && j.Row >= 0 }
+
+// prepare finds out what a job has to read, now that its ref is known.
+func (p *planner) prepare(j *job) (err error) {
+	if !j.hasRef() || !j.ref.Stored() {
+		return nil
+	}
+	if j.pipe, err = j.Pipeline(j.ref.Mask); err != nil {
+		return err
+	}
+	if _, inline := j.ref.Inline(); inline {
+		return nil
+	}
+	whole := j.IsWhole()
+	j.alone = j.ref.Size < 0 || j.Fit.Variable.Storage.Layout == manifest.Strided || !whole && readsParts(j.pipe) || j.isDirect()
+	j.keep = !j.All && !j.alone && p.a.store.cache.limit > 0
+	if j.keep {
+		if e, ok := p.a.store.cache.peek(key{p.a, j.Row, true}); ok {
+			j.kept = &e
+			return nil
+		}
+	}
+	j.source = p.m.SourceOf(j.Tile, j.ref)
+	j.span = codec.Range{Offset: j.ref.Offset, Length: j.ref.Size}
+	return nil
+}
+
+// isDirect reports whether a job is a long run of bytes that can be read to where it belongs.
+func (j *job) isDirect() bool {
+	if !j.Fit.IsRaw() || j.ref.Size < pieceBytes/32 || !j.isPlain() {
+		return false
+	}
+	_, _, ok := side(j.into.region, j.Box)
+	return ok
+}
+
+// readsParts reports whether a part of a chunk can be had without reading all of it.
+func readsParts(p *codec.Pipeline) bool {
+	specs := p.Specs()
+	last := specs[len(specs)-1].Name
+	if last != "bytes" && last != "sharding_indexed" {
+		return false
+	}
+	for _, s := range specs[:len(specs)-1] {
+		if s.Name != "transpose" {
+			return false
+		}
+	}
+	return true
+}
+
+// batch is what one fetch brings: jobs whose bytes are near each other in one source, or one
+// that needs no source.
+type batch struct {
+	jobs []*job
+	span codec.Range // all that is fetched
+	far  bool
+}
+
+// emit sorts jobs by where their bytes are and hands them out in batches.
+func (p *planner) emit(ctx context.Context, jobs []*job) error {
+	slices.SortStableFunc(jobs, func(i, j *job) int {
+		return cmp.Or(cmp.Compare(i.source, j.source), cmp.Compare(i.span.Offset, j.span.Offset))
+	})
+	far, source := false, int64(-1)
+	for i := 0; i < len(jobs); {
+		first := jobs[i]
+		if first.source != source && first.source >= 0 {
+			row, err := p.a.store.tables.Source(ctx, first.source)
+			if err != nil {
+				return err
+			}
+			source, far = first.source, isFar(row.URL)
+		}
+		b := &batch{span: first.span, far: far && first.source >= 0}
+		end := i + 1
+		for end < len(jobs) && b.joins(jobs[end-1], jobs[end]) {
+			b.span.Length = max(b.span.End(), jobs[end].span.End()) - b.span.Offset
+			end++
+		}
+		b.jobs = jobs[i:end:end]
+		if err := p.out(b); err != nil {
+			return err
+		}
+		i = end
+	}
+	return nil
+}
+
+// joins reports whether a job's bytes are to be fetched with those of the one before it.
+func (b *batch) joins(before, j *job) bool {
+	if j.source != before.source || j.source < 0 || j.alone || before.alone {
+		return false
+	}
+	gap, most := int64(nearGap), int64(nearBatch)
+	if b.far {
+		gap, most = farGap, farBatch
+	}
+	end := b.span.End()
+	return j.span.Offset < end || j.span.Offset-end <= gap && max(j.span.End(), end)-b.span.Offset <= most
+}
+
+func isFar(url string) bool {
+	scheme, _, ok := strings.Cut(url, "://")
+	return ok && scheme != "file" && scheme != "local"
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// rowReader reads rows of bytes with gaps between them as if there were none.
+//
+//	offset     offset+stride
+//	├─ row ─┤ … ├─ row ─┤ … ├─ row ─┤
+type rowReader struct {
+	src         *source.Source
+	offset      int64
+	row, stride int64
+	rows        int64
+}
+
+// Size implements codec.Reader.
+func (r *rowReader) Size() int64 { return r.row * r.rows }
+
+// ReadRanges implements codec.Reader.
+func (r *rowReader) ReadRanges(ctx context.Context, ranges []codec.Range, out [][]byte) error {
+	var pieces []source.Range
+	for _, want := range ranges {
+		pieces = r.pieces(pieces, want)
+	}
+	read := make([][]byte, len(pieces))
+	if err := r.src.ReadRanges(ctx, pieces, read); err != nil {
+		return err
+	}
+	for i, want := range ranges {
+		out[i] = make([]byte, 0, want.Length)
+		for int64(len(out[i])) < want.Length {
+			out[i] = append(out[i], read[0]...)
+			read = read[1:]
+		}
+	}
+	return nil
+}
+
+// pieces appends where the bytes of a range are.
+func (r *rowReader) pieces(pieces []source.Range, want codec.Range) []source.Range {
+	for at := want.Offset; at < want.End(); {
+		n := min(want.End()-at, r.row-at%r.row)
+		pieces = append(pieces, source.Range{Offset: r.offset + at/r.row*r.stride + at%r.row, Length: n})
+		at += n
+	}
+	return pieces
+}
+
+// readDirect reads elements without compression straight to where they belong, if they are
+// side by side there and in the source. It is not ok if they are not.
+func (j *job) readDirect(ctx context.Context, src *source.Source) (ok bool, err error) {
+	if !j.Fit.IsRaw() || !j.isPlain() {
+		return false, nil
+	}
+	at, ok := j.runAt()
+	if !ok || j.Fit.Variable.Storage.Layout != manifest.Strided && j.ref.Size != int64(j.pipe.Form().Bytes()) {
+		return false, nil
+	}
+	into, ok := j.into.slice(j.Box)
+	if !ok {
+		return false, nil
+	}
+	if _, err := src.ReadAt(ctx, into.Fixed, j.ref.Offset+at); err != nil {
+		return true, err
+	}
+	if j.Fit.IsMemoryForm() {
+		return true, nil
+	}
+	pipe, err := j.Fit.Pipeline(j.Within.Shape, 0, false)
+	if err != nil {
+		return true, err
+	}
+	return true, pipe.Decode(into, into.Fixed)
+}
+
+// runAt is where the part's bytes are behind the ref's offset, if they are one run there.
+func (j *job) runAt() (at int64, ok bool) {
+	row, stride := j.Fit.Strides()
+	gaps, long := row != stride, false
+	unit, skipped := int64(j.Fit.Variable.Type.Size), int64(0)
+	for k, length := range j.Codec {
+		n := j.Within.Shape[k]
+		if long && (gaps || n != length) {
+			return 0, false
+		}
+		if gaps && k == 0 {
+			skipped, long = j.Within.Origin[0]*stride, n > 1
+			continue
+		}
+		long = long || n > 1
+		at = at*length + j.Within.Origin[k]
+	}
+	return skipped + at*unit, true
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// sources keeps sources open, those that were used last, up to a number of them.
+type sources struct {
+	limit int
+	open  func(ctx context.Context, row int64) (*source.Source, error)
+
+	mu     sync.Mutex
+	all    map[int64]*handle
+	idle   list.List     // of *handle, the one that was used last in front
+	freed  chan struct{} // closed when a handle becomes idle or goes
+	closed bool
+}
+
+// handle is a source that is open, or about to be.
+type handle struct {
+	*source.Source
+	row   int64
+	users int
+	place *list.Element // among the idle ones, or nil
+	ready chan struct{}
+	err   error
+	stale bool // not to be used again
+}
+
+func newSources(limit int, open func(context.Context, int64) (*source.Source, error)) *sources {
+	return &sources{limit: limit, open: open, all: map[int64]*handle{}, freed: make(chan struct{})}
+}
+
+// acquire returns an open source. It has to be released.
+func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		h, fresh, evicted, wait := p.reserve(row)
+		if evicted != nil {
+			_ = evicted.Close() // it was only read from
+		}
+		if h == nil {
+			if wait == nil {
+				return nil, fmt.Errorf("the manifest: %w", fs.ErrClosed)
+			}
+			select {
+			case <-wait:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if fresh {
+			h.Source, h.err = p.open(ctx, row)
+			close(h.ready)
+		}
+		select {
+		case <-h.ready:
+		case <-ctx.Done():
+			p.release(h, nil)
+			return nil, ctx.Err()
+		}
+		if h.err == nil {
+			return h, nil
+		}
+		p.release(h, h.err)
+		if fresh || !isGone(h.err) {
+			return nil, h.err
+		}
+	}
+}
+
+// reserve finds or makes the handle of a source. Without a place for one it returns what to
+// wait for, which is nil if nothing will come.
+func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Source, wait chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, false, nil, nil
+	}
+	if h := p.all[row]; h != nil {
+		h.users++
+		if h.place != nil {
+			p.idle.Remove(h.place)
+			h.place = nil
+		}
+		return h, false, nil, nil
+	}
+	if len(p.all) >= p.limit {
+		last := p.idle.Back()
+		if last == nil {
+			return nil, false, nil, p.freed
+		}
+		old := p.idle.Remove(last).(*handle)
+		delete(p.all, old.row)
+		evicted = old.Source
+	}
+	h = &handle{row: row, users: 1, ready: make(chan struct{})}
+	p.all[row] = h
+	return h, true, evicted, nil
+}
+
+// release gives a source back, with the error of using it.
+func (p *sources) release(h *handle, err error) {
+	p.mu.Lock()
+	if err != nil && !isGone(err) || h.err != nil {
+		h.stale = true // what is wrong may pass, but not for what is open
+		if p.all[h.row] == h {
+			delete(p.all, h.row)
+		}
+	}
+	h.users--
+	last := h.users == 0
+	drop := last && (h.stale || p.closed)
+	if last && !drop {
+		h.place = p.idle.PushFront(h)
+	}
+	if last {
+		close(p.freed)
+		p.freed = make(chan struct{})
+	}
+	p.mu.Unlock()
+	if drop && h.Source != nil {
+		_ = h.Source.Close() // it was only read from
+	}
+}
+
+// close closes what nobody uses, and the rest when it is released.
+func (p *sources) close() (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for e := p.idle.Front(); e != nil; e = p.idle.Front() {
+		err = errors.Join(err, p.idle.Remove(e).(*handle).Close())
+	}
+	close(p.freed)
+	p.freed = make(chan struct{})
+	return err
+}
+
+// openVersion opens a source as it was when it was scanned. One that is not there any more
+// has changed.
+func openVersion(ctx context.Context, o *source.Opener, s manifest.Source) (*source.Source, error) {
+	if s.Size < 0 { // nobody noted which version it was
+		return o.Open(ctx, s.URL)
+	}
+	src, err := o.OpenVersion(ctx, s.URL, s.Identity())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", s.URL, source.ErrChanged, err)
+	}
+	return src, err
+}
