@@ -99,7 +99,12 @@ func (c *Conversion) convertFill(v *manifest.Variable) error {
 		stored = make([]byte, v.Type.Size)
 	}
 	src, dst := one(c.from, stored), one(c.to, make([]byte, c.to.Size))
-	if err := c.Apply(dst, src); err != nil {
+	err := c.Apply(dst, src)
+	if r, ok := c.steps.(retime); ok && err != nil {
+		copy(dst.Fixed, r.to.Fill) // no moment at all, as netCDF's default for float64
+		err = nil
+	}
+	if err != nil {
 		return fmt.Errorf("%s: fill value: %w", v.Path, err)
 	}
 	c.fill = dst.Fixed

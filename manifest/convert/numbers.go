@@ -10,6 +10,8 @@ import (
 	"varve/manifest/internal/cf"
 )
 
+var float64Type = codec.Type{Kind: codec.Float, Size: 8}
+
 // numbers returns what turns packed numbers into those of a face: nil if no bit changes.
 func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) {
 	if !p.Scaled() && !Safe(p.Type, to) {
@@ -48,10 +50,11 @@ func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
 	switch {
 	case len(declared) > 0:
 		return declared[0], nil
-	case to.Kind == codec.Float || !needed:
-		nan, _ := cf.Cast(codec.Type{Kind: codec.Float, Size: max(to.Size, 2)}, codec.Type{Kind: codec.Float, Size: 8},
-			cf.AppendWord(nil, math.Float64bits(math.NaN()), 8))
+	case to.Kind == codec.Float:
+		nan, _ := cf.Cast(to, float64Type, cf.AppendWord(nil, math.Float64bits(math.NaN()), 8))
 		return nan, nil
+	case !needed:
+		return nil, nil
 	}
 	return nil, fmt.Errorf("the face has no element of %s for what is missing", to)
 }
@@ -73,7 +76,7 @@ func newWords(p cf.Packing, to codec.Type, masks [][]byte, target []byte) *words
 	for _, m := range masks {
 		switch {
 		case cf.IsNaN(p.Type, m):
-			inf, _ := cf.Cast(p.Type, codec.Type{Kind: codec.Float, Size: 8}, cf.AppendWord(nil, math.Float64bits(math.Inf(1)), 8))
+			inf, _ := cf.Cast(p.Type, float64Type, cf.AppendWord(nil, math.Float64bits(math.Inf(1)), 8))
 			w.infinity = cf.Word(inf)
 		case p.Type.Kind == codec.Float && cf.Float(p.Type, m) == 0:
 			w.masks = append(w.masks, 0, 1<<(8*p.Type.Size-1)) // and -0

@@ -1,12 +1,22 @@
 // Package face decides what an array declares: its element type, what becomes of elements,
 // the fill value, attributes and codecs.
+//
+//	members ─┬─ types, packings, masks ── type, reading, mask     so that no value changes its meaning
+//	         ├─ attributes ───────────── attributes               on which all agree
+//	         ├─ conversions ──────────── fill value               of most unwritten bytes
+//	         └─ codecs ───────────────── codecs                   of most bytes, among those clients have
+//
+// What clients see has to be what xarray would show of each file. A client takes missing
+// values from the attribute _FillValue only; the fill value of the array says what chunks hold
+// that are not there, and masks nothing.
 package face
 
 import (
-	"errors"
+	"fmt"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 	"varve/zarrjson"
@@ -29,10 +39,10 @@ type Options struct {
 	Gaps bool
 	// Type, if it is not the zero value, is the element type to declare.
 	Type codec.Type
-	// CodecFrom, if it is not empty, is the name of the file whose codecs to declare: the First
-	// or the Last of a member, or any that the planner maps to it.
-	CodecFrom string
-	// Reference is what times are told in, for an array that is Retimed.
+	// CodecFrom, if it is not 0, is 1 more than the place of the member whose codecs to declare.
+	CodecFrom int
+	// Reference is what times are told in that are not in the same units in all files. Without
+	// one it is found without looking at values.
 	Reference *cf.Reference
 }
 
@@ -43,12 +53,112 @@ type Face struct {
 	Fill       []byte
 	Codecs     []codec.Spec
 	Attributes zarrjson.Attributes
-	// From is the place of the member whose codecs these are, or -1.
+	// From is the place of the member whose codecs these are, or -1 if no member's will do.
 	From int
+	// Kept says of each member whether its elements and its codecs are those of the face, so
+	// that its chunks may be served as they are stored.
+	Kept []bool
 }
 
 // Decide returns the face that serves most bytes as they are stored, and what there is to say
-// of it. Members are in the order of their first files.
+// of it. Members are in the order of their first files, and have equally many axes. If the
+// members cannot be one array, a finding with the effect report.Refused says why, and there is
+// no face.
 func Decide(members []Member, opts Options) (*Face, []report.Finding, error) {
-	return nil, nil, errors.ErrUnsupported
+	if len(members) == 0 {
+		return nil, nil, fmt.Errorf("%s: no file has it", opts.Array)
+	}
+	d := newDecision(members, opts)
+	for _, step := range []func(){d.meaning, d.elements, d.attributes, d.conversions, d.fill, d.codecs} {
+		if step(); d.refused {
+			return nil, d.findings, nil
+		}
+	}
+	return &d.face, d.findings, nil
+}
+
+// decision is a face in the making.
+type decision struct {
+	members  []member
+	opts     Options
+	files    int64
+	face     Face
+	masks    [][]byte // of the face
+	findings []report.Finding
+	refused  bool
+}
+
+type member struct {
+	Member
+	packing    cf.Packing
+	units      cf.Units
+	timed      bool // units are valid
+	conversion *convert.Conversion
+}
+
+func newDecision(members []Member, opts Options) *decision {
+	d := &decision{opts: opts, members: make([]member, len(members))}
+	d.face.Kept = make([]bool, len(members))
+	for i, m := range members {
+		d.members[i].Member = m
+		d.files += m.Files
+	}
+	return d
+}
+
+// array is the face as conversions want it.
+func (d *decision) array() *zarrjson.Array {
+	return &zarrjson.Array{DataType: d.face.DataType, Attributes: d.face.Attributes}
+}
+
+// meaning reads what the attributes of each member say of its numbers.
+func (d *decision) meaning() {
+	for i := range d.members {
+		m := &d.members[i]
+		var err error
+		if m.packing, err = cf.PackingOf(m.Variable); err != nil {
+			d.refuse(report.Packing, m, err)
+			return
+		}
+		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
+			m.timed = false // as text they are kept if all files have the same
+		}
+	}
+}
+
+// conversions are made for each member; one that loses anything is a refusal.
+func (d *decision) conversions() {
+	face := d.array()
+	for i := range d.members {
+		m := &d.members[i]
+		var err error
+		if m.conversion, err = convert.New(m.Variable, face, d.face.Reading); err != nil {
+			d.refuse(report.Type, m, err)
+			return
+		}
+	}
+}
+
+// refuse says why there is no face.
+func (d *decision) refuse(kind report.Kind, m *member, err error) {
+	d.refused = true
+	d.findings = append(d.findings, report.Finding{
+		Kind: kind, Array: d.opts.Array, Files: span(m.First, m.Last), Count: m.Files, Of: d.files,
+		Says: err.Error(), Effect: report.Refused,
+	})
+}
+
+// note says something of all files.
+func (d *decision) note(kind report.Kind, effect report.Effect, format string, args ...any) {
+	d.findings = append(d.findings, report.Finding{
+		Kind: kind, Array: d.opts.Array, Files: span(d.members[0].First, d.members[len(d.members)-1].Last),
+		Count: d.files, Of: d.files, Says: fmt.Sprintf(format, args...), Effect: effect,
+	})
+}
+
+func span(first, last string) []string {
+	if first == last || last == "" {
+		return []string{first}
+	}
+	return []string{first, last}
 }

@@ -1,0 +1,73 @@
+package cf
+
+import (
+	"fmt"
+	"math"
+
+	"varve/codec"
+)
+
+// Common finds a reference without looking at times: whole numbers of the coarsest length in
+// which the units and their epochs are whole or, if times need not be whole numbers, of
+// nanoseconds. Missing says that some are no time.
+func Common(units []Units, whole, missing bool) (*Reference, error) {
+	var s survey
+	s.units = units
+	epoch := s.epochs()[0]
+	length := units[0].Nanoseconds
+	for _, u := range units {
+		if !SameLine(u.Calendar, units[0].Calendar) {
+			return nil, &CalendarError{A: units[0].Calendar, B: u.Calendar}
+		}
+		length = gcd(length, u.Nanoseconds)
+		// What is left of whole days and seconds between epochs; 86,400 s is a multiple of all.
+		apart := u.Epoch.add(epoch.negative())
+		_, rest := floorDiv(apart.Seconds, 86400)
+		length = gcd(gcd(length, rest*second), int64(apart.Nanoseconds))
+		if rest == 0 && apart.Nanoseconds == 0 && apart.Seconds != 0 {
+			length = gcd(length, day)
+		}
+	}
+	if !whole {
+		length = 1
+		if !units[0].Calendar.real() || units[0].Calendar == Julian {
+			length = 1000 // cftime knows nothing shorter
+		} else {
+			epoch = Instant{}
+		}
+	}
+	u := Units{Nanoseconds: named(length), Epoch: epoch, Calendar: s.calendar()}
+	parsed, err := ParseUnits(u.String(), u.Calendar.String())
+	if err != nil {
+		return nil, fmt.Errorf("common units of times: %w", err)
+	}
+	var fill []byte
+	t := int64Type
+	switch {
+	case missing && parsed.coarse:
+		t = codec.Type{Kind: codec.Float, Size: 8}
+		fill = AppendWord(nil, math.Float64bits(math.NaN()), 8)
+	case missing:
+		fill = AppendWord(nil, 1<<63, 8)
+	}
+	r := reference(parsed, t, fill)
+	return &r, nil
+}
+
+// named is the greatest length with a name that divides another.
+func named(length int64) int64 {
+	for _, n := range []int64{day, 3600 * second, 60 * second, second, 1e6, 1e3} {
+		if length%n == 0 {
+			return n
+		}
+	}
+	return 1
+}
+
+func gcd(a, b int64) int64 {
+	x, y := magnitude(a), magnitude(b)
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return int64(x)
+}

@@ -1,0 +1,291 @@
+package face
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// machinery are attributes by which HDF5 and netCDF-4 keep their own books.
+var machinery = []string{
+	"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS", "_QuantizeBitGroomNumberOfSignificantDigits",
+}
+
+// attributes keeps those on which all members agree, less those that the reading has used up,
+// and says which masks the face has.
+func (d *decision) attributes() {
+	used := d.used()
+	names := d.attributeNames()
+	for _, name := range names {
+		if slices.Contains(machinery, name) || used[name] {
+			continue
+		}
+		if err := d.attribute(name); err != nil {
+			d.refuse(report.Attribute, &d.members[0], fmt.Errorf("attribute %s: %w", name, err))
+			return
+		}
+	}
+	if err := d.declare(); err != nil {
+		d.refuse(report.Attribute, &d.members[0], err)
+	}
+}
+
+// attributeNames are those of all members, each where it occurs first.
+func (d *decision) attributeNames() (names []string) {
+	seen := map[string]bool{}
+	for i := range d.members {
+		for _, a := range d.members[i].Variable.Attributes {
+			if !seen[a.Name] {
+				seen[a.Name] = true
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names
+}
+
+// used are the attributes that mean nothing anymore, or are declared by this package.
+func (d *decision) used() map[string]bool {
+	used := map[string]bool{cf.FillValue: true, cf.MissingValue: true}
+	packing := []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned}
+	limits := []string{"valid_min", "valid_max", "valid_range"}
+	touched := slices.ContainsFunc(d.members, func(m member) bool {
+		return m.packing.Scaled() || !m.packing.Type.Equal(m.Variable.Type)
+	})
+	switch {
+	case d.face.Reading == manifest.Retimed:
+		used[cf.UnitsName], used[cf.CalendarName] = true, true
+		fallthrough
+	case d.face.Reading == manifest.Unpacked && touched:
+		packing = append(packing, limits...)
+		fallthrough
+	case d.face.Reading == manifest.Unpacked, !touched:
+		for _, name := range packing {
+			used[name] = true
+		}
+	case !d.scaled():
+		used[cf.ScaleFactor], used[cf.AddOffset] = true, true
+	}
+	if d.face.Reading == manifest.AsStored && d.timed() {
+		used[cf.UnitsName], used[cf.CalendarName] = true, true
+	}
+	return used
+}
+
+func (d *decision) scaled() bool {
+	return slices.ContainsFunc(d.members, func(m member) bool { return m.packing.Scaled() })
+}
+
+// timed reports whether all members hold times that text alone does not compare.
+func (d *decision) timed() bool {
+	return !slices.ContainsFunc(d.members, func(m member) bool { return !m.timed || !cf.IsNumber(m.Variable.Type) })
+}
+
+// attribute keeps one attribute if all members have it alike, or says who does not.
+func (d *decision) attribute(name string) error {
+	t := d.count(func(m *member) (string, string) { return attributeKey(m, name) })
+	if !t.differ() {
+		raw, err := attributeJSON(manifest.Lookup(d.members[0].Variable.Attributes, name))
+		if err != nil || raw == nil {
+			return err
+		}
+		return d.face.Attributes.Set(name, raw)
+	}
+	switch name {
+	case cf.UnitsName:
+		d.finding(report.Units, report.Dropped, name, t)
+	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // said already, and equal as numbers
+	default:
+		d.finding(report.Attribute, report.Dropped, name, t)
+	}
+	return nil
+}
+
+// declare sets what the face itself says of its elements.
+func (d *decision) declare() error {
+	if reference := d.opts.Reference; d.face.Reading == manifest.Retimed {
+		if err := d.setText(cf.UnitsName, reference.Text); err != nil {
+			return err
+		}
+		if err := d.setText(cf.CalendarName, reference.Calendar); err != nil {
+			return err
+		}
+	} else if d.timed() {
+		if err := d.declareUnits(); err != nil {
+			return err
+		}
+	}
+	if len(d.masks) == 0 {
+		return nil
+	}
+	raw, err := d.face.DataType.EncodeMask(d.masks[0])
+	if err != nil {
+		return err
+	}
+	if err := d.face.Attributes.Set(cf.FillValue, raw); err != nil || len(d.masks) == 1 {
+		return err
+	}
+	var others []json.RawMessage
+	for _, mask := range d.masks[1:] {
+		if typ := d.face.DataType.Type(); !cf.IsNaN(typ, mask) {
+			spelt, err := elementJSON(typ, mask)
+			if err != nil {
+				return err
+			}
+			others = append(others, spelt)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(others)
+	if err != nil {
+		return err
+	}
+	return d.face.Attributes.Set(cf.MissingValue, list)
+}
+
+// declareUnits keeps the units and the calendar of times as all files spell them or, where they
+// spell the same in more than one way, as this package does.
+func (d *decision) declareUnits() error {
+	for _, name := range []string{cf.UnitsName, cf.CalendarName} {
+		t := d.count(func(m *member) (string, string) { return attributeKey(m, name) })
+		switch {
+		case !t.differ() && t.main().says == "":
+			continue
+		case !t.differ():
+			raw, err := attributeJSON(manifest.Lookup(d.members[0].Variable.Attributes, name))
+			if err != nil {
+				return err
+			}
+			if err := d.face.Attributes.Set(name, raw); err != nil {
+				return err
+			}
+			continue
+		}
+		d.finding(report.Time, report.Verbatim, name, t)
+		d.findings[len(d.findings)-1].Says += ", which is the same"
+		spelt := d.members[0].units.String()
+		if name == cf.CalendarName {
+			spelt = d.calendar().String()
+		}
+		if err := d.setText(name, spelt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// calendar is the one that names all members' days: Standard, if one of them says so.
+func (d *decision) calendar() cf.Calendar {
+	c := d.members[0].units.Calendar
+	for i := range d.members {
+		c = min(c, d.members[i].units.Calendar)
+	}
+	return c
+}
+
+func (d *decision) setText(name, text string) error {
+	raw, err := textJSON(text)
+	if err != nil {
+		return err
+	}
+	return d.face.Attributes.Set(name, raw)
+}
+
+// attributeKey is what a member has of a name: for comparisons, and for people.
+func attributeKey(m *member, name string) (key, says string) {
+	a := manifest.Lookup(m.Variable.Attributes, name)
+	if a == nil {
+		return "", ""
+	}
+	raw, err := attributeJSON(a)
+	if err != nil {
+		return a.Type.String() + string(a.Data), a.Type.String()
+	}
+	says = string(raw)
+	if len(a.Texts) == 1 {
+		says = fmt.Sprintf("%q", a.Texts[0])
+	}
+	if runes := []rune(says); len(runes) > 60 {
+		says = string(runes[:57]) + "…"
+	}
+	return string(raw), says
+}
+
+// attributeJSON writes an attribute as xarray does to Zarr: a list of one number is a number,
+// floats are widened to float64. It is nil for what no JSON says.
+func attributeJSON(a *manifest.Attribute) ([]byte, error) {
+	switch {
+	case a.Texts != nil || a.Type.Kind == codec.String:
+		if len(a.Texts) == 1 {
+			return textJSON(a.Texts[0])
+		}
+		return textsJSON(a.Texts)
+	case a.Type.Size == 0:
+		return nil, nil
+	case len(a.Data) == a.Type.Size:
+		return elementJSON(a.Type, a.Data)
+	}
+	list := []byte{'['}
+	for element := range slices.Chunk(a.Data, a.Type.Size) {
+		spelt, err := elementJSON(a.Type, element)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, spelt...)
+	}
+	return append(list, ']'), nil
+}
+
+// elementJSON writes one element of an attribute.
+func elementJSON(t codec.Type, element []byte) ([]byte, error) {
+	switch t.Kind {
+	case codec.Float: // as Python does: float(x)
+		double := codec.Type{Kind: codec.Float, Size: 8}
+		element, _ = cf.Cast(double, t, element)
+		t = double
+	case codec.FixedBytes:
+		return textJSON(strings.TrimRight(string(element), "\x00"))
+	}
+	dt, err := zarrjson.DataTypeOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return dt.FillJSON(element)
+}
+
+func textsJSON(texts []string) ([]byte, error) {
+	list := []byte{'['}
+	for i, text := range texts {
+		spelt, err := textJSON(text)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, spelt...)
+	}
+	return append(list, ']'), nil
+}
+
+// textJSON writes a text, with what is not UTF-8 in it replaced.
+func textJSON(text string) ([]byte, error) {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(strings.ToValidUTF8(text, "\uFFFD"))
+	return []byte(strings.TrimSuffix(out.String(), "\n")), err
+}

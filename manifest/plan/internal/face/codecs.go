@@ -1,0 +1,266 @@
+package face
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// fill decides what cells hold that no file has written: what most unwritten ones of the files
+// are, so that their chunks can stay missing; where files leave gaps, what is missing.
+func (d *decision) fill() {
+	typ := d.face.DataType.Type()
+	if d.opts.Gaps {
+		d.face.Fill = d.gap(typ)
+	} else {
+		weights, most := map[string]int64{}, int64(-1)
+		for i := range d.members {
+			weights[string(d.members[i].conversion.Fill())] += d.members[i].Bytes
+		}
+		for i := range d.members {
+			if own := d.members[i].conversion.Fill(); weights[string(own)] > most {
+				most, d.face.Fill = weights[string(own)], own
+			}
+		}
+	}
+	t := d.count(func(m *member) (string, string) {
+		own := m.conversion.Fill()
+		return string(own), number(typ, own)
+	})
+	if t.differ() {
+		d.finding(report.FillValue, report.Rebuilt, "fill where nothing was written", t)
+	}
+}
+
+// gap is one element for cells of which no file knows anything.
+func (d *decision) gap(typ codec.Type) []byte {
+	switch {
+	case len(d.masks) > 0:
+		return d.masks[0]
+	case typ.Kind == codec.Float:
+		return nan(typ)
+	case typ.Kind == codec.Complex:
+		half := nan(codec.Type{Kind: codec.Float, Size: typ.Size / 2})
+		return append(append([]byte(nil), half...), half...)
+	}
+	return d.face.DataType.DefaultFill()
+}
+
+// codecs decides the chain: that of most bytes, among those that any client decodes, of members
+// whose elements stay as they are.
+func (d *decision) codecs() {
+	chains := d.chains()
+	best := d.best(chains)
+	d.face.From = -1
+	d.face.Codecs = plain(d.face.DataType.Type())
+	if best != nil {
+		d.face.From, d.face.Codecs = best.from, best.specs
+	}
+	for i := range d.members {
+		d.face.Kept[i] = best != nil && chains[i] != nil && chains[i].class == best.class
+	}
+	d.sayCodecs(chains, best)
+}
+
+// chain is one way in which members are stored.
+type chain struct {
+	specs []codec.Spec
+	from  int    // the member that has it with most bytes
+	bytes int64  // of members that have exactly this
+	class *class // nil: no client knows it
+	most  int64
+}
+
+// class are chains that decode alike.
+type class struct {
+	specs []codec.Spec
+	bytes int64
+}
+
+// chains returns the chain of each member whose elements stay as they are, nil for others.
+func (d *decision) chains() []*chain {
+	all := make([]*chain, len(d.members))
+	known := map[string]*chain{}
+	var classes []*class
+	for i := range d.members {
+		m := &d.members[i]
+		if !m.conversion.Identity() || !stored(m.Variable) {
+			continue
+		}
+		key := chainKey(m.Variable)
+		c := known[key]
+		if c == nil {
+			c = &chain{specs: m.Variable.Storage.Codecs}
+			c.class, classes = classify(m.Variable, classes)
+			known[key] = c
+		}
+		all[i] = c
+		c.bytes += m.Bytes
+		if m.Bytes > c.most || c.most == 0 {
+			c.most, c.from = m.Bytes, i
+		}
+		if c.class != nil {
+			c.class.bytes += m.Bytes
+		}
+	}
+	return all
+}
+
+func stored(v *manifest.Variable) bool {
+	l := v.Storage.Layout
+	return l == manifest.Chunked || l == manifest.Strided || l == manifest.Inline
+}
+
+// chainKey is equal for variables whose pipelines are.
+func chainKey(v *manifest.Variable) string {
+	raw, err := json.Marshal(v.Storage.Codecs)
+	if err != nil {
+		return v.Path
+	}
+	return fmt.Sprint(v.Type, chunkShape(v), string(raw))
+}
+
+// chunkShape is that of the variable's chunks, of the first if they differ.
+func chunkShape(v *manifest.Variable) []int64 {
+	switch {
+	case v.Storage.Edges != nil:
+		shape := make([]int64, len(v.Storage.Edges))
+		for axis, runs := range v.Storage.Edges {
+			if len(runs) > 0 {
+				shape[axis] = runs[0][0]
+			}
+		}
+		return shape
+	case v.Storage.Layout == manifest.Chunked:
+		return v.Storage.Chunks
+	}
+	return v.Shape
+}
+
+// classify finds the class of a variable's chain, or adds one. There is none for what some
+// client cannot decode.
+func classify(v *manifest.Variable, classes []*class) (*class, []*class) {
+	form := codec.Form{Type: v.Type, Shape: chunkShape(v), Fill: v.Fill.Value}
+	p, err := codec.New(v.Storage.Codecs, form)
+	if err != nil || p.Clients() != codec.AnyClient {
+		return nil, classes
+	}
+	for _, c := range classes {
+		if q, err := codec.New(c.specs, form); err == nil && q.SameDecode(p) {
+			return c, classes
+		}
+	}
+	c := &class{specs: v.Storage.Codecs}
+	return c, append(classes, c)
+}
+
+// best is the chain of most bytes in the class of most bytes, or the one that was asked for.
+func (d *decision) best(chains []*chain) (best *chain) {
+	if at := d.opts.CodecFrom - 1; at >= 0 && at < len(chains) {
+		if c := chains[at]; c != nil && c.class != nil {
+			return c
+		}
+		d.note(report.Codec, report.Rebuilt, "the codecs of %s were asked for, but no client decodes its chunks to what is declared", d.members[at].First)
+	}
+	for _, c := range chains {
+		if c == nil || c.class == nil {
+			continue
+		}
+		if best == nil || c.class.bytes > best.class.bytes || c.class == best.class && c.bytes > best.bytes {
+			best = c
+		}
+	}
+	return best
+}
+
+// plain is how chunks are encoded that are no file's.
+func plain(t codec.Type) []codec.Spec {
+	zstd := codec.Spec{Name: "zstd", Config: json.RawMessage(`{"level":3,"checksum":false}`)}
+	switch {
+	case t.Kind == codec.String:
+		return []codec.Spec{{Name: "vlen-utf8"}, zstd}
+	case t.Kind == codec.Bytes:
+		return []codec.Spec{{Name: "vlen-bytes"}, zstd}
+	case ordered(t):
+		return []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, zstd}
+	}
+	return []codec.Spec{{Name: "bytes"}, zstd}
+}
+
+// ordered reports whether elements have words whose bytes have an order.
+func ordered(t codec.Type) bool {
+	switch t.Kind {
+	case codec.Bool, codec.Raw, codec.FixedBytes:
+		return false
+	case codec.Struct:
+		for _, f := range t.Fields {
+			if ordered(f.Type) {
+				return true
+			}
+		}
+		return false
+	case codec.Complex:
+		return true
+	}
+	return t.Size > 1
+}
+
+// sayCodecs tells which members' chains are not the face's.
+func (d *decision) sayCodecs(chains []*chain, best *chain) {
+	at := 0
+	t := d.count(func(m *member) (string, string) {
+		c := chains[at]
+		at++
+		switch {
+		case c == nil:
+			return "", "" // said elsewhere why these are rebuilt
+		case c.class != nil:
+			return fmt.Sprintf("%p", c.class), chainText(c.class.specs)
+		}
+		return chainText(c.specs), chainText(c.specs)
+	})
+	lost := t.byKey[""]
+	if lost != nil {
+		delete(t.byKey, "")
+		t.groups = without(t.groups, lost)
+	}
+	switch {
+	case t.differ():
+		d.finding(report.Codec, report.Rebuilt, "codecs", t)
+	case best == nil && len(t.groups) == 1:
+		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says, chainText(d.face.Codecs))
+	}
+}
+
+func without(groups []*group, g *group) (rest []*group) {
+	for _, other := range groups {
+		if other != g {
+			rest = append(rest, other)
+		}
+	}
+	return rest
+}
+
+// chainText names codecs for people.
+func chainText(specs []codec.Spec) string {
+	var names []string
+	big := ""
+	for _, s := range specs {
+		name := strings.TrimPrefix(strings.TrimPrefix(s.Name, "numcodecs."), "hdf5.")
+		if s.Name == "bytes" {
+			if strings.Contains(string(s.Config), `"big"`) {
+				big = ", big-endian"
+			}
+			continue
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "no compression" + big
+	}
+	return strings.Join(names, "+") + big
+}

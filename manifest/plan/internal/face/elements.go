@@ -1,0 +1,246 @@
+package face
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/manifest/internal/cf"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// elements decides the element type, the reading and the masks.
+func (d *decision) elements() {
+	d.face.Reading = manifest.AsStored
+	typ, err := d.times()
+	if err == nil && typ.Kind == 0 {
+		if d.numeric() {
+			typ, err = d.numbers()
+		} else {
+			typ, err = d.promote(func(m *member) codec.Type { return m.Variable.Type })
+		}
+	}
+	if d.refused {
+		return
+	}
+	if err == nil && d.opts.Type.Kind != 0 && d.face.Reading != manifest.Retimed {
+		typ = d.opts.Type
+	}
+	if err == nil {
+		d.face.DataType, err = zarrjson.DataTypeOf(typ)
+	}
+	if err != nil {
+		d.refuse(report.Type, &d.members[0], err)
+		return
+	}
+	d.sayTypes(typ)
+}
+
+func (d *decision) numeric() bool {
+	return !slices.ContainsFunc(d.members, func(m member) bool { return !cf.IsNumber(m.Variable.Type) })
+}
+
+// promote finds the type that all members' have in common.
+func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error) {
+	typ := typeOf(&d.members[0])
+	var err error
+	for i := range d.members[1:] {
+		m := &d.members[1+i]
+		if typ, err = convert.Promote(typ, typeOf(m)); err != nil {
+			return typ, fmt.Errorf("%s: %w", m.First, err)
+		}
+	}
+	return typ, nil
+}
+
+func (d *decision) sayTypes(typ codec.Type) {
+	t := d.count(func(m *member) (string, string) { return m.Variable.Type.String(), m.Variable.Type.String() })
+	if t.differ() {
+		d.finding(report.Type, report.Rebuilt, "type", t)
+		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
+	}
+}
+
+// numbers decides for numbers whose packing is a matter of the face.
+//
+// One packing for all stays packed. If packings differ, each member is unpacked; if it is only
+// signs that differ, the numbers stay integers.
+func (d *decision) numbers() (codec.Type, error) {
+	d.sayPackings()
+	first := &d.members[0]
+	packed := slices.ContainsFunc(d.members, func(m member) bool { return m.packing.Scaled() })
+	turned := slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(m.Variable.Type) })
+	same := !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.SameScale(first.packing) })
+	alike := !slices.ContainsFunc(d.members, func(m member) bool {
+		return !m.packing.Type.Equal(first.packing.Type) || !m.Variable.Type.Equal(first.Variable.Type)
+	})
+	switch {
+	case same && (!turned || alike):
+		return d.masked(func(m *member) codec.Type { return m.Variable.Type })
+	case !packed:
+		d.face.Reading = manifest.Unpacked
+		return d.masked(func(m *member) codec.Type { return m.packing.Type })
+	}
+	return d.float()
+}
+
+func (d *decision) sayPackings() {
+	for _, name := range []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned} {
+		if t := d.count(func(m *member) (string, string) { return attributeKey(m, name) }); t.differ() {
+			d.finding(report.Packing, report.Rebuilt, name, t)
+		}
+	}
+	t := d.count(func(m *member) (string, string) {
+		var key strings.Builder
+		for _, mask := range m.packing.Masks {
+			key.WriteString(fmt.Sprint(cf.Float(m.packing.Type, mask), " "))
+		}
+		return key.String(), strings.TrimSpace(key.String())
+	})
+	if t.differ() {
+		d.finding(report.FillValue, report.Rebuilt, "missing value", t)
+	}
+}
+
+// masked decides how missing values are told among numbers that stay as packed as they are.
+func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error) {
+	typ, err := d.promote(typeOf)
+	if err != nil {
+		return typ, err
+	}
+	if d.opts.Type.Kind != 0 {
+		typ = d.opts.Type
+	}
+	d.masks = d.commonMasks(typ, typeOf)
+	switch {
+	case len(d.masks) > 0:
+		return typ, nil
+	case d.anyMask() && typ.Kind == codec.Float:
+		d.masks = [][]byte{nan(typ)}
+		return typ, nil
+	case d.anyMask() && !d.boolean():
+		return d.float()
+	case !d.opts.Gaps || typ.Kind == codec.Float || d.boolean():
+		return typ, nil
+	}
+	return d.maskGaps(typ, typeOf)
+}
+
+// commonMasks are the elements that every member calls missing, in the order of the first.
+// What else a member calls missing becomes the first of them.
+func (d *decision) commonMasks(typ codec.Type, typeOf func(m *member) codec.Type) (common [][]byte) {
+	for i := range d.members {
+		masks := masksIn(typ, typeOf(&d.members[i]), d.members[i].packing.Masks)
+		if i == 0 {
+			common = masks
+			continue
+		}
+		common = slices.DeleteFunc(common, func(c []byte) bool {
+			return !slices.ContainsFunc(masks, func(m []byte) bool { return cf.SameNumber(typ, c, m) })
+		})
+	}
+	return common
+}
+
+// masksIn are masks as elements of another type.
+func masksIn(to, from codec.Type, masks [][]byte) (out [][]byte) {
+	for _, m := range masks {
+		if cast, ok := cf.Cast(to, from, m); ok && !slices.ContainsFunc(out, func(o []byte) bool { return bytes.Equal(o, cast) }) {
+			out = append(out, cast)
+		}
+	}
+	return out
+}
+
+func (d *decision) anyMask() bool {
+	return slices.ContainsFunc(d.members, func(m member) bool { return len(m.packing.Masks) > 0 })
+}
+
+// boolean reports whether all members are truth values as xarray writes them, which have no
+// room for missing ones.
+func (d *decision) boolean() bool {
+	return !slices.ContainsFunc(d.members, func(m member) bool {
+		says, _ := cf.Text(m.Variable.Attributes, "dtype")
+		return says != "bool"
+	})
+}
+
+// float unpacks into the smallest float that loses nothing, in which NaN is what is missing.
+func (d *decision) float() (codec.Type, error) {
+	d.face.Reading = manifest.Unpacked
+	typ, err := d.promote(func(m *member) codec.Type { return m.floatType() })
+	if d.opts.Type.Kind == codec.Float {
+		typ = d.opts.Type
+	}
+	d.masks = nil
+	if d.anyMask() {
+		d.masks = [][]byte{nan(typ)}
+	}
+	return typ, err
+}
+
+func (m *member) floatType() codec.Type {
+	if m.packing.Type.Kind == codec.Float && !m.packing.Scaled() {
+		return codec.Type{Kind: codec.Float, Size: max(m.packing.Type.Size, 4)}
+	}
+	return m.packing.FloatType()
+}
+
+// maskGaps makes room for what no file has: netCDF's default fill value, since no program that
+// writes netCDF takes it for a number. Single bytes have none and become floats.
+func (d *decision) maskGaps(typ codec.Type, typeOf func(m *member) codec.Type) (codec.Type, error) {
+	signs := typ
+	if d.members[0].packing.Type.Size == typ.Size && typeOf(&d.members[0]).Equal(d.members[0].Variable.Type) {
+		signs = d.members[0].packing.Type
+	}
+	mask := defaultFill(signs)
+	if mask == nil {
+		typ, err := d.float()
+		d.note(report.FillValue, report.Rebuilt, "some cells are in no file, and no value of %s says so: declared as %s",
+			d.members[0].Variable.Type, typ)
+		return typ, err
+	}
+	d.masks = [][]byte{mask}
+	d.note(report.FillValue, report.Noted, "some cells are in no file: _FillValue %s stands for them, netCDF's default", number(signs, mask))
+	return typ, nil
+}
+
+// defaultFill is netCDF's NC_FILL_… of an integer type, or nil for single bytes.
+func defaultFill(t codec.Type) []byte {
+	if t.Size < 2 {
+		return nil
+	}
+	if t.Kind == codec.Uint {
+		w := uint64(math.MaxUint64)
+		if t.Size == 8 {
+			w-- // NC_FILL_UINT64
+		}
+		return cf.AppendWord(nil, w, t.Size)
+	}
+	least := uint64(1) << (8*t.Size - 1)
+	if t.Size == 8 {
+		return cf.AppendWord(nil, least+2, 8) // NC_FILL_INT64
+	}
+	return cf.AppendWord(nil, least+1, t.Size)
+}
+
+func nan(t codec.Type) []byte {
+	double := codec.Type{Kind: codec.Float, Size: 8}
+	element, _ := cf.Cast(t, double, cf.AppendWord(nil, math.Float64bits(math.NaN()), 8))
+	return element
+}
+
+// number writes an element for people.
+func number(t codec.Type, element []byte) string {
+	if spelt, err := elementJSON(t, element); err == nil {
+		return strings.Trim(string(spelt), `"`)
+	}
+	return hex.EncodeToString(element)
+}
