@@ -1,0 +1,226 @@
+package icechunk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+
+	"varve/manifest/store"
+)
+
+// bench is what one worker needs for a manifest, used again for the next.
+type bench struct {
+	*writer
+	encoder *zstd.Encoder
+	arrays  []*arrayRefs
+	used    int
+	tail    tail
+	buffer  []byte
+	file    []byte
+	kept    []*keptChunk
+
+	places map[int64]placed // of sources whose location is in the tail
+	last   int64            // the source of the ref before
+	place  placed
+}
+
+// keptChunk is one whose bytes the repository itself holds. Its record is set when all
+// chunks of the manifest are done, as several are worked on at a time.
+type keptChunk struct {
+	array  *arrayRefs
+	record int
+	inline []byte
+	id     objectID // if not inline
+	length int
+}
+
+// do writes one manifest, unless there is nothing to be in it.
+func (b *bench) do(ctx context.Context, j *job) error {
+	b.used, b.tail.data, b.last, b.kept = 0, b.tail.data[:0], -1, b.kept[:0]
+	clear(b.places)
+	group, inner := errgroup.WithContext(ctx)
+	var failed error
+	for _, p := range j.parts {
+		if failed = b.part(inner, group, j, p); failed != nil {
+			break
+		}
+	}
+	if err := group.Wait(); err != nil && (failed == nil || errors.Is(failed, context.Canceled)) {
+		failed = err
+	}
+	if failed != nil {
+		return failed
+	}
+	b.settle(&j.count)
+	arrays := b.arrays[:b.used]
+	for i, a := range arrays {
+		j.parts[i].refs = a.n
+		j.info.refs += uint32(a.n)
+	}
+	if j.info.refs == 0 {
+		return nil
+	}
+	return b.save(j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
+}
+
+// array returns room for the refs of a part.
+func (b *bench) array(p *part) *arrayRefs {
+	if b.used == len(b.arrays) {
+		b.arrays = append(b.arrays, &arrayRefs{})
+	}
+	a := b.arrays[b.used]
+	a.reset(p.node, p.box.Rank())
+	b.used++
+	return a
+}
+
+func (b *bench) save(j *job, arrays []*arrayRefs) (err error) {
+	if b.buffer, err = encodeManifest(b.buffer, j.id, arrays, b.tail.data); err != nil {
+		return err
+	}
+	b.file = b.encoder.EncodeAll(b.buffer, append(b.file[:0], header(manifestFile)...))
+	j.info.id, j.info.size = j.id, uint64(len(b.file))
+	return b.add(b.file, manifestsFolder, j.id)
+}
+
+// part makes the records of one array.
+func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part) error {
+	a := b.array(p)
+	numbers := make([]int64, 0, min(chunks(p.box), 1<<16))
+	for l, err := range p.array.chunks.Locations(ctx, p.box) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.array.spec.Path, err)
+		}
+		if l.Kind == store.Missing {
+			continue
+		}
+		if err := b.record(ctx, group, j, p, a, l); err != nil {
+			return fmt.Errorf("%s: chunk %v: %w", p.array.spec.Path, l.Coords, err)
+		}
+		if p.isNew(l.Coords) {
+			n, _ := p.array.grid.Number(l.Coords)
+			numbers = append(numbers, n)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range numbers {
+		p.log.add(n)
+	}
+	return nil
+}
+
+// isNew reports whether a chunk is not one that the repository had before.
+func (p *part) isNew(coords []int64) bool { return p.axis < 0 || coords[p.axis] >= p.fresh }
+
+// record makes the record of one chunk.
+func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *store.Location) error {
+	if l.Kind == store.Rebuilt {
+		return b.rebuild(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
+	}
+	if l.Source < 0 {
+		return b.keep(b.reserve(a, l.Coords), l.Inline)
+	}
+	if l.Size <= 0 || l.Offset < 0 {
+		return corruptf("%d bytes at %d of source %d", l.Size, l.Offset, l.Source)
+	}
+	if l.Source != b.last {
+		if err := b.find(ctx, l.Source); err != nil {
+			return err
+		}
+	}
+	putVirtual(a.next(b.place.kind, l.Coords), b.place, l.Offset, l.Size)
+	j.count.Virtual++
+	if b.place.kind == virtual {
+		j.count.Unguarded++
+	}
+	return nil
+}
+
+// find sets where the refs of a source point, and remembers it for this manifest.
+func (b *bench) find(ctx context.Context, row int64) error {
+	if p, ok := b.places[row]; ok {
+		b.last, b.place = row, p
+		return nil
+	}
+	s, err := b.in.source(ctx, row)
+	if err != nil {
+		return err
+	}
+	where, err := location(s.URL)
+	if err != nil {
+		return err
+	}
+	b.reach.add(where)
+	p := placed{location: b.tail.put([]byte(where))}
+	var etag string
+	if p.kind, p.check, etag = check(s, where); p.kind == tagged {
+		p.check = b.tail.put([]byte(etag))
+	}
+	b.last, b.place, b.places[row] = row, p, p
+	return nil
+}
+
+// reserve makes a record that is set later.
+func (b *bench) reserve(a *arrayRefs, coords []int64) *keptChunk {
+	a.next(dropped, coords)
+	k := &keptChunk{array: a, record: a.added() - 1}
+	b.kept = append(b.kept, k)
+	return k
+}
+
+// rebuild has a chunk rebuilt while others go on.
+func (b *bench) rebuild(ctx context.Context, group *errgroup.Group, p *part, k *keptChunk, coords []int64) error {
+	select {
+	case b.rebuilt <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	group.Go(func() error {
+		defer func() { <-b.rebuilt }()
+		stored, err := p.array.chunks.Chunk(ctx, coords)
+		if err == nil {
+			err = b.keep(k, stored)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: chunk %v: %w", p.array.spec.Path, coords, err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// keep stores the bytes of a chunk: in the manifest if they are few, or as an object. There
+// may be none, of a chunk that turned out to be missing.
+func (w *writer) keep(k *keptChunk, stored []byte) (err error) {
+	if k.length = len(stored); k.length <= w.inline {
+		k.inline = bytes.Clone(stored)
+		return nil
+	}
+	if k.id, err = w.ids.object(); err != nil {
+		return err
+	}
+	return w.add(stored, chunksFolder, k.id)
+}
+
+// settle sets the records of the chunks that were kept.
+func (b *bench) settle(count *Counts) {
+	for _, k := range b.kept {
+		r := k.array.at(k.record)
+		switch {
+		case k.length == 0:
+			k.array.n--
+		case k.inline != nil:
+			putInline(r, b.tail.put(k.inline))
+			count.Inline++
+		default:
+			putNative(r, k.id, k.length)
+			count.Native++
+		}
+	}
+}

@@ -1,0 +1,380 @@
+package icechunk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"varve/manifest"
+)
+
+// commit is one snapshot that is being made, on a repository that is or is being made.
+type commit struct {
+	writer
+	opts *Options
+	past past
+
+	repo *repoInfo
+	base *snapshot // the tip of the branch; nil if it is empty
+	ours *snapshot // what varve committed last on the branch; nil if nothing
+	from string    // the snapshot of the manifest that this was
+
+	initial string // the backup of the file repo before the first commit
+}
+
+func (e *export) commit(f folder) *commit {
+	return &commit{
+		writer: writer{folder: f, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random)},
+		opts:   e.opts, past: e.past, repo: &repoInfo{},
+	}
+}
+
+// first writes the empty snapshot that every repository begins with.
+func (c *commit) first() error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	root, err := encodeFlex(map[string]any{"is_root": true})
+	if err != nil {
+		return err
+	}
+	at := c.repo.now(c.opts.clock())
+	metadata := []item{{"__icechunk", root}}
+	s := &snapshot{id: firstSnapshot, flushedAt: at, message: "Repository initialized", metadata: metadata}
+	if err := c.saveSnapshot(s); err != nil {
+		return err
+	}
+	if err := c.saveLog(&transaction{id: firstSnapshot}); err != nil {
+		return err
+	}
+	c.repo.snapshots = []snapshotInfo{{id: s.id, root: true, flushedAt: at, message: s.message, metadata: metadata}}
+	c.repo.branches = []ref{{defaultBranch, s.id}}
+	c.repo.status = status{setAt: at}
+	c.repo.updates = []update{{kind: initialized, body: fields{}, at: at}}
+	file, err := c.encodeRepo()
+	if err != nil {
+		return err
+	}
+	c.initial, err = c.saveBackup(file)
+	return err
+}
+
+// saveBackup keeps the file repo as it is, under a name that sorts the newest first.
+func (c *commit) saveBackup(file []byte) (string, error) {
+	id, err := c.ids.object()
+	if err != nil {
+		return "", err
+	}
+	left := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - c.opts.clock().UnixMilli()
+	name := fmt.Sprintf("repo.%014d.%v", left, id)
+	c.begin(overwrittenFolder + "/" + name)
+	return name, c.folder.create(file, overwrittenFolder, name)
+}
+
+// run writes all but the file that says that it is there.
+func (c *commit) run(ctx context.Context) (*Result, error) {
+	targets, err := c.in.targets()
+	if err != nil {
+		return nil, err
+	}
+	parent, err := c.repo.branch(c.opts.Branch)
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.ids.object()
+	if err != nil {
+		return nil, err
+	}
+	m := &merger{tip: byPath(c.base), ours: byPath(c.ours), most: c.opts.ManifestRefs, ids: c.ids, log: &transaction{id: id},
+		commit: fmt.Sprintf("%v, %q", parent, c.repo.message(parent))}
+	if err := c.compare(ctx, m); err != nil {
+		return nil, err
+	}
+	if err := m.merge(ctx, targets); err != nil {
+		return nil, err
+	}
+	if m.log.empty() && c.ours != nil {
+		return &Result{Snapshot: parent.String(), Unchanged: true}, nil
+	}
+	return c.save(ctx, m, parent)
+}
+
+// compare finds what the last export was of.
+func (c *commit) compare(ctx context.Context, m *merger) error {
+	if c.ours == nil || c.past == nil {
+		return nil
+	}
+	old, err := c.past.Load(ctx, c.from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history: export to another folder, or replace the repository: %w", c.dir, c.from, fs.ErrExist)
+	}
+	if err != nil {
+		return err
+	}
+	m.changes = &changes{old: old, now: c.in.snapshot, past: c.past}
+	return nil
+}
+
+// save writes manifests, the log and the snapshot.
+func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result, error) {
+	jobs, err := pile(m.parts, m.most, c.ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.write(ctx, jobs, c.opts.Workers); err != nil {
+		return nil, err
+	}
+	result := &Result{Snapshot: m.log.id.String()}
+	s := &snapshot{id: m.log.id, nodes: m.nodes, flushedAt: c.repo.now(c.opts.clock()), message: c.message()}
+	if c.base != nil {
+		s.manifests, s.extra = c.base.manifests, c.base.extra
+	}
+	for _, j := range jobs {
+		if j.info.refs > 0 {
+			s.manifests = append(s.manifests, j.info)
+			result.Manifests++
+			result.Bytes += int64(j.info.size)
+			j.link(s.nodes)
+		}
+		result.Counts.add(j.count)
+	}
+	s.keepUsed()
+	if err := c.saveLog(m.log); err != nil {
+		return nil, err
+	}
+	metadata, err := encodeFlex(map[string]any{"snapshot": c.in.snapshot.ID})
+	if err != nil {
+		return nil, err
+	}
+	s.metadata = []item{{metadataName, metadata}}
+	if err := c.saveSnapshot(s); err != nil {
+		return nil, err
+	}
+	return result, c.publish(s, parent, result)
+}
+
+// message is that of the commit.
+func (c *commit) message() string {
+	if c.opts.Message != "" {
+		return c.opts.Message
+	}
+	return fmt.Sprintf("varve export of snapshot %.12s", c.in.snapshot.ID)
+}
+
+// publish notes the snapshot in what is to become the file repo.
+func (c *commit) publish(s *snapshot, parent objectID, result *Result) (err error) {
+	result.Containers = c.reach.list()
+	config, added, err := withContainers(c.repo.config, result.Containers, c.opts.S3)
+	if err != nil {
+		return err
+	}
+	if len(added) > 0 || c.repo.config == nil {
+		c.repo.config = config
+	}
+	c.repo.commit(snapshotInfo{id: s.id, parent: parent, flushedAt: s.flushedAt, message: s.message, metadata: s.metadata}, c.opts.Branch)
+	return nil
+}
+
+// link tells the arrays of a job where their refs are.
+func (j *job) link(nodes []node) {
+	for _, p := range j.parts {
+		i := slices.IndexFunc(nodes, func(n node) bool { return n.id == p.node })
+		if i >= 0 && p.refs > 0 {
+			nodes[i].array.manifests = append(nodes[i].array.manifests, manifestRef{j.id, extents(p.box)})
+		}
+	}
+}
+
+// keepUsed drops manifests that no array has anything in.
+func (s *snapshot) keepUsed() {
+	used := map[objectID]bool{}
+	for _, n := range s.nodes {
+		if n.array != nil {
+			for _, m := range n.array.manifests {
+				used[m.id] = true
+			}
+		}
+	}
+	s.manifests = slices.DeleteFunc(s.manifests, func(m manifestInfo) bool { return !used[m.id] })
+}
+
+func (c *commit) saveSnapshot(s *snapshot) error {
+	return c.pack(snapshotFile, snapshotsFolder, s.id, s.encode())
+}
+
+func (c *commit) pack(k kind, folder string, id objectID, buffer []byte) error {
+	e, err := newEncoder(nil)
+	if err != nil {
+		return err
+	}
+	return c.add(pack(k, e, buffer), folder, id)
+}
+
+// saveLog writes the log of a commit. One of more chunks than Icechunk can read of any is
+// left out: without it a snapshot reads as ever, and only its difference cannot be shown.
+func (c *commit) saveLog(t *transaction) error {
+	if t.count() > maxLogged {
+		return nil
+	}
+	c.begin(transactionsFolder + "/" + t.id.String())
+	return c.stream(func(w io.Writer) error {
+		if _, err := w.Write(header(transactionFile)); err != nil {
+			return err
+		}
+		e, err := newEncoder(w)
+		if err != nil {
+			return err
+		}
+		return errors.Join(t.write(e), e.Close())
+	}, transactionsFolder, t.id.String())
+}
+
+// encodeRepo returns the file that makes the commit visible.
+func (c *commit) encodeRepo() ([]byte, error) {
+	buffer, err := c.repo.encode()
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEncoder(nil)
+	if err != nil {
+		return nil, err
+	}
+	return pack(repoFile, e, buffer), nil
+}
+
+// appendTo commits to a repository that is there.
+func (e *export) appendTo(ctx context.Context, dest string) (result *Result, err error) {
+	c := e.commit(folder{dest})
+	file, err := readBounded(filepath.Join(dest, repoKey))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is a repository of Icechunk 1: upgrade it, or export to another folder: %w", dest, errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.open(file); err != nil {
+		return nil, fmt.Errorf("%s: %w", dest, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.remove(c.made...))
+		}
+	}()
+	if result, err = c.run(ctx); err != nil || result.Unchanged {
+		return result, err
+	}
+	result.Appended = true
+	return result, c.replaceRepo(file)
+}
+
+// open reads what the repository holds.
+func (c *commit) open(file []byte) error {
+	f, err := unpack(repoFile, file)
+	if err != nil {
+		return err
+	}
+	if err := c.repo.read(f); err != nil {
+		return err
+	}
+	if c.repo.status.availability != 0 {
+		return fmt.Errorf("the repository is not open for writing: %s: %w", c.repo.status.reason, fs.ErrPermission)
+	}
+	tip, err := c.repo.branch(c.opts.Branch)
+	if err != nil {
+		return err
+	}
+	last, from, err := c.repo.exported(tip)
+	if err != nil {
+		return err
+	}
+	if c.past == nil {
+		return fmt.Errorf("is there; only a manifest in its own folder can be appended: %w", fs.ErrExist)
+	}
+	if c.base, err = c.load(tip); err != nil {
+		return err
+	}
+	c.from, c.ours = from, c.base
+	if last != tip {
+		c.ours, err = c.load(last)
+	}
+	return err
+}
+
+func (c *commit) load(id objectID) (*snapshot, error) {
+	f, err := c.read(snapshotFile, snapshotsFolder, id.String())
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{}
+	if err := s.read(f); err != nil {
+		return nil, fmt.Errorf("snapshot %v: %w", id, err)
+	}
+	return s, nil
+}
+
+// exported returns the newest snapshot of a branch that varve wrote, and what of.
+func (r *repoInfo) exported(tip objectID) (objectID, string, error) {
+	for id, steps := tip, 0; steps <= len(r.snapshots); steps++ {
+		s := r.find(id)
+		if s == nil {
+			break
+		}
+		if from, ok := described(s.metadata); ok {
+			return id, from, nil
+		}
+		if s.root {
+			break
+		}
+		id = s.parent
+	}
+	return objectID{}, "", fmt.Errorf("is there, and nothing on its branch was exported by varve: export to another folder, or replace the repository: %w", fs.ErrExist)
+}
+
+func (r *repoInfo) message(id objectID) string {
+	if s := r.find(id); s != nil {
+		return s.message
+	}
+	return ""
+}
+
+// replaceRepo keeps a copy of the file repo and puts the new one in its place, if it is still
+// the one that was read.
+func (c *commit) replaceRepo(old []byte) error {
+	if err := os.MkdirAll(filepath.Join(c.dir, overwrittenFolder), 0o755); err != nil {
+		return err
+	}
+	backup, err := c.saveBackup(old)
+	if err != nil {
+		return err
+	}
+	c.repo.backup(backup)
+	file, err := c.encodeRepo()
+	if err != nil {
+		return err
+	}
+	id, err := c.ids.object()
+	if err != nil {
+		return err
+	}
+	draft := repoKey + "." + id.String()
+	c.begin(draft)
+	if err := c.folder.create(file, draft); err != nil {
+		return err
+	}
+	name := filepath.Join(c.dir, repoKey)
+	now, err := readBounded(name)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, old) {
+		return fmt.Errorf("%s: %w: somebody committed meanwhile; export again", c.dir, manifest.ErrConflict)
+	}
+	return os.Rename(filepath.Join(c.dir, draft), name)
+}

@@ -1,0 +1,255 @@
+package icechunk
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// archive is a manifest that a test makes up: arrays of int32 along one axis, each element
+// the number of its place, that lie in files as raw bytes, one file a chunk along the first
+// axis.
+type archive struct {
+	id      string
+	dir     string
+	sources []manifest.Source
+	arrays  []*fakeArray
+	groups  []manifest.GroupFace
+	past    map[string]*manifest.Snapshot
+}
+
+func newArchive(t testing.TB) *archive {
+	t.Helper()
+	return &archive{id: "first", dir: t.TempDir(), past: map[string]*manifest.Snapshot{}}
+}
+
+// fakeArray has chunks of some lengths along the first axis and all along the others.
+type fakeArray struct {
+	spec  manifest.Array
+	grid  *grid.Grid
+	of    *archive
+	first int64                // source of the first chunk
+	kinds map[int64]store.Kind // by chunk; Verbatim if absent
+	kept  bool                 // in the manifest
+}
+
+// add adds an array with the given edges along the first axis, and width elements along a
+// second one.
+func (a *archive) add(t testing.TB, path string, width int64, edges ...int64) *fakeArray {
+	t.Helper()
+	f := &fakeArray{of: a, first: int64(len(a.sources)), kinds: map[int64]store.Kind{}}
+	f.spec = manifest.Array{Path: path, Variables: []string{path}, Dims: []string{"/t", "/x"}, Reading: manifest.AsStored, Placement: "p"}
+	a.arrays = append(a.arrays, f)
+	f.grow(t, width, edges...)
+	return f
+}
+
+// grow gives the array these edges; those it had before must be the first of them.
+func (f *fakeArray) grow(t testing.TB, width int64, edges ...int64) {
+	t.Helper()
+	total := int64(0)
+	for i, n := range edges {
+		if f.first+int64(i) >= int64(len(f.of.sources)) {
+			f.of.file(t, fmt.Sprintf("%s %d%%#é.bin", filepath.Base(f.spec.Path), i), f.raw(total, n, width))
+		}
+		total += n
+	}
+	doc := fmt.Sprintf(`{"shape":[%d,%d],"data_type":"int32","chunk_grid":{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[%s,[%d]]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":-1,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],
+		"attributes":{"units":"K"},"dimension_names":["t",null],"zarr_format":3,"node_type":"array"}`, total, width, list(edges), width)
+	face, err := zarrjson.ParseArray([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.grid, err = face.Grid(); err != nil {
+		t.Fatal(err)
+	}
+	f.spec.Face = face
+}
+
+func list(edges []int64) string {
+	b := []byte{'['}
+	for i, e := range edges {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Append(b, e)
+	}
+	return string(append(b, ']'))
+}
+
+// raw returns n rows from a row on.
+func (f *fakeArray) raw(from, n, width int64) []byte {
+	var b []byte
+	for i := from * width; i < (from+n)*width; i++ {
+		b = binary.LittleEndian.AppendUint32(b, uint32(i))
+	}
+	return b
+}
+
+func (a *archive) file(t testing.TB, name string, data []byte) {
+	t.Helper()
+	path := filepath.Join(a.dir, name)
+	if err := os.WriteFile(path, append([]byte("head"), data...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.sources = append(a.sources, manifest.Source{URL: path, Size: info.Size(), Modified: info.ModTime()})
+}
+
+func (f *fakeArray) Locations(_ context.Context, box grid.Region) iter.Seq2[*store.Location, error] {
+	return func(yield func(*store.Location, error) bool) {
+		w, err := f.grid.WalkChunks(box)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for w.Next() {
+			l := store.Location{Coords: w.Coords, Kind: store.Verbatim}
+			if k, ok := f.kinds[w.Coords[0]]; ok {
+				l.Kind = k
+			}
+			l.Source, l.Offset, l.Size = f.first+w.Coords[0], 4, 4*w.Region.Shape[0]*w.Region.Shape[1]
+			if f.kept {
+				l.Source, l.Inline = -1, f.raw(w.Region.Origin[0], w.Region.Shape[0], w.Region.Shape[1])
+			}
+			if !yield(&l, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (f *fakeArray) Chunk(_ context.Context, coords []int64) ([]byte, error) {
+	c, ok := f.grid.Chunk(coords)
+	if !ok {
+		return nil, errors.New("no such chunk")
+	}
+	return f.raw(c.Origin[0], c.Shape[0], c.Shape[1]), nil
+}
+
+// snapshot returns the archive as a snapshot says it, and remembers it.
+func (a *archive) snapshot() *manifest.Snapshot {
+	s := &manifest.Snapshot{ID: a.id}
+	rows := int64(0)
+	for _, f := range a.arrays {
+		s.Arrays = append(s.Arrays, f.spec)
+		rows = max(rows, f.grid.Counts()[0])
+	}
+	s.Placements = []manifest.PlacementTable{{ID: "p", Dims: []string{"/t"}, Segments: []manifest.Segment{{Table: "tiles", Rows: rows, Shift: []int64{0}}}}}
+	a.past[a.id] = s
+	return s
+}
+
+func (a *archive) input() *input {
+	in := &input{snapshot: a.snapshot(), groups: a.groups}
+	for _, f := range a.arrays {
+		in.arrays = append(in.arrays, inputArray{&f.spec, f.grid, f})
+	}
+	in.source = func(_ context.Context, row int64) (manifest.Source, error) { return a.sources[row], nil }
+	return in
+}
+
+func (a *archive) Load(_ context.Context, id string) (*manifest.Snapshot, error) {
+	if s, ok := a.past[id]; ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("snapshot %s: %w", id, fs.ErrNotExist)
+}
+
+// ScanTiles says that each tile is where the chunk of its number is.
+func (a *archive) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	return func(yield func(manifest.Tile, error) bool) {
+		for row := s.Row; row < s.Row+s.Rows; row++ {
+			if !yield(manifest.Tile{Origin: []int64{a.arrays[0].grid.Dim(0).Offset(row)}}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// export writes the archive, with ids that a seed makes.
+func (a *archive) export(t testing.TB, dest string, opts Options) *Result {
+	t.Helper()
+	r, err := a.try(dest, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (a *archive) try(dest string, opts Options) (*Result, error) {
+	seed := [32]byte{}
+	copy(seed[:], a.id)
+	opts.random = rand.NewChaCha8(seed)
+	return write(context.Background(), a.input(), dest, opts.defaults(), a)
+}
+
+// tree returns the files in a folder with what is in them.
+func tree(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		out[name], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func names_(m map[string][]byte) []string {
+	var out []string
+	for name := range m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+var fixed = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestDeterministic(t *testing.T) {
+	a := newArchive(t)
+	a.add(t, "/g/v", 3, 2, 3, 2)
+	a.arrays[0].kinds[1] = store.Rebuilt
+	var first map[string][]byte
+	for range 2 {
+		dest := filepath.Join(t.TempDir(), "out")
+		a.export(t, dest, Options{clock: func() time.Time { return fixed }, Workers: 1})
+		if got := tree(t, dest); first == nil {
+			first = got
+		} else if !slices.Equal(names_(first), names_(got)) {
+			t.Errorf("files %v, then %v", names_(first), names_(got))
+		} else {
+			for name := range got {
+				if !bytes.Equal(got[name], first[name]) {
+					t.Errorf("%s differs", name)
+				}
+			}
+		}
+	}
+}

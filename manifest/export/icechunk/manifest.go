@@ -1,0 +1,249 @@
+package icechunk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// refKind is which fields a ref has.
+type refKind uint8
+
+const (
+	virtual  refKind = iota // in another file, of which nothing is known
+	modified                // in another file, not changed after a time
+	tagged                  // in another file of this ETag
+	native                  // an object of the repository
+	inlined                 // bytes in the manifest
+	dropped                 // a record that is left out
+	refKinds = int(dropped)
+)
+
+// A record is the table of one ref and the vector of its index behind it. Records of every
+// kind are equally long, so that where each begins is arithmetic, and a chunk that has to be
+// rebuilt can get its place before anybody knows what it will be:
+//
+//	              0          4       8            16           24          28
+//	virtual       vtable(4)  index(4)  offset(8)    length(8)  location(4)
+//	modified      vtable(4)  index(4)  offset(8)    length(8)  location(4) seconds(4)
+//	tagged        vtable(4)  index(4)  offset(8)    length(8)  location(4) etag(4)
+//	native        vtable(4)  index(4)  length(8)    chunk id(12)
+//	inlined       vtable(4)  index(4)  bytes(4)
+//	at 32         rank(4)  coordinates(4 each)  zeros to a multiple of 8
+const (
+	indexAt    = 4
+	offsetAt   = 8
+	lengthAt   = 16
+	locationAt = 24
+	checkAt    = 28
+	nativeAt   = 8
+	chunkIDAt  = 16
+	bytesAt    = 8
+	refSize    = 32
+)
+
+// refTables are the vtables of the kinds: the size of the vtable, that of the table, and the
+// places of index, inline, offset, length, chunk_id, location, checksum_etag and
+// checksum_last_modified.
+var refTables = [refKinds][]uint16{
+	virtual:  {16, refSize, indexAt, 0, offsetAt, lengthAt, 0, locationAt},
+	modified: {20, refSize, indexAt, 0, offsetAt, lengthAt, 0, locationAt, 0, checkAt},
+	tagged:   {18, refSize, indexAt, 0, offsetAt, lengthAt, 0, locationAt, checkAt},
+	native:   {14, refSize, indexAt, 0, 0, nativeAt, chunkIDAt},
+	inlined:  {8, refSize, indexAt, bytesAt},
+}
+
+// arrayRefs are the records of one array, in C order of the chunks. While they are made the
+// place of the vtable holds the kind, and offsets count from the beginning of the tail.
+type arrayRefs struct {
+	node    nodeID
+	stride  int
+	n       int // records that are not dropped
+	records []byte
+}
+
+func (a *arrayRefs) reset(id nodeID, rank int) {
+	a.node, a.stride, a.n, a.records = id, refSize+(4+4*rank+7)/8*8, 0, a.records[:0]
+}
+
+// next adds a record.
+func (a *arrayRefs) next(k refKind, coords []int64) []byte {
+	at := len(a.records)
+	a.records = slices.Grow(a.records, a.stride)[:at+a.stride]
+	r := a.records[at:]
+	clear(r)
+	r[0] = byte(k)
+	binary.LittleEndian.PutUint32(r[indexAt:], refSize-indexAt)
+	binary.LittleEndian.PutUint32(r[refSize:], uint32(len(coords)))
+	for i, c := range coords {
+		binary.LittleEndian.PutUint32(r[refSize+4+4*i:], uint32(c))
+	}
+	a.n++
+	return r
+}
+
+// at returns a record that was added.
+func (a *arrayRefs) at(i int) []byte { return a.records[i*a.stride:][:a.stride] }
+
+// added is how many records were added.
+func (a *arrayRefs) added() int { return len(a.records) / a.stride }
+
+// tail holds what records lead to, each string once however many refs name it.
+//
+//	length(4)  bytes  0  zeros to a multiple of 4
+type tail struct{ data []byte }
+
+func (t *tail) put(b []byte) uint32 {
+	at := len(t.data)
+	t.data = binary.LittleEndian.AppendUint32(t.data, uint32(len(b)))
+	t.data = append(append(t.data, b...), 0)
+	for len(t.data)%4 != 0 {
+		t.data = append(t.data, 0)
+	}
+	return uint32(at)
+}
+
+// placed is where a source is, as records say it.
+type placed struct {
+	kind     refKind
+	location uint32 // in the tail
+	check    uint32 // the seconds, or the ETag in the tail
+}
+
+func putVirtual(r []byte, p placed, offset, length int64) {
+	binary.LittleEndian.PutUint64(r[offsetAt:], uint64(offset))
+	binary.LittleEndian.PutUint64(r[lengthAt:], uint64(length))
+	binary.LittleEndian.PutUint32(r[locationAt:], p.location)
+	binary.LittleEndian.PutUint32(r[checkAt:], p.check)
+}
+
+func putNative(r []byte, id objectID, length int) {
+	r[0] = byte(native)
+	binary.LittleEndian.PutUint64(r[nativeAt:], uint64(length))
+	copy(r[chunkIDAt:], id[:])
+}
+
+func putInline(r []byte, at uint32) {
+	r[0] = byte(inlined)
+	binary.LittleEndian.PutUint32(r[bytesAt:], at)
+}
+
+// maxBuffer is how large a FlatBuffers buffer may be.
+const maxBuffer = math.MaxInt32
+
+// encodeManifest returns the buffer of the table Manifest, in memory that dst has if it is
+// enough. It uses up the arrays, which have to be sorted by node.
+//
+//	root offset  "Ichk"  vtables  Manifest  offsets of arrays
+//	for each array:  ArrayManifest  offsets of refs  records
+//	tail
+func encodeManifest(dst []byte, id objectID, arrays []*arrayRefs, tail []byte) ([]byte, error) {
+	size := 256 + 4*len(arrays) + len(tail)
+	for _, a := range arrays {
+		size += 64 + 4*a.n + len(a.records)
+	}
+	if size > maxBuffer {
+		return nil, fmt.Errorf("a manifest of %d bytes, where FlatBuffers hold %d: split it into smaller ones", size, maxBuffer)
+	}
+	m := manifestWriter{builder: builder{data: slices.Grow(dst[:0], size)}}
+	m.head(id, len(arrays))
+	for i, a := range arrays {
+		m.array(i, a)
+	}
+	m.align(8, 0)
+	m.finish(arrays, tail)
+	return m.data, nil
+}
+
+type manifestWriter struct {
+	builder
+	vtables [refKinds]int // where they are
+	table   int           // the vtable of arrays
+	list    int           // where the offsets of arrays are
+	first   []int         // where the records of each array begin
+}
+
+// head writes all in front of the arrays.
+func (m *manifestWriter) head(id objectID, arrays int) {
+	m.data = append(m.data, 0, 0, 0, 0)
+	m.data = append(m.data, identifier...)
+	for k, t := range refTables {
+		m.vtables[k] = m.vtable(t)
+	}
+	m.table = m.vtable([]uint16{8, 16, 4, 12}) // node_id, refs
+	vtable := m.vtable([]uint16{12, 24, 4, 16, 0, 20})
+	m.align(4, 0)
+	at := len(m.data)
+	binary.LittleEndian.PutUint32(m.data, uint32(at))
+	m.u32(at - vtable)
+	m.data = append(m.data, id[:]...)
+	m.u32(8)                            // from here to the offsets of arrays
+	m.data = append(m.data, 0, 0, 0, 0) // compression_algorithm: none
+	m.u32(arrays)
+	m.list = len(m.data)
+	m.data = append(m.data, make([]byte, 4*arrays)...)
+}
+
+func (m *manifestWriter) vtable(t []uint16) int {
+	at := len(m.data)
+	for _, v := range t {
+		m.data = binary.LittleEndian.AppendUint16(m.data, v)
+	}
+	return at
+}
+
+// array writes an ArrayManifest and the records of its refs.
+func (m *manifestWriter) array(i int, a *arrayRefs) {
+	m.align(4, 0)
+	at := len(m.data)
+	binary.LittleEndian.PutUint32(m.data[m.list+4*i:], uint32(at-m.list-4*i))
+	m.u32(at - m.table)
+	m.data = append(m.data, a.node[:]...)
+	m.u32(4) // from here to the offsets of refs
+	m.u32(a.n)
+	list := len(m.data)
+	first := (list + 4*a.n + 7) / 8 * 8
+	for k := range a.n {
+		m.u32(first + k*a.stride - list - 4*k)
+	}
+	m.align(8, 0)
+	if a.n == a.added() {
+		m.data = append(m.data, a.records...)
+	} else {
+		for k := range a.added() {
+			if r := a.at(k); refKind(r[0]) != dropped {
+				m.data = append(m.data, r...)
+			}
+		}
+	}
+	m.first = append(m.first, first)
+}
+
+// finish sets the offsets in records, which now stand where they stay, and writes the tail.
+func (m *manifestWriter) finish(arrays []*arrayRefs, tail []byte) {
+	end := len(m.data)
+	for i, a := range arrays {
+		for k := range a.n {
+			at := m.first[i] + k*a.stride
+			r := m.data[at:][:refSize]
+			kind := refKind(r[0])
+			binary.LittleEndian.PutUint32(r, uint32(at-m.vtables[kind]))
+			switch kind {
+			case tagged:
+				lead(r[checkAt:], end-at-checkAt)
+				fallthrough
+			case virtual, modified:
+				lead(r[locationAt:], end-at-locationAt)
+			case inlined:
+				lead(r[bytesAt:], end-at-bytesAt)
+			}
+		}
+	}
+	m.data = append(m.data, tail...)
+}
+
+// lead makes an offset into the tail one from where it stands.
+func lead(field []byte, distance int) {
+	binary.LittleEndian.PutUint32(field, binary.LittleEndian.Uint32(field)+uint32(distance))
+}

@@ -1,0 +1,252 @@
+package icechunk
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"varve/grid"
+)
+
+// ConflictError is the error of an append to a branch on which somebody else changed what
+// varve would change.
+type ConflictError struct {
+	Path   string // of the node
+	Commit string // the newest on the branch, and what its message says
+	Why    string
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s %s since varve wrote it (the branch is at %s); keep it and export to another folder or branch, or undo that commit", e.Path, e.Why, e.Commit)
+}
+
+// merger brings together what the branch holds, what varve wrote on it last, and what is to
+// be on it.
+type merger struct {
+	tip, ours map[string]*node // by path
+	changes   *changes         // nil if there is nothing to compare with
+	most      int64            // refs of a manifest
+	ids       *names
+	commit    string
+
+	nodes []node
+	parts []*part
+	log   *transaction
+}
+
+func byPath(s *snapshot) map[string]*node {
+	out := map[string]*node{}
+	if s != nil {
+		for i := range s.nodes {
+			out[s.nodes[i].path] = &s.nodes[i]
+		}
+	}
+	return out
+}
+
+// merge sets the nodes of the next snapshot, the parts that are to be written, and the log.
+func (m *merger) merge(ctx context.Context, targets []target) error {
+	wanted := map[string]bool{}
+	for _, t := range targets {
+		wanted[t.path] = true
+		if err := m.target(ctx, t); err != nil {
+			return err
+		}
+	}
+	for path, tip := range m.tip {
+		if wanted[path] {
+			continue
+		}
+		if err := m.other(path, tip); err != nil {
+			return err
+		}
+	}
+	return m.orphans()
+}
+
+func (m *merger) conflict(path, why string) error {
+	return &ConflictError{Path: path, Commit: m.commit, Why: why}
+}
+
+// target brings one node to what it is to be.
+func (m *merger) target(ctx context.Context, t target) error {
+	ours, tip := m.ours[t.path], m.tip[t.path]
+	switch {
+	case tip == nil && ours != nil:
+		return m.conflict(t.path, "was deleted or moved")
+	case tip == nil:
+		return m.create(t)
+	case ours == nil && t.array == nil && tip.array == nil && t.path == "/":
+		ours = tip // a root that somebody made first: its attributes are overwritten
+	case ours == nil:
+		return m.conflict(t.path, "was made by somebody else")
+	}
+	ch, err := m.change(ctx, t, ours)
+	if err != nil {
+		return err
+	}
+	changed := ch.kind != unchanged || !bytes.Equal(ours.doc, t.doc)
+	if theirs := tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array); theirs && changed {
+		return m.conflict(t.path, "was changed")
+	}
+	if !changed {
+		m.nodes = append(m.nodes, *tip)
+		return nil
+	}
+	return m.update(t, *tip, ch)
+}
+
+func (m *merger) change(ctx context.Context, t target, ours *node) (change, error) {
+	switch {
+	case (t.array == nil) != (ours.array == nil):
+		return change{}, m.conflict(t.path, "has to become a group from an array, or the reverse: it cannot")
+	case t.array == nil:
+		return change{}, nil
+	case m.changes == nil:
+		return change{kind: everything}, nil
+	}
+	return m.changes.of(ctx, t.array)
+}
+
+func (m *merger) create(t target) error {
+	id, err := m.ids.node()
+	if err != nil {
+		return err
+	}
+	n := node{id: id, path: t.path, doc: t.doc}
+	if t.array == nil {
+		m.log.newGroups = append(m.log.newGroups, id)
+	} else {
+		m.log.newArrays = append(m.log.newArrays, id)
+		n.array = t.array.data()
+		m.write(t.array, id, grid.Whole(t.array.grid.Counts()), change{axis: -1})
+	}
+	m.nodes = append(m.nodes, n)
+	return nil
+}
+
+// update brings a node that is as varve left it to what it is to be.
+func (m *merger) update(t target, n node, ch change) error {
+	if !bytes.Equal(n.doc, t.doc) {
+		if t.array == nil {
+			m.log.updatedGroups = append(m.log.updatedGroups, n.id)
+		} else {
+			m.log.updatedArrays = append(m.log.updatedArrays, n.id)
+		}
+	}
+	n.doc = t.doc
+	if t.array != nil {
+		old := n.array.manifests
+		n.array = t.array.data()
+		n.array.manifests = m.rewrite(t.array, n.id, old, ch)
+	}
+	m.nodes = append(m.nodes, n)
+	return nil
+}
+
+// rewrite has the chunks written that changed, and returns the manifests that stay. One
+// that holds any of those chunks does not: Icechunk may read a ref again that a snapshot
+// left out of what a manifest is about.
+func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change) []manifestRef {
+	box := grid.Whole(a.grid.Counts()).Clone()
+	switch ch.kind {
+	case unchanged:
+		return old
+	case everything:
+		m.write(a, id, box, change{axis: -1})
+		return nil
+	}
+	from := m.start(box, old, ch)
+	box.Shape[ch.axis] -= from
+	box.Origin[ch.axis] = from
+	m.write(a, id, box, ch)
+	return slices.DeleteFunc(slices.Clone(old), func(r manifestRef) bool { return int64(r.extents[ch.axis].to) > from })
+}
+
+// start returns where new manifests have to begin along the axis of a change: where those
+// begin that hold changed chunks; and where small ones begin, so that many appends do not
+// leave many manifests. A manifest is rewritten only by one at least half as large, so that
+// each ref is rewritten a number of times that is logarithmic in how many there are.
+func (m *merger) start(box grid.Region, old []manifestRef, ch change) int64 {
+	from := ch.from
+	for again := true; again; {
+		again = false
+		for _, r := range old {
+			e := r.extents[ch.axis]
+			if int64(e.to) > from && int64(e.from) < from {
+				from, again = int64(e.from), true
+			}
+		}
+	}
+	slab := chunks(box) / max(box.Shape[ch.axis], 1)
+	for {
+		last := lastSlab(old, box, ch.axis, from)
+		if last < 0 || (from-last)*slab > 2*(box.Shape[ch.axis]-from)*slab || (box.Shape[ch.axis]-last)*slab > m.most {
+			return from
+		}
+		from = last
+	}
+}
+
+// lastSlab returns where the manifest begins that ends at a place along an axis, if it holds
+// all chunks that lie there; or -1.
+func lastSlab(old []manifestRef, box grid.Region, axis int, end int64) int64 {
+	for _, r := range old {
+		whole := int64(r.extents[axis].to) == end
+		for k, e := range r.extents {
+			whole = whole && (k == axis || e.from == 0 && int64(e.to) == box.Shape[k])
+		}
+		if whole {
+			return int64(r.extents[axis].from)
+		}
+	}
+	return -1
+}
+
+// write has the refs of a box written.
+func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change) {
+	if box.IsEmpty() {
+		return
+	}
+	log := newWritten(id, a.grid)
+	m.log.chunks = append(m.log.chunks, log)
+	for _, b := range split(box, m.most) {
+		m.parts = append(m.parts, &part{array: a, node: id, box: b, log: log, axis: ch.axis, fresh: ch.from})
+	}
+}
+
+// other settles a node of the branch that is not to be on it: varve's own goes, anybody
+// else's stays.
+func (m *merger) other(path string, tip *node) error {
+	ours := m.ours[path]
+	if ours == nil {
+		m.nodes = append(m.nodes, *tip)
+		return nil
+	}
+	if tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array) {
+		return m.conflict(path, "is no longer in the manifest and was changed")
+	}
+	if tip.array == nil {
+		m.log.deletedGroups = append(m.log.deletedGroups, tip.id)
+	} else {
+		m.log.deletedArrays = append(m.log.deletedArrays, tip.id)
+	}
+	return nil
+}
+
+// orphans refuses nodes whose group went, or became an array.
+func (m *merger) orphans() error {
+	groups := map[string]bool{"": true}
+	for _, n := range m.nodes {
+		if n.array == nil {
+			groups[n.path] = true
+		}
+	}
+	for _, n := range m.nodes {
+		if parent := n.path[:lastSlash(n.path)]; n.path != "/" && !groups[parent] {
+			return m.conflict(parent, "has something in it that somebody else made, and is to go or to become an array")
+		}
+	}
+	return nil
+}

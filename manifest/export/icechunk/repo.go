@@ -1,0 +1,303 @@
+package icechunk
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+// repoInfo is the table Repo: the file "repo", which alone ever changes.
+type repoInfo struct {
+	tags, branches []ref
+	deletedTags    []string
+	snapshots      []snapshotInfo
+	status         status
+	metadata       []item
+	updates        []update // the newest first
+	before         string   // the file with updates before these
+	config         []byte
+	enabled        []uint16 // feature flags
+	disabled       []uint16
+	extra          []byte
+}
+
+// ref is a branch or a tag.
+type ref struct {
+	name     string
+	snapshot objectID
+}
+
+// snapshotInfo is what a repository says of a snapshot. Parents are known by id here and by
+// their place in the list in a file, which an insertion shifts.
+type snapshotInfo struct {
+	id        objectID
+	parent    objectID
+	root      bool // it has no parent
+	flushedAt uint64
+	message   string
+	metadata  []item
+	pruned    []byte // ids of expired ancestors
+}
+
+type status struct {
+	availability uint8
+	setAt        uint64
+	reason       string
+}
+
+// item is a named FlexBuffers value.
+type item struct {
+	name  string
+	value []byte
+}
+
+// update is an entry in the log of what was done to a repository. Its backup is the file as
+// it was before, which only the entries behind the newest have.
+type update struct {
+	kind   uint8
+	body   fields
+	at     uint64
+	backup string
+}
+
+// The types of updates, of the union UpdateType.
+const (
+	initialized   = 1
+	configChanged = 3
+	newCommit     = 10
+)
+
+// read reads the table Repo.
+func (r *repoInfo) read(f *flat) error {
+	t := f.root()
+	t.known("Repo", 13)
+	if version := t.u8(0); version != formatVersion && f.err == nil {
+		return newerf("version %d of the format, where only %d is written to", version, formatVersion)
+	}
+	r.readSnapshots(t.vector(4, 4))
+	r.tags, r.branches = r.refs(t.vector(1, 4)), r.refs(t.vector(2, 4))
+	deleted := t.vector(3, 4)
+	for i := range deleted.n {
+		r.deletedTags = append(r.deletedTags, deleted.text(i))
+	}
+	s := t.inner(5)
+	s.known("RepoStatus", 3)
+	r.status = status{s.u8(0), s.u64(1), s.text(2)}
+	r.metadata = items(t.vector(6, 4))
+	t.vector(7, 4).each(func(t flatTable) { r.updates = append(r.updates, readUpdate(t)) })
+	r.before, r.config = t.text(8), t.bytes(9)
+	r.enabled, r.disabled, r.extra = t.u16s(10), t.u16s(11), t.bytes(12)
+	return f.err
+}
+
+func (r *repoInfo) readSnapshots(v vector) {
+	var parents []int32
+	v.each(func(t flatTable) {
+		t.known("SnapshotInfo", 6)
+		s := snapshotInfo{id: t.object(0), flushedAt: t.u64(2), message: t.text(3), metadata: items(t.vector(4, 4))}
+		if pruned := t.vector(5, 12); pruned.n > 0 {
+			s.pruned = v.f.at(pruned.pos, 12*pruned.n)
+		}
+		parents = append(parents, int32(t.u32(1)))
+		r.snapshots = append(r.snapshots, s)
+	})
+	for i, p := range parents {
+		if p >= int32(len(parents)) && v.f.err == nil {
+			v.f.err = corruptf("the parent of snapshot %v is number %d of %d", r.snapshots[i].id, p, len(parents))
+		}
+		if r.snapshots[i].root = p < 0; p >= 0 && v.f.err == nil {
+			r.snapshots[i].parent = r.snapshots[p].id
+		}
+	}
+}
+
+func (r *repoInfo) refs(v vector) (out []ref) {
+	v.each(func(t flatTable) {
+		at := t.u32(1)
+		if int(at) >= len(r.snapshots) && v.f.err == nil {
+			v.f.err = corruptf("%.80q is snapshot %d of %d", t.text(0), at, len(r.snapshots))
+		}
+		if v.f.err == nil {
+			out = append(out, ref{t.text(0), r.snapshots[at].id})
+		}
+	})
+	return out
+}
+
+func items(v vector) (out []item) {
+	v.each(func(t flatTable) {
+		t.known("MetadataItem", 2)
+		out = append(out, item{t.text(0), bytes.Clone(t.bytes(1))})
+	})
+	return out
+}
+
+// updateFields are what the tables of the union UpdateType hold, so that a copy loses nothing:
+// s a string, i and j an id of 12 bytes, b one byte, h two.
+var updateFields = [...]string{1: "", 2: "bb", 3: "", 4: "", 5: "s", 6: "si", 7: "s", 8: "si", 9: "si", 10: "si", 11: "sii", 12: "i", 13: "", 14: "", 15: "hbb", 16: "t"}
+
+func readUpdate(t flatTable) update {
+	t.known("Update", 4)
+	u := update{kind: t.u8(0), at: t.u64(2), backup: t.text(3)}
+	if int(u.kind) >= len(updateFields) || u.kind == 0 {
+		if t.f.err == nil {
+			t.f.err = newerf("an update of type %d, of which %d are known", u.kind, len(updateFields)-1)
+		}
+		return u
+	}
+	body, form := t.inner(1), updateFields[u.kind]
+	body.known("an update", len(form))
+	u.body = fields{}
+	for i, c := range form {
+		u.body = append(u.body, readField(body, i, c))
+	}
+	return u
+}
+
+func readField(t flatTable, i int, form rune) value {
+	if t.field(i) == 0 {
+		return nil
+	}
+	switch form {
+	case 's':
+		return text(t.text(i))
+	case 'i':
+		return structure(bytes.Clone(t.structure(i, 12)))
+	case 'b':
+		return u8(t.u8(i))
+	case 'h':
+		return u16(t.f.u16(t.field(i)))
+	}
+	s := t.inner(i)
+	return status{s.u8(0), s.u64(1), s.text(2)}.fields()
+}
+
+func (s status) fields() fields {
+	f := fields{u8(s.availability), u64(s.setAt), nil}
+	if s.reason != "" {
+		f[2] = text(s.reason)
+	}
+	return f
+}
+
+// encode returns the buffer of the table Repo.
+func (r *repoInfo) encode() ([]byte, error) {
+	place := map[objectID]u32{}
+	for i, s := range r.snapshots {
+		place[s.id] = u32(i)
+	}
+	var snapshots, updates tables
+	for _, s := range r.snapshots {
+		parent, ok := place[s.parent]
+		if s.root {
+			parent = ^u32(0) // -1
+		} else if !ok {
+			return nil, corruptf("the parent of snapshot %v, %v, is not there", s.id, s.parent)
+		}
+		snapshots = append(snapshots, s.fields(parent))
+	}
+	for _, u := range r.updates {
+		f := fields{u8(u.kind), u.body, u64(u.at), nil}
+		if u.backup != "" {
+			f[3] = text(u.backup)
+		}
+		updates = append(updates, f)
+	}
+	f := fields{u8(formatVersion), refList(r.tags, place), refList(r.branches, place), texts(r.deletedTags), snapshots,
+		r.status.fields(), itemTables(r.metadata), updates, nil, orNone(r.config, bytesOf(r.config)),
+		orNone(r.enabled, flags(r.enabled)), orNone(r.disabled, flags(r.disabled)), orNone(r.extra, bytesOf(r.extra))}
+	if r.before != "" {
+		f[8] = text(r.before)
+	}
+	return build(f), nil
+}
+
+func (s *snapshotInfo) fields(parent u32) fields {
+	f := fields{structure(s.id[:]), parent, u64(s.flushedAt), text(s.message), itemTables(s.metadata), nil}
+	if len(s.pruned) > 0 {
+		f[5] = packed{n: len(s.pruned) / 12, data: s.pruned}
+	}
+	return f
+}
+
+func refList(refs []ref, place map[objectID]u32) (out tables) {
+	for _, r := range refs {
+		out = append(out, fields{text(r.name), place[r.snapshot]})
+	}
+	return out
+}
+
+func itemTables(items []item) (out tables) {
+	for _, i := range items {
+		out = append(out, fields{text(i.name), bytesOf(i.value)})
+	}
+	return out
+}
+
+// find returns a snapshot by its id, or nil.
+func (r *repoInfo) find(id objectID) *snapshotInfo {
+	i := sort.Search(len(r.snapshots), func(i int) bool { return slices.Compare(r.snapshots[i].id[:], id[:]) >= 0 })
+	if i == len(r.snapshots) || r.snapshots[i].id != id {
+		return nil
+	}
+	return &r.snapshots[i]
+}
+
+// branch returns the tip of a branch.
+func (r *repoInfo) branch(name string) (objectID, error) {
+	for _, b := range r.branches {
+		if b.name == name {
+			return b.snapshot, nil
+		}
+	}
+	return objectID{}, fmt.Errorf("there is no branch %q", name)
+}
+
+// commit puts a snapshot on a branch. Times in a repository only grow, whatever the clock
+// says.
+func (r *repoInfo) commit(s snapshotInfo, branch string) {
+	r.insert(s)
+	for i := range r.branches {
+		if r.branches[i].name == branch {
+			r.branches[i].snapshot = s.id
+		}
+	}
+	r.log(update{kind: newCommit, body: fields{text(branch), structure(s.id[:])}, at: s.flushedAt})
+}
+
+func (r *repoInfo) insert(s snapshotInfo) {
+	i := sort.Search(len(r.snapshots), func(i int) bool { return slices.Compare(r.snapshots[i].id[:], s.id[:]) >= 0 })
+	r.snapshots = slices.Insert(r.snapshots, i, s)
+}
+
+// updatesKept is how many updates a file holds, Icechunk's default; the older ones are found
+// through the backup of the last.
+const updatesKept = 1000
+
+func (r *repoInfo) log(u update) {
+	r.updates = slices.Insert(r.updates, 0, u)
+	for i := updatesKept; i < len(r.updates); i++ {
+		if backup := r.updates[i].backup; backup != "" {
+			r.before, r.updates = backup, r.updates[:i]
+			return
+		}
+	}
+}
+
+// backup notes where the file is as it was before the newest update.
+func (r *repoInfo) backup(name string) {
+	if len(r.updates) > 1 {
+		r.updates[1].backup = name
+	}
+}
+
+// now is a time that is later than all in the repository, in microseconds.
+func (r *repoInfo) now(clock time.Time) uint64 {
+	at := uint64(clock.UnixMicro())
+	if len(r.updates) > 0 {
+		at = max(at, r.updates[0].at+1)
+	}
+	return at
+}

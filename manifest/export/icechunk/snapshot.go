@@ -1,0 +1,180 @@
+package icechunk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// snapshot is the table Snapshot: all nodes of one version of the hierarchy.
+type snapshot struct {
+	id        objectID
+	nodes     []node // by path
+	flushedAt uint64
+	message   string
+	metadata  []item
+	manifests []manifestInfo // by id
+	extra     []byte
+}
+
+// node is an array or a group.
+type node struct {
+	id    nodeID
+	path  string
+	doc   []byte // zarr.json
+	array *arrayData
+	extra []byte
+}
+
+// arrayData is what a snapshot says of an array besides its document.
+type arrayData struct {
+	shape     []dimension
+	names     []dimensionName
+	named     bool // there is a list of names
+	manifests []manifestRef
+}
+
+type dimension struct {
+	length uint64
+	chunks uint32
+}
+
+type dimensionName struct {
+	name  string
+	named bool
+}
+
+// manifestRef is a manifest with the chunks of an array that are in it. Those of one array
+// do not overlap: Icechunk asks the first that could hold a chunk, and no other.
+type manifestRef struct {
+	id      objectID
+	extents []extent
+}
+
+// extent is a range of chunks along one axis; the end is excluded.
+type extent struct{ from, to uint32 }
+
+// manifestInfo is what a snapshot says of the file of a manifest.
+type manifestInfo struct {
+	id    objectID
+	size  uint64
+	refs  uint32
+	extra []byte
+}
+
+const (
+	arrayNode = 1 // in the union NodeData
+	groupNode = 2
+)
+
+// read reads the table Snapshot.
+func (s *snapshot) read(f *flat) error {
+	t := f.root()
+	t.known("Snapshot", 9)
+	s.id, s.flushedAt, s.message = t.object(0), t.u64(3), t.text(4)
+	s.metadata, s.extra = items(t.vector(5, 4)), t.bytes(8)
+	t.vector(2, 4).each(func(t flatTable) { s.nodes = append(s.nodes, readNode(t)) })
+	t.vector(7, 4).each(func(t flatTable) {
+		t.known("ManifestFileInfoV2", 4)
+		s.manifests = append(s.manifests, manifestInfo{t.object(0), t.u64(1), t.u32(2), t.bytes(3)})
+	})
+	if t.vector(6, 24).n > 0 && f.err == nil {
+		return newerf("a snapshot that Icechunk 1 wrote, which only Icechunk itself can carry on")
+	}
+	return f.err
+}
+
+func readNode(t flatTable) node {
+	t.known("NodeSnapshot", 6)
+	n := node{id: t.node(0), path: t.text(1), doc: bytes.Clone(t.bytes(2)), extra: bytes.Clone(t.bytes(5))}
+	if t.u8(3) != arrayNode {
+		return n
+	}
+	d := t.inner(4)
+	d.known("ArrayNodeData", 4)
+	n.array = &arrayData{}
+	names := d.vector(1, 4)
+	n.array.named = names.there
+	names.each(func(t flatTable) {
+		n.array.names = append(n.array.names, dimensionName{t.text(0), t.field(0) > 0})
+	})
+	d.vector(2, 4).each(func(t flatTable) { n.array.manifests = append(n.array.manifests, readManifestRef(t)) })
+	d.vector(3, 4).each(func(t flatTable) {
+		n.array.shape = append(n.array.shape, dimension{t.u64(0), t.u32(1)})
+	})
+	return n
+}
+
+func readManifestRef(t flatTable) manifestRef {
+	t.known("ManifestRef", 2)
+	m := manifestRef{id: t.object(0)}
+	v := t.vector(1, 8)
+	for i := range v.n {
+		m.extents = append(m.extents, extent{uint32(t.f.u32(v.pos + 8*i)), uint32(t.f.u32(v.pos + 8*i + 4))})
+	}
+	return m
+}
+
+// encode returns the buffer of the table Snapshot.
+func (s *snapshot) encode() []byte {
+	slices.SortFunc(s.nodes, func(a, b node) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(s.manifests, func(a, b manifestInfo) int { return slices.Compare(a.id[:], b.id[:]) })
+	nodes, manifests := tables{}, tables{}
+	for i := range s.nodes {
+		nodes = append(nodes, s.nodes[i].fields())
+	}
+	for i := range s.manifests {
+		m := &s.manifests[i]
+		manifests = append(manifests, fields{structure(m.id[:]), u64(m.size), u32(m.refs), orNone(m.extra, bytesOf(m.extra))})
+	}
+	return build(fields{structure(s.id[:]), nil, nodes, u64(s.flushedAt), text(s.message), itemTables(s.metadata),
+		packed{}, manifests, orNone(s.extra, bytesOf(s.extra))})
+}
+
+func (n *node) fields() fields {
+	kind, data := u8(groupNode), fields{}
+	if n.array != nil {
+		kind, data = arrayNode, n.array.fields()
+	}
+	return fields{structure(n.id[:]), text(n.path), bytesOf(n.doc), kind, data, orNone(n.extra, bytesOf(n.extra))}
+}
+
+func (a *arrayData) fields() fields {
+	names, manifests, shape := tables{}, tables{}, tables{}
+	for _, n := range a.names {
+		f := fields{nil}
+		if n.named {
+			f[0] = text(n.name)
+		}
+		names = append(names, f)
+	}
+	for _, m := range a.manifests {
+		extents := packed{n: len(m.extents)}
+		for _, e := range m.extents {
+			extents.data = binary.LittleEndian.AppendUint32(extents.data, e.from)
+			extents.data = binary.LittleEndian.AppendUint32(extents.data, e.to)
+		}
+		manifests = append(manifests, fields{structure(m.id[:]), extents})
+	}
+	for _, d := range a.shape {
+		shape = append(shape, fields{u64(d.length), u32(d.chunks)})
+	}
+	f := fields{packed{}, nil, manifests, shape}
+	if a.named {
+		f[1] = names
+	}
+	return f
+}
+
+// equal reports whether an array is as it was.
+func (a *arrayData) equal(b *arrayData) bool {
+	if (a == nil) != (b == nil) {
+		return false
+	}
+	return a == nil || slices.Equal(a.shape, b.shape) && slices.EqualFunc(a.manifests, b.manifests, manifestRef.equal)
+}
+
+func (m manifestRef) equal(o manifestRef) bool {
+	return m.id == o.id && slices.Equal(m.extents, o.extents)
+}

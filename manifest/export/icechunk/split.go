@@ -1,0 +1,69 @@
+package icechunk
+
+import "varve/grid"
+
+// split cuts a box of chunks into boxes of at most some chunks, each of which is one run in
+// C order of the box: they do not overlap, and come in order. An empty box is none.
+//
+//	axes before k   one index each
+//	axis k          some
+//	axes behind k   all
+func split(box grid.Region, most int64) []grid.Region {
+	if box.IsEmpty() {
+		return nil
+	}
+	axis, inner := box.Rank()-1, int64(1)
+	for ; axis > 0 && fits(inner, box.Shape[axis], most); axis-- {
+		inner *= box.Shape[axis]
+	}
+	if box.Rank() == 0 {
+		return []grid.Region{box.Clone()}
+	}
+	var out []grid.Region
+	step := max(most/inner, 1)
+	part := box.Clone()
+	for k := range axis {
+		part.Shape[k] = 1
+	}
+	for {
+		for from := int64(0); from < box.Shape[axis]; from += step {
+			part.Origin[axis], part.Shape[axis] = box.Origin[axis]+from, min(step, box.Shape[axis]-from)
+			out = append(out, part.Clone())
+		}
+		if !advance(part, box, axis) {
+			return out
+		}
+	}
+}
+
+func fits(a, b, most int64) bool { return a <= most/b }
+
+// advance steps to the next index of the axes before one.
+func advance(part, box grid.Region, axis int) bool {
+	for k := axis - 1; k >= 0; k-- {
+		if part.Origin[k]++; part.Origin[k] < box.End(k) {
+			return true
+		}
+		part.Origin[k] = box.Origin[k]
+	}
+	return false
+}
+
+// chunks counts the chunks in a box, at most as many as an int64 holds since a grid has no
+// more.
+func chunks(box grid.Region) int64 {
+	n := int64(1)
+	for _, s := range box.Shape {
+		n *= s
+	}
+	return n
+}
+
+// extents returns a box as a snapshot says it.
+func extents(box grid.Region) []extent {
+	out := []extent{}
+	for k, from := range box.Origin {
+		out = append(out, extent{uint32(from), uint32(box.End(k))})
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package icechunk
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+
+	"varve/grid"
+)
+
+// transaction is the table TransactionLog: what a commit changed.
+type transaction struct {
+	id                           objectID
+	newGroups, newArrays         []nodeID
+	updatedArrays, updatedGroups []nodeID
+	deletedArrays, deletedGroups []nodeID
+	chunks                       []*written
+}
+
+// written are the chunks of an array that a commit wrote: a bit for each of the grid.
+type written struct {
+	node nodeID
+	grid *grid.Grid
+	bits []uint64
+	n    int64
+}
+
+func newWritten(id nodeID, g *grid.Grid) *written {
+	return &written{node: id, grid: g, bits: make([]uint64, (g.Chunks()+63)/64)}
+}
+
+// add notes a chunk by its number in C order, once.
+func (w *written) add(number int64) {
+	w.bits[number/64] |= 1 << (number % 64)
+	w.n++
+}
+
+// each calls do with the coordinates of every chunk, in C order.
+func (w *written) each(do func(coords []int64) error) error {
+	coords := make([]int64, w.grid.Rank())
+	for i, word := range w.bits {
+		for ; word != 0; word &= word - 1 {
+			w.grid.Coords(int64(i)*64+int64(bits.TrailingZeros64(word)), coords)
+			if err := do(coords); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A record is the table of a chunk's coordinates, and they:
+//
+//	vtable(4)  4(4)  rank(4)  coordinates(4 each)
+const chunkRecord = 12
+
+func (w *written) stride() int64 { return chunkRecord + 4*int64(w.grid.Rank()) }
+
+// count is how many chunks there are.
+func (t *transaction) count() (n int64) {
+	for _, c := range t.chunks {
+		n += c.n
+	}
+	return n
+}
+
+// empty reports whether the commit changes nothing.
+func (t *transaction) empty() bool {
+	return len(t.newGroups)+len(t.newArrays)+len(t.updatedArrays)+len(t.updatedGroups)+len(t.deletedArrays)+len(t.deletedGroups)+len(t.chunks) == 0
+}
+
+// maxLogged is how many chunks Icechunk reads in a log: it stops at 50 million tables.
+const maxLogged = 49_000_000
+
+// write writes the buffer of the table. Where everything is in it is known from the numbers
+// of chunks, so that it needs no memory for them.
+//
+//	what build makes of the table, but for the offsets in updated_chunks
+//	for each array:  ArrayUpdatedChunks  offsets of records  records
+func (t *transaction) write(w io.Writer) error {
+	slices.SortFunc(t.chunks, func(a, b *written) int { return slices.Compare(a.node[:], b.node[:]) })
+	head, list := t.head()
+	at := int64(len(head))
+	for i, c := range t.chunks {
+		binary.LittleEndian.PutUint32(head[list+4*i:], uint32(at+updatedAt-int64(list+4*i)))
+		at += arrayHead + c.n*(4+c.stride())
+	}
+	if at > maxBuffer {
+		return fmt.Errorf("a log of %d bytes, where FlatBuffers hold %d", at, maxBuffer)
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	_, err := out.Write(head)
+	at = int64(len(head))
+	for _, c := range t.chunks {
+		if err == nil {
+			err = c.write(out, at)
+		}
+		at += arrayHead + c.n*(4+c.stride())
+	}
+	return cmp.Or(err, out.Flush())
+}
+
+// Each array begins with the vtables of ChunkIndices, padded, and of ArrayUpdatedChunks.
+var logTables = []uint16{6, 8, 4, 0, 8, 16, 4, 12}
+
+const (
+	updatedAt = 16                 // the table ArrayUpdatedChunks, behind the vtables
+	arrayHead = updatedAt + 16 + 4 // and the number of chunks
+)
+
+// head returns what stands in front of the chunks, and where the offsets of arrays are: at
+// its end.
+func (t *transaction) head() (head []byte, list int) {
+	head = build(fields{structure(t.id[:]), sorted(t.newGroups), sorted(t.newArrays), sorted(t.deletedGroups),
+		sorted(t.deletedArrays), sorted(t.updatedArrays), sorted(t.updatedGroups), later(len(t.chunks))})
+	return head, len(head) - offsetSize*len(t.chunks)
+}
+
+// write writes the chunks of one array, from a place in the buffer on.
+func (w *written) write(out *bufio.Writer, at int64) error {
+	head := make([]byte, 0, arrayHead)
+	for _, v := range logTables {
+		head = binary.LittleEndian.AppendUint16(head, v)
+	}
+	head = binary.LittleEndian.AppendUint32(head, 8) // back to the vtable
+	head = append(head, w.node[:]...)
+	head = binary.LittleEndian.AppendUint32(head, 4) // on to the number of chunks
+	head = binary.LittleEndian.AppendUint32(head, uint32(w.n))
+	if _, err := out.Write(head); err != nil {
+		return err
+	}
+	list, stride := at+arrayHead, w.stride()
+	records := list + 4*w.n
+	for i := range w.n {
+		if err := writeU32(out, records+i*stride-list-4*i); err != nil {
+			return err
+		}
+	}
+	b := make([]byte, stride)
+	binary.LittleEndian.PutUint32(b[4:], 4) // on to the coordinates
+	binary.LittleEndian.PutUint32(b[8:], uint32(w.grid.Rank()))
+	record := records - at
+	return w.each(func(coords []int64) error {
+		binary.LittleEndian.PutUint32(b, uint32(record)) // back to the vtable
+		for i, c := range coords {
+			binary.LittleEndian.PutUint32(b[chunkRecord+4*i:], uint32(c))
+		}
+		record += stride
+		_, err := out.Write(b)
+		return err
+	})
+}
+
+func writeU32(out *bufio.Writer, v int64) error {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], uint32(v))
+	_, err := out.Write(b[:])
+	return err
+}

@@ -1,0 +1,234 @@
+package icechunk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/manifest/table"
+)
+
+// Options say how an export is written. What is zero is as the field says.
+type Options struct {
+	// Replace has a repository that stands there replaced, with all its history.
+	Replace bool
+	// Branch is what is committed to; empty for main. A repository that is made has only main.
+	Branch string
+	// Message is that of the commit; empty for one that says which snapshot was exported.
+	Message string
+	// Manifest is the manifest that the store was opened from. Without it nothing can be
+	// appended, as nobody knows what was exported before.
+	Manifest *manifest.Repository
+	// ManifestRefs is how many refs a manifest may hold; 0 stands for 65,536.
+	ManifestRefs int64
+	// InlineBytes is the size up to which a chunk that is not in a source is kept in a
+	// manifest, and not as an object of its own; 0 stands for 512, as in Icechunk.
+	InlineBytes int
+	// Workers is how many manifests are written at a time; 0 stands for GOMAXPROCS.
+	Workers int
+	// S3 is put into the configuration for chunks in buckets.
+	S3 S3
+
+	random io.Reader
+	clock  func() time.Time
+}
+
+// Result is what was written.
+type Result struct {
+	Counts              // of refs in new manifests
+	Snapshot   string   // the id of the commit, or of the one that holds all of it already
+	Appended   bool     // to a repository that was there
+	Unchanged  bool     // there was nothing to commit
+	Manifests  int      // that were written
+	Bytes      int64    // of these
+	Containers []string // the prefixes that a reader has to allow
+}
+
+const (
+	defaultBranch = "main"
+	defaultRefs   = 1 << 16
+	defaultInline = 512
+	metadataName  = "varve" // of the item in a snapshot's metadata
+)
+
+func (o *Options) defaults() *Options {
+	d := Options{}
+	if o != nil {
+		d = *o
+	}
+	if d.Branch == "" {
+		d.Branch = defaultBranch
+	}
+	if d.ManifestRefs <= 0 {
+		d.ManifestRefs = defaultRefs
+	}
+	if d.InlineBytes <= 0 {
+		d.InlineBytes = defaultInline
+	}
+	if d.clock == nil {
+		d.clock = time.Now
+	}
+	return &d
+}
+
+// Write exports what a store holds to an Icechunk repository in a local folder.
+//
+// If there is none it is made, and appears when all of it is written. If varve made it from
+// an earlier snapshot of the same manifest, what is new is committed on top: history, tags,
+// and what others committed stay. Anything else that stands there is left alone, and an
+// error, as is a commit of somebody else to an array that would have to be written.
+func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
+	o := opts.defaults()
+	in := storeInput(s)
+	if o.Manifest != nil {
+		r, err := table.Open(in.snapshot.Tables, table.InRepository(o.Manifest), nil)
+		if err != nil {
+			return nil, err
+		}
+		result, err := write(ctx, in, dest, o, &history{o.Manifest, r})
+		return result, errors.Join(err, r.Close())
+	}
+	return write(ctx, in, dest, o, nil)
+}
+
+type history struct {
+	*manifest.Repository
+	tables *table.Reader
+}
+
+func (h *history) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	return h.tables.ScanTiles(ctx, s)
+}
+
+func write(ctx context.Context, in *input, dest string, o *Options, p past) (*Result, error) {
+	dest = filepath.Clean(dest)
+	is, err := standing(dest)
+	if err != nil {
+		return nil, err
+	}
+	e := &export{in: in, opts: o, past: p}
+	switch {
+	case is == somethingElse:
+		return nil, fmt.Errorf("%s is there and is no Icechunk repository: export to another folder: %w", dest, fs.ErrExist)
+	case is == repository && !o.Replace:
+		return e.appendTo(ctx, dest)
+	default:
+		return e.create(ctx, dest, is == repository)
+	}
+}
+
+// standing is what stands where an export is to go.
+type standsThere uint8
+
+const (
+	nothing standsThere = iota
+	repository
+	somethingElse
+)
+
+func standing(dest string) (standsThere, error) {
+	if strings.Contains(dest, ":/") {
+		return 0, fmt.Errorf("%s: repositories are written to local folders only; copy the folder to the object store, the file repo last: %w", dest, errors.ErrUnsupported)
+	}
+	entries, err := os.ReadDir(dest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(entries) == 0:
+		return nothing, nil
+	case err != nil:
+		return 0, err
+	}
+	for _, name := range []string{repoKey, filepath.Join("refs", "branch.main")} {
+		if _, err := os.Stat(filepath.Join(dest, name)); err == nil {
+			return repository, nil
+		}
+	}
+	return somethingElse, nil
+}
+
+// export is one call of Write.
+type export struct {
+	in   *input
+	opts *Options
+	past past
+}
+
+// create writes a whole repository beside where it is to stand, and moves it there.
+func (e *export) create(ctx context.Context, dest string, replace bool) (result *Result, err error) {
+	if e.opts.Branch != defaultBranch {
+		return nil, fmt.Errorf("a new repository has only the branch %s, and not %q", defaultBranch, e.opts.Branch)
+	}
+	if err := os.MkdirAll(filepath.Dir(dest), 0o755); err != nil {
+		return nil, err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(dest), "."+filepath.Base(dest)+".draft-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(draft))
+		}
+	}()
+	if err := os.Chmod(draft, 0o755); err != nil {
+		return nil, err
+	}
+	c := e.commit(folder{draft})
+	if err := c.first(); err != nil {
+		return nil, err
+	}
+	if result, err = c.run(ctx); err != nil {
+		return nil, err
+	}
+	c.repo.backup(c.initial)
+	file, err := c.encodeRepo()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.folder.create(file, repoKey); err != nil {
+		return nil, err
+	}
+	return result, move(draft, dest, replace)
+}
+
+// move brings a draft to where it is to stand. Something that came there meanwhile stays.
+func move(draft, dest string, replace bool) error {
+	if !replace {
+		return os.Rename(draft, dest)
+	}
+	old := draft + ".old"
+	if err := os.Rename(dest, old); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, dest); err != nil {
+		return errors.Join(err, os.Rename(old, dest))
+	}
+	return os.RemoveAll(old)
+}
+
+// described returns the snapshot of the manifest that a snapshot was exported from.
+func described(metadata []item) (string, bool) {
+	for _, i := range metadata {
+		if i.name != metadataName {
+			continue
+		}
+		v, err := decodeFlex(i.value)
+		m, ok := v.(map[string]any)
+		if err != nil || !ok {
+			return "", false
+		}
+		id, ok := m["snapshot"].(string)
+		return id, ok && id != ""
+	}
+	return "", false
+}
+
+func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }
