@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -263,12 +264,15 @@ func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.
 		return nil, err
 	}
 	if t.Varies() {
+		for i, text := range value.Texts {
+			value.Texts[i] = bytes.Clone(text)
+		}
 		return &manifest.Values{Texts: value.Texts}, nil
 	}
 	if t.Kind == codec.FixedBytes && value.Texts != nil {
 		return &manifest.Values{Data: padded(value.Texts, t.Size)}, nil
 	}
-	return &manifest.Values{Data: widen(v.Type, t, value.Data)}, nil
+	return &manifest.Values{Data: bytes.Clone(widen(v.Type, t, value.Data))}, nil
 }
 
 // padded lays texts out as elements of one size, with NULs at the end.

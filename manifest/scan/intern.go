@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"sync"
 
 	"varve/manifest"
@@ -28,34 +29,57 @@ func newInterner() *interner {
 }
 
 func (x *interner) header(h *manifest.Header) *manifest.Header {
-	return intern(x, x.headers, h, h.AppendKey, h.SetID)
+	return intern(x, x.headers, h, h.AppendKey, func() {
+		for i := range h.Variables {
+			v := &h.Variables[i]
+			v.Fill.Value = bytes.Clone(v.Fill.Value)
+			own(v.Attributes)
+		}
+		h.SetID()
+	})
 }
 
 func (x *interner) groups(g *manifest.GroupAttributes) *manifest.GroupAttributes {
-	return intern(x, x.group, g, g.AppendKey, g.SetID)
+	return intern(x, x.group, g, g.AppendKey, func() {
+		for i := range g.Groups {
+			own(g.Groups[i].Attributes)
+		}
+		g.SetID()
+	})
 }
 
+// own makes the bytes of attributes those of nobody else: what a reader gives may be a part of
+// a source in memory.
+func own(list []manifest.Attribute) {
+	for i := range list {
+		list[i].Data = bytes.Clone(list[i].Data)
+	}
+}
+
+// value is known by its hash only: values can be large, and a key would be a copy.
 func (x *interner) value(v *manifest.Values) *manifest.Values {
-	return intern(x, x.values, v, v.AppendKey, v.SetID)
+	v.SetID()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if same := x.values[v.ID]; same != nil {
+		return same
+	}
+	x.values[v.ID] = v
+	return v
 }
 
-// intern returns the one that is equal to v, which is v if there was none.
-func intern[T any](x *interner, known table[T], v *T, appendKey func([]byte) []byte, setID func()) *T {
+// intern returns the one that is equal to v, which is v if there was none. Then keep is called
+// to get v ready.
+func intern[T any](x *interner, known table[T], v *T, appendKey func([]byte) []byte, keep func()) *T {
 	buf := x.keys.Get().(*[]byte)
 	defer x.keys.Put(buf)
 	*buf = appendKey((*buf)[:0])
-	x.mu.Lock()
-	same := known[string(*buf)]
-	x.mu.Unlock()
-	if same != nil {
-		return same
-	}
-	setID()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if same := known[string(*buf)]; same != nil {
 		return same
 	}
+	keep()
 	known[string(*buf)] = v
 	return v
 }

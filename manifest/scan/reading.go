@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,13 +39,26 @@ func (s *scanner) scan(ctx context.Context, name string) *found {
 	if err != nil {
 		return &found{url: url, err: err}
 	}
-	r := &reading{scanner: s, ctx: ctx, src: src, out: &found{url: url, refs: newRefs()}}
-	err = errors.Join(r.read(), r.closeNeighbours(), src.Close())
-	if err != nil {
-		r.out.refs.free()
+	out, err := s.scanOpen(ctx, src, url)
+	if err = errors.Join(err, src.Close()); err != nil {
 		return &found{url: url, err: err}
 	}
-	return r.out
+	return out
+}
+
+func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) (*found, error) {
+	near, memory, err := readWhole(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if memory != nil {
+		defer wholes.Put(memory)
+	}
+	r := &reading{scanner: s, ctx: ctx, src: near, out: &found{url: url, refs: newRefs()}}
+	if err = errors.Join(r.read(), r.closeNeighbours()); err != nil {
+		r.out.refs.free()
+	}
+	return r.out, err
 }
 
 // absolute is the name by which a source is kept: other processes run in other folders.
@@ -303,7 +317,7 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 	case s.Layout == readers.Inline:
 		out.Storage.Layout, out.Storage.Chunks = manifest.Inline, out.Shape
 		row := r.out.refs.add(1)
-		r.out.refs.set(row, manifest.Ref{Offset: r.addInline(s.Data), Size: int64(len(s.Data))})
+		r.out.refs.set(row, manifest.Ref{Offset: r.addInline(bytes.Clone(s.Data)), Size: int64(len(s.Data))})
 		return nil
 	}
 	return r.placeRuns(out, v, n)
@@ -321,6 +335,7 @@ func (r *reading) checkNull(v *readers.Variable) error {
 	return err
 }
 
+// addInline keeps bytes, which must be nobody else's, and returns the offset of a ref to them.
 func (r *reading) addInline(b []byte) int64 {
 	r.out.inline = append(r.out.inline, b)
 	return manifest.InlineRow(int64(len(r.out.inline) - 1))

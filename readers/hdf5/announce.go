@@ -10,14 +10,20 @@ import (
 const (
 	announcedHeader = 1 << 10
 	announcedNode   = 4 << 10
+
+	smallFile = 256 << 10
 )
+
+// announces reports whether it pays to tell the source what is read next. The beginning of a
+// file comes with opening it.
+func (f *File) announces() bool { return f.src.Far() && f.src.Size() > smallFile }
 
 // announce tells a source that is far away which object headers are read next, and what
 // these go on with. In files whose variables were written in turn they lie apart, with the
 // data of one between its header and the next; one after another they would cost a request
 // each. What cannot be read is found out about, and said, when it is read.
 func (w *walk) announce(ctx context.Context, children []pending) {
-	if !w.f.src.Far() {
+	if !w.f.announces() {
 		return
 	}
 	var first, more []source.Range
@@ -55,7 +61,7 @@ func (f *File) appendRange(list []source.Range, addr, n uint64) []source.Range {
 
 // noteIndexes remembers where chunk indexes begin. Whoever reads one reads most.
 func (w *walk) noteIndexes() {
-	if !w.f.src.Far() {
+	if !w.f.announces() {
 		return
 	}
 	var list []source.Range
@@ -80,7 +86,7 @@ func (f *File) announceIndexes(ctx context.Context) {
 
 // announce tells the source of a node's children.
 func (t *btree1) announce(ctx context.Context, c cursor, n int) {
-	if !t.f.src.Far() {
+	if !t.f.announces() {
 		return
 	}
 	var list []source.Range

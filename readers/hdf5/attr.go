@@ -26,7 +26,13 @@ const maxAttributes = 1 << 20
 // attributes returns an object's attributes by name. Those that cannot be decoded carry an
 // error each; the error that is returned is about the list.
 func (f *File) attributes(ctx context.Context, h *header) ([]Attribute, error) {
-	var list []Attribute
+	n := 0
+	for i := range h.messages {
+		if h.messages[i].kind == msgAttribute {
+			n++
+		}
+	}
+	list := make([]Attribute, 0, n)
 	for _, m := range h.messages {
 		if m.kind == msgAttribute {
 			a := f.attributeMessage(ctx, m, h.version > 1)
@@ -44,7 +50,7 @@ func (f *File) attributeMessage(ctx context.Context, m message, checked bool) At
 	if err != nil {
 		return Attribute{Err: err}
 	}
-	return f.readAttribute(ctx, c, checked)
+	return f.readAttribute(ctx, &c, checked)
 }
 
 // denseAttributes reads attributes from a fractal heap, or from the file's heap of shared
@@ -161,7 +167,7 @@ func (f *File) attributeParts(ctx context.Context, a *Attribute, p attributePart
 			return err
 		}
 	}
-	if a.Type, err = f.readType(p.typ, p.checked); err != nil {
+	if a.Type, err = readType(p.typ, p.checked); err != nil {
 		return err
 	}
 	s := readDataspace(p.space)

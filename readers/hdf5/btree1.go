@@ -25,7 +25,8 @@ type btree1 struct {
 	keySize int
 	check   func(key []byte) error // of chunks
 	seen    map[uint64]struct{}
-	guess   int             // size of the nodes so far
+	guess   int // size of the nodes so far
+	root    source.Window
 	windows []source.Window // of the nodes on the way down, by level
 }
 
@@ -41,10 +42,10 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	}
 	t.seen[addr] = struct{}{}
 	head := 8 + 2*t.f.super.offsets
-	if t.windows == nil {
-		t.windows = make([]source.Window, 257)
+	buf := &t.root
+	if level >= 0 {
+		buf = &t.windows[level]
 	}
-	buf := &t.windows[level+1]
 	c, err := t.f.scan(ctx, buf, addr, max(head, t.f.available(addr, t.guess)))
 	if err != nil {
 		return err
@@ -82,6 +83,9 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 		return visit(c, n)
 	}
 	t.announce(ctx, *c, n)
+	if level < 0 {
+		t.windows = make([]source.Window, got)
+	}
 	for range n {
 		c.skip(t.keySize)
 		if err := t.node(ctx, c.address(), got-1, visit); err != nil {

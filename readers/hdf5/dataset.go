@@ -51,7 +51,7 @@ func (f *File) readDataset(ctx context.Context, h *header) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := readDataspace(c)
+	s := readDataspace(&c)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -85,9 +85,9 @@ func (d *Dataset) readFill(ctx context.Context, h *header) error {
 			return err
 		}
 		if m.kind == msgFill {
-			v = readFill(c)
+			v = readFill(&c)
 		} else {
-			v = readOldFill(c)
+			v = readOldFill(&c)
 		}
 		if c.err != nil {
 			return c.err
@@ -113,8 +113,8 @@ func (d *Dataset) readFilters(ctx context.Context, h *header) error {
 	if err != nil {
 		return err
 	}
-	d.Filters = readFilters(c)
-	d.f.resolveFilters(d.Filters, d.Type)
+	d.Filters = readFilters(&c)
+	resolveFilters(d.Filters, d.Type)
 	return c.err
 }
 

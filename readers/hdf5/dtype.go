@@ -20,35 +20,24 @@ type typeDecoder struct {
 	checked bool // the header has a checksum, so odd numbers of bits are meant
 }
 
-const (
-	heldTypes   = 1 << 12
-	maxHeldType = 512
-)
-
 // readType decodes a datatype, once for all messages with the same bytes.
-func (f *File) readType(c *cursor, checked bool) (*readers.Type, error) {
-	held := &f.types[0]
-	if checked {
-		held = &f.types[1]
+func readType(c *cursor, checked bool) (*readers.Type, error) {
+	if c.offsets != usualOffsets { // which types of references depend on
+		return decodeType(c, checked)
 	}
-	f.mu.Lock()
-	t := (*held)[string(c.b)]
-	f.mu.Unlock()
-	if t != nil && c.pos == 0 {
+	known := &knownTypes[0]
+	if checked {
+		known = &knownTypes[1]
+	}
+	key := c.b[c.pos:]
+	if t, ok := known.get(key); ok {
 		return t, nil
 	}
-	key := c.b
 	t, err := decodeType(c, checked)
-	if err != nil || len(key) > maxHeldType {
-		return t, err
+	if err == nil {
+		known.put(key, t)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if *held == nil || len(*held) >= heldTypes {
-		*held = map[string]*readers.Type{}
-	}
-	(*held)[string(key)] = t
-	return t, nil
+	return t, err
 }
 
 // decodeType decodes a datatype.

@@ -45,9 +45,7 @@ type File struct {
 	mu      sync.Mutex
 	indexes []source.Range // to be announced when the first is read
 	heaps   map[uint64]*globalHeap
-	held    int                         // bytes of heaps
-	types   [2]map[string]*readers.Type // by message; those of headers with a checksum apart
-	specs   map[string]readers.Filter   // resolved filters by number and values
+	held    int // bytes of heaps
 }
 
 // OpenFile reads the superblock of src and what belongs to it.

@@ -128,29 +128,22 @@ func bloscConfig(v []uint32, _ *readers.Type) any {
 }
 
 // resolveFilters says of each filter what undoes it, or why nothing does.
-func (f *File) resolveFilters(filters []readers.Filter, t *readers.Type) {
+func resolveFilters(filters []readers.Filter, t *readers.Type) {
+	var room [64]byte
 	for i := range filters {
 		x := &filters[i]
-		key := filterKey(x, t)
-		f.mu.Lock()
-		known, ok := f.specs[key]
-		f.mu.Unlock()
+		key := filterKey(room[:0], x, t)
+		known, ok := knownFilters.get(key)
 		if !ok {
 			known = resolveFilter(*x, t)
-			f.mu.Lock()
-			if f.specs == nil || len(f.specs) >= heldTypes {
-				f.specs = map[string]readers.Filter{}
-			}
-			f.specs[key] = known
-			f.mu.Unlock()
+			knownFilters.put(key, known)
 		}
 		x.Name, x.Codec, x.Err = known.Name, known.Codec, known.Err
 	}
 }
 
 // filterKey is equal for filters that are undone alike.
-func filterKey(f *readers.Filter, t *readers.Type) string {
-	key := make([]byte, 0, 64)
+func filterKey(key []byte, f *readers.Filter, t *readers.Type) []byte {
 	key = append(key, f.Name...)
 	key = binary.LittleEndian.AppendUint32(append(key, 0), uint32(f.ID))
 	if t != nil {
@@ -159,7 +152,7 @@ func filterKey(f *readers.Filter, t *readers.Type) string {
 	for _, v := range f.Values {
 		key = binary.LittleEndian.AppendUint32(key, v)
 	}
-	return string(key)
+	return key
 }
 
 func resolveFilter(f readers.Filter, t *readers.Type) readers.Filter {

@@ -140,7 +140,7 @@ func decodeMessage(ctx context.Context, f *File, kind int, data []byte) {
 		readLayout(c)
 	case msgFilters:
 		filters := readFilters(c)
-		f.resolveFilters(filters, nil)
+		resolveFilters(filters, nil)
 	case msgAttribute:
 		f.readAttribute(ctx, c, true)
 	case msgLinkInfo:

@@ -84,34 +84,47 @@ type header struct {
 type span struct{ addr, size uint64 }
 
 func (f *File) readHeader(ctx context.Context, addr uint64) (*header, error) {
-	h, err := f.readFirstChunk(ctx, addr)
-	if err != nil {
-		return nil, err
+	h := &header{}
+	return h, f.readHeaderInto(ctx, addr, h)
+}
+
+// readHeaderInto reads an object header into h, whose memory is used again.
+func (f *File) readHeaderInto(ctx context.Context, addr uint64, h *header) error {
+	if err := f.readFirstChunkInto(ctx, addr, h); err != nil {
+		return err
 	}
 	for i := 0; i < len(h.cont); i++ {
 		if i >= maxHeaderChunks {
-			return nil, &readers.Error{Offset: int64(addr), Err: readers.Corruptf("object header has more than %d continuations", maxHeaderChunks)}
+			return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("object header has more than %d continuations", maxHeaderChunks)}
 		}
 		if err := f.readContinuation(ctx, h, h.cont[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return h, nil
+	return nil
 }
 
 // readFirstChunk reads an object header as far as its first continuation.
 func (f *File) readFirstChunk(ctx context.Context, addr uint64) (*header, error) {
+	h := &header{}
+	return h, f.readFirstChunkInto(ctx, addr, h)
+}
+
+const usualMessages = 24
+
+func (f *File) readFirstChunkInto(ctx context.Context, addr uint64, h *header) error {
 	c, err := f.at(ctx, addr, f.available(addr, 256))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	h := &header{addr: addr, messages: make([]message, 0, 12)}
+	*h = header{addr: addr, messages: h.messages[:0], cont: h.cont[:0]}
+	if h.messages == nil {
+		h.messages = make([]message, 0, usualMessages)
+	}
 	if len(c.b) >= 4 && string(c.b[:4]) == "OHDR" {
-		err = f.readHeader2(ctx, h, c)
-	} else {
-		err = f.readHeader1(ctx, h, c)
+		return f.readHeader2(ctx, h, c)
 	}
-	return h, err
+	return f.readHeader1(ctx, h, c)
 }
 
 func (f *File) readHeader1(ctx context.Context, h *header, c *cursor) error {
@@ -305,10 +318,14 @@ func (h *header) find(kind int) (message, bool) {
 }
 
 // cursorOf returns a cursor over the content of a message, wherever it is stored.
-func (f *File) cursorOf(ctx context.Context, m message) (*cursor, error) {
+func (f *File) cursorOf(ctx context.Context, m message) (cursor, error) {
 	c := f.over(m.data, m.addr-f.super.base)
 	if m.flags&flagShared == 0 {
-		return c, nil
+		return *c, nil
 	}
-	return f.readShared(ctx, m.kind, c)
+	shared, err := f.readShared(ctx, m.kind, c)
+	if err != nil {
+		return cursor{}, err
+	}
+	return *shared, nil
 }

@@ -88,7 +88,7 @@ func (f *File) fractalHeap(ctx context.Context, addr uint64) (*fractalHeap, erro
 		if c.err == nil {
 			c.err = sub.err
 		}
-		f.resolveFilters(h.filters, nil)
+		resolveFilters(h.filters, nil)
 	}
 	c.checksum("a fractal heap")
 	h.check(c)

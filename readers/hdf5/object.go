@@ -63,7 +63,8 @@ const (
 // walk lists the objects that hard links reach.
 type walk struct {
 	*Tree
-	f *File
+	f      *File
+	header header // of the object at hand
 }
 
 // pending is a link that is to be followed.
@@ -136,7 +137,8 @@ func (w *walk) visit(ctx context.Context, p pending) []pending {
 
 // open reads what a hard link points at.
 func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
-	h, err := w.f.readHeader(ctx, o.Addr)
+	h := &w.header
+	err := w.f.readHeaderInto(ctx, o.Addr, h)
 	if err != nil {
 		return nil, err
 	}
@@ -214,5 +216,5 @@ func (f *File) typeMessage(ctx context.Context, m message, h *header) (*readers.
 	if err != nil {
 		return nil, err
 	}
-	return f.readType(c, h.version > 1)
+	return readType(&c, h.version > 1)
 }

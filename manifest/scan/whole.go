@@ -1,0 +1,62 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"varve/readers/source"
+)
+
+// wholeBits is the logarithm of the size up to which files at hand are read at once. In a
+// small file, metadata are all over the place; one read costs less than twenty.
+const wholeBits = 18
+
+// whole is a small file in memory. It is the file as of one moment, and belongs to one
+// reading, which takes nothing out of it that is not copied.
+type whole struct {
+	data []byte
+	id   source.Identity
+}
+
+var wholes = sync.Pool{New: func() any { return &whole{data: make([]byte, 0, 1<<wholeBits)} }}
+
+// readWhole returns a source like src that is in memory, if that is worth it, and src if not.
+// Closing it does not close src.
+func readWhole(ctx context.Context, src *source.Source) (*source.Source, *whole, error) {
+	if src.IsFolder() || src.Far() || src.Size() > 1<<wholeBits || src.Size() == 0 {
+		return src, nil, nil
+	}
+	w := wholes.Get().(*whole)
+	w.data, w.id = w.data[:src.Size()], src.Identity()
+	if _, err := src.ReadAt(ctx, w.data, 0); err != nil {
+		wholes.Put(w)
+		return nil, nil, err
+	}
+	return source.New(src.Name(), w), w, nil
+}
+
+// ReadAt implements source.Ranges.
+func (w *whole) ReadAt(_ context.Context, p []byte, off int64) (int, error) {
+	if off < 0 || off > int64(len(w.data)) {
+		return 0, fmt.Errorf("offset %d of %d", off, len(w.data))
+	}
+	n := copy(p, w.data[off:])
+	if n < len(p) {
+		return n, io.ErrUnexpectedEOF
+	}
+	return n, nil
+}
+
+// Identity implements source.Ranges.
+func (w *whole) Identity() source.Identity { return w.id }
+
+// Close implements source.Ranges.
+func (w *whole) Close() error { return nil }
+
+// BlockBits implements source.Blocker: all is one block.
+func (w *whole) BlockBits() int { return wholeBits }
+
+// Prefetched implements source.Prefetcher.
+func (w *whole) Prefetched() []byte { return w.data }
