@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// served is an array with the names of its chunks in one view.
+type served struct {
+	array
+	keys zarrjson.KeyEncoding
+	// tag tells what rebuilt chunks are made of: the same tag and coordinates, the same bytes.
+	tag []byte
+}
+
+// serveChunk answers with a chunk.
+func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
+	loc, err := a.Locate(r.Context(), coords)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	switch {
+	case loc.Kind == store.Missing:
+		note(w, kindMissing)
+		refuse(w, r, errFill)
+	case loc.Kind == store.Rebuilt:
+		note(w, kindRebuilt)
+		s.serveRebuilt(w, r, a, coords)
+	case loc.Source < 0:
+		note(w, kindInline)
+		serveBytes(w, r, body{loc.Inline, tagOf("inline", loc.Inline)})
+	default:
+		note(w, kindVerbatim)
+		s.serveStored(w, r, a, &loc, coords)
+	}
+}
+
+// serveStored answers with bytes of a source as they are.
+func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, coords []int64) {
+	from, err := s.origins.get(r.Context(), s.data, loc.Source)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	etag := from.etag(loc.Offset, loc.Size)
+	if unchanged(w, r, etag) {
+		return
+	}
+	if done, err := from.serveFile(w, r, loc); done || err != nil {
+		if err != nil {
+			fail(w, r, err)
+		}
+		return
+	}
+	data, err := a.Chunk(r.Context(), coords)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	from.proven.Store(true)
+	s.serveData(w, r, data, etag)
+}
+
+// serveRebuilt answers with bytes that are made now. What they are made of tells their tag, so
+// that nothing is made for a client that has them.
+func (s *site) serveRebuilt(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
+	etag := tagOf("rebuilt", a.tag, a.keys.Append(nil, coords))
+	if unchanged(w, r, etag) {
+		return
+	}
+	if !s.rebuilds.take(r.Context()) {
+		refuse(w, r, errBusy)
+		return
+	}
+	defer s.rebuilds.give()
+	data, err := a.Chunk(r.Context(), coords)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	s.serveData(w, r, data, etag)
+}
+
+// serveData answers with the bytes of a chunk; nil, and not no bytes, is one that turned out
+// to be all fill.
+func (s *site) serveData(w http.ResponseWriter, r *http.Request, data []byte, etag string) {
+	if data == nil {
+		note(w, kindMissing)
+		refuse(w, r, errFill)
+		return
+	}
+	serveBytes(w, r, body{data, etag})
+}
+
+// fail answers with what is to be told of an error.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	if rec, ok := w.(*recorder); ok {
+		rec.err = err
+	}
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return // nobody is there to be told
+	}
+	refuse(w, r, faultOf(err))
+}

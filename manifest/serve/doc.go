@@ -1,0 +1,25 @@
+// Package serve shows manifests over HTTP: as Zarr to clients, as pages to people.
+//
+//	/zarr.json                   the root group, with consolidated metadata
+//	/GROUP/ARRAY/zarr.json       an array
+//	/GROUP/ARRAY/c/0/1/2         a chunk: 404 where it is all fill
+//	/v2/…                        the arrays with regular grids in Zarr format 2
+//	/regular/…                   all arrays, the rectilinear ones cut anew into equal chunks
+//	/, /GROUP/ARRAY              pages, for whoever asks for HTML
+//	/healthz, /metrics           for whoever watches
+//
+// With several manifests all but the last line stands below /NAME/.
+//
+// A chunk that is stored as it is declared goes from its file to the socket without passing
+// through the memory of this process, once the store was seen to be allowed to read that
+// file. Every answer is of the version of the source that was scanned, or an error:
+//
+//	404  there is no such key, or the chunk is all fill
+//	403  the source may not be read
+//	409  the source has changed, or is gone
+//	502  the source cannot be reached
+//	500  what was read is corrupt
+//
+// Clients fill in what is 404, so nothing but fill is ever answered so. Errors are JSON that
+// names the source.
+package serve

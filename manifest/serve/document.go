@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+)
+
+// document is a JSON document, ready to be sent.
+type document struct {
+	plain, zipped body
+}
+
+// body is bytes with the tag of their content.
+type body struct {
+	data []byte
+	etag string
+}
+
+// minZipped is the size from which a document is compressed for those who take it.
+const minZipped = 512
+
+func newDocument(data []byte) *document {
+	d := &document{plain: body{data, tagOf("document", data)}}
+	if len(data) < minZipped {
+		return d
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	if cerr := z.Close(); err != nil || cerr != nil || b.Len() >= len(data) {
+		return d // memory does not fail; then it is sent as it is
+	}
+	d.zipped = body{b.Bytes(), tagOf("gzip", data)}
+	return d
+}
+
+// tagOf returns a strong entity tag of anything that tells the bytes of an answer.
+func tagOf(kind string, parts ...[]byte) string {
+	h := sha256.New()
+	h.Write([]byte(kind))
+	for _, p := range parts {
+		h.Write([]byte{0})
+		h.Write(p)
+	}
+	return `"` + hex.EncodeToString(h.Sum(nil)[:16]) + `"`
+}
+
+// serve answers with the document.
+func (d *document) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Vary", "Accept-Encoding")
+	b := d.plain
+	if d.zipped.data != nil && takesGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		b = d.zipped
+	}
+	serveBytes(w, r, b)
+}
+
+// takesGzip reports whether a client asks for gzip, and not for a range, which is one of the
+// document as it is.
+func takesGzip(r *http.Request) bool {
+	if r.Header.Get("Range") != "" {
+		return false
+	}
+	for _, item := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, q, _ := strings.Cut(item, ";")
+		if strings.TrimSpace(name) != "gzip" {
+			continue
+		}
+		q = strings.ReplaceAll(q, " ", "")
+		return !strings.HasPrefix(q, "q=0") || strings.Trim(q[len("q=0"):], ".0") != ""
+	}
+	return false
+}

@@ -1,0 +1,292 @@
+package serve
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// fakeArray is an array of float32 whose elements are their own number, stored raw. Which of
+// its chunks are verbatim, rebuilt or missing goes by turns.
+type fakeArray struct {
+	path     string
+	face     *zarrjson.Array
+	grid     *grid.Grid
+	pipeline *codec.Pipeline
+	source   int64
+	offsets  map[int64]int64 // of verbatim chunks, by number
+	kinds    func(number int64) store.Kind
+	data     *fakeData
+}
+
+func (a *fakeArray) Path() string          { return a.path }
+func (a *fakeArray) Face() *zarrjson.Array { return a.face }
+func (a *fakeArray) Grid() *grid.Grid      { return a.grid }
+
+func (a *fakeArray) Pipeline(coords []int64) (*codec.Pipeline, error) {
+	c, ok := a.grid.Chunk(coords)
+	if !ok {
+		return nil, fmt.Errorf("no chunk %d", coords)
+	}
+	return a.pipeline.WithShape(c.Codec)
+}
+
+func (a *fakeArray) Locate(_ context.Context, coords []int64) (store.Location, error) {
+	number, _ := a.grid.Number(coords)
+	loc := store.Location{Coords: coords, Kind: a.kinds(number)}
+	if loc.Kind == store.Verbatim {
+		c, _ := a.grid.Chunk(coords)
+		n, _ := grid.Elements(c.Codec)
+		loc.Source, loc.Offset, loc.Size = a.source, a.offsets[number], 4*n
+	}
+	return loc, nil
+}
+
+func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
+	a.data.reads.Add(1)
+	loc, err := a.Locate(ctx, coords)
+	if err != nil || loc.Kind == store.Missing {
+		return nil, err
+	}
+	if err := a.data.failure(); err != nil {
+		return nil, err
+	}
+	if loc.Kind == store.Verbatim {
+		src := a.data.sources[loc.Source]
+		if err := newOrigin(0, src).check(os.Stat(src.URL)); err != nil {
+			return nil, err
+		}
+		f, err := os.Open(src.URL)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		data := make([]byte, loc.Size)
+		_, err = f.ReadAt(data, loc.Offset)
+		return data, err
+	}
+	p, err := a.Pipeline(coords)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := a.grid.Chunk(coords)
+	return p.Encode(nil, codec.Elems{Fixed: a.bytes(c.Origin, c.Codec)})
+}
+
+// bytes are the elements of a box, those outside of the array too.
+func (a *fakeArray) bytes(origin, shape []int64) []byte {
+	var out []byte
+	for w := newWalk(grid.Region{Origin: origin, Shape: shape}); w.more; w.next() {
+		number, inside := int64(0), true
+		for axis, i := range w.at {
+			number = number*a.face.Shape[axis] + i
+			inside = inside && i < a.face.Shape[axis]
+		}
+		v := float32(number)
+		if !inside {
+			v = float32(math.NaN())
+		}
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return out
+}
+
+func (a *fakeArray) ReadRegion(_ context.Context, r grid.Region, dst codec.Elems) error {
+	if err := a.data.failure(); err != nil {
+		return err
+	}
+	copy(dst.Fixed, a.bytes(r.Origin, r.Shape))
+	return nil
+}
+
+type fakeData struct {
+	snapshot manifest.Snapshot
+	arrays   []array
+	sources  []manifest.Source
+	reads    atomic.Int64 // calls of Chunk
+	closed   atomic.Int64
+
+	mu  sync.Mutex
+	err error // of every read that does not fail by itself
+}
+
+func (d *fakeData) Snapshot() *manifest.Snapshot { return &d.snapshot }
+func (d *fakeData) Groups() []manifest.GroupFace { return d.snapshot.Groups }
+func (d *fakeData) Members() []array             { return d.arrays }
+func (d *fakeData) Close() error                 { d.closed.Add(1); return nil }
+
+func (d *fakeData) Source(_ context.Context, row int64) (manifest.Source, error) {
+	return d.sources[row], nil
+}
+
+func (d *fakeData) failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+func (d *fakeData) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+}
+
+// turnsOf makes chunks verbatim, rebuilt and missing by turns.
+func turnsOf(number int64) store.Kind {
+	return [3]store.Kind{store.Verbatim, store.Rebuilt, store.Missing}[number%3]
+}
+
+// add adds an array, and a source with its verbatim chunks.
+func (d *fakeData) add(tb testing.TB, path, doc string, kinds func(int64) store.Kind) *fakeArray {
+	tb.Helper()
+	face, err := zarrjson.ParseArray([]byte(doc))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	g, err := face.Grid()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	first, _ := g.Chunk(make([]int64, g.Rank()))
+	p, err := codec.New(face.Codecs, face.Form(first.Codec))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a := &fakeArray{path: path, face: face, grid: g, pipeline: p, source: int64(len(d.sources)), offsets: map[int64]int64{}, kinds: kinds, data: d}
+	content := []byte("some bytes in front")
+	coords := make([]int64, g.Rank())
+	for n := range g.Chunks() {
+		if kinds(n) == store.Verbatim {
+			g.Coords(n, coords)
+			c, _ := g.Chunk(coords)
+			a.offsets[n] = int64(len(content))
+			content = append(content, a.bytes(c.Origin, c.Codec)...)
+		}
+	}
+	d.sources = append(d.sources, writeSource(tb, content))
+	d.arrays = append(d.arrays, a)
+	return a
+}
+
+func writeSource(tb testing.TB, content []byte) manifest.Source {
+	tb.Helper()
+	name := filepath.Join(tb.TempDir(), "source ü.bin")
+	if err := os.WriteFile(name, content, 0o666); err != nil {
+		tb.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return manifest.Source{URL: name, Size: info.Size(), Modified: info.ModTime()}
+}
+
+func arrayDoc(shape, chunkGrid, codecs, attributes, dims string) string {
+	return fmt.Sprintf(`{"shape":%s,"data_type":"float32","chunk_grid":%s,"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
+		"fill_value":"NaN","codecs":[{"name":"bytes","configuration":{"endian":"little"}}%s],"attributes":%s,"dimension_names":%s,
+		"zarr_format":3,"node_type":"array","storage_transformers":[]}`, shape, chunkGrid, codecs, attributes, dims)
+}
+
+func regularDoc(shape, chunks string) string {
+	return arrayDoc(shape, `{"name":"regular","configuration":{"chunk_shape":`+chunks+`}}`, "", `{"units":"K","long_name":"sea & <b>"}`, `["time","x"]`)
+}
+
+func rectilinearDoc(shape, edges string) string {
+	return arrayDoc(shape, `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":`+edges+`}}`, "", `{}`, `["time","x"]`)
+}
+
+// oddName is the path of an array that is hard to quote.
+const oddName = "/g h/ü #%41:x?&"
+
+func newFake(tb testing.TB) *fakeData {
+	tb.Helper()
+	d := &fakeData{}
+	d.snapshot.ID = strings.Repeat("ab", 32)
+	attributes, err := zarrjson.ParseAttributes([]byte(`{"title":"a test"}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d.snapshot.Groups = []manifest.GroupFace{{Path: "/", Attributes: attributes}}
+	d.add(tb, "/big", regularDoc("[12,16384]", "[2,16384]"), turnsOf)
+	d.add(tb, "/small", regularDoc("[7,3]", "[2,3]"), turnsOf)
+	d.add(tb, "/rect", rectilinearDoc("[8,4]", "[[3,2,2,1],4]"), turnsOf)
+	d.add(tb, oddName, regularDoc("[2,2]", "[2,2]"), turnsOf)
+	return d
+}
+
+func newHandler(tb testing.TB, d dataset) *Handler {
+	tb.Helper()
+	return newHandlerOf(tb, &Options{open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}, "a.varve")
+}
+
+func newHandlerOf(tb testing.TB, opts *Options, dirs ...string) *Handler {
+	tb.Helper()
+	if opts.Reload == 0 {
+		opts.Reload = -1
+	}
+	opts.Log = slog.New(slog.NewTextHandler(tb.Output(), nil))
+	h, err := New(tb.Context(), dirs, opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return h
+}
+
+// start serves a handler on a real port.
+func start(tb testing.TB, h http.Handler) *httptest.Server {
+	tb.Helper()
+	s := httptest.NewServer(h)
+	tb.Cleanup(s.Close)
+	return s
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask sends a request with headers that are given as names and values by turns.
+func ask(tb testing.TB, method, url string, headers ...string) answer {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), method, url, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	transport := &http.Transport{DisableCompression: true, DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		tb.Fatalf("%s %s: %v after %d bytes", method, url, err, len(data))
+	}
+	return answer{resp.StatusCode, resp.Header, string(data)}
+}

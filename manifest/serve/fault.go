@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// fault is an answer that says what went wrong.
+type fault struct {
+	Status int    `json:"status"`
+	Kind   string `json:"error"` // a word for programs
+	Reason string `json:"reason"`
+	// Retry is in how many seconds it may be worth to ask again; 0 says nothing.
+	Retry int `json:"-"`
+}
+
+func (f *fault) Error() string { return f.Reason }
+
+var (
+	errNoKey = &fault{Status: http.StatusNotFound, Kind: "no such key", Reason: "there is no such key"}
+	errFill  = &fault{Status: http.StatusNotFound, Kind: "missing chunk", Reason: "the chunk is all fill value"}
+	errBusy  = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being rebuilt", Retry: 1}
+)
+
+// faultOf returns what a client is told of an error. What is not known is taken for a server
+// that others have to look after: only a fault that says so is a 404.
+func faultOf(err error) *fault {
+	var known *fault
+	var damage *manifest.DamageError
+	var network net.Error
+	var request *url.Error
+	status, kind := http.StatusBadGateway, "unreachable"
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network):
+		status, kind = http.StatusGatewayTimeout, "timeout"
+	case errors.As(err, &damage):
+		status, kind = http.StatusInternalServerError, "manifest damaged"
+	case errors.Is(err, source.ErrChanged):
+		status, kind = http.StatusConflict, "source changed"
+	case errors.Is(err, source.ErrForbidden), errors.Is(err, fs.ErrPermission):
+		status, kind = http.StatusForbidden, "forbidden"
+	case errors.Is(err, fs.ErrNotExist):
+		status, kind = http.StatusConflict, "source gone"
+	case errors.Is(err, codec.ErrCorrupt):
+		status, kind = http.StatusInternalServerError, "corrupt"
+	case errors.Is(err, errors.ErrUnsupported):
+		status, kind = http.StatusNotImplemented, "unsupported"
+	case errors.Is(err, fs.ErrClosed):
+		return &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}
+	case errors.As(err, &network), errors.As(err, &request):
+	default:
+		var local *fs.PathError
+		if errors.As(err, &local) {
+			status, kind = http.StatusInternalServerError, "input or output"
+		}
+	}
+	return &fault{Status: status, Kind: kind, Reason: err.Error()}
+}
+
+// refuse answers with a fault.
+func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
+	h := w.Header()
+	for _, name := range []string{"Content-Encoding", "ETag", "Accept-Ranges", "Vary"} {
+		h.Del(name)
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		data = []byte(`{}`) // a struct of texts and numbers has a form in JSON
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(data)+1))
+	if f.Retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(f.Retry))
+	}
+	w.WriteHeader(f.Status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	if _, err := w.Write(append(data, '\n')); err != nil {
+		return // the client is gone
+	}
+}

@@ -1,0 +1,286 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"varve/manifest/store"
+)
+
+// Options say how manifests are served. What is zero is as the field says.
+type Options struct {
+	// Store is how manifests are opened. Its Snapshot keeps all at one, and never reloads.
+	Store store.Options
+	// Reload is how often to look for new snapshots; 0 stands for a second, less for never.
+	Reload time.Duration
+	// Rebuilds bounds how many chunks and plots are made at a time; 0 stands for 4 a core.
+	Rebuilds int
+	// Patience is how long a request waits for its turn among them; 0 stands for 30 s.
+	Patience time.Duration
+	// Body is how long a client may take to receive an answer; each MiB adds 16 s. 0 stands
+	// for a minute.
+	Body time.Duration
+	// Log takes what goes wrong; nil for nowhere.
+	Log *slog.Logger
+	// Access takes every request; nil for nowhere.
+	Access *slog.Logger
+
+	open func(ctx context.Context, dir string, opts *store.Options) (dataset, error)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Reload == 0 {
+		o.Reload = time.Second
+	}
+	if o.Rebuilds <= 0 {
+		o.Rebuilds = 4 * runtime.GOMAXPROCS(0)
+	}
+	if o.Patience <= 0 {
+		o.Patience = 30 * time.Second
+	}
+	if o.Body <= 0 {
+		o.Body = time.Minute
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.open == nil {
+		o.open = openStore
+	}
+	return o
+}
+
+func openStore(ctx context.Context, dir string, opts *store.Options) (dataset, error) {
+	s, err := store.Open(ctx, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	return opened{s}, nil
+}
+
+// Handler serves manifests. It is an http.Handler.
+type Handler struct {
+	opts     Options
+	places   []*standing
+	byName   map[string]*standing
+	metrics  *metrics
+	rebuilds *turns
+	watch    http.Handler // of the metrics
+
+	stop     context.CancelFunc
+	watching sync.WaitGroup
+	draining atomic.Bool
+}
+
+// standing is where a manifest stands, whichever snapshot is current.
+type standing struct {
+	name, dir string
+	site      atomic.Pointer[site]
+}
+
+// New opens manifests to be served: one at the root, several below their folders' names
+// without the extension. The Handler has to be closed.
+func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	h := &Handler{opts: opts.withDefaults(), byName: map[string]*standing{}, metrics: newMetrics()}
+	h.rebuilds = newTurns(h.opts.Rebuilds, h.opts.Patience)
+	h.watch = h.metrics.handler()
+	for _, dir := range dirs {
+		if err := h.add(ctx, dir, len(dirs) > 1); err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+	}
+	if h.opts.Reload > 0 && h.opts.Store.Snapshot == "" {
+		watch, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		h.stop = cancel
+		h.watching.Go(func() { h.reload(watch) })
+	}
+	return h, nil
+}
+
+func (h *Handler) add(ctx context.Context, dir string, named bool) error {
+	p := &standing{dir: dir}
+	if named {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		base := filepath.Base(absolute)
+		p.name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	if other := h.byName[p.name]; other != nil {
+		return fmt.Errorf("%s and %s would both be served at /%s/: give one of them another name", other.dir, dir, p.name)
+	}
+	s, err := h.load(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.site.Store(s)
+	h.byName[p.name] = p
+	h.places = append(h.places, p)
+	return nil
+}
+
+func (h *Handler) load(ctx context.Context, p *standing) (*site, error) {
+	opts := h.opts.Store
+	data, err := h.opts.open(ctx, p.dir, &opts)
+	if err != nil {
+		h.metrics.loads.WithLabelValues("failed").Inc()
+		return nil, err
+	}
+	s, err := newSite(p.name, data, h.rebuilds, h.opts.Log)
+	if err != nil {
+		h.metrics.loads.WithLabelValues("failed").Inc()
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
+	}
+	h.metrics.loads.WithLabelValues("done").Inc()
+	h.metrics.arrays.WithLabelValues(p.dir).Set(float64(len(s.v3.arrays)))
+	return s, nil
+}
+
+// Drain has /healthz answer that no more requests should be sent here.
+func (h *Handler) Drain() { h.draining.Store(true) }
+
+// Close closes all manifests, each as soon as no request needs it any more.
+func (h *Handler) Close() error {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.watching.Wait()
+	for _, p := range h.places {
+		if s := p.site.Swap(nil); s != nil {
+			s.leave(h.opts.Log)
+		}
+	}
+	return nil
+}
+
+// current returns the site of a place, kept open until it is left.
+func (p *standing) current() *site {
+	for {
+		s := p.site.Load()
+		if s == nil || s.enter() {
+			return s
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	rec := &recorder{ResponseWriter: w, limit: h.opts.Body}
+	h.metrics.busy.Inc()
+	defer func() {
+		h.metrics.busy.Dec()
+		if rec.status == 0 {
+			rec.status = statusGone
+		}
+		took := time.Since(began)
+		h.metrics.observe(rec, took)
+		h.log(r, rec, took)
+	}()
+	h.serve(rec, r)
+}
+
+// statusGone is noted of a request whose client did not wait.
+const statusGone = 499
+
+func (h *Handler) serve(w *recorder, r *http.Request) {
+	allowOrigins(w.Header())
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		refuse(w, r, &fault{Status: http.StatusMethodNotAllowed, Kind: "read-only", Reason: "only GET, HEAD and OPTIONS are known here"})
+		return
+	}
+	switch r.URL.Path {
+	case "/healthz":
+		h.serveHealth(w, r)
+	case "/metrics":
+		h.watch.ServeHTTP(w, r)
+	default:
+		h.servePath(w, r, strings.TrimPrefix(r.URL.Path, "/"))
+	}
+}
+
+func (h *Handler) servePath(w *recorder, r *http.Request, p string) {
+	at := h.byName[""]
+	if at == nil {
+		name, below, slash := strings.Cut(p, "/")
+		if at = h.byName[name]; at == nil {
+			if p != "" || !h.serveIndex(w, r) {
+				refuse(w, r, errNoKey)
+			}
+			return
+		}
+		if !slash {
+			http.Redirect(w, r, "/"+escape(name)+"/", http.StatusMovedPermanently)
+			return
+		}
+		p = below
+	}
+	s := at.current()
+	if s == nil {
+		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1})
+		return
+	}
+	defer s.leave(h.opts.Log)
+	s.serve(w, r, p)
+}
+
+func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
+	if h.draining.Load() {
+		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down"})
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	serveBytes(w, r, body{[]byte("{\"status\":\"ok\"}\n"), `"ok"`})
+}
+
+// allowOrigins lets pages of any origin read: nothing here depends on who asks.
+func allowOrigins(h http.Header) {
+	h["Access-Control-Allow-Origin"] = originAny
+	h["Access-Control-Allow-Methods"] = methods
+	h["Access-Control-Allow-Headers"] = wanted
+	h["Access-Control-Expose-Headers"] = exposed
+	h["Access-Control-Max-Age"] = aDay
+	h["X-Content-Type-Options"] = noSniff
+}
+
+var (
+	originAny = []string{"*"}
+	methods   = []string{"GET, HEAD, OPTIONS"}
+	wanted    = []string{"Range, If-Range, If-None-Match, If-Modified-Since, Cache-Control, Content-Type"}
+	exposed   = []string{"ETag, Content-Length, Content-Range, Content-Encoding, Accept-Ranges, Retry-After"}
+	aDay      = []string{"86400"}
+	noSniff   = []string{"nosniff"}
+)
+
+// log writes the line of a request, and one more of what went wrong on this side.
+func (h *Handler) log(r *http.Request, rec *recorder, took time.Duration) {
+	if rec.err != nil && rec.status >= http.StatusBadRequest && rec.status != statusGone {
+		h.opts.Log.Warn("request failed", "path", r.URL.Path, "status", rec.status, "error", rec.err)
+	}
+	if h.opts.Access == nil {
+		return
+	}
+	h.opts.Access.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("method", r.Method), slog.String("path", r.URL.RequestURI()), slog.Int("status", rec.status),
+		slog.Int64("bytes", rec.sent), slog.Duration("took", took), slog.String("kind", rec.kind.String()),
+		slog.String("from", r.RemoteAddr), slog.String("agent", r.UserAgent()))
+}

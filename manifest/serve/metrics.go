@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// kind is what an answer is, for those who count.
+type kind uint8
+
+const (
+	kindOther kind = iota
+	kindDocument
+	kindVerbatim
+	kindInline
+	kindRebuilt
+	kindMissing
+	kindPage
+	kindPlot
+	kinds
+)
+
+func (k kind) String() string {
+	return [kinds]string{"other", "document", "verbatim", "inline", "rebuilt", "missing", "page", "plot"}[k]
+}
+
+// metrics count what is served.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	seconds  [kinds]prometheus.Observer
+	bytes    [kinds]prometheus.Counter
+	busy     prometheus.Gauge
+	loads    *prometheus.CounterVec
+	arrays   *prometheus.GaugeVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_http_requests_total", Help: "Answers, by what they were and their status."}, []string{"kind", "code"}),
+		busy:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "varve_http_requests_in_flight", Help: "Requests that are being answered."}),
+		loads:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_snapshot_loads_total", Help: "Snapshots that were opened, by whether it went well."}, []string{"result"}),
+		arrays:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_arrays", Help: "Arrays of a manifest."}, []string{"manifest"}),
+	}
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "varve_http_request_seconds", Help: "Time to answer.",
+		Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
+	}, []string{"kind"})
+	bytes := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_http_sent_bytes_total", Help: "Bytes of bodies."}, []string{"kind"})
+	for k := range kinds {
+		m.seconds[k] = seconds.WithLabelValues(k.String())
+		m.bytes[k] = bytes.WithLabelValues(k.String())
+	}
+	m.registry.MustRegister(m.requests, m.busy, m.loads, m.arrays, seconds, bytes,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+func (m *metrics) observe(rec *recorder, took time.Duration) {
+	m.requests.WithLabelValues(rec.kind.String(), strconv.Itoa(rec.status)).Inc()
+	m.seconds[rec.kind].Observe(took.Seconds())
+	m.bytes[rec.kind].Add(float64(rec.sent))
+}

@@ -1,0 +1,71 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// recorder is a ResponseWriter that notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	kind   kind
+	status int
+	sent   int64
+	err    error // why the answer is a fault
+	limit  time.Duration
+}
+
+// note says what an answer is.
+func note(w http.ResponseWriter, k kind) {
+	if rec, ok := w.(*recorder); ok {
+		rec.kind = k
+	}
+}
+
+func (rec *recorder) WriteHeader(status int) {
+	if rec.status == 0 {
+		rec.status = status
+		rec.setDeadline()
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+func (rec *recorder) Write(p []byte) (int, error) {
+	if rec.status == 0 {
+		rec.WriteHeader(http.StatusOK)
+	}
+	n, err := rec.ResponseWriter.Write(p)
+	rec.sent += int64(n)
+	return n, err
+}
+
+// setDeadline bounds how long the client may take to receive the answer, by its size. What it
+// took to make it does not count.
+func (rec *recorder) setDeadline() {
+	size, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64)
+	if err != nil {
+		size = 0
+	}
+	late := time.Now().Add(rec.limit + time.Duration(size>>20)*perMiB)
+	if err := http.NewResponseController(rec.ResponseWriter).SetWriteDeadline(late); err != nil {
+		return // there is no connection, as in a test
+	}
+}
+
+// perMiB is the time that a MiB may take on a slow line.
+const perMiB = 16 * time.Second
+
+// ReadFrom implements io.ReaderFrom: the server's own way to send a file without copying it.
+func (rec *recorder) ReadFrom(src io.Reader) (int64, error) {
+	if rec.status == 0 {
+		rec.WriteHeader(http.StatusOK)
+	}
+	n, err := io.Copy(rec.ResponseWriter, src)
+	rec.sent += n
+	return n, err
+}
+
+// Unwrap implements what http.ResponseController asks for.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

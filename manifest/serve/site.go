@@ -1,0 +1,122 @@
+package serve
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// site is one snapshot of a manifest, ready to be served. It is closed when the last request
+// that found it is answered.
+type site struct {
+	name     string // below which it stands; empty for the root
+	data     dataset
+	nodes    []node
+	v3       *view
+	v2       func() (*view, error)
+	regular  func() (*view, error)
+	origins  origins
+	rebuilds *turns
+
+	users atomic.Int64 // requests, and 1 until there is a newer snapshot
+}
+
+func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*site, error) {
+	nodes := nodesOf(data.Groups(), data.Members())
+	tag := data.Snapshot().ID
+	v3, err := newV3(nodes, tag)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{name: name, data: data, nodes: nodes, v3: v3, rebuilds: rebuilds}
+	s.v2 = sync.OnceValues(func() (*view, error) { return logged(log, "v2", newV2, nodes, tag) })
+	s.regular = sync.OnceValues(func() (*view, error) { return logged(log, "regular", newRegular, nodes, tag) })
+	s.users.Store(1)
+	return s, nil
+}
+
+// logged makes a view and says what is not in it.
+func logged(log *slog.Logger, name string, make func([]node, string) (*view, error), nodes []node, tag string) (*view, error) {
+	v, err := make(nodes, tag)
+	if err != nil {
+		return nil, err
+	}
+	for _, why := range v.left {
+		log.Info("not in the view", "view", name, "why", why)
+	}
+	return v, nil
+}
+
+// enter reports whether the site is open, and keeps it so until leave.
+func (s *site) enter() bool {
+	for {
+		n := s.users.Load()
+		if n == 0 {
+			return false
+		}
+		if s.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (s *site) leave(log *slog.Logger) {
+	if s.users.Add(-1) > 0 {
+		return
+	}
+	if err := s.data.Close(); err != nil {
+		log.Warn("closing a manifest", "name", s.name, "error", err)
+	}
+}
+
+// serve answers for a path below the site's own, without the first slash.
+func (s *site) serve(w http.ResponseWriter, r *http.Request, p string) {
+	if s.serveKey(w, r, p) {
+		return
+	}
+	// A client that does not escape a percent sign in a name means the path as it stands.
+	if raw := s.rawPath(r); raw != p && s.serveKey(w, r, raw) {
+		return
+	}
+	if s.servePage(w, r, p) {
+		return
+	}
+	note(w, kindOther)
+	refuse(w, r, errNoKey)
+}
+
+// rawPath is the path below the site's own as the client wrote it.
+func (s *site) rawPath(r *http.Request) string {
+	p := strings.TrimPrefix(r.URL.EscapedPath(), "/")
+	if s.name == "" {
+		return p
+	}
+	_, below, _ := strings.Cut(p, "/")
+	return below
+}
+
+// serveKey answers for a key of one of the views. What the manifest has itself goes before
+// views that happen to be called the same.
+func (s *site) serveKey(w http.ResponseWriter, r *http.Request, key string) bool {
+	if s.serveView(w, r, s.v3, key) {
+		return true
+	}
+	first, below, _ := strings.Cut(key, "/")
+	var open func() (*view, error)
+	switch first {
+	case "v2":
+		open = s.v2
+	case "regular":
+		open = s.regular
+	default:
+		return false
+	}
+	v, err := open()
+	if err != nil {
+		fail(w, r, err)
+		return true
+	}
+	return s.serveView(w, r, v, below)
+}

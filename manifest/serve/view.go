@@ -1,0 +1,162 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// view is one hierarchy of keys: documents, and chunks of arrays.
+type view struct {
+	documents map[string]*document // by key, without the first slash
+	arrays    map[string]*served   // by path, likewise
+	left      []string             // what is not in the view, and why
+}
+
+func newView() *view {
+	return &view{documents: map[string]*document{}, arrays: map[string]*served{}}
+}
+
+// find returns what a key names: a document, or an array and the coordinates of a chunk.
+func (v *view) find(key string) (doc *document, a *served, coords []int64) {
+	if doc := v.documents[key]; doc != nil {
+		return doc, nil, nil
+	}
+	for i := 0; i < len(key); i++ {
+		if key[i] != '/' {
+			continue
+		}
+		a := v.arrays[key[:i]]
+		if a == nil {
+			continue
+		}
+		coords := make([]int64, a.Grid().Rank())
+		if !a.keys.Parse(key[i+1:], coords) || !inGrid(a, coords) {
+			return nil, nil, nil
+		}
+		return nil, a, coords
+	}
+	return nil, nil, nil
+}
+
+func inGrid(a *served, coords []int64) bool {
+	_, ok := a.Grid().Chunk(coords)
+	return ok
+}
+
+// serve answers for a key, unless the view does not have it.
+func (s *site) serveView(w http.ResponseWriter, r *http.Request, v *view, key string) bool {
+	doc, a, coords := v.find(key)
+	switch {
+	case doc != nil:
+		note(w, kindDocument)
+		doc.serve(w, r)
+	case a != nil:
+		s.serveChunk(w, r, a, coords)
+	default:
+		return false
+	}
+	return true
+}
+
+// node is a group or an array of a hierarchy.
+type node struct {
+	path  string // without the first slash; "" is the root
+	group zarrjson.Attributes
+	array array // nil: a group
+}
+
+// nodesOf returns the hierarchy of a dataset, the root first, parents before children. Groups
+// that nobody mentions but that arrays are in are there as well.
+func nodesOf(groups []manifest.GroupFace, arrays []array) []node {
+	byPath := map[string]node{"": {}}
+	for _, g := range groups {
+		p := relative(g.Path)
+		byPath[p] = node{path: p, group: g.Attributes}
+	}
+	for _, a := range arrays {
+		p := relative(a.Path())
+		byPath[p] = node{path: p, array: a}
+	}
+	for p := range byPath {
+		for up := parentOf(p); up != ""; up = parentOf(up) {
+			if _, ok := byPath[up]; !ok {
+				byPath[up] = node{path: up}
+			}
+		}
+	}
+	nodes := make([]node, 0, len(byPath))
+	for _, n := range byPath {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b node) int { return strings.Compare(a.path, b.path) })
+	return nodes
+}
+
+func relative(p string) string { return strings.Trim(p, "/") }
+
+func parentOf(p string) string {
+	up := path.Dir(p)
+	if up == "." || up == "/" {
+		return ""
+	}
+	return up
+}
+
+// newV3 returns the view of format 3.
+func newV3(nodes []node, tag string) (*view, error) {
+	v := newView()
+	for i, n := range nodes {
+		key := path.Join(n.path, "zarr.json")
+		var data []byte
+		var err error
+		if n.array != nil {
+			face := n.array.Face()
+			data, err = face.Encode(zarrjson.Indented)
+			v.arrays[n.path] = &served{array: n.array, keys: face.Keys, tag: []byte(tag + "\x00" + n.path)}
+		} else {
+			data, err = groupDocument(nodes[i:])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		v.documents[key] = newDocument(data)
+	}
+	return v, nil
+}
+
+// groupDocument returns the zarr.json of the first node, a group, with the metadata of all
+// below it.
+func groupDocument(nodes []node) ([]byte, error) {
+	group := consolidate(nodes)
+	return group.Encode(zarrjson.Indented)
+}
+
+func consolidate(nodes []node) *zarrjson.Group {
+	root := nodes[0]
+	all := &zarrjson.Consolidated{}
+	for _, n := range nodes[1:] {
+		below, ok := strings.CutPrefix(n.path, root.path)
+		if root.path != "" {
+			ok = ok && strings.HasPrefix(below, "/")
+			below = strings.TrimPrefix(below, "/")
+		}
+		if !ok {
+			continue
+		}
+		member := zarrjson.Member{Path: below}
+		if n.array != nil {
+			member.Array = n.array.Face()
+		} else {
+			member.Group = &zarrjson.Group{Attributes: n.group, Consolidated: &zarrjson.Consolidated{}}
+		}
+		all.Members = append(all.Members, member)
+	}
+	all.Sort()
+	return &zarrjson.Group{Attributes: root.group, Consolidated: all}
+}

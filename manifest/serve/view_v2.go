@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+
+	"varve/codec"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// newV2 returns the view of format 2: the arrays that it can say, and all groups.
+func newV2(nodes []node, tag string) (*view, error) {
+	v := newView()
+	all := &zarrjson.V2Consolidated{}
+	for _, n := range nodes {
+		if n.array == nil {
+			all.Nodes = append(all.Nodes, zarrjson.V2Node{Path: n.path, Attributes: n.group})
+			v.documents[path.Join(n.path, ".zgroup")] = newDocument(zarrjson.V2Group(zarrjson.Indented))
+			v.addAttributes(n.path, n.group)
+			continue
+		}
+		if err := v.addV2(n, all, tag); err != nil {
+			v.left = append(v.left, fmt.Sprintf("/%s: %v", n.path, err))
+		}
+	}
+	data, err := all.Encode(zarrjson.Indented)
+	if err != nil {
+		return nil, fmt.Errorf(".zmetadata: %w", err)
+	}
+	v.documents[".zmetadata"] = newDocument(data)
+	return v, nil
+}
+
+func (v *view) addAttributes(p string, attributes zarrjson.Attributes) {
+	v.documents[path.Join(p, ".zattrs")] = newDocument(attributes.JSON())
+}
+
+func (v *view) addV2(n node, all *zarrjson.V2Consolidated, tag string) error {
+	face := n.array.Face()
+	array, attributes, err := face.ToV2(zarrjson.V2Options{Fill: zarrjson.MaskFill, Separator: '.'})
+	if err != nil {
+		return err
+	}
+	data, err := array.Encode(zarrjson.Indented)
+	if err != nil {
+		return err
+	}
+	all.Nodes = append(all.Nodes, zarrjson.V2Node{Path: n.path, Array: array, Attributes: attributes})
+	v.documents[path.Join(n.path, ".zarray")] = newDocument(data)
+	v.addAttributes(n.path, attributes)
+	a := &served{array: n.array, keys: array.Keys(), tag: []byte(tag + "\x00v2\x00" + n.path)}
+	if !sameFill(face, array.Missing()) {
+		a.array = filled{n.array}
+	}
+	v.arrays[n.path] = a
+	return nil
+}
+
+// sameFill reports whether a missing chunk reads as the face says.
+func sameFill(face *zarrjson.Array, missing []byte) bool {
+	if t := face.DataType.Type(); !t.Varies() {
+		zeros := make([]byte, t.Size)
+		return bytes.Equal(orElse(face.Fill, zeros), orElse(missing, zeros))
+	}
+	return bytes.Equal(face.Fill, missing)
+}
+
+func orElse(b, instead []byte) []byte {
+	if b == nil {
+		return instead
+	}
+	return b
+}
+
+// filled is an array without missing chunks: in format 2 the fill value is the mask as well,
+// so that a chunk that is left out would read as something else.
+type filled struct{ array }
+
+func (f filled) Locate(ctx context.Context, coords []int64) (store.Location, error) {
+	loc, err := f.array.Locate(ctx, coords)
+	if err == nil && loc.Kind == store.Missing {
+		loc.Kind = store.Rebuilt
+	}
+	return loc, err
+}
+
+func (f filled) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
+	data, err := f.array.Chunk(ctx, coords)
+	if data != nil || err != nil {
+		return data, err
+	}
+	p, err := f.Pipeline(coords)
+	if err != nil {
+		return nil, err
+	}
+	elems := codec.NewElems(p.Form())
+	elems.SetFill(p.Form())
+	return p.Encode([]byte{}, elems)
+}
