@@ -1,41 +1,229 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
+	"slices"
+	"strings"
 
+	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
 )
 
 // PartWriter writes all that a scan found to one Parquet file. It takes refs and inline bytes
 // while the scan runs, as they come, and the files at its end.
-type PartWriter struct{}
+type PartWriter struct {
+	out    *parquet.Writer
+	refs   RefWriter
+	inline *Writer[[]byte]
+	err    error
+}
 
 // NewPart starts a part.
-func NewPart(w io.Writer) *PartWriter { return &PartWriter{} }
+func NewPart(w io.Writer) *PartWriter {
+	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), metaOf(partTable))}
+	p.refs.b = p.builder(manifest.Refs, refColumns)
+	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
+	return p
+}
+
+// builder returns a builder of rows of a kind, in the columns that all kinds share.
+func (w *PartWriter) builder(kind manifest.TableKind, columns []parquet.Column) *builder {
+	b := newBuilder(w.out, kind, columns)
+	shared := partColumns()
+	b.part, b.width = true, len(shared)
+	for i, c := range columns {
+		b.place[i] = slices.IndexFunc(shared, func(s parquet.Column) bool { return s.Name == c.Name })
+	}
+	return b
+}
 
 // Append adds refs, as RefWriter.Append does.
 func (w *PartWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
-	return errors.ErrUnsupported
+	return w.refs.Append(offsets, sizes, masks, others)
 }
 
 // Inline adds bytes that refs point at, and returns their row.
-func (w *PartWriter) Inline(b []byte) (row int64, err error) { return 0, errors.ErrUnsupported }
+func (w *PartWriter) Inline(b []byte) (row int64, err error) {
+	row = w.inline.Rows()
+	return row, w.inline.Append(b)
+}
 
 // Close writes the files, and with them their headers, groups and values, each once.
-func (w *PartWriter) Close(files []*manifest.File) error { return errors.ErrUnsupported }
+func (w *PartWriter) Close(files []*manifest.File) error {
+	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	sources := sourcesIn(w.builder(manifest.Sources, sourceColumns))
+	for _, f := range files {
+		if f.Header != nil {
+			headers[f.Header.ID] = f.Header
+		}
+		if f.Groups != nil {
+			groups[f.Groups.ID] = f.Groups
+		}
+		for _, v := range f.Values {
+			if v != nil {
+				values[v.ID] = v
+			}
+		}
+		if err := sources.Append(NewSourceRow(f)); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(w.refs.flush(), w.inline.Close(), sources.Close(),
+		appendSorted(headersIn(w.builder(manifest.Headers, documentColumns)), headers),
+		appendSorted(groupsIn(w.builder(manifest.Groups, documentColumns)), groups),
+		appendSorted(valuesIn(w.builder(manifest.ValueOf, valueColumns)), values))
+	if err != nil {
+		return err
+	}
+	return w.out.Close()
+}
 
-// IsPart reports whether a file is a part, by what it begins and ends with.
-func IsPart(r io.ReaderAt, size int64) (bool, error) { return false, errors.ErrUnsupported }
+// appendSorted writes rows in the order of their ids.
+func appendSorted[T any](w *Writer[T], rows map[string]T) error {
+	ids := make([]string, 0, len(rows))
+	for id := range rows {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, strings.Compare)
+	for _, id := range ids {
+		if err := w.Append(rows[id]); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// IsPart reports whether a file is a part, by its footer. A Parquet file that is cut off is an
+// error, since it may have been one.
+func IsPart(r io.ReaderAt, size int64) (bool, error) {
+	footer, err := parquet.Footer(r, size)
+	if err != nil || footer == nil {
+		return false, err
+	}
+	return bytes.Contains(footer, []byte(metaOf(partTable).Value[len(`{"version":1`):])), nil
+}
 
 // Part is an open part. Its rows are numbered from 0 on, for each kind.
-type Part struct{ Reader }
+type Part struct {
+	*Reader
+	file File
+}
 
 // OpenPart opens a part by the name that errors call it. Closing it closes the file.
-func OpenPart(name string, f File, cache *Cache) (*Part, error) { return nil, errors.ErrUnsupported }
+func OpenPart(name string, f File, cache *Cache) (*Part, error) {
+	failed := &section{name: name}
+	file, err := parquet.Open(f, f.Size())
+	if err != nil {
+		return nil, failed.fail(err)
+	}
+	if err := checkMeta(file, partTable); err != nil {
+		return nil, failed.refuse(err)
+	}
+	p := &Part{&Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, f}
+	for _, kind := range partKinds {
+		s, err := newSection(name, file, kind, cache)
+		if err != nil {
+			return nil, err
+		}
+		lazy := &lazySection{}
+		lazy.ready.Store(s)
+		p.kinds[kind] = &kindTables{kind: kind, tables: []*lazySection{lazy}}
+	}
+	for g := range file.Groups {
+		kind, ok := file.Single(g, 0)
+		k := p.kinds[manifest.TableKind(kind.Bytes)]
+		if !ok || k == nil {
+			return nil, failed.damaged(fmt.Errorf("row group %d is of no table, or of a table %.40q", g, kind.Bytes))
+		}
+		s := k.tables[0].ready.Load()
+		s.addGroup(g)
+		k.rows, k.tables[0].table.Rows = s.rows, s.rows
+	}
+	return p, nil
+}
 
-// Files reads all files of the part. Those with equal headers, groups or values share them.
-func (p *Part) Files(ctx context.Context) ([]*manifest.File, error) {
-	return nil, errors.ErrUnsupported
+// Close closes the file.
+func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }
+
+// Files reads all sources with what they hold. Equal headers, groups and values are shared.
+func (r *Reader) Files(ctx context.Context) ([]*manifest.File, error) {
+	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) string { return h.ID })
+	if err != nil {
+		return nil, err
+	}
+	groups, err := byID(r.ScanGroups(ctx), func(g *manifest.GroupAttributes) string { return g.ID })
+	if err != nil {
+		return nil, err
+	}
+	values, err := byID(r.ScanValues(ctx), func(v *manifest.Values) string { return v.ID })
+	if err != nil {
+		return nil, err
+	}
+	var files []*manifest.File
+	for row, err := range r.ScanSources(ctx, 0, r.Rows(manifest.Sources)) {
+		if err != nil {
+			return nil, err
+		}
+		f, err := row.file(headers, groups, values)
+		if err != nil {
+			return nil, fmt.Errorf("source %d, %s: %w", len(files), row.URL, err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func byID[T any](all iter.Seq2[T, error], id func(T) string) (map[string]T, error) {
+	out := map[string]T{}
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		out[id(v)] = v
+	}
+	return out, nil
+}
+
+// file puts a source and what other tables hold of it together.
+func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
+	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden}
+	var ok bool
+	if f.Groups, ok = groups[s.Groups]; !ok && s.Groups != "" {
+		return nil, missing("groups", s.Groups)
+	}
+	if f.Header, ok = headers[s.Header]; !ok && s.Header != "" {
+		return nil, missing("header", s.Header)
+	}
+	if f.Header == nil {
+		return f, nil
+	}
+	f.Values = make([]*manifest.Values, len(f.Header.Variables))
+	for path, id := range s.Values {
+		i := f.Header.Find(path)
+		if i < 0 || values[id] == nil {
+			return nil, missing("values of "+path+", which are", id)
+		}
+		f.Values[i] = values[id]
+	}
+	for path, parts := range s.Parts {
+		i := f.Header.Find(path)
+		if i < 0 {
+			return nil, missing("variable", path)
+		}
+		if f.Parts == nil {
+			f.Parts = map[int][]manifest.Part{}
+		}
+		f.Parts[i] = parts
+	}
+	return f, nil
+}
+
+func missing(what, id string) error {
+	return fmt.Errorf("%w: no table has the %s %.80q", codec.ErrCorrupt, what, id)
 }

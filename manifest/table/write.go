@@ -1,41 +1,58 @@
 package table
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"varve/manifest"
 )
 
-// RefWriter writes a table of refs.
-type RefWriter struct{}
-
-// NewRefs starts a table of refs. Rows reach w in row groups; Close writes the last of them.
-func NewRefs(w io.Writer) *RefWriter { return &RefWriter{} }
-
-// Append adds refs, given by columns of equal length. Masks and others may be nil, which
-// stands for zeros.
-func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
-	return errors.ErrUnsupported
+// Writer writes a table whose rows are of one type.
+type Writer[T any] struct {
+	b   *builder
+	add func(*builder, T) error
+	key string // of the last row, in tables that are in the order of keys
 }
 
-// Rows is the number of refs so far.
-func (w *RefWriter) Rows() int64 { return 0 }
-
-// Close writes what is left, and the footer. It does not close the io.Writer.
-func (w *RefWriter) Close() error { return errors.ErrUnsupported }
-
-// Writer writes a table whose rows are of one type.
-type Writer[T any] struct{}
-
-// Append adds rows.
-func (w *Writer[T]) Append(rows ...T) error { return errors.ErrUnsupported }
+// Append adds rows. After an error nothing can be added.
+func (w *Writer[T]) Append(rows ...T) error {
+	for _, row := range rows {
+		if w.b.err == nil {
+			w.b.err = w.add(w.b, row)
+		}
+		if w.b.err != nil {
+			return w.b.err
+		}
+		if err := w.b.endRow(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Rows is the number of rows so far.
-func (w *Writer[T]) Rows() int64 { return 0 }
+func (w *Writer[T]) Rows() int64 { return w.b.total }
 
 // Close writes what is left, and the footer. It does not close the io.Writer.
-func (w *Writer[T]) Close() error { return errors.ErrUnsupported }
+func (w *Writer[T]) Close() error { return w.b.close() }
+
+// inOrder wraps add for rows that have to come in the order of their keys.
+func inOrder[T any](b *builder, key func(T) string, add func(*builder, T) error) *Writer[T] {
+	w := &Writer[T]{b: b}
+	w.add = func(b *builder, row T) error {
+		k := key(row)
+		if k <= w.key {
+			return fmt.Errorf("table of %s: row %d: %q comes behind %q; ids have to rise", b.kind, b.total, k, w.key)
+		}
+		w.key = k
+		return add(b, row)
+	}
+	return w
+}
 
 // SourceRow is one row of the table of sources: a manifest.File whose header, groups and
 // values are in other tables.
@@ -51,26 +68,212 @@ type SourceRow struct {
 }
 
 // NewSourceRow returns the row of a file. Parts and Row stay as they are in the file.
-func NewSourceRow(f *manifest.File) *SourceRow { return nil }
+func NewSourceRow(f *manifest.File) *SourceRow {
+	row := &SourceRow{Source: f.Source, Row: f.Row, Bytes: f.Bytes, Hidden: f.Hidden}
+	if f.Groups != nil {
+		row.Groups = f.Groups.ID
+	}
+	if f.Header == nil {
+		return row
+	}
+	row.Header = f.Header.ID
+	for i, v := range f.Values {
+		if v == nil || i >= len(f.Header.Variables) {
+			continue
+		}
+		if row.Values == nil {
+			row.Values = map[string]string{}
+		}
+		row.Values[f.Header.Variables[i].Path] = v.ID
+	}
+	for i, parts := range f.Parts {
+		if i < 0 || i >= len(f.Header.Variables) {
+			continue
+		}
+		if row.Parts == nil {
+			row.Parts = map[string][]manifest.Part{}
+		}
+		row.Parts[f.Header.Variables[i].Path] = parts
+	}
+	return row
+}
 
 // NewSources starts a table of sources, in the order of their rows.
-func NewSources(w io.Writer) *Writer[*SourceRow] { return nil }
+func NewSources(w io.Writer) *Writer[*SourceRow] {
+	return sourcesIn(newTable(w, manifest.Sources, sourceColumns))
+}
+
+func sourcesIn(b *builder) *Writer[*SourceRow] { return &Writer[*SourceRow]{b: b, add: addSource} }
+
+func addSource(b *builder, s *SourceRow) error {
+	parts, err := json.Marshal(storedParts(s.Parts))
+	if err != nil {
+		return err
+	}
+	values, err := json.Marshal(s.Values)
+	if err != nil {
+		return err
+	}
+	if len(s.Parts) == 0 {
+		parts = nil
+	}
+	if len(s.Values) == 0 {
+		values = nil
+	}
+	b.addURL(s.URL)
+	b.int(2, s.Size)
+	b.addModified(s)
+	b.text(5, s.ETag)
+	b.text(6, s.Format)
+	b.text(headerColumn, s.Header)
+	b.text(8, s.Groups)
+	b.blob(9, values)
+	b.blob(10, parts)
+	b.int(rowColumn, s.Row)
+	b.int(12, s.Bytes)
+	hidden := int64(0)
+	if s.Hidden {
+		hidden = 1
+	}
+	b.int(13, hidden)
+	return nil
+}
+
+// addURL writes a name of a file that is not UTF-8 twice: as it is, and so that it can be shown.
+func (b *builder) addURL(url string) {
+	if utf8.ValidString(url) {
+		b.text(0, url)
+		b.null(1)
+		return
+	}
+	b.text(0, string([]rune(url)))
+	b.blob(1, []byte(url))
+}
+
+func (b *builder) addModified(s *SourceRow) {
+	if s.Modified.IsZero() {
+		b.null(3)
+		b.null(4)
+		return
+	}
+	b.int(3, s.Modified.Unix())
+	b.int(4, int64(s.Modified.Nanosecond()))
+}
+
+// storedPart is a manifest.Part as it is written.
+type storedPart struct {
+	File   int     `json:"file"`
+	Origin []int64 `json:"origin"`
+	Start  []int64 `json:"start"`
+	Shape  []int64 `json:"shape"`
+}
+
+func storedParts(parts map[string][]manifest.Part) map[string][]storedPart {
+	if len(parts) == 0 {
+		return nil
+	}
+	out := make(map[string][]storedPart, len(parts))
+	for path, list := range parts {
+		stored := make([]storedPart, len(list))
+		for i, p := range list {
+			stored[i] = storedPart(p)
+		}
+		out[path] = stored
+	}
+	return out
+}
 
 // NewHeaders starts a table of headers. They have to come in the order of their ids, each once.
-func NewHeaders(w io.Writer) *Writer[*manifest.Header] { return nil }
+func NewHeaders(w io.Writer) *Writer[*manifest.Header] {
+	return headersIn(newTable(w, manifest.Headers, documentColumns))
+}
+
+func headersIn(b *builder) *Writer[*manifest.Header] {
+	return inOrder(b, func(h *manifest.Header) string { return h.ID }, func(b *builder, h *manifest.Header) error {
+		return addDocument(b, h.ID, h)
+	})
+}
 
 // NewGroups starts a table of the attributes of groups. They have to come in the order of
 // their ids, each once.
-func NewGroups(w io.Writer) *Writer[*manifest.GroupAttributes] { return nil }
+func NewGroups(w io.Writer) *Writer[*manifest.GroupAttributes] {
+	return groupsIn(newTable(w, manifest.Groups, documentColumns))
+}
+
+func groupsIn(b *builder) *Writer[*manifest.GroupAttributes] {
+	return inOrder(b, func(g *manifest.GroupAttributes) string { return g.ID }, func(b *builder, g *manifest.GroupAttributes) error {
+		return addDocument(b, g.ID, g)
+	})
+}
+
+func addDocument(b *builder, id string, document any) error {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", b.kind, id, err)
+	}
+	b.text(idColumn, id)
+	b.blob(jsonColumn, text)
+	return nil
+}
 
 // NewValues starts a table of values. They have to come in the order of their ids, each once.
-func NewValues(w io.Writer) *Writer[*manifest.Values] { return nil }
+func NewValues(w io.Writer) *Writer[*manifest.Values] {
+	return valuesIn(newTable(w, manifest.ValueOf, valueColumns))
+}
+
+func valuesIn(b *builder) *Writer[*manifest.Values] {
+	return inOrder(b, func(v *manifest.Values) string { return v.ID }, func(b *builder, v *manifest.Values) error {
+		b.text(idColumn, v.ID)
+		b.blob(dataColumn, v.Data)
+		b.blob(textColumn, packTexts(v.Texts))
+		return nil
+	})
+}
+
+// packTexts packs texts as numcodecs' vlen-bytes does: their number, then each behind its size,
+// in 4 bytes, little-endian.
+func packTexts(texts [][]byte) []byte {
+	if len(texts) == 0 {
+		return nil
+	}
+	out := binary.LittleEndian.AppendUint32(nil, uint32(len(texts)))
+	for _, t := range texts {
+		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(t))), t...)
+	}
+	return out
+}
 
 // NewInline starts a table of the bytes that refs point at.
-func NewInline(w io.Writer) *Writer[[]byte] { return nil }
+func NewInline(w io.Writer) *Writer[[]byte] {
+	return inlineIn(newTable(w, manifest.Blobs, inlineColumns))
+}
+
+func inlineIn(b *builder) *Writer[[]byte] {
+	return &Writer[[]byte]{b: b, add: func(b *builder, p []byte) error {
+		b.blob(0, p)
+		return nil
+	}}
+}
 
 // NewTiles starts a table of tiles that are placed along a number of dimensions.
-func NewTiles(w io.Writer, dims int) *Writer[manifest.Tile] { return nil }
+func NewTiles(w io.Writer, dims int) *Writer[manifest.Tile] {
+	b := newTable(w, manifest.Tiles, tileColumns(dims))
+	if dims < 0 || dims > maxDims {
+		b.err = fmt.Errorf("tiles along %d dimensions, more than %d: %w", dims, maxDims, errors.ErrUnsupported)
+	}
+	return &Writer[manifest.Tile]{b: b, add: func(b *builder, t manifest.Tile) error {
+		if len(t.Origin) != dims || len(t.Start) != dims || len(t.Shape) != dims {
+			return fmt.Errorf("tile %d: origin %v, start %v, shape %v along %d dimensions", b.total, t.Origin, t.Start, t.Shape, dims)
+		}
+		b.int(0, int64(t.File))
+		for i := range dims {
+			b.int(1+3*i, t.Origin[i])
+			b.int(2+3*i, t.Start[i])
+			b.int(3+3*i, t.Shape[i])
+		}
+		return nil
+	}}
+}
 
 // Patch is a chunk that was rebuilt.
 type Patch struct {
@@ -79,6 +282,20 @@ type Patch struct {
 	Bytes []byte // encoded as the face says
 }
 
+func (p Patch) compare(q Patch) int { return comparePatches(p.Array, p.Chunk, q.Array, q.Chunk) }
+
 // NewPatches starts a table of patches. They have to come in the order of their arrays, then
 // of their chunks.
-func NewPatches(w io.Writer) *Writer[Patch] { return nil }
+func NewPatches(w io.Writer) *Writer[Patch] {
+	last := Patch{Chunk: -1}
+	return &Writer[Patch]{b: newTable(w, manifest.Patches, patchColumns), add: func(b *builder, p Patch) error {
+		if p.Chunk < 0 || p.compare(last) <= 0 {
+			return fmt.Errorf("patch %d: chunk %d of %s comes behind chunk %d of %s; they have to rise", b.total, p.Chunk, p.Array, last.Chunk, last.Array)
+		}
+		last = Patch{Array: p.Array, Chunk: p.Chunk}
+		b.text(arrayColumn, p.Array)
+		b.int(chunkColumn, p.Chunk)
+		b.blob(patchColumn, p.Bytes)
+		return nil
+	}}
+}

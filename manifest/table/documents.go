@@ -1,0 +1,293 @@
+package table
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// Header reads a header. One that is asked for again is the same in memory, as long as the
+// cache keeps it. It must not be changed. The error for an id that no table has is
+// fs.ErrNotExist; so it is for Groups, Values and Patch.
+func (r *Reader) Header(ctx context.Context, id string) (*manifest.Header, error) {
+	return document(ctx, r, manifest.Headers, id, parseHeader)
+}
+
+// Groups reads attributes of groups. They must not be changed.
+func (r *Reader) Groups(ctx context.Context, id string) (*manifest.GroupAttributes, error) {
+	return document(ctx, r, manifest.Groups, id, parseGroups)
+}
+
+// Values reads values. They must not be changed.
+func (r *Reader) Values(ctx context.Context, id string) (*manifest.Values, error) {
+	return document(ctx, r, manifest.ValueOf, id, parseValues)
+}
+
+// keyedRow is a row of a table in the order of ids: the id and the columns behind it.
+type keyedRow struct {
+	id   string
+	rest [2][]byte
+}
+
+func parseHeader(row keyedRow) (*manifest.Header, error) {
+	h := &manifest.Header{}
+	if err := json.Unmarshal(row.rest[0], h); err != nil {
+		return nil, err
+	}
+	h.ID = row.id
+	return h, nil
+}
+
+func parseGroups(row keyedRow) (*manifest.GroupAttributes, error) {
+	g := &manifest.GroupAttributes{}
+	if err := json.Unmarshal(row.rest[0], g); err != nil {
+		return nil, err
+	}
+	g.ID = row.id
+	return g, nil
+}
+
+func parseValues(row keyedRow) (*manifest.Values, error) {
+	texts, err := unpackTexts(row.rest[1])
+	if err != nil {
+		return nil, err
+	}
+	v := &manifest.Values{ID: row.id, Texts: texts}
+	if len(row.rest[0]) > 0 {
+		v.Data = bytes.Clone(row.rest[0])
+	}
+	return v, nil
+}
+
+// unpackTexts undoes packTexts.
+func unpackTexts(packed []byte) ([][]byte, error) {
+	if len(packed) == 0 {
+		return nil, nil
+	}
+	if len(packed) < 4 || uint64(binary.LittleEndian.Uint32(packed)) > uint64(len(packed)-4)/4 {
+		return nil, fmt.Errorf("%d bytes of texts are cut off", len(packed))
+	}
+	texts := make([][]byte, binary.LittleEndian.Uint32(packed))
+	packed = packed[4:]
+	for i := range texts {
+		if len(packed) < 4 || uint64(binary.LittleEndian.Uint32(packed)) > uint64(len(packed)-4) {
+			return nil, fmt.Errorf("text %d is cut off", i)
+		}
+		n := 4 + binary.LittleEndian.Uint32(packed)
+		texts[i], packed = bytes.Clone(packed[4:n]), packed[n:]
+	}
+	if len(packed) > 0 {
+		return nil, fmt.Errorf("%d bytes behind the last of %d texts", len(packed), len(texts))
+	}
+	return texts, nil
+}
+
+// document finds a row by its id, and parses it. The newest table is asked first.
+func document[T any](ctx context.Context, r *Reader, kind manifest.TableKind, id string, parse func(keyedRow) (T, error)) (v T, err error) {
+	s, at, err := r.seek(ctx, kind, id)
+	if err != nil {
+		return v, err
+	}
+	key := cacheKey{s.id, int32(at >> 31), int32(at & (1<<31 - 1)), documentContent}
+	return kept(r.cache, key, func() (T, int64, error) {
+		var row keyedRow
+		var none T
+		p, err := s.find(at)
+		if err == nil {
+			row, err = s.keyed(p, int(at-p.first))
+		}
+		if err != nil {
+			return none, 0, err
+		}
+		v, err := parse(row)
+		if err != nil {
+			return none, 0, s.damaged(fmt.Errorf("%s %s: %w", kind, id, err))
+		}
+		return v, 3 * int64(len(row.rest[0])+len(row.rest[1])), nil
+	})
+}
+
+// keyed returns a row of a page, through the cache.
+func (s *section) keyed(p place, i int) (row keyedRow, err error) {
+	for column := range s.columns {
+		texts, err := s.column(p, column)
+		if err != nil {
+			return row, err
+		}
+		if column == idColumn {
+			row.id = string(texts[i])
+		} else {
+			row.rest[column-1] = texts[i]
+		}
+	}
+	return row, nil
+}
+
+// seek finds the row with an id.
+func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (*section, int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	k := r.kinds[kind]
+	for i := 0; k != nil && i < len(k.tables); i++ {
+		s, err := r.section(ctx, k.tables[len(k.tables)-1-i])
+		if err != nil {
+			return nil, 0, err
+		}
+		row, found, err := s.search(func(p place, i int) (int, error) {
+			ids, err := s.column(p, idColumn)
+			if err != nil {
+				return 0, err
+			}
+			return strings.Compare(string(ids[i]), id), nil
+		})
+		if err != nil || found {
+			return s, row, err
+		}
+	}
+	return nil, 0, fmt.Errorf("%s %.80q: %w", kind, id, fs.ErrNotExist)
+}
+
+// search looks for a row among rows that rise. Compare says where row i of a page stands.
+func (s *section) search(compare func(p place, i int) (int, error)) (row int64, found bool, err error) {
+	for low, high := int64(0), s.rows; low < high; {
+		row = (low + high) / 2
+		p, err := s.find(row)
+		if err != nil {
+			return 0, false, err
+		}
+		c, err := compare(p, int(row-p.first))
+		switch {
+		case err != nil || c == 0:
+			return row, err == nil, err
+		case c < 0:
+			low = row + 1
+		default:
+			high = row
+		}
+	}
+	return 0, false, nil
+}
+
+// documents reads all rows of a table in the order of ids.
+func documents[T any](ctx context.Context, r *Reader, kind manifest.TableKind, parse func(keyedRow) (T, error)) iter.Seq2[T, error] {
+	var none T
+	return func(yield func(T, error) bool) {
+		scanPages(ctx, r, kind, 0, r.Rows(kind), func(s span, p place) (bool, error) {
+			columns := make([]parquet.Values, len(s.columns))
+			for i := range columns {
+				if err := s.read(p, i, &columns[i]); err != nil {
+					return false, err
+				}
+			}
+			for i := range int(p.rows) {
+				row := keyedRow{id: string(columns[idColumn].Bytes[i])}
+				for j := range columns[1:] {
+					row.rest[j] = columns[1+j].Bytes[i]
+				}
+				v, err := parse(row)
+				if err != nil {
+					return false, s.damaged(fmt.Errorf("%s %s: %w", kind, row.id, err))
+				}
+				if !yield(v, nil) {
+					return false, nil
+				}
+			}
+			return true, nil
+		}, func(err error) { yield(none, err) })
+	}
+}
+
+// ScanHeaders reads all headers, in the order of their tables and ids. Each may be kept.
+func (r *Reader) ScanHeaders(ctx context.Context) iter.Seq2[*manifest.Header, error] {
+	return documents(ctx, r, manifest.Headers, parseHeader)
+}
+
+// ScanGroups reads the attributes of groups, in the order of their tables and ids. Each may be
+// kept.
+func (r *Reader) ScanGroups(ctx context.Context) iter.Seq2[*manifest.GroupAttributes, error] {
+	return documents(ctx, r, manifest.Groups, parseGroups)
+}
+
+// ScanValues reads values, in the order of their tables and ids. Each may be kept.
+func (r *Reader) ScanValues(ctx context.Context) iter.Seq2[*manifest.Values, error] {
+	return documents(ctx, r, manifest.ValueOf, parseValues)
+}
+
+// Inline reads one row of the inline bytes. They must not be changed.
+func (r *Reader) Inline(ctx context.Context, row int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, at, err := r.table(ctx, manifest.Blobs, row)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.find(at)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.column(p, 0)
+	if err != nil {
+		return nil, err
+	}
+	return page[at-p.first], nil
+}
+
+func comparePatches(array string, chunk int64, other string, otherChunk int64) int {
+	return cmp.Or(strings.Compare(array, other), cmp.Compare(chunk, otherChunk))
+}
+
+// Patch reads a rebuilt chunk. It must not be changed.
+func (r *Reader) Patch(ctx context.Context, array string, chunk int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k := r.kinds[manifest.Patches]
+	for i := 0; k != nil && i < len(k.tables); i++ {
+		s, err := r.section(ctx, k.tables[len(k.tables)-1-i])
+		if err != nil {
+			return nil, err
+		}
+		data, found, err := s.patch(array, chunk)
+		if err != nil || found {
+			return data, err
+		}
+	}
+	return nil, fmt.Errorf("patch of chunk %d of %s: %w", chunk, array, fs.ErrNotExist)
+}
+
+func (s *section) patch(array string, chunk int64) ([]byte, bool, error) {
+	row, found, err := s.search(func(p place, i int) (int, error) {
+		arrays, err := s.column(p, arrayColumn)
+		if err != nil {
+			return 0, err
+		}
+		var chunks parquet.Values
+		if err := s.read(p, chunkColumn, &chunks); err != nil {
+			return 0, err
+		}
+		return comparePatches(string(arrays[i]), chunks.Ints[i], array, chunk), nil
+	})
+	if err != nil || !found {
+		return nil, false, err
+	}
+	p, err := s.find(row)
+	if err != nil {
+		return nil, false, err
+	}
+	data, err := s.column(p, patchColumn)
+	if err != nil {
+		return nil, false, err
+	}
+	return data[row-p.first], true, nil
+}

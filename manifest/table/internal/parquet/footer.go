@@ -1,0 +1,381 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+)
+
+// File is an open file. It may be used by any number of goroutines.
+type File struct {
+	Columns []Column
+	Groups  []Group
+	Rows    int64
+	Meta    []Pair
+
+	r    io.ReaderAt
+	data int64 // what lies before this offset is pages and indexes
+}
+
+// Group is a row group.
+type Group struct {
+	First  int64 // the number of its first row
+	Rows   int64
+	chunks []chunk
+}
+
+// chunk is a column of a row group.
+type chunk struct {
+	single bool
+	null   bool // if single
+	codec  uint8
+	start  int64 // of the first page, a dictionary included
+	data   int64 // of the first data page
+	size   int64 // of all pages
+	index  int64 // of the offset index
+	length int32
+	value  int64  // if single
+	text   []byte // if single
+}
+
+// tail is what stands behind the footer, and check what stands in front of it.
+const (
+	tail  = 8
+	check = 4
+)
+
+// Open reads the footer.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	footer, at, err := readFooter(r, size)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{r: r, data: at}
+	t := &thriftReader{data: footer}
+	f.readMetadata(t)
+	if t.err != nil {
+		return nil, fmt.Errorf("footer at offset %d, byte %d: %w", at+check, t.at, t.err)
+	}
+	return f, f.checkRows()
+}
+
+// readFooter returns the footer and the offset of the checksum before it.
+func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
+	if size < int64(len(magic)+check+tail) {
+		return nil, 0, corruptf("%d bytes are no Parquet file", size)
+	}
+	n, err := footerSize(r, size)
+	if err != nil {
+		return nil, 0, err
+	}
+	if n > size-int64(len(magic)+check+tail) {
+		return nil, 0, corruptf("no checksum before a footer of %d bytes in a file of %d", n, size)
+	}
+	at := size - tail - n - check
+	footer := make([]byte, check+n)
+	if err := readFull(r, footer, at); err != nil {
+		return nil, 0, err
+	}
+	if want := binary.LittleEndian.Uint32(footer); crc32.ChecksumIEEE(footer[check:]) != want {
+		return nil, 0, corruptf("the footer at offset %d does not have the checksum %08x", at+check, want)
+	}
+	return footer[check:], at, nil
+}
+
+// Footer returns the footer of any Parquet file, as it stands there. It is nil if the file
+// does not begin like one. One that begins so and does not end so is an error.
+func Footer(r io.ReaderAt, size int64) ([]byte, error) {
+	if size < int64(len(magic)+tail) {
+		return nil, nil
+	}
+	var head [len(magic)]byte
+	if err := readFull(r, head[:], 0); err != nil || string(head[:]) != magic {
+		return nil, err
+	}
+	n, err := footerSize(r, size)
+	if err != nil {
+		return nil, err
+	}
+	footer := make([]byte, n)
+	return footer, readFull(r, footer, size-tail-n)
+}
+
+func footerSize(r io.ReaderAt, size int64) (int64, error) {
+	var end [tail]byte
+	if err := readFull(r, end[:], size-tail); err != nil {
+		return 0, err
+	}
+	if string(end[4:]) != magic {
+		return 0, corruptf("it ends in %q, not in %s: it is cut off, or no Parquet file", end[4:], magic)
+	}
+	n := int64(binary.LittleEndian.Uint32(end[:]))
+	if n > size-int64(len(magic)+tail) {
+		return 0, corruptf("a footer of %d bytes in a file of %d", n, size)
+	}
+	return n, nil
+}
+
+func readFull(r io.ReaderAt, p []byte, at int64) error {
+	n, err := r.ReadAt(p, at)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("offset %d: %w", at+int64(n), err)
+}
+
+// leastStruct is the fewest bytes of a struct that is an element of a list here.
+const leastStruct = 2
+
+func (f *File) readMetadata(t *thriftReader) {
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 2:
+			f.readSchema(t, t.list(id, structType, leastStruct))
+		case 3:
+			f.Rows = t.integer(id)
+		case 4:
+			f.readGroups(t, t.list(id, structType, leastStruct*(1+len(f.Columns))))
+		case 5:
+			f.readPairs(t, t.list(id, structType, leastStruct))
+		default:
+			t.skip(id)
+		}
+	}
+}
+
+func (f *File) readSchema(t *thriftReader, n int) {
+	if n < 2 || n > MaxColumns+1 || f.Columns != nil {
+		t.fail()
+		return
+	}
+	for i := range n {
+		c := readColumn(t)
+		if i > 0 {
+			f.Columns = append(f.Columns, c)
+		}
+	}
+}
+
+func readColumn(t *thriftReader) (c Column) {
+	converted := int64(-1)
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 1:
+			if kind := t.integer(id); kind == byteArrayType {
+				c.Type = Bytes
+			} else if kind != int64Type {
+				t.fail()
+			}
+		case 3:
+			c.Optional = t.integer(id) == 1
+		case 4:
+			name := t.bytes(id)
+			if len(name) > maxNameBytes {
+				t.fail()
+			}
+			c.Name = string(name)
+		case 6:
+			converted = t.integer(id)
+		default:
+			t.skip(id)
+		}
+	}
+	switch {
+	case c.Type == Bytes && converted == 0:
+		c.Type = Text
+	case c.Type == Bytes && converted == 19:
+		c.Type = JSON
+	}
+	return c
+}
+
+func (f *File) readPairs(t *thriftReader, n int) {
+	for range n {
+		var p Pair
+		for id := (field{}); t.next(&id); {
+			switch id.id {
+			case 1:
+				p.Key = string(t.bytes(id))
+			case 2:
+				p.Value = string(t.bytes(id))
+			default:
+				t.skip(id)
+			}
+		}
+		f.Meta = append(f.Meta, p)
+	}
+}
+
+// Lookup returns an entry of the key-value metadata.
+func (f *File) Lookup(key string) (string, bool) {
+	for _, p := range f.Meta {
+		if p.Key == key {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+func (f *File) readGroups(t *thriftReader, n int) {
+	if len(f.Columns) == 0 || f.Groups != nil {
+		t.fail()
+		return
+	}
+	f.Groups = make([]Group, n)
+	chunks := make([]chunk, n*len(f.Columns))
+	for i := range f.Groups {
+		g := &f.Groups[i]
+		g.chunks, chunks = chunks[:len(f.Columns)], chunks[len(f.Columns):]
+		f.readGroup(t, g)
+		if t.err != nil {
+			return
+		}
+	}
+}
+
+func (f *File) readGroup(t *thriftReader, g *Group) {
+	columns := 0
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 1:
+			if columns = t.list(id, structType, leastStruct); columns != len(f.Columns) {
+				t.fail()
+				return
+			}
+			for i := range columns {
+				f.readChunk(t, i, &g.chunks[i])
+			}
+		case 3:
+			g.Rows = t.integer(id)
+		default:
+			t.skip(id)
+		}
+	}
+	if g.Rows < 1 || g.Rows > MaxGroupRows || columns == 0 {
+		t.fail()
+	}
+}
+
+// chunkCounts are what says that a column holds one value only.
+type chunkCounts struct {
+	values, nulls int64
+	low, high     []byte
+}
+
+func (f *File) readChunk(t *thriftReader, column int, c *chunk) {
+	counts := chunkCounts{nulls: -1}
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 3:
+			t.open(id)
+			f.readChunkMetadata(t, column, c, &counts)
+		case 4:
+			c.index = t.integer(id)
+		case 5:
+			c.length = int32(min(max(t.integer(id), -1), math.MaxInt32))
+		default:
+			t.skip(id)
+		}
+	}
+	if t.err == nil {
+		c.judge(f.Columns[column].Type, &counts)
+		t.err = f.checkChunk(column, c)
+	}
+}
+
+func (f *File) readChunkMetadata(t *thriftReader, column int, c *chunk, counts *chunkCounts) {
+	dictionary := int64(0)
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 3:
+			if t.list(id, binaryType, 1) != 1 || string(t.take(t.uvarint())) != f.Columns[column].Name {
+				t.fail()
+			}
+		case 4:
+			if codec := t.integer(id); codec != uncompressed && codec != zstdCodec {
+				t.fail()
+			} else {
+				c.codec = uint8(codec)
+			}
+		case 5:
+			counts.values = t.integer(id)
+		case 7:
+			c.size = t.integer(id)
+		case 9:
+			c.data = t.integer(id)
+		case 11:
+			dictionary = t.integer(id)
+		case 12:
+			t.open(id)
+			readStatistics(t, counts)
+		default:
+			t.skip(id)
+		}
+	}
+	if c.start = c.data; dictionary > 0 {
+		c.start = dictionary
+	}
+}
+
+func readStatistics(t *thriftReader, counts *chunkCounts) {
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 3:
+			counts.nulls = t.integer(id)
+		case 5:
+			counts.high = t.bytes(id)
+		case 6:
+			counts.low = t.bytes(id)
+		default:
+			t.skip(id)
+		}
+	}
+}
+
+// judge decides whether the statistics say that the column holds one value only.
+func (c *chunk) judge(kind Type, counts *chunkCounts) {
+	switch {
+	case counts.nulls == counts.values:
+		c.single, c.null = true, true
+	case counts.nulls != 0 || counts.low == nil || !bytes.Equal(counts.low, counts.high):
+	case kind != Int:
+		c.single, c.text = true, counts.low
+	case len(counts.low) == 8:
+		c.single, c.value = true, int64(binary.LittleEndian.Uint64(counts.low))
+	}
+}
+
+// checkChunk holds the places of a chunk against the file.
+func (f *File) checkChunk(column int, c *chunk) error {
+	name := f.Columns[column].Name
+	switch {
+	case c.size < 0 || c.start < 4 || c.data < c.start || c.size > f.data || c.start > f.data-c.size || c.data-c.start > c.size:
+		return corruptf("column %s: %d bytes at offset %d, data from %d on; the pages end at %d", name, c.size, c.start, c.data, f.data)
+	case c.index < 4 || c.length < 0 || c.index > f.data-int64(c.length):
+		return corruptf("column %s: an offset index of %d bytes at offset %d; the footer begins at %d", name, c.length, c.index, f.data)
+	case c.single && c.null && !f.Columns[column].Optional:
+		return corruptf("column %s holds nulls and is not optional", name)
+	}
+	return nil
+}
+
+func (f *File) checkRows() error {
+	rows := int64(0)
+	for i := range f.Groups {
+		f.Groups[i].First = rows
+		rows += f.Groups[i].Rows // at most 2^20 each
+	}
+	if rows != f.Rows {
+		return corruptf("%d rows in row groups, not %d", rows, f.Rows)
+	}
+	if len(f.Columns) == 0 {
+		return corruptf("no columns")
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Layout says where the pages of a row group are. It does not change.
+type Layout struct {
+	group  *Group
+	starts []int32    // the first row of each page
+	pages  [][]extent // by column; nil for those of one value only
+}
+
+type extent struct {
+	offset int64
+	size   int32
+}
+
+// Pages is the number of pages, which are runs of rows.
+func (l *Layout) Pages() int { return len(l.starts) }
+
+// Rows returns the rows of a page within the row group.
+func (l *Layout) Rows(page int) (start, end int) {
+	end = int(l.group.Rows)
+	if page+1 < len(l.starts) {
+		end = int(l.starts[page+1])
+	}
+	return int(l.starts[page]), end
+}
+
+// Find returns the page with a row of the row group.
+func (l *Layout) Find(row int) int {
+	low, high := 0, len(l.starts)
+	for low+1 < high {
+		if middle := (low + high) / 2; int(l.starts[middle]) <= row {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// Bytes is about what the layout takes in memory.
+func (l *Layout) Bytes() int64 {
+	n := 64 + 4*len(l.starts)
+	for _, p := range l.pages {
+		n += 24 + 16*len(p)
+	}
+	return int64(n)
+}
+
+// Layout reads the offset indexes of a row group.
+func (f *File) Layout(group int) (*Layout, error) {
+	g := &f.Groups[group]
+	l := &Layout{group: g, starts: []int32{0}, pages: make([][]extent, len(g.chunks))}
+	first := true
+	for i := range g.chunks {
+		c := &g.chunks[i]
+		if c.single {
+			continue
+		}
+		starts, pages, err := f.index(g, c)
+		if err == nil && !first && !equal(starts, l.starts) {
+			err = corruptf("its pages begin elsewhere than those of other columns")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row group %d, column %s: offset index at offset %d: %w", group, f.Columns[i].Name, c.index, err)
+		}
+		first, l.starts, l.pages[i] = false, starts, pages
+	}
+	return l, nil
+}
+
+func equal(a, b []int32) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// leastLocation is the fewest bytes of a PageLocation.
+const leastLocation = 7
+
+// index reads an OffsetIndex. Pages have to follow one another without gaps, which is what
+// finds most that may be wrong with it.
+func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
+	data := make([]byte, c.length)
+	if err := readFull(f.r, data, c.index); err != nil {
+		return nil, nil, err
+	}
+	t := &thriftReader{data: data}
+	var starts []int32
+	var pages []extent
+	at := c.data
+	for id := (field{}); t.next(&id); {
+		if id.id != 1 || starts != nil {
+			t.skip(id)
+			continue
+		}
+		n := t.list(id, structType, leastLocation)
+		starts, pages = make([]int32, n), make([]extent, n)
+		for i := range n {
+			p := readLocation(t)
+			if p.offset != at || p.size < 1 || p.row < 0 || p.row >= g.Rows || i == 0 && p.row != 0 || i > 0 && p.row <= int64(starts[i-1]) {
+				return nil, nil, corruptf("page %d: %d bytes at offset %d from row %d on", i, p.size, p.offset, p.row)
+			}
+			starts[i], pages[i] = int32(p.row), extent{p.offset, p.size}
+			at += int64(p.size)
+		}
+	}
+	if t.err != nil {
+		return nil, nil, t.err
+	}
+	if len(starts) == 0 || at != c.start+c.size {
+		return nil, nil, corruptf("%d pages that end at offset %d, not at %d", len(starts), at, c.start+c.size)
+	}
+	return starts, pages, nil
+}
+
+func readLocation(t *thriftReader) (p pageLocation) {
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 1:
+			p.offset = t.integer(id)
+		case 2:
+			p.size = int32(min(max(t.integer(id), -1), 1<<31-1))
+		case 3:
+			p.row = t.integer(id)
+		default:
+			t.skip(id)
+		}
+	}
+	return p
+}
+
+// Single is the value of a column of a row group that holds no other.
+type Single struct {
+	Null  bool
+	Int   int64
+	Bytes []byte
+}
+
+// Single returns the value of a column in a row group, if it is one only.
+func (f *File) Single(group, column int) (Single, bool) {
+	c := &f.Groups[group].chunks[column]
+	return Single{c.null, c.value, c.text}, c.single
+}
+
+// HasDictionary reports whether the pages of a column speak of a dictionary.
+func (f *File) HasDictionary(group, column int) bool {
+	c := &f.Groups[group].chunks[column]
+	return !c.single && c.start < c.data
+}
+
+// Dictionary reads the dictionary of a column in a row group.
+func (f *File) Dictionary(group, column int) ([][]byte, error) {
+	c := &f.Groups[group].chunks[column]
+	if f.Columns[column].Type == Int {
+		return nil, fmt.Errorf("a dictionary of integers: %w", errors.ErrUnsupported)
+	}
+	h, body, err := f.page(c, extent{c.start, int32(min(c.data-c.start, 1<<31-1))})
+	if err != nil {
+		return nil, f.at(group, column, c.start, err)
+	}
+	if h.kind != dictionaryPage || h.encoding != plainEncoding {
+		return nil, f.at(group, column, c.start, corruptf("a page of type %d in encoding %d where the dictionary is", h.kind, h.encoding))
+	}
+	if h.values > int64(len(body)/4) {
+		return nil, f.at(group, column, c.start, corruptf("%d texts in %d bytes", h.values, len(body)))
+	}
+	entries := make([][]byte, h.values)
+	if err := readPlainBytes(entries, body); err != nil {
+		return nil, f.at(group, column, c.start, err)
+	}
+	return entries, nil
+}
+
+func (f *File) at(group, column int, offset int64, err error) error {
+	return fmt.Errorf("row group %d, column %s, page at offset %d: %w", group, f.Columns[column].Name, offset, err)
+}
+
+// Page reads the values of a column in one page. Ints of dst are used again; what is in Bytes
+// is new, or from the dictionary.
+func (f *File) Page(group int, l *Layout, column, page int, dictionary [][]byte, dst *Values) error {
+	c := &f.Groups[group].chunks[column]
+	start, end := l.Rows(page)
+	kind := f.Columns[column].Type
+	dst.reset(kind, end-start)
+	if c.single {
+		dst.fill(c, end-start)
+		return nil
+	}
+	where := l.pages[column][page]
+	h, body, err := f.page(c, where)
+	if err == nil && (h.kind != dataPage || h.values != int64(end-start)) {
+		err = corruptf("a page of type %d with %d rows, not a data page with %d", h.kind, h.values, end-start)
+	}
+	if err == nil {
+		err = dst.decode(f.Columns[column], h, body, dictionary)
+	}
+	if err != nil {
+		return f.at(group, column, where.offset, err)
+	}
+	return nil
+}
+
+// pageHead is a PageHeader.
+type pageHead struct {
+	kind, plain, stored int64
+	sum                 uint32
+	values, encoding    int64
+}
+
+// page reads a page. It returns its head and its body, uncompressed.
+func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error) {
+	data := make([]byte, where.size)
+	if err := readFull(f.r, data, where.offset); err != nil {
+		return h, nil, err
+	}
+	t := &thriftReader{data: data}
+	h.read(t)
+	if t.err != nil {
+		return h, nil, t.err
+	}
+	data = data[t.at:]
+	if h.stored != int64(len(data)) || h.plain < 0 || h.values < 0 {
+		return h, nil, corruptf("%d bytes of %d, %d values", h.stored, len(data), h.values)
+	}
+	if crc32.ChecksumIEEE(data) != h.sum {
+		return h, nil, corruptf("the page does not have the checksum %08x", h.sum)
+	}
+	body, err = decompress(c.codec, data, h.plain)
+	return h, body, err
+}
+
+func (h *pageHead) read(t *thriftReader) {
+	for id := (field{}); t.next(&id); {
+		switch id.id {
+		case 1:
+			h.kind = t.integer(id)
+		case 2:
+			h.plain = t.integer(id)
+		case 3:
+			h.stored = t.integer(id)
+		case 4:
+			h.sum = uint32(t.integer(id))
+		case 5, 7: // DataPageHeader, DictionaryPageHeader: the first fields are the same
+			t.open(id)
+			for id := (field{}); t.next(&id); {
+				switch id.id {
+				case 1:
+					h.values = t.integer(id)
+				case 2:
+					h.encoding = t.integer(id)
+				default:
+					t.skip(id)
+				}
+			}
+		default:
+			t.skip(id)
+		}
+	}
+}
+
+// maxExpansion is what zstd can make of a byte: blocks of 128 KiB take 4 bytes at least.
+const maxExpansion = 1 << 15
+
+var zstdReaders = sync.Pool{New: func() any {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		return err
+	}
+	return r
+}}
+
+func decompress(codec uint8, data []byte, size int64) ([]byte, error) {
+	if codec == uncompressed {
+		if int64(len(data)) != size {
+			return nil, corruptf("%d bytes, not %d", len(data), size)
+		}
+		return data, nil
+	}
+	if size > maxPageBytes || size > maxExpansion*(int64(len(data))+1) {
+		return nil, corruptf("%d bytes compressed to %d", size, len(data))
+	}
+	r, ok := zstdReaders.Get().(*zstd.Decoder)
+	if !ok {
+		return nil, errors.New("zstd does not take its options")
+	}
+	defer zstdReaders.Put(r)
+	out, err := r.DecodeAll(data, make([]byte, 0, size))
+	if err != nil {
+		return nil, corruptf("zstd: %w", err)
+	}
+	if int64(len(out)) != size {
+		return nil, corruptf("%d bytes uncompressed, not %d", len(out), size)
+	}
+	return out, nil
+}

@@ -1,0 +1,182 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"varve/manifest"
+)
+
+// File is the open file of a table. A *manifest.TableFile is one.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// Opener opens the file of a table when it is first read.
+type Opener func(ctx context.Context, t manifest.Table) (File, error)
+
+// InRepository opens tables of a repository.
+func InRepository(r *manifest.Repository) Opener {
+	return func(ctx context.Context, t manifest.Table) (File, error) { return r.OpenTable(ctx, t) }
+}
+
+// Reader reads the tables of a snapshot, or of a part. It may be used by any number of
+// goroutines. Rows that are asked for by number are decoded by pages, which the cache keeps;
+// scans pass the cache by.
+type Reader struct {
+	open  Opener
+	cache *Cache
+	kinds map[manifest.TableKind]*kindTables
+}
+
+// kindTables are the tables of one kind.
+type kindTables struct {
+	kind   manifest.TableKind
+	tables []*lazySection
+	rows   int64
+}
+
+// Open checks that the tables of each kind follow one another without gaps. It reads nothing:
+// the file of a table is opened when a row of it is first asked for.
+func Open(tables []manifest.Table, open Opener, cache *Cache) (*Reader, error) {
+	r := &Reader{open: open, cache: cache, kinds: map[manifest.TableKind]*kindTables{}}
+	for _, t := range tables {
+		k := r.kinds[t.Kind]
+		if k == nil {
+			k = &kindTables{kind: t.Kind}
+			r.kinds[t.Kind] = k
+		}
+		k.tables = append(k.tables, &lazySection{table: t})
+	}
+	for _, k := range r.kinds {
+		if err := k.arrange(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// arrange brings tables in the order of their rows.
+func (k *kindTables) arrange() error {
+	slices.SortStableFunc(k.tables, func(a, b *lazySection) int {
+		if a.table.First != b.table.First {
+			return int(min(max(a.table.First-b.table.First, -1), 1))
+		}
+		return int(min(max(a.table.Rows-b.table.Rows, -1), 1)) // empty ones first
+	})
+	for _, t := range k.tables {
+		if t.table.First != k.rows || t.table.Rows < 0 {
+			return &manifest.DamageError{Name: t.table.Name, Damage: manifest.Altered,
+				Detail: fmt.Sprintf("it is listed with %d rows from %d on; the tables of %s before it end at %d", t.table.Rows, t.table.First, k.kind, k.rows)}
+		}
+		k.rows += t.table.Rows
+	}
+	return nil
+}
+
+// Close closes the files that are open.
+func (r *Reader) Close() error {
+	var all error
+	for _, k := range r.kinds {
+		for _, t := range k.tables {
+			all = errors.Join(all, t.close(r.cache))
+		}
+	}
+	return all
+}
+
+func (t *lazySection) close(cache *Cache) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.ready.Swap(nil); s != nil {
+		cache.forget(s.id)
+	}
+	if t.file == nil {
+		return nil
+	}
+	err := t.file.Close()
+	t.file = nil
+	return err
+}
+
+// Rows is the number of rows of a kind.
+func (r *Reader) Rows(kind manifest.TableKind) int64 {
+	if k := r.kinds[kind]; k != nil {
+		return k.rows
+	}
+	return 0
+}
+
+// section returns an open table.
+func (r *Reader) section(ctx context.Context, t *lazySection) (*section, error) {
+	if s := t.ready.Load(); s != nil {
+		return s, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.ready.Load(); s != nil {
+		return s, nil
+	}
+	f, err := r.open(ctx, t.table)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openTable(f, t.table, r.cache)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	t.file = f
+	t.ready.Store(s)
+	return s, nil
+}
+
+// table returns the table with a row, and the number of the row within it.
+func (r *Reader) table(ctx context.Context, kind manifest.TableKind, row int64) (*section, int64, error) {
+	k := r.kinds[kind]
+	if k == nil || row < 0 || row >= k.rows {
+		return nil, 0, fmt.Errorf("row %d of %s, of which there are %d: %w", row, kind, r.Rows(kind), fs.ErrNotExist)
+	}
+	low, high := 0, len(k.tables)
+	for low+1 < high {
+		if middle := (low + high) / 2; k.tables[middle].table.First <= row {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	t := k.tables[low]
+	s, err := r.section(ctx, t)
+	return s, row - t.table.First, err
+}
+
+// span is a run of rows of one table.
+type span struct {
+	*section
+	start, end int64 // within the table
+	first      int64 // the number of the table's first row among all
+}
+
+// spans calls do with the tables that hold rows, in order, until it returns false.
+func (r *Reader) spans(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span) bool) error {
+	if row < 0 || rows < 0 || rows > r.Rows(kind) || row > r.Rows(kind)-rows {
+		return fmt.Errorf("%d rows of %s from %d on, of which there are %d: %w", rows, kind, row, r.Rows(kind), fs.ErrNotExist)
+	}
+	for end := row + rows; row < end; {
+		s, at, err := r.table(ctx, kind, row)
+		if err != nil {
+			return err
+		}
+		n := min(end-row, s.rows-at)
+		if !do(span{s, at, at + n, row - at}) {
+			return nil
+		}
+		row += n
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// refPage are the refs of a page, in 8 bytes each where that will do.
+type refPage struct {
+	first   int64 // row, within the table
+	base    int64 // offsets count from here
+	near    []uint32
+	far     []int64 // offsets; instead of near
+	short   []uint32
+	long    []int64 // sizes; instead of short
+	masks   []uint32
+	others  []int32
+	oneMask uint32 // if masks is nil
+	other   int32  // if others is nil
+}
+
+func (p *refPage) at(i int) (ref manifest.Ref) {
+	if p.near != nil {
+		ref.Offset = p.base + int64(p.near[i])
+	} else {
+		ref.Offset = p.far[i]
+	}
+	if p.short != nil {
+		ref.Size = int64(p.short[i])
+	} else {
+		ref.Size = p.long[i]
+	}
+	ref.Mask, ref.Other = p.oneMask, p.other
+	if p.masks != nil {
+		ref.Mask = p.masks[i]
+	}
+	if p.others != nil {
+		ref.Other = p.others[i]
+	}
+	return ref
+}
+
+func (p *refPage) rows() int { return len(p.near) + len(p.far) }
+
+func (p *refPage) bytes() int64 {
+	return int64(200 + 4*(len(p.near)+len(p.short)+len(p.masks)+len(p.others)) + 8*(len(p.far)+len(p.long)))
+}
+
+// ReadRefs reads the refs of len(dst) rows from a row on.
+func (r *Reader) ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for len(dst) > 0 {
+		s, at, err := r.table(ctx, manifest.Refs, row)
+		if err != nil {
+			return err
+		}
+		p, err := s.refPage(at)
+		if err != nil {
+			return err
+		}
+		from := int(at - p.first)
+		n := min(len(dst), p.rows()-from)
+		for i := range n {
+			dst[i] = p.at(from + i)
+		}
+		dst, row = dst[n:], row+int64(n)
+	}
+	return nil
+}
+
+// refPage returns the page with a row.
+func (s *section) refPage(row int64) (*refPage, error) {
+	at, err := s.find(row)
+	if err != nil {
+		return nil, err
+	}
+	key := cacheKey{s.id, int32(at.group), int32(at.page), pageContent}
+	if p, ok := s.cache.get(key).(*refPage); ok {
+		return p, nil
+	}
+	var b RefBatch
+	if err := s.readRefs(at, &b); err != nil {
+		return nil, err
+	}
+	p := b.pack(at.first)
+	s.cache.put(key, p, p.bytes())
+	return p, nil
+}
+
+// RefBatch is a run of refs, by columns of equal length. The next step of a scan overwrites it.
+type RefBatch struct {
+	Row     int64 // of the first
+	Offsets []int64
+	Sizes   []int64
+	Masks   []uint32
+	Others  []int32
+
+	columns [4]parquet.Values
+}
+
+// pack returns the refs in little memory.
+func (b *RefBatch) pack(first int64) *refPage {
+	p := &refPage{first: first}
+	low, high, most := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	for i, offset := range b.Offsets {
+		low, high, most = min(low, offset), max(high, offset), max(most, b.Sizes[i])
+	}
+	p.base = low
+	if uint64(high-low) <= math.MaxUint32 {
+		p.near = narrow(b.Offsets, low)
+	} else {
+		p.far = append([]int64(nil), b.Offsets...)
+	}
+	if most <= math.MaxUint32 {
+		p.short = narrow(b.Sizes, 0)
+	} else {
+		p.long = append([]int64(nil), b.Sizes...)
+	}
+	p.masks, p.oneMask = packed(b.Masks)
+	p.others, p.other = packed(b.Others)
+	return p
+}
+
+func narrow(values []int64, base int64) []uint32 {
+	out := make([]uint32, len(values))
+	for i, v := range values {
+		out[i] = uint32(v - base)
+	}
+	return out
+}
+
+// packed returns a copy of values, or the one that all are.
+func packed[T comparable](values []T) ([]T, T) {
+	for _, v := range values {
+		if v != values[0] {
+			return append([]T(nil), values...), v
+		}
+	}
+	return nil, values[0]
+}
+
+// readRefs reads the refs of a page.
+func (s *section) readRefs(p place, b *RefBatch) error {
+	for i := range b.columns {
+		if err := s.read(p, i, &b.columns[i]); err != nil {
+			return err
+		}
+	}
+	b.Offsets, b.Sizes = b.columns[offsetColumn].Ints, b.columns[lengthColumn].Ints
+	var err error
+	if b.Masks, err = within(b.Masks, b.columns[maskColumn].Ints, 0, math.MaxUint32); err == nil {
+		b.Others, err = within(b.Others, b.columns[otherColumn].Ints, 0, math.MaxInt32)
+	}
+	if err == nil {
+		err = b.fillSizes(b.columns[lengthColumn].Present)
+	}
+	if err != nil {
+		return s.damaged(fmt.Errorf("refs from row %d on: %w", p.first, err))
+	}
+	return nil
+}
+
+// fillSizes works out the lengths that are not written down.
+func (b *RefBatch) fillSizes(present []uint8) error {
+	for i, one := range present {
+		if one != 0 {
+			continue
+		}
+		if i+1 == len(b.Offsets) {
+			return fmt.Errorf("the last of %d rows of a page has no length", len(present))
+		}
+		b.Sizes[i] = b.Offsets[i+1] - b.Offsets[i]
+	}
+	for i, size := range b.Sizes {
+		if size < 0 {
+			return fmt.Errorf("row %d of the page: a length of %d", i, size)
+		}
+	}
+	return nil
+}
+
+// within narrows integers, each of which has to lie between two.
+func within[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, error) {
+	if cap(dst) < len(values) {
+		dst = make([]T, len(values))
+	}
+	dst = dst[:len(values)]
+	for i, v := range values {
+		if v < low || v > high {
+			return dst, fmt.Errorf("row %d of the page: %d does not lie between %d and %d", i, v, low, high)
+		}
+		dst[i] = T(v)
+	}
+	return dst, nil
+}
+
+// ScanRefs reads refs in order, past the cache.
+func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
+	return func(yield func(*RefBatch, error) bool) {
+		var b RefBatch
+		scanPages(ctx, r, manifest.Refs, row, rows, func(s span, p place) (more bool, err error) {
+			if err := s.readRefs(p, &b); err != nil {
+				return false, err
+			}
+			from, to := max(s.start-p.first, 0), min(s.end-p.first, p.rows)
+			out := RefBatch{
+				Row: s.first + p.first + from, Offsets: b.Offsets[from:to], Sizes: b.Sizes[from:to],
+				Masks: b.Masks[from:to], Others: b.Others[from:to],
+			}
+			return yield(&out, nil), nil
+		}, func(err error) { yield(nil, err) })
+	}
+}
+
+// scanPages calls do with each page that holds rows, until it wants no more, and fail with the
+// error that ended the scan.
+func scanPages(ctx context.Context, r *Reader, kind manifest.TableKind, row, rows int64, do func(span, place) (bool, error), fail func(error)) {
+	var failed error
+	more := true
+	err := r.spans(ctx, kind, row, rows, func(s span) bool {
+		err := s.pages(s.start, s.end, func(p place) bool {
+			if failed = ctx.Err(); failed == nil {
+				more, failed = do(s, p)
+			}
+			return more && failed == nil
+		})
+		if failed == nil {
+			failed = err
+		}
+		return more && failed == nil
+	})
+	if failed == nil {
+		failed = err
+	}
+	if failed != nil {
+		fail(failed)
+	}
+}

@@ -1,0 +1,162 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// The columns of each kind of table, in their order. docs/format.md says what they hold.
+var (
+	sourceColumns = []parquet.Column{
+		{Name: "url", Type: parquet.Text},
+		{Name: "raw_url", Type: parquet.Bytes, Optional: true},
+		{Name: "size", Type: parquet.Int},
+		{Name: "modified", Type: parquet.Int, Optional: true},
+		{Name: "modified_ns", Type: parquet.Int, Optional: true},
+		{Name: "etag", Type: parquet.Bytes, Optional: true},
+		{Name: "format", Type: parquet.Text},
+		{Name: "header", Type: parquet.Text, Optional: true},
+		{Name: "groups", Type: parquet.Text, Optional: true},
+		{Name: "values", Type: parquet.JSON, Optional: true},
+		{Name: "parts", Type: parquet.JSON, Optional: true},
+		{Name: "row", Type: parquet.Int},
+		{Name: "bytes", Type: parquet.Int},
+		{Name: "hidden", Type: parquet.Int},
+	}
+	documentColumns = []parquet.Column{
+		{Name: "id", Type: parquet.Text},
+		{Name: "json", Type: parquet.JSON},
+	}
+	valueColumns = []parquet.Column{
+		{Name: "id", Type: parquet.Text},
+		{Name: "data", Type: parquet.Bytes, Optional: true},
+		{Name: "texts", Type: parquet.Bytes, Optional: true},
+	}
+	refColumns = []parquet.Column{
+		{Name: "offset", Type: parquet.Int},
+		{Name: "length", Type: parquet.Int, Optional: true},
+		{Name: "mask", Type: parquet.Int},
+		{Name: "other", Type: parquet.Int},
+	}
+	inlineColumns = []parquet.Column{
+		{Name: "data", Type: parquet.Bytes},
+	}
+	patchColumns = []parquet.Column{
+		{Name: "array", Type: parquet.Text},
+		{Name: "chunk", Type: parquet.Int},
+		{Name: "data", Type: parquet.Bytes},
+	}
+)
+
+// The places of columns in their tables.
+const (
+	offsetColumn, lengthColumn, maskColumn, otherColumn = 0, 1, 2, 3
+
+	idColumn, jsonColumn   = 0, 1
+	dataColumn, textColumn = 1, 2
+
+	arrayColumn, chunkColumn, patchColumn = 0, 1, 2
+
+	headerColumn, rowColumn = 7, 11
+)
+
+// maxDims bounds the dimensions that files are placed along.
+const maxDims = 64
+
+// tileColumns are those of a table of tiles that are placed along a number of dimensions.
+func tileColumns(dims int) []parquet.Column {
+	columns := []parquet.Column{{Name: "file", Type: parquet.Int}}
+	for i := range dims {
+		for _, name := range []string{"origin", "start", "shape"} {
+			columns = append(columns, parquet.Column{Name: name + strconv.Itoa(i), Type: parquet.Int})
+		}
+	}
+	return columns
+}
+
+// columnsOf returns the columns of a kind. Those of tiles depend on the file.
+func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, error) {
+	switch kind {
+	case manifest.Sources:
+		return sourceColumns, nil
+	case manifest.Headers, manifest.Groups:
+		return documentColumns, nil
+	case manifest.ValueOf:
+		return valueColumns, nil
+	case manifest.Refs:
+		return refColumns, nil
+	case manifest.Blobs:
+		return inlineColumns, nil
+	case manifest.Patches:
+		return patchColumns, nil
+	case manifest.Tiles:
+		return tileColumns(min(len(f.Columns)/3, maxDims)), nil
+	}
+	return nil, fmt.Errorf("tables of %q: %w", kind, errors.ErrUnsupported)
+}
+
+// kindColumn says in a part which table the rows of a row group are of.
+var kindColumn = parquet.Column{Name: "table", Type: parquet.Text}
+
+// partKinds are the tables that a part holds.
+var partKinds = []manifest.TableKind{manifest.Refs, manifest.Blobs, manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf}
+
+// partColumns are the columns of all of them, each once. All but the first are optional, since
+// rows of one table have nothing in the columns of others.
+func partColumns() []parquet.Column {
+	columns := []parquet.Column{kindColumn}
+	have := map[string]bool{}
+	for _, kind := range partKinds {
+		of, err := columnsOf(kind, nil)
+		if err != nil {
+			continue
+		}
+		for _, c := range of {
+			if !have[c.Name] {
+				have[c.Name] = true
+				columns = append(columns, parquet.Column{Name: c.Name, Type: c.Type, Optional: true})
+			}
+		}
+	}
+	return columns
+}
+
+// metaKey is the key of the metadata by which a file is known to be varve's.
+const metaKey = "varve"
+
+// partTable is the table that a part is said to be.
+const partTable = manifest.TableKind("part")
+
+// meta is the value of metaKey.
+type meta struct {
+	Version int                `json:"version"`
+	Table   manifest.TableKind `json:"table"`
+}
+
+func metaOf(kind manifest.TableKind) parquet.Pair {
+	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"table":%q}`, manifest.Version, kind)}
+}
+
+// checkMeta holds a file to what it has to be.
+func checkMeta(f *parquet.File, kind manifest.TableKind) error {
+	text, ok := f.Lookup(metaKey)
+	if !ok {
+		return errors.New("its metadata has no key varve")
+	}
+	var m meta
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return fmt.Errorf("metadata: varve: %w", err)
+	}
+	if m.Version != manifest.Version {
+		return fmt.Errorf("a table of version %d: %w: this is varve %d", m.Version, errors.ErrUnsupported, manifest.Version)
+	}
+	if m.Table != kind {
+		return fmt.Errorf("it holds %.40q, not %q", m.Table, kind)
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// section is the rows of one kind in one file.
+type section struct {
+	name    string // of the file, for errors
+	id      uint64 // in the cache
+	kind    manifest.TableKind
+	file    *parquet.File
+	groups  []int   // of the file
+	firsts  []int64 // the first row of each group, within the section
+	rows    int64
+	columns []int // places in the file, by the kind's columns
+	cache   *Cache
+}
+
+// sectionIDs tells tables apart in the caches.
+var sectionIDs atomic.Uint64
+
+// newSection finds the rows of a kind in a file.
+func newSection(name string, file *parquet.File, kind manifest.TableKind, cache *Cache) (*section, error) {
+	s := &section{name: name, id: sectionIDs.Add(1), kind: kind, file: file, cache: cache}
+	columns, err := columnsOf(kind, file)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	for _, c := range columns {
+		i := slices.IndexFunc(file.Columns, func(have parquet.Column) bool { return have.Name == c.Name })
+		if i < 0 || file.Columns[i].Type != c.Type {
+			return nil, s.damaged(fmt.Errorf("no column %s of %v", c.Name, c.Type))
+		}
+		s.columns = append(s.columns, i)
+	}
+	return s, nil
+}
+
+// addGroup adds a row group of the file.
+func (s *section) addGroup(group int) {
+	s.groups = append(s.groups, group)
+	s.firsts = append(s.firsts, s.rows)
+	s.rows += s.file.Groups[group].Rows
+}
+
+// openTable opens a file that holds one table.
+func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
+	failed := &section{name: t.Name}
+	if f.Size() != t.Bytes {
+		return nil, sizeError(t, f.Size())
+	}
+	file, err := parquet.Open(f, f.Size())
+	if err != nil {
+		return nil, failed.fail(err)
+	}
+	if err := checkMeta(file, t.Kind); err != nil {
+		return nil, failed.refuse(err)
+	}
+	if file.Rows != t.Rows {
+		return nil, failed.damaged(fmt.Errorf("%d rows, not %d", file.Rows, t.Rows))
+	}
+	s, err := newSection(t.Name, file, t.Kind, cache)
+	if err != nil {
+		return nil, err
+	}
+	for g := range file.Groups {
+		s.addGroup(g)
+	}
+	return s, nil
+}
+
+func sizeError(t manifest.Table, size int64) error {
+	damage := manifest.Altered
+	if size < t.Bytes {
+		damage = manifest.Truncated
+	}
+	return &manifest.DamageError{Name: t.Name, Damage: damage, Detail: fmt.Sprintf("it has %d bytes, not %d", size, t.Bytes)}
+}
+
+// fail names the file in an error of reading it. What is wrong with the bytes is a DamageError.
+func (s *section) fail(err error) error {
+	var damage *manifest.DamageError
+	switch {
+	case errors.As(err, &damage):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &manifest.DamageError{Name: s.name, Damage: manifest.Truncated, Detail: err.Error()}
+	case errors.Is(err, codec.ErrCorrupt):
+		return s.damaged(err)
+	}
+	return fmt.Errorf("%s: %w", s.name, err)
+}
+
+func (s *section) damaged(err error) error {
+	return &manifest.DamageError{Name: s.name, Damage: manifest.Altered, Detail: err.Error()}
+}
+
+// refuse is fail for errors that are the file's fault unless they are about what is supported.
+func (s *section) refuse(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return s.fail(err)
+	}
+	return s.damaged(err)
+}
+
+// place is where a row is.
+type place struct {
+	group  int // in section.groups
+	layout *parquet.Layout
+	page   int
+	first  int64 // row of the page, within the section
+	rows   int64 // of the page
+}
+
+// find returns the place of a row of the section.
+func (s *section) find(row int64) (place, error) {
+	low, high := 0, len(s.firsts)
+	for low+1 < high {
+		if middle := (low + high) / 2; s.firsts[middle] <= row {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	l, err := s.layout(low)
+	if err != nil {
+		return place{}, err
+	}
+	return s.placeOf(low, l, l.Find(int(row-s.firsts[low]))), nil
+}
+
+func (s *section) placeOf(group int, l *parquet.Layout, page int) place {
+	start, end := l.Rows(page)
+	return place{group, l, page, s.firsts[group] + int64(start), int64(end - start)}
+}
+
+func (s *section) layout(group int) (*parquet.Layout, error) {
+	key := cacheKey{s.id, int32(group), 0, layoutContent}
+	return kept(s.cache, key, func() (*parquet.Layout, int64, error) {
+		l, err := s.file.Layout(s.groups[group])
+		if err != nil {
+			return nil, 0, s.fail(err)
+		}
+		return l, l.Bytes(), nil
+	})
+}
+
+// read reads a column of a page.
+func (s *section) read(p place, column int, dst *parquet.Values) error {
+	group, in := s.groups[p.group], s.columns[column]
+	var dictionary [][]byte
+	if s.file.HasDictionary(group, in) {
+		var err error
+		if dictionary, err = s.dictionary(p.group, column); err != nil {
+			return err
+		}
+	}
+	if err := s.file.Page(group, p.layout, in, p.page, dictionary, dst); err != nil {
+		return s.fail(err)
+	}
+	return s.checkNulls(p, column, dst)
+}
+
+// checkNulls: the columns of a part are all optional, but rows of their own table have values.
+func (s *section) checkNulls(p place, column int, v *parquet.Values) error {
+	if v.Present == nil {
+		return nil
+	}
+	columns, err := columnsOf(s.kind, s.file)
+	if err != nil || columns[column].Optional {
+		return err
+	}
+	for i, present := range v.Present {
+		if present == 0 {
+			return s.damaged(fmt.Errorf("row %d: %s is null", p.first+int64(i), columns[column].Name))
+		}
+	}
+	return nil
+}
+
+func (s *section) dictionary(group, column int) ([][]byte, error) {
+	key := cacheKey{s.id, int32(group), 0, dictionaryContent + content(column)}
+	return kept(s.cache, key, func() ([][]byte, int64, error) {
+		d, err := s.file.Dictionary(s.groups[group], s.columns[column])
+		if err != nil {
+			return nil, 0, s.fail(err)
+		}
+		return d, bytesOf(d), nil
+	})
+}
+
+// bytesOf is about what texts take in memory.
+func bytesOf(texts [][]byte) int64 {
+	n := 24 * int64(len(texts))
+	for _, t := range texts {
+		n += int64(len(t))
+	}
+	return n
+}
+
+// column returns a column of a page of texts, from the cache if it is there.
+func (s *section) column(p place, column int) ([][]byte, error) {
+	key := cacheKey{s.id, int32(p.group), int32(p.page), columnContent + content(column)}
+	return kept(s.cache, key, func() ([][]byte, int64, error) {
+		var v parquet.Values
+		if err := s.read(p, column, &v); err != nil {
+			return nil, 0, err
+		}
+		return v.Bytes, bytesOf(v.Bytes), nil
+	})
+}
+
+// pages calls do with the pages of the section that hold rows, in order, and stops when it
+// returns false.
+func (s *section) pages(row, end int64, do func(place) bool) error {
+	for row < end {
+		p, err := s.find(row)
+		if err != nil {
+			return err
+		}
+		if !do(p) {
+			return nil
+		}
+		row = p.first + p.rows
+	}
+	return nil
+}
+
+// lazySection is a table whose file is opened when it is first needed.
+type lazySection struct {
+	table manifest.Table
+	mu    sync.Mutex
+	ready atomic.Pointer[section]
+	file  File
+}

@@ -1,0 +1,179 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// Source reads one row of the sources. It must not be changed.
+func (r *Reader) Source(ctx context.Context, row int64) (*SourceRow, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, at, err := r.table(ctx, manifest.Sources, row)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.find(at)
+	if err != nil {
+		return nil, err
+	}
+	key := cacheKey{s.id, int32(p.group), int32(p.page), pageContent}
+	rows, err := kept(r.cache, key, func() ([]SourceRow, int64, error) { return s.readSources(p) })
+	if err != nil {
+		return nil, err
+	}
+	return &rows[at-p.first], nil
+}
+
+// ScanSources reads sources in order, past the cache. Each may be kept.
+func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*SourceRow, error] {
+	return func(yield func(*SourceRow, error) bool) {
+		scanPages(ctx, r, manifest.Sources, row, rows, func(s span, p place) (bool, error) {
+			sources, _, err := s.readSources(p)
+			if err != nil {
+				return false, err
+			}
+			for i := max(s.start-p.first, 0); i < min(s.end-p.first, p.rows); i++ {
+				if !yield(&sources[i], nil) {
+					return false, nil
+				}
+			}
+			return true, nil
+		}, func(err error) { yield(nil, err) })
+	}
+}
+
+// sourceBytes is about what a row takes in memory besides its texts.
+const sourceBytes = 250
+
+// readSources reads a page of sources, and says what it takes in memory.
+func (s *section) readSources(p place) ([]SourceRow, int64, error) {
+	columns := make([]parquet.Values, len(sourceColumns))
+	size := sourceBytes * p.rows
+	for i := range columns {
+		if err := s.read(p, i, &columns[i]); err != nil {
+			return nil, 0, err
+		}
+		size += 2 * bytesOf(columns[i].Bytes)
+	}
+	rows := make([]SourceRow, p.rows)
+	d := sourceDecoder{columns: columns, shared: map[string]string{}}
+	for i := range rows {
+		if err := d.decode(&rows[i], i); err != nil {
+			return nil, 0, s.damaged(fmt.Errorf("source %d: %w", p.first+int64(i), err))
+		}
+	}
+	return rows, size, nil
+}
+
+// sourceDecoder decodes rows of one page, and shares texts that they have in common.
+type sourceDecoder struct {
+	columns []parquet.Values
+	shared  map[string]string
+	last    []byte // JSON of the values of the row before
+	values  map[string]string
+}
+
+func (d *sourceDecoder) decode(row *SourceRow, i int) error {
+	c := d.columns
+	row.URL = string(c[0].Bytes[i])
+	if !c[1].Null(i) {
+		row.URL = string(c[1].Bytes[i])
+	}
+	row.Size, row.Row, row.Bytes = c[2].Ints[i], c[rowColumn].Ints[i], c[12].Ints[i]
+	row.Hidden = c[13].Ints[i] != 0
+	if !c[3].Null(i) {
+		nanoseconds := c[4].Ints[i]
+		if nanoseconds < 0 || nanoseconds > 999_999_999 {
+			return fmt.Errorf("modified_ns is %d", nanoseconds)
+		}
+		row.Modified = time.Unix(c[3].Ints[i], nanoseconds).UTC()
+	}
+	row.ETag, row.Format = string(c[5].Bytes[i]), d.share(c[6].Bytes[i])
+	row.Header, row.Groups = d.share(c[headerColumn].Bytes[i]), d.share(c[8].Bytes[i])
+	if row.Size < 0 || row.Row < 0 || row.Bytes < 0 {
+		return fmt.Errorf("size %d, row %d, bytes %d", row.Size, row.Row, row.Bytes)
+	}
+	return d.decodeJSON(row, c[9].Bytes[i], c[10].Bytes[i])
+}
+
+func (d *sourceDecoder) share(text []byte) string {
+	if s, ok := d.shared[string(text)]; ok {
+		return s
+	}
+	s := string(text)
+	d.shared[s] = s
+	return s
+}
+
+func (d *sourceDecoder) decodeJSON(row *SourceRow, values, parts []byte) error {
+	if values != nil {
+		if !bytes.Equal(values, d.last) {
+			d.last, d.values = values, nil
+			if err := json.Unmarshal(values, &d.values); err != nil {
+				return fmt.Errorf("values: %w", err)
+			}
+		}
+		row.Values = d.values
+	}
+	if parts == nil {
+		return nil
+	}
+	var stored map[string][]storedPart
+	if err := json.Unmarshal(parts, &stored); err != nil {
+		return fmt.Errorf("parts: %w", err)
+	}
+	row.Parts = make(map[string][]manifest.Part, len(stored))
+	for path, list := range stored {
+		for _, p := range list {
+			row.Parts[path] = append(row.Parts[path], manifest.Part(p))
+		}
+	}
+	return nil
+}
+
+// SourceIndex is what a lookup of chunks has to know of each source: 12 bytes.
+type SourceIndex struct {
+	IDs    []string // of headers, each once; the first is empty, for sources without
+	Header []uint32 // place in IDs, by the row of the source
+	Row    []int64  // of the first ref, by the row of the source
+}
+
+// Index reads the headers' ids and the first refs of all sources, and nothing else of them.
+func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
+	index := &SourceIndex{IDs: []string{""}}
+	places := map[string]uint32{"": 0}
+	var failed error
+	var rows, headers parquet.Values
+	scanPages(ctx, r, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p place) (bool, error) {
+		if err := s.read(p, rowColumn, &rows); err != nil {
+			return false, err
+		}
+		if err := s.read(p, headerColumn, &headers); err != nil {
+			return false, err
+		}
+		index.Row = append(index.Row, rows.Ints...)
+		for _, id := range headers.Bytes {
+			at, ok := places[string(id)]
+			if !ok {
+				at = uint32(len(index.IDs))
+				places[string(id)] = at
+				index.IDs = append(index.IDs, string(id))
+			}
+			index.Header = append(index.Header, at)
+		}
+		return true, nil
+	}, func(err error) { failed = err })
+	if failed != nil {
+		return nil, failed
+	}
+	return index, nil
+}

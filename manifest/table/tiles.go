@@ -1,0 +1,128 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// ScanTiles reads the tiles of a segment in order, moved as it says. Each may be kept. The
+// number of dimensions is that of the table if Shift is nil.
+func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	return func(yield func(manifest.Tile, error) bool) {
+		fail := func(err error) { yield(manifest.Tile{}, err) }
+		t, err := r.named(ctx, s.Table)
+		if err == nil && (s.Row < 0 || s.Rows < 0 || s.Rows > t.rows || s.Row > t.rows-s.Rows) {
+			err = t.damaged(fmt.Errorf("a segment has %d of its rows from %d on, and there are %d", s.Rows, s.Row, t.rows))
+		}
+		if err != nil {
+			fail(err)
+			return
+		}
+		var failed error
+		err = t.pages(s.Row, s.Row+s.Rows, func(p place) bool {
+			if failed = ctx.Err(); failed != nil {
+				return false
+			}
+			tiles, err := t.tiles(p, s.Shift)
+			if err != nil {
+				failed = err
+				return false
+			}
+			for _, tile := range tiles[max(s.Row-p.first, 0):min(s.Row+s.Rows-p.first, p.rows)] {
+				if !yield(tile, nil) {
+					return false
+				}
+			}
+			return true
+		})
+		if failed == nil {
+			failed = err
+		}
+		if failed != nil {
+			fail(failed)
+		}
+	}
+}
+
+// named returns an open table of tiles.
+func (r *Reader) named(ctx context.Context, name string) (*section, error) {
+	if k := r.kinds[manifest.Tiles]; k != nil {
+		for _, t := range k.tables {
+			if t.table.Name == name {
+				return r.section(ctx, t)
+			}
+		}
+	}
+	return nil, &manifest.DamageError{Name: name, Damage: manifest.Missing, Detail: "a segment of a placement names it, and the snapshot does not"}
+}
+
+// tiles reads a page of tiles.
+func (s *section) tiles(p place, shift []int64) ([]manifest.Tile, error) {
+	dims := (len(s.columns) - 1) / 3
+	if shift != nil && len(shift) != dims {
+		return nil, s.damaged(fmt.Errorf("its tiles are placed along %d dimensions, and a segment along %d", dims, len(shift)))
+	}
+	columns := make([]parquet.Values, len(s.columns))
+	for i := range columns {
+		if err := s.read(p, i, &columns[i]); err != nil {
+			return nil, err
+		}
+	}
+	tiles := make([]manifest.Tile, p.rows)
+	room := make([]int64, 3*dims*len(tiles))
+	for i := range tiles {
+		t := &tiles[i]
+		t.File = int(columns[0].Ints[i])
+		t.Origin, t.Start, t.Shape, room = room[:dims:dims], room[dims:2*dims:2*dims], room[2*dims:3*dims:3*dims], room[3*dims:]
+		for d := range dims {
+			t.Origin[d], t.Start[d], t.Shape[d] = columns[1+3*d].Ints[i], columns[2+3*d].Ints[i], columns[3+3*d].Ints[i]
+		}
+		if err := move(t, shift); err != nil {
+			return nil, s.damaged(fmt.Errorf("tile %d: %w", p.first+int64(i), err))
+		}
+	}
+	return tiles, nil
+}
+
+// move moves a tile, and checks that it lies where one may.
+func move(t *manifest.Tile, shift []int64) error {
+	if t.File < 0 || t.File > math.MaxInt32 {
+		return fmt.Errorf("of source %d", t.File)
+	}
+	for d := range t.Origin {
+		if shift != nil {
+			origin := t.Origin[d] + shift[d]
+			if (origin < t.Origin[d]) != (shift[d] < 0) {
+				return fmt.Errorf("origin %d, moved by %d", t.Origin[d], shift[d])
+			}
+			t.Origin[d] = origin
+		}
+		if t.Origin[d] < 0 || t.Start[d] < 0 || t.Shape[d] < 0 || t.Origin[d] > math.MaxInt64-t.Shape[d] || t.Start[d] > math.MaxInt64-t.Shape[d] {
+			return fmt.Errorf("%d long from %d on at %d", t.Shape[d], t.Start[d], t.Origin[d])
+		}
+	}
+	return nil
+}
+
+// Placement reads all tiles of a placement.
+func (r *Reader) Placement(ctx context.Context, p manifest.PlacementTable) (*manifest.Placement, error) {
+	out := &manifest.Placement{ID: p.ID, Dims: p.Dims}
+	for _, s := range p.Segments {
+		for tile, err := range r.ScanTiles(ctx, s) {
+			if err != nil {
+				return nil, err
+			}
+			if len(tile.Origin) != len(p.Dims) {
+				return nil, &manifest.DamageError{Name: s.Table, Damage: manifest.Altered,
+					Detail: fmt.Sprintf("its tiles are placed along %d dimensions, and placement %s along %d", len(tile.Origin), p.ID, len(p.Dims))}
+			}
+			out.Tiles = append(out.Tiles, tile)
+		}
+	}
+	return out, nil
+}
