@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest/serve"
+	"varve/manifest/store"
+)
+
+// serveOptions are the flags of the serve command.
+type serveOptions struct {
+	allowOptions
+	listen, cert, key string
+	access, logFormat string
+	reload, drain     time.Duration
+	connections       int
+	cacheBytes        int64
+}
+
+func newServeCommand() *cobra.Command {
+	var opts serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve OUT...",
+		Short: "Show virtual datasets over HTTP",
+		Long: `Show manifests over HTTP: one at /, several below the names of their folders, /NAME/. Clients
+of Zarr read /zarr.json and what it names; those of format 2 read /v2/; those that know
+regular chunks only read /regular/. A browser sees pages. /healthz and /metrics are for
+whoever watches. A snapshot that is published later is served from then on.`,
+		Example: `  varve serve sst.varve --listen 127.0.0.1:8000
+  varve serve a.varve b.varve --listen unix:/run/varve.sock
+  varve serve sst.varve --listen :443 --tls-cert cert.pem --tls-key key.pem`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runServe(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	opts.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "`HOST:PORT` or unix:PATH; port 0 picks one")
+	f.StringVar(&opts.cert, "tls-cert", "", "`file` with a certificate, for HTTPS")
+	f.StringVar(&opts.key, "tls-key", "", "`file` with its key")
+	f.StringVar(&opts.access, "access-log", "", "`file` for a line a request; - is standard error")
+	f.StringVar(&opts.logFormat, "log-format", "text", "text or json")
+	f.DurationVar(&opts.reload, "reload", time.Second, "how often to look for new snapshots; 0 is never")
+	f.DurationVar(&opts.drain, "drain", 30*time.Second, "how long requests under way may take when it stops")
+	f.IntVar(&opts.connections, "connections", 16384, "connections that are open at a time")
+	f.Int64Var(&opts.cacheBytes, "cache", 0, "`bytes` of chunks that are kept in memory (default: 128 MiB)")
+	return cmd
+}
+
+// check returns nil for flags that go together.
+func (o *serveOptions) check() error {
+	switch {
+	case (o.cert == "") != (o.key == ""):
+		return usageError{errors.New("--tls-cert and --tls-key go together")}
+	case o.logFormat != "text" && o.logFormat != "json":
+		return usageError{fmt.Errorf("--log-format is %q; it can be text or json", o.logFormat)}
+	}
+	return nil
+}
+
+// runServe serves until it is interrupted, which is how it is meant to end.
+func runServe(ctx context.Context, opts *serveOptions, names []string, out, messages io.Writer) (err error) {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	access, closeAccess, err := opts.accessLog(messages)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAccess()) }()
+	log := opts.logger(messages)
+	handler, err := serve.New(ctx, names, &serve.Options{Store: opts.store(), Reload: opts.reloading(), Log: log, Access: access})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, handler.Close()) }()
+	server := serve.Server{Connections: opts.connections, Drain: opts.drain, Cert: opts.cert, Key: opts.key, Log: log}
+	listener, name, err := server.Listen(ctx, opts.listen)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out, "listening on", name); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return server.Serve(ctx, listener, handler)
+}
+
+func (o *serveOptions) store() store.Options {
+	opts := *o.storeOptions()
+	opts.CacheBytes = o.cacheBytes
+	return opts
+}
+
+// reloading is the period as the library takes it, where 0 is not never.
+func (o *serveOptions) reloading() time.Duration {
+	if o.reload <= 0 {
+		return -1
+	}
+	return o.reload
+}
+
+func (o *serveOptions) logger(w io.Writer) *slog.Logger {
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// accessLog returns where requests are logged, nil for nowhere, and what closes it.
+func (o *serveOptions) accessLog(messages io.Writer) (*slog.Logger, func() error, error) {
+	nothing := func() error { return nil }
+	switch o.access {
+	case "":
+		return nil, nothing, nil
+	case "-":
+		return o.logger(messages), nothing, nil
+	}
+	f, err := os.OpenFile(o.access, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, nothing, err
+	}
+	return o.logger(f), f.Close, nil
+}
