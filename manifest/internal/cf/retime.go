@@ -180,7 +180,7 @@ func (t Instant) midnight() Instant {
 // would round them.
 func (s *survey) length(u Units) (int64, bool) {
 	limit := int64(math.MaxInt64)
-	if u.Calendar == Julian || !u.Calendar.real() || !u.Epoch.fine() {
+	if u.Calendar == Julian || !u.Calendar.real() || !u.Epoch.fine() || !s.first.fine() || !s.last.fine() {
 		limit = 1 << 53
 	}
 	candidates := []int64{day, 3600 * second, 60 * second, second, 1e6, 1e3, 1}

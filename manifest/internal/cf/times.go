@@ -84,7 +84,7 @@ func (t Times) none(element []byte) bool {
 
 // alike reports whether equal elements are equal times.
 func (t Times) alike(u Times) bool {
-	return t.Units.Same(u.Units) && t.Units.coarse == u.Units.coarse && t.Type.Equal(u.Type) &&
+	return t.Units.Same(u.Units) && t.Type.Equal(u.Type) &&
 		t.Packing.Type.Equal(u.Packing.Type) && t.Packing.SameScale(u.Packing) &&
 		slices.EqualFunc(t.Packing.Masks, u.Packing.Masks, bytes.Equal)
 }

@@ -33,12 +33,13 @@ type Units struct {
 	Epoch       Instant
 	Calendar    Calendar
 
-	coarse bool // xarray leaves them to cftime, which knows microseconds
+	coarse bool   // xarray leaves them to cftime, which knows microseconds
+	text   string // as they were spelt
 }
 
-// Same reports whether equal numbers are equal times.
+// Same reports whether equal numbers are equal times, to the last digit that xarray has.
 func (u Units) Same(v Units) bool {
-	return u.Nanoseconds == v.Nanoseconds && u.Epoch == v.Epoch && SameLine(u.Calendar, v.Calendar)
+	return u.coarse == v.coarse && u.Nanoseconds == v.Nanoseconds && u.Epoch == v.Epoch && SameLine(u.Calendar, v.Calendar)
 }
 
 type unit struct {
@@ -96,7 +97,7 @@ func ParseUnits(units, calendar string) (Units, error) {
 	if !ok {
 		return Units{}, fmt.Errorf("time units %q: want a unit since a date", units)
 	}
-	u := Units{Calendar: c}
+	u := Units{Calendar: c, text: units}
 	if u.Nanoseconds, u.coarse, err = parseLength(word, c); err == nil {
 		u.Epoch, err = parseMoment(since, c)
 	}
@@ -147,8 +148,11 @@ func tick(t codec.Type) (int64, error) {
 	return length * int64(max(t.Ticks, 1)), nil
 }
 
-// String writes the units as the attribute does.
+// String writes the units as the attribute does, where they come from one.
 func (u Units) String() string {
+	if u.text != "" {
+		return u.text
+	}
 	return lengthName(u.Nanoseconds) + " since " + u.Epoch.Format(u.Calendar)
 }
 
