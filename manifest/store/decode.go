@@ -144,11 +144,19 @@ func (a *Array) fetch(ctx context.Context, src *source.Source, b *batch) (stored
 // varies reports whether decoded elements may alias what was fetched.
 func (a *Array) varies(b *batch) bool {
 	for _, j := range b.jobs {
-		if j.pipe.Form().Type.Varies() {
+		if j.pipe.Form().Type.Varies() || j.into.unit == 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// room returns memory for elements on the way to the target, whose texts may alias them.
+func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
+	if j.into.unit == 0 {
+		return codec.NewElems(f), nil
+	}
+	return a.store.elems(f)
 }
 
 // decode puts the part of a stored chunk into its target.
@@ -178,7 +186,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if !j.IsWhole() && isSmall(j) {
 		return a.decodeRegion(ctx, j, codec.Memory(stored))
 	}
-	e, room := a.store.elems(form)
+	e, room := a.room(j, form)
 	defer room.release()
 	if err := j.pipe.Decode(e, stored); err != nil {
 		return err
@@ -265,7 +273,7 @@ func (a *Array) decodeRegion(ctx context.Context, j *job, stored codec.Reader) e
 	}
 	form := j.pipe.Form()
 	form.Shape = j.Within.Shape
-	e, room := a.store.elems(form)
+	e, room := a.room(j, form)
 	defer room.release()
 	if err := j.pipe.DecodeRegion(ctx, stored, j.Within, e); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (a *Array) place(j *job, chunk codec.Elems) error {
 		return j.into.copyFrom(&from, j.Box)
 	}
 	if _, contiguous := from.slice(j.Within); !contiguous {
-		part, room := a.store.elems(codec.Form{Type: t, Shape: j.Within.Shape})
+		part, room := a.room(j, codec.Form{Type: t, Shape: j.Within.Shape})
 		defer room.release()
 		packed := newWindow(part, j.Within, t)
 		if err := packed.copyFrom(&from, j.Within); err != nil {
@@ -53,7 +53,7 @@ func (j *job) inArray(shape []int64) grid.Region {
 func (a *Array) convert(j *job, e codec.Elems) error {
 	order, straight := j.Fit.Order()
 	if !straight {
-		turned, room := a.store.elems(codec.Form{Type: j.Fit.Variable.Type, Shape: j.Within.Shape})
+		turned, room := a.room(j, codec.Form{Type: j.Fit.Variable.Type, Shape: j.Within.Shape})
 		defer room.release()
 		if err := transpose(turned, e, j, order); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (a *Array) convert(j *job, e codec.Elems) error {
 		form := j.into.form
 		form.Shape = j.Box.Shape
 		var room *buffer
-		into, room = a.store.elems(form)
+		into, room = a.room(j, form)
 		defer room.release()
 	}
 	if err := j.Fit.Conversion.Apply(into, e); err != nil || contiguous {

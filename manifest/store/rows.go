@@ -86,15 +86,17 @@ func (j *job) runAt() (at int64, ok bool) {
 	unit, skipped := int64(j.Fit.Variable.Type.Size), int64(0)
 	for k, length := range j.Codec {
 		n := j.Within.Shape[k]
-		if long && (gaps || n != length) {
+		switch {
+		case long && n != length:
 			return 0, false
-		}
-		if gaps && k == 0 {
-			skipped, long = j.Within.Origin[0]*stride, n > 1
-			continue
+		case !gaps || k > 0:
+			at = at*length + j.Within.Origin[k]
+		case n > 1:
+			return 0, false
+		default:
+			skipped = j.Within.Origin[0] * stride
 		}
 		long = long || n > 1
-		at = at*length + j.Within.Origin[k]
 	}
 	return skipped + at*unit, true
 }

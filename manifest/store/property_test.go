@@ -1,0 +1,624 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// world is a random array: the truth, and a manifest that says the same.
+type world struct {
+	t      testing.TB
+	r      *rand.Rand
+	tables *memoryTables
+	typ    codec.Type
+	shape  []int64
+	fill   []byte
+	truth  codec.Elems
+	spec   manifest.Array
+	dims   []string
+	placed []int // axes
+	tiles  []manifest.Tile
+	agrees bool    // files are mostly stored as the face declares
+	origin []int64 // of the tile that is being made
+}
+
+// TestRandomArrays holds reading against arrays that are known, in tiles of any storage.
+func TestRandomArrays(t *testing.T) {
+	seed := rand.Uint64()
+	rounds := 150
+	if testing.Short() {
+		rounds = 40
+	}
+	var seen manifest.Counts
+	for i := range rounds {
+		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
+			c := newWorld(t, rand.New(rand.NewPCG(seed, uint64(i)))).check()
+			seen.Missing += c.Missing
+			seen.Verbatim += c.Verbatim
+			seen.Prefix += c.Prefix
+			seen.Rebuilt += c.Rebuilt
+		})
+	}
+	if !testing.Short() && (seen.Missing < 10 || seen.Verbatim < 10 || seen.Prefix < 2 || seen.Rebuilt < 10) {
+		t.Errorf("seed %d: too few chunks of some kind: %+v", seed, seen)
+	}
+	t.Logf("%+v", seen)
+}
+
+func newWorld(t testing.TB, r *rand.Rand) *world {
+	types := []codec.Type{{Kind: codec.Int, Size: 2}, {Kind: codec.Float, Size: 4}, {Kind: codec.Uint, Size: 1}, {Kind: codec.Float, Size: 8}, {Kind: codec.String}}
+	w := &world{t: t, r: r, tables: newMemoryTables(), typ: types[r.IntN(len(types))], agrees: r.IntN(2) == 0}
+	rank := r.IntN(4)
+	for k := range rank {
+		w.shape = append(w.shape, 1+r.Int64N(12))
+		w.dims = append(w.dims, fmt.Sprintf("/d%d", k))
+		if r.IntN(2) == 0 {
+			w.placed = append(w.placed, k)
+		}
+	}
+	w.fill = w.element()
+	form := codec.Form{Type: w.typ, Shape: w.shape}
+	w.truth = codec.NewElems(form)
+	fillElems(w.truth, w.fill)
+	w.makeFace()
+	whole := grid.Whole(slices.Clone(w.shape))
+	whole.Origin = make([]int64, rank)
+	w.split(whole, 3)
+	slices.SortFunc(w.tiles, func(a, b manifest.Tile) int { return slices.Compare(a.Origin, b.Origin) })
+	return w
+}
+
+// element is a random element of the face's type.
+func (w *world) element() []byte {
+	n := w.typ.Size
+	if w.typ.Varies() {
+		n = w.r.IntN(6)
+	}
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('a' + w.r.IntN(20))
+	}
+	return b
+}
+
+func (w *world) dim(k int) grid.Sizes {
+	if w.r.IntN(2) == 0 {
+		return grid.Every(1 + w.r.Int64N(w.shape[k]+2))
+	}
+	var sizes []int64
+	for left := w.shape[k]; left > 0; {
+		n := 1 + w.r.Int64N(left)
+		sizes = append(sizes, n)
+		left -= n
+	}
+	return grid.List(sizes...)
+}
+
+func (w *world) makeFace() {
+	dt, err := zarrjson.DataTypeOf(w.typ)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	regular := make([]int64, len(w.shape))
+	var sizes []grid.Sizes
+	for k := range w.shape {
+		regular[k] = 1 + w.r.Int64N(w.shape[k]+1)
+		sizes = append(sizes, w.dim(k))
+	}
+	face := &zarrjson.Array{Shape: w.shape, DataType: dt, Fill: w.fill, Codecs: w.codecs(nil), ChunkGrid: zarrjson.RegularGrid(regular...)}
+	if w.agrees && w.r.IntN(2) == 0 && !w.typ.Varies() {
+		face.Codecs = []codec.Spec{spec("bytes", `{"endian":"little"}`)}
+	}
+	if w.r.IntN(2) == 0 && len(w.shape) > 0 {
+		face.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
+	}
+	w.spec = manifest.Array{Path: "/v", Face: face, Placement: "p", Variables: []string{"/other", "/v"}, Dims: w.dims, Reading: manifest.AsStored}
+}
+
+func spec(name, config string) codec.Spec {
+	if config == "" {
+		return codec.Spec{Name: name}
+	}
+	return codec.Spec{Name: name, Config: []byte(config)}
+}
+
+// codecs are random ones for chunks of a shape; without one they fit any.
+func (w *world) codecs(shape []int64) []codec.Spec {
+	var list []codec.Spec
+	switch {
+	case w.typ.Kind == codec.String:
+		list = append(list, spec("vlen-utf8", ""))
+	case shape != nil && w.r.IntN(5) == 0 && len(shape) > 0:
+		inner := fmt.Sprint(shape[0])
+		for range shape[1:] {
+			inner += ",1"
+		}
+		return []codec.Spec{spec("sharding_indexed", `{"chunk_shape":[`+inner+`],"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]}`)}
+	case w.r.IntN(4) == 0:
+		list = append(list, spec("bytes", `{"endian":"big"}`))
+	default:
+		list = append(list, spec("bytes", `{"endian":"little"}`))
+	}
+	switch w.r.IntN(6) {
+	case 0:
+		list = append(list, spec("numcodecs.shuffle", fmt.Sprintf(`{"elementsize":%d}`, max(w.typ.Size, 1))), spec("numcodecs.zlib", `{"level":1}`))
+	case 1:
+		list = append(list, spec("zstd", `{"level":1,"checksum":false}`))
+	case 2:
+		list = append(list, spec("crc32c", ""))
+	case 3:
+		list = append(list, spec("numcodecs.zlib", `{"level":3}`), spec("numcodecs.fletcher32", ""))
+	}
+	return list
+}
+
+// split makes tiles of a box, or of halves of it, or of nothing.
+func (w *world) split(box grid.Region, depth int) {
+	if depth > 0 && len(w.placed) > 0 && w.r.IntN(5) > 0 {
+		k := w.placed[w.r.IntN(len(w.placed))]
+		if box.Shape[k] > 1 {
+			n := 1 + w.r.Int64N(box.Shape[k]-1)
+			low, high := box.Clone(), box.Clone()
+			low.Shape[k] = n
+			high.Origin[k] += n
+			high.Shape[k] -= n
+			w.split(low, depth-1)
+			w.split(high, depth-1)
+			return
+		}
+	}
+	if w.r.IntN(10) > 0 {
+		w.tile(box)
+	}
+}
+
+// tile adds one, with a file of its own, and writes what it holds into the truth.
+func (w *world) tile(box grid.Region) {
+	tile := manifest.Tile{}
+	w.origin = box.Origin
+	at := grid.Region{Origin: make([]int64, len(w.shape)), Shape: slices.Clone(box.Shape)} // in the variable
+	full := slices.Clone(box.Shape)
+	for k := range w.shape {
+		if slices.Contains(w.placed, k) {
+			if !w.agrees {
+				at.Origin[k] = w.r.Int64N(3)
+				full[k] = at.Origin[k] + box.Shape[k] + w.r.Int64N(3)
+			}
+			tile.Origin = append(tile.Origin, box.Origin[k])
+			tile.Start = append(tile.Start, at.Origin[k])
+			tile.Shape = append(tile.Shape, box.Shape[k])
+			if w.r.IntN(8) == 0 && box.Shape[k] > 1 { // the variable is shorter than its tile
+				full[k] = at.Origin[k] + box.Shape[k] - 1
+				at.Shape[k] = box.Shape[k] - 1
+			}
+		} else if w.r.IntN(8) == 0 {
+			full[k] = 1 + w.r.Int64N(full[k]) // padded with fill
+			at.Shape[k] = full[k]
+		}
+	}
+	v := manifest.Variable{Path: "/v", Type: w.typ, Shape: full, Dims: slices.Clone(w.dims), Fill: manifest.Fill{Value: w.fill}}
+	if w.r.IntN(4) == 0 && !w.agrees {
+		v.Fill.Value = w.element()
+	}
+	if w.r.IntN(12) == 0 {
+		v.Path = "/another" // the file lacks it
+	}
+	values := codec.NewElems(codec.Form{Type: w.typ, Shape: full})
+	w.randomize(values)
+	chunks, written := w.store(&v, values)
+	tile.File = w.tables.addFile(w.t, w.r, v, chunks)
+	w.tiles = append(w.tiles, tile)
+	if v.Path == "/v" {
+		from := newWindow(written, grid.Region{Origin: shifted(box.Origin, at.Origin), Shape: full}, w.typ)
+		to := newWindow(w.truth, grid.Whole(w.shape), w.typ)
+		to.region.Origin = make([]int64, len(w.shape))
+		if err := to.copyFrom(&from, grid.Region{Origin: box.Origin, Shape: at.Shape}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// shifted is where the variable's origin would be in the array.
+func shifted(box, at []int64) []int64 {
+	origin := slices.Clone(box)
+	for k := range origin {
+		origin[k] -= at[k]
+	}
+	return origin
+}
+
+func (w *world) randomize(e codec.Elems) {
+	for i := range e.Fixed {
+		e.Fixed[i] = byte('a' + w.r.IntN(20))
+	}
+	for i := range e.Var {
+		e.Var[i] = w.element()
+	}
+}
+
+// store stores the values of a variable in some way. It returns what is written, and what
+// the variable holds then; the variable's axes may be others afterwards.
+func (w *world) store(v *manifest.Variable, values codec.Elems) ([]storedChunk, codec.Elems) {
+	kind := w.r.IntN(8)
+	if w.agrees && w.r.IntN(2) == 0 {
+		kind = 7
+	}
+	if w.typ.Varies() && kind < 3 {
+		kind += 3
+	}
+	switch kind {
+	case 0, 1:
+		return w.strided(v, values), values
+	case 2:
+		v.Storage = manifest.Storage{Layout: manifest.Inline, Chunks: v.Shape, Codecs: w.codecs(v.Shape)}
+		return []storedChunk{{bytes: w.encode(v.Storage.Codecs, v, v.Shape, values), inline: true}}, values
+	case 3:
+		if w.r.IntN(2) == 0 {
+			v.Storage.Layout = manifest.Nothing
+			fillElems(values, v.Fill.Value)
+			return nil, values
+		}
+	case 4, 5:
+		return w.turned(v, values)
+	}
+	return w.chunked(v, values)
+}
+
+// strided stores rows, with gaps or without.
+func (w *world) strided(v *manifest.Variable, values codec.Elems) []storedChunk {
+	endian := []string{"little", "big"}[w.r.IntN(2)]
+	v.Storage = manifest.Storage{Layout: manifest.Strided, Codecs: []codec.Spec{spec("bytes", `{"endian":"`+endian+`"}`)}}
+	all := w.encode(v.Storage.Codecs, v, v.Shape, values)
+	if w.r.IntN(2) == 0 || len(v.Shape) == 0 {
+		return []storedChunk{{bytes: all}}
+	}
+	row := int64(len(all)) / v.Shape[0]
+	v.Storage.Stride = row + w.r.Int64N(20)
+	var apart []byte
+	for i := range v.Shape[0] {
+		apart = append(apart, all[i*row:(i+1)*row]...)
+		apart = append(apart, make([]byte, v.Storage.Stride-row)...)
+	}
+	return []storedChunk{{bytes: apart}}
+}
+
+func (w *world) encode(codecs []codec.Spec, v *manifest.Variable, shape []int64, e codec.Elems) []byte {
+	p, err := codec.New(codecs, codec.Form{Type: v.Type, Shape: shape, Fill: v.Fill.Value})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	b, err := p.Encode([]byte{}, e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+// turned stores a variable whose axes are in another order, or that lacks those of length 1.
+func (w *world) turned(v *manifest.Variable, values codec.Elems) ([]storedChunk, codec.Elems) {
+	order := w.r.Perm(len(v.Shape))
+	if w.r.IntN(2) == 0 {
+		slices.Sort(order)
+	}
+	order = slices.DeleteFunc(order, func(k int) bool { return v.Shape[k] == 1 && w.r.IntN(2) == 0 })
+	u := *v
+	u.Shape, u.Dims = nil, nil
+	var from []int64 // the shape without the axes that are left out
+	kept := slices.Sorted(slices.Values(order))
+	for _, k := range kept {
+		from = append(from, v.Shape[k])
+	}
+	var turn []int
+	for _, k := range order {
+		u.Shape = append(u.Shape, v.Shape[k])
+		u.Dims = append(u.Dims, v.Dims[k])
+		turn = append(turn, slices.Index(kept, k))
+	}
+	there := codec.NewElems(codec.Form{Type: w.typ, Shape: u.Shape})
+	transposeElems(w.t, there, values, from, turn, w.typ)
+	chunks, there := w.chunked(&u, there)
+	back := codec.NewElems(codec.Form{Type: w.typ, Shape: v.Shape})
+	undo := make([]int, len(turn))
+	for i, k := range turn {
+		undo[k] = i
+	}
+	transposeElems(w.t, back, there, u.Shape, undo, w.typ)
+	*v = u
+	return chunks, back
+}
+
+func transposeElems(t testing.TB, dst, src codec.Elems, shape []int64, order []int, typ codec.Type) {
+	var err error
+	if typ.Varies() {
+		err = grid.Transpose(dst.Var, src.Var, shape, order, 1)
+	} else {
+		err = grid.Transpose(dst.Fixed, src.Fixed, shape, order, int64(typ.Size))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// chunked stores chunks, some of them not, some without some of their filters.
+func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []storedChunk, written codec.Elems) {
+	shape := make([]int64, len(v.Shape))
+	for k, n := range v.Shape {
+		shape[k] = 1 + w.r.Int64N(n+1)
+	}
+	g, err := w.spec.Face.Grid()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if c, ok := g.ChunkShape(); ok && len(c) == len(shape) && w.r.IntN(2) == 0 {
+		copy(shape, c)
+	}
+	v.Storage = manifest.Storage{Layout: manifest.Chunked, Chunks: shape, Codecs: w.codecs(shape)}
+	if w.r.IntN(2) == 0 {
+		v.Storage.Codecs = w.spec.Face.Codecs
+	}
+	if w.agrees && len(v.Shape) == len(w.shape) {
+		w.agree(g, v)
+	} else if w.r.IntN(4) == 0 && len(v.Shape) > 0 && v.Storage.Codecs[0].Name != "sharding_indexed" {
+		v.Storage.Chunks = nil
+		for _, n := range v.Shape {
+			half := 1 + n/2
+			v.Storage.Edges = append(v.Storage.Edges, [][2]int64{{half, 1}, {2, n}})
+		}
+	}
+	v.Storage.Filters = w.r.IntN(len(v.Storage.Codecs))
+	v.Storage.RawEdges = w.r.IntN(4) == 0
+	if g, err = v.Grid(); err != nil {
+		w.t.Fatal(err)
+	}
+	lost := []int{0, 3, 100}[w.r.IntN(3)]
+	plain := newWindow(values, grid.Whole(v.Shape), w.typ)
+	plain.region.Origin = make([]int64, len(v.Shape))
+	for walk := g.Walk(); walk.Next(); {
+		if w.r.IntN(lost+1) > 2 || lost == 3 && w.r.IntN(3) == 0 {
+			plain.fill(walk.Region, v.Fill.Value)
+			stored = append(stored, storedChunk{})
+			continue
+		}
+		e := codec.NewElems(codec.Form{Type: w.typ, Shape: walk.Codec})
+		w.randomize(e) // what lies over the border is anything
+		to := newWindow(e, grid.Region{Origin: walk.Origin, Shape: walk.Codec}, w.typ)
+		if err := to.copyFrom(&plain, walk.Region); err != nil {
+			w.t.Fatal(err)
+		}
+		stored = append(stored, w.chunk(v, &walk.Chunk, e))
+	}
+	return stored, values
+}
+
+// agree gives a variable the chunks that the face has where its tile begins, or longer ones.
+func (w *world) agree(g *grid.Grid, v *manifest.Variable) {
+	coords, _, err := g.Locate(w.origin)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c, _ := g.Chunk(coords)
+	v.Storage.Codecs = w.spec.Face.Codecs
+	v.Storage.Chunks = slices.Clone(c.Codec)
+	if len(c.Codec) > 0 && w.r.IntN(3) == 0 {
+		v.Storage.Chunks[0] += w.r.Int64N(3)
+	}
+}
+
+func (w *world) chunk(v *manifest.Variable, c *grid.Chunk, e codec.Elems) storedChunk {
+	s := &v.Storage
+	mask := uint32(0)
+	if w.r.IntN(3) == 0 {
+		mask = w.r.Uint32() & (1<<s.Filters - 1)
+	}
+	use := mask
+	for k := range c.Codec {
+		if s.RawEdges && c.Origin[k]+c.Codec[k] > v.Shape[k] {
+			use = 1<<s.Filters - 1
+		}
+	}
+	var codecs []codec.Spec
+	for i, one := range s.Codecs {
+		if f := i - (len(s.Codecs) - s.Filters); f < 0 || use>>f&1 == 0 {
+			codecs = append(codecs, one)
+		}
+	}
+	return storedChunk{bytes: w.encode(codecs, v, c.Codec, e), mask: mask, inline: w.r.IntN(10) == 0}
+}
+
+func (w *world) snapshot() *manifest.Snapshot {
+	var dims []string
+	for _, k := range w.placed {
+		dims = append(dims, w.dims[k])
+	}
+	return w.tables.snapshot(dims, w.tiles, w.spec)
+}
+
+// check reads the array in all ways.
+func (w *world) check() manifest.Counts {
+	s := openMemory(w.t, w.snapshot(), w.tables, Options{CacheBytes: []int64{0, -1, 3000}[w.r.IntN(3)], OpenFiles: 1 + w.r.IntN(4), FlightBytes: []int64{0, 100}[w.r.IntN(2)]})
+	a, err := s.Array("v")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.checkRegions(a)
+	w.checkSelections(a)
+	return w.checkChunks(a, openMemory(w.t, w.snapshot(), w.tables, Options{}))
+}
+
+func (w *world) checkRegions(a *Array) {
+	for i := range 8 {
+		r := grid.Whole(slices.Clone(w.shape))
+		r.Origin = make([]int64, len(w.shape))
+		for k, n := range w.shape {
+			if i > 0 {
+				r.Origin[k] = w.r.Int64N(n + 1)
+				r.Shape[k] = w.r.Int64N(n - r.Origin[k] + 1)
+			}
+		}
+		got := codec.NewElems(codec.Form{Type: w.typ, Shape: r.Shape})
+		w.randomize(got)
+		if err := a.ReadRegion(context.Background(), r, got); err != nil {
+			w.t.Fatalf("%v: %v", r, err)
+		}
+		if want := cut(w.t, w.truth, w.shape, r, w.typ); !equalElems(got, want) {
+			w.t.Fatalf("region %v of %v: got %v, want %v", r, w.shape, got, want)
+		}
+	}
+}
+
+// checkSelections reads by places: each element of numbers says which it is.
+func (w *world) checkSelections(a *Array) {
+	numbers := codec.Type{Kind: codec.Uint, Size: 8}
+	n, _ := grid.Elements(w.shape)
+	places := codec.NewElems(codec.Form{Type: numbers, Shape: w.shape})
+	for i := range n {
+		binary.LittleEndian.PutUint64(places.Fixed[8*i:], uint64(i))
+	}
+	for _, ix := range w.indexers(a.Grid()) {
+		got := codec.NewElems(codec.Form{Type: w.typ, Shape: ix.Shape()})
+		if err := a.Read(context.Background(), ix, got); err != nil {
+			w.t.Fatal(err)
+		}
+		want := codec.NewElems(codec.Form{Type: numbers, Shape: ix.Shape()})
+		for c := ix.Project(); c.Next(); {
+			chunk := cut(w.t, places, w.shape, c.Region, numbers)
+			if err := grid.Gather(&c.Projection, want.Fixed, grid.Window[byte]{Data: chunk.Fixed, Region: grid.Region{Origin: make([]int64, len(w.shape)), Shape: c.Region.Shape}}, 8); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		for i := range len(want.Fixed) / 8 {
+			place := int(binary.LittleEndian.Uint64(want.Fixed[8*i:]))
+			if w.typ.Varies() && !bytes.Equal(got.Var[i], w.truth.Var[place]) ||
+				!w.typ.Varies() && !bytes.Equal(got.Fixed[i*w.typ.Size:][:w.typ.Size], w.truth.Fixed[place*w.typ.Size:][:w.typ.Size]) {
+				w.t.Fatalf("selection of shape %v: element %d is wrong", ix.Shape(), i)
+			}
+		}
+	}
+}
+
+func (w *world) indexers(g *grid.Grid) (list []*grid.Indexer) {
+	var steps, lists []grid.Selector
+	var points []grid.Array
+	for _, n := range w.shape {
+		steps = append(steps, grid.From(w.r.Int64N(n)).By(1+w.r.Int64N(4)))
+		several := make([]int64, 1+w.r.IntN(5))
+		for i := range several {
+			several[i] = w.r.Int64N(n)
+		}
+		lists = append(lists, []grid.Selector{grid.Indices(several...), grid.At(several[0]), grid.All()}[w.r.IntN(3)])
+		point := make([]int64, 7)
+		for i := range point {
+			point[i] = w.r.Int64N(n)
+		}
+		points = append(points, grid.Line(point...))
+	}
+	add := func(ix *grid.Indexer, err error) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, ix)
+	}
+	add(grid.Basic(g, steps...))
+	add(grid.Orthogonal(g, lists...))
+	if len(points) > 0 {
+		add(grid.Coordinate(g, points...))
+	}
+	return list
+}
+
+// checkChunks holds every chunk against the truth, and where it is said to be against its bytes.
+func (w *world) checkChunks(a *Array, again *Store) manifest.Counts {
+	ctx := context.Background()
+	other, err := again.Array("/v")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m, err := a.tiles(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	counts, err := m.Count(ctx, w.tables)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var seen manifest.Counts
+	walk := a.Grid().Walk()
+	for l, err := range a.Locations(ctx, grid.Whole(a.Grid().Counts())) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if !walk.Next() || !slices.Equal(walk.Coords, l.Coords) {
+			w.t.Fatalf("chunk %v out of order", l.Coords)
+		}
+		*map[Kind]*int64{Missing: &seen.Missing, Verbatim: &seen.Verbatim, Prefix: &seen.Prefix, Rebuilt: &seen.Rebuilt}[l.Kind]++
+		w.checkChunk(a, other, l, &walk.Chunk)
+	}
+	if walk.Next() || seen != counts {
+		w.t.Fatalf("counted %+v, seen %+v", counts, seen)
+	}
+	return seen
+}
+
+func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
+	ctx := context.Background()
+	want := cut(w.t, w.truth, w.shape, c.Region, w.typ)
+	b, err := a.Chunk(ctx, l.Coords)
+	if err != nil {
+		w.t.Fatalf("chunk %v, %v: %v", l.Coords, l.Kind, err)
+	}
+	one, err := other.Locate(ctx, l.Coords)
+	if err != nil || one.Kind != l.Kind || one.Offset != l.Offset || one.Size != l.Size || one.Source != l.Source || !bytes.Equal(one.Inline, l.Inline) {
+		w.t.Fatalf("chunk %v: %+v and %+v (%v)", l.Coords, one, l, err)
+	}
+	if l.Kind == Missing {
+		if b != nil || !w.spec.Face.Form(c.Shape).IsFill(want) {
+			w.t.Fatalf("chunk %v is missing and holds %v", l.Coords, want)
+		}
+		return
+	}
+	w.checkBytes(other, l, b)
+	p, err := a.Pipeline(l.Coords)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	whole := codec.NewElems(p.Form())
+	if err := p.Decode(whole, b); err != nil {
+		w.t.Fatalf("chunk %v, %v: %v", l.Coords, l.Kind, err)
+	}
+	got := cut(w.t, whole, c.Codec, grid.Region{Origin: make([]int64, len(c.Shape)), Shape: c.Shape}, w.typ)
+	if !equalElems(got, want) {
+		w.t.Fatalf("chunk %v, %v: got %v, want %v", l.Coords, l.Kind, got, want)
+	}
+}
+
+// checkBytes holds a chunk's bytes against those where it is said to be or, if it is rebuilt,
+// against another store's.
+func (w *world) checkBytes(other *Array, l *Location, b []byte) {
+	want := l.Inline
+	if l.Kind == Rebuilt {
+		var err error
+		if want, err = other.Chunk(context.Background(), l.Coords); err != nil {
+			w.t.Fatal(err)
+		}
+	} else if l.Source >= 0 {
+		file, err := os.ReadFile(w.tables.sources[l.Source].URL)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		want = file[l.Offset : l.Offset+l.Size]
+	}
+	if !bytes.Equal(b, want) {
+		w.t.Fatalf("chunk %v, %v: %d bytes, want %d others", l.Coords, l.Kind, len(b), len(want))
+	}
+}
