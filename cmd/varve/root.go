@@ -104,6 +104,7 @@ func commands() []*cobra.Command {
 		newBuildCommand(),
 		newCheckCommand(),
 		newDemoCommand(),
+		newExportCommand(),
 		newGCCommand(),
 		newHistoryCommand(),
 		newInfoCommand(),

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newExportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export FORMAT OUT DEST",
+		Short: "Write a virtual dataset as what other tools read",
+		Long: `Write the manifest OUT as what other tools read without varve. What each format can carry,
+and what it cannot, is in docs/exports.md.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown format %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	cmd.AddCommand(exportCommands()...)
+	for _, c := range cmd.Commands() {
+		checkArgs(c)
+	}
+	return cmd
+}
+
+// exportCommands are the formats.
+func exportCommands() []*cobra.Command {
+	return []*cobra.Command{
+		newExportKerchunkCommand(),
+		newExportTableCommand(),
+	}
+}

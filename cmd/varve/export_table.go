@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest/export/table"
+	"varve/manifest/store"
+)
+
+// exportTableOptions are the flags of the export table command.
+type exportTableOptions struct {
+	allowOptions
+	table.Options
+}
+
+func newExportTableCommand() *cobra.Command {
+	var opts exportTableOptions
+	cmd := &cobra.Command{
+		Use:   "table OUT DEST.parquet|DEST.arrow",
+		Short: "One row a chunk, for DuckDB, Polars and pandas",
+		Long: `Write one row a chunk: its array, coordinates, kind (verbatim, prefix, inline, rebuilt,
+missing), source, offset, length and codecs; as Parquet or, if the name ends in .arrow, as an
+Arrow stream.`,
+		Example: `  varve export table sst.varve chunks.parquet
+  duckdb -c "select source, sum(length) from 'chunks.parquet' group by all"`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runExportTable(cmd.Context(), &opts, args, cmd.OutOrStdout())
+		},
+	}
+	opts.addFlags(cmd)
+	cmd.Flags().BoolVar(&opts.Force, "force", false, "replace DEST")
+	return cmd
+}
+
+func runExportTable(ctx context.Context, opts *exportTableOptions, args []string, out io.Writer) error {
+	s, err := store.Open(ctx, args[0], opts.storeOptions())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	result, err := table.Write(ctx, s, args[1], &opts.Options)
+	if err != nil {
+		return exportError(ctx, err)
+	}
+	_, err = fmt.Fprintf(out, "%s: %s of %s\n", args[1], plural(result.Rows, "chunk", "chunks"), plural(int64(result.Arrays), "array", "arrays"))
+	return err
+}
