@@ -41,6 +41,7 @@ type stream struct {
 	sink     sink
 	fills    map[string]ref // of missing chunks, by the shape that their codecs decode
 	unfit    Unpatched
+	next     ref // the one that is worked on
 
 	ahead   sync.WaitGroup
 	waiting []waiting
@@ -91,29 +92,30 @@ func (e *export) stream(ctx context.Context, n int, to sink) error {
 
 // add is what becomes of one location.
 func (s *stream) add(ctx context.Context, l *store.Location) error {
-	w := waiting{ref: ref{source: l.Source, offset: l.Offset, size: l.Size}}
+	r := &s.next
+	*r = ref{source: l.Source, offset: l.Offset, size: l.Size}
 	var err error
 	switch {
 	case l.Kind == store.Rebuilt:
 		return s.rebuild(ctx, l)
 	case l.Kind == store.Missing:
-		w.ref, err = s.missing(l.Coords)
-	case l.Source < 0:
-		w.ref = ref{source: inRefs, raw: slices.Clone(l.Inline)}
+		*r, err = s.missing(l.Coords)
+	case l.Source < 0 || l.Inline != nil:
+		*r = ref{source: inRefs, raw: slices.Clone(l.Inline)}
 	case l.Size == 0: // fsspec would read the whole source
-		w.ref = ref{source: inRefs, raw: []byte{}}
+		*r = ref{source: inRefs, raw: []byte{}}
 	}
 	if err != nil {
 		return err
 	}
-	return s.queue(ctx, w)
+	if len(s.waiting) == 0 {
+		return s.hand(ctx, r)
+	}
+	return s.wait(ctx, waiting{ref: *r})
 }
 
-// queue passes a ref on, or has it wait behind those that do.
-func (s *stream) queue(ctx context.Context, w waiting) error {
-	if len(s.waiting) == 0 && w.made == nil {
-		return s.hand(ctx, &w.ref)
-	}
+// wait has a ref wait behind those that do, and passes on what does not fit.
+func (s *stream) wait(ctx context.Context, w waiting) error {
 	s.waiting = append(s.waiting, w)
 	for s.making > 2*s.opts.Workers || len(s.waiting) > maxWaiting {
 		if err := s.pass(ctx); err != nil {
@@ -140,7 +142,7 @@ func (s *stream) rebuild(ctx context.Context, l *store.Location) error {
 		}
 		w.made <- made{data, err}
 	})
-	return s.queue(ctx, w)
+	return s.wait(ctx, w)
 }
 
 // pass hands on the first that waits.

@@ -179,7 +179,7 @@ func (l *listing) add(ctx context.Context, b *batch, array int32, c *store.Locat
 	kind, source, offset, length := int32(c.Kind), int32(-1), int32(-1), int32(-1)
 	switch {
 	case c.Kind != store.Verbatim && c.Kind != store.Prefix:
-	case c.Source < 0:
+	case c.Source < 0 || c.Inline != nil:
 		kind, length = inline, 0
 		b.length = append(b.length, int64(len(c.Inline)))
 	default:

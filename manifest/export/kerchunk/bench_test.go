@@ -1,0 +1,81 @@
+package kerchunk
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+)
+
+// many is an array of chunks a thousand of which lie in each source.
+type many struct{ *faked }
+
+func (m many) Locations(_ context.Context, _ grid.Region) iter.Seq2[*store.Location, error] {
+	return func(yield func(*store.Location, error) bool) {
+		l := store.Location{Kind: store.Verbatim, Coords: make([]int64, 3)}
+		x := uint64(88172645463325252)
+		for n := range m.grid.Chunks() {
+			x ^= x << 13
+			x ^= x >> 7
+			x ^= x << 17
+			if n%1000 == 0 {
+				l.Source, l.Offset, l.Size = n/1000, 4096, 0
+			}
+			l.Offset += l.Size
+			l.Size = 20_000 + int64(x&0x3fff)
+			if !yield(&l, nil) {
+				return
+			}
+		}
+	}
+}
+
+func manyRefs(b *testing.B, chunks int64) hierarchy {
+	s := spec{path: "/ocean_temperature", shape: []int64{chunks / 1000, 20, 50}, chunks: []int64{1, 1, 1}, dtype: "int16", codecs: "[" + little + zstd + "]"}
+	f := &faked{path: s.path, face: s.document(b)}
+	var err error
+	if f.grid, err = f.face.Grid(); err != nil {
+		b.Fatal(err)
+	}
+	return hierarchy{arrays: []array{many{f}}, sources: chunks / 1000, source: func(_ context.Context, row int64) (manifest.Source, error) {
+		return manifest.Source{URL: fmt.Sprintf("/data/archive/2020/ocean_temperature_%08d.nc", row)}, nil
+	}}
+}
+
+// BenchmarkWrite makes references of locations that cost next to nothing.
+func BenchmarkWrite(b *testing.B) {
+	for _, name := range []string{"r.parquet", "r.json"} {
+		b.Run(name, func(b *testing.B) {
+			const refs = 1_000_000
+			h, dir := manyRefs(b, refs), b.TempDir()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := write(b.Context(), h, filepath.Join(dir, name), &Options{Force: true}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*refs/b.Elapsed().Seconds()/1e6, "Mrefs/s")
+			b.ReportMetric(float64(sizeOf(b, filepath.Join(dir, name)))/refs, "B/ref")
+		})
+	}
+}
+
+func sizeOf(b *testing.B, name string) (size int64) {
+	err := filepath.WalkDir(name, func(path string, e os.DirEntry, err error) error {
+		info, err := os.Stat(path)
+		if err == nil && !info.IsDir() {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return size
+}
