@@ -22,7 +22,7 @@ func cast(from, to codec.Type) (converter, error) {
 	case !Safe(from, to):
 		return nil, fmt.Errorf("%s to %s: %w, it would lose something", from, to, errors.ErrUnsupported)
 	case from.Kind == codec.Bool:
-		return numbers(cf.Packing{Type: codec.Type{Kind: codec.Uint, Size: 1}}, to, nil)
+		return numbers(cf.Packing{Type: from}, to, nil)
 	case from.Kind == codec.Complex:
 		return numbers(cf.Packing{Type: codec.Type{Kind: codec.Float, Size: from.Size / 2}}, codec.Type{Kind: codec.Float, Size: to.Size / 2}, nil)
 	case to.Kind == codec.String:

@@ -47,11 +47,9 @@ func retimed(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
 func (r retime) convert(dst, src codec.Elems) error {
 	n, m := r.from.Type.Size, r.to.Type.Size
 	for i := range len(src.Fixed) / n {
-		element, err := r.to.Element(r.from, src.Fixed[i*n:][:n])
-		if err != nil {
+		if _, err := r.to.Append(dst.Fixed[i*m:i*m:(i+1)*m], r.from, src.Fixed[i*n:][:n]); err != nil {
 			return fmt.Errorf("time %d: %w", i, err)
 		}
-		copy(dst.Fixed[i*m:], element)
 	}
 	return nil
 }

@@ -16,61 +16,67 @@ func (r Reference) Same(t Times) bool {
 	return r.times.alike(t)
 }
 
-// Element returns one time told in the reference.
-func (r Reference) Element(t Times, element []byte) ([]byte, error) {
+// Append appends one time told in the reference. It allocates only if dst has to grow.
+func (r Reference) Append(dst []byte, t Times, element []byte) ([]byte, error) {
 	if r.Same(t) {
-		return element, nil
+		return append(dst, element...), nil
 	}
+	return r.append(dst, t, element)
+}
+
+// append is Append for times that are not in the reference already.
+func (r Reference) append(dst []byte, t Times, element []byte) ([]byte, error) {
 	if r.times.Packing.Scaled() {
-		return nil, fmt.Errorf("%s, packed: %w", r.Text, errors.ErrUnsupported)
+		return dst, fmt.Errorf("%s, packed: %w", r.Text, errors.ErrUnsupported)
 	}
 	at, ok, err := t.Instant(element)
 	switch {
 	case err != nil:
-		return nil, err
+		return dst, err
 	case ok:
-		return r.at(at)
+		return r.at(dst, at)
 	case r.Fill != nil:
-		return r.Fill, nil
+		return append(dst, r.Fill...), nil
 	case r.Type.Kind == codec.Float:
-		nan, _ := floatOf(r.Type, math.NaN())
-		return nan, nil
+		return appendFloat(dst, r.Type.Size, math.NaN()), nil
 	}
-	return nil, fmt.Errorf("missing: %s without a fill value has no room for it", r.Text)
+	return dst, fmt.Errorf("missing: %s without a fill value has no room for it", r.Text)
 }
 
-// at returns the element of the reference that a client decodes to a moment.
-func (r Reference) at(t Instant) ([]byte, error) {
-	u := r.times.Units
+// at appends the element of the reference that a client decodes to a moment.
+func (r Reference) at(dst []byte, t Instant) ([]byte, error) {
+	u := &r.times.Units
 	n, rest, ok := t.add(u.Epoch.negative()).over(u.Nanoseconds)
-	if !ok {
-		return nil, r.inexact(t)
+	switch {
+	case !ok:
+		return dst, r.inexact(t)
+	case r.Type.Kind == codec.Float:
+		return r.float(dst, t, float64(n)+float64(rest)/float64(u.Nanoseconds))
+	case rest != 0 || !fitsInteger(r.Type, n):
+		return dst, r.inexact(t)
 	}
-	if r.Type.Kind == codec.Float {
-		return r.float(t, float64(n)+float64(rest)/float64(u.Nanoseconds))
+	return AppendWord(dst, uint64(n), r.Type.Size), nil
+}
+
+// fitsInteger reports whether an integer type has a number.
+func fitsInteger(t codec.Type, n int64) bool {
+	bits := 8 * t.Size
+	if t.Kind == codec.Uint {
+		return n >= 0 && (bits == 64 || n>>bits == 0)
 	}
-	from := int64Type
-	if r.Type.Kind == codec.Uint && n >= 0 {
-		from = r.Type
-		from.Size = 8
-	}
-	element, ok := Cast(r.Type, from, AppendWord(nil, uint64(n), 8))
-	if rest != 0 || !ok {
-		return nil, r.inexact(t)
-	}
-	return element, nil
+	return n<<(64-bits)>>(64-bits) == n
 }
 
 // float looks for the float next to f that is decoded to t: xarray cuts off, so that it may be
 // one that is too great by itself.
-func (r Reference) float(t Instant, f float64) ([]byte, error) {
-	for _, near := range []float64{f, math.Nextafter(f, math.Inf(1)), math.Nextafter(f, math.Inf(-1))} {
-		element, _ := floatOf(r.Type, near)
-		if at, ok := r.times.Units.atFloat(Float(r.Type, element)); ok && at == t {
-			return element, nil
+func (r Reference) float(dst []byte, t Instant, f float64) ([]byte, error) {
+	for _, near := range [...]float64{f, math.Nextafter(f, math.Inf(1)), math.Nextafter(f, math.Inf(-1))} {
+		end := appendFloat(dst, r.Type.Size, near)
+		if at, ok := r.times.Units.atFloat(Float(r.Type, end[len(dst):])); ok && at == t {
+			return end, nil
 		}
 	}
-	return nil, r.inexact(t)
+	return dst, r.inexact(t)
 }
 
 func (r Reference) inexact(t Instant) error {

@@ -32,6 +32,9 @@ func Word(b []byte) uint64 {
 
 // AppendWord appends the low bytes of w.
 func AppendWord(dst []byte, w uint64, size int) []byte {
+	if size == 8 {
+		return binary.LittleEndian.AppendUint64(dst, w)
+	}
 	for range size {
 		dst = append(dst, byte(w))
 		w >>= 8
@@ -131,14 +134,17 @@ func integerOf(to codec.Type, f float64) ([]byte, bool) {
 	return out, Float(to, out) == f
 }
 
-func floatOf(to codec.Type, f float64) ([]byte, bool) {
-	switch to.Size {
+func floatOf(to codec.Type, f float64) ([]byte, bool) { return appendFloat(nil, to.Size, f), true }
+
+// appendFloat appends a float of a size, rounded.
+func appendFloat(dst []byte, size int, f float64) []byte {
+	switch size {
 	case 2:
-		return AppendWord(nil, uint64(FloatToHalf(f)), 2), true
+		return AppendWord(dst, uint64(FloatToHalf(f)), 2)
 	case 4:
-		return AppendWord(nil, uint64(math.Float32bits(float32(f))), 4), true
+		return AppendWord(dst, uint64(math.Float32bits(float32(f))), 4)
 	}
-	return AppendWord(nil, math.Float64bits(f), 8), true
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
 }
 
 // IsNaN reports whether an element is a float that is no number.

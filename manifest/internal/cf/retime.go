@@ -237,13 +237,15 @@ func (s *survey) finish(u Units) (Reference, error) {
 
 // Elements returns times told in the reference.
 func (r Reference) Elements(t Times) ([]byte, error) {
+	if r.Same(t) {
+		return append([]byte(nil), t.Elements...), nil
+	}
 	out := make([]byte, 0, t.Len()*r.Type.Size)
+	var err error
 	for i := range t.Len() {
-		element, err := r.Element(t, t.Elements[i*t.Type.Size:][:t.Type.Size])
-		if err != nil {
+		if out, err = r.append(out, t, t.Elements[i*t.Type.Size:][:t.Type.Size]); err != nil {
 			return nil, fmt.Errorf("time %d: %w", i, err)
 		}
-		out = append(out, element...)
 	}
 	return out, nil
 }
