@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"varve/manifest/build"
+	"varve/manifest/picture"
 	"varve/manifest/report"
 )
 
@@ -15,6 +17,7 @@ import (
 type checkOptions struct {
 	combineOptions
 	json bool
+	html string
 }
 
 func newCheckCommand() *cobra.Command {
@@ -27,6 +30,7 @@ files on each side, and how many chunks are served as they are stored.
 
 ` + sourcesHelp,
 		Example: `  varve check archive/ --match '*.nc'
+  varve check archive/ --html report.html
   varve check archive/ --json | jq '.findings[] | select(.effect == "refused")'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,6 +40,7 @@ files on each side, and how many chunks are served as they are stored.
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document")
+	cmd.Flags().StringVar(&opts.html, "html", "", "write a report to look at into this `file`")
 	return cmd
 }
 
@@ -47,12 +52,18 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	if err != nil {
 		return err
 	}
+	how.Pictures = opts.html != ""
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress = shown.update
 	outcome, failed := build.Check(cmd.Context(), how)
 	shown.finish()
 	if outcome == nil {
 		return interrupted(cmd.Context(), failed)
+	}
+	if opts.html != "" {
+		if err := writeWhole(opts.html, func(w io.Writer) error { return checkHTML(w, outcome) }); err != nil {
+			return err
+		}
 	}
 	if opts.json {
 		err = checkJSON(cmd.OutOrStdout(), outcome)
@@ -98,4 +109,27 @@ func printJSON(out io.Writer, doc any) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(doc)
+}
+
+// checkHTML writes one page that needs nothing else.
+func checkHTML(w io.Writer, o *build.Outcome) error {
+	page := &report.Page{Title: "varve check", Summary: "The files cannot be combined as asked.", Findings: o.Report.Findings, Style: picture.Style}
+	if o.Snapshot == nil {
+		return page.Write(w)
+	}
+	page.Summary = countSources(o.Snapshot) + ", " + countArrays(o.Snapshot)
+	for i := range o.Snapshot.Arrays {
+		a := &o.Snapshot.Arrays[i]
+		g, err := a.Face.Grid()
+		if err != nil {
+			return err
+		}
+		shown := report.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Face.DataType.Name(), Chunks: edges(g, dimNames(a)),
+			Codecs: codecsText(a), Served: served(a)}
+		if drawn := o.Pictures[a.Path]; drawn != nil {
+			shown.Picture = template.HTML(drawn.SVG()) // every name in it is escaped
+		}
+		page.Arrays = append(page.Arrays, shown)
+	}
+	return page.Write(w)
 }

@@ -78,11 +78,7 @@ func printArrays(w io.Writer, arrays []manifest.Array) error {
 }
 
 func printArray(out *bufio.Writer, a *manifest.Array) error {
-	dims := make([]string, len(a.Face.Shape))
-	for i, name := range dimNames(a) {
-		dims[i] = fmt.Sprintf("%s: %d", name, a.Face.Shape[i])
-	}
-	fmt.Fprintf(out, "%s  (%s)  %s\n", a.Path, strings.Join(dims, ", "), a.Face.DataType.Name())
+	fmt.Fprintf(out, "%s  (%s)  %s\n", a.Path, dimsText(a), a.Face.DataType.Name())
 	g, err := a.Face.Grid()
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.Path, err)
@@ -90,12 +86,24 @@ func printArray(out *bufio.Writer, a *manifest.Array) error {
 	if g.Rank() > 0 {
 		fmt.Fprintf(out, "    chunks    %s\n", edges(g, dimNames(a)))
 	}
+	fmt.Fprintf(out, "    codecs    %s\n    served    %s\n", codecsText(a), served(a))
+	return nil
+}
+
+func dimsText(a *manifest.Array) string {
+	dims := make([]string, len(a.Face.Shape))
+	for i, name := range dimNames(a) {
+		dims[i] = fmt.Sprintf("%s: %d", name, a.Face.Shape[i])
+	}
+	return strings.Join(dims, ", ")
+}
+
+func codecsText(a *manifest.Array) string {
 	codecs := make([]string, len(a.Face.Codecs))
 	for i, c := range a.Face.Codecs {
 		codecs[i] = c.Name
 	}
-	fmt.Fprintf(out, "    codecs    %s\n    served    %s\n", strings.Join(codecs, ", "), served(a))
-	return nil
+	return strings.Join(codecs, ", ")
 }
 
 // served says in how many ways an array's chunks get their bytes.

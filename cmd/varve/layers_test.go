@@ -21,6 +21,7 @@ var layers = []string{
 	"manifest/export",
 	"manifest/serve",
 	"manifest/store",
+	"manifest/picture",
 	"manifest/mosaic",
 	"manifest/table",
 	"manifest/scan",

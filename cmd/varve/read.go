@@ -106,7 +106,7 @@ func number(f float64) *float64 {
 	return &f
 }
 
-// writeRegion writes a file, which is there whole or not at all.
+// writeRegion writes a file as its suffix says.
 func writeRegion(ctx context.Context, name string, st *store.Store, s *present.Selection, d *present.Decoder) error {
 	var write func(io.Writer) error
 	switch suffix := strings.ToLower(filepath.Ext(name)); suffix {
@@ -117,6 +117,11 @@ func writeRegion(ctx context.Context, name string, st *store.Store, s *present.S
 	default:
 		return usageError{fmt.Errorf("%s: no way to write %q; known are .npy and .csv", name, suffix)}
 	}
+	return writeWhole(name, write)
+}
+
+// writeWhole writes a file, which is there whole or not at all.
+func writeWhole(name string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"io"
 
 	"varve/manifest"
+	"varve/manifest/picture"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/readers/source"
@@ -41,9 +42,8 @@ type Outcome struct {
 	Snapshot *manifest.Snapshot // nil where files cannot be combined
 	Report   *report.Report
 	Files    int64 // sources that were scanned
-
-	placements []manifest.Placement
-	names      []string
+	// Pictures are those of the arrays that are made of files, by path, if they were asked for.
+	Pictures map[string]*picture.Picture
 }
 
 // Build makes the manifest dir. If files cannot be combined the error is a *plan.Error, if

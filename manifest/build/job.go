@@ -13,6 +13,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/mosaic"
+	"varve/manifest/picture"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
@@ -122,7 +123,11 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err := countChunks(ctx, j.repo, snap, made.Placements, all); err != nil {
 		return nil, err
 	}
-	return &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files)), placements: made.Placements, names: namesOf(all)}, nil
+	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
+	if j.opts.Pictures {
+		out.Pictures, err = draw(ctx, j.repo, snap, made.Placements, all)
+	}
+	return out, err
 }
 
 // planned has a plan made, and reads the values that it asks for.
@@ -195,14 +200,6 @@ func shown(files []*manifest.File) (n int64) {
 	return n
 }
 
-func namesOf(files []*manifest.File) []string {
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.URL
-	}
-	return names
-}
-
 // countChunks counts how the chunks of arrays are served.
 func countChunks(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) error {
 	reader, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(refCache))
@@ -231,6 +228,31 @@ func countArray(ctx context.Context, a *manifest.Array, placements []manifest.Pl
 	}
 	a.Chunks, err = m.Count(ctx, refs)
 	return err
+}
+
+// draw draws the arrays that are made of files, by their paths.
+func draw(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) (map[string]*picture.Picture, error) {
+	reader, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(refCache))
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	drawn := map[string]*picture.Picture{}
+	for i := range snap.Arrays {
+		a := &snap.Arrays[i]
+		at := slices.IndexFunc(placements, func(p manifest.Placement) bool { return p.ID == a.Placement })
+		if at < 0 {
+			continue
+		}
+		m, err := mosaic.New(a, &placements[at], allFiles(files))
+		if err != nil {
+			return nil, err
+		}
+		if drawn[a.Path], err = picture.Draw(ctx, a, &placements[at], m, reader); err != nil {
+			return nil, err
+		}
+	}
+	return drawn, nil
 }
 
 // allFiles gives a mosaic the files of a plan.

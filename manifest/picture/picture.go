@@ -1,0 +1,169 @@
+// Package picture draws arrays as mosaics: which files lie where, how they are cut into
+// chunks, and how these are served.
+//
+//	┌────────┬───────┬────────┬────┐   chunks, to scale, by colour: verbatim, prefix,
+//	│        │       │        │    │   rebuilt, missing; where there are too many to tell
+//	└────────┴───────┴────────┴────┘   apart, their shares
+//	╘════════╧═══════╧═════════════╛   files
+package picture
+
+import (
+	"context"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/mosaic"
+)
+
+// Picture is an array seen along one axis or two.
+type Picture struct {
+	Across, Down Axis // Down has no name where files lie along one dimension only
+	// Cells are by rows, as many as Across and Down have bins.
+	Cells []manifest.Counts
+	Files []File
+}
+
+// Axis is one side of a picture: bins of one chunk or more, by where they begin.
+type Axis struct {
+	Name   string
+	Extent int64
+	Bins   []int64 // where each begins, and the end of the last
+	Chunks int64
+}
+
+// File is where one file lies, as shares of the extents.
+type File struct {
+	X, Y, Width, Height float64
+}
+
+// maxBins and maxFiles bound what is drawn along an axis.
+const (
+	maxBins  = 240
+	maxFiles = 600
+)
+
+// Draw looks at every chunk of an array.
+func Draw(ctx context.Context, a *manifest.Array, p *manifest.Placement, m *mosaic.Mosaic, refs mosaic.RefReader) (*Picture, error) {
+	across, down := axesOf(a, p)
+	pic := &Picture{}
+	var binsX, binsY *binning
+	pic.Across, binsX = axis(a, m.Grid(), across)
+	pic.Down, binsY = axis(a, m.Grid(), down)
+	pic.Cells = make([]manifest.Counts, binsX.n*binsY.n)
+	for at, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {
+		if err != nil {
+			return nil, err
+		}
+		tally(&pic.Cells[binsY.of(at.Coords)*binsX.n+binsX.of(at.Coords)], at.Kind)
+	}
+	pic.placeFiles(a, p, across, down)
+	return pic, nil
+}
+
+// axesOf picks the array's axes to draw: those along which files are placed, the longest
+// across; of an array without any the first.
+func axesOf(a *manifest.Array, p *manifest.Placement) (across, down int) {
+	across, down = -1, -1
+	cuts := func(axis int) int64 { return int64(len(distinct(a, p, axis))) }
+	for k := range a.Dims {
+		if cuts(k) < 1 {
+			continue
+		}
+		switch {
+		case across < 0:
+			across = k
+		case cuts(k) > cuts(across):
+			across, down = k, across
+		case down < 0 || cuts(k) > cuts(down):
+			down = k
+		}
+	}
+	if across < 0 && len(a.Dims) > 0 {
+		across = 0
+	}
+	if down >= 0 && cuts(down) < 2 {
+		down = -1
+	}
+	return across, down
+}
+
+// distinct are the origins of tiles along an axis of the array.
+func distinct(a *manifest.Array, p *manifest.Placement, axis int) map[int64]bool {
+	out := map[int64]bool{}
+	for k, dim := range p.Dims {
+		if dim != a.Dims[axis] {
+			continue
+		}
+		for i := range p.Tiles {
+			out[p.Tiles[i].Origin[k]] = true
+		}
+	}
+	return out
+}
+
+// binning groups the chunks of an axis.
+type binning struct {
+	axis   int // -1 for none
+	n      int
+	chunks int64
+}
+
+func (b *binning) of(coords []int64) int {
+	if b.axis < 0 || b.chunks == 0 {
+		return 0
+	}
+	return int(coords[b.axis] * int64(b.n) / b.chunks)
+}
+
+func axis(a *manifest.Array, g *grid.Grid, k int) (Axis, *binning) {
+	if k < 0 {
+		return Axis{Extent: 1, Bins: []int64{0, 1}, Chunks: 1}, &binning{axis: -1, n: 1}
+	}
+	d := g.Dim(k)
+	b := &binning{axis: k, n: int(max(min(d.Chunks(), maxBins), 1)), chunks: d.Chunks()}
+	x := Axis{Name: a.Dims[k], Extent: d.Extent(), Chunks: d.Chunks()}
+	if k < len(a.Face.DimensionNames) && a.Face.DimensionNames[k].Named {
+		x.Name = a.Face.DimensionNames[k].Name
+	}
+	for i := range int64(b.n) {
+		x.Bins = append(x.Bins, d.Offset((i*b.chunks+int64(b.n)-1)/int64(b.n)))
+	}
+	x.Bins = append(x.Bins, d.Extent())
+	return x, b
+}
+
+func tally(c *manifest.Counts, kind mosaic.Kind) {
+	switch kind {
+	case mosaic.Verbatim:
+		c.Verbatim++
+	case mosaic.Prefix:
+		c.Prefix++
+	case mosaic.Rebuilt:
+		c.Rebuilt++
+	default:
+		c.Missing++
+	}
+}
+
+// placeFiles notes where files lie, unless there are too many to see.
+func (pic *Picture) placeFiles(a *manifest.Array, p *manifest.Placement, across, down int) {
+	if len(p.Tiles) > maxFiles {
+		return
+	}
+	for i := range p.Tiles {
+		f := File{Width: 1, Height: 1}
+		for k, dim := range p.Dims {
+			if across >= 0 && dim == a.Dims[across] && pic.Across.Extent > 0 {
+				f.X, f.Width = share(p.Tiles[i].Origin[k], p.Tiles[i].Shape[k], pic.Across.Extent)
+			}
+			if down >= 0 && dim == a.Dims[down] && pic.Down.Extent > 0 {
+				f.Y, f.Height = share(p.Tiles[i].Origin[k], p.Tiles[i].Shape[k], pic.Down.Extent)
+			}
+		}
+		pic.Files = append(pic.Files, f)
+	}
+}
+
+func share(origin, length, extent int64) (at, size float64) {
+	return float64(origin) / float64(extent), float64(length) / float64(extent)
+}

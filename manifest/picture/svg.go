@@ -1,0 +1,119 @@
+package picture
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// What is drawn, in units of the picture.
+const (
+	width    = 900.0
+	strip    = 64.0  // height of a picture along one axis
+	square   = 320.0 // and along two
+	fileRow  = 10.0
+	textRow  = 16.0
+	topSpace = 4.0
+)
+
+// Style are the rules that pictures need on a page, for light and dark.
+const Style = `.mosaic{width:100%;height:auto;font:11px system-ui,sans-serif}
+.mosaic .v{fill:#2f9e6e}.mosaic .p{fill:#7cb342}.mosaic .r{fill:#e8912d}.mosaic .m{fill:#9aa0a655}
+.mosaic .e{stroke:#ffffff;stroke-width:.6}.mosaic .f{fill:none;stroke:#4a76c9;stroke-width:1}
+.mosaic text{fill:currentColor}`
+
+// SVG draws the picture.
+func (pic *Picture) SVG() string {
+	height := strip
+	if pic.Down.Name != "" {
+		height = square
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="mosaic" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">`,
+		width, topSpace+height+fileRow+textRow, html.EscapeString(pic.label()))
+	for y := range len(pic.Down.Bins) - 1 {
+		for x := range len(pic.Across.Bins) - 1 {
+			pic.cell(&b, x, y, height)
+		}
+	}
+	for _, f := range pic.Files {
+		pic.file(&b, f, height)
+	}
+	fmt.Fprintf(&b, `<text x="0" y="%.1f">%s: %s in %s</text>`, topSpace+height+fileRow+textRow-4, html.EscapeString(pic.Across.Name),
+		report.Thousands(pic.Across.Extent), plural(pic.Across.Chunks, "chunk"))
+	if pic.Down.Name != "" {
+		fmt.Fprintf(&b, `<text x="%.0f" y="%.1f" text-anchor="end">down, %s: %s in %s</text>`, width, topSpace+height+fileRow+textRow-4,
+			html.EscapeString(pic.Down.Name), report.Thousands(pic.Down.Extent), plural(pic.Down.Chunks, "chunk"))
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return report.Thousands(n) + " " + what + "s"
+}
+
+func (pic *Picture) label() string {
+	var c manifest.Counts
+	for _, cell := range pic.Cells {
+		c.Verbatim, c.Prefix = c.Verbatim+cell.Verbatim, c.Prefix+cell.Prefix
+		c.Rebuilt, c.Missing = c.Rebuilt+cell.Rebuilt, c.Missing+cell.Missing
+	}
+	return fmt.Sprintf("%d chunks verbatim, %d prefix, %d rebuilt, %d missing", c.Verbatim, c.Prefix, c.Rebuilt, c.Missing)
+}
+
+// cell draws the chunks of one bin as a stack of their shares.
+func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
+	left, right := pic.Across.at(x, width), pic.Across.at(x+1, width)
+	top, bottom := topSpace+pic.Down.at(y, height), topSpace+pic.Down.at(y+1, height)
+	c := pic.Cells[y*(len(pic.Across.Bins)-1)+x]
+	total := float64(c.Verbatim + c.Prefix + c.Rebuilt + c.Missing)
+	if total == 0 {
+		return
+	}
+	for _, part := range []struct {
+		n     int64
+		class string
+	}{{c.Verbatim, "v"}, {c.Prefix, "p"}, {c.Rebuilt, "r"}, {c.Missing, "m"}} {
+		if part.n == 0 {
+			continue
+		}
+		share := float64(part.n) / total * (bottom - top)
+		bottom -= share
+		top, bottom := bottom, bottom+share
+		fmt.Fprintf(b, `<rect class="%s%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"/>`, part.class, edge(right-left), left, top, right-left, bottom-top)
+	}
+}
+
+// edge separates cells that are wide enough for it.
+func edge(size float64) string {
+	if size < 3 {
+		return ""
+	}
+	return " e"
+}
+
+// at is where a bin begins, of a side of some length.
+func (x Axis) at(bin int, length float64) float64 {
+	if x.Extent == 0 {
+		return 0
+	}
+	return float64(x.Bins[bin]) / float64(x.Extent) * length
+}
+
+// file draws a bracket below the cells or, where files lie along two axes, a frame.
+func (pic *Picture) file(b *strings.Builder, f File, height float64) {
+	left, right := f.X*width+0.5, (f.X+f.Width)*width-0.5
+	if pic.Down.Name != "" {
+		fmt.Fprintf(b, `<rect class="f" x="%.2f" y="%.2f" width="%.2f" height="%.2f"/>`, left, topSpace+f.Y*height+0.5, max(right-left, 0.5), max(f.Height*height-1, 0.5))
+		return
+	}
+	top := topSpace + height + 2
+	fmt.Fprintf(b, `<path class="f" d="M%.2f %.1fv4H%.2fv-4"/>`, left, top, right)
+}
