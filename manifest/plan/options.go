@@ -24,6 +24,8 @@ type Options struct {
 	Pad     Pad     `json:",omitempty"` // what becomes of files that are narrower than others
 	Coords  Coords  `json:",omitempty"` // what becomes of coordinates that should be equal
 	Overlap Overlap `json:",omitempty"` // what becomes of places that several files hold
+	// Tolerance is by how much coordinates may differ that ought to be equal.
+	Tolerance float64 `json:",omitempty"`
 
 	// Inline is the size in bytes up to which a whole array is kept in the manifest, if its
 	// values are known. 0 stands for DefaultInline, less for coordinates only.

@@ -14,6 +14,10 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
 
 	"varve/manifest"
 	"varve/manifest/report"
@@ -37,7 +41,212 @@ type Need struct {
 
 // New plans. If it returns needs, it has to be called again with these values in place; a
 // plan is returned only when there are none left. An *Error says that the files cannot be
-// combined as asked.
+// combined as asked. The files of tiles are places in files.
 func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
-	return nil, nil, errors.ErrUnsupported
+	if opts == nil {
+		opts = &Options{}
+	}
+	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, hidden: map[int]int32{},
+		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{}}
+	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
+		if len(p.needs) > 0 {
+			if len(p.report.Refused()) > 0 {
+				break // reading more would not help
+			}
+			return nil, p.needs, nil
+		}
+	}
+	if refused := p.report.Refused(); len(refused) > 0 {
+		return nil, nil, p.refusal(refused)
+	}
+	p.out.Report = p.report
+	return p.out, nil, nil
+}
+
+// planner is a plan in the making.
+type planner struct {
+	files  []*manifest.File
+	opts   *Options
+	report *report.Report
+	needs  []Need
+	needed map[Need]bool
+
+	classes  []*class
+	classOf  []int32       // of each file; -1 for those that are left out
+	hidden   map[int]int32 // classes of files that are parts
+	dims     map[string]*dim
+	dimOrder []string
+	made     []*dim
+	arrays   []*array
+
+	placings   map[string]*placing
+	placeOrder []*placing
+	unordered  []*array
+	doubtful   []doubt
+
+	rank  []int32 // the place of each file among all
+	bases map[string]int
+	ids   map[string]bool // of placements
+	out   *Plan
+}
+
+func (p *planner) need(file int32, variable int) {
+	n := Need{int(file), variable}
+	if !p.needed[n] {
+		p.needed[n] = true
+		p.needs = append(p.needs, n)
+	}
+}
+
+// inFile says which file an error is about.
+func (p *planner) inFile(file int32, err error) error {
+	return fmt.Errorf("%s: %w", p.files[file].URL, err)
+}
+
+func (p *planner) refusal(findings []report.Finding) *Error {
+	e := &Error{Findings: findings, labels: map[string]string{}}
+	for _, f := range findings {
+		for _, url := range f.Files {
+			e.labels[url] = p.label(url)
+		}
+	}
+	return e
+}
+
+// total counts the files that arrays are made of.
+func (p *planner) total() (n int64) {
+	for _, c := range p.classOf {
+		if c >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// classes1 looks at what there is.
+func (p *planner) classes1() error {
+	if p.given() == 0 {
+		return errors.New("no files to plan")
+	}
+	if err := p.classify(); err != nil {
+		return err
+	}
+	p.leaveOutEmpty()
+	if len(p.classes) == 0 || p.total() == 0 {
+		return errors.New("no file has a variable that was asked for")
+	}
+	p.foreign()
+	return nil
+}
+
+// leaveOutEmpty forgets files of which the options leave nothing.
+func (p *planner) leaveOutEmpty() {
+	var empty []int32
+	for _, c := range p.classes {
+		if len(c.vars) > 0 || len(c.header.Variables) == 0 {
+			continue
+		}
+		empty = append(empty, c.files...)
+		c.files = nil
+	}
+	for _, f := range empty {
+		p.classOf[f] = -1
+	}
+	if len(empty) > 0 && p.total() > 0 {
+		p.find(p.odd(report.Finding{Kind: report.Absent, Effect: report.Dropped,
+			Says: count(len(empty), p.given()) + " " + have(len(empty)) + " no variable that was asked for"}, empty, int64(p.given())))
+	}
+}
+
+// dimensions finds out along which dimensions files follow one another.
+func (p *planner) dimensions() error {
+	p.collectDims()
+	for _, name := range p.opts.Concat {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return name == at || "/"+name == at || name == path.Base(at) }) {
+			return fmt.Errorf("no dimension is called %s; there are %s", name, strings.Join(p.dimOrder, ", "))
+		}
+	}
+	for _, at := range p.dimOrder {
+		if err := p.readCoords(p.dims[at]); err != nil {
+			return err
+		}
+	}
+	if len(p.needs) > 0 {
+		return nil
+	}
+	p.byDomains()
+	for _, at := range p.dimOrder {
+		if err := p.settle(p.dims[at]); err != nil {
+			return err
+		}
+	}
+	return p.makeDims()
+}
+
+// variables finds arrays, and where their files lie.
+func (p *planner) variables() error {
+	p.rankFiles()
+	p.collectArrays()
+	p.placeArrays()
+	p.settleAbsent()
+	p.noteAxes()
+	return nil
+}
+
+// statics compares what has to be equal.
+func (p *planner) statics() error {
+	for _, a := range p.arrays {
+		if err := p.settleStatic(a); err != nil {
+			return err
+		}
+	}
+	p.refuseAllUnordered()
+	for _, d := range p.doubtful {
+		if err := p.settleDoubt(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleDoubt compares what files hold that lie in the same place.
+func (p *planner) settleDoubt(d doubt) error {
+	for _, pair := range d.pairs {
+		if err := p.compareAll(d.a, pair[:]); err != nil || len(p.report.Refused()) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// rankFiles puts files in the order in which they lie: along the first dimension, then the
+// next, at last by their names.
+func (p *planner) rankFiles() {
+	var flows []*dim
+	for _, at := range p.dimOrder {
+		if d := p.dims[at]; d.role == flowing {
+			flows = append(flows, d)
+		}
+	}
+	order := make([]int32, 0, len(p.files))
+	for f := range p.files {
+		order = append(order, int32(f))
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		for _, d := range flows {
+			x, _, _ := d.starts(a)
+			y, _, _ := d.starts(b)
+			if x != y {
+				return int(min(max(x-y, -1), 1))
+			}
+		}
+		return p.byName(a, b)
+	})
+	p.rank = make([]int32, len(p.files))
+	for i, f := range order {
+		p.rank[f] = int32(i)
+	}
 }

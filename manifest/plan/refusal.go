@@ -10,16 +10,39 @@ import (
 // the option that would allow it.
 type Error struct {
 	Findings []report.Finding
+	labels   map[string]string // of the files that findings name
 }
 
-// Error lists the reasons, one a line.
+// Error lists the reasons, one a line:
+//
+//	coordinate: /lat: 1 of 4 files has other values of lat, …: swh_2003-04-05.nc (allowed by --coords first)
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Findings))
-	for i, f := range e.Findings {
-		lines[i] = f.Says
-		if f.Option != "" {
-			lines[i] += " (allowed by " + f.Option + ")"
-		}
+	for i := range e.Findings {
+		lines[i] = e.line(&e.Findings[i])
 	}
 	return strings.Join(lines, "\n")
+}
+
+func (e *Error) line(f *report.Finding) string {
+	var b strings.Builder
+	b.WriteString(string(f.Kind) + ": ")
+	if f.Array != "" && !strings.Contains(f.Says, f.Array) {
+		b.WriteString(f.Array + ": ")
+	}
+	b.WriteString(f.Says)
+	for i, url := range f.Files {
+		b.WriteString([]string{": ", ", "}[min(i, 1)])
+		if label, ok := e.labels[url]; ok {
+			url = label
+		}
+		b.WriteString(url)
+	}
+	if more := f.Count - int64(len(f.Files)); more > 0 && len(f.Files) > 0 {
+		b.WriteString(" and " + report.Thousands(more) + " more")
+	}
+	if f.Option != "" {
+		b.WriteString(" (allowed by " + f.Option + ")")
+	}
+	return b.String()
 }

@@ -1,0 +1,338 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// array is a variable of all files that have it.
+type array struct {
+	path    string
+	members []member
+	parts   []member // of hidden files
+	dims    []string // the axes, as most files have them
+	made    []string // new dimensions, in front of them
+	placed  []*dim   // along which files are placed, in the order of axes
+	aux     bool     // a coordinate, or one that others name
+	flows   bool     // along a dimension of times, or one that grows: files hold different parts of it
+	files   int64    // that have it
+	where   *placing // nil: alike in all files
+	pieces  bool     // the values are kept in the manifest
+	dropped bool
+}
+
+// all are the members, those of hidden files included.
+func (a *array) all() []member {
+	if len(a.parts) == 0 {
+		return a.members
+	}
+	return append(slices.Clone(a.members), a.parts...)
+}
+
+// member is the variable of one class.
+type member struct {
+	class int32
+	lensed
+	axes []int // of the variable, for each of the array's own dims
+}
+
+// collectArrays finds the variables of all classes.
+func (p *planner) collectArrays() {
+	found := map[string]*array{}
+	for n, c := range p.classes {
+		for _, x := range c.vars {
+			a := found[x.path]
+			if a == nil {
+				a = &array{path: x.path}
+				found[x.path] = a
+			}
+			a.members = append(a.members, member{class: int32(n), lensed: x})
+			a.aux = a.aux || x.aux
+			a.files += int64(len(c.files))
+		}
+	}
+	for _, at := range sorted(found) {
+		a := found[at]
+		if p.dims[at] != nil {
+			a.aux = true
+		}
+		if p.readable(a) && p.settleDims(a) {
+			p.arrays = append(p.arrays, a)
+		}
+	}
+}
+
+// readable leaves out variables that no array can hold.
+func (p *planner) readable(a *array) bool {
+	why := ""
+	var files []int32
+	for _, m := range a.members {
+		if m.v.Unreadable != "" {
+			why = m.v.Unreadable
+			files = append(files, p.classes[m.class].files...)
+		}
+	}
+	if len(files) == 0 {
+		return true
+	}
+	p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Dropped, Says: a.path + " is left out: " + why},
+		files, a.files))
+	return false
+}
+
+// settleDims finds the order of axes that most files have, and refuses those whose axes are
+// others.
+func (p *planner) settleDims(a *array) bool {
+	groups := map[string][]int{}
+	weight := map[string]int64{}
+	for i, m := range a.members {
+		word := strings.Join(m.dims, "\x00")
+		groups[word] = append(groups[word], i)
+		weight[word] += int64(len(p.classes[m.class].files))
+	}
+	most := ""
+	for i, word := range sorted(groups) {
+		if i == 0 || weight[word] > weight[most] || weight[word] == weight[most] && p.memberLeads(a, groups[word], groups[most]) {
+			most = word
+		}
+	}
+	a.dims = a.members[groups[most][0]].dims
+	ok := true
+	for _, word := range sorted(groups) {
+		if word != most {
+			ok = p.otherDims(a, groups[word], groups[most]) && ok
+		}
+	}
+	for i := range a.members {
+		a.members[i].axes = axesOf(a.members[i].dims, a.dims)
+	}
+	return ok
+}
+
+func (p *planner) memberLeads(a *array, x, y []int) bool {
+	return natural(p.files[p.firstFile(a, x)].URL, p.files[p.firstFile(a, y)].URL) < 0
+}
+
+func (p *planner) firstFile(a *array, members []int) int32 {
+	return slices.MinFunc(p.filesOfMembers(a, members), p.byName)
+}
+
+func (p *planner) filesOfMembers(a *array, members []int) (files []int32) {
+	for _, i := range members {
+		files = append(files, p.classes[a.members[i].class].files...)
+	}
+	return files
+}
+
+// otherDims takes files with axes in another order, and refuses those with other axes.
+func (p *planner) otherDims(a *array, odd, most []int) bool {
+	dims := a.members[odd[0]].dims
+	files := p.filesOfMembers(a, odd)
+	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
+		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Rebuilt, Option: "--strict refuses them",
+			Says: fmt.Sprintf("%s %s %s as (%s), and are turned to (%s)", count(len(files), int(a.files)), have(len(files)), path.Base(a.path),
+				names(dims), names(a.dims))}, files, a.files))
+		return true
+	}
+	f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused,
+		Says: fmt.Sprintf("%s %s %s along (%s), the others (%s) along (%s)", count(len(files), int(a.files)), have(len(files)),
+			path.Base(a.path), names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
+	if len(dims) == len(a.dims) {
+		var options []string
+		for i, d := range dims {
+			if d != a.dims[i] {
+				options = append(options, "--rename "+path.Base(d)+"="+path.Base(a.dims[i]))
+			}
+		}
+		f.Option = strings.Join(options, " ")
+	}
+	p.find(p.odd(f, files, a.files))
+	return false
+}
+
+func names(dims []string) string {
+	short := make([]string, len(dims))
+	for i, d := range dims {
+		short[i] = path.Base(d)
+	}
+	return strings.Join(short, ", ")
+}
+
+// axesOf returns the axis of each of some dimensions among others, or nil if one is not there.
+func axesOf(have, want []string) []int {
+	axes := make([]int, len(want))
+	used := make([]bool, len(have))
+	for i, d := range want {
+		axes[i] = -1
+		for k, h := range have {
+			if h == d && !used[k] && axes[i] < 0 {
+				axes[i], used[k] = k, true
+			}
+		}
+		if axes[i] < 0 {
+			return nil
+		}
+	}
+	return axes
+}
+
+// spoiledBy reports whether one of an array's dimensions is refused.
+func (p *planner) spoiledBy(a *array) bool {
+	return slices.ContainsFunc(a.dims, func(d string) bool { return p.dims[d].role == spoiled })
+}
+
+// placeArrays says where the files of each array lie.
+func (p *planner) placeArrays() {
+	kept := p.arrays[:0]
+	for _, a := range p.arrays {
+		if p.spoiledBy(a) || p.isMade(a.path) {
+			continue
+		}
+		for _, at := range a.dims {
+			d := p.dims[at]
+			a.flows = a.flows || d.hinted
+			if d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named) {
+				a.placed = append(a.placed, d)
+			}
+		}
+		p.giveMade(a)
+		p.placeParted(a)
+		kept = append(kept, a)
+	}
+	p.arrays = kept
+	for _, a := range p.arrays {
+		if len(a.placed) > 0 {
+			a.where = p.place(a)
+		}
+	}
+}
+
+// isCoordinate reports whether an array is the coordinate of the flowing dimension of its name.
+func (p *planner) isCoordinate(a *array) *dim {
+	if d := p.dims[a.path]; d != nil && d.coord == a.path && len(a.dims) == 1 && a.dims[0] == a.path {
+		return d
+	}
+	return nil
+}
+
+// settleStatic deals with arrays that no file holds a part of: they have to be equal in all.
+func (p *planner) settleStatic(a *array) error {
+	if a.where != nil || a.files < 2 || p.isCoordinate(a) != nil {
+		return nil
+	}
+	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) {
+		return nil
+	}
+	if !a.aux && p.refuseUnordered(a) {
+		return nil
+	}
+	return p.compareAll(a, p.filesHaving(a))
+}
+
+// flowing reports whether files follow one another along any dimension.
+func (p *planner) flowing() bool {
+	for _, at := range p.dimOrder {
+		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 {
+			return true
+		}
+	}
+	return len(p.opts.NewDims) > 0
+}
+
+// refuseUnordered refuses a variable of which every file holds a part when nothing says which.
+func (p *planner) refuseUnordered(a *array) bool {
+	if len(a.dims) == 0 || p.flowing() && !a.flows || !p.flowing() && !a.flows && a.files < p.total() {
+		return false
+	}
+	for _, m := range a.members {
+		if !m.unknown() {
+			return false
+		}
+	}
+	p.unordered = append(p.unordered, a)
+	return true
+}
+
+// unknown reports whether it takes reading to know the values.
+func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
+
+// refuseAllUnordered makes one refusal of all variables of one set of dimensions.
+func (p *planner) refuseAllUnordered() {
+	groups := map[string][]*array{}
+	for _, a := range p.unordered {
+		groups[names(a.dims)] = append(groups[names(a.dims)], a)
+	}
+	for _, dims := range sorted(groups) {
+		group := groups[dims]
+		var paths []string
+		for _, a := range group {
+			paths = append(paths, a.path)
+		}
+		files := p.filesHaving(group[0])
+		f := report.Finding{Kind: report.Order, Effect: report.Refused,
+			Says: fmt.Sprintf("%d files have %s along (%s), and no coordinate says how they follow one another", len(files), some(paths), dims)}
+		if len(group) == 1 {
+			f.Array = group[0].path
+		}
+		f.Option = p.orderOption(group[0])
+		p.find(p.odd(f, files, int64(len(files))))
+	}
+}
+
+func (p *planner) orderOption(a *array) string {
+	for _, at := range a.dims {
+		if d := p.dims[at]; d.coord == "" {
+			if d.hinted {
+				return "--concat " + path.Base(at) + " for the order of their names"
+			}
+		}
+	}
+	for _, at := range a.dims {
+		if p.dims[at].coord == "" {
+			return "--concat " + path.Base(at) + " for the order of their names, or --new-dim"
+		}
+	}
+	return "--new-dim NAME=PATTERN to stack them"
+}
+
+func (p *planner) filesHaving(a *array) (files []int32) {
+	for _, m := range a.members {
+		files = append(files, p.classes[m.class].files...)
+	}
+	slices.Sort(files)
+	return files
+}
+
+// compareAll refuses files whose values of a variable differ from those of most others. It
+// looks at all files in a list.
+func (p *planner) compareAll(a *array, files []int32) error {
+	groups, err := p.sameValues(a, files)
+	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
+		return err
+	}
+	most := 0
+	for i, g := range groups {
+		if len(g) > len(groups[most]) {
+			most = i
+		}
+	}
+	var odd []int32
+	for i, g := range groups {
+		if i != most {
+			odd = append(odd, g...)
+		}
+	}
+	f := report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + path.Base(a.path),
+		Says: fmt.Sprintf("%s %s other values of %s than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
+			have(len(odd)), path.Base(a.path), p.span(groups[most]))}
+	if a.aux {
+		f.Kind = report.Coordinate
+	}
+	p.find(p.odd(f, odd, int64(len(files))))
+	return nil
+}

@@ -1,0 +1,392 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"varve/manifest/report"
+)
+
+// settle decides whether files follow one another along a dimension, and in which order.
+func (p *planner) settle(d *dim) error {
+	live := d.live()
+	switch {
+	case d.role == spoiled || d.made || d.settled:
+		return nil
+	case d.coord == "" || len(d.coords) == 0:
+		return p.settleBare(d)
+	case !p.allPlaced(d, live):
+		d.role = spoiled
+		return nil
+	case len(live) == 0:
+		return nil
+	case len(live) == 1 && !d.named && d.nature != instant:
+		d.length = live[0].n
+		d.order = live
+		return nil
+	}
+	if len(live) > 1 && !p.sameDirection(d, live) {
+		d.role = spoiled
+		return nil
+	}
+	return p.lineUp(d, live)
+}
+
+// live are the coordinates that have values.
+func (d *dim) live() (live []*coord) {
+	for _, c := range d.coords {
+		if c.n > 0 {
+			live = append(live, c)
+		}
+	}
+	return live
+}
+
+// allPlaced refuses files that lack the coordinate along which others differ.
+func (p *planner) allPlaced(d *dim, live []*coord) bool {
+	var lack []int32
+	for f, n := range d.of {
+		if n != noCoord {
+			continue
+		}
+		length := p.classes[p.classOf[f]].dims[d.path].Length
+		if len(live) > 1 || len(live) == 1 && live[0].n != length {
+			lack = append(lack, int32(f))
+		}
+	}
+	if len(lack) == 0 {
+		return true
+	}
+	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
+		Says: count(len(lack), int(d.total())) + " " + have(len(lack)) + " " + path.Base(d.path) + " without values, so that nothing says where along it they lie"},
+		lack, d.total()))
+	return false
+}
+
+// sameDirection refuses files whose values run the other way.
+func (p *planner) sameDirection(d *dim, live []*coord) bool {
+	var ways [3]int64
+	var members [3][]int32
+	for i, c := range d.coords {
+		way := map[int8]int{1: 0, -1: 1, 2: 2}
+		if k, ok := way[c.dir]; ok && c.n > 1 {
+			ways[k] += c.files
+			members[k] = append(members[k], int32(i))
+		}
+	}
+	odd := 1
+	if ways[1] > ways[0] || ways[1] == ways[0] && ways[0] > 0 && p.leads(d, members[1], members[0]) {
+		odd = 0
+	}
+	if ways[0] == 0 || ways[1] == 0 {
+		return true
+	}
+	files := d.filesOf(members[odd])
+	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
+		Says: fmt.Sprintf("%s: %s runs %s, and %s in the others", count(len(files), int(d.total())), path.Base(d.coord),
+			[]string{"upwards", "downwards"}[odd], []string{"downwards", "upwards"}[odd])}, files, d.total()))
+	return false
+}
+
+// leads reports whether the first file of some coordinates comes before that of others.
+func (p *planner) leads(d *dim, a, b []int32) bool {
+	return natural(p.files[p.firstOf(d, a)].URL, p.files[p.firstOf(d, b)].URL) < 0
+}
+
+func (p *planner) firstOf(d *dim, coords []int32) int32 {
+	first := d.coords[coords[0]].rep
+	for _, n := range coords[1:] {
+		if rep := d.coords[n].rep; natural(p.files[rep].URL, p.files[first].URL) < 0 {
+			first = rep
+		}
+	}
+	return first
+}
+
+// lineUp puts coordinates one behind the other in the order of their values.
+func (p *planner) lineUp(d *dim, live []*coord) error {
+	falling := slices.ContainsFunc(live, func(c *coord) bool { return c.dir == -1 })
+	order := slices.Clone(live)
+	slices.SortFunc(order, func(a, b *coord) int { return p.compareCoords(a, b, falling, d.nature == text) })
+	clusters := clustersOf(order, falling)
+	if d.nature == text {
+		clusters = [][]*coord{order}
+	}
+	if len(clusters) < len(order) && !(d.hinted || d.named || p.opts.Overlap != OverlapRefuse || d.labels(order)) {
+		return p.settleConflict(d, live)
+	}
+	at := int64(0)
+	for _, cluster := range clusters {
+		end, err := p.mergeCluster(d, cluster, at)
+		if err != nil || d.role == spoiled {
+			return err
+		}
+		at = end
+	}
+	slices.SortStableFunc(order, func(a, b *coord) int { return int(min(max(a.start-b.start, -1), 1)) })
+	d.role, d.order, d.length = flowing, order, at
+	return nil
+}
+
+// labels reports whether the values are texts of which no two are equal.
+func (d *dim) labels(order []*coord) bool {
+	seen := map[string]bool{}
+	total := 0
+	for _, c := range order {
+		if d.nature != text {
+			return false
+		}
+		for _, t := range c.texts() {
+			seen[t] = true
+			total++
+		}
+	}
+	return len(seen) == total
+}
+
+func (p *planner) compareCoords(a, b *coord, falling, label bool) int {
+	c := a.low.compare(b.low)
+	if label {
+		c = a.first.compare(b.first)
+	} else if falling {
+		c = b.high.compare(a.high)
+	}
+	if c == 0 {
+		c = natural(p.files[a.rep].URL, p.files[b.rep].URL)
+	}
+	return c
+}
+
+// clustersOf parts coordinates wherever the values of all before lie before those of all after.
+func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
+	begin, reach := 0, order[0]
+	for i := 1; i < len(order); i++ {
+		c := order[i]
+		apart := c.low.compare(reach.high) > 0
+		if falling {
+			apart = c.high.compare(reach.low) < 0
+		}
+		if apart {
+			clusters = append(clusters, order[begin:i])
+			begin, reach = i, c
+			continue
+		}
+		if !falling && c.high.compare(reach.high) > 0 || falling && c.low.compare(reach.low) < 0 {
+			reach = c
+		}
+	}
+	return append(clusters, order[begin:])
+}
+
+// mergeCluster places coordinates whose values share a range: each has to be a stretch of all
+// their values. It returns where the next begins.
+func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, err error) {
+	if len(cluster) == 1 {
+		cluster[0].start = at
+		return at + cluster[0].n, nil
+	}
+	lists := make([][]key, len(cluster))
+	var all []key
+	for i, c := range cluster {
+		if lists[i], err = c.keys(d.nature, d.ranks); err != nil {
+			return 0, p.inFile(c.rep, err)
+		}
+		all = append(all, lists[i]...)
+	}
+	apart := distinct(all) == len(all)
+	if apart && (d.nature == text || d.named) {
+		return p.endToEnd(d, cluster, at), nil
+	}
+	slices.SortFunc(all, key.compare)
+	all = slices.Compact(all)
+	if cluster[0].dir == -1 || len(cluster) > 1 && cluster[1].dir == -1 {
+		slices.Reverse(all)
+	}
+	place := make(map[key]int64, len(all))
+	for i, k := range all {
+		place[k] = int64(i)
+	}
+	for i, c := range cluster {
+		for j, k := range lists[i] {
+			if place[k] != place[lists[i][0]]+int64(j) {
+				p.refuseInterleaved(d, cluster, apart)
+				return 0, nil
+			}
+		}
+		c.start = at + place[lists[i][0]]
+	}
+	return at + int64(len(all)), nil
+}
+
+// endToEnd places coordinates of which none has a value of another, though they do not run on.
+func (p *planner) endToEnd(d *dim, cluster []*coord, at int64) int64 {
+	for _, c := range cluster {
+		c.start, at = at, at+c.n
+	}
+	if d.nature != text {
+		files := p.filesOfCoords(d, cluster)
+		p.find(p.odd(report.Finding{Kind: report.Order, Array: d.coord, Effect: report.Noted,
+			Says: count(len(files), int(d.total())) + " lie between one another along " + path.Base(d.path) + " and are put end to end by their least values"},
+			files, d.total()))
+	}
+	return at
+}
+
+func distinct(keys []key) int {
+	seen := make(map[key]bool, len(keys))
+	for _, k := range keys {
+		seen[k] = true
+	}
+	return len(seen)
+}
+
+// refuseInterleaved refuses files whose steps lie between those of other files.
+func (p *planner) refuseInterleaved(d *dim, cluster []*coord, apart bool) {
+	d.role = spoiled
+	files := p.filesOfCoords(d, cluster)
+	option := ""
+	if apart {
+		option = "--concat " + path.Base(d.path) + " to put them end to end all the same"
+	}
+	p.find(p.odd(report.Finding{Option: option, Kind: report.Overlap, Array: d.coord, Effect: report.Refused,
+		Says: fmt.Sprintf("%s hold values of %s that lie between those of others, from %s to %s: they cannot be put end to end",
+			count(len(files), int(d.total())), path.Base(d.coord), cluster[0].say(0), cluster[len(cluster)-1].say(cluster[len(cluster)-1].n-1))},
+		files, d.total()))
+}
+
+func (p *planner) filesOfCoords(d *dim, coords []*coord) []int32 {
+	var places []int32
+	for i, c := range d.coords {
+		if slices.Contains(coords, c) {
+			places = append(places, int32(i))
+		}
+	}
+	return d.filesOf(places)
+}
+
+// settleConflict deals with coordinates that ought to be equal and are not.
+func (p *planner) settleConflict(d *dim, live []*coord) error {
+	standard := p.standard(d, live)
+	var odd []*coord
+	equal, moved := true, false
+	for _, c := range live {
+		if near, err := p.near(d, c, standard); err != nil {
+			return err
+		} else if near {
+			continue
+		}
+		odd = append(odd, c)
+		equal = equal && c.n == standard.n
+		m, err := d.permuted(c, standard)
+		if err != nil {
+			return err
+		}
+		moved = moved || m
+	}
+	d.length = 0
+	for _, c := range live {
+		d.length = max(d.length, c.n)
+	}
+	switch {
+	case len(odd) == 0:
+		d.order, d.first = []*coord{standard}, true
+		return nil
+	case !equal:
+		return p.settleWidths(d, live)
+	case p.opts.Coords == CoordsFirst && !moved:
+		d.order, d.first = []*coord{standard}, true
+		p.noteFirst(d, odd)
+		return nil
+	}
+	return p.refuseCoords(d, odd, standard, moved)
+}
+
+// standard is the coordinate of most files; of equals that of the first.
+func (p *planner) standard(d *dim, live []*coord) *coord {
+	return slices.MinFunc(live, func(a, b *coord) int {
+		if a.files != b.files {
+			return int(min(max(b.files-a.files, -1), 1))
+		}
+		return natural(p.files[a.rep].URL, p.files[b.rep].URL)
+	})
+}
+
+// near reports whether two coordinates are equal, or as near as the user allows.
+func (p *planner) near(d *dim, a, b *coord) (bool, error) {
+	if a == b {
+		return true, nil
+	}
+	if p.opts.Tolerance <= 0 || a.n != b.n || d.nature != real && d.nature != whole {
+		return false, nil
+	}
+	x, err := readNumbers(a.v, a.values.Data)
+	if err != nil {
+		return false, err
+	}
+	y, err := readNumbers(b.v, b.values.Data)
+	if err != nil {
+		return false, err
+	}
+	for i := range x.n {
+		if delta := x.real(i) - y.real(i); !(delta <= p.opts.Tolerance && -delta <= p.opts.Tolerance) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// permuted reports whether a coordinate has the values of another in another order.
+func (d *dim) permuted(a, b *coord) (bool, error) {
+	if a.n != b.n || a.low != b.low || a.high != b.high {
+		return false, nil
+	}
+	x, err := a.keys(d.nature, d.ranks)
+	if err != nil {
+		return false, err
+	}
+	y, err := b.keys(d.nature, d.ranks)
+	slices.SortFunc(x, key.compare)
+	slices.SortFunc(y, key.compare)
+	return slices.Equal(x, y), err
+}
+
+func (p *planner) noteFirst(d *dim, odd []*coord) {
+	files := p.filesOfCoords(d, odd)
+	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Noted, Option: "without --coords first they are refused",
+		Says: count(len(files), int(d.total())) + " " + have(len(files)) + " other values of " + path.Base(d.coord) + "; those of the first file count"},
+		files, d.total()))
+}
+
+func (p *planner) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
+	files := p.filesOfCoords(d, odd)
+	d.role = spoiled
+	f := report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused}
+	if moved {
+		f.Says = count(len(files), int(d.total())) + " " + have(len(files)) + " the values of " + path.Base(d.coord) + " in another order than the others"
+	} else {
+		at, err := d.firstDifference(odd[0], standard)
+		if err != nil {
+			return err
+		}
+		f.Says = fmt.Sprintf("%s %s other values of %s: %s has %s at %d, the others (%s) %s", count(len(files), int(d.total())), have(len(files)),
+			path.Base(d.coord), p.label(p.files[odd[0].rep].URL), odd[0].say(at), at, p.label(p.files[standard.rep].URL), standard.say(at))
+		f.Option = "--coords first"
+	}
+	p.find(p.odd(f, files, d.total()))
+	return nil
+}
+
+func (d *dim) firstDifference(a, b *coord) (int64, error) {
+	x, err := a.keys(d.nature, d.ranks)
+	if err != nil {
+		return 0, err
+	}
+	y, err := b.keys(d.nature, d.ranks)
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return int64(i), err
+		}
+	}
+	return int64(min(len(x), len(y))), err
+}

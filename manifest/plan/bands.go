@@ -1,0 +1,246 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"varve/manifest"
+)
+
+// band is a stretch of a placed axis with the chunks that most bytes in it have.
+type band struct {
+	from, to int64
+	phase    int64 // of the tile's own chunks at from
+	length   int64 // of chunks; 0 for a tile that is one chunk
+	member   int32 // with a list of edges of its own, or -1
+	padded   bool  // a short chunk at the end is stored at full length
+}
+
+// bands cuts an axis where tiles begin and end.
+func (c *cutting) bands(axis, at int) []band {
+	places := c.p.placesOf(c.members)
+	lengths := make([]int64, len(c.members))
+	weights := make([]int64, len(c.members))
+	for i := range c.members {
+		m := &c.members[i]
+		lengths[i] = c.chunkAlong(axis, m)
+		weights[i] = c.bandWeight(i)
+	}
+	votes := make(map[band]int64)
+	for i := range c.a.where.tiles {
+		t := &c.a.where.tiles[i]
+		k := places[c.p.classOfAny(t.File)]
+		m := &c.members[k]
+		b := band{from: t.Origin[at], to: t.Origin[at] + t.Shape[at], length: lengths[k], member: -1}
+		if b.length > 0 {
+			b.phase = t.Start[at] % b.length
+		}
+		if own := axis - len(c.a.made); own >= 0 && m.v.Storage.Edges != nil {
+			b.member, b.phase = k, t.Start[at]
+		}
+		b.padded = m.v.Storage.Layout == manifest.Chunked
+		volume := int64(1)
+		for _, n := range t.Shape {
+			volume *= max(n, 1)
+		}
+		votes[b] += weights[k] * volume
+	}
+	return settleBands(votes)
+}
+
+// bandWeight is 1 more than nothing for members whose chunks are not served as they are stored.
+func (c *cutting) bandWeight(i int) int64 {
+	m := &c.members[i]
+	switch {
+	case m.v.Storage.Layout == manifest.Nothing, !slices.IsSorted(m.axes):
+		return 0
+	case !c.kept[i]:
+		return 1
+	case m.v.Storage.Layout == manifest.Chunked && c.fits(m):
+		return 1 << 20
+	}
+	return 1 << 10
+}
+
+// fits reports whether a member has the chunks chosen for the axes that are not placed.
+func (c *cutting) fits(m *member) bool {
+	s := c.stored(m)
+	for k := range s {
+		if c.around[k] > 0 && s[k] != c.around[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// chunkAlong is the length of a member's chunks along a placed axis.
+func (c *cutting) chunkAlong(axis int, m *member) int64 {
+	if n := c.stored(m)[axis]; n > 0 {
+		return n
+	}
+	own := m.axes[axis-len(c.a.made)]
+	length := max(m.v.Shape[own], 1)
+	lengths := slices.Clone(c.around)
+	for k := range lengths {
+		if lengths[k] == 0 {
+			lengths[k] = 1
+			if o := k - len(c.a.made); o >= 0 {
+				lengths[k] = max(m.v.Shape[m.axes[o]], 1)
+			}
+		}
+	}
+	if !slices.IsSorted(m.axes) {
+		return length
+	}
+	return min(split(lengths, len(c.a.made), c.element, m.v.Storage.Stride != 0)[axis], length)
+}
+
+// settleBands lets the heaviest of the bands in each place count. The bands come out in order
+// and apart.
+func settleBands(votes map[band]int64) []band {
+	all := make([]band, 0, len(votes))
+	for b := range votes {
+		if b.to > b.from {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b band) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(votes[b], votes[a]),
+			cmp.Compare(a.length, b.length), cmp.Compare(a.phase, b.phase), cmp.Compare(a.member, b.member))
+	})
+	var out []band
+	for i := 0; i < len(all); {
+		// a group of bands that overlap one another
+		j, reach := i+1, all[i].to
+		for j < len(all) && all[j].from < reach {
+			reach = max(reach, all[j].to)
+			j++
+		}
+		out = append(out, overlaid(all[i:j], votes)...)
+		i = j
+	}
+	return out
+}
+
+// overlaid cuts overlapping bands at all their ends.
+func overlaid(group []band, votes map[band]int64) (out []band) {
+	same := true
+	for _, b := range group[1:] {
+		same = same && b.from == group[0].from && b.to == group[0].to
+	}
+	if same {
+		return []band{group[0]} // the heaviest comes first
+	}
+	var cuts []int64
+	for _, b := range group {
+		cuts = append(cuts, b.from, b.to)
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	for i := range len(cuts) - 1 {
+		best := -1
+		for k, b := range group {
+			if b.from <= cuts[i] && b.to >= cuts[i+1] && (best < 0 || votes[b] > votes[group[best]]) {
+				best = k
+			}
+		}
+		b := group[best]
+		s := band{from: cuts[i], to: cuts[i+1], length: b.length, member: b.member, phase: b.phase + cuts[i] - b.from}
+		s.padded = b.padded && s.to == b.to
+		if s.length > 0 && s.member < 0 {
+			s.phase %= s.length
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// builder lines up the edges of bands.
+type builder struct {
+	extent, usual int64
+	own           func(member int32) []run
+	at            int64
+	runs          []run
+}
+
+// fill covers what no tile holds.
+func (b *builder) fill(to int64) {
+	if b.at < to {
+		b.chunks(to, b.usual, 0, false)
+	}
+}
+
+func (b *builder) add(s band) {
+	b.fill(s.from)
+	if s.member >= 0 {
+		b.list(s)
+		return
+	}
+	length := s.length
+	if length == 0 {
+		length = s.to - s.from
+	}
+	b.chunks(s.to, length, s.phase, s.padded)
+}
+
+// chunks adds edges of a length up to a place. The first is what is left of a chunk behind the
+// phase.
+func (b *builder) chunks(to, length, phase int64, padded bool) {
+	if phase > 0 {
+		n := min(length-phase, to-b.at)
+		b.push(run{n, 1, n})
+	}
+	if full := (to - b.at) / length; full > 0 {
+		b.push(run{length, full, length})
+	}
+	if rest := to - b.at; rest > 0 {
+		r := run{rest, 1, rest}
+		if padded {
+			r.length = length
+		}
+		b.push(r)
+	}
+}
+
+// list adds the edges that a variable itself lists.
+func (b *builder) list(s band) {
+	at, origin := int64(0), s.from-s.phase
+	for _, r := range b.own(s.member) {
+		for n := r.count; n > 0; {
+			from, to := max(origin+at, b.at), min(origin+at+r.length, s.to)
+			switch {
+			case origin+at >= s.to:
+				return
+			case to <= from:
+				at, n = at+r.length, n-1
+			case to-from < r.length:
+				b.push(run{to - from, 1, to - from})
+				at, n = at+r.length, n-1
+			default:
+				full := min(n, (s.to-b.at)/r.length)
+				b.push(run{r.length, full, r.length})
+				at, n = at+full*r.length, n-full
+			}
+		}
+	}
+}
+
+func (b *builder) push(r run) {
+	b.at += r.data * r.count
+	if k := len(b.runs) - 1; k >= 0 && b.runs[k].data == r.data && b.runs[k].length == r.length {
+		b.runs[k].count += r.count
+		return
+	}
+	b.runs = append(b.runs, r)
+}
+
+// ownEdges gives the edges that a member's variable lists along an axis.
+func (c *cutting) ownEdges(axis int) func(int32) []run {
+	return func(member int32) (runs []run) {
+		m := &c.members[member]
+		for _, e := range m.v.Storage.Edges[m.axes[axis-len(c.a.made)]] {
+			runs = append(runs, run{e[0], e[1], e[0]})
+		}
+		return runs
+	}
+}

@@ -1,0 +1,274 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest/report"
+)
+
+// settleBare deals with a dimension that no file has values for.
+func (p *planner) settleBare(d *dim) error {
+	if d.named {
+		p.inOrderOfNames(d)
+		return nil
+	}
+	lengths := map[int64][]int32{}
+	for _, n := range d.classes {
+		length := p.classes[n].dims[d.path].Length
+		lengths[length] = append(lengths[length], p.classes[n].files...)
+		d.length = max(d.length, length)
+	}
+	if len(lengths) < 2 || p.opts.Pad == PadFill {
+		p.notePadded(d, lengths)
+		return nil
+	}
+	p.refuseWidths(d, lengths)
+	return nil
+}
+
+// settleWidths deals with coordinates of different lengths: with padding the longest counts,
+// which the others have to begin like.
+func (p *planner) settleWidths(d *dim, live []*coord) error {
+	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
+	begins := true
+	lengths := map[int64][]int32{}
+	for _, c := range live {
+		at, err := d.firstDifference(c, longest)
+		if err != nil {
+			return err
+		}
+		begins = begins && at == c.n
+		lengths[c.n] = append(lengths[c.n], p.filesOfCoords(d, []*coord{c})...)
+	}
+	if p.opts.Pad == PadFill && (begins || p.opts.Coords == CoordsFirst) {
+		d.order = []*coord{longest}
+		p.notePadded(d, lengths)
+		return nil
+	}
+	p.refuseWidths(d, lengths)
+	return nil
+}
+
+// usual is the length that most files have; of equals the smallest.
+func usual(lengths map[int64][]int32) (most int64) {
+	for i, n := range sorted(lengths) {
+		if i == 0 || len(lengths[n]) > len(lengths[most]) {
+			most = n
+		}
+	}
+	return most
+}
+
+func (p *planner) notePadded(d *dim, lengths map[int64][]int32) {
+	var narrow []int32
+	for n, files := range lengths {
+		if n < d.length {
+			narrow = append(narrow, files...)
+		}
+	}
+	if len(narrow) == 0 {
+		return
+	}
+	p.find(p.odd(report.Finding{Kind: report.Width, Effect: report.Filled, Option: "without --pad fill they are refused",
+		Says: fmt.Sprintf("%s %s fewer than %d of %s, and fill behind", count(len(narrow), int(d.total())), have(len(narrow)), d.length, path.Base(d.path))},
+		narrow, d.total()))
+}
+
+func (p *planner) refuseWidths(d *dim, lengths map[int64][]int32) {
+	d.role = spoiled
+	most := usual(lengths)
+	var odd []int32
+	var others []string
+	for _, n := range sorted(lengths) {
+		if n != most {
+			odd = append(odd, lengths[n]...)
+			others = append(others, fmt.Sprint(n))
+		}
+	}
+	f := report.Finding{Kind: report.Width, Effect: report.Refused, Option: "--pad fill",
+		Says: fmt.Sprintf("%s: %s of %s, the others (%s) have %d", count(len(odd), int(d.total())), some(others), path.Base(d.path),
+			p.span(lengths[most]), most)}
+	if d.coord == "" {
+		f.Option = "--pad fill, or --concat " + path.Base(d.path) + " to put them end to end"
+	}
+	p.find(p.odd(f, odd, d.total()))
+}
+
+// inOrderOfNames puts files end to end by their names. Files that have no variable in common
+// lie side by side.
+func (p *planner) inOrderOfNames(d *dim) {
+	d.role, d.inNames = flowing, true
+	d.coords = nil
+	for _, group := range p.sideBySide(d) {
+		at := int64(0)
+		var files []int32
+		for _, n := range group {
+			files = append(files, p.classes[n].files...)
+		}
+		slices.SortFunc(files, p.byName)
+		for _, f := range files {
+			n := p.classes[p.classOf[f]].dims[d.path].Length
+			d.of[f] = int32(len(d.coords))
+			d.coords = append(d.coords, &coord{n: n, files: 1, rep: f, start: at})
+			at += n
+		}
+		d.length = max(d.length, at)
+	}
+	d.order = slices.Clone(d.coords)
+	slices.SortStableFunc(d.order, func(a, b *coord) int { return int(a.start - b.start) })
+	all := d.filesOfAll()
+	if len(all) > 1 {
+		p.find(p.odd(report.Finding{Kind: report.Order, Effect: report.Noted,
+			Says: fmt.Sprintf("%d files have no values of %s and follow one another in the order of their names: %s", len(all), path.Base(d.path), p.span(all))},
+			all, d.total()))
+	}
+}
+
+func (d *dim) filesOfAll() (files []int32) {
+	for f, n := range d.of {
+		if n >= 0 {
+			files = append(files, int32(f))
+		}
+	}
+	return files
+}
+
+func (p *planner) byName(a, b int32) int {
+	return natural(p.files[a].URL, p.files[b].URL)
+}
+
+// sideBySide groups the classes of a dimension so that those that share a variable along it are
+// in one group.
+func (p *planner) sideBySide(d *dim) [][]int32 {
+	sets := newSets(len(d.classes))
+	owner := map[string]int{}
+	for i, n := range d.classes {
+		for _, x := range p.classes[n].vars {
+			if !slices.Contains(x.dims, d.path) {
+				continue
+			}
+			if k, ok := owner[x.path]; ok {
+				sets.join(i, k)
+			} else {
+				owner[x.path] = i
+			}
+		}
+	}
+	var groups [][]int32
+	for _, members := range sets.all() {
+		var group []int32
+		for _, i := range members {
+			group = append(group, d.classes[i])
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// sets are disjoint sets of small numbers.
+type sets []int
+
+func newSets(n int) sets {
+	s := make(sets, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
+
+func (s sets) root(i int) int {
+	for s[i] != i {
+		s[i] = s[s[i]]
+		i = s[i]
+	}
+	return i
+}
+
+func (s sets) join(a, b int) {
+	a, b = s.root(a), s.root(b)
+	s[max(a, b)] = min(a, b)
+}
+
+// all lists the sets by their first members.
+func (s sets) all() (all [][]int) {
+	at := map[int]int{}
+	for i := range s {
+		r := s.root(i)
+		if _, ok := at[r]; !ok {
+			at[r] = len(all)
+			all = append(all, nil)
+		}
+		all[at[r]] = append(all[at[r]], i)
+	}
+	return all
+}
+
+// foreign refuses files that share no variable with the rest.
+func (p *planner) foreign() {
+	sets := newSets(len(p.classes))
+	owner := map[string]int{}
+	for n, c := range p.classes {
+		for _, x := range c.vars {
+			if k, ok := owner[x.path]; ok {
+				sets.join(n, k)
+			} else {
+				owner[x.path] = n
+			}
+		}
+	}
+	groups := sets.all()
+	if len(groups) < 2 {
+		return
+	}
+	main := p.largest(groups)
+	var odd, rest []int32
+	var theirs []string
+	for i, g := range groups {
+		for _, n := range g {
+			if i == main {
+				rest = append(rest, p.classes[n].files...)
+				continue
+			}
+			odd = append(odd, p.classes[n].files...)
+			for _, x := range p.classes[n].vars {
+				theirs = append(theirs, strings.TrimPrefix(x.path, "/"))
+			}
+			p.forget(p.classes[n])
+		}
+	}
+	slices.Sort(theirs)
+	p.find(p.odd(report.Finding{Kind: report.Foreign, Effect: report.Refused, Option: "leaving " + them(len(odd)) + " out",
+		Says: fmt.Sprintf("%s %s no variable with the rest (%s): %s %s", count(len(odd), len(odd)+len(rest)), plural(len(odd), "shares", "share"),
+			p.span(rest), plural(len(odd), "it holds", "they hold"), some(slices.Compact(theirs)))}, odd, int64(len(odd)+len(rest))))
+}
+
+// forget leaves a class out of all that follows.
+func (p *planner) forget(c *class) {
+	for _, f := range c.files {
+		p.classOf[f] = -1
+	}
+	c.files, c.vars, c.dims = nil, nil, nil
+}
+
+// largest is the group of classes with most files; of equals the one whose name comes first.
+func (p *planner) largest(groups [][]int) int {
+	best, bestFiles, bestName := -1, -1, ""
+	for i, g := range groups {
+		files, name := 0, ""
+		for _, n := range g {
+			files += len(p.classes[n].files)
+			for _, f := range p.classes[n].files {
+				if url := p.files[f].URL; name == "" || natural(url, name) < 0 {
+					name = url
+				}
+			}
+		}
+		if files > bestFiles || files == bestFiles && natural(name, bestName) < 0 {
+			best, bestFiles, bestName = i, files, name
+		}
+	}
+	return best
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/zarrjson"
+)
+
+// stamp is where the values of a variable go.
+type stamp struct {
+	source []int64 // the shape of the variable
+	order  []int   // its axes in the array's order; nil if they are the same
+	origin []int64 // in the array
+	start  []int64 // in the variable, in the array's order of axes
+	shape  []int64
+}
+
+// canvas holds all values of an array.
+type canvas struct {
+	face  *zarrjson.Array
+	elems codec.Elems
+	unit  int64
+}
+
+func newCanvas(face *zarrjson.Array) *canvas {
+	form := face.Form(face.Shape)
+	c := &canvas{face: face, elems: codec.NewElems(form), unit: int64(face.DataType.Type().Size)}
+	c.elems.SetFill(form)
+	return c
+}
+
+func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, values *manifest.Values, s stamp) error {
+	src := codec.Elems{Fixed: values.Data, Var: values.Texts}
+	n := 1
+	for _, l := range s.source {
+		n *= int(l)
+	}
+	if v.Type.Varies() && len(src.Var) != n || !v.Type.Varies() && len(src.Fixed) != n*v.Type.Size {
+		return fmt.Errorf("%s: %d bytes and %d texts are no values of shape %v", v.Path, len(src.Fixed), len(src.Var), s.source)
+	}
+	form := c.face.Form([]int64{int64(n)})
+	dst := codec.NewElems(form)
+	if err := conversion.Apply(dst, src); err != nil {
+		return err
+	}
+	shape := s.source
+	if s.order != nil && !slices.IsSorted(s.order) {
+		var err error
+		if dst, shape, err = turned(dst, s, c.unit); err != nil {
+			return err
+		}
+	}
+	// new dimensions of the array have length 1 in the variable
+	for len(shape) < len(s.shape) {
+		shape = append([]int64{1}, shape...)
+	}
+	return c.put(dst, shape, s)
+}
+
+// turned puts the axes of elements in the array's order.
+func turned(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, error) {
+	shape := make([]int64, len(s.order))
+	for k, axis := range s.order {
+		shape[k] = s.source[axis]
+	}
+	dst := codec.Elems{Fixed: make([]byte, len(src.Fixed)), Var: make([][]byte, len(src.Var))}
+	if src.Var != nil {
+		return dst, shape, grid.Transpose(dst.Var, src.Var, s.source, s.order, 1)
+	}
+	return dst, shape, grid.Transpose(dst.Fixed, src.Fixed, s.source, s.order, unit)
+}
+
+// put copies a part of elements of a shape to their place.
+func (c *canvas) put(src codec.Elems, shape []int64, s stamp) error {
+	moved := make([]int64, len(shape)) // where the variable begins in the array
+	for k := range moved {
+		moved[k] = s.origin[k] - s.start[k]
+	}
+	to := grid.Whole(c.face.Shape)
+	from, part := grid.Region{Origin: moved, Shape: shape}, grid.Region{Origin: s.origin, Shape: s.shape}
+	if c.face.DataType.Type().Varies() {
+		return grid.Copy(grid.Window[[]byte]{Data: c.elems.Var, Region: to}, grid.Window[[]byte]{Data: src.Var, Region: from}, part, 1)
+	}
+	return grid.Copy(grid.Window[byte]{Data: c.elems.Fixed, Region: to}, grid.Window[byte]{Data: src.Fixed, Region: from}, part, c.unit)
+}
+
+// piece is a part of a canvas.
+type piece struct {
+	grid.Region
+	values *manifest.Values
+}
+
+// pieces cuts a canvas along its first axis into parts that are not too long.
+func (c *canvas) pieces() (out []piece) {
+	shape := c.face.Shape
+	if len(shape) == 0 {
+		return []piece{{grid.Whole(shape), &manifest.Values{Data: c.elems.Fixed, Texts: c.elems.Var}}}
+	}
+	inner := int64(1)
+	for _, n := range shape[1:] {
+		inner *= n
+	}
+	rows := max(pieceElements/max(inner, 1), 1)
+	for at := int64(0); at < shape[0] && inner > 0; at += rows {
+		n := min(rows, shape[0]-at)
+		p := piece{grid.Whole(shape).Clone(), &manifest.Values{}}
+		p.Origin[0], p.Shape[0] = at, n
+		if c.elems.Var != nil {
+			p.values.Texts = c.elems.Var[at*inner : (at+n)*inner]
+		} else {
+			p.values.Data = c.elems.Fixed[at*inner*c.unit : (at+n)*inner*c.unit]
+		}
+		out = append(out, p)
+	}
+	return out
+}

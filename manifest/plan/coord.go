@@ -1,0 +1,285 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+)
+
+// key is a coordinate's value for comparison: whole numbers and times exactly, other numbers
+// by bits that sort as they do, texts by their rank among all of the dimension.
+type key struct {
+	hi int64
+	lo int32
+}
+
+func (k key) compare(l key) int { return cmp.Or(cmp.Compare(k.hi, l.hi), cmp.Compare(k.lo, l.lo)) }
+
+// nature is what the values of a coordinate are.
+type nature uint8
+
+const (
+	whole nature = iota + 1
+	real
+	instant
+	text
+)
+
+func (n nature) String() string {
+	return [...]string{"nothing", "whole numbers", "numbers", "times", "texts"}[n]
+}
+
+// coord is one list of coordinate values that some files have along a dimension.
+type coord struct {
+	v      *manifest.Variable
+	values *manifest.Values
+	nature nature
+	units  string // those of what is no time
+	times  cf.Units
+
+	n           int64
+	dir         int8 // 1 rising, -1 falling, 0 for fewer than two values, 2 neither
+	first, last key
+	low, high   key
+	step        float64 // the largest between neighbours
+	sum         uint64  // hash of the keys
+
+	files int64
+	rep   int32 // the file whose name comes first
+	start int64 // along the axis, once there is one
+}
+
+// natureOf says what the elements of a variable are, for a coordinate.
+func natureOf(v *manifest.Variable) (nature, error) {
+	if _, ok, err := cf.UnitsOf(v); ok && err == nil {
+		return instant, nil
+	}
+	switch v.Type.Kind {
+	case codec.Int, codec.Uint, codec.Bool, codec.DateTime, codec.TimeDelta:
+		if scaled(v) {
+			return real, nil
+		}
+		return whole, nil
+	case codec.Float:
+		return real, nil
+	case codec.String, codec.Bytes, codec.FixedBytes, codec.FixedUTF32, codec.Raw:
+		return text, nil
+	}
+	return 0, fmt.Errorf("%s: values of type %s have no order", v.Path, v.Type)
+}
+
+func scaled(v *manifest.Variable) bool {
+	return manifest.Lookup(v.Attributes, "scale_factor") != nil || manifest.Lookup(v.Attributes, "add_offset") != nil
+}
+
+// newCoord reads the values of a coordinate. ranks has all texts of the dimension.
+func newCoord(v *manifest.Variable, values *manifest.Values) (*coord, error) {
+	c := &coord{v: v, values: values}
+	var err error
+	if c.nature, err = natureOf(v); err != nil {
+		return nil, err
+	}
+	if c.nature == instant {
+		c.times, _, err = cf.UnitsOf(v)
+	} else {
+		c.units = textOf(v, "units")
+	}
+	return c, err
+}
+
+// measure finds out how the values run, once it is known what those of all files are.
+func (c *coord) measure(as nature, ranks map[string]int64) error {
+	keys, err := c.keys(as, ranks)
+	if err != nil {
+		return err
+	}
+	c.n = int64(len(keys))
+	if len(keys) == 0 {
+		return nil
+	}
+	c.first, c.last = keys[0], keys[len(keys)-1]
+	c.low, c.high = slices.MinFunc(keys, key.compare), slices.MaxFunc(keys, key.compare)
+	rising, falling := true, true
+	for i := 1; i < len(keys); i++ {
+		order := keys[i-1].compare(keys[i])
+		rising, falling = rising && order < 0, falling && order > 0
+		c.step = max(c.step, math.Abs(c.distance(keys[i-1], keys[i], as)))
+	}
+	switch {
+	case len(keys) < 2:
+	case rising:
+		c.dir = 1
+	case falling:
+		c.dir = -1
+	default:
+		c.dir = 2
+	}
+	c.sum = hashKeys(keys)
+	return nil
+}
+
+var seed = maphash.MakeSeed()
+
+func hashKeys(keys []key) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	var word [12]byte
+	for _, k := range keys {
+		binary.LittleEndian.PutUint64(word[:], uint64(k.hi))
+		binary.LittleEndian.PutUint32(word[8:], uint32(k.lo))
+		h.Write(word[:])
+	}
+	return h.Sum64()
+}
+
+// distance from one value to another: seconds between times.
+func (c *coord) distance(a, b key, as nature) float64 {
+	switch as {
+	case instant:
+		return float64(b.hi-a.hi) + float64(b.lo-a.lo)/1e9
+	case real:
+		return unsorted(b.hi) - unsorted(a.hi)
+	default:
+		return float64(b.hi) - float64(a.hi)
+	}
+}
+
+// keys are the values for comparison.
+func (c *coord) keys(as nature, ranks map[string]int64) ([]key, error) {
+	switch as {
+	case instant:
+		return c.timeKeys()
+	case text:
+		texts := c.texts()
+		keys := make([]key, len(texts))
+		for i, t := range texts {
+			keys[i].hi = ranks[t]
+		}
+		return keys, nil
+	}
+	return c.numberKeys(as)
+}
+
+func (c *coord) timeKeys() ([]key, error) {
+	times, err := cf.TimesOf(c.v, c.values)
+	if err != nil {
+		return nil, err
+	}
+	at, ok, err := times.Instants()
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]key, len(at))
+	for i, t := range at {
+		keys[i] = key{t.Seconds, t.Nanoseconds}
+		if !ok[i] {
+			return nil, fmt.Errorf("%s: the value at %d is missing", c.v.Path, i)
+		}
+	}
+	return keys, nil
+}
+
+func (c *coord) numberKeys(as nature) ([]key, error) {
+	numbers, err := readNumbers(c.v, c.values.Data)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]key, numbers.n)
+	for i := range keys {
+		if as == whole {
+			keys[i].hi = numbers.whole(i)
+		} else {
+			keys[i].hi = sortable(numbers.real(i))
+		}
+	}
+	return keys, nil
+}
+
+// texts are the values of a coordinate of texts, without padding.
+func (c *coord) texts() []string {
+	return textsOf(c.v, c.values)
+}
+
+func textsOf(v *manifest.Variable, values *manifest.Values) []string {
+	if v.Type.Varies() {
+		texts := make([]string, len(values.Texts))
+		for i, t := range values.Texts {
+			texts[i] = string(t)
+		}
+		return texts
+	}
+	size := max(v.Type.Size, 1)
+	texts := make([]string, len(values.Data)/size)
+	for i := range texts {
+		element := values.Data[i*size : (i+1)*size]
+		if v.Type.Kind == codec.FixedUTF32 {
+			texts[i] = utf32(element)
+		} else {
+			texts[i] = strings.TrimRight(string(element), "\x00")
+		}
+	}
+	return texts
+}
+
+func utf32(element []byte) string {
+	var b strings.Builder
+	for ; len(element) >= 4; element = element[4:] {
+		if r := rune(binary.LittleEndian.Uint32(element)); r != 0 {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// sortable maps floats to integers in the same order, zeros alike.
+func sortable(f float64) int64 {
+	if f == 0 {
+		f = 0
+	}
+	bits := int64(math.Float64bits(f))
+	if bits < 0 {
+		return math.MinInt64 - bits
+	}
+	return bits
+}
+
+func unsorted(k int64) float64 {
+	if k < 0 {
+		k = math.MinInt64 - k
+	}
+	return math.Float64frombits(uint64(k))
+}
+
+// say writes a value for a message.
+func (c *coord) say(i int64) string {
+	switch c.nature {
+	case text:
+		if texts := c.texts(); i < int64(len(texts)) {
+			return fmt.Sprintf("%q", texts[i])
+		}
+	case instant:
+		if keys, err := c.timeKeys(); err == nil && i < int64(len(keys)) {
+			return sayTime(keys[i], c.times)
+		}
+	default:
+		if numbers, err := readNumbers(c.v, c.values.Data); err == nil && i < int64(numbers.n) {
+			return numbers.say(int(i))
+		}
+	}
+	return "?"
+}
+
+func textOf(v *manifest.Variable, name string) string {
+	if a := manifest.Lookup(v.Attributes, name); a != nil && len(a.Texts) > 0 {
+		return a.Texts[0]
+	}
+	return ""
+}

@@ -1,0 +1,403 @@
+package plan
+
+import (
+	"path"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// role is what a dimension is to the files that have it.
+type role uint8
+
+const (
+	fixed   role = iota // alike in all files, from its begin to its end
+	flowing             // files hold parts of it
+	spoiled             // refused: what has it is not looked at any further
+)
+
+// dim is a dimension of the plan.
+type dim struct {
+	path    string
+	classes []int32
+	coord   string // path of the variable whose values say where a file lies; empty if there is none
+	role    role
+	named   bool // by the user
+	hinted  bool // unlimited, or of times
+	made    bool // by the user: files do not have it
+	length  int64
+
+	nature  nature
+	ranks   map[string]int64
+	coords  []*coord // different ones
+	of      []int32  // the coord of each file; noCoord, noDim
+	order   []*coord // those with values, along the axis
+	first   bool     // the first file's coordinate counts
+	inNames bool     // in the order of names
+	settled bool     // by attributes
+}
+
+const (
+	noDim   = -1 // the file does not have the dimension
+	noCoord = -2 // the file has no values for it
+)
+
+// starts reports where along a flowing dimension a file lies.
+func (d *dim) starts(file int32) (start, length int64, ok bool) {
+	n := d.of[file]
+	if n < 0 {
+		return 0, 0, false
+	}
+	return d.coords[n].start, d.coords[n].n, true
+}
+
+// collectDims finds the dimensions that variables have.
+func (p *planner) collectDims() {
+	p.dims = map[string]*dim{}
+	for n, c := range p.classes {
+		used := map[string]bool{}
+		for _, x := range c.vars {
+			for _, d := range x.dims {
+				used[d] = true
+			}
+		}
+		for at := range used {
+			d := p.dims[at]
+			if d == nil {
+				d = &dim{path: at, named: p.isNamed(at)}
+				p.dims[at] = d
+			}
+			d.classes = append(d.classes, int32(n))
+			d.hinted = d.hinted || c.dims[at].Unlimited
+			if _, ok := c.coords[at]; ok {
+				d.coord = at
+			}
+		}
+	}
+	p.dimOrder = p.dimOrder[:0]
+	for at, d := range p.dims {
+		p.dimOrder = append(p.dimOrder, at)
+		if d.coord == "" {
+			d.coord = p.timesAlong(d)
+		}
+	}
+	slices.Sort(p.dimOrder)
+}
+
+func (p *planner) isNamed(at string) bool {
+	return slices.ContainsFunc(p.opts.Concat, func(name string) bool {
+		return name == at || "/"+name == at || name == path.Base(at)
+	})
+}
+
+// timesAlong finds the only variable of times along a dimension that has no coordinate: a
+// swath's lines are at times, but the dimension has another name.
+func (p *planner) timesAlong(d *dim) string {
+	found := ""
+	for _, n := range d.classes {
+		for _, x := range p.classes[n].vars {
+			if len(x.dims) != 1 || x.dims[0] != d.path || x.v.Unreadable != "" {
+				continue
+			}
+			if kind, err := natureOf(x.v); err != nil || kind != instant {
+				continue
+			}
+			if found != "" && found != x.path {
+				return ""
+			}
+			found = x.path
+		}
+	}
+	return found
+}
+
+// find returns the place among its variables of the one at a path, or -1.
+func (c *class) find(at string) int {
+	for i := range c.vars {
+		if c.vars[i].path == at {
+			return i
+		}
+	}
+	return -1
+}
+
+// readCoords finds the different coordinates that files have along a dimension.
+func (p *planner) readCoords(d *dim) error {
+	d.of = make([]int32, len(p.files))
+	for i := range d.of {
+		d.of[i] = noDim
+	}
+	known := interned{files: p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
+	for _, n := range d.classes {
+		c := p.classes[n]
+		at := -1
+		if d.coord != "" {
+			at = c.find(d.coord)
+		}
+		for _, f := range c.files {
+			d.of[f] = noCoord
+			if at < 0 || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
+				continue
+			}
+			values, ok := p.values(f, c.vars[at].at, c.dims[d.path].Length)
+			if !ok {
+				continue
+			}
+			if err := known.add(d, f, c.vars[at].v, values); err != nil {
+				return p.inFile(f, err)
+			}
+		}
+	}
+	if len(p.needs) > 0 {
+		return nil
+	}
+	return p.measure(d)
+}
+
+var none = &manifest.Values{}
+
+// values are those of a variable, if there are any: else they are asked for.
+func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, bool) {
+	if elements == 0 {
+		return none, true
+	}
+	f := p.files[file]
+	if at < len(f.Values) && f.Values[at] != nil {
+		return f.Values[at], true
+	}
+	p.need(file, at)
+	return nil, false
+}
+
+// interned finds coordinates again by what they are made of.
+type interned struct {
+	files   []*manifest.File
+	meaning map[*manifest.Variable]int // variables that mean the same by their values
+	meant   []*manifest.Variable
+	coords  map[meant]int32
+}
+
+type meant struct {
+	meaning int
+	values  *manifest.Values
+}
+
+func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
+	m, ok := in.meaning[v]
+	if !ok {
+		m = slices.IndexFunc(in.meant, func(w *manifest.Variable) bool { return sameMeaning(v, w) })
+		if m < 0 {
+			m = len(in.meant)
+			in.meant = append(in.meant, v)
+		}
+		in.meaning[v] = m
+	}
+	at, ok := in.coords[meant{m, values}]
+	if !ok {
+		made, err := newCoord(in.meant[m], values)
+		if err != nil {
+			return err
+		}
+		made.rep = file
+		at = int32(len(d.coords))
+		d.coords = append(d.coords, made)
+		in.coords[meant{m, values}] = at
+	}
+	d.of[file] = at
+	c := d.coords[at]
+	c.files++
+	if c.rep != file && natural(in.files[file].URL, in.files[c.rep].URL) < 0 {
+		c.rep = file
+	}
+	return nil
+}
+
+// sameMeaning reports whether equal elements of two variables stand for equal values.
+func sameMeaning(v, w *manifest.Variable) bool {
+	if !v.Type.Equal(w.Type) {
+		return false
+	}
+	for _, name := range []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"} {
+		if !sameAttribute(manifest.Lookup(v.Attributes, name), manifest.Lookup(w.Attributes, name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameAttribute(a, b *manifest.Attribute) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Type.Equal(b.Type) && string(a.Data) == string(b.Data) && slices.Equal(a.Texts, b.Texts)
+}
+
+// measure makes values comparable, and coordinates with equal values one.
+func (p *planner) measure(d *dim) error {
+	if !p.settleNature(d) {
+		return nil
+	}
+	into := make([]int32, len(d.coords))
+	var kept []*coord
+	bySum := map[uint64][]int32{}
+	for i, c := range d.coords {
+		if err := c.measure(d.nature, d.ranks); err != nil {
+			return p.inFile(c.rep, err)
+		}
+		into[i] = -1
+		for _, k := range bySum[c.sum] {
+			if same, err := d.equal(c, kept[k]); err != nil {
+				return p.inFile(c.rep, err)
+			} else if same {
+				into[i] = k
+				kept[k].absorb(p, c)
+				break
+			}
+		}
+		if into[i] < 0 {
+			into[i] = int32(len(kept))
+			bySum[c.sum] = append(bySum[c.sum], into[i])
+			kept = append(kept, c)
+		}
+	}
+	d.coords = kept
+	for f, n := range d.of {
+		if n >= 0 {
+			d.of[f] = into[n]
+		}
+	}
+	return nil
+}
+
+// absorb takes over the files of an equal coordinate.
+func (c *coord) absorb(p *planner, other *coord) {
+	c.files += other.files
+	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
+		c.rep, c.v, c.values, c.times = other.rep, other.v, other.values, other.times
+	}
+}
+
+func (d *dim) equal(a, b *coord) (bool, error) {
+	if a.n != b.n || a.first != b.first || a.last != b.last {
+		return false, nil
+	}
+	x, err := a.keys(d.nature, d.ranks)
+	if err != nil {
+		return false, err
+	}
+	y, err := b.keys(d.nature, d.ranks)
+	return slices.Equal(x, y), err
+}
+
+// settleNature says what the values of all files are, or refuses those that are something else.
+func (p *planner) settleNature(d *dim) bool {
+	if len(d.coords) == 0 {
+		return true
+	}
+	groups := map[string][]int32{}
+	d.nature = whole
+	for i, c := range d.coords {
+		word := "texts"
+		switch c.nature {
+		case instant:
+			word = "times of the " + calendarOf(c) + " calendar"
+		case whole, real:
+			word = "numbers"
+			if c.units != "" {
+				word += " of " + c.units
+			}
+		}
+		groups[word] = append(groups[word], int32(i))
+		d.nature = max(d.nature, c.nature)
+	}
+	if d.nature == text {
+		d.rankTexts()
+	}
+	d.hinted = d.hinted || d.nature == instant
+	if len(groups) < 2 || p.opts.Coords == CoordsFirst && d.nature < instant {
+		return true
+	}
+	p.refuseNatures(d, groups)
+	return false
+}
+
+func calendarOf(c *coord) string {
+	if c.times.Calendar <= 1 { // alike since 1582
+		return "standard"
+	}
+	return c.times.Calendar.String()
+}
+
+func (p *planner) refuseNatures(d *dim, groups map[string][]int32) {
+	most := p.majority(d, groups)
+	kind := report.Units
+	if d.nature == instant {
+		kind = report.Time
+	}
+	for _, word := range sorted(groups) {
+		if word == most {
+			continue
+		}
+		files := d.filesOf(groups[word])
+		p.find(p.odd(report.Finding{Kind: kind, Array: d.coord, Effect: report.Refused,
+			Says: count(len(files), len(p.files)) + " " + have(len(files)) + " " + word + " along " + path.Base(d.path) + ", the others " + most},
+			files, d.total()))
+	}
+	d.role = spoiled
+}
+
+// majority is the word that most files go by; of equals that of the file that comes first.
+func (p *planner) majority(d *dim, groups map[string][]int32) string {
+	best, bestFiles, bestName := "", int64(-1), ""
+	for _, word := range sorted(groups) {
+		files, name := int64(0), ""
+		for _, n := range groups[word] {
+			c := d.coords[n]
+			files += c.files
+			if url := p.files[c.rep].URL; name == "" || natural(url, name) < 0 {
+				name = url
+			}
+		}
+		if files > bestFiles || files == bestFiles && natural(name, bestName) < 0 {
+			best, bestFiles, bestName = word, files, name
+		}
+	}
+	return best
+}
+
+// filesOf lists the files that have one of some coordinates.
+func (d *dim) filesOf(coords []int32) (files []int32) {
+	in := make([]bool, len(d.coords))
+	for _, n := range coords {
+		in[n] = true
+	}
+	for f, n := range d.of {
+		if n >= 0 && in[n] {
+			files = append(files, int32(f))
+		}
+	}
+	return files
+}
+
+func (d *dim) total() (n int64) {
+	for _, of := range d.of {
+		if of != noDim {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *dim) rankTexts() {
+	all := map[string]bool{}
+	for _, c := range d.coords {
+		for _, t := range c.texts() {
+			all[t] = true
+		}
+	}
+	d.ranks = make(map[string]int64, len(all))
+	for i, t := range sorted(all) {
+		d.ranks[t] = int64(i)
+	}
+}

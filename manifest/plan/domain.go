@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// domain is what NEMO's attributes DOMAIN_* say of a file: one tile of many.
+type domain struct {
+	ids, global, local, from []int64
+}
+
+// byDomains places files that say themselves which tile they are, along dimensions that have
+// no coordinates. Attributes that do not fit the lengths of dimensions in every file, or fit
+// in more than one way, are not believed.
+func (p *planner) byDomains() {
+	domains := map[int32]domain{}
+	for f, c := range p.classOf {
+		if c < 0 {
+			continue
+		}
+		d, ok := domainOf(p.files[f].Groups)
+		if !ok {
+			return
+		}
+		domains[int32(f)] = d
+	}
+	if len(domains) < 2 {
+		return
+	}
+	dims := p.matchDomains(domains)
+	if dims == nil {
+		return
+	}
+	for k, d := range dims {
+		p.placeDomain(d, domains, k)
+	}
+	p.find(report.Finding{Kind: report.Order, Effect: report.Noted, Count: int64(len(domains)), Of: int64(len(domains)),
+		Says: fmt.Sprintf("%d files are tiles along %s, and lie where their attributes DOMAIN_* say", len(domains), dimNames(dims))})
+}
+
+func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
+	if g == nil {
+		return d, false
+	}
+	for _, group := range g.Groups {
+		if group.Path != "/" {
+			continue
+		}
+		for name, to := range map[string]*[]int64{"DOMAIN_dimensions_ids": &d.ids, "DOMAIN_size_global": &d.global,
+			"DOMAIN_size_local": &d.local, "DOMAIN_position_first": &d.from} {
+			a := manifest.Lookup(group.Attributes, name)
+			if a == nil {
+				return d, false
+			}
+			x, err := readNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+			if err != nil {
+				return d, false
+			}
+			for i := range x.n {
+				*to = append(*to, int64(x.real(i)))
+			}
+		}
+	}
+	n := len(d.ids)
+	return d, n > 0 && n < 4 && len(d.global) == n && len(d.local) == n && len(d.from) == n
+}
+
+// matchDomains finds the dimensions that the attributes mean, in their order: the only ones
+// whose lengths are those said in all files.
+func (p *planner) matchDomains(domains map[int32]domain) (found []*dim) {
+	var free []*dim
+	for _, at := range p.dimOrder {
+		if d := p.dims[at]; d.coord == "" && !d.named {
+			free = append(free, d)
+		}
+	}
+	n := -1
+	for _, d := range domains {
+		if n >= 0 && len(d.ids) != n {
+			return nil
+		}
+		n = len(d.ids)
+	}
+	ways := 0
+	for _, order := range choices(len(free), n) {
+		dims := make([]*dim, n)
+		for k, i := range order {
+			dims[k] = free[i]
+		}
+		if p.fitDomains(dims, domains) {
+			found = dims
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil
+	}
+	return found
+}
+
+func (p *planner) fitDomains(dims []*dim, domains map[int32]domain) bool {
+	for f, d := range domains {
+		for k := range dims {
+			have, ok := p.classes[p.classOf[f]].dims[dims[k].path]
+			if !ok || have.Length != d.local[k] || d.from[k] < 1 || d.from[k]-1+d.local[k] > d.global[k] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// choices lists the ways to take k of n things, order counting.
+func choices(n, k int) (all [][]int) {
+	if k == 0 {
+		return [][]int{nil}
+	}
+	for _, rest := range choices(n, k-1) {
+		for i := range n {
+			if !slices.Contains(rest, i) {
+				all = append(all, append(slices.Clone(rest), i))
+			}
+		}
+	}
+	return all
+}
+
+func (p *planner) placeDomain(d *dim, domains map[int32]domain, k int) {
+	d.role, d.coords, d.named = flowing, nil, true
+	same := map[[2]int64]int32{}
+	for f := range p.classOf {
+		tile, ok := domains[int32(f)]
+		if !ok {
+			continue
+		}
+		d.length = max(d.length, tile.global[k])
+		key := [2]int64{tile.from[k] - 1, tile.local[k]}
+		n, ok := same[key]
+		if !ok {
+			n = int32(len(d.coords))
+			same[key] = n
+			d.coords = append(d.coords, &coord{n: key[1], start: key[0], rep: int32(f)})
+		}
+		d.of[f] = n
+		d.coords[n].files++
+	}
+	d.order = slices.Clone(d.coords)
+	slices.SortFunc(d.order, func(a, b *coord) int { return int(a.start - b.start) })
+	d.settled = true
+}

@@ -1,0 +1,337 @@
+package plan
+
+import (
+	"path"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// Sizes of the chunks of what can be cut anywhere.
+const (
+	mostBytes   = 4 << 20 // of one chunk of contiguous storage
+	leastRecord = 8       // of a record that is a chunk of its own
+	mostRecords = 64 << 10
+)
+
+// cutting is how the chunks of an array are decided.
+type cutting struct {
+	p       *planner
+	a       *array
+	members []member
+	kept    []bool // of each member: its chunks may be served as they are stored
+	element int64  // size of one in memory
+	shape   []int64
+	around  []int64 // chunk length along axes that are not placed; 0 for placed ones
+	usual   []int64 // along placed axes, where there is no tile
+}
+
+// gridOf decides the chunks of an array. kept says of each member, those of parts included,
+// whether its chunks may be served as they are stored.
+func (p *planner) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid {
+	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape, element: 1}
+	for i := range c.members {
+		c.element = max(c.element, int64(c.members[i].v.Type.Size))
+	}
+	c.chooseAround()
+	axes := make([][]run, len(shape))
+	regular := !p.opts.Rectilinear || len(a.placed) == 0
+	sizes := make([]int64, len(shape))
+	for k := range shape {
+		if lengths := p.override(a, k); lengths != nil {
+			axes[k] = spread(lengths, shape[k])
+		} else {
+			axes[k] = c.edges(k)
+		}
+		even := false
+		sizes[k], even = evenly(axes[k], shape[k])
+		regular = regular && even
+	}
+	if regular || slices.Contains(shape, 0) {
+		return zarrjson.RegularGrid(sizes...)
+	}
+	declared := make([]grid.Sizes, len(shape))
+	for k := range axes {
+		declared[k] = grid.RunLength(plain(axes[k])...)
+	}
+	return zarrjson.RectilinearGrid(declared...)
+}
+
+// run is count edges in a row. padded says that the last of them is stored at full size though
+// less of it counts: length is what is stored then, and data what counts.
+type run struct {
+	length, count int64
+	data          int64
+}
+
+// plain are the runs of a list of edges: the last one may reach past the end.
+func plain(runs []run) []grid.Run {
+	var out []grid.Run
+	for i, r := range runs {
+		if i == len(runs)-1 {
+			out = appendRun(out, r.data, r.count-1)
+			out = appendRun(out, r.length, 1)
+			break
+		}
+		out = appendRun(out, r.data, r.count)
+	}
+	return out
+}
+
+func appendRun(out []grid.Run, length, count int64) []grid.Run {
+	if k := len(out) - 1; k >= 0 && out[k].Data == length {
+		out[k].Count += count
+		return out
+	}
+	if count > 0 {
+		out = append(out, grid.Times(length, count))
+	}
+	return out
+}
+
+// evenly returns the one length of the chunks of an axis, and whether there is one: of equal
+// edges but for a last one that is padded to the same length.
+func evenly(runs []run, extent int64) (size int64, ok bool) {
+	if extent == 0 || len(runs) == 0 {
+		if len(runs) > 0 {
+			return max(runs[0].length, 1), true
+		}
+		return 1, true
+	}
+	size = runs[0].data
+	for i, r := range runs {
+		switch {
+		case r.data == size:
+		case i == len(runs)-1 && r.count == 1 && r.data < size && r.length == size:
+		default:
+			return size, false
+		}
+	}
+	if len(runs) == 1 && runs[0].count == 1 {
+		size = runs[0].length
+	}
+	return size, true
+}
+
+// spread repeats lengths that a user gave until they reach the extent.
+func spread(lengths []int64, extent int64) (runs []run) {
+	at := int64(0)
+	for _, n := range lengths[:len(lengths)-1] {
+		runs = append(runs, run{n, 1, n})
+		at += n
+	}
+	n := lengths[len(lengths)-1]
+	if full := (extent - at) / n; full > 0 {
+		runs = append(runs, run{n, full, n})
+		at += full * n
+	}
+	if at < extent || len(runs) == 0 {
+		runs = append(runs, run{n, 1, max(extent-at, 1)})
+	}
+	return runs
+}
+
+// override returns the lengths that the user wants along an axis.
+func (p *planner) override(a *array, axis int) (lengths []int64) {
+	dims := append(slices.Clone(a.made), a.dims...)
+	for _, o := range p.opts.Faces {
+		if !matches([]string{o.Array}, a.path) {
+			continue
+		}
+		for name, list := range o.Chunks {
+			if len(list) > 0 && (name == dims[axis] || name == path.Base(dims[axis])) {
+				lengths = list
+			}
+		}
+	}
+	return lengths
+}
+
+// placedAt returns the place of an axis among the dimensions of the placing, or -1.
+func (c *cutting) placedAt(axis int) int {
+	if c.a.where == nil {
+		return -1
+	}
+	at := c.p.axisPath(c.a, axis)
+	return slices.IndexFunc(c.a.where.dims, func(d *dim) bool { return d.path == at })
+}
+
+func (p *planner) axisPath(a *array, axis int) string {
+	if axis < len(a.made) {
+		return a.made[axis]
+	}
+	return a.dims[axis-len(a.made)]
+}
+
+// stored is the chunk shape of a member along the array's axes, new ones included. 0 stands
+// for what can be cut anywhere.
+func (c *cutting) stored(m *member) []int64 {
+	out := make([]int64, len(c.shape))
+	for k := range out {
+		switch own := k - len(c.a.made); {
+		case own < 0:
+			out[k] = 1
+		case m.v.Storage.Layout != manifest.Chunked:
+		case m.v.Storage.Chunks != nil:
+			out[k] = m.v.Storage.Chunks[m.axes[own]]
+		case m.v.Storage.Edges != nil && len(m.v.Storage.Edges[m.axes[own]]) > 0:
+			out[k] = m.v.Storage.Edges[m.axes[own]][0][0]
+		}
+	}
+	return out
+}
+
+// weight is the bytes of a member that count for the shape of chunks.
+func (c *cutting) weight(i int) int64 {
+	m := &c.members[i]
+	if !slices.IsSorted(m.axes) {
+		return 0
+	}
+	return max(elementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
+}
+
+// chooseAround picks the lengths of chunks along axes on which all files begin at 0: the shape
+// of most bytes that may be served as they are stored, or else of most bytes.
+func (c *cutting) chooseAround() {
+	c.around, c.usual = make([]int64, len(c.shape)), make([]int64, len(c.shape))
+	var best []int64
+	for _, wantKept := range []bool{true, false} {
+		weights := map[string]int64{}
+		shapes := map[string][]int64{}
+		for i := range c.members {
+			m := &c.members[i]
+			if m.v.Storage.Layout != manifest.Chunked || wantKept && !c.kept[i] {
+				continue
+			}
+			s := c.stored(m)
+			key := string(appendShape(nil, c.masked(s)))
+			weights[key] += c.weight(i)
+			if shapes[key] == nil {
+				shapes[key] = s
+			}
+		}
+		for _, key := range sorted(weights) {
+			if best == nil || weights[key] > weights[string(appendShape(nil, c.masked(best)))] {
+				best = shapes[key]
+			}
+		}
+		if best != nil {
+			break
+		}
+	}
+	if best == nil {
+		best = c.free()
+	}
+	for k := range c.shape {
+		c.usual[k] = max(min(best[k], max(c.shape[k], best[k])), 1)
+		if c.placedAt(k) < 0 {
+			c.around[k] = c.usual[k]
+		}
+	}
+}
+
+// masked is a chunk shape without its lengths along placed axes.
+func (c *cutting) masked(s []int64) []int64 {
+	out := slices.Clone(s)
+	for k := range out {
+		if c.placedAt(k) >= 0 {
+			out[k] = 0
+		}
+	}
+	return out
+}
+
+func appendShape(b []byte, s []int64) []byte {
+	for _, n := range s {
+		for i := range 8 {
+			b = append(b, byte(n>>(56-8*i)))
+		}
+	}
+	return b
+}
+
+// free chooses the chunks of what can be cut anywhere: stretches of bytes that are not too
+// long, and no longer than a record where records lie apart.
+func (c *cutting) free() []int64 {
+	lengths := make([]int64, len(c.shape))
+	big := int64(-1)
+	var of *member
+	for i := range c.members {
+		m := &c.members[i]
+		if w := c.weight(i); w > big {
+			big, of = w, m
+		}
+	}
+	for k := range lengths {
+		lengths[k] = 1
+		if own := k - len(c.a.made); own >= 0 {
+			lengths[k] = max(of.v.Shape[of.axes[own]], 1)
+		}
+	}
+	return split(lengths, len(c.a.made), c.element, of.v.Storage.Stride != 0)
+}
+
+// split shortens the leading axes of a shape until it is no more than a chunk should hold.
+func split(lengths []int64, first int, element int64, records bool) []int64 {
+	out := slices.Clone(lengths)
+	inner := element
+	k := len(out) - 1
+	for ; k >= first && inner*out[k] <= mostBytes; k-- {
+		inner *= out[k]
+	}
+	if k >= first {
+		out[k] = divisor(out[k], mostBytes/inner)
+		for j := first; j < k; j++ {
+			out[j] = 1
+		}
+	}
+	if records && first < len(lengths) {
+		record := element
+		for _, n := range out[first+1:] {
+			record *= n
+		}
+		out[first] = 1
+		if record < leastRecord {
+			out[first] = max(min(lengths[first], mostRecords/record), 1)
+		}
+	}
+	return out
+}
+
+// divisor is the largest number up to a limit that divides n.
+func divisor(n, limit int64) int64 {
+	limit = max(min(n, limit), 1)
+	if limit == n {
+		return n
+	}
+	best := int64(1)
+	for i := int64(1); i*i <= n; i++ {
+		if n%i != 0 {
+			continue
+		}
+		if i <= limit {
+			best = max(best, i)
+		}
+		if n/i <= limit {
+			best = max(best, n/i)
+		}
+	}
+	return best
+}
+
+// edges are those along one axis.
+func (c *cutting) edges(axis int) []run {
+	at := c.placedAt(axis)
+	if at < 0 {
+		n := c.around[axis]
+		return spread([]int64{n}, c.shape[axis])
+	}
+	b := builder{extent: c.shape[axis], usual: c.usual[axis], own: c.ownEdges(axis)}
+	for _, s := range c.bands(axis, at) {
+		b.add(s)
+	}
+	b.fill(b.extent)
+	return b.runs
+}

@@ -1,0 +1,292 @@
+package plan
+
+import (
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/plan/internal/face"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// faces decides what each array declares.
+func (p *planner) faces() error {
+	for _, a := range p.arrays {
+		if err := p.decidePieces(a); err != nil {
+			return err
+		}
+	}
+	for _, d := range p.made {
+		p.arrays = append(p.arrays, p.madeArray(d))
+	}
+	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
+		return nil
+	}
+	slices.SortFunc(p.arrays, func(a, b *array) int { return compareText(a.path, b.path) })
+	for _, a := range p.arrays {
+		if err := p.declare(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareText(a, b string) int {
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}
+
+// faced is the members of an array as a face is decided from them: those that are alike are
+// one.
+type faced struct {
+	members []face.Member
+	of      []int // for each of the array's members
+	firsts  []int32
+}
+
+// declare decides the face of an array and its chunks, and collects its values if they are to
+// be kept.
+func (p *planner) declare(a *array) error {
+	f := p.membersFor(a)
+	opts, err := p.faceOptions(a, f)
+	if err != nil {
+		return err
+	}
+	got, findings, err := face.Decide(f.members, opts)
+	if err != nil {
+		return err
+	}
+	for _, finding := range findings {
+		p.faceFinding(a, finding)
+	}
+	if got == nil {
+		return nil
+	}
+	kept := make([]bool, len(f.of))
+	for i, k := range f.of {
+		kept[i] = got.Kept[k]
+	}
+	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: append(slices.Clone(a.made), a.dims...)}
+	shape := p.shapeOf(a)
+	out.Face = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
+		DimensionNames: dimensionNames(out.Dims)}
+	if a.pieces {
+		return p.declarePieces(a, out, f)
+	}
+	out.Face.ChunkGrid = p.gridOf(a, shape, kept)
+	p.noteChunks(a, out.Face, kept)
+	out.Variables, out.Renamed = p.sourcePaths(a)
+	out.Placement = p.placementOf(a)
+	p.out.Arrays = append(p.out.Arrays, out)
+	return nil
+}
+
+// faceFinding adds what the face has to say. What is kept in the manifest is not rebuilt.
+func (p *planner) faceFinding(a *array, f report.Finding) {
+	if a.pieces && f.Effect != report.Refused {
+		if f.Kind == report.Codec || f.Kind == report.ChunkShape {
+			return
+		}
+		if f.Effect == report.Rebuilt {
+			f.Effect = report.Noted
+		}
+	}
+	p.find(f)
+}
+
+// membersFor joins the classes whose variables are alike but for their lengths.
+func (p *planner) membersFor(a *array) *faced {
+	f := &faced{}
+	byKey := map[string]int{}
+	var last []int32
+	for _, m := range a.all() {
+		v := p.meaningOf(a, &m)
+		key := faceKey(v)
+		k, ok := byKey[key]
+		if !ok {
+			k = len(f.members)
+			byKey[key] = k
+			f.members = append(f.members, face.Member{Variable: v})
+			f.firsts, last = append(f.firsts, -1), append(last, -1)
+		}
+		f.of = append(f.of, k)
+		files := p.classes[m.class].files
+		f.members[k].Files += int64(len(files))
+		f.members[k].Bytes += int64(len(files)) * elementsOf(m.v) * int64(max(m.v.Type.Size, 1))
+		for _, n := range files {
+			if f.firsts[k] < 0 || p.rank[n] < p.rank[f.firsts[k]] {
+				f.firsts[k] = n
+			}
+			if last[k] < 0 || p.rank[n] > p.rank[last[k]] {
+				last[k] = n
+			}
+		}
+	}
+	for k := range f.members {
+		f.members[k].First, f.members[k].Last = p.files[f.firsts[k]].URL, p.files[last[k]].URL
+	}
+	f.sort(p.rank)
+	return f
+}
+
+// sort puts members in the order of their first files.
+func (f *faced) sort(rank []int32) {
+	order := make([]int, len(f.members))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(rank[f.firsts[a]]) - int(rank[f.firsts[b]]) })
+	at := make([]int, len(order))
+	members, firsts := make([]face.Member, len(order)), make([]int32, len(order))
+	for i, k := range order {
+		at[k], members[i], firsts[i] = i, f.members[k], f.firsts[k]
+	}
+	for i, k := range f.of {
+		f.of[i] = at[k]
+	}
+	f.members, f.firsts = members, firsts
+}
+
+// meaningOf is the variable of a member; bounds of times have the units of what they bound if
+// they are to be told anew.
+func (p *planner) meaningOf(a *array, m *member) *manifest.Variable {
+	if !a.pieces || m.v.Path == "" {
+		return m.v
+	}
+	if h := p.classes[m.class].header; m.at < len(h.Variables) && &h.Variables[m.at] == m.v {
+		return cf.Bounds(h, m.at)
+	}
+	return m.v
+}
+
+// faceKey is what members have in common that are alike but for their lengths.
+func faceKey(v *manifest.Variable) string {
+	bare := *v
+	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
+	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.Stride = nil, nil, 0
+	h := manifest.Header{Variables: []manifest.Variable{bare}}
+	return string(h.AppendKey(nil))
+}
+
+func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
+	opts := face.Options{Array: a.path, Gaps: p.gaps(a)}
+	for _, o := range p.opts.Faces {
+		if o.Type == "" || !matches([]string{o.Array}, a.path) {
+			continue
+		}
+		t, err := typeNamed(o.Type)
+		if err != nil {
+			return opts, err
+		}
+		opts.Type = t
+	}
+	if p.opts.CodecFrom != "" {
+		opts.CodecFrom = p.codecFrom(a, f)
+	}
+	if a.pieces {
+		var err error
+		opts.Reference, err = p.referenceOf(a)
+		return opts, err
+	}
+	return opts, nil
+}
+
+// gaps reports whether some of an array is in no file.
+func (p *planner) gaps(a *array) bool {
+	if a.where != nil && a.where.holes {
+		return true
+	}
+	shape := p.shapeOf(a)
+	for _, m := range a.members {
+		for k, axis := range m.axes {
+			d := p.dims[a.dims[k]]
+			if d.role == fixed && m.v.Shape[axis] < shape[len(a.made)+k] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// codecFrom is 1 more than the member of the file that a user names.
+func (p *planner) codecFrom(a *array, f *faced) int {
+	for i, m := range a.members {
+		for _, n := range p.classes[m.class].files {
+			if url := p.files[n].URL; url == p.opts.CodecFrom || base(url) == base(p.opts.CodecFrom) {
+				return f.of[i] + 1
+			}
+		}
+	}
+	return 0
+}
+
+func typeNamed(name string) (codec.Type, error) {
+	t, err := zarrjson.ParseDataType([]byte(`"` + name + `"`))
+	return t.Type(), err
+}
+
+// shapeOf is the shape of an array.
+func (p *planner) shapeOf(a *array) []int64 {
+	shape := make([]int64, 0, len(a.made)+len(a.dims))
+	for _, at := range a.made {
+		shape = append(shape, p.dims[at].length)
+	}
+	for _, at := range a.dims {
+		shape = append(shape, p.dims[at].length)
+	}
+	return shape
+}
+
+func dimensionNames(dims []string) []zarrjson.DimensionName {
+	out := make([]zarrjson.DimensionName, len(dims))
+	for i, d := range dims {
+		out[i] = zarrjson.DimensionName{Name: base(d), Named: true}
+	}
+	return out
+}
+
+// sourcePaths are the paths that a variable and its dimensions have in the files.
+func (p *planner) sourcePaths(a *array) (paths []string, renamed map[string]string) {
+	for _, m := range a.all() {
+		if !slices.Contains(paths, m.v.Path) {
+			paths = append(paths, m.v.Path)
+		}
+		for k, d := range m.dims {
+			if m.v.Dims[k] == d {
+				continue
+			}
+			if renamed == nil {
+				renamed = map[string]string{}
+			}
+			renamed[m.v.Dims[k]] = d
+		}
+	}
+	slices.Sort(paths)
+	return paths, renamed
+}
+
+// placementOf is the id of an array's placement. One that is alike in all files is in the
+// first of them.
+func (p *planner) placementOf(a *array) string {
+	if a.where == nil {
+		files := p.filesHaving(a)
+		first := slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })
+		key := "first " + p.files[first].URL
+		w := p.placings[key]
+		if w == nil {
+			w = &placing{tiles: []manifest.Tile{{File: int(first)}}}
+			p.placings[key] = w
+			p.placeOrder = append(p.placeOrder, w)
+		}
+		a.where = w
+	}
+	a.where.used = true
+	return p.placementID(a.where)
+}

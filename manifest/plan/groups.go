@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"path"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// finish declares groups, and gives placements their names.
+func (p *planner) finish() error {
+	if len(p.report.Refused()) > 0 {
+		return nil
+	}
+	for _, w := range p.placeOrder {
+		if w.used {
+			m := manifest.Placement{ID: p.placementID(w), Tiles: w.tiles}
+			for _, d := range w.dims {
+				m.Dims = append(m.Dims, d.path)
+			}
+			p.out.Placements = append(p.out.Placements, m)
+		}
+	}
+	if err := p.declareGroups(); err != nil {
+		return err
+	}
+	return p.keepState()
+}
+
+// placementID is the name of a placing: that of its dimensions, and a number if there are
+// several.
+func (p *planner) placementID(w *placing) string {
+	if w.id != "" {
+		return w.id
+	}
+	name := "static"
+	if len(w.dims) > 0 {
+		name = strings.ReplaceAll(dimNames(w.dims), ", ", "-")
+	}
+	w.id = name
+	for n := 2; p.ids[w.id]; n++ {
+		w.id = name + "-" + report.Thousands(int64(n))
+	}
+	p.ids[w.id] = true
+	return w.id
+}
+
+// merged are the attributes of a group in all files.
+type merged struct {
+	order  []string
+	values map[string]manifest.Attribute
+	differ map[string]bool
+	files  int64
+	seen   map[string]int64 // how many files have a name
+}
+
+func (g *merged) add(attributes []manifest.Attribute) {
+	g.files++
+	for _, a := range attributes {
+		first, ok := g.values[a.Name]
+		g.seen[a.Name]++
+		switch {
+		case !ok:
+			g.values[a.Name] = a
+			g.order = append(g.order, a.Name)
+		case !sameAttribute(&first, &a):
+			g.differ[a.Name] = true
+		}
+	}
+}
+
+// declareGroups keeps the attributes on which all files agree.
+func (p *planner) declareGroups() error {
+	groups := map[string]*merged{}
+	known := map[*manifest.GroupAttributes]int64{}
+	lens := p.lens()
+	first := p.inRank()
+	for _, f := range first {
+		if g := p.files[f].Groups; g != nil {
+			known[g]++
+		}
+	}
+	for _, f := range first {
+		g := p.files[f].Groups
+		if g == nil || known[g] < 0 {
+			continue
+		}
+		known[g] = -1
+		for _, group := range g.Groups {
+			at, ok := lens.group1(group.Path)
+			if !ok {
+				continue
+			}
+			if groups[at] == nil {
+				groups[at] = &merged{values: map[string]manifest.Attribute{}, differ: map[string]bool{}, seen: map[string]int64{}}
+			}
+			groups[at].add(group.Attributes)
+		}
+	}
+	if groups["/"] == nil {
+		groups["/"] = &merged{}
+	}
+	for _, a := range p.out.Arrays {
+		for at := path.Dir(a.Path); at != "/"; at = path.Dir(at) {
+			if groups[at] == nil {
+				groups[at] = &merged{}
+			}
+		}
+	}
+	for _, at := range sorted(groups) {
+		if err := p.declareGroup(at, groups[at]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group1 is the path of a group seen through the lens.
+func (l lens) group1(at string) (string, bool) {
+	if strings.TrimSuffix(l.group, "/") == strings.TrimSuffix(at, "/") {
+		return "/", true
+	}
+	rest, ok := strings.CutPrefix(at, l.group)
+	return "/" + rest, ok
+}
+
+func (p *planner) declareGroup(at string, g *merged) error {
+	out := manifest.GroupFace{Path: at}
+	var differ []string
+	for _, name := range g.order {
+		a := g.values[name]
+		if g.differ[name] || g.seen[name] != g.files {
+			differ = append(differ, name)
+			continue
+		}
+		raw, err := attributeJSON(&a)
+		if err != nil || raw == nil {
+			continue
+		}
+		if err := out.Attributes.Set(name, raw); err != nil {
+			return err
+		}
+	}
+	if len(differ) > 0 {
+		p.find(report.Finding{Kind: report.Attribute, Effect: report.Dropped, Count: g.files, Of: g.files,
+			Says: "attributes of the group " + at + " that are not the same in all files are left out: " + some(differ)})
+	}
+	p.out.Groups = append(p.out.Groups, out)
+	return nil
+}
+
+// inRank are the files of the plan in their order.
+func (p *planner) inRank() []int32 {
+	order := make([]int32, len(p.files))
+	for f, r := range p.rank {
+		order[r] = int32(f)
+	}
+	kept := order[:0]
+	for _, f := range order {
+		if p.classOf[f] >= 0 {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+var _ zarrjson.Attributes

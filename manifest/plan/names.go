@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest/report"
+)
+
+// named is how many files a message names.
+const named = 10
+
+// odd fills in the files of a finding: all of few, else the first ones and the last, in the
+// order of their names.
+func (p *planner) odd(f report.Finding, files []int32, of int64) report.Finding {
+	urls := make([]string, len(files))
+	for i, n := range files {
+		urls[i] = p.files[n].URL
+	}
+	slices.SortFunc(urls, natural)
+	f.Count, f.Of = int64(len(urls)), of
+	if len(urls) > named {
+		urls = append(urls[:named-1:named-1], urls[len(urls)-1])
+	}
+	f.Files = urls
+	return f
+}
+
+// find adds a finding to the report, and stops the plan if nothing can be made of the files.
+func (p *planner) find(f report.Finding) {
+	if p.opts.Strict && (f.Effect == report.Rebuilt || f.Effect == report.Filled) {
+		f.Says += ", which --strict does not allow"
+		f.Effect, f.Option = report.Refused, ""
+	}
+	p.report.Add(f)
+}
+
+// span names the first and the last of some files.
+func (p *planner) span(files []int32) string {
+	first, last := p.files[files[0]].URL, p.files[files[0]].URL
+	for _, n := range files[1:] {
+		url := p.files[n].URL
+		if natural(url, first) < 0 {
+			first = url
+		}
+		if natural(url, last) > 0 {
+			last = url
+		}
+	}
+	if first == last {
+		return p.label(first)
+	}
+	return p.label(first) + " … " + p.label(last)
+}
+
+// label is what people call a file: its name, with its folder where there are several of the
+// name.
+func (p *planner) label(url string) string {
+	if p.bases == nil {
+		p.bases = make(map[string]int, len(p.files))
+		for _, f := range p.files {
+			p.bases[base(f.URL)]++
+		}
+	}
+	name := base(url)
+	if p.bases[name] < 2 {
+		return name
+	}
+	return path.Join(path.Base(path.Dir(url)), name)
+}
+
+func base(url string) string { return path.Base(strings.TrimRight(url, "/")) }
+
+// natural compares names as people do: numbers in them by their values.
+func natural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		m, n := digits(x), digits(y)
+		if m > 0 && n > 0 {
+			if c := number(x[:m], y[:n]); c != 0 {
+				return c
+			}
+			x, y = x[m:], y[n:]
+			continue
+		}
+		if x[0] != y[0] {
+			return int(x[0]) - int(y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	if len(x) != len(y) {
+		return len(x) - len(y)
+	}
+	return strings.Compare(a, b)
+}
+
+// digits is the length of the number that a text begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// number compares two numbers of any length.
+func number(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+// some lists a few names, and says how many more there are.
+func some(names []string) string {
+	if len(names) > named {
+		return strings.Join(names[:named], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}

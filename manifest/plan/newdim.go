@@ -1,0 +1,301 @@
+package plan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// makeDims gives files the dimensions that they do not have.
+func (p *planner) makeDims() error {
+	for _, n := range p.opts.NewDims {
+		at := "/" + strings.Trim(n.Name, "/")
+		if p.dims[at] != nil {
+			return fmt.Errorf("new dimension %s: files have a dimension of this name", n.Name)
+		}
+		texts, lack, err := p.stepsOf(&n)
+		if err != nil {
+			return err
+		}
+		if len(lack) > 0 {
+			p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: at, Effect: report.Refused,
+				Says: fmt.Sprintf("%s %s no value for the new dimension %s", count(len(lack), len(lack)+len(texts)), have(len(lack)), n.Name)},
+				lack, int64(len(lack)+len(texts))))
+			continue
+		}
+		if err := p.makeDim(at, texts); err != nil {
+			return fmt.Errorf("new dimension %s: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p *planner) isMade(at string) bool { return p.dims[at] != nil && p.dims[at].made }
+
+// step is the value of a new dimension in a file.
+type step struct {
+	texts [6]string // year to second, or a text
+	dated bool
+}
+
+// stepsOf finds the value of each file, and the files that have none.
+func (p *planner) stepsOf(n *NewDim) (steps map[int32]step, lack []int32, err error) {
+	var pattern *regexp.Regexp
+	if n.Pattern != "" {
+		if pattern, err = regexp.Compile(n.Pattern); err != nil {
+			return nil, nil, fmt.Errorf("new dimension %s: %w", n.Name, err)
+		}
+		if pattern.NumSubexp() == 0 {
+			return nil, nil, fmt.Errorf("new dimension %s: the pattern %q has no group in parentheses", n.Name, n.Pattern)
+		}
+	}
+	if n.Values != nil && len(n.Values) != p.given() {
+		return nil, nil, fmt.Errorf("new dimension %s: a list of %d values for %d files", n.Name, len(n.Values), p.given())
+	}
+	steps = map[int32]step{}
+	at := 0
+	for f, file := range p.files {
+		if file.Hidden {
+			continue
+		}
+		var s step
+		ok := true
+		switch {
+		case pattern != nil:
+			s, ok = matchStep(pattern, file.URL)
+		case n.Attribute != "":
+			s.texts[0], ok = attributeText(file.Groups, n.Attribute)
+		case n.Values != nil:
+			s.texts[0] = n.Values[at]
+		}
+		at++
+		if p.classOf[f] < 0 {
+			continue
+		}
+		if !ok {
+			lack = append(lack, int32(f))
+			continue
+		}
+		steps[int32(f)] = s
+	}
+	return steps, lack, nil
+}
+
+// given counts the files that the user named.
+func (p *planner) given() (n int) {
+	for _, f := range p.files {
+		if !f.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// matchStep looks at the name of a file, and at its whole path if the name does not match.
+func matchStep(pattern *regexp.Regexp, url string) (s step, ok bool) {
+	m := pattern.FindStringSubmatch(base(url))
+	if m == nil {
+		if m = pattern.FindStringSubmatch(url); m == nil {
+			return s, false
+		}
+	}
+	for i, name := range []string{"y", "m", "d", "H", "M", "S"} {
+		if k := pattern.SubexpIndex(name); k > 0 {
+			s.texts[i], s.dated = m[k], true
+		}
+	}
+	if !s.dated {
+		s.texts[0] = m[1]
+	}
+	return s, true
+}
+
+func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
+	if g == nil {
+		return "", false
+	}
+	for _, group := range g.Groups {
+		if group.Path != "/" {
+			continue
+		}
+		a := manifest.Lookup(group.Attributes, name)
+		if a == nil {
+			return "", false
+		}
+		if len(a.Texts) > 0 {
+			return a.Texts[0], true
+		}
+		x, err := readNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+		if err != nil || x.n == 0 {
+			return "", false
+		}
+		return x.say(0), true
+	}
+	return "", false
+}
+
+// makeDim makes a dimension of steps, as whole numbers, numbers, times or texts, whichever fits
+// all.
+func (p *planner) makeDim(at string, steps map[int32]step) error {
+	v, elements, err := elementsOfSteps(at, steps)
+	if err != nil {
+		return err
+	}
+	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
+	d.of = make([]int32, len(p.files))
+	for i := range d.of {
+		d.of[i] = noDim
+	}
+	known := interned{files: p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
+	distinct := map[string]*manifest.Values{}
+	for _, f := range sorted(steps) {
+		content := string(elements[f].Data) + strings.Join(texts(elements[f].Texts), "")
+		if distinct[content] == nil {
+			distinct[content] = elements[f]
+		}
+		if err := known.add(d, f, v, distinct[content]); err != nil {
+			return err
+		}
+	}
+	if err := p.measure(d); err != nil {
+		return err
+	}
+	d.order = slices.Clone(d.coords)
+	slices.SortFunc(d.order, func(a, b *coord) int { return a.low.compare(b.low) })
+	for i, c := range d.order {
+		c.start = int64(i)
+	}
+	d.length = int64(len(d.order))
+	p.dims[at] = d
+	p.dimOrder = append(p.dimOrder, at)
+	slices.Sort(p.dimOrder)
+	p.made = append(p.made, d)
+	return nil
+}
+
+func texts(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = string(t)
+	}
+	return out
+}
+
+// elementsOfSteps chooses a type for steps.
+func elementsOfSteps(at string, steps map[int32]step) (*manifest.Variable, map[int32]*manifest.Values, error) {
+	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}}
+	moments, whole, numbers := true, true, true
+	times := map[int32]time.Time{}
+	for _, f := range sorted(steps) {
+		s := steps[f]
+		t, err := s.time()
+		if s.dated && err != nil {
+			return nil, nil, err
+		}
+		moments = moments && err == nil
+		times[f] = t
+		_, err = strconv.ParseInt(s.texts[0], 10, 64)
+		whole = whole && err == nil
+		_, err = strconv.ParseFloat(s.texts[0], 64)
+		numbers = numbers && err == nil
+	}
+	values := map[int32]*manifest.Values{}
+	unit := int64(86400)
+	for f, t := range times {
+		if moments && t.Unix()%86400 != 0 {
+			unit = 1
+		}
+		values[f] = &manifest.Values{}
+	}
+	v.Type = codec.Type{Kind: codec.Int, Size: 8}
+	switch {
+	case moments:
+		v.Attributes = timeAttributes(unit)
+	case whole:
+	case numbers:
+		v.Type.Kind = codec.Float
+	default:
+		v.Type = codec.Type{Kind: codec.String}
+	}
+	for f, s := range steps {
+		switch {
+		case moments:
+			values[f].Data = binary.LittleEndian.AppendUint64(nil, uint64(times[f].Unix()/unit))
+		case whole:
+			n, _ := strconv.ParseInt(s.texts[0], 10, 64)
+			values[f].Data = binary.LittleEndian.AppendUint64(nil, uint64(n))
+		case numbers:
+			x, _ := strconv.ParseFloat(s.texts[0], 64)
+			values[f].Data = binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))
+		default:
+			values[f].Texts = [][]byte{[]byte(s.texts[0])}
+		}
+		values[f].SetID()
+	}
+	return v, values, nil
+}
+
+func timeAttributes(unit int64) []manifest.Attribute {
+	units := "days since 1970-01-01"
+	if unit == 1 {
+		units = "seconds since 1970-01-01"
+	}
+	list := []manifest.Attribute{}
+	for _, a := range [][2]string{{"standard_name", "time"}, {"units", units}, {"calendar", "proleptic_gregorian"}} {
+		list = append(list, manifest.Attribute{Name: a[0], Type: codec.Type{Kind: codec.String}, Texts: []string{a[1]}, Scalar: true})
+	}
+	return list
+}
+
+// time is the moment of a step: of named groups, or of a date written as ISO 8601 has it.
+func (s step) time() (time.Time, error) {
+	if !s.dated {
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+			if t, err := time.Parse(layout, s.texts[0]); err == nil {
+				return t, nil
+			}
+		}
+		return time.Time{}, fmt.Errorf("%q is no date", s.texts[0])
+	}
+	parts := [6]int{1970, 1, 1, 0, 0, 0}
+	for i, text := range s.texts {
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%q is no number", text)
+		}
+		parts[i] = n
+	}
+	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, time.UTC)
+	if t.Day() != parts[2] || int(t.Month()) != parts[1] {
+		return t, fmt.Errorf("%04d-%02d-%02d is no date", parts[0], parts[1], parts[2])
+	}
+	return t, nil
+}
+
+// giveMade gives an array the new dimensions, unless it is alike in all files: a coordinate, or
+// a variable whose values are known to be.
+func (p *planner) giveMade(a *array) {
+	if len(p.made) == 0 {
+		return
+	}
+	known, equal := p.known(a)
+	if a.aux && (!known || equal) || len(a.dims) == 0 && known && equal && a.files > 1 {
+		return
+	}
+	for _, d := range p.made {
+		a.made = append(a.made, d.path)
+	}
+	a.placed = append(slices.Clone(p.made), a.placed...)
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// noteAxes says what there is to know of dimensions along which files follow one another.
+func (p *planner) noteAxes() {
+	for _, at := range p.dimOrder {
+		d := p.dims[at]
+		if d.role != flowing {
+			p.noteEmpty(d)
+			continue
+		}
+		p.noteEmpty(d)
+		p.noteLengths(d)
+		p.noteGaps(d)
+	}
+}
+
+// noteEmpty names files that hold nothing of a dimension.
+func (p *planner) noteEmpty(d *dim) {
+	var empty []int32
+	for f, n := range d.of {
+		if n >= 0 && d.coords[n].n == 0 {
+			empty = append(empty, int32(f))
+		}
+	}
+	if len(empty) > 0 && len(d.order) > 0 {
+		p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Noted,
+			Says: count(len(empty), int(d.total())) + " " + plural(len(empty), "holds", "hold") + " nothing along " + path.Base(d.path)}, empty, d.total()))
+	}
+}
+
+// noteLengths says that files are not equally long.
+func (p *planner) noteLengths(d *dim) {
+	if d.made || len(d.order) < 2 {
+		return
+	}
+	least, most := d.order[0].n, d.order[0].n
+	for _, c := range d.order[:len(d.order)-1] {
+		least, most = min(least, c.n), max(most, c.n)
+	}
+	if least == most && d.order[len(d.order)-1].n <= most {
+		return
+	}
+	most, least = max(most, d.order[len(d.order)-1].n), min(least, d.order[len(d.order)-1].n)
+	files := p.filesOfCoords1(d)
+	p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Verbatim,
+		Says: fmt.Sprintf("%s files hold from %d to %d of %s, and chunks are as long as their files'", report.Thousands(int64(len(files))), least, most, path.Base(d.path))},
+		files, d.total()))
+}
+
+func (p *planner) filesOfCoords1(d *dim) (files []int32) {
+	for f, n := range d.of {
+		if n >= 0 && d.coords[n].n > 0 {
+			files = append(files, int32(f))
+		}
+	}
+	return files
+}
+
+// noteGaps names the places where steps are missing between files: steps that are longer by
+// half than any within the files around, and than most between files.
+func (p *planner) noteGaps(d *dim) {
+	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || len(d.order) < 2 {
+		return
+	}
+	between := make([]float64, 0, len(d.order)-1)
+	for i := 1; i < len(d.order); i++ {
+		between = append(between, d.between(i))
+	}
+	typical := slices.Clone(between)
+	slices.Sort(typical)
+	usual := typical[(len(typical)-1)/2]
+	if len(between) < 2 {
+		usual = 0
+	}
+	var gaps []int
+	for i := 1; i < len(d.order); i++ {
+		longest := max(usual, d.order[i-1].step, d.order[i].step)
+		if longest > 0 && between[i-1] > 1.5*longest {
+			gaps = append(gaps, i)
+		}
+	}
+	if len(gaps) > 0 {
+		p.sayGaps(d, gaps)
+	}
+}
+
+// between is the step from one coordinate to the next.
+func (d *dim) between(i int) float64 {
+	a, b := d.order[i-1], d.order[i]
+	if b.start < a.start+a.n {
+		return 0
+	}
+	from, to := a.high, b.low
+	if b.high.compare(a.low) < 0 {
+		from, to = b.high, a.low
+	}
+	return a.distance(from, to, d.nature)
+}
+
+func (p *planner) sayGaps(d *dim, gaps []int) {
+	var says []string
+	files := make([]int32, 0, len(gaps))
+	for _, i := range gaps {
+		a, b := d.order[i-1], d.order[i]
+		if len(says) < named {
+			says = append(says, a.say(a.n-1)+" to "+b.say(0)+" ("+p.label(p.files[a.rep].URL)+", "+p.label(p.files[b.rep].URL)+")")
+		}
+		files = append(files, b.rep)
+	}
+	more := ""
+	if len(gaps) > len(says) {
+		more = ", …"
+	}
+	p.find(p.odd(report.Finding{Kind: report.Gap, Array: d.coord, Effect: report.Noted,
+		Says: fmt.Sprintf("%s: %s between files: %s%s", path.Base(d.path), plural(len(gaps), "a gap", fmt.Sprint(len(gaps), " gaps")), strings.Join(says, ", "), more)},
+		files, d.total()))
+}
+
+// noteChunks names the files whose chunks have another shape than those of the face.
+func (p *planner) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
+	g, err := face.Grid()
+	if err != nil {
+		return
+	}
+	members := a.all()
+	c := &cutting{p: p, a: a, members: members, kept: kept, shape: face.Shape}
+	var odd []int32
+	shapes := map[string]bool{}
+	for i := range members {
+		m := &members[i]
+		if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Edges != nil {
+			continue
+		}
+		s := c.stored(m)
+		for k := range s {
+			if c.placedAt(k) < 0 && g.Dim(k).CodecSize(0) != s[k] && face.Shape[k] > 0 {
+				odd = append(odd, p.classes[m.class].files...)
+				shapes[fmt.Sprint(m.v.Storage.Chunks)] = true
+				break
+			}
+		}
+	}
+	if len(odd) > 0 && int64(len(odd)) <= a.files {
+		p.find(p.odd(report.Finding{Kind: report.ChunkShape, Array: a.path, Effect: report.Rebuilt, Option: "--codec-from FILE, or explicit chunks",
+			Says: fmt.Sprintf("%s %s chunks of %s that the face does not declare", count(len(odd), int(a.files)), have(len(odd)), some(sorted(shapes)))},
+			odd, a.files))
+	}
+	p.notePadding(a, face, g.Rank())
+}
+
+// notePadding says that short chunks inside the array are stored at full length.
+func (p *planner) notePadding(a *array, face *zarrjson.Array, rank int) {
+	padded := 0
+	var files []int32
+	for i := range a.placedTiles() {
+		t := &a.where.tiles[i]
+		m := a.memberOf(p.classOfAny(t.File))
+		if m == nil || m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
+			continue
+		}
+		for k, d := range a.where.dims {
+			own := slices.Index(a.dims, d.path)
+			if own < 0 {
+				continue
+			}
+			if chunk := m.v.Storage.Chunks[m.axes[own]]; t.Shape[k]%chunk != 0 && t.Origin[k]+t.Shape[k] < face.Shape[own+len(a.made)] {
+				padded++
+				files = append(files, int32(t.File))
+				break
+			}
+		}
+	}
+	if padded > 0 {
+		p.find(p.odd(report.Finding{Kind: report.Length, Array: a.path, Effect: report.Rebuilt,
+			Says: count(len(files), len(a.where.tiles)) + " " + plural(len(files), "ends", "end") + " in a short chunk that is stored at full length"},
+			files, int64(len(a.where.tiles))))
+	}
+	_ = rank
+}
+
+func (a *array) placedTiles() []manifest.Tile {
+	if a.where == nil {
+		return nil
+	}
+	return a.where.tiles
+}

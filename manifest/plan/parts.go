@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"slices"
+
+	"varve/manifest"
+)
+
+// parted reports whether the values of some members are in other files.
+func (a *array) parted() bool {
+	return slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Parted })
+}
+
+// placeParted places the files of an array with parts along all of its dimensions, since parts
+// may begin anywhere, and takes the variables of the hidden files for members.
+func (p *planner) placeParted(a *array) {
+	if !a.parted() {
+		return
+	}
+	for _, at := range a.dims {
+		if !slices.Contains(a.placed, p.dims[at]) {
+			a.placed = append(a.placed, p.dims[at])
+		}
+	}
+	for _, m := range a.members {
+		for _, f := range p.classes[m.class].files {
+			for _, part := range p.files[f].Parts[m.at] {
+				p.addPart(a, &m, part.File)
+			}
+		}
+	}
+}
+
+// addPart makes the variable of a hidden file a member.
+func (p *planner) addPart(a *array, of *member, file int) {
+	if file < 0 || file >= len(p.files) || len(p.files[file].Header.Variables) != 1 {
+		return
+	}
+	if _, ok := p.hidden[file]; ok {
+		return
+	}
+	h := p.files[file].Header
+	for _, m := range a.parts {
+		if p.classes[m.class].header == h {
+			p.hidden[file] = m.class
+			c := p.classes[m.class]
+			c.files = append(c.files, int32(file))
+			return
+		}
+	}
+	p.hidden[file] = int32(len(p.classes))
+	a.parts = append(a.parts, member{class: p.hidden[file], axes: of.axes,
+		lensed: lensed{at: 0, v: &h.Variables[0], path: of.path, dims: of.dims}})
+	p.classes = append(p.classes, &class{header: h, files: []int32{int32(file)}})
+}
+
+// classOfAny is the class of a file, hidden or not.
+func (p *planner) classOfAny(file int) int32 {
+	if c, ok := p.hidden[file]; ok {
+		return c
+	}
+	return p.classOf[file]
+}
+
+// partTiles puts the parts of files in the places of the files.
+func (p *planner) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Tile) {
+	places := p.placesOf(a.members)
+	for _, t := range whole {
+		m := &a.members[places[p.classOf[t.File]]]
+		if m.v.Storage.Layout != manifest.Parted {
+			tiles = append(tiles, t)
+			continue
+		}
+		for _, part := range p.files[t.File].Parts[m.at] {
+			if s, ok := p.partTile(a, m, t, part); ok {
+				tiles = append(tiles, s)
+			}
+		}
+	}
+	p.sortTiles(tiles)
+	return tiles
+}
+
+func (p *planner) partTile(a *array, m *member, t manifest.Tile, part manifest.Part) (manifest.Tile, bool) {
+	k := len(a.placed)
+	s := manifest.Tile{File: part.File, Origin: slices.Clone(t.Origin), Start: make([]int64, k), Shape: slices.Clone(t.Shape)}
+	for i, d := range a.placed {
+		own := slices.Index(a.dims, d.path)
+		if own < 0 {
+			continue
+		}
+		axis := m.axes[own]
+		if axis >= len(part.Origin) {
+			return s, false
+		}
+		s.Origin[i] += part.Origin[axis]
+		s.Start[i] = part.Start[axis]
+		s.Shape[i] = min(part.Shape[axis], t.Shape[i]-part.Origin[axis])
+		if s.Shape[i] <= 0 {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// extent is where a file lies along a dimension: at the begin of one that is not flowing.
+func (p *planner) extent(d *dim, file int32) (start, length int64, ok bool) {
+	if d.role == flowing {
+		return d.starts(file)
+	}
+	dimension, ok := p.classes[p.classOf[file]].dims[d.path]
+	return 0, dimension.Length, ok
+}
+
+func (d *dim) coordOf(file int32) *coord {
+	if int(file) < len(d.of) && d.of[file] >= 0 {
+		return d.coords[d.of[file]]
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/manifest/internal/cf"
+	"varve/zarrjson"
+)
+
+// Limits of what is kept in the manifest.
+const (
+	mostTimes     = 64 << 20 // bytes of times that are told anew
+	pieceElements = 1 << 20  // of one piece
+	leastChunk    = 512      // elements of a chunk along a dimension that may grow
+)
+
+// decidePieces says whether the values of an array are kept in the manifest, and asks for them.
+func (p *planner) decidePieces(a *array) error {
+	d := p.dims[a.path]
+	switch {
+	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
+		a.pieces = true
+	case a.parted():
+		return nil
+	case d != nil && p.isCoordinate(a) != nil, p.isAxis(a):
+		a.pieces = true
+	case p.retold(a) && p.bytesOf(a) <= mostTimes:
+		a.pieces = true
+	default:
+		known, _ := p.known(a)
+		limit := p.opts.Inline
+		if limit == 0 {
+			limit = DefaultInline
+		}
+		a.pieces = known && p.bytesOf(a) <= limit
+	}
+	if !a.pieces {
+		return nil
+	}
+	for _, f := range p.holders(a) {
+		m := a.memberOf(p.classOf[f])
+		if m.v.Storage.Layout != manifest.Nothing {
+			p.values(f, m.at, elementsOf(m.v))
+		}
+	}
+	return nil
+}
+
+// memberOf is the member of a class.
+func (a *array) memberOf(class int32) *member {
+	i, ok := slices.BinarySearchFunc(a.members, class, func(m member, c int32) int { return int(m.class - c) })
+	if !ok {
+		return nil
+	}
+	return &a.members[i]
+}
+
+// isAxis reports whether an array is the variable of times that places files along a dimension
+// of another name.
+func (p *planner) isAxis(a *array) bool {
+	return len(a.dims) == 1 && p.dims[a.dims[0]].coord == a.path
+}
+
+// holders are the files whose values of an array count.
+func (p *planner) holders(a *array) []int32 {
+	if a.where == nil {
+		files := p.filesHaving(a)
+		return []int32{slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })}
+	}
+	files := make([]int32, 0, len(a.where.tiles))
+	for i := range a.where.tiles {
+		files = append(files, int32(a.where.tiles[i].File))
+	}
+	return files
+}
+
+// retold reports whether the times of an array are in different units.
+func (p *planner) retold(a *array) bool {
+	if a.where == nil {
+		return false
+	}
+	var first *manifest.Variable
+	for _, m := range a.members {
+		v := cf.Bounds(p.classes[m.class].header, m.at)
+		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+			return false
+		}
+		if first == nil {
+			first = v
+		}
+		if !sameMeaning(first, v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) bytesOf(a *array) int64 {
+	n, size := int64(1), int64(1)
+	for _, s := range p.shapeOf(a) {
+		n *= s
+	}
+	for _, m := range a.members {
+		size = max(size, int64(m.v.Type.Size))
+	}
+	return n * size
+}
+
+// referenceOf finds one reference for the times of an array that is kept in the manifest; nil
+// if it needs none.
+func (p *planner) referenceOf(a *array) (*cf.Reference, error) {
+	var first *manifest.Variable
+	differ := false
+	for _, m := range a.members {
+		v := p.meaningOf(a, &m)
+		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+			return nil, nil
+		}
+		if first == nil {
+			first = v
+		}
+		differ = differ || !sameMeaning(first, v)
+	}
+	if !differ {
+		return nil, nil
+	}
+	var all []cf.Times
+	for _, f := range p.holders(a) {
+		m := a.memberOf(p.classOf[f])
+		values := p.files[f].Values[m.at]
+		if values == nil {
+			continue
+		}
+		t, err := cf.TimesOf(p.meaningOf(a, m), values)
+		if err != nil {
+			return nil, p.inFile(f, err)
+		}
+		all = append(all, t)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	r, err := cf.Retime(all)
+	return &r, err
+}
+
+// declarePieces lays the values of files on one canvas, in the type of the face, and keeps it.
+func (p *planner) declarePieces(a *array, out manifest.Array, f *faced) error {
+	out.Face.Codecs = kept(out.Face.DataType.Type())
+	out.Face.ChunkGrid = p.pieceGrid(a, out.Face.Shape)
+	c := newCanvas(out.Face)
+	if err := p.paintAll(a, &out, c); err != nil {
+		return err
+	}
+	for _, piece := range c.pieces() {
+		values := piece.values
+		values.SetID()
+		p.out.Values = append(p.out.Values, values)
+		out.Pieces = append(out.Pieces, manifest.Piece{Origin: piece.Origin, Shape: piece.Shape, Values: values.ID})
+	}
+	p.out.Arrays = append(p.out.Arrays, out)
+	return nil
+}
+
+// kept are the codecs of an array whose values are in the manifest.
+func kept(t codec.Type) []codec.Spec {
+	switch {
+	case t.Kind == codec.String:
+		return []codec.Spec{{Name: "vlen-utf8"}}
+	case t.Kind == codec.Bytes:
+		return []codec.Spec{{Name: "vlen-bytes"}}
+	case t.Size > 1 && t.Kind != codec.FixedBytes && t.Kind != codec.Raw:
+		return []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}}
+	}
+	return []codec.Spec{{Name: "bytes"}}
+}
+
+// pieceGrid makes one chunk of most arrays.
+func (p *planner) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
+	chunk := make([]int64, len(shape))
+	inner := int64(1)
+	for k := len(shape) - 1; k >= 0; k-- {
+		chunk[k] = max(min(shape[k], pieceElements/max(inner, 1)), 1)
+		inner *= max(shape[k], 1)
+	}
+	if len(shape) == 1 && a.where != nil {
+		chunk[0] = max(chunk[0], leastChunk)
+	}
+	return zarrjson.RegularGrid(chunk...)
+}
+
+// madeArray is the coordinate of a new dimension.
+func (p *planner) madeArray(d *dim) *array {
+	c := d.order[0]
+	h := &manifest.Header{Variables: []manifest.Variable{*c.v}}
+	class := &class{header: h, files: d.filesOfAll()}
+	p.classes = append(p.classes, class)
+	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
+		members: []member{{class: int32(len(p.classes) - 1), lensed: lensed{v: &h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
+}
+
+// paintAll converts the values of files and puts them in their places.
+func (p *planner) paintAll(a *array, out *manifest.Array, c *canvas) error {
+	conversions := map[*manifest.Variable]*convert.Conversion{}
+	paint := func(v *manifest.Variable, values *manifest.Values, s stamp) error {
+		conversion := conversions[v]
+		if conversion == nil {
+			var err error
+			if conversion, err = convert.New(v, out.Face, out.Reading); err != nil {
+				return fmt.Errorf("%s: %w", a.path, err)
+			}
+			conversions[v] = conversion
+		}
+		return c.paint(conversion, v, values, s)
+	}
+	if d := p.dims[a.path]; d != nil && len(d.order) > 0 && d.order[0].v != nil && (d.made || p.isCoordinate(a) != nil) {
+		return p.paintCoordinate(d, paint)
+	}
+	if a.where == nil {
+		f := p.holders(a)[0]
+		m := a.memberOf(p.classOf[f])
+		return p.paintFile(a, m, f, manifest.Tile{}, paint)
+	}
+	for i := range a.where.tiles {
+		t := &a.where.tiles[i]
+		if err := p.paintFile(a, a.memberOf(p.classOf[t.File]), int32(t.File), *t, paint); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type painter func(v *manifest.Variable, values *manifest.Values, s stamp) error
+
+// paintCoordinate paints each of the different coordinates once.
+func (p *planner) paintCoordinate(d *dim, paint painter) error {
+	order := d.order
+	if d.role == fixed {
+		order = []*coord{d.order[0]}
+		if d.first {
+			order[0] = p.firstCoord(d)
+		}
+	}
+	for _, c := range order {
+		if c.values == none {
+			continue
+		}
+		shape := []int64{c.n}
+		if err := paint(c.v, c.values, stamp{source: shape, origin: []int64{c.start}, start: []int64{0}, shape: shape}); err != nil {
+			return p.inFile(c.rep, err)
+		}
+	}
+	return nil
+}
+
+// firstCoord is the coordinate of the first of all files.
+func (p *planner) firstCoord(d *dim) *coord {
+	first := int32(-1)
+	for f, n := range d.of {
+		if n >= 0 && d.coords[n].n > 0 && (first < 0 || p.rank[f] < p.rank[first]) {
+			first = int32(f)
+		}
+	}
+	return d.coords[d.of[first]]
+}
+
+func (p *planner) paintFile(a *array, m *member, f int32, t manifest.Tile, paint painter) error {
+	if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+		return nil
+	}
+	s := stamp{source: m.v.Shape, order: m.axes}
+	for range a.made {
+		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, 1)
+	}
+	for k := range a.dims {
+		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, m.v.Shape[m.axes[k]])
+	}
+	if a.where != nil {
+		for i, d := range a.where.dims {
+			k := slices.Index(append(slices.Clone(a.made), a.dims...), d.path)
+			s.origin[k], s.start[k], s.shape[k] = t.Origin[i], t.Start[i], t.Shape[i]
+		}
+	}
+	values := p.files[f].Values[m.at]
+	if values == nil {
+		return p.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
+	}
+	if err := paint(p.meaningOf(a, m), values, s); err != nil {
+		return p.inFile(f, err)
+	}
+	return nil
+}

@@ -1,0 +1,384 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// placing is where files lie along some dimensions. Arrays with equal dimensions and equal
+// files share one.
+type placing struct {
+	id     string
+	dims   []*dim
+	tiles  []manifest.Tile
+	cut    bool    // some tiles are not whole files
+	holes  bool    // not everything is in a tile
+	used   bool    // by an array whose values are not in the manifest
+	absent []int32 // files that lie where there is no tile
+}
+
+// place finds or makes the placing of an array.
+func (p *planner) place(a *array) *placing {
+	key := placingKey(a)
+	if w := p.placings[key]; w != nil {
+		return w
+	}
+	w := &placing{dims: a.placed}
+	p.placings[key] = w
+	p.placeOrder = append(p.placeOrder, w)
+	w.tiles = p.wholeTiles(a)
+	if a.parted() {
+		w.tiles = p.partTiles(a, w.tiles)
+	}
+	p.overlaps(a, w)
+	p.absences(a, w)
+	return w
+}
+
+func placingKey(a *array) string {
+	var b strings.Builder
+	for _, d := range a.placed {
+		b.WriteString(d.path)
+		b.WriteByte(0)
+	}
+	for _, m := range a.members {
+		fmt.Fprintf(&b, "%d,", m.class)
+	}
+	if a.parted() {
+		b.WriteString(a.path)
+	}
+	if a.aux {
+		b.WriteString("aux")
+	}
+	return b.String()
+}
+
+// wholeTiles makes one tile of each file.
+func (p *planner) wholeTiles(a *array) []manifest.Tile {
+	k := len(a.placed)
+	tiles := make([]manifest.Tile, 0, a.files)
+	slab := make([]int64, 3*k*int(a.files))
+	for _, m := range a.members {
+	files:
+		for _, f := range p.classes[m.class].files {
+			t := manifest.Tile{File: int(f), Origin: slab[:k:k], Start: slab[k : 2*k : 2*k], Shape: slab[2*k : 3*k : 3*k]}
+			for i, d := range a.placed {
+				var ok bool
+				if t.Origin[i], t.Shape[i], ok = p.extent(d, f); !ok || t.Shape[i] == 0 {
+					continue files
+				}
+			}
+			tiles = append(tiles, t)
+			slab = slab[3*k:]
+		}
+	}
+	p.sortTiles(tiles)
+	return tiles
+}
+
+func (p *planner) sortTiles(tiles []manifest.Tile) {
+	slices.SortFunc(tiles, func(a, b manifest.Tile) int {
+		return cmp.Or(slices.Compare(a.Origin, b.Origin), slices.Compare(a.Shape, b.Shape), p.byName(int32(a.File), int32(b.File)))
+	})
+}
+
+// overlaps finds tiles that hold the same place, and cuts them if the user says how.
+func (p *planner) overlaps(a *array, w *placing) {
+	pairs := overlapping(w.tiles)
+	if len(pairs) == 0 {
+		return
+	}
+	if a.aux || len(a.dims) == 1 {
+		if p.opts.Overlap == OverlapRefuse && sameBoxes(w.tiles, pairs) {
+			p.doubtful = append(p.doubtful, doubt{a, filePairs(w.tiles, pairs)})
+			w.tiles = withoutSecond(w.tiles, pairs)
+			return
+		}
+	}
+	if p.opts.Overlap == OverlapRefuse {
+		p.refuseOverlap(a, w, pairs)
+		return
+	}
+	tiles, ok := cutTiles(w.tiles, p.opts.Overlap == OverlapLast)
+	if !ok {
+		p.refuseOverlap(a, w, pairs)
+		return
+	}
+	var files []int32
+	for _, pair := range pairs {
+		files = append(files, int32(w.tiles[pair[0]].File), int32(w.tiles[pair[1]].File))
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	w.tiles, w.cut = tiles, true
+	p.sortTiles(w.tiles)
+	p.find(p.odd(report.Finding{Kind: report.Overlap, Effect: report.Noted, Option: "without --overlap they are refused",
+		Says: fmt.Sprintf("%d files hold some of the same places along %s; the %s one counts", len(files), dimNames(w.dims), p.opts.Overlap)},
+		files, int64(len(w.tiles))))
+}
+
+func dimNames(dims []*dim) string {
+	short := make([]string, len(dims))
+	for i, d := range dims {
+		short[i] = path.Base(d.path)
+	}
+	return strings.Join(short, ", ")
+}
+
+// doubt is an array of which files hold the same place: they have to hold the same values.
+type doubt struct {
+	a     *array
+	pairs [][2]int32 // of files
+}
+
+func filePairs(tiles []manifest.Tile, pairs [][2]int32) [][2]int32 {
+	files := make([][2]int32, len(pairs))
+	for i, pair := range pairs {
+		files[i] = [2]int32{int32(tiles[pair[0]].File), int32(tiles[pair[1]].File)}
+	}
+	return files
+}
+
+// overlapping lists pairs of tiles that share a place: each tile with the first that it meets.
+func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
+	if len(tiles) == 0 || len(tiles[0].Origin) == 0 {
+		return nil
+	}
+	if latticed(tiles) {
+		for i := 1; i < len(tiles); i++ {
+			if slices.Equal(tiles[i-1].Origin, tiles[i].Origin) {
+				pairs = append(pairs, [2]int32{int32(i - 1), int32(i)})
+			}
+		}
+		return pairs
+	}
+	var active []int32 // tiles that reach past the current origin of the first dimension
+	for i := range tiles {
+		kept := active[:0]
+		met := false
+		for _, k := range active {
+			if end(&tiles[k], 0) <= tiles[i].Origin[0] {
+				continue
+			}
+			kept = append(kept, k)
+			if !met && meet(&tiles[k], &tiles[i]) {
+				pairs = append(pairs, [2]int32{k, int32(i)})
+				met = true
+			}
+		}
+		active = append(kept, int32(i))
+	}
+	return pairs
+}
+
+// latticed reports whether tiles are the cells of a lattice: along each dimension their places
+// are either the same or apart.
+func latticed(tiles []manifest.Tile) bool {
+	for k := range tiles[0].Origin {
+		length := make(map[int64]int64)
+		for i := range tiles {
+			t := &tiles[i]
+			if n, ok := length[t.Origin[k]]; ok && n != t.Shape[k] {
+				return false
+			}
+			length[t.Origin[k]] = t.Shape[k]
+		}
+		reach := int64(math.MinInt64)
+		for _, from := range sorted(length) {
+			if from < reach {
+				return false
+			}
+			reach = from + length[from]
+		}
+	}
+	return true
+}
+
+func end(t *manifest.Tile, k int) int64 { return t.Origin[k] + t.Shape[k] }
+
+func meet(a, b *manifest.Tile) bool {
+	for k := range a.Origin {
+		if end(a, k) <= b.Origin[k] || end(b, k) <= a.Origin[k] {
+			return false
+		}
+	}
+	return true
+}
+
+func sameBoxes(tiles []manifest.Tile, pairs [][2]int32) bool {
+	for _, pair := range pairs {
+		a, b := &tiles[pair[0]], &tiles[pair[1]]
+		if !slices.Equal(a.Origin, b.Origin) || !slices.Equal(a.Shape, b.Shape) {
+			return false
+		}
+	}
+	return true
+}
+
+func withoutSecond(tiles []manifest.Tile, pairs [][2]int32) []manifest.Tile {
+	drop := make([]bool, len(tiles))
+	for _, pair := range pairs {
+		drop[pair[1]] = true
+	}
+	kept := make([]manifest.Tile, 0, len(tiles))
+	for i, t := range tiles {
+		if !drop[i] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// refuseOverlap names the files that hold the same place.
+func (p *planner) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
+	var files []int32
+	for _, pair := range pairs {
+		files = append(files, int32(w.tiles[pair[0]].File), int32(w.tiles[pair[1]].File))
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
+	option := "--overlap first or --overlap last"
+	if p.opts.Overlap != OverlapRefuse {
+		option = ""
+	}
+	p.find(p.odd(report.Finding{Kind: report.Overlap, Effect: report.Refused, Option: option,
+		Says: fmt.Sprintf("%d files hold the same places of %s: %s and %s share %s", len(files), a.path, p.label(p.files[x.File].URL),
+			p.label(p.files[y.File].URL), w.shared(x, y))}, files, int64(len(w.tiles))))
+}
+
+// shared says what two tiles share.
+func (w *placing) shared(a, b *manifest.Tile) string {
+	var parts []string
+	for k, d := range w.dims {
+		from, to := max(a.Origin[k], b.Origin[k]), min(end(a, k), end(b, k))
+		text := fmt.Sprintf("%d of %s", to-from, path.Base(d.path))
+		if c := d.coordOf(int32(a.File)); c != nil && c.v != nil {
+			text += ", " + c.say(from-c.start)
+			if to-from > 1 {
+				text += " … " + c.say(to-1-c.start)
+			}
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " by ")
+}
+
+// cutTiles leaves every place to one tile: the one that begins first, or last. Tiles may
+// overlap along one dimension only.
+func cutTiles(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
+	if len(tiles) == 0 {
+		return tiles, true
+	}
+	along := -1
+	for _, pair := range overlapping(tiles) {
+		for k := range tiles[0].Origin {
+			a, b := &tiles[pair[0]], &tiles[pair[1]]
+			if a.Origin[k] != b.Origin[k] || a.Shape[k] != b.Shape[k] {
+				if along >= 0 && along != k {
+					return nil, false
+				}
+				along = k
+			}
+		}
+	}
+	along = max(along, 0)
+	rows := map[string][]manifest.Tile{}
+	for _, t := range tiles {
+		key := rowKey(&t, along)
+		rows[key] = append(rows[key], t)
+	}
+	var out []manifest.Tile
+	for _, key := range sorted(rows) {
+		out = append(out, paint(rows[key], along, last)...)
+	}
+	return out, len(overlapping(sortedByOrigin(out))) == 0
+}
+
+func sortedByOrigin(tiles []manifest.Tile) []manifest.Tile {
+	slices.SortStableFunc(tiles, func(a, b manifest.Tile) int { return slices.Compare(a.Origin, b.Origin) })
+	return tiles
+}
+
+// rowKey is the place of a tile in all dimensions but one.
+func rowKey(t *manifest.Tile, along int) string {
+	var b strings.Builder
+	for k := range t.Origin {
+		if k != along {
+			fmt.Fprintf(&b, "%d+%d,", t.Origin[k], t.Shape[k])
+		}
+	}
+	return b.String()
+}
+
+// paint lays the tiles of a row over one another along a dimension. They come sorted by their
+// begins.
+func paint(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
+	if !last {
+		reach := int64(math.MinInt64)
+		for _, t := range row {
+			if from := max(t.Origin[along], reach); from < end(&t, along) {
+				out = append(out, sliced(t, along, from, end(&t, along)))
+				reach = end(&t, along)
+			}
+		}
+		return out
+	}
+	for i := len(row) - 1; i >= 0; i-- {
+		out = append(out, uncovered(row[i], row[i+1:], along)...)
+	}
+	return out
+}
+
+// uncovered is what is left of a tile under those that come later.
+func uncovered(t manifest.Tile, over []manifest.Tile, along int) (out []manifest.Tile) {
+	from, to := t.Origin[along], end(&t, along)
+	for i := range over {
+		o := &over[i]
+		if o.Origin[along] >= to {
+			break
+		}
+		if o.Origin[along] > from {
+			out = append(out, sliced(t, along, from, o.Origin[along]))
+		}
+		from = max(from, end(o, along))
+	}
+	if from < to {
+		out = append(out, sliced(t, along, from, to))
+	}
+	return out
+}
+
+// sliced is the part of a tile between two places.
+func sliced(t manifest.Tile, along int, from, to int64) manifest.Tile {
+	if from == t.Origin[along] && to == end(&t, along) {
+		return t
+	}
+	s := manifest.Tile{File: t.File, Origin: slices.Clone(t.Origin), Start: slices.Clone(t.Start), Shape: slices.Clone(t.Shape)}
+	s.Start[along] += from - t.Origin[along]
+	s.Origin[along], s.Shape[along] = from, to-from
+	return s
+}
+
+// cover says how many of the cells of an array tiles hold, along the dimensions of a placing.
+func (w *placing) cover() (held, all float64) {
+	all = 1
+	for _, d := range w.dims {
+		all *= float64(d.length)
+	}
+	for i := range w.tiles {
+		n := 1.0
+		for _, s := range w.tiles[i].Shape {
+			n *= float64(s)
+		}
+		held += n
+	}
+	return held, all
+}

@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+)
+
+// class is all files with one header, seen through the options: what is left out is not in
+// it, and what is renamed has its new name.
+type class struct {
+	header *manifest.Header
+	vars   []lensed
+	dims   map[string]manifest.Dimension // by new path
+	files  []int32
+	coords map[string]int // the place in vars of the coordinate of a dimension
+}
+
+// lensed is a variable of a class.
+type lensed struct {
+	at   int // in the header
+	v    *manifest.Variable
+	path string   // the new one
+	dims []string // the new ones
+	aux  bool     // another variable names it: a coordinate, bounds, a mapping
+}
+
+// classify sorts files by their headers.
+func (p *planner) classify() error {
+	known := map[*manifest.Header]int32{}
+	byID := map[string]int32{}
+	p.classOf = make([]int32, len(p.files))
+	for i, f := range p.files {
+		p.classOf[i] = -1
+		if f.Hidden {
+			continue
+		}
+		c, ok := known[f.Header]
+		if !ok && f.Header.ID != "" {
+			c, ok = byID[f.Header.ID]
+		}
+		if !ok {
+			made, err := p.look(f)
+			if err != nil {
+				return err
+			}
+			c = int32(len(p.classes))
+			p.classes = append(p.classes, made)
+			byID[f.Header.ID] = c
+		}
+		known[f.Header] = c
+		p.classOf[i] = c
+		p.classes[c].files = append(p.classes[c].files, int32(i))
+	}
+	return nil
+}
+
+// look makes the class of a file's header.
+func (p *planner) look(f *manifest.File) (*class, error) {
+	h := f.Header
+	c := &class{header: h, dims: map[string]manifest.Dimension{}, coords: map[string]int{}}
+	named := references(h)
+	lens := p.lens()
+	used := map[string]bool{}
+	for i := range h.Variables {
+		v := &h.Variables[i]
+		if _, ok := lens.path(v.Path); !ok || !p.wanted(v.Path) {
+			continue
+		}
+		for _, d := range v.Dims {
+			used[d] = true
+		}
+	}
+	taken := map[string]string{}
+	for i := range h.Variables {
+		v := &h.Variables[i]
+		x := lensed{at: i, v: v, aux: named[v.Path] || used[v.Path]}
+		if !p.wanted(v.Path) && !(used[v.Path] && p.notDropped(v.Path)) {
+			continue
+		}
+		var ok bool
+		if x.path, ok = lens.path(v.Path); !ok {
+			if !used[v.Path] {
+				continue
+			}
+			x.path = lens.outer(v.Path)
+		}
+		if other, ok := taken[x.path]; ok {
+			return nil, fmt.Errorf("%s: %s and %s would both be called %s", p.label(f.URL), other, v.Path, x.path)
+		}
+		taken[x.path] = v.Path
+		x.dims = make([]string, len(v.Dims))
+		for k, d := range v.Dims {
+			x.dims[k] = lens.dim(d)
+		}
+		c.vars = append(c.vars, x)
+	}
+	for _, d := range h.Dimensions {
+		d.Path = lens.dim(d.Path)
+		c.dims[d.Path] = d
+	}
+	c.settleShapes()
+	slices.SortFunc(c.vars, func(a, b lensed) int { return cmp.Compare(a.path, b.path) })
+	for i, x := range c.vars {
+		if len(x.dims) == 1 && x.dims[0] == x.path && x.v.Unreadable == "" {
+			c.coords[x.path] = i
+		}
+	}
+	return c, nil
+}
+
+// settleShapes gives dimensions that only variables know their lengths.
+func (c *class) settleShapes() {
+	for _, x := range c.vars {
+		for k, d := range x.dims {
+			if _, ok := c.dims[d]; !ok && k < len(x.v.Shape) {
+				c.dims[d] = manifest.Dimension{Path: d, Length: x.v.Shape[k]}
+			}
+		}
+	}
+}
+
+// lens is how paths of sources become paths of arrays.
+type lens struct {
+	group  string // with a slash at the end
+	rename []Rename
+}
+
+func (p *planner) lens() lens {
+	group := strings.Trim(p.opts.Group, "/")
+	if group != "" {
+		group += "/"
+	}
+	return lens{"/" + group, p.opts.Rename}
+}
+
+// path is that of an array, or false for what is outside of the group.
+func (l lens) path(at string) (string, bool) {
+	rest, ok := strings.CutPrefix(at, l.group)
+	return l.renamed("/" + rest), ok
+}
+
+// dim is the path of a dimension; those of the groups around the chosen one are its own.
+func (l lens) dim(at string) string {
+	if moved, ok := l.path(at); ok {
+		return moved
+	}
+	return l.outer(at)
+}
+
+func (l lens) outer(at string) string { return l.renamed("/" + path.Base(at)) }
+
+func (l lens) renamed(at string) string {
+	for _, r := range l.rename {
+		dir, base := path.Split(at)
+		switch {
+		case r.Old != at && r.Old != base && "/"+r.Old != at:
+		case strings.Contains(r.New, "/"):
+			return "/" + strings.TrimLeft(r.New, "/")
+		default:
+			return dir + r.New
+		}
+	}
+	return at
+}
+
+// wanted reports whether the globs choose a variable.
+func (p *planner) wanted(at string) bool {
+	return (len(p.opts.Vars) == 0 || matches(p.opts.Vars, at)) && p.notDropped(at)
+}
+
+func (p *planner) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
+
+// matches reports whether a path, or its last element, fits one of some globs.
+func matches(globs []string, at string) bool {
+	for _, g := range globs {
+		if ok, _ := path.Match(g, path.Base(at)); ok || g == path.Base(at) {
+			return true
+		}
+		if ok, _ := path.Match("/"+strings.TrimLeft(g, "/"), at); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// references returns the paths of variables that others name in their attributes.
+func references(h *manifest.Header) map[string]bool {
+	named := map[string]bool{}
+	for i := range h.Variables {
+		v := &h.Variables[i]
+		for _, a := range v.Attributes {
+			switch a.Name {
+			case "coordinates", "bounds", "climatology", "grid_mapping", "cell_measures", "formula_terms":
+			default:
+				continue
+			}
+			for _, text := range a.Texts {
+				for _, word := range strings.Fields(text) {
+					if found := resolve(h, v.Path, strings.TrimSuffix(word, ":")); found != "" {
+						named[found] = true
+					}
+				}
+			}
+		}
+	}
+	return named
+}
+
+// resolve finds the variable that a name means which a variable at a path uses.
+func resolve(h *manifest.Header, from, name string) string {
+	if strings.HasPrefix(name, "/") {
+		if h.Find(name) >= 0 {
+			return name
+		}
+		return ""
+	}
+	for dir := path.Dir(from); ; dir = path.Dir(dir) {
+		if at := path.Join(dir, name); h.Find(at) >= 0 {
+			return at
+		}
+		if dir == "/" || dir == "." {
+			return ""
+		}
+	}
+}
