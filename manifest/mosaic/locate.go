@@ -9,7 +9,7 @@ import (
 
 // Place is where a declared chunk is, as far as that can be told without its ref.
 type Place struct {
-	// Kind is what the chunk is if the ref at Row is stored, with no mask: a chunk that is
+	// Kind is the best that the chunk can be, whatever the ref at Row says: one that is
 	// Verbatim here can turn out to be Rebuilt or Missing. One that is Missing stays so.
 	Kind Kind
 	Tile int32 // the one tile that meets the chunk; -1 if there are none or several
@@ -18,6 +18,7 @@ type Place struct {
 	fit          *Fit
 	offset, size int64 // of the chunk's bytes in those that the ref is of; size -1 for all
 	reaches      bool
+	same         bool // if the ref has no mask
 }
 
 // Locator finds places one after another, faster where they are near each other. It is for
@@ -227,7 +228,8 @@ func (f *Fit) placeChunk(p *Place, t int32, c *grid.Chunk, first int64) {
 		return
 	}
 	p.Row = first + number
-	if !f.isSame(c.Codec, f.mask(0, p.reaches)) {
+	p.same = f.isSame(c.Codec, f.mask(0, p.reaches))
+	if !p.same && f.Variable.Storage.Filters <= 0 { // a mask could make them the same
 		p.Kind, p.size = Rebuilt, -1
 	}
 }
@@ -267,7 +269,7 @@ func (f *Fit) placeRun(p *Place, t int32, c *grid.Chunk, first int64) {
 	if rows && f.row != f.stride || !f.isSame(c.Codec, 0) {
 		return
 	}
-	p.Kind = Verbatim
+	p.Kind, p.same = Verbatim, true
 	p.offset += inner * f.element
 	p.size = f.bytesOf(c.Codec)
 }

@@ -196,7 +196,7 @@ func (f *Fit) accepts(p *Place, coords []int64, ref manifest.Ref) bool {
 	}
 	mask := f.mask(ref.Mask, p.reaches)
 	if mask == f.mask(0, p.reaches) {
-		return true
+		return p.same
 	}
 	c, ok := f.m.grid.Chunk(coords)
 	return ok && f.isSame(c.Codec, mask)

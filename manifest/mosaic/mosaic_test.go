@@ -1,0 +1,451 @@
+package mosaic
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// files are sources, one variable each, with their refs.
+type files struct {
+	headers []*manifest.Header
+	rows    []int64
+	refs    []manifest.Ref
+	reads   int
+}
+
+func (f *files) Header(row int64) *manifest.Header {
+	if row < 0 || row >= int64(len(f.headers)) {
+		return nil
+	}
+	return f.headers[row]
+}
+
+func (f *files) Row(row int64) int64 { return f.rows[row] }
+
+func (f *files) ReadRefs(_ context.Context, row int64, dst []manifest.Ref) error {
+	if row < 0 || row+int64(len(dst)) > int64(len(f.refs)) {
+		return fmt.Errorf("refs %d to %d of %d", row, row+int64(len(dst)), len(f.refs))
+	}
+	copy(dst, f.refs[row:])
+	f.reads++
+	return nil
+}
+
+// add adds a file whose refs are at 1000, 1100, … unless it has some.
+func (f *files) add(v manifest.Variable, refs []manifest.Ref) int {
+	h := &manifest.Header{Variables: []manifest.Variable{v}}
+	f.headers = append(f.headers, h)
+	f.rows = append(f.rows, int64(len(f.refs)))
+	for i := range h.Rows() {
+		ref := manifest.Ref{Offset: 1000 + 100*i, Size: 50}
+		if int(i) < len(refs) {
+			ref = refs[i]
+		}
+		f.refs = append(f.refs, ref)
+	}
+	return len(f.headers) - 1
+}
+
+func codecs(names ...string) (specs []codec.Spec) {
+	configs := map[string]string{
+		"bytes": `{"endian":"little"}`, "big": `{"endian":"big"}`, "zlib1": `{"level":1}`, "zlib9": `{"level":9}`,
+		"shuffle": `{"elementsize":4}`, "zstd": `{"level":1,"checksum":false}`,
+	}
+	wire := map[string]string{"big": "bytes", "zlib1": "numcodecs.zlib", "zlib9": "numcodecs.zlib", "shuffle": "numcodecs.shuffle"}
+	for _, name := range names {
+		s := codec.Spec{Name: name, Config: []byte(configs[name])}
+		if w, ok := wire[name]; ok {
+			s.Name = w
+		}
+		specs = append(specs, s)
+	}
+	return specs
+}
+
+var float = codec.Type{Kind: codec.Float, Size: 4}
+
+func chunked(shape, chunks []int64, names ...string) manifest.Variable {
+	return manifest.Variable{Path: "/v", Dims: []string{"/t", "/y", "/x"}[:len(shape)], Shape: shape, Type: float,
+		Storage: manifest.Storage{Layout: manifest.Chunked, Chunks: chunks, Codecs: codecs(names...), Filters: len(names) - 1}}
+}
+
+func strided(stride int64, endian string, shape ...int64) manifest.Variable {
+	v := chunked(shape, nil, endian)
+	v.Storage.Layout, v.Storage.Stride, v.Storage.Chunks = manifest.Strided, stride, shape
+	return v
+}
+
+func edges(sizes ...grid.Sizes) zarrjson.ChunkGrid { return zarrjson.RectilinearGrid(sizes...) }
+
+// one is a file of a case: where it begins along t, and how long it is.
+type one struct {
+	v         manifest.Variable
+	at, n     int64
+	start     int64
+	refs      []manifest.Ref
+	otherFill bool
+}
+
+type kindCase struct {
+	name  string
+	shape []int64
+	grid  zarrjson.ChunkGrid
+	face  []string // codecs
+	files []one
+	want  string // a letter for each chunk: v, p, r or a point
+}
+
+func without(v manifest.Variable, change func(*manifest.Variable)) manifest.Variable {
+	change(&v)
+	return v
+}
+
+func masked(mask uint32) []manifest.Ref { return []manifest.Ref{{Offset: 7, Size: 9, Mask: mask}} }
+
+func kindCases() []kindCase {
+	reg := zarrjson.RegularGrid
+	none := manifest.Ref{Offset: manifest.NotStored}
+	zlib := []string{"bytes", "shuffle", "zlib1"}
+	return []kindCase{
+		{"one file", []int64{4, 4}, reg(2, 2), zlib, []one{{v: chunked([]int64{4, 4}, []int64{2, 2}, zlib...), n: 4}}, "vvvv"},
+		{"another level", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, "bytes", "shuffle", "zlib9"), n: 4}}, "vv"},
+		{"another codec", []int64{8}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4}, {v: chunked([]int64{4}, []int64{2}, "bytes", "zstd"), at: 4, n: 4}}, "vvrr"},
+		{"another byte order", []int64{4}, reg(2), []string{"bytes"}, []one{{v: chunked([]int64{4}, []int64{2}, "big"), n: 4}}, "rr"},
+		{"padded at the end", []int64{5}, reg(2), zlib, []one{{v: chunked([]int64{5}, []int64{2}, zlib...), n: 5}}, "vvv"},
+		{"padded in the middle", []int64{6}, reg(2), zlib, []one{{v: chunked([]int64{3}, []int64{2}, zlib...), n: 3}, {v: chunked([]int64{3}, []int64{2}, zlib...), at: 3, n: 3}}, "vrr"},
+		{"edges as stored", []int64{6}, edges(grid.List(2, 1, 2, 1)), zlib, []one{{v: chunked([]int64{3}, []int64{2}, zlib...), n: 3}, {v: chunked([]int64{3}, []int64{2}, zlib...), at: 3, n: 3}}, "vrvr"},
+		{"begins within a chunk", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{5}, []int64{2}, zlib...), start: 1, n: 4}}, "rr"},
+		{"begins at a chunk", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{6}, []int64{2}, zlib...), start: 2, n: 4}}, "vv"},
+		{"filter mask", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(1)}}, "rv"},
+		{"mask of a filter that is not there", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(4)}}, "vv"},
+		{"mask that leaves what the face has", []int64{4}, reg(2), []string{"bytes", "shuffle"}, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(2)}}, "vr"},
+		{"raw edges", []int64{5}, reg(2), zlib, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "vvr"},
+		{"raw edges, raw face", []int64{5}, reg(2), []string{"bytes"}, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "rrv"},
+		{"not stored", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}}}, ".v"},
+		{"not stored, another fill", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}, otherFill: true}}, "rv"},
+		{"two files, neither stored", []int64{4}, reg(4), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2, refs: []manifest.Ref{none}}}, "."},
+		{"two files, one stored", []int64{4}, reg(4), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2}}, "r"},
+		{"a gap", []int64{6}, reg(2), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 4, n: 2}}, "v.v"},
+		{"never written", []int64{4}, reg(2), zlib, []one{{v: manifest.Variable{Path: "/v", Dims: []string{"/t"}, Shape: []int64{4}, Type: float, Storage: manifest.Storage{Layout: manifest.Nothing}}, n: 4}}, ".."},
+		{"never written, another fill", []int64{4}, reg(2), zlib, []one{{v: manifest.Variable{Path: "/v", Dims: []string{"/t"}, Shape: []int64{4}, Type: float, Storage: manifest.Storage{Layout: manifest.Nothing}}, n: 4, otherFill: true}}, "rr"},
+		{"absent", []int64{4}, reg(2), zlib, []one{{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Path = "/w" }), n: 4}}, ".."},
+		{"contiguous", []int64{6, 4}, reg(2, 4), []string{"bytes"}, []one{{v: strided(0, "bytes", 6, 4), n: 6}}, "vvv"},
+		{"contiguous, parts of rows", []int64{2, 4}, reg(1, 2), []string{"bytes"}, []one{{v: strided(0, "bytes", 2, 4), n: 2}}, "vvvv"},
+		{"contiguous, parts of two rows", []int64{2, 4}, reg(2, 2), []string{"bytes"}, []one{{v: strided(0, "bytes", 2, 4), n: 2}}, "rr"},
+		{"contiguous, short at the end", []int64{5, 4}, reg(2, 4), []string{"bytes"}, []one{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvr"},
+		{"contiguous, edges as long", []int64{5, 4}, edges(grid.List(2, 2, 1), grid.Every(4)), []string{"bytes"}, []one{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvv"},
+		{"contiguous, compressed face", []int64{4}, reg(2), zlib, []one{{v: strided(0, "bytes", 4), n: 4}}, "rr"},
+		{"records", []int64{3, 4}, reg(1, 4), []string{"big"}, []one{{v: strided(100, "big", 3, 4), n: 3}}, "vvv"},
+		{"two records", []int64{4, 4}, reg(2, 4), []string{"big"}, []one{{v: strided(100, "big", 4, 4), n: 4}}, "rr"},
+		{"two records without a gap", []int64{4, 4}, reg(2, 4), []string{"big"}, []one{{v: strided(16, "big", 4, 4), n: 4}}, "vv"},
+		{"shorter than stored", []int64{59}, edges(grid.List(31, 28)), []string{"bytes"}, []one{{v: chunked([]int64{31}, []int64{31}, "bytes"), n: 31, refs: []manifest.Ref{{Offset: 1, Size: 124}}}, {v: chunked([]int64{28}, []int64{31}, "bytes"), at: 31, n: 28, refs: []manifest.Ref{{Offset: 1, Size: 124}}}}, "vp"},
+		{"shorter than stored, cut off", []int64{59}, edges(grid.List(31, 28)), []string{"bytes"}, []one{{v: chunked([]int64{31}, []int64{31}, "bytes"), n: 31, refs: []manifest.Ref{{Offset: 1, Size: 124}}}, {v: chunked([]int64{28}, []int64{31}, "bytes"), at: 31, n: 28, refs: []manifest.Ref{{Offset: 1, Size: 111}}}}, "vr"},
+		{"shorter than stored, along the second axis", []int64{2, 3}, edges(grid.List(2), grid.List(3)), []string{"bytes"}, []one{{v: chunked([]int64{2, 3}, []int64{2, 4}, "bytes"), n: 2}}, "r"},
+		{"shorter than stored, in one row", []int64{1, 3}, edges(grid.List(1), grid.List(3)), []string{"bytes"}, []one{{v: chunked([]int64{1, 3}, []int64{2, 4}, "bytes"), n: 1, refs: []manifest.Ref{{Offset: 1, Size: 32}}}}, "p"},
+		{"shorter than stored, compressed", []int64{28}, edges(grid.List(28)), zlib, []one{{v: chunked([]int64{28}, []int64{31}, zlib...), n: 28}}, "r"},
+		{"an axis that files lack", []int64{2, 4}, reg(1, 2), zlib, []one{
+			{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y"} }), n: 1},
+			{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y"} }), at: 1, n: 1}}, "vvvv"},
+		{"axes in another order", []int64{4, 4}, reg(2, 2), zlib, []one{{v: without(chunked([]int64{4, 4}, []int64{2, 2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y", "/t"} }), n: 4}}, "rrrr"},
+		{"a dimension by another name", []int64{4}, reg(2), zlib, []one{{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/time"} }), n: 4}}, "vv"},
+		{"another type", []int64{4}, reg(2), []string{"bytes"}, []one{{v: without(chunked([]int64{4}, []int64{2}, "bytes"), func(v *manifest.Variable) { v.Type = codec.Type{Kind: codec.Int, Size: 2} }), n: 4}}, "rr"},
+		{"narrower than the array", []int64{2, 6}, reg(2, 2), zlib, []one{{v: chunked([]int64{2, 3}, []int64{2, 2}, zlib...), n: 2}}, "vr."},
+		{"inline", []int64{4}, reg(4), zlib, []one{{v: without(chunked([]int64{4}, []int64{4}, zlib...), func(v *manifest.Variable) { v.Storage.Layout = manifest.Inline }), n: 4, refs: []manifest.Ref{{Offset: manifest.InlineRow(0), Size: 5}}}}, "v"},
+		{"no axes", nil, reg(), []string{"bytes"}, []one{{v: strided(0, "bytes")}}, "v"},
+		{"no elements", []int64{0, 4}, reg(1, 4), []string{"bytes"}, nil, ""},
+	}
+}
+
+func (c *kindCase) mosaic(t testing.TB) (*Mosaic, *files) {
+	t.Helper()
+	f := &files{}
+	dt, err := zarrjson.DataTypeOf(float)
+	if err != nil {
+		t.Fatal(err)
+	}
+	face := &zarrjson.Array{Shape: c.shape, DataType: dt, ChunkGrid: c.grid, Codecs: codecs(c.face...)}
+	dims := []string{"/t", "/y", "/x"}[:len(c.shape)]
+	a := &manifest.Array{Path: "/v", Face: face, Variables: []string{"/v"}, Dims: dims, Renamed: map[string]string{"/time": "/t"}, Reading: manifest.AsStored}
+	p := &manifest.Placement{ID: "p", Dims: dims[:min(1, len(dims))]}
+	for _, o := range c.files {
+		if o.otherFill {
+			o.v.Fill.Value = []byte{0, 0, 128, 63}
+		}
+		tile := manifest.Tile{File: f.add(o.v, o.refs)}
+		if len(dims) > 0 {
+			tile.Origin, tile.Start, tile.Shape = []int64{o.at}, []int64{o.start}, []int64{o.n}
+		}
+		p.Tiles = append(p.Tiles, tile)
+	}
+	m, err := New(a, p, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, f
+}
+
+func TestKinds(t *testing.T) {
+	for _, c := range kindCases() {
+		t.Run(c.name, func(t *testing.T) {
+			m, f := c.mosaic(t)
+			var got strings.Builder
+			for l, err := range m.Locations(context.Background(), f, grid.Whole(m.Grid().Counts())) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.WriteByte(".vpr"[l.Kind])
+			}
+			if got.String() != c.want {
+				t.Errorf("got %q, want %q", got.String(), c.want)
+			}
+			counts, err := m.Count(context.Background(), f)
+			count := func(s string) int64 { return int64(strings.Count(c.want, s)) }
+			if want := (manifest.Counts{Verbatim: count("v"), Prefix: count("p"), Rebuilt: count("r"), Missing: count(".")}); err != nil || counts != want {
+				t.Errorf("counted %+v (%v), want %+v", counts, err, want)
+			}
+		})
+	}
+}
+
+// TestPlaces holds where bytes are said to be.
+func TestPlaces(t *testing.T) {
+	at := func(name string, chunk ...int64) Location {
+		for _, c := range kindCases() {
+			if c.name != name {
+				continue
+			}
+			m, f := c.mosaic(t)
+			l, err := m.Find(context.Background(), f, chunk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(l.Coords, chunk) {
+				t.Errorf("%s: coordinates %v, want %v", name, l.Coords, chunk)
+			}
+			l.Coords = nil
+			return l
+		}
+		t.Fatalf("no case %q", name)
+		return Location{}
+	}
+	for _, c := range []struct {
+		name string
+		at   []int64
+		want Location
+	}{
+		{"one file", []int64{1, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1200, Size: 50}},
+		{"a gap", []int64{2}, Location{Kind: Verbatim, Source: 1, Inline: -1, Offset: 1000, Size: 50}},
+		{"contiguous", []int64{2, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1064, Size: 32}},
+		{"contiguous, parts of rows", []int64{1, 1}, Location{Kind: Verbatim, Inline: -1, Offset: 1024, Size: 8}},
+		{"records", []int64{2, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1200, Size: 16}},
+		{"shorter than stored", []int64{1}, Location{Kind: Prefix, Source: 1, Inline: -1, Offset: 1, Size: 112}},
+		{"inline", []int64{0}, Location{Kind: Verbatim, Source: -1, Inline: 0, Size: 5}},
+		{"begins at a chunk", []int64{0}, Location{Kind: Verbatim, Inline: -1, Offset: 1100, Size: 50}},
+		{"not stored", []int64{0}, Location{Kind: Missing, Source: -1, Inline: -1}},
+		{"another codec", []int64{3}, Location{Kind: Rebuilt, Source: -1, Inline: -1}},
+	} {
+		if got := at(c.name, c.at...); fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestOther holds a ref into another source.
+func TestOther(t *testing.T) {
+	c := kindCase{shape: []int64{2}, grid: zarrjson.RegularGrid(2), face: []string{"bytes"}, files: []one{{v: chunked([]int64{2}, []int64{2}, "bytes"), n: 2,
+		refs: []manifest.Ref{{Offset: 3, Size: 8, Other: 42}}}}}
+	m, f := c.mosaic(t)
+	l, err := m.Find(context.Background(), f, []int64{0})
+	if err != nil || l.Source != 41 || l.Offset != 3 || l.Size != 8 {
+		t.Errorf("got %+v (%v)", l, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	good := func() (*manifest.Array, *manifest.Placement, *files) {
+		f := &files{}
+		f.add(chunked([]int64{4}, []int64{2}, "bytes"), nil)
+		dt, _ := zarrjson.DataTypeOf(float)
+		a := &manifest.Array{Path: "/v", Variables: []string{"/v"}, Dims: []string{"/t"}, Reading: manifest.AsStored,
+			Face: &zarrjson.Array{Shape: []int64{4}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(2), Codecs: codecs("bytes")}}
+		return a, &manifest.Placement{ID: "p", Dims: []string{"/t"}, Tiles: []manifest.Tile{{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}}, f
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(*manifest.Array, *manifest.Placement, *files)
+		says  string
+	}{
+		{"nothing", func(*manifest.Array, *manifest.Placement, *files) {}, ""},
+		{"overlap", func(_ *manifest.Array, p *manifest.Placement, _ *files) {
+			p.Tiles = append(p.Tiles, manifest.Tile{Origin: []int64{3}, Start: []int64{0}, Shape: []int64{1}})
+		}, "over another"},
+		{"too few numbers", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].Start = nil }, "1, 0 and 1 numbers"},
+		{"overflow", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].Origin[0] = 1<<63 - 2 }, "tile 0"},
+		{"unknown dimension", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Dims = []string{"/z"} }, "/z"},
+		{"no such source", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].File = 9 }, "source 9"},
+		{"dimension of no axis", func(_ *manifest.Array, _ *manifest.Placement, f *files) { f.headers[0].Variables[0].Dims[0] = "/q" }, "/q"},
+		{"rows beyond all bytes", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
+			f.headers[0].Variables[0] = strided(1<<62, "bytes", 4)
+		}, "bytes apart"},
+		{"kept values", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
+			f.headers[0].Variables[0].Storage.Layout = manifest.Valued
+		}, "kept in the manifest"},
+		{"unreadable", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
+			f.headers[0].Variables[0].Unreadable = "a reference"
+		}, "a reference"},
+	} {
+		a, p, f := good()
+		c.spoil(a, p, f)
+		m, err := New(a, p, f)
+		if err == nil {
+			_, err = m.Count(context.Background(), f)
+		}
+		if (c.says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+// TestLayouts holds the two ways to find tiles against looking at all of them.
+func TestLayouts(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 200 {
+		rank := 1 + r.IntN(3)
+		p := &manifest.Placement{Dims: []string{"/a", "/b", "/c"}[:rank]}
+		box := grid.MakeRegion(rank)
+		for k := range box.Shape {
+			box.Shape[k] = 20
+		}
+		divide(r, p, box, 7)
+		l, err := Arrange(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := *l
+		tree.tree = newBoxTree(l)
+		for range 50 {
+			q := grid.MakeRegion(rank)
+			for k := range q.Shape {
+				q.Origin[k] = r.Int64N(22)
+				q.Shape[k] = 1 + r.Int64N(6)
+			}
+			var want []int32
+			for i, tile := range p.Tiles {
+				if grid.MakeRegion(rank).Intersect(grid.Region{Origin: tile.Origin, Shape: tile.Shape}, q) {
+					want = append(want, int32(i))
+				}
+			}
+			for _, lay := range []*Layout{l, &tree} {
+				m := &Mosaic{layout: lay, axes: []int{0, 1, 2}[:rank]}
+				got := slices.Sorted(slices.Values(m.Locator().tiles(q)))
+				if !slices.Equal(got, want) {
+					t.Fatalf("tiles %v, tree %v: region %v meets %v, want %v", p.Tiles, lay.tree != nil, q, got, want)
+				}
+			}
+		}
+	}
+}
+
+// divide makes tiles of boxes that do not line up, and leaves some out.
+func divide(r *rand.Rand, p *manifest.Placement, box grid.Region, depth int) {
+	k := r.IntN(len(box.Shape))
+	if depth > 0 && box.Shape[k] > 1 && r.IntN(8) > 0 {
+		n := 1 + r.Int64N(box.Shape[k]-1)
+		low, high := box.Clone(), box.Clone()
+		low.Shape[k] = n
+		high.Origin[k] += n
+		high.Shape[k] -= n
+		divide(r, p, low, depth-1)
+		divide(r, p, high, depth-1)
+		return
+	}
+	if r.IntN(6) > 0 {
+		p.Tiles = append(p.Tiles, manifest.Tile{File: len(p.Tiles), Origin: box.Origin, Start: make([]int64, len(box.Origin)), Shape: box.Shape})
+	}
+}
+
+// TestTree holds that tiles which do not line up take no table.
+func TestTree(t *testing.T) {
+	p := &manifest.Placement{Dims: []string{"/a", "/b"}}
+	for i := range int64(1000) {
+		p.Tiles = append(p.Tiles, manifest.Tile{Origin: []int64{i * 2, i * 3}, Start: []int64{0, 0}, Shape: []int64{2, 3}})
+	}
+	l, err := Arrange(p)
+	if err != nil || l.tree == nil {
+		t.Fatalf("a table of %d (%v)", len(l.table), err)
+	}
+	p.Tiles = append(p.Tiles, manifest.Tile{Origin: []int64{1000, 1500}, Start: []int64{0, 0}, Shape: []int64{1, 1}})
+	if _, err := Arrange(p); err == nil {
+		t.Error("tiles that overlap are taken")
+	}
+}
+
+// benchmarkMosaic is an archive of daily files, 100 chunks each.
+func benchmarkMosaic(b *testing.B, days int64) (*Mosaic, *files) {
+	c := kindCase{shape: []int64{days, 100, 100}, grid: zarrjson.RegularGrid(1, 10, 10), face: []string{"bytes", "shuffle", "zlib1"}}
+	m, f := c.mosaic(b)
+	v := chunked([]int64{1, 100, 100}, []int64{1, 10, 10}, "bytes", "shuffle", "zlib1")
+	h := &manifest.Header{Variables: []manifest.Variable{v}}
+	p := &manifest.Placement{Dims: []string{"/t"}}
+	for day := range days {
+		f.headers = append(f.headers, h)
+		f.rows = append(f.rows, day*100)
+		p.Tiles = append(p.Tiles, manifest.Tile{File: int(day), Origin: []int64{day}, Start: []int64{0}, Shape: []int64{1}})
+	}
+	f.refs = make([]manifest.Ref, days*100)
+	m, err := New(m.spec, p, f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m, f
+}
+
+func BenchmarkLocations(b *testing.B) {
+	m, f := benchmarkMosaic(b, 10_000)
+	chunks := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		for l, err := range m.Locations(context.Background(), f, grid.Whole(m.Grid().Counts())) {
+			if err != nil || l.Kind != Verbatim {
+				b.Fatal(l, err)
+			}
+			chunks++
+		}
+	}
+	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds()/1e6, "Mchunks/s")
+}
+
+func BenchmarkArrange(b *testing.B) {
+	p := &manifest.Placement{Dims: []string{"/t"}}
+	for i := range int64(1_000_000) {
+		p.Tiles = append(p.Tiles, manifest.Tile{File: int(i), Origin: []int64{i * 24}, Start: []int64{0}, Shape: []int64{24}})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Arrange(p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLocate(b *testing.B) {
+	m, f := benchmarkMosaic(b, 10_000)
+	r := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Find(context.Background(), f, []int64{r.Int64N(10_000), r.Int64N(10), r.Int64N(10)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
