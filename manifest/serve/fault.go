@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"net"
 	"net/http"
-	"net/url"
+	"os"
 	"strconv"
 
 	"varve/codec"
@@ -37,13 +36,12 @@ var (
 func faultOf(err error) *fault {
 	var known *fault
 	var damage *manifest.DamageError
-	var network net.Error
-	var request *url.Error
+	var local *fs.PathError
 	status, kind := http.StatusBadGateway, "unreachable"
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		status, kind = http.StatusGatewayTimeout, "timeout"
 	case errors.As(err, &damage):
 		status, kind = http.StatusInternalServerError, "manifest damaged"
@@ -59,12 +57,8 @@ func faultOf(err error) *fault {
 		status, kind = http.StatusNotImplemented, "unsupported"
 	case errors.Is(err, fs.ErrClosed):
 		return &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}
-	case errors.As(err, &network), errors.As(err, &request):
-	default:
-		var local *fs.PathError
-		if errors.As(err, &local) {
-			status, kind = http.StatusInternalServerError, "input or output"
-		}
+	case errors.As(err, &local):
+		status, kind = http.StatusInternalServerError, "input or output"
 	}
 	return &fault{Status: status, Kind: kind, Reason: err.Error()}
 }

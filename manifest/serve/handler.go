@@ -26,8 +26,8 @@ type Options struct {
 	Rebuilds int
 	// Patience is how long a request waits for its turn among them; 0 stands for 30 s.
 	Patience time.Duration
-	// Body is how long a client may take to receive an answer; each MiB adds 16 s. 0 stands
-	// for a minute.
+	// Body is how long a client may take to receive 4 MiB, or an answer that is smaller; 0
+	// stands for a minute.
 	Body time.Duration
 	// Log takes what goes wrong; nil for nowhere.
 	Log *slog.Logger

@@ -48,14 +48,14 @@ func (rec *recorder) setDeadline() {
 	if err != nil {
 		size = 0
 	}
-	late := time.Now().Add(rec.limit + time.Duration(size>>20)*perMiB)
+	late := time.Now().Add(rec.limit * time.Duration(1+size/bodyUnit))
 	if err := http.NewResponseController(rec.ResponseWriter).SetWriteDeadline(late); err != nil {
 		return // there is no connection, as in a test
 	}
 }
 
-// perMiB is the time that a MiB may take on a slow line.
-const perMiB = 16 * time.Second
+// bodyUnit is how many bytes may take as long as Options.Body.
+const bodyUnit = 4 << 20
 
 // ReadFrom implements io.ReaderFrom: the server's own way to send a file without copying it.
 func (rec *recorder) ReadFrom(src io.Reader) (int64, error) {

@@ -1,0 +1,317 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// TestSourceFaults: what becomes of local sources behind the server's back. A chunk that was
+// served before is asked for again, so that small ones come from the store and large ones by
+// sendfile.
+func TestSourceFaults(t *testing.T) {
+	replace := func(name string) error {
+		other := name + ".new"
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		data[len(data)/2] ^= 1
+		return errors.Join(os.WriteFile(other, data, 0o666), os.Rename(other, name))
+	}
+	rewrite := func(name string) error {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, data, 0o666)
+	}
+	cases := []struct {
+		name  string
+		hurt  func(name string) error
+		after int
+	}{
+		{"deleted", os.Remove, 409},
+		{"truncated", func(name string) error { return os.Truncate(name, 100) }, 409},
+		{"emptied", func(name string) error { return os.Truncate(name, 0) }, 409},
+		{"replaced, same size", replace, 409},
+		{"written to", rewrite, 409},
+		{"a folder now", func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o777)) }, 409},
+		{"a pipe now", func(name string) error { return errors.Join(os.Remove(name), syscall.Mkfifo(name, 0o666)) }, 409},
+		{"not allowed any more", func(name string) error {
+			if os.Getuid() == 0 {
+				return errors.Join(os.Remove(name), os.Symlink(name, name)) // root may read all, but no loop
+			}
+			return os.Chmod(name, 0)
+		}, 403},
+	}
+	for _, c := range cases {
+		for _, key := range []string{"/big/c/0/0", "/small/c/0/0"} {
+			t.Run(c.name+key[:4], func(t *testing.T) {
+				d := newFake(t)
+				s := start(t, newHandler(t, d))
+				good := ask(t, "GET", s.URL+key)
+				if good.status != 200 {
+					t.Fatal(good)
+				}
+				row := d.arrays[map[bool]int{true: 0, false: 1}[strings.HasPrefix(key, "/big")]].(*fakeArray).source
+				time.Sleep(5 * time.Millisecond) // longer than the clock of files needs to tell
+				if err := c.hurt(d.sources[row].URL); err != nil {
+					t.Fatal(err)
+				}
+				got := ask(t, "GET", s.URL+key)
+				want := c.after
+				if c.after == 403 && os.Getuid() == 0 {
+					want = got.status // a loop is no lack of permission; see that it is a fault
+				}
+				if got.status != want || got.status < 400 || got.status == 404 {
+					t.Fatalf("%d %s, want %d", got.status, got.body, want)
+				}
+				checkReason(t, got, "source ü.bin")
+				if got := ask(t, "GET", s.URL+key, "If-None-Match", good.header.Get("ETag")); got.status != 304 {
+					t.Errorf("what the client has is still what was published: %d", got.status)
+				}
+			})
+		}
+	}
+}
+
+func checkReason(t *testing.T, got answer, names string) {
+	t.Helper()
+	var reason struct {
+		Status        int
+		Error, Reason string
+	}
+	if err := json.Unmarshal([]byte(got.body), &reason); err != nil {
+		t.Fatalf("%q: %v", got.body, err)
+	}
+	if reason.Status != got.status || reason.Error == "" || !strings.Contains(reason.Reason, names) {
+		t.Errorf("the reason is %+v", reason)
+	}
+	if got.header.Get("ETag") != "" || got.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a fault can be kept: %v", got.header)
+	}
+}
+
+// TestFaults: what errors of the store become, and that none becomes a 404.
+func TestFaults(t *testing.T) {
+	wrap := func(err error) error { return fmt.Errorf("s3://bucket/x.nc: %w", err) }
+	cases := []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"changed", wrap(source.ErrChanged), 409},
+		{"gone", wrap(fs.ErrNotExist), 409},
+		{"forbidden", wrap(source.ErrForbidden), 403},
+		{"no permission", wrap(fs.ErrPermission), 403},
+		{"refused", wrap(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), 502},
+		{"bad address", wrap(&url.Error{Op: "Get", URL: "x", Err: io.ErrUnexpectedEOF}), 502},
+		{"server's answer", wrap(errors.New("the server answered 503")), 502},
+		{"cut off", wrap(io.ErrUnexpectedEOF), 502},
+		{"late", wrap(context.DeadlineExceeded), 504},
+		{"corrupt", wrap(codec.ErrCorrupt), 500},
+		{"manifest", wrap(&manifest.DamageError{Name: "tables/x", Damage: manifest.Missing}), 500},
+		{"disk", wrap(&fs.PathError{Op: "read", Path: "x", Err: syscall.EIO}), 500},
+		{"full disk", wrap(&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), 500},
+		{"unsupported", wrap(errors.ErrUnsupported), 501},
+		{"closed", wrap(fs.ErrClosed), 503},
+	}
+	d := newFake(t)
+	s := start(t, newHandler(t, d))
+	for _, c := range cases {
+		d.fail(c.err)
+		for _, key := range []string{"/small/c/0/0", "/small/c/1/0", "/regular/rect/c/0/0", "/v2/small/1.0"} {
+			got := ask(t, "GET", s.URL+key)
+			if got.status != c.want {
+				t.Errorf("%s, %s: %d, want %d", c.name, key, got.status, c.want)
+			}
+			if c.want != 503 {
+				checkReason(t, got, "x.nc")
+			}
+			if head := ask(t, "HEAD", s.URL+key); head.status != c.want || head.body != "" {
+				t.Errorf("%s, HEAD %s: %d", c.name, key, head.status)
+			}
+		}
+	}
+	d.fail(nil)
+	if got := ask(t, "GET", s.URL+"/small/c/1/0"); got.status != 200 {
+		t.Errorf("afterwards: %d", got.status)
+	}
+}
+
+// TestCutOffWhileSending: a file that changes while it is sent is never taken for whole.
+func TestCutOffWhileSending(t *testing.T) {
+	hurts := map[string]func(f *os.File) error{
+		"truncated": func(f *os.File) error { return f.Truncate(1 << 20) },
+		"written":   func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 5); return err },
+	}
+	for name, hurt := range hurts {
+		t.Run(name, func(t *testing.T) {
+			const size = 64 << 20
+			f, err := os.Create(filepath.Join(t.TempDir(), "large"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := f.Truncate(size); err != nil {
+				t.Fatal(err)
+			}
+			info, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := newOrigin(0, manifest.Source{URL: f.Name(), Size: size, Modified: info.ModTime()})
+			o.proven.Store(true)
+			s := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/octet-stream")
+				if done, err := o.serveFile(&recorder{ResponseWriter: w, limit: time.Minute}, r, &store.Location{Size: size}); !done || err != nil {
+					t.Errorf("serveFile: %v, %v", done, err)
+				}
+			}))
+			s.Config.ErrorLog = nil
+			resp, err := http.Get(s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if _, err := io.ReadFull(resp.Body, make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Millisecond)
+			if err := hurt(f); err != nil {
+				t.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, resp.Body)
+			if err == nil {
+				t.Errorf("the client got %d bytes and takes them for whole", n+1000)
+			}
+		})
+	}
+}
+
+// TestClientsThatLeave: reads are given up when nobody waits for them.
+func TestClientsThatLeave(t *testing.T) {
+	d := newFake(t)
+	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1)}
+	d.arrays[1] = stuck
+	s := start(t, newHandler(t, d))
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/small/c/1/0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-stuck.began
+		cancel()
+	}()
+	if _, err := http.DefaultClient.Do(r); !errors.Is(err, context.Canceled) {
+		t.Errorf("the client saw %v", err)
+	}
+	select {
+	case err := <-stuck.ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the read ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the read goes on")
+	}
+}
+
+// stuckArray reads until nobody wants it any more, or it is let go.
+type stuckArray struct {
+	array
+	began chan struct{}
+	ended chan error
+	free  chan struct{}
+}
+
+func (a *stuckArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
+	close(a.began)
+	select {
+	case <-ctx.Done():
+		a.ended <- ctx.Err()
+		return nil, ctx.Err()
+	case <-a.free:
+		return a.array.Chunk(ctx, coords)
+	}
+}
+
+// TestBusy: who cannot get a turn in time is told to come again.
+func TestBusy(t *testing.T) {
+	d := newFake(t)
+	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1), free: make(chan struct{})}
+	d.arrays[1] = stuck
+	opts := &Options{Rebuilds: 1, Patience: 10 * time.Millisecond, open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}
+	s := start(t, newHandlerOf(t, opts, "a"))
+	first := make(chan int)
+	go func() {
+		resp, err := http.Get(s.URL + "/small/c/1/0")
+		if err != nil {
+			first <- 0
+			return
+		}
+		resp.Body.Close()
+		first <- resp.StatusCode
+	}()
+	<-stuck.began
+	if got := ask(t, "GET", s.URL+"/rect/c/1/0"); got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("%d %v", got.status, got.header)
+	}
+	if got := ask(t, "GET", s.URL+"/big/c/0/0"); got.status != 200 {
+		t.Errorf("a verbatim chunk waits too: %d", got.status)
+	}
+	close(stuck.free)
+	if status := <-first; status != 200 {
+		t.Errorf("the first got %d", status)
+	}
+	if got := ask(t, "GET", s.URL+"/rect/c/1/0"); got.status != 200 {
+		t.Errorf("afterwards: %d", got.status)
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	d := newFake(f)
+	h := newHandler(f, d)
+	f.Add("/big/c/0/0", "bytes=0-5", `"x"`, "gzip")
+	f.Add("/v2/big/0.0", "bytes=-5", "", "")
+	f.Add("/g%20h/%C3%BC%20%23%2541:x%3F%26/c/0/0", "", "*", "gzip;q=")
+	f.Add("/regular/rect/c/0/0?plot=png", "bytes=1-", "", "")
+	f.Fuzz(func(t *testing.T, target, ranges, tag, encoding string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil {
+			return
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL = u
+		r.Header.Set("Range", ranges)
+		r.Header.Set("If-None-Match", tag)
+		r.Header.Set("Accept-Encoding", encoding)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code >= 500 {
+			t.Errorf("%q: %d %s", target, w.Code, w.Body)
+		}
+		if n := w.Header().Get("Content-Length"); n != "" && n != fmt.Sprint(w.Body.Len()) && w.Code != 304 {
+			t.Errorf("%q: %s bytes promised, %d sent", target, n, w.Body.Len())
+		}
+	})
+}

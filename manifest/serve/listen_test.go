@@ -1,0 +1,364 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"varve/manifest"
+	"varve/manifest/store"
+)
+
+// run serves on an address, and returns the name of it and what stops it.
+func run(tb testing.TB, s *Server, h *Handler, address string) (name string, stop func() error) {
+	tb.Helper()
+	l, name, err := s.Listen(tb.Context(), address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, h) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	tb.Cleanup(func() { _ = stop() })
+	return name, stop
+}
+
+func TestListen(t *testing.T) {
+	folder := t.TempDir()
+	cert, key := certificate(t, folder)
+	socket := filepath.Join(folder, "socket")
+	overUnix := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
+	trusting := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	cases := []struct {
+		name    string
+		server  Server
+		address string
+		client  *http.Transport
+		prefix  string
+	}{
+		{"TCP", Server{}, "127.0.0.1:0", &http.Transport{}, "http://127.0.0.1:"},
+		{"TLS", Server{Cert: cert, Key: key}, "127.0.0.1:0", trusting, "https://127.0.0.1:"},
+		{"Unix", Server{}, "unix:" + socket, overUnix, "unix:" + socket},
+		{"Unix again", Server{}, "unix:" + socket, overUnix, "unix:" + socket},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			name, stop := run(t, &c.server, newHandler(t, newFake(t)), c.address)
+			if !strings.HasPrefix(name, c.prefix) || strings.HasSuffix(name, ":0") {
+				t.Errorf("listens on %s", name)
+			}
+			base := name
+			if strings.HasPrefix(name, "unix:") {
+				base = "http://unix"
+			}
+			client := &http.Client{Transport: c.client}
+			defer client.CloseIdleConnections()
+			for _, path := range []string{"/zarr.json", "/big/c/0/0", "/big/c/0/0"} {
+				resp, err := client.Get(base + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, err := io.Copy(io.Discard, resp.Body)
+				if err := errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != 200 || n == 0 {
+					t.Errorf("%s: %d, %d bytes, %v", path, resp.StatusCode, n, err)
+				}
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func certificate(t *testing.T, folder string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	made, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	if err := errors.Join(
+		os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made}), 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	return cert, key
+}
+
+func TestListenRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "socket")
+	run(t, &Server{}, newHandler(t, newFake(t)), "unix:"+socket)
+	for _, address := range []string{"unix:" + file, "unix:" + socket, "127.0.0.1:99999", "nonsense"} {
+		if l, _, err := (&Server{}).Listen(t.Context(), address); err == nil {
+			t.Errorf("listens on %s", address)
+			l.Close()
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGracefulStop: a request under way is finished, and nobody else is let in.
+func TestGracefulStop(t *testing.T) {
+	d := newFake(t)
+	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1), free: make(chan struct{})}
+	d.arrays[1] = stuck
+	h := newHandler(t, d)
+	name, stop := run(t, &Server{}, h, "127.0.0.1:0")
+	first := make(chan string)
+	go func() {
+		resp, err := http.Get(name + "/small/c/1/0")
+		if err != nil {
+			first <- err.Error()
+			return
+		}
+		data, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		first <- fmt.Sprint(resp.StatusCode, len(data), err)
+	}()
+	<-stuck.began
+	stopped := make(chan error)
+	go func() { stopped <- stop() }()
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if _, err := net.Dial("tcp", strings.TrimPrefix(name, "http://")); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("still listens")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(stuck.free)
+	if got := <-first; got != "200 24 <nil>" {
+		t.Errorf("the request under way got %s", got)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlowClients: one that takes its time to ask, and one that takes it to listen, are cut
+// off; nothing of them stays.
+func TestSlowClients(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	d := newFake(t)
+	opts := &Options{Body: limit, open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}
+	d.add(t, "/large", regularDoc("[1,4194304]", "[1,4194304]"), func(int64) store.Kind { return store.Verbatim })
+	h := newHandlerOf(t, opts, "a")
+	ask(t, "GET", start(t, h).URL+"/large/c/0/0") // so that it is sent from the file from now on
+	before, files := runtime.NumGoroutine(), openFiles(t)
+	name, _ := run(t, &Server{Header: limit, Idle: limit}, h, "127.0.0.1:0")
+	for what, text := range map[string]string{
+		"a header that does not end":  "GET /zarr.json HTTP/1.1\r\nHost: x\r\nSlow",
+		"silence":                     "",
+		"silence after an answer":     "GET /zarr.json HTTP/1.1\r\nHost: x\r\n\r\n",
+		"an answer that nobody takes": "GET /large/c/0/0 HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(name, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		if what == "an answer that nobody takes" {
+			time.Sleep(10 * limit)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, c)
+		if errors.Is(err, os.ErrDeadlineExceeded) || n >= 16<<20 {
+			t.Errorf("%s: the connection stays: %d bytes, %v", what, n, err)
+		}
+	}
+	settle(t, "goroutines", before+2, runtime.NumGoroutine)         // two of the server itself
+	settle(t, "files", files+5, func() int { return openFiles(t) }) // the four here, and the listener
+}
+
+func TestHeaderLimit(t *testing.T) {
+	name, _ := run(t, &Server{}, newHandler(t, newFake(t)), "127.0.0.1:0")
+	got := ask(t, "GET", name+"/zarr.json", "X-Long", strings.Repeat("x", 2*maxHeaderBytes))
+	if got.status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("%d", got.status)
+	}
+}
+
+// TestManyConnections: so many at a time, and all are answered; afterwards nothing is left.
+func TestManyConnections(t *testing.T) {
+	n := 4000
+	if testing.Short() {
+		n = 500
+	}
+	d := newFake(t)
+	h := newHandler(t, d)
+	before, files := runtime.NumGoroutine(), openFiles(t)
+	name, stop := run(t, &Server{Connections: n / 2}, h, "127.0.0.1:0")
+	host := strings.TrimPrefix(name, "http://")
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns[i] = c
+		if _, err := io.WriteString(c, "GET /big/c/0/0 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range conns {
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		got, err := io.Copy(io.Discard, resp.Body)
+		if err := errors.Join(err, resp.Body.Close(), c.Close()); err != nil || got != 131072 {
+			t.Fatalf("connection %d: %d bytes, %v", i, got, err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	settle(t, "goroutines", before, runtime.NumGoroutine)
+	settle(t, "files", files, func() int { return openFiles(t) })
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("needs /proc")
+	}
+	return len(entries)
+}
+
+// settle waits until there are no more of something than before.
+func settle(t *testing.T, what string, before int, count func() int) {
+	t.Helper()
+	var now int
+	for range 500 {
+		if now = count(); now <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d %s are left, %d were there before", now, what, before)
+}
+
+// TestReload: a snapshot that is published is served, and no request notices.
+func TestReload(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a.varve")
+	repo, err := manifest.Create(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	publish := func(message string) string {
+		parent, err := repo.Current(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap := &manifest.Snapshot{Message: message}
+		if err := repo.Publish(t.Context(), snap, parent); err != nil {
+			t.Fatal(err)
+		}
+		return snap.ID
+	}
+	publish("first")
+	var mu sync.Mutex
+	var opened []*fakeData
+	opts := &Options{Reload: 5 * time.Millisecond, open: func(ctx context.Context, dir string, _ *store.Options) (dataset, error) {
+		id, err := repo.Current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		d := newFake(t)
+		d.snapshot.ID = id
+		if len(opened) > 0 {
+			d.add(t, "/new", regularDoc("[2,2]", "[2,2]"), turnsOf)
+		}
+		opened = append(opened, d)
+		return d, nil
+	}}
+	s := start(t, newHandlerOf(t, opts, dir))
+	stop := make(chan struct{})
+	var asked atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if got := ask(t, "GET", s.URL+"/big/c/1/0"); got.status != 200 || len(got.body) != 131072 {
+					t.Errorf("%d, %d bytes", got.status, len(got.body))
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	if got := ask(t, "GET", s.URL+"/new/zarr.json"); got.status != 404 {
+		t.Errorf("before: %d", got.status)
+	}
+	publish("second")
+	for deadline := time.Now().Add(10 * time.Second); ask(t, "GET", s.URL+"/new/zarr.json").status != 200; {
+		if time.Now().After(deadline) {
+			t.Fatal("the new snapshot is not served")
+		}
+	}
+	close(stop)
+	wg.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if len(opened) != 2 || opened[0].closed.Load() != 1 || opened[1].closed.Load() != 0 {
+		t.Errorf("%d opened; the first was closed %d times", len(opened), opened[0].closed.Load())
+	}
+	if asked.Load() == 0 {
+		t.Error("nobody asked")
+	}
+}
