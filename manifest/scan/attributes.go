@@ -18,6 +18,9 @@ func (r *reading) attributes(list []readers.Attribute) []manifest.Attribute {
 			out = append(out, a)
 		}
 	}
+	if len(out) == 0 {
+		return nil
+	}
 	return out
 }
 

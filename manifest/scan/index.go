@@ -48,7 +48,7 @@ func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error
 		return err
 	}
 	first := r.out.refs.add(int(rows))
-	if rows == 0 || r.Sink == nil && !wanted(out) {
+	if rows == 0 || !r.indexes && !wanted(out) {
 		return nil
 	}
 	return r.readIndex(first, counts, s)

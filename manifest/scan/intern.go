@@ -15,6 +15,8 @@ type interner struct {
 	group   table[manifest.GroupAttributes]
 	values  table[manifest.Values]
 	keys    sync.Pool // of *[]byte
+
+	pipelines pipelines
 }
 
 type table[T any] map[string]*T

@@ -102,7 +102,7 @@ func (r *reading) neighbour(name string) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &reading{scanner: r.scanner, ctx: r.ctx, src: src, out: &found{url: absolute(src.Name())}}
+	n := &reading{scanner: r.scanner, ctx: r.ctx, src: src, out: &found{url: absolute(src.Name())}, indexes: true}
 	n.near.depth = r.near.depth + 1
 	if n.data, err = formats.Open(r.ctx, src); err != nil {
 		return nil, errors.Join(err, src.Close())

@@ -83,7 +83,7 @@ func (p *parted) mapOne(m *readers.Mapping) (bool, error) {
 			return false, err
 		}
 	} else if n.here == nil {
-		n.here = &reading{scanner: n.scanner, ctx: n.ctx, src: n.src, data: n.data, out: &found{url: n.out.url}}
+		n.here = &reading{scanner: n.scanner, ctx: n.ctx, src: n.src, data: n.data, out: &found{url: n.out.url}, indexes: true}
 		n.here.near.depth = n.near.depth + 1
 		n = n.here
 	} else {

@@ -24,6 +24,8 @@ type reading struct {
 	data *readers.Dataset
 	out  *found
 
+	indexes bool // all are read, and not only those of wanted values
+
 	header   *manifest.Header
 	known    map[*readers.Dimension]bool
 	problems map[string]error // of what is not understood, by path
@@ -54,7 +56,7 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) 
 	if memory != nil {
 		defer wholes.Put(memory)
 	}
-	r := &reading{scanner: s, ctx: ctx, src: near, out: &found{url: url, refs: newRefs()}}
+	r := &reading{scanner: s, ctx: ctx, src: near, out: &found{url: url, refs: newRefs()}, indexes: s.Sink != nil}
 	if err = errors.Join(r.read(), r.closeNeighbours()); err != nil {
 		r.out.refs.free()
 	}
@@ -148,7 +150,9 @@ func (r *reading) start() []*readers.Variable {
 		list = append(list, g.Variables...)
 		return true
 	})
-	r.header.Variables = make([]manifest.Variable, 0, len(list))
+	if len(list) > 0 {
+		r.header.Variables = make([]manifest.Variable, 0, len(list))
+	}
 	r.out.file.Groups = r.shared.groups(groups)
 	return list
 }

@@ -21,7 +21,7 @@ func (r *reading) values(out *manifest.Variable, v *readers.Variable, first int)
 		return nil, nil
 	}
 	valued := out.Storage.Layout == manifest.Valued
-	if n, err := elements(out.Shape); err != nil || n > r.ValueBytes/int64(max(out.Type.Size, 1)) {
+	if n, err := elements(out.Shape); err != nil || n > r.ValueBytes/int64(max(out.Type.Size, v.Type.Size, 1)) {
 		if valued {
 			return nil, r.tooLarge(out, v)
 		}
@@ -72,7 +72,7 @@ func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) 
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{scanner: &scanner{Options: o, shared: newInterner()}, ctx: ctx, src: src, out: &found{url: f.URL}}
+	r := &reading{scanner: &scanner{Options: o, shared: newInterner()}, ctx: ctx, src: src, out: &found{url: f.URL}, indexes: true}
 	values, err := r.valuesOf(v.Path)
 	if err = errors.Join(err, r.closeNeighbours(), src.Close()); err != nil {
 		return nil, err

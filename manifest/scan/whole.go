@@ -11,7 +11,7 @@ import (
 
 // wholeBits is the logarithm of the size up to which files at hand are read at once. In a
 // small file, metadata are all over the place; one read costs less than twenty.
-const wholeBits = 18
+const wholeBits = 19
 
 // whole is a small file in memory. It is the file as of one moment, and belongs to one
 // reading, which takes nothing out of it that is not copied.

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"math"
 	"slices"
 
@@ -348,7 +349,7 @@ func (d typeDecoder) enum(t *readers.Type, h typeHead) {
 		}
 	}
 	for i := range t.Choices {
-		t.Choices[i].Value = d.take(t.Size)
+		t.Choices[i].Value = bytes.Clone(d.take(t.Size)) // types outlive the file
 	}
 }
 

@@ -1,0 +1,305 @@
+package scan_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/manifest"
+	"varve/manifest/scan"
+	"varve/readers/source"
+)
+
+func demo() []string {
+	names, _ := filepath.Glob(fixtures + "/demo/*.nc")
+	return names
+}
+
+// copyTo copies a file, and returns where.
+func copyTo(t *testing.T, folder, from string) string {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(folder, filepath.Base(from))
+	if err := os.WriteFile(to, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestShared(t *testing.T) {
+	names := demo()
+	again := copyTo(t, t.TempDir(), names[0])
+	a, err := scanAll(append(names, again), scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, last := a.Files[0], a.Files[1], a.Files[3]
+	if first.Header != last.Header || first.Groups != last.Groups || !slices.Equal(first.Values, last.Values) {
+		t.Error("equal files share nothing")
+	}
+	if first.Header == second.Header {
+		t.Error("files of 31 and of 28 days have one header")
+	}
+	lat, time := first.Header.Find("/lat"), first.Header.Find("/time")
+	if first.Values[lat] == nil || first.Values[lat] != second.Values[lat] {
+		t.Error("equal coordinates are not shared")
+	}
+	if first.Values[time] == second.Values[time] {
+		t.Error("different times are shared")
+	}
+	if last.URL != again || last.Row != first.Row+second.Row-first.Row+a.Files[2].Row-second.Row+first.Header.Rows() {
+		t.Errorf("%s begins at row %d", last.URL, last.Row)
+	}
+}
+
+// TestOrder holds that the result does not depend on who was first.
+func TestOrder(t *testing.T) {
+	names := fixtureFiles(t)
+	names = append(names, names...)
+	want, err := scanAll(names, scan.Options{Workers: 1, SkipBroken: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := scanAll(names, scan.Options{Workers: 7, SkipBroken: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.sink, want.sink) {
+		t.Error("refs differ")
+	}
+	if !reflect.DeepEqual(got.Files, want.Files) {
+		t.Error("files differ")
+	}
+	for i, b := range got.Broken {
+		if b.URL != want.Broken[i].URL || b.Err.Error() != want.Broken[i].Err.Error() {
+			t.Errorf("broken: %v, want %v", b, want.Broken[i])
+		}
+	}
+	for _, f := range got.Files {
+		checkKept(t, f)
+	}
+}
+
+// checkKept holds that nothing of a file has changed since it got its ID: nothing is in memory
+// that was used for other files afterwards.
+func checkKept(t *testing.T, f *manifest.File) {
+	t.Helper()
+	h, g := *f.Header, *f.Groups
+	h.SetID()
+	g.SetID()
+	if h.ID != f.Header.ID || g.ID != f.Groups.ID {
+		t.Errorf("%s: the header or the attributes changed", f.URL)
+	}
+	for i, v := range f.Values {
+		if v == nil {
+			continue
+		}
+		c := *v
+		if c.SetID(); c.ID != v.ID {
+			t.Errorf("%s: the values of %s changed", f.URL, f.Header.Variables[i].Path)
+		}
+	}
+}
+
+func TestBroken(t *testing.T) {
+	folder := t.TempDir()
+	files := map[string]string{
+		"cut.nc":   "",
+		"page.nc":  "<!DOCTYPE html><html>",
+		"empty.nc": "",
+	}
+	whole, err := os.ReadFile(demo()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["cut.nc"] = string(whole[:len(whole)/2])
+	names := demo()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"cut.nc", "absent.nc", "page.nc", "empty.nc"} {
+		names = slices.Insert(names, 1, filepath.Join(folder, name))
+	}
+	a, err := scanAll(names, scan.Options{})
+	var broken *scan.BrokenError
+	if !errors.As(err, &broken) || len(broken.Broken) != 4 {
+		t.Fatalf("got %v", err)
+	}
+	for _, name := range []string{"cut.nc", "absent.nc", "page.nc", "empty.nc"} {
+		if n := strings.Count(err.Error(), name); n < 1 || n > 2 {
+			t.Errorf("%s is named %d times:\n%v", name, n, err)
+		}
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Error("the errors of the sources are not to be had")
+	}
+	if len(a.Files) != 3 {
+		t.Errorf("%d files", len(a.Files))
+	}
+	skipped, err := scanAll(names, scan.Options{SkipBroken: true})
+	if err != nil || len(skipped.Files) != 3 || len(skipped.Broken) != 4 {
+		t.Errorf("%d files, %d broken, %v", len(skipped.Files), len(skipped.Broken), err)
+	}
+	if int64(len(skipped.refs)) != skipped.Rows {
+		t.Error("rows of broken files are counted")
+	}
+}
+
+// stopping is a sink that calls off what it is a part of.
+type stopping struct {
+	discard
+	stop func() error
+}
+
+func (s *stopping) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
+	if s.rows > 20 {
+		return s.stop()
+	}
+	return s.discard.Append(offsets, sizes, masks, others)
+}
+
+func TestStopped(t *testing.T) {
+	names := slices.Repeat(demo(), 200)
+	ctx, cancel := context.WithCancel(context.Background())
+	sink := &stopping{stop: func() error { cancel(); return nil }}
+	start := time.Now()
+	if _, err := scan.Scan(ctx, names, &scan.Options{Sink: sink}); !errors.Is(err, context.Canceled) {
+		t.Errorf("called off: %v", err)
+	}
+	full := errors.New("no space left")
+	sink = &stopping{stop: func() error { return full }}
+	if _, err := scan.Scan(context.Background(), names, &scan.Options{Sink: sink}); !errors.Is(err, full) {
+		t.Errorf("full sink: %v", err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var steps []scan.Progress
+	var d discard
+	opts := scan.Options{Sink: &d, Progress: func(p scan.Progress) { steps = append(steps, p) }}
+	if _, err := scan.Scan(context.Background(), demo(), &opts); err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) != 3 || steps[0].Done != 1 || steps[2].Done != 3 || steps[2].Sources != 3 || steps[2].Refs != d.rows || steps[2].Bytes == 0 {
+		t.Errorf("steps %+v, %d rows", steps, d.rows)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/virtual.h5"}, scan.Options{FirstFile: 40, FirstRow: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Files[0].Row != 1000 || a.Files[0].Parts[0][0].File != 41 {
+		t.Errorf("row %d, parts %v", a.Files[0].Row, a.Files[0].Parts)
+	}
+}
+
+// TestValuesLater reads what a scan did not.
+func TestValuesLater(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range fixtureFiles(t) {
+		a, err := scanAll([]string{name}, scan.Options{})
+		if err != nil {
+			continue
+		}
+		f := a.Files[0]
+		for i, v := range f.Header.Variables {
+			if v.Unreadable != "" {
+				if _, err := scan.Values(ctx, f, i, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), v.Path) {
+					t.Errorf("%s %s: %v", name, v.Path, err)
+				}
+				continue
+			}
+			want, err := a.read(f, i)
+			if err != nil {
+				t.Errorf("%s %s: %v", name, v.Path, err)
+				continue
+			}
+			got, err := scan.Values(ctx, f, i, nil)
+			if err != nil || !bytes.Equal(got.Data, want.Fixed) || !slices.EqualFunc(got.Texts, want.Var, bytes.Equal) {
+				t.Errorf("%s %s: other values, %v", name, v.Path, err)
+			}
+		}
+	}
+}
+
+func TestValuesChanged(t *testing.T) {
+	name := copyTo(t, t.TempDir(), demo()[0])
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scan.Values(context.Background(), a.Files[0], a.Files[0].Header.Find("/t2m"), nil); !errors.Is(err, source.ErrChanged) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestValuesLimit(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/netcdf4.nc"}, scan.Options{ValueBytes: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	if v := f.Header.Variables[f.Header.Find("/deep/er/name")]; !strings.Contains(v.Unreadable, "--value-bytes") {
+		t.Errorf("strings: %q", v.Unreadable)
+	}
+	n := f.Header.Find("/v")
+	if _, err := scan.Values(context.Background(), f, n, &scan.Options{ValueBytes: 16}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("large values: %v", err)
+	}
+}
+
+// TestAllow reads a set of references to a file in another folder.
+func TestAllow(t *testing.T) {
+	here, there := t.TempDir(), t.TempDir()
+	data := filepath.Join(there, "data.bin")
+	if err := os.WriteFile(data, []byte("0123456789"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refs := fmt.Sprintf(`{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}",
+		"x/.zarray":"{\"zarr_format\":2,\"shape\":[4],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"filters\":null,\"fill_value\":0,\"order\":\"C\"}",
+		"x/0":[%q,1,2],"x/1":"AB"}}`, data)
+	name := filepath.Join(here, "refs.json")
+	if err := os.WriteFile(name, []byte(refs), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := a.Files[0].Header.Variables[0]; !strings.Contains(v.Unreadable, "--allow") || !strings.Contains(v.Unreadable, there) {
+		t.Errorf("read, or refused with %q", v.Unreadable)
+	}
+	a, err = scanAll([]string{name, name}, scan.Options{Allow: []string{there}})
+	if err != nil || len(a.Files) != 3 || !a.Files[1].Hidden || a.Files[1].URL != data || a.Files[1].Size != 10 {
+		t.Fatalf("files %v, %v", a.Files, err)
+	}
+	for _, f := range []*manifest.File{a.Files[0], a.Files[2]} {
+		if got, err := a.read(f, 0); string(got.Fixed) != "12AB" || err != nil {
+			t.Errorf("values %q, %v", got.Fixed, err)
+		}
+	}
+	if a.refs[0].Other != 2 || a.refs[2].Other != 2 {
+		t.Errorf("refs %v", a.refs)
+	}
+}
