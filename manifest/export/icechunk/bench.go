@@ -211,15 +211,14 @@ func (w *writer) keep(k *keptChunk, stored []byte) (err error) {
 // settle sets the records of the chunks that were kept.
 func (b *bench) settle(count *Counts) {
 	for _, k := range b.kept {
-		r := k.array.at(k.record)
 		switch {
 		case k.length == 0:
 			k.array.n--
 		case k.inline != nil:
-			putInline(r, b.tail.put(k.inline))
+			putInline(k.array.set(k.record, inlined), b.tail.put(k.inline))
 			count.Inline++
 		default:
-			putNative(r, k.id, k.length)
+			putNative(k.array.set(k.record, native), k.id, k.length)
 			count.Native++
 		}
 	}

@@ -24,7 +24,7 @@ type commit struct {
 	repo *repoInfo
 	base *snapshot // the tip of the branch; nil if it is empty
 	ours *snapshot // what varve committed last on the branch; nil if nothing
-	from string    // the snapshot of the manifest that this was
+	from origin    // what that was an export of
 
 	initial string // the backup of the file repo before the first commit
 }
@@ -92,8 +92,8 @@ func (c *commit) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merger{tip: byPath(c.base), ours: byPath(c.ours), most: c.opts.ManifestRefs, ids: c.ids, log: &transaction{id: id},
-		commit: fmt.Sprintf("%v, %q", parent, c.repo.message(parent))}
+	m := &merger{tip: byPath(c.base), ours: byPath(c.ours), others: c.from.others, most: c.opts.ManifestRefs, ids: c.ids,
+		log: &transaction{id: id}, commit: fmt.Sprintf("%v, %q", parent, c.repo.message(parent))}
 	if err := c.compare(ctx, m); err != nil {
 		return nil, err
 	}
@@ -108,15 +108,27 @@ func (c *commit) run(ctx context.Context) (*Result, error) {
 
 // compare finds what the last export was of.
 func (c *commit) compare(ctx context.Context, m *merger) error {
-	if c.ours == nil || c.past == nil {
+	if c.ours == nil {
 		return nil
 	}
-	old, err := c.past.Load(ctx, c.from)
+	old, err := c.past.Load(ctx, c.from.snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history: export to another folder, or replace the repository: %w", c.dir, c.from, fs.ErrExist)
+		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history: export to another folder, or replace the repository: %w", c.dir, c.from.snapshot, fs.ErrExist)
 	}
 	if err != nil {
 		return err
+	}
+	before, err := snapshotInput(old)
+	if err != nil {
+		return err
+	}
+	targets, err := before.targets()
+	if err != nil {
+		return err
+	}
+	m.before = map[string]target{}
+	for _, t := range targets {
+		m.before[t.path] = t
 	}
 	m.changes = &changes{old: old, now: c.in.snapshot, past: c.past}
 	return nil
@@ -149,11 +161,11 @@ func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result,
 	if err := c.saveLog(m.log); err != nil {
 		return nil, err
 	}
-	metadata, err := encodeFlex(map[string]any{"snapshot": c.in.snapshot.ID})
+	metadata, err := c.in.origin(m.kept).encode()
 	if err != nil {
 		return nil, err
 	}
-	s.metadata = []item{{metadataName, metadata}}
+	s.metadata = []item{metadata}
 	if err := c.saveSnapshot(s); err != nil {
 		return nil, err
 	}
@@ -320,13 +332,13 @@ func (c *commit) load(id objectID) (*snapshot, error) {
 }
 
 // exported returns the newest snapshot of a branch that varve wrote, and what of.
-func (r *repoInfo) exported(tip objectID) (objectID, string, error) {
+func (r *repoInfo) exported(tip objectID) (objectID, origin, error) {
 	for id, steps := tip, 0; steps <= len(r.snapshots); steps++ {
 		s := r.find(id)
 		if s == nil {
 			break
 		}
-		if from, ok := described(s.metadata); ok {
+		if from, ok := readOrigin(s.metadata); ok {
 			return id, from, nil
 		}
 		if s.root {
@@ -334,7 +346,7 @@ func (r *repoInfo) exported(tip objectID) (objectID, string, error) {
 		}
 		id = s.parent
 	}
-	return objectID{}, "", fmt.Errorf("is there, and nothing on its branch was exported by varve: export to another folder, or replace the repository: %w", fs.ErrExist)
+	return objectID{}, origin{}, fmt.Errorf("is there, and nothing on its branch was exported by varve: export to another folder, or replace the repository: %w", fs.ErrExist)
 }
 
 func (r *repoInfo) message(id objectID) string {

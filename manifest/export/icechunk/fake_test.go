@@ -43,7 +43,7 @@ type fakeArray struct {
 	spec  manifest.Array
 	grid  *grid.Grid
 	of    *archive
-	first int64                // source of the first chunk
+	rows  []int64              // the sources of chunks
 	kinds map[int64]store.Kind // by chunk; Verbatim if absent
 	kept  bool                 // in the manifest
 }
@@ -52,8 +52,8 @@ type fakeArray struct {
 // second one.
 func (a *archive) add(t testing.TB, path string, width int64, edges ...int64) *fakeArray {
 	t.Helper()
-	f := &fakeArray{of: a, first: int64(len(a.sources)), kinds: map[int64]store.Kind{}}
-	f.spec = manifest.Array{Path: path, Variables: []string{path}, Dims: []string{"/t", "/x"}, Reading: manifest.AsStored, Placement: "p"}
+	f := &fakeArray{of: a, kinds: map[int64]store.Kind{}}
+	f.spec = manifest.Array{Path: path, Variables: []string{path}, Dims: []string{"/t", "/x"}, Reading: manifest.AsStored, Placement: path}
 	a.arrays = append(a.arrays, f)
 	f.grow(t, width, edges...)
 	return f
@@ -64,14 +64,15 @@ func (f *fakeArray) grow(t testing.TB, width int64, edges ...int64) {
 	t.Helper()
 	total := int64(0)
 	for i, n := range edges {
-		if f.first+int64(i) >= int64(len(f.of.sources)) {
+		if i >= len(f.rows) {
+			f.rows = append(f.rows, int64(len(f.of.sources)))
 			f.of.file(t, fmt.Sprintf("%s %d%%#é.bin", filepath.Base(f.spec.Path), i), f.raw(total, n, width))
 		}
 		total += n
 	}
 	doc := fmt.Sprintf(`{"shape":[%d,%d],"data_type":"int32","chunk_grid":{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[%s,[%d]]}},
 		"chunk_key_encoding":{"name":"default"},"fill_value":-1,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],
-		"attributes":{"units":"K"},"dimension_names":["t",null],"zarr_format":3,"node_type":"array"}`, total, width, list(edges), width)
+		"attributes":{"units":"K"},"dimension_names":[%q,%q],"zarr_format":3,"node_type":"array"}`, total, width, list(edges), width, f.spec.Path+"_t", f.spec.Path+"_x")
 	face, err := zarrjson.ParseArray([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func (f *fakeArray) Locations(_ context.Context, box grid.Region) iter.Seq2[*sto
 			if k, ok := f.kinds[w.Coords[0]]; ok {
 				l.Kind = k
 			}
-			l.Source, l.Offset, l.Size = f.first+w.Coords[0], 4, 4*w.Region.Shape[0]*w.Region.Shape[1]
+			l.Source, l.Offset, l.Size = f.rows[w.Coords[0]], 4, 4*w.Region.Shape[0]*w.Region.Shape[1]
 			if f.kept {
 				l.Source, l.Inline = -1, f.raw(w.Region.Origin[0], w.Region.Shape[0], w.Region.Shape[1])
 			}
@@ -149,12 +150,11 @@ func (f *fakeArray) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 // snapshot returns the archive as a snapshot says it, and remembers it.
 func (a *archive) snapshot() *manifest.Snapshot {
 	s := &manifest.Snapshot{ID: a.id}
-	rows := int64(0)
 	for _, f := range a.arrays {
 		s.Arrays = append(s.Arrays, f.spec)
-		rows = max(rows, f.grid.Counts()[0])
+		s.Placements = append(s.Placements, manifest.PlacementTable{ID: f.spec.Path, Dims: []string{"/t"},
+			Segments: []manifest.Segment{{Table: f.spec.Path, Rows: f.grid.Counts()[0], Shift: []int64{0}}}})
 	}
-	s.Placements = []manifest.PlacementTable{{ID: "p", Dims: []string{"/t"}, Segments: []manifest.Segment{{Table: "tiles", Rows: rows, Shift: []int64{0}}}}}
 	a.past[a.id] = s
 	return s
 }
@@ -178,8 +178,9 @@ func (a *archive) Load(_ context.Context, id string) (*manifest.Snapshot, error)
 // ScanTiles says that each tile is where the chunk of its number is.
 func (a *archive) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
+		i := slices.IndexFunc(a.arrays, func(f *fakeArray) bool { return f.spec.Path == s.Table })
 		for row := s.Row; row < s.Row+s.Rows; row++ {
-			if !yield(manifest.Tile{Origin: []int64{a.arrays[0].grid.Dim(0).Offset(row)}}, nil) {
+			if !yield(manifest.Tile{Origin: []int64{a.arrays[i].grid.Dim(0).Offset(row)}}, nil) {
 				return
 			}
 		}
@@ -221,7 +222,7 @@ func tree(t testing.TB, dir string) map[string][]byte {
 	return out
 }
 
-func names_(m map[string][]byte) []string {
+func fileNames(m map[string][]byte) []string {
 	var out []string
 	for name := range m {
 		out = append(out, name)
@@ -242,8 +243,8 @@ func TestDeterministic(t *testing.T) {
 		a.export(t, dest, Options{clock: func() time.Time { return fixed }, Workers: 1})
 		if got := tree(t, dest); first == nil {
 			first = got
-		} else if !slices.Equal(names_(first), names_(got)) {
-			t.Errorf("files %v, then %v", names_(first), names_(got))
+		} else if !slices.Equal(fileNames(first), fileNames(got)) {
+			t.Errorf("files %v, then %v", fileNames(first), fileNames(got))
 		} else {
 			for name := range got {
 				if !bytes.Equal(got[name], first[name]) {

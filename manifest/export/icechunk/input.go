@@ -42,6 +42,20 @@ func storeInput(s *store.Store) *input {
 	return in
 }
 
+// snapshotInput is what a snapshot of a manifest would have exported, but for its chunks.
+func snapshotInput(s *manifest.Snapshot) (*input, error) {
+	in := &input{snapshot: s, groups: s.Groups}
+	for i := range s.Arrays {
+		a := &s.Arrays[i]
+		g, err := a.Face.Grid()
+		if err != nil {
+			return nil, fmt.Errorf("%s: the array as it was: %w", a.Path, err)
+		}
+		in.arrays = append(in.arrays, inputArray{spec: a, grid: g})
+	}
+	return in, nil
+}
+
 // target is a node as the export wants it.
 type target struct {
 	path  string

@@ -20,66 +20,93 @@ const (
 	refKinds = int(dropped)
 )
 
-// A record is the table of one ref and the vector of its index behind it. Records of every
-// kind are equally long, so that where each begins is arithmetic, and a chunk that has to be
-// rebuilt can get its place before anybody knows what it will be:
+// A record is the table of one ref, with its vtable in front and the vector of its index
+// behind. Records of every kind are equally long, so that where each begins is arithmetic,
+// and a chunk that has to be rebuilt can get its place before anybody knows what it will be:
 //
-//	              0          4       8            16           24          28
-//	virtual       vtable(4)  index(4)  offset(8)    length(8)  location(4)
-//	modified      vtable(4)  index(4)  offset(8)    length(8)  location(4) seconds(4)
-//	tagged        vtable(4)  index(4)  offset(8)    length(8)  location(4) etag(4)
-//	native        vtable(4)  index(4)  length(8)    chunk id(12)
-//	inlined       vtable(4)  index(4)  bytes(4)
-//	at 32         rank(4)  coordinates(4 each)  zeros to a multiple of 8
+//	0         vtable(24, zeros behind it)
+//	          24      28      32           40           48          52
+//	virtual   24(4)   28(4)   offset(8)    length(8)    location(4)
+//	modified  24(4)   28(4)   offset(8)    length(8)    location(4) seconds(4)
+//	tagged    24(4)   28(4)   offset(8)    length(8)    location(4) etag(4)
+//	native    24(4)   28(4)   length(8)    chunk id(12)
+//	inlined   24(4)   28(4)   bytes(4)
+//	56        rank(4)  coordinates(4 each)  zeros to a multiple of 8
+//
+// One vtable for all would take less memory, but a larger file: the distance to it differs
+// from ref to ref, and zstd finds nothing that repeats in numbers that grow.
 const (
-	indexAt    = 4
-	offsetAt   = 8
-	lengthAt   = 16
-	locationAt = 24
-	checkAt    = 28
-	nativeAt   = 8
-	chunkIDAt  = 16
-	bytesAt    = 8
-	refSize    = 32
+	tableAt    = 24
+	indexAt    = tableAt + 4
+	offsetAt   = tableAt + 8
+	lengthAt   = tableAt + 16
+	locationAt = tableAt + 24
+	checkAt    = tableAt + 28
+	nativeAt   = tableAt + 8
+	chunkIDAt  = tableAt + 16
+	bytesAt    = tableAt + 8
+	refSize    = tableAt + 32
 )
 
-// refTables are the vtables of the kinds: the size of the vtable, that of the table, and the
-// places of index, inline, offset, length, chunk_id, location, checksum_etag and
-// checksum_last_modified.
-var refTables = [refKinds][]uint16{
-	virtual:  {16, refSize, indexAt, 0, offsetAt, lengthAt, 0, locationAt},
-	modified: {20, refSize, indexAt, 0, offsetAt, lengthAt, 0, locationAt, 0, checkAt},
-	tagged:   {18, refSize, indexAt, 0, offsetAt, lengthAt, 0, locationAt, checkAt},
-	native:   {14, refSize, indexAt, 0, 0, nativeAt, chunkIDAt},
-	inlined:  {8, refSize, indexAt, bytesAt},
+// refHeads are the vtables of the kinds and what follows them in every record.
+var refHeads = [refKinds][]byte{
+	virtual:  refHead(indexAt, 0, offsetAt, lengthAt, 0, locationAt),
+	modified: refHead(indexAt, 0, offsetAt, lengthAt, 0, locationAt, 0, checkAt),
+	tagged:   refHead(indexAt, 0, offsetAt, lengthAt, 0, locationAt, checkAt),
+	native:   refHead(indexAt, 0, 0, nativeAt, chunkIDAt),
+	inlined:  refHead(indexAt, bytesAt),
 }
 
-// arrayRefs are the records of one array, in C order of the chunks. While they are made the
-// place of the vtable holds the kind, and offsets count from the beginning of the tail.
+// refHead makes a vtable of the places of index, inline, offset, length, chunk_id, location,
+// checksum_etag and checksum_last_modified in a record.
+func refHead(places ...uint16) []byte {
+	b := binary.LittleEndian.AppendUint16(nil, uint16(4+2*len(places)))
+	b = binary.LittleEndian.AppendUint16(b, refSize-tableAt)
+	for _, p := range places {
+		b = binary.LittleEndian.AppendUint16(b, max(p, tableAt)-tableAt)
+	}
+	b = append(b, make([]byte, tableAt-len(b))...)
+	b = binary.LittleEndian.AppendUint32(b, tableAt)
+	return binary.LittleEndian.AppendUint32(b, refSize-indexAt)
+}
+
+// arrayRefs are the records of one array, in C order of the chunks. While they are made
+// offsets count from the beginning of the tail.
 type arrayRefs struct {
 	node    nodeID
 	stride  int
 	n       int // records that are not dropped
+	kinds   []refKind
 	records []byte
 }
 
 func (a *arrayRefs) reset(id nodeID, rank int) {
-	a.node, a.stride, a.n, a.records = id, refSize+(4+4*rank+7)/8*8, 0, a.records[:0]
+	a.node, a.stride, a.n, a.kinds, a.records = id, refSize+(4+4*rank+7)/8*8, 0, a.kinds[:0], a.records[:0]
 }
 
 // next adds a record.
 func (a *arrayRefs) next(k refKind, coords []int64) []byte {
 	at := len(a.records)
 	a.records = slices.Grow(a.records, a.stride)[:at+a.stride]
+	a.kinds = append(a.kinds, k)
+	a.n++
 	r := a.records[at:]
 	clear(r)
-	r[0] = byte(k)
-	binary.LittleEndian.PutUint32(r[indexAt:], refSize-indexAt)
+	if k != dropped {
+		copy(r, refHeads[k])
+	}
 	binary.LittleEndian.PutUint32(r[refSize:], uint32(len(coords)))
 	for i, c := range coords {
 		binary.LittleEndian.PutUint32(r[refSize+4+4*i:], uint32(c))
 	}
-	a.n++
+	return r
+}
+
+// set makes a record that was dropped one of another kind.
+func (a *arrayRefs) set(i int, k refKind) []byte {
+	r := a.at(i)
+	a.kinds[i] = k
+	copy(r, refHeads[k])
 	return r
 }
 
@@ -87,7 +114,7 @@ func (a *arrayRefs) next(k refKind, coords []int64) []byte {
 func (a *arrayRefs) at(i int) []byte { return a.records[i*a.stride:][:a.stride] }
 
 // added is how many records were added.
-func (a *arrayRefs) added() int { return len(a.records) / a.stride }
+func (a *arrayRefs) added() int { return len(a.kinds) }
 
 // tail holds what records lead to, each string once however many refs name it.
 //
@@ -119,13 +146,11 @@ func putVirtual(r []byte, p placed, offset, length int64) {
 }
 
 func putNative(r []byte, id objectID, length int) {
-	r[0] = byte(native)
 	binary.LittleEndian.PutUint64(r[nativeAt:], uint64(length))
 	copy(r[chunkIDAt:], id[:])
 }
 
 func putInline(r []byte, at uint32) {
-	r[0] = byte(inlined)
 	binary.LittleEndian.PutUint32(r[bytesAt:], at)
 }
 
@@ -135,7 +160,7 @@ const maxBuffer = math.MaxInt32
 // encodeManifest returns the buffer of the table Manifest, in memory that dst has if it is
 // enough. It uses up the arrays, which have to be sorted by node.
 //
-//	root offset  "Ichk"  vtables  Manifest  offsets of arrays
+//	root offset  "Ichk"  vtables of both  Manifest  offsets of arrays
 //	for each array:  ArrayManifest  offsets of refs  records
 //	tail
 func encodeManifest(dst []byte, id objectID, arrays []*arrayRefs, tail []byte) ([]byte, error) {
@@ -158,19 +183,15 @@ func encodeManifest(dst []byte, id objectID, arrays []*arrayRefs, tail []byte) (
 
 type manifestWriter struct {
 	builder
-	vtables [refKinds]int // where they are
-	table   int           // the vtable of arrays
-	list    int           // where the offsets of arrays are
-	first   []int         // where the records of each array begin
+	table int   // the vtable of arrays
+	list  int   // where the offsets of arrays are
+	first []int // where the records of each array begin
 }
 
 // head writes all in front of the arrays.
 func (m *manifestWriter) head(id objectID, arrays int) {
 	m.data = append(m.data, 0, 0, 0, 0)
 	m.data = append(m.data, identifier...)
-	for k, t := range refTables {
-		m.vtables[k] = m.vtable(t)
-	}
 	m.table = m.vtable([]uint16{8, 16, 4, 12}) // node_id, refs
 	vtable := m.vtable([]uint16{12, 24, 4, 16, 0, 20})
 	m.align(4, 0)
@@ -205,15 +226,15 @@ func (m *manifestWriter) array(i int, a *arrayRefs) {
 	list := len(m.data)
 	first := (list + 4*a.n + 7) / 8 * 8
 	for k := range a.n {
-		m.u32(first + k*a.stride - list - 4*k)
+		m.u32(first + k*a.stride + tableAt - list - 4*k)
 	}
 	m.align(8, 0)
 	if a.n == a.added() {
 		m.data = append(m.data, a.records...)
 	} else {
 		for k := range a.added() {
-			if r := a.at(k); refKind(r[0]) != dropped {
-				m.data = append(m.data, r...)
+			if a.kinds[k] != dropped {
+				m.data = append(m.data, a.at(k)...)
 			}
 		}
 	}
@@ -224,11 +245,9 @@ func (m *manifestWriter) array(i int, a *arrayRefs) {
 func (m *manifestWriter) finish(arrays []*arrayRefs, tail []byte) {
 	end := len(m.data)
 	for i, a := range arrays {
-		for k := range a.n {
-			at := m.first[i] + k*a.stride
+		at := m.first[i]
+		for _, kind := range a.kinds {
 			r := m.data[at:][:refSize]
-			kind := refKind(r[0])
-			binary.LittleEndian.PutUint32(r, uint32(at-m.vtables[kind]))
 			switch kind {
 			case tagged:
 				lead(r[checkAt:], end-at-checkAt)
@@ -237,7 +256,10 @@ func (m *manifestWriter) finish(arrays []*arrayRefs, tail []byte) {
 				lead(r[locationAt:], end-at-locationAt)
 			case inlined:
 				lead(r[bytesAt:], end-at-bytesAt)
+			case dropped:
+				continue
 			}
+			at += a.stride
 		}
 	}
 	m.data = append(m.data, tail...)

@@ -24,13 +24,16 @@ func (e *ConflictError) Error() string {
 // merger brings together what the branch holds, what varve wrote on it last, and what is to
 // be on it.
 type merger struct {
-	tip, ours map[string]*node // by path
-	changes   *changes         // nil if there is nothing to compare with
-	most      int64            // refs of a manifest
+	tip, ours map[string]*node  // by path: the branch, and the last export on it
+	before    map[string]target // what that export wanted there
+	others    map[string]bool   // where that export left what others had changed
+	changes   *changes          // nil if there is nothing to compare with
+	most      int64             // refs of a manifest
 	ids       *names
 	commit    string
 
 	nodes []node
+	kept  []string // the paths where others changed what varve wrote before, and that stays
 	parts []*part
 	log   *transaction
 }
@@ -71,35 +74,43 @@ func (m *merger) conflict(path, why string) error {
 
 // target brings one node to what it is to be.
 func (m *merger) target(ctx context.Context, t target) error {
-	ours, tip := m.ours[t.path], m.tip[t.path]
+	before, wrote := m.before[t.path]
+	tip := m.tip[t.path]
 	switch {
-	case tip == nil && ours != nil:
+	case tip == nil && wrote:
 		return m.conflict(t.path, "was deleted or moved")
 	case tip == nil:
 		return m.create(t)
-	case ours == nil && t.array == nil && tip.array == nil && t.path == "/":
-		ours = tip // a root that somebody made first: its attributes are overwritten
-	case ours == nil:
+	case !wrote:
 		return m.conflict(t.path, "was made by somebody else")
 	}
-	ch, err := m.change(ctx, t, ours)
+	ch, err := m.change(ctx, t, before)
 	if err != nil {
 		return err
 	}
-	changed := ch.kind != unchanged || !bytes.Equal(ours.doc, t.doc)
-	if theirs := tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array); theirs && changed {
+	changed := ch.kind != unchanged || !bytes.Equal(before.doc, t.doc)
+	theirs := m.theirs(t.path)
+	switch {
+	case theirs && changed:
 		return m.conflict(t.path, "was changed")
+	case changed:
+		return m.update(t, *tip, ch)
+	case theirs:
+		m.kept = append(m.kept, t.path)
 	}
-	if !changed {
-		m.nodes = append(m.nodes, *tip)
-		return nil
-	}
-	return m.update(t, *tip, ch)
+	m.nodes = append(m.nodes, *tip)
+	return nil
 }
 
-func (m *merger) change(ctx context.Context, t target, ours *node) (change, error) {
+// theirs reports whether somebody changed what varve wrote at a path.
+func (m *merger) theirs(path string) bool {
+	tip, ours := m.tip[path], m.ours[path]
+	return m.others[path] || ours == nil || tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array)
+}
+
+func (m *merger) change(ctx context.Context, t, before target) (change, error) {
 	switch {
-	case (t.array == nil) != (ours.array == nil):
+	case (t.array == nil) != (before.array == nil):
 		return change{}, m.conflict(t.path, "has to become a group from an array, or the reverse: it cannot")
 	case t.array == nil:
 		return change{}, nil
@@ -219,12 +230,11 @@ func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change) {
 // other settles a node of the branch that is not to be on it: varve's own goes, anybody
 // else's stays.
 func (m *merger) other(path string, tip *node) error {
-	ours := m.ours[path]
-	if ours == nil {
+	if _, wrote := m.before[path]; !wrote {
 		m.nodes = append(m.nodes, *tip)
 		return nil
 	}
-	if tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array) {
+	if m.theirs(path) {
 		return m.conflict(path, "is no longer in the manifest and was changed")
 	}
 	if tip.array == nil {

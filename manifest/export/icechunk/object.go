@@ -52,7 +52,7 @@ func header(k kind) []byte {
 
 // newEncoder returns an encoder of one goroutine.
 func newEncoder(w io.Writer) (*zstd.Encoder, error) {
-	return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1),
+	return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true))
 }
 

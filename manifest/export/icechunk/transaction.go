@@ -55,8 +55,10 @@ func (w *written) each(do func(coords []int64) error) error {
 
 // A record is the table of a chunk's coordinates, and they:
 //
-//	vtable(4)  4(4)  rank(4)  coordinates(4 each)
-const chunkRecord = 12
+//	vtable(8)  8(4)  4(4)  rank(4)  coordinates(4 each)
+//
+// Each has its own vtable, as in a manifest.
+const chunkRecord = 20
 
 func (w *written) stride() int64 { return chunkRecord + 4*int64(w.grid.Rank()) }
 
@@ -86,7 +88,7 @@ func (t *transaction) write(w io.Writer) error {
 	head, list := t.head()
 	at := int64(len(head))
 	for i, c := range t.chunks {
-		binary.LittleEndian.PutUint32(head[list+4*i:], uint32(at+updatedAt-int64(list+4*i)))
+		binary.LittleEndian.PutUint32(head[list+4*i:], uint32(at+vtableSize-int64(list+4*i)))
 		at += arrayHead + c.n*(4+c.stride())
 	}
 	if at > maxBuffer {
@@ -104,12 +106,15 @@ func (t *transaction) write(w io.Writer) error {
 	return cmp.Or(err, out.Flush())
 }
 
-// Each array begins with the vtables of ChunkIndices, padded, and of ArrayUpdatedChunks.
-var logTables = []uint16{6, 8, 4, 0, 8, 16, 4, 12}
+// The vtables, padded to 8 bytes.
+var (
+	updatedTable = [4]uint16{8, 16, 4, 12}
+	indicesTable = [4]uint16{6, 8, 4}
+)
 
 const (
-	updatedAt = 16                 // the table ArrayUpdatedChunks, behind the vtables
-	arrayHead = updatedAt + 16 + 4 // and the number of chunks
+	vtableSize = 8
+	arrayHead  = vtableSize + 16 + 4 // ArrayUpdatedChunks with its vtable, and the number of chunks
 )
 
 // head returns what stands in front of the chunks, and where the offsets of arrays are: at
@@ -122,11 +127,7 @@ func (t *transaction) head() (head []byte, list int) {
 
 // write writes the chunks of one array, from a place in the buffer on.
 func (w *written) write(out *bufio.Writer, at int64) error {
-	head := make([]byte, 0, arrayHead)
-	for _, v := range logTables {
-		head = binary.LittleEndian.AppendUint16(head, v)
-	}
-	head = binary.LittleEndian.AppendUint32(head, 8) // back to the vtable
+	head := appendTable(make([]byte, 0, arrayHead), updatedTable)
 	head = append(head, w.node[:]...)
 	head = binary.LittleEndian.AppendUint32(head, 4) // on to the number of chunks
 	head = binary.LittleEndian.AppendUint32(head, uint32(w.n))
@@ -136,23 +137,28 @@ func (w *written) write(out *bufio.Writer, at int64) error {
 	list, stride := at+arrayHead, w.stride()
 	records := list + 4*w.n
 	for i := range w.n {
-		if err := writeU32(out, records+i*stride-list-4*i); err != nil {
+		if err := writeU32(out, records+i*stride+vtableSize-list-4*i); err != nil {
 			return err
 		}
 	}
-	b := make([]byte, stride)
-	binary.LittleEndian.PutUint32(b[4:], 4) // on to the coordinates
-	binary.LittleEndian.PutUint32(b[8:], uint32(w.grid.Rank()))
-	record := records - at
+	b := appendTable(make([]byte, 0, stride), indicesTable)
+	b = binary.LittleEndian.AppendUint32(b, 4) // on to the coordinates
+	b = binary.LittleEndian.AppendUint32(b, uint32(w.grid.Rank()))[:stride]
 	return w.each(func(coords []int64) error {
-		binary.LittleEndian.PutUint32(b, uint32(record)) // back to the vtable
 		for i, c := range coords {
 			binary.LittleEndian.PutUint32(b[chunkRecord+4*i:], uint32(c))
 		}
-		record += stride
 		_, err := out.Write(b)
 		return err
 	})
+}
+
+// appendTable appends a vtable and the beginning of its table.
+func appendTable(b []byte, vtable [4]uint16) []byte {
+	for _, v := range vtable {
+		b = binary.LittleEndian.AppendUint16(b, v)
+	}
+	return binary.LittleEndian.AppendUint32(b, vtableSize)
 }
 
 func writeU32(out *bufio.Writer, v int64) error {

@@ -57,7 +57,6 @@ const (
 	defaultBranch = "main"
 	defaultRefs   = 1 << 16
 	defaultInline = 512
-	metadataName  = "varve" // of the item in a snapshot's metadata
 )
 
 func (o *Options) defaults() *Options {
@@ -212,23 +211,6 @@ func move(draft, dest string, replace bool) error {
 		return errors.Join(err, os.Rename(old, dest))
 	}
 	return os.RemoveAll(old)
-}
-
-// described returns the snapshot of the manifest that a snapshot was exported from.
-func described(metadata []item) (string, bool) {
-	for _, i := range metadata {
-		if i.name != metadataName {
-			continue
-		}
-		v, err := decodeFlex(i.value)
-		m, ok := v.(map[string]any)
-		if err != nil || !ok {
-			return "", false
-		}
-		id, ok := m["snapshot"].(string)
-		return id, ok && id != ""
-	}
-	return "", false
 }
 
 func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }

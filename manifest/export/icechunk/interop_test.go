@@ -1,0 +1,205 @@
+package icechunk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/grid"
+	"varve/manifest/store"
+)
+
+// peer runs Icechunk's side of a test, or skips the test.
+func peer(t *testing.T, args ...string) {
+	t.Helper()
+	interpreter := os.Getenv("VARVE_PYTHON")
+	if interpreter == "" {
+		t.Skip("VARVE_PYTHON names no Python with icechunk, zarr and xarray; make interop sets one up")
+	}
+	if err := exec.Command(interpreter, "-c", "import icechunk, xarray, zarr").Run(); err != nil {
+		t.Skipf("%s has not all of icechunk, zarr and xarray", interpreter)
+	}
+	out, err := exec.Command(interpreter, append([]string{"testdata/peer.py"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("peer.py %v: %v\n%s", args, err, out)
+	}
+	t.Logf("%s: %s", args[0], bytes.TrimSpace(out))
+}
+
+// expected is what Icechunk is to find.
+type expected struct {
+	Arrays   map[string]expectedArray `json:"arrays"`
+	Messages []string                 `json:"messages"` // the newest first
+	Updated  map[string][][]int64     `json:"updated"`  // chunks, by the newest commit
+	Tags     []string                 `json:"tags"`
+}
+
+type expectedArray struct {
+	Values string    `json:"values"`
+	Shape  []int64   `json:"shape"`
+	Chunks [][]int64 `json:"chunks"`
+}
+
+// expect returns what the arrays of an archive hold.
+func (a *archive) expect(t *testing.T) expected {
+	t.Helper()
+	e := expected{Arrays: map[string]expectedArray{}, Updated: map[string][][]int64{}, Tags: []string{}}
+	for _, f := range a.arrays {
+		shape := f.grid.Shape()
+		values := f.raw(0, shape[0], shape[1])
+		for w := f.grid.Walk(); w.Next(); {
+			if kind, ok := f.kinds[w.Coords[0]]; ok && kind == store.Missing {
+				copy(values[4*shape[1]*w.Region.Origin[0]:], bytes.Repeat([]byte{255}, int(4*shape[1]*w.Region.Shape[0])))
+			}
+		}
+		name := filepath.Join(t.TempDir(), "values")
+		if err := os.WriteFile(name, values, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		e.Arrays[f.spec.Path] = expectedArray{name, shape, [][]int64{slices.Collect(grid.DataSizes(f.grid.Dim(0))), {shape[1]}}}
+	}
+	return e
+}
+
+func (e expected) read(t *testing.T, repo string) {
+	t.Helper()
+	doc, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "expected.json")
+	if err := os.WriteFile(name, doc, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	peer(t, "read", repo, name)
+}
+
+const rootMessage = "Repository initialized"
+
+// rows are the chunks of some rows of a grid that is one chunk wide.
+func rows(from, to int64) (out [][]int64) {
+	for i := from; i < to; i++ {
+		out = append(out, []int64{i, 0})
+	}
+	return out
+}
+
+// TestInteropRead has Icechunk read every kind of ref, in one manifest and in several.
+func TestInteropRead(t *testing.T) {
+	for name, most := range map[string]int64{"one manifest": 0, "many manifests": 2} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			v := a.add(t, "/g/h/virtual", 3, 2, 3, 2, 4, 1)
+			v.kinds[1] = store.Missing
+			r := a.add(t, "/rebuilt", 200, 2, 3, 2)
+			r.kinds[0], r.kinds[2] = store.Rebuilt, store.Rebuilt
+			small := a.add(t, "/small", 2, 1, 2)
+			small.kinds[1] = store.Rebuilt
+			a.add(t, "/kept", 2, 2, 3).kept = true
+			dest := filepath.Join(t.TempDir(), "repo")
+			result := a.export(t, dest, Options{ManifestRefs: most, Message: "one"})
+			if want := (Counts{Virtual: 6, Native: 2, Inline: 3}); result.Counts != want {
+				t.Errorf("got %+v, want %+v", result.Counts, want)
+			}
+			e := a.expect(t)
+			e.Messages = []string{"one", rootMessage}
+			e.Updated = map[string][][]int64{"/g/h/virtual": slices.Delete(rows(0, 5), 1, 2), "/rebuilt": rows(0, 3), "/small": rows(0, 2), "/kept": rows(0, 2)}
+			e.read(t, dest)
+		})
+	}
+}
+
+// TestInteropAppend appends, lets Icechunk commit and tag on top, and appends again.
+func TestInteropAppend(t *testing.T) {
+	a := newArchive(t)
+	v := a.add(t, "/g/v", 3, 2, 3)
+	a.add(t, "/still", 2, 5)
+	dest := filepath.Join(t.TempDir(), "repo")
+	a.export(t, dest, Options{Message: "one", ManifestRefs: 3})
+	peer(t, "commit", dest, "extra")
+	a.id = "second"
+	v.grow(t, 3, 2, 3, 1, 4)
+	if r := a.export(t, dest, Options{Message: "two", ManifestRefs: 3}); !r.Appended || r.Virtual > 4 {
+		t.Errorf("got %+v", r)
+	}
+	e := a.expect(t)
+	e.Messages = []string{"two", "add extra", "one", rootMessage}
+	e.Updated["/g/v"] = rows(2, 4)
+	e.Tags = []string{"before extra"}
+	e.Arrays["/extra"] = expectedArray{filepath.Join(t.TempDir(), "extra"), []int64{4}, [][]int64{{2, 2}}}
+	if err := os.WriteFile(e.Arrays["/extra"].Values, []byte{0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.read(t, dest)
+	if r := a.export(t, dest, Options{}); !r.Unchanged {
+		t.Errorf("nothing is new, and yet %+v", r)
+	}
+	peer(t, "commit", dest, "other")
+	a.id = "third"
+	v.grow(t, 3, 2, 3, 1, 4, 2)
+	a.export(t, dest, Options{Message: "three", ManifestRefs: 3})
+	more := a.expect(t)
+	more.Arrays["/extra"] = e.Arrays["/extra"]
+	more.Messages = append([]string{"three", "add other"}, e.Messages...)
+	more.Updated["/g/v"] = rows(4, 5)
+	more.Tags = []string{"before extra", "before other"}
+	more.read(t, dest)
+}
+
+// TestInteropChange lets Icechunk write into an array: it has to read all of its manifests
+// rightly, and varve must not write over it.
+func TestInteropChange(t *testing.T) {
+	a := newArchive(t)
+	v := a.add(t, "/g/v", 1, 2, 3, 1, 2, 2)
+	w := a.add(t, "/w", 1, 2, 3)
+	dest := filepath.Join(t.TempDir(), "repo")
+	a.export(t, dest, Options{Message: "one", ManifestRefs: 2})
+	peer(t, "change", dest, "/g/v")
+	e := a.expect(t)
+	values, err := os.ReadFile(e.Arrays["/g/v"].Values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(values, []byte{0xf9, 0xff, 0xff, 0xff})
+	if err := os.WriteFile(e.Arrays["/g/v"].Values, values, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.Messages, e.Updated["/g/v"] = []string{"change /g/v", "one", rootMessage}, rows(0, 1)
+	e.read(t, dest)
+
+	a.id = "second"
+	w.grow(t, 1, 2, 3, 2)
+	a.export(t, dest, Options{Message: "two"}) // the other array grows
+	before := tree(t, dest)
+	a.id = "third"
+	v.grow(t, 1, 2, 3, 1, 2, 2, 1)
+	var conflict *ConflictError
+	if _, err := a.try(dest, Options{}); !errors.As(err, &conflict) || conflict.Path != "/g/v" {
+		t.Errorf("growing an array that somebody changed: got %v", err)
+	} else if !strings.Contains(err.Error(), "two") {
+		t.Errorf("%v does not say which commit", err)
+	}
+	if after := tree(t, dest); !slices.Equal(fileNames(before), fileNames(after)) {
+		t.Errorf("a refused export leaves files: %v, before %v", fileNames(after), fileNames(before))
+	}
+}
+
+// TestInteropStale changes a source: Icechunk must not read it.
+func TestInteropStale(t *testing.T) {
+	a := newArchive(t)
+	a.add(t, "/v", 1, 2, 3)
+	dest := filepath.Join(t.TempDir(), "repo")
+	a.export(t, dest, Options{})
+	later := time.Now().Add(2 * time.Second)
+	if err := os.Chtimes(a.sources[0].URL, later, later); err != nil {
+		t.Fatal(err)
+	}
+	peer(t, "refused", dest, "/v")
+}

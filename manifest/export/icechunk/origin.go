@@ -1,0 +1,60 @@
+package icechunk
+
+import (
+	"maps"
+	"slices"
+)
+
+// origin is what varve notes in the metadata of a snapshot: what it is an export of.
+//
+//	"varve": {"snapshot": ID, "others": [PATH, …]}
+type origin struct {
+	snapshot string          // of the manifest
+	others   map[string]bool // where somebody had changed what varve wrote, and varve left it
+}
+
+const originName = "varve"
+
+func (in *input) origin(others []string) origin {
+	o := origin{in.snapshot.ID, map[string]bool{}}
+	for _, path := range others {
+		o.others[path] = true
+	}
+	return o
+}
+
+func (o origin) encode() (item, error) {
+	m := map[string]any{"snapshot": o.snapshot}
+	if len(o.others) > 0 {
+		others := []any{}
+		for _, path := range slices.Sorted(maps.Keys(o.others)) {
+			others = append(others, path)
+		}
+		m["others"] = others
+	}
+	value, err := encodeFlex(m)
+	return item{originName, value}, err
+}
+
+// readOrigin returns what a snapshot is an export of, if varve wrote it.
+func readOrigin(metadata []item) (o origin, ok bool) {
+	for _, i := range metadata {
+		if i.name != originName {
+			continue
+		}
+		v, err := decodeFlex(i.value)
+		m, is := v.(map[string]any)
+		if err != nil || !is {
+			return origin{}, false
+		}
+		o.others = map[string]bool{}
+		others, _ := m["others"].([]any)
+		for _, path := range others {
+			if path, is := path.(string); is {
+				o.others[path] = true
+			}
+		}
+		o.snapshot, ok = m["snapshot"].(string)
+	}
+	return o, ok && o.snapshot != ""
+}
