@@ -95,11 +95,11 @@ func printStatistics(ctx context.Context, out io.Writer, s *present.Selection, d
 		Max   *float64 `json:"max"`
 		Mean  *float64 `json:"mean"`
 		Sum   *float64 `json:"sum"`
-	}{t.Count, t.Valid, number(t.Min), number(t.Max), number(t.Mean), number(t.Sum)})
+	}{t.Count, t.Valid, finite(t.Min), finite(t.Max), finite(t.Mean), finite(t.Sum)})
 }
 
-// number is a number that JSON has, or null.
-func number(f float64) *float64 {
+// finite is a number that JSON has, or null.
+func finite(f float64) *float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}

@@ -28,6 +28,7 @@ type Options struct {
 	Workers    int      // sources read at a time; 0: as many as there are processors
 	SkipBroken bool     // leave out sources that cannot be read
 	Allow      []string // folders and URLs that sources may name others in, besides their own
+	Pictures   bool     // draw the arrays
 	Force      bool     // build over what is there; its history is kept
 	// KeepPlan has files appended with the options that the manifest was built with.
 	KeepPlan bool
