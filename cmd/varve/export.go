@@ -30,6 +30,7 @@ and what it cannot, is in docs/exports.md.`,
 // exportCommands are the formats.
 func exportCommands() []*cobra.Command {
 	return []*cobra.Command{
+		newExportIcechunkCommand(),
 		newExportKerchunkCommand(),
 		newExportTableCommand(),
 	}
