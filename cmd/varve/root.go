@@ -112,6 +112,7 @@ func commands() []*cobra.Command {
 		newReadCommand(),
 		newRestoreCommand(),
 		newScanCommand(),
+		newServeCommand(),
 		newVerifyCommand(),
 		newVersionCommand(),
 	}
