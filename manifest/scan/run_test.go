@@ -75,7 +75,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got.sink, want.sink) {
+	if !slices.Equal(got.refs, want.refs) || !slices.EqualFunc(got.inline, want.inline, bytes.Equal) {
 		t.Error("refs differ")
 	}
 	if !reflect.DeepEqual(got.Files, want.Files) {
@@ -266,6 +266,44 @@ func TestValuesLimit(t *testing.T) {
 	n := f.Header.Find("/v")
 	if _, err := scan.Values(context.Background(), f, n, &scan.Options{ValueBytes: 16}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("large values: %v", err)
+	}
+}
+
+// TestExternal reads values that are in a file beside the one that says so.
+func TestExternal(t *testing.T) {
+	folder := t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
+	raw := filepath.Join(folder, "layouts.raw")
+	for _, c := range []struct{ name, content, refused string }{
+		{"all there", "\x01\x00\x02\x00\x03\x00\x04\x01", ""},
+		{"cut off", "\x01\x00\x02\x00", "has 4"},
+	} {
+		if err := os.WriteFile(raw, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := scanAll([]string{name}, scan.Options{})
+		if c.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := a.Files[0]
+		n := f.Header.Find("/external")
+		got, err := a.read(f, n)
+		if err != nil || string(got.Fixed) != c.content {
+			t.Errorf("%s: %x, %v", c.name, got.Fixed, err)
+		}
+		if h := a.Files[f.Parts[n][0].File]; h.URL != raw || h.Size != 8 || !h.Hidden {
+			t.Errorf("%s: part in %+v", c.name, h.Source)
+		}
+		later, err := scan.Values(context.Background(), f, n, nil)
+		if err != nil || string(later.Data) != c.content {
+			t.Errorf("%s: later %v, %v", c.name, later, err)
+		}
 	}
 }
 

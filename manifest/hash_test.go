@@ -1,0 +1,108 @@
+package manifest
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"varve/codec"
+)
+
+func someHeader() *Header {
+	return &Header{
+		Dimensions: []Dimension{{Path: "/t", Length: 3, Unlimited: true}},
+		Variables: []Variable{{
+			Path: "/v", Dims: []string{"/t"}, Shape: []int64{3},
+			Type:       codec.Type{Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "a", Type: codec.Type{Kind: codec.DateTime, Size: 4, Unit: "s", Ticks: 1}}}},
+			Fill:       Fill{Value: []byte{1, 2, 3, 4}, User: true},
+			Attributes: []Attribute{{Name: "n", Type: codec.Type{Kind: codec.Int, Size: 1}, Data: []byte{7}, Texts: []string{"x"}, Scalar: true}},
+			Storage: Storage{
+				Layout: Chunked, Chunks: []int64{2}, Edges: [][][2]int64{{{2, 1}}},
+				Codecs:  []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{}`)}},
+				Filters: 1, RawEdges: true, Stride: 5,
+			},
+			Enum:       []Choice{{Name: "on", Value: 1}},
+			Unreadable: "no",
+		}},
+	}
+}
+
+// TestID changes every field of a header, one at a time, and wants another ID each time.
+func TestID(t *testing.T) {
+	h := someHeader()
+	h.SetID()
+	known := map[string]string{h.ID: "unchanged"}
+	changed := 0
+	var walk func(at string, get func(*Header) reflect.Value)
+	walk = func(at string, get func(*Header) reflect.Value) {
+		v := get(h)
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				name := v.Type().Field(i).Name
+				if at == "" && name == "ID" || !v.Type().Field(i).IsExported() {
+					continue
+				}
+				walk(at+"."+name, func(h *Header) reflect.Value { return get(h).Field(i) })
+			}
+			return
+		case reflect.Slice, reflect.Array:
+			if v.Type().Elem().Kind() != reflect.Uint8 && v.Len() == 0 {
+				return // the fields of a field's type
+			}
+			if v.Type().Elem().Kind() != reflect.Uint8 {
+				walk(at+"[0]", func(h *Header) reflect.Value { return get(h).Index(0) })
+				return
+			}
+		}
+		other := someHeader()
+		change(get(other))
+		other.SetID()
+		if was, ok := known[other.ID]; ok {
+			t.Errorf("changing %s gives the ID of %s", at, was)
+		}
+		known[other.ID] = at
+		changed++
+	}
+	walk("", func(h *Header) reflect.Value { return reflect.ValueOf(h).Elem() })
+	if changed < 30 {
+		t.Errorf("%d fields were changed", changed)
+	}
+	again := someHeader()
+	if again.SetID(); again.ID != h.ID || len(h.ID) != 32 {
+		t.Errorf("IDs %q and %q of equal headers", h.ID, again.ID)
+	}
+}
+
+func change(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(v.String() + "+")
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Slice:
+		v.SetBytes(append(v.Bytes(), 0))
+	case reflect.Uint8:
+		v.SetUint(v.Uint() + 1)
+	default:
+		v.SetInt(v.Int() + 1)
+	}
+}
+
+// TestKeys holds that lists cannot run into one another.
+func TestKeys(t *testing.T) {
+	a := Values{Texts: [][]byte{[]byte("ab"), []byte("c")}}
+	b := Values{Texts: [][]byte{[]byte("a"), []byte("bc")}}
+	a.SetID()
+	b.SetID()
+	if a.ID == b.ID {
+		t.Error("ab, c and a, bc are one")
+	}
+	g := GroupAttributes{Groups: []Group{{Path: "/"}, {Path: "/g"}}}
+	k := GroupAttributes{Groups: []Group{{Path: "/"}}}
+	g.SetID()
+	k.SetID()
+	if g.ID == k.ID {
+		t.Error("one group is two")
+	}
+}
