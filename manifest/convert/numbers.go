@@ -51,8 +51,7 @@ func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
 	case len(declared) > 0:
 		return declared[0], nil
 	case to.Kind == codec.Float:
-		nan, _ := cf.Cast(to, float64Type, cf.AppendWord(nil, math.Float64bits(math.NaN()), 8))
-		return nan, nil
+		return cf.NaN(to), nil
 	case !needed:
 		return nil, nil
 	}

@@ -2,9 +2,6 @@ package cf
 
 import (
 	"fmt"
-	"math"
-
-	"varve/codec"
 )
 
 // Common finds a reference without looking at times: whole numbers of the coarsest length in
@@ -45,8 +42,7 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 	t := int64Type
 	switch {
 	case missing && parsed.coarse:
-		t = codec.Type{Kind: codec.Float, Size: 8}
-		fill = AppendWord(nil, math.Float64bits(math.NaN()), 8)
+		t, fill = float64Type, NaN(float64Type)
 	case missing:
 		fill = AppendWord(nil, 1<<63, 8)
 	}

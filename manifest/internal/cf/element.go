@@ -38,7 +38,7 @@ func (r Reference) append(dst []byte, t Times, element []byte) ([]byte, error) {
 	case r.Fill != nil:
 		return append(dst, r.Fill...), nil
 	case r.Type.Kind == codec.Float:
-		return appendFloat(dst, r.Type.Size, math.NaN()), nil
+		return append(dst, NaN(r.Type)...), nil
 	}
 	return dst, fmt.Errorf("missing: %s without a fill value has no room for it", r.Text)
 }

@@ -147,6 +147,18 @@ func appendFloat(dst []byte, size int, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
 }
 
+// NaN is the float of a type that is no number, as everybody else writes it: Go's own has one
+// bit more.
+func NaN(t codec.Type) []byte {
+	switch t.Size {
+	case 2:
+		return AppendWord(nil, 0x7e00, 2)
+	case 4:
+		return AppendWord(nil, 0x7fc00000, 4)
+	}
+	return AppendWord(nil, 0x7ff8<<48, 8)
+}
+
 // IsNaN reports whether an element is a float that is no number.
 func IsNaN(t codec.Type, b []byte) bool {
 	if t.Kind != codec.Float {

@@ -21,7 +21,7 @@ var (
 func numeric(name string, t codec.Type, values ...float64) manifest.Attribute {
 	a := manifest.Attribute{Name: name, Type: t, Scalar: len(values) == 1}
 	for _, f := range values {
-		element, ok := Cast(t, float64s, AppendWord(nil, math.Float64bits(f), 8))
+		element, ok := Cast(t, float64Type, AppendWord(nil, math.Float64bits(f), 8))
 		if !ok {
 			panic(fmt.Sprint(f, " is no ", t))
 		}
@@ -43,11 +43,11 @@ func TestPackingOf(t *testing.T) {
 		{"nothing", int16Type, nil, "int16 × 1 + 0 [] float32"},
 		{"packed", int16Type, []manifest.Attribute{numeric("scale_factor", float32s, 0.5), numeric("add_offset", float32s, 273), numeric("_FillValue", int16Type, -1)},
 			"int16 × 0.5 + 273 [-1] float32"},
-		{"offset of float64", int16Type, []manifest.Attribute{numeric("scale_factor", float32s, 0.5), numeric("add_offset", float64s, 273.15)},
+		{"offset of float64", int16Type, []manifest.Attribute{numeric("scale_factor", float32s, 0.5), numeric("add_offset", float64Type, 273.15)},
 			"int16 × 0.5 + 273.15 [] float64"},
 		{"scale of int", int16Type, []manifest.Attribute{numeric("scale_factor", int32Type, 10)}, "int16 × 10 + 0 [] float64"},
 		{"wide integers", int32Type, []manifest.Attribute{numeric("scale_factor", float32s, 0.5)}, "int32 × 0.5 + 0 [] float64"},
-		{"scale that does nothing", int16Type, []manifest.Attribute{numeric("scale_factor", float64s, 1)}, "int16 × 1 + 0 [] float32"},
+		{"scale that does nothing", int16Type, []manifest.Attribute{numeric("scale_factor", float64Type, 1)}, "int16 × 1 + 0 [] float32"},
 		{"scale as text", int16Type, []manifest.Attribute{words("scale_factor", " 0.25 ")}, "int16 × 0.25 + 0 [] float64"},
 		{"unsigned", int16Type, []manifest.Attribute{words("_Unsigned", "true"), numeric("_FillValue", int16Type, -1)}, "uint16 × 1 + 0 [-1] float32"},
 		{"unsigned, filled so", int8Type, []manifest.Attribute{words("_Unsigned", "true"), numeric("_FillValue", uint8Type, 255)}, "uint8 × 1 + 0 [-1] float32"},
@@ -55,10 +55,10 @@ func TestPackingOf(t *testing.T) {
 		{"unsigned floats", float32s, []manifest.Attribute{words("_Unsigned", "true")}, "float32 × 1 + 0 [] float32"},
 		{"several masks", int16Type, []manifest.Attribute{numeric("missing_value", int16Type, -2, -1), numeric("_FillValue", int16Type, -1)},
 			"int16 × 1 + 0 [-1 -2] float32"},
-		{"a mask of another type", int16Type, []manifest.Attribute{numeric("missing_value", float64s, -999)}, "int16 × 1 + 0 [-999] float32"},
-		{"masks that no element is", int16Type, []manifest.Attribute{numeric("missing_value", float64s, 1e20, 0.5, math.NaN())}, "int16 × 1 + 0 [] float32"},
-		{"a mask that is rounded", float32s, []manifest.Attribute{numeric("missing_value", float64s, 0.1)}, "float32 × 1 + 0 [0.10000000149011612] float32"},
-		{"NaN", float64s, []manifest.Attribute{numeric("_FillValue", float64s, math.NaN())}, "float64 × 1 + 0 [NaN] float64"},
+		{"a mask of another type", int16Type, []manifest.Attribute{numeric("missing_value", float64Type, -999)}, "int16 × 1 + 0 [-999] float32"},
+		{"masks that no element is", int16Type, []manifest.Attribute{numeric("missing_value", float64Type, 1e20, 0.5, math.NaN())}, "int16 × 1 + 0 [] float32"},
+		{"a mask that is rounded", float32s, []manifest.Attribute{numeric("missing_value", float64Type, 0.1)}, "float32 × 1 + 0 [0.10000000149011612] float32"},
+		{"NaN", float64Type, []manifest.Attribute{numeric("_FillValue", float64Type, math.NaN())}, "float64 × 1 + 0 [NaN] float64"},
 		{"a mask as text", int16Type, []manifest.Attribute{words("missing_value", "none")}, "int16 × 1 + 0 [] float32"},
 		{"texts", stringType, []manifest.Attribute{words("_FillValue", "")}, "string × 1 + 0 [] float32"},
 	} {

@@ -49,7 +49,10 @@ func (e *CalendarError) Error() string {
 	return fmt.Sprintf("calendars %s and %s: a day of one need not be in the other", e.A, e.B)
 }
 
-var int64Type = codec.Type{Kind: codec.Int, Size: 8}
+var (
+	int64Type   = codec.Type{Kind: codec.Int, Size: 8}
+	float64Type = codec.Type{Kind: codec.Float, Size: 8}
+)
 
 // Retime finds one reference for the times of many files: that of the files if they agree,
 // else the coarsest unit in which all are whole numbers of int64. A unit that all files have
@@ -231,8 +234,7 @@ func (s *survey) finish(u Units) (Reference, error) {
 		return reference(parsed, int64Type, AppendWord(nil, 1<<63, 8)), nil
 	}
 	// cftime makes a date of the least int64, and none of NaN.
-	nan := AppendWord(nil, math.Float64bits(math.NaN()), 8)
-	return reference(parsed, codec.Type{Kind: codec.Float, Size: 8}, nan), nil
+	return reference(parsed, float64Type, NaN(float64Type)), nil
 }
 
 // Elements returns times told in the reference.

@@ -38,9 +38,8 @@ func vectors(t *testing.T) (list []vector) {
 
 var (
 	int32Type  = codec.Type{Kind: codec.Int, Size: 4}
-	float64s   = codec.Type{Kind: codec.Float, Size: 8}
 	float32s   = codec.Type{Kind: codec.Float, Size: 4}
-	vectorType = map[string]codec.Type{"i4": int32Type, "i8": int64Type, "f4": float32s, "f8": float64s}
+	vectorType = map[string]codec.Type{"i4": int32Type, "i8": int64Type, "f4": float32s, "f8": float64Type}
 )
 
 func (v vector) times(t *testing.T) Times {
@@ -148,7 +147,7 @@ func doubles(t *testing.T, units, calendar string, values ...float64) Times {
 	for _, v := range values {
 		elements = AppendWord(elements, math.Float64bits(v), 8)
 	}
-	return Times{Units: u, Packing: Packing{Type: float64s}, Type: float64s, Elements: elements}
+	return Times{Units: u, Packing: Packing{Type: float64Type}, Type: float64Type, Elements: elements}
 }
 
 // integers are times in int32.
@@ -243,7 +242,7 @@ func TestReferenceRefusesWhatItCannotSay(t *testing.T) {
 }
 
 func TestFloatReference(t *testing.T) {
-	days, err := NewReference("days since 2000-01-01", "", float64s, nil)
+	days, err := NewReference("days since 2000-01-01", "", float64Type, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,10 +286,10 @@ func TestBoundsInheritUnits(t *testing.T) {
 		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{value}}
 	}
 	h := &manifest.Header{Variables: []manifest.Variable{
-		{Path: "/g/time", Type: float64s, Attributes: []manifest.Attribute{text("units", "days since 2000-01-01"), text("calendar", "noleap"), text("bounds", "time_bnds")}},
-		{Path: "/g/time_bnds", Type: float64s, Attributes: []manifest.Attribute{text("long_name", "edges")}},
-		{Path: "/time_bnds", Type: float64s},
-		{Path: "/g/h/time_bnds", Type: float64s},
+		{Path: "/g/time", Type: float64Type, Attributes: []manifest.Attribute{text("units", "days since 2000-01-01"), text("calendar", "noleap"), text("bounds", "time_bnds")}},
+		{Path: "/g/time_bnds", Type: float64Type, Attributes: []manifest.Attribute{text("long_name", "edges")}},
+		{Path: "/time_bnds", Type: float64Type},
+		{Path: "/g/h/time_bnds", Type: float64Type},
 	}}
 	for i, want := range []bool{true, true, false, false} {
 		u, ok, err := UnitsOf(Bounds(h, i))
@@ -313,7 +312,7 @@ func BenchmarkRetime(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	from := Times{Units: u, Packing: Packing{Type: float64s}, Type: float64s, Elements: elements}
+	from := Times{Units: u, Packing: Packing{Type: float64Type}, Type: float64Type, Elements: elements}
 	u.Epoch.Seconds += 86400
 	other := from
 	other.Units = u

@@ -142,10 +142,10 @@ func TestUnitsOf(t *testing.T) {
 		v      manifest.Variable
 		ok, no bool
 	}{
-		{"times", manifest.Variable{Type: float64s, Attributes: text("units", "days since 2000-01-01")}, true, false},
-		{"lengths of time", manifest.Variable{Type: float64s, Attributes: text("units", "days")}, false, false},
+		{"times", manifest.Variable{Type: float64Type, Attributes: text("units", "days since 2000-01-01")}, true, false},
+		{"lengths of time", manifest.Variable{Type: float64Type, Attributes: text("units", "days")}, false, false},
 		{"texts", manifest.Variable{Type: codec.Type{Kind: codec.String}, Attributes: text("units", "days since 2000-01-01")}, false, false},
-		{"nonsense", manifest.Variable{Type: float64s, Attributes: text("units", "days since launch")}, false, true},
+		{"nonsense", manifest.Variable{Type: float64Type, Attributes: text("units", "days since launch")}, false, true},
 		{"NumPy's", manifest.Variable{Type: codec.Type{Kind: codec.DateTime, Size: 8, Unit: "s"}}, true, false},
 		{"NumPy's months", manifest.Variable{Type: codec.Type{Kind: codec.DateTime, Size: 8, Unit: "M"}}, false, true},
 	} {

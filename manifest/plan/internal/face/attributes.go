@@ -153,8 +153,8 @@ func (d *decision) declare() error {
 	return d.face.Attributes.Set(cf.MissingValue, list)
 }
 
-// declareUnits keeps the units and the calendar of times as all files spell them or, where they
-// spell the same in more than one way, as this package does.
+// declareUnits keeps the units and the calendar of times as the first file spells them, since
+// the others mean the same.
 func (d *decision) declareUnits() error {
 	for _, name := range []string{cf.UnitsName, cf.CalendarName} {
 		t := d.count(func(m *member) (string, string) { return attributeKey(m, name) })

@@ -7,6 +7,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 )
 
@@ -17,23 +18,42 @@ func (d *decision) fill() {
 	if d.opts.Gaps {
 		d.face.Fill = d.gap(typ)
 	} else {
-		weights, most := map[string]int64{}, int64(-1)
-		for i := range d.members {
-			weights[string(d.members[i].conversion.Fill())] += d.members[i].Bytes
-		}
-		for i := range d.members {
-			if own := d.members[i].conversion.Fill(); weights[string(own)] > most {
-				most, d.face.Fill = weights[string(own)], own
-			}
-		}
+		d.face.Fill = d.ownFill()
 	}
 	t := d.count(func(m *member) (string, string) {
+		if !m.mayBeUnwritten() {
+			return string(d.face.Fill), number(typ, d.face.Fill)
+		}
 		own := m.conversion.Fill()
 		return string(own), number(typ, own)
 	})
 	if t.differ() {
-		d.finding(report.FillValue, report.Rebuilt, "fill where nothing was written", t)
+		d.finding(report.FillValue, report.Rebuilt, "fill value", t)
+		d.findings[len(d.findings)-1].Says += ", where nothing was written"
 	}
+}
+
+// mayBeUnwritten reports whether the files may lack chunks.
+func (m *member) mayBeUnwritten() bool {
+	l := m.Variable.Storage.Layout
+	return l == manifest.Chunked || l == manifest.Nothing || l == manifest.Parted
+}
+
+// ownFill is that of most bytes; what is all written counts only if nothing else is there.
+func (d *decision) ownFill() (best []byte) {
+	weights, most := map[string]int64{}, int64(-1)
+	for i := range d.members {
+		m := &d.members[i]
+		if m.mayBeUnwritten() {
+			weights[string(m.conversion.Fill())] += m.Bytes
+		}
+	}
+	for i := range d.members {
+		if own := d.members[i].conversion.Fill(); weights[string(own)] > most {
+			most, best = weights[string(own)], own
+		}
+	}
+	return best
 }
 
 // gap is one element for cells of which no file knows anything.
@@ -42,9 +62,9 @@ func (d *decision) gap(typ codec.Type) []byte {
 	case len(d.masks) > 0:
 		return d.masks[0]
 	case typ.Kind == codec.Float:
-		return nan(typ)
+		return cf.NaN(typ)
 	case typ.Kind == codec.Complex:
-		half := nan(codec.Type{Kind: codec.Float, Size: typ.Size / 2})
+		half := cf.NaN(codec.Type{Kind: codec.Float, Size: typ.Size / 2})
 		return append(append([]byte(nil), half...), half...)
 	}
 	return d.face.DataType.DefaultFill()

@@ -123,7 +123,7 @@ func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error)
 	case len(d.masks) > 0:
 		return typ, nil
 	case d.anyMask() && typ.Kind == codec.Float:
-		d.masks = [][]byte{nan(typ)}
+		d.masks = [][]byte{cf.NaN(typ)}
 		return typ, nil
 	case d.anyMask() && !d.boolean():
 		return d.float()
@@ -181,7 +181,7 @@ func (d *decision) float() (codec.Type, error) {
 	}
 	d.masks = nil
 	if d.anyMask() {
-		d.masks = [][]byte{nan(typ)}
+		d.masks = [][]byte{cf.NaN(typ)}
 	}
 	return typ, err
 }
@@ -229,12 +229,6 @@ func defaultFill(t codec.Type) []byte {
 		return cf.AppendWord(nil, least+2, 8) // NC_FILL_INT64
 	}
 	return cf.AppendWord(nil, least+1, t.Size)
-}
-
-func nan(t codec.Type) []byte {
-	double := codec.Type{Kind: codec.Float, Size: 8}
-	element, _ := cf.Cast(t, double, cf.AppendWord(nil, math.Float64bits(math.NaN()), 8))
-	return element
 }
 
 // number writes an element for people.

@@ -1,0 +1,463 @@
+package face
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/manifest/internal/cf"
+	"varve/manifest/report"
+)
+
+// types by NumPy's codes.
+var types = map[string]codec.Type{
+	"b1": {Kind: codec.Bool, Size: 1}, "i1": {Kind: codec.Int, Size: 1}, "i2": {Kind: codec.Int, Size: 2},
+	"i4": {Kind: codec.Int, Size: 4}, "i8": {Kind: codec.Int, Size: 8}, "u1": {Kind: codec.Uint, Size: 1},
+	"u2": {Kind: codec.Uint, Size: 2}, "u4": {Kind: codec.Uint, Size: 4}, "u8": {Kind: codec.Uint, Size: 8},
+	"f2": {Kind: codec.Float, Size: 2}, "f4": {Kind: codec.Float, Size: 4}, "f8": {Kind: codec.Float, Size: 8},
+	"c8": {Kind: codec.Complex, Size: 8}, "S3": {Kind: codec.FixedBytes, Size: 3}, "S5": {Kind: codec.FixedBytes, Size: 5},
+	"O": {Kind: codec.String}, "M8": {Kind: codec.DateTime, Size: 8, Unit: "ns", Ticks: 1},
+	"V3": {Kind: codec.Raw, Size: 3}, "V4": {Kind: codec.Raw, Size: 4},
+}
+
+// num is a number of a type.
+func num(code string, f float64) []byte {
+	element, ok := cf.Cast(types[code], types["f8"], cf.AppendWord(nil, math.Float64bits(f), 8))
+	if !ok {
+		panic(fmt.Sprint(f, " is no ", code))
+	}
+	return element
+}
+
+// att is an attribute: a text, or numbers of a type.
+func att(name string, value any, numbers ...float64) manifest.Attribute {
+	code, ok := value.(string)
+	if _, known := types[code]; !ok || !known {
+		return manifest.Attribute{Name: name, Type: types["O"], Texts: []string{fmt.Sprint(value)}, Scalar: true}
+	}
+	a := manifest.Attribute{Name: name, Type: types[code]}
+	for _, f := range numbers {
+		a.Data = append(a.Data, num(code, f)...)
+	}
+	return a
+}
+
+// chunked is the storage of chunks of 4 × 5 elements.
+func chunked(codecs string) manifest.Storage {
+	s := manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{4, 5}}
+	if err := json.Unmarshal([]byte(codecs), &s.Codecs); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+const (
+	little  = `{"name":"bytes","configuration":{"endian":"little"}}`
+	big     = `{"name":"bytes","configuration":{"endian":"big"}}`
+	deflate = `{"name":"numcodecs.zlib","configuration":{"level":4}}`
+	level1  = `{"name":"numcodecs.zlib","configuration":{"level":1}}`
+	lzf     = `{"name":"hdf5.lzf","configuration":{}}`
+)
+
+func shuffle(size int) string {
+	return fmt.Sprintf(`{"name":"numcodecs.shuffle","configuration":{"elementsize":%d}}`, size)
+}
+
+func list(codecs ...string) string { return "[" + strings.Join(codecs, ",") + "]" }
+
+// with is a member of ten files.
+func with(code string, attributes ...manifest.Attribute) Member {
+	codecs := list(little, deflate)
+	switch t := types[code]; {
+	case t.Kind == codec.String:
+		codecs = list(`{"name":"vlen-utf8","configuration":{}}`)
+	case !ordered(t):
+		codecs = list(`{"name":"bytes"}`, deflate)
+	}
+	return Member{Files: 10, Bytes: 1000, First: "a.nc", Last: "z.nc", Variable: &manifest.Variable{
+		Path: "/x", Type: types[code], Shape: []int64{8, 10}, Attributes: attributes, Storage: chunked(codecs)}}
+}
+
+func (m Member) files(n int64, first, last string) Member {
+	m.Files, m.First, m.Last, m.Bytes = n, first, last, n*100
+	return m
+}
+
+func (m Member) stored(codecs ...string) Member {
+	v := *m.Variable
+	v.Storage = chunked(list(codecs...))
+	m.Variable = &v
+	return m
+}
+
+func (m Member) filled(element []byte) Member {
+	v := *m.Variable
+	v.Fill = manifest.Fill{Value: element, User: true}
+	m.Variable = &v
+	return m
+}
+
+func decide(t *testing.T, opts Options, members ...Member) (*Face, []report.Finding) {
+	t.Helper()
+	opts.Array = "/x"
+	f, findings, err := Decide(members, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f == nil {
+		t.Fatalf("refused: %+v", findings)
+	}
+	return f, findings
+}
+
+// summary is a face for comparison: type, reading, fill, attributes.
+func summary(f *Face) string {
+	fill := number(f.DataType.Type(), f.Fill)
+	if f.DataType.Type().Varies() {
+		fill = string(f.Fill)
+	}
+	return fmt.Sprintf("%s %s %s %s", f.DataType.Name(), f.Reading, fill, f.Attributes.JSON())
+}
+
+const (
+	maskNaN  = `"_FillValue":"AAAAAAAA+H8="`
+	mask999  = `"_FillValue":"AAAAAAA4j8A="` // -999
+	unsigned = "_Unsigned"
+)
+
+func TestElements(t *testing.T) {
+	scale := func(code string, f float64) manifest.Attribute { return att("scale_factor", code, f) }
+	offset := func(code string, f float64) manifest.Attribute { return att("add_offset", code, f) }
+	fill := func(code string, f ...float64) manifest.Attribute { return att("_FillValue", code, f...) }
+	missing := func(code string, f ...float64) manifest.Attribute { return att("missing_value", code, f...) }
+	for _, c := range []struct {
+		name    string
+		members []Member
+		want    string
+	}{
+		{"nothing", []Member{with("f4")}, `float32 stored 0.0 {}`},
+		{"zeros are data", []Member{with("i2"), with("i2")}, `int16 stored 0 {}`},
+		{"one mask", []Member{with("f4", fill("f4", -999)), with("f4", fill("f4", -999))}, `float32 stored 0.0 {` + mask999 + `}`},
+		{"missing_value alone", []Member{with("i2", missing("i2", -9))}, `int16 stored 0 {"_FillValue":-9}`},
+		{"both, and equal", []Member{with("i2", fill("i2", -9), missing("i2", -9))}, `int16 stored 0 {"_FillValue":-9}`},
+		{"both, and different", []Member{with("i2", fill("i2", -9), missing("f8", -8, -7))}, `int16 stored 0 {"_FillValue":-9,"missing_value":[-8,-7]}`},
+		{"NaN besides", []Member{with("f4", fill("f4", -999), missing("f4", math.NaN()))}, `float32 stored 0.0 {` + mask999 + `}`},
+		{"masks differ, floats", []Member{with("f4", fill("f4", -999)), with("f4", fill("f4", 1e20)), with("f4")}, `float32 stored 0.0 {` + maskNaN + `}`},
+		{"masks differ, integers", []Member{with("i2", fill("i2", -9)), with("i2", fill("i2", -8))}, `float32 unpacked 0.0 {` + maskNaN + `}`},
+		{"masks differ, wide integers", []Member{with("i4", fill("i4", -9)), with("i4")}, `float64 unpacked 0.0 {` + maskNaN + `}`},
+		{"one mask in common", []Member{with("i2", missing("i2", -8), fill("i2", -9)), with("i2", fill("i2", -8))}, `int16 stored 0 {"_FillValue":-8}`},
+		{"one packing", []Member{with("i2", scale("f4", .5), offset("f4", 10)), with("i2", scale("f4", .5), offset("f4", 10))},
+			`int16 stored 0 {"scale_factor":0.5,"add_offset":10.0}`},
+		{"a packing and its float64", []Member{with("i2", scale("f4", .5)), with("i2", scale("f8", .5))}, `int16 stored 0 {"scale_factor":0.5}`},
+		{"a scale of 1", []Member{with("i2", scale("f4", 1)), with("i2")}, `int16 stored 0 {}`},
+		{"one packing, two types", []Member{with("i2", scale("f4", .5)), with("i4", scale("f4", .5))}, `int32 stored 0 {"scale_factor":0.5}`},
+		{"scales differ", []Member{with("i2", scale("f4", .5)), with("i2", scale("f4", .25))}, `float32 unpacked 0.0 {}`},
+		{"scales differ, float64", []Member{with("i2", scale("f4", .5)), with("i2", scale("f8", .25))}, `float64 unpacked 0.0 {}`},
+		{"scales differ, float64 offset", []Member{with("i2", scale("f4", .5), offset("f8", 1)), with("i2", scale("f4", .25), offset("f8", 1))}, `float64 unpacked 1.0 {}`},
+		{"scales differ, int32", []Member{with("i4", scale("f4", .5)), with("i4", scale("f4", .25))}, `float64 unpacked 0.0 {}`},
+		{"packed and not", []Member{with("i2", scale("f4", .5), fill("i2", -9)), with("f4")}, `float32 unpacked 0.0 {` + maskNaN + `}`},
+		{"packed alike, masks differ", []Member{with("i2", scale("f4", .5), fill("i2", -9)), with("i2", scale("f4", .5))}, `float32 unpacked 0.0 {` + maskNaN + `}`},
+		{"unsigned", []Member{with("i2", att(unsigned, "true"), fill("i2", -1))}, `int16 stored 0 {"_Unsigned":"true","_FillValue":-1}`},
+		{"unsigned by two names", []Member{with("i1", att(unsigned, "true"), fill("i1", -1)), with("u1", fill("u1", 255))}, `uint8 unpacked 0 {"_FillValue":255}`},
+		{"signs differ", []Member{with("i2", att(unsigned, "true")), with("i2")}, `int32 unpacked 0 {}`},
+		{"unsigned, two widths", []Member{with("i2", att(unsigned, "true")), with("i1", att(unsigned, "true"))}, `uint16 unpacked 0 {}`},
+		{"unsigned and packed, scales differ", []Member{with("i2", att(unsigned, "true"), scale("f4", .5)), with("i2", att(unsigned, "true"), scale("f4", 1.5))},
+			`float32 unpacked 0.0 {}`},
+		{"types grow", []Member{with("i2"), with("f4"), with("f8")}, `float64 stored 0.0 {}`},
+		{"int16 and float32", []Member{with("i2"), with("f4")}, `float32 stored 0.0 {}`},
+		{"int32 and float32", []Member{with("i4"), with("f4")}, `float64 stored 0.0 {}`},
+		{"signed and unsigned", []Member{with("i2"), with("u2")}, `int32 stored 0 {}`},
+		{"a mask in two types", []Member{with("i2", fill("i2", -999)), with("f4", fill("f4", -999))}, `float32 stored 0.0 {` + mask999 + `}`},
+		{"a mask, and a type without", []Member{with("i2", fill("i2", -999)), with("f4")}, `float32 stored 0.0 {` + maskNaN + `}`},
+		{"truth values", []Member{with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
+		{"bool", []Member{with("b1"), with("b1")}, `bool stored false {}`},
+		{"bool and int8", []Member{with("b1"), with("i1")}, `int8 stored 0 {}`},
+		{"texts", []Member{with("O", att("_FillValue", "-")), with("O")}, `string stored  {}`},
+		{"fixed texts", []Member{with("S3"), with("S5")}, `null_terminated_bytes stored  {}`},
+		{"fixed texts and others", []Member{with("S3"), with("O")}, `string stored  {}`},
+		{"complex", []Member{with("c8")}, `complex64 stored [0.0,0.0] {}`},
+		{"valid range", []Member{with("i2", scale("f4", .5), att("valid_min", "i2", 0)), with("i2", scale("f4", .25), att("valid_min", "i2", 0))}, `float32 unpacked 0.0 {}`},
+		{"valid range in units", []Member{with("i2", fill("i2", -9), att("valid_min", "i2", 0)), with("i2", att("valid_min", "i2", 0))},
+			`float32 unpacked 0.0 {"valid_min":0,` + maskNaN + `}`},
+	} {
+		f, _ := decide(t, Options{}, c.members...)
+		if got := summary(f); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestGaps(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		member Member
+		want   string
+	}{
+		{"floats", with("f4"), `float32 stored NaN {}`},
+		{"floats with a mask", with("f4", att("_FillValue", "f4", -999)), `float32 stored -999.0 {` + mask999 + `}`},
+		{"integers", with("i2"), `int16 stored -32767 {"_FillValue":-32767}`},
+		{"integers with a mask", with("i2", att("missing_value", "i2", -9)), `int16 stored -9 {"_FillValue":-9}`},
+		{"int64", with("i8"), `int64 stored -9223372036854775806 {"_FillValue":-9223372036854775806}`},
+		{"uint16", with("u2"), `uint16 stored 65535 {"_FillValue":65535}`},
+		{"uint64", with("u8"), `uint64 stored 18446744073709551614 {"_FillValue":18446744073709551614}`},
+		{"unsigned", with("i2", att(unsigned, "true")), `int16 stored -1 {"_Unsigned":"true","_FillValue":-1}`},
+		{"packed", with("i2", att("scale_factor", "f4", .5)), `int16 stored -32767 {"scale_factor":0.5,"_FillValue":-32767}`},
+		{"bytes", with("i1"), `float32 unpacked NaN {}`},
+		{"packed bytes", with("u1", att("scale_factor", "f8", .5)), `float64 unpacked NaN {}`},
+		{"truth values", with("i1", att("dtype", "bool")), `int8 stored 0 {"dtype":"bool"}`},
+		{"bool", with("b1"), `bool stored false {}`},
+		{"texts", with("O"), `string stored  {}`},
+		{"complex", with("c8"), `complex64 stored ["NaN","NaN"] {}`},
+		{"NumPy's times", with("M8"), `numpy.datetime64 stored -9223372036854775808 {}`},
+	} {
+		f, _ := decide(t, Options{Gaps: true}, c.member)
+		if got := summary(f); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		members []Member
+		want    string
+	}{
+		{"of most bytes", []Member{with("f4").filled(num("f4", 1)).files(2, "a", "b"), with("f4").filled(num("f4", 2)).files(9, "c", "k")}, "2.0"},
+		{"of most bytes together", []Member{with("f4").filled(num("f4", 1)).files(2, "a", "b"), with("f4").filled(num("f4", 2)).files(3, "c", "d"),
+			with("f4", att("note", "x")).filled(num("f4", 1)).files(2, "e", "f")}, "1.0"},
+		{"as the face has it", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a", "b"), with("i2").files(1, "c", "c")}, "2.0"},
+		{"not the mask", []Member{with("f4", att("_FillValue", "f4", -999)).filled(num("f4", 7))}, "7.0"},
+	} {
+		f, _ := decide(t, Options{}, c.members...)
+		if got := number(f.DataType.Type(), f.Fill); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCodecs(t *testing.T) {
+	i4 := with("i4")
+	for _, c := range []struct {
+		name    string
+		members []Member
+		want    string
+		from    int
+		kept    []bool
+	}{
+		{"most bytes", []Member{i4.stored(little, deflate).files(2, "a", "b"), i4.stored(little).files(3, "c", "e")}, "no compression", 1, []bool{false, true}},
+		{"levels do not count", []Member{i4.stored(little, deflate).files(2, "a", "b"), i4.stored(little).files(3, "c", "e"),
+			i4.stored(little, level1).files(2, "f", "g")}, "zlib", 0, []bool{true, false, true}},
+		{"shuffle counts", []Member{i4.stored(little, shuffle(4), deflate).files(2, "a", "b"), i4.stored(little, deflate).files(1, "c", "c")}, "shuffle+zlib", 0, []bool{true, false}},
+		{"big-endian", []Member{i4.stored(big)}, "no compression, big-endian", 0, []bool{true}},
+		{"one big-endian", []Member{i4.stored(little).files(2, "a", "b"), i4.stored(big).files(1, "c", "c")}, "no compression", 0, []bool{true, false}},
+		{"what clients have", []Member{i4.stored(little, lzf).files(9, "a", "i"), i4.stored(little, deflate).files(1, "j", "j")}, "zlib", 1, []bool{false, true}},
+		{"nothing that clients have", []Member{i4.stored(little, lzf)}, "zstd", -1, []bool{false}},
+		{"shuffle of parts of elements", []Member{i4.stored(little, shuffle(3), deflate)}, "zstd", -1, []bool{false}},
+		{"unpacked", []Member{with("i2", att("scale_factor", "f4", .5)), with("i2")}, "zstd", -1, []bool{false, false}},
+		{"what is kept decides", []Member{with("f4").stored(little, deflate).files(9, "a", "i"), with("f8").stored(little).files(1, "j", "j")}, "no compression", 1, []bool{false, true}},
+		{"unsigned by two names", []Member{with("i1", att(unsigned, "true")).files(1, "a", "a"), with("u1").files(2, "b", "c")}, "zlib", 1, []bool{true, true}},
+		{"never written", []Member{{Files: 1, First: "a", Variable: &manifest.Variable{Type: types["f4"], Shape: []int64{3, 4}, Storage: manifest.Storage{Layout: manifest.Nothing}}}},
+			"zstd", -1, []bool{false}},
+	} {
+		f, _ := decide(t, Options{}, c.members...)
+		if got := chainText(f.Codecs); got != c.want || f.From != c.from || !slices.Equal(f.Kept, c.kept) {
+			t.Errorf("%s: %s of %d, %v; want %s of %d, %v", c.name, got, f.From, f.Kept, c.want, c.from, c.kept)
+		}
+		form := codec.Form{Type: f.DataType.Type(), Shape: []int64{4, 5}, Fill: f.Fill}
+		if p, err := codec.New(f.Codecs, form); err != nil || p.CanEncode() != nil || p.Clients() != codec.AnyClient {
+			t.Errorf("%s: %v, %v", c.name, f.Codecs, err)
+		}
+	}
+	f, _ := decide(t, Options{CodecFrom: 1}, i4.stored(little, deflate).files(2, "a", "b"), i4.stored(little).files(3, "c", "e"))
+	if f.From != 0 {
+		t.Errorf("asked for the codecs of a, got those of member %d", f.From)
+	}
+}
+
+func TestAttributes(t *testing.T) {
+	deep := manifest.Attribute{Name: "levels", Type: types["f4"], Data: append(num("f4", .1), num("f4", math.NaN())...)}
+	words := manifest.Attribute{Name: "flag_meanings", Type: types["O"], Texts: []string{"a", "b"}}
+	f, findings := decide(t, Options{},
+		with("f4", att("units", "K"), att("long_name", "wärme <x>"), att("level", "i4", 3), att("half", "f4", .1), deep, words,
+			att("CLASS", "x"), att("_Netcdf4Dimid", "i4", 0), att("comment", "one"), att("processing_level", "L3"), att("gone", "x")).files(2, "a", "b"),
+		with("f4", att("units", "K"), att("long_name", "wärme <x>"), att("level", "i4", 3), att("half", "f4", .1), deep, words,
+			att("comment", "two"), att("processing_level", "i4", 3)).files(3, "c", "e"))
+	want := `{"units":"K","long_name":"wärme <x>","level":3,"half":0.10000000149011612,"levels":[0.10000000149011612,"NaN"],"flag_meanings":["a","b"]}`
+	if got := string(f.Attributes.JSON()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	var said []string
+	for _, f := range findings {
+		said = append(said, f.Says)
+		if f.Kind != report.Attribute || f.Effect != report.Dropped || f.Count != 2 || f.Of != 5 || !slices.Equal(f.Files, []string{"a", "b"}) {
+			t.Errorf("%+v", f)
+		}
+	}
+	wantSaid := []string{
+		`2 of 5 files have comment "one" instead of "two"`,
+		`2 of 5 files have processing_level "L3" instead of 3`,
+		`2 of 5 files have gone "x", the others none`,
+	}
+	if !slices.Equal(said, wantSaid) {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestFindings holds what people read.
+func TestFindings(t *testing.T) {
+	scaled := func(f float64) Member { return with("i2", att("scale_factor", "f8", f)) }
+	var own []Member
+	for i := range 500 {
+		own = append(own, scaled(0.01+float64(i)/1000).files(3, fmt.Sprint("first", i), fmt.Sprint("last", i)))
+	}
+	for _, c := range []struct {
+		name    string
+		opts    Options
+		members []Member
+		want    []string
+	}{
+		{"two scales", Options{}, []Member{scaled(.01).files(11583, "2015-01-01", "2016-02-29"), scaled(.005).files(417, "2016-03-01", "2017-04-21")},
+			[]string{"packing rebuilt [2016-03-01 2017-04-21] 417 of 12,000 files have scale_factor 0.005 instead of 0.01"}},
+		{"three scales", Options{}, []Member{scaled(.1).files(1, "a", "a"), scaled(.2).files(5, "b", "f"), scaled(.3).files(2, "g", "h")},
+			[]string{"packing rebuilt [a h] 3 of 8 files have other scale_factor than 0.2: 0.1 in 1, 0.3 in 2"}},
+		{"each its own", Options{}, own, []string{"packing rebuilt [first1 last499] 1,497 of 1,500 files have other values of scale_factor than 0.01, 499 of them"}},
+		{"units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4", att("units", "degC")).files(1, "e", "e")},
+			[]string{`units dropped [e] 1 of 5 files has units "degC" instead of "K"`}},
+		{"no units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4").files(1, "e", "e")},
+			[]string{`units dropped [e] 1 of 5 files has no units, the others "K"`}},
+		{"types", Options{}, []Member{with("i2").files(4, "a", "d"), with("f4").files(1, "e", "e"), with("f8").files(1, "f", "f")},
+			[]string{"dtype rebuilt [e f] 2 of 6 files have other type than int16: float32 in 1, float64 in 1; declared as float64"}},
+		{"masks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a", "d"), with("f4").files(1, "e", "e")},
+			[]string{"fill rebuilt [e] 1 of 5 files has no missing value, the others -999"}},
+		{"own fill", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").filled(num("f4", 7)).files(1, "e", "e")},
+			[]string{"fill rebuilt [e] 1 of 5 files has fill value 7.0 instead of 0.0, where nothing was written"}},
+		{"codecs", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, shuffle(4), deflate).files(1, "e", "e")},
+			[]string{"codec rebuilt [e] 1 of 5 files has codecs shuffle+zlib instead of zlib"}},
+		{"byte order", Options{}, []Member{with("f4").stored(little).files(4, "a", "d"), with("f4").stored(big).files(1, "e", "e")},
+			[]string{"codec rebuilt [e] 1 of 5 files has codecs no compression, big-endian instead of no compression"}},
+		{"unknown codecs", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d")},
+			[]string{"codec rebuilt [a d] stored with lzf, which clients do not decode: declared as zstd"}},
+		{"gaps", Options{Gaps: true}, []Member{with("i2").files(4, "a", "d")},
+			[]string{"fill noted [a d] some cells are in no file: _FillValue -32767 stands for them, netCDF's default"}},
+		{"gaps of bytes", Options{Gaps: true}, []Member{with("i1").files(4, "a", "d")},
+			[]string{"fill rebuilt [a d] some cells are in no file, and no value of int8 says so: declared as float32"}},
+	} {
+		_, findings := decide(t, c.opts, c.members...)
+		var got []string
+		for _, f := range findings {
+			got = append(got, fmt.Sprint(f.Kind, " ", f.Effect, " ", f.Files, " ", f.Says))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	time := func(units, calendar string) Member { return with("i4", att("units", units), att("calendar", calendar)) }
+	for _, c := range []struct {
+		name    string
+		opts    Options
+		members []Member
+		kind    report.Kind
+		says    string
+	}{
+		{"numbers and texts", Options{}, []Member{with("i2"), with("O").files(1, "odd.nc", "odd.nc")}, report.Type, "odd.nc: int16 and string"},
+		{"raw bytes of other sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc", "odd.nc")}, report.Type, "odd.nc"},
+		{"a scale that is none", Options{}, []Member{with("i2", att("scale_factor", "large"))}, report.Packing, "want a number"},
+		{"calendars", Options{}, []Member{time("days since 2000-01-01", "standard"), time("days since 2000-01-01", "noleap")}, report.Time, "noleap"},
+		{"a type too small", Options{Type: types["f4"]}, []Member{with("f8")}, report.Type, "lose"},
+	} {
+		f, findings, err := Decide(c.members, c.opts)
+		if err != nil || f != nil || len(findings) == 0 {
+			t.Errorf("%s: %v, %v, %v", c.name, f, findings, err)
+			continue
+		}
+		last := findings[len(findings)-1]
+		if last.Effect != report.Refused || last.Kind != c.kind || !strings.Contains(last.Says, c.says) {
+			t.Errorf("%s: %+v", c.name, last)
+		}
+	}
+	if _, _, err := Decide(nil, Options{}); err == nil {
+		t.Error("no members, no error")
+	}
+}
+
+func TestTimes(t *testing.T) {
+	time := func(code, units string, more ...manifest.Attribute) Member {
+		return with(code, append([]manifest.Attribute{att("units", units)}, more...)...)
+	}
+	reference, err := cf.NewReference("hours since 2000-01-01", "", types["i8"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		opts    Options
+		members []Member
+		want    string
+	}{
+		{"equal", Options{}, []Member{time("i4", "days since 2000-01-01"), time("i4", "days since 2000-01-01")}, `int32 stored 0 {"units":"days since 2000-01-01"}`},
+		{"aliases", Options{}, []Member{time("i4", "days since 2000-01-01", att("calendar", "gregorian")), time("i4", "days since 2000-1-1", att("calendar", "proleptic_gregorian")), time("i4", "days since 2000-1-1")},
+			`int32 stored 0 {"units":"days since 2000-01-01","calendar":"standard"}`},
+		{"one alias", Options{}, []Member{time("i4", "days since 2000-01-01", att("calendar", "365_day")), time("i4", "days since 2000-01-01", att("calendar", "noleap"))},
+			`int32 stored 0 {"units":"days since 2000-01-01","calendar":"noleap"}`},
+		{"a reference", Options{Reference: &reference}, []Member{time("i4", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
+			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
+		{"no reference", Options{}, []Member{time("i4", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
+			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
+		{"floats", Options{}, []Member{time("f8", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
+			`int64 retimed 946771200000000000 {"units":"nanoseconds since 1970-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
+		{"lengths of time", Options{}, []Member{time("i4", "days"), time("i4", "days")}, `int32 stored 0 {"units":"days"}`},
+		{"unknown units", Options{}, []Member{time("i4", "days since launch"), time("i4", "days since launch")}, `int32 stored 0 {"units":"days since launch"}`},
+	} {
+		f, _ := decide(t, c.opts, c.members...)
+		if got := summary(f); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestEveryMemberConverts holds that a face is one that conversions accept, and that Kept
+// members need none.
+func TestEveryMemberConverts(t *testing.T) {
+	members := []Member{with("i2", att("_FillValue", "i2", -1)), with("f4", att("missing_value", "f4", -1)), with("f8")}
+	f, _ := decide(t, Options{}, members...)
+	d := decision{face: *f}
+	for i, m := range members {
+		c, err := convert.New(m.Variable, d.array(), f.Reading)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Kept[i] && !c.Identity() {
+			t.Errorf("member %d is kept, and is converted", i)
+		}
+		if len(c.Fill()) != f.DataType.Type().Size || len(f.Fill) != len(c.Fill()) {
+			t.Errorf("member %d: fill %x", i, c.Fill())
+		}
+	}
+	if !bytes.Equal(f.Fill, make([]byte, 8)) {
+		t.Errorf("fill %x", f.Fill)
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	var members []Member
+	for i := range 1000 {
+		members = append(members, with("i2", att("units", "K"), att("scale_factor", "f8", .01+float64(i)/1000), att("comment", fmt.Sprint(i)), att("long_name", "t")))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := Decide(members, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
