@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"varve/codec"
 	"varve/manifest"
@@ -200,7 +201,11 @@ func (r *reading) reason(err error) string {
 	if located, ok := err.(*readers.Error); ok {
 		err = located.Err
 	}
-	return err.Error()
+	text := err.Error()
+	for _, mark := range []error{errors.ErrUnsupported, source.ErrForbidden} {
+		text = strings.TrimSuffix(text, ": "+mark.Error())
+	}
+	return text
 }
 
 // variable describes a variable but for its storage.

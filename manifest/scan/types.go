@@ -41,7 +41,7 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 		}
 		return codec.Type{Kind: kind, Size: 1 << bits.Len(uint(base.Size-1))}, throughReader, nil
 	}
-	return codec.Type{}, 0, fmt.Errorf("elements of type %s have no counterpart in Zarr: %w", t, errors.ErrUnsupported)
+	return codec.Type{}, 0, fmt.Errorf("elements of type %.200s have no counterpart in Zarr: %w", t, errors.ErrUnsupported)
 }
 
 // integer returns the type of the integers of a type that has them, or nil.
