@@ -1,15 +1,20 @@
 package table
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
-// Cache keeps decoded pages of any number of tables, up to a number of bytes. What was used
-// last stays longest. It may be used by any number of goroutines.
+// Cache keeps decoded pages of any number of tables, up to a number of bytes. What goes first
+// is what was not used since the hand of a clock last passed it: a use costs a mark, where the
+// order of a list would cost writes all over memory. It may be used by any number of
+// goroutines.
 type Cache struct {
-	mu    sync.Mutex
+	mu    sync.RWMutex
 	limit int64
 	bytes int64
 	items map[cacheKey]*cacheItem
-	ring  cacheItem // ring.next was used last, ring.last is next to go
+	hand  *cacheItem // in a ring of all
 }
 
 // cacheKey names what is kept of a table: a page of a row group, or a part of one.
@@ -36,6 +41,7 @@ type cacheItem struct {
 	key        cacheKey
 	value      any
 	size       int64
+	used       atomic.Bool // since the hand passed
 	last, next *cacheItem
 }
 
@@ -44,28 +50,25 @@ const itemBytes = 160
 
 // NewCache returns a cache. It keeps one page even if that is larger than the limit.
 func NewCache(limit int64) *Cache {
-	c := &Cache{limit: limit, items: map[cacheKey]*cacheItem{}}
-	c.ring.last, c.ring.next = &c.ring, &c.ring
-	return c
+	return &Cache{limit: limit, items: map[cacheKey]*cacheItem{}}
 }
 
 // Bytes is what the cache holds.
 func (c *Cache) Bytes() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	return c.bytes
 }
 
 func (c *Cache) get(key cacheKey) any {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.RLock()
 	item := c.items[key]
+	c.mu.RUnlock()
 	if item == nil {
 		return nil
 	}
-	if c.ring.next != item {
-		item.unlink()
-		c.link(item)
+	if !item.used.Load() {
+		item.used.Store(true)
 	}
 	return item.value
 }
@@ -79,40 +82,50 @@ func (c *Cache) put(key cacheKey, value any, size int64) any {
 	}
 	item := &cacheItem{key: key, value: value, size: size + itemBytes}
 	c.items[key] = item
-	c.link(item)
 	c.bytes += item.size
-	for c.bytes > c.limit && c.ring.last != item {
-		c.drop(c.ring.last)
+	c.link(item)
+	for c.bytes > c.limit && len(c.items) > 1 {
+		if c.hand == item || c.hand.used.Swap(false) {
+			c.hand = c.hand.next
+			continue
+		}
+		c.drop(c.hand)
 	}
 	return value
+}
+
+// link puts an item where the hand comes last.
+func (c *Cache) link(item *cacheItem) {
+	if c.hand == nil {
+		item.last, item.next, c.hand = item, item, item
+		return
+	}
+	item.last, item.next = c.hand.last, c.hand
+	item.last.next, item.next.last = item, item
+}
+
+// drop takes an item out. The hand moves on if it is there.
+func (c *Cache) drop(item *cacheItem) {
+	item.last.next, item.next.last = item.next, item.last
+	if c.hand == item {
+		c.hand = item.next
+	}
+	delete(c.items, item.key)
+	c.bytes -= item.size
+	if len(c.items) == 0 {
+		c.hand = nil
+	}
 }
 
 // forget drops all that is kept of a table.
 func (c *Cache) forget(table uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for item := c.ring.next; item != &c.ring; {
-		next := item.next
-		if item.key.table == table {
+	for key, item := range c.items {
+		if key.table == table {
 			c.drop(item)
 		}
-		item = next
 	}
-}
-
-func (c *Cache) drop(item *cacheItem) {
-	item.unlink()
-	delete(c.items, item.key)
-	c.bytes -= item.size
-}
-
-func (c *Cache) link(item *cacheItem) {
-	item.last, item.next = &c.ring, c.ring.next
-	item.next.last, c.ring.next = item, item
-}
-
-func (i *cacheItem) unlink() {
-	i.last.next, i.next.last = i.next, i.last
 }
 
 // kept returns what the cache has under a key, or loads and keeps it.
