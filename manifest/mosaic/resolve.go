@@ -103,6 +103,7 @@ type batch struct {
 	places  []Place
 	coords  []int64 // of all of them
 	got     []manifest.Ref
+	room    []manifest.Ref
 	out     Location
 }
 
@@ -136,7 +137,6 @@ func (b *batch) gather(ctx context.Context, w *grid.Walker) (more bool, err erro
 // read reads the refs of all places, rows that are near each other at once.
 func (b *batch) read(ctx context.Context) error {
 	b.got = slices.Grow(b.got[:0], len(b.places))[:len(b.places)]
-	var room [batchSize]manifest.Ref
 	for i := 0; i < len(b.places); {
 		first := b.places[i].Row
 		if first < 0 {
@@ -151,7 +151,9 @@ func (b *batch) read(ctx context.Context) error {
 			}
 			last = max(last, row)
 		}
-		run := room[:last-first+1]
+		n := int(last - first + 1)
+		b.room = slices.Grow(b.room[:0], n)[:n]
+		run := b.room
 		if err := b.refs.ReadRefs(ctx, first, run); err != nil {
 			return b.m.wrap(err)
 		}

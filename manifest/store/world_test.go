@@ -28,6 +28,7 @@ type memoryTables struct {
 	placements map[string][]manifest.Tile // by the name of a segment's table
 	patches    map[string][]byte
 	closed     atomic.Bool
+	dir        string // of the sources
 }
 
 func newMemoryTables() *memoryTables {
@@ -152,7 +153,10 @@ type storedChunk struct {
 
 func (m *memoryTables) addSource(t testing.TB, content []byte) *table.SourceRow {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), fmt.Sprintf("file %d.bin", len(m.sources)))
+	if m.dir == "" {
+		m.dir = t.TempDir()
+	}
+	name := filepath.Join(m.dir, fmt.Sprintf("file %d.bin", len(m.sources)))
 	if err := os.WriteFile(name, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
