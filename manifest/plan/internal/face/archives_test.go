@@ -1,0 +1,252 @@
+package face
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/manifest/internal/cf"
+	"varve/zarrjson"
+)
+
+// archive is a case of testdata/archives.json, which testdata/generate.py explains.
+type archive []file
+
+type file struct {
+	Type            string
+	Attrs           map[string]json.RawMessage
+	Values, Decoded []*float64
+	Float           bool
+}
+
+func archives(t *testing.T) (list []archive) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/archives.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &list)
+	}
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d cases: %v", len(list), err)
+	}
+	return list
+}
+
+func numbers(list []*float64) (out []float64) {
+	for _, f := range list {
+		if f == nil {
+			out = append(out, math.NaN())
+			continue
+		}
+		out = append(out, *f)
+	}
+	return out
+}
+
+// members are the case's variables.
+func (a archive) members(t *testing.T) (members []Member) {
+	t.Helper()
+	for _, c := range a {
+		m := with(c.Type)
+		for _, name := range []string{"_Unsigned", "scale_factor", "add_offset", "_FillValue", "missing_value"} {
+			raw, ok := c.Attrs[name]
+			var text, code string
+			var value *float64
+			switch {
+			case !ok:
+			case json.Unmarshal(raw, &text) == nil:
+				m.Variable.Attributes = append(m.Variable.Attributes, att(name, text))
+			default:
+				var list []*float64
+				if err := json.Unmarshal(raw, &[]any{&code, &list}); err != nil {
+					t.Fatal(err)
+				}
+				value = list[0]
+				m.Variable.Attributes = append(m.Variable.Attributes, att(name, code, numbers([]*float64{value})...))
+			}
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// elements are the values of all members as the face has them, and as each file's own
+// attributes decode them.
+func (a archive) elements(t *testing.T, f *Face, members []Member) (elements []byte, decoded []float64) {
+	t.Helper()
+	d := decision{face: *f}
+	for i, c := range a {
+		conversion, err := convert.New(members[i].Variable, d.array(), f.Reading)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stored []byte
+		for _, v := range numbers(c.Values) {
+			stored = append(stored, num(c.Type, v)...)
+		}
+		out := make([]byte, len(c.Values)*f.DataType.Type().Size)
+		if err := conversion.Apply(codec.Elems{Fixed: out}, codec.Elems{Fixed: stored}); err != nil {
+			t.Fatal(err)
+		}
+		elements = append(elements, out...)
+		decoded = append(decoded, numbers(c.Decoded)...)
+	}
+	return elements, decoded
+}
+
+// client decodes elements as xarray does by the attributes of format 3.
+func client(t *testing.T, f *Face, elements []byte) (values []float64, floats bool) {
+	t.Helper()
+	stored, typ := f.DataType.Type(), f.DataType.Type()
+	if raw, ok := f.Attributes.Get(cf.Unsigned); ok && string(raw) == `"true"` && typ.Kind == codec.Int {
+		typ.Kind = codec.Uint
+	}
+	number := func(name string, otherwise float64) float64 {
+		raw, ok := f.Attributes.Get(name)
+		if !ok {
+			return otherwise
+		}
+		floats = true
+		v, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	scale, offset := number(cf.ScaleFactor, 1), number(cf.AddOffset, 0)
+	masks := masksOf(t, f)
+	floats = floats || len(masks) > 0 || typ.Kind == codec.Float
+	for e := range slices.Chunk(elements, stored.Size) {
+		v := cf.Float(typ, e)*scale + offset
+		if slices.ContainsFunc(masks, func(m []byte) bool { return cf.SameNumber(stored, m, e) }) {
+			v = math.NaN()
+		}
+		values = append(values, v)
+	}
+	return values, floats
+}
+
+func masksOf(t *testing.T, f *Face) (masks [][]byte) {
+	t.Helper()
+	if raw, ok := f.Attributes.Get(cf.FillValue); ok {
+		mask, err := f.DataType.DecodeMask(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		masks = append(masks, mask)
+	}
+	if raw, ok := f.Attributes.Get(cf.MissingValue); ok {
+		var more []float64
+		if err := json.Unmarshal(raw, &more); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range more {
+			element, _ := cf.Cast(f.DataType.Type(), types["f8"], cf.AppendWord(nil, math.Float64bits(m), 8))
+			masks = append(masks, element)
+		}
+	}
+	return masks
+}
+
+// TestClientsSeeWhatFilesMean decides faces for archives that disagree, and decodes what they
+// hold: it has to be what xarray makes of each file.
+func TestClientsSeeWhatFilesMean(t *testing.T) {
+	for i, a := range archives(t) {
+		members := a.members(t)
+		f, _ := decide(t, Options{}, members...)
+		elements, want := a.elements(t, f, members)
+		got, floats := client(t, f, elements)
+		if wantFloats := slices.ContainsFunc(a, func(m file) bool { return m.Float }); floats != wantFloats {
+			t.Errorf("case %d: floats %v, want %v: %s", i, floats, wantFloats, summary(f))
+		}
+		most := 1.0
+		for _, v := range want {
+			if !math.IsNaN(v) {
+				most = max(most, math.Abs(v))
+			}
+		}
+		for j := range want {
+			if !(math.Abs(got[j]-want[j]) <= most*0x1p-22) && !(math.IsNaN(got[j]) && math.IsNaN(want[j])) {
+				t.Errorf("case %d, %s: value %d is %v, want %v", i, summary(f), j, got[j], want[j])
+				break
+			}
+		}
+	}
+}
+
+// TestXarrayOpensFaces writes the same archives as Zarr, and lets xarray compare.
+func TestXarrayOpensFaces(t *testing.T) {
+	interpreter := os.Getenv("VARVE_PYTHON")
+	if interpreter == "" {
+		t.Skip("VARVE_PYTHON is not set: it names a Python with zarr 3.4 and xarray to compare with, as `make interop` sets up")
+	}
+	dir := t.TempDir()
+	for i, a := range archives(t) {
+		members := a.members(t)
+		f, _ := decide(t, Options{}, members...)
+		elements, _ := a.elements(t, f, members)
+		writeArray(t, filepath.Join(dir, strconv.Itoa(i)), f, elements)
+	}
+	cmd := exec.Command(interpreter, "-B", "testdata/check.py", dir, "testdata/archives.json")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// writeArray writes a group with the one array x, of one chunk.
+func writeArray(t *testing.T, dir string, f *Face, elements []byte) {
+	t.Helper()
+	n := int64(len(elements) / f.DataType.Type().Size)
+	array := &zarrjson.Array{Shape: []int64{n}, DataType: f.DataType, ChunkGrid: zarrjson.RegularGrid(n), Fill: f.Fill,
+		Codecs: f.Codecs, Attributes: f.Attributes, DimensionNames: zarrjson.Names("n")}
+	doc, err := array.Encode(zarrjson.Indented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := (&zarrjson.Group{}).Encode(zarrjson.Indented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := codec.New(f.Codecs, array.Form([]int64{n}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk, err := p.Encode(nil, codec.Elems{Fixed: elements})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"zarr.json": group, "x/zarr.json": doc, "x/c/0": chunk} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestKeptIsKept holds that members whose chunks may be served as they are need no conversion.
+func TestKeptIsKept(t *testing.T) {
+	for i, a := range archives(t) {
+		members := a.members(t)
+		f, _ := decide(t, Options{}, members...)
+		d := decision{face: *f}
+		for j, m := range members {
+			c, err := convert.New(m.Variable, d.array(), f.Reading)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stays := c.Identity(); f.Kept[j] && !stays || len(members) == 1 && !stays && f.Reading == manifest.AsStored {
+				t.Errorf("case %d, member %d: kept %v, identity %v", i, j, f.Kept[j], stays)
+			}
+		}
+	}
+}
