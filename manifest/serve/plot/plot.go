@@ -1,0 +1,245 @@
+// Package plot draws slices of arrays: a line for one axis, a field of colours for two, with
+// ticks, units and a colour bar, as PNG or SVG. What is missing is grey.
+//
+//	┌ Title ──────────────────────────┐
+//	│ y ┌───────────────────┐  ┌─┐ max │
+//	│   │                   │  │ │     │
+//	│   │    field, lines   │  │ │ unit│
+//	│   │                   │  │ │     │
+//	│   └───────────────────┘  └─┘ min │
+//	│            x                     │
+//	└─────────────────────────────────┘
+//
+// A plot is laid out once, on a canvas; pictures of pixels and of vectors are two canvases.
+package plot
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"math"
+)
+
+// Axis is what lies along a side of a plot.
+type Axis struct {
+	Label string    // name and units
+	Len   int       // cells along the axis
+	At    []float64 // coordinates of the cells; nil for their numbers
+	// Name writes a coordinate, such as a time; nil writes numbers.
+	Name func(float64) string
+}
+
+// Plot is a slice of an array. Without a Y it is a line.
+type Plot struct {
+	Title string
+	X     Axis
+	Y     *Axis
+	// Values are those of the cells, row by row of Y; NaN is missing.
+	Values []float64
+	Unit   string // of the values, with their name
+}
+
+// The size of a picture.
+const (
+	Width  = 760
+	Height = 440
+)
+
+// frame is what is left to a field beside its colour bar, and to a line without one.
+func (p *Plot) frame() box {
+	if p.Y == nil {
+		return box{78, 36, 656, 336}
+	}
+	return box{78, 36, 546, 336}
+}
+
+const maxCells = 1 << 26
+
+// check returns nil for a plot that can be drawn.
+func (p *Plot) check() error {
+	cells := p.X.Len
+	if p.Y != nil {
+		if p.Y.Len < 1 || cells > maxCells/p.Y.Len {
+			return fmt.Errorf("a plot of %d × %d cells", p.X.Len, p.Y.Len)
+		}
+		cells *= p.Y.Len
+	}
+	if p.X.Len < 1 || cells != len(p.Values) {
+		return fmt.Errorf("a plot of %d cells with %d values", cells, len(p.Values))
+	}
+	for _, a := range []*Axis{&p.X, p.Y} {
+		if a != nil && a.At != nil && len(a.At) != a.Len {
+			return fmt.Errorf("an axis of %d cells with %d coordinates", a.Len, len(a.At))
+		}
+	}
+	return nil
+}
+
+// PNG writes the plot as a picture of pixels.
+func (p *Plot) PNG(w io.Writer) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	c := newRaster(Width, Height)
+	p.draw(c)
+	return c.encode(w)
+}
+
+// SVG writes the plot as vectors. Its text follows the reader's choice of light or dark.
+func (p *Plot) SVG(w io.Writer) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	c := newVector(Width, Height, p.Title)
+	p.draw(c)
+	return c.encode(w)
+}
+
+// box is a rectangle by its corner and size.
+type box struct{ x, y, w, h float64 }
+
+// canvas is what plots are drawn on.
+type canvas interface {
+	rect(b box, fill color.Color)
+	line(points []point, width float64, stroke color.Color)
+	// picture fills a box with an image, each pixel a cell.
+	picture(b box, img image.Image)
+	// text is centred on a point along its direction, begins or ends there.
+	text(at point, s string, how align)
+}
+
+type point struct{ x, y float64 }
+
+type align uint8
+
+const (
+	begin align = iota
+	middle
+	end
+	upright // centred, read from below
+)
+
+var (
+	ink     = color.NRGBA{0x22, 0x22, 0x22, 0xff}
+	faint   = color.NRGBA{0x88, 0x88, 0x88, 0x50}
+	missing = color.NRGBA{0xb4, 0xb4, 0xb4, 0xff}
+	stroke  = color.NRGBA{0x1f, 0x77, 0xb4, 0xff}
+)
+
+func (p *Plot) draw(c canvas) {
+	frame := p.frame()
+	c.text(point{frame.x, 20}, abbreviate(p.Title, 100), begin)
+	scale := newScale(p.Values)
+	if p.Y == nil {
+		p.drawLine(c, frame, scale)
+	} else {
+		p.drawField(c, frame, scale)
+	}
+	drawFrame(c, frame)
+	p.X.draw(c, frame, false)
+}
+
+// drawField draws a row of colours for each row of values, rising coordinates upwards.
+func (p *Plot) drawField(c canvas, frame box, s scale) {
+	img := p.field(s)
+	c.rect(frame, missing)
+	c.picture(frame, img)
+	p.Y.draw(c, frame, true)
+	bar := box{frame.x + frame.w + 22, frame.y, 16, frame.h}
+	c.picture(bar, s.ramp())
+	drawFrame(c, bar)
+	for _, t := range ticks(s.low, s.high, 6) {
+		y := bar.y + bar.h*(1-s.at(t))
+		c.line([]point{{bar.x + bar.w, y}, {bar.x + bar.w + 4, y}}, 1, ink)
+		c.text(point{bar.x + bar.w + 8, y + 4}, number(t), begin)
+	}
+	c.text(point{Width - 10, bar.y + bar.h/2}, abbreviate(p.Unit, 46), upright)
+}
+
+// maxSide bounds the pixels of a picture; beyond it cells are drawn one of several.
+const maxSide = 1200
+
+// field returns the values as colours.
+func (p *Plot) field(s scale) image.Image {
+	w, h := min(p.X.Len, maxSide), min(p.Y.Len, maxSide)
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		row := y * p.Y.Len / h
+		if p.Y.rising() {
+			row = p.Y.Len - 1 - row
+		}
+		for x := range w {
+			v := p.Values[row*p.X.Len+x*p.X.Len/w]
+			img.SetNRGBA(x, y, s.colour(v))
+		}
+	}
+	return img
+}
+
+// drawLine draws values over the axis, with gaps where they are missing.
+func (p *Plot) drawLine(c canvas, frame box, s scale) {
+	for _, t := range ticks(s.low, s.high, 6) {
+		y := frame.y + frame.h*(1-s.at(t))
+		c.line([]point{{frame.x, y}, {frame.x + frame.w, y}}, 1, faint)
+		c.text(point{frame.x - 8, y + 4}, number(t), end)
+	}
+	c.text(point{16, frame.y + frame.h/2}, abbreviate(p.Unit, 46), upright)
+	var run []point
+	for i, v := range p.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			drawRun(c, run)
+			run = run[:0]
+			continue
+		}
+		x := frame.x + frame.w*(float64(i)+0.5)/float64(p.X.Len)
+		run = append(run, point{x, frame.y + frame.h*(1-s.at(v))})
+	}
+	drawRun(c, run)
+}
+
+// drawRun draws neighbours as a line, and one alone as a dot. Of many in one column of pixels
+// only the first, the least, the greatest and the last can be seen.
+func drawRun(c canvas, run []point) {
+	switch len(run) {
+	case 0:
+	case 1:
+		c.rect(box{run[0].x - 1.5, run[0].y - 1.5, 3, 3}, stroke)
+	default:
+		c.line(thin(run), 1.5, stroke)
+	}
+}
+
+func thin(run []point) []point {
+	if len(run) < 4*Width {
+		return run
+	}
+	out := make([]point, 0, 4*Width)
+	for i := 0; i < len(run); {
+		first, least, most, j := run[i], run[i], run[i], i
+		for ; j < len(run) && math.Floor(run[j].x) == math.Floor(first.x); j++ {
+			if run[j].y < least.y {
+				least = run[j]
+			}
+			if run[j].y > most.y {
+				most = run[j]
+			}
+		}
+		out = append(out, first, least, most, run[j-1])
+		i = j
+	}
+	return out
+}
+
+func drawFrame(c canvas, b box) {
+	c.line([]point{{b.x, b.y}, {b.x + b.w, b.y}, {b.x + b.w, b.y + b.h}, {b.x, b.y + b.h}, {b.x, b.y}}, 1, ink)
+}
+
+// abbreviate keeps a text to so many characters.
+func abbreviate(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most-1]) + "…"
+}
