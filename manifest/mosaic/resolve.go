@@ -23,7 +23,7 @@ type Location struct {
 	Kind         Kind
 	Source       int64 // row of the source that Offset is in; -1 if the bytes are Inline
 	Inline       int64 // row in the table of inline bytes that Offset is in; -1 if they are not there
-	Offset, Size int64 // Size -1: all from Offset on
+	Offset, Size int64
 }
 
 // Locations yields every chunk in a box of chunk coordinates, in C order. The Location is
@@ -193,7 +193,7 @@ func (b *batch) resolve(ctx context.Context, i int) (err error) {
 // accepts reports whether what a ref says keeps a chunk what its place made it.
 func (f *Fit) accepts(p *Place, coords []int64, ref manifest.Ref) bool {
 	strided := f.Variable.Storage.Layout == manifest.Strided
-	if p.size >= 0 && ref.Size >= 0 && !strided && (p.offset > ref.Size || p.size > ref.Size-p.offset) {
+	if p.size >= 0 && !strided && (p.offset > ref.Size || p.size > ref.Size-p.offset) {
 		return false
 	}
 	mask := f.mask(ref.Mask, p.reaches)

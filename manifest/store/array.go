@@ -203,28 +203,21 @@ func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location
 	if l.Kind == Missing {
 		return nil
 	}
+	if l.Offset < 0 || l.Size < 0 {
+		return fmt.Errorf("%s: chunk %v: %w: %d bytes from %d on", a.Path(), l.Coords, codec.ErrCorrupt, l.Size, l.Offset)
+	}
 	if l.Inline >= 0 {
 		b, err := a.store.tables.Inline(ctx, l.Inline)
 		if err != nil {
 			return err
 		}
-		if l.Size < 0 {
-			l.Size = int64(len(b)) - l.Offset
-		}
-		if l.Offset < 0 || l.Size < 0 || l.Size > int64(len(b))-l.Offset {
+		if l.Size > int64(len(b))-l.Offset {
 			return fmt.Errorf("%s: chunk %v: %w: %d inline bytes, want %d from %d on", a.Path(), l.Coords, codec.ErrCorrupt, len(b), l.Size, l.Offset)
 		}
 		out.Inline, out.Size = b[l.Offset:l.Offset+l.Size], l.Size
 		return nil
 	}
 	out.Offset, out.Size = l.Offset, l.Size
-	if l.Size < 0 {
-		s, err := a.store.Source(ctx, l.Source)
-		if err != nil {
-			return err
-		}
-		out.Size = s.Size - l.Offset
-	}
 	return nil
 }
 

@@ -229,17 +229,13 @@ func justified(f codec.Form, stored int) error {
 
 // decodeAlone reads only those bytes of the chunk that the part needs.
 func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) error {
-	length := j.ref.Size
-	if length < 0 {
-		length = src.Size() - j.ref.Offset
-	}
 	if ok, err := j.readDirect(ctx, src); ok || err != nil {
 		return err
 	}
 	if j.Fit.Variable.Storage.Layout == manifest.Strided {
 		return a.decodeStrided(ctx, src, j)
 	}
-	section, err := src.Section(j.ref.Offset, length)
+	section, err := src.Section(j.ref.Offset, j.ref.Size)
 	if err != nil {
 		return err
 	}

@@ -198,9 +198,6 @@ func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
 
 func (j *job) hasRef() bool { return j.Fit != nil && j.Row >= 0 }
 
-// wholeSource is the size of a ref to all that there is from its offset on.
-const wholeSource = -1
-
 // prepare finds out what a job has to read, now that its ref is known.
 func (p *planner) prepare(j *job) (err error) {
 	if !j.hasRef() || !j.ref.Stored() {
@@ -212,11 +209,11 @@ func (p *planner) prepare(j *job) (err error) {
 	if _, inline := j.ref.Inline(); inline {
 		return nil
 	}
-	if j.ref.Size < wholeSource {
+	if j.ref.Size < 0 {
 		return fmt.Errorf("%s: ref %d: %w: a chunk of %d bytes", p.a.Path(), j.Row, codec.ErrCorrupt, j.ref.Size)
 	}
 	whole := j.IsWhole()
-	j.alone = j.ref.Size < 0 || j.Fit.Variable.Storage.Layout == manifest.Strided || !whole && readsParts(j.pipe) || j.isDirect()
+	j.alone = j.Fit.Variable.Storage.Layout == manifest.Strided || !whole && readsParts(j.pipe) || j.isDirect()
 	j.keep = !j.All && !j.alone && p.a.store.cache.limit > 0
 	if j.keep {
 		if e, ok := p.a.store.cache.peek(key{p.a, j.Row, true}); ok {

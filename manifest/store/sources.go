@@ -150,9 +150,6 @@ func (p *sources) close() (err error) {
 // openVersion opens a source as it was when it was scanned. One that is not there any more
 // has changed.
 func openVersion(ctx context.Context, o *source.Opener, s manifest.Source) (*source.Source, error) {
-	if s.Size < 0 { // nobody noted which version it was
-		return o.Open(ctx, s.URL)
-	}
 	src, err := o.OpenVersion(ctx, s.URL, s.Identity())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", s.URL, source.ErrChanged, err)
