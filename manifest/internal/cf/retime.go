@@ -56,12 +56,12 @@ var (
 
 // Retime finds one reference for the times of many files: that of the files if they agree,
 // else the coarsest unit in which all are whole numbers of int64. A unit that all files have
-// stays if it will do.
+// stays if it will do. The reference is never packed.
 func Retime(files []Times) (Reference, error) {
 	if len(files) == 0 {
 		return Reference{}, fmt.Errorf("no times")
 	}
-	agree := true
+	agree := !files[0].Packing.Scaled()
 	for i, t := range files {
 		if !SameLine(t.Units.Calendar, files[0].Units.Calendar) {
 			return Reference{}, &CalendarError{i, files[0].Units.Calendar, t.Units.Calendar}

@@ -91,7 +91,7 @@ func (d *decision) timed() bool {
 
 // attribute keeps one attribute if all members have it alike, or says who does not.
 func (d *decision) attribute(name string) error {
-	t := d.count(func(m *member) (string, string) { return attributeKey(m, name) })
+	t := d.count(d.attributeNamed(name))
 	if !t.differ() {
 		raw, err := attributeJSON(manifest.Lookup(d.members[0].Variable.Attributes, name))
 		if err != nil || raw == nil {
@@ -157,7 +157,7 @@ func (d *decision) declare() error {
 // the others mean the same.
 func (d *decision) declareUnits() error {
 	for _, name := range []string{cf.UnitsName, cf.CalendarName} {
-		t := d.count(func(m *member) (string, string) { return attributeKey(m, name) })
+		t := d.count(d.attributeNamed(name))
 		switch {
 		case !t.differ() && t.main().says == "":
 			continue
@@ -201,24 +201,55 @@ func (d *decision) setText(name, text string) error {
 	return d.face.Attributes.Set(name, raw)
 }
 
-// attributeKey is what a member has of a name: for comparisons, and for people.
-func attributeKey(m *member, name string) (key, says string) {
-	a := manifest.Lookup(m.Variable.Attributes, name)
+// attributeNamed compares members by an attribute, as JSON has it.
+func (d *decision) attributeNamed(name string) having {
+	return having{
+		key: func(m *member) string {
+			if a := manifest.Lookup(m.Variable.Attributes, name); a != nil {
+				return d.spelt(a)
+			}
+			return ""
+		},
+		says: func(m *member) string { return attributeText(manifest.Lookup(m.Variable.Attributes, name)) },
+	}
+}
+
+// spelt is the JSON of an attribute. Many files have equal ones.
+func (d *decision) spelt(a *manifest.Attribute) string {
+	raw := append(d.scratch[:0], byte(a.Type.Kind), byte(a.Type.Size))
+	for _, text := range a.Texts {
+		raw = append(append(raw, text...), 0)
+	}
+	raw = append(raw, a.Data...)
+	d.scratch = raw
+	if known, ok := d.texts[string(raw)]; ok {
+		return known
+	}
+	said := a.Type.String() + string(a.Data)
+	if spelt, err := attributeJSON(a); err == nil {
+		said = string(spelt)
+	}
+	d.texts[string(raw)] = said
+	return said
+}
+
+// attributeText is an attribute for people; empty for none.
+func attributeText(a *manifest.Attribute) string {
 	if a == nil {
-		return "", ""
+		return ""
 	}
 	raw, err := attributeJSON(a)
-	if err != nil {
-		return a.Type.String() + string(a.Data), a.Type.String()
-	}
-	says = string(raw)
-	if len(a.Texts) == 1 {
+	says := string(raw)
+	switch {
+	case err != nil:
+		return a.Type.String()
+	case len(a.Texts) == 1:
 		says = fmt.Sprintf("%q", a.Texts[0])
 	}
 	if runes := []rune(says); len(runes) > 60 {
 		says = string(runes[:57]) + "…"
 	}
-	return string(raw), says
+	return says
 }
 
 // attributeJSON writes an attribute as xarray does to Zarr: a list of one number is a number,

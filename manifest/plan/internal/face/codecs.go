@@ -20,12 +20,15 @@ func (d *decision) fill() {
 	} else {
 		d.face.Fill = d.ownFill()
 	}
-	t := d.count(func(m *member) (string, string) {
+	own := func(m *member) []byte {
 		if !m.mayBeUnwritten() {
-			return string(d.face.Fill), number(typ, d.face.Fill)
+			return d.face.Fill
 		}
-		own := m.conversion.Fill()
-		return string(own), number(typ, own)
+		return m.conversion.Fill()
+	}
+	t := d.count(having{
+		key:  func(m *member) string { return string(own(m)) },
+		says: func(m *member) string { return number(typ, own(m)) },
 	})
 	if t.differ() {
 		d.finding(report.FillValue, report.Rebuilt, "fill value", t)
@@ -229,24 +232,21 @@ func ordered(t codec.Type) bool {
 	return t.Size > 1
 }
 
-// sayCodecs tells which members' chains are not the face's.
+// sayCodecs tells which members' chains are not the face's. Why members have none is said
+// elsewhere.
 func (d *decision) sayCodecs(chains []*chain, best *chain) {
-	at := 0
-	t := d.count(func(m *member) (string, string) {
-		c := chains[at]
-		at++
-		switch {
-		case c == nil:
-			return "", "" // said elsewhere why these are rebuilt
-		case c.class != nil:
-			return fmt.Sprintf("%p", c.class), chainText(c.class.specs)
+	t := tally{byKey: map[string]*group{}}
+	for i, c := range chains {
+		if c == nil {
+			continue
 		}
-		return chainText(c.specs), chainText(c.specs)
-	})
-	lost := t.byKey[""]
-	if lost != nil {
-		delete(t.byKey, "")
-		t.groups = without(t.groups, lost)
+		text := func(*member) string { return chainText(c.specs) }
+		key := text
+		if c.class != nil {
+			text = func(*member) string { return chainText(c.class.specs) }
+			key = func(*member) string { return fmt.Sprintf("%p", c.class) }
+		}
+		t.add(&d.members[i], having{key, text})
 	}
 	switch {
 	case t.differ():
@@ -254,15 +254,6 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	case best == nil && len(t.groups) == 1:
 		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says, chainText(d.face.Codecs))
 	}
-}
-
-func without(groups []*group, g *group) (rest []*group) {
-	for _, other := range groups {
-		if other != g {
-			rest = append(rest, other)
-		}
-	}
-	return rest
 }
 
 // chainText names codecs for people.

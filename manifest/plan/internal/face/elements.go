@@ -61,7 +61,8 @@ func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error
 }
 
 func (d *decision) sayTypes(typ codec.Type) {
-	t := d.count(func(m *member) (string, string) { return m.Variable.Type.String(), m.Variable.Type.String() })
+	name := func(m *member) string { return m.Variable.Type.String() }
+	t := d.count(having{name, name})
 	if t.differ() {
 		d.finding(report.Type, report.Rebuilt, "type", t)
 		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
@@ -93,20 +94,23 @@ func (d *decision) numbers() (codec.Type, error) {
 
 func (d *decision) sayPackings() {
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned} {
-		if t := d.count(func(m *member) (string, string) { return attributeKey(m, name) }); t.differ() {
+		if t := d.count(d.attributeNamed(name)); t.differ() {
 			d.finding(report.Packing, report.Rebuilt, name, t)
 		}
 	}
-	t := d.count(func(m *member) (string, string) {
-		var key strings.Builder
-		for _, mask := range m.packing.Masks {
-			key.WriteString(fmt.Sprint(cf.Float(m.packing.Type, mask), " "))
-		}
-		return key.String(), strings.TrimSpace(key.String())
-	})
+	t := d.count(having{maskText, maskText})
 	if t.differ() {
 		d.finding(report.FillValue, report.Rebuilt, "missing value", t)
 	}
+}
+
+// maskText lists the masks of a member as numbers.
+func maskText(m *member) string {
+	var text strings.Builder
+	for _, mask := range m.packing.Masks {
+		text.WriteString(fmt.Sprint(cf.Float(m.packing.Type, mask), " "))
+	}
+	return strings.TrimSpace(text.String())
 }
 
 // masked decides how missing values are told among numbers that stay as packed as they are.

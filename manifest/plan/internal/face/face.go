@@ -86,6 +86,9 @@ type decision struct {
 	masks    [][]byte // of the face
 	findings []report.Finding
 	refused  bool
+
+	texts   map[string]string // attributes as JSON, by their bytes
+	scratch []byte
 }
 
 type member struct {
@@ -97,7 +100,7 @@ type member struct {
 }
 
 func newDecision(members []Member, opts Options) *decision {
-	d := &decision{opts: opts, members: make([]member, len(members))}
+	d := &decision{opts: opts, members: make([]member, len(members)), texts: map[string]string{}}
 	d.face.Kept = make([]bool, len(members))
 	for i, m := range members {
 		d.members[i].Member = m

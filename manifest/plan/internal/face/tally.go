@@ -21,20 +21,26 @@ type group struct {
 	first, last string
 }
 
-// count returns a tally of the members. What they have is compared by key, and told as says.
-func (d *decision) count(have func(m *member) (key, says string)) tally {
+// having is what members are counted by: what they have is compared by key, and told as says,
+// which is asked for once for each key.
+type having struct {
+	key, says func(m *member) string
+}
+
+// count returns a tally of the members.
+func (d *decision) count(h having) tally {
 	t := tally{byKey: map[string]*group{}}
 	for i := range d.members {
-		t.add(&d.members[i], have)
+		t.add(&d.members[i], h)
 	}
 	return t
 }
 
-func (t *tally) add(m *member, have func(m *member) (key, says string)) {
-	key, says := have(m)
+func (t *tally) add(m *member, h having) {
+	key := h.key(m)
 	g := t.byKey[key]
 	if g == nil {
-		g = &group{says: says, first: m.First}
+		g = &group{says: h.says(m), first: m.First}
 		t.byKey[key] = g
 		t.groups = append(t.groups, g)
 	}

@@ -45,7 +45,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 }
 
 func (d *decision) sayUnits(reference *cf.Reference) {
-	t := d.count(func(m *member) (string, string) { return attributeKey(m, cf.UnitsName) })
+	t := d.count(d.attributeNamed(cf.UnitsName))
 	if t.differ() {
 		d.finding(report.Time, report.Rebuilt, "units", t)
 		d.findings[len(d.findings)-1].Says += fmt.Sprintf("; told as %s", reference.Text)
