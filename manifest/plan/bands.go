@@ -16,36 +16,62 @@ type band struct {
 	padded   bool  // a short chunk at the end is stored at full length
 }
 
-// bands cuts an axis where tiles begin and end.
-func (c *cutting) bands(axis, at int) []band {
-	places := c.p.placesOf(c.members)
-	lengths := make([]int64, len(c.members))
-	weights := make([]int64, len(c.members))
+// bandSource makes the bands of tiles.
+type bandSource struct {
+	c        *cutting
+	axis, at int
+	places   []int32
+	lengths  []int64
+	weights  []int64
+}
+
+func (c *cutting) bandSource(axis, at int) *bandSource {
+	s := &bandSource{c: c, axis: axis, at: at, places: c.p.placesOf(c.members)}
 	for i := range c.members {
-		m := &c.members[i]
-		lengths[i] = c.chunkAlong(axis, m)
-		weights[i] = c.bandWeight(i)
+		s.lengths = append(s.lengths, c.chunkAlong(axis, &c.members[i]))
+		s.weights = append(s.weights, c.bandWeight(i))
+	}
+	return s
+}
+
+// band is the band of a tile, and what it counts.
+func (s *bandSource) band(t *manifest.Tile) (b band, votes int64) {
+	k := s.places[s.c.p.classOfAny(t.File)]
+	m := &s.c.members[k]
+	b = band{from: t.Origin[s.at], to: t.Origin[s.at] + t.Shape[s.at], length: s.lengths[k], member: -1}
+	if b.length > 0 {
+		b.phase = t.Start[s.at] % b.length
+	}
+	if own := s.axis - len(s.c.a.made); own >= 0 && m.v.Storage.Edges != nil {
+		b.member, b.phase = k, t.Start[s.at]
+	}
+	b.padded = m.v.Storage.Layout == manifest.Chunked
+	votes = s.weights[k]
+	for _, n := range t.Shape {
+		votes *= max(n, 1)
+	}
+	return b, votes
+}
+
+// eachBand cuts an axis where tiles begin and end, and yields what is between in order.
+func (c *cutting) eachBand(axis, at int, yield func(band)) {
+	s := c.bandSource(axis, at)
+	tiles := c.a.where.tiles
+	if len(c.a.where.dims) == 1 {
+		for i := range tiles { // in order, and apart
+			b, _ := s.band(&tiles[i])
+			yield(b)
+		}
+		return
 	}
 	votes := make(map[band]int64)
-	for i := range c.a.where.tiles {
-		t := &c.a.where.tiles[i]
-		k := places[c.p.classOfAny(t.File)]
-		m := &c.members[k]
-		b := band{from: t.Origin[at], to: t.Origin[at] + t.Shape[at], length: lengths[k], member: -1}
-		if b.length > 0 {
-			b.phase = t.Start[at] % b.length
-		}
-		if own := axis - len(c.a.made); own >= 0 && m.v.Storage.Edges != nil {
-			b.member, b.phase = k, t.Start[at]
-		}
-		b.padded = m.v.Storage.Layout == manifest.Chunked
-		volume := int64(1)
-		for _, n := range t.Shape {
-			volume *= max(n, 1)
-		}
-		votes[b] += weights[k] * volume
+	for i := range tiles {
+		b, n := s.band(&tiles[i])
+		votes[b] += n
 	}
-	return settleBands(votes)
+	for _, b := range settleBands(votes) {
+		yield(b)
+	}
 }
 
 // bandWeight is 1 more than nothing for members whose chunks are not served as they are stored.

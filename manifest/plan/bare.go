@@ -112,7 +112,7 @@ func (p *planner) inOrderOfNames(d *dim) {
 		for _, f := range files {
 			n := p.classes[p.classOf[f]].dims[d.path].Length
 			d.of[f] = int32(len(d.coords))
-			d.coords = append(d.coords, &coord{n: n, files: 1, rep: f, start: at})
+			d.coords = append(d.coords, &coord{meaning: unknown, n: n, files: 1, rep: f, start: at})
 			at += n
 		}
 		d.length = max(d.length, at)

@@ -39,11 +39,8 @@ func (n nature) String() string {
 
 // coord is one list of coordinate values that some files have along a dimension.
 type coord struct {
-	v      *manifest.Variable
+	*meaning
 	values *manifest.Values
-	nature nature
-	units  string // those of what is no time
-	times  cf.Units
 
 	n           int64
 	dir         int8 // 1 rising, -1 falling, 0 for fewer than two values, 2 neither
@@ -55,6 +52,31 @@ type coord struct {
 	files int64
 	rep   int32 // the file whose name comes first
 	start int64 // along the axis, once there is one
+}
+
+// meaning is what the elements of some variables mean by their attributes.
+type meaning struct {
+	v      *manifest.Variable
+	nature nature
+	units  string   // those of what is no time
+	times  cf.Times // without elements
+}
+
+// unknown is the meaning of a coordinate of which nothing is known but its length.
+var unknown = &meaning{}
+
+func newMeaning(v *manifest.Variable) (*meaning, error) {
+	m := &meaning{v: v}
+	var err error
+	if m.nature, err = natureOf(v); err != nil {
+		return nil, err
+	}
+	if m.nature == instant {
+		m.times, err = cf.TimesOf(v, none)
+	} else {
+		m.units = textOf(v, "units")
+	}
+	return m, err
 }
 
 // natureOf says what the elements of a variable are, for a coordinate.
@@ -78,21 +100,6 @@ func natureOf(v *manifest.Variable) (nature, error) {
 
 func scaled(v *manifest.Variable) bool {
 	return manifest.Lookup(v.Attributes, "scale_factor") != nil || manifest.Lookup(v.Attributes, "add_offset") != nil
-}
-
-// newCoord reads the values of a coordinate. ranks has all texts of the dimension.
-func newCoord(v *manifest.Variable, values *manifest.Values) (*coord, error) {
-	c := &coord{v: v, values: values}
-	var err error
-	if c.nature, err = natureOf(v); err != nil {
-		return nil, err
-	}
-	if c.nature == instant {
-		c.times, _, err = cf.UnitsOf(v)
-	} else {
-		c.units = textOf(v, "units")
-	}
-	return c, err
 }
 
 // measure finds out how the values run, once it is known what those of all files are.
@@ -169,10 +176,8 @@ func (c *coord) keys(as nature, ranks map[string]int64) ([]key, error) {
 }
 
 func (c *coord) timeKeys() ([]key, error) {
-	times, err := cf.TimesOf(c.v, c.values)
-	if err != nil {
-		return nil, err
-	}
+	times := c.times
+	times.Elements = c.values.Data
 	at, ok, err := times.Instants()
 	if err != nil {
 		return nil, err
@@ -180,8 +185,8 @@ func (c *coord) timeKeys() ([]key, error) {
 	keys := make([]key, len(at))
 	for i, t := range at {
 		keys[i] = key{t.Seconds, t.Nanoseconds}
-		if !ok[i] {
-			return nil, fmt.Errorf("%s: the value at %d is missing", c.v.Path, i)
+		if !ok[i] { // no time comes after all times
+			keys[i] = key{math.MaxInt64, 0}
 		}
 	}
 	return keys, nil
@@ -267,7 +272,7 @@ func (c *coord) say(i int64) string {
 		}
 	case instant:
 		if keys, err := c.timeKeys(); err == nil && i < int64(len(keys)) {
-			return sayTime(keys[i], c.times)
+			return sayTime(keys[i], c.times.Units)
 		}
 	default:
 		if numbers, err := readNumbers(c.v, c.values.Data); err == nil && i < int64(numbers.n) {

@@ -174,7 +174,7 @@ func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, 
 type interned struct {
 	files   []*manifest.File
 	meaning map[*manifest.Variable]int // variables that mean the same by their values
-	meant   []*manifest.Variable
+	meant   []*meaning
 	coords  map[meant]int32
 }
 
@@ -186,22 +186,21 @@ type meant struct {
 func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
 	m, ok := in.meaning[v]
 	if !ok {
-		m = slices.IndexFunc(in.meant, func(w *manifest.Variable) bool { return sameMeaning(v, w) })
+		m = slices.IndexFunc(in.meant, func(w *meaning) bool { return sameMeaning(v, w.v) })
 		if m < 0 {
+			made, err := newMeaning(v)
+			if err != nil {
+				return err
+			}
 			m = len(in.meant)
-			in.meant = append(in.meant, v)
+			in.meant = append(in.meant, made)
 		}
 		in.meaning[v] = m
 	}
 	at, ok := in.coords[meant{m, values}]
 	if !ok {
-		made, err := newCoord(in.meant[m], values)
-		if err != nil {
-			return err
-		}
-		made.rep = file
 		at = int32(len(d.coords))
-		d.coords = append(d.coords, made)
+		d.coords = append(d.coords, &coord{meaning: in.meant[m], values: values, rep: file})
 		in.coords[meant{m, values}] = at
 	}
 	d.of[file] = at
@@ -274,7 +273,7 @@ func (p *planner) measure(d *dim) error {
 func (c *coord) absorb(p *planner, other *coord) {
 	c.files += other.files
 	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
-		c.rep, c.v, c.values, c.times = other.rep, other.v, other.values, other.times
+		c.rep, c.meaning, c.values = other.rep, other.meaning, other.values
 	}
 }
 
@@ -323,10 +322,10 @@ func (p *planner) settleNature(d *dim) bool {
 }
 
 func calendarOf(c *coord) string {
-	if c.times.Calendar <= 1 { // alike since 1582
+	if c.times.Units.Calendar <= 1 { // alike since 1582
 		return "standard"
 	}
-	return c.times.Calendar.String()
+	return c.times.Units.Calendar.String()
 }
 
 func (p *planner) refuseNatures(d *dim, groups map[string][]int32) {

@@ -328,10 +328,31 @@ func (c *cutting) edges(axis int) []run {
 		n := c.around[axis]
 		return spread([]int64{n}, c.shape[axis])
 	}
-	b := builder{extent: c.shape[axis], usual: c.usual[axis], own: c.ownEdges(axis)}
-	for _, s := range c.bands(axis, at) {
-		b.add(s)
+	key := c.bandKey(axis)
+	if runs, ok := c.a.where.runs[key]; ok {
+		return runs
 	}
+	b := builder{extent: c.shape[axis], usual: c.usual[axis], own: c.ownEdges(axis)}
+	c.eachBand(axis, at, b.add)
 	b.fill(b.extent)
+	if c.a.where.runs == nil {
+		c.a.where.runs = map[string][]run{}
+	}
+	c.a.where.runs[key] = b.runs
 	return b.runs
+}
+
+// bandKey is all that edges depend on besides the tiles. Arrays of one placing mostly have one.
+func (c *cutting) bandKey(axis int) string {
+	b := appendShape(nil, []int64{int64(axis - len(c.a.made)), c.shape[axis], c.usual[axis]})
+	b = append(b, c.p.axisPath(c.a, axis)...)
+	for i := range c.members {
+		m := &c.members[i]
+		b = appendShape(b, []int64{int64(m.class), c.chunkAlong(axis, m), c.bandWeight(i)})
+		b = append(b, m.v.Storage.Layout...)
+		if m.v.Storage.Edges != nil {
+			b = append(b, c.a.path...)
+		}
+	}
+	return string(b)
 }

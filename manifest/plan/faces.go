@@ -120,13 +120,12 @@ func (p *planner) membersFor(a *array) *faced {
 		files := p.classes[m.class].files
 		f.members[k].Files += int64(len(files))
 		f.members[k].Bytes += int64(len(files)) * elementsOf(m.v) * int64(max(m.v.Type.Size, 1))
-		for _, n := range files {
-			if f.firsts[k] < 0 || p.rank[n] < p.rank[f.firsts[k]] {
-				f.firsts[k] = n
-			}
-			if last[k] < 0 || p.rank[n] > p.rank[last[k]] {
-				last[k] = n
-			}
+		first, end := p.ends(m.class)
+		if f.firsts[k] < 0 || p.rank[first] < p.rank[f.firsts[k]] {
+			f.firsts[k] = first
+		}
+		if last[k] < 0 || p.rank[end] > p.rank[last[k]] {
+			last[k] = end
 		}
 	}
 	for k := range f.members {
@@ -134,6 +133,23 @@ func (p *planner) membersFor(a *array) *faced {
 	}
 	f.sort(p.rank)
 	return f
+}
+
+// ends are the first and the last file of a class.
+func (p *planner) ends(class int32) (first, last int32) {
+	c := p.classes[class]
+	if !c.ranked {
+		c.first, c.last, c.ranked = c.files[0], c.files[0], true
+		for _, f := range c.files {
+			if p.rank[f] < p.rank[c.first] {
+				c.first = f
+			}
+			if p.rank[f] > p.rank[c.last] {
+				c.last = f
+			}
+		}
+	}
+	return c.first, c.last
 }
 
 // sort puts members in the order of their first files.

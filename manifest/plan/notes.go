@@ -156,42 +156,60 @@ func (p *planner) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
 			Says: fmt.Sprintf("%s %s chunks of %s that the face does not declare", count(len(odd), int(a.files)), have(len(odd)), some(sorted(shapes)))},
 			odd, a.files))
 	}
-	p.notePadding(a, face, g.Rank())
+	p.notePadding(a, face)
 }
 
 // notePadding says that short chunks inside the array are stored at full length.
-func (p *planner) notePadding(a *array, face *zarrjson.Array, rank int) {
-	padded := 0
+func (p *planner) notePadding(a *array, face *zarrjson.Array) {
+	if a.where == nil || !a.mayPad() {
+		return
+	}
 	var files []int32
-	for i := range a.placedTiles() {
+	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		m := a.memberOf(p.classOfAny(t.File))
-		if m == nil || m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
-			continue
-		}
-		for k, d := range a.where.dims {
-			own := slices.Index(a.dims, d.path)
-			if own < 0 {
-				continue
-			}
-			if chunk := m.v.Storage.Chunks[m.axes[own]]; t.Shape[k]%chunk != 0 && t.Origin[k]+t.Shape[k] < face.Shape[own+len(a.made)] {
-				padded++
-				files = append(files, int32(t.File))
-				break
-			}
+		if m := a.memberOf(p.classOfAny(t.File)); m != nil && a.pads(m, t, face.Shape) {
+			files = append(files, int32(t.File))
 		}
 	}
-	if padded > 0 {
+	if len(files) > 0 {
 		p.find(p.odd(report.Finding{Kind: report.Length, Array: a.path, Effect: report.Rebuilt,
 			Says: count(len(files), len(a.where.tiles)) + " " + plural(len(files), "ends", "end") + " in a short chunk that is stored at full length"},
 			files, int64(len(a.where.tiles))))
 	}
-	_ = rank
 }
 
-func (a *array) placedTiles() []manifest.Tile {
-	if a.where == nil {
-		return nil
+// mayPad reports whether any file ends in a short chunk.
+func (a *array) mayPad() bool {
+	if a.where.cut {
+		return true
 	}
-	return a.where.tiles
+	for i := range a.members {
+		m := &a.members[i]
+		if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
+			continue
+		}
+		for _, d := range a.where.dims {
+			if own := slices.Index(a.dims, d.path); own >= 0 && m.v.Shape[m.axes[own]]%m.v.Storage.Chunks[m.axes[own]] != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pads reports whether a tile ends in a short chunk inside of the array.
+func (a *array) pads(m *member, t *manifest.Tile, shape []int64) bool {
+	if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
+		return false
+	}
+	for k, d := range a.where.dims {
+		own := slices.Index(a.dims, d.path)
+		if own < 0 {
+			continue
+		}
+		if chunk := m.v.Storage.Chunks[m.axes[own]]; (t.Start[k]+t.Shape[k])%chunk != 0 && t.Origin[k]+t.Shape[k] < shape[own+len(a.made)] {
+			return true
+		}
+	}
+	return false
 }

@@ -18,10 +18,11 @@ type placing struct {
 	id     string
 	dims   []*dim
 	tiles  []manifest.Tile
-	cut    bool    // some tiles are not whole files
-	holes  bool    // not everything is in a tile
-	used   bool    // by an array whose values are not in the manifest
-	absent []int32 // files that lie where there is no tile
+	cut    bool             // some tiles are not whole files
+	holes  bool             // not everything is in a tile
+	runs   map[string][]run // edges that were found before
+	used   bool             // by an array whose values are not in the manifest
+	absent []int32          // files that lie where there is no tile
 }
 
 // place finds or makes the placing of an array.

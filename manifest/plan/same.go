@@ -111,12 +111,12 @@ func (c *comparer) key(x content) ([]byte, error) {
 	if c.alike {
 		return x.values.AppendKey(shape), nil
 	}
-	k := coord{v: x.m.v, values: x.values}
-	kind, err := natureOf(x.m.v)
+	what, err := newMeaning(x.m.v)
 	if err != nil || x.m.v.Type.Kind == codec.Float && x.m.v.Type.Size < 4 {
 		return x.values.AppendKey(fmt.Appendf(shape, "%v", x.m.v.Type)), nil
 	}
-	switch kind {
+	k := coord{meaning: what, values: x.values}
+	switch what.nature {
 	case text:
 		return fmt.Appendf(shape, "%q", k.texts()), nil
 	case instant:

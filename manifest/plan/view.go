@@ -13,11 +13,13 @@ import (
 // class is all files with one header, seen through the options: what is left out is not in
 // it, and what is renamed has its new name.
 type class struct {
-	header *manifest.Header
-	vars   []lensed
-	dims   map[string]manifest.Dimension // by new path
-	files  []int32
-	coords map[string]int // the place in vars of the coordinate of a dimension
+	header      *manifest.Header
+	vars        []lensed
+	dims        map[string]manifest.Dimension // by new path
+	files       []int32
+	first, last int32 // of the files, once they are ranked
+	ranked      bool
+	coords      map[string]int // the place in vars of the coordinate of a dimension
 }
 
 // lensed is a variable of a class.

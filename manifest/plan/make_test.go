@@ -1,0 +1,292 @@
+package plan
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// Headers made by hand.
+
+var (
+	float32s = codec.Type{Kind: codec.Float, Size: 4}
+	float64s = codec.Type{Kind: codec.Float, Size: 8}
+	int16s   = codec.Type{Kind: codec.Int, Size: 2}
+	int32s   = codec.Type{Kind: codec.Int, Size: 4}
+	int64s   = codec.Type{Kind: codec.Int, Size: 8}
+	stringsT = codec.Type{Kind: codec.String}
+)
+
+// maker makes the headers and the files of one archive; equal headers are one, as a scan has them.
+type maker struct {
+	headers map[string]*manifest.Header
+	values  map[string]*manifest.Values
+	files   []*manifest.File
+}
+
+func newMaker() *maker {
+	return &maker{headers: map[string]*manifest.Header{}, values: map[string]*manifest.Values{}}
+}
+
+// wanted is a variable of a file that is to be made.
+type wanted struct {
+	v      manifest.Variable
+	values *manifest.Values
+}
+
+func little() codec.Spec {
+	return codec.Spec{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}
+}
+
+// cube is a chunked, compressed variable.
+func cube(name string, dims string, shape, chunks []int64) wanted {
+	v := manifest.Variable{Path: "/" + name, Shape: shape, Type: float32s}
+	for _, d := range strings.Fields(dims) {
+		v.Dims = append(v.Dims, "/"+d)
+	}
+	v.Storage = manifest.Storage{Layout: manifest.Chunked, Chunks: chunks, Filters: 1,
+		Codecs: []codec.Spec{little(), {Name: "numcodecs.zlib", Config: json.RawMessage(`{"level":4}`)}}}
+	return wanted{v: v}
+}
+
+// bare is a variable that lies in one piece, or record by record.
+func bare(name, dims string, shape []int64, stride int64) wanted {
+	w := cube(name, dims, shape, nil)
+	w.v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: shape, Codecs: []codec.Spec{little()}, Stride: stride}
+	return w
+}
+
+func textAttribute(name, text string) manifest.Attribute {
+	return manifest.Attribute{Name: name, Type: stringsT, Texts: []string{text}, Scalar: true}
+}
+
+func (w wanted) with(attributes ...string) wanted {
+	for i := 0; i < len(attributes); i += 2 {
+		w.v.Attributes = append(w.v.Attributes[:len(w.v.Attributes):len(w.v.Attributes)], textAttribute(attributes[i], attributes[i+1]))
+	}
+	return w
+}
+
+// coords is a variable of numbers with its values.
+func coords(name, dims string, t codec.Type, numbers ...float64) wanted {
+	w := cube(name, dims, []int64{int64(len(numbers))}, []int64{max(int64(len(numbers)), 1)})
+	w.v.Type = t
+	w.values = &manifest.Values{Data: []byte{}}
+	for _, x := range numbers {
+		switch {
+		case t.Kind == codec.Int && t.Size == 2:
+			w.values.Data = binary.LittleEndian.AppendUint16(w.values.Data, uint16(int16(x)))
+		case t.Kind == codec.Int && t.Size == 4:
+			w.values.Data = binary.LittleEndian.AppendUint32(w.values.Data, uint32(int32(x)))
+		case t.Kind == codec.Int:
+			w.values.Data = binary.LittleEndian.AppendUint64(w.values.Data, uint64(int64(x)))
+		case t.Size == 4:
+			w.values.Data = binary.LittleEndian.AppendUint32(w.values.Data, math.Float32bits(float32(x)))
+		default:
+			w.values.Data = binary.LittleEndian.AppendUint64(w.values.Data, math.Float64bits(x))
+		}
+	}
+	return w
+}
+
+func lines(from, n, step float64) (out []float64) {
+	for i := range int(n) {
+		out = append(out, from+float64(i)*step)
+	}
+	return out
+}
+
+// days is a coordinate time in days since 1990.
+func days(from, n int) wanted {
+	return coords("time", "time", int32s, lines(float64(from), float64(n), 1)...).with("units", "days since 1990-01-01", "standard_name", "time")
+}
+
+func words(name, dims string, list ...string) wanted {
+	w := cube(name, dims, []int64{int64(len(list))}, []int64{int64(len(list))})
+	w.v.Type = stringsT
+	w.v.Storage = manifest.Storage{Layout: manifest.Valued}
+	w.values = &manifest.Values{}
+	for _, s := range list {
+		w.values.Texts = append(w.values.Texts, []byte(s))
+	}
+	return w
+}
+
+// file adds a file. Dimensions are those of the variables, "time" being unlimited.
+func (m *maker) file(name string, vars ...wanted) *manifest.File {
+	h := &manifest.Header{}
+	seen := map[string]bool{}
+	f := &manifest.File{Source: manifest.Source{URL: "/archive/" + name}, Groups: &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}}}}
+	for _, w := range vars {
+		h.Variables = append(h.Variables, w.v)
+		for k, d := range w.v.Dims {
+			if !seen[d] {
+				seen[d] = true
+				h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: d, Length: w.v.Shape[k], Unlimited: d == "/time"})
+			}
+		}
+		f.Values = append(f.Values, m.intern(w.values))
+	}
+	h.SetID()
+	if known := m.headers[h.ID]; known != nil {
+		h = known
+	}
+	m.headers[h.ID] = h
+	f.Header = h
+	m.files = append(m.files, f)
+	return f
+}
+
+func (m *maker) intern(v *manifest.Values) *manifest.Values {
+	if v == nil {
+		return nil
+	}
+	v.SetID()
+	if known := m.values[v.ID]; known != nil {
+		return known
+	}
+	m.values[v.ID] = v
+	return v
+}
+
+func lat() wanted { return coords("lat", "lat", float32s, -10, 0, 10).with("units", "degrees_north") }
+func lon() wanted {
+	return coords("lon", "lon", float32s, 0, 90, 180, 270).with("units", "degrees_east")
+}
+
+// day is the plain file: n days of a field from a day on.
+func (m *maker) day(name string, from, n int, more ...wanted) *manifest.File {
+	return m.file(name, append([]wanted{days(from, n), lat(), lon(), cube("t", "time lat lon", []int64{int64(n), 3, 4}, []int64{int64(n), 3, 4})}, more...)...)
+}
+
+// planned makes a plan that must be one.
+func planned(t testing.TB, m *maker, opts *Options) *Plan {
+	t.Helper()
+	p, needs, err := New(m.files, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(needs) > 0 {
+		t.Fatalf("asks for %v", needs)
+	}
+	checkPlan(t, m.files, p)
+	return p
+}
+
+// checkPlan holds what is true of every plan.
+func checkPlan(t testing.TB, files []*manifest.File, p *Plan) {
+	t.Helper()
+	placements := map[string]*manifest.Placement{}
+	for i := range p.Placements {
+		placements[p.Placements[i].ID] = &p.Placements[i]
+	}
+	for _, a := range p.Arrays {
+		if err := a.Face.Validate(); err != nil {
+			t.Errorf("%s: %v", a.Path, err)
+		}
+		if _, err := a.Face.Grid(); err != nil {
+			t.Errorf("%s: %v", a.Path, err)
+		}
+		if len(a.Dims) != len(a.Face.Shape) {
+			t.Errorf("%s: dims %v, shape %v", a.Path, a.Dims, a.Face.Shape)
+		}
+		if (a.Placement == "") == (a.Pieces == nil && len(a.Face.Shape) > 0 && a.Face.Shape[0] > 0) {
+			t.Errorf("%s: placement %q, %d pieces", a.Path, a.Placement, len(a.Pieces))
+		}
+		if a.Placement != "" && placements[a.Placement] == nil {
+			t.Errorf("%s: no placement %q", a.Path, a.Placement)
+		}
+	}
+	for _, w := range p.Placements {
+		for _, tile := range w.Tiles {
+			if len(tile.Origin) != len(w.Dims) || len(tile.Start) != len(w.Dims) || len(tile.Shape) != len(w.Dims) || tile.File >= len(files) {
+				t.Fatalf("%s: tile %+v", w.ID, tile)
+			}
+		}
+		if pairs := overlapping(sortedByOrigin(append([]manifest.Tile(nil), w.Tiles...))); len(pairs) > 0 {
+			t.Errorf("%s: tiles overlap: %v", w.ID, pairs)
+		}
+	}
+}
+
+func arrayOf(t testing.TB, p *Plan, path string) *manifest.Array {
+	t.Helper()
+	for i := range p.Arrays {
+		if p.Arrays[i].Path == path {
+			return &p.Arrays[i]
+		}
+	}
+	t.Fatalf("no array %s", path)
+	return nil
+}
+
+// tilesOf lists the tiles of an array as "file@origin+shape", "~start" where it is cut.
+func tilesOf(t testing.TB, m *maker, p *Plan, path string) string {
+	t.Helper()
+	a := arrayOf(t, p, path)
+	for _, w := range p.Placements {
+		if w.ID != a.Placement {
+			continue
+		}
+		var out []string
+		for _, tile := range w.Tiles {
+			s := fmt.Sprintf("%s@%s+%s", strings.TrimPrefix(m.files[tile.File].URL, "/archive/"), ints(tile.Origin), ints(tile.Shape))
+			for _, n := range tile.Start {
+				if n > 0 {
+					s += "~" + ints(tile.Start)
+					break
+				}
+			}
+			out = append(out, s)
+		}
+		return strings.Join(out, " ")
+	}
+	return ""
+}
+
+func ints(list []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
+}
+
+// gridText writes the chunks of an array: a number for each regular axis, or lists of runs.
+func gridText(a *manifest.Array) string {
+	var axes []string
+	for _, s := range a.Face.ChunkGrid.Sizes {
+		if n, ok := s.Repeated(); ok {
+			axes = append(axes, fmt.Sprint(n))
+			continue
+		}
+		var runs []string
+		for _, r := range s.Runs() {
+			text := fmt.Sprint(r.Data)
+			if r.Count > 1 {
+				text += fmt.Sprint("x", r.Count)
+			}
+			runs = append(runs, text)
+		}
+		axes = append(axes, "["+strings.Join(runs, " ")+"]")
+	}
+	return strings.Join(axes, " ")
+}
+
+// findingOf returns the only finding of a kind.
+func findingOf(t testing.TB, r *report.Report, kind report.Kind) report.Finding {
+	t.Helper()
+	var found []report.Finding
+	for _, f := range r.Findings {
+		if f.Kind == kind {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d findings of kind %s in %+v", len(found), kind, r.Findings)
+	}
+	return found[0]
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"varve/manifest"
+)
+
+// manyFiles is an archive of one header: files of days, forty variables and their coordinates.
+func manyFiles(n, variables int) []*manifest.File {
+	m := newMaker()
+	var vars []wanted
+	for i := range variables {
+		vars = append(vars, cube(fmt.Sprintf("v%02d", i), "time lat lon", []int64{4, 3, 4}, []int64{2, 3, 4}))
+	}
+	first := m.file("first", append([]wanted{days(0, 4), lat(), lon()}, vars...)...)
+	files := make([]*manifest.File, n)
+	for i := range files {
+		f := *first
+		f.URL = fmt.Sprintf("/archive/%d/day_%07d.nc", i/1000, i)
+		f.Values = append([]*manifest.Values(nil), first.Values...)
+		values := days(4*i, 4).values
+		values.SetID()
+		f.Values[0] = values
+		f.Row = int64(i) * f.Header.Rows()
+		files[i] = &f
+	}
+	return files
+}
+
+func benchmarkPlan(b *testing.B, n, variables int) {
+	files := manyFiles(n, variables)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	b.ReportAllocs()
+	for b.Loop() {
+		p, needs, err := New(files, nil)
+		if err != nil || len(needs) > 0 {
+			b.Fatal(needs, err)
+		}
+		if len(p.Placements) != 1 || len(p.Placements[0].Tiles) != n {
+			b.Fatal(len(p.Placements))
+		}
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "files/s")
+	b.ReportMetric(float64(after.Sys-before.Sys)/float64(n), "peak-B/file")
+}
+
+func BenchmarkPlan10k(b *testing.B) { benchmarkPlan(b, 10_000, 40) }
+func BenchmarkPlan1M(b *testing.B)  { benchmarkPlan(b, 1_000_000, 40) }
+
+// Work is by header: forty times the variables are nowhere near forty times the work.
+func TestCostIsByHeader(t *testing.T) {
+	cost := func(variables int) time.Duration {
+		files := manyFiles(20_000, variables)
+		best := time.Hour
+		for range 3 {
+			start := time.Now()
+			if _, _, err := New(files, nil); err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	one, forty := cost(1), cost(40)
+	if forty > 12*one {
+		t.Errorf("40 variables take %v, one %v", forty, one)
+	}
+}
