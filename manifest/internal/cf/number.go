@@ -7,13 +7,15 @@ import (
 	"varve/codec"
 )
 
-// IsNumber reports whether elements are integers or floats.
+// IsNumber reports whether elements are integers or floats, of a size that these have.
 func IsNumber(t codec.Type) bool {
-	return t.Kind == codec.Int || t.Kind == codec.Uint || t.Kind == codec.Float
+	return IsInteger(t) || t.Kind == codec.Float && (t.Size == 2 || t.Size == 4 || t.Size == 8)
 }
 
 // IsInteger reports whether elements are integers, with a sign or without.
-func IsInteger(t codec.Type) bool { return t.Kind == codec.Int || t.Kind == codec.Uint }
+func IsInteger(t codec.Type) bool {
+	return (t.Kind == codec.Int || t.Kind == codec.Uint) && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8)
+}
 
 // Word returns the bytes of an element as an unsigned integer.
 func Word(b []byte) uint64 {

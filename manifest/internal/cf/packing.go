@@ -108,6 +108,9 @@ func appendMasks(masks [][]byte, v *manifest.Variable, name string) [][]byte {
 		return masks
 	}
 	for element := range slices.Chunk(a.Data, a.Type.Size) {
+		if len(element) != a.Type.Size {
+			break
+		}
 		mask, ok := Cast(v.Type, a.Type, element)
 		if !ok {
 			mask, ok = Cast(signed(v), a.Type, element) // the same bytes under _Unsigned

@@ -16,7 +16,7 @@ import (
 // machinery are attributes by which HDF5 and netCDF-4 keep their own books.
 var machinery = []string{
 	"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
-	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS", "_QuantizeBitGroomNumberOfSignificantDigits",
+	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS",
 }
 
 // attributes keeps those on which all members agree, less those that the reading has used up,

@@ -248,12 +248,39 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 		}
 		t.add(&d.members[i], having{key, text})
 	}
+	d.saySettings(chains, best)
 	switch {
 	case t.differ():
 		d.finding(report.Codec, report.Rebuilt, "codecs", t)
 	case best == nil && len(t.groups) == 1:
 		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says, chainText(d.face.Codecs))
 	}
+}
+
+// saySettings tells which members' codecs are set otherwise, and decode alike.
+func (d *decision) saySettings(chains []*chain, best *chain) {
+	t := tally{byKey: map[string]*group{}}
+	for i, c := range chains {
+		if c != nil && best != nil && c.class == best.class {
+			text := func(*member) string { return settings(c.specs) }
+			t.add(&d.members[i], having{text, text})
+		}
+	}
+	if t.differ() {
+		d.finding(report.Codec, report.Verbatim, "codecs set to", t)
+		d.findings[len(d.findings)-1].Says += ", which decode alike"
+	}
+}
+
+// settings are codecs with all that is said of them, but for how they lay out bytes.
+func settings(specs []codec.Spec) string {
+	var parts []string
+	for _, s := range specs {
+		if s.Name != "bytes" {
+			parts = append(parts, strings.TrimPrefix(s.Name, "numcodecs.")+string(s.Config))
+		}
+	}
+	return strings.Join(parts, "+")
 }
 
 // chainText names codecs for people.

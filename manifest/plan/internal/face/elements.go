@@ -37,10 +37,30 @@ func (d *decision) elements() {
 		d.face.DataType, err = zarrjson.DataTypeOf(typ)
 	}
 	if err != nil {
+		d.refuseTypes(err)
+		return
+	}
+	if t := d.byType(); t.differ() {
+		d.finding(report.Type, report.Rebuilt, "type", t)
+		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
+	}
+}
+
+func (d *decision) byType() tally {
+	name := func(m *member) string { return m.Variable.Type.String() }
+	return d.count(having{name, name})
+}
+
+// refuseTypes names the files whose type is the odd one.
+func (d *decision) refuseTypes(err error) {
+	t := d.byType()
+	if !t.differ() {
 		d.refuse(report.Type, &d.members[0], err)
 		return
 	}
-	d.sayTypes(typ)
+	d.finding(report.Type, report.Refused, "type", t)
+	d.findings[len(d.findings)-1].Says += ": " + err.Error()
+	d.refused = true
 }
 
 func (d *decision) numeric() bool {
@@ -54,19 +74,10 @@ func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error
 	for i := range d.members[1:] {
 		m := &d.members[1+i]
 		if typ, err = convert.Promote(typ, typeOf(m)); err != nil {
-			return typ, fmt.Errorf("%s: %w", m.First, err)
+			return typ, err
 		}
 	}
 	return typ, nil
-}
-
-func (d *decision) sayTypes(typ codec.Type) {
-	name := func(m *member) string { return m.Variable.Type.String() }
-	t := d.count(having{name, name})
-	if t.differ() {
-		d.finding(report.Type, report.Rebuilt, "type", t)
-		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
-	}
 }
 
 // numbers decides for numbers whose packing is a matter of the face.

@@ -341,6 +341,8 @@ func TestFindings(t *testing.T) {
 			[]string{"fill rebuilt [e] 1 of 5 files has fill value 7.0 instead of 0.0, where nothing was written"}},
 		{"codecs", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, shuffle(4), deflate).files(1, "e", "e")},
 			[]string{"codec rebuilt [e] 1 of 5 files has codecs shuffle+zlib instead of zlib"}},
+		{"levels", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, level1).files(1, "e", "e")},
+			[]string{`codec verbatim [e] 1 of 5 files has codecs set to zlib{"level":1} instead of zlib{"level":4}, which decode alike`}},
 		{"byte order", Options{}, []Member{with("f4").stored(little).files(4, "a", "d"), with("f4").stored(big).files(1, "e", "e")},
 			[]string{"codec rebuilt [e] 1 of 5 files has codecs no compression, big-endian instead of no compression"}},
 		{"unknown codecs", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d")},
@@ -370,10 +372,12 @@ func TestRefusals(t *testing.T) {
 		kind    report.Kind
 		says    string
 	}{
-		{"numbers and texts", Options{}, []Member{with("i2"), with("O").files(1, "odd.nc", "odd.nc")}, report.Type, "odd.nc: int16 and string"},
-		{"raw bytes of other sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc", "odd.nc")}, report.Type, "odd.nc"},
+		{"numbers and texts", Options{}, []Member{with("i2"), with("O").files(1, "odd.nc", "odd.nc")}, report.Type, "1 of 11 files has type string instead of int16: int16 and string"},
+		{"raw bytes of other sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc", "odd.nc")}, report.Type, "no type holds both"},
 		{"a scale that is none", Options{}, []Member{with("i2", att("scale_factor", "large"))}, report.Packing, "want a number"},
 		{"calendars", Options{}, []Member{time("days since 2000-01-01", "standard"), time("days since 2000-01-01", "noleap")}, report.Time, "noleap"},
+		{"the odd one is first", Options{}, []Member{time("days since 2000-01-01", "noleap").files(1, "odd.nc", "odd.nc"), time("days since 2000-01-01", "standard"),
+			time("days since 2000-01-01", "proleptic_gregorian")}, report.Time, `1 of 21 files has calendar noleap instead of standard`},
 		{"a type too small", Options{Type: types["f4"]}, []Member{with("f8")}, report.Type, "lose"},
 	} {
 		f, findings, err := Decide(c.members, c.opts)
@@ -382,6 +386,9 @@ func TestRefusals(t *testing.T) {
 			continue
 		}
 		last := findings[len(findings)-1]
+		if named := slices.ContainsFunc(c.members, func(m Member) bool { return m.First == "odd.nc" }); named && !slices.Equal(last.Files, []string{"odd.nc"}) {
+			t.Errorf("%s: %v is named", c.name, last.Files)
+		}
 		if last.Effect != report.Refused || last.Kind != c.kind || !strings.Contains(last.Says, c.says) {
 			t.Errorf("%s: %+v", c.name, last)
 		}
@@ -414,6 +421,8 @@ func TestTimes(t *testing.T) {
 			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
 		{"no reference", Options{}, []Member{time("i4", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
 			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
+		{"a reference, and gaps", Options{Reference: &reference, Gaps: true}, []Member{time("i4", "days since 2000-01-02")},
+			`int64 retimed -9223372036854775808 {"units":"hours since 2000-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
 		{"floats", Options{}, []Member{time("f8", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
 			`int64 retimed 946771200000000000 {"units":"nanoseconds since 1970-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
 		{"lengths of time", Options{}, []Member{time("i4", "days"), time("i4", "days")}, `int32 stored 0 {"units":"days"}`},

@@ -21,7 +21,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 	for i := range d.members {
 		m := &d.members[i]
 		if !cf.SameLine(first.units.Calendar, m.units.Calendar) {
-			d.refuse(report.Time, m, &cf.CalendarError{File: i, A: first.units.Calendar, B: m.units.Calendar})
+			d.refuseCalendars()
 			return typ, nil
 		}
 		same = same && first.units.Same(m.units)
@@ -35,6 +35,9 @@ func (d *decision) times() (typ codec.Type, err error) {
 			return typ, err
 		}
 	}
+	if reference, err = d.withRoom(reference); err != nil {
+		return typ, err
+	}
 	d.face.Reading = manifest.Retimed
 	d.opts.Reference = reference
 	if reference.Fill != nil {
@@ -42,6 +45,35 @@ func (d *decision) times() (typ codec.Type, err error) {
 	}
 	d.sayUnits(reference)
 	return reference.Type, nil
+}
+
+// withRoom is a reference that has an element for what no file has, if there is such.
+func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
+	if !d.opts.Gaps || r.Fill != nil {
+		return r, nil
+	}
+	fill := defaultFill(r.Type)
+	switch {
+	case r.Type.Kind == codec.Float:
+		fill = cf.NaN(r.Type)
+	case r.Type.Kind == codec.Int && r.Type.Size == 8:
+		fill = cf.AppendWord(nil, 1<<63, 8) // NaT, as it is
+	}
+	roomy, err := cf.NewReference(r.Text, r.Calendar, r.Type, fill)
+	return &roomy, err
+}
+
+// refuseCalendars names the files whose calendar is the odd one.
+func (d *decision) refuseCalendars() {
+	name := func(m *member) string {
+		if m.units.Calendar == cf.Proleptic {
+			return cf.Standard.String()
+		}
+		return m.units.Calendar.String()
+	}
+	d.finding(report.Time, report.Refused, "calendar", d.count(having{name, name}))
+	d.findings[len(d.findings)-1].Says += ": the days of one need not be in the other"
+	d.refused = true
 }
 
 func (d *decision) sayUnits(reference *cf.Reference) {
