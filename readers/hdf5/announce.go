@@ -98,3 +98,22 @@ func (t *btree1) announce(ctx context.Context, c cursor, n int) {
 	}
 	_ = t.f.src.Prefetch(ctx, list)
 }
+
+// announce tells the source of a node's children.
+func (t *btree2) announce(ctx context.Context, children cursor, level int) {
+	if !t.f.announces() {
+		return
+	}
+	below := &t.levels[level-1]
+	var list []source.Range
+	for children.left() > 0 {
+		addr, n := children.address(), children.uint(t.countWidth())
+		children.skip(below.allWidth)
+		size := btree2NodeOverhead + min(n, below.records)*uint64(t.recordSize)
+		if level > 1 {
+			size = uint64(t.nodeSize)
+		}
+		list = t.f.appendRange(list, addr, size)
+	}
+	_ = t.f.src.Prefetch(ctx, list)
+}

@@ -25,7 +25,8 @@ type btree1 struct {
 	keySize int
 	check   func(key []byte) error // of chunks
 	seen    map[uint64]struct{}
-	guess   int // size of the nodes so far
+	guess   int         // size of the nodes so far
+	path    *btree1Path // nodes on the way down, of chunks
 	root    source.Window
 	windows []source.Window // of the nodes on the way down, by level
 }
@@ -79,6 +80,10 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 			}
 		}
 	}
+	if t.path != nil {
+		t.path.enter(c.b, n)
+		defer t.path.leave()
+	}
 	if got == 0 {
 		return visit(c, n)
 	}
@@ -86,7 +91,10 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 	if level < 0 {
 		t.windows = make([]source.Window, got)
 	}
-	for range n {
+	for i := range n {
+		if t.path != nil {
+			t.path.at(i)
+		}
 		c.skip(t.keySize)
 		if err := t.node(ctx, c.address(), got-1, visit); err != nil {
 			return err

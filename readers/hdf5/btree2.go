@@ -148,6 +148,9 @@ func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
 		return c.err
 	}
 	t.counted += uint64(n)
+	if level > 0 {
+		t.announce(ctx, children, level)
+	}
 	return t.walk(ctx, records, &children, level)
 }
 

@@ -124,7 +124,7 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte) error {
 	}
 	size := d.chunkSize()
 	var x *chunkDecoder
-	for r, err := range d.Refs(ctx, nil) {
+	for r, err := range d.findable(ctx) {
 		if err != nil {
 			return err
 		}

@@ -233,9 +233,24 @@ func (d *Dataset) readChunkedLayout() error {
 
 // Refs streams where the stored chunks of a chunked dataset are. Those that lie outside
 // the shape are left out and counted in outside, if that is not nil.
+//
+// In a damaged index there can be chunks that libhdf5 lists, but does not find when it reads
+// values. These are here, and not in the refs of a readers.Storage.
 func (d *Dataset) Refs(ctx context.Context, outside *Outside) iter.Seq2[*readers.Ref, error] {
+	x := d.index()
+	return x.refs(ctx, outside)
+}
+
+// findable streams the chunks that values are read from.
+func (d *Dataset) findable(ctx context.Context) iter.Seq2[*readers.Ref, error] {
+	x := d.index()
+	x.findable = true
+	return x.refs(ctx, nil)
+}
+
+func (d *Dataset) index() *chunkIndex {
 	size, _ := d.layout.chunkBytes(d.Type.Size)
-	x := chunkIndex{
+	return &chunkIndex{
 		f:        d.f,
 		path:     d.path,
 		addr:     d.layout.addr,
@@ -250,7 +265,6 @@ func (d *Dataset) Refs(ctx context.Context, outside *Outside) iter.Seq2[*readers
 		oneMask:  d.layout.oneMask,
 		flags:    d.layout.flags,
 	}
-	return x.refs(ctx, outside)
 }
 
 // chunkSize is the size of a chunk before filters.

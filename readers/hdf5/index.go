@@ -25,6 +25,7 @@ type chunkIndex struct {
 	oneSize  uint64
 	oneMask  uint32
 	flags    int
+	findable bool // leave out chunks that a search does not find
 
 	budget uint64        // how many refs the file has room for
 	window source.Window // for blocks that are read once

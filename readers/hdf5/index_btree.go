@@ -13,6 +13,9 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
 	place := newGridPlace(x.chunk)
 	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey}
+	if x.findable {
+		t.path = &btree1Path{rank: rank, entry: t.keySize + x.f.super.offsets}
+	}
 	return t.leaves(ctx, x.addr, func(c *cursor, n int) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -26,9 +29,13 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 			}
 		}
 		entry := t.keySize + c.offsets
+		all := t.path == nil || t.path.findsAll()
 		for b := c.b; n > 0; n, b = n-1, b[entry:] {
 			if err := place.read(x.out.ref.Index, b[8:8+8*rank]); err != nil {
 				return &readers.Error{Offset: c.at, Err: err}
+			}
+			if !all && !t.path.finds((len(c.b)-len(b))/entry) {
+				continue
 			}
 			addr := littleAddress(b[t.keySize:entry])
 			size, mask := uint64(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"varve/codec"
 	"varve/readers"
@@ -184,7 +183,7 @@ func (d *Dataset) storage() readers.Storage {
 		s.Bytes = 0
 		s.Undecodable = undecodable(d.Filters)
 		if d.layout.addr != undefined {
-			s.ReadIndex = func(ctx context.Context) iter.Seq2[*readers.Ref, error] { return d.Refs(ctx, nil) }
+			s.ReadIndex = d.findable
 		}
 	case readers.External:
 		s.Undecodable = errExternal
