@@ -68,13 +68,16 @@ func (b *bench) do(ctx context.Context, j *job) error {
 	return b.save(j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
 }
 
+// maxReserved bounds the refs that room is made for before they are seen.
+const maxReserved = 1 << 16
+
 // array returns room for the refs of a part.
 func (b *bench) array(p *part) *arrayRefs {
 	if b.used == len(b.arrays) {
 		b.arrays = append(b.arrays, &arrayRefs{})
 	}
 	a := b.arrays[b.used]
-	a.reset(p.node, p.box.Rank())
+	a.reset(p.node, p.box.Rank(), int(min(chunks(p.box), maxReserved)))
 	b.used++
 	return a
 }
@@ -91,7 +94,7 @@ func (b *bench) save(j *job, arrays []*arrayRefs) (err error) {
 // part makes the records of one array.
 func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part) error {
 	a := b.array(p)
-	numbers := make([]int64, 0, min(chunks(p.box), 1<<16))
+	numbers := make([]int64, 0, min(chunks(p.box), maxReserved))
 	for l, err := range p.array.chunks.Locations(ctx, p.box) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.array.spec.Path, err)

@@ -13,7 +13,7 @@ import (
 func sampleManifest(n int) (*arrayRefs, *tail) {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, t := &arrayRefs{}, &tail{}
-	a.reset(nodeID{1, 2, 3}, 3)
+	a.reset(nodeID{1, 2, 3}, 3, n)
 	offset, p := int64(0), placed{}
 	for i := range int64(n) {
 		if i%1000 == 0 {
@@ -29,7 +29,7 @@ func sampleManifest(n int) (*arrayRefs, *tail) {
 
 func BenchmarkManifest(b *testing.B) {
 	const n = 1 << 16
-	e, err := newEncoder(nil)
+	e, err := newEncoder(nil, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func BenchmarkLog(b *testing.B) {
 	var out bytes.Buffer
 	for b.Loop() {
 		out.Reset()
-		e, err := newEncoder(&out)
+		e, err := newEncoder(&out, 1)
 		if err != nil {
 			b.Fatal(err)
 		}

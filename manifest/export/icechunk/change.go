@@ -2,10 +2,12 @@ package icechunk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"varve/grid"
@@ -17,8 +19,8 @@ import (
 type past interface {
 	// Load returns a snapshot of the manifest by its id.
 	Load(ctx context.Context, id string) (*manifest.Snapshot, error)
-	// ScanTiles yields the tiles of a segment of the snapshot that is exported now.
-	ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error]
+	// ScanTiles yields the tiles of a segment of a snapshot.
+	ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error]
 }
 
 // change says which chunks of an array are not as they were: none, those from a place on
@@ -58,11 +60,10 @@ func (c *changes) of(ctx context.Context, a *inputArray) (change, error) {
 	if same, err := sameReading(old, a.spec); !same || err != nil || ch.kind == everything {
 		return change{kind: everything}, err
 	}
-	news, ok := c.newTiles(old, a.spec)
-	if !ok {
-		return change{kind: everything}, nil
+	if ok, err := c.onlyBehind(ctx, ch, old, a.spec); !ok || err != nil {
+		return change{kind: everything}, err
 	}
-	return c.check(ctx, ch, news, old, a.spec)
+	return ch, nil
 }
 
 // growth compares grids that have to be alike but for one axis, which may have grown.
@@ -120,43 +121,101 @@ func signature(face *zarrjson.Array) ([]byte, error) {
 	return f.Encode(zarrjson.Compact)
 }
 
-// newTiles returns what an array has besides what it had, if that is all still there.
-func (c *changes) newTiles(old, now *manifest.Array) ([]manifest.Segment, bool) {
+// onlyBehind reports whether everything that an array had is still where it was, and all that
+// it has besides lies behind what there was along the axis of a change.
+func (c *changes) onlyBehind(ctx context.Context, ch change, old, now *manifest.Array) (bool, error) {
+	end := int64(math.MaxInt64) // nothing new may be anywhere
+	if ch.kind == behind {
+		end = old.Face.Shape[ch.axis]
+	}
 	if old.Placement == "" || now.Placement == "" {
-		return nil, old.Placement == now.Placement && len(old.Pieces) <= len(now.Pieces) &&
-			slices.EqualFunc(old.Pieces, now.Pieces[:min(len(old.Pieces), len(now.Pieces))], samePiece)
+		return old.Placement == now.Placement && piecesBehind(old.Pieces, now.Pieces, ch.axis, end), nil
 	}
 	was, is := placement(c.old, old.Placement), placement(c.now, now.Placement)
-	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) {
-		return nil, false
+	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) || !c.sameRows() {
+		return false, nil
 	}
-	return after(was.Segments, is.Segments)
+	dim := slices.Index(is.Dims, now.Dims[min(ch.axis, max(len(now.Dims)-1, 0))])
+	if ch.kind == behind && dim < 0 {
+		return false, nil
+	}
+	had, has := was.Segments, is.Segments
+	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
+		had, has = had[1:], has[1:]
+	}
+	return tilesBehind(c.tiles(ctx, c.old, had), c.tiles(ctx, c.now, has), dim, end)
 }
 
-// after returns the segments behind those that were there before. The last of those may have
-// become longer, where new rows continue it.
-func after(was, is []manifest.Segment) ([]manifest.Segment, bool) {
-	for i, s := range was {
-		if i >= len(is) {
-			return nil, false
-		}
-		n := is[i]
-		if s.Table != n.Table || s.Row != n.Row || !slices.Equal(s.Shift, n.Shift) || n.Rows < s.Rows {
-			return nil, false
-		}
-		if n.Rows > s.Rows {
-			if i != len(was)-1 {
-				return nil, false
-			}
-			n.Row, n.Rows = n.Row+s.Rows, n.Rows-s.Rows
-			return append([]manifest.Segment{n}, is[i+1:]...), true
+func equalSegments(a, b manifest.Segment) bool {
+	return a.Table == b.Table && a.Row == b.Row && a.Rows == b.Rows && slices.Equal(a.Shift, b.Shift)
+}
+
+// sameRows reports whether the rows of sources and refs mean what they did.
+func (c *changes) sameRows() bool {
+	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
+		was, is := tablesOf(c.old, kind), tablesOf(c.now, kind)
+		if len(was) > len(is) || !slices.Equal(was, is[:len(was)]) {
+			return false
 		}
 	}
-	return is[len(was):], true
+	return true
+}
+
+// tablesOf returns the names of the tables of a kind.
+func tablesOf(s *manifest.Snapshot, kind manifest.TableKind) (names []string) {
+	for _, t := range s.Tables {
+		if t.Kind == kind {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func piecesBehind(old, now []manifest.Piece, axis int, end int64) bool {
+	if len(old) > len(now) || !slices.EqualFunc(old, now[:len(old)], samePiece) {
+		return false
+	}
+	return !slices.ContainsFunc(now[len(old):], func(p manifest.Piece) bool { return len(p.Origin) == 0 || p.Origin[axis] < end })
 }
 
 func samePiece(a, b manifest.Piece) bool {
 	return a.Values == b.Values && slices.Equal(a.Origin, b.Origin) && slices.Equal(a.Shape, b.Shape)
+}
+
+func (c *changes) tiles(ctx context.Context, of *manifest.Snapshot, segments []manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	return func(yield func(manifest.Tile, error) bool) {
+		for _, s := range segments {
+			for tile, err := range c.past.ScanTiles(ctx, of, s) {
+				if !yield(tile, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// tilesBehind reports whether tiles are those that there were, in the same order, with
+// others among them that all lie behind an end along one dimension.
+func tilesBehind(old, now iter.Seq2[manifest.Tile, error], dim int, end int64) (bool, error) {
+	next, stop := iter.Pull2(old)
+	defer stop()
+	was, err, more := next()
+	for tile, failed := range now {
+		if failed != nil || err != nil {
+			return false, cmp.Or(failed, err)
+		}
+		switch {
+		case more && sameTile(was, tile):
+			was, err, more = next()
+		case dim < 0 || tile.Origin[dim] < end:
+			return false, nil
+		}
+	}
+	return !more, err
+}
+
+func sameTile(a, b manifest.Tile) bool {
+	return a.File == b.File && slices.Equal(a.Origin, b.Origin) && slices.Equal(a.Start, b.Start) && slices.Equal(a.Shape, b.Shape)
 }
 
 func placement(s *manifest.Snapshot, id string) *manifest.PlacementTable {
@@ -166,39 +225,4 @@ func placement(s *manifest.Snapshot, id string) *manifest.PlacementTable {
 		}
 	}
 	return nil
-}
-
-// check makes sure that everything new lies behind what there was.
-func (c *changes) check(ctx context.Context, ch change, news []manifest.Segment, old, now *manifest.Array) (change, error) {
-	fresh := now.Pieces[min(len(old.Pieces), len(now.Pieces)):]
-	if len(news) == 0 && len(fresh) == 0 {
-		return ch, nil
-	}
-	if ch.kind == unchanged {
-		return change{kind: everything}, nil
-	}
-	extent := old.Face.Shape[ch.axis]
-	for _, p := range fresh {
-		if p.Origin[ch.axis] < extent {
-			return change{kind: everything}, nil
-		}
-	}
-	if len(news) == 0 {
-		return ch, nil
-	}
-	dim := slices.Index(placement(c.now, now.Placement).Dims, now.Dims[ch.axis])
-	if dim < 0 {
-		return change{kind: everything}, nil
-	}
-	for _, s := range news {
-		for tile, err := range c.past.ScanTiles(ctx, s) {
-			if err != nil {
-				return change{}, err
-			}
-			if tile.Origin[dim] < extent {
-				return change{kind: everything}, nil
-			}
-		}
-	}
-	return ch, nil
 }

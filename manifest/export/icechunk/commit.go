@@ -222,7 +222,7 @@ func (c *commit) saveSnapshot(s *snapshot) error {
 }
 
 func (c *commit) pack(k kind, folder string, id objectID, buffer []byte) error {
-	e, err := newEncoder(nil)
+	e, err := newEncoder(nil, 1)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (c *commit) saveLog(t *transaction) error {
 		if _, err := w.Write(header(transactionFile)); err != nil {
 			return err
 		}
-		e, err := newEncoder(w)
+		e, err := newEncoder(w, 2)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (c *commit) encodeRepo() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEncoder(nil)
+	e, err := newEncoder(nil, 1)
 	if err != nil {
 		return nil, err
 	}

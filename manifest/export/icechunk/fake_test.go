@@ -176,11 +176,11 @@ func (a *archive) Load(_ context.Context, id string) (*manifest.Snapshot, error)
 }
 
 // ScanTiles says that each tile is where the chunk of its number is.
-func (a *archive) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+func (a *archive) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		i := slices.IndexFunc(a.arrays, func(f *fakeArray) bool { return f.spec.Path == s.Table })
 		for row := s.Row; row < s.Row+s.Rows; row++ {
-			if !yield(manifest.Tile{Origin: []int64{a.arrays[i].grid.Dim(0).Offset(row)}}, nil) {
+			if !yield(manifest.Tile{File: int(row), Origin: []int64{a.arrays[i].grid.Dim(0).Offset(row)}}, nil) {
 				return
 			}
 		}

@@ -80,8 +80,10 @@ type arrayRefs struct {
 	records []byte
 }
 
-func (a *arrayRefs) reset(id nodeID, rank int) {
+// reset makes room for about n records.
+func (a *arrayRefs) reset(id nodeID, rank, n int) {
 	a.node, a.stride, a.n, a.kinds, a.records = id, refSize+(4+4*rank+7)/8*8, 0, a.kinds[:0], a.records[:0]
+	a.records, a.kinds = slices.Grow(a.records, n*a.stride), slices.Grow(a.kinds, n)
 }
 
 // next adds a record.

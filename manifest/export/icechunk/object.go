@@ -50,9 +50,10 @@ func header(k kind) []byte {
 	return append(h, formatVersion, byte(k), zstdCompressed)
 }
 
-// newEncoder returns an encoder of one goroutine.
-func newEncoder(w io.Writer) (*zstd.Encoder, error) {
-	return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+// newEncoder returns an encoder that is at work on so many blocks at a time. Of refs the
+// fastest level makes less than the slower ones.
+func newEncoder(w io.Writer, blocks int) (*zstd.Encoder, error) {
+	return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(blocks),
 		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true))
 }
 

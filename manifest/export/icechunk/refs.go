@@ -123,7 +123,7 @@ func (w *writer) write(ctx context.Context, jobs []*job, workers int) error {
 }
 
 func (w *writer) work(ctx context.Context, queue <-chan *job) error {
-	e, err := newEncoder(nil)
+	e, err := newEncoder(nil, 1)
 	if err != nil {
 		return fmt.Errorf("zstd: %w", err)
 	}

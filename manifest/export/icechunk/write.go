@@ -88,24 +88,39 @@ func (o *Options) defaults() *Options {
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	o := opts.defaults()
 	in := storeInput(s)
-	if o.Manifest != nil {
-		r, err := table.Open(in.snapshot.Tables, table.InRepository(o.Manifest), nil)
-		if err != nil {
-			return nil, err
-		}
-		result, err := write(ctx, in, dest, o, &history{o.Manifest, r})
-		return result, errors.Join(err, r.Close())
+	if o.Manifest == nil {
+		return write(ctx, in, dest, o, nil)
 	}
-	return write(ctx, in, dest, o, nil)
+	h := &history{Repository: o.Manifest, readers: map[string]*table.Reader{}}
+	result, err := write(ctx, in, dest, o, h)
+	return result, errors.Join(err, h.close())
 }
 
+const cacheBytes = 16 << 20 // of tables of tiles
+
+// history reads the snapshots of a manifest.
 type history struct {
 	*manifest.Repository
-	tables *table.Reader
+	readers map[string]*table.Reader // by snapshot
 }
 
-func (h *history) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
-	return h.tables.ScanTiles(ctx, s)
+func (h *history) ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	r := h.readers[of.ID]
+	if r == nil {
+		var err error
+		if r, err = table.Open(of.Tables, table.InRepository(h.Repository), table.NewCache(cacheBytes)); err != nil {
+			return func(yield func(manifest.Tile, error) bool) { yield(manifest.Tile{}, err) }
+		}
+		h.readers[of.ID] = r
+	}
+	return r.ScanTiles(ctx, s)
+}
+
+func (h *history) close() (err error) {
+	for _, r := range h.readers {
+		err = errors.Join(err, r.Close())
+	}
+	return err
 }
 
 func write(ctx context.Context, in *input, dest string, o *Options, p past) (*Result, error) {
