@@ -145,6 +145,11 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 		s.addGroup(g)
 		k.rows, k.tables[0].table.Rows = s.rows, s.rows
 	}
+	for _, k := range p.kinds {
+		if err := k.tables[0].ready.Load().checkRows(f.Size()); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 

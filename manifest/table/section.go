@@ -76,7 +76,20 @@ func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 	for g := range file.Groups {
 		s.addGroup(g)
 	}
-	return s, nil
+	return s, s.checkRows(f.Size())
+}
+
+// rowsOfByte bounds the rows of kinds of which all are read at once: more than so many to a
+// byte of the file is more than any table that was written has.
+var rowsOfByte = map[manifest.TableKind]int64{
+	manifest.Sources: 4, manifest.Headers: 4, manifest.Groups: 4, manifest.ValueOf: 4, manifest.Tiles: 64,
+}
+
+func (s *section) checkRows(size int64) error {
+	if most, ok := rowsOfByte[s.kind]; ok && s.rows/most > size {
+		return s.damaged(fmt.Errorf("%d rows of %s in %d bytes", s.rows, s.kind, size))
+	}
+	return nil
 }
 
 func sizeError(t manifest.Table, size int64) error {

@@ -85,9 +85,12 @@ const (
 	dictionaryPage = 2
 )
 
-// What a file may have. A row group that is larger makes no sense for what tables hold.
+// What a file may have. Rows that hold one value only take no bytes, so that nothing else
+// bounds what a page of them takes in memory.
 const (
 	MaxGroupRows = 1 << 20
+	MaxPageRows  = 1 << 16
+	singleRows   = 1 << 12 // where no column says where pages end
 	MaxColumns   = 256
 	maxPageBytes = 1 << 30
 	maxNameBytes = 128

@@ -74,7 +74,21 @@ func (f *File) Layout(group int) (*Layout, error) {
 		}
 		first, l.starts, l.pages[i] = false, starts, pages
 	}
-	return l, nil
+	if first {
+		for at := int64(singleRows); at < g.Rows; at += singleRows {
+			l.starts = append(l.starts, int32(at))
+		}
+	}
+	return l, l.checkRows(group)
+}
+
+func (l *Layout) checkRows(group int) error {
+	for i := range l.starts {
+		if start, end := l.Rows(i); end-start > MaxPageRows {
+			return corruptf("row group %d: page %d has %d rows, more than %d", group, i, end-start, MaxPageRows)
+		}
+	}
+	return nil
 }
 
 func equal(a, b []int32) bool {

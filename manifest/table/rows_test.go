@@ -1,0 +1,340 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/codec"
+	"varve/manifest"
+)
+
+func start[T any](f func(io.Writer) *Writer[T]) func(*bytes.Buffer) *Writer[T] {
+	return func(b *bytes.Buffer) *Writer[T] { return f(b) }
+}
+
+func randomSource(rng *rand.Rand, i int) *SourceRow {
+	s := &SourceRow{
+		Source: manifest.Source{URL: fmt.Sprintf("/archive/%d/file%07d.nc", i%20, i), Size: rng.Int64N(1 << 40), Format: "netCDF-4"},
+		Header: fmt.Sprintf("%032x", rng.IntN(5)), Groups: fmt.Sprintf("%032x", rng.IntN(50)),
+		Row: int64(i) * 400, Bytes: rng.Int64N(1 << 40),
+	}
+	if rng.IntN(5) > 0 {
+		s.Modified = time.Unix(rng.Int64N(1<<36)-1<<35, rng.Int64N(1e9)).UTC()
+	}
+	switch rng.IntN(9) {
+	case 0:
+		s.URL, s.ETag = "s3://bucket/\xff"+s.URL, "\"é\xff\""
+	case 1:
+		s.Header, s.Groups, s.Format, s.Hidden = "", "", "", true
+	case 2:
+		s.Values = map[string]string{"/time": fmt.Sprintf("%032x", i), "/x": "same"}
+	case 3:
+		s.Parts = map[string][]manifest.Part{"/v": {
+			{File: i + 1, Origin: []int64{0, 3}, Start: []int64{1, 0}, Shape: []int64{5, 2}},
+			{File: i + 2, Origin: []int64{5, 3}, Start: []int64{0, 0}, Shape: []int64{5, 2}},
+		}}
+	}
+	return s
+}
+
+func TestSources(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	ctx := context.Background()
+	var m memoryTables
+	var want []*SourceRow
+	for _, n := range []int{3, 20_000, 1} {
+		var some []*SourceRow
+		for range n {
+			some = append(some, randomSource(rng, len(want)+len(some)))
+		}
+		m.add(manifest.Sources, int64(n), write(t, start(NewSources), some...))
+		want = append(want, some...)
+	}
+	r := m.reader(t, 1<<20)
+	for range 200 {
+		row := rng.Int64N(int64(len(want)))
+		got, err := r.Source(ctx, row)
+		if err != nil || !reflect.DeepEqual(got, want[row]) {
+			t.Fatalf("row %d: %v\ngot  %+v\nwant %+v", row, err, got, want[row])
+		}
+	}
+	next := 2
+	for got, err := range r.ScanSources(ctx, 2, 19_000) {
+		if err != nil || !reflect.DeepEqual(got, want[next]) {
+			t.Fatalf("scan, row %d: %v\ngot  %+v\nwant %+v", next, err, got, want[next])
+		}
+		next++
+	}
+	if next != 19_002 {
+		t.Errorf("the scan ended at row %d", next)
+	}
+	index, err := r.Index(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		if index.IDs[index.Header[i]] != w.Header || index.Row[i] != w.Row {
+			t.Fatalf("index of row %d: %s, %d; want %s, %d", i, index.IDs[index.Header[i]], index.Row[i], w.Header, w.Row)
+		}
+	}
+	if _, err := r.Source(ctx, int64(len(want))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a row too far: %v", err)
+	}
+}
+
+func testValues(rng *rand.Rand, n int) []*manifest.Values {
+	all := make([]*manifest.Values, n)
+	for i := range all {
+		v := &manifest.Values{}
+		switch rng.IntN(4) {
+		case 0:
+			v.Texts = [][]byte{fmt.Append(nil, i), {}, {0xff, 0}}
+		case 1:
+		default:
+			v.Data = bytes.Repeat(fmt.Appendf(nil, "%08d", i), rng.IntN(1000))
+		}
+		v.Data = append(v.Data, fmt.Append(nil, i)...) // each another
+		v.SetID()
+		all[i] = v
+	}
+	slices.SortFunc(all, func(a, b *manifest.Values) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+func TestValues(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	ctx := context.Background()
+	want := testValues(rng, 2000)
+	var m memoryTables
+	for i := range 3 { // every third, so that ids of the tables overlap
+		var some []*manifest.Values
+		for j := i; j < len(want); j += 3 {
+			some = append(some, want[j])
+		}
+		m.add(manifest.ValueOf, int64(len(some)), write(t, start(NewValues), some...))
+	}
+	r := m.reader(t, 300_000)
+	for _, i := range rng.Perm(len(want))[:300] {
+		got, err := r.Values(ctx, want[i].ID)
+		if err != nil || !reflect.DeepEqual(got, want[i]) {
+			t.Fatalf("%s: %v\ngot  %.200v\nwant %.200v", want[i].ID, err, got, want[i])
+		}
+	}
+	for _, id := range []string{"", "0", "zz", want[7].ID + "0"} {
+		if _, err := r.Values(ctx, id); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("id %q: %v", id, err)
+		}
+	}
+	n := 0
+	for v, err := range r.ScanValues(ctx) {
+		if err != nil || v.ID == "" {
+			t.Fatalf("%v: %v", v, err)
+		}
+		n++
+	}
+	if n != len(want) {
+		t.Errorf("%d values, not %d", n, len(want))
+	}
+}
+
+func testHeader(i int) *manifest.Header {
+	h := &manifest.Header{
+		Dimensions: []manifest.Dimension{{Path: "/time", Length: int64(i), Unlimited: true}},
+		Variables: []manifest.Variable{{
+			Path: "/v", Dims: []string{"/time"}, Shape: []int64{int64(i)}, Type: codec.Type{Kind: codec.Float, Size: 4},
+			Attributes: []manifest.Attribute{{Name: "units", Type: codec.Type{Kind: codec.String}, Texts: []string{"K"}, Scalar: true}},
+			Storage:    manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{10}, Codecs: []codec.Spec{{Name: "crc32c"}}},
+		}, {
+			Path: "/time", Dims: []string{"/time"}, Shape: []int64{int64(i)}, Type: codec.Type{Kind: codec.Int, Size: 8},
+			Attributes: []manifest.Attribute{}, Storage: manifest.Storage{Layout: manifest.Nothing},
+		}},
+	}
+	h.SetID()
+	return h
+}
+
+func testGroups(i int) *manifest.GroupAttributes {
+	g := &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
+		{Name: "n", Type: codec.Type{Kind: codec.Int, Size: 1}, Data: []byte{byte(i)}},
+	}}}}
+	g.SetID()
+	return g
+}
+
+func TestDocuments(t *testing.T) {
+	ctx := context.Background()
+	headers, groups := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}
+	for i := range 100 {
+		headers[testHeader(i).ID], groups[testGroups(i).ID] = testHeader(i), testGroups(i)
+	}
+	var m memoryTables
+	for kind, data := range map[manifest.TableKind][]byte{
+		manifest.Headers: write(t, start(NewHeaders), sorted(headers)...),
+		manifest.Groups:  write(t, start(NewGroups), sorted(groups)...),
+	} {
+		m.add(kind, 100, data)
+	}
+	r := m.reader(t, 1<<20)
+	for id, want := range headers {
+		got, err := r.Header(ctx, id)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", id, err, got, want)
+		}
+		if again, err := r.Header(ctx, id); err != nil || again != got {
+			t.Fatalf("%s: it is another when it is read again: %v", id, err)
+		}
+	}
+	for id, want := range groups {
+		if got, err := r.Groups(ctx, id); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", id, err, got, want)
+		}
+	}
+	if _, err := r.Header(ctx, "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an id that is not there: %v", err)
+	}
+}
+
+func sorted[T any](rows map[string]T) []T {
+	var out []T
+	var ids []string
+	for id := range rows {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		out = append(out, rows[id])
+	}
+	return out
+}
+
+func TestOrderIsHeld(t *testing.T) {
+	a, b := &manifest.Values{ID: "a"}, &manifest.Values{ID: "b"}
+	for name, err := range map[string]error{
+		"values that fall":  NewValues(io.Discard).Append(b, a),
+		"values twice":      NewValues(io.Discard).Append(a, a),
+		"values without id": NewValues(io.Discard).Append(&manifest.Values{}),
+		"patches that fall": NewPatches(io.Discard).Append(Patch{Array: "/b"}, Patch{Array: "/a"}),
+		"patches twice":     NewPatches(io.Discard).Append(Patch{Array: "/a", Chunk: 1}, Patch{Array: "/a", Chunk: 1}),
+		"a chunk below 0":   NewPatches(io.Discard).Append(Patch{Array: "/a", Chunk: -1}),
+		"a tile of two":     NewTiles(io.Discard, 1).Append(manifest.Tile{Origin: []int64{1, 2}, Start: []int64{0, 0}, Shape: []int64{1, 1}}),
+		"too many dims":     NewTiles(io.Discard, 65).Append(manifest.Tile{}),
+	} {
+		if err == nil {
+			t.Errorf("%s: written", name)
+		}
+	}
+}
+
+func TestInline(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	var m memoryTables
+	var want [][]byte
+	for _, n := range []int{1, 3000, 2} {
+		var some [][]byte
+		for range n {
+			some = append(some, bytes.Repeat([]byte{byte(rng.IntN(256))}, rng.IntN(1+rng.IntN(5000))))
+		}
+		m.add(manifest.Blobs, int64(n), write(t, start(NewInline), some...))
+		want = append(want, some...)
+	}
+	r := m.reader(t, 200_000)
+	for range 500 {
+		row := rng.IntN(len(want))
+		if got, err := r.Inline(context.Background(), int64(row)); err != nil || !bytes.Equal(got, want[row]) {
+			t.Fatalf("row %d: %d bytes, not %d: %v", row, len(got), len(want[row]), err)
+		}
+	}
+	if _, err := r.Inline(context.Background(), -1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("row -1: %v", err)
+	}
+}
+
+func TestTiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	ctx := context.Background()
+	for _, dims := range []int{0, 1, 3} {
+		var tiles []manifest.Tile
+		for i := range 9000 {
+			tile := manifest.Tile{File: i, Origin: make([]int64, dims), Start: make([]int64, dims), Shape: make([]int64, dims)}
+			for d := range dims {
+				tile.Origin[d], tile.Start[d], tile.Shape[d] = int64(i*31), rng.Int64N(2), 31
+			}
+			tiles = append(tiles, tile)
+		}
+		var m memoryTables
+		table := m.add(manifest.Tiles, 9000, write(t, func(b *bytes.Buffer) *Writer[manifest.Tile] { return NewTiles(b, dims) }, tiles...))
+		r := m.reader(t, 1<<20)
+		shift := make([]int64, dims)
+		for d := range shift {
+			shift[d] = 1000
+		}
+		names := []string{"/x", "/y", "/z"}[:dims]
+		got, err := r.Placement(ctx, manifest.PlacementTable{ID: "p", Dims: names, Segments: []manifest.Segment{
+			{Table: table.Name, Row: 4000, Rows: 5000}, {Table: table.Name, Rows: 10, Shift: shift},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Clone(tiles[4000:])
+		for _, tile := range tiles[:10] {
+			tile.Origin = slices.Clone(tile.Origin)
+			for d := range tile.Origin {
+				tile.Origin[d] += 1000
+			}
+			want = append(want, tile)
+		}
+		if !reflect.DeepEqual(got.Tiles, want) || got.ID != "p" {
+			t.Fatalf("%d dimensions: %d tiles, the last %+v; want %d, %+v", dims, len(got.Tiles), got.Tiles[len(got.Tiles)-1], len(want), want[len(want)-1])
+		}
+		for name, s := range map[string]manifest.Segment{
+			"rows too far":    {Table: table.Name, Row: 1, Rows: 9000},
+			"a row below 0":   {Table: table.Name, Row: -1, Rows: 1},
+			"another table":   {Table: "elsewhere", Rows: 1},
+			"below the array": {Table: table.Name, Rows: 1, Shift: []int64{-1, -1, -1}[:max(dims, 1)]},
+			"more dims":       {Table: table.Name, Rows: 1, Shift: make([]int64, dims+1)},
+		} {
+			for _, err := range r.ScanTiles(ctx, s) {
+				if !errors.Is(err, codec.ErrCorrupt) {
+					t.Errorf("%d dimensions: %s: %v", dims, name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestPatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	var patches []Patch
+	for _, array := range []string{"/a", "/a/b", "/c"} {
+		for chunk := int64(0); chunk < 500; chunk += 1 + rng.Int64N(4) {
+			patches = append(patches, Patch{array, chunk, bytes.Repeat([]byte{byte(chunk)}, rng.IntN(3000))})
+		}
+	}
+	var m memoryTables
+	m.add(manifest.Patches, int64(len(patches)), write(t, start(NewPatches), patches...))
+	r := m.reader(t, 1<<20)
+	for _, p := range patches {
+		if got, err := r.Patch(context.Background(), p.Array, p.Chunk); err != nil || !bytes.Equal(got, p.Bytes) {
+			t.Fatalf("chunk %d of %s: %d bytes, not %d: %v", p.Chunk, p.Array, len(got), len(p.Bytes), err)
+		}
+	}
+	for _, p := range []Patch{{Array: "/a", Chunk: 501}, {Array: "/b"}, {}} {
+		if _, err := r.Patch(context.Background(), p.Array, p.Chunk); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("chunk %d of %q: %v", p.Chunk, p.Array, err)
+		}
+	}
+}
