@@ -43,6 +43,9 @@ type converter interface {
 // error, and so is a cast that loses anything.
 func New(v *manifest.Variable, face *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
 	c := &Conversion{from: v.Type, to: face.DataType.Type()}
+	if err := errors.Join(check(c.from), check(c.to)); err != nil {
+		return nil, fmt.Errorf("%s: %w", v.Path, err)
+	}
 	var err error
 	switch reading {
 	case manifest.AsStored:

@@ -160,12 +160,12 @@ func TestConversionsAreNumPys(t *testing.T) {
 			t.Errorf("case %d: %v", i, err)
 			continue
 		}
-		check(t, fmt.Sprintf("case %d, %+v", i, c), conversion, fromHex(t, c.Stored), fromHex(t, c.Face))
+		holds(t, fmt.Sprintf("case %d, %+v", i, c), conversion, fromHex(t, c.Stored), fromHex(t, c.Face))
 	}
 }
 
-// check applies a conversion, to many elements and to few, and compares NaN with NaN.
-func check(t *testing.T, name string, c *Conversion, stored, want []byte) {
+// holds applies a conversion, to many elements and to few, and compares NaN with NaN.
+func holds(t *testing.T, name string, c *Conversion, stored, want []byte) {
 	t.Helper()
 	const many = 100 // times; more than a block
 	for _, n := range []int{1, many} {
@@ -273,7 +273,7 @@ func TestMasks(t *testing.T) {
 		if conversion.Identity() != c.identity {
 			t.Errorf("%s: identity is %v", c.name, conversion.Identity())
 		}
-		check(t, c.name, conversion, c.stored, c.want)
+		holds(t, c.name, conversion, c.stored, c.want)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestRetimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, "days", c, shorts(0, 12, -1, -24), singles(1, 1.5, float32(math.NaN()), 0))
+	holds(t, "days", c, shorts(0, 12, -1, -24), singles(1, 1.5, float32(math.NaN()), 0))
 	if !cf.IsNaN(c.to, c.Fill()) {
 		t.Errorf("fill %x", c.Fill())
 	}
@@ -393,7 +393,7 @@ func TestTicks(t *testing.T) {
 		}
 		return b
 	}
-	check(t, "seconds", c, words(1, -1, math.MinInt64), words(1e9, -1e9, math.MinInt64))
+	holds(t, "seconds", c, words(1, -1, math.MinInt64), words(1e9, -1e9, math.MinInt64))
 	if err := c.Apply(codec.Elems{Fixed: make([]byte, 8)}, codec.Elems{Fixed: words(1 << 40)}); err == nil {
 		t.Error("no error beyond int64")
 	}

@@ -5,7 +5,31 @@ import (
 	"fmt"
 
 	"varve/codec"
+	"varve/manifest/internal/cf"
 )
+
+// check refuses types that no reader makes.
+func check(t codec.Type) error {
+	ok := t.Size > 0
+	switch t.Kind {
+	case codec.String, codec.Bytes:
+		ok = t.Size == 0
+	case codec.Bool:
+		ok = t.Size == 1
+	case codec.Int, codec.Uint, codec.Float:
+		ok = cf.IsNumber(t)
+	case codec.Complex:
+		ok = t.Size == 8 || t.Size == 16
+	case codec.DateTime, codec.TimeDelta:
+		ok = t.Size == 8
+	case codec.FixedUTF32:
+		ok = ok && t.Size%4 == 0
+	}
+	if !ok {
+		return fmt.Errorf("%s of %d bytes: %w, there is no such type", t, t.Size, codec.ErrCorrupt)
+	}
+	return nil
+}
 
 // Promote returns the type that elements of two types have in common, by NumPy's rules: the
 // smallest that both can be cast to safely. A 64-bit integer and a float, or one with a sign
