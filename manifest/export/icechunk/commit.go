@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/export/internal/change"
 )
 
 // commit is one snapshot that is being made, on a repository that is or is being made.
 type commit struct {
 	writer
 	opts *Options
-	past past
+	past change.Past
 
 	repo *repoInfo
 	base *snapshot // the tip of the branch; nil if it is empty
@@ -130,7 +131,7 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 	for _, t := range targets {
 		m.before[t.path] = t
 	}
-	m.changes = &changes{old: old, now: c.in.snapshot, past: c.past}
+	m.changes = &change.Snapshots{Old: old, Now: c.in.snapshot, Past: c.past}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"varve/grid"
+	"varve/manifest/export/internal/change"
 )
 
 // ConflictError is the error of an append to a branch on which somebody else changed what
@@ -27,7 +28,7 @@ type merger struct {
 	tip, ours map[string]*node  // by path: the branch, and the last export on it
 	before    map[string]target // what that export wanted there
 	others    map[string]bool   // where that export left what others had changed
-	changes   *changes          // nil if there is nothing to compare with
+	changes   *change.Snapshots // nil if there is nothing to compare with
 	most      int64             // refs of a manifest
 	ids       *names
 	commit    string
@@ -88,7 +89,7 @@ func (m *merger) target(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	changed := ch.kind != unchanged || !bytes.Equal(before.doc, t.doc)
+	changed := ch.Kind != change.None || !bytes.Equal(before.doc, t.doc)
 	theirs := m.theirs(t.path)
 	switch {
 	case theirs && changed:
@@ -108,16 +109,16 @@ func (m *merger) theirs(path string) bool {
 	return m.others[path] || ours == nil || tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array)
 }
 
-func (m *merger) change(ctx context.Context, t, before target) (change, error) {
+func (m *merger) change(ctx context.Context, t, before target) (change.Change, error) {
 	switch {
 	case (t.array == nil) != (before.array == nil):
-		return change{}, m.conflict(t.path, "has to become a group from an array, or the reverse: it cannot")
+		return change.Change{}, m.conflict(t.path, "has to become a group from an array, or the reverse: it cannot")
 	case t.array == nil:
-		return change{}, nil
+		return change.Change{}, nil
 	case m.changes == nil:
-		return change{kind: everything}, nil
+		return change.Change{Kind: change.Everything}, nil
 	}
-	return m.changes.of(ctx, t.array)
+	return m.changes.Of(ctx, t.array.spec, t.array.grid)
 }
 
 func (m *merger) create(t target) error {
@@ -131,14 +132,14 @@ func (m *merger) create(t target) error {
 	} else {
 		m.log.newArrays = append(m.log.newArrays, id)
 		n.array = t.array.data()
-		m.write(t.array, id, grid.Whole(t.array.grid.Counts()), change{axis: -1})
+		m.write(t.array, id, grid.Whole(t.array.grid.Counts()), change.Change{Axis: -1})
 	}
 	m.nodes = append(m.nodes, n)
 	return nil
 }
 
 // update brings a node that is as varve left it to what it is to be.
-func (m *merger) update(t target, n node, ch change) error {
+func (m *merger) update(t target, n node, ch change.Change) error {
 	if !bytes.Equal(n.doc, t.doc) {
 		if t.array == nil {
 			m.log.updatedGroups = append(m.log.updatedGroups, n.id)
@@ -159,41 +160,41 @@ func (m *merger) update(t target, n node, ch change) error {
 // rewrite has the chunks written that changed, and returns the manifests that stay. One
 // that holds any of those chunks does not: Icechunk may read a ref again that a snapshot
 // left out of what a manifest is about.
-func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change) []manifestRef {
+func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change.Change) []manifestRef {
 	box := grid.Whole(a.grid.Counts()).Clone()
-	switch ch.kind {
-	case unchanged:
+	switch ch.Kind {
+	case change.None:
 		return old
-	case everything:
-		m.write(a, id, box, change{axis: -1})
+	case change.Everything:
+		m.write(a, id, box, change.Change{Axis: -1})
 		return nil
 	}
 	from := m.start(box, old, ch)
-	box.Shape[ch.axis] -= from
-	box.Origin[ch.axis] = from
+	box.Shape[ch.Axis] -= from
+	box.Origin[ch.Axis] = from
 	m.write(a, id, box, ch)
-	return slices.DeleteFunc(slices.Clone(old), func(r manifestRef) bool { return int64(r.extents[ch.axis].to) > from })
+	return slices.DeleteFunc(slices.Clone(old), func(r manifestRef) bool { return int64(r.extents[ch.Axis].to) > from })
 }
 
 // start returns where new manifests have to begin along the axis of a change: where those
 // begin that hold changed chunks; and where small ones begin, so that many appends do not
 // leave many manifests. A manifest is rewritten only by one at least half as large, so that
 // each ref is rewritten a number of times that is logarithmic in how many there are.
-func (m *merger) start(box grid.Region, old []manifestRef, ch change) int64 {
-	from := ch.from
+func (m *merger) start(box grid.Region, old []manifestRef, ch change.Change) int64 {
+	from := ch.From
 	for again := true; again; {
 		again = false
 		for _, r := range old {
-			e := r.extents[ch.axis]
+			e := r.extents[ch.Axis]
 			if int64(e.to) > from && int64(e.from) < from {
 				from, again = int64(e.from), true
 			}
 		}
 	}
-	slab := chunks(box) / max(box.Shape[ch.axis], 1)
+	slab := chunks(box) / max(box.Shape[ch.Axis], 1)
 	for {
-		last := lastSlab(old, box, ch.axis, from)
-		if last < 0 || (from-last)*slab > 2*(box.Shape[ch.axis]-from)*slab || (box.Shape[ch.axis]-last)*slab > m.most {
+		last := lastSlab(old, box, ch.Axis, from)
+		if last < 0 || (from-last)*slab > 2*(box.Shape[ch.Axis]-from)*slab || (box.Shape[ch.Axis]-last)*slab > m.most {
 			return from
 		}
 		from = last
@@ -216,14 +217,14 @@ func lastSlab(old []manifestRef, box grid.Region, axis int, end int64) int64 {
 }
 
 // write has the refs of a box written.
-func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change) {
+func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change.Change) {
 	if box.IsEmpty() {
 		return
 	}
 	log := newWritten(id, a.grid)
 	m.log.chunks = append(m.log.chunks, log)
 	for _, b := range split(box, m.most) {
-		m.parts = append(m.parts, &part{array: a, node: id, box: b, log: log, axis: ch.axis, fresh: ch.from})
+		m.parts = append(m.parts, &part{array: a, node: id, box: b, log: log, axis: ch.Axis, fresh: ch.From})
 	}
 }
 

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/export/internal/change"
 	"varve/manifest/store"
-	"varve/manifest/table"
 )
 
 // Options say how an export is written. What is zero is as the field says.
@@ -91,39 +90,12 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if o.Manifest == nil {
 		return write(ctx, in, dest, o, nil)
 	}
-	h := &history{Repository: o.Manifest, readers: map[string]*table.Reader{}}
+	h := change.NewHistory(o.Manifest)
 	result, err := write(ctx, in, dest, o, h)
-	return result, errors.Join(err, h.close())
+	return result, errors.Join(err, h.Close())
 }
 
-const cacheBytes = 16 << 20 // of tables of tiles
-
-// history reads the snapshots of a manifest.
-type history struct {
-	*manifest.Repository
-	readers map[string]*table.Reader // by snapshot
-}
-
-func (h *history) ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
-	r := h.readers[of.ID]
-	if r == nil {
-		var err error
-		if r, err = table.Open(of.Tables, table.InRepository(h.Repository), table.NewCache(cacheBytes)); err != nil {
-			return func(yield func(manifest.Tile, error) bool) { yield(manifest.Tile{}, err) }
-		}
-		h.readers[of.ID] = r
-	}
-	return r.ScanTiles(ctx, s)
-}
-
-func (h *history) close() (err error) {
-	for _, r := range h.readers {
-		err = errors.Join(err, r.Close())
-	}
-	return err
-}
-
-func write(ctx context.Context, in *input, dest string, o *Options, p past) (*Result, error) {
+func write(ctx context.Context, in *input, dest string, o *Options, p change.Past) (*Result, error) {
 	dest = filepath.Clean(dest)
 	is, err := standing(dest)
 	if err != nil {
@@ -172,7 +144,7 @@ func standing(dest string) (standsThere, error) {
 type export struct {
 	in   *input
 	opts *Options
-	past past
+	past change.Past
 }
 
 // create writes a whole repository beside where it is to stand, and moves it there.

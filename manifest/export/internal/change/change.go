@@ -1,4 +1,6 @@
-package icechunk
+// Package change tells which chunks of an array differ between two snapshots of a manifest, so
+// that an export of the one can be carried on to the other by writing those and no others.
+package change
 
 import (
 	"bytes"
@@ -15,76 +17,79 @@ import (
 	"varve/zarrjson"
 )
 
-// past is what an append has to know of the snapshot that was exported before.
-type past interface {
+// Past is what has to be known of a manifest besides two of its snapshots.
+type Past interface {
 	// Load returns a snapshot of the manifest by its id.
 	Load(ctx context.Context, id string) (*manifest.Snapshot, error)
 	// ScanTiles yields the tiles of a segment of a snapshot.
 	ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error]
 }
 
-// change says which chunks of an array are not as they were: none, those from a place on
-// along one axis, or all.
-type change struct {
-	kind changeKind
-	axis int
-	from int64 // the first chunk along the axis
+// Change says which chunks of an array are not as they were.
+type Change struct {
+	Kind Kind
+	Axis int
+	From int64 // with Behind, the number of the first such chunk along the axis
 }
 
-type changeKind uint8
+// Kind is how much of an array differs.
+type Kind uint8
 
+// The kinds.
 const (
-	unchanged changeKind = iota
-	behind
-	everything
+	None       Kind = iota
+	Behind          // only chunks from a place on along one axis
+	Everything      // all, for all that is known
 )
 
-// changes compares the arrays of two snapshots of a manifest. What it cannot tell to be as
+// Snapshots compares the arrays of two snapshots of a manifest. What it cannot tell to be as
 // it was, it calls changed.
-type changes struct {
-	old, now *manifest.Snapshot
-	past     past
+type Snapshots struct {
+	Old, Now *manifest.Snapshot
+	Past     Past
 }
 
-func (c *changes) of(ctx context.Context, a *inputArray) (change, error) {
-	i := slices.IndexFunc(c.old.Arrays, func(o manifest.Array) bool { return o.Path == a.spec.Path })
+// Of compares an array of the snapshot Now, whose grid is given.
+func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) (Change, error) {
+	i := slices.IndexFunc(c.Old.Arrays, func(o manifest.Array) bool { return o.Path == now.Path })
 	if i < 0 {
-		return change{kind: everything}, nil
+		return Change{Kind: Everything}, nil
 	}
-	old := &c.old.Arrays[i]
+	old := &c.Old.Arrays[i]
 	g, err := old.Face.Grid()
 	if err != nil {
-		return change{}, fmt.Errorf("%s: the array as it was: %w", old.Path, err)
+		return Change{}, fmt.Errorf("%s: the array as it was: %w", old.Path, err)
 	}
-	ch := growth(g, a.grid)
-	if same, err := sameReading(old, a.spec); !same || err != nil || ch.kind == everything {
-		return change{kind: everything}, err
+	ch := Growth(g, is)
+	if same, err := sameReading(old, now); !same || err != nil || ch.Kind == Everything {
+		return Change{Kind: Everything}, err
 	}
-	if ok, err := c.onlyBehind(ctx, ch, old, a.spec); !ok || err != nil {
-		return change{kind: everything}, err
+	if ok, err := c.onlyBehind(ctx, ch, old, now); !ok || err != nil {
+		return Change{Kind: Everything}, err
 	}
 	return ch, nil
 }
 
-// growth compares grids that have to be alike but for one axis, which may have grown.
-func growth(old, now *grid.Grid) change {
+// Growth compares grids of which the newer one counts. They have to be alike but for one axis,
+// which may have grown.
+func Growth(old, now *grid.Grid) Change {
 	if old.Rank() != now.Rank() {
-		return change{kind: everything}
+		return Change{Kind: Everything}
 	}
-	ch := change{}
+	ch := Change{}
 	for axis := range now.Rank() {
 		a, b := old.Dim(axis), now.Dim(axis)
 		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && same(a, b) == a.Chunks() {
 			continue
 		}
-		if ch.kind != unchanged || b.Extent() < a.Extent() {
-			return change{kind: everything}
+		if ch.Kind != None || b.Extent() < a.Extent() {
+			return Change{Kind: Everything}
 		}
 		from := same(a, b)
 		if from > 0 && b.Offset(from-1)+b.DataSize(from-1) > a.Extent() {
 			from-- // a chunk that the array did not fill
 		}
-		ch = change{behind, axis, from}
+		ch = Change{Behind, axis, from}
 	}
 	return ch
 }
@@ -123,27 +128,27 @@ func signature(face *zarrjson.Array) ([]byte, error) {
 
 // onlyBehind reports whether everything that an array had is still where it was, and all that
 // it has besides lies behind what there was along the axis of a change.
-func (c *changes) onlyBehind(ctx context.Context, ch change, old, now *manifest.Array) (bool, error) {
+func (c *Snapshots) onlyBehind(ctx context.Context, ch Change, old, now *manifest.Array) (bool, error) {
 	end := int64(math.MaxInt64) // nothing new may be anywhere
-	if ch.kind == behind {
-		end = old.Face.Shape[ch.axis]
+	if ch.Kind == Behind {
+		end = old.Face.Shape[ch.Axis]
 	}
 	if old.Placement == "" || now.Placement == "" {
-		return old.Placement == now.Placement && piecesBehind(old.Pieces, now.Pieces, ch.axis, end), nil
+		return old.Placement == now.Placement && piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), nil
 	}
-	was, is := placement(c.old, old.Placement), placement(c.now, now.Placement)
+	was, is := placement(c.Old, old.Placement), placement(c.Now, now.Placement)
 	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) || !c.sameRows() {
 		return false, nil
 	}
-	dim := slices.Index(is.Dims, now.Dims[min(ch.axis, max(len(now.Dims)-1, 0))])
-	if ch.kind == behind && dim < 0 {
+	dim := slices.Index(is.Dims, now.Dims[min(ch.Axis, max(len(now.Dims)-1, 0))])
+	if ch.Kind == Behind && dim < 0 {
 		return false, nil
 	}
 	had, has := was.Segments, is.Segments
 	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
 		had, has = had[1:], has[1:]
 	}
-	return tilesBehind(c.tiles(ctx, c.old, had), c.tiles(ctx, c.now, has), dim, end)
+	return tilesBehind(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
 }
 
 func equalSegments(a, b manifest.Segment) bool {
@@ -151,9 +156,9 @@ func equalSegments(a, b manifest.Segment) bool {
 }
 
 // sameRows reports whether the rows of sources and refs mean what they did.
-func (c *changes) sameRows() bool {
+func (c *Snapshots) sameRows() bool {
 	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
-		was, is := tablesOf(c.old, kind), tablesOf(c.now, kind)
+		was, is := tablesOf(c.Old, kind), tablesOf(c.Now, kind)
 		if len(was) > len(is) || !slices.Equal(was, is[:len(was)]) {
 			return false
 		}
@@ -182,10 +187,10 @@ func samePiece(a, b manifest.Piece) bool {
 	return a.Values == b.Values && slices.Equal(a.Origin, b.Origin) && slices.Equal(a.Shape, b.Shape)
 }
 
-func (c *changes) tiles(ctx context.Context, of *manifest.Snapshot, segments []manifest.Segment) iter.Seq2[manifest.Tile, error] {
+func (c *Snapshots) tiles(ctx context.Context, of *manifest.Snapshot, segments []manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		for _, s := range segments {
-			for tile, err := range c.past.ScanTiles(ctx, of, s) {
+			for tile, err := range c.Past.ScanTiles(ctx, of, s) {
 				if !yield(tile, err) || err != nil {
 					return
 				}

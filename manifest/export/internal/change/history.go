@@ -1,0 +1,49 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"varve/manifest"
+	"varve/manifest/table"
+)
+
+// History is the Past of a manifest in its own folder.
+type History struct {
+	repository *manifest.Repository
+	readers    map[string]*table.Reader // by snapshot
+}
+
+// NewHistory reads from a repository, which stays the caller's to close.
+func NewHistory(r *manifest.Repository) *History {
+	return &History{repository: r, readers: map[string]*table.Reader{}}
+}
+
+// Load implements Past.
+func (h *History) Load(ctx context.Context, id string) (*manifest.Snapshot, error) {
+	return h.repository.Load(ctx, id)
+}
+
+const cacheBytes = 16 << 20 // of tables of tiles
+
+// ScanTiles implements Past.
+func (h *History) ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	r := h.readers[of.ID]
+	if r == nil {
+		var err error
+		if r, err = table.Open(of.Tables, table.InRepository(h.repository), table.NewCache(cacheBytes)); err != nil {
+			return func(yield func(manifest.Tile, error) bool) { yield(manifest.Tile{}, err) }
+		}
+		h.readers[of.ID] = r
+	}
+	return r.ScanTiles(ctx, s)
+}
+
+// Close closes the tables that were read.
+func (h *History) Close() (err error) {
+	for _, r := range h.readers {
+		err = errors.Join(err, r.Close())
+	}
+	return err
+}
