@@ -16,7 +16,7 @@ import (
 func (r *reading) placeVirtual(out *manifest.Variable, v *readers.Variable) error {
 	p := &parted{r: r, out: out, files: map[string]int{}}
 	for i := range v.Storage.Mappings {
-		if err := p.map1(&v.Storage.Mappings[i]); err != nil {
+		if err := p.addMapping(&v.Storage.Mappings[i]); err != nil {
 			return err
 		}
 	}
@@ -24,11 +24,11 @@ func (r *reading) placeVirtual(out *manifest.Variable, v *readers.Variable) erro
 	return r.ctx.Err()
 }
 
-// map1 adds what a mapping says. The name of its source may hold %b, which stands for the
+// addMapping adds what a mapping says. The name of its source may hold %b, which stands for the
 // number of a block: then there are as many sources as there are in a row.
-func (p *parted) map1(m *readers.Mapping) error {
+func (p *parted) addMapping(m *readers.Mapping) error {
 	if !strings.Contains(m.File+m.Dataset, "%") {
-		_, err := p.mapOne(m)
+		_, err := p.addSource(m)
 		return err
 	}
 	axis := slices.Index(m.To.Count, readers.Unlimited)
@@ -46,7 +46,7 @@ func (p *parted) map1(m *readers.Mapping) error {
 			one.To.Start[axis] += i * m.To.Stride[axis]
 			one.To.Count[axis] = 1
 		}
-		there, err := p.mapOne(&one)
+		there, err := p.addSource(&one)
 		if err != nil || !there || axis < 0 || one.File+one.Dataset == m.File+m.Dataset {
 			return err
 		}
@@ -74,8 +74,8 @@ func numbered(pattern, number string) (string, bool) {
 	}
 }
 
-// mapOne adds the boxes of a mapping of one source, and reports whether that is there.
-func (p *parted) mapOne(m *readers.Mapping) (bool, error) {
+// addSource adds the boxes of a mapping of one source, and reports whether that is there.
+func (p *parted) addSource(m *readers.Mapping) (bool, error) {
 	n := p.r
 	if m.File != "." {
 		var err error

@@ -43,13 +43,15 @@ func (s *scanner) scan(ctx context.Context, name string) *found {
 		return &found{url: url, err: err}
 	}
 	out, err := s.scanOpen(ctx, src, url)
-	if err = errors.Join(err, src.Close()); err != nil {
+	if err != nil {
 		return &found{url: url, err: err}
 	}
 	return out
 }
 
-func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) (*found, error) {
+// scanOpen reads a source and closes it.
+func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) (out *found, err error) {
+	defer func() { err = errors.Join(err, src.Close()) }()
 	near, memory, err := readWhole(ctx, src)
 	if err != nil {
 		return nil, err
@@ -58,10 +60,12 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) 
 		defer wholes.Put(memory)
 	}
 	r := &reading{scanner: s, ctx: ctx, src: near, out: &found{url: url, refs: newRefs()}, indexes: s.Sink != nil}
-	if err = errors.Join(r.read(), r.closeNeighbours()); err != nil {
+	defer func() { err = errors.Join(err, r.closeNeighbours()) }()
+	if err := r.read(); err != nil {
 		r.out.refs.free()
+		return nil, err
 	}
-	return r.out, err
+	return r.out, nil
 }
 
 // absolute is the name by which a source is kept: other processes run in other folders.
@@ -241,8 +245,10 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	}
 	out.Type = t
 	out.Fill = fillOf(v, t)
-	if err := r.extend(out, v); err != nil {
-		return err
+	if way == byCodecs {
+		if err := r.extend(out, v); err != nil {
+			return err
+		}
 	}
 	if v.Storage.Undecodable != nil && v.Storage.Layout != readers.External {
 		return v.Storage.Undecodable

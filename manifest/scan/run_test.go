@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -339,5 +341,35 @@ func TestAllow(t *testing.T) {
 	}
 	if a.refs[0].Other != 2 || a.refs[2].Other != 2 {
 		t.Errorf("refs %v", a.refs)
+	}
+}
+
+// TestURL scans files on a server, which cannot be read at once nor be looked at for nothing.
+func TestURL(t *testing.T) {
+	folder, err := filepath.Abs(fixtures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	for _, name := range []string{"/demo/2021-01.nc", "/netcdf3/classic.nc", "/hdf5/virtual.h5", "/hdf5/netcdf4.nc"} {
+		want, err := scanAll([]string{folder + name}, scan.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := scanAll([]string{server.URL + name}, scan.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if f := got.Files[0]; f.URL != server.URL+name || f.Size != want.Files[0].Size {
+			t.Errorf("source %+v", f.Source)
+		}
+		if strings.Contains(name, "virtual") {
+			continue // grows with its sources, which the reader only finds in a folder
+		}
+		if got.Files[0].Header.ID != want.Files[0].Header.ID || !slices.Equal(got.refs, want.refs) {
+			t.Errorf("%s: other headers or refs", name)
+		}
 	}
 }

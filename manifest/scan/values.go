@@ -65,6 +65,9 @@ func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) 
 		defer o.Opener.Close()
 	}
 	v := &f.Header.Variables[variable]
+	if f.Hidden {
+		return nil, fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
+	}
 	if v.Unreadable != "" {
 		return nil, fmt.Errorf("%s: %s: %s: %w", f.URL, v.Path, v.Unreadable, errors.ErrUnsupported)
 	}
