@@ -23,6 +23,7 @@ type snapshotDocument struct {
 	Refs       int64               `json:"refs"`
 	Options    json.RawMessage     `json:"options,omitempty"`
 	State      json.RawMessage     `json:"state,omitempty"`
+	Seal       *Seal               `json:"seal,omitempty"`
 	Groups     []groupDocument     `json:"groups"`
 	Arrays     []arrayDocument     `json:"arrays"`
 	Placements []placementDocument `json:"placements"`
@@ -95,6 +96,9 @@ func encodeSnapshot(s *Snapshot) ([]byte, error) {
 	}
 	if len(s.State) > 0 {
 		w.field("state", s.State)
+	}
+	if s.Seal != nil {
+		w.field("seal", s.Seal)
 	}
 	writeLines(&w, "groups", s.Groups, encodeGroup)
 	writeLines(&w, "arrays", s.Arrays, encodeArray)
@@ -232,7 +236,7 @@ func decodeSnapshot(data []byte) (*Snapshot, error) {
 	}
 	s := &Snapshot{
 		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer,
-		Options: d.Options, State: d.State, Sources: d.Sources, Refs: d.Refs,
+		Options: d.Options, State: d.State, Sources: d.Sources, Refs: d.Refs, Seal: d.Seal,
 		Placements: convert(d.Placements, decodePlacement),
 		Tables:     convert(d.Tables, func(t tableDocument) Table { return Table(t) }),
 		Skipped:    convert(d.Skipped, func(k skippedDocument) Skipped { return Skipped(k) }),

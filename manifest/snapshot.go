@@ -33,6 +33,15 @@ type Snapshot struct {
 
 	Sources int64 // files that arrays are made of
 	Refs    int64 // rows of the table of refs
+
+	Seal *Seal // nil if nobody has sealed it
+}
+
+// Seal tells a user's own manifests from those of others: it lists the prefixes of all
+// sources, and has a code over them that only this user can make.
+type Seal struct {
+	Prefixes []string `json:"prefixes"` // folders, and URLs without what is behind the last slash
+	MAC      string   `json:"mac"`      // in hex
 }
 
 // GroupFace is a group as clients see it.
