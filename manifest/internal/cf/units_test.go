@@ -88,11 +88,17 @@ func TestParseUnitsRefuses(t *testing.T) {
 	}
 }
 
-// TestDatesThereAndBack goes through the days of every calendar, and some far away.
+// TestDatesThereAndBack goes through the days of every calendar from the 16th century on, and
+// those around its first year.
 func TestDatesThereAndBack(t *testing.T) {
 	for c := Standard; c <= Days360; c++ {
-		before := c.Date(-800_001)
-		for n := int64(-800_000); n < 200_000; n++ {
+		for n := c.number(Date{-8, 1, 1}); n < c.number(Date{8, 1, 1}); n++ {
+			if back, err := c.days(c.Date(n)); err != nil || back != n {
+				t.Fatalf("%s: day %d is %v, which is day %d (%v)", c, n, c.Date(n), back, err)
+			}
+		}
+		before := c.Date(-160_001)
+		for n := int64(-160_000); n < 60_000; n++ {
 			d := c.Date(n)
 			if back, err := c.days(d); err != nil || back != n {
 				t.Fatalf("%s: day %d is %v, which is day %d (%v)", c, n, d, back, err)
