@@ -173,7 +173,7 @@ func civilDate(n int64, gregorian bool) Date {
 		n -= 2
 	}
 	eras, day := floorDiv(n, era)
-	year := day / 365
+	var year int64
 	if gregorian {
 		year = (day - day/1460 + day/36524 - day/146096) / 365
 	} else {

@@ -13,7 +13,6 @@ var (
 	int8Type   = codec.Type{Kind: codec.Int, Size: 1}
 	int16Type  = codec.Type{Kind: codec.Int, Size: 2}
 	uint8Type  = codec.Type{Kind: codec.Uint, Size: 1}
-	uint16Type = codec.Type{Kind: codec.Uint, Size: 2}
 	stringType = codec.Type{Kind: codec.String}
 )
 
