@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -185,7 +186,7 @@ func TestSlowClients(t *testing.T) {
 	opts := &Options{Body: limit, open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}
 	d.add(t, "/large", regularDoc("[1,4194304]", "[1,4194304]"), func(int64) store.Kind { return store.Verbatim })
 	h := newHandlerOf(t, opts, "a")
-	ask(t, "GET", start(t, h).URL+"/large/c/0/0") // so that it is sent from the file from now on
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/large/c/0/0", nil)) // from the file from now on
 	before, files := runtime.NumGoroutine(), openFiles(t)
 	name, _ := run(t, &Server{Header: limit, Idle: limit}, h, "127.0.0.1:0")
 	for what, text := range map[string]string{

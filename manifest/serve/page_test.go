@@ -1,0 +1,227 @@
+package serve
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/store"
+)
+
+var show = flag.String("show", "", "write the pages of the tests to this folder")
+
+const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+
+// weather is a dataset with coordinates, packed numbers, times, and names that are markup.
+func weather(t *testing.T) *fakeData {
+	t.Helper()
+	d := newFake(t)
+	chunks := func(c string) string { return `{"name":"regular","configuration":{"chunk_shape":` + c + `}}` }
+	inline := func(int64) store.Kind { return store.Rebuilt }
+	d.add(t, "/time", arrayDoc("[8]", chunks("[8]"), "", `{"units":"days since 2010-01-01","calendar":"noleap"}`, `["time"]`), inline)
+	d.add(t, "/lat", arrayDoc("[4]", chunks("[4]"), "", `{"units":"degrees_north","long_name":"latitude"}`, `["lat"]`), inline)
+	d.add(t, "/t2m", arrayDoc("[8,4,5]", `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,2,3],4,[2,3]]}}`, "",
+		`{"units":"K","long_name":"<script>alert(1)</script>","scale_factor":2.0,"add_offset":100.0,"_FillValue":"AAAAAAAAAEA="}`, `["time","lat","x"]`), turnsOf)
+	for i := range d.arrays {
+		a := d.arrays[i].(*fakeArray)
+		d.snapshot.Arrays = append(d.snapshot.Arrays, manifest.Array{Path: a.path, Chunks: manifest.Counts{Verbatim: 2, Rebuilt: 1}})
+	}
+	return d
+}
+
+func TestPages(t *testing.T) {
+	d := weather(t)
+	s := start(t, newHandler(t, d))
+	cases := map[string][]string{
+		"/":             {"a test", `href="/t2m"`, "verbatim", "xr.open_zarr(\"" + s.URL + "\")"},
+		"/g%20h":        {`href="/g%20h/%C3%BC%20%23%2541:x%3F&amp;"`, "ü #%41:x?&amp;"},
+		"/t2m":          {"&lt;script&gt;", "rectilinear", "<svg class=\"mosaic\"", `class="rebuilt"`, "c/0/0/1", "source ü.bin", "as=svg", "/regular/t2m"},
+		"/t2m/":         {"&lt;script&gt;"},
+		"/t2m?listed=3": {"c/1/0/1"},
+		"/big?time=3:7": {`value="3:7"`},
+	}
+	for path, wants := range cases {
+		got := ask(t, "GET", s.URL+path, "Accept", browser)
+		if got.status != 200 || !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %v", path, got.status, got.header)
+			continue
+		}
+		for _, want := range wants {
+			if !strings.Contains(got.body, want) {
+				t.Errorf("%s has no %q", path, want)
+			}
+		}
+		if strings.Contains(got.body, "<script") || !strings.Contains(got.header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s could run what an attribute says", path)
+		}
+		if *show != "" {
+			name := filepath.Join(*show, url.PathEscape(strings.Trim(path, "/"))+"page.html")
+			if err := os.WriteFile(name, []byte(strings.ReplaceAll(got.body, `src="?`, `src="`+s.URL+path+"?")), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if other := ask(t, "GET", s.URL+path, "Accept", "*/*"); other.status != 404 {
+			t.Errorf("%s for a program: %d", path, other.status)
+		}
+	}
+	for _, path := range []string{"/nothing", "/t2m/c/0/0/9", "/t2m/x"} {
+		if got := ask(t, "GET", s.URL+path, "Accept", browser); got.status != 404 {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+	if got := ask(t, "GET", s.URL+"/zarr.json", "Accept", browser); got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("zarr.json for a browser is %s", got.header.Get("Content-Type"))
+	}
+}
+
+// TestEveryArrayHasAPage: whatever its type, shape and kind.
+func TestEveryArrayHasAPage(t *testing.T) {
+	d := weather(t)
+	d.add(t, "/scalar", arrayDoc("[]", `{"name":"regular","configuration":{"chunk_shape":[]}}`, "", `{}`, `[]`), turnsOf)
+	d.add(t, "/empty", arrayDoc("[0,3]", `{"name":"regular","configuration":{"chunk_shape":[1,3]}}`, "", `{"a":{"b":[1,null]}}`, `[null,null]`), turnsOf)
+	d.add(t, "/many", arrayDoc("[1000000]", `{"name":"regular","configuration":{"chunk_shape":[1]}}`, "", `{}`, `["i"]`), func(int64) store.Kind { return store.Missing })
+	s := start(t, newHandler(t, d))
+	for _, a := range d.arrays {
+		path := (&url.URL{Path: a.Path()}).EscapedPath()
+		got := ask(t, "GET", s.URL+path, "Accept", browser)
+		if got.status != 200 || len(got.body) > 1<<20 {
+			t.Errorf("%s: %d, %d bytes", path, got.status, len(got.body))
+		}
+	}
+}
+
+func TestIndex(t *testing.T) {
+	opts := &Options{open: func(context.Context, string, *store.Options) (dataset, error) { return newFake(t), nil }}
+	s := start(t, newHandlerOf(t, opts, "/data/one.varve", "/data/two.varve"))
+	got := ask(t, "GET", s.URL+"/", "Accept", browser)
+	if got.status != 200 || !strings.Contains(got.body, `href="/one/"`) || !strings.Contains(got.body, `href="/two/"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := ask(t, "GET", s.URL+"/one/big", "Accept", browser); !strings.Contains(got.body, s.URL+"/one/regular/big") {
+		t.Errorf("%d, and no address of the array", got.status)
+	}
+}
+
+func TestPlots(t *testing.T) {
+	d := weather(t)
+	s := start(t, newHandler(t, d))
+	for query, want := range map[string]int{
+		"/t2m?as=png":                200,
+		"/t2m?as=svg":                200,
+		"/t2m?as=svg&time=3&lat=0:2": 200,
+		"/t2m?as=svg&across=time&up=lat&time=1:-1": 200,
+		"/t2m?as=svg&across=time&up=-":             200,
+		"/t2m?as=svg&across=lat":                   200,
+		"/t2m?as=svg&up=x":                         200,
+		"/lat?as=png":                              200,
+		"/g%20h/%C3%BC%20%23%2541:x%3F&?as=png":    200,
+		"/big?as=png&across=x&up=time":             200,
+		"/t2m?as=gif":                              400,
+		"/t2m?as=svg&time=8":                       400,
+		"/t2m?as=svg&time=-9":                      400,
+		"/t2m?as=svg&time=1:3":                     400,
+		"/t2m?as=svg&time=x":                       400,
+		"/t2m?as=svg&lat=3:2":                      400,
+		"/t2m?as=svg&across=nothing":               400,
+		"/t2m?as=svg&across=lat&up=lat":            400,
+		"/nothing?as=png":                          404,
+		"/?as=png":                                 404,
+	} {
+		got := ask(t, "GET", s.URL+query)
+		if got.status != want {
+			t.Errorf("%s: %d %s, want %d", query, got.status, got.body, want)
+		}
+		if got.status == 200 {
+			checkPicture(t, query, got)
+		}
+	}
+}
+
+func checkPicture(t *testing.T, query string, got answer) {
+	t.Helper()
+	if strings.Contains(query, "as=png") {
+		if _, err := png.Decode(strings.NewReader(got.body)); err != nil || got.header.Get("Content-Type") != "image/png" {
+			t.Errorf("%s: %v", query, err)
+		}
+		return
+	}
+	for d := xml.NewDecoder(strings.NewReader(got.body)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Errorf("%s: %v", query, err)
+			break
+		}
+	}
+	if got.header.Get("Content-Type") != "image/svg+xml" || strings.Contains(got.body, "<script") {
+		t.Errorf("%s: %v", query, got.header)
+	}
+}
+
+// TestPlotValues: what is drawn are the elements of the slice as CF decodes them, whichever
+// axis lies where.
+func TestPlotValues(t *testing.T) {
+	d := weather(t)
+	h := newHandler(t, d)
+	s := h.byName[""].site.Load()
+	a := d.arrays[len(d.arrays)-1]
+	for query, want := range map[string][]float64{
+		"time=1&lat=2:4&across=x&up=lat&": {160, 162, 164, 166, 168, 170, 172, 174, 176, 178},
+		"time=1&lat=2:4&across=lat&up=x":  {160, 170, 162, 172, 164, 174, 166, 176, 168, 178},
+		"across=x&up=-":                   {100, 102, math.NaN(), 106, 108},
+		"across=time&up=-&time=0:3":       {100, 140, 180},
+	} {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sl, err := parseSlice(a, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.plot(t.Context(), sl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(p.Values) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, not %v", query, p.Values, want)
+		}
+	}
+	sl, err := parseSlice(a, url.Values{"time": {"3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.plot(t.Context(), sl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Title != "t2m, time = 2010-01-04" || p.Y.Label != "latitude [degrees_north]" || !strings.HasSuffix(p.Unit, "[K]") {
+		t.Errorf("%q, %q, %q", p.Title, p.Y.Label, p.Unit)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	var b []byte
+	for _, v := range []int64{5, math.MinInt64} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	if got := fmt.Sprint(plain(codec.Type{Kind: codec.DateTime, Size: 8}, b)); got != "[5 NaN]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(plain(codec.Type{Kind: codec.Bool, Size: 1}, []byte{0, 1})); got != "[0 1]" {
+		t.Error(got)
+	}
+}
