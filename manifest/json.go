@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -215,6 +216,9 @@ func (v *Variable) UnmarshalJSON(text []byte) error {
 	if err == nil {
 		err = v.Storage.read(&doc.Storage)
 	}
+	if err == nil && v.Storage.Layout == "" && v.Unreadable == "" {
+		err = errors.New("storage: no layout")
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", v.Path, err)
 	}
@@ -254,6 +258,7 @@ func (s *Storage) read(doc *storageDocument) error {
 	*s = Storage{Layout: doc.Layout, Chunks: doc.Chunks, Edges: doc.Edges, Filters: doc.Filters, RawEdges: doc.RawEdges, Stride: doc.Stride}
 	switch s.Layout {
 	case Chunked, Strided, Inline, Nothing, Parted, Valued:
+	case "": // of what is Unreadable
 	default:
 		return fmt.Errorf("storage: layout %.40q", s.Layout)
 	}

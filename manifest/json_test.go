@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"varve/codec"
@@ -250,4 +251,20 @@ func FuzzHeaderJSON(f *testing.F) {
 			t.Fatalf("%s: written as %s, which is another", text, again)
 		}
 	})
+}
+
+// TestUnreadableVariableIsKept keeps the reason that nothing else is known of a variable.
+func TestUnreadableVariableIsKept(t *testing.T) {
+	in := Variable{Path: "/ref", Unreadable: "references have no counterpart"}
+	text, err := json.Marshal(&in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out Variable
+	if err := json.Unmarshal(text, &out); err != nil || out.Unreadable != in.Unreadable {
+		t.Errorf("%s: %+v, %v", text, out, err)
+	}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "unreadable", "comment")), &out); err == nil {
+		t.Errorf("a readable variable without a layout is no error: %+v", out)
+	}
 }
