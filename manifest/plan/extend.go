@@ -1,22 +1,405 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 
+	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/zarrjson"
 )
 
 // Extension is what files that follow all others add to a plan.
 type Extension struct {
-	Arrays     []manifest.Array     // all, with their new shapes and edges, and the new pieces only
+	Arrays     []manifest.Array     // all, as they are now
 	Placements []manifest.Placement // the new tiles only
-	Values     []*manifest.Values
+	Values     []*manifest.Values   // the new ones only
 	State      json.RawMessage
 }
 
 // Extend plans files behind those that a state was made of, without seeing the old ones.
-// first is the row of the first new file in the table of sources. It is not ok when anything
-// about the new files has to be weighed against the old ones: then New has to plan all.
-func Extend(state json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int) (ext *Extension, ok bool, err error) {
-	return nil, false, nil
+// first is the row of the first new file in the table of sources; the tiles name rows. It is
+// not ok when anything about the new files has to be weighed against the old ones: then New
+// has to plan all of them. Arrays grow behind whole chunks, and keep what they declare.
+func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int) (ext *Extension, ok bool, err error) {
+	if len(old) == 0 || string(old) == "null" || len(files) == 0 {
+		return nil, false, nil
+	}
+	x := &extending{first: first, arrays: slices.Clone(arrays), ext: &Extension{}}
+	if err := json.Unmarshal(old, &x.state); err != nil {
+		return nil, false, fmt.Errorf("the state of the plan: %w", err)
+	}
+	x.p = &planner{files: files, opts: x.state.Options}
+	if x.p.opts == nil || !x.look() || !x.line() {
+		return nil, false, nil
+	}
+	for i := range x.arrays {
+		if !x.grow(&x.arrays[i]) {
+			return nil, false, nil
+		}
+	}
+	x.state.Length = x.length
+	if x.ext.State, err = json.Marshal(x.state); err != nil {
+		return nil, false, err
+	}
+	x.ext.Arrays = x.arrays
+	return x.ext, true, nil
+}
+
+// extending is an extension in the making.
+type extending struct {
+	p      *planner
+	state  state
+	first  int
+	arrays []manifest.Array
+	ext    *Extension
+
+	classes []*class // of each file
+	headers []int    // of each file, among those of the state
+	dim     dim
+	order   []stretch
+	length  int64
+}
+
+// stretch is what some new files hold along the dimension.
+type stretch struct {
+	*coord
+	files []int32
+}
+
+// look checks that nothing about the files is new but their places and values.
+func (x *extending) look() bool {
+	known := map[string]*class{}
+	for f, file := range x.p.files {
+		at := slices.Index(x.state.Headers, file.Header.ID)
+		if at < 0 || file.Header.ID == "" || file.Hidden || len(file.Parts) > 0 {
+			return false
+		}
+		c := known[file.Header.ID]
+		if c == nil {
+			var err error
+			if c, err = x.p.look(file); err != nil {
+				return false
+			}
+			known[file.Header.ID] = c
+		}
+		x.classes, x.headers = append(x.classes, c), append(x.headers, at)
+		if !x.sameStatics(int32(f)) || !x.sameGroups(file) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameStatics reports whether the values of a file that are to be alike in all files are.
+func (x *extending) sameStatics(f int32) bool {
+	for _, v := range x.classes[f].vars {
+		ids, ok := x.state.Static[v.path]
+		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
+			continue
+		}
+		values := x.p.files[f].Values
+		if v.at >= len(values) || values[v.at] == nil || !slices.Contains(ids, values[v.at].ID) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameGroups reports whether a file has the attributes that groups declare.
+func (x *extending) sameGroups(file *manifest.File) bool {
+	lens := x.p.lens()
+	seen := map[string]bool{}
+	for _, g := range groupsOf(file) {
+		at, ok := lens.groupPath(g.Path)
+		if !ok {
+			continue
+		}
+		sums, ok := x.state.Groups[at]
+		if !ok {
+			return false
+		}
+		seen[at] = true
+		for name, sum := range sums {
+			if a := manifest.Lookup(g.Attributes, name); a == nil || attributeSum(a) != sum {
+				return false
+			}
+		}
+	}
+	for at, sums := range x.state.Groups {
+		if len(sums) > 0 && !seen[at] {
+			return false
+		}
+	}
+	return true
+}
+
+// line puts the files in order behind the old ones.
+func (x *extending) line() bool {
+	s := &x.state
+	in := interned{files: x.p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
+	x.dim = dim{path: s.Dim, coord: s.Coord, of: make([]int32, len(x.p.files)), nature: s.Nature}
+	for f, c := range x.classes {
+		at := c.find(s.Coord)
+		if at < 0 {
+			return false
+		}
+		values := x.p.files[f].Values
+		if c.vars[at].at >= len(values) || values[c.vars[at].at] == nil {
+			return false
+		}
+		if err := in.add(&x.dim, int32(f), c.vars[at].v, values[c.vars[at].at]); err != nil {
+			return false
+		}
+	}
+	for i, c := range x.dim.coords {
+		if !x.fits(c) {
+			return false
+		}
+		x.order = append(x.order, stretch{coord: c, files: x.dim.filesOf([]int32{int32(i)})})
+	}
+	slices.SortFunc(x.order, func(a, b stretch) int {
+		if s.Falling {
+			a, b = b, a
+		}
+		return a.low.compare(b.low)
+	})
+	return x.follow()
+}
+
+// fits reports whether a coordinate runs as the old ones do.
+func (x *extending) fits(c *coord) bool {
+	s := &x.state
+	if c.nature != s.Nature && !(s.Nature == real && c.nature == whole) || c.nature != instant && c.units != s.Units {
+		return false
+	}
+	if c.nature == instant && calendarOf(c) != s.Line {
+		return false
+	}
+	if err := c.measure(s.Nature, nil); err != nil || c.n == 0 {
+		return false
+	}
+	return c.dir == 0 || c.dir == 1 && !s.Falling || c.dir == -1 && s.Falling
+}
+
+// follow places the stretches, each of which has to lie behind the one before.
+func (x *extending) follow() bool {
+	s := &x.state
+	last := key{s.Last[0], int32(s.Last[1])}
+	x.length = s.Length
+	for _, c := range x.order {
+		if s.Falling && c.high.compare(last) >= 0 || !s.Falling && c.low.compare(last) <= 0 {
+			return false
+		}
+		c.start = x.length
+		x.length += c.n
+		if last = c.high; s.Falling {
+			last = c.low
+		}
+	}
+	s.Last = [2]int64{last.hi, int64(last.lo)}
+	return true
+}
+
+// grow adds what the new files hold of an array.
+func (x *extending) grow(a *manifest.Array) bool {
+	axis := slices.Index(a.Dims, x.state.Dim)
+	if axis < 0 {
+		return true
+	}
+	var runs builder
+	runs.at = x.state.Length
+	var tiles []manifest.Tile
+	var pieces []piece
+	for _, c := range x.order {
+		f, m := x.holder(a, &c)
+		if m == nil {
+			return false
+		}
+		if a.Placement == "" {
+			if !x.value(a, c.coord, m, f, axis, &pieces) {
+				return false
+			}
+			continue
+		}
+		tiles = append(tiles, manifest.Tile{File: x.first + int(f), Origin: []int64{c.start}, Start: []int64{0}, Shape: []int64{c.n}})
+		chunk := x.state.Chunks[a.Path]
+		if chunk == nil || chunk[x.headers[f]] == 0 {
+			return false
+		}
+		n := chunk[x.headers[f]]
+		runs.chunks(c.start+c.n, max(n, -n), 0, n < 0)
+	}
+	face := *a.Face
+	face.Shape = slices.Clone(face.Shape)
+	face.Shape[axis] = x.length
+	a.Face = &face
+	if a.Placement == "" {
+		return x.addPieces(a, pieces)
+	}
+	x.addTiles(a, tiles)
+	return extendGrid(&face, axis, x.state.Length, runs.runs)
+}
+
+// holder is the only one of the files of a stretch that has an array.
+func (x *extending) holder(a *manifest.Array, c *stretch) (file int32, v *lensed) {
+	for _, f := range c.files {
+		at := x.classes[f].find(a.Path)
+		if at < 0 {
+			continue
+		}
+		if v != nil && a.Path != x.state.Coord {
+			return 0, nil
+		}
+		if v == nil {
+			file, v = f, &x.classes[f].vars[at]
+		}
+	}
+	return file, v
+}
+
+func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
+	if slices.ContainsFunc(x.ext.Placements, func(p manifest.Placement) bool { return p.ID == a.Placement }) {
+		return
+	}
+	x.ext.Placements = append(x.ext.Placements, manifest.Placement{ID: a.Placement, Dims: []string{x.state.Dim}, Tiles: tiles})
+}
+
+// value converts the values of a file into a piece.
+func (x *extending) value(a *manifest.Array, c *coord, m *lensed, f int32, axis int, pieces *[]piece) bool {
+	values := x.p.files[f].Values[m.at]
+	if values == nil || axis != 0 || !slices.Equal(m.dims, a.Dims) {
+		return false
+	}
+	for k := range m.v.Shape {
+		if k != axis && m.v.Shape[k] != a.Face.Shape[k] {
+			return false
+		}
+	}
+	v := (&planner{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: *m})
+	conversion, err := convert.New(v, a.Face, a.Reading)
+	if err != nil {
+		return false
+	}
+	part := *a.Face
+	part.Shape = m.v.Shape
+	canvas := newCanvas(&part)
+	zero := make([]int64, len(m.v.Shape))
+	if canvas.paint(conversion, v, values, stamp{source: m.v.Shape, origin: zero, start: zero, shape: m.v.Shape}) != nil {
+		return false
+	}
+	for _, p := range canvas.pieces() {
+		p.Origin[0] += c.start
+		*pieces = append(*pieces, p)
+	}
+	return true
+}
+
+// addPieces adds new pieces, the first joined to the old last one if that is short.
+func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
+	if slices.Contains(x.state.Small, a.Path) && !x.small(a) {
+		return false
+	}
+	a.Pieces = slices.Clone(a.Pieces)
+	if tail, ok := x.state.Tails[a.Path]; ok && len(a.Pieces) > 0 {
+		last := a.Pieces[len(a.Pieces)-1]
+		a.Pieces = a.Pieces[:len(a.Pieces)-1]
+		pieces = append([]piece{{grid.Region{Origin: last.Origin, Shape: last.Shape}, &manifest.Values{Data: tail}}}, pieces...)
+	}
+	pieces = joined(pieces)
+	made := map[string]*manifest.Values{}
+	for _, p := range pieces {
+		p.values.SetID()
+		made[p.values.ID] = p.values
+		x.ext.Values = append(x.ext.Values, p.values)
+		a.Pieces = append(a.Pieces, manifest.Piece{Origin: p.Origin, Shape: p.Shape, Values: p.values.ID})
+	}
+	keepTail(&x.state, a, func(id string) *manifest.Values { return made[id] })
+	return true
+}
+
+// small reports whether an array may still be kept in the manifest.
+func (x *extending) small(a *manifest.Array) bool {
+	n := codec.Form{Type: a.Face.DataType.Type(), Shape: a.Face.Shape}.Bytes()
+	return n >= 0 && int64(n) <= cmp.Or(x.state.Options.Inline, DefaultInline)
+}
+
+// joined makes one of neighbours of a fixed element size that are short together.
+func joined(pieces []piece) (out []piece) {
+	for _, p := range pieces {
+		k := len(out) - 1
+		if k < 0 || p.values.Texts != nil || out[k].values.Texts != nil || len(out[k].values.Data) > mostTail {
+			out = append(out, p)
+			continue
+		}
+		both := piece{grid.Region{Origin: out[k].Origin, Shape: slices.Clone(out[k].Shape)}, &manifest.Values{}}
+		both.Shape[0] += p.Shape[0]
+		both.values.Data = slices.Concat(out[k].values.Data, p.values.Data)
+		out[k] = both
+	}
+	return out
+}
+
+// extendGrid adds edges behind a length. It is not possible if that is no end of a chunk.
+func extendGrid(face *zarrjson.Array, axis int, length int64, runs []run) bool {
+	c := face.ChunkGrid
+	size, regular := c.Sizes[axis].Repeated()
+	if regular {
+		if length%size != 0 {
+			return false
+		}
+		whole := true
+		for i, r := range runs {
+			whole = whole && (r.data == size || i == len(runs)-1 && r.count == 1 && r.data < size && r.length == size)
+		}
+		if whole {
+			return true
+		}
+		runs = append(spread([]int64{size}, length), runs...)
+	} else {
+		old, end, err := grid.Sum(c.Sizes[axis].Runs())
+		if err != nil || end != length || old == 0 {
+			return false
+		}
+		runs = append(runsOf(c.Sizes[axis].Runs()), runs...)
+	}
+	sizes := slices.Clone(c.Sizes)
+	for k := range sizes {
+		n, regular := sizes[k].Repeated()
+		switch {
+		case k == axis:
+			sizes[k] = grid.RunLength(plain(runs)...)
+		case regular:
+			sizes[k] = grid.RunLength(plain(spread([]int64{n}, face.Shape[k]))...)
+		}
+	}
+	face.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
+	return true
+}
+
+func runsOf(list []grid.Run) (runs []run) {
+	for _, r := range list {
+		runs = append(runs, run{r.Data, r.Count, r.Data})
+	}
+	return runs
+}
+
+// around is the first edge along all axes of a grid but one.
+func around(c zarrjson.ChunkGrid, axis int) []int64 {
+	out := make([]int64, len(c.Sizes))
+	for k, s := range c.Sizes {
+		if k == axis {
+			continue
+		}
+		if n, ok := s.Repeated(); ok {
+			out[k] = n
+		} else if runs := s.Runs(); len(runs) > 0 {
+			out[k] = runs[0].Data
+		}
+	}
+	return out
 }

@@ -6,7 +6,6 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/report"
-	"varve/zarrjson"
 )
 
 // finish declares groups, and gives placements their names.
@@ -89,7 +88,7 @@ func (p *planner) declareGroups() error {
 		}
 		known[g] = -1
 		for _, group := range g.Groups {
-			at, ok := lens.group1(group.Path)
+			at, ok := lens.groupPath(group.Path)
 			if !ok {
 				continue
 			}
@@ -117,8 +116,8 @@ func (p *planner) declareGroups() error {
 	return nil
 }
 
-// group1 is the path of a group seen through the lens.
-func (l lens) group1(at string) (string, bool) {
+// groupPath is the path of a group seen through the lens.
+func (l lens) groupPath(at string) (string, bool) {
 	if strings.TrimSuffix(l.group, "/") == strings.TrimSuffix(at, "/") {
 		return "/", true
 	}
@@ -165,5 +164,3 @@ func (p *planner) inRank() []int32 {
 	}
 	return kept
 }
-
-var _ zarrjson.Attributes

@@ -290,6 +290,9 @@ func (p *planner) giveMade(a *array) {
 	if len(p.made) == 0 {
 		return
 	}
+	if p.isCoordinate(a) != nil || p.isAxis(a) || a.aux && len(a.placed) > 0 {
+		return
+	}
 	known, equal := p.known(a)
 	if a.aux && (!known || equal) || len(a.dims) == 0 && known && equal && a.files > 1 {
 		return

@@ -27,7 +27,7 @@ type placing struct {
 
 // place finds or makes the placing of an array.
 func (p *planner) place(a *array) *placing {
-	key := placingKey(a)
+	key := p.placingKey(a)
 	if w := p.placings[key]; w != nil {
 		return w
 	}
@@ -38,12 +38,15 @@ func (p *planner) place(a *array) *placing {
 	if a.parted() {
 		w.tiles = p.partTiles(a, w.tiles)
 	}
+	if p.isAxis(a) { // its values are what places files
+		return w
+	}
 	p.overlaps(a, w)
 	p.absences(a, w)
 	return w
 }
 
-func placingKey(a *array) string {
+func (p *planner) placingKey(a *array) string {
 	var b strings.Builder
 	for _, d := range a.placed {
 		b.WriteString(d.path)
@@ -55,7 +58,10 @@ func placingKey(a *array) string {
 	if a.parted() {
 		b.WriteString(a.path)
 	}
-	if a.aux {
+	switch {
+	case p.isAxis(a):
+		b.WriteString("axis")
+	case a.aux || len(a.dims) == 1:
 		b.WriteString("aux")
 	}
 	return b.String()

@@ -1,3 +1,225 @@
 package plan
 
-func (p *planner) keepState() error { return nil }
+import (
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+
+	"varve/manifest"
+)
+
+// state is what Extend has to know of the files of a plan: no more than a few lines for each
+// header, whatever the number of files. There is none for plans that files cannot simply be
+// added to: placed along several dimensions, in the order of names, cut, or made of parts.
+type state struct {
+	Options *Options
+	Dim     string // the dimension along which files follow one another
+	Coord   string // the variable whose values say where they lie
+	Nature  nature
+	Units   string `json:",omitempty"` // of coordinates that are no times
+	Line    string `json:",omitempty"` // the calendar of times
+	Last    [2]int64
+	Falling bool `json:",omitempty"`
+	Length  int64
+
+	Headers []string
+	// Chunks are the lengths of chunks along the dimension, by array and by header.
+	Chunks map[string][]int64
+	// Static are the ids of values that are alike in all files, by array.
+	Static map[string][]string
+	// Small are arrays that are kept in the manifest only as long as they are small.
+	Small []string `json:",omitempty"`
+	// Groups are sums of the attributes that groups declare.
+	Groups map[string]map[string]uint64
+	// Tails are the elements of last pieces, as long as they are few.
+	Tails map[string][]byte `json:",omitempty"`
+}
+
+// Limits of a state.
+const (
+	mostHeaders = 64
+	mostStatic  = 8
+	mostTail    = 1 << 10
+)
+
+// keepState writes what Extend has to know, if it can do anything.
+func (p *planner) keepState() error {
+	d := p.onlyFlow()
+	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict {
+		return nil
+	}
+	last := d.order[len(d.order)-1]
+	end := last.high
+	s := state{Options: p.opts, Dim: d.path, Coord: d.coord, Nature: d.nature, Units: last.units, Length: d.length,
+		Chunks: map[string][]int64{}, Static: map[string][]string{}, Groups: map[string]map[string]uint64{}, Tails: map[string][]byte{}}
+	if d.nature == instant {
+		s.Line = calendarOf(last)
+	}
+	if slices.ContainsFunc(d.order, func(c *coord) bool { return c.dir == -1 }) || len(d.order) > 1 && d.order[1].low.compare(d.order[0].low) < 0 {
+		s.Falling, end = true, last.low
+	}
+	s.Last = [2]int64{end.hi, int64(end.lo)}
+	for _, c := range p.classes {
+		s.Headers = append(s.Headers, c.header.ID)
+	}
+	for _, a := range p.arrays {
+		if !p.keepArray(&s, a, d) {
+			return nil
+		}
+	}
+	p.keepGroups(&s)
+	p.keepTails(&s)
+	var err error
+	p.out.State, err = json.Marshal(s)
+	return err
+}
+
+// onlyFlow is the dimension along which files are placed, if there is one only and its values
+// say where.
+func (p *planner) onlyFlow() *dim {
+	var only *dim
+	for _, w := range p.placeOrder {
+		if len(w.dims) == 0 {
+			continue
+		}
+		if len(w.dims) > 1 || w.cut || w.holes || only != nil && w.dims[0] != only {
+			return nil
+		}
+		only = w.dims[0]
+	}
+	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 {
+		return nil
+	}
+	if slices.ContainsFunc(only.order, func(c *coord) bool { return c.dir == 2 }) {
+		return nil
+	}
+	return only
+}
+
+func (p *planner) keepArray(s *state, a *array, d *dim) bool {
+	if a.where == nil || len(a.where.dims) == 0 {
+		if p.opts.Coords == CoordsFirst {
+			return true
+		}
+		ids, ok := p.staticIDs(a)
+		s.Static[a.path] = ids
+		return ok
+	}
+	if a.pieces {
+		if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.retold(a) {
+			s.Small = append(s.Small, a.path)
+		}
+		return true
+	}
+	c := &cutting{p: p, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: 1}
+	for _, m := range a.members {
+		c.element = max(c.element, int64(m.v.Type.Size))
+	}
+	if out := p.arrayAt(a.path); out != nil {
+		c.around = around(out.Face.ChunkGrid, slices.Index(out.Dims, d.path))
+	}
+	s.Chunks[a.path] = make([]int64, len(p.classes))
+	axis := slices.Index(a.dims, d.path)
+	for i := range a.members {
+		m := &a.members[i]
+		if m.v.Storage.Edges != nil {
+			return false
+		}
+		n := c.chunkAlong(axis, m)
+		if m.v.Storage.Layout == manifest.Chunked {
+			n = -n // padded
+		}
+		s.Chunks[a.path][m.class] = n
+	}
+	return true
+}
+
+func (p *planner) arrayAt(path string) *manifest.Array {
+	i, ok := slices.BinarySearchFunc(p.out.Arrays, path, func(a manifest.Array, path string) int { return compareText(a.Path, path) })
+	if !ok {
+		return nil
+	}
+	return &p.out.Arrays[i]
+}
+
+// staticIDs are the ids of the different values that files have of an array which is alike in
+// all of them.
+func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
+	for _, m := range a.members {
+		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+			continue
+		}
+		for _, f := range p.classes[m.class].files {
+			values := p.files[f].Values
+			if m.at >= len(values) || values[m.at] == nil {
+				return nil, a.files == 1 // one file is not compared to anything, but the next is
+			}
+			if id := values[m.at].ID; !slices.Contains(ids, id) {
+				if ids = append(ids, id); len(ids) > mostStatic {
+					return nil, false
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, true
+}
+
+// keepGroups remembers the attributes that all files have in common.
+func (p *planner) keepGroups(s *state) {
+	first := p.files[p.inRank()[0]]
+	lens := p.lens()
+	for _, face := range p.out.Groups {
+		sums := map[string]uint64{}
+		for _, g := range groupsOf(first) {
+			if at, ok := lens.groupPath(g.Path); !ok || at != face.Path {
+				continue
+			}
+			for _, a := range g.Attributes {
+				if _, ok := face.Attributes.Get(a.Name); ok {
+					sums[a.Name] = attributeSum(&a)
+				}
+			}
+		}
+		s.Groups[face.Path] = sums
+	}
+}
+
+func groupsOf(f *manifest.File) []manifest.Group {
+	if f.Groups == nil {
+		return nil
+	}
+	return f.Groups.Groups
+}
+
+func attributeSum(a *manifest.Attribute) uint64 {
+	g := manifest.GroupAttributes{Groups: []manifest.Group{{Attributes: []manifest.Attribute{*a}}}}
+	h := fnv.New64a()
+	h.Write(g.AppendKey(nil))
+	return h.Sum64()
+}
+
+// keepTails keeps the elements of short last pieces, so that the next ones can be joined to
+// them: a manifest that grows by a step at a time is not to have a piece for each.
+func (p *planner) keepTails(s *state) {
+	values := map[string]*manifest.Values{}
+	for _, v := range p.out.Values {
+		values[v.ID] = v
+	}
+	for i := range p.out.Arrays {
+		keepTail(s, &p.out.Arrays[i], func(id string) *manifest.Values { return values[id] })
+	}
+}
+
+func keepTail(s *state, a *manifest.Array, values func(id string) *manifest.Values) {
+	if s.Tails == nil {
+		s.Tails = map[string][]byte{}
+	}
+	delete(s.Tails, a.Path)
+	if len(a.Pieces) == 0 || len(a.Dims) == 0 || a.Dims[0] != s.Dim {
+		return
+	}
+	if v := values(a.Pieces[len(a.Pieces)-1].Values); v != nil && v.Texts == nil && len(v.Data) <= mostTail {
+		s.Tails[a.Path] = v.Data
+	}
+}

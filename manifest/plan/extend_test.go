@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/manifest"
+)
+
+// elementsOfPieces joins the pieces of an array that has one axis or is cut along the first.
+func elementsOfPieces(t testing.TB, a *manifest.Array, values map[string]*manifest.Values) (data []byte, texts [][]byte) {
+	t.Helper()
+	at := int64(0)
+	for _, p := range a.Pieces {
+		v := values[p.Values]
+		if v == nil || len(p.Origin) > 0 && p.Origin[0] != at {
+			t.Fatalf("%s: piece %+v at %d, values %v", a.Path, p, at, v)
+		}
+		if len(p.Shape) > 0 {
+			at += p.Shape[0]
+		}
+		data, texts = append(data, v.Data...), append(texts, v.Texts...)
+	}
+	return data, texts
+}
+
+func valuesByID(lists ...[]*manifest.Values) map[string]*manifest.Values {
+	all := map[string]*manifest.Values{}
+	for _, list := range lists {
+		for _, v := range list {
+			all[v.ID] = v
+		}
+	}
+	return all
+}
+
+// sameExtended reports how arrays that grew differ from those that were planned at once.
+func sameExtended(t testing.TB, whole, base *Plan, exts ...*Extension) {
+	t.Helper()
+	tiles := map[string][]manifest.Tile{}
+	for _, p := range base.Placements {
+		tiles[p.ID] = p.Tiles
+	}
+	values := [][]*manifest.Values{base.Values}
+	for _, x := range exts {
+		values = append(values, x.Values)
+		for _, p := range x.Placements {
+			tiles[p.ID] = append(slices.Clip(tiles[p.ID]), p.Tiles...)
+		}
+	}
+	known, all := valuesByID(values...), valuesByID(whole.Values)
+	arrays := exts[len(exts)-1].Arrays
+	if len(arrays) != len(whole.Arrays) {
+		t.Fatalf("%d arrays, not %d", len(arrays), len(whole.Arrays))
+	}
+	for i := range arrays {
+		a, b := &arrays[i], &whole.Arrays[i]
+		if a.Path != b.Path || !slices.Equal(a.Face.Shape, b.Face.Shape) || a.Placement != b.Placement {
+			t.Fatalf("%s %v %q, not %s %v %q", a.Path, a.Face.Shape, a.Placement, b.Path, b.Face.Shape, b.Placement)
+		}
+		if err := a.Face.Validate(); err != nil {
+			t.Error(err)
+		}
+		ga, err := a.Face.Grid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gb, _ := b.Face.Grid()
+		if a.Placement != "" && !ga.Equal(gb) && gridText(a) != gridText(b) {
+			t.Errorf("%s: chunks %s, not %s", a.Path, gridText(a), gridText(b))
+		}
+		x, xs := elementsOfPieces(t, a, known)
+		y, ys := elementsOfPieces(t, b, all)
+		if !bytes.Equal(x, y) || !slices.EqualFunc(xs, ys, bytes.Equal) {
+			t.Errorf("%s: values differ", a.Path)
+		}
+	}
+	for _, p := range whole.Placements {
+		if got := fmt.Sprint(tiles[p.ID]); got != fmt.Sprint(p.Tiles) {
+			t.Errorf("%s: tiles %s, not %v", p.ID, got, p.Tiles)
+		}
+	}
+}
+
+// Files appended one by one or together make the same arrays as all at once.
+func TestExtend(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		m := newMaker()
+		lengths := [][]int{{4}, {4, 4, 6}, {31, 28, 30}}[r.IntN(3)]
+		texts := r.IntN(3) == 0
+		at := 0
+		for i := range 8 + len(lengths) {
+			n := lengths[r.IntN(len(lengths))]
+			if i < len(lengths) {
+				n = lengths[i] // every header is there from the start
+			}
+			more := []wanted{coords("bounds", "time", int16s, lines(float64(i), float64(n), 1)...)}
+			if texts {
+				list := make([]string, n)
+				for k := range list {
+					list[k] = fmt.Sprint("label ", i, k)
+				}
+				more = append(more, words("label", "time", list...))
+			}
+			m.day(fmt.Sprintf("f%03d", i), at, n, more...)
+			at += n + r.IntN(2)
+		}
+		k := len(lengths) + r.IntN(4)
+		base, _, err := New(m.files[:k], &Options{Rectilinear: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base.State == nil {
+			t.Fatalf("seed %d: no state", seed)
+		}
+		var exts []*Extension
+		state, arrays := base.State, base.Arrays
+		for k < len(m.files) {
+			n := min(1+r.IntN(3), len(m.files)-k)
+			x, ok, err := Extend(state, arrays, m.files[k:k+n], k)
+			if err != nil || !ok {
+				t.Fatalf("seed %d: file %d: %v %v", seed, k, ok, err)
+			}
+			exts = append(exts, x)
+			state, arrays, k = x.State, x.Arrays, k+n
+		}
+		whole := planned(t, m, &Options{Rectilinear: true})
+		sameExtended(t, whole, base, exts...)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// What has to be weighed against the old files is not extended.
+func TestExtendRefuses(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	start := func() *maker {
+		m := newMaker()
+		m.day("a", 0, 4)
+		m.day("b", 4, 4)
+		return m
+	}
+	for _, c := range []struct {
+		name string
+		ok   bool
+		make func(m *maker)
+	}{
+		{"the next", true, func(m *maker) { m.day("c", 8, 4) }},
+		{"a gap", true, func(m *maker) { m.day("c", 20, 4) }},
+		{"two, in another order", true, func(m *maker) { m.day("c", 12, 4); m.day("d", 8, 4) }},
+		{"before the others", false, func(m *maker) { m.day("c", -8, 4) }},
+		{"an overlap", false, func(m *maker) { m.day("c", 7, 4) }},
+		{"an overlap among the new", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 11, 4) }},
+		{"the same steps twice", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 8, 4) }},
+		{"another header", false, func(m *maker) { m.day("c", 8, 5) }},
+		{"other values of lat", false, func(m *maker) {
+			m.file("c", days(8, 4), coords("lat", "lat", float32s, -10, 1, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
+		}},
+		{"falling", false, func(m *maker) {
+			w := coords("time", "time", int32s, 12, 11, 10, 9).with("units", "days since 1990-01-01", "standard_name", "time")
+			m.file("c", w, lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
+		}},
+		{"attributes that are no longer the same", false, func(m *maker) {
+			m.day("c", 8, 4).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("title", "u")}}}}
+		}},
+		{"attributes that were left out before", true, func(m *maker) {
+			f := m.day("c", 8, 4)
+			f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: append(f.Groups.Groups[0].Attributes, textAttribute("history", "c"))}}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := start()
+			c.make(m)
+			for i, f := range m.files {
+				attributes := []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", fmt.Sprint(i))}
+				if i < 2 || f.Groups.Groups[0].Attributes == nil {
+					f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: attributes}}}
+				}
+			}
+			if c.name == "attributes that were left out before" {
+				m.files[2].Groups.Groups[0].Attributes = []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", "other")}
+			}
+			base, _, err := New(m.files[:2], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, ok, err := Extend(base.State, base.Arrays, m.files[2:], 2)
+			if err != nil || ok != c.ok {
+				t.Fatalf("ok %v, not %v: %v", ok, c.ok, err)
+			}
+			if ok {
+				whole := planned(t, m, nil)
+				sameExtended(t, whole, base, x)
+			}
+		})
+	}
+}
+
+// A regular grid becomes a list of edges when a file of another length follows, and old chunks
+// stay what they are.
+func TestExtendUneven(t *testing.T) {
+	m := newMaker()
+	m.day("a", 0, 4)
+	m.day("b", 4, 4)
+	m.day("c", 8, 3)
+	base, _, err := New(m.files[:2], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := Extend(base.State, base.Arrays, m.files[2:], 2); ok {
+		t.Error("a header that was never seen")
+	}
+	if x, ok, err := Extend(nil, base.Arrays, m.files[2:], 2); ok || err != nil || x != nil {
+		t.Error(x, ok, err)
+	}
+	if _, _, err := Extend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2); err == nil {
+		t.Error("a state that is none")
+	}
+}
+
+// A manifest that grows by a step at a time has few pieces, and a small state.
+func TestExtendManyTimes(t *testing.T) {
+	m := newMaker()
+	for i := range 400 {
+		m.day(fmt.Sprintf("f%04d", i), i, 1)
+	}
+	base, _, err := New(m.files[:2], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, arrays := base.State, base.Arrays
+	for k := 2; k < len(m.files); k++ {
+		x, ok, err := Extend(state, arrays, m.files[k:k+1], k)
+		if err != nil || !ok {
+			t.Fatal(k, ok, err)
+		}
+		state, arrays = x.State, x.Arrays
+	}
+	for _, a := range arrays {
+		if len(a.Pieces) > 8 {
+			t.Errorf("%s: %d pieces", a.Path, len(a.Pieces))
+		}
+	}
+	if len(state) > 8<<10 {
+		t.Errorf("a state of %d bytes", len(state))
+	}
+}
+
+func BenchmarkExtend(b *testing.B) {
+	files := manyFiles(1001, 40)
+	base, _, err := New(files[:1000], nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok, err := Extend(base.State, base.Arrays, files[1000:], 1000); err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+	}
+	b.ReportMetric(float64(len(base.State)), "B-state")
+}

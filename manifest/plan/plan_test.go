@@ -1,0 +1,338 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// TestPlaced: where files lie, and which chunks are declared.
+func TestPlaced(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	for _, c := range []struct {
+		name  string
+		opts  Options
+		make  func(m *maker)
+		array string
+		tiles string
+		grid  string
+	}{
+		{"one file", Options{}, func(m *maker) { m.day("a", 0, 4) }, "/t", "a@0+4", "4 3 4"},
+		{"in the order of values, not of names", Options{}, func(m *maker) { m.day("a", 4, 4); m.day("b", 0, 4); m.day("c", 8, 4) },
+			"/t", "b@0+4 a@4+4 c@8+4", "4 3 4"},
+		{"lengths of months", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31); m.day("4", 90, 30) },
+			"/t", "1@0+31 2@31+28 3@59+31 4@90+30", "[31 28 31 30] [3] [4]"},
+		{"equal lengths in a row are one run", Options{}, func(m *maker) {
+			for i, n := range []int{5, 5, 5, 4, 4} {
+				m.day(fmt.Sprint(i), i*10, n)
+			}
+		}, "/t", "0@0+5 1@5+5 2@10+5 3@15+4 4@19+4", "[5x3 4x2] [3] [4]"},
+		{"a short last file of a smaller chunk", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 3) }, "/t", "1@0+4 2@4+3", "[4 3] [3] [4]"},
+		{"a padded last chunk leaves it regular", Options{}, func(m *maker) {
+			m.file("1", days(0, 4), cube("t", "time", m64(4), m64(2)))
+			m.file("2", days(4, 3), cube("t", "time", m64(3), m64(2)))
+		}, "/t", "1@0+4 2@4+3", "2"},
+		{"a padded chunk in the middle", Options{}, func(m *maker) {
+			m.file("1", days(0, 3), cube("t", "time", m64(3), m64(2)))
+			m.file("2", days(3, 4), cube("t", "time", m64(4), m64(2)))
+		}, "/t", "1@0+3 2@3+4", "[2 1 2x2]"},
+		{"chunks longer than any file", Options{}, func(m *maker) {
+			m.file("1", days(0, 30), cube("t", "time", m64(30), m64(512)))
+			m.file("2", days(30, 28), cube("t", "time", m64(28), m64(512)))
+		}, "/t", "1@0+30 2@30+28", "[30 512]"},
+		{"one file whose chunk is longer", Options{}, func(m *maker) { m.file("1", days(0, 30), cube("t", "time", m64(30), m64(512))) }, "/t", "1@0+30", "512"},
+		{"rectilinear when asked", Options{Rectilinear: true}, func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[4x2] [3] [4]"},
+		{"chunks that the user wants", Options{Faces: []Override{{Array: "t", Chunks: map[string][]int64{"time": {3}, "lat": {1, 2}}}}},
+			func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[3x3] [1 2] [4]"},
+		{"chunk shapes of most bytes", Options{}, func(m *maker) {
+			for i, c := range [][]int64{{4, 3, 2}, {2, 3, 4}, {2, 3, 4}} {
+				m.file(fmt.Sprint(i), days(i*4, 4), lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), c))
+			}
+		}, "/t", "0@0+4 1@4+4 2@8+4", "[4 2x4] [3] [4]"},
+		{"falling values", Options{}, func(m *maker) {
+			m.file("a", coords("y", "y", float64s, 9, 8, 7), cube("t", "y", m64(3), m64(3)))
+			m.file("b", coords("y", "y", float64s, 12, 11, 10), cube("t", "y", m64(3), m64(3)))
+			m.file("c", coords("y", "y", float64s, 6, 5, 4), cube("t", "y", m64(3), m64(3)))
+		}, "/t", "b@0+3 a@3+3 c@6+3", "3"},
+		{"texts", Options{}, func(m *maker) {
+			m.file("a", words("station", "station", "oslo", "paris"), cube("t", "station", m64(2), m64(2)))
+			m.file("b", words("station", "station", "bern"), cube("t", "station", m64(1), m64(1)))
+		}, "/t", "b@0+1 a@1+2", "[1 2]"},
+		{"one step a file", Options{}, func(m *maker) { m.day("b", 30, 1); m.day("a", 0, 1); m.day("c", 61, 1) }, "/t", "a@0+1 b@1+1 c@2+1", "1 3 4"},
+		{"times in other units", Options{}, func(m *maker) {
+			m.file("a", coords("time", "time", int32s, 48, 72).with("units", "hours since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
+			m.file("b", coords("time", "time", float64s, 0, 1).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
+		}, "/t", "b@0+2 a@2+2", "2"},
+		{"tiles of a lattice", Options{}, func(m *maker) {
+			for _, y := range []float64{0, 2} {
+				for _, x := range []float64{0, 3} {
+					m.file(fmt.Sprintf("y%vx%v", y, x), coords("y", "y", float64s, lines(y, 2, 1)...), coords("x", "x", float64s, lines(x, 3-x/3, 1)...),
+						cube("t", "y x", m64(2, int64(3-x/3)), m64(2, int64(3-x/3))))
+				}
+			}
+		}, "/t", "y0x0@0,0+2,3 y0x3@0,3+2,2 y2x0@2,0+2,3 y2x3@2,3+2,2", "[2x2] [3 2]"},
+		{"a lattice with a hole", Options{}, func(m *maker) {
+			for i := range 5 {
+				y, x := float64(i/2*2), float64(i%2*3)
+				m.file(fmt.Sprint(i), coords("y", "y", float64s, lines(y, 2, 1)...), coords("x", "x", float64s, lines(x, 3, 1)...), cube("t", "y x", m64(2, 3), m64(2, 3)))
+			}
+		}, "/t", "0@0,0+2,3 1@0,3+2,3 2@2,0+2,3 3@2,3+2,3 4@4,0+2,3", "2 3"},
+		{"files without steps", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("none", days(0, 0), lat(), lon(), cube("t", "time lat lon", m64(0, 3, 4), m64(2, 3, 4)))
+			m.day("b", 2, 2)
+		}, "/t", "a@0+2 b@2+2", "2 3 4"},
+		{"the order of names", Options{Concat: []string{"n"}}, func(m *maker) {
+			for _, name := range []string{"run10", "run9", "run1"} {
+				m.file(name, cube("t", "n", m64(2), m64(2)))
+			}
+		}, "/t", "run1@0+2 run9@2+2 run10@4+2", "2"},
+		{"the order of names, side by side", Options{Concat: []string{"n"}}, func(m *maker) {
+			m.file("t2", cube("t", "n", m64(2), m64(2)), cube("id", "", nil, nil))
+			m.file("t1", cube("t", "n", m64(2), m64(2)), cube("id", "", nil, nil))
+			m.file("u1", cube("u", "n", m64(2), m64(2)), cube("id", "", nil, nil))
+			m.file("u2", cube("u", "n", m64(2), m64(2)), cube("id", "", nil, nil))
+			for _, f := range m.files {
+				f.Values[1] = m.intern(&manifest.Values{Data: []byte{1, 2, 3, 4}})
+			}
+		}, "/u", "u1@0+2 u2@2+2", "2"},
+		{"one variable a file", Options{}, func(m *maker) {
+			for i := range 2 {
+				m.file(fmt.Sprint("t", i), days(i*2, 2), cube("t", "time", m64(2), m64(2)))
+				m.file(fmt.Sprint("u", i), days(i*2, 2), cube("u", "time", m64(2), m64(2)))
+			}
+		}, "/u", "u0@0+2 u1@2+2", "2"},
+		{"a year of one variable beside months of another", Options{}, func(m *maker) {
+			m.file("year", days(0, 6), cube("u", "time", m64(6), m64(6)))
+			for i := range 3 {
+				m.file(fmt.Sprint("m", i), days(i*2, 2), cube("t", "time", m64(2), m64(2)))
+			}
+		}, "/t", "m0@0+2 m1@2+2 m2@4+2", "2"},
+		{"a new dimension from names", Options{NewDims: []NewDim{{Name: "time", Pattern: `A(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)`}}}, func(m *maker) {
+			for _, d := range []string{"A19900301", "A19900201"} {
+				m.file(d, lat(), cube("t", "lat", m64(3), m64(3)))
+			}
+		}, "/t", "A19900201@0+1 A19900301@1+1", "1 3"},
+		{"a new dimension before one that is there", Options{NewDims: []NewDim{{Name: "member", Pattern: `r(\d+)`}}}, func(m *maker) {
+			for i := range 2 {
+				for r := range 2 {
+					m.day(fmt.Sprintf("t%d_r%d", i, r), i*2, 2)
+				}
+			}
+		}, "/t", "t0_r0@0,0+1,2 t1_r0@0,2+1,2 t0_r1@1,0+1,2 t1_r1@1,2+1,2", "1 2 3 4"},
+		{"overlap, the first counts", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
+			"/t", "a@0+4 b@4+3~1 c@7+2", "[4 3 2] [3] [4]"},
+		{"overlap, the last counts", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
+			"/t", "a@0+3 b@3+4 c@7+2", "[3 4 2] [3] [4]"},
+		{"a file within another, the last counts", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 9); m.day("b", 3, 2) },
+			"/t", "a@0+3 b@3+2 a@5+4~5", "[3 2 4] [3] [4]"},
+		{"a file within another, the first counts", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 9); m.day("b", 3, 2) }, "/t", "a@0+9", "9 3 4"},
+		{"narrow files are padded", Options{Pad: PadFill}, func(m *maker) {
+			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
+			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+		}, "/t", "a@0+2 b@2+2 c@4+2", "2 5"},
+		{"records are chunks", Options{}, func(m *maker) {
+			m.file("a", days(0, 3), bare("t", "time x", m64(3, 5), 40))
+			m.file("b", days(3, 4), bare("t", "time x", m64(4, 5), 40))
+		}, "/t", "a@0+3 b@3+4", "1 5"},
+		{"bytes in one piece are cut by whole rows", Options{}, func(m *maker) {
+			m.file("a", days(0, 12), bare("t", "time y x", m64(12, 1024, 256), 0))
+		}, "/t", "a@0+12", "4 1024 256"},
+		{"rows too long for a chunk are cut themselves", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "time y x", m64(2, 4000, 1000), 0))
+		}, "/t", "a@0+2", "1 1000 1000"},
+		{"what lies in one piece takes the chunks of others", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "time y", m64(2, 6), 0))
+			for i := range 2 {
+				m.file(fmt.Sprint(i), days(2+2*i, 2), cube("t", "time y", m64(2, 6), m64(2, 3)))
+			}
+		}, "/t", "a@0+2 0@2+2 1@4+2", "2 3"},
+		{"axes in another order", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
+			m.day("c", 4, 2)
+		}, "/t", "a@0+2 b@2+2 c@4+2", "2 3 4"},
+		{"renamed", Options{Rename: []Rename{{"latitude", "lat"}}}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10).with("units", "degrees_north"), lon(),
+				cube("t", "time latitude lon", m64(2, 3, 4), m64(2, 3, 4)))
+		}, "/t", "a@0+2 b@2+2", "2 3 4"},
+		{"only a group", Options{Group: "/g"}, func(m *maker) {
+			w := cube("g/t", "time", m64(2), m64(2))
+			m.file("a", days(0, 2), w)
+			m.file("b", days(2, 2), w, cube("other", "time", m64(2), m64(2)))
+		}, "/t", "a@0+2 b@2+2", "2"},
+		{"lines at times", Options{}, func(m *maker) {
+			for i, name := range []string{"b", "a"} {
+				at := coords("when", "lines", float64s, lines(float64(10*i), 3, 1)...).with("units", "seconds since 2000-01-01")
+				m.file(name, at, cube("t", "lines pixels", m64(3, 2), m64(3, 2)))
+			}
+		}, "/t", "b@0+3 a@3+3", "3 2"},
+		{"equal bounds side by side", Options{}, func(m *maker) {
+			for i, v := range []string{"t", "u"} {
+				bounds := coords("time_bnds", "time", int32s, 0, 1)
+				m.file(fmt.Sprint(i), days(0, 2).with("bounds", "time_bnds"), bounds, cube(v, "time", m64(2), m64(2)))
+			}
+		}, "/u", "1@0+2", "2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			p := planned(t, m, &c.opts)
+			if got := tilesOf(t, m, p, c.array); got != c.tiles {
+				t.Errorf("tiles %s\nnot   %s", got, c.tiles)
+			}
+			if got := gridText(arrayOf(t, p, c.array)); got != c.grid {
+				t.Errorf("chunks %s, not %s", got, c.grid)
+			}
+		})
+	}
+}
+
+// TestRefused: what is not combined, which files are named, and what would allow it.
+func TestRefused(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	x := func(at ...float64) wanted { return coords("x", "x", float64s, at...) }
+	for _, c := range []struct {
+		name   string
+		opts   Options
+		make   func(m *maker)
+		kind   report.Kind
+		files  string // the last elements of their paths
+		option string // begins so
+	}{
+		{"other values of a coordinate", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10.004, 0, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+			m.day("c", 4, 2)
+		}, report.Coordinate, "b", "--coords first"},
+		{"a coordinate the other way round", Options{Coords: CoordsFirst}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), coords("lat", "lat", float32s, 10, 0, -10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+			m.day("c", 4, 2)
+		}, report.Coordinate, "b", ""},
+		{"longitudes of the other convention", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), lat(), coords("lon", "lon", float32s, -180, -90, 0, 90).with("units", "degrees_east"), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+			m.day("c", 4, 2)
+		}, report.Coordinate, "b", "--coords first"},
+		{"values of a coordinate in another order", Options{Coords: CoordsFirst}, func(m *maker) {
+			m.file("a", days(0, 1), coords("s", "s", int32s, 3, 1, 2), cube("t", "time s", m64(1, 3), m64(1, 3)))
+			m.file("b", days(1, 1), coords("s", "s", int32s, 1, 3, 2), cube("t", "time s", m64(1, 3), m64(1, 3)))
+		}, report.Coordinate, "b", ""},
+		{"a place of its own that leaves half a mosaic empty", Options{}, func(m *maker) {
+			for i := range 3 {
+				m.file(fmt.Sprint(i), days(i, 1), x(1, 2), cube("t", "time x", m64(1, 2), m64(1, 2)))
+			}
+			m.file("moved", days(3, 1), x(11, 12), cube("t", "time x", m64(1, 2), m64(1, 2)))
+		}, report.Coordinate, "moved", "--concat time,x"},
+		{"units of a coordinate", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10).with("units", "radians"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+			m.day("c", 4, 2)
+		}, report.Units, "b", ""},
+		{"calendars", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.day("b", 2, 2)
+			m.file("c", days(4, 2).with("calendar", "noleap"), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+		}, report.Time, "c", ""},
+		{"times and numbers", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.day("b", 2, 2)
+			m.file("c", coords("time", "time", int32s, 4, 5), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+		}, report.Time, "c", ""},
+		{"files that share steps", Options{}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) }, report.Overlap, "a b", "--overlap first"},
+		{"files of the same steps", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 0, 2) }, report.Overlap, "a b", "--overlap first"},
+		{"steps between those of another file", Options{}, func(m *maker) {
+			m.file("a", coords("time", "time", int32s, 0, 2).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
+			m.file("b", coords("time", "time", int32s, 1, 3).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
+		}, report.Overlap, "a b", "--concat time"},
+		{"no coordinate at all", Options{}, func(m *maker) {
+			m.file("a", cube("t", "time x", m64(2, 3), m64(2, 3)))
+			m.file("b", cube("t", "time x", m64(2, 3), m64(2, 3)))
+		}, report.Order, "a b", "--concat time"},
+		{"no axis to follow one another along", Options{}, func(m *maker) {
+			m.file("a", lat(), cube("t", "lat", m64(3), m64(3)))
+			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
+		}, report.Order, "a b", "--new-dim"},
+		{"no values where others have some", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.day("b", 2, 2)
+			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+		}, report.Coordinate, "c", ""},
+		{"a width of its own", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
+			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+		}, report.Width, "b", "--pad fill"},
+		{"other names of axes", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "time latitude lon", m64(2, 3, 4), m64(2, 3, 4)))
+			m.day("c", 4, 2)
+		}, report.Dimension, "b", "--rename latitude=lat"},
+		{"an axis less", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.day("b", 2, 2)
+			m.file("c", days(4, 2), lat(), lon(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+		}, report.Dimension, "c", ""},
+		{"a foreign file", Options{Missing: MissingFill}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("stray", coords("station", "station", int32s, 1, 2), cube("height", "station", m64(2), m64(2)))
+			m.day("b", 2, 2)
+		}, report.Foreign, "stray", "leaving it out"},
+		{"a variable that some lack", Options{Missing: MissingRefuse}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.day("b", 2, 2, cube("u", "time", m64(2), m64(2)))
+			m.day("c", 4, 2, cube("u", "time", m64(2), m64(2)))
+		}, report.Absent, "a", "--missing fill"},
+		{"a static variable", Options{}, func(m *maker) {
+			for i, name := range []string{"a", "b", "c"} {
+				land := cube("land", "lat", m64(3), m64(3))
+				land.values = &manifest.Values{Data: make([]byte, 12)}
+				land.values.Data[0] = byte(i % 2)
+				m.day(name, 2*i, 2, land)
+			}
+		}, report.Static, "b", "--coords first"},
+		{"a new dimension without a value", Options{NewDims: []NewDim{{Name: "n", Pattern: `_(\d+)`}}}, func(m *maker) {
+			m.file("a_1", lat(), cube("t", "lat", m64(3), m64(3)))
+			m.file("a_2", lat(), cube("t", "lat", m64(3), m64(3)))
+			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
+		}, report.Coordinate, "b", ""},
+		{"strict", Options{Strict: true}, func(m *maker) {
+			m.file("1", days(0, 3), cube("t", "time", m64(3), m64(2)))
+			m.file("2", days(3, 4), cube("t", "time", m64(4), m64(2)))
+		}, report.Length, "1", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			_, needs, err := New(m.files, &c.opts)
+			var refused *Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("err %v, asks for %v", err, needs)
+			}
+			f := findingOf(t, &report.Report{Findings: refused.Findings}, c.kind)
+			var names []string
+			for _, url := range f.Files {
+				names = append(names, base(url))
+				if !strings.Contains(err.Error(), base(url)) {
+					t.Errorf("%s is not in %q", url, err)
+				}
+			}
+			if got := strings.Join(names, " "); got != c.files {
+				t.Errorf("names %s, not %s: %s", got, c.files, f.Says)
+			}
+			if !strings.HasPrefix(f.Option, c.option) || c.option == "" && f.Option != "" {
+				t.Errorf("option %q, not %q", f.Option, c.option)
+			}
+			if f.Effect != report.Refused || f.Count != int64(len(f.Files)) || f.Says == "" {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
