@@ -16,11 +16,11 @@ import (
 // many is an array of chunks a thousand of which lie in each source.
 type many struct{ *faked }
 
-func (m many) Locations(_ context.Context, _ grid.Region) iter.Seq2[*store.Location, error] {
+func (m many) Locations(_ context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
 	return func(yield func(*store.Location, error) bool) {
 		l := store.Location{Kind: store.Verbatim, Coords: make([]int64, 3)}
-		x := uint64(88172645463325252)
-		for n := range m.grid.Chunks() {
+		x := uint64(88172645463325252 + chunks.Origin[0])
+		for n := chunks.Origin[0] * 1000; n < chunks.End(0)*1000; n++ {
 			x ^= x << 13
 			x ^= x >> 7
 			x ^= x << 17

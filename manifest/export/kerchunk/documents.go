@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"varve/codec"
-	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
 )
@@ -192,6 +191,3 @@ func wholes(list []int64) []byte {
 	}
 	return append(out, ']')
 }
-
-// allChunks is the box of all chunk coordinates.
-func allChunks(g *grid.Grid) grid.Region { return grid.Whole(g.Counts()) }

@@ -132,22 +132,12 @@ func (w *jsonWriter) begin(a array) {
 	w.source = nowhere
 }
 
-// step goes on to the next chunk in C order.
-func (w *jsonWriter) step() {
-	for axis := len(w.coords) - 1; axis >= 0; axis-- {
-		if w.coords[axis]++; w.coords[axis] < w.counts[axis] {
-			return
-		}
-		w.coords[axis] = 0
-	}
-}
-
 // fits implements sink: a file of JSON has room for everything.
 func (w *jsonWriter) fits([]byte) bool { return true }
 
 // put implements sink.
 func (w *jsonWriter) put(ctx context.Context, r *ref) error {
-	defer w.step()
+	defer step(w.coords, w.counts)
 	if r.source == nowhere {
 		return nil
 	}

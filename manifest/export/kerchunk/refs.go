@@ -41,7 +41,8 @@ type stream struct {
 	sink     sink
 	fills    map[string]ref // of missing chunks, by the shape that their codecs decode
 	unfit    Unpatched
-	next     ref // the one that is worked on
+	coords   []int64 // of the location that is worked on
+	next     ref     // what becomes of it
 
 	ahead   sync.WaitGroup
 	waiting []waiting
@@ -66,13 +67,13 @@ const maxWaiting = 1 << 16
 // stream puts all refs of the n-th array into a sink.
 func (e *export) stream(ctx context.Context, n int, to sink) error {
 	a := e.arrays[n]
-	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}}
+	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}, coords: make([]int64, a.Grid().Rank())}
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.ahead.Wait()
 	defer cancel()
-	for location, err := range a.Locations(ctx, allChunks(a.Grid())) {
+	for list, err := range e.locations(ctx, a) {
 		if err == nil {
-			err = s.add(ctx, location)
+			err = s.addAll(ctx, list)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Path(), err)
@@ -90,19 +91,41 @@ func (e *export) stream(ctx context.Context, n int, to sink) error {
 	return ctx.Err()
 }
 
+// addAll is what becomes of some locations.
+func (s *stream) addAll(ctx context.Context, list []located) error {
+	counts := s.Grid().Counts()
+	for i := range list {
+		if err := s.add(ctx, &list[i]); err != nil {
+			return err
+		}
+		step(s.coords, counts)
+	}
+	return nil
+}
+
+// step goes on to the next chunk in C order.
+func step(coords, counts []int64) {
+	for axis := len(coords) - 1; axis >= 0; axis-- {
+		if coords[axis]++; coords[axis] < counts[axis] {
+			return
+		}
+		coords[axis] = 0
+	}
+}
+
 // add is what becomes of one location.
-func (s *stream) add(ctx context.Context, l *store.Location) error {
+func (s *stream) add(ctx context.Context, l *located) error {
 	r := &s.next
-	*r = ref{source: l.Source, offset: l.Offset, size: l.Size}
+	*r = ref{source: l.source, offset: l.offset, size: l.size}
 	var err error
 	switch {
-	case l.Kind == store.Rebuilt:
-		return s.rebuild(ctx, l)
-	case l.Kind == store.Missing:
-		*r, err = s.missing(l.Coords)
-	case l.Source < 0 || l.Inline != nil:
-		*r = ref{source: inRefs, raw: slices.Clone(l.Inline)}
-	case l.Size == 0: // fsspec would read the whole source
+	case l.kind == store.Rebuilt:
+		return s.rebuild(ctx)
+	case l.kind == store.Missing:
+		*r, err = s.missing(s.coords)
+	case l.source < 0 || l.inline != nil:
+		*r = ref{source: inRefs, raw: l.inline}
+	case l.size == 0: // fsspec would read the whole source
 		*r = ref{source: inRefs, raw: []byte{}}
 	}
 	if err != nil {
@@ -125,15 +148,15 @@ func (s *stream) wait(ctx context.Context, w waiting) error {
 	return nil
 }
 
-// rebuild has a chunk rebuilt.
-func (s *stream) rebuild(ctx context.Context, l *store.Location) error {
+// rebuild has the chunk that is worked on rebuilt.
+func (s *stream) rebuild(ctx context.Context) error {
 	if s.opts.NoPatch {
 		if s.unfit.Chunks++; s.unfit.Chunks == 1 {
-			s.unfit.First = slices.Clone(l.Coords)
+			s.unfit.First = slices.Clone(s.coords)
 		}
 		return nil
 	}
-	w := waiting{made: make(chan made, 1), coords: slices.Clone(l.Coords)}
+	w := waiting{made: make(chan made, 1), coords: slices.Clone(s.coords)}
 	s.making++
 	s.ahead.Go(func() {
 		data, err := s.Chunk(ctx, w.coords)
