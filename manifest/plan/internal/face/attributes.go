@@ -245,6 +245,8 @@ func attributeText(a *manifest.Attribute) string {
 		return a.Type.String()
 	case len(a.Texts) == 1:
 		says = fmt.Sprintf("%q", a.Texts[0])
+	case cf.IsNumber(a.Type) && len(a.Data) == a.Type.Size:
+		says = numberText(a.Type, a.Data)
 	}
 	if runes := []rune(says); len(runes) > 60 {
 		says = string(runes[:57]) + "…"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"varve/codec"
@@ -119,9 +120,20 @@ func (d *decision) sayPackings() {
 func maskText(m *member) string {
 	var text strings.Builder
 	for _, mask := range m.packing.Masks {
-		text.WriteString(fmt.Sprint(cf.Float(m.packing.Type, mask), " "))
+		text.WriteString(numberText(m.packing.Type, mask) + " ")
 	}
 	return strings.TrimSpace(text.String())
+}
+
+// numberText writes a number for people, with no more digits than its type has.
+func numberText(t codec.Type, element []byte) string {
+	switch {
+	case t.Kind == codec.Float:
+		return strconv.FormatFloat(cf.Float(t, element), 'g', -1, max(8*t.Size, 32))
+	case t.Kind == codec.Int:
+		return strconv.FormatInt(int64(cf.Extend(t, element)), 10)
+	}
+	return strconv.FormatUint(cf.Word(element), 10)
 }
 
 // masked decides how missing values are told among numbers that stay as packed as they are.

@@ -111,6 +111,9 @@ func (t tally) says(name string, count, of int64) string {
 	case len(odd) == 1:
 		return fmt.Sprintf("%s %s %s %s instead of %s", head, have(count), name, odd[0], main.says)
 	}
+	if main.says == "" {
+		return fmt.Sprintf("%s %s a %s, the others none: %s", head, have(count), name, t.list())
+	}
 	return fmt.Sprintf("%s %s other %s than %s: %s", head, have(count), name, orNothing(main.says), t.list())
 }
 
