@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -154,6 +155,8 @@ func TestCorrupt(t *testing.T) {
 	}{
 		{"a ref past the end", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Offset = 1 << 40 }},
 		{"a ref that ends past the end", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Size = 1 << 50 }},
+		{"a size that overflows", func(m *memoryTables) { m.refs[m.sources[1].Row+3].Size = math.MaxInt64 - 5 }},
+		{"an offset that overflows", func(m *memoryTables) { m.refs[m.sources[1].Row+3].Offset = math.MaxInt64 - 5 }},
 		{"a negative size", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Size = -77 }},
 		{"a ref of other bytes", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Offset++ }},
 		{"a short ref", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Size -= 9 }},

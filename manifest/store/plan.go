@@ -26,6 +26,10 @@ type job struct {
 	alone  bool         // reads for itself what it needs
 	keep   bool         // worth keeping what it decodes: others will ask for the rest
 	kept   *codec.Elems // what somebody decoded before
+
+	// narrowed says that Codec, the ref and the pipeline are those of a run of elements that
+	// holds the part, and not of all of the stored chunk.
+	narrowed bool
 }
 
 const (
@@ -209,12 +213,15 @@ func (p *planner) prepare(j *job) (err error) {
 	if _, inline := j.ref.Inline(); inline {
 		return nil
 	}
-	if j.ref.Size < 0 {
-		return fmt.Errorf("%s: ref %d: %w: a chunk of %d bytes", p.a.Path(), j.Row, codec.ErrCorrupt, j.ref.Size)
+	if j.ref.Size < 0 || j.ref.Offset > math.MaxInt64/2 || j.ref.Size > math.MaxInt64/4 {
+		return fmt.Errorf("%s: ref %d: %w: %d bytes at offset %d", p.a.Path(), j.Row, codec.ErrCorrupt, j.ref.Size, j.ref.Offset)
 	}
-	whole := j.IsWhole()
-	j.alone = j.Fit.Variable.Storage.Layout == manifest.Strided || !whole && readsParts(j.pipe) || j.isDirect()
-	j.keep = !j.All && !j.alone && p.a.store.cache.limit > 0
+	if err := j.narrow(); err != nil {
+		return err
+	}
+	strided := j.Fit.Variable.Storage.Layout == manifest.Strided && !j.narrowed
+	j.alone = strided || !j.IsWhole() && !j.narrowed && readsParts(j.pipe) || j.isDirect()
+	j.keep = !j.All && !j.alone && !j.narrowed && p.a.store.cache.limit > 0
 	if j.keep {
 		if e, ok := p.a.store.cache.peek(key{p.a, j.Row, true}); ok {
 			j.kept = &e

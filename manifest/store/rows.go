@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 	"varve/readers/source"
 )
@@ -50,6 +53,43 @@ func (r *rowReader) pieces(pieces []source.Range, want codec.Range) []source.Ran
 		at += n
 	}
 	return pieces
+}
+
+// sparse is how many times the bytes of a part may be read to have them in one run. Whatever
+// is smaller than a page is read anyway.
+const sparse = 4
+
+// narrow makes the job one of the run of elements from its part's first to its last, if
+// elements are stored without compression and the run is not much longer than the part.
+func (j *job) narrow() error {
+	row, stride := j.Fit.Strides()
+	if !j.Fit.IsRaw() || row != stride || len(j.Codec) == 0 {
+		return nil
+	}
+	unit := int64(j.Fit.Variable.Type.Size)
+	if j.Fit.Variable.Storage.Layout != manifest.Strided && j.ref.Size != int64(j.pipe.Form().Bytes()) {
+		return nil // which decoding will complain about
+	}
+	run := grid.Region{Origin: make([]int64, len(j.Codec)), Shape: slices.Clone(j.Codec)}
+	at, n, long := int64(0), int64(1), false
+	for k, length := range j.Codec {
+		if !long {
+			run.Origin[k], run.Shape[k] = j.Within.Origin[k], j.Within.Shape[k]
+		}
+		long = long || j.Within.Shape[k] > 1
+		at, n = at*length+run.Origin[k], n*run.Shape[k]
+	}
+	part, err := j.Within.Elements()
+	if err != nil || n*unit > max(sparse*part*unit, 4096) || at*unit > math.MaxInt64/4 {
+		return err
+	}
+	if j.pipe, err = j.Fit.Pipeline(run.Shape, 0, false); err != nil {
+		return err
+	}
+	j.ref.Offset, j.ref.Size = j.ref.Offset+at*unit, n*unit
+	j.Codec, j.narrowed = run.Shape, true
+	j.Within.Shift(run.Origin)
+	return nil
 }
 
 // readDirect reads elements without compression straight to where they belong, if they are

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"sync"
 
-	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -145,14 +144,4 @@ func (p *sources) close() (err error) {
 	close(p.freed)
 	p.freed = make(chan struct{})
 	return err
-}
-
-// openVersion opens a source as it was when it was scanned. One that is not there any more
-// has changed.
-func openVersion(ctx context.Context, o *source.Opener, s manifest.Source) (*source.Source, error) {
-	src, err := o.OpenVersion(ctx, s.URL, s.Identity())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", s.URL, source.ErrChanged, err)
-	}
-	return src, err
 }

@@ -30,7 +30,8 @@ type Options struct {
 
 	// Snapshot is the id of the one to open; empty for the current one.
 	Snapshot string
-	// Opener opens sources; nil for one of the store's own.
+	// Opener opens sources; nil for one of the store's own. Which redirects it follows, and
+	// which addresses it calls, is then its own business.
 	Opener *source.Opener
 
 	// CacheBytes bounds what is kept of decoded and encoded chunks; 0 stands for 128 MiB,
@@ -63,6 +64,7 @@ type Store struct {
 	snapshot   *manifest.Snapshot
 	tables     tables
 	repository *manifest.Repository // nil if the tables are all there is
+	access     *access
 	opener     *source.Opener
 	ownOpener  bool
 	hasPatches bool
@@ -128,9 +130,14 @@ func open(ctx context.Context, repo *manifest.Repository, opts *Options) (*Store
 
 // newStore makes a store of a snapshot and its tables.
 func newStore(snap *manifest.Snapshot, t tables, opts *Options) (*Store, error) {
+	access, err := accessFor(snap, opts)
+	if err != nil {
+		return nil, err
+	}
 	s := &Store{
 		snapshot: snap,
 		tables:   t,
+		access:   access,
 		opener:   opts.Opener,
 		paths:    map[string]*Array{},
 		workers:  cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0)),
@@ -140,7 +147,7 @@ func newStore(snap *manifest.Snapshot, t tables, opts *Options) (*Store, error) 
 		layouts:  map[string]*mosaic.Layout{},
 	}
 	if s.opener == nil {
-		s.opener, s.ownOpener = source.NewOpener(nil), true
+		s.opener, s.ownOpener = access.newOpener(), true
 	}
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), 256), s.openSource)
 	s.hasPatches = slices.ContainsFunc(snap.Tables, func(t manifest.Table) bool { return t.Kind == manifest.Patches && t.Rows > 0 })
@@ -202,7 +209,7 @@ func (s *Store) openSource(ctx context.Context, row int64) (*source.Source, erro
 	if err != nil {
 		return nil, err
 	}
-	return openVersion(ctx, s.opener, src)
+	return s.access.open(ctx, s.opener, src)
 }
 
 // layout reads the tiles of a placement, once for all arrays that share it.

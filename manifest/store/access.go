@@ -1,0 +1,256 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// access says which sources may be read. A manifest names them, and a manifest may come from
+// anywhere.
+type access struct {
+	everything bool
+	folders    []string   // absolute
+	urls       []*url.URL // prefixes of others
+	wanted     []string   // what the manifest would have to be allowed, if it says so
+}
+
+// newAccess takes prefixes as a user writes them.
+func newAccess(prefixes []string) (*access, error) {
+	x := &access{}
+	for _, prefix := range prefixes {
+		if isFar(prefix) {
+			u, err := parsePrefix(prefix)
+			if err != nil {
+				return nil, err
+			}
+			x.urls = append(x.urls, u)
+			continue
+		}
+		folder, err := source.LocalPath(prefix)
+		if err == nil {
+			folder, err = filepath.Abs(folder)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("allowed prefix: %w", err)
+		}
+		x.folders = append(x.folders, folder)
+	}
+	return x, nil
+}
+
+// parsePrefix also takes what would be another place once a server has resolved it.
+func parsePrefix(name string) (*url.URL, error) {
+	u, err := url.Parse(name)
+	if err != nil {
+		return nil, fmt.Errorf("allowed prefix: %w", err)
+	}
+	if u.Host == "" || u.Path != "" && !isResolved(u) {
+		return nil, fmt.Errorf("allowed prefix %s: want scheme://host/path without . and .. in it", u.Redacted())
+	}
+	return u, nil
+}
+
+// isResolved reports whether nothing in a URL's path leads up.
+func isResolved(u *url.URL) bool {
+	for _, part := range strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == "." || part == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// open opens a source as it was when it was scanned, if it may be read.
+func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) (src *source.Source, err error) {
+	switch {
+	case x.everything:
+		src, err = o.OpenVersion(ctx, s.URL, s.Identity())
+	case isFar(s.URL):
+		if err = x.checkURL(s.URL); err == nil {
+			src, err = o.OpenVersion(ctx, s.URL, s.Identity())
+		}
+	default:
+		src, err = x.openLocal(ctx, s)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", s.URL, source.ErrChanged, err)
+	}
+	return src, err
+}
+
+// openLocal opens a file that lies in an allowed folder once all links are followed. Links
+// that change after that lead nowhere.
+func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Source, error) {
+	name, err := source.LocalPath(s.URL)
+	if err == nil {
+		name, err = filepath.Abs(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !x.holds(name) { // of a place that is not allowed nobody learns whether there is a file
+		return nil, x.forbid(s.URL, filepath.Dir(name))
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil, err
+	}
+	if !x.holds(real) {
+		return nil, x.forbid(s.URL, filepath.Dir(real))
+	}
+	src, err := source.OpenWithin(ctx, real, x.inside(real)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.URL, err)
+	}
+	if err := s.Identity().Check(src.Identity()); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.URL, err), src.Close())
+	}
+	return src, nil
+}
+
+// holds reports whether a path lies in an allowed folder, or is one of the files allowed.
+func (x *access) holds(name string) bool { return len(x.inside(name)) > 0 }
+
+// inside are the folders that make a path allowed.
+func (x *access) inside(name string) (folders []string) {
+	for _, folder := range x.folders {
+		for _, from := range []string{folder, followed(folder)} {
+			if from == name {
+				folders = append(folders, filepath.Dir(name))
+			} else if to, err := filepath.Rel(from, name); err == nil && filepath.IsLocal(to) {
+				folders = append(folders, from)
+			}
+		}
+	}
+	return slices.Compact(folders)
+}
+
+func followed(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return name
+}
+
+// checkURL refuses a URL that no prefix allows, in the manifest or in a redirect.
+func (x *access) checkURL(name string) error {
+	if x.everything {
+		return nil
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", source.ErrForbidden, err)
+	}
+	if isResolved(u) && u.Opaque == "" && slices.ContainsFunc(x.urls, func(p *url.URL) bool { return isBelow(u, p) }) {
+		return nil
+	}
+	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
+}
+
+// isBelow reports whether a URL is a prefix, or lies below it.
+func isBelow(u, prefix *url.URL) bool {
+	if !strings.EqualFold(u.Scheme, prefix.Scheme) || !strings.EqualFold(u.Host, prefix.Host) {
+		return false
+	}
+	below, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(prefix.Path, "/"))
+	return ok && (below == "" || below[0] == '/')
+}
+
+// forbid says what would have to be allowed.
+func (x *access) forbid(name, prefix string) error {
+	wanted := x.wanted
+	if len(wanted) == 0 {
+		wanted = []string{prefix}
+	}
+	const most = 10
+	more := ""
+	if len(wanted) > most {
+		wanted, more = wanted[:most], fmt.Sprintf(" and %d more", len(x.wanted)-most)
+	}
+	return fmt.Errorf("%s: %w: the manifest was not built by you here; if you trust it, allow %s%s", name, source.ErrForbidden, strings.Join(wanted, ", "), more)
+}
+
+// newOpener returns an opener that follows no redirect and calls no address that is not
+// allowed.
+func (x *access) newOpener() *source.Opener {
+	if x.everything {
+		return source.NewOpener(nil)
+	}
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: x.checkAddress}
+	return source.NewOpener(&source.Options{Allow: x.checkURL, Transport: &http.Transport{
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    15 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    farWorkers,
+		IdleConnTimeout:        time.Minute,
+		DisableCompression:     true,
+		Proxy:                  http.ProxyFromEnvironment,
+		MaxResponseHeaderBytes: 1 << 20,
+	}})
+}
+
+// metadata are addresses at which clouds tell machines their secrets, beside the link-local
+// ones.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("100.100.100.200"), // Alibaba
+	netip.MustParseAddr("168.63.129.16"),   // Azure
+	netip.MustParseAddr("192.0.0.192"),     // Oracle
+	netip.MustParseAddr("fd00:ec2::254"),   // Amazon
+}
+
+// checkAddress refuses link-local addresses and those of metadata services, whatever name led
+// there, unless a prefix has the address itself for a host.
+func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", address, source.ErrForbidden, err)
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast() && !slices.Contains(metadata, ip) {
+		return nil
+	}
+	named := func(u *url.URL) bool {
+		host, err := netip.ParseAddr(u.Hostname())
+		return err == nil && host.Unmap().WithZone("") == ip
+	}
+	if slices.ContainsFunc(x.urls, named) {
+		return nil
+	}
+	return fmt.Errorf("%s is the address of a machine's own services: %w unless a prefix names it", ip, source.ErrForbidden)
+}
+
+// accessFor is what a manifest may reach: what its reader allows and, if the same user built
+// it here, what it was built of.
+func accessFor(snap *manifest.Snapshot, opts *Options) (*access, error) {
+	if opts.Trusted {
+		return &access{everything: true}, nil
+	}
+	prefixes := slices.Clone(opts.Allow)
+	if snap.Seal != nil && isSealed(snap.Seal) {
+		prefixes = append(prefixes, snap.Seal.Prefixes...)
+	}
+	x, err := newAccess(slices.DeleteFunc(prefixes, func(p string) bool { return p == "" }))
+	if err != nil {
+		return nil, err
+	}
+	if snap.Seal != nil {
+		x.wanted = snap.Seal.Prefixes
+	}
+	return x, nil
+}

@@ -1,0 +1,308 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// readWith opens a manifest with options of a user's and reads all of it.
+func readWith(t *testing.T, m *memoryTables, snap *manifest.Snapshot, opts Options) ([]byte, error) {
+	t.Helper()
+	s, err := newStore(snap, m, &opts)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return readAll(t.Context(), t, s)
+}
+
+// ownConfig gives the test a user's config folder of its own.
+func ownConfig(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("HOME", dir)
+	return filepath.Join(dir, "varve", "key")
+}
+
+func TestAllowed(t *testing.T) {
+	ownConfig(t)
+	for _, c := range []struct {
+		name  string
+		allow func(dir string) []string
+		ok    bool
+	}{
+		{"nothing", func(string) []string { return nil }, false},
+		{"the folder", func(dir string) []string { return []string{dir} }, true},
+		{"the folder with a slash", func(dir string) []string { return []string{dir + "/"} }, true},
+		{"the folder as a URL", func(dir string) []string { return []string{"file://" + dir} }, true},
+		{"a folder above", func(dir string) []string { return []string{filepath.Dir(dir)} }, true},
+		{"another folder", func(dir string) []string { return []string{dir + "x", "/etc"} }, false},
+		{"the beginning of the folder's name", func(dir string) []string { return []string{dir[:len(dir)-1]} }, false},
+		{"one of the files", func(dir string) []string { return []string{filepath.Join(dir, "file 0.bin")} }, false},
+		{"each file", func(dir string) []string {
+			return []string{filepath.Join(dir, "file 0.bin"), filepath.Join(dir, "file 1.bin")}
+		}, true},
+		{"a server", func(string) []string { return []string{"https://example.com/"} }, false},
+		{"nothing in many ways", func(string) []string { return []string{"", "."} }, false},
+	} {
+		m, snap, truth := archive(t, 2, true)
+		dir := filepath.Dir(m.sources[0].URL)
+		got, err := readWith(t, m, snap, Options{Allow: c.allow(dir)})
+		switch {
+		case c.ok && (err != nil || !bytes.Equal(got, truth)):
+			t.Errorf("%s: %v", c.name, err)
+		case !c.ok && !errors.Is(err, source.ErrForbidden):
+			t.Errorf("%s: got %v, want %v", c.name, err, source.ErrForbidden)
+		case !c.ok && !strings.Contains(err.Error(), dir):
+			t.Errorf("%s: %v does not name %s", c.name, err, dir)
+		}
+	}
+}
+
+// TestEscapes holds that no way out of an allowed folder is found.
+func TestEscapes(t *testing.T) {
+	ownConfig(t)
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(outside, make([]byte, 5000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		url  func(dir string) string
+		want error
+	}{
+		{"a path", func(string) string { return outside }, source.ErrForbidden},
+		{"a path that is not there", func(string) string { return outside + "x" }, source.ErrForbidden},
+		{"a URL", func(string) string { return "file://" + outside }, source.ErrForbidden},
+		{"dots", func(dir string) string { return dir + "/../../" + filepath.Base(filepath.Dir(outside)) + "/secret" }, source.ErrForbidden},
+		{"dots in a URL", func(dir string) string { return "file://" + dir + "/%2e%2e/%2e%2e/secret" }, source.ErrForbidden},
+		{"a link to a file", func(dir string) string {
+			name := filepath.Join(dir, "link")
+			if err := os.Symlink(outside, name); err != nil {
+				t.Fatal(err)
+			}
+			return name
+		}, source.ErrForbidden},
+		{"a link to a folder", func(dir string) string {
+			name := filepath.Join(dir, "folder")
+			if err := os.Symlink(filepath.Dir(outside), name); err != nil {
+				t.Fatal(err)
+			}
+			return filepath.Join(name, "secret")
+		}, source.ErrForbidden},
+		{"a device", func(string) string { return "/dev/zero" }, source.ErrForbidden},
+		{"a folder", func(dir string) string { return dir }, errAny},
+		{"a server", func(string) string { return "http://127.0.0.1:1/x" }, source.ErrForbidden},
+		{"nothing", func(string) string { return "" }, errAny},
+	} {
+		m, snap, _ := archive(t, 2, true)
+		dir := filepath.Dir(m.sources[0].URL)
+		m.sources[1].URL = c.url(dir)
+		info, err := os.Stat(outside)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.sources[1].Size, m.sources[1].Modified = info.Size(), info.ModTime()
+		_, err = readWith(t, m, snap, Options{Allow: []string{dir}})
+		if err == nil || c.want != errAny && !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+// TestLinkedFolder holds that links to an allowed folder are no way out.
+func TestLinkedFolder(t *testing.T) {
+	ownConfig(t)
+	m, snap, truth := archive(t, 2, true)
+	dir := filepath.Dir(m.sources[0].URL)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range m.sources {
+		s.URL = filepath.Join(link, filepath.Base(s.URL))
+	}
+	got, err := readWith(t, m, snap, Options{Allow: []string{link}})
+	if err != nil || !bytes.Equal(got, truth) {
+		t.Error(err)
+	}
+}
+
+func TestSeal(t *testing.T) {
+	key := ownConfig(t)
+	m, snap, truth := archive(t, 2, true)
+	var urls []string
+	for _, s := range m.sources {
+		urls = append(urls, s.URL)
+	}
+	seal, err := Seal(nil, slices.Values(urls))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(key)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the key: %v (%v)", info, err)
+	}
+	again, err := Seal(nil, slices.Values(urls))
+	if err != nil || again.MAC != seal.MAC {
+		t.Errorf("a second seal differs (%v)", err)
+	}
+	read := func(s *manifest.Seal) error {
+		snap.Seal = s
+		got, err := readWith(t, m, snap, Options{})
+		if err == nil && !bytes.Equal(got, truth) {
+			t.Error("wrong values")
+		}
+		return err
+	}
+	if err := read(seal); err != nil {
+		t.Errorf("sealed: %v", err)
+	}
+	more, err := Seal(seal, slices.Values([]string{"/no/such/file"}))
+	if err != nil || !slices.Contains(more.Prefixes, "/no/such") || !slices.Contains(more.Prefixes, seal.Prefixes[0]) || !isSealed(more) {
+		t.Errorf("a seal that was added to: %v (%v)", more, err)
+	}
+	forged := *seal
+	forged.Prefixes = append(slices.Clone(seal.Prefixes), "/")
+	for name, s := range map[string]*manifest.Seal{
+		"none": nil, "another prefix": &forged, "no code": {Prefixes: seal.Prefixes}, "no hex": {Prefixes: seal.Prefixes, MAC: "x"},
+	} {
+		if err := read(s); !errors.Is(err, source.ErrForbidden) {
+			t.Errorf("%s: got %v, want %v", name, err, source.ErrForbidden)
+		}
+	}
+	if s, err := Seal(&forged, slices.Values(urls)); err != nil || slices.Contains(s.Prefixes, "/") {
+		t.Errorf("a forged seal was added to: %v (%v)", s, err)
+	}
+	if err := read(&forged); !strings.Contains(err.Error(), seal.Prefixes[0]) {
+		t.Errorf("%v does not name %s", err, seal.Prefixes[0])
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(seal); !errors.Is(err, source.ErrForbidden) {
+		t.Errorf("a key that all can read: got %v", err)
+	}
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(seal); !errors.Is(err, source.ErrForbidden) {
+		t.Errorf("another user: got %v", err)
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	many := func(yield func(string) bool) {
+		for i := range 500 {
+			if !yield(fmt.Sprintf("/data/sst/%d/%d/x.nc", 1990+i%40, i)) {
+				return
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		urls func(func(string) bool)
+		want []string
+	}{
+		{"one folder", slices.Values([]string{"/no/such/a.nc", "/no/such/b.nc"}), []string{"/no/such"}},
+		{"a server", slices.Values([]string{"https://h/a/b.nc?x=1", "https://h/c.nc"}), []string{"https://h/", "https://h/a"}},
+		{"a root", slices.Values([]string{"/a.nc"}), []string{"/a.nc"}},
+		{"years", many, func() (years []string) {
+			for i := range 40 {
+				years = append(years, fmt.Sprintf("/data/sst/%d", 1990+i))
+			}
+			return years
+		}()},
+	} {
+		if got, err := prefixesOf(c.urls); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v (%v), want %v", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	x, err := newAccess([]string{"https://data.example.org/sst/v2", "http://h:8080", "http://169.254.1.1/x/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ok := range map[string]bool{
+		"https://data.example.org/sst/v2/a.nc":       true,
+		"HTTPS://Data.Example.org/sst/v2/b/a.nc?q=1": true,
+		"https://data.example.org/sst/v2":            true,
+		"https://data.example.org/sst/v22/a.nc":      false,
+		"https://data.example.org/sst/v2/../v1/a.nc": false,
+		"https://data.example.org/sst/v2/%2e%2e/a":   false,
+		"https://data.example.org/sst/v2/..%2fa":     false,
+		`https://data.example.org/sst/v2/..\a`:       false,
+		"http://data.example.org/sst/v2/a.nc":        false,
+		"https://data.example.org:444/sst/v2/a.nc":   false,
+		"https://data.example.org@evil/sst/v2/a.nc":  false,
+		"https://evil/https://data.example.org/":     false,
+		"http://h:8080/anything":                     true,
+		"http://h/anything":                          false,
+		"http://169.254.1.1/x/y":                     true,
+		"http://169.254.1.1/":                        false,
+	} {
+		if err := x.checkURL(name); (err == nil) != ok || err != nil && !errors.Is(err, source.ErrForbidden) {
+			t.Errorf("%s: got %v, want allowed %v", name, err, ok)
+		}
+	}
+	for _, prefix := range []string{"https:///x", "https://h/a/../b", "https://h/%2e%2e"} {
+		if _, err := newAccess([]string{prefix}); err == nil {
+			t.Errorf("the prefix %s is taken", prefix)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	x, err := newAccess([]string{"http://169.254.1.1/", "http://[fe80::7]/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, ok := range map[string]bool{
+		"127.0.0.1:80": true, "93.184.216.34:443": true, "[2606::1]:443": true, "10.0.0.1:80": true,
+		"169.254.169.254:80": false, "[fe80::1%eth0]:80": false, "[fd00:ec2::254]:80": false,
+		"[::ffff:169.254.169.254]:80": false, "100.100.100.200:80": false, "garbage": false,
+		"169.254.1.1:80": true, "[fe80::7%eth0]:80": true,
+	} {
+		if err := x.checkAddress("tcp", address, nil); (err == nil) != ok || err != nil && !errors.Is(err, source.ErrForbidden) {
+			t.Errorf("%s: got %v, want allowed %v", address, err, ok)
+		}
+	}
+}
+
+// TestRedirect holds that a server which is allowed cannot send readers to one that is not.
+func TestRedirect(t *testing.T) {
+	ownConfig(t)
+	m, snap, truth := archive(t, 2, true)
+	files := http.FileServer(http.Dir(filepath.Dir(m.sources[0].URL)))
+	elsewhere := httptest.NewServer(files)
+	defer elsewhere.Close()
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+r.URL.RequestURI(), http.StatusFound)
+	}))
+	defer first.Close()
+	for _, s := range m.sources {
+		s.URL = first.URL + "/" + strings.ReplaceAll(filepath.Base(s.URL), " ", "%20")
+		s.Modified = s.Modified.Truncate(1e9)
+	}
+	if _, err := readWith(t, m, snap, Options{Allow: []string{first.URL}}); !errors.Is(err, source.ErrForbidden) {
+		t.Errorf("got %v, want %v", err, source.ErrForbidden)
+	}
+	got, err := readWith(t, m, snap, Options{Allow: []string{first.URL, elsewhere.URL}})
+	if err != nil || !bytes.Equal(got, truth) {
+		t.Errorf("with both allowed: %v", err)
+	}
+}
