@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"varve/grid"
 	"varve/manifest"
@@ -108,7 +109,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
 	snap := *a.old
 	snap.Message, snap.Writer, snap.State = what, a.opts.Writer, x.State
-	snap.Created, snap.ID = a.old.Created.Add(0), ""
+	snap.Created, snap.ID = time.Time{}, ""
 	snap.Sources += shown(a.files)
 	snap.Placements = nil
 	c := &content{known: a.stored(ctx), files: a.files, placements: x.Placements, values: x.Values}
@@ -119,7 +120,9 @@ func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) 
 	if err := a.countNew(ctx, &snap, x); err != nil {
 		return nil, err
 	}
-	return &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}, nil
+	out := &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
+	a.seal(&snap, out.Report)
+	return out, nil
 }
 
 // joined puts the new segments of placements behind the old ones.

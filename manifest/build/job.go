@@ -17,6 +17,7 @@ import (
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
+	"varve/manifest/store"
 	"varve/manifest/table"
 )
 
@@ -123,6 +124,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err := countChunks(ctx, j.repo, snap, made.Placements, all); err != nil {
 		return nil, err
 	}
+	j.seal(snap, made.Report)
 	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {
 		out.Pictures, err = draw(ctx, j.repo, snap, made.Placements, all)
@@ -141,6 +143,26 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, er
 			return nil, err
 		}
 	}
+}
+
+// seal has the user's own manifest read its sources without being told that it may.
+func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
+	var old *manifest.Seal
+	if j.old != nil {
+		old = j.old.Seal
+	}
+	seal, err := store.Seal(old, func(yield func(string) bool) {
+		for _, f := range j.files {
+			if !yield(f.URL) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		r.Add(report.Finding{Kind: report.Restriction, Effect: report.Noted,
+			Says: "the manifest is not sealed, so that reading it takes --allow: " + err.Error()})
+	}
+	snap.Seal = seal
 }
 
 // known tells what the old tables hold, when all old files are in memory.
