@@ -3,7 +3,6 @@ package face
 import (
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
