@@ -20,7 +20,7 @@ type cut struct {
 func cutOf(kind manifest.TableKind) cut {
 	switch kind {
 	case manifest.Refs:
-		return cut{4096, 1 << 30, 1 << 18, 1 << 30}
+		return cut{refPageRows, 1 << 30, 1 << 18, 1 << 30}
 	case manifest.Tiles:
 		return cut{4096, 1 << 30, 1 << 16, 1 << 30}
 	case manifest.Sources:

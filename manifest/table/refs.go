@@ -75,15 +75,20 @@ func (r *Reader) ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) er
 	return nil
 }
 
-// refPage returns the page with a row.
+// refPageRows is how many rows the writer puts in a page of refs.
+const refPageRows = 1 << 12
+
+// refPage returns the page with a row. Pages are looked for in the cache by where they are if
+// they have the usual number of rows, so that a lookup there needs no layout.
 func (s *section) refPage(row int64) (*refPage, error) {
+	group := s.group(row)
+	key := cacheKey{s.id, int32(group), int32((row - s.firsts[group]) / refPageRows), pageContent}
+	if p, ok := s.cache.get(key).(*refPage); ok && p.first <= row && row < p.first+int64(p.rows()) {
+		return p, nil
+	}
 	at, err := s.find(row)
 	if err != nil {
 		return nil, err
-	}
-	key := cacheKey{s.id, int32(at.group), int32(at.page), pageContent}
-	if p, ok := s.cache.get(key).(*refPage); ok {
-		return p, nil
 	}
 	var b RefBatch
 	if err := s.readRefs(at, &b); err != nil {

@@ -135,8 +135,8 @@ type place struct {
 	rows   int64 // of the page
 }
 
-// find returns the place of a row of the section.
-func (s *section) find(row int64) (place, error) {
+// group returns the row group with a row of the section.
+func (s *section) group(row int64) int {
 	low, high := 0, len(s.firsts)
 	for low+1 < high {
 		if middle := (low + high) / 2; s.firsts[middle] <= row {
@@ -145,11 +145,17 @@ func (s *section) find(row int64) (place, error) {
 			high = middle
 		}
 	}
-	l, err := s.layout(low)
+	return low
+}
+
+// find returns the place of a row of the section.
+func (s *section) find(row int64) (place, error) {
+	group := s.group(row)
+	l, err := s.layout(group)
 	if err != nil {
 		return place{}, err
 	}
-	return s.placeOf(low, l, l.Find(int(row-s.firsts[low]))), nil
+	return s.placeOf(group, l, l.Find(int(row-s.firsts[group]))), nil
 }
 
 func (s *section) placeOf(group int, l *parquet.Layout, page int) place {

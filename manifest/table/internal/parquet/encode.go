@@ -272,9 +272,6 @@ func (v *Values) between(start, end int, nulls bool) (page Values) {
 
 // pages writes the bodies in e.raw to e.out, with their headers.
 func (e *encoder) pages(c *writtenChunk, starts []int, rows int, d *dictionary) {
-	if e.compresses(d) {
-		c.codec = zstdCodec
-	}
 	if d != nil {
 		e.page(c, dictionaryPage, d.count, d.plain)
 	}
@@ -294,27 +291,6 @@ func (e *encoder) pages(c *writtenChunk, starts []int, rows int, d *dictionary) 
 	c.stored = int64(len(e.out))
 }
 
-// compresses tries on the dictionary, or else on the largest page, whether compression saves
-// an eighth.
-func (e *encoder) compresses(d *dictionary) bool {
-	var sample []byte
-	if d != nil {
-		sample = d.plain
-	}
-	from := 0
-	for _, end := range e.ends {
-		if end-from > len(sample) {
-			sample = e.raw[from:end]
-		}
-		from = end
-	}
-	if len(sample) < 64 {
-		return false
-	}
-	e.zip = zstdWriter().EncodeAll(sample, e.zip[:0])
-	return len(e.zip) < len(sample)-len(sample)/8
-}
-
 // zstdWriter: one at a time, so that equal input makes equal output.
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
@@ -326,11 +302,8 @@ var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 
 // page writes a page with its header: a PageHeader in Thrift.
 func (e *encoder) page(c *writtenChunk, kind int32, values int, body []byte) {
-	stored := body
-	if c.codec == zstdCodec {
-		e.zip = zstdWriter().EncodeAll(body, e.zip[:0])
-		stored = e.zip
-	}
+	e.zip = zstdWriter().EncodeAll(body, e.zip[:0])
+	stored := e.zip
 	t := &e.head
 	t.buf = t.buf[:0]
 	t.begin()

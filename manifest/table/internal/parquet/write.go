@@ -31,7 +31,6 @@ type writtenGroup struct {
 // writtenChunk is a column of a row group.
 type writtenChunk struct {
 	encoding   int32
-	codec      int32
 	values     int64
 	nulls      int64
 	dictionary int64 // its offset; 0: none
@@ -266,7 +265,7 @@ func (w *Writer) chunk(t *thriftWriter, column Column, c *writtenChunk) {
 	}
 	t.list(3, binaryType, 1)
 	t.bare(column.Name)
-	t.i32(4, c.codec)
+	t.i32(4, zstdCodec)
 	t.i64(5, c.values)
 	t.i64(6, c.plain)
 	t.i64(7, c.stored)
