@@ -40,10 +40,11 @@ func attribute(a *readers.Attribute) (manifest.Attribute, bool) {
 		}
 		return out, true
 	}
-	t, _, err := elementOf(a.Type)
-	if err != nil {
+	stored, _ := flatten(a.Type)
+	t, _, err := elementOf(stored)
+	if err != nil || t.Varies() {
 		return out, false
 	}
-	out.Type, out.Data = t, widen(a.Type, t, a.Data)
+	out.Type, out.Data = t, widen(stored, t, a.Data)
 	return out, true
 }

@@ -100,8 +100,8 @@ func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error
 			return err
 		}
 		at := int64(0)
-		for k, n := range counts {
-			i := int64(ref.Index[k])
+		for k, index := range ref.Index { // there is one place only along the axes of elements
+			i, n := int64(index), counts[k]
 			if uint64(i) >= uint64(n) {
 				return readers.Corruptf("chunk %v is none of the %v there are", ref.Index, counts)
 			}

@@ -236,6 +236,10 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	if err := damagedAttribute(v.Attributes); err != nil {
 		return err
 	}
+	v, err := r.unfold(out, v)
+	if err != nil {
+		return err
+	}
 	t, way, err := elementOf(v.Type)
 	if err != nil {
 		return err

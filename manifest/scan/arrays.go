@@ -1,0 +1,57 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/readers"
+)
+
+// unfold turns a variable whose elements are arrays into one of the elements of these, which
+// has their axes behind its own: so HDF5's users see it. Stored bytes stay as they are.
+func (r *reading) unfold(out *manifest.Variable, v *readers.Variable) (*readers.Variable, error) {
+	t, inner := flatten(v.Type)
+	if len(inner) == 0 {
+		return v, nil
+	}
+	_, endian, plain := t.Plain()
+	if !plain || v.Storage.Layout == readers.Virtual {
+		return nil, fmt.Errorf("elements of type %.200s have no counterpart in Zarr: %w", v.Type, errors.ErrUnsupported)
+	}
+	flat := *v
+	flat.Type = t
+	flat.Storage.ChunkShape = slices.Clone(v.Storage.ChunkShape)
+	flat.Storage.Pipeline.Bytes = codec.Spec{Name: "bytes"}
+	if endian != "" {
+		flat.Storage.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
+	}
+	for i, n := range inner {
+		d := &readers.Dimension{Path: fmt.Sprintf("%s#%s_element_dim_%d", v.Path, v.Name, i), Length: uint64(n), Anonymous: true}
+		r.addDimension(d)
+		out.Dims, out.Shape = append(out.Dims, d.Path), append(out.Shape, int64(n))
+		if v.Storage.Layout == readers.Chunked {
+			flat.Storage.ChunkShape = append(flat.Storage.ChunkShape, uint64(n))
+		}
+	}
+	fill := v.Fill.Value
+	one := fill[:min(t.Size, len(fill))]
+	if len(fill) > 0 && !bytes.Equal(fill, bytes.Repeat(one, len(fill)/len(one))) {
+		return nil, fmt.Errorf("the fill value is an array of different elements: %w", errors.ErrUnsupported)
+	}
+	flat.Fill.Value = one
+	return &flat, nil
+}
+
+// flatten returns the type of the elements of arrays of arrays, and all their lengths.
+func flatten(t *readers.Type) (*readers.Type, []int) {
+	var inner []int
+	for t.Class == readers.Array && t.InMemory == nil {
+		inner, t = append(inner, t.Dims...), t.Base
+	}
+	return t, inner
+}
