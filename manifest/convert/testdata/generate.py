@@ -22,7 +22,7 @@ def hexed(a):
     return a.astype(a.dtype.newbyteorder("<")).tobytes().hex()
 
 
-def numbers(code, n=10):
+def numbers(code, n=7):
     """Elements of a type: the ends of its range, zero and what is in between."""
     t = np.dtype(code)
     if t.kind == "b":

@@ -50,7 +50,7 @@ def decode(units, calendar, kind, value):
 
 
 cases = []
-while len(cases) < 700:
+while len(cases) < 300:
     unit, calendar = random.choice(UNITS), random.choice(CALENDARS)
     units = f"{unit} since {random.choice(DATES)}"
     span = random.choice([1, 1e5, 1e9, 2e9, 2e10]) * random.choice([1, 1, -1])

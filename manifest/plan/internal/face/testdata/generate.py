@@ -64,7 +64,7 @@ cases = []
 for style in [(), ("masked",), ("masked",), ("scaled",), ("scaled", "masked"), ("unsigned",), ("unsigned", "masked"), ("unsigned", "scaled", "masked")]:
     for kinds in [INTEGERS, FLOATS, INTEGERS + FLOATS]:
         for same in (False, True):
-            for _ in range(3):
+            for _ in range(2):
                 kind = pick(*kinds)
                 attrs = attributes(kind, style)
                 members = []
