@@ -91,7 +91,10 @@ func (r *reading) read() error {
 	}
 	r.others = newOthers(r)
 	r.out.file = &manifest.File{Source: identity(r.out.url, r.src, r.data.Format)}
-	list := r.start()
+	list, err := r.start()
+	if err != nil {
+		return err
+	}
 	r.out.file.Values = make([]*manifest.Values, len(list))
 	for i, v := range list {
 		if err := r.add(i, v); err != nil {
@@ -142,12 +145,16 @@ func (r *reading) listProblems(variables int) {
 }
 
 // start makes the header without variables, and lists these.
-func (r *reading) start() []*readers.Variable {
+func (r *reading) start() ([]*readers.Variable, error) {
 	r.header = &manifest.Header{}
 	r.known = map[*readers.Dimension]bool{}
 	groups := &manifest.GroupAttributes{}
 	var list []*readers.Variable
+	var failed error
 	r.data.Root.Walk(func(g *readers.Group) bool {
+		if err := damagedAttribute(g.Attributes); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", g.Path, err))
+		}
 		groups.Groups = append(groups.Groups, manifest.Group{Path: g.Path, Attributes: r.attributes(g.Attributes)})
 		for _, d := range g.Dimensions {
 			r.addDimension(d)
@@ -159,7 +166,7 @@ func (r *reading) start() []*readers.Variable {
 		r.header.Variables = make([]manifest.Variable, 0, len(list))
 	}
 	r.out.file.Groups = r.shared.groups(groups)
-	return list
+	return list, failed
 }
 
 func (r *reading) addDimension(d *readers.Dimension) {

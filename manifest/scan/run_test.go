@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -371,5 +372,52 @@ func TestURL(t *testing.T) {
 		if got.Files[0].Header.ID != want.Files[0].Header.ID || !slices.Equal(got.refs, want.refs) {
 			t.Errorf("%s: other headers or refs", name)
 		}
+	}
+}
+
+// TestDamaged scans files with bytes changed or cut off: none makes a reader fail, and no ref
+// is to what is not there.
+func TestDamaged(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	folder := t.TempDir()
+	scanned := 0
+	for _, from := range []string{"hdf5/filter_masks.h5", "hdf5/virtual.h5", "hdf5/types.h5", "hdf5/layouts.h5", "netcdf3/classic.nc", "demo/2021-01.nc"} {
+		name := copyTo(t, folder, fixtures+"/"+from)
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 60 {
+			data := bytes.Clone(whole)
+			for range 1 + r.IntN(3) {
+				data[r.IntN(min(len(data), 8<<10))] ^= byte(1 << r.IntN(8))
+			}
+			if r.IntN(6) == 0 {
+				data = data[:r.IntN(len(data))]
+			}
+			if err := os.WriteFile(name, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			a, err := scanAll([]string{name}, scan.Options{SkipBroken: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range a.Broken {
+				if strings.Contains(b.Err.Error(), "defect of varve") {
+					t.Errorf("%s: %v", from, b.Err)
+				}
+			}
+			scanned += len(a.Files)
+			for _, ref := range a.refs {
+				if ref.Offset >= 0 && ref.Other == 0 && len(a.Files) == 1 && ref.Offset > int64(len(data)) {
+					t.Errorf("%s: a ref to offset %d of %d", from, ref.Offset, len(data))
+				}
+			}
+		}
+	}
+	if scanned == 0 {
+		t.Error("no damage was passed over")
 	}
 }
