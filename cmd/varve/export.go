@@ -33,5 +33,6 @@ func exportCommands() []*cobra.Command {
 		newExportIcechunkCommand(),
 		newExportKerchunkCommand(),
 		newExportTableCommand(),
+		newExportZarrCommand(),
 	}
 }

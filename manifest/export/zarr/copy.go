@@ -1,0 +1,402 @@
+package zarr
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"varve/codec"
+	"varve/grid"
+)
+
+// counts are those of a Result while several count.
+type counts struct{ verbatim, encoded, missing, resumed, bytes atomic.Int64 }
+
+// run copies what there is to copy, verifies it, and publishes it.
+func (c *copier) run(ctx context.Context) (result *Result, err error) {
+	if err := os.MkdirAll(filepath.Join(c.dest, stateFolder), 0o755); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(c.dest, stateFolder, journalName)
+	var sizes []int64
+	for _, t := range c.arrays {
+		sizes = append(sizes, t.grid.Chunks())
+	}
+	if c.journal, err = openJournal(name, c.identity(), sizes); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.dest, err)
+	}
+	defer func() { err = errors.Join(err, c.journal.close()) }()
+	if err := c.copyAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.verify(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.publish(); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(c.state())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.replace(stateFolder+"/"+stateName, b); err != nil {
+		return nil, err
+	}
+	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
+		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, os.Remove(name)
+}
+
+// copyAll copies boxes of chunks, several at a time, as memory allows.
+func (c *copier) copyAll(ctx context.Context) error {
+	memory := semaphore.NewWeighted(c.opts.Memory)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(c.opts.Workers)
+	for _, t := range c.arrays {
+		plan, err := t.plan(c.opts)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", t.spec.Path, err), g.Wait())
+		}
+		for box := range plan.boxes(t.grid) {
+			if ctx.Err() != nil {
+				return errors.Join(g.Wait(), ctx.Err())
+			}
+			w := &work{copier: c, target: t, box: box}
+			g.Go(func() error {
+				if err := memory.Acquire(ctx, plan.bytes); err != nil {
+					return err
+				}
+				defer memory.Release(plan.bytes)
+				if err := w.do(ctx); err != nil {
+					return fmt.Errorf("%s: %w", t.spec.Path, err)
+				}
+				return nil
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// plan says how many chunks are copied at a time along each axis, and what memory that takes.
+type plan struct {
+	step  []int64
+	bytes int64
+}
+
+// perElement is what an element of varying length is taken to need.
+const perElement = 64
+
+// plan makes boxes larger along the axis along which chunks of the source stick out the most,
+// until none does or memory is used up: each is decoded once for every box that it meets.
+func (t *target) plan(o *Options) (plan, error) {
+	p := plan{step: make([]int64, t.grid.Rank())}
+	from, to := make([]int64, t.grid.Rank()), make([]int64, t.grid.Rank())
+	unit := t.unit()
+	if unit == 0 {
+		unit = perElement
+	}
+	p.bytes = unit
+	for k := range p.step {
+		p.step[k] = 1
+		to[k] = largest(t.grid.Dim(k))
+		from[k] = largest(t.source.Grid().Dim(k))
+		if p.bytes > o.Memory/max(to[k], 1) {
+			return p, fmt.Errorf("a chunk takes more than the %d bytes of memory that may be used: ask for smaller chunks or allow more", o.Memory)
+		}
+		p.bytes *= max(to[k], 1)
+	}
+	budget := o.Memory / int64(o.Workers)
+	if p.bytes *= 2; p.bytes > o.Memory { // elements, and what they are encoded to
+		p.bytes = o.Memory
+	}
+	for p.bytes <= budget/2 {
+		axis := -1
+		for k := range p.step {
+			if room := p.step[k] < t.grid.Counts()[k]; room && (t.whole || from[k] > p.step[k]*to[k]) && (axis < 0 || from[k]*p.step[axis]*to[axis] > from[axis]*p.step[k]*to[k]) {
+				axis = k
+			}
+		}
+		if axis < 0 {
+			return p, nil
+		}
+		p.step[axis] *= 2
+		p.bytes *= 2
+	}
+	return p, nil
+}
+
+// largest is the longest edge of an axis.
+func largest(d grid.Dimension) (n int64) {
+	for e := range d.Unique() {
+		n = max(n, e.Codec)
+	}
+	return n
+}
+
+// boxes yields all chunks of a grid as boxes of chunk coordinates.
+func (p plan) boxes(g *grid.Grid) iter.Seq[grid.Region] {
+	return func(yield func(grid.Region) bool) {
+		counts := g.Counts()
+		if g.Chunks() == 0 {
+			return
+		}
+		for at := grid.MakeRegion(g.Rank()); ; {
+			for k := range counts {
+				at.Shape[k] = min(p.step[k], counts[k]-at.Origin[k])
+			}
+			if !yield(at.Clone()) {
+				return
+			}
+			k := g.Rank() - 1
+			for ; k >= 0; k-- {
+				if at.Origin[k] += p.step[k]; at.Origin[k] < counts[k] {
+					break
+				}
+				at.Origin[k] = 0
+			}
+			if k < 0 {
+				return
+			}
+		}
+	}
+}
+
+// work is a box of chunks of one array.
+type work struct {
+	*copier
+	target  *target
+	box     grid.Region
+	read    bool // the elements of the box are read
+	region  grid.Region
+	elems   codec.Elems
+	records []record
+	folder  string // that is known to be there
+}
+
+// do copies the chunks of the box that have to be and are not yet.
+func (w *work) do(ctx context.Context) error {
+	chunks, err := w.target.grid.WalkChunks(w.box)
+	if err != nil {
+		return err
+	}
+	for chunks.Next() {
+		number, _ := w.target.grid.Number(chunks.Coords)
+		if !w.target.wanted(chunks.Coords) {
+			continue
+		}
+		if w.journal.has(w.target.number, number) {
+			w.resumed.Add(1)
+			continue
+		}
+		stored, err := w.chunk(ctx, chunks)
+		if err == nil {
+			err = w.store(chunks.Coords, number, stored)
+		}
+		if err != nil {
+			return fmt.Errorf("chunk %v: %w", chunks.Coords, errors.Join(err, w.journal.add(w.records)))
+		}
+	}
+	return w.journal.add(w.records)
+}
+
+// chunk returns the bytes of a chunk, or none if it is not to be stored.
+func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
+	if coords, ok := w.target.coincides(at); ok {
+		stored, err := w.target.source.Chunk(ctx, coords)
+		if err != nil || stored != nil || !w.target.fill {
+			w.verbatim.Add(int64(min(len(stored), 1)))
+			return stored, err
+		}
+	}
+	p, err := w.target.pipeline(at.Codec)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.load(ctx); err != nil {
+		return nil, err
+	}
+	elems := codec.NewElems(p.Form())
+	if !sameShape(at.Region.Shape, at.Codec) {
+		elems.SetFill(p.Form())
+	}
+	if err := w.place(elems, at); err != nil {
+		return nil, err
+	}
+	if !w.target.fill && p.Form().IsFill(elems) {
+		return nil, nil
+	}
+	w.encoded.Add(1)
+	return p.Encode(nil, elems)
+}
+
+// coincides returns the chunk of the source that is the same as one of the copy.
+func (t *target) coincides(at *grid.Walker) ([]int64, bool) {
+	if t.whole {
+		return at.Coords, true
+	}
+	if !t.same {
+		return nil, false
+	}
+	g := t.source.Grid()
+	coords, _, err := g.Locate(at.Region.Origin)
+	if err != nil {
+		return nil, false
+	}
+	c, ok := g.Chunk(coords)
+	return coords, ok && c.Region.Equal(at.Region) && sameShape(c.Codec, at.Codec)
+}
+
+func sameShape(a, b []int64) bool {
+	for k := range a {
+		if a[k] != b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// load reads the elements of the box, once.
+func (w *work) load(ctx context.Context) (err error) {
+	if w.read {
+		return nil
+	}
+	if w.region, err = w.target.grid.Covered(w.box); err != nil {
+		return err
+	}
+	w.elems = codec.NewElems(w.target.face.Form(w.region.Shape))
+	w.read = true
+	return w.target.source.ReadRegion(ctx, w.region, w.elems)
+}
+
+// place copies the elements of a chunk out of those of the box.
+func (w *work) place(dst codec.Elems, at *grid.Walker) error {
+	into := grid.Region{Origin: at.Region.Origin, Shape: at.Codec}
+	if unit := w.target.unit(); unit > 0 {
+		return grid.Copy(grid.Window[byte]{Data: dst.Fixed, Region: into}, grid.Window[byte]{Data: w.elems.Fixed, Region: w.region}, at.Region, unit)
+	}
+	return grid.Copy(grid.Window[[]byte]{Data: dst.Var, Region: into}, grid.Window[[]byte]{Data: w.elems.Var, Region: w.region}, at.Region, 1)
+}
+
+// store writes the file of a chunk. In a copy that readers have already it is replaced as a
+// whole.
+func (w *work) store(coords []int64, number int64, stored []byte) error {
+	r := record{array: uint32(w.target.number), chunk: number, size: int64(len(stored)), sum: crc32.Checksum(stored, castagnoli)}
+	name := w.path(w.target, coords)
+	if len(stored) == 0 {
+		w.missing.Add(1)
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	} else if err := w.write(name, stored); err != nil {
+		return err
+	}
+	w.bytes.Add(int64(len(stored)))
+	w.records = append(w.records, r)
+	if len(w.records) < recordsKept {
+		return nil
+	}
+	err := w.journal.add(w.records)
+	w.records = w.records[:0]
+	return err
+}
+
+const recordsKept = 64 // before they go to the journal
+
+func (c *copier) path(t *target, coords []int64) string {
+	return filepath.Join(c.dest, filepath.FromSlash(strings.TrimPrefix(t.spec.Path, "/")), filepath.FromSlash(string(t.keys.Append(nil, coords))))
+}
+
+func (w *work) write(name string, stored []byte) error {
+	if folder := filepath.Dir(name); folder != w.folder {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		w.folder = folder
+	}
+	if !w.opts.Append {
+		return os.WriteFile(name, stored, 0o644)
+	}
+	draft := filepath.Join(w.folder, "."+filepath.Base(name)+".draft")
+	if err := os.WriteFile(draft, stored, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(draft, name)
+}
+
+// verify reads every file back that was written.
+func (c *copier) verify(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(c.opts.Workers)
+	buffers := sync.Pool{New: func() any { return new([]byte) }}
+	_, err := c.journal.each(func(r record) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		g.Go(func() error {
+			b := buffers.Get().(*[]byte)
+			defer buffers.Put(b)
+			return c.check(r, b)
+		})
+		return nil
+	})
+	return errors.Join(g.Wait(), err)
+}
+
+// check reads the file of a record.
+func (c *copier) check(r record, buffer *[]byte) error {
+	t := c.arrays[r.array]
+	coords := make([]int64, t.grid.Rank())
+	if !t.grid.Coords(r.chunk, coords) {
+		return fmt.Errorf("the journal names chunk %d of %s, which has %d", r.chunk, t.spec.Path, t.grid.Chunks())
+	}
+	name := c.path(t, coords)
+	info, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) && r.size == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() != r.size {
+		return fmt.Errorf("%s: %d bytes were written, and %d are there: copy again", name, r.size, info.Size())
+	}
+	sum, err := sumFile(name, buffer)
+	if err == nil && sum != r.sum {
+		err = fmt.Errorf("%s: its checksum is not that of what was written: copy again", name)
+	}
+	return err
+}
+
+const blockSize = 256 << 10
+
+func sumFile(name string, buffer *[]byte) (sum uint32, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if *buffer == nil {
+		*buffer = make([]byte, blockSize)
+	}
+	for {
+		n, err := f.Read(*buffer)
+		sum = crc32.Update(sum, castagnoli, (*buffer)[:n])
+		if n == 0 || err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return sum, err
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package zarr
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"sync"
+)
+
+// journal is the file that says which chunks are copied, so that a copy that was stopped can
+// go on, and what they have to be, so that it can be verified.
+//
+//	"varve copy 1\n"  identity(32)  records…
+//	record   array(4)  size(8)  chunk(8)  CRC-32C of the file(4)  CRC-32C of the record so far(4)
+//
+// A record is written when its file is, so that what a record names is there. What follows a
+// damaged record is none. The size of a chunk that is all fill, and has no file, is 0.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+	head int64
+	done [][]uint64 // by array, a bit for each chunk
+}
+
+const (
+	journalMagic = "varve copy 1\n"
+	recordSize   = 28
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// record is an entry of a journal.
+type record struct {
+	array uint32
+	chunk int64
+	size  int64
+	sum   uint32
+}
+
+func (r record) append(b []byte) []byte {
+	at := len(b)
+	b = binary.LittleEndian.AppendUint32(b, r.array)
+	b = binary.LittleEndian.AppendUint64(b, uint64(r.size))
+	b = binary.LittleEndian.AppendUint64(b, uint64(r.chunk))
+	b = binary.LittleEndian.AppendUint32(b, r.sum)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+}
+
+func parseRecord(b []byte) (r record, ok bool) {
+	if crc32.Checksum(b[:recordSize-4], castagnoli) != binary.LittleEndian.Uint32(b[recordSize-4:]) {
+		return r, false
+	}
+	return record{
+		array: binary.LittleEndian.Uint32(b),
+		size:  int64(binary.LittleEndian.Uint64(b[4:])),
+		chunk: int64(binary.LittleEndian.Uint64(b[12:])),
+		sum:   binary.LittleEndian.Uint32(b[20:]),
+	}, true
+}
+
+// identity is what two copies have in common that are the same.
+func (c *copier) identity() [sha256.Size]byte {
+	h := sha256.New()
+	fmt.Fprintln(h, c.snapshot.ID)
+	for _, t := range c.arrays {
+		fmt.Fprintln(h, t.spec.Path, t.fresh)
+	}
+	for _, d := range c.documents {
+		fmt.Fprintln(h, d.key, len(d.data))
+		h.Write(d.data)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// openJournal starts a journal of arrays of so many chunks, or reads the one that is there if
+// it is of the same copy.
+func openJournal(name string, identity [sha256.Size]byte, chunks []int64) (*journal, error) {
+	head := append([]byte(journalMagic), identity[:]...)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{file: f, head: int64(len(head))}
+	for _, n := range chunks {
+		j.done = append(j.done, make([]uint64, (n+63)/64))
+	}
+	fresh, err := j.check(head)
+	if err == nil && fresh {
+		err = errors.Join(f.Truncate(0), writeAt(f, head, 0))
+	}
+	var records int64
+	if err == nil {
+		records, err = j.each(func(r record) error { j.note(r); return nil })
+	}
+	if err == nil {
+		err = f.Truncate(j.head + records*recordSize)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekEnd)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return j, nil
+}
+
+func writeAt(f *os.File, b []byte, at int64) error {
+	_, err := f.WriteAt(b, at)
+	return err
+}
+
+// check reports whether the journal has to be begun, or that it is of another copy.
+func (j *journal) check(head []byte) (fresh bool, err error) {
+	got := make([]byte, len(head))
+	n, err := j.file.ReadAt(got, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if n < len(head) && bytes.HasPrefix(head, got[:n]) {
+		return true, nil
+	}
+	if !bytes.Equal(got, head) {
+		return false, fmt.Errorf("another copy was begun here, of another snapshot or with other options: finish that one, or replace it: %w", fs.ErrExist)
+	}
+	return false, nil
+}
+
+// each calls do with every record and counts them.
+func (j *journal) each(do func(record) error) (n int64, err error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(j.file, j.head, math.MaxInt64-j.head), 1<<16)
+	var b [recordSize]byte
+	for ; ; n++ {
+		if _, err := io.ReadFull(in, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+		r, ok := parseRecord(b[:])
+		if !ok || int(r.array) >= len(j.done) || uint64(r.chunk) >= uint64(64*len(j.done[r.array])) {
+			return n, nil
+		}
+		if err := do(r); err != nil {
+			return n, err
+		}
+	}
+}
+
+func (j *journal) note(r record) { j.done[r.array][r.chunk/64] |= 1 << (r.chunk % 64) }
+
+// has reports whether a chunk is copied.
+func (j *journal) has(array int, chunk int64) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.done[array][chunk/64]>>(chunk%64)&1 != 0
+}
+
+// add notes that chunks are copied.
+func (j *journal) add(records []record) error {
+	b := make([]byte, 0, recordSize*len(records))
+	for _, r := range records {
+		b = r.append(b)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, err := j.file.Write(b); err != nil {
+		return err
+	}
+	for _, r := range records {
+		j.note(r)
+	}
+	return nil
+}
+
+func (j *journal) close() error { return j.file.Close() }

@@ -1,0 +1,283 @@
+package zarr
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/export/internal/change"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// target is an array as it is to be.
+type target struct {
+	spec   *manifest.Array
+	source *store.Array
+	number int // among the arrays
+
+	face *zarrjson.Array // as of format 3
+	grid *grid.Grid
+	v2   *zarrjson.V2Array // nil in format 3
+	keys zarrjson.KeyEncoding
+
+	same  bool          // codecs and type are the source's
+	whole bool          // so is the grid
+	fill  bool          // chunks that are all fill are written too
+	old   *target       // as it was copied before; nil if it was not
+	fresh change.Change // of what it was
+
+	mu        sync.Mutex
+	pipelines map[string]*codec.Pipeline // by shape
+}
+
+// targets returns every array as it is to be.
+func targets(s *store.Store, o *Options) ([]*target, error) {
+	var out []*target
+	used := map[string]bool{}
+	for i, a := range s.Arrays() {
+		t, err := newTarget(a.Spec(), a.Grid(), o, used)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Path(), err)
+		}
+		t.source, t.number = a, i
+		out = append(out, t)
+	}
+	for _, e := range slices.Concat(o.Chunks, o.Shards) {
+		if !used[e.Array+":"+e.Dim] {
+			return nil, fmt.Errorf("no array that is called %q has a dimension %s", e.Array, e.Dim)
+		}
+	}
+	return out, nil
+}
+
+// previous returns an array as it was to be of an earlier snapshot, or nil.
+func previous(s *manifest.Snapshot, t *target, o *Options) (*target, error) {
+	for i := range s.Arrays {
+		if s.Arrays[i].Path != t.spec.Path {
+			continue
+		}
+		g, err := s.Arrays[i].Face.Grid()
+		if err != nil {
+			return nil, err
+		}
+		return newTarget(&s.Arrays[i], g, o, map[string]bool{})
+	}
+	return nil, nil
+}
+
+func newTarget(spec *manifest.Array, g *grid.Grid, o *Options, used map[string]bool) (*target, error) {
+	face := *spec.Face
+	t := &target{spec: spec, face: &face, grid: g, pipelines: map[string]*codec.Pipeline{}, keys: face.Keys, fresh: change.Change{Kind: change.Everything}}
+	if err := t.cut(o, used); err != nil {
+		return nil, err
+	}
+	t.whole = t.same && sameCells(t.grid, g)
+	if o.Format == 2 {
+		return t, t.toV2()
+	}
+	return t, face.Validate()
+}
+
+// sameCells reports whether two grids cut an array into the same chunks.
+func sameCells(a, b *grid.Grid) bool {
+	for axis := range a.Rank() {
+		if !grid.Equal(grid.Canonical(a.Dim(axis)), grid.Canonical(b.Dim(axis))) {
+			return false
+		}
+	}
+	return true
+}
+
+// cut gives the array the edges that were asked for.
+func (t *target) cut(o *Options, used map[string]bool) error {
+	shards := t.pick(o.Shards, used)
+	chunks := t.pick(o.Chunks, used)
+	outer := chunks
+	if shards != nil {
+		inner, err := t.inner(chunks)
+		if err != nil {
+			return err
+		}
+		if t.face.Codecs, err = shardCodecs(inner, t.face.Codecs); err != nil {
+			return err
+		}
+		outer = shards
+	}
+	t.same = shards == nil
+	if outer == nil {
+		return t.regular(o.Format == 2)
+	}
+	sizes := make([]grid.Sizes, t.grid.Rank())
+	for axis := range sizes {
+		switch list := outer[axis]; {
+		case len(list) == 1:
+			sizes[axis] = grid.Every(list[0])
+		case len(list) > 1:
+			sizes[axis] = grid.List(list...)
+		default:
+			sizes[axis] = grid.Declared(t.grid.Dim(axis))
+		}
+	}
+	g, err := grid.FromSizes(t.grid.Shape(), sizes...)
+	if err != nil {
+		return err
+	}
+	t.grid = g
+	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
+	return errors.Join(err, t.regular(true))
+}
+
+// regular makes the grid a regular one if it is to be and can be.
+func (t *target) regular(ask bool) (err error) {
+	if !ask {
+		return nil
+	}
+	dims := make([]grid.Dimension, t.grid.Rank())
+	for axis := range dims {
+		dims[axis] = grid.Canonical(t.grid.Dim(axis))
+	}
+	g, err := grid.New(dims...)
+	if err != nil || !g.IsRegular() {
+		return err
+	}
+	t.grid = g
+	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRegular)
+	return err
+}
+
+// pick returns the sizes asked for by axis, nil if there are none.
+func (t *target) pick(edges []Edges, used map[string]bool) (out [][]int64) {
+	for _, e := range edges {
+		if ok, err := path.Match(e.Array, strings.TrimPrefix(t.spec.Path, "/")); e.Array != "" && (!ok || err != nil) {
+			continue
+		}
+		for axis := range t.grid.Rank() {
+			if t.dim(axis) != e.Dim {
+				continue
+			}
+			if out == nil {
+				out = make([][]int64, t.grid.Rank())
+			}
+			out[axis] = e.Sizes
+			used[e.Array+":"+e.Dim] = true
+		}
+	}
+	return out
+}
+
+// dim returns the name of a dimension.
+func (t *target) dim(axis int) string {
+	if names := t.face.DimensionNames; axis < len(names) && names[axis].Named {
+		return names[axis].Name
+	}
+	if axis < len(t.spec.Dims) {
+		return path.Base(t.spec.Dims[axis])
+	}
+	return ""
+}
+
+// inner returns the shape of the chunks in a shard: as asked for, else the source's if that
+// has one.
+func (t *target) inner(chunks [][]int64) ([]int64, error) {
+	shape := make([]int64, t.grid.Rank())
+	for axis := range shape {
+		if chunks != nil && len(chunks[axis]) > 0 {
+			if len(chunks[axis]) > 1 {
+				return nil, fmt.Errorf("dimension %s: chunks in shards have one length", t.dim(axis))
+			}
+			shape[axis] = chunks[axis][0]
+			continue
+		}
+		for e := range t.grid.Dim(axis).Unique() {
+			if shape[axis] != 0 {
+				return nil, fmt.Errorf("dimension %s: its chunks have several lengths, and chunks in shards have one: say which (--chunks %s=…)", t.dim(axis), t.dim(axis))
+			}
+			shape[axis] = e.Codec
+		}
+	}
+	return shape, nil
+}
+
+// shardCodecs returns the codecs of shards of chunks that have codecs.
+func shardCodecs(inner []int64, codecs []codec.Spec) ([]codec.Spec, error) {
+	for _, c := range codecs {
+		if c.Name == "sharding_indexed" {
+			return nil, fmt.Errorf("the array is sharded already: %w", errors.ErrUnsupported)
+		}
+	}
+	config, err := json.Marshal(struct {
+		ChunkShape []int64           `json:"chunk_shape"`
+		Codecs     []codec.Spec      `json:"codecs"`
+		Index      []json.RawMessage `json:"index_codecs"`
+		Location   string            `json:"index_location"`
+	}{inner, codecs, []json.RawMessage{[]byte(`{"name":"bytes","configuration":{"endian":"little"}}`), []byte(`{"name":"crc32c"}`)}, "end"})
+	return []codec.Spec{{Name: "sharding_indexed", Config: config}}, err
+}
+
+// toV2 makes the array one of format 2. xarray takes its fill value for a mask, so that it
+// may have to be null, and chunks of nothing but fill have to be written then.
+func (t *target) toV2() (err error) {
+	for axis := range t.grid.Rank() {
+		if _, fixed := t.grid.Dim(axis).(grid.Fixed); !fixed {
+			return fmt.Errorf("dimension %s: its chunks have several lengths, which format 2 cannot say: ask for one (--chunks %s=…): %w", t.dim(axis), t.dim(axis), errors.ErrUnsupported)
+		}
+	}
+	if t.v2, _, err = t.face.ToV2(v2Options); err != nil {
+		return err
+	}
+	t.keys = t.v2.Keys()
+	form := t.face.Form(nil)
+	a, b := form, form
+	a.Fill, b.Fill = t.v2.Missing(), t.face.Fill
+	one := codec.NewElems(codec.Form{Type: form.Type, Shape: []int64{1}})
+	a.Shape, b.Shape = []int64{1}, []int64{1}
+	one.SetFill(a)
+	t.fill = !b.IsFill(one)
+	return nil
+}
+
+var v2Options = zarrjson.V2Options{Fill: zarrjson.MaskFill, Separator: '.'}
+
+// pipeline returns the codecs of chunks of a shape.
+func (t *target) pipeline(shape []int64) (*codec.Pipeline, error) {
+	key := fmt.Sprint(shape)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.pipelines[key]; p != nil {
+		return p, nil
+	}
+	p, err := codec.New(t.face.Codecs, t.face.Form(slices.Clone(shape)))
+	if err == nil {
+		err = p.CanEncode()
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.pipelines[key] = p
+	return p, nil
+}
+
+// kept reports whether the array's values are in the manifest.
+func (t *target) kept() bool { return t.spec.Placement == "" }
+
+// wanted reports whether a chunk has to be written.
+func (t *target) wanted(coords []int64) bool {
+	switch {
+	case t.old == nil || t.fresh.Kind == change.Everything:
+		return true
+	case t.fresh.Kind == change.None:
+		return false
+	}
+	return coords[t.fresh.Axis] >= t.fresh.From
+}
+
+// unit is the size of an element, 0 if they differ.
+func (t *target) unit() int64 { return int64(t.face.DataType.Type().Size) }
