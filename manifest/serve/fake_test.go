@@ -233,7 +233,7 @@ func newFake(tb testing.TB) *fakeData {
 
 func newHandler(tb testing.TB, d dataset) *Handler {
 	tb.Helper()
-	return newHandlerOf(tb, &Options{open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}, "a.varve")
+	return newHandlerOf(tb, &Options{open: fakeOpen(d)}, "a.varve")
 }
 
 func newHandlerOf(tb testing.TB, opts *Options, dirs ...string) *Handler {
@@ -289,4 +289,8 @@ func ask(tb testing.TB, method, url string, headers ...string) answer {
 		tb.Fatalf("%s %s: %v after %d bytes", method, url, err, len(data))
 	}
 	return answer{resp.StatusCode, resp.Header, string(data)}
+}
+
+func fakeOpen(d dataset) func(context.Context, string, *store.Options) (dataset, error) {
+	return func(context.Context, string, *store.Options) (dataset, error) { return d, nil }
 }

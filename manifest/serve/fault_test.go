@@ -260,7 +260,7 @@ func TestBusy(t *testing.T) {
 	d := newFake(t)
 	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1), free: make(chan struct{})}
 	d.arrays[1] = stuck
-	opts := &Options{Rebuilds: 1, Patience: 10 * time.Millisecond, open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}
+	opts := &Options{Rebuilds: 1, Patience: 10 * time.Millisecond, open: fakeOpen(d)}
 	s := start(t, newHandlerOf(t, opts, "a"))
 	first := make(chan int)
 	go func() {

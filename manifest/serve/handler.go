@@ -201,7 +201,7 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodOptions:
-		w.WriteHeader(http.StatusNoContent)
+		servePreflight(w)
 		return
 	default:
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
@@ -255,11 +255,17 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
 // allowOrigins lets pages of any origin read: nothing here depends on who asks.
 func allowOrigins(h http.Header) {
 	h["Access-Control-Allow-Origin"] = originAny
+	h["Access-Control-Expose-Headers"] = exposed
+	h["X-Content-Type-Options"] = noSniff
+}
+
+// servePreflight tells a browser what a page of another origin may ask for.
+func servePreflight(w http.ResponseWriter) {
+	h := w.Header()
 	h["Access-Control-Allow-Methods"] = methods
 	h["Access-Control-Allow-Headers"] = wanted
-	h["Access-Control-Expose-Headers"] = exposed
 	h["Access-Control-Max-Age"] = aDay
-	h["X-Content-Type-Options"] = noSniff
+	w.WriteHeader(http.StatusNoContent)
 }
 
 var (

@@ -183,7 +183,7 @@ func TestGracefulStop(t *testing.T) {
 func TestSlowClients(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	d := newFake(t)
-	opts := &Options{Body: limit, open: func(context.Context, string, *store.Options) (dataset, error) { return d, nil }}
+	opts := &Options{Body: limit, open: fakeOpen(d)}
 	d.add(t, "/large", regularDoc("[1,4194304]", "[1,4194304]"), func(int64) store.Kind { return store.Verbatim })
 	h := newHandlerOf(t, opts, "a")
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/large/c/0/0", nil)) // from the file from now on

@@ -34,6 +34,9 @@ type seam struct {
 	Title string
 }
 
+// Box is the height with the marks above and some room below.
+func (p picture) Box() float64 { return p.Height + 13 }
+
 const (
 	pictureWidth = 720.0
 	cellHeight   = 22.0

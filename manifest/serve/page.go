@@ -138,8 +138,10 @@ type row struct {
 	Dims   string
 	Type   string
 	Bytes  int64
+	Chunks int64
 	Counts manifest.Counts
 	Total  int64
+	Inline bool // its values are in the manifest
 	Here   bool
 }
 
@@ -236,10 +238,10 @@ func (s *site) tree(base string, at node) []row {
 	if at.array != nil {
 		group = parentOf(at.path)
 	}
-	counts := map[string]manifest.Counts{}
+	specs := map[string]*manifest.Array{}
 	for i := range s.data.Snapshot().Arrays {
 		a := &s.data.Snapshot().Arrays[i]
-		counts[relative(a.Path)] = a.Chunks
+		specs[relative(a.Path)] = a
 	}
 	var rows []row
 	for _, n := range s.nodes {
@@ -253,14 +255,14 @@ func (s *site) tree(base string, at node) []row {
 		}
 		r := row{link: link{path.Base(n.path), base + escapePath(n.path)}, Depth: strings.Count(below, "/"), Group: n.array == nil, Here: n.path == at.path}
 		if n.array != nil {
-			r.fill(n.array, counts[n.path])
+			r.fill(n.array, specs[n.path])
 		}
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-func (r *row) fill(a array, counts manifest.Counts) {
+func (r *row) fill(a array, spec *manifest.Array) {
 	var dims []string
 	elements := int64(1)
 	for axis, name := range dimensionNames(a) {
@@ -268,8 +270,11 @@ func (r *row) fill(a array, counts manifest.Counts) {
 		elements *= a.Grid().Shape()[axis]
 	}
 	t := a.Face().DataType.Type()
-	r.Dims, r.Type, r.Bytes, r.Counts = strings.Join(dims, ", "), a.Face().DataType.Name(), elements*int64(t.Size), counts
-	r.Total = max(counts.Verbatim+counts.Prefix+counts.Rebuilt+counts.Missing, 1)
+	r.Dims, r.Type, r.Bytes, r.Chunks = strings.Join(dims, ", "), a.Face().DataType.Name(), elements*int64(t.Size), a.Grid().Chunks()
+	if spec != nil {
+		r.Counts, r.Inline = spec.Chunks, len(spec.Pieces) > 0
+	}
+	r.Total = r.Counts.Verbatim + r.Counts.Prefix + r.Counts.Rebuilt + r.Counts.Missing
 }
 
 // describe adds what is known of an array.

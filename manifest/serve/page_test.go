@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/xml"
 	"errors"
@@ -104,7 +103,7 @@ func TestEveryArrayHasAPage(t *testing.T) {
 }
 
 func TestIndex(t *testing.T) {
-	opts := &Options{open: func(context.Context, string, *store.Options) (dataset, error) { return newFake(t), nil }}
+	opts := &Options{open: fakeOpen(newFake(t))}
 	s := start(t, newHandlerOf(t, opts, "/data/one.varve", "/data/two.varve"))
 	got := ask(t, "GET", s.URL+"/", "Accept", browser)
 	if got.status != 200 || !strings.Contains(got.body, `href="/one/"`) || !strings.Contains(got.body, `href="/two/"`) {
