@@ -73,11 +73,9 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 		}
 	}
 	c.at, c.b, c.pos = c.at+int64(head), c.b[head:head+size], 0
-	if t.check != nil && n > 0 && got > 0 {
-		for b := c.b; len(b) >= t.keySize; b = b[min(t.keySize+t.f.super.offsets, len(b)):] {
-			if err := t.check(b[:t.keySize]); err != nil {
-				return &readers.Error{Offset: c.at, Err: err}
-			}
+	if got > 0 {
+		if err := t.checkKeys(c); err != nil {
+			return err
 		}
 	}
 	if t.path != nil {
@@ -101,4 +99,17 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 		}
 	}
 	return c.err
+}
+
+// checkKeys checks the keys of a node above the leaves.
+func (t *btree1) checkKeys(c *cursor) error {
+	if t.check == nil {
+		return nil
+	}
+	for b := c.b; len(b) >= t.keySize; b = b[min(t.keySize+t.f.super.offsets, len(b)):] {
+		if err := t.check(b[:t.keySize]); err != nil {
+			return &readers.Error{Offset: c.at, Err: err}
+		}
+	}
+	return nil
 }
