@@ -119,7 +119,7 @@ func (p *planner) settleAbsent() {
 func (p *planner) settleHoles() {
 	for _, w := range p.placeOrder {
 		held, all := w.cover()
-		if !w.holes || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
+		if !w.holes || held == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
 			continue
 		}
 		f := report.Finding{Kind: report.Gap, Effect: report.Filled,

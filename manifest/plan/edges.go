@@ -186,7 +186,7 @@ func (c *cutting) stored(m *member) []int64 {
 // weight is the bytes of a member that count for the shape of chunks.
 func (c *cutting) weight(i int) int64 {
 	m := &c.members[i]
-	if !slices.IsSorted(m.axes) {
+	if l := m.v.Storage.Layout; !slices.IsSorted(m.axes) || l == manifest.Parted || l == manifest.Nothing {
 		return 0
 	}
 	return max(elementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
@@ -225,11 +225,30 @@ func (c *cutting) chooseAround() {
 		best = c.free()
 	}
 	for k := range c.shape {
-		c.usual[k] = max(min(best[k], max(c.shape[k], best[k])), 1)
 		if c.placedAt(k) < 0 {
-			c.around[k] = c.usual[k]
+			c.around[k] = max(best[k], 1)
 		}
 	}
+	for k := range c.shape {
+		if c.placedAt(k) >= 0 {
+			c.usual[k] = c.usualAlong(k)
+		}
+	}
+}
+
+// usualAlong is the length of chunks along a placed axis that most bytes have; of equals the
+// longest.
+func (c *cutting) usualAlong(axis int) (usual int64) {
+	weights := map[int64]int64{}
+	for i := range c.members {
+		weights[c.chunkAlong(axis, &c.members[i])] += c.weight(i)
+	}
+	for _, n := range sorted(weights) {
+		if usual == 0 || weights[n] >= weights[usual] {
+			usual = n
+		}
+	}
+	return max(usual, 1)
 }
 
 // masked is a chunk shape without its lengths along placed axes.

@@ -80,6 +80,11 @@ func (p *planner) declare(a *array) error {
 	if a.pieces {
 		return p.declarePieces(a, out, f)
 	}
+	if a.parted() {
+		if err := p.fillOfParts(a, f, &out); err != nil {
+			return err
+		}
+	}
 	out.Face.ChunkGrid = p.gridOf(a, shape, kept)
 	p.noteChunks(a, out.Face, kept)
 	out.Variables, out.Renamed = p.sourcePaths(a)
@@ -91,7 +96,7 @@ func (p *planner) declare(a *array) error {
 // faceFinding adds what the face has to say. What is kept in the manifest is not rebuilt.
 func (p *planner) faceFinding(a *array, f report.Finding) {
 	if a.pieces && f.Effect != report.Refused {
-		if f.Kind == report.Codec || f.Kind == report.ChunkShape {
+		if f.Kind == report.Codec || f.Kind == report.ChunkShape || f.Kind == report.FillValue && !p.gaps(a) {
 			return
 		}
 		if f.Effect == report.Rebuilt {

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/convert"
+	"varve/manifest/report"
 )
 
 // parted reports whether the values of some members are in other files.
@@ -116,5 +119,49 @@ func (d *dim) coordOf(file int32) *coord {
 	if int(file) < len(d.of) && d.of[file] >= 0 {
 		return d.coords[d.of[file]]
 	}
+	return nil
+}
+
+// partsOverlap refuses files whose parts lie over one another: which one counts is not said.
+func (p *planner) partsOverlap(a *array, w *placing) {
+	pairs := overlapping(w.tiles)
+	if len(pairs) == 0 {
+		return
+	}
+	var files []int32
+	for _, m := range a.members {
+		if m.v.Storage.Layout == manifest.Parted {
+			files = append(files, p.classes[m.class].files...)
+		}
+	}
+	p.find(p.odd(report.Finding{Kind: report.Overlap, Array: a.path, Effect: report.Refused, Option: "--drop " + base(a.path),
+		Says: count(len(files), int(a.files)) + " " + have(len(files)) + " parts in other files that lie over one another"}, files, a.files))
+}
+
+// fillOfParts is what an array of parts reads as where there is none: what its files say. They
+// have to agree.
+func (p *planner) fillOfParts(a *array, f *faced, out *manifest.Array) error {
+	var fill []byte
+	var odd []int32
+	for i, m := range a.members {
+		if m.v.Storage.Layout != manifest.Parted {
+			continue
+		}
+		c, err := convert.New(f.members[f.of[i]].Variable, out.Face, out.Reading)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.path, err)
+		}
+		switch {
+		case fill == nil:
+			fill = c.Fill()
+		case string(fill) != string(c.Fill()):
+			odd = append(odd, p.classes[m.class].files...)
+		}
+	}
+	if len(odd) > 0 {
+		p.find(p.odd(report.Finding{Kind: report.FillValue, Array: a.path, Effect: report.Refused, Option: "--drop " + base(a.path),
+			Says: count(len(odd), int(a.files)) + " " + have(len(odd)) + " another fill value where no part is than the first"}, odd, a.files))
+	}
+	out.Face.Fill = fill
 	return nil
 }

@@ -35,14 +35,15 @@ func (p *planner) place(a *array) *placing {
 	p.placings[key] = w
 	p.placeOrder = append(p.placeOrder, w)
 	w.tiles = p.wholeTiles(a)
-	if a.parted() {
-		w.tiles = p.partTiles(a, w.tiles)
-	}
 	if p.isAxis(a) { // its values are what places files
 		return w
 	}
 	p.overlaps(a, w)
 	p.absences(a, w)
+	if a.parted() {
+		w.tiles = p.partTiles(a, w.tiles)
+		p.partsOverlap(a, w)
+	}
 	return w
 }
 
