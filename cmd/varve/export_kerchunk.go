@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/manifest"
 	"varve/manifest/export/kerchunk"
 	"varve/manifest/report"
 	"varve/manifest/store"
@@ -19,6 +20,7 @@ import (
 type exportKerchunkOptions struct {
 	allowOptions
 	kerchunk.Options
+	append bool
 }
 
 func newExportKerchunkCommand() *cobra.Command {
@@ -38,7 +40,8 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
   zarr.config.set({"array.rectilinear_chunks": True})
   xr.open_dataset("reference://", engine="zarr", storage_options={"fo": "DEST.json"})`,
 		Example: `  varve export kerchunk sst.varve sst.parquet
-  varve export kerchunk sst.varve sst.json --regular`,
+  varve export kerchunk sst.varve sst.json --regular
+  varve append sst.varve new.nc && varve export kerchunk sst.varve sst.parquet --append`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExportKerchunk(cmd.Context(), &opts, args, cmd.OutOrStdout())
@@ -47,6 +50,7 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
 	opts.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
+	flags.BoolVar(&opts.append, "append", false, "carry on what was written to DEST from an earlier snapshot of OUT")
 	flags.BoolVar(&opts.Regular, "regular", false, "give arrays with chunks of different lengths a regular grid")
 	flags.BoolVar(&opts.NoPatch, "no-patch", false, "refuse what would need rebuilt chunks, and name the arrays")
 	flags.Int64Var(&opts.RecordSize, "record-size", 0, "chunks in a Parquet file (default 100000)")
@@ -62,6 +66,14 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 		return err
 	}
 	defer s.Close()
+	if opts.append {
+		repo, err := manifest.Open(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		defer repo.Close()
+		opts.Append = repo
+	}
 	result, err := kerchunk.Write(ctx, s, args[1], &opts.Options)
 	if err != nil {
 		return exportError(ctx, err)
@@ -84,6 +96,9 @@ func describeKerchunk(dest string, r *kerchunk.Result) string {
 		plural(r.Refs, "range", "ranges"), plural(r.Inline, "chunk", "chunks"))
 	if r.Patched > 0 {
 		fmt.Fprintf(&b, "%s: %s, %s\n", r.Patches, plural(r.Patched, "chunk", "chunks"), report.Size(r.PatchBytes))
+	}
+	if r.Kept > 0 {
+		fmt.Fprintf(&b, "kept as they were: %s\n", plural(r.Kept, "chunk", "chunks"))
 	}
 	if r.Because != "" {
 		fmt.Fprintf(&b, "format 3, since format 2 cannot say this: %s\n", r.Because)

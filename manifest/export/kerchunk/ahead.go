@@ -32,15 +32,15 @@ const (
 	slabParts  = 32
 )
 
-// locations yields all locations of an array in C order, some at a time. The list is
-// overwritten by the next.
-func (e *export) locations(ctx context.Context, a array) iter.Seq2[[]located, error] {
+// locations yields the locations of an array in C order from a chunk on, some at a time. The
+// list is overwritten by the next.
+func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[]located, error] {
 	return func(yield func([]located, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		l := &locator{array: a, free: make(chan []located, (e.opts.Workers+1)*slabParts)}
 		defer l.working.Wait()
 		defer cancel()
-		slabs := slabsOf(a.Grid())
+		slabs, before := slabsOf(a.Grid(), from)
 		var ahead []<-chan part
 		for len(slabs) > 0 || len(ahead) > 0 {
 			for len(slabs) > 0 && len(ahead) <= e.opts.Workers {
@@ -48,7 +48,9 @@ func (e *export) locations(ctx context.Context, a array) iter.Seq2[[]located, er
 				slabs = slabs[1:]
 			}
 			for p := range ahead[0] {
-				if !yield(p.list, p.err) || p.err != nil {
+				skip := min(before, int64(len(p.list)))
+				before -= skip
+				if !yield(p.list[skip:], p.err) || p.err != nil {
 					return
 				}
 				l.recycle(p.list)
@@ -127,19 +129,20 @@ func (l *locator) recycle(list []located) {
 	}
 }
 
-// slabsOf cuts a grid into boxes of chunks that follow each other in C order.
-func slabsOf(g *grid.Grid) []grid.Region {
+// slabsOf cuts a grid into boxes of chunks that follow each other in C order, those before a
+// chunk left out. It returns how many chunks of the first box come before that.
+func slabsOf(g *grid.Grid, from int64) (slabs []grid.Region, before int64) {
 	counts := g.Counts()
 	axis := slices.IndexFunc(counts, func(n int64) bool { return n != 1 })
 	if axis < 0 || g.Chunks() == 0 {
-		return []grid.Region{grid.Whole(counts)}
+		return []grid.Region{grid.Whole(counts)}, 0
 	}
-	length := max(partLength*slabParts/(g.Chunks()/counts[axis]), 1)
-	slabs := make([]grid.Region, 0, counts[axis]/length+1)
-	for at := int64(0); at < counts[axis]; at += length {
+	row := g.Chunks() / counts[axis]
+	length := max(partLength*slabParts/row, 1)
+	for at := from / row; at < counts[axis]; at += length {
 		slab := grid.Whole(slices.Clone(counts)).Clone()
 		slab.Origin[axis], slab.Shape[axis] = at, min(length, counts[axis]-at)
 		slabs = append(slabs, slab)
 	}
-	return slabs
+	return slabs, from % row
 }

@@ -92,7 +92,7 @@ func (w *jsonWriter) all(ctx context.Context) error {
 	}
 	for n, a := range w.arrays {
 		w.begin(a)
-		if err := w.stream(ctx, n, w); err != nil {
+		if err := w.stream(ctx, n, 0, w); err != nil {
 			return err
 		}
 	}

@@ -52,6 +52,10 @@ import (
 type Options struct {
 	// Force replaces what stands at the destination.
 	Force bool
+	// Append, the repository of the manifest, has a Parquet set that was written from an
+	// earlier snapshot carried on: records whose chunks are as they were are kept as they
+	// are. What cannot be carried on is written anew. It replaces what Force would.
+	Append *manifest.Repository
 	// Regular gives arrays whose chunks differ in length chunks of one shape, for clients
 	// that know no other: what does not coincide is rebuilt.
 	Regular bool
@@ -87,6 +91,7 @@ type Result struct {
 	Inline  int64 // chunks among the references: fill, rebuilt ones, what the manifest holds
 	Patched int64 // chunks in the file of patches
 	Missing int64 // chunks that were left out
+	Kept    int64 // chunks in records of the set that was carried on, none of the above
 	// Patches is the name of the file of patches, and PatchBytes its size, where there is one.
 	Patches    string
 	PatchBytes int64
@@ -114,11 +119,17 @@ func (e *PatchError) Error() string {
 // Write writes the arrays of a manifest as references at dest. Nothing is at dest before
 // everything is.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
-	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources}
+	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources, snapshot: s.Snapshot().ID}
 	for _, a := range s.Arrays() {
 		h.arrays = append(h.arrays, a)
 	}
-	return write(ctx, h, dest, opts)
+	if opts == nil || opts.Append == nil {
+		return write(ctx, h, dest, opts)
+	}
+	var done func() error
+	h.past, done = pastOf(opts.Append, s.Snapshot())
+	result, err := write(ctx, h, dest, opts)
+	return result, errors.Join(err, done())
 }
 
 // array is what an export asks of an array; *store.Array is one.
@@ -140,6 +151,9 @@ type hierarchy struct {
 	source func(ctx context.Context, row int64) (manifest.Source, error)
 	// sources is how many of them there are.
 	sources int64
+	// snapshot is what is exported, past how it differs from others; nil if nobody asks.
+	snapshot string
+	past     past
 }
 
 // export is one run of Write.
@@ -178,6 +192,7 @@ func newExport(h hierarchy, dest string, opts *Options) (*export, error) {
 	if opts != nil {
 		e.opts = *opts
 	}
+	e.opts.Force = e.opts.Force || e.past != nil
 	if e.opts.RecordSize == 0 {
 		e.opts.RecordSize = defaultRecord
 	}

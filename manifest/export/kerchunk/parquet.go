@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +37,14 @@ func (e *export) writeParquet(ctx context.Context) (err error) {
 	defer os.RemoveAll(temp)
 	e.patches.temp = filepath.Join(temp, patchesName)
 	defer e.patches.close()
-	if err := e.writeRecords(ctx, temp); err != nil {
+	from, err := e.carryOn()
+	if err == nil && from != nil {
+		err = e.patches.carry(e.patchesFile())
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.writeRecords(ctx, temp, from); err != nil {
 		return err
 	}
 	if err := errors.Join(e.finish(), os.Chmod(temp, 0o755), e.writeMetadata(temp)); err != nil {
@@ -71,13 +79,17 @@ func (e *export) writeMetadata(dir string) error {
 		b.Write(append(appendString(nil, d.key), ':'))
 		b.Write(d.json)
 	}
-	fmt.Fprintf(&b, `},"record_size":%d}`, e.opts.RecordSize)
+	origin, err := json.Marshal(e.mark())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, `},"record_size":%d,"varve":%s}`, e.opts.RecordSize, origin)
 	return os.WriteFile(filepath.Join(dir, metadataName), b.Bytes(), 0o644)
 }
 
 // writeRecords fills the records of all arrays one after the other, while others compress
 // those that are full.
-func (e *export) writeRecords(ctx context.Context, dir string) error {
+func (e *export) writeRecords(ctx context.Context, dir string, from *carried) error {
 	work, ctx := errgroup.WithContext(ctx)
 	full, empty := make(chan *record), make(chan *record, e.opts.Workers+1)
 	for range cap(empty) {
@@ -100,7 +112,7 @@ func (e *export) writeRecords(ctx context.Context, dir string) error {
 	}
 	work.Go(func() error {
 		defer close(full)
-		p := &parquetSink{export: e, dir: dir, full: full, empty: empty}
+		p := &parquetSink{export: e, dir: dir, from: from, full: full, empty: empty}
 		for n, a := range e.arrays {
 			if err := p.array(ctx, n, a); err != nil {
 				return err
@@ -115,6 +127,7 @@ func (e *export) writeRecords(ctx context.Context, dir string) error {
 type parquetSink struct {
 	*export
 	dir         string
+	from        *carried // nil if there is none
 	full, empty chan *record
 	*record     // the one that is being filled
 	folder      string
@@ -130,7 +143,11 @@ func (p *parquetSink) array(ctx context.Context, n int, a array) error {
 		p.record = <-p.empty
 	}
 	p.record.reset()
-	if err := p.stream(ctx, n, p); err != nil {
+	kept, err := p.keep(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := p.stream(ctx, n, kept, p); err != nil {
 		return err
 	}
 	if len(p.offset.Ints) == 0 {

@@ -64,14 +64,17 @@ type made struct {
 // maxWaiting bounds the refs that wait for a chunk to be rebuilt.
 const maxWaiting = 1 << 16
 
-// stream puts all refs of the n-th array into a sink.
-func (e *export) stream(ctx context.Context, n int, to sink) error {
+// stream puts the refs of the n-th array into a sink, from a chunk on.
+func (e *export) stream(ctx context.Context, n int, from int64, to sink) error {
 	a := e.arrays[n]
 	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}, coords: make([]int64, a.Grid().Rank())}
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.ahead.Wait()
 	defer cancel()
-	for list, err := range e.locations(ctx, a) {
+	if !a.Grid().Coords(from, s.coords) {
+		return ctx.Err()
+	}
+	for list, err := range e.locations(ctx, a, from) {
 		if err == nil {
 			err = s.addAll(ctx, list)
 		}

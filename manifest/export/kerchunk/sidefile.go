@@ -58,13 +58,15 @@ func (s *sideFile) append(data []byte) (int64, error) {
 		if s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
 			return 0, err
 		}
-		s.out = bufio.NewWriterSize(s.file, 1<<20)
+		s.start()
 	}
 	offset := s.size
 	_, err := s.out.Write(data)
 	s.size += int64(len(data))
 	return offset, err
 }
+
+func (s *sideFile) start() { s.out = bufio.NewWriterSize(s.file, 1<<20) }
 
 // close writes what is left.
 func (s *sideFile) close() error {

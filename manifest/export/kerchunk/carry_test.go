@@ -1,0 +1,183 @@
+package kerchunk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest/export/internal/change"
+	"varve/manifest/store"
+)
+
+// head is the array as it was when it was shorter.
+func head(t *testing.T, f *faked, length int64) *faked {
+	t.Helper()
+	face := *f.face
+	face.Shape = slices.Clone(face.Shape)
+	face.Shape[0] = length
+	g, err := face.Grid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(f.elements.Fixed) / int(f.face.Shape[0]) * int(length)
+	return &faked{path: f.path, face: &face, grid: g, elements: codec.Elems{Fixed: f.elements.Fixed[:n]}, locations: f.locations}
+}
+
+// growing is an archive whose arrays were shorter in the snapshot "old".
+func growing(t *testing.T) (now *archive, old hierarchy) {
+	a := newArchive(t, nasty...)
+	all := []store.Kind{store.Verbatim, store.Rebuilt, store.Missing, inline, store.Verbatim}
+	a.add(spec{path: "/long", shape: []int64{60, 6}, chunks: []int64{2, 2}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all})
+	a.add(spec{path: "/g/days", shape: []int64{60}, edges: []grid.Sizes{grid.RunLength(grid.Times(5, 4), grid.Times(3, 6), grid.Times(22, 1))}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
+	a.add(spec{path: "/still", shape: []int64{7}, chunks: []int64{1}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
+	a.add(spec{path: "/other", shape: []int64{7}, chunks: []int64{1}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
+	old = a.hierarchy
+	old.snapshot = "old"
+	old.arrays = []array{head(t, a.arrays[0].(*faked), 40), head(t, a.arrays[1].(*faked), 38), a.arrays[2], a.arrays[3]}
+	a.snapshot = "now"
+	a.past = func(_ context.Context, snapshot string, x array) (change.Change, error) {
+		if snapshot != "old" {
+			return change.Change{}, fmt.Errorf("snapshot %s: %w", snapshot, fs.ErrNotExist)
+		}
+		return map[string]change.Change{"/long": {Kind: change.Behind, From: 20}, "/g/days": {Kind: change.Behind, From: 10},
+			"/still": {Kind: change.None}, "/other": {Kind: change.Everything}}[x.Path()], nil
+	}
+	return a, old
+}
+
+func TestAppendKeeps(t *testing.T) {
+	a, old := growing(t)
+	dir := t.TempDir()
+	dest := filepath.Join(dir, "r.parquet")
+	opts := &Options{RecordSize: 7, InlineBytes: 1}
+	if _, err := write(t.Context(), old, dest, opts); err != nil {
+		t.Fatal(err)
+	}
+	before := infoOf(t, dest, "long/refs.7.parq")
+	result, err := write(t.Context(), a.hierarchy, dest, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of 60 chunks 8 records are full, of 10 one; and of 7 all is as it was.
+	if result.Kept != 56+7+7 {
+		t.Errorf("%d chunks kept, not 70", result.Kept)
+	}
+	if !os.SameFile(before, infoOf(t, dest, "long/refs.7.parq")) {
+		t.Error("a record that did not change was written again")
+	}
+	if os.SameFile(before, infoOf(t, dest, "other/refs.0.parq")) {
+		t.Error("a record is another's")
+	}
+	leftovers(t, dir, "r.parquet")
+	a.check(dest)
+}
+
+func infoOf(t *testing.T, dest, name string) os.FileInfo {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(dest, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// TestAppendWritesAnew what was written in another way, or from nobody knows what.
+func TestAppendWritesAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		snapshot string
+		opts     Options
+	}{
+		"unknown snapshot": {"gone", Options{RecordSize: 7}},
+		"other records":    {"old", Options{RecordSize: 6}},
+		"other patches":    {"old", Options{RecordSize: 7, PatchURL: "file:///elsewhere"}},
+		"another grid":     {"old", Options{RecordSize: 7, Regular: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, old := growing(t)
+			old.snapshot = c.snapshot
+			dest := filepath.Join(t.TempDir(), "r.parquet")
+			if _, err := write(t.Context(), old, dest, &Options{RecordSize: 7}); err != nil {
+				t.Fatal(err)
+			}
+			result, err := write(t.Context(), a.hierarchy, dest, &c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Kept != 0 {
+				t.Errorf("%d chunks kept", result.Kept)
+			}
+			a.check(dest)
+		})
+	}
+}
+
+// TestAppendThatFails leaves the set as it was.
+func TestAppendThatFails(t *testing.T) {
+	a, old := growing(t)
+	dir := t.TempDir()
+	dest := filepath.Join(dir, "r.parquet")
+	opts := &Options{RecordSize: 7, InlineBytes: 1}
+	if _, err := write(t.Context(), old, dest, opts); err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	broken := a.hierarchy
+	broken.arrays = append(slices.Clone(a.arrays[:3]), failing{a.arrays[3].(*faked), boom})
+	if _, err := write(t.Context(), broken, dest, opts); !errors.Is(err, boom) {
+		t.Fatal(err)
+	}
+	leftovers(t, dir, "r.parquet")
+	a.hierarchy = old
+	a.check(dest)
+}
+
+func TestSlabs(t *testing.T) {
+	for _, shape := range [][]int64{{}, {1}, {5}, {1, 1}, {1, 100_000}, {3, 50_000}, {70_000, 2}, {1, 7, 9, 2000}, {2, 0, 3}} {
+		ones := make([]int64, len(shape))
+		for i := range ones {
+			ones[i] = 1
+		}
+		g, err := grid.Regular(shape, ones)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []int64{0, 1, g.Chunks() / 3, g.Chunks() - 1} {
+			if from < 0 || from >= g.Chunks() {
+				continue
+			}
+			next := from
+			slabs, before := slabsOf(g, from)
+			for _, s := range slabs {
+				n, _ := g.Number(s.Origin)
+				size, _ := s.Elements()
+				if n+before != next {
+					t.Fatalf("%v from %d: a slab begins at %d, not %d", shape, from, n+before, next)
+				}
+				next, before = n+size, 0
+			}
+			if next != g.Chunks() {
+				t.Errorf("%v from %d: slabs end at %d of %d", shape, from, next, g.Chunks())
+			}
+		}
+	}
+}
+
+// TestInteropAppend has a set that was carried on read as it would be otherwise.
+func TestInteropAppend(t *testing.T) {
+	a, old := growing(t)
+	dest := filepath.Join(t.TempDir(), "r.parquet")
+	opts := &Options{RecordSize: 7, InlineBytes: 1}
+	for _, h := range []hierarchy{old, a.hierarchy} {
+		if _, err := write(t.Context(), h, dest, opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	python(t, dest, a.expectations(), "fsspec")
+}
