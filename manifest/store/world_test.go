@@ -209,3 +209,5 @@ func cut(t testing.TB, all codec.Elems, shape []int64, r grid.Region, typ codec.
 func equalElems(a, b codec.Elems) bool {
 	return slices.Equal(a.Fixed, b.Fixed) && slices.EqualFunc(a.Var, b.Var, func(x, y []byte) bool { return string(x) == string(y) })
 }
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"sync"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+func dataType(t testing.TB, typ codec.Type) zarrjson.DataType {
+	t.Helper()
+	dt, err := zarrjson.DataTypeOf(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dt
+}
+
+// TestKept reads an array whose values are in the manifest, in two pieces with a gap.
+func TestKept(t *testing.T) {
+	typ := codec.Type{Kind: codec.Int, Size: 2}
+	m := newMemoryTables()
+	m.values["a"] = &manifest.Values{ID: "a", Data: []byte{1, 0, 2, 0, 3, 0}}
+	m.values["b"] = &manifest.Values{ID: "b", Data: []byte{4, 0, 5, 0}}
+	face := &zarrjson.Array{Shape: []int64{9}, DataType: dataType(t, typ), ChunkGrid: zarrjson.RegularGrid(2), Fill: []byte{7, 0}, Codecs: []codec.Spec{spec("bytes", `{"endian":"big"}`)}}
+	snap := &manifest.Snapshot{Arrays: []manifest.Array{{Path: "/v", Face: face, Dims: []string{"/t"}, Pieces: []manifest.Piece{
+		{Origin: []int64{0}, Shape: []int64{3}, Values: "a"}, {Origin: []int64{6}, Shape: []int64{2}, Values: "b"}}}}}
+	s := openMemory(t, snap, m, Options{})
+	got, err := readAll(t.Context(), t, s)
+	if want := []byte{1, 0, 2, 0, 3, 0, 7, 0, 7, 0, 7, 0, 4, 0, 5, 0, 7, 0}; err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("got %v (%v), want %v", got, err, want)
+	}
+	a, _ := s.Array("v")
+	want := [][]byte{{0, 1, 0, 2}, {0, 3, 0, 7}, nil, {0, 4, 0, 5}, nil}
+	n := 0
+	for l, err := range a.Locations(t.Context(), grid.Whole([]int64{5})) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := Verbatim
+		if want[n] == nil {
+			kind = Missing
+		}
+		b, err := a.Chunk(t.Context(), l.Coords)
+		if err != nil || l.Kind != kind || l.Source != -1 || !bytes.Equal(l.Inline, want[n]) || !bytes.Equal(b, want[n]) {
+			t.Errorf("chunk %d: %+v, %v (%v), want %v", n, l, b, err, want[n])
+		}
+		n++
+	}
+	ix, err := grid.Orthogonal(a.Grid(), grid.Indices(7, 0, 4, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := codec.NewElems(face.Form([]int64{4}))
+	if err := a.Read(t.Context(), ix, e); err != nil || !bytes.Equal(e.Fixed, []byte{5, 0, 1, 0, 7, 0, 1, 0}) {
+		t.Errorf("by indices: got %v (%v)", e.Fixed, err)
+	}
+	m.values["b"].Data = m.values["b"].Data[:3]
+	if _, err := readAll(t.Context(), t, s); err == nil {
+		t.Error("values that are too short are read")
+	}
+}
+
+// TestPatched holds that a chunk which was rebuilt before is not rebuilt again.
+func TestPatched(t *testing.T) {
+	m, snap, _ := archive(t, 2, false)
+	snap.Tables = []manifest.Table{{Kind: manifest.Patches, Rows: 1}}
+	m.patches["/v5"] = []byte("patch")
+	s := openMemory(t, snap, m, Options{})
+	a, _ := s.Array("v")
+	l, err := a.Locate(t.Context(), []int64{1, 1})
+	b, err2 := a.Chunk(t.Context(), []int64{1, 1})
+	if err != nil || err2 != nil || l.Kind != Verbatim || l.Source != -1 || string(l.Inline) != "patch" || string(b) != "patch" {
+		t.Errorf("got %+v and %q (%v, %v)", l, b, err, err2)
+	}
+	if l, err := a.Locate(t.Context(), []int64{1, 0}); err != nil || l.Kind != Rebuilt {
+		t.Errorf("a chunk without a patch: %+v (%v)", l, err)
+	}
+}
+
+// TestConverted reads packed numbers of two files with different scales, in chunks that
+// span both.
+func TestConverted(t *testing.T) {
+	m := newMemoryTables()
+	w := &world{t: t, r: newRand()}
+	var tiles []manifest.Tile
+	float := func(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
+	for i, scale := range []float64{0.5, 2} {
+		v := manifest.Variable{Path: "/v", Type: codec.Type{Kind: codec.Int, Size: 2}, Shape: []int64{3}, Dims: []string{"/t"},
+			Attributes: []manifest.Attribute{
+				{Name: "scale_factor", Type: codec.Type{Kind: codec.Float, Size: 8}, Data: float(scale), Scalar: true},
+				{Name: "_FillValue", Type: codec.Type{Kind: codec.Int, Size: 2}, Data: []byte{3, 0}, Scalar: true}},
+			Storage: manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{2}, Codecs: []codec.Spec{spec("bytes", `{"endian":"big"}`)}}}
+		chunks := []storedChunk{{bytes: w.encode(v.Storage.Codecs, &v, []int64{2}, codec.Elems{Fixed: []byte{1, 0, 2, 0}})},
+			{bytes: w.encode(v.Storage.Codecs, &v, []int64{2}, codec.Elems{Fixed: []byte{3, 0, 9, 9}})}}
+		tiles = append(tiles, manifest.Tile{File: m.addFile(t, w.r, v, chunks), Origin: []int64{int64(3 * i)}, Start: []int64{0}, Shape: []int64{3}})
+	}
+	nan := float(math.NaN())
+	face := &zarrjson.Array{Shape: []int64{6}, DataType: dataType(t, codec.Type{Kind: codec.Float, Size: 8}), ChunkGrid: zarrjson.RegularGrid(4), Fill: nan, Codecs: []codec.Spec{spec("bytes", `{"endian":"little"}`)}}
+	if err := face.Attributes.Set("_FillValue", []byte(`"AAAAAAAA+H8="`)); err != nil {
+		t.Fatal(err)
+	}
+	snap := m.snapshot([]string{"/t"}, tiles, manifest.Array{Path: "/v", Face: face, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t"}, Reading: manifest.Unpacked})
+	s := openMemory(t, snap, m, Options{})
+	want := []float64{0.5, 1, math.NaN(), 2, 4, math.NaN()}
+	check := func(what string, from int, got []byte) {
+		for i := range len(got) / 8 {
+			x, y := math.Float64frombits(binary.LittleEndian.Uint64(got[8*i:])), math.NaN()
+			if from+i < len(want) {
+				y = want[from+i]
+			}
+			if x != y && !(math.IsNaN(x) && math.IsNaN(y)) {
+				t.Errorf("%s: element %d is %v, want %v", what, from+i, x, y)
+			}
+		}
+	}
+	got, err := readAll(t.Context(), t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("region", 0, got)
+	a, _ := s.Array("v")
+	for n := range int64(2) {
+		b, err := a.Chunk(t.Context(), []int64{n})
+		if err != nil || len(b) != 32 {
+			t.Fatalf("chunk %d: %d bytes (%v)", n, len(b), err)
+		}
+		check("chunk", int(4*n), b)
+	}
+}
+
+// TestTogether has many goroutines read at a time, with few open files and little memory.
+func TestTogether(t *testing.T) {
+	m, snap, truth := archive(t, 8, false)
+	s := openMemory(t, snap, m, Options{OpenFiles: 2, FlightBytes: 5000, CacheBytes: 20_000})
+	a, _ := s.Array("v")
+	var wg sync.WaitGroup
+	for i := range int64(12) {
+		wg.Go(func() {
+			if got, err := readAll(t.Context(), t, s); err != nil || !bytes.Equal(got, truth) {
+				t.Errorf("all: %v", err)
+			}
+			for k := range int64(20) {
+				if b, err := a.Chunk(t.Context(), []int64{(i + k) % 8, k % 4}); err != nil || len(b) == 0 {
+					t.Errorf("chunk: %v", err)
+				}
+				r := grid.Region{Origin: []int64{(i*k + 3) % 120, k}, Shape: []int64{8, 17}}
+				e := codec.NewElems(a.Face().Form(r.Shape))
+				want := cut(t, codec.Elems{Fixed: truth}, a.Face().Shape, r, codec.Type{Kind: codec.Float, Size: 4})
+				if err := a.ReadRegion(t.Context(), r, e); err != nil || !equalElems(e, want) {
+					t.Errorf("region %v: %v", r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
