@@ -68,8 +68,11 @@ func BenchmarkWrite(b *testing.B) {
 
 func sizeOf(b *testing.B, name string) (size int64) {
 	err := filepath.WalkDir(name, func(path string, e os.DirEntry, err error) error {
-		info, err := os.Stat(path)
-		if err == nil && !info.IsDir() {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
 			size += info.Size()
 		}
 		return err

@@ -57,7 +57,6 @@ type faked struct {
 	grid      *grid.Grid
 	elements  codec.Elems
 	locations map[string]store.Location
-	rebuilt   int // chunks asked for
 }
 
 // spec says what an array of the archive is like.
