@@ -131,7 +131,7 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		lazy := &lazySection{}
+		lazy := &lazySection{table: manifest.Table{Name: name}}
 		lazy.ready.Store(s)
 		p.kinds[kind] = &kindTables{kind: kind, tables: []*lazySection{lazy}}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -99,6 +100,9 @@ func TestPart(t *testing.T) {
 	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
+	}
+	if err := p.ReadRefs(ctx, 0, make([]manifest.Ref, 1)); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("a lookup after Close: %v", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (k *kindTables) arrange() error {
 	return nil
 }
 
-// Close closes the files that are open.
+// Close closes the files that are open. What is asked for later is fs.ErrClosed.
 func (r *Reader) Close() error {
 	var all error
 	for _, k := range r.kinds {
@@ -97,6 +97,7 @@ func (t *lazySection) close(cache *Cache) error {
 	if s := t.ready.Swap(nil); s != nil {
 		cache.forget(s.id)
 	}
+	t.closed = true
 	if t.file == nil {
 		return nil
 	}
@@ -122,6 +123,9 @@ func (r *Reader) section(ctx context.Context, t *lazySection) (*section, error) 
 	defer t.mu.Unlock()
 	if s := t.ready.Load(); s != nil {
 		return s, nil
+	}
+	if t.closed {
+		return nil, fmt.Errorf("%s: %w", t.table.Name, fs.ErrClosed)
 	}
 	f, err := r.open(ctx, t.table)
 	if err != nil {

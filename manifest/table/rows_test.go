@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func randomSource(rng *rand.Rand, i int) *SourceRow {
 	case 1:
 		s.Header, s.Groups, s.Format, s.Hidden = "", "", "", true
 	case 2:
-		s.Values = map[string]string{"/time": fmt.Sprintf("%032x", i), "/x": "same"}
+		s.Values = map[string]string{"/time": fmt.Sprintf("%032x", i), "/x": "same", "/gr\xf6\xdfe": "raw"}
 	case 3:
 		s.Parts = map[string][]manifest.Part{"/v": {
 			{File: i + 1, Origin: []int64{0, 3}, Start: []int64{1, 0}, Shape: []int64{5, 2}},
@@ -337,4 +338,105 @@ func TestPatches(t *testing.T) {
 			t.Errorf("chunk %d of %q: %v", p.Chunk, p.Array, err)
 		}
 	}
+}
+
+// TestTogether has many goroutines read through a cache that holds next to nothing.
+func TestTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	refs := randomRefs(rng, 50_000)
+	var sources []*SourceRow
+	for i := range 2000 {
+		sources = append(sources, randomSource(rng, i))
+	}
+	values := testValues(rng, 300)
+	var m memoryTables
+	m.add(manifest.Refs, int64(len(refs)), writeRefs(t, rng, refs))
+	m.add(manifest.Sources, int64(len(sources)), write(t, start(NewSources), sources...))
+	m.add(manifest.ValueOf, int64(len(values)), write(t, start(NewValues), values...))
+	var mu sync.Mutex
+	open := func(ctx context.Context, table manifest.Table) (File, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return inMemory(m.data[table.Name]), nil
+	}
+	r, err := Open(m.tables, open, NewCache(200_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() { readTogether(t, r, rand.New(rand.NewPCG(uint64(n), 0)), refs, sources, values) })
+	}
+	all.Wait()
+	if n := r.cache.Bytes(); n > 200_000 {
+		t.Errorf("%d bytes in the cache", n)
+	}
+}
+
+func readTogether(t *testing.T, r *Reader, rng *rand.Rand, refs []manifest.Ref, sources []*SourceRow, values []*manifest.Values) {
+	ctx := context.Background()
+	for range 500 {
+		var ref [1]manifest.Ref
+		i, j, k := rng.IntN(len(refs)), rng.IntN(len(sources)), rng.IntN(len(values))
+		if err := r.ReadRefs(ctx, int64(i), ref[:]); err != nil || ref[0] != refs[i] {
+			t.Errorf("ref %d: %+v, not %+v: %v", i, ref[0], refs[i], err)
+		}
+		if s, err := r.Source(ctx, int64(j)); err != nil || !reflect.DeepEqual(s, sources[j]) {
+			t.Errorf("source %d: %+v: %v", j, s, err)
+		}
+		if v, err := r.Values(ctx, values[k].ID); err != nil || !reflect.DeepEqual(v, values[k]) {
+			t.Errorf("values %s: %v", values[k].ID, err)
+		}
+	}
+}
+
+// manySources writes the sources of an archive: one file a day, two headers.
+func manySources(b *testing.B, n int) *memoryTables {
+	b.Helper()
+	var out bytes.Buffer
+	w := NewSources(&out)
+	day := time.Date(1940, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		at := day.AddDate(0, 0, i)
+		s := &SourceRow{
+			Source: manifest.Source{URL: "/archive/" + at.Format("2006/01") + "/reanalysis_" + at.Format("20060102") + ".nc",
+				Size: 40_000_000 + int64(i*7919%1000), Modified: at.Add(time.Duration(i*7919) * time.Millisecond), Format: "netCDF-4"},
+			Header: fmt.Sprintf("%032x", i%2), Groups: fmt.Sprintf("%032x", i), Row: int64(i) * 400, Bytes: 39_000_000,
+		}
+		if err := w.Append(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var m memoryTables
+	m.add(manifest.Sources, int64(n), out.Bytes())
+	return &m
+}
+
+func BenchmarkSources(b *testing.B) {
+	const n = 100_000
+	m := manySources(b, n)
+	size := float64(m.tables[0].Bytes) / n
+	run := func(name string, rows int64, do func(*Reader) error) {
+		b.Run(name, func(b *testing.B) {
+			r := m.reader(b, 64<<20)
+			b.ReportAllocs()
+			start := userTime(b)
+			b.ResetTimer()
+			for range b.N {
+				if err := do(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+			reportRate(b, rows*int64(b.N), start)
+			b.ReportMetric(size, "B/source")
+		})
+	}
+	ctx := context.Background()
+	run("index", n, func(r *Reader) error { return first(r.Index(ctx)) })
+	run("scan", n, func(r *Reader) error { return ended(r.ScanSources(ctx, 0, n)) })
+	rng := rand.New(rand.NewPCG(1, 1))
+	run("lookup", 1, func(r *Reader) error { return first(r.Source(ctx, rng.Int64N(n))) })
 }

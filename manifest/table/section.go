@@ -261,4 +261,6 @@ type lazySection struct {
 	mu    sync.Mutex
 	ready atomic.Pointer[section]
 	file  File
+
+	closed bool
 }

@@ -121,6 +121,7 @@ func (d *sourceDecoder) decodeJSON(row *SourceRow, values, parts []byte) error {
 			if err := json.Unmarshal(values, &d.values); err != nil {
 				return fmt.Errorf("values: %w", err)
 			}
+			d.values = withKeys(d.values, pathOfKey)
 		}
 		row.Values = d.values
 	}
@@ -132,7 +133,8 @@ func (d *sourceDecoder) decodeJSON(row *SourceRow, values, parts []byte) error {
 		return fmt.Errorf("parts: %w", err)
 	}
 	row.Parts = make(map[string][]manifest.Part, len(stored))
-	for path, list := range stored {
+	for key, list := range stored {
+		path := pathOfKey(key)
 		for _, p := range list {
 			row.Parts[path] = append(row.Parts[path], manifest.Part(p))
 		}

@@ -33,7 +33,12 @@ func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[ma
 				failed = err
 				return false
 			}
-			for _, tile := range tiles[max(s.Row-p.first, 0):min(s.Row+s.Rows-p.first, p.rows)] {
+			from, to := max(s.Row-p.first, 0), min(s.Row+s.Rows-p.first, p.rows)
+			for i, tile := range tiles[from:to] {
+				if err := checkTile(&tile); err != nil {
+					failed = t.damaged(fmt.Errorf("tile %d: %w", p.first+from+int64(i), err))
+					return false
+				}
 				if !yield(tile, nil) {
 					return false
 				}
@@ -77,31 +82,32 @@ func (s *section) tiles(p place, shift []int64) ([]manifest.Tile, error) {
 	room := make([]int64, 3*dims*len(tiles))
 	for i := range tiles {
 		t := &tiles[i]
-		t.File = int(columns[0].Ints[i])
+		t.File = int(min(max(columns[0].Ints[i], -1), math.MaxInt32))
 		t.Origin, t.Start, t.Shape, room = room[:dims:dims], room[dims:2*dims:2*dims], room[2*dims:3*dims:3*dims], room[3*dims:]
 		for d := range dims {
 			t.Origin[d], t.Start[d], t.Shape[d] = columns[1+3*d].Ints[i], columns[2+3*d].Ints[i], columns[3+3*d].Ints[i]
-		}
-		if err := move(t, shift); err != nil {
-			return nil, s.damaged(fmt.Errorf("tile %d: %w", p.first+int64(i), err))
+			if shift != nil {
+				t.Origin[d] = moved(t.Origin[d], shift[d])
+			}
 		}
 	}
 	return tiles, nil
 }
 
-// move moves a tile, and checks that it lies where one may.
-func move(t *manifest.Tile, shift []int64) error {
-	if t.File < 0 || t.File > math.MaxInt32 {
+// moved returns where a tile lies after a move, or -1 if that is out of range.
+func moved(origin, shift int64) int64 {
+	if to := origin + shift; (to < origin) == (shift < 0) {
+		return to
+	}
+	return -1
+}
+
+// checkTile checks that a tile lies where one may.
+func checkTile(t *manifest.Tile) error {
+	if t.File < 0 || t.File == math.MaxInt32 {
 		return fmt.Errorf("of source %d", t.File)
 	}
 	for d := range t.Origin {
-		if shift != nil {
-			origin := t.Origin[d] + shift[d]
-			if (origin < t.Origin[d]) != (shift[d] < 0) {
-				return fmt.Errorf("origin %d, moved by %d", t.Origin[d], shift[d])
-			}
-			t.Origin[d] = origin
-		}
 		if t.Origin[d] < 0 || t.Start[d] < 0 || t.Shape[d] < 0 || t.Origin[d] > math.MaxInt64-t.Shape[d] || t.Start[d] > math.MaxInt64-t.Shape[d] {
 			return fmt.Errorf("%d long from %d on at %d", t.Shape[d], t.Start[d], t.Origin[d])
 		}

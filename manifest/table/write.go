@@ -1,11 +1,13 @@
 package table
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"varve/manifest"
@@ -110,7 +112,7 @@ func addSource(b *builder, s *SourceRow) error {
 	if err != nil {
 		return err
 	}
-	values, err := json.Marshal(s.Values)
+	values, err := json.Marshal(withKeys(s.Values, keyOfPath))
 	if err != nil {
 		return err
 	}
@@ -178,7 +180,38 @@ func storedParts(parts map[string][]manifest.Part) map[string][]storedPart {
 		for i, p := range list {
 			stored[i] = storedPart(p)
 		}
-		out[path] = stored
+		out[keyOfPath(path)] = stored
+	}
+	return out
+}
+
+// rawKey begins a key that stands for a path that is not UTF-8, which JSON cannot hold. Paths
+// begin with a slash.
+const rawKey = "base64:"
+
+func keyOfPath(path string) string {
+	if utf8.ValidString(path) {
+		return path
+	}
+	return rawKey + base64.StdEncoding.EncodeToString([]byte(path))
+}
+
+func pathOfKey(key string) string {
+	coded, ok := strings.CutPrefix(key, rawKey)
+	if !ok {
+		return key
+	}
+	path, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil {
+		return key // no variable has this path
+	}
+	return string(path)
+}
+
+func withKeys(values map[string]string, key func(string) string) map[string]string {
+	out := make(map[string]string, len(values))
+	for k, v := range values {
+		out[key(k)] = v
 	}
 	return out
 }
