@@ -116,12 +116,17 @@ func (r *reach) add(where string) {
 	if scheme == "file" && len(parts) > 2 {
 		top = 2 // a container of all files is refused
 	}
+	// Icechunk compares prefixes with names that are not escaped, and writers compare
+	// them with names that are: only what is the same both ways does for both.
 	folders := top
 	for folders < len(parts)-1 && !strings.Contains(parts[folders], "%") {
 		folders++
 	}
 	key := scheme + "://" + strings.Join(parts[:top], "/") + "/"
 	prefix := scheme + "://" + strings.Join(parts[:folders], "/") + "/"
+	if plain, err := url.PathUnescape(prefix); err == nil {
+		prefix = plain
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.prefixes == nil {
