@@ -15,6 +15,13 @@ func python(t *testing.T, args ...string) {
 	if interpreter == "" {
 		t.Skip("VARVE_PYTHON names no Python with xarray, fsspec, kerchunk and VirtualiZarr; make interop sets one up")
 	}
+	modules := "xarray, fsspec, kerchunk, fastparquet, pyarrow"
+	if args[len(args)-1] == "virtualizarr" {
+		modules = "virtualizarr, obstore"
+	}
+	if out, err := exec.Command(interpreter, "-c", "import "+modules).CombinedOutput(); err != nil {
+		t.Skipf("%s lacks one of %s: %s", interpreter, modules, bytes.TrimSpace(out))
+	}
 	out, err := exec.Command(interpreter, append([]string{"testdata/read.py"}, args...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)

@@ -137,6 +137,9 @@ func TestInteropReaders(t *testing.T) {
 	if interpreter == "" {
 		t.Skip("VARVE_PYTHON names no Python with pyarrow and fastparquet; make interop sets one up")
 	}
+	if out, err := exec.Command(interpreter, "-c", "import pyarrow, fastparquet").CombinedOutput(); err != nil {
+		t.Skipf("%s lacks pyarrow or fastparquet: %s", interpreter, bytes.TrimSpace(out))
+	}
 	name := filepath.Join(t.TempDir(), "sample.parquet")
 	writeSample(t, name)
 	out, err := exec.Command(interpreter, "testdata/read.py", name).CombinedOutput()
