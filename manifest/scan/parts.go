@@ -51,8 +51,22 @@ func (p *parted) add(b box) error {
 	return nil
 }
 
-// finish gives the parts to the file.
-func (p *parted) finish() {
+// finish gives the parts to the file. What no part covers is a part that was never written, so
+// that it reads as the fill value that this variable has.
+func (p *parted) finish() error {
+	free, err := uncovered(p.out.Shape, p.boxes)
+	if err != nil {
+		return err
+	}
+	if len(free) > 0 {
+		hole := *p.out
+		hole.Storage = manifest.Storage{Layout: manifest.Nothing}
+		p.found = append(p.found, p.r.hide(identity(p.r.out.url, p.r.src, p.r.data.Format), hole, newRefs()))
+		for _, b := range free {
+			b.hidden = len(p.found) - 1
+			p.boxes = append(p.boxes, b)
+		}
+	}
 	p.out.Storage = manifest.Storage{Layout: manifest.Parted}
 	base := len(p.r.out.hidden)
 	parts := make([]manifest.Part, len(p.boxes))
@@ -64,6 +78,60 @@ func (p *parted) finish() {
 		p.r.out.file.Parts = map[int][]manifest.Part{}
 	}
 	p.r.out.file.Parts[len(p.r.header.Variables)] = parts
+	return nil
+}
+
+// maxFree bounds in how many boxes a variable's uncovered cells may lie.
+const maxFree = 1 << 12
+
+// uncovered returns boxes of a shape that cover what others leave.
+func uncovered(shape []int64, taken []box) ([]box, error) {
+	zero := make([]int64, len(shape))
+	free := []box{{origin: zero, start: zero, shape: shape}}
+	if slices.Contains(shape, 0) {
+		return nil, nil
+	}
+	for _, t := range taken {
+		var left []box
+		for _, f := range free {
+			left = f.without(left, t)
+		}
+		if free = left; len(free) > maxFree {
+			return nil, fmt.Errorf("leaves more than %d boxes to no other file: %w", maxFree, errors.ErrUnsupported)
+		}
+	}
+	return free, nil
+}
+
+// without appends what is left of a box when another is taken out of it: along each axis
+// what lies before it and behind it, and along the next axes only what is level with it.
+func (b box) without(left []box, t box) []box {
+	lo, hi := make([]int64, len(b.shape)), make([]int64, len(b.shape))
+	for k := range lo {
+		lo[k], hi[k] = max(b.origin[k], t.origin[k]), min(b.origin[k]+b.shape[k], t.origin[k]+t.shape[k])
+		if lo[k] >= hi[k] {
+			return append(left, b)
+		}
+	}
+	rest := box{origin: slices.Clone(b.origin), shape: slices.Clone(b.shape)}
+	for k := range lo {
+		end := rest.origin[k] + rest.shape[k]
+		left = rest.piece(left, k, rest.origin[k], lo[k])
+		left = rest.piece(left, k, hi[k], end)
+		rest.origin[k], rest.shape[k] = lo[k], hi[k]-lo[k]
+	}
+	return left
+}
+
+// piece appends the part of a box between two indices of an axis, if there is any.
+func (b box) piece(left []box, axis int, from, to int64) []box {
+	if from >= to {
+		return left
+	}
+	out := box{origin: slices.Clone(b.origin), shape: slices.Clone(b.shape)}
+	out.origin[axis], out.shape[axis] = from, to-from
+	out.start = out.origin
+	return append(left, out)
 }
 
 // hide makes a hidden file of one variable.

@@ -78,8 +78,7 @@ func (r *reading) placeExternal(out *manifest.Variable, v *readers.Variable) err
 			return err
 		}
 	}
-	p.finish()
-	return nil
+	return p.finish()
 }
 
 func (p *parted) addStretch(s stretch, width int64) error {

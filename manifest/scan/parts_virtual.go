@@ -20,7 +20,9 @@ func (r *reading) placeVirtual(out *manifest.Variable, v *readers.Variable) erro
 			return err
 		}
 	}
-	p.finish()
+	if err := p.finish(); err != nil {
+		return err
+	}
 	return r.ctx.Err()
 }
 
