@@ -241,8 +241,12 @@ const refCache = 64 << 20
 
 func countArray(ctx context.Context, a *manifest.Array, placements []manifest.Placement, files mosaic.Files, refs mosaic.RefReader) error {
 	at := slices.IndexFunc(placements, func(p manifest.Placement) bool { return p.ID == a.Placement })
-	if at < 0 {
-		return nil // its values are in the manifest
+	if at < 0 { // its values are in the manifest
+		g, err := a.Face.Grid()
+		if err == nil {
+			a.Chunks = manifest.Counts{Verbatim: g.Chunks()}
+		}
+		return err
 	}
 	m, err := mosaic.New(a, &placements[at], files)
 	if err != nil {
