@@ -2,7 +2,6 @@ package serve
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -79,6 +78,14 @@ func matches(header, etag string) bool {
 	return false
 }
 
+// Values of headers that never change are not made for each answer.
+var (
+	noCache     = []string{"no-cache"} // ask whether it still is the same
+	inBytes     = []string{"bytes"}
+	octetStream = []string{"application/octet-stream"}
+	jsonType    = []string{"application/json"}
+)
+
 // unchanged answers 304 if the client has what the tag says.
 func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
 	if header := r.Header.Get("If-None-Match"); header == "" || !matches(header, etag) {
@@ -86,7 +93,7 @@ func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
 	}
 	h := w.Header()
 	h.Set("ETag", etag)
-	h.Set("Cache-Control", "no-cache")
+	h["Cache-Control"] = noCache
 	delete(h, "Content-Type")
 	delete(h, "Content-Encoding")
 	w.WriteHeader(http.StatusNotModified)
@@ -98,8 +105,8 @@ func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
 func begin(w http.ResponseWriter, r *http.Request, etag string, size int64) (part span, ok bool) {
 	h := w.Header()
 	h.Set("ETag", etag)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Accept-Ranges", "bytes")
+	h["Cache-Control"] = noCache
+	h["Accept-Ranges"] = inBytes
 	part = span{0, size}
 	status := http.StatusOK
 	if header := r.Header.Get("Range"); header != "" && rangeCounts(r, etag) {
@@ -140,7 +147,3 @@ func serveBytes(w http.ResponseWriter, r *http.Request, b body) {
 		return // the client is gone
 	}
 }
-
-// limitFile returns a part of a file, from where it stands, in the form that the server sends
-// without copying.
-func limitFile(f io.Reader, n int64) io.Reader { return &io.LimitedReader{R: f, N: n} }

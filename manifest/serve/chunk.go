@@ -24,7 +24,7 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 		fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header()["Content-Type"] = octetStream
 	switch {
 	case loc.Kind == store.Missing:
 		note(w, kindMissing)

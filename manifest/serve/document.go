@@ -52,7 +52,7 @@ func tagOf(kind string, parts ...[]byte) string {
 // serve answers with the document.
 func (d *document) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h["Content-Type"] = jsonType
 	h.Set("Vary", "Accept-Encoding")
 	b := d.plain
 	if d.zipped.data != nil && takesGzip(r) {

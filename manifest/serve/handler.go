@@ -279,7 +279,8 @@ var (
 
 // log writes the line of a request, and one more of what went wrong on this side.
 func (h *Handler) log(r *http.Request, rec *recorder, took time.Duration) {
-	if rec.err != nil && rec.status >= http.StatusBadRequest && rec.status != statusGone {
+	gone := errors.Is(r.Context().Err(), context.Canceled)
+	if rec.err != nil && !gone {
 		h.opts.Log.Warn("request failed", "path", r.URL.Path, "status", rec.status, "error", rec.err)
 	}
 	if h.opts.Access == nil {

@@ -121,38 +121,47 @@ func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Lo
 		return true, nil
 	}
 	if err := o.send(w, f, span{loc.Offset + part.from, part.length}); err != nil {
-		abort(err)
+		abort(w, err)
 	}
 	return true, nil
 }
 
-// send copies a part of the file to the client. The last byte goes only once the file is known
-// to be the same after all others went: a client never takes for whole what is not.
+// minHeld is the size from which sending takes long enough for a file to change meanwhile.
+const minHeld = 1 << 20
+
+// send copies a part of the file to the client. The last byte of a large one goes only once
+// the file is known to be the same after all others went, so that the client does not take
+// for whole what is not.
 func (o *origin) send(w http.ResponseWriter, f *os.File, part span) error {
 	if _, err := f.Seek(part.from, io.SeekStart); err != nil {
 		return err
 	}
-	n, err := io.Copy(w, limitFile(f, part.length-1))
-	if err != nil {
-		return err
+	if part.length < minHeld {
+		return o.copy(w, f, part.length)
 	}
-	if n < part.length-1 {
-		return fmt.Errorf("%s: %w: it was cut off", o.path, source.ErrChanged)
+	if err := o.copy(w, f, part.length-1); err != nil {
+		return err
 	}
 	if err := o.check(f.Stat()); err != nil {
 		return err
 	}
-	n, err = io.Copy(w, limitFile(f, 1))
-	if err == nil && n < 1 {
-		err = io.ErrUnexpectedEOF
+	return o.copy(w, f, 1)
+}
+
+func (o *origin) copy(w http.ResponseWriter, f *os.File, n int64) error {
+	// A LimitedReader of a file is what the server knows to send without copying.
+	sent, err := io.Copy(w, &io.LimitedReader{R: f, N: n})
+	if err == nil && sent < n {
+		err = fmt.Errorf("%s: %w: it was cut off", o.path, source.ErrChanged)
 	}
 	return err
 }
 
 // abort breaks the connection, the only way to tell a client that what it got is not whole.
 // The server knows the value, and passes it over in silence.
-func abort(err error) {
-	if err != nil {
-		panic(http.ErrAbortHandler)
+func abort(w http.ResponseWriter, err error) {
+	if rec, ok := w.(*recorder); ok {
+		rec.err = err
 	}
+	panic(http.ErrAbortHandler)
 }
