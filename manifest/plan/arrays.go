@@ -80,7 +80,7 @@ func (p *planner) readable(a *array) bool {
 	if len(files) == 0 {
 		return true
 	}
-	p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Dropped, Says: a.path + " is left out: " + why},
+	p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Dropped, Says: "left out: " + why},
 		files, a.files))
 	return false
 }
@@ -135,13 +135,13 @@ func (p *planner) otherDims(a *array, odd, most []int) bool {
 	files := p.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
 		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Rebuilt, Option: "--strict refuses them",
-			Says: fmt.Sprintf("%s %s %s as (%s), and are turned to (%s)", count(len(files), int(a.files)), have(len(files)), path.Base(a.path),
-				names(dims), names(a.dims))}, files, a.files))
+			Says: fmt.Sprintf("%s %s the axes in the order (%s), and %s turned to (%s)", count(len(files), int(a.files)), have(len(files)),
+				names(dims), plural(len(files), "is", "are"), names(a.dims))}, files, a.files))
 		return true
 	}
 	f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused,
-		Says: fmt.Sprintf("%s %s %s along (%s), the others (%s) along (%s)", count(len(files), int(a.files)), have(len(files)),
-			path.Base(a.path), names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
+		Says: fmt.Sprintf("%s %s the axes (%s), the others (%s) have (%s)", count(len(files), int(a.files)), have(len(files)),
+			names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
 	if len(dims) == len(a.dims) {
 		var options []string
 		for i, d := range dims {
@@ -190,13 +190,13 @@ func (p *planner) spoiledBy(a *array) bool {
 func (p *planner) placeArrays() {
 	kept := p.arrays[:0]
 	for _, a := range p.arrays {
-		if p.spoiledBy(a) || p.isMade(a.path) {
+		if p.spoiledBy(a) || p.isMade(a.path) || p.twice(a) {
 			continue
 		}
 		for _, at := range a.dims {
 			d := p.dims[at]
 			a.flows = a.flows || d.hinted
-			if d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named) {
+			if d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named) && !slices.Contains(a.placed, d) {
 				a.placed = append(a.placed, d)
 			}
 		}
@@ -210,6 +210,19 @@ func (p *planner) placeArrays() {
 			a.where = p.place(a)
 		}
 	}
+}
+
+// twice refuses an array that has a flowing dimension on two axes: a file would lie on the
+// diagonal, and nothing beside it.
+func (p *planner) twice(a *array) bool {
+	for i, at := range a.dims {
+		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
+			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: "--drop " + path.Base(a.path),
+				Says: "has " + path.Base(at) + ", along which files follow one another, on two axes"}, p.filesHaving(a), a.files))
+			return true
+		}
+	}
+	return false
 }
 
 // isCoordinate reports whether an array is the coordinate of the flowing dimension of its name.
@@ -327,9 +340,9 @@ func (p *planner) compareAll(a *array, files []int32) error {
 			odd = append(odd, g...)
 		}
 	}
-	f := report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + path.Base(a.path),
-		Says: fmt.Sprintf("%s %s other values of %s than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
-			have(len(odd)), path.Base(a.path), p.span(groups[most]))}
+	f := report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
+		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
+			have(len(odd)), p.span(groups[most]))}
 	if a.aux {
 		f.Kind = report.Coordinate
 	}

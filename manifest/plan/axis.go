@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 
+	"varve/codec"
 	"varve/manifest/report"
 )
 
@@ -134,7 +135,9 @@ func (d *dim) labels(order []*coord) bool {
 	seen := map[string]bool{}
 	total := 0
 	for _, c := range order {
-		if d.nature != text {
+		switch c.v.Type.Kind {
+		case codec.String, codec.FixedBytes, codec.FixedUTF32:
+		default:
 			return false
 		}
 		for _, t := range c.texts() {

@@ -219,7 +219,7 @@ func (p *planner) foreign() {
 			}
 		}
 	}
-	groups := sets.all()
+	groups := slices.DeleteFunc(sets.all(), func(g []int) bool { return len(p.classes[g[0]].files) == 0 })
 	if len(groups) < 2 {
 		return
 	}

@@ -66,11 +66,8 @@ type meaning struct {
 var unknown = &meaning{}
 
 func newMeaning(v *manifest.Variable) (*meaning, error) {
-	m := &meaning{v: v}
+	m := &meaning{v: v, nature: natureOf(v)}
 	var err error
-	if m.nature, err = natureOf(v); err != nil {
-		return nil, err
-	}
 	if m.nature == instant {
 		m.times, err = cf.TimesOf(v, none)
 	} else {
@@ -80,22 +77,20 @@ func newMeaning(v *manifest.Variable) (*meaning, error) {
 }
 
 // natureOf says what the elements of a variable are, for a coordinate.
-func natureOf(v *manifest.Variable) (nature, error) {
+func natureOf(v *manifest.Variable) nature {
 	if _, ok, err := cf.UnitsOf(v); ok && err == nil {
-		return instant, nil
+		return instant
 	}
 	switch v.Type.Kind {
 	case codec.Int, codec.Uint, codec.Bool, codec.DateTime, codec.TimeDelta:
 		if scaled(v) {
-			return real, nil
+			return real
 		}
-		return whole, nil
+		return whole
 	case codec.Float:
-		return real, nil
-	case codec.String, codec.Bytes, codec.FixedBytes, codec.FixedUTF32, codec.Raw:
-		return text, nil
+		return real
 	}
-	return 0, fmt.Errorf("%s: values of type %s have no order", v.Path, v.Type)
+	return text // or something else that is equal or not, and no more
 }
 
 func scaled(v *manifest.Variable) bool {
@@ -225,10 +220,13 @@ func textsOf(v *manifest.Variable, values *manifest.Values) []string {
 	texts := make([]string, len(values.Data)/size)
 	for i := range texts {
 		element := values.Data[i*size : (i+1)*size]
-		if v.Type.Kind == codec.FixedUTF32 {
+		switch v.Type.Kind {
+		case codec.FixedUTF32:
 			texts[i] = utf32(element)
-		} else {
+		case codec.FixedBytes:
 			texts[i] = strings.TrimRight(string(element), "\x00")
+		default:
+			texts[i] = string(element)
 		}
 	}
 	return texts

@@ -100,7 +100,7 @@ func (p *planner) timesAlong(d *dim) string {
 			if len(x.dims) != 1 || x.dims[0] != d.path || x.v.Unreadable != "" {
 				continue
 			}
-			if kind, err := natureOf(x.v); err != nil || kind != instant {
+			if natureOf(x.v) != instant {
 				continue
 			}
 			if found != "" && found != x.path {
@@ -137,7 +137,7 @@ func (p *planner) readCoords(d *dim) error {
 		}
 		for _, f := range c.files {
 			d.of[f] = noCoord
-			if at < 0 || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
+			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
 				continue
 			}
 			values, ok := p.values(f, c.vars[at].at, c.dims[d.path].Length)

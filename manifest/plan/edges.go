@@ -192,38 +192,11 @@ func (c *cutting) weight(i int) int64 {
 	return max(elementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
 }
 
-// chooseAround picks the lengths of chunks along axes on which all files begin at 0: the shape
-// of most bytes that may be served as they are stored, or else of most bytes.
+// chooseAround picks the lengths of chunks along axes on which all files begin at 0, and the
+// usual ones along the others.
 func (c *cutting) chooseAround() {
 	c.around, c.usual = make([]int64, len(c.shape)), make([]int64, len(c.shape))
-	var best []int64
-	for _, wantKept := range []bool{true, false} {
-		weights := map[string]int64{}
-		shapes := map[string][]int64{}
-		for i := range c.members {
-			m := &c.members[i]
-			if m.v.Storage.Layout != manifest.Chunked || wantKept && !c.kept[i] {
-				continue
-			}
-			s := c.stored(m)
-			key := string(appendShape(nil, c.masked(s)))
-			weights[key] += c.weight(i)
-			if shapes[key] == nil {
-				shapes[key] = s
-			}
-		}
-		for _, key := range sorted(weights) {
-			if best == nil || weights[key] > weights[string(appendShape(nil, c.masked(best)))] {
-				best = shapes[key]
-			}
-		}
-		if best != nil {
-			break
-		}
-	}
-	if best == nil {
-		best = c.free()
-	}
+	best := c.bestShape()
 	for k := range c.shape {
 		if c.placedAt(k) < 0 {
 			c.around[k] = max(best[k], 1)
@@ -234,6 +207,38 @@ func (c *cutting) chooseAround() {
 			c.usual[k] = c.usualAlong(k)
 		}
 	}
+}
+
+// bestShape is the chunk shape of the file that the user names; else that of most bytes that may
+// be served as they are stored; else of most bytes; else, where nothing is chunked, a free choice.
+func (c *cutting) bestShape() []int64 {
+	if i := c.p.chosen(c.a); i >= 0 && c.members[i].v.Storage.Layout == manifest.Chunked {
+		return c.stored(&c.members[i])
+	}
+	for _, wantKept := range []bool{true, false} {
+		weights := map[string]int64{}
+		shapes := map[string][]int64{}
+		for i := range c.members {
+			m := &c.members[i]
+			if m.v.Storage.Layout != manifest.Chunked || wantKept && !c.kept[i] {
+				continue
+			}
+			s := c.masked(c.stored(m))
+			key := string(appendShape(nil, s))
+			weights[key] += c.weight(i)
+			shapes[key] = s
+		}
+		best := ""
+		for i, key := range sorted(weights) {
+			if i == 0 || weights[key] > weights[best] {
+				best = key
+			}
+		}
+		if len(weights) > 0 {
+			return shapes[best]
+		}
+	}
+	return c.free()
 }
 
 // usualAlong is the length of chunks along a placed axis that most bytes have; of equals the

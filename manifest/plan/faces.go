@@ -77,6 +77,7 @@ func (p *planner) declare(a *array) error {
 	shape := p.shapeOf(a)
 	out.Face = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
+	p.noteUnwritten(a)
 	if a.pieces {
 		return p.declarePieces(a, out, f)
 	}
@@ -208,9 +209,7 @@ func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
 		}
 		opts.Type = t
 	}
-	if p.opts.CodecFrom != "" {
-		opts.CodecFrom = p.codecFrom(a, f)
-	}
+	opts.CodecFrom = p.codecFrom(a, f)
 	if a.pieces {
 		var err error
 		opts.Reference, err = p.referenceOf(a)
@@ -238,14 +237,26 @@ func (p *planner) gaps(a *array) bool {
 
 // codecFrom is 1 more than the member of the file that a user names.
 func (p *planner) codecFrom(a *array, f *faced) int {
+	if i := p.chosen(a); i >= 0 {
+		return f.of[i] + 1
+	}
+	return 0
+}
+
+// chosen is the place among the members of the one of the file whose codecs and chunks the user
+// wants, or -1.
+func (p *planner) chosen(a *array) int {
+	if p.opts.CodecFrom == "" {
+		return -1
+	}
 	for i, m := range a.members {
 		for _, n := range p.classes[m.class].files {
-			if url := p.files[n].URL; url == p.opts.CodecFrom || base(url) == base(p.opts.CodecFrom) {
-				return f.of[i] + 1
+			if isFile(p.files[n], p.opts.CodecFrom) {
+				return i
 			}
 		}
 	}
-	return 0
+	return -1
 }
 
 func typeNamed(name string) (codec.Type, error) {

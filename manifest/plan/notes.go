@@ -123,8 +123,22 @@ func (p *planner) sayGaps(d *dim, gaps []int) {
 		more = ", …"
 	}
 	p.find(p.odd(report.Finding{Kind: report.Gap, Array: d.coord, Effect: report.Noted,
-		Says: fmt.Sprintf("%s: %s between files: %s%s", path.Base(d.path), plural(len(gaps), "a gap", fmt.Sprint(len(gaps), " gaps")), strings.Join(says, ", "), more)},
+		Says: fmt.Sprintf("%s between files: %s%s", plural(len(gaps), "a gap", fmt.Sprint(len(gaps), " gaps")), strings.Join(says, ", "), more)},
 		files, d.total()))
+}
+
+// noteUnwritten names files that never wrote a variable.
+func (p *planner) noteUnwritten(a *array) {
+	var files []int32
+	for _, m := range a.members {
+		if m.v.Storage.Layout == manifest.Nothing && elementsOf(m.v) > 0 {
+			files = append(files, p.classes[m.class].files...)
+		}
+	}
+	if len(files) > 0 {
+		p.find(p.odd(report.Finding{Kind: report.Unwritten, Array: a.path, Effect: report.Noted,
+			Says: "never written in " + count(len(files), int(a.files)) + ": fill there"}, files, a.files))
+	}
 }
 
 // noteChunks names the files whose chunks have another shape than those of the face.
@@ -152,7 +166,7 @@ func (p *planner) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
 		}
 	}
 	if len(odd) > 0 && int64(len(odd)) <= a.files {
-		p.find(p.odd(report.Finding{Kind: report.ChunkShape, Array: a.path, Effect: report.Rebuilt, Option: "--codec-from FILE, or explicit chunks",
+		p.find(p.odd(report.Finding{Kind: report.ChunkShape, Array: a.path, Effect: report.Rebuilt, Option: "--codec-from FILE, --chunk-edges ARRAY:DIM=N",
 			Says: fmt.Sprintf("%s %s chunks of %s that the face does not declare", count(len(odd), int(a.files)), have(len(odd)), some(sorted(shapes)))},
 			odd, a.files))
 	}

@@ -22,11 +22,7 @@ type numbers struct {
 func readNumbers(v *manifest.Variable, data []byte) (numbers, error) {
 	x := numbers{data: data, t: v.Type, scale: 1}
 	switch v.Type.Kind {
-	case codec.Bool, codec.Int, codec.Uint, codec.DateTime, codec.TimeDelta:
-	case codec.Float:
-		if v.Type.Size < 4 {
-			return x, fmt.Errorf("%s: coordinates of type %s are not read", v.Path, v.Type)
-		}
+	case codec.Bool, codec.Int, codec.Uint, codec.Float, codec.DateTime, codec.TimeDelta:
 	default:
 		return x, fmt.Errorf("%s: values of type %s are no numbers", v.Path, v.Type)
 	}
@@ -85,6 +81,8 @@ func (x numbers) real(i int) float64 {
 	switch {
 	case x.t.Kind != codec.Float:
 		f = float64(x.whole(i))
+	case x.t.Size == 2:
+		f = cf.Float(x.t, x.element(i)[:2])
 	case x.t.Size == 4:
 		f = float64(math.Float32frombits(binary.LittleEndian.Uint32(x.element(i))))
 	default:

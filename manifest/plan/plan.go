@@ -59,6 +59,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 			return nil, p.needs, nil
 		}
 	}
+	p.report.Findings = together(p.report.Findings)
 	if refused := p.report.Refused(); len(refused) > 0 {
 		return nil, nil, p.refusal(refused)
 	}
@@ -134,6 +135,9 @@ func (p *planner) classes1() error {
 	if err := p.classify(); err != nil {
 		return err
 	}
+	if err := p.checkOptions(); err != nil {
+		return err
+	}
 	p.leaveOutEmpty()
 	if len(p.classes) == 0 || p.total() == 0 {
 		return errors.New("no file has a variable that was asked for")
@@ -141,6 +145,22 @@ func (p *planner) classes1() error {
 	p.foreign()
 	return nil
 }
+
+// checkOptions reports options that mean nothing in any file.
+func (p *planner) checkOptions() error {
+	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
+		return fmt.Errorf("codecs are to be those of %s, which is not among the files", from)
+	}
+	for _, r := range p.opts.Rename {
+		if !slices.ContainsFunc(p.classes, func(c *class) bool { return c.renames(r.New) }) {
+			return fmt.Errorf("nothing is called %s, which was to become %s", r.Old, r.New)
+		}
+	}
+	return nil
+}
+
+// isFile reports whether a user means a file by a name.
+func isFile(f *manifest.File, name string) bool { return f.URL == name || base(f.URL) == base(name) }
 
 // leaveOutEmpty forgets files of which the options leave nothing.
 func (p *planner) leaveOutEmpty() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
 )
@@ -53,6 +54,11 @@ func TestPlaced(t *testing.T) {
 				m.file(fmt.Sprint(i), days(i*4, 4), lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), c))
 			}
 		}, "/t", "0@0+4 1@4+4 2@8+4", "[4 2x4] [3] [4]"},
+		{"the chunks of a file of choice", Options{CodecFrom: "0"}, func(m *maker) {
+			for i, c := range [][]int64{{4, 3, 2}, {4, 3, 4}, {4, 3, 4}} {
+				m.file(fmt.Sprint(i), days(i*4, 4), lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), c))
+			}
+		}, "/t", "0@0+4 1@4+4 2@8+4", "4 3 2"},
 		{"falling values", Options{}, func(m *maker) {
 			m.file("a", coords("y", "y", float64s, 9, 8, 7), cube("t", "y", m64(3), m64(3)))
 			m.file("b", coords("y", "y", float64s, 12, 11, 10), cube("t", "y", m64(3), m64(3)))
@@ -280,6 +286,19 @@ func TestRefused(t *testing.T) {
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2), lat(), lon(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 		}, report.Dimension, "c", ""},
+		{"a dimension on two axes", Options{}, func(m *maker) {
+			for i, at := range [][]float64{{1, 2}, {3, 4}} {
+				m.file(fmt.Sprint(i), x(at...), cube("cov", "x x", m64(2, 2), m64(2, 2)))
+			}
+		}, report.Dimension, "0 1", "--drop cov"},
+		{"a coordinate of half precision", Options{}, func(m *maker) {
+			for i, bytes := range []string{"\x00\x3c\x00\x40", "\x00\x3c\x00\x40", "\x01\x3c\x01\x40"} {
+				w := coords("lat", "lat", int16s, 0, 0)
+				w.v.Type = codec.Type{Kind: codec.Float, Size: 2}
+				w.values = &manifest.Values{Data: []byte(bytes)}
+				m.file(fmt.Sprint(i), days(i, 1), w, cube("t", "time lat", m64(1, 2), m64(1, 2)))
+			}
+		}, report.Coordinate, "2", "--coords first"},
 		{"a foreign file", Options{Missing: MissingFill}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("stray", coords("station", "station", int32s, 1, 2), cube("height", "station", m64(2), m64(2)))

@@ -1,10 +1,38 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"varve/manifest/report"
 )
+
+// together makes one of findings that say the same of several arrays.
+func together(findings []report.Finding) []report.Finding {
+	var out []report.Finding
+	at := map[string]int{}
+	arrays := map[string][]string{}
+	for _, f := range findings {
+		bare := f
+		bare.Array = ""
+		key := fmt.Sprintf("%+v", bare)
+		if _, ok := at[key]; !ok {
+			at[key] = len(out)
+			out = append(out, f)
+		}
+		if f.Array != "" && !slices.Contains(arrays[key], f.Array) {
+			arrays[key] = append(arrays[key], f.Array)
+		}
+	}
+	for key, i := range at {
+		if paths := arrays[key]; len(paths) > 1 {
+			slices.Sort(paths)
+			out[i].Array, out[i].Says = "", some(paths)+": "+out[i].Says
+		}
+	}
+	return out
+}
 
 // Error says why files cannot be combined as asked: every reason, with the files' names and
 // the option that would allow it.

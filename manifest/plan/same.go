@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"varve/codec"
 	"varve/manifest"
 )
 
@@ -112,7 +111,7 @@ func (c *comparer) key(x content) ([]byte, error) {
 		return x.values.AppendKey(shape), nil
 	}
 	what, err := newMeaning(x.m.v)
-	if err != nil || x.m.v.Type.Kind == codec.Float && x.m.v.Type.Size < 4 {
+	if err != nil {
 		return x.values.AppendKey(fmt.Appendf(shape, "%v", x.m.v.Type)), nil
 	}
 	k := coord{meaning: what, values: x.values}

@@ -126,6 +126,22 @@ func (c *class) settleShapes() {
 	}
 }
 
+// renames reports whether something has a name that it does not have in the files.
+func (c *class) renames(name string) bool {
+	called := func(old, now string) bool { return old != now && base(now) == base(name) }
+	for _, x := range c.vars {
+		if called(x.v.Path, x.path) {
+			return true
+		}
+		for k, d := range x.dims {
+			if called(x.v.Dims[k], d) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // lens is how paths of sources become paths of arrays.
 type lens struct {
 	group  string // with a slash at the end

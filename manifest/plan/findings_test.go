@@ -1,0 +1,326 @@
+package plan
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// TestFindings: what a plan says of files that disagree, one finding for all that share it.
+func TestFindings(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	for _, c := range []struct {
+		name   string
+		opts   Options
+		make   func(m *maker)
+		kind   report.Kind
+		effect report.Effect
+		files  string
+		says   string
+	}{
+		{"lengths", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31) }, report.Length, report.Verbatim, "1 2 3", "from 28 to 31 of time"},
+		{"no steps", Options{}, func(m *maker) {
+			m.day("1", 0, 2)
+			m.file("2", days(0, 0), lat(), lon(), cube("t", "time lat lon", m64(0, 3, 4), m64(2, 3, 4)))
+			m.day("3", 2, 2)
+		}, report.Length, report.Noted, "2", "nothing along time"},
+		{"chunks", Options{}, func(m *maker) {
+			m.day("1", 0, 2)
+			m.day("2", 2, 2)
+			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 1, 4)))
+		}, report.ChunkShape, report.Rebuilt, "3", "chunks of [2 1 4]"},
+		{"codecs", Options{}, func(m *maker) {
+			m.day("1", 0, 2)
+			m.day("2", 2, 2)
+			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
+			w.v.Storage.Codecs = w.v.Storage.Codecs[:1]
+			m.file("3", days(4, 2), lat(), lon(), w)
+		}, report.Codec, report.Rebuilt, "3", "no compression"},
+		{"types", Options{}, func(m *maker) {
+			m.day("1", 0, 2)
+			m.day("2", 2, 2)
+			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
+			w.v.Type = float64s
+			m.file("3", days(4, 2), lat(), lon(), w)
+		}, report.Type, report.Rebuilt, "3", "float64"},
+		{"absent", Options{}, func(m *maker) {
+			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
+			m.day("2", 2, 2)
+			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
+		}, report.Absent, report.Filled, "2", "1 of 3 files has no u, v"},
+		{"dropped", Options{Missing: MissingDrop}, func(m *maker) {
+			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)))
+			m.day("2", 2, 2)
+		}, report.Absent, report.Dropped, "2", "no u"},
+		{"nothing that was asked for", Options{Vars: []string{"t"}}, func(m *maker) {
+			m.day("1", 0, 2)
+			m.file("2", cube("u", "", nil, nil))
+		}, report.Absent, report.Dropped, "2", "no variable that was asked for"},
+		{"width", Options{Pad: PadFill}, func(m *maker) {
+			m.file("1", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+			m.file("2", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
+		}, report.Width, report.Filled, "2", "fewer than 5 of x"},
+		{"coordinates of the first", Options{Coords: CoordsFirst}, func(m *maker) {
+			m.file("1", days(2, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+			m.file("2", days(0, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+			m.file("3", days(4, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+		}, report.Coordinate, report.Noted, "2", "those of the first file count"},
+		{"attributes of groups", Options{}, func(m *maker) {
+			for i := range 2 {
+				f := m.day(fmt.Sprint(i), 2*i, 2)
+				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("history", fmt.Sprint(i)), textAttribute("title", "t")}}}}
+			}
+		}, report.Attribute, report.Dropped, "", "history"},
+		{"attributes of variables", Options{}, func(m *maker) {
+			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)).with("comment", "a"))
+			m.day("2", 2, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
+			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
+		}, report.Attribute, report.Dropped, "1", "comment"},
+		{"the order of axes", Options{}, func(m *maker) {
+			m.day("1", 0, 2)
+			m.day("2", 2, 2)
+			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
+		}, report.Dimension, report.Rebuilt, "3", "(time, lon, lat)"},
+		{"gaps in time", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 4); m.day("3", 12, 4) }, report.Gap, report.Noted, "3", "1990-01-08 to 1990-01-13"},
+		{"holes", Options{}, func(m *maker) {
+			for i := range 5 {
+				y, x := float64(i/2*2), float64(i%2*3)
+				m.file(fmt.Sprint(i), coords("y", "y", float64s, lines(y, 2, 1)...), coords("x", "x", float64s, lines(x, 3, 1)...), cube("t", "y x", m64(2, 3), m64(2, 3)))
+			}
+		}, report.Gap, report.Filled, "", "17%"},
+		{"overlap", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("1", 0, 4); m.day("2", 3, 4) }, report.Overlap, report.Noted, "1 2", "the first one counts"},
+		{"order of names", Options{Concat: []string{"n"}}, func(m *maker) {
+			m.file("1", cube("t", "n", m64(2), m64(2)))
+			m.file("2", cube("t", "n", m64(2), m64(2)))
+		}, report.Order, report.Noted, "1 2", "in the order of their names"},
+		{"unreadable", Options{}, func(m *maker) {
+			for i := range 2 {
+				w := cube("odd", "time", m64(2), m64(2))
+				w.v.Unreadable = "references to other objects"
+				m.day(fmt.Sprint(i), 2*i, 2, w)
+			}
+		}, report.Unreadable, report.Dropped, "0 1", "references to other objects"},
+		{"never written", Options{}, func(m *maker) {
+			for i := range 2 {
+				w := cube("never", "time", m64(2), nil)
+				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
+				m.day(fmt.Sprint(i), 2*i, 2, w)
+			}
+		}, report.Unwritten, report.Noted, "0 1", "never written"},
+		{"tiles by their attributes", Options{}, func(m *maker) {
+			for i, n := range []int32{3, 2} {
+				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, int64(n)), m64(2, int64(n))))
+				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
+					numbers32("DOMAIN_dimensions_ids", 2, 1), numbers32("DOMAIN_size_global", 5, 2), numbers32("DOMAIN_size_local", n, 2),
+					numbers32("DOMAIN_position_first", 1+3*int32(i), 1)}}}}
+			}
+		}, report.Order, report.Noted, "", "DOMAIN_"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			f := findingOf(t, planned(t, m, &c.opts).Report, c.kind)
+			var files []string
+			for _, url := range f.Files {
+				files = append(files, base(url))
+			}
+			if got := strings.Join(files, " "); got != c.files || f.Effect != c.effect || !strings.Contains(f.Says, c.says) {
+				t.Errorf("files %q, effect %s: %s", got, f.Effect, f.Says)
+			}
+		})
+	}
+}
+
+func numbers32(name string, list ...int32) manifest.Attribute {
+	a := manifest.Attribute{Name: name, Type: int32s}
+	for _, n := range list {
+		a.Data = append(a.Data, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+	}
+	return a
+}
+
+// One finding stands for all files: a thousand of them do not make a longer report.
+func TestReportIsShort(t *testing.T) {
+	m := newMaker()
+	for i := range 1000 {
+		var more []wanted
+		for k := range 5 {
+			w := cube(fmt.Sprint("u", k), "time", []int64{3}, []int64{3})
+			if i%3 == 0 {
+				w.v.Storage.Codecs = w.v.Storage.Codecs[:1]
+			}
+			more = append(more, w.with("comment", fmt.Sprint(i%7)))
+		}
+		m.day(fmt.Sprintf("%04d", i), 3*i, 3-i%2, more[:5-i%2]...)
+	}
+	p := planned(t, m, nil)
+	if len(p.Report.Findings) > 25 {
+		t.Errorf("%d findings", len(p.Report.Findings))
+	}
+	for _, f := range p.Report.Findings {
+		if len(f.Files) > named {
+			t.Errorf("%d files in %s", len(f.Files), f.Says)
+		}
+	}
+}
+
+// The first file is the first in the order of coordinates, not of names.
+func TestFirstCounts(t *testing.T) {
+	m := newMaker()
+	m.file("1", days(2, 2), lat(), cube("t", "time lat", []int64{2, 3}, []int64{2, 3}))
+	m.file("2", days(0, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", []int64{2, 3}, []int64{2, 3}))
+	p := planned(t, m, &Options{Coords: CoordsFirst})
+	data, _ := elementsOfPieces(t, arrayOf(t, p, "/lat"), valuesByID(p.Values))
+	if want := m.files[1].Values[1].Data; string(data) != string(want) {
+		t.Errorf("lat is %x, not %x", data, want)
+	}
+}
+
+// Values are asked for where nothing else can tell, and only there.
+func TestNeeds(t *testing.T) {
+	land := func() wanted { return cube("land", "lat", []int64{3}, []int64{3}) }
+	big := func() wanted { return cube("t", "lat lon", []int64{3, 4}, []int64{3, 4}) }
+	for _, c := range []struct {
+		name string
+		opts Options
+		make func(m *maker)
+		want string // file:variable
+	}{
+		{"nothing", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 2, 2) }, ""},
+		{"a static variable, in every file", Options{}, func(m *maker) {
+			for i := range 3 {
+				m.day(fmt.Sprint(i), 2*i, 2, land())
+			}
+		}, "0:4 1:4 2:4"},
+		{"not with the first file's", Options{Coords: CoordsFirst}, func(m *maker) {
+			for i := range 3 {
+				m.day(fmt.Sprint(i), 2*i, 2, land())
+			}
+		}, ""},
+		{"not of one file", Options{}, func(m *maker) { m.day("a", 0, 2, land()); m.day("b", 2, 2) }, ""},
+		{"not what was never written", Options{}, func(m *maker) {
+			for i := range 3 {
+				w := land()
+				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
+				m.day(fmt.Sprint(i), 2*i, 2, w)
+			}
+		}, ""},
+		{"a coordinate that was not read", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.day("b", 2, 2)
+			m.files[1].Values = append([]*manifest.Values{nil}, m.files[1].Values[1:]...)
+		}, "1:0"},
+		{"bounds without units of their own", Options{}, func(m *maker) {
+			for i := range 2 {
+				at := coords("time", "time", int32s, 0, 1).with("units", fmt.Sprintf("days since 1990-01-%02d", 1+2*i), "bounds", "edges")
+				edges := cube("edges", "time nv", []int64{2, 2}, []int64{2, 2})
+				edges.v.Type = float64s
+				m.file(fmt.Sprint(i), at, edges)
+			}
+		}, "0:1 1:1"},
+		{"no large data when nothing says how files follow one another", Options{}, func(m *maker) {
+			m.file("a", lat(), lon(), big())
+			m.file("b", lat(), lon(), big())
+		}, "refused"},
+		{"no more when it is refused anyhow", Options{}, func(m *maker) {
+			m.day("a", 0, 2, land())
+			m.day("b", 1, 2, land())
+		}, "refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			_, needs, err := New(m.files, &c.opts)
+			var got []string
+			for _, n := range needs {
+				got = append(got, fmt.Sprintf("%d:%d", n.File, n.Variable))
+			}
+			if err != nil {
+				got = append(got, "refused")
+			}
+			if text := strings.Join(got, " "); text != c.want {
+				t.Errorf("asks for %q, not %q (%v)", text, c.want, err)
+			}
+		})
+	}
+}
+
+// Times in units of their own become one list, exactly, and bounds follow.
+func TestRetimed(t *testing.T) {
+	m := newMaker()
+	for i, w := range []wanted{
+		coords("time", "time", float64s, 0, 0.5).with("units", "days since 1990-01-01"),
+		coords("time", "time", int32s, 0, 12).with("units", "hours since 1990-01-02"),
+	} {
+		edges := coords("edges", "time nv", float64s, 0, 0.25, 0.5, 0.75)
+		if i == 1 {
+			edges = coords("edges", "time nv", float64s, 0, 6, 12, 18)
+		}
+		edges.v.Shape, edges.v.Storage.Chunks = []int64{2, 2}, []int64{2, 2}
+		m.file(fmt.Sprint(i), w.with("bounds", "edges"), edges)
+	}
+	p := planned(t, m, nil)
+	for path, want := range map[string][]int64{"/time": {0, 12, 24, 36}, "/edges": {0, 6, 12, 18, 24, 30, 36, 42}} {
+		a := arrayOf(t, p, path)
+		data, _ := elementsOfPieces(t, a, valuesByID(p.Values))
+		x, err := readNumbers(&manifest.Variable{Type: a.Face.DataType.Type()}, data)
+		if err != nil || x.n != len(want) {
+			t.Fatal(path, x.n, err)
+		}
+		units, _ := a.Face.Attributes.Get("units")
+		for i, n := range want {
+			if int64(x.real(i)) != n || string(units) != `"hours since 1990-01-01"` {
+				t.Errorf("%s: %d is %v %s, not %d hours", path, i, x.real(i), units, n)
+			}
+		}
+	}
+}
+
+// docs/planning.md has a row for each kind of finding, and none for others.
+func TestKindsAreDocumented(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../report/report.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			if name, ok := v.Type.(*ast.Ident); ok && name.Name == "Kind" {
+				kind, _ := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+				kinds[kind] = true
+			}
+		}
+		return true
+	})
+	doc, err := os.ReadFile("../../docs/planning.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for _, line := range strings.Split(string(doc), "\n") {
+		if cells := strings.Split(line, "|"); len(cells) == 7 && strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			rows[strings.Trim(strings.TrimSpace(cells[1]), "`")] = true
+		}
+	}
+	for kind := range kinds {
+		if !rows[kind] {
+			t.Errorf("no row for %s", kind)
+		}
+	}
+	for row := range rows {
+		if !kinds[row] {
+			t.Errorf("a row for %s, which is no kind", row)
+		}
+	}
+	if len(kinds) < 15 {
+		t.Errorf("%d kinds", len(kinds))
+	}
+}
