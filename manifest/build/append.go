@@ -108,7 +108,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 // extend makes the snapshot of files that follow all others.
 func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
 	snap := *a.old
-	snap.Message, snap.Writer, snap.State = what, a.opts.Writer, x.State
+	snap.Message, snap.Writer, snap.State, snap.Arrays = what, a.opts.Writer, x.State, x.Arrays
 	snap.Created, snap.ID = time.Time{}, ""
 	snap.Sources += shown(a.files)
 	snap.Placements = nil

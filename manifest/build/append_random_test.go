@@ -1,0 +1,135 @@
+package build
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// facts are what info says of arrays, and what reading them depends on.
+func facts(t *testing.T, s *manifest.Snapshot) string {
+	t.Helper()
+	var all []any
+	for i := range s.Arrays {
+		a := &s.Arrays[i]
+		face, err := a.Face.Encode(zarrjson.Indented)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a.Path, json.RawMessage(face), a.Variables, a.Dims, a.Reading, a.Chunks)
+	}
+	text, err := json.MarshalIndent([]any{s.Sources, s.Refs, s.Groups, all}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// split cuts files into a first part and one to three more.
+func split(r *rand.Rand, files []string) [][]string {
+	first := 1 + r.IntN(len(files)-1)
+	parts := [][]string{files[:first]}
+	for rest := files[first:]; len(rest) > 0; {
+		n := len(rest)
+		if len(parts) < 3 {
+			n = 1 + r.IntN(len(rest))
+		}
+		parts, rest = append(parts, rest[:n]), rest[n:]
+	}
+	return parts
+}
+
+// What is appended, in whatever parts and wherever it belongs, is as if all had been built at
+// once.
+func TestRandomAppends(t *testing.T) {
+	configured(t)
+	n := uint64(60)
+	if testing.Short() {
+		n = 15
+	}
+	var seen appended
+	for seed := range n {
+		r := rand.New(rand.NewPCG(seed, 2))
+		a := newArchive(t, r, filepath.Join(t.TempDir(), "files"), 1+int(seed%3))
+		if !seen.try(t, r, a) {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("%d appends behind what was there, %d others", seen.behind, seen.anew)
+	if seen.behind == 0 || seen.anew == 0 {
+		t.Error("one of the two ways to append was never taken")
+	}
+}
+
+// appended counts appends by how they were done.
+type appended struct {
+	behind, anew int
+}
+
+// try builds a part of an archive and appends the others.
+func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
+	t.Helper()
+	files := a.files
+	if r.IntN(2) == 0 {
+		files = shuffled(r, files)
+	}
+	opts := func(files []string) *Options {
+		o := optionsFor(files...)
+		if len(a.dims) > 1 { // a part may hold too little to tell how it hangs together
+			o.Plan.Concat = a.dims
+		}
+		return o
+	}
+	parts := split(r, files)
+	out := filepath.Join(t.TempDir(), "a.varve")
+	outcome, err := Build(t.Context(), out, opts(parts[0]))
+	for _, part := range parts[1:] {
+		if err != nil {
+			break
+		}
+		before := outcome.Snapshot
+		outcome, err = Append(t.Context(), out, opts(part))
+		if err == nil {
+			n.count(before, outcome.Snapshot)
+		}
+	}
+	if err != nil {
+		t.Errorf("parts %q: %v", parts, err)
+		return false
+	}
+	if !a.check(t, out) {
+		t.Errorf("parts %q of %q", parts, a.files)
+		return false
+	}
+	return !a.alike || n.asBuilt(t, outcome.Snapshot, opts(files))
+}
+
+// count tells by the tables of tiles whether those of before were kept.
+func (n *appended) count(before, after *manifest.Snapshot) {
+	for _, table := range before.Tables {
+		if table.Kind == manifest.Tiles && !slices.Contains(after.Tables, table) {
+			n.anew++
+			return
+		}
+	}
+	n.behind++
+}
+
+// asBuilt compares what was appended with what is built of all files.
+func (n *appended) asBuilt(t *testing.T, got *manifest.Snapshot, opts *Options) bool {
+	t.Helper()
+	outcome, err := Build(t.Context(), filepath.Join(t.TempDir(), "a.varve"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := facts(t, got), facts(t, outcome.Snapshot); got != want {
+		t.Errorf("appended\n%s\nbuilt\n%s", got, want)
+		return false
+	}
+	return true
+}
