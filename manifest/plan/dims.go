@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"fmt"
 	"path"
 	"slices"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
 )
@@ -164,10 +166,22 @@ func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, 
 	}
 	f := p.files[file]
 	if at < len(f.Values) && f.Values[at] != nil {
-		return f.Values[at], true
+		v := &f.Header.Variables[at]
+		if have := lengthOf(v, f.Values[at]); have != elements && p.fault == nil {
+			p.fault = fmt.Errorf("%s: %s: %w: values of %d elements for %d", f.URL, v.Path, codec.ErrCorrupt, have, elements)
+		}
+		return f.Values[at], p.fault == nil
 	}
 	p.need(file, at)
 	return nil, false
+}
+
+// lengthOf counts the elements of values.
+func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
+	if v.Type.Varies() {
+		return int64(len(values.Texts))
+	}
+	return int64(len(values.Data)) / int64(max(v.Type.Size, 1))
 }
 
 // interned finds coordinates again by what they are made of.

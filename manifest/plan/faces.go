@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"varve/codec"
@@ -87,6 +88,9 @@ func (p *planner) declare(a *array) error {
 		}
 	}
 	out.Face.ChunkGrid = p.gridOf(a, shape, kept)
+	if _, err := out.Face.Grid(); err != nil {
+		return fmt.Errorf("%s: %w", a.path, err)
+	}
 	p.noteChunks(a, out.Face, kept)
 	out.Variables, out.Renamed = p.sourcePaths(a)
 	out.Placement = p.placementOf(a)

@@ -12,6 +12,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,8 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, hidden: map[int]int32{},
 		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{}}
 	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
-		if err := step(); err != nil {
+		err := step()
+		if err = cmp.Or(p.fault, err); err != nil {
 			return nil, nil, err
 		}
 		if len(p.needs) > 0 {
@@ -74,6 +76,7 @@ type planner struct {
 	report *report.Report
 	needs  []Need
 	needed map[Need]bool
+	fault  error // of values that do not fit their variable
 
 	classes  []*class
 	classOf  []int32       // of each file; -1 for those that are left out

@@ -3,10 +3,13 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
 
+	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 )
 
@@ -61,9 +64,30 @@ func (p *planner) classify() error {
 	return nil
 }
 
+// check reports what is wrong with a variable that no reader gives out.
+func check(v *manifest.Variable) error {
+	if len(v.Dims) != len(v.Shape) {
+		return fmt.Errorf("%s: %w: %d dimensions for %d axes", v.Path, codec.ErrCorrupt, len(v.Dims), len(v.Shape))
+	}
+	if n, err := grid.Elements(v.Shape); err != nil || v.Type.Size > 0 && n > math.MaxInt64/int64(v.Type.Size) {
+		return fmt.Errorf("%s: %w: shape %v has more bytes than can be counted", v.Path, codec.ErrCorrupt, v.Shape)
+	}
+	if v.Storage.Layout == manifest.Chunked && v.Unreadable == "" {
+		if _, err := v.Grid(); err != nil {
+			return fmt.Errorf("%s: %w: %w", v.Path, codec.ErrCorrupt, err)
+		}
+	}
+	return nil
+}
+
 // look makes the class of a file's header.
 func (p *planner) look(f *manifest.File) (*class, error) {
 	h := f.Header
+	for i := range h.Variables {
+		if err := check(&h.Variables[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.URL, err)
+		}
+	}
 	c := &class{header: h, dims: map[string]manifest.Dimension{}, coords: map[string]int{}}
 	named := references(h)
 	lens := p.lens()

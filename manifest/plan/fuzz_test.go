@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+)
+
+// wild makes an archive of anything, by numbers that a fuzzer picks.
+type wild struct {
+	bytes []byte
+	m     *maker
+}
+
+func (w *wild) n(most int) int {
+	if len(w.bytes) == 0 {
+		return 0
+	}
+	b := int(w.bytes[0])
+	w.bytes = w.bytes[1:]
+	return b % most
+}
+
+var wildTypes = []codec.Type{float32s, float64s, int16s, int32s, int64s, stringsT, {Kind: codec.FixedBytes, Size: 3}, {Kind: codec.Bool, Size: 1},
+	{Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "a", Type: int32s}}}, {Kind: codec.Float, Size: 2}, {Kind: codec.DateTime, Size: 8, Unit: "ns", Ticks: 1}}
+
+func (w *wild) variable() wanted {
+	names := []string{"time", "lat", "x", "t", "u", "g/t", "g/time"}
+	name := names[w.n(len(names))]
+	rank := w.n(4)
+	var dims []string
+	var shape, chunks []int64
+	for range rank {
+		d := []string{"time", "lat", "x", "g/time"}[w.n(4)]
+		dims, shape = append(dims, d), append(shape, int64(w.n(5)))
+		chunks = append(chunks, int64(1+w.n(5)))
+	}
+	v := cube(name, strings.Join(dims, " "), shape, chunks)
+	v.v.Type = wildTypes[w.n(len(wildTypes))]
+	switch w.n(6) {
+	case 0:
+		v.v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: shape, Codecs: []codec.Spec{little()}, Stride: int64(w.n(2) * 64)}
+	case 1:
+		v.v.Storage = manifest.Storage{Layout: manifest.Nothing}
+	}
+	if v.v.Type.Varies() {
+		v.v.Storage = manifest.Storage{Layout: manifest.Valued}
+	}
+	switch w.n(5) {
+	case 0:
+		v = v.with("units", "days since 1990-01-01")
+	case 1:
+		v = v.with("units", "hours since 1990-01-02", "calendar", []string{"noleap", "standard", "none"}[w.n(3)])
+	case 2:
+		v = v.with("bounds", "u", "coordinates", "x lat")
+	}
+	if w.n(3) > 0 || v.v.Type.Varies() {
+		v.values = w.values(&v.v)
+	}
+	return v
+}
+
+func (w *wild) values(v *manifest.Variable) *manifest.Values {
+	n := elementsOf(v)
+	out := &manifest.Values{}
+	from, step := w.n(10), w.n(4)-1
+	for i := range int(n) {
+		if v.Type.Varies() {
+			out.Texts = append(out.Texts, fmt.Append(nil, from+i*step))
+			continue
+		}
+		element := make([]byte, v.Type.Size)
+		element[0] = byte(from + i*step)
+		if v.Type.Kind == codec.Bool {
+			element[0] &= 1
+		}
+		if v.Type.Kind == codec.Float {
+			element[v.Type.Size-1], element[0] = 0x40, 0
+			element[v.Type.Size-2] = byte(from + i*step)
+		}
+		out.Data = append(out.Data, element...)
+	}
+	return out
+}
+
+func (w *wild) archive() *Options {
+	w.m = newMaker()
+	shapes := make([]wanted, 1+w.n(5))
+	for i := range shapes {
+		shapes[i] = w.variable()
+	}
+	for f := range 1 + w.n(5) {
+		var vars []wanted
+		taken := map[string]bool{}
+		for _, s := range shapes {
+			if w.n(6) == 0 {
+				s = w.variable()
+			}
+			if w.n(3) == 0 && s.values != nil {
+				s.values = w.values(&s.v)
+			}
+			if !taken[s.v.Path] {
+				taken[s.v.Path] = true
+				vars = append(vars, s)
+			}
+		}
+		w.m.file(fmt.Sprintf("f%d", f), vars...)
+	}
+	o := &Options{Coords: []Coords{CoordsEqual, CoordsFirst}[w.n(2)], Overlap: []Overlap{OverlapRefuse, OverlapFirst, OverlapLast}[w.n(3)],
+		Pad: []Pad{PadRefuse, PadFill}[w.n(2)], Missing: []Missing{MissingFill, MissingDrop, MissingRefuse}[w.n(3)], Rectilinear: w.n(2) == 1, Strict: w.n(9) == 1}
+	if w.n(3) == 0 {
+		o.Concat = []string{[]string{"time", "lat", "x"}[w.n(3)]}
+	}
+	if w.n(4) == 0 {
+		o.NewDims = []NewDim{{Name: "n", Pattern: `f(\d)`}}
+	}
+	return o
+}
+
+// tryWild plans an archive, giving what is asked for, and holds what is true of every plan.
+func tryWild(t *testing.T, data []byte) (planned bool) {
+	w := &wild{bytes: data}
+	opts := w.archive()
+	for range 8 {
+		p, needs, err := New(w.m.files, opts)
+		if err != nil {
+			if err.Error() == "" || p != nil || needs != nil {
+				t.Errorf("%v with %v, %v", err, p, needs)
+			}
+			return false
+		}
+		if len(needs) == 0 {
+			checkPlan(t, w.m.files, p)
+			return true
+		}
+		for _, n := range needs {
+			f := w.m.files[n.File]
+			if f.Values[n.Variable] != nil {
+				t.Fatalf("asks again for %+v", n)
+			}
+			f.Values[n.Variable] = w.m.intern(w.values(&f.Header.Variables[n.Variable]))
+		}
+	}
+	t.Fatal("asks for ever")
+	return false
+}
+
+func TestWild(t *testing.T) {
+	plans := 0
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		data := make([]byte, 300)
+		for i := range data {
+			data[i] = byte(r.IntN(256))
+		}
+		if tryWild(t, data) {
+			plans++
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if plans < 100 {
+		t.Errorf("only %d plans", plans)
+	}
+}
+
+func FuzzNew(f *testing.F) {
+	f.Add([]byte{1, 0, 1, 0, 3, 2, 1, 2, 0, 2, 1, 1, 1, 3, 0, 0, 2, 1})
+	f.Add([]byte(strings.Repeat("varve", 40)))
+	f.Fuzz(func(t *testing.T, data []byte) { tryWild(t, data) })
+}
+
+// Values and shapes that do not fit together are errors.
+func TestCorrupt(t *testing.T) {
+	for name, spoil := range map[string]func(f *manifest.File){
+		"values too short": func(f *manifest.File) { f.Values[0] = &manifest.Values{Data: make([]byte, 4)} },
+		"axes":             func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{1} },
+		"negative":         func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{-1, 3, 4} },
+		"endless":          func(f *manifest.File) { f.Header.Variables[3].Shape = slices.Repeat([]int64{1 << 40}, 3) },
+		"chunks":           func(f *manifest.File) { f.Header.Variables[3].Storage.Chunks = []int64{0, 3, 4} },
+	} {
+		m := newMaker()
+		m.day("a", 0, 2)
+		spoil(m.day("b", 2, 2))
+		if _, _, err := New(m.files, nil); err == nil || !strings.Contains(err.Error(), codec.ErrCorrupt.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
