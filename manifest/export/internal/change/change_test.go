@@ -1,0 +1,152 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"testing"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+func TestGrowth(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		old, now *grid.Grid
+		want     Change
+	}{
+		{"nothing", edges(t, 5, 2, 3), edges(t, 5, 2, 3), Change{}},
+		{"edges behind", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), Change{Behind, 0, 2}},
+		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), Change{Behind, 0, 2}},
+		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), Change{Behind, 0, 2}},
+		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), Change{Behind, 0, 2}},
+		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), Change{Behind, 0, 1}},
+		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), Change{Behind, 0, 0}},
+		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), Change{Behind, 0, 2}},
+		{"shorter", edges(t, 5, 2, 3), edges(t, 2, 2), Change{Kind: Everything}},
+		{"from nothing", regular(t, 0, 3), regular(t, 3, 3), Change{Behind, 0, 0}},
+	} {
+		if got := Growth(test.old, test.now); got != test.want {
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
+		}
+	}
+	two := func(a, b int64) *grid.Grid {
+		g, err := grid.Regular([]int64{a, b}, []int64{2, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	if got := Growth(two(4, 4), two(4, 6)); got != (Change{Behind, 1, 2}) {
+		t.Errorf("along the second axis: got %+v", got)
+	}
+	if got := Growth(two(4, 4), two(6, 6)); got.Kind != Everything {
+		t.Errorf("along both: got %+v", got)
+	}
+}
+
+func edges(t *testing.T, extent int64, sizes ...int64) *grid.Grid {
+	t.Helper()
+	g, err := grid.FromSizes([]int64{extent}, grid.List(sizes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func regular(t *testing.T, extent, size int64) *grid.Grid {
+	t.Helper()
+	g, err := grid.Regular([]int64{extent}, []int64{size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// tiles are a Past: those of each table.
+type tiles map[string][]manifest.Tile
+
+func (tiles) Load(context.Context, string) (*manifest.Snapshot, error) { return nil, fs.ErrNotExist }
+
+func (t tiles) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	return func(yield func(manifest.Tile, error) bool) {
+		list, ok := t[s.Table]
+		if !ok {
+			yield(manifest.Tile{}, errors.New("no such table"))
+			return
+		}
+		for _, tile := range list[s.Row : s.Row+s.Rows] {
+			if !yield(tile, nil) {
+				return
+			}
+		}
+	}
+}
+
+// snapshot is one of an array of n cells in chunks of 2, whose tiles are in a table.
+func snapshot(t *testing.T, n int64, attributes string, table string, rows int64) *manifest.Snapshot {
+	t.Helper()
+	face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],"attributes":%s,"zarr_format":3,"node_type":"array"}`, n, attributes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &manifest.Snapshot{
+		Arrays:     []manifest.Array{{Path: "/v", Face: face, Dims: []string{"/t"}, Placement: "p"}},
+		Placements: []manifest.PlacementTable{{ID: "p", Dims: []string{"/t"}, Segments: []manifest.Segment{{Table: table, Rows: rows}}}},
+		Tables:     []manifest.Table{{Kind: manifest.Sources, Name: "sources"}},
+	}
+}
+
+func TestOf(t *testing.T) {
+	at := func(file int, origin int64) manifest.Tile {
+		return manifest.Tile{File: file, Origin: []int64{origin}, Start: []int64{0}, Shape: []int64{2}}
+	}
+	past := tiles{
+		"old":    {at(0, 0), at(1, 2)},
+		"longer": {at(0, 0), at(1, 2), at(2, 4)},
+		"gap":    {at(0, 0), at(2, 1), at(1, 2)},
+		"front":  {at(2, 0), at(0, 2), at(1, 4)},
+		"other":  {at(0, 0), at(3, 2), at(2, 4)},
+	}
+	old := snapshot(t, 4, "{}", "old", 2)
+	for _, test := range []struct {
+		name string
+		now  *manifest.Snapshot
+		want Change
+	}{
+		{"the same", snapshot(t, 4, "{}", "old", 2), Change{}},
+		{"behind", snapshot(t, 6, "{}", "longer", 3), Change{Behind, 0, 2}},
+		{"in a gap", snapshot(t, 4, "{}", "gap", 3), Change{Kind: Everything}},
+		{"in front", snapshot(t, 6, "{}", "front", 3), Change{Kind: Everything}},
+		{"another file", snapshot(t, 6, "{}", "other", 3), Change{Kind: Everything}},
+		{"one less", snapshot(t, 4, "{}", "old", 1), Change{Kind: Everything}},
+		{"attributes", snapshot(t, 6, `{"a":1}`, "longer", 3), Change{Kind: Everything}},
+	} {
+		g, err := test.now.Arrays[0].Face.Grid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := (&Snapshots{old, test.now, past}).Of(context.Background(), &test.now.Arrays[0], g)
+		if err != nil || got != test.want {
+			t.Errorf("%s: got %+v, %v, want %+v", test.name, got, err, test.want)
+		}
+	}
+	now := snapshot(t, 6, "{}", "nowhere", 3)
+	g, err := now.Arrays[0].Face.Grid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Snapshots{old, now, past}).Of(context.Background(), &now.Arrays[0], g); err == nil {
+		t.Error("tiles that cannot be read were compared")
+	}
+	now = snapshot(t, 6, "{}", "longer", 3)
+	now.Tables[0].Name = "others"
+	if got, err := (&Snapshots{old, now, past}).Of(context.Background(), &now.Arrays[0], g); err != nil || got.Kind != Everything {
+		t.Errorf("other sources: got %+v, %v", got, err)
+	}
+}
