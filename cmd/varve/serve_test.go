@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/manifest"
+)
+
+func emptyManifest(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "a.varve")
+	repo, err := manifest.Create(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := &manifest.Snapshot{Message: "build", Groups: []manifest.GroupFace{{Path: "/"}}}
+	if err := errors.Join(repo.Publish(t.Context(), snapshot, ""), repo.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestServe: the address is on standard output once requests are answered, and an interrupt
+// ends it well.
+func TestServe(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, write := io.Pipe()
+	root := newServeCommand()
+	root.SetArgs([]string{emptyManifest(t), "--listen", "127.0.0.1:0", "--access-log", "-", "--log-format", "json"})
+	root.SetOut(write)
+	var messages strings.Builder
+	root.SetErr(&messages)
+	done := make(chan error, 1)
+	go func() { done <- root.ExecuteContext(ctx) }()
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok || !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Fatalf("it says %q", line)
+	}
+	for path, want := range map[string]int{"/zarr.json": 200, "/healthz": 200, "/metrics": 200, "/x/c/0": 404} {
+		resp, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil || resp.StatusCode != want {
+			t.Errorf("%s: %d, %v", path, resp.StatusCode, err)
+		}
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not stop")
+	}
+	if !strings.Contains(messages.String(), `"path":"/zarr.json","status":200`) {
+		t.Errorf("the access log is %s", messages.String())
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	dir := emptyManifest(t)
+	for _, c := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"no manifest", []string{filepath.Join(dir, "nothing")}, exitSource},
+		{"a certificate alone", []string{dir, "--tls-cert", "x"}, exitUsage},
+		{"a format of logs", []string{dir, "--log-format", "xml"}, exitUsage},
+		{"no address", []string{dir, "--listen", "nonsense"}, exitFailed},
+		{"two of one name", []string{dir, dir}, exitFailed},
+	} {
+		cmd := newServeCommand()
+		cmd.SetArgs(c.args)
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		if err := cmd.ExecuteContext(t.Context()); exitCode(err, false) != c.want {
+			t.Errorf("%s: exit code %d, want %d: %v", c.name, exitCode(err, false), c.want, err)
+		}
+	}
+}
