@@ -88,8 +88,8 @@ func (c *copier) copyAll(ctx context.Context) error {
 	return g.Wait()
 }
 
-// plan says how many chunks are copied at a time along each axis, and what memory that takes.
-type plan struct {
+// boxing says how many chunks are copied at a time along each axis, and what memory that takes.
+type boxing struct {
 	step  []int64
 	bytes int64
 }
@@ -99,8 +99,8 @@ const perElement = 64
 
 // plan makes boxes larger along the axis along which chunks of the source stick out the most,
 // until none does or memory is used up: each is decoded once for every box that it meets.
-func (t *target) plan(o *Options) (plan, error) {
-	p := plan{step: make([]int64, t.grid.Rank())}
+func (t *target) plan(o *Options) (boxing, error) {
+	p := boxing{step: make([]int64, t.grid.Rank())}
 	from, to := make([]int64, t.grid.Rank()), make([]int64, t.grid.Rank())
 	unit := t.unit()
 	if unit == 0 {
@@ -145,7 +145,7 @@ func largest(d grid.Dimension) (n int64) {
 }
 
 // boxes yields all chunks of a grid as boxes of chunk coordinates.
-func (p plan) boxes(g *grid.Grid) iter.Seq[grid.Region] {
+func (p boxing) boxes(g *grid.Grid) iter.Seq[grid.Region] {
 	return func(yield func(grid.Region) bool) {
 		counts := g.Counts()
 		if g.Chunks() == 0 {

@@ -1,0 +1,48 @@
+package zarr
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestInteropCopies has zarr-python and xarray read copies of every kind, two of them
+// appended to.
+func TestInteropCopies(t *testing.T) {
+	interpreter := os.Getenv("VARVE_PYTHON")
+	if interpreter == "" {
+		t.Skip("VARVE_PYTHON names no Python with zarr and xarray; make interop sets one up")
+	}
+	grown := newSample(t, january, february)
+	dir := t.TempDir()
+	week, shards := []Edges{{Dim: "time", Sizes: []int64{7}}}, []Edges{{Dim: "time", Sizes: []int64{28}}}
+	kinds := map[string]Options{
+		"plain":   {},
+		"regular": {Chunks: week},
+		"sharded": {Chunks: week, Shards: shards},
+		"edges":   {Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}, Shards: []Edges{{Array: "t2m", Dim: "time", Sizes: []int64{14, 21, 56}}}},
+		"format2": {Chunks: week, Format: 2},
+	}
+	args := []string{"testdata/peer.py"}
+	for _, name := range []string{"plain", "regular", "format2"} {
+		grown.copy(t, filepath.Join(dir, "grown "+name), kinds[name])
+	}
+	grown.append(t, march)
+	for _, name := range []string{"plain", "regular", "format2"} {
+		o := kinds[name]
+		o.Append = true
+		grown.copy(t, filepath.Join(dir, "grown "+name), o)
+		args = append(args, filepath.Join(dir, "grown "+name))
+	}
+	for name, o := range kinds {
+		grown.copy(t, filepath.Join(dir, name), o)
+		args = append(args, filepath.Join(dir, name))
+	}
+	out, err := exec.Command(interpreter, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("peer.py: %v\n%s", err, out)
+	}
+	t.Logf("%s", bytes.TrimSpace(out))
+}

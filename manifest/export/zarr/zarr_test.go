@@ -1,0 +1,418 @@
+package zarr
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/plan"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+const demo = "../../../fixtures/demo"
+
+var (
+	january  = filepath.Join(demo, "2021-01.nc")
+	february = filepath.Join(demo, "2021-02.nc")
+	march    = filepath.Join(demo, "2021-03.nc")
+)
+
+// sample is a manifest of real files.
+type sample struct {
+	dir   string
+	store *store.Store
+	repo  *manifest.Repository
+}
+
+func newSample(t testing.TB, files ...string) *sample {
+	t.Helper()
+	s := &sample{dir: filepath.Join(t.TempDir(), "out")}
+	if _, err := build.Build(context.Background(), s.dir, &build.Options{Sources: build.Sources{Names: files}, Plan: plan.Options{}}); err != nil {
+		t.Fatal(err)
+	}
+	s.open(t)
+	return s
+}
+
+func (s *sample) open(t testing.TB) {
+	t.Helper()
+	var err error
+	if s.store, err = store.Open(context.Background(), s.dir, &store.Options{Trusted: true}); err != nil {
+		t.Fatal(err)
+	}
+	if s.repo, err = manifest.Open(context.Background(), s.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = s.store.Close(), s.repo.Close() })
+}
+
+func (s *sample) append(t testing.TB, files ...string) {
+	t.Helper()
+	if _, err := build.Append(context.Background(), s.dir, &build.Options{Sources: build.Sources{Names: files}, KeepPlan: true}); err != nil {
+		t.Fatal(err)
+	}
+	s.open(t)
+}
+
+func (s *sample) copy(t testing.TB, dest string, o Options) *Result {
+	t.Helper()
+	o.Manifest = s.repo
+	r, err := Write(context.Background(), s.store, dest, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// compare reads all chunks of a copy and holds them against the store.
+func (s *sample) compare(t testing.TB, dest string, format int) {
+	t.Helper()
+	for _, a := range s.store.Arrays() {
+		want := codec.NewElems(a.Face().Form(a.Grid().Shape()))
+		if err := a.ReadRegion(context.Background(), grid.Whole(a.Grid().Shape()), want); err != nil {
+			t.Fatal(err)
+		}
+		if got := readCopy(t, filepath.Join(dest, a.Path()), format); !bytes.Equal(got, want.Fixed) {
+			t.Errorf("%s: the copy holds other values", a.Path())
+		}
+	}
+}
+
+// readCopy returns the elements of an array in a folder.
+func readCopy(t testing.TB, folder string, format int) []byte {
+	t.Helper()
+	face := readFace(t, folder, format)
+	g, err := face.Grid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := int64(face.DataType.Type().Size)
+	all := codec.NewElems(face.Form(g.Shape()))
+	all.SetFill(face.Form(g.Shape()))
+	for w := g.Walk(); w.Next(); {
+		stored, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(string(face.Keys.Append(nil, w.Coords)))))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := codec.New(face.Codecs, face.Form(w.Codec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunk := codec.NewElems(p.Form())
+		if err := p.Decode(chunk, stored); err != nil {
+			t.Fatalf("%s %v: %v", folder, w.Coords, err)
+		}
+		from := grid.Window[byte]{Data: chunk.Fixed, Region: grid.Region{Origin: w.Region.Origin, Shape: w.Codec}}
+		if err := grid.Copy(grid.Window[byte]{Data: all.Fixed, Region: grid.Whole(g.Shape())}, from, w.Region, unit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.Fixed
+}
+
+func readFace(t testing.TB, folder string, format int) *zarrjson.Array {
+	t.Helper()
+	name := map[int]string{2: ".zarray", 3: "zarr.json"}[format]
+	doc, err := os.ReadFile(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if format == 3 {
+		face, err := zarrjson.ParseArray(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return face
+	}
+	v2, err := zarrjson.ParseV2Array(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	face, err := v2.ToV3(zarrjson.Attributes{}, zarrjson.KeepFill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return face
+}
+
+func TestCopy(t *testing.T) {
+	s := newSample(t, january, february, march)
+	chunks := []Edges{{Dim: "time", Sizes: []int64{7}}, {Array: "t2m", Dim: "lat", Sizes: []int64{2}}}
+	for _, test := range []struct {
+		name    string
+		options Options
+		encoded bool
+		edges   []int64 // of t2m along time
+	}{
+		{"as it is", Options{}, false, []int64{31, 28, 31}},
+		{"regular", Options{Chunks: chunks}, true, slices.Repeat([]int64{7}, 13)},
+		{"in little memory", Options{Chunks: chunks, Memory: 4096, Workers: 1}, true, nil},
+		{"edges by name", Options{Chunks: []Edges{{Array: "t2m", Dim: "time", Sizes: []int64{31, 28, 20, 11}}}}, true, []int64{31, 28, 20, 11}},
+		{"sharded", Options{Chunks: chunks, Shards: []Edges{{Dim: "time", Sizes: []int64{14}}, {Array: "t2m", Dim: "lat", Sizes: []int64{4}}}}, true, nil},
+		{"rectilinear shards", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{5}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{30, 20, 40}}}}, true, []int64{30, 20, 40}},
+		{"format 2", Options{Chunks: chunks, Format: 2}, true, slices.Repeat([]int64{7}, 13)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dest := filepath.Join(t.TempDir(), "copy")
+			r := s.copy(t, dest, test.options)
+			format := cmp.Or(test.options.Format, 3)
+			s.compare(t, dest, format)
+			if (r.Encoded > 0) != test.encoded {
+				t.Errorf("got %+v", r)
+			}
+			g, err := readFace(t, filepath.Join(dest, "t2m"), format).Grid()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64
+			for run := range g.Dim(0).Runs() {
+				got = append(got, slices.Repeat([]int64{run.Codec}, int(run.Count))...)
+			}
+			if test.edges != nil && !slices.Equal(got, test.edges) {
+				t.Errorf("edges %v, want %v", got, test.edges)
+			}
+			if _, err := os.Stat(filepath.Join(dest, stateFolder, journalName)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the journal is left: %v", err)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s := newSample(t, january, february)
+	for _, test := range []struct {
+		name    string
+		options Options
+		says    string
+	}{
+		{"format", Options{Format: 4}, "known are 2 and 3"},
+		{"rectilinear in format 2", Options{Format: 2}, "--chunks time"},
+		{"no such dimension", Options{Chunks: []Edges{{Dim: "depth", Sizes: []int64{1}}}}, "depth"},
+		{"edges that fall short", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{5, 6}}}}, "axis 0"},
+		{"chunks that do not divide shards", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{4}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{10}}}}, ""},
+		{"memory", Options{Memory: 10, Chunks: []Edges{{Dim: "time", Sizes: []int64{50}}}}, "memory"},
+	} {
+		dest := filepath.Join(t.TempDir(), "copy")
+		if _, err := Write(context.Background(), s.store, dest, &test.options); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dest, "zarr.json")); err == nil {
+			t.Errorf("%s: something to read was left", test.name)
+		}
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "precious"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(context.Background(), s.store, full, &Options{Force: true}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a folder of somebody's: got %v", err)
+	}
+	dest := filepath.Join(t.TempDir(), "copy")
+	s.copy(t, dest, Options{})
+	if _, err := Write(context.Background(), s.store, dest, nil); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over a copy: got %v", err)
+	}
+	s.copy(t, dest, Options{Force: true})
+}
+
+// begin starts a copy and stops it before it is verified; done chunks of the first array
+// are copied.
+func begin(t *testing.T, s *sample, dest string, o Options) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	full := filepath.Join(t.TempDir(), "full")
+	s.copy(t, full, o)
+	c := prepared(t, s, full+"2", o)
+	if err := c.copyAll(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.journal.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(full+"2", dest); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// prepared is a copier with its journal open.
+func prepared(t *testing.T, s *sample, dest string, o Options) *copier {
+	t.Helper()
+	opts, err := o.defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &copier{dest: dest, opts: opts, snapshot: s.store.Snapshot()}
+	if c.arrays, err = targets(s.store, opts); err != nil {
+		t.Fatal(err)
+	}
+	if c.documents, err = documents(s.store.Groups(), c.arrays, opts); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dest, stateFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int64
+	for _, a := range c.arrays {
+		sizes = append(sizes, a.grid.Chunks())
+	}
+	if c.journal, err = openJournal(filepath.Join(dest, stateFolder, journalName), c.identity(), sizes); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestResume cuts the journal of a copy anywhere: what is left of it counts, what is not is
+// copied again.
+func TestResume(t *testing.T) {
+	s := newSample(t, january, february, march)
+	o := Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}}
+	begun := filepath.Join(t.TempDir(), "begun")
+	begin(t, s, begun, o)
+	whole, err := os.ReadFile(filepath.Join(begun, stateFolder, journalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := len(journalMagic) + 32
+	records := (len(whole) - head) / recordSize
+	for _, size := range []int{0, 5, head, head + recordSize - 1, head + 3*recordSize, head + 5*recordSize + 7, len(whole)} {
+		dest := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(dest, os.DirFS(begun)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dest, stateFolder, journalName), whole[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := s.copy(t, dest, o)
+		if want := max(0, size-head) / recordSize; r.Resumed != int64(want) || int(r.Encoded+r.Verbatim+r.Missing) != records-want {
+			t.Errorf("with %d bytes of the journal: got %+v, want %d of %d resumed", size, r, want, records)
+		}
+		s.compare(t, dest, 3)
+	}
+	if _, err := Write(context.Background(), s.store, begun, &Options{}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("going on with other options: got %v", err)
+	}
+}
+
+// TestVerify damages files of a copy before it is verified.
+func TestVerify(t *testing.T) {
+	s := newSample(t, january, february)
+	for name, damage := range map[string]func(string) error{
+		"altered":   alter,
+		"truncated": func(name string) error { return os.Truncate(name, 3) },
+		"gone":      os.Remove,
+	} {
+		dest := filepath.Join(t.TempDir(), "copy")
+		begin(t, s, dest, Options{})
+		if err := damage(filepath.Join(dest, "t2m/c/1/0/0")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(context.Background(), s.store, dest, nil); err == nil || !strings.Contains(err.Error(), "c/1/0/0") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dest, "zarr.json")); err == nil {
+			t.Errorf("%s: the copy was published", name)
+		}
+	}
+}
+
+func alter(name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	b[len(b)/2] ^= 1
+	return os.WriteFile(name, b, 0o644)
+}
+
+func TestAppend(t *testing.T) {
+	for name, o := range map[string]Options{
+		"as it is": {},
+		"regular":  {Chunks: []Edges{{Dim: "time", Sizes: []int64{10}}}},
+		"sharded":  {Chunks: []Edges{{Dim: "time", Sizes: []int64{5}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{20}}}},
+		"format 2": {Format: 2, Chunks: []Edges{{Dim: "time", Sizes: []int64{9}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSample(t, january, february)
+			dest := filepath.Join(t.TempDir(), "copy")
+			s.copy(t, dest, o)
+			chunk := filepath.Join(dest, "t2m/c/0/0/0")
+			if o.Format == 2 {
+				chunk = filepath.Join(dest, "t2m/0.0.0")
+			}
+			kept, err := os.Stat(chunk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.append(t, march)
+			all := s.copy(t, filepath.Join(t.TempDir(), "all"), o)
+			o.Append = true
+			r := s.copy(t, dest, o)
+			if !r.Appended || r.Verbatim+r.Encoded >= all.Verbatim+all.Encoded {
+				t.Errorf("all of it %+v, appended %+v", all, r)
+			}
+			s.compare(t, dest, cmp.Or(o.Format, 3))
+			if now, err := os.Stat(chunk); err != nil || !os.SameFile(kept, now) || !now.ModTime().Equal(kept.ModTime()) {
+				t.Errorf("a chunk that is as it was was written again: %v", err)
+			}
+			if again := s.copy(t, dest, o); again.Verbatim+again.Encoded+again.Missing != 0 {
+				t.Errorf("nothing is new, and yet %+v", again)
+			}
+			o.Chunks = append(o.Chunks, Edges{Array: "t2m", Dim: "lat", Sizes: []int64{1}})
+			o.Manifest = s.repo
+			if _, err := Write(context.Background(), s.store, dest, &o); err == nil {
+				t.Error("appended with other chunks")
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	s := newSample(t, january)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Write(ctx, s.store, filepath.Join(t.TempDir(), "copy"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzJournal(f *testing.F) {
+	identity := [32]byte{1}
+	head := append([]byte(journalMagic), identity[:]...)
+	f.Add(head)
+	f.Add(record{0, 3, 10, 7}.append(slices.Clone(head)))
+	f.Add([]byte("varve"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		name := filepath.Join(t.TempDir(), "journal")
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := openJournal(name, identity, []int64{100, 1})
+		if err != nil {
+			return
+		}
+		defer func() { _ = j.close() }()
+		if err := j.add([]record{{1, 0, 5, 5}}); err != nil || !j.has(1, 0) {
+			t.Fatalf("a record was not kept: %v", err)
+		}
+		found := false
+		if _, err := j.each(func(r record) error { found = found || r == record{1, 0, 5, 5}; return nil }); err != nil || !found {
+			t.Fatalf("a record is not in the file: %v", err)
+		}
+	})
+}
