@@ -2,11 +2,20 @@ package icechunk
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/zarrjson"
 )
 
 // sampleManifest is what refs of files with 1,000 chunks each look like.
@@ -72,4 +81,65 @@ func BenchmarkLog(b *testing.B) {
 	}
 	b.ReportMetric(float64(out.Len())/n, "B/ref")
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
+}
+
+// manyRefs is an array of n refs, a thousand a source, whose offsets and lengths are like
+// those of small chunks.
+type manyRefs struct{ grid *grid.Grid }
+
+func (m manyRefs) Locations(_ context.Context, box grid.Region) iter.Seq2[*store.Location, error] {
+	return func(yield func(*store.Location, error) bool) {
+		w, err := m.grid.WalkChunks(box)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		random := rand.New(rand.NewPCG(1, uint64(box.Origin[0])))
+		l := &store.Location{Kind: store.Verbatim}
+		for number, _ := m.grid.Number(box.Origin); w.Next(); number++ {
+			if l.Coords = w.Coords; l.Source != number/1000 {
+				l.Source, l.Offset = number/1000, 4096
+			}
+			l.Offset, l.Size = l.Offset+l.Size, 200+random.Int64N(128)
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m manyRefs) Chunk(context.Context, []int64) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+func BenchmarkWrite(b *testing.B) {
+	const n = 1_000_000
+	face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,160,160],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,16,16]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"zarr_format":3,"node_type":"array"}`, n/100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := face.Grid()
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := &input{snapshot: &manifest.Snapshot{ID: "one"}, arrays: []inputArray{{&manifest.Array{Path: "/v", Face: face}, g, manyRefs{g}}}}
+	in.source = func(_ context.Context, row int64) (manifest.Source, error) {
+		return manifest.Source{URL: fmt.Sprintf("/archive/refs/part_%05d.nc", row), Modified: time.Unix(1_700_000_000+row, 0)}, nil
+	}
+	b.ReportAllocs()
+	size := int64(0)
+	for b.Loop() {
+		dest := filepath.Join(b.TempDir(), "repo")
+		if _, err := write(context.Background(), in, dest, (*Options)(nil).defaults(), nil); err != nil {
+			b.Fatal(err)
+		}
+		size = 0
+		for _, file := range tree(b, dest) {
+			size += int64(len(file))
+		}
+		if err := os.RemoveAll(dest); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(size)/n, "B/ref")
+	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
 }
