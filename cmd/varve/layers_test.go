@@ -22,6 +22,7 @@ var layers = []string{
 	"manifest/serve",
 	"manifest/store",
 	"manifest/picture",
+	"manifest/plot",
 	"manifest/mosaic",
 	"manifest/table",
 	"manifest/scan",

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"varve/grid"
-	"varve/manifest/serve/plot"
+	"varve/manifest/plot"
 )
 
 // slice is a part of an array with one axis or two.
