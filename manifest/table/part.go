@@ -21,7 +21,6 @@ type PartWriter struct {
 	out    *parquet.Writer
 	refs   RefWriter
 	inline *Writer[[]byte]
-	err    error
 }
 
 // NewPart starts a part.

@@ -105,8 +105,8 @@ func readRun[T small](dst []T, data []byte, width int, limit uint32) ([]byte, er
 	for i := range n {
 		v |= uint32(data[i]) << (8 * i)
 	}
-	if v > limit {
-		return nil, corruptf("%d, of at most %d", v, limit)
+	if v > limit || v>>width != 0 {
+		return nil, corruptf("%d, of at most %d and %d bits", v, limit, width)
 	}
 	for i := range dst {
 		dst[i] = T(v)
