@@ -1,7 +1,7 @@
 # make build    the command, as ./varve
 # make test     every test; sets up a pinned Python for those against zarr-python and h5py
 # make check    what a commit must pass: format, vet, staticcheck, layers, tests, race
-# make interop  only the tests against Python
+# make interop  only the tests against Python, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make fuzz     every fuzz target for FUZZTIME
 # make demo     the main job on a sample archive
@@ -22,7 +22,7 @@ test:
 interop:
 	@python=$$($(SETUP) "$(VENV)"); \
 	if [ -z "$$python" ]; then echo "interop needs Python 3.12 or newer" >&2; exit 1; fi; \
-	VARVE_PYTHON=$$python $(GO) test -count=1 -run '^TestInterop' -v \
+	VARVE_PYTHON=$$python VARVE_KILLS=200 $(GO) test -count=1 -timeout 30m -run '^TestInterop|^TestKilled' -v \
 		$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
 		xargs grep -l '^func TestInterop' | xargs -n1 dirname | sort -u)
 

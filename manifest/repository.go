@@ -87,7 +87,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	}
 	id, err := r.Current(ctx)
 	if err == nil && id != "" {
-		err = fmt.Errorf("%s: %w: it is a manifest", r.name, fs.ErrExist)
+		err = fmt.Errorf("%s: %w: it is a manifest; append adds files to it, and --force builds over it", r.name, fs.ErrExist)
 	}
 	return err
 }
