@@ -233,7 +233,7 @@ func (c *commit) pack(k kind, folder string, id objectID, buffer []byte) error {
 // saveLog writes the log of a commit. One of more chunks than Icechunk can read of any is
 // left out: without it a snapshot reads as ever, and only its difference cannot be shown.
 func (c *commit) saveLog(t *transaction) error {
-	if t.count() > maxLogged {
+	if !t.readable() {
 		return nil
 	}
 	c.begin(transactionsFolder + "/" + t.id.String())

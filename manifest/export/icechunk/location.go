@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"varve/manifest"
 	"varve/readers/source"
@@ -18,8 +19,11 @@ import (
 // byte which means something in one is percent-encoded, in the way of RFC 3986.
 func location(name string) (string, error) {
 	if path, err := source.LocalPath(name); err == nil {
-		if !strings.HasPrefix(path, "/") {
-			return "", fmt.Errorf("%q: Icechunk knows files by absolute paths only", name)
+		if !utf8.ValidString(path) {
+			return "", fmt.Errorf("%q: the name is not UTF-8, and Icechunk knows no others: rename the file: %w", name, errors.ErrUnsupported)
+		}
+		if strings.LastIndexByte(path, '/') < 1 || path[0] != '/' {
+			return "", fmt.Errorf("%q: Icechunk reads files by absolute paths, and none directly in /: move the file: %w", name, errors.ErrUnsupported)
 		}
 		return "file://" + escape(path), nil
 	}

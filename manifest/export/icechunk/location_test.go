@@ -20,6 +20,8 @@ func TestLocation(t *testing.T) {
 		{"https://me:secret@example.org/c.nc", ""},
 		{"ftp://example.org/c.nc", ""},
 		{"relative.nc", ""},
+		{"/root.nc", ""},
+		{"/a/\xff.nc", ""},
 	} {
 		if got, err := location(test.name); got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s: got %s, %v, want %s", test.name, got, err, test.want)

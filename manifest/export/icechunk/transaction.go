@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/bits"
 	"slices"
@@ -62,21 +61,23 @@ const chunkRecord = 20
 
 func (w *written) stride() int64 { return chunkRecord + 4*int64(w.grid.Rank()) }
 
-// count is how many chunks there are.
-func (t *transaction) count() (n int64) {
-	for _, c := range t.chunks {
-		n += c.n
-	}
-	return n
-}
-
 // empty reports whether the commit changes nothing.
 func (t *transaction) empty() bool {
 	return len(t.newGroups)+len(t.newArrays)+len(t.updatedArrays)+len(t.updatedGroups)+len(t.deletedArrays)+len(t.deletedGroups)+len(t.chunks) == 0
 }
 
-// maxLogged is how many chunks Icechunk reads in a log: it stops at 50 million tables.
-const maxLogged = 49_000_000
+// readable reports whether Icechunk can read the log: it stops at 50 million tables, and
+// FlatBuffers at 2 GiB.
+func (t *transaction) readable() bool {
+	size, tables := int64(1<<20), int64(0)
+	for _, c := range t.chunks {
+		size, tables = size+c.size(), tables+c.n+1
+	}
+	return size <= maxBuffer && tables < 50_000_000
+}
+
+// size is how many bytes the chunks take.
+func (w *written) size() int64 { return arrayHead + w.n*(4+w.stride()) }
 
 // write writes the buffer of the table. Where everything is in it is known from the numbers
 // of chunks, so that it needs no memory for them.
@@ -89,10 +90,7 @@ func (t *transaction) write(w io.Writer) error {
 	at := int64(len(head))
 	for i, c := range t.chunks {
 		binary.LittleEndian.PutUint32(head[list+4*i:], uint32(at+vtableSize-int64(list+4*i)))
-		at += arrayHead + c.n*(4+c.stride())
-	}
-	if at > maxBuffer {
-		return fmt.Errorf("a log of %d bytes, where FlatBuffers hold %d", at, maxBuffer)
+		at += c.size()
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	_, err := out.Write(head)
@@ -101,7 +99,7 @@ func (t *transaction) write(w io.Writer) error {
 		if err == nil {
 			err = c.write(out, at)
 		}
-		at += arrayHead + c.n*(4+c.stride())
+		at += c.size()
 	}
 	return cmp.Or(err, out.Flush())
 }

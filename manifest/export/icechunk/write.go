@@ -122,7 +122,7 @@ const (
 )
 
 func standing(dest string) (standsThere, error) {
-	if strings.Contains(dest, ":/") {
+	if strings.Contains(dest, "://") || strings.HasPrefix(dest, "s3:/") {
 		return 0, fmt.Errorf("%s: repositories are written to local folders only; copy the folder to the object store, the file repo last: %w", dest, errors.ErrUnsupported)
 	}
 	entries, err := os.ReadDir(dest)
