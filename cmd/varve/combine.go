@@ -38,6 +38,7 @@ type combineOptions struct {
 	missing, pad        string
 	coords, overlap     string
 	inline              int64
+	tolerance           float64
 	strict, rectilinear bool
 }
 
@@ -63,6 +64,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.missing, "missing", "fill", "what becomes of a variable that some files lack: `fill`, drop or refuse")
 	f.StringVar(&o.pad, "pad", "", "what becomes of files that are narrower than others: `fill`")
 	f.StringVar(&o.coords, "coords", "", "which coordinates count where files should agree and do not: `first`")
+	f.Float64Var(&o.tolerance, "tolerance", 0, "coordinates are equal that differ by no more than this")
 	f.StringVar(&o.overlap, "overlap", "", "which file counts where several hold the same place: `first` or last")
 	f.Int64Var(&o.inline, "inline", plan.DefaultInline, "keep variables of up to so many `bytes` in the manifest")
 	f.BoolVar(&o.strict, "strict", false, "refuse what cannot be served as it is stored")
@@ -83,7 +85,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 		Writer:     "varve " + versionName(),
 		Plan: plan.Options{
 			Concat: o.concat, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: o.inline,
-			Strict: o.strict, Rectilinear: o.rectilinear,
+			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance,
 		},
 	}
 	if o.inline == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/codec"
+	"varve/manifest/export/kerchunk"
 	"varve/manifest/plan"
 	"varve/readers/source"
 )
@@ -50,6 +51,7 @@ func (u usageError) Unwrap() error { return u.err }
 func exitCode(err error, interrupted bool) int {
 	var usage usageError
 	var conflict *plan.Error
+	var patches *kerchunk.PatchError
 	switch {
 	case err == nil:
 		return exitDone
@@ -57,7 +59,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &conflict):
+	case errors.As(err, &conflict), errors.As(err, &patches):
 		return exitConflict
 	case errors.Is(err, source.ErrForbidden):
 		return exitForbidden
