@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"varve/codec"
+	"varve/grid"
+)
+
+// Piece is a part of a region that is being visited.
+type Piece struct {
+	grid.Region       // in the array's coordinates
+	codec.Elems       // in C order of the region; they are gone when the visit is over
+	Number      int64 // counts pieces in C order
+}
+
+// pieceSizes bound pieces, in bytes.
+type pieceSizes struct {
+	// least is how large pieces are made where chunks are smaller: each has a price of its own.
+	least int64
+	// most is how large pieces become where what is stored can be cut anywhere: small enough
+	// to be in the processor's cache still when they are looked at.
+	most int64
+}
+
+var visitSizes = pieceSizes{256 << 10, 1 << 20}
+
+// Visit reads a region piece by piece, for those who look at elements and keep none: each
+// piece is shown where it was decoded, by the goroutine that did it. Pieces come in no order
+// and several at once, but a region is always cut into the same ones. They are whole declared
+// chunks, or several, or parts of those that are stored without compression; memory does not
+// grow with the region.
+func (a *Array) Visit(ctx context.Context, r grid.Region, look func(*Piece) error) error {
+	return a.visit(ctx, r, visitSizes, look)
+}
+
+func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look func(*Piece) error) error {
+	if len(r.Origin) != a.grid.Rank() || len(r.Shape) != len(r.Origin) || !grid.Whole(a.grid.Shape()).Contains(r) {
+		return fmt.Errorf("%s: region %v: %w: the shape is %v", a.Path(), r, grid.ErrOutOfBounds, a.grid.Shape())
+	}
+	if r.IsEmpty() {
+		return ctx.Err()
+	}
+	cuts, err := a.visitCuts(r, sizes)
+	if err != nil {
+		return err
+	}
+	typ, number := a.spec.Face.DataType.Type(), int64(0)
+	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
+		return eachBox(cuts, func(box grid.Region) error {
+			p := &Piece{Region: box, Number: number}
+			number++
+			to := &target{window: newWindow(codec.Elems{}, box, typ), form: a.spec.Face.Form(box.Shape)}
+			to.finish = func() error {
+				p.Elems = to.Elems
+				return look(p)
+			}
+			return add(to, box)
+		})
+	})
+}
+
+// visitCuts says where a region is cut along each axis: its beginning, all places between
+// pieces, its end.
+func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
+	rank := len(r.Shape)
+	first, lengths := make([]int64, rank), make([]int64, rank)
+	for k := range rank {
+		chunk, err := a.grid.Dim(k).Find(r.Origin[k])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Path(), err)
+		}
+		first[k], lengths[k] = chunk, min(a.grid.Dim(k).CodecSize(chunk), r.Shape[k])
+	}
+	p, err := a.Pipeline(first)
+	if err != nil {
+		return nil, err
+	}
+	specs := p.Specs()
+	anywhere := len(specs) > 0 && specs[len(specs)-1].Name == "bytes" && readsParts(p)
+	if !anywhere {
+		sizes.most = math.MaxInt64
+	}
+	sizes.fit(lengths, r.Shape, a.spec.Face.DataType.Type())
+	cuts := make([][]int64, rank)
+	for k := range cuts {
+		cuts[k] = a.axisCuts(k, r.Origin[k], r.End(k), lengths[k], anywhere)
+	}
+	return cuts, nil
+}
+
+// fit makes the lengths of a chunk those of a piece of a region.
+func (s pieceSizes) fit(lengths, region []int64, t codec.Type) {
+	size := int64(t.Size)
+	if t.Varies() {
+		size = 32 // what a text takes, at least
+	}
+	for _, n := range lengths {
+		size = min(size, 1<<40) * min(n, 1<<20) // large is large
+	}
+	for k := len(lengths) - 1; k >= 0 && size < s.least; k-- {
+		grown := min(lengths[k]*((s.least+size-1)/size), region[k])
+		size = size / lengths[k] * grown
+		lengths[k] = grown
+	}
+	for k := 0; k < len(lengths) && size > s.most; k++ {
+		cut := max(lengths[k]*s.most/size, 1)
+		size = size / lengths[k] * cut
+		lengths[k] = cut
+	}
+}
+
+// axisCuts cuts an axis into pieces of a length or, unless it can be cut anywhere, a little
+// more, so that they end with a chunk.
+func (a *Array) axisCuts(axis int, from, to, length int64, anywhere bool) []int64 {
+	d := a.grid.Dim(axis)
+	cuts := []int64{from}
+	for at := from; at < to; {
+		end := to
+		if length < to-at {
+			end = at + length
+		}
+		if chunk, err := d.Find(end - 1); err == nil && !anywhere {
+			end = min(d.Offset(chunk)+d.DataSize(chunk), to)
+		}
+		cuts = append(cuts, end)
+		at = end
+	}
+	return cuts
+}
+
+// eachBox calls do with all boxes between cuts, in C order.
+func eachBox(cuts [][]int64, do func(grid.Region) error) error {
+	at := make([]int, len(cuts))
+	for {
+		box := grid.MakeRegion(len(cuts))
+		for k, i := range at {
+			box.Origin[k], box.Shape[k] = cuts[k][i], cuts[k][i+1]-cuts[k][i]
+		}
+		if err := do(box); err != nil {
+			return err
+		}
+		k := len(cuts) - 1
+		for k >= 0 && at[k]+2 == len(cuts[k]) {
+			at[k] = 0
+			k--
+		}
+		if k < 0 {
+			return nil
+		}
+		at[k]++
+	}
+}

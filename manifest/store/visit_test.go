@@ -1,0 +1,127 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// TestVisit: the pieces of a region are its elements, each once.
+func TestVisit(t *testing.T) {
+	seed := rand.Uint64()
+	for i := range 60 {
+		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			w := newWorld(t, r)
+			a := onlyArray(t, w)
+			region := grid.MakeRegion(len(w.shape))
+			for k, n := range w.shape {
+				region.Origin[k] = r.Int64N(n)
+				region.Shape[k] = 1 + r.Int64N(n-region.Origin[k])
+			}
+			got := codec.NewElems(codec.Form{Type: w.typ, Shape: region.Shape})
+			into := newWindow(got, region, w.typ)
+			numbers := visitAll(t, a, into, pieceSizes{r.Int64N(200), 1 + r.Int64N(200)})
+			for i, n := range numbers {
+				if n != int64(i) {
+					t.Fatalf("pieces %v", numbers)
+				}
+			}
+			if want := cut(t, w.truth, w.shape, region, w.typ); !equalElems(got, want) {
+				t.Errorf("%v reads %v, not %v", region, got, want)
+			}
+		})
+	}
+}
+
+func onlyArray(t *testing.T, w *world) *Array {
+	t.Helper()
+	a, err := openMemory(t, w.snapshot(), w.tables, Options{}).Array("/v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// emptyArray is an array of float32 that nothing was ever written to.
+func emptyArray(t *testing.T, shape, chunk []int64, codecs []codec.Spec) *Array {
+	t.Helper()
+	dt, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Float, Size: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	face := &zarrjson.Array{Shape: shape, DataType: dt, ChunkGrid: zarrjson.RegularGrid(chunk...), Codecs: codecs}
+	m := newMemoryTables()
+	a, err := openMemory(t, m.snapshot(nil, nil, manifest.Array{Path: "/v", Face: face}), m, Options{}).Array("/v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// visitAll puts pieces where they belong and returns their numbers in order.
+func visitAll(t *testing.T, a *Array, into window, sizes pieceSizes) (numbers []int64) {
+	t.Helper()
+	var mu sync.Mutex
+	err := a.visit(t.Context(), into.region, sizes, func(p *Piece) error {
+		mu.Lock()
+		defer mu.Unlock()
+		numbers = append(numbers, p.Number)
+		from := newWindow(p.Elems, p.Region, a.Face().DataType.Type())
+		return into.copyFrom(&from, p.Region)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+func TestVisitCuts(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		shape, chunk  []int64
+		codecs        []codec.Spec
+		cuts0, pieces int
+	}{
+		{"chunks are pieces", []int64{6, 512, 512}, []int64{2, 512, 512}, []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1}`)}, 3, 3},
+		{"small chunks go together", []int64{1 << 20}, []int64{1}, []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1}`)}, 16, 16},
+		{"what is raw is cut", []int64{8, 1024, 1024}, []int64{8, 1024, 1024}, []codec.Spec{spec("bytes", `{"endian":"little"}`)}, 8, 32},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cuts, err := emptyArray(t, c.shape, c.chunk, c.codecs).visitCuts(grid.Whole(c.shape), visitSizes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pieces := 1
+			for _, axis := range cuts {
+				pieces *= len(axis) - 1
+			}
+			if len(cuts[0])-1 != c.cuts0 || pieces != c.pieces {
+				t.Errorf("%d along the first axis, %d altogether; want %d, %d", len(cuts[0])-1, pieces, c.cuts0, c.pieces)
+			}
+		})
+	}
+}
+
+func TestVisitFails(t *testing.T) {
+	w := newWorld(t, newRand())
+	a := onlyArray(t, w)
+	no := errors.New("seen enough")
+	if err := a.Visit(t.Context(), grid.Whole(w.shape), func(*Piece) error { return no }); !errors.Is(err, no) {
+		t.Errorf("%v, not %v", err, no)
+	}
+	outside := grid.Whole(append([]int64(nil), w.shape...))
+	outside.Shape = append(outside.Shape, 1)
+	if err := a.Visit(t.Context(), outside, nil); !errors.Is(err, grid.ErrOutOfBounds) {
+		t.Errorf("a region of another rank: %v", err)
+	}
+}
