@@ -1,0 +1,71 @@
+package icechunk_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/export/icechunk"
+	"varve/manifest/store"
+)
+
+// A manifest of two files is exported; then it gets a third, and the export what that adds.
+func ExampleWrite() {
+	if err := exportTwice(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// a repository: 8 chunks are in the sources, 2 in the manifest
+	// appended: true, on top of what was there: true
+}
+
+func exportTwice(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "varve")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out, dest := filepath.Join(dir, "out"), filepath.Join(dir, "repo")
+	files := func(names ...string) *build.Options {
+		o := &build.Options{KeepPlan: true}
+		for _, name := range names {
+			o.Sources.Names = append(o.Sources.Names, filepath.Join("../../../fixtures/demo", name))
+		}
+		return o
+	}
+	if _, err := build.Build(ctx, out, files("2021-01.nc", "2021-02.nc")); err != nil {
+		return err
+	}
+	first, err := export(ctx, out, dest)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("a repository: %d chunks are in the sources, %d in the manifest\n", first.Virtual, first.Inline)
+	if _, err := build.Append(ctx, out, files("2021-03.nc")); err != nil {
+		return err
+	}
+	second, err := export(ctx, out, dest)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("appended: %v, on top of what was there: %v\n", second.Appended, second.Snapshot != first.Snapshot)
+	return nil
+}
+
+// export opens the manifest as it is now and writes it.
+func export(ctx context.Context, out, dest string) (*icechunk.Result, error) {
+	s, err := store.Open(ctx, out, &store.Options{Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	repo, err := manifest.Open(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	defer repo.Close()
+	return icechunk.Write(ctx, s, dest, &icechunk.Options{Manifest: repo})
+}
