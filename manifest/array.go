@@ -23,6 +23,8 @@ type Array struct {
 	Reading Reading
 	// Pieces hold the values of an array that is kept in the manifest.
 	Pieces []Piece
+	// Patches are chunks that were rebuilt and kept, the newest last.
+	Patches []Patched
 
 	Chunks Counts
 }

@@ -20,7 +20,8 @@ import (
 //	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
 //	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
 //	OUT/tables/KIND-SUM.parquet     a Table; SUM is the SHA-256 of the file
-//	OUT/patches/patches-SUM.parquet likewise, with chunks that were rebuilt
+//	OUT/patches/chunks-SUM.bin      rebuilt chunks, behind one another; SUM is the SHA-256 of the file
+//	OUT/patches/patches-SUM.parquet a Table that says where in such a file each chunk is
 //	OUT/drafts/                     files that are being written
 //	OUT/locks/                      empty files that writers hold locks on
 //

@@ -20,6 +20,9 @@ type files interface {
 	// list returns what lies in a folder; one that is missing is empty.
 	list(folder string) ([]entry, error)
 	remove(name string) error
+	// stat returns where others find a file, and how it is; where there is none the error is
+	// fs.ErrNotExist.
+	stat(name string) (where string, e entry, err error)
 	// swap replaces a file of a few bytes, if it still holds what old says, nil for a file
 	// that is not there; else the error is ErrConflict. Of two at a time one wins.
 	swap(ctx context.Context, name string, old, new []byte) error
@@ -115,9 +118,12 @@ func isSum(s string) bool {
 
 // tableName returns the file of a table.
 func tableName(kind TableKind, sum string) string {
-	folder := "tables"
-	if kind == Patches {
-		folder = "patches"
+	switch kind {
+	case Patches:
+		return path.Join("patches", string(kind)+"-"+sum+".parquet")
+	case Chunks:
+		return path.Join("patches", string(kind)+"-"+sum+".bin")
+	default:
+		return path.Join("tables", string(kind)+"-"+sum+".parquet")
 	}
-	return path.Join(folder, string(kind)+"-"+sum+".parquet")
 }

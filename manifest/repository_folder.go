@@ -73,6 +73,18 @@ func (f *folder) named(name string, err error) error {
 	return err
 }
 
+func (f *folder) stat(name string) (where string, e entry, err error) {
+	info, err := f.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return "", e, f.named(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", e, fmt.Errorf("%s: not a regular file", f.path(name))
+	}
+	where, err = filepath.Abs(f.path(name))
+	return where, entry{path.Base(name), info.Size(), info.ModTime()}, err
+}
+
 func (f *folder) list(name string) ([]entry, error) {
 	dir, err := f.root.Open(filepath.Join(".", filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -45,6 +45,7 @@ type arrayDocument struct {
 	Renamed   map[string]string `json:"renamed,omitempty"`
 	Reading   Reading           `json:"reading,omitempty"`
 	Pieces    []pieceDocument   `json:"pieces,omitempty"`
+	Patches   []patchedDocument `json:"patches,omitempty"`
 	Chunks    Counts            `json:"chunks"`
 }
 
@@ -52,6 +53,15 @@ type pieceDocument struct {
 	Origin []int64 `json:"origin"`
 	Shape  []int64 `json:"shape"`
 	Values string  `json:"values"`
+}
+
+type patchedDocument struct {
+	Table  string  `json:"table"`
+	Row    int64   `json:"row"`
+	Rows   int64   `json:"rows"`
+	File   string  `json:"file"`
+	Counts []int64 `json:"counts"`
+	Limit  []int64 `json:"limit"`
 }
 
 type placementDocument struct {
@@ -175,7 +185,8 @@ func encodeArray(a *Array) (any, error) {
 	return arrayDocument{
 		Path: a.Path, Zarr: embed(face), Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
 		Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
-		Pieces: convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
+		Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
+		Patches: convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }),
 	}, nil
 }
 
@@ -293,7 +304,8 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	return Array{
 		Path: a.Path, Face: face, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
 		Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
-		Pieces: convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
+		Pieces:  convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
+		Patches: convert(a.Patches, func(p patchedDocument) Patched { return Patched(p) }),
 	}, nil
 }
 

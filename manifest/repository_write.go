@@ -108,7 +108,8 @@ func (r *Repository) leave() error {
 
 // Publish makes a snapshot the current one, if that is still parent, whose id is empty where
 // nothing was published; else the error is ErrConflict and nothing changed. It sets Varve,
-// ID, Parent and, where it is zero, Created.
+// ID, Parent and, where it is zero, Created, and leaves out files of patches that no array
+// has any more.
 //
 // When it returns an error that is no ErrConflict the snapshot may be current or not, but
 // is so wholly.
@@ -121,6 +122,7 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 		snap.Created = time.Now()
 	}
 	snap.Created = snap.Created.UTC().Truncate(time.Millisecond)
+	snap.dropPatches()
 	data, err := encodeSnapshot(snap)
 	if err != nil {
 		return err

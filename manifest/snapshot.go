@@ -78,7 +78,8 @@ const (
 	Refs    TableKind = "refs"
 	Blobs   TableKind = "inline" // bytes that refs point at
 	Tiles   TableKind = "tiles"
-	Patches TableKind = "patches" // rebuilt chunks
+	Patches TableKind = "patches" // where rebuilt chunks are in a file of chunks
+	Chunks  TableKind = "chunks"  // no table: rebuilt chunks behind one another
 )
 
 // Table is one immutable file of a manifest.

@@ -19,7 +19,7 @@ import (
 // readWith opens a manifest with options of a user's and reads all of it.
 func readWith(t *testing.T, m *memoryTables, snap *manifest.Snapshot, opts Options) ([]byte, error) {
 	t.Helper()
-	s, err := newStore(snap, m, &opts)
+	s, err := newStore(snap, m, nil, &opts)
 	if err != nil {
 		return nil, err
 	}

@@ -30,12 +30,16 @@ const (
 type Location struct {
 	Coords []int64
 	Kind   Kind
-	// Source is the row of the source that Offset and Size are in, or -1 where the bytes are
+	// Source is the row of the source that Offset and Size are in, which may be a file of the
+	// manifest with chunks that were rebuilt and kept: see Store.Source. It is -1 where the bytes are
 	// kept in the manifest: then they are Inline. Those of a Prefix are the first Size of what
 	// is stored.
 	Source       int64
 	Offset, Size int64
 	Inline       []byte
+
+	checksum uint32 // CRC-32C of the bytes, if it is known
+	checked  bool
 }
 
 // Array is one declared array. It may be used by any number of goroutines.
@@ -57,6 +61,11 @@ func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
 	var err error
 	if a.grid, err = spec.Face.Grid(); err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.Path, err)
+	}
+	for i := range spec.Patches {
+		if err := spec.Patches[i].Check(a.grid.Rank()); err != nil {
+			return nil, fmt.Errorf("%s: %w", spec.Path, err)
+		}
 	}
 	return a, nil
 }
@@ -218,23 +227,6 @@ func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location
 		return nil
 	}
 	out.Offset, out.Size = l.Offset, l.Size
-	return nil
-}
-
-// patched makes a chunk that was rebuilt before one that is inline.
-func (a *Array) patched(ctx context.Context, l *Location) error {
-	if !a.store.hasPatches {
-		return nil
-	}
-	number, _ := a.grid.Number(l.Coords)
-	b, err := a.store.tables.Patch(ctx, a.Path(), number)
-	if isAbsent(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	l.Kind, l.Inline, l.Size = Verbatim, b, int64(len(b))
 	return nil
 }
 

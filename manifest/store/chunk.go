@@ -43,6 +43,9 @@ func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
 		return nil, err
 	}
 	b, err := readAt(ctx, h.Source, l.Offset, l.Size)
+	if err == nil && l.checked {
+		err = checkSum(b, l.checksum)
+	}
 	a.store.sources.release(h, err)
 	if err != nil {
 		return nil, a.blame(h.Source, fmt.Errorf("chunk %v: %w", l.Coords, err))

@@ -63,6 +63,10 @@ func (a *Array) blame(src *source.Source, err error) error {
 func (a *Array) workInside(ctx context.Context, j *job) error {
 	j.into.begin(a)
 	switch {
+	case j.patch != nil:
+		if err := j.placePatch(*j.kept); err != nil {
+			return err
+		}
 	case j.Fit == nil:
 	case j.kept != nil:
 		if err := a.place(j, *j.kept); err != nil {
@@ -114,6 +118,9 @@ func (a *Array) workOn(ctx context.Context, src *source.Source, b *batch) error 
 }
 
 func (j *job) wrap(err error) error {
+	if j.patch != nil {
+		return fmt.Errorf("chunk kept at offset %d: %w", j.span.Offset, err)
+	}
 	return fmt.Errorf("%s: chunk at offset %d: %w", j.Fit.Variable.Path, j.ref.Offset, err)
 }
 
@@ -161,6 +168,9 @@ func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
 
 // decode puts the part of a stored chunk into its target.
 func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
+	if j.patch != nil {
+		return a.decodePatch(ctx, j, stored)
+	}
 	form := j.pipe.Form()
 	if err := justified(form, len(stored)); err != nil {
 		return err

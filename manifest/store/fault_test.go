@@ -218,7 +218,7 @@ func TestOpenFiles(t *testing.T) {
 		t.Skip("/proc/self/fd is looked at")
 	}
 	m, snap, truth := archive(t, 30, true)
-	s, err := newStore(snap, m, &Options{OpenFiles: 3, Trusted: true})
+	s, err := newStore(snap, m, nil, &Options{OpenFiles: 3, Trusted: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,23 +67,6 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestPatched holds that a chunk which was rebuilt before is not rebuilt again.
-func TestPatched(t *testing.T) {
-	m, snap, _ := archive(t, 2, false)
-	snap.Tables = []manifest.Table{{Kind: manifest.Patches, Rows: 1}}
-	m.patches["/v5"] = []byte("patch")
-	s := openMemory(t, snap, m, Options{})
-	a, _ := s.Array("v")
-	l, err := a.Locate(t.Context(), []int64{1, 1})
-	b, err2 := a.Chunk(t.Context(), []int64{1, 1})
-	if err != nil || err2 != nil || l.Kind != Verbatim || l.Source != -1 || string(l.Inline) != "patch" || string(b) != "patch" {
-		t.Errorf("got %+v and %q (%v, %v)", l, b, err, err2)
-	}
-	if l, err := a.Locate(t.Context(), []int64{1, 0}); err != nil || l.Kind != Rebuilt {
-		t.Errorf("a chunk without a patch: %+v (%v)", l, err)
-	}
-}
-
 // TestConverted reads packed numbers of two files with different scales, in chunks that
 // span both.
 func TestConverted(t *testing.T) {

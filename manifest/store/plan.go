@@ -26,6 +26,7 @@ type job struct {
 	alone  bool         // reads for itself what it needs
 	keep   bool         // worth keeping what it decodes: others will ask for the rest
 	kept   *codec.Elems // what somebody decoded before
+	patch  *kept        // if the part is of a chunk that was rebuilt and kept
 
 	// narrowed says that Codec, the ref and the pipeline are those of a run of elements that
 	// holds the part, and not of all of the stored chunk.
@@ -66,6 +67,21 @@ func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 	}
 	t.fills = !covered
 	t.left.Store(1) // so that it is not done before all is planned
+	if len(p.a.spec.Patches) > 0 {
+		err = p.addChunks(ctx, t, r)
+	} else {
+		err = p.addParts(ctx, t, r)
+	}
+	if err != nil {
+		return err
+	}
+	// What is in no tile is filled when the target begins; this job sees to it that it does.
+	p.jobs = append(p.jobs, &job{into: t, source: -1})
+	return p.flush(ctx, false)
+}
+
+// addParts plans what tiles have of a region.
+func (p *planner) addParts(ctx context.Context, t *target, r grid.Region) error {
 	for part, err := range p.m.Parts(r) {
 		if err != nil {
 			return err
@@ -74,9 +90,7 @@ func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 			return err
 		}
 	}
-	// What is in no tile is filled when the target begins; this job sees to it that it does.
-	p.jobs = append(p.jobs, &job{into: t, source: -1})
-	return p.flush(ctx, false)
+	return nil
 }
 
 // addPart adds a job, or several where the stored chunk is large and can be read piecewise.
@@ -128,10 +142,15 @@ func (p *planner) push(part *mosaic.Part, t *target) {
 	j := &job{Part: *part, into: t, source: -1}
 	j.Box, j.Within = p.clone(part.Box), p.clone(part.Within)
 	j.Codec = p.numbers(part.Codec)
-	t.left.Add(1)
+	p.enter(j)
+}
+
+// enter adds a job to those that are flushed next.
+func (p *planner) enter(j *job) {
+	j.into.left.Add(1)
 	p.jobs = append(p.jobs, j)
 	if n, err := j.Box.Elements(); err == nil {
-		p.size += min(n, math.MaxInt64/64/max(int64(t.unit), 24)) * int64(max(t.unit, 24))
+		p.size += min(n, math.MaxInt64/64/max(int64(j.into.unit), 24)) * int64(max(j.into.unit, 24))
 	}
 }
 
@@ -274,7 +293,7 @@ func (p *planner) emit(ctx context.Context, jobs []*job) error {
 	for i := 0; i < len(jobs); {
 		first := jobs[i]
 		if first.source != source && first.source >= 0 {
-			row, err := p.a.store.tables.Source(ctx, first.source)
+			row, err := p.a.store.Source(ctx, first.source)
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ type tables interface {
 	Header(ctx context.Context, id string) (*manifest.Header, error)
 	Values(ctx context.Context, id string) (*manifest.Values, error)
 	Inline(ctx context.Context, row int64) ([]byte, error)
-	Patch(ctx context.Context, array string, chunk int64) ([]byte, error)
+	Patch(ctx context.Context, run *manifest.Patched, chunk int64) (table.Patch, bool, error)
 	ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error]
 	Close() error
 }
@@ -67,7 +67,7 @@ type Store struct {
 	access     *access
 	opener     *source.Opener
 	ownOpener  bool
-	hasPatches bool
+	patches    *patches
 	arrays     []*Array
 	paths      map[string]*Array
 
@@ -117,11 +117,17 @@ func open(ctx context.Context, repo *manifest.Repository, opts *Options) (*Store
 	if err != nil {
 		return nil, err
 	}
+	return New(repo, snap, opts)
+}
+
+// New makes a store of a snapshot that is in a repository, published or not, and of which
+// opts.Snapshot says nothing. The repository stays the caller's, who closes it after the store.
+func New(repo *manifest.Repository, snap *manifest.Snapshot, opts *Options) (*Store, error) {
 	t, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(tableCache))
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStore(snap, t, opts)
+	s, err := newStore(snap, t, repo, opts)
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -129,7 +135,7 @@ func open(ctx context.Context, repo *manifest.Repository, opts *Options) (*Store
 }
 
 // newStore makes a store of a snapshot and its tables.
-func newStore(snap *manifest.Snapshot, t tables, opts *Options) (*Store, error) {
+func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts *Options) (*Store, error) {
 	access, err := accessFor(snap, opts)
 	if err != nil {
 		return nil, err
@@ -150,7 +156,7 @@ func newStore(snap *manifest.Snapshot, t tables, opts *Options) (*Store, error) 
 		s.opener, s.ownOpener = access.newOpener(), true
 	}
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), 256), s.openSource)
-	s.hasPatches = slices.ContainsFunc(snap.Tables, func(t manifest.Table) bool { return t.Kind == manifest.Patches && t.Rows > 0 })
+	s.patches = newPatches(snap, repo)
 	for i := range snap.Arrays {
 		a, err := s.newArray(&snap.Arrays[i])
 		if err != nil {
@@ -195,8 +201,13 @@ func (s *Store) Array(path string) (*Array, error) {
 	return nil, fmt.Errorf("%s: %w", path, ErrNoArray)
 }
 
-// Source is what is known of a source by its row, as it was when it was scanned.
+// Source is what is known of a source by its row, as it was when it was scanned. Rows behind
+// those of all sources are files of the manifest with chunks that were rebuilt and kept, by
+// their absolute paths; they hold for this store only.
 func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) {
+	if s.patches.isFile(row) {
+		return s.patches.source(ctx, row)
+	}
 	r, err := s.tables.Source(ctx, row)
 	if err != nil {
 		return manifest.Source{}, err
@@ -205,6 +216,9 @@ func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) 
 }
 
 func (s *Store) openSource(ctx context.Context, row int64) (*source.Source, error) {
+	if s.patches.isFile(row) {
+		return s.patches.open(ctx, row)
+	}
 	src, err := s.Source(ctx, row)
 	if err != nil {
 		return nil, err
@@ -242,5 +256,3 @@ func (s *Store) layout(ctx context.Context, id string) (*mosaic.Layout, error) {
 	s.layouts[id] = l
 	return l, nil
 }
-
-func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

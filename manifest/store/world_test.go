@@ -26,7 +26,6 @@ type memoryTables struct {
 	values     map[string]*manifest.Values
 	inline     [][]byte
 	placements map[string][]manifest.Tile // by the name of a segment's table
-	patches    map[string][]byte
 	closed     atomic.Bool
 	dir        string // of the sources
 }
@@ -36,7 +35,6 @@ func newMemoryTables() *memoryTables {
 		headers:    map[string]*manifest.Header{},
 		values:     map[string]*manifest.Values{},
 		placements: map[string][]manifest.Tile{},
-		patches:    map[string][]byte{},
 	}
 }
 
@@ -92,8 +90,8 @@ func (m *memoryTables) Inline(_ context.Context, row int64) ([]byte, error) {
 	return m.inline[row], nil
 }
 
-func (m *memoryTables) Patch(_ context.Context, array string, chunk int64) ([]byte, error) {
-	return lookup(m.patches, fmt.Sprint(array, chunk))
+func (m *memoryTables) Patch(context.Context, *manifest.Patched, int64) (table.Patch, bool, error) {
+	return table.Patch{}, false, nil
 }
 
 func (m *memoryTables) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
@@ -182,7 +180,7 @@ func (m *memoryTables) snapshot(dims []string, tiles []manifest.Tile, arrays ...
 func openMemory(t testing.TB, snap *manifest.Snapshot, m *memoryTables, opts Options) *Store {
 	t.Helper()
 	opts.Trusted = true
-	s, err := newStore(snap, m, &opts)
+	s, err := newStore(snap, m, nil, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}

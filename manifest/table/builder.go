@@ -21,7 +21,7 @@ func cutOf(kind manifest.TableKind) cut {
 	switch kind {
 	case manifest.Refs:
 		return cut{refPageRows, 1 << 30, 1 << 18, 1 << 30}
-	case manifest.Tiles:
+	case manifest.Tiles, manifest.Patches:
 		return cut{4096, 1 << 30, 1 << 16, 1 << 30}
 	case manifest.Sources:
 		return cut{256, 1 << 18, 1 << 14, 8 << 20}

@@ -84,9 +84,9 @@ func TestDocumentLayouts(t *testing.T) {
 func TestDocumentCuts(t *testing.T) {
 	refs, tiles, sources, others := cutOf(manifest.Refs), cutOf(manifest.Tiles), cutOf(manifest.Sources), cutOf(manifest.Headers)
 	want := map[string]string{
-		"rows of a page": fmt.Sprintf("refs, tiles: %d; sources: %d; others: %d, fewer where they take more than %d KiB",
+		"rows of a page": fmt.Sprintf("refs, tiles, patches: %d; sources: %d; others: %d, fewer where they take more than %d KiB",
 			refs.pageRows, sources.pageRows, others.pageRows, others.pageBytes>>10),
-		"rows of a row group": fmt.Sprintf("refs: %s; tiles: %s; others: %s, fewer where they take more than %d MiB",
+		"rows of a row group": fmt.Sprintf("refs: %s; tiles, patches: %s; others: %s, fewer where they take more than %d MiB",
 			thousands(refs.groupRows), thousands(tiles.groupRows), thousands(others.groupRows), others.groupBytes>>20),
 		"key-value metadata": "`varve`: `" + metaOf(manifest.Refs).Value + "`",
 	}

@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -17,7 +16,7 @@ import (
 
 // Header reads a header. One that is asked for again is the same in memory, as long as the
 // cache keeps it. It must not be changed. The error for an id that no table has is
-// fs.ErrNotExist; so it is for Groups, Values and Patch.
+// fs.ErrNotExist; so it is for Groups and Values.
 func (r *Reader) Header(ctx context.Context, id string) (*manifest.Header, error) {
 	return document(ctx, r, manifest.Headers, id, parseHeader)
 }
@@ -241,53 +240,4 @@ func (r *Reader) Inline(ctx context.Context, row int64) ([]byte, error) {
 		return nil, err
 	}
 	return page[at-p.first], nil
-}
-
-func comparePatches(array string, chunk int64, other string, otherChunk int64) int {
-	return cmp.Or(strings.Compare(array, other), cmp.Compare(chunk, otherChunk))
-}
-
-// Patch reads a rebuilt chunk. It must not be changed.
-func (r *Reader) Patch(ctx context.Context, array string, chunk int64) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	k := r.kinds[manifest.Patches]
-	for i := 0; k != nil && i < len(k.tables); i++ {
-		s, err := r.section(ctx, k.tables[len(k.tables)-1-i])
-		if err != nil {
-			return nil, err
-		}
-		data, found, err := s.patch(array, chunk)
-		if err != nil || found {
-			return data, err
-		}
-	}
-	return nil, fmt.Errorf("patch of chunk %d of %s: %w", chunk, array, fs.ErrNotExist)
-}
-
-func (s *section) patch(array string, chunk int64) ([]byte, bool, error) {
-	row, found, err := s.search(func(p place, i int) (int, error) {
-		arrays, err := s.column(p, arrayColumn)
-		if err != nil {
-			return 0, err
-		}
-		var chunks parquet.Values
-		if err := s.read(p, chunkColumn, &chunks); err != nil {
-			return 0, err
-		}
-		return comparePatches(string(arrays[i]), chunks.Ints[i], array, chunk), nil
-	})
-	if err != nil || !found {
-		return nil, false, err
-	}
-	p, err := s.find(row)
-	if err != nil {
-		return nil, false, err
-	}
-	data, err := s.column(p, patchColumn)
-	if err != nil {
-		return nil, false, err
-	}
-	return data[row-p.first], true, nil
 }

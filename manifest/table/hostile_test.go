@@ -27,7 +27,7 @@ func everyKind(t testing.TB) map[manifest.TableKind][]byte {
 		manifest.Tiles: write(t, func(b *bytes.Buffer) *Writer[manifest.Tile] { return NewTiles(b, 1) },
 			manifest.Tile{File: 1, Origin: []int64{0}, Start: []int64{0}, Shape: []int64{5}},
 			manifest.Tile{File: 2, Origin: []int64{5}, Start: []int64{0}, Shape: []int64{5}}),
-		manifest.Patches: write(t, start(NewPatches), Patch{"/a", 1, []byte("x")}, Patch{"/a", 7, []byte("y")}),
+		manifest.Patches: write(t, start(NewPatches), Patch{1, 0, 5, 9}, Patch{7, 5, 3, 1 << 31}),
 	}
 }
 
@@ -71,7 +71,8 @@ func readEverything(r *Reader, kind manifest.TableKind, name string) error {
 	case manifest.Tiles:
 		keep(ended(r.ScanTiles(ctx, manifest.Segment{Table: name, Rows: rows})))
 	case manifest.Patches:
-		keep(first(r.Patch(ctx, "/a", 7)))
+		_, _, err := r.Patch(ctx, &manifest.Patched{Table: name, Rows: rows}, 7)
+		keep(err)
 	}
 	return all
 }

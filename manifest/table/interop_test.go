@@ -92,7 +92,7 @@ func TestInteropTables(t *testing.T) {
 		f.add(string(kind), data, int(rowsOf(t, kind, data)), map[string][]any{})
 	}
 	f.add("patches-all", everyKind(t)[manifest.Patches], 2, map[string][]any{
-		"array": {"/a", "/a"}, "chunk": {1, 7}, "data": {"78", "79"},
+		"chunk": {1, 7}, "offset": {0, 5}, "length": {5, 3}, "checksum": {9, 1 << 31},
 	})
 	f.add("tiles-all", everyKind(t)[manifest.Tiles], 2, map[string][]any{
 		"file": {1, 2}, "origin0": {0, 5}, "start0": {0, 0}, "shape0": {5, 5},

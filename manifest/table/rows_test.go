@@ -228,9 +228,8 @@ func TestOrderIsHeld(t *testing.T) {
 		"values that fall":  NewValues(io.Discard).Append(b, a),
 		"values twice":      NewValues(io.Discard).Append(a, a),
 		"values without id": NewValues(io.Discard).Append(&manifest.Values{}),
-		"patches that fall": NewPatches(io.Discard).Append(Patch{Array: "/b"}, Patch{Array: "/a"}),
-		"patches twice":     NewPatches(io.Discard).Append(Patch{Array: "/a", Chunk: 1}, Patch{Array: "/a", Chunk: 1}),
-		"a chunk below 0":   NewPatches(io.Discard).Append(Patch{Array: "/a", Chunk: -1}),
+		"a chunk below 0":   NewPatches(io.Discard).Append(Patch{Chunk: -1}),
+		"a patch below 0":   NewPatches(io.Discard).Append(Patch{Offset: -1}),
 		"a tile of two":     NewTiles(io.Discard, 1).Append(manifest.Tile{Origin: []int64{1, 2}, Start: []int64{0, 0}, Shape: []int64{1, 1}}),
 		"too many dims":     NewTiles(io.Discard, 65).Append(manifest.Tile{}),
 	} {
@@ -317,25 +316,49 @@ func TestTiles(t *testing.T) {
 	}
 }
 
+// TestPatches looks for every chunk of several runs of two tables, and for those between.
 func TestPatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	var patches []Patch
-	for _, array := range []string{"/a", "/a/b", "/c"} {
-		for chunk := int64(0); chunk < 500; chunk += 1 + rng.Int64N(4) {
-			patches = append(patches, Patch{array, chunk, bytes.Repeat([]byte{byte(chunk)}, rng.IntN(3000))})
-		}
-	}
 	var m memoryTables
-	m.add(manifest.Patches, int64(len(patches)), write(t, start(NewPatches), patches...))
-	r := m.reader(t, 1<<20)
-	for _, p := range patches {
-		if got, err := r.Patch(context.Background(), p.Array, p.Chunk); err != nil || !bytes.Equal(got, p.Bytes) {
-			t.Fatalf("chunk %d of %s: %d bytes, not %d: %v", p.Chunk, p.Array, len(got), len(p.Bytes), err)
+	type run struct {
+		manifest.Patched
+		have map[int64]Patch
+	}
+	var runs []run
+	for range 2 {
+		var rows []Patch
+		first := len(runs)
+		for range 3 {
+			r := run{manifest.Patched{Row: int64(len(rows))}, map[int64]Patch{}}
+			for chunk := rng.Int64N(3); chunk < 9000; chunk += 1 + rng.Int64N(3) {
+				r.have[chunk] = Patch{chunk, rng.Int64(), rng.Int64N(1 << 30), rng.Uint32()}
+				rows = append(rows, r.have[chunk])
+			}
+			r.Rows = int64(len(r.have))
+			runs = append(runs, r)
+		}
+		table := m.add(manifest.Patches, int64(len(rows)), write(t, start(NewPatches), rows...))
+		for i := range runs[first:] {
+			runs[first+i].Table = table.Name
 		}
 	}
-	for _, p := range []Patch{{Array: "/a", Chunk: 501}, {Array: "/b"}, {}} {
-		if _, err := r.Patch(context.Background(), p.Array, p.Chunk); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("chunk %d of %q: %v", p.Chunk, p.Array, err)
+	r, ctx := m.reader(t, 1<<18), context.Background()
+	for _, run := range runs {
+		for chunk := range int64(9003) {
+			got, found, err := r.Patch(ctx, &run.Patched, chunk)
+			want, ok := run.have[chunk]
+			if err != nil || found != ok || got != want {
+				t.Fatalf("chunk %d: %+v, %v, %v; want %+v, %v", chunk, got, found, err, want, ok)
+			}
+		}
+	}
+	for name, bad := range map[string]manifest.Patched{
+		"rows too far":  {Table: runs[0].Table, Row: 1, Rows: 1 << 40},
+		"a row below 0": {Table: runs[0].Table, Row: -1, Rows: 1},
+		"another table": {Table: "elsewhere", Rows: 1},
+	} {
+		if _, _, err := r.Patch(ctx, &bad, 0); !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

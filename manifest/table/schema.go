@@ -47,9 +47,10 @@ var (
 		{Name: "data", Type: parquet.Bytes},
 	}
 	patchColumns = []parquet.Column{
-		{Name: "array", Type: parquet.Text},
 		{Name: "chunk", Type: parquet.Int},
-		{Name: "data", Type: parquet.Bytes},
+		{Name: "offset", Type: parquet.Int},
+		{Name: "length", Type: parquet.Int},
+		{Name: "checksum", Type: parquet.Int},
 	}
 )
 
@@ -59,8 +60,6 @@ const (
 
 	idColumn, jsonColumn   = 0, 1
 	dataColumn, textColumn = 1, 2
-
-	arrayColumn, chunkColumn, patchColumn = 0, 1, 2
 
 	headerColumn, rowColumn = 7, 11
 )

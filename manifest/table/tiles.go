@@ -15,7 +15,7 @@ import (
 func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		fail := func(err error) { yield(manifest.Tile{}, err) }
-		t, err := r.named(ctx, s.Table)
+		t, err := r.named(ctx, manifest.Tiles, s.Table)
 		if err == nil && (s.Row < 0 || s.Rows < 0 || s.Rows > t.rows || s.Row > t.rows-s.Rows) {
 			err = t.damaged(fmt.Errorf("a segment has %d of its rows from %d on, and there are %d", s.Rows, s.Row, t.rows))
 		}
@@ -54,16 +54,16 @@ func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[ma
 	}
 }
 
-// named returns an open table of tiles.
-func (r *Reader) named(ctx context.Context, name string) (*section, error) {
-	if k := r.kinds[manifest.Tiles]; k != nil {
+// named returns an open table by its name.
+func (r *Reader) named(ctx context.Context, kind manifest.TableKind, name string) (*section, error) {
+	if k := r.kinds[kind]; k != nil {
 		for _, t := range k.tables {
 			if t.table.Name == name {
 				return r.section(ctx, t)
 			}
 		}
 	}
-	return nil, &manifest.DamageError{Name: name, Damage: manifest.Missing, Detail: "a segment of a placement names it, and the snapshot does not"}
+	return nil, &manifest.DamageError{Name: name, Damage: manifest.Missing, Detail: "it is named as one of the " + string(kind) + ", and the snapshot does not list it"}
 }
 
 // tiles reads a page of tiles.

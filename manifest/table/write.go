@@ -307,28 +307,3 @@ func NewTiles(w io.Writer, dims int) *Writer[manifest.Tile] {
 		return nil
 	}}
 }
-
-// Patch is a chunk that was rebuilt.
-type Patch struct {
-	Array string // its path
-	Chunk int64  // its number in C order of the array's chunk grid
-	Bytes []byte // encoded as the face says
-}
-
-func (p Patch) compare(q Patch) int { return comparePatches(p.Array, p.Chunk, q.Array, q.Chunk) }
-
-// NewPatches starts a table of patches. They have to come in the order of their arrays, then
-// of their chunks.
-func NewPatches(w io.Writer) *Writer[Patch] {
-	last := Patch{Chunk: -1}
-	return &Writer[Patch]{b: newTable(w, manifest.Patches, patchColumns), add: func(b *builder, p Patch) error {
-		if p.Chunk < 0 || p.compare(last) <= 0 {
-			return fmt.Errorf("patch %d: chunk %d of %s comes behind chunk %d of %s; they have to rise", b.total, p.Chunk, p.Array, last.Chunk, last.Array)
-		}
-		last = Patch{Array: p.Array, Chunk: p.Chunk}
-		b.text(arrayColumn, p.Array)
-		b.int(chunkColumn, p.Chunk)
-		b.blob(patchColumn, p.Bytes)
-		return nil
-	}}
-}

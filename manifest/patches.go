@@ -1,0 +1,151 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"varve/codec"
+)
+
+// Patched is a run of chunks of an array that were rebuilt and kept: their bytes lie behind
+// one another in a file of kind Chunks, and rows of a table of kind Patches say where.
+//
+//	chunk  offset  length  checksum
+//	   17       0   81420  …           ├─ chunk 17 ─┼── chunk 18 ──┼─ …
+//	   18   81420   90211  …
+//
+// It is the array's own: a plan that is made anew makes arrays without any, and so nobody is
+// ever served what belongs to another state of the archive.
+type Patched struct {
+	Table     string // the table's Name
+	Row, Rows int64  // of the table
+	File      string // the Name of the file of chunks
+
+	// Counts is how many chunks the array had along each axis when they were rebuilt: the
+	// table's numbers are those of the chunks in C order of that many.
+	Counts []int64
+	// Limit bounds the chunks that the array still has so: those whose coordinates are below
+	// it along every axis. An array that grows keeps all; one whose chunks are merged keeps
+	// those before the first that is another.
+	Limit []int64
+}
+
+// Number is the number of a chunk in the table, if it may be there.
+func (p *Patched) Number(coords []int64) (n int64, ok bool) {
+	for k, at := range coords {
+		if at >= p.Limit[k] {
+			return 0, false
+		}
+		n = n*p.Counts[k] + at
+	}
+	return n, true
+}
+
+// Check reports what keeps a run from being one of an array with so many axes.
+func (p *Patched) Check(rank int) error {
+	if len(p.Counts) != rank || len(p.Limit) != rank {
+		return fmt.Errorf("%w: patches with counts %v and limit %v along %d axes", codec.ErrCorrupt, p.Counts, p.Limit, rank)
+	}
+	for k, n := range p.Counts {
+		if p.Limit[k] < 0 || p.Limit[k] > n {
+			return fmt.Errorf("%w: patches with limit %v of %v chunks", codec.ErrCorrupt, p.Limit, p.Counts)
+		}
+	}
+	return nil
+}
+
+// Clip lowers the limit along an axis, and reports whether anything is left.
+func (p *Patched) Clip(axis int, limit int64) bool {
+	p.Limit = slices.Clone(p.Limit)
+	p.Limit[axis] = min(p.Limit[axis], limit)
+	return p.Limit[axis] > 0
+}
+
+// dropPatches leaves out files of patches that no array has any more.
+func (s *Snapshot) dropPatches() {
+	used := map[string]bool{}
+	for i := range s.Arrays {
+		for _, p := range s.Arrays[i].Patches {
+			used[p.Table], used[p.File] = true, true
+		}
+	}
+	first := map[TableKind]int64{}
+	var kept []Table
+	for _, t := range s.Tables {
+		if t.Kind == Patches || t.Kind == Chunks {
+			if !used[t.Name] {
+				continue
+			}
+			t.First = first[t.Kind]
+			first[t.Kind] += t.Rows
+		}
+		kept = append(kept, t)
+	}
+	s.Tables = kept
+}
+
+// FileOf says where the file of a table lies, for those who read it without the Repository.
+// It changes as little as the table, but may be moved with the folder that it is in.
+func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
+	if err := ctx.Err(); err != nil {
+		return Source{}, err
+	}
+	if err := t.check(); err != nil {
+		return Source{}, fmt.Errorf("%s: %w", r.name, err)
+	}
+	where, e, err := r.files.stat(t.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Source{}, r.damaged(t.Name, Missing, "")
+	}
+	if err != nil {
+		return Source{}, err
+	}
+	if e.size != t.Bytes {
+		return Source{}, r.damaged(t.Name, Altered, fmt.Sprintf("it has %d bytes, not %d", e.size, t.Bytes))
+	}
+	return Source{URL: where, Size: e.size, Modified: e.modified}, nil
+}
+
+// SaveDraft keeps an unfinished snapshot under a name, in place of what has it. Only
+// LoadDraft finds it, until GC removes it. Its tables are safe from GC as NewTable says.
+func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot) error {
+	if err := r.enter(ctx); err != nil {
+		return err
+	}
+	data, err := encodeSnapshot(snap)
+	if err != nil {
+		return err
+	}
+	return writeAll(r.files, draftName(name), data)
+}
+
+// LoadDraft returns what SaveDraft kept, maybe another process: an fs.ErrNotExist if there is
+// nothing. From then on no GC removes it or what it names, until the Repository is closed.
+func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, error) {
+	if err := r.enter(ctx); err != nil {
+		return nil, err
+	}
+	data, err := readAll(r.files, draftName(name))
+	if err != nil {
+		return nil, err
+	}
+	snap, err := decodeSnapshot(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.path(draftName(name)), err)
+	}
+	snap.Varve = Version
+	return snap, nil
+}
+
+// RemoveDraft removes what SaveDraft kept, if it is there.
+func (r *Repository) RemoveDraft(name string) error {
+	if err := r.files.remove(draftName(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func draftName(name string) string { return "drafts/" + name + ".json" }

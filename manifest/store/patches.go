@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/mosaic"
+	"varve/manifest/table"
+	"varve/readers/source"
+)
+
+// patches are the files of chunks that were rebuilt and kept, as sources: their rows come
+// behind those of the table of sources. They lie in the manifest's own folder, so that
+// whoever may open the manifest may read them.
+type patches struct {
+	repository *manifest.Repository // nil if there are none
+	first      int64                // row
+	files      []manifest.Table
+}
+
+func newPatches(snap *manifest.Snapshot, repo *manifest.Repository) *patches {
+	p := &patches{repository: repo}
+	for _, t := range snap.Tables {
+		switch t.Kind {
+		case manifest.Sources:
+			p.first += t.Rows
+		case manifest.Chunks:
+			p.files = append(p.files, t)
+		}
+	}
+	return p
+}
+
+// row is that of the file of a name.
+func (p *patches) row(name string) (int64, error) {
+	i := slices.IndexFunc(p.files, func(t manifest.Table) bool { return t.Name == name })
+	if i < 0 {
+		return 0, &manifest.DamageError{Name: name, Damage: manifest.Missing, Detail: "it is named by patches, and the snapshot does not list it"}
+	}
+	return p.first + int64(i), nil
+}
+
+// isFile reports whether a row is that of a file of chunks.
+func (p *patches) isFile(row int64) bool {
+	return row >= p.first && row-p.first < int64(len(p.files)) && p.repository != nil
+}
+
+// source is what is known of a file.
+func (p *patches) source(ctx context.Context, row int64) (manifest.Source, error) {
+	return p.repository.FileOf(ctx, p.files[row-p.first])
+}
+
+// open opens a file, which no link may lead out of the manifest's folder.
+func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
+	src, err := p.source(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	inside := &access{folders: []string{filepath.Dir(src.URL)}}
+	return inside.openLocal(ctx, src)
+}
+
+// patch finds the chunk at some coordinates among those that were kept.
+func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row int64, ok bool, err error) {
+	for i := len(a.spec.Patches) - 1; i >= 0; i-- {
+		run := &a.spec.Patches[i]
+		number, within := run.Number(coords)
+		if !within {
+			continue
+		}
+		p, ok, err = a.store.tables.Patch(ctx, run, number)
+		if err == nil && !ok {
+			continue
+		}
+		if err == nil {
+			row, err = a.store.patches.row(run.File)
+		}
+		if err == nil && (p.Offset < 0 || p.Length < 0) {
+			err = fmt.Errorf("%w: a patch of %d bytes from %d on", codec.ErrCorrupt, p.Length, p.Offset)
+		}
+		if err != nil {
+			return p, 0, false, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
+		}
+		return p, row, true, nil
+	}
+	return p, 0, false, nil
+}
+
+// patched makes a chunk that was rebuilt and kept one that is where it is kept.
+func (a *Array) patched(ctx context.Context, l *Location) error {
+	p, row, ok, err := a.patch(ctx, l.Coords)
+	if ok {
+		l.Kind, l.Source, l.Offset, l.Size = Verbatim, row, p.Offset, p.Length
+		l.checksum, l.checked = p.Checksum, true
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkSum compares a patch with what was written.
+func checkSum(b []byte, want uint32) error {
+	if got := crc32.Checksum(b, castagnoli); got != want {
+		return fmt.Errorf("%w: its CRC-32C is %08x, want %08x", codec.ErrCorrupt, got, want)
+	}
+	return nil
+}
+
+// kept is the declared chunk that a job reads in place of what tiles have of it.
+type kept struct {
+	number   int64
+	origin   []int64 // of the chunk, in the array
+	checksum uint32
+}
+
+// addChunks plans a region chunk by chunk, those that were kept from where they are.
+func (p *planner) addChunks(ctx context.Context, t *target, r grid.Region) error {
+	chunks, err := p.a.grid.Meeting(r)
+	if err != nil {
+		return err
+	}
+	w, err := p.a.grid.WalkChunks(chunks)
+	if err != nil {
+		return err
+	}
+	box := grid.MakeRegion(p.a.grid.Rank())
+	for w.Next() {
+		box.Intersect(w.Region, r)
+		patch, row, ok, err := p.a.patch(ctx, w.Coords)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			err = p.pushPatch(&w.Chunk, w.Coords, box, &job{into: t, source: row, span: codec.Range{Offset: patch.Offset, Length: patch.Length},
+				patch: &kept{checksum: patch.Checksum}})
+		default:
+			err = p.addParts(ctx, t, box)
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.flush(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pushPatch adds a job that reads a box of a chunk.
+func (p *planner) pushPatch(c *grid.Chunk, coords []int64, box grid.Region, j *job) (err error) {
+	if j.span.Length > math.MaxInt64/4 || j.span.Offset > math.MaxInt64/2 {
+		return fmt.Errorf("%s: chunk %v: %w: %d bytes at offset %d", p.a.Path(), coords, codec.ErrCorrupt, j.span.Length, j.span.Offset)
+	}
+	if j.pipe, err = p.a.Pipeline(coords); err != nil {
+		return err
+	}
+	j.patch.number, _ = p.a.grid.Number(coords)
+	j.patch.origin = p.numbers(c.Origin)
+	j.Part = mosaic.Part{Row: -1, Tile: -1, Box: p.clone(box), Within: p.clone(box), Codec: p.numbers(c.Codec)}
+	j.Within.Shift(c.Origin)
+	j.All = box.Equal(c.Region)
+	j.keep = !j.All && p.a.store.cache.limit > 0
+	if e, ok := p.a.store.cache.peek(j.patch.key(p.a)); ok && j.keep {
+		j.kept, j.source = &e, -1
+	}
+	p.enter(j)
+	return nil
+}
+
+// key names the decoded chunk in the cache, where numbers below 0 are no rows of refs.
+func (k *kept) key(a *Array) key { return key{a, -1 - k.number, true} }
+
+// decodePatch puts the part of a chunk that was kept into its target.
+func (a *Array) decodePatch(ctx context.Context, j *job, stored []byte) error {
+	form := j.pipe.Form()
+	if err := checkSum(stored, j.patch.checksum); err != nil {
+		return err
+	}
+	if err := justified(form, len(stored)); err != nil {
+		return err
+	}
+	if j.IsWhole() {
+		if into, ok := j.into.slice(j.Box); ok {
+			return j.pipe.Decode(into, stored)
+		}
+	}
+	if j.keep {
+		e, err := a.store.cache.get(ctx, j.patch.key(a), func() (codec.Elems, error) {
+			e := codec.NewElems(form)
+			return e, j.pipe.Decode(e, copied(form, stored))
+		})
+		if err != nil {
+			return err
+		}
+		return j.placePatch(e)
+	}
+	e, room := a.room(j, form)
+	defer room.release()
+	if err := j.pipe.Decode(e, stored); err != nil {
+		return err
+	}
+	return j.placePatch(e)
+}
+
+func (j *job) placePatch(chunk codec.Elems) error {
+	from := newWindow(chunk, grid.Region{Origin: j.patch.origin, Shape: j.Codec}, j.pipe.Form().Type)
+	return j.into.copyFrom(&from, j.Box)
+}
