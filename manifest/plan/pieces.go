@@ -151,7 +151,7 @@ func (p *planner) referenceOf(a *array) (*cf.Reference, error) {
 
 // declarePieces lays the values of files on one canvas, in the type of the face, and keeps it.
 func (p *planner) declarePieces(a *array, out manifest.Array, f *faced) error {
-	out.Face.Codecs = kept(out.Face.DataType.Type())
+	out.Face.Codecs = kept(out.Face.DataType.Type(), out.Face.Shape)
 	out.Face.ChunkGrid = p.pieceGrid(a, out.Face.Shape)
 	c := newCanvas(out.Face)
 	if err := p.paintAll(a, &out, c); err != nil {
@@ -167,17 +167,31 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *faced) error {
 	return nil
 }
 
+// leastPacked is the size in bytes from which values in the manifest are compressed for
+// clients: coordinates are steps, of which shuffling leaves next to nothing.
+const leastPacked = 4096
+
 // kept are the codecs of an array whose values are in the manifest.
-func kept(t codec.Type) []codec.Spec {
+func kept(t codec.Type, shape []int64) []codec.Spec {
 	switch {
 	case t.Kind == codec.String:
 		return []codec.Spec{{Name: "vlen-utf8"}}
 	case t.Kind == codec.Bytes:
 		return []codec.Spec{{Name: "vlen-bytes"}}
-	case t.Size > 1 && t.Kind != codec.FixedBytes && t.Kind != codec.Raw:
-		return []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}}
 	}
-	return []codec.Spec{{Name: "bytes"}}
+	specs := []codec.Spec{{Name: "bytes"}}
+	if t.Size > 1 && t.Kind != codec.FixedBytes && t.Kind != codec.Raw {
+		specs[0].Config = json.RawMessage(`{"endian":"little"}`)
+	}
+	bytes := int64(t.Size)
+	for _, n := range shape {
+		bytes *= max(n, 1)
+	}
+	if bytes < leastPacked || t.Size < 2 || t.Size > 16 {
+		return specs
+	}
+	return append(specs, codec.Spec{Name: "blosc", Config: fmt.Appendf(nil,
+		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
 }
 
 // pieceGrid makes one chunk of most arrays.
