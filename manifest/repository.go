@@ -25,9 +25,10 @@ import (
 //	OUT/drafts/                     files that are being written
 //	OUT/locks/                      empty files that writers hold locks on
 //
-// A file is written as a draft, brought to disk, and only then given its name; current is
-// replaced last. So a reader finds the old snapshot whole or the new one whole, whenever a
-// writer stops. What a writer leaves behind is found by no reader, and removed by GC.
+// A file is written as a draft, brought to disk, and only then given its name; that is done
+// for all files of a snapshot when it is published. current is replaced last. So a reader
+// finds the old snapshot whole or the new one whole, whenever a writer stops. What a writer
+// leaves behind is found by no reader, and removed by GC.
 //
 // A Repository may be used by any number of goroutines, and a folder by any number of
 // processes.
@@ -36,8 +37,9 @@ type Repository struct {
 	files files
 
 	mu      sync.Mutex
-	release func() error // gives back the lock of a writer; nil if there is none
-	writers atomic.Int64 // tables under way
+	release func() error     // gives back the lock of a writer; nil if there is none
+	ready   map[string]draft // tables that were committed and are not published, by name
+	writers atomic.Int64     // tables under way
 }
 
 var (
@@ -113,10 +115,9 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 // Name returns the folder, as it was given.
 func (r *Repository) Name() string { return r.name }
 
-// Close releases the folder, and lets others remove tables that were written to it and not
-// published.
+// Close releases the folder, and removes tables that were committed and not published.
 func (r *Repository) Close() error {
-	return errors.Join(r.leave(), r.files.close())
+	return errors.Join(r.discard(), r.leave(), r.files.close())
 }
 
 // Current returns the id of the snapshot that counts; it is empty before the first one.

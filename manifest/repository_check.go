@@ -24,7 +24,7 @@ func (r *Repository) OpenTable(ctx context.Context, t Table) (*TableFile, error)
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	f, err := r.files.open(t.Name)
+	f, err := r.open(t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.damaged(t.Name, Missing, "")
 	}
@@ -40,6 +40,17 @@ func (r *Repository) OpenTable(ctx context.Context, t Table) (*TableFile, error)
 	}
 	err = r.damaged(t.Name, damage, fmt.Sprintf("it has %d bytes, not %d", f.Size(), t.Bytes))
 	return nil, errors.Join(err, f.Close())
+}
+
+// open opens a table, which may not have its name yet.
+func (r *Repository) open(name string) (blob, error) {
+	r.mu.Lock()
+	d := r.ready[name]
+	r.mu.Unlock()
+	if d != nil {
+		return d.open()
+	}
+	return r.files.open(name)
 }
 
 // checkPresent looks for the files of a snapshot.

@@ -72,11 +72,14 @@ func (d *faultyDraft) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *faultyDraft) finish(name string) error {
-	if err := d.disk.call(); err != nil {
-		return err
+func (f *faulty) finish(drafts ...named) error {
+	for i, n := range drafts {
+		if err := f.call(); err != nil {
+			return err
+		}
+		drafts[i].draft = n.draft.(*faultyDraft).draft
 	}
-	return errors.Join(d.draft.finish(name), d.disk.call())
+	return errors.Join(f.files.finish(drafts...), f.call())
 }
 
 func (d *faultyDraft) discard() error {
@@ -93,6 +96,7 @@ func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 	healthy := r.files
 	r.files = &faulty{healthy, bytes, calls}
 	_, err := publishTexts(t.Context(), r, "x", text)
+	_ = r.discard() // what cannot be removed now is left to GC
 	r.files = healthy
 
 	now := current(t, r)

@@ -17,6 +17,8 @@ type files interface {
 	open(name string) (blob, error)
 	// begin starts a file that has no name yet.
 	begin() (draft, error)
+	// finish brings drafts to disk, then gives each its name, at once and for good.
+	finish(drafts ...named) error
 	// list returns what lies in a folder; one that is missing is empty.
 	list(folder string) ([]entry, error)
 	remove(name string) error
@@ -46,10 +48,16 @@ type blob interface {
 // draft is a file that is being written.
 type draft interface {
 	io.Writer
-	// finish brings the file to disk, then gives it its name, at once and for good.
-	finish(name string) error
+	// open opens what was written for reading.
+	open() (blob, error)
 	// discard removes the file; after finish it does nothing.
 	discard() error
+}
+
+// named is a draft that is ready, with the name that it is to have.
+type named struct {
+	draft draft
+	name  string
 }
 
 type entry struct {
@@ -89,7 +97,7 @@ func writeAll(store files, name string, data []byte) (err error) {
 		return err
 	}
 	if _, err = d.Write(data); err == nil {
-		err = d.finish(name)
+		err = store.finish(named{d, name})
 	}
 	if err != nil {
 		return joinDiscard(err, d)

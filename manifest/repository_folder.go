@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // folder keeps a repository in a local folder. Nothing in a manifest, links included, leads
@@ -18,16 +22,31 @@ import (
 type folder struct {
 	dir  string
 	root *os.Root
+
+	mu   sync.Mutex
+	made map[string]bool // folders of the repository that are there
+	// unsynced are folders in which others were made: before anything counts, they are to be
+	// found after a loss of power.
+	unsynced map[string]bool
 }
 
 func createFolder(dir string) (*folder, error) {
+	above := filepath.Dir(filepath.Clean(dir))
+	unsynced := map[string]bool{above: true}
+	for at := above; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); err == nil {
+			break
+		}
+		unsynced[filepath.Dir(at)] = true
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	if err := syncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
-		return nil, err
+	f, err := openFolder(dir)
+	if err == nil {
+		f.unsynced = unsynced
 	}
-	return openFolder(dir)
+	return f, err
 }
 
 func openFolder(dir string) (*folder, error) {
@@ -35,7 +54,7 @@ func openFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{dir: dir, root: root}, nil
+	return &folder{dir: dir, root: root, made: map[string]bool{}, unsynced: map[string]bool{}}, nil
 }
 
 func (f *folder) close() error            { return f.root.Close() }
@@ -119,8 +138,18 @@ func (f *folder) remove(name string) error {
 type localDraft struct {
 	folder *folder
 	file   *os.File
-	name   string // empty once it is finished or discarded
+	name   string // drafts/…, until it has the name that it is to have
+	stage  draftStage
 }
+
+// draftStage says what became of a draft.
+type draftStage uint8
+
+const (
+	written draftStage = iota
+	synced             // it is on disk, and closed
+	over               // it has its name, or was discarded
+)
 
 func (f *folder) begin() (draft, error) {
 	if err := f.makeFolder("drafts"); err != nil {
@@ -142,53 +171,90 @@ func (d *localDraft) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *localDraft) finish(name string) error {
-	if d.name == "" {
-		return fs.ErrClosed
+func (d *localDraft) open() (blob, error) { return d.folder.open(d.name) }
+
+// finish waits for the disk as seldom as it can: once for all files together, once for all
+// folders.
+func (f *folder) finish(drafts ...named) error {
+	var files, folders errgroup.Group
+	for _, n := range drafts {
+		d := n.draft.(*localDraft)
+		files.Go(func() error { return d.sync() })
 	}
-	if err := d.folder.makeFolder(path.Dir(name)); err != nil {
+	if err := files.Wait(); err != nil {
 		return err
 	}
-	if err := d.file.Sync(); err != nil {
+	unsynced := map[string]bool{}
+	for _, n := range drafts {
+		if err := f.rename(n.draft.(*localDraft), n.name); err != nil {
+			return err
+		}
+		unsynced[f.path(path.Dir(n.name))] = true
+	}
+	f.mu.Lock()
+	maps.Copy(unsynced, f.unsynced)
+	clear(f.unsynced)
+	f.mu.Unlock()
+	for dir := range unsynced {
+		folders.Go(func() error { return syncFolder(dir) })
+	}
+	return folders.Wait()
+}
+
+// sync brings a draft to disk. Nothing can be written to it any more.
+func (d *localDraft) sync() error {
+	if d.stage != written {
+		return nil
+	}
+	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
 		return d.folder.named(d.name, err)
 	}
-	if err := d.file.Close(); err != nil {
-		return d.folder.named(d.name, err)
+	d.stage = synced
+	return nil
+}
+
+func (f *folder) rename(d *localDraft, name string) error {
+	if d.stage == over {
+		return nil
 	}
-	if err := d.folder.root.Rename(d.name, name); err != nil {
+	if err := f.makeFolder(path.Dir(name)); err != nil {
 		return err
 	}
-	d.name = ""
-	return d.folder.sync(path.Dir(name))
+	if err := f.root.Rename(d.name, name); err != nil {
+		return err
+	}
+	d.name, d.stage = name, over
+	return nil
 }
 
 func (d *localDraft) discard() error {
-	if d.name == "" {
+	if d.stage == over {
 		return nil
 	}
-	name := d.name
-	d.name = ""
+	d.stage = over
 	err := d.file.Close()
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
 	}
-	return errors.Join(err, d.folder.remove(name))
+	return errors.Join(err, d.folder.remove(d.name))
 }
 
-// makeFolder makes a folder directly in the repository's, and sees that it is there after
-// a loss of power.
+// makeFolder makes a folder directly in the repository's.
 func (f *folder) makeFolder(name string) error {
-	err := f.root.Mkdir(name, 0o777)
-	if errors.Is(err, fs.ErrExist) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.made[name] {
 		return nil
 	}
-	if err != nil {
+	switch err := f.root.Mkdir(name, 0o777); {
+	case err == nil:
+		f.unsynced[f.dir] = true
+	case !errors.Is(err, fs.ErrExist):
 		return f.named(name, err)
 	}
-	return f.sync(".")
+	f.made[name] = true
+	return nil
 }
-
-func (f *folder) sync(name string) error { return syncFolder(f.path(name)) }
 
 // syncFolder brings the names in a folder to disk.
 func syncFolder(dir string) error {

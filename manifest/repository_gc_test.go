@@ -90,9 +90,34 @@ func TestGCWaitsForWriters(t *testing.T) {
 	}
 }
 
+// TestGCRemovesLeftovers: whoever loses a race at the last moment leaves files that have their
+// names, and whoever crashes leaves drafts.
 func TestGCRemovesLeftovers(t *testing.T) {
 	r := newRepository(t)
 	snap := mustPublish(t, r, "first")
+	lost := []string{snapshotName(sumOf([]byte("lost"))), tableName(Refs, sumOf([]byte("lost"))), "drafts/crashed"}
+	for _, name := range lost {
+		if err := os.WriteFile(filepath.Join(r.Name(), name), []byte("lost"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := r.GC(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(done.Files, lost) {
+		t.Errorf("removed %q, not %q", done.Files, lost)
+	}
+	if err := r.Check(t.Context(), snap); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLosersLeaveNothing: a writer that is too late, or gives up, cleans up behind itself.
+func TestLosersLeaveNothing(t *testing.T) {
+	r := newRepository(t)
+	mustPublish(t, r, "first")
+	before := sizeOf(t, r)
 	loser, err := Open(t.Context(), r.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -101,25 +126,20 @@ func TestGCRemovesLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := &Snapshot{Tables: []Table{table}}
-	if err := loser.Publish(t.Context(), lost, ""); !errors.Is(err, ErrConflict) {
+	if err := loser.checkPresent(t.Context(), &Snapshot{Tables: []Table{table}}); err != nil {
+		t.Errorf("its own table: %v", err)
+	}
+	if err := r.checkPresent(t.Context(), &Snapshot{Tables: []Table{table}}); !isMissing(err) {
+		t.Errorf("another's table: %v", err)
+	}
+	if err := loser.Publish(t.Context(), &Snapshot{Tables: []Table{table}}, ""); !errors.Is(err, ErrConflict) {
 		t.Fatal(err)
 	}
 	if err := loser.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(r.Name(), "drafts", "crashed"), []byte("half"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	done, err := r.GC(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{snapshotName(lost.ID), table.Name, "drafts/crashed"}; !reflect.DeepEqual(done.Files, want) {
-		t.Errorf("removed %q, not %q", done.Files, want)
-	}
-	if err := r.Check(t.Context(), snap); err != nil {
-		t.Error(err)
+	if after := sizeOf(t, r); after != before {
+		t.Errorf("it left %d bytes", after-before)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"slices"
 	"time"
 )
 
@@ -48,21 +49,47 @@ func (w *TableWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit brings the table to disk under the name that its content gives it. The First and
-// Rows of what it returns are the caller's to set.
+// Commit ends the table. This Repository finds it from now on under the name that its content
+// gives it; it is brought to disk, and found by others, with the first snapshot that has it.
+// The First and Rows of what is returned are the caller's to set.
 func (w *TableWriter) Commit() (Table, error) {
 	if w.err != nil {
 		return Table{}, w.err
 	}
 	sum := hex.EncodeToString(w.sum.Sum(nil))
 	t := Table{Kind: w.kind, Name: tableName(w.kind, sum), Bytes: w.bytes, Sum: sum}
-	if w.err = w.draft.finish(t.Name); w.err != nil {
+	if w.err = w.r.keep(t.Name, w.draft); w.err != nil {
 		return Table{}, w.err
 	}
 	w.err = fs.ErrClosed
 	w.draft = nil
 	w.r.writers.Add(-1)
 	return t, nil
+}
+
+// keep holds a draft ready for being published. One with the same content will do for both.
+func (r *Repository) keep(name string, d draft) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ready[name] != nil {
+		return d.discard()
+	}
+	if r.ready == nil {
+		r.ready = map[string]draft{}
+	}
+	r.ready[name] = d
+	return nil
+}
+
+// discard removes what is ready and was not published.
+func (r *Repository) discard() (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.ready {
+		err = errors.Join(err, d.discard())
+	}
+	clear(r.ready)
+	return err
 }
 
 // Abort gives up the table. After Commit it does nothing.
@@ -131,7 +158,10 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 		return err
 	}
 	snap.ID = sumOf(data)
-	if err := writeAll(r.files, snapshotName(snap.ID), data); err != nil {
+	if err := r.expect(ctx, parent); err != nil {
+		return err
+	}
+	if err := r.finish(snap, data); err != nil {
 		return err
 	}
 	if err := r.advance(ctx, parent, snap.ID); err != nil {
@@ -143,14 +173,51 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	return r.leave()
 }
 
-// advance moves current from one snapshot to the next.
-func (r *Repository) advance(ctx context.Context, from, to string) error {
-	if err := ctx.Err(); err != nil {
+// expect sees whether a snapshot is current, before much is done to follow it.
+func (r *Repository) expect(ctx context.Context, parent string) error {
+	now, err := r.Current(ctx)
+	if err == nil && now != parent {
+		err = r.conflict(parent)
+	}
+	return err
+}
+
+func (r *Repository) conflict(parent string) error {
+	return fmt.Errorf("%s: %w: it was to follow %s", r.name, ErrConflict, nameOf(parent))
+}
+
+// finish gives a snapshot and its tables their names.
+func (r *Repository) finish(snap *Snapshot, data []byte) error {
+	own, err := r.files.begin()
+	if err != nil {
 		return err
 	}
+	if _, err := own.Write(data); err != nil {
+		return joinDiscard(err, own)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	drafts := []named{{own, snapshotName(snap.ID)}}
+	for name, d := range r.ready {
+		if slices.ContainsFunc(snap.Tables, func(t Table) bool { return t.Name == name }) {
+			drafts = append(drafts, named{d, name})
+		}
+	}
+	if err := r.files.finish(drafts...); err != nil {
+		return joinDiscard(err, own)
+	}
+	for _, n := range drafts {
+		delete(r.ready, n.name)
+	}
+	return nil
+}
+
+// advance moves current from one snapshot to the next. Who cancels now is too late, unless
+// there is somebody to wait for.
+func (r *Repository) advance(ctx context.Context, from, to string) error {
 	err := r.files.swap(ctx, currentName, encodePointer(from), encodePointer(to))
 	if errors.Is(err, ErrConflict) {
-		return fmt.Errorf("%s: %w: it was to follow %s", r.name, err, nameOf(from))
+		return r.conflict(from)
 	}
 	return err
 }
