@@ -76,19 +76,20 @@ func (m *Mosaic) Count(ctx context.Context, refs RefReader) (c manifest.Counts, 
 
 // Find says where one chunk is.
 func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (Location, error) {
-	if _, ok := m.grid.Number(coords); !ok {
-		return Location{}, m.wrap(noChunk(coords, m.grid))
+	p, err := m.Locate(coords)
+	if err != nil {
+		return Location{}, err
 	}
-	one := grid.Region{Origin: coords, Shape: slices.Repeat([]int64{1}, len(coords))}
-	for l, err := range m.Locations(ctx, refs, one) {
-		if err != nil {
-			return Location{}, err
+	b := batch{m: m, refs: refs, places: []Place{p}, coords: slices.Clone(coords), got: make([]manifest.Ref, 1)}
+	if p.Row >= 0 {
+		if err := refs.ReadRefs(ctx, p.Row, b.got); err != nil {
+			return Location{}, m.wrap(err)
 		}
-		found := *l
-		found.Coords = slices.Clone(l.Coords)
-		return found, nil
 	}
-	return Location{}, m.wrap(noChunk(coords, m.grid))
+	if err := b.resolve(ctx, 0); err != nil {
+		return Location{}, err
+	}
+	return b.out, nil
 }
 
 func noChunk(coords []int64, g *grid.Grid) error {

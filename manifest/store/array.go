@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"varve/codec"
@@ -156,20 +157,37 @@ func (a *Array) fill() []byte { return a.spec.Face.Fill }
 // Locate says where the bytes of a declared chunk are. It reads the manifest only, never
 // a source. The chunks of an array that is kept in the manifest are Verbatim, and Inline.
 func (a *Array) Locate(ctx context.Context, coords []int64) (Location, error) {
+	if a.isKept() {
+		return a.locateKept(ctx, coords)
+	}
+	if err := ctx.Err(); err != nil {
+		return Location{}, err
+	}
+	m, err := a.tiles(ctx)
+	if err != nil {
+		return Location{}, err
+	}
+	l, err := m.Find(ctx, a.store.tables, coords)
+	if err != nil {
+		return Location{}, err
+	}
+	var out Location
+	err = a.translate(ctx, &l, &out)
+	return out, err
+}
+
+func (a *Array) locateKept(ctx context.Context, coords []int64) (Location, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
 		return Location{}, err
 	}
-	one := grid.Region{Origin: coords, Shape: make([]int64, len(coords))}
-	for k := range one.Shape {
-		one.Shape[k] = 1
-	}
-	for l, err := range a.Locations(ctx, one) {
+	one := grid.Region{Origin: coords, Shape: slices.Repeat([]int64{1}, len(coords))}
+	for l, err := range a.keptLocations(ctx, one) {
 		if err != nil {
 			return Location{}, err
 		}
 		found := *l
-		found.Coords = append([]int64(nil), l.Coords...)
+		found.Coords = slices.Clone(l.Coords)
 		return found, nil
 	}
 	return Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)
