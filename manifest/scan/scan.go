@@ -90,6 +90,7 @@ func (e *BrokenError) Error() string {
 		}
 		b.WriteString("\n  " + x.message())
 	}
+	b.WriteString("\n  (--skip-broken leaves them out; --match GLOB chooses among the files of a folder)")
 	return b.String()
 }
 
