@@ -57,6 +57,8 @@ type Counts struct {
 	Prefix   int64 `json:"prefix"`   // stored bytes begin with what the face declares
 	Rebuilt  int64 `json:"rebuilt"`  // decoded, converted, encoded
 	Missing  int64 `json:"missing"`  // all fill
+
+	Patched int64 `json:"patched,omitempty"` // of the verbatim ones, those that were rebuilt and kept
 }
 
 // Placement says where files lie along some dimensions. Arrays that have these dimensions,

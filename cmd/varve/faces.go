@@ -120,6 +120,9 @@ func served(a *manifest.Array) string {
 		if part.n > 0 {
 			parts = append(parts, report.Thousands(part.n)+" "+part.name)
 		}
+		if part.name == "verbatim" && c.Patched > 0 {
+			parts[0] += fmt.Sprintf(" (%s patched)", report.Thousands(c.Patched))
+		}
 	}
 	if len(parts) == 0 {
 		return "no chunks"

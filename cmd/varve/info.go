@@ -51,8 +51,8 @@ func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer
 		return infoJSON(out, snapshot, arrays)
 	}
 	if array == "" {
-		fmt.Fprintf(out, "%s  %s, %s, %s refs, %s on disk\nsnapshot %s  %s  %s\n\n", name, countSources(snapshot), countArrays(snapshot),
-			report.Thousands(snapshot.Refs), report.Size(bytesOf(snapshot)), snapshot.ID, snapshot.Created.Format(time.RFC3339), snapshot.Message)
+		fmt.Fprintf(out, "%s  %s, %s, %s refs, %s\nsnapshot %s  %s  %s\n\n", name, countSources(snapshot), countArrays(snapshot),
+			report.Thousands(snapshot.Refs), onDisk(snapshot), snapshot.ID, snapshot.Created.Format(time.RFC3339), snapshot.Message)
 	}
 	return printArrays(out, arrays)
 }
@@ -98,6 +98,21 @@ func findArray(s *manifest.Snapshot, path string) (*manifest.Array, error) {
 		paths[i] = s.Arrays[i].Path
 	}
 	return nil, usageError{fmt.Errorf("there is no array %s; there are %s", want, strings.Join(paths, ", "))}
+}
+
+// onDisk says what a manifest takes on disk, and how much of that are rebuilt chunks.
+func onDisk(s *manifest.Snapshot) string {
+	text := report.Size(bytesOf(s)) + " on disk"
+	chunks := int64(0)
+	for _, table := range s.Tables {
+		if table.Kind == manifest.Chunks {
+			chunks += table.Bytes
+		}
+	}
+	if chunks > 0 {
+		text += ", of these patches " + report.Size(chunks)
+	}
+	return text
 }
 
 // bytesOf is what the tables of a snapshot take on disk.

@@ -20,24 +20,30 @@ type progress struct {
 	out     io.Writer
 	bar     *progressbar.ProgressBar // nil where there is no terminal
 	quiet   bool
+	unit    string
 	started time.Time
 	said    time.Time
 }
 
 const sayEvery = 10 * time.Second
 
+// newProgress shows how many files are scanned.
 func newProgress(out io.Writer, quiet bool) *progress {
+	return newProgressOf(out, quiet, "scanning", "files")
+}
+
+func newProgressOf(out io.Writer, quiet bool, doing, unit string) *progress {
 	now := time.Now()
-	p := &progress{out: out, quiet: quiet, started: now, said: now}
+	p := &progress{out: out, quiet: quiet, unit: unit, started: now, said: now}
 	if file, ok := out.(*os.File); ok && !quiet && term.IsTerminal(int(file.Fd())) {
-		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("scanning"),
-			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("files"),
+		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(doing),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
 	}
 	return p
 }
 
-// update says that so many of all files are done.
+// update says that so many of all are done.
 func (p *progress) update(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +65,7 @@ func (p *progress) line(done, total int64) string {
 	if done > 0 {
 		left = time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second).String()
 	}
-	return fmt.Sprintf("%s of %s files, %.0f files/s, %s left", report.Thousands(done), report.Thousands(total), rate, left)
+	return fmt.Sprintf("%s of %s %s, %.0f %s/s, %s left", report.Thousands(done), report.Thousands(total), p.unit, rate, p.unit, left)
 }
 
 // finish takes the bar away.

@@ -105,6 +105,7 @@ func commands() []*cobra.Command {
 		newAppendCommand(),
 		newBuildCommand(),
 		newCheckCommand(),
+		newCompactCommand(),
 		newDemoCommand(),
 		newExportCommand(),
 		newGCCommand(),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +60,7 @@ scanned. With --deep every chunk is read and decoded. All that does not hold is 
 }
 
 func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messages io.Writer) error {
-	if err := verifyTables(ctx, name); err != nil {
+	if err := verifyTables(ctx, name, opts.deep); err != nil {
 		return err
 	}
 	s, err := store.Open(ctx, name, opts.storeOptions())
@@ -84,8 +85,9 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 	return err
 }
 
-// verifyTables checks a manifest's own files.
-func verifyTables(ctx context.Context, name string) error {
+// verifyTables checks a manifest's own files. Those of chunks, which may be many times as large
+// as all others, are only looked for unless it is to go deep.
+func verifyTables(ctx context.Context, name string, deep bool) error {
 	repo, err := manifest.Open(ctx, name)
 	if err != nil {
 		return err
@@ -99,5 +101,19 @@ func verifyTables(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return repo.Check(ctx, snapshot)
+	if deep {
+		return repo.Check(ctx, snapshot)
+	}
+	var all error
+	read := *snapshot
+	read.Tables = nil
+	for _, t := range snapshot.Tables {
+		if t.Kind != manifest.Chunks {
+			read.Tables = append(read.Tables, t)
+			continue
+		}
+		_, err := repo.FileOf(ctx, t)
+		all = errors.Join(all, err)
+	}
+	return errors.Join(all, repo.Check(ctx, &read))
 }

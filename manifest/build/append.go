@@ -121,6 +121,7 @@ func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) 
 		return nil, err
 	}
 	out := &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
+	a.noteBroken(&snap, out.Report)
 	a.seal(&snap, out.Report)
 	return out, nil
 }
@@ -243,7 +244,7 @@ func (a *appending) countArray(ctx context.Context, array *manifest.Array, x *pl
 	counts := a.old.Arrays[old].Chunks
 	array.Chunks = manifest.Counts{
 		Verbatim: counts.Verbatim + added.Verbatim, Prefix: counts.Prefix + added.Prefix,
-		Rebuilt: counts.Rebuilt + added.Rebuilt, Missing: counts.Missing + added.Missing,
+		Rebuilt: counts.Rebuilt + added.Rebuilt, Missing: counts.Missing + added.Missing, Patched: counts.Patched,
 	}
 	return nil
 }

@@ -103,6 +103,9 @@ func (a *Array) patched(ctx context.Context, l *Location) error {
 	return err
 }
 
+// IsPatch reports whether a chunk was rebuilt and kept.
+func (l *Location) IsPatch() bool { return l.checked }
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checkSum compares a patch with what was written.
@@ -122,11 +125,7 @@ type kept struct {
 
 // addChunks plans a region chunk by chunk, those that were kept from where they are.
 func (p *planner) addChunks(ctx context.Context, t *target, r grid.Region) error {
-	chunks, err := p.a.grid.Meeting(r)
-	if err != nil {
-		return err
-	}
-	w, err := p.a.grid.WalkChunks(chunks)
+	w, err := p.a.grid.WalkRegion(r)
 	if err != nil {
 		return err
 	}

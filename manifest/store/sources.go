@@ -78,6 +78,16 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 	}
 }
 
+// CheckSource opens a source, which is an error if it is not what was scanned.
+func (s *Store) CheckSource(ctx context.Context, row int64) error {
+	h, err := s.sources.acquire(ctx, row)
+	if err != nil {
+		return err
+	}
+	s.sources.release(h, nil)
+	return nil
+}
+
 // reserve finds or makes the handle of a source. Without a place for one it returns what to
 // wait for, which is nil if nothing will come.
 func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Source, wait chan struct{}) {

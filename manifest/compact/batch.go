@@ -1,0 +1,138 @@
+package compact
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"hash/crc32"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/table"
+)
+
+// batch is a file of chunks that is being written, and what its table will say.
+type batch struct {
+	file   *manifest.TableWriter
+	buffer *bufio.Writer
+	bytes  int64
+	rows   []table.Patch
+	runs   []run
+}
+
+// run is the chunks that a batch has of one array.
+type run struct {
+	array     int
+	row, rows int64
+}
+
+const (
+	bufferBytes = 256 << 10
+	// mostRows bounds what a batch of small chunks takes in memory.
+	mostRows = 1 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// add adds a chunk of an array to the batch, behind all before it.
+func (c *compaction) add(ctx context.Context, array int, number int64, data []byte) error {
+	if c.batch == nil {
+		file, err := c.repo.NewTable(ctx, manifest.Chunks)
+		if err != nil {
+			return err
+		}
+		c.batch = &batch{file: file, buffer: bufio.NewWriterSize(file, bufferBytes)}
+	}
+	b := c.batch
+	if _, err := b.buffer.Write(data); err != nil {
+		return err
+	}
+	if len(b.runs) == 0 || b.runs[len(b.runs)-1].array != array {
+		b.runs = append(b.runs, run{array: array, row: int64(len(b.rows))})
+	}
+	b.runs[len(b.runs)-1].rows++
+	b.rows = append(b.rows, table.Patch{Chunk: number, Offset: b.bytes, Length: int64(len(data)), Checksum: crc32.Checksum(data, castagnoli)})
+	b.bytes += int64(len(data))
+	c.result.Bytes += int64(len(data))
+	if b.bytes >= c.opts.BatchBytes || len(b.rows) >= mostRows {
+		return c.commit(ctx)
+	}
+	return nil
+}
+
+// commit brings the batch to disk, and gives its chunks to their arrays.
+func (c *compaction) commit(ctx context.Context) error {
+	b := c.batch
+	if b == nil {
+		return nil
+	}
+	c.batch = nil
+	defer b.file.Abort() // of what Commit has not got
+	if err := b.buffer.Flush(); err != nil {
+		return err
+	}
+	chunks, err := b.file.Commit()
+	if err != nil {
+		return err
+	}
+	chunks.Rows = int64(len(b.rows))
+	patches, err := c.writeTable(ctx, b.rows)
+	if err != nil {
+		return err
+	}
+	c.list(chunks)
+	c.list(patches)
+	for _, r := range b.runs {
+		if err := c.give(r, patches.Name, chunks.Name); err != nil {
+			return err
+		}
+	}
+	return c.repo.SaveDraft(ctx, draftName, c.planned)
+}
+
+// writeTable writes where the chunks of a batch are.
+func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t manifest.Table, err error) {
+	file, err := c.repo.NewTable(ctx, manifest.Patches)
+	if err != nil {
+		return t, err
+	}
+	defer file.Abort()
+	buffer := bufio.NewWriterSize(file, bufferBytes)
+	w := table.NewPatches(buffer)
+	if err := errors.Join(w.Append(rows...), w.Close(), buffer.Flush()); err != nil {
+		return t, err
+	}
+	if t, err = file.Commit(); err != nil {
+		return t, err
+	}
+	t.Rows = int64(len(rows))
+	return t, nil
+}
+
+// list lists a file behind the others of its kind, unless it is listed.
+func (c *compaction) list(t manifest.Table) {
+	t.First = 0
+	for _, have := range c.planned.Tables {
+		if have.Name == t.Name {
+			return
+		}
+		if have.Kind == t.Kind {
+			t.First += have.Rows
+		}
+	}
+	c.planned.Tables = append(c.planned.Tables, t)
+}
+
+// give gives chunks to their array.
+func (c *compaction) give(r run, patches, chunks string) error {
+	a := &c.planned.Arrays[r.array]
+	g, err := a.Face.Grid()
+	if err != nil {
+		return err
+	}
+	a.Patches = append(slices.Clip(a.Patches), manifest.Patched{
+		Table: patches, Row: r.row, Rows: r.rows, File: chunks,
+		Counts: slices.Clone(g.Counts()), Limit: slices.Clone(g.Counts()),
+	})
+	return nil
+}

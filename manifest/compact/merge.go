@@ -1,0 +1,192 @@
+package compact
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// DimensionError is the error of naming a dimension that no array has.
+type DimensionError struct{ Name string }
+
+func (e *DimensionError) Error() string { return fmt.Sprintf("no array has a dimension %s", e.Name) }
+
+// checkDims looks for the dimensions that chunks are to be merged along.
+func checkDims(arrays []manifest.Array, chunks map[string]int64) error {
+	for name := range chunks {
+		if !slices.ContainsFunc(arrays, func(a manifest.Array) bool {
+			return slices.ContainsFunc(a.Dims, func(dim string) bool { return isCalled(dim, name) })
+		}) {
+			return &DimensionError{name}
+		}
+	}
+	return nil
+}
+
+// isCalled reports whether a name is that of a dimension, or its path.
+func isCalled(dim, name string) bool { return dim == name || path.Base(dim) == name }
+
+// lengthOf is how long chunks are to be along a dimension; 0 if nothing is said.
+func lengthOf(dim string, chunks map[string]int64) int64 {
+	if n, ok := chunks[dim]; ok {
+		return n
+	}
+	return chunks[path.Base(dim)]
+}
+
+// merge merges short chunks of an array, and reports whether there were any. What was kept of
+// chunks behind the first that is longer now is not the array's any more.
+func merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) {
+	if a.Placement == "" {
+		return false, nil // its values are in the manifest
+	}
+	for axis, dim := range a.Dims {
+		if n := lengthOf(dim, chunks); n > 0 && axis < len(a.Face.Shape) {
+			some, err := mergeAxis(a, axis, n)
+			if err != nil {
+				return false, err
+			}
+			merged = merged || some
+		}
+	}
+	return merged, nil
+}
+
+func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
+	g, err := a.Face.Grid()
+	if err != nil {
+		return false, err
+	}
+	m := merger{length: length}
+	for r := range g.Dim(axis).Runs() {
+		m.run(r, g.Shape()[axis])
+	}
+	m.flush()
+	if !m.merged {
+		return false, nil
+	}
+	face := *a.Face
+	if face.ChunkGrid, err = withEdges(&face, g, axis, m.out); err != nil {
+		return false, err
+	}
+	old := a.Face
+	a.Face = &face
+	patches := a.Patches
+	a.Patches = nil
+	for _, p := range patches {
+		left, err := clip(&p, old, &face)
+		if err != nil {
+			return false, err
+		}
+		if left {
+			a.Patches = append(a.Patches, p)
+		}
+	}
+	return true, nil
+}
+
+// merger puts edges together as long as they are not longer than a length.
+type merger struct {
+	length int64
+	at     int64 // where the next edge begins
+	out    []grid.Run
+
+	pending int64 // data of edges that wait for more
+	only    grid.Edge
+	edges   int64
+	merged  bool
+}
+
+// run takes edges in. It takes no step for each of them.
+func (m *merger) run(r grid.Run, extent int64) {
+	for count := r.Count; count > 0 && m.at < extent; {
+		whole := min(count, (extent-m.at)/r.Data) // those that the extent does not cut
+		each := m.length / r.Data
+		switch {
+		case r.Data >= m.length:
+			m.flush()
+			m.push(r.Edge, count)
+			m.at += min(extent-m.at, count*r.Data)
+			return
+		case whole == 0: // the last one
+			m.take(r.Edge, 1, extent-m.at)
+			count = 0
+		case m.edges == 0 && each == 1 && whole > 1: // no two of them
+			m.push(r.Edge, whole-1)
+			m.at += (whole - 1) * r.Data
+			count -= whole - 1
+		case m.edges == 0 && each > 1 && whole >= each:
+			m.push(grid.Full(each*r.Data), whole/each)
+			m.merged = true
+			m.at += whole / each * each * r.Data
+			count -= whole / each * each
+		default:
+			n := min(whole, max((m.length-m.pending)/r.Data, 0))
+			if n == 0 {
+				m.flush()
+				continue
+			}
+			m.take(r.Edge, n, r.Data)
+			count -= n
+		}
+	}
+}
+
+// take has n edges wait, each of which has so much data.
+func (m *merger) take(e grid.Edge, n, data int64) {
+	if m.pending+data > m.length {
+		m.flush()
+	}
+	m.pending += n * data
+	m.edges += n
+	m.only = e
+	m.at += n * data
+}
+
+// flush makes one edge of those that wait. One alone stays what it is.
+func (m *merger) flush() {
+	switch {
+	case m.edges == 1:
+		m.push(m.only, 1)
+	case m.edges > 1:
+		m.push(grid.Full(m.pending), 1)
+		m.merged = true
+	}
+	m.pending, m.edges = 0, 0
+}
+
+func (m *merger) push(e grid.Edge, count int64) {
+	if k := len(m.out) - 1; k >= 0 && m.out[k].Edge == e {
+		m.out[k].Count += count
+		return
+	}
+	m.out = append(m.out, grid.Run{Edge: e, Count: count})
+}
+
+// withEdges is the chunk grid of a face with other edges along an axis: regular if it was and
+// can be, also when the array grows by whole chunks.
+func withEdges(face *zarrjson.Array, g *grid.Grid, axis int, runs []grid.Run) (c zarrjson.ChunkGrid, err error) {
+	if face.ChunkGrid.Encoded != nil {
+		return c, fmt.Errorf("merging chunks of a grid with encoded_chunk_shapes: %w", errors.ErrUnsupported)
+	}
+	if size := runs[0].Data; g.IsRegular() && len(runs) == 1 && g.Shape()[axis]%size == 0 {
+		shape, _ := g.ChunkShape()
+		shape = slices.Clone(shape)
+		shape[axis] = size
+		return zarrjson.RegularGrid(shape...), nil
+	}
+	sizes := make([]grid.Sizes, g.Rank())
+	for k := range sizes {
+		edges := slices.Collect(g.Dim(k).Runs())
+		if k == axis {
+			edges = runs
+		}
+		sizes[k] = grid.RunLength(edges...)
+	}
+	return zarrjson.RectilinearGrid(sizes...), nil
+}

@@ -1,0 +1,121 @@
+package compact
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"varve/grid"
+	"varve/manifest/store"
+)
+
+// task is a chunk on its way from the sources to a batch.
+type task struct {
+	number int64
+	coords []int64
+	weight int64
+	made   chan made
+}
+
+type made struct {
+	data []byte
+	err  error
+}
+
+const (
+	// mostTasks bounds the chunks that wait for one before them, however small they are.
+	mostTasks = 4096
+	// leastWeight is what the smallest chunk counts.
+	leastWeight = 64 << 10
+)
+
+func whole(a *store.Array) grid.Region { return grid.Whole(a.Grid().Counts()) }
+
+// rebuildArray rebuilds the chunks of an array, several at a time, and adds them to the batch
+// in C order.
+func (c *compaction) rebuildArray(ctx context.Context, a *store.Array, index int) (rebuilt int64, err error) {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tasks := make(chan *task, mostTasks)
+	room := semaphore.NewWeighted(c.opts.Memory / 2)
+	var finding errgroup.Group
+	finding.Go(func() error {
+		defer close(tasks)
+		return c.find(within, a, room, tasks)
+	})
+	for t := range tasks {
+		m := <-t.made
+		if err == nil {
+			err = m.err
+		}
+		if err == nil {
+			err = c.add(ctx, index, t.number, m.data)
+		}
+		room.Release(t.weight)
+		if err != nil {
+			cancel() // and see the others off
+			continue
+		}
+		rebuilt++
+		c.progress()
+	}
+	if failed := finding.Wait(); err == nil {
+		err = failed
+	}
+	return rebuilt, err
+}
+
+// find hands out the chunks to be rebuilt, and has them rebuilt.
+func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.Weighted, tasks chan<- *task) error {
+	var workers errgroup.Group
+	workers.SetLimit(c.opts.Workers)
+	defer workers.Wait() // they tell their errors where their chunks are waited for
+	for l, err := range a.Locations(ctx, whole(a)) {
+		if err != nil {
+			return err
+		}
+		if l.Kind != store.Rebuilt {
+			continue
+		}
+		t := &task{coords: slices.Clone(l.Coords), made: make(chan made, 1)}
+		t.number, _ = a.Grid().Number(t.coords)
+		if t.weight, err = c.weight(a, t.coords); err != nil {
+			return err
+		}
+		if err := room.Acquire(ctx, t.weight); err != nil {
+			return err
+		}
+		tasks <- t // whoever takes them does so to the end
+		workers.Go(func() error {
+			data, err := a.Chunk(ctx, t.coords)
+			t.made <- made{data, err}
+			return nil
+		})
+	}
+	return ctx.Err()
+}
+
+// weight is about what a chunk takes while it is rebuilt: its elements, and their bytes as
+// the face has them. One that is larger than all there is for chunks is rebuilt alone.
+func (c *compaction) weight(a *store.Array, coords []int64) (int64, error) {
+	p, err := a.Pipeline(coords)
+	if err != nil {
+		return 0, err
+	}
+	form := p.Form()
+	n := int64(form.Bytes())
+	if form.Type.Varies() {
+		n = 64 * int64(form.Count())
+	}
+	return min(max(2*max(n, 0), leastWeight), c.opts.Memory/2), nil
+}
+
+func (c *compaction) progress() {
+	c.done++
+	c.result.Chunks++
+	if c.opts.Progress != nil {
+		c.opts.Progress(c.done, c.total)
+	}
+}
