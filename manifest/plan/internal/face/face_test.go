@@ -328,7 +328,7 @@ func TestFindings(t *testing.T) {
 			[]string{"packing rebuilt [2016-03-01 2017-04-21] 417 of 12,000 files have scale_factor 0.005 instead of 0.01"}},
 		{"three scales", Options{}, []Member{scaled(.1).files(1, "a", "a"), scaled(.2).files(5, "b", "f"), scaled(.3).files(2, "g", "h")},
 			[]string{"packing rebuilt [a h] 3 of 8 files have other scale_factor than 0.2: 0.1 in 1, 0.3 in 2"}},
-		{"each its own", Options{}, own, []string{"packing rebuilt [first1 last499] 1,497 of 1,500 files have other values of scale_factor than 0.01, 499 of them"}},
+		{"each its own", Options{}, own, []string{"packing rebuilt [first1 last499] 1,497 of 1,500 files have another scale_factor than 0.01, in 499 variants"}},
 		{"units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4", att("units", "degC")).files(1, "e", "e")},
 			[]string{`units dropped [e] 1 of 5 files has units "degC" instead of "K"`}},
 		{"no units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4").files(1, "e", "e")},

@@ -95,7 +95,7 @@ func (t tally) says(name string, count, of int64) string {
 	head := thousands(count) + " of " + plural(of)
 	main := t.main()
 	if len(t.groups) > 1+mostValues {
-		return fmt.Sprintf("%s %s other values of %s than %s, %s of them", head, have(count), name, orNothing(main.says), thousands(int64(len(t.groups)-1)))
+		return fmt.Sprintf("%s %s another %s than %s, in %s variants", head, have(count), name, orNothing(main.says), thousands(int64(len(t.groups)-1)))
 	}
 	var odd []string
 	for _, g := range t.groups {
