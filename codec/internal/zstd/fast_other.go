@@ -1,0 +1,5 @@
+package zstd
+
+func (s *sequencer) fast() { s.portableFast() }
+
+func (s *streams) decode(rounds int) { s.portableDecode(rounds) }
