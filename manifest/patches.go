@@ -109,8 +109,9 @@ func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
 	return Source{URL: where, Size: e.size, Modified: e.modified}, nil
 }
 
-// SaveDraft keeps an unfinished snapshot under a name, in place of what has it. Only
-// LoadDraft finds it, until GC removes it. Its tables are safe from GC as NewTable says.
+// SaveDraft brings an unfinished snapshot and its tables to disk, under a name, in place of what
+// has it. Only LoadDraft finds it, until GC removes it. Its tables are safe from GC as NewTable
+// says.
 func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot) error {
 	if err := r.enter(ctx); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot)
 	if err != nil {
 		return err
 	}
-	return writeAll(r.files, draftName(name), data)
+	return r.finish(draftName(name), snap, data)
 }
 
 // LoadDraft returns what SaveDraft kept, maybe another process: an fs.ErrNotExist if there is

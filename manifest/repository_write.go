@@ -161,7 +161,7 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	if err := r.expect(ctx, parent); err != nil {
 		return err
 	}
-	if err := r.finish(snap, data); err != nil {
+	if err := r.finish(snapshotName(snap.ID), snap, data); err != nil {
 		return err
 	}
 	if err := r.advance(ctx, parent, snap.ID); err != nil {
@@ -186,8 +186,8 @@ func (r *Repository) conflict(parent string) error {
 	return fmt.Errorf("%s: %w: it was to follow %s", r.name, ErrConflict, nameOf(parent))
 }
 
-// finish gives a snapshot and its tables their names.
-func (r *Repository) finish(snap *Snapshot, data []byte) error {
+// finish gives the file of a snapshot and its tables their names.
+func (r *Repository) finish(file string, snap *Snapshot, data []byte) error {
 	own, err := r.files.begin()
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (r *Repository) finish(snap *Snapshot, data []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	drafts := []named{{own, snapshotName(snap.ID)}}
+	drafts := []named{{own, file}}
 	for name, d := range r.ready {
 		if slices.ContainsFunc(snap.Tables, func(t Table) bool { return t.Name == name }) {
 			drafts = append(drafts, named{d, name})
