@@ -69,7 +69,7 @@ type localBlob struct {
 func (b localBlob) Size() int64 { return b.size }
 
 func (f *folder) open(name string) (blob, error) {
-	file, err := f.root.Open(filepath.FromSlash(name))
+	file, err := f.root.OpenFile(filepath.FromSlash(name), forReading, 0)
 	if err != nil {
 		return nil, f.named(name, err)
 	}

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// forReading opens a file, and does not wait where it is a pipe.
+const forReading = os.O_RDONLY | unix.O_NONBLOCK
+
 // lockFile locks an open file until it is closed, or is ErrBusy. Locks belong to the open
 // file, so that two Repositories of one process lock each other out as well.
 func lockFile(f *os.File, how lockMode) error {

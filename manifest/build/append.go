@@ -121,6 +121,7 @@ func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) 
 		return nil, err
 	}
 	out := &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
+	a.noteBroken(&snap, out.Report)
 	a.seal(&snap, out.Report)
 	return out, nil
 }

@@ -55,7 +55,7 @@ func TestRandomAppends(t *testing.T) {
 	var seen appended
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 2))
-		a := newArchive(t, r, filepath.Join(t.TempDir(), "files"), 1+int(seed%3))
+		a := newArchive(t, r, filepath.Join(t.TempDir(), "files"), []int{1, 2, 1, 3}[seed%4])
 		if !seen.try(t, r, a) {
 			t.Fatalf("seed %d", seed)
 		}

@@ -103,9 +103,6 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
-	for _, b := range j.broken {
-		made.Report.Add(brokenFinding(b, report.Dropped))
-	}
 	snap := &manifest.Snapshot{
 		Message: what, Writer: j.opts.Writer, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
 	}
@@ -113,11 +110,9 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		return nil, err
 	}
 	if j.old != nil {
-		snap.Skipped = slices.Clone(j.old.Skipped)
+		snap.Skipped = j.old.Skipped
 	}
-	for _, b := range j.broken {
-		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
-	}
+	j.noteBroken(snap, made.Report)
 	if err := j.tables.write(ctx, snap, &content{known: j.known(), files: j.files, placements: made.Placements, values: made.Values}); err != nil {
 		return nil, err
 	}
@@ -130,6 +125,15 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		out.Pictures, err = draw(ctx, j.repo, snap, made.Placements, all)
 	}
 	return out, err
+}
+
+// noteBroken says which sources were left out.
+func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
+	snap.Skipped = slices.Clip(snap.Skipped)
+	for _, b := range j.broken {
+		r.Add(brokenFinding(b, report.Dropped))
+		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
+	}
 }
 
 // planned has a plan made, and reads the values that it asks for.

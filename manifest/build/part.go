@@ -88,15 +88,15 @@ func isPart(name string) (bool, error) {
 	if isURL(name) {
 		return false, nil
 	}
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for somebody to write
+		return false, nil
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return false, nil
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false, nil
-	}
 	return table.IsPart(file, info.Size())
 }
 

@@ -84,7 +84,7 @@ func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 		return nil, errors.New("list of sources: there is no standard input")
 	}
 	var out []string
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewScanner(&patient{ctx: ctx, from: in})
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := strings.TrimSuffix(lines.Text(), "\r")
@@ -98,6 +98,32 @@ func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 		out = append(out, found...)
 	}
 	return out, lines.Err()
+}
+
+// patient reads until a context ends, even where nothing comes: a terminal, or a pipe that
+// nobody writes to.
+type patient struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *patient) Read(p []byte) (int, error) {
+	type chunk struct {
+		data []byte
+		err  error
+	}
+	got := make(chan chunk, 1) // who gives up does not wait for it
+	go func() {
+		data := make([]byte, len(p))
+		n, err := r.from.Read(data)
+		got <- chunk{data[:n], err}
+	}()
+	select {
+	case c := <-got:
+		return copy(p, c.data), c.err
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
 }
 
 func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {

@@ -1,13 +1,16 @@
 package build
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func touch(t *testing.T, root string, names ...string) {
@@ -81,6 +84,18 @@ func TestExpandFromStandardInput(t *testing.T) {
 	got, err := s.Expand(t.Context())
 	if want := []string{"https://host/a b.nc?x=1", "s3://bucket/c.nc"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, not %q", got, err, want)
+	}
+}
+
+// Who waits for a list that never comes can be told to stop.
+func TestWaitingForAListEnds(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	s := Sources{Names: []string{"@-"}, Stdin: in}
+	if _, err := s.Expand(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 }
 
