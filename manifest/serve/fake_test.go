@@ -70,14 +70,11 @@ func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	}
 	if loc.Kind == store.Verbatim {
 		src := a.data.sources[loc.Source]
-		if err := newOrigin(0, src).check(os.Stat(src.URL)); err != nil {
-			return nil, err
-		}
-		f, err := os.Open(src.URL)
+		f, err := newOrigin(0, src).open()
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
+		defer f.leave()
 		data := make([]byte, loc.Size)
 		_, err = f.ReadAt(data, loc.Offset)
 		return data, err
@@ -257,7 +254,9 @@ func newHandlerOf(tb testing.TB, opts *Options, dirs ...string) *Handler {
 // start serves a handler on a real port.
 func start(tb testing.TB, h http.Handler) *httptest.Server {
 	tb.Helper()
-	s := httptest.NewServer(h)
+	s := httptest.NewUnstartedServer(h)
+	s.Listener = newLimited(s.Listener, s.Config, 1000)
+	s.Start()
 	tb.Cleanup(s.Close)
 	return s
 }

@@ -122,8 +122,7 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// limited is a listener that accepts no more than so many connections at a time. They are the
-// system's own, and not wrapped: those know how to send files.
+// limited is a listener that accepts no more than so many connections at a time.
 type limited struct {
 	net.Listener
 	places chan struct{}
@@ -133,6 +132,7 @@ type limited struct {
 
 func newLimited(l net.Listener, server *http.Server, n int) *limited {
 	limit := &limited{Listener: l, places: make(chan struct{}, n), done: make(chan struct{})}
+	server.ConnContext = withConn
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed || state == http.StateHijacked {
 			<-limit.places
@@ -151,8 +151,9 @@ func (l *limited) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		<-l.places
+		return nil, err
 	}
-	return c, err
+	return newConn(c), nil
 }
 
 // Close implements net.Listener.

@@ -33,6 +33,7 @@ func (k kind) String() string {
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
+	verbatim map[int]prometheus.Counter // of requests, those that are most of them
 	seconds  [kinds]prometheus.Observer
 	bytes    [kinds]prometheus.Counter
 	busy     prometheus.Gauge
@@ -57,6 +58,10 @@ func newMetrics() *metrics {
 		m.seconds[k] = seconds.WithLabelValues(k.String())
 		m.bytes[k] = bytes.WithLabelValues(k.String())
 	}
+	m.verbatim = map[int]prometheus.Counter{}
+	for _, status := range []int{http.StatusOK, http.StatusPartialContent, http.StatusNotModified} {
+		m.verbatim[status] = m.requests.WithLabelValues(kindVerbatim.String(), strconv.Itoa(status))
+	}
 	m.registry.MustRegister(m.requests, m.busy, m.loads, m.arrays, seconds, bytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -67,7 +72,15 @@ func (m *metrics) handler() http.Handler {
 }
 
 func (m *metrics) observe(rec *recorder, took time.Duration) {
-	m.requests.WithLabelValues(rec.kind.String(), strconv.Itoa(rec.status)).Inc()
+	m.answers(rec.kind, rec.status).Inc()
 	m.seconds[rec.kind].Observe(took.Seconds())
 	m.bytes[rec.kind].Add(float64(rec.sent))
+}
+
+// answers counts those of a kind and status. To look for them by name costs more than to count.
+func (m *metrics) answers(k kind, status int) prometheus.Counter {
+	if c := m.verbatim[status]; c != nil && k == kindVerbatim {
+		return c
+	}
+	return m.requests.WithLabelValues(k.String(), strconv.Itoa(status))
 }

@@ -66,6 +66,7 @@ func (s *site) leave(log *slog.Logger) {
 	if s.users.Add(-1) > 0 {
 		return
 	}
+	s.origins.close()
 	if err := s.data.Close(); err != nil {
 		log.Warn("closing a manifest", "name", s.name, "error", err)
 	}

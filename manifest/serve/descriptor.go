@@ -1,0 +1,46 @@
+package serve
+
+import (
+	"io/fs"
+	"os"
+	"sync/atomic"
+)
+
+// descriptor is an open file that several answers read at a time. It is closed when the last
+// of them, and whoever keeps it, has left it.
+type descriptor struct {
+	*os.File
+	fd    int
+	stamp stamp
+	users atomic.Int64
+}
+
+// newDescriptor takes over a file, and is one user of it.
+func newDescriptor(f *os.File, info fs.FileInfo) (*descriptor, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	d := &descriptor{File: f, stamp: stampOf(info)}
+	d.users.Store(1)
+	return d, raw.Control(func(fd uintptr) { d.fd = int(fd) })
+}
+
+// enter reports whether the file is open, and keeps it so until leave.
+func (d *descriptor) enter() bool {
+	for {
+		n := d.users.Load()
+		if n == 0 {
+			return false
+		}
+		if d.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (d *descriptor) leave() {
+	if d.users.Add(-1) == 0 {
+		_ = d.Close() // it was only read from
+	}
+}
