@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,11 +30,29 @@ func newReadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read OUT ARRAY",
 		Short: "Read a region of an array",
-		Long: `Read a region of an array, through all files that hold a part of it, and print it as a table,
-its statistics, or write it to a file whose suffix says how: .npy or .csv.`,
+		Long: `Read a region of an array, through all files that hold a part of it, and print it as a table
+or as statistics, or write it to a file. The file's suffix says how:
+
+  .npy   NumPy's; with --decode floats, and datetime64[ns] where the calendar is of our days
+  .csv   a row an element, with its coordinates
+  .png   a picture of one axis or two, always decoded
+  .nc    netCDF's classic model, with coordinates, bounds and attributes; numbers stay packed
+
+--isel selects by index, as Python counts: lat=3 one, lat=-1 the last, time=0:10 ten,
+time=::2 every second one. --sel selects by the coordinate of a dimension, as xarray does:
+
+  lat=45.5               this one, which has to be there
+  lat=-5:5               all from one to the other, both included, in either order
+  time=2010-02           all of February, in the calendar of the coordinate
+  time=2010-01:2010-03   from the beginning of January to the end of March
+  station=Oslo           texts; a comma in one takes quotes: '"station=Oslo, Blindern"'
+
+A dimension of which one index is selected is gone from the result.`,
 		Example: `  varve read sst.varve sst --stat
   varve read sst.varve sst --isel time=0:10,lat=3 -o ten.npy
-  varve read sst.varve sst --sel time=2010-01:2010-02,lat=-5:5 --decode -o tropics.csv`,
+  varve read sst.varve sst --sel time=2010-01:2010-02,lat=-5:5 --decode -o tropics.csv
+  varve read sst.varve sst --isel time=-1 -o latest.png
+  varve read sst.varve sst --sel time=2010 -o 2010.nc`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRead(cmd.Context(), &opts, args[0], args[1], cmd.OutOrStdout())
@@ -51,6 +68,10 @@ its statistics, or write it to a file whose suffix says how: .npy or .csv.`,
 }
 
 func runRead(ctx context.Context, opts *readOptions, name, array string, out io.Writer) error {
+	write, err := opts.writer()
+	if err != nil {
+		return usageError{err}
+	}
 	st, err := store.Open(ctx, name, opts.storeOptions())
 	if err != nil {
 		return err
@@ -63,61 +84,75 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out io.
 		}
 		return err
 	}
-	s := present.Whole(a)
-	if err := errors.Join(s.ByIndex(opts.isel), s.ByCoordinate(ctx, st, opts.sel)); err != nil {
+	r := &region{Selection: present.Whole(a), store: st}
+	if err := r.selectTerms(ctx, opts); err != nil {
+		return err
+	}
+	if r.decoder, err = present.NewDecoder(a, opts.decode); err != nil {
+		return err
+	}
+	if opts.output == "" {
+		return write(ctx, out, r)
+	}
+	return writeWhole(opts.output, func(w io.Writer) error { return write(ctx, w, r) })
+}
+
+// region is what is read, and how.
+type region struct {
+	*present.Selection
+	store   *store.Store
+	decoder *present.Decoder
+}
+
+func (r *region) selectTerms(ctx context.Context, opts *readOptions) error {
+	err := r.ByIndex(opts.isel)
+	if err == nil {
+		err = r.ByCoordinate(ctx, r.store, opts.sel)
+	}
+	var wrong *present.SelectionError
+	if errors.As(err, &wrong) {
 		return usageError{err}
 	}
-	d, err := present.NewDecoder(a, opts.decode)
-	if err != nil {
-		return err
-	}
-	switch {
-	case opts.stat:
-		return printStatistics(ctx, out, s, d)
-	case opts.output == "":
-		return present.WriteCSV(ctx, out, st, s, d)
-	}
-	return writeRegion(ctx, opts.output, st, s, d)
+	return err
 }
 
-func printStatistics(ctx context.Context, out io.Writer, s *present.Selection, d *present.Decoder) error {
-	if err := d.IsNumeric(); err != nil {
-		return err
-	}
-	t, err := present.Measure(ctx, s, d)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(struct {
-		Count int64    `json:"count"`
-		Valid int64    `json:"valid"`
-		Min   *float64 `json:"min"`
-		Max   *float64 `json:"max"`
-		Mean  *float64 `json:"mean"`
-		Sum   *float64 `json:"sum"`
-	}{t.Count, t.Valid, finite(t.Min), finite(t.Max), finite(t.Mean), finite(t.Sum)})
-}
-
-// finite is a number that JSON has, or null.
-func finite(f float64) *float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	return &f
-}
-
-// writeRegion writes a file as its suffix says.
-func writeRegion(ctx context.Context, name string, st *store.Store, s *present.Selection, d *present.Decoder) error {
-	var write func(io.Writer) error
-	switch suffix := strings.ToLower(filepath.Ext(name)); suffix {
-	case ".npy":
-		write = func(w io.Writer) error { return present.WriteNPY(ctx, w, s, d) }
-	case ".csv":
-		write = func(w io.Writer) error { return present.WriteCSV(ctx, w, st, s, d) }
+// writer is how a region is written: as the options or the suffix of the file say.
+func (o *readOptions) writer() (func(context.Context, io.Writer, *region) error, error) {
+	switch suffix := strings.ToLower(filepath.Ext(o.output)); {
+	case o.stat && o.output != "":
+		return nil, errors.New("--stat is printed: leave -o out")
+	case o.stat:
+		return printStatistics, nil
+	case o.output == "", suffix == ".csv":
+		return func(ctx context.Context, w io.Writer, r *region) error {
+			return present.WriteCSV(ctx, w, r.store, r.Selection, r.decoder)
+		}, nil
+	case suffix == ".npy":
+		return func(ctx context.Context, w io.Writer, r *region) error {
+			return present.WriteNPY(ctx, w, r.Selection, r.decoder)
+		}, nil
+	case suffix == ".png":
+		o.decode = true
+		return func(ctx context.Context, w io.Writer, r *region) error {
+			return present.WritePNG(ctx, w, r.store, r.Selection, r.decoder)
+		}, nil
+	case suffix == ".nc" && o.decode:
+		return nil, errors.New("a .nc keeps numbers packed, with the attributes by which its readers decode them: leave --decode out")
+	case suffix == ".nc":
+		return func(ctx context.Context, w io.Writer, r *region) error {
+			return present.WriteNetCDF(ctx, w, r.store, r.Selection)
+		}, nil
 	default:
-		return usageError{fmt.Errorf("%s: no way to write %q; known are .npy and .csv", name, suffix)}
+		return nil, fmt.Errorf("%s: no way to write %q; known are .npy, .csv, .png and .nc", o.output, suffix)
 	}
-	return writeWhole(name, write)
+}
+
+func printStatistics(ctx context.Context, out io.Writer, r *region) error {
+	t, err := present.Measure(ctx, r.Selection, r.decoder)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(t)
 }
 
 // writeWhole writes a file, which is there whole or not at all.

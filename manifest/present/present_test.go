@@ -1,9 +1,10 @@
 package present
 
 import (
-	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -11,144 +12,193 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-func TestSlice(t *testing.T) {
-	for _, c := range []struct {
-		text           string
-		from, to, step int64
-		single, bad    bool
-	}{
-		{text: "3", from: 3, to: 4, step: 1, single: true},
-		{text: "-1", from: 9, to: 10, step: 1, single: true},
-		{text: "0:10", from: 0, to: 10, step: 1},
-		{text: ":", from: 0, to: 10, step: 1},
-		{text: "2:", from: 2, to: 10, step: 1},
-		{text: ":-3", from: 0, to: 7, step: 1},
-		{text: "-3:", from: 7, to: 10, step: 1},
-		{text: "1:99", from: 1, to: 10, step: 1},
-		{text: "8:2", from: 8, to: 2, step: 1},
-		{text: "::3", from: 0, to: 10, step: 3},
-		{text: "10", bad: true},
-		{text: "-11", bad: true},
-		{text: "x", bad: true},
-		{text: "1:2:3:4", bad: true},
-		{text: "::0", bad: true},
-		{text: "::-1", bad: true},
-	} {
-		x := Axis{To: 10, Step: 1}
-		err := x.slice(c.text)
-		if (err != nil) != c.bad {
-			t.Errorf("%s: error %v", c.text, err)
-			continue
-		}
-		if want := (Axis{From: c.from, To: c.to, Step: c.step, Single: c.single}); err == nil && x != want {
-			t.Errorf("%s: %+v, not %+v", c.text, x, want)
-		}
-	}
+var numberTypes = []codec.Type{
+	{Kind: codec.Int, Size: 1}, {Kind: codec.Int, Size: 2}, {Kind: codec.Int, Size: 4}, {Kind: codec.Int, Size: 8},
+	{Kind: codec.Uint, Size: 1}, {Kind: codec.Uint, Size: 2}, {Kind: codec.Uint, Size: 4}, {Kind: codec.Uint, Size: 8},
+	{Kind: codec.Float, Size: 2}, {Kind: codec.Float, Size: 4}, {Kind: codec.Float, Size: 8},
 }
 
-func TestCutTimes(t *testing.T) {
-	for text, want := range map[string][2]string{
-		"2010-01:2010-02":                      {"2010-01", "2010-02"},
-		"2010:2011":                            {"2010", "2011"},
-		"2010-01-01T12:00:2010-01-01T18:00":    {"2010-01-01T12:00", "2010-01-01T18:00"},
-		"2010-01-01 06:00:00:2010-01-02 06:00": {"2010-01-01 06:00:00", "2010-01-02 06:00"},
-		":2010-02":                             {"", "2010-02"},
-		"2010-02:":                             {"2010-02", ""},
-	} {
-		from, to, isRange := cutTimes(text)
-		if !isRange || from != want[0] || to != want[1] {
-			t.Errorf("%s: %q, %q, %v", text, from, to, isRange)
+// elements are random ones, now and then masked or special.
+func elements(r *rand.Rand, t codec.Type, n int, masks [][]byte) []byte {
+	var out []byte
+	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 6e4}
+	for range n {
+		switch {
+		case len(masks) > 0 && r.IntN(4) == 0:
+			out = append(out, masks[r.IntN(len(masks))]...)
+		case t.Kind != codec.Float:
+			out = cf.AppendWord(out, r.Uint64(), t.Size)
+		default:
+			f := float64(r.IntN(1000)-500) / 8
+			if r.IntN(8) == 0 {
+				f = special[r.IntN(len(special))]
+			}
+			e, _ := cf.Cast(t, codec.Type{Kind: codec.Float, Size: 8}, binary.LittleEndian.AppendUint64(nil, math.Float64bits(f)))
+			out = append(out, e...)
 		}
 	}
-	for _, text := range []string{"2010", "2010-01-01T12:00", "2010-01-01T12:00:30"} {
-		if from, to, isRange := cutTimes(text); isRange {
-			t.Errorf("%s is one time, not from %q to %q", text, from, to)
-		}
-	}
+	return out
 }
 
-func TestSpan(t *testing.T) {
-	for text, want := range map[string][2]string{
-		"2010":             {"2010-01-01", "2011-01-01"},
-		"2010-02":          {"2010-02-01", "2010-03-01"},
-		"2010-12":          {"2010-12-01", "2011-01-01"},
-		"2012-02-29":       {"2012-02-29", "2012-03-01"},
-		"2010-02-03T06":    {"2010-02-03 06:00:00", "2010-02-03 07:00:00"},
-		"2010-02-03 06:30": {"2010-02-03 06:30:00", "2010-02-03 06:31:00"},
-	} {
-		first, behind, err := span(text, cf.Standard)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if got := [2]string{first.Format(cf.Standard), behind.Format(cf.Standard)}; got != want {
-			t.Errorf("%s: %v, not %v", text, got, want)
-		}
-	}
-	if _, _, err := span("yesterday", cf.Standard); err == nil {
-		t.Error("yesterday is no date")
-	}
-}
-
-func TestNPYHeader(t *testing.T) {
-	for _, shape := range [][]int64{nil, {3}, {1, 2, 3}, {1 << 40, 5}} {
-		header := npyHeader("<f4", shape)
-		if len(header)%64 != 0 || header[len(header)-1] != '\n' {
-			t.Errorf("%v: %d bytes, %q", shape, len(header), header)
-		}
-		if n := int(binary.LittleEndian.Uint16(header[8:])); n != len(header)-10 {
-			t.Errorf("%v: says %d bytes, has %d", shape, n, len(header)-10)
-		}
-	}
-}
-
-// TestMeasure holds the fast loops against the plain one.
-func TestMeasure(t *testing.T) {
-	const seed = 1
+// TestTally holds the loops against arithmetic without any haste.
+func TestTally(t *testing.T) {
+	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 3e38, -3e38}
-	for _, size := range []int{4, 8} {
-		d := &Decoder{typ: codec.Type{Kind: codec.Float, Size: size}, scale: 1}
-		for n := range 70 {
-			numbers := make([]float64, n)
-			var elems []byte
-			for i := range numbers {
-				numbers[i] = float64(float32(r.NormFloat64()))
-				if r.IntN(8) == 0 {
-					numbers[i] = special[r.IntN(len(special))]
-				}
-				if size == 4 {
-					numbers[i] = float64(float32(numbers[i]))
-					elems = binary.LittleEndian.AppendUint32(elems, math.Float32bits(float32(numbers[i])))
-				} else {
-					elems = binary.LittleEndian.AppendUint64(elems, math.Float64bits(numbers[i]))
-				}
+	for _, typ := range numberTypes {
+		for n := range 60 {
+			var masks [][]byte
+			for range r.IntN(4) {
+				masks = append(masks, elements(r, typ, 1, nil))
 			}
-			got, want := d.measure(elems), measureNumbers(numbers)
-			near := math.Abs(got.Sum-want.Sum) <= 1e-9*math.Abs(want.Sum)+1e-12 || got.Sum == want.Sum || got.Sum != got.Sum && want.Sum != want.Sum
-			if got.Count != want.Count || got.Valid != want.Valid || got.Min != want.Min || got.Max != want.Max || !near {
-				t.Errorf("seed %d, %d of size %d: %+v, not %+v", seed, n, size, got, want)
+			size := n
+			if n == 0 {
+				size = 3000
+			}
+			elems := elements(r, typ, size, masks)
+			d := &Decoder{typ: typ, packing: cf.Packing{Type: typ, Masks: masks}, scale: 1}
+			c, err := d.counter()
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, second := c.tally(elems[:n/2*typ.Size]), c.tally(elems[n/2*typ.Size:])
+			first.add(&second)
+			got, err := d.statistics(&first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := slowly(d, elems)
+			if got.Count != want.Count || got.Valid != want.Valid || !sameNumber(got.Min, want.Min) || !sameNumber(got.Max, want.Max) || !sameNumber(got.Sum, want.Sum) {
+				t.Fatalf("seed %d, %d of %v without %v: %+v, not %+v", seed, size, typ, masks, got, want)
 			}
 		}
 	}
 }
 
-func TestMaskedElementsAreNotValid(t *testing.T) {
-	d := &Decoder{typ: codec.Type{Kind: codec.Int, Size: 2}, unsigned: codec.Type{Kind: codec.Int, Size: 2}, scale: 0.5, offset: 1, masks: [][]byte{{0xff, 0xff}}}
-	got := d.measure([]byte{2, 0, 0xff, 0xff, 4, 0})
-	if want := (Statistics{Count: 3, Valid: 2, Min: 2, Max: 3, Sum: 5}); got != want {
-		t.Errorf("%+v, not %+v", got, want)
+// sameNumber allows for sums in another order.
+func sameNumber(a, b Number) bool {
+	if a.Integer != nil || b.Integer != nil {
+		return a.Integer != nil && b.Integer != nil && a.Integer.Cmp(b.Integer) == 0
 	}
-	if text := d.Text([]byte{0xff, 0xff}); text != "" {
-		t.Errorf("a missing element reads %q", text)
+	return a.Float == b.Float || a.Float != a.Float && b.Float != b.Float || math.Abs(a.Float-b.Float) < 1e-9*(math.Abs(a.Float)+1)
+}
+
+// slowly is the statistics of elements, one by one.
+func slowly(d *Decoder, elems []byte) Statistics {
+	s := Statistics{Min: Number{Float: math.Inf(1)}, Max: Number{Float: math.Inf(-1)}}
+	sum := new(big.Int)
+	for ; len(elems) > 0; elems = elems[d.typ.Size:] {
+		e := elems[:d.typ.Size]
+		s.Count++
+		f := cf.Float(d.typ, e)
+		if d.packing.IsMask(d.typ, e) || f != f {
+			continue
+		}
+		s.Valid++
+		if d.isFloat() {
+			s.Min.Float, s.Max.Float, s.Sum.Float = min(s.Min.Float, f), max(s.Max.Float, f), s.Sum.Float+f
+			continue
+		}
+		n := big.NewInt(int64(cf.Extend(d.typ, e)))
+		if d.typ.Kind == codec.Uint {
+			n = new(big.Int).SetUint64(cf.Word(e))
+		}
+		sum.Add(sum, n)
+		if s.Valid == 1 || n.Cmp(s.Min.Integer) < 0 {
+			s.Min.Integer = n
+		}
+		if s.Valid == 1 || n.Cmp(s.Max.Integer) > 0 {
+			s.Max.Integer = n
+		}
+	}
+	if s.Valid == 0 {
+		s.Min.Float, s.Max.Float = math.NaN(), math.NaN()
+	}
+	if !d.isFloat() {
+		s.Sum.Integer = sum
+	}
+	return s
+}
+
+func TestMeasure(t *testing.T) {
+	st := built(t, threeMonths(t, "standard"))
+	for _, c := range []struct {
+		name      string
+		isel, sel string
+		decode    bool
+		want      string
+	}{
+		{name: "sst", want: `{"count":144,"valid":132,"min":2700,"max":3811,"mean":3255.5454545454545,"sum":429732}`},
+		{name: "sst", decode: true, isel: "time=0,lat=0", want: `{"count":4,"valid":4,"min":300.15,"max":300.17999999999995,"mean":300.16499999999996,"sum":1200.6599999999999}`},
+		{name: "sst", isel: "time=::5,lat=1", want: `{"count":12,"valid":9,"min":2704,"max":3707,"mean":3205.6666666666665,"sum":28851}`},
+		{name: "sst", sel: "lat=50:60", want: `{"count":0,"valid":0,"min":null,"max":null,"mean":null,"sum":0}`},
+		{name: "sst", isel: "time=0,lat=1,lon=1", want: `{"count":1,"valid":0,"min":null,"max":null,"mean":null,"sum":0}`},
+		{name: "lat", want: `{"count":3,"valid":3,"min":-10.100000381469727,"max":10.100000381469727,"mean":0,"sum":0}`},
+		{name: "time", isel: "time=:3", want: `{"count":3,"valid":3,"min":27.5,"max":29.5,"mean":28.5,"sum":85.5}`},
+		{name: "time", isel: "time=:3", decode: true, want: `{"count":3,"valid":3,"min":"2010-01-28 12:00:00","max":"2010-01-30 12:00:00","mean":"2010-01-29 12:00:00","sum":null}`},
+		{name: "flags", decode: true, want: `{"count":3,"valid":3,"min":1,"max":4,"mean":2.3333333333333335,"sum":7}`},
+	} {
+		s := selected(t, st, c.name, split(c.isel), split(c.sel))
+		got, err := Measure(t.Context(), s, decoderOf(t, s, c.decode))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := json.Marshal(got); err != nil || string(text) != c.want {
+			t.Errorf("%s %s %s: %s (%v), not %s", c.name, c.isel, c.sel, text, err, c.want)
+		}
 	}
 }
 
-func BenchmarkMeasure(b *testing.B) {
-	elems := bytes.Repeat([]byte{0, 0, 0x80, 0x3f}, 1<<20)
-	d := &Decoder{typ: codec.Type{Kind: codec.Float, Size: 4}, scale: 1}
-	b.SetBytes(int64(len(elems)))
-	for b.Loop() {
-		d.measure(elems)
+func TestNegativeScaleTurnsTheOrder(t *testing.T) {
+	typ := codec.Type{Kind: codec.Int, Size: 2}
+	d := &Decoder{typ: typ, packing: cf.Packing{Type: typ}, scale: -0.5, offset: 1}
+	c, err := d.counter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.tally([]byte{2, 0, 8, 0})
+	got, err := d.statistics(&n)
+	if err != nil || got.Min.Float != -3 || got.Max.Float != 0 || got.Sum.Float != -3 || got.Mean.Float != -1.5 {
+		t.Errorf("%+v (%v)", got, err)
+	}
+}
+
+func TestNumberJSON(t *testing.T) {
+	for want, n := range map[string]Number{
+		"9007199254740993": {Float: 9007199254740992, Integer: big.NewInt(9007199254740993)},
+		`"2010-01-01"`:     {Time: "2010-01-01"},
+		"null":             {Float: math.NaN()},
+		`"Infinity"`:       {Float: math.Inf(1)},
+		`"-Infinity"`:      {Float: math.Inf(-1)},
+		"1.5":              {Float: 1.5},
+	} {
+		if got, err := json.Marshal(n); err != nil || string(got) != want {
+			t.Errorf("%+v: %s (%v), not %s", n, got, err, want)
+		}
+	}
+}
+
+func BenchmarkTally(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, typ := range numberTypes {
+		elems := elements(r, typ, 1<<18, nil)
+		if typ.Kind == codec.Float {
+			one, _ := cf.Cast(typ, codec.Type{Kind: codec.Int, Size: 1}, []byte{1})
+			for at := 0; at < len(elems); at += typ.Size {
+				copy(elems[at:], one)
+			}
+		}
+		for name, masks := range map[string][][]byte{"plain": nil, "mask": {elems[:typ.Size:typ.Size]}} {
+			if name == "mask" && typ.Kind == codec.Float {
+				masks = [][]byte{cf.AppendWord(nil, 0, typ.Size)}
+			}
+			c := newCounter(typ, masks)
+			b.Run(typ.String()+"/"+name, func(b *testing.B) {
+				b.SetBytes(int64(len(elems)))
+				b.ReportAllocs()
+				for b.Loop() {
+					c.tally(elems)
+				}
+			})
+		}
 	}
 }

@@ -4,7 +4,6 @@
 package present
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +25,8 @@ type Axis struct {
 	Dim            string
 	From, To, Step int64
 	Single         bool // one index, and not an axis of what comes out
+
+	narrowed bool
 }
 
 // Len is the number of indices.
@@ -54,36 +55,61 @@ func dimName(a *store.Array, axis int) string {
 }
 
 // ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lon=::2", as Python
-// counts: from 0 on, negative numbers from the end, the stop not included.
+// counts: from 0 on, negative numbers from the end, the stop not included. A dimension can be
+// narrowed once, here or by coordinate.
 func (s *Selection) ByIndex(terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
-		if err != nil {
-			return err
+		if err == nil {
+			err = axis.slice(text)
 		}
-		if err := axis.slice(text); err != nil {
-			return fmt.Errorf("%s: %w", term, err)
+		if err != nil {
+			return &SelectionError{term, err}
 		}
 	}
 	return nil
 }
 
+// SelectionError says what is wrong with a term of a selection.
+type SelectionError struct {
+	Term string
+	Err  error
+}
+
+func (e *SelectionError) Error() string { return e.Term + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *SelectionError) Unwrap() error { return e.Err }
+
 // find returns the axis that a term is about, and the rest of the term.
 func (s *Selection) find(term string) (*Axis, string, error) {
 	dim, text, ok := strings.Cut(term, "=")
 	if !ok || text == "" {
-		return nil, "", fmt.Errorf("%q: want DIM=INDEX or DIM=START:STOP", term)
+		return nil, "", errors.New("want DIM=WHAT or DIM=FROM:TO")
 	}
 	for i := range s.Axes {
-		if s.Axes[i].Dim == dim {
-			return &s.Axes[i], text, nil
+		if s.Axes[i].Dim != dim {
+			continue
 		}
+		if s.Axes[i].narrowed {
+			return nil, "", fmt.Errorf("dimension %s is selected already", dim)
+		}
+		s.Axes[i].narrowed = true
+		return &s.Axes[i], text, nil
 	}
+	return nil, "", s.noDimension(dim)
+}
+
+// noDimension says which dimensions there are.
+func (s *Selection) noDimension(name string) error {
 	names := make([]string, len(s.Axes))
-	for i := range s.Axes {
-		names[i] = s.Axes[i].Dim
+	for i, x := range s.Axes {
+		names[i] = x.Dim
 	}
-	return nil, "", fmt.Errorf("%s has no dimension %s, but %s", s.Array.Path(), dim, strings.Join(names, ", "))
+	if len(names) == 0 {
+		return fmt.Errorf("%s is one value and has no dimensions", s.Array.Path())
+	}
+	return fmt.Errorf("%s has no dimension %s; it has %s", s.Array.Path(), name, strings.Join(names, ", "))
 }
 
 // slice narrows an axis that is still whole.
@@ -95,14 +121,17 @@ func (x *Axis) slice(text string) error {
 		if err != nil {
 			return err
 		}
+		if n == 0 {
+			return fmt.Errorf("dimension %s has no elements", x.Dim)
+		}
 		if at < 0 || at >= n {
-			return fmt.Errorf("index %s is not among %d", text, n)
+			return fmt.Errorf("index %s of dimension %s: want %d to %d", text, x.Dim, -n, n-1)
 		}
 		x.From, x.To, x.Single = at, at+1, true
 		return nil
 	}
 	if len(parts) > 3 {
-		return errors.New("want START:STOP or START:STOP:STEP")
+		return errors.New("want INDEX, START:STOP or START:STOP:STEP")
 	}
 	from, err := parseIndex(parts[0], 0, n)
 	if err != nil {
@@ -114,10 +143,11 @@ func (x *Axis) slice(text string) error {
 	}
 	if len(parts) == 3 && parts[2] != "" {
 		if x.Step, err = strconv.ParseInt(parts[2], 10, 64); err != nil || x.Step < 1 {
-			return fmt.Errorf("step %q: want 1 or more", parts[2])
+			return fmt.Errorf("step %q: want a number from 1 on", parts[2])
 		}
 	}
 	x.From, x.To = min(max(from, 0), n), min(max(to, 0), n)
+	x.To = max(x.From, x.To)
 	return nil
 }
 
@@ -128,7 +158,7 @@ func parseIndex(text string, missing, n int64) (int64, error) {
 	}
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("index %q is no number", text)
+		return 0, fmt.Errorf("index %q is no whole number; --sel selects by coordinate", text)
 	}
 	if i < 0 {
 		i += n
@@ -149,11 +179,23 @@ func (s *Selection) Shape() []int64 {
 
 // Count is the number of elements.
 func (s *Selection) Count() int64 {
-	n := int64(1)
+	n := int64(1) // no more than the array has, which an int64 counts
 	for _, x := range s.Axes {
 		n *= x.Len()
 	}
 	return n
+}
+
+// Region is the selection as a box, if it is one.
+func (s *Selection) Region() (grid.Region, bool) {
+	r := grid.MakeRegion(len(s.Axes))
+	for i, x := range s.Axes {
+		if x.Step != 1 && x.Len() > 1 {
+			return r, false
+		}
+		r.Origin[i], r.Shape[i] = x.From, x.Len()
+	}
+	return r, true
 }
 
 // Indexer is the selection as the array is read with it.
@@ -163,68 +205,8 @@ func (s *Selection) Indexer() (*grid.Indexer, error) {
 		if x.Single {
 			selectors[i] = grid.At(x.From)
 		} else {
-			selectors[i] = grid.Range(x.From, max(x.To, x.From)).By(x.Step)
+			selectors[i] = grid.Range(x.From, x.To).By(x.Step)
 		}
 	}
 	return grid.Basic(s.Array.Grid(), selectors...)
-}
-
-// Blocks cuts the selection along its first axis of more than one index into selections of at
-// most a number of elements each, unless one index alone has more. Cuts are at the edges of
-// chunks, so that none is decoded twice, where chunks are small enough.
-func (s *Selection) Blocks(most int64) []*Selection {
-	axis := 0
-	for axis < len(s.Axes) && s.Axes[axis].Len() <= 1 {
-		axis++
-	}
-	if axis == len(s.Axes) || s.Count() <= most {
-		return []*Selection{s}
-	}
-	x := s.Axes[axis]
-	rows := max(most/max(s.Count()/x.Len(), 1), 1)
-	var out []*Selection
-	for from := x.From; from < x.To; {
-		to := s.cut(axis, from, from+(rows-1)*x.Step+1)
-		block := &Selection{Array: s.Array, Axes: append([]Axis(nil), s.Axes...)}
-		block.Axes[axis].From, block.Axes[axis].To = from, to
-		out = append(out, block)
-		taken := (to-from-1)/x.Step + 1
-		from += taken * x.Step
-	}
-	return out
-}
-
-// cut moves an end back to the edge of a chunk, if there is one behind from.
-func (s *Selection) cut(axis int, from, to int64) int64 {
-	x := s.Axes[axis]
-	if to >= x.To {
-		return x.To
-	}
-	d := s.Array.Grid().Dim(axis)
-	chunk, err := d.Find(to)
-	if err != nil {
-		return to
-	}
-	if edge := d.Offset(chunk); edge > from {
-		return edge
-	}
-	return to
-}
-
-// ByCoordinate narrows a selection by the values of coordinates: see labels.go.
-func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []string) error {
-	for _, term := range terms {
-		axis, text, err := s.find(term)
-		if err != nil {
-			return err
-		}
-		labels, err := labelsOf(ctx, st, s.Array, axis.Dim)
-		if err == nil {
-			err = labels.narrow(axis, text)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", term, err)
-		}
-	}
-	return nil
 }

@@ -2,124 +2,146 @@ package present
 
 import (
 	"context"
+	"fmt"
 	"math"
-	"runtime"
+	"math/big"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"varve/codec"
+	"varve/manifest/store"
 )
 
 // Statistics are of the elements of a selection. NaN, and what the array's attributes call
-// missing, count but are not Valid.
+// missing, count but are not Valid. Of nothing, Min, Max and Mean are NaN, and so is the Sum
+// of times.
 type Statistics struct {
-	Count int64   `json:"count"`
-	Valid int64   `json:"valid"`
-	Min   float64 `json:"min"`
-	Max   float64 `json:"max"`
-	Mean  float64 `json:"mean"`
-	Sum   float64 `json:"sum"`
+	Count int64  `json:"count"`
+	Valid int64  `json:"valid"`
+	Min   Number `json:"min"`
+	Max   Number `json:"max"`
+	Mean  Number `json:"mean"`
+	Sum   Number `json:"sum"`
 }
 
-// blockElements is how much is in memory at a time when a selection streams.
-const blockElements = 8 << 20
-
-// Measure reads a selection and returns its statistics. Memory does not grow with it.
+// Measure reads a selection and returns its statistics, which are the same each time, to the
+// last bit. Memory does not grow with the selection.
 func Measure(ctx context.Context, s *Selection, d *Decoder) (Statistics, error) {
-	total := newStatistics()
-	err := d.each(ctx, s, func(elems []byte) {
-		total = total.plus(d.parallel(elems))
-	})
-	return total.done(), err
-}
-
-func newStatistics() Statistics {
-	return Statistics{Min: math.Inf(1), Max: math.Inf(-1)}
-}
-
-func (t Statistics) plus(u Statistics) Statistics {
-	return Statistics{Count: t.Count + u.Count, Valid: t.Valid + u.Valid, Min: min(t.Min, u.Min), Max: max(t.Max, u.Max), Sum: t.Sum + u.Sum}
-}
-
-func (t Statistics) done() Statistics {
-	if t.Valid == 0 {
-		t.Min, t.Max, t.Mean = math.NaN(), math.NaN(), math.NaN()
-		return t
+	c, err := d.counter()
+	if err != nil {
+		return Statistics{}, err
 	}
-	t.Mean = t.Sum / float64(t.Valid)
-	return t
-}
-
-// each reads a selection block by block: the next one while the last one is looked at.
-func (d *Decoder) each(ctx context.Context, s *Selection, look func(elems []byte)) error {
-	group, ctx := errgroup.WithContext(ctx)
-	blocks := make(chan []byte)
-	free := sync.Pool{New: func() any { return new([]byte) }}
-	group.Go(func() error {
-		defer close(blocks)
-		for _, block := range s.Blocks(blockElements) {
-			ix, err := block.Indexer()
-			if err != nil {
-				return err
-			}
-			elems := sized(free.Get().(*[]byte), int(block.Count())*d.typ.Size)
-			if err := s.Array.Read(ctx, ix, codec.Elems{Fixed: elems}); err != nil {
-				return err
-			}
-			select {
-			case blocks <- elems:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
-	group.Go(func() error {
-		for elems := range blocks {
-			look(elems)
-			free.Put(&elems)
-		}
-		return nil
-	})
-	return group.Wait()
-}
-
-func sized(b *[]byte, n int) []byte {
-	if cap(*b) < n {
-		*b = make([]byte, n)
-	}
-	return (*b)[:n]
-}
-
-// parallel measures elements on all cores, in the same pieces whatever their number, so that
-// sums are always the same.
-func (d *Decoder) parallel(elems []byte) Statistics {
-	const piece = 1 << 18
-	size := d.typ.Size
-	pieces := (len(elems)/size + piece - 1) / piece
-	parts := make([]Statistics, pieces)
-	var next sync.Mutex
-	at := 0
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), pieces) {
-		workers.Go(func() {
-			for {
-				next.Lock()
-				i := at
-				at++
-				next.Unlock()
-				if i >= pieces {
-					return
-				}
-				parts[i] = d.measure(elems[i*piece*size : min((i+1)*piece*size, len(elems))])
-			}
+	total := newTally()
+	if r, ok := s.Region(); ok {
+		in := inOrder{total: newTally(), waiting: map[int64]tally{}}
+		err = s.Array.Visit(ctx, r, func(p *store.Piece) error {
+			in.add(p.Number, c.tally(p.Fixed))
+			return nil
+		})
+		total = in.total
+	} else {
+		err = s.each(ctx, func(elems codec.Elems) error {
+			t := c.tally(elems.Fixed)
+			total.add(&t)
+			return nil
 		})
 	}
-	workers.Wait()
-	total := newStatistics()
-	for _, p := range parts {
-		total = total.plus(p)
+	if err != nil {
+		return Statistics{}, err
 	}
-	return total
+	return d.statistics(&total)
+}
+
+// inOrder adds tallies up in the order of their numbers, whatever order they come in, because
+// sums of floats depend on it.
+type inOrder struct {
+	mu      sync.Mutex
+	next    int64
+	total   tally
+	waiting map[int64]tally
+}
+
+func (o *inOrder) add(number int64, t tally) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting[number] = t
+	for {
+		t, ok := o.waiting[o.next]
+		if !ok {
+			return
+		}
+		o.total.add(&t)
+		delete(o.waiting, o.next)
+		o.next++
+	}
+}
+
+// counter counts the decoder's elements, which must be numbers.
+func (d *Decoder) counter() (*counter, error) {
+	t := d.packing.Type
+	if t.Kind == codec.Bool {
+		t = codec.Type{Kind: codec.Uint, Size: 1}
+	} else if err := d.IsNumeric(); err != nil {
+		return nil, err
+	}
+	return newCounter(t, d.packing.Masks), nil
+}
+
+// statistics makes of a tally what the decoder makes of elements.
+func (d *Decoder) statistics(t *tally) (Statistics, error) {
+	s := Statistics{Count: t.count, Valid: t.valid}
+	if t.valid == 0 {
+		none := Number{Float: math.NaN()}
+		s.Min, s.Max, s.Mean = none, none, none
+		if d.times == nil {
+			s.Sum = d.scaled(&big.Int{}, 0, 0)
+		} else {
+			s.Sum = none
+		}
+		return s, nil
+	}
+	if d.isFloat() {
+		s.Min, s.Max, s.Sum = d.scaled(nil, t.low, 1), d.scaled(nil, t.high, 1), d.scaled(nil, t.sum, t.valid)
+	} else {
+		moved := isMoved(d.packing.Type)
+		one := func(n int64) *big.Int {
+			if moved {
+				return new(big.Int).SetUint64(uint64(n) ^ 1<<63)
+			}
+			return big.NewInt(n)
+		}
+		s.Min, s.Max, s.Sum = d.scaled(one(t.least), 0, 1), d.scaled(one(t.most), 0, 1), d.scaled(t.integerSum(moved), 0, t.valid)
+	}
+	if d.scale < 0 {
+		s.Min, s.Max = s.Max, s.Min
+	}
+	s.Mean = Number{Float: s.Sum.Float / float64(t.valid)}
+	if d.times == nil {
+		return s, nil
+	}
+	return s, d.tellTimes(&s)
+}
+
+// scaled applies scale and offset to the sum of n stored numbers.
+func (d *Decoder) scaled(integer *big.Int, f float64, n int64) Number {
+	if d.isFloat() {
+		integer = nil
+	}
+	if integer != nil {
+		f, _ = new(big.Float).SetInt(integer).Float64()
+	}
+	if d.scale != 1 || d.offset != 0 {
+		return Number{Float: f*d.scale + d.offset*float64(n)}
+	}
+	return Number{Float: f, Integer: integer}
+}
+
+// tellTimes says which times the numbers are. Times have no sum.
+func (d *Decoder) tellTimes(s *Statistics) (err error) {
+	s.Sum = Number{Float: math.NaN()}
+	for _, n := range []*Number{&s.Min, &s.Max, &s.Mean} {
+		if n.Time, err = d.timeOf(*n); err != nil {
+			return fmt.Errorf("%s: %w", d.array.Path(), err)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,63 @@
+package present
+
+import (
+	"fmt"
+	"strings"
+
+	"varve/codec"
+)
+
+// textLabels are texts. A range of them is one of the alphabet, by bytes.
+type textLabels struct {
+	texts  []string
+	sorted bool
+}
+
+func newTextLabels(d *Decoder, elems codec.Elems, n int64) *textLabels {
+	l := &textLabels{texts: make([]string, n), sorted: true}
+	for i := range l.texts {
+		l.texts[i] = string(appendPlain(nil, d.typ, d.element(elems, int64(i))))
+		l.sorted = l.sorted && (i == 0 || l.texts[i-1] <= l.texts[i])
+	}
+	return l
+}
+
+// query takes a text with a colon in it for a label, if there is one.
+func (l *textLabels) query(text string) query {
+	if contains(l.texts, text) {
+		return query{from: text}
+	}
+	return cutRange(text)
+}
+
+func (l *textLabels) matcher(q query) (func(i int64) bool, error) {
+	if !q.isRange {
+		return func(i int64) bool { return l.texts[i] == q.from }, nil
+	}
+	if !l.sorted {
+		return nil, fmt.Errorf("the labels are not in the order of the alphabet, so that a range has no meaning: name one of them")
+	}
+	return func(i int64) bool { return l.texts[i] >= q.from && (q.to == "" || l.texts[i] <= q.to) }, nil
+}
+
+// around names some labels: those that differ in case or begin alike, else the first.
+func (l *textLabels) around(text string) string {
+	const most = 5
+	var near []string
+	for _, t := range l.texts {
+		if len(near) < most && strings.EqualFold(t, text) {
+			near = append(near, t)
+		}
+	}
+	if len(near) > 0 {
+		return nearestText(near)
+	}
+	if len(l.texts) == 0 {
+		return "; it has none"
+	}
+	more := ""
+	if len(l.texts) > most {
+		more = ", …"
+	}
+	return "; it has " + strings.Join(l.texts[:min(len(l.texts), most)], ", ") + more
+}

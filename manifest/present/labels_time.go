@@ -1,0 +1,202 @@
+package present
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"varve/manifest/internal/cf"
+)
+
+// timeLabels are times of a calendar.
+type timeLabels struct {
+	times     []cf.Instant
+	ok        []bool // which of them are times
+	calendar  cf.Calendar
+	precision precision // of the most precise
+}
+
+func newTimeLabels(d *Decoder, data []byte) (*timeLabels, error) {
+	times := *d.times
+	times.Elements = data
+	l := &timeLabels{calendar: times.Units.Calendar, precision: days}
+	var err error
+	if l.times, l.ok, err = times.Instants(); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.array.Path(), err)
+	}
+	for i, at := range l.times {
+		if l.ok[i] {
+			l.precision = max(l.precision, precisionOf(at))
+		}
+	}
+	return l, nil
+}
+
+// precision is how much of a date and the time of day is named.
+type precision int
+
+const (
+	years precision = iota
+	months
+	days
+	hours
+	minutes
+	seconds
+	fractions
+)
+
+// precisionOf is how much has to be named of an instant, which has a day at least.
+func precisionOf(t cf.Instant) precision {
+	switch {
+	case t.Nanoseconds != 0:
+		return fractions
+	case t.Seconds%60 != 0:
+		return seconds
+	case t.Seconds%3600 != 0:
+		return minutes
+	case t.Seconds%86400 != 0:
+		return hours
+	}
+	return days
+}
+
+// query cuts a range of times, whose clock has colons too: 2010-01:2010-02,
+// 2010-01-01T12:00:2010-01-01T18:00. The cut is where a date follows, or nothing. A time that
+// is less precise than the labels stands for several, as in xarray.
+func (l *timeLabels) query(text string) query {
+	for i := range len(text) {
+		if text[i] == ':' && (i == 0 || i == len(text)-1 || beginsWithYear(text[i+1:])) {
+			return query{from: text[:i], to: text[i+1:], isRange: true}
+		}
+	}
+	p, _ := precisionOfText(text)
+	return query{from: text, to: text, several: p < l.precision}
+}
+
+// beginsWithYear reports whether a text begins with four digits and nothing of a clock.
+func beginsWithYear(s string) bool {
+	s = strings.TrimLeft(s, "-")
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n >= 4 && (n == len(s) || s[n] == '-')
+}
+
+func (l *timeLabels) matcher(q query) (func(i int64) bool, error) {
+	var first, firstEnd, lastBegin, last cf.Instant
+	var err error
+	if q.from != "" {
+		if first, firstEnd, err = span(q.from, l.calendar); err != nil {
+			return nil, err
+		}
+	}
+	if q.to != "" {
+		if lastBegin, last, err = span(q.to, l.calendar); err != nil {
+			return nil, err
+		}
+	}
+	if q.from != "" && q.to != "" && first.Compare(lastBegin) > 0 {
+		first, last = lastBegin, firstEnd
+	}
+	return func(i int64) bool {
+		t := l.times[i]
+		return l.ok[i] && (q.from == "" || t.Compare(first) >= 0) && (q.to == "" || t.Compare(last) < 0)
+	}, nil
+}
+
+func (l *timeLabels) around(text string) string {
+	want, _, err := span(text, l.calendar)
+	if err != nil {
+		return ""
+	}
+	below, above := -1, -1
+	for i, t := range l.times {
+		switch {
+		case !l.ok[i]:
+		case t.Compare(want) <= 0:
+			if below < 0 || t.Compare(l.times[below]) > 0 {
+				below = i
+			}
+		case above < 0 || t.Compare(l.times[above]) < 0:
+			above = i
+		}
+	}
+	var near []string
+	for _, i := range []int{below, above} {
+		if i >= 0 {
+			near = append(near, l.times[i].Format(l.calendar))
+		}
+	}
+	return nearestText(near)
+}
+
+// precisionOfText reads how much a date names, and splits the date.
+func precisionOfText(text string) (precision, []string) {
+	day, clock, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "T", " "), " ")
+	sign := ""
+	if strings.HasPrefix(day, "-") {
+		sign, day = "-", day[1:]
+	}
+	parts := strings.Split(day, "-")
+	parts[0] = sign + parts[0]
+	switch {
+	case len(parts) < 3:
+		return precision(len(parts) - 1), parts
+	case clock == "":
+		return days, parts
+	case strings.Contains(clock, "."):
+		return fractions, parts
+	}
+	return min(hours+precision(strings.Count(clock, ":")), seconds), parts
+}
+
+// span reads a date, or the beginning of one, and returns the first instant of it and the
+// first behind it: 2010 is a year, 2010-02 a month, 2010-02-03T06 an hour.
+func span(text string, c cf.Calendar) (first, behind cf.Instant, err error) {
+	at, err := moment(text, c)
+	if err != nil {
+		return first, behind, err
+	}
+	p, parts := precisionOfText(text)
+	behind = at
+	switch p {
+	case years, months:
+		behind, err = moment(following(parts), c)
+	case days:
+		behind.Seconds += 86400
+	case hours:
+		behind.Seconds += 3600
+	case minutes:
+		behind.Seconds += 60
+	case seconds:
+		behind.Seconds++
+	default:
+		if behind.Nanoseconds++; behind.Nanoseconds == 1e9 {
+			behind = cf.Instant{Seconds: behind.Seconds + 1}
+		}
+	}
+	return at, behind, err
+}
+
+// moment reads a date as units of time have it.
+func moment(text string, c cf.Calendar) (cf.Instant, error) {
+	u, err := cf.ParseUnits("seconds since "+text, c.String())
+	if err != nil {
+		return cf.Instant{}, fmt.Errorf("%q is no time of the calendar %s, such as 2010-02 or 2010-02-03T06:00", text, c)
+	}
+	return u.Epoch, nil
+}
+
+// following is the year or month behind one.
+func following(parts []string) string {
+	year, _ := strconv.Atoi(parts[0]) // moment has read it
+	if len(parts) == 1 {
+		return fmt.Sprintf("%04d", year+1)
+	}
+	month, _ := strconv.Atoi(parts[1])
+	if month == 12 {
+		return fmt.Sprintf("%04d-01", year+1)
+	}
+	return fmt.Sprintf("%04d-%02d", year, month+1)
+}

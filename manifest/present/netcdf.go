@@ -1,0 +1,237 @@
+package present
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest/export/netcdf"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+// WriteNetCDF writes a selection as one netCDF file of the classic model that follows CF: with
+// its coordinates, their bounds, and all else that its attributes name and that lies along its
+// dimensions. Numbers stay packed as the array's attributes say.
+func WriteNetCDF(ctx context.Context, w io.Writer, st *store.Store, s *Selection) error {
+	n := &netcdfFile{store: st, main: s, dims: map[string]int{}}
+	n.collect(s.Array)
+	if err := n.describe(ctx); err != nil {
+		return err
+	}
+	return n.file.Write(w, func(i int, w io.Writer) error { return n.members[i].write(ctx, w) })
+}
+
+// netcdfFile is a file that is being put together.
+type netcdfFile struct {
+	store   *store.Store
+	main    *Selection
+	members []*member
+	file    netcdf.File
+	dims    map[string]int // places in file.Dimensions
+}
+
+// member is a variable of the file.
+type member struct {
+	*Selection
+	typ  netcdf.Type
+	text int // bytes of a text, which is an axis more; 0 for what is none
+}
+
+// naming are the attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1,
+// 7.2, 7.4 of CF 1.11.
+var naming = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", "ancillary_variables", "cell_measures"}
+
+// collect takes an array in, with those of its dimensions and those that it names.
+func (n *netcdfFile) collect(a *store.Array) {
+	if !n.take(a) {
+		return
+	}
+	for i := range a.Grid().Rank() {
+		if c, ok := coordinateOf(n.store, a, dimName(a, i)); ok {
+			n.collect(c)
+		}
+	}
+	for _, name := range naming {
+		raw, _ := a.Face().Attributes.Get(name)
+		text, _ := textOf(raw)
+		for _, word := range strings.Fields(text) {
+			if c, ok := nearest(n.store, a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
+				n.collect(c)
+			}
+		}
+	}
+}
+
+// take adds an array, cut as the selection is, unless it is there or lies along other axes.
+func (n *netcdfFile) take(a *store.Array) bool {
+	s := Whole(a)
+	if a == n.main.Array {
+		s = n.main
+	} else if !n.narrow(s) {
+		return false
+	}
+	for _, m := range n.members {
+		if baseName(m.Array) == baseName(a) {
+			return false
+		}
+	}
+	n.members = append(n.members, &member{Selection: s})
+	return true
+}
+
+// narrow cuts along the axes that the selection has. It is false if one is of another length.
+func (n *netcdfFile) narrow(s *Selection) bool {
+	for i := range s.Axes {
+		for k, x := range n.main.Axes {
+			if x.Dim != s.Axes[i].Dim {
+				continue
+			}
+			if n.main.Array.Grid().Shape()[k] != s.Axes[i].To {
+				return false
+			}
+			s.Axes[i] = x
+			break
+		}
+	}
+	return true
+}
+
+// has reports whether a variable is in the file.
+func (n *netcdfFile) has(name string) bool {
+	return slices.ContainsFunc(n.members, func(m *member) bool { return baseName(m.Array) == name })
+}
+
+func (n *netcdfFile) describe(ctx context.Context) error {
+	if err := n.globals(); err != nil {
+		return err
+	}
+	for _, m := range n.members {
+		if err := m.settle(ctx); err != nil {
+			return fmt.Errorf("%s: %w", m.Array.Path(), err)
+		}
+		v := netcdf.Variable{Name: baseName(m.Array), Type: m.typ}
+		for i, x := range m.Axes {
+			if !x.Single {
+				v.Dimensions = append(v.Dimensions, n.dim(dimName(m.Array, i), x.Len()))
+			}
+		}
+		if m.text > 0 {
+			v.Dimensions = append(v.Dimensions, n.dim(fmt.Sprintf("string%d", m.text), int64(m.text)))
+		}
+		v.Attributes = n.attributes(m)
+		n.file.Variables = append(n.file.Variables, v)
+	}
+	return nil
+}
+
+// dim returns the place of a dimension. Two of one name and other lengths, which arrays of
+// different groups can have, get names that differ.
+func (n *netcdfFile) dim(name string, length int64) int {
+	place, ok := n.dims[name]
+	if ok && n.file.Dimensions[place].Length != length {
+		return n.dim(fmt.Sprintf("%s_%d", name, length), length)
+	}
+	if !ok {
+		place = len(n.file.Dimensions)
+		n.dims[name] = place
+		n.file.Dimensions = append(n.file.Dimensions, netcdf.Dimension{Name: name, Length: length})
+	}
+	return place
+}
+
+// globals are the attributes of the array's group and of those above it.
+func (n *netcdfFile) globals() error {
+	var all zarrjson.Attributes
+	group := path.Dir(n.main.Array.Path())
+	for _, g := range n.store.Groups() { // those above come first
+		if g.Path != group && g.Path != "/" && !strings.HasPrefix(group, g.Path+"/") {
+			continue
+		}
+		for name, value := range g.Attributes.All() {
+			if err := all.Set(name, value); err != nil {
+				return fmt.Errorf("%s: %w", g.Path, err)
+			}
+		}
+	}
+	if _, ok := all.Get("Conventions"); !ok {
+		n.file.Attributes = append(n.file.Attributes, netcdf.Text("Conventions", "CF-1.11"))
+	}
+	for name, value := range all.All() {
+		n.file.Attributes = append(n.file.Attributes, netcdfAttribute(name, value))
+	}
+	return nil
+}
+
+// settle finds the type of the format that has the member's elements.
+func (m *member) settle(ctx context.Context) error {
+	t := m.Array.Face().DataType.Type()
+	numbers := map[codec.Kind]map[int]netcdf.Type{
+		codec.Bool:      {1: netcdf.Byte},
+		codec.Int:       {1: netcdf.Byte, 2: netcdf.Short, 4: netcdf.Int, 8: netcdf.Int64},
+		codec.Uint:      {1: netcdf.UByte, 2: netcdf.UShort, 4: netcdf.UInt, 8: netcdf.UInt64},
+		codec.Float:     {4: netcdf.Float, 8: netcdf.Double},
+		codec.DateTime:  {8: netcdf.Int64},
+		codec.TimeDelta: {8: netcdf.Int64},
+	}
+	isTime := t.Kind == codec.DateTime || t.Kind == codec.TimeDelta
+	if external, ok := numbers[t.Kind][t.Size]; ok && (!isTime || tickName(t) != "") {
+		m.typ = external
+		return nil
+	}
+	switch t.Kind {
+	case codec.String, codec.FixedUTF32:
+		m.typ, m.text = netcdf.Char, 1
+		return m.each(ctx, func(e codec.Elems) error {
+			for text := range m.texts(e) {
+				m.text = max(m.text, len(text))
+			}
+			return nil
+		})
+	case codec.FixedBytes:
+		m.typ, m.text = netcdf.Char, t.Size
+		return nil
+	}
+	return fmt.Errorf("%s: %w by netCDF's classic model; .npy and .csv have it", m.Array.Face().DataType.Name(), errors.ErrUnsupported)
+}
+
+// texts yields elements that are texts, in UTF-8.
+func (m *member) texts(e codec.Elems) func(yield func([]byte) bool) {
+	t := m.Array.Face().DataType.Type()
+	return func(yield func([]byte) bool) {
+		for _, text := range e.Var {
+			if !yield(text) {
+				return
+			}
+		}
+		for at := 0; at < len(e.Fixed); at += t.Size {
+			if !yield(appendPlain(nil, t, e.Fixed[at:at+t.Size])) {
+				return
+			}
+		}
+	}
+}
+
+// write writes the member's elements.
+func (m *member) write(ctx context.Context, w io.Writer) error {
+	return m.each(ctx, func(e codec.Elems) error {
+		if m.text == 0 {
+			_, err := w.Write(e.Fixed)
+			return err
+		}
+		var out bytes.Buffer
+		for text := range m.texts(e) {
+			if err := writePadded(&out, [][]byte{text}, m.text); err != nil {
+				return err
+			}
+		}
+		_, err := w.Write(out.Bytes())
+		return err
+	})
+}

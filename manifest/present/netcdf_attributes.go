@@ -1,0 +1,170 @@
+package present
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest/export/netcdf"
+	"varve/manifest/internal/cf"
+)
+
+// attributes are those of a variable, with what the format has no type for put as CF has it.
+func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
+	face := m.Array.Face()
+	for name, value := range face.Attributes.All() {
+		if a, ok := m.attribute(name, value); ok && name != "coordinates" {
+			out = append(out, a)
+		}
+	}
+	if names := n.coordinates(m); names != "" {
+		out = append(out, netcdf.Text("coordinates", names))
+	}
+	return append(out, m.added()...)
+}
+
+// attribute types an attribute of a variable: those that are told in its own stored numbers
+// have its type (CF 2.5.1, 3.5, 8.1).
+func (m *member) attribute(name string, value []byte) (netcdf.Attribute, bool) {
+	t := m.Array.Face().DataType.Type()
+	switch name {
+	case cf.FillValue:
+		mask, err := m.Array.Face().DataType.DecodeMask(value)
+		if m.typ == netcdf.Char || err != nil {
+			return netcdf.Attribute{}, false // of a text, which has no room for it
+		}
+		return netcdf.Attribute{Name: name, Type: m.typ, Data: mask}, true
+	case cf.MissingValue, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks":
+		if data, ok := cast(t, value); ok {
+			return netcdf.Attribute{Name: name, Type: m.typ, Data: data}, true
+		}
+	}
+	return netcdfAttribute(name, value), true
+}
+
+// cast reads numbers of JSON as elements of a type.
+func cast(t codec.Type, value []byte) (data []byte, ok bool) {
+	numbers, ok := literals(value)
+	if !ok || !cf.IsNumber(t) {
+		return nil, false
+	}
+	for _, n := range numbers {
+		from := codec.Type{Kind: codec.Int, Size: 8}
+		word := uint64(0)
+		if i, err := strconv.ParseInt(n, 10, 64); err == nil {
+			word = uint64(i)
+		} else if u, err := strconv.ParseUint(n, 10, 64); err == nil {
+			from.Kind, word = codec.Uint, u
+		} else if f, err := strconv.ParseFloat(n, 64); err == nil {
+			from.Kind, word = codec.Float, math.Float64bits(f)
+		} else {
+			return nil, false
+		}
+		e, ok := cf.Cast(t, from, binary.LittleEndian.AppendUint64(nil, word))
+		if !ok {
+			return nil, false
+		}
+		data = append(data, e...)
+	}
+	return data, true
+}
+
+// literals are the numbers of an attribute as JSON spells them: of one, or of a list.
+func literals(value []byte) (numbers []string, ok bool) {
+	text := strings.TrimSpace(string(value))
+	inner, isList := strings.CutPrefix(text, "[")
+	if isList {
+		inner = strings.TrimSuffix(inner, "]")
+	}
+	for part := range strings.SplitSeq(inner, ",") {
+		part = strings.TrimSpace(part)
+		if _, err := strconv.ParseFloat(part, 64); err != nil {
+			return nil, false
+		}
+		numbers = append(numbers, part)
+	}
+	return numbers, true
+}
+
+// netcdfAttribute types an attribute by its value: texts, whole numbers, other numbers. What
+// is none of these, which the format has nothing for, is written as it is in JSON.
+func netcdfAttribute(name string, value []byte) netcdf.Attribute {
+	if text, ok := textOf(value); ok {
+		return netcdf.Text(name, text)
+	}
+	for _, t := range []struct {
+		codec.Type
+		as netcdf.Type
+	}{
+		{codec.Type{Kind: codec.Int, Size: 4}, netcdf.Int},
+		{codec.Type{Kind: codec.Int, Size: 8}, netcdf.Int64},
+		{codec.Type{Kind: codec.Uint, Size: 8}, netcdf.UInt64},
+		{codec.Type{Kind: codec.Float, Size: 8}, netcdf.Double},
+	} {
+		isFloat := t.Kind == codec.Float
+		if data, ok := cast(t.Type, value); ok && (isFloat || !bytes.ContainsAny(value, ".eENI")) {
+			return netcdf.Attribute{Name: name, Type: t.as, Data: data}
+		}
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return netcdf.Text(name, string(value))
+	}
+	return netcdf.Text(name, compact.String())
+}
+
+// coordinates names those of the variable's that are in the file, and those that were axes
+// of which one index is taken (CF 5, 5.7).
+func (n *netcdfFile) coordinates(m *member) string {
+	raw, _ := m.Array.Face().Attributes.Get("coordinates")
+	text, _ := textOf(raw)
+	var names []string
+	add := func(name string) {
+		if n.has(name) && !contains(names, name) && name != baseName(m.Array) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range strings.Fields(text) {
+		add(name)
+	}
+	for _, x := range m.Axes {
+		if x.Single && m.Array == n.main.Array {
+			add(x.Dim)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// added are attributes that say what the face's type says.
+func (m *member) added() (out []netcdf.Attribute) {
+	add := func(a netcdf.Attribute) {
+		if _, ok := m.Array.Face().Attributes.Get(a.Name); !ok {
+			out = append(out, a)
+		}
+	}
+	t := m.Array.Face().DataType.Type()
+	switch t.Kind {
+	case codec.String, codec.FixedUTF32:
+		add(netcdf.Text("_Encoding", "utf-8"))
+	case codec.Bool:
+		add(netcdf.Text("dtype", "bool")) // xarray reads it so
+	case codec.DateTime:
+		add(netcdf.Text(cf.UnitsName, tickName(t)+" since 1970-01-01"))
+		add(netcdf.Text(cf.CalendarName, cf.Proleptic.String()))
+	case codec.TimeDelta:
+		add(netcdf.Text(cf.UnitsName, tickName(t)))
+	}
+	return out
+}
+
+// tickName is the unit of NumPy's times as CF has it, if it has it.
+func tickName(t codec.Type) string {
+	if t.Ticks > 1 {
+		return ""
+	}
+	return map[string]string{"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "D": "days"}[t.Unit]
+}

@@ -1,0 +1,191 @@
+package present
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest/plot"
+	"varve/manifest/store"
+)
+
+// maxDrawn bounds the elements of a picture along an axis, of which a line can have more: of
+// a longer axis only every second, third, … element is drawn.
+const (
+	maxDrawn = 2048
+	maxLine  = 1 << 22
+)
+
+// WritePNG draws a selection of one axis as a line, and of two as a field of colours, with its
+// coordinates. Axes of one index are left out. The decoder should be one that decodes.
+func WritePNG(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d *Decoder) error {
+	p, err := Plot(ctx, st, s, d)
+	if err != nil {
+		return err
+	}
+	return p.PNG(w)
+}
+
+// Plot reads what WritePNG draws.
+func Plot(ctx context.Context, st *store.Store, s *Selection, d *Decoder) (*plot.Plot, error) {
+	if err := d.IsNumeric(); err != nil {
+		return nil, err
+	}
+	axes, err := s.drawn()
+	if err != nil {
+		return nil, err
+	}
+	thin := s.thinned(axes)
+	p := &plot.Plot{Unit: d.label(baseName(s.Array)), Values: make([]float64, 0, thin.Count())}
+	err = thin.each(ctx, func(elems codec.Elems) error {
+		n := len(elems.Fixed) / d.typ.Size
+		p.Values = p.Values[:len(p.Values)+n]
+		d.Float64s(p.Values[len(p.Values)-n:], elems.Fixed)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range axes {
+		axis, err := axisOf(ctx, st, s.Array, thin.Axes[k])
+		if err != nil {
+			return nil, err
+		}
+		if i == len(axes)-1 {
+			p.X = axis
+		} else {
+			p.Y = &axis
+		}
+	}
+	p.Title, err = s.title(ctx, st, thin)
+	return p, err
+}
+
+// drawn are the axes that a picture has: one, or two.
+func (s *Selection) drawn() (axes []int, err error) {
+	var long, names []string
+	single := -1
+	for k, x := range s.Axes {
+		if !x.Single {
+			single = k
+		}
+		if x.Len() != 1 {
+			axes = append(axes, k)
+			long = append(long, fmt.Sprintf("%s (%d)", x.Dim, x.Len()))
+			names = append(names, x.Dim+"=0")
+		}
+	}
+	switch n := len(axes); {
+	case s.Count() == 0:
+		return nil, fmt.Errorf("%s: nothing is selected, so that there is nothing to draw", s.Array.Path())
+	case n == 0 && single < 0:
+		return nil, fmt.Errorf("%s: one value is selected, and a line takes two", s.Array.Path())
+	case n == 0:
+		return []int{single}, nil
+	case n > 2:
+		return nil, fmt.Errorf("%s: %s are selected, and a picture has two axes; pick one index of all others, such as --isel %s",
+			s.Array.Path(), strings.Join(long, ", "), strings.Join(names[:n-2], ","))
+	}
+	return axes, nil
+}
+
+// thinned leaves out elements of axes that are too long.
+func (s *Selection) thinned(axes []int) *Selection {
+	out := &Selection{Array: s.Array, Axes: append([]Axis(nil), s.Axes...)}
+	most := int64(maxDrawn)
+	if len(axes) == 1 {
+		most = maxLine
+	}
+	for _, k := range axes {
+		out.Axes[k].Step *= (s.Axes[k].Len()-1)/most + 1
+	}
+	return out
+}
+
+// label names what an array holds, with its units.
+func (d *Decoder) label(name string) string {
+	attributes := d.array.Face().Attributes
+	if raw, ok := attributes.Get("long_name"); ok {
+		if long, ok := textOf(raw); ok && long != "" {
+			name = long
+		}
+	}
+	if raw, ok := attributes.Get("units"); ok && d.times == nil {
+		if units, ok := textOf(raw); ok && units != "" {
+			name += " [" + units + "]"
+		}
+	}
+	return name
+}
+
+// axisOf is an axis as it is drawn: with numbers, or with names where the coordinate has times
+// or texts.
+func axisOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (plot.Axis, error) {
+	axis := plot.Axis{Label: x.Dim, Len: int(x.Len())}
+	c, err := columnOf(ctx, st, a, x)
+	if err != nil {
+		return axis, err
+	}
+	axis.At = make([]float64, axis.Len)
+	switch {
+	case c.decoder == nil:
+		for i := range axis.At {
+			axis.At[i] = float64(x.From + int64(i)*x.Step)
+		}
+		return axis, nil
+	case c.decoder.times == nil && c.decoder.IsNumeric() == nil:
+		c.decoder.Float64s(axis.At, c.labels.Fixed)
+	default:
+		err = c.name(&axis)
+	}
+	axis.Label = c.decoder.label(x.Dim)
+	return axis, err
+}
+
+// name gives the cells of an axis names: what is at a cell is its number, less than nothing
+// where the axis falls.
+func (c *column) name(axis *plot.Axis) error {
+	names := make([]string, axis.Len)
+	for i := range names {
+		label, err := c.label(c.from + int64(i)*c.step)
+		if err != nil {
+			return err
+		}
+		names[i] = string(label)
+	}
+	sign := 1.0
+	if n := len(names); c.decoder.times != nil && names[0] > names[n-1] {
+		sign = -1
+	}
+	for i := range axis.At {
+		axis.At[i] = sign * float64(i)
+	}
+	axis.Name = func(at float64) string { return names[int(math.Abs(at))] }
+	return nil
+}
+
+// title says what is drawn, and where it is on the axes that are not.
+func (s *Selection) title(ctx context.Context, st *store.Store, thin *Selection) (string, error) {
+	title := baseName(s.Array)
+	for k, x := range s.Axes {
+		if step := thin.Axes[k].Step / x.Step; step > 1 {
+			title += fmt.Sprintf(", 1 of %d along %s", step, x.Dim)
+		}
+		if x.Len() != 1 || s.Count() == 1 && !x.Single {
+			continue
+		}
+		c, err := columnOf(ctx, st, s.Array, x)
+		if err != nil {
+			return "", err
+		}
+		label, err := c.label(x.From)
+		if err != nil {
+			return "", err
+		}
+		title += ", " + x.Dim + " = " + string(label)
+	}
+	return title, nil
+}

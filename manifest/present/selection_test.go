@@ -1,0 +1,229 @@
+package present
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest/internal/cf"
+)
+
+func TestSlice(t *testing.T) {
+	for _, c := range []struct {
+		text           string
+		from, to, step int64
+		single, bad    bool
+	}{
+		{text: "3", from: 3, to: 4, step: 1, single: true},
+		{text: "-1", from: 9, to: 10, step: 1, single: true},
+		{text: "0:10", from: 0, to: 10, step: 1},
+		{text: ":", from: 0, to: 10, step: 1},
+		{text: "2:", from: 2, to: 10, step: 1},
+		{text: ":-3", from: 0, to: 7, step: 1},
+		{text: "-3:", from: 7, to: 10, step: 1},
+		{text: "-99:2", from: 0, to: 2, step: 1},
+		{text: "1:99", from: 1, to: 10, step: 1},
+		{text: "8:2", from: 8, to: 8, step: 1},
+		{text: "20:30", from: 10, to: 10, step: 1},
+		{text: "::3", from: 0, to: 10, step: 3},
+		{text: "::9223372036854775807", from: 0, to: 10, step: 1<<63 - 1},
+		{text: "10", bad: true},
+		{text: "-11", bad: true},
+		{text: "x", bad: true},
+		{text: "1:2:3:4", bad: true},
+		{text: "::0", bad: true},
+		{text: "::-1", bad: true},
+	} {
+		x := Axis{To: 10, Step: 1}
+		err := x.slice(c.text)
+		if (err != nil) != c.bad {
+			t.Errorf("%s: error %v", c.text, err)
+			continue
+		}
+		if want := (Axis{From: c.from, To: c.to, Step: c.step, Single: c.single}); err == nil && x != want {
+			t.Errorf("%s: %+v, not %+v", c.text, x, want)
+		}
+	}
+}
+
+func TestTimeQuery(t *testing.T) {
+	l := &timeLabels{precision: hours}
+	for text, want := range map[string][2]string{
+		"2010-01:2010-02":                      {"2010-01", "2010-02"},
+		"2010:2011":                            {"2010", "2011"},
+		"2010-01-01T12:00:2010-01-01T18:00":    {"2010-01-01T12:00", "2010-01-01T18:00"},
+		"2010-01-01 06:00:00:2010-01-02 06:00": {"2010-01-01 06:00:00", "2010-01-02 06:00"},
+		":2010-02":                             {"", "2010-02"},
+		"2010-02:":                             {"2010-02", ""},
+		":":                                    {"", ""},
+	} {
+		if q := l.query(text); !q.isRange || q.from != want[0] || q.to != want[1] {
+			t.Errorf("%s: %+v", text, q)
+		}
+	}
+	for text, several := range map[string]bool{"2010": true, "2010-02": true, "2010-02-03": true, "2010-02-03T06": false, "2010-01-01T12:00": false, "2010-01-01T12:00:30": false} {
+		if q := l.query(text); q.isRange || q.several != several {
+			t.Errorf("%s: %+v", text, q)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"2010":                  {"2010-01-01", "2011-01-01"},
+		"2010-02":               {"2010-02-01", "2010-03-01"},
+		"2010-12":               {"2010-12-01", "2011-01-01"},
+		"2012-02-29":            {"2012-02-29", "2012-03-01"},
+		"2010-02-03T06":         {"2010-02-03 06:00:00", "2010-02-03 07:00:00"},
+		"2010-02-03 06:30":      {"2010-02-03 06:30:00", "2010-02-03 06:31:00"},
+		"2010-02-03 06:30:59":   {"2010-02-03 06:30:59", "2010-02-03 06:31:00"},
+		"2010-02-03 06:30:59.5": {"2010-02-03 06:30:59.5", "2010-02-03 06:30:59.500000001"},
+	} {
+		first, behind, err := span(text, cf.Standard)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := [2]string{first.Format(cf.Standard), behind.Format(cf.Standard)}; got != want {
+			t.Errorf("%s: %v, not %v", text, got, want)
+		}
+	}
+	if first, behind, err := span("2010-02", cf.Days360); err != nil || behind.Seconds-first.Seconds != 30*86400 {
+		t.Errorf("February of 360 days: %v, %v, %v", first, behind, err)
+	}
+	for _, text := range []string{"yesterday", "2010-13", "2011-02-29"} {
+		if _, _, err := span(text, cf.Standard); err == nil {
+			t.Errorf("%s is no date", text)
+		}
+	}
+}
+
+// axesOf writes axes as from:to, and an index for one that is single.
+func axesOf(s *Selection) string {
+	var out []string
+	for _, x := range s.Axes {
+		text := fmt.Sprintf("%d:%d", x.From, x.To)
+		if x.Single {
+			text = fmt.Sprint(x.From)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestSelect(t *testing.T) {
+	st := built(t, threeMonths(t, "standard"))
+	for _, c := range []struct{ isel, sel, want, bad string }{
+		{want: "0:12 0:3 0:4"},
+		{isel: "time=-1,lon=::2", want: "11 0:3 0:4"},
+		{sel: "lat=10.1", want: "0:12 0 0:4"},
+		{sel: "lat=0:10.1", want: "0:12 0:2 0:4"},
+		{sel: "lat=10.1:0", want: "0:12 0:2 0:4"},
+		{sel: "lat=0:", want: "0:12 1:3 0:4"},
+		{sel: "lat=:0", want: "0:12 0:2 0:4"},
+		{sel: "lat=50:60", want: "0:12 0:0 0:4"},
+		{sel: "lon=90:180,time=2010-02", want: "4:12 0:3 1:3"},
+		{sel: "time=2010-01:2010-01", want: "0:4 0:3 0:4"},
+		{sel: "time=2010-02-01T12:00", want: "4 0:3 0:4"},
+		{sel: "time=2010-02-01T12", want: "4 0:3 0:4"},
+		{sel: "time=2010-02-01", want: "4:5 0:3 0:4"},
+		{sel: "time=2010-02-01:", want: "4:12 0:3 0:4"},
+		{sel: "time=2010-02-03:2010-01-31", want: "3:7 0:3 0:4"},
+		{sel: "time=2011:2012", want: "0:0 0:3 0:4"},
+		{isel: "time=0", sel: "time=2010", bad: "dimension time is selected already"},
+		{sel: "lat=10", bad: "no label of /lat is 10; the nearest are 0 and 10.1"},
+		{sel: "lon=300", bad: "the nearest is 270"},
+		{sel: "lat=north", bad: `"north" is no number`},
+		{sel: "time=2011", bad: "the nearest is 2010-02-08 12:00:00"},
+		{sel: "time=2010-02-01T13:00", bad: "the nearest are 2010-02-01 12:00:00 and 2010-02-02 12:00:00"},
+		{sel: "time=soon", bad: `"soon" is no time of the calendar standard, such as 2010-02`},
+		{sel: "area=3", bad: "/area has the dimensions (lat, lon) and is the label of none; select lat and lon by index with --isel"},
+		{sel: "flags=3", bad: "/flags has the dimensions (lat)"},
+		{sel: "depth=3", bad: "/sst has no dimension depth; it has time, lat, lon"},
+		{isel: "depth=3", bad: "/sst has no dimension depth"},
+		{isel: "time", bad: "want DIM=WHAT"},
+		{isel: "time=12", bad: "index 12 of dimension time: want -12 to 11"},
+	} {
+		s := Whole(arrayOf(t, st, "sst"))
+		err := s.ByIndex(split(c.isel))
+		if err == nil {
+			err = s.ByCoordinate(t.Context(), st, split(c.sel))
+		}
+		var wrong *SelectionError
+		switch {
+		case c.bad != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.bad)):
+			t.Errorf("%s %s: %v, not %s", c.isel, c.sel, err, c.bad)
+		case c.bad == "" && err != nil:
+			t.Errorf("%s %s: %v", c.isel, c.sel, err)
+		case c.bad == "" && axesOf(s) != c.want:
+			t.Errorf("%s %s: %s, not %s", c.isel, c.sel, axesOf(s), c.want)
+		}
+	}
+}
+
+func split(terms string) []string {
+	if terms == "" {
+		return nil
+	}
+	return strings.Split(terms, ",")
+}
+
+func TestSelectInCalendars(t *testing.T) {
+	for calendar, want := range map[string]string{"noleap": "4:12", "360_day": "3:12", "all_leap": "4:12"} {
+		st := built(t, threeMonths(t, calendar))
+		if got, _, _ := strings.Cut(axesOf(selected(t, st, "sst", nil, []string{"time=2010-02"})), " "); got != want {
+			t.Errorf("February of %s is %s, not %s", calendar, got, want)
+		}
+	}
+}
+
+func TestTextLabels(t *testing.T) {
+	sorted := &labelSet{&textLabels{[]string{"Bergen", "Oslo", "a:b"}, true}, "/station"}
+	for text, want := range map[string]string{"Oslo": "1", "a:b": "2", "C:": "1:3", "A:O": "0:1", "x:z": "0:0"} {
+		s := &Selection{Axes: []Axis{{To: 3, Step: 1}}}
+		if err := sorted.narrow(&s.Axes[0], text); err != nil || axesOf(s) != want {
+			t.Errorf("%s: %s (%v), not %s", text, axesOf(s), err, want)
+		}
+	}
+	for text, want := range map[string]string{"oslo": "the nearest is Oslo", "Rome": "it has Bergen, Oslo, a:b"} {
+		if err := sorted.narrow(&Axis{To: 3, Step: 1}, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %s", text, err, want)
+		}
+	}
+	mixed := &labelSet{&textLabels{[]string{"b", "a"}, false}, "/station"}
+	if err := mixed.narrow(&Axis{To: 2, Step: 1}, "a:b"); err == nil {
+		t.Error("a range of texts in no order")
+	}
+}
+
+// TestBlocks: blocks follow one another, and are as small as they can be.
+func TestBlocks(t *testing.T) {
+	st := built(t, threeMonths(t, "standard"))
+	for _, most := range []int64{1, 3, 4, 7, 12, 24, 60, 1000} {
+		for _, isel := range []string{"", "time=1:10:3", "time=2,lon=1:", "lat=2:1", "time=0,lat=0,lon=0"} {
+			s := selected(t, st, "sst", split(isel), nil)
+			d := decoderOf(t, s, false)
+			want, err := s.read(t.Context(), codec.Elems{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			for b := range s.Blocks(most) {
+				if b.Count() > max(most*deepest, 1) {
+					t.Errorf("%d: block of %d elements", most, b.Count())
+				}
+				e, err := b.read(t.Context(), codec.Elems{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, e.Fixed...)
+			}
+			if !slices.Equal(got, want.Fixed) {
+				t.Errorf("%s in blocks of %d: %d bytes of %d, or in another order", isel, most, len(got)/d.typ.Size, len(want.Fixed)/d.typ.Size)
+			}
+		}
+	}
+}
