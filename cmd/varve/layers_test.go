@@ -16,10 +16,12 @@ import (
 var layers = []string{
 	"cmd/",
 	"manifest/build",
+	"manifest/compact",
 	"manifest/verify",
 	"manifest/present",
 	"manifest/export",
 	"manifest/serve",
+	"manifest/zarrstore",
 	"manifest/store",
 	"manifest/picture",
 	"manifest/plot",

@@ -1,0 +1,187 @@
+package zarrstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/zarrjson"
+)
+
+const (
+	v3Name       = "zarr.json"
+	v2Name       = ".zarray"
+	v2Attributes = ".zattrs"
+)
+
+// newForm checks a face for what can be written.
+func newForm(face *zarrjson.Array, format int) (*form, error) {
+	switch format {
+	case 3:
+		if err := face.Validate(); err != nil {
+			return nil, err
+		}
+		f := &form{face: face}
+		return f, errors.Join(f.bind(), f.canWrite())
+	case 2:
+		v2, attributes, err := face.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill, Separator: separator(face.Keys)})
+		if err != nil {
+			return nil, err
+		}
+		f, err := formV2(v2, attributes)
+		if err != nil {
+			return nil, err
+		}
+		return f, f.canWrite()
+	}
+	return nil, fmt.Errorf("format %d of Zarr; known are 2 and 3: %w", format, errors.ErrUnsupported)
+}
+
+// separator keeps the keys of a face that are of format 2 already.
+func separator(k zarrjson.KeyEncoding) byte {
+	if k.Style == zarrjson.V2Keys {
+		return k.Sep()
+	}
+	return '.'
+}
+
+func formV2(v2 *zarrjson.V2Array, attributes zarrjson.Attributes) (*form, error) {
+	face, err := v2.ToV3(attributes, zarrjson.KeepFill)
+	if err != nil {
+		return nil, err
+	}
+	f := &form{face: face, v2: v2}
+	return f, f.bind()
+}
+
+// bind finds the grid of the face, and the codecs of its chunks.
+func (f *form) bind() (err error) {
+	if f.grid, err = f.face.Grid(); err != nil {
+		return err
+	}
+	shape := make([]int64, f.grid.Rank())
+	for axis := range shape {
+		for e := range f.grid.Dim(axis).Unique() {
+			shape[axis] = e.Codec
+			break
+		}
+		if shape[axis] == 0 {
+			return nil // an axis of no extent and no chunks
+		}
+	}
+	if f.base, err = codec.New(f.face.Codecs, f.face.Form(shape)); err != nil {
+		return err
+	}
+	return f.base.CheckGrid(f.grid)
+}
+
+func (f *form) canWrite() error {
+	if f.base == nil {
+		return nil
+	}
+	return f.base.CanEncode()
+}
+
+// readForm reads the documents of an array.
+func readForm(dir string) (*form, error) {
+	doc, err := os.ReadFile(filepath.Join(dir, v3Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return readV2(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	face, err := zarrjson.ParseArray(doc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", v3Name, err)
+	}
+	f := &form{face: face}
+	return f, f.bind()
+}
+
+func readV2(dir string) (*form, error) {
+	doc, err := os.ReadFile(filepath.Join(dir, v2Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no array: %w", fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v2, err := zarrjson.ParseV2Array(doc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", v2Name, err)
+	}
+	var attributes zarrjson.Attributes
+	doc, err = readIfThere(filepath.Join(dir, v2Attributes))
+	if err == nil && doc != nil {
+		attributes, err = zarrjson.ParseAttributes(doc)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", v2Attributes, err)
+	}
+	return formV2(v2, attributes)
+}
+
+// publish writes the documents.
+func (a *Array) publish(f *form) error {
+	if f.v2 == nil {
+		doc, err := f.face.Encode(zarrjson.Indented)
+		if err != nil {
+			return err
+		}
+		return replace(filepath.Join(a.dir, v3Name), doc, true)
+	}
+	doc, err := f.v2.Encode(zarrjson.Indented)
+	if err != nil {
+		return err
+	}
+	// Attributes do not change with the shape; there are none until the array is made.
+	name := filepath.Join(a.dir, v2Attributes)
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := a.publishAttributes(name, f); err != nil {
+			return err
+		}
+	}
+	return replace(filepath.Join(a.dir, v2Name), doc, true)
+}
+
+func (a *Array) publishAttributes(name string, f *form) error {
+	_, attributes, err := f.face.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill})
+	if err != nil || attributes.Len() == 0 {
+		return err
+	}
+	return replace(name, attributes.JSON(), true)
+}
+
+// resized is the form with another grid. A regular grid stays one if it can.
+func (f *form) resized(g *grid.Grid) (*form, error) {
+	if f.v2 != nil {
+		if !g.IsRegular() {
+			return nil, fmt.Errorf("chunks of several lengths cannot be had in format 2: %w", errors.ErrUnsupported)
+		}
+		v2 := *f.v2
+		v2.Shape = slices.Clone(g.Shape())
+		face := *f.face
+		face.Shape = v2.Shape
+		out := &form{face: &face, v2: &v2}
+		return out, out.bind()
+	}
+	face := *f.face
+	face.Shape = slices.Clone(g.Shape())
+	var err error
+	if f.face.ChunkGrid.Name == zarrjson.Regular && !g.IsRegular() {
+		face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
+	} else {
+		face.ChunkGrid, err = f.face.ChunkGrid.For(g)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &form{face: &face}
+	return out, out.bind()
+}

@@ -1,0 +1,118 @@
+package zarrstore
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"varve/grid"
+	"varve/zarrjson"
+)
+
+func peer(t *testing.T, args ...string) {
+	t.Helper()
+	interpreter := os.Getenv("VARVE_PYTHON")
+	if interpreter == "" {
+		t.Skip("VARVE_PYTHON names no Python with zarr, zarrs and xarray; make interop sets one up")
+	}
+	out, err := exec.Command(interpreter, append([]string{"testdata/peer.py"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("peer.py: %v\n%s", err, out)
+	}
+	t.Logf("%s", bytes.TrimSpace(out))
+}
+
+// expect notes beside an array what it holds.
+func (x *trial) expect(t testing.TB) {
+	t.Helper()
+	b := x.twin.elems.Fixed
+	for _, text := range x.twin.elems.Var {
+		b = append(append(b, text...), '\n')
+	}
+	if err := os.WriteFile(filepath.Join(x.array.dir, ".expect"), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInteropWritten has zarr-python, zarrs and xarray read arrays that went through random
+// changes.
+func TestInteropWritten(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dir := t.TempDir()
+	group := filepath.Join(dir, "g")
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(group, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 24 {
+		x := &trial{chance: chance{rand.New(rand.NewPCG(seed, uint64(round)))}}
+		format := 3 - round%4/3
+		face := x.face(t, format)
+		for k := range face.Shape {
+			face.DimensionNames = append(face.DimensionNames, zarrjson.Names(string(rune('a'+round))+string(rune('0'+k)))...)
+		}
+		folder := filepath.Join(group, string(rune('a'+round)))
+		if format == 2 {
+			folder = filepath.Join(dir, string(rune('a'+round)))
+		}
+		var err error
+		if x.array, err = Create(folder, face, &Options{Format: format}); err != nil {
+			t.Fatal(err)
+		}
+		x.twin, x.units, x.bound = newPlain(x.array.Face().Form(slices.Clone(face.Shape))), unitsOf(t, x.array), format == 2
+		for range 8 {
+			x.step(t)
+		}
+		x.compare(t)
+		x.expect(t)
+	}
+	peer(t, "check", dir)
+}
+
+// TestInteropCarriedOn changes arrays that zarr-python has made, which reads them again.
+func TestInteropCarriedOn(t *testing.T) {
+	dir := t.TempDir()
+	peer(t, "make", dir)
+	ctx := context.Background()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range entries {
+		a, err := Open(filepath.Join(dir, e.Name()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &trial{chance: chance{rand.New(rand.NewPCG(1, uint64(i)))}, array: a, twin: newPlain(a.Face().Form(slices.Clone(a.Shape())))}
+		if err := a.ReadRegion(ctx, x.twin.region(), x.twin.elems); err != nil {
+			t.Fatal(err)
+		}
+		x.units, x.bound = unitsOf(t, a), a.Grid().IsRegular()
+		r := grid.Region{Origin: []int64{2, 3}, Shape: []int64{7, 2}}
+		part := x.elems(x.twin.of(r.Shape))
+		x.twin.write(t, r, part)
+		if err := a.WriteRegion(ctx, r, part); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if what, err := x.append(t); err != nil {
+				t.Fatalf("%s: %s: %v", e.Name(), what, err)
+			}
+		}
+		if err := a.Resize(ctx, []int64{11, a.Shape()[1]}); err != nil {
+			t.Fatal(err)
+		}
+		x.twin.resize(t, []int64{11, a.Shape()[1]})
+		x.compare(t)
+		x.expect(t)
+	}
+	peer(t, "check", dir)
+}

@@ -1,0 +1,185 @@
+package zarrstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/codec"
+	"varve/grid"
+)
+
+// ReadRegion fills dst, in C order of the region, with the elements of a region. Of shards
+// and of chunks without compression it reads what it needs.
+func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.each(ctx, &a.form, r, dst, a.readPart)
+}
+
+// WriteRegion replaces the elements of a region by src, in C order of the region. Chunks that
+// are all fill value afterwards are not stored.
+func (a *Array) WriteRegion(ctx context.Context, r grid.Region, src codec.Elems) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.each(ctx, &a.form, r, src, a.writePart)
+}
+
+// part is what a region and a chunk share.
+type part struct {
+	*form
+	coords []int64
+	number int64
+	chunk  grid.Chunk
+	region grid.Region // in the array's coordinates
+	within grid.Region // in the chunk's
+	all    grid.Region // of which it is a part
+}
+
+// each calls do for the chunks that a region meets, several at a time.
+func (a *Array) each(ctx context.Context, f *form, r grid.Region, elems codec.Elems, do func(context.Context, *part, codec.Elems) error) error {
+	if err := f.check(r, elems); err != nil {
+		return fmt.Errorf("%s: %w", a.dir, err)
+	}
+	w, err := f.grid.WalkRegion(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.dir, err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(a.opts.Workers)
+	for w.Next() && ctx.Err() == nil {
+		p := f.part(w, r)
+		g.Go(func() error {
+			if err := do(ctx, p, elems); err != nil {
+				return fmt.Errorf("%s: %w", a.path(p.coords), err)
+			}
+			return nil
+		})
+	}
+	err = ctx.Err() // the caller's, unless a chunk failed
+	if failed := g.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// check compares a region with the array, and elements with the region.
+func (f *form) check(r grid.Region, elems codec.Elems) error {
+	shape := f.grid.Shape()
+	if len(r.Origin) != len(shape) || len(r.Shape) != len(shape) || !grid.Whole(shape).Contains(r) {
+		return fmt.Errorf("region %v of an array of shape %v: %w", r, shape, grid.ErrOutOfBounds)
+	}
+	n, err := r.Elements()
+	if err != nil {
+		return err
+	}
+	unit := f.unit()
+	if unit == 0 && int64(len(elems.Var)) != n {
+		return fmt.Errorf("%d elements for a region of %d", len(elems.Var), n)
+	}
+	if unit > 0 && (n > math.MaxInt64/unit || int64(len(elems.Fixed)) != n*unit) {
+		return fmt.Errorf("%d bytes for a region of %d elements of %d", len(elems.Fixed), n, unit)
+	}
+	return nil
+}
+
+// unit is the size of an element, 0 if they differ.
+func (f *form) unit() int64 { return int64(f.face.DataType.Type().Size) }
+
+func (f *form) part(w *grid.Walker, r grid.Region) *part {
+	p := &part{form: f, all: r, coords: append([]int64{}, w.Coords...), region: grid.MakeRegion(r.Rank())}
+	p.number, _ = f.grid.Number(p.coords)
+	p.chunk = grid.Chunk{Region: w.Region.Clone(), Codec: append([]int64{}, w.Codec...)}
+	p.region.Intersect(r, p.chunk.Region)
+	p.within = p.region.Clone()
+	p.within.Shift(p.chunk.Origin)
+	return p
+}
+
+// pipelineOf returns the codecs of the chunk, and the form of the part of it.
+func (p *part) pipelineOf() (*codec.Pipeline, codec.Form, error) {
+	pipeline, err := p.pipeline(p.chunk.Codec)
+	if err != nil {
+		return nil, codec.Form{}, err
+	}
+	f := pipeline.Form()
+	if f.Count() < 0 || f.Bytes() < 0 {
+		return nil, f, fmt.Errorf("a chunk of shape %v does not fit in memory: %w", p.chunk.Codec, errors.ErrUnsupported)
+	}
+	f.Shape = p.region.Shape
+	return pipeline, f, nil
+}
+
+func (a *Array) readPart(ctx context.Context, p *part, dst codec.Elems) (err error) {
+	pipeline, form, err := p.pipelineOf()
+	if err != nil {
+		return err
+	}
+	whole := p.region.Equal(p.all)
+	elems := dst
+	if !whole {
+		elems = codec.NewElems(form)
+	}
+	s, err := openStored(a.path(p.coords))
+	switch {
+	case err != nil:
+		return err
+	case s == nil:
+		elems.SetFill(form)
+	default:
+		err = pipeline.DecodeRegion(ctx, s, p.within, elems)
+		err = errors.Join(err, s.close())
+	}
+	if err != nil || whole {
+		return err
+	}
+	return p.move(dst, p.all, elems, p.region)
+}
+
+// move copies the elements of the part from one window to another.
+func (p *part) move(dst codec.Elems, to grid.Region, src codec.Elems, from grid.Region) error {
+	if unit := p.unit(); unit > 0 {
+		return grid.Copy(grid.Window[byte]{Data: dst.Fixed, Region: to}, grid.Window[byte]{Data: src.Fixed, Region: from}, p.region, unit)
+	}
+	return grid.Copy(grid.Window[[]byte]{Data: dst.Var, Region: to}, grid.Window[[]byte]{Data: src.Var, Region: from}, p.region, 1)
+}
+
+// writePart replaces the part. A chunk all of which counts is replaced without being read.
+func (a *Array) writePart(ctx context.Context, p *part, src codec.Elems) error {
+	pipeline, form, err := p.pipelineOf()
+	if err != nil {
+		return err
+	}
+	if !p.region.Equal(p.all) {
+		elems := codec.NewElems(form)
+		if err := p.move(elems, p.region, src, p.all); err != nil {
+			return err
+		}
+		src = elems
+	}
+	lock := &a.locks[p.number%int64(len(a.locks))]
+	lock.Lock()
+	defer lock.Unlock()
+	var old []byte
+	if !p.region.Equal(p.chunk.Region) {
+		if old, err = readIfThere(a.path(p.coords)); err != nil {
+			return err
+		}
+	}
+	b, err := pipeline.EncodeRegion(nil, old, p.within, src)
+	if err != nil {
+		return err
+	}
+	return a.put(p.coords, b)
+}
+
+// put stores the bytes of a chunk; none for one that is all fill.
+func (a *Array) put(coords []int64, b []byte) error {
+	if len(b) == 0 {
+		return removeIfThere(a.path(coords))
+	}
+	return replace(a.path(coords), b, a.opts.Sync)
+}

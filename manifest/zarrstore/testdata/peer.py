@@ -1,0 +1,67 @@
+"""zarr-python's side of the interop test: with its own codecs and with zarrs'; and xarray's.
+
+    peer.py make DIR      arrays of every kind, with expectations beside them, for varve to carry on
+    peer.py check DIR     every array below DIR holds what its file .expect says
+"""
+
+import pathlib
+import sys
+import warnings
+
+import numpy as np
+import xarray as xr
+import zarr
+
+warnings.simplefilter("ignore")
+zarr.config.set({"array.rectilinear_chunks": True})
+
+KINDS = {
+    "regular": dict(chunks=(4, 5)),
+    "rectilinear": dict(chunks=[[3, 5, 2], [4, 3]]),
+    "bare": dict(chunks=[[3, 5, 2], 4]),
+    "sharded": dict(chunks=(2, 3), shards=(4, 6)),
+    "rectilinear shards": dict(chunks=(1, 2), shards=[[3, 5, 2], [4, 4]]),
+    "strings": dict(chunks=[[3, 5, 2], [4, 3]], dtype="str"),
+    "format 2": dict(chunks=(4, 5), zarr_format=2),
+    "format 2 F": dict(chunks=(4, 5), zarr_format=2, order="F", dtype=">f4"),
+}
+
+
+def make(root):
+    for name, how in KINDS.items():
+        width = 8 if name == "rectilinear shards" else 7
+        dtype = how.pop("dtype", "int32")
+        dims = {} if how.get("zarr_format") == 2 else dict(dimension_names=["t", "x"])
+        attributes = {"_ARRAY_DIMENSIONS": ["t", "x"]} if how.get("zarr_format") == 2 else {"units": "K"}
+        a = zarr.create_array(root / name, shape=(10, width), dtype=dtype, fill_value="" if dtype == "str" else 3, attributes=attributes, **dims, **how)
+        a[...] = np.arange(10 * width).reshape(10, width).astype(a.dtype)
+
+
+def expected(folder, a):
+    raw = (folder / ".expect").read_bytes()
+    if a.dtype.kind in "OT":
+        return np.array(raw.decode().split("\n")[:-1]).reshape(a.shape)
+    return np.frombuffer(raw, a.dtype.newbyteorder("<")).reshape(a.shape)
+
+
+def check(root):
+    for folder in sorted(p.parent for p in root.rglob(".expect")):
+        a = zarr.open_array(folder, mode="r")
+        want = expected(folder, a)
+        for pipeline in "zarr.core.codec_pipeline.BatchedCodecPipeline", "zarrs.ZarrsCodecPipeline":
+            with zarr.config.set({"codec_pipeline.path": pipeline}):
+                if "zarrs" in pipeline and a.metadata.zarr_format == 2 and a.dtype.byteorder == ">":
+                    continue  # which zarrs refuses
+                got = np.asarray(zarr.open_array(folder, mode="r")[...])
+                assert got.shape == want.shape and (got == want).all(), (folder, pipeline, got, want)
+        print(folder.relative_to(root), a.metadata.zarr_format, a.write_chunk_sizes)
+    for group in sorted(p.parent for p in root.glob("*/zarr.json")):
+        if "group" not in (group / "zarr.json").read_text():
+            continue
+        ds = xr.open_dataset(group, engine="zarr", consolidated=False, chunks=None, mask_and_scale=False)
+        for name, v in ds.variables.items():
+            assert (v.values == expected(group / name, v)).all(), (group, name)
+
+
+if __name__ == "__main__":
+    {"make": make, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -1,0 +1,195 @@
+// Package zarrstore keeps Zarr arrays in local folders: it creates them, reads and writes
+// regions, resizes them with named edges, appends to them and deletes them. It writes format
+// 3 with regular and rectilinear grids, sharded or not, and format 2, and carries on arrays
+// that others made.
+//
+//	DIR/zarr.json      or .zarray and .zattrs
+//	DIR/c/0/0          a chunk, or a shard: replaced whole, by a rename
+//	DIR/c/0/.1.draft-* one that is being written
+//
+// Readers see every chunk as it was or as it is. What makes chunks part of the array is the
+// document, so that growth writes chunks first and the document last, and shrinking the
+// document first: nobody ever sees a hole. What a stopped process leaves lies outside of the
+// array, and goes when that grows over it.
+//
+// An array may be written by any number of goroutines, also where they share chunks, but by
+// one process at a time: a chunk of which a part is written is read, changed and replaced.
+package zarrstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/zarrjson"
+)
+
+// Options say how an array is created and written. What is zero is as the field says.
+type Options struct {
+	// Format of a new array, 3 or 2; 0 stands for 3. An array that is opened keeps its own.
+	Format int
+	// Workers is how many chunks are worked on at a time; 0 stands for GOMAXPROCS.
+	Workers int
+	// Sync has every chunk on the disk before it replaces another. Documents always are.
+	Sync bool
+}
+
+// Array is an array in a folder. It may be used by any number of goroutines.
+type Array struct {
+	dir  string
+	opts Options
+
+	mu   sync.RWMutex // held for writing while the array is resized or deleted
+	form form
+
+	locks [64]sync.Mutex // of chunks that are changed, by number
+}
+
+// form is what an array is at some time.
+type form struct {
+	face *zarrjson.Array   // as of format 3
+	v2   *zarrjson.V2Array // nil in format 3
+	grid *grid.Grid
+	base *codec.Pipeline // of some chunk; nil if the array has no chunk that can be
+}
+
+// Create makes an array without any chunk in a folder, which has to be empty or not there.
+// The face is kept and must not change afterwards.
+func Create(dir string, face *zarrjson.Array, opts *Options) (*Array, error) {
+	a := &Array{dir: filepath.Clean(dir), opts: defaults(opts)}
+	if entries, err := os.ReadDir(dir); len(entries) > 0 {
+		return nil, fmt.Errorf("%s is not empty: %w", dir, fs.ErrExist)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := newForm(face, a.opts.Format)
+	if err == nil {
+		err = os.MkdirAll(a.dir, 0o755)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	a.form = *f
+	return a, a.publish(f)
+}
+
+// CreateLike makes an array that has the face of another, and none of its values: see
+// [Array.CopyFrom].
+func CreateLike(dir string, other *Array, opts *Options) (*Array, error) {
+	o := defaults(opts)
+	f := other.now()
+	if o.Format = 3; f.v2 != nil {
+		o.Format = 2
+	}
+	return Create(dir, f.face, &o)
+}
+
+// Open opens the array in a folder. Where there is none the error is fs.ErrNotExist.
+func Open(dir string, opts *Options) (*Array, error) {
+	a := &Array{dir: filepath.Clean(dir), opts: defaults(opts)}
+	f, err := readForm(a.dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	a.form = *f
+	return a, nil
+}
+
+func defaults(opts *Options) Options {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Format == 0 {
+		o.Format = 3
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	return o
+}
+
+// now returns what the array is. It must not be changed.
+func (a *Array) now() form {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.form
+}
+
+// Face is the array as of format 3, whichever it is stored in. It must not be changed.
+func (a *Array) Face() *zarrjson.Array { return a.now().face }
+
+// Grid is how the array is cut into chunks.
+func (a *Array) Grid() *grid.Grid { return a.now().grid }
+
+// Shape is the array's shape. It must not be changed.
+func (a *Array) Shape() []int64 { return a.now().grid.Shape() }
+
+// Pipeline is that of the chunk at some coordinates.
+func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
+	f := a.now()
+	c, ok := f.grid.Chunk(coords)
+	if !ok {
+		return nil, fmt.Errorf("%s: chunk %v of %v: %w", a.dir, coords, f.grid.Counts(), grid.ErrOutOfBounds)
+	}
+	return f.pipeline(c.Codec)
+}
+
+// Chunk returns the bytes of a chunk as they are stored, nil if it is not.
+func (a *Array) Chunk(_ context.Context, coords []int64) ([]byte, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if _, ok := a.form.grid.Number(coords); !ok {
+		return nil, fmt.Errorf("%s: chunk %v of %v: %w", a.dir, coords, a.form.grid.Counts(), grid.ErrOutOfBounds)
+	}
+	return readIfThere(a.path(coords))
+}
+
+// path is the file of a chunk.
+func (a *Array) path(coords []int64) string {
+	return filepath.Join(a.dir, filepath.FromSlash(string(a.form.face.Keys.Append(nil, coords))))
+}
+
+// pipeline is that of chunks of a shape.
+func (f *form) pipeline(shape []int64) (*codec.Pipeline, error) {
+	if f.base == nil {
+		return codec.New(f.face.Codecs, f.face.Form(shape))
+	}
+	if sameShape(f.base.Form().Shape, shape) {
+		return f.base, nil
+	}
+	return f.base.WithShape(shape)
+}
+
+func sameShape(a, b []int64) bool {
+	for k := range a {
+		if a[k] != b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// Delete removes the array: its documents first, so that there is none any more, then its
+// chunks. Files that are not the array's stay.
+func (a *Array) Delete(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, name := range []string{v3Name, v2Name, v2Attributes} {
+		if err := os.Remove(filepath.Join(a.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	folders, err := a.sweep(ctx, func([]int64) bool { return false })
+	for i := len(folders) - 1; i >= 0; i-- {
+		_ = os.Remove(folders[i]) // those that hold anything else stay
+	}
+	return err
+}
