@@ -1,14 +1,12 @@
 package codec
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
-	"varve/codec/internal/corrupt"
+	frames "varve/codec/internal/zstd"
 )
 
 // zstdCodec is Zstandard: one or more frames.
@@ -53,30 +51,4 @@ func (z *zstdCodec) Encode(dst, src []byte) ([]byte, error) {
 	return e.EncodeAll(src, dst), nil
 }
 
-// zstdDecoders make no more output than the room they are given.
-var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecoderMaxMemory(1<<32))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	return d
-}}
-
-func (z *zstdCodec) Decode(dst, src []byte) (int, error) {
-	d := zstdDecoders.Get().(*zstd.Decoder)
-	defer zstdDecoders.Put(d)
-	if len(src) == 0 {
-		return 0, corrupt.Errorf("zstd: no frame in 0 bytes")
-	}
-	out, err := d.DecodeAll(src, dst[:0:len(dst)])
-	switch {
-	case errors.Is(err, zstd.ErrUnknownDictionary), errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return 0, fmt.Errorf("zstd: %w: %w", err, errors.ErrUnsupported)
-	case err != nil:
-		return 0, corrupt.Errorf("zstd: %w", err)
-	}
-	return len(out), nil
-}
+func (z *zstdCodec) Decode(dst, src []byte) (int, error) { return frames.Decode(dst, src) }

@@ -225,8 +225,9 @@ func (s *sequencer) execute(literals, offset, length int) error {
 	if offset > s.op-s.start {
 		return corrupt.Errorf("match reaches back %d bytes, there are %d", offset, s.op-s.start)
 	}
-	for end := s.op + length; s.op < end; {
-		s.op += copy(s.dst[s.op:end], s.dst[s.op-offset:s.op])
+	from := s.op - offset
+	for end := s.op + length; s.op < end; { // twice as much each time
+		s.op += copy(s.dst[s.op:end], s.dst[from:s.op])
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ const (
 	skipMagic     = 0x184d2a50 // and the 15 numbers behind it
 	maxBlock      = 128 << 10
 	leastWindow   = 1 << 10
+	maxWindowLog  = 31 // as in libzstd
 	checksumBytes = 4
 )
 
@@ -132,6 +133,9 @@ func (d *decoder) header() (h header, err error) {
 		b, err := d.number(1)
 		if err != nil {
 			return h, err
+		}
+		if b>>3+10 > maxWindowLog {
+			return h, fmt.Errorf("zstd: frame with a window of 2^%d bytes, at most 2^%d are supported: %w", b>>3+10, maxWindowLog, errors.ErrUnsupported)
 		}
 		h.window = 1 << (10 + b>>3)
 		h.window += h.window / 8 * (b & 7)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -113,7 +114,7 @@ func TestDecode(t *testing.T) {
 // else.
 func check(t *testing.T, src []byte, limit int) {
 	t.Helper()
-	ref, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<32))
+	ref, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<32), zstd.WithDecoderMaxWindow(1<<32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +131,8 @@ func check(t *testing.T, src []byte, limit int) {
 		if err == nil {
 			t.Fatal("no error for no bytes")
 		}
+	case err == nil && wantErr != nil && strings.HasPrefix(wantErr.Error(), "fse decompress returned"):
+		// Weights of a Huffman code that end otherwise than klauspost's writer has them; libzstd reads them.
 	case (err == nil) != (wantErr == nil):
 		t.Fatalf("got %d bytes, %v; klauspost %d bytes, %v\n%x", n, err, len(want), wantErr, src[:min(len(src), 500)])
 	case err == nil && !bytes.Equal(buf[:n], want):
