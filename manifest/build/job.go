@@ -13,7 +13,6 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/mosaic"
-	"varve/manifest/patches"
 	"varve/manifest/picture"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -117,16 +116,10 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		snap.Skipped = j.old.Skipped
 	}
 	j.noteBroken(snap, made.Report)
-	if err := j.mergeAgain(snap); err != nil {
-		return nil, err
-	}
 	if err := j.tables.write(ctx, snap, &content{known: j.known(), files: j.files, placements: made.Placements, values: made.Values}); err != nil {
 		return nil, err
 	}
 	if err := countChunks(ctx, j.repo, snap, made.Placements, all); err != nil {
-		return nil, err
-	}
-	if err := j.carryPatches(ctx, snap); err != nil {
 		return nil, err
 	}
 	j.seal(snap, made.Report)
@@ -144,44 +137,6 @@ func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
 		r.Add(brokenFinding(b, report.Dropped))
 		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
 	}
-}
-
-// mergeAgain merges the chunks of a new plan as those of the old one were.
-func (j *job) mergeAgain(snap *manifest.Snapshot) error {
-	if j.old == nil {
-		return nil
-	}
-	snap.Merged = j.old.Merged
-	for i := range snap.Arrays {
-		if _, err := patches.Merge(&snap.Arrays[i], snap.Merged); err != nil {
-			return fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
-		}
-	}
-	return nil
-}
-
-// carryPatches gives the arrays of a new plan what was rebuilt of the old ones and is right.
-func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) error {
-	if j.old == nil {
-		return nil
-	}
-	rows, err := patches.Carry(ctx, j.repo, j.old, snap)
-	if err != nil || rows == 0 {
-		return err
-	}
-	s, err := store.New(j.repo, snap, &store.Options{})
-	if err != nil {
-		return err
-	}
-	for i, a := range s.Arrays() {
-		if len(snap.Arrays[i].Patches) == 0 {
-			continue
-		}
-		if snap.Arrays[i].Chunks, err = a.Count(ctx); err != nil {
-			break
-		}
-	}
-	return closing(s, err)
 }
 
 // planned has a plan made, and reads the values that it asks for.
