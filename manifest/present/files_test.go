@@ -1,0 +1,230 @@
+package present
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest/internal/cf"
+	"varve/readers/netcdf3"
+	"varve/readers/source"
+)
+
+func TestNPYHeader(t *testing.T) {
+	for _, shape := range [][]int64{nil, {3}, {1, 2, 3}, {1 << 40, 5}} {
+		header := npyHeader("'<f4'", shape)
+		if len(header)%64 != 0 || header[len(header)-1] != '\n' {
+			t.Errorf("%v: %d bytes, %q", shape, len(header), header)
+		}
+		if n := int(binary.LittleEndian.Uint16(header[8:])); n != len(header)-10 {
+			t.Errorf("%v: says %d bytes, has %d", shape, n, len(header)-10)
+		}
+	}
+}
+
+func TestNPYType(t *testing.T) {
+	for want, typ := range map[string]codec.Type{
+		"'|b1'":                            {Kind: codec.Bool, Size: 1},
+		"'|i1'":                            {Kind: codec.Int, Size: 1},
+		"'<u2'":                            {Kind: codec.Uint, Size: 2},
+		"'<c8'":                            {Kind: codec.Complex, Size: 8},
+		"'|S1'":                            {Kind: codec.FixedBytes, Size: 1},
+		"'<U2'":                            {Kind: codec.FixedUTF32, Size: 8},
+		"'<M8[ns]'":                        {Kind: codec.DateTime, Size: 8, Unit: "ns"},
+		"'<m8[10s]'":                       {Kind: codec.TimeDelta, Size: 8, Unit: "s", Ticks: 10},
+		`[('it\'s', '<f4'), ('b', '|V3')]`: {Kind: codec.Struct, Size: 7, Fields: []codec.Field{{Name: "it's", Type: codec.Type{Kind: codec.Float, Size: 4}}, {Name: "b", Type: codec.Type{Kind: codec.Raw, Size: 3}}}},
+	} {
+		if got, err := npyType(typ); err != nil || got != want {
+			t.Errorf("%v: %s (%v), not %s", typ, got, err, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	word := func(f float32) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(f)) }
+	for _, c := range []struct {
+		typ  codec.Type
+		e    []byte
+		want string
+	}{
+		{codec.Type{Kind: codec.Bool, Size: 1}, []byte{1}, "true"},
+		{codec.Type{Kind: codec.Int, Size: 1}, []byte{0xff}, "-1"},
+		{codec.Type{Kind: codec.Uint, Size: 8}, bytes.Repeat([]byte{0xff}, 8), "18446744073709551615"},
+		{codec.Type{Kind: codec.Float, Size: 4}, word(0.1), "0.1"},
+		{codec.Type{Kind: codec.Float, Size: 4}, word(1e20), "1e+20"},
+		{codec.Type{Kind: codec.Float, Size: 4}, word(12345678), "12345678"},
+		{codec.Type{Kind: codec.Complex, Size: 8}, append(word(1), word(-2)...), "1-2i"},
+		{codec.Type{Kind: codec.FixedBytes, Size: 4}, []byte("ab\x00\x00"), "ab"},
+		{codec.Type{Kind: codec.FixedUTF32, Size: 8}, []byte{0xc6, 0, 0, 0, 0, 0, 0, 0}, "Æ"},
+		{codec.Type{Kind: codec.String}, []byte("text"), "text"},
+		{codec.Type{Kind: codec.Raw, Size: 2}, []byte{1, 0xfe}, "01fe"},
+		{codec.Type{Kind: codec.Struct, Size: 3, Fields: []codec.Field{{Name: "a", Type: codec.Type{Kind: codec.Uint, Size: 2}}, {Name: "b", Type: codec.Type{Kind: codec.Bool, Size: 1}}}}, []byte{5, 0, 0}, "{a: 5, b: false}"},
+	} {
+		d := &Decoder{typ: c.typ, packing: cf.Packing{Type: c.typ}, scale: 1}
+		if got, err := d.Text(c.e); err != nil || got != c.want {
+			t.Errorf("%v %x: %q (%v), not %q", c.typ, c.e, got, err, c.want)
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	st := built(t, threeMonths(t, "360_day"))
+	s := selected(t, st, "sst", []string{"time=3:5", "lat=1", "lon=:2"}, nil)
+	for decode, want := range map[bool]string{
+		false: "time,lat,lon,sst\n2010-02-01 12:00:00,0,0,3004\n2010-02-01 12:00:00,0,90,\n2010-02-02 12:00:00,0,0,3104\n2010-02-02 12:00:00,0,90,\n",
+		true:  "time,lat,lon,sst\n2010-02-01 12:00:00,0,0,303.19\n2010-02-01 12:00:00,0,90,\n2010-02-02 12:00:00,0,0,304.19\n2010-02-02 12:00:00,0,90,\n",
+	} {
+		var out bytes.Buffer
+		if err := WriteCSV(t.Context(), &out, st, s, decoderOf(t, s, decode)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("decoded %v:\n%s", decode, out.String())
+		}
+	}
+	if got := string(quoted([]byte(`a "b", c`))); got != `"a ""b"", c"` {
+		t.Errorf("quoted as %s", got)
+	}
+}
+
+// TestPNG: a picture has the size that pictures have, colours of its field, and grey where
+// values are missing.
+func TestPNG(t *testing.T) {
+	st := built(t, threeMonths(t, "standard"))
+	for _, c := range []struct {
+		name    string
+		isel    []string
+		bad     string
+		grey    bool
+		atLeast int // colours
+	}{
+		{name: "field", isel: []string{"time=0"}, grey: true, atLeast: 10},
+		{name: "line", isel: []string{"lat=0", "lon=0"}, atLeast: 3},
+		{name: "one index is no axis", isel: []string{"time=0:1"}, grey: true, atLeast: 10},
+		{name: "axes", bad: "time (12), lat (3), lon (4) are selected, and a picture has two axes; pick one index of all others, such as --isel time=0"},
+		{name: "point", isel: []string{"time=0", "lat=0", "lon=0"}, bad: "one value"},
+		{name: "nothing", isel: []string{"time=0:0"}, bad: "nothing is selected"},
+	} {
+		s := selected(t, st, "sst", c.isel, nil)
+		var out bytes.Buffer
+		err := WritePNG(t.Context(), &out, st, s, decoderOf(t, s, true))
+		if c.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), c.bad) {
+				t.Errorf("%s: %v, not %s", c.name, err, c.bad)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		colours := map[[3]uint32]int{}
+		for y := range img.Bounds().Dy() {
+			for x := range img.Bounds().Dx() {
+				r, g, b, _ := img.At(x, y).RGBA()
+				colours[[3]uint32{r >> 8, g >> 8, b >> 8}]++
+			}
+		}
+		missing := colours[[3]uint32{0xb4, 0xb4, 0xb4}]
+		if img.Bounds().Dx() != 760 || len(colours) < c.atLeast || (missing > 1000) != c.grey {
+			t.Errorf("%s: %v, %d colours, %d pixels of grey", c.name, img.Bounds(), len(colours), missing)
+		}
+	}
+}
+
+func TestPlotSaysWhere(t *testing.T) {
+	st := built(t, threeMonths(t, "standard"))
+	s := selected(t, st, "sst", []string{"time=4"}, nil)
+	p, err := Plot(t.Context(), st, s, decoderOf(t, s, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Title != "sst, time = 2010-02-01 12:00:00" || p.Unit != "surface temperature [K]" || p.X.Label != "lon [degrees_east]" || p.Y.Label != "lat [degrees_north]" {
+		t.Errorf("%q, %q, %q, %q", p.Title, p.Unit, p.X.Label, p.Y.Label)
+	}
+	if !math.IsNaN(p.Values[5]) || p.Values[0] != 3100*0.01+273.15 || p.X.At[3] != 270 {
+		t.Errorf("%v along %v", p.Values, p.X.At)
+	}
+	s = selected(t, st, "sst", []string{"lat=0", "lon=0"}, nil)
+	if p, err = Plot(t.Context(), st, s, decoderOf(t, s, true)); err != nil || p.X.Name(p.X.At[1]) != "2010-01-29 12:00:00" {
+		t.Errorf("%+v (%v)", p, err)
+	}
+}
+
+// TestNetCDF: our own reader finds the region, its coordinates and their bounds.
+func TestNetCDF(t *testing.T) {
+	st := built(t, threeMonths(t, "noleap"))
+	f := writtenNetCDF(t, selected(t, st, "sst", []string{"time=4", "lon=1:4:2"}, nil), func(name string, s *Selection) error {
+		out, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		if err := WriteNetCDF(t.Context(), out, st, s); err != nil {
+			return err
+		}
+		return out.Close()
+	})
+	want := map[string][]float64{
+		"time": {31.5}, "time_bnds": {31, 32}, "lat": {float64(float32(10.1)), 0, -float64(float32(10.1))}, "lon": {90, 270},
+		"area": {2, 4, 6, 8, 10, 12}, "sst": {3101, 3103, -999, 3107, 3109, 3111}, "flags": {1, 2, 4},
+	}
+	for i := range f.Header().Vars {
+		v := &f.Header().Vars[i]
+		b, err := f.Read(t.Context(), v, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers := make([]float64, len(want[v.Name]))
+		kinds := map[uint32]codec.Type{3: {Kind: codec.Int, Size: 2}, 4: {Kind: codec.Int, Size: 4}, 5: {Kind: codec.Float, Size: 4}, 6: {Kind: codec.Float, Size: 8}}
+		if typ := kinds[v.TypeCode]; len(b) == len(numbers)*typ.Size {
+			loadFloats(numbers, b, typ)
+		}
+		for k := range numbers {
+			if numbers[k] != want[v.Name][k] {
+				t.Errorf("%s: %v, not %v", v.Name, numbers, want[v.Name])
+				break
+			}
+		}
+		delete(want, v.Name)
+		for _, a := range v.Attributes {
+			if v.Name == "sst" && a.Name == "coordinates" && string(bytes.Join(a.Texts, nil)) != "area flags time" {
+				t.Errorf("coordinates are %q", a.Texts)
+			}
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is not there", name)
+	}
+}
+
+func writtenNetCDF(t *testing.T, s *Selection, write func(string, *Selection) error) *netcdf3.File {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.nc")
+	if err := write(name, s); err != nil {
+		t.Fatal(err)
+	}
+	src, err := source.Open(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := src.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f, err := netcdf3.OpenFile(t.Context(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
