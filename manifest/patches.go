@@ -17,8 +17,9 @@ import (
 //	   17       0   81420  …           ├─ chunk 17 ─┼── chunk 18 ──┼─ …
 //	   18   81420   90211  …
 //
-// It is the array's own: a plan that is made anew makes arrays without any, and so nobody is
-// ever served what belongs to another state of the archive.
+// It is the array's own: a plan that is made anew makes arrays without any, and they are given
+// those that are found to be right. So nobody is served what belongs to another state of the
+// archive.
 type Patched struct {
 	Table     string // the table's Name
 	Row, Rows int64  // of the table
@@ -27,16 +28,19 @@ type Patched struct {
 	// Counts is how many chunks the array had along each axis when they were rebuilt: the
 	// table's numbers are those of the chunks in C order of that many.
 	Counts []int64
-	// Limit bounds the chunks that the array still has so: those whose coordinates are below
-	// it along every axis. An array that grows keeps all; one whose chunks are merged keeps
-	// those before the first that is another.
+	// Shift is how many chunks have come before them since, along each axis.
+	Shift []int64
+	// Limit bounds the chunks that the array still has so: those whose coordinates, less the
+	// shift, are below it along every axis. An array that grows keeps all; one whose chunks
+	// are merged keeps those before the first that is another.
 	Limit []int64
 }
 
 // Number is the number of a chunk in the table, if it may be there.
 func (p *Patched) Number(coords []int64) (n int64, ok bool) {
 	for k, at := range coords {
-		if at >= p.Limit[k] {
+		at -= p.Shift[k]
+		if at < 0 || at >= p.Limit[k] {
 			return 0, false
 		}
 		n = n*p.Counts[k] + at
@@ -46,21 +50,24 @@ func (p *Patched) Number(coords []int64) (n int64, ok bool) {
 
 // Check reports what keeps a run from being one of an array with so many axes.
 func (p *Patched) Check(rank int) error {
-	if len(p.Counts) != rank || len(p.Limit) != rank {
-		return fmt.Errorf("%w: patches with counts %v and limit %v along %d axes", codec.ErrCorrupt, p.Counts, p.Limit, rank)
+	if len(p.Counts) != rank || len(p.Shift) != rank || len(p.Limit) != rank {
+		return fmt.Errorf("%w: patches with counts %v, shift %v and limit %v along %d axes", codec.ErrCorrupt, p.Counts, p.Shift, p.Limit, rank)
 	}
 	for k, n := range p.Counts {
-		if p.Limit[k] < 0 || p.Limit[k] > n {
-			return fmt.Errorf("%w: patches with limit %v of %v chunks", codec.ErrCorrupt, p.Limit, p.Counts)
+		if p.Limit[k] < 0 || p.Limit[k] > n || p.Shift[k] < 0 {
+			return fmt.Errorf("%w: patches with shift %v and limit %v of %v chunks", codec.ErrCorrupt, p.Shift, p.Limit, p.Counts)
 		}
 	}
 	return nil
 }
 
-// Clip lowers the limit along an axis, and reports whether anything is left.
-func (p *Patched) Clip(axis int, limit int64) bool {
-	p.Limit = slices.Clone(p.Limit)
-	p.Limit[axis] = min(p.Limit[axis], limit)
+// Move makes the run one of an array of whose chunks so many, along an axis, are those that
+// the array had from its first on, and come behind some that are new. It reports whether
+// anything is left.
+func (p *Patched) Move(axis int, behind, chunks int64) bool {
+	p.Shift, p.Limit = slices.Clone(p.Shift), slices.Clone(p.Limit)
+	p.Limit[axis] = min(p.Limit[axis], max(chunks-p.Shift[axis], 0))
+	p.Shift[axis] += behind
 	return p.Limit[axis] > 0
 }
 

@@ -29,6 +29,7 @@ type snapshotDocument struct {
 	Placements []placementDocument `json:"placements"`
 	Tables     []tableDocument     `json:"tables"`
 	Skipped    []skippedDocument   `json:"skipped"`
+	Merged     map[string]int64    `json:"merged,omitempty"`
 }
 
 type groupDocument struct {
@@ -61,6 +62,7 @@ type patchedDocument struct {
 	Rows   int64   `json:"rows"`
 	File   string  `json:"file"`
 	Counts []int64 `json:"counts"`
+	Shift  []int64 `json:"shift"`
 	Limit  []int64 `json:"limit"`
 }
 
@@ -109,6 +111,9 @@ func encodeSnapshot(s *Snapshot) ([]byte, error) {
 	}
 	if s.Seal != nil {
 		w.field("seal", s.Seal)
+	}
+	if len(s.Merged) > 0 {
+		w.field("merged", s.Merged)
 	}
 	writeLines(&w, "groups", s.Groups, encodeGroup)
 	writeLines(&w, "arrays", s.Arrays, encodeArray)
@@ -247,7 +252,7 @@ func decodeSnapshot(data []byte) (*Snapshot, error) {
 	}
 	s := &Snapshot{
 		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer,
-		Options: d.Options, State: d.State, Sources: d.Sources, Refs: d.Refs, Seal: d.Seal,
+		Options: d.Options, State: d.State, Merged: d.Merged, Sources: d.Sources, Refs: d.Refs, Seal: d.Seal,
 		Placements: convert(d.Placements, decodePlacement),
 		Tables:     convert(d.Tables, func(t tableDocument) Table { return Table(t) }),
 		Skipped:    convert(d.Skipped, func(k skippedDocument) Skipped { return Skipped(k) }),

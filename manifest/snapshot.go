@@ -24,6 +24,9 @@ type Snapshot struct {
 	Options json.RawMessage
 	// State is what the planner has to know to append without planning everything again.
 	State json.RawMessage
+	// Merged are the lengths along dimensions up to which chunks were merged last, by the
+	// dimensions' names or paths. A plan that is made anew takes over edges along these.
+	Merged map[string]int64
 
 	Groups     []GroupFace
 	Arrays     []Array

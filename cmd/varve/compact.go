@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest/compact"
+	"varve/manifest/patches"
 	"varve/manifest/report"
 )
 
@@ -65,7 +66,7 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 	how.Progress = shown.update
 	result, err := compact.Compact(ctx, name, how)
 	shown.finish()
-	var unknown *compact.DimensionError
+	var unknown *patches.DimensionError
 	if errors.As(err, &unknown) {
 		return usageError{err}
 	}

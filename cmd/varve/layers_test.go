@@ -22,6 +22,7 @@ var layers = []string{
 	"manifest/export",
 	"manifest/serve",
 	"manifest/zarrstore",
+	"manifest/patches",
 	"manifest/store",
 	"manifest/picture",
 	"manifest/plot",

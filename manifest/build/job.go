@@ -13,6 +13,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/mosaic"
+	"varve/manifest/patches"
 	"varve/manifest/picture"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -119,8 +120,17 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err := j.tables.write(ctx, snap, &content{known: j.known(), files: j.files, placements: made.Placements, values: made.Values}); err != nil {
 		return nil, err
 	}
+	patched, err := j.carryPatches(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
 	if err := countChunks(ctx, j.repo, snap, made.Placements, all); err != nil {
 		return nil, err
+	}
+	if patched {
+		if err := countPatched(ctx, j.repo, snap); err != nil {
+			return nil, err
+		}
 	}
 	j.seal(snap, made.Report)
 	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
@@ -137,6 +147,33 @@ func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
 		r.Add(brokenFinding(b, report.Dropped))
 		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
 	}
+}
+
+// carryPatches gives the arrays of a new plan what was rebuilt of the old ones and is right.
+func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some bool, err error) {
+	if j.old == nil {
+		return false, nil
+	}
+	snap.Merged = j.old.Merged
+	rows, err := patches.Carry(ctx, j.repo, j.old, snap, patches.AsMerged)
+	return rows > 0, err
+}
+
+// countPatched counts again the chunks of arrays that have patches.
+func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot) error {
+	s, err := store.New(repo, snap, &store.Options{})
+	if err != nil {
+		return err
+	}
+	for i, a := range s.Arrays() {
+		if len(snap.Arrays[i].Patches) == 0 {
+			continue
+		}
+		if snap.Arrays[i].Chunks, err = a.Count(ctx); err != nil {
+			break
+		}
+	}
+	return closing(s, err)
 }
 
 // planned has a plan made, and reads the values that it asks for.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/patches"
 	"varve/manifest/table"
 )
 
@@ -76,14 +77,14 @@ func (c *compaction) commit(ctx context.Context) error {
 		return err
 	}
 	chunks.Rows = int64(len(b.rows))
-	patches, err := c.writeTable(ctx, b.rows)
+	places, err := c.writeTable(ctx, b.rows)
 	if err != nil {
 		return err
 	}
-	c.list(chunks)
-	c.list(patches)
+	patches.List(c.planned, chunks)
+	patches.List(c.planned, places)
 	for _, r := range b.runs {
-		if err := c.give(r, patches.Name, chunks.Name); err != nil {
+		if err := c.give(r, places.Name, chunks.Name); err != nil {
 			return err
 		}
 	}
@@ -109,30 +110,16 @@ func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t mani
 	return t, nil
 }
 
-// list lists a file behind the others of its kind, unless it is listed.
-func (c *compaction) list(t manifest.Table) {
-	t.First = 0
-	for _, have := range c.planned.Tables {
-		if have.Name == t.Name {
-			return
-		}
-		if have.Kind == t.Kind {
-			t.First += have.Rows
-		}
-	}
-	c.planned.Tables = append(c.planned.Tables, t)
-}
-
 // give gives chunks to their array.
-func (c *compaction) give(r run, patches, chunks string) error {
+func (c *compaction) give(r run, places, chunks string) error {
 	a := &c.planned.Arrays[r.array]
 	g, err := a.Face.Grid()
 	if err != nil {
 		return err
 	}
 	a.Patches = append(slices.Clip(a.Patches), manifest.Patched{
-		Table: patches, Row: r.row, Rows: r.rows, File: chunks,
-		Counts: slices.Clone(g.Counts()), Limit: slices.Clone(g.Counts()),
+		Table: places, Row: r.row, Rows: r.rows, File: chunks,
+		Counts: slices.Clone(g.Counts()), Shift: make([]int64, g.Rank()), Limit: slices.Clone(g.Counts()),
 	})
 	return nil
 }

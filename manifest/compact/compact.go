@@ -18,12 +18,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/patches"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -112,7 +114,8 @@ func (c *compaction) attempt(ctx context.Context) error {
 	}
 	adopted := int64(0)
 	if draft != nil {
-		if adopted, err = c.adopt(ctx, draft); err != nil {
+		adopted, err = patches.Carry(ctx, c.repo, draft, c.planned, patches.AsPlanned)
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) { // a draft is nobody's but ours
 			return err
 		}
 	}
@@ -148,12 +151,19 @@ func (c *compaction) plan() error {
 	next.Arrays, next.Tables = slices.Clone(c.old.Arrays), slices.Clone(c.old.Tables)
 	c.planned, c.merged, c.done = &next, map[string]bool{}, 0
 	c.result.Merged = nil
-	if err := checkDims(c.old.Arrays, c.opts.Chunks); err != nil {
+	if err := patches.CheckDims(c.old.Arrays, c.opts.Chunks); err != nil {
 		return err
+	}
+	next.Merged = maps.Clone(c.old.Merged)
+	for dim, n := range c.opts.Chunks {
+		if next.Merged == nil {
+			next.Merged = map[string]int64{}
+		}
+		next.Merged[dim] = n
 	}
 	for i := range next.Arrays {
 		a := &next.Arrays[i]
-		merged, err := merge(a, c.opts.Chunks)
+		merged, err := patches.Merge(a, c.opts.Chunks)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Path, err)
 		}
@@ -219,24 +229,9 @@ func (c *compaction) count(ctx context.Context, s *store.Store) error {
 		if spec.Placement == "" || spec.Chunks.Rebuilt == 0 && !c.merged[spec.Path] {
 			continue
 		}
-		spec.Chunks = manifest.Counts{}
-		for l, err := range a.Locations(ctx, whole(a)) {
-			if err != nil {
-				return err
-			}
-			switch l.Kind {
-			case store.Missing:
-				spec.Chunks.Missing++
-			case store.Verbatim:
-				spec.Chunks.Verbatim++
-				if l.IsPatch() {
-					spec.Chunks.Patched++
-				}
-			case store.Prefix:
-				spec.Chunks.Prefix++
-			default:
-				spec.Chunks.Rebuilt++
-			}
+		var err error
+		if spec.Chunks, err = a.Count(ctx); err != nil {
+			return err
 		}
 		c.total += spec.Chunks.Rebuilt
 	}

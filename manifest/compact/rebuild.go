@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -48,7 +49,7 @@ func (c *compaction) rebuildArray(ctx context.Context, a *store.Array, index int
 	for t := range tasks {
 		m := <-t.made
 		if err == nil {
-			err = m.err
+			err = cmp.Or(m.err, ctx.Err())
 		}
 		if err == nil {
 			err = c.add(ctx, index, t.number, m.data)

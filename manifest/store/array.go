@@ -221,6 +221,29 @@ func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Lo
 	}
 }
 
+// Count counts the array's chunks by how they are served.
+func (a *Array) Count(ctx context.Context) (c manifest.Counts, err error) {
+	for l, err := range a.Locations(ctx, grid.Whole(a.grid.Counts())) {
+		if err != nil {
+			return c, err
+		}
+		switch l.Kind {
+		case Missing:
+			c.Missing++
+		case Verbatim:
+			c.Verbatim++
+		case Prefix:
+			c.Prefix++
+		default:
+			c.Rebuilt++
+		}
+		if l.checked {
+			c.Patched++
+		}
+	}
+	return c, nil
+}
+
 // translate turns a location of the mosaic into one of the store.
 func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location) error {
 	*out = Location{Coords: l.Coords, Kind: l.Kind, Source: l.Source}

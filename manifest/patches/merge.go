@@ -1,4 +1,4 @@
-package compact
+package patches
 
 import (
 	"errors"
@@ -16,8 +16,9 @@ type DimensionError struct{ Name string }
 
 func (e *DimensionError) Error() string { return fmt.Sprintf("no array has a dimension %s", e.Name) }
 
-// checkDims looks for the dimensions that chunks are to be merged along.
-func checkDims(arrays []manifest.Array, chunks map[string]int64) error {
+// CheckDims looks for the dimensions that chunks are to be merged along. The error is a
+// *DimensionError.
+func CheckDims(arrays []manifest.Array, chunks map[string]int64) error {
 	for name := range chunks {
 		if !slices.ContainsFunc(arrays, func(a manifest.Array) bool {
 			return slices.ContainsFunc(a.Dims, func(dim string) bool { return isCalled(dim, name) })
@@ -39,9 +40,11 @@ func lengthOf(dim string, chunks map[string]int64) int64 {
 	return chunks[path.Base(dim)]
 }
 
-// merge merges short chunks of an array, and reports whether there were any. What was kept of
-// chunks behind the first that is longer now is not the array's any more.
-func merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) {
+// Merge merges chunks of an array with their neighbours along dimensions, given by name or
+// path, as long as they are not longer together than a length, and reports whether there were
+// any. What was kept of chunks from the first that is longer now on is not the array's any
+// more. No value becomes another.
+func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) {
 	if a.Placement == "" {
 		return false, nil // its values are in the manifest
 	}
@@ -70,16 +73,14 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	if !m.merged {
 		return false, nil
 	}
-	face := *a.Face
-	if face.ChunkGrid, err = withEdges(&face, g, axis, m.out); err != nil {
+	old := a.Face
+	if err := setEdges(a, g, axis, m.out); err != nil {
 		return false, err
 	}
-	old := a.Face
-	a.Face = &face
 	patches := a.Patches
 	a.Patches = nil
 	for _, p := range patches {
-		left, err := clip(&p, old, &face)
+		left, err := within(&p, old, a.Face, nil)
 		if err != nil {
 			return false, err
 		}
@@ -120,11 +121,12 @@ func (m *merger) run(r grid.Run, extent int64) {
 			m.push(r.Edge, whole-1)
 			m.at += (whole - 1) * r.Data
 			count -= whole - 1
-		case m.edges == 0 && each > 1 && whole >= each:
-			m.push(grid.Full(each*r.Data), whole/each)
+		case m.edges == 0 && each > 1 && whole/each > 1: // the last of them waits for more
+			some := whole/each - 1
+			m.push(grid.Full(each*r.Data), some)
 			m.merged = true
-			m.at += whole / each * each * r.Data
-			count -= whole / each * each
+			m.at += some * each * r.Data
+			count -= some * each
 		default:
 			n := min(whole, max((m.length-m.pending)/r.Data, 0))
 			if n == 0 {
@@ -166,6 +168,15 @@ func (m *merger) push(e grid.Edge, count int64) {
 		return
 	}
 	m.out = append(m.out, grid.Run{Edge: e, Count: count})
+}
+
+// setEdges gives an array a face with other edges along an axis.
+func setEdges(a *manifest.Array, g *grid.Grid, axis int, runs []grid.Run) (err error) {
+	face := *a.Face
+	if face.ChunkGrid, err = withEdges(&face, g, axis, runs); err == nil {
+		a.Face = &face
+	}
+	return err
 }
 
 // withEdges is the chunk grid of a face with other edges along an axis: regular if it was and

@@ -1,0 +1,490 @@
+package compact
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/export/kerchunk"
+	"varve/manifest/patches"
+	"varve/manifest/store"
+	"varve/manifest/verify"
+	"varve/readers/source"
+)
+
+// floats returns the numbers of v, whatever its type and packing.
+func floats(t testing.TB, v *store.Array, e codec.Elems) (out []float64) {
+	t.Helper()
+	if text, ok := v.Face().Attributes.Get("scale_factor"); ok {
+		scale, err := strconv.ParseFloat(string(text), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			for i := range out {
+				out[i] *= scale
+			}
+		}()
+	}
+	b := e.Fixed
+	switch v.Face().DataType.Name() {
+	case "int16":
+		for ; len(b) > 0; b = b[2:] {
+			out = append(out, float64(int16(binary.LittleEndian.Uint16(b))))
+		}
+	case "float32":
+		for ; len(b) > 0; b = b[4:] {
+			out = append(out, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+		}
+	case "float64":
+		for ; len(b) > 0; b = b[8:] {
+			out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+		}
+	default:
+		t.Fatalf("v is %s", v.Face().DataType.Name())
+	}
+	return out
+}
+
+// drifting builds an archive all of whose chunks have to be rebuilt: numbers are packed by two
+// scales.
+func drifting(t testing.TB, days ...int) *archive {
+	a := newArchive(t)
+	a.build(a.drift(days...)...)
+	return a
+}
+
+func (a *archive) drift(days ...int) (names []string) {
+	for i := range len(days) - 1 {
+		names = append(names, a.file(days[i], days[i+1], []float64{0.5, 1}[i%2]))
+	}
+	return names
+}
+
+func TestCompact(t *testing.T) {
+	a := drifting(t, 100, 103, 108, 110)
+	before := a.counts()
+	if before.Rebuilt == 0 || before.Verbatim > 0 {
+		t.Fatalf("nothing to do: %+v", before)
+	}
+	var chunks [][]byte
+	v := a.v()
+	for w := v.Grid().Walk(); w.Next(); {
+		b, err := v.Chunk(t.Context(), w.Coords)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, b)
+	}
+	r := a.compact(Options{})
+	if r.Chunks != before.Rebuilt || r.Adopted != 0 || r.Snapshot == nil || r.Snapshot.ID != a.snapshot().ID {
+		t.Errorf("did %+v", r)
+	}
+	if got, want := a.counts(), (manifest.Counts{Verbatim: before.Rebuilt, Patched: before.Rebuilt}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	a.check(100, 110)
+	v = a.v()
+	for w := v.Grid().Walk(); w.Next(); {
+		b, err := v.Chunk(t.Context(), w.Coords)
+		if err != nil || !bytes.Equal(b, chunks[0]) {
+			t.Errorf("chunk %v is not what it was (%v)", w.Coords, err)
+		}
+		chunks = chunks[1:]
+	}
+	if r := a.compact(Options{}); r.Snapshot != nil {
+		t.Errorf("done again: %+v", r)
+	}
+	if left := a.files("drafts"); left != nil {
+		t.Errorf("left %q", left)
+	}
+}
+
+// TestRanges holds that a kept chunk is one range of a file that anybody can read.
+func TestRanges(t *testing.T) {
+	a := drifting(t, 0, 5, 10, 12)
+	a.compact(Options{BatchBytes: 1})
+	s, v := a.open(), a.v()
+	for w := v.Grid().Walk(); w.Next(); {
+		l, err := v.Locate(t.Context(), w.Coords)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := s.Source(t.Context(), l.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(src.URL)
+		b, err2 := v.Chunk(t.Context(), w.Coords)
+		if err != nil || err2 != nil || int64(len(file)) != src.Size || !bytes.Equal(file[l.Offset:l.Offset+l.Size], b) {
+			t.Errorf("chunk %v: %d bytes from %d on of %s (%v, %v)", w.Coords, l.Size, l.Offset, src.URL, err, err2)
+		}
+	}
+	if n := len(a.files("patches")); n < 4 {
+		t.Errorf("%d files of patches", n)
+	}
+}
+
+// TestInterrupted stops a run again and again. What was current stays so, and what was done
+// is not done again.
+func TestInterrupted(t *testing.T) {
+	days := []int{0}
+	for range 40 {
+		days = append(days, days[len(days)-1]+2)
+	}
+	a := drifting(t, days...)
+	before := a.counts()
+	id := a.snapshot().ID
+	left, runs := before.Rebuilt, 0
+	for ; left > 5; runs++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := Compact(ctx, a.out, &Options{Workers: 2, BatchBytes: 40, Progress: func(done, total int64) {
+			if total != left {
+				t.Fatalf("%d chunks to do, want %d", total, left)
+			}
+			if done == 5 {
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("interrupted: %v", err)
+		}
+		left -= 5
+		if a.snapshot().ID != id {
+			t.Fatal("an interrupted run was published")
+		}
+		a.check(0, days[40])
+	}
+	r := a.compact(Options{})
+	if r.Chunks != left || r.Adopted != before.Rebuilt-left || runs == 0 {
+		t.Errorf("%d of %d chunks left, did %+v", left, before.Rebuilt, r)
+	}
+	a.check(0, days[40])
+	if got := a.counts(); got.Patched != before.Rebuilt {
+		t.Errorf("%+v", got)
+	}
+	a.compacted(1)
+}
+
+// compacted has gc keep some snapshots, and looks for what nobody needs.
+func (a *archive) compacted(keep int) {
+	a.Helper()
+	if _, err := a.repository().GC(a.Context(), keep); err != nil {
+		a.Fatal(err)
+	}
+	var needed []string
+	for snap, err := range a.repository().History(a.Context()) {
+		if err != nil {
+			a.Fatal(err)
+		}
+		if err := a.repository().Check(a.Context(), snap); err != nil {
+			a.Error(err)
+		}
+		for _, t := range snap.Tables {
+			needed = append(needed, t.Name)
+		}
+	}
+	for _, name := range a.files("patches") {
+		if !slices.Contains(needed, name) {
+			a.Errorf("%s is still there", name)
+		}
+	}
+}
+
+// TestStaleDraft: what an interrupted run left is not taken for what it is not.
+func TestStaleDraft(t *testing.T) {
+	interrupt := func(a *archive) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if _, err := Compact(ctx, a.out, &Options{BatchBytes: 1, Progress: func(int64, int64) { cancel() }}); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	t.Run("files come before", func(t *testing.T) {
+		a := drifting(t, 10, 12, 14)
+		interrupt(a)
+		a.append(a.file(0, 10, 1))
+		if r := a.compact(Options{}); r.Adopted == 0 {
+			t.Error("adopted nothing")
+		}
+		a.check(0, 14)
+	})
+	t.Run("files come behind", func(t *testing.T) {
+		a := drifting(t, 10, 12, 14)
+		interrupt(a)
+		a.append(a.file(14, 16, 0.5))
+		if r := a.compact(Options{}); r.Adopted == 0 {
+			t.Error("adopted nothing")
+		}
+		a.check(10, 16)
+	})
+	t.Run("merged now", func(t *testing.T) {
+		a := drifting(t, 10, 12, 14)
+		interrupt(a)
+		a.compact(Options{Chunks: map[string]int64{"time": 3}})
+		a.check(10, 14)
+	})
+	t.Run("a file is gone", func(t *testing.T) {
+		a := drifting(t, 10, 12, 14)
+		interrupt(a)
+		for _, name := range a.files("patches") {
+			if strings.HasSuffix(name, ".bin") {
+				if err := os.Remove(filepath.Join(a.out, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if r := a.compact(Options{}); r.Adopted != 0 {
+			t.Errorf("adopted %d chunks", r.Adopted)
+		}
+		a.check(10, 14)
+	})
+	t.Run("a draft that is none", func(t *testing.T) {
+		a := drifting(t, 10, 12, 14)
+		interrupt(a)
+		if err := os.WriteFile(filepath.Join(a.out, "drafts", draftName+".json"), []byte("{"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		a.compact(Options{})
+		a.check(10, 14)
+	})
+}
+
+// TestAppend: what was kept stays wherever files come, as long as chunks are what they were.
+func TestAppend(t *testing.T) {
+	for _, second := range []bool{false, true} {
+		a := newArchive(t)
+		a.second = second
+		a.build(a.drift(50, 52, 55)...)
+		a.compact(Options{})
+		kept := a.counts().Patched
+		a.append(a.file(55, 60, 0.5))
+		if got := a.counts(); got.Patched != kept || got.Rebuilt == 0 {
+			t.Errorf("appended behind %d that were kept: %+v", kept, got)
+		}
+		a.check(50, 60)
+		if r := a.compact(Options{}); r.Chunks == 0 || r.Chunks >= a.counts().Verbatim {
+			t.Errorf("did %+v of %+v", r, a.counts())
+		}
+		a.check(50, 60)
+		kept = a.counts().Patched
+		a.append(a.file(40, 50, 0.5))
+		if got := a.counts(); got.Patched != kept || got.Rebuilt == 0 {
+			t.Errorf("inserted before %d that were kept: %+v", kept, got)
+		}
+		a.check(40, 60)
+		a.compact(Options{})
+		a.check(40, 60)
+		if got := a.counts(); got.Rebuilt != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestBetween: a file that comes between others leaves nothing of what was kept.
+func TestBetween(t *testing.T) {
+	a := drifting(t, 0, 5)
+	a.append(a.file(10, 12, 1))
+	a.compact(Options{})
+	a.append(a.file(5, 10, 0.5))
+	if got := a.counts(); got.Patched != 0 || got.Rebuilt == 0 {
+		t.Errorf("%+v", got)
+	}
+	a.check(0, 12)
+	a.compacted(1)
+	if left := a.files("patches"); left != nil {
+		t.Errorf("nobody needs %q", left)
+	}
+}
+
+// TestRandom builds, appends, merges, compacts, restores and collects at random, and reads
+// everything after each step.
+func TestRandom(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 8 {
+		a := newArchive(t)
+		a.second = r.IntN(2) == 0
+		low, high, scale := 1000, 1000, func() float64 { return []float64{1, 0.5}[r.IntN(2)] }
+		if r.IntN(2) == 0 {
+			scale = func() float64 { return 0 }
+		}
+		behind := func() (names []string) {
+			for range 1 + r.IntN(4) {
+				n := 1 + r.IntN(3)
+				names = append(names, a.file(high, high+n, scale()))
+				high += n
+			}
+			return names
+		}
+		a.build(behind()...)
+		for range 12 {
+			switch r.IntN(6) {
+			case 0, 1:
+				a.append(behind()...)
+			case 2:
+				n := 1 + r.IntN(3)
+				a.append(a.file(low-n, low, scale()))
+				low -= n
+			case 3:
+				a.compact(Options{Chunks: map[string]int64{"time": int64(1 + r.IntN(7))}, BatchBytes: int64(1 + r.IntN(200))})
+			case 4:
+				a.compact(Options{BatchBytes: int64(1 + r.IntN(200))})
+			default:
+				a.compacted(1 + r.IntN(2))
+			}
+			a.check(low, high)
+		}
+	}
+}
+
+// TestMergeSteps folds single steps, and then what was appended to them.
+func TestMergeSteps(t *testing.T) {
+	a := newArchive(t)
+	var names []string
+	for day := range 25 {
+		names = append(names, a.file(day, day+1, 0))
+	}
+	a.build(names...)
+	if got := a.counts(); got.Verbatim != 25 {
+		t.Fatalf("%+v", got)
+	}
+	r := a.compact(Options{Chunks: map[string]int64{"time": 10}})
+	if got, want := a.counts(), (manifest.Counts{Verbatim: 3, Patched: 3}); got != want || !slices.Equal(r.Merged, []string{"/v"}) {
+		t.Errorf("%+v, want %+v; did %+v", got, want, r)
+	}
+	a.check(0, 25)
+	a.append(a.file(25, 26, 0), a.file(26, 29, 0))
+	if got := a.counts(); got.Patched != 3 || got.Verbatim != 7 {
+		t.Errorf("appended: %+v", got)
+	}
+	a.check(0, 29)
+	if r := a.compact(Options{Chunks: map[string]int64{"/time": 10}}); r.Chunks != 1 {
+		t.Errorf("only the tail was to be merged: %+v", r)
+	}
+	if got, want := a.counts(), (manifest.Counts{Verbatim: 3, Patched: 3}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	a.check(0, 29)
+	a.compacted(1)
+	var unknown *patches.DimensionError
+	if _, err := Compact(t.Context(), a.out, &Options{Chunks: map[string]int64{"tim": 5}}); !errors.As(err, &unknown) || unknown.Name != "tim" {
+		t.Errorf("a dimension that is not there: %v", err)
+	}
+}
+
+// TestChanged: all sources that are not what was scanned are named, and nothing is published.
+func TestChanged(t *testing.T) {
+	a := drifting(t, 0, 2, 4, 6, 8)
+	id := a.snapshot().ID
+	for _, name := range []string{"00002.nc", "00006.nc"} {
+		if err := os.WriteFile(filepath.Join(a.dir, name), []byte("other"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Compact(t.Context(), a.out, &Options{})
+	if !errors.Is(err, source.ErrChanged) || !strings.Contains(err.Error(), "00002.nc") || !strings.Contains(err.Error(), "00006.nc") || strings.Contains(err.Error(), "00004.nc") {
+		t.Errorf("got %v", err)
+	}
+	if a.snapshot().ID != id {
+		t.Error("published")
+	}
+}
+
+// TestConflict has another writer publish while chunks are rebuilt.
+func TestConflict(t *testing.T) {
+	a := drifting(t, 10, 12, 14)
+	chunks := a.counts().Rebuilt
+	appended := false
+	r := a.compact(Options{BatchBytes: 1, Progress: func(int64, int64) {
+		if !appended {
+			appended = true
+			a.append(a.file(14, 17, 0.5))
+		}
+	}})
+	if got := a.counts(); got.Rebuilt != 0 || got.Patched <= chunks || r.Chunks != got.Patched {
+		t.Errorf("%+v, did %+v", got, r)
+	}
+	a.check(10, 17)
+}
+
+// TestDamaged: a kept chunk that was changed is an error, however it is read.
+func TestDamaged(t *testing.T) {
+	a := drifting(t, 0, 2, 4)
+	a.compact(Options{})
+	for _, name := range a.files("patches") {
+		if !strings.HasSuffix(name, ".bin") {
+			continue
+		}
+		name = filepath.Join(a.out, name)
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[0] ^= 1
+		if err := os.WriteFile(name, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, v := a.open(), a.v()
+	if _, err := v.Chunk(t.Context(), []int64{0, 0}); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("the chunk: %v", err)
+	}
+	e := codec.NewElems(v.Face().Form(v.Face().Shape))
+	if err := v.ReadRegion(t.Context(), whole(v), codec.NewElems(v.Face().Form(v.Grid().Counts()))); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("a region: %v (%d bytes)", err, len(e.Fixed))
+	}
+	found, err := verify.Verify(t.Context(), s, &verify.Options{Deep: true})
+	if err != nil || len(found.Problems) != 1 || !errors.Is(found.Err(), codec.ErrCorrupt) || !strings.Contains(found.Problems[0].Source, ".bin") {
+		t.Errorf("verify finds %v (%v)", found.Problems, err)
+	}
+}
+
+// TestMoved: a manifest takes what it keeps along.
+func TestMoved(t *testing.T) {
+	a := drifting(t, 0, 2, 4)
+	a.compact(Options{})
+	moved := filepath.Join(a.dir, "elsewhere %41 #.varve")
+	if err := os.Rename(a.out, moved); err != nil {
+		t.Fatal(err)
+	}
+	a.out = moved
+	a.check(0, 4)
+}
+
+// TestExport writes kerchunk references, which point at what is kept, and reads them back.
+func TestExport(t *testing.T) {
+	a := drifting(t, 0, 2, 4, 9)
+	a.compact(Options{})
+	refs := filepath.Join(a.dir, "refs.json")
+	result, err := kerchunk.Write(t.Context(), a.open(), refs, &kerchunk.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Patched != 0 || result.Refs != a.counts().Patched {
+		t.Errorf("%+v", result)
+	}
+	text, err := os.ReadFile(refs)
+	if err != nil || !bytes.Contains(text, []byte("/a.varve/patches/chunks-")) {
+		t.Errorf("no reference to what is kept in %s (%v)", text, err)
+	}
+	b := *a
+	b.out = filepath.Join(a.dir, "b.varve")
+	b.opts = build.Options{Allow: []string{a.dir}}
+	b.build(refs)
+	b.check(0, 9)
+}
