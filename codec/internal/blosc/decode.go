@@ -168,14 +168,10 @@ func (s *scratch) release() {
 
 type buffer []byte
 
-// slack is what decoders may scribble on behind what they decode: zstd copies in larger steps
-// when it has it.
-const slack = 64
-
-// bytes returns n bytes with any content, and slack.
+// bytes returns n bytes with any content.
 func (b *buffer) bytes(n int) []byte {
-	if cap(*b) < n+slack {
-		*b = make([]byte, n+slack)
+	if cap(*b) < n {
+		*b = make([]byte, n)
 	}
-	return (*b)[: n : n+slack]
+	return (*b)[:n]
 }

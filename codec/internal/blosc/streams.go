@@ -1,19 +1,15 @@
 package blosc
 
 import (
-	"errors"
-	"sync"
-
 	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
 
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/inflate"
 	"varve/codec/internal/lz4"
+	"varve/codec/internal/zstd"
 )
 
-// decodeStream fills dst from one stream. It may scribble on the capacity behind dst, so
-// streams are decoded in the order in which they lie in memory.
+// decodeStream fills dst from one stream.
 func decodeStream(dst, src []byte, c compressor) error {
 	if len(src) == len(dst) {
 		copy(dst, src)
@@ -40,7 +36,7 @@ func decompress(dst, src []byte, c compressor) (int, error) {
 	case compZlib:
 		return inflate.Zlib(dst, src)
 	case compZstd:
-		return decodeZstd(dst, src)
+		return zstd.Decode(dst, src)
 	}
 	return 0, unsupported("compressor %v", c)
 }
@@ -57,27 +53,4 @@ func decodeSnappy(dst, src []byte) (int, error) {
 		return 0, corrupt.Errorf("snappy: %w", err)
 	}
 	return n, nil
-}
-
-var zstdDecoders = sync.Pool{New: func() any {
-	// Output is limited by dst alone; the window is never allocated when decoding at once.
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(1<<31))
-	if err != nil {
-		return err
-	}
-	return d
-}}
-
-func decodeZstd(dst, src []byte) (int, error) {
-	d, ok := zstdDecoders.Get().(*zstd.Decoder)
-	if !ok {
-		return 0, errors.New("blosc: the zstd decoder cannot be made")
-	}
-	defer zstdDecoders.Put(d)
-	out, err := d.DecodeAll(src, dst[:0:min(cap(dst), len(dst)+slack)])
-	if err != nil {
-		return 0, corrupt.Errorf("zstd: %w", err)
-	}
-	return len(out), nil
 }
