@@ -10,6 +10,7 @@ GO ?= go
 VENV ?= $(CURDIR)/.venv
 FUZZTIME ?= 30s
 SETUP := fixtures/python/setup.sh
+MODULES ?= $(CURDIR)/.zarrita
 
 .PHONY: test check interop bench fuzz demo format lint race clean-tree build
 
@@ -22,7 +23,7 @@ test:
 interop:
 	@python=$$($(SETUP) "$(VENV)"); \
 	if [ -z "$$python" ]; then echo "interop needs Python 3.12 or newer" >&2; exit 1; fi; \
-	VARVE_PYTHON=$$python VARVE_KILLS=200 $(GO) test -count=1 -timeout 30m -run '^TestInterop|^TestKilled' -v \
+	VARVE_ZARRITA=$$(fixtures/browser/setup.sh "$(MODULES)") VARVE_PYTHON=$$python VARVE_KILLS=200 $(GO) test -count=1 -timeout 30m -run '^TestInterop|^TestKilled' -v \
 		$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
 		xargs grep -l '^func TestInterop' | xargs -n1 dirname | sort -u)
 

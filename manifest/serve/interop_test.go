@@ -37,8 +37,8 @@ answer["xarray"] = [float(dataset.big.sum()), len(dataset.data_vars)]
 print(json.dumps(answer))
 `
 
-// TestInteropZarrPython: zarr-python and xarray read what was put in, through every view.
-func TestInteropZarrPython(t *testing.T) {
+// TestInteropMadeUp: zarr-python and xarray read what was put in, through every view.
+func TestInteropMadeUp(t *testing.T) {
 	python := os.Getenv("VARVE_PYTHON")
 	if python == "" {
 		t.Skip("VARVE_PYTHON names no Python with zarr-python, fsspec and aiohttp")

@@ -1,0 +1,231 @@
+package serve_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest/build"
+	"varve/manifest/serve"
+	"varve/manifest/store"
+)
+
+// demo are three months as three files, which disagree about codecs and byte order.
+const demo = "../../fixtures/demo"
+
+// serveFiles builds a manifest of files and serves it over TCP.
+func serveFiles(t *testing.T, files ...string) (address, dir string) {
+	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
+	dir = filepath.Join(t.TempDir(), "demo.varve")
+	if _, err := build.Build(t.Context(), dir, &build.Options{Sources: build.Sources{Names: files}, Writer: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := serve.New(t.Context(), []string{dir}, &serve.Options{Reload: -1, Store: store.Options{Trusted: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.Close()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL, dir
+}
+
+// months are the demo's files.
+func months(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(demo, "*.nc"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	return files
+}
+
+// values reads a region of the demo's temperatures from the manifest.
+func values(t *testing.T, dir string, r grid.Region) []float64 {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, &store.Options{Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, err := s.Array("/t2m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Shape == nil {
+		r = grid.Whole(a.Grid().Shape())
+	}
+	elems := codec.NewElems(a.Face().Form(r.Shape))
+	if err := a.ReadRegion(t.Context(), r, elems); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float64, len(elems.Fixed)/4)
+	for i := range out {
+		out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(elems.Fixed[4*i:])))
+	}
+	return out
+}
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+// TestInteropPython: zarr-python, xarray with and without dask, and zarrs read what netCDF-C
+// reads of the files, through every view, with and without consolidated metadata.
+func TestInteropPython(t *testing.T) {
+	python := os.Getenv("VARVE_PYTHON")
+	if python == "" {
+		t.Skip("VARVE_PYTHON names no Python with clients of Zarr; make interop sets one up")
+	}
+	files := months(t)
+	rectilinear, _ := serveFiles(t, files...)
+	regular, _ := serveFiles(t, files[0])
+	var failure bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), python, "testdata/clients.py", rectilinear, regular, demo)
+	cmd.Stderr = &failure
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, failure.Bytes())
+	}
+	if text, ok := strings.CutPrefix(string(out), "skip:"); ok {
+		t.Skip(text)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, line := range lines {
+		if !strings.HasSuffix(line, " ok") {
+			t.Error(line)
+		}
+	}
+	if len(lines) != 25 {
+		t.Errorf("%d clients and views:\n%s", len(lines), out)
+	}
+}
+
+// TestInteropGDAL: GDAL's driver reads the view of format 2 over /vsicurl.
+func TestInteropGDAL(t *testing.T) {
+	program, err := exec.LookPath("gdalmdiminfo")
+	if err != nil {
+		t.Skip("there is no gdalmdiminfo; Debian has it in gdal-bin")
+	}
+	// GDAL of Debian 12 does not know the shuffle filter, which the last month is without.
+	address, dir := serveFiles(t, months(t)[2])
+	cmd := exec.CommandContext(t.Context(), program, `ZARR:"/vsicurl/`+address+`/v2"`, "-array", "t2m", "-detailed")
+	cmd.Env = append(os.Environ(), "no_proxy=127.0.0.1")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var got struct {
+		Unit   string
+		Values [][][]float64
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	var flat []float64
+	for _, plane := range got.Values {
+		for _, row := range plane {
+			flat = append(flat, row...)
+		}
+	}
+	want := values(t, dir, grid.Region{})
+	if fmt.Sprint(flat) != fmt.Sprint(want) || got.Unit != "degC" {
+		t.Errorf("%d values in %q that sum up to %v, not %d and %v", len(flat), got.Unit, sum(flat), len(want), sum(want))
+	}
+}
+
+// chromium is the browser's program.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if program, err := exec.LookPath(name); err == nil {
+			return program
+		}
+	}
+	t.Skip("there is no chromium")
+	return ""
+}
+
+// browse has Chromium load a page, with flags such as --dump-dom.
+func browse(t *testing.T, address string, flags ...string) string {
+	t.Helper()
+	// Not below t.TempDir: its processes may write there after the first of them has ended.
+	profile, err := os.MkdirTemp("", "varve-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
+	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-proxy-server",
+		"--user-data-dir=" + profile, "--virtual-time-budget=30000"}, flags...)
+	var failure bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), chromium(t), append(args, address)...)
+	cmd.Stderr, cmd.WaitDelay = &failure, 10*time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("chromium: %v\n%s", err, failure.Bytes())
+	}
+	return string(out)
+}
+
+var resultOf = regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`)
+
+// TestInteropZarrita: zarrita in Chromium reads the regular views, from a page of another
+// origin.
+func TestInteropZarrita(t *testing.T) {
+	modules := os.Getenv("VARVE_ZARRITA")
+	if modules == "" {
+		t.Skip("VARVE_ZARRITA names no folder with zarrita; make interop fetches it")
+	}
+	files := months(t)
+	rectilinear, all := serveFiles(t, files...)
+	regular, january := serveFiles(t, files[0])
+	mux := http.NewServeMux()
+	mux.Handle("/node_modules/", http.FileServer(http.Dir(modules)))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "testdata/zarrita.html") })
+	page := httptest.NewServer(mux)
+	t.Cleanup(page.Close)
+	dirs := map[string]string{regular: january, regular + "/regular": january, rectilinear + "/regular": all}
+	query := url.Values{}
+	for address := range dirs {
+		query.Add("url", address)
+	}
+	dom := browse(t, page.URL+"/?"+query.Encode(), "--dump-dom")
+	text := resultOf.FindStringSubmatch(dom)
+	if text == nil {
+		t.Fatalf("no result in %s", dom)
+	}
+	got := map[string][]float64{}
+	if err := json.Unmarshal([]byte(html.UnescapeString(text[1])), &got); err != nil {
+		t.Fatalf("%s", text[1])
+	}
+	for address, dir := range dirs {
+		whole := sum(values(t, dir, grid.Region{}))
+		part := sum(values(t, dir, grid.Region{Origin: []int64{5, 1, 0}, Shape: []int64{15, 1, 8}}))
+		if want := []float64{whole, part, whole, part}; fmt.Sprint(got[address]) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, not %v", address, got[address], want)
+		}
+	}
+}
