@@ -3,6 +3,7 @@ package grid_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -157,6 +158,15 @@ func TestRegion(t *testing.T) {
 	outside := grid.Region{Origin: []int64{3, 1}, Shape: []int64{3, 3}}
 	if !r.Contains(inside) || r.Contains(outside) || r.Contains(grid.Whole([]int64{1})) {
 		t.Error("Contains is wrong")
+	}
+	next := []int64{2, 0}
+	for _, want := range []string{"[2 1]", "[2 2]", "[2 3]", "[3 0]"} {
+		if !r.Next(next) || fmt.Sprint(next) != want {
+			t.Errorf("next is %v, not %s", next, want)
+		}
+	}
+	if next = []int64{4, 3}; r.Next(next) || fmt.Sprint(next) != "[2 0]" {
+		t.Errorf("behind the last comes %v", next)
 	}
 	moved := outside.Clone()
 	moved.Shift([]int64{2, 1})

@@ -98,6 +98,18 @@ func (r Region) Shift(origin []int64) {
 	}
 }
 
+// Next moves an index of the region to the one behind it in C order, and reports whether
+// there is one. Behind the last comes the first.
+func (r Region) Next(index []int64) bool {
+	for k := len(index) - 1; k >= 0; k-- {
+		if index[k]++; index[k] < r.End(k) {
+			return true
+		}
+		index[k] = r.Origin[k]
+	}
+	return false
+}
+
 // String writes the region as slices, as in [0:10, 5:25].
 func (r Region) String() string {
 	if !r.isBox() {

@@ -28,3 +28,22 @@ func (r Ref) Stored() bool { return r.Offset != NotStored }
 
 // Inline returns the row in the table of inline bytes, if the bytes are there.
 func (r Ref) Inline() (row int64, ok bool) { return -2 - r.Offset, r.Offset <= -2 }
+
+// RefColumns are refs that follow one another, by columns of equal length.
+type RefColumns struct {
+	Offsets, Sizes []int64
+	Masks          []uint32 // nil if all are 0
+	Others         []int32  // nil if all are 0
+}
+
+// At is the i-th of them.
+func (c *RefColumns) At(i int) Ref {
+	ref := Ref{Offset: c.Offsets[i], Size: c.Sizes[i]}
+	if c.Masks != nil {
+		ref.Mask = c.Masks[i]
+	}
+	if c.Others != nil {
+		ref.Other = c.Others[i]
+	}
+	return ref
+}

@@ -237,7 +237,7 @@ func (a *appending) countArray(ctx context.Context, array *manifest.Array, x *pl
 	if err != nil {
 		return err
 	}
-	added, err := countIn(ctx, m, refs, chunks)
+	added, err := m.CountIn(ctx, refs, chunks)
 	if err != nil {
 		return err
 	}
@@ -267,26 +267,6 @@ func behind(g *grid.Grid, old []int64) (grid.Region, error) {
 		chunks.Origin[axis], chunks.Shape[axis] = first, chunks.Shape[axis]-first
 	}
 	return chunks, nil
-}
-
-// countIn counts the chunks in a box by how they are served.
-func countIn(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader, chunks grid.Region) (c manifest.Counts, err error) {
-	for at, err := range m.Locations(ctx, refs, chunks) {
-		if err != nil {
-			return c, err
-		}
-		switch at.Kind {
-		case mosaic.Verbatim:
-			c.Verbatim++
-		case mosaic.Prefix:
-			c.Prefix++
-		case mosaic.Rebuilt:
-			c.Rebuilt++
-		default:
-			c.Missing++
-		}
-	}
-	return c, nil
 }
 
 // newFiles gives a mosaic the files that are being appended.

@@ -47,6 +47,8 @@ type storedAxis struct {
 	dim    grid.Dimension
 	size   int64 // of the chunks along it, if that is one; else 0
 	chunks int64
+	rows   int64 // of refs from one of its chunks to the next
+	bytes  int64 // from one index to the next, if the variable is one run of elements
 }
 
 // sameness is whether stored chunks of a shape, stored with a mask, are what the face declares.
@@ -146,11 +148,26 @@ func (f *Fit) matchAxes() error {
 		}
 		f.axes = append(f.axes, s)
 	}
+	f.countRows()
 	if i := slices.Index(used, false); i >= 0 {
 		return corruptf("its dimension %s is none of the array's, %v", v.Dims[i], f.m.spec.Dims)
 	}
 	f.straight = slices.IsSorted(f.order)
 	return nil
+}
+
+// countRows finds how far the rows of neighbouring chunks are from one another.
+func (f *Fit) countRows() {
+	for k := range f.axes {
+		a := &f.axes[k]
+		if a.axis < 0 {
+			continue
+		}
+		a.rows = 1
+		for _, n := range f.grid.Counts()[a.axis+1:] {
+			a.rows *= n
+		}
+	}
 }
 
 // called is the path that the array has for a source's dimension.
@@ -193,7 +210,24 @@ func (f *Fit) measure() error {
 	if hi != 0 || f.row < 0 || f.stride < f.row || top != 0 || rows > 0 && f.stride > math.MaxInt64/rows {
 		return corruptf("%v of %d bytes, %d bytes apart", v.Shape, f.element, v.Storage.Stride)
 	}
+	f.countBytes()
 	return nil
+}
+
+// countBytes finds how far elements are from their neighbours.
+func (f *Fit) countBytes() {
+	for k := range f.axes {
+		switch a := &f.axes[k]; a.axis {
+		case -1:
+		case 0:
+			a.bytes = f.stride
+		default:
+			a.bytes = f.element
+			for _, n := range f.Variable.Shape[a.axis+1:] {
+				a.bytes *= n
+			}
+		}
+	}
 }
 
 // HasAxis reports whether the variable has an axis of the array.

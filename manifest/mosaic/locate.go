@@ -1,8 +1,6 @@
 package mosaic
 
 import (
-	"math"
-
 	"varve/grid"
 	"varve/manifest"
 )
@@ -13,10 +11,11 @@ type Place struct {
 	// Verbatim here can turn out to be Rebuilt or Missing. One that is Missing stays so.
 	Kind Kind
 	Tile int32 // the one tile that meets the chunk; -1 if there are none or several
-	Row  int64 // of the ref that decides, or -1 if none does
+	Row  int64 // of the ref of all that is stored of the chunk; -1 if there is not one
 
 	fit          *Fit
 	offset, size int64 // of the chunk's bytes in those that the ref is of; size -1 for all
+	covered      bool  // all of the chunk is in the tile
 	reaches      bool
 	same         bool // if the ref has no mask
 }
@@ -30,8 +29,11 @@ type Locator struct {
 	end    []int64
 	found  []int32
 
+	one bool // that is one cell
+
 	header *manifest.Header // of the last tile
 	fit    *Fit
+	last   sheet
 }
 
 // Locator returns a new one.
@@ -76,7 +78,8 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 func (l *Locator) tiles(r grid.Region) []int32 {
 	l.found = l.found[:0]
 	lay := l.m.layout
-	one := true
+	one := lay.tree == nil
+	l.one = false
 	for j, k := range l.m.axes {
 		if r.Shape[k] == 0 {
 			return nil
@@ -92,7 +95,7 @@ func (l *Locator) tiles(r grid.Region) []int32 {
 		l.found = lay.tree.meeting(l.found, l.origin, l.end)
 		return l.found
 	}
-	if one {
+	if l.one = one; one {
 		if t := lay.table[lay.cellNumber(l.lo)]; t != none {
 			l.found = append(l.found, t)
 		}
@@ -176,110 +179,4 @@ func (f *Fit) covers(t int32, r grid.Region) bool {
 		}
 	}
 	return true
-}
-
-// place is the place of a chunk that meets one tile.
-func (f *Fit) place(t int32, c *grid.Chunk) Place {
-	p := Place{Kind: Rebuilt, Tile: t, Row: -1, fit: f, size: -1}
-	if !f.HasRefs() {
-		if f.sameFill {
-			p.Kind = Missing
-		}
-		return p
-	}
-	first := f.m.files.Row(f.m.layout.file(t)) + f.skip
-	if !f.straight || !f.Conversion.Identity() || !f.covers(t, c.Region) {
-		return p
-	}
-	if f.raw && f.Variable.Storage.Layout != manifest.Chunked {
-		f.placeRun(&p, t, c, first)
-	} else {
-		f.placeChunk(&p, t, c, first)
-	}
-	return p
-}
-
-// placeChunk compares a declared chunk with the stored one that begins where it begins.
-func (f *Fit) placeChunk(p *Place, t int32, c *grid.Chunk, first int64) {
-	number, whole, leads, long := int64(0), true, true, false
-	for k := range f.axes {
-		a := &f.axes[k]
-		at, size := f.within(t, k, c.Origin[k]), int64(1)
-		if a.axis >= 0 {
-			n, offset, stored := a.find(at)
-			if offset != at {
-				return
-			}
-			number, size = number*a.chunks+n, stored
-			p.reaches = p.reaches || stored > a.length-offset
-		}
-		// In C order a part leads if, behind the first axis that is longer than 1 in it, it
-		// is all of the stored chunk.
-		leads = leads && c.Codec[k] <= size && (!long || c.Codec[k] == size)
-		long = long || c.Codec[k] > 1
-		whole = whole && c.Codec[k] == size
-	}
-	switch {
-	case whole:
-		p.Kind = Verbatim
-	case leads && f.raw:
-		p.Kind, p.size = Prefix, f.bytesOf(c.Codec)
-	default:
-		return
-	}
-	p.Row = first + number
-	p.same = f.isSame(c.Codec, f.mask(0, p.reaches))
-	if !p.same && f.Variable.Storage.Filters <= 0 { // a mask could make them the same
-		p.Kind, p.size = Rebuilt, -1
-	}
-}
-
-// find returns the number, the offset and the codec size of the stored chunk that holds an
-// index of the variable.
-func (a *storedAxis) find(at int64) (n, offset, size int64) {
-	if a.size > 0 {
-		n = at / a.size
-		return n, n * a.size, a.size
-	}
-	n, err := a.dim.Find(at)
-	if err != nil {
-		return 0, -1, 0
-	}
-	return n, a.dim.Offset(n), a.dim.CodecSize(n)
-}
-
-// placeRun finds a declared chunk in a variable of which each element's place follows from
-// its index, if the chunk is one run of bytes there, and nothing of it lies outside.
-func (f *Fit) placeRun(p *Place, t int32, c *grid.Chunk, first int64) {
-	p.Row = first
-	inner, long, rows := int64(0), false, false
-	for k := range f.axes {
-		a, at := &f.axes[k], f.within(t, k, c.Origin[k])
-		if c.Codec[k] > a.length-at || long && c.Codec[k] != a.length {
-			return
-		}
-		long = long || c.Codec[k] > 1
-		if a.axis != 0 {
-			inner = inner*a.length + at
-			continue
-		}
-		p.offset = at * f.stride
-		rows = c.Codec[k] > 1
-	}
-	if rows && f.row != f.stride || !f.isSame(c.Codec, 0) {
-		return
-	}
-	p.Kind, p.same = Verbatim, true
-	p.offset += inner * f.element
-	p.size = f.bytesOf(c.Codec)
-}
-
-// bytesOf is how many bytes the elements of a shape take, which a pipeline's form was
-// checked for or will be.
-func (f *Fit) bytesOf(shape []int64) int64 {
-	n, err := grid.Elements(shape)
-	if err != nil || n > math.MaxInt64/f.element {
-		return -1
-	}
-	return n * f.element
 }

@@ -19,7 +19,6 @@ type files struct {
 	headers []*manifest.Header
 	rows    []int64
 	refs    []manifest.Ref
-	reads   int
 }
 
 func (f *files) Header(row int64) *manifest.Header {
@@ -31,12 +30,27 @@ func (f *files) Header(row int64) *manifest.Header {
 
 func (f *files) Row(row int64) int64 { return f.rows[row] }
 
-func (f *files) ReadRefs(_ context.Context, row int64, dst []manifest.Ref) error {
-	if row < 0 || row+int64(len(dst)) > int64(len(f.refs)) {
-		return fmt.Errorf("refs %d to %d of %d", row, row+int64(len(dst)), len(f.refs))
+func (f *files) ReadColumns(_ context.Context, row int64, n int, dst *manifest.RefColumns) error {
+	if row < 0 || row+int64(n) > int64(len(f.refs)) {
+		return fmt.Errorf("refs %d to %d of %d", row, row+int64(n), len(f.refs))
 	}
-	copy(dst, f.refs[row:])
-	f.reads++
+	*dst = manifest.RefColumns{Offsets: dst.Offsets[:0], Sizes: dst.Sizes[:0]}
+	refs := f.refs[row:][:n]
+	for i, r := range refs {
+		dst.Offsets, dst.Sizes = append(dst.Offsets, r.Offset), append(dst.Sizes, r.Size)
+		if r.Mask != 0 && dst.Masks == nil {
+			dst.Masks = make([]uint32, n)
+		}
+		if r.Other != 0 && dst.Others == nil {
+			dst.Others = make([]int32, n)
+		}
+		if r.Mask != 0 {
+			dst.Masks[i] = r.Mask
+		}
+		if r.Other != 0 {
+			dst.Others[i] = r.Other
+		}
+	}
 	return nil
 }
 
@@ -422,6 +436,46 @@ func BenchmarkLocations(b *testing.B) {
 			}
 			chunks++
 		}
+	}
+	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds()/1e6, "Mchunks/s")
+}
+
+func BenchmarkCount(b *testing.B) {
+	m, f := benchmarkMosaic(b, 10_000)
+	chunks := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		counts, err := m.Count(context.Background(), f)
+		if err != nil || counts.Verbatim != m.Grid().Chunks() {
+			b.Fatal(counts, err)
+		}
+		chunks += counts.Verbatim
+	}
+	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds()/1e6, "Mchunks/s")
+}
+
+// BenchmarkTiles lists tiles of one chunk.
+func BenchmarkTiles(b *testing.B) {
+	m, f := benchmarkMosaic(b, 10_000)
+	face := *m.spec.Face
+	face.Shape, face.ChunkGrid = []int64{10_000, 10, 10}, zarrjson.RegularGrid(1, 10, 10)
+	spec := *m.spec
+	spec.Face = &face
+	for _, h := range f.headers {
+		h.Variables[0].Shape = []int64{1, 10, 10}
+	}
+	m, err := NewOn(&spec, m.layout, f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	chunks := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		counts, err := m.Count(context.Background(), f)
+		if err != nil || counts.Verbatim != m.Grid().Chunks() {
+			b.Fatal(counts, err)
+		}
+		chunks += counts.Verbatim
 	}
 	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds()/1e6, "Mchunks/s")
 }

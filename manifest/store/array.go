@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 
@@ -191,57 +190,6 @@ func (a *Array) locateKept(ctx context.Context, coords []int64) (Location, error
 		return found, nil
 	}
 	return Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)
-}
-
-// Locations yields every chunk in a box of chunk coordinates, in C order, those that are
-// Missing too. The Location is overwritten by the next. An error ends it.
-func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
-	if a.isKept() {
-		return a.keptLocations(ctx, chunks)
-	}
-	return func(yield func(*Location, error) bool) {
-		m, err := a.tiles(ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		var out Location
-		for l, err := range m.Locations(ctx, a.store.tables, chunks) {
-			if err == nil {
-				err = a.translate(ctx, l, &out)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(&out, nil) {
-				return
-			}
-		}
-	}
-}
-
-// Count counts the array's chunks by how they are served.
-func (a *Array) Count(ctx context.Context) (c manifest.Counts, err error) {
-	for l, err := range a.Locations(ctx, grid.Whole(a.grid.Counts())) {
-		if err != nil {
-			return c, err
-		}
-		switch l.Kind {
-		case Missing:
-			c.Missing++
-		case Verbatim:
-			c.Verbatim++
-		case Prefix:
-			c.Prefix++
-		default:
-			c.Rebuilt++
-		}
-		if l.checked {
-			c.Patched++
-		}
-	}
-	return c, nil
 }
 
 // translate turns a location of the mosaic into one of the store.

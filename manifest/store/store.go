@@ -49,6 +49,7 @@ type Options struct {
 // tables is what a store needs of the tables of a manifest. A *table.Reader is one.
 type tables interface {
 	ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) error
+	ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error
 	Source(ctx context.Context, row int64) (*table.SourceRow, error)
 	Index(ctx context.Context) (*table.SourceIndex, error)
 	Header(ctx context.Context, id string) (*manifest.Header, error)

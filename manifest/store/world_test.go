@@ -46,6 +46,19 @@ func (m *memoryTables) ReadRefs(ctx context.Context, row int64, dst []manifest.R
 	return ctx.Err()
 }
 
+func (m *memoryTables) ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error {
+	refs := make([]manifest.Ref, n)
+	if err := m.ReadRefs(ctx, row, refs); err != nil {
+		return err
+	}
+	*dst = manifest.RefColumns{}
+	for _, r := range refs {
+		dst.Offsets, dst.Sizes = append(dst.Offsets, r.Offset), append(dst.Sizes, r.Size)
+		dst.Masks, dst.Others = append(dst.Masks, r.Mask), append(dst.Others, r.Other)
+	}
+	return nil
+}
+
 func (m *memoryTables) Source(_ context.Context, row int64) (*table.SourceRow, error) {
 	if row < 0 || row >= int64(len(m.sources)) {
 		return nil, fmt.Errorf("source %d: there are %d: %w", row, len(m.sources), codec.ErrCorrupt)

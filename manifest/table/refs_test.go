@@ -105,6 +105,7 @@ func checkRefs(t *testing.T, rng *rand.Rand, r *Reader, refs []manifest.Ref) {
 		t.Fatalf("%d rows, not %d", r.Rows(manifest.Refs), rows)
 	}
 	dst := make([]manifest.Ref, 10_000)
+	var columns manifest.RefColumns
 	for range 300 {
 		row := rng.Int64N(rows)
 		some := dst[:rng.Int64N(min(int64(len(dst)), rows-row)+1)]
@@ -114,6 +115,14 @@ func checkRefs(t *testing.T, rng *rand.Rand, r *Reader, refs []manifest.Ref) {
 		for i, got := range some {
 			if got != refs[row+int64(i)] {
 				t.Fatalf("row %d: got %+v, want %+v", row+int64(i), got, refs[row+int64(i)])
+			}
+		}
+		if err := r.ReadColumns(ctx, row, len(some), &columns); err != nil || len(columns.Offsets) != len(some) {
+			t.Fatalf("%d of %d refs by columns (%v)", len(columns.Offsets), len(some), err)
+		}
+		for i, want := range some {
+			if got := columns.At(i); got != want {
+				t.Fatalf("row %d: got %+v by columns, want %+v", row+int64(i), got, want)
 			}
 		}
 	}

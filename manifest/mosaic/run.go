@@ -1,0 +1,234 @@
+package mosaic
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+)
+
+// RefReader reads rows of the table of refs.
+type RefReader interface {
+	// ReadColumns makes dst the refs of n rows from a row on.
+	ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error
+}
+
+// Run is chunks that follow one another, in C order of the box of chunks that they are
+// listed for, and get their bytes in the same way. Where exactly a run ends means nothing:
+// the next may be of the same kind.
+type Run struct {
+	Coords []int64 // of the first chunk
+	Chunks int64
+	Kind   Kind
+	Source int64 // row of the source that Offsets are in; -1 if the bytes are Inline
+	Inline int64 // row in the table of inline bytes that Offsets are in; -1 if they are not there
+	// Offsets and Sizes are of each chunk, unless they are Missing or Rebuilt.
+	Offsets, Sizes []int64
+}
+
+// Locations yields the chunks of a run that was listed for a box, one by one.
+func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
+	return func(yield func(*Location) bool) {
+		out := Location{Coords: slices.Clone(r.Coords), Kind: r.Kind, Source: r.Source, Inline: r.Inline}
+		for i := range r.Chunks {
+			if r.Offsets != nil {
+				out.Offset, out.Size = r.Offsets[i], r.Sizes[i]
+			}
+			if !yield(&out) {
+				return
+			}
+			chunks.Next(out.Coords)
+		}
+	}
+}
+
+// Runs yields all chunks in a box of chunk coordinates, in C order. The Run is overwritten by
+// the next; an error ends it.
+func (m *Mosaic) Runs(ctx context.Context, refs RefReader, chunks grid.Region) iter.Seq2[*Run, error] {
+	return func(yield func(*Run, error) bool) {
+		at, err := newCursor(m.grid, chunks)
+		if err != nil {
+			yield(nil, m.wrap(err))
+			return
+		}
+		l := &lister{m: m, refs: refs, at: at, locator: m.Locator(), yield: yield}
+		for more := at != nil; more; {
+			if more, err = l.next(ctx); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// lister makes runs.
+type lister struct {
+	m       *Mosaic
+	refs    RefReader
+	at      *cursor
+	locator *Locator
+	yield   func(*Run, error) bool
+
+	sheet   *sheet
+	columns manifest.RefColumns
+	offsets []int64
+	sizes   []int64
+	out     Run
+}
+
+// runLength bounds the chunks of a run whose refs are read.
+const runLength = 4096
+
+// next lists what follows the chunk that the cursor is at and is placed alike. It reports
+// whether there is more to list.
+func (l *lister) next(ctx context.Context) (more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if l.sheet, err = l.locator.sheet(l.at); err != nil {
+		return false, err
+	}
+	r := l.sheet.along(l.at)
+	if l.sheet.Row < 0 {
+		kind, err := l.kindOf(ctx)
+		return err == nil && l.emit(Run{Kind: kind, Source: -1, Inline: -1}, r.chunks), err
+	}
+	if r.rows == 0 {
+		return l.ofOne(ctx, r)
+	}
+	for row := l.sheet.Row; r.chunks > 0 && err == nil; {
+		n := min(r.chunks, runLength)
+		if err := l.refs.ReadColumns(ctx, row, int(n), &l.columns); err != nil {
+			return false, l.m.wrap(err)
+		}
+		if more = l.split(int(n)); !more {
+			break
+		}
+		row, r.chunks = row+n, r.chunks-n
+	}
+	return more, nil
+}
+
+// ofOne lists chunks that have one ref.
+func (l *lister) ofOne(ctx context.Context, r run) (more bool, err error) {
+	if err := l.refs.ReadColumns(ctx, l.sheet.Row, 1, &l.columns); err != nil {
+		return false, l.m.wrap(err)
+	}
+	ref := l.columns.At(0)
+	out := l.sheet.resolve(ref, l.at.chunk.Codec)
+	if out.Kind != Verbatim && out.Kind != Prefix {
+		return l.emit(out, r.chunks), nil
+	}
+	offset, size := l.sheet.bytesOf(ref)
+	for left := r.chunks; left > 0; {
+		n := min(left, runLength)
+		l.offsets, l.sizes = l.offsets[:0], l.sizes[:0]
+		for range n {
+			l.offsets, l.sizes = append(l.offsets, offset), append(l.sizes, size)
+			offset += r.bytes
+		}
+		out.Offsets, out.Sizes = l.offsets, l.sizes
+		if !l.emit(out, n) {
+			return false, nil
+		}
+		left -= n
+	}
+	return true, nil
+}
+
+// split lists chunks that have a ref each, those that were read last, in runs of what becomes
+// of them alike.
+func (l *lister) split(n int) (more bool) {
+	c, codec := &l.columns, l.at.chunk.Codec
+	for i := 0; i < n; {
+		out := l.sheet.resolve(c.At(i), codec)
+		end := i + 1
+		if c.Masks == nil && c.Others == nil && c.Offsets[i] >= 0 && l.sheet.size < 0 {
+			for end < n && c.Offsets[end] >= 0 {
+				end++
+			}
+		} else {
+			for end < n && l.sheet.resolve(c.At(end), codec).isLike(&out) {
+				end++
+			}
+		}
+		if out.Kind == Verbatim || out.Kind == Prefix {
+			out.Offsets, out.Sizes = c.Offsets[i:end], c.Sizes[i:end]
+			l.place(&out)
+		}
+		if !l.emit(out, int64(end-i)) {
+			return false
+		}
+		i = end
+	}
+	return true
+}
+
+// isLike reports whether chunks can be in one run.
+func (r Run) isLike(s *Run) bool {
+	return r.Kind == s.Kind && r.Source == s.Source && r.Inline == s.Inline
+}
+
+// place turns offsets and sizes of refs into those of chunks.
+func (l *lister) place(out *Run) {
+	if l.sheet.size >= 0 {
+		for i := range out.Sizes {
+			out.Sizes[i] = l.sheet.size
+		}
+	}
+	for i := range out.Offsets {
+		switch {
+		case out.Inline >= 0:
+			out.Offsets[i] = l.sheet.offset
+		case l.sheet.offset != 0:
+			out.Offsets[i] += l.sheet.offset
+		default:
+			return
+		}
+	}
+}
+
+// along is how the sheet goes on in C order from its first chunk, as far as rows of refs
+// follow one another, or stay the same.
+func (s *sheet) along(c *cursor) run {
+	all := run{chunks: 1}
+	for k := len(s.axes) - 1; k >= 0; k-- {
+		r := s.axes[k]
+		if r.chunks > 1 {
+			if all.chunks == 1 {
+				all.rows, all.bytes = r.rows, r.bytes
+				if r.rows > 1 {
+					return run{chunks: 1, rows: 1}
+				}
+			} else if r.rows != all.rows*all.chunks || r.bytes != all.bytes*all.chunks {
+				break
+			}
+			all.chunks *= r.chunks
+		}
+		if r.chunks != c.box.Shape[k] {
+			break
+		}
+	}
+	return all
+}
+
+// kindOf is what the chunks of the sheet are, where no one ref decides.
+func (l *lister) kindOf(ctx context.Context) (Kind, error) {
+	if l.sheet.Kind == Missing {
+		return Missing, nil
+	}
+	if l.sheet.covered && !l.sheet.fit.sameFill {
+		return Rebuilt, nil
+	}
+	return l.m.emptiness(ctx, l.refs, l.at.chunk.Region)
+}
+
+// emit yields some chunks and goes on to those behind them. It reports whether there are any
+// that somebody wants.
+func (l *lister) emit(r Run, chunks int64) bool {
+	r.Coords, r.Chunks = l.at.coords, chunks
+	l.out = r
+	return l.yield(&l.out, nil) && l.at.advance(chunks)
+}

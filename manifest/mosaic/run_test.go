@@ -1,0 +1,234 @@
+package mosaic
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// randomMosaic is an array in tiles of any kind: what is stored fits the face, nearly fits
+// it, or does not.
+type randomMosaic struct {
+	*rand.Rand
+	files
+	dims  []string
+	chunk []int64 // of the face, where it is regular
+	chain []string
+}
+
+func newRandomMosaic(t *testing.T, r *rand.Rand) (*Mosaic, *randomMosaic) {
+	t.Helper()
+	rank := r.IntN(4)
+	w := &randomMosaic{Rand: r, dims: []string{"/t", "/y", "/x"}[:rank]}
+	box := grid.MakeRegion(rank)
+	sizes := make([]grid.Sizes, rank)
+	for k := range box.Shape {
+		w.chunk = append(w.chunk, 1+r.Int64N(3))
+		box.Shape[k] = w.chunk[k] * (1 + r.Int64N(6))
+		if r.IntN(3) == 0 {
+			box.Shape[k] += r.Int64N(w.chunk[k])
+		}
+		sizes[k] = grid.Every(w.chunk[k])
+		if r.IntN(6) == 0 {
+			sizes[k] = w.edges(box.Shape[k])
+		}
+	}
+	w.chain = w.codecs()
+	dt, err := zarrjson.DataTypeOf(float)
+	if err != nil {
+		t.Fatal(err)
+	}
+	face := &zarrjson.Array{Shape: box.Shape, DataType: dt, ChunkGrid: edges(sizes...), Codecs: codecs(w.chain...)}
+	a := &manifest.Array{Path: "/v", Face: face, Variables: []string{"/v"}, Dims: w.dims, Reading: manifest.AsStored}
+	p := &manifest.Placement{ID: "p", Dims: w.dims[:r.IntN(rank+1)]}
+	w.place(p, box)
+	m, err := New(a, p, &w.files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, w
+}
+
+func (w *randomMosaic) edges(length int64) grid.Sizes {
+	var list []int64
+	for at := int64(0); at < length; {
+		list = append(list, 1+w.Int64N(min(4, length-at)))
+		at += list[len(list)-1]
+	}
+	return grid.List(list...)
+}
+
+// codecs are mostly the face's.
+func (w *randomMosaic) codecs() []string {
+	if w.chain == nil || w.IntN(12) == 0 {
+		return [][]string{{"bytes", "shuffle", "zlib1"}, {"bytes"}, {"bytes", "shuffle"}, {"bytes"}, {"big"}}[w.IntN(5)]
+	}
+	return w.chain
+}
+
+// place cuts the array into tiles along the placement's dimensions, mostly between chunks.
+func (w *randomMosaic) place(p *manifest.Placement, box grid.Region) {
+	cut := grid.Region{Origin: box.Origin[:len(p.Dims)], Shape: box.Shape[:len(p.Dims)]}.Clone()
+	for k := range cut.Shape {
+		if w.IntN(6) > 0 {
+			cut.Shape[k] = min(cut.Shape[k], w.chunk[k]*(1+w.Int64N(4)))
+		} else {
+			cut.Shape[k] = 1 + w.Int64N(cut.Shape[k])
+		}
+	}
+	counts := make([]int64, len(p.Dims))
+	for k := range counts {
+		counts[k] = (box.Shape[k] + cut.Shape[k] - 1) / cut.Shape[k]
+	}
+	number := make([]int64, len(p.Dims))
+	for more := true; more; more = grid.Whole(counts).Next(number) {
+		tile := manifest.Tile{}
+		for k, n := range number {
+			at := n * cut.Shape[k]
+			tile.Origin, tile.Shape = append(tile.Origin, at), append(tile.Shape, min(cut.Shape[k], box.Shape[k]-at))
+			start := int64(0)
+			if w.IntN(8) == 0 {
+				start = w.chunk[k] * w.Int64N(2)
+			}
+			tile.Start = append(tile.Start, start)
+		}
+		if w.IntN(10) > 0 {
+			w.addTile(p, tile, box)
+		}
+	}
+}
+
+func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box grid.Region) {
+	shape, chunks := make([]int64, len(w.dims)), make([]int64, len(w.dims))
+	for k := range shape {
+		if shape[k] = box.Shape[k]; k < len(p.Dims) {
+			shape[k] = tile.Start[k] + tile.Shape[k] + w.Int64N(2)
+		} else if w.IntN(10) == 0 {
+			shape[k] = 1 + w.Int64N(shape[k])
+		}
+		if chunks[k] = w.chunk[k]; w.IntN(16) == 0 {
+			chunks[k] = 1 + w.Int64N(7)
+		}
+	}
+	v := chunked(shape, chunks, w.codecs()...)
+	switch w.IntN(16) {
+	case 0:
+		v = strided(0, "bytes", shape...)
+	case 1:
+		v.Storage = manifest.Storage{Layout: manifest.Nothing}
+	case 2:
+		v.Path = "/other"
+	case 3:
+		v.Storage.RawEdges = true
+	case 4:
+		v.Type = codec.Type{Kind: codec.Int, Size: 2}
+	case 5:
+		if len(shape) > 1 {
+			v.Dims = append([]string{w.dims[1], w.dims[0]}, w.dims[2:]...)
+			v.Shape[0], v.Shape[1] = shape[1], shape[0]
+		}
+	case 6:
+		if n := v.Type.Size; n == 4 {
+			v.Fill.Value = []byte{0, 0, 128, 63}
+		}
+	}
+	tile.File = w.add(v, w.refsOf(&v))
+	p.Tiles = append(p.Tiles, tile)
+}
+
+func (w *randomMosaic) refsOf(v *manifest.Variable) []manifest.Ref {
+	out := make([]manifest.Ref, v.Rows())
+	odd := []int{0, 3, 20}[w.IntN(3)]
+	for i := range out {
+		out[i] = manifest.Ref{Offset: 1000 + 100*int64(i), Size: 300}
+		if odd == 0 || w.IntN(odd) > 0 {
+			continue
+		}
+		switch w.IntN(5) {
+		case 0:
+			out[i].Offset = manifest.NotStored
+		case 1:
+			out[i].Mask = w.Uint32N(4)
+		case 2:
+			out[i].Offset = manifest.InlineRow(w.Int64N(2))
+		case 3:
+			out[i].Other = 1 + w.Int32N(2)
+		case 4:
+			out[i].Size = w.Int64N(8)
+		}
+	}
+	return out
+}
+
+// box is all chunks, or some of them.
+func (w *randomMosaic) box(g *grid.Grid) grid.Region {
+	box := grid.Whole(g.Counts()).Clone()
+	for k, n := range g.Counts() {
+		if w.IntN(3) == 0 {
+			box.Origin[k] = w.Int64N(n)
+			box.Shape[k] = 1 + w.Int64N(n-box.Origin[k])
+		}
+	}
+	return box
+}
+
+// TestRuns holds what is found of chunks in runs to what is found of each alone, and that to
+// what the stored chunks say that it meets.
+func TestRuns(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	seen, chunks, runs := map[Kind]int{}, int64(0), 0
+	for round := range uint64(1500) {
+		m, w := newRandomMosaic(t, rand.New(rand.NewPCG(seed, round)))
+		box := w.box(m.Grid())
+		for r, err := range m.Runs(context.Background(), w, box) {
+			if err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			runs, chunks = runs+1, chunks+r.Chunks
+		}
+		coords, listed := slices.Clone(box.Origin), int64(0)
+		for l, err := range m.Locations(context.Background(), w, box) {
+			if err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			want, err := m.Find(context.Background(), w, coords)
+			if err != nil || fmt.Sprint(*l) != fmt.Sprint(want) {
+				t.Fatalf("round %d: listed as %+v, found as %+v (%v)", round, *l, want, err)
+			}
+			if err := w.checkEmpty(m, &want); err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			seen[l.Kind]++
+			listed++
+			box.Next(coords)
+		}
+		if n, _ := box.Elements(); listed != n {
+			t.Fatalf("round %d: %d of %d chunks", round, listed, n)
+		}
+	}
+	t.Logf("%d chunks in %d runs: %v", chunks, runs, seen)
+	if seen[Missing] < 1000 || seen[Verbatim] < 1000 || seen[Prefix] < 10 || seen[Rebuilt] < 1000 || 4*chunks < 5*int64(runs) {
+		t.Error("too few of a kind, or too few in runs, to mean anything")
+	}
+}
+
+// checkEmpty compares a chunk that no ref is the place of with what is stored of it.
+func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
+	if l.Kind != Missing && l.Kind != Rebuilt {
+		return nil
+	}
+	c, _ := m.Grid().Chunk(l.Coords)
+	kind, err := m.emptiness(context.Background(), w, c.Region)
+	if err == nil && kind != l.Kind {
+		err = fmt.Errorf("chunk %v is %v, what is stored of it says %v", l.Coords, l.Kind, kind)
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/mosaic"
+)
+
+// Run is chunks that follow one another, in C order of the box of chunks that they are
+// listed for, and whose bytes are found in the same way. Where exactly a run ends means
+// nothing: the next may be of the same kind.
+type Run struct {
+	Coords []int64 // of the first chunk
+	Chunks int64
+	Kind   Kind
+	Source int64 // as in a Location
+	// Offsets and Sizes are of each chunk, unless they are Missing or Rebuilt, or Inline.
+	Offsets, Sizes []int64
+	Inline         []byte // those of the one chunk, if they are kept in the manifest
+
+	checksum uint32
+	checked  bool
+}
+
+// Runs yields every chunk in a box of chunk coordinates, in C order, those that are Missing
+// too. The Run is overwritten by the next. An error ends it.
+func (a *Array) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*Run, error] {
+	if a.isKept() {
+		return OneByOne(a.keptLocations(ctx, chunks))
+	}
+	return func(yield func(*Run, error) bool) {
+		m, err := a.tiles(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		var out Run
+		for r, err := range m.Runs(ctx, a.store.tables, chunks) {
+			switch {
+			case err != nil:
+			case r.Kind == Rebuilt && len(a.spec.Patches) > 0 || r.Inline >= 0:
+				for one, err := range OneByOne(a.each(ctx, r, chunks)) {
+					if !yield(one, err) || err != nil {
+						return
+					}
+				}
+				continue
+			default:
+				out = Run{Coords: r.Coords, Chunks: r.Chunks, Kind: r.Kind, Source: r.Source, Offsets: r.Offsets, Sizes: r.Sizes}
+				err = a.checkRun(r)
+			}
+			if !yield(&out, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// checkRun holds that ranges can be.
+func (a *Array) checkRun(r *mosaic.Run) error {
+	all := int64(0)
+	for i, offset := range r.Offsets {
+		all |= offset | r.Sizes[i]
+	}
+	if all >= 0 {
+		return nil
+	}
+	bad := func(n int64) bool { return n < 0 }
+	return fmt.Errorf("%s: from chunk %v on: %w: %d bytes from %d on", a.Path(), r.Coords, codec.ErrCorrupt,
+		r.Sizes[max(slices.IndexFunc(r.Sizes, bad), 0)], r.Offsets[max(slices.IndexFunc(r.Offsets, bad), 0)])
+}
+
+// each yields the chunks of a run one by one, each with the bytes that are kept of it.
+func (a *Array) each(ctx context.Context, r *mosaic.Run, chunks grid.Region) iter.Seq2[*Location, error] {
+	return func(yield func(*Location, error) bool) {
+		var out Location
+		for l := range r.Locations(chunks) {
+			err := a.translate(ctx, l, &out)
+			if !yield(&out, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// OneByOne makes a run of every location.
+func OneByOne(locations iter.Seq2[*Location, error]) iter.Seq2[*Run, error] {
+	return func(yield func(*Run, error) bool) {
+		out := Run{Offsets: make([]int64, 1), Sizes: make([]int64, 1)}
+		ranges := out
+		for l, err := range locations {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			out = Run{Coords: l.Coords, Chunks: 1, Kind: l.Kind, Source: l.Source, Inline: l.Inline, checksum: l.checksum, checked: l.checked}
+			if (l.Kind == Verbatim || l.Kind == Prefix) && l.Source >= 0 {
+				ranges.Offsets[0], ranges.Sizes[0] = l.Offset, l.Size
+				out.Offsets, out.Sizes = ranges.Offsets, ranges.Sizes
+			}
+			if !yield(&out, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Locations yields every chunk in a box of chunk coordinates as Runs does, one by one. The
+// Location is overwritten by the next. An error ends it.
+func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
+	if a.isKept() {
+		return a.keptLocations(ctx, chunks)
+	}
+	return func(yield func(*Location, error) bool) {
+		out := Location{Coords: slices.Clone(chunks.Origin)}
+		for r, err := range a.Runs(ctx, chunks) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			out = Location{Coords: out.Coords, Kind: r.Kind, Source: r.Source, Inline: r.Inline, Size: int64(len(r.Inline)), checksum: r.checksum, checked: r.checked}
+			for i := range r.Chunks {
+				if r.Offsets != nil {
+					out.Offset, out.Size = r.Offsets[i], r.Sizes[i]
+				}
+				if !yield(&out, nil) {
+					return
+				}
+				chunks.Next(out.Coords)
+			}
+		}
+	}
+}
+
+// Count counts the array's chunks by how they are served.
+func (a *Array) Count(ctx context.Context) (c manifest.Counts, err error) {
+	for r, err := range a.Runs(ctx, grid.Whole(a.grid.Counts())) {
+		if err != nil {
+			return c, err
+		}
+		switch r.Kind {
+		case Missing:
+			c.Missing += r.Chunks
+		case Verbatim:
+			c.Verbatim += r.Chunks
+		case Prefix:
+			c.Prefix += r.Chunks
+		default:
+			c.Rebuilt += r.Chunks
+		}
+		if r.checked {
+			c.Patched += r.Chunks
+		}
+	}
+	return c, nil
+}

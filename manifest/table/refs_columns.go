@@ -1,0 +1,75 @@
+package table
+
+import (
+	"context"
+	"slices"
+
+	"varve/manifest"
+)
+
+// ReadColumns makes dst the refs of n rows from a row on. It keeps the memory that dst has.
+func (r *Reader) ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	dst.Offsets, dst.Sizes = slices.Grow(dst.Offsets[:0], n), slices.Grow(dst.Sizes[:0], n)
+	dst.Masks, dst.Others = nil, nil
+	for n > 0 {
+		s, at, err := r.table(ctx, manifest.Refs, row)
+		if err != nil {
+			return err
+		}
+		p, err := s.refPage(at)
+		if err != nil {
+			return err
+		}
+		from := int(at - p.first)
+		to := min(from+n, p.rows())
+		p.appendTo(dst, from, to)
+		n, row = n-(to-from), row+int64(to-from)
+	}
+	return nil
+}
+
+// appendTo appends some of the page's refs.
+func (p *refPage) appendTo(dst *manifest.RefColumns, from, to int) {
+	had := len(dst.Offsets)
+	if p.near != nil {
+		dst.Offsets = widened(dst.Offsets, p.near[from:to], p.base)
+	} else {
+		dst.Offsets = append(dst.Offsets, p.far[from:to]...)
+	}
+	if p.short != nil {
+		dst.Sizes = widened(dst.Sizes, p.short[from:to], 0)
+	} else {
+		dst.Sizes = append(dst.Sizes, p.long[from:to]...)
+	}
+	dst.Masks = spread(dst.Masks, had, p.masks, p.oneMask, from, to)
+	dst.Others = spread(dst.Others, had, p.others, p.other, from, to)
+}
+
+func widened(dst []int64, values []uint32, base int64) []int64 {
+	at := len(dst)
+	dst = slices.Grow(dst, len(values))[:at+len(values)]
+	for i, v := range values {
+		dst[at+i] = base + int64(v)
+	}
+	return dst
+}
+
+// spread appends values, or one as often, to a column that stays nil as long as all are zero.
+func spread[T int32 | uint32](dst []T, had int, values []T, one T, from, to int) []T {
+	if values == nil && one == 0 && dst == nil {
+		return nil
+	}
+	if dst == nil {
+		dst = make([]T, had)
+	}
+	if values != nil {
+		return append(dst, values[from:to]...)
+	}
+	for range to - from {
+		dst = append(dst, one)
+	}
+	return dst
+}
