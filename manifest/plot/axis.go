@@ -97,7 +97,7 @@ func (a *Axis) draw(c canvas, frame box, beside bool) {
 		}
 		x := frame.x + frame.w*at
 		c.line([]point{{x, frame.y + frame.h}, {x, frame.y + frame.h + 4}}, 1, ink)
-		c.text(point{x, frame.y + frame.h + 19}, m.name, middle)
+		c.text(point{min(x, Width-3.5*float64(len(m.name))), frame.y + frame.h + 19}, m.name, middle) // a long last one stays inside
 	}
 	if beside {
 		c.text(point{16, frame.y + frame.h/2}, abbreviate(a.Label, 46), upright)

@@ -137,6 +137,9 @@ func writeCases(t *testing.T, st *store.Store, dir string, c interopCase, number
 		writeFile(t, c.File, func(f *os.File) error { return WriteNPY(t.Context(), f, s, d) })
 		cases = append(cases, c)
 	}
+	if s.Count() == 0 && c.Calendar != "standard" {
+		return cases // xarray cannot decode no times of other calendars
+	}
 	c.File = filepath.Join(dir, fmt.Sprintf("%d.nc", number))
 	writeFile(t, c.File, func(f *os.File) error { return WriteNetCDF(t.Context(), f, st, s) })
 	return append(cases, c)

@@ -231,7 +231,7 @@ func onlyMask(masks []float64) float64 {
 // float32s takes four elements at a time, so that one addition need not wait for the one
 // before.
 func (t *tally) float32s(elems []byte, masks []float64) {
-	none := float32(onlyMask(masks))
+	none, masked := float32(onlyMask(masks)), len(masks) > 0
 	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
 	var s0, s1, s2, s3 float64
 	whole := len(elems) &^ 15
@@ -241,7 +241,7 @@ func (t *tally) float32s(elems []byte, masks []float64) {
 		b := math.Float32frombits(binary.LittleEndian.Uint32(e[4:]))
 		c := math.Float32frombits(binary.LittleEndian.Uint32(e[8:]))
 		d := math.Float32frombits(binary.LittleEndian.Uint32(e[12:]))
-		if s := a + b + c + d; s != s || a == none || b == none || c == none || d == none {
+		if s := a + b + c + d; s != s || masked && (a == none || b == none || c == none || d == none) {
 			t.someFloat32s(e, none)
 			continue
 		}

@@ -10,11 +10,12 @@ import (
 // Write writes the file. It asks for the values of each variable in turn: they are to be
 // written to w, little-endian, whole elements at a time, as many as the variable has.
 func (f *File) Write(w io.Writer, values func(variable int, w io.Writer) error) error {
-	if err := f.check(); err != nil {
+	header, err := f.Header()
+	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 1<<20)
-	if _, err := out.Write(f.header()); err != nil {
+	if _, err := out.Write(header); err != nil {
 		return err
 	}
 	for i := range f.Variables {
@@ -91,14 +92,17 @@ const (
 	tagAttributes = 12
 )
 
-// header is written twice: where values begin follows from its length.
-func (f *File) header() []byte {
+// Header returns all that comes before the values.
+func (f *File) Header() ([]byte, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	h := headerWriter{wide: f.Version() == 5}
 	h.file(f, 0)
-	begin := int64(len(h.out))
+	begin := int64(len(h.out)) // which the length does not depend on
 	h.out = h.out[:0]
 	h.file(f, begin)
-	return h.out
+	return h.out, nil
 }
 
 type headerWriter struct {

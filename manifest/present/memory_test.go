@@ -1,0 +1,70 @@
+package present
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"varve/manifest/build"
+	"varve/manifest/export/netcdf"
+)
+
+// memoryWatch is a writer that keeps nothing and looks at how much others keep.
+type memoryWatch struct {
+	written int64
+	seen    int64
+	most    uint64
+}
+
+func (m *memoryWatch) Write(b []byte) (int, error) {
+	m.written += int64(len(b))
+	if m.written-m.seen > 16<<20 {
+		m.seen = m.written
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		m.most = max(m.most, stats.HeapInuse)
+	}
+	return len(b), nil
+}
+
+// TestMemory: what is written of a region does not depend on how large the region is.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 768 MiB")
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "large.nc")
+	f := &netcdf.File{Dimensions: []netcdf.Dimension{{Name: "time", Length: 3}, {Name: "y", Length: 8192}, {Name: "x", Length: 8192}},
+		Variables: []netcdf.Variable{{Name: "v", Dimensions: []int{0, 1, 2}, Type: netcdf.Float}}}
+	writeFile(t, name, func(file *os.File) error { return writeHoles(f, file) })
+	opts := &build.Options{Sources: build.Sources{Names: []string{name}}}
+	st := opened(t, filepath.Join(dir, "a.varve"), opts)
+	s := selected(t, st, "v", nil, nil)
+	const size = 3 * 8192 * 8192 * 4
+	for format, write := range map[string]func(*memoryWatch) error{
+		"npy": func(w *memoryWatch) error { return WriteNPY(t.Context(), w, s, decoderOf(t, s, false)) },
+		"nc":  func(w *memoryWatch) error { return WriteNetCDF(t.Context(), w, st, s) },
+	} {
+		runtime.GC()
+		w := &memoryWatch{}
+		if err := write(w); err != nil {
+			t.Fatal(err)
+		}
+		if w.written < size || w.most > size/3 {
+			t.Errorf("%s: %d MiB written, %d MiB in memory", format, w.written>>20, w.most>>20)
+		}
+	}
+}
+
+// writeHoles writes a file whose values are zeros that take no room on the disk.
+func writeHoles(f *netcdf.File, file *os.File) error {
+	header, err := f.Header()
+	if err == nil {
+		_, err = file.Write(header)
+	}
+	if err == nil {
+		err = file.Truncate(int64(len(header)) + 3*8192*8192*4)
+	}
+	return err
+}
