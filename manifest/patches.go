@@ -123,6 +123,7 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot)
 	if err := r.enter(ctx); err != nil {
 		return err
 	}
+	snap.Varve = Version
 	data, err := encodeSnapshot(snap)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot)
 	return r.finish(draftName(name), snap, data)
 }
 
-// LoadDraft returns what SaveDraft kept, maybe another process: an fs.ErrNotExist if there is
+// LoadDraft returns what SaveDraft kept, maybe in another process: an fs.ErrNotExist if there is
 // nothing. From then on no GC removes it or what it names, until the Repository is closed.
 func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, error) {
 	if err := r.enter(ctx); err != nil {
@@ -144,7 +145,6 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.path(draftName(name)), err)
 	}
-	snap.Varve = Version
 	return snap, nil
 }
 

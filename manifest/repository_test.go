@@ -130,12 +130,13 @@ func fullSnapshot(tb testing.TB) *Snapshot {
 		tb.Fatal(err)
 	}
 	return &Snapshot{
-		Message: "build", Writer: "varve", Options: json.RawMessage(`{"strict":true}`), State: json.RawMessage(`[1]`),
+		Message: "build", Writer: "varve", Options: json.RawMessage(`{"strict":true}`), State: json.RawMessage(`[1]`), Merged: map[string]int64{"time": 3},
 		Groups: []GroupFace{{"/", zarrjson.Attributes{}}, {"/g x", attributes.Relaid()}},
 		Arrays: []Array{{
 			Path: "/g x/sst", Face: face, Placement: "p", Variables: []string{"/sst", "/SST"}, Dims: []string{"/time", "/x"},
 			Renamed: map[string]string{"/t": "/time"}, Reading: Unpacked, Chunks: Counts{Verbatim: 2},
-			Pieces: []Piece{{[]int64{0, 0}, []int64{59, 4}, "v"}},
+			Pieces:  []Piece{{[]int64{0, 0}, []int64{59, 4}, "v"}},
+			Patches: []Patched{{"patches/rows", 3, 2, "patches/bytes", []int64{2, 1}, []int64{1, 0}, []int64{1, 1}}},
 		}},
 		Placements: []PlacementTable{{"p", []string{"/time"}, []Segment{{"tables/tiles", 1, 2, []int64{-3}}}}},
 		Skipped:    []Skipped{{"/tmp/ü #1.nc", "empty"}},

@@ -17,6 +17,7 @@ type batch struct {
 	file   *manifest.TableWriter
 	buffer *bufio.Writer
 	bytes  int64
+	most   int64 // bytes, from which on it is committed
 	rows   []table.Patch
 	runs   []run
 }
@@ -31,6 +32,8 @@ const (
 	bufferBytes = 256 << 10
 	// mostRows bounds what a batch of small chunks takes in memory.
 	mostRows = 1 << 20
+	// batchShare is what share of all chunks that are kept a batch may be.
+	batchShare = 16
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -42,7 +45,7 @@ func (c *compaction) add(ctx context.Context, array int, number int64, data []by
 		if err != nil {
 			return err
 		}
-		c.batch = &batch{file: file, buffer: bufio.NewWriterSize(file, bufferBytes)}
+		c.batch = &batch{file: file, buffer: bufio.NewWriterSize(file, bufferBytes), most: max(c.opts.BatchBytes, c.kept()/batchShare)}
 	}
 	b := c.batch
 	if _, err := b.buffer.Write(data); err != nil {
@@ -55,10 +58,20 @@ func (c *compaction) add(ctx context.Context, array int, number int64, data []by
 	b.rows = append(b.rows, table.Patch{Chunk: number, Offset: b.bytes, Length: int64(len(data)), Checksum: crc32.Checksum(data, castagnoli)})
 	b.bytes += int64(len(data))
 	c.result.Bytes += int64(len(data))
-	if b.bytes >= c.opts.BatchBytes || len(b.rows) >= mostRows {
+	if b.bytes >= b.most || len(b.rows) >= mostRows {
 		return c.commit(ctx)
 	}
 	return nil
+}
+
+// kept is the size of all chunks that are kept.
+func (c *compaction) kept() (bytes int64) {
+	for _, t := range c.planned.Tables {
+		if t.Kind == manifest.Chunks {
+			bytes += t.Bytes
+		}
+	}
+	return bytes
 }
 
 // commit brings the batch to disk, and gives its chunks to their arrays.

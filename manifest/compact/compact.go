@@ -9,7 +9,9 @@
 //
 // The sources stay as they are, and so do all values. Until the end readers see the old
 // snapshot. Each batch is brought to disk with a draft of the snapshot that names it, which
-// the next run takes up if this one is killed, or if another writer publishes first.
+// the next run takes up if this one is killed, or if another writer publishes first. Batches
+// grow with what is there, so that their number grows with its logarithm: what is lost is no
+// more than one of them.
 package compact
 
 import (
@@ -39,7 +41,7 @@ type Options struct {
 	Store      store.Options
 	Workers    int    // chunks that are rebuilt at a time; 0: as many as there are processors
 	Memory     int64  // bytes for chunks that are under way; 0 stands for 512 MiB
-	BatchBytes int64  // what an interrupted run loses at most; 0 stands for 1 GiB
+	BatchBytes int64  // the least size of a file of chunks but the last; 0 stands for 64 MiB
 	Writer     string // the program, for the snapshot
 	// Progress is called by one goroutine with how many chunks are done.
 	Progress func(done, total int64)
@@ -70,7 +72,7 @@ func Compact(ctx context.Context, dir string, opts *Options) (result *Result, er
 	c := &compaction{repo: repo, opts: *opts}
 	c.opts.Workers = cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0))
 	c.opts.Memory = cmp.Or(max(opts.Memory, 0), 512<<20)
-	c.opts.BatchBytes = cmp.Or(max(opts.BatchBytes, 0), 1<<30)
+	c.opts.BatchBytes = cmp.Or(max(opts.BatchBytes, 0), 64<<20)
 	for range attempts {
 		if err = c.attempt(ctx); !errors.Is(err, manifest.ErrConflict) {
 			break
