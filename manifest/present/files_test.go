@@ -156,7 +156,7 @@ func TestPlotSaysWhere(t *testing.T) {
 		t.Errorf("%v along %v", p.Values, p.X.At)
 	}
 	s = selected(t, st, "sst", []string{"lat=0", "lon=0"}, nil)
-	if p, err = Plot(t.Context(), st, s, decoderOf(t, s, true)); err != nil || p.X.Name(p.X.At[1]) != "2010-01-29 12:00:00" {
+	if p, err = Plot(t.Context(), st, s, decoderOf(t, s, true)); err != nil || p.X.Name(p.X.At[1]) != "2010-01-29 12:00" {
 		t.Errorf("%+v (%v)", p, err)
 	}
 }

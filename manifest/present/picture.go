@@ -148,13 +148,19 @@ func axisOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (plot.
 // name gives the cells of an axis names: what is at a cell is its number, less than nothing
 // where the axis falls.
 func (c *column) name(axis *plot.Axis) error {
-	names := make([]string, axis.Len)
+	names, seconds := make([]string, axis.Len), false
 	for i := range names {
 		label, err := c.label(c.from + int64(i)*c.step)
 		if err != nil {
 			return err
 		}
 		names[i] = string(label)
+		seconds = seconds || c.decoder.times == nil || len(label) > len("2010-01-01") && !strings.HasSuffix(names[i], ":00")
+	}
+	for i := range names {
+		if !seconds && len(names[i]) > len("2010-01-01") { // of the time of day hours and minutes are enough
+			names[i] = strings.TrimSuffix(names[i], ":00")
+		}
 	}
 	sign := 1.0
 	if n := len(names); c.decoder.times != nil && names[0] > names[n-1] {

@@ -228,56 +228,6 @@ func onlyMask(masks []float64) float64 {
 	return masks[0]
 }
 
-// float32s takes four elements at a time, so that one addition need not wait for the one
-// before.
-func (t *tally) float32s(elems []byte, masks []float64) {
-	none, masked := float32(onlyMask(masks)), len(masks) > 0
-	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
-	var s0, s1, s2, s3 float64
-	whole := len(elems) &^ 15
-	for i := 0; i < whole; i += 16 {
-		e := elems[i : i+16 : i+16]
-		a := math.Float32frombits(binary.LittleEndian.Uint32(e))
-		b := math.Float32frombits(binary.LittleEndian.Uint32(e[4:]))
-		c := math.Float32frombits(binary.LittleEndian.Uint32(e[8:]))
-		d := math.Float32frombits(binary.LittleEndian.Uint32(e[12:]))
-		if s := a + b + c + d; s != s || masked && (a == none || b == none || c == none || d == none) {
-			t.someFloat32s(e, none)
-			continue
-		}
-		t.valid += 4
-		s0, s1, s2, s3 = s0+float64(a), s1+float64(b), s2+float64(c), s3+float64(d)
-		low, high = lower(lower(lower(lower(low, a), b), c), d), upper(upper(upper(upper(high, a), b), c), d)
-	}
-	t.sum += s0 + s1 + (s2 + s3)
-	t.low, t.high = min(t.low, float64(low)), max(t.high, float64(high))
-	t.someFloat32s(elems[whole:], none)
-}
-
-// lower and upper compare without regard to NaN, which costs a third of min and max.
-func lower(a, b float32) float32 {
-	if b < a {
-		return b
-	}
-	return a
-}
-
-func upper(a, b float32) float32 {
-	if b > a {
-		return b
-	}
-	return a
-}
-
-// someFloat32s takes elements one by one, some of which count for nothing.
-func (t *tally) someFloat32s(elems []byte, none float32) {
-	for ; len(elems) >= 4; elems = elems[4:] {
-		if f := math.Float32frombits(binary.LittleEndian.Uint32(elems)); f == f && f != none {
-			t.float(float64(f))
-		}
-	}
-}
-
 func (t *tally) float64s(elems []byte, masks []float64) {
 	none := onlyMask(masks)
 	for ; len(elems) >= 8; elems = elems[8:] {

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"varve/fixtures/classic"
+)
+
+// seaArchive builds a manifest of one file: sst(time, lat) of shorts.
+func seaArchive(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	file := classic.File{
+		Dims: []classic.Dim{{Name: "time", Length: 3}, {Name: "lat", Length: 2}},
+		Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Data: []float64{0, 1, 2}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2010-01-01"}}},
+			{Name: "lat", Dims: []string{"lat"}, Data: []float32{10, -10}},
+			{Name: "sst", Dims: []string{"time", "lat"}, Data: []int16{1, 2, 3, 4, 5, -1}, Attributes: []classic.Attribute{
+				{Name: "scale_factor", Value: []float64{0.5}}, {Name: "_FillValue", Value: []int16{-1}}, {Name: "units", Value: "K"}}},
+		},
+	}
+	name, out := filepath.Join(dir, "sea.nc"), filepath.Join(dir, "sea.varve")
+	if err := file.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	if _, code, err := run(t, "build", out, name); code != exitDone {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestRead(t *testing.T) {
+	out := seaArchive(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--stat"}, `{"count":6,"valid":5,"min":1,"max":5,"mean":3,"sum":15}` + "\n"},
+		{[]string{"--stat", "--decode", "--sel", "lat=-10"}, `{"count":3,"valid":2,"min":1,"max":2,"mean":1.5,"sum":3}` + "\n"},
+		{[]string{"--isel", "time=-1"}, "time,lat,sst\n2010-01-03,10,5\n2010-01-03,-10,\n"},
+		{[]string{"--sel", "time=2010-01-02,lat=-20:0", "--decode"}, "time,lat,sst\n2010-01-02,-10,2\n"},
+	} {
+		got, code, err := run(t, append([]string{"read", out, "sst"}, c.args...)...)
+		if code != exitDone || got != c.want {
+			t.Errorf("%v: %q (%v), not %q", c.args, got, err, c.want)
+		}
+	}
+}
+
+func TestReadFiles(t *testing.T) {
+	out := seaArchive(t)
+	for suffix, magic := range map[string]string{".npy": "\x93NUMPY", ".csv": "time,lat,sst\n", ".png": "\x89PNG", ".nc": "CDF\x02"} {
+		name := filepath.Join(t.TempDir(), "a"+suffix)
+		if _, _, err := run(t, "read", out, "sst", "-o", name); err != nil {
+			t.Errorf("%s: %v", suffix, err)
+			continue
+		}
+		if b, err := os.ReadFile(name); err != nil || !strings.HasPrefix(string(b), magic) {
+			t.Errorf("%s begins with %.8q (%v)", suffix, b, err)
+		}
+	}
+}
+
+func TestReadUsage(t *testing.T) {
+	out := seaArchive(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--isel", "depth=3"}, "it has time, lat"},
+		{[]string{"--sel", "lat=3"}, "the nearest are -10 and 10"},
+		{[]string{"-o", "x.tiff"}, "known are .npy, .csv, .png and .nc"},
+		{[]string{"-o", "x.nc", "--decode"}, "leave --decode out"},
+		{[]string{"-o", "x.npy", "--stat"}, "leave -o out"},
+	} {
+		_, code, err := run(t, append([]string{"read", out, "sst"}, c.args...)...)
+		if code != exitUsage || err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: exit code %d (%v), not %q", c.args, code, err, c.says)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "x.png")
+	if _, _, err := run(t, "read", out, "sst", "--isel", "time=0:0", "-o", name); err == nil {
+		t.Error("a picture of nothing")
+	}
+	if files, err := os.ReadDir(filepath.Dir(name)); err != nil || len(files) > 0 {
+		t.Errorf("what failed left %v (%v)", files, err)
+	}
+}
