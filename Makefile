@@ -4,6 +4,8 @@
 # make interop  only the tests against Python, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make fuzz     every fuzz target for FUZZTIME
+# make soak     the server under all kinds of requests for a minute
+# make screenshots  the pictures of pages in docs/, by Chromium
 # make demo     the main job on a sample archive
 SHELL := /bin/sh
 GO ?= go
@@ -12,7 +14,7 @@ FUZZTIME ?= 30s
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
 
-.PHONY: test check interop bench fuzz demo format lint race clean-tree build
+.PHONY: soak screenshots test check interop bench fuzz demo format lint race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -57,6 +59,12 @@ bench:
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh
+
+soak:
+	VARVE_SOAK=60s $(GO) test -count=1 -run '^TestSoak$$' -v ./manifest/serve
+
+screenshots:
+	VARVE_SCREENSHOTS=$(CURDIR)/docs $(GO) test -count=1 -run '^TestPagesInChromium$$' -v ./manifest/serve
 
 demo:
 	$(GO) run ./cmd/varve demo

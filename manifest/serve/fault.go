@@ -37,11 +37,12 @@ func faultOf(err error) *fault {
 	var known *fault
 	var damage *manifest.DamageError
 	var local *fs.PathError
+	var late interface{ Timeout() bool }
 	status, kind := http.StatusBadGateway, "unreachable"
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &late) && late.Timeout():
 		status, kind = http.StatusGatewayTimeout, "timeout"
 	case errors.As(err, &damage):
 		status, kind = http.StatusInternalServerError, "manifest damaged"

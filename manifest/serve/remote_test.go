@@ -1,0 +1,262 @@
+package serve_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"varve/manifest/build"
+	"varve/manifest/serve"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// badServer has files, and does what it is told to instead of sending them.
+type badServer struct {
+	files http.Handler
+	mode  atomic.Pointer[func(w http.ResponseWriter, r *http.Request, good http.Handler)]
+}
+
+func (b *badServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("ETag", `"1"`)
+	if mode := b.mode.Load(); mode != nil {
+		(*mode)(w, r, b.files)
+		return
+	}
+	b.files.ServeHTTP(w, r)
+}
+
+func status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(code) }
+}
+
+// bursts fails twice, then answers once, and so on.
+func bursts() func(http.ResponseWriter, *http.Request, http.Handler) {
+	var n atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request, good http.Handler) {
+		if n.Add(1)%3 != 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}
+}
+
+// recorded is the good answer.
+func recorded(r *http.Request, good http.Handler) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	good.ServeHTTP(w, r)
+	return w
+}
+
+// half promises an answer, sends half of it, and hangs until the client is gone.
+func half(w http.ResponseWriter, r *http.Request, good http.Handler) {
+	answer := recorded(r, good)
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+// short ends an answer before it is whole.
+func short(w http.ResponseWriter, r *http.Request, good http.Handler) {
+	answer := recorded(r, good)
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+	panic(http.ErrAbortHandler)
+}
+
+// elsewhere sends a part of the file that nobody asked for.
+func elsewhere(w http.ResponseWriter, r *http.Request, good http.Handler) {
+	answer := recorded(r, good)
+	n := answer.Body.Len()
+	w.Header().Set("Content-Range", fmt.Sprintf("bytes 1-%d/100000", n))
+	w.WriteHeader(http.StatusPartialContent)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// whole knows no ranges.
+func whole(w http.ResponseWriter, r *http.Request, good http.Handler) {
+	r.Header.Del("Range")
+	good.ServeHTTP(w, r)
+}
+
+// changed has another version of the file.
+func changed(w http.ResponseWriter, r *http.Request, good http.Handler) {
+	w.Header().Set("ETag", `"2"`)
+	good.ServeHTTP(w, r)
+}
+
+// TestRemoteFaults: what clients see of a server that sources are on and that misbehaves: the
+// right bytes or a fault, and all is well as soon as the server is.
+func TestRemoteFaults(t *testing.T) {
+	data, err := filepath.Abs(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := &badServer{files: http.FileServer(http.Dir(data))}
+	remote := httptest.NewUnstartedServer(bad)
+	remote.Config.ErrorLog = nil
+	remote.Start()
+	defer remote.Close()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
+	dir := filepath.Join(t.TempDir(), "remote.varve")
+	options := func() *source.Opener {
+		opts := source.DefaultOptions()
+		opts.Attempts, opts.Backoff, opts.Stall, opts.Patience = 4, time.Millisecond, 200*time.Millisecond, 3*time.Second
+		opts.CacheBytes, opts.HeadBytes = 1, 512
+		return source.NewOpener(&opts)
+	}
+	opener := options()
+	names := []string{remote.URL + "/2021-01.nc", remote.URL + "/2021-02.nc"}
+	if _, err := build.Build(t.Context(), dir, &build.Options{Sources: build.Sources{Names: names}, Writer: "test", Opener: opener}); err != nil {
+		t.Fatal(err)
+	}
+	if err := opener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := fetch(t, dir, options())
+	cases := []struct {
+		name string
+		mode func(http.ResponseWriter, *http.Request, http.Handler)
+		want []int
+	}{
+		{"bursts of 5xx", bursts(), []int{200}},
+		{"5xx for good", status(503), []int{502}},
+		{"hangs half-way", half, []int{504}},
+		{"ends half-way", short, []int{502}},
+		{"another range", elsewhere, []int{502}},
+		{"no ranges", whole, []int{200, 501}},
+		{"another version", changed, []int{409}},
+		{"no such file", status(404), []int{409}},
+		{"not allowed", status(403), []int{403}},
+	}
+	before := runtime.NumGoroutine()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			opener := options()
+			s := serveRemote(t, dir, opener)
+			bad.mode.Store(&c.mode)
+			defer bad.mode.Store(nil)
+			code, body := get(t, s+"/t2m/c/0/0/0")
+			if !slices.Contains(c.want, code) || code == 200 && body != want {
+				t.Errorf("%d %.300s, want %v", code, body, c.want)
+			}
+			if code != 200 && !strings.Contains(body, "2021-01.nc") {
+				t.Errorf("the reason names no source: %s", body)
+			}
+			bad.mode.Store(nil)
+			if code, body := get(t, s+"/t2m/c/0/0/0"); code != 200 || body != want {
+				t.Errorf("afterwards: %d %.300s", code, body)
+			}
+		})
+	}
+	http.DefaultClient.CloseIdleConnections()
+	for range 500 {
+		if runtime.NumGoroutine() <= before+4 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// serveRemote serves a manifest whose sources an opener reads.
+func serveRemote(t *testing.T, dir string, opener *source.Opener) string {
+	t.Helper()
+	h, err := serve.New(t.Context(), []string{dir}, &serve.Options{Reload: -1, Store: store.Options{Trusted: true, Opener: opener, CacheBytes: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.Close()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := opener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL
+}
+
+// fetch reads a chunk while all is well.
+func fetch(t *testing.T, dir string, opener *source.Opener) string {
+	t.Helper()
+	code, body := get(t, serveRemote(t, dir, opener)+"/t2m/c/0/0/0")
+	if code != 200 || body == "" {
+		t.Fatalf("%d %s", code, body)
+	}
+	return body
+}
+
+func get(t *testing.T, address string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// TestFaultTable holds the table of faults in docs/serving.md against the tests it names, and
+// against what has to be in it.
+func TestFaultTable(t *testing.T) {
+	text, err := os.ReadFile("../../docs/serving.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(data)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Faults\n")
+	listed := map[string]bool{}
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 3 || !strings.Contains(cells[2], "Test") {
+			continue
+		}
+		listed[strings.TrimPrefix(cells[0], "| ")] = true
+		test := strings.Trim(strings.TrimSuffix(strings.TrimSpace(cells[2]), "|"), " `")
+		function, sub, _ := strings.Cut(test, "/")
+		if !strings.Contains(code.String(), "func "+function+"(") || sub != "" && !strings.Contains(code.String(), `"`+sub+`"`) {
+			t.Errorf("there is no test %s", test)
+		}
+	}
+	for _, fault := range []string{"source deleted", "source truncated", "source replaced by one of the same size", "permission lost",
+		"remote server hangs half-way", "bursts of 5xx", "wrong answer to Range", "slow client", "client goes away", "10,000 connections"} {
+		if !listed[fault] {
+			t.Errorf("docs/serving.md does not say what becomes of: %s", fault)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package serve
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// soak is how long the test takes; VARVE_SOAK says otherwise.
+func soak(t *testing.T) time.Duration {
+	t.Helper()
+	if text := os.Getenv("VARVE_SOAK"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if testing.Short() {
+		return time.Second
+	}
+	return 5 * time.Second
+}
+
+// TestSoak: whatever is asked for, and whoever leaves before the answer, memory, goroutines
+// and files stay what they were after the first third.
+func TestSoak(t *testing.T) {
+	d := weather(t)
+	h := newHandler(t, d)
+	name, stop := run(t, &Server{}, h, "127.0.0.1:0")
+	keys := []string{"/zarr.json", "/big/c/0/0", "/big/c/1/0", "/big/c/2/0", "/small/c/0/0", "/rect/c/1/0", "/regular/rect/c/0/0",
+		"/v2/small/0.0", "/v2/.zmetadata", "/t2m?as=svg", "/t2m?as=png&time=2", "/nothing", "/metrics", "/healthz"}
+	total := soak(t)
+	transport := &http.Transport{MaxIdleConnsPerHost: 8}
+	round := func(length time.Duration) {
+		var wg sync.WaitGroup
+		until := time.Now().Add(length)
+		for range 8 {
+			wg.Go(func() {
+				for time.Now().Before(until) {
+					visit(t, transport, name+keys[rand.IntN(len(keys))])
+				}
+			})
+		}
+		wg.Wait()
+		transport.CloseIdleConnections()
+	}
+	round(total / 3)
+	settle(t, "goroutines", runtime.NumGoroutine(), runtime.NumGoroutine)
+	heap, goroutines, files := heapInUse(), runtime.NumGoroutine(), openFiles(t)
+	round(total * 2 / 3)
+	settle(t, "goroutines", goroutines+2, runtime.NumGoroutine)
+	settle(t, "files", files+2, func() int { return openFiles(t) })
+	if now := heapInUse(); now > heap+8<<20 {
+		t.Errorf("%d bytes of memory, %d after the first third", now, heap)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// visit asks for something, and now and then does not wait for all of the answer.
+func visit(t *testing.T, transport *http.Transport, address string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer resp.Body.Close()
+	part := make([]byte, 4096)
+	for whole := rand.IntN(10) > 0; err == nil; {
+		if _, err = resp.Body.Read(part); !whole {
+			return
+		}
+	}
+	if resp.StatusCode >= 500 {
+		t.Errorf("%s: %d", address, resp.StatusCode)
+	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
