@@ -260,7 +260,7 @@ func namesOf(s *manifest.Snapshot, kind manifest.TableKind) (names []string) {
 // sameReading reports whether equal tiles become equal bytes in two arrays, but for how they
 // are cut into chunks.
 func sameReading(was, now *manifest.Array) (bool, error) {
-	if was.Reading != now.Reading || was.Reading == manifest.Retimed || was.Placement == "" || now.Placement == "" ||
+	if was.Reading != now.Reading || was.Placement == "" || now.Placement == "" ||
 		!slices.Equal(was.Variables, now.Variables) || !slices.Equal(was.Dims, now.Dims) || !maps.Equal(was.Renamed, now.Renamed) {
 		return false, nil
 	}

@@ -16,6 +16,7 @@ type located struct {
 	source       int64
 	offset, size int64
 	inline       []byte
+	patch        bool // in a file of the manifest
 }
 
 // part is some locations of a slab, or the error that ended it.
@@ -86,7 +87,7 @@ func (l *locator) start(ctx context.Context, slab grid.Region) <-chan part {
 				send(part{err: err})
 				return
 			}
-			list = append(list, located{location.Kind, location.Source, location.Offset, location.Size, cloned(location.Inline)})
+			list = append(list, located{location.Kind, location.Source, location.Offset, location.Size, cloned(location.Inline), location.IsPatch()})
 			if len(list) == partLength {
 				if !send(part{list: list}) {
 					return

@@ -122,7 +122,7 @@ func (s *stream) add(ctx context.Context, l *located) error {
 	*r = ref{source: l.source, offset: l.offset, size: l.size}
 	var err error
 	switch {
-	case l.kind == store.Rebuilt:
+	case l.kind == store.Rebuilt, l.patch && s.patches.remote:
 		return s.rebuild(ctx)
 	case l.kind == store.Missing:
 		*r, err = s.missing(s.coords)

@@ -23,24 +23,29 @@ type sideFile struct {
 	temp string
 	path []byte // as references name it
 	size int64
-	// unreachable: the sources are remote and the file would be local. A reader has one
-	// kind of file system at a time, so all patches stand among the references.
+	// remote: the sources are. A reader has one kind of file system at a time, so what the
+	// manifest keeps in files of its own is treated as what has to be rebuilt.
+	remote bool
+	// unreachable: besides, the file would be local, so all patches stand among the references.
 	unreachable bool
 }
 
 // newSideFile readies the file of patches, which append creates.
 func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
 	s := &sideFile{path: []byte(e.patchesFile())}
+	if e.sources > 0 {
+		first, err := e.paths.of(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		s.remote = !isLocal(string(first))
+	}
 	if e.opts.PatchURL != "" {
 		s.path = []byte(e.opts.PatchURL)
 		return s, nil
 	}
-	if e.sources == 0 {
-		return s, nil
-	}
-	first, err := e.paths.of(ctx, 0)
-	s.unreachable = err == nil && !isLocal(string(first))
-	return s, err
+	s.unreachable = s.remote
+	return s, nil
 }
 
 // patchesFile is where the file of patches is in the end.
