@@ -32,7 +32,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // newArchive writes the files of an archive into a folder.
 func newArchive(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
 	t.Helper()
-	a := &archive{dims: []string{"time", "y", "x"}[:axes], levels: 1 + r.IntN(3), falling: axes > 1 && r.IntN(3) == 0, alike: r.IntN(2) == 0}
+	a := &archive{dims: []string{"time", "y", "x"}[:axes], levels: 1 + r.IntN(3), alike: r.IntN(2) == 0}
 	for k := range a.dims {
 		a.cut(r, k)
 	}
@@ -70,6 +70,11 @@ func (a *archive) cut(r *rand.Rand, k int) {
 	if r.IntN(2) == 0 { // of one length
 		for i := range cuts {
 			cuts[i] = i * 3
+		}
+	}
+	if k == 1 && r.IntN(3) == 0 { // files of one step each do not say whether they run downwards
+		for i := range cuts[1:] {
+			a.falling = a.falling || cuts[i+1]-cuts[i] > 1
 		}
 	}
 	a.cuts = append(a.cuts, cuts)
