@@ -24,13 +24,12 @@ func newFloat32Lanes() (l float32Lanes) {
 	return l
 }
 
-// portableAdd takes in eight elements at a time. NaN and what equals none do not count; none
-// may be NaN.
+// portableAdd takes in elements, a multiple of eight. NaN and what equals none do not count;
+// none may be NaN.
 func (l *float32Lanes) portableAdd(elems []byte, none float32) {
 	for ; len(elems) >= 32; elems = elems[32:] {
-		e := elems[:32:32]
 		for k := range l.sum {
-			f := math.Float32frombits(binary.LittleEndian.Uint32(e[4*k:]))
+			f := math.Float32frombits(binary.LittleEndian.Uint32(elems[4*k : 4*k+4 : 4*k+4]))
 			if f != f || f == none {
 				continue
 			}
