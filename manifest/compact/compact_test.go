@@ -7,8 +7,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,8 +16,6 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/build"
-	"varve/manifest/export/kerchunk"
 	"varve/manifest/patches"
 	"varve/manifest/store"
 	"varve/manifest/verify"
@@ -466,50 +462,4 @@ func TestMoved(t *testing.T) {
 	}
 	a.out = moved
 	a.check(0, 4)
-}
-
-// TestExport writes kerchunk references, which point at what is kept, and reads them back.
-func TestExport(t *testing.T) {
-	a := drifting(t, 0, 2, 4, 9)
-	a.compact(Options{})
-	refs := filepath.Join(a.dir, "refs.json")
-	result, err := kerchunk.Write(t.Context(), a.open(), refs, &kerchunk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.Patched != 0 || result.Refs != a.counts().Patched {
-		t.Errorf("%+v", result)
-	}
-	text, err := os.ReadFile(refs)
-	if err != nil || !bytes.Contains(text, []byte("/a.varve/patches/chunks-")) {
-		t.Errorf("no reference to what is kept in %s (%v)", text, err)
-	}
-	b := *a
-	b.out = filepath.Join(a.dir, "b.varve")
-	b.opts = build.Options{Allow: []string{a.dir}}
-	b.build(refs)
-	b.check(0, 9)
-}
-
-// TestExportRemote: references to a server name no local file as well.
-func TestExportRemote(t *testing.T) {
-	a := newArchive(t)
-	var names []string
-	server := httptest.NewServer(http.FileServer(http.Dir(a.dir)))
-	defer server.Close()
-	for _, name := range a.drift(0, 2, 4, 9) {
-		names = append(names, server.URL+"/"+filepath.Base(name))
-	}
-	a.build(names...)
-	a.compact(Options{})
-	a.check(0, 9)
-	refs := filepath.Join(a.dir, "refs.json")
-	result, err := kerchunk.Write(t.Context(), a.open(), refs, &kerchunk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(refs)
-	if err != nil || bytes.Contains(text, []byte(a.out)) || result.Inline < a.counts().Patched {
-		t.Errorf("%+v: %s (%v)", result, text, err)
-	}
 }

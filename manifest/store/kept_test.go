@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/table"
 	"varve/zarrjson"
 )
 
@@ -64,6 +66,46 @@ func TestKept(t *testing.T) {
 	m.values["b"].Data = m.values["b"].Data[:3]
 	if _, err := readAll(t.Context(), t, s); err == nil {
 		t.Error("values that are too short are read")
+	}
+}
+
+// TestHostilePatches: runs of patches that are none are errors, whatever they say.
+func TestHostilePatches(t *testing.T) {
+	file := manifest.Table{Kind: manifest.Chunks, Name: "patches/chunks"}
+	for name, test := range map[string]struct {
+		run   manifest.Patched
+		patch table.Patch
+	}{
+		"no axes":        {run: manifest.Patched{File: file.Name}},
+		"beyond counts":  {run: manifest.Patched{File: file.Name, Counts: []int64{2, 2}, Shift: []int64{0, 0}, Limit: []int64{3, 2}}},
+		"another file":   {run: manifest.Patched{File: "elsewhere", Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}},
+		"before a file":  {run: manifest.Patched{File: file.Name, Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Offset: -5}},
+		"below no bytes": {run: manifest.Patched{File: file.Name, Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Length: -5}},
+		"very many":      {run: manifest.Patched{File: file.Name, Counts: []int64{1 << 62, 1 << 62}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Offset: -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, snap, _ := archive(t, 2, false)
+			snap.Tables = append(snap.Tables, file)
+			snap.Arrays[0].Patches = []manifest.Patched{test.run}
+			m.patches = map[int64]table.Patch{}
+			for n := range int64(100) {
+				m.patches[n] = test.patch
+			}
+			s, err := newStore(snap, m, nil, &Options{Trusted: true})
+			if err == nil {
+				defer s.Close()
+				a := s.Arrays()[0]
+				_, err = readAll(t.Context(), t, s)
+				for l, failed := range a.Locations(t.Context(), grid.Whole(a.Grid().Counts())) {
+					if l == nil || failed != nil {
+						err = failed
+					}
+				}
+			}
+			if !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -26,6 +26,7 @@ type memoryTables struct {
 	values     map[string]*manifest.Values
 	inline     [][]byte
 	placements map[string][]manifest.Tile // by the name of a segment's table
+	patches    map[int64]table.Patch      // of all runs, by the number of the chunk
 	closed     atomic.Bool
 	dir        string // of the sources
 }
@@ -103,8 +104,9 @@ func (m *memoryTables) Inline(_ context.Context, row int64) ([]byte, error) {
 	return m.inline[row], nil
 }
 
-func (m *memoryTables) Patch(context.Context, *manifest.Patched, int64) (table.Patch, bool, error) {
-	return table.Patch{}, false, nil
+func (m *memoryTables) Patch(_ context.Context, _ *manifest.Patched, chunk int64) (table.Patch, bool, error) {
+	p, ok := m.patches[chunk]
+	return p, ok, nil
 }
 
 func (m *memoryTables) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
