@@ -28,6 +28,9 @@ type Run struct {
 	checked  bool
 }
 
+// IsPatch reports whether the chunks were rebuilt and kept.
+func (r *Run) IsPatch() bool { return r.checked }
+
 // Runs yields every chunk in a box of chunk coordinates, in C order, those that are Missing
 // too. The Run is overwritten by the next. An error ends it.
 func (a *Array) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*Run, error] {

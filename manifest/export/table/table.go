@@ -70,7 +70,7 @@ type array interface {
 	Path() string
 	Face() *zarrjson.Array
 	Grid() *grid.Grid
-	Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error]
+	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
 }
 
 // listing is all that is listed.
@@ -132,6 +132,8 @@ type batch struct {
 	offset, length      []int64 // without nulls
 	sources             [][]byte
 
+	next []int64 // coordinates of the next row
+
 	known  map[int64]int32
 	last   int64
 	lastAt int32
@@ -141,7 +143,7 @@ func (b *batch) reset() {
 	*b = batch{
 		array: b.array[:0], kind: b.kind[:0], source: b.source[:0], lengths: b.lengths[:0], coords: b.coords[:0],
 		hasOffset: b.hasOffset[:0], hasLength: b.hasLength[:0], offset: b.offset[:0], length: b.length[:0],
-		sources: b.sources[:0], known: map[int64]int32{}, last: -1, lastAt: -1,
+		sources: b.sources[:0], next: b.next, known: map[int64]int32{}, last: -1, lastAt: -1,
 	}
 }
 
@@ -151,18 +153,24 @@ func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64,
 	b.reset()
 	total := int64(0)
 	for n, a := range l.arrays {
-		for location, err := range a.Locations(ctx, grid.Whole(a.Grid().Counts())) {
-			if err == nil {
-				err = l.add(ctx, b, int32(n), location)
-			}
-			if err == nil && len(b.array) == l.rows {
-				err = yield(b)
-				b.reset()
+		chunks := grid.Whole(a.Grid().Counts())
+		b.next = make([]int64, len(chunks.Shape))
+		for r, err := range a.Runs(ctx, chunks) {
+			for from := int64(0); err == nil && from < r.Chunks; {
+				to := min(r.Chunks, from+int64(l.rows-len(b.array)))
+				if err = l.add(ctx, b, r, from, to); err != nil {
+					break
+				}
+				b.addCoords(int32(n), chunks, to-from)
+				total += to - from
+				if from = to; len(b.array) == l.rows {
+					err = yield(b)
+					b.reset()
+				}
 			}
 			if err != nil {
 				return total, fmt.Errorf("%s: %w", a.Path(), err)
 			}
-			total++
 		}
 	}
 	if len(b.array) > 0 {
@@ -171,27 +179,35 @@ func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64,
 	return total, ctx.Err()
 }
 
-// add adds a row.
-func (l *listing) add(ctx context.Context, b *batch, array int32, c *store.Location) error {
-	b.array = append(b.array, array)
-	b.lengths = append(b.lengths, int32(len(c.Coords)))
-	b.coords = append(b.coords, c.Coords...)
-	kind, source, offset, length := int32(c.Kind), int32(-1), int32(-1), int32(-1)
+// addCoords adds what the next chunks in C order are called.
+func (b *batch) addCoords(array int32, chunks grid.Region, n int64) {
+	for range n {
+		b.array, b.lengths = append(b.array, array), append(b.lengths, int32(len(b.next)))
+		b.coords = append(b.coords, b.next...)
+		chunks.Next(b.next)
+	}
+}
+
+// add adds some chunks of a run but for what they are called.
+func (l *listing) add(ctx context.Context, b *batch, r *store.Run, from, to int64) error {
+	kind, source, offset, length := int32(r.Kind), int32(-1), int32(-1), int32(-1)
 	switch {
-	case c.Kind != store.Verbatim && c.Kind != store.Prefix:
-	case c.Source < 0 || c.Inline != nil:
+	case r.Kind != store.Verbatim && r.Kind != store.Prefix:
+	case r.Source < 0 || r.Inline != nil:
 		kind, length = inline, 0
-		b.length = append(b.length, int64(len(c.Inline)))
+		b.length = append(b.length, int64(len(r.Inline)))
 	default:
 		var err error
-		if source, err = l.sourceOf(ctx, b, c.Source); err != nil {
+		if source, err = l.sourceOf(ctx, b, r.Source); err != nil {
 			return err
 		}
 		offset, length = 0, 0
-		b.offset, b.length = append(b.offset, c.Offset), append(b.length, c.Size)
+		b.offset, b.length = append(b.offset, r.Offsets[from:to]...), append(b.length, r.Sizes[from:to]...)
 	}
-	b.kind, b.source = append(b.kind, kind), append(b.source, source)
-	b.hasOffset, b.hasLength = append(b.hasOffset, offset), append(b.hasLength, length)
+	for range to - from {
+		b.kind, b.source = append(b.kind, kind), append(b.source, source)
+		b.hasOffset, b.hasLength = append(b.hasOffset, offset), append(b.hasLength, length)
+	}
 	return nil
 }
 

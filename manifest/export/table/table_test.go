@@ -35,7 +35,11 @@ func (a *listed) Path() string          { return a.path }
 func (a *listed) Face() *zarrjson.Array { return a.face }
 func (a *listed) Grid() *grid.Grid      { return a.grid }
 
-func (a *listed) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
+func (a *listed) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+	return store.OneByOne(a.locations(ctx, chunks))
+}
+
+func (a *listed) locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
 	return func(yield func(*store.Location, error) bool) {
 		n := 0
 		for w, _ := a.grid.WalkChunks(chunks); w.Next(); n++ {
