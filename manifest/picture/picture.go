@@ -9,6 +9,7 @@ package picture
 
 import (
 	"context"
+	"slices"
 
 	"varve/grid"
 	"varve/manifest"
@@ -20,7 +21,11 @@ type Picture struct {
 	Across, Down Axis // Down has no name where files lie along one dimension only
 	// Cells are by rows, as many as Across and Down have bins.
 	Cells []manifest.Counts
-	Files []File
+	// Titles say of each cell what is shown when it is pointed at; nil for nothing.
+	Titles []string
+	Files  []File
+
+	x, y *binning
 }
 
 // Axis is one side of a picture: bins of one chunk or more, by where they begin.
@@ -42,19 +47,44 @@ const (
 	maxFiles = 600
 )
 
+// Limits bound the bins along the sides of a picture.
+type Limits struct{ Across, Down int }
+
+// New returns the picture of a grid along two of its axes, of which each may be -1 for none,
+// without any chunks yet.
+func New(g *grid.Grid, names []string, across, down int, most Limits) *Picture {
+	pic := &Picture{}
+	pic.Across, pic.x = newAxis(g, names, across, most.Across)
+	pic.Down, pic.y = newAxis(g, names, down, most.Down)
+	pic.Cells = make([]manifest.Counts, pic.x.n*pic.y.n)
+	return pic
+}
+
+// Add counts a chunk, and returns the number of its cell.
+func (pic *Picture) Add(coords []int64, kind mosaic.Kind) (cell int) {
+	cell = pic.y.of(coords)*pic.x.n + pic.x.of(coords)
+	tally(&pic.Cells[cell], kind)
+	return cell
+}
+
+// First is the first chunk of a bin.
+func (x Axis) First(bin int) int64 {
+	n := int64(x.Len())
+	return (int64(bin)*x.Chunks + n - 1) / n
+}
+
+// Len is the number of bins.
+func (x Axis) Len() int { return len(x.Bins) - 1 }
+
 // Draw looks at every chunk of an array.
 func Draw(ctx context.Context, a *manifest.Array, p *manifest.Placement, m *mosaic.Mosaic, refs mosaic.RefReader) (*Picture, error) {
 	across, down := axesOf(a, p)
-	pic := &Picture{}
-	var binsX, binsY *binning
-	pic.Across, binsX = axis(a, m.Grid(), across)
-	pic.Down, binsY = axis(a, m.Grid(), down)
-	pic.Cells = make([]manifest.Counts, binsX.n*binsY.n)
+	pic := New(m.Grid(), namesOf(a), across, down, Limits{maxBins, maxBins})
 	for at, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {
 		if err != nil {
 			return nil, err
 		}
-		tally(&pic.Cells[binsY.of(at.Coords)*binsX.n+binsX.of(at.Coords)], at.Kind)
+		pic.Add(at.Coords, at.Kind)
 	}
 	pic.placeFiles(a, p, across, down)
 	return pic, nil
@@ -115,21 +145,29 @@ func (b *binning) of(coords []int64) int {
 	return int(coords[b.axis] * int64(b.n) / b.chunks)
 }
 
-func axis(a *manifest.Array, g *grid.Grid, k int) (Axis, *binning) {
+func newAxis(g *grid.Grid, names []string, k, most int) (Axis, *binning) {
 	if k < 0 {
 		return Axis{Extent: 1, Bins: []int64{0, 1}, Chunks: 1}, &binning{axis: -1, n: 1}
 	}
 	d := g.Dim(k)
-	b := &binning{axis: k, n: int(max(min(d.Chunks(), maxBins), 1)), chunks: d.Chunks()}
-	x := Axis{Name: a.Dims[k], Extent: d.Extent(), Chunks: d.Chunks()}
-	if k < len(a.Face.DimensionNames) && a.Face.DimensionNames[k].Named {
-		x.Name = a.Face.DimensionNames[k].Name
+	b := &binning{axis: k, n: int(max(min(d.Chunks(), int64(most)), 1)), chunks: d.Chunks()}
+	x := Axis{Name: names[k], Extent: d.Extent(), Chunks: d.Chunks(), Bins: make([]int64, b.n+1)}
+	for i := 1; i < b.n; i++ {
+		x.Bins[i] = d.Offset(x.First(i))
 	}
-	for i := range int64(b.n) {
-		x.Bins = append(x.Bins, d.Offset((i*b.chunks+int64(b.n)-1)/int64(b.n)))
-	}
-	x.Bins = append(x.Bins, d.Extent())
+	x.Bins[b.n] = d.Extent()
 	return x, b
+}
+
+// namesOf are the dimensions of an array as its face calls them, or else as the manifest does.
+func namesOf(a *manifest.Array) []string {
+	names := slices.Clone(a.Dims)
+	for k, face := range a.Face.DimensionNames {
+		if face.Named && k < len(names) {
+			names[k] = face.Name
+		}
+	}
+	return names
 }
 
 func tally(c *manifest.Counts, kind mosaic.Kind) {

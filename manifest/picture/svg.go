@@ -13,7 +13,8 @@ import (
 const (
 	width    = 900.0
 	strip    = 64.0  // height of a picture along one axis
-	square   = 320.0 // and along two
+	row      = 30.0  // and of a row of one along two, unless there are many
+	square   = 320.0 // and of all of them at most
 	fileRow  = 10.0
 	textRow  = 16.0
 	topSpace = 4.0
@@ -27,15 +28,12 @@ const Style = `.mosaic{width:100%;height:auto;font:11px system-ui,sans-serif}
 
 // SVG draws the picture.
 func (pic *Picture) SVG() string {
-	height := strip
-	if pic.Down.Name != "" {
-		height = square
-	}
+	height := min(max(strip, row*float64(pic.Down.Len())), square)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="mosaic" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">`,
 		width, topSpace+height+fileRow+textRow, html.EscapeString(pic.label()))
-	for y := range len(pic.Down.Bins) - 1 {
-		for x := range len(pic.Across.Bins) - 1 {
+	for y := range pic.Down.Len() {
+		for x := range pic.Across.Len() {
 			pic.cell(&b, x, y, height)
 		}
 	}
@@ -72,7 +70,7 @@ func (pic *Picture) label() string {
 func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 	left, right := pic.Across.at(x, width), pic.Across.at(x+1, width)
 	top, bottom := topSpace+pic.Down.at(y, height), topSpace+pic.Down.at(y+1, height)
-	c := pic.Cells[y*(len(pic.Across.Bins)-1)+x]
+	c := pic.Cells[y*pic.Across.Len()+x]
 	total := float64(c.Verbatim + c.Prefix + c.Rebuilt + c.Missing)
 	if total == 0 {
 		return
@@ -87,8 +85,17 @@ func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 		share := float64(part.n) / total * (bottom - top)
 		bottom -= share
 		top, bottom := bottom, bottom+share
-		fmt.Fprintf(b, `<rect class="%s%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"/>`, part.class, edge(right-left), left, top, right-left, bottom-top)
+		fmt.Fprintf(b, `<rect class="%s%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"`, part.class, edge(right-left), left, top, right-left, bottom-top)
+		b.WriteString(pic.title(y*pic.Across.Len()+x, "rect"))
 	}
+}
+
+// title ends an element of a cell.
+func (pic *Picture) title(cell int, element string) string {
+	if pic.Titles == nil {
+		return "/>"
+	}
+	return "><title>" + html.EscapeString(pic.Titles[cell]) + "</title></" + element + ">"
 }
 
 // edge separates cells that are wide enough for it.

@@ -3,120 +3,93 @@ package serve
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"path"
 	"strings"
 	"time"
 
 	"varve/grid"
+	"varve/manifest/picture"
 	"varve/manifest/store"
 )
 
-// picture is the mosaic of an array: chunks as they lie along its two axes that have most of
-// them, by what they are.
-type picture struct {
-	Width, Height float64
-	Across, Down  string // the dimensions
-	Cells         []cell
-	Seams         []seam
-	Note          string
-}
+// look bounds the picture of an array's mosaic: the chunks that are looked at, and for how
+// long.
+var look = picture.Limits{Across: 120, Down: 16}
 
-// cell is a chunk, or some that are shown as their first.
-type cell struct {
-	X, Y, W, H float64
-	Class      string
-	Title      string
-}
+const lookTime = 3 * time.Second
 
-// seam is where another source begins.
-type seam struct {
-	X     float64
-	Title string
-}
-
-// Box is the height with the marks above and some room below.
-func (p picture) Box() float64 { return p.Height + 13 }
-
-const (
-	pictureWidth = 720.0
-	cellHeight   = 22.0
-	maxAcross    = 120
-	maxDown      = 12
-	lookTime     = 3 * time.Second
-)
-
-// mosaic looks where chunks are, as many as can be told apart.
-func (s *site) mosaic(ctx context.Context, a array) picture {
+// mosaic draws where chunks are, along the two axes that have most of them; where there are
+// too many to tell apart, the first of some stands for them.
+func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note string) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	across, down := longestAxes(a.Grid())
-	p := picture{Width: pictureWidth, Height: cellHeight}
-	names := dimensionNames(a)
-	if across < 0 {
-		p.Note = "one chunk"
-	} else {
-		p.Across = names[across]
-	}
-	columns, rows := binsOf(a.Grid(), across, maxAcross), binsOf(a.Grid(), down, maxDown)
-	if down >= 0 {
-		p.Down = names[down]
-	}
-	p.Height = cellHeight * float64(len(rows))
+	pic := picture.New(a.Grid(), dimensionNames(a), across, down, look)
+	pic.Titles = make([]string, len(pic.Cells))
+	sources := make([]int64, len(pic.Cells))
 	coords := make([]int64, a.Grid().Rank())
-	last := int64(-1)
-	for i, row := range rows {
-		for _, column := range columns {
+	for y := range pic.Down.Len() {
+		for x := range pic.Across.Len() {
+			count := int64(1)
 			if across >= 0 {
-				coords[across] = column.first
+				coords[across] = pic.Across.First(x)
+				count *= pic.Across.First(x+1) - coords[across]
 			}
 			if down >= 0 {
-				coords[down] = row.first
+				coords[down] = pic.Down.First(y)
+				count *= pic.Down.First(y+1) - coords[down]
 			}
 			loc, err := a.Locate(ctx, coords)
 			if err != nil {
-				p.Note = "the rest cannot be shown: " + err.Error()
-				return p
+				return template.HTML(pic.SVG()), "The rest cannot be shown: " + err.Error()
 			}
-			c := cell{X: column.at * pictureWidth, W: (column.end - column.at) * pictureWidth, Y: cellHeight * float64(i), H: cellHeight, Class: classOf(&loc)}
-			c.Title = s.describe(ctx, a, coords, &loc, column.count*row.count)
-			p.Cells = append(p.Cells, c)
-			if i == 0 && isStored(&loc) && loc.Source != last {
-				last = loc.Source
-				p.Seams = append(p.Seams, seam{c.X, s.sourceName(ctx, loc.Source)})
-			}
+			cell := pic.Add(coords, loc.Kind)
+			pic.Titles[cell] = s.describe(ctx, a, coords, &loc, count)
+			sources[cell] = sourceOf(&loc)
 		}
 	}
-	return p
+	pic.Files = filesOf(pic, sources)
+	return template.HTML(pic.SVG()), ""
 }
 
-// bin is a run of chunks of one axis that is shown as one, and its place from 0 to 1.
-type bin struct {
-	first, count int64
-	at, end      float64
+// sourceOf is the source of a stored chunk, or -1.
+func sourceOf(loc *store.Location) int64 {
+	if isStored(loc) {
+		return loc.Source
+	}
+	return -1
 }
 
-// binsOf divides an axis; none, -1, is one bin.
-func binsOf(g *grid.Grid, axis, most int) []bin {
-	if axis < 0 {
-		return []bin{{0, 1, 0, 1}}
+// filesOf frames the cells of one source that lie side by side.
+func filesOf(pic *picture.Picture, sources []int64) []picture.File {
+	if pic.Across.Extent == 0 || pic.Down.Extent == 0 {
+		return nil
 	}
-	d := g.Dim(axis)
-	n := d.Chunks()
-	bins := min(n, int64(most))
-	out := make([]bin, bins)
-	for i := range bins {
-		first, next := i*n/bins, (i+1)*n/bins
-		out[i] = bin{first, next - first, part(d, first), part(d, next)}
+	width, height := float64(pic.Across.Extent), float64(pic.Down.Extent)
+	open := map[[3]int64]int{} // files of the row above, by where they begin, end, and source
+	var files []picture.File
+	for y := range pic.Down.Len() {
+		row, below := sources[y*pic.Across.Len():(y+1)*pic.Across.Len()], map[[3]int64]int{}
+		bottom := float64(pic.Down.Bins[y+1]) / height
+		for from, to := 0, 0; from < len(row); from = to {
+			for to = from + 1; to < len(row) && row[to] == row[from]; to++ {
+			}
+			if row[from] < 0 {
+				continue
+			}
+			key := [3]int64{int64(from), int64(to), row[from]}
+			i, found := open[key]
+			if !found {
+				x, top := float64(pic.Across.Bins[from])/width, float64(pic.Down.Bins[y])/height
+				i, files = len(files), append(files, picture.File{X: x, Y: top, Width: float64(pic.Across.Bins[to])/width - x})
+			}
+			files[i].Height = bottom - files[i].Y
+			below[key] = i
+		}
+		open = below
 	}
-	return out
-}
-
-// part is where a chunk begins, from 0 to 1.
-func part(d grid.Dimension, chunk int64) float64 {
-	if chunk >= d.Chunks() {
-		return 1
-	}
-	return float64(d.Offset(chunk)) / float64(d.Extent())
+	return files
 }
 
 // longestAxes returns the axes with the most chunks, -1 for those with one.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/picture"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -20,7 +21,7 @@ import (
 var pageText string
 
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"bytes": byteSize, "percent": percent, "joined": func(s []string) string { return strings.Join(s, ", ") },
+	"bytes": byteSize, "percent": percent, "style": func() template.CSS { return picture.Style },
 }).Parse(pageText))
 
 // wantsPage reports whether a client is a browser that goes to an address.
@@ -150,7 +151,8 @@ type fact struct{ Name, Value string }
 // arrayPage is what an array has besides.
 type arrayPage struct {
 	Name     string
-	Mosaic   picture
+	Mosaic   template.HTML // empty for an array that the manifest keeps
+	Note     string        // on the mosaic
 	Drawable bool
 	Why      string
 	Plot     template.URL // the query of the plot
@@ -291,10 +293,23 @@ func (p *page) describe(ctx context.Context, s *site, a array, query url.Values)
 	if fill, err := face.DataType.FillJSON(face.Fill); err == nil {
 		p.Facts = append(p.Facts, fact{"fill value", shorten(string(fill))})
 	}
-	ap := &arrayPage{Name: relative(a.Path()), Mosaic: s.mosaic(ctx, a), Regular: face.ChunkGrid.Name == zarrjson.Regular}
+	ap := &arrayPage{Name: relative(a.Path()), Regular: face.ChunkGrid.Name == zarrjson.Regular}
+	if spec := s.spec(a); spec == nil || len(spec.Pieces) == 0 {
+		ap.Mosaic, ap.Note = s.mosaic(ctx, a)
+	}
 	p.Array = ap
 	ap.choose(a, query)
 	ap.list(ctx, s, a, query.Get("listed"))
+}
+
+// spec is what the snapshot says of an array, or nil.
+func (s *site) spec(a array) *manifest.Array {
+	for i := range s.data.Snapshot().Arrays {
+		if spec := &s.data.Snapshot().Arrays[i]; spec.Path == a.Path() {
+			return spec
+		}
+	}
+	return nil
 }
 
 // wireOf returns the grid and the codecs as zarr.json has them.

@@ -47,7 +47,7 @@ func TestPages(t *testing.T) {
 	cases := map[string][]string{
 		"/":             {"a test", `href="/t2m"`, "verbatim", "xr.open_zarr(\"" + s.URL + "\")"},
 		"/g%20h":        {`href="/g%20h/%C3%BC%20%23%2541:x%3F&amp;"`, "ü #%41:x?&amp;"},
-		"/t2m":          {"&lt;script&gt;", "rectilinear", "<svg class=\"mosaic\"", `class="rebuilt"`, "c/0/0/1", "source ü.bin", "as=svg", "/regular/t2m"},
+		"/t2m":          {"&lt;script&gt;", "rectilinear", "<svg class=\"mosaic\"", `class="r`, "c/0/0/1", "source ü.bin", "as=svg", "/regular/t2m"},
 		"/t2m/":         {"&lt;script&gt;"},
 		"/t2m?listed=3": {"c/1/0/1"},
 		"/big?time=3:7": {`value="3:7"`},
