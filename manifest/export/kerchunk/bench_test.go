@@ -16,20 +16,23 @@ import (
 // many is an array of chunks a thousand of which lie in each source.
 type many struct{ *faked }
 
-func (m many) Locations(_ context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
-	return func(yield func(*store.Location, error) bool) {
-		l := store.Location{Kind: store.Verbatim, Coords: make([]int64, 3)}
+func (m many) Runs(_ context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+	return func(yield func(*store.Run, error) bool) {
+		r := store.Run{Kind: store.Verbatim, Coords: make([]int64, 3), Chunks: 1000}
+		offset, size := int64(0), int64(0)
 		x := uint64(88172645463325252 + chunks.Origin[0])
 		for n := chunks.Origin[0] * 1000; n < chunks.End(0)*1000; n++ {
 			x ^= x << 13
 			x ^= x >> 7
 			x ^= x << 17
 			if n%1000 == 0 {
-				l.Source, l.Offset, l.Size = n/1000, 4096, 0
+				r.Source, r.Offsets, r.Sizes = n/1000, r.Offsets[:0], r.Sizes[:0]
+				offset, size = 4096, 0
 			}
-			l.Offset += l.Size
-			l.Size = 20_000 + int64(x&0x3fff)
-			if !yield(&l, nil) {
+			offset += size
+			size = 20_000 + int64(x&0x3fff)
+			r.Offsets, r.Sizes = append(r.Offsets, offset), append(r.Sizes, size)
+			if n%1000 == 999 && !yield(&r, nil) {
 				return
 			}
 		}

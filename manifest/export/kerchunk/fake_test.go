@@ -227,7 +227,11 @@ func (f *faked) Locate(_ context.Context, coords []int64) (store.Location, error
 	return f.locations[string(wholes(coords))], nil
 }
 
-func (f *faked) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
+func (f *faked) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+	return store.OneByOne(f.listed(ctx, chunks))
+}
+
+func (f *faked) listed(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
 	return func(yield func(*store.Location, error) bool) {
 		var l store.Location
 		for w, _ := f.grid.WalkChunks(chunks); w.Next(); {

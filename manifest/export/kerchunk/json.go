@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"varve/grid"
 	"varve/zarrjson"
 )
 
@@ -73,7 +74,7 @@ type jsonWriter struct {
 	// of the array that is being written
 	prefix []byte // of its keys: the quote and the path
 	keys   zarrjson.KeyEncoding
-	counts []int64
+	chunks grid.Region
 	coords []int64
 
 	source int64 // the last one
@@ -127,8 +128,8 @@ func (w *jsonWriter) begin(a array) {
 	if w.docs.format == 2 {
 		w.keys = zarrjson.KeyEncoding{Style: zarrjson.V2Keys, Separator: '.'}
 	}
-	w.counts = a.Grid().Counts()
-	w.coords = make([]int64, len(w.counts))
+	w.chunks = grid.Whole(a.Grid().Counts())
+	w.coords = make([]int64, a.Grid().Rank())
 	w.source = nowhere
 }
 
@@ -137,7 +138,7 @@ func (w *jsonWriter) fits([]byte) bool { return true }
 
 // put implements sink.
 func (w *jsonWriter) put(ctx context.Context, r *ref) error {
-	defer step(w.coords, w.counts)
+	defer w.chunks.Next(w.coords)
 	if r.source == nowhere {
 		return nil
 	}
@@ -153,14 +154,37 @@ func (w *jsonWriter) put(ctx context.Context, r *ref) error {
 	if err := w.name(ctx, r.source); err != nil {
 		return err
 	}
+	w.putRange(r.offset, r.size)
+	return w.flush(jsonBuffer)
+}
+
+// putRange writes where the bytes are of the key that was written.
+func (w *jsonWriter) putRange(offset, size int64) {
 	w.buf = append(w.buf, `":[`...)
 	w.buf = append(w.buf, w.path...)
 	w.buf = append(w.buf, ',')
-	w.buf = strconv.AppendInt(w.buf, r.offset, 10)
+	w.buf = strconv.AppendInt(w.buf, offset, 10)
 	w.buf = append(w.buf, ',')
-	w.buf = strconv.AppendInt(w.buf, r.size, 10)
+	w.buf = strconv.AppendInt(w.buf, size, 10)
 	w.buf = append(w.buf, ']')
-	return w.flush(jsonBuffer)
+}
+
+// putRanges implements sink.
+func (w *jsonWriter) putRanges(ctx context.Context, source int64, offsets, sizes []int64) error {
+	if err := w.name(ctx, source); err != nil {
+		return err
+	}
+	for i, offset := range offsets {
+		w.next()
+		w.buf = append(w.buf, w.prefix...)
+		w.buf = w.keys.Append(w.buf, w.coords)
+		w.putRange(offset, sizes[i])
+		if err := w.flush(jsonBuffer); err != nil {
+			return err
+		}
+		w.chunks.Next(w.coords)
+	}
+	return nil
 }
 
 // name makes path that of a source, or of the patches.

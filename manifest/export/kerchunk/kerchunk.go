@@ -138,7 +138,7 @@ type array interface {
 	Face() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
-	Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error]
+	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
 	Locate(ctx context.Context, coords []int64) (store.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error

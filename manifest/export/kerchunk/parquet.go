@@ -188,6 +188,26 @@ func (p *parquetSink) put(ctx context.Context, r *ref) error {
 	return nil
 }
 
+// putRanges implements sink.
+func (p *parquetSink) putRanges(ctx context.Context, source int64, offsets, sizes []int64) error {
+	for len(offsets) > 0 {
+		if source != p.last {
+			if err := p.setSource(ctx, source); err != nil {
+				return err
+			}
+		}
+		n := min(len(offsets), int(p.opts.RecordSize)-len(p.offset.Ints))
+		p.record.addRanges(offsets[:n], sizes[:n])
+		offsets, sizes = offsets[n:], sizes[n:]
+		if int64(len(p.offset.Ints)) == p.opts.RecordSize {
+			if err := p.hand(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // setSource makes a source that of the next row. Rows without one have an empty path, as a
 // null makes fsspec fail at times.
 func (p *parquetSink) setSource(ctx context.Context, source int64) error {
@@ -248,6 +268,19 @@ func (r *record) add(c *ref) {
 		r.addRaw(c.raw)
 	} else if r.raw.Index != nil {
 		r.raw.Index = append(r.raw.Index, -1)
+	}
+}
+
+// addRanges adds ranges of the source that was set last.
+func (r *record) addRanges(offsets, sizes []int64) {
+	r.offset.Ints, r.size.Ints = append(r.offset.Ints, offsets...), append(r.size.Ints, sizes...)
+	for range offsets {
+		r.path.Index = append(r.path.Index, r.index)
+	}
+	if r.raw.Index != nil {
+		for range offsets {
+			r.raw.Index = append(r.raw.Index, -1)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 // sink takes the refs of an array, in C order of its chunks.
 type sink interface {
 	put(ctx context.Context, r *ref) error
+	// putRanges puts the refs of ranges of one source.
+	putRanges(ctx context.Context, source int64, offsets, sizes []int64) error
 	// fits reports whether there is room for bytes among the references.
 	fits(raw []byte) bool
 }
@@ -41,8 +43,7 @@ type stream struct {
 	sink     sink
 	fills    map[string]ref // of missing chunks, by the shape that their codecs decode
 	unfit    Unpatched
-	coords   []int64 // of the location that is worked on
-	next     ref     // what becomes of it
+	number   int64 // of the chunk that is worked on
 
 	ahead   sync.WaitGroup
 	waiting []waiting
@@ -67,16 +68,18 @@ const maxWaiting = 1 << 16
 // stream puts the refs of the n-th array into a sink, from a chunk on.
 func (e *export) stream(ctx context.Context, n int, from int64, to sink) error {
 	a := e.arrays[n]
-	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}, coords: make([]int64, a.Grid().Rank())}
+	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}, number: from}
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.ahead.Wait()
 	defer cancel()
-	if !a.Grid().Coords(from, s.coords) {
+	if from >= a.Grid().Chunks() {
 		return ctx.Err()
 	}
-	for list, err := range e.locations(ctx, a, from) {
-		if err == nil {
-			err = s.addAll(ctx, list)
+	for runs, err := range e.locations(ctx, a, from) {
+		for i := range runs {
+			if err == nil {
+				err = s.add(ctx, &runs[i])
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Path(), err)
@@ -94,50 +97,56 @@ func (e *export) stream(ctx context.Context, n int, from int64, to sink) error {
 	return ctx.Err()
 }
 
-// addAll is what becomes of some locations.
-func (s *stream) addAll(ctx context.Context, list []located) error {
-	counts := s.Grid().Counts()
-	for i := range list {
-		if err := s.add(ctx, &list[i]); err != nil {
+// coords are those of the chunk that is worked on.
+func (s *stream) coords() []int64 {
+	coords := make([]int64, s.Grid().Rank())
+	s.Grid().Coords(s.number, coords)
+	return coords
+}
+
+// add is what becomes of some chunks.
+func (s *stream) add(ctx context.Context, l *located) error {
+	if l.patch && s.patches.remote {
+		l.kind, l.offsets, l.sizes = store.Rebuilt, nil, nil
+	}
+	if l.offsets != nil && len(s.waiting) == 0 && !slices.Contains(l.sizes, 0) {
+		s.number += l.chunks
+		s.result.Refs += l.chunks
+		return s.sink.putRanges(ctx, l.source, l.offsets, l.sizes)
+	}
+	for i := range l.chunks {
+		if err := s.addOne(ctx, l, i); err != nil {
 			return err
 		}
-		step(s.coords, counts)
+		s.number++
 	}
 	return nil
 }
 
-// step goes on to the next chunk in C order.
-func step(coords, counts []int64) {
-	for axis := len(coords) - 1; axis >= 0; axis-- {
-		if coords[axis]++; coords[axis] < counts[axis] {
-			return
-		}
-		coords[axis] = 0
-	}
-}
-
-// add is what becomes of one location.
-func (s *stream) add(ctx context.Context, l *located) error {
-	r := &s.next
-	*r = ref{source: l.source, offset: l.offset, size: l.size}
-	var err error
+// addOne is what becomes of the i-th chunk of a run.
+func (s *stream) addOne(ctx context.Context, l *located, i int64) (err error) {
+	var r ref
 	switch {
-	case l.kind == store.Rebuilt, l.patch && s.patches.remote:
+	case l.kind == store.Rebuilt:
 		return s.rebuild(ctx)
+	case l.kind == store.Missing && s.leaveOut:
+		r = ref{source: nowhere}
 	case l.kind == store.Missing:
-		*r, err = s.missing(s.coords)
+		r, err = s.missing(s.coords())
 	case l.source < 0 || l.inline != nil:
-		*r = ref{source: inRefs, raw: l.inline}
-	case l.size == 0: // fsspec would read the whole source
-		*r = ref{source: inRefs, raw: []byte{}}
+		r = ref{source: inRefs, raw: l.inline}
+	case l.sizes[i] == 0: // fsspec would read the whole source
+		r = ref{source: inRefs, raw: []byte{}}
+	default:
+		r = ref{source: l.source, offset: l.offsets[i], size: l.sizes[i]}
 	}
 	if err != nil {
 		return err
 	}
 	if len(s.waiting) == 0 {
-		return s.hand(ctx, r)
+		return s.hand(ctx, &r)
 	}
-	return s.wait(ctx, waiting{ref: *r})
+	return s.wait(ctx, waiting{ref: r})
 }
 
 // wait has a ref wait behind those that do, and passes on what does not fit.
@@ -155,11 +164,11 @@ func (s *stream) wait(ctx context.Context, w waiting) error {
 func (s *stream) rebuild(ctx context.Context) error {
 	if s.opts.NoPatch {
 		if s.unfit.Chunks++; s.unfit.Chunks == 1 {
-			s.unfit.First = slices.Clone(s.coords)
+			s.unfit.First = s.coords()
 		}
 		return nil
 	}
-	w := waiting{made: make(chan made, 1), coords: slices.Clone(s.coords)}
+	w := waiting{made: make(chan made, 1), coords: s.coords()}
 	s.making++
 	s.ahead.Go(func() {
 		data, err := s.Chunk(ctx, w.coords)

@@ -74,8 +74,12 @@ func (r *regular) Face() *zarrjson.Array                     { return r.face }
 func (r *regular) Grid() *grid.Grid                          { return r.grid }
 func (r *regular) Pipeline([]int64) (*codec.Pipeline, error) { return r.pipeline, nil }
 
-// Locations implements array.
-func (r *regular) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
+// Runs implements array.
+func (r *regular) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+	return store.OneByOne(r.locations(ctx, chunks))
+}
+
+func (r *regular) locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
 	return func(yield func(*store.Location, error) bool) {
 		walk, err := r.grid.WalkChunks(chunks)
 		if err != nil {
