@@ -80,8 +80,12 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	if err != nil {
 		return exportError(ctx, err)
 	}
-	_, err = fmt.Fprintf(out, "%s: %s: %s as they were, %s encoded, %s of fill, %s\n", args[1], plural(int64(r.Arrays), "array", "arrays"),
-		plural(r.Verbatim, "chunk", "chunks"), report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes))
+	within := ""
+	if r.Inner > 0 {
+		within = fmt.Sprintf(", %s as they were in shards", report.Thousands(r.Inner))
+	}
+	_, err = fmt.Fprintf(out, "%s: %s: %s as they were%s, %s encoded, %s of fill, %s\n", args[1], plural(int64(r.Arrays), "array", "arrays"),
+		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes))
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +21,7 @@ import (
 )
 
 // counts are those of a Result while several count.
-type counts struct{ verbatim, encoded, missing, resumed, bytes atomic.Int64 }
+type counts struct{ verbatim, inner, encoded, missing, resumed, bytes atomic.Int64 }
 
 // run copies what there is to copy, verifies it, and publishes it.
 func (c *copier) run(ctx context.Context) (result *Result, err error) {
@@ -54,7 +53,7 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 	if err := c.replace(stateFolder+"/"+stateName, b); err != nil {
 		return nil, err
 	}
-	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
+	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Inner: c.inner.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
 		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, os.Remove(name)
 }
 
@@ -78,7 +77,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 					return err
 				}
 				defer memory.Release(plan.bytes)
-				if err := w.do(ctx); err != nil {
+				if err := errors.Join(w.do(ctx), w.closeFile()); err != nil {
 					return fmt.Errorf("%s: %w", t.spec.Path, err)
 				}
 				return nil
@@ -93,6 +92,9 @@ type boxing struct {
 	step  []int64
 	bytes int64
 }
+
+// wholeBytes is about what is copied at a time of chunks that are as the source has them.
+const wholeBytes = 32 << 20
 
 // perElement is what an element of varying length is taken to need.
 const perElement = 64
@@ -117,6 +119,9 @@ func (t *target) plan(o *Options) (boxing, error) {
 		p.bytes *= max(to[k], 1)
 	}
 	budget := o.Memory / int64(o.Workers)
+	if t.whole {
+		budget = min(budget, wholeBytes) // so that all workers have as much to do
+	}
 	if p.bytes *= 2; p.bytes > o.Memory { // elements, and what they are encoded to
 		p.bytes = o.Memory
 	}
@@ -181,7 +186,10 @@ type work struct {
 	region  grid.Region
 	elems   codec.Elems
 	records []record
-	folder  string // that is known to be there
+	folder  string   // that is known to be there
+	shard   shard    // of the source, that was opened last
+	file    *os.File // likewise, to copy from; nil for none
+	fileOf  *origin
 }
 
 // do copies the chunks of the box that have to be and are not yet.
@@ -199,38 +207,49 @@ func (w *work) do(ctx context.Context) error {
 			w.resumed.Add(1)
 			continue
 		}
-		stored, err := w.chunk(ctx, chunks)
-		if err == nil {
-			err = w.store(chunks.Coords, number, stored)
-		}
-		if err != nil {
+		if err := w.copy(ctx, chunks, number); err != nil {
 			return fmt.Errorf("chunk %v: %w", chunks.Coords, errors.Join(err, w.journal.add(w.records)))
 		}
 	}
 	return w.journal.add(w.records)
 }
 
+// copy copies one chunk.
+func (w *work) copy(ctx context.Context, at *grid.Walker, number int64) error {
+	if coords, ok := w.target.coincides(at.Region, at.Codec); ok && !w.target.apart {
+		r, done, err := w.copyDirect(ctx, coords, at)
+		if err != nil {
+			return err
+		}
+		if done {
+			w.verbatim.Add(1)
+			r.array, r.chunk = uint32(w.target.number), number
+			return w.note(r)
+		}
+	}
+	stored, err := w.chunk(ctx, at)
+	if err != nil {
+		return err
+	}
+	return w.store(at.Coords, number, stored)
+}
+
 // chunk returns the bytes of a chunk, or none if it is not to be stored.
 func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
-	if coords, ok := w.target.coincides(at); ok {
-		stored, err := w.target.source.Chunk(ctx, coords)
-		if err != nil || stored != nil || !w.target.fill {
-			w.verbatim.Add(int64(min(len(stored), 1)))
-			return stored, err
+	if w.target.sharded() {
+		if b, ok, err := w.assemble(ctx, at); ok || err != nil {
+			return b, err
 		}
+	} else if b, ok, err := w.stored(ctx, at.Region, at.Codec); err != nil || ok && (b != nil || !w.target.fill) {
+		w.verbatim.Add(int64(min(len(b), 1)))
+		return b, err
 	}
 	p, err := w.target.pipeline(at.Codec)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.load(ctx); err != nil {
-		return nil, err
-	}
-	elems := codec.NewElems(p.Form())
-	if !sameShape(at.Region.Shape, at.Codec) {
-		elems.SetFill(p.Form())
-	}
-	if err := w.place(elems, at); err != nil {
+	elems, err := w.elements(ctx, p, at.Region)
+	if err != nil {
 		return nil, err
 	}
 	if !w.target.fill && p.Form().IsFill(elems) {
@@ -240,21 +259,16 @@ func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
 	return p.Encode(nil, elems)
 }
 
-// coincides returns the chunk of the source that is the same as one of the copy.
-func (t *target) coincides(at *grid.Walker) ([]int64, bool) {
-	if t.whole {
-		return at.Coords, true
+// elements returns those of a chunk of the copy, with fill value behind what counts.
+func (w *work) elements(ctx context.Context, p *codec.Pipeline, region grid.Region) (codec.Elems, error) {
+	if err := w.load(ctx); err != nil {
+		return codec.Elems{}, err
 	}
-	if !t.same {
-		return nil, false
+	elems := codec.NewElems(p.Form())
+	if !sameShape(region.Shape, p.Form().Shape) {
+		elems.SetFill(p.Form())
 	}
-	g := t.source.Grid()
-	coords, _, err := g.Locate(at.Region.Origin)
-	if err != nil {
-		return nil, false
-	}
-	c, ok := g.Chunk(coords)
-	return coords, ok && c.Region.Equal(at.Region) && sameShape(c.Codec, at.Codec)
+	return elems, w.place(elems, grid.Region{Origin: region.Origin, Shape: p.Form().Shape}, region)
 }
 
 func sameShape(a, b []int64) bool {
@@ -280,12 +294,11 @@ func (w *work) load(ctx context.Context) (err error) {
 }
 
 // place copies the elements of a chunk out of those of the box.
-func (w *work) place(dst codec.Elems, at *grid.Walker) error {
-	into := grid.Region{Origin: at.Region.Origin, Shape: at.Codec}
+func (w *work) place(dst codec.Elems, into, region grid.Region) error {
 	if unit := w.target.unit(); unit > 0 {
-		return grid.Copy(grid.Window[byte]{Data: dst.Fixed, Region: into}, grid.Window[byte]{Data: w.elems.Fixed, Region: w.region}, at.Region, unit)
+		return grid.Copy(grid.Window[byte]{Data: dst.Fixed, Region: into}, grid.Window[byte]{Data: w.elems.Fixed, Region: w.region}, region, unit)
 	}
-	return grid.Copy(grid.Window[[]byte]{Data: dst.Var, Region: into}, grid.Window[[]byte]{Data: w.elems.Var, Region: w.region}, at.Region, 1)
+	return grid.Copy(grid.Window[[]byte]{Data: dst.Var, Region: into}, grid.Window[[]byte]{Data: w.elems.Var, Region: w.region}, region, 1)
 }
 
 // store writes the file of a chunk. In a copy that readers have already it is replaced as a
@@ -298,10 +311,21 @@ func (w *work) store(coords []int64, number int64, stored []byte) error {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-	} else if err := w.write(name, stored); err != nil {
+		return w.note(r)
+	}
+	err := w.write(name, func(f *os.File) error {
+		_, err := f.Write(stored)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	w.bytes.Add(int64(len(stored)))
+	return w.note(r)
+}
+
+// note makes an entry for the journal, which is written with others.
+func (w *work) note(r record) error {
+	w.bytes.Add(r.size)
 	w.records = append(w.records, r)
 	if len(w.records) < recordsKept {
 		return nil
@@ -317,7 +341,7 @@ func (c *copier) path(t *target, coords []int64) string {
 	return filepath.Join(c.dest, filepath.FromSlash(strings.TrimPrefix(t.spec.Path, "/")), filepath.FromSlash(string(t.keys.Append(nil, coords))))
 }
 
-func (w *work) write(name string, stored []byte) error {
+func (w *work) write(name string, fill func(*os.File) error) error {
 	if folder := filepath.Dir(name); folder != w.folder {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
@@ -325,78 +349,86 @@ func (w *work) write(name string, stored []byte) error {
 		w.folder = folder
 	}
 	if !w.opts.Append {
-		return os.WriteFile(name, stored, 0o644)
+		return writeFile(name, fill)
 	}
 	draft := filepath.Join(w.folder, "."+filepath.Base(name)+".draft")
-	if err := os.WriteFile(draft, stored, 0o644); err != nil {
+	if err := writeFile(draft, fill); err != nil {
 		return err
 	}
 	return os.Rename(draft, name)
+}
+
+func writeFile(name string, fill func(*os.File) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(f), f.Close())
 }
 
 // verify reads every file back that was written.
 func (c *copier) verify(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
-	buffers := sync.Pool{New: func() any { return new([]byte) }}
+	var batch []record
+	flush := func() {
+		records := batch
+		batch = nil
+		g.Go(func() error { return c.checkAll(ctx, records) })
+	}
 	_, err := c.journal.each(func(r record) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if batch = append(batch, r); len(batch) >= recordsKept {
+			flush()
 		}
-		g.Go(func() error {
-			b := buffers.Get().(*[]byte)
-			defer buffers.Put(b)
-			return c.check(r, b)
-		})
-		return nil
+		return ctx.Err()
 	})
+	flush()
 	return errors.Join(g.Wait(), err)
 }
 
+// checkAll reads the files of records.
+func (c *copier) checkAll(ctx context.Context, records []record) error {
+	for _, r := range records {
+		err := ctx.Err()
+		if err == nil {
+			err = c.check(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check reads the file of a record.
-func (c *copier) check(r record, buffer *[]byte) error {
+func (c *copier) check(r record) error {
 	t := c.arrays[r.array]
 	coords := make([]int64, t.grid.Rank())
 	if !t.grid.Coords(r.chunk, coords) {
 		return fmt.Errorf("the journal names chunk %d of %s, which has %d", r.chunk, t.spec.Path, t.grid.Chunks())
 	}
 	name := c.path(t, coords)
-	info, err := os.Stat(name)
+	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) && r.size == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	if info.Size() != r.size {
 		return fmt.Errorf("%s: %d bytes were written, and %d are there: copy again", name, r.size, info.Size())
 	}
-	sum, err := sumFile(name, buffer)
+	sum, err := copyRange(io.Discard, f, 0, r.size)
 	if err == nil && sum != r.sum {
-		err = fmt.Errorf("%s: its checksum is not that of what was written: copy again", name)
+		err = errors.New("its checksum is not that of what was written: copy again")
 	}
-	return err
-}
-
-const blockSize = 256 << 10
-
-func sumFile(name string, buffer *[]byte) (sum uint32, err error) {
-	f, err := os.Open(name)
 	if err != nil {
-		return 0, err
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer f.Close()
-	if *buffer == nil {
-		*buffer = make([]byte, blockSize)
-	}
-	for {
-		n, err := f.Read(*buffer)
-		sum = crc32.Update(sum, castagnoli, (*buffer)[:n])
-		if n == 0 || err != nil {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return sum, err
-		}
-	}
+	return nil
 }

@@ -36,6 +36,11 @@ func TestInteropCopies(t *testing.T) {
 		grown.copy(t, filepath.Join(dir, "grown "+name), o)
 		args = append(args, filepath.Join(dir, "grown "+name))
 	}
+	// Out of a sharded copy into other shards, whose chunks are copied as they are.
+	grown.copy(t, filepath.Join(dir, "weeks"), Options{Chunks: week})
+	again := newSample(t, filepath.Join(dir, "weeks"))
+	again.copy(t, filepath.Join(dir, "assembled"), Options{Shards: []Edges{{Array: "t2m", Dim: "time", Sizes: []int64{28}}}})
+	args = append(args, filepath.Join(dir, "assembled"))
 	for name, o := range kinds {
 		grown.copy(t, filepath.Join(dir, name), o)
 		args = append(args, filepath.Join(dir, name))

@@ -80,10 +80,17 @@ func (c *copier) identity() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// journalHead is how the journal of a copy begins.
+func (c *copier) journalHead() []byte { return journalHead(c.identity()) }
+
+func journalHead(identity [sha256.Size]byte) []byte {
+	return append([]byte(journalMagic), identity[:]...)
+}
+
 // openJournal starts a journal of arrays of so many chunks, or reads the one that is there if
 // it is of the same copy.
 func openJournal(name string, identity [sha256.Size]byte, chunks []int64) (*journal, error) {
-	head := append([]byte(journalMagic), identity[:]...)
+	head := journalHead(identity)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err

@@ -28,8 +28,8 @@ type target struct {
 	v2   *zarrjson.V2Array // nil in format 3
 	keys zarrjson.KeyEncoding
 
-	same  bool          // codecs and type are the source's
-	whole bool          // so is the grid
+	whole bool          // chunks and codecs are the source's
+	apart bool          // what is copied are the chunks within the source's shards
 	fill  bool          // chunks that are all fill are written too
 	old   *target       // as it was copied before; nil if it was not
 	fresh change.Change // of what it was
@@ -79,7 +79,7 @@ func newTarget(spec *manifest.Array, g *grid.Grid, o *Options, used map[string]b
 	if err := t.cut(o, used); err != nil {
 		return nil, err
 	}
-	t.whole = t.same && sameCells(t.grid, g)
+	t.whole = t.whole && sameCells(t.grid, g)
 	if o.Format == 2 {
 		return t, t.toV2()
 	}
@@ -100,39 +100,53 @@ func sameCells(a, b *grid.Grid) bool {
 func (t *target) cut(o *Options, used map[string]bool) error {
 	shards := t.pick(o.Shards, used)
 	chunks := t.pick(o.Chunks, used)
-	outer := chunks
+	if t.whole = shards == nil && chunks == nil; t.whole {
+		return t.regular(o.Format == 2)
+	}
+	declared := make([]grid.Sizes, t.grid.Rank())
+	for axis := range declared {
+		declared[axis] = grid.Declared(t.grid.Dim(axis))
+	}
+	within, err := t.takeApart()
+	if err != nil {
+		return err
+	}
+	if within == nil {
+		within = declared
+	}
+	outer := sizes(chunks, within)
 	if shards != nil {
-		inner, err := t.inner(chunks)
+		inner, err := t.inner(outer)
 		if err != nil {
 			return err
 		}
 		if t.face.Codecs, err = shardCodecs(inner, t.face.Codecs); err != nil {
 			return err
 		}
-		outer = shards
+		outer = sizes(shards, declared)
 	}
-	t.same = shards == nil
-	if outer == nil {
-		return t.regular(o.Format == 2)
-	}
-	sizes := make([]grid.Sizes, t.grid.Rank())
-	for axis := range sizes {
-		switch list := outer[axis]; {
-		case len(list) == 1:
-			sizes[axis] = grid.Every(list[0])
-		case len(list) > 1:
-			sizes[axis] = grid.List(list...)
-		default:
-			sizes[axis] = grid.Declared(t.grid.Dim(axis))
-		}
-	}
-	g, err := grid.FromSizes(t.grid.Shape(), sizes...)
+	g, err := grid.FromSizes(t.grid.Shape(), outer...)
 	if err != nil {
 		return err
 	}
 	t.grid = g
 	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	return errors.Join(err, t.regular(true))
+}
+
+// sizes are those asked for by axis, and for others those that there are.
+func sizes(asked [][]int64, there []grid.Sizes) []grid.Sizes {
+	out := slices.Clone(there)
+	for axis, list := range asked {
+		switch len(list) {
+		case 0:
+		case 1:
+			out[axis] = grid.Every(list[0])
+		default:
+			out[axis] = grid.List(list...)
+		}
+	}
+	return out
 }
 
 // regular makes the grid a regular one if it is to be and can be.
@@ -184,42 +198,63 @@ func (t *target) dim(axis int) string {
 	return ""
 }
 
-// inner returns the shape of the chunks in a shard: as asked for, else the source's if that
-// has one.
-func (t *target) inner(chunks [][]int64) ([]int64, error) {
-	shape := make([]int64, t.grid.Rank())
-	for axis := range shape {
-		if chunks != nil && len(chunks[axis]) > 0 {
-			if len(chunks[axis]) > 1 {
-				return nil, fmt.Errorf("dimension %s: chunks in shards have one length", t.dim(axis))
-			}
-			shape[axis] = chunks[axis][0]
+// inner returns the shape of the chunks in a shard, which have one length along each axis.
+func (t *target) inner(chunks []grid.Sizes) ([]int64, error) {
+	shape := make([]int64, len(chunks))
+	for axis, s := range chunks {
+		if size, ok := s.Repeated(); ok {
+			shape[axis] = size
 			continue
 		}
-		for e := range t.grid.Dim(axis).Unique() {
-			if shape[axis] != 0 {
+		for _, r := range s.Runs() {
+			if shape[axis] != 0 && shape[axis] != r.Codec {
 				return nil, fmt.Errorf("dimension %s: its chunks have several lengths, and chunks in shards have one: say which (--chunks %s=…)", t.dim(axis), t.dim(axis))
 			}
-			shape[axis] = e.Codec
+			shape[axis] = r.Codec
 		}
 	}
 	return shape, nil
 }
 
+// sharding is the configuration of sharding_indexed.
+type sharding struct {
+	ChunkShape []int64      `json:"chunk_shape"`
+	Codecs     []codec.Spec `json:"codecs"`
+	Index      []codec.Spec `json:"index_codecs"`
+	Location   string       `json:"index_location"`
+}
+
+// takeApart gives the array the codecs of the chunks in its shards, and returns their edges;
+// nil if it has no shards.
+func (t *target) takeApart() ([]grid.Sizes, error) {
+	at := slices.IndexFunc(t.face.Codecs, func(s codec.Spec) bool { return s.Name == shardingName })
+	if at < 0 {
+		return nil, nil
+	}
+	if len(t.face.Codecs) > 1 {
+		return nil, fmt.Errorf("other codecs stand around the array's shards, which cannot be cut anew: copy it as it is: %w", errors.ErrUnsupported)
+	}
+	var config sharding
+	if err := json.Unmarshal(t.face.Codecs[at].Config, &config); err != nil {
+		return nil, fmt.Errorf("%s: %w", shardingName, err)
+	}
+	t.face.Codecs, t.apart = config.Codecs, true
+	out := make([]grid.Sizes, len(config.ChunkShape))
+	for axis, n := range config.ChunkShape {
+		out[axis] = grid.Every(n)
+	}
+	return out, nil
+}
+
+const shardingName = "sharding_indexed"
+
+// indexCodecs are those of the indexes of shards, which stand at the end.
+var indexCodecs = []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, {Name: "crc32c"}}
+
 // shardCodecs returns the codecs of shards of chunks that have codecs.
 func shardCodecs(inner []int64, codecs []codec.Spec) ([]codec.Spec, error) {
-	for _, c := range codecs {
-		if c.Name == "sharding_indexed" {
-			return nil, fmt.Errorf("the array is sharded already: %w", errors.ErrUnsupported)
-		}
-	}
-	config, err := json.Marshal(struct {
-		ChunkShape []int64           `json:"chunk_shape"`
-		Codecs     []codec.Spec      `json:"codecs"`
-		Index      []json.RawMessage `json:"index_codecs"`
-		Location   string            `json:"index_location"`
-	}{inner, codecs, []json.RawMessage{[]byte(`{"name":"bytes","configuration":{"endian":"little"}}`), []byte(`{"name":"crc32c"}`)}, "end"})
-	return []codec.Spec{{Name: "sharding_indexed", Config: config}}, err
+	config, err := json.Marshal(sharding{inner, codecs, indexCodecs, "end"})
+	return []codec.Spec{{Name: shardingName, Config: config}}, err
 }
 
 // toV2 makes the array one of format 2. xarray takes its fill value for a mask, so that it

@@ -7,8 +7,8 @@
 //	DEST/.varve/journal              what is copied so far; gone when all is
 //	DEST/.varve/copy.json            of which snapshot the copy is, and how it was asked for
 //
-// A chunk that the source declares with the same cells and codecs is copied as it is, and
-// every other one is read as elements and encoded. What is read at a time is a box of
+// A chunk that the source declares with the same cells and codecs is copied as it is, also
+// into a shard and out of one, and every other one is read as elements and encoded. What is read at a time is a box of
 // chunks, as large as memory allows, so that chunks of the source are not decoded again and
 // again for neighbours.
 //
@@ -19,16 +19,12 @@ package zarr
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/change"
 	"varve/manifest/store"
 )
 
@@ -63,6 +59,7 @@ type Edges struct {
 type Result struct {
 	Arrays   int
 	Verbatim int64 // chunks that are as the source has them
+	Inner    int64 // chunks within shards that are as the source has them
 	Encoded  int64 // chunks that were read and encoded
 	Missing  int64 // chunks that are all fill
 	Resumed  int64 // chunks that an earlier, stopped copy had written
@@ -103,7 +100,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	c := &copier{dest: filepath.Clean(dest), opts: o, snapshot: s.Snapshot()}
+	c := &copier{dest: filepath.Clean(dest), opts: o, from: s, snapshot: s.Snapshot(), origins: newOrigins(s.Snapshot())}
 	if c.arrays, err = targets(s, o); err != nil {
 		return nil, err
 	}
@@ -120,7 +117,9 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 type copier struct {
 	dest      string
 	opts      *Options
+	from      *store.Store
 	snapshot  *manifest.Snapshot
+	origins   *origins
 	arrays    []*target
 	documents []document
 	journal   *journal
@@ -138,96 +137,4 @@ type state struct {
 
 func (c *copier) state() state {
 	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards}
-}
-
-// prepare settles what stands at the destination.
-func (c *copier) prepare(ctx context.Context) error {
-	entries, err := os.ReadDir(c.dest)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(c.dest, stateFolder)); err != nil {
-		return fmt.Errorf("%s is there, and varve did not copy it: export to another folder: %w", c.dest, fs.ErrExist)
-	}
-	if c.opts.Force {
-		return os.RemoveAll(c.dest)
-	}
-	if c.opts.Append {
-		return c.extend(ctx)
-	}
-	if complete, err := c.complete(); !complete {
-		return err // the journal says whether what was begun is this copy
-	}
-	return fmt.Errorf("%s is there: append to it, or replace it: %w", c.dest, fs.ErrExist)
-}
-
-// complete reports whether there is a copy and nobody is at work on it.
-func (c *copier) complete() (bool, error) {
-	_, unfinished := os.Stat(filepath.Join(c.dest, stateFolder, journalName))
-	_, err := os.Stat(filepath.Join(c.dest, stateFolder, stateName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && errors.Is(unfinished, fs.ErrNotExist), err
-}
-
-// extend finds what is new since the copy was made.
-func (c *copier) extend(ctx context.Context) error {
-	b, err := os.ReadFile(filepath.Join(c.dest, stateFolder, stateName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: the copy is not complete: finish it before anything is appended", c.dest)
-	}
-	if err != nil {
-		return err
-	}
-	var was state
-	if err := json.Unmarshal(b, &was); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(c.dest, stateFolder, stateName), err)
-	}
-	is := c.state()
-	is.Snapshot = was.Snapshot
-	if x, _ := json.Marshal(is); string(x) != string(b) {
-		return fmt.Errorf("%s was copied with other chunks or another format; append with the same", c.dest)
-	}
-	if c.opts.Manifest == nil {
-		return fmt.Errorf("%s: nothing can be appended without the manifest's folder: %w", c.dest, errors.ErrUnsupported)
-	}
-	h := change.NewHistory(c.opts.Manifest)
-	old, err := h.Load(ctx, was.Snapshot)
-	if err == nil {
-		err = c.compare(ctx, &change.Snapshots{Old: old, Now: c.snapshot, Past: h})
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s is a copy of snapshot %.12s, which the manifest no longer has: replace the copy: %w", c.dest, was.Snapshot, fs.ErrExist)
-	}
-	return errors.Join(err, h.Close())
-}
-
-// compare leaves of every array what is new.
-func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
-	for _, t := range c.arrays {
-		old, err := previous(s.Old, t, c.opts)
-		if err != nil {
-			return err
-		}
-		if old == nil {
-			continue // an array that is new
-		}
-		t.old = old
-		ch, err := s.Of(ctx, t.spec, t.source.Grid())
-		if err != nil {
-			return err
-		}
-		t.fresh = change.Growth(old.grid, t.grid)
-		if ch.Kind == change.Everything && t.kept() {
-			t.fresh = ch // an array that is in the manifest is small: it is written again
-			continue
-		}
-		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything || ch.Kind == change.Behind && t.fresh.Kind == change.Behind && ch.Axis != t.fresh.Axis {
-			return fmt.Errorf("%s: what was copied is not as it was: replace the copy", t.spec.Path)
-		}
-	}
-	return nil
 }

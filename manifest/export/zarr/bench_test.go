@@ -1,0 +1,63 @@
+package zarr
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest/zarrstore"
+	"varve/zarrjson"
+)
+
+// benchArchive is a Zarr of 64 MiB in chunks of 1 MiB.
+func benchArchive(b *testing.B) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "in.zarr")
+	typ, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Float, Size: 4})
+	if err != nil {
+		b.Fatal(err)
+	}
+	face := &zarrjson.Array{Shape: []int64{16, 1024, 1024}, DataType: typ, ChunkGrid: zarrjson.RegularGrid(1, 512, 512),
+		DimensionNames: zarrjson.Names("time", "y", "x"), Codecs: indexCodecs[:1]}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	a, err := zarrstore.Create(filepath.Join(dir, "v"), face, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := codec.NewElems(face.Form(face.Shape))
+	for i := range e.Fixed {
+		e.Fixed[i] = byte(i >> 8)
+	}
+	if err := a.WriteRegion(context.Background(), grid.Whole(face.Shape), e); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// BenchmarkWrite copies chunks as they are, into shards, and cut anew.
+func BenchmarkWrite(b *testing.B) {
+	s := newSample(b, benchArchive(b))
+	for name, o := range map[string]Options{
+		"as it is":    {},
+		"into shards": {Shards: []Edges{{Dim: "time", Sizes: []int64{8}}}},
+		"cut anew":    {Chunks: []Edges{{Dim: "time", Sizes: []int64{8}}, {Dim: "y", Sizes: []int64{128}}, {Dim: "x", Sizes: []int64{128}}}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			dir := b.TempDir()
+			b.SetBytes(64 << 20)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				s.copy(b, filepath.Join(dir, fmt.Sprint(i)), o)
+			}
+		})
+	}
+}

@@ -1,0 +1,238 @@
+package zarr
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+)
+
+// sharded reports whether the copy's shards are made here.
+func (t *target) sharded() bool {
+	return !t.whole && len(t.face.Codecs) == 1 && t.face.Codecs[0].Name == shardingName
+}
+
+// coincides returns the chunk of the source that holds the cells of a region, and in it no
+// others. Of a source that is taken apart that is the shard that the region is in.
+func (t *target) coincides(region grid.Region, shape []int64) ([]int64, bool) {
+	g := t.source.Grid()
+	coords, _, err := g.Locate(region.Origin)
+	if err != nil {
+		return nil, false
+	}
+	c, ok := g.Chunk(coords)
+	if t.apart {
+		return coords, ok && c.Contains(region)
+	}
+	return coords, ok && c.Region.Equal(region) && sameShape(c.Codec, shape)
+}
+
+// shard is one of the source's, and how it comes apart.
+type shard struct {
+	coords []int64
+	chunk  grid.Chunk
+	parts  *codec.Shards
+	stored []byte
+	index  *codec.ShardIndex // nil if nothing is stored
+}
+
+// stored returns the bytes that the source has of a region as a chunk of a shape, if it has
+// it as one. They are nil where all of it is fill.
+func (w *work) stored(ctx context.Context, region grid.Region, shape []int64) (b []byte, ok bool, err error) {
+	coords, ok := w.target.coincides(region, shape)
+	if !ok {
+		return nil, false, nil
+	}
+	if !w.target.apart {
+		b, err = w.target.source.Chunk(ctx, coords)
+		return b, err == nil, err
+	}
+	if err := w.openShard(ctx, coords); err != nil {
+		return nil, false, err
+	}
+	return w.shard.part(region, shape)
+}
+
+func (w *work) openShard(ctx context.Context, coords []int64) error {
+	if w.shard.parts != nil && slices.Equal(w.shard.coords, coords) {
+		return nil
+	}
+	w.shard = shard{coords: slices.Clone(coords)}
+	p, err := w.target.source.Pipeline(coords)
+	if err != nil {
+		return err
+	}
+	parts, err := p.Shards()
+	if err != nil {
+		return err
+	}
+	if w.shard.stored, err = w.target.source.Chunk(ctx, coords); err != nil {
+		return err
+	}
+	if w.shard.stored != nil {
+		if w.shard.index, err = readIndex(parts, w.shard.stored); err != nil {
+			return err
+		}
+	}
+	w.shard.chunk, _ = w.target.source.Grid().Chunk(coords)
+	w.shard.parts = parts
+	return nil
+}
+
+func readIndex(parts *codec.Shards, stored []byte) (*codec.ShardIndex, error) {
+	size := int64(len(stored))
+	at, err := parts.IndexRange(size)
+	if err != nil {
+		return nil, err
+	}
+	return parts.Index(stored[at.Offset:at.End()], size)
+}
+
+// part returns the inner chunk that holds the cells of a region.
+func (s *shard) part(region grid.Region, shape []int64) ([]byte, bool, error) {
+	within := region.Clone()
+	within.Shift(s.chunk.Origin)
+	coords, _, err := s.parts.Grid().Locate(within.Origin)
+	if err != nil {
+		return nil, false, err
+	}
+	inner, ok := s.parts.Grid().Chunk(coords)
+	if !ok || !sameShape(inner.Codec, shape) {
+		return nil, false, nil
+	}
+	counts := grid.MakeRegion(region.Rank())
+	if counts.Intersect(inner.Region, grid.Whole(s.chunk.Shape)); !counts.Equal(within) {
+		return nil, false, nil
+	}
+	if s.index == nil {
+		return nil, true, nil
+	}
+	at, ok := s.index.At(coords)
+	if !ok {
+		return nil, true, nil
+	}
+	return s.stored[at.Offset:at.End()], true, nil
+}
+
+// assembly is a shard that is put together from its inner chunks: they one after another,
+// then for each its offset and length, or all ones.
+type assembly struct {
+	parts [][]byte
+	size  int
+	index []byte
+	new   int // inner chunks that were encoded
+}
+
+// assemble makes a shard of which some inner chunks are copied as the source has them; ok is
+// false if none can be.
+func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool, err error) {
+	p, err := w.target.pipeline(at.Codec)
+	if err != nil {
+		return nil, false, err
+	}
+	parts, err := p.Shards()
+	if err != nil {
+		return nil, false, err
+	}
+	if !w.target.worthwhile(at, parts.Grid()) {
+		return nil, false, nil
+	}
+	var a assembly
+	for inner := parts.Grid().Walk(); inner.Next(); {
+		part, err := w.innerChunk(ctx, at, inner, parts)
+		if err != nil {
+			return nil, false, fmt.Errorf("chunk %v of the shard: %w", inner.Coords, err)
+		}
+		a.new += part.encoded
+		a.add(part.stored)
+	}
+	if a.size == 0 {
+		return nil, true, nil
+	}
+	if a.new > 0 {
+		w.encoded.Add(1)
+	} else {
+		w.verbatim.Add(1)
+	}
+	b, err = a.finish(parts.Grid().Counts())
+	return b, true, err
+}
+
+// worthwhile reports whether an inner chunk of a shard may be one of the source's.
+func (t *target) worthwhile(at *grid.Walker, parts *grid.Grid) bool {
+	for inner := parts.Walk(); inner.Next(); {
+		if region := inArray(at, inner); !region.IsEmpty() {
+			if _, ok := t.coincides(region, inner.Codec); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inArray is what counts of an inner chunk, in the array's coordinates.
+func inArray(at, inner *grid.Walker) grid.Region {
+	region := inner.Region.Clone()
+	for axis := range region.Origin {
+		region.Origin[axis] += at.Region.Origin[axis]
+	}
+	region.Intersect(region, at.Region)
+	return region
+}
+
+type innerPart struct {
+	stored  []byte
+	encoded int
+}
+
+// innerChunk returns the bytes of an inner chunk, none if it is all fill or past the array.
+func (w *work) innerChunk(ctx context.Context, at, inner *grid.Walker, parts *codec.Shards) (innerPart, error) {
+	region := inArray(at, inner)
+	if region.IsEmpty() {
+		return innerPart{}, nil
+	}
+	b, ok, err := w.stored(ctx, region, inner.Codec)
+	if ok || err != nil {
+		w.inner.Add(int64(min(len(b), 1)))
+		return innerPart{stored: b}, err
+	}
+	p, err := parts.Pipeline(inner.Coords)
+	if err != nil {
+		return innerPart{}, err
+	}
+	elems, err := w.elements(ctx, p, region)
+	if err != nil || p.Form().IsFill(elems) {
+		return innerPart{}, err
+	}
+	b, err = p.Encode(nil, elems)
+	return innerPart{b, 1}, err
+}
+
+func (a *assembly) add(stored []byte) {
+	offset, size := ^uint64(0), ^uint64(0)
+	if len(stored) > 0 {
+		offset, size = uint64(a.size), uint64(len(stored))
+		a.parts, a.size = append(a.parts, stored), a.size+len(stored)
+	}
+	a.index = binary.LittleEndian.AppendUint64(a.index, offset)
+	a.index = binary.LittleEndian.AppendUint64(a.index, size)
+}
+
+const checksumSize = 4 // behind an index
+
+// finish joins the parts and appends the index.
+func (a *assembly) finish(counts []int64) ([]byte, error) {
+	shape := append(slices.Clone(counts), 2)
+	p, err := codec.New(indexCodecs, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 8}, Shape: shape})
+	if err != nil {
+		return nil, fmt.Errorf("index of a shard: %w", err)
+	}
+	b := make([]byte, 0, a.size+len(a.index)+checksumSize)
+	for _, part := range a.parts {
+		b = append(b, part...)
+	}
+	return p.Encode(b, codec.Elems{Fixed: a.index})
+}
