@@ -1,10 +1,14 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"varve/manifest/build"
+	"varve/manifest/plan"
 )
 
 func newAppendCommand() *cobra.Command {
@@ -36,7 +40,11 @@ func runAppend(cmd *cobra.Command, opts *combineOptions, out string, names []str
 	if err != nil {
 		return err
 	}
-	how.KeepPlan = !planFlagsChanged(cmd)
+	if how.KeepPlan = !planFlagsChanged(cmd); !how.KeepPlan {
+		if how.Plan, err = overlaid(cmd, out, how.Plan); err != nil {
+			return err
+		}
+	}
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress = shown.update
 	outcome, err := build.Append(cmd.Context(), out, how)
@@ -57,4 +65,47 @@ func planFlagsChanged(cmd *cobra.Command) bool {
 		changed = changed || declared.Flags().Lookup(f.Name) != nil
 	})
 	return changed
+}
+
+// overlaid are the options that a manifest was built with, but for those that the command
+// line names.
+func overlaid(cmd *cobra.Command, name string, given plan.Options) (merged plan.Options, err error) {
+	snapshot, err := loadSnapshot(cmd.Context(), name)
+	if err != nil {
+		return merged, err
+	}
+	if snapshot.Options != nil {
+		if err := json.Unmarshal(snapshot.Options, &merged); err != nil {
+			return merged, fmt.Errorf("%s: options of snapshot %s: %w", name, snapshot.ID, err)
+		}
+	}
+	return overlay(cmd, merged, given), nil
+}
+
+// overlay takes the options that the command line names.
+func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
+	for flag, take := range map[string]func(){
+		"concat":      func() { merged.Concat = given.Concat },
+		"new-dim":     func() { merged.NewDims = given.NewDims },
+		"vars":        func() { merged.Vars = given.Vars },
+		"drop":        func() { merged.Drop = given.Drop },
+		"group":       func() { merged.Group = given.Group },
+		"rename":      func() { merged.Rename = given.Rename },
+		"missing":     func() { merged.Missing = given.Missing },
+		"pad":         func() { merged.Pad = given.Pad },
+		"coords":      func() { merged.Coords = given.Coords },
+		"tolerance":   func() { merged.Tolerance = given.Tolerance },
+		"overlap":     func() { merged.Overlap = given.Overlap },
+		"inline":      func() { merged.Inline = given.Inline },
+		"strict":      func() { merged.Strict = given.Strict },
+		"rectilinear": func() { merged.Rectilinear = given.Rectilinear },
+		"codec-from":  func() { merged.CodecFrom = given.CodecFrom },
+		"chunk-edges": func() { merged.Faces = given.Faces },
+		"dtype":       func() { merged.Faces = given.Faces },
+	} {
+		if cmd.Flags().Changed(flag) {
+			take()
+		}
+	}
+	return merged
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"varve/manifest/plan"
+)
+
+// TestAppendOverlaysEveryPlanFlag names every flag in turn: an append that forgets one would
+// plan unlike what the user asked for.
+func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
+	var opts combineOptions
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	opts.addPlanFlags(flags)
+	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last",
+		"inline": "7", "strict": "true", "rectilinear": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64"}
+	flags.VisitAll(func(f *pflag.Flag) {
+		var opts combineOptions
+		cmd := &cobra.Command{}
+		cmd.SetContext(t.Context())
+		opts.addPlanFlags(cmd.Flags())
+		value := values[f.Name]
+		if value == "" {
+			value = "some"
+		}
+		if err := cmd.Flags().Set(f.Name, value); err != nil {
+			t.Fatal(err)
+		}
+		how, err := opts.options([]string{"x"}, nil)
+		if err != nil {
+			t.Fatalf("--%s: %v", f.Name, err)
+		}
+		merged := overlay(cmd, plan.Options{Inline: plan.DefaultInline}, how.Plan)
+		before := plan.Options{Inline: plan.DefaultInline}
+		if equalJSON(t, merged, before) {
+			t.Errorf("--%s changes nothing", f.Name)
+		}
+	})
+}
+
+func equalJSON(t *testing.T, a, b plan.Options) bool {
+	t.Helper()
+	x, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(x) == string(y)
+}
