@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return usageError{err}
 	}
 	opts.Memory = memory / 2
+	debug.SetMemoryLimit(memory) // what is garbage counts as well
 	how := opts.storeOptions()
 	how.CacheBytes, how.FlightBytes = memory/4, memory/8
 	s, err := store.Open(ctx, args[0], how)
