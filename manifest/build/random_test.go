@@ -35,15 +35,6 @@ func mustBuild(t *testing.T, dir string, files ...string) *manifest.Snapshot {
 	return outcome.Snapshot
 }
 
-func mustAppend(t *testing.T, dir string, files ...string) *manifest.Snapshot {
-	t.Helper()
-	outcome, err := Append(t.Context(), dir, optionsFor(files...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return outcome.Snapshot
-}
-
 // decoded reads all of an array as numbers.
 func decoded(t *testing.T, dir, path string, decode bool) (values []float64, a *store.Array) {
 	t.Helper()
