@@ -37,9 +37,10 @@ func TestTwins(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, data := range samples(rng) {
+		data = data[:min(len(data), 60_000)]
 		for _, opts := range levels() {
 			src := compressed(t, data, append(opts, zstd.WithEncoderCRC(false))...)
-			for range 10 {
+			for range 5 {
 				damaged := bytes.Clone(src[:len(src)-rng.IntN(2)*rng.IntN(len(src))])
 				if len(damaged) > 0 && rng.IntN(2) == 0 {
 					damaged[rng.IntN(len(damaged))] ^= 1 << rng.IntN(8)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -91,7 +92,7 @@ func TestDecode(t *testing.T) {
 	for name, data := range samples(rand.New(rand.NewPCG(seed, 0))) {
 		for level, opts := range levels() {
 			src := compressed(t, data, opts...)
-			for _, more := range []int{0, 1, 100} {
+			for _, more := range []int{0, 100} {
 				dst := bytes.Repeat([]byte{0xa5}, len(data)+more+16)
 				n, err := Decode(dst[:len(data)+more], src)
 				if err != nil || !bytes.Equal(dst[:n], data) {
@@ -110,16 +111,20 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+var klauspost = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderMaxMemory(1<<32), zstd.WithDecoderMaxWindow(1<<32))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})
+
 // check decodes with klauspost's decoder as well: what it decodes, Decode must, and nothing
 // else.
 func check(t *testing.T, src []byte, limit int) {
 	t.Helper()
-	ref, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<32), zstd.WithDecoderMaxWindow(1<<32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ref.Close()
-	want, wantErr := ref.DecodeAll(src, make([]byte, 0, limit))
+	want, wantErr := klauspost().DecodeAll(src, make([]byte, 0, limit))
 	buf := bytes.Repeat([]byte{0xa5}, limit+16)
 	n, err := Decode(buf[:limit], src)
 	switch {
@@ -145,14 +150,11 @@ func TestDamaged(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	rounds := 60
-	if testing.Short() {
-		rounds = 10
-	}
 	for name, data := range samples(rng) {
+		data = data[:min(len(data), 40_000)]
 		for level, opts := range levels() {
 			src := compressed(t, data, append(opts, zstd.WithEncoderCRC(rng.IntN(2) == 0))...)
-			for range rounds {
+			for range 10 {
 				damaged := bytes.Clone(src)
 				for range 1 + rng.IntN(2) {
 					damaged[rng.IntN(min(len(src), 1<<(2+rng.IntN(18))))] ^= 1 << rng.IntN(8)
