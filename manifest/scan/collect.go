@@ -22,7 +22,6 @@ type collector struct {
 	result   *Result
 	progress Progress
 	others   map[string]int // rows of sources that refs point at, by URL
-	zeros    []byte
 	masks    []uint32
 	numbers  []int32
 }
