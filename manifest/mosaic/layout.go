@@ -121,13 +121,19 @@ func (l *Layout) stride() int { return 1 + 3*len(l.dims) }
 func (l *Layout) file(t int32) int64 { return l.tiles[int(t)*l.stride()] }
 
 func (l *Layout) origin(t int32) []int64 { return l.numbers(t, 0) }
-func (l *Layout) start(t int32) []int64  { return l.numbers(t, 1) }
 func (l *Layout) shape(t int32) []int64  { return l.numbers(t, 2) }
 
 func (l *Layout) numbers(t int32, which int) []int64 {
 	n := len(l.dims)
 	at := int(t)*l.stride() + 1 + which*n
 	return l.tiles[at : at+n : at+n]
+}
+
+// along is where a tile lies along one axis.
+func (l *Layout) along(t int32, axis int) (origin, start, length int64) {
+	n := len(l.dims)
+	of := l.tiles[int(t)*l.stride()+1:]
+	return of[axis], of[n+axis], of[2*n+axis]
 }
 
 // isEmpty reports whether a tile has no element.

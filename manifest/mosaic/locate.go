@@ -54,24 +54,28 @@ func (m *Mosaic) Locate(coords []int64) (Place, error) {
 // Place finds the place of a chunk of the array's grid.
 func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 	tiles := l.tiles(c.Region)
-	only, fit := none, (*Fit)(nil)
+	only, fit, covered := none, (*Fit)(nil), false
 	for _, t := range tiles {
 		f, err := l.fitOf(t)
 		if err != nil {
 			return Place{}, err
 		}
-		if f == nil || !f.meets(t, c.Region) {
+		if f == nil {
+			continue
+		}
+		some, all := f.meets(t, c.Region)
+		if !some {
 			continue
 		}
 		if only != none {
 			return Place{Kind: Rebuilt, Tile: none, Row: -1}, nil
 		}
-		only, fit = t, f
+		only, fit, covered = t, f, all
 	}
 	if only == none {
 		return Place{Kind: Missing, Tile: none, Row: -1}, nil
 	}
-	return fit.place(only, c), nil
+	return fit.place(only, c, covered), nil
 }
 
 // tiles returns the tiles whose boxes meet a region, in their order.
@@ -144,9 +148,8 @@ func (f *Fit) extent(t int32, axis int) (from, to int64) {
 	if j < 0 {
 		return 0, have
 	}
-	lay := f.m.layout
-	from = lay.origin(t)[j]
-	return from, from + max(min(lay.shape(t)[j], have-lay.start(t)[j]), 0)
+	from, start, length := f.m.layout.along(t, j)
+	return from, from + max(min(length, have-start), 0)
 }
 
 // within is the index of the variable that is at an index of the array.
@@ -155,28 +158,21 @@ func (f *Fit) within(t int32, axis int, at int64) int64 {
 	if j < 0 {
 		return at
 	}
-	lay := f.m.layout
-	return at - lay.origin(t)[j] + lay.start(t)[j]
+	origin, start, _ := f.m.layout.along(t, j)
+	return at - origin + start
 }
 
-// meets reports whether a tile's variable has any element of a region.
-func (f *Fit) meets(t int32, r grid.Region) bool {
+// meets reports whether a tile's variable has any element of a region, and whether it has
+// all of them.
+func (f *Fit) meets(t int32, r grid.Region) (some, all bool) {
+	all = true
 	for k := range f.axes {
 		from, to := f.extent(t, k)
-		if r.Origin[k] >= to || r.End(k) <= from {
-			return false
+		origin, end := r.Origin[k], r.End(k)
+		if origin >= to || end <= from {
+			return false, false
 		}
+		all = all && origin >= from && end <= to
 	}
-	return true
-}
-
-// covers reports whether a tile's variable has all elements of a region.
-func (f *Fit) covers(t int32, r grid.Region) bool {
-	for k := range f.axes {
-		from, to := f.extent(t, k)
-		if r.Origin[k] < from || r.End(k) > to {
-			return false
-		}
-	}
-	return true
+	return true, all
 }

@@ -7,15 +7,15 @@ import (
 	"varve/manifest"
 )
 
-// place is the place of a chunk that meets one tile.
-func (f *Fit) place(t int32, c *grid.Chunk) Place {
-	p := Place{Kind: Rebuilt, Tile: t, Row: -1, fit: f, size: -1, covered: f.covers(t, c.Region)}
+// place is the place of a chunk that meets one tile, which may cover it.
+func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
+	p := Place{Kind: Rebuilt, Tile: t, Row: -1, fit: f, size: -1, covered: covered}
 	switch {
 	case !f.HasRefs():
 		if f.sameFill {
 			p.Kind = Missing
 		}
-	case !p.covered:
+	case !covered:
 	case f.isRun():
 		f.placeRun(&p, c)
 	default:

@@ -57,12 +57,16 @@ func newRandomMosaic(t *testing.T, r *rand.Rand) (*Mosaic, *randomMosaic) {
 }
 
 func (w *randomMosaic) edges(length int64) grid.Sizes {
-	var list []int64
+	var runs []grid.Run
+	padded := w.Int64N(4) / 3
 	for at := int64(0); at < length; {
-		list = append(list, 1+w.Int64N(min(4, length-at)))
-		at += list[len(list)-1]
+		edge := grid.Full(1 + w.Int64N(min(4, length-at)))
+		edge.Codec += padded
+		count := 1 + w.Int64N((length-at)/edge.Data)
+		runs = append(runs, grid.Run{Edge: edge, Count: count})
+		at += edge.Data * count
 	}
-	return grid.List(list...)
+	return grid.RunLength(runs...)
 }
 
 // codecs are mostly the face's.
@@ -118,9 +122,13 @@ func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box gr
 		}
 	}
 	v := chunked(shape, chunks, w.codecs()...)
-	switch w.IntN(16) {
+	kind := w.IntN(16)
+	if slices.Equal(w.chain, []string{"bytes"}) && w.IntN(3) == 0 {
+		kind = 0
+	}
+	switch kind {
 	case 0:
-		v = strided(0, "bytes", shape...)
+		v = strided(w.gap(shape), "bytes", shape...)
 	case 1:
 		v.Storage = manifest.Storage{Layout: manifest.Nothing}
 	case 2:
@@ -134,6 +142,16 @@ func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box gr
 			v.Dims = append([]string{w.dims[1], w.dims[0]}, w.dims[2:]...)
 			v.Shape[0], v.Shape[1] = shape[1], shape[0]
 		}
+	case 7:
+		v.Storage.Chunks = nil
+		for k, n := range shape {
+			edges := [][2]int64{{min(w.chunk[k], n), 1}}
+			if left := n - edges[0][0]; left > 0 {
+				edges = append(edges, [2]int64{1 + left/w.chunk[k], 0})
+				edges[1][1] = (left + edges[1][0] - 1) / edges[1][0]
+			}
+			v.Storage.Edges = append(v.Storage.Edges, edges)
+		}
 	case 6:
 		if n := v.Type.Size; n == 4 {
 			v.Fill.Value = []byte{0, 0, 128, 63}
@@ -141,6 +159,15 @@ func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box gr
 	}
 	tile.File = w.add(v, w.refsOf(&v))
 	p.Tiles = append(p.Tiles, tile)
+}
+
+// gap is a distance of rows that leaves room between them, or none.
+func (w *randomMosaic) gap(shape []int64) int64 {
+	if len(shape) == 0 || w.IntN(2) == 0 {
+		return 0
+	}
+	row, _ := grid.Elements(shape[1:])
+	return 4*row + w.Int64N(3)
 }
 
 func (w *randomMosaic) refsOf(v *manifest.Variable) []manifest.Ref {
@@ -185,7 +212,7 @@ func TestRuns(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	seen, chunks, runs := map[Kind]int{}, int64(0), 0
-	for round := range uint64(1500) {
+	for round := range uint64(5000) {
 		m, w := newRandomMosaic(t, rand.New(rand.NewPCG(seed, round)))
 		box := w.box(m.Grid())
 		for r, err := range m.Runs(context.Background(), w, box) {

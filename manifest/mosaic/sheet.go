@@ -42,9 +42,10 @@ func (l *Locator) sheet(c *cursor) (*sheet, error) {
 }
 
 // extendNone extends a sheet of chunks in no tile, or in one of a source without the
-// variable, over all of its cell.
+// variable, over what is left of its cell. A tile whose variable ends before the chunk has
+// none of those behind it either.
 func (l *Locator) extendNone(c *cursor) {
-	if l.last.Kind != Missing || !l.one || len(l.found) > 0 && l.fit != nil {
+	if l.last.Kind != Missing || !l.one {
 		return
 	}
 	for k := range l.last.axes {
@@ -65,11 +66,14 @@ func (s *sheet) extend(c *cursor) {
 		return // several refs are of each chunk, of the next perhaps one
 	}
 	for k := range s.axes {
+		if c.coords[k]+1 == c.box.End(k) {
+			continue
+		}
 		_, end := f.extent(s.Tile, k)
 		r := &s.axes[k]
 		r.chunks = c.before(k, end)
 		switch {
-		case s.Row < 0 || f.axes[k].axis < 0:
+		case r.chunks == 1 || s.Row < 0 || f.axes[k].axis < 0:
 		case f.isRun():
 			s.extendRun(c, k, r)
 		default:
@@ -105,7 +109,7 @@ func (s *sheet) extendChunks(c *cursor, k int, r *run) {
 		r.chunks = min(r.chunks, within)
 		return
 	}
-	left := a.chunks - n
+	left := r.chunks
 	if a.size == 0 {
 		span := a.dim.Span(n)
 		left = span.First + span.Count - n
