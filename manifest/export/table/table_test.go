@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -225,8 +226,30 @@ func TestInteropTables(t *testing.T) {
 	}
 }
 
+// many is an array of ranges, a thousand of each source.
+type many struct{ *listed }
+
+func (m many) Runs(_ context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+	return func(yield func(*store.Run, error) bool) {
+		r := &store.Run{Kind: store.Verbatim, Chunks: 1000, Coords: []int64{0}, Offsets: make([]int64, 1000), Sizes: make([]int64, 1000)}
+		random := rand.New(rand.NewPCG(1, 2))
+		for at := int64(0); at < chunks.Shape[0]; at += r.Chunks {
+			r.Source, r.Coords[0] = at/1000, at
+			offset := int64(4096)
+			for i := range r.Offsets {
+				r.Offsets[i], r.Sizes[i] = offset, 20_000+random.Int64N(1<<14)
+				offset += r.Sizes[i]
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
 func BenchmarkWrite(b *testing.B) {
 	l := newListing(b, []int64{1_000_000})
+	l.arrays[0] = many{l.arrays[0].(*listed)}
 	l.rows = 1 << 17
 	for name, form := range map[string]func(*listing, *bytes.Buffer) error{
 		"parquet": func(l *listing, out *bytes.Buffer) error { _, err := l.parquet(b.Context(), out); return err },
