@@ -18,8 +18,9 @@ import (
 	"varve/manifest/table"
 )
 
-// attempts is how often an append starts over because another writer was faster.
-const attempts = 5
+// attempts is how often an append starts over because another writer was faster. Each time
+// one of the writers is done, so that this is how many may write at a time.
+const attempts = 100
 
 // Append adds sources to the manifest dir. What it costs follows what is new where the new
 // files lie behind all others and agree with them; else all files are planned anew, from

@@ -118,10 +118,21 @@ func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Sou
 	return h, true, evicted, nil
 }
 
+// failed reports whether a source was opened in vain. One that is still being opened has not
+// failed yet, and who opens it uses it too.
+func (h *handle) failed() bool {
+	select {
+	case <-h.ready:
+		return h.err != nil
+	default:
+		return false
+	}
+}
+
 // release gives a source back, with the error of using it.
 func (p *sources) release(h *handle, err error) {
 	p.mu.Lock()
-	if err != nil && !isGone(err) || h.err != nil {
+	if err != nil && !isGone(err) || h.failed() {
 		h.stale = true // what is wrong may pass, but not for what is open
 		if p.all[h.row] == h {
 			delete(p.all, h.row)
