@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/user"
 	"path"
 	"path/filepath"
 	"slices"
@@ -76,10 +77,24 @@ func sealSum(key []byte, prefixes []string) []byte {
 
 const keySize = 32
 
+// configDir is the user's config folder, also where the environment names none, as in services
+// and containers.
+func configDir() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err == nil {
+		return dir, nil
+	}
+	me, failed := user.Current()
+	if failed != nil || me.HomeDir == "" {
+		return "", err
+	}
+	return filepath.Join(me.HomeDir, ".config"), nil
+}
+
 // sealKey reads the user's key, or makes one. Two processes that make one at a time end up
 // with the same.
 func sealKey(create bool) ([]byte, error) {
-	dir, err := os.UserConfigDir()
+	dir, err := configDir()
 	if err != nil {
 		return nil, err
 	}
