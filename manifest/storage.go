@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 
 	"varve/grid"
 )
@@ -10,6 +11,9 @@ import (
 func (v *Variable) Rows() int64 {
 	switch v.Storage.Layout {
 	case Chunked:
+		if n, ok := v.regularRows(); ok {
+			return n
+		}
 		g, err := v.Grid()
 		if err != nil {
 			return 0
@@ -20,6 +24,25 @@ func (v *Variable) Rows() int64 {
 	default:
 		return 0
 	}
+}
+
+// regularRows counts chunks of one shape without making a grid of them, since files may have
+// thousands of variables.
+func (v *Variable) regularRows() (int64, bool) {
+	if v.Storage.Edges != nil || len(v.Storage.Chunks) != len(v.Shape) {
+		return 0, false
+	}
+	rows := int64(1)
+	for i, n := range v.Shape {
+		c := v.Storage.Chunks[i]
+		if c < 1 || n < 0 || n > math.MaxInt32 {
+			return 0, false
+		}
+		if rows *= (n + c - 1) / c; rows > math.MaxInt32 {
+			return 0, false
+		}
+	}
+	return rows, true
 }
 
 // Grid returns the chunks of the variable. What is not Chunked is one chunk.
