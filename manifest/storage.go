@@ -35,7 +35,7 @@ func (v *Variable) regularRows() (int64, bool) {
 	rows := int64(1)
 	for i, n := range v.Shape {
 		c := v.Storage.Chunks[i]
-		if c < 1 || n < 0 || n > math.MaxInt32 {
+		if c < 1 || c > math.MaxInt32 || n < 0 || n > math.MaxInt32 {
 			return 0, false
 		}
 		if rows *= (n + c - 1) / c; rows > math.MaxInt32 {
