@@ -3,12 +3,14 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
+	"varve/manifest/report"
 	"varve/zarrjson"
 )
 
@@ -31,6 +33,9 @@ func (p *planner) decidePieces(a *array) error {
 		a.pieces = true
 	case p.retold(a) && p.bytesOf(a) <= mostTimes:
 		a.pieces = true
+	case p.retold(a) && p.inherits(a):
+		p.find(p.odd(report.Finding{Kind: report.Time, Array: a.path, Effect: report.Refused, Option: "--drop " + path.Base(a.path),
+			Says: "bounds of times that files count from different days take more than " + report.Size(mostTimes) + ", and are not told anew"}, p.holders(a), int64(len(p.files))))
 	default:
 		known, _ := p.known(a)
 		limit := p.opts.Inline
@@ -98,6 +103,14 @@ func (p *planner) retold(a *array) bool {
 		}
 	}
 	return false
+}
+
+// inherits reports whether a member is of bounds that have their units from another variable.
+func (p *planner) inherits(a *array) bool {
+	return slices.ContainsFunc(a.members, func(m member) bool {
+		_, own, err := cf.UnitsOf(m.v)
+		return !own && err == nil
+	})
 }
 
 func (p *planner) bytesOf(a *array) int64 {

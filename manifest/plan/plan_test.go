@@ -217,6 +217,14 @@ func TestRefused(t *testing.T) {
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10.004, 0, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.Coordinate, "b", "--coords first"},
+		{"bounds too large to be told anew", Options{}, func(m *maker) {
+			for i := range 2 {
+				at := coords("time", "time", int32s, float64(10*i), float64(10*i+1)).with("units", fmt.Sprintf("days since 1990-01-%02d", 1+2*i), "bounds", "edges")
+				edges := cube("edges", "time nv", m64(2, 3<<20), m64(2, 3<<20))
+				edges.v.Type = float64s
+				m.file(fmt.Sprint(i), at, edges)
+			}
+		}, report.Time, "0 1", "--drop edges"},
 		{"a coordinate the other way round", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, 10, 0, -10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
