@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
 func main() {
+	tuneCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
 	err := newRootCommand().ExecuteContext(ctx)
@@ -22,4 +24,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "varve:", err)
 	}
 	os.Exit(exitCode(err, interrupted))
+}
+
+// tuneCollector lets the memory grow further before it is swept, unless the user said how far:
+// what lives here is small, and what scans and requests leave behind is much.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }

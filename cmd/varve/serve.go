@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +72,6 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	if err := opts.check(); err != nil {
 		return err
 	}
-	tuneCollector()
 	access, closeAccess, err := opts.accessLog(messages)
 	if err != nil {
 		return err
@@ -94,14 +92,6 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 		return errors.Join(err, listener.Close())
 	}
 	return server.Serve(ctx, listener, handler)
-}
-
-// tuneCollector lets the memory grow further before it is swept, unless the user said how far:
-// what lives here is small, and what requests leave behind is much.
-func tuneCollector() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
 }
 
 func (o *serveOptions) store() store.Options {
