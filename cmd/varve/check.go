@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/manifest"
 	"varve/manifest/build"
 	"varve/manifest/picture"
 	"varve/manifest/report"
+	"varve/zarrjson"
 )
 
 // checkOptions are the flags of the check command.
@@ -82,9 +84,19 @@ func checkText(out io.Writer, o *build.Outcome) error {
 		if err := printArrays(out, o.Snapshot.Arrays); err != nil {
 			return err
 		}
-		fmt.Fprintln(out)
+		fmt.Fprintf(out, "\nexports: kerchunk%s, icechunk, zarr, table\n\n", kerchunkNeeds(o.Snapshot.Arrays))
 	}
 	return o.Report.Text(out)
+}
+
+// kerchunkNeeds says what references ask of a client: format 2 knows regular grids only.
+func kerchunkNeeds(arrays []manifest.Array) string {
+	for i := range arrays {
+		if arrays[i].Face.ChunkGrid.Name == zarrjson.Rectilinear {
+			return " (in format 3, since " + arrays[i].Path + " has chunks of several lengths; --regular cuts it anew)"
+		}
+	}
+	return ""
 }
 
 func checkJSON(out io.Writer, o *build.Outcome) error {
