@@ -28,7 +28,7 @@ type Decoder struct {
 // scale_factor and add_offset, _Unsigned, and units of time. What they call missing is missing
 // in any case.
 func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
-	v := asVariable(a)
+	v := cf.VariableOf(a.Path(), a.Face())
 	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
 	packing, err := cf.PackingOf(v)
 	if err != nil {

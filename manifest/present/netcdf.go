@@ -12,6 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest/export/netcdf"
+	"varve/manifest/internal/cf"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -60,7 +61,7 @@ func (n *netcdfFile) collect(a *store.Array) {
 	}
 	for _, name := range naming {
 		raw, _ := a.Face().Attributes.Get(name)
-		text, _ := textOf(raw)
+		text, _ := cf.TextOf(raw)
 		for _, word := range strings.Fields(text) {
 			if c, ok := nearest(n.store, a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
 				n.collect(c)

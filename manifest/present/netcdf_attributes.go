@@ -93,7 +93,7 @@ func literals(value []byte) (numbers []string, ok bool) {
 // netcdfAttribute types an attribute by its value: texts, whole numbers, other numbers. What
 // is none of these, which the format has nothing for, is written as it is in JSON.
 func netcdfAttribute(name string, value []byte) netcdf.Attribute {
-	if text, ok := textOf(value); ok {
+	if text, ok := cf.TextOf(value); ok {
 		return netcdf.Text(name, text)
 	}
 	for _, t := range []struct {
@@ -121,7 +121,7 @@ func netcdfAttribute(name string, value []byte) netcdf.Attribute {
 // of which one index is taken (CF 5, 5.7).
 func (n *netcdfFile) coordinates(m *member) string {
 	raw, _ := m.Array.Face().Attributes.Get("coordinates")
-	text, _ := textOf(raw)
+	text, _ := cf.TextOf(raw)
 	var names []string
 	add := func(name string) {
 		if n.has(name) && !contains(names, name) && name != baseName(m.Array) {

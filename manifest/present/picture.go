@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/manifest/internal/cf"
 	"varve/manifest/plot"
 	"varve/manifest/store"
 )
@@ -109,12 +110,12 @@ func (s *Selection) thinned(axes []int) *Selection {
 func (d *Decoder) label(name string) string {
 	attributes := d.array.Face().Attributes
 	if raw, ok := attributes.Get("long_name"); ok {
-		if long, ok := textOf(raw); ok && long != "" {
+		if long, ok := cf.TextOf(raw); ok && long != "" {
 			name = long
 		}
 	}
 	if raw, ok := attributes.Get("units"); ok && d.times == nil {
-		if units, ok := textOf(raw); ok && units != "" {
+		if units, ok := cf.TextOf(raw); ok && units != "" {
 			name += " [" + units + "]"
 		}
 	}

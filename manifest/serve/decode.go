@@ -3,64 +3,25 @@ package serve
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"math"
 	"path"
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/zarrjson"
 )
 
-// variableOf returns what CF's attributes say of an array, in the terms of the package that
-// knows them.
-func variableOf(a array) *manifest.Variable {
-	face := a.Face()
-	v := &manifest.Variable{Path: a.Path(), Shape: face.Shape, Type: face.DataType.Type()}
-	for name, raw := range face.Attributes.All() {
-		if attribute, ok := attributeOf(face, name, raw); ok {
-			v.Attributes = append(v.Attributes, attribute)
-		}
-	}
-	return v
-}
-
-// attributeOf reads a text or numbers.
-func attributeOf(face *zarrjson.Array, name string, raw []byte) (manifest.Attribute, bool) {
-	if name == cf.FillValue {
-		element, err := face.DataType.DecodeMask(raw)
-		return manifest.Attribute{Name: name, Type: face.DataType.Type(), Data: element, Scalar: true}, err == nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{text}, Scalar: true}, true
-	}
-	numbers := make([]float64, 1)
-	scalar := json.Unmarshal(raw, &numbers[0]) == nil
-	if !scalar && json.Unmarshal(raw, &numbers) != nil {
-		return manifest.Attribute{}, false
-	}
-	var data []byte
-	for _, n := range numbers {
-		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(n))
-	}
-	return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.Float, Size: 8}, Data: data, Scalar: scalar}, true
-}
-
 // text returns an attribute that is a text, or nothing.
 func text(face *zarrjson.Array, name string) string {
-	var s string
-	if raw, ok := face.Attributes.Get(name); !ok || json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
+	raw, _ := face.Attributes.Get(name)
+	s, _ := cf.TextOf(raw)
 	return s
 }
 
 // numbers decodes elements: packed numbers are unpacked, and what is missing is NaN.
 func numbers(a array, elems []byte) ([]float64, error) {
-	v := variableOf(a)
+	v := cf.VariableOf(a.Path(), a.Face())
 	packing, err := cf.PackingOf(v)
 	if err != nil {
 		return nil, err
@@ -145,7 +106,7 @@ func dimensionName(face *zarrjson.Array, axis int) (string, bool) {
 
 // momentNames returns what writes the coordinates of an array of times, or nil for others.
 func momentNames(c array) func(float64) string {
-	units, ok, err := cf.UnitsOf(variableOf(c))
+	units, ok, err := cf.UnitsOf(cf.VariableOf(c.Path(), c.Face()))
 	if !ok || err != nil {
 		return nil
 	}

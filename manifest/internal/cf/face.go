@@ -1,4 +1,4 @@
-package present
+package cf
 
 import (
 	"encoding/json"
@@ -6,15 +6,12 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/internal/cf"
-	"varve/manifest/store"
 	"varve/zarrjson"
 )
 
-// asVariable is an array's face as CF sees it: a variable with attributes.
-func asVariable(a *store.Array) *manifest.Variable {
-	face := a.Face()
-	v := &manifest.Variable{Path: a.Path(), Shape: face.Shape, Type: face.DataType.Type()}
+// VariableOf returns the face of an array as CF sees it: a variable with typed attributes.
+func VariableOf(path string, face *zarrjson.Array) *manifest.Variable {
+	v := &manifest.Variable{Path: path, Shape: face.Shape, Type: face.DataType.Type()}
 	for name, value := range face.Attributes.All() {
 		if attribute, ok := attributeOf(face, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
@@ -25,11 +22,11 @@ func asVariable(a *store.Array) *manifest.Variable {
 
 // attributeOf types an attribute of a face: text, or numbers.
 func attributeOf(face *zarrjson.Array, name string, value []byte) (manifest.Attribute, bool) {
-	if name == cf.FillValue {
+	if name == FillValue {
 		mask, err := face.DataType.DecodeMask(value)
 		return manifest.Attribute{Name: name, Type: face.DataType.Type(), Data: mask, Scalar: true}, err == nil
 	}
-	if text, ok := textOf(value); ok {
+	if text, ok := TextOf(value); ok {
 		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{text}, Scalar: true}, true
 	}
 	numbers, scalar, ok := numbersOf(value)
@@ -39,12 +36,13 @@ func attributeOf(face *zarrjson.Array, name string, value []byte) (manifest.Attr
 	double := codec.Type{Kind: codec.Float, Size: 8}
 	a := manifest.Attribute{Name: name, Type: double, Scalar: scalar}
 	for _, n := range numbers {
-		a.Data = cf.AppendWord(a.Data, math.Float64bits(n), 8)
+		a.Data = AppendWord(a.Data, math.Float64bits(n), 8)
 	}
 	return a, true
 }
 
-func textOf(value []byte) (text string, ok bool) {
+// TextOf reads the JSON of an attribute that is a text.
+func TextOf(value []byte) (text string, ok bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
 	}
