@@ -2,16 +2,19 @@ package aec
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a chunk that libhdf5 or libaec wrote; testdata/generate.py makes them.
 type vector struct {
@@ -21,20 +24,14 @@ type vector struct {
 	Want   []byte
 }
 
-func vectors(t testing.TB) []vector {
+func blocks(t testing.TB) []vector {
 	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []struct {
+	type line struct {
 		Name         string
 		Params       [4]uint32
 		Stored, Want []byte
 	}
-	if err := json.Unmarshal(text, &lines); err != nil {
-		t.Fatal(err)
-	}
+	lines := vectors.Parse[line](t, recorded)
 	vs := make([]vector, len(lines))
 	for i, l := range lines {
 		vs[i] = vector{l.Name, params(l.Params), l.Stored, l.Want}
@@ -47,7 +44,7 @@ func params(v [4]uint32) Params {
 }
 
 func TestDecodeAsLibhdf5(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range blocks(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+9)
 			n, err := DecodeSized(dst, v.Stored, v.Params)
@@ -65,7 +62,7 @@ func TestDecodeAsLibhdf5(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range blocks(t) {
 		dst := make([]byte, len(v.Want))
 		if _, err := DecodeSized(dst[1:], v.Stored, v.Params); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
@@ -130,7 +127,7 @@ func TestDecodeRefusesCodes(t *testing.T) {
 // TestDecodeDoesNotAllocateWhenWarm leaves out the pool, which may drop what it holds.
 func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	d := new(decoder)
-	for _, v := range vectors(t) {
+	for _, v := range blocks(t) {
 		out, err := newOutput(make([]byte, len(v.Want)), v.Params)
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +139,7 @@ func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for i, v := range vectors(f) {
+	for i, v := range blocks(f) {
 		if i%3 == 0 && len(v.Want) < 1000 {
 			f.Add(v.Params.Options, uint8(v.Params.PixelsPerBlock), uint8(v.Params.BitsPerPixel), uint16(v.Params.PixelsPerScanline), v.Stored)
 		}

@@ -2,14 +2,17 @@ package bzip2
 
 import (
 	"bytes"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"hash/crc32"
-	"os"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a stream that libbz2 wrote; testdata/generate.py makes them.
 type vector struct {
@@ -19,21 +22,8 @@ type vector struct {
 	CRC32  uint32
 }
 
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
-}
-
 func TestDecodeAsLibbz2(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Name, func(t *testing.T) {
 			for _, room := range []int{0, 1, 1000} {
 				dst := make([]byte, v.Size+room)
@@ -50,7 +40,7 @@ func TestDecodeAsLibbz2(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.Size)
 		if v.Size > 0 {
 			if _, err := Decode(dst[1:], v.Stored); !errors.Is(err, corrupt.Err) {
@@ -71,7 +61,7 @@ func TestDecodeRefuses(t *testing.T) {
 // TestDecodeNoticesFlips flips bits and expects that to be noticed, since all of a
 // stream but its level and its last padding bits is under a checksum.
 func TestDecodeNoticesFlips(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if v.Size > 3000 {
 			continue
 		}
@@ -88,7 +78,7 @@ func TestDecodeNoticesFlips(t *testing.T) {
 }
 
 func TestDecodeRefusesRandomised(t *testing.T) {
-	stored := bytes.Clone(vectors(t)[1].Stored)
+	stored := bytes.Clone(vectors.Parse[vector](t, recorded)[1].Stored)
 	stored[14] |= 0x80
 	if _, err := Decode(make([]byte, 10), stored); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Decode = %v, want unsupported", err)
@@ -98,7 +88,7 @@ func TestDecodeRefusesRandomised(t *testing.T) {
 // TestDecodeDoesNotAllocateWhenWarm leaves out the pool, which may drop what it holds.
 func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	d := new(decoder)
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.Size)
 		if n := testing.AllocsPerRun(2, func() {
 			d.bitReader = bitReader{src: v.Stored}
@@ -110,7 +100,7 @@ func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range vectors.Parse[vector](f, recorded) {
 		if len(v.Stored) < 2000 {
 			f.Add(v.Stored)
 		}
@@ -130,7 +120,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for _, v := range vectors(b) {
+	for _, v := range vectors.Parse[vector](b, recorded) {
 		if v.Size < 1000 {
 			continue
 		}

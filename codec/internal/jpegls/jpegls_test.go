@@ -2,9 +2,9 @@ package jpegls
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -13,7 +13,11 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a chunk that FCIDECOMP or CharLS wrote; testdata/generate.py makes them.
 type vector struct {
@@ -21,19 +25,6 @@ type vector struct {
 	Params []uint32
 	Stored []byte
 	Want   []byte // what libhdf5 reads, or nil if it fails
-}
-
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
 }
 
 // size is how many bytes the parameters say.
@@ -48,7 +39,7 @@ func forSize(n int) []uint32 {
 
 func TestDecodeAsLibhdf5(t *testing.T) {
 	poison := bytes.Repeat([]byte{0xa5}, 9)
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Name, func(t *testing.T) {
 			dst := bytes.Repeat([]byte{0xa5}, v.size()+len(poison))
 			n, err := Parse(v.Params).Decode(dst, v.Stored)
@@ -185,7 +176,7 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 func TestDecodeRefusesRestarts(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if !strings.HasPrefix(v.Name, "restart") {
 			continue
 		}
@@ -256,7 +247,7 @@ func TestCorrectionIsBounded(t *testing.T) {
 
 func TestDecodeTruncated(t *testing.T) {
 	const step = 7 // each vector takes its own part of the lengths
-	for i, v := range vectors(t) {
+	for i, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.size())
 		end := len(v.Stored) - 1 // the marker at the end is only looked at
 		for n := i % step; n < end; n += step {
@@ -271,7 +262,7 @@ func TestDecodeTruncated(t *testing.T) {
 func TestDecodeDamaged(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		size := v.size()
 		dst := make([]byte, size+1)
 		for range 30 {
@@ -295,7 +286,7 @@ func TestDecodeDamaged(t *testing.T) {
 }
 
 func TestDecodeTogether(t *testing.T) {
-	vs := vectors(t)
+	vs := vectors.Parse[vector](t, recorded)
 	var all sync.WaitGroup
 	for _, v := range vs {
 		if v.Want == nil {
@@ -315,7 +306,7 @@ func TestDecodeTogether(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for i, v := range vectors(f) {
+	for i, v := range vectors.Parse[vector](f, recorded) {
 		if i%3 == 0 {
 			f.Add(uint16(v.size()), v.Stored)
 		}
@@ -354,7 +345,7 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 	bench("12 bits", forSize(128*128*2), gray)
-	for _, v := range vectors(b) {
+	for _, v := range vectors.Parse[vector](b, recorded) {
 		if v.Name == "long runs, |u1 flat" {
 			bench("runs", v.Params, v.Stored)
 		}

@@ -2,14 +2,17 @@ package nbit
 
 import (
 	"bytes"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a chunk that libhdf5 wrote; testdata/generate.py makes them.
 type vector struct {
@@ -17,19 +20,6 @@ type vector struct {
 	Values []uint32
 	Stored []byte
 	Want   []byte
-}
-
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
 }
 
 func mustParse(t testing.TB, values []uint32) *Packing {
@@ -42,7 +32,7 @@ func mustParse(t testing.TB, values []uint32) *Packing {
 }
 
 func TestDecodeAsLibhdf5(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Name, func(t *testing.T) {
 			p := mustParse(t, v.Values)
 			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+3)
@@ -61,7 +51,7 @@ func TestDecodeAsLibhdf5(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		p := mustParse(t, v.Values)
 		if _, err := p.Decode(make([]byte, len(v.Want)-1), v.Stored); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
@@ -174,7 +164,7 @@ func packNumbers(rng *rand.Rand, count, size, order, precision, offset int) (val
 }
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		p := mustParse(t, v.Values)
 		dst := make([]byte, len(v.Want))
 		if n := testing.AllocsPerRun(10, func() { p.Decode(dst, v.Stored) }); n != 0 {
@@ -184,7 +174,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range vectors.Parse[vector](f, recorded) {
 		b := make([]byte, 0, 4*len(v.Values))
 		for _, x := range v.Values {
 			b = append(b, byte(x), byte(x>>8), byte(x>>16), byte(x>>24))

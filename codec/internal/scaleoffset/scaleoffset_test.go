@@ -2,15 +2,18 @@ package scaleoffset
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a chunk that libhdf5 wrote; testdata/generate.py makes them.
 type vector struct {
@@ -20,16 +23,9 @@ type vector struct {
 	Want   []byte
 }
 
-func vectors(t testing.TB) []vector {
+func chunks(t testing.TB) []vector {
 	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
+	vs := vectors.Parse[vector](t, recorded)
 	for i := range vs {
 		vs[i].Values = append(vs[i].Values, make([]uint32, paramCount-len(vs[i].Values))...)
 	}
@@ -46,7 +42,7 @@ func mustParse(t testing.TB, values []uint32) *Scaling {
 }
 
 func TestDecodeAsLibhdf5(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range chunks(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			s := mustParse(t, v.Values)
 			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+9)
@@ -65,7 +61,7 @@ func TestDecodeAsLibhdf5(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range chunks(t) {
 		s := mustParse(t, v.Values)
 		dst := make([]byte, len(v.Want))
 		if _, err := s.Decode(dst[1:], v.Stored); !errors.Is(err, corrupt.Err) {
@@ -178,7 +174,7 @@ func TestPowerOfTenPastTheRange(t *testing.T) {
 }
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range chunks(t) {
 		s := mustParse(t, v.Values)
 		dst := make([]byte, len(v.Want))
 		if n := testing.AllocsPerRun(10, func() { s.Decode(dst, v.Stored) }); n != 0 {
@@ -188,7 +184,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for i, v := range vectors(f) {
+	for i, v := range chunks(f) {
 		if i%7 == 0 {
 			var params []byte
 			for _, x := range v.Values[:10] {

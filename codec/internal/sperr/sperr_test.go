@@ -3,18 +3,21 @@ package sperr
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a chunk that libhdf5 can read; testdata/generate.py makes them.
 type vector struct {
@@ -25,23 +28,10 @@ type vector struct {
 	Want   string
 }
 
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
-}
-
 // named returns the vector whose name has a prefix.
 func named(t testing.TB, prefix string) vector {
 	t.Helper()
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if strings.HasPrefix(v.Name, prefix) {
 			return v
 		}
@@ -60,7 +50,7 @@ func mustParse(t testing.TB, values []uint32) *Layout {
 }
 
 func TestDecodeAsLibhdf5(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Name, func(t *testing.T) {
 			l := mustParse(t, v.Values)
 			dst := bytes.Repeat([]byte{0xa5}, v.Size+9)
@@ -244,7 +234,7 @@ func TestDecodeConcurrently(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range vectors.Parse[vector](f, recorded) {
 		if v.Size <= 13*29*8 {
 			f.Add(v.Values[0], uint16(v.Values[2]), uint16(v.Values[3]), uint16(v.Values[len(v.Values)-1]), v.Stored)
 		}

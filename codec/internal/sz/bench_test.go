@@ -3,6 +3,8 @@ package sz
 import (
 	"bytes"
 	"testing"
+
+	"varve/codec/internal/vectors"
 )
 
 // BenchmarkDecode decodes a stream of each body.
@@ -11,7 +13,7 @@ func BenchmarkDecode(b *testing.B) {
 		"f4 (180,) smooth 0 0.01", "f4 (2, 5, 6, 7) slope", "f8 (24, 25) slope", "f4 (7, 8, 9) smooth 0 0.01",
 		"f8 (10, 8, 7) powers", "f8 logarithms", "i4 (7, 8, 9) steps",
 	} {
-		for _, v := range vectors(b) {
+		for _, v := range vectors.Parse[vector](b, recorded) {
 			if v.Name == name {
 				b.Run(name, func(b *testing.B) { benchmark(b, v) })
 			}

@@ -2,34 +2,24 @@ package sz
 
 import (
 	"bytes"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 type vector struct {
 	Name   string
 	Values []uint32
 	Stored []byte
 	Want   []byte
-}
-
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
 }
 
 func mustParse(t testing.TB, values []uint32) *Chunk {
@@ -42,7 +32,7 @@ func mustParse(t testing.TB, values []uint32) *Chunk {
 }
 
 func TestDecodeAsTheLibrary(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Name, func(t *testing.T) {
 			c := mustParse(t, v.Values)
 			stored := bytes.Clone(v.Stored)
@@ -71,7 +61,7 @@ func TestDecodeAsTheLibrary(t *testing.T) {
 func plain(t testing.TB) []vector {
 	t.Helper()
 	var vs []vector
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if c := mustParse(t, v.Values); c.count > leastCompressed {
 			stream, err := new(workspace).unpack(v.Stored, c.Size())
 			if err != nil {

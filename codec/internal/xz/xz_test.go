@@ -2,15 +2,18 @@ package xz
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"hash/crc32"
-	"os"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a stream that liblzma wrote; testdata/generate.py makes them.
 type vector struct {
@@ -32,22 +35,9 @@ func (v vector) decode(dst, src []byte) (int, error) {
 	return DecodeRaw(dst, src, v.Filters)
 }
 
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
-}
-
 func named(t testing.TB, format, name string) vector {
 	t.Helper()
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if v.Format == format && v.Name == name {
 			return v
 		}
@@ -57,7 +47,7 @@ func named(t testing.TB, format, name string) vector {
 }
 
 func TestDecodeAsLiblzma(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Format+" "+v.Name, func(t *testing.T) {
 			for _, room := range []int{0, 1, 300} {
 				if room > 0 && v.Size > 1<<16 {
@@ -77,7 +67,7 @@ func TestDecodeAsLiblzma(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if v.Size > 1<<16 {
 			continue
 		}
@@ -105,7 +95,7 @@ func TestDecodeRefuses(t *testing.T) {
 // noticed: nothing in it is without a checksum of some kind.
 func TestDecodeNoticesFlips(t *testing.T) {
 	for _, name := range []string{"words", "float32", "two streams", "blocks with sizes", "4 deltas, 4 first"} {
-		for _, v := range vectors(t) {
+		for _, v := range vectors.Parse[vector](t, recorded) {
 			if v.Name != name || v.Format != "xz" {
 				continue
 			}
@@ -180,7 +170,7 @@ func TestLZMA2RefusesControls(t *testing.T) {
 // TestDecodeDoesNotAllocateWhenWarm leaves out the pool, which may drop what it holds.
 func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	d := new(decoder)
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if v.Format != "xz" || v.Size > 1<<16 {
 			continue
 		}
@@ -195,7 +185,7 @@ func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 }
 
 func fuzz(f *testing.F, format string) {
-	for _, v := range vectors(f) {
+	for _, v := range vectors.Parse[vector](f, recorded) {
 		if v.Format == format && len(v.Stored) < 2000 {
 			filters := uint8(len(v.Filters))
 			if filters == 1 && v.Filters[0].ID == LZMA1 {

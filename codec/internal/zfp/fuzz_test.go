@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
 
 func words(b []byte) []uint32 {
@@ -18,7 +19,7 @@ func words(b []byte) []uint32 {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range vectors.Parse[vector](f, recorded) {
 		var b []byte
 		for _, x := range v.Values {
 			b = binary.LittleEndian.AppendUint32(b, x)
@@ -43,7 +44,7 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzBlock holds blocks of any bits to the decoder that reads them bit by bit.
 func FuzzBlock(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range vectors.Parse[vector](f, recorded) {
 		if a, err := Parse(v.Values); err == nil {
 			l := a.limits
 			f.Add(v.Stored, uint8(a.dims), uint8(a.kind), uint16(l.minBits), uint16(l.maxBits), uint8(l.maxPrec), int16(l.minExp))

@@ -3,15 +3,18 @@ package zfp
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
+
+//go:embed testdata/vectors.json
+var recorded []byte
 
 // vector is a chunk, and what libhdf5 or ZFP reads of it; testdata/generate.py makes them.
 type vector struct {
@@ -20,19 +23,6 @@ type vector struct {
 	Stored []byte
 	Size   int
 	Sum    string
-}
-
-func vectors(t testing.TB) []vector {
-	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vs []vector
-	if err := json.Unmarshal(text, &vs); err != nil {
-		t.Fatal(err)
-	}
-	return vs
 }
 
 func (v *vector) tryDecode(dst, src []byte) (int, error) {
@@ -47,7 +37,7 @@ func (v *vector) tryDecode(dst, src []byte) (int, error) {
 }
 
 func TestDecodeAsZFP(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		t.Run(v.Name, func(t *testing.T) {
 			dst := bytes.Repeat([]byte{0xa5}, v.Size+3)
 			stored := bytes.Clone(v.Stored)
@@ -69,7 +59,7 @@ func TestDecodeAsZFP(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.Size)
 		if _, err := v.tryDecode(dst[:v.Size-1], v.Stored); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
@@ -86,7 +76,7 @@ func TestDecodeRefuses(t *testing.T) {
 // TestDecodeNeedsAllBytes takes bytes off the end of what H5Z-ZFP wrote, which pads
 // to whole bytes only: not one of them may be missing.
 func TestDecodeNeedsAllBytes(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range vectors.Parse[vector](t, recorded) {
 		if len(v.Values) == 0 || strings.Contains(v.Name, "bits as") {
 			continue
 		}
@@ -143,7 +133,7 @@ func TestDecodeStreamRefuses(t *testing.T) {
 
 // BenchmarkDecode decodes a row of equal blocks.
 func BenchmarkDecode(b *testing.B) {
-	for _, v := range vectors(b) {
+	for _, v := range vectors.Parse[vector](b, recorded) {
 		kind, block, ok := strings.Cut(v.Name, " block ")
 		if !ok || kind[0] == 'i' {
 			continue
