@@ -27,6 +27,7 @@ type dataset interface {
 	Groups() []manifest.GroupFace
 	Members() []array
 	Source(ctx context.Context, row int64) (manifest.Source, error)
+	OpenLocal(ctx context.Context, row int64) (*store.Local, error)
 	Close() error
 }
 

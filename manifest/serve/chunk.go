@@ -63,7 +63,6 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 		fail(w, r, err)
 		return
 	}
-	from.proven.Store(true)
 	s.serveData(w, r, data, etag)
 }
 

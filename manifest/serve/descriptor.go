@@ -1,27 +1,31 @@
 package serve
 
 import (
-	"io/fs"
-	"os"
 	"sync/atomic"
+
+	"varve/manifest/store"
 )
 
 // descriptor is an open file that several answers read at a time. It is closed when the last
 // of them, and whoever keeps it, has left it.
 type descriptor struct {
-	*os.File
+	*store.Local
 	fd    int
 	stamp stamp
 	users atomic.Int64
 }
 
 // newDescriptor takes over a file, and is one user of it.
-func newDescriptor(f *os.File, info fs.FileInfo) (*descriptor, error) {
+func newDescriptor(f *store.Local) (*descriptor, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	d := &descriptor{File: f, stamp: stampOf(info)}
+	d := &descriptor{Local: f, stamp: stampOf(info)}
 	d.users.Store(1)
 	return d, raw.Control(func(fd uintptr) { d.fd = int(fd) })
 }

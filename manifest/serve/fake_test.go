@@ -69,12 +69,11 @@ func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 		return nil, err
 	}
 	if loc.Kind == store.Verbatim {
-		src := a.data.sources[loc.Source]
-		f, err := newOrigin(0, src).open()
+		f, err := a.data.OpenLocal(ctx, loc.Source)
 		if err != nil {
 			return nil, err
 		}
-		defer f.leave()
+		defer f.Close()
 		data := make([]byte, loc.Size)
 		_, err = f.ReadAt(data, loc.Offset)
 		return data, err
@@ -131,6 +130,13 @@ func (d *fakeData) Close() error                 { d.closed.Add(1); return nil }
 
 func (d *fakeData) Source(_ context.Context, row int64) (manifest.Source, error) {
 	return d.sources[row], nil
+}
+
+func (d *fakeData) OpenLocal(_ context.Context, row int64) (*store.Local, error) {
+	if err := d.failure(); err != nil {
+		return nil, err
+	}
+	return store.OpenLocal(d.sources[row])
 }
 
 func (d *fakeData) failure() error {

@@ -172,8 +172,8 @@ func TestCutOffWhileSending(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := newOrigin(0, manifest.Source{URL: f.Name(), Size: size, Modified: info.ModTime()})
-			o.proven.Store(true)
+			src := manifest.Source{URL: f.Name(), Size: size, Modified: info.ModTime()}
+			o := newOrigin(&fakeData{sources: []manifest.Source{src}}, 0, src)
 			s := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/octet-stream")
 				if done, err := o.serveFile(&recorder{ResponseWriter: w, limit: time.Minute}, r, &store.Location{Size: size}); !done || err != nil {

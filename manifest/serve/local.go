@@ -5,29 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"varve/manifest"
 	"varve/manifest/store"
-	"varve/readers/source"
 )
 
 // origin is a source as chunks of it are served.
 type origin struct {
+	data    dataset
 	row     int64
 	version string // tells the version of the source
 	path    string // of a local file; empty for all else
-	id      source.Identity
-	// proven says that the store has read the file, which it does only where it may.
-	proven atomic.Bool
+	size    int64
 
 	file atomic.Pointer[descriptor] // kept open, or nil
 	gone atomic.Bool                // nothing is to be kept open any more
@@ -46,7 +40,7 @@ func (o *origins) get(ctx context.Context, data dataset, row int64) (*origin, er
 	if err != nil {
 		return nil, err
 	}
-	found := newOrigin(row, src)
+	found := newOrigin(data, row, src)
 	if old := slot.Swap(found); old != nil {
 		old.close()
 	}
@@ -62,12 +56,10 @@ func (o *origins) close() {
 	}
 }
 
-func newOrigin(row int64, src manifest.Source) *origin {
+func newOrigin(data dataset, row int64, src manifest.Source) *origin {
 	version := fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s", src.URL, src.Size, src.Modified.UnixNano(), src.ETag)
-	o := &origin{row: row, id: src.Identity(), version: strings.Trim(tagOf("stored", version), `"`)}
-	path, err := source.LocalPath(src.URL)
-	// Without a version to compare with, only the store knows what to do.
-	if err == nil && filepath.IsAbs(path) && src.Size >= 0 && !src.Modified.IsZero() {
+	o := &origin{data: data, row: row, size: src.Size, version: strings.Trim(tagOf("stored", version), `"`)}
+	if path, ok := store.LocalPath(src); ok {
 		o.path = path
 	}
 	return o
@@ -83,15 +75,15 @@ func (o *origin) etag(offset, size int64) string {
 }
 
 // take returns the open file of the source, to be left after use, or nil if only the store
-// may read it.
-func (o *origin) take() (*descriptor, error) {
-	if o.path == "" || !o.proven.Load() {
+// can read it.
+func (o *origin) take(ctx context.Context) (*descriptor, error) {
+	if o.path == "" {
 		return nil, nil
 	}
 	if d := o.file.Load(); d != nil && d.enter() {
 		return d, nil
 	}
-	d, err := o.open()
+	d, err := o.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +111,10 @@ func (o *origin) close() {
 }
 
 // renew gives up a file that is not any more what it was. What is there now may be the same
-// version, copied back or with other permissions, but then the store has to read it first.
-func (o *origin) renew(d *descriptor) error {
+// version, copied back or with other permissions.
+func (o *origin) renew(ctx context.Context, d *descriptor) error {
 	o.forget(d)
-	o.proven.Store(false)
-	now, err := o.open()
+	now, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -131,62 +122,35 @@ func (o *origin) renew(d *descriptor) error {
 	return nil
 }
 
-// open opens the file of a source, if it is the one that was scanned.
-func (o *origin) open() (*descriptor, error) {
-	// A pipe that took the file's place would otherwise wait for its other end.
-	f, err := os.OpenFile(o.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, o.changed("it is not there any more")
-	}
+// open opens the file of a source, if it may be read and is the one that was scanned.
+func (o *origin) open(ctx context.Context) (*descriptor, error) {
+	f, err := o.data.OpenLocal(ctx, o.row)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil {
-		err = o.check(info)
-	}
-	var d *descriptor
-	if err == nil {
-		d, err = newDescriptor(f, info)
-	}
+	d, err := newDescriptor(f)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return d, nil
 }
 
-// check compares the file with what was scanned.
-func (o *origin) check(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return o.changed("it is no regular file")
-	}
-	now := source.Identity{Size: info.Size(), Modified: info.ModTime()}
-	if err := o.id.Check(now); err != nil {
-		return fmt.Errorf("%s: %w", o.path, err)
-	}
-	return nil
-}
-
-func (o *origin) changed(how string) error {
-	return fmt.Errorf("%s: %w: %s", o.path, source.ErrChanged, how)
-}
-
 // serveFile answers with a part of the source's file: done is false where nothing was sent
 // and the store has to read it.
 func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Location) (done bool, err error) {
-	d, err := o.take()
+	d, err := o.take(r.Context())
 	if d == nil || err != nil {
 		return false, err
 	}
 	defer d.leave()
-	if loc.Offset < 0 || o.id.Size < loc.Size || loc.Offset > o.id.Size-loc.Size {
+	if loc.Offset < 0 || o.size < loc.Size || loc.Offset > o.size-loc.Size {
 		return false, nil // a store that knows the whole path to these bytes says it better
 	}
 	if loc.Size < minSendfile {
 		return o.serveRead(w, r, d, loc)
 	}
 	if !d.isCurrent(o.path) {
-		return false, o.renew(d)
+		return false, o.renew(r.Context(), d)
 	}
 	part, ok := begin(w, r, o.etag(loc.Offset, loc.Size), loc.Size)
 	if !ok {
@@ -213,7 +177,7 @@ func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor
 	data := buffer[:loc.Size]
 	_, err = d.ReadAt(data, loc.Offset)
 	if err != nil || !d.isCurrent(o.path) {
-		return false, o.renew(d)
+		return false, o.renew(r.Context(), d)
 	}
 	serveBytes(w, r, body{data, o.etag(loc.Offset, loc.Size)})
 	return true, nil
@@ -235,7 +199,7 @@ func (o *origin) send(w http.ResponseWriter, part *filePart) error {
 		return err
 	}
 	if !part.file.isCurrent(o.path) {
-		return o.changed("while it was sent")
+		return part.file.Changed("while it was sent")
 	}
 	return o.copy(w, &filePart{part.file, span{part.from + part.length - 1, 1}})
 }
@@ -244,7 +208,7 @@ func (o *origin) copy(w http.ResponseWriter, part *filePart) error {
 	n := part.length
 	sent, err := io.Copy(w, part)
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && sent < n {
-		err = o.changed("it was cut off")
+		err = part.file.Changed("it was cut off")
 	}
 	return err
 }

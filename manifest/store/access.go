@@ -93,8 +93,7 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 	return src, err
 }
 
-// openLocal opens a file that lies in an allowed folder once all links are followed. Links
-// that change after that lead nowhere.
+// openLocal opens a file that may be read, as it was when it was scanned.
 func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Source, error) {
 	name, err := source.LocalPath(s.URL)
 	if err == nil {
@@ -103,17 +102,11 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 	if err != nil {
 		return nil, err
 	}
-	if !x.holds(name) { // of a place that is not allowed nobody learns whether there is a file
-		return nil, x.forbid(s.URL, filepath.Dir(name))
-	}
-	real, err := filepath.EvalSymlinks(name)
+	real, folders, err := x.find(s, name)
 	if err != nil {
 		return nil, err
 	}
-	if !x.holds(real) {
-		return nil, x.forbid(s.URL, filepath.Dir(real))
-	}
-	src, err := source.OpenWithin(ctx, real, x.inside(real)...)
+	src, err := source.OpenWithin(ctx, real, folders...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
@@ -121,6 +114,22 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 		return nil, errors.Join(fmt.Errorf("%s: %w", s.URL, err), src.Close())
 	}
 	return src, nil
+}
+
+// find follows all links of a path, and returns where it leads with the allowed folders that
+// it then lies in. Whoever opens it as something in one of them is safe from links that change
+// meanwhile.
+func (x *access) find(s manifest.Source, name string) (real string, folders []string, err error) {
+	if !x.holds(name) { // of a place that is not allowed nobody learns whether there is a file
+		return "", nil, x.forbid(s.URL, filepath.Dir(name))
+	}
+	if real, err = filepath.EvalSymlinks(name); err != nil {
+		return "", nil, err
+	}
+	if folders = x.inside(real); len(folders) == 0 {
+		return "", nil, x.forbid(s.URL, filepath.Dir(real))
+	}
+	return real, folders, nil
 }
 
 // holds reports whether a path lies in an allowed folder, or is one of the files allowed.

@@ -306,3 +306,53 @@ func TestRedirect(t *testing.T) {
 		t.Errorf("with both allowed: %v", err)
 	}
 }
+
+// TestOpenLocal holds that files for others to read are opened only where the store would read
+// them, each time anew.
+func TestOpenLocal(t *testing.T) {
+	ownConfig(t)
+	m, snap, _ := archive(t, 2, true)
+	dir := filepath.Dir(m.sources[0].URL)
+	s, err := newStore(snap, m, nil, &Options{Allow: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	open := func(row int64) error {
+		f, err := s.OpenLocal(t.Context(), row)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Check(), f.Close())
+	}
+	if err := open(0); err != nil {
+		t.Fatal(err)
+	}
+	name := m.sources[0].URL
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := errors.Join(os.Rename(name, outside), os.Symlink(outside, name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(0); !errors.Is(err, source.ErrForbidden) {
+		t.Errorf("the same file behind a link that leads out: got %v, want %v", err, source.ErrForbidden)
+	}
+	if f, err := OpenLocal(m.sources[0].Source); err != nil || f.Close() != nil {
+		t.Errorf("without asking: %v", err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(0); !errors.Is(err, source.ErrChanged) {
+		t.Errorf("a file that is gone: got %v, want %v", err, source.ErrChanged)
+	}
+	if err := os.WriteFile(name, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(0); !errors.Is(err, source.ErrChanged) {
+		t.Errorf("another file: got %v, want %v", err, source.ErrChanged)
+	}
+	m.sources[1].URL = "https://example.com/x"
+	if err := open(1); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a server: got %v, want %v", err, errors.ErrUnsupported)
+	}
+}

@@ -63,8 +63,11 @@ func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	inside := &access{folders: []string{filepath.Dir(src.URL)}}
-	return inside.openLocal(ctx, src)
+	return p.access(src).openLocal(ctx, src)
+}
+
+func (p *patches) access(file manifest.Source) *access {
+	return &access{folders: []string{filepath.Dir(file.URL)}}
 }
 
 // patch finds the chunk at some coordinates among those that were kept.
