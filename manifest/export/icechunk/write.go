@@ -13,6 +13,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/change"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/store"
 )
 
@@ -155,19 +156,12 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 	if err := os.MkdirAll(filepath.Dir(dest), 0o755); err != nil {
 		return nil, err
 	}
-	draft, err := os.MkdirTemp(filepath.Dir(dest), "."+filepath.Base(dest)+".draft-*")
+	d, err := draft.New(dest)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(draft))
-		}
-	}()
-	if err := os.Chmod(draft, 0o755); err != nil {
-		return nil, err
-	}
-	c := e.commit(folder{draft})
+	defer func() { err = errors.Join(err, d.Discard()) }()
+	c := e.commit(folder{d.Path()})
 	if err := c.first(); err != nil {
 		return nil, err
 	}
@@ -182,22 +176,7 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 	if err := c.folder.create(file, repoKey); err != nil {
 		return nil, err
 	}
-	return result, move(draft, dest, replace)
-}
-
-// move brings a draft to where it is to stand. Something that came there meanwhile stays.
-func move(draft, dest string, replace bool) error {
-	if !replace {
-		return os.Rename(draft, dest)
-	}
-	old := draft + ".old"
-	if err := os.Rename(dest, old); err != nil {
-		return err
-	}
-	if err := os.Rename(draft, dest); err != nil {
-		return errors.Join(err, os.Rename(old, dest))
-	}
-	return os.RemoveAll(old)
+	return result, d.Publish(replace)
 }
 
 func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }

@@ -5,44 +5,42 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"varve/grid"
+	"varve/manifest/export/internal/draft"
 	"varve/zarrjson"
 )
 
+// documentName is what the references are called in the draft.
+const documentName = "refs.json"
+
 // writeJSON writes a file beside the destination and renames it when it is whole.
 func (e *export) writeJSON(ctx context.Context) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(e.dest), ".varve-*")
+	d, err := draft.New(e.dest)
 	if err != nil {
 		return err
 	}
-	temp := f.Name()
-	e.patches.temp = temp + patchesName
-	defer func() {
-		if err != nil {
-			f.Close()
-			e.patches.close()
-			os.Remove(temp)
-			os.Remove(e.patches.temp)
-		}
-	}()
+	defer func() { err = errors.Join(err, d.Discard()) }()
+	f, err := os.OpenFile(d.Path(documentName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	e.patches.temp = d.Path(patchesName)
 	w := &jsonWriter{export: e, file: f, buf: make([]byte, 0, 2*jsonBuffer)}
-	if err = w.all(ctx); err != nil {
+	if err := errors.Join(w.all(ctx), f.Close()); err != nil {
+		return errors.Join(err, e.patches.close())
+	}
+	if err := e.finish(); err != nil {
 		return err
 	}
-	if err = errors.Join(f.Chmod(0o644), f.Close(), e.finish()); err != nil {
-		return err
-	}
-	return e.replaceJSON(temp)
+	return e.replaceJSON(d)
 }
 
 // replaceJSON gives the files their names. Whoever reads meanwhile finds the old references
 // with the old patches, none at all, or the new ones.
-func (e *export) replaceJSON(temp string) error {
+func (e *export) replaceJSON(d *draft.Draft) error {
 	if e.opts.Force {
 		for _, name := range []string{e.dest, e.patchesFile()} {
 			if err := os.RemoveAll(name); err != nil {
@@ -51,14 +49,11 @@ func (e *export) replaceJSON(temp string) error {
 		}
 	}
 	if e.patches.file != nil {
-		if err := os.Rename(e.patches.temp, e.patchesFile()); err != nil {
+		if err := d.PublishFile(patchesName, e.patchesFile(), true); err != nil {
 			return err
 		}
 	}
-	if err := os.Link(temp, e.dest); !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return os.Rename(temp, e.dest)
+	return d.PublishFile(documentName, e.dest, false)
 }
 
 // jsonBuffer is how much is written at a time.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/parquet"
 )
 
@@ -30,12 +31,12 @@ var refColumns = []parquet.Column{
 
 // writeParquet writes a folder beside the destination and renames it when it is whole.
 func (e *export) writeParquet(ctx context.Context) (err error) {
-	temp, err := os.MkdirTemp(filepath.Dir(e.dest), ".varve-*")
+	d, err := draft.New(e.dest)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
-	e.patches.temp = filepath.Join(temp, patchesName)
+	defer func() { err = errors.Join(err, d.Discard()) }()
+	e.patches.temp = d.Path(patchesName)
 	defer e.patches.close()
 	from, err := e.carryOn()
 	if err == nil && from != nil {
@@ -44,28 +45,13 @@ func (e *export) writeParquet(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := e.writeRecords(ctx, temp, from); err != nil {
+	if err := e.writeRecords(ctx, d.Path(), from); err != nil {
 		return err
 	}
-	if err := errors.Join(e.finish(), os.Chmod(temp, 0o755), e.writeMetadata(temp)); err != nil {
+	if err := errors.Join(e.finish(), e.writeMetadata(d.Path())); err != nil {
 		return err
 	}
-	return e.replaceFolder(temp)
-}
-
-// replaceFolder gives the folder its name. What was there before goes first, in one step.
-func (e *export) replaceFolder(temp string) error {
-	if !e.opts.Force {
-		return os.Rename(temp, e.dest)
-	}
-	old := temp + ".old"
-	err := os.Rename(e.dest, old)
-	if err == nil {
-		defer os.RemoveAll(old)
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return os.Rename(temp, e.dest)
+	return d.Publish(e.opts.Force)
 }
 
 // writeMetadata writes the documents. fsspec wants them as objects, not as text.

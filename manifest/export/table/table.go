@@ -27,11 +27,11 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/mosaic"
 	"varve/manifest/store"
 	"varve/zarrjson"
@@ -93,29 +93,31 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 	if info, err := os.Lstat(dest); err == nil && (!force || info.IsDir()) {
 		return nil, fmt.Errorf("%s: %w; choose another name, or have it replaced if it is a file", dest, fs.ErrExist)
 	}
-	f, err := os.CreateTemp(filepath.Dir(dest), ".varve-*")
+	d, err := draft.New(dest)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
+	defer func() { err = errors.Join(err, d.Discard()) }()
+	f, err := os.OpenFile(d.Path(draftName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
 	out := bufio.NewWriterSize(f, 1<<20)
 	form := l.parquet
 	if strings.HasSuffix(dest, ".arrow") || strings.HasSuffix(dest, ".arrows") {
 		form = l.arrow
 	}
 	if result, err = form(ctx, out); err != nil {
-		return nil, fmt.Errorf("%s: %w", dest, err)
+		return nil, errors.Join(fmt.Errorf("%s: %w", dest, err), f.Close())
 	}
-	if err = errors.Join(out.Flush(), f.Chmod(0o644), f.Close()); err != nil {
+	if err := errors.Join(out.Flush(), f.Close()); err != nil {
 		return nil, err
 	}
-	return result, os.Rename(f.Name(), dest)
+	return result, d.PublishFile(draftName, dest, force)
 }
+
+// draftName is what the table is called in the draft.
+const draftName = "table"
 
 // kinds are the words of the column kind; those of mosaic.Kind come first.
 var kinds = []string{mosaic.Missing.String(), mosaic.Verbatim.String(), mosaic.Prefix.String(), mosaic.Rebuilt.String(), "inline"}

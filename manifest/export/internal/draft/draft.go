@@ -1,0 +1,156 @@
+// Package draft makes what is to stand at a name in a folder beside it, so that it appears
+// whole or not at all.
+//
+//	.NAME.draft-RANDOM       locked by the process that writes it
+//	.NAME.draft-RANDOM.old   what stood at NAME, where two names cannot be swapped in one step
+//
+// A process that is killed leaves its draft, but no lock. Whoever makes the next draft of the
+// name removes it.
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Draft is a folder that is to stand somewhere, or that holds a file which is to.
+type Draft struct {
+	dir  string
+	dest string
+	lock *os.File
+}
+
+const (
+	mark = ".draft-"
+	old  = ".old"
+	// longest is how much of a name a draft's begins with, as names have limits.
+	longest = 200
+)
+
+// prefix is what drafts of a name begin with.
+func prefix(dest string) string {
+	name := filepath.Base(dest)
+	return "." + name[:min(len(name), longest)] + mark
+}
+
+// New makes the draft of what is to stand at a name, and removes those that nobody writes.
+func New(dest string) (*Draft, error) {
+	if err := sweep(dest, ""); err != nil {
+		return nil, err
+	}
+	for {
+		dir, err := os.MkdirTemp(filepath.Dir(dest), prefix(dest)+"*")
+		if err != nil {
+			return nil, err
+		}
+		f, err := lock(dir)
+		if errors.Is(err, errTaken) || errors.Is(err, fs.ErrNotExist) {
+			continue // somebody took it for one that was left
+		}
+		if err == nil {
+			err = os.Chmod(dir, 0o755)
+		}
+		if err != nil {
+			return nil, errors.Join(err, unlock(f), os.RemoveAll(dir))
+		}
+		return &Draft{dir, dest, f}, nil
+	}
+}
+
+// errTaken is the error of locking a draft that another process writes.
+var errTaken = errors.New("another process writes it")
+
+func unlock(f *os.File) error {
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// sweep removes drafts that were left, those whose names end in something.
+func sweep(dest, ending string) error {
+	entries, err := os.ReadDir(filepath.Dir(dest))
+	if err != nil {
+		return err
+	}
+	start := prefix(dest)
+	for _, e := range entries {
+		random, ours := strings.CutPrefix(e.Name(), start)
+		random, ends := strings.CutSuffix(random, ending)
+		if !ours || !ends || !isRandom(random) {
+			continue
+		}
+		if err := remove(filepath.Join(filepath.Dir(dest), e.Name())); err != nil {
+			return fmt.Errorf("what a stopped export left: %w", err)
+		}
+	}
+	return nil
+}
+
+// isRandom reports whether a name ends as those that os.MkdirTemp makes.
+func isRandom(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// remove removes a draft unless somebody writes it, or nobody can tell.
+func remove(dir string) error {
+	f, err := lock(dir)
+	if err != nil || f == nil {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(dir), f.Close())
+}
+
+// Path is the folder, or the name of something in it.
+func (d *Draft) Path(name ...string) string {
+	return filepath.Join(append([]string{d.dir}, name...)...)
+}
+
+// Discard removes the draft and what is still in it.
+func (d *Draft) Discard() error {
+	return errors.Join(os.RemoveAll(d.dir), unlock(d.lock))
+}
+
+// Publish gives the folder its name. What stands there goes if it is to be replaced, in one
+// step where the system can; else it stays, and is an error.
+func (d *Draft) Publish(replace bool) error {
+	if !replace {
+		return os.Rename(d.dir, d.dest)
+	}
+	err := exchange(d.dir, d.dest) // the draft then is what stood there
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.Rename(d.dir, d.dest)
+	case errors.Is(err, errors.ErrUnsupported):
+		return d.replace()
+	}
+	return err
+}
+
+// replace is for file systems that cannot swap names.
+func (d *Draft) replace() error {
+	if err := os.Rename(d.dest, d.dir+old); err != nil {
+		return err
+	}
+	if err := os.Rename(d.dir, d.dest); err != nil {
+		return errors.Join(err, os.Rename(d.dir+old, d.dest))
+	}
+	return sweep(d.dest, old)
+}
+
+// PublishFile gives a file of the draft a name outside of it. What stands there goes if it is
+// to be replaced; else it stays, and is an error.
+func (d *Draft) PublishFile(name, dest string, replace bool) error {
+	if replace {
+		return os.Rename(d.Path(name), dest)
+	}
+	err := os.Link(d.Path(name), dest)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) { // no links here
+		err = os.Rename(d.Path(name), dest)
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package draft
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// names lists a folder.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func begin(t *testing.T, dest string) *Draft {
+	t.Helper()
+	d, err := New(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.Path("content"), []byte(filepath.Base(d.dir)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// abandon leaves a draft as a process does that is killed.
+func abandon(t *testing.T, d *Draft) {
+	t.Helper()
+	if err := unlock(d.lock); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPublish(t *testing.T) {
+	for name, publish := range map[string]func(*Draft) error{
+		"at once":  func(d *Draft) error { return d.Publish(true) },
+		"in steps": (*Draft).replace,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			dest := filepath.Join(dir, "dest")
+			first := begin(t, dest)
+			if err := errors.Join(first.Publish(false), first.Discard()); err != nil {
+				t.Fatal(err)
+			}
+			second := begin(t, dest)
+			if err := second.Publish(false); err == nil {
+				t.Error("what stood there was replaced")
+			}
+			if err := errors.Join(publish(second), second.Discard()); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(filepath.Join(dest, "content")); err != nil || string(got) != filepath.Base(second.dir) {
+				t.Errorf("there is %q, %v", got, err)
+			}
+			if got := names(t, dir); !slices.Equal(got, []string{"dest"}) {
+				t.Errorf("left %q", got)
+			}
+		})
+	}
+	d := begin(t, filepath.Join(t.TempDir(), "new"))
+	if err := errors.Join(d.Publish(true), d.Discard()); err != nil {
+		t.Errorf("where nothing stood: %v", err)
+	}
+}
+
+func TestPublishFile(t *testing.T) {
+	dest := filepath.Join(t.TempDir(), "file")
+	for _, replace := range []bool{false, true} {
+		d := begin(t, dest)
+		if err := errors.Join(d.PublishFile("content", dest, replace), d.Discard()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := begin(t, dest)
+	if err := d.PublishFile("content", dest, false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over a file: got %v", err)
+	}
+	if err := d.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, filepath.Dir(dest)); len(got) != 1 {
+		t.Errorf("left %q", got)
+	}
+}
+
+// TestSweep: what nobody writes goes, and nothing else does.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	dest := filepath.Join(dir, "dest")
+	living, left := begin(t, dest), begin(t, dest)
+	abandon(t, left)
+	for _, name := range []string{".dest.draft-keep", ".dest.draft-1.old", ".dest.draft-", ".other.draft-1"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := begin(t, dest)
+	got := names(t, dir)
+	want := []string{".dest.draft-", ".dest.draft-1.old", ".dest.draft-keep", ".other.draft-1", filepath.Base(living.dir), filepath.Base(next.dir)}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("there are %q, not %q", got, want)
+	}
+	if err := errors.Join(living.Publish(false), living.Discard(), next.Discard()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLongName(t *testing.T) {
+	d := begin(t, filepath.Join(t.TempDir(), strings.Repeat("n", 250)))
+	if err := errors.Join(d.Publish(false), d.Discard()); err != nil {
+		t.Error(err)
+	}
+}
