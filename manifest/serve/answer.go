@@ -107,25 +107,30 @@ func begin(w http.ResponseWriter, r *http.Request, etag string, size int64) (par
 	h.Set("ETag", etag)
 	h["Cache-Control"] = noCache
 	h["Accept-Ranges"] = inBytes
-	part = span{0, size}
+	part, partial, err := choose(r, etag, size)
+	if err != nil {
+		h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
+		refuse(w, r, &fault{Status: http.StatusRequestedRangeNotSatisfiable, Kind: "range", Reason: err.Error()})
+		return part, false
+	}
 	status := http.StatusOK
-	if header := r.Header.Get("Range"); header != "" && rangeCounts(r, etag) {
-		var partial bool
-		var err error
-		if part, partial, err = parseRange(header, size); err != nil {
-			h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
-			refuse(w, r, &fault{Status: http.StatusRequestedRangeNotSatisfiable, Reason: err.Error()})
-			return part, false
-		}
-		if partial {
-			status = http.StatusPartialContent
-			h.Set("Content-Range", "bytes "+strconv.FormatInt(part.from, 10)+"-"+
-				strconv.FormatInt(part.from+part.length-1, 10)+"/"+strconv.FormatInt(size, 10))
-		}
+	if partial {
+		status = http.StatusPartialContent
+		h.Set("Content-Range", "bytes "+strconv.FormatInt(part.from, 10)+"-"+
+			strconv.FormatInt(part.from+part.length-1, 10)+"/"+strconv.FormatInt(size, 10))
 	}
 	h.Set("Content-Length", strconv.FormatInt(part.length, 10))
 	w.WriteHeader(status)
 	return part, r.Method != http.MethodHead
+}
+
+// choose returns the part of a body that a request wants, which may be all.
+func choose(r *http.Request, etag string, size int64) (part span, partial bool, err error) {
+	header := r.Header.Get("Range")
+	if header == "" || !rangeCounts(r, etag) {
+		return span{0, size}, false, nil
+	}
+	return parseRange(header, size)
 }
 
 // rangeCounts reports whether a range is wanted of this version, and else all of it.

@@ -18,6 +18,7 @@ type array interface {
 	Pipeline(coords []int64) (*codec.Pipeline, error)
 	Locate(ctx context.Context, coords []int64) (store.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
+	ReadStored(ctx context.Context, l *store.Location, from, length int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
 
@@ -28,8 +29,13 @@ type dataset interface {
 	Members() []array
 	Source(ctx context.Context, row int64) (manifest.Source, error)
 	OpenLocal(ctx context.Context, row int64) (*store.Local, error)
+	// Once is make, done once for all who want the same at a time, and kept.
+	Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error)
 	Close() error
 }
+
+// once is a dataset's Once.
+type once func(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error)
 
 // opened is a store as a dataset.
 type opened struct{ *store.Store }

@@ -37,12 +37,12 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 		serveBytes(w, r, body{loc.Inline, tagOf("inline", loc.Inline)})
 	default:
 		note(w, kindVerbatim)
-		s.serveStored(w, r, a, &loc, coords)
+		s.serveStored(w, r, a, &loc)
 	}
 }
 
 // serveStored answers with bytes of a source as they are.
-func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, coords []int64) {
+func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location) {
 	from, err := s.origins.get(r.Context(), s.data, loc.Source)
 	if err != nil {
 		fail(w, r, err)
@@ -58,12 +58,29 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 		}
 		return
 	}
-	data, err := a.Chunk(r.Context(), coords)
-	if err != nil {
-		fail(w, r, err)
+	serveRead(w, r, a, loc, etag)
+}
+
+// serveRead answers with bytes of a source that the store reads: those that are asked for, or
+// one to see that the source still has them.
+func serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, etag string) {
+	var data []byte
+	part, _, err := choose(r, etag, loc.Size)
+	if err == nil {
+		if r.Method == http.MethodHead {
+			part.length = min(part.length, 1)
+		}
+		if data, err = a.ReadStored(r.Context(), loc, part.from, part.length); err != nil {
+			fail(w, r, err)
+			return
+		}
+	}
+	if _, ok := begin(w, r, etag, loc.Size); !ok {
 		return
 	}
-	s.serveData(w, r, data, etag)
+	if _, err := w.Write(data); err != nil {
+		return // the client is gone
+	}
 }
 
 // serveRebuilt answers with bytes that are made now. What they are made of tells their tag, so

@@ -86,6 +86,14 @@ func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	return p.Encode(nil, codec.Elems{Fixed: a.bytes(c.Origin, c.Codec)})
 }
 
+func (a *fakeArray) ReadStored(ctx context.Context, l *store.Location, from, length int64) ([]byte, error) {
+	data, err := a.Chunk(ctx, l.Coords)
+	if err != nil {
+		return nil, err
+	}
+	return data[from : from+length], nil
+}
+
 // bytes are the elements of a box, those outside of the array too.
 func (a *fakeArray) bytes(origin, shape []int64) []byte {
 	var out []byte
@@ -137,6 +145,10 @@ func (d *fakeData) OpenLocal(_ context.Context, row int64) (*store.Local, error)
 		return nil, err
 	}
 	return store.OpenLocal(d.sources[row])
+}
+
+func (d *fakeData) Once(_ context.Context, _ any, _ int64, make func() ([]byte, error)) ([]byte, error) {
+	return make()
 }
 
 func (d *fakeData) failure() error {

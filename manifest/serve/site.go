@@ -32,7 +32,9 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 	}
 	s := &site{name: name, data: data, nodes: nodes, v3: v3, rebuilds: rebuilds}
 	s.v2 = sync.OnceValues(func() (*view, error) { return logged(log, "v2", newV2, nodes, tag) })
-	s.regular = sync.OnceValues(func() (*view, error) { return logged(log, "regular", newRegular, nodes, tag) })
+	s.regular = sync.OnceValues(func() (*view, error) {
+		return logged(log, "regular", func(nodes []node, tag string) (*view, error) { return newRegular(nodes, tag, data.Once) }, nodes, tag)
+	})
 	s.users.Store(1)
 	return s, nil
 }

@@ -14,12 +14,12 @@ import (
 
 // newRegular returns the view for clients that know regular grids only. Arrays that have one
 // are as they are.
-func newRegular(nodes []node, tag string) (*view, error) {
+func newRegular(nodes []node, tag string, keep once) (*view, error) {
 	regular := make([]node, 0, len(nodes))
 	var left []string
 	for _, n := range nodes {
 		if n.array != nil && n.array.Face().ChunkGrid.Name != zarrjson.Regular {
-			cut, err := newRegridded(n.array)
+			cut, err := newRegridded(n.array, keep)
 			if err != nil {
 				left = append(left, fmt.Sprintf("/%s: %v", n.path, err))
 				continue
@@ -42,9 +42,10 @@ type regridded struct {
 	face     *zarrjson.Array
 	grid     *grid.Grid
 	pipeline *codec.Pipeline
+	once     once
 }
 
-func newRegridded(a array) (*regridded, error) {
+func newRegridded(a array, keep once) (*regridded, error) {
 	g, face := a.Grid(), *a.Face()
 	shape := make([]int64, g.Rank())
 	for axis := range shape {
@@ -59,7 +60,7 @@ func newRegridded(a array) (*regridded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &regridded{a, &face, cut, p}, nil
+	return &regridded{a, &face, cut, p, keep}, nil
 }
 
 // commonEdge returns the length of chunks that most of an axis is in.
@@ -104,12 +105,18 @@ func (a *regridded) Locate(ctx context.Context, coords []int64) (store.Location,
 	return loc, nil
 }
 
-// Chunk reads and encodes a chunk. What reaches over the array's end is fill.
+// Chunk returns a chunk, which is made once for all who ask for it at a time.
 func (a *regridded) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	c, ok := a.grid.Chunk(coords)
 	if !ok {
 		return nil, errNoKey
 	}
+	number, _ := a.grid.Number(coords)
+	return a.once(ctx, a, number, func() ([]byte, error) { return a.make(ctx, &c) })
+}
+
+// make reads and encodes a chunk. What reaches over the array's end is fill.
+func (a *regridded) make(ctx context.Context, c *grid.Chunk) ([]byte, error) {
 	form := a.pipeline.Form()
 	whole := codec.NewElems(form)
 	if slices.Equal(c.Shape, form.Shape) {

@@ -12,7 +12,7 @@ import (
 // key names what the cache keeps: a stored chunk, decoded, by the row of its ref, or a
 // declared chunk of an array, encoded, by its number.
 type key struct {
-	array  *Array
+	owner  any // an array, or what others have made of one
 	number int64
 	stored bool
 }

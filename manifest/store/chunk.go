@@ -31,9 +31,51 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	return a.stored(ctx, &l)
 }
 
-// stored reads the bytes of a location from its source.
+// stored returns the bytes of a location in a source. Those of a server are asked for once by
+// all who want them at a time, and kept, as what is rebuilt is.
 func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
-	taken, err := a.store.flight.take(ctx, l.Size)
+	far, err := a.isFar(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if !far {
+		return a.read(ctx, l, l.Offset, l.Size)
+	}
+	number, _ := a.grid.Number(l.Coords)
+	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
+}
+
+func (a *Array) isFar(ctx context.Context, l *Location) (bool, error) {
+	if a.store.patches.isFile(l.Source) {
+		return false, nil
+	}
+	src, err := a.store.tables.Source(ctx, l.Source)
+	return err == nil && isFar(src.URL), err
+}
+
+// ReadStored returns a part of a chunk that a source holds as it is declared, length bytes from
+// the offset from on, and reads no more than that unless it cannot do without.
+func (a *Array) ReadStored(ctx context.Context, l *Location, from, length int64) ([]byte, error) {
+	if from < 0 || length < 0 || from > l.Size || length > l.Size-from {
+		return nil, fmt.Errorf("%s: chunk %v: %d bytes from %d on of %d", a.Path(), l.Coords, length, from, l.Size)
+	}
+	number, _ := a.grid.Number(l.Coords)
+	if whole, ok := a.store.cache.peek(key{owner: a, number: number}); ok {
+		return whole.Fixed[from : from+length], nil
+	}
+	if length < l.Size && !l.checked {
+		return a.read(ctx, l, l.Offset+from, length)
+	}
+	whole, err := a.stored(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return whole[from : from+length], nil
+}
+
+// read reads bytes of the source of a location.
+func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]byte, error) {
+	taken, err := a.store.flight.take(ctx, length)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +84,7 @@ func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := readAt(ctx, h.Source, l.Offset, l.Size)
+	b, err := readAt(ctx, h.Source, offset, length)
 	if err == nil && l.checked {
 		err = checkSum(b, l.checksum)
 	}
@@ -67,8 +109,14 @@ func readAt(ctx context.Context, src *source.Source, off, n int64) ([]byte, erro
 // extent is fill, so that the bytes are always the same.
 func (a *Array) rebuilt(ctx context.Context, coords []int64) ([]byte, error) {
 	number, _ := a.grid.Number(coords)
-	e, err := a.store.cache.get(ctx, key{array: a, number: number}, func() (codec.Elems, error) {
-		b, err := a.rebuild(ctx, coords)
+	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.rebuild(ctx, coords) })
+}
+
+// Once returns what make makes, or has made before if it is still kept: one for all who want
+// it at a time. Bytes are called by whom they belong to and a number. Nobody may write to them.
+func (s *Store) Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error) {
+	e, err := s.cache.get(ctx, key{owner: owner, number: number}, func() (codec.Elems, error) {
+		b, err := make()
 		return codec.Elems{Fixed: b}, err
 	})
 	return e.Fixed, err
