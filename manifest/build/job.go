@@ -124,7 +124,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := countChunks(ctx, j.repo, snap, made.Placements, all); err != nil {
+	if err := j.countChunks(ctx, snap, made.Placements, all); err != nil {
 		return nil, err
 	}
 	if patched {
@@ -267,32 +267,61 @@ func shown(files []*manifest.File) (n int64) {
 }
 
 // countChunks counts how the chunks of arrays are served.
-func countChunks(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) error {
-	reader, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(refCache))
+func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) error {
+	reader, err := table.Open(snap.Tables, table.InRepository(j.repo), table.NewCache(refCache))
 	if err != nil {
 		return err
 	}
-	defer reader.Close()
-	for i := range snap.Arrays {
-		if err := countArray(ctx, &snap.Arrays[i], placements, allFiles(files), reader); err != nil {
-			return fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
-		}
+	layouts, err := arrange(placements)
+	if err != nil {
+		return closing(reader, err)
 	}
-	return nil
+	refs := j.tables.known(reader)
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
+	for stretch := range slices.Chunk(snap.Arrays, countedAtOnce) {
+		group.Go(func() error {
+			for i := range stretch {
+				a := &stretch[i]
+				if err := countArray(within, a, layouts[a.Placement], allFiles(files), refs); err != nil {
+					return fmt.Errorf("%s: %w", a.Path, err)
+				}
+			}
+			return nil
+		})
+	}
+	return closing(reader, group.Wait())
 }
 
-const refCache = 64 << 20
+const (
+	refCache      = 64 << 20
+	countedAtOnce = 64 // arrays a goroutine, since most take a few microseconds
+)
 
-func countArray(ctx context.Context, a *manifest.Array, placements []manifest.Placement, files mosaic.Files, refs mosaic.RefReader) error {
-	at := slices.IndexFunc(placements, func(p manifest.Placement) bool { return p.ID == a.Placement })
-	if at < 0 { // its values are in the manifest
+// arrange makes the layouts of placements, by their ids.
+func arrange(placements []manifest.Placement) (map[string]*mosaic.Layout, error) {
+	layouts := make(map[string]*mosaic.Layout, len(placements))
+	for i := range placements {
+		l, err := mosaic.Arrange(&placements[i])
+		if err != nil {
+			return nil, err
+		}
+		layouts[placements[i].ID] = l
+	}
+	return layouts, nil
+}
+
+// countArray counts the chunks of an array on a layout, or without one if its values are in
+// the manifest.
+func countArray(ctx context.Context, a *manifest.Array, l *mosaic.Layout, files mosaic.Files, refs mosaic.RefReader) error {
+	if l == nil {
 		g, err := a.Face.Grid()
 		if err == nil {
 			a.Chunks = manifest.Counts{Verbatim: g.Chunks()}
 		}
 		return err
 	}
-	m, err := mosaic.New(a, &placements[at], files)
+	m, err := mosaic.NewOn(a, l, files)
 	if err != nil {
 		return err
 	}
@@ -307,6 +336,10 @@ func draw(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapsho
 		return nil, err
 	}
 	defer reader.Close()
+	layouts, err := arrange(placements)
+	if err != nil {
+		return nil, err
+	}
 	drawn := map[string]*picture.Picture{}
 	for i := range snap.Arrays {
 		a := &snap.Arrays[i]
@@ -314,7 +347,7 @@ func draw(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapsho
 		if at < 0 {
 			continue
 		}
-		m, err := mosaic.New(a, &placements[at], allFiles(files))
+		m, err := mosaic.NewOn(a, layouts[a.Placement], allFiles(files))
 		if err != nil {
 			return nil, err
 		}

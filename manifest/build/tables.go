@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/mosaic"
 	"varve/manifest/table"
 )
 
@@ -20,6 +21,7 @@ type tables struct {
 	done []manifest.Table
 
 	refs   *draft[*table.RefWriter]
+	first  int64 // row of refs
 	inline *draft[*table.Writer[[]byte]]
 	kept   []manifest.Table // old ones that stay
 }
@@ -96,8 +98,21 @@ func (t *tables) refSink(ctx context.Context) (*refSink, error) {
 	if t.inline, err = start(ctx, t, manifest.Blobs, table.NewInline); err != nil {
 		return nil, err
 	}
+	t.first = t.firstOf(manifest.Refs)
 	return &refSink{t.refs.rows, t.inline.rows, t.firstOf(manifest.Blobs)}, nil
 }
+
+// known returns a reader of refs that knows of those that were just written what they are.
+func (t *tables) known(r *table.Reader) mosaic.RefReader { return knownRefs{r, t.refs.rows, t.first} }
+
+// knownRefs implements mosaic.PlainReader.
+type knownRefs struct {
+	*table.Reader
+	written *table.RefWriter
+	first   int64
+}
+
+func (k knownRefs) IsPlain(row, rows int64) bool { return k.written.IsPlain(row-k.first, rows) }
 
 // refSink implements scan.RefSink.
 type refSink struct {
@@ -111,7 +126,7 @@ func (s *refSink) Inline(b []byte) (row int64, err error) {
 	return row, s.inline.Append(b)
 }
 
-func (t *tables) refRows() int64 { return t.firstOf(manifest.Refs) + t.refs.rows.Rows() }
+func (t *tables) refRows() int64 { return t.first + t.refs.rows.Rows() }
 
 func (t *tables) closeRefs() error {
 	return errors.Join(t.refs.finish(t), t.inline.finish(t))

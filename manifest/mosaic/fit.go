@@ -67,19 +67,11 @@ func (f *Fit) orNone() (*Fit, error) {
 }
 
 func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
-	at := -1
-	for _, path := range m.spec.Variables {
-		if at = h.Find(path); at >= 0 {
-			break
-		}
-	}
+	at, skip := m.layout.common.find(h, m.spec.Variables)
 	if at < 0 {
 		return &Fit{}, nil
 	}
-	f := &Fit{m: m, Variable: &h.Variables[at]}
-	for i := range at {
-		f.skip += h.Variables[i].Rows()
-	}
+	f := &Fit{m: m, Variable: &h.Variables[at], skip: skip}
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("variable %s: %w", f.Variable.Path, err)
 	}
@@ -108,7 +100,7 @@ func (f *Fit) check() (err error) {
 		return nil
 	}
 	f.pipe.of = func(shape []int64, mask uint32) (*codec.Pipeline, error) {
-		return codec.New(f.codecs(mask), f.form(shape))
+		return f.m.layout.common.pipelines.New(f.codecs(mask), f.form(shape))
 	}
 	return f.measure()
 }
@@ -236,17 +228,20 @@ func (f *Fit) HasAxis(axis int) bool { return f.axes[axis].axis >= 0 }
 // IsRaw reports whether "bytes" is the only codec, and elements have a fixed size.
 func (f *Fit) IsRaw() bool { return f.raw }
 
+// memoryForm is how elements lie in memory.
+var memoryForm = []codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}
+
 // measureForm finds out whether elements are stored as they are in memory.
 func (f *Fit) measureForm() error {
 	if !f.raw {
 		return nil
 	}
-	one := f.form(nil)
-	stored, err := codec.New(f.Variable.Storage.Codecs, one)
+	one, known := f.form(nil), &f.m.layout.common.pipelines
+	stored, err := known.New(f.Variable.Storage.Codecs, one)
 	if err != nil {
 		return err
 	}
-	memory, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}, one)
+	memory, err := known.New(memoryForm, one)
 	f.memory = err == nil && stored.SameDecode(memory)
 	return err
 }
@@ -321,6 +316,6 @@ func (f *Fit) compare(shape []int64, mask uint32) bool {
 	if err != nil {
 		return false
 	}
-	stored, err := codec.New(f.codecs(mask), f.form(shape))
-	return err == nil && stored.SameDecode(declared)
+	stored, err := f.m.layout.common.pipelines.New(f.codecs(mask), f.form(shape))
+	return err == nil && (stored == declared || stored.SameDecode(declared))
 }

@@ -11,7 +11,8 @@ import (
 	"varve/manifest"
 )
 
-// Layout finds the tiles of a placement. Arrays of one placement share it. It is immutable.
+// Layout finds the tiles of a placement. Arrays of one placement share it, and what they find
+// out that others can use. Tiles do not change.
 //
 // Every bound of a tile cuts its axis, and the cuts make cells, each of them in one tile or
 // in none:
@@ -31,6 +32,8 @@ type Layout struct {
 	cuts  [][]int64
 	table []int32 // tile of each cell in C order, or none
 	tree  *boxTree
+
+	common *common
 }
 
 // none is the number of no tile.
@@ -60,7 +63,7 @@ type Arranger struct{ l *Layout }
 
 // NewArranger returns an arranger of tiles along dimensions.
 func NewArranger(dims []string) *Arranger {
-	return &Arranger{&Layout{dims: slices.Clone(dims)}}
+	return &Arranger{&Layout{dims: slices.Clone(dims), common: &common{}}}
 }
 
 // Add takes in the next tile.

@@ -64,7 +64,7 @@ func NewOn(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 		m.fill = make([]byte, t.Size)
 	}
 	m.pipe.of = func(shape []int64, _ uint32) (*codec.Pipeline, error) {
-		return codec.New(m.face.Codecs, m.face.Form(shape))
+		return m.layout.common.pipelines.New(m.face.Codecs, m.face.Form(shape))
 	}
 	return m, nil
 }

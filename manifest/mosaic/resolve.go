@@ -43,12 +43,10 @@ func (m *Mosaic) Count(ctx context.Context, refs RefReader) (manifest.Counts, er
 	return m.CountIn(ctx, refs, grid.Whole(m.grid.Counts()))
 }
 
-// CountIn counts the chunks in a box of chunk coordinates.
+// CountIn counts the chunks in a box of chunk coordinates. It does not read rows that refs, if
+// they are a PlainReader, know to be plain.
 func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (c manifest.Counts, err error) {
-	for r, err := range m.Runs(ctx, refs, chunks) {
-		if err != nil {
-			return c, err
-		}
+	l := &lister{m: m, refs: refs, yield: func(r *Run) bool {
 		switch r.Kind {
 		case Missing:
 			c.Missing += r.Chunks
@@ -59,8 +57,11 @@ func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region
 		case Rebuilt:
 			c.Rebuilt += r.Chunks
 		}
-	}
-	return c, nil
+		return true
+	}}
+	l.plain, _ = refs.(PlainReader)
+	err = l.list(ctx, chunks)
+	return c, err
 }
 
 // Find says where one chunk is.

@@ -15,6 +15,13 @@ type RefReader interface {
 	ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error
 }
 
+// PlainReader is a RefReader that knows of some rows what becomes of them without reading them.
+type PlainReader interface {
+	// IsPlain reports whether all that some rows say is known to be where bytes are in the file
+	// itself, and that all filters were used.
+	IsPlain(row, rows int64) bool
+}
+
 // Run is chunks that follow one another, in C order of the box of chunks that they are
 // listed for, and get their bytes in the same way. Where exactly a run ends means nothing:
 // the next may be of the same kind.
@@ -48,19 +55,23 @@ func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
 // the next; an error ends it.
 func (m *Mosaic) Runs(ctx context.Context, refs RefReader, chunks grid.Region) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
-		at, err := newCursor(m.grid, chunks)
-		if err != nil {
-			yield(nil, m.wrap(err))
-			return
-		}
-		l := &lister{m: m, refs: refs, at: at, locator: m.Locator(), yield: yield}
-		for more := at != nil; more; {
-			if more, err = l.next(ctx); err != nil {
-				yield(nil, err)
-				return
-			}
+		l := &lister{m: m, refs: refs, yield: func(r *Run) bool { return yield(r, nil) }}
+		if err := l.list(ctx, chunks); err != nil {
+			yield(nil, err)
 		}
 	}
+}
+
+// list lists all chunks in a box.
+func (l *lister) list(ctx context.Context, chunks grid.Region) (err error) {
+	if l.at, err = newCursor(l.m.grid, chunks); err != nil {
+		return l.m.wrap(err)
+	}
+	l.locator = l.m.Locator()
+	for more := l.at != nil; more && err == nil; {
+		more, err = l.next(ctx)
+	}
+	return err
 }
 
 // lister makes runs.
@@ -69,7 +80,8 @@ type lister struct {
 	refs    RefReader
 	at      *cursor
 	locator *Locator
-	yield   func(*Run, error) bool
+	yield   func(*Run) bool
+	plain   PlainReader // nil if Offsets and Sizes are wanted
 
 	sheet   *sheet
 	columns manifest.RefColumns
@@ -100,15 +112,23 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 	}
 	for row := l.sheet.Row; r.chunks > 0 && err == nil; {
 		n := min(r.chunks, runLength)
-		if err := l.refs.ReadColumns(ctx, row, int(n), &l.columns); err != nil {
-			return false, l.m.wrap(err)
-		}
-		if more = l.split(int(n)); !more {
+		if more, err = l.ofEach(ctx, row, n); !more {
 			break
 		}
 		row, r.chunks = row+n, r.chunks-n
 	}
-	return more, nil
+	return more, err
+}
+
+// ofEach lists chunks that have a ref each.
+func (l *lister) ofEach(ctx context.Context, row, n int64) (more bool, err error) {
+	if l.plain != nil && l.sheet.size < 0 && l.plain.IsPlain(row, n) {
+		return l.emit(l.sheet.resolve(manifest.Ref{}, l.at.chunk.Codec), n), nil
+	}
+	if err := l.refs.ReadColumns(ctx, row, int(n), &l.columns); err != nil {
+		return false, l.m.wrap(err)
+	}
+	return l.split(int(n)), nil
 }
 
 // ofOne lists chunks that have one ref.
@@ -230,5 +250,5 @@ func (l *lister) kindOf(ctx context.Context) (Kind, error) {
 func (l *lister) emit(r Run, chunks int64) bool {
 	r.Coords, r.Chunks = l.at.coords, chunks
 	l.out = r
-	return l.yield(&l.out, nil) && l.at.advance(chunks)
+	return l.yield(&l.out) && l.at.advance(chunks)
 }

@@ -259,3 +259,46 @@ func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
 	}
 	return err
 }
+
+// plainFiles knows of its refs which are plain.
+type plainFiles struct {
+	*files
+	asked, read int64
+}
+
+func (f *plainFiles) IsPlain(row, rows int64) bool {
+	f.asked += rows
+	return !slices.ContainsFunc(f.refs[row:row+rows], func(r manifest.Ref) bool {
+		return r.Offset < 0 || r.Mask != 0 || r.Other != 0
+	})
+}
+
+func (f *plainFiles) ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error {
+	f.read += int64(n)
+	return f.files.ReadColumns(ctx, row, n, dst)
+}
+
+// TestCountPlain: what is counted without reading refs is what is counted with them.
+func TestCountPlain(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	asked, read := int64(0), int64(0)
+	for round := range uint64(3000) {
+		m, w := newRandomMosaic(t, rand.New(rand.NewPCG(seed, round)))
+		box := w.box(m.Grid())
+		want, err := m.CountIn(context.Background(), w, box)
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		plain := &plainFiles{files: &w.files}
+		got, err := m.CountIn(context.Background(), plain, box)
+		if err != nil || got != want {
+			t.Fatalf("round %d: counted %+v without reading, %+v with (%v)", round, got, want, err)
+		}
+		asked, read = asked+plain.asked, read+plain.read
+	}
+	t.Logf("%d refs asked for, %d read", asked, read)
+	if asked < 1000 || read < 1000 {
+		t.Error("too few to mean anything")
+	}
+}

@@ -127,7 +127,7 @@ func (d *decoder) source(other int32) (*source.Source, error) {
 
 // readWhole reads what is in one piece, or in rows at a distance.
 func (d *decoder) readWhole(row int) error {
-	p, err := d.shared.pipelines.of(d.v.Storage.Codecs, codec.Form{Type: d.v.Type, Shape: d.v.Shape})
+	p, err := d.shared.pipelines.New(d.v.Storage.Codecs, codec.Form{Type: d.v.Type, Shape: d.v.Shape})
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*
 	if last != nil && slices.Equal(last.Form().Shape, shape) {
 		return last, nil
 	}
-	return d.shared.pipelines.of(d.v.Storage.Codecs, form)
+	return d.shared.pipelines.New(d.v.Storage.Codecs, form)
 }
 
 func (d *decoder) readChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref, chunk codec.Elems) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 
+	"varve/codec"
 	"varve/manifest"
 )
 
@@ -16,7 +17,7 @@ type interner struct {
 	values  table[manifest.Values]
 	keys    sync.Pool // of *[]byte
 
-	pipelines pipelines
+	pipelines codec.Pipelines
 }
 
 type table[T any] map[string]*T

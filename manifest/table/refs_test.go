@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"varve/codec"
@@ -94,6 +96,51 @@ func TestRefs(t *testing.T) {
 	}
 	for _, cache := range []int64{0, 100_000, 1 << 30} {
 		checkRefs(t, rng, m.reader(t, cache), refs)
+	}
+}
+
+// TestIsPlain: rows of which a writer knows all are plain.
+func TestIsPlain(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	refs := make([]manifest.Ref, 100_000)
+	for i := range refs {
+		refs[i] = manifest.Ref{Offset: int64(100 * i), Size: 100}
+	}
+	copy(refs[20_000:], randomRefs(rng, 5000))
+	refs[50_000].Mask, refs[60_000].Other, refs[70_000].Offset = 1, 1, manifest.NotStored
+	w := NewRefs(io.Discard)
+	for rest := refs; len(rest) > 0; {
+		n := min(1+rng.IntN(10_000), len(rest))
+		b := refColumnsOf(rest[:n])
+		if rng.IntN(2) == 0 && !slices.ContainsFunc(b.Masks, func(m uint32) bool { return m != 0 }) {
+			b.Masks = nil
+		}
+		if err := w.Append(b.Offsets, b.Sizes, b.Masks, b.Others); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	plain := 0
+	for range 1000 {
+		row := rng.IntN(len(refs))
+		rows := rng.IntN(min(len(refs)-row, 5000) + 1)
+		if !w.IsPlain(int64(row), int64(rows)) {
+			continue
+		}
+		plain++
+		for _, r := range refs[row : row+rows] {
+			if r.Offset < 0 || r.Mask != 0 || r.Other != 0 {
+				t.Fatalf("rows %d to %d: %+v is among them", row, row+rows, r)
+			}
+		}
+	}
+	if plain < 300 {
+		t.Errorf("of 1000 runs %d are plain", plain)
+	}
+	if w.IsPlain(-1, 1) || w.IsPlain(99_999, 2) {
+		t.Error("rows that are not there are plain")
 	}
 }
 

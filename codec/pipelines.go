@@ -1,25 +1,25 @@
-package scan
+package codec
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
-
-	"varve/codec"
 )
 
-// pipelines keeps what decodes chunks: the files of an archive need the same few over and
-// over, and making one costs more than a small chunk.
-type pipelines struct {
+// Pipelines keeps those that were made: the files of an archive need the same few over and
+// over, and making one costs more than decoding a small chunk. The zero value is ready, for
+// any number of goroutines.
+type Pipelines struct {
 	mu   sync.RWMutex
-	held map[string]*codec.Pipeline
+	held map[string]*Pipeline
 }
 
 const maxPipelines = 1 << 10
 
-// of returns the pipeline of some codecs for chunks of a form.
-func (x *pipelines) of(specs []codec.Spec, form codec.Form) (*codec.Pipeline, error) {
+// New is like the function New, and returns the same pipeline for equal specs and forms.
+func (x *Pipelines) New(specs []Spec, form Form) (*Pipeline, error) {
 	if len(form.Type.Fields) > 0 {
-		return codec.New(specs, form)
+		return New(specs, form)
 	}
 	var room [256]byte
 	key := appendKey(room[:0], specs, form)
@@ -29,32 +29,42 @@ func (x *pipelines) of(specs []codec.Spec, form codec.Form) (*codec.Pipeline, er
 	if p != nil {
 		return p, nil
 	}
-	p, err := codec.New(specs, form)
+	form.Shape, form.Fill = slices.Clone(form.Shape), slices.Clone(form.Fill) // the caller may use them again
+	p, err := New(specs, form)
 	if err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.held == nil || len(x.held) >= maxPipelines {
-		x.held = map[string]*codec.Pipeline{}
+		x.held = map[string]*Pipeline{}
 	}
 	x.held[string(key)] = p
 	return p, nil
 }
 
 // appendKey appends all that a pipeline depends on.
-func appendKey(key []byte, specs []codec.Spec, form codec.Form) []byte {
+func appendKey(key []byte, specs []Spec, form Form) []byte {
 	text := func(s string) {
 		key = append(binary.AppendUvarint(key, uint64(len(s))), s...)
 	}
+	key = binary.AppendUvarint(key, uint64(len(specs)))
 	for _, s := range specs {
 		text(s.Name)
 		text(string(s.Config))
+		flags := byte(0)
+		if s.Clip {
+			flags = 1
+		}
+		key = append(key, flags, byte(s.depth))
 	}
 	t := form.Type
 	text(t.Unit)
 	key = append(key, byte(t.Kind))
 	key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(t.Size)), uint64(t.Ticks))
+	if form.Fill != nil {
+		key = append(key, 1)
+	}
 	text(string(form.Fill))
 	for _, n := range form.Shape {
 		key = binary.AppendUvarint(key, uint64(n))
