@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +61,7 @@ func TestSourceFaults(t *testing.T) {
 	for _, c := range cases {
 		for _, key := range []string{"/big/c/0/0", "/small/c/0/0"} {
 			t.Run(c.name+key[:4], func(t *testing.T) {
+				leavesNothing(t)
 				d := newFake(t)
 				s := start(t, newHandler(t, d))
 				good := ask(t, "GET", s.URL+key)
@@ -106,6 +108,7 @@ func checkReason(t *testing.T, got answer, names string) {
 
 // TestFaults: what errors of the store become, and that none becomes a 404.
 func TestFaults(t *testing.T) {
+	leavesNothing(t)
 	wrap := func(err error) error { return fmt.Errorf("s3://bucket/x.nc: %w", err) }
 	cases := []struct {
 		name string
@@ -159,6 +162,7 @@ func TestCutOffWhileSending(t *testing.T) {
 	}
 	for name, hurt := range hurts {
 		t.Run(name, func(t *testing.T) {
+			leavesNothing(t)
 			const size = 64 << 20
 			f, err := os.Create(filepath.Join(t.TempDir(), "large"))
 			if err != nil {
@@ -174,6 +178,7 @@ func TestCutOffWhileSending(t *testing.T) {
 			}
 			src := manifest.Source{URL: f.Name(), Size: size, Modified: info.ModTime()}
 			o := newOrigin(&fakeData{sources: []manifest.Source{src}}, 0, src)
+			defer o.close()
 			s := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/octet-stream")
 				if done, err := o.serveFile(&recorder{ResponseWriter: w, limit: time.Minute}, r, &store.Location{Size: size}); !done || err != nil {
@@ -201,8 +206,36 @@ func TestCutOffWhileSending(t *testing.T) {
 	}
 }
 
+// TestFullDisk: a log that cannot be written keeps nobody from being served.
+func TestFullDisk(t *testing.T) {
+	leavesNothing(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("needs /dev/full")
+	}
+	defer full.Close()
+	if _, err := full.WriteString("x"); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("writing there: %v", err)
+	}
+	d := newFake(t)
+	t.Setenv("TMPDIR", "/dev/full/nothing")
+	log := slog.New(slog.NewJSONHandler(full, nil))
+	h, err := New(t.Context(), []string{"a"}, &Options{open: fakeOpen(d), Reload: -1, Log: log, Access: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	s := start(t, h)
+	for _, key := range []string{"/zarr.json", "/big/c/0/0", "/small/c/0/0", "/small/c/1/0", "/regular/rect/c/0/0", "/v2/small/0.0", "/big?as=png"} {
+		if got := ask(t, "GET", s.URL+key); got.status != 200 || got.body == "" {
+			t.Errorf("%s: %d %.200s", key, got.status, got.body)
+		}
+	}
+}
+
 // TestClientsThatLeave: reads are given up when nobody waits for them.
 func TestClientsThatLeave(t *testing.T) {
+	leavesNothing(t)
 	d := newFake(t)
 	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1)}
 	d.arrays[1] = stuck
@@ -250,6 +283,7 @@ func (a *stuckArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) 
 
 // TestBusy: who cannot get a turn in time is told to come again.
 func TestBusy(t *testing.T) {
+	leavesNothing(t)
 	d := newFake(t)
 	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1), free: make(chan struct{})}
 	d.arrays[1] = stuck

@@ -14,6 +14,7 @@ import (
 // TestPermissionLost: what may not be read any more is not served, though it was before and
 // is open; and it is served again when it may be. Root may read all, and has nobody try.
 func TestPermissionLost(t *testing.T) {
+	leavesNothing(t)
 	if os.Getuid() == 0 {
 		asNobody(t)
 		return

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -146,9 +145,9 @@ func TestRemoteFaults(t *testing.T) {
 		{"no such file", status(404), []int{409}},
 		{"not allowed", status(403), []int{403}},
 	}
-	before := runtime.NumGoroutine()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			serve.LeavesNothing(t)
 			opener := options()
 			s := serveRemote(t, dir, opener)
 			bad.mode.Store(&c.mode)
@@ -166,14 +165,6 @@ func TestRemoteFaults(t *testing.T) {
 			}
 		})
 	}
-	http.DefaultClient.CloseIdleConnections()
-	for range 500 {
-		if runtime.NumGoroutine() <= before+4 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
 // serveRemote serves a manifest whose sources an opener reads.
@@ -221,12 +212,43 @@ func get(t *testing.T, address string) (int, string) {
 }
 
 // TestFaultTable holds the table of faults in docs/serving.md against the tests it names, and
-// against what has to be in it.
+// against what has to be in it. Each of the tests looks whether anything is left afterwards.
 func TestFaultTable(t *testing.T) {
 	text, err := os.ReadFile("../../docs/serving.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	code := testCode(t)
+	_, table, _ := strings.Cut(string(text), "\n## Faults\n")
+	listed := map[string]bool{}
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 3 || !strings.Contains(cells[2], "Test") {
+			continue
+		}
+		listed[strings.TrimPrefix(cells[0], "| ")] = true
+		test := strings.Trim(strings.TrimSuffix(strings.TrimSpace(cells[2]), "|"), " `")
+		function, sub, _ := strings.Cut(test, "/")
+		_, body, found := strings.Cut(code, "\nfunc "+function+"(t *testing.T) {\n")
+		body, _, _ = strings.Cut(body, "\n}\n")
+		if !found || sub != "" && !strings.Contains(body, `"`+sub+`"`) {
+			t.Errorf("there is no test %s", test)
+		}
+		if !strings.Contains(strings.ToLower(body), "leavesnothing(t)") {
+			t.Errorf("%s does not look at what is left", function)
+		}
+	}
+	for _, fault := range []string{"source deleted", "source truncated", "source replaced by one of the same size", "permission lost",
+		"remote server hangs half-way", "bursts of 5xx", "wrong answer to Range", "slow client", "client goes away", "10,000 connections", "full disk"} {
+		if !listed[fault] {
+			t.Errorf("docs/serving.md does not say what becomes of: %s", fault)
+		}
+	}
+}
+
+// testCode is all the tests of this folder.
+func testCode(t *testing.T) string {
+	t.Helper()
 	var code strings.Builder
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -239,24 +261,5 @@ func TestFaultTable(t *testing.T) {
 		}
 		code.Write(data)
 	}
-	_, table, _ := strings.Cut(string(text), "\n## Faults\n")
-	listed := map[string]bool{}
-	for line := range strings.SplitSeq(table, "\n") {
-		cells := strings.Split(line, " | ")
-		if len(cells) != 3 || !strings.Contains(cells[2], "Test") {
-			continue
-		}
-		listed[strings.TrimPrefix(cells[0], "| ")] = true
-		test := strings.Trim(strings.TrimSuffix(strings.TrimSpace(cells[2]), "|"), " `")
-		function, sub, _ := strings.Cut(test, "/")
-		if !strings.Contains(code.String(), "func "+function+"(") || sub != "" && !strings.Contains(code.String(), `"`+sub+`"`) {
-			t.Errorf("there is no test %s", test)
-		}
-	}
-	for _, fault := range []string{"source deleted", "source truncated", "source replaced by one of the same size", "permission lost",
-		"remote server hangs half-way", "bursts of 5xx", "wrong answer to Range", "slow client", "client goes away", "10,000 connections"} {
-		if !listed[fault] {
-			t.Errorf("docs/serving.md does not say what becomes of: %s", fault)
-		}
-	}
+	return code.String()
 }

@@ -30,6 +30,7 @@ func soak(t *testing.T) time.Duration {
 // TestSoak: whatever is asked for, and whoever leaves before the answer, memory, goroutines
 // and files stay what they were after the first third.
 func TestSoak(t *testing.T) {
+	leavesNothing(t)
 	d := weather(t)
 	h := newHandler(t, d)
 	name, stop := run(t, &Server{}, h, "127.0.0.1:0")

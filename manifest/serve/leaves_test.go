@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// LeavesNothing is for the tests outside of the package.
+var LeavesNothing = leavesNothing
+
+// leavesNothing holds that a test ends with no more goroutines and files than it began with,
+// once all that it asks for to be cleaned up is. It has to be called first.
+func leavesNothing(t testing.TB) {
+	t.Helper()
+	// What watches connections comes with the first of them, and stays.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		settle(t, "goroutines", goroutines, runtime.NumGoroutine)
+		settle(t, "files", files, func() int { return openFiles(t) })
+	})
+}
+
+func openFiles(t testing.TB) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("needs /proc")
+	}
+	return len(entries)
+}
+
+// settle waits until there are no more of something than before.
+func settle(t testing.TB, what string, before int, count func() int) {
+	t.Helper()
+	var now int
+	for range 500 {
+		if now = count(); now <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d %s are left, %d were there before", now, what, before)
+}
