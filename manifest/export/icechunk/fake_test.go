@@ -175,6 +175,8 @@ func (a *archive) Load(_ context.Context, id string) (*manifest.Snapshot, error)
 	return nil, fmt.Errorf("snapshot %s: %w", id, fs.ErrNotExist)
 }
 
+func (a *archive) Begins(_ context.Context, _, _ *manifest.Snapshot) (bool, error) { return true, nil }
+
 // ScanTiles says that each tile is where the chunk of its number is.
 func (a *archive) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {

@@ -24,6 +24,7 @@ var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "offset", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 	{Name: "length", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 	{Name: "codecs", Type: word},
+	{Name: "sources", Type: arrow.ListOfNonNullable(arrow.BinaryTypes.String)},
 }, nil)
 
 // Records calls do with the chunks of all arrays, some at a time. Whoever keeps a record
@@ -91,6 +92,7 @@ func (d *dictionaries) record(b *batch) arrow.Record {
 	columns := []arrow.Array{
 		numbered(d.path, b.array), b.arrowCoords(), numbered(d.kind, b.kind), b.arrowSources(),
 		nullable(b.offset, b.hasOffset), nullable(b.length, b.hasLength), numbered(d.codecs, b.array),
+		b.arrowOrigins(),
 	}
 	defer func() {
 		for _, c := range columns {
@@ -167,4 +169,20 @@ func (b *batch) arrowSources() arrow.Array {
 		}
 	}
 	return t.NewArray()
+}
+
+func (b *batch) arrowOrigins() arrow.Array {
+	list := arrays.NewListBuilderWithField(memory.DefaultAllocator, schema.Field(len(schema.Fields())-1).Type.(*arrow.ListType).ElemField())
+	defer list.Release()
+	list.Reserve(len(b.made))
+	texts := list.ValueBuilder().(*arrays.StringBuilder)
+	origins := b.origins
+	for _, n := range b.made {
+		list.Append(true)
+		for _, at := range origins[:n] {
+			texts.BinaryBuilder.Append(b.sources[at])
+		}
+		origins = origins[n:]
+	}
+	return list.NewArray()
 }

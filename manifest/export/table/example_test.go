@@ -3,25 +3,68 @@ package table_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"varve/manifest/build"
 	"varve/manifest/export/table"
 	"varve/manifest/store"
 )
 
-func ExampleRecords() {
+// withManifest builds a manifest of three files of a month each.
+func withManifest(do func(ctx context.Context, s *store.Store, dir string) error) error {
 	ctx := context.Background()
-	s, err := store.Open(ctx, "sst.varve", nil)
+	dir, err := os.MkdirTemp("", "varve")
 	if err != nil {
-		fmt.Println(err)
-		return
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "t2m.varve")
+	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, out, &store.Options{Trusted: true})
+	if err != nil {
+		return err
 	}
 	defer s.Close()
-	rows := int64(0)
-	err = table.Records(ctx, s, func(r arrow.Record) error {
-		rows += r.NumRows()
-		return nil
+	return do(ctx, s, dir)
+}
+
+func ExampleWrite() {
+	err := withManifest(func(ctx context.Context, s *store.Store, dir string) error {
+		r, err := table.Write(ctx, s, filepath.Join(dir, "chunks.parquet"), nil)
+		if err == nil {
+			fmt.Printf("%d chunks of %d arrays\n", r.Rows, r.Arrays)
+		}
+		return err
 	})
-	fmt.Println(rows, err)
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: 15 chunks of 4 arrays
+}
+
+// The chunks that are rebuilt, and what they are made of.
+func ExampleRecords() {
+	err := withManifest(func(ctx context.Context, s *store.Store, _ string) error {
+		return table.Records(ctx, s, func(r arrow.Record) error {
+			paths, kinds, sources := r.Column(0), r.Column(2), r.Column(7).(*array.List)
+			for i := range int(r.NumRows()) {
+				if kinds.ValueStr(i) != "rebuilt" {
+					continue
+				}
+				from, to := sources.ValueOffsets(i)
+				fmt.Printf("%s is made of %d source, %s\n", paths.ValueStr(i), to-from, filepath.Base(sources.ListValues().ValueStr(int(from))))
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: /t2m is made of 1 source, 2021-03.nc
 }

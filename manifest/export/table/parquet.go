@@ -15,6 +15,7 @@ var columns = []parquet.Column{
 	{Name: "offset", Kind: parquet.Int64, Optional: true},
 	{Name: "length", Kind: parquet.Int64, Optional: true},
 	{Name: "codecs", Kind: parquet.Text},
+	{Name: "sources", Kind: parquet.Texts},
 }
 
 // parquet writes one row group a batch.
@@ -40,7 +41,8 @@ func (l *listing) parquet(ctx context.Context, out io.Writer) (*Result, error) {
 			parquet.Data{Values: b.sources, Index: b.source},
 			parquet.Data{Ints: b.offset, Index: b.hasOffset},
 			parquet.Data{Ints: b.length, Index: b.hasLength},
-			parquet.Data{Values: codecs, Index: b.array})
+			parquet.Data{Values: codecs, Index: b.array},
+			parquet.Data{Values: b.sources, Index: b.origins, Lengths: b.made})
 	})
 	if err != nil {
 		return nil, err

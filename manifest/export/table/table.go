@@ -8,10 +8,13 @@
 //	offset  int or null   of the first of them in the source
 //	length  int or null   how many they are
 //	codecs  text          what decodes them: the array's codecs as in its zarr.json
+//	sources list of text  the files or URLs that a rebuilt chunk is made of; else empty
 //
 // Verbatim and prefix chunks have a source, an offset and a length. The bytes of an inline
 // chunk are in the manifest: it has a length. Rebuilt chunks are made of any number of
-// stored ones and have none of the three, and neither have missing ones.
+// stored ones and have none of the three, and neither have missing ones. A rebuilt chunk that
+// the manifest keeps in a file of its own is a verbatim one of that file, and names what it was
+// made of as well.
 //
 // There is no column for HDF5's filter masks: a stored chunk that skips a filter of its
 // array's codecs is not what the array declares, and so is rebuilt.
@@ -71,6 +74,7 @@ type array interface {
 	Face() *zarrjson.Array
 	Grid() *grid.Grid
 	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
+	Origins(ctx context.Context, coords []int64) ([]int64, error)
 }
 
 // listing is all that is listed.
@@ -133,8 +137,9 @@ type batch struct {
 	hasLength           []int32
 	offset, length      []int64 // without nulls
 	sources             [][]byte
-
-	next []int64 // coordinates of the next row
+	made                []int32 // how many sources each row's chunk is made of
+	origins             []int32 // those, as numbers
+	next                []int64 // coordinates of the next row
 
 	known  map[int64]int32
 	last   int64
@@ -145,9 +150,15 @@ func (b *batch) reset() {
 	*b = batch{
 		array: b.array[:0], kind: b.kind[:0], source: b.source[:0], lengths: b.lengths[:0], coords: b.coords[:0],
 		hasOffset: b.hasOffset[:0], hasLength: b.hasLength[:0], offset: b.offset[:0], length: b.length[:0],
-		sources: b.sources[:0], next: b.next, known: map[int64]int32{}, last: -1, lastAt: -1,
+		sources: b.sources[:0], made: b.made[:0], origins: b.origins[:0], next: b.next, known: map[int64]int32{}, last: -1, lastAt: -1,
 	}
 }
+
+// full reports whether no row is to be added any more.
+func (b *batch) full(rows int) bool { return len(b.array) >= rows || len(b.origins) >= maxOrigins }
+
+// maxOrigins is how many sources rebuilt chunks may name before a batch ends.
+const maxOrigins = 1 << 20
 
 // batches yields all chunks, array by array in C order. A batch is overwritten by the next.
 func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64, error) {
@@ -155,20 +166,13 @@ func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64,
 	b.reset()
 	total := int64(0)
 	for n, a := range l.arrays {
-		chunks := grid.Whole(a.Grid().Counts())
-		b.next = make([]int64, len(chunks.Shape))
-		for r, err := range a.Runs(ctx, chunks) {
-			for from := int64(0); err == nil && from < r.Chunks; {
-				to := min(r.Chunks, from+int64(l.rows-len(b.array)))
-				if err = l.add(ctx, b, r, from, to); err != nil {
-					break
-				}
-				b.addCoords(int32(n), chunks, to-from)
-				total += to - from
-				if from = to; len(b.array) == l.rows {
-					err = yield(b)
-					b.reset()
-				}
+		s := &span{array: a, number: int32(n), chunks: grid.Whole(a.Grid().Counts())}
+		b.next = make([]int64, len(s.chunks.Shape))
+		for r, err := range a.Runs(ctx, s.chunks) {
+			if err == nil {
+				total += r.Chunks
+				s.run, s.from = r, 0
+				err = l.addRun(ctx, b, s, yield)
 			}
 			if err != nil {
 				return total, fmt.Errorf("%s: %w", a.Path(), err)
@@ -181,36 +185,90 @@ func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64,
 	return total, ctx.Err()
 }
 
+// span is some chunks of a run.
+type span struct {
+	array    array
+	number   int32 // among the arrays
+	chunks   grid.Region
+	run      *store.Run
+	from, to int64
+}
+
+// isMade reports whether the chunks are made of any number of stored ones.
+func (s *span) isMade() bool { return s.run.Kind == store.Rebuilt || s.run.IsPatch() }
+
+// addRun adds all chunks of a run, and yields batches that are full.
+func (l *listing) addRun(ctx context.Context, b *batch, s *span, yield func(*batch) error) error {
+	for s.from < s.run.Chunks {
+		s.to = min(s.run.Chunks, s.from+int64(l.rows-len(b.array)))
+		if s.isMade() {
+			s.to = s.from + 1 // any number of sources
+		}
+		if err := l.add(ctx, b, s); err != nil {
+			return err
+		}
+		b.addCoords(s)
+		if s.from = s.to; b.full(l.rows) {
+			if err := yield(b); err != nil {
+				return err
+			}
+			b.reset()
+		}
+	}
+	return nil
+}
+
 // addCoords adds what the next chunks in C order are called.
-func (b *batch) addCoords(array int32, chunks grid.Region, n int64) {
-	for range n {
-		b.array, b.lengths = append(b.array, array), append(b.lengths, int32(len(b.next)))
+func (b *batch) addCoords(s *span) {
+	for range s.to - s.from {
+		b.array, b.lengths = append(b.array, s.number), append(b.lengths, int32(len(b.next)))
 		b.coords = append(b.coords, b.next...)
-		chunks.Next(b.next)
+		s.chunks.Next(b.next)
 	}
 }
 
 // add adds some chunks of a run but for what they are called.
-func (l *listing) add(ctx context.Context, b *batch, r *store.Run, from, to int64) error {
-	kind, source, offset, length := int32(r.Kind), int32(-1), int32(-1), int32(-1)
+func (l *listing) add(ctx context.Context, b *batch, s *span) (err error) {
+	r := s.run
+	kind, source, offset, length, made := int32(r.Kind), int32(-1), int32(-1), int32(-1), int32(0)
+	if s.isMade() {
+		if made, err = l.addOrigins(ctx, b, s.array); err != nil {
+			return err
+		}
+	}
 	switch {
 	case r.Kind != store.Verbatim && r.Kind != store.Prefix:
 	case r.Source < 0 || r.Inline != nil:
 		kind, length = inline, 0
 		b.length = append(b.length, int64(len(r.Inline)))
 	default:
-		var err error
 		if source, err = l.sourceOf(ctx, b, r.Source); err != nil {
 			return err
 		}
 		offset, length = 0, 0
-		b.offset, b.length = append(b.offset, r.Offsets[from:to]...), append(b.length, r.Sizes[from:to]...)
+		b.offset, b.length = append(b.offset, r.Offsets[s.from:s.to]...), append(b.length, r.Sizes[s.from:s.to]...)
 	}
-	for range to - from {
-		b.kind, b.source = append(b.kind, kind), append(b.source, source)
+	for range s.to - s.from {
+		b.kind, b.source, b.made = append(b.kind, kind), append(b.source, source), append(b.made, made)
 		b.hasOffset, b.hasLength = append(b.hasOffset, offset), append(b.hasLength, length)
 	}
 	return nil
+}
+
+// addOrigins adds the sources of the next chunk, and returns how many they are.
+func (l *listing) addOrigins(ctx context.Context, b *batch, a array) (int32, error) {
+	rows, err := a.Origins(ctx, b.next)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		at, err := l.sourceOf(ctx, b, row)
+		if err != nil {
+			return 0, err
+		}
+		b.origins = append(b.origins, at)
+	}
+	return int32(len(rows)), nil
 }
 
 // sourceOf is the number of a source in the batch.

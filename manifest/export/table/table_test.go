@@ -69,6 +69,12 @@ func (a *listed) at(n int) store.Location {
 	return l
 }
 
+// Origins implements array: a rebuilt chunk is made of none to three sources.
+func (a *listed) Origins(_ context.Context, coords []int64) ([]int64, error) {
+	n, _ := a.grid.Number(coords)
+	return []int64{n % 7, n % 4, 1000}[:n/5%4], nil
+}
+
 // entry is a row as the table must have it.
 type entry struct {
 	Array  string  `json:"array"`
@@ -78,6 +84,8 @@ type entry struct {
 	Offset *int64  `json:"offset"`
 	Length *int64  `json:"length"`
 	Codecs string  `json:"codecs"`
+	// Sources is never null.
+	Sources []string `json:"sources"`
 }
 
 func newListing(t testing.TB, shapes ...[]int64) *listing {
@@ -113,7 +121,13 @@ func (l *listing) expected() (all []entry) {
 		n := 0
 		for w := a.grid.Walk(); w.Next(); n++ {
 			c := a.at(n)
-			e := entry{Array: a.path, Coords: append([]int64{}, w.Coords...), Kind: c.Kind.String()}
+			e := entry{Array: a.path, Coords: append([]int64{}, w.Coords...), Kind: c.Kind.String(), Sources: []string{}}
+			if c.Kind == store.Rebuilt {
+				rows, _ := a.Origins(context.Background(), w.Coords)
+				for _, row := range rows {
+					e.Sources = append(e.Sources, fmt.Sprintf("/data/day %d é.nc", row))
+				}
+			}
 			e.Codecs = fmt.Sprintf(`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":%d}}]`, i)
 			size := int64(len(c.Inline))
 			if c.Inline != nil {
@@ -136,8 +150,8 @@ func TestArrowTable(t *testing.T) {
 	}
 	defer table.Release()
 	want := l.expected()
-	if table.NumRows() != int64(len(want)) || table.NumCols() != 7 {
-		t.Fatalf("%d rows of %d columns; want %d of 7", table.NumRows(), table.NumCols(), len(want))
+	if table.NumRows() != int64(len(want)) || table.NumCols() != 8 {
+		t.Fatalf("%d rows of %d columns; want %d of 8", table.NumRows(), table.NumCols(), len(want))
 	}
 	reader := arrays.NewTableReader(table, 1000)
 	defer reader.Release()

@@ -23,6 +23,9 @@ type Past interface {
 	Load(ctx context.Context, id string) (*manifest.Snapshot, error)
 	// ScanTiles yields the tiles of a segment of a snapshot.
 	ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error]
+	// Begins reports whether the rows of sources and refs of a snapshot are the first of a
+	// newer one's, so that their numbers mean the same.
+	Begins(ctx context.Context, old, now *manifest.Snapshot) (bool, error)
 }
 
 // Change says which chunks of an array are not as they were.
@@ -47,6 +50,8 @@ const (
 type Snapshots struct {
 	Old, Now *manifest.Snapshot
 	Past     Past
+
+	rows func() (bool, error) // whether they mean what they did, once that was asked for
 }
 
 // Of compares an array of the snapshot Now, whose grid is given.
@@ -137,8 +142,11 @@ func (c *Snapshots) onlyBehind(ctx context.Context, ch Change, old, now *manifes
 		return old.Placement == now.Placement && piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), nil
 	}
 	was, is := placement(c.Old, old.Placement), placement(c.Now, now.Placement)
-	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) || !c.sameRows() {
+	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) {
 		return false, nil
+	}
+	if same, err := c.sameRows(ctx); !same || err != nil {
+		return false, err
 	}
 	dim := slices.Index(is.Dims, now.Dims[min(ch.Axis, max(len(now.Dims)-1, 0))])
 	if ch.Kind == Behind && dim < 0 {
@@ -155,25 +163,14 @@ func equalSegments(a, b manifest.Segment) bool {
 	return a.Table == b.Table && a.Row == b.Row && a.Rows == b.Rows && slices.Equal(a.Shift, b.Shift)
 }
 
-// sameRows reports whether the rows of sources and refs mean what they did.
-func (c *Snapshots) sameRows() bool {
-	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
-		was, is := tablesOf(c.Old, kind), tablesOf(c.Now, kind)
-		if len(was) > len(is) || !slices.Equal(was, is[:len(was)]) {
-			return false
-		}
+// sameRows reports whether the rows of sources and refs mean what they did, which is the same
+// for all arrays.
+func (c *Snapshots) sameRows(ctx context.Context) (bool, error) {
+	if c.rows == nil {
+		same, err := c.Past.Begins(ctx, c.Old, c.Now)
+		c.rows = func() (bool, error) { return same, err }
 	}
-	return true
-}
-
-// tablesOf returns the names of the tables of a kind.
-func tablesOf(s *manifest.Snapshot, kind manifest.TableKind) (names []string) {
-	for _, t := range s.Tables {
-		if t.Kind == kind {
-			names = append(names, t.Name)
-		}
-	}
-	return names
+	return c.rows()
 }
 
 func piecesBehind(old, now []manifest.Piece, axis int, end int64) bool {

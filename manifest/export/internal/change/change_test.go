@@ -87,6 +87,11 @@ func (t tiles) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.Seg
 	}
 }
 
+// Begins compares names of tables.
+func (tiles) Begins(_ context.Context, old, now *manifest.Snapshot) (bool, error) {
+	return old.Tables[0].Name == now.Tables[0].Name, nil
+}
+
 // snapshot is one of an array of n cells in chunks of 2, whose tiles are in a table.
 func snapshot(t *testing.T, n int64, attributes string, table string, rows int64) *manifest.Snapshot {
 	t.Helper()
@@ -131,7 +136,7 @@ func TestOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := (&Snapshots{old, test.now, past}).Of(context.Background(), &test.now.Arrays[0], g)
+		got, err := (&Snapshots{Old: old, Now: test.now, Past: past}).Of(context.Background(), &test.now.Arrays[0], g)
 		if err != nil || got != test.want {
 			t.Errorf("%s: got %+v, %v, want %+v", test.name, got, err, test.want)
 		}
@@ -141,12 +146,12 @@ func TestOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&Snapshots{old, now, past}).Of(context.Background(), &now.Arrays[0], g); err == nil {
+	if _, err := (&Snapshots{Old: old, Now: now, Past: past}).Of(context.Background(), &now.Arrays[0], g); err == nil {
 		t.Error("tiles that cannot be read were compared")
 	}
 	now = snapshot(t, 6, "{}", "longer", 3)
 	now.Tables[0].Name = "others"
-	if got, err := (&Snapshots{old, now, past}).Of(context.Background(), &now.Arrays[0], g); err != nil || got.Kind != Everything {
+	if got, err := (&Snapshots{Old: old, Now: now, Past: past}).Of(context.Background(), &now.Arrays[0], g); err != nil || got.Kind != Everything {
 		t.Errorf("other sources: got %+v, %v", got, err)
 	}
 }

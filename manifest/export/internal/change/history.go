@@ -25,19 +25,39 @@ func (h *History) Load(ctx context.Context, id string) (*manifest.Snapshot, erro
 	return h.repository.Load(ctx, id)
 }
 
-const cacheBytes = 16 << 20 // of tables of tiles
+const cacheBytes = 16 << 20 // of tables
 
 // ScanTiles implements Past.
 func (h *History) ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
-	r := h.readers[of.ID]
-	if r == nil {
-		var err error
-		if r, err = table.Open(of.Tables, table.InRepository(h.repository), table.NewCache(cacheBytes)); err != nil {
-			return func(yield func(manifest.Tile, error) bool) { yield(manifest.Tile{}, err) }
-		}
-		h.readers[of.ID] = r
+	r, err := h.reader(of)
+	if err != nil {
+		return func(yield func(manifest.Tile, error) bool) { yield(manifest.Tile{}, err) }
 	}
 	return r.ScanTiles(ctx, s)
+}
+
+// Begins implements Past.
+func (h *History) Begins(ctx context.Context, old, now *manifest.Snapshot) (bool, error) {
+	was, err := h.reader(old)
+	if err != nil {
+		return false, err
+	}
+	is, err := h.reader(now)
+	if err != nil {
+		return false, err
+	}
+	return table.Begins(ctx, was, is)
+}
+
+func (h *History) reader(of *manifest.Snapshot) (*table.Reader, error) {
+	if r := h.readers[of.ID]; r != nil {
+		return r, nil
+	}
+	r, err := table.Open(of.Tables, table.InRepository(h.repository), table.NewCache(cacheBytes))
+	if err == nil {
+		h.readers[of.ID] = r
+	}
+	return r, err
 }
 
 // Close closes the tables that were read.

@@ -24,8 +24,8 @@ func (w *Writer) column(c Column, rows int, d *Data) chunk {
 	switch c.Kind {
 	case Int64:
 		w.intPages(&m, c, d)
-	case Int64s:
-		w.listPages(&m, rows, d)
+	case Int64s, Texts:
+		w.listPages(&m, c, d)
 	default:
 		w.bytesPages(&m, c, rows, d)
 	}
@@ -60,30 +60,66 @@ func appendInts(dst []byte, ints []int64) []byte {
 	return dst
 }
 
+// pageElements is how many elements of lists a data page gets, before the last row.
+const pageElements = pageRows / 2
+
 // listPages writes lists: levels of repetition, 1 where a row goes on, and of definition, 0
 // where a row has no elements.
-func (w *Writer) listPages(m *chunk, rows int, d *Data) {
-	ints := d.Ints
-	for at := 0; at < rows; {
-		lengths := d.Lengths[at:min(at+pageRows/8, rows)]
-		at += len(lengths)
-		w.levels, w.indexes = w.levels[:0], w.indexes[:0]
-		used := 0
-		for _, n := range lengths {
-			w.levels = append(w.levels, 0)
-			w.indexes = append(w.indexes, uint32(min(n, 1)))
-			for range n - 1 {
-				w.levels = append(w.levels, 1)
-				w.indexes = append(w.indexes, 1)
-			}
-			used += int(n)
-		}
+func (w *Writer) listPages(m *chunk, c Column, d *Data) {
+	encoding := int64(encodePlain)
+	if c.Kind == Texts && w.dictionaryPays(d) {
+		w.dictionaryPage(m, d.Values)
+		encoding = encodeDictionary
+	}
+	first := 0
+	for at := 0; at < len(d.Lengths); {
+		rows, elements := w.listLevels(d.Lengths[at:])
 		w.page = appendLevels(w.page[:0], w.levels)
 		w.page = appendLevels(w.page, w.indexes)
-		w.page = appendInts(w.page, ints[:used])
-		ints = ints[used:]
-		w.dataPage(m, len(w.levels), encodePlain)
+		n := len(w.levels)
+		w.appendElements(c, d, first, first+elements, encoding)
+		w.dataPage(m, n, encoding)
+		at, first = at+rows, first+elements
 	}
+}
+
+// listLevels sets the levels of as many rows as go into a page.
+func (w *Writer) listLevels(lengths []int32) (rows, elements int) {
+	w.levels, w.indexes = w.levels[:0], w.indexes[:0]
+	for rows < len(lengths) && rows < pageRows/8 && elements < pageElements {
+		n := lengths[rows]
+		w.levels = append(w.levels, 0)
+		w.indexes = append(w.indexes, uint32(min(n, 1)))
+		for range n - 1 {
+			w.levels = append(w.levels, 1)
+			w.indexes = append(w.indexes, 1)
+		}
+		rows, elements = rows+1, elements+int(n)
+	}
+	return rows, elements
+}
+
+// appendElements appends the elements of lists from one to another.
+func (w *Writer) appendElements(c Column, d *Data, from, to int, encoding int64) {
+	switch {
+	case c.Kind == Int64s:
+		w.page = appendInts(w.page, d.Ints[from:to])
+	case encoding == encodeDictionary:
+		w.indexes = w.indexes[:0]
+		for _, i := range d.Index[from:to] {
+			w.indexes = append(w.indexes, uint32(i))
+		}
+		width := widthOf(len(d.Values))
+		w.page = appendHybrid(append(w.page, byte(width)), w.indexes, width)
+	default:
+		for _, i := range d.Index[from:to] {
+			w.page = appendText(w.page, d.Values[i])
+		}
+	}
+}
+
+func appendText(dst, text []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(text))), text...)
 }
 
 // appendLevels appends levels of one bit with their length in front.
@@ -115,8 +151,7 @@ func (w *Writer) bytesPages(m *chunk, c Column, rows int, d *Data) {
 		n := plainRows(d.Values, index)
 		w.startPage(m, c, index[:n])
 		for _, i := range w.indexes {
-			w.page = binary.LittleEndian.AppendUint32(w.page, uint32(len(d.Values[i])))
-			w.page = append(w.page, d.Values[i]...)
+			w.page = appendText(w.page, d.Values[i])
 		}
 		w.dataPage(m, n, encodePlain)
 		index = index[n:]
@@ -180,8 +215,7 @@ func (w *Writer) nullPage(m *chunk, rows int) {
 func (w *Writer) dictionaryPage(m *chunk, values [][]byte) {
 	w.page = w.page[:0]
 	for _, v := range values {
-		w.page = binary.LittleEndian.AppendUint32(w.page, uint32(len(v)))
-		w.page = append(w.page, v...)
+		w.page = appendText(w.page, v)
 	}
 	m.dictionary = true
 	w.putPage(m, pageDictionary, len(values), encodePlain)

@@ -24,7 +24,7 @@ func (w *Writer) schema(t *thrift) {
 	nodes := 1
 	for _, c := range w.columns {
 		nodes++
-		if c.Kind == Int64s {
+		if c.Kind.isList() {
 			nodes += 2
 		}
 	}
@@ -34,10 +34,10 @@ func (w *Writer) schema(t *thrift) {
 	t.int32(5, int64(len(w.columns)))
 	t.end()
 	for _, c := range w.columns {
-		if c.Kind == Int64s {
+		if c.Kind.isList() {
 			parent(t, c.Name, required, true)
 			parent(t, "list", repeated, false)
-			leaf(t, Column{Name: "element"})
+			leaf(t, Column{Name: "element", Kind: c.Kind})
 			continue
 		}
 		leaf(t, c)
@@ -65,17 +65,17 @@ func leaf(t *thrift, c Column) {
 		t.int32(3, required)
 	}
 	t.text(4, c.Name)
-	if c.Kind == Text {
+	if c.Kind == Text || c.Kind == Texts {
 		t.int32(6, convertedUTF8)
 	}
 	t.end()
 }
 
 func (c Column) physical() int64 {
-	if c.Kind == Bytes || c.Kind == Text {
-		return typeByteArray
+	if c.Kind == Int64 || c.Kind == Int64s {
+		return typeInt64
 	}
-	return typeInt64
+	return typeByteArray
 }
 
 func (w *Writer) group(t *thrift, g group) {
@@ -106,7 +106,7 @@ func (c Column) metadata(t *thrift, m chunk) {
 		t.varint(e)
 	}
 	path := []string{c.Name}
-	if c.Kind == Int64s {
+	if c.Kind.isList() {
 		path = append(path, "list", "element")
 	}
 	t.list(3, binaryField, len(path))

@@ -36,10 +36,14 @@ const (
 	Int64  Kind = iota
 	Int64s      // a list of them, LIST in Parquet
 	Bytes
-	Text // Bytes that are UTF-8
+	Text  // Bytes that are UTF-8
+	Texts // a list of them
 )
 
-// Column is one column of a table. A column of Int64s has no nulls.
+// isList reports whether a column holds lists.
+func (k Kind) isList() bool { return k == Int64s || k == Texts }
+
+// Column is one column of a table. A column of lists has no nulls.
 type Column struct {
 	Name     string
 	Kind     Kind
@@ -50,7 +54,7 @@ type Column struct {
 type Data struct {
 	// Ints are the values of Int64 and Int64s, without places for nulls.
 	Ints []int64
-	// Lengths, with Int64s, say how many of Ints each row takes.
+	// Lengths, with Int64s and Texts, say how many of Ints or Index each row takes.
 	Lengths []int32
 	// The value of row i of Bytes and Text is Values[Index[i]], or null where Index[i] is
 	// -1. A nil Index stands for nothing but nulls. With an optional Int64, Index only says
@@ -140,8 +144,8 @@ func (c Column) check(rows int, d *Data) error {
 	switch c.Kind {
 	case Int64:
 		ok = c.Optional && len(d.Index) == rows && len(d.Ints) == present(d.Index) || !c.Optional && len(d.Ints) == rows
-	case Int64s:
-		ok = len(d.Lengths) == rows
+	case Int64s, Texts:
+		ok = len(d.Lengths) == rows && sum(d.Lengths) == len(d.Ints)+len(d.Index)
 	default:
 		ok = len(d.Index) == rows || d.Index == nil && c.Optional
 	}
@@ -149,6 +153,13 @@ func (c Column) check(rows int, d *Data) error {
 		return fmt.Errorf("parquet: column %s does not have %d rows", c.Name, rows)
 	}
 	return nil
+}
+
+func sum(lengths []int32) (n int) {
+	for _, length := range lengths {
+		n += int(length)
+	}
+	return n
 }
 
 // present counts the rows that are not null.

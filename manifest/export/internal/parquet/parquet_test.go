@@ -3,6 +3,7 @@ package parquet
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -92,14 +93,15 @@ func TestGroupWantsAllRows(t *testing.T) {
 func writeSample(t *testing.T, name string) {
 	t.Helper()
 	w, err := NewWriter([]Column{{Name: "n"}, {Name: "coords", Kind: Int64s}, {Name: "path", Kind: Text, Optional: true},
-		{Name: "name", Kind: Text}, {Name: "raw", Kind: Bytes, Optional: true}, {Name: "maybe", Optional: true}})
+		{Name: "name", Kind: Text}, {Name: "raw", Kind: Bytes, Optional: true}, {Name: "maybe", Optional: true},
+		{Name: "texts", Kind: Texts}, {Name: "words", Kind: Texts}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	w.Reset(&out)
 	for g := range 3 {
-		var n, coords, path, name, raw, maybe Data
+		var n, coords, path, name, raw, maybe, texts, words Data
 		for i := range 1000 * g {
 			n.Ints = append(n.Ints, int64(i)<<40-int64(g))
 			coords.Lengths = append(coords.Lengths, int32(i%4))
@@ -109,6 +111,14 @@ func writeSample(t *testing.T, name string) {
 			for k := range i % 4 {
 				coords.Ints = append(coords.Ints, int64(i+k))
 			}
+			texts.Lengths, words.Lengths = append(texts.Lengths, int32(i%3)), append(words.Lengths, int32(i%5))
+			for k := range i % 3 {
+				texts.Index = append(texts.Index, int32(len(texts.Values)))
+				texts.Values = append(texts.Values, fmt.Appendf(nil, "%d é %d", i, k))
+			}
+			for k := range i % 5 {
+				words.Index = append(words.Index, int32((i+k)%2))
+			}
 			path.Index = append(path.Index, int32(i/100%3)-1)
 			name.Index = append(name.Index, int32(i))
 			name.Values = append(name.Values, []byte{'a' + byte(i%26), 'é' >> 6 & 0xff, 0xa9}[:1])
@@ -116,10 +126,11 @@ func writeSample(t *testing.T, name string) {
 			raw.Values = append(raw.Values, bytes.Repeat([]byte{byte(i), 0xff}, i%50))
 		}
 		path.Values = [][]byte{[]byte("/a/b"), []byte("日本")}
+		words.Values = path.Values
 		if g == 2 {
 			raw = Data{}
 		}
-		if err := w.Group(1000*g, n, coords, path, name, raw, maybe); err != nil {
+		if err := w.Group(1000*g, n, coords, path, name, raw, maybe, texts, words); err != nil {
 			t.Fatal(err)
 		}
 	}

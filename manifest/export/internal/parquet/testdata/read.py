@@ -13,6 +13,8 @@ want = {
     "name": [chr(ord("a") + i % 26) for g, i in rows],
     "raw": [bytes([(i - 1) % 256, 255]) * ((i - 1) % 50) if i > 0 and g == 1 else None for g, i in rows],
     "maybe": [i if i % 3 else None for g, i in rows],
+    "texts": [[f"{i} é {k}" for k in range(i % 3)] for g, i in rows],
+    "words": [[["/a/b", "日本"][(i + k) % 2] for k in range(i % 5)] for g, i in rows],
 }
 table = pq.read_table(sys.argv[1])
 assert str(table.schema.field("coords").type) == "list<element: int64 not null>", table.schema

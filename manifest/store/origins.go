@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"varve/manifest"
+)
+
+// Origins are the rows of the sources that hold something of a declared chunk, in the order
+// in which its tiles are read. It reads the manifest only. Of an array that is kept in the
+// manifest there are none.
+func (a *Array) Origins(ctx context.Context, coords []int64) (rows []int64, err error) {
+	c, err := a.chunk(coords)
+	if err != nil || a.isKept() {
+		return nil, err
+	}
+	m, err := a.tiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var read manifest.RefColumns
+	for p, err := range m.Parts(c.Region) {
+		if err != nil {
+			return nil, err
+		}
+		if p.Row < 0 {
+			continue
+		}
+		if err := a.store.tables.ReadColumns(ctx, p.Row, 1, &read); err != nil {
+			return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
+		}
+		ref := read.At(0)
+		if !ref.Stored() {
+			continue
+		}
+		if row := m.SourceOf(p.Tile, ref); !slices.Contains(rows, row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/grid"
+)
+
+// TestOrigins holds what chunks are made of against where they are: one that is stored as it
+// is declared has one origin, one that is missing none, and one that is rebuilt the sources of
+// the tiles that it meets, or of some.
+func TestOrigins(t *testing.T) {
+	seed := rand.Uint64()
+	rebuilt := 0
+	for i := range 60 {
+		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
+			w := newWorld(t, rand.New(rand.NewPCG(seed, uint64(i))))
+			a, err := openMemory(t, w.snapshot(), w.tables, Options{}).Array("v")
+			if err != nil {
+				t.Fatal(err)
+			}
+			walk := a.Grid().Walk()
+			for l, err := range a.Locations(t.Context(), grid.Whole(a.Grid().Counts())) {
+				if err != nil || !walk.Next() {
+					t.Fatal(err)
+				}
+				got, err := a.Origins(t.Context(), l.Coords)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch want := w.meeting(walk.Region); {
+				case l.Kind == Missing && len(got) > 0:
+					t.Errorf("chunk %v is missing and made of %v", l.Coords, got)
+				case l.Kind != Rebuilt && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
+					t.Errorf("chunk %v is in %d and made of %v", l.Coords, l.Source, got)
+				case slices.ContainsFunc(got, func(row int64) bool { return !slices.Contains(want, row) }):
+					t.Errorf("chunk %v meets %v and is made of %v", l.Coords, want, got)
+				case l.Kind == Rebuilt && len(got) > 0:
+					rebuilt++
+				}
+			}
+			if _, err := a.Origins(t.Context(), a.Grid().Counts()); len(w.shape) > 0 && !errors.Is(err, grid.ErrOutOfBounds) {
+				t.Errorf("past the end: %v", err)
+			}
+		})
+	}
+	if rebuilt < 10 {
+		t.Errorf("seed %d: only %d chunks are rebuilt", seed, rebuilt)
+	}
+}
+
+// meeting are the sources of the tiles that meet a region.
+func (w *world) meeting(r grid.Region) (rows []int64) {
+	for i := range w.tiles {
+		tile, shared := &w.tiles[i], grid.MakeRegion(len(w.shape))
+		box := grid.Whole(slices.Clone(w.shape)).Clone()
+		for k, axis := range w.placed {
+			box.Origin[axis], box.Shape[axis] = tile.Origin[k], tile.Shape[k]
+		}
+		if shared.Intersect(box, r) {
+			rows = append(rows, int64(tile.File))
+		}
+	}
+	return rows
+}
