@@ -43,8 +43,12 @@ func newVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify OUT",
 		Short: "See whether a virtual dataset still holds",
-		Long: `See whether the files of the manifest OUT are what was published, and its sources what was
-scanned. With --deep every chunk is read and decoded. All that does not hold is listed.`,
+		Long: `See whether the files of the manifest OUT are what was published, by their SHA-256, and its
+sources what was scanned, by their size and time or ETag. Files of chunks that were rebuilt and
+kept may be large: they are only looked at for their size. All that does not hold is listed.
+
+With --deep those files are read as well, and every chunk is read and decoded; so are found what
+somebody changed and left no trace of, and chunks that varve reads and other clients refuse.`,
 		Example: `  varve verify sst.varve
   varve verify sst.varve --deep`,
 		Args: cobra.ExactArgs(1),
@@ -53,7 +57,7 @@ scanned. With --deep every chunk is read and decoded. All that does not hold is 
 		},
 	}
 	opts.addFlags(cmd)
-	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk")
+	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk, and check all that is kept")
 	cmd.Flags().IntVar(&opts.workers, "workers", 0, "how much is read at once (default: one a core)")
 	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd

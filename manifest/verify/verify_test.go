@@ -1,0 +1,125 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/codec"
+	"varve/fixtures/classic"
+	"varve/manifest/build"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// archived is a manifest of three files with two days each.
+func archived(t *testing.T) (s *store.Store, files []string) {
+	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	for i := range 3 {
+		f := &classic.File{
+			Dims: []classic.Dim{{Name: "time", Length: 2, Records: true}, {Name: "x", Length: 3}},
+			Vars: []classic.Var{
+				{Name: "time", Dims: []string{"time"}, Data: []float64{float64(2 * i), float64(2*i + 1)}},
+				{Name: "v", Dims: []string{"time", "x"}, Data: []float32{1, 2, 3, 4, 5, 6}},
+			},
+		}
+		name := filepath.Join(dir, fmt.Sprintf("%d.nc", i))
+		if err := f.Write(name); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, name)
+	}
+	out := filepath.Join(dir, "a.varve")
+	if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: files}, Writer: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, files
+}
+
+func TestVerify(t *testing.T) {
+	later := time.Now().Add(time.Hour)
+	for _, c := range []struct {
+		name  string
+		spoil func(files []string) error
+		bad   int // sources
+		want  error
+	}{
+		{"nothing", func([]string) error { return nil }, 0, nil},
+		{"a file is gone", func(f []string) error { return os.Remove(f[1]) }, 1, os.ErrNotExist},
+		{"two files were written to", func(f []string) error {
+			return errors.Join(os.Chtimes(f[0], later, later), os.Chtimes(f[2], later, later))
+		}, 2, source.ErrChanged},
+		{"a file is shorter", func(f []string) error { return os.Truncate(f[2], 100) }, 1, source.ErrChanged},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, files := archived(t)
+			if err := c.spoil(files); err != nil {
+				t.Fatal(err)
+			}
+			for _, deep := range []bool{false, true} {
+				r, err := Verify(t.Context(), s, &Options{Deep: deep})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sources := map[string]bool{}
+				for _, p := range r.Problems {
+					sources[p.Source] = true
+				}
+				if r.Sources != 3 || len(sources) != c.bad || !errors.Is(r.Err(), c.want) {
+					t.Errorf("deep %v: %d sources, wrong are %v: %v", deep, r.Sources, sources, r.Err())
+				}
+				if wantChunks := map[bool]bool{true: true}[deep]; (r.Chunks > 0) != wantChunks {
+					t.Errorf("deep %v: %d chunks", deep, r.Chunks)
+				}
+			}
+		})
+	}
+}
+
+// TestVerifyCancelled: it is no problem of the archive that nobody waits.
+func TestVerifyCancelled(t *testing.T) {
+	s, _ := archived(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := Verify(ctx, s, &Options{Deep: true}); !errors.Is(err, context.Canceled) || len(r.Problems) > 0 {
+		t.Errorf("got %v and %v", err, r.Problems)
+	}
+}
+
+func TestCheckSwapped(t *testing.T) {
+	specs := []codec.Spec{{Name: "bytes"}, {Name: "numcodecs.zlib"}, {Name: "numcodecs.fletcher32"}}
+	p, err := codec.New(specs, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 1}, Shape: []int64{9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := p.Encode(nil, codec.Elems{Fixed: []byte("some text")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkSwapped(p.Specs(), stored); err != nil {
+		t.Error(err)
+	}
+	sum := stored[len(stored)-4:]
+	sum[0], sum[1], sum[2], sum[3] = sum[1], sum[0], sum[3], sum[2]
+	if err := p.Decode(codec.NewElems(p.Form()), stored); err != nil {
+		t.Fatal("varve does not read it:", err)
+	}
+	if err := checkSwapped(p.Specs(), stored); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "h5repack") {
+		t.Errorf("swapped: got %v", err)
+	}
+	if err := checkSwapped(specs[:2], stored); err != nil {
+		t.Errorf("without a checksum: %v", err)
+	}
+}
