@@ -52,13 +52,14 @@ func ExampleWrite() {
 func ExampleRecords() {
 	err := withManifest(func(ctx context.Context, s *store.Store, _ string) error {
 		return table.Records(ctx, s, func(r arrow.Record) error {
-			paths, kinds, sources := r.Column(0), r.Column(2), r.Column(7).(*array.List)
+			paths, coords, kinds, sources := r.Column(0), r.Column(1), r.Column(2), r.Column(7).(*array.List)
 			for i := range int(r.NumRows()) {
 				if kinds.ValueStr(i) != "rebuilt" {
 					continue
 				}
-				from, to := sources.ValueOffsets(i)
-				fmt.Printf("%s is made of %d source, %s\n", paths.ValueStr(i), to-from, filepath.Base(sources.ListValues().ValueStr(int(from))))
+				for at, to := sources.ValueOffsets(i); at < to; at++ {
+					fmt.Println(paths.ValueStr(i), coords.ValueStr(i), filepath.Base(sources.ListValues().ValueStr(int(at))))
+				}
 			}
 			return nil
 		})
@@ -66,5 +67,9 @@ func ExampleRecords() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	// Output: /t2m is made of 1 source, 2021-03.nc
+	// Output:
+	// /t2m [2,0,0] 2021-03.nc
+	// /t2m [2,0,1] 2021-03.nc
+	// /t2m [2,1,0] 2021-03.nc
+	// /t2m [2,1,1] 2021-03.nc
 }
