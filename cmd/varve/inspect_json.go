@@ -300,8 +300,11 @@ func (in *inspection) storage(d *hdf5.Dataset, doc document) error {
 		doc["storage"] = d.StoredBytes()
 	case readers.Contiguous:
 		doc["storage"], doc["offset"] = d.StoredBytes(), nil
-		if d.Allocated {
+		switch base := in.file.Superblock().UserBlock; {
+		case d.Allocated:
 			doc["offset"] = d.Offset
+		case base > 0:
+			doc["offset"] = base - 1 // libhdf5 adds the base to its "undefined", which is -1
 		}
 	case readers.External:
 		var files [][]any

@@ -63,7 +63,7 @@ func unset(d *hdf5.Dataset, doc document) bool {
 	}
 	switch d.Layout {
 	case readers.Contiguous:
-		return !d.Allocated
+		return doc["offset"] == nil
 	case readers.Chunked:
 		grid := uint64(1)
 		for i, n := range d.Shape {

@@ -182,6 +182,8 @@ var structures = []struct {
 	{"userblock.h5", "user block", func(_ *testing.T, f *File, _ *Tree) bool { return f.super.base == 512 }},
 	{"sizes4.h5", "sizes of 4 bytes", func(_ *testing.T, f *File, _ *Tree) bool { return f.super.offsets == 4 && f.super.lengths == 4 }},
 	{"sizes4.h5", "global heap", contains("GCOL")},
+	{"sizes84.h5", "sizes of 8 and 4 bytes", func(_ *testing.T, f *File, _ *Tree) bool { return f.super.offsets == 8 && f.super.lengths == 4 }},
+	{"sizes84.h5", "symbol table nodes", contains("SNOD")},
 	{"links_dense.h5", "links in a fractal heap, ordered", func(_ *testing.T, _ *File, tree *Tree) bool {
 		o, err := tree.Lookup("/g")
 		return err == nil && o.ordered && len(o.members) == 11

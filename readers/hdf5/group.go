@@ -93,6 +93,8 @@ func (f *File) denseLinks(ctx context.Context, info linkInfo) ([]link, error) {
 //
 //	"SNOD", version, reserved, number
 //	entries: name's offset in the heap, header's address, cache type, reserved, scratch
+//
+// libhdf5 writes the first as a length, where the specification says an address.
 func (f *File) symbolTable(ctx context.Context, tree, heapAddr uint64) ([]link, error) {
 	heap, err := f.readLocalHeap(ctx, heapAddr)
 	if err != nil {
@@ -131,7 +133,7 @@ func (f *File) symbolNode(ctx context.Context, addr uint64, heap *localHeap, lis
 	if c.err != nil {
 		return list, c.err
 	}
-	entry := 2*f.super.offsets + 24
+	entry := f.super.lengths + f.super.offsets + 24
 	if c, err = f.at(ctx, addr+8, n*entry); err != nil {
 		return list, err
 	}
@@ -146,7 +148,7 @@ func (f *File) symbolNode(ctx context.Context, addr uint64, heap *localHeap, lis
 }
 
 func symbolEntry(c *cursor, heap *localHeap) (link, error) {
-	name, addr := c.uint(c.offsets), c.address()
+	name, addr := c.length(), c.address()
 	cached := c.u32()
 	c.skip(4)
 	scratch := c.take(16)

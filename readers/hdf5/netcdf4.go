@@ -74,6 +74,7 @@ type NetCDFVar struct {
 	Object     *Object
 
 	typ        *netcdfType
+	stored     []*NetCDFDim // its dimensions, where Dims holds others of their names
 	dimIDs     []int
 	coordsRead bool
 	isScale    bool
@@ -107,7 +108,8 @@ type netcdfBuilder struct {
 // NetCDF returns the file as netcdf-c sees it.
 func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) { return t.netCDF(ctx, true) }
 
-// netCDF reads attributes as netcdf-c does only if asked to.
+// netCDF reads attributes as netcdf-c does, and looks at names as netCDF4-python does, only if
+// asked to.
 func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
 	b := &netcdfBuilder{ctx: ctx, tree: t, view: &NetCDF{}, dims: map[int]*NetCDFDim{}}
 	b.view.Marked = t.marked()
@@ -124,6 +126,9 @@ func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
 	b.measure(root)
 	if attributes {
 		b.readAttributes(root)
+		b.lookUp(root)
+		b.refuse(checkText(b.types.names))
+		b.refuse(b.checkNames(root))
 	}
 	return b.view, ctx.Err()
 }

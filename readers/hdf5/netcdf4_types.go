@@ -25,6 +25,7 @@ type netcdfType struct {
 // netcdfTypes are the user-defined types that a file has named or used so far.
 type netcdfTypes struct {
 	known     []*netcdfType
+	names     []string // of types, members and choices
 	anonymous int
 }
 
@@ -106,6 +107,7 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 	}
 	made := &netcdfType{class: t.Class, name: name, key: key}
 	n.known = append(n.known, made)
+	n.names = append(append(n.names, name), partNames(t)...)
 	switch t.Class {
 	case readers.Compound:
 		err = n.readCompound(made, t)

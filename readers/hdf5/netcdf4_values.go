@@ -25,8 +25,8 @@ func (v *NetCDFVar) SameValues() bool {
 	return whole && v.ElementSize() == t.Size && slices.Equal(v.Shape(), v.Object.Dataset.Shape)
 }
 
-// Values returns the values of a variable of numbers or characters, little-endian, in the
-// shape that its dimensions give: what lies beyond the dataset is fill.
+// Values returns the values of a variable of numbers or characters, little-endian, as
+// netcdf-c puts them into a buffer of the shape that its dimensions give.
 func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 	d := v.Object.Dataset
 	stored, err := d.ReadAll(ctx, limit)
@@ -45,15 +45,40 @@ func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 	if slices.Equal(shape, d.Shape) {
 		return native, nil
 	}
-	out := v.fillBytes(int(n))
-	b := box{origin: make([]uint64, len(shape)), shape: make([]uint64, len(shape))}
-	for i := range shape {
-		if b.shape[i] = min(shape[i], d.Shape[i]); b.shape[i] == 0 {
-			return out, nil
+	out := make([]byte, n*uint64(v.typ.size))
+	there, fills := v.extent(shape)
+	rest := out
+	if count, _ := product(there); count > 0 {
+		b := box{origin: make([]uint64, len(shape)), shape: there}
+		b.copy(out, native, there, d.Shape, v.typ.size)
+		rest = out[count*uint64(v.typ.size):]
+	}
+	copy(rest, v.fillBytes(int(min(fills, n))))
+	return out, nil
+}
+
+// extent says how much of a shape the dataset has, and how many fill values come behind it.
+// Where it ends early along the first dimension these are all that is missing. Along others
+// netcdf-c puts them there too, and fewer than are missing: what is left of its buffer is
+// what was there before, zero here.
+func (v *NetCDFVar) extent(shape []uint64) (there []uint64, fills uint64) {
+	there, fills = make([]uint64, len(shape)), 1
+	short := false
+	for i, n := range shape {
+		there[i] = min(n, v.Object.Dataset.Shape[i])
+		dim := v.stored[i]
+		switch {
+		case dim == nil || !dim.Unlimited:
+			fills *= max(n, 1)
+		case there[i] < n:
+			fills *= n - there[i]
+			short = true
 		}
 	}
-	b.copy(out, native, shape, d.Shape, v.typ.size)
-	return out, nil
+	if !short {
+		return there, 0
+	}
+	return there, fills
 }
 
 // fillBytes returns n elements of the fill value: the dataset's, else netCDF's own.

@@ -1,0 +1,70 @@
+package hdf5
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+)
+
+// TestNetCDFGrowing has variables that end before their unlimited dimensions do. The values are
+// those that netcdf-c puts into its buffer; what it leaves there as it was is not compared.
+func TestNetCDFGrowing(t *testing.T) {
+	_, tree := openFixture(t, "netcdf4_growing.nc")
+	view, err := tree.NetCDF(t.Context())
+	if err != nil || view.Refused != nil {
+		t.Fatal(err, view.Refused)
+	}
+	const fill = -32767
+	values := map[string][]int16{
+		"long":   {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+		"narrow": {0, 1, 2, 3, 4, 5, fill, fill},
+		"low":    {0, 1, 2, 3, -1, -1},
+		"none":   {fill, fill, fill, fill, fill, fill, fill, fill, fill, fill, fill, fill},
+	}
+	if len(view.Root.Vars) != len(values) {
+		t.Fatalf("%d variables, want %d", len(view.Root.Vars), len(values))
+	}
+	for _, v := range view.Root.Vars {
+		got, err := v.Values(t.Context(), 1<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := binary.Append(nil, binary.LittleEndian, values[v.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 24 || !bytes.HasPrefix(got, want) {
+			t.Errorf("%s: got %x, want 24 bytes that begin with %x", v.Name, got, want)
+		}
+	}
+}
+
+// TestNetCDFHiddenDimension has a variable whose dimension is hidden by a later one of the
+// same name in its group, which is the one that netCDF4-python shows.
+func TestNetCDFHiddenDimension(t *testing.T) {
+	f, tree := openFixture(t, "netcdf4_growing.nc")
+	view, err := tree.NetCDF(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := view.Root.Groups[0].Vars[0]
+	if got := v.Dims[0]; got.Path != "/g/x" || got.Length != 2 {
+		t.Errorf("shown: %s of %d, want /g/x of 2", got.Path, got.Length)
+	}
+	data, err := f.Dataset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := data.Root.Groups[0].Variables[0].Dims[0]; got.Path != "/x" || got.Length != 3 {
+		t.Errorf("in the dataset: %s of %d, want /x of 3", got.Path, got.Length)
+	}
+}
+
+func TestCheckText(t *testing.T) {
+	if err := checkText([]string{"", "plain", "été"}); err != nil {
+		t.Error(err)
+	}
+	if err := checkText([]string{"plain", "a\xffb"}); err == nil {
+		t.Error("bytes that are no UTF-8 are taken")
+	}
+}
