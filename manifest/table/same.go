@@ -1,0 +1,131 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// Begins reports whether the sources, refs and inline bytes of an older state of a manifest
+// are the first of those of a newer one, so that the numbers of rows mean the same in both.
+// Tables that both have at their beginning are not read; others are, since an append may have
+// folded them into larger ones.
+func Begins(ctx context.Context, was, is *Reader) (bool, error) {
+	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
+		rows := was.Rows(kind)
+		if rows > is.Rows(kind) {
+			return false, nil
+		}
+		row := inCommon(was.kinds[kind], is.kinds[kind])
+		if same, err := sameStrips(was.strips(ctx, kind, row, rows-row), is.strips(ctx, kind, row, rows-row)); !same || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// inCommon counts the rows of the leading tables that are the same file.
+func inCommon(a, b *kindTables) (rows int64) {
+	if a == nil || b == nil {
+		return 0
+	}
+	for i := range min(len(a.tables), len(b.tables)) {
+		if a.tables[i].table.Name != b.tables[i].table.Name {
+			break
+		}
+		rows += a.tables[i].table.Rows
+	}
+	return rows
+}
+
+// strip is a run of rows, by columns. The next step of a scan overwrites it.
+type strip struct {
+	of       *section
+	columns  []parquet.Values
+	from, to int
+}
+
+// strips reads rows in order, past the cache. Lengths of refs that are not written down are
+// worked out, since it depends on the pages which are.
+func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows int64) iter.Seq2[strip, error] {
+	return func(yield func(strip, error) bool) {
+		if rows == 0 {
+			return
+		}
+		var refs RefBatch
+		var columns []parquet.Values
+		scanPages(ctx, r, kind, row, rows, func(s span, p place) (bool, error) {
+			if kind == manifest.Refs {
+				if err := s.readRefs(p, &refs); err != nil {
+					return false, err
+				}
+				columns = refs.columns[:]
+				columns[lengthColumn].Present = nil
+			} else if err := s.readColumns(p, &columns); err != nil {
+				return false, err
+			}
+			return yield(strip{s.section, columns, int(max(s.start-p.first, 0)), int(min(s.end-p.first, p.rows))}, nil), nil
+		}, func(err error) { yield(strip{}, err) })
+	}
+}
+
+// readColumns reads all columns of a page.
+func (s *section) readColumns(p place, columns *[]parquet.Values) error {
+	if len(*columns) != len(s.columns) {
+		*columns = make([]parquet.Values, len(s.columns))
+	}
+	for i := range s.columns {
+		if err := s.read(p, i, &(*columns)[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameStrips reports whether two scans yield equal rows, however their pages are cut.
+func sameStrips(a, b iter.Seq2[strip, error]) (bool, error) {
+	next, stop := iter.Pull2(b)
+	defer stop()
+	var y strip
+	for x, err := range a {
+		for err == nil && x.from < x.to {
+			if y.from == y.to {
+				var more bool
+				if y, err, more = next(); err != nil || !more {
+					return false, err
+				}
+			}
+			n := min(x.to-x.from, y.to-y.from)
+			if !sameColumns(&x, &y, n) {
+				return false, nil
+			}
+			x.from, y.from = x.from+n, y.from+n
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	_, err, more := next()
+	return !more && y.from == y.to, err
+}
+
+// sameColumns compares the first n rows of two strips.
+func sameColumns(x, y *strip, n int) bool {
+	return slices.EqualFunc(x.columns, y.columns, func(a, b parquet.Values) bool {
+		if a.Present != nil || b.Present != nil {
+			for i := range n {
+				if a.Null(x.from+i) != b.Null(y.from+i) {
+					return false
+				}
+			}
+		}
+		if a.Bytes != nil {
+			return slices.EqualFunc(a.Bytes[x.from:x.from+n], b.Bytes[y.from:y.from+n], bytes.Equal)
+		}
+		return slices.Equal(a.Ints[x.from:x.from+n], b.Ints[y.from:y.from+n])
+	})
+}
