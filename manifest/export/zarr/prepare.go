@@ -132,7 +132,7 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 			continue // an array that is new
 		}
 		t.old = old
-		ch, err := s.Of(ctx, t.spec, t.source.Grid())
+		ch, err := s.Elements(ctx, t.spec)
 		if err != nil {
 			return err
 		}
@@ -144,6 +144,24 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything || ch.Kind == change.Behind && t.fresh.Kind == change.Behind && ch.Axis != t.fresh.Axis {
 			return fmt.Errorf("%s: what was copied is not as it was: replace the copy", t.spec.Path)
 		}
+		if t.isCutAnew() {
+			return fmt.Errorf("%s: it is cut into other chunks than when it was copied: replace the copy, or name chunks that stay (--chunks)", t.spec.Path)
+		}
 	}
 	return nil
+}
+
+// isCutAnew reports whether chunks that were copied have other lengths now. Who reads the copy
+// while it grows would take the new ones for the old.
+func (t *target) isCutAnew() bool {
+	if t.fresh.Kind != change.Behind {
+		return false
+	}
+	was, is := t.old.grid.Dim(t.fresh.Axis), t.grid.Dim(t.fresh.Axis)
+	for i := t.fresh.From; i < was.Chunks(); i++ {
+		if i >= is.Chunks() || was.CodecSize(i) != is.CodecSize(i) {
+			return true
+		}
+	}
+	return false
 }

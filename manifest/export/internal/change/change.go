@@ -54,18 +54,51 @@ type Snapshots struct {
 	rows func() (bool, error) // whether they mean what they did, once that was asked for
 }
 
-// Of compares an array of the snapshot Now, whose grid is given.
+// Of compares the chunks of an array of the snapshot Now, whose grid is given: what they hold,
+// how they are cut, and that whatever the older ones are in is still there.
 func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) (Change, error) {
-	i := slices.IndexFunc(c.Old.Arrays, func(o manifest.Array) bool { return o.Path == now.Path })
-	if i < 0 {
+	old := c.before(now)
+	if old == nil || !keepsPatches(old, now) {
 		return Change{Kind: Everything}, nil
 	}
-	old := &c.Old.Arrays[i]
 	g, err := old.Face.Grid()
 	if err != nil {
 		return Change{}, fmt.Errorf("%s: the array as it was: %w", old.Path, err)
 	}
-	ch := Growth(g, is)
+	return c.confirm(ctx, Growth(g, is), old, now)
+}
+
+// Elements compares the elements of an array of the snapshot Now, however it is cut into
+// chunks: with Behind, From is the first index along the axis that was not there.
+func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, error) {
+	old := c.before(now)
+	if old == nil || len(old.Face.Shape) != len(now.Face.Shape) {
+		return Change{Kind: Everything}, nil
+	}
+	ch := Change{}
+	for axis, n := range old.Face.Shape {
+		if n == now.Face.Shape[axis] {
+			continue
+		}
+		if ch.Kind != None || n > now.Face.Shape[axis] {
+			return Change{Kind: Everything}, nil
+		}
+		ch = Change{Behind, axis, n}
+	}
+	return c.confirm(ctx, ch, old, now)
+}
+
+// before is an array as it was, or nil.
+func (c *Snapshots) before(now *manifest.Array) *manifest.Array {
+	i := slices.IndexFunc(c.Old.Arrays, func(o manifest.Array) bool { return o.Path == now.Path })
+	if i < 0 {
+		return nil
+	}
+	return &c.Old.Arrays[i]
+}
+
+// confirm returns a change if that is all that changed of an array.
+func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.Array) (Change, error) {
 	if same, err := sameReading(old, now); !same || err != nil || ch.Kind == Everything {
 		return Change{Kind: Everything}, err
 	}
@@ -73,6 +106,14 @@ func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) 
 		return Change{Kind: Everything}, err
 	}
 	return ch, nil
+}
+
+// keepsPatches reports whether the files of rebuilt chunks that an array had are still its:
+// refs lead into them, and a file that no array needs is deleted some day.
+func keepsPatches(old, now *manifest.Array) bool {
+	return !slices.ContainsFunc(old.Patches, func(was manifest.Patched) bool {
+		return !slices.ContainsFunc(now.Patches, func(is manifest.Patched) bool { return is.File == was.File })
+	})
 }
 
 // Growth compares grids of which the newer one counts. They have to be alike but for one axis,
