@@ -64,6 +64,8 @@ type Storage struct {
 
 	// ReadIndex reads the refs of Chunked storage; nil where there is nothing stored.
 	ReadIndex func(ctx context.Context) iter.Seq2[*Ref, error]
+	// InOrder says that they come in C order, unless the index is damaged.
+	InOrder bool
 }
 
 // Ref says where one stored chunk is. One that an iterator gives out must not be changed,

@@ -57,7 +57,11 @@ func (j *job) scan(ctx context.Context, names []string) error {
 		}
 	}
 	if len(names) > 0 {
-		found, err := scan.Scan(ctx, names, j.scanOptions(sink))
+		to := scan.RefSink(sink)
+		if len(parts) > 0 {
+			to = struct{ scan.RefSink }{sink} // which cannot begin anew: the rows of parts are in it
+		}
+		found, err := scan.Scan(ctx, names, j.scanOptions(to))
 		if err != nil {
 			return err
 		}

@@ -99,7 +99,7 @@ func (t *tables) refSink(ctx context.Context) (*refSink, error) {
 		return nil, err
 	}
 	t.first = t.firstOf(manifest.Refs)
-	return &refSink{t.refs.rows, t.inline.rows, t.firstOf(manifest.Blobs)}, nil
+	return &refSink{t.refs.rows, t.inline.rows, t.firstOf(manifest.Blobs), t}, nil
 }
 
 // known returns a reader of refs that knows of those that were just written what they are.
@@ -114,11 +114,24 @@ type knownRefs struct {
 
 func (k knownRefs) IsPlain(row, rows int64) bool { return k.written.IsPlain(row-k.first, rows) }
 
-// refSink implements scan.RefSink.
+// refSink implements scan.Restarter.
 type refSink struct {
 	*table.RefWriter
 	inline *table.Writer[[]byte]
 	first  int64
+	tables *tables
+}
+
+// Restart begins the tables anew.
+func (s *refSink) Restart(ctx context.Context) error {
+	if err := errors.Join(s.tables.refs.file.Abort(), s.tables.inline.file.Abort()); err != nil {
+		return err
+	}
+	again, err := s.tables.refSink(ctx)
+	if err == nil {
+		*s = *again
+	}
+	return err
 }
 
 func (s *refSink) Inline(b []byte) (row int64, err error) {

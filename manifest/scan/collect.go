@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"errors"
+
 	"varve/manifest"
 )
 
@@ -21,9 +23,8 @@ type collector struct {
 	*scanner
 	result   *Result
 	progress Progress
+	first    int64          // row of the file whose turn it is
 	others   map[string]int // rows of sources that refs point at, by URL
-	masks    []uint32
-	numbers  []int32
 }
 
 func newCollector(s *scanner, sources int) *collector {
@@ -32,21 +33,28 @@ func newCollector(s *scanner, sources int) *collector {
 		result:   &Result{},
 		progress: Progress{Sources: sources},
 		others:   map[string]int{},
-		masks:    make([]uint32, appended),
-		numbers:  make([]int32, appended),
 	}
 }
 
-// appended is how many rows are handed on at a time.
-const appended = 1 << 14
+// begin is called when it is the turn of a source.
+func (c *collector) begin() { c.first = c.result.Rows }
+
+// more hands on rows of the source whose turn it is.
+func (c *collector) more(b *batch) error {
+	return c.append(&found{refs: b.refs, inline: b.inline})
+}
 
 // take adds a source.
 func (c *collector) take(f *found) error {
 	c.progress.Done++
 	if f.err != nil {
+		if errors.Is(f.err, errHanded) || c.SkipBroken && c.result.Rows > c.first {
+			return errHanded
+		}
 		c.progress.Broken++
 		c.result.Broken = append(c.result.Broken, Broken{URL: f.url, Err: f.err})
-	} else if err := c.add(f); err != nil {
+		c.result.Rows = c.first
+	} else if err := c.add(f, c.first); err != nil {
 		return err
 	}
 	if c.Progress != nil {
@@ -55,16 +63,17 @@ func (c *collector) take(f *found) error {
 	return nil
 }
 
-// add adds a file and the hidden ones that belong to it.
-func (c *collector) add(f *found) error {
+// add adds a file, whose rows begin at first, and the hidden ones that belong to it.
+func (c *collector) add(f *found, first int64) error {
 	c.result.Files = append(c.result.Files, f.file)
-	f.file.Row = c.FirstRow + c.result.Rows
+	f.file.Row = c.FirstRow + first
+	c.progress.Bytes += f.file.Bytes
 	if err := c.append(f); err != nil {
 		return err
 	}
 	base := len(c.result.Files)
 	for _, h := range f.hidden {
-		if err := c.add(h); err != nil {
+		if err := c.add(h, c.result.Rows); err != nil {
 			return err
 		}
 	}
@@ -76,9 +85,8 @@ func (c *collector) add(f *found) error {
 	return nil
 }
 
-// append hands a file's refs on, with what they point at.
+// append hands refs on, with what they point at.
 func (c *collector) append(f *found) error {
-	c.progress.Bytes += f.file.Bytes
 	n := f.refs.len()
 	c.progress.Refs += int64(n)
 	c.result.Rows += int64(n)
@@ -88,16 +96,8 @@ func (c *collector) append(f *found) error {
 	if err := c.number(f); err != nil {
 		return err
 	}
-	for from := 0; from < n; from += appended {
-		to := min(from+appended, n)
-		masks, others := c.masks[:to-from], c.numbers[:to-from]
-		if f.refs.masks != nil {
-			masks = f.refs.masks[from:to]
-		}
-		if f.refs.others != nil {
-			others = f.refs.others[from:to]
-		}
-		if err := c.Sink.Append(f.refs.offsets[from:to], f.refs.sizes[from:to], masks, others); err != nil {
+	if n > 0 {
+		if err := c.Sink.Append(f.refs.offsets, f.refs.sizes, f.refs.masks, f.refs.others); err != nil {
 			return err
 		}
 	}

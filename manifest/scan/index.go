@@ -47,6 +47,9 @@ func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error
 	if err := r.checkRows(rows); err != nil {
 		return err
 	}
+	if r.streams(out, s, rows) {
+		return r.streamIndex(rows, counts, s)
+	}
 	first := r.out.refs.add(int(rows))
 	if rows == 0 || !r.indexes && !wanted(out) {
 		return nil
@@ -99,13 +102,9 @@ func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error
 		if err != nil {
 			return err
 		}
-		at := int64(0)
-		for k, index := range ref.Index { // there is one place only along the axes of elements
-			i, n := int64(index), counts[k]
-			if uint64(i) >= uint64(n) {
-				return readers.Corruptf("chunk %v is none of the %v there are", ref.Index, counts)
-			}
-			at = at*n + i
+		at := numberOf(ref.Index, counts)
+		if at < 0 {
+			return noChunk(ref, counts)
 		}
 		row := first + int(at)
 		if ref.Other != nil || s.Source != "" {
@@ -122,6 +121,23 @@ func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error
 		}
 	}
 	return nil
+}
+
+// numberOf is the number of a chunk in C order, or -1 if there is none. Along the axes of
+// elements, which are behind those of an index, there is one place only.
+func numberOf(index []uint64, counts []int64) (at int64) {
+	for k, i := range index {
+		n := counts[k]
+		if i >= uint64(n) {
+			return -1
+		}
+		at = at*n + int64(i)
+	}
+	return at
+}
+
+func noChunk(ref *readers.Ref, counts []int64) error {
+	return readers.Corruptf("chunk %v is none of the %v there are", ref.Index, counts)
 }
 
 // setOther sets a row to a ref whose bytes are not in the source that was opened.

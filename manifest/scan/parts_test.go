@@ -14,7 +14,7 @@ import (
 // TestPanic holds that a failure within a reader is the failure of one source.
 func TestPanic(t *testing.T) {
 	s := &scanner{Options: &Options{}} // without what opens sources
-	f := s.guarded(context.Background(), "/a/file.nc")
+	f := s.guarded(context.Background(), &job{name: "/a/file.nc"})
 	if f.err == nil || f.url != "/a/file.nc" || !strings.Contains(f.err.Error(), "defect of varve") {
 		t.Errorf("got %v", f.err)
 	}

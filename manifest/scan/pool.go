@@ -13,12 +13,13 @@ const ahead = 8
 // job is a source on its way.
 type job struct {
 	name string
+	rows *stream // nil if none are handed on before all is found
 	done chan *found
 }
 
-// run scans the names by several workers, and calls take with what they find, in order, until
+// run scans the names by several workers, and gives a collector what they find, in order, until
 // it returns an error.
-func (s *scanner) run(ctx context.Context, names []string, take func(*found) error) error {
+func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	queue := make(chan *job)
@@ -27,15 +28,23 @@ func (s *scanner) run(ctx context.Context, names []string, take func(*found) err
 	for range s.Workers {
 		workers.Go(func() {
 			for j := range queue {
-				j.done <- s.guarded(ctx, j.name)
+				f := s.guarded(ctx, j)
+				if j.rows != nil {
+					close(j.rows.batches)
+				}
+				j.done <- f
 			}
 		})
 	}
 	go func() {
 		defer close(line)
 		defer close(queue)
+		room := make(chan struct{}, maxBatches)
 		for _, name := range names {
 			j := &job{name: name, done: make(chan *found, 1)}
+			if s.early {
+				j.rows = newStream(room)
+			}
 			select {
 			case line <- j: // waits when the line is full, which bounds memory
 			case <-ctx.Done():
@@ -49,7 +58,7 @@ func (s *scanner) run(ctx context.Context, names []string, take func(*found) err
 			}
 		}
 	}()
-	err := collect(ctx, line, take)
+	err := collect(ctx, line, c)
 	cancel()
 	for range line { // lets the feeder go
 	}
@@ -58,13 +67,19 @@ func (s *scanner) run(ctx context.Context, names []string, take func(*found) err
 }
 
 // collect takes what was found, in order.
-func collect(ctx context.Context, line <-chan *job, take func(*found) error) error {
+func collect(ctx context.Context, line <-chan *job, c *collector) error {
 	for j := range line {
+		c.begin()
+		if j.rows != nil {
+			if err := j.rows.each(c.more); err != nil {
+				return err
+			}
+		}
 		f := <-j.done
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := take(f); err != nil {
+		if err := c.take(f); err != nil {
 			return err
 		}
 	}
@@ -73,11 +88,11 @@ func collect(ctx context.Context, line <-chan *job, take func(*found) error) err
 
 // guarded scans a source. What goes wrong within a reader is the source's fault only, and
 // ends up among the broken ones.
-func (s *scanner) guarded(ctx context.Context, name string) (f *found) {
+func (s *scanner) guarded(ctx context.Context, j *job) (f *found) {
 	defer func() {
 		if p := recover(); p != nil {
-			f = &found{url: absolute(name), err: fmt.Errorf("varve failed on this file, which is a defect of varve; please report it: %v\n%s", p, debug.Stack())}
+			f = &found{url: absolute(j.name), err: fmt.Errorf("varve failed on this file, which is a defect of varve; please report it: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	return s.scan(ctx, name)
+	return s.scan(ctx, j.name, j.rows)
 }

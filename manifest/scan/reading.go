@@ -25,7 +25,9 @@ type reading struct {
 	data *readers.Dataset
 	out  *found
 
-	indexes bool // all are read, and not only those of wanted values
+	indexes bool    // all are read, and not only those of wanted values
+	stream  *stream // nil: all rows are handed on with what was found
+	handed  int64   // bytes that rows point at that were handed on
 
 	header   *manifest.Header
 	known    map[*readers.Dimension]bool
@@ -36,13 +38,13 @@ type reading struct {
 }
 
 // scan reads a source.
-func (s *scanner) scan(ctx context.Context, name string) *found {
+func (s *scanner) scan(ctx context.Context, name string, to *stream) *found {
 	url := absolute(name)
 	src, err := s.Opener.Open(ctx, name)
 	if err != nil {
 		return &found{url: url, err: err}
 	}
-	out, err := s.scanOpen(ctx, src, url)
+	out, err := s.scanOpen(ctx, src, url, to)
 	if err != nil {
 		return &found{url: url, err: err}
 	}
@@ -50,7 +52,7 @@ func (s *scanner) scan(ctx context.Context, name string) *found {
 }
 
 // scanOpen reads a source and closes it.
-func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) (out *found, err error) {
+func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, to *stream) (out *found, err error) {
 	defer func() { err = errors.Join(err, src.Close()) }()
 	near, memory, err := readWhole(ctx, src)
 	if err != nil {
@@ -59,7 +61,7 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string) 
 	if memory != nil {
 		defer wholes.Put(memory)
 	}
-	r := &reading{scanner: s, ctx: ctx, src: near, out: &found{url: url, refs: newRefs()}, indexes: s.Sink != nil}
+	r := &reading{scanner: s, ctx: ctx, src: near, out: &found{url: url, refs: newRefs()}, indexes: s.Sink != nil, stream: to}
 	defer func() { err = errors.Join(err, r.closeNeighbours()) }()
 	if err := r.read(); err != nil {
 		r.out.refs.free()
@@ -103,7 +105,7 @@ func (r *reading) read() error {
 	}
 	r.listProblems(len(list))
 	r.out.file.Header = r.shared.header(r.header)
-	r.out.file.Bytes = r.out.refs.stored
+	r.out.file.Bytes = r.handed + r.out.refs.stored
 	return r.ctx.Err()
 }
 

@@ -1,9 +1,11 @@
 package scan
 
 import (
+	"slices"
 	"sync"
 
 	"varve/manifest"
+	"varve/readers"
 )
 
 // refs are rows of refs, by column. The last two are nil as long as all in them is 0.
@@ -48,11 +50,28 @@ func (r *refs) add(n int) int {
 	return first
 }
 
+// grow makes room for n more rows.
+func (r *refs) grow(n int) {
+	r.offsets, r.sizes = slices.Grow(r.offsets, n), slices.Grow(r.sizes, n)
+}
+
 func extend(s []int64, n int) []int64 {
 	if len(s)+n <= cap(s) {
 		return s[:len(s)+n]
 	}
 	return append(s, make([]int64, n)...)
+}
+
+// append adds the row of a chunk that is in the source itself.
+func (r *refs) append(ref *readers.Ref) {
+	r.offsets, r.sizes = append(r.offsets, ref.Offset), append(r.sizes, int64(ref.Size))
+	r.stored += int64(ref.Size)
+	if ref.Mask != 0 && r.masks == nil {
+		r.masks = make([]uint32, len(r.offsets)-1)
+	}
+	if r.masks != nil {
+		r.masks = append(r.masks, ref.Mask)
+	}
 }
 
 // cut removes rows from the end.

@@ -13,6 +13,7 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -47,7 +48,8 @@ type Options struct {
 // RefSink takes refs, in the order of files, variables and chunks. It is called by one
 // goroutine. Slices are only valid during the call.
 type RefSink interface {
-	// Append adds rows; all four are of one length.
+	// Append adds rows; all four are of one length. Masks and others may be nil, which stands
+	// for zeros.
 	Append(offsets, sizes []int64, masks []uint32, others []int32) error
 	// Inline adds bytes that a ref will point at, and returns their row.
 	Inline(b []byte) (row int64, err error)
@@ -137,10 +139,24 @@ func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 		o.Opener = source.NewOpener(nil)
 		defer o.Opener.Close()
 	}
-	s := &scanner{Options: o, shared: newInterner()}
+	s := &scanner{Options: o, shared: newInterner(), batch: batchRows}
+	_, s.early = o.Sink.(Restarter)
+	return s.all(ctx, names)
+}
+
+// all scans all sources, and again if rows were handed on that have to be taken back: of a
+// source that is broken, or not understood, further on, or whose index is not in order.
+func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 	c := newCollector(s, len(names))
-	err := s.run(ctx, names, c.take)
-	if err == nil && len(c.result.Broken) > 0 && !o.SkipBroken {
+	err := s.run(ctx, names, c)
+	if sink, ok := s.Sink.(Restarter); ok && errors.Is(err, errHanded) {
+		if err = sink.Restart(ctx); err != nil {
+			return c.result, err
+		}
+		s.early, c = false, newCollector(s, len(names))
+		err = s.run(ctx, names, c)
+	}
+	if err == nil && len(c.result.Broken) > 0 && !s.SkipBroken {
 		err = &BrokenError{Broken: c.result.Broken}
 	}
 	return c.result, err
@@ -150,4 +166,6 @@ func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 type scanner struct {
 	*Options
 	shared *interner
+	early  bool // rows are handed on while files are read
+	batch  int  // so many at a time
 }

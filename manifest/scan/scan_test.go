@@ -27,8 +27,9 @@ type sink struct {
 }
 
 func (s *sink) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
-	for i, offset := range offsets {
-		s.refs = append(s.refs, manifest.Ref{Offset: offset, Size: sizes[i], Mask: masks[i], Other: others[i]})
+	rows := manifest.RefColumns{Offsets: offsets, Sizes: sizes, Masks: masks, Others: others}
+	for i := range offsets {
+		s.refs = append(s.refs, rows.At(i))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
+	"slices"
 
 	"varve/readers"
 )
@@ -246,6 +247,12 @@ func (d *Dataset) findable(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 	x := d.index()
 	x.findable = true
 	return x.refs(ctx, nil)
+}
+
+// inOrder reports whether the index has chunks in C order. An extensible array begins with its
+// unlimited dimension, whichever that is.
+func (d *Dataset) inOrder() bool {
+	return d.layout.index != indexExtensibleArray || slices.Index(d.MaxShape, readers.Unlimited) == 0
 }
 
 func (d *Dataset) index() *chunkIndex {

@@ -183,7 +183,7 @@ func (d *Dataset) storage() readers.Storage {
 		s.Bytes = 0
 		s.Undecodable = undecodable(d.Filters)
 		if d.layout.addr != undefined {
-			s.ReadIndex = d.findable
+			s.ReadIndex, s.InOrder = d.findable, d.inOrder()
 		}
 	case readers.External:
 		s.Undecodable = errExternal

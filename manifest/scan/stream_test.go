@@ -1,0 +1,133 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// again is a sink that can begin anew.
+type again struct {
+	refs    []manifest.Ref
+	inline  [][]byte
+	calls   int
+	restart int
+}
+
+func (s *again) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
+	s.calls++
+	rows := manifest.RefColumns{Offsets: offsets, Sizes: sizes, Masks: masks, Others: others}
+	for i := range offsets {
+		s.refs = append(s.refs, rows.At(i))
+	}
+	return nil
+}
+
+func (s *again) Inline(b []byte) (int64, error) {
+	s.inline = append(s.inline, bytes.Clone(b))
+	return int64(len(s.inline) - 1), nil
+}
+
+func (s *again) Restart(context.Context) error {
+	*s = again{restart: s.restart + 1}
+	return nil
+}
+
+// scanIn scans with batches of so many rows; 0 stands for none.
+func scanIn(t *testing.T, batch int, names []string, skip bool) (*Result, *again) {
+	t.Helper()
+	sink := &again{}
+	o := (&Options{Sink: sink, SkipBroken: skip}).withDefaults()
+	o.Opener = source.NewOpener(nil)
+	defer o.Opener.Close()
+	s := &scanner{Options: o, shared: newInterner(), early: batch > 0, batch: batch}
+	found, err := s.all(t.Context(), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, sink
+}
+
+func checkSame(t *testing.T, batch int, names []string, skip bool) (early *again) {
+	t.Helper()
+	want, whole := scanIn(t, 0, names, skip)
+	got, early := scanIn(t, batch, names, skip)
+	if !slices.Equal(early.refs, whole.refs) || !reflect.DeepEqual(early.inline, whole.inline) {
+		t.Errorf("batches of %d: %d refs, %d inline; without %d, %d", batch, len(early.refs), len(early.inline), len(whole.refs), len(whole.inline))
+	}
+	if got.Rows != want.Rows || len(got.Files) != len(want.Files) || len(got.Broken) != len(want.Broken) {
+		t.Fatalf("batches of %d: %d rows of %d files, %d broken; without %d of %d, %d",
+			batch, got.Rows, len(got.Files), len(got.Broken), want.Rows, len(want.Files), len(want.Broken))
+	}
+	for i, f := range got.Files {
+		if w := want.Files[i]; f.Row != w.Row || f.Bytes != w.Bytes || f.Header.ID != w.Header.ID || !reflect.DeepEqual(f.Parts, w.Parts) {
+			t.Errorf("%s: from row %d, %d bytes; without batches %d, %d", f.URL, f.Row, f.Bytes, w.Row, w.Bytes)
+		}
+	}
+	return early
+}
+
+// hdf5Fixtures are those that can be read whole.
+func hdf5Fixtures(t *testing.T) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir("../../fixtures", func(name string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(name); err == nil && (ext == ".nc" || ext == ".h5") && !strings.Contains(name, "broken") {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestStream: rows that are handed on while files are read are those of whole files.
+func TestStream(t *testing.T) {
+	names := hdf5Fixtures(t)
+	plain, early := 0, 0
+	for _, batch := range []int{1, 3, 50} {
+		sink := checkSame(t, batch, names, true)
+		_, whole := scanIn(t, 0, names, true)
+		plain, early = plain+whole.calls, early+sink.calls
+	}
+	t.Logf("%d files handed on in %d pieces, %d without batches", len(names), early, plain)
+	if early < plain+100 {
+		t.Error("too few pieces to mean anything")
+	}
+}
+
+// TestTakenBack: rows of a file that turns out to be broken are taken back.
+func TestTakenBack(t *testing.T) {
+	names, folder := hdf5Fixtures(t), t.TempDir()
+	restarts := 0
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []int{10, 9, 7} {
+			cut := filepath.Join(folder, "cut.h5")
+			for at := range 64 {
+				data[len(data)*part/11+at*len(data)/1000] ^= 0xff
+			}
+			if err := os.WriteFile(cut, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			restarts += checkSame(t, 2, []string{names[0], cut, names[len(names)-1]}, true).restart
+		}
+	}
+	t.Logf("%d scans began anew", restarts)
+	if restarts == 0 {
+		t.Error("none began anew")
+	}
+}
