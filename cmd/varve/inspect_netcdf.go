@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -77,7 +78,11 @@ func (in *inspection) netcdfVariable(v *hdf5.NetCDFVar) document {
 }
 
 func netcdfAttributes(list []hdf5.NetCDFAttribute, err error) []document {
-	if err != nil {
+	var name *hdf5.NameError
+	switch {
+	case errors.As(err, &name):
+		return []document{{"error": "UnicodeDecodeError: " + err.Error()}}
+	case err != nil:
 		return []document{{"error": "AttributeError: " + err.Error()}}
 	}
 	out := make([]document, len(list))

@@ -79,8 +79,42 @@ func partNames(t *readers.Type) []string {
 func checkText(names []string) error {
 	for _, name := range names {
 		if !utf8.ValidString(name) {
-			return fmt.Errorf("name %q: %w", name, readers.Corruptf("no UTF-8, which netCDF asks for"))
+			return &NameError{name}
 		}
 	}
 	return nil
+}
+
+// NameError is the error of a name that is no UTF-8. It says what Python says of it.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	at, end, why := undecodableText(e.Name)
+	if end == at+1 {
+		return fmt.Sprintf("'utf-8' codec can't decode byte %#02x in position %d: %s", e.Name[at], at, why)
+	}
+	return fmt.Sprintf("'utf-8' codec can't decode bytes in position %d-%d: %s", at, end-1, why)
+}
+
+// undecodableText finds the first bytes of a text that are no UTF-8, and what is wrong with
+// them.
+func undecodableText(s string) (at, end int, why string) {
+	for at < len(s) {
+		r, n := utf8.DecodeRuneInString(s[at:])
+		if r != utf8.RuneError || n > 1 {
+			at += n
+			continue
+		}
+		if s[at] < 0xc2 || s[at] > 0xf4 {
+			return at, at + 1, "invalid start byte"
+		}
+		for end = min(at+3, len(s)); end > at+1 && utf8.FullRuneInString(s[at:end]); {
+			end--
+		}
+		if end == len(s) && !utf8.FullRuneInString(s[at:]) {
+			return at, end, "unexpected end of data"
+		}
+		return at, end, "invalid continuation byte"
+	}
+	return at, at, ""
 }

@@ -64,7 +64,18 @@ func TestCheckText(t *testing.T) {
 	if err := checkText([]string{"", "plain", "été"}); err != nil {
 		t.Error(err)
 	}
-	if err := checkText([]string{"plain", "a\xffb"}); err == nil {
-		t.Error("bytes that are no UTF-8 are taken")
+	for name, want := range map[string]string{
+		"a\xffb":         "byte 0xff in position 1: invalid start byte",
+		"\x80":           "byte 0x80 in position 0: invalid start byte",
+		"ab\xc3":         "byte 0xc3 in position 2: unexpected end of data",
+		"\xe6\x97":       "bytes in position 0-1: unexpected end of data",
+		"\xe6\x97x":      "bytes in position 0-1: invalid continuation byte",
+		"\xf0\x9f\x98 x": "bytes in position 0-2: invalid continuation byte",
+		"\xe6x":          "byte 0xe6 in position 0: invalid continuation byte",
+	} {
+		err := checkText([]string{"plain", name})
+		if err == nil || err.Error() != "'utf-8' codec can't decode "+want {
+			t.Errorf("%q: got %v, want %s", name, err, want)
+		}
 	}
 }

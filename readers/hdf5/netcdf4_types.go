@@ -25,7 +25,7 @@ type netcdfType struct {
 // netcdfTypes are the user-defined types that a file has named or used so far.
 type netcdfTypes struct {
 	known     []*netcdfType
-	names     []string // of types, members and choices
+	names     []string // of these, their members and choices, where netCDF4-python lists them
 	anonymous int
 }
 
@@ -107,7 +107,6 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 	}
 	made := &netcdfType{class: t.Class, name: name, key: key}
 	n.known = append(n.known, made)
-	n.names = append(append(n.names, name), partNames(t)...)
 	switch t.Class {
 	case readers.Compound:
 		err = n.readCompound(made, t)
@@ -133,6 +132,9 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 		err = errNoNetCDFType
 	}
 	made.listed = made.label != ""
+	if err == nil && made.listed {
+		n.names = append(append(n.names, name), partNames(t)...)
+	}
 	return made, err
 }
 
