@@ -114,7 +114,7 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 	}
 	old, err := c.past.Load(ctx, c.from.snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history: export to another folder, or replace the repository: %w", c.dir, c.from.snapshot, fs.ErrExist)
+		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history, or no longer: export to another folder, or replace the repository: %w", c.dir, c.from.snapshot, fs.ErrExist)
 	}
 	if err != nil {
 		return err

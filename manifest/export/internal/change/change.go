@@ -19,7 +19,7 @@ import (
 
 // Past is what has to be known of a manifest besides two of its snapshots.
 type Past interface {
-	// Load returns a snapshot of the manifest by its id.
+	// Load returns a snapshot of the manifest by its id; without one, an fs.ErrNotExist.
 	Load(ctx context.Context, id string) (*manifest.Snapshot, error)
 	// ScanTiles yields the tiles of a segment of a snapshot.
 	ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error]

@@ -155,3 +155,55 @@ func TestOf(t *testing.T) {
 		t.Errorf("other sources: got %+v, %v", got, err)
 	}
 }
+
+// TestPatches: chunks that are kept in a file are as they were while the array has the file.
+func TestPatches(t *testing.T) {
+	past := tiles{"old": {{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}}
+	with := func(files ...string) *manifest.Snapshot {
+		s := snapshot(t, 4, "{}", "old", 1)
+		for _, name := range files {
+			s.Arrays[0].Patches = append(s.Arrays[0].Patches, manifest.Patched{File: name})
+		}
+		return s
+	}
+	for _, test := range []struct {
+		name     string
+		old, now *manifest.Snapshot
+		want     Kind
+	}{
+		{"first ones", with(), with("a"), None},
+		{"more", with("a"), with("b", "a"), None},
+		{"others", with("a"), with("b"), Everything},
+		{"one less", with("a", "b"), with("b"), Everything},
+	} {
+		g, err := test.now.Arrays[0].Face.Grid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Snapshots{Old: test.old, Now: test.now, Past: past}
+		if got, err := c.Of(t.Context(), &test.now.Arrays[0], g); err != nil || got.Kind != test.want {
+			t.Errorf("%s: got %+v, %v", test.name, got, err)
+		}
+		if got, err := c.Elements(t.Context(), &test.now.Arrays[0]); err != nil || got.Kind != None {
+			t.Errorf("%s: elements: got %+v, %v", test.name, got, err)
+		}
+	}
+}
+
+// TestElements: how an array is cut says nothing of its elements.
+func TestElements(t *testing.T) {
+	tile := func(file int, origin int64) manifest.Tile {
+		return manifest.Tile{File: file, Origin: []int64{origin}, Start: []int64{0}, Shape: []int64{2}}
+	}
+	past := tiles{"old": {tile(0, 0), tile(1, 2)}, "longer": {tile(0, 0), tile(1, 2), tile(2, 4)}}
+	old, now := snapshot(t, 4, "{}", "old", 2), snapshot(t, 6, "{}", "longer", 3)
+	now.Arrays[0].Face.ChunkGrid = zarrjson.RegularGrid(5)
+	c := &Snapshots{Old: old, Now: now, Past: past}
+	if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got != (Change{Behind, 0, 4}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	c.Old, c.Now = now, old
+	if got, err := c.Elements(t.Context(), &old.Arrays[0]); err != nil || got.Kind != Everything {
+		t.Errorf("shorter: got %+v, %v", got, err)
+	}
+}

@@ -3,6 +3,8 @@ package change
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"iter"
 
 	"varve/manifest"
@@ -20,9 +22,14 @@ func NewHistory(r *manifest.Repository) *History {
 	return &History{repository: r, readers: map[string]*table.Reader{}}
 }
 
-// Load implements Past.
+// Load implements Past. A snapshot that the manifest no longer has is an fs.ErrNotExist.
 func (h *History) Load(ctx context.Context, id string) (*manifest.Snapshot, error) {
-	return h.repository.Load(ctx, id)
+	s, err := h.repository.Load(ctx, id)
+	var damage *manifest.DamageError
+	if errors.As(err, &damage) && damage.Damage == manifest.Missing {
+		err = fmt.Errorf("snapshot %.12s: %w", id, fs.ErrNotExist)
+	}
+	return s, err
 }
 
 const cacheBytes = 16 << 20 // of tables
