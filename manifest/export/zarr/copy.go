@@ -186,10 +186,9 @@ type work struct {
 	region  grid.Region
 	elems   codec.Elems
 	records []record
-	folder  string   // that is known to be there
-	shard   shard    // of the source, that was opened last
-	file    *os.File // likewise, to copy from; nil for none
-	fileOf  *origin
+	folder  string // that is known to be there
+	shard   shard  // of the source, that was opened last
+	file    opened // likewise, to copy from
 }
 
 // do copies the chunks of the box that have to be and are not yet.

@@ -92,8 +92,12 @@ func TestDirect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := newOrigins(s.store.Snapshot()).get(context.Background(), s.store, &loc); err != nil || o == nil || o.path == "" {
+	w := &work{copier: &copier{from: s.store}}
+	if err := w.open(context.Background(), loc.Source); err != nil || !isDirect(&loc) {
 		t.Fatalf("chunks of %d bytes are not copied from file to file: %v", loc.Size, err)
+	}
+	if err := w.closeFile(); err != nil {
+		t.Fatal(err)
 	}
 	dest := filepath.Join(t.TempDir(), "copy")
 	if r := s.copy(t, dest, Options{}); r.Verbatim != 3 || r.Bytes != 300*100*4 {

@@ -100,7 +100,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	c := &copier{dest: filepath.Clean(dest), opts: o, from: s, snapshot: s.Snapshot(), origins: newOrigins(s.Snapshot())}
+	c := &copier{dest: filepath.Clean(dest), opts: o, from: s, snapshot: s.Snapshot()}
 	if c.arrays, err = targets(s, o); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,6 @@ type copier struct {
 	opts      *Options
 	from      *store.Store
 	snapshot  *manifest.Snapshot
-	origins   *origins
 	arrays    []*target
 	documents []document
 	journal   *journal

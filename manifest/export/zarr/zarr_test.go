@@ -257,7 +257,7 @@ func prepared(t *testing.T, s *sample, dest string, o Options) *copier {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &copier{dest: dest, opts: opts, from: s.store, snapshot: s.store.Snapshot(), origins: newOrigins(s.store.Snapshot())}
+	c := &copier{dest: dest, opts: opts, from: s.store, snapshot: s.store.Snapshot()}
 	if c.arrays, err = targets(s.store, opts); err != nil {
 		t.Fatal(err)
 	}
