@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,8 +10,6 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
-
-	"encoding/binary"
 )
 
 // bigArchive is two files of 12 steps of 1024 × 1024 float32, in chunks of 1 MiB.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -135,19 +136,45 @@ func (a *Array) rebuild(ctx context.Context, coords []int64) ([]byte, error) {
 	if n := form.Bytes(); n < 0 || n > maxChunk || form.Count() > maxChunk/8 {
 		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, errTooLarge)
 	}
+	if len(a.spec.Face.Codecs) == 1 && isMemoryForm(p) { // what is read is the chunk
+		e := codec.NewElems(form)
+		return e.Fixed, a.readChunk(ctx, &c, e, form)
+	}
 	e, room := a.store.elems(form)
 	defer room.release()
-	t := &target{window: newWindow(e, grid.Region{Origin: c.Origin, Shape: c.Codec}, form.Type), form: form}
-	if !c.Region.Equal(t.region) {
-		fillElems(e, a.fill())
-	}
-	err = a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, c.Region) })
-	if err != nil {
+	if err := a.readChunk(ctx, &c, e, form); err != nil {
 		return nil, err
 	}
-	b, err := p.Encode(make([]byte, 0, len(e.Fixed)/4), e)
+	b, err := a.store.encode(p, e)
 	if err != nil {
 		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
 	}
 	return b, nil
+}
+
+// readChunk reads a declared chunk with what lies past the array's extent.
+func (a *Array) readChunk(ctx context.Context, c *grid.Chunk, e codec.Elems, form codec.Form) error {
+	t := &target{window: newWindow(e, grid.Region{Origin: c.Origin, Shape: c.Codec}, form.Type), form: form}
+	if !c.Region.Equal(t.region) {
+		fillElems(e, a.fill())
+	}
+	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, c.Region) })
+}
+
+// isMemoryForm reports whether a stored chunk is its elements as they are in memory.
+func isMemoryForm(p *codec.Pipeline) bool {
+	memory, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}, p.Form())
+	return err == nil && !p.Form().Type.Varies() && p.SameDecode(memory)
+}
+
+// encode returns bytes that take no more memory than they need. How many they are is often
+// known only afterwards.
+func (s *Store) encode(p *codec.Pipeline, e codec.Elems) ([]byte, error) {
+	if n, ok := p.EncodedSize(); ok {
+		return p.Encode(make([]byte, 0, n), e)
+	}
+	room := s.buffers.get(len(e.Fixed))
+	defer room.release()
+	b, err := p.Encode(room.bytes[:0], e)
+	return bytes.Clone(b), err
 }

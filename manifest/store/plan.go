@@ -284,6 +284,12 @@ type batch struct {
 	far  bool
 }
 
+// isNothing reports whether a batch only sees to it that a target begins.
+func (b *batch) isNothing() bool {
+	j := b.jobs[0]
+	return len(b.jobs) == 1 && j.Fit == nil && j.patch == nil
+}
+
 // emit sorts jobs by where their bytes are and hands them out in batches.
 func (p *planner) emit(ctx context.Context, jobs []*job) error {
 	slices.SortStableFunc(jobs, func(i, j *job) int {

@@ -32,6 +32,10 @@ func newRun(ctx context.Context, a *Array) *run {
 
 // add takes a batch in. It waits while all goroutines are busy.
 func (r *run) add(b *batch) error {
+	if b.isNothing() {
+		r.do(b) // sooner than anybody else could
+		return nil
+	}
 	if r.first == nil && r.count == 0 {
 		r.first = b
 		return nil
