@@ -10,6 +10,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"varve/codec"
 )
@@ -154,6 +155,20 @@ func encodePointer(id string) []byte {
 
 // Load reads a snapshot. It is what was published, or an error.
 func (r *Repository) Load(ctx context.Context, id string) (*Snapshot, error) {
+	data, err := r.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := decodeSnapshot(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.path(snapshotName(id)), err)
+	}
+	snap.ID = id
+	return snap, nil
+}
+
+// read reads the file of a snapshot.
+func (r *Repository) read(ctx context.Context, id string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -165,18 +180,10 @@ func (r *Repository) Load(ctx context.Context, id string) (*Snapshot, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.damaged(name, Missing, "")
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && sumOf(data) != id {
+		err = r.damaged(name, alteration(data), "it does not have the SHA-256 that it is named by")
 	}
-	if sumOf(data) != id {
-		return nil, r.damaged(name, alteration(data), "it does not have the SHA-256 that it is named by")
-	}
-	snap, err := decodeSnapshot(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.path(name), err)
-	}
-	snap.ID = id
-	return snap, nil
+	return data, err
 }
 
 // alteration tells a snapshot that was cut off, which does not end as one does, from one that
@@ -191,7 +198,7 @@ func alteration(data []byte) Damage {
 // Find returns the id of the only snapshot of the history that begins with a prefix.
 func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 	found := ""
-	for snap, err := range r.History(ctx) {
+	for snap, err := range r.Log(ctx) {
 		if err != nil {
 			return "", err
 		}
@@ -212,21 +219,56 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 // History yields the current snapshot and those before it, the newest first, as far back as
 // they were kept.
 func (r *Repository) History(ctx context.Context) iter.Seq2[*Snapshot, error] {
-	return func(yield func(*Snapshot, error) bool) {
+	return back(ctx, r, func(id string) (*Snapshot, string, error) {
+		snap, err := r.Load(ctx, id)
+		if err != nil {
+			return nil, "", err
+		}
+		return snap, snap.Parent, nil
+	})
+}
+
+// Entry is what there is to say about a snapshot in a list of many.
+type Entry struct {
+	ID, Parent      string
+	Created         time.Time
+	Message, Writer string
+	Sources, Refs   int64
+}
+
+// Log yields what History does, but reads no more of each snapshot than its first lines. That
+// the file is what was published is checked.
+func (r *Repository) Log(ctx context.Context) iter.Seq2[*Entry, error] {
+	return back(ctx, r, func(id string) (*Entry, string, error) {
+		data, err := r.read(ctx, id)
+		if err != nil {
+			return nil, "", err
+		}
+		d, err := decodeHead(data)
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", r.path(snapshotName(id)), err)
+		}
+		return &Entry{id, d.Parent, d.Created, d.Message, d.Writer, d.Sources, d.Refs}, d.Parent, nil
+	})
+}
+
+// back goes from the current snapshot to its parents, until one is no longer there.
+func back[T any](ctx context.Context, r *Repository, load func(id string) (*T, string, error)) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
 		id, err := r.Current(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for first := true; id != ""; first = false {
-			snap, err := r.Load(ctx, id)
+			one, parent, err := load(id)
 			if isMissing(err) && !first {
 				return
 			}
-			if !yield(snap, err) || err != nil {
+			if !yield(one, err) || err != nil {
 				return
 			}
-			id = snap.Parent
+			id = parent
 		}
 	}
 }

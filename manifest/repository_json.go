@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 	"time"
 
 	"varve/codec"
@@ -14,13 +16,7 @@ import (
 // A snapshot's file is a JSON object, for others to read as well: one line for each group,
 // array, placement, table and skipped source. An array's zarr.json is in it as it stands.
 type snapshotDocument struct {
-	Varve      int                 `json:"varve"`
-	Parent     string              `json:"parent"`
-	Created    time.Time           `json:"created"`
-	Message    string              `json:"message"`
-	Writer     string              `json:"writer"`
-	Sources    int64               `json:"sources"`
-	Refs       int64               `json:"refs"`
+	headDocument
 	Options    json.RawMessage     `json:"options,omitempty"`
 	State      json.RawMessage     `json:"state,omitempty"`
 	Seal       *Seal               `json:"seal,omitempty"`
@@ -30,6 +26,17 @@ type snapshotDocument struct {
 	Tables     []tableDocument     `json:"tables"`
 	Skipped    []skippedDocument   `json:"skipped"`
 	Merged     map[string]int64    `json:"merged,omitempty"`
+}
+
+// headDocument are the fields that a snapshot begins with.
+type headDocument struct {
+	Varve   int       `json:"varve"`
+	Parent  string    `json:"parent"`
+	Created time.Time `json:"created"`
+	Message string    `json:"message"`
+	Writer  string    `json:"writer"`
+	Sources int64     `json:"sources"`
+	Refs    int64     `json:"refs"`
 }
 
 type groupDocument struct {
@@ -79,13 +86,13 @@ type segmentDocument struct {
 	Shift []int64 `json:"shift"`
 }
 
+// tableDocument has no field for the sum, which is in the name.
 type tableDocument struct {
 	Kind  TableKind `json:"kind"`
 	Name  string    `json:"name"`
 	First int64     `json:"first"`
 	Rows  int64     `json:"rows"`
 	Bytes int64     `json:"bytes"`
-	Sum   string    `json:"sha256"`
 }
 
 type skippedDocument struct {
@@ -204,7 +211,7 @@ func encodeTable(t *Table) (any, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	return tableDocument(*t), nil
+	return tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes}, nil
 }
 
 // embed returns a Zarr document as JSON within JSON. One with a bare NaN, which Python reads
@@ -241,24 +248,58 @@ func convert[A, B any](from []A, f func(A) B) []B {
 	return to
 }
 
+func (d *headDocument) check() error {
+	switch {
+	case d.Varve != Version:
+		return fmt.Errorf("a snapshot of version %d: %w: this is varve %d", d.Varve, errors.ErrUnsupported, Version)
+	case d.Parent != "" && !isSum(d.Parent):
+		return fmt.Errorf("%w: parent is %.80q, not 64 hex digits", codec.ErrCorrupt, d.Parent)
+	}
+	return nil
+}
+
+// decodeHead reads the fields that a snapshot begins with, and what is behind them only if
+// somebody put them elsewhere.
+func decodeHead(data []byte) (*headDocument, error) {
+	d := &headDocument{}
+	fields := map[string]any{"varve": &d.Varve, "parent": &d.Parent, "created": &d.Created, "message": &d.Message,
+		"writer": &d.Writer, "sources": &d.Sources, "refs": &d.Refs}
+	in := json.NewDecoder(bytes.NewReader(data))
+	_, err := in.Token() // {
+	for err == nil && len(fields) > 0 && in.More() {
+		var key json.Token
+		if key, err = in.Token(); err != nil {
+			break
+		}
+		name, _ := key.(string)
+		into := fields[name]
+		delete(fields, name)
+		if into == nil {
+			into = &json.RawMessage{}
+		}
+		err = in.Decode(into)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
+	}
+	return d, d.check()
+}
+
 // decodeSnapshot reads the file of a snapshot. Fields that it does not know are passed over.
 func decodeSnapshot(data []byte) (*Snapshot, error) {
 	var d snapshotDocument
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
-	if d.Varve != Version {
-		return nil, fmt.Errorf("a snapshot of version %d: %w: this is varve %d", d.Varve, errors.ErrUnsupported, Version)
+	if err := d.check(); err != nil {
+		return nil, err
 	}
 	s := &Snapshot{
 		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer,
 		Options: d.Options, State: d.State, Merged: d.Merged, Sources: d.Sources, Refs: d.Refs, Seal: d.Seal,
 		Placements: convert(d.Placements, decodePlacement),
-		Tables:     convert(d.Tables, func(t tableDocument) Table { return Table(t) }),
+		Tables:     convert(d.Tables, decodeTable),
 		Skipped:    convert(d.Skipped, func(k skippedDocument) Skipped { return Skipped(k) }),
-	}
-	if d.Parent != "" && !isSum(d.Parent) {
-		return nil, fmt.Errorf("%w: parent is %.80q, not 64 hex digits", codec.ErrCorrupt, d.Parent)
 	}
 	for i := range s.Tables {
 		if err := s.Tables[i].check(); err != nil {
@@ -312,6 +353,11 @@ func decodeArray(a *arrayDocument) (Array, error) {
 		Pieces:  convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
 		Patches: convert(a.Patches, func(p patchedDocument) Patched { return Patched(p) }),
 	}, nil
+}
+
+func decodeTable(t tableDocument) Table {
+	sum := strings.TrimSuffix(path.Base(t.Name), path.Ext(t.Name))
+	return Table{t.Kind, t.Name, t.First, t.Rows, t.Bytes, sum[strings.LastIndexByte(sum, '-')+1:]}
 }
 
 func decodePlacement(p placementDocument) PlacementTable {

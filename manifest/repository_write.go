@@ -81,6 +81,19 @@ func (r *Repository) keep(name string, d draft) error {
 	return nil
 }
 
+// Drop removes a table that was committed and is not to be published. One that was published
+// stays.
+func (r *Repository) Drop(t Table) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.ready[t.Name]
+	if d == nil {
+		return nil
+	}
+	delete(r.ready, t.Name)
+	return d.discard()
+}
+
 // discard removes what is ready and was not published.
 func (r *Repository) discard() (err error) {
 	r.mu.Lock()

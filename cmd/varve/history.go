@@ -45,7 +45,7 @@ func runHistory(ctx context.Context, name string, asJSON bool, out io.Writer) er
 	}
 	defer repo.Close()
 	rows := []snapshotJSON{}
-	for s, err := range repo.History(ctx) {
+	for s, err := range repo.Log(ctx) {
 		if err != nil {
 			return err
 		}

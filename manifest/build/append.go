@@ -67,6 +67,9 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 	if err = closing(reader, err); err != nil {
 		return outcome, err
 	}
+	if err := fold(ctx, repo, outcome.Snapshot); err != nil {
+		return nil, err
+	}
 	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
 }
 
@@ -108,6 +111,9 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 
 // extend makes the snapshot of files that follow all others.
 func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
+	if err := a.foldPieces(ctx, x); err != nil {
+		return nil, err
+	}
 	snap := *a.old
 	snap.Message, snap.Writer, snap.State, snap.Arrays = what, a.opts.Writer, x.State, x.Arrays
 	snap.Created, snap.ID = time.Time{}, ""

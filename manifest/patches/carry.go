@@ -42,7 +42,7 @@ const (
 // one that are right for them and that they do not have, and lists their files. It returns
 // how many rows of patches they got, and counts no chunks.
 func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
-	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) || !sameRows(old, now) {
+	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) {
 		return 0, nil
 	}
 	c := &carrier{repo: repo, old: old, now: now, chunks: chunks, moves: map[[2]string]*move{}}
@@ -54,6 +54,11 @@ func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Sn
 		return 0, err
 	}
 	defer c.is.Close()
+	if same, err := table.Begins(ctx, c.was, c.is); errors.Is(err, codec.ErrCorrupt) {
+		return 0, nil // of an older snapshot that was removed meanwhile
+	} else if !same || err != nil {
+		return 0, err
+	}
 	for i := range now.Arrays {
 		at := slices.IndexFunc(old.Arrays, func(a manifest.Array) bool { return a.Path == now.Arrays[i].Path })
 		if at < 0 {
@@ -234,27 +239,6 @@ func List(s *manifest.Snapshot, t manifest.Table) {
 		}
 	}
 	s.Tables = append(slices.Clip(s.Tables), t)
-}
-
-// sameRows reports whether the rows of sources and refs of an older snapshot mean the same in
-// a newer one.
-func sameRows(old, now *manifest.Snapshot) bool {
-	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
-		was, is := namesOf(old, kind), namesOf(now, kind)
-		if len(was) > len(is) || !slices.Equal(was, is[:len(was)]) {
-			return false
-		}
-	}
-	return true
-}
-
-func namesOf(s *manifest.Snapshot, kind manifest.TableKind) (names []string) {
-	for _, t := range s.Tables {
-		if t.Kind == kind {
-			names = append(names, t.Name)
-		}
-	}
-	return names
 }
 
 // sameReading reports whether equal tiles become equal bytes in two arrays, but for how they

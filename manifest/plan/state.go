@@ -39,7 +39,7 @@ type state struct {
 const (
 	mostHeaders = 64
 	mostStatic  = 8
-	mostTail    = 1 << 10
+	mostTail    = 1 << 7
 )
 
 // keepState writes what Extend has to know, if it can do anything.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"varve/manifest"
-	"varve/manifest/table/internal/parquet"
 )
 
 // Header reads a header. One that is asked for again is the same in memory, as long as the
@@ -33,6 +32,7 @@ func (r *Reader) Values(ctx context.Context, id string) (*manifest.Values, error
 
 // keyedRow is a row of a table in the order of ids: the id and the columns behind it.
 type keyedRow struct {
+	of   *section
 	id   string
 	rest [2][]byte
 }
@@ -179,30 +179,39 @@ func (s *section) search(compare func(p place, i int) (int, error)) (row int64, 
 
 // documents reads all rows of a table in the order of ids.
 func documents[T any](ctx context.Context, r *Reader, kind manifest.TableKind, parse func(keyedRow) (T, error)) iter.Seq2[T, error] {
-	var none T
 	return func(yield func(T, error) bool) {
-		scanPages(ctx, r, kind, 0, r.Rows(kind), func(s span, p place) (bool, error) {
-			columns := make([]parquet.Values, len(s.columns))
-			for i := range columns {
-				if err := s.read(p, i, &columns[i]); err != nil {
-					return false, err
+		for row, err := range r.keyedRows(ctx, kind, 0, r.Rows(kind)) {
+			var v T
+			if err == nil {
+				if v, err = parse(row); err != nil {
+					err = row.of.damaged(fmt.Errorf("%s %s: %w", kind, row.id, err))
 				}
 			}
-			for i := range int(p.rows) {
-				row := keyedRow{id: string(columns[idColumn].Bytes[i])}
-				for j := range columns[1:] {
-					row.rest[j] = columns[1+j].Bytes[i]
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// keyedRows reads rows that have ids, past the cache. Each may be kept.
+func (r *Reader) keyedRows(ctx context.Context, kind manifest.TableKind, row, rows int64) iter.Seq2[keyedRow, error] {
+	return func(yield func(keyedRow, error) bool) {
+		for s, err := range r.strips(ctx, kind, row, rows) {
+			if err != nil {
+				yield(keyedRow{}, err)
+				return
+			}
+			for i := s.from; i < s.to; i++ {
+				row := keyedRow{of: s.of, id: string(s.columns[idColumn].Bytes[i])}
+				for j := range s.columns[1:] {
+					row.rest[j] = s.columns[1+j].Bytes[i]
 				}
-				v, err := parse(row)
-				if err != nil {
-					return false, s.damaged(fmt.Errorf("%s %s: %w", kind, row.id, err))
-				}
-				if !yield(v, nil) {
-					return false, nil
+				if !yield(row, nil) {
+					return
 				}
 			}
-			return true, nil
-		}, func(err error) { yield(none, err) })
+		}
 	}
 }
 

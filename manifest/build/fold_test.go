@@ -1,0 +1,191 @@
+package build
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"varve/fixtures/classic"
+	"varve/manifest"
+)
+
+// Of whatever sizes tables are added, they stay few and what they hold is written a few times.
+func TestTail(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for name, next := range map[string]func(i int) int64{
+		"equal":        func(int) int64 { return 700 },
+		"one large":    func(i int) int64 { return map[bool]int64{true: 1 << 22, false: 700}[i == 0] },
+		"random":       func(int) int64 { return 1 + r.Int64N(1<<(1+r.IntN(16))) },
+		"now and then": func(i int) int64 { return map[bool]int64{true: 50_000, false: 300}[i%97 == 0] },
+		"rising":       func(i int) int64 { return 10 * int64(i+1) },
+		"falling":      func(i int) int64 { return 10 * int64(5000-i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sizes []int64
+			var sum, written int64
+			most := 0
+			for i := range 5000 {
+				sizes = append(sizes, next(i))
+				sum += sizes[len(sizes)-1]
+				if from := tail(sizes); from < len(sizes) {
+					one := int64(0)
+					for _, n := range sizes[from:] {
+						one += n
+					}
+					written += one
+					sizes = append(sizes[:from], one)
+				}
+				most = max(most, len(sizes))
+			}
+			t.Logf("%d tables at most; %.1f times written what was added", most, float64(written)/float64(sum))
+			levels := math.Log2(float64(sum))
+			if float64(most) > 3*levels || float64(written) > float64(sum)*levels/2 {
+				t.Errorf("%d tables, and %.1f times written what was added", most, float64(written)/float64(sum))
+			}
+		})
+	}
+}
+
+// Tables that are large stay what they are.
+func TestTailOfLarge(t *testing.T) {
+	var sizes []int64
+	for range 1000 {
+		sizes = append(sizes, foldBytes/20)
+		if from := tail(sizes); from < len(sizes) {
+			one := int64(0)
+			for _, n := range sizes[from:] {
+				one += n
+			}
+			if one > foldFactor*foldBytes {
+				t.Fatalf("%d bytes were folded", one)
+			}
+			sizes = append(sizes[:from], one)
+		}
+	}
+}
+
+// A manifest that a file was appended to many times is as small and as right as one that was
+// built at once; and what it was before is still there.
+func TestManyAppends(t *testing.T) {
+	configured(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	a := newSeries(t, rand.New(rand.NewPCG(seed, 3)), 60)
+	out := filepath.Join(t.TempDir(), "a.varve")
+	mustBuild(t, out, a.files[0])
+	var half string
+	for i, name := range a.files[1:] {
+		outcome, err := Append(t.Context(), out, optionsFor(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 30 {
+			half = outcome.Snapshot.ID
+		}
+		checkFew(t, outcome.Snapshot)
+	}
+	a.check(t, out)
+	repo, err := manifest.Open(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	now := checkSound(t, repo, "")
+	if !new(appended).asBuilt(t, now, optionsFor(a.files...)) {
+		t.Fatal("not as built")
+	}
+	if entries, err := os.ReadDir(filepath.Join(out, "drafts")); err != nil || len(entries) > 0 {
+		t.Errorf("%d drafts were left behind: %v", len(entries), err)
+	}
+	if before := checkSound(t, repo, half); before.Sources != 32 {
+		t.Errorf("the older snapshot has %d sources", before.Sources)
+	}
+	if _, err := repo.GC(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := os.ReadDir(filepath.Join(out, "tables"))
+	if err != nil || len(tables) > len(now.Tables) { // there are fewer where two are equal
+		t.Errorf("%d tables are left of %d: %v", len(tables), len(now.Tables), err)
+	}
+	a.check(t, out)
+}
+
+// newSeries writes files of one step each.
+func newSeries(t *testing.T, r *rand.Rand, files int) *archive {
+	a := &archive{dims: []string{"time"}, levels: 2, shape: []int{files, 2}, want: make([]float64, 2*files), alike: true}
+	cuts, axis := []int{0}, []float64{}
+	for i := range files {
+		cuts, axis = append(cuts, i+1), append(axis, float64(i))
+	}
+	a.cuts, a.axes = [][]int{cuts}, [][]float64{axis}
+	style := &style{typ: "int16", units: timeUnits[0], timeType: "float64"}
+	dir := t.TempDir()
+	for i := range files {
+		name := filepath.Join(dir, fmt.Sprintf("%04d.nc", i))
+		file := a.file(r, style, []int{i})
+		file.Vars = append(file.Vars, classic.Var{Name: "small", Dims: []string{"time"}, Data: []int32{int32(r.IntN(100))}})
+		if err := file.Write(name); err != nil {
+			t.Fatal(err)
+		}
+		a.files = append(a.files, name)
+	}
+	return a
+}
+
+// checkFew holds the numbers of tables, segments and pieces to what folding leaves.
+func checkFew(t *testing.T, s *manifest.Snapshot) {
+	t.Helper()
+	count := map[manifest.TableKind]int{}
+	for _, table := range s.Tables {
+		count[table.Kind]++
+	}
+	for kind, n := range count {
+		if n > 10 {
+			t.Fatalf("%d sources: %d tables of %s", s.Sources, n, kind)
+		}
+	}
+	for _, p := range s.Placements {
+		if len(p.Segments) > 10 {
+			t.Fatalf("%d sources: %d segments", s.Sources, len(p.Segments))
+		}
+	}
+	for _, a := range s.Arrays {
+		if len(a.Pieces) > 10 {
+			t.Fatalf("%d sources: %d pieces of %s", s.Sources, len(a.Pieces), a.Path)
+		}
+	}
+}
+
+// checkSound checks the files of a snapshot, by default of the current one.
+func checkSound(t *testing.T, repo *manifest.Repository, id string) *manifest.Snapshot {
+	t.Helper()
+	var err error
+	if id == "" {
+		id, err = repo.Current(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := repo.Load(t.Context(), id)
+	if err == nil {
+		err = repo.Check(t.Context(), s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSortedFunc(s.Tables, func(a, b manifest.Table) int {
+		if a.Kind != b.Kind {
+			return 0
+		}
+		return int(a.First - b.First)
+	}) {
+		t.Error("tables of a kind are not listed in the order of their rows")
+	}
+	return s
+}

@@ -1,0 +1,172 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"varve/manifest"
+	"varve/manifest/table/internal/parquet"
+)
+
+// Fold writes the rows of a kind, from a table's first one on, as one table. Rows that are
+// found by their number keep it; of rows that are found by an id each is written once. What
+// is written is what would have been, had all of the rows been added at once. It returns
+// their number.
+func (r *Reader) Fold(ctx context.Context, kind manifest.TableKind, first int64, w io.Writer) (rows int64, err error) {
+	k := r.kinds[kind]
+	if k == nil || first < 0 || first > k.rows {
+		return 0, fmt.Errorf("rows of %s from %d on, of which there are %d", kind, first, r.Rows(kind))
+	}
+	switch kind {
+	case manifest.Refs:
+		return r.foldRefs(ctx, first, w)
+	case manifest.Sources:
+		return r.foldRows(ctx, newTable(w, kind, sourceColumns), first)
+	case manifest.Blobs:
+		return r.foldRows(ctx, newTable(w, kind, inlineColumns), first)
+	case manifest.Headers, manifest.Groups:
+		return r.foldByID(ctx, newTable(w, kind, documentColumns), first)
+	case manifest.ValueOf:
+		return r.foldByID(ctx, newTable(w, kind, valueColumns), first)
+	}
+	return 0, fmt.Errorf("folding tables of %s: %w", kind, errors.ErrUnsupported)
+}
+
+func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64, error) {
+	out := NewRefs(w)
+	for b, err := range r.ScanRefs(ctx, first, r.Rows(manifest.Refs)-first) {
+		if err == nil {
+			err = out.Append(b.Offsets, b.Sizes, b.Masks, b.Others)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return out.Rows(), out.Close()
+}
+
+// foldRows writes rows in the order of their numbers.
+func (r *Reader) foldRows(ctx context.Context, out *builder, first int64) (int64, error) {
+	for s, err := range r.strips(ctx, out.kind, first, r.Rows(out.kind)-first) {
+		if err != nil {
+			return 0, err
+		}
+		for i := s.from; i < s.to; i++ {
+			for column := range s.columns {
+				out.value(column, &s.columns[column], i)
+			}
+			if err := out.endRow(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return out.total, out.close()
+}
+
+// value adds what a row of another table holds.
+func (b *builder) value(column int, from *parquet.Values, i int) {
+	switch {
+	case from.Null(i):
+		b.null(column)
+	case b.columns[column].Type == parquet.Int:
+		b.int(column, from.Ints[i])
+	default:
+		b.blob(column, from.Bytes[i])
+	}
+}
+
+// foldByID merges tables, each of which is in the order of ids.
+func (r *Reader) foldByID(ctx context.Context, out *builder, first int64) (int64, error) {
+	var heads []*idHead
+	defer func() {
+		for _, h := range heads {
+			h.stop()
+		}
+	}()
+	for _, t := range r.kinds[out.kind].tables {
+		if t.table.First < first {
+			continue
+		}
+		h := &idHead{}
+		h.next, h.stop = iter.Pull2(r.keyedRows(ctx, out.kind, t.table.First, t.table.Rows))
+		heads = append(heads, h)
+		if err := h.step(); err != nil {
+			return 0, err
+		}
+	}
+	for last := ""; ; {
+		least, err := leastOf(heads)
+		if err != nil {
+			return 0, err
+		}
+		if least == nil {
+			return out.total, out.close()
+		}
+		if least.id <= last {
+			return 0, least.of.damaged(fmt.Errorf("%s %q comes behind %q", out.kind, least.id, last))
+		}
+		last = least.id
+		out.text(idColumn, least.id)
+		for column := range out.columns[1:] {
+			out.blob(1+column, least.rest[column])
+		}
+		if err := out.endRow(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// idHead is the row of a table that comes next.
+type idHead struct {
+	row  keyedRow
+	more bool
+	next func() (keyedRow, error, bool)
+	stop func()
+}
+
+func (h *idHead) step() (err error) {
+	h.row, err, h.more = h.next()
+	return err
+}
+
+// leastOf takes the row with the least id from all tables that have it; nil behind the last.
+func leastOf(heads []*idHead) (*keyedRow, error) {
+	var least *idHead
+	for _, h := range heads {
+		if h.more && (least == nil || h.row.id < least.row.id) {
+			least = h
+		}
+	}
+	if least == nil {
+		return nil, nil
+	}
+	row := least.row
+	for _, h := range heads {
+		for h.more && h.row.id == row.id {
+			if err := h.step(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &row, nil
+}
+
+// FoldTiles writes the tiles of segments as one table, where they lie after the segments'
+// moves. It returns their number.
+func (r *Reader) FoldTiles(ctx context.Context, segments []manifest.Segment, dims int, w io.Writer) (int64, error) {
+	out := NewTiles(w, dims)
+	for _, s := range segments {
+		for tile, err := range r.ScanTiles(ctx, s) {
+			if err == nil {
+				err = out.Append(tile)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+	}
+	return out.Rows(), out.Close()
+}
