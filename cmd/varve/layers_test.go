@@ -39,6 +39,7 @@ var layers = []string{
 	"readers",
 	"readers/source/",
 	"readers/source",
+	"readers/source/internal",
 	"zarrjson",
 	"codec",
 	"grid",

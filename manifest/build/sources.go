@@ -21,20 +21,25 @@ type Sources struct {
 	Names []string  // paths, folders, globs, URLs, lists
 	Match string    // glob on the names of files found in folders; empty: all
 	Stdin io.Reader // what the list - is read from
+
+	// objectStores opens what is in them, to see what there is.
+	objectStores *source.Opener
 }
 
 // Expand returns the files and objects that are meant, in the order in which they were
 // given; those of a folder or a glob by name. A name that is there is taken as it is, whatever
 // characters it holds.
 //
-//	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  @list.txt  @-
+//	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
 func (s *Sources) Expand(ctx context.Context) ([]string, error) {
+	s.objectStores = source.NewOpener(nil)
 	var out []string
 	var failed error
 	for _, name := range s.Names {
 		found, err := s.expand(ctx, name)
 		out, failed = append(out, found...), errors.Join(failed, err)
 	}
+	failed = errors.Join(failed, s.objectStores.Close())
 	if failed == nil && len(out) == 0 {
 		failed = errors.New("no files given")
 	}
@@ -44,6 +49,9 @@ func (s *Sources) Expand(ctx context.Context) ([]string, error) {
 func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 	if strings.HasPrefix(name, "@") {
 		return s.list(ctx, name[1:])
+	}
+	if source.IsObject(name) {
+		return s.objects(ctx, name)
 	}
 	if isURL(name) {
 		return []string{name}, nil

@@ -70,11 +70,12 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	return r.out, nil
 }
 
-// absolute is the name by which a source is kept: other processes run in other folders.
+// absolute is the name by which a source is kept: other processes run in other folders, and
+// others read what is written.
 func absolute(name string) string {
 	path, err := source.LocalPath(name)
 	if err != nil {
-		return name
+		return source.Shown(name)
 	}
 	if whole, err := filepath.Abs(path); err == nil {
 		return whole

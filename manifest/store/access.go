@@ -161,7 +161,7 @@ func (x *access) checkURL(name string) error {
 	if x.everything {
 		return nil
 	}
-	u, err := url.Parse(name)
+	u, err := source.ParseURL(name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", source.ErrForbidden, err)
 	}

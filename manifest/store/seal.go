@@ -143,7 +143,7 @@ func prefixesOf(urls iter.Seq[string]) ([]string, error) {
 	folders := map[string]bool{}
 	for name := range urls {
 		if isFar(name) {
-			u, err := url.Parse(name)
+			u, err := source.ParseURL(name)
 			if err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,13 +25,14 @@ import (
 // bytes along. Every other one is on condition of that version, and its answer is compared
 // with it all the same, since not every server heeds conditions.
 type remote struct {
-	name   string // to show: without user and password
+	name   string // to show: without secrets
 	origin *url.URL
 	header http.Header // for the origin's host only
 	opts   *Options
 	single *oneByOne
 	client *http.Client
 	slots  chan struct{} // one a request under way
+	hint   func() string // what to do about a refusal, or nil
 
 	id      Identity
 	head    []byte // what came with the first request, until it is asked for
@@ -55,7 +57,7 @@ func newRemote(o *Opener, u *url.URL) *remote {
 	}
 	origin := *u
 	origin.User, origin.Fragment = nil, ""
-	r.origin, r.name = &origin, origin.String()
+	r.origin, r.name = &origin, withoutSecrets(u).String()
 	r.client = &http.Client{Transport: &counting{o.transport, r}, CheckRedirect: r.checkRedirect}
 	r.closing, r.shut = context.WithCancel(context.Background())
 	return r
@@ -123,7 +125,7 @@ func (r *remote) learn(a *answer) error {
 	case http.StatusOK:
 		return r.learnSmall(a)
 	case http.StatusRequestedRangeNotSatisfiable:
-		if size, ok := unsatisfied(a.Header.Get("Content-Range")); ok && size == 0 {
+		if a.empty() {
 			r.id = a.identity(0)
 			return nil
 		}
@@ -196,7 +198,7 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 		}
 		return 0, wrongf("the server sent all of the file, not bytes %s: %w", show(want), errors.ErrUnsupported)
 	case http.StatusRequestedRangeNotSatisfiable:
-		if size, ok := unsatisfied(a.Header.Get("Content-Range")); ok && size != r.id.Size {
+		if size, ok := a.unsatisfied(); ok && size != r.id.Size {
 			return 0, fmt.Errorf("%w: it had %d bytes, now %d", ErrChanged, r.id.Size, size)
 		}
 	}
@@ -229,6 +231,8 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 		r.target.CompareAndSwap(target, nil)
 		if target != nil && a.StatusCode/100 == 4 {
 			err = &expired{err} // as addresses that are signed for a time do
+		} else if r.hint != nil && errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w (%s)", err, r.hint())
 		}
 		return because(ctx, err)
 	}

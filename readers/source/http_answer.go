@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 type answer struct {
 	*http.Response
 	body io.Reader
+	said *complaint
 }
 
 // wrongf returns an error for an answer that is not one to the question. Asking again
@@ -30,18 +32,23 @@ func (e *wrongAnswer) Unwrap() error { return e.err }
 
 // statusError is an answer that says the request failed.
 type statusError struct {
-	code  int
-	after time.Duration // how long the server asks to wait; -1 if it does not say
+	code   int
+	reason string        // in a word of an object store's, such as AccessDenied; may be empty
+	after  time.Duration // how long the server asks to wait; -1 if it does not say
 }
 
 func (e *statusError) Error() string {
 	if e.code == http.StatusPreconditionFailed {
 		return ErrChanged.Error() + ": the server has another version (412 Precondition Failed)"
 	}
-	if e.after > 0 {
-		return fmt.Sprintf("the server answered %d %s, and asks to wait %s", e.code, http.StatusText(e.code), e.after)
+	text := strings.TrimSpace(fmt.Sprintf("the server answered %d %s", e.code, http.StatusText(e.code)))
+	if e.reason != "" {
+		text += ", " + e.reason
 	}
-	return strings.TrimSpace(fmt.Sprintf("the server answered %d %s", e.code, http.StatusText(e.code)))
+	if e.after > 0 {
+		text += fmt.Sprintf(", and asks to wait %s", e.after)
+	}
+	return text
 }
 
 func (e *statusError) Unwrap() error {
@@ -52,13 +59,49 @@ func (e *statusError) Unwrap() error {
 		return fs.ErrPermission
 	case http.StatusPreconditionFailed:
 		return ErrChanged
+	case http.StatusBadRequest: // which is how Amazon says what others say with 401
+		if e.reason == "ExpiredToken" || e.reason == "InvalidToken" || e.reason == "TokenRefreshRequired" {
+			return fs.ErrPermission
+		}
 	}
 	return nil
 }
 
 func (a *answer) failure() error {
-	a.drain()
-	return &statusError{code: a.StatusCode, after: retryAfter(a.Header.Get("Retry-After"))}
+	return &statusError{code: a.StatusCode, reason: a.complaint().word(), after: retryAfter(a.Header.Get("Retry-After"))}
+}
+
+// complaint is what object stores say about a request that failed.
+type complaint struct {
+	XMLName xml.Name `xml:"Error"`
+	Code    string
+	Size    string `xml:"ActualObjectSize"`
+}
+
+// complaint reads the body of a failure, once.
+func (a *answer) complaint() *complaint {
+	if a.said != nil {
+		return a.said
+	}
+	const most = 64 << 10
+	body, _ := io.ReadAll(io.LimitReader(a.body, most)) // what is cut off is no complaint
+	a.said = &complaint{}
+	if xml.Unmarshal(body, a.said) != nil {
+		a.said = &complaint{}
+	}
+	if code := a.Header.Get("X-Ms-Error-Code"); code != "" {
+		a.said.Code = code
+	}
+	return a.said
+}
+
+// word is the code, if it is nothing but a word.
+func (c *complaint) word() string {
+	const most = 64
+	if len(c.Code) > most || strings.ContainsFunc(c.Code, func(r rune) bool { return !('a' <= r|0x20 && r|0x20 <= 'z') }) {
+		return ""
+	}
+	return c.Code
 }
 
 // retryAfter reads the header of that name: seconds, or a time.
@@ -111,6 +154,22 @@ func parseContentRange(text string) (Range, int64, error) {
 		return Range{}, 0, wrongf("Content-Range is %q, not like \"bytes 0-99/1000\"", text)
 	}
 	return Range{Offset: first, Length: last - first + 1}, size, nil
+}
+
+// unsatisfied returns the size of the file that a refused range says. Object stores say it in
+// the body, if at all.
+func (a *answer) unsatisfied() (int64, bool) {
+	if size, ok := unsatisfied(a.Header.Get("Content-Range")); ok {
+		return size, true
+	}
+	size, err := decimal(a.complaint().Size)
+	return size, err == nil
+}
+
+// empty reports whether a refusal of the first bytes says that there are none.
+func (a *answer) empty() bool {
+	size, ok := a.unsatisfied()
+	return ok && size == 0 || !ok && a.complaint().Code == "InvalidRange"
 }
 
 // unsatisfied reads the Content-Range of a refused range: "bytes */1000".

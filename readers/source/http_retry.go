@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"varve/readers/source/internal/object"
 )
 
 // minimumRate is how fast a read must be in the long run, in bytes a second.
@@ -105,10 +107,11 @@ func permanent(err error) bool {
 		record      tls.RecordHeaderError
 		refused     *redirectError
 		local       *localError
+		keys        *object.CredentialsError
 	)
 	return errors.As(err, &dns) && dns.IsNotFound ||
 		errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &certificate) ||
-		errors.As(err, &record) || errors.As(err, &refused) || errors.As(err, &local)
+		errors.As(err, &record) || errors.As(err, &refused) || errors.As(err, &local) || errors.As(err, &keys)
 }
 
 // because returns the reason for which a request was ended, if it was, in place of the

@@ -102,6 +102,8 @@ type Opener struct {
 	opts      Options
 	cache     *cache
 	single    oneByOne // hosts
+	stores    stores
+	secrets   secrets
 	transport http.RoundTripper
 	own       *http.Transport // what transport is, if it was made here
 }
@@ -187,9 +189,9 @@ func schemes() []scheme {
 		{"local", openPath},
 		{"http", openURL},
 		{"https", openURL},
-		{"s3", refuse("Amazon S3")},
-		{"gs", refuse("Google Cloud Storage")},
-		{"az", refuse("Azure Blob Storage")},
+		{"s3", openObject},
+		{"gs", openObject},
+		{"az", openObject},
 	}
 }
 
@@ -216,12 +218,6 @@ func looksLikeScheme(s string) bool {
 		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
 		return !letter && (r < '0' || r > '9') && !slices.Contains([]rune("+-."), r)
 	})
-}
-
-func refuse(what string) func(context.Context, *Opener, string, *Identity) (string, Ranges, error) {
-	return func(_ context.Context, _ *Opener, name string, _ *Identity) (string, Ranges, error) {
-		return "", nil, fmt.Errorf("%s: %s is not read yet; a signed https:// URL of the object is: %w", name, what, errors.ErrUnsupported)
-	}
 }
 
 func openPath(ctx context.Context, _ *Opener, name string, id *Identity) (string, Ranges, error) {
@@ -253,7 +249,7 @@ func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string,
 	if err != nil {
 		return "", nil, err
 	}
-	r := newRemote(o, u)
+	r := newRemote(o, o.secrets.whole(u))
 	if id != nil && !o.opts.Download {
 		r.id = *id
 		return r.name, r, nil
@@ -286,9 +282,10 @@ func parseURL(name string) (*url.URL, error) {
 	return u, nil
 }
 
-// withoutUser removes what may be a password from a URL.
+// withoutUser removes from what is no URL what may be a password, and what may be a signature.
 func withoutUser(name string) string {
 	scheme, rest, _ := strings.Cut(name, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	return scheme + "://" + rest[strings.LastIndexByte(host, '@')+1:]
+	shown, _, _ := strings.Cut(rest[strings.LastIndexByte(host, '@')+1:], "?")
+	return scheme + "://" + shown
 }

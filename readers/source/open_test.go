@@ -41,9 +41,11 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]error{
-		"s3://bucket/key":                    errors.ErrUnsupported,
-		"gs://bucket/key":                    errors.ErrUnsupported,
-		"az://account/key":                   errors.ErrUnsupported,
+		"s3://":                              nil,
+		"s3:///key":                          nil,
+		"s3://a b/key":                       nil,
+		"gs://user@bucket/key":               nil,
+		"az://../key":                        nil,
 		"gopher://host/file":                 errors.ErrUnsupported,
 		"file://host/a":                      errors.ErrUnsupported,
 		dir + "/absent":                      fs.ErrNotExist,

@@ -1,0 +1,198 @@
+// Package s3 reads Amazon S3, and servers that speak its protocol: MinIO, Ceph, Garage,
+// SeaweedFS, Cloudflare R2, and others.
+//
+//	GET /model/x.nc                       Authorization: AWS4-HMAC-SHA256 Credential=…/s3/aws4_request, …
+//	Host: bucket.s3.eu-west-1.amazonaws.com
+//	Range: bytes=0-262143                 X-Amz-Content-Sha256: UNSIGNED-PAYLOAD
+//
+// Requests are signed as "Authenticating Requests (AWS Signature Version 4)" in the API
+// reference says. A bucket answers only in its region; one that is elsewhere says where, and
+// is asked there from then on.
+//
+// Everything is set as Amazon's own tools have it set, by the environment and the files in
+// ~/.aws; what they have no setting for is called as GDAL calls it.
+package s3
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+
+	"varve/readers/source/internal/object"
+)
+
+const defaultRegion = "us-east-1"
+
+// Service is Amazon S3 or a server like it.
+type Service struct {
+	region   string
+	endpoint *url.URL // nil: Amazon's
+	virtual  bool     // buckets are in the name of a server that is not Amazon's
+	pays     bool
+	now      func() time.Time
+	signer   *v4.Signer
+	keys     keys
+	regions  sync.Map // of buckets that are not in region
+}
+
+// New reads the configuration. It asks nobody for anything yet.
+func New(ctx context.Context) (*Service, error) {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("configuration for Amazon S3: %w", err)
+	}
+	s := newService(cfg.Credentials)
+	if cfg.Region != "" {
+		s.region = cfg.Region
+	}
+	if !isRegion(s.region) {
+		return nil, fmt.Errorf("configuration for Amazon S3: %q is not the name of a region", s.region)
+	}
+	s.virtual = object.IsSet(os.Getenv("AWS_VIRTUAL_HOSTING"))
+	s.pays = strings.EqualFold(os.Getenv("AWS_REQUEST_PAYER"), "requester")
+	if object.IsSet(os.Getenv("AWS_NO_SIGN_REQUEST")) {
+		s.keys.anonymous = "AWS_NO_SIGN_REQUEST is set, so nothing is signed"
+	}
+	s.endpoint, err = endpointOf(ctx, &cfg)
+	return s, err
+}
+
+func newService(provider aws.CredentialsProvider) *Service {
+	plain := func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }
+	return &Service{region: defaultRegion, now: time.Now, signer: v4.NewSigner(plain), keys: keys{provider: provider}}
+}
+
+// endpointOf finds the server that is not Amazon's, if one is set: for S3 alone or for all
+// services, in the environment or in the profile.
+func endpointOf(ctx context.Context, cfg *aws.Config) (*url.URL, error) {
+	if object.IsSet(os.Getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
+		return nil, nil
+	}
+	for _, c := range cfg.ConfigSources {
+		from, ok := c.(interface {
+			GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
+		})
+		if !ok {
+			continue
+		}
+		text, found, err := from.GetServiceBaseEndpoint(ctx, "S3")
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return object.Endpoint("AWS_ENDPOINT_URL_S3, or endpoint_url of s3 in the profile", text)
+		}
+	}
+	if cfg.BaseEndpoint == nil || *cfg.BaseEndpoint == "" {
+		return nil, nil
+	}
+	return object.Endpoint("AWS_ENDPOINT_URL, or endpoint_url in the profile", *cfg.BaseEndpoint)
+}
+
+// isRegion keeps what a server says of a region from becoming any other part of an address.
+var isRegion = regexp.MustCompile(`^[a-z0-9-]{1,40}$`).MatchString
+
+// isHost tells the buckets that can be the first part of a host's name, with a certificate.
+var isHost = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`).MatchString
+
+// base is the address of a bucket in a region.
+func (s *Service) base(bucket, region string) *url.URL {
+	u := s.endpoint
+	if u == nil {
+		host := "s3." + region + ".amazonaws.com"
+		if strings.HasPrefix(region, "cn-") {
+			host += ".cn"
+		}
+		u = &url.URL{Scheme: "https", Host: host}
+	}
+	if (s.endpoint == nil || s.virtual) && isHost(bucket) {
+		at := *u
+		at.Host = bucket + "." + u.Host
+		return &at
+	}
+	return object.Under(u, bucket)
+}
+
+// Address returns where an object is in the region that is set; the transport knows better.
+func (s *Service) Address(bucket, key string) (*url.URL, error) {
+	return object.Under(s.base(bucket, s.region), key), nil
+}
+
+// ListAddress returns where a page of a listing is.
+func (s *Service) ListAddress(q *object.Query) (*url.URL, error) {
+	u := *s.base(q.Bucket, s.region)
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	object.AddBucketQuery(&u, q)
+	return &u, nil
+}
+
+// ParsePage reads a page of a listing.
+func (s *Service) ParsePage(body []byte, q *object.Query) (*object.Page, error) {
+	return object.ParseBucketResult(body, q)
+}
+
+// Hint says what to do about a request that was refused.
+func (s *Service) Hint() string {
+	if why := s.keys.whyAnonymous(); why != "" {
+		return why
+	}
+	return "AWS_NO_SIGN_REQUEST=YES reads a public bucket without credentials, and AWS_REQUEST_PAYER=requester one whose readers pay"
+}
+
+// keys are the credentials, if there are any.
+type keys struct {
+	provider aws.CredentialsProvider
+
+	mu        sync.Mutex
+	anonymous string // why nothing is signed
+}
+
+func (k *keys) whyAnonymous() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.anonymous
+}
+
+// machinePatience is how long a machine may take to tell whether it has a role. One that is
+// not Amazon's says nothing.
+const machinePatience = 3 * time.Second
+
+// get returns the credentials, or false if requests are not to be signed. The last that is
+// tried is the machine's role; where there is none, no credentials were set up.
+func (k *keys) get(ctx context.Context) (aws.Credentials, bool, error) {
+	if k.provider == nil || k.whyAnonymous() != "" {
+		return aws.Credentials{}, false, nil
+	}
+	last := aws.IsCredentialsProvider(k.provider, (*ec2rolecreds.Provider)(nil))
+	within := ctx
+	if last {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, machinePatience)
+		defer cancel()
+	}
+	found, err := k.provider.Retrieve(within)
+	switch {
+	case err == nil:
+		return found, true, nil
+	case ctx.Err() != nil:
+		return aws.Credentials{}, false, context.Cause(ctx)
+	case !last:
+		return aws.Credentials{}, false, &object.CredentialsError{Service: "Amazon S3", Err: err}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.anonymous = "no credentials for Amazon S3 were found, in the environment, in ~/.aws or from the machine's role, so nothing is signed"
+	return aws.Credentials{}, false, nil
+}

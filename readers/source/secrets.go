@@ -1,0 +1,87 @@
+package source
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Shown returns a name as errors and manifests have it. A URL's user, password and signature
+// are sent to its host and shown nowhere.
+func Shown(name string) string {
+	scheme, _, ok := strings.Cut(name, "://")
+	switch {
+	case !ok:
+	case IsObject(name):
+		if u, err := ParseURL(name); err == nil {
+			return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/")
+		}
+	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
+		if u, err := parseURL(name); err == nil {
+			return withoutSecrets(u).String()
+		}
+		return withoutUser(name)
+	}
+	return name
+}
+
+// tokens are parameters that are secrets wherever they stand.
+var tokens = []string{"access_token", "api_key", "apikey", "auth_token", "password", "secret", "token"}
+
+// signatures are parameters that make a URL a signed one, each with those that come with it.
+// One that ends with a dash stands for all that begin so.
+var signatures = map[string][]string{
+	"x-amz-signature":  {"x-amz-"},
+	"x-goog-signature": {"x-goog-"},
+	"signature":        {"awsaccesskeyid", "googleaccessid", "expires", "key-pair-id", "policy", "x-amz-security-token"},
+	"sig": {"sv", "ss", "srt", "sp", "sr", "st", "se", "sip", "spr", "si", "sdd", "ses",
+		"skoid", "sktid", "skt", "ske", "sks", "skv", "saoid", "suoid", "scid"},
+}
+
+// withoutSecrets returns a URL without user, password, signature and tokens.
+func withoutSecrets(u *url.URL) *url.URL {
+	clean := *u
+	clean.User, clean.Fragment = nil, ""
+	parts := strings.Split(u.RawQuery, "&")
+	drop := slices.Clone(tokens)
+	for _, part := range parts {
+		if with, ok := signatures[parameter(part)]; ok {
+			drop = append(append(drop, parameter(part)), with...)
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return isOf(drop, parameter(part)) })
+	if clean.RawQuery = strings.Join(parts, "&"); clean.RawQuery == "" && u.RawQuery != "" {
+		clean.ForceQuery = false
+	}
+	return &clean
+}
+
+func parameter(part string) string {
+	name, _, _ := strings.Cut(part, "=")
+	if plain, err := url.QueryUnescape(name); err == nil {
+		name = plain
+	}
+	return strings.ToLower(name)
+}
+
+func isOf(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(s string) bool {
+		return s == name || strings.HasSuffix(s, "-") && strings.HasPrefix(name, s)
+	})
+}
+
+// secrets remember what URLs with secrets are called, so that whoever opens one again by its
+// name reads the same.
+type secrets struct{ urls sync.Map }
+
+// whole returns the URL that was shown as this one, or else this one.
+func (s *secrets) whole(u *url.URL) *url.URL {
+	if known, ok := s.urls.Load(u.String()); ok {
+		return known.(*url.URL)
+	}
+	if shown := withoutSecrets(u).String(); shown != u.String() {
+		s.urls.Store(shown, u)
+	}
+	return u
+}
