@@ -53,11 +53,17 @@ func (h *Header) AppendKey(dst []byte) []byte {
 }
 
 func (v *Variable) appendKey(dst []byte) []byte {
-	dst = appendList(appendText(dst, v.Path), v.Dims, appendText)
-	dst = appendType(appendList(dst, v.Shape, appendInt), v.Type)
-	dst = appendFlags(appendBytes(dst, v.Fill.Value), v.Fill.User, v.Fill.Value != nil)
-	dst = v.Storage.appendKey(appendList(dst, v.Attributes, appendAttribute))
-	dst = appendList(dst, v.Enum, func(dst []byte, c Choice) []byte {
+	dst = v.appendElements(appendText(dst, v.Path))
+	return v.appendStored(appendList(dst, v.Attributes, appendAttribute))
+}
+
+func (v *Variable) appendElements(dst []byte) []byte {
+	dst = appendList(appendList(dst, v.Dims, appendText), v.Shape, appendInt)
+	return appendFlags(appendBytes(appendType(dst, v.Type), v.Fill.Value), v.Fill.User, v.Fill.Value != nil)
+}
+
+func (v *Variable) appendStored(dst []byte) []byte {
+	dst = appendList(v.Storage.appendKey(dst), v.Enum, func(dst []byte, c Choice) []byte {
 		return appendInt(appendText(dst, c.Name), c.Value)
 	})
 	return appendText(dst, v.Unreadable)

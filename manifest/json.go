@@ -60,18 +60,6 @@ type dimensionDocument struct {
 	Anonymous bool  `json:"anonymous,omitempty"`
 }
 
-// MarshalJSON implements json.Marshaler. The ID is left out.
-func (h *Header) MarshalJSON() ([]byte, error) {
-	doc := headerDocument{Dimensions: make([]dimensionDocument, len(h.Dimensions)), Variables: h.Variables}
-	for i, d := range h.Dimensions {
-		doc.Dimensions[i] = dimensionDocument{label(d.Path), d.Length, d.Unlimited, d.Anonymous}
-	}
-	if doc.Variables == nil {
-		doc.Variables = []Variable{}
-	}
-	return json.Marshal(doc)
-}
-
 // UnmarshalJSON implements json.Unmarshaler. It leaves the ID as it is.
 func (h *Header) UnmarshalJSON(text []byte) error {
 	var doc headerDocument
@@ -97,18 +85,6 @@ type attributesDocument struct {
 	Attributes []Attribute `json:"attributes"`
 }
 
-// MarshalJSON implements json.Marshaler. The ID is left out.
-func (g *GroupAttributes) MarshalJSON() ([]byte, error) {
-	doc := groupsDocument{make([]attributesDocument, len(g.Groups))}
-	for i, x := range g.Groups {
-		doc.Groups[i] = attributesDocument{label(x.Path), x.Attributes}
-		if x.Attributes == nil {
-			doc.Groups[i].Attributes = []Attribute{}
-		}
-	}
-	return json.Marshal(doc)
-}
-
 // UnmarshalJSON implements json.Unmarshaler. It leaves the ID as it is.
 func (g *GroupAttributes) UnmarshalJSON(text []byte) error {
 	var doc groupsDocument
@@ -123,15 +99,25 @@ func (g *GroupAttributes) UnmarshalJSON(text []byte) error {
 }
 
 type variableDocument struct {
-	Path       label           `json:"path"`
-	Dims       []label         `json:"dims"`
-	Shape      []int64         `json:"shape"`
-	DataType   json.RawMessage `json:"data_type,omitempty"`
-	Type       *typeDocument   `json:"type,omitempty"`
-	Fill       json.RawMessage `json:"fill_value,omitempty"`
-	RawFill    *[]byte         `json:"raw_fill_value,omitempty"`
-	Chosen     bool            `json:"fill_value_chosen,omitempty"`
-	Attributes []Attribute     `json:"attributes"`
+	Path label `json:"path"`
+	elementDocument
+	Attributes []Attribute `json:"attributes"`
+	storedDocument
+}
+
+// elementDocument is what a variable says of its elements.
+type elementDocument struct {
+	Dims     []label         `json:"dims"`
+	Shape    []int64         `json:"shape"`
+	DataType json.RawMessage `json:"data_type,omitempty"`
+	Type     *typeDocument   `json:"type,omitempty"`
+	Fill     json.RawMessage `json:"fill_value,omitempty"`
+	RawFill  *[]byte         `json:"raw_fill_value,omitempty"`
+	Chosen   bool            `json:"fill_value_chosen,omitempty"`
+}
+
+// storedDocument is what a variable says of its storage.
+type storedDocument struct {
 	Storage    storageDocument `json:"storage"`
 	Enum       []enumDocument  `json:"enum,omitempty"`
 	Unreadable label           `json:"unreadable,omitempty"`
@@ -156,35 +142,6 @@ type storageDocument struct {
 type codecDocument struct {
 	Name   string          `json:"name"`
 	Config json.RawMessage `json:"configuration,omitempty"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (v Variable) MarshalJSON() ([]byte, error) {
-	doc := variableDocument{
-		Path: label(v.Path), Dims: labels[string, label](v.Dims), Shape: v.Shape, Chosen: v.Fill.User,
-		Attributes: v.Attributes, Unreadable: label(v.Unreadable),
-	}
-	if doc.Shape == nil {
-		doc.Shape = []int64{}
-	}
-	if doc.Attributes == nil {
-		doc.Attributes = []Attribute{}
-	}
-	s := spell(v.Type)
-	doc.DataType, doc.Type = s.json, s.raw
-	if v.Fill.Value != nil {
-		if doc.Fill = s.element(v.Fill.Value); doc.Fill == nil {
-			doc.RawFill = &v.Fill.Value
-		}
-	}
-	for _, c := range v.Enum {
-		doc.Enum = append(doc.Enum, enumDocument{label(c.Name), c.Value})
-	}
-	var err error
-	if doc.Storage, err = v.Storage.document(); err != nil {
-		return nil, fmt.Errorf("%s: %w", v.Path, err)
-	}
-	return json.Marshal(doc)
 }
 
 func (s *Storage) document() (storageDocument, error) {
@@ -295,26 +252,6 @@ type rawValues struct {
 	Data   []byte   `json:"data,omitempty"`
 	Texts  [][]byte `json:"texts,omitempty"`
 	Scalar bool     `json:"scalar,omitempty"`
-}
-
-// MarshalJSON implements json.Marshaler: one value is under value, a list of them, which may
-// hold one or none, under values.
-func (a Attribute) MarshalJSON() ([]byte, error) {
-	s := spell(a.Type)
-	doc := attributeDocument{Name: label(a.Name), DataType: s.json, Type: s.raw}
-	values, ok := s.elements(&a)
-	switch {
-	case !ok || a.Scalar && len(values) != 1:
-		doc.Raw = &rawValues{Data: a.Data, Scalar: a.Scalar}
-		for _, t := range a.Texts {
-			doc.Raw.Texts = append(doc.Raw.Texts, []byte(t))
-		}
-	case a.Scalar:
-		doc.Value = values[0]
-	default:
-		doc.Values = values
-	}
-	return json.Marshal(doc)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

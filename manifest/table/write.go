@@ -239,8 +239,8 @@ func groupsIn(b *builder) *Writer[*manifest.GroupAttributes] {
 	})
 }
 
-func addDocument(b *builder, id string, document any) error {
-	text, err := json.Marshal(document)
+func addDocument(b *builder, id string, document json.Marshaler) error {
+	text, err := document.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", b.kind, id, err)
 	}

@@ -1,0 +1,185 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// MarshalJSON implements json.Marshaler. The ID is left out.
+func (h *Header) MarshalJSON() ([]byte, error) {
+	w := jsonWriter{known: map[string]string{}}
+	w.b = append(w.b, `{"dimensions":`...)
+	dimensions := make([]dimensionDocument, len(h.Dimensions))
+	for i, d := range h.Dimensions {
+		dimensions[i] = dimensionDocument{label(d.Path), d.Length, d.Unlimited, d.Anonymous}
+	}
+	w.value(dimensions)
+	w.b = append(w.b, `,"variables":[`...)
+	for i := range h.Variables {
+		w.comma(i)
+		w.variable(&h.Variables[i])
+	}
+	w.b = append(w.b, "]}"...)
+	return w.b, w.err
+}
+
+// MarshalJSON implements json.Marshaler. The ID is left out.
+func (g *GroupAttributes) MarshalJSON() ([]byte, error) {
+	w := jsonWriter{known: map[string]string{}}
+	w.b = append(w.b, `{"groups":[`...)
+	for i, x := range g.Groups {
+		w.comma(i)
+		w.b = append(w.b, `{"path":`...)
+		w.label(x.Path)
+		w.attributes(x.Attributes)
+		w.b = append(w.b, '}')
+	}
+	w.b = append(w.b, "]}"...)
+	return w.b, w.err
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v Variable) MarshalJSON() ([]byte, error) {
+	w := jsonWriter{known: map[string]string{}}
+	w.variable(&v)
+	return w.b, w.err
+}
+
+// MarshalJSON implements json.Marshaler: one value is under value, a list of them, which may
+// hold one or none, under values.
+func (a Attribute) MarshalJSON() ([]byte, error) { return json.Marshal(a.document()) }
+
+// jsonWriter writes documents as encoding/json does, which has to look at each value again
+// for every document that it is nested in. The variables of a source have much in common, and
+// what is equal is spelt once.
+type jsonWriter struct {
+	b     []byte
+	key   []byte
+	known map[string]string // texts by their keys
+	err   error             // the first
+}
+
+// maxKnown bounds what is kept of texts.
+const maxKnown = 1 << 14
+
+func (w *jsonWriter) comma(i int) {
+	if i > 0 {
+		w.b = append(w.b, ',')
+	}
+}
+
+func (w *jsonWriter) value(doc any) {
+	text, err := json.Marshal(doc)
+	if w.err == nil {
+		w.err = err
+	}
+	w.b = append(w.b, text...)
+}
+
+// fields writes a document's fields, which are more than none, without the braces. What is
+// equal has the same key in w.key, the first byte of which tells kinds apart.
+func (w *jsonWriter) fields(document func() (any, error)) {
+	if text, ok := w.known[string(w.key)]; ok {
+		w.b = append(w.b, text...)
+		return
+	}
+	doc, err := document()
+	if w.err == nil {
+		w.err = err
+	}
+	at := len(w.b)
+	w.value(doc)
+	if w.err != nil {
+		return
+	}
+	copy(w.b[at:], w.b[at+1:])
+	w.b = w.b[:len(w.b)-2]
+	if len(w.known) < maxKnown {
+		w.known[string(w.key)] = string(w.b[at:])
+	}
+}
+
+// label writes a text.
+func (w *jsonWriter) label(text string) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&':
+			w.value(label(text))
+			return
+		}
+	}
+	w.b = append(append(append(w.b, '"'), text...), '"')
+}
+
+func (w *jsonWriter) variable(v *Variable) {
+	w.b = append(w.b, `{"path":`...)
+	w.label(v.Path)
+	w.b = append(w.b, ',')
+	w.key = v.appendElements(append(w.key[:0], 'e'))
+	w.fields(func() (any, error) { return v.elements(), nil })
+	w.attributes(v.Attributes)
+	w.b = append(w.b, ',')
+	w.key = v.appendStored(append(w.key[:0], 's'))
+	w.fields(func() (any, error) {
+		doc, err := v.stored()
+		if err != nil {
+			err = fmt.Errorf("%s: %w", v.Path, err)
+		}
+		return doc, err
+	})
+	w.b = append(w.b, '}')
+}
+
+func (w *jsonWriter) attributes(list []Attribute) {
+	w.b = append(w.b, `,"attributes":[`...)
+	for i := range list {
+		w.comma(i)
+		w.b = append(w.b, '{')
+		w.key = appendAttribute(append(w.key[:0], 'a'), list[i])
+		w.fields(func() (any, error) { return list[i].document(), nil })
+		w.b = append(w.b, '}')
+	}
+	w.b = append(w.b, ']')
+}
+
+func (v *Variable) elements() elementDocument {
+	doc := elementDocument{Dims: labels[string, label](v.Dims), Shape: v.Shape, Chosen: v.Fill.User}
+	if doc.Shape == nil {
+		doc.Shape = []int64{}
+	}
+	s := spell(v.Type)
+	doc.DataType, doc.Type = s.json, s.raw
+	if v.Fill.Value != nil {
+		if doc.Fill = s.element(v.Fill.Value); doc.Fill == nil {
+			doc.RawFill = &v.Fill.Value
+		}
+	}
+	return doc
+}
+
+func (v *Variable) stored() (doc storedDocument, err error) {
+	doc.Unreadable = label(v.Unreadable)
+	for _, c := range v.Enum {
+		doc.Enum = append(doc.Enum, enumDocument{label(c.Name), c.Value})
+	}
+	doc.Storage, err = v.Storage.document()
+	return doc, err
+}
+
+func (a *Attribute) document() attributeDocument {
+	s := spell(a.Type)
+	doc := attributeDocument{Name: label(a.Name), DataType: s.json, Type: s.raw}
+	values, ok := s.elements(a)
+	switch {
+	case !ok || a.Scalar && len(values) != 1:
+		doc.Raw = &rawValues{Data: a.Data, Scalar: a.Scalar}
+		for _, t := range a.Texts {
+			doc.Raw.Texts = append(doc.Raw.Texts, []byte(t))
+		}
+	case a.Scalar:
+		doc.Value = values[0]
+	default:
+		doc.Values = values
+	}
+	return doc
+}
