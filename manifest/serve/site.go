@@ -24,7 +24,10 @@ type site struct {
 }
 
 func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*site, error) {
-	nodes := nodesOf(data.Groups(), data.Members())
+	nodes, left := withoutKeys(nodesOf(data.Groups(), data.Members()))
+	for _, path := range left {
+		log.Warn("not served", "path", path, "why", "Zarr has no keys for names of dots only")
+	}
 	tag := data.Snapshot().ID
 	v3, err := newV3(nodes, tag)
 	if err != nil {

@@ -98,6 +98,20 @@ func nodesOf(groups []manifest.GroupFace, arrays []array) []node {
 	return nodes
 }
 
+// withoutKeys takes out what Zarr has no keys for: names of dots only, which clients and
+// servers on the way would take for other places. It returns their paths too.
+func withoutKeys(nodes []node) (kept []node, left []string) {
+	for _, n := range nodes {
+		dots := func(name string) bool { return name != "" && strings.Trim(name, ".") == "" }
+		if slices.ContainsFunc(strings.Split(n.path, "/"), dots) {
+			left = append(left, "/"+n.path)
+			continue
+		}
+		kept = append(kept, n)
+	}
+	return kept, left
+}
+
 func relative(p string) string { return strings.Trim(p, "/") }
 
 func parentOf(p string) string {
