@@ -19,12 +19,16 @@ func describeClassic(ctx context.Context, opts inspectOptions, src *source.Sourc
 	}
 	doc["classic"] = classicHeader(f)
 	data := f.Dataset()
-	doc["netcdf"] = document{
-		"format":     [...]string{1: "NETCDF3_CLASSIC", 2: "NETCDF3_64BIT_OFFSET", 5: "NETCDF3_64BIT_DATA"}[f.Header().Version],
-		"attributes": classicAttributes(data.Root.Attributes),
-		"dimensions": classicDimensions(data.Root.Dimensions),
-		"groups":     []document{},
-		"variables":  classicVariables(ctx, opts, f),
+	if err := f.Header().Misplaced(); err != nil {
+		doc["netcdf"] = document{"error": err.Error()}
+	} else {
+		doc["netcdf"] = document{
+			"format":     [...]string{1: "NETCDF3_CLASSIC", 2: "NETCDF3_64BIT_OFFSET", 5: "NETCDF3_64BIT_DATA"}[f.Header().Version],
+			"attributes": classicAttributes(data.Root.Attributes),
+			"dimensions": classicDimensions(data.Root.Dimensions),
+			"groups":     []document{},
+			"variables":  classicVariables(ctx, opts, f),
+		}
 	}
 	if len(data.Problems) > 0 {
 		doc["problems"] = problemList(data.Problems)

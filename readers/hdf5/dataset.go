@@ -169,16 +169,16 @@ func (d *Dataset) checkCompact() error {
 }
 
 func (d *Dataset) readContiguous(ctx context.Context, h *header) error {
-	n, err := d.bytes()
-	if err != nil {
-		return err
-	}
 	if m, ok := h.find(msgExternalFiles); ok {
 		d.Layout = readers.External
 		return d.readExternal(ctx, m)
 	}
 	if d.layout.addr == undefined {
-		return nil
+		return nil // of any shape: nothing is stored
+	}
+	n, err := d.bytes()
+	if err != nil {
+		return err
 	}
 	if d.layout.sized && d.layout.size < n {
 		return readers.Corruptf("contiguous data of %d bytes for shape %v of %d bytes each", d.layout.size, d.Shape, d.Type.Size)

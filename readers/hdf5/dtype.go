@@ -129,7 +129,8 @@ func (d typeDecoder) charset(v uint32) bool {
 func (d typeDecoder) bits(t *readers.Type, h typeHead) {
 	t.Order = readers.Order(h.bits & 1)
 	t.BitOffset, t.Precision = d.u16(), d.u16()
-	if d.err == nil && (t.Precision == 0 || t.BitOffset+t.Precision > 8*t.Size) {
+	inside := t.Precision != 0 && t.BitOffset+t.Precision <= 8*t.Size
+	if d.err == nil && !inside && t.Class != readers.Bitfield { // whose bytes libhdf5 leaves as they are
 		d.fail("%d bits at bit %d of a number of %d bytes", t.Precision, t.BitOffset, t.Size)
 	}
 	d.unusual(t)

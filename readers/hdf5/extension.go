@@ -14,6 +14,9 @@ func (f *File) readExtension(ctx context.Context) error {
 		return err
 	}
 	for _, m := range h.messages {
+		if m.kind == msgFileSpace && m.flags&flagWasUnknown != 0 {
+			continue // a library that did not know it has changed the file: it holds no longer
+		}
 		c := f.over(m.data, m.addr-f.super.base)
 		switch m.kind {
 		case msgSharedTable:
@@ -26,7 +29,7 @@ func (f *File) readExtension(ctx context.Context) error {
 		case msgFileSpace:
 			err = f.checkFileSpace(c)
 		case msgCacheImage:
-			f.imageErr = f.readImage(ctx, c)
+			err = f.readCacheImage(ctx, c)
 		}
 		if err != nil {
 			return err
@@ -62,17 +65,23 @@ type imageEntry struct {
 
 const maxImage = 64 << 20
 
-// readImage reads a metadata cache image (III.L): a block into which a closing library put
-// the metadata that it had in memory.
-func (f *File) readImage(ctx context.Context, c *cursor) error {
+// readCacheImage reads a metadata cache image (III.L): a block into which a closing library
+// put the metadata that it had in memory. A file of which the block is not a part is refused;
+// if the block is damaged, every object is.
+func (f *File) readCacheImage(ctx context.Context, c *cursor) error {
 	c.version("the cache image", 0, 0)
 	addr, size := c.address(), c.length()
 	if c.err != nil || addr == undefined || size == 0 {
 		return c.err
 	}
-	if size > maxImage {
-		return readers.Corruptf("metadata cache image of %d bytes", size)
+	if size > maxImage || f.available(addr, int(size)) < int(size) {
+		return readers.Corruptf("metadata cache image of %d bytes at address %d, the file has %d", size, addr, f.end)
 	}
+	f.imageErr = f.readImage(ctx, addr, size)
+	return nil
+}
+
+func (f *File) readImage(ctx context.Context, addr, size uint64) error {
 	b, err := f.at(ctx, addr, int(size))
 	if err != nil {
 		return err

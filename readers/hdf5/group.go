@@ -160,6 +160,10 @@ func symbolEntry(c *cursor, heap *localHeap) (link, error) {
 	if l.name, err = heap.text(name); err != nil {
 		return l, err
 	}
+	if l.name == "" {
+		c.fail("a member of a group has no name")
+		return l, c.err
+	}
 	const softLink = 2
 	if cached == softLink {
 		l.kind = linkSoft

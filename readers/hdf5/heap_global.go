@@ -26,6 +26,7 @@ type globalObject struct {
 }
 
 const (
+	minGlobalHeap  = 4096
 	maxGlobalHeap  = 1 << 30
 	heldGlobalHeap = 16 << 20
 )
@@ -47,7 +48,7 @@ func (f *File) globalHeap(ctx context.Context, addr uint64) (*globalHeap, error)
 	c.skip(3)
 	size := c.length()
 	head := (8 + f.super.lengths + 7) &^ 7
-	if c.err == nil && (size > maxGlobalHeap || size < uint64(head)) {
+	if c.err == nil && (size < minGlobalHeap || size > maxGlobalHeap) {
 		c.fail("global heap of %d bytes", size)
 	}
 	if c.err != nil {

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"context"
 	"iter"
+	"math"
 	"math/bits"
 
 	"varve/readers"
@@ -41,7 +42,9 @@ type refSink struct {
 	base    uint64
 	end     uint64
 	outside *Outside
-	stopped bool
+
+	findable bool // chunks that cannot be read are an error
+	stopped  bool
 }
 
 // Outside counts chunks that an index holds beyond the shape of its dataset.
@@ -63,7 +66,8 @@ func (x *chunkIndex) refs(ctx context.Context, outside *Outside) iter.Seq2[*read
 			base:  x.f.super.base,
 			end:   uint64(x.f.end),
 
-			outside: outside,
+			outside:  outside,
+			findable: x.findable,
 		}
 		run.budget = uint64(x.f.end)/uint64(x.f.super.offsets) + 1
 		if err := run.read(ctx); err != nil && !run.out.stopped {
@@ -135,7 +139,8 @@ func (s *refSink) emit(addr, size uint64, mask uint32) error {
 		return nil
 	}
 	off := addr + s.base
-	if off < addr || off > s.end || size > s.end-off {
+	within := off >= addr && off <= s.end && size <= s.end-off
+	if !within && (s.findable || off < addr || off > math.MaxInt64) {
 		return readers.Corruptf("chunk %v of %d bytes at address %d lies beyond the end of the file", s.ref.Index, size, addr)
 	}
 	s.ref.Offset, s.ref.Size, s.ref.Mask = int64(off), size, mask

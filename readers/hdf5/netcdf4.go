@@ -24,7 +24,10 @@ const (
 	nonCoordPrefix = "_nc4_non_coord_"
 )
 
-const maxNetCDFObjects = 1 << 20
+const (
+	maxNetCDFObjects = 1 << 20
+	maxNetCDFName    = 256 // NC_MAX_NAME
+)
 
 // NetCDF is a file as netcdf-c sees it.
 type NetCDF struct {
@@ -119,11 +122,15 @@ func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
 		b.refuse(t.Root.Err)
 		return b.view, ctx.Err()
 	}
+	if t.file.OpenForWriting() {
+		b.refuse(unsupported("the file says that a writer has it open"))
+	}
 	_, b.view.Classic = findAttribute(t.Root, attrStrict)
 	b.refuse(unreadableAttribute(t.Root))
 	b.readGroup(root)
 	b.match(root)
 	b.measure(root)
+	b.merge(root)
 	if attributes {
 		b.readAttributes(root)
 		b.lookUp(root)
@@ -211,6 +218,10 @@ func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 			b.refuse(readers.Corruptf("group %s contains itself as %s", o.Path, join(g.Path, name)))
 			return
 		}
+	}
+	if len(name) > maxNetCDFName {
+		b.refuse(unsupported("the name of a group has %d bytes, of which netCDF reads %d", len(name), maxNetCDFName))
+		return
 	}
 	if b.count++; b.count > maxNetCDFObjects || len(g.Path)+len(name) > maxPathBytes {
 		b.refuse(readers.Corruptf("more than %d groups", maxNetCDFObjects))

@@ -113,3 +113,25 @@ func (b *netcdfBuilder) setLengths(g *NetCDFGroup, longest map[int]uint64) {
 		}
 	}
 }
+
+// merge makes one of the dimensions that have one number, as of a scale with several hard
+// links: netcdf-c looks everything but the number up again, and finds the last one.
+func (b *netcdfBuilder) merge(g *NetCDFGroup) {
+	for _, child := range g.Groups {
+		b.merge(child)
+	}
+	for _, v := range g.Vars {
+		for i, d := range v.Dims {
+			if d != nil {
+				v.Dims[i] = b.dims[d.id]
+			}
+		}
+	}
+	var dims []*NetCDFDim
+	for _, d := range g.Dims {
+		if d = b.dims[d.id]; !slices.Contains(dims, d) {
+			dims = append(dims, d)
+		}
+	}
+	g.Dims = dims
+}

@@ -156,3 +156,26 @@ func (h *Header) check(s slab, fileSize int64) error {
 	return readers.Corruptf("the file is cut off: values end at offset %d, the file at %d, so that %d of %d records are whole",
 		s.end(), fileSize, whole, s.count)
 }
+
+// Misplaced returns why netcdf-c says that a file is not netCDF: it wants the values of variables
+// in the order of the variables, those with records behind all others, and none in another.
+func (h *Header) Misplaced() error {
+	end := uint64(h.Size)
+	for _, records := range []bool{false, true} {
+		for i := range h.Vars {
+			v := &h.Vars[i]
+			size, err := h.slabSize(v)
+			if err != nil || h.isRecord(v) != records {
+				continue
+			}
+			if v.Begin < end {
+				return readers.Corruptf("values of %q begin at offset %d, what is in front of them ends at %d", v.Name, v.Begin, end)
+			}
+			if v.Begin > math.MaxInt64 || size > math.MaxInt64-3-v.Begin {
+				return readers.Corruptf("values of %q reach beyond 2^63", v.Name)
+			}
+			end = v.Begin + size + -size%4
+		}
+	}
+	return nil
+}

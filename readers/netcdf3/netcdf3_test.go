@@ -413,3 +413,33 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// TestMisplaced: netcdf-c opens no file whose variables' values do not follow each other.
+func TestMisplaced(t *testing.T) {
+	header := func(begins ...uint64) *Header {
+		h := &Header{Size: 100, Dims: []Dim{{"time", 0}, {"x", 3}}}
+		for i, dims := range [][]uint64{{1}, {0, 1}, {1}} { // of 6 bytes, which take 8
+			h.Vars = append(h.Vars, Var{Name: string(rune('a' + i)), DimIDs: dims, Type: &readers.Type{Size: 2}, Begin: begins[i]})
+		}
+		return h
+	}
+	for _, test := range []struct {
+		name   string
+		begins []uint64
+		want   string
+	}{
+		{"one behind the other, records last", []uint64{100, 116, 108}, ""},
+		{"with room between", []uint64{104, 1000, 200}, ""},
+		{"in the header", []uint64{96, 116, 108}, `"a" begin at offset 96`},
+		{"in another", []uint64{100, 116, 104}, `"c" begin at offset 104`},
+		{"in the padding of another", []uint64{100, 116, 107}, `"c" begin at offset 107`},
+		{"out of order", []uint64{108, 116, 100}, `"c" begin at offset 100`},
+		{"records in front", []uint64{108, 100, 116}, `"b" begin at offset 100`},
+		{"beyond what there can be", []uint64{math.MaxUint64 - 2, 116, 108}, "beyond 2^63"},
+	} {
+		err := header(test.begins...).Misplaced()
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+	}
+}

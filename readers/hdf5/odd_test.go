@@ -1,0 +1,172 @@
+package hdf5
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// changed opens a sample file after a change of its bytes.
+func changed(t *testing.T, name string, change func([]byte) []byte) (*File, error) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(fixtureDir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return OpenFile(context.Background(), source.New(name, memory(change(content))))
+}
+
+func mustTree(t *testing.T, f *File, err error) *Tree {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := f.Tree(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// replaced returns content with the one place that holds old changed to young.
+func replaced(t *testing.T, content []byte, old, young string) []byte {
+	t.Helper()
+	if n := bytes.Count(content, []byte(old)); n != 1 {
+		t.Fatalf("%d places hold %q", n, old)
+	}
+	return bytes.Replace(content, []byte(old), []byte(young), 1)
+}
+
+// TestDriverBeyondTheEnd: libhdf5 sees zeros behind the end of a file, which name no driver.
+func TestDriverBeyondTheEnd(t *testing.T) {
+	const driver = 0x30
+	f, err := changed(t, "superblock0.h5", func(b []byte) []byte {
+		binary.LittleEndian.PutUint64(b[driver:], 0xffffff)
+		return b
+	})
+	if tree := mustTree(t, f, err); len(tree.Objects) < 2 {
+		t.Errorf("%d objects", len(tree.Objects))
+	}
+}
+
+// TestOpenForWriting: netcdf-c refuses a file that a writer left open, and its end is what
+// the writer had last said.
+func TestOpenForWriting(t *testing.T) {
+	const flags, check, end = 11, 44, 28
+	var said uint64
+	f, err := changed(t, "superblock3.h5", func(b []byte) []byte {
+		b[flags] = 5
+		binary.LittleEndian.PutUint32(b[check:], lookup3(b[:check]))
+		said = binary.LittleEndian.Uint64(b[end:])
+		return append(b, make([]byte, 100)...)
+	})
+	tree := mustTree(t, f, err)
+	view, err := tree.NetCDF(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.OpenForWriting() || view.Refused == nil || !strings.Contains(view.Refused.Error(), "has it open") {
+		t.Errorf("open %v, refused: %v", f.OpenForWriting(), view.Refused)
+	}
+	if got := f.Superblock().End; got != said {
+		t.Errorf("the end is %d, want %d", got, said)
+	}
+}
+
+// TestMemberWithoutName: libhdf5 lists no member of a group of which one has no name.
+func TestMemberWithoutName(t *testing.T) {
+	f, err := changed(t, "phony_dimensions.h5", func(b []byte) []byte {
+		return replaced(t, b, "\x00b\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	})
+	tree := mustTree(t, f, err)
+	if err := tree.Root.Err; err == nil || !strings.Contains(err.Error(), "has no name") {
+		t.Errorf("got %v", err)
+	}
+	if len(tree.Objects) != 1 {
+		t.Errorf("%d objects are listed", len(tree.Objects))
+	}
+}
+
+// TestSmallGlobalHeap: libhdf5 writes no heap under 4,096 bytes, and reads none.
+func TestSmallGlobalHeap(t *testing.T) {
+	f, err := changed(t, "types.h5", func(b []byte) []byte {
+		for at := 0; ; at += 4 {
+			n := bytes.Index(b[at:], []byte("GCOL"))
+			if n < 0 {
+				return b
+			}
+			at += n
+			binary.LittleEndian.PutUint64(b[at+8:], 4088)
+		}
+	})
+	tree := mustTree(t, f, err)
+	i := slices.IndexFunc(tree.Objects, func(o *Object) bool { return o.Path == "/vlen text" })
+	d := tree.Objects[i].Dataset
+	stored, err := f.src.View(context.Background(), d.Offset, d.Type.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Texts(context.Background(), d.Type, stored); err == nil || !strings.Contains(err.Error(), "4088 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestImageBeyondTheEnd: a file that does not hold the cache image it speaks of is refused.
+func TestImageBeyondTheEnd(t *testing.T) {
+	const extension = 20
+	_, err := changed(t, "cache_image.h5", func(b []byte) []byte {
+		image := bytes.Index(b, []byte("MDCI"))
+		place := binary.LittleEndian.AppendUint64(nil, uint64(image))
+		ext := b[binary.LittleEndian.Uint64(b[extension:]):]
+		at := bytes.Index(ext, place)
+		if image < 0 || at < 0 || string(ext[:4]) != "OHDR" || ext[5] != 0x20 {
+			t.Fatal("the sample has another shape")
+		}
+		binary.LittleEndian.PutUint64(ext[at:], uint64(len(b)-4))
+		const prefix = 4 + 1 + 1 + 16 + 1 // of a header with times and a size of one byte
+		end := prefix + int(ext[prefix-1])
+		binary.LittleEndian.PutUint32(ext[end:], lookup3(ext[:end]))
+		return b
+	})
+	if err == nil || !strings.Contains(err.Error(), "metadata cache image of") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestScalesOfOneNumber: a scale with a second hard link is one dimension to netcdf-c, under
+// the name that it met last.
+func TestScalesOfOneNumber(t *testing.T) {
+	b := &netcdfBuilder{dims: map[int]*NetCDFDim{}}
+	g := &NetCDFGroup{Path: "/"}
+	first := b.addDim(g, "lat", 0)
+	lon := b.addDim(g, "lon", 1)
+	last := b.addDim(g, "lat_hard", 0)
+	g.Vars = []*NetCDFVar{{Dims: []*NetCDFDim{first, lon, nil}}}
+	b.merge(g)
+	if want := []*NetCDFDim{last, lon}; !slices.Equal(g.Dims, want) {
+		t.Errorf("dimensions %v", g.Dims)
+	}
+	if want := []*NetCDFDim{last, lon, nil}; !slices.Equal(g.Vars[0].Dims, want) {
+		t.Errorf("the variable's dimensions %v", g.Vars[0].Dims)
+	}
+}
+
+// TestBitfieldsOfAnyPrecision: libhdf5 checks the bits of integers, not those of bitfields.
+func TestBitfieldsOfAnyPrecision(t *testing.T) {
+	for class, want := range map[readers.Class]bool{readers.Bitfield: true, readers.Integer: false} {
+		message := []byte{1<<4 | byte(class), 0, 0, 0, 2, 0, 0, 0, 0x34, 0x12, 0x78, 0x56}
+		c := &cursor{b: message, offsets: 8, lengths: 8}
+		typ := typeDecoder{cursor: c}.decode(0)
+		if got := c.err == nil; got != want {
+			t.Errorf("class %d: %v, %v", class, typ, c.err)
+		}
+	}
+}
