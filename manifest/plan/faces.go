@@ -2,7 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"varve/codec"
 	"varve/manifest"
@@ -26,12 +29,61 @@ func (p *planner) faces() error {
 		return nil
 	}
 	slices.SortFunc(p.arrays, func(a, b *array) int { return compareText(a.path, b.path) })
-	for _, a := range p.arrays {
-		if err := p.declare(a); err != nil {
+	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
+		if err := p.declareAll(arrays); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// decidedAtOnce is how many arrays' faces are decided before the first of them is declared.
+const decidedAtOnce = 64
+
+// declareAll declares arrays in their order. Faces, which take most of the time, are decided by
+// all cores.
+func (p *planner) declareAll(arrays []*array) error {
+	decided := make([]decided, len(arrays))
+	for i, a := range arrays {
+		d := &decided[i]
+		d.faced = p.membersFor(a)
+		d.opts, d.err = p.faceOptions(a, d.faced)
+	}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(arrays)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1) - 1)
+				if i >= len(decided) {
+					return
+				}
+				decided[i].decide()
+			}
+		})
+	}
+	workers.Wait()
+	for i, a := range arrays {
+		if err := p.declare(a, &decided[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decided is a face that was decided.
+type decided struct {
+	*faced
+	opts     face.Options
+	face     *face.Face
+	findings []report.Finding
+	err      error
+}
+
+func (d *decided) decide() {
+	if d.err == nil {
+		d.face, d.findings, d.err = face.Decide(d.members, d.opts)
+	}
 }
 
 func compareText(a, b string) int {
@@ -52,19 +104,14 @@ type faced struct {
 	firsts  []int32
 }
 
-// declare decides the face of an array and its chunks, and collects its values if they are to
-// be kept.
-func (p *planner) declare(a *array) error {
-	f := p.membersFor(a)
-	opts, err := p.faceOptions(a, f)
-	if err != nil {
-		return err
+// declare declares an array of a face and decides its chunks, and collects its values if they
+// are to be kept.
+func (p *planner) declare(a *array, d *decided) error {
+	if d.err != nil {
+		return d.err
 	}
-	got, findings, err := face.Decide(f.members, opts)
-	if err != nil {
-		return err
-	}
-	for _, finding := range findings {
+	f, got := d.faced, d.face
+	for _, finding := range d.findings {
 		p.faceFinding(a, finding)
 	}
 	if got == nil {
@@ -116,9 +163,12 @@ func (p *planner) membersFor(a *array) *faced {
 	f := &faced{}
 	byKey := map[string]int{}
 	var last []int32
-	for _, m := range a.all() {
-		v := p.meaningOf(a, &m)
-		key := faceKey(v)
+	all := a.all()
+	for _, m := range all {
+		v, key := p.meaningOf(a, &m), ""
+		if len(all) > 1 {
+			key = faceKey(v)
+		}
 		k, ok := byKey[key]
 		if !ok {
 			k = len(f.members)
@@ -202,7 +252,7 @@ func faceKey(v *manifest.Variable) string {
 }
 
 func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
-	opts := face.Options{Array: a.path, Gaps: p.gaps(a)}
+	opts := face.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common}
 	for _, o := range p.opts.Faces {
 		if o.Type == "" || !matches([]string{o.Array}, a.path) {
 			continue

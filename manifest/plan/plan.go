@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/plan/internal/face"
 	"varve/manifest/report"
 )
 
@@ -91,10 +92,11 @@ type planner struct {
 	unordered  []*array
 	doubtful   []doubt
 
-	rank  []int32 // the place of each file among all
-	bases map[string]int
-	ids   map[string]bool // of placements
-	out   *Plan
+	rank   []int32     // the place of each file among all
+	common face.Common // of all arrays
+	bases  map[string]int
+	ids    map[string]bool // of placements
+	out    *Plan
 }
 
 func (p *planner) need(file int32, variable int) {

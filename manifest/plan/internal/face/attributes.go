@@ -1,6 +1,7 @@
 package face
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -93,11 +94,7 @@ func (d *decision) timed() bool {
 func (d *decision) attribute(name string) error {
 	t := d.count(d.attributeNamed(name))
 	if !t.differ() {
-		raw, err := attributeJSON(manifest.Lookup(d.members[0].Variable.Attributes, name))
-		if err != nil || raw == nil {
-			return err
-		}
-		return d.face.Attributes.Set(name, raw)
+		return d.keep(name)
 	}
 	switch name {
 	case cf.UnitsName:
@@ -107,6 +104,15 @@ func (d *decision) attribute(name string) error {
 		d.finding(report.Attribute, report.Dropped, name, t)
 	}
 	return nil
+}
+
+// keep keeps an attribute as the first member has it, unless no JSON says it.
+func (d *decision) keep(name string) error {
+	raw, err := d.spell(manifest.Lookup(d.members[0].Variable.Attributes, name))
+	if err != nil || raw == nil {
+		return err
+	}
+	return d.face.Attributes.Set(name, raw)
 }
 
 // declare sets what the face itself says of its elements.
@@ -159,14 +165,10 @@ func (d *decision) declareUnits() error {
 	for _, name := range []string{cf.UnitsName, cf.CalendarName} {
 		t := d.count(d.attributeNamed(name))
 		switch {
-		case !t.differ() && t.main().says == "":
+		case !t.differ() && t.main().says() == "":
 			continue
 		case !t.differ():
-			raw, err := attributeJSON(manifest.Lookup(d.members[0].Variable.Attributes, name))
-			if err != nil {
-				return err
-			}
-			if err := d.face.Attributes.Set(name, raw); err != nil {
+			if err := d.keep(name); err != nil {
 				return err
 			}
 			continue
@@ -214,23 +216,34 @@ func (d *decision) attributeNamed(name string) having {
 	}
 }
 
-// spelt is the JSON of an attribute. Many files have equal ones.
+// spelt is the JSON of an attribute, to compare it by.
 func (d *decision) spelt(a *manifest.Attribute) string {
-	raw := append(d.scratch[:0], byte(a.Type.Kind), byte(a.Type.Size))
+	raw, err := d.spell(a)
+	if err != nil || raw == nil {
+		return a.Type.String() + string(a.Data)
+	}
+	return string(raw)
+}
+
+// spell is attributeJSON. Many variables and many files have equal attributes.
+func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
+	key := binary.AppendUvarint(append(d.scratch[:0], byte(a.Type.Kind)), uint64(a.Type.Size))
 	for _, text := range a.Texts {
-		raw = append(append(raw, text...), 0)
+		key = append(binary.AppendUvarint(key, uint64(len(text))), text...)
 	}
-	raw = append(raw, a.Data...)
-	d.scratch = raw
-	if known, ok := d.texts[string(raw)]; ok {
-		return known
+	key = append(append(key, 0), a.Data...)
+	d.scratch = key
+	if a.Type.Kind == codec.Struct || a.Type.Unit != "" {
+		return attributeJSON(a)
 	}
-	said := a.Type.String() + string(a.Data)
-	if spelt, err := attributeJSON(a); err == nil {
-		said = string(spelt)
+	if raw, ok := d.common.text(key); ok {
+		return raw, nil
 	}
-	d.texts[string(raw)] = said
-	return said
+	raw, err := attributeJSON(a)
+	if err == nil && raw != nil {
+		d.common.keep(key, raw)
+	}
+	return raw, err
 }
 
 // attributeText is an attribute for people; empty for none.
@@ -316,6 +329,9 @@ func textsJSON(texts []string) ([]byte, error) {
 
 // textJSON writes a text, with what is not UTF-8 in it replaced.
 func textJSON(text string) ([]byte, error) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return []byte(`"` + text + `"`), nil
+	}
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)

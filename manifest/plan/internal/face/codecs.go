@@ -114,11 +114,14 @@ func (d *decision) chains() []*chain {
 		if !m.conversion.Identity() || !stored(m.Variable) {
 			continue
 		}
-		key := chainKey(m.Variable)
+		key := ""
+		if len(d.members) > 1 {
+			key = chainKey(m.Variable)
+		}
 		c := known[key]
 		if c == nil {
 			c = &chain{specs: m.Variable.Storage.Codecs}
-			c.class, classes = classify(m.Variable, classes)
+			c.class, classes = d.classify(m.Variable, classes)
 			known[key] = c
 		}
 		all[i] = c
@@ -166,14 +169,14 @@ func chunkShape(v *manifest.Variable) []int64 {
 
 // classify finds the class of a variable's chain, or adds one. There is none for what some
 // client cannot decode.
-func classify(v *manifest.Variable, classes []*class) (*class, []*class) {
+func (d *decision) classify(v *manifest.Variable, classes []*class) (*class, []*class) {
 	form := codec.Form{Type: v.Type, Shape: chunkShape(v), Fill: v.Fill.Value}
-	p, err := codec.New(v.Storage.Codecs, form)
+	p, err := d.common.pipelines.New(v.Storage.Codecs, form)
 	if err != nil || p.Clients() != codec.AnyClient {
 		return nil, classes
 	}
 	for _, c := range classes {
-		if q, err := codec.New(c.specs, form); err == nil && q.SameDecode(p) {
+		if q, err := d.common.pipelines.New(c.specs, form); err == nil && q.SameDecode(p) {
 			return c, classes
 		}
 	}
@@ -235,6 +238,9 @@ func ordered(t codec.Type) bool {
 // sayCodecs tells which members' chains are not the face's. Why members have none is said
 // elsewhere.
 func (d *decision) sayCodecs(chains []*chain, best *chain) {
+	if best != nil && len(chains) == 1 {
+		return // it cannot differ
+	}
 	t := tally{byKey: map[string]*group{}}
 	for i, c := range chains {
 		if c == nil {
@@ -253,7 +259,7 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	case t.differ():
 		d.finding(report.Codec, report.Rebuilt, "codecs", t)
 	case best == nil && len(t.groups) == 1:
-		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says, chainText(d.face.Codecs))
+		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says(), chainText(d.face.Codecs))
 	}
 }
 

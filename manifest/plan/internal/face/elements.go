@@ -13,7 +13,6 @@ import (
 	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
 	"varve/manifest/report"
-	"varve/zarrjson"
 )
 
 // elements decides the element type, the reading and the masks.
@@ -34,7 +33,7 @@ func (d *decision) elements() {
 		typ = d.opts.Type
 	}
 	if err == nil {
-		d.face.DataType, err = zarrjson.DataTypeOf(typ)
+		d.face.DataType, err = d.common.dataType(typ)
 	}
 	if err != nil {
 		d.refuseTypes(err)

@@ -44,6 +44,8 @@ type Options struct {
 	// Reference is what times are told in that are not in the same units in all files. Without
 	// one it is found without looking at values.
 	Reference *cf.Reference
+	// Common is what decisions share that are made of one archive; nil for one alone.
+	Common *Common
 }
 
 // Face is what an array declares, but for its shape, grid and dimensions.
@@ -87,7 +89,7 @@ type decision struct {
 	findings []report.Finding
 	refused  bool
 
-	texts   map[string]string // attributes as JSON, by their bytes
+	common  *Common
 	scratch []byte
 }
 
@@ -100,7 +102,10 @@ type member struct {
 }
 
 func newDecision(members []Member, opts Options) *decision {
-	d := &decision{opts: opts, members: make([]member, len(members)), texts: map[string]string{}}
+	d := &decision{opts: opts, members: make([]member, len(members)), common: opts.Common}
+	if d.common == nil {
+		d.common = &Common{}
+	}
 	d.face.Kept = make([]bool, len(members))
 	for i, m := range members {
 		d.members[i].Member = m

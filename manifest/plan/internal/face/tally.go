@@ -16,19 +16,25 @@ type tally struct {
 
 // group are the files that have the same.
 type group struct {
-	says        string // what they have, for people; empty for nothing
+	of          *member // the first
+	tell        func(m *member) string
 	files       int64
 	first, last string
 }
 
-// having is what members are counted by: what they have is compared by key, and told as says,
-// which is asked for once for each key.
+// says is what they have, for people; empty for nothing.
+func (g *group) says() string { return g.tell(g.of) }
+
+// having is what members are counted by: what they have is compared by key, and told as says.
 type having struct {
 	key, says func(m *member) string
 }
 
 // count returns a tally of the members.
 func (d *decision) count(h having) tally {
+	if len(d.members) == 1 {
+		return tally{groups: []*group{newGroup(&d.members[0], h)}}
+	}
 	t := tally{byKey: map[string]*group{}}
 	for i := range d.members {
 		t.add(&d.members[i], h)
@@ -36,13 +42,19 @@ func (d *decision) count(h having) tally {
 	return t
 }
 
+// newGroup is the group of a member alone.
+func newGroup(m *member, h having) *group {
+	return &group{of: m, tell: h.says, files: m.Files, first: m.First, last: m.Last}
+}
+
 func (t *tally) add(m *member, h having) {
 	key := h.key(m)
 	g := t.byKey[key]
 	if g == nil {
-		g = &group{says: h.says(m), first: m.First}
+		g = newGroup(m, h)
 		t.byKey[key] = g
 		t.groups = append(t.groups, g)
+		return
 	}
 	g.files += m.Files
 	g.last = m.Last
@@ -95,26 +107,26 @@ func (t tally) says(name string, count, of int64) string {
 	head := thousands(count) + " of " + plural(of)
 	main := t.main()
 	if len(t.groups) > 1+mostValues {
-		return fmt.Sprintf("%s %s another %s than %s, in %s variants", head, have(count), name, orNothing(main.says), thousands(int64(len(t.groups)-1)))
+		return fmt.Sprintf("%s %s another %s than %s, in %s variants", head, have(count), name, orNothing(main.says()), thousands(int64(len(t.groups)-1)))
 	}
 	var odd []string
 	for _, g := range t.groups {
 		if g != main {
-			odd = append(odd, g.says)
+			odd = append(odd, g.says())
 		}
 	}
 	switch {
 	case len(odd) == 1 && odd[0] == "":
-		return fmt.Sprintf("%s %s no %s, the others %s", head, have(count), name, main.says)
-	case len(odd) == 1 && main.says == "":
+		return fmt.Sprintf("%s %s no %s, the others %s", head, have(count), name, main.says())
+	case len(odd) == 1 && main.says() == "":
 		return fmt.Sprintf("%s %s %s %s, the others none", head, have(count), name, odd[0])
 	case len(odd) == 1:
-		return fmt.Sprintf("%s %s %s %s instead of %s", head, have(count), name, odd[0], main.says)
+		return fmt.Sprintf("%s %s %s %s instead of %s", head, have(count), name, odd[0], main.says())
 	}
-	if main.says == "" {
+	if main.says() == "" {
 		return fmt.Sprintf("%s %s a %s, the others none: %s", head, have(count), name, t.list())
 	}
-	return fmt.Sprintf("%s %s other %s than %s: %s", head, have(count), name, orNothing(main.says), t.list())
+	return fmt.Sprintf("%s %s other %s than %s: %s", head, have(count), name, orNothing(main.says()), t.list())
 }
 
 // list tells the odd values with how many files have them.
@@ -122,7 +134,7 @@ func (t tally) list() string {
 	var parts []string
 	for _, g := range t.groups {
 		if g != t.main() {
-			parts = append(parts, fmt.Sprintf("%s in %s", orNothing(g.says), thousands(g.files)))
+			parts = append(parts, fmt.Sprintf("%s in %s", orNothing(g.says()), thousands(g.files)))
 		}
 	}
 	return strings.Join(parts, ", ")
