@@ -59,7 +59,9 @@ type Storage struct {
 	// strings are, into the strings; nil for other types.
 	Texts func(ctx context.Context, stored []byte) ([][]byte, error)
 
-	// Undecodable says why nobody can decode the values; it wraps errors.ErrUnsupported.
+	// Undecodable says why nobody can decode what Refs and Data lead to; it wraps
+	// errors.ErrUnsupported. Values that are stored elsewhere, as sequences of varying length
+	// are, ReadAll can give all the same.
 	Undecodable error
 
 	// ReadIndex reads the refs of Chunked storage; nil where there is nothing stored.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/readers"
 	"varve/readers/source"
 )
 
@@ -15,6 +16,8 @@ type inspectOptions struct {
 	json     bool
 	checksum bool
 	values   bool
+	download bool
+	allow    []string
 }
 
 func newInspectCommand() *cobra.Command {
@@ -23,7 +26,8 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect SRC...",
 		Short: "Show what files hold, and how it is stored",
 		Long: `Show what files hold as ncdump -h would, and how it is stored: chunks, filters, masks,
-and whether varve can read it. Nothing is written.`,
+and whether varve can read it. Nothing is written. With --json, sources of any format are
+described; HDF5 and netCDF also as netcdf-c shows them.`,
 		Example: `  varve inspect ocean.nc
   varve inspect --json --checksum --values *.h5`,
 		Args: cobra.MinimumNArgs(1),
@@ -34,6 +38,8 @@ and whether varve can read it. Nothing is written.`,
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document a file")
 	cmd.Flags().BoolVar(&opts.checksum, "checksum", false, "list every chunk and hash the list (with --json)")
 	cmd.Flags().BoolVar(&opts.values, "values", false, "read every value and hash it (with --json)")
+	cmd.Flags().BoolVar(&opts.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
+	cmd.Flags().StringArrayVar(&opts.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
 	return cmd
 }
 
@@ -49,7 +55,7 @@ func runInspect(ctx context.Context, opts inspectOptions, names []string, out io
 		if opts.json {
 			err = inspectJSON(ctx, opts, name, out)
 		} else {
-			err = inspectText(ctx, name, out)
+			err = inspectText(ctx, opts, name, out)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -59,11 +65,28 @@ func runInspect(ctx context.Context, opts inspectOptions, names []string, out io
 	return failed
 }
 
-// openSource opens a file and has it closed by the returned function.
-func openSource(ctx context.Context, name string) (*source.Source, func() error, error) {
-	src, err := source.Open(ctx, name)
-	if err != nil {
-		return nil, nil, err
+// partialError is the error of a source of which a part could not be read. The rest is shown.
+type partialError struct{ err error }
+
+func (p partialError) Error() string { return p.err.Error() }
+func (p partialError) Unwrap() error { return p.err }
+
+// damage keeps the first error that says that bytes are not what they should be. It marks a
+// part of what is shown, and is what the command ends with.
+type damage struct{ first error }
+
+func (d *damage) note(err error) {
+	if d.first == nil && errors.Is(err, readers.ErrCorrupt) {
+		d.first = partialError{err}
 	}
-	return src, src.Close, nil
+}
+
+// openSource opens a file and has it closed by the returned function.
+func openSource(ctx context.Context, opts inspectOptions, name string) (*source.Source, func() error, error) {
+	opener := source.NewOpener(&source.Options{Download: opts.download})
+	src, err := opener.Open(ctx, name)
+	if err != nil {
+		return nil, nil, errors.Join(err, opener.Close())
+	}
+	return src, func() error { return errors.Join(src.Close(), opener.Close()) }, nil
 }

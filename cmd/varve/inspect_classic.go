@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"varve/readers"
@@ -36,7 +37,11 @@ func describeClassic(ctx context.Context, opts inspectOptions, src *source.Sourc
 	if f.Header().Err != nil {
 		return f.Header().Err
 	}
-	return ctx.Err()
+	var marks damage
+	for _, p := range data.Problems {
+		marks.note(p.Err)
+	}
+	return errors.Join(ctx.Err(), marks.first)
 }
 
 func problemList(problems []readers.Problem) []document {

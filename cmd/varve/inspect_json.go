@@ -27,14 +27,17 @@ const (
 // document is a JSON object. That of a file has the keys
 //
 //	file, source   its name with its folder, and as it was given
-//	kind, status   "hdf5", "netcdf3" or "unknown"; "ok" or "error" with the reason in error
+//	kind, status   "hdf5", "netcdf3", "zarr" and so on, or "unknown"; "ok" or "error" with the
+//	               reason in error
 //	superblock, userblock, sizes, eof
 //	               of HDF5: version, bytes in front, of addresses and lengths, of the file
-//	objects        of HDF5: each path once, with type, attributes, and for datasets dtype,
+//	objects        of all but netCDF-3: each path once, with type, attributes, and for datasets dtype,
 //	               shape, layout, chunk, index, filters, fill, and what --checksum and
 //	               --values add: hashes of the list of chunks and of all values
 //	classic        of netCDF-3: the header as it is stored
-//	netcdf         dimensions, groups, variables and attributes as netcdf-c gives them
+//	format, dimensions
+//	               of formats other than these: what the reader calls it, by path
+//	netcdf         of HDF5 and netCDF-3: dimensions, groups, variables and attributes as netcdf-c gives them
 //
 // Values are hashed little-endian in C order, strings as a JSON list.
 type document = map[string]any
@@ -47,7 +50,8 @@ func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.W
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
+	var partial partialError
+	if err != nil && !errors.As(err, &partial) {
 		doc["status"], doc["error"] = "error", err.Error()
 	}
 	line, jsonErr := json.Marshal(doc)
@@ -65,7 +69,7 @@ func shortName(name string) string {
 }
 
 func describeFile(ctx context.Context, opts inspectOptions, name string, doc document) error {
-	src, done, err := openSource(ctx, name)
+	src, done, err := openSource(ctx, opts, name)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,8 @@ func describeFile(ctx context.Context, opts inspectOptions, name string, doc doc
 	return errors.Join(err, done())
 }
 
-// describers says what describes the sources of a format in a document.
+// describers says what describes the sources of the formats that C libraries read, in the words
+// of these. Others are described as the model has them.
 var describers = map[string]struct {
 	kind     string
 	describe func(context.Context, inspectOptions, *source.Source, document) error
@@ -85,20 +90,24 @@ var describers = map[string]struct {
 }
 
 func describeSource(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
-	format, err := formats.Detect(ctx, src)
+	format, err := formats.Detect(ctx, src, opts.allow...)
 	if err != nil {
 		return err
 	}
-	d, ok := describers[format.Name]
-	if !ok {
-		return fmt.Errorf("%s: --json knows nothing of %s files", src.Name(), format.Name)
+	if d, ok := describers[format.Name]; ok {
+		doc["kind"] = d.kind
+		return d.describe(ctx, opts, src, doc)
 	}
-	doc["kind"] = d.kind
-	return d.describe(ctx, opts, src, doc)
+	doc["kind"] = strings.ToLower(format.Name)
+	data, err := format.Open(ctx, src)
+	if err != nil {
+		return err
+	}
+	return describeDataset(ctx, opts, data, doc)
 }
 
 func describeHDF5(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
-	f, err := hdf5.OpenFile(ctx, src)
+	f, err := hdf5.OpenFile(ctx, src, opts.allow...)
 	if err != nil {
 		doc["netcdf"] = document{"error": err.Error()}
 		return err
@@ -117,7 +126,7 @@ func describeHDF5(ctx context.Context, opts inspectOptions, src *source.Source, 
 	}
 	doc["objects"] = list
 	doc["netcdf"] = in.netcdf()
-	return ctx.Err()
+	return errors.Join(ctx.Err(), in.first)
 }
 
 // inspection describes the objects of one HDF5 file.
@@ -127,11 +136,14 @@ type inspection struct {
 	file *hdf5.File
 	tree *hdf5.Tree
 	sums map[*hdf5.Object]string // of the values hashed so far
+
+	damage
 }
 
 func (in *inspection) object(o *hdf5.Object) document {
 	doc := document{"path": o.Path}
 	if o.Err != nil {
+		in.note(o.Err)
 		doc["error"] = o.Err.Error()
 	}
 	switch o.Kind {
@@ -150,6 +162,7 @@ func (in *inspection) object(o *hdf5.Object) document {
 	case hdf5.DatasetObject:
 		doc["type"] = "dataset"
 		if err := in.dataset(o.Dataset, doc); err != nil && o.Err == nil {
+			in.note(err)
 			doc["error"] = err.Error()
 		}
 		if sum, ok := doc["values"].(string); ok {
@@ -171,11 +184,13 @@ func (in *inspection) attributes(o *hdf5.Object, doc document) {
 		a := &o.Attributes[i]
 		d := document{"name": a.Name}
 		if unreadable {
+			in.note(a.Err)
 			// libhdf5 opens none of them, so there are no names to compare.
 			list = append(list, document{"name": fmt.Sprint(i), "error": fmt.Sprint(a.Err)})
 			continue
 		}
 		if err := in.attribute(a, d); err != nil {
+			in.note(err)
 			d["error"] = err.Error()
 		} else if a.Name == "DIMENSION_LIST" {
 			in.dims(a, doc)

@@ -14,8 +14,8 @@ import (
 )
 
 // storageLines says in words where the values of a variable are, and whether they can be
-// served as they are stored.
-func storageLines(ctx context.Context, v *readers.Variable) []string {
+// served as they are stored. The error is that of listing chunks, which is in the words too.
+func storageLines(ctx context.Context, v *readers.Variable) ([]string, error) {
 	s := &v.Storage
 	lines := []string{whereText(v)}
 	masked := 0
@@ -23,11 +23,11 @@ func storageLines(ctx context.Context, v *readers.Variable) []string {
 		chunks, n, err := chunkText(ctx, v)
 		masked = n
 		if err != nil {
-			return append(lines, "cannot list its chunks: "+err.Error())
+			return append(lines, "cannot list its chunks: "+err.Error()), err
 		}
 		lines[0] += ", " + chunks
 	}
-	return append(lines, verdict(v, masked))
+	return append(lines, verdict(v, masked)), nil
 }
 
 func whereText(v *readers.Variable) string {
@@ -40,14 +40,17 @@ func whereText(v *readers.Variable) string {
 	case readers.Records:
 		return fmt.Sprintf("a run each record, the first at %d, %d bytes apart", s.Offset, s.Stride)
 	case readers.External:
-		return fmt.Sprintf("in %d runs of other files, the first %q", len(s.Files), s.Files[0].Name)
+		return fmt.Sprintf("in %s of other files, the first %q", plural(int64(len(s.Files)), "run", "runs"), s.Files[0].Name)
 	case readers.Virtual:
-		return fmt.Sprintf("virtual: %d parts of other variables", len(s.Mappings))
+		return fmt.Sprintf("virtual: %s of other variables", plural(int64(len(s.Mappings)), "part", "parts"))
 	case readers.Unallocated:
 		return "nothing stored: all fill"
 	}
-	text := "chunks of " + shapeText(s.ChunkShape)
-	if s.Grid != nil {
+	text := "one chunk"
+	if len(s.ChunkShape) > 0 {
+		text = "chunks of " + shapeText(s.ChunkShape)
+	}
+	if s.Grid != nil && s.Grid.Rank() > 0 {
 		text = "chunks of " + gridText(s.Grid)
 	}
 	if len(s.Pipeline.Filters) > 0 {
@@ -126,7 +129,10 @@ func chunkText(ctx context.Context, v *readers.Variable) (text string, masked in
 // verdict says what becomes of a variable.
 func verdict(v *readers.Variable, masked int) string {
 	s := &v.Storage
-	if s.Undecodable != nil {
+	switch {
+	case v.Type.Varies() && s.Texts == nil:
+		return "decodable; not for clients, which have no such type"
+	case s.Undecodable != nil:
 		return "cannot be decoded: " + s.Undecodable.Error()
 	}
 	for _, f := range s.Pipeline.Filters {
@@ -141,7 +147,7 @@ func verdict(v *readers.Variable, masked int) string {
 		}
 	}
 	switch {
-	case s.Layout == readers.Virtual:
+	case s.Layout == readers.Virtual || s.Layout == readers.External:
 		return "decodable where the sources are at hand"
 	case !s.Plain && s.Texts == nil:
 		return "decodable; rebuilt for clients, which have no such type"
@@ -166,36 +172,17 @@ func valueText(v *readers.Value) string {
 	for _, t := range v.Texts {
 		parts = append(parts, strconv.Quote(string(t)))
 	}
+	n := len(parts)
 	if parts == nil && v.Type != nil {
-		parts = numbersText(v)
+		parts, n = elementsText(v)
 	}
 	if parts == nil {
 		return fmt.Sprintf("// %d bytes of %s", len(v.Data), printable(v.Type.String()))
 	}
-	if len(parts) > maxShownValues {
-		return strings.Join(parts[:maxShownValues], ", ") + fmt.Sprintf(", … // %d values", len(parts))
+	if n > maxShownValues {
+		return strings.Join(parts[:maxShownValues], ", ") + fmt.Sprintf(", … // %d values", n)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// numbersText writes numbers with the suffixes of CDL; nil for other types.
-func numbersText(v *readers.Value) []string {
-	t := v.Type
-	if t.Class == readers.Enum {
-		t = t.Base
-	}
-	element, ok := t.Element()
-	if !ok || element.Size == 0 || element.Kind != codec.Int && element.Kind != codec.Uint && element.Kind != codec.Float {
-		return nil
-	}
-	out := []string{}
-	for b := v.Data; len(b) >= element.Size && len(out) <= maxShownValues; b = b[element.Size:] {
-		out = append(out, numberText(element, b[:element.Size]))
-	}
-	for n := len(v.Data) / element.Size; len(out) < n; {
-		out = append(out, "")
-	}
-	return out
 }
 
 func numberText(t codec.Type, b []byte) string {

@@ -29,7 +29,7 @@ func inspect(t *testing.T, args ...string) (string, error) {
 }
 
 func TestInspectText(t *testing.T) {
-	for _, name := range []string{"netcdf4.nc", "filter_masks.h5", "layouts.h5"} {
+	for _, name := range []string{"netcdf4.nc", "filter_masks.h5", "layouts.h5", "types.h5"} {
 		t.Run(name, func(t *testing.T) {
 			got, err := inspect(t, filepath.Join(sampleDir, name))
 			if err != nil {

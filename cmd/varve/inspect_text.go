@@ -14,16 +14,16 @@ import (
 )
 
 // inspectText prints one file as ncdump -h would, with what is stored of each variable.
-func inspectText(ctx context.Context, name string, out io.Writer) error {
-	src, done, err := openSource(ctx, name)
+func inspectText(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
+	src, done, err := openSource(ctx, opts, name)
 	if err != nil {
 		return err
 	}
 	p := &textPrinter{ctx: ctx, out: out}
-	dataset, err := formats.Open(ctx, src)
+	dataset, err := formats.Open(ctx, src, opts.allow...)
 	if err == nil {
 		p.dataset(name, dataset)
-		err = p.err
+		err = errors.Join(p.err, p.damage.first)
 	}
 	return errors.Join(err, done())
 }
@@ -34,6 +34,8 @@ type textPrinter struct {
 	out   io.Writer
 	depth int
 	err   error
+
+	damage
 }
 
 func (p *textPrinter) line(format string, args ...any) {
@@ -47,6 +49,7 @@ func (p *textPrinter) dataset(name string, d *readers.Dataset) {
 	p.group(d.Root)
 	p.line("}")
 	for _, problem := range d.Problems {
+		p.note(problem.Err)
 		p.line("// cannot be read: %s: %s", printable(problem.Path), printable(problem.Err.Error()))
 	}
 }
@@ -115,7 +118,9 @@ func (p *textPrinter) variable(v *readers.Variable) {
 	for i := range v.Attributes {
 		p.attribute(v.Name, &v.Attributes[i])
 	}
-	for _, s := range storageLines(p.ctx, v) {
+	lines, err := storageLines(p.ctx, v)
+	p.note(err)
+	for _, s := range lines {
 		p.line("// %s", printable(s))
 	}
 	p.depth--
@@ -123,6 +128,7 @@ func (p *textPrinter) variable(v *readers.Variable) {
 
 func (p *textPrinter) attribute(owner string, a *readers.Attribute) {
 	if a.Err != nil {
+		p.note(a.Err)
 		p.line("%s:%s ; // cannot be read: %s", printable(owner), printable(a.Name), printable(a.Err.Error()))
 		return
 	}

@@ -15,12 +15,12 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// values hashes all elements of a dataset, where they are in this file.
+// values hashes all elements of a dataset. Those in other files count where they can be read.
 func (in *inspection) values(d *hdf5.Dataset, doc document) error {
 	if unset(d, doc) {
 		doc["unset"] = true
 	}
-	if !in.opts.values || d.Space == hdf5.Null || d.Elsewhere() {
+	if !in.opts.values || d.Space == hdf5.Null || d.Elsewhere() && d.Layout != readers.External {
 		return nil
 	}
 	if n, ok := count(d.Shape); !ok || n > maxHashedValues/uint64(d.Type.Size) {
@@ -38,6 +38,7 @@ func (in *inspection) values(d *hdf5.Dataset, doc document) error {
 		sum, err = in.digest(d.Type, stored)
 	}
 	if err != nil {
+		in.note(err)
 		sum = "undecodable: " + err.Error()
 	}
 	doc["values"] = sum

@@ -26,22 +26,23 @@ type Format struct {
 	readers.Reader
 }
 
-// Table returns the formats in the order in which they are tried.
-func Table() []Format {
+// Table returns the formats in the order in which they are tried. Files that sources name are
+// read where they lie in the source's own folder, or in one that is allowed.
+func Table(allow ...string) []Format {
 	return []Format{
-		{"HDF5", hdf5.Format{}},
+		{"HDF5", hdf5.Format{Allow: allow}},
 		{"netCDF-3", netcdf3.Format{}},
 		{"FITS", fits.Format{}},
 		{"DMR++", dmrpp.Format{}},
-		{"Icechunk", icechunk.Format{}},
-		{"kerchunk", kerchunk.Format{}}, // before Zarr: its folders have a .zmetadata too
+		{"Icechunk", icechunk.Format{Allow: allow}},
+		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr: its folders have a .zmetadata too
 		{"Zarr", zarr.Format{}},
 	}
 }
 
-// Detect returns the format of a source.
-func Detect(ctx context.Context, src *source.Source) (Format, error) {
-	for _, f := range Table() {
+// Detect returns the format of a source; allow is that of Table.
+func Detect(ctx context.Context, src *source.Source, allow ...string) (Format, error) {
+	for _, f := range Table(allow...) {
 		is, err := f.Detect(ctx, src)
 		if err != nil {
 			return Format{}, err
@@ -53,9 +54,9 @@ func Detect(ctx context.Context, src *source.Source) (Format, error) {
 	return Format{}, &readers.Error{Source: src.Name(), Offset: -1, Err: unknown(ctx, src)}
 }
 
-// Open reads the metadata of a source of any format.
-func Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	f, err := Detect(ctx, src)
+// Open reads the metadata of a source of any format; allow is that of Table.
+func Open(ctx context.Context, src *source.Source, allow ...string) (*readers.Dataset, error) {
+	f, err := Detect(ctx, src, allow...)
 	if err != nil {
 		return nil, err
 	}

@@ -44,8 +44,11 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, depth int) ([]byte,
 			return out, nil
 		}
 		return out, d.readMappings(ctx, out, depth)
+	case readers.External:
+		out := make([]byte, n)
+		return out, d.readExternalFiles(ctx, out)
 	}
-	return nil, unsupported("values in other files")
+	return nil, unsupported("values that lie %s", d.Layout)
 }
 
 // filled returns n bytes of fill values.

@@ -2,15 +2,11 @@ package hdf5
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"varve/readers"
-	"varve/readers/source"
 )
 
 // growVirtual gives virtual datasets that grow with their sources the shape that these
@@ -123,15 +119,4 @@ func (t *Tree) sourceLength(ctx context.Context, m readers.Mapping, dim int) (n 
 		return nil
 	})
 	return n, there, err
-}
-
-// openBeside opens a file that a virtual dataset names, if it stands beside or below the
-// file that names it. It returns nil if there is none.
-func openBeside(ctx context.Context, src *source.Source, name string) (*source.Source, error) {
-	folder := filepath.Dir(src.Name())
-	beside, err := source.OpenWithin(ctx, filepath.Join(folder, name), folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return beside, err
 }

@@ -35,6 +35,7 @@ import (
 // File is an open HDF5 file. It may be used by any number of goroutines.
 type File struct {
 	src   *source.Source
+	allow []string // folders of which files may be read that this one names
 	super superblock
 	end   int64 // nothing is read from here on
 	image []imageEntry
@@ -48,10 +49,12 @@ type File struct {
 	held    int // bytes of heaps
 }
 
-// OpenFile reads the superblock of src and what belongs to it.
-func OpenFile(ctx context.Context, src *source.Source) (*File, error) {
+// OpenFile reads the superblock of src and what belongs to it. Files that it names are read if
+// they lie in its folder, or in one that is allowed.
+func OpenFile(ctx context.Context, src *source.Source, allow ...string) (*File, error) {
 	f := &File{
 		src:   src,
+		allow: allow,
 		heaps: map[uint64]*globalHeap{},
 	}
 	if err := f.open(ctx); err != nil {

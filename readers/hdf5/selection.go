@@ -137,12 +137,12 @@ func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Tree
 	if m.File == "." {
 		return use(t)
 	}
-	src, err := openBeside(ctx, t.file.src, m.File)
+	src, err := t.file.openBeside(ctx, m.File)
 	if src == nil || err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	f, err := OpenFile(ctx, src)
+	f, err := OpenFile(ctx, src, t.file.allow...)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package hdf5
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"varve/codec"
@@ -12,14 +11,16 @@ import (
 )
 
 // Format is the readers.Reader of HDF5 and netCDF-4 files.
-type Format struct{}
+type Format struct {
+	Allow []string // folders of which files may be read, besides the one of the file
+}
 
 // Detect reports whether a source has an HDF5 signature.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) { return Detect(ctx, src) }
 
 // Open reads the metadata of a source.
-func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	f, err := OpenFile(ctx, src)
+func (m Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	f, err := OpenFile(ctx, src, m.Allow...)
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +186,6 @@ func (d *Dataset) storage() readers.Storage {
 		if d.layout.addr != undefined {
 			s.ReadIndex, s.InOrder = d.findable, d.inOrder()
 		}
-	case readers.External:
-		s.Undecodable = errExternal
 	}
 	if d.Type.Class == readers.VarLen && d.Type.IsText {
 		s.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) { return d.f.Texts(ctx, d.Type, stored) }
@@ -201,5 +200,3 @@ func (d *Dataset) storage() readers.Storage {
 	}
 	return s
 }
-
-var errExternal = fmt.Errorf("values are in other files, which varve does not read: repack the file (h5repack): %w", errors.ErrUnsupported)

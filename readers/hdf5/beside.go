@@ -1,0 +1,68 @@
+package hdf5
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// openBeside opens a file that this one names: one in its folder or below, or in a folder that
+// was allowed. It returns nil if there is none. An absolute name that leads nowhere is, as for
+// libhdf5, that of a file beside this one.
+func (f *File) openBeside(ctx context.Context, name string) (*source.Source, error) {
+	folder := filepath.Dir(f.src.Name())
+	path := filepath.Join(folder, name)
+	if filepath.IsAbs(name) {
+		path = name
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			path = filepath.Join(folder, filepath.Base(name))
+		}
+	}
+	beside, err := source.OpenWithin(ctx, path, append([]string{folder}, f.allow...)...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return beside, err
+}
+
+// readExternalFiles reads the values that lie one after another in other files. Where a file
+// ends early libhdf5 takes zeros.
+func (d *Dataset) readExternalFiles(ctx context.Context, out []byte) error {
+	for _, run := range d.External {
+		n := min(run.Size, uint64(len(out)))
+		if n == 0 {
+			continue
+		}
+		if err := d.readExternalFile(ctx, run, out[:n]); err != nil {
+			return err
+		}
+		out = out[n:]
+	}
+	if len(out) > 0 {
+		return readers.Corruptf("the other files hold %d bytes less than the values take", len(out))
+	}
+	return nil
+}
+
+func (d *Dataset) readExternalFile(ctx context.Context, run readers.ExternalFile, out []byte) (err error) {
+	src, err := d.f.openBeside(ctx, run.Name)
+	if err != nil {
+		return err
+	}
+	if src == nil {
+		return fmt.Errorf("values are in the file %q, which is not there: %w", run.Name, fs.ErrNotExist)
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	if run.Offset >= uint64(src.Size()) {
+		return nil
+	}
+	n := min(uint64(len(out)), uint64(src.Size())-run.Offset)
+	_, err = src.ReadAt(ctx, out[:n], int64(run.Offset))
+	return err
+}
