@@ -31,10 +31,12 @@ type commit struct {
 }
 
 func (e *export) commit(f folder) *commit {
-	return &commit{
+	c := &commit{
 		writer: writer{folder: f, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random)},
 		opts:   e.opts, past: e.past, repo: &repoInfo{},
 	}
+	c.syncing.SetLimit(maxSyncing)
+	return c
 }
 
 // first writes the empty snapshot that every repository begins with.
@@ -79,8 +81,14 @@ func (c *commit) saveBackup(file []byte) (string, error) {
 	return name, c.folder.create(file, overwrittenFolder, name)
 }
 
-// run writes all but the file that says that it is there.
+// run writes all but the file that says that it is there, and has it on the disk when it
+// returns.
 func (c *commit) run(ctx context.Context) (*Result, error) {
+	result, err := c.merge(ctx)
+	return result, errors.Join(err, c.syncing.Wait())
+}
+
+func (c *commit) merge(ctx context.Context) (*Result, error) {
 	targets, err := c.in.targets()
 	if err != nil {
 		return nil, err

@@ -152,8 +152,7 @@ func (f folder) create(data []byte, key ...string) error {
 
 // stream is create for what does not fit in memory. A file that fails is removed.
 func (f folder) stream(write func(io.Writer) error, key ...string) error {
-	name := filepath.Join(append([]string{f.dir}, key...)...)
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := f.begun(key...)
 	if err != nil {
 		return err
 	}
@@ -162,9 +161,15 @@ func (f folder) stream(write func(io.Writer) error, key ...string) error {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
+		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
+}
+
+// begun opens a file that is not there yet.
+func (f folder) begun(key ...string) (*os.File, error) {
+	name := filepath.Join(append([]string{f.dir}, key...)...)
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
 // remove deletes files that nothing leads to.

@@ -2,6 +2,7 @@ package icechunk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -82,6 +83,8 @@ type writer struct {
 
 	mu   sync.Mutex
 	made []string // the files that were created
+
+	syncing errgroup.Group // files that are being brought to the disk
 }
 
 // begin notes a file that is about to be created.
@@ -91,11 +94,23 @@ func (w *writer) begin(key string) {
 	w.made = append(w.made, key)
 }
 
-// add creates a file that has no name yet.
+// add creates a file that has no name yet. It comes to the disk while others are made: what
+// leads to it has to wait for syncing.
 func (w *writer) add(data []byte, folder string, id objectID) error {
 	w.begin(folder + "/" + id.String())
-	return w.create(data, folder, id.String())
+	file, err := w.begun(folder, id.String())
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(data); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	w.syncing.Go(func() error { return errors.Join(file.Sync(), file.Close()) })
+	return nil
 }
+
+// maxSyncing bounds the files that are being brought to the disk.
+const maxSyncing = 8
 
 // write does jobs, as many at a time as there are workers.
 func (w *writer) write(ctx context.Context, jobs []*job, workers int) error {

@@ -135,7 +135,8 @@ func (w *written) write(out *bufio.Writer, at int64) error {
 	list, stride := at+arrayHead, w.stride()
 	records := list + 4*w.n
 	for i := range w.n {
-		if err := writeU32(out, records+i*stride+vtableSize-list-4*i); err != nil {
+		offset := binary.LittleEndian.AppendUint32(out.AvailableBuffer(), uint32(records+i*stride+vtableSize-list-4*i))
+		if _, err := out.Write(offset); err != nil {
 			return err
 		}
 	}
@@ -157,11 +158,4 @@ func appendTable(b []byte, vtable [4]uint16) []byte {
 		b = binary.LittleEndian.AppendUint16(b, v)
 	}
 	return binary.LittleEndian.AppendUint32(b, vtableSize)
-}
-
-func writeU32(out *bufio.Writer, v int64) error {
-	var b [4]byte
-	binary.LittleEndian.PutUint32(b[:], uint32(v))
-	_, err := out.Write(b[:])
-	return err
 }

@@ -1,0 +1,65 @@
+package icechunk
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"varve/manifest"
+)
+
+// during has something happen while an archive is exported.
+func (a *archive) during(dest string, happens func() error) (*Result, error) {
+	in := a.input()
+	in.source = func(_ context.Context, row int64) (manifest.Source, error) { return a.sources[row], happens() }
+	return write(context.Background(), in, dest, (*Options)(nil).defaults(), a)
+}
+
+// TestCreateMeanwhile: what comes to stand at the destination while a repository is written
+// stays, and is an error.
+func TestCreateMeanwhile(t *testing.T) {
+	a := newArchive(t)
+	a.add(t, "/v", 3, 2, 3)
+	dest := filepath.Join(t.TempDir(), "repo")
+	theirs := filepath.Join(dest, "theirs")
+	_, err := a.during(dest, func() error {
+		return errors.Join(os.MkdirAll(dest, 0o755), os.WriteFile(theirs, nil, 0o644))
+	})
+	if err == nil {
+		t.Error("a folder was replaced")
+	}
+	if got := fileNames(tree(t, filepath.Dir(dest))); !slices.Equal(got, []string{"repo/theirs"}) {
+		t.Errorf("there are %q", got)
+	}
+}
+
+// TestCommitMeanwhile: what somebody commits while an export is appended stays, and the
+// export takes back what it wrote.
+func TestCommitMeanwhile(t *testing.T) {
+	a := newArchive(t)
+	v := a.add(t, "/v", 3, 2, 3)
+	dest := filepath.Join(t.TempDir(), "repo")
+	a.export(t, dest, Options{})
+	before := tree(t, dest)
+	a.id = "second"
+	v.grow(t, 3, 2, 3, 4)
+	repo := filepath.Join(dest, repoKey)
+	theirs := append(slices.Clone(before[repoKey]), 0)
+	_, err := a.during(dest, func() error { return os.WriteFile(repo, theirs, 0o644) })
+	if !errors.Is(err, manifest.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	after := tree(t, dest)
+	if !slices.Equal(fileNames(after), fileNames(before)) || !slices.Equal(after[repoKey], theirs) {
+		t.Errorf("files before %q, after %q", fileNames(before), fileNames(after))
+	}
+	if err := os.WriteFile(repo, before[repoKey], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.export(t, dest, Options{}); !r.Appended {
+		t.Errorf("the next one: %+v", r)
+	}
+}
