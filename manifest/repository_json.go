@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"varve/codec"
@@ -45,8 +48,13 @@ type groupDocument struct {
 }
 
 type arrayDocument struct {
-	Path      string            `json:"path"`
-	Zarr      json.RawMessage   `json:"zarr"`
+	Path string          `json:"path"`
+	Zarr json.RawMessage `json:"zarr"`
+	placedDocument
+}
+
+// placedDocument is what is said of an array besides its face.
+type placedDocument struct {
 	Placement string            `json:"placement,omitempty"`
 	Variables []string          `json:"variables,omitempty"`
 	Dims      []string          `json:"dims"`
@@ -126,7 +134,7 @@ func encodeSnapshot(s *Snapshot) ([]byte, error) {
 	writeLines(&w, "arrays", s.Arrays, encodeArray)
 	writeLines(&w, "placements", s.Placements, encodePlacement)
 	writeLines(&w, "tables", s.Tables, encodeTable)
-	writeLines(&w, "skipped", s.Skipped, func(k *Skipped) (any, error) { return skippedDocument(*k), nil })
+	writeLines(&w, "skipped", s.Skipped, func(w *documentWriter, k *Skipped) error { return w.value(skippedDocument(*k)) })
 	if w.err != nil {
 		return nil, fmt.Errorf("snapshot: %w", w.err)
 	}
@@ -141,19 +149,21 @@ type documentWriter struct {
 
 func (w *documentWriter) field(name string, value any) {
 	w.b = fmt.Appendf(w.b, "  %q: ", name)
-	w.value(value)
+	if err := w.value(value); err != nil {
+		w.fail(err)
+	}
 	w.b = append(w.b, ",\n"...)
 }
 
-func (w *documentWriter) value(value any) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+func (w *documentWriter) value(value any) error {
+	b := bytes.NewBuffer(w.b)
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
-		w.fail(err)
-		return
+		return err
 	}
-	w.b = append(w.b, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	w.b = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return nil
 }
 
 func (w *documentWriter) fail(err error) {
@@ -162,63 +172,94 @@ func (w *documentWriter) fail(err error) {
 	}
 }
 
-// writeLines writes a list, one item a line.
-func writeLines[T any](w *documentWriter, name string, items []T, encode func(*T) (any, error)) {
+// linesAtOnce is how many lines are written before another core takes some of them.
+const linesAtOnce = 64
+
+// writeLines writes a list, one item a line. Long lists are written by all cores.
+func writeLines[T any](w *documentWriter, name string, items []T, encode func(*documentWriter, *T) error) {
 	w.b = fmt.Appendf(w.b, "  %q: [", name)
-	separator := "\n    "
-	for i := range items {
-		value, err := encode(&items[i])
-		if err != nil {
-			w.fail(fmt.Errorf("%s[%d]: %w", name, i, err))
-			return
+	stretches := make([]documentWriter, (len(items)+linesAtOnce-1)/linesAtOnce)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(stretches)) {
+		workers.Go(func() {
+			for i := int(next.Add(1) - 1); i < len(stretches); i = int(next.Add(1) - 1) {
+				lines(&stretches[i], items, i*linesAtOnce, encode)
+			}
+		})
+	}
+	workers.Wait()
+	for i := range stretches {
+		if err := stretches[i].err; err != nil {
+			w.fail(fmt.Errorf("%s%w", name, err))
 		}
-		w.b = append(w.b, separator...)
-		w.value(value)
-		separator = ",\n    "
+		w.b = append(w.b, stretches[i].b...)
 	}
 	if len(items) > 0 {
-		w.b = append(w.b, "\n  "...)
+		w.b = append(bytes.TrimSuffix(w.b, []byte(",")), "\n  "...)
 	}
 	w.b = append(w.b, "],\n"...)
 }
 
-func encodeGroup(g *GroupFace) (any, error) {
-	return groupDocument{g.Path, embed(g.Attributes.JSON())}, nil
+// lines writes items of a list from one on, with a comma behind each.
+func lines[T any](w *documentWriter, items []T, first int, encode func(*documentWriter, *T) error) {
+	for i := first; i < min(first+linesAtOnce, len(items)); i++ {
+		w.b = append(w.b, "\n    "...)
+		if err := encode(w, &items[i]); err != nil {
+			w.fail(fmt.Errorf("[%d]: %w", i, err))
+			return
+		}
+		w.b = append(w.b, ',')
+	}
 }
 
-func encodeArray(a *Array) (any, error) {
+func encodeGroup(w *documentWriter, g *GroupFace) error {
+	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON())})
+}
+
+// encodeArray writes an array's line. The Zarr document is put into it as it is: it is long,
+// and there are many.
+func encodeArray(w *documentWriter, a *Array) error {
 	if a.Face == nil {
-		return nil, fmt.Errorf("%s has no face", a.Path)
+		return fmt.Errorf("%s has no face", a.Path)
 	}
 	face, err := a.Face.Encode(zarrjson.Compact)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.Path, err)
+		return fmt.Errorf("%s: %w", a.Path, err)
 	}
-	return arrayDocument{
-		Path: a.Path, Zarr: embed(face), Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
-		Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
+	w.b = append(w.b, `{"path":`...)
+	if err := w.value(a.Path); err != nil {
+		return err
+	}
+	w.b = append(append(append(w.b, `,"zarr":`...), embed(face)...), ',')
+	at := len(w.b)
+	err = w.value(placedDocument{
+		Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
 		Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
 		Patches: convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }),
-	}, nil
+	})
+	w.b = append(w.b[:at], w.b[at+1:]...) // its fields are those of the line
+	return err
 }
 
-func encodePlacement(p *PlacementTable) (any, error) {
+func encodePlacement(w *documentWriter, p *PlacementTable) error {
 	segments := convert(p.Segments, func(s Segment) segmentDocument { return segmentDocument(s) })
-	return placementDocument{p.ID, p.Dims, segments}, nil
+	return w.value(placementDocument{p.ID, p.Dims, segments})
 }
 
-func encodeTable(t *Table) (any, error) {
+func encodeTable(w *documentWriter, t *Table) error {
 	if err := t.check(); err != nil {
-		return nil, err
+		return err
 	}
-	return tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes}, nil
+	return w.value(tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes})
 }
 
-// embed returns a Zarr document as JSON within JSON. One with a bare NaN, which Python reads
+// embed returns a Zarr document as JSON within JSON, without white space. One with a bare NaN, which Python reads
 // and the standard does not know, becomes a string.
 func embed(doc []byte) json.RawMessage {
-	if json.Valid(doc) {
-		return doc
+	b := bytes.NewBuffer(make([]byte, 0, len(doc)))
+	if json.Compact(b, doc) == nil {
+		return b.Bytes()
 	}
 	quoted, err := json.Marshal(string(doc))
 	if err != nil {
