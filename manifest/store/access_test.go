@@ -174,6 +174,14 @@ func TestSeal(t *testing.T) {
 	if err != nil || !slices.Contains(more.Prefixes, "/no/such") || !slices.Contains(more.Prefixes, seal.Prefixes[0]) || !isSealed(more) {
 		t.Errorf("a seal that was added to: %v (%v)", more, err)
 	}
+	for i := range 200 {
+		if more, err = Seal(more, slices.Values([]string{fmt.Sprintf("/no/such/%d/file", i)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(more.Prefixes); n > maxPrefixes || !slices.Contains(more.Prefixes, "/no/such") {
+		t.Errorf("%d prefixes of a seal that was added to many times", n)
+	}
 	forged := *seal
 	forged.Prefixes = append(slices.Clone(seal.Prefixes), "/")
 	for name, s := range map[string]*manifest.Seal{

@@ -48,9 +48,7 @@ func Seal(old *manifest.Seal, urls iter.Seq[string]) (*manifest.Seal, error) {
 		return nil, err
 	}
 	if old != nil && isSealed(old) {
-		prefixes = append(prefixes, old.Prefixes...)
-		slices.Sort(prefixes)
-		prefixes = slices.Compact(prefixes)
+		prefixes = few(slices.Concat(prefixes, old.Prefixes))
 	}
 	return &manifest.Seal{Prefixes: prefixes, MAC: hex.EncodeToString(sealSum(key, prefixes))}, nil
 }
@@ -167,10 +165,19 @@ func prefixesOf(urls iter.Seq[string]) ([]string, error) {
 			folders[followed(folder)] = true
 		}
 	}
+	return few(slices.Collect(maps.Keys(folders))), nil
+}
+
+// few sorts folders, each once. Where they are many they are called by those above them.
+func few(names []string) []string {
+	folders := make(map[string]bool, len(names))
+	for _, name := range names {
+		folders[name] = true
+	}
 	for depth := deepest(folders); len(folders) > maxPrefixes && depth > 1; depth-- {
 		raise(folders, depth)
 	}
-	return slices.Sorted(maps.Keys(folders)), nil
+	return slices.Sorted(maps.Keys(folders))
 }
 
 // folderOf is the folder of a file, or the file itself if that is a root's.
