@@ -2,17 +2,23 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	_ "embed" // the page
+	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/picture"
+	"varve/manifest/report"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -20,9 +26,25 @@ import (
 //go:embed page.html
 var pageText string
 
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.js
+var pageScript string
+
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"bytes": byteSize, "percent": percent, "style": func() template.CSS { return picture.Style },
+	"bytes": byteSize, "percent": percent, "thousands": report.Thousands, "short": short,
+	"style":  func() template.CSS { return template.CSS(pageStyle + picture.Style) },
+	"script": func() template.JS { return template.JS(pageScript) },
 }).Parse(pageText))
+
+// policy allows a page its own style, pictures and script, and nothing else: whatever an
+// attribute says, it does not run.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}()
 
 // wantsPage reports whether a client is a browser that goes to an address.
 func wantsPage(r *http.Request) bool {
@@ -48,6 +70,8 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request, p string) bool 
 	data := pageOf(s, r, n)
 	if n.array != nil {
 		data.describe(r.Context(), s, n.array, r.URL.Query())
+	} else {
+		data.summarize(r.Context(), s, n)
 	}
 	servePageData(w, r, data)
 	return true
@@ -62,7 +86,7 @@ func (s *site) node(p string) (node, bool) {
 	return node{}, false
 }
 
-// servePageData runs the template. Nothing on a page comes from elsewhere, and no script runs.
+// servePageData runs the template. Nothing on a page comes from elsewhere.
 func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 	var b bytes.Buffer
 	if err := pages.Execute(&b, data); err != nil {
@@ -71,7 +95,7 @@ func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	serveBytes(w, r, body{b.Bytes(), tagOf("page", b.Bytes())})
 }
@@ -116,17 +140,22 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 
 // page is what the template shows.
 type page struct {
-	Title    string
-	Index    []string // names of manifests, on a page that lists them
-	Base     string   // the path that the manifest stands at, with a slash at its end
-	URL      string   // the same for other programs, without
-	Path     string
-	Crumbs   []link
-	Snapshot *manifest.Snapshot
-	Tree     []row
-	Facts    []fact
-	Attrs    []fact
-	Array    *arrayPage
+	Title, Lead string
+	Index       []string // names of manifests, on a page that lists them
+	Base        string   // the path that the manifest stands at, with a slash at its end
+	Doc         string   // the path of the node's zarr.json
+	Crumbs      []link
+	Snapshot    *manifest.Snapshot
+	Tiles       []fact
+	Dims        []fact
+	Coords      []row
+	Tree        []row
+	Beside      []link
+	All         *link // the group, if Beside does not list all of it
+	Facts       []fact
+	Attrs       []fact
+	Array       *arrayPage
+	Ways        []fact // to open it, by client
 }
 
 type link struct{ Name, Href string }
@@ -143,7 +172,11 @@ type row struct {
 	Counts manifest.Counts
 	Total  int64
 	Inline bool // its values are in the manifest
-	Here   bool
+
+	Label   string // what the attributes say it is
+	Preview string // the first values and the last
+	coord   bool
+	array   array
 }
 
 type fact struct{ Name, Value string }
@@ -159,7 +192,7 @@ type arrayPage struct {
 	Axes     []axisChoice
 	Chunks   []chunkRow
 	More     string
-	Regular  bool
+	Codecs   []fact
 }
 
 type axisChoice struct {
@@ -176,28 +209,32 @@ type chunkRow struct {
 }
 
 func pageOf(s *site, r *http.Request, n node) *page {
-	p := &page{Base: "/", Path: "/" + n.path, Snapshot: s.data.Snapshot()}
+	p := &page{Base: "/", Snapshot: s.data.Snapshot()}
 	if s.name != "" {
 		p.Base = "/" + escape(s.name) + "/"
+	}
+	p.Doc = p.Base + escapePath(path.Join(n.path, "zarr.json"))
+	p.Title = path.Base("/" + n.path)
+	if n.path == "" {
+		p.Title = cmp.Or(s.name, "varve")
+	}
+	p.Crumbs = crumbs(p.Base, s.name, n.path)
+	attributes := n.group
+	if n.array != nil {
+		attributes = n.array.Face().Attributes
+		p.Lead = labelOf(n.array.Face())
+	} else {
+		raw, _ := attributes.Get("title")
+		p.Lead, _ = cf.TextOf(raw)
+	}
+	for name, raw := range attributes.All() {
+		p.Attrs = append(p.Attrs, fact{name, shorten(plainJSON(raw))})
 	}
 	scheme := "http://"
 	if r.TLS != nil {
 		scheme = "https://"
 	}
-	p.URL = scheme + r.Host + strings.TrimSuffix(p.Base, "/")
-	p.Title = strings.Trim(s.name+" "+n.path, " ")
-	if p.Title == "" {
-		p.Title = "varve"
-	}
-	p.Crumbs = crumbs(p.Base, s.name, n.path)
-	p.Tree = s.tree(p.Base, n)
-	attributes := n.group
-	if n.array != nil {
-		attributes = n.array.Face().Attributes
-	}
-	for name, raw := range attributes.All() {
-		p.Attrs = append(p.Attrs, fact{name, shorten(plainJSON(raw))})
-	}
+	p.Ways = ways(scheme+r.Host+strings.TrimSuffix(p.Base, "/"), n)
 	return p
 }
 
@@ -234,72 +271,20 @@ func crumbs(base, name, p string) []link {
 	return out
 }
 
-// tree lists what is in a group, or in that of an array.
-func (s *site) tree(base string, at node) []row {
-	group := at.path
-	if at.array != nil {
-		group = parentOf(at.path)
-	}
-	specs := map[string]*manifest.Array{}
-	for i := range s.data.Snapshot().Arrays {
-		a := &s.data.Snapshot().Arrays[i]
-		specs[relative(a.Path)] = a
-	}
-	var rows []row
-	for _, n := range s.nodes {
-		below, ok := strings.CutPrefix(n.path, group)
-		if group != "" {
-			ok = ok && strings.HasPrefix(below, "/")
-			below = strings.TrimPrefix(below, "/")
-		}
-		if !ok || below == "" {
-			continue
-		}
-		r := row{link: link{path.Base(n.path), base + escapePath(n.path)}, Depth: strings.Count(below, "/"), Group: n.array == nil, Here: n.path == at.path}
-		if n.array != nil {
-			r.fill(n.array, specs[n.path])
-		}
-		rows = append(rows, r)
-	}
-	return rows
-}
-
 func (r *row) fill(a array, spec *manifest.Array) {
 	var dims []string
 	elements := int64(1)
 	for axis, name := range dimensionNames(a) {
-		dims = append(dims, fmt.Sprintf("%s: %d", name, a.Grid().Shape()[axis]))
+		dims = append(dims, name+": "+report.Thousands(a.Grid().Shape()[axis]))
 		elements *= a.Grid().Shape()[axis]
 	}
 	t := a.Face().DataType.Type()
 	r.Dims, r.Type, r.Bytes, r.Chunks = strings.Join(dims, ", "), a.Face().DataType.Name(), elements*int64(t.Size), a.Grid().Chunks()
+	r.array, r.coord, r.Label = a, isCoordinate(a), labelOf(a.Face())
 	if spec != nil {
 		r.Counts, r.Inline = spec.Chunks, len(spec.Pieces) > 0
 	}
 	r.Total = r.Counts.Verbatim + r.Counts.Prefix + r.Counts.Rebuilt + r.Counts.Missing
-}
-
-// describe adds what is known of an array.
-func (p *page) describe(ctx context.Context, s *site, a array, query url.Values) {
-	face := a.Face()
-	gridJSON, codecJSON := wireOf(face)
-	p.Facts = []fact{
-		{"data type", string(face.DataType.JSON())},
-		{"shape", fmt.Sprint(face.Shape)},
-		{"chunks", fmt.Sprintf("%d of a %s grid", a.Grid().Chunks(), face.ChunkGrid.Name)},
-		{"chunk grid", shorten(gridJSON)},
-		{"codecs", shorten(codecJSON)},
-	}
-	if fill, err := face.DataType.FillJSON(face.Fill); err == nil {
-		p.Facts = append(p.Facts, fact{"fill value", shorten(string(fill))})
-	}
-	ap := &arrayPage{Name: relative(a.Path()), Regular: face.ChunkGrid.Name == zarrjson.Regular}
-	if spec := s.spec(a); spec == nil || len(spec.Pieces) == 0 {
-		ap.Mosaic, ap.Note = s.mosaic(ctx, a)
-	}
-	p.Array = ap
-	ap.choose(a, query)
-	ap.list(ctx, s, a, query.Get("listed"))
 }
 
 // spec is what the snapshot says of an array, or nil.
@@ -310,21 +295,6 @@ func (s *site) spec(a array) *manifest.Array {
 		}
 	}
 	return nil
-}
-
-// wireOf returns the grid and the codecs as zarr.json has them.
-func wireOf(face *zarrjson.Array) (chunkGrid, codecs string) {
-	doc, err := face.Encode(zarrjson.Compact)
-	if err != nil {
-		return err.Error(), ""
-	}
-	a, err := zarrjson.ParseAttributes(doc)
-	if err != nil {
-		return err.Error(), ""
-	}
-	g, _ := a.Get("chunk_grid")
-	c, _ := a.Get("codecs")
-	return string(g), string(c)
 }
 
 // choose sets the form of the slice to what the query says.
@@ -432,9 +402,12 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%.3g %s", f, units[i])
 }
 
+func short(id string) string { return id[:min(len(id), 12)] }
+
 func percent(part, total int64) string {
 	if total == 0 {
 		return "0%"
 	}
-	return fmt.Sprintf("%.4g%%", 100*float64(part)/float64(total))
+	// Not all is never said to be all.
+	return fmt.Sprintf("%.4g%%", math.Floor(1000*float64(part)/float64(total))/10)
 }

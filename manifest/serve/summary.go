@@ -1,0 +1,282 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// summarize adds what is in a group, as xarray would show it: dimensions, coordinates, and all
+// else.
+func (p *page) summarize(ctx context.Context, s *site, n node) {
+	var bytes, chunks, arrays int64
+	var counts manifest.Counts
+	seen := map[fact]bool{}
+	for _, r := range s.tree(ctx, p.Base, n.path) {
+		if !r.Group {
+			arrays++
+			bytes += r.Bytes
+			chunks += r.Chunks
+			counts.Verbatim += r.Counts.Verbatim
+			counts.Prefix += r.Counts.Prefix
+			counts.Rebuilt += r.Counts.Rebuilt
+			p.addDims(r.array, seen)
+		}
+		if r.coord {
+			p.Coords = append(p.Coords, r)
+		} else {
+			p.Tree = append(p.Tree, r)
+		}
+	}
+	p.Tiles = []fact{{"sources", report.Thousands(s.data.Snapshot().Sources)}, {"arrays", report.Thousands(arrays)},
+		{"decoded", byteSize(bytes)}, {"chunks", report.Thousands(chunks)}}
+	p.tellServed(counts)
+}
+
+// tellServed says how much is served as it is stored.
+func (p *page) tellServed(c manifest.Counts) {
+	if total := c.Verbatim + c.Prefix + c.Rebuilt; total > 0 {
+		p.Tiles = append(p.Tiles, fact{"verbatim", percent(c.Verbatim+c.Prefix, total)})
+	}
+}
+
+// maxDims bounds the dimensions that a page lists.
+const maxDims = 60
+
+func (p *page) addDims(a array, seen map[fact]bool) {
+	for axis, name := range dimensionNames(a) {
+		d := fact{name, report.Thousands(a.Grid().Shape()[axis])}
+		if !seen[d] && len(p.Dims) < maxDims {
+			seen[d] = true
+			p.Dims = append(p.Dims, d)
+		}
+	}
+}
+
+// maxPreviews bounds the coordinates whose values are shown.
+const maxPreviews = 40
+
+// tree lists what is below a group.
+func (s *site) tree(ctx context.Context, base, group string) []row {
+	specs := map[string]*manifest.Array{}
+	for i := range s.data.Snapshot().Arrays {
+		a := &s.data.Snapshot().Arrays[i]
+		specs[relative(a.Path)] = a
+	}
+	var rows []row
+	previews := 0
+	for _, n := range s.nodes {
+		below, ok := strings.CutPrefix(n.path, group)
+		if group != "" {
+			ok = ok && strings.HasPrefix(below, "/")
+			below = strings.TrimPrefix(below, "/")
+		}
+		if !ok || below == "" {
+			continue
+		}
+		r := row{link: link{path.Base(n.path), base + escapePath(n.path)}, Depth: strings.Count(below, "/"), Group: n.array == nil}
+		if n.array != nil {
+			r.fill(n.array, specs[n.path])
+			if r.coord && r.Depth > 0 {
+				r.Name = below
+			}
+			if r.coord && r.Inline && previews < maxPreviews {
+				previews++
+				r.Preview = s.preview(ctx, n.array)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// isCoordinate reports whether an array is named as its only dimension.
+func isCoordinate(a array) bool {
+	name, ok := dimensionName(a.Face(), 0)
+	return a.Grid().Rank() == 1 && ok && name == path.Base(a.Path())
+}
+
+// preview shows the first values of a coordinate, and its last.
+func (s *site) preview(ctx context.Context, a array) string {
+	n := a.Grid().Shape()[0]
+	if n == 0 || !drawable(a.Face().DataType.Type()) {
+		return ""
+	}
+	first, err := readNumbers(ctx, a, grid.Region{Origin: []int64{0}, Shape: []int64{min(n, 2)}})
+	if err != nil {
+		return ""
+	}
+	last, err := readNumbers(ctx, a, grid.Region{Origin: []int64{n - 1}, Shape: []int64{1}})
+	if err != nil {
+		return ""
+	}
+	write := momentNames(a)
+	if write == nil {
+		write = func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+	}
+	parts := []string{write(first[0])}
+	if n > 1 {
+		parts = append(parts, write(first[1]))
+	}
+	if n > 3 {
+		parts = append(parts, "…")
+	}
+	if n > 2 {
+		parts = append(parts, write(last[0]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// labelOf is what the attributes say an array is, and in which units.
+func labelOf(face *zarrjson.Array) string {
+	label := text(face, "long_name")
+	if label == "" {
+		label = strings.ReplaceAll(text(face, "standard_name"), "_", " ")
+	}
+	switch units := text(face, "units"); {
+	case label == "":
+		label = units
+	case units != "":
+		label += " [" + units + "]"
+	}
+	if runes := []rune(label); len(runes) > 120 {
+		label = string(runes[:120]) + "…"
+	}
+	return label
+}
+
+// maxBeside bounds the arrays that the page of another lists.
+const maxBeside = 40
+
+// describe adds what is known of an array.
+func (p *page) describe(ctx context.Context, s *site, a array, query url.Values) {
+	face, spec := a.Face(), s.spec(a)
+	var r row
+	r.fill(a, spec)
+	p.Tiles = []fact{{"dimensions", r.Dims}, {"data type", r.Type}, {"decoded", byteSize(r.Bytes)}, {"chunks", report.Thousands(r.Chunks)}}
+	if !r.Inline {
+		p.tellServed(r.Counts)
+	}
+	p.Facts = []fact{{"data type", plainJSON(face.DataType.JSON())}, {"grid", string(face.ChunkGrid.Name)}, {"chunks", edgesOf(a)}}
+	if fill, err := face.DataType.FillJSON(face.Fill); err == nil {
+		p.Facts = append(p.Facts, fact{"fill value", shorten(string(fill))})
+	}
+	ap := &arrayPage{Name: relative(a.Path()), Codecs: codecsOf(face.Codecs)}
+	if !r.Inline {
+		ap.Mosaic, ap.Note = s.mosaic(ctx, a)
+	}
+	p.Array = ap
+	ap.choose(a, query)
+	ap.list(ctx, s, a, query.Get("listed"))
+	p.listBeside(s, a)
+}
+
+// listBeside lists the arrays of the group that an array is in.
+func (p *page) listBeside(s *site, a array) {
+	group, count := parentOf(relative(a.Path())), 0
+	for _, n := range s.nodes {
+		if n.array == nil || n.path == relative(a.Path()) || parentOf(n.path) != group {
+			continue
+		}
+		if count++; count <= maxBeside {
+			p.Beside = append(p.Beside, link{path.Base(n.path), p.Base + escapePath(n.path)})
+		}
+	}
+	if count > maxBeside {
+		p.All = &link{fmt.Sprintf("and %s more", report.Thousands(int64(count-maxBeside))), p.Base + escapePath(group)}
+	}
+}
+
+// maxRuns bounds the runs of edges that are shown of an axis.
+const maxRuns = 12
+
+// edgesOf lists the lengths of chunks along each axis, runs as length×count.
+func edgesOf(a array) string {
+	var axes []string
+	for axis, name := range dimensionNames(a) {
+		var runs []string
+		for run := range a.Grid().Dim(axis).Runs() {
+			if len(runs) == maxRuns {
+				runs = append(runs, "…")
+				break
+			}
+			runs = append(runs, fmt.Sprintf("%d×%d", run.Data, run.Count))
+		}
+		axes = append(axes, name+"  "+strings.Join(runs, " + "))
+	}
+	return strings.Join(axes, "\n")
+}
+
+// codecsOf are names of codecs, without what most of them begin with, and their configurations.
+func codecsOf(specs []codec.Spec) []fact {
+	var out []fact
+	for _, spec := range specs {
+		name := strings.TrimPrefix(spec.Name, "numcodecs.")
+		var settings map[string]any
+		if json.Unmarshal(spec.Config, &settings) == nil {
+			for _, key := range []string{"endian", "elementsize", "cname", "level", "clevel"} {
+				if v, ok := settings[key]; ok {
+					name += fmt.Sprintf(" %v", v)
+				}
+			}
+		}
+		out = append(out, fact{name, spec.Name + " " + string(spec.Config)})
+	}
+	return out
+}
+
+// ways are lines to paste, by the client that they are for. Names come from files, and the
+// lines are run: they are quoted as each language does.
+func ways(address string, n node) []fact {
+	regular := n.array == nil || n.array.Face().ChunkGrid.Name == zarrjson.Regular
+	literal := func(s string) string {
+		b, err := json.Marshal(s) // a literal of Python and of JavaScript as well
+		if err != nil {
+			return `""`
+		}
+		return string(b)
+	}
+	group, name := parentOf(n.path), path.Base(n.path)
+	if n.array == nil {
+		group = n.path
+	}
+	at := address
+	if group != "" {
+		at += "/" + escapePath(group)
+	}
+	xarray := "import xarray as xr, zarr\nzarr.config.set({\"array.rectilinear_chunks\": True})\nds = xr.open_zarr(" + literal(at) + ")"
+	python := "import zarr\nzarr.config.set({\"array.rectilinear_chunks\": True})\ngroup = zarr.open_group(" + literal(at) + ", mode=\"r\")"
+	below, kind, gdal := "", "group", ""
+	if n.path != "" {
+		below = "/" + escapePath(n.path)
+	}
+	if n.array != nil {
+		xarray += "\nds[" + literal(name) + "]"
+		python += "\narray = group[" + literal(name) + "]"
+		kind, gdal = "array", " -array "+shellQuoted("/"+n.path)
+	}
+	view := "/regular"
+	if n.array != nil && regular {
+		view = "/v2"
+	}
+	return []fact{
+		{"xarray", xarray},
+		{"zarr-python", python},
+		{"zarrita", "import * as zarr from \"zarrita\";\nconst store = new zarr.FetchStore(" + literal(address+"/regular"+below) + ");\n" +
+			"const " + kind + " = await zarr.open(store, { kind: \"" + kind + "\" });"},
+		{"GDAL", "gdalmdiminfo " + shellQuoted(`ZARR:"/vsicurl/`+address+view+`"`) + gdal},
+	}
+}
+
+// shellQuoted is a word of a shell that means just what it says.
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
