@@ -3,23 +3,46 @@ package kerchunk_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
+	"varve/manifest/build"
 	"varve/manifest/export/kerchunk"
 	"varve/manifest/store"
 )
 
+// Three files of a month each become references, once as they are and once for clients that
+// know chunks of one shape only.
 func ExampleWrite() {
-	ctx := context.Background()
-	s, err := store.Open(ctx, "sst.varve", &store.Options{Allow: []string{"/data/sst"}})
-	if err != nil {
+	if err := references(context.Background()); err != nil {
 		fmt.Println(err)
-		return
+	}
+	// Output:
+	// format 3: 8 ranges of sources, 7 chunks among the references
+	// format 2: 4 ranges of sources, 11 chunks among the references
+}
+
+func references(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "varve")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "t2m.varve")
+	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, out, &store.Options{Trusted: true})
+	if err != nil {
+		return err
 	}
 	defer s.Close()
-	result, err := kerchunk.Write(ctx, s, "sst.parquet", &kerchunk.Options{RecordSize: 50_000})
-	if err != nil {
-		fmt.Println(err)
-		return
+	for i, opts := range [...]*kerchunk.Options{{}, {Regular: true}} {
+		r, err := kerchunk.Write(ctx, s, filepath.Join(dir, fmt.Sprint(i, ".json")), opts)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("format %d: %d ranges of sources, %d chunks among the references\n", r.Format, r.Refs, r.Inline)
 	}
-	fmt.Printf("%d ranges of sources as Zarr format %d\n", result.Refs, result.Format)
+	return nil
 }
