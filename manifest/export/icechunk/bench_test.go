@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,21 +111,21 @@ func (m manyRefs) Locations(_ context.Context, box grid.Region) iter.Seq2[*store
 
 func (m manyRefs) Chunk(context.Context, []int64) ([]byte, error) { return nil, errors.ErrUnsupported }
 
-func BenchmarkWrite(b *testing.B) {
-	const n = 1_000_000
-	face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,160,160],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,16,16]}},
-		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"zarr_format":3,"node_type":"array"}`, n/100))
-	if err != nil {
+func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 1_000_000) }
+
+// BenchmarkTenMillion tells what memory ten million refs take: the most that the process ever
+// had, so that it means something only if the benchmark runs alone.
+func BenchmarkTenMillion(b *testing.B) {
+	benchmarkWrite(b, 10_000_000)
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		b.Fatal(err)
 	}
-	g, err := face.Grid()
-	if err != nil {
-		b.Fatal(err)
-	}
-	in := &input{snapshot: &manifest.Snapshot{ID: "one"}, arrays: []inputArray{{&manifest.Array{Path: "/v", Face: face}, g, manyRefs{g}}}}
-	in.source = func(_ context.Context, row int64) (manifest.Source, error) {
-		return manifest.Source{URL: fmt.Sprintf("/archive/refs/part_%05d.nc", row), Modified: time.Unix(1_700_000_000+row, 0)}, nil
-	}
+	b.ReportMetric(float64(used.Maxrss)/1024, "peak-MiB")
+}
+
+func benchmarkWrite(b *testing.B, n int64) {
+	in := manyInput(b, n)
 	b.ReportAllocs()
 	size := int64(0)
 	for b.Loop() {
@@ -140,6 +141,80 @@ func BenchmarkWrite(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(size)/n, "B/ref")
-	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
+	b.ReportMetric(float64(size)/float64(n), "B/ref")
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
+}
+
+// BenchmarkAppend commits a thousand refs on top of a million.
+func BenchmarkAppend(b *testing.B) {
+	const before, after = 1_000_000, 1_001_000
+	old, now := manyInput(b, before), manyInput(b, after)
+	old.snapshot.ID, now.snapshot.ID = "old", "now"
+	past := manyPast{old.snapshot.ID: old.snapshot, now.snapshot.ID: now.snapshot}
+	first := filepath.Join(b.TempDir(), "first")
+	if _, err := write(context.Background(), old, first, (*Options)(nil).defaults(), past); err != nil {
+		b.Fatal(err)
+	}
+	size := func(dir string) (n int64) {
+		for _, file := range tree(b, dir) {
+			n += int64(len(file))
+		}
+		return n
+	}
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		dest := filepath.Join(b.TempDir(), fmt.Sprint(i))
+		if err := os.CopyFS(dest, os.DirFS(first)); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		r, err := write(context.Background(), now, dest, (*Options)(nil).defaults(), past)
+		if err != nil || !r.Appended {
+			b.Fatal(r, err)
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(size(dest)-size(first)), "new-B")
+		b.StartTimer()
+	}
+}
+
+// manyInput is a manifest of one array of n refs, a thousand a file.
+func manyInput(b *testing.B, n int64) *input {
+	b.Helper()
+	face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,160,160],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,16,16]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"zarr_format":3,"node_type":"array"}`, n/100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := face.Grid()
+	if err != nil {
+		b.Fatal(err)
+	}
+	spec := manifest.Array{Path: "/v", Face: face, Dims: []string{"/t", "/y", "/x"}, Placement: "p"}
+	snapshot := &manifest.Snapshot{ID: "one", Arrays: []manifest.Array{spec},
+		Placements: []manifest.PlacementTable{{ID: "p", Dims: []string{"/t"}, Segments: []manifest.Segment{{Table: "tiles", Rows: n / 1000}}}}}
+	in := &input{snapshot: snapshot, arrays: []inputArray{{&snapshot.Arrays[0], g, manyRefs{g}}}}
+	in.source = func(_ context.Context, row int64) (manifest.Source, error) {
+		return manifest.Source{URL: fmt.Sprintf("/archive/refs/part_%05d.nc", row), Modified: time.Unix(1_700_000_000+row, 0)}, nil
+	}
+	return in
+}
+
+// manyPast are the snapshots of manyInput, whose tiles are a file each.
+type manyPast map[string]*manifest.Snapshot
+
+func (p manyPast) Load(_ context.Context, id string) (*manifest.Snapshot, error) { return p[id], nil }
+
+func (manyPast) Begins(context.Context, *manifest.Snapshot, *manifest.Snapshot) (bool, error) {
+	return true, nil
+}
+
+func (manyPast) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	return func(yield func(manifest.Tile, error) bool) {
+		for row := s.Row; row < s.Row+s.Rows; row++ {
+			if !yield(manifest.Tile{File: int(row), Origin: []int64{row * 10}}, nil) {
+				return
+			}
+		}
+	}
 }

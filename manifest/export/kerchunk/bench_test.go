@@ -6,10 +6,12 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/export/internal/change"
 	"varve/manifest/store"
 )
 
@@ -66,6 +68,51 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportMetric(float64(b.N)*refs/b.Elapsed().Seconds()/1e6, "Mrefs/s")
 			b.ReportMetric(float64(sizeOf(b, filepath.Join(dir, name)))/refs, "B/ref")
 		})
+	}
+}
+
+// BenchmarkTenMillion tells what memory ten million refs take: the most that the process ever
+// had, so that it means something only if the benchmark runs alone.
+func BenchmarkTenMillion(b *testing.B) {
+	for _, name := range []string{"r.parquet", "r.json"} {
+		b.Run(name, func(b *testing.B) {
+			const refs = 10_000_000
+			h, dir := manyRefs(b, refs), b.TempDir()
+			for b.Loop() {
+				if _, err := write(b.Context(), h, filepath.Join(dir, name), &Options{Force: true}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var used syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(used.Maxrss)/1024, "peak-MiB")
+			b.ReportMetric(float64(b.N)*refs/b.Elapsed().Seconds()/1e6, "Mrefs/s")
+		})
+	}
+}
+
+// BenchmarkAppend carries a set of a million refs on by a thousand.
+func BenchmarkAppend(b *testing.B) {
+	const before, after = 1_000_000, 1_001_000
+	old, now := manyRefs(b, before), manyRefs(b, after)
+	old.snapshot, now.snapshot = "old", "now"
+	now.past = func(context.Context, string, array) (change.Change, error) {
+		return change.Change{Kind: change.Behind, Axis: 0, From: before / 1000}, nil
+	}
+	dest := filepath.Join(b.TempDir(), "r.parquet")
+	for b.Loop() {
+		b.StopTimer()
+		if _, err := write(b.Context(), old, dest, &Options{Force: true}); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		r, err := write(b.Context(), now, dest, nil)
+		if err != nil || r.Kept != before {
+			b.Fatal(r, err)
+		}
+		b.ReportMetric(float64(sizeOf(b, filepath.Join(dest, "ocean_temperature", "refs.10.parq"))), "new-B")
 	}
 }
 
