@@ -292,12 +292,31 @@ func (v *variable) setFill(c *chunks) error {
 	if t.Class == readers.Enum {
 		t = t.Base
 	}
-	if t.Class != readers.Integer && t.Class != readers.Float {
+	switch t.Class {
+	case readers.Integer, readers.Float:
+	case readers.String:
+		return v.setTextFill(*c.fill)
+	default:
 		return nil
 	}
 	value, err := appendNumber(nil, t, *c.fill)
 	v.Fill = readers.Fill{State: readers.FillUser, Value: value}
 	return err
+}
+
+// setTextFill keeps the fill value of strings of one length as a string is stored.
+func (v *variable) setTextFill(text string) error {
+	size := v.Type.Size
+	if len(text) > size {
+		return readers.Corruptf("fill value %q is of more than %d bytes", text, size)
+	}
+	padding := byte(0)
+	if v.Type.Padding == readers.SpacePadded {
+		padding = ' '
+	}
+	value := append([]byte(text), bytes.Repeat([]byte{padding}, size-len(text))...)
+	v.Fill = readers.Fill{State: readers.FillUser, Value: value}
+	return nil
 }
 
 // The filters that documents name, in the order that they have where the document's means

@@ -292,6 +292,7 @@ func TestInline(t *testing.T) {
 		{"fixed texts", `<String name="v"><Dim size="2"/><dmrpp:FixedLengthStringArray string_length="3" pad="space_pad"/><dmrpp:compact>YSAgYmIg</dmrpp:compact></String>`, `612020626220 ["a" "bb"]`},
 		{"vlsa", `<String name="v"><Dim size="3"/><dmrpp:vlsa><v>a</v><v c="2"></v></dmrpp:vlsa></String>`, ` ["a" "" ""]`},
 		{"fill", `<Int16 name="v"><Dim size="2"/><dmrpp:chunks fillValue="-2"/></Int16>`, "fefffeff []"},
+		{"fill of texts", `<String name="v"><Dim size="2"/><dmrpp:chunks fillValue="aa"/><dmrpp:FixedLengthStringArray string_length="3" pad="null_term"/></String>`, ` ["aa" "aa"]`},
 	} {
 		d := open(t, "x.dmrpp", doc("", c.text))
 		v := variables(d)["/v"]
@@ -323,6 +324,7 @@ func TestProblems(t *testing.T) {
 		{"chunk shape", one(`<Dim size="1"/><Dim size="1"/><dmrpp:chunks><dmrpp:chunkDimensionSizes>4294967296 4294967296</dmrpp:chunkDimensionSizes></dmrpp:chunks>`), "more than 2^62"},
 		{"byte order", one(`<dmrpp:chunks byteOrder="ME"/>`), `byteOrder is "ME"`},
 		{"fill", one(`<dmrpp:chunks fillValue="x"/>`), `"x" is no value of type <i2`},
+		{"fill of texts", doc("", `<String name="v"><Dim size="2"/><dmrpp:chunks fillValue="aaaa"/><dmrpp:FixedLengthStringArray string_length="3"/></String>`), "more than 3 bytes"},
 		{"base64", one(`<dmrpp:compact>!</dmrpp:compact>`), "illegal base64"},
 		{"too few bytes", one(`<dmrpp:compact>AAAA</dmrpp:compact>`), "3 bytes of values"},
 		{"a bomb", one(`<Dim size="1000000"/><dmrpp:missingdata>eJxjZGBiYGYAAAAaAAc=</dmrpp:missingdata>`), "cannot come out of"},

@@ -176,6 +176,9 @@ func (p *parser) finish(g *readers.Group, v *variable) {
 func (v *variable) fillAll(_ context.Context, limit uint64) (readers.Value, error) {
 	if v.Type.Varies() || v.Type.Class == readers.String {
 		texts := make([][]byte, min(product(v.Shape), limit/24))
+		for i := range texts {
+			texts[i] = trim(v.Type.Padding, v.Fill.Value)
+		}
 		return readers.Value{Type: v.Type, Shape: v.Shape, Texts: texts}, v.fits(limit, 24)
 	}
 	if err := v.fits(limit, uint64(v.Type.Size)); err != nil {
