@@ -107,6 +107,8 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
 	all := append(slices.Clip(j.before), j.files...)
+	c := &content{known: j.known(), files: j.files}
+	j.tables.beginEarly(ctx, c)
 	made, err := j.planned(ctx, all)
 	if err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
@@ -121,7 +123,8 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		snap.Skipped = j.old.Skipped
 	}
 	j.noteBroken(snap, made.Report)
-	if err := j.tables.write(ctx, snap, &content{known: j.known(), files: j.files, placements: made.Placements, values: made.Values}); err != nil {
+	c.placements, c.values = made.Placements, made.Values
+	if err := j.tables.write(ctx, snap, c); err != nil {
 		return nil, err
 	}
 	patched, err := j.carryPatches(ctx, snap)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 
 	"varve/manifest"
 	"varve/manifest/mosaic"
@@ -24,12 +25,17 @@ type tables struct {
 	first  int64 // row of refs
 	inline *draft[*table.Writer[[]byte]]
 	kept   []manifest.Table // old ones that stay
+	early  *earlyTables     // begun before there is a plan
 }
 
 func newTables(repo *manifest.Repository) *tables { return &tables{repo: repo} }
 
 // abort gives up what is not committed.
 func (t *tables) abort() {
+	if t.early != nil {
+		t.early.wait() // its error is that of write, or comes too late
+		t.early.abort()
+	}
 	for _, w := range t.open {
 		w.Abort() // the error that led here says more
 	}
@@ -176,13 +182,11 @@ func (t *tables) writeFiles(ctx context.Context, c *content) error {
 	if err != nil {
 		return err
 	}
-	headers, groups := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}
 	values := map[string]*manifest.Values{}
 	for _, f := range c.files {
 		if err := sources.rows.Append(table.NewSourceRow(f)); err != nil {
 			return fmt.Errorf("%s: %w", f.URL, err)
 		}
-		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
 		for _, v := range f.Values {
 			if v != nil {
 				values[v.ID] = v
@@ -195,10 +199,47 @@ func (t *tables) writeFiles(ctx context.Context, c *content) error {
 	if err := sources.finish(t); err != nil {
 		return err
 	}
+	if err := t.takeEarly(ctx, c); err != nil {
+		return err
+	}
+	return writeByID(ctx, t, c, manifest.ValueOf, table.NewValues, values)
+}
+
+// earlyTables are those of headers and of attributes of groups, which no plan changes.
+type earlyTables struct {
+	tables
+	wait func() error
+}
+
+// beginEarly begins to write the early tables.
+func (t *tables) beginEarly(ctx context.Context, c *content) {
+	e := &earlyTables{tables: tables{repo: t.repo, kept: t.kept}}
+	ready := make(chan error, 1)
+	e.wait = sync.OnceValue(func() error { return <-ready })
+	t.early = e
+	go func() { ready <- e.writeHeaders(ctx, c) }()
+}
+
+// takeEarly waits for the early tables.
+func (t *tables) takeEarly(ctx context.Context, c *content) error {
+	if t.early == nil {
+		t.beginEarly(ctx, c)
+	}
+	if err := t.early.wait(); err != nil {
+		return err
+	}
+	t.done = append(t.done, t.early.done...)
+	return nil
+}
+
+func (t *tables) writeHeaders(ctx context.Context, c *content) error {
+	headers, groups := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}
+	for _, f := range c.files {
+		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
+	}
 	return errors.Join(
 		writeByID(ctx, t, c, manifest.Headers, table.NewHeaders, headers),
-		writeByID(ctx, t, c, manifest.Groups, table.NewGroups, groups),
-		writeByID(ctx, t, c, manifest.ValueOf, table.NewValues, values))
+		writeByID(ctx, t, c, manifest.Groups, table.NewGroups, groups))
 }
 
 // writeByID writes what is known by its id, in the order of ids, unless an old table has it.

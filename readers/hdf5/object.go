@@ -2,8 +2,10 @@ package hdf5
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"varve/readers"
 )
@@ -64,7 +66,20 @@ const (
 type walk struct {
 	*Tree
 	f      *File
-	header header // of the object at hand
+	header header             // of the object at hand
+	ready  map[uint64]*opened // objects that come soon, by address
+}
+
+// opened is what a hard link points at, whatever its path.
+type opened struct {
+	kind       Kind
+	dataset    *Dataset
+	typ        *readers.Type
+	links      []link
+	ordered    bool
+	attributes []Attribute
+	err        error
+	panicked   any // what whoever wants the object is to panic with
 }
 
 // pending is a link that is to be followed.
@@ -95,6 +110,7 @@ func (f *File) list(ctx context.Context) (*Tree, error) {
 		if len(w.Objects) >= maxObjects {
 			return nil, f.locate("", readers.Corruptf("more than %d objects", maxObjects))
 		}
+		w.openAhead(ctx, todo)
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		children := w.visit(ctx, p)
@@ -137,39 +153,132 @@ func (w *walk) visit(ctx context.Context, p pending) []pending {
 
 // open reads what a hard link points at.
 func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
-	h := &w.header
-	err := w.f.readHeaderInto(ctx, o.Addr, h)
-	if err != nil {
-		return nil, err
+	x := w.ready[o.Addr]
+	if delete(w.ready, o.Addr); x == nil {
+		x = w.f.openObject(ctx, o.Addr, &w.header)
 	}
-	kind := h.kind()
-	var children []pending
-	switch kind {
-	case GroupObject:
-		children, err = w.members(ctx, o, h)
-	case DatasetObject:
-		if o.Dataset, err = w.f.readDataset(ctx, h); err != nil {
-			return nil, err
-		}
+	if x.panicked != nil {
+		panic(x.panicked)
+	}
+	if o.Kind = x.kind; x.kind == Unreadable {
+		return nil, x.err
+	}
+	o.Dataset, o.Type, o.Attributes = x.dataset, x.typ, x.attributes
+	if o.Dataset != nil {
 		o.Dataset.path = o.Path
-	case TypeObject:
-		m, _ := h.find(msgDatatype)
-		if o.Type, err = w.f.typeMessage(ctx, m, h); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, readers.Corruptf("object is neither a group nor a dataset nor a datatype")
 	}
-	o.Kind = kind
-	attributes, attrErr := w.f.attributes(ctx, h)
-	o.Attributes = attributes
-	for i := range attributes {
-		attributes[i].Err = w.f.locate(o.Path, attributes[i].Err)
+	for i := range o.Attributes {
+		o.Attributes[i].Err = w.f.locate(o.Path, o.Attributes[i].Err)
 	}
+	o.members, o.ordered = x.links, x.ordered
+	children, err := below(o)
 	if err == nil {
-		err = attrErr
+		err = x.err
 	}
 	return children, err
+}
+
+// openObject reads the object at an address. Where only a part of it cannot be read there is
+// both the rest and an error.
+func (f *File) openObject(ctx context.Context, addr uint64, h *header) *opened {
+	x := &opened{}
+	if x.err = f.readHeaderInto(ctx, addr, h); x.err != nil {
+		return x
+	}
+	kind := h.kind()
+	switch kind {
+	case GroupObject:
+		if links, err := f.links(ctx, h); err != nil {
+			x.err = err
+		} else {
+			x.links, x.ordered = links, h.ordersLinks()
+		}
+	case DatasetObject:
+		if x.dataset, x.err = f.readDataset(ctx, h); x.err != nil {
+			return x
+		}
+	case TypeObject:
+		m, _ := h.find(msgDatatype)
+		if x.typ, x.err = f.typeMessage(ctx, m, h); x.err != nil {
+			return x
+		}
+	default:
+		x.err = readers.Corruptf("object is neither a group nor a dataset nor a datatype")
+		return x
+	}
+	x.kind = kind
+	var err error
+	if x.attributes, err = f.attributes(ctx, h); x.err == nil {
+		x.err = err
+	}
+	return x
+}
+
+// below are the members of a group.
+func below(o *Object) ([]pending, error) {
+	base := strings.TrimSuffix(o.Path, "/") + "/"
+	children := make([]pending, 0, len(o.members))
+	for _, l := range o.members {
+		if len(base)+len(l.name) > maxPathBytes {
+			return children, readers.Corruptf("path of more than %d bytes", maxPathBytes)
+		}
+		children = append(children, pending{base + l.name, l})
+	}
+	return children, nil
+}
+
+// Of many objects that are to be visited so many are read at once, if there are more than a few.
+const (
+	openedAtOnce = 64
+	fewObjects   = 16
+	maxReady     = 1 << 10
+)
+
+// openAhead reads the objects that are visited next by all cores, unless they are few, or
+// reading them one by one makes larger requests.
+func (w *walk) openAhead(ctx context.Context, todo []pending) {
+	if len(todo) < fewObjects || len(w.ready) > maxReady || !w.isNew(&todo[len(todo)-1]) || w.f.src.Far() {
+		return
+	}
+	var next []uint64
+	for i := len(todo) - 1; i >= max(len(todo)-openedAtOnce, 0); i-- {
+		if w.isNew(&todo[i]) {
+			next = append(next, todo[i].link.addr)
+		}
+	}
+	read := make([]*opened, len(next))
+	cores := min(runtime.GOMAXPROCS(0), len(next))
+	var workers sync.WaitGroup
+	for first := range cores {
+		workers.Go(func() {
+			var h header
+			for i := first; i < len(next); i += cores {
+				read[i] = w.f.openSafely(ctx, next[i], &h)
+			}
+		})
+	}
+	workers.Wait()
+	if w.ready == nil {
+		w.ready = make(map[uint64]*opened, len(next))
+	}
+	for i, addr := range next {
+		w.ready[addr] = read[i]
+	}
+}
+
+// isNew reports whether a link leads to an object that was not read.
+func (w *walk) isNew(p *pending) bool {
+	return p.link.kind == linkHard && w.byAddr[p.link.addr] == nil && w.ready[p.link.addr] == nil
+}
+
+// openSafely keeps a panic for the goroutine that wants the object.
+func (f *File) openSafely(ctx context.Context, addr uint64, h *header) (x *opened) {
+	defer func() {
+		if p := recover(); p != nil {
+			x = &opened{panicked: p}
+		}
+	}()
+	return f.openObject(ctx, addr, h)
 }
 
 // kind tells what an object is by its messages, as libhdf5 does.
@@ -185,23 +294,6 @@ func (h *header) kind() Kind {
 		return TypeObject
 	}
 	return Unreadable
-}
-
-func (w *walk) members(ctx context.Context, o *Object, h *header) ([]pending, error) {
-	base := strings.TrimSuffix(o.Path, "/") + "/"
-	links, err := w.f.links(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	o.members, o.ordered = links, h.ordersLinks()
-	children := make([]pending, 0, len(links))
-	for _, l := range links {
-		if len(base)+len(l.name) > maxPathBytes {
-			return children, readers.Corruptf("path of more than %d bytes", maxPathBytes)
-		}
-		children = append(children, pending{base + l.name, l})
-	}
-	return children, nil
 }
 
 // ordersLinks reports whether a group tracks the order in which its links were made.
