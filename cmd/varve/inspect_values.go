@@ -30,7 +30,7 @@ func (in *inspection) values(d *hdf5.Dataset, doc document) error {
 	if in.ctx.Err() != nil {
 		return in.ctx.Err()
 	}
-	if err == nil && d.Type.Class == readers.String {
+	if err == nil && d.Type.Class == readers.String && !d.Elsewhere() {
 		doc["raw"] = hashOf(stored)
 	}
 	sum := ""

@@ -25,7 +25,7 @@ type netcdfType struct {
 // netcdfTypes are the user-defined types that a file has named or used so far.
 type netcdfTypes struct {
 	known     []*netcdfType
-	names     []string // of these, their members and choices, where netCDF4-python lists them
+	names     []string // of these, their members and choices, where netCDF4-python asks for them
 	anonymous int
 }
 
@@ -132,7 +132,7 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 		err = errNoNetCDFType
 	}
 	made.listed = made.label != ""
-	if err == nil && made.listed {
+	if err == nil && (made.listed || t.Class == readers.Compound) {
 		n.names = append(append(n.names, name), partNames(t)...)
 	}
 	return made, err
