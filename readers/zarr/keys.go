@@ -9,6 +9,7 @@ import (
 
 	"varve/readers"
 	"varve/readers/internal/zarrtree"
+	"varve/readers/internal/zipdir"
 	"varve/readers/source"
 	"varve/zarrjson"
 )
@@ -25,7 +26,10 @@ func isArray(doc []byte) bool {
 }
 
 // store finds chunks by their keys.
-type store struct{ src *source.Source }
+type store struct {
+	src *source.Source
+	zip *zipdir.Directory // what src is of, if that is a zip file
+}
 
 // Open opens a chunk.
 func (s store) Open(ctx context.Context, o *readers.Other) (*source.Source, error) {
@@ -87,9 +91,28 @@ func chunkFolder(name string) bool {
 
 func (l *lister) emit(key string, e source.Entry) error {
 	l.ref.Size = uint64(e.Size)
-	l.ref.Other = &readers.Other{Source: l.src.MemberName(join(l.a.Path, key)), Modified: e.Modified}
+	if l.zip != nil {
+		if err := l.locate(join(l.a.Path, key)); err != nil {
+			return err
+		}
+	} else {
+		l.ref.Other = &readers.Other{Source: l.src.MemberName(join(l.a.Path, key)), Modified: e.Modified}
+	}
 	if !l.yield(&l.ref, nil) {
 		return errStopped
+	}
+	return nil
+}
+
+// locate sets where in the zip file a chunk is, or its bytes.
+func (l *lister) locate(key string) error {
+	offset, content, err := l.zip.Locate(l.ctx, key)
+	if err != nil {
+		return &readers.Error{Source: l.src.Name(), Offset: -1, Err: err}
+	}
+	l.ref.Offset, l.ref.Other = offset, nil
+	if content != nil {
+		l.ref.Other = &readers.Other{Inline: content}
 	}
 	return nil
 }

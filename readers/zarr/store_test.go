@@ -1,8 +1,6 @@
 package zarr
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -309,26 +307,6 @@ func TestHostile(t *testing.T) {
 	}
 	if _, err := inMemory(t, deep); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("100 groups in one another: got %v", err)
-	}
-}
-
-func TestZip(t *testing.T) {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	if f, err := w.Create("zarr.json"); err != nil {
-		t.Fatal(err)
-	} else if _, err := f.Write([]byte(group3)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	src := source.New("store.zip", &readertest.Memory{Data: b.Bytes()})
-	if is, err := (Format{}).Detect(context.Background(), src); !is || err != nil {
-		t.Errorf("Detect: got %v, %v", is, err)
-	}
-	if _, err := (Format{}).Open(context.Background(), src); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("got %v", err)
 	}
 }
 

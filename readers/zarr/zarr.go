@@ -12,6 +12,9 @@
 // Where the root has consolidated metadata, those describe the hierarchy, as for
 // zarr-python; otherwise folders are walked. Either way no chunk is looked at: which exist
 // is found by listing, when somebody asks for refs.
+//
+// A zip file with the same keys is a store too. Chunks that are stored in it are byte ranges of
+// the file; deflated ones are inflated as they are listed, up to 64 MiB each.
 package zarr
 
 import (
@@ -24,6 +27,7 @@ import (
 
 	"varve/readers"
 	"varve/readers/internal/zarrtree"
+	"varve/readers/internal/zipdir"
 	"varve/readers/source"
 )
 
@@ -36,12 +40,16 @@ const (
 	maxNodes    = 1 << 18
 )
 
-// Detect reports whether a folder has the documents of a Zarr hierarchy at its root.
+// rootDocuments are the documents of which a hierarchy has one at its root.
+var rootDocuments = []string{"zarr.json", ".zgroup", ".zarray", ".zmetadata"}
+
+// Detect reports whether a folder or a zip file has the documents of a Zarr hierarchy at its
+// root.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if !src.IsFolder() {
 		return isZip(ctx, src)
 	}
-	for _, key := range []string{"zarr.json", ".zgroup", ".zarray", ".zmetadata"} {
+	for _, key := range rootDocuments {
 		if there, err := has(ctx, src, key); there || err != nil {
 			return there, err
 		}
@@ -49,12 +57,26 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	return false, nil
 }
 
-// isZip reports whether a file is a zip whose first member is a document of Zarr.
+// isZip reports whether a file is a zip file with the documents of a hierarchy at its root.
 func isZip(ctx context.Context, src *source.Source) (bool, error) {
+	zip, err := zipdir.IsZip(ctx, src)
+	if !zip || err != nil {
+		return false, err
+	}
+	dir, err := zipdir.Open(ctx, src)
+	if errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) {
+		return zarrAtHead(ctx, src)
+	}
+	return err == nil && dir.HasDocument(rootDocuments...), err
+}
+
+// zarrAtHead reports whether the first entry of a zip file whose directory cannot be read is a
+// document of Zarr.
+func zarrAtHead(ctx context.Context, src *source.Source) (bool, error) {
 	const nameLength, name = 26, 30
 	head, err := src.View(ctx, 0, int(min(src.Size(), 1<<10)))
-	if err != nil || len(head) < name || string(head[:4]) != "PK\x03\x04" {
-		return false, errors.Join(err, ctx.Err())
+	if err != nil || len(head) < name {
+		return false, err
 	}
 	n := int(binary.LittleEndian.Uint16(head[nameLength:]))
 	return n <= len(head)-name && zarrtree.IsDocument(string(head[name:name+n])), nil
@@ -73,19 +95,36 @@ func has(ctx context.Context, src *source.Source, key string) (bool, error) {
 
 // Open reads the documents of a store.
 func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	chunks := store{src: src}
 	if !src.IsFolder() {
-		if zip, err := isZip(ctx, src); zip || err != nil {
-			return nil, errors.Join(err, fmt.Errorf("%s: a Zarr store in a zip file; unpack it: %w", src.Name(), errors.ErrUnsupported))
+		dir, err := openZip(ctx, src)
+		if err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("%s: is a file, and a Zarr store is a folder", src.Name())
+		chunks = store{src: dir.Folder(), zip: dir}
 	}
-	w := walker{ctx: ctx, src: src}
+	w := walker{ctx: ctx, src: chunks.src}
 	format, err := w.hierarchy()
 	if err != nil {
 		return nil, err
 	}
-	t := &zarrtree.Tree{Source: src, Format: format, Index: "keys", Chunks: store{src}}
+	t := &zarrtree.Tree{Source: src, Format: format, Index: "keys", Chunks: chunks}
 	return t.Dataset(w.nodes), ctx.Err()
+}
+
+func openZip(ctx context.Context, src *source.Source) (*zipdir.Directory, error) {
+	zip, err := zipdir.IsZip(ctx, src)
+	if err == nil && !zip {
+		err = errors.New("is a file but no zip file, and a Zarr store is a folder")
+	}
+	if err != nil {
+		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: err}
+	}
+	dir, err := zipdir.Open(ctx, src)
+	if err != nil {
+		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: err}
+	}
+	return dir, nil
 }
 
 // walker collects the documents of a hierarchy.

@@ -1,0 +1,150 @@
+package zipdir
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Folder returns the archive as a source that is a folder of its entries.
+func (d *Directory) Folder() *source.Source { return source.New(d.src.Name(), folder{d}) }
+
+// folder is a source.Folder over a directory.
+type folder struct{ d *Directory }
+
+// Identity tells the version of the archive.
+func (f folder) Identity() source.Identity { return f.d.src.Identity() }
+
+// Close does nothing: the archive is its opener's.
+func (f folder) Close() error { return nil }
+
+// ReadAt gives nothing: a folder has no bytes.
+func (f folder) ReadAt(context.Context, []byte, int64) (int, error) { return 0, io.EOF }
+
+// OpenKey opens an entry.
+func (f folder) OpenKey(ctx context.Context, key string) (source.Ranges, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	offset, content, err := f.d.Locate(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if content != nil {
+		return memory{content, f.d.src.Identity()}, nil
+	}
+	return section{f.d.src, offset, int64(f.d.find(key).Size)}, nil
+}
+
+// List yields what lies directly in a folder of the archive.
+func (f folder) List(ctx context.Context, key string) iter.Seq2[source.Entry, error] {
+	return func(yield func(source.Entry, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(source.Entry{}, err)
+			return
+		}
+		skip, last := 0, ""
+		if key != "" {
+			skip = len(key) + 1
+		}
+		for _, e := range f.d.folder(key) {
+			name, _, inner := strings.Cut(e.Name[skip:], "/")
+			if inner && name == last {
+				continue
+			}
+			entry := source.Entry{Name: name, Folder: inner}
+			if inner {
+				last = name
+			} else {
+				entry.Size = int64(e.Size)
+			}
+			if !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// section is a stored entry.
+type section struct {
+	src          *source.Source
+	offset, size int64
+}
+
+func (s section) Identity() source.Identity {
+	id := s.src.Identity()
+	id.Size = s.size
+	return id
+}
+
+func (s section) Close() error { return nil }
+
+func (s section) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < 0 || off > s.size || int64(len(p)) > s.size-off {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return s.src.ReadAt(ctx, p, s.offset+off)
+}
+
+// memory is an entry that was inflated.
+type memory struct {
+	content []byte
+	id      source.Identity
+}
+
+func (m memory) Identity() source.Identity {
+	m.id.Size = int64(len(m.content))
+	return m.id
+}
+
+func (m memory) Close() error { return nil }
+
+func (m memory) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if off < 0 || off > int64(len(m.content)) || len(p) > len(m.content)-int(off) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(p, m.content[off:]), nil
+}
+
+// inflate reads a deflated entry, whose size and checksum must be right.
+func (d *Directory) inflate(ctx context.Context, e *Entry, offset int64) ([]byte, error) {
+	if e.Size > maxInflated {
+		return nil, fmt.Errorf("entry %q of the zip file: %d bytes that are deflated, more than %d: unpack the file, or store its entries: %w", e.Name, e.Size, maxInflated, errors.ErrUnsupported)
+	}
+	if e.Size/maxExpansion > e.Stored {
+		return nil, readers.Corruptf("entry %q of the zip file: %d bytes deflated to %d", e.Name, e.Size, e.Stored)
+	}
+	stored := make([]byte, e.Stored)
+	if _, err := d.src.ReadAt(ctx, stored, offset); err != nil {
+		return nil, err
+	}
+	content := make([]byte, e.Size)
+	r := flate.NewReader(bytes.NewReader(stored))
+	_, err := io.ReadFull(r, content)
+	if err == nil {
+		if _, err = io.ReadFull(r, make([]byte, 1)); errors.Is(err, io.EOF) {
+			err = nil
+		} else if err == nil {
+			err = errors.New("it holds more than it says")
+		}
+	}
+	if err == nil && crc32.ChecksumIEEE(content) != e.crc {
+		err = errors.New("its checksum is another")
+	}
+	if err != nil {
+		return nil, readers.Corruptf("entry %q of the zip file: %w", e.Name, err)
+	}
+	return content, nil
+}

@@ -1,0 +1,295 @@
+// Package zipdir reads the directory of a zip file, so that its entries are files in a folder.
+//
+//	entries   header "PK\3\4" of 30 bytes, name, extra field, bytes         4.3.7
+//	          header, name, extra field, bytes
+//	directory "PK\1\2", 46 bytes an entry, name, extra field, comment        4.3.12
+//	end       "PK\6\6" of 56 bytes, its locator "PK\6\7" of 20 bytes         4.3.14, 4.3.15
+//	          "PK\5\6" of 22 bytes, comment of up to 65,535                  4.3.16
+//
+// (sections of APPNOTE.TXT 6.3.10). The long end is there where a number does not fit into the
+// short one (zip64). Of entries of the same name the last counts.
+//
+// Entries that are stored are byte ranges of the file. Deflated ones are inflated in memory,
+// which is meant for documents and small chunks.
+package zipdir
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// The sizes and signatures of the parts.
+const (
+	entrySize   = 46
+	headerSize  = 30
+	endSize     = 22
+	locatorSize = 20
+	end64Size   = 56
+	maxComment  = 1<<16 - 1
+
+	entryMark, headerMark           = "PK\x01\x02", "PK\x03\x04"
+	endMark, locatorMark, end64Mark = "PK\x05\x06", "PK\x06\x07", "PK\x06\x06"
+	escape16, escape32              = 1<<16 - 1, 1<<32 - 1
+	zip64Extra                      = 1
+	flagEncrypted                   = 1
+	methodStored, methodDeflated    = 0, 8
+	maxDirectory                    = 512 << 20
+	maxInflated                     = 64 << 20
+	maxExpansion                    = 1032 // of deflate
+)
+
+// Entry is a file in the archive.
+type Entry struct {
+	Name   string
+	Size   uint64 // of its content
+	Stored uint64 // of the bytes in the archive
+
+	header uint64 // where its header is
+	crc    uint32
+	method uint16
+	flags  uint16
+}
+
+// Directory is what is in an archive.
+type Directory struct {
+	src     *source.Source
+	entries []Entry // by name, without folders
+	start   uint64  // of the directory: entries lie before
+}
+
+// IsZip reports whether a file begins as a zip file with entries does.
+func IsZip(ctx context.Context, src *source.Source) (bool, error) {
+	if src.Size() < endSize {
+		return false, ctx.Err()
+	}
+	head, err := src.View(ctx, 0, len(headerMark))
+	return string(head) == headerMark, err
+}
+
+// Open reads the directory of an archive.
+func Open(ctx context.Context, src *source.Source) (*Directory, error) {
+	d := &Directory{src: src}
+	end, err := d.findEnd(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if end.size > maxDirectory {
+		return nil, fmt.Errorf("the directory of the zip file takes %d bytes, more than %d: %w", end.size, maxDirectory, errors.ErrUnsupported)
+	}
+	d.start = end.start
+	b := make([]byte, end.size)
+	if _, err := src.ReadAt(ctx, b, int64(end.start)); err != nil {
+		return nil, err
+	}
+	return d, d.read(b, end)
+}
+
+// ending is what the end says of the directory.
+type ending struct{ start, size, count uint64 }
+
+// findEnd looks for the end record, which only its comment follows.
+func (d *Directory) findEnd(ctx context.Context) (ending, error) {
+	n := min(d.src.Size(), endSize+maxComment)
+	tail, err := d.src.View(ctx, d.src.Size()-n, int(n))
+	if err != nil {
+		return ending{}, err
+	}
+	for at := len(tail) - endSize; at >= 0; at-- {
+		if string(tail[at:at+4]) == endMark && at+endSize+int(binary.LittleEndian.Uint16(tail[at+20:])) == len(tail) {
+			return d.readEnd(ctx, tail[at:], uint64(d.src.Size()-n)+uint64(at))
+		}
+	}
+	return ending{}, readers.Corruptf("a zip file without its end")
+}
+
+func (d *Directory) readEnd(ctx context.Context, b []byte, at uint64) (ending, error) {
+	le := binary.LittleEndian
+	disk, first := le.Uint16(b[4:]), le.Uint16(b[6:])
+	e := ending{start: uint64(le.Uint32(b[16:])), size: uint64(le.Uint32(b[12:])), count: uint64(le.Uint16(b[10:]))}
+	if e.count == escape16 || e.size == escape32 || e.start == escape32 {
+		long, there, err := d.readEnd64(ctx, at)
+		if err != nil {
+			return e, err
+		}
+		if there {
+			return long, d.check(&long, at)
+		}
+	}
+	if disk != 0 || first != 0 {
+		return e, fmt.Errorf("a zip file in several parts: %w", errors.ErrUnsupported)
+	}
+	err := d.check(&e, at)
+	return e, err
+}
+
+// readEnd64 reads the long end record, if its locator stands before the short one.
+func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there bool, err error) {
+	if at < locatorSize {
+		return e, false, nil
+	}
+	b, err := d.src.View(ctx, int64(at-locatorSize), locatorSize)
+	if err != nil || string(b[:4]) != locatorMark {
+		return e, false, err
+	}
+	le := binary.LittleEndian
+	where := le.Uint64(b[8:])
+	if where > at-locatorSize || at-locatorSize-where < end64Size {
+		return e, false, readers.Corruptf("the long end of the zip file is said to be at offset %d", where)
+	}
+	if b, err = d.src.View(ctx, int64(where), end64Size); err != nil {
+		return e, false, err
+	}
+	if string(b[:4]) != end64Mark {
+		return e, false, readers.Corruptf("no long end of the zip file at offset %d", where)
+	}
+	return ending{start: le.Uint64(b[48:]), size: le.Uint64(b[40:]), count: le.Uint64(b[32:])}, true, nil
+}
+
+// check holds the directory to the bytes before its end.
+func (d *Directory) check(e *ending, at uint64) error {
+	if e.start > at || e.size > at-e.start || e.count > e.size/entrySize {
+		return readers.Corruptf("%d entries in a directory of %d bytes at offset %d, before offset %d", e.count, e.size, e.start, at)
+	}
+	return nil
+}
+
+// read takes the directory apart.
+func (d *Directory) read(b []byte, end ending) error {
+	d.entries = make([]Entry, 0, end.count)
+	for range end.count {
+		e, n, err := readEntry(b)
+		if err != nil {
+			return fmt.Errorf("entry %d of the zip file: %w", len(d.entries), err)
+		}
+		b = b[n:]
+		if e.header > end.start || e.Stored > end.start-e.header || end.start-e.header-e.Stored < headerSize {
+			return readers.Corruptf("entry %.80q of the zip file: %d bytes at offset %d, before its directory at %d", e.Name, e.Stored, e.header, end.start)
+		}
+		if fs.ValidPath(e.Name) {
+			d.entries = append(d.entries, e)
+		}
+	}
+	slices.SortStableFunc(d.entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	last := d.entries[:0]
+	for i, e := range d.entries {
+		if i+1 == len(d.entries) || d.entries[i+1].Name != e.Name {
+			last = append(last, e)
+		}
+	}
+	d.entries = last
+	return nil
+}
+
+// readEntry decodes one entry of the directory and says how long it is.
+func readEntry(b []byte) (e Entry, length int, err error) {
+	if len(b) < entrySize || string(b[:4]) != entryMark {
+		return e, 0, readers.Corruptf("no entry, %d bytes before the end", len(b))
+	}
+	le := binary.LittleEndian
+	names, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
+	if length = entrySize + names + extra + comment; length > len(b) {
+		return e, 0, readers.Corruptf("it takes %d bytes of %d", length, len(b))
+	}
+	e = Entry{
+		Name: string(b[entrySize : entrySize+names]), Size: uint64(le.Uint32(b[24:])), Stored: uint64(le.Uint32(b[20:])),
+		header: uint64(le.Uint32(b[42:])), crc: le.Uint32(b[16:]), method: le.Uint16(b[10:]), flags: le.Uint16(b[8:]),
+	}
+	return e, length, e.widen(b[entrySize+names : entrySize+names+extra])
+}
+
+// widen takes numbers that did not fit from the extra field (4.5.3).
+func (e *Entry) widen(extra []byte) error {
+	le := binary.LittleEndian
+	for len(extra) >= 4 {
+		id, n := le.Uint16(extra), int(le.Uint16(extra[2:]))
+		if n > len(extra)-4 {
+			return nil // others than zip64's are not ours to judge
+		}
+		field := extra[4 : 4+n]
+		extra = extra[4+n:]
+		if id != zip64Extra {
+			continue
+		}
+		for _, number := range []*uint64{&e.Size, &e.Stored, &e.header} {
+			if *number != escape32 {
+				continue
+			}
+			if len(field) < 8 {
+				return readers.Corruptf("%q has no room for long numbers", e.Name)
+			}
+			*number, field = le.Uint64(field), field[8:]
+		}
+		return nil
+	}
+	return nil
+}
+
+// find returns an entry, or nil.
+func (d *Directory) find(name string) *Entry {
+	i, ok := slices.BinarySearchFunc(d.entries, name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &d.entries[i]
+}
+
+// Locate says where the bytes of an entry are: at an offset of the archive, or else here.
+func (d *Directory) Locate(ctx context.Context, name string) (offset int64, content []byte, err error) {
+	e := d.find(name)
+	if e == nil {
+		return 0, nil, &fs.PathError{Op: "open", Path: d.src.Name() + "/" + name, Err: fs.ErrNotExist}
+	}
+	if offset, err = d.locate(ctx, e); err != nil || e.method == methodStored {
+		return offset, nil, err
+	}
+	content, err = d.inflate(ctx, e, offset)
+	if content == nil {
+		content = []byte{}
+	}
+	return 0, content, err
+}
+
+// locate reads the header of an entry, which its bytes follow.
+func (d *Directory) locate(ctx context.Context, e *Entry) (int64, error) {
+	switch {
+	case e.flags&flagEncrypted != 0:
+		return 0, fmt.Errorf("entry %q of the zip file is encrypted: %w", e.Name, errors.ErrUnsupported)
+	case e.method != methodStored && e.method != methodDeflated:
+		return 0, fmt.Errorf("entry %q of the zip file is compressed by method %d, neither stored nor deflated: %w", e.Name, e.method, errors.ErrUnsupported)
+	case e.method == methodStored && e.Size != e.Stored:
+		return 0, readers.Corruptf("entry %q of the zip file: %d bytes stored as %d", e.Name, e.Size, e.Stored)
+	}
+	b, err := d.src.View(ctx, int64(e.header), headerSize)
+	if err != nil {
+		return 0, err
+	}
+	le := binary.LittleEndian
+	offset := e.header + headerSize + uint64(le.Uint16(b[26:])) + uint64(le.Uint16(b[28:]))
+	if string(b[:4]) != headerMark || offset > d.start || e.Stored > d.start-offset {
+		return 0, readers.Corruptf("entry %q of the zip file: no header with %d bytes behind it at offset %d", e.Name, e.Stored, e.header)
+	}
+	return int64(offset), nil
+}
+
+// HasDocument reports whether there is an entry of one of these names.
+func (d *Directory) HasDocument(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return d.find(name) != nil })
+}
+
+// folder returns the entries below a folder.
+func (d *Directory) folder(key string) []Entry {
+	if key == "" {
+		return d.entries
+	}
+	from, _ := slices.BinarySearchFunc(d.entries, key+"/", func(e Entry, name string) int { return strings.Compare(e.Name, name) })
+	to, _ := slices.BinarySearchFunc(d.entries, key+"0", func(e Entry, name string) int { return strings.Compare(e.Name, name) }) // '0' is next to '/'
+	return d.entries[from:to]
+}
