@@ -132,6 +132,15 @@ func (x *access) find(s manifest.Source, name string) (real string, folders []st
 	return real, folders, nil
 }
 
+// checkFolder refuses a folder that may not be read.
+func (x *access) checkFolder(s manifest.Source, path string) error {
+	if x.everything {
+		return nil
+	}
+	_, _, err := x.find(s, path)
+	return err
+}
+
 // holds reports whether a path lies in an allowed folder, or is one of the files allowed.
 func (x *access) holds(name string) bool { return len(x.inside(name)) > 0 }
 

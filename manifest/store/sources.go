@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"sync"
 
 	"varve/readers/source"
@@ -78,14 +79,28 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 	}
 }
 
-// CheckSource opens a source, which is an error if it is not what was scanned.
+// CheckSource opens a source, which is an error if it is not what was scanned, or may not be
+// read. A server is asked for a byte. Of a folder nothing is known but that it is there: the
+// files in it are sources of their own.
 func (s *Store) CheckSource(ctx context.Context, row int64) error {
+	src, err := s.Source(ctx, row)
+	if err != nil {
+		return err
+	}
+	if path, err := source.LocalPath(src.URL); err == nil && src.Size <= 0 {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return s.access.checkFolder(src, path)
+		}
+	}
 	h, err := s.sources.acquire(ctx, row)
 	if err != nil {
 		return err
 	}
-	s.sources.release(h, nil)
-	return nil
+	if isFar(src.URL) && src.Size > 0 {
+		_, err = h.ReadAt(ctx, make([]byte, 1), 0)
+	}
+	s.sources.release(h, err)
+	return err
 }
 
 // reserve finds or makes the handle of a source. Without a place for one it returns what to

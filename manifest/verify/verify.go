@@ -17,14 +17,12 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/store"
-	"varve/readers/source"
 )
 
 // Options say how far to look. What is zero is as described.
 type Options struct {
 	Deep     bool                    // read and decode every chunk
 	Workers  int                     // 0: as many as there are processors
-	Opener   *source.Opener          // nil: one with default options
 	Progress func(done, total int64) // of sources, then of chunks
 }
 
@@ -55,10 +53,6 @@ type Result struct {
 func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
 	v := &verifier{Options: *opts, store: s}
 	v.Workers = cmp.Or(v.Workers, runtime.GOMAXPROCS(0))
-	if v.Opener == nil {
-		v.Opener = source.NewOpener(nil)
-		defer v.Opener.Close()
-	}
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
 	}
@@ -109,7 +103,7 @@ func (v *verifier) sources(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := v.check(within, src); err != nil && within.Err() == nil {
+			if err := v.store.CheckSource(within, row); err != nil && within.Err() == nil {
 				v.add(Problem{Source: src.URL, Err: err})
 			}
 			v.done(&v.result.Sources, total)
@@ -117,22 +111,6 @@ func (v *verifier) sources(ctx context.Context) error {
 		})
 	}
 	return cmp.Or(group.Wait(), ctx.Err())
-}
-
-// check opens a source in the version that was scanned.
-func (v *verifier) check(ctx context.Context, src manifest.Source) error {
-	opened, err := v.Opener.Open(ctx, src.URL)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	if opened.IsFolder() {
-		return nil
-	}
-	if err := src.Identity().Check(opened.Identity()); err != nil {
-		return fmt.Errorf("%s: %w", src.URL, err)
-	}
-	return nil
 }
 
 func sourceRows(s *manifest.Snapshot) (n int64) {

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// resolveAll has every name lead to one address, as whoever owns a name can have it.
+func resolveAll(t *testing.T, address [4]byte) {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	go func() {
+		for query := make([]byte, 512); ; {
+			n, from, err := server.ReadFrom(query)
+			if err != nil {
+				return
+			}
+			if _, err := server.WriteTo(answerDNS(query[:n], address), from); err != nil {
+				return
+			}
+		}
+	}()
+	before := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = before })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+// answerDNS answers a question for an A record, and others with nothing (RFC 1035, section 4).
+func answerDNS(query []byte, address [4]byte) []byte {
+	end := 12
+	for end < len(query) && query[end] != 0 {
+		end += 1 + int(query[end])
+	}
+	end = min(end+5, len(query)) // the root, the type and the class
+	question := query[12:end]
+	isA := end-4 >= 0 && query[end-3] == 1
+	out := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
+	if isA {
+		out[7] = 1
+		out = append(out, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+		out = append(out, address[:]...)
+	}
+	return out
+}
+
+// TestRebinding: a name that is allowed leads nowhere that is not, whenever it is looked up.
+func TestRebinding(t *testing.T) {
+	ownConfig(t)
+	t.Setenv("HTTP_PROXY", "")
+	t.Setenv("http_proxy", "")
+	for _, address := range [][4]byte{{169, 254, 169, 254}, {100, 100, 100, 200}} {
+		resolveAll(t, address)
+		m, snap, _ := archive(t, 1, true)
+		m.sources[0].Source = manifest.Source{URL: "http://data.example.org/x.nc", Size: m.sources[0].Size, Modified: m.sources[0].Modified}
+		_, err := readWith(t, m, snap, Options{Allow: []string{"http://data.example.org/"}})
+		if !errors.Is(err, source.ErrForbidden) || !strings.Contains(err.Error(), net.IP(address[:]).String()) {
+			t.Errorf("%v: got %v, want %v", address, err, source.ErrForbidden)
+		}
+	}
+}
