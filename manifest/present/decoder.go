@@ -76,28 +76,12 @@ func (d *Decoder) decodedType() codec.Type {
 	return d.packing.Type
 }
 
-// float is the decoded number of an element; NaN if it is missing.
-func (d *Decoder) float(e []byte) float64 {
-	switch {
-	case d.typ.Kind == codec.Bool:
-		return float64(e[0])
-	case d.typ.Kind == codec.DateTime:
-		if cf.Word(e) == 1<<63 {
-			return math.NaN()
-		}
-		return float64(int64(cf.Word(e)))
-	case d.packing.IsMask(d.typ, e):
-		return math.NaN()
-	}
-	return cf.Float(d.packing.Type, e)*d.scale + d.offset
-}
-
 // Float64s decodes elements, which must be numbers; what is missing is NaN.
 func (d *Decoder) Float64s(dst []float64, elems []byte) {
 	size := d.typ.Size
 	if len(d.packing.Masks) > 0 || !cf.IsNumber(d.typ) {
 		for i := range dst {
-			dst[i] = d.float(elems[i*size : (i+1)*size])
+			dst[i] = d.packing.Unpack(d.typ, elems[i*size:(i+1)*size])
 		}
 		return
 	}

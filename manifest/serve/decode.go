@@ -19,64 +19,22 @@ func text(face *zarrjson.Array, name string) string {
 	return s
 }
 
-// numbers decodes elements: packed numbers are unpacked, and what is missing is NaN.
-func numbers(a array, elems []byte) ([]float64, error) {
+// readNumbers reads a region as numbers: packed ones are unpacked, and what is missing is NaN.
+func readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error) {
 	v := cf.VariableOf(a.Path(), a.Face())
 	packing, err := cf.PackingOf(v)
 	if err != nil {
 		return nil, err
 	}
-	scale, offset := packing.Affine()
-	out := make([]float64, len(elems)/v.Type.Size)
-	for i := range out {
-		e := elems[i*v.Type.Size:][:v.Type.Size]
-		if packing.IsMask(v.Type, e) {
-			out[i] = math.NaN()
-			continue
-		}
-		out[i] = cf.Float(packing.Type, e)*scale + offset
-	}
-	return out, nil
-}
-
-// plain makes numbers of types that are not packed: truth, times of NumPy.
-func plain(t codec.Type, elems []byte) []float64 {
-	out := make([]float64, len(elems)/t.Size)
-	for i := range out {
-		e := elems[i*t.Size:][:t.Size]
-		if t.Kind == codec.Bool {
-			out[i] = float64(e[0])
-			continue
-		}
-		ticks := int64(binary.LittleEndian.Uint64(e))
-		out[i] = float64(ticks)
-		if ticks == math.MinInt64 { // NaT
-			out[i] = math.NaN()
-		}
-	}
-	return out
-}
-
-// readNumbers reads a region as numbers.
-func readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error) {
-	form := a.Face().Form(r.Shape)
-	elems := codec.NewElems(form)
+	elems := codec.NewElems(a.Face().Form(r.Shape))
 	if err := a.ReadRegion(ctx, r, elems); err != nil {
 		return nil, err
 	}
-	if cf.IsNumber(form.Type) {
-		return numbers(a, elems.Fixed)
+	out := make([]float64, len(elems.Fixed)/v.Type.Size)
+	for i := range out {
+		out[i] = packing.Unpack(v.Type, elems.Fixed[i*v.Type.Size:][:v.Type.Size])
 	}
-	return plain(form.Type, elems.Fixed), nil
-}
-
-// drawable reports whether elements can be drawn as numbers.
-func drawable(t codec.Type) bool {
-	switch t.Kind {
-	case codec.Bool, codec.DateTime, codec.TimeDelta:
-		return true
-	}
-	return cf.IsNumber(t)
+	return out, nil
 }
 
 // coordinate is the array of a dimension's name, if there is one: in the array's own group, or
@@ -88,7 +46,7 @@ func (s *site) coordinate(a array, axis int) array {
 	}
 	for group := relative(path.Dir(a.Path())); ; group = parentOf(group) {
 		c := s.v3.arrays[path.Join(group, name)]
-		if c != nil && c.Grid().Rank() == 1 && c.Grid().Shape()[0] == a.Grid().Shape()[axis] && drawable(c.Face().DataType.Type()) {
+		if c != nil && c.Grid().Rank() == 1 && c.Grid().Shape()[0] == a.Grid().Shape()[axis] && cf.IsDrawable(c.Face().DataType.Type()) {
 			return c.array
 		}
 		if group == "" {

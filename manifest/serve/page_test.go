@@ -3,7 +3,6 @@ package serve
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -18,7 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/store"
 )
@@ -237,18 +235,5 @@ func TestPlotValues(t *testing.T) {
 	}
 	if p.Title != "t2m, time = 2010-01-04" || p.Y.Label != "latitude [degrees_north]" || !strings.HasSuffix(p.Unit, "[K]") {
 		t.Errorf("%q, %q, %q", p.Title, p.Y.Label, p.Unit)
-	}
-}
-
-func TestPlain(t *testing.T) {
-	var b []byte
-	for _, v := range []int64{5, math.MinInt64} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(v))
-	}
-	if got := fmt.Sprint(plain(codec.Type{Kind: codec.DateTime, Size: 8}, b)); got != "[5 NaN]" {
-		t.Error(got)
-	}
-	if got := fmt.Sprint(plain(codec.Type{Kind: codec.Bool, Size: 1}, []byte{0, 1})); got != "[0 1]" {
-		t.Error(got)
 	}
 }

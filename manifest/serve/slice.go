@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"varve/grid"
+	"varve/manifest/internal/cf"
 	"varve/manifest/plot"
 )
 
@@ -33,7 +34,7 @@ func badSlice(format string, args ...any) error {
 // range. Without them the last axes are
 // drawn, at the first index of all others.
 func parseSlice(a array, query url.Values) (*slice, error) {
-	if !drawable(a.Face().DataType.Type()) {
+	if !cf.IsDrawable(a.Face().DataType.Type()) {
 		return nil, badSlice("%s holds %s, and only numbers can be drawn", a.Path(), a.Face().DataType.Name())
 	}
 	shape := a.Grid().Shape()

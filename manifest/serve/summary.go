@@ -12,6 +12,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -109,7 +110,7 @@ func isCoordinate(a array) bool {
 // preview shows the first values of a coordinate, and its last.
 func (s *site) preview(ctx context.Context, a array) string {
 	n := a.Grid().Shape()[0]
-	if n == 0 || !drawable(a.Face().DataType.Type()) {
+	if n == 0 || !cf.IsDrawable(a.Face().DataType.Type()) {
 		return ""
 	}
 	first, err := readNumbers(ctx, a, grid.Region{Origin: []int64{0}, Shape: []int64{min(n, 2)}})

@@ -1,0 +1,33 @@
+package cf
+
+import (
+	"math"
+
+	"varve/codec"
+)
+
+// IsDrawable reports whether elements are numbers, or can be taken for some: truth for 0 and 1,
+// NumPy's times for their ticks.
+func IsDrawable(t codec.Type) bool {
+	switch t.Kind {
+	case codec.Bool, codec.DateTime, codec.TimeDelta:
+		return true
+	}
+	return IsNumber(t)
+}
+
+// Unpack returns the number that an element of a drawable type stands for; NaN if it is missing.
+func (p Packing) Unpack(t codec.Type, element []byte) float64 {
+	switch {
+	case t.Kind == codec.Bool:
+		return float64(element[0])
+	case t.Kind == codec.DateTime || t.Kind == codec.TimeDelta:
+		if ticks := int64(Word(element)); ticks != math.MinInt64 { // NaT
+			return float64(ticks)
+		}
+		return math.NaN()
+	case p.IsMask(t, element):
+		return math.NaN()
+	}
+	return Float(p.Type, element)*p.factor() + p.term()
+}
