@@ -3,6 +3,8 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 )
 
 // Client says what a reader other than varve needs to decode a codec.
@@ -30,7 +32,7 @@ type Info struct {
 }
 
 // Table returns every codec that varve knows, in the order of its documentation.
-func Table() []Info { return table() }
+func Table() []Info { return slices.Clone(table()) }
 
 // Lookup returns the codec of a name in a v3 document.
 func Lookup(name string) (Info, bool) {
@@ -48,16 +50,27 @@ func LookupFilter(id int) (Info, bool) {
 }
 
 func find(match func(*Info) bool) (Info, bool) {
-	for _, e := range table() {
-		if match(&e) {
-			return e, true
+	list := table()
+	for i := range list {
+		if match(&list[i]) {
+			return list[i], true
 		}
 	}
 	return Info{}, false
 }
 
-// table is a function and not a variable, since sharding's codecs look others up.
+// known is the table. It is not there from the start, since sharding's codecs look others up.
+var known struct {
+	once sync.Once
+	list []Info
+}
+
 func table() []Info {
+	known.once.Do(func() { known.list = newTable() })
+	return known.list
+}
+
+func newTable() []Info {
 	return []Info{
 		{Name: "bytes", Client: AnyClient, new: newBytes},
 		{Name: "transpose", Client: AnyClient, new: newTranspose},

@@ -254,9 +254,13 @@ func encodeTable(w *documentWriter, t *Table) error {
 	return w.value(tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes})
 }
 
-// embed returns a Zarr document as JSON within JSON, without white space. One with a bare NaN, which Python reads
-// and the standard does not know, becomes a string.
+// embed returns a Zarr document as JSON within JSON, on one line. One with a bare NaN, which
+// Python reads and the standard does not know, becomes a string: all else is as it should be,
+// since zarrjson has read or written it.
 func embed(doc []byte) json.RawMessage {
+	if !bytes.ContainsAny(doc, "\n\r\t") && !bytes.Contains(doc, []byte("NaN")) && !bytes.Contains(doc, []byte("Infinity")) {
+		return doc
+	}
 	b := bytes.NewBuffer(make([]byte, 0, len(doc)))
 	if json.Compact(b, doc) == nil {
 		return b.Bytes()

@@ -74,9 +74,10 @@ func (a Attributes) Len() int {
 
 // Get returns the JSON value of a name.
 func (a Attributes) Get(name string) ([]byte, bool) {
-	for key, raw := range a.All() {
-		if key == name {
-			return raw, true
+	raw := a.JSON()
+	for m := range spans(raw) {
+		if m.isNamed(raw, name) {
+			return raw[m.value:m.end:m.end], true
 		}
 	}
 	return nil, false
@@ -95,7 +96,7 @@ func (a *Attributes) Set(name string, json []byte) error {
 	raw := a.JSON()
 	last := span{end: -1}
 	for m := range spans(raw) {
-		if m.key(raw) == name {
+		if m.isNamed(raw, name) {
 			a.raw = slices.Concat(raw[:m.value], v.raw, raw[m.end:])
 			return nil
 		}

@@ -1,6 +1,7 @@
 package zarrjson
 
 import (
+	"bytes"
 	"iter"
 	"math"
 	"strconv"
@@ -88,6 +89,15 @@ func spans(object []byte) iter.Seq[span] {
 func (m span) key(object []byte) string {
 	name, _ := unquote(object[m.name:skipString(object, m.name)])
 	return name
+}
+
+// isNamed reports whether that name is one.
+func (m span) isNamed(object []byte, name string) bool {
+	quoted := object[m.name:skipString(object, m.name)]
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1:len(quoted)-1]) == name
+	}
+	return m.key(object) == name
 }
 
 // text reads a string.

@@ -232,7 +232,10 @@ func matches(globs []string, at string) bool {
 
 // references returns the paths of variables that others name in their attributes.
 func references(h *manifest.Header) map[string]bool {
-	named := map[string]bool{}
+	named, paths := map[string]bool{}, map[string]bool{}
+	for i := range h.Variables {
+		paths[h.Variables[i].Path] = true
+	}
 	for i := range h.Variables {
 		v := &h.Variables[i]
 		for _, a := range v.Attributes {
@@ -243,7 +246,7 @@ func references(h *manifest.Header) map[string]bool {
 			}
 			for _, text := range a.Texts {
 				for _, word := range strings.Fields(text) {
-					if found := resolve(h, v.Path, strings.TrimSuffix(word, ":")); found != "" {
+					if found := resolve(paths, v.Path, strings.TrimSuffix(word, ":")); found != "" {
 						named[found] = true
 					}
 				}
@@ -253,16 +256,16 @@ func references(h *manifest.Header) map[string]bool {
 	return named
 }
 
-// resolve finds the variable that a name means which a variable at a path uses.
-func resolve(h *manifest.Header, from, name string) string {
+// resolve finds, among paths, that of the variable that a name means which the one at from uses.
+func resolve(paths map[string]bool, from, name string) string {
 	if strings.HasPrefix(name, "/") {
-		if h.Find(name) >= 0 {
+		if paths[name] {
 			return name
 		}
 		return ""
 	}
 	for dir := path.Dir(from); ; dir = path.Dir(dir) {
-		if at := path.Join(dir, name); h.Find(at) >= 0 {
+		if at := path.Join(dir, name); paths[at] {
 			return at
 		}
 		if dir == "/" || dir == "." {
