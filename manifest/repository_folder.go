@@ -236,7 +236,11 @@ func (d *localDraft) discard() error {
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
 	}
-	return errors.Join(err, d.folder.remove(d.name))
+	removed := d.folder.remove(d.name)
+	if errors.Is(removed, fs.ErrNotExist) {
+		removed = nil // once others may write, gc takes what was left
+	}
+	return errors.Join(err, removed)
 }
 
 // makeFolder makes a folder directly in the repository's.

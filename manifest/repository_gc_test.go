@@ -159,3 +159,75 @@ func TestGCNeedsEverySnapshot(t *testing.T) {
 		t.Errorf("what is not kept may be damaged: %q, %v", done.Files, err)
 	}
 }
+
+// A table that is given up is gone, also when something else took its draft; one that was
+// published stays.
+func TestDrop(t *testing.T) {
+	r := newRepository(t)
+	snap := mustPublish(t, r, "one")
+	drafts := filepath.Join(r.Name(), "drafts")
+	for _, taken := range []bool{false, true} {
+		w, err := r.NewTable(t.Context(), Refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte("more")); err != nil {
+			t.Fatal(err)
+		}
+		table, err := w.Commit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken {
+			if err := errors.Join(os.RemoveAll(drafts), os.Mkdir(drafts, 0o777)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Drop(table); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(drafts); err != nil || len(left) > 0 {
+			t.Errorf("%d drafts are left: %v", len(left), err)
+		}
+		if f, err := r.OpenTable(t.Context(), table); err == nil {
+			t.Error("a table that was dropped is still there", f.Close())
+		}
+	}
+	if err := errors.Join(r.Drop(snap.Tables[0]), r.Check(t.Context(), snap)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Log says what History does, and finds fields wherever they are.
+func TestLog(t *testing.T) {
+	r := newRepository(t)
+	for i := range 3 {
+		mustPublish(t, r, "shared", fmt.Sprint("own ", i))
+	}
+	var log []Entry
+	for e, err := range r.Log(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, *e)
+	}
+	for s, err := range r.History(t.Context()) {
+		want := Entry{s.ID, s.Parent, s.Created, s.Message, s.Writer, s.Sources, s.Refs}
+		if err != nil || len(log) == 0 || log[0] != want {
+			t.Fatalf("got %+v, want %+v (%v)", log, want, err)
+		}
+		log = log[1:]
+	}
+	if len(log) > 0 {
+		t.Errorf("more: %+v", log)
+	}
+	d, err := decodeHead([]byte(`{"tables":[{"refs":1}],"message":"m","new":{"varve":7},"varve":1,"refs":5}`))
+	if err != nil || d.Message != "m" || d.Refs != 5 {
+		t.Errorf("got %+v (%v)", d, err)
+	}
+	for _, bad := range []string{"", "[", `{"varve":2}`, `{"varve":1,"parent":"x"}`, `{"varve":1,"refs":"x"}`, `{"varve":1,`} {
+		if _, err := decodeHead([]byte(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}

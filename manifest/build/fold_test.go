@@ -2,12 +2,14 @@ package build
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"varve/fixtures/classic"
 	"varve/manifest"
@@ -117,7 +119,7 @@ func TestManyAppends(t *testing.T) {
 }
 
 // newSeries writes files of one step each.
-func newSeries(t *testing.T, r *rand.Rand, files int) *archive {
+func newSeries(t testing.TB, r *rand.Rand, files int) *archive {
 	a := &archive{dims: []string{"time"}, levels: 2, shape: []int{files, 2}, want: make([]float64, 2*files), alike: true}
 	cuts, axis := []int{0}, []float64{}
 	for i := range files {
@@ -188,4 +190,54 @@ func checkSound(t *testing.T, repo *manifest.Repository, id string) *manifest.Sn
 		t.Error("tables of a kind are not listed in the order of their rows")
 	}
 	return s
+}
+
+// BenchmarkAppends appends files of one step, one at a time, and says what the last hundred of
+// them cost, waits for the disk included.
+func BenchmarkAppends(b *testing.B) {
+	b.Setenv("XDG_CONFIG_HOME", b.TempDir())
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			a := newSeries(b, rand.New(rand.NewPCG(1, 1)), n+1)
+			for b.Loop() {
+				out := filepath.Join(b.TempDir(), "a.varve")
+				if _, err := Build(b.Context(), out, optionsFor(a.files[0])); err != nil {
+					b.Fatal(err)
+				}
+				var outcome *Outcome
+				var start time.Time
+				var before int64
+				for i, name := range a.files[1:] {
+					if i == n-100 {
+						start, before = time.Now(), bytesIn(b, out)
+					}
+					var err error
+					if outcome, err = Append(b.Context(), out, optionsFor(name)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(time.Since(start).Milliseconds())/100, "ms/append")
+				b.ReportMetric(float64(bytesIn(b, out)-before)/100, "B/append")
+				b.ReportMetric(float64(len(outcome.Snapshot.Tables)), "tables")
+			}
+		})
+	}
+}
+
+// bytesIn is what a folder takes.
+func bytesIn(t testing.TB, dir string) (n int64) {
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
