@@ -38,17 +38,19 @@ func document(raw []byte) ([]byte, error) {
 	return decodeText(text)
 }
 
-// templates are the names that stand for parts of URLs: {{name}}.
-type templates map[string]string
+// templates are the names that stand for parts of URLs: {{name}}, or {{name(parameter=value)}}.
+type templates map[string]template
 
 func parseTemplates(raw []byte) (templates, error) {
-	var t templates
-	if err := json.Unmarshal(raw, &t); err != nil {
+	var texts map[string]string
+	if err := json.Unmarshal(raw, &texts); err != nil {
 		return nil, readers.Corruptf("templates: %w", err)
 	}
-	for name, value := range t {
-		if strings.Contains(value, "{{") {
-			return nil, fmt.Errorf("template %q is a function: %w", name, errors.ErrUnsupported)
+	t := make(templates, len(texts))
+	for name, text := range texts {
+		var err error
+		if t[name], err = parseTemplate(text); err != nil {
+			return nil, fmt.Errorf("template %q: %w", name, err)
 		}
 	}
 	return t, nil
@@ -59,24 +61,15 @@ func (t templates) expand(url string) (string, error) {
 	if len(t) == 0 || !strings.Contains(url, "{{") {
 		return url, nil
 	}
-	var out strings.Builder
-	for {
-		before, rest, ok := strings.Cut(url, "{{")
-		out.WriteString(before)
-		if !ok {
-			return out.String(), nil
-		}
-		name, after, ok := strings.Cut(rest, "}}")
-		if !ok {
-			return "", readers.Corruptf("URL %.80q has {{ and no }}", url)
-		}
-		value, ok := t[strings.TrimSpace(name)]
-		if !ok {
-			return "", fmt.Errorf("URL %.80q asks for the template %q, and there is none of that name: %w", url, name, errors.ErrUnsupported)
-		}
-		out.WriteString(value)
-		url = after
+	parts, err := parseTemplate(url)
+	if err != nil {
+		return "", err
 	}
+	text, err := parts.make(scope{templates: t})
+	if err != nil {
+		return "", fmt.Errorf("URL %.80q: %w", url, err)
+	}
+	return text, nil
 }
 
 // placer turns values into the places of refs. Refs to one URL share what is said of it.

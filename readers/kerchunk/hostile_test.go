@@ -26,6 +26,64 @@ func inMemory(text string) *source.Source {
 
 func v1(entries ...string) string { return `{"version":1,"refs":{` + strings.Join(entries, ",") + `}}` }
 
+// generated is a set with one generator.
+func generated(members string) string {
+	return `{"version":1,"templates":{"u":"b","f":"{{c}}.nc"},"gen":[{` + members + `}],"refs":{` + group + "," + array + `}}`
+}
+
+// TestGenerated has the generators of the specification: what fsspec makes of each with
+// simple_templates=False.
+func TestGenerated(t *testing.T) {
+	for _, test := range []struct{ name, members, want string }{
+		{"a range", `"key":"x/{{i}}","url":"http://{{u}}_{{i}}","offset":"{{(i + 1) * 1000}}","length":"1000","dimensions":{"i":{"stop":2}}`,
+			"map[0:[http://b_0 1000 1000] 1:[http://b_1 2000 1000]]"},
+		{"a list", `"key":"x/{{i}}","url":"{{f(c='k' ~ i)}}","offset":"{{ -7 % 4 }}","length":"{{ 7//2 }}","dimensions":{"i":[1]}`,
+			"map[1:[k1.nc 1 3]]"},
+		{"two dimensions", `"key":"{{v}}/{{i}}","url":"{{v + '.nc'}}","offset":"{{ 10 - i * 2 }}","length":3,"dimensions":{"v":["x","y"],"i":{"start":1,"stop":-1,"step":-1}}`,
+			"map[0:[x.nc 10 3] 1:[x.nc 8 3]]"},
+		{"whole files", `"key":"x/{{i}}","url":"{{i}}","dimensions":{"i":{"start":0,"stop":2,"step":2}}`,
+			"map[0:[0]]"},
+		{"other keys", `"key":"x/{{i}}","url":"a","dimensions":{"i":[2, 7]}`, "map[]"},
+	} {
+		data, err := Format{}.Open(context.Background(), inMemory(generated(test.members)))
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if got := fmt.Sprint(refs(t, data.Root.Variables[0])); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// TestGeneratedRefs has generators whose references cannot be made.
+func TestGeneratedRefs(t *testing.T) {
+	for _, test := range []struct {
+		name, members string
+		want          error
+	}{
+		{"a name that is not there", `"key":"x/0","url":"{{w}}"`, errors.ErrUnsupported},
+		{"no arguments", `"key":"x/0","url":"{{f}}"`, errors.ErrUnsupported},
+		{"a function that is not there", `"key":"x/0","url":"{{g(c=1)}}"`, errors.ErrUnsupported},
+		{"text plus number", `"key":"x/0","url":"{{u + 1}}"`, errors.ErrUnsupported},
+		{"division by zero", `"key":"x/{{0}}","url":"a","offset":"{{1 // 0}}","length":"1"`, readers.ErrCorrupt},
+		{"beyond 2^63", `"key":"x/0","url":"a","offset":"{{4611686018427387904 * 2}}","length":"1"`, readers.ErrCorrupt},
+		{"negative", `"key":"x/0","url":"a","offset":"{{0 - 1}}","length":"1"`, readers.ErrCorrupt},
+		{"no number", `"key":"x/0","url":"a","offset":"{{u}}","length":"1"`, readers.ErrCorrupt},
+	} {
+		data, err := Format{}.Open(context.Background(), inMemory(generated(test.members)))
+		if err != nil {
+			t.Errorf("%s: opening: %v", test.name, err)
+			continue
+		}
+		for _, err = range data.Root.Variables[0].Storage.Refs(context.Background()) {
+		}
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, err, test.want)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
@@ -44,8 +102,17 @@ func TestRefused(t *testing.T) {
 		{"nested", `{"refs":{"x/0":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}}`, readers.ErrCorrupt},
 		{"version 2", `{"version":2,"refs":{` + group + `}}`, errors.ErrUnsupported},
 		{"version 1 without refs", `{"version":1,` + group + `}`, readers.ErrCorrupt},
-		{"generated", `{"version":1,"gen":[{"key":"x/{{i}}"}],"refs":{` + group + `}}`, errors.ErrUnsupported},
-		{"template function", `{"version":1,"templates":{"f":"{{c}}.nc"},"refs":{` + group + `}}`, errors.ErrUnsupported},
+		{"gen without a URL", generated(`"key":"x/{{i}}"`), readers.ErrCorrupt},
+		{"gen with an offset alone", generated(`"key":"x/0","url":"a","offset":"1"`), readers.ErrCorrupt},
+		{"gen over no range", generated(`"key":"x/0","url":"a","dimensions":{"i":{"start":1}}`), readers.ErrCorrupt},
+		{"gen that stands still", generated(`"key":"x/0","url":"a","dimensions":{"i":{"stop":4,"step":0}}`), readers.ErrCorrupt},
+		{"gen over what is no number", generated(`"key":"x/0","url":"a","dimensions":{"i":[1.5]}`), errors.ErrUnsupported},
+		{"gen with a filter", generated(`"key":"x/{{i|upper}}","url":"a","dimensions":{"i":[1]}`), errors.ErrUnsupported},
+		{"gen with a statement", generated(`"key":"x/{% if i %}","url":"a","dimensions":{"i":[1]}`), errors.ErrUnsupported},
+		{"gen of far too many", generated(`"key":"x/{{i}}","url":"a","dimensions":{"i":{"stop":4611686018427387904}}`), errors.ErrUnsupported},
+		{"gen of too many together", generated(`"key":"x/{{i}}","url":"a","dimensions":{"i":{"stop":3000},"j":{"stop":3000}}`), errors.ErrUnsupported},
+		{"gen nested deep", generated(`"key":"x/{{` + strings.Repeat("(", 99) + `","url":"a"`), errors.ErrUnsupported},
+		{"template without its end", `{"version":1,"templates":{"f":"{{c.nc"},"refs":{` + group + `}}`, readers.ErrCorrupt},
 		{"template that is no text", `{"version":1,"templates":{"f":3},"refs":{` + group + `}}`, readers.ErrCorrupt},
 		{"bad name", `{"\ud8":1}`, readers.ErrCorrupt},
 	} {
@@ -206,6 +273,7 @@ func BenchmarkRefs(b *testing.B) {
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(v1(group, array, `"x/0":"ab"`, `"x/1":"base64:AAA="`)))
 	f.Add([]byte(`{` + group + `,` + array + `,"x/0":["a",0,1]}`))
+	f.Add([]byte(generated(`"key":"x/{{i}}","url":"{{f(c=u ~ i)}}","offset":"{{(i + 1) * -2 // 3 % 5}}","length":"7","dimensions":{"i":{"stop":2},"j":[1,"a"]}`)))
 	f.Add([]byte(`{"version":1,"templates":{"u":"v"},"gen":[],"refs":{` + group + `,"x/0":["{{u}}"]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		readertest.Describe(context.Background(), Format{}, inMemory(string(data)))

@@ -28,7 +28,7 @@ type extent struct{ start, end int64 }
 type index struct {
 	templates templates
 	version   string
-	gen       bool
+	gens      []generator
 
 	flat, refs table
 	nested     bool // there is a member "refs"
@@ -110,7 +110,9 @@ func (x *index) member(s *scanner, name string) {
 		}
 	case name == "gen" && c == '[':
 		raw := s.capture()
-		x.gen = len(raw) > 0 && strings.Trim(string(raw), "[] \t\r\n") != ""
+		if s.err == nil {
+			x.gens, s.err = parseGenerators(raw)
+		}
 	default:
 		x.flat.add(s, name)
 	}
@@ -118,8 +120,6 @@ func (x *index) member(s *scanner, name string) {
 
 func (x *index) check() error {
 	switch {
-	case x.gen:
-		return fmt.Errorf(`references made by "gen", which readers leave out and read as fill values: %w`, errors.ErrUnsupported)
 	case x.version != "" && x.version != "0" && x.version != "1":
 		return fmt.Errorf("references of version %.20s; known are 0 and 1: %w", x.version, errors.ErrUnsupported)
 	case x.version == "1" && !x.nested:
@@ -199,7 +199,7 @@ type jsonSet struct {
 // Refs reads the entries of an array again.
 func (s *jsonSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
-		l := lookup{a: a, places: placer{templates: s.index.templates}, yield: yield}
+		l := lookup{ctx: ctx, a: a, places: placer{templates: s.index.templates}, yield: yield}
 		l.coords = make([]int64, a.Grid.Rank())
 		l.ref.Index = make([]uint64, a.Grid.Rank())
 		if a.Path != "" {
@@ -214,6 +214,9 @@ func (s *jsonSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*reader
 				return
 			}
 		}
+		if err := l.generate(s.index.gens); err != nil && !errors.Is(err, errStopped) {
+			yield(nil, &readers.Error{Source: s.src.Name(), Path: a.Path, Offset: -1, Err: err})
+		}
 	}
 }
 
@@ -221,6 +224,7 @@ var errStopped = errors.New("stopped")
 
 // lookup finds the refs of one array among entries.
 type lookup struct {
+	ctx    context.Context
 	a      *zarrtree.Array
 	prefix string
 	places placer

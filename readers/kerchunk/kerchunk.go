@@ -8,7 +8,10 @@
 //	  "x/0.0": ["{{u}}/a.nc", 4016, 1032],    a range of a file
 //	  "x/0.1": ["b.bin"],                     the whole of one
 //	  "x/1.0": "base64:AAAA…"                 or the bytes themselves, in base64 or as text
-//	}}
+//	}, "gen": [                               references that a generator makes
+//	  {"key": "y/{{i}}", "url": "{{u}}/c.nc", "offset": "{{i * 1000}}", "length": "1000",
+//	   "dimensions": {"i": {"stop": 5}}}
+//	]}
 //
 // Version 0 is what "refs" holds, without the rest. Files can be large: they are read once
 // for the documents and for where the entries of each array are, and that part once more

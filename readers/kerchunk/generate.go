@@ -1,0 +1,259 @@
+package kerchunk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/readers"
+)
+
+// generator makes one reference of each combination of the values of its dimensions:
+//
+//	{"key": "x/{{i}}", "url": "{{u}}_{{i}}", "offset": "{{(i + 1) * 1000}}", "length": "1000",
+//	 "dimensions": {"i": {"start": 0, "stop": 5, "step": 1}, "j": [1, 2, 7]}}
+type generator struct {
+	key, url       template
+	offset, length template // neither: whole files
+	names          []string // of dimensions, the last one changing fastest
+	dims           []values
+}
+
+// maxGenerated bounds the references that all generators of a set make together.
+const maxGenerated = 1 << 22
+
+// values are those of a dimension: a list, or a range.
+type values struct {
+	list               []value
+	start, step, count int64
+}
+
+func (v *values) len() int64 {
+	if v.list != nil {
+		return int64(len(v.list))
+	}
+	return v.count
+}
+
+func (v *values) at(i int64) value {
+	if v.list != nil {
+		return v.list[i]
+	}
+	return value{number: v.start + i*v.step}
+}
+
+// parseGenerators reads the member "gen".
+func parseGenerators(raw []byte) ([]generator, error) {
+	var list []struct {
+		Key, URL       string
+		Offset, Length json.RawMessage
+		Dimensions     map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, readers.Corruptf("gen: %w", err)
+	}
+	out := make([]generator, len(list))
+	total := int64(0)
+	for i, entry := range list {
+		g := &out[i]
+		if (entry.Offset == nil) != (entry.Length == nil) {
+			return nil, readers.Corruptf("gen %d: has an offset or a length, not both", i)
+		}
+		err := g.parse(map[*template]string{
+			&g.key: entry.Key, &g.url: entry.URL, &g.offset: numberText(entry.Offset), &g.length: numberText(entry.Length),
+		})
+		if err == nil {
+			err = g.addDimensions(entry.Dimensions)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gen %d: %w", i, err)
+		}
+		n, err := g.combinations()
+		if total += n; err != nil || total > maxGenerated {
+			return nil, fmt.Errorf("gen %d: more than %d references: %w", i, maxGenerated, errors.ErrUnsupported)
+		}
+	}
+	return out, nil
+}
+
+// numberText is a template that is a string, or a number.
+func numberText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text
+}
+
+func (g *generator) parse(texts map[*template]string) error {
+	for t, text := range texts {
+		var err error
+		if *t, err = parseTemplate(text); err != nil {
+			return err
+		}
+	}
+	if len(g.key) == 0 || len(g.url) == 0 {
+		return readers.Corruptf("it has no key or no URL")
+	}
+	return nil
+}
+
+func (g *generator) addDimensions(dims map[string]json.RawMessage) error {
+	g.names = slices.Sorted(maps.Keys(dims))
+	for _, name := range g.names {
+		v, err := parseValues(dims[name])
+		if err != nil {
+			return fmt.Errorf("dimension %q: %w", name, err)
+		}
+		g.dims = append(g.dims, v)
+	}
+	return nil
+}
+
+func parseValues(raw json.RawMessage) (values, error) {
+	if bytes.HasPrefix(raw, []byte("[")) {
+		return parseList(raw)
+	}
+	r := struct {
+		Start, Step int64
+		Stop        *int64
+	}{Step: 1}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return values{}, readers.Corruptf("want a list or a range: %w", err)
+	}
+	const limit = 1 << 62
+	if r.Stop == nil || r.Step == 0 || max(r.Start, *r.Stop, r.Step) > limit || min(r.Start, *r.Stop, r.Step) < -limit {
+		return values{}, readers.Corruptf("no range: %s", raw)
+	}
+	v := values{start: r.Start, step: r.Step}
+	switch {
+	case r.Step > 0 && *r.Stop > r.Start:
+		v.count = (*r.Stop-r.Start-1)/r.Step + 1
+	case r.Step < 0 && *r.Stop < r.Start:
+		v.count = (r.Start-*r.Stop-1)/-r.Step + 1
+	}
+	return v, nil
+}
+
+func parseList(raw json.RawMessage) (values, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return values{}, readers.Corruptf("a list: %w", err)
+	}
+	v := values{list: make([]value, len(list))}
+	for i, item := range list {
+		x := &v.list[i]
+		n, err := strconv.ParseInt(string(item), 10, 64)
+		if err == nil {
+			x.number = n
+			continue
+		}
+		if x.isText = true; json.Unmarshal(item, &x.text) != nil {
+			return v, fmt.Errorf("%.20q is neither a whole number nor a text: %w", item, errors.ErrUnsupported)
+		}
+	}
+	return v, nil
+}
+
+func (g *generator) combinations() (int64, error) {
+	n := int64(1)
+	for i := range g.dims {
+		length := g.dims[i].len()
+		if length > maxGenerated {
+			return 0, errors.ErrUnsupported
+		}
+		if n *= length; n > maxGenerated {
+			return 0, errors.ErrUnsupported
+		}
+	}
+	return n, nil
+}
+
+// mayMake reports whether the keys can begin with a prefix.
+func (g *generator) mayMake(prefix string) bool {
+	text, more := g.key.prefix()
+	return strings.HasPrefix(text, prefix) || more && strings.HasPrefix(prefix, text)
+}
+
+// generate finds the refs of an array among those that generators make.
+func (l *lookup) generate(gens []generator) error {
+	for i := range gens {
+		g := &gens[i]
+		if !g.mayMake(l.prefix) {
+			continue
+		}
+		n, err := g.combinations()
+		if err != nil {
+			return err
+		}
+		s := scope{values: map[string]value{}, templates: l.places.templates}
+		for number := range n {
+			if number&1023 == 0 && l.ctx.Err() != nil {
+				return l.ctx.Err()
+			}
+			rest := number
+			for d := len(g.dims) - 1; d >= 0; d-- {
+				length := g.dims[d].len()
+				s.values[g.names[d]] = g.dims[d].at(rest % length)
+				rest /= length
+			}
+			if err := l.generateOne(g, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *lookup) generateOne(g *generator, s scope) error {
+	name, err := g.key.make(s)
+	if err != nil {
+		return err
+	}
+	key, in := strings.CutPrefix(name, l.prefix)
+	if !in || !l.a.Chunk(key, l.ref.Index, l.coords) {
+		return nil
+	}
+	url, err := g.url.make(s)
+	if err == nil && url == "" {
+		err = readers.Corruptf("an empty URL")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if l.places.other == nil || l.places.other.Source != url {
+		l.places.last, l.places.other = "", &readers.Other{Source: url}
+		l.places.raw = l.places.raw[:0]
+	}
+	l.ref.Other, l.ref.Offset, l.ref.Size = l.places.other, 0, readers.WholeSource
+	if len(g.offset) > 0 {
+		offset, err := g.offset.number(s)
+		size, sizeErr := g.length.number(s)
+		if err = errors.Join(err, sizeErr); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		l.ref.Offset, l.ref.Size = offset, uint64(size)
+	}
+	if !l.yield(&l.ref, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// number makes an offset or a length.
+func (t template) number(s scope) (int64, error) {
+	text, err := t.make(s)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || n < 0 {
+		return 0, readers.Corruptf("offset or length %.40q is not a whole number from 0 to 2^63−1", text)
+	}
+	return n, nil
+}
