@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"varve/manifest/build"
 	"varve/manifest/export/netcdf"
@@ -21,11 +22,15 @@ func (m *memoryWatch) Write(b []byte) (int, error) {
 	m.written += int64(len(b))
 	if m.written-m.seen > 16<<20 {
 		m.seen = m.written
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		m.most = max(m.most, stats.HeapInuse)
+		m.look()
 	}
 	return len(b), nil
+}
+
+func (m *memoryWatch) look() {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	m.most = max(m.most, stats.HeapInuse)
 }
 
 // TestMemory: what is written of a region does not depend on how large the region is.
@@ -54,6 +59,39 @@ func TestMemory(t *testing.T) {
 		if w.written < size || w.most > size/3 {
 			t.Errorf("%s: %d MiB written, %d MiB in memory", format, w.written>>20, w.most>>20)
 		}
+	}
+}
+
+// TestMemoryOfStatistics: nor does memory grow where a region is only looked at.
+func TestMemoryOfStatistics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 768 MiB")
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "large.nc")
+	f := &netcdf.File{Dimensions: []netcdf.Dimension{{Name: "time", Length: 3}, {Name: "y", Length: 8192}, {Name: "x", Length: 8192}},
+		Variables: []netcdf.Variable{{Name: "v", Dimensions: []int{0, 1, 2}, Type: netcdf.Float}}}
+	writeFile(t, name, func(file *os.File) error { return writeHoles(f, file) })
+	st := opened(t, filepath.Join(dir, "a.varve"), &build.Options{Sources: build.Sources{Names: []string{name}}})
+	s := selected(t, st, "v", nil, nil)
+	done, most := make(chan struct{}), make(chan uint64)
+	runtime.GC()
+	go func() {
+		w := &memoryWatch{}
+		for {
+			select {
+			case <-done:
+				most <- w.most
+				return
+			case <-time.After(2 * time.Millisecond):
+				w.look()
+			}
+		}
+	}()
+	got, err := Measure(t.Context(), s, decoderOf(t, s, false))
+	close(done)
+	if used := <-most; err != nil || got.Count != 3*8192*8192 || used > 128<<20 {
+		t.Errorf("%d elements, %d MiB in memory (%v)", got.Count, used>>20, err)
 	}
 }
 
