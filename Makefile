@@ -1,7 +1,7 @@
 # make build    the command, as ./varve
 # make test     every test; sets up a pinned Python for those against zarr-python and h5py
 # make check    what a commit must pass: format, vet, staticcheck, layers, tests, race
-# make interop  only the tests against Python, and those that kill writers, 200 times each
+# make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
@@ -13,6 +13,7 @@ VENV ?= $(CURDIR)/.venv
 FUZZTIME ?= 30s
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
+STORES ?= $(CURDIR)/.stores
 
 .PHONY: soak screenshots test check interop bench fuzz demo format lint race clean-tree build
 
@@ -25,7 +26,7 @@ test:
 interop:
 	@python=$$($(SETUP) "$(VENV)"); \
 	if [ -z "$$python" ]; then echo "interop needs Python 3.12 or newer" >&2; exit 1; fi; \
-	VARVE_ZARRITA=$$(fixtures/browser/setup.sh "$(MODULES)") VARVE_PYTHON=$$python VARVE_KILLS=200 $(GO) test -count=1 -timeout 30m -run '^TestInterop|^TestKilled' -v \
+	VARVE_ZARRITA=$$(fixtures/browser/setup.sh "$(MODULES)") VARVE_STORES=$$(GO="$(GO)" fixtures/stores/setup.sh "$(STORES)") VARVE_PYTHON=$$python VARVE_KILLS=200 $(GO) test -count=1 -timeout 30m -run '^TestInterop|^TestKilled' -v \
 		$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
 		xargs grep -l '^func TestInterop' | xargs -n1 dirname | sort -u)
 

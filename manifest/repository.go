@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +64,9 @@ type pointer struct {
 // never published. With force it may hold any repository: what is published then comes
 // behind its snapshots, and takes nothing away from them.
 func Create(ctx context.Context, dir string, force bool) (*Repository, error) {
+	if err := checkLocal(dir); err != nil {
+		return nil, err
+	}
 	store, err := createFolder(dir)
 	if err != nil {
 		return nil, err
@@ -71,6 +76,16 @@ func Create(ctx context.Context, dir string, force bool) (*Repository, error) {
 		return nil, errors.Join(err, store.close())
 	}
 	return r, nil
+}
+
+// checkLocal refuses URLs, which would otherwise become folders of such names.
+func checkLocal(dir string) error {
+	scheme, _, ok := strings.Cut(dir, "://")
+	if !ok || scheme == "" || strings.ContainsAny(scheme, "/\\. ") {
+		return nil
+	}
+	return fmt.Errorf("%s: manifests are kept in local folders: name a folder, such as ./%s; the sources may be in object stores: %w",
+		dir, path.Base(dir), errors.ErrUnsupported)
 }
 
 // checkFree returns nil if a manifest may be built here.
@@ -98,6 +113,9 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 
 // Open opens a repository in which something was published.
 func Open(ctx context.Context, dir string) (*Repository, error) {
+	if err := checkLocal(dir); err != nil {
+		return nil, err
+	}
 	store, err := openFolder(dir)
 	if err != nil {
 		return nil, err
