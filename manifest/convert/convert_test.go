@@ -144,11 +144,11 @@ func TestConversionsAreNumPys(t *testing.T) {
 		from, to := typeOf(t, c.From), typeOf(t, c.To)
 		var masks []byte
 		for _, m := range c.Masks {
-			mask, ok := element(from, m.String())
-			if !ok {
-				t.Fatalf("case %d: %s is no %s", i, m, from)
+			p, err := packingOf(face(t, from, `{"missing_value":`+m.String()+`}`))
+			if err != nil || len(p.Masks) != 1 {
+				t.Fatalf("case %d: %s is no %s: %v", i, m, from, err)
 			}
-			masks = append(masks, mask...)
+			masks = append(masks, p.Masks[0]...)
 		}
 		declared := "{}"
 		if len(masks) > 0 {
@@ -298,7 +298,7 @@ func TestNewRefuses(t *testing.T) {
 		{"int64 to int32", variable(t, typeOf(t, "i8")), face(t, typeOf(t, "i4"), `{}`), manifest.AsStored, "lose"},
 		{"longer texts", variable(t, typeOf(t, "S8")), face(t, typeOf(t, "S4"), `{}`), manifest.AsStored, "lose"},
 		{"a scale that is none", variable(t, i2, "scale_factor", "big"), face(t, i2, `{}`), manifest.AsStored, "want a number"},
-		{"a face's scale that is none", variable(t, i2), face(t, i2, `{"scale_factor":"0.1"}`), manifest.AsStored, "want a number"},
+		{"a face's scale that is none", variable(t, i2), face(t, i2, `{"scale_factor":"big"}`), manifest.AsStored, "want a number"},
 		{"no reading", variable(t, i2), face(t, i2, `{}`), "", "reading"},
 		{"no times", variable(t, i2, "units", "m"), face(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, "no units of time"},
 		{"another calendar", variable(t, i2, "units", "days since 2000-01-01", "calendar", "noleap"), face(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, "calendars"},

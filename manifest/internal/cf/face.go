@@ -1,8 +1,10 @@
 package cf
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"varve/codec"
 	"varve/manifest"
@@ -29,16 +31,46 @@ func attributeOf(face *zarrjson.Array, name string, value []byte) (manifest.Attr
 	if text, ok := TextOf(value); ok {
 		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{text}, Scalar: true}, true
 	}
-	numbers, scalar, ok := numbersOf(value)
+	literals, scalar, ok := numbersOf(value)
 	if !ok {
 		return manifest.Attribute{}, false
 	}
-	double := codec.Type{Kind: codec.Float, Size: 8}
-	a := manifest.Attribute{Name: name, Type: double, Scalar: scalar}
-	for _, n := range numbers {
-		a.Data = AppendWord(a.Data, math.Float64bits(n), 8)
+	a := manifest.Attribute{Name: name, Scalar: scalar}
+	if name == MissingValue && exactly(&a, literals) {
+		return a, true
+	}
+	a.Type, a.Data = codec.Type{Kind: codec.Float, Size: 8}, nil
+	for _, literal := range literals {
+		f, _ := literal.Float64() // it was one a moment ago
+		a.Data = AppendWord(a.Data, math.Float64bits(f), 8)
 	}
 	return a, true
+}
+
+// exactly keeps integers as they are, of which a double holds no more than 53 bits: as signed
+// ones if all can be, else as unsigned ones.
+func exactly(a *manifest.Attribute, literals []json.Number) bool {
+	for _, kind := range []codec.Kind{codec.Int, codec.Uint} {
+		a.Type, a.Data = codec.Type{Kind: kind, Size: 8}, nil
+		for _, literal := range literals {
+			word, err := uint64(0), error(nil)
+			if kind == codec.Uint {
+				word, err = strconv.ParseUint(literal.String(), 10, 64)
+			} else {
+				var n int64
+				n, err = literal.Int64()
+				word = uint64(n)
+			}
+			if err != nil {
+				break
+			}
+			a.Data = AppendWord(a.Data, word, 8)
+		}
+		if len(a.Data) == 8*len(literals) {
+			return true
+		}
+	}
+	return false
 }
 
 // TextOf reads the JSON of an attribute that is a text.
@@ -51,11 +83,17 @@ func TextOf(value []byte) (text string, ok bool) {
 }
 
 // numbersOf reads a number, or a list of them.
-func numbersOf(value []byte) (numbers []float64, scalar, ok bool) {
-	numbers = make([]float64, 1)
-	if string(value) != "null" && json.Unmarshal(value, &numbers[0]) == nil {
-		return numbers, true, true
+func numbersOf(value []byte) (numbers []json.Number, scalar, ok bool) {
+	items := []json.RawMessage{value}
+	if scalar = !bytes.HasPrefix(value, []byte("[")); !scalar && json.Unmarshal(value, &items) != nil {
+		return nil, false, false
 	}
-	numbers = nil
-	return numbers, false, json.Unmarshal(value, &numbers) == nil && numbers != nil
+	for _, item := range items {
+		number := json.Number(item)
+		if _, err := number.Float64(); err != nil {
+			return nil, false, false
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, scalar, true
 }

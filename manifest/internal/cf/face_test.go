@@ -1,6 +1,7 @@
 package cf
 
 import (
+	"fmt"
 	"testing"
 
 	"varve/codec"
@@ -28,6 +29,30 @@ func TestVariableOf(t *testing.T) {
 	p, err := PackingOf(v)
 	if scale, _ := p.Affine(); err != nil || scale != 0.5 {
 		t.Errorf("scale %v, %v", scale, err)
+	}
+	for text, want := range map[string]string{
+		`-9223372036854775807`:      "int64 0100000000000080",
+		`[1,18446744073709551615]`:  "uint64 0100000000000000ffffffffffffffff",
+		`[1,0.5]`:                   "float64 000000000000f03f000000000000e03f",
+		`[-1,18446744073709551615]`: "float64 000000000000f0bf000000000000f043",
+		`null`:                      "none",
+		`[1,null]`:                  "none",
+		`["1"]`:                     "none",
+		`{}`:                        "none",
+		`1e999`:                     "none",
+	} {
+		attributes, err := zarrjson.ParseAttributes([]byte(`{"missing_value":` + text + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "none"
+		v := VariableOf("/x", &zarrjson.Array{DataType: typ, Attributes: attributes})
+		if a := manifest.Lookup(v.Attributes, MissingValue); a != nil {
+			got = fmt.Sprintf("%v %x", a.Type, a.Data)
+		}
+		if got != want {
+			t.Errorf("missing_value %s: got %s, want %s", text, got, want)
+		}
 	}
 	if list := manifest.Lookup(v.Attributes, "range"); list == nil || list.Scalar || len(list.Data) != 16 {
 		t.Errorf("range %+v", list)
