@@ -30,13 +30,19 @@ func facts(t *testing.T, s *manifest.Snapshot) string {
 	return string(text)
 }
 
-// split cuts files into a first part and one to three more.
+// split cuts files into a first part and one to three more, or many of a file or two, so that
+// tables are folded.
 func split(r *rand.Rand, files []string) [][]string {
-	first := 1 + r.IntN(len(files)-1)
+	first, most := 1+r.IntN(len(files)-1), 3
+	if r.IntN(3) == 0 {
+		first, most = 1, len(files)
+	}
 	parts := [][]string{files[:first]}
 	for rest := files[first:]; len(rest) > 0; {
 		n := len(rest)
-		if len(parts) < 3 {
+		if most > 3 {
+			n = min(n, 1+r.IntN(2))
+		} else if len(parts) < most {
 			n = 1 + r.IntN(len(rest))
 		}
 		parts, rest = append(parts, rest[:n]), rest[n:]
@@ -109,7 +115,8 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 	return !a.alike || n.asBuilt(t, outcome.Snapshot, opts(files))
 }
 
-// count tells by the tables of tiles whether those of before were kept.
+// count tells by the tables of tiles whether those of before were kept. An append that folded
+// some counts as one of the others.
 func (n *appended) count(before, after *manifest.Snapshot) {
 	for _, table := range before.Tables {
 		if table.Kind == manifest.Tiles && !slices.Contains(after.Tables, table) {
