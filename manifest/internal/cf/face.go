@@ -84,8 +84,10 @@ func TextOf(value []byte) (text string, ok bool) {
 
 // numbersOf reads a number, or a list of them.
 func numbersOf(value []byte) (numbers []json.Number, scalar, ok bool) {
-	items := []json.RawMessage{value}
-	if scalar = !bytes.HasPrefix(value, []byte("[")); !scalar && json.Unmarshal(value, &items) != nil {
+	var items []json.RawMessage
+	if scalar = !bytes.HasPrefix(value, []byte("[")); scalar {
+		items = append(items, value)
+	} else if json.Unmarshal(value, &items) != nil {
 		return nil, false, false
 	}
 	for _, item := range items {

@@ -50,6 +50,9 @@ func TestVariableOf(t *testing.T) {
 		if a := manifest.Lookup(v.Attributes, MissingValue); a != nil {
 			got = fmt.Sprintf("%v %x", a.Type, a.Data)
 		}
+		if left, _ := attributes.Get(MissingValue); string(left) != text {
+			t.Errorf("missing_value %s became %s", text, left)
+		}
 		if got != want {
 			t.Errorf("missing_value %s: got %s, want %s", text, got, want)
 		}
