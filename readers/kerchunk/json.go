@@ -111,7 +111,10 @@ func (x *index) member(s *scanner, name string) {
 	case name == "gen" && c == '[':
 		raw := s.capture()
 		if s.err == nil {
-			x.gens, s.err = parseGenerators(raw)
+			var err error
+			if x.gens, err = parseGenerators(raw); err != nil {
+				s.err = &readers.Error{Source: s.src.Name(), Offset: -1, Err: err}
+			}
 		}
 	default:
 		x.flat.add(s, name)

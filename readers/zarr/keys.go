@@ -108,7 +108,7 @@ func (l *lister) emit(key string, e source.Entry) error {
 func (l *lister) locate(key string) error {
 	offset, content, err := l.zip.Locate(l.ctx, key)
 	if err != nil {
-		return &readers.Error{Source: l.src.Name(), Offset: -1, Err: err}
+		return err
 	}
 	l.ref.Offset, l.ref.Other = offset, nil
 	if content != nil {

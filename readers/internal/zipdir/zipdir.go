@@ -247,14 +247,14 @@ func (d *Directory) Locate(ctx context.Context, name string) (offset int64, cont
 	if e == nil {
 		return 0, nil, &fs.PathError{Op: "open", Path: d.src.Name() + "/" + name, Err: fs.ErrNotExist}
 	}
-	if offset, err = d.locate(ctx, e); err != nil || e.method == methodStored {
-		return offset, nil, err
+	if offset, err = d.locate(ctx, e); err == nil && e.method == methodDeflated {
+		content, err = d.inflate(ctx, e, offset)
+		offset = 0
 	}
-	content, err = d.inflate(ctx, e, offset)
-	if content == nil {
-		content = []byte{}
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s: %w", d.src.Name(), err)
 	}
-	return 0, content, err
+	return offset, content, nil
 }
 
 // locate reads the header of an entry, which its bytes follow.
