@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -35,6 +36,35 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
+// scanRefs streams the refs of the dataset /v of a file, and counts them.
+func scanRefs(name string) (refs int, err error) {
+	ctx := context.Background()
+	src, err := source.Open(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	f, err := OpenFile(ctx, src)
+	if err != nil {
+		return 0, err
+	}
+	tree, err := f.Tree(ctx)
+	if err != nil {
+		return 0, err
+	}
+	o, err := tree.Lookup("/v")
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range o.Dataset.Refs(ctx, nil) {
+		if err != nil {
+			return refs, err
+		}
+		refs++
+	}
+	return refs, nil
+}
+
 // BenchmarkRefs streams the refs of datasets of a million chunks.
 func BenchmarkRefs(b *testing.B) {
 	for _, name := range archives(b, "one_huge_index/1*_*.h5") {
@@ -42,36 +72,61 @@ func BenchmarkRefs(b *testing.B) {
 			b.ReportAllocs()
 			refs, cpu := 0, cpuTime(b)
 			for b.Loop() {
-				src, err := source.Open(context.Background(), name)
+				n, err := scanRefs(name)
 				if err != nil {
 					b.Fatal(err)
 				}
-				f, err := OpenFile(context.Background(), src)
-				if err != nil {
-					b.Fatal(err)
-				}
-				tree, err := f.Tree(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
-				o, err := tree.Lookup("/v")
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, err := range o.Dataset.Refs(context.Background(), nil) {
-					if err != nil {
-						b.Fatal(err)
-					}
-					refs++
-				}
-				if err := src.Close(); err != nil {
-					b.Fatal(err)
-				}
+				refs += n
 			}
 			b.ReportMetric(float64(refs)/b.Elapsed().Seconds()/1e6, "Mrefs/s")
 			b.ReportMetric(float64(refs)/(cpuTime(b)-cpu).Seconds()/1e6, "Mrefs/cpu-s")
 		})
 	}
+}
+
+// BenchmarkTwoScans scans two files, one after the other and both at once, and reports how much
+// longer both at once take than the slower of them alone, and how much more time of processors
+// than both after another: scans share no lock and no cache. Each figure is the least of all
+// rounds. It means something with two idle cores.
+func BenchmarkTwoScans(b *testing.B) {
+	names := archives(b, "one_huge_index/1m_*.h5")
+	for i, name := range names {
+		other := names[(i+1)%len(names)]
+		b.Run(filepath.Base(name)+"+"+filepath.Base(other), func(b *testing.B) {
+			alone, both := [2]time.Duration{1 << 62, 1 << 62}, time.Duration(1<<62)
+			after, at := time.Duration(1<<62), time.Duration(1<<62)
+			for b.Loop() {
+				cpu := cpuTime(b)
+				for i, name := range []string{name, other} {
+					alone[i] = min(alone[i], timeScans(b, name))
+				}
+				middle := cpuTime(b)
+				both = min(both, timeScans(b, name, other))
+				after, at = min(after, middle-cpu), min(at, cpuTime(b)-middle)
+			}
+			b.ReportMetric(both.Seconds()/max(alone[0], alone[1]).Seconds(), "two/one")
+			b.ReportMetric(at.Seconds()/after.Seconds(), "cpu/cpu")
+		})
+	}
+}
+
+// timeScans is how long it takes to scan files all at once.
+func timeScans(b *testing.B, names ...string) time.Duration {
+	b.Helper()
+	start := time.Now()
+	failed := make(chan error, len(names))
+	for _, name := range names {
+		go func() {
+			_, err := scanRefs(name)
+			failed <- err
+		}()
+	}
+	for range names {
+		if err := <-failed; err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(start)
 }
 
 // BenchmarkImplicit gives the refs of chunks that lie one after another: no bytes are read.
