@@ -23,6 +23,7 @@ var layers = []string{
 	"manifest/serve",
 	"manifest/zarrstore",
 	"manifest/patches",
+	"manifest/regular",
 	"manifest/store",
 	"manifest/picture",
 	"manifest/plot",

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,9 +98,11 @@ func (a *fakeArray) ReadStored(ctx context.Context, l *store.Location, from, len
 // bytes are the elements of a box, those outside of the array too.
 func (a *fakeArray) bytes(origin, shape []int64) []byte {
 	var out []byte
-	for w := newWalk(grid.Region{Origin: origin, Shape: shape}); w.more; w.next() {
+	box := grid.Region{Origin: origin, Shape: shape}
+	at, more := slices.Clone(origin), !box.IsEmpty()
+	for ; more; more = box.Next(at) {
 		number, inside := int64(0), true
-		for axis, i := range w.at {
+		for axis, i := range at {
 			number = number*a.face.Shape[axis] + i
 			inside = inside && i < a.face.Shape[axis]
 		}

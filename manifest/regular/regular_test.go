@@ -1,0 +1,180 @@
+package regular
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+const fill = 7
+
+// memory is a source whose elements are their own numbers, or fill in rows of chunks that are
+// missing.
+type memory struct {
+	face    *zarrjson.Array
+	grid    *grid.Grid
+	missing map[int64]bool
+}
+
+func (m *memory) Face() *zarrjson.Array { return m.face }
+func (m *memory) Grid() *grid.Grid      { return m.grid }
+
+func (m *memory) Locate(_ context.Context, coords []int64) (store.Location, error) {
+	l := store.Location{Coords: slices.Clone(coords), Kind: store.Verbatim, Offset: 1000}
+	if m.missing[coords[0]] {
+		l.Kind = store.Missing
+	}
+	return l, nil
+}
+
+func (m *memory) Chunk(_ context.Context, coords []int64) ([]byte, error) {
+	return fmt.Append(nil, coords), nil
+}
+
+// at is the element at a place.
+func (m *memory) at(row, column int64) uint16 {
+	if chunk, err := m.grid.Dim(0).Find(row); err != nil || m.missing[chunk] || column >= m.face.Shape[1] {
+		return fill
+	}
+	return uint16(row*m.face.Shape[1] + column)
+}
+
+func (m *memory) elements(r grid.Region) (b []byte) {
+	for row := r.Origin[0]; row < r.End(0); row++ {
+		for column := r.Origin[1]; column < r.End(1); column++ {
+			b = binary.LittleEndian.AppendUint16(b, m.at(row, column))
+		}
+	}
+	return b
+}
+
+func (m *memory) ReadRegion(_ context.Context, r grid.Region, dst codec.Elems) error {
+	copy(dst.Fixed, m.elements(r))
+	return nil
+}
+
+func newMemory(t *testing.T, r *rand.Rand) *memory {
+	t.Helper()
+	m := &memory{missing: map[int64]bool{}}
+	var rows, columns []int64
+	for range 1 + r.IntN(8) {
+		rows = append(rows, 2+r.Int64N(3))
+	}
+	for range 1 + r.IntN(3) {
+		columns = append(columns, 1+r.Int64N(3))
+	}
+	sum := func(list []int64) (n int64) {
+		for _, v := range list {
+			n += v
+		}
+		return n
+	}
+	var err error
+	m.face, err = zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,%d],"data_type":"uint16","fill_value":%d,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,1]}},
+		"chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"zarr_format":3,"node_type":"array"}`,
+		sum(rows)-r.Int64N(2), sum(columns), fill))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.face.ChunkGrid = zarrjson.RectilinearGrid(grid.List(rows...), grid.List(columns...))
+	if m.grid, err = m.face.Grid(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.grid.Counts()[0] {
+		m.missing[i] = r.IntN(3) == 0
+	}
+	return m
+}
+
+// TestRandom cuts random arrays anew: chunks that the source has are the source's, others hold
+// its elements and fill behind them, and one is missing only where all of it is.
+func TestRandom(t *testing.T) {
+	seed := rand.Uint64()
+	seen := map[store.Kind]int{}
+	for i := range 200 {
+		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
+			m := newMemory(t, rand.New(rand.NewPCG(seed, uint64(i))))
+			a, err := New(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for w := a.Grid().Walk(); w.Next(); {
+				seen[check(t, m, a, &w.Chunk, w.Coords)]++
+			}
+			if _, err := a.Chunk(t.Context(), a.Grid().Counts()); !errors.Is(err, grid.ErrOutOfBounds) {
+				t.Errorf("past the end: %v", err)
+			}
+		})
+	}
+	if seen[store.Verbatim] < 10 || seen[store.Rebuilt] < 10 || seen[store.Missing] < 10 {
+		t.Errorf("seed %d: too few chunks of some kind: %v", seed, seen)
+	}
+}
+
+func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) store.Kind {
+	t.Helper()
+	l, err := a.Locate(t.Context(), coords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := a.Chunk(t.Context(), coords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _, err := m.grid.Locate(c.Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, _ := m.grid.Chunk(own)
+	if theirs.Region.Equal(c.Region) && slices.Equal(theirs.Codec, c.Codec) {
+		if !slices.Equal(l.Coords, own) || string(b) != fmt.Sprint(own) || (l.Kind == store.Missing) != m.missing[own[0]] {
+			t.Errorf("chunk %v is %v of the source, and not %+v", coords, own, l)
+		}
+		return l.Kind
+	}
+	want := m.elements(grid.Region{Origin: c.Origin, Shape: c.Codec})
+	if !slices.Equal(b, want) {
+		t.Errorf("chunk %v holds %v, not %v", coords, b, want)
+	}
+	empty := true
+	for row := c.Origin[0]; row < c.End(0); row++ {
+		empty = empty && m.at(row, c.Origin[1]) == fill
+	}
+	if l.Kind == store.Missing && !empty || l.Kind == store.Verbatim {
+		t.Errorf("chunk %v is %v", coords, l.Kind)
+	}
+	return l.Kind
+}
+
+func TestCommonEdge(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		edges []int64
+		want  int64
+	}{
+		{"months", []int64{31, 28, 31, 30}, 31},
+		{"one long", []int64{1, 1, 1, 50}, 50},
+		{"as much of both", []int64{2, 2, 4}, 4},
+	} {
+		sum := int64(0)
+		for _, n := range test.edges {
+			sum += n
+		}
+		g, err := grid.FromSizes([]int64{sum}, grid.List(test.edges...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := commonEdge(g.Dim(0)); got != test.want {
+			t.Errorf("%s: %d, not %d", test.name, got, test.want)
+		}
+	}
+}
