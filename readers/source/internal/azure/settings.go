@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -19,7 +18,9 @@ const (
 )
 
 // isAccount tells names of accounts, which become names of servers.
-var isAccount = regexp.MustCompile(`^[a-z0-9]{3,24}$`).MatchString
+func isAccount(name string) bool {
+	return len(name) >= 3 && len(name) <= 24 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
 
 // configured reads the settings: a connection string has all of them, else each is by itself.
 func configured(getenv func(string) string) (*Service, error) {

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -100,10 +99,19 @@ func endpointOf(ctx context.Context, cfg *aws.Config) (*url.URL, error) {
 }
 
 // isRegion keeps what a server says of a region from becoming any other part of an address.
-var isRegion = regexp.MustCompile(`^[a-z0-9-]{1,40}$`).MatchString
+func isRegion(name string) bool {
+	const most = 40
+	return name != "" && len(name) <= most && isPlain(name)
+}
 
 // isHost tells the buckets that can be the first part of a host's name, with a certificate.
-var isHost = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`).MatchString
+func isHost(bucket string) bool {
+	return len(bucket) >= 3 && len(bucket) <= 63 && isPlain(bucket) && bucket == strings.Trim(bucket, "-")
+}
+
+func isPlain(name string) bool {
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
 
 // base is the address of a bucket in a region.
 func (s *Service) base(bucket, region string) *url.URL {
