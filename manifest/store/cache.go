@@ -9,10 +9,10 @@ import (
 	"varve/codec"
 )
 
-// key names what the cache keeps: a stored chunk, decoded, by the row of its ref, or a
-// declared chunk of an array, encoded, by its number.
+// key names what the cache keeps: a stored chunk, decoded, by the row of its ref; a declared
+// chunk of an array, encoded, by its number; bytes of a source, by their offset.
 type key struct {
-	owner  any // an array, or what others have made of one
+	owner  any // an array, or what others have made of one; an extent
 	number int64
 	stored bool
 }

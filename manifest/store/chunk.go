@@ -42,9 +42,14 @@ func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
 	if !far {
 		return a.read(ctx, l, l.Offset, l.Size)
 	}
-	number, _ := a.grid.Number(l.Coords)
-	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
+	return a.store.Once(ctx, l.extent(), l.Offset, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
 }
+
+// extent tells, with the offset, bytes of a source from all others, whichever array they are
+// a chunk of.
+type extent struct{ source, size int64 }
+
+func (l *Location) extent() extent { return extent{l.Source, l.Size} }
 
 func (a *Array) isFar(ctx context.Context, l *Location) (bool, error) {
 	if a.store.patches.isFile(l.Source) {
@@ -60,8 +65,7 @@ func (a *Array) ReadStored(ctx context.Context, l *Location, from, length int64)
 	if from < 0 || length < 0 || from > l.Size || length > l.Size-from {
 		return nil, fmt.Errorf("%s: chunk %v: %d bytes from %d on of %d", a.Path(), l.Coords, length, from, l.Size)
 	}
-	number, _ := a.grid.Number(l.Coords)
-	if whole, ok := a.store.cache.peek(key{owner: a, number: number}); ok {
+	if whole, ok := a.store.cache.peek(key{owner: l.extent(), number: l.Offset}); ok {
 		return whole.Fixed[from : from+length], nil
 	}
 	if length < l.Size && !l.checked {

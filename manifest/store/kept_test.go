@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"net/http"
 	"sync"
 	"testing"
 
@@ -185,4 +186,40 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestReadStored: parts of stored chunks are found by where they lie, whatever coordinates a
+// view that is cut otherwise has for them.
+func TestReadStored(t *testing.T) {
+	m, snap, _ := archive(t, 3, true)
+	served(t, m, func(h http.Handler) http.Handler { return h })
+	s := openMemory(t, snap, m, Options{})
+	a, err := s.Array("/v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // from the server, then from the cache
+		for _, coords := range [][]int64{{0, 0}, {2, 3}} {
+			l, err := a.Locate(t.Context(), coords)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := a.Chunk(t.Context(), coords)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Coords = []int64{1, 1}
+			for _, part := range [][2]int64{{0, l.Size}, {3, 5}, {l.Size, 0}} {
+				got, err := a.ReadStored(t.Context(), &l, part[0], part[1])
+				if err != nil || !bytes.Equal(got, want[part[0]:part[0]+part[1]]) {
+					t.Errorf("%v, %v: %d bytes (%v)", coords, part, len(got), err)
+				}
+			}
+			for _, part := range [][2]int64{{-1, 2}, {0, l.Size + 1}, {l.Size + 1, 0}, {1, math.MaxInt64}} {
+				if _, err := a.ReadStored(t.Context(), &l, part[0], part[1]); err == nil {
+					t.Errorf("%v: %v can be read", coords, part)
+				}
+			}
+		}
+	}
 }
