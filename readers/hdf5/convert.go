@@ -79,7 +79,7 @@ func floatOf(t *readers.Type, b []byte) float64 {
 	case exponent == top && mantissa == 0:
 		return math.Inf(int(sign))
 	case exponent == top:
-		return math.NaN()
+		return math.Float64frombits(math.Float64bits(math.Copysign(math.Inf(1), sign)) | (1<<52 - 1)) // so libhdf5 has it
 	case exponent == 0 && mantissa == 0:
 		return math.Copysign(0, sign)
 	}

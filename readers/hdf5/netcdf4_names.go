@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
-
-	"varve/readers"
 )
 
 // lookUp gives variables the dimensions that netCDF4-python shows: it asks netcdf-c for their
@@ -45,6 +43,9 @@ func (b *netcdfBuilder) checkNames(g *NetCDFGroup) error {
 		names = append(names, d.Name)
 	}
 	for _, v := range g.Vars {
+		if v.typ == nil {
+			continue // netcdf-c has no such variable
+		}
 		names = append(names, v.Name)
 		for i := range v.Attributes {
 			names = append(names, v.Attributes[i].Name)
@@ -62,18 +63,6 @@ func (b *netcdfBuilder) checkNames(g *NetCDFGroup) error {
 		}
 	}
 	return nil
-}
-
-// partNames are the names within a type.
-func partNames(t *readers.Type) []string {
-	var names []string
-	for _, m := range t.Members {
-		names = append(names, m.Name)
-	}
-	for _, c := range t.Choices {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 func checkText(names []string) error {

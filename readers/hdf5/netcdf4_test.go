@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+
+	"varve/readers"
 )
 
 // TestNetCDFGrowing has variables that end before their unlimited dimensions do. The values are
@@ -76,6 +78,20 @@ func TestCheckText(t *testing.T) {
 		err := checkText([]string{"plain", name})
 		if err == nil || err.Error() != "'utf-8' codec can't decode "+want {
 			t.Errorf("%q: got %v, want %s", name, err, want)
+		}
+	}
+}
+
+// TestConvertNaN has NaN as libhdf5 converts it: with the sign, and all other bits set.
+func TestConvertNaN(t *testing.T) {
+	bfloat := &readers.Type{Class: readers.Float, Size: 2, Precision: 16, Float: readers.FloatBits{
+		Sign: 15, ExponentPos: 7, ExponentSize: 8, MantissaSize: 7, ExponentBias: 127,
+	}}
+	for stored, want := range map[uint16]uint32{0x7fc5: 0x7fffffff, 0xff93: 0xffffffff, 0x7f80: 0x7f800000, 0x3fc0: 0x3fc00000} {
+		b := binary.LittleEndian.AppendUint16(nil, stored)
+		got := appendNative(nil, bfloat, &netcdfType{size: 4}, b)
+		if binary.LittleEndian.Uint32(got) != want {
+			t.Errorf("%#x: got %x, want %#x", stored, got, want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type netcdfType struct {
 	char   bool   // single characters
 	listed bool
 	fields []*netcdfType // of compounds, as far as they were understood
+	parts  []string      // names of members and choices that netCDF4-python asks for
 	arrays bool          // a member is an array of compounds, which NumPy cannot do
 }
 
@@ -126,6 +127,9 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 		var base *netcdfType
 		if base, err = n.member(t.Base); err == nil {
 			made.number, made.size, made.label = base.number, base.size, "EnumType:"+name
+			for _, c := range t.Choices {
+				made.parts = append(made.parts, c.Name)
+			}
 		}
 	case readers.Opaque:
 	default:
@@ -133,7 +137,8 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 	}
 	made.listed = made.label != ""
 	if err == nil && (made.listed || t.Class == readers.Compound) {
-		n.names = append(append(n.names, name), partNames(t)...)
+		n.names = append(n.names, name)
+		n.names = append(n.names, made.parts...)
 	}
 	return made, err
 }
@@ -150,6 +155,9 @@ func (n *netcdfTypes) readCompound(made *netcdfType, t *readers.Type) error {
 			return err
 		}
 		made.fields = append(made.fields, f)
+		if made.label != "" {
+			made.parts = append(made.parts, m.Name)
+		}
 		switch {
 		case f.class == readers.Compound:
 			made.arrays = made.arrays || f.arrays || m.Type.Class == readers.Array
