@@ -254,7 +254,7 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	if err != nil {
 		return err
 	}
-	if v.Storage.Texts != nil {
+	if v.Storage.Texts != nil || r.hasTails(v) {
 		way = throughReader
 	}
 	out.Type = t

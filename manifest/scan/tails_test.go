@@ -1,0 +1,41 @@
+package scan_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/scan"
+)
+
+// TestTails: what stands behind the NUL of a text is no part of it, though it is stored.
+func TestTails(t *testing.T) {
+	content, err := os.ReadFile(fixtures + "/hdf5/types.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const clean, odd = "ab\x00\x00\x00c  \x00\x00", "ab\x00zzc  \x00z"
+	if n := bytes.Count(content, []byte(clean)); n != 3 {
+		t.Fatalf("%d places hold the texts, of a dataset for each padding", n)
+	}
+	for stored, want := range map[string]manifest.Layout{clean: manifest.Strided, odd: manifest.Valued} {
+		name := filepath.Join(t.TempDir(), "texts.h5")
+		if err := os.WriteFile(name, bytes.ReplaceAll(content, []byte(clean), []byte(stored)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := scanAll([]string{name}, scan.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := a.Files[0]
+		n := f.Header.Find("/nullterm")
+		if got := f.Header.Variables[n].Storage.Layout; got != want {
+			t.Errorf("%q: layout %v, want %v", stored, got, want)
+		}
+		if values := f.Values[n]; want == manifest.Valued && (values == nil || string(values.Data) != clean) {
+			t.Errorf("%q: values %+v, want %q", stored, values, clean)
+		}
+	}
+}
