@@ -226,6 +226,7 @@ func TestPrefixes(t *testing.T) {
 	}{
 		{"one folder", slices.Values([]string{"/no/such/a.nc", "/no/such/b.nc"}), []string{"/no/such"}},
 		{"a server", slices.Values([]string{"https://h/a/b.nc?x=1", "https://h/c.nc"}), []string{"https://h/", "https://h/a"}},
+		{"a bucket", slices.Values([]string{"s3://b/a/100%.nc", "s3://b/a b/#1.nc"}), []string{"s3://b/a", "s3://b/a%20b"}},
 		{"a root", slices.Values([]string{"/a.nc"}), []string{"/a.nc"}},
 		{"years", many, func() (years []string) {
 			for i := range 40 {
@@ -241,7 +242,7 @@ func TestPrefixes(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
-	x, err := newAccess([]string{"https://data.example.org/sst/v2", "http://h:8080", "http://169.254.1.1/x/"})
+	x, err := newAccess([]string{"https://data.example.org/sst/v2", "http://h:8080", "http://169.254.1.1/x/", "s3://bucket/a%20b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,6 +250,12 @@ func TestURLs(t *testing.T) {
 		"https://data.example.org/sst/v2/a.nc":       true,
 		"HTTPS://Data.Example.org/sst/v2/b/a.nc?q=1": true,
 		"https://data.example.org/sst/v2":            true,
+		"s3://bucket/a b/100% #1?.nc":                true, // a key is what it is
+		"s3://bucket/a%20b/x.nc":                     false,
+		"s3://bucket/a b/../c.nc":                    false,
+		"s3://other/a b/x.nc":                        false,
+		"s3://user@bucket/a b/x.nc":                  false,
+		"gs://bucket/a b/x.nc":                       false,
 		"https://data.example.org/sst/v22/a.nc":      false,
 		"https://data.example.org/sst/v2/../v1/a.nc": false,
 		"https://data.example.org/sst/v2/%2e%2e/a":   false,
