@@ -11,8 +11,8 @@
 // With several manifests all but the last line stands below /NAME/.
 //
 // A chunk that is stored as it is declared goes from its file to the socket without passing
-// through the memory of this process, once the store was seen to be allowed to read that
-// file. Every answer is of the version of the source that was scanned, or an error:
+// through the memory of this process; the store opens the file, if it may be read and is what
+// was scanned. Every answer is of that version of the source, or an error:
 //
 //	404  there is no such key, or the chunk is all fill
 //	403  the source may not be read
