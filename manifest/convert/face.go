@@ -5,6 +5,9 @@ import (
 	"varve/zarrjson"
 )
 
+// packingNames are the attributes that a packing is made of.
+var packingNames = []string{cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.FillValue, cf.MissingValue}
+
 // packingOf reads what the attributes of a face say of its numbers.
 func packingOf(face *zarrjson.Array) (cf.Packing, error) {
 	if raw, ok := face.Attributes.Get(cf.FillValue); ok && cf.IsNumber(face.DataType.Type()) {
@@ -12,7 +15,7 @@ func packingOf(face *zarrjson.Array) (cf.Packing, error) {
 			return cf.Packing{}, err
 		}
 	}
-	return cf.PackingOf(cf.VariableOf("the face", face))
+	return cf.PackingOf(cf.VariableOf("the face", face, packingNames...))
 }
 
 // text is an attribute of a face that is one text, or empty.

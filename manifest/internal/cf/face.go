@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"varve/codec"
@@ -11,10 +12,14 @@ import (
 	"varve/zarrjson"
 )
 
-// VariableOf returns the face of an array as CF sees it: a variable with typed attributes.
-func VariableOf(path string, face *zarrjson.Array) *manifest.Variable {
+// VariableOf returns the face of an array as CF sees it: a variable with typed attributes. If
+// some are named it has no others.
+func VariableOf(path string, face *zarrjson.Array, only ...string) *manifest.Variable {
 	v := &manifest.Variable{Path: path, Shape: face.Shape, Type: face.DataType.Type()}
 	for name, value := range face.Attributes.All() {
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
 		if attribute, ok := attributeOf(face, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
 		}
