@@ -23,8 +23,8 @@ func newExportTableCommand() *cobra.Command {
 		Use:   "table OUT DEST.parquet|DEST.arrow",
 		Short: "One row a chunk, for DuckDB, Polars and pandas",
 		Long: `Write one row a chunk: its array, coordinates, kind (verbatim, prefix, inline, rebuilt,
-missing), source, offset, length and codecs; as Parquet or, if the name ends in .arrow, as an
-Arrow stream.`,
+missing), source, offset, length and codecs, and for rebuilt ones the sources that they are made
+of; as Parquet or, if the name ends in .arrow, as an Arrow stream.`,
 		Example: `  varve export table sst.varve chunks.parquet
   duckdb -c "select source, sum(length) from 'chunks.parquet' group by all"`,
 		Args: cobra.ExactArgs(2),
