@@ -128,7 +128,7 @@ type Value struct {
 	Type  *Type
 	Shape []uint64 // none for a scalar
 	Null  bool     // no elements and no shape
-	Data  []byte   // elements in memory form; see ValueReader
+	Data  []byte   // elements in memory form, texts of one length with their padding; see ValueReader
 	Texts [][]byte // elements without padding, for strings of any kind
 }
 

@@ -97,8 +97,11 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 // elements brings stored elements into memory form.
 func (f *File) elements(ctx context.Context, t *readers.Type, stored []byte) (data []byte, texts [][]byte, err error) {
 	if IsText(t) {
+		if t.Class == readers.String {
+			data = stored
+		}
 		texts, err = f.Texts(ctx, t, stored)
-		return nil, texts, err
+		return data, texts, err
 	}
 	data, err = f.Canonical(ctx, nil, t, stored)
 	return data, nil, err
