@@ -181,7 +181,7 @@ func (b *bucket) remote(name string, address *url.URL) *remote {
 // The most that a page of a listing may have, and all pages without an object in them.
 const (
 	maxPageBytes  = 32 << 20
-	maxEmptyPages = 10_000
+	maxEmptyPages = 1000
 )
 
 // page reads a page of a listing.
@@ -193,19 +193,17 @@ func (b *bucket) page(ctx context.Context, q *object.Query) (*object.Page, error
 	}
 	r := b.remote(b.root+q.Prefix, address)
 	defer r.shut()
-	var page *object.Page
+	var body []byte
 	err = r.persist(ctx, 0, func(ctx context.Context) error {
-		return r.ask(ctx, nil, func(a *answer) error {
-			body, err := a.document(maxPageBytes)
-			if err != nil {
-				return err
-			}
-			if page, err = b.service.ParsePage(body, q); err != nil {
-				return &wrongAnswer{err}
-			}
-			return nil
+		return r.ask(ctx, nil, func(a *answer) (err error) {
+			body, err = a.document(maxPageBytes)
+			return err
 		})
 	})
+	var page *object.Page
+	if err == nil {
+		page, err = b.service.ParsePage(body, q)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: listing: %w", r.name, err)
 	}

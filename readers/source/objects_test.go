@@ -38,7 +38,7 @@ func bucketOf(t *testing.T, content []byte, answer fault) *atomic.Int64 {
 }
 
 func briskly() *source.Opener {
-	return source.NewOpener(&source.Options{Backoff: time.Millisecond, Stall: 100 * time.Millisecond, Patience: 5 * time.Second})
+	return source.NewOpener(&source.Options{Backoff: time.Millisecond, Stall: 400 * time.Millisecond, Patience: 10 * time.Second})
 }
 
 // says answers as an object store does when a request fails.
