@@ -272,7 +272,11 @@ func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.
 	if t.Kind == codec.FixedBytes && value.Texts != nil {
 		return &manifest.Values{Data: padded(value.Texts, t.Size)}, nil
 	}
-	return &manifest.Values{Data: bytes.Clone(widen(v.Type, t, value.Data))}, nil
+	data := bytes.Clone(widen(v.Type, t, value.Data))
+	if endsAtNUL(v.Type) {
+		cutTails(v.Type, data)
+	}
+	return &manifest.Values{Data: data}, nil
 }
 
 // padded lays texts out as elements of one size, with NULs at the end.

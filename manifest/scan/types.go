@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -43,21 +42,6 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 		return codec.Type{Kind: kind, Size: 1 << bits.Len(uint(base.Size-1))}, throughReader, nil
 	}
 	return codec.Type{}, 0, fmt.Errorf("elements of type %.200s have no counterpart in Zarr: %w", t, errors.ErrUnsupported)
-}
-
-// hasTails reports whether texts that end at a NUL have something behind it, as those of C
-// programs can: it is no part of the text, and who is given the stored bytes takes it for one.
-// Texts of more than ValueBytes are not looked at.
-func (r *reading) hasTails(v *readers.Variable) bool {
-	t := v.Type
-	if t.Class != readers.String || t.Padding != readers.NullTerminated || t.Size < 2 || t.InMemory != nil {
-		return false
-	}
-	value, err := v.ReadAll(r.ctx, uint64(r.ValueBytes))
-	if err != nil {
-		return false // which is told when the values are wanted
-	}
-	return !bytes.Equal(padded(value.Texts, t.Size), value.Data)
 }
 
 // integer returns the type of the integers of a type that has them, or nil.
