@@ -28,6 +28,7 @@ var samples = map[string]struct {
 	"hdf5.lzf":                   {float32Type, `{"cd_values":[]}`},
 	"hdf5.bitshuffle":            {float32Type, `{"cd_values":[0,4,4,0,2]}`},
 	"hdf5.sz":                    {float32Type, `{"cd_values":[2,0,4,4]}`},
+	"hdf5.sz3":                   {float32Type, `{"cd_values":[2,0,4,4]}`},
 	"hdf5.jpegls":                {int16Type, `{"cd_values":[2,1,4,4,16,1,0,0,0,0,0,0,0]}`},
 	"hdf5.sperr":                 {float32Type, `{"cd_values":[1042,268566528,9,9]}`},
 	"hdf5.zfp":                   {float32Type, `{"cd_values":[269504785,91252346,288,29360128]}`},

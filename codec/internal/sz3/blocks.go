@@ -1,0 +1,237 @@
+package sz3
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"varve/codec/internal/corrupt"
+)
+
+// blocks decodes a chunk block by block, each with the predictor that the stream selects.
+// Where a chunk has fewer than four axes, it has leading ones of length 1.
+//
+// A body of up to four axes names its predictors in the configuration. Each is
+//
+//	Lorenzo         [u8 1]
+//	plane           [u8 2][u64 coefficients] and if that is not 0, quantizers of the constant,
+//	                of the slopes, and codes
+//	plane, order 2  [u8 3] and the same, with a quantizer more, of the squares
+//	and of two or more: [u64 blocks] and if that is not 0, codes: the predictor of each block
+type blocks[T number, W wide] struct {
+	quantizer[T, W]
+	dims, grid [maxAxes]int // lengths, lengths in blocks
+	block      int
+	predictors []predictor[T, W]
+	selected   []int32 // nothing if there is but one predictor
+	fallback   predictor[T, W]
+	codes      []int32
+
+	// The elements have a border of zeros, so that all have neighbours.
+	elements []T
+	steps    [maxAxes]int
+	origin   int
+}
+
+// predictor predicts the elements of a block.
+type predictor[T number, W wide] interface {
+	// read reads what the stream says of it.
+	read(r *cursor, b *blocks[T, W]) error
+	// begin starts a block of these lengths. If it says no, the block is too thin for it.
+	begin(lengths [maxAxes]int) (bool, error)
+	// row decodes elements along the last axis.
+	row(b *blocks[T, W], at row)
+}
+
+// row is elements along the last axis: where they begin, in all and in the block, and their codes.
+type row struct {
+	at    int
+	local [maxAxes]int
+	codes []int32
+}
+
+// fromNeighbours decodes a body of the algorithm neighbours.
+func fromNeighbours[T number, W wide](w *workspace, conf config, r *cursor) ([]T, error) {
+	if dims := r.lengths(len(conf.dims)); r.err == nil && !slices.Equal(dims, conf.dims) {
+		return nil, corrupt.Errorf("blocks of %d elements, want %d", dims, conf.dims)
+	}
+	b := &blocks[T, W]{}
+	if err := b.shape(conf.dims, r.u32()); err != nil {
+		return nil, err
+	}
+	if err := b.choose(conf); err != nil {
+		return nil, err
+	}
+	for _, p := range b.predictors {
+		if err := p.read(r, b); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.selection(w, r); err != nil {
+		return nil, err
+	}
+	if err := b.quantizer.read(r); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.codes, err = w.symbols(r, w.codes, count(b.dims)); err != nil {
+		return nil, err
+	}
+	b.codes = w.codes
+	return b.decode()
+}
+
+// shape sets the lengths of the chunk and of its blocks.
+func (b *blocks[T, W]) shape(dims []int, block uint32) error {
+	if block == 1 {
+		return fmt.Errorf("blocks of a single element: %w", errors.ErrUnsupported)
+	}
+	if block == 0 || block > maxElements-1 {
+		return corrupt.Errorf("blocks of %d elements along an axis", block)
+	}
+	b.block = int(block)
+	b.dims = [maxAxes]int{1, 1, 1, 1}
+	copy(b.dims[maxAxes-len(dims):], dims)
+	for i, n := range b.dims {
+		b.grid[i] = (n-1)/b.block + 1
+	}
+	step := 1
+	for i := maxAxes - 1; i >= 0; i-- {
+		b.steps[i] = step
+		border := borderOf(b.dims[i])
+		b.origin += border * step
+		step *= b.dims[i] + border
+	}
+	b.elements = make([]T, step)
+	return nil
+}
+
+// borderOf returns how many zeros stand before an axis. What is before one of length 1 need
+// not be kept: it is all zeros.
+func borderOf(length int) int {
+	if length == 1 {
+		return 0
+	}
+	return 2
+}
+
+func count(dims [maxAxes]int) int { return dims[0] * dims[1] * dims[2] * dims[3] }
+
+// choose makes the predictors that the configuration names.
+func (b *blocks[T, W]) choose(conf config) error {
+	var axes []int
+	for i := maxAxes - len(conf.dims); i < maxAxes; i++ {
+		axes = append(axes, i)
+	}
+	b.fallback = newLorenzo(b, axes, 1)
+	if conf.lorenzo[0] {
+		b.predictors = append(b.predictors, newLorenzo(b, axes, 1))
+	}
+	if conf.lorenzo[1] {
+		order := 2
+		if len(axes) == 4 { // of which the library has but one
+			order = 1
+		}
+		b.predictors = append(b.predictors, newLorenzo(b, axes, order))
+	}
+	if conf.plane {
+		b.predictors = append(b.predictors, &plane[T, W]{axes: axes})
+	}
+	if conf.curve {
+		if len(axes) == 4 {
+			return fmt.Errorf("planes of order 2 of four axes: %w", errors.ErrUnsupported)
+		}
+		b.predictors = append(b.predictors, &curve[T, W]{axes: axes})
+	}
+	if len(b.predictors) == 0 {
+		return corrupt.Errorf("configuration names no predictor")
+	}
+	return nil
+}
+
+// selection reads which block has which predictor.
+func (b *blocks[T, W]) selection(w *workspace, r *cursor) error {
+	if len(b.predictors) == 1 {
+		return nil
+	}
+	n := r.size()
+	if want := count(b.grid); r.err == nil && n != want {
+		return corrupt.Errorf("predictors of %d blocks, want %d", n, want)
+	}
+	var err error
+	if b.selected, err = w.symbols(r, nil, n); err != nil {
+		return fmt.Errorf("predictors of blocks: %w", err)
+	}
+	for i, s := range b.selected {
+		if s < 0 || int(s) >= len(b.predictors) {
+			return corrupt.Errorf("block %d has predictor %d of %d", i, s, len(b.predictors))
+		}
+	}
+	return nil
+}
+
+// decode decodes all blocks, and returns the elements without their border.
+func (b *blocks[T, W]) decode() ([]T, error) {
+	n := 0
+	for i := range b.grid[0] {
+		for j := range b.grid[1] {
+			for k := range b.grid[2] {
+				for l := range b.grid[3] {
+					if err := b.one(n, [maxAxes]int{i, j, k, l}); err != nil {
+						return nil, err
+					}
+					n++
+				}
+			}
+		}
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return b.bare(), nil
+}
+
+// one decodes block n, which is at an index of the grid.
+func (b *blocks[T, W]) one(n int, index [maxAxes]int) error {
+	p := b.predictors[0]
+	if b.selected != nil {
+		p = b.predictors[b.selected[n]]
+	}
+	var lengths [maxAxes]int
+	start := b.origin
+	for i := range lengths {
+		lengths[i] = min(b.block, b.dims[i]-index[i]*b.block)
+		start += index[i] * b.block * b.steps[i]
+	}
+	fits, err := p.begin(lengths)
+	if err != nil {
+		return err
+	}
+	if !fits {
+		p = b.fallback
+	}
+	for i := range lengths[0] {
+		for j := range lengths[1] {
+			for k := range lengths[2] {
+				at := start + i*b.steps[0] + j*b.steps[1] + k*b.steps[2]
+				p.row(b, row{at, [maxAxes]int{i, j, k}, b.codes[:lengths[3]]})
+				b.codes = b.codes[lengths[3]:]
+			}
+		}
+	}
+	return nil
+}
+
+// bare moves the elements together, over their border.
+func (b *blocks[T, W]) bare() []T {
+	n := 0
+	for i := range b.dims[0] {
+		for j := range b.dims[1] {
+			for k := range b.dims[2] {
+				at := b.origin + i*b.steps[0] + j*b.steps[1] + k*b.steps[2]
+				n += copy(b.elements[n:n+b.dims[3]], b.elements[at:at+b.dims[3]])
+			}
+		}
+	}
+	return b.elements[:n]
+}
