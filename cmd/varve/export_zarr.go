@@ -22,6 +22,7 @@ type exportZarrOptions struct {
 	zarr.Options
 	chunks, shards []string
 	memory         string
+	quiet          bool
 }
 
 func newExportZarrCommand() *cobra.Command {
@@ -39,7 +40,7 @@ end every file is read back and compared. With --append a copy gets what OUT has
   varve export zarr sst.varve sst.zarr --append`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runExportZarr(cmd.Context(), &opts, args, cmd.OutOrStdout())
+			return runExportZarr(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
@@ -51,10 +52,11 @@ end every file is read back and compared. With --append a copy gets what OUT has
 	flags.IntVar(&opts.Workers, "workers", 0, "copy so many parts at once (default: one a core)")
 	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST what OUT has more by now")
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
+	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
-func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, out io.Writer) error {
+func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, out, messages io.Writer) error {
 	memory, err := parseSize(opts.memory)
 	if err == nil {
 		opts.Chunks, err = parseEdges(opts.chunks)
@@ -78,7 +80,10 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return err
 	}
 	defer opts.Manifest.Close()
+	shown := newProgressOf(messages, opts.quiet, "copying", "chunks")
+	opts.Progress = shown.update
 	r, err := zarr.Write(ctx, s, args[1], &opts.Options)
+	shown.finish()
 	if err != nil {
 		return exportError(ctx, err)
 	}

@@ -72,7 +72,11 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 		return err
 	}
 	defer s.Close()
-	shown := newProgress(messages, opts.quiet)
+	unit := "sources"
+	if opts.deep {
+		unit = "sources and chunks"
+	}
+	shown := newProgressOf(messages, opts.quiet, "verifying", unit)
 	result, err := verify.Verify(ctx, s, &verify.Options{Deep: opts.deep, Workers: opts.workers, Progress: shown.update})
 	shown.finish()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // counts are those of a Result while several count.
-type counts struct{ verbatim, inner, encoded, missing, resumed, bytes atomic.Int64 }
+type counts struct{ verbatim, inner, encoded, missing, resumed, bytes, done, total atomic.Int64 }
 
 // run copies what there is to copy, verifies it, and publishes it.
 func (c *copier) run(ctx context.Context) (result *Result, err error) {
@@ -59,6 +59,9 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 
 // copyAll copies boxes of chunks, several at a time, as memory allows.
 func (c *copier) copyAll(ctx context.Context) error {
+	for _, t := range c.arrays {
+		c.total.Add(t.grid.Chunks())
+	}
 	memory := semaphore.NewWeighted(c.opts.Memory)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
@@ -197,7 +200,8 @@ func (w *work) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for chunks.Next() {
+	seen := int64(0)
+	for ; chunks.Next(); seen++ {
 		number, _ := w.target.grid.Number(chunks.Coords)
 		if !w.target.wanted(chunks.Coords) {
 			continue
@@ -209,6 +213,9 @@ func (w *work) do(ctx context.Context) error {
 		if err := w.copy(ctx, chunks, number); err != nil {
 			return fmt.Errorf("chunk %v: %w", chunks.Coords, errors.Join(err, w.journal.add(w.records)))
 		}
+	}
+	if done := w.done.Add(seen); w.opts.Progress != nil {
+		w.opts.Progress(done, w.total.Load())
 	}
 	return w.journal.add(w.records)
 }

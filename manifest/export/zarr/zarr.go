@@ -46,6 +46,9 @@ type Options struct {
 	Force bool
 	// Manifest is what the store was opened from. Append needs it.
 	Manifest *manifest.Repository
+	// Progress is told how many chunks are done, by several goroutines. Reading them back
+	// comes behind that.
+	Progress func(done, total int64)
 }
 
 // Edges are the lengths of chunks along a dimension: one that repeats, or all of them.

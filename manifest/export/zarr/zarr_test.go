@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"varve/codec"
@@ -306,6 +307,28 @@ func TestResume(t *testing.T) {
 	}
 	if _, err := Write(context.Background(), s.store, begun, &Options{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("going on with other options: got %v", err)
+	}
+}
+
+// TestProgress: the last that is told is that all chunks are done, of a copy that goes on too.
+func TestProgress(t *testing.T) {
+	s := newSample(t, january, february, march)
+	var mu sync.Mutex
+	var most, total int64
+	o := Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}, Progress: func(done, of int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		most, total = max(most, done), of
+	}}
+	begun := filepath.Join(t.TempDir(), "begun")
+	begin(t, s, begun, o)
+	if most == 0 || most != total {
+		t.Errorf("%d of %d chunks are done", most, total)
+	}
+	most = 0
+	s.copy(t, begun, o)
+	if most != total {
+		t.Errorf("going on: %d of %d chunks are done", most, total)
 	}
 }
 
