@@ -18,12 +18,16 @@ import (
 //	                of the slopes, and codes
 //	plane, order 2  [u8 3] and the same, with a quantizer more, of the squares
 //	and of two or more: [u64 blocks] and if that is not 0, codes: the predictor of each block
+//
+// The encoder forgets to say what it selects for blocks that are too thin for that. The library
+// does not heed it, and so takes the predictors of blocks that follow; behind the last of them
+// there can only be such blocks.
 type blocks[T number, W wide] struct {
 	quantizer[T, W]
 	dims, grid [maxAxes]int // lengths, lengths in blocks
 	block      int
 	predictors []predictor[T, W]
-	selected   []int32 // nothing if there is but one predictor
+	selected   []int32 // nil if there is but one predictor
 	fallback   predictor[T, W]
 	codes      []int32
 
@@ -155,8 +159,12 @@ func (b *blocks[T, W]) selection(w *workspace, r *cursor) error {
 		return nil
 	}
 	n := r.size()
-	if want := count(b.grid); r.err == nil && n != want {
-		return corrupt.Errorf("predictors of %d blocks, want %d", n, want)
+	if most := count(b.grid); r.err == nil && n > most {
+		return corrupt.Errorf("predictors of %d blocks, want %d at most", n, most)
+	}
+	b.selected = []int32{}
+	if r.err != nil || n == 0 {
+		return r.err
 	}
 	var err error
 	if b.selected, err = w.symbols(r, nil, n); err != nil {
@@ -194,8 +202,11 @@ func (b *blocks[T, W]) decode() ([]T, error) {
 // one decodes block n, which is at an index of the grid.
 func (b *blocks[T, W]) one(n int, index [maxAxes]int) error {
 	p := b.predictors[0]
-	if b.selected != nil {
+	switch {
+	case n < len(b.selected):
 		p = b.predictors[b.selected[n]]
+	case b.selected != nil:
+		p = b.fallback
 	}
 	var lengths [maxAxes]int
 	start := b.origin

@@ -30,11 +30,17 @@ type config struct {
 	plane, curve bool    // predictors of order 1 and 2
 }
 
+// laterMagic is what chunks of version 3.2 and later begin with.
+const laterMagic = 0xf342f310
+
 // split reads the configuration at the end of a chunk, and returns it with what stands before.
 func (c *Chunk) split(src []byte) (config, []byte, error) {
 	var conf config
 	if len(src) < sizeBytes+4 {
 		return conf, nil, corrupt.Errorf("sz3: chunk of %d bytes", len(src))
+	}
+	if binary.LittleEndian.Uint32(src) == laterMagic {
+		return conf, nil, fmt.Errorf("sz3: chunk of version 3.2 or later: %w", errors.ErrUnsupported)
 	}
 	end := len(src) - 4
 	n := binary.LittleEndian.Uint32(src[end:])
@@ -70,6 +76,9 @@ func (c *config) read(r *cursor) error {
 	parallel := r.u8() != 0
 	if r.err != nil {
 		return r.err
+	}
+	if left := len(r.rest()); left > 0 {
+		return corrupt.Errorf("%d bytes behind its end", left)
 	}
 	if parallel {
 		return fmt.Errorf("stream made of parts, by many threads: %w", errors.ErrUnsupported)
@@ -208,8 +217,8 @@ func (c *cursor) u64() uint64  { return binary.LittleEndian.Uint64(c.fixed(8)) }
 func (c *cursor) f32() float32 { return math.Float32frombits(c.u32()) }
 func (c *cursor) f64() float64 { return math.Float64frombits(c.u64()) }
 
-// size reads a size or a count; one that nothing can have becomes the greatest int32.
-func (c *cursor) size() int { return int(min(c.u64(), math.MaxInt32*uint64(maxAxes))) }
+// size reads a size or a count; one that nothing can have becomes one that no chunk has room for.
+func (c *cursor) size() int { return int(min(c.u64(), 16*maxElements)) }
 
 func (c *cursor) lengths(axes int) []int {
 	dims := make([]int, axes)

@@ -31,7 +31,7 @@
 // how many times twice the bound, less the radius, is to be added to what is predicted: see
 // interpolation.go and blocks.go.
 //
-// There is no specification; this follows the library, versions 3.1.0 to 3.1.8, bit by bit:
+// There is no specification; this follows the library, versions 3.1.5 to 3.1.8, bit by bit:
 // Config.hpp, SZInterpolationCompressor.hpp, SZGeneralFrontend.hpp, SZFastFrontend.hpp,
 // IntegerQuantizer.hpp, HuffmanEncoder.hpp, and its filter H5Z_SZ3.cpp. Version 3.2 stores
 // something else, and says so in the filter's values.

@@ -107,6 +107,17 @@ func open(t testing.TB) []opened {
 	return all
 }
 
+func find(t *testing.T, name string) opened {
+	t.Helper()
+	for _, o := range open(t) {
+		if strings.HasPrefix(o.Name, name) {
+			return o
+		}
+	}
+	t.Fatalf("no vector %q", name)
+	return opened{}
+}
+
 // decode decodes a body, and reports an error of an unknown kind.
 func (o opened) decode(t testing.TB, body, dst []byte) error {
 	t.Helper()
@@ -191,8 +202,10 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 		{"algorithm of later versions", plane, confAlgorithm, 3, errors.ErrUnsupported, "algorithm 3"},
 		{"no predictor", plane, confPredictors + 2, 0, corrupt.Err, "no predictor"},
 		{"parallel", plane, confParallel, 1, errors.ErrUnsupported, "threads"},
+		{"of version 3.3", plane, -1, 0, errors.ErrUnsupported, "version 3.2 or later"},
 		{"longer than the chunk", plane, confBytes + 2, 255, corrupt.Err, "configuration of"},
-		{"too short", plane, confBytes, 71, corrupt.Err, "configuration"},
+		{"too short", plane, confBytes, confBytes - 1, corrupt.Err, "configuration"},
+		{"too long", plane, confBytes, confBytes + 1, corrupt.Err, "configuration"},
 		{"elements as they are, of other lengths", verbatim, 1, 4, corrupt.Err, "[4 8]"},
 		{"curves of four axes", curves, confPredictors + 2*8 + 3, 1, errors.ErrUnsupported, "four axes"},
 	} {
@@ -200,7 +213,11 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 			chunk := mustParse(t, c.of.Values)
 			stored := bytes.Clone(c.of.Stored)
 			n := binary.LittleEndian.Uint32(stored[len(stored)-4:])
-			stored[len(stored)-4-int(n)+c.at] = c.to
+			if c.at < 0 {
+				binary.LittleEndian.PutUint32(stored, laterMagic)
+			} else {
+				stored[len(stored)-4-int(n)+c.at] = c.to
+			}
 			_, err := chunk.Decode(make([]byte, len(c.of.Want)), stored)
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %v and %q", err, c.want, c.says)
@@ -210,17 +227,8 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 }
 
 func TestDecodeRefusesBodies(t *testing.T) {
-	find := func(name string) opened {
-		for _, o := range open(t) {
-			if strings.HasPrefix(o.Name, name) {
-				return o
-			}
-		}
-		t.Fatalf("no vector %q", name)
-		return opened{}
-	}
-	plane, two := find("lib f4 (19, 14) by planes"), find("lib f8 (19, 14) by two orders")
-	three, cubic := find("lib f4 lorenzo over 3 axes"), find("lib u1 extremes, cubic")
+	plane, two := find(t, "lib f4 (19, 14) by planes"), find(t, "lib f8 (19, 14) by two orders")
+	three, cubic := find(t, "lib f4 lorenzo over 3 axes"), find(t, "lib u1 extremes, cubic")
 	// A plane's body: lengths, block, predictor, number of coefficients.
 	const atCoefficients = bodyBlock2 + 4 + 1
 	// That of two orders: lengths, block, predictors, number of blocks, the least selected.
@@ -244,7 +252,7 @@ func TestDecodeRefusesBodies(t *testing.T) {
 		{"blocks of 0", plane, bodyBlock2, []byte{0}, corrupt.Err, "blocks of 0"},
 		{"too many coefficients", plane, atCoefficients, []byte{255}, corrupt.Err, "255 coefficients"},
 		{"no coefficients", plane, atCoefficients, []byte{0}, corrupt.Err, ""},
-		{"predictors of too few blocks", two, atSelection, []byte{1}, corrupt.Err, "predictors of 1 blocks"},
+		{"predictors of too many blocks", two, atSelection, []byte{255}, corrupt.Err, "predictors of 255 blocks"},
 		{"third of two predictors", two, atSelection + 8, []byte{2}, corrupt.Err, "of 2"},
 		{"border of 1", three, bodyBorder3, []byte{1}, errors.ErrUnsupported, "border of 1"},
 		{"a mean", three, bodyMean3, []byte{1}, errors.ErrUnsupported, "mean"},
@@ -258,6 +266,24 @@ func TestDecodeRefusesBodies(t *testing.T) {
 				t.Errorf("%v, want %v and %q", err, c.want, c.says)
 			}
 		})
+	}
+}
+
+// TestDecodeForgottenSelection leaves out what is selected for the last block, as the encoder
+// does where it is thin: it falls back to order 1.
+func TestDecodeForgottenSelection(t *testing.T) {
+	const atSelection = bodyBlock2 + 4 + 1 + 1
+	o := find(t, "lib f8 (19, 14) by two orders")
+	body, dst := bytes.Clone(o.body), make([]byte, len(o.Want))
+	if body[atSelection] != 2 {
+		t.Fatalf("%d blocks, want 2", body[atSelection])
+	}
+	body[atSelection] = 1
+	if err := o.decode(t, body, dst); err != nil {
+		t.Fatal(err)
+	}
+	if first := 16 * 14 * 8; !bytes.Equal(dst[:first], o.Want[:first]) {
+		t.Error("the first block is another")
 	}
 }
 
