@@ -147,8 +147,26 @@ func decode[T number, W wide](w *workspace, conf config, r *cursor, dst []byte) 
 	if err != nil {
 		return fmt.Errorf("sz3: %w", err)
 	}
-	if _, err := binary.Encode(dst, binary.LittleEndian, elements); err != nil {
+	if err := store(dst, elements); err != nil {
 		return fmt.Errorf("sz3: %w", err)
+	}
+	return nil
+}
+
+// store writes elements, of which floats are worth a loop of their own.
+func store(dst []byte, elements any) error {
+	switch e := elements.(type) {
+	case []float32:
+		for i, v := range e {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
+		}
+	case []float64:
+		for i, v := range e {
+			binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(v))
+		}
+	default:
+		_, err := binary.Encode(dst, binary.LittleEndian, e)
+		return err
 	}
 	return nil
 }
