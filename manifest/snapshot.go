@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"varve/zarrjson"
@@ -99,4 +101,23 @@ type Table struct {
 type Skipped struct {
 	URL string
 	Why string
+}
+
+// CheckNames returns an error that names every group and array that clients of Zarr would not
+// find, or take for another.
+func (s *Snapshot) CheckNames() error {
+	var paths []string
+	for i := range s.Groups {
+		paths = append(paths, s.Groups[i].Path)
+	}
+	for i := range s.Arrays {
+		paths = append(paths, s.Arrays[i].Path)
+	}
+	var bad []error
+	for _, path := range paths {
+		if err := zarrjson.CheckPath(path); err != nil {
+			bad = append(bad, fmt.Errorf("%v: build with --rename OLD=NEW, or --drop it: %w", err, errors.ErrUnsupported))
+		}
+	}
+	return errors.Join(bad...)
 }

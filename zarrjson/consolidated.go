@@ -98,6 +98,19 @@ func checkPath(path string) error {
 	return nil
 }
 
+// CheckPath reports whether clients find what stands at a path, which may begin with a slash:
+// names of dots only mean other places to some, and zarr-python takes a backslash for a slash.
+func CheckPath(path string) error {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil
+	}
+	if strings.Contains(path, `\`) {
+		return wrong("", "the path %q has a backslash, which zarr-python takes for a slash", abbreviate(path))
+	}
+	return checkPath(path)
+}
+
 func (c *Consolidated) write(w *writer) error {
 	w.begin('{')
 	w.name("kind")

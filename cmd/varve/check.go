@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,9 +85,17 @@ func checkText(out io.Writer, o *build.Outcome) error {
 		if err := printArrays(out, o.Snapshot.Arrays); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "\nexports: kerchunk%s, icechunk, zarr, table\n\n", kerchunkNeeds(o.Snapshot.Arrays))
+		fmt.Fprintf(out, "\nexports: %s\n\n", possibleExports(o.Snapshot))
 	}
 	return o.Report.Text(out)
+}
+
+// possibleExports lists the formats that can carry what a snapshot holds.
+func possibleExports(snap *manifest.Snapshot) string {
+	if err := snap.CheckNames(); err != nil {
+		return "table; no other: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	return "kerchunk" + kerchunkNeeds(snap.Arrays) + ", icechunk, zarr, table"
 }
 
 // kerchunkNeeds says what references ask of a client: format 2 knows regular grids only.

@@ -108,9 +108,10 @@ func TestDots(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/..", regularDoc("[2,2]", "[2,2]"), turnsOf)
 	d.add(t, "/g h/...", regularDoc("[2,2]", "[2,2]"), turnsOf)
+	d.add(t, `/g h/a\b`, regularDoc("[2,2]", "[2,2]"), turnsOf)
 	s := start(t, newHandler(t, d))
 	for key, want := range map[string]int{"/zarr.json": 200, "/small/c/0/0": 200, "/regular/zarr.json": 200, "/v2/.zmetadata": 200,
-		"/%2e%2e/zarr.json": 404, "/%2e%2e/c/0/0": 404, "/g%20h/.../zarr.json": 404} {
+		"/%2e%2e/zarr.json": 404, "/%2e%2e/c/0/0": 404, "/g%20h/.../zarr.json": 404, "/g%20h/a%5Cb/zarr.json": 404} {
 		if got := ask(t, "GET", s.URL+key); got.status != want || strings.Contains(got.body, `".`+`."`) {
 			t.Errorf("%s: %d, want %d: %s", key, got.status, want, got.body)
 		}

@@ -25,8 +25,8 @@ type site struct {
 
 func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*site, error) {
 	nodes, left := withoutKeys(nodesOf(data.Groups(), data.Members()))
-	for _, path := range left {
-		log.Warn("not served", "path", path, "why", "Zarr has no keys for names of dots only")
+	for _, why := range left {
+		log.Warn("not served", "why", why)
 	}
 	tag := data.Snapshot().ID
 	v3, err := newV3(nodes, tag)

@@ -98,13 +98,12 @@ func nodesOf(groups []manifest.GroupFace, arrays []array) []node {
 	return nodes
 }
 
-// withoutKeys takes out what Zarr has no keys for: names of dots only, which clients and
-// servers on the way would take for other places. It returns their paths too.
-func withoutKeys(nodes []node) (kept []node, left []string) {
+// withoutKeys takes out what clients would not find, or take for another. It returns the
+// reasons too.
+func withoutKeys(nodes []node) (kept []node, left []error) {
 	for _, n := range nodes {
-		dots := func(name string) bool { return name != "" && strings.Trim(name, ".") == "" }
-		if slices.ContainsFunc(strings.Split(n.path, "/"), dots) {
-			left = append(left, "/"+n.path)
+		if err := zarrjson.CheckPath(n.path); err != nil {
+			left = append(left, err)
 			continue
 		}
 		kept = append(kept, n)

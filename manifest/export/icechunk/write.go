@@ -86,6 +86,9 @@ func (o *Options) defaults() *Options {
 // and what others committed stay. Anything else that stands there is left alone, and an
 // error, as is a commit of somebody else to an array that would have to be written.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
+	if err := s.Snapshot().CheckNames(); err != nil {
+		return nil, err
+	}
 	o := opts.defaults()
 	in := storeInput(s)
 	if o.Manifest == nil {

@@ -119,6 +119,9 @@ func (e *PatchError) Error() string {
 // Write writes the arrays of a manifest as references at dest. Nothing is at dest before
 // everything is.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
+	if err := s.Snapshot().CheckNames(); err != nil {
+		return nil, err
+	}
 	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources, snapshot: s.Snapshot().ID}
 	for _, a := range s.Arrays() {
 		h.arrays = append(h.arrays, a)

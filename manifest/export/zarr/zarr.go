@@ -100,6 +100,9 @@ func (o *Options) defaults() (*Options, error) {
 // Write copies the arrays of a store into a folder.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	o, err := opts.defaults()
+	if err == nil {
+		err = s.Snapshot().CheckNames()
+	}
 	if err != nil {
 		return nil, err
 	}

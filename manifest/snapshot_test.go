@@ -1,0 +1,27 @@
+package manifest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestCheckNames(t *testing.T) {
+	fine := &Snapshot{Groups: []GroupFace{{Path: "/"}, {Path: "/a b"}}, Arrays: []Array{{Path: "/a b/.x"}, {Path: "/a b/ü%?"}}}
+	if err := fine.CheckNames(); err != nil {
+		t.Errorf("got %v", err)
+	}
+	bad := &Snapshot{Groups: []GroupFace{{Path: "/.."}}, Arrays: []Array{{Path: "/x"}, {Path: `/g/a\b`}, {Path: "/g//x"}}}
+	err := bad.CheckNames()
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{`".."`, `"g/a\\b" has a backslash`, `"g//x" has an empty name`, "--rename"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %s", err, want)
+		}
+	}
+	if n := strings.Count(err.Error(), "\n"); n != 2 {
+		t.Errorf("%d lines", n+1)
+	}
+}
