@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 
 	"varve/codec"
 )
@@ -13,16 +14,17 @@ import (
 // Equal keys are equal things; what a hash is made of is part of the stored form.
 
 // SetID sets the ID of a header from all else.
-func (h *Header) SetID() { h.ID = idOf(h.AppendKey(nil)) }
+func (h *Header) SetID() { h.ID = IDOf(h.AppendKey(nil)) }
 
 // SetID sets the ID of the attributes from all else.
-func (g *GroupAttributes) SetID() { g.ID = idOf(g.AppendKey(nil)) }
+func (g *GroupAttributes) SetID() { g.ID = IDOf(g.AppendKey(nil)) }
 
 // SetID sets the ID of values from all else.
-func (v *Values) SetID() { v.ID = idOf(v.AppendKey(nil)) }
+func (v *Values) SetID() { v.ID = IDOf(v.AppendKey(nil)) }
 
-// idOf is the first half of a SHA-256, in hex.
-func idOf(key []byte) string {
+// IDOf returns the ID of what has a key, which is what AppendKey appends: the first half of a
+// SHA-256, in hex.
+func IDOf(key []byte) string {
 	sum := sha256.Sum256(key)
 	return hex.EncodeToString(sum[:16])
 }
@@ -47,9 +49,18 @@ func (h *Header) AppendKey(dst []byte) []byte {
 	})
 	dst = appendInt(dst, int64(len(h.Variables)))
 	for i := range h.Variables {
-		dst = h.Variables[i].appendKey(dst)
+		dst = h.Variables[i].appendKey(doubled(dst))
 	}
 	return dst
+}
+
+// doubled makes room for as much again if there is little left. Append would give a long slice
+// a quarter more at a time, and so copy it often.
+func doubled(b []byte) []byte {
+	if cap(b)-len(b) > len(b)/8 {
+		return b
+	}
+	return slices.Grow(b, len(b))
 }
 
 func (v *Variable) appendKey(dst []byte) []byte {

@@ -79,6 +79,7 @@ func (w *jsonWriter) value(doc any) {
 // fields writes a document's fields, which are more than none, without the braces. What is
 // equal has the same key in w.key, the first byte of which tells kinds apart.
 func (w *jsonWriter) fields(document func() (any, error)) {
+	w.b = doubled(w.b)
 	if text, ok := w.known[string(w.key)]; ok {
 		w.b = append(w.b, text...)
 		return

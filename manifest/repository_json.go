@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -175,6 +176,9 @@ func (w *documentWriter) fail(err error) {
 // linesAtOnce is how many lines are written before another core takes some of them.
 const linesAtOnce = 64
 
+// maxRoom bounds the room that is made for lines before they are there.
+const maxRoom = 256 << 10
+
 // writeLines writes a list, one item a line. Long lists are written by all cores.
 func writeLines[T any](w *documentWriter, name string, items []T, encode func(*documentWriter, *T) error) {
 	w.b = fmt.Appendf(w.b, "  %q: [", name)
@@ -189,6 +193,11 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 		})
 	}
 	workers.Wait()
+	all := len(name)
+	for i := range stretches {
+		all += len(stretches[i].b)
+	}
+	w.b = slices.Grow(w.b, all)
 	for i := range stretches {
 		if err := stretches[i].err; err != nil {
 			w.fail(fmt.Errorf("%s%w", name, err))
@@ -203,7 +212,11 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 
 // lines writes items of a list from one on, with a comma behind each.
 func lines[T any](w *documentWriter, items []T, first int, encode func(*documentWriter, *T) error) {
-	for i := first; i < min(first+linesAtOnce, len(items)); i++ {
+	end := min(first+linesAtOnce, len(items))
+	for i := first; i < end; i++ {
+		if i == first+1 {
+			w.b = slices.Grow(w.b, min((end-i)*len(w.b), maxRoom)) // lines are much alike
+		}
 		w.b = append(w.b, "\n    "...)
 		if err := encode(w, &items[i]); err != nil {
 			w.fail(fmt.Errorf("[%d]: %w", i, err))
@@ -223,16 +236,21 @@ func encodeArray(w *documentWriter, a *Array) error {
 	if a.Face == nil {
 		return fmt.Errorf("%s has no face", a.Path)
 	}
-	face, err := a.Face.Encode(zarrjson.Compact)
-	if err != nil {
-		return fmt.Errorf("%s: %w", a.Path, err)
-	}
 	w.b = append(w.b, `{"path":`...)
 	if err := w.value(a.Path); err != nil {
 		return err
 	}
-	w.b = append(append(append(w.b, `,"zarr":`...), embed(face)...), ',')
+	w.b = append(w.b, `,"zarr":`...)
 	at := len(w.b)
+	whole, err := a.Face.Append(w.b, zarrjson.Compact)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.Path, err)
+	}
+	if w.b = whole; !embeddable(w.b[at:]) {
+		w.b = append(w.b[:at], embed(bytes.Clone(w.b[at:]))...)
+	}
+	w.b = append(w.b, ',')
+	at = len(w.b)
 	err = w.value(placedDocument{
 		Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
 		Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
@@ -258,7 +276,7 @@ func encodeTable(w *documentWriter, t *Table) error {
 // Python reads and the standard does not know, becomes a string: all else is as it should be,
 // since zarrjson has read or written it.
 func embed(doc []byte) json.RawMessage {
-	if !bytes.ContainsAny(doc, "\n\r\t") && !bytes.Contains(doc, []byte("NaN")) && !bytes.Contains(doc, []byte("Infinity")) {
+	if embeddable(doc) {
 		return doc
 	}
 	b := bytes.NewBuffer(make([]byte, 0, len(doc)))
@@ -270,6 +288,11 @@ func embed(doc []byte) json.RawMessage {
 		return nil // strings always have a form in JSON
 	}
 	return quoted
+}
+
+// embeddable tells of a document that is JSON within JSON as it is.
+func embeddable(doc []byte) bool {
+	return !bytes.ContainsAny(doc, "\n\r\t") && !bytes.Contains(doc, []byte("NaN")) && !bytes.Contains(doc, []byte("Infinity"))
 }
 
 // embedded reverts embed.

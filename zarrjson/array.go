@@ -196,6 +196,11 @@ func (a *Array) Encode(layout Layout) ([]byte, error) {
 	return encode(layout, a.write)
 }
 
+// Append appends what Encode returns.
+func (a *Array) Append(dst []byte, layout Layout) ([]byte, error) {
+	return encodeTo(dst, layout, a.write)
+}
+
 var arrayFields = []string{"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
 	"attributes", "dimension_names", "zarr_format", "node_type", "storage_transformers"}
 

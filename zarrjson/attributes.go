@@ -159,7 +159,7 @@ func (a Attributes) Relaid() Attributes {
 
 func (a Attributes) write(w *writer) {
 	if w.layout == Compact {
-		w.verbatim(compacted(a.JSON()))
+		w.out = appendCompacted(w.out, a.JSON())
 		return
 	}
 	if a.own || a.raw == nil {

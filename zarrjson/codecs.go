@@ -1,6 +1,7 @@
 package zarrjson
 
 import (
+	"encoding/binary"
 	"encoding/json"
 
 	"varve/codec"
@@ -68,21 +69,41 @@ func documentable(name string) error {
 
 func writeCodecs(w *writer, specs []codec.Spec) error {
 	w.begin('[')
-	for i, spec := range specs {
-		raw, err := spec.MarshalJSON()
+	for i := range specs {
+		raw, err := codecText(&specs[i])
 		if err != nil {
-			return at(index("codecs", i), err)
-		}
-		v, err := document(raw)
-		if err != nil {
-			return at(index("codecs", i), err)
-		}
-		if _, err := codecSpec(v); err != nil {
 			return at(index("codecs", i), err)
 		}
 		w.next()
-		w.value(v.raw)
+		w.value(raw)
 	}
 	w.end(']')
 	return nil
+}
+
+var knownCodecs memo // texts of codecs by name and configuration
+
+// codecText returns the text of a codec, which has passed the check that reading it would make.
+func codecText(spec *codec.Spec) ([]byte, error) {
+	var room [128]byte
+	key := append(binary.AppendUvarint(room[:0], uint64(len(spec.Name))), spec.Name...)
+	if spec.Config != nil {
+		key = append(append(key, 1), spec.Config...)
+	}
+	if text, ok := knownCodecs.get(key); ok {
+		return text, nil
+	}
+	raw, err := spec.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	v, err := document(raw)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := codecSpec(v); err != nil {
+		return nil, err
+	}
+	knownCodecs.put(key, v.raw)
+	return v.raw, nil
 }

@@ -152,10 +152,22 @@ func hexDigit(c byte) (byte, bool) {
 // quote appends a string as Python's json does: ASCII only.
 func quote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	for _, r := range s {
+	n := plainText(s)
+	dst = append(dst, s[:n]...)
+	for _, r := range s[n:] {
 		dst = quoteRune(dst, r)
 	}
 	return append(dst, '"')
+}
+
+// plainText is how many bytes at the beginning are spelt as they are.
+func plainText(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 func quoteRune(dst []byte, r rune) []byte {

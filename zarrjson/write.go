@@ -26,7 +26,12 @@ type writer struct {
 
 // encode returns the document that write writes, or nothing.
 func encode(layout Layout, write func(*writer) error) ([]byte, error) {
-	w := &writer{layout: layout}
+	return encodeTo(nil, layout, write)
+}
+
+// encodeTo appends what encode returns.
+func encodeTo(dst []byte, layout Layout, write func(*writer) error) ([]byte, error) {
+	w := &writer{out: dst, layout: layout}
 	if err := write(w); err != nil {
 		return nil, err
 	}
@@ -110,6 +115,10 @@ func (w *writer) verbatim(raw []byte) { w.out = append(w.out, raw...) }
 
 // value appends a JSON value that passed check, laid out anew but spelt as it is.
 func (w *writer) value(raw []byte) {
+	if w.layout == Compact {
+		w.out = appendCompacted(w.out, raw)
+		return
+	}
 	switch raw[0] {
 	case '{':
 		w.begin('{')
@@ -133,8 +142,10 @@ func (w *writer) value(raw []byte) {
 }
 
 // compacted returns a value that passed check without white space.
-func compacted(raw []byte) []byte {
-	out := make([]byte, 0, len(raw))
+func compacted(raw []byte) []byte { return appendCompacted(make([]byte, 0, len(raw)), raw) }
+
+// appendCompacted appends a value that passed check without white space.
+func appendCompacted(out, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		if i = skipSpace(raw, i); i == len(raw) {
 			break

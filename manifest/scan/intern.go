@@ -32,22 +32,22 @@ func newInterner() *interner {
 }
 
 func (x *interner) header(h *manifest.Header) *manifest.Header {
-	return intern(x, x.headers, h, h.AppendKey, func() {
+	return intern(x, x.headers, h, h.AppendKey, func(key []byte) {
 		for i := range h.Variables {
 			v := &h.Variables[i]
 			v.Fill.Value = bytes.Clone(v.Fill.Value)
 			own(v.Attributes)
 		}
-		h.SetID()
+		h.ID = manifest.IDOf(key)
 	})
 }
 
 func (x *interner) groups(g *manifest.GroupAttributes) *manifest.GroupAttributes {
-	return intern(x, x.group, g, g.AppendKey, func() {
+	return intern(x, x.group, g, g.AppendKey, func(key []byte) {
 		for i := range g.Groups {
 			own(g.Groups[i].Attributes)
 		}
-		g.SetID()
+		g.ID = manifest.IDOf(key)
 	})
 }
 
@@ -72,8 +72,8 @@ func (x *interner) value(v *manifest.Values) *manifest.Values {
 }
 
 // intern returns the one that is equal to v, which is v if there was none. Then keep is called
-// to get v ready.
-func intern[T any](x *interner, known table[T], v *T, appendKey func([]byte) []byte, keep func()) *T {
+// with its key to get v ready.
+func intern[T any](x *interner, known table[T], v *T, appendKey func([]byte) []byte, keep func(key []byte)) *T {
 	buf := x.keys.Get().(*[]byte)
 	defer x.keys.Put(buf)
 	*buf = appendKey((*buf)[:0])
@@ -82,7 +82,7 @@ func intern[T any](x *interner, known table[T], v *T, appendKey func([]byte) []b
 	if same := known[string(*buf)]; same != nil {
 		return same
 	}
-	keep()
+	keep(*buf)
 	known[string(*buf)] = v
 	return v
 }
