@@ -4,7 +4,7 @@ import "testing"
 
 func BenchmarkDecode(b *testing.B) {
 	for _, name := range []string{
-		"f4 (6, 7, 8) smooth", "f8 (13, 18) spikes", "f4 (6, 7, 8) noise",
+		"f4 (6, 7, 8) smooth", "f4 (13, 18) spikes", "f4 (6, 7, 8) noise",
 		"lib f4 (7, 8, 9) by order 1", "lib f8 (7, 8, 9) by planes", "lib f8 (19, 14) by curves",
 	} {
 		b.Run(name, func(b *testing.B) {
