@@ -63,6 +63,19 @@ func (a Attributes) All() iter.Seq2[string, []byte] {
 	}
 }
 
+// Named yields those of some names, in order.
+func (a Attributes) Named(names ...string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		raw := a.JSON()
+		for m := range spans(raw) {
+			i := slices.IndexFunc(names, func(name string) bool { return m.isNamed(raw, name) })
+			if i >= 0 && !yield(names[i], raw[m.value:m.end:m.end]) {
+				return
+			}
+		}
+	}
+}
+
 // Len counts the attributes.
 func (a Attributes) Len() int {
 	n := 0
@@ -106,22 +119,27 @@ func (a *Attributes) Set(name string, json []byte) error {
 		*a = Attributes{raw: slices.Concat(quote([]byte("{"), name), []byte(":"), v.raw, []byte("}")), own: true}
 		return nil
 	}
-	a.raw = slices.Concat(raw[:last.end], a.separator(last), quote(nil, name), a.colon(last), v.raw, raw[last.end:])
+	space, colon := a.space(last), a.colon(last)
+	const quotes = 3 // and a comma
+	out := make([]byte, 0, len(raw)+len(space)+len(name)+len(colon)+len(v.raw)+quotes)
+	out = append(append(append(out, raw[:last.end]...), ','), space...)
+	out = append(append(quote(out, name), colon...), v.raw...)
+	a.raw = append(out, raw[last.end:]...)
 	return nil
 }
 
-// separator returns a comma and the white space that stands before the last member.
-func (a *Attributes) separator(last span) []byte {
+// space returns the white space that stands before the last member.
+func (a *Attributes) space(last span) []byte {
 	start := last.name
 	for start > 1 && skipSpace(a.raw, start-1) == last.name {
 		start--
 	}
-	return append([]byte(","), a.raw[start:last.name]...)
+	return a.raw[start:last.name]
 }
 
 // colon returns the colon of the last member and the white space around it.
 func (a *Attributes) colon(last span) []byte {
-	return a.raw[skipString(a.raw, last.name):last.value]
+	return a.raw[last.named:last.value]
 }
 
 // Delete removes a name and reports whether it was there.

@@ -85,15 +85,15 @@ func (c ChunkGrid) field() string {
 }
 
 func (c ChunkGrid) bindAxis(axis int, extent int64) (grid.Dimension, error) {
-	sizes, field := c.Sizes[axis], index(c.field(), axis)
+	sizes := c.Sizes[axis]
 	if c.Name != Regular {
 		if every, ok := sizes.Repeated(); ok && every < 1 {
-			return nil, wrong(field, "%d is not an integer of at least 1", every)
+			return nil, wrong(index(c.field(), axis), "%d is not an integer of at least 1", every)
 		}
 	}
 	d, err := sizes.Bind(extent)
 	if err != nil {
-		return nil, at(field, err)
+		return nil, at(index(c.field(), axis), err)
 	}
 	if c.Encoded == nil {
 		return d, nil

@@ -1,6 +1,7 @@
 package zarrjson
 
 import (
+	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -28,7 +29,11 @@ func skipBare(b []byte, i int) int {
 
 // skipString returns where the string at i ends.
 func skipString(b []byte, i int) int {
-	for i++; b[i] != '"'; i++ {
+	i++
+	if n := bytes.IndexByte(b[i:], '"'); bytes.IndexByte(b[i:i+n], '\\') < 0 {
+		return i + n + 1
+	}
+	for ; b[i] != '"'; i++ {
 		if b[i] == '\\' {
 			i++
 		}

@@ -63,8 +63,8 @@ func (v value) list(allowed string) ([]value, error) {
 	return list, nil
 }
 
-// span is where a member of an object lies in its text.
-type span struct{ name, value, end int }
+// span is where a member of an object lies in its text: its name, in quotes, and its value.
+type span struct{ name, named, value, end int }
 
 // spans yields the members of an object.
 func spans(object []byte) iter.Seq[span] {
@@ -72,8 +72,8 @@ func spans(object []byte) iter.Seq[span] {
 		i := skipSpace(object, 1)
 		for object[i] != '}' {
 			m := span{name: i}
-			i = skipSpace(object, skipString(object, i))
-			m.value = skipSpace(object, i+1)
+			m.named = skipString(object, i)
+			m.value = skipSpace(object, skipSpace(object, m.named)+1)
 			m.end = skipValue(object, m.value)
 			if !yield(m) {
 				return
@@ -87,15 +87,18 @@ func spans(object []byte) iter.Seq[span] {
 
 // key returns the name of the member at a span.
 func (m span) key(object []byte) string {
-	name, _ := unquote(object[m.name:skipString(object, m.name)])
+	name, _ := unquote(object[m.name:m.named])
 	return name
 }
 
-// isNamed reports whether that name is one.
+// isNamed reports whether that name is one. What is escaped is longer for it.
 func (m span) isNamed(object []byte, name string) bool {
-	quoted := object[m.name:skipString(object, m.name)]
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1:len(quoted)-1]) == name
+	text := object[m.name+1 : m.named-1]
+	if len(text) < len(name) {
+		return false
+	}
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text) == name
 	}
 	return m.key(object) == name
 }

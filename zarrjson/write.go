@@ -124,7 +124,7 @@ func (w *writer) value(raw []byte) {
 		w.begin('{')
 		for m := range spans(raw) {
 			w.next()
-			w.verbatim(raw[m.name:skipString(raw, m.name)])
+			w.verbatim(raw[m.name:m.named])
 			w.colon()
 			w.value(raw[m.value:m.end])
 		}

@@ -31,6 +31,9 @@ type btree1 struct {
 	windows []source.Window // of the nodes on the way down, by level
 }
 
+// usualNode is what the only node of an index of a dozen chunks takes, so that it is read at once.
+const usualNode = 1 << 10
+
 // leaves calls visit with the entries of every node of level 0: keys and children.
 func (t *btree1) leaves(ctx context.Context, addr uint64, visit func(c *cursor, n int) error) error {
 	t.seen = map[uint64]struct{}{}

@@ -12,7 +12,7 @@ import (
 func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
 	place := newGridPlace(x.chunk)
-	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey}
+	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey, guess: usualNode}
 	if x.findable {
 		t.path = &btree1Path{rank: rank, entry: t.keySize + x.f.super.offsets}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 
 	"varve/codec"
@@ -16,10 +15,11 @@ import (
 // some are named it has no others.
 func VariableOf(path string, face *zarrjson.Array, only ...string) *manifest.Variable {
 	v := &manifest.Variable{Path: path, Shape: face.Shape, Type: face.DataType.Type()}
-	for name, value := range face.Attributes.All() {
-		if len(only) > 0 && !slices.Contains(only, name) {
-			continue
-		}
+	all := face.Attributes.All()
+	if len(only) > 0 {
+		all = face.Attributes.Named(only...)
+	}
+	for name, value := range all {
 		if attribute, ok := attributeOf(face, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
 		}
