@@ -3,6 +3,7 @@ package report
 import (
 	"html/template"
 	"io"
+	"sync"
 )
 
 // Page is a report as one file to look at: it needs nothing else, and no network.
@@ -23,11 +24,13 @@ type PageArray struct {
 }
 
 // Write writes the page.
-func (p *Page) Write(w io.Writer) error { return pageTemplate.Execute(w, p) }
+func (p *Page) Write(w io.Writer) error { return pageTemplate().Execute(w, p) }
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"files": func(f Finding) string { return f.files() },
-}).Parse(`<!DOCTYPE html>
+// pageTemplate is parsed when the first page is written, and not by every command.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"files": func(f Finding) string { return f.files() },
+	}).Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}}</title><style>
 :root{color-scheme:light dark;--line:#8884;--soft:#8881}
@@ -52,3 +55,4 @@ dl{display:grid;grid-template-columns:6rem 1fr;gap:.1rem .6rem;margin:.4rem 0}dt
 {{.Picture}}</section>
 {{end}}{{end}}</body></html>
 `))
+})

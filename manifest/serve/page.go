@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
@@ -32,11 +33,14 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"bytes": byteSize, "percent": percent, "thousands": report.Thousands, "short": short,
-	"style":  func() template.CSS { return template.CSS(pageStyle + picture.Style) },
-	"script": func() template.JS { return template.JS(pageScript) },
-}).Parse(pageText))
+// pages is parsed when the first page is asked for, and not by every command.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"bytes": byteSize, "percent": percent, "thousands": report.Thousands, "short": short,
+		"style":  func() template.CSS { return template.CSS(pageStyle + picture.Style) },
+		"script": func() template.JS { return template.JS(pageScript) },
+	}).Parse(pageText))
+})
 
 // policy allows a page its own style, pictures and script, and nothing else: whatever an
 // attribute says, it does not run.
@@ -89,7 +93,7 @@ func (s *site) node(p string) (node, bool) {
 // servePageData runs the template. Nothing on a page comes from elsewhere.
 func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 	var b bytes.Buffer
-	if err := pages.Execute(&b, data); err != nil {
+	if err := pages().Execute(&b, data); err != nil {
 		fail(w, r, &fault{Status: http.StatusInternalServerError, Kind: "page", Reason: err.Error()})
 		return
 	}
