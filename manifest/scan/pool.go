@@ -17,6 +17,15 @@ type job struct {
 	done chan *found
 }
 
+// end says that there is no more than f, or nothing if nobody looked at the source: whoever
+// waits for its rows goes on.
+func (j *job) end(f *found) {
+	if j.rows != nil {
+		close(j.rows.batches)
+	}
+	j.done <- f
+}
+
 // run scans the names by several workers, and gives a collector what they find, in order, until
 // it returns an error.
 func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
@@ -28,11 +37,7 @@ func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 	for range s.Workers {
 		workers.Go(func() {
 			for j := range queue {
-				f := s.guarded(ctx, j)
-				if j.rows != nil {
-					close(j.rows.batches)
-				}
-				j.done <- f
+				j.end(s.guarded(ctx, j))
 			}
 		})
 	}
@@ -53,7 +58,7 @@ func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 			select {
 			case queue <- j:
 			case <-ctx.Done():
-				j.done <- nil
+				j.end(nil)
 				return
 			}
 		}

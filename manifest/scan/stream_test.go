@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/manifest"
 	"varve/readers/source"
@@ -129,5 +131,29 @@ func TestTakenBack(t *testing.T) {
 	t.Logf("%d scans began anew", restarts)
 	if restarts == 0 {
 		t.Error("none began anew")
+	}
+}
+
+// TestStreamCancelled: a scan that is cancelled ends, wherever its files are: looked at,
+// waiting for somebody to look at them, or waiting in line.
+func TestStreamCancelled(t *testing.T) {
+	names := hdf5Fixtures(t)
+	for at := range 300 {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Duration(at)*50*time.Microsecond, cancel)
+		done := make(chan error, 1)
+		go func() {
+			_, err := Scan(ctx, names, &Options{Workers: 1 + at%3, Sink: &again{}, SkipBroken: true})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled after %d steps: %v", at, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("cancelled after %d steps, and goes on", at)
+		}
+		cancel()
 	}
 }
