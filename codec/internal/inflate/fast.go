@@ -50,13 +50,10 @@ func portableFast(c *cursor, t *tables, dst, src []byte) status {
 				bits, n, ip = refill(bits, n, src, ip)
 				continue
 			}
-			if e&blockEnd == blockEnd {
-				bits, n = bits>>(e&63), n-uint(e)
-				s = blockDone
-				break
-			}
 			if e&exceptional != 0 {
-				s = badSymbol
+				if s = badSymbol; e&blockEnd == blockEnd {
+					bits, n, s = bits>>(e&63), n-uint(e), blockDone
+				}
 				break
 			}
 		}

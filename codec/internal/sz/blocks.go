@@ -320,5 +320,5 @@ func littleCount(c *cursor) int {
 	if b == nil {
 		return 0
 	}
-	return int(min(binary.LittleEndian.Uint64(b), maxElements))
+	return int(min(binary.LittleEndian.Uint64(b), MaxElements))
 }

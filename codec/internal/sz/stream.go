@@ -230,5 +230,5 @@ func (c *cursor) size(n int) int {
 	if n == 4 {
 		return int(int32(min(c.u32(), math.MaxInt32)))
 	}
-	return int(min(c.u64(), maxElements*8))
+	return int(min(c.u64(), MaxElements*8))
 }

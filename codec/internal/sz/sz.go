@@ -57,13 +57,6 @@ const (
 	kinds
 )
 
-// sizes holds the bytes of an element.
-var sizes = [kinds]int{4, 8, 1, 1, 2, 2, 4, 4, 8, 8}
-
-// maxElements keeps every product of a chunk's lengths and sizes far from overflow. HDF5's
-// chunks are of less than 2^32 bytes.
-const maxElements = 1 << 32
-
 // Chunk says what a filter's chunks hold. It is made by Parse, and may be used by any number
 // of goroutines.
 type Chunk struct {
@@ -78,31 +71,14 @@ func Parse(values []uint32) (*Chunk, error) {
 	if len(values) == 0 {
 		return &Chunk{size: 1}, nil
 	}
-	if len(values) < 4 {
-		return nil, corrupt.Errorf("sz: %d values, at least 4 are needed", len(values))
+	l, err := ReadLayout("sz", values)
+	if err != nil {
+		return nil, err
 	}
-	axes := int(min(values[0], 6))
-	if axes < 1 || axes > 5 || len(values) < max(4, 2+axes) {
-		return nil, corrupt.Errorf("sz: %d axes in %d values, want 1 to 5 and their lengths", values[0], len(values))
-	}
-	if values[1] >= uint32(kinds) {
-		return nil, corrupt.Errorf("sz: type %d is not from 0 to %d", values[1], kinds-1)
-	}
-	c := &Chunk{kind: kind(values[1]), size: sizes[values[1]], count: 1}
-	lengths := values[2 : 2+axes]
-	if axes == 1 {
-		if values[2] != 0 {
-			return nil, corrupt.Errorf("sz: chunk of 2^32 elements or more")
-		}
-		lengths = values[3:4]
-	}
-	for i, n := range lengths {
-		if n == 0 || uint64(n) > uint64(maxElements/c.count) {
-			return nil, corrupt.Errorf("sz: axis %d is of length %d, want 1 or more and at most 2^32 elements in all", i, n)
-		}
-		c.count *= int(n)
+	c := &Chunk{kind: kind(l.Type), size: l.Size, count: l.Count}
+	for _, n := range l.Lengths {
 		if n > 1 {
-			c.dims = append(c.dims, int(n))
+			c.dims = append(c.dims, n)
 		}
 	}
 	slices.Reverse(c.dims)

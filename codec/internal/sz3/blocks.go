@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/sz"
 )
 
 // blocks decodes a chunk block by block, each with the predictor that the stream selects.
@@ -90,7 +91,7 @@ func (b *blocks[T, W]) shape(dims []int, block uint32) error {
 	if block == 1 {
 		return fmt.Errorf("blocks of a single element: %w", errors.ErrUnsupported)
 	}
-	if block == 0 || block > maxElements-1 {
+	if block == 0 || block > sz.MaxElements-1 {
 		return corrupt.Errorf("blocks of %d elements along an axis", block)
 	}
 	b.block = int(block)

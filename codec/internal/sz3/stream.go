@@ -236,7 +236,7 @@ func (c *cursor) f32() float32 { return math.Float32frombits(c.u32()) }
 func (c *cursor) f64() float64 { return math.Float64frombits(c.u64()) }
 
 // size reads a size or a count; one that nothing can have becomes one that no chunk has room for.
-func (c *cursor) size() int { return int(min(c.u64(), 16*maxElements)) }
+func (c *cursor) size() int { return int(min(c.u64(), 16*sz.MaxElements)) }
 
 func (c *cursor) lengths(axes int) []int {
 	dims := make([]int, axes)

@@ -43,6 +43,7 @@ import (
 	"slices"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/sz"
 	"varve/codec/internal/zstd"
 )
 
@@ -62,13 +63,6 @@ const (
 	int64s
 	kinds
 )
-
-// sizes holds the bytes of an element.
-var sizes = [kinds]int{4, 8, 1, 1, 2, 2, 4, 4, 8, 8}
-
-// maxElements keeps every product of a chunk's lengths and sizes far from overflow. HDF5's
-// chunks are of less than 2^32 bytes.
-const maxElements = 1 << 32
 
 // maxAxes is how many axes the library decodes.
 const maxAxes = 4
@@ -94,30 +88,13 @@ func Parse(values []uint32) (*Chunk, error) {
 		return nil, fmt.Errorf("sz3: values of a filter of version 3.2 or later (the first is %#x, versions 3.1 have 1 to 5 axes there): %w",
 			values[0], errors.ErrUnsupported)
 	}
-	axes := int(values[0])
-	if axes < 1 || len(values) < max(4, 2+axes) {
-		return nil, corrupt.Errorf("sz3: %d axes in %d values, want 1 to 5 and their lengths", axes, len(values))
+	l, err := sz.ReadLayout("sz3", values)
+	if err != nil {
+		return nil, err
 	}
-	if values[1] >= uint32(kinds) {
-		return nil, corrupt.Errorf("sz3: type %d is not from 0 to %d", values[1], kinds-1)
-	}
-	c := &Chunk{kind: kind(values[1]), size: sizes[values[1]], count: 1}
-	lengths := values[2 : 2+axes]
-	if axes == 1 {
-		if values[2] != 0 {
-			return nil, corrupt.Errorf("sz3: chunk of 2^32 elements or more")
-		}
-		lengths = values[3:4]
-	}
-	for i, n := range lengths {
-		if n == 0 || uint64(n) > uint64(maxElements/c.count) {
-			return nil, corrupt.Errorf("sz3: axis %d is of length %d, want 1 or more and at most 2^32 elements in all", i, n)
-		}
-		c.count *= int(n)
-		c.dims = append(c.dims, int(n))
-	}
+	c := &Chunk{kind: kind(l.Type), size: l.Size, count: l.Count, dims: l.Lengths}
 	slices.Reverse(c.dims)
-	if axes > maxAxes && c.count >= leastCompressed {
+	if len(c.dims) > maxAxes && c.count >= leastCompressed {
 		return nil, fmt.Errorf("sz3: chunk of five axes: %w", errors.ErrUnsupported)
 	}
 	return c, nil

@@ -154,28 +154,7 @@ func (s *Service) Hint() string {
 
 // Transport authorizes requests that go to the account.
 func (s *Service) Transport(_ string, base http.RoundTripper) http.RoundTripper {
-	return &transport{s, base}
-}
-
-type transport struct {
-	*Service
-	base http.RoundTripper
-}
-
-// RoundTrip makes a request.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !object.IsHome(req, t.endpoint) {
-		return t.base.RoundTrip(req)
-	}
-	signed := req.Clone(req.Context())
-	if err := t.authorize(signed); err != nil {
-		return nil, err
-	}
-	resp, err := t.base.RoundTrip(signed)
-	if err == nil {
-		resp.Request = req // whose address has no signature in it
-	}
-	return resp, err
+	return object.Signing(s.endpoint, base, s.authorize)
 }
 
 func (s *Service) authorize(req *http.Request) error {

@@ -103,35 +103,21 @@ func (s *Service) Hint() string {
 
 // Transport gives requests that go to Google a token.
 func (s *Service) Transport(_ string, base http.RoundTripper) http.RoundTripper {
-	return &transport{s, base}
+	return object.Signing(s.endpoint, base, s.authorize)
 }
 
-type transport struct {
-	*Service
-	base http.RoundTripper
-}
-
-// RoundTrip makes a request.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !object.IsHome(req, t.endpoint) {
-		return t.base.RoundTrip(req)
+func (s *Service) authorize(req *http.Request) error {
+	if s.project != "" {
+		req.Header.Set("X-Goog-User-Project", s.project)
 	}
-	signed := req.Clone(req.Context())
-	if t.project != "" {
-		signed.Header.Set("X-Goog-User-Project", t.project)
-	}
-	token, err := t.token()
+	token, err := s.token()
 	if err != nil {
-		return nil, &object.CredentialsError{Service: "Google Cloud Storage", Err: err}
+		return &object.CredentialsError{Service: "Google Cloud Storage", Err: err}
 	}
 	if token != nil {
-		token.SetAuthHeader(signed)
+		token.SetAuthHeader(req)
 	}
-	resp, err := t.base.RoundTrip(signed)
-	if err == nil {
-		resp.Request = req
-	}
-	return resp, err
+	return nil
 }
 
 // token returns a token that is good, or nil if there are no credentials.

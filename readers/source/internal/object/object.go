@@ -167,3 +167,32 @@ func Quoted(tag string) string {
 	}
 	return `"` + tag + `"`
 }
+
+// Signing returns a transport that signs the requests which go to the server that home is an
+// address on, and passes all on to base. Answers name the request as it was before, whose
+// address has no signature in it.
+func Signing(home *url.URL, base http.RoundTripper, sign func(*http.Request) error) http.RoundTripper {
+	return &signing{home, base, sign}
+}
+
+type signing struct {
+	home *url.URL
+	base http.RoundTripper
+	sign func(*http.Request) error
+}
+
+// RoundTrip makes a request.
+func (t *signing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !IsHome(req, t.home) {
+		return t.base.RoundTrip(req)
+	}
+	signed := req.Clone(req.Context())
+	if err := t.sign(signed); err != nil {
+		return nil, err
+	}
+	resp, err := t.base.RoundTrip(signed)
+	if err == nil {
+		resp.Request = req
+	}
+	return resp, err
+}
