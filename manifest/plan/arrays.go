@@ -244,7 +244,7 @@ func (p *planner) settleStatic(a *array) error {
 	if !a.aux && p.refuseUnordered(a) {
 		return nil
 	}
-	return p.compareAll(a, p.filesHaving(a))
+	return p.comparing(a).refuseOdd(p.filesHaving(a))
 }
 
 // flowing reports whether files follow one another along any dimension.
@@ -321,10 +321,10 @@ func (p *planner) filesHaving(a *array) (files []int32) {
 	return files
 }
 
-// compareAll refuses files whose values of a variable differ from those of most others. It
-// looks at all files in a list.
-func (p *planner) compareAll(a *array, files []int32) error {
-	groups, err := p.sameValues(a, files)
+// refuseOdd refuses those of some files whose values differ from those of most others.
+func (c *comparison) refuseOdd(files []int32) error {
+	p, a := c.p, c.a
+	groups, err := c.parts(files)
 	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
 		return err
 	}
@@ -343,6 +343,9 @@ func (p *planner) compareAll(a *array, files []int32) error {
 	f := report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
 		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
 			have(len(odd)), p.span(groups[most]))}
+	if a.where != nil {
+		f.Says = fmt.Sprintf("%s that lie in the same place %s other values than the others (%s)", count(len(odd), len(files)), have(len(odd)), p.span(groups[most]))
+	}
 	if a.aux {
 		f.Kind = report.Coordinate
 	}

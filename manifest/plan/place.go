@@ -23,10 +23,19 @@ type placing struct {
 	runs   map[string][]run // edges that were found before
 	used   bool             // by an array whose values are not in the manifest
 	absent []int32          // files that lie where there is no tile
+	twins  [][]int32        // files that lie in one place and have to hold the same there
 }
 
 // place finds or makes the placing of an array.
 func (p *planner) place(a *array) *placing {
+	w := p.placingOf(a)
+	if len(w.twins) > 0 {
+		p.doubtful = append(p.doubtful, doubt{a, w.twins})
+	}
+	return w
+}
+
+func (p *planner) placingOf(a *array) *placing {
 	key := p.placingKey(a)
 	if w := p.placings[key]; w != nil {
 		return w
@@ -62,7 +71,7 @@ func (p *planner) placingKey(a *array) string {
 	switch {
 	case p.isAxis(a):
 		b.WriteString("axis")
-	case a.aux || len(a.dims) == 1:
+	case p.repeated(a):
 		b.WriteString("aux")
 	}
 	return b.String()
@@ -103,12 +112,10 @@ func (p *planner) overlaps(a *array, w *placing) {
 	if len(pairs) == 0 {
 		return
 	}
-	if a.aux || len(a.dims) == 1 {
-		if p.opts.Overlap == OverlapRefuse && sameBoxes(w.tiles, pairs) {
-			p.doubtful = append(p.doubtful, doubt{a, filePairs(w.tiles, pairs)})
-			w.tiles = withoutSecond(w.tiles, pairs)
-			return
-		}
+	apart := func(pair [2]int32) bool { return !sameBox(&w.tiles[pair[0]], &w.tiles[pair[1]]) }
+	if p.opts.Overlap == OverlapRefuse && p.repeated(a) && !slices.ContainsFunc(pairs, apart) {
+		p.settleTwins(w)
+		return
 	}
 	if p.opts.Overlap == OverlapRefuse {
 		p.refuseOverlap(a, w, pairs)
@@ -140,18 +147,46 @@ func dimNames(dims []*dim) string {
 	return strings.Join(short, ", ")
 }
 
-// doubt is an array of which files hold the same place: they have to hold the same values.
-type doubt struct {
-	a     *array
-	pairs [][2]int32 // of files
+// repeated reports whether files that hold the same place of an array may do so, if they hold
+// the same values: what is small, and what lacks a dimension along which files follow one
+// another, such as a land mask in tiles of many days.
+func (p *planner) repeated(a *array) bool {
+	if a.aux || len(a.dims) == 1 {
+		return true
+	}
+	return slices.ContainsFunc(p.dimOrder, func(at string) bool {
+		d := p.dims[at]
+		return d.role == flowing && len(d.order) > 1 && !slices.Contains(a.placed, d)
+	})
 }
 
-func filePairs(tiles []manifest.Tile, pairs [][2]int32) [][2]int32 {
-	files := make([][2]int32, len(pairs))
-	for i, pair := range pairs {
-		files[i] = [2]int32{int32(tiles[pair[0]].File), int32(tiles[pair[1]].File)}
+// doubt is an array of which files hold the same places: they have to hold the same values.
+type doubt struct {
+	a     *array
+	twins [][]int32 // files in one place
+}
+
+// settleTwins leaves every place to the first of the files that hold it, in the order of
+// places. Tiles are sorted, and either the same or apart.
+func (p *planner) settleTwins(w *placing) {
+	kept := w.tiles[:0:0]
+	for from := 0; from < len(w.tiles); {
+		to := from + 1
+		for to < len(w.tiles) && sameBox(&w.tiles[from], &w.tiles[to]) {
+			to++
+		}
+		same := w.tiles[from:to]
+		kept = append(kept, slices.MinFunc(same, func(a, b manifest.Tile) int { return int(p.rank[a.File] - p.rank[b.File]) }))
+		if len(same) > 1 {
+			files := make([]int32, len(same))
+			for i := range same {
+				files[i] = int32(same[i].File)
+			}
+			w.twins = append(w.twins, files)
+		}
+		from = to
 	}
-	return files
+	w.tiles = kept
 }
 
 // overlapping lists pairs of tiles that share a place: each tile with the first that it meets.
@@ -220,28 +255,8 @@ func meet(a, b *manifest.Tile) bool {
 	return true
 }
 
-func sameBoxes(tiles []manifest.Tile, pairs [][2]int32) bool {
-	for _, pair := range pairs {
-		a, b := &tiles[pair[0]], &tiles[pair[1]]
-		if !slices.Equal(a.Origin, b.Origin) || !slices.Equal(a.Shape, b.Shape) {
-			return false
-		}
-	}
-	return true
-}
-
-func withoutSecond(tiles []manifest.Tile, pairs [][2]int32) []manifest.Tile {
-	drop := make([]bool, len(tiles))
-	for _, pair := range pairs {
-		drop[pair[1]] = true
-	}
-	kept := make([]manifest.Tile, 0, len(tiles))
-	for i, t := range tiles {
-		if !drop[i] {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+func sameBox(a, b *manifest.Tile) bool {
+	return slices.Equal(a.Origin, b.Origin) && slices.Equal(a.Shape, b.Shape)
 }
 
 // refuseOverlap names the files that hold the same place.

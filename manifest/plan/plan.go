@@ -237,10 +237,14 @@ func (p *planner) statics() error {
 	return nil
 }
 
-// settleDoubt compares what files hold that lie in the same place.
+// settleDoubt compares what files hold that lie in the same place, unless the first counts.
 func (p *planner) settleDoubt(d doubt) error {
-	for _, pair := range d.pairs {
-		if err := p.compareAll(d.a, pair[:]); err != nil || len(p.report.Refused()) > 0 {
+	if p.opts.Coords == CoordsFirst {
+		return nil
+	}
+	c := p.comparing(d.a)
+	for _, files := range d.twins {
+		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
 			return err
 		}
 	}

@@ -6,29 +6,45 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 )
 
-// sameValues parts files by their values of a variable. It asks for those that are not known.
-func (p *planner) sameValues(a *array, files []int32) (groups [][]int32, err error) {
-	c := comparer{alike: true, seen: map[meant]int{}, bySum: map[uint64][]int{}}
-	for _, m := range a.members {
-		c.alike = c.alike && sameMeaning(m.v, a.members[0].v)
+// comparison is of the values that files have of one variable.
+type comparison struct {
+	p      *planner
+	a      *array
+	places []int32              // the member of each class
+	means  []*manifest.Variable // what says what the values of each member mean
+	alike  bool                 // equal bytes are equal values
+}
+
+func (p *planner) comparing(a *array) *comparison {
+	c := &comparison{p: p, a: a, places: p.placesOf(a.members), means: make([]*manifest.Variable, len(a.members)), alike: true}
+	for i, m := range a.members {
+		c.means[i] = cf.Bounds(p.classes[m.class].header, m.at)
+		c.alike = c.alike && sameMeaning(c.means[i], c.means[0])
 	}
-	places := p.placesOf(a.members)
+	return c
+}
+
+// parts are files by their values. It asks for values that are not known.
+func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
+	found := comparer{alike: c.alike, seen: map[meant]int{}, bySum: map[uint64][]int{}}
 	for _, f := range files {
-		m := &a.members[places[p.classOf[f]]]
+		at := c.places[c.p.classOf[f]]
+		m := &c.a.members[at]
 		values, ok := none, true
 		if m.v.Storage.Layout != manifest.Nothing {
-			values, ok = p.values(f, m.at, elementsOf(m.v))
+			values, ok = c.p.values(f, m.at, elementsOf(m.v))
 		}
-		if !ok || len(p.needs) > 0 {
+		if !ok || len(c.p.needs) > 0 {
 			continue
 		}
-		if err := c.add(f, m, values); err != nil {
-			return nil, p.inFile(f, err)
+		if err := found.add(f, content{m, c.means[at], values}); err != nil {
+			return nil, c.p.inFile(f, err)
 		}
 	}
-	return c.groups, nil
+	return found.groups, nil
 }
 
 func elementsOf(v *manifest.Variable) int64 {
@@ -59,21 +75,22 @@ type comparer struct {
 
 type content struct {
 	m      *member
+	means  *manifest.Variable
 	values *manifest.Values
 }
 
-func (c *comparer) add(file int32, m *member, values *manifest.Values) error {
+func (c *comparer) add(file int32, x content) error {
 	variable := 0
 	if !c.alike {
-		variable = int(m.class) + 1
+		variable = int(x.m.class) + 1
 	}
-	at, ok := c.seen[meant{variable, values}]
+	at, ok := c.seen[meant{variable, x.values}]
 	if !ok {
 		var err error
-		if at, err = c.find(content{m, values}); err != nil {
+		if at, err = c.find(x); err != nil {
 			return err
 		}
-		c.seen[meant{variable, values}] = at
+		c.seen[meant{variable, x.values}] = at
 	}
 	c.groups[at] = append(c.groups[at], file)
 	return nil
@@ -110,7 +127,7 @@ func (c *comparer) key(x content) ([]byte, error) {
 	if c.alike {
 		return x.values.AppendKey(shape), nil
 	}
-	what, err := newMeaning(x.m.v)
+	what, err := newMeaning(x.means)
 	if err != nil {
 		return x.values.AppendKey(fmt.Appendf(shape, "%v", x.m.v.Type)), nil
 	}
@@ -125,7 +142,7 @@ func (c *comparer) key(x content) ([]byte, error) {
 		}
 	}
 	keys, err := k.numberKeys(real)
-	return fmt.Appendf(shape, "%s%v", textOf(x.m.v, "units"), keys), err
+	return fmt.Appendf(shape, "%s%v", what.units, keys), err
 }
 
 // known reports whether the values of an array are known in all files, and whether they are

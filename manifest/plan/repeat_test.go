@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"varve/manifest"
+)
+
+// land is a mask along x whose first value is given.
+func land(name string, first byte) wanted {
+	w := cube(name, "x y", []int64{2, 2}, []int64{2, 2})
+	w.values = &manifest.Values{Data: make([]byte, 16)}
+	w.values.Data[0] = first
+	return w
+}
+
+// mosaic makes files of two days by two stretches of x, with what a file has beside.
+func mosaic(m *maker, more func(day, tile int) []wanted) {
+	for day := range 2 {
+		for tile := range 2 {
+			m.file(fmt.Sprintf("%d%d", day, tile), append(more(day, tile),
+				coords("x", "x", float64s, float64(2*tile), float64(2*tile+1)), cube("t", "time x", []int64{2, 2}, []int64{2, 2}))...)
+		}
+	}
+}
+
+// TestRepeated: files of a mosaic repeat what lacks one of its dimensions, and have to agree.
+func TestRepeated(t *testing.T) {
+	plain := func(day, _ int) []wanted { return []wanted{days(2*day, 2)} }
+	series := func(first float64) wanted { return coords("s", "time", float64s, first, 2) }
+	bounded := func(day, tile int) []wanted { // the same times and bounds, told since other days
+		from := float64(2*day - 10*tile)
+		edges := coords("edges", "time nv", float64s, from, from+1, from+1, from+2)
+		edges.v.Shape, edges.v.Storage.Chunks = []int64{2, 2}, []int64{2, 2}
+		return []wanted{coords("time", "time", int32s, from, from+1).with("units", fmt.Sprintf("days since 1990-01-%02d", 1+10*tile), "bounds", "edges"), edges}
+	}
+	for _, c := range []struct {
+		name         string
+		opts         Options
+		more         func(day, tile int) []wanted
+		array, tiles string
+		refused      string // the files that differ
+	}{
+		{"a land mask", Options{}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(tile))) },
+			"/land", "00@0+2 01@2+2", ""},
+		{"a land mask that differs", Options{}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
+			"/land", "", "11"},
+		{"a land mask that differs, and the first counts", Options{Coords: CoordsFirst}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
+			"/land", "00@0+2 01@2+2", ""},
+		{"two series, of which the second differs", Options{}, func(day, tile int) []wanted {
+			other := series(float64(day * tile))
+			other.v.Path = "/u"
+			return append(plain(day, tile), series(1), other)
+		}, "/u", "", "11"},
+		{"bounds since other days", Options{}, bounded, "/edges", "", ""},
+		{"bounds since other days that differ", Options{}, func(day, tile int) []wanted {
+			at := bounded(day, tile)
+			if tile == 1 { // the same numbers are other times
+				at[1].values = bounded(day, 0)[1].values
+			}
+			return at
+		}, "/edges", "", "01"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			mosaic(m, c.more)
+			c.opts.Inline = 1
+			if c.refused != "" {
+				_, _, err := New(m.files, &c.opts)
+				var refused *Error
+				if !errors.As(err, &refused) {
+					t.Fatal(err)
+				}
+				if f := refused.Findings[0]; f.Array != c.array || base(f.Files[0]) != c.refused {
+					t.Errorf("refused %v of %s: %v", f.Files, f.Array, err)
+				}
+				return
+			}
+			if got := tilesOf(t, m, planned(t, m, &c.opts), c.array); got != c.tiles {
+				t.Errorf("tiles %s, not %s", got, c.tiles)
+			}
+		})
+	}
+}
