@@ -2,6 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -29,5 +32,34 @@ func TestEveryDependencyHasAReason(t *testing.T) {
 	}
 	if direct < 5 {
 		t.Errorf("go.mod has %d direct dependencies; this test reads it wrong", direct)
+	}
+}
+
+// TestDependenciesSetUpLittle bounds what packages allocate before main: by about 3 MB the
+// collector runs, which takes longer than most commands.
+func TestDependenciesSetUpLittle(t *testing.T) {
+	const most = 2_300_000 // 0.9 MB of that is for the race detector
+	self := exec.Command(os.Args[0], "-test.run=^$")
+	self.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := self.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	packages := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes`).FindAllStringSubmatch(string(out), -1)
+	if len(packages) < 20 {
+		t.Fatalf("%d packages were set up; this test reads the trace wrong:\n%s", len(packages), out)
+	}
+	total, worst := 0, ""
+	for _, p := range packages {
+		n, err := strconv.Atoi(p[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total += n; n > most/20 {
+			worst += "\n" + p[0]
+		}
+	}
+	if total > most {
+		t.Errorf("%d bytes are allocated before main, more than %d, most of them by%s", total, most, worst)
 	}
 }

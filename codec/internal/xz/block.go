@@ -46,15 +46,13 @@ func (c check) size() int {
 	return 0
 }
 
-var ecma = crc64.MakeTable(crc64.ECMA)
-
 // matches reports whether sum is that of text.
 func (c check) matches(text, sum []byte) bool {
 	switch c {
 	case checkCRC32:
 		return crc32.ChecksumIEEE(text) == binary.LittleEndian.Uint32(sum)
 	case checkCRC64:
-		return crc64.Checksum(text, ecma) == binary.LittleEndian.Uint64(sum)
+		return crc64.Checksum(text, crc64.MakeTable(crc64.ECMA)) == binary.LittleEndian.Uint64(sum)
 	case checkSHA256:
 		got := sha256.Sum256(text)
 		return bytes.Equal(got[:], sum)
