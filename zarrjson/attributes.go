@@ -25,6 +25,51 @@ func ParseAttributes(doc []byte) (Attributes, error) {
 	return attributes(v)
 }
 
+// Attribute is a name with its JSON value.
+type Attribute struct {
+	Name string
+	JSON []byte
+}
+
+// AttributesOf returns attributes in the order of a list, in which each name occurs once.
+func AttributesOf(list []Attribute) (Attributes, error) {
+	if len(list) == 0 {
+		return Attributes{}, nil
+	}
+	const marks = 4 // quotes, a colon, a comma or a brace
+	size := 1
+	for _, a := range list {
+		size += len(a.Name) + len(a.JSON) + marks
+	}
+	raw := append(make([]byte, 0, size), '{')
+	for i, a := range list {
+		v, err := attributeValue(a.Name, a.JSON)
+		if err != nil {
+			return Attributes{}, err
+		}
+		if slices.ContainsFunc(list[:i], func(other Attribute) bool { return other.Name == a.Name }) {
+			return Attributes{}, wrong("", "the name %q occurs twice", abbreviate(a.Name))
+		}
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(append(quote(raw, a.Name), ':'), v.raw...)
+	}
+	return Attributes{raw: append(raw, '}'), own: true}, nil
+}
+
+// attributeValue reads the value of an attribute that is to be.
+func attributeValue(name string, json []byte) (value, error) {
+	v, err := document(json)
+	if err != nil {
+		return value{}, at(abbreviate(name), err)
+	}
+	if !utf8.ValidString(name) {
+		return value{}, wrong("", "the name %q is not UTF-8", abbreviate(name))
+	}
+	return v, nil
+}
+
 // attributesOrNull also reads null, which zarr-python takes for none.
 func attributesOrNull(v value) (Attributes, error) {
 	if v.isNull() {
@@ -99,12 +144,9 @@ func (a Attributes) Get(name string) ([]byte, bool) {
 // Set gives a name a JSON value: in its place if there is one of that name, else
 // behind the others.
 func (a *Attributes) Set(name string, json []byte) error {
-	v, err := document(json)
+	v, err := attributeValue(name, json)
 	if err != nil {
-		return at(abbreviate(name), err)
-	}
-	if !utf8.ValidString(name) {
-		return wrong("", "the name %q is not UTF-8", abbreviate(name))
+		return err
 	}
 	raw := a.JSON()
 	last := span{end: -1}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"varve/manifest"
+	"varve/manifest/convert"
 	"varve/manifest/mosaic"
 	"varve/manifest/patches"
 	"varve/manifest/picture"
@@ -131,7 +132,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.countChunks(ctx, snap, made.Placements, all); err != nil {
+	if err := j.countChunks(ctx, snap, made, all); err != nil {
 		return nil, err
 	}
 	if patched {
@@ -274,24 +275,23 @@ func shown(files []*manifest.File) (n int64) {
 }
 
 // countChunks counts how the chunks of arrays are served.
-func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) error {
+func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, files []*manifest.File) error {
 	reader, err := table.Open(snap.Tables, table.InRepository(j.repo), table.NewCache(refCache))
 	if err != nil {
 		return err
 	}
-	layouts, err := arrange(placements)
+	layouts, err := arrange(made.Placements)
 	if err != nil {
 		return closing(reader, err)
 	}
-	refs := j.tables.known(reader)
+	c := &counter{layouts, allFiles(files), j.tables.known(reader), made.Conversions}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
 	for stretch := range slices.Chunk(snap.Arrays, countedAtOnce) {
 		group.Go(func() error {
 			for i := range stretch {
-				a := &stretch[i]
-				if err := countArray(within, a, layouts[a.Placement], allFiles(files), refs); err != nil {
-					return fmt.Errorf("%s: %w", a.Path, err)
+				if err := c.count(within, &stretch[i]); err != nil {
+					return fmt.Errorf("%s: %w", stretch[i].Path, err)
 				}
 			}
 			return nil
@@ -318,9 +318,18 @@ func arrange(placements []manifest.Placement) (map[string]*mosaic.Layout, error)
 	return layouts, nil
 }
 
-// countArray counts the chunks of an array on a layout, or without one if its values are in
-// the manifest.
-func countArray(ctx context.Context, a *manifest.Array, l *mosaic.Layout, files mosaic.Files, refs mosaic.RefReader) error {
+// counter counts chunks of the arrays of a plan.
+type counter struct {
+	layouts map[string]*mosaic.Layout // by the ids of placements
+	files   mosaic.Files
+	refs    mosaic.RefReader
+	known   convert.Known
+}
+
+// count counts the chunks of an array on its layout, or without one if its values are in the
+// manifest.
+func (c *counter) count(ctx context.Context, a *manifest.Array) error {
+	l := c.layouts[a.Placement]
 	if l == nil {
 		g, err := a.Face.Grid()
 		if err == nil {
@@ -328,11 +337,12 @@ func countArray(ctx context.Context, a *manifest.Array, l *mosaic.Layout, files 
 		}
 		return err
 	}
-	m, err := mosaic.NewOn(a, l, files)
+	m, err := mosaic.NewOn(a, l, c.files)
 	if err != nil {
 		return err
 	}
-	a.Chunks, err = m.Count(ctx, refs)
+	m.Know(c.known)
+	a.Chunks, err = m.Count(ctx, c.refs)
 	return err
 }
 

@@ -63,6 +63,28 @@ func New(v *manifest.Variable, face *zarrjson.Array, reading manifest.Reading) (
 	return c, c.convertFill(v)
 }
 
+// Known are conversions that were made before, for those who make the same again.
+type Known map[knownBy]*Conversion
+
+type knownBy struct {
+	v    *manifest.Variable
+	face *zarrjson.Array
+}
+
+// Add keeps a conversion of a variable's elements into those of a face. Neither may change
+// from now on.
+func (k Known) Add(v *manifest.Variable, face *zarrjson.Array, c *Conversion) {
+	k[knownBy{v, face}] = c
+}
+
+// Conversion returns the conversion that is known, or a new one.
+func (k Known) Conversion(v *manifest.Variable, face *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
+	if c := k[knownBy{v, face}]; c != nil {
+		return c, nil
+	}
+	return New(v, face, reading)
+}
+
 // Identity reports whether elements stay as they are, bit for bit.
 func (c *Conversion) Identity() bool { return c.steps == nil }
 

@@ -86,7 +86,7 @@ func (f *Fit) check() (err error) {
 	if v.Storage.Layout == manifest.Valued {
 		return fmt.Errorf("its values can only be kept in the manifest: %w", errors.ErrUnsupported)
 	}
-	if f.Conversion, err = convert.New(v, f.m.face, f.m.spec.Reading); err != nil {
+	if f.Conversion, err = f.m.known.Conversion(v, f.m.face, f.m.spec.Reading); err != nil {
 		return err
 	}
 	f.sameFill = bytes.Equal(f.Conversion.Fill(), f.m.fill)

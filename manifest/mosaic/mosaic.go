@@ -8,6 +8,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/convert"
 	"varve/zarrjson"
 )
 
@@ -32,6 +33,7 @@ type Mosaic struct {
 	placed []int  // the layout's axis of each of the array's, or -1
 	axes   []int  // the array's axis of each of the layout's
 	paths  map[string]string
+	known  convert.Known
 
 	pipe pipelines // of the face
 	fits sync.Map  // *manifest.Header → *Fit
@@ -68,6 +70,9 @@ func NewOn(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 	}
 	return m, nil
 }
+
+// Know has the mosaic use conversions that were made before. It comes before any other method.
+func (m *Mosaic) Know(known convert.Known) { m.known = known }
 
 // place finds the array's axes along which tiles are placed.
 func (m *Mosaic) place() error {

@@ -141,6 +141,9 @@ func (p *planner) declare(a *array, d *decided) error {
 	p.noteChunks(a, out.Face, kept)
 	out.Variables, out.Renamed = p.sourcePaths(a)
 	out.Placement = p.placementOf(a)
+	for k, m := range f.members {
+		p.out.Conversions.Add(m.Variable, out.Face, got.Conversions[k])
+	}
 	p.out.Arrays = append(p.out.Arrays, out)
 	return nil
 }

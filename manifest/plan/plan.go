@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/convert"
 	"varve/manifest/plan/internal/face"
 	"varve/manifest/report"
 )
@@ -33,6 +34,9 @@ type Plan struct {
 	Values     []*manifest.Values // those that pieces of arrays name
 	Report     *report.Report
 	State      json.RawMessage // what Extend has to know
+	// Conversions are those of the variables of files into the arrays' faces, as far as they
+	// had to be made.
+	Conversions convert.Known
 }
 
 // Need names values that a plan cannot be made without: they go into the file's Values.
@@ -49,7 +53,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 		opts = &Options{}
 	}
 	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, hidden: map[int]int32{},
-		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{}}
+		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{Conversions: convert.Known{}}}
 	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
 		err := step()
 		if err = cmp.Or(p.fault, err); err != nil {

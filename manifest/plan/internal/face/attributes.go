@@ -24,9 +24,8 @@ var machinery = []string{
 // and says which masks the face has.
 func (d *decision) attributes() {
 	used := d.used()
-	names := d.attributeNames()
-	for _, name := range names {
-		if slices.Contains(machinery, name) || used[name] {
+	for _, name := range d.attributeNames() {
+		if slices.Contains(machinery, name) || slices.Contains(used, name) {
 			continue
 		}
 		if err := d.attribute(name); err != nil {
@@ -34,16 +33,42 @@ func (d *decision) attributes() {
 			return
 		}
 	}
-	if err := d.declare(); err != nil {
+	err := d.declare()
+	if err == nil {
+		d.face.Attributes, err = zarrjson.AttributesOf(d.declared)
+	}
+	if err != nil {
 		d.refuse(report.Attribute, &d.members[0], err)
 	}
 }
 
+// set declares an attribute: in its place if there is one of that name, else behind the others.
+func (d *decision) set(name string, raw []byte) {
+	for i := range d.declared {
+		if d.declared[i].Name == name {
+			d.declared[i].JSON = raw
+			return
+		}
+	}
+	d.declared = append(d.declared, zarrjson.Attribute{Name: name, JSON: raw})
+}
+
 // attributeNames are those of all members, each where it occurs first.
-func (d *decision) attributeNames() (names []string) {
-	seen := map[string]bool{}
-	for i := range d.members {
-		for _, a := range d.members[i].Variable.Attributes {
+func (d *decision) attributeNames() []string {
+	first := d.members[0].Variable.Attributes
+	names := make([]string, 0, len(first))
+	for _, a := range first {
+		names = append(names, a.Name)
+	}
+	if d.alone() {
+		return names
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		seen[name] = true
+	}
+	for i := range d.members[1:] {
+		for _, a := range d.members[1+i].Variable.Attributes {
 			if !seen[a.Name] {
 				seen[a.Name] = true
 				names = append(names, a.Name)
@@ -54,29 +79,25 @@ func (d *decision) attributeNames() (names []string) {
 }
 
 // used are the attributes that mean nothing anymore, or are declared by this package.
-func (d *decision) used() map[string]bool {
-	used := map[string]bool{cf.FillValue: true, cf.MissingValue: true}
-	packing := []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned}
-	limits := []string{"valid_min", "valid_max", "valid_range"}
+func (d *decision) used() []string {
+	used := append(make([]string, 0, 16), cf.FillValue, cf.MissingValue)
 	touched := slices.ContainsFunc(d.members, func(m member) bool {
 		return m.packing.Scaled() || !m.packing.Type.Equal(m.Variable.Type)
 	})
 	switch {
 	case d.face.Reading == manifest.Retimed:
-		used[cf.UnitsName], used[cf.CalendarName] = true, true
+		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked && touched:
-		packing = append(packing, limits...)
+		used = append(used, "valid_min", "valid_max", "valid_range")
 		fallthrough
 	case d.face.Reading == manifest.Unpacked, !touched:
-		for _, name := range packing {
-			used[name] = true
-		}
+		used = append(used, cf.ScaleFactor, cf.AddOffset, cf.Unsigned)
 	case !d.scaled():
-		used[cf.ScaleFactor], used[cf.AddOffset] = true, true
+		used = append(used, cf.ScaleFactor, cf.AddOffset)
 	}
 	if d.face.Reading == manifest.AsStored && d.timed() {
-		used[cf.UnitsName], used[cf.CalendarName] = true, true
+		used = append(used, cf.UnitsName, cf.CalendarName)
 	}
 	return used
 }
@@ -92,6 +113,9 @@ func (d *decision) timed() bool {
 
 // attribute keeps one attribute if all members have it alike, or says who does not.
 func (d *decision) attribute(name string) error {
+	if d.alone() {
+		return d.keep(name)
+	}
 	t := d.count(d.attributeNamed(name))
 	if !t.differ() {
 		return d.keep(name)
@@ -109,10 +133,10 @@ func (d *decision) attribute(name string) error {
 // keep keeps an attribute as the first member has it, unless no JSON says it.
 func (d *decision) keep(name string) error {
 	raw, err := d.spell(manifest.Lookup(d.members[0].Variable.Attributes, name))
-	if err != nil || raw == nil {
-		return err
+	if err == nil && raw != nil {
+		d.set(name, raw)
 	}
-	return d.face.Attributes.Set(name, raw)
+	return err
 }
 
 // declare sets what the face itself says of its elements.
@@ -136,9 +160,7 @@ func (d *decision) declare() error {
 	if err != nil {
 		return err
 	}
-	if err := d.face.Attributes.Set(cf.FillValue, raw); err != nil || len(d.masks) == 1 {
-		return err
-	}
+	d.set(cf.FillValue, raw)
 	var others []json.RawMessage
 	for _, mask := range d.masks[1:] {
 		if typ := d.face.DataType.Type(); !cf.IsNaN(typ, mask) {
@@ -153,10 +175,10 @@ func (d *decision) declare() error {
 		return nil
 	}
 	list, err := json.Marshal(others)
-	if err != nil {
-		return err
+	if err == nil {
+		d.set(cf.MissingValue, list)
 	}
-	return d.face.Attributes.Set(cf.MissingValue, list)
+	return err
 }
 
 // declareUnits keeps the units and the calendar of times as the first file spells them, since
@@ -197,10 +219,10 @@ func (d *decision) calendar() cf.Calendar {
 
 func (d *decision) setText(name, text string) error {
 	raw, err := textJSON(text)
-	if err != nil {
-		return err
+	if err == nil {
+		d.set(name, raw)
 	}
-	return d.face.Attributes.Set(name, raw)
+	return err
 }
 
 // attributeNamed compares members by an attribute, as JSON has it.

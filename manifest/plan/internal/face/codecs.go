@@ -20,6 +20,9 @@ func (d *decision) fill() {
 	} else {
 		d.face.Fill = d.ownFill()
 	}
+	if d.alone() {
+		return
+	}
 	own := func(m *member) []byte {
 		if !m.mayBeUnwritten() {
 			return d.face.Fill
@@ -78,10 +81,10 @@ func (d *decision) gap(typ codec.Type) []byte {
 func (d *decision) codecs() {
 	chains := d.chains()
 	best := d.best(chains)
-	d.face.From = -1
-	d.face.Codecs = plain(d.face.DataType.Type())
 	if best != nil {
 		d.face.From, d.face.Codecs = best.from, best.specs
+	} else {
+		d.face.From, d.face.Codecs = -1, plain(d.face.DataType.Type())
 	}
 	for i := range d.members {
 		d.face.Kept[i] = best != nil && chains[i] != nil && chains[i].class == best.class

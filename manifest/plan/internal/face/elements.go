@@ -39,6 +39,9 @@ func (d *decision) elements() {
 		d.refuseTypes(err)
 		return
 	}
+	if d.alone() {
+		return
+	}
 	if t := d.byType(); t.differ() {
 		d.finding(report.Type, report.Rebuilt, "type", t)
 		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
@@ -103,6 +106,9 @@ func (d *decision) numbers() (codec.Type, error) {
 }
 
 func (d *decision) sayPackings() {
+	if d.alone() {
+		return
+	}
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned} {
 		if t := d.count(d.attributeNamed(name)); t.differ() {
 			d.finding(report.Packing, report.Rebuilt, name, t)

@@ -60,6 +60,8 @@ type Face struct {
 	// Kept says of each member whether its elements and its codecs are those of the face, so
 	// that its chunks may be served as they are stored.
 	Kept []bool
+	// Conversions are of each member's elements into the face's.
+	Conversions []*convert.Conversion
 }
 
 // Decide returns the face that serves most bytes as they are stored, and what there is to say
@@ -86,6 +88,7 @@ type decision struct {
 	files    int64
 	face     Face
 	masks    [][]byte // of the face
+	declared []zarrjson.Attribute
 	findings []report.Finding
 	refused  bool
 
@@ -114,6 +117,9 @@ func newDecision(members []Member, opts Options) *decision {
 	return d
 }
 
+// alone reports whether there is nobody to disagree with.
+func (d *decision) alone() bool { return len(d.members) == 1 }
+
 // array is the face as conversions want it.
 func (d *decision) array() *zarrjson.Array {
 	return &zarrjson.Array{DataType: d.face.DataType, Attributes: d.face.Attributes}
@@ -137,6 +143,7 @@ func (d *decision) meaning() {
 // conversions are made for each member; one that loses anything is a refusal.
 func (d *decision) conversions() {
 	face := d.array()
+	d.face.Conversions = make([]*convert.Conversion, len(d.members))
 	for i := range d.members {
 		m := &d.members[i]
 		var err error
@@ -144,6 +151,7 @@ func (d *decision) conversions() {
 			d.refuse(report.Type, m, err)
 			return
 		}
+		d.face.Conversions[i] = m.conversion
 	}
 }
 
