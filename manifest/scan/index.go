@@ -98,7 +98,7 @@ func chunkCounts(v *manifest.Variable) ([]int64, error) {
 // readIndex fills rows from first on with the refs of a storage.
 func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error {
 	rows := r.out.refs
-	for ref, err := range s.ReadIndex(r.ctx) {
+	for ref, err := range r.refsOf(s) {
 		if err != nil {
 			return err
 		}

@@ -54,8 +54,17 @@ func (x *interner) groups(g *manifest.GroupAttributes) *manifest.GroupAttributes
 // own makes the bytes of attributes those of nobody else: what a reader gives may be a part of
 // a source in memory.
 func own(list []manifest.Attribute) {
+	size := 0
 	for i := range list {
-		list[i].Data = bytes.Clone(list[i].Data)
+		size += len(list[i].Data)
+	}
+	all := make([]byte, 0, size)
+	for i := range list {
+		if data := list[i].Data; data != nil {
+			at := len(all)
+			all = append(all, data...)
+			list[i].Data = all[at:len(all):len(all)]
+		}
 	}
 }
 

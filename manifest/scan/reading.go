@@ -34,7 +34,8 @@ type reading struct {
 	problems map[string]error // of what is not understood, by path
 	others   others
 	near     neighbours
-	here     *reading // the same source, for what it says of itself
+	here     *reading  // the same source, for what it says of itself
+	ahead    *prepared // of the variable that is being added; nil for one of another source
 }
 
 // scan reads a source.
@@ -99,10 +100,8 @@ func (r *reading) read() error {
 		return err
 	}
 	r.out.file.Values = make([]*manifest.Values, len(list))
-	for i, v := range list {
-		if err := r.add(i, v); err != nil {
-			return fmt.Errorf("%s: %w", v.Path, err)
-		}
+	if err := r.addAll(list); err != nil {
+		return err
 	}
 	r.listProblems(len(list))
 	r.out.file.Header = r.shared.header(r.header)
@@ -228,7 +227,7 @@ func (r *reading) variable(v *readers.Variable) manifest.Variable {
 		Path:       v.Path,
 		Dims:       make([]string, len(v.Dims)),
 		Shape:      make([]int64, len(v.Shape)),
-		Attributes: r.attributes(v.Attributes),
+		Attributes: r.attributesOf(v),
 		Enum:       choices(v.Type),
 	}
 	for i, d := range v.Dims {

@@ -281,6 +281,34 @@ func (f *File) openSafely(ctx context.Context, addr uint64, h *header) (x *opene
 	return f.openObject(ctx, addr, h)
 }
 
+// onAllCores calls work with each number below n, by several goroutines unless there are few, or
+// doing one after the other makes larger requests. A panic of theirs becomes the caller's.
+func (f *File) onAllCores(n int, work func(i int)) {
+	if n < fewObjects || f.src.Far() {
+		for i := range n {
+			work(i)
+		}
+		return
+	}
+	cores := runtime.GOMAXPROCS(0)
+	panics := make([]any, cores)
+	var workers sync.WaitGroup
+	for first := range cores {
+		workers.Go(func() {
+			defer func() { panics[first] = recover() }()
+			for i := first; i < n; i += cores {
+				work(i)
+			}
+		})
+	}
+	workers.Wait()
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
+}
+
 // kind tells what an object is by its messages, as libhdf5 does.
 func (h *header) kind() Kind {
 	_, hasType := h.find(msgDatatype)

@@ -41,6 +41,7 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 	}
 	v := viewer{f: f, dims: map[*NetCDFDim]*readers.Dimension{}}
 	out := &readers.Dataset{Source: f.src, Format: "HDF5", Root: v.group(ctx, view.Root)}
+	f.onAllCores(len(v.vars), func(i int) { v.describe(ctx, v.vars[i]) })
 	if view.Marked {
 		out.Format = "netCDF-4"
 	}
@@ -56,6 +57,13 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 type viewer struct {
 	f    *File
 	dims map[*NetCDFDim]*readers.Dimension
+	vars []viewed // to be described
+}
+
+// viewed is a variable with what it is made of.
+type viewed struct {
+	*readers.Variable
+	of *NetCDFVar
 }
 
 func (v *viewer) group(ctx context.Context, g *NetCDFGroup) *readers.Group {
@@ -66,7 +74,7 @@ func (v *viewer) group(ctx context.Context, g *NetCDFGroup) *readers.Group {
 		out.Dimensions = append(out.Dimensions, dim)
 	}
 	for _, x := range g.Vars {
-		out.Variables = append(out.Variables, v.variable(ctx, x))
+		out.Variables = append(out.Variables, v.variable(x))
 	}
 	for _, child := range g.Groups {
 		out.Groups = append(out.Groups, v.group(ctx, child))
@@ -107,18 +115,20 @@ func (f *File) elements(ctx context.Context, t *readers.Type, stored []byte) (da
 	return data, nil, err
 }
 
-func (v *viewer) variable(ctx context.Context, x *NetCDFVar) *readers.Variable {
+func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 	d := x.Object.Dataset
-	out := &readers.Variable{
-		Name: x.Name, Path: x.Path,
-		Shape: d.Shape, MaxShape: d.MaxShape,
-		Type:       d.Type,
-		Attributes: v.attributes(ctx, x.Object),
-		Storage:    d.storage(),
-	}
+	out := &readers.Variable{Name: x.Name, Path: x.Path, Shape: d.Shape, MaxShape: d.MaxShape, Type: d.Type}
 	for i, dim := range x.Dims {
 		out.Dims = append(out.Dims, v.dimension(x, dim, i))
 	}
+	v.vars = append(v.vars, viewed{out, x})
+	return out
+}
+
+// describe fills in what a variable has of its own.
+func (v *viewer) describe(ctx context.Context, out viewed) {
+	x, d := out.of, out.of.Object.Dataset
+	out.Attributes, out.Storage = v.attributes(ctx, x.Object), d.storage()
 	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever}
 	value, user, err := d.FillValue(ctx)
 	if user {
@@ -131,7 +141,6 @@ func (v *viewer) variable(ctx context.Context, x *NetCDFVar) *readers.Variable {
 		value, err := d.value(ctx, limit)
 		return value, d.f.locate(x.Path, err)
 	}
-	return out
 }
 
 // dimension finds the dimension of a variable, in this group or one above, or makes one
