@@ -49,7 +49,11 @@ func (h *Header) AppendKey(dst []byte) []byte {
 	})
 	dst = appendInt(dst, int64(len(h.Variables)))
 	for i := range h.Variables {
+		at := len(dst)
 		dst = h.Variables[i].appendKey(doubled(dst))
+		if i == 0 {
+			dst = forMore(dst, len(h.Variables)-1, len(dst)-at)
+		}
 	}
 	return dst
 }
@@ -62,6 +66,12 @@ func doubled(b []byte) []byte {
 	}
 	return slices.Grow(b, len(b))
 }
+
+// maxRoom bounds the room that is made for what is not there yet.
+const maxRoom = 4 << 20
+
+// forMore makes room for n more things that are about as long as the first was.
+func forMore(b []byte, n, first int) []byte { return slices.Grow(b, min(n*(first+first/4), maxRoom)) }
 
 func (v *Variable) appendKey(dst []byte) []byte {
 	dst = v.appendElements(appendText(dst, v.Path))

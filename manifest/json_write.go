@@ -17,7 +17,11 @@ func (h *Header) MarshalJSON() ([]byte, error) {
 	w.b = append(w.b, `,"variables":[`...)
 	for i := range h.Variables {
 		w.comma(i)
+		at := len(w.b)
 		w.variable(&h.Variables[i])
+		if i == 0 {
+			w.b = forMore(w.b, len(h.Variables)-1, len(w.b)-at)
+		}
 	}
 	w.b = append(w.b, "]}"...)
 	return w.b, w.err

@@ -176,9 +176,6 @@ func (w *documentWriter) fail(err error) {
 // linesAtOnce is how many lines are written before another core takes some of them.
 const linesAtOnce = 64
 
-// maxRoom bounds the room that is made for lines before they are there.
-const maxRoom = 256 << 10
-
 // writeLines writes a list, one item a line. Long lists are written by all cores.
 func writeLines[T any](w *documentWriter, name string, items []T, encode func(*documentWriter, *T) error) {
 	w.b = fmt.Appendf(w.b, "  %q: [", name)
@@ -197,7 +194,8 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 	for i := range stretches {
 		all += len(stretches[i].b)
 	}
-	w.b = slices.Grow(w.b, all)
+	const others = 16 << 10 // behind this list
+	w.b = slices.Grow(w.b, all+others)
 	for i := range stretches {
 		if err := stretches[i].err; err != nil {
 			w.fail(fmt.Errorf("%s%w", name, err))
@@ -214,8 +212,8 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 func lines[T any](w *documentWriter, items []T, first int, encode func(*documentWriter, *T) error) {
 	end := min(first+linesAtOnce, len(items))
 	for i := first; i < end; i++ {
-		if i == first+1 {
-			w.b = slices.Grow(w.b, min((end-i)*len(w.b), maxRoom)) // lines are much alike
+		if i == first+1 { // they are much alike
+			w.b = forMore(w.b, end-i, len(w.b))
 		}
 		w.b = append(w.b, "\n    "...)
 		if err := encode(w, &items[i]); err != nil {

@@ -54,7 +54,7 @@ type draft[W rowWriter] struct {
 	file   *manifest.TableWriter
 }
 
-const bufferBytes = 256 << 10
+const bufferBytes = 64 << 10
 
 // start begins a table.
 func start[W rowWriter](ctx context.Context, t *tables, kind manifest.TableKind, make func(io.Writer) W) (*draft[W], error) {

@@ -29,6 +29,7 @@ func (p *planner) faces() error {
 		return nil
 	}
 	slices.SortFunc(p.arrays, func(a, b *array) int { return compareText(a.path, b.path) })
+	p.out.Arrays = slices.Grow(p.out.Arrays, len(p.arrays))
 	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
 		if err := p.declareAll(arrays); err != nil {
 			return err

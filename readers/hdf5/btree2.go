@@ -59,7 +59,7 @@ func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]b
 	if err != nil {
 		return err
 	}
-	t := &btree2{f: f, kind: kind, seen: map[uint64]struct{}{}, visit: visit}
+	t := &btree2{f: f, kind: kind, visit: visit}
 	c.signature("BTHD")
 	c.version("a v2 B-tree", 0, 0)
 	if got := c.u8(); got != kind {
@@ -120,10 +120,15 @@ func (t *btree2) pointerSize(level int) int {
 func (t *btree2) countWidth() int { return encodedSize(t.levels[0].records) }
 
 func (t *btree2) node(ctx context.Context, addr uint64, n, level int) error {
-	if _, again := t.seen[addr]; again {
-		return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("a node of a v2 B-tree is met twice")}
+	if t.depth > 0 { // or there is one node
+		if _, again := t.seen[addr]; again {
+			return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("a node of a v2 B-tree is met twice")}
+		}
+		if t.seen == nil {
+			t.seen = map[uint64]struct{}{}
+		}
+		t.seen[addr] = struct{}{}
 	}
-	t.seen[addr] = struct{}{}
 	if uint64(n) > t.levels[level].records {
 		return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("a node of a v2 B-tree has %d records, not up to %d", n, t.levels[level].records)}
 	}

@@ -146,11 +146,14 @@ const heldHeapBlocks = 4 << 20
 
 // keep holds a block for the objects that are read next.
 func (h *fractalHeap) keep(b *heapBlock) {
+	if h.lastDirect = b; h.rootRows == 0 {
+		return // there is no other
+	}
 	if h.held += len(b.data); h.held > heldHeapBlocks || h.blocks == nil {
 		h.blocks = map[uint64]*heapBlock{}
 		h.held = len(b.data)
 	}
-	h.blocks[b.start], h.lastDirect = b, b
+	h.blocks[b.start] = b
 }
 
 // checkDirect verifies a direct block's prefix. Its checksum is computed with zeros in

@@ -18,6 +18,7 @@ func VariableOf(path string, face *zarrjson.Array, only ...string) *manifest.Var
 	all := face.Attributes.All()
 	if len(only) > 0 {
 		all = face.Attributes.Named(only...)
+		v.Attributes = make([]manifest.Attribute, 0, 2) // most have no more
 	}
 	for name, value := range all {
 		if attribute, ok := attributeOf(face, name, value); ok {
