@@ -37,6 +37,7 @@ var layers = []string{
 	"manifest",
 	"readers/formats",
 	"readers/",
+	"readers/icechunk/file",
 	"readers",
 	"readers/source/",
 	"readers/source",

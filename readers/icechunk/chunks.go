@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"varve/readers"
+	"varve/readers/icechunk/file"
 	"varve/readers/internal/zarrtree"
 	"varve/readers/source"
 )
@@ -35,17 +36,17 @@ const (
 )
 
 // manifest returns the buffer in a manifest. Arrays often share one, so that the last stays.
-func (c *chunks) manifest(ctx context.Context, key string) (*flat, error) {
+func (c *chunks) manifest(ctx context.Context, key string) (*file.Buffer, error) {
 	c.mu.Lock()
 	data, same := c.data, c.key == key
 	c.mu.Unlock()
 	if same {
-		return &flat{data: data}, ctx.Err()
+		return file.NewBuffer(data), ctx.Err()
 	}
-	f, err := readFile(ctx, c.src, key, manifestFile)
-	if err == nil && len(f.data) <= maxKept {
+	f, err := readFile(ctx, c.src, key, file.Manifest)
+	if err == nil && len(f.Bytes()) <= maxKept {
 		c.mu.Lock()
-		c.key, c.data = key, f.data
+		c.key, c.data = key, f.Bytes()
 		c.mu.Unlock()
 	}
 	return f, err
@@ -97,12 +98,12 @@ func (c *chunks) refs(ctx context.Context, a *zarrtree.Array, at *array, m *mani
 	if err != nil {
 		return err
 	}
-	t := f.root()
-	r := refReader{c: c, f: f, dictionary: t.bytes(2), index: make([]uint64, rank), counts: a.Grid.Counts()}
+	t := f.Root()
+	r := refReader{c: c, f: f, dictionary: t.Bytes(2), index: make([]uint64, rank), counts: a.Grid.Counts()}
 	defer r.close()
-	list := find(t.vector(1, 4), at.id)
-	for i := range list.n {
-		if err := r.read(list.table(i)); err != nil {
+	list := find(t.Vector(1, 4), at.id)
+	for i := range list.N {
+		if err := r.read(list.Table(i)); err != nil {
 			return err
 		}
 		if r.outside() || !m.covers(r.index) {
@@ -115,23 +116,23 @@ func (c *chunks) refs(ctx context.Context, a *zarrtree.Array, at *array, m *mani
 			return errStopped
 		}
 	}
-	return f.err
+	return f.Err()
 }
 
 // find returns the refs of an array in a vector of the table ArrayManifest.
-func find(arrays vector, id [8]byte) vector {
-	for i := range arrays.n {
-		if t := arrays.table(i); bytes.Equal(t.structure(0, 8), id[:]) {
-			return t.vector(1, 4)
+func find(arrays file.Vector, id [8]byte) file.Vector {
+	for i := range arrays.N {
+		if t := arrays.Table(i); bytes.Equal(t.Struct(0, 8), id[:]) {
+			return t.Vector(1, 4)
 		}
 	}
-	return vector{f: arrays.f}
+	return file.Vector{}
 }
 
 // refReader reads tables ChunkRef one after the other.
 type refReader struct {
 	c          *chunks
-	f          *flat
+	f          *file.Buffer
 	dictionary []byte
 	decoder    *zstd.Decoder // of locations; nil until there is one
 	location   []byte
@@ -144,21 +145,21 @@ type refReader struct {
 }
 
 // read reads a ref, which must come behind the one before.
-func (r *refReader) read(t table) error {
-	index := t.vector(0, 4)
-	if r.f.err == nil && index.n != uint64(len(r.index)) {
-		return readers.Corruptf("a chunk of %d numbers in an array of %d dimensions", index.n, len(r.index))
+func (r *refReader) read(t file.Table) error {
+	index := t.Vector(0, 4)
+	if r.f.Err() == nil && index.N != uint64(len(r.index)) {
+		return readers.Corruptf("a chunk of %d numbers in an array of %d dimensions", index.N, len(r.index))
 	}
 	ascending := !r.any
 	for k := range r.index {
-		n := index.u32(uint64(k))
+		n := index.U32(uint64(k))
 		if !ascending && n < r.index[k] {
 			return readers.Corruptf("refs are out of order")
 		}
 		ascending = ascending || n > r.index[k]
 		r.index[k] = n
 	}
-	if !ascending && r.f.err == nil {
+	if !ascending && r.f.Err() == nil {
 		return readers.Corruptf("chunk %v stands there twice", r.index)
 	}
 	r.any = true
@@ -166,7 +167,7 @@ func (r *refReader) read(t table) error {
 	if err := r.place(t); err != nil {
 		return fmt.Errorf("chunk %v: %w", r.index, err)
 	}
-	return r.f.err
+	return r.f.Err()
 }
 
 // outside reports whether the array has no such chunk.
@@ -180,22 +181,22 @@ func (r *refReader) outside() bool {
 }
 
 // place sets where the bytes of a ref are.
-func (r *refReader) place(t table) error {
-	if inline := t.vector(1, 1); inline.there {
-		data := append([]byte{}, t.bytes(1)...)
+func (r *refReader) place(t file.Table) error {
+	if inline := t.Vector(1, 1); inline.There {
+		data := append([]byte{}, t.Bytes(1)...)
 		r.ref.Offset, r.ref.Size, r.ref.Other = 0, uint64(len(data)), &readers.Other{Inline: data}
 		return nil
 	}
-	offset, length := t.u64(2), t.u64(3)
+	offset, length := t.U64(2), t.U64(3)
 	if offset > 1<<62 || length > 1<<62 {
 		return readers.Corruptf("%d bytes from offset %d on", length, offset)
 	}
 	r.ref.Offset, r.ref.Size = int64(offset), length
-	if id := t.structure(4, 12); id != nil {
-		r.source(r.c.src.MemberName(chunkFolder+encode32(id)), "", time.Time{})
+	if id := t.Struct(4, 12); id != nil {
+		r.source(r.c.src.MemberName(chunkFolder+file.Name(id)), "", time.Time{})
 		return nil
 	}
-	location := t.bytes(5)
+	location := t.Bytes(5)
 	if location == nil {
 		var err error
 		if location, err = r.compressed(t); err != nil {
@@ -203,25 +204,25 @@ func (r *refReader) place(t table) error {
 		}
 	}
 	var modified time.Time
-	if seconds := t.u32(7); seconds > 0 {
+	if seconds := t.U32(7); seconds > 0 {
 		modified = time.Unix(int64(seconds), 0).UTC()
 	}
-	r.source(string(location), string(t.bytes(6)), modified)
+	r.source(string(location), t.Text(6), modified)
 	return nil
 }
 
-func (r *refReader) compressed(t table) ([]byte, error) {
-	frame := t.bytes(8)
-	if frame == nil && r.f.err == nil {
+func (r *refReader) compressed(t file.Table) ([]byte, error) {
+	frame := t.Bytes(8)
+	if frame == nil && r.f.Err() == nil {
 		return nil, readers.Corruptf("neither bytes, nor a chunk of the repository, nor a location")
 	}
 	var err error
 	if r.decoder == nil {
-		if r.decoder, err = newDecoder(r.dictionary, maxLocation); err != nil {
+		if r.decoder, err = file.NewDecoder(r.dictionary, maxLocation); err != nil {
 			return nil, err
 		}
 	}
-	r.location, err = decompress(r.decoder, frame, r.location[:0])
+	r.location, err = file.Decompress(r.decoder, frame, r.location[:0])
 	return r.location, err
 }
 

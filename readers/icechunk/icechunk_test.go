@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"varve/readers"
+	"varve/readers/icechunk/file"
 	"varve/readers/readertest"
 	"varve/readers/source"
 )
@@ -189,11 +190,11 @@ func TestCompressedLocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := readFile(context.Background(), src, "manifests/"+e.Name, manifestFile)
+		f, err := readFile(context.Background(), src, "manifests/"+e.Name, file.Manifest)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.root().bytes(2) == nil {
+		if f.Root().Bytes(2) == nil {
 			t.Error("the sample has no dictionary, and the test tests nothing")
 		}
 	}
@@ -256,16 +257,6 @@ func TestOpenChecks(t *testing.T) {
 		if err == nil {
 			_ = src.Close()
 		}
-	}
-}
-
-func TestEncode32(t *testing.T) {
-	id, err := hex.DecodeString("0b1cc8d6787580f0e33a6534")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := encode32(id); got != "1CECHNKREP0F1RSTCMT0" {
-		t.Errorf("got %s", got)
 	}
 }
 

@@ -10,9 +10,7 @@
 //	manifests/ID         arrays: refs, in order
 //	chunks/ID            stored chunks
 //
-// All but chunks and ref.json are a header and then a FlatBuffers buffer in zstd:
-//
-//	"ICE🧊CHUNK"(12)  client(24)  version(1)  type(1)  compression(1)  │ zstd
+// What all but chunks and ref.json have in common is package file.
 //
 // Names, fields and types are those of the Icechunk specification 2.1 and its schemas. A ref
 // outside of what a snapshot says a manifest is about does not count, as in Icechunk. Refs
@@ -29,6 +27,7 @@ import (
 	"strings"
 
 	"varve/readers"
+	"varve/readers/icechunk/file"
 	"varve/readers/source"
 )
 
@@ -63,9 +62,9 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n := min(repo.Size(), int64(len(magic)))
+	n := min(repo.Size(), int64(len(file.Magic)))
 	head, err := repo.View(ctx, 0, int(n))
-	is := string(head) == magic
+	is := string(head) == file.Magic
 	return is, errors.Join(err, repo.Close())
 }
 
@@ -114,7 +113,7 @@ func OpenRepo(ctx context.Context, src *source.Source) (*Repo, error) {
 		return nil, fmt.Errorf("%s: is a file, and an Icechunk repository is a folder", src.Name())
 	}
 	r := &Repo{src: src}
-	f, err := readFile(ctx, src, repoKey, repoFile)
+	f, err := readFile(ctx, src, repoKey, file.Repo)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.v1 = true
 		_, err := r.readRef(ctx, mainRef)
@@ -124,35 +123,48 @@ func OpenRepo(ctx context.Context, src *source.Source) (*Repo, error) {
 		return nil, err
 	}
 	r.read(f)
-	if f.err != nil {
-		return nil, &readers.Error{Source: src.MemberName(repoKey), Offset: -1, Err: f.err}
+	if f.Err() != nil {
+		return nil, &readers.Error{Source: src.MemberName(repoKey), Offset: -1, Err: f.Err()}
 	}
 	return r, nil
 }
 
-// read reads the table Repo.
-func (r *Repo) read(f *flat) {
-	t := f.root()
-	snapshots := t.vector(4, 4)
-	if snapshots.n > maxSnapshots && f.err == nil {
-		f.err = fmt.Errorf("%d snapshots: %w", snapshots.n, errors.ErrUnsupported)
+// readFile returns the buffer in a file of the repository.
+func readFile(ctx context.Context, src *source.Source, key string, want file.Kind) (*file.Buffer, error) {
+	data, err := src.ReadMember(ctx, key, file.MaxSize)
+	if err != nil {
+		return nil, err
 	}
-	r.Tags, r.Branches = refs(t.vector(1, 4), snapshots), refs(t.vector(2, 4), snapshots)
+	f, err := file.Unpack(data, want)
+	if err != nil {
+		return nil, &readers.Error{Source: src.MemberName(key), Offset: 0, Err: err}
+	}
+	return f, nil
+}
+
+// read reads the table Repo.
+func (r *Repo) read(f *file.Buffer) {
+	t := f.Root()
+	snapshots := t.Vector(4, 4)
+	if snapshots.N > maxSnapshots {
+		f.Fail(fmt.Errorf("%d snapshots: %w", snapshots.N, errors.ErrUnsupported))
+	}
+	r.Tags, r.Branches = refs(t.Vector(1, 4), snapshots), refs(t.Vector(2, 4), snapshots)
 }
 
 // refs reads a vector of the table Ref.
-func refs(v, snapshots vector) map[string]string {
+func refs(v, snapshots file.Vector) map[string]string {
 	out := map[string]string{}
-	for i := range v.n {
-		t := v.table(i)
-		name, at := string(t.bytes(0)), t.u32(1)
-		if v.f.err == nil && at >= snapshots.n {
-			v.f.err = readers.Corruptf("%.80q is snapshot %d of %d", name, at, snapshots.n)
+	for i := range v.N {
+		t := v.Table(i)
+		name, at := t.Text(0), uint64(t.U32(1))
+		if at >= snapshots.N {
+			t.Fail(readers.Corruptf("%.80q is snapshot %d of %d", name, at, snapshots.N))
 		}
-		if v.f.err != nil {
+		if t.Err() != nil {
 			break
 		}
-		out[name] = encode32(snapshots.table(at).structure(0, 12))
+		out[name] = file.Name(snapshots.Table(at).Struct(0, 12))
 	}
 	return out
 }

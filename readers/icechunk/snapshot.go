@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"varve/readers"
+	"varve/readers/icechunk/file"
 	"varve/readers/internal/zarrtree"
 )
 
@@ -33,14 +34,14 @@ func (m *manifestRef) covers(index []uint64) bool {
 // dataset reads a snapshot.
 func (r *Repo) dataset(ctx context.Context, id string, reach []string) (*readers.Dataset, error) {
 	key := "snapshots/" + id
-	f, err := readFile(ctx, r.src, key, snapshotFile)
+	f, err := readFile(ctx, r.src, key, file.Snapshot)
 	if err != nil {
 		return nil, err
 	}
 	c := &chunks{src: r.src, reach: reach, arrays: map[string]*array{}}
 	nodes := c.nodes(f)
-	if f.err != nil {
-		return nil, &readers.Error{Source: r.src.MemberName(key), Offset: -1, Err: f.err}
+	if f.Err() != nil {
+		return nil, &readers.Error{Source: r.src.MemberName(key), Offset: -1, Err: f.Err()}
 	}
 	format := "Icechunk 2"
 	if r.v1 {
@@ -52,23 +53,23 @@ func (r *Repo) dataset(ctx context.Context, id string, reach []string) (*readers
 
 // nodes reads the table Snapshot. Documents are counted, as a small buffer can hold the
 // same one many times.
-func (c *chunks) nodes(f *flat) []zarrtree.Node {
-	v := f.root().vector(2, 4)
+func (c *chunks) nodes(f *file.Buffer) []zarrtree.Node {
+	v := f.Root().Vector(2, 4)
 	var out []zarrtree.Node
-	left := 4 * len(f.data)
-	for i := range v.n {
-		node := v.table(i)
-		n := zarrtree.Node{Path: strings.TrimPrefix(string(node.bytes(1)), "/"), Zarr: node.bytes(2)}
-		if left -= len(n.Zarr) + len(n.Path); left < 0 && f.err == nil {
-			f.err = readers.Corruptf("nodes share documents")
+	left := 4 * len(f.Bytes())
+	for i := range v.N {
+		node := v.Table(i)
+		n := zarrtree.Node{Path: strings.TrimPrefix(node.Text(1), "/"), Zarr: node.Bytes(2)}
+		if left -= len(n.Zarr) + len(n.Path); left < 0 {
+			f.Fail(readers.Corruptf("nodes share documents"))
 		}
 		if n.Zarr == nil {
 			n.Err = readers.Corruptf("a node without a document")
 		}
-		if node.u8(3, 0) == arrayNode {
+		if node.U8(3) == arrayNode {
 			c.arrays[n.Path] = readArray(node)
 		}
-		if f.err != nil {
+		if f.Err() != nil {
 			return nil
 		}
 		out = append(out, n)
@@ -79,19 +80,19 @@ func (c *chunks) nodes(f *flat) []zarrtree.Node {
 const arrayNode = 1 // in the union NodeData
 
 // readArray reads an ArrayNodeData.
-func readArray(node table) *array {
+func readArray(node file.Table) *array {
 	a := &array{}
-	copy(a.id[:], node.structure(0, 8))
-	manifests := node.inner(4).vector(2, 4)
-	for i := range manifests.n {
-		t := manifests.table(i)
-		m := manifestRef{key: "manifests/" + encode32(t.structure(0, 12))}
-		extents := t.vector(1, 8)
-		for k := range min(extents.n, maxRank) {
-			m.from = append(m.from, extents.u32(2*k))
-			m.to = append(m.to, extents.u32(2*k+1))
+	copy(a.id[:], node.Struct(0, 8))
+	manifests := node.Inner(4).Vector(2, 4)
+	for i := range manifests.N {
+		t := manifests.Table(i)
+		m := manifestRef{key: "manifests/" + file.Name(t.Struct(0, 12))}
+		extents := t.Vector(1, 8)
+		for k := range min(extents.N, maxRank) {
+			m.from = append(m.from, extents.U32(2*k))
+			m.to = append(m.to, extents.U32(2*k+1))
 		}
-		if node.f.err != nil {
+		if node.Err() != nil {
 			break
 		}
 		a.manifests = append(a.manifests, m)

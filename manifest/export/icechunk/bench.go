@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"varve/manifest/store"
+	"varve/readers/icechunk/file"
 )
 
 // bench is what one worker needs for a manifest, used again for the next.
@@ -86,7 +87,7 @@ func (b *bench) save(j *job, arrays []*arrayRefs) (err error) {
 	if b.buffer, err = encodeManifest(b.buffer, j.id, arrays, b.tail.data); err != nil {
 		return err
 	}
-	b.file = b.encoder.EncodeAll(b.buffer, append(b.file[:0], header(manifestFile)...))
+	b.file = b.encoder.EncodeAll(b.buffer, append(b.file[:0], header(file.Manifest)...))
 	j.info.id, j.info.size = j.id, uint64(len(b.file))
 	return b.add(b.file, manifestsFolder, j.id)
 }

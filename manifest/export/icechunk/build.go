@@ -3,6 +3,8 @@ package icechunk
 import (
 	"encoding/binary"
 	"slices"
+
+	"varve/readers/icechunk/file"
 )
 
 // value is what a field of a table holds: one of the types below, or nil for an absent
@@ -50,7 +52,7 @@ const offsetSize = 4
 // build writes a buffer whose root is a table. It goes front to back: a table, then what its
 // fields lead to, so that every offset leads forward as FlatBuffers wants it.
 func build(root fields) []byte {
-	b := builder{data: append(make([]byte, offsetSize, 1024), identifier...)}
+	b := builder{data: append(make([]byte, offsetSize, 1024), file.Identifier...)}
 	b.point(0, root)
 	return b.data
 }

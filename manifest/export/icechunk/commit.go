@@ -14,6 +14,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/change"
+	"varve/readers/icechunk/file"
 )
 
 // commit is one snapshot that is being made, on a repository that is or is being made.
@@ -227,10 +228,10 @@ func (s *snapshot) keepUsed() {
 }
 
 func (c *commit) saveSnapshot(s *snapshot) error {
-	return c.pack(snapshotFile, snapshotsFolder, s.id, s.encode())
+	return c.pack(file.Snapshot, snapshotsFolder, s.id, s.encode())
 }
 
-func (c *commit) pack(k kind, folder string, id objectID, buffer []byte) error {
+func (c *commit) pack(k file.Kind, folder string, id objectID, buffer []byte) error {
 	e, err := newEncoder(nil, 1)
 	if err != nil {
 		return err
@@ -246,7 +247,7 @@ func (c *commit) saveLog(t *transaction) error {
 	}
 	c.begin(transactionsFolder + "/" + t.id.String())
 	return c.stream(func(w io.Writer) error {
-		if _, err := w.Write(header(transactionFile)); err != nil {
+		if _, err := w.Write(header(file.Transaction)); err != nil {
 			return err
 		}
 		e, err := newEncoder(w, 2)
@@ -267,20 +268,20 @@ func (c *commit) encodeRepo() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pack(repoFile, e, buffer), nil
+	return pack(file.Repo, e, buffer), nil
 }
 
 // appendTo commits to a repository that is there.
 func (e *export) appendTo(ctx context.Context, dest string) (result *Result, err error) {
 	c := e.commit(folder{dest})
-	file, err := readBounded(filepath.Join(dest, repoKey))
+	repo, err := readBounded(filepath.Join(dest, repoKey))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is a repository of Icechunk 1: upgrade it, or export to another folder: %w", dest, errors.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := c.open(file); err != nil {
+	if err := c.open(repo); err != nil {
 		return nil, fmt.Errorf("%s: %w", dest, err)
 	}
 	defer func() {
@@ -292,12 +293,12 @@ func (e *export) appendTo(ctx context.Context, dest string) (result *Result, err
 		return result, err
 	}
 	result.Appended = true
-	return result, c.replaceRepo(file)
+	return result, c.replaceRepo(repo)
 }
 
 // open reads what the repository holds.
-func (c *commit) open(file []byte) error {
-	f, err := unpack(repoFile, file)
+func (c *commit) open(data []byte) error {
+	f, err := unpack(file.Repo, data)
 	if err != nil {
 		return err
 	}
@@ -329,7 +330,7 @@ func (c *commit) open(file []byte) error {
 }
 
 func (c *commit) load(id objectID) (*snapshot, error) {
-	f, err := c.read(snapshotFile, snapshotsFolder, id.String())
+	f, err := c.read(file.Snapshot, snapshotsFolder, id.String())
 	if err != nil {
 		return nil, err
 	}

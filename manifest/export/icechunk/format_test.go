@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/grid"
+	"varve/readers/icechunk/file"
 )
 
 func sampleRepo() *repoInfo {
@@ -65,7 +66,7 @@ func TestRepoRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := &repoInfo{}
-	if err := got.read(&flat{data: b}); err != nil {
+	if err := got.read(file.NewBuffer(b)); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -80,7 +81,7 @@ func TestRepoRoundTrip(t *testing.T) {
 func TestSnapshotRoundTrip(t *testing.T) {
 	want := sampleSnapshot()
 	got := &snapshot{}
-	if err := got.read(&flat{data: want.encode()}); err != nil {
+	if err := got.read(file.NewBuffer(want.encode())); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -99,7 +100,7 @@ func TestCommitShifts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := &repoInfo{}
-	if err := got.read(&flat{data: b}); err != nil {
+	if err := got.read(file.NewBuffer(b)); err != nil {
 		t.Fatal(err)
 	}
 	if tip, err := got.branch("main"); err != nil || tip != id {
@@ -136,7 +137,7 @@ func FuzzRepo(f *testing.F) {
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &repoInfo{}
-		if r.read(&flat{data: b}) == nil {
+		if r.read(file.NewBuffer(b)) == nil {
 			_, _ = r.encode()
 		}
 	})
@@ -146,7 +147,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add(sampleSnapshot().encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := &snapshot{}
-		if s.read(&flat{data: b}) == nil && len(b) < 1<<12 {
+		if s.read(file.NewBuffer(b)) == nil && len(b) < 1<<12 {
 			_ = s.encode()
 		}
 	})
@@ -169,28 +170,28 @@ func TestManifestReadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &flat{data: buffer}
-	root := f.root()
-	if root.object(0) != (objectID{8}) || root.field(3) == 0 || root.u8(3) != 0 {
-		t.Errorf("id %v, compression %d", root.object(0), root.u8(3))
+	f := file.NewBuffer(buffer)
+	root := f.Root()
+	if objectAt(root, 0) != (objectID{8}) || !root.Has(3) || root.U8(3) != 0 {
+		t.Errorf("id %v, compression %d", objectAt(root, 0), root.U8(3))
 	}
-	arrays := root.vector(1, 4)
-	refs := arrays.table(0).vector(1, 4)
-	if arrays.n != 2 || arrays.table(0).node(0) != (nodeID{1}) || arrays.table(1).node(0) != (nodeID{2}) || refs.n != 2 {
-		t.Fatalf("%d arrays, %d refs", arrays.n, refs.n)
+	arrays := root.Vector(1, 4)
+	refs := arrays.Table(0).Vector(1, 4)
+	if arrays.N != 2 || nodeAt(arrays.Table(0), 0) != (nodeID{1}) || nodeAt(arrays.Table(1), 0) != (nodeID{2}) || refs.N != 2 {
+		t.Fatalf("%d arrays, %d refs", arrays.N, refs.N)
 	}
-	r := refs.table(0)
-	if index := r.vector(0, 4); index.n != 2 || f.u32(index.pos+4) != 1 || r.u64(2) != 10 || r.u64(3) != 20 || r.text(5) != "file:///a" || r.u32(7) != 99 || r.field(6) > 0 {
-		t.Errorf("first ref: %d %d %q %d", r.u64(2), r.u64(3), r.text(5), r.u32(7))
+	r := refs.Table(0)
+	if index := r.Vector(0, 4); index.N != 2 || index.U32(1) != 1 || r.U64(2) != 10 || r.U64(3) != 20 || r.Text(5) != "file:///a" || r.U32(7) != 99 || r.Has(6) {
+		t.Errorf("first ref: %d %d %q %d", r.U64(2), r.U64(3), r.Text(5), r.U32(7))
 	}
-	if r := refs.table(1); r.text(6) != `"etag"` || r.u64(2) != 30 || r.text(5) != "file:///a" || r.field(7) > 0 {
-		t.Errorf("second ref: %q %d", r.text(6), r.u64(2))
+	if r := refs.Table(1); r.Text(6) != `"etag"` || r.U64(2) != 30 || r.Text(5) != "file:///a" || r.Has(7) {
+		t.Errorf("second ref: %q %d", r.Text(6), r.U64(2))
 	}
-	if r := arrays.table(1).vector(1, 4).table(0); r.text(1) != "bytes" || r.vector(0, 4).n != 0 || r.field(5) > 0 {
-		t.Errorf("inline ref: %q", r.text(1))
+	if r := arrays.Table(1).Vector(1, 4).Table(0); r.Text(1) != "bytes" || r.Vector(0, 4).N != 0 || r.Has(5) {
+		t.Errorf("inline ref: %q", r.Text(1))
 	}
-	if f.err != nil {
-		t.Error(f.err)
+	if f.Err() != nil {
+		t.Error(f.Err())
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"varve/readers/icechunk/file"
 )
 
 // objectID names a snapshot, a manifest or a chunk.
@@ -17,26 +19,13 @@ type nodeID [8]byte
 // 1CECHNKREP0F1RSTCMT0.
 var firstSnapshot = objectID{0x0b, 0x1c, 0xc8, 0xd6, 0x78, 0x75, 0x80, 0xf0, 0xe3, 0x3a, 0x65, 0x34}
 
-func (id objectID) String() string { return base32(id[:]) }
+func (id objectID) String() string { return file.Name(id[:]) }
 
-func (id nodeID) String() string { return base32(id[:]) }
+func (id nodeID) String() string { return file.Name(id[:]) }
 
-// base32 writes bytes in Crockford's base 32 without padding, as ids are in names.
-func base32(b []byte) string {
-	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	out := make([]byte, 0, (len(b)*8+4)/5)
-	bits, n := uint32(0), 0
-	for _, c := range b {
-		bits, n = bits<<8|uint32(c), n+8
-		for ; n >= 5; n -= 5 {
-			out = append(out, digits[bits>>(n-5)&31])
-		}
-	}
-	if n > 0 {
-		out = append(out, digits[bits<<(5-n)&31])
-	}
-	return string(out)
-}
+func objectAt(t file.Table, n int) (id objectID) { copy(id[:], t.Struct(n, 12)); return id }
+
+func nodeAt(t file.Table, n int) (id nodeID) { copy(id[:], t.Struct(n, 8)); return id }
 
 // names makes ids. They are random, as Icechunk's are; only a test gives it a source that is
 // not.

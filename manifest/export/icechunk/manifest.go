@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"varve/readers/icechunk/file"
 )
 
 // refKind is which fields a ref has.
@@ -193,7 +195,7 @@ type manifestWriter struct {
 // head writes all in front of the arrays.
 func (m *manifestWriter) head(id objectID, arrays int) {
 	m.data = append(m.data, 0, 0, 0, 0)
-	m.data = append(m.data, identifier...)
+	m.data = append(m.data, file.Identifier...)
 	m.table = m.vtable([]uint16{8, 16, 4, 12}) // node_id, refs
 	vtable := m.vtable([]uint16{12, 24, 4, 16, 0, 20})
 	m.align(4, 0)

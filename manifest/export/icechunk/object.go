@@ -11,26 +11,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"varve/readers"
+	"varve/readers/icechunk/file"
 )
 
-// kind is what a file of a repository is.
-type kind uint8
-
-const (
-	snapshotFile    kind = 1
-	manifestFile    kind = 2
-	transactionFile kind = 4
-	repoFile        kind = 6
-)
-
-// The header of a file.
-const (
-	magic          = "ICE🧊CHUNK"
-	clientSize     = 24
-	headerSize     = len(magic) + clientSize + 3
-	formatVersion  = 2
-	zstdCompressed = 1
-)
+const formatVersion = 2
 
 // client is the name of the program in the headers that it writes.
 const client = "varve"
@@ -43,11 +27,11 @@ func newerf(format string, args ...any) error {
 }
 
 // header returns the 39 bytes that a file begins with.
-func header(k kind) []byte {
-	h := append(make([]byte, 0, headerSize), magic...)
+func header(k file.Kind) []byte {
+	h := append(make([]byte, 0, file.HeaderSize), file.Magic...)
 	h = append(h, client...)
-	h = append(h, bytes.Repeat([]byte{' '}, clientSize-len(client))...)
-	return append(h, formatVersion, byte(k), zstdCompressed)
+	h = append(h, bytes.Repeat([]byte{' '}, file.ClientSize-len(client))...)
+	return append(h, formatVersion, byte(k), file.Zstd)
 }
 
 // newEncoder returns an encoder that is at work on so many blocks at a time. Of refs the
@@ -60,41 +44,15 @@ func newEncoder(w io.Writer, blocks int) (*zstd.Encoder, error) {
 const windowSize = 1 << 20 // more makes refs hardly smaller
 
 // pack returns the file that holds a buffer.
-func pack(k kind, e *zstd.Encoder, buffer []byte) []byte { return e.EncodeAll(buffer, header(k)) }
-
-// The limits of files that are read: a small frame may not fill the memory.
-const (
-	maxFile    = 512 << 20
-	smallFile  = 16 << 20
-	maxRatio   = 128
-	maxDecoded = 2 << 30
-)
+func pack(k file.Kind, e *zstd.Encoder, buffer []byte) []byte { return e.EncodeAll(buffer, header(k)) }
 
 // unpack returns the buffer in a file.
-func unpack(k kind, file []byte) (*flat, error) {
-	if len(file) < headerSize || string(file[:len(magic)]) != magic {
-		return nil, corruptf("no file of Icechunk: it does not begin with %s", magic)
+func unpack(k file.Kind, data []byte) (*file.Buffer, error) {
+	f, err := file.Unpack(data, k)
+	if err == nil && f.Version() != formatVersion {
+		return nil, newerf("version %d of the format, where only %d is written to", f.Version(), formatVersion)
 	}
-	switch version, got, compression := file[headerSize-3], kind(file[headerSize-2]), file[headerSize-1]; {
-	case version != formatVersion:
-		return nil, fmt.Errorf("version %d of the format, where only %d is written to: %w", version, formatVersion, errors.ErrUnsupported)
-	case got != k:
-		return nil, corruptf("a file of type %d, where type %d is due", got, k)
-	case compression != zstdCompressed:
-		return nil, fmt.Errorf("compression %d; known is 1, zstd: %w", compression, errors.ErrUnsupported)
-	}
-	payload := file[headerSize:]
-	limit := min(max(smallFile, uint64(len(payload))*maxRatio), maxDecoded)
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(limit))
-	if err != nil {
-		return nil, fmt.Errorf("zstd: %w", err)
-	}
-	defer d.Close()
-	data, err := d.DecodeAll(payload, nil)
-	if err != nil {
-		return nil, corruptf("zstd: %w", err)
-	}
-	return &flat{data: data}, nil
+	return f, err
 }
 
 // folder is a repository, or what is to become one.
@@ -121,13 +79,13 @@ func (f folder) prepare() error {
 }
 
 // read returns the buffer in a file.
-func (f folder) read(k kind, key ...string) (*flat, error) {
+func (f folder) read(k file.Kind, key ...string) (*file.Buffer, error) {
 	name := filepath.Join(append([]string{f.dir}, key...)...)
-	file, err := readBounded(name)
+	data, err := readBounded(name)
 	if err != nil {
 		return nil, err
 	}
-	buffer, err := unpack(k, file)
+	buffer, err := unpack(k, data)
 	if err != nil {
 		return nil, &readers.Error{Source: name, Offset: -1, Err: err}
 	}
@@ -139,8 +97,8 @@ func readBounded(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes, of which at most %d are read: %w", name, info.Size(), maxFile, errors.ErrUnsupported)
+	if info.Size() > file.MaxSize {
+		return nil, fmt.Errorf("%s: %d bytes, of which at most %d are read: %w", name, info.Size(), file.MaxSize, errors.ErrUnsupported)
 	}
 	return os.ReadFile(name)
 }
@@ -152,16 +110,16 @@ func (f folder) create(data []byte, key ...string) error {
 
 // stream is create for what does not fit in memory. A file that fails is removed.
 func (f folder) stream(write func(io.Writer) error, key ...string) error {
-	file, err := f.begun(key...)
+	out, err := f.begun(key...)
 	if err != nil {
 		return err
 	}
-	err = write(file)
+	err = write(out)
 	if err == nil {
-		err = file.Sync()
+		err = out.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(out.Name()))
 	}
 	return nil
 }

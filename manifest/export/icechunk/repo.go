@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"varve/readers/icechunk/file"
 )
 
 // repoInfo is the table Repo: the file "repo", which alone ever changes.
@@ -70,66 +72,63 @@ const (
 )
 
 // read reads the table Repo.
-func (r *repoInfo) read(f *flat) error {
-	t := f.root()
-	t.known("Repo", 13)
-	if version := t.u8(0); version != formatVersion && f.err == nil {
+func (r *repoInfo) read(f *file.Buffer) error {
+	t := f.Root()
+	t.Known("Repo", 13)
+	if version := t.U8(0); version != formatVersion && f.Err() == nil {
 		return newerf("version %d of the format, where only %d is written to", version, formatVersion)
 	}
-	r.readSnapshots(t.vector(4, 4))
-	r.tags, r.branches = r.refs(t.vector(1, 4)), r.refs(t.vector(2, 4))
-	deleted := t.vector(3, 4)
-	for i := range deleted.n {
-		r.deletedTags = append(r.deletedTags, deleted.text(i))
+	r.readSnapshots(t)
+	r.tags, r.branches = r.refs(t.Vector(1, 4)), r.refs(t.Vector(2, 4))
+	deleted := t.Vector(3, 4)
+	for i := range deleted.N {
+		r.deletedTags = append(r.deletedTags, deleted.Text(i))
 	}
-	s := t.inner(5)
-	s.known("RepoStatus", 3)
-	r.status = status{s.u8(0), s.u64(1), s.text(2)}
-	r.metadata = items(t.vector(6, 4))
-	t.vector(7, 4).each(func(t flatTable) { r.updates = append(r.updates, readUpdate(t)) })
-	r.before, r.config = t.text(8), t.bytes(9)
-	r.enabled, r.disabled, r.extra = t.u16s(10), t.u16s(11), t.bytes(12)
-	return f.err
+	s := t.Inner(5)
+	s.Known("RepoStatus", 3)
+	r.status = status{s.U8(0), s.U64(1), s.Text(2)}
+	r.metadata = items(t.Vector(6, 4))
+	t.Vector(7, 4).Each(func(t file.Table) { r.updates = append(r.updates, readUpdate(t)) })
+	r.before, r.config = t.Text(8), t.Bytes(9)
+	r.enabled, r.disabled, r.extra = t.U16s(10), t.U16s(11), t.Bytes(12)
+	return f.Err()
 }
 
-func (r *repoInfo) readSnapshots(v vector) {
+func (r *repoInfo) readSnapshots(repo file.Table) {
 	var parents []int32
-	v.each(func(t flatTable) {
-		t.known("SnapshotInfo", 6)
-		s := snapshotInfo{id: t.object(0), flushedAt: t.u64(2), message: t.text(3), metadata: items(t.vector(4, 4))}
-		if pruned := t.vector(5, 12); pruned.n > 0 {
-			s.pruned = v.f.at(pruned.pos, 12*pruned.n)
-		}
-		parents = append(parents, int32(t.u32(1)))
+	repo.Vector(4, 4).Each(func(t file.Table) {
+		t.Known("SnapshotInfo", 6)
+		s := snapshotInfo{id: objectAt(t, 0), flushedAt: t.U64(2), message: t.Text(3), metadata: items(t.Vector(4, 4)), pruned: t.Structs(5, 12)}
+		parents = append(parents, int32(t.U32(1)))
 		r.snapshots = append(r.snapshots, s)
 	})
 	for i, p := range parents {
-		if p >= int32(len(parents)) && v.f.err == nil {
-			v.f.err = corruptf("the parent of snapshot %v is number %d of %d", r.snapshots[i].id, p, len(parents))
+		if p >= int32(len(parents)) {
+			repo.Fail(corruptf("the parent of snapshot %v is number %d of %d", r.snapshots[i].id, p, len(parents)))
 		}
-		if r.snapshots[i].root = p < 0; p >= 0 && v.f.err == nil {
+		if r.snapshots[i].root = p < 0; p >= 0 && repo.Err() == nil {
 			r.snapshots[i].parent = r.snapshots[p].id
 		}
 	}
 }
 
-func (r *repoInfo) refs(v vector) (out []ref) {
-	v.each(func(t flatTable) {
-		at := t.u32(1)
-		if int(at) >= len(r.snapshots) && v.f.err == nil {
-			v.f.err = corruptf("%.80q is snapshot %d of %d", t.text(0), at, len(r.snapshots))
+func (r *repoInfo) refs(v file.Vector) (out []ref) {
+	v.Each(func(t file.Table) {
+		at := t.U32(1)
+		if int(at) >= len(r.snapshots) {
+			t.Fail(corruptf("%.80q is snapshot %d of %d", t.Text(0), at, len(r.snapshots)))
 		}
-		if v.f.err == nil {
-			out = append(out, ref{t.text(0), r.snapshots[at].id})
+		if t.Err() == nil {
+			out = append(out, ref{t.Text(0), r.snapshots[at].id})
 		}
 	})
 	return out
 }
 
-func items(v vector) (out []item) {
-	v.each(func(t flatTable) {
-		t.known("MetadataItem", 2)
-		out = append(out, item{t.text(0), bytes.Clone(t.bytes(1))})
+func items(v file.Vector) (out []item) {
+	v.Each(func(t file.Table) {
+		t.Known("MetadataItem", 2)
+		out = append(out, item{t.Text(0), bytes.Clone(t.Bytes(1))})
 	})
 	return out
 }
@@ -138,17 +137,15 @@ func items(v vector) (out []item) {
 // s a string, i and j an id of 12 bytes, b one byte, h two.
 var updateFields = [...]string{1: "", 2: "bb", 3: "", 4: "", 5: "s", 6: "si", 7: "s", 8: "si", 9: "si", 10: "si", 11: "sii", 12: "i", 13: "", 14: "", 15: "hbb", 16: "t"}
 
-func readUpdate(t flatTable) update {
-	t.known("Update", 4)
-	u := update{kind: t.u8(0), at: t.u64(2), backup: t.text(3)}
+func readUpdate(t file.Table) update {
+	t.Known("Update", 4)
+	u := update{kind: t.U8(0), at: t.U64(2), backup: t.Text(3)}
 	if int(u.kind) >= len(updateFields) || u.kind == 0 {
-		if t.f.err == nil {
-			t.f.err = newerf("an update of type %d, of which %d are known", u.kind, len(updateFields)-1)
-		}
+		t.Fail(newerf("an update of type %d, of which %d are known", u.kind, len(updateFields)-1))
 		return u
 	}
-	body, form := t.inner(1), updateFields[u.kind]
-	body.known("an update", len(form))
+	body, form := t.Inner(1), updateFields[u.kind]
+	body.Known("an update", len(form))
 	u.body = fields{}
 	for i, c := range form {
 		u.body = append(u.body, readField(body, i, c))
@@ -156,22 +153,22 @@ func readUpdate(t flatTable) update {
 	return u
 }
 
-func readField(t flatTable, i int, form rune) value {
-	if t.field(i) == 0 {
+func readField(t file.Table, i int, form rune) value {
+	if !t.Has(i) {
 		return nil
 	}
 	switch form {
 	case 's':
-		return text(t.text(i))
+		return text(t.Text(i))
 	case 'i':
-		return structure(bytes.Clone(t.structure(i, 12)))
+		return structure(bytes.Clone(t.Struct(i, 12)))
 	case 'b':
-		return u8(t.u8(i))
+		return u8(t.U8(i))
 	case 'h':
-		return u16(t.f.u16(t.field(i)))
+		return u16(t.U16(i))
 	}
-	s := t.inner(i)
-	return status{s.u8(0), s.u64(1), s.text(2)}.fields()
+	s := t.Inner(i)
+	return status{s.U8(0), s.U64(1), s.Text(2)}.fields()
 }
 
 func (s status) fields() fields {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"varve/readers/icechunk/file"
 )
 
 // snapshot is the table Snapshot: all nodes of one version of the hierarchy.
@@ -69,49 +71,49 @@ const (
 )
 
 // read reads the table Snapshot.
-func (s *snapshot) read(f *flat) error {
-	t := f.root()
-	t.known("Snapshot", 9)
-	s.id, s.flushedAt, s.message = t.object(0), t.u64(3), t.text(4)
-	s.metadata, s.extra = items(t.vector(5, 4)), t.bytes(8)
-	t.vector(2, 4).each(func(t flatTable) { s.nodes = append(s.nodes, readNode(t)) })
-	t.vector(7, 4).each(func(t flatTable) {
-		t.known("ManifestFileInfoV2", 4)
-		s.manifests = append(s.manifests, manifestInfo{t.object(0), t.u64(1), t.u32(2), t.bytes(3)})
+func (s *snapshot) read(f *file.Buffer) error {
+	t := f.Root()
+	t.Known("Snapshot", 9)
+	s.id, s.flushedAt, s.message = objectAt(t, 0), t.U64(3), t.Text(4)
+	s.metadata, s.extra = items(t.Vector(5, 4)), t.Bytes(8)
+	t.Vector(2, 4).Each(func(t file.Table) { s.nodes = append(s.nodes, readNode(t)) })
+	t.Vector(7, 4).Each(func(t file.Table) {
+		t.Known("ManifestFileInfoV2", 4)
+		s.manifests = append(s.manifests, manifestInfo{objectAt(t, 0), t.U64(1), t.U32(2), t.Bytes(3)})
 	})
-	if t.vector(6, 24).n > 0 && f.err == nil {
+	if t.Vector(6, 24).N > 0 && f.Err() == nil {
 		return newerf("a snapshot that Icechunk 1 wrote, which only Icechunk itself can carry on")
 	}
-	return f.err
+	return f.Err()
 }
 
-func readNode(t flatTable) node {
-	t.known("NodeSnapshot", 6)
-	n := node{id: t.node(0), path: t.text(1), doc: bytes.Clone(t.bytes(2)), extra: bytes.Clone(t.bytes(5))}
-	if t.u8(3) != arrayNode {
+func readNode(t file.Table) node {
+	t.Known("NodeSnapshot", 6)
+	n := node{id: nodeAt(t, 0), path: t.Text(1), doc: bytes.Clone(t.Bytes(2)), extra: bytes.Clone(t.Bytes(5))}
+	if t.U8(3) != arrayNode {
 		return n
 	}
-	d := t.inner(4)
-	d.known("ArrayNodeData", 4)
+	d := t.Inner(4)
+	d.Known("ArrayNodeData", 4)
 	n.array = &arrayData{}
-	names := d.vector(1, 4)
-	n.array.named = names.there
-	names.each(func(t flatTable) {
-		n.array.names = append(n.array.names, dimensionName{t.text(0), t.field(0) > 0})
+	names := d.Vector(1, 4)
+	n.array.named = names.There
+	names.Each(func(t file.Table) {
+		n.array.names = append(n.array.names, dimensionName{t.Text(0), t.Has(0)})
 	})
-	d.vector(2, 4).each(func(t flatTable) { n.array.manifests = append(n.array.manifests, readManifestRef(t)) })
-	d.vector(3, 4).each(func(t flatTable) {
-		n.array.shape = append(n.array.shape, dimension{t.u64(0), t.u32(1)})
+	d.Vector(2, 4).Each(func(t file.Table) { n.array.manifests = append(n.array.manifests, readManifestRef(t)) })
+	d.Vector(3, 4).Each(func(t file.Table) {
+		n.array.shape = append(n.array.shape, dimension{t.U64(0), t.U32(1)})
 	})
 	return n
 }
 
-func readManifestRef(t flatTable) manifestRef {
-	t.known("ManifestRef", 2)
-	m := manifestRef{id: t.object(0)}
-	v := t.vector(1, 8)
-	for i := range v.n {
-		m.extents = append(m.extents, extent{uint32(t.f.u32(v.pos + 8*i)), uint32(t.f.u32(v.pos + 8*i + 4))})
+func readManifestRef(t file.Table) manifestRef {
+	t.Known("ManifestRef", 2)
+	m := manifestRef{id: objectAt(t, 0)}
+	v := t.Vector(1, 8)
+	for i := range v.N {
+		m.extents = append(m.extents, extent{uint32(v.U32(2 * i)), uint32(v.U32(2*i + 1))})
 	}
 	return m
 }
