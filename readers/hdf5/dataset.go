@@ -223,7 +223,7 @@ func (d *Dataset) readChunkedLayout() error {
 		return readers.Corruptf("chunks of shape %v are too large", d.layout.chunk)
 	}
 	for i, n := range d.layout.chunk {
-		if d.MaxShape[i] != readers.Unlimited && n > d.MaxShape[i] && d.layout.version > 3 {
+		if most := d.MaxShape[i]; most != readers.Unlimited && most != 0 && n > most && d.layout.version > 3 {
 			return readers.Corruptf("chunks of shape %v in a dataset of up to %v", d.layout.chunk, d.MaxShape)
 		}
 	}
