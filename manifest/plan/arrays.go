@@ -132,6 +132,10 @@ func (p *planner) filesOfMembers(a *array, members []int) (files []int32) {
 // otherDims takes files with axes in another order, and refuses those with other axes.
 func (p *planner) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
+	name, names := path.Base, names
+	if names(dims) == names(a.dims) { // in other groups
+		name, names = func(at string) string { return "'" + at + "'" }, func(dims []string) string { return strings.Join(dims, ", ") }
+	}
 	files := p.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
 		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Rebuilt, Option: "--strict refuses them",
@@ -146,7 +150,7 @@ func (p *planner) otherDims(a *array, odd, most []int) bool {
 		var options []string
 		for i, d := range dims {
 			if d != a.dims[i] {
-				options = append(options, "--rename "+path.Base(d)+"="+path.Base(a.dims[i]))
+				options = append(options, "--rename "+name(d)+"="+name(a.dims[i]))
 			}
 		}
 		f.Option = strings.Join(options, " ")

@@ -23,6 +23,9 @@ type key struct {
 
 func (k key) compare(l key) int { return cmp.Or(cmp.Compare(k.hi, l.hi), cmp.Compare(k.lo, l.lo)) }
 
+// noTime is a missing value among times.
+var noTime = key{math.MaxInt64, 0}
+
 // nature is what the values of a coordinate are.
 type nature uint8
 
@@ -181,7 +184,7 @@ func (c *coord) timeKeys() ([]key, error) {
 	for i, t := range at {
 		keys[i] = key{t.Seconds, t.Nanoseconds}
 		if !ok[i] { // no time comes after all times
-			keys[i] = key{math.MaxInt64, 0}
+			keys[i] = noTime
 		}
 	}
 	return keys, nil

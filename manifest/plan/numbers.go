@@ -103,5 +103,8 @@ func (x numbers) say(i int) string {
 }
 
 func sayTime(k key, u cf.Units) string {
+	if k == noTime {
+		return "no time"
+	}
 	return cf.Instant{Seconds: k.hi, Nanoseconds: k.lo}.Format(u.Calendar)
 }

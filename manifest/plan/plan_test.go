@@ -289,6 +289,11 @@ func TestRefused(t *testing.T) {
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "time latitude lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.Dimension, "b", "--rename latitude=lat"},
+		{"axes of one name in other groups", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+			m.file("b", days(2, 2), cube("t", "time g/x", m64(2, 5), m64(2, 5)))
+			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
+		}, report.Dimension, "b", "--rename '/g/x'='/x'"},
 		{"an axis less", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
