@@ -222,6 +222,11 @@ type decodeOnly interface {
 	cannotEncode() error
 }
 
+// lossy is a codec that may not give back what it encodes.
+type lossy interface {
+	loses() bool
+}
+
 // shaped is an ArrayToBytes that prepares itself for one form.
 type shaped interface {
 	bound(in Form) (ArrayToBytes, error)

@@ -64,6 +64,9 @@ func (d *delta) cannotEncode() error {
 	return nil
 }
 
+// loses implements lossy: floats that are subtracted and added up again are others.
+func (d *delta) loses() bool { return d.dtype.isFloat() || d.astype != d.dtype }
+
 func (d *delta) Encoded(in Form) (Form, error) {
 	if d.astype != d.dtype {
 		in.Fill = convertFill(in, d.astype)

@@ -85,6 +85,9 @@ type elementwise struct{}
 
 func (elementwise) encodedRegion(r grid.Region) grid.Region { return r }
 
+// loses implements lossy: each of them rounds, or has no place for some numbers.
+func (elementwise) loses() bool { return true }
+
 // misfit says that an element has no place in the type it is stored as. NumPy would
 // store some other value and say nothing.
 func misfit(at int, value any, to number) error {

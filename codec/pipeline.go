@@ -196,6 +196,21 @@ func (p *Pipeline) CanEncode() error {
 	return nil
 }
 
+// Exact returns nil, or an error that names a codec which cannot encode, or which may encode
+// elements as something that decodes to others. Chunks that others stored so can be read, but
+// not any elements can be stored so.
+func (p *Pipeline) Exact() error {
+	if err := p.CanEncode(); err != nil {
+		return err
+	}
+	for i, c := range p.codecs() {
+		if l, ok := c.(lossy); ok && l.loses() {
+			return fmt.Errorf("codec %q gives not all elements back as they were: %w", p.specs[i].Name, errors.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
 // codecs yields every stage in the order of encoding, without an allocation.
 func (p *Pipeline) codecs() iter.Seq2[int, Codec] {
 	return func(yield func(int, Codec) bool) {

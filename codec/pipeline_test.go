@@ -395,6 +395,33 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestExact: what gives every element back as it was, and what may not.
+func TestExact(t *testing.T) {
+	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
+	for list, exact := range map[string]bool{
+		le + `,{"name":"zstd"}`:                                                                                             true,
+		le + `,{"name":"numcodecs.bz2"}`:                                                                                    false,
+		`{"name":"transpose","configuration":{"order":[0]}},` + le:                                                          true,
+		`{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},` + le:                                                  true,
+		`{"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":"<i2"}},` + le:                                   false,
+		`{"name":"numcodecs.bitround","configuration":{"keepbits":3}},` + le:                                                false,
+		`{"name":"numcodecs.quantize","configuration":{"digits":1,"dtype":"<f4"}},` + le:                                    false,
+		`{"name":"numcodecs.fixedscaleoffset","configuration":{"scale":10,"offset":0,"dtype":"<f4"}},` + le:                 false,
+		`{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f2","decode_dtype":"<f4"}},` + le:                     false,
+		`{"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":[` + le + `],"index_codecs":[` + le + `]}}`: true,
+		`{"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":[{"name":"numcodecs.bitround","configuration":{"keepbits":3}},` + le + `],"index_codecs":[` + le + `]}}`: false,
+	} {
+		of := float32Type
+		if strings.Contains(list, "i4") {
+			of = Type{Kind: Int, Size: 4}
+		}
+		p := mustNew(t, "["+list+"]", Form{Type: of, Shape: []int64{4}, Fill: make([]byte, 4)})
+		if err := p.Exact(); (err == nil) != exact || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}
+
 func TestCanEncode(t *testing.T) {
 	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
 	for _, tt := range []struct{ name, codec, says string }{

@@ -193,6 +193,8 @@ func (s *sharding) DecodeKey() string {
 
 func (s *sharding) cannotEncode() error { return s.whole.CanEncode() }
 
+func (s *sharding) loses() bool { return s.whole.Exact() != nil }
+
 // clients implements nesting. Nobody else reads version 1.1 yet.
 func (s *sharding) clients() Client {
 	for k, n := range s.chunkShape {

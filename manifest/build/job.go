@@ -186,15 +186,53 @@ func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest
 
 // planned has a plan made, and reads the values that it asks for.
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
+	opts := j.opts.Plan
 	for {
-		made, needs, err := plan.New(all, &j.opts.Plan)
-		if err != nil || len(needs) == 0 {
-			return made, err
+		made, needs, err := plan.New(all, &opts)
+		if err != nil {
+			return nil, err
+		}
+		if len(needs) == 0 {
+			rebuilt, err := j.rebuiltInexactly(ctx, made, all)
+			if err != nil || len(rebuilt) == 0 {
+				return made, err
+			}
+			opts.Exact = append(opts.Exact, rebuilt...)
+			continue
 		}
 		if err := j.load(ctx, all, needs); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// rebuiltInexactly lists arrays that are declared in codecs in which not everything can be
+// stored, and of which something has to be.
+func (j *job) rebuiltInexactly(ctx context.Context, made *plan.Plan, all []*manifest.File) (paths []string, err error) {
+	if len(made.Inexact) == 0 {
+		return nil, nil
+	}
+	reader, err := table.Open(append(slices.Clip(j.tables.kept), j.tables.done...), table.InRepository(j.repo), table.NewCache(refCache))
+	if err != nil {
+		return nil, err
+	}
+	layouts, err := arrange(made.Placements)
+	if err != nil {
+		return nil, closing(reader, err)
+	}
+	c := &counter{layouts, allFiles(all), j.tables.known(reader), made.Conversions}
+	for _, a := range made.Arrays {
+		if !slices.Contains(made.Inexact, a.Path) {
+			continue
+		}
+		if err := c.count(ctx, &a); err != nil {
+			return nil, closing(reader, fmt.Errorf("%s: %w", a.Path, err))
+		}
+		if a.Chunks.Rebuilt > 0 {
+			paths = append(paths, a.Path)
+		}
+	}
+	return paths, closing(reader, nil)
 }
 
 // seal has the user's own manifest read its sources without being told that it may.

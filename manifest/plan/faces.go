@@ -146,6 +146,9 @@ func (p *planner) declare(a *array, d *decided) error {
 		p.out.Conversions.Add(m.Variable, out.Face, got.Conversions[k])
 	}
 	p.out.Arrays = append(p.out.Arrays, out)
+	if got.Inexact {
+		p.out.Inexact = append(p.out.Inexact, a.path)
+	}
 	return nil
 }
 
@@ -268,6 +271,7 @@ func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
 		opts.Type = t
 	}
 	opts.CodecFrom = p.codecFrom(a, f)
+	opts.Exact = slices.Contains(p.opts.Exact, a.path)
 	if a.pieces {
 		var err error
 		opts.Reference, err = p.referenceOf(a)

@@ -37,6 +37,8 @@ type Options struct {
 	Rectilinear bool `json:",omitempty"`
 	// CodecFrom names the file whose codecs and chunks arrays declare.
 	CodecFrom string `json:",omitempty"`
+	// Exact are the paths of arrays of which chunks have to be rebuilt, in whatever codecs.
+	Exact []string `json:"-"`
 	// Faces override what is decided for single arrays.
 	Faces []Override `json:",omitempty"`
 }

@@ -37,6 +37,10 @@ type Plan struct {
 	// Conversions are those of the variables of files into the arrays' faces, as far as they
 	// had to be made.
 	Conversions convert.Known
+	// Inexact are the paths of arrays declared in codecs that do not encode, or do not give
+	// back all that they encode. If any of their chunks has to be rebuilt, New has to be called
+	// again with them among Options.Exact.
+	Inexact []string
 }
 
 // Need names values that a plan cannot be made without: they go into the file's Values.

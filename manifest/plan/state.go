@@ -10,7 +10,8 @@ import (
 
 // state is what Extend has to know of the files of a plan: no more than a few lines for each
 // header, whatever the number of files. There is none for plans that files cannot simply be
-// added to: placed along several dimensions, in the order of names, cut, or made of parts.
+// added to: placed along several dimensions, in the order of names, cut, made of parts, or
+// declared in codecs that one more file may force others on.
 type state struct {
 	Options *Options
 	Dim     string // the dimension along which files follow one another
@@ -45,7 +46,7 @@ const (
 // keepState writes what Extend has to know, if it can do anything.
 func (p *planner) keepState() error {
 	d := p.onlyFlow()
-	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict {
+	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict || len(p.out.Inexact)+len(p.opts.Exact) > 0 {
 		return nil
 	}
 	last := d.order[len(d.order)-1]

@@ -82,7 +82,7 @@ func (d *decision) codecs() {
 	chains := d.chains()
 	best := d.best(chains)
 	if best != nil {
-		d.face.From, d.face.Codecs = best.from, best.specs
+		d.face.From, d.face.Codecs, d.face.Inexact = best.from, best.specs, !best.exact
 	} else {
 		d.face.From, d.face.Codecs = -1, plain(d.face.DataType.Type())
 	}
@@ -99,6 +99,7 @@ type chain struct {
 	bytes int64  // of members that have exactly this
 	class *class // nil: no client knows it
 	most  int64
+	exact bool // any elements can be stored so
 }
 
 // class are chains that decode alike.
@@ -124,7 +125,7 @@ func (d *decision) chains() []*chain {
 		c := known[key]
 		if c == nil {
 			c = &chain{specs: m.Variable.Storage.Codecs}
-			c.class, classes = d.classify(m.Variable, classes)
+			classes = d.classify(c, m.Variable, classes)
 			known[key] = c
 		}
 		all[i] = c
@@ -172,31 +173,34 @@ func chunkShape(v *manifest.Variable) []int64 {
 
 // classify finds the class of a variable's chain, or adds one. There is none for what some
 // client cannot decode.
-func (d *decision) classify(v *manifest.Variable, classes []*class) (*class, []*class) {
+func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) []*class {
 	form := codec.Form{Type: v.Type, Shape: chunkShape(v), Fill: v.Fill.Value}
 	p, err := d.common.pipelines.New(v.Storage.Codecs, form)
 	if err != nil || p.Clients() != codec.AnyClient {
-		return nil, classes
+		return classes
 	}
+	to.exact = p.Exact() == nil
 	for _, c := range classes {
 		if q, err := d.common.pipelines.New(c.specs, form); err == nil && q.SameDecode(p) {
-			return c, classes
+			to.class = c
+			return classes
 		}
 	}
-	c := &class{specs: v.Storage.Codecs}
-	return c, append(classes, c)
+	to.class = &class{specs: v.Storage.Codecs}
+	return append(classes, to.class)
 }
 
 // best is the chain of most bytes in the class of most bytes, or the one that was asked for.
+// Where chunks have to be rebuilt it is one in which they can be.
 func (d *decision) best(chains []*chain) (best *chain) {
 	if at := d.opts.CodecFrom - 1; at >= 0 && at < len(chains) {
-		if c := chains[at]; c != nil && c.class != nil {
+		if c := chains[at]; c != nil && c.class != nil && (c.exact || !d.opts.Exact) {
 			return c
 		}
-		d.note(report.Codec, report.Rebuilt, "the codecs of %s were asked for, but no client decodes its chunks to what is declared", d.members[at].First)
+		d.note(report.Codec, report.Rebuilt, "the codecs of %s were asked for, but its chunks are not what is declared, or not for every client", d.members[at].First)
 	}
 	for _, c := range chains {
-		if c == nil || c.class == nil {
+		if c == nil || c.class == nil || d.opts.Exact && !c.exact {
 			continue
 		}
 		if best == nil || c.class.bytes > best.class.bytes || c.class == best.class && c.bytes > best.bytes {
@@ -261,6 +265,8 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	switch {
 	case t.differ():
 		d.finding(report.Codec, report.Rebuilt, "codecs", t)
+	case best == nil && len(t.groups) == 1 && d.opts.Exact:
+		d.note(report.Codec, report.Rebuilt, "stored with %s, in which not all can be rebuilt that has to be: declared as %s", t.groups[0].says(), chainText(d.face.Codecs))
 	case best == nil && len(t.groups) == 1:
 		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says(), chainText(d.face.Codecs))
 	}

@@ -41,6 +41,9 @@ type Options struct {
 	Type codec.Type
 	// CodecFrom, if it is not 0, is 1 more than the place of the member whose codecs to declare.
 	CodecFrom int
+	// Exact says that chunks have to be rebuilt, and so declared in codecs that encode, and give
+	// back what they encode.
+	Exact bool
 	// Reference is what times are told in that are not in the same units in all files. Without
 	// one it is found without looking at values.
 	Reference *cf.Reference
@@ -62,6 +65,8 @@ type Face struct {
 	Kept []bool
 	// Conversions are of each member's elements into the face's.
 	Conversions []*convert.Conversion
+	// Inexact says that not everything can be stored in these codecs.
+	Inexact bool
 }
 
 // Decide returns the face that serves most bytes as they are stored, and what there is to say
