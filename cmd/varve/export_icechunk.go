@@ -19,6 +19,7 @@ import (
 type exportIcechunkOptions struct {
 	allowOptions
 	icechunk.Options
+	quiet bool
 }
 
 func newExportIcechunkCommand() *cobra.Command {
@@ -37,7 +38,7 @@ not written to.`,
   varve append sst.varve 2024/*.nc && varve export icechunk sst.varve sst.icechunk`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runExportIcechunk(cmd.Context(), &opts, args, cmd.OutOrStdout())
+			return runExportIcechunk(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
@@ -53,10 +54,11 @@ not written to.`,
 	flags.BoolVar(&opts.S3.Anonymous, "s3-anonymous", false, "readers need no credentials for the buckets")
 	flags.BoolVar(&opts.S3.AllowHTTP, "s3-http", false, "the endpoint has no TLS")
 	flags.BoolVar(&opts.S3.PathStyle, "s3-path-style", false, "buckets are in the path and not in the name of the server")
+	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
-func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []string, out io.Writer) error {
+func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []string, out, messages io.Writer) error {
 	s, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {
 		return err
@@ -66,7 +68,10 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 		return err
 	}
 	defer opts.Manifest.Close()
+	shown := newProgressOf(messages, opts.quiet, "exporting", "chunks")
+	opts.Progress = shown.update
 	result, err := icechunk.Write(ctx, s, args[1], &opts.Options)
+	shown.finish()
 	if err != nil {
 		return icechunkError(ctx, err)
 	}

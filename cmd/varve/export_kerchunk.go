@@ -20,7 +20,7 @@ import (
 type exportKerchunkOptions struct {
 	allowOptions
 	kerchunk.Options
-	append bool
+	append, quiet bool
 }
 
 func newExportKerchunkCommand() *cobra.Command {
@@ -44,7 +44,7 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
   varve append sst.varve new.nc && varve export kerchunk sst.varve sst.parquet --append`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runExportKerchunk(cmd.Context(), &opts, args, cmd.OutOrStdout())
+			return runExportKerchunk(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
@@ -57,10 +57,11 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
 	flags.Int64Var(&opts.InlineBytes, "inline", 0, "rebuilt chunks up to so many bytes stand among the references (default 4096)")
 	flags.StringVar(&opts.PatchURL, "patch-url", "", "where readers will find the file of patches, if not where it is written")
 	flags.IntVar(&opts.Workers, "workers", 0, "how many chunks are rebuilt at once (default: one a core)")
+	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
-func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []string, out io.Writer) error {
+func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []string, out, messages io.Writer) error {
 	s, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {
 		return err
@@ -74,7 +75,10 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 		defer repo.Close()
 		opts.Append = repo
 	}
+	shown := newProgressOf(messages, opts.quiet, "exporting", "chunks")
+	opts.Progress = shown.update
 	result, err := kerchunk.Write(ctx, s, args[1], &opts.Options)
+	shown.finish()
 	if err != nil {
 		return exportError(ctx, err)
 	}

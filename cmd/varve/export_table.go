@@ -15,6 +15,7 @@ import (
 type exportTableOptions struct {
 	allowOptions
 	table.Options
+	quiet bool
 }
 
 func newExportTableCommand() *cobra.Command {
@@ -29,21 +30,25 @@ of; as Parquet or, if the name ends in .arrow, as an Arrow stream.`,
   duckdb -c "select source, sum(length) from 'chunks.parquet' group by all"`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runExportTable(cmd.Context(), &opts, args, cmd.OutOrStdout())
+			return runExportTable(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
 	cmd.Flags().BoolVar(&opts.Force, "force", false, "replace DEST")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
-func runExportTable(ctx context.Context, opts *exportTableOptions, args []string, out io.Writer) error {
+func runExportTable(ctx context.Context, opts *exportTableOptions, args []string, out, messages io.Writer) error {
 	s, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	shown := newProgressOf(messages, opts.quiet, "exporting", "chunks")
+	opts.Progress = shown.update
 	result, err := table.Write(ctx, s, args[1], &opts.Options)
+	shown.finish()
 	if err != nil {
 		return exportError(ctx, err)
 	}

@@ -23,6 +23,7 @@ type readOptions struct {
 	stat      bool
 	decode    bool
 	output    string
+	quiet     bool
 }
 
 func newReadCommand() *cobra.Command {
@@ -55,7 +56,7 @@ A dimension of which one index is selected is gone from the result.`,
   varve read sst.varve sst --sel time=2010 -o 2010.nc`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runRead(cmd.Context(), &opts, args[0], args[1], cmd.OutOrStdout())
+			return runRead(cmd.Context(), &opts, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
@@ -64,10 +65,11 @@ A dimension of which one index is selected is gone from the result.`,
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "print count, valid, min, max, mean and sum, as JSON")
 	cmd.Flags().BoolVar(&opts.decode, "decode", false, "apply scale_factor, add_offset, fill values and units of time")
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "write to this `file`")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress of what is written to a file")
 	return cmd
 }
 
-func runRead(ctx context.Context, opts *readOptions, name, array string, out io.Writer) error {
+func runRead(ctx context.Context, opts *readOptions, name, array string, out, messages io.Writer) error {
 	write, err := opts.writer()
 	if err != nil {
 		return usageError{err}
@@ -94,6 +96,9 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out io.
 	if opts.output == "" {
 		return write(ctx, out, r)
 	}
+	shown := newProgressOf(messages, opts.quiet, "reading", "elements")
+	defer shown.finish()
+	r.Progress = shown.update
 	return writeWhole(opts.output, func(w io.Writer) error { return write(ctx, w, r) })
 }
 

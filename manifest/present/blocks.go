@@ -103,15 +103,27 @@ func (s *Selection) each(ctx context.Context, look func(codec.Elems) error) erro
 		return nil
 	})
 	group.Go(func() error {
+		done := int64(0)
 		for elems := range full {
 			if err := look(elems); err != nil {
 				return err
+			}
+			if done += s.counted(elems); s.Progress != nil {
+				s.Progress(done, s.Count())
 			}
 			free <- elems
 		}
 		return nil
 	})
 	return group.Wait()
+}
+
+// counted is how many elements a block holds.
+func (s *Selection) counted(block codec.Elems) int64 {
+	if typ := s.form().Type; !typ.Varies() {
+		return int64(len(block.Fixed) / max(typ.Size, 1))
+	}
+	return int64(len(block.Var))
 }
 
 // blockElements is how many elements a block has. A text counts for its header and a little.

@@ -164,7 +164,10 @@ func TestPlotSaysWhere(t *testing.T) {
 // TestNetCDF: our own reader finds the region, its coordinates and their bounds.
 func TestNetCDF(t *testing.T) {
 	st := built(t, threeMonths(t, "noleap"))
-	f := writtenNetCDF(t, selected(t, st, "sst", []string{"time=4", "lon=1:4:2"}, nil), func(name string, s *Selection) error {
+	selection := selected(t, st, "sst", []string{"time=4", "lon=1:4:2"}, nil)
+	var done, total int64
+	selection.Progress = func(n, of int64) { done, total = n, of }
+	f := writtenNetCDF(t, selection, func(name string, s *Selection) error {
 		out, err := os.Create(name)
 		if err != nil {
 			return err
@@ -174,6 +177,9 @@ func TestNetCDF(t *testing.T) {
 		}
 		return out.Close()
 	})
+	if done != 6 || total != 6 {
+		t.Errorf("%d of %d elements are done, not all of 6", done, total)
+	}
 	want := map[string][]float64{
 		"time": {31.5}, "time_bnds": {31, 32}, "lat": {float64(float32(10.1)), 0, -float64(float32(10.1))}, "lon": {90, 270},
 		"area": {2, 4, 6, 8, 10, 12}, "sst": {3101, 3103, -999, 3107, 3109, 3111}, "flags": {1, 2, 4},

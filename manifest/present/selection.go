@@ -18,6 +18,8 @@ import (
 type Selection struct {
 	Array *store.Array
 	Axes  []Axis
+	// Progress, if there is one, is told how many elements are done of those that are written.
+	Progress func(done, total int64)
 }
 
 // Axis is what is taken along one dimension: From, From+Step, … below To.

@@ -92,13 +92,24 @@ func (b *bench) save(j *job, arrays []*arrayRefs) (err error) {
 	return b.add(b.file, manifestsFolder, j.id)
 }
 
+// countEvery is how many refs that are quickly made are counted at a time.
+const countEvery = 1 << 10
+
 // part makes the records of one array.
 func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part) error {
 	a := b.array(p)
 	numbers := make([]int64, 0, min(chunks(p.box), maxReserved))
+	seen := int64(0) // and not yet counted
 	for l, err := range p.array.chunks.Locations(ctx, p.box) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.array.spec.Path, err)
+		}
+		if l.Kind != store.Rebuilt {
+			seen++
+		}
+		if seen == countEvery {
+			b.seen.Add(seen)
+			seen = 0
 		}
 		if l.Kind == store.Missing {
 			continue
@@ -111,6 +122,7 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 			numbers = append(numbers, n)
 		}
 	}
+	b.seen.Add(seen)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, n := range numbers {
@@ -187,6 +199,7 @@ func (b *bench) rebuild(ctx context.Context, group *errgroup.Group, p *part, k *
 	}
 	group.Go(func() error {
 		defer func() { <-b.rebuilt }()
+		defer b.seen.Add(1)
 		stored, err := p.array.chunks.Chunk(ctx, coords)
 		if err == nil {
 			err = b.keep(k, stored)

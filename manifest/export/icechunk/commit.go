@@ -14,6 +14,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/change"
+	"varve/manifest/export/internal/progress"
 	"varve/readers/icechunk/file"
 )
 
@@ -150,6 +151,11 @@ func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result,
 	if err != nil {
 		return nil, err
 	}
+	total := int64(0)
+	for _, p := range m.parts {
+		total += chunks(p.box)
+	}
+	c.seen = progress.New(c.opts.Progress, total)
 	if err := c.write(ctx, jobs, c.opts.Workers); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -254,5 +255,22 @@ func TestDeterministic(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestProgress: the last that is told is that all chunks are done.
+func TestProgress(t *testing.T) {
+	a := newArchive(t)
+	a.add(t, "/g/v", 3, 2, 3, 2)
+	a.arrays[0].kinds[1], a.arrays[0].kinds[2] = store.Rebuilt, store.Missing
+	var mu sync.Mutex
+	var most, total int64
+	a.export(t, filepath.Join(t.TempDir(), "out"), Options{Progress: func(done, of int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		most, total = max(most, done), of
+	}})
+	if want := a.arrays[0].grid.Chunks(); most != want || total != want {
+		t.Errorf("%d of %d chunks are done, not all of %d", most, total, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"varve/grid"
+	"varve/manifest/export/internal/progress"
 )
 
 // part is a box of an array's chunks whose refs are to be written.
@@ -80,6 +81,7 @@ type writer struct {
 	ids     *names
 	reach   reach
 	rebuilt chan struct{} // holds as many as may be rebuilt at a time
+	seen    *progress.Counter
 
 	mu   sync.Mutex
 	made []string // the files that were created

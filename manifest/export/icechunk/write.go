@@ -37,6 +37,8 @@ type Options struct {
 	Workers int
 	// S3 is put into the configuration for chunks in buckets.
 	S3 S3
+	// Progress is told how many chunks are done, now and then, by several goroutines.
+	Progress func(done, total int64)
 
 	random io.Reader
 	clock  func() time.Time

@@ -139,6 +139,7 @@ func (p *parquetSink) keep(ctx context.Context, a array) (int64, error) {
 	}
 	kept := min(p.number*p.opts.RecordSize, a.Grid().Chunks())
 	p.result.Kept += kept
+	p.seen.Add(kept)
 	return kept, nil
 }
 

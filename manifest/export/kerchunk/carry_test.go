@@ -88,6 +88,29 @@ func infoOf(t *testing.T, dest, name string) os.FileInfo {
 	return info
 }
 
+// TestProgress: the last that is told is that all chunks are done, of a set that is carried on too.
+func TestProgress(t *testing.T) {
+	a, old := growing(t)
+	var most, total int64
+	opts := &Options{RecordSize: 7, InlineBytes: 1, Progress: func(done, of int64) { most, total = max(most, done), of }}
+	for _, name := range []string{"r.json", "r.parquet"} {
+		dest := filepath.Join(t.TempDir(), name)
+		for _, h := range []hierarchy{old, a.hierarchy} {
+			most, total, opts.Force = 0, 0, h.past != nil
+			want := int64(0)
+			for _, array := range h.arrays {
+				want += array.Grid().Chunks()
+			}
+			if _, err := write(t.Context(), h, dest, opts); err != nil {
+				t.Fatal(err)
+			}
+			if most != want || total != want {
+				t.Errorf("%s: %d of %d chunks are done, not all of %d", name, most, total, want)
+			}
+		}
+	}
+}
+
 // TestAppendWritesAnew what was written in another way, or from nobody knows what.
 func TestAppendWritesAnew(t *testing.T) {
 	for name, c := range map[string]struct {

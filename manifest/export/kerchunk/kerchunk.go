@@ -44,6 +44,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/export/internal/progress"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -72,6 +73,8 @@ type Options struct {
 	PatchURL string
 	// Workers bounds the cores that rebuild and compress; 0 stands for GOMAXPROCS.
 	Workers int
+	// Progress is told how many chunks are done, now and then, by several goroutines.
+	Progress func(done, total int64)
 }
 
 // The defaults and limits of Options.
@@ -169,6 +172,7 @@ type export struct {
 	patches *sideFile
 	result  Result
 	refused PatchError
+	seen    *progress.Counter
 }
 
 func write(ctx context.Context, h hierarchy, dest string, opts *Options) (*Result, error) {
@@ -268,6 +272,11 @@ func (e *export) prepare(ctx context.Context) error {
 	}
 	e.result.Format, e.result.Because, e.result.Arrays = e.docs.format, e.docs.because, len(e.arrays)
 	e.paths = &paths{source: e.source, last: -1}
+	total := int64(0)
+	for _, a := range e.arrays {
+		total += a.Grid().Chunks()
+	}
+	e.seen = progress.New(e.opts.Progress, total)
 	e.patches, err = e.newSideFile(ctx)
 	return err
 }

@@ -112,6 +112,7 @@ func (s *stream) add(ctx context.Context, l *located) error {
 	if l.offsets != nil && len(s.waiting) == 0 && !slices.Contains(l.sizes, 0) {
 		s.number += l.chunks
 		s.result.Refs += l.chunks
+		s.seen.Add(l.chunks)
 		return s.sink.putRanges(ctx, l.source, l.offsets, l.sizes)
 	}
 	for i := range l.chunks {
@@ -163,6 +164,7 @@ func (s *stream) wait(ctx context.Context, w waiting) error {
 // rebuild has the chunk that is worked on rebuilt.
 func (s *stream) rebuild(ctx context.Context) error {
 	if s.opts.NoPatch {
+		s.seen.Add(1)
 		if s.unfit.Chunks++; s.unfit.Chunks == 1 {
 			s.unfit.First = s.coords()
 		}
@@ -214,6 +216,7 @@ const maxHeld = 1 << 20
 
 // hand puts a ref into the sink.
 func (s *stream) hand(ctx context.Context, r *ref) error {
+	s.seen.Add(1)
 	switch r.source {
 	case nowhere:
 		s.result.Missing++

@@ -35,6 +35,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/export/internal/progress"
 	"varve/manifest/mosaic"
 	"varve/manifest/store"
 	"varve/zarrjson"
@@ -44,6 +45,8 @@ import (
 type Options struct {
 	// Force replaces what stands at the destination.
 	Force bool
+	// Progress is told how many chunks are listed, now and then.
+	Progress func(done, total int64)
 }
 
 // Result is what was written.
@@ -79,9 +82,10 @@ type array interface {
 
 // listing is all that is listed.
 type listing struct {
-	arrays []array
-	source func(ctx context.Context, row int64) (manifest.Source, error)
-	rows   int // of a batch
+	arrays   []array
+	source   func(ctx context.Context, row int64) (manifest.Source, error)
+	rows     int // of a batch
+	progress func(done, total int64)
 }
 
 func listingOf(s *store.Store) *listing {
@@ -93,8 +97,11 @@ func listingOf(s *store.Store) *listing {
 }
 
 func write(ctx context.Context, l *listing, dest string, opts *Options) (result *Result, err error) {
-	force := opts != nil && opts.Force
-	if info, err := os.Lstat(dest); err == nil && (!force || info.IsDir()) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	l.progress = opts.Progress
+	if info, err := os.Lstat(dest); err == nil && (!opts.Force || info.IsDir()) {
 		return nil, fmt.Errorf("%s: %w; choose another name, or have it replaced if it is a file", dest, fs.ErrExist)
 	}
 	d, err := draft.New(dest)
@@ -117,7 +124,7 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 	if err := errors.Join(out.Flush(), f.Close()); err != nil {
 		return nil, err
 	}
-	return result, d.PublishFile(draftName, dest, force)
+	return result, d.PublishFile(draftName, dest, opts.Force)
 }
 
 // draftName is what the table is called in the draft.
@@ -160,8 +167,23 @@ func (b *batch) full(rows int) bool { return len(b.array) >= rows || len(b.origi
 // maxOrigins is how many sources rebuilt chunks may name before a batch ends.
 const maxOrigins = 1 << 20
 
+// counted is a yield that counts what it was given.
+func (l *listing) counted(yield func(*batch) error) func(*batch) error {
+	total := int64(0)
+	for _, a := range l.arrays {
+		total += a.Grid().Chunks()
+	}
+	seen := progress.New(l.progress, total)
+	return func(b *batch) error {
+		err := yield(b)
+		seen.Add(int64(len(b.array)))
+		return err
+	}
+}
+
 // batches yields all chunks, array by array in C order. A batch is overwritten by the next.
 func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64, error) {
+	yield = l.counted(yield)
 	b := &batch{}
 	b.reset()
 	total := int64(0)

@@ -282,3 +282,17 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
+
+// TestProgress: the last that is told is that all chunks are listed.
+func TestProgress(t *testing.T) {
+	for _, name := range []string{"t.parquet", "t.arrow"} {
+		var most, total int64
+		opts := &Options{Progress: func(done, of int64) { most, total = max(most, done), of }}
+		if _, err := write(t.Context(), newListing(t, []int64{40}, []int64{17, 9}), filepath.Join(t.TempDir(), name), opts); err != nil {
+			t.Fatal(err)
+		}
+		if most != 40+17*9 || total != most {
+			t.Errorf("%s: %d of %d chunks are listed, not all of %d", name, most, total, 40+17*9)
+		}
+	}
+}

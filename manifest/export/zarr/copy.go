@@ -18,10 +18,11 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest/export/internal/progress"
 )
 
 // counts are those of a Result while several count.
-type counts struct{ verbatim, inner, encoded, missing, resumed, bytes, done, total atomic.Int64 }
+type counts struct{ verbatim, inner, encoded, missing, resumed, bytes atomic.Int64 }
 
 // run copies what there is to copy, verifies it, and publishes it.
 func (c *copier) run(ctx context.Context) (result *Result, err error) {
@@ -59,9 +60,11 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 
 // copyAll copies boxes of chunks, several at a time, as memory allows.
 func (c *copier) copyAll(ctx context.Context) error {
+	total := int64(0)
 	for _, t := range c.arrays {
-		c.total.Add(t.grid.Chunks())
+		total += t.grid.Chunks()
 	}
+	c.seen = progress.New(c.opts.Progress, total)
 	memory := semaphore.NewWeighted(c.opts.Memory)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
@@ -214,9 +217,7 @@ func (w *work) do(ctx context.Context) error {
 			return fmt.Errorf("chunk %v: %w", chunks.Coords, errors.Join(err, w.journal.add(w.records)))
 		}
 	}
-	if done := w.done.Add(seen); w.opts.Progress != nil {
-		w.opts.Progress(done, w.total.Load())
-	}
+	w.seen.Add(seen)
 	return w.journal.add(w.records)
 }
 

@@ -25,6 +25,7 @@ import (
 	"runtime"
 
 	"varve/manifest"
+	"varve/manifest/export/internal/progress"
 	"varve/manifest/store"
 )
 
@@ -46,8 +47,8 @@ type Options struct {
 	Force bool
 	// Manifest is what the store was opened from. Append needs it.
 	Manifest *manifest.Repository
-	// Progress is told how many chunks are done, by several goroutines. Reading them back
-	// comes behind that.
+	// Progress is told how many chunks are done, now and then, by several goroutines. Reading
+	// them back comes behind that.
 	Progress func(done, total int64)
 }
 
@@ -128,6 +129,7 @@ type copier struct {
 	arrays    []*target
 	documents []document
 	journal   *journal
+	seen      *progress.Counter
 	counts
 }
 
