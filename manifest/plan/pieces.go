@@ -84,8 +84,12 @@ func (p *planner) holders(a *array) []int32 {
 	return files
 }
 
-// retold reports whether the times of an array are in different units.
+// retold reports whether the times of an array are in different units, or are bounds in units
+// that may not be those in which all files' times are told.
 func (p *planner) retold(a *array) bool {
+	if p.adrift(a) {
+		return true
+	}
 	if a.where == nil {
 		return false
 	}
@@ -103,6 +107,35 @@ func (p *planner) retold(a *array) bool {
 		}
 	}
 	return false
+}
+
+// adrift reports whether an array is of bounds that have their units from variables which have
+// others in other files, be it files without the bounds.
+func (p *planner) adrift(a *array) bool {
+	bounded := map[string]bool{}
+	for _, m := range a.members {
+		c := p.classes[m.class]
+		if v := cf.Bounded(c.header, m.at); v != nil {
+			if i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v }); i >= 0 {
+				bounded[c.vars[i].path] = true
+			}
+		}
+	}
+	if len(bounded) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(p.arrays, func(b *array) bool { return bounded[b.path] && !b.sameUnits() })
+}
+
+// sameUnits reports whether the times of all members are told alike.
+func (a *array) sameUnits() bool {
+	first := a.members[0].v.Attributes
+	return !slices.ContainsFunc(a.members, func(m member) bool {
+		differs := func(name string) bool {
+			return !sameAttribute(manifest.Lookup(first, name), manifest.Lookup(m.v.Attributes, name))
+		}
+		return differs(cf.UnitsName) || differs(cf.CalendarName)
+	})
 }
 
 // inherits reports whether a member is of bounds that have their units from another variable.
@@ -128,7 +161,7 @@ func (p *planner) bytesOf(a *array) int64 {
 // if it needs none.
 func (p *planner) referenceOf(a *array) (*cf.Reference, error) {
 	var first *manifest.Variable
-	differ := false
+	differ := p.adrift(a)
 	for _, m := range a.members {
 		v := p.meaningOf(a, &m)
 		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {

@@ -156,7 +156,7 @@ func (p *planner) repeated(a *array) bool {
 	}
 	return slices.ContainsFunc(p.dimOrder, func(at string) bool {
 		d := p.dims[at]
-		return d.role == flowing && len(d.order) > 1 && !slices.Contains(a.placed, d)
+		return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d)
 	})
 }
 

@@ -175,10 +175,7 @@ func (t Instant) Format(c Calendar) string {
 // times and says no units of its own, a copy that has that variable's, as CF 7.1 has it.
 func Bounds(h *manifest.Header, i int) *manifest.Variable {
 	v := &h.Variables[i]
-	if manifest.Lookup(v.Attributes, UnitsName) != nil || !IsNumber(v.Type) {
-		return v
-	}
-	parent := parentOf(h, v)
+	parent := Bounded(h, i)
 	if parent == nil {
 		return v
 	}
@@ -190,6 +187,16 @@ func Bounds(h *manifest.Header, i int) *manifest.Variable {
 		}
 	}
 	return &child
+}
+
+// Bounded is the variable of times that has the one at a place of a header for its bounds and
+// says their units; nil if these say them themselves, or are no bounds of times.
+func Bounded(h *manifest.Header, i int) *manifest.Variable {
+	v := &h.Variables[i]
+	if manifest.Lookup(v.Attributes, UnitsName) != nil || !IsNumber(v.Type) {
+		return nil
+	}
+	return parentOf(h, v)
 }
 
 // parentOf is the variable of times that names v as its bounds.
