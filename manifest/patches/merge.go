@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
@@ -43,10 +44,14 @@ func lengthOf(dim string, chunks map[string]int64) int64 {
 // Merge merges chunks of an array with their neighbours along dimensions, given by name or
 // path, as long as they are not longer together than a length, and reports whether there were
 // any. What was kept of chunks from the first that is longer now on is not the array's any
-// more. No value becomes another.
+// more. No value becomes another. An array in codecs in which not everything can be stored is
+// left as it is.
 func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) {
 	if a.Placement == "" {
 		return false, nil // its values are in the manifest
+	}
+	if exact, err := isExact(a.Face); !exact {
+		return false, err
 	}
 	for axis, dim := range a.Dims {
 		if n := lengthOf(dim, chunks); n > 0 && axis < len(a.Face.Shape) {
@@ -58,6 +63,23 @@ func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) 
 		}
 	}
 	return merged, nil
+}
+
+// isExact reports whether any elements can be stored as chunks of an array.
+func isExact(face *zarrjson.Array) (bool, error) {
+	g, err := face.Grid()
+	if err != nil {
+		return false, err
+	}
+	first := make([]int64, g.Rank())
+	for axis := range first {
+		for r := range g.Dim(axis).Runs() {
+			first[axis] = r.Codec
+			break
+		}
+	}
+	_, exact, err := codec.ForAny(face.Codecs, face.Form(first))
+	return exact, err
 }
 
 func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {

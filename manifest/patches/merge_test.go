@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
@@ -114,7 +115,12 @@ func oneByOne(edges []int64, extent, length int64) (out []int64) {
 
 // TestMergeFace: what was kept stays as far as chunks are what they were.
 func TestMergeFace(t *testing.T) {
+	bytes, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Uint, Size: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	a := manifest.Array{Path: "/v", Placement: "p", Dims: []string{"/g/time", "/x"}, Face: &zarrjson.Array{
+		DataType: bytes, Fill: []byte{0}, Codecs: []codec.Spec{{Name: "bytes"}},
 		Shape: []int64{46, 30}, ChunkGrid: zarrjson.RectilinearGrid(
 			grid.RunLength(grid.Run{Edge: grid.Full(10), Count: 4}, grid.Run{Edge: grid.Full(1), Count: 6}),
 			grid.RunLength(grid.Run{Edge: grid.Full(15), Count: 2}))},
@@ -124,6 +130,12 @@ func TestMergeFace(t *testing.T) {
 		},
 	}
 	old := a.Face
+	inexact, face := a, *a.Face
+	face.Codecs = append(face.Codecs, codec.Spec{Name: "numcodecs.bz2"})
+	inexact.Face = &face
+	if merged, err := Merge(&inexact, map[string]int64{"time": 10}); merged || err != nil || len(inexact.Patches) != 2 {
+		t.Errorf("in codecs that do not encode: merged %v: %v", merged, err)
+	}
 	merged, err := Merge(&a, map[string]int64{"time": 10})
 	if err != nil || !merged || a.Face == old {
 		t.Fatalf("merged %v: %v", merged, err)

@@ -119,9 +119,16 @@ func (p *planner) lineUp(d *dim, live []*coord) error {
 	}
 	at := int64(0)
 	for _, cluster := range clusters {
-		end, err := p.mergeCluster(d, cluster, at)
-		if err != nil || d.role == spoiled {
+		end, ok, err := p.mergeCluster(d, cluster, at)
+		if err != nil {
 			return err
+		}
+		if !ok && !d.hinted && !d.named && d.nature != text { // --overlap is about another one
+			return p.settleConflict(d, live)
+		}
+		if !ok {
+			p.refuseInterleaved(d, cluster)
+			return nil
 		}
 		at = end
 	}
@@ -183,24 +190,20 @@ func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
 }
 
 // mergeCluster places coordinates whose values share a range: each has to be a stretch of all
-// their values. It returns where the next begins.
-func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, err error) {
+// their values, or it is not ok. It returns where the next begins.
+func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
 	if len(cluster) == 1 {
 		cluster[0].start = at
-		return at + cluster[0].n, nil
+		return at + cluster[0].n, true, nil
 	}
-	lists := make([][]key, len(cluster))
-	var all []key
-	for i, c := range cluster {
-		if lists[i], err = c.keys(d.nature, d.ranks); err != nil {
-			return 0, p.inFile(c.rep, err)
-		}
-		all = append(all, lists[i]...)
+	lists, apart, err := p.valuesOf(d, cluster)
+	if err != nil {
+		return 0, false, err
 	}
-	apart := distinct(all) == len(all)
 	if apart && (d.nature == text || d.named) {
-		return p.endToEnd(d, cluster, at), nil
+		return p.endToEnd(d, cluster, at), true, nil
 	}
+	all := slices.Concat(lists...)
 	slices.SortFunc(all, key.compare)
 	all = slices.Compact(all)
 	if cluster[0].dir == -1 || len(cluster) > 1 && cluster[1].dir == -1 {
@@ -213,13 +216,12 @@ func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, e
 	for i, c := range cluster {
 		for j, k := range lists[i] {
 			if place[k] != place[lists[i][0]]+int64(j) {
-				p.refuseInterleaved(d, cluster, apart)
-				return 0, nil
+				return 0, false, nil
 			}
 		}
 		c.start = at + place[lists[i][0]]
 	}
-	return at + int64(len(all)), nil
+	return at + int64(len(all)), true, nil
 }
 
 // endToEnd places coordinates of which none has a value of another, though they do not run on.
@@ -236,20 +238,28 @@ func (p *planner) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 	return at
 }
 
-func distinct(keys []key) int {
-	seen := make(map[key]bool, len(keys))
-	for _, k := range keys {
-		seen[k] = true
+// valuesOf are the values of some coordinates, and whether no two are equal.
+func (p *planner) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
+	lists, apart = make([][]key, len(cluster)), true
+	seen := map[key]bool{}
+	for i, c := range cluster {
+		if lists[i], err = c.keys(d.nature, d.ranks); err != nil {
+			return nil, false, p.inFile(c.rep, err)
+		}
+		for _, k := range lists[i] {
+			apart = apart && !seen[k]
+			seen[k] = true
+		}
 	}
-	return len(seen)
+	return lists, apart, nil
 }
 
 // refuseInterleaved refuses files whose steps lie between those of other files.
-func (p *planner) refuseInterleaved(d *dim, cluster []*coord, apart bool) {
+func (p *planner) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := p.filesOfCoords(d, cluster)
 	option := ""
-	if apart {
+	if _, apart, err := p.valuesOf(d, cluster); apart && err == nil {
 		option = "--concat " + path.Base(d.path) + " to put them end to end all the same"
 	}
 	p.find(p.odd(report.Finding{Option: option, Kind: report.Overlap, Array: d.coord, Effect: report.Refused,

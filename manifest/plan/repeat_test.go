@@ -26,6 +26,30 @@ func mosaic(m *maker, more func(day, tile int) []wanted) {
 	}
 }
 
+// TestOverlapElsewhere: that files share steps, and which of them count, does not keep other
+// coordinates from being told to be equal.
+func TestOverlapElsewhere(t *testing.T) {
+	for name, opts := range map[string]Options{
+		"tolerance": {Overlap: OverlapLast, Tolerance: 0.01}, "first": {Overlap: OverlapLast, Coords: CoordsFirst}, "refused": {Overlap: OverlapLast},
+	} {
+		m := newMaker()
+		m.day("a", 0, 3)
+		m.file("b", days(2, 3), coords("lat", "lat", float32s, -10.004, 0.001, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
+		m.day("c", 5, 2)
+		if name == "refused" {
+			_, _, err := New(m.files, &opts)
+			var refused *Error
+			if !errors.As(err, &refused) || refused.Findings[0].Option != "--coords first" || base(refused.Findings[0].Files[0]) != "b" {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if got := tilesOf(t, m, planned(t, m, &opts), "/t"); got != "a@0+2 b@2+3 c@5+2" {
+			t.Errorf("%s: tiles %s", name, got)
+		}
+	}
+}
+
 // TestRepeated: files of a mosaic repeat what lacks one of its dimensions, and have to agree.
 func TestRepeated(t *testing.T) {
 	plain := func(day, _ int) []wanted { return []wanted{days(2*day, 2)} }

@@ -6,7 +6,8 @@
 //	edges of the array     31 │ 31 │ 31 │ 31 │ 31    the length that most of an axis is in
 //
 // A chunk that is one of the source, cell for cell, stays what it is there. Every other one is
-// read through all that it meets, and encoded.
+// read through all that it meets, and encoded; where the source's codecs do not encode, or do
+// not give back what they encode, all of them are, in others.
 package regular
 
 import (
@@ -35,6 +36,7 @@ type Array struct {
 	face     *zarrjson.Array
 	grid     *grid.Grid
 	pipeline *codec.Pipeline
+	recoded  bool // no chunk is one of the source
 }
 
 // New cuts an array anew.
@@ -49,11 +51,16 @@ func New(source Source) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	p, err := codec.New(face.Codecs, face.Form(shape))
+	codecs, same, err := codec.ForAny(face.Codecs, face.Form(shape))
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	return &Array{source, &face, g, p}, nil
+	face.Codecs = codecs
+	p, err := codec.New(codecs, face.Form(shape))
+	if err != nil {
+		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
+	}
+	return &Array{source, &face, g, p, !same}, nil
 }
 
 // commonEdge is the length of chunks that covers the most of an axis; of several, the longest.
@@ -86,6 +93,7 @@ func (a *Array) own(c *grid.Chunk) (coords []int64, ok bool, err error) {
 		return nil, false, err
 	}
 	own, ok := a.source.Grid().Chunk(coords)
+	ok = ok && !a.recoded
 	begins := !slices.ContainsFunc(within, func(n int64) bool { return n != 0 })
 	return coords, ok && begins && slices.Equal(own.Codec, c.Codec) && slices.Equal(own.Shape, c.Shape), nil
 }

@@ -155,6 +155,37 @@ func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) sto
 	return l.Kind
 }
 
+// TestRecoded: where codecs do not encode, every chunk is encoded in others.
+func TestRecoded(t *testing.T) {
+	seed := rand.Uint64()
+	for i := range 20 {
+		m := newMemory(t, rand.New(rand.NewPCG(seed, uint64(i))))
+		m.face.Codecs = append(slices.Clip(m.face.Codecs), codec.Spec{Name: "numcodecs.bz2"})
+		a, err := New(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for w := a.Grid().Walk(); w.Next(); {
+			l, err := a.Locate(t.Context(), w.Coords)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := a.Chunk(t.Context(), w.Coords)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := codec.NewElems(a.Pipeline().Form())
+			if err := a.Pipeline().Decode(got, b); err != nil {
+				t.Fatal(err)
+			}
+			want := m.elements(grid.Region{Origin: w.Origin, Shape: w.Codec})
+			if !slices.Equal(got.Fixed, want) || l.Kind == store.Verbatim {
+				t.Errorf("seed %d-%d: chunk %v is %v and holds %v, not %v", seed, i, w.Coords, l.Kind, got.Fixed, want)
+			}
+		}
+	}
+}
+
 func TestCommonEdge(t *testing.T) {
 	for _, test := range []struct {
 		name  string

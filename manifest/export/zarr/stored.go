@@ -18,6 +18,9 @@ func (t *target) sharded() bool {
 // coincides returns the chunk of the source that holds the cells of a region, and in it no
 // others. Of a source that is taken apart that is the shard that the region is in.
 func (t *target) coincides(region grid.Region, shape []int64) ([]int64, bool) {
+	if t.anew {
+		return nil, false
+	}
 	g := t.source.Grid()
 	coords, _, err := g.Locate(region.Origin)
 	if err != nil {

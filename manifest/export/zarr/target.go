@@ -29,6 +29,7 @@ type target struct {
 	keys zarrjson.KeyEncoding
 
 	whole bool          // chunks and codecs are the source's
+	anew  bool          // all chunks are encoded anew: the source's codecs are not for any elements
 	apart bool          // what is copied are the chunks within the source's shards
 	fill  bool          // chunks that are all fill are written too
 	old   *target       // as it was copied before; nil if it was not
@@ -114,6 +115,9 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	if within == nil {
 		within = declared
 	}
+	if err := t.recode(within); err != nil {
+		return err
+	}
 	outer := sizes(chunks, within)
 	if shards != nil {
 		inner, err := t.inner(outer)
@@ -132,6 +136,24 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	t.grid = g
 	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	return errors.Join(err, t.regular(true))
+}
+
+// recode gives the array other codecs if chunks that are cut anew cannot be stored in its own,
+// or would not be what they were.
+func (t *target) recode(chunks []grid.Sizes) error {
+	shape := make([]int64, len(chunks))
+	for axis, s := range chunks {
+		if size, ok := s.Repeated(); ok {
+			shape[axis] = size
+		} else {
+			shape[axis] = s.Runs()[0].Codec
+		}
+	}
+	codecs, same, err := codec.ForAny(t.face.Codecs, t.face.Form(shape))
+	if err == nil {
+		t.face.Codecs, t.anew = codecs, !same
+	}
+	return err
 }
 
 // sizes are those asked for by axis, and for others those that there are.

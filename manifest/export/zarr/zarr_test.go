@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -191,6 +192,37 @@ func TestCopy(t *testing.T) {
 				t.Errorf("the journal is left: %v", err)
 			}
 		})
+	}
+}
+
+// TestRecode: chunks that are cut anew are stored in codecs that encode, all of them.
+func TestRecode(t *testing.T) {
+	s := newSample(t, january)
+	spec := *s.store.Arrays()[0].Spec()
+	for _, a := range s.store.Arrays() {
+		if len(a.Spec().Dims) == 3 {
+			spec = *a.Spec()
+		}
+	}
+	face := *spec.Face
+	face.Codecs = []codec.Spec{face.Codecs[0], {Name: "numcodecs.bz2"}}
+	spec.Face = &face
+	g, err := face.Grid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		chunks []Edges
+		codec  string
+		anew   bool
+	}{{nil, "numcodecs.bz2", false}, {[]Edges{{Dim: path.Base(spec.Dims[0]), Sizes: []int64{3}}}, "zstd", true}} {
+		made, err := newTarget(&spec, g, &Options{Chunks: test.chunks}, map[string]bool{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := made.face.Codecs[1].Name; got != test.codec || made.anew != test.anew {
+			t.Errorf("%v: %s, anew %v", test.chunks, got, made.anew)
+		}
 	}
 }
 

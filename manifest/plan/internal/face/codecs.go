@@ -84,7 +84,7 @@ func (d *decision) codecs() {
 	if best != nil {
 		d.face.From, d.face.Codecs, d.face.Inexact = best.from, best.specs, !best.exact
 	} else {
-		d.face.From, d.face.Codecs = -1, plain(d.face.DataType.Type())
+		d.face.From, d.face.Codecs = -1, codec.Plain(d.face.DataType.Type())
 	}
 	for i := range d.members {
 		d.face.Kept[i] = best != nil && chains[i] != nil && chains[i].class == best.class
@@ -208,38 +208,6 @@ func (d *decision) best(chains []*chain) (best *chain) {
 		}
 	}
 	return best
-}
-
-// plain is how chunks are encoded that are no file's.
-func plain(t codec.Type) []codec.Spec {
-	zstd := codec.Spec{Name: "zstd", Config: json.RawMessage(`{"level":3,"checksum":false}`)}
-	switch {
-	case t.Kind == codec.String:
-		return []codec.Spec{{Name: "vlen-utf8"}, zstd}
-	case t.Kind == codec.Bytes:
-		return []codec.Spec{{Name: "vlen-bytes"}, zstd}
-	case ordered(t):
-		return []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, zstd}
-	}
-	return []codec.Spec{{Name: "bytes"}, zstd}
-}
-
-// ordered reports whether elements have words whose bytes have an order.
-func ordered(t codec.Type) bool {
-	switch t.Kind {
-	case codec.Bool, codec.Raw, codec.FixedBytes:
-		return false
-	case codec.Struct:
-		for _, f := range t.Fields {
-			if ordered(f.Type) {
-				return true
-			}
-		}
-		return false
-	case codec.Complex:
-		return true
-	}
-	return t.Size > 1
 }
 
 // sayCodecs tells which members' chains are not the face's. Why members have none is said

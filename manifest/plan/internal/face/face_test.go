@@ -78,7 +78,7 @@ func with(code string, attributes ...manifest.Attribute) Member {
 	switch t := types[code]; {
 	case t.Kind == codec.String:
 		codecs = list(`{"name":"vlen-utf8","configuration":{}}`)
-	case !ordered(t):
+	case t.Size == 1:
 		codecs = list(`{"name":"bytes"}`, deflate)
 	}
 	return Member{Files: 10, Bytes: 1000, First: "a.nc", Last: "z.nc", Variable: &manifest.Variable{
