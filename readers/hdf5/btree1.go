@@ -37,7 +37,17 @@ const usualNode = 1 << 10
 // leaves calls visit with the entries of every node of level 0: keys and children.
 func (t *btree1) leaves(ctx context.Context, addr uint64, visit func(c *cursor, n int) error) error {
 	t.seen = map[uint64]struct{}{}
+	defer func() {
+		closeWindows(t.windows)
+		t.root.Close()
+	}()
 	return t.node(ctx, addr, -1, visit)
+}
+
+func closeWindows(windows []source.Window) {
+	for i := range windows {
+		windows[i].Close()
+	}
 }
 
 func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*cursor, int) error) error {

@@ -78,6 +78,7 @@ func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]b
 	}
 	if kind == recordChunk || kind == recordChunkFiltered {
 		t.windows = make([]source.Window, t.depth+1)
+		defer closeWindows(t.windows)
 	}
 	if err := t.node(ctx, root, n, t.depth); err != nil {
 		return err
