@@ -38,6 +38,7 @@ var layers = []string{
 	"readers/formats",
 	"readers/",
 	"readers/icechunk/file",
+	"readers/thrift",
 	"readers",
 	"readers/source/",
 	"readers/source",

@@ -3,6 +3,8 @@ package parquet
 import (
 	"encoding/binary"
 	"slices"
+
+	"varve/readers/thrift"
 )
 
 // The numbers of parquet.thrift that are used.
@@ -66,7 +68,7 @@ const pageElements = pageRows / 2
 // listPages writes lists: levels of repetition, 1 where a row goes on, and of definition, 0
 // where a row has no elements.
 func (w *Writer) listPages(m *chunk, c Column, d *Data) {
-	encoding := int64(encodePlain)
+	encoding := int32(encodePlain)
 	if c.Kind == Texts && w.dictionaryPays(d) {
 		w.dictionaryPage(m, d.Values)
 		encoding = encodeDictionary
@@ -100,7 +102,7 @@ func (w *Writer) listLevels(lengths []int32) (rows, elements int) {
 }
 
 // appendElements appends the elements of lists from one to another.
-func (w *Writer) appendElements(c Column, d *Data, from, to int, encoding int64) {
+func (w *Writer) appendElements(c Column, d *Data, from, to int, encoding int32) {
 	switch {
 	case c.Kind == Int64s:
 		w.page = appendInts(w.page, d.Ints[from:to])
@@ -221,7 +223,7 @@ func (w *Writer) dictionaryPage(m *chunk, values [][]byte) {
 	w.putPage(m, pageDictionary, len(values), encodePlain)
 }
 
-func (w *Writer) dataPage(m *chunk, values int, encoding int64) {
+func (w *Writer) dataPage(m *chunk, values int, encoding int32) {
 	if !m.any {
 		m.any, m.data = true, w.offset
 	}
@@ -230,26 +232,27 @@ func (w *Writer) dataPage(m *chunk, values int, encoding int64) {
 }
 
 // putPage compresses and writes the page.
-func (w *Writer) putPage(m *chunk, kind int64, values int, encoding int64) {
+func (w *Writer) putPage(m *chunk, kind int32, values int, encoding int32) {
 	w.packed = w.zstd.EncodeAll(w.page, w.packed[:0])
-	t := newThrift(w.head[:0])
-	t.int32(1, kind)
-	t.int32(2, int64(len(w.page)))
-	t.int32(3, int64(len(w.packed)))
+	t := &thrift.Writer{Out: w.head[:0]}
+	t.Begin()
+	t.I32(1, kind)
+	t.I32(2, int32(len(w.page)))
+	t.I32(3, int32(len(w.packed)))
 	if kind == pageDictionary {
-		t.beginField(7)
-		t.int32(1, int64(values))
-		t.int32(2, encoding)
+		t.Struct(7)
+		t.I32(1, int32(values))
+		t.I32(2, encoding)
 	} else {
-		t.beginField(5)
-		t.int32(1, int64(values))
-		t.int32(2, encoding)
-		t.int32(3, encodeRLE)
-		t.int32(4, encodeRLE)
+		t.Struct(5)
+		t.I32(1, int32(values))
+		t.I32(2, encoding)
+		t.I32(3, encodeRLE)
+		t.I32(4, encodeRLE)
 	}
-	t.end()
-	t.end()
-	w.head = t.out
+	t.End()
+	t.End()
+	w.head = t.Out
 	m.plain += int64(len(w.head) + len(w.page))
 	w.write(w.head)
 	w.write(w.packed)

@@ -1,26 +1,29 @@
 package parquet
 
+import "varve/readers/thrift"
+
 // footer returns the FileMetaData.
 func (w *Writer) footer() []byte {
-	t := newThrift(nil)
-	t.int32(1, 1)
+	t := &thrift.Writer{}
+	t.Begin()
+	t.I32(1, 1)
 	w.schema(t)
 	rows := int64(0)
 	for _, g := range w.groups {
 		rows += g.rows
 	}
-	t.int64(3, rows)
-	t.list(4, structField, len(w.groups))
+	t.I64(3, rows)
+	t.List(4, thrift.Struct, len(w.groups))
 	for _, g := range w.groups {
 		w.group(t, g)
 	}
-	t.text(6, "varve")
-	t.end()
-	return t.out
+	t.Text(6, "varve")
+	t.End()
+	return t.Out
 }
 
 // schema writes the columns as a tree, the root first.
-func (w *Writer) schema(t *thrift) {
+func (w *Writer) schema(t *thrift.Writer) {
 	nodes := 1
 	for _, c := range w.columns {
 		nodes++
@@ -28,11 +31,11 @@ func (w *Writer) schema(t *thrift) {
 			nodes += 2
 		}
 	}
-	t.list(2, structField, nodes)
-	t.begin()
-	t.text(4, "schema")
-	t.int32(5, int64(len(w.columns)))
-	t.end()
+	t.List(2, thrift.Struct, nodes)
+	t.Begin()
+	t.Text(4, "schema")
+	t.I32(5, int32(len(w.columns)))
+	t.End()
 	for _, c := range w.columns {
 		if c.Kind.isList() {
 			parent(t, c.Name, required, true)
@@ -45,83 +48,83 @@ func (w *Writer) schema(t *thrift) {
 }
 
 // parent writes a node with one child.
-func parent(t *thrift, name string, repetition int64, list bool) {
-	t.begin()
-	t.int32(3, repetition)
-	t.text(4, name)
-	t.int32(5, 1)
+func parent(t *thrift.Writer, name string, repetition int32, list bool) {
+	t.Begin()
+	t.I32(3, repetition)
+	t.Text(4, name)
+	t.I32(5, 1)
 	if list {
-		t.int32(6, convertedList)
+		t.I32(6, convertedList)
 	}
-	t.end()
+	t.End()
 }
 
-func leaf(t *thrift, c Column) {
-	t.begin()
-	t.int32(1, c.physical())
+func leaf(t *thrift.Writer, c Column) {
+	t.Begin()
+	t.I32(1, c.physical())
 	if c.Optional {
-		t.int32(3, optional)
+		t.I32(3, optional)
 	} else {
-		t.int32(3, required)
+		t.I32(3, required)
 	}
-	t.text(4, c.Name)
+	t.Text(4, c.Name)
 	if c.Kind == Text || c.Kind == Texts {
-		t.int32(6, convertedUTF8)
+		t.I32(6, convertedUTF8)
 	}
-	t.end()
+	t.End()
 }
 
-func (c Column) physical() int64 {
+func (c Column) physical() int32 {
 	if c.Kind == Int64 || c.Kind == Int64s {
 		return typeInt64
 	}
 	return typeByteArray
 }
 
-func (w *Writer) group(t *thrift, g group) {
-	t.begin()
-	t.list(1, structField, len(g.chunks))
+func (w *Writer) group(t *thrift.Writer, g group) {
+	t.Begin()
+	t.List(1, thrift.Struct, len(g.chunks))
 	for i, m := range g.chunks {
-		t.begin()
-		t.int64(2, m.start)
-		t.beginField(3)
+		t.Begin()
+		t.I64(2, m.start)
+		t.Struct(3)
 		w.columns[i].metadata(t, m)
-		t.end()
-		t.end()
+		t.End()
+		t.End()
 	}
-	t.int64(2, g.bytes)
-	t.int64(3, g.rows)
-	t.end()
+	t.I64(2, g.bytes)
+	t.I64(3, g.rows)
+	t.End()
 }
 
 // metadata writes the ColumnMetaData.
-func (c Column) metadata(t *thrift, m chunk) {
-	t.int32(1, c.physical())
+func (c Column) metadata(t *thrift.Writer, m chunk) {
+	t.I32(1, c.physical())
 	encodings := []int64{encodePlain, encodeRLE}
 	if m.dictionary {
 		encodings = append(encodings, encodeDictionary)
 	}
-	t.list(2, int32Field, len(encodings))
+	t.List(2, thrift.I32, len(encodings))
 	for _, e := range encodings {
-		t.varint(e)
+		t.Varint(e)
 	}
 	path := []string{c.Name}
 	if c.Kind.isList() {
 		path = append(path, "list", "element")
 	}
-	t.list(3, binaryField, len(path))
+	t.List(3, thrift.Binary, len(path))
 	for _, p := range path {
-		t.string(p)
+		t.Bare(p)
 	}
-	t.int32(4, codecZSTD)
-	t.int64(5, m.values)
-	t.int64(6, m.plain)
-	t.int64(7, m.packed)
-	t.int64(9, m.data)
+	t.I32(4, codecZSTD)
+	t.I64(5, m.values)
+	t.I64(6, m.plain)
+	t.I64(7, m.packed)
+	t.I64(9, m.data)
 	if m.dictionary {
-		t.int64(11, m.start)
+		t.I64(11, m.start)
 	}
-	t.beginField(12)
-	t.int64(3, m.nulls)
-	t.end()
+	t.Struct(12)
+	t.I64(3, m.nulls)
+	t.End()
 }

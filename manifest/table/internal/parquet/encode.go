@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"varve/readers/thrift"
 )
 
 // encoder turns the values of a column in a row group into pages. Its buffers are used again.
@@ -16,7 +18,7 @@ type encoder struct {
 	ends  []int  // of the bodies in raw
 	zip   []byte
 	index []uint32
-	head  thriftWriter
+	head  thrift.Writer
 }
 
 // maxStatistic is the size from which on texts are left out of the statistics.
@@ -305,25 +307,25 @@ func (e *encoder) page(c *writtenChunk, kind int32, values int, body []byte) {
 	e.zip = zstdWriter().EncodeAll(body, e.zip[:0])
 	stored := e.zip
 	t := &e.head
-	t.buf = t.buf[:0]
-	t.begin()
-	t.i32(1, kind)
-	t.i32(2, int32(len(body)))
-	t.i32(3, int32(len(stored)))
-	t.i32(4, int32(crc32.ChecksumIEEE(stored)))
+	t.Out = t.Out[:0]
+	t.Begin()
+	t.I32(1, kind)
+	t.I32(2, int32(len(body)))
+	t.I32(3, int32(len(stored)))
+	t.I32(4, int32(crc32.ChecksumIEEE(stored)))
 	if kind == dictionaryPage {
-		t.structure(7)
-		t.i32(1, int32(values))
-		t.i32(2, plainEncoding)
+		t.Struct(7)
+		t.I32(1, int32(values))
+		t.I32(2, plainEncoding)
 	} else {
-		t.structure(5)
-		t.i32(1, int32(values))
-		t.i32(2, c.encoding)
-		t.i32(3, rleEncoding)
-		t.i32(4, rleEncoding)
+		t.Struct(5)
+		t.I32(1, int32(values))
+		t.I32(2, c.encoding)
+		t.I32(3, rleEncoding)
+		t.I32(4, rleEncoding)
 	}
-	t.end()
-	t.end()
-	c.plain += int64(len(t.buf) + len(body))
-	e.out = append(append(e.out, t.buf...), stored...)
+	t.End()
+	t.End()
+	c.plain += int64(len(t.Out) + len(body))
+	e.out = append(append(e.out, t.Out...), stored...)
 }

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+
+	"varve/readers/thrift"
 )
 
 // File is an open file. It may be used by any number of goroutines.
@@ -54,10 +56,10 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 		return nil, err
 	}
 	f := &File{r: r, data: at}
-	t := &thriftReader{data: footer}
+	t := thrift.NewReader(footer)
 	f.readMetadata(t)
-	if t.err != nil {
-		return nil, fmt.Errorf("footer at offset %d, byte %d: %w", at+check, t.at, t.err)
+	if t.Err() != nil {
+		return nil, fmt.Errorf("footer at offset %d, byte %d: %w", at+check, t.Offset(), t.Err())
 	}
 	return f, f.checkRows()
 }
@@ -132,26 +134,26 @@ func readFull(r io.ReaderAt, p []byte, at int64) error {
 // leastStruct is the fewest bytes of a struct that is an element of a list here.
 const leastStruct = 2
 
-func (f *File) readMetadata(t *thriftReader) {
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+func (f *File) readMetadata(t *thrift.Reader) {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 2:
-			f.readSchema(t, t.list(id, structType, leastStruct))
+			f.readSchema(t, t.List(id, thrift.Struct, leastStruct))
 		case 3:
-			f.Rows = t.integer(id)
+			f.Rows = t.Integer(id)
 		case 4:
-			f.readGroups(t, t.list(id, structType, leastStruct*(1+len(f.Columns))))
+			f.readGroups(t, t.List(id, thrift.Struct, leastStruct*(1+len(f.Columns))))
 		case 5:
-			f.readPairs(t, t.list(id, structType, leastStruct))
+			f.readPairs(t, t.List(id, thrift.Struct, leastStruct))
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 }
 
-func (f *File) readSchema(t *thriftReader, n int) {
+func (f *File) readSchema(t *thrift.Reader, n int) {
 	if n < 2 || n > MaxColumns+1 || f.Columns != nil {
-		t.fail()
+		t.Fail()
 		return
 	}
 	for i := range n {
@@ -162,28 +164,28 @@ func (f *File) readSchema(t *thriftReader, n int) {
 	}
 }
 
-func readColumn(t *thriftReader) (c Column) {
+func readColumn(t *thrift.Reader) (c Column) {
 	converted := int64(-1)
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 1:
-			if kind := t.integer(id); kind == byteArrayType {
+			if kind := t.Integer(id); kind == byteArrayType {
 				c.Type = Bytes
 			} else if kind != int64Type {
-				t.fail()
+				t.Fail()
 			}
 		case 3:
-			c.Optional = t.integer(id) == 1
+			c.Optional = t.Integer(id) == 1
 		case 4:
-			name := t.bytes(id)
+			name := t.Bytes(id)
 			if len(name) > maxNameBytes {
-				t.fail()
+				t.Fail()
 			}
 			c.Name = string(name)
 		case 6:
-			converted = t.integer(id)
+			converted = t.Integer(id)
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 	switch {
@@ -195,17 +197,17 @@ func readColumn(t *thriftReader) (c Column) {
 	return c
 }
 
-func (f *File) readPairs(t *thriftReader, n int) {
+func (f *File) readPairs(t *thrift.Reader, n int) {
 	for range n {
 		var p Pair
-		for id := (field{}); t.next(&id); {
-			switch id.id {
+		for id := (thrift.Field{}); t.Next(&id); {
+			switch id.ID {
 			case 1:
-				p.Key = string(t.bytes(id))
+				p.Key = string(t.Bytes(id))
 			case 2:
-				p.Value = string(t.bytes(id))
+				p.Value = string(t.Bytes(id))
 			default:
-				t.skip(id)
+				t.Skip(id)
 			}
 		}
 		f.Meta = append(f.Meta, p)
@@ -222,9 +224,9 @@ func (f *File) Lookup(key string) (string, bool) {
 	return "", false
 }
 
-func (f *File) readGroups(t *thriftReader, n int) {
+func (f *File) readGroups(t *thrift.Reader, n int) {
 	if len(f.Columns) == 0 || f.Groups != nil {
-		t.fail()
+		t.Fail()
 		return
 	}
 	f.Groups = make([]Group, n)
@@ -233,32 +235,32 @@ func (f *File) readGroups(t *thriftReader, n int) {
 		g := &f.Groups[i]
 		g.chunks, chunks = chunks[:len(f.Columns)], chunks[len(f.Columns):]
 		f.readGroup(t, g)
-		if t.err != nil {
+		if t.Err() != nil {
 			return
 		}
 	}
 }
 
-func (f *File) readGroup(t *thriftReader, g *Group) {
+func (f *File) readGroup(t *thrift.Reader, g *Group) {
 	columns := 0
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 1:
-			if columns = t.list(id, structType, leastStruct); columns != len(f.Columns) {
-				t.fail()
+			if columns = t.List(id, thrift.Struct, leastStruct); columns != len(f.Columns) {
+				t.Fail()
 				return
 			}
 			for i := range columns {
 				f.readChunk(t, i, &g.chunks[i])
 			}
 		case 3:
-			g.Rows = t.integer(id)
+			g.Rows = t.Integer(id)
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 	if g.Rows < 1 || g.Rows > MaxGroupRows || columns == 0 {
-		t.fail()
+		t.Fail()
 	}
 }
 
@@ -268,54 +270,54 @@ type chunkCounts struct {
 	low, high     []byte
 }
 
-func (f *File) readChunk(t *thriftReader, column int, c *chunk) {
+func (f *File) readChunk(t *thrift.Reader, column int, c *chunk) {
 	counts := chunkCounts{nulls: -1}
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 3:
-			t.open(id)
+			t.Open(id)
 			f.readChunkMetadata(t, column, c, &counts)
 		case 4:
-			c.index = t.integer(id)
+			c.index = t.Integer(id)
 		case 5:
-			c.length = int32(min(max(t.integer(id), -1), math.MaxInt32))
+			c.length = int32(min(max(t.Integer(id), -1), math.MaxInt32))
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
-	if t.err == nil {
+	if t.Err() == nil {
 		c.judge(f.Columns[column].Type, &counts)
-		t.err = f.checkChunk(column, c)
+		t.Check(f.checkChunk(column, c))
 	}
 }
 
-func (f *File) readChunkMetadata(t *thriftReader, column int, c *chunk, counts *chunkCounts) {
+func (f *File) readChunkMetadata(t *thrift.Reader, column int, c *chunk, counts *chunkCounts) {
 	dictionary := int64(0)
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 3:
-			if t.list(id, binaryType, 1) != 1 || string(t.take(t.uvarint())) != f.Columns[column].Name {
-				t.fail()
+			if t.List(id, thrift.Binary, 1) != 1 || string(t.Bare()) != f.Columns[column].Name {
+				t.Fail()
 			}
 		case 4:
-			if codec := t.integer(id); codec != uncompressed && codec != zstdCodec {
-				t.fail()
+			if codec := t.Integer(id); codec != uncompressed && codec != zstdCodec {
+				t.Fail()
 			} else {
 				c.codec = uint8(codec)
 			}
 		case 5:
-			counts.values = t.integer(id)
+			counts.values = t.Integer(id)
 		case 7:
-			c.size = t.integer(id)
+			c.size = t.Integer(id)
 		case 9:
-			c.data = t.integer(id)
+			c.data = t.Integer(id)
 		case 11:
-			dictionary = t.integer(id)
+			dictionary = t.Integer(id)
 		case 12:
-			t.open(id)
+			t.Open(id)
 			readStatistics(t, counts)
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 	if c.start = c.data; dictionary > 0 {
@@ -323,17 +325,17 @@ func (f *File) readChunkMetadata(t *thriftReader, column int, c *chunk, counts *
 	}
 }
 
-func readStatistics(t *thriftReader, counts *chunkCounts) {
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+func readStatistics(t *thrift.Reader, counts *chunkCounts) {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 3:
-			counts.nulls = t.integer(id)
+			counts.nulls = t.Integer(id)
 		case 5:
-			counts.high = t.bytes(id)
+			counts.high = t.Bytes(id)
 		case 6:
-			counts.low = t.bytes(id)
+			counts.low = t.Bytes(id)
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 }

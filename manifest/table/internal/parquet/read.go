@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"varve/readers/thrift"
 )
 
 // Layout says where the pages of a row group are. It does not change.
@@ -113,16 +115,16 @@ func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
 	if err := readFull(f.r, data, c.index); err != nil {
 		return nil, nil, err
 	}
-	t := &thriftReader{data: data}
+	t := thrift.NewReader(data)
 	var starts []int32
 	var pages []extent
 	at := c.data
-	for id := (field{}); t.next(&id); {
-		if id.id != 1 || starts != nil {
-			t.skip(id)
+	for id := (thrift.Field{}); t.Next(&id); {
+		if id.ID != 1 || starts != nil {
+			t.Skip(id)
 			continue
 		}
-		n := t.list(id, structType, leastLocation)
+		n := t.List(id, thrift.Struct, leastLocation)
 		starts, pages = make([]int32, n), make([]extent, n)
 		for i := range n {
 			p := readLocation(t)
@@ -133,8 +135,8 @@ func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
 			at += int64(p.size)
 		}
 	}
-	if t.err != nil {
-		return nil, nil, t.err
+	if t.Err() != nil {
+		return nil, nil, t.Err()
 	}
 	if len(starts) == 0 || at != c.start+c.size {
 		return nil, nil, corruptf("%d pages that end at offset %d, not at %d", len(starts), at, c.start+c.size)
@@ -142,17 +144,17 @@ func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
 	return starts, pages, nil
 }
 
-func readLocation(t *thriftReader) (p pageLocation) {
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+func readLocation(t *thrift.Reader) (p pageLocation) {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 1:
-			p.offset = t.integer(id)
+			p.offset = t.Integer(id)
 		case 2:
-			p.size = int32(min(max(t.integer(id), -1), 1<<31-1))
+			p.size = int32(min(max(t.Integer(id), -1), 1<<31-1))
 		case 3:
-			p.row = t.integer(id)
+			p.row = t.Integer(id)
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 	return p
@@ -242,12 +244,12 @@ func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error)
 	if err := readFull(f.r, data, where.offset); err != nil {
 		return h, nil, err
 	}
-	t := &thriftReader{data: data}
+	t := thrift.NewReader(data)
 	h.read(t)
-	if t.err != nil {
-		return h, nil, t.err
+	if t.Err() != nil {
+		return h, nil, t.Err()
 	}
-	data = data[t.at:]
+	data = data[t.Offset():]
 	if h.stored != int64(len(data)) || h.plain < 0 || h.values < 0 {
 		return h, nil, corruptf("%d bytes of %d, %d values", h.stored, len(data), h.values)
 	}
@@ -258,31 +260,31 @@ func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error)
 	return h, body, err
 }
 
-func (h *pageHead) read(t *thriftReader) {
-	for id := (field{}); t.next(&id); {
-		switch id.id {
+func (h *pageHead) read(t *thrift.Reader) {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch id.ID {
 		case 1:
-			h.kind = t.integer(id)
+			h.kind = t.Integer(id)
 		case 2:
-			h.plain = t.integer(id)
+			h.plain = t.Integer(id)
 		case 3:
-			h.stored = t.integer(id)
+			h.stored = t.Integer(id)
 		case 4:
-			h.sum = uint32(t.integer(id))
+			h.sum = uint32(t.Integer(id))
 		case 5, 7: // DataPageHeader, DictionaryPageHeader: the first fields are the same
-			t.open(id)
-			for id := (field{}); t.next(&id); {
-				switch id.id {
+			t.Open(id)
+			for id := (thrift.Field{}); t.Next(&id); {
+				switch id.ID {
 				case 1:
-					h.values = t.integer(id)
+					h.values = t.Integer(id)
 				case 2:
-					h.encoding = t.integer(id)
+					h.encoding = t.Integer(id)
 				default:
-					t.skip(id)
+					t.Skip(id)
 				}
 			}
 		default:
-			t.skip(id)
+			t.Skip(id)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"varve/readers/thrift"
 )
 
 // Pair is an entry of a file's key-value metadata.
@@ -135,67 +137,67 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) writeIndex(c *writtenChunk) {
-	var t thriftWriter
-	t.begin()
-	t.list(1, structType, len(c.pages))
+	var t thrift.Writer
+	t.Begin()
+	t.List(1, thrift.Struct, len(c.pages))
 	for _, p := range c.pages {
-		t.begin()
-		t.i64(1, p.offset)
-		t.i32(2, p.size)
-		t.i64(3, p.row)
-		t.end()
+		t.Begin()
+		t.I64(1, p.offset)
+		t.I32(2, p.size)
+		t.I64(3, p.row)
+		t.End()
 	}
-	t.end()
-	c.index, c.indexSize, c.pages = w.at, int32(len(t.buf)), nil
-	w.write(t.buf)
+	t.End()
+	c.index, c.indexSize, c.pages = w.at, int32(len(t.Out)), nil
+	w.write(t.Out)
 }
 
 // footer returns the FileMetaData.
 func (w *Writer) footer() []byte {
-	var t thriftWriter
-	t.begin()
-	t.i32(1, 1)
+	var t thrift.Writer
+	t.Begin()
+	t.I32(1, 1)
 	w.schema(&t)
-	t.i64(3, w.rows)
-	t.list(4, structType, len(w.groups))
+	t.I64(3, w.rows)
+	t.List(4, thrift.Struct, len(w.groups))
 	for i := range w.groups {
 		w.group(&t, &w.groups[i])
 	}
-	t.list(5, structType, len(w.meta))
+	t.List(5, thrift.Struct, len(w.meta))
 	for _, p := range w.meta {
-		t.begin()
-		t.text(1, p.Key)
-		t.text(2, p.Value)
-		t.end()
+		t.Begin()
+		t.Text(1, p.Key)
+		t.Text(2, p.Value)
+		t.End()
 	}
-	t.text(6, "varve")
-	t.list(7, structType, len(w.columns))
+	t.Text(6, "varve")
+	t.List(7, thrift.Struct, len(w.columns))
 	for range w.columns {
-		t.begin()
-		t.empty(1) // TypeDefinedOrder: the statistics are in the order of the type
-		t.end()
+		t.Begin()
+		t.Empty(1) // TypeDefinedOrder: the statistics are in the order of the type
+		t.End()
 	}
-	t.end()
-	return t.buf
+	t.End()
+	return t.Out
 }
 
-func (w *Writer) schema(t *thriftWriter) {
-	t.list(2, structType, len(w.columns)+1)
-	t.begin()
-	t.text(4, "schema")
-	t.i32(5, int32(len(w.columns)))
-	t.end()
+func (w *Writer) schema(t *thrift.Writer) {
+	t.List(2, thrift.Struct, len(w.columns)+1)
+	t.Begin()
+	t.Text(4, "schema")
+	t.I32(5, int32(len(w.columns)))
+	t.End()
 	for _, c := range w.columns {
-		t.begin()
-		t.i32(1, c.physical())
+		t.Begin()
+		t.I32(1, c.physical())
 		optional := int32(0)
 		if c.Optional {
 			optional = 1
 		}
-		t.i32(3, optional)
-		t.text(4, c.Name)
+		t.I32(3, optional)
+		t.Text(4, c.Name)
 		c.annotate(t)
-		t.end()
+		t.End()
 	}
 }
 
@@ -207,7 +209,7 @@ func (c Column) physical() int32 {
 }
 
 // annotate says what bytes stand for: a ConvertedType, and a LogicalType.
-func (c Column) annotate(t *thriftWriter) {
+func (c Column) annotate(t *thrift.Writer) {
 	converted, logical := int32(0), int16(1) // UTF8, STRING
 	switch c.Type {
 	case JSON:
@@ -215,33 +217,33 @@ func (c Column) annotate(t *thriftWriter) {
 	case Int, Bytes:
 		return
 	}
-	t.i32(6, converted)
-	t.structure(10)
-	t.empty(logical)
-	t.end()
+	t.I32(6, converted)
+	t.Struct(10)
+	t.Empty(logical)
+	t.End()
 }
 
-func (w *Writer) group(t *thriftWriter, g *writtenGroup) {
+func (w *Writer) group(t *thrift.Writer, g *writtenGroup) {
 	plain, stored := int64(0), int64(0)
-	t.begin()
-	t.list(1, structType, len(g.chunks))
+	t.Begin()
+	t.List(1, thrift.Struct, len(g.chunks))
 	for i := range g.chunks {
 		c := &g.chunks[i]
 		plain, stored = plain+c.plain, stored+c.stored
-		t.begin()
-		t.i64(2, c.start())
-		t.structure(3)
+		t.Begin()
+		t.I64(2, c.start())
+		t.Struct(3)
 		w.chunk(t, w.columns[i], c)
-		t.end()
-		t.i64(4, c.index)
-		t.i32(5, c.indexSize)
-		t.end()
+		t.End()
+		t.I64(4, c.index)
+		t.I32(5, c.indexSize)
+		t.End()
 	}
-	t.i64(2, plain)
-	t.i64(3, g.rows)
-	t.i64(5, g.chunks[0].start())
-	t.i64(6, stored)
-	t.end()
+	t.I64(2, plain)
+	t.I64(3, g.rows)
+	t.I64(5, g.chunks[0].start())
+	t.I64(6, stored)
+	t.End()
 }
 
 // start is the offset of the first page.
@@ -253,33 +255,33 @@ func (c *writtenChunk) start() int64 {
 }
 
 // chunk writes a ColumnMetaData.
-func (w *Writer) chunk(t *thriftWriter, column Column, c *writtenChunk) {
-	t.i32(1, column.physical())
+func (w *Writer) chunk(t *thrift.Writer, column Column, c *writtenChunk) {
+	t.I32(1, column.physical())
 	encodings := []int32{c.encoding, rleEncoding}
 	if c.dictionary > 0 {
 		encodings = append(encodings, plainEncoding)
 	}
-	t.list(2, i32Type, len(encodings))
+	t.List(2, thrift.I32, len(encodings))
 	for _, e := range encodings {
-		t.varint(int64(e))
+		t.Varint(int64(e))
 	}
-	t.list(3, binaryType, 1)
-	t.bare(column.Name)
-	t.i32(4, zstdCodec)
-	t.i64(5, c.values)
-	t.i64(6, c.plain)
-	t.i64(7, c.stored)
-	t.i64(9, c.data)
+	t.List(3, thrift.Binary, 1)
+	t.Bare(column.Name)
+	t.I32(4, zstdCodec)
+	t.I64(5, c.values)
+	t.I64(6, c.plain)
+	t.I64(7, c.stored)
+	t.I64(9, c.data)
 	if c.dictionary > 0 {
-		t.i64(11, c.dictionary)
+		t.I64(11, c.dictionary)
 	}
-	t.structure(12)
-	t.i64(3, c.nulls)
+	t.Struct(12)
+	t.I64(3, c.nulls)
 	if c.low != nil {
-		t.text(5, string(c.high))
-		t.text(6, string(c.low))
-		t.truth(7)
-		t.truth(8)
+		t.Text(5, string(c.high))
+		t.Text(6, string(c.low))
+		t.True(7)
+		t.True(8)
 	}
-	t.end()
+	t.End()
 }

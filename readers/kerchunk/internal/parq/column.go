@@ -15,6 +15,7 @@ import (
 
 	"varve/readers"
 	"varve/readers/source"
+	"varve/readers/thrift"
 )
 
 // The encodings that are read.
@@ -99,13 +100,13 @@ func (c *column) page() error {
 	if err != nil {
 		return err
 	}
-	t := thrift{data: head}
-	h := t.pageHead()
-	if t.err != nil {
-		return readers.Corruptf("page at offset %d: %w", c.at, t.err)
+	t := thrift.NewReader(head)
+	h := readPageHead(t)
+	if t.Err() != nil {
+		return fmt.Errorf("page at offset %d: %w", c.at, t.Err())
 	}
 	at := c.at
-	c.at += int64(t.at)
+	c.at += int64(t.Offset())
 	switch {
 	case h.compressed < 0 || h.compressed > c.end-c.at || h.uncompressed < 0 || h.values < 0:
 		err = readers.Corruptf("%d values in %d bytes, of %d", h.values, h.compressed, c.end-c.at)

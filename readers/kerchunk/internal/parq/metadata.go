@@ -8,6 +8,7 @@ import (
 
 	"varve/readers"
 	"varve/readers/source"
+	"varve/readers/thrift"
 )
 
 // physical is how a column's values are stored.
@@ -79,110 +80,124 @@ func readMetadata(ctx context.Context, src *source.Source) (*metadata, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &thrift{data: footer}
-	m := t.metadata()
-	if t.err != nil {
-		return nil, readers.Corruptf("footer: %w", t.err)
+	t := thrift.NewReader(footer)
+	m := readFileMetadata(t)
+	if t.Err() != nil {
+		return nil, fmt.Errorf("footer: %w", t.Err())
 	}
 	return m, nil
 }
 
-func (t *thrift) metadata() *metadata {
+func readFileMetadata(t *thrift.Reader) *metadata {
 	m := &metadata{}
-	t.fields(func(id int64, kind byte) {
-		switch id {
+	for f := (thrift.Field{}); t.Next(&f); {
+		switch f.ID {
 		case 2:
-			t.list(kind, structType, func() { m.schema = append(m.schema, t.element()) })
+			each(t, f, thrift.Struct, func() { m.schema = append(m.schema, readElement(t)) })
 		case 4:
-			t.list(kind, structType, func() { m.groups = append(m.groups, t.group()) })
+			each(t, f, thrift.Struct, func() { m.groups = append(m.groups, readGroup(t)) })
 		default:
-			t.pass(kind, 0)
+			t.Skip(f)
 		}
-	})
+	}
 	return m
 }
 
 // number reads an integer field into a variable.
-func (t *thrift) number(kind byte, into *int64) {
-	if kind != int32Type && kind != int64Type {
-		t.pass(kind, 0)
+func number(t *thrift.Reader, f thrift.Field, into *int64) {
+	if f.Kind != thrift.I32 && f.Kind != thrift.I64 {
+		t.Skip(f)
 		return
 	}
-	*into = t.integer()
+	*into = t.Varint()
 }
 
-func (t *thrift) element() element {
-	var e element
-	t.fields(func(id int64, kind byte) {
-		switch {
-		case id == 3:
-			t.number(kind, &e.repetition)
-		case id == 4 && kind == binaryType:
-			e.name = string(t.take(t.uvarint()))
-		case id == 5:
-			t.number(kind, &e.children)
-		default:
-			t.pass(kind, 0)
+// each calls read at each element of a field, if it is a list of elements of a type.
+func each(t *thrift.Reader, f thrift.Field, of byte, read func()) {
+	if f.Kind != thrift.List {
+		t.Skip(f)
+		return
+	}
+	for range t.List(f, of, 1) {
+		if t.Err() != nil {
+			return
 		}
-	})
+		read()
+	}
+}
+
+func readElement(t *thrift.Reader) element {
+	var e element
+	for f := (thrift.Field{}); t.Next(&f); {
+		switch {
+		case f.ID == 3:
+			number(t, f, &e.repetition)
+		case f.ID == 4 && f.Kind == thrift.Binary:
+			e.name = string(t.Bare())
+		case f.ID == 5:
+			number(t, f, &e.children)
+		default:
+			t.Skip(f)
+		}
+	}
 	return e
 }
 
-func (t *thrift) group() group {
+func readGroup(t *thrift.Reader) group {
 	var g group
-	t.fields(func(id int64, kind byte) {
-		switch id {
+	for f := (thrift.Field{}); t.Next(&f); {
+		switch f.ID {
 		case 1:
-			t.list(kind, structType, func() { g.chunks = append(g.chunks, t.columnChunk()) })
+			each(t, f, thrift.Struct, func() { g.chunks = append(g.chunks, readChunk(t)) })
 		case 3:
-			t.number(kind, &g.rows)
+			number(t, f, &g.rows)
 		default:
-			t.pass(kind, 0)
+			t.Skip(f)
 		}
-	})
+	}
 	return g
 }
 
-func (t *thrift) columnChunk() chunk {
+func readChunk(t *thrift.Reader) chunk {
 	var c chunk
-	t.fields(func(id int64, kind byte) {
-		if id == 3 && kind == structType {
-			t.columnMetadata(&c)
+	for f := (thrift.Field{}); t.Next(&f); {
+		if f.ID == 3 && f.Kind == thrift.Struct {
+			c.read(t)
 		} else {
-			t.pass(kind, 0)
+			t.Skip(f)
 		}
-	})
+	}
 	return c
 }
 
-func (t *thrift) columnMetadata(c *chunk) {
-	t.fields(func(id int64, kind byte) {
-		switch id {
+func (c *chunk) read(t *thrift.Reader) {
+	for f := (thrift.Field{}); t.Next(&f); {
+		switch f.ID {
 		case 1:
-			t.number(kind, (*int64)(&c.kind))
+			number(t, f, (*int64)(&c.kind))
 		case 3:
 			names := 0
-			t.list(kind, binaryType, func() {
-				c.name = string(t.take(t.uvarint()))
+			each(t, f, thrift.Binary, func() {
+				c.name = string(t.Bare())
 				names++
 			})
 			if names != 1 {
 				c.name = ""
 			}
 		case 4:
-			t.number(kind, &c.codec)
+			number(t, f, &c.codec)
 		case 5:
-			t.number(kind, &c.values)
+			number(t, f, &c.values)
 		case 7:
-			t.number(kind, &c.size)
+			number(t, f, &c.size)
 		case 9:
-			t.number(kind, &c.data)
+			number(t, f, &c.data)
 		case 11:
-			t.number(kind, &c.dict)
+			number(t, f, &c.dict)
 		default:
-			t.pass(kind, 0)
+			t.Skip(f)
 		}
-	})
+	}
 }
 
 // pageHead is what counts of a PageHeader.
@@ -201,40 +216,40 @@ const (
 	dataPage2      = 3
 )
 
-func (t *thrift) pageHead() pageHead {
+func readPageHead(t *thrift.Reader) pageHead {
 	h := pageHead{kind: -1}
-	t.fields(func(id int64, kind byte) {
+	for f := (thrift.Field{}); t.Next(&f); {
 		switch {
-		case id == 1:
-			t.number(kind, &h.kind)
-		case id == 2:
-			t.number(kind, &h.uncompressed)
-		case id == 3:
-			t.number(kind, &h.compressed)
-		case (id == 5 || id == 7 || id == 8) && kind == structType:
-			t.dataPageHead(id == 8, &h)
+		case f.ID == 1:
+			number(t, f, &h.kind)
+		case f.ID == 2:
+			number(t, f, &h.uncompressed)
+		case f.ID == 3:
+			number(t, f, &h.compressed)
+		case (f.ID == 5 || f.ID == 7 || f.ID == 8) && f.Kind == thrift.Struct:
+			h.readData(t, f.ID == 8)
 		default:
-			t.pass(kind, 0)
+			t.Skip(f)
 		}
-	})
+	}
 	return h
 }
 
-func (t *thrift) dataPageHead(second bool, h *pageHead) {
-	t.fields(func(id int64, kind byte) {
+func (h *pageHead) readData(t *thrift.Reader, second bool) {
+	for f := (thrift.Field{}); t.Next(&f); {
 		switch {
-		case id == 1:
-			t.number(kind, &h.values)
-		case id == 2 && !second || id == 4 && second:
-			t.number(kind, &h.encoding)
-		case id == 5 && second:
-			t.number(kind, &h.levels)
-		case id == 6 && second:
-			t.number(kind, &h.repeats)
-		case id == 7 && kind == boolFalse:
+		case f.ID == 1:
+			number(t, f, &h.values)
+		case f.ID == 2 && !second || f.ID == 4 && second:
+			number(t, f, &h.encoding)
+		case f.ID == 5 && second:
+			number(t, f, &h.levels)
+		case f.ID == 6 && second:
+			number(t, f, &h.repeats)
+		case f.ID == 7 && f.Kind == thrift.False:
 			h.plain = true
 		default:
-			t.pass(kind, 0)
+			t.Skip(f)
 		}
-	})
+	}
 }
