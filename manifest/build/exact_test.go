@@ -3,11 +3,14 @@ package build
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"varve/manifest/plan"
 )
 
 // TestInexact: what some files pack with a loss stays as it is stored only as long as nothing
@@ -79,5 +82,23 @@ func writeText(t *testing.T, name, text string) {
 	}
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestStrictEdges: edges that were asked for are no reason to rebuild what must not be.
+func TestStrictEdges(t *testing.T) {
+	dir := t.TempDir()
+	var all []string
+	for i := range 2 {
+		all = append(all, filepath.Join(dir, fmt.Sprintf("%d.zarr", i)))
+		writeStore(t, all[i], i, "")
+	}
+	for n, ok := range map[int64]bool{2: true, 4: false} {
+		o := Options{Sources: Sources{Names: all}, Plan: plan.Options{Strict: true, Inline: -1, Faces: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {n}}}}}}
+		_, err := Build(context.Background(), filepath.Join(dir, fmt.Sprint(n)), &o)
+		var refused *plan.Error
+		if ok != (err == nil) || !ok && (!errors.As(err, &refused) || refused.Findings[0].Array != "/v" || len(refused.Findings[0].Files) != 2) {
+			t.Errorf("chunks of %d: %v", n, err)
+		}
 	}
 }

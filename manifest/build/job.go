@@ -140,6 +140,9 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	if err := j.refuseRebuilt(ctx, snap, made, all); err != nil {
+		return refusedPlan(err, int64(len(j.files))), err
+	}
 	j.seal(snap, made.Report)
 	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {

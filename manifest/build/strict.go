@@ -1,0 +1,74 @@
+package build
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/mosaic"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/table"
+)
+
+// refuseRebuilt refuses arrays of which chunks are rebuilt, where that is not allowed: whatever
+// it was that the plan did not see, such as chunks that skip filters, or edges that were asked for.
+func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
+	some := func(a manifest.Array) bool { return a.Chunks.Rebuilt > 0 }
+	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
+		return nil
+	}
+	reader, err := table.Open(snap.Tables, table.InRepository(j.repo), table.NewCache(refCache))
+	if err != nil {
+		return err
+	}
+	layouts, err := arrange(made.Placements)
+	if err != nil {
+		return closing(reader, err)
+	}
+	refused := &plan.Error{}
+	for i := range snap.Arrays {
+		a := &snap.Arrays[i]
+		if !some(*a) {
+			continue
+		}
+		m, err := mosaic.NewOn(a, layouts[a.Placement], allFiles(all))
+		if err != nil {
+			return closing(reader, err)
+		}
+		files, err := rebuiltFrom(ctx, m, j.tables.known(reader))
+		if err != nil {
+			return closing(reader, err)
+		}
+		f := report.Finding{Kind: report.ChunkShape, Array: a.Path, Effect: report.Refused, Count: int64(len(files)), Of: snap.Sources,
+			Says: report.Thousands(a.Chunks.Rebuilt) + " of its chunks would be rebuilt, which --strict does not allow"}
+		for _, row := range files[:min(len(files), mostNamed)] {
+			f.Files = append(f.Files, all[row].URL)
+		}
+		refused.Findings = append(refused.Findings, f)
+	}
+	return closing(reader, refused)
+}
+
+// rebuiltFrom lists the files that rebuilt chunks are made of.
+func rebuiltFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) ([]int64, error) {
+	files := map[int64]bool{}
+	for l, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {
+		if err != nil {
+			return nil, err
+		}
+		if l.Kind != mosaic.Rebuilt {
+			continue
+		}
+		c, _ := m.Grid().Chunk(l.Coords)
+		for p, err := range m.Parts(c.Region) {
+			if err != nil {
+				return nil, err
+			}
+			files[m.File(p.Tile)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(files)), nil
+}
