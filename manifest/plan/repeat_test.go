@@ -16,6 +16,14 @@ func land(name string, first byte) wanted {
 	return w
 }
 
+// masked is a series of which what is missing is told by a number.
+func masked(first, missing float64) wanted {
+	w := coords("s", "x", float64s, first, 2)
+	mask := coords("", "", float64s, missing).values.Data
+	w.v.Attributes = append(w.v.Attributes, manifest.Attribute{Name: "missing_value", Type: float64s, Data: mask, Scalar: true})
+	return w
+}
+
 // mosaic makes files of two days by two stretches of x, with what a file has beside.
 func mosaic(m *maker, more func(day, tile int) []wanted) {
 	for day := range 2 {
@@ -73,6 +81,12 @@ func TestRepeated(t *testing.T) {
 			"/land", "", "11"},
 		{"a land mask that differs, and the first counts", Options{Coords: CoordsFirst}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
 			"/land", "00@0+2 01@2+2", ""},
+		{"masks that tell what is missing by other numbers", Options{}, func(day, tile int) []wanted {
+			return append(plain(day, tile), masked(float64(-1-day), float64(-1-day)))
+		}, "/s", "00@0+2 01@2+2", ""},
+		{"what is missing in one and a number in others", Options{}, func(day, tile int) []wanted {
+			return append(plain(day, tile), masked(-1, float64(-1-day*tile)))
+		}, "/s", "", "11"},
 		{"two series, of which the second differs", Options{}, func(day, tile int) []wanted {
 			other := series(float64(day * tile))
 			other.v.Path = "/u"

@@ -141,9 +141,36 @@ func (c *comparer) key(x content) ([]byte, error) {
 			return fmt.Appendf(shape, "%v", keys), nil
 		}
 	}
-	keys, err := k.numberKeys(real)
+	keys, err := numbersMeant(x.means, x.values.Data)
 	return fmt.Appendf(shape, "%s%v", what.units, keys), err
 }
+
+// numbersMeant are elements as the numbers that they stand for, of whichever sign; what is
+// missing is alike by whatever element it is told.
+func numbersMeant(v *manifest.Variable, data []byte) ([]key, error) {
+	x, err := readNumbers(v, data)
+	if err != nil {
+		return nil, err
+	}
+	packing, err := cf.PackingOf(v)
+	if err != nil {
+		return nil, err
+	}
+	x.t = packing.Type
+	keys := make([]key, x.n)
+	for i := range keys {
+		element := x.element(i)[:x.t.Size]
+		if slices.ContainsFunc(packing.Masks, func(m []byte) bool { return cf.SameNumber(x.t, m, element) }) {
+			keys[i] = missingNumber
+		} else {
+			keys[i].hi = sortable(x.real(i))
+		}
+	}
+	return keys, nil
+}
+
+// missingNumber is no number's key.
+var missingNumber = key{0, 1}
 
 // known reports whether the values of an array are known in all files, and whether they are
 // equal.
