@@ -3,6 +3,8 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+
+	"varve/codec"
 )
 
 // MarshalJSON implements json.Marshaler. The ID is left out.
@@ -51,7 +53,7 @@ func (v Variable) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON implements json.Marshaler: one value is under value, a list of them, which may
 // hold one or none, under values.
-func (a Attribute) MarshalJSON() ([]byte, error) { return json.Marshal(a.document()) }
+func (a Attribute) MarshalJSON() ([]byte, error) { return json.Marshal(a.document(spell(a.Type))) }
 
 // jsonWriter writes documents as encoding/json does, which has to look at each value again
 // for every document that it is nested in. The variables of a source have much in common, and
@@ -60,7 +62,8 @@ type jsonWriter struct {
 	b     []byte
 	key   []byte
 	known map[string]string // texts by their keys
-	err   error             // the first
+	types []spelling
+	err   error // the first
 }
 
 // maxKnown bounds what is kept of texts.
@@ -106,14 +109,39 @@ func (w *jsonWriter) fields(document func() (any, error)) {
 
 // label writes a text.
 func (w *jsonWriter) label(text string) {
+	if isPlain(text) {
+		w.plain(text)
+		return
+	}
+	w.value(label(text))
+}
+
+// isPlain reports whether a text is spelt as it is.
+func isPlain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&':
-			w.value(label(text))
-			return
+			return false
 		}
 	}
-	w.b = append(append(append(w.b, '"'), text...), '"')
+	return true
+}
+
+func (w *jsonWriter) plain(text string) { w.b = append(append(append(w.b, '"'), text...), '"') }
+
+// maxSpelt bounds the types whose spelling is kept.
+const maxSpelt = 16
+
+// spell is how a type is spelt.
+func (w *jsonWriter) spell(t codec.Type) spelling {
+	for i := range w.types {
+		if w.types[i].of.Equal(t) {
+			return w.types[i]
+		}
+	}
+	s := spell(t)
+	w.types = append(w.types[:min(len(w.types), maxSpelt-1)], s)
+	return s
 }
 
 func (w *jsonWriter) variable(v *Variable) {
@@ -121,7 +149,7 @@ func (w *jsonWriter) variable(v *Variable) {
 	w.label(v.Path)
 	w.b = append(w.b, ',')
 	w.key = v.appendElements(append(w.key[:0], 'e'))
-	w.fields(func() (any, error) { return v.elements(), nil })
+	w.fields(func() (any, error) { return v.elements(w.spell(v.Type)), nil })
 	w.attributes(v.Attributes)
 	w.b = append(w.b, ',')
 	w.key = v.appendStored(append(w.key[:0], 's'))
@@ -140,19 +168,31 @@ func (w *jsonWriter) attributes(list []Attribute) {
 	for i := range list {
 		w.comma(i)
 		w.b = append(w.b, '{')
-		w.key = appendAttribute(append(w.key[:0], 'a'), list[i])
-		w.fields(func() (any, error) { return list[i].document(), nil })
+		w.attribute(&list[i])
 		w.b = append(w.b, '}')
 	}
 	w.b = append(w.b, ']')
 }
 
-func (v *Variable) elements() elementDocument {
+// attribute writes the fields of an attribute. Most are a text that is spelt as it is.
+func (w *jsonWriter) attribute(a *Attribute) {
+	s := w.spell(a.Type)
+	if a.Scalar && a.Type.Kind == codec.String && s.zarr != nil && len(a.Texts) == 1 && len(a.Data) == 0 && isPlain(a.Texts[0]) && isPlain(a.Name) {
+		w.b = append(doubled(w.b), `"name":`...)
+		w.plain(a.Name)
+		w.b = append(append(append(w.b, `,"data_type":`...), s.json...), `,"value":`...)
+		w.plain(a.Texts[0])
+		return
+	}
+	w.key = appendAttribute(append(w.key[:0], 'a'), *a)
+	w.fields(func() (any, error) { return a.document(s), nil })
+}
+
+func (v *Variable) elements(s spelling) elementDocument {
 	doc := elementDocument{Dims: labels[string, label](v.Dims), Shape: v.Shape, Chosen: v.Fill.User}
 	if doc.Shape == nil {
 		doc.Shape = []int64{}
 	}
-	s := spell(v.Type)
 	doc.DataType, doc.Type = s.json, s.raw
 	if v.Fill.Value != nil {
 		if doc.Fill = s.element(v.Fill.Value); doc.Fill == nil {
@@ -171,8 +211,7 @@ func (v *Variable) stored() (doc storedDocument, err error) {
 	return doc, err
 }
 
-func (a *Attribute) document() attributeDocument {
-	s := spell(a.Type)
+func (a *Attribute) document(s spelling) attributeDocument {
 	doc := attributeDocument{Name: label(a.Name), DataType: s.json, Type: s.raw}
 	values, ok := s.elements(a)
 	switch {
