@@ -113,7 +113,11 @@ func (a Attributes) Named(names ...string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		raw := a.JSON()
 		for m := range spans(raw) {
-			i := slices.IndexFunc(names, func(name string) bool { return m.isNamed(raw, name) })
+			key := raw[m.name+1 : m.named-1]
+			if bytes.IndexByte(key, '\\') >= 0 {
+				key = []byte(m.key(raw))
+			}
+			i := slices.IndexFunc(names, func(name string) bool { return name == string(key) })
 			if i >= 0 && !yield(names[i], raw[m.value:m.end:m.end]) {
 				return
 			}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/zarrjson"
 )
@@ -10,12 +11,15 @@ var packingNames = []string{cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.FillVa
 
 // packingOf reads what the attributes of a face say of its numbers.
 func packingOf(face *zarrjson.Array) (cf.Packing, error) {
-	if raw, ok := face.Attributes.Get(cf.FillValue); ok && cf.IsNumber(face.DataType.Type()) {
-		if _, err := face.DataType.DecodeMask(raw); err != nil {
+	v := manifest.Variable{Path: "the face", Type: face.DataType.Type()}
+	for name, value := range face.Attributes.Named(packingNames...) {
+		if attribute, ok := cf.AttributeOf(face, name, value); ok {
+			v.Attributes = append(v.Attributes, attribute)
+		} else if _, err := face.DataType.DecodeMask(value); name == cf.FillValue && cf.IsNumber(v.Type) {
 			return cf.Packing{}, err
 		}
 	}
-	return cf.PackingOf(cf.VariableOf("the face", face, packingNames...))
+	return cf.PackingOf(&v)
 }
 
 // text is an attribute of a face that is one text, or empty.

@@ -9,6 +9,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
 	"varve/manifest/plan/internal/face"
 	"varve/manifest/report"
@@ -29,7 +30,7 @@ func (p *planner) faces() error {
 		return nil
 	}
 	slices.SortFunc(p.arrays, func(a, b *array) int { return compareText(a.path, b.path) })
-	p.out.Arrays = slices.Grow(p.out.Arrays, len(p.arrays))
+	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
 	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
 		if err := p.declareAll(arrays); err != nil {
 			return err

@@ -57,7 +57,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 		opts = &Options{}
 	}
 	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, hidden: map[int]int32{},
-		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{Conversions: convert.Known{}}}
+		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{}}
 	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
 		err := step()
 		if err = cmp.Or(p.fault, err); err != nil {

@@ -11,25 +11,19 @@ import (
 	"varve/zarrjson"
 )
 
-// VariableOf returns the face of an array as CF sees it: a variable with typed attributes. If
-// some are named it has no others.
-func VariableOf(path string, face *zarrjson.Array, only ...string) *manifest.Variable {
+// VariableOf returns the face of an array as CF sees it: a variable with typed attributes.
+func VariableOf(path string, face *zarrjson.Array) *manifest.Variable {
 	v := &manifest.Variable{Path: path, Shape: face.Shape, Type: face.DataType.Type()}
-	all := face.Attributes.All()
-	if len(only) > 0 {
-		all = face.Attributes.Named(only...)
-		v.Attributes = make([]manifest.Attribute, 0, 2) // most have no more
-	}
-	for name, value := range all {
-		if attribute, ok := attributeOf(face, name, value); ok {
+	for name, value := range face.Attributes.All() {
+		if attribute, ok := AttributeOf(face, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
 		}
 	}
 	return v
 }
 
-// attributeOf types an attribute of a face: text, or numbers.
-func attributeOf(face *zarrjson.Array, name string, value []byte) (manifest.Attribute, bool) {
+// AttributeOf types an attribute of a face: text, or numbers.
+func AttributeOf(face *zarrjson.Array, name string, value []byte) (manifest.Attribute, bool) {
 	if name == FillValue {
 		mask, err := face.DataType.DecodeMask(value)
 		return manifest.Attribute{Name: name, Type: face.DataType.Type(), Data: mask, Scalar: true}, err == nil

@@ -23,8 +23,9 @@ var machinery = []string{
 // attributes keeps those on which all members agree, less those that the reading has used up,
 // and says which masks the face has.
 func (d *decision) attributes() {
-	used := d.used()
-	for _, name := range d.attributeNames() {
+	used, names := d.used(), d.attributeNames()
+	d.declared = make([]zarrjson.Attribute, 0, len(names))
+	for _, name := range names {
 		if slices.Contains(machinery, name) || slices.Contains(used, name) {
 			continue
 		}
@@ -247,8 +248,12 @@ func (d *decision) spelt(a *manifest.Attribute) string {
 	return string(raw)
 }
 
-// spell is attributeJSON. Many variables and many files have equal attributes.
+// spell is attributeJSON. Many variables and many files have equal attributes, of which texts are
+// spelt sooner than looked up.
 func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
+	if len(a.Texts) == 1 {
+		return textJSON(a.Texts[0])
+	}
 	key := binary.AppendUvarint(append(d.scratch[:0], byte(a.Type.Kind)), uint64(a.Type.Size))
 	for _, text := range a.Texts {
 		key = append(binary.AppendUvarint(key, uint64(len(text))), text...)
