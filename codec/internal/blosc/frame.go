@@ -60,16 +60,6 @@ type frame struct {
 	array     *array // nil unless it is one
 }
 
-// FrameSize is what a Blosc2 contiguous frame says it decodes to. Compare it with what is
-// expected before making room for it.
-func FrameSize(src []byte) (int, error) {
-	f, err := readFrame(src)
-	if err != nil {
-		return 0, err
-	}
-	return f.size(), nil
-}
-
 // size is the decoded size, without padding.
 func (f *frame) size() int {
 	if f.array != nil {

@@ -62,8 +62,9 @@ func frameVectorNamed(t testing.TB, name string) frameVector {
 func TestDecodeFrame(t *testing.T) {
 	for _, v := range frameVectors(t) {
 		t.Run(v.name, func(t *testing.T) {
-			if n, err := FrameSize(v.encoded); n != len(v.raw) || err != nil {
-				t.Fatalf("FrameSize %d, err=%v, want %d", n, err, len(v.raw))
+			f, err := readFrame(v.encoded)
+			if err != nil || f.size() != len(v.raw) {
+				t.Fatalf("%+v, err=%v, want %d bytes", f, err, len(v.raw))
 			}
 			dst := bytes.Repeat([]byte{0xA5}, len(v.raw)+5)
 			n, err := DecodeFrame(dst, v.encoded)

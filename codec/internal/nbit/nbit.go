@@ -60,9 +60,6 @@ const (
 // isPlain reports whether unpackNumbers can read the field.
 func (f *field) isPlain() bool { return f.kind <= bigEndian && f.bits <= maxLoad && f.size <= 8 }
 
-// Verbatim reports whether chunks are stored as they are: the type has no padding.
-func (p *Packing) Verbatim() bool { return p.verbatim }
-
 // Decode writes a chunk's elements to dst, in their stored type and byte order with
 // zeros for padding, and returns how many bytes that are. It needs no memory.
 func (p *Packing) Decode(dst, src []byte) (int, error) {

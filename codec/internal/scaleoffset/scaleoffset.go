@@ -112,10 +112,6 @@ func (s *Scaling) scaleIntegers(scale uint32, factor int32) error {
 	return nil
 }
 
-// Verbatim reports whether chunks are stored as they are, without a header: every bit
-// of the integers was asked for.
-func (s *Scaling) Verbatim() bool { return s.verbatim }
-
 // Decode writes a chunk's elements to dst, in their stored type and byte order, and
 // returns how many bytes that are. It needs no memory.
 func (s *Scaling) Decode(dst, src []byte) (int, error) {
