@@ -191,7 +191,7 @@ func TestInterleaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, v := range variables(data) {
+	for path, v := range readertest.Variables(data) {
 		found := refs(t, v)
 		if len(found) != n {
 			t.Errorf("%s: %d refs, want %d", path, len(found), n)
@@ -228,7 +228,7 @@ func TestLargeFile(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	count := 0
-	for r, err := range variables(open(t, name))["/x"].Storage.Refs(context.Background()) {
+	for r, err := range readertest.Variables(readertest.Open(t, Format{}, name))["/x"].Storage.Refs(context.Background()) {
 		if err != nil || r.Index[0] != uint64(count) || r.Offset != int64(2*count) {
 			t.Fatalf("ref %d: %+v, %v", count, r, err)
 		}

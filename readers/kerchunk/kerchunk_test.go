@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"varve/readers"
-	"varve/readers/source"
+	"varve/readers/readertest"
 )
 
 // expectedArray is what fsspec and zarr-python say of an array. A ref is a list of URL,
@@ -60,42 +60,6 @@ func fixtures(t testing.TB) (dir string, sets map[string]map[string]expectedArra
 	return dir, sets
 }
 
-func open(t testing.TB, name string) *readers.Dataset {
-	t.Helper()
-	ctx := context.Background()
-	src, err := source.Open(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := src.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if is, err := (Format{}).Detect(ctx, src); !is || err != nil {
-		t.Fatalf("Detect: got %v, %v", is, err)
-	}
-	data, err := Format{}.Open(ctx, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range data.Problems {
-		t.Errorf("problem: %v", p.Err)
-	}
-	return data
-}
-
-func variables(data *readers.Dataset) map[string]*readers.Variable {
-	out := map[string]*readers.Variable{}
-	data.Root.Walk(func(g *readers.Group) bool {
-		for _, v := range g.Variables {
-			out[v.Path] = v
-		}
-		return true
-	})
-	return out
-}
-
 // refs returns the refs of a variable in the form of expected.json.
 func refs(t *testing.T, v *readers.Variable) map[string]any {
 	t.Helper()
@@ -124,7 +88,7 @@ func TestAgainstFsspec(t *testing.T) {
 	_, sets := fixtures(t)
 	for name, arrays := range sets {
 		t.Run(name, func(t *testing.T) {
-			found := variables(open(t, name))
+			found := readertest.Variables(readertest.Open(t, Format{}, name))
 			if len(found) != len(arrays) {
 				t.Errorf("%d variables, want %d", len(found), len(arrays))
 			}

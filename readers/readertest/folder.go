@@ -147,63 +147,19 @@ func testFolderChanges(t *testing.T, reader readers.Reader, s FolderSample, _ De
 }
 
 func testFolderFailing(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
-	for good := range 64 {
+	failing(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
 		f := s.folder()
-		f.failAfter = good + 1
-		got := Describe(context.Background(), reader, f.source(s.Name))
-		if f.reads < f.failAfter {
-			return
-		}
-		switch {
-		case !got.marked() && got.Text != whole.Text:
-			t.Errorf("a failure after %d reads changed the dataset and left no mark", good)
-		case got.Err != nil && !errors.Is(got.Err, errStorage):
-			t.Errorf("a failure after %d reads came out as %v", good, got.Err)
-		case got.Err != nil && errors.Is(got.Err, readers.ErrCorrupt):
-			t.Errorf("a failure after %d reads came out as damage: %v", good, got.Err)
-		}
-	}
-}
-
-func testFolderCancelled(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := reader.Open(ended, s.source()); !errors.Is(err, context.Canceled) {
-		t.Errorf("Open gave %v", err)
-	}
-	data, err := reader.Open(context.Background(), s.source())
-	if err != nil {
-		t.Fatal(err)
-	}
-	data.Root.Walk(func(g *readers.Group) bool {
-		for _, v := range g.Variables {
-			if err := drain(ended, v); err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", v.Path, err)
-			}
-		}
-		return true
+		f.failAfter = failAfter
+		return f.source(s.Name), func() bool { return f.reads >= f.failAfter }
 	})
 }
 
+func testFolderCancelled(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+	cancelled(t, reader, s.source)
+}
+
 func testFolderConcurrent(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
-	src := s.source()
-	shared, err := reader.Open(context.Background(), src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			got := DescribeDataset(context.Background(), shared)
-			if i%2 == 1 {
-				got = Describe(context.Background(), reader, src)
-			}
-			if got.Text != whole.Text {
-				t.Errorf("goroutine %d read another dataset:\n%s", i, got.Text)
-			}
-		})
-	}
-	wg.Wait()
+	concurrent(t, reader, s.source(), whole)
 }
 
 func testFolderUntouched(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {

@@ -150,10 +150,19 @@ func testChanges(t *testing.T, reader readers.Reader, s Sample, _ Description) {
 var errStorage = errors.New("the disk is on fire")
 
 func testFailing(t *testing.T, reader readers.Reader, s Sample, whole Description) {
+	failing(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
+		ranges := &Memory{Data: s.Data, failAfter: failAfter}
+		return source.New(s.Name, ranges), ranges.failed
+	})
+}
+
+// failing has storage fail after some reads: it ends when a source says that it did not.
+func failing(t *testing.T, reader readers.Reader, whole Description, open func(failAfter int) (src *source.Source, failed func() bool)) {
+	t.Helper()
 	for good := range 64 {
-		ranges := &Memory{Data: s.Data, failAfter: good + 1}
-		got := Describe(context.Background(), reader, source.New(s.Name, ranges))
-		if !ranges.failed() {
+		src, failed := open(good + 1)
+		got := Describe(context.Background(), reader, src)
+		if !failed() {
 			return
 		}
 		switch {
@@ -168,12 +177,17 @@ func testFailing(t *testing.T, reader readers.Reader, s Sample, whole Descriptio
 }
 
 func testCancelled(t *testing.T, reader readers.Reader, s Sample, _ Description) {
+	cancelled(t, reader, s.source)
+}
+
+func cancelled(t *testing.T, reader readers.Reader, open func() *source.Source) {
+	t.Helper()
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := reader.Open(ended, s.source()); !errors.Is(err, context.Canceled) {
+	if _, err := reader.Open(ended, open()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open gave %v", err)
 	}
-	data, err := reader.Open(context.Background(), s.source())
+	data, err := reader.Open(context.Background(), open())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +211,11 @@ func drain(ctx context.Context, v *readers.Variable) error {
 }
 
 func testConcurrent(t *testing.T, reader readers.Reader, s Sample, whole Description) {
-	src := s.source()
+	concurrent(t, reader, s.source(), whole)
+}
+
+func concurrent(t *testing.T, reader readers.Reader, src *source.Source, whole Description) {
+	t.Helper()
 	shared, err := reader.Open(context.Background(), src)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"varve/readers/readertest"
 )
 
 // BenchmarkRefs lists the chunks of an array of many files.
@@ -27,7 +29,7 @@ func BenchmarkRefs(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(doc), 0o644); err != nil {
 		b.Fatal(err)
 	}
-	v := open(b, dir).Root.Variables[0]
+	v := readertest.Open(b, Format{}, dir).Root.Variables[0]
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"varve/readers"
+	"varve/readers/readertest"
 )
 
 // TestInteropRandomStores reads random stores of both formats that zarr-python has just
@@ -44,7 +45,7 @@ func TestInteropRandomStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, arrays := range stores {
-		found := variables(open(t, filepath.Join(dir, name)))
+		found := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(dir, name)))
 		if len(found) != len(arrays) {
 			t.Errorf("%s: %d variables, want %d", name, len(found), len(arrays))
 		}

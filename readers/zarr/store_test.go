@@ -67,7 +67,7 @@ func array2(fields ...string) string {
 }
 
 func TestAttributes(t *testing.T) {
-	data := open(t, filepath.Join(fixtureDir, "v3"))
+	data := readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v3"))
 	double := func(f ...float64) string {
 		var b []byte
 		for _, x := range f {
@@ -118,7 +118,7 @@ func TestAttributes(t *testing.T) {
 }
 
 func TestTypes(t *testing.T) {
-	found := variables(open(t, filepath.Join(fixtureDir, "v3")))
+	found := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v3")))
 	for path, want := range map[string]string{
 		"/bools": "bool", "/halves": "<f2", "/complexes": "complex<<f4>", "/strings": "vlen-str-utf8", "/fixed": "|S3{nullpad,ascii}",
 		"/unicode": "U2", "/raw": "opaque::2", "/dates": "datetime64[s]", "/spans": "timedelta64[ms]", "/big_endian": ">i4",
@@ -142,8 +142,8 @@ func TestTypes(t *testing.T) {
 // TestMasks holds _FillValue to what xarray takes for it: the attribute in format 3, the
 // fill value in format 2.
 func TestMasks(t *testing.T) {
-	v3 := variables(open(t, filepath.Join(fixtureDir, "v3")))
-	v2 := variables(open(t, filepath.Join(fixtureDir, "v2")))
+	v3 := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v3")))
+	v2 := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v2")))
 	for _, test := range []struct {
 		name string
 		v    *readers.Variable
@@ -173,8 +173,8 @@ func TestMasks(t *testing.T) {
 // TestDimensions has arrays that disagree over the length of a dimension, and groups that
 // call theirs alike.
 func TestDimensions(t *testing.T) {
-	data := open(t, filepath.Join(fixtureDir, "v3"))
-	found := variables(data)
+	data := readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v3"))
+	found := readertest.Variables(data)
 	if len(data.Root.Dimensions) != 2 {
 		t.Errorf("%d dimensions, want 2", len(data.Root.Dimensions))
 	}
@@ -221,7 +221,7 @@ func TestProblems(t *testing.T) {
 		if fmt.Sprint(paths) != test.paths {
 			t.Errorf("%s: problems of %v, want %s", name, paths, test.paths)
 		}
-		if variables(data)["/good"] == nil {
+		if readertest.Variables(data)["/good"] == nil {
 			t.Errorf("%s: the good array is missing", name)
 		}
 	}
@@ -240,7 +240,7 @@ func TestUndecodable(t *testing.T) {
 	for _, p := range data.Problems {
 		t.Errorf("problem: %v", p.Err)
 	}
-	found := variables(data)
+	found := readertest.Variables(data)
 	for _, path := range []string{"/a", "/b", "/c", "/d", "/e"} {
 		v := found[path]
 		if v == nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"varve/readers"
-	"varve/readers/source"
+	"varve/readers/readertest"
 )
 
 const fixtureDir = "../../fixtures/zarr"
@@ -40,48 +40,12 @@ func expected(t testing.TB) map[string]map[string]expectedArray {
 	return out
 }
 
-func open(t testing.TB, name string) *readers.Dataset {
-	t.Helper()
-	ctx := context.Background()
-	src, err := source.Open(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := src.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if is, err := (Format{}).Detect(ctx, src); !is || err != nil {
-		t.Fatalf("Detect: got %v, %v", is, err)
-	}
-	data, err := Format{}.Open(ctx, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range data.Problems {
-		t.Errorf("problem: %v", p.Err)
-	}
-	return data
-}
-
-func variables(data *readers.Dataset) map[string]*readers.Variable {
-	out := map[string]*readers.Variable{}
-	data.Root.Walk(func(g *readers.Group) bool {
-		for _, v := range g.Variables {
-			out[v.Path] = v
-		}
-		return true
-	})
-	return out
-}
-
 // TestAgainstZarrPython holds shapes, values, dimensions and refs of the sample stores
 // against what zarr-python said of them when they were made.
 func TestAgainstZarrPython(t *testing.T) {
 	for store, arrays := range expected(t) {
 		t.Run(store, func(t *testing.T) {
-			found := variables(open(t, filepath.Join(fixtureDir, store)))
+			found := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, store)))
 			for path := range found {
 				if _, ok := arrays[path]; !ok {
 					t.Errorf("%s is not in expected.json", path)

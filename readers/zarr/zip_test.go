@@ -44,7 +44,7 @@ func fromBytes(data []byte) *source.Source {
 func TestZip(t *testing.T) {
 	for _, store := range []string{"v2", "v2_consolidated", "v3", "v3_consolidated", "sharded", "rectilinear"} {
 		files := readertest.ReadFolder(t, store, filepath.Join(fixtureDir, store)).Files
-		want := variables(open(t, filepath.Join(fixtureDir, store)))
+		want := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, store)))
 		for method, name := range map[uint16]string{zip.Store: "stored", zip.Deflate: "deflated"} {
 			t.Run(store+"/"+name, func(t *testing.T) {
 				archive := zipped(t, files, method)
@@ -56,7 +56,7 @@ func TestZip(t *testing.T) {
 				if err != nil || len(data.Problems) > 0 {
 					t.Fatal(err, data.Problems)
 				}
-				got := variables(data)
+				got := readertest.Variables(data)
 				if len(got) != len(want) || len(got) == 0 {
 					t.Errorf("%d variables, want %d", len(got), len(want))
 				}
@@ -112,8 +112,8 @@ func chunkBytes(t *testing.T, archive []byte, v *readers.Variable) map[string]st
 func TestZipStore(t *testing.T) {
 	for _, name := range []string{"zip_stored.zip", "zip_deflated.zip"} {
 		t.Run(name, func(t *testing.T) {
-			data := open(t, filepath.Join(fixtureDir, name))
-			v := variables(data)["/g/x"]
+			data := readertest.Open(t, Format{}, filepath.Join(fixtureDir, name))
+			v := readertest.Variables(data)["/g/x"]
 			if v == nil {
 				t.Fatal("no /g/x")
 			}
