@@ -268,7 +268,10 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	}
 	if way == throughReader {
 		out.Storage.Layout = manifest.Valued
-		return nil
+		if v.Storage.Layout != readers.Unallocated {
+			return nil
+		}
+		return r.checkNull(v)
 	}
 	return r.place(out, v)
 }

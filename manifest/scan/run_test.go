@@ -421,3 +421,22 @@ func TestDamaged(t *testing.T) {
 		t.Error("no damage was passed over")
 	}
 }
+
+// TestNull: a dataset without a dataspace is listed, and not one without a value.
+func TestNull(t *testing.T) {
+	folder := t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
+	if err := os.WriteFile(filepath.Join(folder, "layouts.raw"), make([]byte, 8), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.Files[0].Header
+	for _, path := range []string{"/null", "/null text"} {
+		if v := h.Variables[h.Find(path)]; !strings.Contains(v.Unreadable, "no shape and no elements") {
+			t.Errorf("%s: %q", path, v.Unreadable)
+		}
+	}
+}
