@@ -16,6 +16,19 @@ const maxUnsized = 512 << 20
 // have a word for a chunk of one value. Zstd comes to 32768.
 const maxRatio = 1 << 16
 
+// LengthError says that a chunk decompresses to other than the bytes of its elements. It is
+// ErrCorrupt.
+type LengthError struct {
+	Have, Need int
+	form       Form
+}
+
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("chunk has %d bytes after decompression, its %v elements of %v need %d", e.Have, e.form.Shape, e.form.Type, e.Need)
+}
+
+func (e *LengthError) Unwrap() error { return ErrCorrupt }
+
 // Decode fills dst with the elements of the stored chunk src. Elements of varying
 // length may alias src; nothing keeps it otherwise.
 func (p *Pipeline) Decode(dst Elems, src []byte) error {
@@ -62,7 +75,7 @@ func (p *Pipeline) decodeBytes(a *arena, dst Elems, src []byte) error {
 	}
 	if inPlace {
 		if len(src) != len(dst.Fixed) {
-			return p.at(len(p.arrays), corrupt.Errorf("chunk has %d bytes after decompression, its %v elements of %v need %d", len(src), form.Shape, form.Type, len(dst.Fixed)))
+			return p.at(len(p.arrays), &LengthError{Have: len(src), Need: len(dst.Fixed), form: form})
 		}
 		if len(src) > 0 && &src[0] != &dst.Fixed[0] {
 			copy(dst.Fixed, src)

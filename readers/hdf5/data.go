@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,7 +76,7 @@ const maxStoredChunk = 1 << 30
 
 // decode returns the elements of a chunk as they are stored without filters, in a buffer
 // that the next call reuses.
-func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, partial bool) ([]byte, error) {
+func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]byte, error) {
 	if r.Size > maxStoredChunk {
 		return nil, unsupported("stored chunk of %d bytes", r.Size)
 	}
@@ -87,17 +88,36 @@ func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, partial bool)
 		return nil, err
 	}
 	mask := r.Mask
-	if partial && x.d.RawEdges {
+	if b.partial && x.d.RawEdges {
 		mask = ^uint32(0)
 	}
 	p, err := x.pipeline(mask)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Decode(codec.Elems{Fixed: x.chunk}, stored); err != nil {
+	err = p.Decode(codec.Elems{Fixed: x.chunk}, stored)
+	var length *codec.LengthError
+	if b.partial && errors.As(err, &length) {
+		err = x.decodeStart(p, stored, b, length)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("chunk %v at offset %d: %w", r.Index, r.Offset, err)
 	}
 	return x.chunk, nil
+}
+
+// decodeStart decodes a chunk that ends early, if what is missing lies beyond the dataset:
+// some programs write chunks at the border so, and libhdf5 asks for no more of them.
+func (x *chunkDecoder) decodeStart(p *codec.Pipeline, stored []byte, b *box, length *codec.LengthError) error {
+	n, size := length.Have, x.d.Type.Size
+	if n >= length.Need || n%size != 0 || uint64(n/size) < b.elements(x.d.Chunk) {
+		return length
+	}
+	start, err := p.WithShape([]int64{int64(n / size)})
+	if err != nil {
+		return err
+	}
+	return start.Decode(codec.Elems{Fixed: x.chunk[:n]}, stored)
 }
 
 func (x *chunkDecoder) pipeline(mask uint32) (*codec.Pipeline, error) {
@@ -138,7 +158,7 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte) error {
 			x = &chunkDecoder{d: d, pipelines: map[uint32]*codec.Pipeline{}, chunk: make([]byte, size)}
 		}
 		b := newBox(d.Shape, d.Chunk, r.Index)
-		chunk, err := x.decode(ctx, r, b.partial)
+		chunk, err := x.decode(ctx, r, &b)
 		if err != nil {
 			return err
 		}
@@ -162,6 +182,16 @@ func newBox(shape, chunk, index []uint64) box {
 		b.partial = b.partial || b.shape[i] < chunk[i]
 	}
 	return b
+}
+
+// elements is how many of a chunk's elements, in their order, there are up to the last that
+// lies in the dataset.
+func (b *box) elements(chunk []uint64) uint64 {
+	last := uint64(0)
+	for i, n := range b.shape {
+		last = last*chunk[i] + n - 1
+	}
+	return last + 1
 }
 
 // copy copies what counts of a chunk into the dataset, row by row.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"varve/codec"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -167,6 +169,36 @@ func TestBitfieldsOfAnyPrecision(t *testing.T) {
 		typ := typeDecoder{cursor: c}.decode(0)
 		if got := c.err == nil; got != want {
 			t.Errorf("class %d: %v, %v", class, typ, c.err)
+		}
+	}
+}
+
+// TestShortChunks: a chunk at the border may end with the dataset, and no sooner.
+func TestShortChunks(t *testing.T) {
+	_, tree := openPath(t, "testdata/short_chunks.h5")
+	for name, want := range map[string][]byte{
+		"/x":        {0, 1, 2, 3, 4},
+		"/rows":     {0, 1, 2, 3, 4, 5, 6, 7, 8},
+		"/two rows": {0, 1, 2, 3, 4, 5, 6, 7, 8},
+		"/damaged":  nil,
+	} {
+		o, err := tree.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := o.Dataset.ReadAll(context.Background(), 100)
+		if want == nil {
+			if !errors.Is(err, codec.ErrCorrupt) || !strings.Contains(err.Error(), "8 bytes after decompression") {
+				t.Errorf("%s: %v, want an error that says how long the chunk is", name, err)
+			}
+			continue
+		}
+		var got []byte
+		for i := 0; i+4 <= len(values); i += 4 {
+			got = append(got, values[i])
+		}
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
 		}
 	}
 }
