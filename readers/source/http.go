@@ -309,12 +309,12 @@ const stallBytes = 4 << 10
 type watch struct {
 	every time.Duration
 	timer *time.Timer
-	since int
+	since atomic.Int64
 	end   context.CancelCauseFunc
 }
 
 // watched returns a context that ends when a request has not brought 4 KiB for as long as
-// given. What the request brings is to be written to the watch.
+// given. What the request brings, or takes, is to be written to the watch.
 func watched(ctx context.Context, every time.Duration) (context.Context, *watch) {
 	ctx, end := context.WithCancelCause(ctx)
 	w := &watch{every: every, end: end}
@@ -325,8 +325,8 @@ func watched(ctx context.Context, every time.Duration) (context.Context, *watch)
 }
 
 func (w *watch) Write(p []byte) (int, error) {
-	if w.since += len(p); w.since >= stallBytes {
-		w.since = 0
+	if w.since.Add(int64(len(p))) >= stallBytes {
+		w.since.Store(0)
 		w.timer.Reset(w.every)
 	}
 	return len(p), nil

@@ -89,6 +89,8 @@ func passing(err error) bool {
 		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
+		case http.StatusConflict: // with another request, and not with what is there
+			return status.reason == "ConditionalRequestConflict" || status.reason == "OperationAborted"
 		}
 		return false
 	}

@@ -22,12 +22,12 @@ import (
 // and nobody is called before the first name of a kind.
 type stores struct {
 	mu   sync.Mutex
-	made map[string]object.Service
+	made map[string]object.Store
 	// noted are objects that listings described lately, so that opening one costs nothing.
 	noted map[string]Identity
 }
 
-func (s *stores) service(ctx context.Context, scheme string) (object.Service, error) {
+func (s *stores) service(ctx context.Context, scheme string) (object.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if service := s.made[scheme]; service != nil {
@@ -38,13 +38,13 @@ func (s *stores) service(ctx context.Context, scheme string) (object.Service, er
 		return nil, err
 	}
 	if s.made == nil {
-		s.made = map[string]object.Service{}
+		s.made = map[string]object.Store{}
 	}
 	s.made[scheme] = service
 	return service, nil
 }
 
-func newService(ctx context.Context, scheme string) (object.Service, error) {
+func newService(ctx context.Context, scheme string) (object.Store, error) {
 	switch scheme {
 	case "s3":
 		return s3.New(ctx)
@@ -105,7 +105,7 @@ func ParseURL(name string) (*url.URL, error) {
 // bucket is where objects are.
 type bucket struct {
 	opener  *Opener
-	service object.Service
+	service object.Store
 	name    string // of the bucket
 	root    string // what is before each key: "s3://bucket/"
 }

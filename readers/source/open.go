@@ -27,6 +27,8 @@ type Options struct {
 	GapBytes int64
 	// JoinedBytes bounds a request that is made of several.
 	JoinedBytes int64
+	// PartBytes is the size of the parts in which larger objects are stored.
+	PartBytes int64
 	// Parallel bounds the requests that a source has under way at a time.
 	Parallel int
 
@@ -63,6 +65,7 @@ const (
 	defaultAhead     = 4 << 20
 	defaultGap       = 256 << 10
 	defaultJoined    = 8 << 20
+	defaultPart      = 16 << 20
 	defaultParallel  = 8
 	defaultAttempts  = 5
 	defaultBackoff   = 200 * time.Millisecond
@@ -81,6 +84,7 @@ func (o Options) withDefaults() Options {
 	set(&o.AheadBytes, defaultAhead)
 	set(&o.GapBytes, defaultGap)
 	set(&o.JoinedBytes, defaultJoined)
+	set(&o.PartBytes, defaultPart)
 	set(&o.Parallel, defaultParallel)
 	set(&o.Attempts, defaultAttempts)
 	set(&o.Backoff, defaultBackoff)

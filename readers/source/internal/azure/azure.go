@@ -1,4 +1,4 @@
-// Package azure reads Azure Blob Storage, and servers that speak its protocol, such as
+// Package azure reads and writes Azure Blob Storage, and servers that speak its protocol, such as
 // Azurite:
 //
 //	GET /container/model/x.nc             Authorization: SharedKey account:…

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ import (
 // HMAC-SHA-256 over
 //
 //	GET\n                    the method
-//	\n\n…                    eleven headers, here empty but for those of conditions and ranges
+//	\n\n…                    eleven headers, here those of conditions, ranges and contents
 //	x-ms-date:…\n            all headers that begin with x-ms-, by name
 //	x-ms-version:…\n
 //	/account/container/blob  the path, behind the account's name
@@ -26,7 +27,11 @@ func (s *Service) signature(req *http.Request) string {
 		"Content-Encoding", "Content-Language", "Content-Length", "Content-MD5", "Content-Type",
 		"Date", "If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range",
 	} {
-		b.WriteString("\n" + req.Header.Get(name))
+		value := req.Header.Get(name)
+		if name == "Content-Length" && req.ContentLength > 0 {
+			value = strconv.FormatInt(req.ContentLength, 10)
+		}
+		b.WriteString("\n" + value)
 	}
 	b.WriteByte('\n')
 	for _, name := range slices.Sorted(maps.Keys(req.Header)) {

@@ -1,4 +1,4 @@
-// Package gcs reads Google Cloud Storage through its XML API:
+// Package gcs reads Google Cloud Storage through its XML API, and stores through its JSON API:
 //
 //	GET /bucket/model/x.nc                Authorization: Bearer …
 //	Host: storage.googleapis.com          X-Goog-User-Project: …
@@ -26,16 +26,20 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-const readOnly = "https://www.googleapis.com/auth/devstorage.read_only"
+// What tokens are good for. Who only reads has none that is good for more.
+const (
+	readOnly  = "https://www.googleapis.com/auth/devstorage.read_only"
+	readWrite = "https://www.googleapis.com/auth/devstorage.read_write"
+)
 
 // Service is Google Cloud Storage.
 type Service struct {
 	endpoint *url.URL
 	project  string // that pays for requests
-	find     func() (oauth2.TokenSource, error)
+	find     func(scope string) (oauth2.TokenSource, error)
 
 	mu        sync.Mutex
-	tokens    oauth2.TokenSource
+	tokens    map[string]oauth2.TokenSource // by scope
 	anonymous string // why nothing is signed
 }
 
@@ -64,10 +68,10 @@ func New() (*Service, error) {
 
 // find looks for credentials in the file that GOOGLE_APPLICATION_CREDENTIALS names, in that
 // of gcloud, and asks the machine.
-func find() (oauth2.TokenSource, error) {
+func find(scope string) (oauth2.TokenSource, error) {
 	const patience = 15 * time.Second
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: patience})
-	found, err := google.FindDefaultCredentials(ctx, readOnly)
+	found, err := google.FindDefaultCredentials(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ func (s *Service) authorize(req *http.Request) error {
 	if s.project != "" {
 		req.Header.Set("X-Goog-User-Project", s.project)
 	}
-	token, err := s.token()
+	token, err := s.token(scopeOf(req.Method))
 	if err != nil {
 		return &object.CredentialsError{Service: "Google Cloud Storage", Err: err}
 	}
@@ -120,15 +124,22 @@ func (s *Service) authorize(req *http.Request) error {
 	return nil
 }
 
+func scopeOf(method string) string {
+	if method == http.MethodGet || method == http.MethodHead {
+		return readOnly
+	}
+	return readWrite
+}
+
 // token returns a token that is good, or nil if there are no credentials.
-func (s *Service) token() (*oauth2.Token, error) {
+func (s *Service) token(scope string) (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.anonymous != "" {
 		return nil, nil
 	}
-	if s.tokens == nil {
-		found, err := s.find()
+	if s.tokens[scope] == nil {
+		found, err := s.find(scope)
 		// The library has no other way of telling that there are none from that they are bad.
 		if err != nil && strings.Contains(err.Error(), "could not find default credentials") {
 			s.anonymous = "no credentials for Google Cloud Storage were found, in GOOGLE_APPLICATION_CREDENTIALS, gcloud's or from the machine, so nothing is signed"
@@ -137,7 +148,10 @@ func (s *Service) token() (*oauth2.Token, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.tokens = found
+		if s.tokens == nil {
+			s.tokens = map[string]oauth2.TokenSource{}
+		}
+		s.tokens[scope] = found
 	}
-	return s.tokens.Token()
+	return s.tokens[scope].Token()
 }

@@ -53,12 +53,12 @@ func TestTokens(t *testing.T) {
 	for _, c := range []struct {
 		name, at   string
 		env        map[string]string
-		find       func() (oauth2.TokenSource, error)
+		find       func(string) (oauth2.TokenSource, error)
 		want, hint string
 	}{
-		{"a token", at, nil, func() (oauth2.TokenSource, error) { return static, nil }, "Bearer tok", "GS_NO_SIGN_REQUEST"},
-		{"elsewhere", "https://elsewhere.example/b/k", nil, func() (oauth2.TokenSource, error) { return static, nil }, "", ""},
-		{"without TLS", "http://storage.googleapis.com/b/k", nil, func() (oauth2.TokenSource, error) { return static, nil }, "", ""},
+		{"a token", at, nil, func(string) (oauth2.TokenSource, error) { return static, nil }, "Bearer tok", "GS_NO_SIGN_REQUEST"},
+		{"elsewhere", "https://elsewhere.example/b/k", nil, func(string) (oauth2.TokenSource, error) { return static, nil }, "", ""},
+		{"without TLS", "http://storage.googleapis.com/b/k", nil, func(string) (oauth2.TokenSource, error) { return static, nil }, "", ""},
 		{"not wanted", at, map[string]string{"GS_NO_SIGN_REQUEST": "YES"}, nil, "", "GS_NO_SIGN_REQUEST is set"},
 		{"emulator", "http://host:1/b/k", map[string]string{"STORAGE_EMULATOR_HOST": "host:1"}, nil, "", "STORAGE_EMULATOR_HOST"},
 	} {
@@ -72,11 +72,11 @@ func TestTokens(t *testing.T) {
 		})
 	}
 	s := service(t, map[string]string{"GS_USER_PROJECT": "p"})
-	s.find = func() (oauth2.TokenSource, error) { return nil, errors.New("cannot read the key") }
+	s.find = func(string) (oauth2.TokenSource, error) { return nil, errors.New("cannot read the key") }
 	if _, err := sent(t, s, at); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("bad credentials: %v", err)
 	}
-	s.find = func() (oauth2.TokenSource, error) { return static, nil }
+	s.find = func(string) (oauth2.TokenSource, error) { return static, nil }
 	if req, err := sent(t, s, at); err != nil || req.Header.Get("X-Goog-User-Project") != "p" {
 		t.Errorf("sent %v, %v", req, err)
 	}

@@ -1,4 +1,4 @@
-// Package s3 reads Amazon S3, and servers that speak its protocol: MinIO, Ceph, Garage,
+// Package s3 reads and writes Amazon S3, and servers that speak its protocol: MinIO, Ceph, Garage,
 // SeaweedFS, Cloudflare R2, and others.
 //
 //	GET /model/x.nc                       Authorization: AWS4-HMAC-SHA256 Credential=…/s3/aws4_request, …

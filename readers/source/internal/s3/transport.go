@@ -46,6 +46,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		t.regions.Store(t.bucket, elsewhere)
 		region = elsewhere
+		if req, err = object.Again(req); err != nil {
+			return nil, err
+		}
 	}
 }
 

@@ -1,0 +1,264 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"varve/readers/source/internal/object"
+)
+
+// Place is a prefix of an object store, below which objects are read and written:
+//
+//	s3://bucket/model/sst.varve/tables/refs-ab12.parquet
+//	├───────── its name ───────┤├──────── key ─────────┤
+//
+// It may be used by any number of goroutines. Whether the store heeds conditions, without
+// which two writers could both believe that they were first, is for Check to see.
+type Place struct {
+	*bucket
+	prefix string      // ends with a slash
+	opaque atomic.Bool // ETags are no sums of contents
+}
+
+// ErrConflict marks the error of storing an object on a condition that does not hold.
+var ErrConflict = errors.New("the object is not the one that it was to replace")
+
+// Place returns the place of a name such as s3://bucket/prefix. It asks nobody for anything.
+func (o *Opener) Place(ctx context.Context, name string) (*Place, error) {
+	b, key, err := o.bucket(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	key = strings.TrimSuffix(key, "/")
+	if key == "" {
+		return nil, fmt.Errorf("%s: want a name in the bucket, such as %sdata.varve: %w", name, b.root, errors.ErrUnsupported)
+	}
+	if parts := strings.Split(key, "/"); slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, "..") {
+		return nil, fmt.Errorf("%s: a name with empty parts, or with . or .. for one, cannot be written to: %w", name, errors.ErrUnsupported)
+	}
+	return &Place{bucket: b, prefix: key + "/"}, nil
+}
+
+// Name returns what the place is called, or an object in it.
+func (p *Place) Name(key string) string { return strings.TrimSuffix(p.root+p.prefix+key, "/") }
+
+// Read reads all of an object, of at most so many bytes, with the version that PutIf takes.
+//
+// Some stores keep contents and ETags apart, and may tell the ETag of a newer content than
+// the one they send; who replaced that would replace what he has not seen. Where ETags are
+// sums of contents that is noticed, and the object read again.
+func (p *Place) Read(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
+	const pause, attempts = 20 * time.Millisecond, 8
+	var before []byte
+	same := 0
+	for range attempts {
+		was := version
+		content, version, err = p.read(ctx, key, most)
+		if err != nil || p.opaque.Load() || !isSum(version) || version == fmt.Sprintf("\"%x\"", md5.Sum(content)) {
+			return content, version, err
+		}
+		if version == was && bytes.Equal(content, before) {
+			same++
+		}
+		if same == 2 { // an ETag that stays as it is, is one that is no sum
+			p.opaque.Store(true)
+			return content, version, nil
+		}
+		before = content
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		}
+	}
+	return nil, "", fmt.Errorf("%s: it changes faster than it can be read", p.Name(key))
+}
+
+// isSum reports whether an ETag looks like an MD5.
+func isSum(tag string) bool {
+	inner := strings.Trim(tag, `"`)
+	return len(inner) == 2*md5.Size && strings.Trim(inner, "0123456789abcdef") == ""
+}
+
+// read reads an object once.
+func (p *Place) read(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
+	address, err := p.service.Address(p.bucket.name, p.prefix+key)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", p.Name(key), err)
+	}
+	r := p.remote(p.Name(key), address)
+	defer r.shut()
+	err = r.persist(ctx, most, func(ctx context.Context) error {
+		return r.ask(ctx, nil, func(a *answer) (err error) {
+			content, err = a.document(most)
+			version = p.service.Version(a.Header)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", r.name, hideBucket(err))
+	}
+	return content, version, nil
+}
+
+// hideBucket keeps a bucket that is not there from looking like an object that is not.
+func hideBucket(err error) error {
+	var status *statusError
+	if errors.As(err, &status) && (status.reason == "NoSuchBucket" || status.reason == "ContainerNotFound") {
+		return fmt.Errorf("%s: there is no such bucket", status)
+	}
+	return err
+}
+
+// Open opens an object of a known size that never changes, and asks for nothing before the
+// first byte is read.
+func (p *Place) Open(key string, size int64) (*Source, error) {
+	r, err := p.open(context.Background(), p.prefix+key, &Identity{Size: size})
+	if err != nil {
+		return nil, err
+	}
+	return newSource(r.name, r, p.opener.cache), nil
+}
+
+// Stat tells what is known of an object without reading it.
+func (p *Place) Stat(ctx context.Context, key string) (id Identity, err error) {
+	address, err := p.service.Address(p.bucket.name, p.prefix+key)
+	if err != nil {
+		return id, fmt.Errorf("%s: %w", p.Name(key), err)
+	}
+	err = p.send(ctx, &sending{Request: object.NewRequest(http.MethodHead, address), key: key, use: func(a *answer) error {
+		if a.ContentLength < 0 {
+			return wrongf("the server does not say how large the object is: %w", errors.ErrUnsupported)
+		}
+		id = a.identity(a.ContentLength)
+		return nil
+	}})
+	return id, err
+}
+
+// List yields the objects that lie directly in a folder, and the folders in it.
+func (p *Place) List(ctx context.Context, folder string) iter.Seq2[Entry, error] {
+	prefix := p.prefix
+	if folder != "" {
+		prefix += folder + "/"
+	}
+	return func(yield func(Entry, error) bool) {
+		for o, err := range p.list(ctx, prefix) {
+			if err != nil {
+				yield(Entry{}, hideBucket(err))
+				return
+			}
+			if e, ok := entryOf(o, prefix); ok && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Remove removes an object. That it was not there, not every store says.
+func (p *Place) Remove(ctx context.Context, key string) error {
+	return p.send(ctx, &sending{Request: p.service.Remove(p.bucket.name, p.prefix+key), key: key})
+}
+
+// maxReplaced bounds objects that are stored on conditions, so that they can be read back.
+const maxReplaced = 1 << 20
+
+// PutIf stores a small object in place of a version that Read told, or, where that is empty,
+// where there is none; else the error is ErrConflict. Who stores contents that are nobody
+// else's is not told of a conflict with himself, when a request was done and its answer lost.
+func (p *Place) PutIf(ctx context.Context, key string, content []byte, version string) error {
+	if len(content) > maxReplaced {
+		return fmt.Errorf("%s: %d bytes are more than the %d of an object that may be replaced", p.Name(key), len(content), maxReplaced)
+	}
+	err := p.putOnce(ctx, key, bytes.NewReader(content), &object.Condition{Version: version})
+	if !isConflict(err, version) {
+		return err
+	}
+	now, _, failed := p.Read(ctx, key, maxReplaced)
+	switch {
+	case failed == nil && bytes.Equal(now, content):
+		return nil
+	case failed != nil && !errors.Is(failed, fs.ErrNotExist):
+		return fmt.Errorf("%w; and whether it was stored is not known: %w", err, failed)
+	}
+	return fmt.Errorf("%s: %w", p.Name(key), ErrConflict)
+}
+
+// isConflict reports whether a store said that a condition does not hold. To Azure an object
+// that is there already is a conflict; to Amazon one that is to be replaced and is gone is
+// missing.
+func isConflict(err error, version string) bool {
+	var status *statusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.code {
+	case http.StatusPreconditionFailed:
+		return true
+	case http.StatusConflict:
+		return status.reason == "BlobAlreadyExists"
+	case http.StatusNotFound:
+		return version != "" && status.reason != "NoSuchBucket" && status.reason != "ContainerNotFound"
+	}
+	return false
+}
+
+// Check sees whether the store heeds the conditions of PutIf, by storing an object that is
+// there, and by replacing a version that is not the newest. One that takes either is
+// errors.ErrUnsupported: on it, two writers could both win. The object, of which there is
+// none yet, is left behind; its contents are nobody else's.
+func (p *Place) Check(ctx context.Context, key, content string) error {
+	if err := p.PutIf(ctx, key, []byte(content), ""); err != nil {
+		return p.refused(err)
+	}
+	if err := p.PutIf(ctx, key, []byte(content+" again"), ""); !errors.Is(err, ErrConflict) {
+		return p.ignores(err, "a second object where there is to be none (If-None-Match: *)")
+	}
+	_, version, err := p.Read(ctx, key, maxReplaced)
+	if err != nil {
+		return err
+	}
+	if version == "" {
+		return p.ignores(nil, "objects without telling their versions (ETag)")
+	}
+	if err := p.PutIf(ctx, key, []byte(content+" replaced"), version); err != nil {
+		return p.refused(err)
+	}
+	if err := p.PutIf(ctx, key, []byte(content+" late"), version); !errors.Is(err, ErrConflict) {
+		return p.ignores(err, "an object in place of a version that is no longer there (If-Match)")
+	}
+	return nil
+}
+
+// refused says more of a store that does not know of conditions at all.
+func (p *Place) refused(err error) error {
+	var status *statusError
+	if errors.As(err, &status) && (status.code == http.StatusNotImplemented || status.reason == "NotImplemented") {
+		return fmt.Errorf("%w: the store knows no conditions, without which two writers could both win: %w", err, errors.ErrUnsupported)
+	}
+	return err
+}
+
+// ignores is the error of a store that took what it should not have, unless it failed in
+// another way.
+func (p *Place) ignores(err error, what string) error {
+	if err != nil {
+		return p.refused(err)
+	}
+	at := p.root
+	if u, err := p.service.Address(p.bucket.name, ""); err == nil {
+		at = u.Scheme + "://" + u.Host
+	}
+	return fmt.Errorf("%s: the store at %s takes %s: it does not heed conditions, so that two writers could both win: %w",
+		p.Name(""), at, what, errors.ErrUnsupported)
+}

@@ -1,0 +1,279 @@
+package source_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"varve/readers/source"
+	"varve/readers/source/sourcetest"
+	"varve/readers/source/storetest"
+)
+
+// placeIn returns a place in a store, with parts as small as stores take them.
+func placeIn(t *testing.T, name string, partBytes int64) *source.Place {
+	t.Helper()
+	opener := source.NewOpener(&source.Options{Backoff: time.Millisecond, Stall: 400 * time.Millisecond, PartBytes: partBytes})
+	t.Cleanup(func() { _ = opener.Close() })
+	p, err := opener.Place(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func put(t *testing.T, p *source.Place, key string, content []byte) {
+	t.Helper()
+	if err := p.Put(t.Context(), key, bytes.NewReader(content), int64(len(content))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// suite holds a store to what is promised of places.
+func suite(t *testing.T, root string, part int64) {
+	p := placeIn(t, root+"/a b/m 100%.varve/", part)
+	ctx := t.Context()
+	t.Run("objects", func(t *testing.T) {
+		for _, size := range []int{0, 1, 1000, int(part), int(part) + 1, 3*int(part) + 17} {
+			key := fmt.Sprintf("tables/of %d+.parquet", size)
+			content := sourcetest.Content(size, 7)
+			put(t, p, key, content)
+			put(t, p, key, content) // again, over itself
+			id, err := p.Stat(ctx, key)
+			if err != nil || id.Size != int64(size) || id.Modified.IsZero() || id.ETag == "" {
+				t.Errorf("%s: is %+v, %v", key, id, err)
+			}
+			got, _, err := p.Read(ctx, key, 1<<30)
+			if err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%s: read %d bytes, %v", key, len(got), err)
+			}
+			if size == 0 {
+				continue
+			}
+			s, err := p.Open(key, int64(size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err := s.View(ctx, int64(size)-1, 1)
+			if err != nil || last[0] != content[size-1] {
+				t.Errorf("%s: the last byte is %v, %v", key, last, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		n := 0
+		for e, err := range p.List(ctx, "tables") {
+			if err != nil || e.Folder || !strings.HasSuffix(e.Name, "+.parquet") || e.Modified.IsZero() || e.Name == "of 1000+.parquet" && e.Size != 1000 {
+				t.Errorf("listed %+v, %v", e, err)
+			}
+			n++
+		}
+		if n != 6 {
+			t.Errorf("listed %d objects", n)
+		}
+		for e, err := range p.List(ctx, "") {
+			if err != nil || !e.Folder || e.Name != "tables" {
+				t.Errorf("listed %+v, %v", e, err)
+			}
+		}
+		for e, err := range p.List(ctx, "none") {
+			t.Errorf("listed %+v, %v", e, err)
+		}
+		if err := p.Remove(ctx, "tables/of 1+.parquet"); err != nil {
+			t.Error(err)
+		}
+		if _, err := p.Stat(ctx, "tables/of 1+.parquet"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("one that was removed: %v", err)
+		}
+		if err := p.Remove(ctx, "tables/of 1+.parquet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("removed again: %v", err)
+		}
+		if _, _, err := p.Read(ctx, "absent", 10); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("one that is not there: %v", err)
+		}
+	})
+	t.Run("conditions", func(t *testing.T) {
+		if err := p.Check(ctx, "locks/1", "nobody else's"); err != nil {
+			t.Fatal(err)
+		}
+		race(t, p)
+	})
+}
+
+// race has several write an object again and again: each writing replaces what the writer has
+// read, so that no number is lost.
+func race(t *testing.T, p *source.Place) {
+	const writers, rounds = 4, 6
+	var lost atomic.Int64
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for done := 0; done < rounds; {
+				now, version, err := p.Read(t.Context(), "current", 1<<20)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Error(err)
+					return
+				}
+				err = p.PutIf(t.Context(), "current", fmt.Appendf(slices.Clone(now), "%d-%d\n", w, done), version)
+				switch {
+				case err == nil:
+					done++
+				case errors.Is(err, source.ErrConflict):
+					lost.Add(1)
+				default:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	all, _, err := p.Read(t.Context(), "current", 1<<20)
+	if n := bytes.Count(all, []byte("\n")); err != nil || n != writers*rounds {
+		t.Errorf("%d of %d writings are there: %v", n, writers*rounds, err)
+	}
+	t.Logf("%d times another was faster", lost.Load())
+}
+
+func TestPlace(t *testing.T) {
+	storetest.NewMemory(t)
+	suite(t, "s3://bucket", 64<<10)
+}
+
+// TestInteropPlaces holds real object stores to the same; parts are as small as they take.
+func TestInteropPlaces(t *testing.T) {
+	for kind, start := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) { suite(t, start(t).Root, 5<<20) })
+	}
+}
+
+// TestPlaceFaults stores while requests fail in every way at every turn. What is then said to be
+// there is, and what is said to be a conflict is one.
+func TestPlaceFaults(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	m := storetest.NewMemory(t)
+	var mu sync.Mutex
+	m.Fault = func(*http.Request) storetest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		return []storetest.Fault{storetest.Busy, storetest.Cut, storetest.Lost, nil, nil, nil, nil, nil, nil}[random.IntN(9)]
+	}
+	p := placeIn(t, "s3://bucket/a", 64<<10)
+	content := sourcetest.Content(300<<10, 3)
+	stored, replaced := 0, 0
+	for n := range 40 {
+		key := fmt.Sprint("tables/", n)
+		if err := p.Put(t.Context(), key, bytes.NewReader(content[n:]), int64(len(content)-n)); err == nil {
+			stored++
+			if !bytes.Equal(m.Get("bucket/a/"+key), content[n:]) {
+				t.Errorf("%s is not what was stored", key)
+			}
+		}
+		old := m.Get("bucket/a/current")
+		_, version, err := p.Read(t.Context(), "current", 100)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue // it failed too often
+		}
+		text := fmt.Sprint("state ", n)
+		err = p.PutIf(t.Context(), "current", []byte(text), version)
+		now := string(m.Get("bucket/a/current"))
+		switch {
+		case errors.Is(err, source.ErrConflict):
+			t.Errorf("a conflict with nobody: %v", err)
+		case err == nil && now != text, err != nil && now != text && now != string(old):
+			t.Errorf("it is %q after %v", now, err)
+		case err == nil:
+			replaced++
+		}
+	}
+	if stored < 20 || replaced < 20 {
+		t.Errorf("only %d objects were stored and %d replaced", stored, replaced)
+	}
+}
+
+// TestUploadIsGivenUp: parts take room until somebody says that they are not wanted.
+func TestUploadIsGivenUp(t *testing.T) {
+	m := storetest.NewMemory(t)
+	content := sourcetest.Content(300<<10, 3)
+	p := placeIn(t, "s3://bucket/a", 64<<10)
+	for _, what := range []string{"denied", "cancelled"} {
+		t.Run(what, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			m.Fault = func(r *http.Request) storetest.Fault {
+				if r.URL.Query().Get("partNumber") != "3" {
+					return nil
+				}
+				if what == "cancelled" {
+					cancel()
+				}
+				return storetest.Denied
+			}
+			err := p.Put(ctx, "x", bytes.NewReader(content), int64(len(content)))
+			if want := map[string]error{"denied": fs.ErrPermission, "cancelled": context.Canceled}[what]; !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+			if m.Uploads() != 0 || m.Get("bucket/a/x") != nil {
+				t.Error("something is left")
+			}
+		})
+	}
+}
+
+// TestConditionsAreHeeded: a store that takes no notice of them is refused, by name.
+func TestConditionsAreHeeded(t *testing.T) {
+	m := storetest.NewMemory(t)
+	p := placeIn(t, "s3://bucket/a.varve", 64<<10)
+	refused := func(what, says string) {
+		t.Helper()
+		err := p.Check(t.Context(), "locks/"+what, "content")
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "s3://bucket/a.varve") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	m.Careless = true
+	refused("careless", "If-None-Match")
+	m.Careless = false
+	m.Fault = func(r *http.Request) storetest.Fault {
+		if r.Header.Get("If-Match") != "" {
+			r.Header.Del("If-Match")
+		}
+		return nil
+	}
+	refused("half", "If-Match")
+	m.Fault = func(r *http.Request) storetest.Fault {
+		if r.Method != http.MethodPut {
+			return nil
+		}
+		return func(w http.ResponseWriter, _ func()) { w.WriteHeader(http.StatusNotImplemented) }
+	}
+	refused("unknown", "knows no conditions")
+}
+
+func TestPlaceNames(t *testing.T) {
+	storetest.NewMemory(t)
+	opener := source.NewOpener(nil)
+	defer opener.Close()
+	for name, want := range map[string]string{
+		"s3://bucket/a.varve": "s3://bucket/a.varve", "s3://bucket/a b/c%.varve/": "s3://bucket/a b/c%.varve",
+		"s3://bucket": "", "s3://bucket/": "", "s3://bucket/a//b": "", "s3://bucket/../a": "", "s3://bucket/a/.": "", "s3://b u/a": "",
+	} {
+		p, err := opener.Place(t.Context(), name)
+		if (err == nil) != (want != "") || err == nil && p.Name("") != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
