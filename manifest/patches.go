@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"varve/codec"
+	"varve/readers/source"
 )
 
 // Patched is a run of chunks of an array that were rebuilt and kept: their bytes lie behind
@@ -103,17 +104,30 @@ func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
 	if err := t.check(); err != nil {
 		return Source{}, fmt.Errorf("%s: %w", r.name, err)
 	}
-	where, e, err := r.files.stat(t.Name)
+	file, err := r.files.stat(ctx, t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Source{}, r.damaged(t.Name, Missing, "")
 	}
 	if err != nil {
 		return Source{}, err
 	}
-	if e.size != t.Bytes {
-		return Source{}, r.damaged(t.Name, Altered, fmt.Sprintf("it has %d bytes, not %d", e.size, t.Bytes))
+	return file, r.checkSize(t, file.Size)
+}
+
+// OpenFile opens the file of a table of a repository in an object store as a source. Of a folder
+// it is errors.ErrUnsupported: FileOf says where the file is.
+func (r *Repository) OpenFile(ctx context.Context, t Table) (*source.Source, error) {
+	if err := t.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	return Source{URL: where, Size: e.size, Modified: e.modified}, nil
+	o, ok := r.files.(*objects)
+	if !ok {
+		return nil, fmt.Errorf("%s: not in an object store: %w", r.path(t.Name), errors.ErrUnsupported)
+	}
+	if _, err := r.FileOf(ctx, t); err != nil {
+		return nil, err
+	}
+	return o.place.Open(t.Name, t.Bytes)
 }
 
 // SaveDraft brings an unfinished snapshot and its tables to disk, under a name, in place of what
@@ -128,7 +142,7 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot)
 	if err != nil {
 		return err
 	}
-	return r.finish(draftName(name), snap, data)
+	return r.finish(ctx, draftName(name), snap, data)
 }
 
 // LoadDraft returns what SaveDraft kept, maybe in another process: an fs.ErrNotExist if there is
@@ -137,7 +151,7 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, err
 	if err := r.enter(ctx); err != nil {
 		return nil, err
 	}
-	data, err := readAll(r.files, draftName(name))
+	data, err := readAll(ctx, r.files, draftName(name))
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +163,9 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, err
 }
 
 // RemoveDraft removes what SaveDraft kept, if it is there.
-func (r *Repository) RemoveDraft(name string) error {
-	if err := r.files.remove(draftName(name)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+func (r *Repository) RemoveDraft(ctx context.Context, name string) error {
+	_, err := r.files.remove(ctx, draftName(name))
+	return err
 }
 
 func draftName(name string) string { return "drafts/" + name + ".json" }

@@ -8,17 +8,16 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"path"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"varve/codec"
+	"varve/readers/source"
 )
 
-// Repository is a folder that holds a manifest: files that never change, and one small file
-// that says which of them count.
+// Repository is a folder, or a prefix in an object store, that holds a manifest: files that
+// never change, and one small file that says which of them count.
 //
 //	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
 //	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
@@ -26,15 +25,15 @@ import (
 //	OUT/patches/chunks-SUM.bin      rebuilt chunks, behind one another; SUM is the SHA-256 of the file
 //	OUT/patches/patches-SUM.parquet a Table that says where in such a file each chunk is
 //	OUT/drafts/                     files that are being written
-//	OUT/locks/                      empty files that writers hold locks on
+//	OUT/locks/                      empty files that writers hold locks on; in object stores leases
 //
-// A file is written as a draft, brought to disk, and only then given its name; that is done
-// for all files of a snapshot when it is published. current is replaced last. So a reader
-// finds the old snapshot whole or the new one whole, whenever a writer stops. What a writer
-// leaves behind is found by no reader, and removed by GC.
+// A file is written as a draft, brought to disk or into the store, and only then given its
+// name; that is done for all files of a snapshot when it is published. current is replaced
+// last. So a reader finds the old snapshot whole or the new one whole, whenever a writer
+// stops. What a writer leaves behind is found by no reader, and removed by GC.
 //
-// A Repository may be used by any number of goroutines, and a folder by any number of
-// processes.
+// A Repository may be used by any number of goroutines, and a folder or a prefix by any number
+// of processes.
 type Repository struct {
 	name  string
 	files files
@@ -58,39 +57,33 @@ const currentName = "current"
 type pointer struct {
 	Varve    int    `json:"varve"`
 	Snapshot string `json:"snapshot"`
+	// Write is nobody else's, so that no two states of the file are equal. Sweeping says that
+	// somebody removes files. Both are of object stores only.
+	Write    string `json:"write,omitempty"`
+	Sweeping bool   `json:"sweeping,omitempty"`
 }
 
-// Create makes a repository in a folder, which may be missing, empty, or hold one that was
-// never published. With force it may hold any repository: what is published then comes
-// behind its snapshots, and takes nothing away from them.
-func Create(ctx context.Context, dir string, force bool) (*Repository, error) {
-	if err := checkLocal(dir); err != nil {
-		return nil, err
-	}
-	store, err := createFolder(dir)
+// Create makes a repository in a folder or below a prefix, such as s3://bucket/name, which may
+// be missing, empty, or hold one that was never published. With force it may hold any
+// repository: what is published then comes behind its snapshots, and takes nothing away from
+// them.
+//
+// In an object store, what is read later of files that were opened ends with ctx.
+func Create(ctx context.Context, name string, force bool) (*Repository, error) {
+	store, err := home(ctx, name, createFolder)
 	if err != nil {
 		return nil, err
 	}
-	r := &Repository{name: dir, files: store}
+	r := &Repository{name: source.Shown(name), files: store}
 	if err := r.checkFree(ctx, force); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
 	return r, nil
 }
 
-// checkLocal refuses URLs, which would otherwise become folders of such names.
-func checkLocal(dir string) error {
-	scheme, _, ok := strings.Cut(dir, "://")
-	if !ok || scheme == "" || strings.ContainsAny(scheme, "/\\. ") {
-		return nil
-	}
-	return fmt.Errorf("%s: manifests are kept in local folders: name a folder, such as ./%s; the sources may be in object stores: %w",
-		dir, path.Base(dir), errors.ErrUnsupported)
-}
-
 // checkFree returns nil if a manifest may be built here.
 func (r *Repository) checkFree(ctx context.Context, force bool) error {
-	names, err := r.files.list("")
+	names, err := r.files.list(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -111,19 +104,17 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	return err
 }
 
-// Open opens a repository in which something was published.
-func Open(ctx context.Context, dir string) (*Repository, error) {
-	if err := checkLocal(dir); err != nil {
-		return nil, err
-	}
-	store, err := openFolder(dir)
+// Open opens a repository in which something was published. In an object store, what is read
+// later of files that were opened ends with ctx.
+func Open(ctx context.Context, name string) (*Repository, error) {
+	store, err := home(ctx, name, openFolder)
 	if err != nil {
 		return nil, err
 	}
-	r := &Repository{name: dir, files: store}
+	r := &Repository{name: source.Shown(name), files: store}
 	id, err := r.Current(ctx)
 	if err == nil && id == "" {
-		err = fmt.Errorf("%s: no manifest: %w: it has no file %s; was a build interrupted?", dir, fs.ErrNotExist, currentName)
+		err = fmt.Errorf("%s: no manifest: %w: it has no file %s; was a build interrupted?", r.name, fs.ErrNotExist, currentName)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.close())
@@ -131,10 +122,10 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	return r, nil
 }
 
-// Name returns the folder, as it was given.
+// Name returns the folder, as it was given, or the prefix.
 func (r *Repository) Name() string { return r.name }
 
-// Close releases the folder, and removes tables that were committed and not published.
+// Close releases what was opened, and removes tables that were committed and not published.
 func (r *Repository) Close() error {
 	return errors.Join(r.discard(), r.leave(), r.files.close())
 }
@@ -144,7 +135,7 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	data, err := readAll(r.files, currentName)
+	data, err := readAll(ctx, r.files, currentName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -194,7 +185,7 @@ func (r *Repository) read(ctx context.Context, id string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %.80q is no snapshot: an id has 64 hex digits", r.name, id)
 	}
 	name := snapshotName(id)
-	data, err := readAll(r.files, name)
+	data, err := readAll(ctx, r.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.damaged(name, Missing, "")
 	}

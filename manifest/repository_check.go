@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // TableFile is the open file of a table.
@@ -24,47 +26,67 @@ func (r *Repository) OpenTable(ctx context.Context, t Table) (*TableFile, error)
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	f, err := r.open(t.Name)
+	f, err := r.open(ctx, t)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.damaged(t.Name, Missing, "")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if f.Size() == t.Bytes {
-		return &TableFile{f}, nil
+	if err := r.checkSize(t, f.Size()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &TableFile{f}, nil
+}
+
+// checkSize compares the size of a table's file with what was published.
+func (r *Repository) checkSize(t Table, size int64) error {
+	return checkSize(r.path(t.Name), size, t.Bytes)
+}
+
+func checkSize(name string, size, want int64) error {
+	if size == want {
+		return nil
 	}
 	damage := Altered
-	if f.Size() < t.Bytes {
+	if size < want {
 		damage = Truncated
 	}
-	err = r.damaged(t.Name, damage, fmt.Sprintf("it has %d bytes, not %d", f.Size(), t.Bytes))
-	return nil, errors.Join(err, f.Close())
+	return &DamageError{name, damage, fmt.Sprintf("it has %d bytes, not %d", size, want)}
+}
+
+// readyDraft is the draft of a table that was committed and is not published, or nil.
+func (r *Repository) readyDraft(name string) draft {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ready[name]
 }
 
 // open opens a table, which may not have its name yet.
-func (r *Repository) open(name string) (blob, error) {
-	r.mu.Lock()
-	d := r.ready[name]
-	r.mu.Unlock()
-	if d != nil {
+func (r *Repository) open(ctx context.Context, t Table) (blob, error) {
+	if d := r.readyDraft(t.Name); d != nil {
 		return d.open()
 	}
-	return r.files.open(name)
+	return r.files.open(ctx, t.Name, t.Bytes)
 }
+
+// lookedAtOnce is how many files are looked for at a time.
+const lookedAtOnce = 8
 
 // checkPresent looks for the files of a snapshot.
 func (r *Repository) checkPresent(ctx context.Context, snap *Snapshot) error {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(lookedAtOnce)
 	for _, t := range snap.Tables {
-		f, err := r.OpenTable(ctx, t)
-		if err == nil {
-			err = f.Close()
+		if r.readyDraft(t.Name) != nil {
+			continue
 		}
-		if err != nil {
+		group.Go(func() error {
+			_, err := r.FileOf(within, t)
 			return err
-		}
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // Check reads all files of a snapshot, and returns an error that lists every one that is not

@@ -11,45 +11,36 @@ import (
 	"varve/codec"
 )
 
-func TestDamageIsNamed(t *testing.T) {
-	cut := func(name string) error { return os.Truncate(name, 1) }
-	flip := func(name string) error {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		data[0] ^= 1
-		return os.WriteFile(name, data, 0o666)
+func TestDamageIsNamed(t *testing.T) { everywhere(t, testDamageIsNamed) }
+
+func testDamageIsNamed(t *testing.T, h *homes) {
+	cut := func(b []byte) []byte { return b[:1] }
+	flip := func(b []byte) []byte {
+		b[0] ^= 1
+		return b
 	}
-	grow := func(name string) error {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(name, append(data, 0), 0o666)
-	}
+	grow := func(b []byte) []byte { return append(b, 0) }
+	gone := func([]byte) []byte { return nil }
 	cases := []struct {
 		name   string
 		file   func(*Snapshot) string
-		break_ func(string) error
+		break_ func([]byte) []byte
 		want   Damage
 	}{
-		{"table missing", tableOf, os.Remove, Missing},
+		{"table missing", tableOf, gone, Missing},
 		{"table truncated", tableOf, cut, Truncated},
 		{"table grown", tableOf, grow, Altered},
 		{"table altered", tableOf, flip, Altered},
-		{"snapshot missing", fileOf, os.Remove, Missing},
+		{"snapshot missing", fileOf, gone, Missing},
 		{"snapshot truncated", fileOf, cut, Truncated},
 		{"snapshot altered", fileOf, flip, Altered},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRepository(t)
+			r := h.repository(t)
 			snap := mustPublish(t, r, "whole", "hurt")
-			name := filepath.Join(r.Name(), c.file(snap))
-			if err := c.break_(name); err != nil {
-				t.Fatal(err)
-			}
+			name := r.Name() + "/" + c.file(snap)
+			h.change(t, name, c.break_)
 			loaded, err := r.Load(t.Context(), snap.ID)
 			if err == nil {
 				err = r.Check(t.Context(), loaded)
@@ -68,13 +59,13 @@ func TestDamageIsNamed(t *testing.T) {
 func tableOf(s *Snapshot) string { return s.Tables[1].Name }
 func fileOf(s *Snapshot) string  { return snapshotName(s.ID) }
 
-func TestCheckNamesEveryFile(t *testing.T) {
-	r := newRepository(t)
+func TestCheckNamesEveryFile(t *testing.T) { everywhere(t, testCheckNamesEveryFile) }
+
+func testCheckNamesEveryFile(t *testing.T, h *homes) {
+	r := h.repository(t)
 	snap := mustPublish(t, r, "one", "two", "three")
 	for _, table := range snap.Tables[1:] {
-		if err := os.Remove(filepath.Join(r.Name(), table.Name)); err != nil {
-			t.Fatal(err)
-		}
+		h.remove(t, r.Name()+"/"+table.Name)
 	}
 	err := r.Check(t.Context(), snap)
 	for i, table := range snap.Tables {

@@ -33,15 +33,16 @@ func (f *faulty) begin() (draft, error) {
 	return &faultyDraft{d, f}, nil
 }
 
-func (f *faulty) open(name string) (blob, error) {
+func (f *faulty) open(ctx context.Context, name string, size int64) (blob, error) {
 	if err := f.call(); err != nil {
 		return nil, err
 	}
-	return f.files.open(name)
+	return f.files.open(ctx, name, size)
 }
 
-func (f *faulty) remove(name string) error {
-	return errors.Join(f.call(), f.files.remove(name))
+func (f *faulty) remove(ctx context.Context, names ...string) (int, error) {
+	n, err := f.files.remove(ctx, names...)
+	return n, errors.Join(f.call(), err)
 }
 
 // swap is that of a folder, with drafts on the faulty disk.
@@ -72,14 +73,14 @@ func (d *faultyDraft) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *faulty) finish(drafts ...named) error {
+func (f *faulty) finish(ctx context.Context, drafts ...named) error {
 	for i, n := range drafts {
 		if err := f.call(); err != nil {
 			return err
 		}
 		drafts[i].draft = n.draft.(*faultyDraft).draft
 	}
-	return errors.Join(f.files.finish(drafts...), f.call())
+	return errors.Join(f.files.finish(ctx, drafts...), f.call())
 }
 
 func (d *faultyDraft) discard() error {
@@ -113,12 +114,14 @@ func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 	return err == nil
 }
 
-func TestFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
+
+func testFullDisk(t *testing.T, h *homes) {
 	step := 1
 	if testing.Short() {
 		step = 17
 	}
-	r := newRepository(t)
+	r := h.repository(t)
 	mustPublish(t, r, "old")
 	for n := 0; !tryPublish(t, r, n, 1e6); n += step {
 		if t.Failed() || n > 2000 {
@@ -130,8 +133,10 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-func TestEveryCallFails(t *testing.T) {
-	r := newRepository(t)
+func TestEveryCallFails(t *testing.T) { everywhere(t, testEveryCallFails) }
+
+func testEveryCallFails(t *testing.T, h *homes) {
+	r := h.repository(t)
 	mustPublish(t, r, "old")
 	n := 0
 	for ; !tryPublish(t, r, 1e6, n); n++ {

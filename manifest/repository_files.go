@@ -4,27 +4,37 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strings"
 	"time"
+
+	"varve/readers/source"
 )
 
 // files keeps the files of a repository. Names are slash-separated and relative.
 type files interface {
-	// open opens a file; where there is none the error is fs.ErrNotExist.
-	open(name string) (blob, error)
+	// open opens a file of a size, -1 for one that is not known; where there is none the error
+	// is fs.ErrNotExist, or, of a size that is known, comes with the first byte.
+	open(ctx context.Context, name string, size int64) (blob, error)
 	// begin starts a file that has no name yet.
 	begin() (draft, error)
-	// finish brings drafts to disk, then gives each its name, at once and for good.
-	finish(drafts ...named) error
+	// finish brings drafts to where they are to stay, then gives each its name, at once and
+	// for good.
+	finish(ctx context.Context, drafts ...named) error
 	// list returns what lies in a folder; one that is missing is empty.
-	list(folder string) ([]entry, error)
-	remove(name string) error
+	list(ctx context.Context, folder string) ([]entry, error)
+	// remove removes files, which may be gone already, in their order: how many, whatever the
+	// error.
+	remove(ctx context.Context, names ...string) (int, error)
 	// stat returns where others find a file, and how it is; where there is none the error is
 	// fs.ErrNotExist.
-	stat(name string) (where string, e entry, err error)
+	stat(ctx context.Context, name string) (Source, error)
+	// settle waits until nobody removes files. A swap that comes later is an ErrConflict if
+	// anybody began to in between.
+	settle(ctx context.Context) error
 	// swap replaces a file of a few bytes, if it still holds what old says, nil for a file
 	// that is not there; else the error is ErrConflict. Of two at a time one wins.
 	swap(ctx context.Context, name string, old, new []byte) error
@@ -32,7 +42,7 @@ type files interface {
 	share(ctx context.Context) (release func() error, err error)
 	// exclude is ErrBusy as long as anybody shares, and keeps others from it until it is
 	// released.
-	exclude() (release func() error, err error)
+	exclude(ctx context.Context) (release func() error, err error)
 	// path returns what to call a file in an error.
 	path(name string) string
 	close() error
@@ -66,12 +76,38 @@ type entry struct {
 	modified time.Time
 }
 
+// home returns what keeps a repository of a name: a folder, which is made by way of local, or
+// an object store.
+func home(ctx context.Context, name string, local func(dir string) (*folder, error)) (files, error) {
+	if source.IsObject(name) {
+		return openObjects(ctx, name)
+	}
+	if err := checkLocal(name); err != nil {
+		return nil, err
+	}
+	f, err := local(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// checkLocal refuses other URLs, which would otherwise become folders of such names.
+func checkLocal(dir string) error {
+	scheme, _, ok := strings.Cut(dir, "://")
+	if !ok || scheme == "" || strings.ContainsAny(scheme, "/\\. ") {
+		return nil
+	}
+	return fmt.Errorf("%s: manifests are kept in local folders and in object stores: name a folder, such as ./%s, or a prefix, such as s3://bucket/%s: %w",
+		dir, path.Base(dir), path.Base(dir), errors.ErrUnsupported)
+}
+
 // maxDocument bounds the files that are read whole.
 const maxDocument = 1 << 30
 
 // readAll reads a small file.
-func readAll(store files, name string) (data []byte, err error) {
-	f, err := store.open(name)
+func readAll(ctx context.Context, store files, name string) (data []byte, err error) {
+	f, err := store.open(ctx, name, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +127,13 @@ func readAll(store files, name string) (data []byte, err error) {
 }
 
 // writeAll writes a small file that does not change.
-func writeAll(store files, name string, data []byte) (err error) {
+func writeAll(ctx context.Context, store files, name string, data []byte) (err error) {
 	d, err := store.begin()
 	if err != nil {
 		return err
 	}
 	if _, err = d.Write(data); err == nil {
-		err = store.finish(named{d, name})
+		err = store.finish(ctx, named{d, name})
 	}
 	if err != nil {
 		return joinDiscard(err, d)

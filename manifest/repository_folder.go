@@ -68,7 +68,11 @@ type localBlob struct {
 
 func (b localBlob) Size() int64 { return b.size }
 
-func (f *folder) open(name string) (blob, error) {
+func (f *folder) open(_ context.Context, name string, _ int64) (blob, error) {
+	return f.openNow(name)
+}
+
+func (f *folder) openNow(name string) (blob, error) {
 	file, err := f.root.OpenFile(filepath.FromSlash(name), forReading, 0)
 	if err != nil {
 		return nil, f.named(name, err)
@@ -92,19 +96,19 @@ func (f *folder) named(name string, err error) error {
 	return err
 }
 
-func (f *folder) stat(name string) (where string, e entry, err error) {
+func (f *folder) stat(_ context.Context, name string) (Source, error) {
 	info, err := f.root.Stat(filepath.FromSlash(name))
 	if err != nil {
-		return "", e, f.named(name, err)
+		return Source{}, f.named(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", e, fmt.Errorf("%s: not a regular file", f.path(name))
+		return Source{}, fmt.Errorf("%s: not a regular file", f.path(name))
 	}
-	where, err = filepath.Abs(f.path(name))
-	return where, entry{path.Base(name), info.Size(), info.ModTime()}, err
+	where, err := filepath.Abs(f.path(name))
+	return Source{URL: where, Size: info.Size(), Modified: info.ModTime()}, err
 }
 
-func (f *folder) list(name string) ([]entry, error) {
+func (f *folder) list(_ context.Context, name string) ([]entry, error) {
 	dir, err := f.root.Open(filepath.Join(".", filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -130,8 +134,25 @@ func (f *folder) list(name string) ([]entry, error) {
 	return entries, nil
 }
 
-func (f *folder) remove(name string) error {
-	return f.named(name, f.root.Remove(filepath.FromSlash(name)))
+func (f *folder) remove(ctx context.Context, names ...string) (int, error) {
+	for n, name := range names {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		if err := f.removeOne(name); err != nil {
+			return n, err
+		}
+	}
+	return len(names), nil
+}
+
+// removeOne removes a file that may be gone already.
+func (f *folder) removeOne(name string) error {
+	err := f.root.Remove(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return f.named(name, err)
 }
 
 // localDraft is a file in the folder drafts.
@@ -171,11 +192,11 @@ func (d *localDraft) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *localDraft) open() (blob, error) { return d.folder.open(d.name) }
+func (d *localDraft) open() (blob, error) { return d.folder.openNow(d.name) }
 
 // finish waits for the disk as seldom as it can: once for all files together, once for all
 // folders.
-func (f *folder) finish(drafts ...named) error {
+func (f *folder) finish(_ context.Context, drafts ...named) error {
 	var files, folders errgroup.Group
 	for _, n := range drafts {
 		d := n.draft.(*localDraft)
@@ -236,11 +257,7 @@ func (d *localDraft) discard() error {
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
 	}
-	removed := d.folder.remove(d.name)
-	if errors.Is(removed, fs.ErrNotExist) {
-		removed = nil // once others may write, gc takes what was left
-	}
-	return errors.Join(err, removed)
+	return errors.Join(err, d.folder.removeOne(d.name)) // once others may write, gc takes what was left
 }
 
 // makeFolder makes a folder directly in the repository's.
@@ -274,12 +291,12 @@ func (f *folder) swap(ctx context.Context, name string, old, new []byte) error {
 	if err != nil {
 		return err
 	}
-	err = f.compareAndWrite(name, old, new)
+	err = f.compareAndWrite(ctx, name, old, new)
 	return errors.Join(err, release())
 }
 
-func (f *folder) compareAndWrite(name string, old, new []byte) error {
-	now, err := readAll(f, name)
+func (f *folder) compareAndWrite(ctx context.Context, name string, old, new []byte) error {
+	now, err := readAll(ctx, f, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		now, err = nil, nil
 	}
@@ -289,14 +306,19 @@ func (f *folder) compareAndWrite(name string, old, new []byte) error {
 	if !bytes.Equal(now, old) {
 		return ErrConflict
 	}
-	return writeAll(f, name, new)
+	return writeAll(ctx, f, name, new)
 }
 
 func (f *folder) share(ctx context.Context) (func() error, error) {
 	return f.wait(ctx, "writers", together)
 }
 
-func (f *folder) exclude() (func() error, error) { return f.lock("writers", exclusively) }
+func (f *folder) exclude(context.Context) (func() error, error) {
+	return f.lock("writers", exclusively)
+}
+
+// settle has nothing to wait for: whoever shares keeps all others from removing files.
+func (f *folder) settle(context.Context) error { return nil }
 
 // lockPause is the time between two attempts at a lock.
 const lockPause = 5 * time.Millisecond

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 )
 
 // Collected is what a GC removed.
@@ -23,7 +23,7 @@ func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err erro
 	if keep < 1 {
 		return done, fmt.Errorf("%s: cannot keep %d snapshots: the current one always stays", r.name, keep)
 	}
-	release, err := r.files.exclude()
+	release, err := r.files.exclude(ctx)
 	if err != nil {
 		return done, fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -63,23 +63,19 @@ func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, err
 
 // sweep removes what is not needed in a folder.
 func (r *Repository) sweep(ctx context.Context, folder string, needed map[string]bool, done *Collected) error {
-	entries, err := r.files.list(folder)
+	entries, err := r.files.list(ctx, folder)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		name := folder + "/" + e.name
-		if needed[name] {
-			continue
-		}
-		if err := r.files.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		done.Files = append(done.Files, name)
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return needed[folder+"/"+e.name] })
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = folder + "/" + e.name
+	}
+	n, err := r.files.remove(ctx, names...)
+	for i, e := range entries[:n] {
+		done.Files = append(done.Files, names[i])
 		done.Bytes += e.size
 	}
-	return nil
+	return err
 }

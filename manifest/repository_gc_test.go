@@ -11,14 +11,16 @@ import (
 	"testing"
 )
 
-func TestGC(t *testing.T) {
+func TestGC(t *testing.T) { everywhere(t, testGC) }
+
+func testGC(t *testing.T, h *homes) {
 	for keep := 1; keep <= 5; keep++ {
 		t.Run(fmt.Sprint("keep ", keep), func(t *testing.T) {
-			r := newRepository(t)
+			r := h.repository(t)
 			for i := range 4 {
 				mustPublish(t, r, "shared", fmt.Sprint("own ", i))
 			}
-			before := sizeOf(t, r)
+			before := h.size(t, r)
 			done, err := r.GC(t.Context(), keep)
 			if err != nil {
 				t.Fatal(err)
@@ -30,7 +32,7 @@ func TestGC(t *testing.T) {
 			if want := 2 * (4 - kept); len(done.Files) != want {
 				t.Errorf("removed %q, want %d files", done.Files, want)
 			}
-			if freed := before - sizeOf(t, r); done.Bytes != freed {
+			if freed := before - h.size(t, r); done.Bytes != freed {
 				t.Errorf("says %d bytes, freed %d", done.Bytes, freed)
 			}
 			for snap, err := range r.History(t.Context()) {
@@ -40,7 +42,7 @@ func TestGC(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newRepository(t).GC(t.Context(), 0); err == nil {
+	if _, err := h.repository(t).GC(t.Context(), 0); err == nil {
 		t.Error("kept nothing")
 	}
 }
@@ -64,8 +66,10 @@ func sizeOf(tb testing.TB, r *Repository) (n int64) {
 }
 
 // TestGCWaitsForWriters: tables that are written and not yet published are somebody's work.
-func TestGCWaitsForWriters(t *testing.T) {
-	r := newRepository(t)
+func TestGCWaitsForWriters(t *testing.T) { everywhere(t, testGCWaitsForWriters) }
+
+func testGCWaitsForWriters(t *testing.T, h *homes) {
+	r := h.repository(t)
 	first := mustPublish(t, r, "first")
 	writer := reopen(t, r)
 	table, err := writeTable(t.Context(), writer, Refs, "second")
@@ -92,14 +96,14 @@ func TestGCWaitsForWriters(t *testing.T) {
 
 // TestGCRemovesLeftovers: whoever loses a race at the last moment leaves files that have their
 // names, and whoever crashes leaves drafts.
-func TestGCRemovesLeftovers(t *testing.T) {
-	r := newRepository(t)
+func TestGCRemovesLeftovers(t *testing.T) { everywhere(t, testGCRemovesLeftovers) }
+
+func testGCRemovesLeftovers(t *testing.T, h *homes) {
+	r := h.repository(t)
 	snap := mustPublish(t, r, "first")
 	lost := []string{snapshotName(sumOf([]byte("lost"))), tableName(Refs, sumOf([]byte("lost"))), "drafts/crashed"}
 	for _, name := range lost {
-		if err := os.WriteFile(filepath.Join(r.Name(), name), []byte("lost"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		h.write(t, r.Name()+"/"+name, "lost")
 	}
 	done, err := r.GC(t.Context(), 1)
 	if err != nil {
@@ -114,10 +118,12 @@ func TestGCRemovesLeftovers(t *testing.T) {
 }
 
 // TestLosersLeaveNothing: a writer that is too late, or gives up, cleans up behind itself.
-func TestLosersLeaveNothing(t *testing.T) {
-	r := newRepository(t)
+func TestLosersLeaveNothing(t *testing.T) { everywhere(t, testLosersLeaveNothing) }
+
+func testLosersLeaveNothing(t *testing.T, h *homes) {
+	r := h.repository(t)
 	mustPublish(t, r, "first")
-	before := sizeOf(t, r)
+	before := h.size(t, r)
 	loser, err := Open(t.Context(), r.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -138,19 +144,19 @@ func TestLosersLeaveNothing(t *testing.T) {
 	if err := loser.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after := sizeOf(t, r); after != before {
+	if after := h.size(t, r); after != before {
 		t.Errorf("it left %d bytes", after-before)
 	}
 }
 
 // TestGCNeedsEverySnapshot: what cannot be read might need anything.
-func TestGCNeedsEverySnapshot(t *testing.T) {
-	r := newRepository(t)
+func TestGCNeedsEverySnapshot(t *testing.T) { everywhere(t, testGCNeedsEverySnapshot) }
+
+func testGCNeedsEverySnapshot(t *testing.T, h *homes) {
+	r := h.repository(t)
 	old := mustPublish(t, r, "old")
 	mustPublish(t, r, "new")
-	if err := os.Truncate(filepath.Join(r.Name(), snapshotName(old.ID)), 5); err != nil {
-		t.Fatal(err)
-	}
+	h.change(t, r.Name()+"/"+snapshotName(old.ID), func(b []byte) []byte { return b[:5] })
 	if done, err := r.GC(t.Context(), 2); err == nil || len(done.Files) > 0 {
 		t.Errorf("removed %q, %v", done.Files, err)
 	}
@@ -162,8 +168,10 @@ func TestGCNeedsEverySnapshot(t *testing.T) {
 
 // A table that is given up is gone, also when something else took its draft; one that was
 // published stays.
-func TestDrop(t *testing.T) {
-	r := newRepository(t)
+func TestDrop(t *testing.T) { everywhere(t, testDrop) }
+
+func testDrop(t *testing.T, h *homes) {
+	r := h.repository(t)
 	snap := mustPublish(t, r, "one")
 	drafts := filepath.Join(r.Name(), "drafts")
 	for _, taken := range []bool{false, true} {
@@ -178,7 +186,7 @@ func TestDrop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if taken {
+		if taken && h.store == nil {
 			if err := errors.Join(os.RemoveAll(drafts), os.Mkdir(drafts, 0o777)); err != nil {
 				t.Fatal(err)
 			}
@@ -186,11 +194,11 @@ func TestDrop(t *testing.T) {
 		if err := r.Drop(table); err != nil {
 			t.Error(err)
 		}
-		if left, err := os.ReadDir(drafts); err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(drafts); h.store == nil && (err != nil || len(left) > 0) {
 			t.Errorf("%d drafts are left: %v", len(left), err)
 		}
-		if f, err := r.OpenTable(t.Context(), table); err == nil {
-			t.Error("a table that was dropped is still there", f.Close())
+		if err := r.checkTable(t.Context(), table); !isMissing(err) {
+			t.Errorf("a table that was dropped is still there: %v", err)
 		}
 	}
 	if err := errors.Join(r.Drop(snap.Tables[0]), r.Check(t.Context(), snap)); err != nil {
@@ -199,8 +207,10 @@ func TestDrop(t *testing.T) {
 }
 
 // Log says what History does, and finds fields wherever they are.
-func TestLog(t *testing.T) {
-	r := newRepository(t)
+func TestLog(t *testing.T) { everywhere(t, testLog) }
+
+func testLog(t *testing.T, h *homes) {
+	r := h.repository(t)
 	for i := range 3 {
 		mustPublish(t, r, "shared", fmt.Sprint("own ", i))
 	}

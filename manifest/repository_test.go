@@ -18,16 +18,7 @@ import (
 
 func newRepository(tb testing.TB) *Repository {
 	tb.Helper()
-	r, err := Create(tb.Context(), filepath.Join(tb.TempDir(), "a.varve"), false)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := r.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-			tb.Error(err)
-		}
-	})
-	return r
+	return (&homes{}).repository(tb)
 }
 
 func reopen(tb testing.TB, r *Repository) *Repository {
@@ -144,8 +135,10 @@ func fullSnapshot(tb testing.TB) *Snapshot {
 	}
 }
 
-func TestSnapshotComesBack(t *testing.T) {
-	r := newRepository(t)
+func TestSnapshotComesBack(t *testing.T) { everywhere(t, testSnapshotComesBack) }
+
+func testSnapshotComesBack(t *testing.T, h *homes) {
+	r := h.repository(t)
 	snap := fullSnapshot(t)
 	if err := r.Publish(t.Context(), snap, ""); err != nil {
 		t.Fatal(err)
@@ -252,8 +245,10 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-func TestForceKeepsHistory(t *testing.T) {
-	r := newRepository(t)
+func TestForceKeepsHistory(t *testing.T) { everywhere(t, testForceKeepsHistory) }
+
+func testForceKeepsHistory(t *testing.T, h *homes) {
+	r := h.repository(t)
 	mustPublish(t, r, "one")
 	again, err := Create(t.Context(), r.Name(), true)
 	if err != nil {
@@ -266,11 +261,13 @@ func TestForceKeepsHistory(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+func TestOpenRefuses(t *testing.T) { everywhere(t, testOpenRefuses) }
+
+func testOpenRefuses(t *testing.T, h *homes) {
+	if _, err := Open(t.Context(), h.name(t)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing folder: %v", err)
 	}
-	r := newRepository(t)
+	r := h.repository(t)
 	if _, err := writeTable(t.Context(), r, Refs, "x"); err != nil {
 		t.Fatal(err)
 	}
@@ -284,9 +281,7 @@ func TestOpenRefuses(t *testing.T) {
 		"empty":  ``,
 		"no map": `[]`,
 	} {
-		if err := os.WriteFile(filepath.Join(r.Name(), "current"), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		h.write(t, r.Name()+"/current", content)
 		if _, err := Open(t.Context(), r.Name()); err == nil {
 			t.Errorf("%s: opened", name)
 		}
@@ -295,8 +290,10 @@ func TestOpenRefuses(t *testing.T) {
 
 // TestTwoWriters: of writers that start from the same snapshot exactly one wins, and the
 // others' work is garbage that hurts nobody.
-func TestTwoWriters(t *testing.T) {
-	r := newRepository(t)
+func TestTwoWriters(t *testing.T) { everywhere(t, testTwoWriters) }
+
+func testTwoWriters(t *testing.T, h *homes) {
+	r := h.repository(t)
 	first := mustPublish(t, r, "first")
 	const writers = 8
 	errs := make([]error, writers)
@@ -337,8 +334,10 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-func TestRestore(t *testing.T) {
-	r := newRepository(t)
+func TestRestore(t *testing.T) { everywhere(t, testRestore) }
+
+func testRestore(t *testing.T, h *homes) {
+	r := h.repository(t)
 	one := mustPublish(t, r, "one")
 	mustPublish(t, r, "two")
 	restored, err := r.Restore(t.Context(), one.ID)
@@ -351,16 +350,16 @@ func TestRestore(t *testing.T) {
 	if got := messages(t, r); !reflect.DeepEqual(got, []string{"restore " + one.ID, "two", "one"}) {
 		t.Errorf("history is %q", got)
 	}
-	if err := os.Remove(filepath.Join(r.Name(), one.Tables[0].Name)); err != nil {
-		t.Fatal(err)
-	}
+	h.remove(t, r.Name()+"/"+one.Tables[0].Name)
 	if _, err := r.Restore(t.Context(), one.ID); !isMissing(err) {
 		t.Errorf("restoring what has lost a table: %v", err)
 	}
 }
 
-func TestFind(t *testing.T) {
-	r := newRepository(t)
+func TestFind(t *testing.T) { everywhere(t, testFind) }
+
+func testFind(t *testing.T, h *homes) {
+	r := h.repository(t)
 	ids := []string{mustPublish(t, r, "one").ID, mustPublish(t, r, "two").ID}
 	for _, id := range ids {
 		if got, err := r.Find(t.Context(), id[:20]); err != nil || got != id {

@@ -157,6 +157,9 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	if err := r.enter(ctx); err != nil {
 		return err
 	}
+	if err := r.files.settle(ctx); err != nil {
+		return err
+	}
 	snap.Varve, snap.Parent = Version, parent
 	if snap.Created.IsZero() {
 		snap.Created = time.Now()
@@ -174,7 +177,7 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	if err := r.expect(ctx, parent); err != nil {
 		return err
 	}
-	if err := r.finish(snapshotName(snap.ID), snap, data); err != nil {
+	if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
 		return err
 	}
 	if err := r.advance(ctx, parent, snap.ID); err != nil {
@@ -200,7 +203,7 @@ func (r *Repository) conflict(parent string) error {
 }
 
 // finish gives the file of a snapshot and its tables their names.
-func (r *Repository) finish(file string, snap *Snapshot, data []byte) error {
+func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, data []byte) error {
 	own, err := r.files.begin()
 	if err != nil {
 		return err
@@ -216,7 +219,7 @@ func (r *Repository) finish(file string, snap *Snapshot, data []byte) error {
 			drafts = append(drafts, named{d, name})
 		}
 	}
-	if err := r.files.finish(drafts...); err != nil {
+	if err := r.files.finish(ctx, drafts...); err != nil {
 		return joinDiscard(err, own)
 	}
 	for _, n := range drafts {
@@ -229,10 +232,20 @@ func (r *Repository) finish(file string, snap *Snapshot, data []byte) error {
 // there is somebody to wait for.
 func (r *Repository) advance(ctx context.Context, from, to string) error {
 	err := r.files.swap(ctx, currentName, encodePointer(from), encodePointer(to))
-	if errors.Is(err, ErrConflict) {
-		return r.conflict(from)
+	if !errors.Is(err, ErrConflict) {
+		return err
 	}
-	return err
+	// A request may have been done and its answer lost, and another writer may have gone on
+	// from there: that is no conflict.
+	for e, err := range r.Log(ctx) {
+		if err != nil || e.ID == from {
+			break
+		}
+		if e.ID == to {
+			return nil
+		}
+	}
+	return r.conflict(from)
 }
 
 func nameOf(id string) string {

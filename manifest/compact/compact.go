@@ -126,14 +126,14 @@ func (c *compaction) attempt(ctx context.Context) error {
 		return err
 	}
 	if adopted == 0 && c.done == 0 && len(c.merged) == 0 {
-		return c.repo.RemoveDraft(draftName)
+		return c.repo.RemoveDraft(ctx, draftName)
 	}
 	c.planned.Message = fmt.Sprintf("compact %d chunks", adopted+c.done)
 	if err := c.repo.Publish(ctx, c.planned, parent); err != nil {
 		return err
 	}
 	c.result.Snapshot = c.planned
-	return c.repo.RemoveDraft(draftName)
+	return c.repo.RemoveDraft(ctx, draftName)
 }
 
 // loadDraft returns what an interrupted run has left, which may be nothing. One that cannot

@@ -134,7 +134,10 @@ func (h *Handler) add(ctx context.Context, dir string, named bool) error {
 
 func (h *Handler) load(ctx context.Context, p *standing) (*site, error) {
 	opts := h.opts.Store
-	data, err := h.opts.open(ctx, p.dir, &opts)
+	// Who gives up loading it ends that, and not the requests that are under way later.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, end)()
+	data, err := h.opts.open(life, p.dir, &opts)
 	if err != nil {
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, err

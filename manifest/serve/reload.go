@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/readers/source"
 )
 
 // reload looks for new snapshots until it is stopped.
@@ -27,9 +28,12 @@ func (h *Handler) reload(ctx context.Context) {
 // refresh changes to a snapshot that was published since. Requests under way finish with the
 // one that they found. What cannot be opened is tried again, and the old one goes on.
 func (h *Handler) refresh(ctx context.Context, p *standing) {
-	id, err := currentID(ctx, p.dir)
 	old := p.site.Load()
-	if err != nil || old == nil || id == old.data.Snapshot().ID {
+	if old == nil {
+		return
+	}
+	id, err := currentID(ctx, p.dir, old)
+	if err != nil || id == old.data.Snapshot().ID {
 		if err != nil && ctx.Err() == nil {
 			h.opts.Log.Warn("looking for a new snapshot", "manifest", p.dir, "error", err)
 		}
@@ -45,7 +49,14 @@ func (h *Handler) refresh(ctx context.Context, p *standing) {
 	old.leave(h.opts.Log)
 }
 
-func currentID(ctx context.Context, dir string) (id string, err error) {
+// currentID asks which snapshot is current. A folder may have been replaced by another, and is
+// opened for it; of an object store the one that is open is asked, with its connections.
+func currentID(ctx context.Context, dir string, old *site) (id string, err error) {
+	if open, ok := old.data.(interface {
+		Current(context.Context) (string, error)
+	}); ok && source.IsObject(dir) {
+		return open.Current(ctx)
+	}
 	repo, err := manifest.Open(ctx, dir)
 	if err != nil {
 		return "", err

@@ -17,8 +17,8 @@ import (
 )
 
 // patches are the files of chunks that were rebuilt and kept, as sources: their rows come
-// behind those of the table of sources. They lie in the manifest's own folder, so that
-// whoever may open the manifest may read them.
+// behind those of the table of sources. They lie in the manifest's own folder, or below its
+// prefix, so that whoever may open the manifest may read them.
 type patches struct {
 	repository *manifest.Repository // nil if there are none
 	first      int64                // row
@@ -57,8 +57,12 @@ func (p *patches) source(ctx context.Context, row int64) (manifest.Source, error
 	return p.repository.FileOf(ctx, p.files[row-p.first])
 }
 
-// open opens a file, which no link may lead out of the manifest's folder.
+// open opens a file, which no link may lead out of the manifest's folder, or an object below
+// its prefix.
 func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
+	if source.IsObject(p.repository.Name()) {
+		return p.repository.OpenFile(ctx, p.files[row-p.first])
+	}
 	src, err := p.source(ctx, row)
 	if err != nil {
 		return nil, err

@@ -89,7 +89,8 @@ var ErrNoArray = errors.New("no such array")
 // tableCache bounds the pages of tables that are kept.
 const tableCache = 64 << 20
 
-// Open opens a manifest. It reads no source, and of the tables only what is asked for later.
+// Open opens a manifest. It reads no source, and of the tables only what is asked for later; in
+// an object store that ends with ctx.
 func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -179,6 +180,14 @@ func (s *Store) Close() error {
 		err = errors.Join(err, s.repository.Close())
 	}
 	return err
+}
+
+// Current is the id of the snapshot that is current by now.
+func (s *Store) Current(ctx context.Context) (string, error) {
+	if s.repository == nil {
+		return s.snapshot.ID, nil
+	}
+	return s.repository.Current(ctx)
 }
 
 // Snapshot is what was opened. It must not be changed.

@@ -1,0 +1,285 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"varve/readers/source/storetest"
+)
+
+// TestRequests counts what a store is asked for when a manifest is opened and read, and when
+// one is published.
+func TestRequests(t *testing.T) {
+	m := storetest.NewMemory(t)
+	h := &homes{store: m}
+	r := h.repository(t)
+	snap := mustPublish(t, r, "one", "two", strings.Repeat("three", 1<<18))
+	m.Log()
+	again := reopen(t, r)
+	if got := current(t, again); got.ID != snap.ID {
+		t.Errorf("opened %s", got.ID)
+	}
+	if log := m.Log(); len(log) != 3 { // current to open, current to read, the snapshot
+		t.Errorf("opening: %q", log)
+	}
+	for range 3 {
+		for _, table := range snap.Tables[:2] {
+			f, err := again.OpenTable(t.Context(), table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if log := m.Log(); len(log) > 0 {
+				t.Errorf("opening a table: %q", log)
+			}
+			for i := range f.Size() {
+				if _, err := f.ReadAt(make([]byte, 1), i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if log := m.Log(); len(log) != 1 {
+				t.Errorf("reading a table: %q", log)
+			}
+		}
+	}
+	if err := again.Check(t.Context(), snap); err != nil {
+		t.Error(err)
+	}
+	if log := m.Log(); len(log) > 8 {
+		t.Errorf("reading all tables: %q", log)
+	}
+	next := *snap
+	next.Created = next.Created.AddDate(0, 0, 1)
+	if err := r.Publish(t.Context(), &next, snap.ID); err != nil {
+		t.Fatal(err)
+	}
+	if log := m.Log(); len(log) > 20 {
+		t.Errorf("publishing: %d requests, %q", len(log), log)
+	}
+}
+
+// TestCarelessStore: a store that heeds no conditions is refused before anything is written.
+func TestCarelessStore(t *testing.T) {
+	m := storetest.NewMemory(t)
+	m.Careless = true
+	r := (&homes{store: m}).repository(t)
+	_, err := r.NewTable(t.Context(), Refs)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), r.Name()) {
+		t.Errorf("got %v", err)
+	}
+	if left := m.Names("bucket/"); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// during calls f once, when a request is made for the first time.
+func during(m *storetest.Memory, method, part string, f func() storetest.Fault) {
+	var once atomic.Bool
+	m.Fault = func(r *http.Request) storetest.Fault {
+		if r.Method == method && strings.Contains(r.URL.Path, part) && once.CompareAndSwap(false, true) {
+			return f()
+		}
+		return nil
+	}
+}
+
+// TestWriterThatSlept: a writer that was not heard of for long, and whose files may be gone, does
+// not publish; and what it comes back with is right.
+func TestWriterThatSlept(t *testing.T) {
+	m := storetest.NewMemory(t)
+	h := &homes{store: m}
+	r := h.repository(t)
+	mustPublish(t, r, "first")
+	other := reopen(t, r)
+	during(m, http.MethodPut, "/snapshots/", func() storetest.Fault {
+		if _, err := other.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+			t.Errorf("gc while a writer stores its files: %v", err)
+		}
+		m.Pass(2 * leaseLife)
+		if _, err := other.GC(t.Context(), 1); err != nil {
+			t.Errorf("gc while a writer sleeps: %v", err)
+		}
+		return nil
+	})
+	if _, err := publishTexts(t.Context(), r, "second"); !errors.Is(err, ErrConflict) {
+		t.Errorf("it published: %v", err)
+	}
+	if err := r.Check(t.Context(), current(t, r)); err != nil {
+		t.Error(err)
+	}
+	snap := mustPublish(t, r, "second")
+	if err := r.Check(t.Context(), snap); err != nil {
+		t.Error(err)
+	}
+	if got := messages(t, r); !reflect.DeepEqual(got, []string{"second", "first"}) {
+		t.Errorf("history is %q", got)
+	}
+}
+
+// TestGCThatDied: writers wait for a gc as long as its mark counts, and then go on; when it
+// comes back it removes nothing.
+func TestGCThatDied(t *testing.T) {
+	m := storetest.NewMemory(t)
+	h := &homes{store: m}
+	r := h.repository(t)
+	mustPublish(t, r, "first")
+	mustPublish(t, r, "second")
+	before := len(m.Names("bucket/"))
+	dead := reopen(t, r)
+	var waited atomic.Bool
+	during(m, http.MethodDelete, "/snapshots/", func() storetest.Fault {
+		if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+			t.Errorf("two at a time: %v", err)
+		}
+		m.Pass(leaseLife / 2)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := publishTexts(t.Context(), r, "third"); err != nil {
+				t.Error(err)
+			}
+			waited.Store(true)
+		})
+		time.Sleep(50 * time.Millisecond)
+		if waited.Load() {
+			t.Error("a writer did not wait for gc")
+		}
+		m.Pass(2 * sweepLife)
+		wg.Wait()
+		return storetest.Denied
+	})
+	if done, err := dead.GC(t.Context(), 1); !errors.Is(err, fs.ErrPermission) || len(done.Files) > 0 {
+		t.Errorf("removed %q, %v", done.Files, err)
+	}
+	if err := r.Check(t.Context(), current(t, r)); err != nil || current(t, r).Message != "third" {
+		t.Error(err)
+	}
+	if p, marked := isMarked(m.Get(strings.TrimPrefix(r.Name(), "s3://") + "/current")); marked {
+		t.Errorf("the mark is still there: %+v", p)
+	}
+	if after := len(m.Names("bucket/")); after != before+2 {
+		t.Errorf("of %d files and 2 new ones %d are left: %q", before, after, m.Names("bucket/"))
+	}
+}
+
+// TestSweepEnds: who removes files stops when his mark is not to be trusted, or is another's.
+func TestSweepEnds(t *testing.T) {
+	m := storetest.NewMemory(t)
+	h := &homes{store: m}
+	r := h.repository(t)
+	mustPublish(t, r, "first")
+	o := r.files.(*objects)
+	release, err := o.exclude(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := o.sweep.mark
+	o.sweep.since = o.sweep.since.Add(-2 * sweepRenew)
+	if _, err := o.remove(t.Context(), "tables/none"); err != nil || o.sweep.mark.Write == mark.Write {
+		t.Errorf("the mark was not renewed: %v", err)
+	}
+	o.sweep.since = o.sweep.since.Add(-2 * sweepRenew)
+	h.change(t, r.Name()+"/current", func(b []byte) []byte { return []byte(strings.Replace(string(b), o.sweep.mark.Write, "another", 1)) })
+	if _, err := o.remove(t.Context(), "tables/none"); !errors.Is(err, ErrBusy) {
+		t.Errorf("with another's mark: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if p, marked := isMarked(m.Get(strings.TrimPrefix(r.Name(), "s3://") + "/current")); !marked || p.Write != "another" {
+		t.Errorf("another's mark is gone: %+v", p)
+	}
+}
+
+// TestLostAnswer: the answer to publishing is lost, and before it is asked for again another
+// writer publishes on top. That is no conflict.
+func TestLostAnswer(t *testing.T) {
+	m := storetest.NewMemory(t)
+	h := &homes{store: m}
+	r := h.repository(t)
+	mustPublish(t, r, "first")
+	other := reopen(t, r)
+	during(m, http.MethodPut, "/current", func() storetest.Fault {
+		return func(_ http.ResponseWriter, done func()) {
+			done()
+			mustPublish(t, other, "third")
+			panic(http.ErrAbortHandler)
+		}
+	})
+	mustPublish(t, r, "second")
+	if got := messages(t, r); !reflect.DeepEqual(got, []string{"third", "second", "first"}) {
+		t.Errorf("history is %q", got)
+	}
+}
+
+// TestStoreFaults publishes while requests fail, some after they were done. What is said to be
+// published is, nothing else, and nothing is damaged.
+func TestStoreFaults(t *testing.T) {
+	m := storetest.NewMemory(t)
+	h := &homes{store: m}
+	r := h.repository(t)
+	mustPublish(t, r, "first")
+	want := []string{"first"}
+	faults := []storetest.Fault{storetest.Busy, storetest.Cut, storetest.Lost, storetest.Denied}
+	for n := range 60 {
+		var calls atomic.Int64
+		m.Fault = func(*http.Request) storetest.Fault {
+			if calls.Add(1) == int64(n) {
+				return faults[n%len(faults)]
+			}
+			return nil
+		}
+		text := fmt.Sprint("snapshot ", n)
+		_, err := publishTexts(t.Context(), r, text)
+		m.Fault = nil
+		if err == nil {
+			want = slices.Insert(want, 0, text)
+		} else if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("fault %d: %v", n, err)
+		}
+		if err := errors.Join(r.discard(), r.leave(), r.Check(t.Context(), current(t, r))); err != nil {
+			t.Fatal(err)
+		}
+		if got := current(t, r).Message; got != want[0] {
+			t.Fatalf("fault %d: is at %q after %v", n, got, err)
+		}
+	}
+	if len(want) < 45 {
+		t.Errorf("only %d were published", len(want))
+	}
+	m.Pass(2 * leaseLife)
+	if _, err := r.GC(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if left := m.Names("bucket/"); len(left) != 3 { // current, a snapshot, a table
+		t.Errorf("gc left %q", left)
+	}
+}
+
+// TestCreateRefusesObjects: what lies below a prefix and is no part of a manifest is somebody's.
+func TestCreateRefusesObjects(t *testing.T) {
+	m := storetest.NewMemory(t)
+	m.Put("bucket/mine/precious.nc", []byte("x"))
+	m.Put("bucket/old/tables/refs-1.parquet", []byte("x"))
+	published := (&homes{store: m}).repository(t)
+	mustPublish(t, published, "a")
+	for name, want := range map[string]error{
+		"s3://bucket/mine": fs.ErrExist, "s3://bucket": errors.ErrUnsupported, "s3://bucket/a/../b": errors.ErrUnsupported,
+		published.Name(): fs.ErrExist, "s3://bucket/old": nil, "s3://bucket/new/": nil, "https://host/a": errors.ErrUnsupported,
+	} {
+		r, err := Create(t.Context(), name, false)
+		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), strings.TrimSuffix(name, "/")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			r.Close()
+		}
+	}
+}
