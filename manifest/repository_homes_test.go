@@ -16,7 +16,8 @@ import (
 // homes are where tests keep repositories: folders, or an object store in this process. Files
 // are called by their whole names.
 type homes struct {
-	store *storetest.Memory // nil for folders
+	store *storetest.Memory // nil for others
+	root  string            // of a real object store; empty for folders
 	made  int
 }
 
@@ -28,10 +29,13 @@ func everywhere(t *testing.T, test func(t *testing.T, h *homes)) {
 
 // name is that of a repository that is not there yet.
 func (h *homes) name(tb testing.TB) string {
-	if h.store == nil {
+	h.made++
+	switch {
+	case h.root != "":
+		return fmt.Sprintf("%s/%d.varve", h.root, h.made)
+	case h.store == nil:
 		return filepath.Join(tb.TempDir(), "a.varve")
 	}
-	h.made++
 	return fmt.Sprintf("s3://bucket/a b/%d.varve", h.made)
 }
 

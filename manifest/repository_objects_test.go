@@ -283,3 +283,60 @@ func TestCreateRefusesObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestInteropRepositories has writers race for each snapshot in real object stores: one wins
+// each time, and nothing is lost.
+func TestInteropRepositories(t *testing.T) {
+	for kind, start := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			root := start(t).Root
+			testTwoWriters(t, &homes{store: nil, root: root + "/two"})
+			r := (&homes{root: root + "/many"}).repository(t)
+			for round := range 5 {
+				raceToPublish(t, r, round)
+			}
+			if got := messages(t, r); len(got) != 5 {
+				t.Errorf("history is %q", got)
+			}
+			if _, err := r.GC(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+			if err := r.Check(t.Context(), current(t, r)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// raceToPublish has writers publish behind the same snapshot.
+func raceToPublish(t *testing.T, r *Repository, round int) {
+	parent, err := r.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var won atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			w, err := Create(t.Context(), r.Name(), true)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer w.Close()
+			table, err := writeTable(t.Context(), w, Refs, fmt.Sprint(round, i))
+			if err == nil {
+				err = w.Publish(t.Context(), &Snapshot{Message: fmt.Sprint(round), Tables: []Table{table}}, parent)
+			}
+			if err == nil {
+				won.Add(1)
+			} else if !errors.Is(err, ErrConflict) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Errorf("round %d: %d won", round, won.Load())
+	}
+}

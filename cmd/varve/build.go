@@ -24,12 +24,14 @@ func newBuildCommand() *cobra.Command {
 		Use:   "build OUT SRC...",
 		Short: "Make one virtual dataset of files",
 		Long: `Make the manifest OUT: one virtual dataset of all files, which stay where they are and as
-they are. What would lose or invent data is refused, with the option that would allow it;
-"varve check" says the same and writes nothing.
+they are. OUT is a folder, or a prefix in an object store: s3://BUCKET/NAME, gs:// or az://.
+What would lose or invent data is refused, with the option that would allow it; "varve check"
+says the same and writes nothing.
 
 ` + sourcesHelp,
 		Example: `  varve build sst.varve archive/
   varve build sst.varve archive/ --match '*.nc' --overlap last
+  varve build s3://bucket/sst.varve s3://bucket/archive/
   varve build chl.varve @list.txt --new-dim 'time=A(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)'`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

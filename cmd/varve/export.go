@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"varve/readers/source"
 )
 
 func newExportCommand() *cobra.Command {
@@ -23,8 +26,18 @@ and what it cannot, is in docs/exports.md.`,
 	cmd.AddCommand(exportCommands()...)
 	for _, c := range cmd.Commands() {
 		checkArgs(c)
+		c.PreRunE = func(_ *cobra.Command, args []string) error { return checkLocal(args[1]) }
 	}
 	return cmd
+}
+
+// checkLocal refuses to write to object stores what is no manifest, which would otherwise become
+// local files of such names.
+func checkLocal(dest string) error {
+	if !source.IsObject(dest) {
+		return nil
+	}
+	return fmt.Errorf("%s: only manifests are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
 }
 
 // exportCommands are the formats.

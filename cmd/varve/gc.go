@@ -19,8 +19,9 @@ func newGCCommand() *cobra.Command {
 		Short: "Remove what no snapshot needs",
 		Long: `Remove old snapshots of a manifest, the tables that only they needed, and what interrupted
 writers left behind. Sources are never touched. It waits for nobody: while somebody writes
-to OUT it refuses. Appends fold small tables into larger ones and keep the small ones for
-the older snapshots: after many appends most of what a manifest takes is freed by this.`,
+to OUT it refuses, and, in an object store, for a minute after a writer was killed. Appends
+fold small tables into larger ones and keep the small ones for the older snapshots: after many
+appends most of what a manifest takes is freed by this.`,
 		Example: `  varve gc sst.varve --keep 3`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -96,6 +96,9 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 	if opts.output == "" {
 		return write(ctx, out, r)
 	}
+	if err := checkLocal(opts.output); err != nil {
+		return err
+	}
 	shown := newProgressOf(messages, opts.quiet, "reading", "elements")
 	defer shown.finish()
 	r.Progress = shown.update

@@ -45,6 +45,9 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	if opts.out == "" {
 		return usageError{errors.New("where to? name the part with -o PART.parquet")}
 	}
+	if err := checkLocal(opts.out); err != nil {
+		return err
+	}
 	how, err := opts.options(names, cmd.InOrStdin())
 	if err != nil {
 		return err

@@ -51,8 +51,8 @@ func sumOf(content sized) ([]byte, error) {
 // sending is a request that changes something, or only asks.
 type sending struct {
 	*object.Request
-	key     string // in the place
-	content sized  // nil for none
+	key     string              // in the place
+	content sized               // nil for none
 	pause   time.Duration       // that the server may make before it answers
 	after   int64               // bytes that it may have to see to before it does
 	use     func(*answer) error // takes an answer that says it was done; nil for nobody

@@ -40,7 +40,7 @@ type Service struct {
 
 	mu        sync.Mutex
 	tokens    map[string]oauth2.TokenSource // by scope
-	anonymous string // why nothing is signed
+	anonymous string                        // why nothing is signed
 }
 
 // New reads the configuration. It asks nobody for anything yet.

@@ -1,0 +1,65 @@
+package build
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"varve/codec"
+	"varve/fixtures/classic"
+	"varve/grid"
+	"varve/manifest/store"
+	"varve/readers/source/storetest"
+)
+
+// TestRequestsOfMany builds a manifest of 1,000 sources in an object store, and counts what the
+// store is asked for: a handful, however many sources there are.
+func TestRequestsOfMany(t *testing.T) {
+	const files = 1000
+	dir := t.TempDir()
+	for i := range files {
+		f := &classic.File{
+			Dims: []classic.Dim{{Name: "time", Length: 1, Records: true}, {Name: "x", Length: 2}},
+			Vars: []classic.Var{
+				{Name: "time", Dims: []string{"time"}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2000-01-01"}}, Data: []float64{float64(i)}},
+				{Name: "v", Dims: []string{"time", "x"}, Data: []int16{int16(i), int16(-i)}},
+			},
+		}
+		if err := f.Write(filepath.Join(dir, fmt.Sprintf("%04d.nc", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := storetest.NewMemory(t)
+	const out = "s3://bucket/many.varve"
+	if _, err := Build(t.Context(), out, &Options{Sources: Sources{Names: []string{dir}}}); err != nil {
+		t.Fatal(err)
+	}
+	if log := m.Log(); len(log) > 30 {
+		t.Errorf("building takes %d requests: %q", len(log), log)
+	}
+	s, err := store.Open(t.Context(), out, &store.Options{Allow: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if log := m.Log(); len(log) != 3 {
+		t.Errorf("opening takes %d requests: %q", len(log), log)
+	}
+	a, err := s.Array("v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		values := codec.NewElems(a.Face().Form([]int64{files, 2}))
+		x, err := grid.Basic(a.Grid(), grid.All(), grid.All())
+		if err == nil {
+			err = a.Read(t.Context(), x, values)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if log := m.Log(); len(log) > 5 {
+		t.Errorf("reading all takes %d requests: %q", len(log), log)
+	}
+}
