@@ -27,7 +27,7 @@ import (
 type Place struct {
 	*bucket
 	prefix string      // ends with a slash
-	opaque atomic.Bool // ETags are no sums of contents
+	sums   atomic.Bool // ETags are sums of contents
 }
 
 // ErrConflict marks the error of storing an object on a condition that does not hold.
@@ -55,40 +55,26 @@ func (p *Place) Name(key string) string { return strings.TrimSuffix(p.root+p.pre
 // Read reads all of an object, of at most so many bytes, with the version that PutIf takes.
 //
 // Some stores keep contents and ETags apart, and may tell the ETag of a newer content than
-// the one they send; who replaced that would replace what he has not seen. Where ETags are
-// sums of contents that is noticed, and the object read again.
+// the one they send; who replaced that would replace what he has not seen. Where Check has
+// found that ETags are sums of contents that is noticed, and the object read again.
 func (p *Place) Read(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
-	const pause, attempts = 20 * time.Millisecond, 8
-	var before []byte
-	same := 0
-	for range attempts {
-		was := version
+	const longest = 5 * time.Second
+	for pause := 10 * time.Millisecond; pause < longest; pause *= 2 {
 		content, version, err = p.read(ctx, key, most)
-		if err != nil || p.opaque.Load() || !isSum(version) || version == fmt.Sprintf("\"%x\"", md5.Sum(content)) {
+		if err != nil || !p.sums.Load() || version == sumTag(content) {
 			return content, version, err
 		}
-		if version == was && bytes.Equal(content, before) {
-			same++
-		}
-		if same == 2 { // an ETag that stays as it is, is one that is no sum
-			p.opaque.Store(true)
-			return content, version, nil
-		}
-		before = content
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil, "", ctx.Err()
 		}
 	}
-	return nil, "", fmt.Errorf("%s: it changes faster than it can be read", p.Name(key))
+	return nil, "", fmt.Errorf("%s: the store tells the ETag %s of other content than it sends, time and again", p.Name(key), version)
 }
 
-// isSum reports whether an ETag looks like an MD5.
-func isSum(tag string) bool {
-	inner := strings.Trim(tag, `"`)
-	return len(inner) == 2*md5.Size && strings.Trim(inner, "0123456789abcdef") == ""
-}
+// sumTag is the ETag of a content where that is its MD5.
+func sumTag(content []byte) string { return fmt.Sprintf("\"%x\"", md5.Sum(content)) }
 
 // read reads an object once.
 func (p *Place) read(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
@@ -224,10 +210,11 @@ func (p *Place) Check(ctx context.Context, key, content string) error {
 	if err := p.PutIf(ctx, key, []byte(content+" again"), ""); !errors.Is(err, ErrConflict) {
 		return p.ignores(err, "a second object where there is to be none (If-None-Match: *)")
 	}
-	_, version, err := p.Read(ctx, key, maxReplaced)
+	stored, version, err := p.Read(ctx, key, maxReplaced)
 	if err != nil {
 		return err
 	}
+	p.sums.Store(version == sumTag(stored))
 	if version == "" {
 		return p.ignores(nil, "objects without telling their versions (ETag)")
 	}

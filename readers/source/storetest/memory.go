@@ -28,6 +28,8 @@ type Memory struct {
 	Fault func(r *http.Request) Fault
 	// Careless has it take no notice of conditions on requests that store.
 	Careless bool
+	// Opaque has ETags that are no sums of contents.
+	Opaque bool
 
 	url string
 
@@ -91,8 +93,10 @@ func (m *Memory) Put(name string, content []byte) {
 }
 
 func (m *Memory) put(name string, content []byte) string {
-	sum := md5.Sum(content)
-	tag := fmt.Sprintf(`"%x"`, sum)
+	tag := fmt.Sprintf(`"%x"`, md5.Sum(content))
+	if m.Opaque {
+		tag = fmt.Sprintf(`"%x"`, md5.Sum([]byte(tag)))
+	}
 	m.objects[name] = &memoryObject{slices.Clone(content), tag, m.now()}
 	return tag
 }
