@@ -46,7 +46,7 @@ func (f *faulty) remove(ctx context.Context, names ...string) (int, error) {
 }
 
 // swap is that of a folder, with drafts on the faulty disk.
-func (f *faulty) swap(ctx context.Context, name string, old, new []byte) error {
+func (f *faulty) swap(ctx context.Context, since settled, old, new []byte) error {
 	if err := f.call(); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (f *faulty) swap(ctx context.Context, name string, old, new []byte) error {
 		return syscall.ENOSPC
 	}
 	f.bytes -= len(new)
-	return errors.Join(f.files.swap(ctx, name, old, new), f.call())
+	return errors.Join(f.files.swap(ctx, since, old, new), f.call())
 }
 
 type faultyDraft struct {

@@ -32,12 +32,12 @@ type files interface {
 	// stat returns where others find a file, and how it is; where there is none the error is
 	// fs.ErrNotExist.
 	stat(ctx context.Context, name string) (Source, error)
-	// settle waits until nobody removes files. A swap that comes later is an ErrConflict if
-	// anybody began to in between.
-	settle(ctx context.Context) error
-	// swap replaces a file of a few bytes, if it still holds what old says, nil for a file
-	// that is not there; else the error is ErrConflict. Of two at a time one wins.
-	swap(ctx context.Context, name string, old, new []byte) error
+	// settle waits until nobody removes files.
+	settle(ctx context.Context) (settled, error)
+	// swap replaces current, if it still holds what old says, nil for a file that is not
+	// there, and nobody began to remove files since; else the error is ErrConflict. Of two at
+	// a time one wins.
+	swap(ctx context.Context, since settled, old, new []byte) error
 	// share waits until nobody removes files, and keeps others from it until it is released.
 	share(ctx context.Context) (release func() error, err error)
 	// exclude is ErrBusy as long as anybody shares, and keeps others from it until it is
@@ -46,6 +46,12 @@ type files interface {
 	// path returns what to call a file in an error.
 	path(name string) string
 	close() error
+}
+
+// settled is what current was when nobody removed files.
+type settled struct {
+	data    []byte // nil: there was none
+	version string // of an object store's
 }
 
 // blob is a file that does not change.

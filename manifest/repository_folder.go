@@ -286,12 +286,12 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func (f *folder) swap(ctx context.Context, name string, old, new []byte) error {
+func (f *folder) swap(ctx context.Context, _ settled, old, new []byte) error {
 	release, err := f.wait(ctx, "current", exclusively)
 	if err != nil {
 		return err
 	}
-	err = f.compareAndWrite(ctx, name, old, new)
+	err = f.compareAndWrite(ctx, currentName, old, new)
 	return errors.Join(err, release())
 }
 
@@ -318,7 +318,7 @@ func (f *folder) exclude(context.Context) (func() error, error) {
 }
 
 // settle has nothing to wait for: whoever shares keeps all others from removing files.
-func (f *folder) settle(context.Context) error { return nil }
+func (f *folder) settle(context.Context) (settled, error) { return settled{}, nil }
 
 // lockPause is the time between two attempts at a lock.
 const lockPause = 5 * time.Millisecond

@@ -50,7 +50,8 @@ type lease struct {
 func (o *objects) lease(ctx context.Context, kind string) (*lease, error) {
 	l := &lease{home: o, name: kind + rand.Text(), text: rand.Text(), over: make(chan struct{})}
 	if err := o.place.Check(ctx, l.key(), l.text); err != nil {
-		return nil, errors.Join(err, l.remove())
+		l.remove()
+		return nil, err
 	}
 	within, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
@@ -83,16 +84,16 @@ func (l *lease) store(ctx context.Context) error {
 func (l *lease) release() error {
 	l.stop()
 	<-l.over
-	return l.remove()
+	l.remove()
+	return nil
 }
 
 const leasePatience = 10 * time.Second
 
-func (l *lease) remove() error {
+func (l *lease) remove() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.home.life), leasePatience)
 	defer cancel()
 	_ = l.home.place.Remove(ctx, l.key())
-	return nil
 }
 
 // clock tells the time by the store's clock.
@@ -109,7 +110,7 @@ func (o *objects) share(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.settleBy(ctx, l.clock); err != nil {
+	if _, err := o.settleBy(ctx, l.clock); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
 	return l.release, nil
@@ -117,7 +118,7 @@ func (o *objects) share(ctx context.Context) (func() error, error) {
 
 // settle waits until current has no mark, or one that does not count any more, which is then
 // removed: who made it finds out and removes nothing.
-func (o *objects) settle(ctx context.Context) error {
+func (o *objects) settle(ctx context.Context) (settled, error) {
 	return o.settleBy(ctx, func(ctx context.Context) (time.Time, error) {
 		l, err := o.lease(ctx, sweepLease)
 		if err != nil {
@@ -131,33 +132,30 @@ func (o *objects) settle(ctx context.Context) error {
 // sweepPause is the time between two looks at a mark.
 const sweepPause = time.Second
 
-func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (time.Time, error)) error {
+func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (time.Time, error)) (settled, error) {
 	for {
 		now, err := o.now(ctx)
 		if err != nil {
-			return err
+			return now, err
 		}
 		p, marked := isMarked(now.data)
 		if !marked {
-			o.mu.Lock()
-			o.seen = now
-			o.mu.Unlock()
-			return nil
+			return now, nil
 		}
 		counts, err := o.counts(ctx, clock)
 		if err != nil {
-			return err
+			return now, err
 		}
 		if !counts {
 			p.Sweeping = false
-			if err := o.replace(ctx, currentName, &p, now.version); err != nil && !errors.Is(err, ErrConflict) {
-				return err
+			if err := o.replace(ctx, &p, now.version); err != nil && !errors.Is(err, ErrConflict) {
+				return now, err
 			}
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: waiting for gc to end: %w", o.path(""), ctx.Err())
+			return now, fmt.Errorf("%s: waiting for gc to end: %w", o.path(""), ctx.Err())
 		case <-time.After(sweepPause):
 		}
 	}
@@ -260,7 +258,7 @@ func (o *objects) findWriters(ctx context.Context, own *lease) error {
 func (o *objects) mark(ctx context.Context, p pointer, version string) error {
 	since := time.Now()
 	p.Sweeping = true
-	if err := o.replace(ctx, currentName, &p, version); err != nil {
+	if err := o.replace(ctx, &p, version); err != nil {
 		if errors.Is(err, ErrConflict) {
 			err = ErrBusy // somebody published, or removes files
 		}
@@ -321,7 +319,7 @@ func (o *objects) unmark() error {
 		return nil
 	}
 	p.Sweeping = false
-	if err := o.replace(ctx, currentName, &p, now.version); !errors.Is(err, ErrConflict) {
+	if err := o.replace(ctx, &p, now.version); !errors.Is(err, ErrConflict) {
 		return err
 	}
 	return nil

@@ -34,14 +34,10 @@ type objects struct {
 	life   context.Context // of what is opened
 
 	mu    sync.Mutex
-	seen  state  // by settle
 	sweep *sweep // that is under way; nil if there is none
-}
-
-// state is what current was.
-type state struct {
-	data    []byte // nil: there was none
-	version string
+	// small are files that were read whole, so that they are not read again.
+	small map[string]*wholeBlob
+	held  int64 // bytes of them
 }
 
 func openObjects(ctx context.Context, name string) (*objects, error) {
@@ -50,7 +46,7 @@ func openObjects(ctx context.Context, name string) (*objects, error) {
 	if err != nil {
 		return nil, errors.Join(err, opener.Close())
 	}
-	return &objects{place: place, opener: opener, life: ctx}, nil
+	return &objects{place: place, opener: opener, life: ctx, small: map[string]*wholeBlob{}}, nil
 }
 
 func (o *objects) path(name string) string { return o.place.Name(name) }
@@ -137,40 +133,37 @@ func (o *objects) removeSome(ctx context.Context, names []string) error {
 }
 
 // now reads current.
-func (o *objects) now(ctx context.Context) (state, error) {
+func (o *objects) now(ctx context.Context) (settled, error) {
 	data, version, err := o.place.Read(ctx, currentName, maxPointer)
 	if errors.Is(err, fs.ErrNotExist) {
-		return state{}, nil
+		return settled{}, nil
 	}
-	return state{data, version}, err
+	return settled{data, version}, err
 }
 
 // maxPointer bounds the file current.
 const maxPointer = 64 << 10
 
 // swap replaces what settle has seen.
-func (o *objects) swap(ctx context.Context, name string, old, new []byte) error {
-	o.mu.Lock()
-	seen := o.seen
-	o.mu.Unlock()
-	if !sameSnapshot(seen.data, old) {
+func (o *objects) swap(ctx context.Context, since settled, old, new []byte) error {
+	if !sameSnapshot(since.data, old) {
 		return ErrConflict
 	}
 	var p pointer
 	if err := json.Unmarshal(new, &p); err != nil {
 		return err
 	}
-	return o.replace(ctx, name, &p, seen.version)
+	return o.replace(ctx, &p, since.version)
 }
 
 // replace stores a state of current that there has never been.
-func (o *objects) replace(ctx context.Context, name string, p *pointer, version string) error {
+func (o *objects) replace(ctx context.Context, p *pointer, version string) error {
 	p.Write = rand.Text()
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	err = o.place.PutIf(ctx, name, append(data, '\n'), version)
+	err = o.place.PutIf(ctx, currentName, append(data, '\n'), version)
 	if errors.Is(err, source.ErrConflict) {
 		return ErrConflict
 	}
@@ -205,13 +198,39 @@ func (o *objects) open(ctx context.Context, name string, size int64) (blob, erro
 		}
 		return &farBlob{o, src}, nil
 	}
-	return &wholeBlob{size: size, load: sync.OnceValues(func() (memory, error) {
-		data, _, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
-		if err == nil {
-			err = checkSize(o.path(name), int64(len(data)), size)
-		}
-		return memory{bytes.NewReader(data)}, damageOf(o.path(name), err)
-	})}, nil
+	return o.whole(name, size), nil
+}
+
+// heldBytes bounds what is kept of small files.
+const heldBytes = 64 << 20
+
+// whole is a small file, which is read when a byte of it is, and kept.
+func (o *objects) whole(name string, size int64) *wholeBlob {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b := o.small[name]; b != nil && b.size == size {
+		return b
+	}
+	if o.held += size; o.held > heldBytes {
+		clear(o.small)
+		o.held = size
+	}
+	b := &wholeBlob{size: size, load: sync.OnceValues(func() (memory, error) { return o.loadWhole(name, size) })}
+	o.small[name] = b
+	return b
+}
+
+func (o *objects) loadWhole(name string, size int64) (memory, error) {
+	data, _, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
+	if err == nil {
+		err = checkSize(o.path(name), int64(len(data)), size)
+	}
+	if err != nil { // which the next one may not meet
+		o.mu.Lock()
+		delete(o.small, name)
+		o.mu.Unlock()
+	}
+	return memory{bytes.NewReader(data)}, damageOf(o.path(name), err)
 }
 
 // damageOf says of a file that was published, and cannot be read as that, what is wrong with

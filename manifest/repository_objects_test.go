@@ -31,7 +31,7 @@ func TestRequests(t *testing.T) {
 	if log := m.Log(); len(log) != 3 { // current to open, current to read, the snapshot
 		t.Errorf("opening: %q", log)
 	}
-	for range 3 {
+	for round := range 3 {
 		for _, table := range snap.Tables[:2] {
 			f, err := again.OpenTable(t.Context(), table)
 			if err != nil {
@@ -45,7 +45,7 @@ func TestRequests(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if log := m.Log(); len(log) != 1 {
+			if log := m.Log(); round == 0 && len(log) != 1 || round > 0 && len(log) > 0 {
 				t.Errorf("reading a table: %q", log)
 			}
 		}

@@ -157,7 +157,8 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	if err := r.enter(ctx); err != nil {
 		return err
 	}
-	if err := r.files.settle(ctx); err != nil {
+	since, err := r.files.settle(ctx)
+	if err != nil {
 		return err
 	}
 	snap.Varve, snap.Parent = Version, parent
@@ -180,7 +181,7 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
 		return err
 	}
-	if err := r.advance(ctx, parent, snap.ID); err != nil {
+	if err := r.advance(ctx, since, parent, snap.ID); err != nil {
 		return err
 	}
 	if r.writers.Load() > 0 {
@@ -230,8 +231,8 @@ func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, da
 
 // advance moves current from one snapshot to the next. Who cancels now is too late, unless
 // there is somebody to wait for.
-func (r *Repository) advance(ctx context.Context, from, to string) error {
-	err := r.files.swap(ctx, currentName, encodePointer(from), encodePointer(to))
+func (r *Repository) advance(ctx context.Context, since settled, from, to string) error {
+	err := r.files.swap(ctx, since, encodePointer(from), encodePointer(to))
 	if !errors.Is(err, ErrConflict) {
 		return err
 	}

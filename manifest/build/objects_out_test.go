@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -29,6 +30,11 @@ func TestRequestsOfMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	last := filepath.Join(dir, "0999.nc")
+	late := filepath.Join(t.TempDir(), "0999.nc")
+	if err := os.Rename(last, late); err != nil {
+		t.Fatal(err)
+	}
 	m := storetest.NewMemory(t)
 	const out = "s3://bucket/many.varve"
 	if _, err := Build(t.Context(), out, &Options{Sources: Sources{Names: []string{dir}}}); err != nil {
@@ -50,7 +56,7 @@ func TestRequestsOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		values := codec.NewElems(a.Face().Form([]int64{files, 2}))
+		values := codec.NewElems(a.Face().Form([]int64{files - 1, 2}))
 		x, err := grid.Basic(a.Grid(), grid.All(), grid.All())
 		if err == nil {
 			err = a.Read(t.Context(), x, values)
@@ -61,5 +67,11 @@ func TestRequestsOfMany(t *testing.T) {
 	}
 	if log := m.Log(); len(log) > 5 {
 		t.Errorf("reading all takes %d requests: %q", len(log), log)
+	}
+	if _, err := Append(t.Context(), out, &Options{Sources: Sources{Names: []string{late}}, KeepPlan: true}); err != nil {
+		t.Fatal(err)
+	}
+	if log := m.Log(); len(log) > 35 {
+		t.Errorf("appending takes %d requests: %q", len(log), log)
 	}
 }
