@@ -24,7 +24,7 @@ import (
 // placeIn returns a place in a store, with parts as small as stores take them.
 func placeIn(t *testing.T, name string, partBytes int64) *source.Place {
 	t.Helper()
-	opener := source.NewOpener(&source.Options{Backoff: time.Millisecond, Stall: 400 * time.Millisecond, PartBytes: partBytes})
+	opener := source.NewOpener(&source.Options{Backoff: time.Millisecond, PartBytes: partBytes})
 	t.Cleanup(func() { _ = opener.Close() })
 	p, err := opener.Place(t.Context(), name)
 	if err != nil {

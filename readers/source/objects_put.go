@@ -137,6 +137,7 @@ type upload struct {
 	key        string
 	content    io.ReaderAt
 	size, each int64
+	before     Identity // of what was there
 	session    *object.Session
 }
 
@@ -153,6 +154,9 @@ func partBytes(least, size int64) int64 {
 }
 
 func (u *upload) run(ctx context.Context) (err error) {
+	if u.before, err = u.Stat(ctx, u.key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	put := &object.Put{Bucket: u.bucket.name, Key: u.prefix + u.key}
 	if err := u.begin(ctx, put); err != nil {
 		return err
@@ -162,7 +166,7 @@ func (u *upload) run(ctx context.Context) (err error) {
 	} else {
 		err = u.together(ctx)
 	}
-	if err == nil {
+	if err = u.settle(ctx, err); err == nil {
 		return nil
 	}
 	if u.session.Abort != nil {
@@ -233,8 +237,7 @@ func (u *upload) together(ctx context.Context) error {
 		return err
 	}
 	const longest = 10 * time.Minute
-	err := u.send(ctx, &sending{Request: u.session.Done(tags), key: u.key, pause: longest, after: u.size, use: done})
-	return u.settle(ctx, err)
+	return u.send(ctx, &sending{Request: u.session.Done(tags), key: u.key, pause: longest, after: u.size, use: done})
 }
 
 // done looks for an error in an answer that was begun before it was known.
@@ -245,13 +248,13 @@ func done(a *answer) error {
 	return &statusError{code: http.StatusInternalServerError, reason: a.complaint().word(), after: -1}
 }
 
-// settle looks whether an object is there all the same: a request may have been done and its
-// answer lost, or somebody else has stored the same.
+// settle looks whether a new object is there all the same: the last request may have been done
+// and its answer lost, after which there is no such upload any more.
 func (u *upload) settle(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if id, failed := u.Stat(ctx, u.key); failed == nil && id.Size == u.size {
+	if id, failed := u.Stat(ctx, u.key); failed == nil && id.Size == u.size && id != u.before {
 		return nil
 	}
 	return err

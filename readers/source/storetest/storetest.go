@@ -241,7 +241,7 @@ func run(t testing.TB, at, program string, args ...string) {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	const patience = 30 * time.Second
+	const patience = 2 * time.Minute
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		c, err := net.Dial("tcp", at)
 		if err == nil {
