@@ -48,7 +48,8 @@ type Outcome struct {
 }
 
 // Build makes the manifest dir. If files cannot be combined the error is a *plan.Error, if
-// some cannot be read a *scan.BrokenError, and nothing is left behind.
+// some cannot be read a *scan.BrokenError. Then nothing is left behind but folders for what is
+// being written, and locks, which others may be waiting for.
 func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	names, err := opts.Sources.Expand(ctx)
 	if err != nil {
