@@ -178,7 +178,7 @@ func (c *coord) timeKeys() ([]key, error) {
 	times.Elements = c.values.Data
 	at, ok, err := times.Instants()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w; --drop %s leaves it out", c.v.Path, err, c.v.Path)
 	}
 	keys := make([]key, len(at))
 	for i, t := range at {

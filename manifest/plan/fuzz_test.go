@@ -193,3 +193,14 @@ func TestCorrupt(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeOutOfRange: who has a time that is none is told which variable it is, and how to go on
+// without it.
+func TestTimeOutOfRange(t *testing.T) {
+	m := newMaker()
+	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36).with("units", "seconds since 1970-01-01"))
+	_, _, err := New(m.files, nil)
+	if text := fmt.Sprint(err); !strings.Contains(text, "/time: time 1: ") || !strings.Contains(text, "--drop /time") {
+		t.Errorf("got %v", err)
+	}
+}
