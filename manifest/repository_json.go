@@ -235,9 +235,7 @@ func encodeArray(w *documentWriter, a *Array) error {
 		return fmt.Errorf("%s has no face", a.Path)
 	}
 	w.b = append(w.b, `{"path":`...)
-	if err := w.value(a.Path); err != nil {
-		return err
-	}
+	w.text(a.Path)
 	w.b = append(w.b, `,"zarr":`...)
 	at := len(w.b)
 	whole, err := a.Face.Append(w.b, zarrjson.Compact)
@@ -247,15 +245,75 @@ func encodeArray(w *documentWriter, a *Array) error {
 	if w.b = whole; !embeddable(w.b[at:]) {
 		w.b = append(w.b[:at], embed(bytes.Clone(w.b[at:]))...)
 	}
-	w.b = append(w.b, ',')
-	at = len(w.b)
-	err = w.value(placedDocument{
-		Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
-		Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
-		Patches: convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }),
-	})
-	w.b = append(w.b[:at], w.b[at+1:]...) // its fields are those of the line
-	return err
+	w.placed(a)
+	return w.err
+}
+
+// placed writes the fields of a placedDocument, and the brace behind them, which encoding/json
+// takes long for.
+func (w *documentWriter) placed(a *Array) {
+	field := func(name string, some bool) bool {
+		if some {
+			w.b = append(append(append(w.b, `,"`...), name...), `":`...)
+		}
+		return some
+	}
+	if field("placement", a.Placement != "") {
+		w.text(a.Placement)
+	}
+	if field("variables", len(a.Variables) > 0) {
+		w.texts(a.Variables)
+	}
+	field("dims", true)
+	w.texts(a.Dims)
+	if field("renamed", len(a.Renamed) > 0) {
+		w.embedded(a.Renamed)
+	}
+	if field("reading", a.Reading != "") {
+		w.text(string(a.Reading))
+	}
+	if field("pieces", len(a.Pieces) > 0) {
+		w.embedded(convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }))
+	}
+	if field("patches", len(a.Patches) > 0) {
+		w.embedded(convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }))
+	}
+	c := &a.Chunks
+	w.b = fmt.Appendf(w.b, `,"chunks":{"verbatim":%d,"prefix":%d,"rebuilt":%d,"missing":%d`, c.Verbatim, c.Prefix, c.Rebuilt, c.Missing)
+	if c.Patched != 0 {
+		w.b = fmt.Appendf(w.b, `,"patched":%d`, c.Patched)
+	}
+	w.b = append(w.b, "}}"...)
+}
+
+func (w *documentWriter) texts(list []string) {
+	if list == nil {
+		w.b = append(w.b, "null"...)
+		return
+	}
+	w.b = append(w.b, '[')
+	for i, text := range list {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.text(text)
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *documentWriter) text(text string) {
+	if isPlain(text) {
+		w.b = append(append(append(w.b, '"'), text...), '"')
+		return
+	}
+	w.embedded(text)
+}
+
+// embedded writes a value within a line.
+func (w *documentWriter) embedded(value any) {
+	if err := w.value(value); err != nil {
+		w.fail(err)
+	}
 }
 
 func encodePlacement(w *documentWriter, p *PlacementTable) error {
