@@ -29,6 +29,9 @@ func (k kind) String() string {
 	return [kinds]string{"other", "document", "verbatim", "inline", "rebuilt", "missing", "page", "plot"}[k]
 }
 
+// scrapesAtOnce is how many may read the metrics at a time.
+const scrapesAtOnce = 4
+
 // metrics count what is served.
 type metrics struct {
 	registry *prometheus.Registry
@@ -68,7 +71,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesAtOnce, Timeout: 10 * time.Second})
 }
 
 func (m *metrics) observe(rec *recorder, took time.Duration) {

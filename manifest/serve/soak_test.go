@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -35,16 +36,22 @@ func TestSoak(t *testing.T) {
 	h := newHandler(t, d)
 	name, stop := run(t, &Server{}, h, "127.0.0.1:0")
 	keys := []string{"/zarr.json", "/big/c/0/0", "/big/c/1/0", "/big/c/2/0", "/small/c/0/0", "/rect/c/1/0", "/regular/rect/c/0/0",
-		"/v2/small/0.0", "/v2/.zmetadata", "/t2m?as=svg", "/t2m?as=png&time=2", "/nothing", "/metrics", "/healthz"}
+		"/v2/small/0.0", "/v2/.zmetadata", "/t2m?as=svg", "/t2m?as=png&time=2", "/nothing", "/healthz"}
+	// More than scrapesAtOnce at a time would be refused.
+	scrapers := append(slices.Clip(keys), "/metrics")
 	total := soak(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
 	round := func(length time.Duration) {
 		var wg sync.WaitGroup
 		until := time.Now().Add(length)
-		for range 8 {
+		for i := range 8 {
+			mine := keys
+			if i < scrapesAtOnce {
+				mine = scrapers
+			}
 			wg.Go(func() {
 				for time.Now().Before(until) {
-					visit(t, transport, name+keys[rand.IntN(len(keys))])
+					visit(t, transport, name+mine[rand.IntN(len(mine))])
 				}
 			})
 		}
