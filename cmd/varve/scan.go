@@ -39,6 +39,7 @@ many machines can scan.
 }
 
 func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
+	makeRoom()
 	if err := opts.takeConfig(cmd); err != nil {
 		return err
 	}

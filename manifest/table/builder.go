@@ -112,14 +112,24 @@ func (b *builder) blob(column int, p []byte) {
 	b.add(column, b.arena[at:])
 }
 
-const arenaBytes = 256 << 10
+// own adds bytes that nobody will change, and does not copy them.
+func (b *builder) own(column int, p []byte) {
+	b.bound(column, len(p))
+	b.add(column, p)
+}
 
-// room makes room in the arena. Values that are in an old one keep it alive.
-func (b *builder) room(column, n int) int {
+func (b *builder) bound(column, n int) {
 	if n > maxValue && b.err == nil {
 		b.err = fmt.Errorf("table of %s, row %d: %s of %d bytes, more than %d: %w",
 			b.kind, b.total, b.columns[column].Name, n, maxValue, errors.ErrUnsupported)
 	}
+}
+
+const arenaBytes = 256 << 10
+
+// room makes room in the arena. Values that are in an old one keep it alive.
+func (b *builder) room(column, n int) int {
+	b.bound(column, n)
 	if n > cap(b.arena)-len(b.arena) {
 		b.arena = make([]byte, 0, max(n, arenaBytes))
 	}

@@ -245,7 +245,7 @@ func addDocument(b *builder, id string, document json.Marshaler) error {
 		return fmt.Errorf("%s %s: %w", b.kind, id, err)
 	}
 	b.text(idColumn, id)
-	b.blob(jsonColumn, text)
+	b.own(jsonColumn, text)
 	return nil
 }
 

@@ -190,8 +190,11 @@ func everyPageHasValues(present []uint8, starts []int) bool {
 
 // repeated returns a dictionary if values occur four times each or more.
 func repeated(v *Values, rows int) *dictionary {
+	limit := rows / 4
+	if limit == 0 {
+		return nil
+	}
 	d := &dictionary{place: map[string]uint32{}}
-	limit := max(rows/4, 1)
 	for i, b := range v.Bytes {
 		if v.Present != nil && v.Present[i] == 0 {
 			continue

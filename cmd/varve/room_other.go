@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// makeRoom is for Linux.
+func makeRoom() {}
