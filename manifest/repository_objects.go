@@ -134,7 +134,7 @@ func (o *objects) removeSome(ctx context.Context, names []string) error {
 
 // now reads current.
 func (o *objects) now(ctx context.Context) (settled, error) {
-	data, version, err := o.place.Read(ctx, currentName, maxPointer)
+	data, version, err := o.place.ReadVersion(ctx, currentName, maxPointer)
 	if errors.Is(err, fs.ErrNotExist) {
 		return settled{}, nil
 	}
@@ -185,7 +185,7 @@ const wholeBytes = 1 << 20
 // open reads small files whole, and of large ones what is asked for, through a cache.
 func (o *objects) open(ctx context.Context, name string, size int64) (blob, error) {
 	if size < 0 {
-		data, _, err := o.place.Read(ctx, name, maxDocument)
+		data, err := o.place.Read(ctx, name, maxDocument)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +221,7 @@ func (o *objects) whole(name string, size int64) *wholeBlob {
 }
 
 func (o *objects) loadWhole(name string, size int64) (memory, error) {
-	data, _, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
+	data, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
 	if err == nil {
 		err = checkSize(o.path(name), int64(len(data)), size)
 	}

@@ -52,12 +52,18 @@ func (o *Opener) Place(ctx context.Context, name string) (*Place, error) {
 // Name returns what the place is called, or an object in it.
 func (p *Place) Name(key string) string { return strings.TrimSuffix(p.root+p.prefix+key, "/") }
 
-// Read reads all of an object, of at most so many bytes, with the version that PutIf takes.
+// Read reads all of an object, of at most so many bytes.
+func (p *Place) Read(ctx context.Context, key string, most int64) ([]byte, error) {
+	content, _, err := p.read(ctx, key, most)
+	return content, err
+}
+
+// ReadVersion reads all of an object that PutIf stored, with the version that it takes.
 //
 // Some stores keep contents and ETags apart, and may tell the ETag of a newer content than
 // the one they send; who replaced that would replace what he has not seen. Where Check has
 // found that ETags are sums of contents that is noticed, and the object read again.
-func (p *Place) Read(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
+func (p *Place) ReadVersion(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
 	const longest = 5 * time.Second
 	for pause := 10 * time.Millisecond; pause < longest; pause *= 2 {
 		content, version, err = p.read(ctx, key, most)
@@ -70,7 +76,7 @@ func (p *Place) Read(ctx context.Context, key string, most int64) (content []byt
 			return nil, "", ctx.Err()
 		}
 	}
-	return nil, "", fmt.Errorf("%s: the store tells the ETag %s of other content than it sends, time and again", p.Name(key), version)
+	return nil, "", fmt.Errorf("%s: the store tells the ETag %s of other content than it sends, time and again; if it was stored in parts or encrypted in another way than now, copy it onto itself", p.Name(key), version)
 }
 
 // sumTag is the ETag of a content where that is its MD5.
@@ -159,7 +165,7 @@ func (p *Place) Remove(ctx context.Context, key string) error {
 // maxReplaced bounds objects that are stored on conditions, so that they can be read back.
 const maxReplaced = 1 << 20
 
-// PutIf stores a small object in place of a version that Read told, or, where that is empty,
+// PutIf stores a small object in place of a version that ReadVersion told, or, where that is empty,
 // where there is none; else the error is ErrConflict. Who stores contents that are nobody
 // else's is not told of a conflict with himself, when a request was done and its answer lost.
 func (p *Place) PutIf(ctx context.Context, key string, content []byte, version string) error {
@@ -170,7 +176,7 @@ func (p *Place) PutIf(ctx context.Context, key string, content []byte, version s
 	if !isConflict(err, version) {
 		return err
 	}
-	now, _, failed := p.Read(ctx, key, maxReplaced)
+	now, failed := p.Read(ctx, key, maxReplaced)
 	switch {
 	case failed == nil && bytes.Equal(now, content):
 		return nil
@@ -210,7 +216,7 @@ func (p *Place) Check(ctx context.Context, key, content string) error {
 	if err := p.PutIf(ctx, key, []byte(content+" again"), ""); !errors.Is(err, ErrConflict) {
 		return p.ignores(err, "a second object where there is to be none (If-None-Match: *)")
 	}
-	stored, version, err := p.Read(ctx, key, maxReplaced)
+	stored, version, err := p.ReadVersion(ctx, key, maxReplaced)
 	if err != nil {
 		return err
 	}

@@ -253,7 +253,8 @@ func (m *Memory) upload(w http.ResponseWriter, r *http.Request, name string, bod
 
 func partTag(part []byte) string { return fmt.Sprintf(`"part-%x"`, md5.Sum(part)) }
 
-// complete answers as Amazon does: that it failed may be said where all is well.
+// complete answers as Amazon does: that it failed may be said where all is well, and the ETag
+// is no sum of the content.
 func (m *Memory) complete(w http.ResponseWriter, name, id string, body []byte) {
 	var list struct {
 		Part []struct {
@@ -276,6 +277,7 @@ func (m *Memory) complete(w http.ResponseWriter, name, id string, body []byte) {
 	}
 	delete(m.uploads, id)
 	m.put(name, whole)
+	m.objects[name].tag = fmt.Sprintf(`"%x-%d"`, md5.Sum(body), len(list.Part))
 	fmt.Fprint(w, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
 }
 
