@@ -1,6 +1,7 @@
 package zarr
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 		}
 		for box := range plan.boxes(t.grid) {
 			if ctx.Err() != nil {
-				return errors.Join(g.Wait(), ctx.Err())
+				return cmp.Or(g.Wait(), ctx.Err()) // an error of a part is what ended the others
 			}
 			w := &work{copier: c, target: t, box: box}
 			g.Go(func() error {

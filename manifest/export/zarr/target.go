@@ -53,10 +53,20 @@ func targets(s *store.Store, o *Options) ([]*target, error) {
 	}
 	for _, e := range slices.Concat(o.Chunks, o.Shards) {
 		if !used[e.Array+":"+e.Dim] {
-			return nil, fmt.Errorf("no array that is called %q has a dimension %s", e.Array, e.Dim)
+			return nil, &EdgesError{e}
 		}
 	}
 	return out, nil
+}
+
+// EdgesError is the error of edges for a dimension that no array has.
+type EdgesError struct{ Edges Edges }
+
+func (e *EdgesError) Error() string {
+	if e.Edges.Array == "" {
+		return "no array has a dimension " + e.Edges.Dim
+	}
+	return fmt.Sprintf("no array that matches %s has a dimension %s", e.Edges.Array, e.Edges.Dim)
 }
 
 // previous returns an array as it was to be of an earlier snapshot, or nil.
@@ -119,9 +129,9 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 		return err
 	}
 	outer := sizes(chunks, within)
+	var inner []int64
 	if shards != nil {
-		inner, err := t.inner(outer)
-		if err != nil {
+		if inner, err = t.inner(outer); err != nil {
 			return err
 		}
 		if t.face.Codecs, err = shardCodecs(inner, t.face.Codecs); err != nil {
@@ -134,6 +144,9 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 		return err
 	}
 	t.grid = g
+	if err := t.checkShards(inner); err != nil {
+		return err
+	}
 	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	return errors.Join(err, t.regular(true))
 }
@@ -236,6 +249,19 @@ func (t *target) inner(chunks []grid.Sizes) ([]int64, error) {
 		}
 	}
 	return shape, nil
+}
+
+// checkShards refuses shards that do not hold whole chunks.
+func (t *target) checkShards(inner []int64) error {
+	for axis, n := range inner {
+		for e := range t.grid.Dim(axis).Unique() {
+			if e.Codec%n != 0 {
+				return fmt.Errorf("dimension %s: a shard of %d does not hold whole chunks of %d: ask for a multiple (--shards %s=%d)",
+					t.dim(axis), e.Codec, n, t.dim(axis), (e.Codec/n+1)*n)
+			}
+		}
+	}
+	return nil
 }
 
 // sharding is the configuration of sharding_indexed.

@@ -20,6 +20,7 @@ import (
 	"varve/manifest/build"
 	"varve/manifest/plan"
 	"varve/manifest/store"
+	"varve/readers/source"
 	"varve/zarrjson"
 )
 
@@ -237,15 +238,15 @@ func TestRefusals(t *testing.T) {
 		{"rectilinear in format 2", Options{Format: 2}, "--chunks time"},
 		{"no such dimension", Options{Chunks: []Edges{{Dim: "depth", Sizes: []int64{1}}}}, "depth"},
 		{"edges that fall short", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{5, 6}}}}, "axis 0"},
-		{"chunks that do not divide shards", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{4}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{10}}}}, ""},
+		{"chunks that do not divide shards", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{4}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{10}}}}, "--shards time=12"},
 		{"memory", Options{Memory: 10, Chunks: []Edges{{Dim: "time", Sizes: []int64{50}}}}, "memory"},
 	} {
 		dest := filepath.Join(t.TempDir(), "copy")
 		if _, err := Write(context.Background(), s.store, dest, &test.options); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", test.name, err)
 		}
-		if _, err := os.Stat(filepath.Join(dest, "zarr.json")); err == nil {
-			t.Errorf("%s: something to read was left", test.name)
+		if left, err := os.ReadDir(dest); err == nil && (test.name != "memory" || len(left) > 1) {
+			t.Errorf("%s: %v was left", test.name, left)
 		}
 	}
 	full := t.TempDir()
@@ -261,6 +262,26 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("over a copy: got %v", err)
 	}
 	s.copy(t, dest, Options{Force: true})
+}
+
+// TestBrokenSource: what went wrong is the error, and not that others were stopped for it.
+func TestBrokenSource(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "2021-01.nc")
+	data, err := os.ReadFile(january)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSample(t, file)
+	if err := os.Truncate(file, 100); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Write(t.Context(), s.store, filepath.Join(t.TempDir(), "copy"), &Options{Workers: 1, Chunks: []Edges{{Dim: "time", Sizes: []int64{1}}}})
+	if !errors.Is(err, source.ErrChanged) || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // begin starts a copy and stops it before it is verified; done chunks of the first array
