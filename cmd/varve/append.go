@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -100,12 +101,22 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"strict":      func() { merged.Strict = given.Strict },
 		"rectilinear": func() { merged.Rectilinear = given.Rectilinear },
 		"codec-from":  func() { merged.CodecFrom = given.CodecFrom },
-		"chunk-edges": func() { merged.Faces = given.Faces },
-		"dtype":       func() { merged.Faces = given.Faces },
+		"chunk-edges": func() { merged.Faces = slices.Concat(ofTypes(merged.Faces), ofChunks(given.Faces)) },
+		"dtype":       func() { merged.Faces = slices.Concat(ofChunks(merged.Faces), ofTypes(given.Faces)) },
 	} {
 		if cmd.Flags().Changed(flag) {
 			take()
 		}
 	}
 	return merged
+}
+
+// ofTypes are the overrides that --dtype makes.
+func ofTypes(list []plan.Override) []plan.Override {
+	return slices.DeleteFunc(slices.Clone(list), func(o plan.Override) bool { return o.Type == "" })
+}
+
+// ofChunks are those that --chunk-edges makes.
+func ofChunks(list []plan.Override) []plan.Override {
+	return slices.DeleteFunc(slices.Clone(list), func(o plan.Override) bool { return len(o.Chunks) == 0 })
 }

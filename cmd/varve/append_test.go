@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,30 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 			t.Errorf("--%s changes nothing", f.Name)
 		}
 	})
+}
+
+// TestAppendOverlaysOverrides: types that a manifest was built with stay where edges are given.
+func TestAppendOverlaysOverrides(t *testing.T) {
+	built := plan.Options{Faces: []plan.Override{{Array: "a", Type: "float64"}, {Array: "a", Chunks: map[string][]int64{"time": {3}}}}}
+	for flag, want := range map[string]plan.Options{
+		"chunk-edges=b:time=5": {Faces: []plan.Override{{Array: "a", Type: "float64"}, {Array: "b", Chunks: map[string][]int64{"time": {5}}}}},
+		"dtype=b=int8":         {Faces: []plan.Override{{Array: "a", Chunks: map[string][]int64{"time": {3}}}, {Array: "b", Type: "int8"}}},
+	} {
+		var opts combineOptions
+		cmd := &cobra.Command{}
+		opts.addPlanFlags(cmd.Flags())
+		name, value, _ := strings.Cut(flag, "=")
+		if err := cmd.Flags().Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+		how, err := opts.options([]string{"x"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged := overlay(cmd, built, how.Plan); !equalJSON(t, merged, want) {
+			t.Errorf("--%s: %+v", flag, merged.Faces)
+		}
+	}
 }
 
 func equalJSON(t *testing.T, a, b plan.Options) bool {

@@ -52,6 +52,11 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	if err := opts.takeConfig(cmd); err != nil {
 		return err
 	}
+	if opts.html != "" {
+		if err := checkNoFolder(opts.html); err != nil {
+			return err
+		}
+	}
 	how, err := opts.options(names, cmd.InOrStdin())
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,7 +46,7 @@ type combineOptions struct {
 // addSourceFlags declares what says which files are read, and how.
 func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.match, "match", "", "of the files in folders, only those whose names match this `glob`")
-	f.IntVar(&o.workers, "workers", 0, "files that are read at once (default: one a core)")
+	addWorkers(f, &o.workers, "files that are read at once")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and say which")
 	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
 	f.StringArrayVar(&o.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
@@ -59,14 +60,15 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=list:FILE")
 	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
 	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`")
-	f.StringVar(&o.group, "group", "", "only what is below this group, which becomes the root")
+	f.StringVar(&o.group, "group", "", "only what is below this `group`, which becomes the root")
 	f.StringArrayVar(&o.rename, "rename", nil, "give a variable or dimension another name: `OLD=NEW`")
 	f.StringVar(&o.missing, "missing", "fill", "what becomes of a variable that some files lack: `fill`, drop or refuse")
 	f.StringVar(&o.pad, "pad", "", "what becomes of files that are narrower than others: `fill`")
 	f.StringVar(&o.coords, "coords", "", "which coordinates count where files should agree and do not: `first`")
 	f.Float64Var(&o.tolerance, "tolerance", 0, "coordinates are equal that differ by no more than this")
 	f.StringVar(&o.overlap, "overlap", "", "which file counts where several hold the same place: `first` or last")
-	f.Int64Var(&o.inline, "inline", plan.DefaultInline, "keep variables of up to so many `bytes` in the manifest")
+	o.inline = plan.DefaultInline
+	addNumber(f, &o.inline, 0, "inline", "keep variables of up to so many `bytes` in the manifest")
 	f.BoolVar(&o.strict, "strict", false, "refuse what cannot be served as it is stored")
 	f.BoolVar(&o.rectilinear, "rectilinear", false, "declare lists of edges where a regular grid would do")
 	f.StringVar(&o.codecFrom, "codec-from", "", "declare the codecs and chunks of this `file`")
@@ -91,7 +93,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 	if o.inline == 0 {
 		opts.Plan.Inline = -1 // nothing, and not the default
 	}
-	err := errors.Join(
+	err := errors.Join(o.checkValues(),
 		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
 		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
 		choose(&opts.Plan.Coords, "coords", o.coords, map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}),
@@ -106,6 +108,24 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 		}
 	}
 	return opts, nil
+}
+
+// checkValues refuses what is no value of a flag.
+func (o *combineOptions) checkValues() (err error) {
+	for _, flag := range []struct {
+		name  string
+		globs []string
+	}{{"match", []string{o.match}}, {"vars", o.vars}, {"drop", o.drop}} {
+		for _, glob := range flag.globs {
+			if _, bad := path.Match(glob, ""); bad != nil {
+				err = errors.Join(err, fmt.Errorf("--%s %s: no glob, such as *.nc: %w", flag.name, glob, bad))
+			}
+		}
+	}
+	if !(o.tolerance >= 0) { // nor NaN
+		err = errors.Join(err, fmt.Errorf("--tolerance %v: want a number from 0 on", o.tolerance))
+	}
+	return err
 }
 
 // choose sets one of several words.
@@ -140,7 +160,7 @@ func (o *combineOptions) addNames(opts *plan.Options) error {
 		}
 		if list != "" {
 			if dim.Values, err = readLines(list); err != nil {
-				return err
+				return fmt.Errorf("--new-dim %s: %w", text, err)
 			}
 		}
 		opts.NewDims = append(opts.NewDims, dim)
@@ -198,7 +218,7 @@ func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 	}
 	text, err := os.ReadFile(o.config)
 	if err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("--config: %w", err)}
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(text, &values); err != nil {

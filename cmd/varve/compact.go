@@ -36,7 +36,7 @@ and exports point at them. The sources and all values stay as they are.
 With --chunks, chunks that are shorter along a dimension are merged with their neighbours up
 to that length, such as the single steps of many appends; what is merged is kept likewise.
 
-A run that was interrupted, however, goes on where it was when the command is given again.`,
+A run that was interrupted, by whatever, goes on where it was when the command is given again.`,
 		Example: `  varve compact sst.varve
   varve compact sst.varve --chunks time=120`,
 		Args: cobra.ExactArgs(1),
@@ -48,7 +48,7 @@ A run that was interrupted, however, goes on where it was when the command is gi
 	flags := cmd.Flags()
 	flags.StringSliceVar(&opts.chunks, "chunks", nil, "merge chunks along a dimension up to a length: `DIM=N`")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use no more than about this `size`, in bytes or with KiB, MiB, GiB")
-	flags.IntVar(&opts.workers, "workers", 0, "chunks that are rebuilt at once (default: one a core)")
+	addWorkers(flags, &opts.workers, "chunks that are rebuilt at once")
 	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }

@@ -38,6 +38,9 @@ func demoDir(args []string) (string, error) {
 	if len(args) == 0 {
 		return os.MkdirTemp("", "varve-demo-")
 	}
+	if err := checkLocal(args[0]); err != nil {
+		return "", err
+	}
 	entries, err := os.ReadDir(args[0])
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"varve/readers/source"
 )
 
 func newExportCommand() *cobra.Command {
@@ -17,7 +14,7 @@ func newExportCommand() *cobra.Command {
 and what it cannot, is in docs/exports.md.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown format %q", args[0])
+				return usageError{fmt.Errorf("unknown format %q; see varve export --help", args[0])}
 			}
 			return nil
 		},
@@ -29,15 +26,6 @@ and what it cannot, is in docs/exports.md.`,
 		c.PreRunE = func(_ *cobra.Command, args []string) error { return checkLocal(args[1]) }
 	}
 	return cmd
-}
-
-// checkLocal refuses to write to object stores what is no manifest, which would otherwise become
-// local files of such names.
-func checkLocal(dest string) error {
-	if !source.IsObject(dest) {
-		return nil
-	}
-	return fmt.Errorf("%s: only manifests are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
 }
 
 // exportCommands are the formats.

@@ -53,15 +53,18 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
 	flags.BoolVar(&opts.append, "append", false, "carry on what was written to DEST from an earlier snapshot of OUT")
 	flags.BoolVar(&opts.Regular, "regular", false, "give arrays with chunks of different lengths a regular grid")
 	flags.BoolVar(&opts.NoPatch, "no-patch", false, "refuse what would need rebuilt chunks, and name the arrays")
-	flags.Int64Var(&opts.RecordSize, "record-size", 0, "chunks in a Parquet file (default 100000)")
-	flags.Int64Var(&opts.InlineBytes, "inline", 0, "rebuilt chunks up to so many bytes stand among the references (default 4096)")
-	flags.StringVar(&opts.PatchURL, "patch-url", "", "where readers will find the file of patches, if not where it is written")
-	flags.IntVar(&opts.Workers, "workers", 0, "how many chunks are rebuilt at once (default: one a core)")
+	addNumber(flags, &opts.RecordSize, 1, "record-size", "chunks in a Parquet file (default 100000)")
+	addNumber(flags, &opts.InlineBytes, 1, "inline", "rebuilt chunks up to so many `bytes` stand among the references (default 4096)")
+	flags.StringVar(&opts.PatchURL, "patch-url", "", "`URL` where readers will find the file of patches, if not where it is written")
+	addWorkers(flags, &opts.Workers, "how many chunks are rebuilt at once")
 	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
 func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []string, out, messages io.Writer) error {
+	if err := checkFile(args[1]); err != nil {
+		return err
+	}
 	s, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {
 		return err

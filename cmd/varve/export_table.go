@@ -40,6 +40,9 @@ of; as Parquet or, if the name ends in .arrow, as an Arrow stream.`,
 }
 
 func runExportTable(ctx context.Context, opts *exportTableOptions, args []string, out, messages io.Writer) error {
+	if err := checkFile(args[1]); err != nil {
+		return err
+	}
 	s, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -33,7 +34,7 @@ func newExportZarrCommand() *cobra.Command {
 		Long: `Copy all values into a Zarr hierarchy in a local folder. Chunks that the copy declares as OUT
 does are copied as they are; the others are read and encoded, in as much memory as allowed.
 
-A copy that was stopped, however, goes on where it was when the command is given again. At the
+A copy that was stopped, by whatever, goes on where it was when the command is given again. At the
 end every file is read back and compared. With --append a copy gets what OUT has more by now.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
@@ -45,11 +46,11 @@ end every file is read back and compared. With --append a copy gets what OUT has
 	}
 	opts.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&opts.chunks, "chunks", nil, "cut at these edges: `[ARRAY:]DIM=N[,DIM=N…]`, or DIM=N+N+N for all of them; ARRAY may be a glob")
-	flags.StringArrayVar(&opts.shards, "shards", nil, "put chunks into shards of these edges, given likewise")
+	flags.StringArrayVar(&opts.chunks, "chunks", nil, "cut at these edges: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N for all of them; ARRAY may be a glob")
+	flags.StringArrayVar(&opts.shards, "shards", nil, "put chunks into shards of these `edges`, given as for --chunks")
 	flags.IntVar(&opts.Format, "format", 3, "of Zarr: 3 or 2")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use no more than about this `size`, in bytes or with KiB, MiB, GiB")
-	flags.IntVar(&opts.Workers, "workers", 0, "copy so many parts at once (default: one a core)")
+	addWorkers(flags, &opts.Workers, "copy so many parts at once")
 	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST what OUT has more by now")
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
 	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
@@ -84,6 +85,10 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	opts.Progress = shown.update
 	r, err := zarr.Write(ctx, s, args[1], &opts.Options)
 	shown.finish()
+	var unknown *zarr.EdgesError
+	if errors.As(err, &unknown) {
+		return usageError{err}
+	}
 	if err != nil {
 		return exportError(ctx, err)
 	}

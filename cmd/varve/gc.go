@@ -45,6 +45,8 @@ func runGC(ctx context.Context, name string, keep int, out io.Writer) error {
 	for _, file := range done.Files {
 		fmt.Fprintln(out, file)
 	}
-	fmt.Fprintf(out, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
+	if err == nil || len(done.Files) > 0 {
+		fmt.Fprintf(out, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
+	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -74,6 +73,11 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 	if err != nil {
 		return usageError{err}
 	}
+	if opts.output != "" {
+		if err := checkNoFolder(opts.output); err != nil {
+			return err
+		}
+	}
 	st, err := store.Open(ctx, name, opts.storeOptions())
 	if err != nil {
 		return err
@@ -95,9 +99,6 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 	}
 	if opts.output == "" {
 		return write(ctx, out, r)
-	}
-	if err := checkLocal(opts.output); err != nil {
-		return err
 	}
 	shown := newProgressOf(messages, opts.quiet, "reading", "elements")
 	defer shown.finish()
@@ -161,20 +162,4 @@ func printStatistics(ctx context.Context, out io.Writer, r *region) error {
 		return err
 	}
 	return json.NewEncoder(out).Encode(t)
-}
-
-// writeWhole writes a file, which is there whole or not at all.
-func writeWhole(name string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(file), file.Close())
-	if err == nil {
-		err = errors.Join(os.Chmod(file.Name(), 0o644), os.Rename(file.Name(), name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
 }

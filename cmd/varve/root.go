@@ -47,9 +47,17 @@ type usageError struct{ err error }
 func (u usageError) Error() string { return u.err.Error() }
 func (u usageError) Unwrap() error { return u.err }
 
+// ownError is the error of a file or an address that is varve's own, and no source.
+type ownError struct{ err error }
+
+func (o ownError) Error() string { return o.err.Error() }
+func (o ownError) Unwrap() error { return o.err }
+
 // exitCode maps what a command returned to what a script sees.
 func exitCode(err error, interrupted bool) int {
 	var usage usageError
+	var own ownError
+	var option *plan.OptionError
 	var conflict *plan.Error
 	var patches *kerchunk.PatchError
 	switch {
@@ -57,7 +65,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitDone
 	case interrupted || errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &option):
 		return exitUsage
 	case errors.As(err, &conflict), errors.As(err, &patches):
 		return exitConflict
@@ -67,10 +75,12 @@ func exitCode(err error, interrupted bool) int {
 		return exitSource
 	case errors.Is(err, codec.ErrCorrupt):
 		return exitCorrupt
-	case errors.Is(err, fs.ErrNotExist):
-		return exitSource
 	case errors.Is(err, fs.ErrPermission):
 		return exitForbidden
+	case errors.As(err, &own):
+		return exitFailed
+	case errors.Is(err, fs.ErrNotExist):
+		return exitSource
 	}
 	return exitFailed
 }
@@ -97,6 +107,17 @@ func newRootCommand() *cobra.Command {
 	for _, c := range root.Commands() {
 		checkArgs(c)
 	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = knownWords(c, root)
+		case "completion":
+			c.Args = knownWords(c, c)
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 	return root
 }
 
@@ -121,6 +142,20 @@ func commands() []*cobra.Command {
 	}
 }
 
+// knownWords refuses arguments that are no command of another, to which the commands that
+// cobra adds would answer with a help that nobody asked for.
+func knownWords(c, of *cobra.Command) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if found, _, err := of.Find(args); err != nil || found == of {
+			return usageError{fmt.Errorf("%s knows no %q; see %s --help", c.Name(), args[0], of.CommandPath())}
+		}
+		return nil
+	}
+}
+
 // checkArgs makes wrong arguments of a command usage errors.
 func checkArgs(c *cobra.Command) {
 	check := c.Args
@@ -128,10 +163,15 @@ func checkArgs(c *cobra.Command) {
 		return
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		err := check(c, args)
+		if _, told := err.(usageError); err == nil || told {
+			return err
 		}
-		return nil
+		wanted := "nothing"
+		if _, named, ok := strings.Cut(c.Use, " "); ok {
+			wanted = named
+		}
+		return usageError{fmt.Errorf("%s wants %s, and was given %s; see %s --help", strings.TrimPrefix(c.CommandPath(), "varve "), wanted, plural(int64(len(args)), "argument", "arguments"), c.CommandPath())}
 	}
 }
 

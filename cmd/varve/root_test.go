@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,6 +37,8 @@ func TestExitCodes(t *testing.T) {
 		{"any error", errors.New("no"), false, 1},
 		{"usage", usageError{errors.New("no")}, false, 2},
 		{"no such file", fmt.Errorf("a.nc: %w", fs.ErrNotExist), false, 4},
+		{"no file of ours", ownError{fs.ErrNotExist}, false, 1},
+		{"nowhere to write", ownError{fs.ErrPermission}, false, 6},
 		{"corrupt", fmt.Errorf("a.nc: %w", codec.ErrCorrupt), false, 5},
 		{"no permission", fmt.Errorf("a.nc: %w", fs.ErrPermission), false, 6},
 		{"cancelled", fmt.Errorf("a.nc: %w", context.Canceled), false, 130},
@@ -59,10 +63,61 @@ func TestHelpListsExitCodes(t *testing.T) {
 }
 
 func TestUsageErrors(t *testing.T) {
-	for _, args := range [][]string{{"version", "now"}, {"version", "--loud"}, {"polish"}, {"inspect"}, {"inspect", "--values", "x.nc"}} {
-		if _, code, err := run(t, args...); code != exitUsage {
-			t.Errorf("%v: exit code %d (%v), want %d", args, code, err, exitUsage)
+	out := seaArchive(t)
+	file := filepath.Join(filepath.Dir(out), "sea.nc")
+	for _, tt := range []struct{ line, says string }{
+		{"version now", "version wants nothing, and was given 1 argument"},
+		{"version --loud", "--loud"},
+		{"polish", `unknown command "polish"`},
+		{"help polish", `help knows no "polish"`},
+		{"completion polish", `completion knows no "polish"`},
+		{"export polish", `unknown format "polish"`},
+		{"export zarr OUT", "export zarr wants OUT DEST, and was given 1 argument"},
+		{"inspect", "inspect wants SRC..., and was given 0 arguments"},
+		{"inspect --values x.nc", "--json"},
+		{"check FILE --workers -1", "want a whole number from 0 on"},
+		{"check FILE --inline no", "want a whole number from 0 on"},
+		{"check FILE --tolerance -1", "--tolerance -1"},
+		{"check FILE --tolerance nan", "--tolerance NaN"},
+		{"check FILE --match [a", "--match [a"},
+		{"check FILE --vars [a", "--vars [a"},
+		{"check FILE --vars ssh", "there are /lat, /sst, /time"},
+		{"check FILE --dtype ssh=int32", "--dtype ssh=int32"},
+		{"check FILE --config nosuch.yaml", "--config"},
+		{"check FILE --new-dim run=list:nosuch", "--new-dim run=list:nosuch"},
+		{"export zarr OUT no.zarr --chunks depth=3", "no array has a dimension depth"},
+	} {
+		args := strings.Fields(strings.NewReplacer("OUT", out, "FILE", file).Replace(tt.line))
+		if _, code, err := run(t, args...); code != exitUsage || !strings.Contains(fmt.Sprint(err), tt.says) {
+			t.Errorf("%s: exit code %d (%v), want %d and %q", tt.line, code, err, exitUsage, tt.says)
 		}
+	}
+}
+
+// TestPlacesToWrite: where nothing can be written is told before anything is done, and is no
+// fault of a source.
+func TestPlacesToWrite(t *testing.T) {
+	out := seaArchive(t)
+	dir := filepath.Dir(out)
+	for _, tt := range []struct{ line, says string }{
+		{"read OUT sst -o DIR/none/x.npy", "x.npy: there is no folder"},
+		{"read OUT sst -o s3://bucket/x.npy", "object stores"},
+		{"scan DIR/sea.nc -o DIR/none/x.parquet", "there is no folder"},
+		{"scan DIR/sea.nc -o DIR", "is a folder"},
+		{"check DIR/sea.nc --html DIR", "is a folder"},
+		{"check DIR/sea.nc --html s3://bucket/x.html", "object stores"},
+		{"export kerchunk OUT DIR/none/x.json", "there is no folder"},
+		{"export table OUT DIR/none/x.parquet", "there is no folder"},
+		{"export icechunk OUT s3://bucket/x", "object stores"},
+		{"demo s3://bucket/x", "object stores"},
+	} {
+		args := strings.Fields(strings.NewReplacer("OUT", out, "DIR", dir).Replace(tt.line))
+		if _, code, err := run(t, args...); code != exitFailed || !strings.Contains(fmt.Sprint(err), tt.says) {
+			t.Errorf("%s: exit code %d (%v), want %d and %q", tt.line, code, err, exitFailed, tt.says)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("what failed left %v (%v)", files, err)
 	}
 }
 

@@ -34,7 +34,7 @@ many machines can scan.
 	}
 	opts.missing = "fill"
 	opts.addSourceFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&opts.out, "output", "o", "", "the part to write")
+	cmd.Flags().StringVarP(&opts.out, "output", "o", "", "the `part` to write")
 	return cmd
 }
 
@@ -46,7 +46,7 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	if opts.out == "" {
 		return usageError{errors.New("where to? name the part with -o PART.parquet")}
 	}
-	if err := checkLocal(opts.out); err != nil {
+	if err := checkNoFolder(opts.out); err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,11 +50,13 @@ whoever watches. A snapshot that is published later is served from then on.`,
 	f.StringVar(&opts.cert, "tls-cert", "", "`file` with a certificate, for HTTPS")
 	f.StringVar(&opts.key, "tls-key", "", "`file` with its key")
 	f.StringVar(&opts.access, "access-log", "", "`file` for a line a request; - is standard error")
-	f.StringVar(&opts.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&opts.logFormat, "log-format", "text", "`format` of messages: text or json")
 	f.DurationVar(&opts.reload, "reload", time.Second, "how often to look for new snapshots; 0 is never")
 	f.DurationVar(&opts.drain, "drain", 30*time.Second, "how long requests under way may take when it stops")
-	f.IntVar(&opts.connections, "connections", 16384, "connections that are open at a time")
-	f.Int64Var(&opts.cacheBytes, "cache", 0, "`bytes` of chunks that are kept in memory (default: 128 MiB)")
+	opts.connections = 16384
+	addNumber(f, &opts.connections, 1, "connections", "connections that are open at a time")
+	opts.cacheBytes = 128 << 20
+	addNumber(f, &opts.cacheBytes, 0, "cache", "`bytes` of chunks that are kept in memory")
 	return cmd
 }
 
@@ -63,6 +67,9 @@ func (o *serveOptions) check() error {
 		return usageError{errors.New("--tls-cert and --tls-key go together")}
 	case o.logFormat != "text" && o.logFormat != "json":
 		return usageError{fmt.Errorf("--log-format is %q; it can be text or json", o.logFormat)}
+	}
+	if _, _, err := net.SplitHostPort(o.listen); err != nil && !strings.HasPrefix(o.listen, "unix:") {
+		return usageError{fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:8000, or unix:PATH", o.listen)}
 	}
 	return nil
 }
@@ -86,7 +93,7 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	server := serve.Server{Connections: opts.connections, Drain: opts.drain, Cert: opts.cert, Key: opts.key, Log: log}
 	listener, name, err := server.Listen(ctx, opts.listen)
 	if err != nil {
-		return err
+		return ownError{err}
 	}
 	if _, err := fmt.Fprintln(out, "listening on", name); err != nil {
 		return errors.Join(err, listener.Close())
@@ -96,7 +103,9 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 
 func (o *serveOptions) store() store.Options {
 	opts := *o.storeOptions()
-	opts.CacheBytes = o.cacheBytes
+	if opts.CacheBytes = o.cacheBytes; o.cacheBytes == 0 {
+		opts.CacheBytes = -1 // nothing, and not the default
+	}
 	return opts
 }
 
@@ -126,7 +135,7 @@ func (o *serveOptions) accessLog(messages io.Writer) (*slog.Logger, func() error
 	}
 	f, err := os.OpenFile(o.access, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, nothing, err
+		return nil, nothing, ownError{err}
 	}
 	return o.logger(f), f.Close, nil
 }

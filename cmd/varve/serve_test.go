@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -82,16 +83,21 @@ func TestServeRefuses(t *testing.T) {
 		{"no manifest", []string{filepath.Join(dir, "nothing")}, exitSource},
 		{"a certificate alone", []string{dir, "--tls-cert", "x"}, exitUsage},
 		{"a format of logs", []string{dir, "--log-format", "xml"}, exitUsage},
-		{"no address", []string{dir, "--listen", "nonsense"}, exitFailed},
+		{"no address", []string{dir, "--listen", "nonsense"}, exitUsage},
+		{"no port", []string{dir, "--listen", "127.0.0.1:nonsense"}, exitFailed},
+		{"no such certificate", []string{dir, "--listen", "127.0.0.1:0", "--tls-cert", filepath.Join(dir, "x"), "--tls-key", filepath.Join(dir, "y")}, exitFailed},
+		{"no folder for the log", []string{dir, "--access-log", filepath.Join(dir, "none", "log")}, exitFailed},
+		{"no folder for the socket", []string{dir, "--listen", "unix:" + filepath.Join(dir, "none", "s")}, exitFailed},
 		{"two of one name", []string{dir, dir}, exitFailed},
 	} {
 		cmd := newServeCommand()
 		cmd.SetArgs(c.args)
-		cmd.SetOut(io.Discard)
+		var out bytes.Buffer
+		cmd.SetOut(&out)
 		cmd.SetErr(io.Discard)
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
-		if err := cmd.ExecuteContext(t.Context()); exitCode(err, false) != c.want {
-			t.Errorf("%s: exit code %d, want %d: %v", c.name, exitCode(err, false), c.want, err)
+		if err := cmd.ExecuteContext(t.Context()); exitCode(err, false) != c.want || out.Len() > 0 {
+			t.Errorf("%s: exit code %d, want %d: %v; printed %q", c.name, exitCode(err, false), c.want, err, out.String())
 		}
 	}
 }

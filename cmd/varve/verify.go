@@ -22,7 +22,7 @@ type allowOptions struct {
 }
 
 func (o *allowOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "sources below this folder or URL may be read, whoever built OUT (also VARVE_ALLOW, separated by spaces)")
+	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "sources below this `place`, a folder or URL, may be read, whoever built OUT (also VARVE_ALLOW, separated by spaces)")
 }
 
 // storeOptions are what the flags and the environment allow.
@@ -58,7 +58,7 @@ somebody changed and left no trace of, and chunks that varve reads and other cli
 	}
 	opts.addFlags(cmd)
 	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk, and check all that is kept")
-	cmd.Flags().IntVar(&opts.workers, "workers", 0, "how much is read at once (default: one a core)")
+	addWorkers(cmd.Flags(), &opts.workers, "how much is read at once")
 	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }

@@ -16,9 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"varve/manifest"
 	"varve/manifest/convert"
@@ -153,22 +151,9 @@ func (p *planner) classes1() error {
 	}
 	p.leaveOutEmpty()
 	if len(p.classes) == 0 || p.total() == 0 {
-		return errors.New("no file has a variable that was asked for")
+		return p.nothingLeft()
 	}
 	p.foreign()
-	return nil
-}
-
-// checkOptions reports options that mean nothing in any file.
-func (p *planner) checkOptions() error {
-	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
-		return fmt.Errorf("codecs are to be those of %s, which is not among the files", from)
-	}
-	for _, r := range p.opts.Rename {
-		if !slices.ContainsFunc(p.classes, func(c *class) bool { return c.renames(r.New) }) {
-			return fmt.Errorf("nothing is called %s, which was to become %s", r.Old, r.New)
-		}
-	}
 	return nil
 }
 
@@ -197,10 +182,8 @@ func (p *planner) leaveOutEmpty() {
 // dimensions finds out along which dimensions files follow one another.
 func (p *planner) dimensions() error {
 	p.collectDims()
-	for _, name := range p.opts.Concat {
-		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return name == at || "/"+name == at || name == path.Base(at) }) {
-			return fmt.Errorf("no dimension is called %s; there are %s", name, strings.Join(p.dimOrder, ", "))
-		}
+	if err := p.checkConcat(); err != nil {
+		return err
 	}
 	for _, at := range p.dimOrder {
 		if err := p.readCoords(p.dims[at]); err != nil {

@@ -84,7 +84,11 @@ const maxListed = 20
 
 func (e *BrokenError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d sources cannot be used", len(e.Broken))
+	what := "sources"
+	if len(e.Broken) == 1 {
+		what = "source"
+	}
+	fmt.Fprintf(&b, "%d %s cannot be used", len(e.Broken), what)
 	for i, x := range e.Broken {
 		if i == maxListed {
 			fmt.Fprintf(&b, "\n  and %d more", len(e.Broken)-i)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,8 +33,13 @@ type Server struct {
 const maxHeaderBytes = 64 << 10
 
 // Listen returns a listener for HOST:PORT, where port 0 picks one, or for unix:PATH, and what
-// to call it.
+// to call it. Files for TLS that cannot be used are told before anybody calls.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, string, error) {
+	if s.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(s.Cert, s.Key); err != nil {
+			return nil, "", fmt.Errorf("certificate %s with key %s: %w", s.Cert, s.Key, err)
+		}
+	}
 	var config net.ListenConfig
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		if err := removeSocket(ctx, path); err != nil {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"varve/readers/source"
+)
+
+// checkLocal refuses to write to object stores what is no manifest, which would otherwise become
+// local files of such names.
+func checkLocal(dest string) error {
+	if !source.IsObject(dest) {
+		return nil
+	}
+	return fmt.Errorf("%s: only manifests are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
+}
+
+// checkFile sees whether a file can be where it is to be written, before much is done to write
+// it. That its folder is missing says nothing about a source.
+func checkFile(dest string) error {
+	if err := checkLocal(dest); err != nil {
+		return err
+	}
+	folder := filepath.Dir(dest)
+	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return fmt.Errorf("%s: there is no folder %s", dest, folder)
+	}
+	return nil
+}
+
+// checkNoFolder refuses a name that is a folder's for a file.
+func checkNoFolder(dest string) error {
+	if info, err := os.Stat(dest); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: name a file", dest)
+	}
+	return checkFile(dest)
+}
+
+// draftFile is a file that is being written. Errors call it as it is to be called.
+type draftFile struct {
+	*os.File
+	name string
+}
+
+// newDraftFile makes a file beside the one that is to be.
+func newDraftFile(name string) (*draftFile, error) {
+	at := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"-"+rand.Text())
+	file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	d := &draftFile{file, name}
+	return d, d.called(err)
+}
+
+func (d *draftFile) Write(p []byte) (int, error) {
+	n, err := d.File.Write(p)
+	return n, d.called(err)
+}
+
+func (d *draftFile) called(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return &fs.PathError{Op: p.Op, Path: d.name, Err: p.Err}
+	}
+	return err
+}
+
+// writeWhole writes a file, which is there whole or not at all.
+func writeWhole(name string, write func(io.Writer) error) error {
+	file, err := newDraftFile(name)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(file), file.called(file.Close()))
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+)
+
+// OptionError is the error of an option that means nothing in any of the files, such as one
+// that was mistyped.
+type OptionError struct {
+	Option string // as on the command line
+	Says   string
+}
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Says }
+
+// checkOptions reports options that mean nothing in any file.
+func (p *planner) checkOptions() error {
+	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
+		return &OptionError{"--codec-from " + from, "it is not among the files"}
+	}
+	for _, r := range p.opts.Rename {
+		if !slices.ContainsFunc(p.classes, func(c *class) bool { return c.renames(r.New) }) {
+			return &OptionError{"--rename " + r.Old + "=" + r.New, "nothing is called " + r.Old}
+		}
+	}
+	for i := range p.opts.Faces {
+		if err := p.checkOverride(&p.opts.Faces[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOverride looks for the arrays that an override is for, and for its dimensions.
+func (p *planner) checkOverride(o *Override) error {
+	dims, found := p.overridden(o)
+	if o.Type != "" {
+		option := "--dtype " + o.Array + "=" + o.Type
+		if _, err := typeNamed(o.Type); err != nil {
+			return &OptionError{option, "there is no such element type; NumPy's names are known, such as float32"}
+		}
+		if !found {
+			return &OptionError{option, "no array is called so" + p.whichThere()}
+		}
+	}
+	for dim := range o.Chunks {
+		option := "--chunk-edges " + o.Array + ":" + dim
+		if !found {
+			return &OptionError{option, "no array is called so" + p.whichThere()}
+		}
+		if !slices.ContainsFunc(dims, func(at string) bool { return dim == at || dim == path.Base(at) }) {
+			return &OptionError{option, "no such array has a dimension " + dim + listed(dims)}
+		}
+	}
+	return nil
+}
+
+// overridden returns the dimensions of arrays that an override is for, and whether there are
+// any such.
+func (p *planner) overridden(o *Override) (dims []string, found bool) {
+	for _, made := range p.opts.NewDims {
+		dims = append(dims, "/"+made.Name)
+		found = found || matches([]string{o.Array}, "/"+made.Name)
+	}
+	for _, c := range p.classes {
+		for _, x := range c.vars {
+			if matches([]string{o.Array}, x.path) {
+				found = true
+				dims = append(dims, x.dims...)
+			}
+		}
+	}
+	return dims, found
+}
+
+// checkConcat looks for the dimensions along which files are to follow one another.
+func (p *planner) checkConcat() error {
+	for _, name := range p.opts.Concat {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return name == at || "/"+name == at || name == path.Base(at) }) {
+			return &OptionError{"--concat " + name, "no dimension is called so" + listed(p.dimOrder)}
+		}
+	}
+	return nil
+}
+
+// nothingLeft says which options leave no variable of any file.
+func (p *planner) nothingLeft() error {
+	var options []string
+	for _, o := range []struct{ flag, value string }{
+		{"--group", p.opts.Group}, {"--vars", strings.Join(p.opts.Vars, ",")}, {"--drop", strings.Join(p.opts.Drop, ",")},
+	} {
+		if o.value != "" {
+			options = append(options, o.flag+" "+o.value)
+		}
+	}
+	if len(options) == 0 {
+		return errors.New("no file has a variable")
+	}
+	return &OptionError{strings.Join(options, " "), "nothing is left of any file" + p.whichThere()}
+}
+
+// whichThere says which variables the files have.
+func (p *planner) whichThere() string {
+	var paths []string
+	for _, c := range p.classes {
+		for i := range c.header.Variables {
+			paths = append(paths, c.header.Variables[i].Path)
+		}
+	}
+	return listed(paths)
+}
+
+// mostListed is how many names help to find the one that was meant.
+const mostListed = 20
+
+// listed says which names there are.
+func listed(names []string) string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if len(names) > mostListed {
+		names, more = names[:mostListed], ", …"
+	}
+	return "; there are " + strings.Join(names, ", ") + more
+}

@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestOptionsThatMeanNothing: an option that fits nothing in the files was mistyped.
+func TestOptionsThatMeanNothing(t *testing.T) {
+	for _, tt := range []struct {
+		options Options
+		says    string
+	}{
+		{Options{Rename: []Rename{{"T", "t"}}}, "--rename T=t: nothing is called T"},
+		{Options{CodecFrom: "x.nc"}, "--codec-from x.nc: it is not among the files"},
+		{Options{Concat: []string{"tme"}}, "--concat tme: no dimension is called so; there are /lat, /lon, /time"},
+		{Options{Vars: []string{"T", "u*"}}, "--vars T,u*: nothing is left of any file; there are /lat, /lon, /t, /time"},
+		{Options{Group: "/sea"}, "--group /sea: nothing is left of any file; there are /lat, /lon, /t, /time"},
+		{Options{Faces: []Override{{Array: "T", Type: "float32"}}}, "--dtype T=float32: no array is called so; there are /lat, /lon, /t, /time"},
+		{Options{Faces: []Override{{Array: "t", Type: "float17"}}}, "--dtype t=float17: there is no such element type; NumPy's names are known, such as float32"},
+		{Options{Faces: []Override{{Array: "u*", Chunks: map[string][]int64{"time": {1}}}}}, "--chunk-edges u*:time: no array is called so; there are /lat, /lon, /t, /time"},
+		{Options{Faces: []Override{{Array: "t", Chunks: map[string][]int64{"tme": {1}}}}}, "--chunk-edges t:tme: no such array has a dimension tme; there are /lat, /lon, /time"},
+	} {
+		m := newMaker()
+		m.day("1", 0, 2)
+		m.day("2", 2, 2)
+		_, _, err := New(m.files, &tt.options)
+		var option *OptionError
+		if !errors.As(err, &option) || err.Error() != tt.says {
+			t.Errorf("got %v, want %s", err, tt.says)
+		}
+	}
+	m := newMaker()
+	m.day("1", 0, 2)
+	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Values: []string{"1"}}}, Faces: []Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
+		t.Error(err)
+	}
+}
