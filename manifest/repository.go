@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +54,10 @@ var (
 	ErrBusy = errors.New("a writer is at work")
 )
 
-const currentName = "current"
+const (
+	currentName    = "current"
+	snapshotFolder = "snapshots"
+)
 
 // pointer is the file current.
 type pointer struct {
@@ -89,7 +95,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	}
 	for _, f := range names {
 		switch f.name {
-		case currentName, "snapshots", "tables", "patches", "drafts", "locks":
+		case currentName, snapshotFolder, "tables", "patches", "drafts", "locks":
 		default:
 			return fmt.Errorf("%s: %w: it holds %s, which is no part of a manifest", r.name, fs.ErrExist, f.name)
 		}
@@ -120,6 +126,22 @@ func Open(ctx context.Context, name string) (*Repository, error) {
 		return nil, errors.Join(err, store.close())
 	}
 	return r, nil
+}
+
+// IsFolder reports whether a folder is a repository, or was.
+func IsFolder(dir string) bool {
+	current, err := os.Lstat(filepath.Join(dir, currentName))
+	if err != nil || !current.Mode().IsRegular() {
+		return false
+	}
+	snapshots, err := os.Lstat(filepath.Join(dir, snapshotFolder))
+	return err == nil && snapshots.IsDir()
+}
+
+// IsPlace reports as much of what lies in a folder of an object store, by the names of its files
+// and folders.
+func IsPlace(files, folders []string) bool {
+	return slices.Contains(files, currentName) && slices.Contains(folders, snapshotFolder)
 }
 
 // Name returns the folder, as it was given, or the prefix.
@@ -323,4 +345,4 @@ func isMissing(err error) bool {
 // path names a file of the repository to a user.
 func (r *Repository) path(name string) string { return r.files.path(name) }
 
-func snapshotName(id string) string { return "snapshots/" + id + ".json" }
+func snapshotName(id string) string { return snapshotFolder + "/" + id + ".json" }

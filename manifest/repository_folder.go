@@ -40,7 +40,7 @@ func createFolder(dir string) (*folder, error) {
 		unsynced[filepath.Dir(at)] = true
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
+		return nil, notFolder(dir, err)
 	}
 	f, err := openFolder(dir)
 	if err == nil {
@@ -49,10 +49,19 @@ func createFolder(dir string) (*folder, error) {
 	return f, err
 }
 
+// notFolder says more of a file where a manifest was to be, such as the first of the sources where
+// the manifest's name was forgotten.
+func notFolder(dir string, err error) error {
+	if info, failed := os.Stat(dir); failed == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file, and a manifest is a folder: name that first, and sources behind it", dir)
+	}
+	return err
+}
+
 func openFolder(dir string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, notFolder(dir, err)
 	}
 	return &folder{dir: dir, root: root, made: map[string]bool{}, unsynced: map[string]bool{}}, nil
 }

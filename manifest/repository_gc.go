@@ -34,7 +34,7 @@ func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err erro
 		return done, err
 	}
 	// Snapshots go first: one without its tables would be found damaged.
-	for _, name := range []string{"snapshots", "tables", "patches", "drafts"} {
+	for _, name := range []string{snapshotFolder, "tables", "patches", "drafts"} {
 		if err := r.sweep(ctx, name, needed, &done); err != nil {
 			return done, err
 		}

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"varve/manifest"
 	"varve/readers/formats"
 	"varve/readers/source"
 )
@@ -150,6 +152,12 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 		}
 	}
 	if !looked && w.take(ctx, src) {
+		return nil, nil
+	}
+	if manifest.IsPlace(names, folders) {
+		if err := w.passManifest(source.Shown(folder)); !errors.Is(err, fs.SkipDir) {
+			return nil, err
+		}
 		return nil, nil
 	}
 	return folders, w.files(folder, names)

@@ -1,9 +1,12 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"varve/codec"
@@ -12,6 +15,21 @@ import (
 	"varve/manifest/store"
 	"varve/readers/source/storetest"
 )
+
+// TestManifestsAreNoSources: a manifest that lies among the objects that it is made of.
+func TestManifestsAreNoSources(t *testing.T) {
+	m := storetest.NewMemory(t)
+	for _, name := range []string{"1.nc", "out.varve/current", "out.varve/snapshots/1.json"} {
+		m.Put("bucket/m/"+name, []byte("x"))
+	}
+	if _, err := (&Sources{Names: []string{"s3://bucket/m/"}}).Expand(t.Context()); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "s3://bucket/m/out.varve") {
+		t.Errorf("got %v", err)
+	}
+	got, err := (&Sources{Names: []string{"s3://bucket/m/"}, Match: "*.nc"}).Expand(t.Context())
+	if want := []string{"s3://bucket/m/1.nc"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, not %q", got, err, want)
+	}
+}
 
 // TestRequestsOfMany builds a manifest of 1,000 sources in an object store, and counts what the
 // store is asked for: a handful, however many sources there are.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/manifest"
 	"varve/readers/formats"
 	"varve/readers/source"
 )
@@ -160,6 +161,9 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	if isSource(ctx, root) {
 		return []string{root}, nil
 	}
+	if manifest.IsFolder(root) {
+		return nil, manifestError(root)
+	}
 	var out []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -174,6 +178,8 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 		case entry.IsDir() && isSource(ctx, path):
 			out = append(out, path)
 			return fs.SkipDir
+		case entry.IsDir() && manifest.IsFolder(path):
+			return s.passManifest(path)
 		case entry.IsDir():
 			return nil
 		}
@@ -188,6 +194,19 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, err
+}
+
+// passManifest passes over a manifest that lies among files which were chosen by their names, and
+// refuses it among others: none of its files is a source.
+func (s *Sources) passManifest(path string) error {
+	if s.Match != "" {
+		return fs.SkipDir
+	}
+	return manifestError(path)
+}
+
+func manifestError(path string) error {
+	return fmt.Errorf("%s: a manifest that varve made is no source: choose files by --match, such as '*.nc', or keep it elsewhere: %w", path, errors.ErrUnsupported)
 }
 
 func skip(entry fs.DirEntry) error {

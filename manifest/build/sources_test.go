@@ -41,12 +41,16 @@ func TestExpand(t *testing.T) {
 	if err := os.WriteFile(list, []byte(filepath.Join(root, "x.nc")+"\r\n\n"+filepath.Join(root, "day 1.nc")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	touch(t, root, "m/1.nc", "m/out.varve/current", "m/out.varve/snapshots/1.json", "m/out.varve/tables/t.parquet")
 	for _, c := range []struct {
 		name string
 		in   Sources
 		want []string // below root
 		err  error
 	}{
+		{"a manifest", Sources{Names: []string{"m/out.varve"}}, nil, errors.ErrUnsupported},
+		{"a manifest among files", Sources{Names: []string{"m"}}, nil, errors.ErrUnsupported},
+		{"a manifest among files that are chosen", Sources{Names: []string{"m"}, Match: "*.nc"}, []string{"m/1.nc"}, nil},
 		{"file", Sources{Names: []string{"a.nc"}}, []string{"a.nc"}, nil},
 		{"in the order given", Sources{Names: []string{"x.nc", "a.nc"}}, []string{"x.nc", "a.nc"}, nil},
 		{"folder", Sources{Names: []string{"b"}}, []string{"b/1.nc", "b/2.nc", "b/c/note.txt"}, nil},
