@@ -19,15 +19,23 @@ func (h *Header) SetID() { h.ID = IDOf(h.AppendKey(nil)) }
 // SetID sets the ID of the attributes from all else.
 func (g *GroupAttributes) SetID() { g.ID = IDOf(g.AppendKey(nil)) }
 
-// SetID sets the ID of values from all else.
-func (v *Values) SetID() { v.ID = IDOf(v.AppendKey(nil)) }
+// SetID sets the ID of values from all else. The elements, which may be many, are not copied.
+func (v *Values) SetID() {
+	sum := sha256.New()
+	sum.Write(binary.AppendUvarint(nil, uint64(len(v.Data))))
+	sum.Write(v.Data)
+	sum.Write(appendList(nil, v.Texts, appendBytes))
+	v.ID = idOf(sum.Sum(nil))
+}
 
 // IDOf returns the ID of what has a key, which is what AppendKey appends: the first half of a
 // SHA-256, in hex.
 func IDOf(key []byte) string {
 	sum := sha256.Sum256(key)
-	return hex.EncodeToString(sum[:16])
+	return idOf(sum[:])
 }
+
+func idOf(sum []byte) string { return hex.EncodeToString(sum[:sha256.Size/2]) }
 
 // AppendKey appends all that the ID depends on.
 func (v *Values) AppendKey(dst []byte) []byte {
@@ -88,6 +96,11 @@ func (v *Variable) appendStored(dst []byte) []byte {
 		return appendInt(appendText(dst, c.Name), c.Value)
 	})
 	return appendText(dst, v.Unreadable)
+}
+
+// AppendDecoding appends all that elements depend on but the stored bytes.
+func (v *Variable) AppendDecoding(dst []byte) []byte {
+	return v.Storage.appendKey(v.appendElements(dst))
 }
 
 func (s *Storage) appendKey(dst []byte) []byte {

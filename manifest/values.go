@@ -2,10 +2,19 @@ package manifest
 
 // Values are the elements of a small variable, or of a piece of an array.
 type Values struct {
-	ID    string   // hash of all else
+	ID    string   // hash of Data and Texts
 	Data  []byte   // elements of a fixed size in memory form
 	Texts [][]byte // elements of varying length
+	// Summed says that only the ID is known: these values had to be compared with others, and
+	// are too large to be kept.
+	Summed bool
 }
+
+// MostSummed is the size in bytes of variables that are read only to be compared.
+const MostSummed = 1 << 30
+
+// Sum returns the values without the elements.
+func (v *Values) Sum() *Values { return &Values{ID: v.ID, Summed: true} }
 
 // Ref is one row of the table of refs.
 type Ref struct {

@@ -47,7 +47,7 @@ func runAppend(cmd *cobra.Command, opts *combineOptions, out string, names []str
 		}
 	}
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress = shown.update
+	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
 	outcome, err := build.Append(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

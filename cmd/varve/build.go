@@ -58,7 +58,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	}
 	how.Force = opts.force
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress = shown.update
+	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
 	outcome, err := build.Build(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

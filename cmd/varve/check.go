@@ -63,7 +63,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	}
 	how.Pictures = opts.html != ""
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress = shown.update
+	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
 	outcome, failed := build.Check(cmd.Context(), how)
 	shown.finish()
 	if outcome == nil {

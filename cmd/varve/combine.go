@@ -18,6 +18,7 @@ import (
 
 	"varve/manifest/build"
 	"varve/manifest/plan"
+	"varve/manifest/scan"
 	"varve/readers/source"
 )
 
@@ -38,7 +39,7 @@ type combineOptions struct {
 	group, codecFrom    string
 	missing, pad        string
 	coords, overlap     string
-	inline              int64
+	inline, valueBytes  int64
 	tolerance           float64
 	strict, rectilinear bool
 }
@@ -50,6 +51,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and say which")
 	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
 	f.StringArrayVar(&o.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
+	f.Int64Var(&o.valueBytes, "value-bytes", scan.DefaultValueBytes, "keep up to so many `bytes` of a variable that only the manifest can hold, such as texts, or that places files")
 	f.BoolVar(&o.quiet, "quiet", false, "show no progress")
 	f.StringVar(&o.config, "config", "", "take flags from this YAML `file`; those of the command line count more")
 }
@@ -83,6 +85,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 		Workers:    o.workers,
 		SkipBroken: o.skipBroken,
 		Allow:      o.allow,
+		ValueBytes: o.valueBytes,
 		Opener:     source.NewOpener(&source.Options{Download: o.download}),
 		Writer:     "varve " + versionName(),
 		Plan: plan.Options{

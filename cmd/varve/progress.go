@@ -43,6 +43,24 @@ func newProgressOf(out io.Writer, quiet bool, doing, unit string) *progress {
 	return p
 }
 
+// then returns what shows how far the command is with what it does next.
+func (p *progress) then(doing, unit string) func(done, total int64) {
+	var once sync.Once
+	return func(done, total int64) {
+		once.Do(func() { p.begin(doing, unit) })
+		p.update(done, total)
+	}
+}
+
+func (p *progress) begin(doing, unit string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unit, p.started = unit, time.Now()
+	if p.bar != nil {
+		p.bar.Describe(doing)
+	}
+}
+
 // update says that so many of all are done.
 func (p *progress) update(done, total int64) {
 	p.mu.Lock()

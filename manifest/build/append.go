@@ -92,12 +92,11 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 	}
 	what := "append " + strings.TrimSpace(fmt.Sprintf("%d files", shown(a.files)))
 	if a.opts.KeepPlan {
-		first := int(rowsOf(a.old, manifest.Sources))
-		extension, ok, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first)
+		extension, err := a.extension(ctx)
 		if err != nil {
 			return refusedPlan(err, int64(len(a.files))), err
 		}
-		if ok {
+		if extension != nil {
 			return a.extend(ctx, what, extension)
 		}
 	}
@@ -107,6 +106,20 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 	}
 	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
 	return a.plan(ctx, what)
+}
+
+// extension has the new files planned behind the old ones; nil if these have to be looked at.
+func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
+	first := int(rowsOf(a.old, manifest.Sources))
+	for {
+		made, needs, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first)
+		if err != nil || len(needs) == 0 {
+			return made, err
+		}
+		if err := a.load(ctx, a.files, needs); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // extend makes the snapshot of files that follow all others.
@@ -200,10 +213,15 @@ func fileOf(ctx context.Context, r *table.Reader, row *table.SourceRow) (*manife
 		if parts := row.Parts[path]; parts != nil {
 			file.Parts[i] = parts
 		}
-		if id := row.Values[path]; id != "" {
-			if file.Values[i], err = r.Values(ctx, id); err != nil {
-				return nil, err
-			}
+		id, ok := row.Values[path]
+		if !ok {
+			continue
+		}
+		if file.Values[i], ok = table.Summed(id); ok {
+			continue
+		}
+		if file.Values[i], err = r.Values(ctx, id); err != nil {
+			return nil, err
 		}
 	}
 	return file, nil

@@ -34,8 +34,12 @@ type Options struct {
 	KeepPlan bool
 	Opener   *source.Opener // nil: one with default options
 	Writer   string         // the program, for the snapshot
-	// Progress is called by one goroutine with how many sources are done.
-	Progress func(done, total int64)
+	// ValueBytes bounds the values of one variable that are read because a manifest keeps them, or
+	// they say how files follow one another; 0: 16 MiB.
+	ValueBytes int64
+	// Progress is called by one goroutine with how many sources are done, Compared after that with
+	// how many variables were read because their values decide how files belong together.
+	Progress, Compared func(done, total int64)
 }
 
 // Outcome is what was built, and what there is to say about it.

@@ -74,7 +74,8 @@ func (j *job) scan(ctx context.Context, names []string) error {
 func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 	o := &scan.Options{
 		Workers: j.opts.Workers, Opener: j.opts.Opener, SkipBroken: j.opts.SkipBroken, Allow: j.opts.Allow, Sink: sink,
-		FirstFile: len(j.files), FirstRow: j.tables.refRows(),
+		ValueBytes: j.opts.ValueBytes,
+		FirstFile:  len(j.files), FirstRow: j.tables.refRows(),
 	}
 	if j.old != nil {
 		o.FirstFile += int(rowsOf(j.old, manifest.Sources))
@@ -264,37 +265,12 @@ func (j *job) known() func(manifest.TableKind, string) (bool, error) {
 	for _, f := range j.before {
 		ids[f.Header.ID], ids[f.Groups.ID] = true, true
 		for _, v := range f.Values {
-			if v != nil {
+			if v != nil && !v.Summed {
 				ids[v.ID] = true
 			}
 		}
 	}
 	return func(_ manifest.TableKind, id string) (bool, error) { return ids[id], nil }
-}
-
-// load reads the values that a plan asks for into the files. Equal ones become one.
-func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
-	found := make([]*manifest.Values, len(needs))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
-	opts := &scan.Options{Opener: j.opts.Opener}
-	for i, need := range needs {
-		group.Go(func() (err error) {
-			found[i], err = scan.Values(within, all[need.File], need.Variable, opts)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	same := map[string]*manifest.Values{}
-	for i, need := range needs {
-		if _, ok := same[found[i].ID]; !ok {
-			same[found[i].ID] = found[i]
-		}
-		all[need.File].Values[need.Variable] = same[found[i].ID]
-	}
-	return nil
 }
 
 func refusedPlan(err error, files int64) *Outcome {

@@ -52,7 +52,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	buffer := bufio.NewWriterSize(file, bufferBytes)
 	part := table.NewPart(buffer)
 	j := &job{opts: opts}
-	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: part}
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: part, ValueBytes: opts.ValueBytes}
 	if opts.Progress != nil {
 		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
 	}

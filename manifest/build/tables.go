@@ -188,7 +188,7 @@ func (t *tables) writeFiles(ctx context.Context, c *content) error {
 			return fmt.Errorf("%s: %w", f.URL, err)
 		}
 		for _, v := range f.Values {
-			if v != nil {
+			if v != nil && !v.Summed {
 				values[v.ID] = v
 			}
 		}

@@ -328,6 +328,12 @@ func (p *planner) filesHaving(a *array) (files []int32) {
 // refuseOdd refuses those of some files whose values differ from those of most others.
 func (c *comparison) refuseOdd(files []int32) error {
 	p, a := c.p, c.a
+	if n := c.largest(); n > manifest.MostSummed {
+		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
+			Says: fmt.Sprintf("files have to hold the same of it, and it takes %s in some: no more than %s are compared", report.Size(n), report.Size(manifest.MostSummed))},
+			files, int64(len(files))))
+		return nil
+	}
 	groups, err := c.parts(files)
 	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
 		return err
@@ -344,15 +350,20 @@ func (c *comparison) refuseOdd(files []int32) error {
 			odd = append(odd, g...)
 		}
 	}
-	f := report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
+	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
 		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
 			have(len(odd)), p.span(groups[most]))}
 	if a.where != nil {
 		f.Says = fmt.Sprintf("%s that lie in the same place %s other values than the others (%s)", count(len(odd), len(files)), have(len(odd)), p.span(groups[most]))
 	}
-	if a.aux {
-		f.Kind = report.Coordinate
-	}
 	p.find(p.odd(f, odd, int64(len(files))))
 	return nil
+}
+
+// kind is that of a finding about values that ought to be equal.
+func (c *comparison) kind() report.Kind {
+	if c.a.aux {
+		return report.Coordinate
+	}
+	return report.Static
 }

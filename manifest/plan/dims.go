@@ -164,16 +164,34 @@ func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, 
 	if elements == 0 {
 		return none, true
 	}
-	f := p.files[file]
-	if at < len(f.Values) && f.Values[at] != nil {
-		v := &f.Header.Variables[at]
-		if have := lengthOf(v, f.Values[at]); have != elements && p.fault == nil {
-			p.fault = fmt.Errorf("%s: %s: %w: values of %d elements for %d", f.URL, v.Path, codec.ErrCorrupt, have, elements)
-		}
-		return f.Values[at], p.fault == nil
+	values := p.valuesIn(file, at)
+	if values == nil || values.Summed {
+		p.need(file, at, false)
+		return nil, false
 	}
-	p.need(file, at)
-	return nil, false
+	f := p.files[file]
+	v := &f.Header.Variables[at]
+	if have := lengthOf(v, values); have != elements && p.fault == nil {
+		p.fault = fmt.Errorf("%s: %s: %w: values of %d elements for %d", f.URL, v.Path, codec.ErrCorrupt, have, elements)
+	}
+	return values, p.fault == nil
+}
+
+// sum is what tells the values of a variable from others. It may be asked for.
+func (p *planner) sum(file int32, at int) (*manifest.Values, bool) {
+	values := p.valuesIn(file, at)
+	if values == nil {
+		p.need(file, at, true)
+	}
+	return values, values != nil
+}
+
+// valuesIn is what is known of the values of a variable.
+func (p *planner) valuesIn(file int32, at int) *manifest.Values {
+	if known := p.files[file].Values; at < len(known) {
+		return known[at]
+	}
+	return nil
 }
 
 // lengthOf counts the elements of values.

@@ -22,32 +22,37 @@ type Extension struct {
 }
 
 // Extend plans files behind those that a state was made of, without seeing the old ones.
-// first is the row of the first new file in the table of sources; the tiles name rows. It is
-// not ok when anything about the new files has to be weighed against the old ones: then New
-// has to plan all of them. Arrays grow behind whole chunks, and keep what they declare.
-func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int) (ext *Extension, ok bool, err error) {
+// first is the row of the first new file in the table of sources; the tiles name rows. There
+// is no extension when anything about the new files has to be weighed against the old ones:
+// then New has to plan all of them. If it returns needs, it has to be called again with these
+// values in place. Arrays grow behind whole chunks, and keep what they declare.
+func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int) (*Extension, []Need, error) {
 	if len(old) == 0 || string(old) == "null" || len(files) == 0 {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	x := &extending{first: first, arrays: slices.Clone(arrays), ext: &Extension{}}
 	if err := json.Unmarshal(old, &x.state); err != nil {
-		return nil, false, fmt.Errorf("the state of the plan: %w", err)
+		return nil, nil, fmt.Errorf("the state of the plan: %w", err)
 	}
-	x.p = &planner{files: files, opts: x.state.Options}
+	x.p = &planner{files: files, opts: x.state.Options, needed: map[Need]bool{}}
 	if x.p.opts == nil || !x.look() || !x.line() {
-		return nil, false, nil
+		return nil, nil, nil
+	}
+	if len(x.p.needs) > 0 {
+		return nil, x.p.needs, nil
 	}
 	for i := range x.arrays {
 		if !x.grow(&x.arrays[i]) {
-			return nil, false, nil
+			return nil, nil, nil
 		}
 	}
 	x.state.Length = x.length
+	var err error
 	if x.ext.State, err = json.Marshal(x.state); err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	x.ext.Arrays = x.arrays
-	return x.ext, true, nil
+	return x.ext, nil, nil
 }
 
 // extending is an extension in the making.
@@ -95,15 +100,19 @@ func (x *extending) look() bool {
 	return true
 }
 
-// sameStatics reports whether the values of a file that are to be alike in all files are.
+// sameStatics reports whether the values of a file that are to be alike in all files are, as
+// far as they are known. It asks for the sums of others.
 func (x *extending) sameStatics(f int32) bool {
 	for _, v := range x.classes[f].vars {
 		ids, ok := x.state.Static[v.path]
 		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
 			continue
 		}
-		values := x.p.files[f].Values
-		if v.at >= len(values) || values[v.at] == nil || !slices.Contains(ids, values[v.at].ID) {
+		if len(ids) == 0 {
+			return false
+		}
+		values, known := x.p.sum(f, v.at)
+		if known && !slices.Contains(ids, idOf(values)) {
 			return false
 		}
 	}
@@ -148,11 +157,8 @@ func (x *extending) line() bool {
 		if at < 0 {
 			return false
 		}
-		values := x.p.files[f].Values
-		if c.vars[at].at >= len(values) || values[c.vars[at].at] == nil {
-			return false
-		}
-		if err := in.add(&x.dim, int32(f), c.vars[at].v, values[c.vars[at].at]); err != nil {
+		values := x.p.valuesIn(int32(f), c.vars[at].at)
+		if values == nil || values.Summed || in.add(&x.dim, int32(f), c.vars[at].v, values) != nil {
 			return false
 		}
 	}
@@ -271,8 +277,8 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 
 // value converts the values of a file into a piece.
 func (x *extending) value(a *manifest.Array, c *coord, m *lensed, f int32, axis int, pieces *[]piece) bool {
-	values := x.p.files[f].Values[m.at]
-	if values == nil || axis != 0 || !slices.Equal(m.dims, a.Dims) {
+	values := x.p.valuesIn(f, m.at)
+	if values == nil || values.Summed || axis != 0 || !slices.Equal(m.dims, a.Dims) {
 		return false
 	}
 	for k := range m.v.Shape {

@@ -121,9 +121,9 @@ func TestExtend(t *testing.T) {
 		state, arrays := base.State, base.Arrays
 		for k < len(m.files) {
 			n := min(1+r.IntN(3), len(m.files)-k)
-			x, ok, err := Extend(state, arrays, m.files[k:k+n], k)
-			if err != nil || !ok {
-				t.Fatalf("seed %d: file %d: %v %v", seed, k, ok, err)
+			x, needs, err := Extend(state, arrays, m.files[k:k+n], k)
+			if err != nil || x == nil {
+				t.Fatalf("seed %d: file %d: %v %v", seed, k, needs, err)
 			}
 			exts = append(exts, x)
 			state, arrays, k = x.State, x.Arrays, k+n
@@ -189,15 +189,42 @@ func TestExtendRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, ok, err := Extend(base.State, base.Arrays, m.files[2:], 2)
-			if err != nil || ok != c.ok {
-				t.Fatalf("ok %v, not %v: %v", ok, c.ok, err)
+			x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2)
+			if err != nil || len(needs) > 0 || (x != nil) != c.ok {
+				t.Fatalf("%v, and not %v: %v %v", x != nil, c.ok, needs, err)
 			}
-			if ok {
+			if x != nil {
 				whole := planned(t, m, nil)
 				sameExtended(t, whole, base, x)
 			}
 		})
+	}
+}
+
+// The sums of what is alike in all files are asked for, of new files only.
+func TestExtendStatics(t *testing.T) {
+	m := newMaker()
+	for i := range 3 {
+		f := m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}))
+		if i < 2 {
+			f.Values[f.Header.Find("/grid")] = &manifest.Values{ID: "same", Summed: true}
+		}
+	}
+	base, needs, err := New(m.files[:2], nil)
+	if err != nil || len(needs) > 0 {
+		t.Fatal(needs, err)
+	}
+	added := m.files[2:]
+	at := added[0].Header.Find("/grid")
+	if x, needs, err := Extend(base.State, base.Arrays, added, 2); x != nil || err != nil || !slices.Equal(needs, []Need{{0, at, true}}) {
+		t.Fatalf("%v, needs %v, %v", x, needs, err)
+	}
+	for _, id := range []string{"same", "other"} {
+		added[0].Values[at] = &manifest.Values{ID: id, Summed: true}
+		x, needs, err := Extend(base.State, base.Arrays, added, 2)
+		if err != nil || len(needs) > 0 || (x != nil) != (id == "same") {
+			t.Errorf("%s: %v, needs %v, %v", id, x, needs, err)
+		}
 	}
 }
 
@@ -212,11 +239,11 @@ func TestExtendUneven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := Extend(base.State, base.Arrays, m.files[2:], 2); ok {
+	if x, _, _ := Extend(base.State, base.Arrays, m.files[2:], 2); x != nil {
 		t.Error("a header that was never seen")
 	}
-	if x, ok, err := Extend(nil, base.Arrays, m.files[2:], 2); ok || err != nil || x != nil {
-		t.Error(x, ok, err)
+	if x, needs, err := Extend(nil, base.Arrays, m.files[2:], 2); x != nil || needs != nil || err != nil {
+		t.Error(x, needs, err)
 	}
 	if _, _, err := Extend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2); err == nil {
 		t.Error("a state that is none")
@@ -235,9 +262,9 @@ func TestExtendManyTimes(t *testing.T) {
 	}
 	state, arrays := base.State, base.Arrays
 	for k := 2; k < len(m.files); k++ {
-		x, ok, err := Extend(state, arrays, m.files[k:k+1], k)
-		if err != nil || !ok {
-			t.Fatal(k, ok, err)
+		x, needs, err := Extend(state, arrays, m.files[k:k+1], k)
+		if err != nil || x == nil {
+			t.Fatal(k, needs, err)
 		}
 		state, arrays = x.State, x.Arrays
 	}
@@ -259,8 +286,8 @@ func BenchmarkExtend(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok, err := Extend(base.State, base.Arrays, files[1000:], 1000); err != nil || !ok {
-			b.Fatal(ok, err)
+		if x, needs, err := Extend(base.State, base.Arrays, files[1000:], 1000); err != nil || x == nil {
+			b.Fatal(needs, err)
 		}
 	}
 	b.ReportMetric(float64(len(base.State)), "B-state")

@@ -200,6 +200,21 @@ func TestNeeds(t *testing.T) {
 				m.day(fmt.Sprint(i), 2*i, 2, land())
 			}
 		}, "0:4 1:4 2:4"},
+		{"of a large one, sums", Options{}, func(m *maker) {
+			for i := range 2 {
+				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}))
+			}
+		}, "0:4 sum 1:4 sum"},
+		{"of a large one that files pack in different ways, all", Options{}, func(m *maker) {
+			for i := range 2 {
+				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}).with("scale_factor", fmt.Sprint(i)))
+			}
+		}, "0:4 1:4"},
+		{"nothing of what is too large to be compared", Options{}, func(m *maker) {
+			for i := range 2 {
+				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{1 << 20, 1 << 20}, []int64{64, 128}))
+			}
+		}, "refused"},
 		{"not with the first file's", Options{Coords: CoordsFirst}, func(m *maker) {
 			for i := range 3 {
 				m.day(fmt.Sprint(i), 2*i, 2, land())
@@ -241,7 +256,7 @@ func TestNeeds(t *testing.T) {
 			_, needs, err := New(m.files, &c.opts)
 			var got []string
 			for _, n := range needs {
-				got = append(got, fmt.Sprintf("%d:%d", n.File, n.Variable))
+				got = append(got, fmt.Sprintf("%d:%d", n.File, n.Variable)+map[bool]string{true: " sum"}[n.Sum])
 			}
 			if err != nil {
 				got = append(got, "refused")

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -38,11 +39,7 @@ func (p *planner) decidePieces(a *array) error {
 			Says: "bounds of times that files count from different days take more than " + report.Size(mostTimes) + ", and are not told anew"}, p.holders(a), int64(len(p.files))))
 	default:
 		known, _ := p.known(a)
-		limit := p.opts.Inline
-		if limit == 0 {
-			limit = DefaultInline
-		}
-		a.pieces = known && p.bytesOf(a) <= limit
+		a.pieces = known && p.bytesOf(a) <= p.inline()
 	}
 	if !a.pieces {
 		return nil
@@ -55,6 +52,9 @@ func (p *planner) decidePieces(a *array) error {
 	}
 	return nil
 }
+
+// inline is the size up to which a whole array is kept in the manifest.
+func (p *planner) inline() int64 { return cmp.Or(p.opts.Inline, DefaultInline) }
 
 // memberOf is the member of a class.
 func (a *array) memberOf(class int32) *member {
@@ -178,8 +178,8 @@ func (p *planner) referenceOf(a *array) (*cf.Reference, error) {
 	var all []cf.Times
 	for _, f := range p.holders(a) {
 		m := a.memberOf(p.classOf[f])
-		values := p.files[f].Values[m.at]
-		if values == nil {
+		values := p.valuesIn(f, m.at)
+		if values == nil || values.Summed {
 			continue
 		}
 		t, err := cf.TimesOf(p.meaningOf(a, m), values)
@@ -346,8 +346,8 @@ func (p *planner) paintFile(a *array, m *member, f int32, t manifest.Tile, paint
 			s.origin[k], s.start[k], s.shape[k] = t.Origin[i], t.Start[i], t.Shape[i]
 		}
 	}
-	values := p.files[f].Values[m.at]
-	if values == nil {
+	values := p.valuesIn(f, m.at)
+	if values == nil || values.Summed {
 		return p.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
 	if err := paint(p.meaningOf(a, m), values, s); err != nil {

@@ -43,8 +43,9 @@ type Plan struct {
 
 // Need names values that a plan cannot be made without: they go into the file's Values.
 type Need struct {
-	File     int // among the files given to New
-	Variable int // among those of the file's header
+	File     int  // among the files given to New
+	Variable int  // among those of the file's header
+	Sum      bool // they only have to be told from others: manifest.Values.Sum will do
 }
 
 // New plans. If it returns needs, it has to be called again with these values in place; a
@@ -105,8 +106,8 @@ type planner struct {
 	out    *Plan
 }
 
-func (p *planner) need(file int32, variable int) {
-	n := Need{int(file), variable}
+func (p *planner) need(file int32, variable int, sum bool) {
+	n := Need{int(file), variable, sum}
 	if !p.needed[n] {
 		p.needed[n] = true
 		p.needs = append(p.needs, n)

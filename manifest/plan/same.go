@@ -33,10 +33,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	for _, f := range files {
 		at := c.places[c.p.classOf[f]]
 		m := &c.a.members[at]
-		values, ok := none, true
-		if m.v.Storage.Layout != manifest.Nothing {
-			values, ok = c.p.values(f, m.at, elementsOf(m.v))
-		}
+		values, ok := c.values(f, m)
 		if !ok || len(c.p.needs) > 0 {
 			continue
 		}
@@ -45,6 +42,29 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 		}
 	}
 	return found.groups, nil
+}
+
+// values are those of a file, or their sum where that will do: many elements are not kept only
+// because they were compared.
+func (c *comparison) values(file int32, m *member) (*manifest.Values, bool) {
+	n := elementsOf(m.v)
+	switch {
+	case m.v.Storage.Layout == manifest.Nothing || n == 0:
+		return none, true
+	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.inline():
+		return c.p.sum(file, m.at)
+	}
+	return c.p.values(file, m.at, n)
+}
+
+// largest is the size of the values of the file that has most of them.
+func (c *comparison) largest() (n int64) {
+	for _, m := range c.a.members {
+		if m.v.Storage.Layout != manifest.Nothing {
+			n = max(n, elementsOf(m.v)*int64(m.v.Type.Size))
+		}
+	}
+	return n
 }
 
 func elementsOf(v *manifest.Variable) int64 {
@@ -125,7 +145,7 @@ func (c *comparer) key(x content) ([]byte, error) {
 		return append(shape, x.m.v.Fill.Value...), nil
 	}
 	if c.alike {
-		return x.values.AppendKey(shape), nil
+		return append(shape, idOf(x.values)...), nil
 	}
 	what, err := newMeaning(x.means)
 	if err != nil {
@@ -172,26 +192,33 @@ func numbersMeant(v *manifest.Variable, data []byte) ([]key, error) {
 // missingNumber is no number's key.
 var missingNumber = key{0, 1}
 
-// known reports whether the values of an array are known in all files, and whether they are
-// equal.
+// known reports whether the values of an array are known in all files, or their sums, and
+// whether they are equal.
 func (p *planner) known(a *array) (known, equal bool) {
-	var first *manifest.Values
+	first := ""
 	equal = true
 	for _, m := range a.members {
 		for _, f := range p.classes[m.class].files {
-			values := p.files[f].Values
-			if m.at >= len(values) || values[m.at] == nil {
+			values := p.valuesIn(f, m.at)
+			if values == nil {
 				return false, false
 			}
-			if first == nil {
-				first = values[m.at]
+			id := idOf(values)
+			if first == "" {
+				first = id
 			}
-			equal = equal && sameContent(first, values[m.at])
+			equal = equal && first == id
 		}
 	}
 	return true, equal
 }
 
-func sameContent(a, b *manifest.Values) bool {
-	return a == b || string(a.Data) == string(b.Data) && slices.EqualFunc(a.Texts, b.Texts, slices.Equal)
+// idOf is the ID of values, be it that it was not set.
+func idOf(v *manifest.Values) string {
+	if v.ID == "" {
+		x := *v
+		x.SetID()
+		return x.ID
+	}
+	return v.ID
 }

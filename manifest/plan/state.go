@@ -151,11 +151,11 @@ func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
 			continue
 		}
 		for _, f := range p.classes[m.class].files {
-			values := p.files[f].Values
-			if m.at >= len(values) || values[m.at] == nil {
+			values := p.valuesIn(f, m.at)
+			if values == nil {
 				return nil, a.files == 1 // one file is not compared to anything, but the next is
 			}
-			if id := values[m.at].ID; !slices.Contains(ids, id) {
+			if id := idOf(values); !slices.Contains(ids, id) {
 				if ids = append(ids, id); len(ids) > mostStatic {
 					return nil, false
 				}

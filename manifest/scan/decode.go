@@ -33,14 +33,18 @@ const maxStored = 1 << 30
 func (r *reading) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
 	if form.Bytes() < 0 || int64(form.Bytes()) > r.ValueBytes || int64(form.Count()) > r.ValueBytes {
-		return codec.Elems{}, fmt.Errorf("values of shape %v take more than %d bytes: %w", v.Shape, r.ValueBytes, errors.ErrUnsupported)
+		return codec.Elems{}, fmt.Errorf("values of shape %v take more than the %d bytes that --value-bytes allows: %w", v.Shape, r.ValueBytes, errors.ErrUnsupported)
 	}
 	d := decoder{reading: r, v: v, f: f, parts: parts, out: codec.NewElems(form)}
-	err := d.read(first, form)
+	return d.out, d.close(d.read(first, form))
+}
+
+// close closes what was opened besides the source itself.
+func (d *decoder) close(err error) error {
 	for _, src := range d.open {
 		err = errors.Join(err, src.Close())
 	}
-	return d.out, err
+	return err
 }
 
 func (d *decoder) read(first int, form codec.Form) error {

@@ -217,6 +217,7 @@ func TestFirst(t *testing.T) {
 // TestValuesLater reads what a scan did not.
 func TestValuesLater(t *testing.T) {
 	ctx := context.Background()
+	sums := scan.NewSums(nil)
 	for _, name := range fixtureFiles(t) {
 		a, err := scanAll([]string{name}, scan.Options{})
 		if err != nil {
@@ -235,11 +236,56 @@ func TestValuesLater(t *testing.T) {
 				t.Errorf("%s %s: %v", name, v.Path, err)
 				continue
 			}
-			got, err := scan.Values(ctx, f, i, nil)
+			sum, err := sums.Of(ctx, f, i)
+			got, err2 := scan.Values(ctx, f, i, nil)
+			if err = errors.Join(err, err2); err == nil && (sum.ID != got.ID || !sum.Summed || sum.Data != nil || sum.Texts != nil) {
+				t.Errorf("%s %s: sum %+v of values %s", name, v.Path, sum, got.ID)
+			}
 			if err != nil || !bytes.Equal(got.Data, want.Fixed) || !slices.EqualFunc(got.Texts, want.Var, bytes.Equal) {
 				t.Errorf("%s %s: other values, %v", name, v.Path, err)
 			}
 		}
+	}
+}
+
+// TestSums: values have one sum however they are stored, others have others.
+func TestSums(t *testing.T) {
+	dir := t.TempDir()
+	var files []*manifest.File
+	for _, c := range []struct{ name, compressor, chunk string }{
+		{"plain", `null`, "\x01\x02\x03\x04"},
+		{"plain again", `null`, "\x01\x02\x03\x04"},
+		{"packed", `{"id":"zlib","level":0}`, "\x78\x01\x01\x04\x00\xfb\xff\x01\x02\x03\x04\x00\x18\x00\x0b"},
+		{"other", `null`, "\x01\x02\x03\x05"},
+	} {
+		folder := filepath.Join(dir, c.name+".zarr")
+		for name, text := range map[string]string{
+			".zgroup":   `{"zarr_format":2}`,
+			"v/.zarray": `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"<i2","order":"C","compressor":` + c.compressor + `,"fill_value":0,"filters":null}`,
+			"v/0":       c.chunk,
+		} {
+			name = filepath.Join(folder, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, err := scanAll([]string{folder}, scan.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, a.Files[0])
+	}
+	sums := scan.NewSums(nil)
+	var ids []string
+	for _, f := range files {
+		sum, err := sums.Of(context.Background(), f, f.Header.Find("/v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, sum.ID)
+	}
+	if ids[0] != ids[1] || ids[0] != ids[2] || ids[0] == ids[3] {
+		t.Errorf("sums %v", ids)
 	}
 }
 
@@ -254,6 +300,9 @@ func TestValuesChanged(t *testing.T) {
 	}
 	if _, err := scan.Values(context.Background(), a.Files[0], a.Files[0].Header.Find("/t2m"), nil); !errors.Is(err, source.ErrChanged) {
 		t.Errorf("got %v", err)
+	}
+	if _, err := scan.NewSums(nil).Of(context.Background(), a.Files[0], a.Files[0].Header.Find("/t2m")); !errors.Is(err, source.ErrChanged) {
+		t.Errorf("a sum: %v", err)
 	}
 }
 

@@ -118,7 +118,8 @@ func (x Broken) message() string {
 	return x.URL + ": " + text
 }
 
-const defaultValueBytes = 16 << 20
+// DefaultValueBytes is what Options.ValueBytes is if it is not set.
+const DefaultValueBytes = 16 << 20
 
 func (o *Options) withDefaults() *Options {
 	out := Options{}
@@ -129,7 +130,7 @@ func (o *Options) withDefaults() *Options {
 		out.Workers = runtime.GOMAXPROCS(0)
 	}
 	if out.ValueBytes <= 0 {
-		out.ValueBytes = defaultValueBytes
+		out.ValueBytes = DefaultValueBytes
 	}
 	return &out
 }

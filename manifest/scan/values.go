@@ -55,33 +55,41 @@ func isSmallScalar(v *manifest.Variable) bool {
 
 // Values reads all values of a variable of a file that was scanned, if they take up to
 // ValueBytes. The file must not have changed since.
-func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) (*manifest.Values, error) {
-	o := opts.withDefaults()
-	if f.Values[variable] != nil {
-		return f.Values[variable], nil
+func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) (values *manifest.Values, err error) {
+	if known := f.Values[variable]; known != nil && !known.Summed {
+		return known, nil
 	}
+	err = reopened(ctx, f, variable, opts.withDefaults(), func(r *reading, out *manifest.Variable, v *readers.Variable) error {
+		values, err = r.readValues(out, v, 0)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	values.SetID()
+	return values, nil
+}
+
+// reopened opens a file that was scanned, and has a variable of it looked at as it is there.
+func reopened(ctx context.Context, f *manifest.File, variable int, o *Options, look func(*reading, *manifest.Variable, *readers.Variable) error) error {
 	if o.Opener == nil {
 		o.Opener = source.NewOpener(nil)
 		defer o.Opener.Close()
 	}
 	v := &f.Header.Variables[variable]
 	if f.Hidden {
-		return nil, fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
+		return fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
 	}
 	if v.Unreadable != "" {
-		return nil, fmt.Errorf("%s: %s: %s: %w", f.URL, v.Path, v.Unreadable, errors.ErrUnsupported)
+		return fmt.Errorf("%s: %s: %s: %w", f.URL, v.Path, v.Unreadable, errors.ErrUnsupported)
 	}
 	src, err := o.open(ctx, f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := &reading{scanner: &scanner{Options: o, shared: newInterner()}, ctx: ctx, src: src, out: &found{url: f.URL}, indexes: true}
-	values, err := r.valuesOf(v.Path)
-	if err = errors.Join(err, r.closeNeighbours(), src.Close()); err != nil {
-		return nil, err
-	}
-	values.SetID()
-	return values, nil
+	err = r.lookAt(v.Path, look)
+	return errors.Join(err, r.closeNeighbours(), src.Close())
 }
 
 // open opens a file that was scanned, in the version that it was.
@@ -99,24 +107,23 @@ func (o *Options) open(ctx context.Context, f *manifest.File) (*source.Source, e
 	return src, nil
 }
 
-func (r *reading) valuesOf(path string) (*manifest.Values, error) {
+func (r *reading) lookAt(path string, look func(*reading, *manifest.Variable, *readers.Variable) error) error {
 	var err error
 	if r.data, err = formats.Open(r.ctx, r.src); err != nil {
-		return nil, err
+		return err
 	}
 	v, f, err := r.describe(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
+		return fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
 	}
 	if v == nil {
-		return nil, fmt.Errorf("%s: has no variable %s any more: %w", r.src.Name(), path, source.ErrChanged)
+		return fmt.Errorf("%s: has no variable %s any more: %w", r.src.Name(), path, source.ErrChanged)
 	}
-	values, err := r.readValues(v, find(r.data, path), 0)
-	if err != nil {
+	if err = look(r, v, find(r.data, path)); err != nil {
 		err = fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
 	}
 	f.refs.free()
-	return values, err
+	return err
 }
 
 // readValues reads all values of a variable whose refs begin at row first.

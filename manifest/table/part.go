@@ -65,7 +65,7 @@ func (w *PartWriter) Close(files []*manifest.File) error {
 			groups[f.Groups.ID] = f.Groups
 		}
 		for _, v := range f.Values {
-			if v != nil {
+			if v != nil && !v.Summed {
 				values[v.ID] = v
 			}
 		}
@@ -210,10 +210,14 @@ func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]
 	f.Values = make([]*manifest.Values, len(f.Header.Variables))
 	for path, id := range s.Values {
 		i := f.Header.Find(path)
-		if i < 0 || values[id] == nil {
+		v, summed := Summed(id)
+		if !summed {
+			v = values[id]
+		}
+		if i < 0 || v == nil {
 			return nil, missing("values of "+path+", which are", id)
 		}
-		f.Values[i] = values[id]
+		f.Values[i] = v
 	}
 	for path, parts := range s.Parts {
 		i := f.Header.Find(path)

@@ -62,7 +62,7 @@ type SourceRow struct {
 	manifest.Source
 	Header string                     // id; empty if the source is only what refs of others point at
 	Groups string                     // id
-	Values map[string]string          // ids by the path of the variable, for those that were read
+	Values map[string]string          // ids by the path of the variable, for those that were read; see Summed
 	Parts  map[string][]manifest.Part // by the path of the variable; File is a row of the sources
 	Row    int64                      // of its first ref, among all refs of the manifest
 	Bytes  int64
@@ -86,7 +86,7 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 		if row.Values == nil {
 			row.Values = map[string]string{}
 		}
-		row.Values[f.Header.Variables[i].Path] = v.ID
+		row.Values[f.Header.Variables[i].Path] = idOf(v)
 	}
 	for i, parts := range f.Parts {
 		if i < 0 || i >= len(f.Header.Variables) {
@@ -98,6 +98,22 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 		row.Parts[f.Header.Variables[i].Path] = parts
 	}
 	return row
+}
+
+// sumOf begins the ids of values that were only compared: there is no row of them.
+const sumOf = "sum:"
+
+func idOf(v *manifest.Values) string {
+	if v.Summed {
+		return sumOf + v.ID
+	}
+	return v.ID
+}
+
+// Summed returns the values of an id of a row of the sources, if only their sum was kept.
+func Summed(id string) (*manifest.Values, bool) {
+	id, ok := strings.CutPrefix(id, sumOf)
+	return &manifest.Values{ID: id, Summed: true}, ok
 }
 
 // NewSources starts a table of sources, in the order of their rows.

@@ -1,0 +1,87 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/scan"
+)
+
+// loading reads the values that a plan asks for into files. Equal ones become one.
+type loading struct {
+	files  []*manifest.File
+	opts   *scan.Options
+	sums   *scan.Sums
+	memory *semaphore.Weighted // of the elements that are read at a time
+	said   func(done, total int64)
+
+	mu          sync.Mutex
+	same        map[string]*manifest.Values
+	done, total int64
+}
+
+func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
+	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes}
+	l := &loading{
+		files: all, opts: opts, sums: scan.NewSums(opts),
+		memory: semaphore.NewWeighted(manifest.MostSummed), said: j.opts.Compared, same: map[string]*manifest.Values{},
+	}
+	wholly := map[plan.Need]bool{}
+	for _, n := range needs {
+		wholly[n] = !n.Sum
+	}
+	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // what is read needs no sum
+		return n.Sum && wholly[plan.Need{File: n.File, Variable: n.Variable}]
+	})
+	l.total = int64(len(needs))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
+	for _, n := range needs {
+		group.Go(func() error { return l.read(within, n) })
+	}
+	return group.Wait()
+}
+
+func (l *loading) read(ctx context.Context, n plan.Need) error {
+	file := l.files[n.File]
+	v := &file.Header.Variables[n.Variable]
+	form := codec.Form{Type: v.Type, Shape: v.Shape}
+	size := min(max(int64(form.Bytes()), 0), manifest.MostSummed)
+	if err := l.memory.Acquire(ctx, size); err != nil {
+		return err
+	}
+	defer l.memory.Release(size)
+	var values *manifest.Values
+	var err error
+	if n.Sum {
+		values, err = l.sums.Of(ctx, file, n.Variable)
+	} else {
+		values, err = scan.Values(ctx, file, n.Variable, l.opts)
+	}
+	if err == nil {
+		l.enter(n, values)
+	}
+	return err
+}
+
+func (l *loading) enter(n plan.Need, values *manifest.Values) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed {
+		values = known
+	}
+	l.files[n.File].Values[n.Variable], l.same[values.ID] = values, values
+	l.done++
+	if l.said != nil {
+		l.said(l.done, l.total)
+	}
+}

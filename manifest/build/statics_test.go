@@ -1,0 +1,129 @@
+package build
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/table"
+)
+
+// TestLargeStatics: what all files have alike is compared, and not kept for that, however
+// large it is; files that are appended have it alike too.
+func TestLargeStatics(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	var all []string
+	for i := range 5 {
+		all = append(all, writeGridded(t, filepath.Join(dir, fmt.Sprintf("%d.zarr", i)), i, i == 3))
+	}
+	out := filepath.Join(dir, "out.varve")
+	compared := int64(0)
+	how := func(names ...string) *Options {
+		return &Options{Sources: Sources{Names: names}, KeepPlan: true, Compared: func(done, total int64) { compared = max(compared, total) }}
+	}
+	made, err := Build(ctx, out, how(all[:2]...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if compared != 2 {
+		t.Errorf("%d variables were compared", compared)
+	}
+	for _, table := range made.Snapshot.Tables {
+		if table.Kind == manifest.ValueOf && table.Bytes > 4<<10 {
+			t.Errorf("%d bytes of values", table.Bytes)
+		}
+	}
+	compared = 0
+	if made, err = Append(ctx, out, how(all[2])); err != nil {
+		t.Fatal(err)
+	}
+	if compared != 1 || made.Snapshot.Sources != 3 {
+		t.Errorf("%d sources, of which %d were compared again", made.Snapshot.Sources, compared)
+	}
+	var refused *plan.Error
+	if _, err := Append(ctx, out, how(all[3])); !errors.As(err, &refused) || !strings.Contains(err.Error(), "3.zarr") || !strings.Contains(err.Error(), "/lat") {
+		t.Errorf("another grid: %v", err)
+	}
+	if _, err := Append(ctx, out, how(all[4])); err != nil {
+		t.Error(err)
+	}
+	checkSummed(t, out, 4)
+}
+
+// checkSummed looks at what is kept of the grid of each file.
+func checkSummed(t *testing.T, out string, files int) {
+	t.Helper()
+	ctx := context.Background()
+	repo, err := manifest.Open(ctx, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	at, err := repo.Current(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := repo.Load(ctx, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	list, err := filesOf(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = slices.DeleteFunc(list, func(f *manifest.File) bool { return f.Header.Find("/lat") < 0 }) // the objects of stores
+	if len(list) != files {
+		t.Fatalf("%d files", len(list))
+	}
+	for _, f := range list {
+		if v := f.Values[f.Header.Find("/lat")]; v == nil || !v.Summed || v.ID != list[0].Values[list[0].Header.Find("/lat")].ID {
+			t.Errorf("%s: %+v", f.URL, v)
+		}
+	}
+}
+
+// writeGridded writes a Zarr group of one step of a field on a large grid.
+func writeGridded(t *testing.T, at string, i int, odd bool) string {
+	t.Helper()
+	grid := make([]byte, 64*1024*4)
+	for k := range 64 * 1024 {
+		binary.LittleEndian.PutUint32(grid[4*k:], uint32(k))
+	}
+	if odd {
+		grid[len(grid)-4]++
+	}
+	array := func(shape, dtype, dims, more string) map[string]string {
+		return map[string]string{
+			".zarray": `{"zarr_format":2,"shape":[` + shape + `],"chunks":[` + shape + `],"dtype":"` + dtype + `","order":"C","compressor":null,"fill_value":null,"filters":null}`,
+			".zattrs": `{"_ARRAY_DIMENSIONS":[` + dims + `]` + more + `}`,
+		}
+	}
+	arrays := map[string]map[string]string{
+		"lat":  array("64,1024", "<i4", `"y","x"`, ""),
+		"time": array("1", "<i4", `"time"`, `,"units":"days since 2000-01-01"`),
+		"v":    array("1", "<i2", `"time"`, `,"coordinates":"lat"`),
+	}
+	arrays["lat"]["0.0"] = string(grid)
+	arrays["time"]["0"] = string([]byte{byte(i), 0, 0, 0})
+	arrays["v"]["0"] = string([]byte{byte(i), 1})
+	for name, files := range arrays {
+		for file, text := range files {
+			writeText(t, filepath.Join(at, name, file), text)
+		}
+	}
+	writeText(t, filepath.Join(at, ".zgroup"), `{"zarr_format":2}`)
+	return at
+}
