@@ -189,9 +189,11 @@ func (c *Snapshots) onlyBehind(ctx context.Context, ch Change, old, now *manifes
 	if same, err := c.sameRows(ctx); !same || err != nil {
 		return false, err
 	}
-	dim := slices.Index(is.Dims, now.Dims[min(ch.Axis, max(len(now.Dims)-1, 0))])
-	if ch.Kind == Behind && dim < 0 {
-		return false, nil
+	dim := -1 // nothing may be new along any; a scalar has none
+	if ch.Kind == Behind {
+		if dim = slices.Index(is.Dims, now.Dims[ch.Axis]); dim < 0 {
+			return false, nil
+		}
 	}
 	had, has := was.Segments, is.Segments
 	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {

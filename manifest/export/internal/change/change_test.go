@@ -207,3 +207,32 @@ func TestElements(t *testing.T) {
 		t.Errorf("shorter: got %+v, %v", got, err)
 	}
 }
+
+// TestScalars: a scalar that lies in a file has no axis to grow along.
+func TestScalars(t *testing.T) {
+	past := tiles{"old": {{File: 0}}, "same": {{File: 0}}, "other": {{File: 1}}, "two": {{File: 0}, {File: 1}}}
+	scalar := func(table string, rows int64) *manifest.Snapshot {
+		s := snapshot(t, 4, "{}", table, rows)
+		a := &s.Arrays[0]
+		a.Face.Shape, a.Face.ChunkGrid, a.Dims, s.Placements[0].Dims = []int64{}, zarrjson.RegularGrid(), nil, nil
+		return s
+	}
+	for _, test := range []struct {
+		table string
+		rows  int64
+		want  Kind
+	}{{"same", 1, None}, {"other", 1, Everything}, {"two", 2, Everything}} {
+		now := scalar(test.table, test.rows)
+		g, err := now.Arrays[0].Face.Grid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Snapshots{Old: scalar("old", 1), Now: now, Past: past}
+		if got, err := c.Of(t.Context(), &now.Arrays[0], g); err != nil || got.Kind != test.want {
+			t.Errorf("%s: got %+v, %v", test.table, got, err)
+		}
+		if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got.Kind != test.want {
+			t.Errorf("%s: elements: got %+v, %v", test.table, got, err)
+		}
+	}
+}
