@@ -294,6 +294,7 @@ func (p *planner) giveMade(a *array) {
 		return
 	}
 	known, equal := p.known(a)
+	equal = equal || known && p.meanSame(a)
 	if a.aux && (!known || equal) || len(a.dims) == 0 && known && equal && a.files > 1 {
 		return
 	}

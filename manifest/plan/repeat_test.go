@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 )
 
@@ -120,5 +121,30 @@ func TestRepeated(t *testing.T) {
 				t.Errorf("tiles %s, not %s", got, c.tiles)
 			}
 		})
+	}
+}
+
+// TestNewDimensionAndEqualNumbers: coordinates of another type that are the same numbers are
+// alike in all files, and do not get a new dimension; those of other numbers do.
+func TestNewDimensionAndEqualNumbers(t *testing.T) {
+	opts := &Options{NewDims: []NewDim{{Name: "time", Pattern: `A(\d+)`}}}
+	for last, want := range map[float64]string{3: "[/x]", 4: "[/time /x]"} {
+		m := newMaker()
+		for i, typ := range []codec.Type{float32s, float64s, float32s} {
+			along := coords("along", "x", typ, 1, 2, last)
+			if i == 0 {
+				along = coords("along", "x", typ, 1, 2, 3)
+			}
+			height := coords("height", "", typ, 2)
+			height.v.Shape, height.v.Storage.Chunks = []int64{}, []int64{}
+			m.file(fmt.Sprint("A", i), along, height, cube("t", "x", []int64{3}, []int64{3}).with("coordinates", "along height"))
+		}
+		made := planned(t, m, opts)
+		if got := fmt.Sprint(arrayOf(t, made, "/along").Dims); got != want {
+			t.Errorf("last number %v: along has the axes %s, not %s", last, got, want)
+		}
+		if got := arrayOf(t, made, "/height").Dims; len(got) > 0 {
+			t.Errorf("height has the axes %v", got)
+		}
 	}
 }

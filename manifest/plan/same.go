@@ -213,6 +213,17 @@ func (p *planner) known(a *array) (known, equal bool) {
 	return true, equal
 }
 
+// meanSame reports whether values that are known, and are not the same bytes in all files, mean
+// the same: such as those of other types.
+func (p *planner) meanSame(a *array) bool {
+	c := p.comparing(a)
+	if c.alike {
+		return false
+	}
+	groups, err := c.parts(p.filesHaving(a))
+	return err == nil && len(groups) == 1
+}
+
 // idOf is the ID of values, be it that it was not set.
 func idOf(v *manifest.Values) string {
 	if v.ID == "" {
