@@ -38,12 +38,6 @@ func IDOf(key []byte) string {
 func idOf(sum []byte) string { return hex.EncodeToString(sum[:sha256.Size/2]) }
 
 // AppendKey appends all that the ID depends on.
-func (v *Values) AppendKey(dst []byte) []byte {
-	dst = appendBytes(dst, v.Data)
-	return appendList(dst, v.Texts, appendBytes)
-}
-
-// AppendKey appends all that the ID depends on.
 func (g *GroupAttributes) AppendKey(dst []byte) []byte {
 	return appendList(dst, g.Groups, func(dst []byte, x Group) []byte {
 		return appendList(appendText(dst, x.Path), x.Attributes, appendAttribute)

@@ -180,11 +180,12 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 // filesOf reads all files of a manifest back.
 func filesOf(ctx context.Context, r *table.Reader) ([]*manifest.File, error) {
 	files := make([]*manifest.File, 0, r.Rows(manifest.Sources))
+	shared := map[string]*manifest.Values{}
 	for row, err := range r.ScanSources(ctx, 0, r.Rows(manifest.Sources)) {
 		if err != nil {
 			return nil, err
 		}
-		file, err := fileOf(ctx, r, row)
+		file, err := fileOf(ctx, r, row, shared)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +194,9 @@ func filesOf(ctx context.Context, r *table.Reader) ([]*manifest.File, error) {
 	return files, nil
 }
 
-func fileOf(ctx context.Context, r *table.Reader, row *table.SourceRow) (*manifest.File, error) {
+// fileOf reads a file of a manifest back; values that are large, and that others have, are
+// shared with them.
+func fileOf(ctx context.Context, r *table.Reader, row *table.SourceRow, shared map[string]*manifest.Values) (*manifest.File, error) {
 	file := &manifest.File{Source: row.Source, Row: row.Row, Bytes: row.Bytes, Hidden: row.Hidden, Parts: map[int][]manifest.Part{}}
 	file.Header, file.Groups = &manifest.Header{}, &manifest.GroupAttributes{}
 	var err error
@@ -220,12 +223,21 @@ func fileOf(ctx context.Context, r *table.Reader, row *table.SourceRow) (*manife
 		if file.Values[i], ok = table.Summed(id); ok {
 			continue
 		}
+		if file.Values[i] = shared[id]; file.Values[i] != nil {
+			continue
+		}
 		if file.Values[i], err = r.Values(ctx, id); err != nil {
 			return nil, err
+		}
+		if len(file.Values[i].Data) >= worthSharing {
+			shared[id] = file.Values[i]
 		}
 	}
 	return file, nil
 }
+
+// worthSharing is how many bytes values take that are looked up rather than read again.
+const worthSharing = 4 << 10
 
 // countNew adds the chunks of new tiles to what was counted before.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"hash/maphash"
+	"hash"
 	"slices"
 
 	"varve/manifest"
@@ -29,7 +32,7 @@ func (p *planner) comparing(a *array) *comparison {
 
 // parts are files by their values. It asks for values that are not known.
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
-	found := comparer{alike: c.alike, seen: map[meant]int{}, bySum: map[uint64][]int{}}
+	found := newComparer(c.alike)
 	for _, f := range files {
 		at := c.places[c.p.classOf[f]]
 		m := &c.a.members[at]
@@ -88,9 +91,15 @@ func (p *planner) placesOf(members []member) []int32 {
 type comparer struct {
 	alike  bool // equal bytes are equal values
 	seen   map[meant]int
-	bySum  map[uint64][]int
-	first  []content
+	bySum  map[[sha256.Size]byte]int
 	groups [][]int32
+	hash   hash.Hash
+	w      *bufio.Writer // to hash
+}
+
+func newComparer(alike bool) *comparer {
+	h := sha256.New()
+	return &comparer{alike: alike, seen: map[meant]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
 }
 
 type content struct {
@@ -118,75 +127,85 @@ func (c *comparer) add(file int32, x content) error {
 
 // find returns the group of equal values, a new one if there is none.
 func (c *comparer) find(x content) (int, error) {
-	key, err := c.key(x)
-	if err != nil {
+	c.hash.Reset()
+	c.w.Reset(c.hash)
+	if err := c.write(x); err != nil {
 		return 0, err
 	}
-	sum := maphash.Bytes(seed, key)
-	for _, at := range c.bySum[sum] {
-		other, err := c.key(c.first[at])
-		if err != nil {
-			return 0, err
-		}
-		if string(key) == string(other) {
-			return at, nil
-		}
+	_ = c.w.Flush() // a hash takes everything
+	var sum [sha256.Size]byte
+	c.hash.Sum(sum[:0])
+	at, ok := c.bySum[sum]
+	if !ok {
+		at = len(c.groups)
+		c.groups = append(c.groups, nil)
+		c.bySum[sum] = at
 	}
-	at := len(c.groups)
-	c.groups, c.first = append(c.groups, nil), append(c.first, x)
-	c.bySum[sum] = append(c.bySum[sum], at)
 	return at, nil
 }
 
-// key is what values have in common that mean the same.
-func (c *comparer) key(x content) ([]byte, error) {
-	shape := fmt.Appendf(nil, "%v%v", x.m.v.Shape, x.m.axes)
+// write writes what values have in common that mean the same.
+func (c *comparer) write(x content) error {
+	fmt.Fprintf(c.w, "%v%v", x.m.v.Shape, x.m.axes)
 	if x.values == none {
-		return append(shape, x.m.v.Fill.Value...), nil
+		c.w.Write(x.m.v.Fill.Value)
+		return nil
 	}
 	if c.alike {
-		return append(shape, idOf(x.values)...), nil
+		c.w.WriteString(idOf(x.values))
+		return nil
 	}
 	what, err := newMeaning(x.means)
 	if err != nil {
-		return x.values.AppendKey(fmt.Appendf(shape, "%v", x.m.v.Type)), nil
+		fmt.Fprintf(c.w, "%v", x.m.v.Type)
+		c.w.WriteString(idOf(x.values))
+		return nil
 	}
 	k := coord{meaning: what, values: x.values}
 	switch what.nature {
 	case text:
-		return fmt.Appendf(shape, "%q", k.texts()), nil
+		fmt.Fprintf(c.w, "%q", k.texts())
+		return nil
 	case instant:
 		keys, err := k.timeKeys()
 		if err == nil {
-			return fmt.Appendf(shape, "%v", keys), nil
+			for _, k := range keys {
+				c.writeKey(k)
+			}
+			return nil
 		}
 	}
-	keys, err := numbersMeant(x.means, x.values.Data)
-	return fmt.Appendf(shape, "%s%v", what.units, keys), err
+	c.w.WriteString(what.units)
+	return c.writeNumbers(x.means, x.values.Data)
 }
 
-// numbersMeant are elements as the numbers that they stand for, of whichever sign; what is
+func (c *comparer) writeKey(k key) {
+	word := c.w.AvailableBuffer()
+	word = binary.LittleEndian.AppendUint64(word, uint64(k.hi))
+	c.w.Write(binary.LittleEndian.AppendUint32(word, uint32(k.lo)))
+}
+
+// writeNumbers writes elements as the numbers that they stand for, of whichever sign; what is
 // missing is alike by whatever element it is told.
-func numbersMeant(v *manifest.Variable, data []byte) ([]key, error) {
+func (c *comparer) writeNumbers(v *manifest.Variable, data []byte) error {
 	x, err := readNumbers(v, data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	packing, err := cf.PackingOf(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	x.t = packing.Type
-	keys := make([]key, x.n)
-	for i := range keys {
+	for i := range x.n {
 		element := x.element(i)[:x.t.Size]
 		if slices.ContainsFunc(packing.Masks, func(m []byte) bool { return cf.SameNumber(x.t, m, element) }) {
-			keys[i] = missingNumber
+			c.writeKey(missingNumber)
 		} else {
-			keys[i].hi = sortable(x.real(i))
+			c.writeKey(key{hi: sortable(x.real(i))})
 		}
 	}
-	return keys, nil
+	return nil
 }
 
 // missingNumber is no number's key.
