@@ -1,26 +1,18 @@
 package build
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"varve/manifest"
-	"varve/manifest/convert"
-	"varve/manifest/mosaic"
 	"varve/manifest/patches"
-	"varve/manifest/picture"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/store"
-	"varve/manifest/table"
 )
 
 // job is one build under way.
@@ -147,7 +139,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	j.seal(snap, made.Report)
 	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {
-		out.Pictures, err = draw(ctx, j.repo, snap, made.Placements, all)
+		out.Pictures, err = j.draw(ctx, snap, made, all)
 	}
 	return out, err
 }
@@ -216,27 +208,22 @@ func (j *job) rebuiltInexactly(ctx context.Context, made *plan.Plan, all []*mani
 	if len(made.Inexact) == 0 {
 		return nil, nil
 	}
-	reader, err := table.Open(append(slices.Clip(j.tables.kept), j.tables.done...), table.InRepository(j.repo), table.NewCache(refCache))
+	l, err := j.layOut(append(slices.Clip(j.tables.kept), j.tables.done...), made, all)
 	if err != nil {
 		return nil, err
 	}
-	layouts, err := arrange(made.Placements)
-	if err != nil {
-		return nil, closing(reader, err)
-	}
-	c := &counter{layouts, allFiles(all), j.tables.known(reader), made.Conversions}
 	for _, a := range made.Arrays {
 		if !slices.Contains(made.Inexact, a.Path) {
 			continue
 		}
-		if err := c.count(ctx, &a); err != nil {
-			return nil, closing(reader, fmt.Errorf("%s: %w", a.Path, err))
+		if err := l.count(ctx, &a); err != nil {
+			return nil, closing(l, fmt.Errorf("%s: %w", a.Path, err))
 		}
 		if a.Chunks.Rebuilt > 0 {
 			paths = append(paths, a.Path)
 		}
 	}
-	return paths, closing(reader, nil)
+	return paths, closing(l, nil)
 }
 
 // seal has the user's own manifest read its sources without being told that it may.
@@ -290,113 +277,6 @@ func shown(files []*manifest.File) (n int64) {
 	}
 	return n
 }
-
-// countChunks counts how the chunks of arrays are served.
-func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, files []*manifest.File) error {
-	reader, err := table.Open(snap.Tables, table.InRepository(j.repo), table.NewCache(refCache))
-	if err != nil {
-		return err
-	}
-	layouts, err := arrange(made.Placements)
-	if err != nil {
-		return closing(reader, err)
-	}
-	c := &counter{layouts, allFiles(files), j.tables.known(reader), made.Conversions}
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
-	for stretch := range slices.Chunk(snap.Arrays, countedAtOnce) {
-		group.Go(func() error {
-			for i := range stretch {
-				if err := c.count(within, &stretch[i]); err != nil {
-					return fmt.Errorf("%s: %w", stretch[i].Path, err)
-				}
-			}
-			return nil
-		})
-	}
-	return closing(reader, group.Wait())
-}
-
-const (
-	refCache      = 64 << 20
-	countedAtOnce = 64 // arrays a goroutine, since most take a few microseconds
-)
-
-// arrange makes the layouts of placements, by their ids.
-func arrange(placements []manifest.Placement) (map[string]*mosaic.Layout, error) {
-	layouts := make(map[string]*mosaic.Layout, len(placements))
-	for i := range placements {
-		l, err := mosaic.Arrange(&placements[i])
-		if err != nil {
-			return nil, err
-		}
-		layouts[placements[i].ID] = l
-	}
-	return layouts, nil
-}
-
-// counter counts chunks of the arrays of a plan.
-type counter struct {
-	layouts map[string]*mosaic.Layout // by the ids of placements
-	files   mosaic.Files
-	refs    mosaic.RefReader
-	known   convert.Known
-}
-
-// count counts the chunks of an array on its layout, or without one if its values are in the
-// manifest.
-func (c *counter) count(ctx context.Context, a *manifest.Array) error {
-	l := c.layouts[a.Placement]
-	if l == nil {
-		g, err := a.Face.Grid()
-		if err == nil {
-			a.Chunks = manifest.Counts{Verbatim: g.Chunks()}
-		}
-		return err
-	}
-	m, err := mosaic.NewOn(a, l, c.files)
-	if err != nil {
-		return err
-	}
-	m.Know(c.known)
-	a.Chunks, err = m.Count(ctx, c.refs)
-	return err
-}
-
-// draw draws the arrays that are made of files, by their paths.
-func draw(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot, placements []manifest.Placement, files []*manifest.File) (map[string]*picture.Picture, error) {
-	reader, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(refCache))
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	layouts, err := arrange(placements)
-	if err != nil {
-		return nil, err
-	}
-	drawn := map[string]*picture.Picture{}
-	for i := range snap.Arrays {
-		a := &snap.Arrays[i]
-		at := slices.IndexFunc(placements, func(p manifest.Placement) bool { return p.ID == a.Placement })
-		if at < 0 {
-			continue
-		}
-		m, err := mosaic.NewOn(a, layouts[a.Placement], allFiles(files))
-		if err != nil {
-			return nil, err
-		}
-		if drawn[a.Path], err = picture.Draw(ctx, a, &placements[at], m, reader); err != nil {
-			return nil, err
-		}
-	}
-	return drawn, nil
-}
-
-// allFiles gives a mosaic the files of a plan.
-type allFiles []*manifest.File
-
-func (f allFiles) Header(row int64) *manifest.Header { return f[row].Header }
-func (f allFiles) Row(row int64) int64               { return f[row].Row }
 
 // scratch makes a temporary folder.
 func scratch() (dir string, remove func() error, err error) {

@@ -10,7 +10,6 @@ import (
 	"varve/manifest/mosaic"
 	"varve/manifest/plan"
 	"varve/manifest/report"
-	"varve/manifest/table"
 )
 
 // refuseRebuilt refuses arrays of which chunks are rebuilt, where that is not allowed: whatever
@@ -20,13 +19,9 @@ func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *
 	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
 		return nil
 	}
-	reader, err := table.Open(snap.Tables, table.InRepository(j.repo), table.NewCache(refCache))
+	l, err := j.layOut(snap.Tables, made, all)
 	if err != nil {
 		return err
-	}
-	layouts, err := arrange(made.Placements)
-	if err != nil {
-		return closing(reader, err)
 	}
 	refused := &plan.Error{}
 	for i := range snap.Arrays {
@@ -34,13 +29,13 @@ func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *
 		if !some(*a) {
 			continue
 		}
-		m, err := mosaic.NewOn(a, layouts[a.Placement], allFiles(all))
+		m, err := l.mosaic(a)
 		if err != nil {
-			return closing(reader, err)
+			return closing(l, err)
 		}
-		files, err := rebuiltFrom(ctx, m, j.tables.known(reader))
+		files, err := rebuiltFrom(ctx, m, l.refs)
 		if err != nil {
-			return closing(reader, err)
+			return closing(l, err)
 		}
 		f := report.Finding{Kind: report.ChunkShape, Array: a.Path, Effect: report.Refused, Count: int64(len(files)), Of: snap.Sources,
 			Says: report.Thousands(a.Chunks.Rebuilt) + " of its chunks would be rebuilt, which --strict does not allow"}
@@ -49,7 +44,7 @@ func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *
 		}
 		refused.Findings = append(refused.Findings, f)
 	}
-	return closing(reader, refused)
+	return closing(l, refused)
 }
 
 // rebuiltFrom lists the files that rebuilt chunks are made of.

@@ -146,16 +146,20 @@ func one(t codec.Type, element []byte) codec.Elems {
 	return codec.Elems{Fixed: element}
 }
 
+// packings are those of a variable's numbers and of a face's.
+func packings(v *manifest.Variable, face *zarrjson.Array) (tile, declared cf.Packing, err error) {
+	if tile, err = cf.PackingOf(v); err == nil {
+		declared, err = packingOf(face)
+	}
+	return tile, declared, err
+}
+
 // asStored casts, and gives the face's mask to what the variable calls missing.
 func asStored(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
 	if !cf.IsNumber(v.Type) {
 		return cast(v.Type, face.DataType.Type())
 	}
-	tile, err := cf.PackingOf(v)
-	if err != nil {
-		return nil, err
-	}
-	declared, err := packingOf(face)
+	tile, declared, err := packings(v, face)
 	if err != nil {
 		return nil, err
 	}
@@ -176,11 +180,7 @@ func unpacked(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
 	if !cf.IsNumber(v.Type) {
 		return cast(v.Type, face.DataType.Type())
 	}
-	tile, err := cf.PackingOf(v)
-	if err != nil {
-		return nil, err
-	}
-	declared, err := packingOf(face)
+	tile, declared, err := packings(v, face)
 	if err != nil {
 		return nil, err
 	}

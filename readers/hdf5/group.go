@@ -66,7 +66,7 @@ func (f *File) linkMessages(h *header) ([]link, error) {
 }
 
 // denseLinks reads links from a fractal heap, in the order of the hash of their names.
-func (f *File) denseLinks(ctx context.Context, info linkInfo) ([]link, error) {
+func (f *File) denseLinks(ctx context.Context, info denseInfo) ([]link, error) {
 	heap, err := f.fractalHeap(ctx, info.heap)
 	if err != nil {
 		return nil, err

@@ -70,42 +70,27 @@ func readTarget(c *cursor, l *link) {
 	}
 }
 
-// linkInfo is the message of groups that may hold links densely (IV.A.2.c).
-type linkInfo struct {
+// denseInfo is the message of groups that may hold links densely (IV.A.2.c), and of objects that
+// may hold attributes so (IV.A.2.v).
+type denseInfo struct {
 	heap, names, orders uint64
 }
 
-func readLinkInfo(c *cursor) linkInfo {
-	c.version("link information", 0, 0)
+func readLinkInfo(c *cursor) denseInfo      { return readDenseInfo(c, "link information", 8) }
+func readAttributeInfo(c *cursor) denseInfo { return readDenseInfo(c, "attribute information", 2) }
+
+// readDenseInfo reads such a message, in which the number that the next in the order of creation
+// gets has so many bytes.
+func readDenseInfo(c *cursor, what string, width int) denseInfo {
+	c.version(what, 0, 0)
 	flags := c.u8()
 	if flags&^3 != 0 {
-		c.fail("flags of link information are %#x", flags)
+		c.fail("flags of %s are %#x", what, flags)
 	}
 	if flags&1 != 0 {
-		c.skip(8)
+		c.skip(width)
 	}
-	i := linkInfo{heap: c.address(), names: c.address(), orders: undefined}
-	if flags&2 != 0 {
-		i.orders = c.address()
-	}
-	return i
-}
-
-// attributeInfo is the message of objects that may hold attributes densely (IV.A.2.v).
-type attributeInfo struct {
-	heap, names, orders uint64
-}
-
-func readAttributeInfo(c *cursor) attributeInfo {
-	c.version("attribute information", 0, 0)
-	flags := c.u8()
-	if flags&^3 != 0 {
-		c.fail("flags of attribute information are %#x", flags)
-	}
-	if flags&1 != 0 {
-		c.skip(2)
-	}
-	i := attributeInfo{heap: c.address(), names: c.address(), orders: undefined}
+	i := denseInfo{heap: c.address(), names: c.address(), orders: undefined}
 	if flags&2 != 0 {
 		i.orders = c.address()
 	}
