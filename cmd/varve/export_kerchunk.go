@@ -38,7 +38,7 @@ Where all chunks of each array have one shape the documents are of Zarr format 2
   xr.open_dataset("DEST.json", engine="kerchunk")
 Otherwise they are of format 3, unless --regular gives every array a regular grid:
   zarr.config.set({"array.rectilinear_chunks": True})
-  xr.open_dataset("reference://", engine="zarr", storage_options={"fo": "DEST.json"})`,
+  xr.open_dataset("reference://", engine="zarr", consolidated=False, storage_options={"fo": "DEST.json"})`,
 		Example: `  varve export kerchunk sst.varve sst.parquet
   varve export kerchunk sst.varve sst.json --regular
   varve append sst.varve new.nc && varve export kerchunk sst.varve sst.parquet --append`,
