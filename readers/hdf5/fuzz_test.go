@@ -119,8 +119,7 @@ func decodeMessage(ctx context.Context, f *File, kind int, data []byte) {
 	c := f.over(data, 0)
 	switch kind {
 	case msgDataspace:
-		s := readDataspace(c)
-		s.count()
+		product(readDataspace(c).shape)
 	case msgDatatype:
 		if typ, err := decodeType(c, true); err == nil {
 			_ = typ.String()

@@ -81,14 +81,6 @@ func readLengths(c *cursor, n int) []uint64 {
 	return out
 }
 
-// count is the number of elements, or false if it is out of range.
-func (s *dataspace) count() (uint64, bool) {
-	if s.kind == Null {
-		return 0, true
-	}
-	return product(s.shape)
-}
-
 // product multiplies, or returns false if the result is out of range.
 func product(shape []uint64) (uint64, bool) {
 	n := uint64(1)

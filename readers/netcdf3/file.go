@@ -3,8 +3,6 @@ package netcdf3
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"varve/codec"
 	"varve/readers"
@@ -224,13 +222,4 @@ func (f *File) value(ctx context.Context, v *Var, limit uint64) (readers.Value, 
 		}
 	}
 	return out, nil
-}
-
-// Kind is netCDF's name of a type.
-func (v *Var) Kind() string {
-	names := strings.Fields("byte char short int float double ubyte ushort uint int64 uint64")
-	if v.TypeCode == 0 || int(v.TypeCode) > len(names) {
-		return fmt.Sprintf("type %d", v.TypeCode)
-	}
-	return names[v.TypeCode-1]
 }

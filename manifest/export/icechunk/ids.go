@@ -21,8 +21,6 @@ var firstSnapshot = objectID{0x0b, 0x1c, 0xc8, 0xd6, 0x78, 0x75, 0x80, 0xf0, 0xe
 
 func (id objectID) String() string { return file.Name(id[:]) }
 
-func (id nodeID) String() string { return file.Name(id[:]) }
-
 func objectAt(t file.Table, n int) (id objectID) { copy(id[:], t.Struct(n, 12)); return id }
 
 func nodeAt(t file.Table, n int) (id nodeID) { copy(id[:], t.Struct(n, 8)); return id }
