@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,6 +64,15 @@ func TestRequests(t *testing.T) {
 	}
 	if log := m.Log(); len(log) > 20 {
 		t.Errorf("publishing: %d requests, %q", len(log), log)
+	}
+}
+
+// TestNoPlaceForDrafts: a temporary folder that is missing is not taken for a missing source.
+func TestNoPlaceForDrafts(t *testing.T) {
+	r := (&homes{store: storetest.NewMemory(t)}).repository(t)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	if _, err := r.NewTable(t.Context(), Refs); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("got %v", err)
 	}
 }
 

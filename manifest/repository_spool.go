@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -20,7 +21,7 @@ type spool struct {
 func newSpool() (*spool, error) {
 	f, err := os.CreateTemp("", "varve-draft-")
 	if err != nil {
-		return nil, err
+		return nil, spoolError(err)
 	}
 	// Where files that are open cannot be removed it is done at the end.
 	_ = os.Remove(f.Name())
@@ -32,7 +33,20 @@ func (s *spool) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	s.size += int64(n)
 	s.mu.Unlock()
+	if err != nil {
+		err = spoolError(err)
+	}
 	return n, err
+}
+
+// spoolError says which file it is that nobody has named. That its folder is missing says nothing
+// about a source.
+func spoolError(err error) error {
+	const what = "a temporary file for what is to be stored (TMPDIR names another folder)"
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %v", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func (s *spool) open() (blob, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"varve/grid"
@@ -90,7 +89,10 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 	if err := a.scan(ctx, names); err != nil {
 		return a.refused(err), err
 	}
-	what := "append " + strings.TrimSpace(fmt.Sprintf("%d files", shown(a.files)))
+	what := "append 1 file"
+	if n := shown(a.files); n != 1 {
+		what = fmt.Sprintf("append %d files", n)
+	}
 	if a.opts.KeepPlan {
 		extension, err := a.extension(ctx)
 		if err != nil {
