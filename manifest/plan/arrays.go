@@ -204,6 +204,7 @@ func (p *planner) placeArrays() {
 				a.placed = append(a.placed, d)
 			}
 		}
+		p.passEmpty(a)
 		p.giveMade(a)
 		p.placeParted(a)
 		kept = append(kept, a)
@@ -213,6 +214,25 @@ func (p *planner) placeArrays() {
 		if len(a.placed) > 0 {
 			a.where = p.place(a)
 		}
+	}
+}
+
+// passEmpty passes over files that hold nothing along a dimension on which files follow one
+// another: they are in no array, so that their types and packing are no business of one.
+func (p *planner) passEmpty(a *array) {
+	empty := func(m member) bool {
+		return slices.ContainsFunc(a.placed, func(d *dim) bool {
+			axis := slices.Index(m.dims, d.path)
+			return axis >= 0 && m.v.Shape[axis] == 0
+		})
+	}
+	if !slices.ContainsFunc(a.members, func(m member) bool { return !empty(m) }) {
+		return
+	}
+	a.members = slices.DeleteFunc(a.members, empty)
+	a.files = 0
+	for _, m := range a.members {
+		a.files += int64(len(p.classes[m.class].files))
 	}
 }
 

@@ -148,3 +148,26 @@ func TestNewDimensionAndEqualNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyFiles: files that hold nothing along a dimension are in no array, and have no say in
+// what type it has.
+func TestEmptyFiles(t *testing.T) {
+	empty := func(m *maker, name string, typ codec.Type) {
+		v := cube("v", "time", []int64{0}, []int64{2})
+		v.v.Type, v.v.Fill.Value = typ, make([]byte, typ.Size)
+		m.file(name, days(0, 0), v)
+	}
+	m := newMaker()
+	empty(m, "a", float64s)
+	empty(m, "c", stringsT)
+	for i := range 2 {
+		m.file(fmt.Sprint("b", i), days(2*i, 2), cube("v", "time", []int64{2}, []int64{2}))
+	}
+	made := planned(t, m, &Options{})
+	if got, want := arrayOf(t, made, "/v").Face.DataType.Type().String(), cube("v", "time", nil, nil).v.Type.String(); got != want {
+		t.Errorf("v has the type %s, not %s", got, want)
+	}
+	if got := tilesOf(t, m, made, "/v"); got != "b0@0+2 b1@2+2" {
+		t.Errorf("tiles %s", got)
+	}
+}
