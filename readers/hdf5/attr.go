@@ -18,7 +18,8 @@ type Attribute struct {
 	Order int   // of creation, where the object tracks it
 	Err   error // why it cannot be read; then only what was decoded before is set
 
-	data []byte // as stored
+	data   []byte // as stored
+	hashed bool   // it is looked for by the hash of its name, and not read to find another
 }
 
 const maxAttributes = 1 << 20
@@ -72,17 +73,34 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 	const recordSize = 8 + 1 + 4 + 4
 	const usual = 12 // fewer are not stored so
 	*list = slices.Grow(*list, usual)
-	return f.btree2(ctx, info.names, recordAttributeName, func(r []byte) error {
+	before := len(*list)
+	err = f.btree2(ctx, info.names, recordAttributeName, func(r []byte) error {
 		if len(r) < recordSize || len(*list) >= maxAttributes {
 			return readers.Corruptf("record of an attribute is of %d bytes, not %d", len(r), recordSize)
 		}
 		rc := f.over(r[8:], info.names)
 		flags, order := rc.u8(), rc.u32()
 		a := f.denseAttribute(ctx, heap, r[:8], flags)
-		a.Order = order
+		a.Order, a.hashed = order, true
 		*list = append(*list, a)
 		return nil
 	})
+	if err != nil {
+		lost := f.recordsLost(ctx, info.names, len(*list)-before)
+		*list = append(*list, slices.Repeat([]Attribute{{Err: err}}, lost)...)
+	}
+	return err
+}
+
+// recordsLost is how many attributes a damaged index names no more: how many there are stands
+// in its header, as far as the file has room for so many.
+func (f *File) recordsLost(ctx context.Context, index uint64, found int) int {
+	t, err := f.openBTree2(ctx, index, recordAttributeName)
+	if err != nil {
+		return 0
+	}
+	room := uint64(f.src.Size()) / uint64(t.recordSize)
+	return max(int(min(t.total, maxAttributes, room))-found, 0)
 }
 
 func (f *File) denseAttribute(ctx context.Context, heap *fractalHeap, id []byte, flags int) Attribute {

@@ -33,17 +33,20 @@ const (
 //
 // The widths of a child's two numbers follow from how many records there can be.
 type btree2 struct {
-	f          *File
-	kind       int
-	nodeSize   int
-	recordSize int
-	depth      int
-	total      uint64
-	counted    uint64
-	levels     []btree2Level
-	seen       map[uint64]struct{}
-	windows    []source.Window // of the nodes on the way down, by level
-	visit      func(record []byte) error
+	f           *File
+	kind        int
+	at          int64 // offset of the header
+	nodeSize    int
+	recordSize  int
+	depth       int
+	root        uint64
+	rootRecords int
+	total       uint64
+	counted     uint64
+	levels      []btree2Level
+	seen        map[uint64]struct{}
+	windows     []source.Window // of the nodes on the way down, by level
+	visit       func(record []byte) error
 }
 
 // btree2Level says what fits into the nodes of a level; leaves are level 0.
@@ -55,11 +58,31 @@ type btree2Level struct {
 
 // btree2 calls visit with every record, in order.
 func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]byte) error) error {
-	c, err := f.at(ctx, addr, 16+f.super.offsets+2+f.super.lengths+4)
-	if err != nil {
+	t, err := f.openBTree2(ctx, addr, kind)
+	if err != nil || t.root == undefined {
 		return err
 	}
-	t := &btree2{f: f, kind: kind, visit: visit}
+	t.visit = visit
+	if kind == recordChunk || kind == recordChunkFiltered {
+		t.windows = make([]source.Window, t.depth+1)
+		defer closeWindows(t.windows)
+	}
+	if err := t.node(ctx, t.root, t.rootRecords, t.depth); err != nil {
+		return err
+	}
+	if t.counted != t.total {
+		return &readers.Error{Offset: t.at, Err: readers.Corruptf("v2 B-tree has %d records and says %d", t.counted, t.total)}
+	}
+	return nil
+}
+
+// openBTree2 reads the header of a tree.
+func (f *File) openBTree2(ctx context.Context, addr uint64, kind int) (*btree2, error) {
+	c, err := f.at(ctx, addr, 16+f.super.offsets+2+f.super.lengths+4)
+	if err != nil {
+		return nil, err
+	}
+	t := &btree2{f: f, kind: kind, at: c.at}
 	c.signature("BTHD")
 	c.version("a v2 B-tree", 0, 0)
 	if got := c.u8(); got != kind {
@@ -69,24 +92,11 @@ func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]b
 	if split, merge := c.u8(), c.u8(); split == 0 || split > 100 || merge == 0 || merge > 100 {
 		c.fail("percentages of a v2 B-tree are %d and %d", split, merge)
 	}
-	root, n := c.address(), c.u16()
+	t.root, t.rootRecords = c.address(), c.u16()
 	t.total = c.length()
 	c.checksum("a v2 B-tree")
 	t.measure(c)
-	if c.err != nil || root == undefined {
-		return c.err
-	}
-	if kind == recordChunk || kind == recordChunkFiltered {
-		t.windows = make([]source.Window, t.depth+1)
-		defer closeWindows(t.windows)
-	}
-	if err := t.node(ctx, root, n, t.depth); err != nil {
-		return err
-	}
-	if t.counted != t.total {
-		return &readers.Error{Offset: c.at, Err: readers.Corruptf("v2 B-tree has %d records and says %d", t.counted, t.total)}
-	}
-	return nil
+	return t, c.err
 }
 
 // measure computes what fits into the nodes of each level.

@@ -231,11 +231,11 @@ func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 }
 
 // unreadableAttribute returns the error of an attribute that cannot be decoded, which keeps
-// netcdf-c from finding any other.
+// netcdf-c from finding any other, unless these are looked for by the hashes of their names.
 func unreadableAttribute(o *Object) error {
 	for i := range o.Attributes {
-		if o.Attributes[i].Type == nil {
-			return o.Attributes[i].Err
+		if a := &o.Attributes[i]; a.Type == nil && !a.hashed {
+			return a.Err
 		}
 	}
 	return nil

@@ -202,3 +202,36 @@ func TestShortChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestAttributesLost: of attributes that a damaged index names no more it is said how many there
+// are; netcdf-c finds others by their hashes beside one that is damaged itself.
+func TestAttributesLost(t *testing.T) {
+	const all, leaf, block = 61, 4608, 10598
+	for _, c := range []struct {
+		name   string
+		at     int
+		stands bool // in the way of other attributes
+	}{
+		{"a node of the index", leaf + 40, true},
+		{"a block of the heap", block + 40, false},
+	} {
+		f, err := changed(t, "attributes_dense.h5", func(b []byte) []byte {
+			b[c.at] ^= 0xff
+			return b
+		})
+		tree := mustTree(t, f, err)
+		o := tree.Objects[1]
+		lost := 0
+		for i := range o.Attributes {
+			if a := &o.Attributes[i]; a.Type == nil && errors.Is(a.Err, readers.ErrCorrupt) {
+				lost++
+			}
+		}
+		if len(o.Attributes) != all || lost == 0 || (o.Err != nil) != c.stands {
+			t.Errorf("%s: %d attributes, %d lost, %v", c.name, len(o.Attributes), lost, o.Err)
+		}
+		if err := unreadableAttribute(o); (err != nil) != c.stands {
+			t.Errorf("%s: stands in the way: %v", c.name, err)
+		}
+	}
+}
