@@ -198,9 +198,18 @@ func TestCorrupt(t *testing.T) {
 // without it.
 func TestTimeOutOfRange(t *testing.T) {
 	m := newMaker()
-	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36).with("units", "seconds since 1970-01-01"))
+	m.file("a", coords("time", "time", float64s, 0, 1e300).with("units", "seconds since 1970-01-01"))
 	_, _, err := New(m.files, nil)
 	if text := fmt.Sprint(err); !strings.Contains(text, "/time: time 1: ") || !strings.Contains(text, "--drop /time") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTimeNeverWritten: where nobody wrote a time netCDF has its own fill value, and there is none.
+func TestTimeNeverWritten(t *testing.T) {
+	m := newMaker()
+	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36).with("units", "seconds since 1970-01-01"))
+	if _, _, err := New(m.files, nil); err != nil {
+		t.Error(err)
 	}
 }

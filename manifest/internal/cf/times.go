@@ -67,10 +67,22 @@ func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
 		at, ok = t.Units.at(int64(w))
 		ok = ok && (t.Packing.Type.Kind != codec.Uint || w <= math.MaxInt64)
 	}
-	if !ok {
-		return at, false, fmt.Errorf("%v %s is out of range", Float(t.Packing.Type, element), t.Units)
+	switch {
+	case ok:
+		return at, true, nil
+	case t.unwritten(element):
+		return at, false, nil
 	}
-	return at, true, nil
+	return at, false, fmt.Errorf("%v %s is out of range", Float(t.Packing.Type, element), t.Units)
+}
+
+// netcdfFill is what netCDF puts where nobody wrote a float (NC_FILL_FLOAT, NC_FILL_DOUBLE).
+const netcdfFill = 9.9692099683868690e+36
+
+// unwritten reports whether an element that is out of range is what netCDF puts where nobody
+// wrote: files without a _FillValue are full of them.
+func (t Times) unwritten(element []byte) bool {
+	return t.Type.Kind == codec.Float && Float(t.Type, element) == netcdfFill
 }
 
 // none reports whether an element is no time: masked, NaN, or NumPy's NaT.
