@@ -391,7 +391,7 @@ func (c *copier) verify(ctx context.Context) error {
 		return ctx.Err()
 	})
 	flush()
-	return errors.Join(g.Wait(), err)
+	return cmp.Or(g.Wait(), err)
 }
 
 // checkAll reads the files of records.

@@ -467,6 +467,27 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestFailureIsNoInterruption: a source that fails while more is to be copied is what is told, and
+// not that the rest was given up.
+func TestFailureIsNoInterruption(t *testing.T) {
+	b, err := os.ReadFile(january)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := filepath.Join(t.TempDir(), "2021-01.nc")
+	if err := os.WriteFile(source, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := newSample(t, source)
+	if err := os.WriteFile(source, b[:len(b)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Write(context.Background(), s.store, filepath.Join(t.TempDir(), "copy"), &Options{Workers: 1, Memory: 4 << 10})
+	if err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzJournal(f *testing.F) {
 	identity := [32]byte{1}
 	head := append([]byte(journalMagic), identity[:]...)
