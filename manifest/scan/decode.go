@@ -277,7 +277,7 @@ func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.
 		return &manifest.Values{Data: padded(value.Texts, t.Size)}, nil
 	}
 	data := bytes.Clone(widen(v.Type, t, value.Data))
-	if endsAtNUL(v.Type) {
+	if endsAtNUL(v.Type) || endsWithBlanks(v.Type) {
 		cutTails(v.Type, data)
 	}
 	return &manifest.Values{Data: data}, nil

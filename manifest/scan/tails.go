@@ -11,7 +11,8 @@ import (
 //
 //	s w e \0 e t \0
 //
-// It is no part of the text, and who is given the stored bytes takes it for one.
+// It is no part of the text, and who is given the stored bytes takes it for one. Nor are the
+// blanks that other texts are padded with.
 
 // hasTails reports whether a text of a variable, or one in a compound, has a tail. Variables
 // of more than ValueBytes are not looked at.
@@ -28,18 +29,30 @@ func (r *reading) hasTails(v *readers.Variable) bool {
 
 // endsAtNUL reports whether elements of a type are, or hold, texts that can have a tail.
 func endsAtNUL(t *readers.Type) bool {
+	return holdsText(t, func(t *readers.Type) bool { return t.Padding == readers.NullTerminated && t.Size > 1 })
+}
+
+// endsWithBlanks reports whether elements of a type are, or hold, texts that are padded with
+// blanks.
+func endsWithBlanks(t *readers.Type) bool {
+	return holdsText(t, func(t *readers.Type) bool { return t.Padding == readers.SpacePadded && t.InMemory == nil })
+}
+
+// holdsText reports whether elements of a type are, or hold, texts of some kind.
+func holdsText(t *readers.Type, kind func(*readers.Type) bool) bool {
 	switch t.Class {
 	case readers.String:
-		return t.Padding == readers.NullTerminated && t.Size > 1
+		return kind(t)
 	case readers.Array:
-		return endsAtNUL(t.Base)
+		return holdsText(t.Base, kind)
 	case readers.Compound:
-		return slices.ContainsFunc(t.Members, func(m readers.Member) bool { return endsAtNUL(m.Type) })
+		return slices.ContainsFunc(t.Members, func(m readers.Member) bool { return holdsText(m.Type, kind) })
 	}
 	return false
 }
 
-// cutTails clears the tails in elements in memory form, and reports whether there were any.
+// cutTails clears the tails and blanks at the end of texts in elements in memory form, and
+// reports whether there were any.
 func cutTails(t *readers.Type, data []byte) bool {
 	in := readers.ValueReader{Data: data}
 	cut := false
@@ -65,11 +78,16 @@ func cutElement(t *readers.Type, in *readers.ValueReader) (cut bool) {
 		}
 	default:
 		b := in.Take(t.MemorySize())
-		if end := bytes.IndexByte(b, 0); end >= 0 && endsAtNUL(t) {
-			tail := b[end:]
-			cut = len(bytes.TrimLeft(tail, "\x00")) > 0
-			clear(tail)
+		end := len(b)
+		switch {
+		case endsWithBlanks(t):
+			end = len(bytes.TrimRight(b, " "))
+		case endsAtNUL(t) && bytes.IndexByte(b, 0) >= 0:
+			end = bytes.IndexByte(b, 0)
 		}
+		tail := b[end:]
+		cut = len(bytes.TrimLeft(tail, "\x00")) > 0
+		clear(tail)
 	}
 	return cut
 }

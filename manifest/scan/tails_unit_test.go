@@ -10,6 +10,10 @@ import (
 func TestCutTails(t *testing.T) {
 	text := &readers.Type{Class: readers.String, Size: 4, Padding: readers.NullTerminated}
 	padded := &readers.Type{Class: readers.String, Size: 4, Padding: readers.NullPadded}
+	blanks := &readers.Type{Class: readers.String, Size: 4, Padding: readers.SpacePadded}
+	row := &readers.Type{Class: readers.Compound, Size: 6, Members: []readers.Member{
+		{Name: "n", Offset: 0, Type: &readers.Type{Class: readers.Integer, Size: 2, Precision: 16}}, {Name: "b", Offset: 2, Type: blanks},
+	}}
 	number := &readers.Type{Class: readers.Integer, Size: 2, Precision: 16}
 	compound := &readers.Type{Class: readers.Compound, Size: 10, Members: []readers.Member{
 		{Name: "b", Offset: 6, Type: text}, {Name: "a", Offset: 2, Type: padded}, {Name: "n", Offset: 0, Type: number},
@@ -28,6 +32,8 @@ func TestCutTails(t *testing.T) {
 		{"numbers", number, "\x00a", "\x00a", false, false},
 		{"in a compound", compound, "\x00aa\x00cdb\x00cd", "\x00aa\x00cdb\x00\x00\x00", true, true},
 		{"in an array", list, "\x00aa\x00cdb\x00\x00\x00\x00aa\x00cdb\x00cd", "\x00aa\x00cdb\x00\x00\x00\x00aa\x00cdb\x00\x00\x00", true, true},
+		{"blanks", blanks, "a b abcd", "a b\x00abcd", false, true},
+		{"blanks in a compound", row, "  a   ", "  a\x00\x00\x00", false, true},
 		{"cut off", text, "a\x00cda\x00", "a\x00\x00\x00a\x00", true, true},
 	} {
 		data := []byte(c.stored)
@@ -36,6 +42,18 @@ func TestCutTails(t *testing.T) {
 		}
 		if cut := cutTails(c.t, data); cut != c.cut || string(data) != c.want {
 			t.Errorf("%s: %v, %q, want %v, %q", c.name, cut, data, c.cut, c.want)
+		}
+	}
+}
+
+// TestBlanksInCompounds: who is given the stored bytes takes the blanks that pad a text for a part
+// of it, in compounds too.
+func TestBlanksInCompounds(t *testing.T) {
+	for padding, want := range map[readers.Padding]way{readers.SpacePadded: throughReader, readers.NullPadded: byCodecs} {
+		text := &readers.Type{Class: readers.String, Size: 4, Padding: padding}
+		row := &readers.Type{Class: readers.Compound, Size: 4, Members: []readers.Member{{Name: "b", Type: text}}}
+		if _, got, err := elementOf(row); got != want || err != nil {
+			t.Errorf("padding %v: way %v, %v, want %v", padding, got, err, want)
 		}
 	}
 }

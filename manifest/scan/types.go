@@ -26,8 +26,8 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 		return element, byCodecs, nil
 	}
 	if element, _, ok := t.Plain(); ok {
-		if t.Class == readers.String && t.Padding == readers.SpacePadded && t.InMemory == nil {
-			return element, throughReader, nil // blanks at the end are no part of the text
+		if endsWithBlanks(t) {
+			return element, throughReader, nil // they are no part of the text
 		}
 		return element, byCodecs, nil
 	}
