@@ -137,6 +137,7 @@ func (d *decision) meaning() {
 		var err error
 		if m.packing, err = cf.PackingOf(m.Variable); err != nil {
 			d.refuse(report.Packing, m, err)
+			d.findings[len(d.findings)-1].Option = "--drop " + m.Variable.Path
 			return
 		}
 		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
