@@ -27,6 +27,8 @@ func cast(from, to codec.Type) (converter, error) {
 		return numbers(cf.Packing{Type: codec.Type{Kind: codec.Float, Size: from.Size / 2}}, codec.Type{Kind: codec.Float, Size: to.Size / 2}, nil)
 	case to.Kind == codec.String:
 		return texts{from}, nil
+	case to.Kind == codec.Bytes:
+		return untold{}, nil
 	case to.Kind == codec.DateTime, to.Kind == codec.TimeDelta:
 		n, err := stepsOf(from, to)
 		return ticks{n}, err
@@ -60,6 +62,14 @@ func (t texts) convert(dst, src codec.Elems) error {
 			return fmt.Errorf("%q is no text: %w", dst.Var[i], codec.ErrCorrupt)
 		}
 	}
+	return nil
+}
+
+// untold takes texts for the bytes that they are.
+type untold struct{}
+
+func (untold) convert(dst, src codec.Elems) error {
+	copy(dst.Var, src.Var)
 	return nil
 }
 

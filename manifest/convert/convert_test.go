@@ -335,6 +335,28 @@ func TestRetimed(t *testing.T) {
 	}
 }
 
+// TestTextsAndBytes: texts of some files are bytes where those of others are not UTF-8.
+func TestTextsAndBytes(t *testing.T) {
+	text, raw := codec.Type{Kind: codec.String}, codec.Type{Kind: codec.Bytes}
+	if got, err := Promote(text, raw); err != nil || !got.Equal(raw) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := Promote(raw, text); err != nil || !got.Equal(raw) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	c, err := cast(text, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := codec.Elems{Var: make([][]byte, 2)}
+	if err := c.convert(dst, codec.Elems{Var: [][]byte{[]byte("é"), nil}}); err != nil || string(dst.Var[0]) != "é" || len(dst.Var[1]) != 0 {
+		t.Errorf("got %q, %v", dst.Var, err)
+	}
+	if _, err := cast(raw, text); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("bytes as text: %v", err)
+	}
+}
+
 func TestTexts(t *testing.T) {
 	utf32 := func(s string, n int) (b []byte) {
 		for _, r := range s {

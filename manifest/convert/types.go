@@ -44,6 +44,10 @@ func Promote(a, b codec.Type) (codec.Type, error) {
 		return longer(a, b), nil
 	case isText(a) && isText(b) && (a.Kind == codec.String || b.Kind == codec.String):
 		return codec.Type{Kind: codec.String}, nil
+	case a.Kind == codec.String && b.Kind == codec.Bytes:
+		return b, nil
+	case a.Kind == codec.Bytes && b.Kind == codec.String:
+		return a, nil
 	case a.Kind == b.Kind && (a.Kind == codec.DateTime || a.Kind == codec.TimeDelta):
 		return finer(a, b)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"varve/codec"
 	"varve/manifest"
@@ -192,6 +193,9 @@ func (r *reading) add(i int, v *readers.Variable) error {
 	if err == nil {
 		r.out.file.Values[i], err = r.values(&out, v, rows)
 	}
+	if err == nil && out.Type.Kind == codec.String && !isUTF8(r.out.file.Values[i]) {
+		out.Type.Kind = codec.Bytes
+	}
 	if err != nil && isReason(err) {
 		r.out.refs.cut(rows)
 		r.out.inline, r.out.hidden = r.out.inline[:inline], r.out.hidden[:hidden]
@@ -200,6 +204,11 @@ func (r *reading) add(i int, v *readers.Variable) error {
 	}
 	r.header.Variables = append(r.header.Variables, out)
 	return err
+}
+
+// isUTF8 reports whether texts are what Zarr takes for texts. What is known of none is.
+func isUTF8(values *manifest.Values) bool {
+	return values == nil || !slices.ContainsFunc(values.Texts, func(t []byte) bool { return !utf8.Valid(t) })
 }
 
 // isReason reports whether an error is why one variable is not read. Any other is why the

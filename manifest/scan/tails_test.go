@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/scan"
 )
@@ -36,6 +37,29 @@ func TestTails(t *testing.T) {
 		}
 		if values := f.Values[n]; want == manifest.Valued && (values == nil || string(values.Data) != clean) {
 			t.Errorf("%q: values %+v, want %q", stored, values, clean)
+		}
+	}
+}
+
+// TestTextsThatAreNoUTF8: Zarr's texts are UTF-8; what is not is bytes, and nothing of it is lost.
+func TestTextsThatAreNoUTF8(t *testing.T) {
+	content, err := os.ReadFile(fixtures + "/hdf5/types.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stored, want := range map[string]codec.Kind{"three": codec.String, "thr\xe9\xe8": codec.Bytes} {
+		name := filepath.Join(t.TempDir(), "texts.h5")
+		if err := os.WriteFile(name, bytes.ReplaceAll(content, []byte("three"), []byte(stored)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := scanAll([]string{name}, scan.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := a.Files[0]
+		n := f.Header.Find("/vlen text")
+		if got := f.Header.Variables[n].Type.Kind; got != want || string(f.Values[n].Texts[2]) != stored {
+			t.Errorf("%q: kind %v, values %q", stored, got, f.Values[n].Texts)
 		}
 	}
 }
