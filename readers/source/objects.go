@@ -230,15 +230,20 @@ func (a *answer) document(most int64) ([]byte, error) {
 
 // list yields objects and folders whose keys begin with a prefix, as far as the next slash.
 func (b *bucket) list(ctx context.Context, prefix string) iter.Seq2[object.Entry, error] {
+	return b.entries(ctx, object.Query{Prefix: prefix})
+}
+
+// entries yields what is on all pages.
+func (b *bucket) entries(ctx context.Context, of object.Query) iter.Seq2[object.Entry, error] {
 	return func(yield func(object.Entry, error) bool) {
-		q := &object.Query{Prefix: prefix}
+		q := &of
 		for empty := 0; ; {
 			page, err := b.page(ctx, q)
 			if empty++; err == nil && len(page.Entries) > 0 {
 				empty = 0
 			}
 			if empty > maxEmptyPages {
-				err = fmt.Errorf("%s%s: listing: %d pages in a row have nothing on them", b.root, prefix, empty)
+				err = fmt.Errorf("%s%s: listing: %d pages in a row have nothing on them", b.root, of.Prefix, empty)
 			}
 			if err != nil {
 				yield(object.Entry{}, err)
@@ -252,7 +257,7 @@ func (b *bucket) list(ctx context.Context, prefix string) iter.Seq2[object.Entry
 			if page.Next == "" {
 				return
 			}
-			q = &object.Query{Prefix: prefix, After: page.Next}
+			q = &object.Query{Prefix: of.Prefix, Deep: of.Deep, After: page.Next}
 		}
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +29,11 @@ import (
 // which two writers could both believe that they were first, is for Check to see.
 type Place struct {
 	*bucket
-	prefix string      // ends with a slash
+	prefix string      // ends with a slash, or is that of the whole bucket
 	sums   atomic.Bool // ETags are sums of contents
+
+	parts       sync.Mutex
+	partsHeeded bool // conditions are heeded of objects in parts too
 }
 
 // ErrConflict marks the error of storing an object on a condition that does not hold.
@@ -43,10 +49,26 @@ func (o *Opener) Place(ctx context.Context, name string) (*Place, error) {
 	if key == "" {
 		return nil, fmt.Errorf("%s: want a name in the bucket, such as %sdata.varve: %w", name, b.root, errors.ErrUnsupported)
 	}
+	return &Place{bucket: b, prefix: key + "/"}, checkKey(name, key)
+}
+
+// checkKey refuses keys that no path of a folder can name.
+func checkKey(name, key string) error {
 	if parts := strings.Split(key, "/"); slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, "..") {
-		return nil, fmt.Errorf("%s: a name with empty parts, or with . or .. for one, cannot be written to: %w", name, errors.ErrUnsupported)
+		return fmt.Errorf("%s: a name with empty parts, or with . or .. for one, cannot be written to: %w", name, errors.ErrUnsupported)
 	}
-	return &Place{bucket: b, prefix: key + "/"}, nil
+	return nil
+}
+
+// PlaceOf returns the place that an object of a name such as s3://bucket/prefix/file.json is
+// in, and its key there. It asks nobody for anything.
+func (o *Opener) PlaceOf(ctx context.Context, name string) (*Place, string, error) {
+	b, key, err := o.bucket(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	at := strings.LastIndexByte(key, '/') + 1
+	return &Place{bucket: b, prefix: key[:at]}, key[at:], checkKey(name, key)
 }
 
 // Name returns what the place is called, or an object in it.
@@ -67,7 +89,7 @@ func (p *Place) ReadVersion(ctx context.Context, key string, most int64) (conten
 	const longest = 5 * time.Second
 	for pause := 10 * time.Millisecond; pause < longest; pause *= 2 {
 		content, version, err = p.read(ctx, key, most)
-		if err != nil || !p.sums.Load() || version == sumTag(content) {
+		if err != nil || !p.sums.Load() || isOfParts(version) || version == sumTag(content) {
 			return content, version, err
 		}
 		select {
@@ -76,8 +98,12 @@ func (p *Place) ReadVersion(ctx context.Context, key string, most int64) (conten
 			return nil, "", ctx.Err()
 		}
 	}
-	return nil, "", fmt.Errorf("%s: the store tells the ETag %s of other content than it sends, time and again; if it was stored in parts or encrypted in another way than now, copy it onto itself", p.Name(key), version)
+	return nil, "", fmt.Errorf("%s: the store tells the ETag %s of other content than it sends, time and again; if it was encrypted in another way than now, copy it onto itself", p.Name(key), version)
 }
+
+// isOfParts reports whether a version is the ETag of an object that went in parts, which is no
+// sum of its content: "3858f62230ac3c915f300c664312c11f-9".
+func isOfParts(version string) bool { return strings.Contains(version, "-") }
 
 // sumTag is the ETag of a content where that is its MD5.
 func sumTag(content []byte) string { return fmt.Sprintf("\"%x\"", md5.Sum(content)) }
@@ -124,18 +150,36 @@ func (p *Place) Open(key string, size int64) (*Source, error) {
 
 // Stat tells what is known of an object without reading it.
 func (p *Place) Stat(ctx context.Context, key string) (id Identity, err error) {
-	address, err := p.service.Address(p.bucket.name, p.prefix+key)
-	if err != nil {
-		return id, fmt.Errorf("%s: %w", p.Name(key), err)
-	}
-	err = p.send(ctx, &sending{Request: object.NewRequest(http.MethodHead, address), key: key, use: func(a *answer) error {
+	err = p.head(ctx, key, func(a *answer) error {
 		if a.ContentLength < 0 {
 			return wrongf("the server does not say how large the object is: %w", errors.ErrUnsupported)
 		}
 		id = a.identity(a.ContentLength)
 		return nil
-	}})
+	})
 	return id, err
+}
+
+// Version tells the version of an object, as Replace takes it: empty if there is none.
+func (p *Place) Version(ctx context.Context, key string) (version string, err error) {
+	err = p.head(ctx, key, func(a *answer) error {
+		if version = p.service.Version(a.Header); version == "" {
+			return wrongf("the server does not tell the version of the object: %w", errors.ErrUnsupported)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return version, err
+}
+
+func (p *Place) head(ctx context.Context, key string, use func(*answer) error) error {
+	address, err := p.service.Address(p.bucket.name, p.prefix+key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name(key), err)
+	}
+	return p.send(ctx, &sending{Request: object.NewRequest(http.MethodHead, address), key: key, use: use})
 }
 
 // List yields the objects that lie directly in a folder, and the folders in it.
@@ -157,38 +201,101 @@ func (p *Place) List(ctx context.Context, folder string) iter.Seq2[Entry, error]
 	}
 }
 
+// Walk yields the keys of all objects that begin with some text, however deep they lie.
+func (p *Place) Walk(ctx context.Context, start string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for o, err := range p.entries(ctx, object.Query{Prefix: p.prefix + start, Deep: true}) {
+			if err != nil {
+				yield("", hideBucket(err))
+				return
+			}
+			if !yield(strings.TrimPrefix(o.Key, p.prefix), nil) {
+				return
+			}
+		}
+	}
+}
+
 // Remove removes an object. That it was not there, not every store says.
 func (p *Place) Remove(ctx context.Context, key string) error {
 	return p.send(ctx, &sending{Request: p.service.Remove(p.bucket.name, p.prefix+key), key: key})
 }
 
-// maxReplaced bounds objects that are stored on conditions, so that they can be read back.
+// maxReplaced bounds objects that are to be read back with their versions.
 const maxReplaced = 1 << 20
 
-// PutIf stores a small object in place of a version that ReadVersion told, or, where that is empty,
-// where there is none; else the error is ErrConflict. Who stores contents that are nobody
-// else's is not told of a conflict with himself, when a request was done and its answer lost.
+// PutIf is Replace of a small object, which can be read back.
 func (p *Place) PutIf(ctx context.Context, key string, content []byte, version string) error {
 	if len(content) > maxReplaced {
 		return fmt.Errorf("%s: %d bytes are more than the %d of an object that may be replaced", p.Name(key), len(content), maxReplaced)
 	}
-	err := p.putOnce(ctx, key, bytes.NewReader(content), &object.Condition{Version: version})
+	return p.Replace(ctx, key, bytes.NewReader(content), int64(len(content)), version)
+}
+
+// Replace stores an object in place of a version that ReadVersion or Version told, or, where that is
+// empty, where there is none; else the error is ErrConflict. One that is larger than PartBytes
+// goes in parts. Who stores contents that are nobody else's is not told of a conflict with
+// himself, when a request was done and its answer lost.
+func (p *Place) Replace(ctx context.Context, key string, content io.ReaderAt, size int64, version string) error {
+	c := &object.Condition{Version: version}
+	var err error
+	if size <= p.opener.opts.PartBytes {
+		err = p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), c)
+	} else if err = p.checkParts(ctx, key); err == nil {
+		err = p.upload(key, content, size, c).run(ctx)
+	}
 	if !isConflict(err, version) {
 		return err
 	}
-	now, failed := p.Read(ctx, key, maxReplaced)
+	same, failed := p.holds(ctx, key, content, size)
 	switch {
-	case failed == nil && bytes.Equal(now, content):
-		return nil
-	case failed != nil && !errors.Is(failed, fs.ErrNotExist):
+	case failed != nil:
 		return fmt.Errorf("%w; and whether it was stored is not known: %w", err, failed)
+	case same:
+		return nil
 	}
 	return fmt.Errorf("%s: %w", p.Name(key), ErrConflict)
 }
 
+// holds reports whether an object has a content.
+func (p *Place) holds(ctx context.Context, key string, content io.ReaderAt, size int64) (bool, error) {
+	id, err := p.Stat(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && id.Size != size {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	src, err := p.Open(key, size)
+	if err != nil {
+		return false, err
+	}
+	same, err := equal(ctx, src, content, size)
+	if errors.Is(err, ErrChanged) {
+		err = nil // it is another by now
+	}
+	return same, errors.Join(err, src.Close())
+}
+
+// equal compares all of a source with what it may hold.
+func equal(ctx context.Context, src *Source, content io.ReaderAt, size int64) (bool, error) {
+	want := make([]byte, min(size, maxReplaced))
+	for at := int64(0); at < size; at += int64(len(want)) {
+		want = want[:min(int64(len(want)), size-at)]
+		if _, err := content.ReadAt(want, at); err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		got, err := src.View(ctx, at, len(want))
+		if err != nil || !bytes.Equal(got, want) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // isConflict reports whether a store said that a condition does not hold. To Azure an object
-// that is there already is a conflict; to Amazon one that is to be replaced and is gone is
-// missing.
+// that is there already is a conflict, and to Amazon one that somebody else stores at that
+// moment; one that is to be replaced and is gone is missing.
 func isConflict(err error, version string) bool {
 	var status *statusError
 	if !errors.As(err, &status) {
@@ -198,7 +305,7 @@ func isConflict(err error, version string) bool {
 	case http.StatusPreconditionFailed:
 		return true
 	case http.StatusConflict:
-		return status.reason == "BlobAlreadyExists"
+		return status.reason == "BlobAlreadyExists" || status.reason == "ConditionalRequestConflict"
 	case http.StatusNotFound:
 		return version != "" && status.reason != "NoSuchBucket" && status.reason != "ContainerNotFound"
 	}
@@ -231,6 +338,32 @@ func (p *Place) Check(ctx context.Context, key, content string) error {
 		return p.ignores(err, "an object in place of a version that is no longer there (If-Match)")
 	}
 	return nil
+}
+
+// checkParts sees, once, whether the store heeds conditions of objects that go in parts: they
+// have to hold when the object is made of them, and not only when they are begun.
+func (p *Place) checkParts(ctx context.Context, key string) error {
+	p.parts.Lock()
+	defer p.parts.Unlock()
+	if p.partsHeeded {
+		return nil
+	}
+	key += ".check-" + rand.Text()
+	late, first := strings.NewReader("late"), strings.NewReader("first")
+	u := p.upload(key, late, late.Size(), &object.Condition{})
+	u.ready = func() error { return p.Put(ctx, key, first, first.Size()) }
+	err := u.run(ctx)
+	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
+	defer cancel()
+	removed := p.Remove(removing, key)
+	if !isConflict(err, "") {
+		return errors.Join(p.ignores(err, "an object in parts where there is to be none (If-None-Match: *)"), removed)
+	}
+	p.partsHeeded = removed == nil || errors.Is(removed, fs.ErrNotExist)
+	if p.partsHeeded {
+		return nil
+	}
+	return removed
 }
 
 // refused says more of a store that does not know of conditions at all.

@@ -108,6 +108,95 @@ func suite(t *testing.T, root string, part int64) {
 		}
 	})
 	t.Run("conditions", func(t *testing.T) { race(t, p) })
+	t.Run("replace", func(t *testing.T) { replaced(t, p, int(part)) })
+	t.Run("walk", func(t *testing.T) { walked(t, root) })
+}
+
+// replaced has objects stored on conditions, at once and in parts.
+func replaced(t *testing.T, p *source.Place, part int) {
+	ctx := t.Context()
+	for _, size := range []int{1000, 2*part + 17} {
+		key := fmt.Sprintf("whole/of %d.bin", size)
+		replace := func(with byte, version string) error {
+			content := sourcetest.Content(size, with)
+			err := p.Replace(ctx, key, bytes.NewReader(content), int64(size), version)
+			if got, failed := p.Read(ctx, key, 1<<30); failed != nil || (err == nil) != bytes.Equal(got, content) {
+				t.Errorf("%s: read %d bytes, %v, after %v", key, len(got), failed, err)
+			}
+			return err
+		}
+		version := func() string {
+			v, err := p.Version(ctx, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		none := version()
+		if err := replace(1, none); none != "" || err != nil {
+			t.Fatalf("%s: %q, %v", key, none, err)
+		}
+		if err := replace(2, ""); !errors.Is(err, source.ErrConflict) {
+			t.Errorf("%s: where there is one already: %v", key, err)
+		}
+		if err := p.Replace(ctx, key, bytes.NewReader(sourcetest.Content(size, 1)), int64(size), ""); err != nil {
+			t.Errorf("%s: the same again is no conflict: %v", key, err)
+		}
+		first := version()
+		if first == "" {
+			t.Errorf("%s: has no version", key)
+		}
+		if err := replace(3, first); err != nil {
+			t.Errorf("%s: in place of the newest: %v", key, err)
+		}
+		if err := replace(4, first); !errors.Is(err, source.ErrConflict) {
+			t.Errorf("%s: in place of one that is gone: %v", key, err)
+		}
+	}
+	for key, err := range p.Walk(ctx, "whole/") {
+		if err != nil || strings.Contains(key, "check") {
+			t.Errorf("there is %q, %v", key, err)
+		}
+	}
+}
+
+// walked lists objects however deep they lie, those of a bucket among them.
+func walked(t *testing.T, root string) {
+	p := placeIn(t, root+"/deep", 5<<20)
+	opener := source.NewOpener(nil)
+	defer opener.Close()
+	want := []string{"a", "b c/100%", "b c/d/e/f", "g"}
+	for i := range 9 { // of several pages
+		want = append(want, fmt.Sprintf("h/%d/x", i))
+	}
+	for _, key := range want {
+		at, name, err := opener.PlaceOf(t.Context(), root+"/deep/"+key)
+		if err != nil || at.Name(name) != root+"/deep/"+key {
+			t.Fatalf("%s: %v", key, err)
+		}
+		put(t, at, name, []byte(key))
+	}
+	put(t, placeIn(t, root+"/deeper", 5<<20), "x", nil)
+	for start, want := range map[string][]string{"": want, "b": want[1:3], "b c/d/": want[2:3], "none": nil} {
+		var got []string
+		for key, err := range p.Walk(t.Context(), start) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, key)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("below %q there are %q, want %q", start, got, want)
+		}
+	}
+	bucket, name, err := opener.PlaceOf(t.Context(), root+"/alone.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, bucket, name, []byte("alone"))
+	if got, err := bucket.Read(t.Context(), "alone.bin", 10); err != nil || string(got) != "alone" || bucket.Name(name) != root+"/alone.bin" {
+		t.Errorf("%s: read %q, %v", bucket.Name(name), got, err)
+	}
 }
 
 // race has several write an object again and again: each writing replaces what the writer has
@@ -174,6 +263,13 @@ func TestPlaceFaults(t *testing.T) {
 	content := sourcetest.Content(300<<10, 3)
 	stored, replaced := 0, 0
 	for n := range 40 {
+		whole := fmt.Sprint("whole/", n)
+		switch err := p.Replace(t.Context(), whole, bytes.NewReader(content[n:]), int64(len(content)-n), ""); {
+		case err == nil && !bytes.Equal(m.Get("bucket/a/"+whole), content[n:]):
+			t.Errorf("%s is not what was stored", whole)
+		case errors.Is(err, source.ErrConflict), errors.Is(err, errors.ErrUnsupported):
+			t.Errorf("%s: %v", whole, err)
+		}
 		key := fmt.Sprint("tables/", n)
 		if err := p.Put(t.Context(), key, bytes.NewReader(content[n:]), int64(len(content)-n)); err == nil {
 			stored++
@@ -260,6 +356,25 @@ func TestConditionsAreHeeded(t *testing.T) {
 		return func(w http.ResponseWriter, _ func()) { w.WriteHeader(http.StatusNotImplemented) }
 	}
 	refused("unknown", "knows no conditions")
+}
+
+// TestPartsAreHeeded: a store may heed conditions, but not those of objects in parts, nor those
+// that were true when an object was begun.
+func TestPartsAreHeeded(t *testing.T) {
+	m := storetest.NewMemory(t)
+	m.CarelessInParts = true
+	p := placeIn(t, "s3://bucket/a", 64<<10)
+	if err := p.Check(t.Context(), "lock", "content"); err != nil {
+		t.Fatal(err)
+	}
+	content := sourcetest.Content(100<<10, 3)
+	err := p.Replace(t.Context(), "x", bytes.NewReader(content), int64(len(content)), "")
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "in parts") || !strings.Contains(err.Error(), "s3://bucket/a") {
+		t.Errorf("got %v", err)
+	}
+	if got := m.Names("bucket/"); !slices.Equal(got, []string{"bucket/a/lock"}) || m.Uploads() != 0 {
+		t.Errorf("left %q and %d uploads", got, m.Uploads())
+	}
 }
 
 func TestPlaceNames(t *testing.T) {

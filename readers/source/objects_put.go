@@ -22,8 +22,7 @@ func (p *Place) Put(ctx context.Context, key string, content io.ReaderAt, size i
 	if size <= p.opener.opts.PartBytes {
 		return p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), nil)
 	}
-	u := &upload{Place: p, key: key, content: content, size: size, each: partBytes(p.opener.opts.PartBytes, size)}
-	return u.run(ctx)
+	return p.upload(key, content, size, nil).run(ctx)
 }
 
 // sized is content of a known size that can be read again.
@@ -137,8 +136,14 @@ type upload struct {
 	key        string
 	content    io.ReaderAt
 	size, each int64
-	before     Identity // of what was there
+	when       *object.Condition // nil: whatever was there is replaced
+	before     Identity          // of what was there
+	ready      func() error      // is called when an upload is begun; nil for nobody
 	session    *object.Session
+}
+
+func (p *Place) upload(key string, content io.ReaderAt, size int64, when *object.Condition) *upload {
+	return &upload{Place: p, key: key, content: content, size: size, each: partBytes(p.opener.opts.PartBytes, size), when: when}
 }
 
 // mostParts is how many parts an object may have, with some to spare.
@@ -157,9 +162,15 @@ func (u *upload) run(ctx context.Context) (err error) {
 	if u.before, err = u.Stat(ctx, u.key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	put := &object.Put{Bucket: u.bucket.name, Key: u.prefix + u.key}
+	put := &object.Put{Bucket: u.bucket.name, Key: u.prefix + u.key, If: u.when}
 	if err := u.begin(ctx, put); err != nil {
 		return err
+	}
+	if u.ready != nil {
+		if err := u.ready(); err != nil {
+			u.abort(ctx)
+			return err
+		}
 	}
 	if u.session.Ordered {
 		err = u.inOrder(ctx)
@@ -169,14 +180,22 @@ func (u *upload) run(ctx context.Context) (err error) {
 	if err = u.settle(ctx, err); err == nil {
 		return nil
 	}
-	if u.session.Abort != nil {
-		const soon = 10 * time.Second
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
-		defer cancel()
-		// What a store does not hear of, it forgets by itself, if its owner has set it up so.
-		_ = u.send(ctx, &sending{Request: u.session.Abort, key: u.key, also: sessionGone})
-	}
+	u.abort(ctx)
 	return err
+}
+
+// soon is how long cleaning up may take.
+const soon = 10 * time.Second
+
+// abort gives the parts up. What a store does not hear of, it forgets by itself, if its owner
+// has set it up so.
+func (u *upload) abort(ctx context.Context) {
+	if u.session.Abort == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
+	defer cancel()
+	_ = u.send(ctx, &sending{Request: u.session.Abort, key: u.key, also: sessionGone})
 }
 
 // sessionGone is what Google answers to who gives up an upload.
@@ -252,6 +271,12 @@ func done(a *answer) error {
 // and its answer lost, after which there is no such upload any more.
 func (u *upload) settle(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if u.when != nil { // somebody else's may be as large
+		if same, failed := u.holds(ctx, u.key, u.content, u.size); same && failed == nil {
+			return nil
+		}
 		return err
 	}
 	if id, failed := u.Stat(ctx, u.key); failed == nil && id.Size == u.size && id != u.before {

@@ -28,6 +28,8 @@ type Memory struct {
 	Fault func(r *http.Request) Fault
 	// Careless has it take no notice of conditions on requests that store.
 	Careless bool
+	// CarelessInParts is Careless for objects that go in parts alone.
+	CarelessInParts bool
 	// Opaque has ETags that are no sums of contents.
 	Opaque bool
 
@@ -215,18 +217,25 @@ func (m *Memory) read(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 func (m *Memory) store(w http.ResponseWriter, r *http.Request, name string, body []byte) {
-	o := m.objects[name]
-	match := r.Header.Get("If-Match")
-	switch {
-	case m.Careless:
-	case match != "" && o == nil:
-		complain(w, http.StatusNotFound, "NoSuchKey")
-		return
-	case match != "" && match != o.tag, r.Header.Get("If-None-Match") == "*" && o != nil:
-		complain(w, http.StatusPreconditionFailed, "PreconditionFailed")
+	if !m.Careless && !m.mayStore(w, r, name) {
 		return
 	}
 	w.Header().Set("ETag", m.put(name, body))
+}
+
+// mayStore answers a request whose condition does not hold.
+func (m *Memory) mayStore(w http.ResponseWriter, r *http.Request, name string) bool {
+	o := m.objects[name]
+	match := r.Header.Get("If-Match")
+	switch {
+	case match != "" && o == nil:
+		complain(w, http.StatusNotFound, "NoSuchKey")
+		return false
+	case match != "" && match != o.tag, r.Header.Get("If-None-Match") == "*" && o != nil:
+		complain(w, http.StatusPreconditionFailed, "PreconditionFailed")
+		return false
+	}
+	return true
 }
 
 func (m *Memory) upload(w http.ResponseWriter, r *http.Request, name string, body []byte) {
@@ -246,7 +255,7 @@ func (m *Memory) upload(w http.ResponseWriter, r *http.Request, name string, bod
 		}
 		parts[n] = slices.Clone(body)
 		w.Header().Set("ETag", partTag(body))
-	default:
+	case m.Careless || m.CarelessInParts || m.mayStore(w, r, name):
 		m.complete(w, name, id, body)
 	}
 }
@@ -298,7 +307,7 @@ func (m *Memory) list(w http.ResponseWriter, r *http.Request, bucket string) {
 		if !ok || !below {
 			continue
 		}
-		if folder, _, deeper := strings.Cut(rest, "/"); deeper {
+		if folder, _, deeper := strings.Cut(rest, "/"); deeper && query.Has("delimiter") {
 			at := prefix + folder + "/"
 			entries[at] = "<CommonPrefixes><Prefix>" + escaped(at) + "</Prefix></CommonPrefixes>"
 			continue

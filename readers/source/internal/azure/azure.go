@@ -68,7 +68,10 @@ func (s *Service) Address(container, key string) (*url.URL, error) {
 // ListAddress returns where a page of a listing is.
 func (s *Service) ListAddress(q *object.Query) (*url.URL, error) {
 	u := object.Under(s.endpoint, q.Bucket)
-	v := url.Values{"restype": {"container"}, "comp": {"list"}, "delimiter": {"/"}}
+	v := url.Values{"restype": {"container"}, "comp": {"list"}}
+	if !q.Deep {
+		v.Set("delimiter", "/")
+	}
 	if q.Prefix != "" {
 		v.Set("prefix", q.Prefix)
 	}

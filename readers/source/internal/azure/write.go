@@ -62,6 +62,9 @@ func (s *Service) Session(p *object.Put, _ http.Header, _ []byte) (*object.Sessi
 			}
 			b.WriteString("</BlockList>")
 			r.Before = []byte(b.String())
+			if r.Conditional(p.If); p.If != nil {
+				r.Header.Set("X-Ms-Blob-Cache-Control", "no-cache")
+			}
 			return r
 		},
 	}, nil

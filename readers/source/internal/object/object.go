@@ -43,6 +43,7 @@ type Service interface {
 type Query struct {
 	Bucket string
 	Prefix string // of the keys
+	Deep   bool   // all objects, and no folders
 	Most   int    // objects and folders; zero for as many as the store likes
 	After  string // Next of the page before
 }

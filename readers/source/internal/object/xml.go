@@ -73,7 +73,8 @@ func (p *Page) Check(q *Query) error {
 	}
 	for _, e := range p.Entries {
 		rest, ok := strings.CutPrefix(e.Key, q.Prefix)
-		if !ok || e.Size < 0 || e.Folder && !strings.HasSuffix(e.Key, "/") || strings.Contains(strings.TrimSuffix(rest, "/"), "/") {
+		deeper := strings.Contains(strings.TrimSuffix(rest, "/"), "/")
+		if !ok || e.Size < 0 || e.Folder && (q.Deep || !strings.HasSuffix(e.Key, "/")) || deeper && !q.Deep {
 			return fmt.Errorf("%w: it has %q among what begins with %q", ErrListing, e.Key, q.Prefix)
 		}
 	}
@@ -82,7 +83,10 @@ func (p *Page) Check(q *Query) error {
 
 // AddBucketQuery asks for a page of a listing as Amazon S3 writes it.
 func AddBucketQuery(u *url.URL, q *Query) {
-	v := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "encoding-type": {"url"}}
+	v := url.Values{"list-type": {"2"}, "encoding-type": {"url"}}
+	if !q.Deep {
+		v.Set("delimiter", "/")
+	}
 	if q.Prefix != "" {
 		v.Set("prefix", q.Prefix)
 	}

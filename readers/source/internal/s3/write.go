@@ -39,6 +39,8 @@ func (s *Service) Begin(p *object.Put) *object.Request {
 //	PUT /key?partNumber=1&uploadId=ID       ETag: "…"
 //	POST /key?uploadId=ID                   <CompleteMultipartUpload><Part>…
 //	DELETE /key?uploadId=ID
+//
+// Conditions are those of the last but one, which makes the object.
 func (s *Service) Session(p *object.Put, _ http.Header, body []byte) (*object.Session, error) {
 	var begun struct {
 		XMLName  xml.Name `xml:"InitiateMultipartUploadResult"`
@@ -60,6 +62,7 @@ func (s *Service) Session(p *object.Put, _ http.Header, body []byte) (*object.Se
 		Done: func(tags []string) *object.Request {
 			r := object.NewRequest(http.MethodPost, whole, "Content-Type", "application/xml")
 			r.Before = completion(tags)
+			r.Conditional(p.If)
 			return r
 		},
 		Abort: object.NewRequest(http.MethodDelete, whole),
