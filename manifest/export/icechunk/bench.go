@@ -66,7 +66,7 @@ func (b *bench) do(ctx context.Context, j *job) error {
 	if j.info.refs == 0 {
 		return nil
 	}
-	return b.save(j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
+	return b.save(ctx, j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
 }
 
 // maxReserved bounds the refs that room is made for before they are seen.
@@ -83,13 +83,13 @@ func (b *bench) array(p *part) *arrayRefs {
 	return a
 }
 
-func (b *bench) save(j *job, arrays []*arrayRefs) (err error) {
+func (b *bench) save(ctx context.Context, j *job, arrays []*arrayRefs) (err error) {
 	if b.buffer, err = encodeManifest(b.buffer, j.id, arrays, b.tail.data); err != nil {
 		return err
 	}
 	b.file = b.encoder.EncodeAll(b.buffer, append(b.file[:0], header(file.Manifest)...))
 	j.info.id, j.info.size = j.id, uint64(len(b.file))
-	return b.add(b.file, manifestsFolder, j.id)
+	return b.add(ctx, b.file, manifestsFolder, j.id)
 }
 
 // countEvery is how many refs that are quickly made are counted at a time.
@@ -140,7 +140,7 @@ func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *pa
 		return b.rebuild(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
 	}
 	if l.Source < 0 {
-		return b.keep(b.reserve(a, l.Coords), l.Inline)
+		return b.keep(ctx, b.reserve(a, l.Coords), l.Inline)
 	}
 	if l.Size <= 0 || l.Offset < 0 {
 		return corruptf("%d bytes at %d of source %d", l.Size, l.Offset, l.Source)
@@ -202,7 +202,7 @@ func (b *bench) rebuild(ctx context.Context, group *errgroup.Group, p *part, k *
 		defer b.seen.Add(1)
 		stored, err := p.array.chunks.Chunk(ctx, coords)
 		if err == nil {
-			err = b.keep(k, stored)
+			err = b.keep(ctx, k, stored)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: chunk %v: %w", p.array.spec.Path, coords, err)
@@ -214,7 +214,7 @@ func (b *bench) rebuild(ctx context.Context, group *errgroup.Group, p *part, k *
 
 // keep stores the bytes of a chunk: in the manifest if they are few, or as an object. There
 // may be none, of a chunk that turned out to be missing.
-func (w *writer) keep(k *keptChunk, stored []byte) (err error) {
+func (w *writer) keep(ctx context.Context, k *keptChunk, stored []byte) (err error) {
 	if k.length = len(stored); k.length <= w.inline {
 		k.inline = bytes.Clone(stored)
 		return nil
@@ -222,7 +222,7 @@ func (w *writer) keep(k *keptChunk, stored []byte) (err error) {
 	if k.id, err = w.ids.object(); err != nil {
 		return err
 	}
-	return w.add(stored, chunksFolder, k.id)
+	return w.add(ctx, stored, chunksFolder, k.id)
 }
 
 // settle sets the records of the chunks that were kept.

@@ -1,18 +1,14 @@
 package icechunk
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"varve/manifest"
 	"varve/manifest/export/internal/change"
 	"varve/manifest/export/internal/progress"
 	"varve/readers/icechunk/file"
@@ -32,18 +28,16 @@ type commit struct {
 	initial string // the backup of the file repo before the first commit
 }
 
-func (e *export) commit(f folder) *commit {
-	c := &commit{
-		writer: writer{folder: f, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random)},
+func (e *export) commit(h home) *commit {
+	return &commit{
+		writer: writer{home: h, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random)},
 		opts:   e.opts, past: e.past, repo: &repoInfo{},
 	}
-	c.syncing.SetLimit(maxSyncing)
-	return c
 }
 
 // first writes the empty snapshot that every repository begins with.
-func (c *commit) first() error {
-	if err := c.prepare(); err != nil {
+func (c *commit) first(ctx context.Context) error {
+	if err := c.home.prepare(); err != nil {
 		return err
 	}
 	root, err := encodeFlex(map[string]any{"is_root": true})
@@ -53,10 +47,10 @@ func (c *commit) first() error {
 	at := c.repo.now(c.opts.clock())
 	metadata := []item{{"__icechunk", root}}
 	s := &snapshot{id: firstSnapshot, flushedAt: at, message: "Repository initialized", metadata: metadata}
-	if err := c.saveSnapshot(s); err != nil {
+	if err := c.saveSnapshot(ctx, s); err != nil {
 		return err
 	}
-	if err := c.saveLog(&transaction{id: firstSnapshot}); err != nil {
+	if err := c.saveLog(ctx, &transaction{id: firstSnapshot}); err != nil {
 		return err
 	}
 	c.repo.snapshots = []snapshotInfo{{id: s.id, root: true, flushedAt: at, message: s.message, metadata: metadata}}
@@ -67,27 +61,28 @@ func (c *commit) first() error {
 	if err != nil {
 		return err
 	}
-	c.initial, err = c.saveBackup(file)
+	c.initial, err = c.saveBackup(ctx, file)
 	return err
 }
 
 // saveBackup keeps the file repo as it is, under a name that sorts the newest first.
-func (c *commit) saveBackup(file []byte) (string, error) {
+func (c *commit) saveBackup(ctx context.Context, file []byte) (string, error) {
 	id, err := c.ids.object()
 	if err != nil {
 		return "", err
 	}
 	left := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - c.opts.clock().UnixMilli()
 	name := fmt.Sprintf("repo.%014d.%v", left, id)
-	c.begin(overwrittenFolder + "/" + name)
-	return name, c.folder.create(file, overwrittenFolder, name)
+	key := overwrittenFolder + "/" + name
+	c.begin(key)
+	return name, c.home.create(ctx, file, key)
 }
 
 // run writes all but the file that says that it is there, and has it on the disk when it
 // returns.
 func (c *commit) run(ctx context.Context) (*Result, error) {
 	result, err := c.merge(ctx)
-	return result, errors.Join(err, c.syncing.Wait())
+	return result, errors.Join(err, c.home.settle())
 }
 
 func (c *commit) merge(ctx context.Context) (*Result, error) {
@@ -124,7 +119,7 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 	}
 	old, err := c.past.Load(ctx, c.from.snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history, or no longer: export to another folder, or replace the repository: %w", c.dir, c.from.snapshot, fs.ErrExist)
+		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history, or no longer: export to another folder, or replace the repository: %w", c.home.name(""), c.from.snapshot, fs.ErrExist)
 	}
 	if err != nil {
 		return err
@@ -174,7 +169,7 @@ func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result,
 		result.Counts.add(j.count)
 	}
 	s.keepUsed()
-	if err := c.saveLog(m.log); err != nil {
+	if err := c.saveLog(ctx, m.log); err != nil {
 		return nil, err
 	}
 	metadata, err := c.in.origin(m.kept).encode()
@@ -182,7 +177,7 @@ func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result,
 		return nil, err
 	}
 	s.metadata = []item{metadata}
-	if err := c.saveSnapshot(s); err != nil {
+	if err := c.saveSnapshot(ctx, s); err != nil {
 		return nil, err
 	}
 	return result, c.publish(s, parent, result)
@@ -233,26 +228,29 @@ func (s *snapshot) keepUsed() {
 	s.manifests = slices.DeleteFunc(s.manifests, func(m manifestInfo) bool { return !used[m.id] })
 }
 
-func (c *commit) saveSnapshot(s *snapshot) error {
-	return c.pack(file.Snapshot, snapshotsFolder, s.id, s.encode())
+func (c *commit) saveSnapshot(ctx context.Context, s *snapshot) error {
+	return c.pack(ctx, file.Snapshot, snapshotsFolder, s.id, s.encode())
 }
 
-func (c *commit) pack(k file.Kind, folder string, id objectID, buffer []byte) error {
+func (c *commit) pack(ctx context.Context, k file.Kind, folder string, id objectID, buffer []byte) error {
 	e, err := newEncoder(nil, 1)
 	if err != nil {
 		return err
 	}
-	return c.add(pack(k, e, buffer), folder, id)
+	return c.add(ctx, pack(k, e, buffer), folder, id)
 }
 
 // saveLog writes the log of a commit. One of more chunks than Icechunk can read of any is
 // left out: without it a snapshot reads as ever, and only its difference cannot be shown.
-func (c *commit) saveLog(t *transaction) error {
+func (c *commit) saveLog(ctx context.Context, t *transaction) error {
 	if !t.readable() {
 		return nil
 	}
-	c.begin(transactionsFolder + "/" + t.id.String())
-	return c.stream(func(w io.Writer) error {
+	key := transactionsFolder + "/" + t.id.String()
+	if t.id != firstSnapshot { // which is another's as well
+		c.begin(key)
+	}
+	return c.home.stream(ctx, func(w io.Writer) error {
 		if _, err := w.Write(header(file.Transaction)); err != nil {
 			return err
 		}
@@ -261,7 +259,7 @@ func (c *commit) saveLog(t *transaction) error {
 			return err
 		}
 		return errors.Join(t.write(e), e.Close())
-	}, transactionsFolder, t.id.String())
+	}, key)
 }
 
 // encodeRepo returns the file that makes the commit visible.
@@ -278,32 +276,37 @@ func (c *commit) encodeRepo() ([]byte, error) {
 }
 
 // appendTo commits to a repository that is there.
-func (e *export) appendTo(ctx context.Context, dest string) (result *Result, err error) {
-	c := e.commit(folder{dest})
-	repo, err := readBounded(filepath.Join(dest, repoKey))
+func (e *export) appendTo(ctx context.Context, h home) (result *Result, err error) {
+	c := e.commit(h)
+	var was fetched
+	was.data, was.version, err = h.fetch(ctx, repoKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is a repository of Icechunk 1: upgrade it, or export to another folder: %w", dest, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s is a repository of Icechunk 1: upgrade it, or export to another folder: %w", h.name(""), errors.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := c.open(repo); err != nil {
-		return nil, fmt.Errorf("%s: %w", dest, err)
+	if err := c.open(ctx, was.data); err != nil {
+		return nil, fmt.Errorf("%s: %w", h.name(""), err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.remove(c.made...))
-		}
-	}()
+	defer func() { err = c.takeBack(ctx, err) }()
 	if result, err = c.run(ctx); err != nil || result.Unchanged {
 		return result, err
 	}
 	result.Appended = true
-	return result, c.replaceRepo(repo)
+	return result, c.replaceRepo(ctx, was)
+}
+
+// takeBack removes what was created, if that came to an error.
+func (c *commit) takeBack(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, c.home.remove(ctx, c.made...))
 }
 
 // open reads what the repository holds.
-func (c *commit) open(data []byte) error {
+func (c *commit) open(ctx context.Context, data []byte) error {
 	f, err := unpack(file.Repo, data)
 	if err != nil {
 		return err
@@ -325,18 +328,18 @@ func (c *commit) open(data []byte) error {
 	if c.past == nil {
 		return fmt.Errorf("is there; only a manifest in its own folder can be appended: %w", fs.ErrExist)
 	}
-	if c.base, err = c.load(tip); err != nil {
+	if c.base, err = c.load(ctx, tip); err != nil {
 		return err
 	}
 	c.from, c.ours = from, c.base
 	if last != tip {
-		c.ours, err = c.load(last)
+		c.ours, err = c.load(ctx, last)
 	}
 	return err
 }
 
-func (c *commit) load(id objectID) (*snapshot, error) {
-	f, err := c.read(file.Snapshot, snapshotsFolder, id.String())
+func (c *commit) load(ctx context.Context, id objectID) (*snapshot, error) {
+	f, err := c.read(ctx, file.Snapshot, snapshotsFolder, id)
 	if err != nil {
 		return nil, err
 	}
@@ -374,15 +377,21 @@ func (r *repoInfo) message(id objectID) string {
 
 // replaceRepo keeps a copy of the file repo and puts the new one in its place, if it is still
 // the one that was read.
-func (c *commit) replaceRepo(old []byte) error {
-	if err := os.MkdirAll(filepath.Join(c.dir, overwrittenFolder), 0o755); err != nil {
+func (c *commit) replaceRepo(ctx context.Context, was fetched) error {
+	if err := c.home.prepare(); err != nil {
 		return err
 	}
-	backup, err := c.saveBackup(old)
+	backup, err := c.saveBackup(ctx, was.data)
 	if err != nil {
 		return err
 	}
 	c.repo.backup(backup)
+	return c.swap(ctx, was)
+}
+
+// swap puts the repository as it is now in the place of what it was. If nobody knows whether
+// that was done, what was created stays.
+func (c *commit) swap(ctx context.Context, was fetched) error {
 	file, err := c.encodeRepo()
 	if err != nil {
 		return err
@@ -393,16 +402,9 @@ func (c *commit) replaceRepo(old []byte) error {
 	}
 	draft := repoKey + "." + id.String()
 	c.begin(draft)
-	if err := c.folder.create(file, draft); err != nil {
-		return err
+	unsure, err := c.home.swap(ctx, file, was, draft)
+	if unsure {
+		c.made = nil
 	}
-	name := filepath.Join(c.dir, repoKey)
-	now, err := readBounded(name)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(now, old) {
-		return fmt.Errorf("%s: %w: somebody committed meanwhile; export again", c.dir, manifest.ErrConflict)
-	}
-	return os.Rename(filepath.Join(c.dir, draft), name)
+	return err
 }

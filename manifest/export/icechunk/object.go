@@ -2,11 +2,10 @@ package icechunk
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -55,10 +54,7 @@ func unpack(k file.Kind, data []byte) (*file.Buffer, error) {
 	return f, err
 }
 
-// folder is a repository, or what is to become one.
-type folder struct{ dir string }
-
-// The places of files in a folder.
+// The places of files.
 const (
 	repoKey            = "repo"
 	snapshotsFolder    = "snapshots"
@@ -68,75 +64,18 @@ const (
 	overwrittenFolder  = "overwritten"
 )
 
-// prepare makes the folders of a repository.
-func (f folder) prepare() error {
-	for _, name := range []string{snapshotsFolder, manifestsFolder, transactionsFolder, chunksFolder, overwrittenFolder} {
-		if err := os.MkdirAll(filepath.Join(f.dir, name), 0o755); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+var folders = []string{snapshotsFolder, manifestsFolder, transactionsFolder, chunksFolder, overwrittenFolder}
 
 // read returns the buffer in a file.
-func (f folder) read(k file.Kind, key ...string) (*file.Buffer, error) {
-	name := filepath.Join(append([]string{f.dir}, key...)...)
-	data, err := readBounded(name)
+func (w *writer) read(ctx context.Context, k file.Kind, folder string, id objectID) (*file.Buffer, error) {
+	key := folder + "/" + id.String()
+	data, _, err := w.home.fetch(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	buffer, err := unpack(k, data)
 	if err != nil {
-		return nil, &readers.Error{Source: name, Offset: -1, Err: err}
+		return nil, &readers.Error{Source: w.home.name(key), Offset: -1, Err: err}
 	}
 	return buffer, nil
-}
-
-func readBounded(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > file.MaxSize {
-		return nil, fmt.Errorf("%s: %d bytes, of which at most %d are read: %w", name, info.Size(), file.MaxSize, errors.ErrUnsupported)
-	}
-	return os.ReadFile(name)
-}
-
-// create writes a file that is not there yet, and has it on disk when it returns.
-func (f folder) create(data []byte, key ...string) error {
-	return f.stream(func(w io.Writer) error { _, err := w.Write(data); return err }, key...)
-}
-
-// stream is create for what does not fit in memory. A file that fails is removed.
-func (f folder) stream(write func(io.Writer) error, key ...string) error {
-	out, err := f.begun(key...)
-	if err != nil {
-		return err
-	}
-	err = write(out)
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(out.Name()))
-	}
-	return nil
-}
-
-// begun opens a file that is not there yet.
-func (f folder) begun(key ...string) (*os.File, error) {
-	name := filepath.Join(append([]string{f.dir}, key...)...)
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-}
-
-// remove deletes files that nothing leads to.
-func (f folder) remove(keys ...string) error {
-	var failed error
-	for _, key := range keys {
-		if err := os.Remove(filepath.Join(f.dir, filepath.FromSlash(key))); err != nil && !errors.Is(err, os.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return failed
 }

@@ -2,7 +2,6 @@ package icechunk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -75,7 +74,7 @@ func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 
 // writer writes manifests and the chunks of the repository that they name.
 type writer struct {
-	folder
+	home    home
 	in      *input
 	inline  int // bytes that go into a manifest rather than into an object
 	ids     *names
@@ -85,8 +84,6 @@ type writer struct {
 
 	mu   sync.Mutex
 	made []string // the files that were created
-
-	syncing errgroup.Group // files that are being brought to the disk
 }
 
 // begin notes a file that is about to be created.
@@ -96,30 +93,21 @@ func (w *writer) begin(key string) {
 	w.made = append(w.made, key)
 }
 
-// add creates a file that has no name yet. It comes to the disk while others are made: what
-// leads to it has to wait for syncing.
-func (w *writer) add(data []byte, folder string, id objectID) error {
-	w.begin(folder + "/" + id.String())
-	file, err := w.begun(folder, id.String())
-	if err != nil {
-		return err
+// add creates a file. What leads to it has to wait until the home is settled.
+func (w *writer) add(ctx context.Context, data []byte, folder string, id objectID) error {
+	key := folder + "/" + id.String()
+	if id != firstSnapshot { // which is another's as well
+		w.begin(key)
 	}
-	if _, err := file.Write(data); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	w.syncing.Go(func() error { return errors.Join(file.Sync(), file.Close()) })
-	return nil
+	return w.home.add(ctx, data, key)
 }
-
-// maxSyncing bounds the files that are being brought to the disk.
-const maxSyncing = 8
 
 // write does jobs, as many at a time as there are workers.
 func (w *writer) write(ctx context.Context, jobs []*job, workers int) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	w.rebuilt = make(chan struct{}, workers)
+	w.rebuilt = make(chan struct{}, w.home.rebuilding(workers))
 	queue := make(chan *job)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

@@ -13,8 +13,10 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/change"
+	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // Options say how an export is written. What is zero is as the field says.
@@ -81,7 +83,8 @@ func (o *Options) defaults() *Options {
 	return &d
 }
 
-// Write exports what a store holds to an Icechunk repository in a local folder.
+// Write exports what a store holds to an Icechunk repository in a local folder, or below a
+// prefix of an object store.
 //
 // If there is none it is made, and appears when all of it is written. If varve made it from
 // an earlier snapshot of the same manifest, what is new is committed on top: history, tags,
@@ -102,20 +105,27 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 }
 
 func write(ctx context.Context, in *input, dest string, o *Options, p change.Past) (*Result, error) {
+	e := &export{in: in, opts: o, past: p}
+	if source.IsObject(dest) {
+		return e.away(ctx, dest)
+	}
 	dest = filepath.Clean(dest)
 	is, err := standing(dest)
 	if err != nil {
 		return nil, err
 	}
-	e := &export{in: in, opts: o, past: p}
 	switch {
 	case is == somethingElse:
-		return nil, fmt.Errorf("%s is there and is no Icechunk repository: export to another folder: %w", dest, fs.ErrExist)
+		return nil, noRepository(dest)
 	case is == repository && !o.Replace:
-		return e.appendTo(ctx, dest)
+		return e.appendTo(ctx, openFolder(dest))
 	default:
 		return e.create(ctx, dest, is == repository)
 	}
+}
+
+func noRepository(dest string) error {
+	return fmt.Errorf("%s is there and is no Icechunk repository: export to another folder: %w", dest, fs.ErrExist)
 }
 
 // standing is what stands where an export is to go.
@@ -124,12 +134,13 @@ type standsThere uint8
 const (
 	nothing standsThere = iota
 	repository
+	leftovers // what a repository has but for the file repo
 	somethingElse
 )
 
 func standing(dest string) (standsThere, error) {
 	if strings.Contains(dest, "://") || strings.HasPrefix(dest, "s3:/") {
-		return 0, fmt.Errorf("%s: repositories are written to local folders only; copy the folder to the object store, the file repo last: %w", dest, errors.ErrUnsupported)
+		return 0, fmt.Errorf("%s: repositories are written to local folders and to s3://, gs:// and az://: %w", dest, errors.ErrUnsupported)
 	}
 	entries, err := os.ReadDir(dest)
 	switch {
@@ -155,8 +166,8 @@ type export struct {
 
 // create writes a whole repository beside where it is to stand, and moves it there.
 func (e *export) create(ctx context.Context, dest string, replace bool) (result *Result, err error) {
-	if e.opts.Branch != defaultBranch {
-		return nil, fmt.Errorf("a new repository has only the branch %s, and not %q", defaultBranch, e.opts.Branch)
+	if err := e.checkBranch(); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(dest), 0o755); err != nil {
 		return nil, err
@@ -165,23 +176,92 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.Discard()) }()
-	c := e.commit(folder{d.Path()})
-	if err := c.first(); err != nil {
+	defer func() { err = d.Discard(err) }()
+	c := e.commit(openFolder(d.Path()))
+	if result, err = c.whole(ctx); err != nil {
 		return nil, err
 	}
-	if result, err = c.run(ctx); err != nil {
-		return nil, err
-	}
-	c.repo.backup(c.initial)
 	file, err := c.encodeRepo()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.folder.create(file, repoKey); err != nil {
+	if err := c.home.create(ctx, file, repoKey); err != nil {
 		return nil, err
 	}
-	return result, d.Publish(replace)
+	return result, d.Publish(ctx, repoKey, replace)
+}
+
+func (e *export) checkBranch() error {
+	if e.opts.Branch != defaultBranch {
+		return fmt.Errorf("a new repository has only the branch %s, and not %q", defaultBranch, e.opts.Branch)
+	}
+	return nil
+}
+
+// whole writes all of a repository but the file that says that it is there.
+func (c *commit) whole(ctx context.Context) (*Result, error) {
+	if err := c.first(ctx); err != nil {
+		return nil, err
+	}
+	result, err := c.run(ctx)
+	c.repo.backup(c.initial)
+	return result, err
+}
+
+// away exports to an object store.
+func (e *export) away(ctx context.Context, name string) (result *Result, err error) {
+	at, err := dest.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, at.Close()) }()
+	p := prefix{at}
+	is, err := p.standing(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case is == somethingElse:
+		return nil, noRepository(name)
+	case is == leftovers && !e.opts.Replace:
+		return nil, fmt.Errorf("%s holds what is left of a repository, or of an export that was stopped or is under way: export to another place, or replace it: %w", name, fs.ErrExist)
+	}
+	if err := p.Heeds(ctx, overwrittenFolder+"/check"); err != nil {
+		return nil, err
+	}
+	if is == repository && !e.opts.Replace {
+		return e.appendTo(ctx, p)
+	}
+	return e.createAway(ctx, p)
+}
+
+// createAway writes a repository where it is to stand, repo last. What it replaces is there until
+// then, and is removed when nobody can come to it any more. What others write meanwhile is not
+// among that; if it is to become the repository, it fails.
+func (e *export) createAway(ctx context.Context, p prefix) (result *Result, err error) {
+	if err := e.checkBranch(); err != nil {
+		return nil, err
+	}
+	var was fetched
+	if was.version, err = p.Version(ctx, repoKey); err != nil {
+		return nil, err
+	}
+	var old []string
+	for key, err := range p.Walk(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if key != repoKey && !strings.HasSuffix(key, "/"+firstSnapshot.String()) {
+			old = append(old, key)
+		}
+	}
+	c := e.commit(p)
+	if result, err = c.whole(ctx); err == nil {
+		err = c.swap(ctx, was)
+	}
+	if err != nil {
+		return nil, c.takeBack(ctx, err)
+	}
+	return result, p.RemoveThese(ctx, old...)
 }
 
 func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }

@@ -9,7 +9,10 @@ import (
 	"strconv"
 
 	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
+	"varve/readers/source"
 	"varve/zarrjson"
 )
 
@@ -18,11 +21,11 @@ const documentName = "refs.json"
 
 // writeJSON writes a file beside the destination and renames it when it is whole.
 func (e *export) writeJSON(ctx context.Context) (err error) {
-	d, err := draft.New(e.dest)
+	d, err := draft.NewFile(ctx, e.dest)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Discard()) }()
+	defer func() { err = d.Discard(err) }()
 	f, err := os.OpenFile(d.Path(documentName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -35,12 +38,47 @@ func (e *export) writeJSON(ctx context.Context) (err error) {
 	if err := e.finish(); err != nil {
 		return err
 	}
-	return e.replaceJSON(d)
+	if source.IsObject(e.dest) {
+		return e.publishJSON(ctx, d)
+	}
+	return e.replaceJSON(ctx, d)
+}
+
+// publishJSON stores the files. Patches have a name of their own each time, so that whoever reads
+// meanwhile finds the old references with the old patches, or the new ones with theirs. Those
+// that the references lead to no longer are then removed.
+func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
+	p, key, err := dest.OpenOf(ctx, e.dest)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	var old []string
+	for name, err := range p.Walk(ctx, key+patchesName+"-") {
+		if err != nil {
+			return err
+		}
+		old = append(old, name)
+	}
+	own := key + patchesName + e.own
+	if e.patches.file != nil {
+		if err := d.PublishFile(ctx, patchesName, e.patchesFile(), true); err != nil {
+			return err
+		}
+	}
+	err = d.PublishFile(ctx, documentName, e.dest, e.opts.Force)
+	if errors.Is(err, manifest.ErrConflict) {
+		return errors.Join(err, p.RemoveThese(ctx, own))
+	}
+	if err != nil {
+		return err
+	}
+	return p.RemoveThese(ctx, old...)
 }
 
 // replaceJSON gives the files their names. Whoever reads meanwhile finds the old references
 // with the old patches, none at all, or the new ones.
-func (e *export) replaceJSON(d *draft.Draft) error {
+func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) error {
 	if e.opts.Force {
 		for _, name := range []string{e.dest, e.patchesFile()} {
 			if err := os.RemoveAll(name); err != nil {
@@ -49,11 +87,11 @@ func (e *export) replaceJSON(d *draft.Draft) error {
 		}
 	}
 	if e.patches.file != nil {
-		if err := d.PublishFile(patchesName, e.patchesFile(), true); err != nil {
+		if err := d.PublishFile(ctx, patchesName, e.patchesFile(), true); err != nil {
 			return err
 		}
 	}
-	return d.PublishFile(documentName, e.dest, false)
+	return d.PublishFile(ctx, documentName, e.dest, false)
 }
 
 // jsonBuffer is how much is written at a time.

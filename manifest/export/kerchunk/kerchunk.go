@@ -32,6 +32,7 @@ package kerchunk
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,13 +40,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/export/internal/dest"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/store"
+	"varve/readers/source"
 	"varve/zarrjson"
 )
 
@@ -119,8 +124,8 @@ func (e *PatchError) Error() string {
 	return b.String()
 }
 
-// Write writes the arrays of a manifest as references at dest. Nothing is at dest before
-// everything is.
+// Write writes the arrays of a manifest as references at dest, which is local or in an object
+// store. Nothing is at dest before everything is.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	if err := s.Snapshot().CheckNames(); err != nil {
 		return nil, err
@@ -166,7 +171,8 @@ type hierarchy struct {
 type export struct {
 	hierarchy
 	opts    Options
-	dest    string // absolute
+	dest    string // absolute, or in an object store
+	own     string // behind the name of patches whose own name nobody else uses
 	docs    *documents
 	paths   *paths
 	patches *sideFile
@@ -176,7 +182,7 @@ type export struct {
 }
 
 func write(ctx context.Context, h hierarchy, dest string, opts *Options) (*Result, error) {
-	e, err := newExport(h, dest, opts)
+	e, err := newExport(ctx, h, dest, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +200,7 @@ func write(ctx context.Context, h hierarchy, dest string, opts *Options) (*Resul
 	return &e.result, nil
 }
 
-func newExport(h hierarchy, dest string, opts *Options) (*export, error) {
+func newExport(ctx context.Context, h hierarchy, dest string, opts *Options) (*export, error) {
 	e := &export{hierarchy: h}
 	if opts != nil {
 		e.opts = *opts
@@ -213,17 +219,26 @@ func newExport(h hierarchy, dest string, opts *Options) (*export, error) {
 		return nil, fmt.Errorf("a record of %d chunks; allowed are 1 to %d", n, maxRecord)
 	}
 	var err error
-	if e.dest, err = filepath.Abs(dest); err != nil {
+	if e.dest = strings.TrimSuffix(dest, "/"); !source.IsObject(dest) {
+		e.dest, err = filepath.Abs(dest)
+	} else if e.past != nil {
+		return nil, fmt.Errorf("%s: references in object stores are not carried on (--append), as their files cannot be shared: have them replaced (--force): %w", dest, errors.ErrUnsupported)
+	} else if e.isJSON() {
+		e.own = "-" + rand.Text()
+	}
+	if err != nil {
 		return nil, err
 	}
-	return e, e.checkDest()
+	return e, e.checkDest(ctx)
 }
 
 func (e *export) isJSON() bool { return strings.HasSuffix(e.dest, ".json") }
 
 // checkDest refuses names that fsspec reads as something else, and what is there already.
-func (e *export) checkDest() error {
+func (e *export) checkDest(ctx context.Context) error {
 	switch {
+	case e.isJSON() && source.IsObject(e.dest):
+		return chooseAnother(draft.CheckFree(ctx, e.dest, e.opts.Force))
 	case e.isJSON():
 		return errors.Join(e.checkFree(e.dest), e.checkFree(e.patchesFile()))
 	case strings.ContainsAny(e.dest, "{}"):
@@ -231,7 +246,46 @@ func (e *export) checkDest() error {
 	case strings.Contains(e.dest, ".json"):
 		return fmt.Errorf("%s: fsspec takes every name that holds .json for a file of JSON; write Parquet references elsewhere", e.dest)
 	}
+	if source.IsObject(e.dest) {
+		return e.checkPrefix(ctx)
+	}
 	return e.checkFree(e.dest)
+}
+
+// chooseAnother says what to do about a name that is taken.
+func chooseAnother(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; choose another name, or have it replaced", err)
+}
+
+// checkPrefix is checkFree of a prefix in an object store. What a stopped export left there may
+// go.
+func (e *export) checkPrefix(ctx context.Context) (err error) {
+	p, err := dest.Open(ctx, e.dest)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	names, err := p.Top(ctx)
+	switch {
+	case err != nil || len(names) == 0:
+		return err
+	case slices.Contains(names, metadataName) && e.opts.Force:
+		return nil
+	case slices.Contains(names, metadataName):
+		return chooseAnother(fmt.Errorf("%s: %w", e.dest, fs.ErrExist))
+	}
+	if rest, err := p.IsRest(ctx); rest || err != nil {
+		return err
+	}
+	return holdsNone(e.dest)
+}
+
+// holdsNone is the error of a place that is no former export.
+func holdsNone(name string) error {
+	return fmt.Errorf("%s: %w; it is a folder that holds no references, and is not replaced", name, fs.ErrExist)
 }
 
 // checkFree refuses a name that is taken. Even with Force no folder goes but one of
@@ -244,14 +298,14 @@ func (e *export) checkFree(name string) error {
 	case err != nil:
 		return err
 	case !e.opts.Force:
-		return fmt.Errorf("%s: %w; choose another name, or have it replaced", name, fs.ErrExist)
+		return chooseAnother(fmt.Errorf("%s: %w", name, fs.ErrExist))
 	case !info.IsDir():
 		return nil
 	case e.isJSON():
 		return fmt.Errorf("%s: %w; it is a folder, which is not replaced by a file", name, fs.ErrExist)
 	}
 	if _, err := os.Lstat(filepath.Join(name, metadataName)); err != nil {
-		return fmt.Errorf("%s: %w; it is a folder that holds no references, and is not replaced", name, fs.ErrExist)
+		return holdsNone(name)
 	}
 	return nil
 }

@@ -31,11 +31,14 @@ var refColumns = []parquet.Column{
 
 // writeParquet writes a folder beside the destination and renames it when it is whole.
 func (e *export) writeParquet(ctx context.Context) (err error) {
-	d, err := draft.New(e.dest)
+	d, ctx, err := draft.NewFolder(ctx, e.dest)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Discard()) }()
+	defer func() { err = d.Discard(err) }()
+	if err := e.checkDest(ctx); err != nil { // somebody may have been faster
+		return err
+	}
 	e.patches.temp = d.Path(patchesName)
 	defer e.patches.close()
 	from, err := e.carryOn()
@@ -51,7 +54,7 @@ func (e *export) writeParquet(ctx context.Context) (err error) {
 	if err := errors.Join(e.finish(), e.writeMetadata(d.Path())); err != nil {
 		return err
 	}
-	return d.Publish(e.opts.Force)
+	return d.Publish(ctx, metadataName, e.opts.Force)
 }
 
 // writeMetadata writes the documents. fsspec wants them as objects, not as text.

@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"varve/readers/source"
 )
 
 // patchesName is the file of patches in the folder of a Parquet set, and what the name of
@@ -26,7 +29,8 @@ type sideFile struct {
 	// remote: the sources are. A reader has one kind of file system at a time, so what the
 	// manifest keeps in files of its own is treated as what has to be rebuilt.
 	remote bool
-	// unreachable: besides, the file would be local, so all patches stand among the references.
+	// unreachable: the sources are where the file is not, so all patches stand among the
+	// references.
 	unreachable bool
 }
 
@@ -39,19 +43,30 @@ func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
 			return nil, err
 		}
 		s.remote = !isLocal(string(first))
+		s.unreachable = schemeOf(string(first)) != schemeOf(e.dest)
 	}
 	if e.opts.PatchURL != "" {
-		s.path = []byte(e.opts.PatchURL)
-		return s, nil
+		s.path, s.unreachable = []byte(e.opts.PatchURL), false
 	}
-	s.unreachable = s.remote
 	return s, nil
+}
+
+// schemeOf tells which kind of file system a name is in; it is empty for a local one.
+func schemeOf(name string) string {
+	scheme, _, ok := strings.Cut(name, "://")
+	if !ok {
+		return ""
+	}
+	return scheme
 }
 
 // patchesFile is where the file of patches is in the end.
 func (e *export) patchesFile() string {
-	if e.isJSON() {
-		return e.dest + patchesName
+	switch {
+	case e.isJSON():
+		return e.dest + patchesName + e.own
+	case source.IsObject(e.dest):
+		return e.dest + "/" + patchesName
 	}
 	return filepath.Join(e.dest, patchesName)
 }

@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"strings"
@@ -55,8 +54,9 @@ type Result struct {
 	Arrays int
 }
 
-// Write writes the chunks of all arrays to a file: an Arrow stream if its name ends in
-// .arrow or .arrows, else Parquet. Nothing is at dest before everything is.
+// Write writes the chunks of all arrays to a file, or an object of an object store: an Arrow
+// stream if its name ends in .arrow or .arrows, else Parquet. Nothing is at dest before
+// everything is.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	return write(ctx, listingOf(s), dest, opts)
 }
@@ -101,14 +101,14 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 		opts = &Options{}
 	}
 	l.progress = opts.Progress
-	if info, err := os.Lstat(dest); err == nil && (!opts.Force || info.IsDir()) {
-		return nil, fmt.Errorf("%s: %w; choose another name, or have it replaced if it is a file", dest, fs.ErrExist)
+	if err := draft.CheckFree(ctx, dest, opts.Force); err != nil {
+		return nil, fmt.Errorf("%w; choose another name, or have it replaced if it is a file", err)
 	}
-	d, err := draft.New(dest)
+	d, err := draft.NewFile(ctx, dest)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.Discard()) }()
+	defer func() { err = d.Discard(err) }()
 	f, err := os.OpenFile(d.Path(draftName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 	if err := errors.Join(out.Flush(), f.Close()); err != nil {
 		return nil, err
 	}
-	return result, d.PublishFile(draftName, dest, opts.Force)
+	return result, d.PublishFile(ctx, draftName, dest, opts.Force)
 }
 
 // draftName is what the table is called in the draft.

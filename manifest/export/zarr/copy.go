@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"iter"
-	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"sync/atomic"
 
@@ -27,36 +25,44 @@ type counts struct{ verbatim, inner, encoded, missing, resumed, bytes atomic.Int
 
 // run copies what there is to copy, verifies it, and publishes it.
 func (c *copier) run(ctx context.Context) (result *Result, err error) {
-	if err := os.MkdirAll(filepath.Join(c.dest, stateFolder), 0o755); err != nil {
+	if c.journal, err = c.home.open(ctx); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(c.dest, stateFolder, journalName)
-	var sizes []int64
-	for _, t := range c.arrays {
-		sizes = append(sizes, t.grid.Chunks())
+	defer func() { err = c.journal.close(ctx, err) }()
+	if err := c.begin(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.home.name(""), err)
 	}
-	if c.journal, err = openJournal(name, c.identity(), sizes); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.dest, err)
+	version, err := c.home.version(ctx, c.documents[len(c.documents)-1].key)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.journal.close()) }()
 	if err := c.copyAll(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.verify(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.publish(); err != nil {
+	if err := c.publish(ctx, version); err != nil {
 		return nil, err
 	}
 	b, err := json.Marshal(c.state())
 	if err != nil {
 		return nil, err
 	}
-	if err := c.replace(stateFolder+"/"+stateName, b); err != nil {
+	if err := c.home.replace(ctx, stateName, b); err != nil {
 		return nil, err
 	}
 	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Inner: c.inner.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
-		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, os.Remove(name)
+		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, c.home.removeJournal(ctx)
+}
+
+// begin has the journal be one of this copy.
+func (c *copier) begin(ctx context.Context) error {
+	var sizes []int64
+	for _, t := range c.arrays {
+		sizes = append(sizes, t.grid.Chunks())
+	}
+	return c.journal.begin(ctx, c.identity(), sizes)
 }
 
 // copyAll copies boxes of chunks, several at a time, as memory allows.
@@ -193,7 +199,6 @@ type work struct {
 	region  grid.Region
 	elems   codec.Elems
 	records []record
-	folder  string // that is known to be there
 	shard   shard  // of the source, that was opened last
 	file    opened // likewise, to copy from
 }
@@ -215,11 +220,11 @@ func (w *work) do(ctx context.Context) error {
 			continue
 		}
 		if err := w.copy(ctx, chunks, number); err != nil {
-			return fmt.Errorf("chunk %v: %w", chunks.Coords, errors.Join(err, w.journal.add(w.records)))
+			return fmt.Errorf("chunk %v: %w", chunks.Coords, errors.Join(err, w.journal.add(ctx, w.records)))
 		}
 	}
 	w.seen.Add(seen)
-	return w.journal.add(w.records)
+	return w.journal.add(ctx, w.records)
 }
 
 // copy copies one chunk.
@@ -232,14 +237,14 @@ func (w *work) copy(ctx context.Context, at *grid.Walker, number int64) error {
 		if done {
 			w.verbatim.Add(1)
 			r.array, r.chunk = uint32(w.target.number), number
-			return w.note(r)
+			return w.note(ctx, r)
 		}
 	}
 	stored, err := w.chunk(ctx, at)
 	if err != nil {
 		return err
 	}
-	return w.store(at.Coords, number, stored)
+	return w.store(ctx, at.Coords, number, stored)
 }
 
 // chunk returns the bytes of a chunk, or none if it is not to be stored.
@@ -309,69 +314,40 @@ func (w *work) place(dst codec.Elems, into, region grid.Region) error {
 	return grid.Copy(grid.Window[[]byte]{Data: dst.Var, Region: into}, grid.Window[[]byte]{Data: w.elems.Var, Region: w.region}, region, 1)
 }
 
-// store writes the file of a chunk. In a copy that readers have already it is replaced as a
-// whole.
-func (w *work) store(coords []int64, number int64, stored []byte) error {
+// store writes the file of a chunk.
+func (w *work) store(ctx context.Context, coords []int64, number int64, stored []byte) error {
 	r := record{array: uint32(w.target.number), chunk: number, size: int64(len(stored)), sum: crc32.Checksum(stored, castagnoli)}
-	name := w.path(w.target, coords)
+	key := w.target.key(coords)
+	var err error
 	if len(stored) == 0 {
 		w.missing.Add(1)
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return w.note(r)
+		err = w.home.remove(ctx, key)
+	} else {
+		err = w.home.write(ctx, key, stored)
 	}
-	err := w.write(name, func(f *os.File) error {
-		_, err := f.Write(stored)
-		return err
-	})
 	if err != nil {
 		return err
 	}
-	return w.note(r)
+	return w.note(ctx, r)
 }
 
 // note makes an entry for the journal, which is written with others.
-func (w *work) note(r record) error {
+func (w *work) note(ctx context.Context, r record) error {
 	w.bytes.Add(r.size)
 	w.records = append(w.records, r)
 	if len(w.records) < recordsKept {
 		return nil
 	}
-	err := w.journal.add(w.records)
+	err := w.journal.add(ctx, w.records)
 	w.records = w.records[:0]
 	return err
 }
 
 const recordsKept = 64 // before they go to the journal
 
-func (c *copier) path(t *target, coords []int64) string {
-	return filepath.Join(c.dest, filepath.FromSlash(strings.TrimPrefix(t.spec.Path, "/")), filepath.FromSlash(string(t.keys.Append(nil, coords))))
-}
-
-func (w *work) write(name string, fill func(*os.File) error) error {
-	if folder := filepath.Dir(name); folder != w.folder {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
-		w.folder = folder
-	}
-	if !w.opts.Append {
-		return writeFile(name, fill)
-	}
-	draft := filepath.Join(w.folder, "."+filepath.Base(name)+".draft")
-	if err := writeFile(draft, fill); err != nil {
-		return err
-	}
-	return os.Rename(draft, name)
-}
-
-func writeFile(name string, fill func(*os.File) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fill(f), f.Close())
+// key is what the file of a chunk is called.
+func (t *target) key(coords []int64) string {
+	return path.Join(strings.TrimPrefix(t.spec.Path, "/"), string(t.keys.Append(nil, coords)))
 }
 
 // verify reads every file back that was written.
@@ -399,7 +375,7 @@ func (c *copier) checkAll(ctx context.Context, records []record) error {
 	for _, r := range records {
 		err := ctx.Err()
 		if err == nil {
-			err = c.check(r)
+			err = c.check(ctx, r)
 		}
 		if err != nil {
 			return err
@@ -408,35 +384,12 @@ func (c *copier) checkAll(ctx context.Context, records []record) error {
 	return nil
 }
 
-// check reads the file of a record.
-func (c *copier) check(r record) error {
+// check looks at the file of a record.
+func (c *copier) check(ctx context.Context, r record) error {
 	t := c.arrays[r.array]
 	coords := make([]int64, t.grid.Rank())
 	if !t.grid.Coords(r.chunk, coords) {
 		return fmt.Errorf("the journal names chunk %d of %s, which has %d", r.chunk, t.spec.Path, t.grid.Chunks())
 	}
-	name := c.path(t, coords)
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) && r.size == 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() != r.size {
-		return fmt.Errorf("%s: %d bytes were written, and %d are there: copy again", name, r.size, info.Size())
-	}
-	sum, err := copyRange(io.Discard, f, 0, r.size)
-	if err == nil && sum != r.sum {
-		err = errors.New("its checksum is not that of what was written: copy again")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return c.home.check(ctx, t.key(coords), r)
 }

@@ -31,6 +31,10 @@ type opened struct {
 // stay in the processor's cache between being read, summed and written, which takes less than
 // to have the system copy the range, and to read it again for the sum.
 func (w *work) copyDirect(ctx context.Context, coords []int64, at *grid.Walker) (r record, done bool, err error) {
+	near, ok := w.home.(*folder)
+	if !ok {
+		return r, false, nil
+	}
 	loc, err := w.target.source.Locate(ctx, coords)
 	if err != nil || !isDirect(&loc) {
 		return r, false, err
@@ -44,7 +48,7 @@ func (w *work) copyDirect(ctx context.Context, coords []int64, at *grid.Walker) 
 		return r, false, nil // the store says it better
 	}
 	r.size = loc.Size
-	err = w.write(w.path(w.target, at.Coords), func(to *os.File) error {
+	err = near.fill(w.target.key(at.Coords), func(to *os.File) error {
 		r.sum, err = copyRange(to, w.file, loc.Offset, loc.Size)
 		return err
 	})

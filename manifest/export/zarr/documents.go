@@ -1,12 +1,10 @@
 package zarr
 
 import (
-	"bytes"
-	"errors"
+	"cmp"
+	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"varve/manifest"
@@ -80,14 +78,17 @@ func everyGroup(groups []manifest.GroupFace, arrays []*target) map[string]zarrjs
 	return out
 }
 
-// v2Documents returns the same metadata in format 2.
+// v2Documents returns the same metadata in format 2. What says that the root is a group comes
+// behind all that is in it.
 func v2Documents(root *zarrjson.Group) ([]document, error) {
 	all, err := root.ToV2(v2Options)
 	if err != nil {
 		return nil, err
 	}
+	nodes := slices.Clone(all.Nodes)
+	slices.SortStableFunc(nodes, func(a, b zarrjson.V2Node) int { return cmp.Compare(min(len(b.Path), 1), min(len(a.Path), 1)) })
 	var out []document
-	for _, n := range all.Nodes {
+	for _, n := range nodes {
 		prefix := n.Path
 		if prefix != "" {
 			prefix += "/"
@@ -108,35 +109,13 @@ func v2Documents(root *zarrjson.Group) ([]document, error) {
 	return append(out, document{".zmetadata", data}), err
 }
 
-// publish writes the documents, those that are not so already.
-func (c *copier) publish() error {
-	for _, d := range c.documents {
-		if err := c.replace(d.key, d.data); err != nil {
+// publish writes the documents, those that are not so already; the root's in place of a version.
+func (c *copier) publish(ctx context.Context, version string) error {
+	last := len(c.documents) - 1
+	for _, d := range c.documents[:last] {
+		if err := c.home.replace(ctx, d.key, d.data); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// replace writes a file that readers see whole or not at all.
-func (c *copier) replace(key string, data []byte) error {
-	name := filepath.Join(c.dest, filepath.FromSlash(key))
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, data) {
-		return nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	draft := filepath.Join(c.dest, stateFolder, "draft")
-	f, err := os.Create(draft)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(draft, name)
+	return c.home.publish(ctx, c.documents[last].key, c.documents[last].data, version)
 }

@@ -3,6 +3,7 @@ package zarr
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -13,6 +14,9 @@ import (
 	"math"
 	"os"
 	"sync"
+	"time"
+
+	"varve/manifest/export/internal/dest"
 )
 
 // journal is the file that says which chunks are copied, so that a copy that was stopped can
@@ -26,6 +30,7 @@ import (
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
+	away *segments // where it is kept, if the file is not there to stay
 	head int64
 	done [][]uint64 // by array, a bit for each chunk
 }
@@ -87,15 +92,11 @@ func journalHead(identity [sha256.Size]byte) []byte {
 	return append([]byte(journalMagic), identity[:]...)
 }
 
-// openJournal starts a journal of arrays of so many chunks, or reads the one that is there if
-// it is of the same copy.
-func openJournal(name string, identity [sha256.Size]byte, chunks []int64) (*journal, error) {
-	head := journalHead(identity)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	j := &journal{file: f, head: int64(len(head))}
+// begin starts a journal of arrays of so many chunks, or reads what is in it if it is of the
+// same copy.
+func (j *journal) begin(ctx context.Context, identity [sha256.Size]byte, chunks []int64) error {
+	head, f := journalHead(identity), j.file
+	j.head = int64(len(head))
 	for _, n := range chunks {
 		j.done = append(j.done, make([]uint64, (n+63)/64))
 	}
@@ -113,10 +114,10 @@ func openJournal(name string, identity [sha256.Size]byte, chunks []int64) (*jour
 	if err == nil {
 		_, err = f.Seek(0, io.SeekEnd)
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err == nil && j.away != nil {
+		err = j.away.begin(ctx, f)
 	}
-	return j, nil
+	return err
 }
 
 func writeAt(f *os.File, b []byte, at int64) error {
@@ -170,7 +171,14 @@ func (j *journal) has(array int, chunk int64) bool {
 }
 
 // add notes that chunks are copied.
-func (j *journal) add(records []record) error {
+func (j *journal) add(ctx context.Context, records []record) error {
+	if err := j.write(records); err != nil || j.away == nil {
+		return err
+	}
+	return j.away.keep(ctx, j.file)
+}
+
+func (j *journal) write(records []record) error {
 	b := make([]byte, 0, recordSize*len(records))
 	for _, r := range records {
 		b = r.append(b)
@@ -186,4 +194,16 @@ func (j *journal) add(records []record) error {
 	return nil
 }
 
-func (j *journal) close() error { return j.file.Close() }
+// close closes the journal of a copy that ended with an error. What it says last is kept.
+func (j *journal) close(ctx context.Context, err error) error {
+	if j.away == nil {
+		return errors.Join(err, j.file.Close())
+	}
+	if err != nil && !j.away.claim.IsLost() {
+		const patience = 10 * time.Second
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		err = errors.Join(err, j.away.save(ctx, j.file))
+	}
+	return errors.Join(err, dest.Discard(j.file))
+}

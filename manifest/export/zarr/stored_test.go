@@ -118,9 +118,9 @@ func TestDirect(t *testing.T) {
 func TestStoppedRemoval(t *testing.T) {
 	s := newSample(t, january)
 	for name, stop := range map[string]func(dest string) error{
-		"documents gone": func(dest string) error { return os.Remove(filepath.Join(dest, stateFolder, stateName)) },
+		"documents gone": func(dest string) error { return os.Remove(filepath.Join(dest, stateName)) },
 		"chunks gone": func(dest string) error {
-			return errors.Join(os.Remove(filepath.Join(dest, stateFolder, stateName)), os.RemoveAll(filepath.Join(dest, "t2m")))
+			return errors.Join(os.Remove(filepath.Join(dest, stateName)), os.RemoveAll(filepath.Join(dest, "t2m")))
 		},
 		"all but the state gone": func(dest string) error {
 			return errors.Join(os.RemoveAll(dest), os.MkdirAll(filepath.Join(dest, stateFolder), 0o755))
@@ -165,17 +165,17 @@ func TestStoppedAppend(t *testing.T) {
 		s.append(t, february)
 		c := prepared(t, s, dest, o)
 		c.opts.Manifest = s.repo
-		if err := errors.Join(c.journal.close(), os.Remove(filepath.Join(dest, stateFolder, journalName)), c.prepare(context.Background())); err != nil {
+		if err := errors.Join(c.journal.close(t.Context(), nil), os.Remove(filepath.Join(dest, journalName)), c.prepare(context.Background())); err != nil {
 			t.Fatal(err)
 		}
 		c = resumed(t, c)
-		if err := errors.Join(c.copyAll(context.Background()), c.journal.close()); err != nil {
+		if err := errors.Join(c.copyAll(context.Background()), c.journal.close(t.Context(), nil)); err != nil {
 			t.Fatal(err)
 		}
 		s.append(t, march)
 		s.copy(t, dest, o)
 		s.compare(t, dest, 3)
-		if _, err := os.Stat(filepath.Join(dest, stateFolder, journalName)); err == nil {
+		if _, err := os.Stat(filepath.Join(dest, journalName)); err == nil {
 			t.Error("a journal is left")
 		}
 	}
@@ -184,12 +184,11 @@ func TestStoppedAppend(t *testing.T) {
 // resumed opens the journal of a copier that is prepared.
 func resumed(t *testing.T, c *copier) *copier {
 	t.Helper()
-	var sizes []int64
-	for _, a := range c.arrays {
-		sizes = append(sizes, a.grid.Chunks())
-	}
 	var err error
-	if c.journal, err = openJournal(filepath.Join(c.dest, stateFolder, journalName), c.identity(), sizes); err != nil {
+	if c.journal, err = c.home.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -14,19 +14,20 @@
 //
 // A copy that was stopped goes on where it was: see journal. At the end every file is read
 // back and held against its checksum, and only then the documents are written that make the
-// hierarchy one.
+// hierarchy one. In object stores, which compare checksums when they store, it is seen that all
+// is there; the journal is in segments, and the root is stored on condition: see home.
 package zarr
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 
 	"varve/manifest"
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // Options say what is copied, and how. What is zero is as the field says.
@@ -39,7 +40,8 @@ type Options struct {
 	Shards []Edges
 	// Memory bounds what is held of chunks, besides what the store keeps; 0 stands for 256 MiB.
 	Memory int64
-	// Workers is how many boxes are copied at a time; 0 stands for GOMAXPROCS.
+	// Workers is how many boxes are copied at a time; 0 stands for GOMAXPROCS, and into object
+	// stores for at least 16.
 	Workers int
 	// Append adds what the manifest has more than when it was copied.
 	Append bool
@@ -73,12 +75,11 @@ type Result struct {
 
 const (
 	defaultMemory = 256 << 20
-	stateFolder   = ".varve"
-	journalName   = "journal"
-	stateName     = "copy.json"
+	// awayWorkers wait for an object store, most of the time.
+	awayWorkers = 16
 )
 
-func (o *Options) defaults() (*Options, error) {
+func (o *Options) defaults(dest string) (*Options, error) {
 	d := Options{}
 	if o != nil {
 		d = *o
@@ -93,27 +94,37 @@ func (o *Options) defaults() (*Options, error) {
 		d.Memory = defaultMemory
 	}
 	if d.Workers <= 0 {
-		d.Workers = runtime.GOMAXPROCS(0)
+		if d.Workers = runtime.GOMAXPROCS(0); source.IsObject(dest) {
+			d.Workers = max(d.Workers, awayWorkers)
+		}
 	}
 	return &d, nil
 }
 
-// Write copies the arrays of a store into a folder.
+// Write copies the arrays of a store into a folder, or below a prefix of an object store.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
-	o, err := opts.defaults()
+	o, err := opts.defaults(dest)
 	if err == nil {
 		err = s.Snapshot().CheckNames()
 	}
 	if err != nil {
 		return nil, err
 	}
-	c := &copier{dest: filepath.Clean(dest), opts: o, from: s, snapshot: s.Snapshot()}
+	c := &copier{opts: o, from: s, snapshot: s.Snapshot()}
 	if c.arrays, err = targets(s, o); err != nil {
 		return nil, err
 	}
 	if c.documents, err = documents(s.Groups(), c.arrays, o); err != nil {
 		return nil, err
 	}
+	if c.home, ctx, err = openHome(ctx, dest, o); err != nil {
+		return nil, err
+	}
+	result, err := c.do(ctx)
+	return result, c.home.close(err)
+}
+
+func (c *copier) do(ctx context.Context) (*Result, error) {
 	if err := c.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -122,7 +133,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 
 // copier is one call of Write.
 type copier struct {
-	dest      string
+	home      home
 	opts      *Options
 	from      *store.Store
 	snapshot  *manifest.Snapshot

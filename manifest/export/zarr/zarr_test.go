@@ -189,7 +189,7 @@ func TestCopy(t *testing.T) {
 			if test.edges != nil && !slices.Equal(got, test.edges) {
 				t.Errorf("edges %v, want %v", got, test.edges)
 			}
-			if _, err := os.Stat(filepath.Join(dest, stateFolder, journalName)); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(filepath.Join(dest, journalName)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the journal is left: %v", err)
 			}
 		})
@@ -296,7 +296,7 @@ func begin(t *testing.T, s *sample, dest string, o Options) {
 	if err := c.copyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.journal.close(); err != nil {
+	if err := c.journal.close(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(full+"2", dest); err != nil {
@@ -307,25 +307,24 @@ func begin(t *testing.T, s *sample, dest string, o Options) {
 // prepared is a copier with its journal open.
 func prepared(t *testing.T, s *sample, dest string, o Options) *copier {
 	t.Helper()
-	opts, err := o.defaults()
+	opts, err := o.defaults(dest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &copier{dest: dest, opts: opts, from: s.store, snapshot: s.store.Snapshot()}
+	c := &copier{opts: opts, from: s.store, snapshot: s.store.Snapshot()}
 	if c.arrays, err = targets(s.store, opts); err != nil {
 		t.Fatal(err)
 	}
 	if c.documents, err = documents(s.store.Groups(), c.arrays, opts); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(dest, stateFolder), 0o755); err != nil {
+	if c.home, _, err = openHome(t.Context(), dest, opts); err != nil {
 		t.Fatal(err)
 	}
-	var sizes []int64
-	for _, a := range c.arrays {
-		sizes = append(sizes, a.grid.Chunks())
+	if c.journal, err = c.home.open(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if c.journal, err = openJournal(filepath.Join(dest, stateFolder, journalName), c.identity(), sizes); err != nil {
+	if err := c.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -338,7 +337,7 @@ func TestResume(t *testing.T) {
 	o := Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}}
 	begun := filepath.Join(t.TempDir(), "begun")
 	begin(t, s, begun, o)
-	whole, err := os.ReadFile(filepath.Join(begun, stateFolder, journalName))
+	whole, err := os.ReadFile(filepath.Join(begun, journalName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +348,7 @@ func TestResume(t *testing.T) {
 		if err := os.CopyFS(dest, os.DirFS(begun)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dest, stateFolder, journalName), whole[:size], 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dest, journalName), whole[:size], 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r := s.copy(t, dest, o)
@@ -495,16 +494,19 @@ func FuzzJournal(f *testing.F) {
 	f.Add(record{0, 3, 10, 7}.append(slices.Clone(head)))
 	f.Add([]byte("varve"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		name := filepath.Join(t.TempDir(), "journal")
-		if err := os.WriteFile(name, b, 0o644); err != nil {
+		home := &folder{dir: t.TempDir()}
+		j, err := home.open(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := openJournal(name, identity, []int64{100, 1})
-		if err != nil {
+		defer func() { _ = j.close(t.Context(), nil) }()
+		if err := os.WriteFile(home.name(journalName), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if j.begin(t.Context(), identity, []int64{100, 1}) != nil {
 			return
 		}
-		defer func() { _ = j.close() }()
-		if err := j.add([]record{{1, 0, 5, 5}}); err != nil || !j.has(1, 0) {
+		if err := j.add(t.Context(), []record{{1, 0, 5, 5}}); err != nil || !j.has(1, 0) {
 			t.Fatalf("a record was not kept: %v", err)
 		}
 		found := false

@@ -78,6 +78,13 @@ func NewMemory(t testing.TB) *Memory {
 	return m
 }
 
+// SetFault sets Fault while requests may be under way.
+func (m *Memory) SetFault(fault func(r *http.Request) Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Fault = fault
+}
+
 // Log returns the requests so far, as "GET key" and the like, and forgets them.
 func (m *Memory) Log() []string {
 	m.mu.Lock()

@@ -6,13 +6,18 @@
 //
 // A process that is killed leaves its draft, but no lock. Whoever makes the next draft of the
 // name removes it.
+//
+// Of what is to stand in an object store the draft is in the system's folder for temporary
+// files, and goes from there: see away.
 package draft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -22,6 +27,7 @@ type Draft struct {
 	dir  string
 	dest string
 	lock *os.File
+	away *away // nil for what stands in a folder
 }
 
 const (
@@ -42,6 +48,10 @@ func New(dest string) (*Draft, error) {
 	if err := sweep(dest, ""); err != nil {
 		return nil, err
 	}
+	return begin(dest)
+}
+
+func begin(dest string) (*Draft, error) {
 	for {
 		dir, err := os.MkdirTemp(filepath.Dir(dest), prefix(dest)+"*")
 		if err != nil {
@@ -57,7 +67,7 @@ func New(dest string) (*Draft, error) {
 		if err != nil {
 			return nil, errors.Join(err, unlock(f), os.RemoveAll(dir))
 		}
-		return &Draft{dir, dest, f}, nil
+		return &Draft{dir: dir, dest: dest, lock: f}, nil
 	}
 }
 
@@ -110,14 +120,22 @@ func (d *Draft) Path(name ...string) string {
 	return filepath.Join(append([]string{d.dir}, name...)...)
 }
 
-// Discard removes the draft and what is still in it.
-func (d *Draft) Discard() error {
-	return errors.Join(os.RemoveAll(d.dir), unlock(d.lock))
+// Discard removes the draft and what is still in it, and returns what became of an export that
+// ended with an error.
+func (d *Draft) Discard(err error) error {
+	if d.away != nil {
+		err = d.away.discard(err)
+	}
+	return errors.Join(err, os.RemoveAll(d.dir), unlock(d.lock))
 }
 
 // Publish gives the folder its name. What stands there goes if it is to be replaced, in one
-// step where the system can; else it stays, and is an error.
-func (d *Draft) Publish(replace bool) error {
+// step where the system can; else it stays, and is an error. In object stores the file that has
+// readers find the others comes last.
+func (d *Draft) Publish(ctx context.Context, last string, replace bool) error {
+	if d.away != nil {
+		return d.away.publish(ctx, d.dir, last)
+	}
 	if !replace {
 		return os.Rename(d.dir, d.dest)
 	}
@@ -144,7 +162,10 @@ func (d *Draft) replace() error {
 
 // PublishFile gives a file of the draft a name outside of it. What stands there goes if it is
 // to be replaced; else it stays, and is an error.
-func (d *Draft) PublishFile(name, dest string, replace bool) error {
+func (d *Draft) PublishFile(ctx context.Context, name, dest string, replace bool) error {
+	if d.away != nil {
+		return d.away.publishFile(ctx, d.Path(name), path.Base(dest), replace)
+	}
 	if replace {
 		return os.Rename(d.Path(name), dest)
 	}

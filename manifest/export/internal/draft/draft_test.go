@@ -23,7 +23,7 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-func begin(t *testing.T, dest string) *Draft {
+func begun(t *testing.T, dest string) *Draft {
 	t.Helper()
 	d, err := New(dest)
 	if err != nil {
@@ -45,21 +45,21 @@ func abandon(t *testing.T, d *Draft) {
 
 func TestPublish(t *testing.T) {
 	for name, publish := range map[string]func(*Draft) error{
-		"at once":  func(d *Draft) error { return d.Publish(true) },
+		"at once":  func(d *Draft) error { return d.Publish(t.Context(), "content", true) },
 		"in steps": (*Draft).replace,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			dest := filepath.Join(dir, "dest")
-			first := begin(t, dest)
-			if err := errors.Join(first.Publish(false), first.Discard()); err != nil {
+			first := begun(t, dest)
+			if err := errors.Join(first.Publish(t.Context(), "content", false), first.Discard(nil)); err != nil {
 				t.Fatal(err)
 			}
-			second := begin(t, dest)
-			if err := second.Publish(false); err == nil {
+			second := begun(t, dest)
+			if err := second.Publish(t.Context(), "content", false); err == nil {
 				t.Error("what stood there was replaced")
 			}
-			if err := errors.Join(publish(second), second.Discard()); err != nil {
+			if err := errors.Join(publish(second), second.Discard(nil)); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(filepath.Join(dest, "content")); err != nil || string(got) != filepath.Base(second.dir) {
@@ -70,8 +70,8 @@ func TestPublish(t *testing.T) {
 			}
 		})
 	}
-	d := begin(t, filepath.Join(t.TempDir(), "new"))
-	if err := errors.Join(d.Publish(true), d.Discard()); err != nil {
+	d := begun(t, filepath.Join(t.TempDir(), "new"))
+	if err := errors.Join(d.Publish(t.Context(), "content", true), d.Discard(nil)); err != nil {
 		t.Errorf("where nothing stood: %v", err)
 	}
 }
@@ -79,16 +79,16 @@ func TestPublish(t *testing.T) {
 func TestPublishFile(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "file")
 	for _, replace := range []bool{false, true} {
-		d := begin(t, dest)
-		if err := errors.Join(d.PublishFile("content", dest, replace), d.Discard()); err != nil {
+		d := begun(t, dest)
+		if err := errors.Join(d.PublishFile(t.Context(), "content", dest, replace), d.Discard(nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d := begin(t, dest)
-	if err := d.PublishFile("content", dest, false); !errors.Is(err, fs.ErrExist) {
+	d := begun(t, dest)
+	if err := d.PublishFile(t.Context(), "content", dest, false); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a file: got %v", err)
 	}
-	if err := d.Discard(); err != nil {
+	if err := d.Discard(nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, filepath.Dir(dest)); len(got) != 1 {
@@ -100,28 +100,28 @@ func TestPublishFile(t *testing.T) {
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	dest := filepath.Join(dir, "dest")
-	living, left := begin(t, dest), begin(t, dest)
+	living, left := begun(t, dest), begun(t, dest)
 	abandon(t, left)
 	for _, name := range []string{".dest.draft-keep", ".dest.draft-1.old", ".dest.draft-", ".other.draft-1"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := begin(t, dest)
+	next := begun(t, dest)
 	got := names(t, dir)
 	want := []string{".dest.draft-", ".dest.draft-1.old", ".dest.draft-keep", ".other.draft-1", filepath.Base(living.dir), filepath.Base(next.dir)}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("there are %q, not %q", got, want)
 	}
-	if err := errors.Join(living.Publish(false), living.Discard(), next.Discard()); err != nil {
+	if err := errors.Join(living.Publish(t.Context(), "content", false), living.Discard(nil), next.Discard(nil)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestLongName(t *testing.T) {
-	d := begin(t, filepath.Join(t.TempDir(), strings.Repeat("n", 250)))
-	if err := errors.Join(d.Publish(false), d.Discard()); err != nil {
+	d := begun(t, filepath.Join(t.TempDir(), strings.Repeat("n", 250)))
+	if err := errors.Join(d.Publish(t.Context(), "content", false), d.Discard(nil)); err != nil {
 		t.Error(err)
 	}
 }

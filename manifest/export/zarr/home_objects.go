@@ -1,0 +1,231 @@
+package zarr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"varve/manifest/export/internal/dest"
+)
+
+// prefix is a home in an object store. It is claimed, as chunks have the same names whoever
+// copies. What is stored is whole, and the store has held it against its MD5.
+type prefix struct {
+	*dest.Prefix
+	claim *dest.Claim
+	// carried on: chunks that are all fill now may have been something else.
+	carried bool
+}
+
+func openPrefix(ctx context.Context, name string, carried bool) (home, context.Context, error) {
+	at, err := dest.Open(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &prefix{Prefix: at, carried: carried}
+	var held context.Context
+	if _, err = p.isEmpty(ctx); err == nil {
+		p.claim, held, err = at.Claim(ctx)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, at.Close())
+	}
+	return p, held, nil
+}
+
+func (p *prefix) name(key string) string { return p.Name(key) }
+func (p *prefix) close(err error) error  { return errors.Join(p.claim.Release(err), p.Close()) }
+
+func (p *prefix) isEmpty(ctx context.Context) (bool, error) {
+	names, err := p.Top(ctx)
+	if err == nil && len(names) > 0 && !slices.Contains(names, stateFolder+"/") {
+		err = foreign(p.Name(""))
+	}
+	return len(names) == 0, err
+}
+
+func (p *prefix) has(ctx context.Context, key string) (bool, error) { return p.Has(ctx, key) }
+
+// maxDocument bounds the documents that are read.
+const maxDocument = 1 << 30
+
+func (p *prefix) read(ctx context.Context, key string) ([]byte, error) {
+	return p.Read(ctx, key, maxDocument)
+}
+
+func (p *prefix) write(ctx context.Context, key string, stored []byte) error {
+	return p.Store(ctx, key, stored)
+}
+
+func (p *prefix) check(ctx context.Context, key string, r record) error {
+	if r.size == 0 && !p.carried {
+		return nil
+	}
+	id, err := p.Stat(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) && r.size == 0 {
+		return nil
+	}
+	if err == nil && id.Size != r.size {
+		err = otherSize(p.Name(key), r.size, id.Size)
+	}
+	return err
+}
+
+// isThere reports whether a document is what it is to be.
+func (p *prefix) isThere(ctx context.Context, key string, data []byte) (bool, error) {
+	old, err := p.read(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return bytes.Equal(old, data), err
+}
+
+func (p *prefix) replace(ctx context.Context, key string, data []byte) error {
+	if same, err := p.isThere(ctx, key, data); same || err != nil {
+		return err
+	}
+	return p.Store(ctx, key, data)
+}
+
+func (p *prefix) version(ctx context.Context, key string) (string, error) { return p.Version(ctx, key) }
+
+func (p *prefix) publish(ctx context.Context, key string, data []byte, version string) error {
+	if same, err := p.isThere(ctx, key, data); same || err != nil {
+		return err
+	}
+	return p.Publish(ctx, key, bytes.NewReader(data), version)
+}
+
+func (p *prefix) remove(ctx context.Context, key string) error {
+	if !p.carried {
+		return nil
+	}
+	return p.RemoveThese(ctx, key)
+}
+
+func (p *prefix) clear(ctx context.Context) error {
+	p.claim.Dirty()
+	return p.Clear(ctx, telling(segmentName(0))...)
+}
+
+// segments are what a journal is kept in where files cannot grow: objects, each with what came
+// next when it was stored, called by where in the journal that is:
+//
+//	.varve/journal-0000000000000000
+//	.varve/journal-00000000000015e2
+//
+// What was not stored yet when a copy was killed is copied again.
+type segments struct {
+	*prefix
+	mu    sync.Mutex
+	saved int64
+	at    time.Time
+}
+
+const (
+	segmentStart = journalName + "-"
+	// saveEvery is how much work may be lost, and maxSegment how large a segment may be.
+	saveEvery  = 10 * time.Second
+	maxSegment = 16 << 20
+)
+
+func segmentName(at int64) string { return fmt.Sprintf("%s%016x", segmentStart, at) }
+
+func (p *prefix) begun(ctx context.Context, n int) ([]byte, error) {
+	head, err := p.Read(ctx, segmentName(0), maxSegment)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return head[:min(n, len(head))], err
+}
+
+func (p *prefix) open(ctx context.Context) (*journal, error) {
+	file, err := dest.Temporary()
+	if err != nil {
+		return nil, err
+	}
+	s := &segments{prefix: p}
+	if err := s.load(ctx, file); err != nil {
+		return nil, errors.Join(err, dest.Discard(file))
+	}
+	return &journal{file: file, away: s}, nil
+}
+
+// load appends the segments to a file, as far as they follow each other. Those behind are no
+// good.
+func (s *segments) load(ctx context.Context, file *os.File) error {
+	var rest []string
+	for key, err := range s.Walk(ctx, segmentStart) {
+		if err != nil {
+			return err
+		}
+		if key != segmentName(s.saved) {
+			rest = append(rest, key)
+			continue
+		}
+		data, err := s.Read(ctx, key, maxSegment)
+		if err != nil {
+			return err
+		}
+		if _, err := file.WriteAt(data, s.saved); err != nil {
+			return err
+		}
+		s.saved += int64(len(data))
+	}
+	return s.RemoveThese(ctx, rest...)
+}
+
+// begin makes the segments what the journal was found to be.
+func (s *segments) begin(ctx context.Context, file *os.File) error {
+	s.claim.Dirty()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if s.saved > info.Size() { // they ended with what is no record
+		if err := s.removeJournal(ctx); err != nil {
+			return err
+		}
+		s.saved = 0
+	}
+	return s.save(ctx, file)
+}
+
+// keep stores what is new, if it is time to.
+func (s *segments) keep(ctx context.Context, file *os.File) error {
+	if !s.mu.TryLock() {
+		return nil // somebody does
+	}
+	defer s.mu.Unlock()
+	if time.Since(s.at) < saveEvery {
+		return nil
+	}
+	return s.save(ctx, file)
+}
+
+func (s *segments) save(ctx context.Context, file *os.File) error {
+	info, err := file.Stat()
+	for err == nil && s.saved < info.Size() {
+		data := make([]byte, min(info.Size()-s.saved, maxSegment))
+		if _, err = file.ReadAt(data, s.saved); err == nil {
+			err = s.Store(ctx, segmentName(s.saved), data)
+		}
+		s.saved += int64(len(data))
+	}
+	s.at = time.Now()
+	return err
+}
+
+// removeJournal removes the segments, the first of which says that there is a journal.
+func (p *prefix) removeJournal(ctx context.Context) error {
+	if err := p.RemoveThese(ctx, segmentName(0)); err != nil {
+		return err
+	}
+	return p.RemoveAll(ctx, p.Walk(ctx, segmentStart))
+}
