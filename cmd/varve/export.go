@@ -11,7 +11,10 @@ func newExportCommand() *cobra.Command {
 		Use:   "export FORMAT OUT DEST",
 		Short: "Write a virtual dataset as what other tools read",
 		Long: `Write the manifest OUT as what other tools read without varve. What each format can carry,
-and what it cannot, is in docs/exports.md.`,
+and what it cannot, is in docs/exports.md.
+
+DEST is local, or in an object store: s3://BUCKET/NAME, gs:// or az://. Readers find it there
+when all of it is there.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown format %q; see varve export --help", args[0])}
@@ -23,7 +26,6 @@ and what it cannot, is in docs/exports.md.`,
 	cmd.AddCommand(exportCommands()...)
 	for _, c := range cmd.Commands() {
 		checkArgs(c)
-		c.PreRunE = func(_ *cobra.Command, args []string) error { return checkLocal(args[1]) }
 	}
 	return cmd
 }

@@ -27,14 +27,16 @@ func newExportIcechunkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "icechunk OUT DEST",
 		Short: "An Icechunk repository of virtual chunks",
-		Long: `Write an Icechunk 2 repository in a local folder. Chunks that are rebuilt are stored in it, all
-others are virtual: ranges of the sources, which a reader has to allow by the prefixes that
-are printed. A source that changes is an error for whoever reads it.
+		Long: `Write an Icechunk 2 repository in a local folder, or below a prefix such as s3://bucket/repo.
+Chunks that are rebuilt are stored in it, all others are virtual: ranges of the sources, which a
+reader has to allow by the prefixes that are printed. A source that changes is an error for
+whoever reads it.
 
 Where DEST is a repository that was exported from OUT before, what is new is committed on top
 of it: history, tags and what others committed stay. An array that somebody else changed is
 not written to.`,
 		Example: `  varve export icechunk sst.varve sst.icechunk
+  varve export icechunk s3://bucket/sst.varve s3://bucket/sst.icechunk
   varve append sst.varve 2024/*.nc && varve export icechunk sst.varve sst.icechunk`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

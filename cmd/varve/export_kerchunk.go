@@ -29,10 +29,11 @@ func newExportKerchunkCommand() *cobra.Command {
 		Use:   "kerchunk OUT DEST.json|DEST.parquet",
 		Short: "References for fsspec, zarr-python and xarray",
 		Long: `Write references that fsspec, zarr-python and xarray read: a file of JSON, or a folder of
-Parquet files for any other name.
+Parquet files for any other name. In object stores they are an object, or a prefix.
 
 Chunks that no file holds as a client reads them go among the references if they are small,
-else into one file of patches: DEST.json.patches, or DEST.parquet/.patches.
+else into one file of patches: DEST.json.patches, or DEST.parquet/.patches. References that are
+not where the sources are have no such file, as readers have one kind of file system at a time.
 
 Where all chunks of each array have one shape the documents are of Zarr format 2:
   xr.open_dataset("DEST.json", engine="kerchunk")
@@ -50,7 +51,7 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
 	opts.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
-	flags.BoolVar(&opts.append, "append", false, "carry on what was written to DEST from an earlier snapshot of OUT")
+	flags.BoolVar(&opts.append, "append", false, "carry on what was written to a local DEST from an earlier snapshot of OUT")
 	flags.BoolVar(&opts.Regular, "regular", false, "give arrays with chunks of different lengths a regular grid")
 	flags.BoolVar(&opts.NoPatch, "no-patch", false, "refuse what would need rebuilt chunks, and name the arrays")
 	addNumber(flags, &opts.RecordSize, 1, "record-size", "chunks in a Parquet file (default 100000)")

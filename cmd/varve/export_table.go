@@ -25,7 +25,8 @@ func newExportTableCommand() *cobra.Command {
 		Short: "One row a chunk, for DuckDB, Polars and pandas",
 		Long: `Write one row a chunk: its array, coordinates, kind (verbatim, prefix, inline, rebuilt,
 missing), source, offset, length and codecs, and for rebuilt ones the sources that they are made
-of; as Parquet or, if the name ends in .arrow, as an Arrow stream.`,
+of; as Parquet or, if the name ends in .arrow, as an Arrow stream. DEST may be an object, such as
+s3://bucket/chunks.parquet.`,
 		Example: `  varve export table sst.varve chunks.parquet
   duckdb -c "select source, sum(length) from 'chunks.parquet' group by all"`,
 		Args: cobra.ExactArgs(2),

@@ -31,14 +31,17 @@ func newExportZarrCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zarr OUT DEST",
 		Short: "A real copy, in Zarr format 3 or 2",
-		Long: `Copy all values into a Zarr hierarchy in a local folder. Chunks that the copy declares as OUT
-does are copied as they are; the others are read and encoded, in as much memory as allowed.
+		Long: `Copy all values into a Zarr hierarchy in a local folder, or below a prefix such as
+s3://bucket/sst.zarr. Chunks that the copy declares as OUT does are copied as they are; the others
+are read and encoded, in as much memory as allowed.
 
 A copy that was stopped, by whatever, goes on where it was when the command is given again. At the
-end every file is read back and compared. With --append a copy gets what OUT has more by now.`,
+end every file is read back and compared; object stores compare what they are sent. With
+--append a copy gets what OUT has more by now.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
-  varve export zarr sst.varve sst.zarr --append`,
+  varve export zarr sst.varve sst.zarr --append
+  varve export zarr sst.varve s3://bucket/sst.zarr`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExportZarr(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -50,7 +53,7 @@ end every file is read back and compared. With --append a copy gets what OUT has
 	flags.StringArrayVar(&opts.shards, "shards", nil, "put chunks into shards of these `edges`, given as for --chunks")
 	flags.IntVar(&opts.Format, "format", 3, "of Zarr: 3 or 2")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use no more than about this `size`, in bytes or with KiB, MiB, GiB")
-	addWorkers(flags, &opts.Workers, "copy so many parts at once")
+	addNumber(flags, &opts.Workers, 0, "workers", "copy so many parts at once (default: one a core, and into object stores at least 16)")
 	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST what OUT has more by now")
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
 	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")

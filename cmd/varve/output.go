@@ -12,20 +12,20 @@ import (
 	"varve/readers/source"
 )
 
-// checkLocal refuses to write to object stores what is no manifest, which would otherwise become
-// local files of such names.
+// checkLocal refuses to write to object stores what is neither a manifest nor an export, which
+// would otherwise become local files of such names.
 func checkLocal(dest string) error {
 	if !source.IsObject(dest) {
 		return nil
 	}
-	return fmt.Errorf("%s: only manifests are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
+	return fmt.Errorf("%s: only manifests and exports are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
 }
 
 // checkFile sees whether a file can be where it is to be written, before much is done to write
-// it. That its folder is missing says nothing about a source.
+// it. That its folder is missing says nothing about a source; in object stores none has to be.
 func checkFile(dest string) error {
-	if err := checkLocal(dest); err != nil {
-		return err
+	if source.IsObject(dest) {
+		return nil
 	}
 	folder := filepath.Dir(dest)
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -34,8 +34,11 @@ func checkFile(dest string) error {
 	return nil
 }
 
-// checkNoFolder refuses a name that is a folder's for a file.
+// checkNoFolder is checkFile of a file that is local, and refuses a name that is a folder's.
 func checkNoFolder(dest string) error {
+	if err := checkLocal(dest); err != nil {
+		return err
+	}
 	if info, err := os.Stat(dest); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: name a file", dest)
 	}

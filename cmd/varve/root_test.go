@@ -111,7 +111,8 @@ func TestPlacesToWrite(t *testing.T) {
 		{"check DIR/sea.nc --html s3://bucket/x.html", "object stores"},
 		{"export kerchunk OUT DIR/none/x.json", "there is no folder"},
 		{"export table OUT DIR/none/x.parquet", "there is no folder"},
-		{"export icechunk OUT s3://bucket/x", "object stores"},
+		{"export icechunk OUT s3://bucket", "want a name in the bucket"},
+		{"export table OUT s3://bucket/x/", "empty parts"},
 		{"demo s3://bucket/x", "object stores"},
 	} {
 		args := strings.Fields(strings.NewReplacer("OUT", out, "DIR", dir).Replace(tt.line))
