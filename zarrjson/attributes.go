@@ -41,14 +41,14 @@ func AttributesOf(list []Attribute) (Attributes, error) {
 	for _, a := range list {
 		size += len(a.Name) + len(a.JSON) + marks
 	}
+	if name, found := repeated(list); found {
+		return Attributes{}, wrong("", "the name %q occurs twice", abbreviate(name))
+	}
 	raw := append(make([]byte, 0, size), '{')
 	for i, a := range list {
 		v, err := attributeValue(a.Name, a.JSON)
 		if err != nil {
 			return Attributes{}, err
-		}
-		if slices.ContainsFunc(list[:i], func(other Attribute) bool { return other.Name == a.Name }) {
-			return Attributes{}, wrong("", "the name %q occurs twice", abbreviate(a.Name))
 		}
 		if i > 0 {
 			raw = append(raw, ',')
@@ -56,6 +56,29 @@ func AttributesOf(list []Attribute) (Attributes, error) {
 		raw = append(append(quote(raw, a.Name), ':'), v.raw...)
 	}
 	return Attributes{raw: append(raw, '}'), own: true}, nil
+}
+
+// fewAttributes are compared with each other sooner than kept in a map.
+const fewAttributes = 32
+
+// repeated finds a name that occurs twice.
+func repeated(list []Attribute) (name string, found bool) {
+	if len(list) <= fewAttributes {
+		for i, a := range list {
+			if slices.ContainsFunc(list[:i], func(other Attribute) bool { return other.Name == a.Name }) {
+				return a.Name, true
+			}
+		}
+		return "", false
+	}
+	seen := make(map[string]bool, len(list))
+	for _, a := range list {
+		if seen[a.Name] {
+			return a.Name, true
+		}
+		seen[a.Name] = true
+	}
+	return "", false
 }
 
 // attributeValue reads the value of an attribute that is to be.

@@ -177,3 +177,26 @@ func TestOwnAttributesAreLaidOut(t *testing.T) {
 		t.Errorf("written as\n%s (%v)", got, err)
 	}
 }
+
+// TestAttributesOf: few and many, in their order, each name once.
+func TestAttributesOf(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 32, 33, 100} {
+		var list []Attribute
+		want := ""
+		for i := range n {
+			name := fmt.Sprintf("%d", n-i)
+			list = append(list, Attribute{name, []byte("1")})
+			want += fmt.Sprintf(",%q:1", name)
+		}
+		want = "{" + strings.TrimPrefix(want, ",") + "}"
+		got, err := AttributesOf(list)
+		if err != nil || string(got.JSON()) != want {
+			t.Errorf("%d: %s, %v", n, got.JSON(), err)
+		}
+		if n > 0 {
+			if _, err := AttributesOf(append(list, list[0])); err == nil || !strings.Contains(err.Error(), "occurs twice") {
+				t.Errorf("%d and one again: %v", n, err)
+			}
+		}
+	}
+}

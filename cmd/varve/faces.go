@@ -145,6 +145,9 @@ func edges(g *grid.Grid, names []string) string {
 			}
 			runs = append(runs, fmt.Sprintf("%d×%d", run.Data, run.Count))
 		}
+		if len(runs) == 0 {
+			runs = []string{"none"}
+		}
 		axes[axis] = names[axis] + " " + strings.Join(runs, "+")
 	}
 	return strings.Join(axes, "; ")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -28,14 +27,11 @@ appends most of what a manifest takes is freed by this.`,
 			return runGC(cmd.Context(), args[0], keep, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntVar(&keep, "keep", keep, "how many snapshots stay, the newest first")
+	addNumber(cmd.Flags(), &keep, 1, "keep", "how many snapshots stay, the newest first")
 	return cmd
 }
 
 func runGC(ctx context.Context, name string, keep int, out io.Writer) error {
-	if keep < 1 {
-		return usageError{errors.New("--keep: at least the current snapshot stays")}
-	}
 	repo, err := manifest.Open(ctx, name)
 	if err != nil {
 		return err

@@ -77,6 +77,8 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect --values x.nc", "--json"},
 		{"check FILE --workers -1", "want a whole number from 0 on"},
 		{"check FILE --inline no", "want a whole number from 0 on"},
+		{"check FILE --value-bytes 0", "want a whole number from 1 on"},
+		{"gc OUT --keep 0", "want a whole number from 1 on"},
 		{"check FILE --tolerance -1", "--tolerance -1"},
 		{"check FILE --tolerance nan", "--tolerance NaN"},
 		{"check FILE --match [a", "--match [a"},
