@@ -60,7 +60,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 // addPlanFlags declares what says how files become arrays.
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.concat, "concat", nil, "`dimensions` along which files follow one another, where coordinates do not tell")
-	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=list:FILE")
+	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
 	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
 	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`")
 	f.StringVar(&o.group, "group", "", "only what is below this `group`, which becomes the root")

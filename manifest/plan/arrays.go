@@ -194,7 +194,7 @@ func (p *planner) spoiledBy(a *array) bool {
 func (p *planner) placeArrays() {
 	kept := p.arrays[:0]
 	for _, a := range p.arrays {
-		if p.spoiledBy(a) || p.isMade(a.path) || p.twice(a) {
+		if p.spoiledBy(a) || p.twice(a) {
 			continue
 		}
 		for _, at := range a.dims {
@@ -334,7 +334,28 @@ func (p *planner) orderOption(a *array) string {
 			return "--concat " + path.Base(at) + " for the order of their names, or --new-dim"
 		}
 	}
+	if at := p.momentOf(); at != "" {
+		return fmt.Sprintf("--new-dim %s=var:%s to stack them by its values, or NAME=PATTERN by the names of files", path.Base(at), at[1:])
+	}
 	return "--new-dim NAME=PATTERN to stack them"
+}
+
+// momentOf is the variable that says of which moment each file is, if there is just one.
+func (p *planner) momentOf() string {
+	found := map[string]int{}
+	for _, c := range p.classes {
+		for _, x := range c.vars {
+			if len(x.v.Shape) == 0 && x.v.Unreadable == "" && p.dims[x.path] == nil && natureOf(x.v) == instant {
+				found[x.path]++
+			}
+		}
+	}
+	for at, n := range found {
+		if n == len(p.classes) && len(found) == 1 {
+			return at
+		}
+	}
+	return ""
 }
 
 func (p *planner) filesHaving(a *array) (files []int32) {

@@ -24,7 +24,9 @@ func (p *planner) faces() error {
 		}
 	}
 	for _, d := range p.made {
-		p.arrays = append(p.arrays, p.madeArray(d))
+		if !p.anyHas(d.path) {
+			p.arrays = append(p.arrays, p.madeArray(d))
+		}
 	}
 	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
 		return nil

@@ -97,6 +97,13 @@ func coords(name, dims string, t codec.Type, numbers ...float64) wanted {
 	return w
 }
 
+// scalar is a variable of one number.
+func scalar(name string, number float64) wanted {
+	w := coords(name, name, float64s, number)
+	w.v.Dims, w.v.Shape, w.v.Storage.Chunks = nil, nil, nil
+	return w
+}
+
 func lines(from, n, step float64) (out []float64) {
 	for i := range int(n) {
 		out = append(out, from+float64(i)*step)

@@ -19,55 +19,134 @@ import (
 func (p *planner) makeDims() error {
 	for _, n := range p.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
-		if p.dims[at] != nil {
-			return fmt.Errorf("new dimension %s: files have a dimension of this name", n.Name)
-		}
-		texts, lack, err := p.stepsOf(&n)
-		if err != nil {
+		if err := p.checkNew(&n, at); err != nil {
 			return err
+		}
+		steps, lack, err := p.stepsOf(&n, at)
+		if err != nil {
+			return fmt.Errorf("new dimension %s: %w", n.Name, err)
+		}
+		if len(p.needs) > 0 {
+			return nil
 		}
 		if len(lack) > 0 {
 			p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: at, Effect: report.Refused,
-				Says: fmt.Sprintf("%s %s no value for the new dimension %s", count(len(lack), len(lack)+len(texts)), have(len(lack)), n.Name)},
-				lack, int64(len(lack)+len(texts))))
+				Says: fmt.Sprintf("%s %s no value for the new dimension %s", count(len(lack), len(lack)+len(steps)), have(len(lack)), n.Name)},
+				lack, int64(len(lack)+len(steps))))
 			continue
 		}
-		if err := p.makeDim(at, texts); err != nil {
+		if err := p.makeDim(at, steps); err != nil {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
 	}
 	return nil
 }
 
-func (p *planner) isMade(at string) bool { return p.dims[at] != nil && p.dims[at].made }
+// checkNew refuses a name that files have something else by.
+func (p *planner) checkNew(n *NewDim, at string) error {
+	option, variable := "--new-dim "+n.Name, "/"+strings.Trim(n.Variable, "/")
+	switch {
+	case p.dims[at] != nil:
+		return &OptionError{option, "files have a dimension of this name"}
+	case n.Variable != "" && !p.anyHas(variable):
+		return &OptionError{option + "=var:" + n.Variable, "no file has such a variable" + p.whichThere()}
+	case variable == at || !p.anyHas(at):
+		return nil
+	}
+	return &OptionError{option, fmt.Sprintf("files have a variable of this name: --new-dim %s=var:%s takes its values, --rename %s=NAME or --drop %s makes room", n.Name, n.Name, n.Name, n.Name)}
+}
+
+func (p *planner) anyHas(variable string) bool {
+	return slices.ContainsFunc(p.classes, func(c *class) bool { return c.find(variable) >= 0 })
+}
 
 // step is the value of a new dimension in a file.
 type step struct {
+	v      *manifest.Variable
+	values *manifest.Values
+}
+
+// stepsOf finds the value of each file, and the files that have none.
+func (p *planner) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []int32, err error) {
+	if n.Variable != "" {
+		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at)
+	}
+	told, lack, err := p.stepsTold(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, values, err := elementsOfSteps(at, told)
+	if err != nil {
+		return nil, nil, err
+	}
+	steps = make(map[int32]step, len(told))
+	distinct := map[string]*manifest.Values{}
+	for f, x := range values {
+		if distinct[x.ID] == nil {
+			distinct[x.ID] = x
+		}
+		steps[f] = step{v, distinct[x.ID]}
+	}
+	return steps, lack, nil
+}
+
+// stepsIn takes the steps from a variable that has one element in each file. If the dimension
+// has its name, it is the coordinate from now on.
+func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int32, err error) {
+	steps = map[int32]step{}
+	for _, c := range p.classes {
+		i := c.find(variable)
+		if i < 0 || c.vars[i].v.Unreadable != "" || c.vars[i].v.Storage.Layout == manifest.Nothing {
+			lack = append(lack, c.files...)
+			continue
+		}
+		x := &c.vars[i]
+		if elementsOf(x.v) != 1 {
+			return nil, nil, fmt.Errorf("%s: %s has the shape %v, and would have to be of one element", p.files[c.files[0]].URL, variable, x.v.Shape)
+		}
+		v := *x.v
+		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
+		for _, f := range c.files {
+			values, ok := p.values(f, x.at, 1)
+			if ok {
+				steps[f] = step{&v, values}
+			}
+		}
+		if variable == at {
+			x.v, x.dims = &v, v.Dims
+			c.dims[at], c.coords[at] = manifest.Dimension{Path: at, Length: 1}, i
+		}
+	}
+	return steps, lack, p.fault
+}
+
+// told is the value of a new dimension in a file, as it is told.
+type told struct {
 	texts [6]string // year to second, or a text
 	dated bool
 }
 
-// stepsOf finds the value of each file, and the files that have none.
-func (p *planner) stepsOf(n *NewDim) (steps map[int32]step, lack []int32, err error) {
+// stepsTold finds what the names or the attributes of files, or a list, say.
+func (p *planner) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = regexp.Compile(n.Pattern); err != nil {
-			return nil, nil, fmt.Errorf("new dimension %s: %w", n.Name, err)
+			return nil, nil, err
 		}
 		if pattern.NumSubexp() == 0 {
-			return nil, nil, fmt.Errorf("new dimension %s: the pattern %q has no group in parentheses", n.Name, n.Pattern)
+			return nil, nil, fmt.Errorf("the pattern %q has no group in parentheses", n.Pattern)
 		}
 	}
 	if n.Values != nil && len(n.Values) != p.given() {
-		return nil, nil, fmt.Errorf("new dimension %s: a list of %d values for %d files", n.Name, len(n.Values), p.given())
+		return nil, nil, fmt.Errorf("a list of %d values for %d files", len(n.Values), p.given())
 	}
-	steps = map[int32]step{}
+	steps = map[int32]told{}
 	at := 0
 	for f, file := range p.files {
 		if file.Hidden {
 			continue
 		}
-		var s step
+		var s told
 		ok := true
 		switch {
 		case pattern != nil:
@@ -101,7 +180,7 @@ func (p *planner) given() (n int) {
 }
 
 // matchStep looks at the name of a file, and at its whole path if the name does not match.
-func matchStep(pattern *regexp.Regexp, url string) (s step, ok bool) {
+func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
 	m := pattern.FindStringSubmatch(base(url))
 	if m == nil {
 		if m = pattern.FindStringSubmatch(url); m == nil {
@@ -143,27 +222,17 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 	return "", false
 }
 
-// makeDim makes a dimension of steps, as whole numbers, numbers, times or texts, whichever fits
-// all.
+// makeDim makes a dimension of steps, in their order.
 func (p *planner) makeDim(at string, steps map[int32]step) error {
-	v, elements, err := elementsOfSteps(at, steps)
-	if err != nil {
-		return err
-	}
 	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
 	d.of = make([]int32, len(p.files))
 	for i := range d.of {
 		d.of[i] = noDim
 	}
 	known := interned{files: p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
-	distinct := map[string]*manifest.Values{}
 	for _, f := range sorted(steps) {
-		content := string(elements[f].Data) + strings.Join(texts(elements[f].Texts), "")
-		if distinct[content] == nil {
-			distinct[content] = elements[f]
-		}
-		if err := known.add(d, f, v, distinct[content]); err != nil {
-			return err
+		if err := known.add(d, f, steps[f].v, steps[f].values); err != nil {
+			return p.inFile(f, err)
 		}
 	}
 	if err := p.measure(d); err != nil {
@@ -182,16 +251,9 @@ func (p *planner) makeDim(at string, steps map[int32]step) error {
 	return nil
 }
 
-func texts(list [][]byte) []string {
-	out := make([]string, len(list))
-	for i, t := range list {
-		out[i] = string(t)
-	}
-	return out
-}
-
-// elementsOfSteps chooses a type for steps.
-func elementsOfSteps(at string, steps map[int32]step) (*manifest.Variable, map[int32]*manifest.Values, error) {
+// elementsOfSteps chooses a type for steps: whole numbers, numbers, times or texts, whichever
+// fits all.
+func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[int32]*manifest.Values, error) {
 	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}}
 	moments, whole, numbers := true, true, true
 	times := map[int32]time.Time{}
@@ -257,7 +319,7 @@ func timeAttributes(unit int64) []manifest.Attribute {
 }
 
 // time is the moment of a step: of named groups, or of a date written as ISO 8601 has it.
-func (s step) time() (time.Time, error) {
+func (s told) time() (time.Time, error) {
 	if !s.dated {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 			if t, err := time.Parse(layout, s.texts[0]); err == nil {

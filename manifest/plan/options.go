@@ -90,7 +90,7 @@ type Rename struct {
 }
 
 // NewDim is a dimension that files do not have: each file is one step of it. Exactly one of
-// Pattern, Attribute and Values says where the coordinate comes from.
+// Pattern, Attribute, Variable and Values says where the coordinate comes from.
 type NewDim struct {
 	Name string
 	// Pattern is a regular expression on the file's name. Groups named y, m, d, H, M and S
@@ -98,6 +98,9 @@ type NewDim struct {
 	Pattern string `json:",omitempty"`
 	// Attribute names an attribute of the root group.
 	Attribute string `json:",omitempty"`
+	// Variable names a variable of one element. One that has the name of the dimension becomes
+	// the coordinate as it is.
+	Variable string `json:",omitempty"`
 	// Values has one entry for each file, in the order of the files.
 	Values []string `json:",omitempty"`
 }
@@ -109,16 +112,20 @@ type Override struct {
 	Type   string             `json:",omitempty"` // name of an element type, as NumPy has it
 }
 
-// ParseNewDim reads NAME=PATTERN, NAME=attr:ATTRIBUTE or NAME=list:FILE. For a list it
+// ParseNewDim reads NAME=PATTERN, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE or NAME=list:FILE. For a list it
 // returns the name of the file, whose lines are to become the Values.
 func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	name, from, ok := strings.Cut(text, "=")
 	if !ok || name == "" || from == "" {
-		return dim, "", fmt.Errorf("new dimension %q: want NAME=PATTERN, NAME=attr:ATTRIBUTE or NAME=list:FILE", text)
+		return dim, "", fmt.Errorf("new dimension %q: want NAME=PATTERN, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE or NAME=list:FILE", text)
 	}
 	dim.Name = name
 	if attribute, ok := strings.CutPrefix(from, "attr:"); ok {
 		dim.Attribute = attribute
+		return dim, "", nil
+	}
+	if variable, ok := strings.CutPrefix(from, "var:"); ok {
+		dim.Variable = variable
 		return dim, "", nil
 	}
 	if file, ok := strings.CutPrefix(from, "list:"); ok {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -82,7 +83,11 @@ func (p *planner) overridden(o *Override) (dims []string, found bool) {
 func (p *planner) checkConcat() error {
 	for _, name := range p.opts.Concat {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return name == at || "/"+name == at || name == path.Base(at) }) {
-			return &OptionError{"--concat " + name, "no dimension is called so" + listed(p.dimOrder)}
+			says := "no dimension is called so" + listed(p.dimOrder)
+			if p.anyHas("/" + strings.Trim(name, "/")) {
+				says += fmt.Sprintf("; --new-dim %s=var:%s makes one of the variable", name, name)
+			}
+			return &OptionError{"--concat " + name, says}
 		}
 	}
 	return nil

@@ -269,6 +269,9 @@ func (p *planner) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	files = slices.Compact(files)
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
 	option := "--overlap first or --overlap last"
+	if !slices.ContainsFunc(pairs, func(pair [2]int32) bool { return !sameBox(&w.tiles[pair[0]], &w.tiles[pair[1]]) }) {
+		option += ", or --new-dim NAME=PATTERN if they are members of an ensemble"
+	}
 	if p.opts.Overlap != OverlapRefuse {
 		option = ""
 	}

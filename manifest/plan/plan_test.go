@@ -130,6 +130,16 @@ func TestPlaced(t *testing.T) {
 				}
 			}
 		}, "/t", "t0_r0@0,0+1,2 t1_r0@0,2+1,2 t0_r1@1,0+1,2 t1_r1@1,2+1,2", "1 2 3 4"},
+		{"a new dimension from a variable", Options{NewDims: []NewDim{{Name: "run", Variable: "n"}}}, func(m *maker) {
+			for _, n := range []float64{3, 1, 2} {
+				m.file(fmt.Sprint("f", n), lat(), scalar("n", n), cube("t", "lat", m64(3), m64(3)))
+			}
+		}, "/t", "f1@0+1 f2@1+1 f3@2+1", "1 3"},
+		{"a new dimension from the variable of its name", Options{NewDims: []NewDim{{Name: "when", Variable: "when"}}}, func(m *maker) {
+			for i, units := range []string{"days since 1990-01-03", "hours since 1990-01-01"} {
+				m.file(fmt.Sprint("f", i), lat(), scalar("when", 12).with("units", units), cube("t", "lat", m64(3), m64(3)))
+			}
+		}, "/t", "f1@0+1 f0@1+1", "1 3"},
 		{"overlap, the first counts", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
 			"/t", "a@0+4 b@4+3~1 c@7+2", "[4 3 2] [3] [4]"},
 		{"overlap, the last counts", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
