@@ -222,13 +222,16 @@ func (f *folder) finish(_ context.Context, drafts ...named) error {
 		unsynced[f.path(path.Dir(n.name))] = true
 	}
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	maps.Copy(unsynced, f.unsynced)
-	clear(f.unsynced)
-	f.mu.Unlock()
 	for dir := range unsynced {
 		folders.Go(func() error { return syncFolder(dir) })
 	}
-	return folders.Wait()
+	if err := folders.Wait(); err != nil {
+		return err
+	}
+	clear(f.unsynced)
+	return nil
 }
 
 // sync brings a draft to disk. Nothing can be written to it any more.

@@ -45,13 +45,53 @@ func (d *decision) attributes() {
 
 // set declares an attribute: in its place if there is one of that name, else behind the others.
 func (d *decision) set(name string, raw []byte) {
-	for i := range d.declared {
-		if d.declared[i].Name == name {
-			d.declared[i].JSON = raw
-			return
-		}
+	if i := d.places.find(len(d.declared), name, func(i int) string { return d.declared[i].Name }); i >= 0 {
+		d.declared[i].JSON = raw
+		return
 	}
 	d.declared = append(d.declared, zarrjson.Attribute{Name: name, JSON: raw})
+}
+
+// attribute is the one of a name, or nil.
+func (m *member) attribute(name string) *manifest.Attribute {
+	all := m.Variable.Attributes
+	if i := m.places.find(len(all), name, func(i int) string { return all[i].Name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// places finds names in a list, which may grow. In a short one it looks through it; a long one,
+// which nobody writes for people to read, it goes through once.
+type places struct {
+	first map[string]int
+	known int // how many of the list are in first
+}
+
+const longList = 64
+
+// find returns the first place of a name, or -1.
+func (p *places) find(n int, name string, at func(i int) string) int {
+	if n < longList {
+		for i := range n {
+			if at(i) == name {
+				return i
+			}
+		}
+		return -1
+	}
+	if p.first == nil {
+		p.first = make(map[string]int, n)
+	}
+	for ; p.known < n; p.known++ {
+		if _, ok := p.first[at(p.known)]; !ok {
+			p.first[at(p.known)] = p.known
+		}
+	}
+	if i, ok := p.first[name]; ok {
+		return i
+	}
+	return -1
 }
 
 // attributeNames are those of all members, each where it occurs first.
@@ -133,7 +173,7 @@ func (d *decision) attribute(name string) error {
 
 // keep keeps an attribute as the first member has it, unless no JSON says it.
 func (d *decision) keep(name string) error {
-	raw, err := d.spell(manifest.Lookup(d.members[0].Variable.Attributes, name))
+	raw, err := d.spell(d.members[0].attribute(name))
 	if err == nil && raw != nil {
 		d.set(name, raw)
 	}
@@ -230,12 +270,12 @@ func (d *decision) setText(name, text string) error {
 func (d *decision) attributeNamed(name string) having {
 	return having{
 		key: func(m *member) string {
-			if a := manifest.Lookup(m.Variable.Attributes, name); a != nil {
+			if a := m.attribute(name); a != nil {
 				return d.spelt(a)
 			}
 			return ""
 		},
-		says: func(m *member) string { return attributeText(manifest.Lookup(m.Variable.Attributes, name)) },
+		says: func(m *member) string { return attributeText(m.attribute(name)) },
 	}
 }
 

@@ -94,6 +94,7 @@ type decision struct {
 	face     Face
 	masks    [][]byte // of the face
 	declared []zarrjson.Attribute
+	places   places // of what is declared
 	findings []report.Finding
 	refused  bool
 
@@ -107,6 +108,7 @@ type member struct {
 	units      cf.Units
 	timed      bool // units are valid
 	conversion *convert.Conversion
+	places     places // of the attributes
 }
 
 func newDecision(members []Member, opts Options) *decision {
