@@ -137,6 +137,9 @@ func (p *planner) readCoords(d *dim) error {
 		if d.coord != "" {
 			at = c.find(d.coord)
 		}
+		if at >= 0 && !slices.Equal(c.vars[at].dims, []string{d.path}) {
+			at = -1 // the same name, along something else
+		}
 		for _, f := range c.files {
 			d.of[f] = noCoord
 			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {

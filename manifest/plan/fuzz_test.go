@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -208,8 +210,22 @@ func TestTimeOutOfRange(t *testing.T) {
 // TestTimeNeverWritten: where nobody wrote a time netCDF has its own fill value, and there is none.
 func TestTimeNeverWritten(t *testing.T) {
 	m := newMaker()
-	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36).with("units", "seconds since 1970-01-01"))
+	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36, math.Inf(1)).with("units", "seconds since 1970-01-01"))
 	if _, _, err := New(m.files, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTimesAlongAnother: a variable of the coordinate's name that lies along another dimension says
+// nothing of this one, however many values it has.
+func TestTimesAlongAnother(t *testing.T) {
+	for _, profiles := range [][]float64{{5, 6}, {5, 6, 7}} {
+		m := newMaker()
+		m.file("a", coords("time", "obs", float64s, 0, 1, 2).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))
+		m.file("b", coords("time", "profile", float64s, profiles...).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))
+		_, _, err := New(m.files, nil)
+		if text := fmt.Sprint(err); errors.Is(err, codec.ErrCorrupt) || !strings.Contains(text, "/time: 1 of 2 files has the axes (profile)") {
+			t.Errorf("%d profiles: got %v", len(profiles), err)
+		}
 	}
 }

@@ -79,10 +79,11 @@ func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
 // netcdfFill is what netCDF puts where nobody wrote a float (NC_FILL_FLOAT, NC_FILL_DOUBLE).
 const netcdfFill = 9.9692099683868690e+36
 
-// unwritten reports whether an element that is out of range is what netCDF puts where nobody
-// wrote: files without a _FillValue are full of them.
+// unwritten reports whether an element that is out of range stands for no time at all: it is
+// infinite, or what netCDF puts where nobody wrote, of which files without a _FillValue are full.
 func (t Times) unwritten(element []byte) bool {
-	return t.Type.Kind == codec.Float && Float(t.Type, element) == netcdfFill
+	f := Float(t.Type, element)
+	return t.Type.Kind == codec.Float && (f == netcdfFill || math.IsInf(f, 0))
 }
 
 // none reports whether an element is no time: masked, NaN, or NumPy's NaT.
