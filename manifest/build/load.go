@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -32,7 +33,7 @@ type loading struct {
 func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes}
 	l := &loading{
-		files: all, opts: opts, sums: scan.NewSums(opts),
+		files: all, opts: opts, sums: scan.NewSums(),
 		memory: semaphore.NewWeighted(manifest.MostSummed), said: j.opts.Compared, same: map[string]*manifest.Values{},
 	}
 	wholly := map[plan.Need]bool{}
@@ -43,17 +44,36 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 		return n.Sum && wholly[plan.Need{File: n.File, Variable: n.Variable}]
 	})
 	l.total = int64(len(needs))
+	byFile := map[int][]plan.Need{}
+	for _, n := range needs {
+		byFile[n.File] = append(byFile[n.File], n)
+	}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
 	for _, n := range needs {
-		group.Go(func() error { return l.read(within, n) })
+		if some := byFile[n.File]; some[0] == n {
+			group.Go(func() error { return l.readFile(within, some) })
+		}
 	}
 	return group.Wait()
 }
 
-func (l *loading) read(ctx context.Context, n plan.Need) error {
-	file := l.files[n.File]
-	v := &file.Header.Variables[n.Variable]
+// readFile reads what is needed of one file.
+func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
+	later, err := scan.Reopen(ctx, l.files[needs[0].File], l.opts)
+	if err != nil {
+		return err
+	}
+	for _, n := range needs {
+		if err := l.read(ctx, later, n); err != nil {
+			return errors.Join(err, later.Close())
+		}
+	}
+	return later.Close()
+}
+
+func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) error {
+	v := &l.files[n.File].Header.Variables[n.Variable]
 	form := codec.Form{Type: v.Type, Shape: v.Shape}
 	size := min(max(int64(form.Bytes()), 0), manifest.MostSummed)
 	if err := l.memory.Acquire(ctx, size); err != nil {
@@ -63,9 +83,9 @@ func (l *loading) read(ctx context.Context, n plan.Need) error {
 	var values *manifest.Values
 	var err error
 	if n.Sum {
-		values, err = l.sums.Of(ctx, file, n.Variable)
+		values, err = later.Sum(n.Variable, l.sums)
 	} else {
-		values, err = scan.Values(ctx, file, n.Variable, l.opts)
+		values, err = later.Values(n.Variable)
 	}
 	if err == nil {
 		l.enter(n, values)

@@ -214,10 +214,27 @@ func TestFirst(t *testing.T) {
 	}
 }
 
+func valuesLater(f *manifest.File, variable int, opts *scan.Options) (*manifest.Values, error) {
+	l, err := scan.Reopen(context.Background(), f, opts)
+	if err != nil {
+		return nil, err
+	}
+	values, err := l.Values(variable)
+	return values, errors.Join(err, l.Close())
+}
+
+func sumLater(f *manifest.File, variable int, sums *scan.Sums) (*manifest.Values, error) {
+	l, err := scan.Reopen(context.Background(), f, nil)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := l.Sum(variable, sums)
+	return sum, errors.Join(err, l.Close())
+}
+
 // TestValuesLater reads what a scan did not.
 func TestValuesLater(t *testing.T) {
-	ctx := context.Background()
-	sums := scan.NewSums(nil)
+	sums := scan.NewSums()
 	for _, name := range fixtureFiles(t) {
 		a, err := scanAll([]string{name}, scan.Options{})
 		if err != nil {
@@ -226,7 +243,7 @@ func TestValuesLater(t *testing.T) {
 		f := a.Files[0]
 		for i, v := range f.Header.Variables {
 			if v.Unreadable != "" {
-				if _, err := scan.Values(ctx, f, i, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), v.Path) {
+				if _, err := valuesLater(f, i, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), v.Path) {
 					t.Errorf("%s %s: %v", name, v.Path, err)
 				}
 				continue
@@ -236,8 +253,8 @@ func TestValuesLater(t *testing.T) {
 				t.Errorf("%s %s: %v", name, v.Path, err)
 				continue
 			}
-			sum, err := sums.Of(ctx, f, i)
-			got, err2 := scan.Values(ctx, f, i, nil)
+			sum, err := sumLater(f, i, sums)
+			got, err2 := valuesLater(f, i, nil)
 			if err = errors.Join(err, err2); err == nil && (sum.ID != got.ID || !sum.Summed || sum.Data != nil || sum.Texts != nil) {
 				t.Errorf("%s %s: sum %+v of values %s", name, v.Path, sum, got.ID)
 			}
@@ -275,10 +292,10 @@ func TestSums(t *testing.T) {
 		}
 		files = append(files, a.Files[0])
 	}
-	sums := scan.NewSums(nil)
+	sums := scan.NewSums()
 	var ids []string
 	for _, f := range files {
-		sum, err := sums.Of(context.Background(), f, f.Header.Find("/v"))
+		sum, err := sumLater(f, f.Header.Find("/v"), sums)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,10 +315,10 @@ func TestValuesChanged(t *testing.T) {
 	if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scan.Values(context.Background(), a.Files[0], a.Files[0].Header.Find("/t2m"), nil); !errors.Is(err, source.ErrChanged) {
+	if _, err := valuesLater(a.Files[0], a.Files[0].Header.Find("/t2m"), nil); !errors.Is(err, source.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := scan.NewSums(nil).Of(context.Background(), a.Files[0], a.Files[0].Header.Find("/t2m")); !errors.Is(err, source.ErrChanged) {
+	if _, err := sumLater(a.Files[0], a.Files[0].Header.Find("/t2m"), scan.NewSums()); !errors.Is(err, source.ErrChanged) {
 		t.Errorf("a sum: %v", err)
 	}
 }
@@ -316,7 +333,7 @@ func TestValuesLimit(t *testing.T) {
 		t.Errorf("strings: %q", v.Unreadable)
 	}
 	n := f.Header.Find("/v")
-	if _, err := scan.Values(context.Background(), f, n, &scan.Options{ValueBytes: 16}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := valuesLater(f, n, &scan.Options{ValueBytes: 16}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("large values: %v", err)
 	}
 }
@@ -352,7 +369,7 @@ func TestExternal(t *testing.T) {
 		if h := a.Files[f.Parts[n][0].File]; h.URL != raw || h.Size != 8 || !h.Hidden {
 			t.Errorf("%s: part in %+v", c.name, h.Source)
 		}
-		later, err := scan.Values(context.Background(), f, n, nil)
+		later, err := valuesLater(f, n, nil)
 		if err != nil || string(later.Data) != c.content {
 			t.Errorf("%s: later %v, %v", c.name, later, err)
 		}

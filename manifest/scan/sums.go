@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"sync"
@@ -10,11 +9,9 @@ import (
 	"varve/readers"
 )
 
-// Sums tells the values of variables from one another. What is stored alike is decoded once:
-// an archive has the same grid in all of its files. It may be used by several goroutines.
+// Sums knows the sums of what is stored in some bytes: an archive has the same grid in all of
+// its files, which is decoded in one of them. It may be used by several goroutines.
 type Sums struct {
-	opts *Options
-
 	mu   sync.Mutex
 	seen map[storedSum]*manifest.Values
 }
@@ -22,35 +19,35 @@ type Sums struct {
 // storedSum is of the bytes in which values are stored, and of how. The zero value is none.
 type storedSum [sha256.Size]byte
 
-// NewSums returns what knows no sums yet. Of the options, ValueBytes does not count.
-func NewSums(opts *Options) *Sums {
-	s := &Sums{opts: opts.withDefaults(), seen: map[storedSum]*manifest.Values{}}
-	s.opts.ValueBytes = manifest.MostSummed
-	return s
-}
+// NewSums returns what knows no sums yet.
+func NewSums() *Sums { return &Sums{seen: map[storedSum]*manifest.Values{}} }
 
-// Of reads all values of a variable of a file that was scanned, up to manifest.MostSummed of
-// them, and returns their sum. The file must not have changed since.
-func (s *Sums) Of(ctx context.Context, f *manifest.File, variable int) (sum *manifest.Values, err error) {
-	if known := f.Values[variable]; known != nil {
+// Sum reads all values of a variable, up to manifest.MostSummed of them, and returns what tells
+// them from others.
+func (l *Later) Sum(variable int, sums *Sums) (sum *manifest.Values, err error) {
+	if known := l.file.Values[variable]; known != nil {
 		return known.Sum(), nil
 	}
-	own := *s.opts
-	err = reopened(ctx, f, variable, &own, func(r *reading, out *manifest.Variable, v *readers.Variable) error {
-		stored, err := r.sumStored(out)
+	own := l.r.Options
+	defer func() { l.r.Options = own }()
+	large := *own
+	large.ValueBytes = manifest.MostSummed
+	l.r.Options = &large
+	err = l.look(variable, func(out *manifest.Variable, v *readers.Variable) error {
+		stored, err := l.r.sumStored(out)
 		if err != nil {
 			return err
 		}
-		if sum = s.known(stored); sum != nil {
+		if sum = sums.known(stored); sum != nil {
 			return nil
 		}
-		values, err := r.readValues(out, v, 0)
+		values, err := l.r.readValues(out, v, 0)
 		if err != nil {
 			return err
 		}
 		values.SetID()
 		sum = values.Sum()
-		s.keep(stored, sum)
+		sums.keep(stored, sum)
 		return nil
 	})
 	return sum, err

@@ -53,14 +53,53 @@ func isSmallScalar(v *manifest.Variable) bool {
 	return len(v.Shape) == 0 && !v.Type.Varies() && v.Type.Size <= maxScalar
 }
 
-// Values reads all values of a variable of a file that was scanned, if they take up to
-// ValueBytes. The file must not have changed since.
-func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) (values *manifest.Values, err error) {
-	if known := f.Values[variable]; known != nil && !known.Summed {
+// Later reads values of a file that was scanned. The file must not have changed since. It is for
+// one goroutine.
+type Later struct {
+	file *manifest.File
+	r    *reading
+	own  *source.Opener // nil if it is somebody else's
+}
+
+// Reopen opens a file that was scanned. Of the options, ValueBytes and Opener count.
+func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error) {
+	if f.Hidden {
+		return nil, fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
+	}
+	l := &Later{file: f, r: &reading{scanner: &scanner{Options: opts.withDefaults(), shared: newInterner()}, ctx: ctx, out: &found{url: f.URL}, indexes: true}}
+	if l.r.Opener == nil {
+		l.own = source.NewOpener(nil)
+		l.r.Opener = l.own
+	}
+	var err error
+	if l.r.src, err = l.r.open(ctx, f); err != nil {
+		return nil, errors.Join(err, l.closeOwn())
+	}
+	if l.r.data, err = formats.Open(ctx, l.r.src); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Close closes the file.
+func (l *Later) Close() error {
+	return errors.Join(l.r.closeNeighbours(), l.r.src.Close(), l.closeOwn())
+}
+
+func (l *Later) closeOwn() error {
+	if l.own == nil {
+		return nil
+	}
+	return l.own.Close()
+}
+
+// Values reads all values of a variable, if they take up to ValueBytes.
+func (l *Later) Values(variable int) (values *manifest.Values, err error) {
+	if known := l.file.Values[variable]; known != nil && !known.Summed {
 		return known, nil
 	}
-	err = reopened(ctx, f, variable, opts.withDefaults(), func(r *reading, out *manifest.Variable, v *readers.Variable) error {
-		values, err = r.readValues(out, v, 0)
+	err = l.look(variable, func(out *manifest.Variable, v *readers.Variable) error {
+		values, err = l.r.readValues(out, v, 0)
 		return err
 	})
 	if err != nil {
@@ -70,26 +109,25 @@ func Values(ctx context.Context, f *manifest.File, variable int, opts *Options) 
 	return values, nil
 }
 
-// reopened opens a file that was scanned, and has a variable of it looked at as it is there.
-func reopened(ctx context.Context, f *manifest.File, variable int, o *Options, look func(*reading, *manifest.Variable, *readers.Variable) error) error {
-	if o.Opener == nil {
-		o.Opener = source.NewOpener(nil)
-		defer o.Opener.Close()
+// look has a variable looked at as it is in the file, its refs being in l.r.out.
+func (l *Later) look(variable int, at func(*manifest.Variable, *readers.Variable) error) error {
+	known := &l.file.Header.Variables[variable]
+	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", l.file.URL, known.Path, err) }
+	if known.Unreadable != "" {
+		return failed(fmt.Errorf("%s: %w", known.Unreadable, errors.ErrUnsupported))
 	}
-	v := &f.Header.Variables[variable]
-	if f.Hidden {
-		return fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
-	}
-	if v.Unreadable != "" {
-		return fmt.Errorf("%s: %s: %s: %w", f.URL, v.Path, v.Unreadable, errors.ErrUnsupported)
-	}
-	src, err := o.open(ctx, f)
+	v, f, err := l.r.describe(known.Path)
 	if err != nil {
-		return err
+		return failed(err)
 	}
-	r := &reading{scanner: &scanner{Options: o, shared: newInterner()}, ctx: ctx, src: src, out: &found{url: f.URL}, indexes: true}
-	err = r.lookAt(v.Path, look)
-	return errors.Join(err, r.closeNeighbours(), src.Close())
+	if v == nil {
+		return failed(fmt.Errorf("the file has no such variable any more: %w", source.ErrChanged))
+	}
+	defer f.refs.free()
+	if err := at(v, find(l.r.data, known.Path)); err != nil {
+		return failed(err)
+	}
+	return nil
 }
 
 // open opens a file that was scanned, in the version that it was.
@@ -105,25 +143,6 @@ func (o *Options) open(ctx context.Context, f *manifest.File) (*source.Source, e
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.URL, err), src.Close())
 	}
 	return src, nil
-}
-
-func (r *reading) lookAt(path string, look func(*reading, *manifest.Variable, *readers.Variable) error) error {
-	var err error
-	if r.data, err = formats.Open(r.ctx, r.src); err != nil {
-		return err
-	}
-	v, f, err := r.describe(path)
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
-	}
-	if v == nil {
-		return fmt.Errorf("%s: has no variable %s any more: %w", r.src.Name(), path, source.ErrChanged)
-	}
-	if err = look(r, v, find(r.data, path)); err != nil {
-		err = fmt.Errorf("%s: %s: %w", r.src.Name(), path, err)
-	}
-	f.refs.free()
-	return err
 }
 
 // readValues reads all values of a variable whose refs begin at row first.
