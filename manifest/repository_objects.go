@@ -215,20 +215,31 @@ func (o *objects) whole(name string, size int64) *wholeBlob {
 		clear(o.small)
 		o.held = size
 	}
-	b := &wholeBlob{size: size, load: sync.OnceValues(func() (memory, error) { return o.loadWhole(name, size) })}
+	b := &wholeBlob{size: size}
+	b.load = sync.OnceValues(func() (memory, error) {
+		m, err := o.loadWhole(name, size)
+		if err != nil { // which the next one may not meet
+			o.forget(name, b)
+		}
+		return m, err
+	})
 	o.small[name] = b
 	return b
+}
+
+func (o *objects) forget(name string, b *wholeBlob) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.small[name] == b {
+		delete(o.small, name)
+		o.held -= b.size
+	}
 }
 
 func (o *objects) loadWhole(name string, size int64) (memory, error) {
 	data, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
 	if err == nil {
 		err = checkSize(o.path(name), int64(len(data)), size)
-	}
-	if err != nil { // which the next one may not meet
-		o.mu.Lock()
-		delete(o.small, name)
-		o.mu.Unlock()
 	}
 	return memory{bytes.NewReader(data)}, damageOf(o.path(name), err)
 }
