@@ -48,7 +48,6 @@ const sourcesHelp = `SRC is a path, a folder, a glob, a URL, @LIST (a file with 
 input) or a part that "varve scan" wrote. A name that is there is taken as it is.`
 
 func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string) error {
-	makeRoom()
 	if err := opts.takeConfig(cmd); err != nil {
 		return err
 	}

@@ -48,7 +48,6 @@ files on each side, and how many chunks are served as they are stored.
 }
 
 func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
-	makeRoom()
 	if err := opts.takeConfig(cmd); err != nil {
 		return err
 	}

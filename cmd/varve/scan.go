@@ -39,7 +39,6 @@ many machines can scan.
 }
 
 func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
-	makeRoom()
 	if err := opts.takeConfig(cmd); err != nil {
 		return err
 	}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package main
-
-// makeRoom is for Linux.
-func makeRoom() {}
