@@ -36,9 +36,23 @@ func TestEveryDependencyHasAReason(t *testing.T) {
 }
 
 // TestDependenciesSetUpLittle bounds what packages allocate before main: by about 3 MB the
-// collector runs, which takes longer than most commands.
+// collector runs, which takes longer than most commands. On a busy machine, what goroutines
+// allocate meanwhile counts as well: the least of some runs is what packages do.
 func TestDependenciesSetUpLittle(t *testing.T) {
-	const most = 2_300_000 // 0.9 MB of that is for the race detector
+	const most, runs = 2_300_000, 10 // 0.9 MB of that is for the race detector
+	total, worst := setUp(t)
+	for n := 1; n < runs && total > most; n++ {
+		total, worst = setUp(t)
+	}
+	if total > most {
+		t.Errorf("%d bytes are allocated before main, more than %d, most of them by%s", total, most, worst)
+	}
+}
+
+// setUp starts a process and returns what its packages allocated before main, and which of them
+// most.
+func setUp(t *testing.T) (total int, worst string) {
+	t.Helper()
 	self := exec.Command(os.Args[0], "-test.run=^$")
 	self.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := self.CombinedOutput()
@@ -49,17 +63,14 @@ func TestDependenciesSetUpLittle(t *testing.T) {
 	if len(packages) < 20 {
 		t.Fatalf("%d packages were set up; this test reads the trace wrong:\n%s", len(packages), out)
 	}
-	total, worst := 0, ""
 	for _, p := range packages {
 		n, err := strconv.Atoi(p[2])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if total += n; n > most/20 {
+		if total += n; n > 100_000 {
 			worst += "\n" + p[0]
 		}
 	}
-	if total > most {
-		t.Errorf("%d bytes are allocated before main, more than %d, most of them by%s", total, most, worst)
-	}
+	return total, worst
 }
