@@ -112,8 +112,8 @@ type Override struct {
 	Type   string             `json:",omitempty"` // name of an element type, as NumPy has it
 }
 
-// ParseNewDim reads NAME=PATTERN, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE or NAME=list:FILE. For a list it
-// returns the name of the file, whose lines are to become the Values.
+// ParseNewDim reads NAME=PATTERN, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE or NAME=list:FILE. For a
+// list it returns the name of the file, whose lines are to become the Values.
 func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	name, from, ok := strings.Cut(text, "=")
 	if !ok || name == "" || from == "" {
