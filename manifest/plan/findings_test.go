@@ -215,11 +215,6 @@ func TestNeeds(t *testing.T) {
 				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{1 << 20, 1 << 20}, []int64{64, 128}))
 			}
 		}, "refused"},
-		{"nothing of more bytes than can be counted", Options{}, func(m *maker) {
-			for i := range 2 {
-				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{1 << 31, 1 << 31}, []int64{64, 128}))
-			}
-		}, "refused"},
 		{"not with the first file's", Options{Coords: CoordsFirst}, func(m *maker) {
 			for i := range 3 {
 				m.day(fmt.Sprint(i), 2*i, 2, land())

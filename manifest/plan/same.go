@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"math"
 	"slices"
 
 	"varve/manifest"
@@ -55,7 +54,7 @@ func (c *comparison) values(file int32, m *member) (*manifest.Values, bool) {
 	switch {
 	case m.v.Storage.Layout == manifest.Nothing || n == 0:
 		return none, true
-	case c.alike && !m.v.Type.Varies() && product(n, int64(m.v.Type.Size)) > c.p.inline():
+	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.inline():
 		return c.p.sum(file, m.at)
 	}
 	return c.p.values(file, m.at, n)
@@ -65,27 +64,16 @@ func (c *comparison) values(file int32, m *member) (*manifest.Values, bool) {
 func (c *comparison) largest() (n int64) {
 	for _, m := range c.a.members {
 		if m.v.Storage.Layout != manifest.Nothing {
-			n = max(n, product(elementsOf(m.v), int64(m.v.Type.Size)))
+			n = max(n, elementsOf(m.v)*int64(m.v.Type.Size))
 		}
 	}
 	return n
 }
 
-func elementsOf(v *manifest.Variable) int64 { return product(v.Shape...) }
-
-// product multiplies numbers that are not negative; what is too large for an int64 is its
-// largest, and not the nothing that it may wrap to.
-func product(numbers ...int64) int64 {
+func elementsOf(v *manifest.Variable) int64 {
 	n := int64(1)
-	for _, x := range numbers {
-		if x == 0 {
-			return 0
-		}
-		if n > math.MaxInt64/x {
-			n = math.MaxInt64
-		} else {
-			n *= x
-		}
+	for _, s := range v.Shape {
+		n *= s
 	}
 	return n
 }
