@@ -51,10 +51,10 @@ func (n *netcdfTypes) ofDataset(t *readers.Type) (*netcdfType, error) {
 	}
 	switch t.Class {
 	case readers.String, readers.Integer, readers.Float:
-		return atomic(t)
+		return atomicType(t)
 	case readers.VarLen:
 		if t.IsText {
-			return atomic(t)
+			return atomicType(t)
 		}
 	}
 	if found := n.find(key); found != nil {
@@ -183,7 +183,7 @@ func (n *netcdfTypes) member(t *readers.Type) (*netcdfType, error) {
 	case t.Class == readers.VarLen && t.IsText:
 		return &netcdfType{class: t.Class, text: true}, nil
 	case t.Class == readers.Integer || t.Class == readers.Float:
-		if a, err := atomic(t); err == nil && a.number != "" {
+		if a, err := atomicType(t); err == nil && a.number != "" {
 			return a, nil
 		}
 		return nil, errNoNetCDFType
@@ -194,8 +194,8 @@ func (n *netcdfTypes) member(t *readers.Type) (*netcdfType, error) {
 	return nil, errNoNetCDFType
 }
 
-// atomic returns the type of numbers and strings of a dataset.
-func atomic(t *readers.Type) (*netcdfType, error) {
+// atomicType returns the type of numbers and strings of a dataset.
+func atomicType(t *readers.Type) (*netcdfType, error) {
 	if t.Class == readers.String && t.Size == 1 {
 		return &netcdfType{class: t.Class, char: true, label: "|S1", size: 1, listed: true}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"varve/readers"
 )
@@ -229,7 +230,7 @@ func below(o *Object) ([]pending, error) {
 
 // Of many objects that are to be visited so many are read at once, if there are more than a few.
 const (
-	openedAtOnce = 64
+	openedAtOnce = 256
 	fewObjects   = 16
 	maxReady     = 1 << 10
 )
@@ -237,27 +238,17 @@ const (
 // openAhead reads the objects that are visited next by all cores, unless they are few, or
 // reading them one by one makes larger requests.
 func (w *walk) openAhead(ctx context.Context, todo []pending) {
-	if len(todo) < fewObjects || len(w.ready) > maxReady || !w.isNew(&todo[len(todo)-1]) || w.f.src.Far() {
+	if len(todo) < fewObjects || len(w.ready) > maxReady || w.f.src.Far() || !w.isNew(&todo[len(todo)-1].link) {
 		return
 	}
-	var next []uint64
-	for i := len(todo) - 1; i >= max(len(todo)-openedAtOnce, 0); i-- {
-		if w.isNew(&todo[i]) {
-			next = append(next, todo[i].link.addr)
-		}
-	}
+	next := w.soon(todo)
 	read := make([]*opened, len(next))
-	cores := min(runtime.GOMAXPROCS(0), len(next))
-	var workers sync.WaitGroup
-	for first := range cores {
-		workers.Go(func() {
-			var h header
-			for i := first; i < len(next); i += cores {
-				read[i] = w.f.openSafely(ctx, next[i], &h)
-			}
-		})
-	}
-	workers.Wait()
+	inStretches(len(next), func(from, to int) {
+		var h header
+		for i := from; i < to; i++ {
+			read[i] = w.f.openSafely(ctx, next[i], &h)
+		}
+	})
 	if w.ready == nil {
 		w.ready = make(map[uint64]*opened, len(next))
 	}
@@ -266,9 +257,30 @@ func (w *walk) openAhead(ctx context.Context, todo []pending) {
 	}
 }
 
+// soon returns the addresses of objects that are visited next: those of links that are to be
+// followed, and of the members of groups among them that were read.
+func (w *walk) soon(todo []pending) []uint64 {
+	var next []uint64
+	add := func(l *link) {
+		if w.isNew(l) && len(next) < openedAtOnce {
+			next = append(next, l.addr)
+		}
+	}
+	for i := len(todo) - 1; i >= max(len(todo)-openedAtOnce, 0) && len(next) < openedAtOnce; i-- {
+		l := &todo[i].link
+		if add(l); l.kind == linkHard && w.ready[l.addr] != nil {
+			members := w.ready[l.addr].links
+			for k := range members[:min(len(members), openedAtOnce)] {
+				add(&members[k])
+			}
+		}
+	}
+	return next
+}
+
 // isNew reports whether a link leads to an object that was not read.
-func (w *walk) isNew(p *pending) bool {
-	return p.link.kind == linkHard && w.byAddr[p.link.addr] == nil && w.ready[p.link.addr] == nil
+func (w *walk) isNew(l *link) bool {
+	return l.kind == linkHard && w.byAddr[l.addr] == nil && w.ready[l.addr] == nil
 }
 
 // openSafely keeps a panic for the goroutine that wants the object.
@@ -290,23 +302,40 @@ func (f *File) onAllCores(n int, work func(i int)) {
 		}
 		return
 	}
-	cores := runtime.GOMAXPROCS(0)
-	panics := make([]any, cores)
+	var panicked atomic.Pointer[any]
+	inStretches(n, func(from, to int) {
+		defer func() {
+			if p := recover(); p != nil {
+				panicked.Store(&p)
+			}
+		}()
+		for i := from; i < to; i++ {
+			work(i)
+		}
+	})
+	if p := panicked.Load(); p != nil {
+		panic(*p)
+	}
+}
+
+// stretch is how many things a goroutine does before it looks for more: those that stand near
+// each other in the file share blocks of it.
+const stretch = 8
+
+// inStretches has all cores work on the numbers below n, some that follow one another at a time.
+func inStretches(n int, work func(from, to int)) {
+	var next atomic.Int64
 	var workers sync.WaitGroup
-	for first := range cores {
+	for range min(runtime.GOMAXPROCS(0), (n+stretch-1)/stretch) {
 		workers.Go(func() {
-			defer func() { panics[first] = recover() }()
-			for i := first; i < n; i += cores {
-				work(i)
+			for from := 0; from < n; {
+				if from = int(next.Add(stretch)) - stretch; from < n {
+					work(from, min(from+stretch, n))
+				}
 			}
 		})
 	}
 	workers.Wait()
-	for _, p := range panics {
-		if p != nil {
-			panic(p)
-		}
-	}
 }
 
 // kind tells what an object is by its messages, as libhdf5 does.
