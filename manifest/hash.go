@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
+	"sync"
 
 	"varve/codec"
 )
@@ -13,11 +13,32 @@ import (
 // the declaration: numbers as varints, texts and lists behind their length, nil like empty.
 // Equal keys are equal things; what a hash is made of is part of the stored form.
 
-// SetID sets the ID of a header from all else.
-func (h *Header) SetID() { h.ID = IDOf(h.AppendKey(nil)) }
+// hashedAtOnce is about how much of a key is in memory.
+const hashedAtOnce = 16 << 10
+
+var keys = sync.Pool{New: func() any { return new([]byte) }}
+
+// SetID sets the ID of a header from all else. Its key, which may be long, is not kept.
+func (h *Header) SetID() {
+	sum, buf := sha256.New(), keys.Get().(*[]byte)
+	key := h.appendDimensions((*buf)[:0])
+	for i := range h.Variables {
+		if key = h.Variables[i].appendKey(key); len(key) >= hashedAtOnce {
+			sum.Write(key)
+			key = key[:0]
+		}
+	}
+	sum.Write(key)
+	h.ID = idOf(sum.Sum(key[:0]))
+	*buf = key
+	keys.Put(buf)
+}
 
 // SetID sets the ID of the attributes from all else.
-func (g *GroupAttributes) SetID() { g.ID = IDOf(g.AppendKey(nil)) }
+func (g *GroupAttributes) SetID() {
+	sum := sha256.Sum256(g.AppendKey(nil))
+	g.ID = idOf(sum[:])
+}
 
 // SetID sets the ID of values from all else. The elements, which may be many, are not copied.
 func (v *Values) SetID() {
@@ -28,13 +49,7 @@ func (v *Values) SetID() {
 	v.ID = idOf(sum.Sum(nil))
 }
 
-// IDOf returns the ID of what has a key, which is what AppendKey appends: the first half of a
-// SHA-256, in hex.
-func IDOf(key []byte) string {
-	sum := sha256.Sum256(key)
-	return idOf(sum[:])
-}
-
+// idOf is the first half of a SHA-256, in hex.
 func idOf(sum []byte) string { return hex.EncodeToString(sum[:sha256.Size/2]) }
 
 // AppendKey appends all that the ID depends on.
@@ -46,34 +61,20 @@ func (g *GroupAttributes) AppendKey(dst []byte) []byte {
 
 // AppendKey appends all that the ID depends on.
 func (h *Header) AppendKey(dst []byte) []byte {
-	dst = appendList(dst, h.Dimensions, func(dst []byte, d Dimension) []byte {
-		return appendFlags(appendInt(appendText(dst, d.Path), d.Length), d.Unlimited, d.Anonymous)
-	})
-	dst = appendInt(dst, int64(len(h.Variables)))
+	dst = h.appendDimensions(dst)
 	for i := range h.Variables {
-		at := len(dst)
-		dst = h.Variables[i].appendKey(doubled(dst))
-		if i == 0 {
-			dst = forMore(dst, len(h.Variables)-1, len(dst)-at)
-		}
+		dst = h.Variables[i].appendKey(dst)
 	}
 	return dst
 }
 
-// doubled makes room for as much again if there is little left. Append would give a long slice
-// a quarter more at a time, and so copy it often.
-func doubled(b []byte) []byte {
-	if cap(b)-len(b) > len(b)/8 {
-		return b
-	}
-	return slices.Grow(b, len(b))
+// appendDimensions appends what comes before the variables.
+func (h *Header) appendDimensions(dst []byte) []byte {
+	dst = appendList(dst, h.Dimensions, func(dst []byte, d Dimension) []byte {
+		return appendFlags(appendInt(appendText(dst, d.Path), d.Length), d.Unlimited, d.Anonymous)
+	})
+	return appendInt(dst, int64(len(h.Variables)))
 }
-
-// maxRoom bounds the room that is made for what is not there yet.
-const maxRoom = 4 << 20
-
-// forMore makes room for n more things that are about as long as the first was.
-func forMore(b []byte, n, first int) []byte { return slices.Grow(b, min(n*(first+first/4), maxRoom)) }
 
 func (v *Variable) appendKey(dst []byte) []byte {
 	dst = v.appendElements(appendText(dst, v.Path))

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"varve/codec"
 )
@@ -17,13 +18,10 @@ func (h *Header) MarshalJSON() ([]byte, error) {
 	}
 	w.value(dimensions)
 	w.b = append(w.b, `,"variables":[`...)
-	for i := range h.Variables {
+	for i, at := 0, len(w.b); i < len(h.Variables); i++ {
+		w.b = roomFor(w.b, at, i, len(h.Variables))
 		w.comma(i)
-		at := len(w.b)
 		w.variable(&h.Variables[i])
-		if i == 0 {
-			w.b = forMore(w.b, len(h.Variables)-1, len(w.b)-at)
-		}
 	}
 	w.b = append(w.b, "]}"...)
 	return w.b, w.err
@@ -69,6 +67,23 @@ type jsonWriter struct {
 // maxKnown bounds what is kept of texts.
 const maxKnown = 1 << 14
 
+// maxRoom bounds the room that is made for what is not there yet.
+const maxRoom = 4 << 20
+
+// roomFor makes room for all things of a list, which are about as long as the first of them
+// were, if there is little left. Those begin at an offset. Append would give a long slice a
+// quarter more at a time, and so copy it often.
+func roomFor(b []byte, at, first, all int) []byte {
+	if first == 0 {
+		return b
+	}
+	each := (len(b) - at) / first
+	if cap(b)-len(b) > 2*each {
+		return b
+	}
+	return slices.Grow(b, min((all-first+1)*(each+each/8), maxRoom))
+}
+
 func (w *jsonWriter) comma(i int) {
 	if i > 0 {
 		w.b = append(w.b, ',')
@@ -86,7 +101,6 @@ func (w *jsonWriter) value(doc any) {
 // fields writes a document's fields, which are more than none, without the braces. What is
 // equal has the same key in w.key, the first byte of which tells kinds apart.
 func (w *jsonWriter) fields(document func() (any, error)) {
-	w.b = doubled(w.b)
 	if text, ok := w.known[string(w.key)]; ok {
 		w.b = append(w.b, text...)
 		return
@@ -178,7 +192,7 @@ func (w *jsonWriter) attributes(list []Attribute) {
 func (w *jsonWriter) attribute(a *Attribute) {
 	s := w.spell(a.Type)
 	if a.Scalar && a.Type.Kind == codec.String && s.zarr != nil && len(a.Texts) == 1 && len(a.Data) == 0 && isPlain(a.Texts[0]) && isPlain(a.Name) {
-		w.b = append(doubled(w.b), `"name":`...)
+		w.b = append(w.b, `"name":`...)
 		w.plain(a.Name)
 		w.b = append(append(append(w.b, `,"data_type":`...), s.json...), `,"value":`...)
 		w.plain(a.Texts[0])

@@ -195,7 +195,9 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 		all += len(stretches[i].b)
 	}
 	const others = 16 << 10 // behind this list
-	w.b = slices.Grow(w.b, all+others)
+	if cap(w.b)-len(w.b) < all {
+		w.b = slices.Grow(w.b, all+others)
+	}
 	for i := range stretches {
 		if err := stretches[i].err; err != nil {
 			w.fail(fmt.Errorf("%s%w", name, err))
@@ -212,9 +214,7 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 func lines[T any](w *documentWriter, items []T, first int, encode func(*documentWriter, *T) error) {
 	end := min(first+linesAtOnce, len(items))
 	for i := first; i < end; i++ {
-		if i == first+1 { // they are much alike
-			w.b = forMore(w.b, end-i, len(w.b))
-		}
+		w.b = roomFor(w.b, 0, i-first, end-first)
 		w.b = append(w.b, "\n    "...)
 		if err := encode(w, &items[i]); err != nil {
 			w.fail(fmt.Errorf("[%d]: %w", i, err))

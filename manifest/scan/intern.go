@@ -8,14 +8,12 @@ import (
 	"varve/manifest"
 )
 
-// interner keeps one of all that is equal. Things are looked up by their keys, which is
-// cheaper than by a hash of these; the hash is made once for each.
+// interner keeps one of all that is equal, which is what has the same ID.
 type interner struct {
 	mu      sync.Mutex
 	headers table[manifest.Header]
 	group   table[manifest.GroupAttributes]
 	values  table[manifest.Values]
-	keys    sync.Pool // of *[]byte
 
 	pipelines codec.Pipelines
 }
@@ -27,27 +25,26 @@ func newInterner() *interner {
 		headers: table[manifest.Header]{},
 		group:   table[manifest.GroupAttributes]{},
 		values:  table[manifest.Values]{},
-		keys:    sync.Pool{New: func() any { return new([]byte) }},
 	}
 }
 
 func (x *interner) header(h *manifest.Header) *manifest.Header {
-	return intern(x, x.headers, h, h.AppendKey, func(key []byte) {
+	h.SetID()
+	return intern(x, x.headers, h.ID, h, func() {
 		for i := range h.Variables {
 			v := &h.Variables[i]
 			v.Fill.Value = bytes.Clone(v.Fill.Value)
 			own(v.Attributes)
 		}
-		h.ID = manifest.IDOf(key)
 	})
 }
 
 func (x *interner) groups(g *manifest.GroupAttributes) *manifest.GroupAttributes {
-	return intern(x, x.group, g, g.AppendKey, func(key []byte) {
+	g.SetID()
+	return intern(x, x.group, g.ID, g, func() {
 		for i := range g.Groups {
 			own(g.Groups[i].Attributes)
 		}
-		g.ID = manifest.IDOf(key)
 	})
 }
 
@@ -68,30 +65,20 @@ func own(list []manifest.Attribute) {
 	}
 }
 
-// value is known by its hash only: values can be large, and a key would be a copy.
 func (x *interner) value(v *manifest.Values) *manifest.Values {
 	v.SetID()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if same := x.values[v.ID]; same != nil {
-		return same
-	}
-	x.values[v.ID] = v
-	return v
+	return intern(x, x.values, v.ID, v, func() {})
 }
 
-// intern returns the one that is equal to v, which is v if there was none. Then keep is called
-// with its key to get v ready.
-func intern[T any](x *interner, known table[T], v *T, appendKey func([]byte) []byte, keep func(key []byte)) *T {
-	buf := x.keys.Get().(*[]byte)
-	defer x.keys.Put(buf)
-	*buf = appendKey((*buf)[:0])
+// intern returns the one that has an ID, which is v if there was none. Then keep is called to
+// get v ready.
+func intern[T any](x *interner, known table[T], id string, v *T, keep func()) *T {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if same := known[string(*buf)]; same != nil {
+	if same := known[id]; same != nil {
 		return same
 	}
-	keep(*buf)
-	known[string(*buf)] = v
+	keep()
+	known[id] = v
 	return v
 }
