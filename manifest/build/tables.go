@@ -87,9 +87,11 @@ func (d *draft[W]) finish(t *tables) error {
 
 // firstOf is the number of the next row of a kind.
 func (t *tables) firstOf(kind manifest.TableKind) (n int64) {
-	for _, made := range append(slices.Clip(t.kept), t.done...) {
-		if made.Kind == kind {
-			n += made.Rows
+	for _, list := range [][]manifest.Table{t.kept, t.done} {
+		for i := range list {
+			if list[i].Kind == kind {
+				n += list[i].Rows
+			}
 		}
 	}
 	return n

@@ -10,7 +10,6 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/convert"
-	"varve/manifest/internal/cf"
 	"varve/manifest/plan/internal/face"
 	"varve/manifest/report"
 	"varve/zarrjson"
@@ -246,8 +245,8 @@ func (p *planner) meaningOf(a *array, m *member) *manifest.Variable {
 	if !a.pieces || m.v.Path == "" {
 		return m.v
 	}
-	if h := p.classes[m.class].header; m.at < len(h.Variables) && &h.Variables[m.at] == m.v {
-		return cf.Bounds(h, m.at)
+	if c := p.classes[m.class]; m.at < len(c.header.Variables) && &c.header.Variables[m.at] == m.v {
+		return c.meaning(m.at)
 	}
 	return m.v
 }

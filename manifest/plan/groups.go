@@ -6,6 +6,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/report"
+	"varve/zarrjson"
 )
 
 // finish declares groups, and gives placements their names.
@@ -39,10 +40,11 @@ func (p *planner) placementID(w *placing) string {
 		name = strings.ReplaceAll(dimNames(w.dims), ", ", "-")
 	}
 	w.id = name
-	for n := 2; p.ids[w.id]; n++ {
-		w.id = name + "-" + report.Thousands(int64(n))
+	for p.ids[w.id] > 0 {
+		p.ids[name]++
+		w.id = name + "-" + report.Thousands(p.ids[name])
 	}
-	p.ids[w.id] = true
+	p.ids[w.id] = 1
 	return w.id
 }
 
@@ -128,6 +130,7 @@ func (l lens) groupPath(at string) (string, bool) {
 func (p *planner) declareGroup(at string, g *merged) error {
 	out := manifest.GroupFace{Path: at}
 	var differ []string
+	var kept []zarrjson.Attribute
 	for _, name := range g.order {
 		a := g.values[name]
 		if g.differ[name] || g.seen[name] != g.files {
@@ -138,9 +141,11 @@ func (p *planner) declareGroup(at string, g *merged) error {
 		if err != nil || raw == nil {
 			continue
 		}
-		if err := out.Attributes.Set(name, raw); err != nil {
-			return err
-		}
+		kept = append(kept, zarrjson.Attribute{Name: name, JSON: raw})
+	}
+	var err error
+	if out.Attributes, err = zarrjson.AttributesOf(kept); err != nil {
+		return err
 	}
 	if len(differ) > 0 {
 		p.find(report.Finding{Kind: report.Attribute, Effect: report.Dropped, Count: g.files, Of: g.files,

@@ -95,7 +95,7 @@ func (p *planner) retold(a *array) bool {
 	}
 	var first *manifest.Variable
 	for _, m := range a.members {
-		v := cf.Bounds(p.classes[m.class].header, m.at)
+		v := p.classes[m.class].meaning(m.at)
 		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
 			return false
 		}
@@ -115,7 +115,7 @@ func (p *planner) adrift(a *array) bool {
 	bounded := map[string]bool{}
 	for _, m := range a.members {
 		c := p.classes[m.class]
-		if v := cf.Bounded(c.header, m.at); v != nil {
+		if v := c.parents.Bounded(&c.header.Variables[m.at]); v != nil {
 			if i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v }); i >= 0 {
 				bounded[c.vars[i].path] = true
 			}

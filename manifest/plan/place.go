@@ -154,10 +154,7 @@ func (p *planner) repeated(a *array) bool {
 	if a.aux || len(a.dims) == 1 {
 		return true
 	}
-	return slices.ContainsFunc(p.dimOrder, func(at string) bool {
-		d := p.dims[at]
-		return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d)
-	})
+	return slices.ContainsFunc(p.flows, func(d *dim) bool { return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d) })
 }
 
 // doubt is an array of which files hold the same places: they have to hold the same values.

@@ -56,7 +56,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 		opts = &Options{}
 	}
 	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, hidden: map[int]int32{},
-		needed: map[Need]bool{}, ids: map[string]bool{}, out: &Plan{}}
+		needed: map[Need]bool{}, ids: map[string]int64{}, out: &Plan{}}
 	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
 		err := step()
 		if err = cmp.Or(p.fault, err); err != nil {
@@ -91,6 +91,7 @@ type planner struct {
 	hidden   map[int]int32 // classes of files that are parts
 	dims     map[string]*dim
 	dimOrder []string
+	flows    []*dim // those along which files follow one another
 	made     []*dim
 	arrays   []*array
 
@@ -102,7 +103,7 @@ type planner struct {
 	rank   []int32     // the place of each file among all
 	common face.Common // of all arrays
 	bases  map[string]int
-	ids    map[string]bool // of placements
+	ids    map[string]int64 // of placements: the last number behind each
 	out    *Plan
 }
 
@@ -246,10 +247,9 @@ func (p *planner) settleDoubt(d doubt) error {
 // rankFiles puts files in the order in which they lie: along the first dimension, then the
 // next, at last by their names.
 func (p *planner) rankFiles() {
-	var flows []*dim
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.role == flowing {
-			flows = append(flows, d)
+			p.flows = append(p.flows, d)
 		}
 	}
 	order := make([]int32, 0, len(p.files))
@@ -257,7 +257,7 @@ func (p *planner) rankFiles() {
 		order = append(order, int32(f))
 	}
 	slices.SortFunc(order, func(a, b int32) int {
-		for _, d := range flows {
+		for _, d := range p.flows {
 			x, _, _ := d.starts(a)
 			y, _, _ := d.starts(b)
 			if x != y {

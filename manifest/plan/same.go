@@ -24,7 +24,7 @@ type comparison struct {
 func (p *planner) comparing(a *array) *comparison {
 	c := &comparison{p: p, a: a, places: p.placesOf(a.members), means: make([]*manifest.Variable, len(a.members)), alike: true}
 	for i, m := range a.members {
-		c.means[i] = cf.Bounds(p.classes[m.class].header, m.at)
+		c.means[i] = p.classes[m.class].meaning(m.at)
 		c.alike = c.alike && sameMeaning(c.means[i], c.means[0])
 	}
 	return c

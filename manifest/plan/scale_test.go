@@ -69,3 +69,61 @@ func TestCostIsByHeader(t *testing.T) {
 		t.Errorf("40 variables take %d bytes, one %d", forty, one)
 	}
 }
+
+// A file of four times as many things costs about four times as much, whatever they are.
+func TestCostIsLinear(t *testing.T) {
+	for name, make := range map[string]func(m *maker, n int){
+		"dimensions, each with a coordinate": func(m *maker, n int) {
+			for day := range 2 {
+				vars := []wanted{days(day, 1)}
+				for i := range n {
+					dim := fmt.Sprintf("d%d", i)
+					vars = append(vars, coords(dim, dim, float32s, 0, 1).with("units", "m"), cube("v"+dim, "time "+dim, []int64{1, 2}, []int64{1, 2}))
+				}
+				m.file(fmt.Sprint(day), vars...)
+			}
+		},
+		"attributes of a group": func(m *maker, n int) {
+			var list []manifest.Attribute
+			for i := range n {
+				list = append(list, textAttribute(fmt.Sprintf("a%d", i), "text"))
+			}
+			for day := range 2 {
+				m.day(fmt.Sprint(day), day, 1).Groups.Groups[0].Attributes = list
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cost := func(n int) uint64 {
+				m := newMaker()
+				make(m, n)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				if _, _, err := New(m.files, nil); err != nil {
+					t.Fatal(err)
+				}
+				runtime.ReadMemStats(&after)
+				return after.TotalAlloc - before.TotalAlloc
+			}
+			if some, many := cost(500), cost(2000); many > 6*some {
+				t.Errorf("2000 take %d bytes, 500 %d", many, some)
+			}
+		})
+	}
+}
+
+// The name of a placing costs the same however many there are of the same dimensions.
+func TestPlacementIDs(t *testing.T) {
+	p := &planner{ids: map[string]int64{}}
+	next := func() string { return p.placementID(&placing{dims: []*dim{{path: "/time"}}}) }
+	seen := map[string]bool{}
+	for range 2000 {
+		seen[next()] = true
+	}
+	if len(seen) != 2000 || !seen["time"] || !seen["time-2"] || !seen["time-2,000"] {
+		t.Errorf("%d names", len(seen))
+	}
+	if n := testing.AllocsPerRun(1, func() { next() }); n > 20 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -170,16 +170,21 @@ func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
 func (p *planner) keepGroups(s *state) {
 	first := p.files[p.inRank()[0]]
 	lens := p.lens()
+	of := map[string][]manifest.Attribute{}
+	for _, g := range groupsOf(first) {
+		if at, ok := lens.groupPath(g.Path); ok {
+			of[at] = append(of[at], g.Attributes...)
+		}
+	}
 	for _, face := range p.out.Groups {
+		declared := map[string]bool{}
+		for name := range face.Attributes.All() {
+			declared[name] = true
+		}
 		sums := map[string]uint64{}
-		for _, g := range groupsOf(first) {
-			if at, ok := lens.groupPath(g.Path); !ok || at != face.Path {
-				continue
-			}
-			for _, a := range g.Attributes {
-				if _, ok := face.Attributes.Get(a.Name); ok {
-					sums[a.Name] = attributeSum(&a)
-				}
+		for _, a := range of[face.Path] {
+			if declared[a.Name] {
+				sums[a.Name] = attributeSum(&a)
 			}
 		}
 		s.Groups[face.Path] = sums

@@ -11,6 +11,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 )
 
 // class is all files with one header, seen through the options: what is left out is not in
@@ -23,6 +24,7 @@ type class struct {
 	first, last int32 // of the files, once they are ranked
 	ranked      bool
 	coords      map[string]int // the place in vars of the coordinate of a dimension
+	parents     cf.Parents     // of the header
 }
 
 // lensed is a variable of a class.
@@ -88,7 +90,7 @@ func (p *planner) look(f *manifest.File) (*class, error) {
 			return nil, fmt.Errorf("%s: %w", f.URL, err)
 		}
 	}
-	c := &class{header: h, dims: map[string]manifest.Dimension{}, coords: map[string]int{}}
+	c := &class{header: h, dims: map[string]manifest.Dimension{}, coords: map[string]int{}, parents: cf.ParentsOf(h)}
 	named := references(h)
 	lens := p.lens()
 	used := map[string]bool{}
@@ -149,6 +151,9 @@ func (c *class) settleShapes() {
 		}
 	}
 }
+
+// meaning is a variable of the header; bounds of times have the units of what they bound.
+func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(&c.header.Variables[at]) }
 
 // renames reports whether something has a name that it does not have in the files.
 func (c *class) renames(name string) bool {

@@ -291,8 +291,9 @@ func TestBoundsInheritUnits(t *testing.T) {
 		{Path: "/time_bnds", Type: float64Type},
 		{Path: "/g/h/time_bnds", Type: float64Type},
 	}}
+	parents := ParentsOf(h)
 	for i, want := range []bool{true, true, false, false} {
-		u, ok, err := UnitsOf(Bounds(h, i))
+		u, ok, err := UnitsOf(parents.Bounds(&h.Variables[i]))
 		if err != nil || ok != want || ok && u.Calendar != NoLeap {
 			t.Errorf("variable %d: %v %v %v, want %v", i, u, ok, err, want)
 		}

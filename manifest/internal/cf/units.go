@@ -171,11 +171,41 @@ func (t Instant) Format(c Calendar) string {
 	return text
 }
 
-// Bounds returns the variable at a place of a header or, if it is the bounds of a variable of
-// times and says no units of its own, a copy that has that variable's, as CF 7.1 has it.
-func Bounds(h *manifest.Header, i int) *manifest.Variable {
-	v := &h.Variables[i]
-	parent := Bounded(h, i)
+// Parents are the variables of times of a header by the paths of those that they name as their
+// bounds.
+type Parents map[string]*manifest.Variable
+
+// ParentsOf looks through the variables of a header. Of several that name the same bounds the
+// first counts.
+func ParentsOf(h *manifest.Header) Parents {
+	var all Parents
+	for i := range h.Variables {
+		p := &h.Variables[i]
+		for _, role := range []string{"bounds", "climatology"} {
+			child, ok := Text(p.Attributes, role)
+			if !ok || child == "" || strings.Contains(child, "/") {
+				continue
+			}
+			units, _ := Text(p.Attributes, UnitsName)
+			if _, _, since := cutSince(units); !since {
+				break
+			}
+			if all == nil {
+				all = Parents{}
+			}
+			at := p.Path[:strings.LastIndexByte(p.Path, '/')+1] + child
+			if all[at] == nil {
+				all[at] = p
+			}
+		}
+	}
+	return all
+}
+
+// Bounds returns a variable of the header or, if it is the bounds of a variable of times and
+// says no units of its own, a copy that has that variable's, as CF 7.1 has it.
+func (all Parents) Bounds(v *manifest.Variable) *manifest.Variable {
+	parent := all.Bounded(v)
 	if parent == nil {
 		return v
 	}
@@ -189,30 +219,12 @@ func Bounds(h *manifest.Header, i int) *manifest.Variable {
 	return &child
 }
 
-// Bounded is the variable of times that has the one at a place of a header for its bounds and
-// says their units; nil if these say them themselves, or are no bounds of times.
-func Bounded(h *manifest.Header, i int) *manifest.Variable {
-	v := &h.Variables[i]
-	if manifest.Lookup(v.Attributes, UnitsName) != nil || !IsNumber(v.Type) {
+// Bounded is the variable of times that has v for its bounds and says their units; nil if these
+// say them themselves, or are no bounds of times.
+func (all Parents) Bounded(v *manifest.Variable) *manifest.Variable {
+	parent := all[v.Path]
+	if parent == nil || manifest.Lookup(v.Attributes, UnitsName) != nil || !IsNumber(v.Type) {
 		return nil
 	}
-	return parentOf(h, v)
-}
-
-// parentOf is the variable of times that names v as its bounds.
-func parentOf(h *manifest.Header, v *manifest.Variable) *manifest.Variable {
-	group, name := v.Path[:strings.LastIndexByte(v.Path, '/')+1], v.Path[strings.LastIndexByte(v.Path, '/')+1:]
-	for i := range h.Variables {
-		p := &h.Variables[i]
-		units, _ := Text(p.Attributes, UnitsName)
-		if _, _, since := cutSince(units); !since || !strings.HasPrefix(p.Path, group) || strings.Contains(p.Path[len(group):], "/") {
-			continue
-		}
-		for _, role := range []string{"bounds", "climatology"} {
-			if child, ok := Text(p.Attributes, role); ok && child == name {
-				return p
-			}
-		}
-	}
-	return nil
+	return parent
 }
