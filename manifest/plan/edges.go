@@ -12,8 +12,11 @@ import (
 // Sizes of the chunks of what can be cut anywhere.
 const (
 	mostBytes   = 4 << 20 // of one chunk of contiguous storage
+	leastBytes  = 4 << 10 // likewise, where that is not the end of it
 	leastRecord = 8       // of a record that is a chunk of its own
-	mostRecords = 64 << 10
+	smallRecord = 512     // of one that is, where there are not many of them
+	manyRecords = 64 << 10
+	mostRecords = 64 << 10 // bytes of those that are in one chunk
 )
 
 // cutting is how the chunks of an array are decided.
@@ -306,7 +309,7 @@ func split(lengths []int64, first int, element int64, records bool) []int64 {
 		inner *= out[k]
 	}
 	if k >= first {
-		out[k] = divisor(out[k], mostBytes/inner)
+		out[k] = evenCut(out[k], inner, mostBytes)
 		for j := first; j < k; j++ {
 			out[j] = 1
 		}
@@ -317,11 +320,20 @@ func split(lengths []int64, first int, element int64, records bool) []int64 {
 			record *= n
 		}
 		out[first] = 1
-		if record < leastRecord {
-			out[first] = max(min(lengths[first], mostRecords/record), 1)
+		if record < leastRecord || record < smallRecord && lengths[first] > manyRecords {
+			out[first] = evenCut(lengths[first], record, mostRecords)
 		}
 	}
 	return out
+}
+
+// evenCut is how many of n rows of a size a chunk of at most so many bytes has: all chunks have as
+// many, unless each would be next to nothing then.
+func evenCut(n, row, most int64) int64 {
+	if even := divisor(n, most/row); even*row >= leastBytes || even == n {
+		return even
+	}
+	return max(min(n, most/row), 1)
 }
 
 // divisor is the largest number up to a limit that divides n.

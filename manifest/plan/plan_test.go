@@ -162,6 +162,15 @@ func TestPlaced(t *testing.T) {
 		{"rows too long for a chunk are cut themselves", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "time y x", m64(2, 4000, 1000), 0))
 		}, "/t", "a@0+2", "1 1000 1000"},
+		{"a length that nothing divides makes no chunks of next to nothing", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell", m64(3000017), 0))
+		}, "/t", "a@+", "1048576"},
+		{"so many short records are not a chunk each", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell", m64(300000), 20))
+		}, "/t", "a@+", "15000"},
+		{"few are", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell two", m64(30000, 2), 20))
+		}, "/t", "a@+", "1 2"},
 		{"what lies in one piece takes the chunks of others", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "time y", m64(2, 6), 0))
 			for i := range 2 {
