@@ -2,6 +2,7 @@ package zarr
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,8 +101,8 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 			t.fresh = ch // an array that is in the manifest is small: it is written again
 			continue
 		}
-		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything || ch.Kind == change.Behind && t.fresh.Kind == change.Behind && ch.Axis != t.fresh.Axis {
-			return fmt.Errorf("%s: what was copied is not as it was: replace the copy", t.spec.Path)
+		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything {
+			return fmt.Errorf("%s: what was copied is not as it was: %s: replace the copy (--force)", t.spec.Path, cmp.Or(ch.Why, t.fresh.Why))
 		}
 		if t.isCutAnew() {
 			return fmt.Errorf("%s: it is cut into other chunks than when it was copied: replace the copy, or name chunks that stay (--chunks)", t.spec.Path)

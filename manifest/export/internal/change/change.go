@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"varve/grid"
 	"varve/manifest"
@@ -32,7 +34,12 @@ type Past interface {
 type Change struct {
 	Kind Kind
 	Axis int
-	From int64 // with Behind, the number of the first such chunk along the axis
+	From int64  // with Behind, the number of the first such chunk along the axis
+	Why  string // with Everything, what keeps it from being less
+}
+
+func everything(format string, args ...any) Change {
+	return Change{Kind: Everything, Why: fmt.Sprintf(format, args...)}
 }
 
 // Kind is how much of an array differs.
@@ -58,8 +65,11 @@ type Snapshots struct {
 // how they are cut, and that whatever the older ones are in is still there.
 func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) (Change, error) {
 	old := c.before(now)
-	if old == nil || !keepsPatches(old, now) {
-		return Change{Kind: Everything}, nil
+	switch {
+	case old == nil:
+		return everything(isNew), nil
+	case !keepsPatches(old, now):
+		return everything("files of its rebuilt chunks are no longer used"), nil
 	}
 	g, err := old.Face.Grid()
 	if err != nil {
@@ -72,20 +82,33 @@ func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) 
 // chunks: with Behind, From is the first index along the axis that was not there.
 func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, error) {
 	old := c.before(now)
-	if old == nil || len(old.Face.Shape) != len(now.Face.Shape) {
-		return Change{Kind: Everything}, nil
+	if old == nil {
+		return everything(isNew), nil
+	}
+	was, is := old.Face.Shape, now.Face.Shape
+	if len(was) != len(is) {
+		return grownOtherwise(was, is), nil
 	}
 	ch := Change{}
-	for axis, n := range old.Face.Shape {
-		if n == now.Face.Shape[axis] {
+	for axis, n := range was {
+		if n == is[axis] {
 			continue
 		}
-		if ch.Kind != None || n > now.Face.Shape[axis] {
-			return Change{Kind: Everything}, nil
+		if ch.Kind != None || n > is[axis] {
+			return grownOtherwise(was, is), nil
 		}
-		ch = Change{Behind, axis, n}
+		ch = Change{Kind: Behind, Axis: axis, From: n}
 	}
 	return c.confirm(ctx, ch, old, now)
+}
+
+const isNew = "it was not there"
+
+func grownOtherwise(was, is []int64) Change {
+	if slices.Equal(was, is) {
+		return everything("it is cut into other chunks along more than one dimension")
+	}
+	return everything("its shape was %v and is %v: not one dimension alone grew", was, is)
 }
 
 // before is an array as it was, or nil.
@@ -99,11 +122,15 @@ func (c *Snapshots) before(now *manifest.Array) *manifest.Array {
 
 // confirm returns a change if that is all that changed of an array.
 func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.Array) (Change, error) {
-	if same, err := sameReading(old, now); !same || err != nil || ch.Kind == Everything {
-		return Change{Kind: Everything}, err
+	if ch.Kind == Everything {
+		return ch, nil
 	}
-	if ok, err := c.onlyBehind(ctx, ch, old, now); !ok || err != nil {
-		return Change{Kind: Everything}, err
+	why, err := otherReading(old, now)
+	if why == "" && err == nil {
+		why, err = c.elsewhere(ctx, ch, old, now)
+	}
+	if why != "" || err != nil {
+		return Change{Kind: Everything, Why: why}, err
 	}
 	return ch, nil
 }
@@ -120,7 +147,7 @@ func keepsPatches(old, now *manifest.Array) bool {
 // which may have grown.
 func Growth(old, now *grid.Grid) Change {
 	if old.Rank() != now.Rank() {
-		return Change{Kind: Everything}
+		return grownOtherwise(old.Shape(), now.Shape())
 	}
 	ch := Change{}
 	for axis := range now.Rank() {
@@ -129,13 +156,13 @@ func Growth(old, now *grid.Grid) Change {
 			continue
 		}
 		if ch.Kind != None || b.Extent() < a.Extent() {
-			return Change{Kind: Everything}
+			return grownOtherwise(old.Shape(), now.Shape())
 		}
 		from := same(a, b)
 		if from > 0 && b.Offset(from-1)+b.DataSize(from-1) > a.Extent() {
 			from-- // a chunk that the array did not fill
 		}
-		ch = Change{Behind, axis, from}
+		ch = Change{Kind: Behind, Axis: axis, From: from}
 	}
 	return ch
 }
@@ -153,16 +180,46 @@ func same(a, b grid.Dimension) (n int64) {
 	return n
 }
 
-// sameReading reports whether stored elements become the same chunks as before.
-func sameReading(old, now *manifest.Array) (bool, error) {
-	a, b := old.Face, now.Face
-	x, err := signature(a)
-	if err != nil {
-		return false, err
+// otherReading says what keeps stored elements from becoming the same chunks as before, if
+// something does.
+func otherReading(old, now *manifest.Array) (why string, err error) {
+	switch {
+	case !slices.Equal(old.Variables, now.Variables):
+		return fmt.Sprintf("it was made of the variables %q and is of %q", old.Variables, now.Variables), nil
+	case !slices.Equal(old.Dims, now.Dims) || !maps.Equal(old.Renamed, now.Renamed):
+		return fmt.Sprintf("its dimensions were %q and are %q", old.Dims, now.Dims), nil
+	case old.Reading != now.Reading:
+		return "stored elements are read in another way", nil
 	}
-	y, err := signature(b)
-	return bytes.Equal(x, y) && old.Reading == now.Reading && slices.Equal(old.Variables, now.Variables) &&
-		slices.Equal(old.Dims, now.Dims) && maps.Equal(old.Renamed, now.Renamed), err
+	was, err := signature(old.Face)
+	if err != nil {
+		return "", err
+	}
+	is, err := signature(now.Face)
+	if err != nil || bytes.Equal(was, is) {
+		return "", err
+	}
+	return "its " + strings.Join(otherMembers(was, is), ", ") + " changed", nil
+}
+
+// otherMembers names what differs between two documents, or one of which only one has.
+func otherMembers(a, b []byte) (names []string) {
+	var was, is map[string]json.RawMessage
+	if json.Unmarshal(a, &was) != nil || json.Unmarshal(b, &is) != nil {
+		return []string{"metadata"}
+	}
+	for name, text := range was {
+		if !bytes.Equal(text, is[name]) {
+			names = append(names, name)
+		}
+	}
+	for name := range is {
+		if was[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // signature is the document of a face without its shape and chunks.
@@ -172,34 +229,54 @@ func signature(face *zarrjson.Array) ([]byte, error) {
 	return f.Encode(zarrjson.Compact)
 }
 
-// onlyBehind reports whether everything that an array had is still where it was, and all that
-// it has besides lies behind what there was along the axis of a change.
-func (c *Snapshots) onlyBehind(ctx context.Context, ch Change, old, now *manifest.Array) (bool, error) {
+const (
+	movedFiles  = "files came in front of or between those that were there, or took their places"
+	movedValues = "values that the manifest keeps of it came in front of or between others, or took their places"
+	isKept      = "its values are in the manifest now, or were"
+	otherTiles  = "it is put together along other dimensions"
+	otherRows   = "the manifest's tables of files or references were not only added to"
+	otherAxis   = "it grew along a dimension that files are not joined along"
+)
+
+// elsewhere says what keeps everything that an array had from being where it was, and all that
+// it has besides from lying behind what there was along the axis of a change, if something does.
+func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest.Array) (why string, err error) {
 	end := int64(math.MaxInt64) // nothing new may be anywhere
 	if ch.Kind == Behind {
 		end = old.Face.Shape[ch.Axis]
 	}
-	if old.Placement == "" || now.Placement == "" {
-		return old.Placement == now.Placement && piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), nil
+	switch {
+	case old.Placement == "" && now.Placement == "":
+		return unless(piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), movedValues), nil
+	case old.Placement == "" || now.Placement == "":
+		return isKept, nil
 	}
 	was, is := placement(c.Old, old.Placement), placement(c.Now, now.Placement)
 	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) {
-		return false, nil
+		return otherTiles, nil
 	}
 	if same, err := c.sameRows(ctx); !same || err != nil {
-		return false, err
+		return otherRows, err
 	}
 	dim := -1 // nothing may be new along any; a scalar has none
 	if ch.Kind == Behind {
 		if dim = slices.Index(is.Dims, now.Dims[ch.Axis]); dim < 0 {
-			return false, nil
+			return otherAxis, nil
 		}
 	}
 	had, has := was.Segments, is.Segments
 	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
 		had, has = had[1:], has[1:]
 	}
-	return tilesBehind(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
+	behind, err := tilesBehind(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
+	return unless(behind, movedFiles), err
+}
+
+func unless(ok bool, why string) string {
+	if ok {
+		return ""
+	}
+	return why
 }
 
 func equalSegments(a, b manifest.Segment) bool {

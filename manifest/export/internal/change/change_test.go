@@ -20,15 +20,15 @@ func TestGrowth(t *testing.T) {
 		want     Change
 	}{
 		{"nothing", edges(t, 5, 2, 3), edges(t, 5, 2, 3), Change{}},
-		{"edges behind", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), Change{Behind, 0, 2}},
-		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), Change{Behind, 0, 2}},
-		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), Change{Behind, 0, 2}},
-		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), Change{Behind, 0, 2}},
-		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), Change{Behind, 0, 1}},
-		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), Change{Behind, 0, 0}},
-		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), Change{Behind, 0, 2}},
-		{"shorter", edges(t, 5, 2, 3), edges(t, 2, 2), Change{Kind: Everything}},
-		{"from nothing", regular(t, 0, 3), regular(t, 3, 3), Change{Behind, 0, 0}},
+		{"edges behind", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), Change{Kind: Behind, From: 2}},
+		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), Change{Kind: Behind, From: 2}},
+		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), Change{Kind: Behind, From: 2}},
+		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), Change{Kind: Behind, From: 2}},
+		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), Change{Kind: Behind, From: 1}},
+		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), Change{Kind: Behind}},
+		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), Change{Kind: Behind, From: 2}},
+		{"shorter", edges(t, 5, 2, 3), edges(t, 2, 2), Change{Kind: Everything, Why: "its shape was [5] and is [2]: not one dimension alone grew"}},
+		{"from nothing", regular(t, 0, 3), regular(t, 3, 3), Change{Kind: Behind}},
 	} {
 		if got := Growth(test.old, test.now); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
@@ -41,7 +41,7 @@ func TestGrowth(t *testing.T) {
 		}
 		return g
 	}
-	if got := Growth(two(4, 4), two(4, 6)); got != (Change{Behind, 1, 2}) {
+	if got := Growth(two(4, 4), two(4, 6)); got != (Change{Kind: Behind, Axis: 1, From: 2}) {
 		t.Errorf("along the second axis: got %+v", got)
 	}
 	if got := Growth(two(4, 4), two(6, 6)); got.Kind != Everything {
@@ -125,12 +125,12 @@ func TestOf(t *testing.T) {
 		want Change
 	}{
 		{"the same", snapshot(t, 4, "{}", "old", 2), Change{}},
-		{"behind", snapshot(t, 6, "{}", "longer", 3), Change{Behind, 0, 2}},
-		{"in a gap", snapshot(t, 4, "{}", "gap", 3), Change{Kind: Everything}},
-		{"in front", snapshot(t, 6, "{}", "front", 3), Change{Kind: Everything}},
-		{"another file", snapshot(t, 6, "{}", "other", 3), Change{Kind: Everything}},
-		{"one less", snapshot(t, 4, "{}", "old", 1), Change{Kind: Everything}},
-		{"attributes", snapshot(t, 6, `{"a":1}`, "longer", 3), Change{Kind: Everything}},
+		{"behind", snapshot(t, 6, "{}", "longer", 3), Change{Kind: Behind, From: 2}},
+		{"in a gap", snapshot(t, 4, "{}", "gap", 3), Change{Kind: Everything, Why: movedFiles}},
+		{"in front", snapshot(t, 6, "{}", "front", 3), Change{Kind: Everything, Why: movedFiles}},
+		{"another file", snapshot(t, 6, "{}", "other", 3), Change{Kind: Everything, Why: movedFiles}},
+		{"one less", snapshot(t, 4, "{}", "old", 1), Change{Kind: Everything, Why: movedFiles}},
+		{"attributes", snapshot(t, 6, `{"a":1}`, "longer", 3), Change{Kind: Everything, Why: "its attributes changed"}},
 	} {
 		g, err := test.now.Arrays[0].Face.Grid()
 		if err != nil {
@@ -199,7 +199,7 @@ func TestElements(t *testing.T) {
 	old, now := snapshot(t, 4, "{}", "old", 2), snapshot(t, 6, "{}", "longer", 3)
 	now.Arrays[0].Face.ChunkGrid = zarrjson.RegularGrid(5)
 	c := &Snapshots{Old: old, Now: now, Past: past}
-	if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got != (Change{Behind, 0, 4}) {
+	if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got != (Change{Kind: Behind, From: 4}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	c.Old, c.Now = now, old
