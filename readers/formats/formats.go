@@ -5,6 +5,7 @@
 package formats
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -72,12 +73,15 @@ func unknown(ctx context.Context, src *source.Source) error {
 	if src.Size() == 0 {
 		return readers.Corruptf("the file is empty")
 	}
-	head, err := src.View(ctx, 0, int(min(src.Size(), 64)))
+	head, err := src.View(ctx, 0, int(min(src.Size(), headBytes)))
 	if err != nil {
 		return err
 	}
 	if looksLikeHTML(head) {
-		return readers.Corruptf("the file is an HTML page: a server's error message was saved under this name")
+		return readers.Corruptf("the file is a page of HTML or XML: a server's error message was saved under this name")
+	}
+	if err := recognize(head); err != nil {
+		return fmt.Errorf("not a format that varve reads (%s): %w", names(), err)
 	}
 	return fmt.Errorf("not a format that varve reads (%s): it begins with %q", names(), head[:min(len(head), 8)])
 }
@@ -91,8 +95,9 @@ func names() string {
 }
 
 func looksLikeHTML(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf")
 	for _, start := range []string{"<!DOCTYPE", "<!doctype", "<html", "<HTML", "<?xml"} {
-		if len(head) >= len(start) && string(head[:len(start)]) == start {
+		if bytes.HasPrefix(head, []byte(start)) {
 			return true
 		}
 	}

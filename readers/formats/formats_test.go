@@ -1,0 +1,46 @@
+package formats_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"varve/readers/formats"
+	"varve/readers/source"
+)
+
+// TestUnknown: what is no source says what it is and what to do, as far as it can be told.
+func TestUnknown(t *testing.T) {
+	tar := string(make([]byte, 257)) + "ustar\x0000" + string(make([]byte, 248))
+	for content, want := range map[string]string{
+		"":                                  "the file is empty",
+		"\n<html><body>":                    "the file is a page of HTML or XML",
+		"<!DOCTYPE html><html>":             "the file is a page of HTML or XML",
+		"<?xml version=\"1.0\"?><Error>":    "the file is a page of HTML or XML",
+		"\x0e\x03\x13\x01\x00":              "it is an HDF4 file: convert it to netCDF or Zarr",
+		"\xcd\xf3\x00\x01\x00\x00\xff\xff":  "it is a CDF file of NASA's, which is not netCDF: convert it",
+		"MATLAB 5.0 MAT-file, Platform: X":  "save it with -v7.3",
+		"\x1f\x8b\x08\x00":                  "it is a file compressed by gzip: decompress it",
+		"PK\x03\x04 and no Zarr":            "it is a zip file that holds no Zarr: unpack it",
+		tar:                                 "it is a tar file: unpack it",
+		"version https://git-lfs.github.co": "git lfs pull",
+		"II":                                `it begins with "II"`,
+	} {
+		name := filepath.Join(t.TempDir(), "a.nc")
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		src, err := source.Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = formats.Open(t.Context(), src)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: got %v, want %q and the name", content[:min(len(content), 40)], err, want)
+		}
+		if err := src.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

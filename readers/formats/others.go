@@ -1,0 +1,61 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// other is a format that varve does not read and people have.
+type other struct {
+	at   int // of its mark in the file
+	mark string
+	what string
+	to   do
+}
+
+// do is what to do about a file.
+type do string
+
+const (
+	convert    do = "convert it to netCDF or Zarr"
+	decompress do = "decompress it: what is compressed as a whole cannot be read in part"
+	unpack     do = "unpack it"
+	fetchIt    do = "fetch the file itself (git lfs pull)"
+	saveAgain  do = "save it with -v7.3, which makes it HDF5"
+)
+
+var others = []other{
+	{0, "\x0e\x03\x13\x01", "an HDF4 file", convert},
+	{0, "GRIB", "a GRIB file", convert},
+	{0, "BUFR", "a BUFR file", convert},
+	{0, "\xcd\xf3\x00\x01", "a CDF file of NASA's, which is not netCDF", convert},
+	{0, "\xcd\xf2\x60\x02", "a CDF file of NASA's, which is not netCDF", convert},
+	{0, "AR2V", "a NEXRAD level II file", convert},
+	{0, "II*\x00", "a TIFF file", convert},
+	{0, "MM\x00*", "a TIFF file", convert},
+	{0, "II+\x00", "a TIFF file", convert},
+	{0, "MM\x00+", "a TIFF file", convert},
+	{0, "\x93NUMPY", "a NumPy file", convert},
+	{0, "PAR1", "a Parquet file, and not a folder of kerchunk's", convert},
+	{0, "MATLAB 5.0", "a MATLAB file of before version 7.3", saveAgain},
+	{0, "\x1f\x8b", "a file compressed by gzip", decompress},
+	{0, "\x1f\x9d", "a file compressed by compress", decompress},
+	{0, "BZh", "a file compressed by bzip2", decompress},
+	{0, "\xfd7zXZ\x00", "a file compressed by xz", decompress},
+	{0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", decompress},
+	{0, "PK\x03\x04", "a zip file that holds no Zarr", unpack},
+	{257, "ustar", "a tar file", unpack},
+	{0, "version https://git-lfs", "what Git LFS left in place of a file", fetchIt},
+}
+
+const headBytes = 512
+
+// recognize says what a file is that begins with head, and what to do, if it is one of those.
+func recognize(head []byte) error {
+	for _, o := range others {
+		if len(head) >= o.at && bytes.HasPrefix(head[o.at:], []byte(o.mark)) {
+			return fmt.Errorf("it is %s: %s", o.what, o.to)
+		}
+	}
+	return nil
+}
