@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -116,12 +117,14 @@ func (p *planner) timesAlong(d *dim) string {
 
 // find returns the place among its variables of the one at a path, or -1.
 func (c *class) find(at string) int {
-	for i := range c.vars {
-		if c.vars[i].path == at {
-			return i
-		}
+	if i, ok := c.search(at); ok {
+		return i
 	}
 	return -1
+}
+
+func (c *class) search(at string) (int, bool) {
+	return slices.BinarySearchFunc(c.vars, at, func(x lensed, at string) int { return cmp.Compare(x.path, at) })
 }
 
 // readCoords finds the different coordinates that files have along a dimension.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -90,8 +91,8 @@ func (p *planner) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []in
 	return steps, lack, nil
 }
 
-// stepsIn takes the steps from a variable that has one element in each file. If the dimension
-// has its name, it is the coordinate from now on.
+// stepsIn takes the steps from a variable that has one element in each file. It is the
+// coordinate from now on or, if it has another name than the dimension, what it says is.
 func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int32, err error) {
 	steps = map[int32]step{}
 	for _, c := range p.classes {
@@ -100,7 +101,7 @@ func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int
 			lack = append(lack, c.files...)
 			continue
 		}
-		x := &c.vars[i]
+		x := c.vars[i]
 		if elementsOf(x.v) != 1 {
 			return nil, nil, fmt.Errorf("%s: %s has the shape %v, and would have to be of one element", p.files[c.files[0]].URL, variable, x.v.Shape)
 		}
@@ -112,10 +113,8 @@ func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int
 				steps[f] = step{&v, values}
 			}
 		}
-		if variable == at {
-			x.v, x.dims = &v, v.Dims
-			c.dims[at], c.coords[at] = manifest.Dimension{Path: at, Length: 1}, i
-		}
+		x.v, x.path, x.dims = &v, at, v.Dims
+		c.setCoord(x)
 	}
 	return steps, lack, p.fault
 }
@@ -254,9 +253,10 @@ func (p *planner) makeDim(at string, steps map[int32]step) error {
 // elementsOfSteps chooses a type for steps: whole numbers, numbers, times or texts, whichever
 // fits all.
 func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[int32]*manifest.Values, error) {
-	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}}
+	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
 	moments, whole, numbers := true, true, true
 	times := map[int32]time.Time{}
+	unit := stepUnits
 	for _, f := range sorted(steps) {
 		s := steps[f]
 		t, err := s.time()
@@ -265,54 +265,83 @@ func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[i
 		}
 		moments = moments && err == nil
 		times[f] = t
+		for !unit[0].tells(t) {
+			unit = unit[1:]
+		}
 		_, err = strconv.ParseInt(s.texts[0], 10, 64)
 		whole = whole && err == nil
+		exact := !errors.Is(err, strconv.ErrRange) // which more digits are not as a float
 		_, err = strconv.ParseFloat(s.texts[0], 64)
-		numbers = numbers && err == nil
+		numbers = numbers && exact && err == nil
 	}
-	values := map[int32]*manifest.Values{}
-	unit := int64(86400)
-	for f, t := range times {
-		if moments && t.Unix()%86400 != 0 {
-			unit = 1
-		}
-		values[f] = &manifest.Values{}
-	}
-	v.Type = codec.Type{Kind: codec.Int, Size: 8}
 	switch {
 	case moments:
-		v.Attributes = timeAttributes(unit)
+		v.Attributes = unit[0].attributes()
 	case whole:
 	case numbers:
 		v.Type.Kind = codec.Float
 	default:
 		v.Type = codec.Type{Kind: codec.String}
 	}
+	values := map[int32]*manifest.Values{}
 	for f, s := range steps {
+		x := &manifest.Values{}
 		switch {
 		case moments:
-			values[f].Data = binary.LittleEndian.AppendUint64(nil, uint64(times[f].Unix()/unit))
+			n, err := unit[0].count(times[f])
+			if err != nil {
+				return nil, nil, err
+			}
+			x.Data = binary.LittleEndian.AppendUint64(nil, uint64(n))
 		case whole:
 			n, _ := strconv.ParseInt(s.texts[0], 10, 64)
-			values[f].Data = binary.LittleEndian.AppendUint64(nil, uint64(n))
+			x.Data = binary.LittleEndian.AppendUint64(nil, uint64(n))
 		case numbers:
-			x, _ := strconv.ParseFloat(s.texts[0], 64)
-			values[f].Data = binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))
+			n, _ := strconv.ParseFloat(s.texts[0], 64)
+			x.Data = binary.LittleEndian.AppendUint64(nil, math.Float64bits(n))
 		default:
-			values[f].Texts = [][]byte{[]byte(s.texts[0])}
+			x.Texts = [][]byte{[]byte(s.texts[0])}
 		}
-		values[f].SetID()
+		x.SetID()
+		values[f] = x
 	}
 	return v, values, nil
 }
 
-func timeAttributes(unit int64) []manifest.Attribute {
-	units := "days since 1970-01-01"
-	if unit == 1 {
-		units = "seconds since 1970-01-01"
+// stepUnit is what moments are counted in.
+type stepUnit struct {
+	name   string
+	length time.Duration
+}
+
+// stepUnits are the units of steps; of these the first counts that tells all of them.
+var stepUnits = []stepUnit{
+	{"days", 24 * time.Hour}, {"seconds", time.Second}, {"milliseconds", time.Millisecond}, {"microseconds", time.Microsecond}, {"nanoseconds", 1},
+}
+
+// tells reports whether a moment is a whole number of units.
+func (u stepUnit) tells(t time.Time) bool {
+	if u.length >= time.Second {
+		return t.Nanosecond() == 0 && t.Unix()%int64(u.length/time.Second) == 0
 	}
+	return t.Nanosecond()%int(u.length) == 0
+}
+
+// count is how many units a moment is after 1970.
+func (u stepUnit) count(t time.Time) (int64, error) {
+	if u.length >= time.Second {
+		return t.Unix() / int64(u.length/time.Second), nil
+	}
+	each := int64(time.Second / u.length)
+	if s := t.Unix(); s <= math.MinInt64/each || s >= math.MaxInt64/each {
+		return 0, fmt.Errorf("%s is too far from 1970 to be told in %s, as some steps have to be", t.Format(time.RFC3339Nano), u.name)
+	}
+	return t.Unix()*each + int64(t.Nanosecond())/int64(u.length), nil
+}
+
+func (u stepUnit) attributes() []manifest.Attribute {
 	list := []manifest.Attribute{}
-	for _, a := range [][2]string{{"standard_name", "time"}, {"units", units}, {"calendar", "proleptic_gregorian"}} {
+	for _, a := range [][2]string{{"standard_name", "time"}, {"units", u.name + " since 1970-01-01"}, {"calendar", "proleptic_gregorian"}} {
 		list = append(list, manifest.Attribute{Name: a[0], Type: codec.Type{Kind: codec.String}, Texts: []string{a[1]}, Scalar: true})
 	}
 	return list
@@ -340,8 +369,8 @@ func (s told) time() (time.Time, error) {
 		parts[i] = n
 	}
 	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, time.UTC)
-	if t.Day() != parts[2] || int(t.Month()) != parts[1] {
-		return t, fmt.Errorf("%04d-%02d-%02d is no date", parts[0], parts[1], parts[2])
+	if parts != [6]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()} {
+		return t, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no time", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
 	}
 	return t, nil
 }

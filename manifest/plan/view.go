@@ -141,6 +141,23 @@ func (p *planner) look(f *manifest.File) (*class, error) {
 	return c, nil
 }
 
+// setCoord makes a variable the coordinate of its dimension, beside the others or in the place
+// of the one of its path.
+func (c *class) setCoord(x lensed) {
+	at, there := c.search(x.path)
+	if there {
+		c.vars[at] = x
+	} else {
+		c.vars = slices.Insert(c.vars, at, x)
+		for dim, i := range c.coords {
+			if i >= at {
+				c.coords[dim]++
+			}
+		}
+	}
+	c.dims[x.path], c.coords[x.path] = manifest.Dimension{Path: x.path, Length: 1}, at
+}
+
 // settleShapes gives dimensions that only variables know their lengths.
 func (c *class) settleShapes() {
 	for _, x := range c.vars {

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+)
+
+// coordinateOf is what a plan declares of a coordinate: its units, and its elements as integers,
+// floats or texts.
+func coordinateOf(t *testing.T, p *Plan, path string) string {
+	t.Helper()
+	a := arrayOf(t, p, path)
+	units := "-"
+	if raw, ok := a.Face.Attributes.Get("units"); ok {
+		units = strings.Trim(string(raw), `"`)
+	}
+	out := []string{units}
+	for _, piece := range a.Pieces {
+		for _, v := range p.Values {
+			if v.ID != piece.Values {
+				continue
+			}
+			for i := 0; i+8 <= len(v.Data); i += 8 {
+				x := binary.LittleEndian.Uint64(v.Data[i:])
+				if strings.HasPrefix(a.Face.DataType.Type().String(), "float") {
+					out = append(out, fmt.Sprint(math.Float64frombits(x)))
+				} else {
+					out = append(out, fmt.Sprint(int64(x)))
+				}
+			}
+			for _, text := range v.Texts {
+				out = append(out, string(text))
+			}
+			break
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestSteps(t *testing.T) {
+	for texts, want := range map[string]string{
+		"1970-01-03 1970-01-02":                                        "days since 1970-01-01 1 2",
+		"1970-01-01T00:00:05 1970-01-02":                               "seconds since 1970-01-01 5 86400",
+		"1970-01-01T00:00:00.25 1970-01-01T00:00:01.750":               "milliseconds since 1970-01-01 250 1750",
+		"1969-12-31T23:59:59.999999Z 1970-01-01":                       "microseconds since 1970-01-01 -1 0",
+		"1970-01-01T00:00:01.000000001 1970-01-01":                     "nanoseconds since 1970-01-01 0 1000000001",
+		"7 -9223372036854775808":                                       "- -9223372036854775808 7",
+		"7 0.5":                                                        "- 0.5 7",
+		"9223372036854775808 9223372036854775809":                      "- 9223372036854775808 9223372036854775809",
+		"18446744073709551617 0.5":                                     "- 0.5 18446744073709551617",
+		"r1i1p1 control":                                               "- control r1i1p1",
+		"9999-01-01T00:00:00.5 0001-01-01T00:00:00":                    "milliseconds since 1970-01-01 -62135596800000 253370764800500",
+		"9999-01-01T00:00:00.000000001 0001-01-01T00:00:00.0000000010": "",
+	} {
+		m := newMaker()
+		list := strings.Fields(texts)
+		for i := range list {
+			m.file(fmt.Sprint(i), lat(), cube("t", "lat", []int64{3}, []int64{3}))
+		}
+		opts := &Options{NewDims: []NewDim{{Name: "step", Values: list}}}
+		if want == "" {
+			if _, _, err := New(m.files, opts); err == nil || !strings.Contains(err.Error(), "too far from 1970") {
+				t.Errorf("%s: got %v", texts, err)
+			}
+			continue
+		}
+		if got := coordinateOf(t, planned(t, m, opts), "/step"); got != want {
+			t.Errorf("%s: got %s, want %s", texts, got, want)
+		}
+	}
+}
+
+func TestStepsThatAreNoTimes(t *testing.T) {
+	for _, name := range []string{"19900230_0000", "19900101_0075", "19900101_2500"} {
+		m := newMaker()
+		m.file(name, lat(), cube("t", "lat", []int64{3}, []int64{3}))
+		_, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)_(?P<H>\d\d)(?P<M>\d\d)`}}})
+		if err == nil || !strings.Contains(err.Error(), "is no time") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// A dimension's coordinate says what the variable says that it was taken from, whatever the
+// units, the packing or the type that this has in each file.
+func TestNewDimensionOfAnyUnits(t *testing.T) {
+	for name, vars := range map[string][2]wanted{
+		"units":   {scalar("when", 2).with("units", "days since 1990-01-01"), scalar("when", 3).with("units", "hours since 1990-01-01")},
+		"packing": {packed("when", 1, 20), packed("when", 2, 10)},
+		"type":    {scalar("when", 2), integer("when", 1)},
+	} {
+		m := newMaker()
+		for i, v := range vars {
+			m.file(fmt.Sprint(i), lat(), v, cube("t", "lat", []int64{3}, []int64{3}))
+		}
+		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "run", Variable: "when"}}})
+		if got, want := coordinateOf(t, p, "/run"), coordinateOf(t, p, "/when"); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func packed(name string, x, offset float64) wanted {
+	w := integer(name, x)
+	add := manifest.Attribute{Name: "add_offset", Type: float64s, Scalar: true}
+	add.Data = binary.LittleEndian.AppendUint64(nil, math.Float64bits(offset))
+	w.v.Attributes = append(w.v.Attributes, add)
+	return w
+}
+
+func integer(name string, x float64) wanted {
+	w := coords(name, name, int16s, x)
+	w.v.Dims, w.v.Shape, w.v.Storage.Chunks = nil, nil, nil
+	return w
+}
