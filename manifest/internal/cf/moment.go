@@ -9,6 +9,10 @@ import (
 // date optional.
 //
 //	1990-1-1   1990-01-01T06:30Z   1990-01-01 00:00:0.0 +02:00   19900101   -4713-01-01 12:00 UTC
+//	1990-01-01 00:00:00 0:00
+//
+// The last is how ARM and UDUNITS write UTC. xarray takes a zone without a sign for another
+// time of day, so that at midnight alone it means the same to all.
 func parseMoment(text string, c Calendar) (Instant, error) {
 	p := parser{rest: text}
 	n, err := p.date(c)
@@ -19,7 +23,7 @@ func parseMoment(text string, c Calendar) (Instant, error) {
 	if err != nil {
 		return Instant{}, err
 	}
-	zone, err := p.zone()
+	zone, err := p.zone(seconds == 0 && nanoseconds == 0)
 	if err != nil {
 		return Instant{}, err
 	}
@@ -114,7 +118,7 @@ func (p *parser) fraction() int32 {
 }
 
 // zone reads how far a clock is ahead of that of Greenwich, in seconds.
-func (p *parser) zone() (int64, error) {
+func (p *parser) zone(midnight bool) (int64, error) {
 	text := strings.TrimSpace(p.rest)
 	switch strings.ToUpper(text) {
 	case "", "Z", "UTC", "GMT":
@@ -125,7 +129,8 @@ func (p *parser) zone() (int64, error) {
 	hours, n := p.number(2)
 	p.skip(":")
 	minutes, m := p.number(2)
-	if sign == 0 || n == 0 || m == 1 || p.rest != "" || hours > 23 || minutes > 59 {
+	unsigned := sign == 0 && !(midnight && hours == 0 && minutes == 0)
+	if unsigned || n == 0 || m == 1 || p.rest != "" || hours > 23 || minutes > 59 {
 		return 0, fmt.Errorf("%q is no time zone: want Z, UTC or hours and minutes as +02:00", text)
 	}
 	if sign == '-' {

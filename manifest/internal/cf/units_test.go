@@ -24,6 +24,8 @@ func TestParseUnits(t *testing.T) {
 		{"hours since 1990-1-1 00:00 -6", "", 3600 * second, Instant{d1990 + 21600, 0}},
 		{"hours since 1990-1-1 -6:30", "", 3600 * second, Instant{d1990 + 23400, 0}},
 		{"seconds since 1990-01-01 12 UTC", "", second, Instant{d1990 + 43200, 0}},
+		{"seconds since 1990-01-01 00:00:00 0:00", "", second, Instant{d1990, 0}},
+		{"seconds since 1990-1-1 0:0:0.000 00:00", "", second, Instant{d1990, 0}},
 		{"ms since 1990-01-01 00:00:00.25", "", 1e6, Instant{d1990, 250_000_000}},
 		{"nanoseconds since 1990-01-01 00:00:00.1234567899", "", 1, Instant{d1990, 123_456_789}},
 		{"days since 19900101", "", day, Instant{d1990, 0}},
@@ -79,6 +81,8 @@ func TestParseUnitsRefuses(t *testing.T) {
 		{"days since 2000-01-01 00:", "", "no time of day", false},
 		{"days since 2000-01-01 EST", "", "no time zone", false},
 		{"days since 2000-01-01 +02:00 x", "", "no time zone", false},
+		{"days since 2000-01-01 00:00:00 2:00", "", "no time zone", false},
+		{"days since 2000-01-01 06:30:00 0:00", "", "no time zone", false},
 		{"days since 99999999999-01-01", "", "", false},
 	} {
 		_, err := ParseUnits(c.units, c.calendar)
