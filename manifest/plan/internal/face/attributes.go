@@ -132,13 +132,30 @@ func (d *decision) used() []string {
 	case d.face.Reading == manifest.Unpacked && touched:
 		used = append(used, "valid_min", "valid_max", "valid_range")
 		fallthrough
-	case d.face.Reading == manifest.Unpacked, !touched:
+	case d.face.Reading == manifest.Unpacked:
 		used = append(used, cf.ScaleFactor, cf.AddOffset, cf.Unsigned)
 	case !d.scaled():
-		used = append(used, cf.ScaleFactor, cf.AddOffset)
+		used = d.appendIdle(used)
+		if !touched {
+			used = append(used, cf.Unsigned)
+		}
 	}
 	if d.face.Reading == manifest.AsStored && d.timed() {
 		used = append(used, cf.UnitsName, cf.CalendarName)
+	}
+	return used
+}
+
+// appendIdle appends the names of scales and offsets, none of which changes a number, unless
+// clients of the files have other types because of them: integers with one become floats, and
+// floats doubles with one that is a double. JSON knows doubles only, so that others would
+// widen floats here that the files leave as they are.
+func (d *decision) appendIdle(used []string) []string {
+	for _, name := range []string{cf.ScaleFactor, cf.AddOffset} {
+		a := d.members[0].attribute(name)
+		if a == nil || a.Type.Kind != codec.Float || a.Type.Size < 8 && d.face.DataType.Type().Kind == codec.Float {
+			used = append(used, name)
+		}
 	}
 	return used
 }

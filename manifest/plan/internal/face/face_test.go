@@ -311,6 +311,30 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestIdleScales: a scale that changes no number changes the type that clients unpack to. It is
+// kept where they make of JSON's double what they make of the file's.
+func TestIdleScales(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		members []Member
+		want    string
+	}{
+		{"doubles over integers", []Member{with("i2", att("scale_factor", "f8", 1), att("add_offset", "f8", 0))}, `{"scale_factor":1.0,"add_offset":0.0}`},
+		{"floats over integers", []Member{with("i4", att("scale_factor", "f4", 1))}, `{"scale_factor":1.0}`},
+		{"doubles over floats", []Member{with("f4", att("add_offset", "f8", 0))}, `{"add_offset":0.0}`},
+		{"floats over floats", []Member{with("f4", att("scale_factor", "f4", 1), att("add_offset", "f4", 0))}, `{}`},
+		{"integers", []Member{with("i2", att("scale_factor", "i4", 1))}, `{}`},
+		{"text", []Member{with("i2", att("scale_factor", "1.0"))}, `{}`},
+		{"of some files", []Member{with("i2", att("scale_factor", "f8", 1)), with("i2")}, `{}`},
+		{"beside _Unsigned", []Member{with("i2", att("_Unsigned", "true"), att("scale_factor", "f8", 1))}, `{"_Unsigned":"true","scale_factor":1.0}`},
+	} {
+		f, _ := decide(t, Options{}, c.members...)
+		if got := string(f.Attributes.JSON()); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // TestFindings holds what people read.
 func TestFindings(t *testing.T) {
 	scaled := func(f float64) Member { return with("i2", att("scale_factor", "f8", f)) }
