@@ -29,6 +29,10 @@ func attribute(a *readers.Attribute) (manifest.Attribute, bool) {
 	if a.Type == nil || a.Err != nil {
 		return out, false
 	}
+	if a.Null && a.Type.Class == readers.String {
+		// So netCDF-4 writes the empty text.
+		return manifest.Attribute{Name: a.Name, Type: codec.Type{Kind: codec.String}, Texts: []string{""}, Scalar: true}, true
+	}
 	if a.Type.Class == readers.String || a.Type.Class == readers.VarLen && (a.Type.IsText || a.Type.InMemory != nil) {
 		out.Type = codec.Type{Kind: codec.String}
 		if a.Type.Tag == jsonTag {
