@@ -15,6 +15,7 @@
 // was scanned. Every answer is of that version of the source, or an error:
 //
 //	404  there is no such key, or the chunk is all fill
+//	400  a # that nobody escaped may have cut the key
 //	403  the source may not be read
 //	409  the source has changed, or is gone
 //	502  the source cannot be reached

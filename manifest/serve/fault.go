@@ -28,7 +28,9 @@ func (f *fault) Error() string { return f.Reason }
 var (
 	errNoKey = &fault{Status: http.StatusNotFound, Kind: "no such key", Reason: "there is no such key"}
 	errFill  = &fault{Status: http.StatusNotFound, Kind: "missing chunk", Reason: "the chunk is all fill value"}
-	errBusy  = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being rebuilt", Retry: 1}
+	errCut   = &fault{Status: http.StatusBadRequest, Kind: "cut key", Reason: "a name here has a #, which ends the path of a URL unless it is written %23: " +
+		"what this client does not escape it cannot read; kerchunk references, Icechunk repositories and copies have the same names and no URLs"}
+	errBusy = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being rebuilt", Retry: 1}
 )
 
 // faultOf returns what a client is told of an error. What is not known is taken for a server

@@ -3,6 +3,7 @@ package serve
 import (
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ type site struct {
 	data     dataset
 	nodes    []node
 	v3       *view
+	cut      map[string]bool // what is left of keys in URLs that a # in a name ends
 	v2       func() (*view, error)
 	regular  func() (*view, error)
 	origins  origins
@@ -33,7 +35,7 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 	if err != nil {
 		return nil, err
 	}
-	s := &site{name: name, data: data, nodes: nodes, v3: v3, rebuilds: rebuilds}
+	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), rebuilds: rebuilds}
 	s.v2 = sync.OnceValues(func() (*view, error) { return logged(log, "v2", newV2, nodes, tag) })
 	s.regular = sync.OnceValues(func() (*view, error) {
 		return logged(log, "regular", func(nodes []node, tag string) (*view, error) { return newRegular(nodes, tag, data.Once) }, nodes, tag)
@@ -86,11 +88,43 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, p string) {
 	if raw := s.rawPath(r); raw != p && s.serveKey(w, r, raw) {
 		return
 	}
+	asked := p
+	if r.URL.RawQuery != "" {
+		// Nor does it escape a question mark.
+		asked += "?" + query(r)
+		if s.serveKey(w, r, asked) {
+			return
+		}
+	}
 	if s.servePage(w, r, p) {
 		return
 	}
 	note(w, kindOther)
+	if first, below, _ := strings.Cut(asked, "/"); s.cut[asked] || (first == "v2" || first == "regular") && s.cut[below] {
+		refuse(w, r, errCut)
+		return
+	}
 	refuse(w, r, errNoKey)
+}
+
+// query is what stands behind the question mark, as text.
+func query(r *http.Request) string {
+	if text, err := url.PathUnescape(r.URL.RawQuery); err == nil {
+		return text
+	}
+	return r.URL.RawQuery
+}
+
+// cutKeys are what a server sees of the keys below nodes whose names have a #, where clients do
+// not escape it: in a URL it ends the path.
+func cutKeys(nodes []node) map[string]bool {
+	cut := map[string]bool{}
+	for _, n := range nodes {
+		if left, _, found := strings.Cut(n.path, "#"); found {
+			cut[left] = true
+		}
+	}
+	return cut
 }
 
 // rawPath is the path below the site's own as the client wrote it.
