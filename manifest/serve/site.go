@@ -30,6 +30,11 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 	for _, why := range left {
 		log.Warn("not served", "why", why)
 	}
+	for _, n := range nodes {
+		if why := checkListed(n.path); why != nil {
+			log.Warn("not listed in groups", "why", why)
+		}
+	}
 	tag := data.Snapshot().ID
 	v3, err := newV3(nodes, tag)
 	if err != nil {

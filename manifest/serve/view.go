@@ -111,6 +111,23 @@ func withoutKeys(nodes []node) (kept []node, left []error) {
 	return kept, left
 }
 
+// checkListed refuses paths that are not to be listed for clients. fsspec, by which zarr-python
+// and xarray read, makes URLs of what is listed without escaping it: it would ask for another
+// array's chunks, or for none's, which is fill to them. Who escapes finds what is not listed.
+func checkListed(path string) error {
+	for i, c := range []byte(path) {
+		switch {
+		case strings.IndexByte("?#\t\n\r", c) >= 0:
+			return fmt.Errorf("%q has a %q, which fsspec does not escape in URLs", path, c)
+		case c == '%' && len(path) > i+2 && isHex(path[i+1]) && isHex(path[i+2]):
+			return fmt.Errorf("%q has %q, which fsspec takes for one character in URLs", path, path[i:i+3])
+		}
+	}
+	return nil
+}
+
+func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
+
 func relative(p string) string { return strings.Trim(p, "/") }
 
 func parentOf(p string) string {
@@ -159,7 +176,7 @@ func consolidate(nodes []node) *zarrjson.Group {
 			ok = ok && strings.HasPrefix(below, "/")
 			below = strings.TrimPrefix(below, "/")
 		}
-		if !ok {
+		if !ok || checkListed(below) != nil {
 			continue
 		}
 		member := zarrjson.Member{Path: below}

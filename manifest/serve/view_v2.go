@@ -16,13 +16,17 @@ func newV2(nodes []node, tag string) (*view, error) {
 	v := newView()
 	all := &zarrjson.V2Consolidated{}
 	for _, n := range nodes {
+		listed := all
+		if checkListed(n.path) != nil {
+			listed = &zarrjson.V2Consolidated{}
+		}
 		if n.array == nil {
-			all.Nodes = append(all.Nodes, zarrjson.V2Node{Path: n.path, Attributes: n.group})
+			listed.Nodes = append(listed.Nodes, zarrjson.V2Node{Path: n.path, Attributes: n.group})
 			v.documents[path.Join(n.path, ".zgroup")] = newDocument(zarrjson.V2Group(zarrjson.Indented))
 			v.addAttributes(n.path, n.group)
 			continue
 		}
-		if err := v.addV2(n, all, tag); err != nil {
+		if err := v.addV2(n, listed, tag); err != nil {
 			v.left = append(v.left, fmt.Sprintf("/%s: %v", n.path, err))
 		}
 	}
