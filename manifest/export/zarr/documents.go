@@ -3,6 +3,7 @@ package zarr
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,9 +33,33 @@ func documents(groups []manifest.GroupFace, arrays []*target, o *Options) ([]doc
 		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: strings.TrimPrefix(t.spec.Path, "/"), Node: zarrjson.Node{Array: t.face}})
 	}
 	root.Consolidated.Sort()
+	make := v3Documents
 	if o.Format == 2 {
-		return v2Documents(&root)
+		make = v2Documents
 	}
+	out, err := make(&root)
+	if err != nil {
+		return nil, err
+	}
+	return out, checkNames(root.Consolidated.Members, out)
+}
+
+// checkNames refuses groups and arrays that stand where a document does, or what the copy keeps
+// for itself.
+func checkNames(members []zarrjson.Member, documents []document) error {
+	taken := map[string]bool{stateFolder: true}
+	for _, d := range documents {
+		taken[d.key] = true
+	}
+	for _, m := range members {
+		if taken[m.Path] {
+			return fmt.Errorf("/%s: the copy has something else of this name: build with --rename OLD=NEW, or --drop it: %w", m.Path, errors.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+func v3Documents(root *zarrjson.Group) ([]document, error) {
 	var out []document
 	for _, m := range root.Consolidated.Members {
 		data, err := encodeNode(m.Node)

@@ -515,3 +515,26 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// TestNames: no array stands where a document does, nor where the copy keeps what it needs.
+func TestNames(t *testing.T) {
+	array := func(path string) *target {
+		face, err := zarrjson.ParseArray([]byte(`{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},
+			"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":["bytes"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &target{spec: &manifest.Array{Path: path}, face: face}
+	}
+	for format, want := range map[int]map[string]bool{
+		3: {"/zarr.json": false, "/g/zarr.json": false, "/.varve": false, "/.varve/x": false, "/.zgroup": true, "/g/.varve": true, "/c": true},
+		2: {"/zarr.json": true, "/.zgroup": false, "/g/.zgroup": false, "/.zmetadata": false, "/g/.zmetadata": true, "/.varve": false, "/.zarray": true},
+	} {
+		for path, fine := range want {
+			_, err := documents(nil, []*target{array(path)}, &Options{Format: format})
+			if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "--rename") {
+				t.Errorf("format %d, %s: got %v", format, path, err)
+			}
+		}
+	}
+}
