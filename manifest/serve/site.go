@@ -31,8 +31,8 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 		log.Warn("not served", "why", why)
 	}
 	for _, n := range nodes {
-		if why := checkListed(n.path); why != nil {
-			log.Warn("not listed in groups", "why", why)
+		if n.unlisted != nil {
+			log.Warn("not listed in groups", "why", n.unlisted)
 		}
 	}
 	tag := data.Snapshot().ID

@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -69,6 +70,8 @@ type node struct {
 	path  string // without the first slash; "" is the root
 	group zarrjson.Attributes
 	array array // nil: a group
+
+	unlisted error // why it is in no list of a group, if it is in none
 }
 
 // nodesOf returns the hierarchy of a dataset, the root first, parents before children. Groups
@@ -108,25 +111,29 @@ func withoutKeys(nodes []node) (kept []node, left []error) {
 		}
 		kept = append(kept, n)
 	}
+	there := map[string]bool{}
+	for _, n := range kept {
+		there[n.path] = true
+	}
+	for i := range kept {
+		kept[i].unlisted = unlisted(kept[i].path, there)
+	}
 	return kept, left
 }
 
-// checkListed refuses paths that are not to be listed for clients. fsspec, by which zarr-python
-// and xarray read, makes URLs of what is listed without escaping it: it would ask for another
-// array's chunks, or for none's, which is fill to them. Who escapes finds what is not listed.
-func checkListed(path string) error {
-	for i, c := range []byte(path) {
-		switch {
-		case strings.IndexByte("?#\t\n\r", c) >= 0:
-			return fmt.Errorf("%q has a %q, which fsspec does not escape in URLs", path, c)
-		case c == '%' && len(path) > i+2 && isHex(path[i+1]) && isHex(path[i+2]):
-			return fmt.Errorf("%q has %q, which fsspec takes for one character in URLs", path, path[i:i+3])
-		}
+// unlisted says why a path is not to be listed for clients, if it is not. fsspec, by which
+// zarr-python and xarray read, makes URLs of what is listed without escaping it: where what comes of
+// that is another's path it would ask for that one's chunks, and where it is none's, which is not
+// noticed when characters are gone, for what is fill to it. Who escapes finds what is not listed.
+func unlisted(path string, there map[string]bool) error {
+	if i := strings.IndexAny(path, "\t\n\r"); i >= 0 {
+		return fmt.Errorf("the path %q has a %q, which clients leave out of URLs", path, path[i])
+	}
+	if other, err := url.PathUnescape(path); err == nil && other != path && there[other] {
+		return fmt.Errorf("the path %q, which clients do not escape in URLs, is that of %q there", path, other)
 	}
 	return nil
 }
-
-func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
 
 func relative(p string) string { return strings.Trim(p, "/") }
 
@@ -176,7 +183,7 @@ func consolidate(nodes []node) *zarrjson.Group {
 			ok = ok && strings.HasPrefix(below, "/")
 			below = strings.TrimPrefix(below, "/")
 		}
-		if !ok || checkListed(below) != nil {
+		if !ok || n.unlisted != nil {
 			continue
 		}
 		member := zarrjson.Member{Path: below}

@@ -17,7 +17,7 @@ func newV2(nodes []node, tag string) (*view, error) {
 	all := &zarrjson.V2Consolidated{}
 	for _, n := range nodes {
 		listed := all
-		if checkListed(n.path) != nil {
+		if n.unlisted != nil {
 			listed = &zarrjson.V2Consolidated{}
 		}
 		if n.array == nil {
