@@ -8,9 +8,16 @@ type Values struct {
 	// Summed says that only the ID is known: these values had to be compared with others, and
 	// are too large to be kept.
 	Summed bool
+	// Outline is what else is known of summed values, if that was asked for.
+	Outline *Outline
 }
 
-// MostSummed is the size in bytes of variables that are read only to be compared.
+// DefaultValueBytes is the size in bytes up to which values of a variable of one file are kept
+// that say where files lie, or that only a manifest can hold.
+const DefaultValueBytes = 16 << 20
+
+// MostSummed is the size in bytes of variables of several dimensions that are read only to be
+// compared. Those of one dimension are never in memory as a whole.
 const MostSummed = 1 << 30
 
 // Sum returns the values without the elements.

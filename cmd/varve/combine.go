@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"varve/manifest"
 	"varve/manifest/build"
 	"varve/manifest/plan"
-	"varve/manifest/scan"
 	"varve/readers/source"
 )
 
@@ -51,8 +51,8 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and say which")
 	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
 	f.StringArrayVar(&o.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
-	o.valueBytes = scan.DefaultValueBytes
-	addNumber(f, &o.valueBytes, 1, "value-bytes", "keep up to so many `bytes` of a variable that only the manifest can hold, such as texts, or that places files")
+	o.valueBytes = manifest.DefaultValueBytes
+	addNumber(f, &o.valueBytes, 1, "value-bytes", "keep up to so many `bytes` of a file's coordinate, or of a variable that only the manifest can hold, such as texts; larger coordinates stay in the files")
 	f.BoolVar(&o.quiet, "quiet", false, "show no progress")
 	f.StringVar(&o.config, "config", "", "take flags from this YAML `file`; those of the command line count more")
 }

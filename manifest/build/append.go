@@ -114,7 +114,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
 	first := int(rowsOf(a.old, manifest.Sources))
 	for {
-		made, needs, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first)
+		made, needs, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes)
 		if err != nil || len(needs) == 0 {
 			return made, err
 		}

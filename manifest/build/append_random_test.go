@@ -84,8 +84,13 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 	if r.IntN(2) == 0 {
 		files = shuffled(r, files)
 	}
+	valueBytes := int64(0)
+	if r.IntN(2) == 0 {
+		valueBytes = 1 + r.Int64N(40)
+	}
 	opts := func(files []string) *Options {
 		o := optionsFor(files...)
+		o.ValueBytes = valueBytes
 		if len(a.dims) > 1 { // a part may hold too little to tell how it hangs together
 			o.Plan.Concat = a.dims
 		}

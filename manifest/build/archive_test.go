@@ -207,7 +207,7 @@ func timeUnit(units string) (step time.Duration, since time.Time) {
 	if err != nil {
 		panic(err)
 	}
-	return map[string]time.Duration{"days": 24 * time.Hour, "hours": time.Hour, "seconds": time.Second}[unit], since
+	return map[string]time.Duration{"days": 24 * time.Hour, "hours": time.Hour, "seconds": time.Second, "nanoseconds": 1}[unit], since
 }
 
 func encodeTime(day float64, units string) float64 {

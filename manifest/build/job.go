@@ -183,6 +183,7 @@ func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest
 // planned has a plan made, and reads the values that it asks for.
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
 	opts := j.opts.Plan
+	opts.ValueBytes = j.opts.ValueBytes
 	for {
 		made, needs, err := plan.New(all, &opts)
 		if err != nil {

@@ -38,10 +38,10 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 	}
 	wholly := map[plan.Need]bool{}
 	for _, n := range needs {
-		wholly[n] = !n.Sum
+		wholly[n] = n.Extent == plan.All
 	}
 	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // what is read needs no sum
-		return n.Sum && wholly[plan.Need{File: n.File, Variable: n.Variable}]
+		return n.Extent != plan.All && wholly[plan.Need{File: n.File, Variable: n.Variable}]
 	})
 	l.total = int64(len(needs))
 	byFile := map[int][]plan.Need{}
@@ -73,19 +73,26 @@ func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
 }
 
 func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) error {
-	v := &l.files[n.File].Header.Variables[n.Variable]
-	form := codec.Form{Type: v.Type, Shape: v.Shape}
-	size := min(max(int64(form.Bytes()), 0), manifest.MostSummed)
+	h := l.files[n.File].Header
+	v := &h.Variables[n.Variable]
+	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
+	if n.Extent != plan.All {
+		size = scan.BlockMemory(v)
+	}
+	size = min(size, manifest.MostSummed)
 	if err := l.memory.Acquire(ctx, size); err != nil {
 		return err
 	}
 	defer l.memory.Release(size)
 	var values *manifest.Values
 	var err error
-	if n.Sum {
-		values, err = later.Sum(n.Variable, l.sums)
-	} else {
+	switch n.Extent {
+	case plan.All:
 		values, err = later.Values(n.Variable)
+	case plan.Sum:
+		values, err = later.Sum(n.Variable, l.sums)
+	default:
+		values, err = outline(h, n.Variable, later)
 	}
 	if err == nil {
 		l.enter(n, values)
@@ -93,13 +100,28 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	return err
 }
 
+// outline has the values of a variable measured.
+func outline(h *manifest.Header, variable int, later *scan.Later) (*manifest.Values, error) {
+	g, err := plan.NewGauge(h, variable)
+	if err == nil {
+		err = later.Blocks(variable, g.Add)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.Values(), nil
+}
+
 func (l *loading) enter(n plan.Need, values *manifest.Values) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed {
+	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed && values.Outline == nil {
 		values = known
 	}
-	l.files[n.File].Values[n.Variable], l.same[values.ID] = values, values
+	l.files[n.File].Values[n.Variable] = values
+	if values.Outline == nil {
+		l.same[values.ID] = values
+	}
 	l.done++
 	if l.said != nil {
 		l.said(l.done, l.total)

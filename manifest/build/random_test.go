@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -122,10 +123,13 @@ func TestRandomArchives(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		a := newArchive(t, r, filepath.Join(dir, "files"), 1+int(seed%3))
-		out := filepath.Join(dir, "a.varve")
-		mustBuild(t, out, shuffled(r, a.files)...)
-		if !a.check(t, out) {
-			t.Fatalf("seed %d", seed)
+		for _, valueBytes := range []int64{0, 1 + r.Int64N(40)} { // of coordinates that are longer there are outlines
+			out := filepath.Join(dir, fmt.Sprint(valueBytes, ".varve"))
+			opts := optionsFor(shuffled(r, a.files)...)
+			opts.ValueBytes = valueBytes
+			if _, err := Build(t.Context(), out, opts); err != nil || !a.check(t, out) {
+				t.Fatalf("seed %d, %d bytes of values: %v", seed, valueBytes, err)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"varve/codec"
+	"varve/manifest"
 	"varve/manifest/report"
 )
 
@@ -196,6 +197,9 @@ func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 		cluster[0].start = at
 		return at + cluster[0].n, true, nil
 	}
+	if slices.ContainsFunc(cluster, (*coord).outlined) {
+		return 0, false, nil
+	}
 	lists, apart, err := p.valuesOf(d, cluster)
 	if err != nil {
 		return 0, false, err
@@ -258,6 +262,12 @@ func (p *planner) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 func (p *planner) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := p.filesOfCoords(d, cluster)
+	if slices.ContainsFunc(cluster, (*coord).outlined) {
+		p.find(p.odd(report.Finding{Kind: report.Overlap, Array: d.coord, Effect: report.Refused, Option: p.lookOption(cluster),
+			Says: fmt.Sprintf("%s hold values of %s that lie within those of others (%s; %s), and whether they have some in common is not looked for among so many",
+				count(len(files), int(d.total())), path.Base(d.coord), p.rangeOf(cluster[0]), p.rangeOf(cluster[1]))}, files, d.total()))
+		return
+	}
 	option := ""
 	if _, apart, err := p.valuesOf(d, cluster); apart && err == nil {
 		option = "--concat " + path.Base(d.path) + " to put them end to end all the same"
@@ -266,6 +276,20 @@ func (p *planner) refuseInterleaved(d *dim, cluster []*coord) {
 		Says: fmt.Sprintf("%s hold values of %s that lie between those of others, from %s to %s: they cannot be put end to end",
 			count(len(files), int(d.total())), path.Base(d.coord), cluster[0].say(0), cluster[len(cluster)-1].say(cluster[len(cluster)-1].n-1))},
 		files, d.total()))
+}
+
+// rangeOf is from where to where the values of a coordinate reach.
+func (p *planner) rangeOf(c *coord) string {
+	return p.label(p.files[c.rep].URL) + " from " + c.say(0) + " to " + c.say(c.n-1)
+}
+
+// lookOption is the option that has values looked at one by one.
+func (p *planner) lookOption(coords []*coord) string {
+	most := int64(0)
+	for _, c := range coords {
+		most = max(most, c.n*int64(c.v.Type.Size))
+	}
+	return fmt.Sprintf("--value-bytes %d to look at them one by one", most)
 }
 
 func (p *planner) filesOfCoords(d *dim, coords []*coord) []int32 {
@@ -330,7 +354,7 @@ func (p *planner) near(d *dim, a, b *coord) (bool, error) {
 	if a == b {
 		return true, nil
 	}
-	if p.opts.Tolerance <= 0 || a.n != b.n || d.nature != real && d.nature != whole {
+	if p.opts.Tolerance <= 0 || a.n != b.n || d.nature != real && d.nature != whole || a.outlined() || b.outlined() {
 		return false, nil
 	}
 	x, err := readNumbers(a.v, a.values.Data)
@@ -354,6 +378,9 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 	if a.n != b.n || a.low != b.low || a.high != b.high {
 		return false, nil
 	}
+	if a.outlined() || b.outlined() {
+		return sameOutlines(a, b, func(x, y *manifest.Outline) bool { return x.Bag == y.Bag && x.Meant != y.Meant })
+	}
 	x, err := a.keys(d.nature, d.ranks)
 	if err != nil {
 		return false, err
@@ -375,9 +402,14 @@ func (p *planner) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 	files := p.filesOfCoords(d, odd)
 	d.role = spoiled
 	f := report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused}
-	if moved {
+	switch large := odd[0].outlined() || standard.outlined(); {
+	case moved:
 		f.Says = count(len(files), int(d.total())) + " " + have(len(files)) + " the values of " + path.Base(d.coord) + " in another order than the others"
-	} else {
+	case large:
+		f.Says = fmt.Sprintf("%s %s other values of %s: %s, the others (%s)", count(len(files), int(d.total())), have(len(files)),
+			path.Base(d.coord), p.rangeOf(odd[0]), p.rangeOf(standard))
+		f.Option = "--coords first, or " + p.lookOption([]*coord{odd[0], standard})
+	default:
 		at, err := d.firstDifference(odd[0], standard)
 		if err != nil {
 			return err

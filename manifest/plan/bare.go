@@ -36,11 +36,13 @@ func (p *planner) settleWidths(d *dim, live []*coord) error {
 	begins := true
 	lengths := map[int64][]int32{}
 	for _, c := range live {
-		at, err := d.firstDifference(c, longest)
-		if err != nil {
+		if c.outlined() || longest.outlined() {
+			begins = begins && c == longest
+		} else if at, err := d.firstDifference(c, longest); err != nil {
 			return err
+		} else {
+			begins = begins && at == c.n
 		}
-		begins = begins && at == c.n
 		lengths[c.n] = append(lengths[c.n], p.filesOfCoords(d, []*coord{c})...)
 	}
 	if p.opts.Pad == PadFill && (begins || p.opts.Coords == CoordsFirst) {
@@ -112,7 +114,7 @@ func (p *planner) inOrderOfNames(d *dim) {
 		for _, f := range files {
 			n := p.classes[p.classOf[f]].dims[d.path].Length
 			d.of[f] = int32(len(d.coords))
-			d.coords = append(d.coords, &coord{meaning: unknown, n: n, files: 1, rep: f, start: at})
+			d.coords = append(d.coords, &coord{meaning: unknown, course: course{n: n}, files: 1, rep: f, start: at})
 			at += n
 		}
 		d.length = max(d.length, at)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
-	"slices"
 	"strings"
 
 	"varve/codec"
@@ -43,18 +42,54 @@ func (n nature) String() string {
 // coord is one list of coordinate values that some files have along a dimension.
 type coord struct {
 	*meaning
-	values *manifest.Values
+	values *manifest.Values // those of large ones are outlines
+	course
+	sum     uint64 // hash of the keys; of an outline, and what may equal one, of the ends
+	outline *manifest.Outline
 
+	files int64
+	rep   int32 // the file whose name comes first
+	start int64 // along the axis, once there is one
+}
+
+// course is how values run.
+type course struct {
 	n           int64
 	dir         int8 // 1 rising, -1 falling, 0 for fewer than two values, 2 neither
 	first, last key
 	low, high   key
 	step        float64 // the largest between neighbours
-	sum         uint64  // hash of the keys
+}
 
-	files int64
-	rep   int32 // the file whose name comes first
-	start int64 // along the axis, once there is one
+// add takes the next value. What is missing has no place among the others.
+func (c *course) add(k key, as nature) {
+	none := missing(k, as)
+	switch {
+	case c.n == 0:
+		c.first, c.low, c.high = k, k, k
+	case none || missing(c.last, as):
+		c.dir = 2
+	default:
+		order := int8(k.compare(c.last))
+		if order == 0 || c.n > 1 && c.dir != order {
+			order = 2
+		}
+		c.dir = order
+		c.step = max(c.step, math.Abs(distance(c.last, k, as)))
+	}
+	if !none && (k.compare(c.low) < 0 || missing(c.low, as)) {
+		c.low = k
+	}
+	if !none && (k.compare(c.high) > 0 || missing(c.high, as)) {
+		c.high = k
+	}
+	c.last = k
+	c.n++
+}
+
+// missing reports whether a value is none: no time, or not a number.
+func missing(k key, as nature) bool {
+	return as == instant && k == noTime || as == real && math.IsNaN(unsorted(k.hi))
 }
 
 // meaning is what the elements of some variables mean by their attributes.
@@ -102,32 +137,21 @@ func scaled(v *manifest.Variable) bool {
 
 // measure finds out how the values run, once it is known what those of all files are.
 func (c *coord) measure(as nature, ranks map[string]int64) error {
+	if c.outlined() {
+		c.course = courseOf(c.values.Outline, c.nature, as)
+		return nil
+	}
 	keys, err := c.keys(as, ranks)
 	if err != nil {
 		return err
 	}
-	c.n = int64(len(keys))
-	if len(keys) == 0 {
-		return nil
+	c.course = course{}
+	for _, k := range keys {
+		c.add(k, as)
 	}
-	c.first, c.last = keys[0], keys[len(keys)-1]
-	c.low, c.high = slices.MinFunc(keys, key.compare), slices.MaxFunc(keys, key.compare)
-	rising, falling := true, true
-	for i := 1; i < len(keys); i++ {
-		order := keys[i-1].compare(keys[i])
-		rising, falling = rising && order < 0, falling && order > 0
-		c.step = max(c.step, math.Abs(c.distance(keys[i-1], keys[i], as)))
+	if len(keys) > 0 {
+		c.sum = hashKeys(keys)
 	}
-	switch {
-	case len(keys) < 2:
-	case rising:
-		c.dir = 1
-	case falling:
-		c.dir = -1
-	default:
-		c.dir = 2
-	}
-	c.sum = hashKeys(keys)
 	return nil
 }
 
@@ -146,7 +170,7 @@ func hashKeys(keys []key) uint64 {
 }
 
 // distance from one value to another: seconds between times.
-func (c *coord) distance(a, b key, as nature) float64 {
+func distance(a, b key, as nature) float64 {
 	switch as {
 	case instant:
 		return float64(b.hi-a.hi) + float64(b.lo-a.lo)/1e9
@@ -266,6 +290,9 @@ func unsorted(k int64) float64 {
 
 // say writes a value for a message.
 func (c *coord) say(i int64) string {
+	if c.outlined() {
+		return c.sayEnd(i)
+	}
 	switch c.nature {
 	case text:
 		if texts := c.texts(); i < int64(len(texts)) {

@@ -148,7 +148,7 @@ func (p *planner) readCoords(d *dim) error {
 			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
 				continue
 			}
-			values, ok := p.values(f, c.vars[at].at, c.dims[d.path].Length)
+			values, ok := p.course(f, c, c.vars[at].at, c.dims[d.path].Length)
 			if !ok {
 				continue
 			}
@@ -172,7 +172,7 @@ func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, 
 	}
 	values := p.valuesIn(file, at)
 	if values == nil || values.Summed {
-		p.need(file, at, false)
+		p.need(file, at, All)
 		return nil, false
 	}
 	f := p.files[file]
@@ -183,11 +183,37 @@ func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, 
 	return values, p.fault == nil
 }
 
+// course is how the values of a variable of one dimension run: the values themselves, or their
+// outline if they are many.
+func (p *planner) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
+	known, v := p.valuesIn(file, at), &c.header.Variables[at]
+	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
+		return p.values(file, at, elements)
+	}
+	return p.outline(file, at, v)
+}
+
+// isLarge reports whether the values of a variable are too many to be looked at one by one.
+func (p *planner) isLarge(v *manifest.Variable) bool {
+	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
+}
+
+// outline is the outline of the values of a variable of numbers or times, whose meaning another
+// may say. It may be asked for.
+func (p *planner) outline(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
+	values := p.valuesIn(file, at)
+	if values == nil || !outlines(values.Outline, means) {
+		p.need(file, at, Outlined)
+		return nil, false
+	}
+	return values, true
+}
+
 // sum is what tells the values of a variable from others. It may be asked for.
 func (p *planner) sum(file int32, at int) (*manifest.Values, bool) {
 	values := p.valuesIn(file, at)
 	if values == nil {
-		p.need(file, at, true)
+		p.need(file, at, Sum)
 	}
 	return values, values != nil
 }
@@ -282,6 +308,9 @@ func (p *planner) measure(d *dim) error {
 		if err := c.measure(d.nature, d.ranks); err != nil {
 			return p.inFile(c.rep, err)
 		}
+		if d.isLarge() {
+			c.sum = hashKeys([]key{c.first, c.last})
+		}
 		into[i] = -1
 		for _, k := range bySum[c.sum] {
 			if same, err := d.equal(c, kept[k]); err != nil {
@@ -311,13 +340,16 @@ func (p *planner) measure(d *dim) error {
 func (c *coord) absorb(p *planner, other *coord) {
 	c.files += other.files
 	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
-		c.rep, c.meaning, c.values = other.rep, other.meaning, other.values
+		c.rep, c.meaning, c.values, c.outline = other.rep, other.meaning, other.values, other.outline
 	}
 }
 
 func (d *dim) equal(a, b *coord) (bool, error) {
-	if a.n != b.n || a.first != b.first || a.last != b.last {
+	if a.n != b.n || a.first != b.first || a.last != b.last || a.low != b.low || a.high != b.high {
 		return false, nil
+	}
+	if a.outlined() || b.outlined() {
+		return sameOutlines(a, b, func(x, y *manifest.Outline) bool { return x.Meant == y.Meant })
 	}
 	x, err := a.keys(d.nature, d.ranks)
 	if err != nil {

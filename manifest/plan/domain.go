@@ -143,7 +143,7 @@ func (p *planner) placeDomain(d *dim, domains map[int32]domain, k int) {
 		if !ok {
 			n = int32(len(d.coords))
 			same[key] = n
-			d.coords = append(d.coords, &coord{meaning: unknown, n: key[1], start: key[0], rep: int32(f)})
+			d.coords = append(d.coords, &coord{meaning: unknown, course: course{n: key[1]}, start: key[0], rep: int32(f)})
 		}
 		d.of[f] = n
 		d.coords[n].files++

@@ -25,8 +25,9 @@ type Extension struct {
 // first is the row of the first new file in the table of sources; the tiles name rows. There
 // is no extension when anything about the new files has to be weighed against the old ones:
 // then New has to plan all of them. If it returns needs, it has to be called again with these
-// values in place. Arrays grow behind whole chunks, and keep what they declare.
-func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int) (*Extension, []Need, error) {
+// values in place. valueBytes is as among Options. Arrays grow behind whole chunks, and keep what
+// they declare.
+func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Need, error) {
 	if len(old) == 0 || string(old) == "null" || len(files) == 0 {
 		return nil, nil, nil
 	}
@@ -35,11 +36,18 @@ func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File
 		return nil, nil, fmt.Errorf("the state of the plan: %w", err)
 	}
 	x.p = &planner{files: files, opts: x.state.Options, needed: map[Need]bool{}}
-	if x.p.opts == nil || !x.look() || !x.line() {
+	if x.p.opts == nil {
+		return nil, nil, nil
+	}
+	x.p.opts.ValueBytes = valueBytes
+	if !x.look() || !x.coordinates() {
 		return nil, nil, nil
 	}
 	if len(x.p.needs) > 0 {
 		return nil, x.p.needs, nil
+	}
+	if !x.line() {
+		return nil, nil, nil
 	}
 	for i := range x.arrays {
 		if !x.grow(&x.arrays[i]) {
@@ -111,12 +119,21 @@ func (x *extending) sameStatics(f int32) bool {
 		if len(ids) == 0 {
 			return false
 		}
-		values, known := x.p.sum(f, v.at)
+		values, known := x.static(f, &v)
 		if known && !slices.Contains(ids, idOf(values)) {
 			return false
 		}
 	}
 	return true
+}
+
+// static is what tells values from others; of coordinates all that a plan wants to know, for when
+// all files are planned again.
+func (x *extending) static(f int32, v *lensed) (*manifest.Values, bool) {
+	if len(v.dims) == 1 && v.dims[0] == v.path && x.p.isLarge(v.v) {
+		return x.p.course(f, x.classes[f], v.at, v.v.Shape[0])
+	}
+	return x.p.sum(f, v.at)
 }
 
 // sameGroups reports whether a file has the attributes that groups declare.
@@ -147,8 +164,8 @@ func (x *extending) sameGroups(file *manifest.File) bool {
 	return true
 }
 
-// line puts the files in order behind the old ones.
-func (x *extending) line() bool {
+// coordinates collects what the files' coordinates are. It asks for the outlines of large ones.
+func (x *extending) coordinates() bool {
 	s := &x.state
 	in := interned{files: x.p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
 	x.dim = dim{path: s.Dim, coord: s.Coord, of: make([]int32, len(x.p.files)), nature: s.Nature}
@@ -157,11 +174,27 @@ func (x *extending) line() bool {
 		if at < 0 {
 			return false
 		}
+		v := c.vars[at].v
 		values := x.p.valuesIn(int32(f), c.vars[at].at)
-		if values == nil || values.Summed || in.add(&x.dim, int32(f), c.vars[at].v, values) != nil {
+		if values == nil || values.Summed {
+			if !x.p.isLarge(v) || len(v.Shape) != 1 || v.Storage.Layout == manifest.Nothing {
+				return false
+			}
+			var ok bool
+			if values, ok = x.p.course(int32(f), c, c.vars[at].at, v.Shape[0]); !ok {
+				continue
+			}
+		}
+		if in.add(&x.dim, int32(f), v, values) != nil {
 			return false
 		}
 	}
+	return true
+}
+
+// line puts the files in order behind the old ones.
+func (x *extending) line() bool {
+	s := &x.state
 	for i, c := range x.dim.coords {
 		if !x.fits(c) {
 			return false

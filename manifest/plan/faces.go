@@ -373,6 +373,10 @@ func (p *planner) sourcePaths(a *array) (paths []string, renamed map[string]stri
 func (p *planner) placementOf(a *array) string {
 	if a.where == nil {
 		files := p.filesHaving(a)
+		if p.isAxis(a) && p.dims[a.dims[0]].isLarge() {
+			d := p.dims[a.dims[0]]
+			files = p.filesOfCoords(d, []*coord{p.fixedCoord(d)})
+		}
 		first := slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })
 		key := "first " + p.files[first].URL
 		w := p.placings[key]

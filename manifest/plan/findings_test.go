@@ -256,7 +256,7 @@ func TestNeeds(t *testing.T) {
 			_, needs, err := New(m.files, &c.opts)
 			var got []string
 			for _, n := range needs {
-				got = append(got, fmt.Sprintf("%d:%d", n.File, n.Variable)+map[bool]string{true: " sum"}[n.Sum])
+				got = append(got, fmt.Sprintf("%d:%d", n.File, n.Variable)+map[bool]string{true: " sum"}[n.Extent == Sum])
 			}
 			if err != nil {
 				got = append(got, "refused")

@@ -105,7 +105,7 @@ func (d *dim) between(i int) float64 {
 	if b.high.compare(a.low) < 0 {
 		from, to = b.high, a.low
 	}
-	return a.distance(from, to, d.nature)
+	return distance(from, to, d.nature)
 }
 
 func (p *planner) sayGaps(d *dim, gaps []int) {

@@ -30,6 +30,9 @@ type Options struct {
 	// Inline is the size in bytes up to which a whole array is kept in the manifest, if its
 	// values are known. 0 stands for DefaultInline, less for coordinates only.
 	Inline int64 `json:",omitempty"`
+	// ValueBytes is how many bytes of values of one file are looked at one by one; of more numbers
+	// or times an outline does. 0: manifest.DefaultValueBytes. It is not kept.
+	ValueBytes int64 `json:"-"`
 	// Strict refuses what is not served as it is stored.
 	Strict bool `json:",omitempty"`
 	// Rectilinear declares lists of edges where a regular grid would do, so that files of

@@ -24,22 +24,21 @@ const (
 
 // decidePieces says whether the values of an array are kept in the manifest, and asks for them.
 func (p *planner) decidePieces(a *array) error {
-	d := p.dims[a.path]
 	switch {
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
 	case a.parted():
 		return nil
-	case d != nil && p.isCoordinate(a) != nil, p.isAxis(a):
-		a.pieces = true
-	case p.retold(a) && p.bytesOf(a) <= mostTimes:
+	case p.isAxis(a):
+		a.pieces = !p.dims[a.dims[0]].isLarge()
+	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):
 		p.find(p.odd(report.Finding{Kind: report.Time, Array: a.path, Effect: report.Refused, Option: "--drop " + path.Base(a.path),
 			Says: "bounds of times that files count from different days take more than " + report.Size(mostTimes) + ", and are not told anew"}, p.holders(a), int64(len(p.files))))
 	default:
 		known, _ := p.known(a)
-		a.pieces = known && p.bytesOf(a) <= p.inline()
+		a.pieces = known && p.bytesOf(a) <= p.inline() && !p.hasLarge(a)
 	}
 	if !a.pieces {
 		return nil
@@ -51,6 +50,11 @@ func (p *planner) decidePieces(a *array) error {
 		}
 	}
 	return nil
+}
+
+// hasLarge reports whether the values of some file are too many to be looked at one by one.
+func (p *planner) hasLarge(a *array) bool {
+	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
 }
 
 // inline is the size up to which a whole array is kept in the manifest.
@@ -301,10 +305,7 @@ type painter func(v *manifest.Variable, values *manifest.Values, s stamp) error
 func (p *planner) paintCoordinate(d *dim, paint painter) error {
 	order := d.order
 	if d.role == fixed {
-		order = []*coord{d.order[0]}
-		if d.first {
-			order[0] = p.firstCoord(d)
-		}
+		order = []*coord{p.fixedCoord(d)}
 	}
 	for _, c := range order {
 		if c.values == none {
@@ -316,6 +317,14 @@ func (p *planner) paintCoordinate(d *dim, paint painter) error {
 		}
 	}
 	return nil
+}
+
+// fixedCoord is the coordinate that all files have, or that counts for all.
+func (p *planner) fixedCoord(d *dim) *coord {
+	if d.first {
+		return p.firstCoord(d)
+	}
+	return d.order[0]
 }
 
 // firstCoord is the coordinate of the first of all files.

@@ -43,10 +43,20 @@ type Plan struct {
 
 // Need names values that a plan cannot be made without: they go into the file's Values.
 type Need struct {
-	File     int  // among the files given to New
-	Variable int  // among those of the file's header
-	Sum      bool // they only have to be told from others: manifest.Values.Sum will do
+	File     int // among the files given to New
+	Variable int // among those of the file's header
+	Extent   Extent
 }
+
+// Extent is how much of values has to be known.
+type Extent uint8
+
+// What has to be known.
+const (
+	All      Extent = iota // the elements
+	Sum                    // they only have to be told from others: manifest.Values.Sum will do
+	Outlined               // they are many: what a Gauge makes of them will do
+)
 
 // New plans. If it returns needs, it has to be called again with these values in place; a
 // plan is returned only when there are none left. An *Error says that the files cannot be
@@ -107,8 +117,8 @@ type planner struct {
 	out    *Plan
 }
 
-func (p *planner) need(file int32, variable int, sum bool) {
-	n := Need{int(file), variable, sum}
+func (p *planner) need(file int32, variable int, extent Extent) {
+	n := Need{int(file), variable, extent}
 	if !p.needed[n] {
 		p.needed[n] = true
 		p.needs = append(p.needs, n)

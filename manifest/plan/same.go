@@ -6,10 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"slices"
 
 	"varve/manifest"
-	"varve/manifest/internal/cf"
 )
 
 // comparison is of the values that files have of one variable.
@@ -36,7 +34,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	for _, f := range files {
 		at := c.places[c.p.classOf[f]]
 		m := &c.a.members[at]
-		values, ok := c.values(f, m)
+		values, ok := c.values(f, m, c.means[at])
 		if !ok || len(c.p.needs) > 0 {
 			continue
 		}
@@ -47,23 +45,26 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	return found.groups, nil
 }
 
-// values are those of a file, or their sum where that will do: many elements are not kept only
-// because they were compared.
-func (c *comparison) values(file int32, m *member) (*manifest.Values, bool) {
+// values are those of a file, or their sum or outline where that will do: many elements are not
+// kept only because they were compared.
+func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*manifest.Values, bool) {
 	n := elementsOf(m.v)
 	switch {
 	case m.v.Storage.Layout == manifest.Nothing || n == 0:
 		return none, true
 	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.inline():
 		return c.p.sum(file, m.at)
+	case !c.alike && c.p.isLarge(m.v) && natureOf(means) != text:
+		return c.p.outline(file, m.at, means)
 	}
 	return c.p.values(file, m.at, n)
 }
 
-// largest is the size of the values of the file that has most of them.
+// largest is the size of the values of the file that has most of them, among those that are
+// read as a whole.
 func (c *comparison) largest() (n int64) {
 	for _, m := range c.a.members {
-		if m.v.Storage.Layout != manifest.Nothing {
+		if m.v.Storage.Layout != manifest.Nothing && len(m.v.Shape) != 1 {
 			n = max(n, elementsOf(m.v)*int64(m.v.Type.Size))
 		}
 	}
@@ -161,55 +162,32 @@ func (c *comparer) write(x content) error {
 		c.w.WriteString(idOf(x.values))
 		return nil
 	}
-	k := coord{meaning: what, values: x.values}
-	switch what.nature {
-	case text:
-		fmt.Fprintf(c.w, "%q", k.texts())
+	if what.nature == text {
+		fmt.Fprintf(c.w, "%q", textsOf(what.v, x.values))
 		return nil
-	case instant:
-		keys, err := k.timeKeys()
-		if err == nil {
-			for _, k := range keys {
-				c.writeKey(k)
-			}
-			return nil
-		}
 	}
-	c.w.WriteString(what.units)
-	return c.writeNumbers(x.means, x.values.Data)
-}
-
-func (c *comparer) writeKey(k key) {
-	word := c.w.AvailableBuffer()
-	word = binary.LittleEndian.AppendUint64(word, uint64(k.hi))
-	c.w.Write(binary.LittleEndian.AppendUint32(word, uint32(k.lo)))
-}
-
-// writeNumbers writes elements as the numbers that they stand for, of whichever sign; what is
-// missing is alike by whatever element it is told.
-func (c *comparer) writeNumbers(v *manifest.Variable, data []byte) error {
-	x, err := readNumbers(v, data)
+	o := x.values.Outline
+	if o == nil {
+		o, err = outlineOf(what, what.nature, x.values)
+	}
+	if err != nil && what.nature == instant { // past all times
+		o, err = outlineOf(what, real, x.values)
+	}
 	if err != nil {
 		return err
 	}
-	packing, err := cf.PackingOf(v)
-	if err != nil {
-		return err
+	if o.Nature != natureWords[instant] {
+		c.w.WriteString(what.units)
 	}
-	x.t = packing.Type
-	for i := range x.n {
-		element := x.element(i)[:x.t.Size]
-		if slices.ContainsFunc(packing.Masks, func(m []byte) bool { return cf.SameNumber(x.t, m, element) }) {
-			c.writeKey(missingNumber)
-		} else {
-			c.writeKey(key{hi: sortable(x.real(i))})
-		}
-	}
+	c.w.WriteString(o.Meant)
 	return nil
 }
 
-// missingNumber is no number's key.
-var missingNumber = key{0, 1}
+func writeKey(w *bufio.Writer, k key) {
+	word := w.AvailableBuffer()
+	word = binary.LittleEndian.AppendUint64(word, uint64(k.hi))
+	_, _ = w.Write(binary.LittleEndian.AppendUint32(word, uint32(k.lo)))
+}
 
 // known reports whether the values of an array are known in all files, or their sums, and
 // whether they are equal.

@@ -177,7 +177,10 @@ func (d *decoder) readChunks(first int) error {
 		if chunk.Fixed == nil && chunk.Var == nil || len(chunk.Fixed) != p.Form().Bytes() {
 			chunk = codec.NewElems(p.Form())
 		}
-		if err := d.readChunk(p, &c, ref, chunk); err != nil {
+		if err := d.decodeChunk(p, &c, ref, chunk); err != nil {
+			return fmt.Errorf("chunk %v: %w", coords, err)
+		}
+		if err := d.place(chunk, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin); err != nil {
 			return fmt.Errorf("chunk %v: %w", coords, err)
 		}
 	}
@@ -199,7 +202,8 @@ func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*
 	return d.shared.pipelines.New(d.v.Storage.Codecs, form)
 }
 
-func (d *decoder) readChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref, chunk codec.Elems) error {
+// decodeChunk decodes a stored chunk.
+func (d *decoder) decodeChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref, chunk codec.Elems) error {
 	b, err := d.bytes(ref)
 	if err != nil {
 		return err
@@ -211,10 +215,7 @@ func (d *decoder) readChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref, 
 	if mask != 0 {
 		p = p.Skip(mask)
 	}
-	if err := p.Decode(chunk, b); err != nil {
-		return err
-	}
-	return d.place(chunk, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin)
+	return p.Decode(chunk, b)
 }
 
 // place copies a box of elements of a shape to an origin.

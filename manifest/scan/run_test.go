@@ -232,6 +232,22 @@ func sumLater(f *manifest.File, variable int, sums *scan.Sums) (*manifest.Values
 	return sum, errors.Join(err, l.Close())
 }
 
+// blocksLater reads the elements of a variable some at a time, in a copy of a file of which no
+// values are known.
+func blocksLater(f *manifest.File, variable int) (all []byte, err error) {
+	bare := *f
+	bare.Values = make([]*manifest.Values, len(f.Values))
+	l, err := scan.Reopen(context.Background(), &bare, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = l.Blocks(variable, func(elements []byte) error {
+		all = append(all, elements...)
+		return nil
+	})
+	return all, errors.Join(err, l.Close())
+}
+
 // TestValuesLater reads what a scan did not.
 func TestValuesLater(t *testing.T) {
 	sums := scan.NewSums()
@@ -257,6 +273,9 @@ func TestValuesLater(t *testing.T) {
 			got, err2 := valuesLater(f, i, nil)
 			if err = errors.Join(err, err2); err == nil && (sum.ID != got.ID || !sum.Summed || sum.Data != nil || sum.Texts != nil) {
 				t.Errorf("%s %s: sum %+v of values %s", name, v.Path, sum, got.ID)
+			}
+			if blocks, err3 := blocksLater(f, i); err3 != nil || !v.Type.Varies() && !bytes.Equal(blocks, want.Fixed) {
+				t.Errorf("%s %s: other elements block by block, %v", name, v.Path, err3)
 			}
 			if err != nil || !bytes.Equal(got.Data, want.Fixed) || !slices.EqualFunc(got.Texts, want.Var, bytes.Equal) {
 				t.Errorf("%s %s: other values, %v", name, v.Path, err)

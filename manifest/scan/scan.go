@@ -118,9 +118,6 @@ func (x Broken) message() string {
 	return x.URL + ": " + text
 }
 
-// DefaultValueBytes is what Options.ValueBytes is if it is not set.
-const DefaultValueBytes = 16 << 20
-
 func (o *Options) withDefaults() *Options {
 	out := Options{}
 	if o != nil {
@@ -130,7 +127,7 @@ func (o *Options) withDefaults() *Options {
 		out.Workers = runtime.GOMAXPROCS(0)
 	}
 	if out.ValueBytes <= 0 {
-		out.ValueBytes = DefaultValueBytes
+		out.ValueBytes = manifest.DefaultValueBytes
 	}
 	return &out
 }

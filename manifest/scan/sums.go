@@ -22,17 +22,12 @@ type storedSum [sha256.Size]byte
 // NewSums returns what knows no sums yet.
 func NewSums() *Sums { return &Sums{seen: map[storedSum]*manifest.Values{}} }
 
-// Sum reads all values of a variable, up to manifest.MostSummed of them, and returns what tells
-// them from others.
+// Sum reads all values of a variable, as Blocks does, and returns what tells them from others.
 func (l *Later) Sum(variable int, sums *Sums) (sum *manifest.Values, err error) {
 	if known := l.file.Values[variable]; known != nil {
 		return known.Sum(), nil
 	}
-	own := l.r.Options
-	defer func() { l.r.Options = own }()
-	large := *own
-	large.ValueBytes = manifest.MostSummed
-	l.r.Options = &large
+	defer l.unbounded()()
 	err = l.look(variable, func(out *manifest.Variable, v *readers.Variable) error {
 		stored, err := l.r.sumStored(out)
 		if err != nil {
@@ -41,16 +36,30 @@ func (l *Later) Sum(variable int, sums *Sums) (sum *manifest.Values, err error) 
 		if sum = sums.known(stored); sum != nil {
 			return nil
 		}
-		values, err := l.r.readValues(out, v, 0)
-		if err != nil {
+		if sum, err = l.r.sumElements(out, v); err != nil {
 			return err
 		}
-		values.SetID()
-		sum = values.Sum()
 		sums.keep(stored, sum)
 		return nil
 	})
 	return sum, err
+}
+
+func (r *reading) sumElements(out *manifest.Variable, v *readers.Variable) (*manifest.Values, error) {
+	if !inBlocks(out) {
+		values, err := r.readValues(out, v, 0)
+		if err != nil {
+			return nil, err
+		}
+		values.SetID()
+		return values.Sum(), nil
+	}
+	all := manifest.NewSumming(out.Shape[0] * int64(out.Type.Size))
+	err := r.eachBlock(out, v, func(elements []byte) error {
+		_, err := all.Write(elements)
+		return err
+	})
+	return &manifest.Values{ID: all.ID(), Summed: true}, err
 }
 
 func (s *Sums) known(stored storedSum) *manifest.Values {
@@ -68,10 +77,11 @@ func (s *Sums) keep(stored storedSum, sum *manifest.Values) {
 	s.seen[stored] = sum
 }
 
-// sumStored sums up what a variable is stored in, if that is chunks or one piece.
+// sumStored sums up what a variable is stored in, if that is chunks, or one piece that it takes
+// more to decode than to sum up.
 func (r *reading) sumStored(v *manifest.Variable) (sum storedSum, err error) {
 	switch {
-	case v.Storage.Layout == manifest.Chunked, v.Storage.Layout == manifest.Strided && v.Storage.Stride == 0:
+	case v.Storage.Layout == manifest.Chunked, v.Storage.Layout == manifest.Strided && v.Storage.Stride == 0 && !inBlocks(v):
 	default:
 		return sum, nil
 	}

@@ -104,16 +104,20 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 const sumOf = "sum:"
 
 func idOf(v *manifest.Values) string {
-	if v.Summed {
+	switch {
+	case !v.Summed:
+		return v.ID
+	case v.Outline == nil:
 		return sumOf + v.ID
 	}
-	return v.ID
+	return sumOf + v.ID + " " + v.Outline.String()
 }
 
 // Summed returns the values of an id of a row of the sources, if only their sum was kept.
 func Summed(id string) (*manifest.Values, bool) {
-	id, ok := strings.CutPrefix(id, sumOf)
-	return &manifest.Values{ID: id, Summed: true}, ok
+	text, ok := strings.CutPrefix(id, sumOf)
+	id, outline, _ := strings.Cut(text, " ")
+	return &manifest.Values{ID: id, Summed: true, Outline: manifest.ParseOutline(outline)}, ok
 }
 
 // NewSources starts a table of sources, in the order of their rows.

@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"strconv"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+)
+
+// Gauge makes the outline of numbers or times that are too many to be kept, which come some at
+// a time.
+type Gauge struct {
+	*meaning
+	course
+	as      nature
+	packing cf.Packing
+	raw     *manifest.Summing
+	hash    hash.Hash
+	w       *bufio.Writer // to hash
+	bag     uint64
+}
+
+// NewGauge returns one for a variable of a header.
+func NewGauge(h *manifest.Header, variable int) (*Gauge, error) {
+	v := &h.Variables[variable]
+	what, err := newMeaning(cf.ParentsOf(h).Bounds(v))
+	if err != nil {
+		return nil, err
+	}
+	return newGauge(what, what.nature, elementsOf(v)*int64(v.Type.Size))
+}
+
+// newGauge returns one for so many bytes of values, taken for something.
+func newGauge(what *meaning, as nature, bytes int64) (*Gauge, error) {
+	g := &Gauge{meaning: what, as: as, hash: sha256.New(), raw: manifest.NewSumming(bytes)}
+	g.w = bufio.NewWriter(g.hash)
+	_, err := readNumbers(what.v, nil)
+	if err == nil {
+		g.packing, err = cf.PackingOf(what.v)
+	}
+	return g, err
+}
+
+// outlineOf makes the outline of values that are known, taken for something.
+func outlineOf(what *meaning, as nature, values *manifest.Values) (*manifest.Outline, error) {
+	g, err := newGauge(what, as, int64(len(values.Data)))
+	if err == nil {
+		err = g.Add(values.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.Values().Outline, nil
+}
+
+// Add takes the next elements, in memory form.
+func (g *Gauge) Add(elements []byte) error {
+	_, _ = g.raw.Write(elements)
+	if g.as == instant {
+		return g.addTimes(elements)
+	}
+	x, err := readNumbers(g.v, elements)
+	if err != nil {
+		return err
+	}
+	signed := x
+	signed.t = g.packing.Type
+	for i := range x.n {
+		if g.as == whole {
+			g.add(key{hi: x.whole(i)}, whole)
+		} else {
+			g.add(key{hi: sortable(x.real(i))}, real)
+		}
+		if g.missing(signed.element(i)[:signed.t.Size]) {
+			g.mean(missingNumber)
+		} else {
+			g.mean(signed.exact(i))
+		}
+	}
+	return nil
+}
+
+func (g *Gauge) addTimes(elements []byte) error {
+	size := g.v.Type.Size
+	for i := range len(elements) / size {
+		at, ok, err := g.times.Instant(elements[i*size:][:size])
+		if err != nil {
+			return fmt.Errorf("%s: time %d: %w; --drop %s leaves it out", g.v.Path, g.n, err, g.v.Path)
+		}
+		k := noTime
+		if ok {
+			k = key{at.Seconds, at.Nanoseconds}
+		}
+		g.add(k, instant)
+		g.mean(k)
+	}
+	return nil
+}
+
+func (g *Gauge) missing(element []byte) bool {
+	return slices.ContainsFunc(g.packing.Masks, func(m []byte) bool { return cf.SameNumber(g.packing.Type, m, element) })
+}
+
+// mean takes what an element stands for.
+func (g *Gauge) mean(k key) {
+	writeKey(g.w, k)
+	g.bag += mixed(uint64(k.hi) ^ mixed(uint64(k.lo)+1))
+}
+
+// mixed spreads bits over a word, as SplitMix64 does.
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Values are what is kept of the elements: their sum, and their outline.
+func (g *Gauge) Values() *manifest.Values {
+	_ = g.w.Flush() // a hash takes everything
+	pair := func(k key) [2]int64 { return [2]int64{k.hi, int64(k.lo)} }
+	return &manifest.Values{ID: g.raw.ID(), Summed: true, Outline: &manifest.Outline{
+		Nature: natureWords[g.as], Count: g.n, Run: g.dir, Step: g.step,
+		First: pair(g.first), Last: pair(g.last), Least: pair(g.low), Greatest: pair(g.high),
+		Meant: hex.EncodeToString(g.hash.Sum(nil)[:sha256.Size/2]), Bag: g.bag,
+	}}
+}
+
+// natureWords are the natures that outlines are told in.
+var natureWords = [...]string{whole: "whole", real: "numbers", instant: "times"}
+
+// outlines reports whether an outline is one of a variable.
+func outlines(o *manifest.Outline, v *manifest.Variable) bool {
+	n := natureOf(v)
+	return o != nil && n != text && o.Nature == natureWords[n] && o.Count == elementsOf(v)
+}
+
+// courseOf is how outlined values run that are of one nature, and are compared as another.
+func courseOf(o *manifest.Outline, of, as nature) course {
+	place := func(p [2]int64) key {
+		if of == whole && as == real {
+			return key{hi: sortable(float64(p[0]))}
+		}
+		return key{p[0], int32(p[1])}
+	}
+	return course{n: o.Count, dir: o.Run, step: o.Step,
+		first: place(o.First), last: place(o.Last), low: place(o.Least), high: place(o.Greatest)}
+}
+
+// outlined reports whether only the outline of a coordinate is known.
+func (c *coord) outlined() bool { return c.values != nil && c.values.Outline != nil }
+
+// isLarge reports whether some coordinates of a dimension are too large to be kept.
+func (d *dim) isLarge() bool { return slices.ContainsFunc(d.coords, (*coord).outlined) }
+
+// sameOutlines compares the outlines of coordinates.
+func sameOutlines(a, b *coord, same func(x, y *manifest.Outline) bool) (bool, error) {
+	x, err := a.outlineOf()
+	if err != nil {
+		return false, err
+	}
+	y, err := b.outlineOf()
+	return err == nil && same(x, y), err
+}
+
+// outlineOf is the outline of a coordinate, be it that its values are known.
+func (c *coord) outlineOf() (o *manifest.Outline, err error) {
+	switch {
+	case c.outlined():
+		return c.values.Outline, nil
+	case c.outline == nil:
+		c.outline, err = outlineOf(c.meaning, c.nature, c.values)
+	}
+	return c.outline, err
+}
+
+// sayEnd writes the first or the last of values of which only the outline is known.
+func (c *coord) sayEnd(i int64) string {
+	at := c.values.Outline.First
+	if i > 0 {
+		at = c.values.Outline.Last
+	}
+	switch c.nature {
+	case instant:
+		return sayTime(key{at[0], int32(at[1])}, c.times.Units)
+	case whole:
+		return strconv.FormatInt(at[0], 10)
+	}
+	bits := 64
+	if c.v.Type.Kind == codec.Float && c.v.Type.Size == 4 {
+		bits = 32
+	}
+	return strconv.FormatFloat(unsorted(at[0]), 'g', -1, bits)
+}
+
+// missingNumber is no number's key.
+var missingNumber = key{0, 1}
+
+// exact is a number that is alike in all types: whole ones are told apart from others.
+func (x numbers) exact(i int) key {
+	const wholeNumber, above = 2, 3 // within an int64, and above
+	if x.t.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
+		if x.t.Kind == codec.Uint && x.t.Size == 8 {
+			if u := cf.Word(x.element(i)[:8]); u > math.MaxInt64 {
+				return key{int64(u), above}
+			}
+		}
+		return key{x.whole(i), wholeNumber}
+	}
+	switch f := x.real(i); {
+	case f != math.Trunc(f) || f < -1<<63 || f >= 1<<64:
+		return key{hi: sortable(f)}
+	case f >= 1<<63:
+		return key{int64(uint64(f)), above}
+	default:
+		return key{int64(f), wholeNumber}
+	}
+}

@@ -1,0 +1,294 @@
+package plan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// outlined plans files whose coordinates are not known before they are asked for, and of large
+// ones no more than is asked for.
+func outlined(t *testing.T, files []*manifest.File, opts Options, valueBytes int64) (*Plan, []*manifest.File, error) {
+	t.Helper()
+	opts.ValueBytes = valueBytes
+	left := make([]*manifest.File, len(files))
+	for i, f := range files {
+		c := *f
+		c.Values = slices.Clone(f.Values)
+		for k, v := range c.Values {
+			if v != nil && int64(len(v.Data)) > valueBytes {
+				c.Values[k] = nil
+			}
+		}
+		left[i] = &c
+	}
+	for range 10 {
+		p, needs, err := New(left, &opts)
+		if len(needs) == 0 {
+			return p, left, err
+		}
+		for _, n := range needs {
+			values := files[n.File].Values[n.Variable]
+			if values == nil {
+				return nil, left, nil // a field, of which nothing is known here
+			}
+			switch n.Extent {
+			case All:
+				if int64(len(values.Data)) > valueBytes {
+					t.Fatalf("%s: asks for %d bytes of %s", files[n.File].URL, len(values.Data), files[n.File].Header.Variables[n.Variable].Path)
+				}
+			case Sum:
+				values = values.Sum()
+			default:
+				values = gauged(t, files[n.File].Header, n.Variable, values)
+			}
+			left[n.File].Values[n.Variable] = values
+		}
+	}
+	t.Fatal("asks again and again")
+	return nil, nil, nil
+}
+
+// gauged is what a Gauge makes of values, which come an element at a time.
+func gauged(t *testing.T, h *manifest.Header, variable int, values *manifest.Values) *manifest.Values {
+	t.Helper()
+	g, err := NewGauge(h, variable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for one := range slices.Chunk(values.Data, h.Variables[variable].Type.Size) {
+		if err := g.Add(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := g.Values()
+	if got.ID != idOf(values) {
+		t.Errorf("%s: the id %s, not %s", h.Variables[variable].Path, got.ID, idOf(values))
+	}
+	if again := manifest.ParseOutline(got.Outline.String()); again.String() != got.Outline.String() {
+		t.Errorf("%s: read back as %s", got.Outline, again)
+	}
+	return got
+}
+
+// places describes where the files of arrays lie that are no coordinates, and their faces.
+func places(files []*manifest.File, p *Plan) string {
+	var b strings.Builder
+	for _, a := range p.Arrays {
+		if slices.Equal(a.Dims, []string{a.Path}) {
+			fmt.Fprintln(&b, a.Path, a.Face.Shape)
+			continue
+		}
+		doc, err := a.Face.Encode(0)
+		fmt.Fprintln(&b, a.Path, string(doc), err, a.Dims)
+		for _, w := range p.Placements {
+			if w.ID != a.Placement {
+				continue
+			}
+			for _, tile := range w.Tiles {
+				fmt.Fprintln(&b, " ", files[tile.File].URL, tile.Origin, tile.Start, tile.Shape)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestOutlines: what is planned of outlines of coordinates is what is planned of their values,
+// or it is refused, and values are offered to be looked at; what is refused of values is never
+// planned of outlines.
+func TestOutlines(t *testing.T) {
+	same, refused, offered := 0, 0, 0
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		m, opts := newMaker(), Options{Coords: []Coords{CoordsEqual, CoordsFirst}[r.IntN(2)],
+			Overlap: []Overlap{OverlapRefuse, OverlapFirst, OverlapLast}[r.IntN(3)], Pad: []Pad{PadRefuse, PadFill}[r.IntN(2)]}
+		if r.IntN(3) == 0 {
+			m, opts = newTiling(r).m, Options{}
+		} else {
+			messy(r, m)
+		}
+		valueBytes := 1 + r.Int64N(16)
+		want, needs, wantErr := New(m.files, &opts)
+		if len(needs) > 0 || len(m.files) == 0 {
+			continue
+		}
+		got, _, err := outlined(t, m.files, opts, valueBytes)
+		var no *Error
+		switch {
+		case err == nil && got == nil:
+		case err == nil && wantErr != nil:
+			t.Fatalf("seed %d: planned, and not refused: %v", seed, wantErr)
+		case err == nil:
+			same++
+			if a, b := places(m.files, got), places(m.files, want); a != b {
+				t.Fatalf("seed %d, %d bytes:\n%s", seed, valueBytes, firstDifference(a, b))
+			}
+		case !errors.As(err, &no):
+			t.Fatalf("seed %d: %v", seed, err)
+		case wantErr != nil:
+			refused++
+		default:
+			offered++
+			if !strings.Contains(err.Error(), "--value-bytes") {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	t.Logf("%d alike, %d refused either way, %d told that values can be looked at", same, refused, offered)
+	if same < 100 || refused < 20 || offered < 5 {
+		t.Error("one of the ways is hardly ever taken")
+	}
+}
+
+// numbersOf is a list of numbers of a type.
+func numbersOf(t codec.Type, list ...float64) *manifest.Values {
+	return coords("x", "x", t, list...).values
+}
+
+// TestMeant: numbers that are equal have one sum in all types, others do not.
+func TestMeant(t *testing.T) {
+	uint64s := codec.Type{Kind: codec.Uint, Size: 8}
+	words := func(list ...uint64) *manifest.Values {
+		v := &manifest.Values{}
+		for _, u := range list {
+			v.Data = binary.LittleEndian.AppendUint64(v.Data, u)
+		}
+		return v
+	}
+	packed := func(scale float64) []manifest.Attribute {
+		return []manifest.Attribute{{Name: "scale_factor", Type: float64s, Data: binary.LittleEndian.AppendUint64(nil, math.Float64bits(scale)), Scalar: true}}
+	}
+	fill := func(t codec.Type, x float64) []manifest.Attribute {
+		return []manifest.Attribute{{Name: "_FillValue", Type: t, Data: numbersOf(t, x).Data, Scalar: true}}
+	}
+	const far = 1 << 53
+	type one struct {
+		t          codec.Type
+		attributes []manifest.Attribute
+		values     *manifest.Values
+	}
+	for _, c := range []struct {
+		name string
+		a, b one
+		want bool
+	}{
+		{"whole numbers in floats", one{int16s, nil, numbersOf(int16s, 1, -2)}, one{float32s, nil, numbersOf(float32s, 1, -2)}, true},
+		{"zeros of both signs", one{float32s, nil, numbersOf(float32s, 0)}, one{float64s, nil, numbersOf(float64s, math.Copysign(0, -1))}, true},
+		{"a tenth in both floats", one{float32s, nil, numbersOf(float32s, 0.1)}, one{float64s, nil, numbersOf(float64s, 0.1)}, false},
+		{"a quarter in both floats", one{float32s, nil, numbersOf(float32s, 0.25)}, one{float64s, nil, numbersOf(float64s, 0.25)}, true},
+		{"packed", one{int16s, packed(0.5), numbersOf(int16s, 3, 4)}, one{float64s, nil, numbersOf(float64s, 1.5, 2)}, true},
+		{"another order", one{int16s, nil, numbersOf(int16s, 1, 2)}, one{int32s, nil, numbersOf(int32s, 2, 1)}, false},
+		{"no float holds it", one{int64s, nil, words(far + 1)}, one{float64s, nil, numbersOf(float64s, far)}, false},
+		{"past all int64", one{uint64s, nil, words(1 << 63)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, true},
+		{"past all int64, and another", one{uint64s, nil, words(1<<63 + 1)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, false},
+		{"missing by other elements", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, fill(float32s, 1e20), numbersOf(float32s, 1, 1e20)}, true},
+		{"missing, and not", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, nil, numbersOf(float32s, 1, -9)}, false},
+	} {
+		var sums [2]*manifest.Outline
+		for i, x := range []one{c.a, c.b} {
+			h := &manifest.Header{Variables: []manifest.Variable{{Path: "/x", Type: x.t, Attributes: x.attributes, Dims: []string{"/x"},
+				Shape: []int64{int64(len(x.values.Data) / x.t.Size)}}}}
+			sums[i] = gauged(t, h, 0, x.values).Outline
+		}
+		if got := sums[0].Meant == sums[1].Meant; got != c.want {
+			t.Errorf("%s: equal is %v", c.name, got)
+		}
+	}
+}
+
+// track is a file of a long track of soundings.
+func track(m *maker, name string, at wanted) {
+	m.file(name, at, cube("h", strings.TrimPrefix(at.v.Dims[0], "/"), at.v.Shape, at.v.Shape))
+}
+
+// TestLargeCoordinates: what is found of outlines, and said.
+func TestLargeCoordinates(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	seconds := func(units string, list ...float64) wanted {
+		return coords("time", "time", float64s, list...).with("units", "seconds since "+units)
+	}
+	for _, c := range []struct {
+		name   string
+		opts   Options
+		make   func(*maker)
+		want   string // places of tiles of h
+		refuse []string
+	}{
+		{"one behind the other, counted from other days", Options{}, func(m *maker) {
+			track(m, "b", seconds("2000-01-02", 0, 1, 2))
+			track(m, "a", seconds("2000-01-01", 0, 1, 2, 3))
+		}, "a@0+4 b@4+3", nil},
+		{"falling", Options{}, func(m *maker) {
+			track(m, "a", seconds("2000-01-01", 3, 2, 1))
+			track(m, "b", seconds("2000-01-01", 9, 8, 7))
+		}, "b@0+3 a@3+3", nil},
+		{"neither, and apart", Options{}, func(m *maker) {
+			track(m, "a", seconds("2000-01-01", 3, 1, 2))
+			track(m, "b", seconds("2000-01-01", 9, 7, 7.5))
+		}, "a@0+3 b@3+3", nil},
+		{"times that are missing have no place", Options{}, func(m *maker) {
+			track(m, "b", seconds("2000-01-01", 7, math.NaN(), 9))
+			track(m, "a", seconds("2000-01-01", math.NaN(), 2, 3))
+		}, "a@0+3 b@3+3", nil},
+		{"overlapping", Options{Overlap: OverlapFirst}, func(m *maker) {
+			track(m, "a", seconds("2000-01-01", 1, 2, 3))
+			track(m, "b", seconds("2000-01-01", 3, 4, 5))
+		}, "", []string{"2 of 2 files", "a from 2000-01-01 00:00:01 to 2000-01-01 00:00:03", "--value-bytes 24"}},
+		{"alike in other types", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), coords("cell", "cell", int32s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+		}, "a@0+2 b@2+2", nil},
+		{"other cells", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 8, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+		}, "", []string{"1 of 2 files has other values of cell: b from 5 to 6, the others (a from 5 to 6)", "--coords first, or --value-bytes 24"}},
+		{"other cells, of which the first count", Options{Coords: CoordsFirst}, func(m *maker) {
+			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 8, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+		}, "a@0+2 b@2+2", nil},
+		{"the same cells in another order", Options{Coords: CoordsFirst}, func(m *maker) {
+			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 6, 7), cube("h", "time cell", m64(2, 3), m64(2, 3)))
+		}, "", []string{"1 of 2 files has the values of cell in another order"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			p, files, err := outlined(t, m.files, c.opts, 9)
+			if c.refuse != nil {
+				for _, want := range c.refuse {
+					if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "/archive/", ""), want) {
+						t.Errorf("%v, without %q", err, want)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPlan(t, files, p)
+			if got := tilesOf(t, &maker{files: files}, p, "/h"); got != c.want {
+				t.Errorf("tiles %s\n not %s", got, c.want)
+			}
+			for _, a := range p.Arrays {
+				if a.Path == "/cell" && (len(a.Pieces) > 0 || a.Placement == "") {
+					t.Errorf("%s is kept", a.Path)
+				}
+			}
+			for _, f := range p.Report.Findings {
+				if f.Effect == report.Refused {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
