@@ -133,7 +133,7 @@ func (p *planner) readCoords(d *dim) error {
 	for i := range d.of {
 		d.of[i] = noDim
 	}
-	known := interned{files: p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
+	known := newInterned(p.files)
 	for _, n := range d.classes {
 		c := p.classes[n]
 		at := -1
@@ -238,6 +238,7 @@ func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
 type interned struct {
 	files   []*manifest.File
 	meaning map[*manifest.Variable]int // variables that mean the same by their values
+	said    map[string]int             // likewise, by what says so
 	meant   []*meaning
 	coords  map[meant]int32
 }
@@ -250,14 +251,15 @@ type meant struct {
 func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
 	m, ok := in.meaning[v]
 	if !ok {
-		m = slices.IndexFunc(in.meant, func(w *meaning) bool { return sameMeaning(v, w.v) })
-		if m < 0 {
+		said := meaningKey(v)
+		if m, ok = in.said[said]; !ok {
 			made, err := newMeaning(v)
 			if err != nil {
 				return err
 			}
 			m = len(in.meant)
 			in.meant = append(in.meant, made)
+			in.said[said] = m
 		}
 		in.meaning[v] = m
 	}
@@ -276,12 +278,32 @@ func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manife
 	return nil
 }
 
+// newInterned returns what knows no coordinates yet.
+func newInterned(files []*manifest.File) *interned {
+	return &interned{files: files, meaning: map[*manifest.Variable]int{}, said: map[string]int{}, coords: map[meant]int32{}}
+}
+
+// telling are the attributes that say what elements stand for.
+var telling = []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
+
+// meaningKey is equal for variables whose equal elements stand for equal values.
+func meaningKey(v *manifest.Variable) string {
+	bare := manifest.Variable{Type: v.Type}
+	for _, name := range telling {
+		if a := manifest.Lookup(v.Attributes, name); a != nil {
+			bare.Attributes = append(bare.Attributes, *a)
+		}
+	}
+	h := manifest.Header{Variables: []manifest.Variable{bare}}
+	return string(h.AppendKey(nil))
+}
+
 // sameMeaning reports whether equal elements of two variables stand for equal values.
 func sameMeaning(v, w *manifest.Variable) bool {
 	if !v.Type.Equal(w.Type) {
 		return false
 	}
-	for _, name := range []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"} {
+	for _, name := range telling {
 		if !sameAttribute(manifest.Lookup(v.Attributes, name), manifest.Lookup(w.Attributes, name)) {
 			return false
 		}

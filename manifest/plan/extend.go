@@ -167,7 +167,7 @@ func (x *extending) sameGroups(file *manifest.File) bool {
 // coordinates collects what the files' coordinates are. It asks for the outlines of large ones.
 func (x *extending) coordinates() bool {
 	s := &x.state
-	in := interned{files: x.p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
+	in := newInterned(x.p.files)
 	x.dim = dim{path: s.Dim, coord: s.Coord, of: make([]int32, len(x.p.files)), nature: s.Nature}
 	for f, c := range x.classes {
 		at := c.find(s.Coord)

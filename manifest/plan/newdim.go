@@ -228,7 +228,7 @@ func (p *planner) makeDim(at string, steps map[int32]step) error {
 	for i := range d.of {
 		d.of[i] = noDim
 	}
-	known := interned{files: p.files, coords: map[meant]int32{}, meaning: map[*manifest.Variable]int{}}
+	known := newInterned(p.files)
 	for _, f := range sorted(steps) {
 		if err := known.add(d, f, steps[f].v, steps[f].values); err != nil {
 			return p.inFile(f, err)

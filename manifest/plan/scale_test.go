@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"varve/manifest"
 )
@@ -125,5 +126,38 @@ func TestPlacementIDs(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1, func() { next() }); n > 20 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Files that count their times from moments of their own are told apart by these, and not by
+// comparing each with all others: 20,000 of them took half a minute.
+func TestManyUnits(t *testing.T) {
+	const n = 20_000
+	m := newMaker()
+	for i := range n {
+		w := coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60))
+		m.file(fmt.Sprint(i), w)
+	}
+	began := time.Now()
+	p := planned(t, m, nil)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("%v", took)
+	}
+	if a := arrayOf(t, p, "/time"); a.Face.Shape[0] != n {
+		t.Errorf("%v", a.Face.Shape)
+	}
+}
+
+func TestMeaningKey(t *testing.T) {
+	some := []wanted{days(0, 1), days(4, 2), days(0, 1).with("long_name", "x"), coords("time", "time", int64s, 0).with("units", "days since 1990-01-01"),
+		coords("time", "time", int32s, 0), coords("time", "time", int32s, 0).with("units", "days since 1990-01-02"),
+		coords("time", "time", int32s, 0).with("units", "days since 1990-01-01", "calendar", "noleap"),
+		coords("time", "time", int32s, 0).with("calendar", "noleap", "units", "days since 1990-01-01")}
+	for i := range some {
+		for k := range some {
+			if v, w := &some[i].v, &some[k].v; sameMeaning(v, w) != (meaningKey(v) == meaningKey(w)) {
+				t.Errorf("%d and %d: %v by their attributes, and not by their keys", i, k, sameMeaning(v, w))
+			}
+		}
 	}
 }
