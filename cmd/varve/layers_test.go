@@ -28,6 +28,7 @@ var layers = []string{
 	"manifest/picture",
 	"manifest/plot",
 	"manifest/mosaic",
+	"manifest/internal/change",
 	"manifest/table",
 	"manifest/scan",
 	"manifest/plan",

@@ -10,16 +10,14 @@
 package patches
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/internal/cf"
+	"varve/manifest/internal/change"
 	"varve/manifest/table"
 	"varve/zarrjson"
 )
@@ -92,7 +90,10 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 	if len(was.Patches) == 0 {
 		return 0, nil
 	}
-	if same, err := sameReading(was, now); !same || err != nil {
+	if was.Placement == "" || now.Placement == "" {
+		return 0, nil
+	}
+	if why, err := change.OtherReading(was, now); why != "" || err != nil {
 		return 0, err
 	}
 	m, err := c.move(ctx, was.Placement, now.Placement)
@@ -239,39 +240,6 @@ func List(s *manifest.Snapshot, t manifest.Table) {
 		}
 	}
 	s.Tables = append(slices.Clip(s.Tables), t)
-}
-
-// sameReading reports whether equal tiles become equal bytes in two arrays, but for how they
-// are cut into chunks.
-func sameReading(was, now *manifest.Array) (bool, error) {
-	if was.Reading != now.Reading || was.Placement == "" || now.Placement == "" ||
-		!slices.Equal(was.Variables, now.Variables) || !slices.Equal(was.Dims, now.Dims) || !maps.Equal(was.Renamed, now.Renamed) {
-		return false, nil
-	}
-	x, err := encoding(was.Face)
-	if err != nil {
-		return false, err
-	}
-	y, err := encoding(now.Face)
-	return bytes.Equal(x, y), err
-}
-
-// telling are the attributes that say what elements mean.
-var telling = []string{cf.FillValue, cf.MissingValue, cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.UnitsName, cf.CalendarName}
-
-// encoding is what a face says of the bytes of its chunks, but for their shapes.
-func encoding(face *zarrjson.Array) ([]byte, error) {
-	f := *face
-	ones := slices.Repeat([]int64{1}, len(face.Shape))
-	f.Shape, f.ChunkGrid, f.Attributes = ones, zarrjson.RegularGrid(ones...), zarrjson.Attributes{}
-	for _, name := range telling {
-		if value, ok := face.Attributes.Get(name); ok {
-			if err := f.Attributes.Set(name, value); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return f.Encode(zarrjson.Compact)
 }
 
 func placement(s *manifest.Snapshot, id string) *manifest.PlacementTable {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"varve/manifest/export/internal/change"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/internal/change"
 	"varve/readers/icechunk/file"
 )
 

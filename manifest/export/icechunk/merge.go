@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"varve/grid"
-	"varve/manifest/export/internal/change"
+	"varve/manifest/internal/change"
 )
 
 // ConflictError is the error of an append to a branch on which somebody else changed what

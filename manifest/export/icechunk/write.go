@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/change"
 	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/internal/change"
 	"varve/manifest/store"
 	"varve/readers/source"
 )

@@ -11,7 +11,7 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/change"
+	"varve/manifest/internal/change"
 	"varve/manifest/store"
 )
 

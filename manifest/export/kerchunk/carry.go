@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/change"
+	"varve/manifest/internal/change"
 )
 
 // mark is what a Parquet set says of its origin, in .zmetadata beside the documents, where

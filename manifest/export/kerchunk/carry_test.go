@@ -12,7 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/export/internal/change"
+	"varve/manifest/internal/change"
 	"varve/manifest/store"
 )
 

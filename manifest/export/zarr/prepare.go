@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"varve/manifest/export/internal/change"
+	"varve/manifest/internal/change"
 )
 
 // prepare settles what stands at the destination.

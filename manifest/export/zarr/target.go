@@ -12,7 +12,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/change"
+	"varve/manifest/internal/change"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )

@@ -130,7 +130,8 @@ func TestOf(t *testing.T) {
 		{"in front", snapshot(t, 6, "{}", "front", 3), Change{Kind: Everything, Why: movedFiles}},
 		{"another file", snapshot(t, 6, "{}", "other", 3), Change{Kind: Everything, Why: movedFiles}},
 		{"one less", snapshot(t, 4, "{}", "old", 1), Change{Kind: Everything, Why: movedFiles}},
-		{"attributes", snapshot(t, 6, `{"a":1}`, "longer", 3), Change{Kind: Everything, Why: "its attributes changed"}},
+		{"attributes", snapshot(t, 6, `{"comment":"x"}`, "longer", 3), Change{Kind: Behind, From: 2}},
+		{"attributes that say what elements mean", snapshot(t, 6, `{"scale_factor":2}`, "longer", 3), Change{Kind: Everything, Why: "its attributes changed"}},
 	} {
 		g, err := test.now.Arrays[0].Face.Grid()
 		if err != nil {

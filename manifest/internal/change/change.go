@@ -1,5 +1,6 @@
 // Package change tells which chunks of an array differ between two snapshots of a manifest, so
-// that an export of the one can be carried on to the other by writing those and no others.
+// that an export of the one can be carried on to the other by writing those and no others, and
+// that a server knows whether who has read the documents of the one may be given chunks of the other.
 package change
 
 import (
@@ -16,13 +17,20 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/zarrjson"
 )
 
-// Past is what has to be known of a manifest besides two of its snapshots.
+// Past is what has to be known of a manifest to compare a snapshot with one that an export was
+// made of.
 type Past interface {
+	Tables
 	// Load returns a snapshot of the manifest by its id; without one, an fs.ErrNotExist.
 	Load(ctx context.Context, id string) (*manifest.Snapshot, error)
+}
+
+// Tables are what has to be known of two snapshots besides what is in them.
+type Tables interface {
 	// ScanTiles yields the tiles of a segment of a snapshot.
 	ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error]
 	// Begins reports whether the rows of sources and refs of a snapshot are the first of a
@@ -56,7 +64,7 @@ const (
 // it was, it calls changed.
 type Snapshots struct {
 	Old, Now *manifest.Snapshot
-	Past     Past
+	Past     Tables
 
 	rows func() (bool, error) // whether they mean what they did, once that was asked for
 }
@@ -125,7 +133,7 @@ func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.A
 	if ch.Kind == Everything {
 		return ch, nil
 	}
-	why, err := otherReading(old, now)
+	why, err := OtherReading(old, now)
 	if why == "" && err == nil {
 		why, err = c.elsewhere(ctx, ch, old, now)
 	}
@@ -180,9 +188,9 @@ func same(a, b grid.Dimension) (n int64) {
 	return n
 }
 
-// otherReading says what keeps stored elements from becoming the same chunks as before, if
-// something does.
-func otherReading(old, now *manifest.Array) (why string, err error) {
+// OtherReading says what keeps equal tiles, or equal pieces, from becoming equal bytes in two
+// arrays, if something does but for how they are cut into chunks.
+func OtherReading(old, now *manifest.Array) (why string, err error) {
 	switch {
 	case !slices.Equal(old.Variables, now.Variables):
 		return fmt.Sprintf("it was made of the variables %q and is of %q", old.Variables, now.Variables), nil
@@ -191,11 +199,17 @@ func otherReading(old, now *manifest.Array) (why string, err error) {
 	case old.Reading != now.Reading:
 		return "stored elements are read in another way", nil
 	}
-	was, err := signature(old.Face)
+	return OtherEncoding(old.Face, now.Face)
+}
+
+// OtherEncoding says what keeps equal elements from becoming equal bytes under two faces, or from
+// meaning the same, if something does but for how they are cut into chunks.
+func OtherEncoding(old, now *zarrjson.Array) (why string, err error) {
+	was, err := encoding(old)
 	if err != nil {
 		return "", err
 	}
-	is, err := signature(now.Face)
+	is, err := encoding(now)
 	if err != nil || bytes.Equal(was, is) {
 		return "", err
 	}
@@ -222,10 +236,21 @@ func otherMembers(a, b []byte) (names []string) {
 	return names
 }
 
-// signature is the document of a face without its shape and chunks.
-func signature(face *zarrjson.Array) ([]byte, error) {
+// telling are the attributes that say what elements mean.
+var telling = []string{cf.FillValue, cf.MissingValue, cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.UnitsName, cf.CalendarName}
+
+// encoding is what a face says of the bytes of its chunks, but for their shapes.
+func encoding(face *zarrjson.Array) ([]byte, error) {
 	f := *face
-	f.Shape, f.ChunkGrid = make([]int64, len(face.Shape)), zarrjson.RegularGrid(slices.Repeat([]int64{1}, len(face.Shape))...)
+	ones := slices.Repeat([]int64{1}, len(face.Shape))
+	f.Shape, f.ChunkGrid, f.Attributes = ones, zarrjson.RegularGrid(ones...), zarrjson.Attributes{}
+	for _, name := range telling {
+		if value, ok := face.Attributes.Get(name); ok {
+			if err := f.Attributes.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return f.Encode(zarrjson.Compact)
 }
 
