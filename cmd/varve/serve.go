@@ -35,7 +35,9 @@ func newServeCommand() *cobra.Command {
 		Long: `Show manifests over HTTP: one at /, several below the names of their folders, /NAME/. Clients
 of Zarr read /zarr.json and what it names; those of format 2 read /v2/; those that know
 regular chunks only read /regular/. A browser sees pages. /healthz and /metrics are for
-whoever watches. A snapshot that is published later is served from then on.`,
+whoever watches. A snapshot that is published later is served from then on, if it extends the
+one before: if whoever has that open goes on reading the same. Every snapshot has an address
+of its own, /@SNAPSHOT/, as long as the manifest has it; /@newest leads to that of the newest.`,
 		Example: `  varve serve sst.varve --listen 127.0.0.1:8000
   varve serve a.varve b.varve --listen unix:/run/varve.sock
   varve serve sst.varve --listen :443 --tls-cert cert.pem --tls-key key.pem`,
@@ -51,7 +53,7 @@ whoever watches. A snapshot that is published later is served from then on.`,
 	f.StringVar(&opts.key, "tls-key", "", "`file` with its key")
 	f.StringVar(&opts.access, "access-log", "", "`file` for a line a request; - is standard error")
 	f.StringVar(&opts.logFormat, "log-format", "text", "`format` of messages: text or json")
-	f.DurationVar(&opts.reload, "reload", time.Second, "how often to look for new snapshots; 0 is never")
+	f.DurationVar(&opts.reload, "reload", time.Second, "how often to look for a new snapshot, which is served if it extends the old one; 0 is never")
 	f.DurationVar(&opts.drain, "drain", 30*time.Second, "how long requests under way may take when it stops")
 	opts.connections = 16384
 	addNumber(f, &opts.connections, 1, "connections", "connections that are open at a time")
@@ -98,7 +100,18 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	if _, err := fmt.Fprintln(out, "listening on", name); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	for manifest, path := range handler.Snapshots() {
+		log.Info("its snapshot has an address of its own, which never leads to another", "manifest", manifest, "address", address(name, path))
+	}
 	return server.Serve(ctx, listener, handler)
+}
+
+// address is where a path is below the name of a listener.
+func address(name, path string) string {
+	if strings.HasPrefix(name, "unix:") {
+		return path
+	}
+	return name + path
 }
 
 func (o *serveOptions) store() store.Options {

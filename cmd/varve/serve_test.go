@@ -68,8 +68,10 @@ func TestServe(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("it does not stop")
 	}
-	if !strings.Contains(messages.String(), `"path":"/zarr.json","status":200`) {
-		t.Errorf("the access log is %s", messages.String())
+	for _, want := range []string{`"path":"/zarr.json","status":200`, `"address":"` + url + `/@`} {
+		if !strings.Contains(messages.String(), want) {
+			t.Errorf("no %s in %s", want, messages.String())
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type served struct {
 func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
 	loc, err := a.Locate(r.Context(), coords)
 	if err != nil {
-		fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	w.Header()["Content-Type"] = octetStream
@@ -45,7 +45,7 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location) {
 	from, err := s.origins.get(r.Context(), s.data, loc.Source)
 	if err != nil {
-		fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	etag := from.etag(loc.Offset, loc.Size)
@@ -54,16 +54,16 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 	}
 	if done, err := from.serveFile(w, r, loc); done || err != nil {
 		if err != nil {
-			fail(w, r, err)
+			s.fail(w, r, err)
 		}
 		return
 	}
-	serveRead(w, r, a, loc, etag)
+	s.serveRead(w, r, a, loc, etag)
 }
 
 // serveRead answers with bytes of a source that the store reads: those that are asked for, or
 // one to see that the source still has them.
-func serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, etag string) {
+func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, etag string) {
 	var data []byte
 	part, _, err := choose(r, etag, loc.Size)
 	if err == nil {
@@ -71,7 +71,7 @@ func serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *store.Loc
 			part.length = min(part.length, 1)
 		}
 		if data, err = a.ReadStored(r.Context(), loc, part.from, part.length); err != nil {
-			fail(w, r, err)
+			s.fail(w, r, err)
 			return
 		}
 	}
@@ -97,7 +97,7 @@ func (s *site) serveRebuilt(w http.ResponseWriter, r *http.Request, a *served, c
 	defer s.rebuilds.give()
 	data, err := a.Chunk(r.Context(), coords)
 	if err != nil {
-		fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	s.serveData(w, r, data, etag)

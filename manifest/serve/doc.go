@@ -6,9 +6,13 @@
 //	/v2/…                        the arrays with regular grids in Zarr format 2
 //	/regular/…                   all arrays, the rectilinear ones cut anew into equal chunks
 //	/, /GROUP/ARRAY              pages, for whoever asks for HTML
+//	/@SNAPSHOT/…                 the same of one snapshot, for good
+//	/@newest                     leads to the address of the newest
 //	/healthz, /metrics           for whoever watches
 //
-// With several manifests all but the last line stands below /NAME/.
+// With several manifests all but the last line stands below /NAME/. The plain address follows new
+// snapshots as far as they extend the one that is there, since clients ask for chunks by documents
+// that they have read before.
 //
 // A chunk that is stored as it is declared goes from its file to the socket without passing
 // through the memory of this process; the store opens the file, if it may be read and is what
@@ -18,6 +22,7 @@
 //	400  a # that nobody escaped may have cut the key
 //	403  the source may not be read
 //	409  the source has changed, or is gone
+//	410  the manifest has no such snapshot any more
 //	502  the source cannot be reached
 //	500  what was read is corrupt
 //

@@ -129,6 +129,8 @@ type fakeData struct {
 	sources  []manifest.Source
 	reads    atomic.Int64 // calls of Chunk
 	closed   atomic.Int64
+	removed  atomic.Bool     // from the manifest
+	changed  map[string]bool // arrays that hold other elements than in older snapshots
 
 	mu  sync.Mutex
 	err error // of every read that does not fail by itself
@@ -138,6 +140,18 @@ func (d *fakeData) Snapshot() *manifest.Snapshot { return &d.snapshot }
 func (d *fakeData) Groups() []manifest.GroupFace { return d.snapshot.Groups }
 func (d *fakeData) Members() []array             { return d.arrays }
 func (d *fakeData) Close() error                 { d.closed.Add(1); return nil }
+
+func (d *fakeData) IsKept(context.Context) (bool, error) { return !d.removed.Load(), nil }
+
+// Since calls those arrays changed that are said to be.
+func (d *fakeData) Since(dataset) func(context.Context, string) (string, error) {
+	return func(_ context.Context, path string) (why string, err error) {
+		if d.changed[path] {
+			why = "it was changed"
+		}
+		return why, d.failure()
+	}
+}
 
 func (d *fakeData) Source(_ context.Context, row int64) (manifest.Source, error) {
 	return d.sources[row], nil

@@ -31,6 +31,8 @@ var (
 	errCut   = &fault{Status: http.StatusBadRequest, Kind: "cut key", Reason: "a name here has a #, which ends the path of a URL unless it is written %23: " +
 		"what this client does not escape it cannot read; kerchunk references, Icechunk repositories and copies have the same names and no URLs"}
 	errBusy = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being rebuilt", Retry: 1}
+
+	errClosing = &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}
 )
 
 // faultOf returns what a client is told of an error. What is not known is taken for a server
@@ -59,7 +61,7 @@ func faultOf(err error) *fault {
 	case errors.Is(err, errors.ErrUnsupported):
 		status, kind = http.StatusNotImplemented, "unsupported"
 	case errors.Is(err, fs.ErrClosed):
-		return &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}
+		return errClosing
 	case errors.As(err, &local):
 		status, kind = http.StatusInternalServerError, "input or output"
 	}

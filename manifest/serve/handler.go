@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -14,11 +15,12 @@ import (
 	"time"
 
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // Options say how manifests are served. What is zero is as the field says.
 type Options struct {
-	// Store is how manifests are opened. Its Snapshot keeps all at one, and never reloads.
+	// Store is how manifests are opened. Its Snapshot keeps the plain address at one.
 	Store store.Options
 	// Reload is how often to look for new snapshots; 0 stands for a second, less for never.
 	Reload time.Duration
@@ -35,6 +37,7 @@ type Options struct {
 	Access *slog.Logger
 
 	open func(ctx context.Context, dir string, opts *store.Options) (dataset, error)
+	idle time.Duration // how long snapshots stay open that nobody reads at their own addresses
 }
 
 func (o Options) withDefaults() Options {
@@ -53,6 +56,9 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.idle <= 0 {
+		o.idle = shelfIdle
+	}
 	if o.open == nil {
 		o.open = openStore
 	}
@@ -64,6 +70,11 @@ func openStore(ctx context.Context, dir string, opts *store.Options) (dataset, e
 	if err != nil {
 		return nil, err
 	}
+	if !source.IsObject(dir) {
+		// Tables that are open can be read after "varve gc" has removed them, be it to compare the
+		// next snapshot with this one. What cannot be opened is told to whoever needs it.
+		_ = s.Tables().OpenAll(ctx)
+	}
 	return opened{s}, nil
 }
 
@@ -74,17 +85,12 @@ type Handler struct {
 	byName   map[string]*standing
 	metrics  *metrics
 	rebuilds *turns
+	shelf    *shelf
 	watch    http.Handler // of the metrics
 
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 	draining atomic.Bool
-}
-
-// standing is where a manifest stands, whichever snapshot is current.
-type standing struct {
-	name, dir string
-	site      atomic.Pointer[site]
 }
 
 // New opens manifests to be served: one at the root, several below their folders' names
@@ -96,6 +102,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	h := &Handler{opts: opts.withDefaults(), byName: map[string]*standing{}, metrics: newMetrics()}
 	h.rebuilds = newTurns(h.opts.Rebuilds, h.opts.Patience)
 	h.watch = h.metrics.handler()
+	h.shelf = newShelf(ctx, h.opts, h.load)
 	for _, dir := range dirs {
 		if err := h.add(ctx, dir, len(dirs) > 1); err != nil {
 			return nil, errors.Join(err, h.Close())
@@ -110,7 +117,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 }
 
 func (h *Handler) add(ctx context.Context, dir string, named bool) error {
-	p := &standing{dir: dir}
+	p := &standing{dir: dir, base: "/"}
 	if named {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
@@ -118,22 +125,27 @@ func (h *Handler) add(ctx context.Context, dir string, named bool) error {
 		}
 		base := filepath.Base(absolute)
 		p.name = strings.TrimSuffix(base, filepath.Ext(base))
+		p.base = "/" + escape(p.name) + "/"
 	}
 	if other := h.byName[p.name]; other != nil {
 		return fmt.Errorf("%s and %s would both be served at /%s/: give one of them another name", other.dir, dir, p.name)
 	}
-	s, err := h.load(ctx, p)
+	s, err := h.load(ctx, p, h.opts.Store)
 	if err != nil {
 		return err
 	}
-	p.site.Store(s)
+	for k := range hierarchies {
+		p.lead(k, s, h.opts.Log)
+	}
+	s.leave(h.opts.Log)
+	h.told(p, &outlook{newest: s.data.Snapshot().ID})
 	h.byName[p.name] = p
 	h.places = append(h.places, p)
 	return nil
 }
 
-func (h *Handler) load(ctx context.Context, p *standing) (*site, error) {
-	opts := h.opts.Store
+// load opens a snapshot of a manifest, which stays open until it is left.
+func (h *Handler) load(ctx context.Context, p *standing, opts store.Options) (*site, error) {
 	// Who gives up loading it ends that, and not the requests that are under way later.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, end)()
@@ -148,8 +160,24 @@ func (h *Handler) load(ctx context.Context, p *standing) (*site, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
 	}
 	h.metrics.loads.WithLabelValues("done").Inc()
-	h.metrics.arrays.WithLabelValues(p.dir).Set(float64(len(s.v3.arrays)))
 	return s, nil
+}
+
+// Snapshots returns the paths of the addresses of the snapshots that are served, by manifest.
+func (h *Handler) Snapshots() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, p := range h.places {
+			s := p.current(inFull)
+			if s == nil {
+				return
+			}
+			path := p.own(s.data.Snapshot().ID)
+			s.leave(h.opts.Log)
+			if !yield(p.dir, path) {
+				return
+			}
+		}
+	}
 }
 
 // Drain has /healthz answer that no more requests should be sent here.
@@ -161,22 +189,13 @@ func (h *Handler) Close() error {
 		h.stop()
 	}
 	h.watching.Wait()
+	h.shelf.close()
 	for _, p := range h.places {
-		if s := p.site.Swap(nil); s != nil {
-			s.leave(h.opts.Log)
+		for k := range hierarchies {
+			p.lead(k, nil, h.opts.Log)
 		}
 	}
 	return nil
-}
-
-// current returns the site of a place, kept open until it is left.
-func (p *standing) current() *site {
-	for {
-		s := p.site.Load()
-		if s == nil || s.enter() {
-			return s
-		}
-	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -223,8 +242,9 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 
 func (h *Handler) servePath(w *recorder, r *http.Request, p string) {
 	at := h.byName[""]
+	k := key{p, strings.TrimPrefix(r.URL.EscapedPath(), "/")}
 	if at == nil {
-		name, below, slash := strings.Cut(p, "/")
+		name, slash := k.cut()
 		if at = h.byName[name]; at == nil {
 			if p != "" || !h.serveIndex(w, r) {
 				refuse(w, r, errNoKey)
@@ -232,18 +252,11 @@ func (h *Handler) servePath(w *recorder, r *http.Request, p string) {
 			return
 		}
 		if !slash {
-			http.Redirect(w, r, "/"+escape(name)+"/", http.StatusMovedPermanently)
+			http.Redirect(w, r, at.base, http.StatusMovedPermanently)
 			return
 		}
-		p = below
 	}
-	s := at.current()
-	if s == nil {
-		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1})
-		return
-	}
-	defer s.leave(h.opts.Log)
-	s.serve(w, r, p)
+	h.serveAt(w, r, at, k)
 }
 
 func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,9 @@ import (
 // LeavesNothing is for the tests outside of the package.
 var LeavesNothing = leavesNothing
 
+// SetIdle is for the tests outside of the package: how long a snapshot stays open that nobody reads.
+func SetIdle(o *Options, idle time.Duration) { o.idle = idle }
+
 // leavesNothing holds that a test ends with no more goroutines and files than it began with,
 // once all that it asks for to be cleaned up is. It has to be called first.
 func leavesNothing(t testing.TB) {

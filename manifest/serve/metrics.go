@@ -42,6 +42,7 @@ type metrics struct {
 	busy     prometheus.Gauge
 	loads    *prometheus.CounterVec
 	arrays   *prometheus.GaugeVec
+	held     *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -51,6 +52,7 @@ func newMetrics() *metrics {
 		busy:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "varve_http_requests_in_flight", Help: "Requests that are being answered."}),
 		loads:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_snapshot_loads_total", Help: "Snapshots that were opened, by whether it went well."}, []string{"result"}),
 		arrays:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_arrays", Help: "Arrays of a manifest."}, []string{"manifest"}),
+		held:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_snapshot_held", Help: "1 where the plain address stays with an older snapshot, which the newest does not extend."}, []string{"manifest", "path"}),
 	}
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "varve_http_request_seconds", Help: "Time to answer.",
@@ -65,7 +67,7 @@ func newMetrics() *metrics {
 	for _, status := range []int{http.StatusOK, http.StatusPartialContent, http.StatusNotModified} {
 		m.verbatim[status] = m.requests.WithLabelValues(kindVerbatim.String(), strconv.Itoa(status))
 	}
-	m.registry.MustRegister(m.requests, m.busy, m.loads, m.arrays, seconds, bytes,
+	m.registry.MustRegister(m.requests, m.busy, m.loads, m.arrays, m.held, seconds, bytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

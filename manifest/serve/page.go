@@ -56,7 +56,7 @@ func wantsPage(r *http.Request) bool {
 }
 
 // servePage answers with the page of a node, or a plot of it.
-func (s *site) servePage(w http.ResponseWriter, r *http.Request, p string) bool {
+func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, p string) bool {
 	n, ok := s.node(strings.Trim(p, "/"))
 	if !ok {
 		return false
@@ -71,7 +71,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request, p string) bool 
 		return false
 	}
 	note(w, kindPage)
-	data := pageOf(s, r, n)
+	data := pageOf(s, r, at, n)
 	if n.array != nil {
 		data.describe(r.Context(), s, n.array, r.URL.Query())
 	} else {
@@ -111,7 +111,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 		err = badSlice("as=%.20q is neither svg nor png", form)
 	}
 	if err != nil {
-		fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	etag := tagOf("plot", []byte(s.data.Snapshot().ID), []byte(a.Path()), []byte(r.URL.RawQuery))
@@ -125,7 +125,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 	defer s.rebuilds.give()
 	p, err := s.plot(r.Context(), sl)
 	if err != nil {
-		fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	var b bytes.Buffer
@@ -134,7 +134,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 		draw, media = p.PNG, "image/png"
 	}
 	if err := draw(&b); err != nil {
-		fail(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", media)
@@ -150,6 +150,9 @@ type page struct {
 	Doc         string   // the path of the node's zarr.json
 	Crumbs      []link
 	Snapshot    *manifest.Snapshot
+	Own         string // the snapshot's own address, which never leads to another
+	Newer       *link  // the newest snapshot, if the page is of an older one
+	Held        string // why the newest is not at this address
 	Tiles       []fact
 	Dims        []fact
 	Coords      []row
@@ -212,11 +215,9 @@ type chunkRow struct {
 	Stored                    bool
 }
 
-func pageOf(s *site, r *http.Request, n node) *page {
-	p := &page{Base: "/", Snapshot: s.data.Snapshot()}
-	if s.name != "" {
-		p.Base = "/" + escape(s.name) + "/"
-	}
+func pageOf(s *site, r *http.Request, at *address, n node) *page {
+	p := &page{Base: at.base, Snapshot: s.data.Snapshot()}
+	p.tellSnapshots(s, at, n)
 	p.Doc = p.Base + escapePath(path.Join(n.path, "zarr.json"))
 	p.Title = path.Base("/" + n.path)
 	if n.path == "" {
@@ -240,6 +241,18 @@ func pageOf(s *site, r *http.Request, n node) *page {
 	}
 	p.Ways = ways(scheme+r.Host+strings.TrimSuffix(p.Base, "/"), n)
 	return p
+}
+
+// tellSnapshots says where the page's snapshot has its own address, and what is newer.
+func (p *page) tellSnapshots(s *site, at *address, n node) {
+	id := s.data.Snapshot().ID
+	p.Own = at.own(id) + escapePath(n.path)
+	if o := at.outlook.Load(); o.newest != id {
+		p.Newer = &link{short(o.newest), at.own(o.newest)}
+		if at.base == at.standing.base {
+			p.Held = o.held[inFull]
+		}
+	}
 }
 
 // plainJSON shows a text without its quotes.

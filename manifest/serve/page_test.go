@@ -201,7 +201,7 @@ func checkPicture(t *testing.T, query string, got answer) {
 func TestPlotValues(t *testing.T) {
 	d := weather(t)
 	h := newHandler(t, d)
-	s := h.byName[""].site.Load()
+	s := h.byName[""].plain[inFull].Load()
 	a := d.arrays[len(d.arrays)-1]
 	for query, want := range map[string][]float64{
 		"time=1&lat=2:4&across=x&up=lat&": {160, 162, 164, 166, 168, 170, 172, 174, 176, 178},

@@ -3,16 +3,15 @@ package serve
 import (
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 )
 
-// site is one snapshot of a manifest, ready to be served. It is closed when the last request
-// that found it is answered.
+// site is one snapshot of a manifest, ready to be served. It is closed when nobody holds it any
+// more: neither an address that leads to it nor a request that found it there.
 type site struct {
-	name     string // below which it stands; empty for the root
+	name     string // of the manifest; empty for the only one
 	data     dataset
 	nodes    []node
 	v3       *view
@@ -22,7 +21,7 @@ type site struct {
 	origins  origins
 	rebuilds *turns
 
-	users atomic.Int64 // requests, and 1 until there is a newer snapshot
+	users atomic.Int64 // requests, addresses, and whoever opened it
 }
 
 func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*site, error) {
@@ -41,24 +40,10 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 		return nil, err
 	}
 	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), rebuilds: rebuilds}
-	s.v2 = sync.OnceValues(func() (*view, error) { return logged(log, "v2", newV2, nodes, tag) })
-	s.regular = sync.OnceValues(func() (*view, error) {
-		return logged(log, "regular", func(nodes []node, tag string) (*view, error) { return newRegular(nodes, tag, data.Once) }, nodes, tag)
-	})
+	s.v2 = sync.OnceValues(func() (*view, error) { return newV2(nodes, tag) })
+	s.regular = sync.OnceValues(func() (*view, error) { return newRegular(nodes, tag, data.Once) })
 	s.users.Store(1)
 	return s, nil
-}
-
-// logged makes a view and says what is not in it.
-func logged(log *slog.Logger, name string, make func([]node, string) (*view, error), nodes []node, tag string) (*view, error) {
-	v, err := make(nodes, tag)
-	if err != nil {
-		return nil, err
-	}
-	for _, why := range v.left {
-		log.Info("not in the view", "view", name, "why", why)
-	}
-	return v, nil
 }
 
 // enter reports whether the site is open, and keeps it so until leave.
@@ -84,40 +69,60 @@ func (s *site) leave(log *slog.Logger) {
 	}
 }
 
-// serve answers for a path below the site's own, without the first slash.
-func (s *site) serve(w http.ResponseWriter, r *http.Request, p string) {
-	if s.serveKey(w, r, p) {
-		return
-	}
-	// A client that does not escape a percent sign in a name means the path as it stands.
-	if raw := s.rawPath(r); raw != p && s.serveKey(w, r, raw) {
-		return
-	}
-	asked := p
-	if r.URL.RawQuery != "" {
-		// Nor does it escape a question mark.
-		asked += "?" + query(r)
-		if s.serveKey(w, r, asked) {
-			return
+// hierarchy is one of the views that a snapshot is served as.
+type hierarchy int
+
+const (
+	inFull    hierarchy = iota // format 3
+	inV2                       // format 2
+	inRegular                  // format 3, regular grids only
+	hierarchies
+)
+
+// prefix is what the keys of a hierarchy begin with.
+func (k hierarchy) prefix() string { return [hierarchies]string{"", "v2/", "regular/"}[k] }
+
+// hierarchyOf returns the hierarchy that a key is of, and the key within it.
+func hierarchyOf(key string) (k hierarchy, below string) {
+	for k := inV2; k < hierarchies; k++ {
+		if below, ok := strings.CutPrefix(key, k.prefix()); ok {
+			return k, below
 		}
 	}
-	if s.servePage(w, r, p) {
-		return
-	}
-	note(w, kindOther)
-	if first, below, _ := strings.Cut(asked, "/"); s.cut[asked] || (first == "v2" || first == "regular") && s.cut[below] {
-		refuse(w, r, errCut)
-		return
-	}
-	refuse(w, r, errNoKey)
+	return inFull, key
 }
 
-// query is what stands behind the question mark, as text.
-func query(r *http.Request) string {
-	if text, err := url.PathUnescape(r.URL.RawQuery); err == nil {
-		return text
+// ask returns a hierarchy for a client, and logs what is not in it when the first one asks.
+func (s *site) ask(k hierarchy, log *slog.Logger) (*view, error) {
+	v, err := s.view(k)
+	if err == nil && !v.asked.Swap(true) {
+		for _, why := range v.left {
+			log.Info("not in the view", "view", strings.Trim(k.prefix(), "/"), "why", why)
+		}
 	}
-	return r.URL.RawQuery
+	return v, err
+}
+
+// view returns a hierarchy, which is made when it is first needed.
+func (s *site) view(k hierarchy) (*view, error) {
+	switch k {
+	case inV2:
+		return s.v2()
+	case inRegular:
+		return s.regular()
+	}
+	return s.v3, nil
+}
+
+// fail answers with what is to be told of an error. Where the snapshot was removed meanwhile that
+// is why tables are missing, and not that they are damaged.
+func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if isGone(err) {
+		if kept, failed := s.data.IsKept(r.Context()); !kept && failed == nil {
+			err = goneError(s.data.Snapshot().ID)
+		}
+	}
+	fail(w, r, err)
 }
 
 // cutKeys are what a server sees of the keys below nodes whose names have a #, where clients do
@@ -130,38 +135,4 @@ func cutKeys(nodes []node) map[string]bool {
 		}
 	}
 	return cut
-}
-
-// rawPath is the path below the site's own as the client wrote it.
-func (s *site) rawPath(r *http.Request) string {
-	p := strings.TrimPrefix(r.URL.EscapedPath(), "/")
-	if s.name == "" {
-		return p
-	}
-	_, below, _ := strings.Cut(p, "/")
-	return below
-}
-
-// serveKey answers for a key of one of the views. What the manifest has itself goes before
-// views that happen to be called the same.
-func (s *site) serveKey(w http.ResponseWriter, r *http.Request, key string) bool {
-	if s.serveView(w, r, s.v3, key) {
-		return true
-	}
-	first, below, _ := strings.Cut(key, "/")
-	var open func() (*view, error)
-	switch first {
-	case "v2":
-		open = s.v2
-	case "regular":
-		open = s.regular
-	default:
-		return false
-	}
-	v, err := open()
-	if err != nil {
-		fail(w, r, err)
-		return true
-	}
-	return s.serveView(w, r, v, below)
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"varve/manifest"
 	"varve/zarrjson"
@@ -17,6 +18,7 @@ type view struct {
 	documents map[string]*document // by key, without the first slash
 	arrays    map[string]*served   // by path, likewise
 	left      []string             // what is not in the view, and why
+	asked     atomic.Bool          // by a client
 }
 
 func newView() *view {
@@ -105,7 +107,11 @@ func nodesOf(groups []manifest.GroupFace, arrays []array) []node {
 // reasons too.
 func withoutKeys(nodes []node) (kept []node, left []error) {
 	for _, n := range nodes {
-		if err := zarrjson.CheckPath(n.path); err != nil {
+		err := zarrjson.CheckPath(n.path)
+		if first, _, _ := strings.Cut(n.path, "/"); err == nil && isAddress(first) {
+			err = fmt.Errorf("/%s is called as the address of a snapshot: build with --rename OLD=NEW, or --drop it", n.path)
+		}
+		if err != nil {
 			left = append(left, err)
 			continue
 		}

@@ -34,8 +34,8 @@ type Options struct {
 	// which addresses it calls, is then its own business.
 	Opener *source.Opener
 
-	// CacheBytes bounds what is kept of decoded and encoded chunks; 0 stands for 128 MiB,
-	// less than that for none.
+	// CacheBytes bounds what is kept of decoded and encoded chunks; 0 stands for
+	// DefaultCacheBytes, less than that for none.
 	CacheBytes int64
 	// FlightBytes bounds what is fetched and not yet placed, by all reads together; 0 stands
 	// for 256 MiB. A chunk that is larger is read alone.
@@ -85,6 +85,9 @@ type Store struct {
 
 // ErrNoArray marks the error of asking for an array that the manifest does not have.
 var ErrNoArray = errors.New("no such array")
+
+// DefaultCacheBytes is what Options.CacheBytes stands for if nothing is said.
+const DefaultCacheBytes = 128 << 20
 
 // tableCache bounds the pages of tables that are kept.
 const tableCache = 64 << 20
@@ -150,7 +153,7 @@ func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts
 		paths:    map[string]*Array{},
 		workers:  cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0)),
 		flight:   &limiter{limit: cmp.Or(max(opts.FlightBytes, 0), 256<<20)},
-		cache:    newCache(max(cmp.Or(opts.CacheBytes, 128<<20), 0)),
+		cache:    newCache(max(cmp.Or(opts.CacheBytes, DefaultCacheBytes), 0)),
 		buffers:  &buffers{},
 		layouts:  map[string]*mosaic.Layout{},
 	}
@@ -180,6 +183,26 @@ func (s *Store) Close() error {
 		err = errors.Join(err, s.repository.Close())
 	}
 	return err
+}
+
+// Tables reads the tables of the snapshot. It is the store's, who closes it.
+func (s *Store) Tables() *table.Reader {
+	t, _ := s.tables.(*table.Reader)
+	return t
+}
+
+// IsKept reports whether the manifest still has the snapshot: "varve gc" may have removed it since
+// it was opened, and the tables that only it needed.
+func (s *Store) IsKept(ctx context.Context) (bool, error) {
+	if s.repository == nil {
+		return true, nil
+	}
+	_, err := s.repository.Load(ctx, s.snapshot.ID)
+	var damage *manifest.DamageError
+	if errors.As(err, &damage) && damage.Damage == manifest.Missing {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Current is the id of the snapshot that is current by now.

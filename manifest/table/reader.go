@@ -106,6 +106,22 @@ func (t *lazySection) close(cache *Cache) error {
 	return err
 }
 
+// OpenAll opens the files of all tables, so that what becomes of their names does not matter any
+// more. It goes on where one cannot be opened.
+func (r *Reader) OpenAll(ctx context.Context) error {
+	var all error
+	for kind, k := range r.kinds {
+		if kind == manifest.Chunks {
+			continue // which are no tables
+		}
+		for _, t := range k.tables {
+			_, err := r.section(ctx, t)
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
+
 // Rows is the number of rows of a kind.
 func (r *Reader) Rows(kind manifest.TableKind) int64 {
 	if k := r.kinds[kind]; k != nil {

@@ -66,7 +66,15 @@ type Snapshots struct {
 	Old, Now *manifest.Snapshot
 	Past     Tables
 
-	rows func() (bool, error) // whether they mean what they did, once that was asked for
+	rows  func() (bool, error) // whether they mean what they did, once that was asked for
+	tiled map[tiling]bool      // what was found out of placements, which many arrays share
+}
+
+// tiling is whether all tiles of a placement are those of another, but for some behind an end.
+type tiling struct {
+	was, is string // the ids of the placements
+	dim     int
+	end     int64
 }
 
 // Of compares the chunks of an array of the snapshot Now, whose grid is given: what they hold,
@@ -173,6 +181,24 @@ func Growth(old, now *grid.Grid) Change {
 		ch = Change{Kind: Behind, Axis: axis, From: from}
 	}
 	return ch
+}
+
+// Chunks compares grids of which the newer one counts: ok reports whether every chunk that there
+// was is still there, at its coordinates and with its edges; filled whether one of them has
+// elements now that lay behind the array's end.
+func Chunks(old, now *grid.Grid) (ok, filled bool) {
+	if old.Rank() != now.Rank() {
+		return false, false
+	}
+	for axis := range old.Rank() {
+		a, b := old.Dim(axis), now.Dim(axis)
+		n := a.Chunks()
+		if b.Extent() < a.Extent() || same(a, b) < n {
+			return false, false
+		}
+		filled = filled || n > 0 && b.DataSize(n-1) != a.DataSize(n-1)
+	}
+	return true, filled
 }
 
 // same counts the leading chunks of two dimensions that have equal edges. It takes a step
@@ -289,12 +315,8 @@ func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest
 			return otherAxis, nil
 		}
 	}
-	had, has := was.Segments, is.Segments
-	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
-		had, has = had[1:], has[1:]
-	}
-	behind, err := tilesBehind(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
-	return unless(behind, movedFiles), err
+	same, err := c.sameTiles(ctx, was, is, dim, end)
+	return unless(same, movedFiles), err
 }
 
 func unless(ok bool, why string) string {
@@ -302,6 +324,27 @@ func unless(ok bool, why string) string {
 		return ""
 	}
 	return why
+}
+
+// sameTiles is tilesBehind for placements, whose first segments need not be read if they are equal.
+func (c *Snapshots) sameTiles(ctx context.Context, was, is *manifest.PlacementTable, dim int, end int64) (bool, error) {
+	key := tiling{was.ID, is.ID, dim, end}
+	if same, known := c.tiled[key]; known {
+		return same, nil
+	}
+	had, has := was.Segments, is.Segments
+	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
+		had, has = had[1:], has[1:]
+	}
+	same, err := tilesBehind(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
+	if err != nil {
+		return false, err
+	}
+	if c.tiled == nil {
+		c.tiled = map[tiling]bool{}
+	}
+	c.tiled[key] = same
+	return same, nil
 }
 
 func equalSegments(a, b manifest.Segment) bool {

@@ -49,6 +49,31 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
+func TestChunks(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		old, now   *grid.Grid
+		ok, filled bool
+	}{
+		{"nothing", edges(t, 5, 2, 3), edges(t, 5, 2, 3), true, false},
+		{"edges behind", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), true, false},
+		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), true, false},
+		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), true, true},
+		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), true, true},
+		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), true, false},
+		{"what is not full becomes a chunk", regular(t, 7, 3), edges(t, 10, 3, 3, 1, 3), false, false},
+		{"an edge past the end is filled", edges(t, 4, 2, 3), edges(t, 5, 2, 3), true, true},
+		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), false, false},
+		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), false, false},
+		{"shorter", edges(t, 5, 2, 3), edges(t, 2, 2), false, false},
+		{"from nothing", regular(t, 0, 3), regular(t, 3, 3), true, false},
+	} {
+		if ok, filled := Chunks(test.old, test.now); ok != test.ok || filled != test.filled {
+			t.Errorf("%s: got %v, %v", test.name, ok, filled)
+		}
+	}
+}
+
 func edges(t *testing.T, extent int64, sizes ...int64) *grid.Grid {
 	t.Helper()
 	g, err := grid.FromSizes([]int64{extent}, grid.List(sizes...))
@@ -235,5 +260,18 @@ func TestScalars(t *testing.T) {
 		if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got.Kind != test.want {
 			t.Errorf("%s: elements: got %+v, %v", test.table, got, err)
 		}
+	}
+}
+
+// TestSharedPlacements: tiles of a placement are read once, however many arrays have it.
+func TestSharedPlacements(t *testing.T) {
+	past := tiles{"old": {{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}, "new": {{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}}
+	c := &Snapshots{Old: snapshot(t, 4, "{}", "old", 1), Now: snapshot(t, 4, "{}", "new", 1), Past: past}
+	for range 2 {
+		if got, err := c.Elements(t.Context(), &c.Now.Arrays[0]); err != nil || got.Kind != None {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		delete(past, "old")
+		delete(past, "new")
 	}
 }

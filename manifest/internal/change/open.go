@@ -1,0 +1,28 @@
+package change
+
+import (
+	"context"
+	"iter"
+
+	"varve/manifest"
+	"varve/manifest/table"
+)
+
+// Open are the Tables of two snapshots that are open already.
+type Open struct {
+	Old, Now *manifest.Snapshot
+	Was, Is  *table.Reader // of the one and of the other
+}
+
+// ScanTiles implements Tables.
+func (o *Open) ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
+	if of == o.Old {
+		return o.Was.ScanTiles(ctx, s)
+	}
+	return o.Is.ScanTiles(ctx, s)
+}
+
+// Begins implements Tables.
+func (o *Open) Begins(ctx context.Context, _, _ *manifest.Snapshot) (bool, error) {
+	return table.Begins(ctx, o.Was, o.Is)
+}

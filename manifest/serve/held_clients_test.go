@@ -1,0 +1,149 @@
+package serve_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/zarrjson"
+)
+
+// reader is a client that has read the documents of a hierarchy once, and asks for chunks by them.
+type reader struct {
+	address string
+	faces   map[string]*zarrjson.Array
+}
+
+func download(ctx context.Context, address string) (status int, data []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	data, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, data, errors.Join(err, resp.Body.Close())
+}
+
+func openReader(ctx context.Context, address string) (*reader, error) {
+	c := &reader{address, map[string]*zarrjson.Array{}}
+	status, data, err := download(ctx, address+"/zarr.json")
+	if err != nil || status != http.StatusOK {
+		return nil, fmt.Errorf("%s: %d %s: %w", address, status, data, err)
+	}
+	group, err := zarrjson.ParseGroup(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range group.Consolidated.Members {
+		c.faces[m.Path] = m.Array
+	}
+	return c, nil
+}
+
+// read reads all arrays, by name.
+func (c *reader) read(ctx context.Context) (map[string]string, error) {
+	all := map[string]string{}
+	for name, face := range c.faces {
+		elements, err := c.array(ctx, name, face)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all[name] = string(elements)
+	}
+	return all, nil
+}
+
+func (c *reader) array(ctx context.Context, name string, face *zarrjson.Array) ([]byte, error) {
+	g, err := face.Grid()
+	if err != nil {
+		return nil, err
+	}
+	whole := grid.Whole(face.Shape)
+	out := codec.NewElems(face.Form(face.Shape))
+	w, err := g.WalkRegion(whole)
+	if err != nil {
+		return nil, err
+	}
+	for w.Next() {
+		status, data, err := download(ctx, string(face.Keys.Append([]byte(c.address+"/"+name+"/"), w.Coords)))
+		if err != nil {
+			return nil, err
+		}
+		form := face.Form(w.Codec)
+		chunk := codec.NewElems(form)
+		chunk.SetFill(form)
+		switch status {
+		case http.StatusOK:
+			p, err := codec.New(face.Codecs, form)
+			if err != nil {
+				return nil, err
+			}
+			if err := p.Decode(chunk, data); err != nil {
+				return nil, err
+			}
+		case http.StatusNotFound: // fill
+		default:
+			return nil, fmt.Errorf("%d %s", status, data)
+		}
+		from := grid.Window[byte]{Data: chunk.Fixed, Region: grid.Region{Origin: w.Origin, Shape: w.Codec}}
+		if err := grid.Copy(grid.Window[byte]{Data: out.Fixed, Region: whole}, from, w.Region, int64(form.Type.Size)); err != nil {
+			return nil, err
+		}
+	}
+	return out.Fixed, nil
+}
+
+// pythonClients starts clients in Python, which are told what to do a line at a time.
+func pythonClients(t *testing.T) (tell func(t *testing.T, command string) (read map[string]any)) {
+	t.Helper()
+	python := os.Getenv("VARVE_PYTHON")
+	if python == "" {
+		t.Skip("VARVE_PYTHON names no Python with clients of Zarr; make interop sets one up")
+	}
+	cmd := exec.CommandContext(t.Context(), python, "testdata/held.py")
+	cmd.Stderr = t.Output()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	tell = func(t *testing.T, command string) (read map[string]any) {
+		t.Helper()
+		if _, err := fmt.Fprintln(in, command); err != nil {
+			t.Fatal(err)
+		}
+		line, err := lines.ReadString('\n')
+		if text, ok := strings.CutPrefix(line, "skip:"); ok {
+			t.Skip(text)
+		}
+		if err := errors.Join(err, json.Unmarshal([]byte(line), &read)); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		return read
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // which ends it, if its context has not
+		_ = cmd.Wait()
+	})
+	return tell
+}

@@ -1,0 +1,465 @@
+package serve_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"varve/codec"
+	"varve/fixtures/classic"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/compact"
+	"varve/manifest/plan"
+	"varve/manifest/serve"
+	"varve/manifest/store"
+	"varve/readers/source/storetest"
+)
+
+// archive is a folder of files of some days each, whose elements say which day they are of, and
+// a manifest of it that is served while it changes.
+type archive struct {
+	testing.TB
+	dir, out string
+	address  string
+}
+
+func newArchive(t testing.TB, out string) *archive {
+	a := &archive{TB: t, dir: filepath.Join(t.TempDir(), "files"), out: out}
+	if out == "" {
+		a.out = filepath.Join(t.TempDir(), "a.varve")
+	}
+	return a
+}
+
+// days writes a file of some days, packed by a scale.
+func (a *archive) days(first, count int, scale float64) string {
+	a.Helper()
+	var times []float64
+	var packed []int16
+	for d := first; d < first+count; d++ {
+		times = append(times, float64(d))
+		for i := range 3 {
+			packed = append(packed, int16(float64(100*d+10*i)/scale))
+		}
+	}
+	f := &classic.File{
+		Dims: []classic.Dim{{Name: "time", Length: count}, {Name: "x", Length: 3}},
+		Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2000-01-01"}}, Data: times},
+			{Name: "x", Dims: []string{"x"}, Data: []float64{1, 2, 3}},
+			{Name: "v", Dims: []string{"time", "x"}, Attributes: []classic.Attribute{{Name: "scale_factor", Value: []float64{scale}}}, Data: packed},
+		},
+	}
+	name := filepath.Join(a.TempDir(), fmt.Sprintf("%03d.nc", first))
+	a.must(f.Write(name))
+	return name
+}
+
+// sameFile is a file of four days that is there once.
+func (a *archive) sameFile() string {
+	a.Helper()
+	name := filepath.Join(a.dir, "same.nc")
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		a.must(os.MkdirAll(a.dir, 0o777))
+		a.must(os.Rename(a.days(0, 4, 1), name))
+	}
+	return name
+}
+
+func (a *archive) must(err error) {
+	a.Helper()
+	if err != nil {
+		a.Fatal(err)
+	}
+}
+
+func (a *archive) build(force bool, o plan.Options, files ...string) {
+	a.Helper()
+	_, err := build.Build(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: files}, Plan: o, Force: force, Writer: "test"})
+	a.must(err)
+}
+
+func (a *archive) append(files ...string) {
+	a.Helper()
+	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: files}, KeepPlan: true, Writer: "test"})
+	a.must(err)
+}
+
+func (a *archive) compact(chunks map[string]int64) {
+	a.Helper()
+	_, err := compact.Compact(a.Context(), a.out, &compact.Options{Chunks: chunks, Store: store.Options{Trusted: true}, Writer: "test"})
+	a.must(err)
+}
+
+// repository calls do with the manifest.
+func (a *archive) repository(do func(*manifest.Repository) error) {
+	a.Helper()
+	repo, err := manifest.Open(a.Context(), a.out)
+	a.must(err)
+	a.must(errors.Join(do(repo), repo.Close()))
+}
+
+func (a *archive) current() (id string) {
+	a.Helper()
+	a.repository(func(r *manifest.Repository) (err error) { id, err = r.Current(a.Context()); return err })
+	return id
+}
+
+// restoreFirst makes the oldest snapshot the current one.
+func (a *archive) restoreFirst() {
+	a.Helper()
+	a.repository(func(r *manifest.Repository) error {
+		first := ""
+		for s, err := range r.Log(a.Context()) {
+			if err != nil {
+				return err
+			}
+			first = s.ID
+		}
+		_, err := r.Restore(a.Context(), first)
+		return err
+	})
+}
+
+func (a *archive) collect() {
+	a.Helper()
+	a.repository(func(r *manifest.Repository) error { _, err := r.GC(a.Context(), 1); return err })
+}
+
+// serve looks for new snapshots so often, and closes those that nobody reads after so long.
+func (a *archive) serve(reload, idle time.Duration) {
+	a.Helper()
+	opts := &serve.Options{Reload: reload, Store: store.Options{Trusted: true}, Log: slog.New(slog.NewTextHandler(a.Output(), nil))}
+	serve.SetIdle(opts, idle)
+	h, err := serve.New(a.Context(), []string{a.out}, opts)
+	a.must(err)
+	s := httptest.NewServer(h)
+	a.address = s.URL
+	a.Cleanup(func() {
+		s.Close()
+		a.must(h.Close())
+	})
+}
+
+// settle waits until the server has seen the snapshot that is current.
+func (a *archive) settle() (newest string) {
+	a.Helper()
+	want := "/@" + a.current() + "/"
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for range 1000 {
+		resp, err := client.Get(a.address + "/@newest")
+		a.must(err)
+		a.must(resp.Body.Close())
+		if resp.StatusCode == http.StatusTemporaryRedirect && resp.Header.Get("Location") == want {
+			return a.address + strings.TrimSuffix(want, "/")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	a.Fatalf("the server does not see %s", want)
+	return ""
+}
+
+// mustRead opens an address anew and reads it.
+func (a *archive) mustRead(address string) (*reader, map[string]string) {
+	a.Helper()
+	c, err := openReader(a.Context(), address)
+	a.must(err)
+	values, err := c.read(a.Context())
+	a.must(err)
+	return c, values
+}
+
+// truth is what the newest snapshot holds, by way of the store.
+func (a *archive) truth() map[string]string {
+	a.Helper()
+	s, err := store.Open(a.Context(), a.out, &store.Options{Trusted: true})
+	a.must(err)
+	defer s.Close()
+	all := map[string]string{}
+	for _, x := range s.Arrays() {
+		elems := codec.NewElems(x.Face().Form(x.Grid().Shape()))
+		a.must(x.ReadRegion(a.Context(), grid.Whole(x.Grid().Shape()), elems))
+		all[strings.TrimPrefix(x.Path(), "/")] = string(elems.Fixed)
+	}
+	return all
+}
+
+// heldCases are what happens to a manifest while clients have it open. The plain address follows
+// in those hierarchies in which that takes nothing from them.
+var heldCases = []struct {
+	name              string
+	begin, then       func(a *archive)
+	full, regular, v2 bool // whether they follow
+	fails             bool // an old client may get errors
+	gone              bool // so may one that has the old snapshot's own address open
+}{
+	{name: "files behind", full: true, regular: true, v2: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(4, 4, 1)) }},
+	{name: "a shorter file behind", full: true, regular: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(4, 2, 1)) }},
+	{name: "a longer file behind", full: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(4, 6, 1)) }},
+	{name: "a file behind a short one", full: true, regular: true, v2: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 2, 1)) },
+		then:  func(a *archive) { a.append(a.days(6, 4, 1)) }},
+	{name: "files behind, and gc at once", full: true, regular: true, v2: true, gone: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(4, 4, 1)); a.collect() }},
+	{name: "the same again", full: true, regular: true, v2: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
+		then:  func(a *archive) { a.build(true, plan.Options{}, a.sameFile()) }},
+	{name: "rebuilt chunks kept", full: true, regular: true, v2: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 4, 2)) },
+		then:  func(a *archive) { a.compact(nil) }},
+	{name: "files in front",
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(0, 4, 1)) }},
+	{name: "files between",
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(8, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(4, 4, 1)) }},
+	{name: "other files, alike",
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
+		then:  func(a *archive) { a.build(true, plan.Options{}, a.days(10, 4, 1)) }},
+	{name: "another packing",
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(4, 4, 2)) }},
+	{name: "a file replaced", fails: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
+		then: func(a *archive) {
+			a.must(os.Rename(a.days(1, 4, 1), a.sameFile()))
+			a.build(true, plan.Options{}, a.sameFile())
+		}},
+	{name: "chunks merged",
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 4, 1)) },
+		then:  func(a *archive) { a.compact(map[string]int64{"time": 8}) }},
+	{name: "an array dropped",
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
+		then:  func(a *archive) { a.build(true, plan.Options{Drop: []string{"v"}}, a.sameFile()) }},
+	{name: "an older snapshot restored",
+		begin: func(a *archive) {
+			a.build(false, plan.Options{}, a.days(0, 4, 1))
+			a.append(a.days(4, 4, 1))
+		},
+		then: func(a *archive) { a.restoreFirst() }},
+	{name: "files in front, and back again", full: true, regular: true, v2: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(0, 4, 1)); a.settle(); a.restoreFirst() }},
+	{name: "files in front, and gc", gone: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
+		then:  func(a *archive) { a.append(a.days(0, 4, 1)); a.settle(); a.collect() }},
+}
+
+// TestHeldOpen: who has opened the plain address reads the same from then on, or gets an error,
+// whatever is published; who opens it anew reads a snapshot as it is, and so does who opens a
+// snapshot's own address, before and after.
+func TestHeldOpen(t *testing.T) {
+	for _, test := range heldCases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+			a := newArchive(t, "")
+			test.begin(a)
+			a.serve(50*time.Millisecond, 0)
+			old := a.address + "/@" + a.current()
+			stop := a.keepReading(old, test.fails, test.gone)
+			test.then(a)
+			newest := a.settle()
+			stop()
+			_, values := a.mustRead(newest)
+			if truth := a.truth(); !maps.Equal(values, truth) {
+				t.Errorf("at its own address the newest snapshot is %v, not %v", lengths(values), lengths(truth))
+			}
+			for key, follows := range map[string]bool{"/zarr.json": test.full, "/regular/zarr.json": test.regular, "/v2/.zmetadata": test.v2} {
+				at := newest
+				if !follows {
+					at = old
+				}
+				if follows || !test.gone {
+					a.compare(a.address+key, at+key)
+				}
+			}
+		})
+	}
+}
+
+// keepReading has clients open the plain address and a snapshot's own, which is what is there, and
+// read until it is stopped what they read at first.
+func (a *archive) keepReading(own string, fails, gone bool) (stop func()) {
+	a.Helper()
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for _, address := range []string{a.address, a.address + "/regular", own, own + "/regular"} {
+		c, before := a.mustRead(address)
+		mayFail := fails || gone && strings.HasPrefix(address, own)
+		wg.Go(func() {
+			for last := false; !last; {
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+				now, err := c.read(a.Context())
+				if err != nil && !mayFail {
+					a.Errorf("%s: %v", address, err)
+					return
+				}
+				if err == nil && !maps.Equal(now, before) {
+					a.Errorf("%s: other elements than before", address)
+					return
+				}
+			}
+		})
+	}
+	return func() { close(done); wg.Wait() }
+}
+
+func lengths(values map[string]string) map[string]int {
+	out := map[string]int{}
+	for name, v := range values {
+		out[name] = len(v)
+	}
+	return out
+}
+
+// compare finds the same document at two addresses.
+func (a *archive) compare(is, want string) {
+	a.Helper()
+	status, x, err := download(a.Context(), is)
+	a.must(err)
+	_, y, err := download(a.Context(), want)
+	a.must(err)
+	if status != http.StatusOK || !bytes.Equal(x, y) {
+		a.Errorf("%s is %d %s, not %s", is, status, x, y)
+	}
+}
+
+// TestInteropHeldOpen: zarr-python and xarray that were opened before a snapshot was published read
+// what they read then, through every view, or fail where a source has changed; also where a view
+// does not have it any more. The new snapshot they read at its own address.
+func TestInteropHeldOpen(t *testing.T) {
+	tell := pythonClients(t)
+	for _, test := range heldCases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+			a := newArchive(t, "")
+			test.begin(a)
+			a.serve(20*time.Millisecond, 0)
+			before := tell(t, "open "+a.address)
+			if len(before) < 4 {
+				t.Errorf("%d clients have it open", len(before))
+			}
+			test.then(a)
+			newest := a.settle()
+			for client, now := range tell(t, "read") {
+				text, failed := now.(string)
+				if failed && !(test.fails && strings.Contains(text, "409")) || !failed && !reflect.DeepEqual(now, before[client]) {
+					t.Errorf("%s reads %v, and read %v", client, now, before[client])
+				}
+			}
+			for client, now := range tell(t, "open "+newest) {
+				if _, failed := now.(string); failed {
+					t.Errorf("%s at %s: %v", client, newest, now)
+				}
+			}
+		})
+	}
+}
+
+// TestInteropSnapshotGone: clients that have a snapshot open that was removed get errors, and never
+// take its chunks for fill.
+func TestInteropSnapshotGone(t *testing.T) {
+	tell := pythonClients(t)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a := newArchive(t, "")
+	a.build(false, plan.Options{}, a.days(0, 4, 1))
+	old := a.current()
+	a.append(a.days(4, 4, 1))
+	a.serve(20*time.Millisecond, 20*time.Millisecond)
+	for client, read := range tell(t, "open "+a.address+"/@"+old) {
+		if values, ok := read.([]any); !ok || len(values) != 4 {
+			t.Errorf("%s: %v", client, read)
+		}
+	}
+	a.collect()
+	for range 100 { // until it is closed
+		status, _, err := download(t.Context(), a.address+"/@"+old+"/zarr.json")
+		a.must(err)
+		if status == http.StatusGone {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	read := tell(t, "read")
+	for client, now := range read {
+		if text, failed := now.(string); !failed || !strings.Contains(text, "410") {
+			t.Errorf("%s: %v", client, now)
+		}
+	}
+	if len(read) != 6 {
+		t.Errorf("%d clients", len(read))
+	}
+}
+
+// TestCollectedAtOnce: a snapshot that is gone before the next one is looked at can still be
+// compared with it, though nobody has read any of its tables yet.
+func TestCollectedAtOnce(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a := newArchive(t, "")
+	a.build(false, plan.Options{}, a.days(0, 4, 1))
+	a.serve(2*time.Second, 0)
+	c, err := openReader(t.Context(), a.address)
+	a.must(err)
+	for i := range 8 { // appends fold the tables of those before
+		a.append(a.days(4+4*i, 4, 1))
+	}
+	a.collect()
+	a.compare(a.address+"/zarr.json", a.settle()+"/zarr.json")
+	_, err = c.read(t.Context())
+	a.must(err)
+}
+
+// TestObjectStores: a manifest in an object store is followed likewise. Its tables are not held
+// open: what was removed of the snapshot that is served is an error that says so, and never fill.
+func TestObjectStores(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	m := storetest.NewMemory(t)
+	a := newArchive(t, "s3://bucket/a.varve")
+	a.build(false, plan.Options{}, a.days(10, 4, 1))
+	a.serve(20*time.Millisecond, 0)
+	a.append(a.days(14, 4, 1))
+	a.compare(a.address+"/zarr.json", a.settle()+"/zarr.json")
+	old := a.address + "/@" + a.current()
+	stop := a.keepReading(old, false, false)
+	a.append(a.days(0, 4, 1))
+	newest := a.settle()
+	stop()
+	a.compare(a.address+"/zarr.json", old+"/zarr.json")
+	m.Pass(time.Hour) // no writer is at work any more
+	a.collect()
+	a.mustRead(newest)
+	for _, address := range []string{a.address, old} {
+		c, err := openReader(t.Context(), address)
+		if err != nil {
+			continue
+		}
+		if _, err = c.read(t.Context()); err != nil && !strings.Contains(err.Error(), "410") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
