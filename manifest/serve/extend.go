@@ -80,8 +80,9 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 	}
 	why, known := x.known[path]
 	if !known {
-		if why, err = x.moved(ctx, path); isGone(err) {
-			why, err = "it cannot be compared: "+err.Error(), nil
+		var damage *manifest.DamageError
+		if why, err = x.moved(ctx, path); errors.As(err, &damage) {
+			why, err = "it cannot be compared: "+err.Error(), nil // nor later
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", path, err)

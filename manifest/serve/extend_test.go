@@ -75,7 +75,7 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// TestExtensionThatFails: what cannot be read is no answer, but what is gone is.
+// TestExtensionThatFails: what cannot be read now is no answer, but what is gone or damaged is.
 func TestExtensionThatFails(t *testing.T) {
 	old, now := newFake(t), newFake(t)
 	log := slog.New(slog.DiscardHandler)
@@ -91,8 +91,10 @@ func TestExtensionThatFails(t *testing.T) {
 	if why, err := newExtension(a, b).check(t.Context(), inFull); err == nil || why != "" {
 		t.Errorf("it cannot be read: %q, %v", why, err)
 	}
-	now.fail(&manifest.DamageError{Name: "tables/refs", Damage: manifest.Missing})
-	if why, err := newExtension(a, b).check(t.Context(), inFull); err != nil || !strings.Contains(why, "tables/refs") {
-		t.Errorf("it is gone: %q, %v", why, err)
+	for _, damage := range []manifest.Damage{manifest.Missing, manifest.Altered} {
+		now.fail(&manifest.DamageError{Name: "tables/refs", Damage: damage})
+		if why, err := newExtension(a, b).check(t.Context(), inFull); err != nil || !strings.Contains(why, "tables/refs") {
+			t.Errorf("it %s: %q, %v", damage, why, err)
+		}
 	}
 }
