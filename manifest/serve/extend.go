@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,18 +50,18 @@ func (x *extension) check(ctx context.Context, k hierarchy) (why string, err err
 	if err != nil {
 		return err.Error(), nil
 	}
-	for key := range old.documents {
-		if now.documents[key] == nil {
-			return "there is no " + k.prefix() + key + " any more", nil
-		}
-	}
-	for path, was := range old.arrays {
+	for _, path := range slices.Sorted(maps.Keys(old.arrays)) {
 		is := now.arrays[path]
 		if is == nil {
-			return "/" + path + ": it is no array any more", nil
+			return "/" + path + ": this view has no such array any more", nil
 		}
-		if why, err = x.array(ctx, was, is); why != "" || err != nil {
+		if why, err = x.array(ctx, old.arrays[path], is); why != "" || err != nil {
 			return why, err
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(old.documents)) {
+		if now.documents[key] == nil {
+			return "there is no " + k.prefix() + key + " any more", nil
 		}
 	}
 	return "", nil

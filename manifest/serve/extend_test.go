@@ -87,6 +87,12 @@ func TestExtensionThatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	now.arrays = now.arrays[:0]
+	if c, err := newSite("", now, nil, log); err != nil {
+		t.Fatal(err)
+	} else if why, _ := newExtension(a, c).check(t.Context(), inFull); why != "/big: this view has no such array any more" {
+		t.Errorf("the first of what is not there any more: %q", why)
+	}
 	now.fail(errors.New("the network is down"))
 	if why, err := newExtension(a, b).check(t.Context(), inFull); err == nil || why != "" {
 		t.Errorf("it cannot be read: %q, %v", why, err)
