@@ -32,20 +32,23 @@ func (p *planner) faces() error {
 	}
 	slices.SortFunc(p.arrays, func(a, b *array) int { return compareText(a.path, b.path) })
 	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
+	declared := func() error { return nil }
 	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
-		if err := p.declareAll(arrays); err != nil {
+		declare := p.decideAll(arrays)
+		if err := declared(); err != nil {
 			return err
 		}
+		declared = declare
 	}
-	return nil
+	return declared()
 }
 
-// decidedAtOnce is how many arrays' faces are decided before the first of them is declared.
+// decidedAtOnce is how many arrays' faces are decided while as many before them are declared.
 const decidedAtOnce = 64
 
-// declareAll declares arrays in their order. Faces, which take most of the time, are decided by
-// all cores.
-func (p *planner) declareAll(arrays []*array) error {
+// decideAll has all cores decide the faces of arrays, which takes most of the time. What it
+// returns waits for that, and declares the arrays in their order.
+func (p *planner) decideAll(arrays []*array) (declare func() error) {
 	decided := make([]decided, len(arrays))
 	for i, a := range arrays {
 		d := &decided[i]
@@ -65,13 +68,15 @@ func (p *planner) declareAll(arrays []*array) error {
 			}
 		})
 	}
-	workers.Wait()
-	for i, a := range arrays {
-		if err := p.declare(a, &decided[i]); err != nil {
-			return err
+	return func() error {
+		workers.Wait()
+		for i, a := range arrays {
+			if err := p.declare(a, &decided[i]); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // decided is a face that was decided.
