@@ -201,6 +201,28 @@ func TestStoppedInStore(t *testing.T) {
 	}
 }
 
+// TestMeanwhileInStore: what somebody stores while an export is made, who does not heed claims, stays.
+func TestMeanwhileInStore(t *testing.T) {
+	m := storetest.NewMemory(t)
+	a := stored(t, m)
+	var claimed, listings atomic.Int64
+	m.Fault = func(r *http.Request) storetest.Fault {
+		switch {
+		case r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/.varve/claim"):
+			claimed.Add(1)
+		case r.Method == http.MethodGet && claimed.Load() > 0 && r.URL.Query().Has("list-type") && listings.Add(1) == 2:
+			m.Put("bucket/a b/r.parquet/repo", []byte("theirs"))
+		}
+		return nil
+	}
+	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, manifest.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	if got := namesIn(m); !slices.Equal(got, []string{"r.parquet/repo"}) {
+		t.Errorf("there are %q", got)
+	}
+}
+
 // TestFasterInStore: of those who replace the same references one wins, and what the other stored
 // is gone.
 func TestFasterInStore(t *testing.T) {

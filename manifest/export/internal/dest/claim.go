@@ -40,7 +40,7 @@ type Claim struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	over   chan struct{}
-	until  time.Time // when it is not to be trusted any more
+	until  atomic.Pointer[time.Time] // when it is not to be trusted any more
 	dirty  atomic.Bool
 }
 
@@ -48,7 +48,8 @@ type Claim struct {
 var errLost = fmt.Errorf("%w: this export stood still, or did not reach the store, for so long that others may go on: export again", manifest.ErrBusy)
 
 // Claim takes the prefix, or is manifest.ErrBusy. It sees to it that the store heeds conditions.
-// What is written goes by the context that is returned, which ends when the claim is lost.
+// What is written goes by the context that is returned, which ends when the claim is lost; from
+// then on the prefix stores and removes nothing.
 func (p *Prefix) Claim(ctx context.Context) (*Claim, context.Context, error) {
 	c := &Claim{prefix: p, text: rand.Text(), over: make(chan struct{})}
 	began := time.Now()
@@ -61,10 +62,30 @@ func (p *Prefix) Claim(ctx context.Context) (*Claim, context.Context, error) {
 		c.remove(ctx)
 		return nil, nil, err
 	}
-	c.until = began.Add(claimTrust)
+	c.trust(began)
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	p.claim.Store(c)
 	go c.renew()
 	return c, c.ctx, nil
+}
+
+// trust notes that the claim was stored after a moment.
+func (c *Claim) trust(began time.Time) {
+	until := began.Add(claimTrust)
+	c.until.Store(&until)
+}
+
+// check loses the claim if it is not to be trusted any more, as when this process or the whole
+// machine stood still, which no timer has noticed yet: others may have taken it.
+func (c *Claim) check() error {
+	until, now := *c.until.Load(), time.Now()
+	if now.After(until) || now.Round(0).After(until.Round(0)) { // which goes on while a machine sleeps
+		c.cancel(errLost)
+	}
+	if c.IsLost() {
+		return fmt.Errorf("%s: %w", c.prefix.Name(""), errLost)
+	}
+	return nil
 }
 
 // takeOver takes a claim that nobody holds: it is empty, or old.
@@ -132,14 +153,16 @@ func (c *Claim) renew() {
 		case <-tick.C:
 		}
 		began := time.Now()
-		ctx, cancel := context.WithDeadline(c.ctx, c.until)
+		ctx, cancel := context.WithDeadline(c.ctx, *c.until.Load())
 		lost, err := c.store(ctx, n)
 		cancel()
 		if err == nil {
-			c.until = began.Add(claimTrust)
+			c.trust(began)
 		}
-		if lost || time.Now().After(c.until) {
+		if lost {
 			c.cancel(errLost)
+		}
+		if c.check() != nil {
 			return
 		}
 	}
@@ -168,6 +191,7 @@ func (c *Claim) IsLost() bool { return errors.Is(context.Cause(c.ctx), errLost) 
 func (c *Claim) Release(err error) error {
 	c.cancel(nil) // which is no cause if there is one
 	<-c.over
+	c.prefix.claim.CompareAndSwap(c, nil)
 	switch {
 	case c.IsLost():
 		return fmt.Errorf("%s: %w", c.prefix.Name(""), errLost)
@@ -200,7 +224,7 @@ func (c *Claim) remove(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if _, ok := c.mine(ctx); ok {
-		_ = c.prefix.Remove(ctx, ClaimKey)
+		_ = c.prefix.Place.Remove(ctx, ClaimKey)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,6 +35,7 @@ import (
 type Prefix struct {
 	*source.Place
 	opener *source.Opener
+	claim  atomic.Pointer[Claim] // without which nothing is stored or removed; nil if there is none to hold
 }
 
 // Open returns the prefix of a name such as s3://bucket/name. It asks nobody for anything.
@@ -43,7 +45,7 @@ func Open(ctx context.Context, name string) (*Prefix, error) {
 	if err != nil {
 		return nil, errors.Join(err, opener.Close())
 	}
-	return &Prefix{place, opener}, nil
+	return &Prefix{Place: place, opener: opener}, nil
 }
 
 // OpenOf returns the prefix that an object is in, and its key there.
@@ -53,11 +55,35 @@ func OpenOf(ctx context.Context, name string) (*Prefix, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(err, opener.Close())
 	}
-	return &Prefix{place, opener}, key, nil
+	return &Prefix{Place: place, opener: opener}, key, nil
 }
 
 // Close ends all connections.
 func (p *Prefix) Close() error { return p.opener.Close() }
+
+// held is an error if the prefix was claimed, and the claim is lost.
+func (p *Prefix) held() error {
+	if c := p.claim.Load(); c != nil {
+		return c.check()
+	}
+	return nil
+}
+
+// Put is that of the place, while a claim is held.
+func (p *Prefix) Put(ctx context.Context, key string, content io.ReaderAt, size int64) error {
+	if err := p.held(); err != nil {
+		return err
+	}
+	return p.Place.Put(ctx, key, content, size)
+}
+
+// Remove is that of the place, while a claim is held.
+func (p *Prefix) Remove(ctx context.Context, key string) error {
+	if err := p.held(); err != nil {
+		return err
+	}
+	return p.Place.Remove(ctx, key)
+}
 
 // Store stores an object, whatever was there.
 func (p *Prefix) Store(ctx context.Context, key string, data []byte) error {
@@ -66,6 +92,9 @@ func (p *Prefix) Store(ctx context.Context, key string, data []byte) error {
 
 // Publish stores the object that has readers find the others, in place of a version, or of none.
 func (p *Prefix) Publish(ctx context.Context, key string, content Content, version string) error {
+	if err := p.held(); err != nil {
+		return err
+	}
 	err := p.Replace(ctx, key, content, content.Size(), version)
 	if errors.Is(err, source.ErrConflict) {
 		return fmt.Errorf("%s: %w: somebody else wrote it meanwhile; look what it is, and export again: %w", p.Name(key), manifest.ErrConflict, err)

@@ -99,6 +99,39 @@ func TestClaimIsTaken(t *testing.T) {
 	}
 }
 
+// TestStoodStill: whoever stood still for so long that his claim may be another's stores and
+// removes nothing more, before any timer has noticed; be it that only the machine's clock went on.
+func TestStoodStill(t *testing.T) {
+	m := storetest.NewMemory(t)
+	m.Put(below+"x", []byte("theirs"))
+	for name, until := range map[string]time.Time{"the process": time.Now().Add(-time.Second), "the machine": time.Now().Round(0).Add(-time.Second)} {
+		p := open(t)
+		c, ctx, err := p.Claim(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.until.Store(&until)
+		all := t.Context() // which goes on
+		for what, err := range map[string]error{
+			"store": p.Store(all, "x", []byte("mine")), "remove": p.RemoveThese(all, "x"), "clear": p.Clear(all), "publish": p.Publish(all, "y", strings.NewReader("mine"), ""),
+		} {
+			if !errors.Is(err, manifest.ErrBusy) {
+				t.Errorf("%s: %s: %v", name, what, err)
+			}
+		}
+		if ctx.Err() == nil || !c.IsLost() {
+			t.Errorf("%s: it is held", name)
+		}
+		if err := c.Release(nil); !errors.Is(err, manifest.ErrBusy) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if string(m.Get(below+"x")) != "theirs" || m.Get(below+"y") != nil {
+			t.Errorf("%s: there are %q", name, m.Names(below))
+		}
+		m.Pass(claimLife + 2*time.Second)
+	}
+}
+
 // TestClaimAtOnce: of many who want a claim, also one that is old, one gets it.
 func TestClaimAtOnce(t *testing.T) {
 	for _, old := range []bool{false, true} {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"varve/manifest"
 	"varve/manifest/export/internal/dest"
 	"varve/readers/source"
 )
@@ -25,6 +26,7 @@ type away struct {
 	key     string // of a file
 	version string // of it, when the draft was made
 	claim   *dest.Claim
+	alone   bool // the claim was all that there was when it was taken
 }
 
 // NewFile is New of a draft that is to stand somewhere as a file, in a folder or in an object
@@ -63,8 +65,18 @@ func NewFolder(ctx context.Context, name string) (*Draft, context.Context, error
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close())
 	}
-	d, err := newAway(name, &away{Prefix: p, claim: claim})
+	a := &away{Prefix: p, claim: claim}
+	if a.alone, err = a.isAlone(ctx); err != nil {
+		return nil, nil, a.discard(err)
+	}
+	d, err := newAway(name, a)
 	return d, ctx, err
+}
+
+// isAlone reports whether there is nothing but the claim.
+func (a *away) isAlone(ctx context.Context) (bool, error) {
+	names, err := a.Top(ctx)
+	return len(names) == 1, err
 }
 
 // CheckFree is an fs.ErrExist of a name where something stands that a file is not to replace:
@@ -114,8 +126,14 @@ func (a *away) discard(err error) error {
 // storedAtOnce is how many files are stored at a time.
 const storedAtOnce = 8
 
-// publish stores the files of a folder, one of them last.
+// publish stores the files of a folder, one of them last. What was there when the place was
+// claimed goes; what somebody stored since, who does not heed claims, is not for us to remove.
 func (a *away) publish(ctx context.Context, dir, last string) error {
+	if a.alone {
+		if alone, err := a.isAlone(ctx); err != nil || !alone {
+			return cmp.Or(err, fmt.Errorf("%s: %w: somebody else wrote there meanwhile; look what it is, and export to another place", a.Name(""), manifest.ErrConflict))
+		}
+	}
 	a.claim.Dirty()
 	if err := a.Clear(ctx, last); err != nil {
 		return err
