@@ -3,6 +3,7 @@ package face
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -39,14 +40,32 @@ func (d *decision) elements() {
 		d.refuseTypes(err)
 		return
 	}
-	if d.alone() {
-		return
-	}
-	if t := d.byType(); t.differ() {
+	if t := d.byType(); !d.alone() && t.differ() {
 		d.finding(report.Type, report.Rebuilt, "type", t)
 		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
 	}
+	d.sayRounding(typ)
 }
+
+// sayRounding says that a float does not tell all whole numbers of the members' types apart,
+// unless a user chose it.
+func (d *decision) sayRounding(typ codec.Type) {
+	if typ.Kind != codec.Float || typ.Size != 8 || d.opts.Type.Kind == codec.Float || d.face.Reading == manifest.Retimed {
+		return
+	}
+	isLong := func(m member) bool { return isWhole(m.packing.Type) && m.packing.Type.Size == 8 && !m.packing.Scaled() }
+	i := slices.IndexFunc(d.members, isLong)
+	if i < 0 {
+		return
+	}
+	d.note(report.Type, report.Rebuilt, "declared as %s, which rounds whole numbers beyond 2^53", typ)
+	first := d.members[i].packing.Type
+	if !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(first) || m.packing.Scaled() }) {
+		d.findings[len(d.findings)-1].Option = "--dtype " + strings.TrimPrefix(d.opts.Array, "/") + "=" + first.String()
+	}
+}
+
+func isWhole(t codec.Type) bool { return t.Kind == codec.Int || t.Kind == codec.Uint }
 
 func (d *decision) byType() tally {
 	name := func(m *member) string { return m.Variable.Type.String() }
@@ -156,12 +175,14 @@ func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error)
 	case d.anyMask() && typ.Kind == codec.Float:
 		d.masks = [][]byte{cf.NaN(typ)}
 		return typ, nil
+	case d.anyMask() && !d.boolean() && isWhole(d.opts.Type):
+		return d.maskWhole(typ, typeOf)
 	case d.anyMask() && !d.boolean():
 		return d.float()
 	case !d.opts.Gaps || typ.Kind == codec.Float || d.boolean():
 		return typ, nil
 	}
-	return d.maskGaps(typ, typeOf)
+	return d.maskWhole(typ, typeOf)
 }
 
 // commonMasks are the elements that every member calls missing, in the order of the first.
@@ -224,22 +245,30 @@ func (m *member) floatType() codec.Type {
 	return m.packing.FloatType()
 }
 
-// maskGaps makes room for what no file has: netCDF's default fill value, since no program that
-// writes netCDF takes it for a number. Single bytes have none and become floats.
-func (d *decision) maskGaps(typ codec.Type, typeOf func(m *member) codec.Type) (codec.Type, error) {
+// maskWhole makes room among whole numbers for what no file has, or what files call missing in
+// several ways: netCDF's default fill value, since no program that writes netCDF takes it for a
+// number. Single bytes have none and become floats.
+func (d *decision) maskWhole(typ codec.Type, typeOf func(m *member) codec.Type) (codec.Type, error) {
 	signs := typ
 	if d.members[0].packing.Type.Size == typ.Size && typeOf(&d.members[0]).Equal(d.members[0].Variable.Type) {
 		signs = d.members[0].packing.Type
 	}
 	mask := defaultFill(signs)
-	if mask == nil {
+	switch {
+	case mask == nil && d.opts.Type.Kind != 0:
+		return typ, fmt.Errorf("no value of %s is free for what is missing; one of more bytes has some", typ)
+	case mask == nil:
 		typ, err := d.float()
 		d.note(report.FillValue, report.Rebuilt, "some cells are in no file, and no value of %s says so: declared as %s",
 			d.members[0].Variable.Type, typ)
 		return typ, err
 	}
 	d.masks = [][]byte{mask}
-	d.note(report.FillValue, report.Noted, "some cells are in no file: _FillValue %s stands for them, netCDF's default", number(signs, mask))
+	says := "some cells are in no file: _FillValue %s stands for them, netCDF's default"
+	if d.anyMask() {
+		says = "_FillValue %s stands for what files call missing, netCDF's default"
+	}
+	d.note(report.FillValue, report.Noted, says, number(signs, mask))
 	return typ, nil
 }
 

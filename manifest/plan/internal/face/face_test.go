@@ -194,6 +194,42 @@ func TestElements(t *testing.T) {
 	}
 }
 
+// TestChosenTypes: users that choose whole numbers get them, with a value for what is missing.
+func TestChosenTypes(t *testing.T) {
+	whole := func(kind codec.Kind, size int) codec.Type { return codec.Type{Kind: kind, Size: size} }
+	fill := func(code string, f float64) manifest.Attribute { return att("_FillValue", code, f) }
+	half := att("scale_factor", "f4", .5)
+	for _, c := range []struct {
+		name    string
+		typ     codec.Type
+		members []Member
+		want    string
+		says    string
+	}{
+		{"masks differ", whole(codec.Int, 8), []Member{with("i8", fill("i8", -1)), with("i8", fill("i8", -2))},
+			`int64 stored 0 {"_FillValue":-9223372036854775806}`, "_FillValue -9223372036854775806 stands for what files call missing"},
+		{"one has none", whole(codec.Uint, 2), []Member{with("u2", fill("u2", 1)), with("u2")}, `uint16 stored 0 {"_FillValue":65535}`, "_FillValue 65535"},
+		{"more bytes", whole(codec.Int, 2), []Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, `int16 stored 0 {"_FillValue":-32767}`, "_FillValue -32767"},
+		{"packed", whole(codec.Int, 2), []Member{with("i2", half, fill("i2", -1)), with("i2", half)}, `int16 stored 0 {"scale_factor":0.5,"_FillValue":-32767}`, "_FillValue -32767"},
+		{"none is chosen", codec.Type{}, []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 unpacked 0.0 {` + maskNaN + `}`, "declared as float64, which rounds whole numbers beyond 2^53 --dtype x=int64"},
+		{"types differ", codec.Type{}, []Member{with("i8"), with("f8")}, `float64 stored 0.0 {}`, "rounds whole numbers beyond 2^53"},
+		{"a float", whole(codec.Float, 8), []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 stored 0.0 {` + maskNaN + `}`, "missing value"},
+	} {
+		f, findings := decide(t, Options{Type: c.typ}, c.members...)
+		if got := summary(f); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+		last := findings[len(findings)-1]
+		if got := strings.TrimSpace(last.Says + " " + last.Option); !strings.Contains(got, c.says) {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+	f, findings, err := Decide([]Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, Options{Type: whole(codec.Int, 1)})
+	if last := findings[len(findings)-1]; f != nil || err != nil || last.Effect != report.Refused || !strings.Contains(last.Says, "no value of int8 is free") {
+		t.Errorf("single bytes: %+v, %v", findings, err)
+	}
+}
+
 func TestGaps(t *testing.T) {
 	for _, c := range []struct {
 		name   string
