@@ -95,6 +95,7 @@ func (p *planner) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []in
 // coordinate from now on or, if it has another name than the dimension, what it says is.
 func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int32, err error) {
 	steps = map[int32]step{}
+	var turned []func() // variables into coordinates, once it is known that all files have one
 	for _, c := range p.classes {
 		i := c.find(variable)
 		if i < 0 || c.vars[i].v.Unreadable != "" || c.vars[i].v.Storage.Layout == manifest.Nothing {
@@ -108,15 +109,38 @@ func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int
 		v := *x.v
 		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
 		for _, f := range c.files {
-			values, ok := p.values(f, x.at, 1)
-			if ok {
+			switch values, ok := p.values(f, x.at, 1); {
+			case !ok:
+			case isMissing(&v, values):
+				lack = append(lack, f)
+			default:
 				steps[f] = step{&v, values}
 			}
 		}
-		x.v, x.path, x.dims = &v, at, v.Dims
-		c.setCoord(x)
+		turned = append(turned, func() {
+			x.v, x.path, x.dims = &v, at, v.Dims
+			c.setCoord(x)
+		})
+	}
+	if len(lack) == 0 {
+		for _, turn := range turned {
+			turn()
+		}
 	}
 	return steps, lack, p.fault
+}
+
+// isMissing reports whether the one element of a variable is called missing, or is no number.
+func isMissing(v *manifest.Variable, values *manifest.Values) bool {
+	what, err := newMeaning(v)
+	if err != nil || what.nature == text {
+		return false
+	}
+	g, err := newGauge(what, what.nature, int64(len(values.Data)))
+	if err != nil || g.Add(values.Data) != nil {
+		return false // what is wrong with it is found where it is read
+	}
+	return missing(g.first, g.as) || g.as != instant && g.missing(values.Data[:g.packing.Type.Size])
 }
 
 // told is the value of a new dimension in a file, as it is told.

@@ -118,3 +118,29 @@ func integer(name string, x float64) wanted {
 	w.v.Dims, w.v.Shape, w.v.Storage.Chunks = nil, nil, nil
 	return w
 }
+
+// TestNewDimensionOfWhatIsMissing: a value that a file calls missing, or does not have, is no
+// place.
+func TestNewDimensionOfWhatIsMissing(t *testing.T) {
+	masked := func(x float64) wanted {
+		w := integer("when", x)
+		fill := manifest.Attribute{Name: "_FillValue", Type: int16s, Scalar: true, Data: []byte{9, 0}}
+		w.v.Attributes = append(w.v.Attributes, fill)
+		return w
+	}
+	for name, vars := range map[string][2]wanted{
+		"NaN":         {scalar("when", 2), scalar("when", math.NaN())},
+		"time":        {scalar("when", 2).with("units", "days since 1990-01-01"), scalar("when", math.NaN()).with("units", "days since 1990-01-01")},
+		"number":      {masked(2), masked(9)},
+		"no variable": {scalar("when", 2), scalar("other", 2)},
+	} {
+		m := newMaker()
+		for i, v := range vars {
+			m.file(fmt.Sprint(i), lat(), v, cube("t", "lat", []int64{3}, []int64{3}))
+		}
+		_, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Variable: "when"}}})
+		if err == nil || !strings.Contains(err.Error(), "1 of 2 files has no value for the new dimension run") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
