@@ -176,7 +176,7 @@ func (f *folder) replace(_ context.Context, key string, data []byte) error {
 		return err
 	}
 	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(draft, name)
