@@ -343,7 +343,12 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 	}
 	switch {
 	case s.Layout == readers.Virtual:
-		return r.placeVirtual(out, v)
+		err := r.placeVirtual(out, v)
+		if errors.Is(err, errors.ErrUnsupported) && ofItself(s.Mappings) {
+			// What no boxes tell can be read, since it changes with this source only.
+			out.Storage, err = manifest.Storage{Layout: manifest.Valued}, nil
+		}
+		return err
 	case s.Layout == readers.External:
 		return r.placeExternal(out, v)
 	case s.Layout == readers.Chunked:
@@ -361,6 +366,11 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 		return nil
 	}
 	return r.placeRuns(out, v, n)
+}
+
+// ofItself reports whether all parts of a virtual dataset are in its own file.
+func ofItself(mappings []readers.Mapping) bool {
+	return !slices.ContainsFunc(mappings, func(m readers.Mapping) bool { return m.File != "." })
 }
 
 // checkNull refuses variables without any element, which is less than one without a shape has.

@@ -3,8 +3,10 @@ package scan_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -522,6 +524,37 @@ func TestNull(t *testing.T) {
 	for _, path := range []string{"/null", "/null text"} {
 		if v := h.Variables[h.Find(path)]; !strings.Contains(v.Unreadable, "no shape and no elements") {
 			t.Errorf("%s: %q", path, v.Unreadable)
+		}
+	}
+}
+
+// TestLinksElsewhere: what a link to another file leads to is listed, and not just missing.
+func TestLinksElsewhere(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/superblock0.h5"}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.Files[0].Header
+	if i := h.Find("/elsewhere"); i < 0 || !strings.Contains(h.Variables[i].Unreadable, "links to other files are not followed") {
+		t.Errorf("/elsewhere is number %d of %+v", i, h.Variables)
+	}
+}
+
+// TestVirtualPlaces: parts of virtual datasets of the same file that are no boxes are values.
+func TestVirtualPlaces(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/virtual_places.h5"}, scan.Options{ValueBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.Files[0].Header
+	for path, want := range map[string][]float32{"/column": {14, 18, 22}, "/blocks": {2, 3, 21, -1}} {
+		var stored []byte
+		for _, x := range want {
+			stored = binary.LittleEndian.AppendUint32(stored, math.Float32bits(x))
+		}
+		i := h.Find(path)
+		if v := a.Files[0].Values[i]; v == nil || h.Variables[i].Storage.Layout != manifest.Valued || !bytes.Equal(v.Data, stored) {
+			t.Errorf("%s: %+v, %v", path, h.Variables[i], v)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 
@@ -39,6 +40,8 @@ type NetCDF struct {
 	Refused error
 	// Crashes reports that netcdf-c does not return from opening the file.
 	Crashes bool
+	// Left are the links that lead to what cannot be had.
+	Left []readers.Problem
 }
 
 // NetCDFGroup is a group with what belongs to it, in netcdf-c's order.
@@ -191,6 +194,9 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 		o, err := b.tree.follow(g.object, l, 0)
 		if err != nil {
 			b.refuse(err)
+			if errors.Is(err, errors.ErrUnsupported) {
+				b.view.Left = append(b.view.Left, readers.Problem{Path: join(g.Path, l.name), Err: err})
+			}
 			continue
 		}
 		switch o.Kind {
