@@ -334,10 +334,31 @@ func (p *planner) orderOption(a *array) string {
 			return "--concat " + path.Base(at) + " for the order of their names, or --new-dim"
 		}
 	}
+	for _, at := range a.dims {
+		if p.dims[at].counts() && p.hasTimes(at) {
+			return "--drop " + path.Base(at) + ", which counts from the same number in all files, for the order of times along it, or --new-dim"
+		}
+	}
 	if at := p.momentOf(); at != "" {
 		return fmt.Sprintf("--new-dim %s=var:%s to stack them by its values, or NAME=PATTERN by the names of files", path.Base(at), at[1:])
 	}
 	return "--new-dim NAME=PATTERN to stack them"
+}
+
+// counts reports whether the coordinate of a dimension is no more than a number of each element.
+func (d *dim) counts() bool {
+	if d.nature != whole || len(d.order) != 1 {
+		return false
+	}
+	c := &d.order[0].course
+	return c.dir == 1 && c.step == 1 && (c.first.hi == 0 || c.first.hi == 1)
+}
+
+// hasTimes reports whether a variable says of which moment each element of a dimension is.
+func (p *planner) hasTimes(at string) bool {
+	return slices.ContainsFunc(p.arrays, func(a *array) bool {
+		return slices.Equal(a.dims, []string{at}) && natureOf(a.members[0].v) == instant
+	})
 }
 
 // momentOf is the variable that says of which moment each file is, if there is just one.

@@ -144,3 +144,21 @@ func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestCounters: a coordinate that only counts hides the times along its dimension.
+func TestCounters(t *testing.T) {
+	m := newMaker()
+	for i := range 3 {
+		from := float64(2 * i)
+		when := coords("when", "profile", int32s, from, from+1).with("units", "seconds since 2024-01-01")
+		m.file(fmt.Sprint(i), coords("profile", "profile", int32s, 0, 1), when, cube("v", "profile", []int64{2}, []int64{2}))
+	}
+	_, _, err := New(m.files, nil)
+	if err == nil || !strings.Contains(err.Error(), "--drop profile, which counts") {
+		t.Errorf("%v", err)
+	}
+	p := planned(t, m, &Options{Drop: []string{"profile"}})
+	if a := arrayOf(t, p, "/v"); a.Face.Shape[0] != 6 {
+		t.Errorf("%v", a.Face.Shape)
+	}
+}
