@@ -34,6 +34,7 @@ type dim struct {
 	nature  nature
 	ranks   map[string]int64
 	coords  []*coord // different ones
+	large   bool     // of some of these only the outline is known
 	of      []int32  // the coord of each file; noCoord, noDim
 	order   []*coord // those with values, along the axis
 	first   bool     // the first file's coordinate counts
@@ -160,6 +161,7 @@ func (p *planner) readCoords(d *dim) error {
 	if len(p.needs) > 0 {
 		return nil
 	}
+	d.large = slices.ContainsFunc(d.coords, (*coord).outlined)
 	return p.measure(d)
 }
 
@@ -330,7 +332,7 @@ func (p *planner) measure(d *dim) error {
 		if err := c.measure(d.nature, d.ranks); err != nil {
 			return p.inFile(c.rep, err)
 		}
-		if d.isLarge() {
+		if d.large {
 			c.sum = hashKeys([]key{c.first, c.last})
 		}
 		into[i] = -1

@@ -378,7 +378,7 @@ func (p *planner) sourcePaths(a *array) (paths []string, renamed map[string]stri
 func (p *planner) placementOf(a *array) string {
 	if a.where == nil {
 		files := p.filesHaving(a)
-		if p.isAxis(a) && p.dims[a.dims[0]].isLarge() {
+		if p.isAxis(a) && p.dims[a.dims[0]].large {
 			d := p.dims[a.dims[0]]
 			files = p.filesOfCoords(d, []*coord{p.fixedCoord(d)})
 		}

@@ -158,9 +158,6 @@ func courseOf(o *manifest.Outline, of, as nature) course {
 // outlined reports whether only the outline of a coordinate is known.
 func (c *coord) outlined() bool { return c.values != nil && c.values.Outline != nil }
 
-// isLarge reports whether some coordinates of a dimension are too large to be kept.
-func (d *dim) isLarge() bool { return slices.ContainsFunc(d.coords, (*coord).outlined) }
-
 // sameOutlines compares the outlines of coordinates.
 func sameOutlines(a, b *coord, same func(x, y *manifest.Outline) bool) (bool, error) {
 	x, err := a.outlineOf()

@@ -30,7 +30,7 @@ func (p *planner) decidePieces(a *array) error {
 	case a.parted():
 		return nil
 	case p.isAxis(a):
-		a.pieces = !p.dims[a.dims[0]].isLarge()
+		a.pieces = !p.dims[a.dims[0]].large
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):

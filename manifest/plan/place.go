@@ -45,7 +45,7 @@ func (p *planner) placingOf(a *array) *placing {
 	p.placeOrder = append(p.placeOrder, w)
 	w.tiles = p.wholeTiles(a)
 	if p.isAxis(a) { // its values are what places files
-		if p.dims[a.dims[0]].isLarge() {
+		if p.dims[a.dims[0]].large {
 			p.settleTwins(w)
 			w.twins = nil // they are in one place because they are equal
 		}

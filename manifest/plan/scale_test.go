@@ -130,30 +130,43 @@ func TestPlacementIDs(t *testing.T) {
 	}
 }
 
-// Files that count their times from moments of their own are told apart by these, and not by
-// comparing each with all others: 20,000 of them took half a minute.
-func TestManyUnits(t *testing.T) {
-	took := func(n int) time.Duration {
-		m := newMaker()
-		for i := range n {
-			w := coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60))
-			m.file(fmt.Sprint(i), w)
-		}
-		began := time.Now()
-		p := planned(t, m, nil)
-		done := time.Since(began)
-		if a := arrayOf(t, p, "/time"); a.Face.Shape[0] != int64(n) {
-			t.Errorf("%v", a.Face.Shape)
-		}
-		return done
-	}
-	// Ten times as many, compared with all others, take a hundred times as long. The least of
-	// some runs is compared, since others may keep the machine busy.
-	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for range 3 {
-		some, many = min(some, took(400)), min(many, took(4000))
-	}
-	if many > 30*some {
-		t.Errorf("4000 files take %v, 400 %v", many, some)
+// Files with moments of their own, or with units of their own, are told apart by these, and none
+// is looked at again for each of the others: 20,000 with units of their own took half a minute,
+// 100,000 with a moment each two.
+func TestManyCoordinates(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(n int) []*manifest.File
+		some int
+	}{
+		"units": {func(n int) []*manifest.File {
+			m := newMaker()
+			for i := range n {
+				m.file(fmt.Sprint(i), coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60)))
+			}
+			return m.files
+		}, 400},
+		"moments": {func(n int) []*manifest.File { return manyFiles(n, 1) }, 3000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := func(n int) time.Duration {
+				files := c.make(n)
+				began := time.Now()
+				p, needs, err := New(files, nil)
+				done := time.Since(began)
+				if err != nil || len(needs) > 0 || p.Arrays[len(p.Arrays)-1].Face.Shape[0] < int64(n) {
+					t.Fatal(needs, err)
+				}
+				return done
+			}
+			// Ten times as many, compared with all others, take a hundred times as long. The least of
+			// some runs is compared, since others may keep the machine busy.
+			some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+			for range 3 {
+				some, many = min(some, took(c.some)), min(many, took(10*c.some))
+			}
+			if many > 30*some {
+				t.Errorf("%d files take %v, %d %v", 10*c.some, many, c.some, some)
+			}
+		})
 	}
 }
