@@ -207,7 +207,8 @@ func (x *chunkIndex) readImplicit(ctx context.Context) error {
 type slots struct {
 	grid  []uint64 // in the order of numbering
 	at    []uint64
-	first int // the dimension that comes first, or -1
+	first int    // the dimension that comes first, or -1
+	left  uint64 // slots that can hold something, the present one first
 }
 
 func newSlots(maxShape, shape, chunk []uint64, first int) *slots {
@@ -217,7 +218,7 @@ func newSlots(maxShape, shape, chunk []uint64, first int) *slots {
 			grid[i] = max(gridOf(shape, chunk)[i], 1)
 		}
 	}
-	s := &slots{grid: grid, at: make([]uint64, len(grid)), first: first}
+	s := &slots{grid: grid, at: make([]uint64, len(grid)), first: first, left: math.MaxUint64}
 	if first > 0 {
 		n := grid[first]
 		copy(grid[1:first+1], grid[:first])
@@ -239,6 +240,7 @@ func (s *slots) place(index []uint64) {
 
 // next goes to the next slot. The slowest dimension counts on without end.
 func (s *slots) next() {
+	s.left--
 	for d := len(s.at) - 1; d > 0; d-- {
 		if s.at[d]++; s.at[d] < s.grid[d] {
 			return
@@ -252,6 +254,7 @@ func (s *slots) next() {
 
 // skip goes n slots on.
 func (s *slots) skip(n uint64) {
+	s.left -= min(s.left, n)
 	for d := len(s.at) - 1; d > 0; d-- {
 		total := s.at[d] + n%s.grid[d]
 		n /= s.grid[d]

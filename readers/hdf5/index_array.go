@@ -39,7 +39,7 @@ func (x *chunkIndex) emitAll(ctx context.Context, e element, b []byte, s *slots)
 	if err := x.spend(uint64(len(b) / e.size)); err != nil {
 		return err
 	}
-	for ; len(b) >= e.size; b = b[e.size:] {
+	for ; len(b) >= e.size && s.left > 0; b = b[e.size:] {
 		addr := littleAddress(b[:e.offsets])
 		if addr != undefined {
 			size, mask := x.bytes, uint32(0)

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 
@@ -132,11 +133,23 @@ func (x *chunkIndex) readBTree2(ctx context.Context) error {
 			size, mask = littleSize(r[:width]), binary.LittleEndian.Uint32(r[width:])
 			r = r[width+4:]
 		}
-		for d := range rank {
-			x.out.ref.Index[d] = binary.LittleEndian.Uint64(r[8*d:])
+		if !advance(x.out.ref.Index, r) && count > 1 && x.findable {
+			return &readers.Error{Offset: int64(x.addr), Err: readers.Corruptf("chunk %v comes too late in a v2 B-tree: libhdf5 would not find it", x.out.ref.Index)}
 		}
 		return x.out.emit(addr, size, mask)
 	})
+}
+
+// advance reads the place of a chunk, and reports whether it comes after the one before.
+func advance(index []uint64, b []byte) bool {
+	order := 0
+	for d, before := range index {
+		index[d] = binary.LittleEndian.Uint64(b[8*d:])
+		if order == 0 {
+			order = cmp.Compare(index[d], before)
+		}
+	}
+	return order > 0
 }
 
 func littleSize(b []byte) uint64 {

@@ -27,6 +27,7 @@ type extensibleArray struct {
 	minBlock   uint64 // elements in the smallest data block
 	minPtrs    int    // data blocks of the smallest super block that exists
 	pageBits   int
+	set        uint64 // the number after the last slot that was ever set: libhdf5 looks no further
 	indexBlock uint64
 	offsetSize int
 }
@@ -47,6 +48,7 @@ func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, first)
+	s.left = a.set
 	if slices.Contains(s.grid[1:], 0) {
 		return nil
 	}
@@ -61,7 +63,9 @@ func (a *extensibleArray) read(x *chunkIndex, c *cursor) {
 	a.maxBits, a.inIndex = c.u8(), c.u8()
 	a.minBlock, a.minPtrs = uint64(c.u8()), c.u8()
 	a.pageBits = c.u8()
-	c.skip(6 * c.lengths)
+	c.skip(4 * c.lengths)
+	a.set = c.length()
+	c.skip(c.lengths)
 	a.indexBlock = c.address()
 	c.checksum("an extensible array")
 	power := func(n uint64) bool { return n != 0 && n&(n-1) == 0 }

@@ -235,3 +235,57 @@ func TestAttributesLost(t *testing.T) {
 		}
 	}
 }
+
+// valuesOf reads all elements of a dataset.
+func valuesOf(t *testing.T, f *File, err error, path string) ([]byte, error) {
+	t.Helper()
+	o, err := mustTree(t, f, err).Lookup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Dataset.ReadAll(context.Background(), 1<<20)
+}
+
+// TestSlotsNeverSet: libhdf5 looks for no chunk behind the last slot that the header of an
+// extensible array says was set, whatever stands there.
+func TestSlotsNeverSet(t *testing.T) {
+	const set, check = 12 + 4*8, 12 + 6*8 + 8
+	for slots, want := range map[int]int{1: 0, 2: 1, 132101: 2} { // those at 1 and at 132,100 hold something
+		f, err := changed(t, "index_extensible_paged.h5", func(b []byte) []byte {
+			head := b[bytes.Index(b, []byte("EAHD")):]
+			binary.LittleEndian.PutUint64(head[set:], uint64(slots))
+			binary.LittleEndian.PutUint32(head[check:], lookup3(head[:check]))
+			return b
+		})
+		got, err := valuesOf(t, f, err, "/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill := got[len(got)-1:] // nothing was written there
+		if n := len(got) - bytes.Count(got, fill); n != want {
+			t.Errorf("%d slots are set, and %d values are none of fill", slots, n)
+		}
+	}
+}
+
+// TestRecordsOutOfOrder: libhdf5 searches the records of a v2 B-tree, and does not find chunks
+// that are not where they should be.
+func TestRecordsOutOfOrder(t *testing.T) {
+	f, err := changed(t, "index_btree2.h5", func(b []byte) []byte {
+		const record = 8 + 8*2 // address and place
+		leaf := b[bytes.Index(b, []byte("BTLF\x00\x0a")):]
+		first, second := leaf[6:6+record], leaf[6+record:6+2*record]
+		swapped := append(bytes.Clone(second), first...)
+		copy(leaf[6:], swapped)
+		for n := 6 + 2*record; ; n += record {
+			old := append(append(bytes.Clone(leaf[:6]), append(bytes.Clone(swapped[record:]), swapped[:record]...)...), leaf[6+2*record:n]...)
+			if lookup3(old) == binary.LittleEndian.Uint32(leaf[n:]) {
+				binary.LittleEndian.PutUint32(leaf[n:], lookup3(leaf[:n]))
+				return b
+			}
+		}
+	})
+	if _, err := valuesOf(t, f, err, "/plain"); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "too late in a v2 B-tree") {
+		t.Errorf("got %v", err)
+	}
+}
