@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"varve/manifest"
@@ -81,12 +82,7 @@ func (f *folding) all(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range f.snap.Placements {
-		if err := f.placement(ctx, &f.snap.Placements[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.placements(ctx)
 }
 
 // kind folds the tables of a kind.
@@ -125,37 +121,68 @@ func listed(all []manifest.Table, kind manifest.TableKind) (of, others []manifes
 	return of, others
 }
 
-// placement folds the segments of a placement.
-func (f *folding) placement(ctx context.Context, p *manifest.PlacementTable) error {
-	sizes := make([]int64, len(p.Segments))
-	for i, s := range p.Segments {
-		sizes[i] = f.bytesOf(s)
+// placements folds the segments of placements, into one table for all that have as many
+// dimensions.
+func (f *folding) placements(ctx context.Context) error {
+	share := f.shares()
+	alike := map[int][]folded{}
+	for i := range f.snap.Placements {
+		p := &f.snap.Placements[i]
+		sizes := make([]int64, len(p.Segments))
+		for k, s := range p.Segments {
+			sizes[k] = int64(float64(s.Rows) * share[s.Table])
+		}
+		if from := tail(sizes); from < len(sizes) {
+			alike[len(p.Dims)] = append(alike[len(p.Dims)], folded{p, from})
+		}
 	}
-	from := tail(sizes)
-	if from == len(sizes) {
-		return nil
+	for _, dims := range slices.Sorted(maps.Keys(alike)) {
+		if err := f.foldAlike(ctx, dims, alike[dims]); err != nil {
+			return err
+		}
 	}
-	made, err := f.write(ctx, manifest.Tiles, func(w io.Writer) (int64, error) {
-		return f.reader.FoldTiles(ctx, p.Segments[from:], len(p.Dims), w)
-	})
-	if err != nil {
-		return err
-	}
-	f.snap.Tables = append(slices.Clip(f.snap.Tables), made)
-	one := manifest.Segment{Table: made.Name, Rows: made.Rows, Shift: make([]int64, len(p.Dims))}
-	p.Segments = append(slices.Clip(p.Segments[:from]), one)
 	f.listTiles()
 	return nil
 }
 
-// bytesOf is what a segment takes of its table.
-func (f *folding) bytesOf(s manifest.Segment) int64 {
+// shares is what a row takes of each table of tiles.
+func (f *folding) shares() map[string]float64 {
+	share := map[string]float64{}
 	for _, t := range f.snap.Tables {
-		if t.Name == s.Table && t.Rows > 0 {
-			return int64(float64(t.Bytes) * float64(s.Rows) / float64(t.Rows))
+		if t.Kind == manifest.Tiles {
+			share[t.Name] = float64(t.Bytes) / float64(max(t.Rows, 1))
 		}
 	}
-	return 0
+	return share
+}
+
+// folded is a placement whose segments are to be folded, from one on.
+type folded struct {
+	*manifest.PlacementTable
+	from int
+}
+
+// foldAlike folds segments of placements that have so many dimensions.
+func (f *folding) foldAlike(ctx context.Context, dims int, which []folded) error {
+	var segments []manifest.Segment
+	for _, p := range which {
+		segments = append(segments, p.Segments[p.from:]...)
+	}
+	made, err := f.write(ctx, manifest.Tiles, func(w io.Writer) (int64, error) { return f.reader.FoldTiles(ctx, segments, dims, w) })
+	if err != nil {
+		return err
+	}
+	f.snap.Tables = append(slices.Clip(f.snap.Tables), made)
+	row := int64(0)
+	for _, p := range which {
+		one := manifest.Segment{Table: made.Name, Row: row, Shift: make([]int64, dims)}
+		for _, s := range p.Segments[p.from:] {
+			one.Rows += s.Rows
+		}
+		row += one.Rows
+		p.Segments = append(slices.Clip(p.Segments[:p.from]), one)
+	}
+	return nil
 }
 
 // listTiles leaves out tables of tiles that no placement names any more, and numbers the rows

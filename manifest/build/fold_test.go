@@ -118,6 +118,56 @@ func TestManyAppends(t *testing.T) {
 	a.check(t, out)
 }
 
+// However many placements an archive has, its tables stay few: a file each would be as many open
+// files, and as many to bring to disk. Here each of many files has variables that only some have.
+func TestManyPlacements(t *testing.T) {
+	configured(t)
+	dir := t.TempDir()
+	var files []string
+	for i := range 90 {
+		f := &classic.File{Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "x", Length: 2}}, Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2000-01-01"}}, Data: []float64{float64(i)}},
+			{Name: "all", Dims: []string{"time", "x"}, Data: []int32{int32(i), 1}},
+		}}
+		for k := i % 30; k < 30; k++ {
+			f.Vars = append(f.Vars, classic.Var{Name: fmt.Sprintf("v%02d", k), Dims: []string{"time", "x"}, Data: []float32{float32(i), float32(k)}})
+		}
+		files = append(files, filepath.Join(dir, fmt.Sprintf("%02d.nc", i)))
+		if err := f.Write(files[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "a.varve")
+	now := mustBuild(t, out, files[:30]...)
+	if len(now.Placements) < 30 {
+		t.Fatalf("%d placements", len(now.Placements))
+	}
+	checkFew(t, now)
+	for _, name := range files[30:] {
+		outcome, err := Append(t.Context(), out, optionsFor(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = outcome.Snapshot
+		checkFew(t, now)
+	}
+	if !new(appended).asBuilt(t, now, optionsFor(files...)) {
+		t.Fatal("not as built")
+	}
+	repo, err := manifest.Open(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	checkSound(t, repo, "")
+	got, _ := decoded(t, out, "/v29", true)
+	for i := range files {
+		if got[2*i] != float64(i) || got[2*i+1] != 29 {
+			t.Fatalf("step %d is %v", i, got[2*i:2*i+2])
+		}
+	}
+}
+
 // newSeries writes files of one step each.
 func newSeries(t testing.TB, r *rand.Rand, files int) *archive {
 	a := &archive{dims: []string{"time"}, levels: 2, shape: []int{files, 2}, want: make([]float64, 2*files), alike: true}

@@ -166,13 +166,11 @@ func (t *tables) write(ctx context.Context, snap *manifest.Snapshot, c *content)
 	if err := t.writeFiles(ctx, c); err != nil {
 		return err
 	}
-	for i := range c.placements {
-		placed, err := t.writeTiles(ctx, &c.placements[i])
-		if err != nil {
-			return err
-		}
-		snap.Placements = append(snap.Placements, *placed)
+	placed, err := t.writeTiles(ctx, c.placements)
+	if err != nil {
+		return err
 	}
+	snap.Placements = append(snap.Placements, placed...)
 	snap.Tables = append(slices.Clip(t.kept), t.done...)
 	snap.Refs = rowsOf(snap, manifest.Refs)
 	return nil
@@ -272,23 +270,44 @@ func writeByID[T any](ctx context.Context, t *tables, c *content, kind manifest.
 	return d.finish(t)
 }
 
-// writeTiles writes the tiles of a placement.
-func (t *tables) writeTiles(ctx context.Context, p *manifest.Placement) (*manifest.PlacementTable, error) {
-	placed := &manifest.PlacementTable{ID: p.ID, Dims: p.Dims}
-	if len(p.Tiles) == 0 {
-		return placed, nil
+// writeTiles writes the tiles of placements: one table for all that have as many dimensions, so
+// that an archive of many placements is one of few files.
+func (t *tables) writeTiles(ctx context.Context, placements []manifest.Placement) ([]manifest.PlacementTable, error) {
+	placed := make([]manifest.PlacementTable, len(placements))
+	alike := map[int][]int{}
+	for i := range placements {
+		p := &placements[i]
+		placed[i] = manifest.PlacementTable{ID: p.ID, Dims: p.Dims}
+		if len(p.Tiles) > 0 {
+			alike[len(p.Dims)] = append(alike[len(p.Dims)], i)
+		}
 	}
-	d, err := start(ctx, t, manifest.Tiles, func(w io.Writer) *table.Writer[manifest.Tile] { return table.NewTiles(w, len(p.Dims)) })
+	for _, dims := range slices.Sorted(maps.Keys(alike)) {
+		if err := t.writeAlike(ctx, dims, alike[dims], placements, placed); err != nil {
+			return nil, err
+		}
+	}
+	return placed, nil
+}
+
+// writeAlike writes the tiles of those placements that have so many dimensions.
+func (t *tables) writeAlike(ctx context.Context, dims int, which []int, placements []manifest.Placement, placed []manifest.PlacementTable) error {
+	d, err := start(ctx, t, manifest.Tiles, func(w io.Writer) *table.Writer[manifest.Tile] { return table.NewTiles(w, dims) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := d.rows.Append(p.Tiles...); err != nil {
-		return nil, err
+	for _, i := range which {
+		segment := manifest.Segment{Row: d.rows.Rows(), Rows: int64(len(placements[i].Tiles)), Shift: make([]int64, dims)}
+		if err := d.rows.Append(placements[i].Tiles...); err != nil {
+			return err
+		}
+		placed[i].Segments = []manifest.Segment{segment}
 	}
 	if err := d.finish(t); err != nil {
-		return nil, err
+		return err
 	}
-	made := &t.done[len(t.done)-1]
-	placed.Segments = []manifest.Segment{{Table: made.Name, Rows: made.Rows, Shift: make([]int64, len(p.Dims))}}
-	return placed, nil
+	for _, i := range which {
+		placed[i].Segments[0].Table = t.done[len(t.done)-1].Name
+	}
+	return nil
 }
