@@ -196,6 +196,26 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
+// TestEndlessUnreadable: a variable that no array can hold may be of more elements than can be
+// counted, and is left out as such.
+func TestEndlessUnreadable(t *testing.T) {
+	for name, c := range map[string]struct {
+		shape []int64
+		ok    bool
+	}{"more than can be counted": {slices.Repeat([]int64{1 << 40}, 3), true}, "negative": {[]int64{-1, 3, 4}, false}} {
+		m := newMaker()
+		for i := range 2 {
+			w := cube("huge", "z y x", c.shape, nil)
+			w.v.Unreadable = "is of more elements than can be counted"
+			m.file(fmt.Sprint(i), coords("time", "time", float64s, float64(i)).with("units", "days since 1990-01-01"), cube("t", "time", []int64{1}, []int64{1}), w)
+		}
+		p, _, err := New(m.files, nil)
+		if (err == nil) != c.ok || err == nil && len(p.Arrays) != 2 {
+			t.Errorf("%s: %v, %v", name, p, err)
+		}
+	}
+}
+
 // TestTimeOutOfRange: who has a time that is none is told which variable it is, and how to go on
 // without it.
 func TestTimeOutOfRange(t *testing.T) {

@@ -71,10 +71,16 @@ func check(v *manifest.Variable) error {
 	if len(v.Dims) != len(v.Shape) {
 		return fmt.Errorf("%s: %w: %d dimensions for %d axes", v.Path, codec.ErrCorrupt, len(v.Dims), len(v.Shape))
 	}
+	if v.Unreadable != "" { // for whatever its shape is
+		if slices.ContainsFunc(v.Shape, func(n int64) bool { return n < 0 }) {
+			return fmt.Errorf("%s: %w: shape %v", v.Path, codec.ErrCorrupt, v.Shape)
+		}
+		return nil
+	}
 	if n, err := grid.Elements(v.Shape); err != nil || v.Type.Size > 0 && n > math.MaxInt64/int64(v.Type.Size) {
 		return fmt.Errorf("%s: %w: shape %v has more bytes than can be counted", v.Path, codec.ErrCorrupt, v.Shape)
 	}
-	if v.Storage.Layout == manifest.Chunked && v.Unreadable == "" {
+	if v.Storage.Layout == manifest.Chunked {
 		if _, err := v.Grid(); err != nil {
 			return fmt.Errorf("%s: %w: %w", v.Path, codec.ErrCorrupt, err)
 		}
