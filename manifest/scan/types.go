@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/readers"
 )
 
@@ -41,6 +43,9 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 		}
 		return codec.Type{Kind: kind, Size: 1 << bits.Len(uint(base.Size-1))}, throughReader, nil
 	}
+	if size := t.ExactFloat(); size > 0 {
+		return codec.Type{Kind: codec.Float, Size: size}, throughReader, nil
+	}
 	return codec.Type{}, 0, fmt.Errorf("elements of type %.200s have no counterpart in Zarr: %w", t, errors.ErrUnsupported)
 }
 
@@ -58,28 +63,49 @@ func integer(t *readers.Type) *readers.Type {
 	return t
 }
 
-// widen turns little-endian integers of odd bits into whole ones of type to. All else is left
+// widen turns little-endian numbers of odd bits into whole ones of type to. All else is left
 // as it is.
 func widen(t *readers.Type, to codec.Type, data []byte) []byte {
-	t = integer(t)
-	if t == nil || t.Precision == 8*t.Size && t.Size == to.Size {
-		return data
+	one := wideFloat
+	if t.Class == readers.Float {
+		if t.IsIEEE() || to.Kind != codec.Float {
+			return data
+		}
+	} else {
+		if t = integer(t); t == nil || t.Precision == 8*t.Size && t.Size == to.Size {
+			return data
+		}
+		one = wideInteger
 	}
 	out := make([]byte, 0, len(data)/t.Size*to.Size)
-	var word [8]byte
 	for ; len(data) >= t.Size; data = data[t.Size:] {
-		word = [8]byte{}
-		copy(word[:], data[:t.Size])
-		v := binary.LittleEndian.Uint64(word[:]) >> t.BitOffset << (64 - t.Precision)
-		if to.Kind == codec.Int {
-			v = uint64(int64(v) >> (64 - t.Precision))
-		} else {
-			v >>= 64 - t.Precision
-		}
-		binary.LittleEndian.PutUint64(word[:], v)
-		out = append(out, word[:to.Size]...)
+		out = one(out, t, to, data[:t.Size])
 	}
 	return out
+}
+
+func wideInteger(dst []byte, t *readers.Type, to codec.Type, stored []byte) []byte {
+	var word [8]byte
+	copy(word[:], stored)
+	v := binary.LittleEndian.Uint64(word[:]) >> t.BitOffset << (64 - t.Precision)
+	if to.Kind == codec.Int {
+		v = uint64(int64(v) >> (64 - t.Precision))
+	} else {
+		v >>= 64 - t.Precision
+	}
+	binary.LittleEndian.PutUint64(word[:], v)
+	return append(dst, word[:to.Size]...)
+}
+
+func wideFloat(dst []byte, t *readers.Type, to codec.Type, stored []byte) []byte {
+	v := t.Float64(stored)
+	switch to.Size {
+	case 2:
+		return binary.LittleEndian.AppendUint16(dst, cf.FloatToHalf(v))
+	case 4:
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(v)))
+	}
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 }
 
 // choices are the names of an enumeration's values.

@@ -131,31 +131,6 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestFloatOf(t *testing.T) {
-	half := readers.IEEEFloat(2, readers.LittleEndian)
-	for _, c := range []struct {
-		name string
-		t    *readers.Type
-		b    []byte
-		want float64
-	}{
-		{"one", half, []byte{0x00, 0x3c}, 1},
-		{"minus two and a half", half, []byte{0x00, 0xc1}, -2.5},
-		{"smallest subnormal", half, []byte{0x01, 0x00}, 0x1p-24},
-		{"minus infinity", half, []byte{0x00, 0xfc}, math.Inf(-1)},
-		{"pi as a double", readers.IEEEFloat(8, readers.LittleEndian), []byte{0x18, 0x2d, 0x44, 0x54, 0xfb, 0x21, 0x09, 0x40}, math.Pi},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := floatOf(c.t, c.b); got != c.want {
-				t.Errorf("%v, want %v", got, c.want)
-			}
-		})
-	}
-	if got := floatOf(half, []byte{0x00, 0x7e}); !math.IsNaN(got) {
-		t.Errorf("NaN is read as %v", got)
-	}
-}
-
 // TestNetCDFView holds dimensions and names of the samples against what netcdf-c gives.
 func TestNetCDFView(t *testing.T) {
 	for _, c := range []struct {
