@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -10,77 +11,142 @@ import (
 	"varve/manifest/report"
 )
 
-// absences finds the files that lie where no tile is.
+// absences finds the files that lie where no tile is. Whose boxes meet tiles are looked at, and no
+// others, so that it costs what there is and not what there is not: many variables that one file
+// each has are lacked by all others.
 func (p *planner) absences(a *array, w *placing) {
 	held, all := w.cover()
 	w.holes = held < all
 	if !w.holes {
 		return
 	}
-	has := make([]bool, len(p.classes))
+	t := p.territoryOf(w.dims)
+	present := map[int32]bool{}
 	for _, m := range a.members {
-		has[m.class] = true
-	}
-	var box manifest.Tile
-	box.Origin, box.Shape = make([]int64, len(w.dims)), make([]int64, len(w.dims))
-	index := newCover(w.tiles)
-files:
-	for f, c := range p.classOf {
-		if c < 0 || has[c] {
-			continue
-		}
-		for k, d := range w.dims {
-			var ok bool
-			if box.Origin[k], box.Shape[k], ok = p.extent(d, int32(f)); !ok || box.Shape[k] == 0 {
-				continue files
+		for _, f := range p.classes[m.class].files {
+			if t.boxes[f] != nil {
+				present[f] = true
 			}
 		}
-		if !index.holds(&box) {
-			w.absent = append(w.absent, int32(f))
+	}
+	t.under(w.tiles, present)
+	w.absent = t.without(p, present)
+}
+
+// territory is where files lie along some dimensions, whatever variables they have.
+type territory struct {
+	boxes   map[int32]*manifest.Tile // of files that hold something
+	byName  []int32                  // these files
+	byStart []int32                  // along the only dimension
+	byBox   map[string][]int32       // along several
+}
+
+func (p *planner) territoryOf(dims []*dim) *territory {
+	key := dimPaths(dims)
+	if t := p.territories[key]; t != nil {
+		return t
+	}
+	t := &territory{boxes: map[int32]*manifest.Tile{}, byBox: map[string][]int32{}}
+	for f := range int32(len(p.files)) {
+		if box := p.boxOf(f, dims); box != nil {
+			t.boxes[f] = box
+			t.byName = append(t.byName, f)
+		}
+	}
+	slices.SortFunc(t.byName, p.byName)
+	if len(dims) == 1 {
+		t.byStart = slices.Clone(t.byName)
+		slices.SortStableFunc(t.byStart, func(f, g int32) int { return cmp.Compare(t.boxes[f].Origin[0], t.boxes[g].Origin[0]) })
+	} else {
+		for _, f := range t.byName {
+			key := rowKey(t.boxes[f], -1)
+			t.byBox[key] = append(t.byBox[key], f)
+		}
+	}
+	p.territories[key] = t
+	return t
+}
+
+func dimPaths(dims []*dim) string {
+	var b strings.Builder
+	for _, d := range dims {
+		b.WriteString(d.path)
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// boxOf is where a file lies along dimensions; nil if it holds nothing along one of them.
+func (p *planner) boxOf(file int32, dims []*dim) *manifest.Tile {
+	if p.classOf[file] < 0 {
+		return nil
+	}
+	box := &manifest.Tile{}
+	for _, d := range dims {
+		start, length, ok := p.extent(d, file)
+		if !ok || length == 0 {
+			return nil
+		}
+		box.Origin, box.Shape = append(box.Origin, start), append(box.Shape, length)
+	}
+	return box
+}
+
+// under adds the files whose boxes tiles hold. Tiles are sorted.
+func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
+	if t.byStart == nil {
+		for i := range tiles {
+			for _, f := range t.byBox[rowKey(&tiles[i], -1)] {
+				found[f] = true
+			}
+		}
+		return
+	}
+	for i := 0; i < len(tiles); {
+		from, to := tiles[i].Origin[0], end(&tiles[i], 0)
+		for i++; i < len(tiles) && tiles[i].Origin[0] <= to; i++ {
+			to = max(to, end(&tiles[i], 0))
+		}
+		at, _ := slices.BinarySearchFunc(t.byStart, from, func(f int32, from int64) int { return cmp.Compare(t.boxes[f].Origin[0], from) })
+		for _, f := range t.byStart[at:] {
+			if t.boxes[f].Origin[0] >= to {
+				break
+			}
+			if end(t.boxes[f], 0) <= to {
+				found[f] = true
+			}
 		}
 	}
 }
 
-// cover answers whether tiles hold a box.
-type cover struct {
-	tiles  []manifest.Tile
-	origin map[string]bool
-	joined [][2]int64 // along the only dimension
-}
-
-func newCover(tiles []manifest.Tile) *cover {
-	c := &cover{tiles: tiles, origin: make(map[string]bool, len(tiles))}
-	for i := range tiles {
-		t := &tiles[i]
-		if len(t.Origin) > 1 {
-			c.origin[rowKey(t, -1)] = true
-			continue
+// without are the files that hold something, but for some of them.
+func (t *territory) without(p *planner, some map[int32]bool) sample {
+	s := sample{count: len(t.byName) - len(some)}
+	for _, f := range t.byName {
+		if len(s.urls) == min(s.count, named) {
+			break
 		}
-		if n := len(c.joined); n > 0 && t.Origin[0] <= c.joined[n-1][1] {
-			c.joined[n-1][1] = max(c.joined[n-1][1], end(t, 0))
-		} else {
-			c.joined = append(c.joined, [2]int64{t.Origin[0], end(t, 0)})
+		if !some[f] {
+			s.urls = append(s.urls, p.files[f].URL)
 		}
 	}
-	return c
-}
-
-func (c *cover) holds(box *manifest.Tile) bool {
-	if len(box.Origin) == 1 {
-		n, ok := slices.BinarySearchFunc(c.joined, box.Origin[0], func(r [2]int64, at int64) int { return int(min(max(r[0]-at, -1), 1)) })
-		if !ok {
-			n--
-		}
-		return n >= 0 && end(box, 0) <= c.joined[n][1]
+	if s.count <= named {
+		return s
 	}
-	return c.origin[rowKey(box, -1)]
+	for _, f := range slices.Backward(t.byName) {
+		if !some[f] {
+			s.urls[named-1] = p.files[f].URL
+			break
+		}
+	}
+	return s
 }
 
 // settleAbsent says which variables some files lack, and does what the user wants of them.
 func (p *planner) settleAbsent() {
 	groups := map[*placing][]*array{}
 	for _, a := range p.arrays {
-		if a.where != nil && len(a.where.absent) > 0 && p.isCoordinate(a) == nil {
+		if a.where != nil && a.where.absent.count > 0 && p.isCoordinate(a) == nil {
 			groups[a.where] = append(groups[a.where], a)
 		}
 	}
@@ -95,7 +161,7 @@ func (p *planner) settleAbsent() {
 			a.dropped = p.opts.Missing == MissingDrop
 		}
 		f := report.Finding{Kind: report.Absent, Effect: report.Filled, Option: "--missing drop, --missing refuse",
-			Says: fmt.Sprintf("%s %s no %s", count(len(w.absent), len(w.absent)+len(w.tiles)), have(len(w.absent)), some(paths))}
+			Says: fmt.Sprintf("%s %s no %s", count(w.absent.count, w.absent.count+len(w.tiles)), have(w.absent.count), some(paths))}
 		switch {
 		case len(group) == 1:
 			f.Array = group[0].path
@@ -108,7 +174,7 @@ func (p *planner) settleAbsent() {
 		default:
 			f.Says += ", and fill there"
 		}
-		p.find(p.odd(f, w.absent, int64(len(w.absent)+len(w.tiles))))
+		p.find(w.absent.in(f, int64(w.absent.count+len(w.tiles))))
 	}
 	p.arrays = slices.DeleteFunc(p.arrays, func(a *array) bool { return a.dropped })
 	p.settleHoles()
@@ -119,7 +185,7 @@ func (p *planner) settleAbsent() {
 func (p *planner) settleHoles() {
 	for _, w := range p.placeOrder {
 		held, all := w.cover()
-		if !w.holes || held == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
+		if !w.holes || held == all || w.absent.count > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
 			continue
 		}
 		f := report.Finding{Kind: report.Gap, Effect: report.Filled,

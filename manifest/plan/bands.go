@@ -20,13 +20,12 @@ type band struct {
 type bandSource struct {
 	c        *cutting
 	axis, at int
-	places   []int32
 	lengths  []int64
 	weights  []int64
 }
 
 func (c *cutting) bandSource(axis, at int) *bandSource {
-	s := &bandSource{c: c, axis: axis, at: at, places: c.p.placesOf(c.members)}
+	s := &bandSource{c: c, axis: axis, at: at}
 	for i := range c.members {
 		s.lengths = append(s.lengths, c.chunkAlong(axis, &c.members[i]))
 		s.weights = append(s.weights, c.bandWeight(i))
@@ -36,14 +35,14 @@ func (c *cutting) bandSource(axis, at int) *bandSource {
 
 // band is the band of a tile, and what it counts.
 func (s *bandSource) band(t *manifest.Tile) (b band, votes int64) {
-	k := s.places[s.c.p.classOfAny(t.File)]
+	k := placeOf(s.c.members, s.c.p.classOfAny(t.File))
 	m := &s.c.members[k]
 	b = band{from: t.Origin[s.at], to: t.Origin[s.at] + t.Shape[s.at], length: s.lengths[k], member: -1}
 	if b.length > 0 {
 		b.phase = t.Start[s.at] % b.length
 	}
 	if own := s.axis - len(s.c.a.made); own >= 0 && m.v.Storage.Edges != nil {
-		b.member, b.phase = k, t.Start[s.at]
+		b.member, b.phase = int32(k), t.Start[s.at]
 	}
 	b.padded = m.v.Storage.Layout == manifest.Chunked
 	votes = s.weights[k]

@@ -11,20 +11,43 @@ import (
 // named is how many files a message names.
 const named = 10
 
-// odd fills in the files of a finding: all of few, else the first ones and the last, in the
-// order of their names.
+// odd fills in the files of a finding.
 func (p *planner) odd(f report.Finding, files []int32, of int64) report.Finding {
-	urls := make([]string, len(files))
-	for i, n := range files {
-		urls[i] = p.files[n].URL
-	}
-	slices.SortFunc(urls, natural)
-	f.Count, f.Of = int64(len(urls)), of
-	if len(urls) > named {
-		urls = append(urls[:named-1:named-1], urls[len(urls)-1])
-	}
-	f.Files = urls
+	return p.sample(files).in(f, of)
+}
+
+// sample is what is said of some files: their number, and the names of all if they are few, else
+// those of the first ones and the last, in the order of names.
+type sample struct {
+	count int
+	urls  []string
+}
+
+// in fills in the files of a finding.
+func (s sample) in(f report.Finding, of int64) report.Finding {
+	f.Files, f.Count, f.Of = s.urls, int64(s.count), of
 	return f
+}
+
+// sample keeps no more names than it returns: there are findings on all files, for each array.
+func (p *planner) sample(files []int32) sample {
+	urls := make([]string, 0, min(len(files), named))
+	last := ""
+	for _, f := range files {
+		url := p.files[f].URL
+		if last == "" || natural(url, last) > 0 {
+			last = url
+		}
+		if len(urls) == named && natural(url, urls[named-1]) >= 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(urls, url, natural)
+		urls = slices.Insert(urls[:min(len(urls), named-1)], at, url)
+	}
+	if len(files) > named {
+		urls[named-1] = last
+	}
+	return sample{len(files), urls}
 }
 
 // find adds a finding to the report, and stops the plan if nothing can be made of the files.

@@ -67,9 +67,8 @@ func (p *planner) classOfAny(file int) int32 {
 
 // partTiles puts the parts of files in the places of the files.
 func (p *planner) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Tile) {
-	places := p.placesOf(a.members)
 	for _, t := range whole {
-		m := &a.members[places[p.classOf[t.File]]]
+		m := a.memberOf(p.classOf[t.File])
 		if m.v.Storage.Layout != manifest.Parted {
 			tiles = append(tiles, t)
 			continue

@@ -62,11 +62,17 @@ func (p *planner) inline() int64 { return cmp.Or(p.opts.Inline, DefaultInline) }
 
 // memberOf is the member of a class.
 func (a *array) memberOf(class int32) *member {
-	i, ok := slices.BinarySearchFunc(a.members, class, func(m member, c int32) int { return int(m.class - c) })
-	if !ok {
+	i := placeOf(a.members, class)
+	if i == len(a.members) || a.members[i].class != class {
 		return nil
 	}
 	return &a.members[i]
+}
+
+// placeOf is where the member of a class is, if there is one: they are in the order of classes.
+func placeOf(members []member, class int32) int {
+	i, _ := slices.BinarySearchFunc(members, class, func(m member, c int32) int { return int(m.class - c) })
+	return i
 }
 
 // isAxis reports whether an array is the variable of times that places files along a dimension

@@ -22,7 +22,7 @@ type placing struct {
 	holes  bool             // not everything is in a tile
 	runs   map[string][]run // edges that were found before
 	used   bool             // by an array whose values are not in the manifest
-	absent []int32          // files that lie where there is no tile
+	absent sample           // of the files that lie where there is no tile
 	twins  [][]int32        // files that lie in one place and have to hold the same there
 }
 
@@ -62,10 +62,7 @@ func (p *planner) placingOf(a *array) *placing {
 
 func (p *planner) placingKey(a *array) string {
 	var b strings.Builder
-	for _, d := range a.placed {
-		b.WriteString(d.path)
-		b.WriteByte(0)
-	}
+	b.WriteString(dimPaths(a.placed))
 	for _, m := range a.members {
 		fmt.Fprintf(&b, "%d,", m.class)
 	}

@@ -65,7 +65,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, hidden: map[int]int32{},
+	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, territories: map[string]*territory{}, hidden: map[int]int32{},
 		needed: map[Need]bool{}, ids: map[string]int64{}, out: &Plan{}}
 	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
 		err := step()
@@ -105,10 +105,11 @@ type planner struct {
 	made     []*dim
 	arrays   []*array
 
-	placings   map[string]*placing
-	placeOrder []*placing
-	unordered  []*array
-	doubtful   []doubt
+	placings    map[string]*placing
+	placeOrder  []*placing
+	territories map[string]*territory // by dimensions
+	unordered   []*array
+	doubtful    []doubt
 
 	rank   []int32     // the place of each file among all
 	common face.Common // of all arrays

@@ -21,13 +21,13 @@ func together(findings []report.Finding) []report.Finding {
 			at[key] = len(out)
 			out = append(out, f)
 		}
-		if f.Array != "" && !slices.Contains(arrays[key], f.Array) {
+		if f.Array != "" {
 			arrays[key] = append(arrays[key], f.Array)
 		}
 	}
 	for key, i := range at {
-		if paths := arrays[key]; len(paths) > 1 {
-			slices.Sort(paths)
+		slices.Sort(arrays[key])
+		if paths := slices.Compact(arrays[key]); len(paths) > 1 {
 			out[i].Array, out[i].Says = "", some(paths)+": "+out[i].Says
 		}
 	}

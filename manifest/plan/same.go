@@ -12,15 +12,14 @@ import (
 
 // comparison is of the values that files have of one variable.
 type comparison struct {
-	p      *planner
-	a      *array
-	places []int32              // the member of each class
-	means  []*manifest.Variable // what says what the values of each member mean
-	alike  bool                 // equal bytes are equal values
+	p     *planner
+	a     *array
+	means []*manifest.Variable // what says what the values of each member mean
+	alike bool                 // equal bytes are equal values
 }
 
 func (p *planner) comparing(a *array) *comparison {
-	c := &comparison{p: p, a: a, places: p.placesOf(a.members), means: make([]*manifest.Variable, len(a.members)), alike: true}
+	c := &comparison{p: p, a: a, means: make([]*manifest.Variable, len(a.members)), alike: true}
 	for i, m := range a.members {
 		c.means[i] = p.classes[m.class].meaning(m.at)
 		c.alike = c.alike && sameMeaning(c.means[i], c.means[0])
@@ -32,7 +31,7 @@ func (p *planner) comparing(a *array) *comparison {
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	found := newComparer(c.alike)
 	for _, f := range files {
-		at := c.places[c.p.classOf[f]]
+		at := placeOf(c.a.members, c.p.classOf[f])
 		m := &c.a.members[at]
 		values, ok := c.values(f, m, c.means[at])
 		if !ok || len(c.p.needs) > 0 {
@@ -77,15 +76,6 @@ func elementsOf(v *manifest.Variable) int64 {
 		n *= s
 	}
 	return n
-}
-
-// placesOf finds the member of each class.
-func (p *planner) placesOf(members []member) []int32 {
-	places := make([]int32, len(p.classes))
-	for i, m := range members {
-		places[m.class] = int32(i)
-	}
-	return places
 }
 
 // comparer parts files by values, of which it keeps sums.

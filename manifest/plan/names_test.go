@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/manifest"
+)
+
+// A sample names all of few files, else the first nine and the last, as sorting them all would.
+func TestSample(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 500 {
+		p := &planner{}
+		var files []int32
+		var want []string
+		for i := range r.IntN(40) {
+			p.files = append(p.files, &manifest.File{Source: manifest.Source{URL: fmt.Sprintf("/run%d/%d", r.IntN(12), i)}})
+			files, want = append(files, int32(i)), append(want, p.files[i].URL)
+		}
+		r.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		slices.SortFunc(want, natural)
+		if n := len(want); n > named {
+			want = append(want[:named-1], want[n-1])
+		}
+		if got := p.sample(files); got.count != len(files) || !slices.Equal(got.urls, want) {
+			t.Fatalf("of %d: %d, %q, not %q", len(files), got.count, got.urls, want)
+		}
+	}
+}
