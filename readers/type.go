@@ -107,7 +107,7 @@ type Type struct {
 	Padding  Padding // String
 	UTF8     bool    // String, and VarLen that IsText
 	IsText   bool    // VarLen: a string
-	Tag      string  // Opaque
+	Tag      string  // Opaque; of a VarLen that IsText, what the text tells: "json", or the "path" of an object
 	Ref      RefKind // Reference
 	Members  []Member
 	Choices  []Choice // Enum
@@ -181,6 +181,9 @@ func (t *Type) Element() (codec.Type, bool) {
 	case Float:
 		return codec.Type{Kind: codec.Float, Size: t.Size}, t.IsIEEE() && t.Size <= 8
 	case Enum:
+		if t.isBoolean() {
+			return codec.Type{Kind: codec.Bool, Size: 1}, true
+		}
 		return t.Base.Element()
 	case Complex:
 		base, ok := t.Base.Element()
@@ -192,9 +195,38 @@ func (t *Type) Element() (codec.Type, bool) {
 	case VarLen:
 		return codec.Type{Kind: codec.String}, t.IsText
 	case Compound:
+		if part, ok := t.complexPart(); ok {
+			return codec.Type{Kind: codec.Complex, Size: 2 * part.Size}, true
+		}
 		return t.structElement()
 	}
 	return codec.Type{}, false
+}
+
+// isBoolean reports whether an enumeration is how h5py, and with it nearly everybody, writes
+// truth to HDF5, which has no type for it: a byte in which FALSE is 0 and TRUE is 1.
+func (t *Type) isBoolean() bool {
+	if t.Size != 1 || len(t.Choices) != 2 {
+		return false
+	}
+	for _, c := range t.Choices {
+		if v := c.Value[0]; v > 1 || c.Name != [...]string{"FALSE", "TRUE"}[v] {
+			return false
+		}
+	}
+	return t.Choices[0].Name != t.Choices[1].Name
+}
+
+// complexPart returns the type of both members of a compound that is how h5py and PyTables
+// write complex numbers to HDF5: floats r and i, one behind the other.
+func (t *Type) complexPart() (codec.Type, bool) {
+	if len(t.Members) != 2 || t.Members[0].Name != "r" || t.Members[1].Name != "i" {
+		return codec.Type{}, false
+	}
+	r, i := t.Members[0], t.Members[1]
+	part, ok := r.Type.Element()
+	ok = ok && part.Kind == codec.Float && part.Size >= 4 && r.Type.Equal(i.Type)
+	return part, ok && r.Offset == 0 && i.Offset == part.Size && t.Size == 2*part.Size
 }
 
 func (t *Type) isMachineWord() bool {

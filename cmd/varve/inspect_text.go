@@ -138,6 +138,9 @@ func (p *textPrinter) attribute(owner string, a *readers.Attribute) {
 // typeName names a type as CDL does, where it can.
 func typeName(t *readers.Type) string {
 	if t.Class == readers.VarLen && t.IsText {
+		if t.Tag == "path" {
+			return "reference"
+		}
 		return "string"
 	}
 	if t.Class == readers.String && t.Size == 1 {

@@ -6,13 +6,14 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/zarrjson"
 )
 
 // attributeJSON writes an attribute of a group; nil for what no JSON says.
 func attributeJSON(a *manifest.Attribute) ([]byte, error) {
 	if a.Texts != nil || a.Type.Kind == codec.String {
-		if len(a.Texts) == 1 {
+		if len(a.Texts) == 1 && (a.Scalar || cf.IsOneText(a.Name)) {
 			return json.Marshal(a.Texts[0])
 		}
 		return json.Marshal(a.Texts)

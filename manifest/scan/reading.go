@@ -280,7 +280,7 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 		if v.Storage.Layout != readers.Unallocated {
 			return nil
 		}
-		return r.checkNull(v)
+		return r.checkNull(out, v)
 	}
 	return r.place(out, v)
 }
@@ -354,7 +354,7 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 	case s.Layout == readers.Chunked:
 		return r.placeChunks(out, v)
 	case s.Layout == readers.Unallocated || n == 0:
-		if err := r.checkNull(v); err != nil {
+		if err := r.checkNull(out, v); err != nil {
 			return err
 		}
 		out.Storage.Layout, out.Storage.Chunks = manifest.Nothing, out.Shape
@@ -373,14 +373,17 @@ func ofItself(mappings []readers.Mapping) bool {
 	return !slices.ContainsFunc(mappings, func(m readers.Mapping) bool { return m.File != "." })
 }
 
-// checkNull refuses variables without any element, which is less than one without a shape has.
-func (r *reading) checkNull(v *readers.Variable) error {
+// checkNull gives a variable that has no shape and no element, which is less than one without a
+// shape has, an axis of no length: Zarr knows no other way to have none.
+func (r *reading) checkNull(out *manifest.Variable, v *readers.Variable) error {
 	if len(v.Shape) > 0 {
 		return nil
 	}
 	value, err := v.ReadAll(r.ctx, uint64(r.ValueBytes))
 	if err == nil && value.Null {
-		err = fmt.Errorf("has no shape and no elements: %w", errors.ErrUnsupported)
+		d := &readers.Dimension{Path: fmt.Sprintf("%s#%s_null", v.Path, v.Name), Anonymous: true}
+		r.addDimension(d)
+		out.Dims, out.Shape = append(out.Dims, d.Path), append(out.Shape, 0)
 	}
 	return err
 }

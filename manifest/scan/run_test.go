@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/scan"
 	"varve/readers/source"
@@ -509,7 +510,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestNull: a dataset without a dataspace is listed, and not one without a value.
+// TestNull: a dataset without a dataspace has no element, which is other than one without a value.
 func TestNull(t *testing.T) {
 	folder := t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
@@ -522,8 +523,8 @@ func TestNull(t *testing.T) {
 	}
 	h := a.Files[0].Header
 	for _, path := range []string{"/null", "/null text"} {
-		if v := h.Variables[h.Find(path)]; !strings.Contains(v.Unreadable, "no shape and no elements") {
-			t.Errorf("%s: %q", path, v.Unreadable)
+		if v := h.Variables[h.Find(path)]; v.Unreadable != "" || !slices.Equal(v.Shape, []int64{0}) {
+			t.Errorf("%s: shape %v, %q", path, v.Shape, v.Unreadable)
 		}
 	}
 }
@@ -556,5 +557,45 @@ func TestVirtualPlaces(t *testing.T) {
 		if v := a.Files[0].Values[i]; v == nil || h.Variables[i].Storage.Layout != manifest.Valued || !bytes.Equal(v.Data, stored) {
 			t.Errorf("%s: %+v, %v", path, h.Variables[i], v)
 		}
+	}
+}
+
+// TestConventions: what HDF5 has no type for is what those who wrote it meant.
+func TestConventions(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/conventions.h5"}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, values := a.Files[0].Header, a.Files[0].Values
+	for path, want := range map[string]codec.Type{
+		"/truth": {Kind: codec.Bool, Size: 1}, "/complex": {Kind: codec.Complex, Size: 16}, "/big complex": {Kind: codec.Complex, Size: 8},
+		"/paths": {Kind: codec.String}, "/nothing": {Kind: codec.Float, Size: 4},
+	} {
+		if v := h.Variables[h.Find(path)]; !v.Type.Equal(want) || v.Unreadable != "" {
+			t.Errorf("%s: %s, %q, want %s", path, v.Type, v.Unreadable, want)
+		}
+	}
+	paths := h.Find("/paths")
+	if got := fmt.Sprintf("%q", values[paths].Texts); got != `["/truth" "/table" "" "/"]` {
+		t.Errorf("paths are %s", got)
+	}
+	if v := h.Variables[h.Find("/nothing")]; !slices.Equal(v.Shape, []int64{0}) || len(v.Attributes) != 1 {
+		t.Errorf("nothing: %+v", v)
+	}
+	var groups []manifest.Attribute
+	for _, g := range a.Files[0].Groups.Groups {
+		groups = append(groups, g.Attributes...)
+	}
+	text := codec.Type{Kind: codec.String}
+	for name, want := range map[string]manifest.Attribute{
+		"of":           {Name: "of", Type: text, Texts: []string{"/truth"}, Scalar: true},
+		"column-order": {Name: "column-order", Type: text, Texts: []string{"truth"}},
+	} {
+		if got := manifest.Lookup(groups, name); got == nil || !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if a := manifest.Lookup(h.Variables[h.Find("/truth")].Attributes, "ordered"); a == nil || a.Type.Kind != codec.Bool {
+		t.Errorf("ordered: %+v", a)
 	}
 }

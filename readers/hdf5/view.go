@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"varve/codec"
 	"varve/readers"
@@ -39,7 +40,7 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := viewer{f: f, dims: map[*NetCDFDim]*readers.Dimension{}}
+	v := viewer{f: f, dims: map[*NetCDFDim]*readers.Dimension{}, marked: view.Marked, byAddr: tree.byAddr}
 	out := &readers.Dataset{Source: f.src, Format: "HDF5", Root: v.group(ctx, view.Root)}
 	f.onAllCores(len(v.vars), func(i int) { v.describe(ctx, v.vars[i]) })
 	if view.Marked {
@@ -56,9 +57,11 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 
 // viewer turns the parts of a NetCDF view into those of a readers.Dataset.
 type viewer struct {
-	f    *File
-	dims map[*NetCDFDim]*readers.Dimension
-	vars []viewed // to be described
+	f      *File
+	dims   map[*NetCDFDim]*readers.Dimension
+	vars   []viewed // to be described
+	marked bool     // by netCDF-4, in whose model a list of one text is a text
+	byAddr map[uint64]*Object
 }
 
 // viewed is a variable with what it is made of.
@@ -96,11 +99,43 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 		if a.Type != nil {
 			r.Shape, r.Null = a.Shape, a.Space == Null
 			r.Value.Data, r.Texts, r.Err = v.f.elements(ctx, a.Type, a.data)
+			if r.Err == nil && isPath(a.Type) {
+				r.Type = pathType
+				r.Texts, r.Err = v.paths(r.Value.Data)
+				r.Value.Data = nil
+			}
 			r.Err = v.f.locate(o.Path, r.Err)
+			if v.marked && len(r.Texts) == 1 {
+				r.Shape = nil
+			}
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// pathType is that of references to objects, which are told as the paths of these.
+var pathType = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: "path"}
+
+func isPath(t *readers.Type) bool { return t.Class == readers.Reference && t.Ref == readers.ObjectRef }
+
+// paths returns the paths of objects at addresses of 8 bytes each, none for a reference to
+// nothing.
+func (v *viewer) paths(addresses []byte) ([][]byte, error) {
+	out := make([][]byte, 0, len(addresses)/8)
+	for one := range slices.Chunk(addresses, 8) {
+		addr := littleAddress(one[:v.f.super.offsets]) // libhdf5 leaves the rest unset
+		o := v.byAddr[addr]
+		switch {
+		case addr == 0 || addr == undefined:
+			out = append(out, nil)
+		case o == nil:
+			return nil, unsupported("a reference to an object that no link leads to, at address %d", addr)
+		default:
+			out = append(out, []byte(o.Path))
+		}
+	}
+	return out, nil
 }
 
 // elements brings stored elements into memory form.
@@ -119,6 +154,9 @@ func (f *File) elements(ctx context.Context, t *readers.Type, stored []byte) (da
 func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 	d := x.Object.Dataset
 	out := &readers.Variable{Name: x.Name, Path: x.Path, Shape: d.Shape, MaxShape: d.MaxShape, Type: d.Type}
+	if isPath(d.Type) {
+		out.Type = pathType
+	}
 	for i, dim := range x.Dims {
 		out.Dims = append(out.Dims, v.dimension(x, dim, i))
 	}
@@ -132,7 +170,17 @@ func (v *viewer) describe(ctx context.Context, out viewed) {
 	out.Attributes, out.Storage = v.attributes(ctx, x.Object), d.storage()
 	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever}
 	value, user, err := d.FillValue(ctx)
-	if user {
+	switch {
+	case isPath(d.Type):
+		out.Fill = readers.Fill{}
+		out.Storage.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) {
+			addresses, err := v.f.Canonical(ctx, nil, d.Type, stored)
+			if err != nil {
+				return nil, err
+			}
+			return v.paths(addresses)
+		}
+	case user:
 		out.Fill.Value = value
 	}
 	if err != nil && out.Storage.Undecodable == nil {
@@ -140,6 +188,11 @@ func (v *viewer) describe(ctx context.Context, out viewed) {
 	}
 	out.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
 		value, err := d.value(ctx, limit)
+		if err == nil && isPath(d.Type) {
+			value.Type = pathType
+			value.Texts, err = v.paths(value.Data)
+			value.Data = nil
+		}
 		return value, d.f.locate(x.Path, err)
 	}
 }

@@ -309,7 +309,7 @@ func (d *decision) spelt(a *manifest.Attribute) string {
 // spelt sooner than looked up.
 func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
 	if len(a.Texts) == 1 {
-		return textJSON(a.Texts[0])
+		return attributeJSON(a)
 	}
 	key := binary.AppendUvarint(append(d.scratch[:0], byte(a.Type.Kind)), uint64(a.Type.Size))
 	for _, text := range a.Texts {
@@ -352,11 +352,12 @@ func attributeText(a *manifest.Attribute) string {
 }
 
 // attributeJSON writes an attribute as xarray does to Zarr: a list of one number is a number,
-// floats are widened to float64. It is nil for what no JSON says.
+// floats are widened to float64. A list of one text stays one, unless CF knows it as a text. It
+// is nil for what no JSON says.
 func attributeJSON(a *manifest.Attribute) ([]byte, error) {
 	switch {
 	case a.Texts != nil || a.Type.Kind == codec.String:
-		if len(a.Texts) == 1 {
+		if len(a.Texts) == 1 && (a.Scalar || cf.IsOneText(a.Name)) {
 			return textJSON(a.Texts[0])
 		}
 		return textsJSON(a.Texts)

@@ -1,0 +1,43 @@
+package build
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"varve/zarrjson"
+)
+
+// TestListsOfOneText: a list of one text stays one where HDF5 has it, but for those that CF
+// knows, and is a text where netCDF has it.
+func TestListsOfOneText(t *testing.T) {
+	for name, want := range map[string]map[string]string{
+		"conventions.h5": {"/table column-order": `["truth"]`, "/table title": `"one"`, "/table of": `"/truth"`,
+			"/paths columns": `["a"]`, "/paths units": `"m"`, "/truth ordered": `true`, "/nothing encoding-type": `"null"`},
+		"netcdf4_texts.nc": {"/ one": `"a"`, "/ two": `["a","b"]`, "/v one": `"b"`},
+	} {
+		made, err := Build(context.Background(), filepath.Join(t.TempDir(), "out.varve"),
+			&Options{Sources: Sources{Names: []string{"../../fixtures/hdf5/" + name}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes := map[string]zarrjson.Attributes{}
+		for _, g := range made.Snapshot.Groups {
+			nodes[g.Path] = g.Attributes
+		}
+		for _, a := range made.Snapshot.Arrays {
+			nodes[a.Path] = a.Face.Attributes
+		}
+		got := map[string]string{}
+		for path, attributes := range nodes {
+			for attribute, raw := range attributes.All() {
+				got[path+" "+attribute] = string(raw)
+			}
+		}
+		for attribute, says := range want {
+			if got[attribute] != says {
+				t.Errorf("%s: %s is %s, want %s", name, attribute, got[attribute], says)
+			}
+		}
+	}
+}
