@@ -41,6 +41,14 @@ type Dataset struct {
 	Format   string // "netCDF-4", "HDF5", "netCDF-3 64-bit offset", …
 	Root     *Group
 	Problems []Problem
+	Links    []Link
+}
+
+// Link is a name for what is in another file.
+type Link struct {
+	Path   string
+	File   string // as the source names it: a path from the source's folder, or an absolute one
+	Target string // path in that file
 }
 
 // Problem is an object that is in the source and cannot be read.

@@ -43,7 +43,7 @@ func (r *reading) addAll(list []*readers.Variable) error {
 			if p := r.ahead.panicked; p != nil {
 				panic(p)
 			}
-			if err := r.add(first+i, v); err != nil {
+			if err := r.add(v); err != nil {
 				return fmt.Errorf("%s: %w", v.Path, err)
 			}
 		}

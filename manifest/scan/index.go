@@ -60,8 +60,8 @@ func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error
 // checkRows refuses variables of far more chunks than can be stored.
 func (r *reading) checkRows(rows int64) error {
 	limit := int64(maxRows)
-	if r.src.Size() > 0 && r.data.Format != "" && !r.src.IsFolder() && r.others.inside() {
-		limit = min(limit, maxSparse+r.src.Size())
+	if f := r.base(); f.src.Size() > 0 && f.data.Format != "" && !f.src.IsFolder() && f.holdsChunks() {
+		limit = min(limit, maxSparse+f.src.Size())
 	}
 	if rows > limit {
 		return fmt.Errorf("is cut into %d chunks, more than %d, which such a file can hold: %w", rows, limit, errors.ErrUnsupported)

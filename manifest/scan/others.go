@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +25,9 @@ type others struct {
 
 func newOthers(r *reading) others { return others{r: r} }
 
-// inside reports whether chunks are in the source itself.
-func (o *others) inside() bool {
-	f := o.r.data.Format
+// holdsChunks reports whether chunks are in the source itself.
+func (r *reading) holdsChunks() bool {
+	f := r.data.Format
 	return strings.HasPrefix(f, "HDF5") || strings.HasPrefix(f, "netCDF") || f == "FITS"
 }
 
@@ -73,14 +74,17 @@ func (r *reading) identify(x *readers.Other) (manifest.Source, error) {
 
 // openNamed opens a source that the one being read names, if that may be.
 func (r *reading) openNamed(ctx context.Context, name string) (*source.Source, error) {
-	if _, err := source.LocalPath(name); err == nil {
+	if path, err := source.LocalPath(name); err == nil {
 		src, err := source.OpenWithin(ctx, name, r.folders()...)
 		if errors.Is(err, source.ErrForbidden) {
-			err = forbidden(name)
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				path = real
+			}
+			err = forbidden(path)
 		}
 		return src, err
 	}
-	for _, prefix := range append([]string{besides(r.src.Name())}, r.Allow...) {
+	for _, prefix := range slices.Concat([]string{besides(r.src.Name())}, r.near.folders, r.Allow) {
 		if strings.Contains(prefix, "://") && strings.HasPrefix(name, strings.TrimSuffix(prefix, "/")+"/") && !strings.Contains(name, "/../") {
 			return r.Opener.Open(ctx, name)
 		}
@@ -112,7 +116,7 @@ func (r *reading) folders() []string {
 		folder = filepath.Dir(folder)
 	}
 	list := []string{folder}
-	for _, a := range r.Allow {
+	for _, a := range slices.Concat(r.near.folders, r.Allow) {
 		if path, err := source.LocalPath(a); err == nil {
 			list = append(list, path)
 		}

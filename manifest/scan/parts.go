@@ -147,13 +147,14 @@ func (r *reading) hide(id manifest.Source, v manifest.Variable, rows *refs) *fou
 	return &found{url: id.URL, file: f, refs: rows}
 }
 
-// neighbours are files that were opened because a virtual dataset names them.
+// neighbours are files that were opened because a virtual dataset or a link names them.
 type neighbours struct {
-	open  map[string]*reading
-	depth int // how many virtual datasets led here
+	open    map[string]*reading
+	depth   int      // how many virtual datasets and links led here
+	folders []string // those of the files that led here, which may name what is in them
 }
 
-// neighbour opens a file that a virtual dataset names. There need not be one.
+// neighbour opens a file that the source names. There need not be one.
 func (r *reading) neighbour(name string) (*reading, error) {
 	if n, ok := r.near.open[name]; ok {
 		return n, nil
@@ -171,8 +172,8 @@ func (r *reading) neighbour(name string) (*reading, error) {
 		return nil, err
 	}
 	n := &reading{scanner: r.scanner, ctx: r.ctx, src: src, out: &found{url: absolute(src.Name())}, indexes: true}
-	n.near.depth = r.near.depth + 1
-	if n.data, err = formats.Open(r.ctx, src); err != nil {
+	n.near.depth, n.near.folders = r.near.depth+1, append(slices.Clip(r.near.folders), besides(r.src.Name()))
+	if n.data, err = formats.Open(r.ctx, src, r.Allow...); err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
 	n.others = newOthers(n)
@@ -220,39 +221,47 @@ func joined(folder, name string) string {
 	return filepath.Join(folder, name)
 }
 
-// describe makes a variable of the one at a path, with its refs and its own parts.
-func (r *reading) describe(path string) (*manifest.Variable, *found, error) {
-	v := find(r.data, path)
-	if v == nil {
-		return nil, nil, nil
+// describe makes a variable of the one at a path, with its refs and its own parts in r.out. There
+// need not be one.
+func (r *reading) describe(path string) (*manifest.Variable, *readers.Variable, error) {
+	v, through, err := r.locate(path)
+	if v == nil || err != nil {
+		return nil, nil, err
 	}
 	if r.near.depth > maxNesting {
 		return nil, nil, fmt.Errorf("virtual datasets lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
-	}
-	for _, p := range r.data.Problems {
-		if p.Path == v.Path {
-			return nil, nil, p.Err
-		}
 	}
 	r.out = &found{url: r.out.url, file: &manifest.File{}, refs: newRefs()}
 	r.others = newOthers(r)
 	r.header, r.known = &manifest.Header{}, map[*readers.Dimension]bool{}
 	out := r.variable(v)
+	r.through = through
+	defer func() { r.through = nil }()
 	if err := r.store(&out, v); err != nil {
 		return nil, nil, err
 	}
-	return &out, r.out, nil
+	return &out, v, nil
 }
 
-// find returns the variable at a path, or nil.
-func find(data *readers.Dataset, path string) *readers.Variable {
-	var same *readers.Variable
-	data.Root.Walk(func(g *readers.Group) bool {
-		i := slices.IndexFunc(g.Variables, func(v *readers.Variable) bool { return v.Path == path })
-		if i >= 0 {
-			same = g.Variables[i]
-		}
-		return same == nil
-	})
-	return same
+// base is the file by whose place other files are named: the one that the variable at hand is in.
+func (r *reading) base() *reading {
+	if r.through != nil {
+		return r.through
+	}
+	return r
+}
+
+// find returns what is at a path of the source, a variable or a group.
+func (r *reading) find(at string) (*readers.Variable, *readers.Group) {
+	if r.groups == nil {
+		r.groups, r.variables = map[string]*readers.Group{}, map[string]*readers.Variable{}
+		r.data.Root.Walk(func(g *readers.Group) bool {
+			r.groups[g.Path] = g
+			for _, v := range g.Variables {
+				r.variables[v.Path] = v
+			}
+			return true
+		})
+	}
+	return r.variables[at], r.groups[at]
 }

@@ -43,7 +43,7 @@ func stretches(files []readers.ExternalFile, size int64) ([]stretch, error) {
 
 // open opens the file of a stretch, which must have all of it.
 func (r *reading) openStretch(s stretch) (*source.Source, error) {
-	src, err := r.openBeside(s.name)
+	src, err := r.base().openBeside(s.name)
 	if isAbsent(err) {
 		err = fmt.Errorf("values are in the file %q, which is not there: %w", s.name, errors.ErrUnsupported)
 	}

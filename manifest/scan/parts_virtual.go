@@ -78,23 +78,24 @@ func numbered(pattern, number string) (string, bool) {
 
 // addSource adds the boxes of a mapping of one source, and reports whether that is there.
 func (p *parted) addSource(m *readers.Mapping) (bool, error) {
-	n := p.r
+	n := p.r.base()
 	if m.File != "." {
 		var err error
-		if n, err = p.r.neighbour(m.File); n == nil || err != nil {
+		if n, err = n.neighbour(m.File); n == nil || err != nil {
 			return false, err
 		}
 	} else if n.here == nil {
 		n.here = &reading{scanner: n.scanner, ctx: n.ctx, src: n.src, data: n.data, out: &found{url: n.out.url}, indexes: true}
-		n.here.near.depth = n.near.depth + 1
+		n.here.near.depth, n.here.near.folders = n.near.depth+1, n.near.folders
 		n = n.here
 	} else {
 		n = n.here
 	}
-	v, f, err := n.describe("/" + strings.Trim(m.Dataset, "/"))
+	v, _, err := n.describe("/" + strings.Trim(m.Dataset, "/"))
 	if v == nil || err != nil {
 		return false, err
 	}
+	f := n.out
 	if !v.Type.Equal(p.out.Type) {
 		return true, fmt.Errorf("is of type %s, and its part in %s of type %s: %w", p.out.Type, m.File, v.Type, errors.ErrUnsupported)
 	}

@@ -35,8 +35,13 @@ type reading struct {
 	problems map[string]error // of what is not understood, by path
 	others   others
 	near     neighbours
-	here     *reading  // the same source, for what it says of itself
-	ahead    *prepared // of the variable that is being added; nil for one of another source
+	through  *reading // of the file that the variable at hand is in, if a link led there
+	steps    int      // taken to follow links
+
+	groups    map[string]*readers.Group // what is in data, by path, once somebody asked
+	variables map[string]*readers.Variable
+	here      *reading  // the same source, for what it says of itself
+	ahead     *prepared // of the variable that is being added; nil for one of another source
 }
 
 // scan reads a source.
@@ -88,7 +93,7 @@ func absolute(name string) string {
 // read reads the dataset and all that a manifest keeps of it.
 func (r *reading) read() error {
 	var err error
-	if r.data, err = formats.Open(r.ctx, r.src); err != nil {
+	if r.data, err = formats.Open(r.ctx, r.src, r.Allow...); err != nil {
 		return err
 	}
 	if err := r.sortProblems(); err != nil {
@@ -96,15 +101,19 @@ func (r *reading) read() error {
 	}
 	r.others = newOthers(r)
 	r.out.file = &manifest.File{Source: identity(r.out.url, r.src, r.data.Format)}
-	list, err := r.start()
+	groups, list, err := r.start()
 	if err != nil {
 		return err
 	}
-	r.out.file.Values = make([]*manifest.Values, len(list))
+	r.out.file.Values = make([]*manifest.Values, 0, len(list))
 	if err := r.addAll(list); err != nil {
 		return err
 	}
-	r.listProblems(len(list))
+	if err := r.addLinked(groups); err != nil {
+		return err
+	}
+	r.out.file.Groups = r.shared.groups(groups)
+	r.listProblems()
 	r.out.file.Header = r.shared.header(r.header)
 	r.out.file.Bytes = r.handed + r.out.refs.stored
 	return r.ctx.Err()
@@ -132,14 +141,20 @@ func (r *reading) sortProblems() error {
 }
 
 // listProblems adds what is in the file and not understood, so that it is not just missing.
-func (r *reading) listProblems(variables int) {
+func (r *reading) listProblems() {
 	paths := make([]string, 0, len(r.problems))
 	for path := range r.problems {
 		paths = append(paths, path)
 	}
 	slices.Sort(paths)
+	known := map[string]bool{}
+	if len(paths) > 0 {
+		for i := range r.header.Variables {
+			known[r.header.Variables[i].Path] = true
+		}
+	}
 	for _, path := range paths {
-		if i := r.header.Find(path); i >= 0 && i < variables {
+		if known[path] {
 			continue
 		}
 		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: r.reason(r.problems[path])})
@@ -147,14 +162,21 @@ func (r *reading) listProblems(variables int) {
 	}
 }
 
-// start makes the header without variables, and lists these.
-func (r *reading) start() ([]*readers.Variable, error) {
+// start makes the header without variables, and lists these, and the groups.
+func (r *reading) start() (*manifest.GroupAttributes, []*readers.Variable, error) {
 	r.header = &manifest.Header{}
 	r.known = map[*readers.Dimension]bool{}
 	groups := &manifest.GroupAttributes{}
-	var list []*readers.Variable
-	var failed error
-	r.data.Root.Walk(func(g *readers.Group) bool {
+	list, err := r.addGroups(groups, r.data.Root)
+	if len(list) > 0 {
+		r.header.Variables = make([]manifest.Variable, 0, len(list))
+	}
+	return groups, list, err
+}
+
+// addGroups adds a group and those below it, and lists their variables.
+func (r *reading) addGroups(groups *manifest.GroupAttributes, root *readers.Group) (list []*readers.Variable, failed error) {
+	root.Walk(func(g *readers.Group) bool {
 		if err := damagedAttribute(g.Attributes); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", g.Path, err))
 		}
@@ -165,10 +187,6 @@ func (r *reading) start() ([]*readers.Variable, error) {
 		list = append(list, g.Variables...)
 		return true
 	})
-	if len(list) > 0 {
-		r.header.Variables = make([]manifest.Variable, 0, len(list))
-	}
-	r.out.file.Groups = r.shared.groups(groups)
 	return list, failed
 }
 
@@ -183,26 +201,28 @@ func (r *reading) addDimension(d *readers.Dimension) {
 }
 
 // add adds a variable with its refs and values.
-func (r *reading) add(i int, v *readers.Variable) error {
+func (r *reading) add(v *readers.Variable) error {
 	out := r.variable(v)
+	var values *manifest.Values
 	rows, inline, hidden := r.out.refs.len(), len(r.out.inline), len(r.out.hidden)
 	err := r.problems[v.Path]
 	if err == nil {
 		err = r.store(&out, v)
 	}
 	if err == nil {
-		r.out.file.Values[i], err = r.values(&out, v, rows)
+		values, err = r.values(&out, v, rows)
 	}
-	if err == nil && out.Type.Kind == codec.String && !isUTF8(r.out.file.Values[i]) {
+	if err == nil && out.Type.Kind == codec.String && !isUTF8(values) {
 		out.Type.Kind = codec.Bytes
 	}
 	if err != nil && isReason(err) {
 		r.out.refs.cut(rows)
 		r.out.inline, r.out.hidden = r.out.inline[:inline], r.out.hidden[:hidden]
-		delete(r.out.file.Parts, i)
+		delete(r.out.file.Parts, len(r.header.Variables))
 		out.Unreadable, out.Storage, err = r.reason(err), manifest.Storage{}, nil
 	}
 	r.header.Variables = append(r.header.Variables, out)
+	r.out.file.Values = append(r.out.file.Values, values)
 	return err
 }
 

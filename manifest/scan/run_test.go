@@ -529,15 +529,100 @@ func TestNull(t *testing.T) {
 	}
 }
 
-// TestLinksElsewhere: what a link to another file leads to is listed, and not just missing.
-func TestLinksElsewhere(t *testing.T) {
-	a, err := scanAll([]string{fixtures + "/hdf5/superblock0.h5"}, scan.Options{})
+// TestLinks: what links lead to in other files is there as it is there, under the paths of the
+// links, and what leads nowhere is listed. Values are what libhdf5 reads.
+func TestLinks(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/links_files.h5"}, scan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := a.Files[0].Header
-	if i := h.Find("/elsewhere"); i < 0 || !strings.Contains(h.Variables[i].Unreadable, "links to other files are not followed") {
-		t.Errorf("/elsewhere is number %d of %+v", i, h.Variables)
+	f := a.Files[0]
+	upTo := func(from, to int) (out []int16) {
+		for i := range to - from {
+			out = append(out, int16(from+i))
+		}
+		return out
+	}
+	image, x := upTo(0, 24), upTo(0, 18)
+	stack := append([]int16{4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18}, x...)
+	for path, want := range map[string]any{
+		"/image": image, "/scan/image": image, "/scan/again": image, "/soft": image, "/through": image,
+		"/further": x, "/scan/onward": x, "/scan/stack": stack,
+		"/partly":     append(upTo(8, 16), slices.Repeat([]int16{-1}, 8)...),
+		"/scan/plain": upTo(0, 4), "/scan/never": []float32{7, 7, 7}, "/own": []int64{0, 1, 2}, "/scan/back": []int64{0, 1, 2},
+		"/time": []float64{0, .5, 1, 1.5, 2, 2.5}, "/scan/time": []float64{0, .5, 1, 1.5, 2, 2.5},
+		"/names": "a bb ccc", "/scan/names": "a bb ccc",
+	} {
+		i := f.Header.Find(path)
+		if i < 0 || f.Header.Variables[i].Unreadable != "" {
+			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variables[max(i, 0)])
+			continue
+		}
+		got, err := a.read(f, i)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if text, ok := want.(string); ok {
+			if all := string(bytes.Join(got.Var, []byte(" "))); all != text {
+				t.Errorf("%s: %q", path, all)
+			}
+			continue
+		}
+		if stored, err := binary.Append(nil, binary.LittleEndian, want); err != nil || !bytes.Equal(got.Fixed, stored) {
+			t.Errorf("%s: %v, want %v, %v", path, got.Fixed, stored, err)
+		}
+	}
+	for path, why := range map[string]string{
+		"/no_file":   `is /x of the file "absent.h5", which is not there`,
+		"/no_object": "in which there is no such variable or group",
+		"/self":      "which it is in itself",
+		"/scan/loop": "which it is in itself",
+	} {
+		if i := f.Header.Find(path); i < 0 || !strings.Contains(f.Header.Variables[i].Unreadable, why) {
+			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variables[max(i, 0)])
+		}
+	}
+	dims := func(path string) []string { return f.Header.Variables[f.Header.Find(path)].Dims }
+	if d := dims("/scan/image"); d[0] != "/scan/time" || d[0] != dims("/scan/time")[0] {
+		t.Errorf("dimensions %v", d)
+	}
+	if d := dims("/image"); d[0] != "/image#time" {
+		t.Errorf("dimensions %v", d)
+	}
+	g := slices.IndexFunc(f.Groups.Groups, func(g manifest.Group) bool { return g.Path == "/scan" })
+	if g < 0 || manifest.Lookup(f.Groups.Groups[g].Attributes, "made_by") == nil {
+		t.Errorf("groups %+v", f.Groups.Groups)
+	}
+	if n := len(f.Header.Variables); n != 21 {
+		t.Errorf("%d variables", n)
+	}
+}
+
+// TestLinksElsewhere: files of other folders are read if that is allowed.
+func TestLinksElsewhere(t *testing.T) {
+	folder, other := t.TempDir(), t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/links_files.h5")
+	target := copyTo(t, other, fixtures+"/hdf5/links_target.h5")
+	if err := os.Symlink(target, filepath.Join(folder, "links_target.h5")); err != nil {
+		t.Skip(err) // a system without such links
+	}
+	look := func(path string, allow ...string) manifest.Variable {
+		a, err := scanAll([]string{name}, scan.Options{Allow: allow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Files[0].Header.Variables[a.Files[0].Header.Find(path)]
+	}
+	for _, path := range []string{"/image", "/scan", "/through"} {
+		if v := look(path); !strings.Contains(v.Unreadable, "--allow "+other) {
+			t.Errorf("%s is out of the folder: %+v", path, v)
+		}
+	}
+	for _, path := range []string{"/image", "/scan/image", "/through"} {
+		if v := look(path, other); v.Unreadable != "" {
+			t.Errorf("%s is allowed: %+v", path, v)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func (r *reading) hand() error {
 // streams reports whether rows of a variable are handed on while they are read: many, of an
 // index in order, that nothing else is wanted from.
 func (r *reading) streams(out *manifest.Variable, s *readers.Storage, rows int64) bool {
-	return r.stream != nil && s.InOrder && rows > int64(r.batch) && r.others.inside() && !wanted(out)
+	return r.stream != nil && s.InOrder && rows > int64(r.batch) && r.holdsChunks() && !wanted(out)
 }
 
 // streamIndex hands on the rows of a storage whose chunks come in order.

@@ -61,7 +61,8 @@ type Later struct {
 	own  *source.Opener // nil if it is somebody else's
 }
 
-// Reopen opens a file that was scanned. Of the options, ValueBytes and Opener count.
+// Reopen opens a file that was scanned. Of the options, ValueBytes, Allow and
+// Opener count.
 func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error) {
 	if f.Hidden {
 		return nil, fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
@@ -75,7 +76,7 @@ func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error
 	if l.r.src, err = l.r.open(ctx, f); err != nil {
 		return nil, errors.Join(err, l.closeOwn())
 	}
-	if l.r.data, err = formats.Open(ctx, l.r.src); err != nil {
+	if l.r.data, err = formats.Open(ctx, l.r.src, l.r.Allow...); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -116,15 +117,15 @@ func (l *Later) look(variable int, at func(*manifest.Variable, *readers.Variable
 	if known.Unreadable != "" {
 		return failed(fmt.Errorf("%s: %w", known.Unreadable, errors.ErrUnsupported))
 	}
-	v, f, err := l.r.describe(known.Path)
+	out, v, err := l.r.describe(known.Path)
 	if err != nil {
 		return failed(err)
 	}
 	if v == nil {
 		return failed(fmt.Errorf("the file has no such variable any more: %w", source.ErrChanged))
 	}
-	defer f.refs.free()
-	if err := at(v, find(l.r.data, known.Path)); err != nil {
+	defer l.r.out.refs.free()
+	if err := at(out, v); err != nil {
 		return failed(err)
 	}
 	return nil

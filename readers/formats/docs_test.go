@@ -48,7 +48,10 @@ func verdict(t *testing.T, name string) (string, error) {
 	if err != nil {
 		return "refused", err
 	}
-	why := make([]error, 0, len(dataset.Problems))
+	why := make([]error, 0, len(dataset.Problems)+len(dataset.Links))
+	for _, l := range dataset.Links {
+		why = append(why, fmt.Errorf("%s is in another file", l.Path))
+	}
 	for _, p := range dataset.Problems {
 		why = append(why, fmt.Errorf("%s: %w", p.Path, p.Err))
 	}

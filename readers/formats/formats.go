@@ -7,6 +7,7 @@ package formats
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -81,10 +82,20 @@ func unknown(ctx context.Context, src *source.Source) error {
 		return readers.Corruptf("the file is a page of HTML or XML: a server's error message was saved under this name")
 	}
 	if err := recognize(head); err != nil {
-		return fmt.Errorf("not a format that varve reads (%s): %w", names(), err)
+		return unread(err.Error())
 	}
-	return fmt.Errorf("not a format that varve reads (%s): it begins with %q", names(), head[:min(len(head), 8)])
+	return unread(fmt.Sprintf("it begins with %q", head[:min(len(head), 8)]))
 }
+
+// unread is the error of a source of no known format, with what is known of it.
+type unread string
+
+func (u unread) Error() string {
+	return fmt.Sprintf("not a format that varve reads (%s): %s", names(), string(u))
+}
+
+// Unwrap makes it something that is not understood, and not something that is damaged.
+func (u unread) Unwrap() error { return errors.ErrUnsupported }
 
 func names() string {
 	var list []string

@@ -111,10 +111,9 @@ func reach(s readers.Selection, d int, n uint64) uint64 {
 // sourceLength is how long the source of a mapping is, and whether it is there. One that
 // is not has no elements: so libhdf5 has it.
 func (t *Tree) sourceLength(ctx context.Context, m readers.Mapping, dim int) (n uint64, there bool, err error) {
-	err = t.withSource(ctx, m, func(tree *Tree) error {
-		o, err := tree.Lookup(m.Dataset)
-		if err == nil && o.Kind == DatasetObject && dim < len(o.Dataset.Shape) {
-			n, there = o.Dataset.Shape[dim], true
+	err = t.withSource(ctx, m, func(d *Dataset) error {
+		if dim < len(d.Shape) {
+			n, there = d.Shape[dim], true
 		}
 		return nil
 	})

@@ -40,8 +40,9 @@ type NetCDF struct {
 	Refused error
 	// Crashes reports that netcdf-c does not return from opening the file.
 	Crashes bool
-	// Left are the links that lead to what cannot be had.
-	Left []readers.Problem
+	// Left are the links that lead to what cannot be had, Links those into other files.
+	Left  []readers.Problem
+	Links []readers.Link
 }
 
 // NetCDFGroup is a group with what belongs to it, in netcdf-c's order.
@@ -194,7 +195,9 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 		o, err := b.tree.follow(g.object, l, 0)
 		if err != nil {
 			b.refuse(err)
-			if errors.Is(err, errors.ErrUnsupported) {
+			if away, ok := err.(*elsewhere); ok {
+				b.view.Links = append(b.view.Links, readers.Link{Path: join(g.Path, l.name), File: away.file, Target: away.path})
+			} else if errors.Is(err, errors.ErrUnsupported) {
 				b.view.Left = append(b.view.Left, readers.Problem{Path: join(g.Path, l.name), Err: err})
 			}
 			continue

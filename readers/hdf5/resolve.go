@@ -1,6 +1,8 @@
 package hdf5
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +10,20 @@ import (
 )
 
 const maxLinksFollowed = 16
+
+// elsewhere is the error of a path that leads into another file.
+type elsewhere struct{ file, path string }
+
+func newElsewhere(file string, parts ...string) *elsewhere {
+	parts = strings.Split(strings.TrimRight(strings.Join(parts, "/"), "\x00"), "/")
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" || p == "." })
+	return &elsewhere{file, "/" + strings.Join(parts, "/")}
+}
+
+func (e *elsewhere) Error() string { return fmt.Sprintf("is %s of the file %q", e.path, e.file) }
+
+// Unwrap says that nobody here follows it.
+func (e *elsewhere) Unwrap() error { return errors.ErrUnsupported }
 
 // follow returns the object that a link of a group leads to.
 func (t *Tree) follow(group *Object, l link, steps int) (*Object, error) {
@@ -22,7 +38,7 @@ func (t *Tree) follow(group *Object, l link, steps int) (*Object, error) {
 	case l.kind == linkSoft:
 		return t.lookup(group, l.path, steps+1)
 	case l.kind == linkExternal:
-		return nil, unsupported("%q of %s leads to %s in the file %q: links to other files are not followed", l.name, group.Path, l.path, l.file)
+		return nil, newElsewhere(l.file, l.path)
 	}
 	return nil, unsupported("%q of %s is a link of user-defined type %d", l.name, group.Path, l.kind)
 }
@@ -36,7 +52,8 @@ func (t *Tree) lookup(from *Object, path string, steps int) (*Object, error) {
 	if strings.HasPrefix(path, "/") {
 		from = t.Root
 	}
-	for part := range strings.SplitSeq(path, "/") {
+	parts := strings.Split(path, "/")
+	for k, part := range parts {
 		if part == "" || part == "." {
 			continue
 		}
@@ -45,6 +62,9 @@ func (t *Tree) lookup(from *Object, path string, steps int) (*Object, error) {
 			return nil, readers.Corruptf("%s has no member %q, which %q needs", from.Path, part, path)
 		}
 		next, err := t.follow(from, from.members[i], steps)
+		if away, ok := err.(*elsewhere); ok {
+			return nil, newElsewhere(away.file, append([]string{away.path}, parts[k+1:]...)...)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -118,26 +118,36 @@ func (d *Dataset) readMappings(ctx context.Context, out []byte, depth int) error
 		if strings.Contains(m.File+m.Dataset, "%") {
 			return unsupported("sources named by the pattern %q, %q", m.File, m.Dataset)
 		}
-		err := here.withSource(ctx, m, func(tree *Tree) error {
-			o, err := tree.Lookup(m.Dataset)
-			if err != nil || o.Kind != DatasetObject {
-				return nil
-			}
-			return d.readMapped(ctx, out, o.Dataset, m, depth)
-		})
-		if err != nil {
+		if err := here.withSource(ctx, m, func(from *Dataset) error { return d.readMapped(ctx, out, from, m, depth) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withSource calls use with the file that a mapping names, if it is there.
-func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Tree) error) (err error) {
+// withSource calls use with the dataset that a mapping names, if it is there.
+func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Dataset) error) error {
 	if m.File == "." {
-		return use(t)
+		return t.withDataset(ctx, m.Dataset, 0, use)
 	}
-	src, err := t.file.openBeside(ctx, m.File)
+	return t.withNeighbour(ctx, m.File, m.Dataset, 0, use)
+}
+
+// withDataset calls use with the dataset at a path, through links into other files too.
+func (t *Tree) withDataset(ctx context.Context, path string, steps int, use func(*Dataset) error) error {
+	o, err := t.Lookup(path)
+	if away, ok := err.(*elsewhere); ok && steps < maxLinksFollowed {
+		return t.withNeighbour(ctx, away.file, away.path, steps+1, use)
+	}
+	if err != nil || o.Kind != DatasetObject {
+		return nil
+	}
+	return use(o.Dataset)
+}
+
+// withNeighbour calls use with a dataset of a file that this one names.
+func (t *Tree) withNeighbour(ctx context.Context, name, path string, steps int, use func(*Dataset) error) (err error) {
+	src, err := t.file.openBeside(ctx, name)
 	if src == nil || err != nil {
 		return err
 	}
@@ -150,7 +160,7 @@ func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Tree
 	if err != nil {
 		return err
 	}
-	return use(tree)
+	return tree.withDataset(ctx, path, steps, use)
 }
 
 func (d *Dataset) readMapped(ctx context.Context, out []byte, from *Dataset, m readers.Mapping, depth int) error {

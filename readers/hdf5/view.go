@@ -30,7 +30,7 @@ func (m Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 
 // Dataset returns the file with dimensions and names as netcdf-c gives them. Other than
 // netcdf-c it leaves nothing out: what netCDF cannot have is there too, and what cannot be
-// read is among the problems, as are links that are not followed.
+// read is among the problems, as are links of types that users defined.
 func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 	tree, err := f.Tree(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 			out.Problems = append(out.Problems, readers.Problem{Path: o.Path, Err: o.Err})
 		}
 	}
-	out.Problems = append(out.Problems, view.Left...)
+	out.Problems, out.Links = append(out.Problems, view.Left...), view.Links
 	return out, ctx.Err()
 }
 

@@ -50,7 +50,15 @@ func fromFile(f *os.File) (*file, error) {
 	return &file{f: f, id: identify(info), linked: hasName(info)}, nil
 }
 
-var errFolder = errors.New("is a folder, not a file")
+// notFile is the error of what is no regular file, in which nothing is to be read.
+type notFile string
+
+func (n notFile) Error() string { return "is " + string(n) + ", not a file" }
+
+// Unwrap makes it something that is not understood, and not something that failed.
+func (n notFile) Unwrap() error { return errors.ErrUnsupported }
+
+const errFolder = notFile("a folder")
 
 func notRegular(info os.FileInfo) error {
 	mode := info.Mode()
@@ -58,13 +66,13 @@ func notRegular(info os.FileInfo) error {
 	case mode.IsDir():
 		return errFolder
 	case mode&os.ModeNamedPipe != 0:
-		return errors.New("is a named pipe, not a file")
+		return notFile("a named pipe")
 	case mode&os.ModeSocket != 0:
-		return errors.New("is a socket, not a file")
+		return notFile("a socket")
 	case mode&os.ModeDevice != 0:
-		return errors.New("is a device, not a file")
+		return notFile("a device")
 	}
-	return fmt.Errorf("is not a regular file (%s)", mode)
+	return notFile(fmt.Sprintf("something else (%s)", mode))
 }
 
 func identify(info os.FileInfo) Identity {

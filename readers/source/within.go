@@ -16,7 +16,7 @@ import (
 var ErrForbidden = errors.New("not allowed")
 
 // OpenWithin opens a local file that another source names, by its path or as a file URL, if
-// it lies in one of the folders. Links out of the folder do not count as in it.
+// it lies in one of the folders. What a link leads to must lie in one of them too.
 func OpenWithin(ctx context.Context, name string, folders ...string) (*Source, error) {
 	path, err := LocalPath(name)
 	if err != nil {
@@ -25,22 +25,28 @@ func OpenWithin(ctx context.Context, name string, folders ...string) (*Source, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for _, folder := range folders {
-		inside, ok := relative(folder, path)
-		if !ok {
-			continue
-		}
-		f, err := openInside(folder, inside)
-		if err != nil {
-			return nil, err
-		}
-		ranges, err := fromFile(f)
-		if err != nil {
-			return nil, err
-		}
-		return New(name, ranges), nil
+	f, err := openInOne(path, folders)
+	if real := resolved(path); err != nil && real != path && !errors.Is(err, ErrForbidden) {
+		f, err = openInOne(real, folders)
 	}
-	return nil, fmt.Errorf("%s lies in none of the folders that may be read (%s): %w", name, strings.Join(folders, ", "), ErrForbidden)
+	if err != nil {
+		return nil, err
+	}
+	ranges, err := fromFile(f)
+	if err != nil {
+		return nil, err
+	}
+	return New(name, ranges), nil
+}
+
+// openInOne opens a file in the first folder that it lies in.
+func openInOne(path string, folders []string) (*os.File, error) {
+	for _, folder := range folders {
+		if inside, ok := relative(folder, path); ok {
+			return openInside(folder, inside)
+		}
+	}
+	return nil, fmt.Errorf("%s lies in none of the folders that may be read (%s): %w", path, strings.Join(folders, ", "), ErrForbidden)
 }
 
 func openInside(folder, inside string) (*os.File, error) {

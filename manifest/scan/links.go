@@ -1,0 +1,258 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/readers"
+)
+
+// What a link leads to in another file is in the source under the path of the link, as if it
+// stood there: a variable with storage in another source, or a group with all that is in it.
+//
+//	source            file that a link names
+//	/entry/data_1 ──▶ /entry/data          a variable
+//	/scan_1       ──▶ /run/scan            a group
+//	/scan_1/y     ──▶ /run/scan/y
+
+// Limits of how much the links of one source lead to, and of how much is looked through for it.
+const (
+	maxLinked = 1 << 18
+	maxSteps  = 1 << 26
+)
+
+// addLinked adds what links lead to.
+func (r *reading) addLinked(groups *manifest.GroupAttributes) error {
+	return r.addLinks(groups, &mount{from: r, at: "/", target: "/", way: []string{r.out.url + "\x00/"}}, r)
+}
+
+// addLinks adds what the links of a file lead to, as far as they are in what stands in its place.
+func (r *reading) addLinks(groups *manifest.GroupAttributes, m *mount, n *reading) error {
+	for _, l := range n.data.Links {
+		if !isWithin(l.Path, m.target) {
+			continue
+		}
+		at := m.path(l.Path)
+		err := r.addLink(groups, at, l, m, n)
+		if err != nil && isReason(err) {
+			r.problem(at, err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	return r.ctx.Err()
+}
+
+// addLink adds what one link of a file leads to.
+func (r *reading) addLink(groups *manifest.GroupAttributes, at string, l readers.Link, up *mount, from *reading) error {
+	n, err := from.linked(l)
+	if n == nil && err == nil {
+		err = fmt.Errorf("is %s of the file %q, which is not there: %w", l.Target, l.File, errors.ErrUnsupported)
+	}
+	if err != nil {
+		return err
+	}
+	m := &mount{from: n, at: at, target: l.Target}
+	if m.way = append(slices.Clip(up.way), n.out.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
+		return fmt.Errorf("is %s of the file %q, which it is in itself: %w", l.Target, l.File, errors.ErrUnsupported)
+	}
+	if onward, ok := n.onward(l.Target); ok {
+		return r.addLink(groups, at, onward, m, n)
+	}
+	list, err := r.mounted(groups, m)
+	if err != nil {
+		return err
+	}
+	r.steps += len(n.data.Problems) + len(n.data.Links)
+	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(groups.Groups) > maxLinked {
+		return fmt.Errorf("links lead to more than %d groups and variables: %w", maxLinked, errors.ErrUnsupported)
+	}
+	// What cannot be told by refs is kept, and belongs to this version of the file.
+	if _, err := r.others.named(&readers.Other{Source: n.out.url}); err != nil {
+		return err
+	}
+	for _, p := range n.data.Problems {
+		if isWithin(p.Path, l.Target) {
+			if !errors.Is(p.Err, errors.ErrUnsupported) {
+				return p.Err
+			}
+			r.problem(m.path(p.Path), p.Err)
+		}
+	}
+	r.through = n
+	for _, v := range list {
+		if err := r.add(v); err != nil {
+			return fmt.Errorf("%s: %w", v.Path, err)
+		}
+	}
+	r.through = nil
+	return r.addLinks(groups, m, n)
+}
+
+// problem notes that what is at a path is not understood.
+func (r *reading) problem(at string, err error) {
+	if r.problems == nil {
+		r.problems = map[string]error{}
+	}
+	r.problems[at] = err
+}
+
+// linked opens the file that a link leads into. There need not be one.
+func (r *reading) linked(l readers.Link) (*reading, error) {
+	n, err := r.neighbour(l.File)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil, fmt.Errorf("is %s of %q: %w", l.Target, l.File, err)
+	case n == nil || err != nil:
+		return nil, err
+	case n.near.depth > maxNesting:
+		return nil, fmt.Errorf("links lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
+	}
+	return n, nil
+}
+
+// locate returns the variable at a path, and the file that it is in if links lead there. There
+// need not be one.
+func (r *reading) locate(at string) (v *readers.Variable, through *reading, err error) {
+	if v, _ = r.find(at); v != nil {
+		for _, p := range r.data.Problems {
+			if p.Path == v.Path {
+				return nil, nil, p.Err
+			}
+		}
+		return v, nil, nil
+	}
+	l, ok := r.onward(at)
+	if !ok {
+		return nil, nil, nil
+	}
+	n, err := r.linked(l)
+	if n == nil || err != nil {
+		return nil, nil, err
+	}
+	if v, through, err = n.locate(l.Target); v == nil || err != nil {
+		return nil, nil, err
+	}
+	if through == nil {
+		through = n
+	}
+	return (&mount{from: n, at: l.Path, target: l.Target}).variable(v), through, nil
+}
+
+// onward returns where a path leads on to, if there is a link on it.
+func (r *reading) onward(at string) (readers.Link, bool) {
+	for _, l := range r.data.Links {
+		if isWithin(at, l.Path) {
+			m := mount{at: l.Target, target: l.Path}
+			return readers.Link{Path: at, File: l.File, Target: m.path(at)}, true
+		}
+	}
+	return readers.Link{}, false
+}
+
+// mount is what a link leads to, standing in the place of the link.
+type mount struct {
+	from   *reading // the file that it is in
+	target string   // where it is in that file
+	at     string   // the path of the link
+	way    []string // the links that led here, by what they lead to
+
+	dims  map[*readers.Dimension]*readers.Dimension
+	taken map[string]bool // paths of dimensions
+}
+
+// isWithin reports whether a path is another, or below it.
+func isWithin(at, top string) bool {
+	rest, ok := strings.CutPrefix(at, strings.TrimSuffix(top, "/"))
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '#')
+}
+
+// path is where what is at a path of the file, within the target, stands.
+func (m *mount) path(at string) string {
+	rest := strings.Trim(strings.TrimPrefix(at, strings.TrimSuffix(m.target, "/")), "/")
+	switch {
+	case rest == "":
+		return m.at
+	case rest[0] == '#':
+		return m.at + rest
+	}
+	return strings.TrimSuffix(m.at, "/") + "/" + rest
+}
+
+// mounted adds the groups of what a link leads to, and lists its variables.
+func (r *reading) mounted(groups *manifest.GroupAttributes, m *mount) ([]*readers.Variable, error) {
+	v, g := m.from.find(m.target)
+	switch {
+	case v != nil:
+		return []*readers.Variable{m.variable(v)}, nil
+	case g != nil:
+		return r.addGroups(groups, m.group(g))
+	}
+	for _, p := range m.from.data.Problems {
+		if p.Path == m.target {
+			return nil, p.Err
+		}
+	}
+	return nil, fmt.Errorf("is %s of the file %s, in which there is no such variable or group: %w", m.target, m.from.src.Name(), errors.ErrUnsupported)
+}
+
+// group stands a group in its place, with those below it.
+func (m *mount) group(g *readers.Group) *readers.Group {
+	out := &readers.Group{Path: m.path(g.Path), Attributes: g.Attributes}
+	out.Name = path.Base(out.Path)
+	for _, d := range g.Dimensions {
+		out.Dimensions = append(out.Dimensions, m.dimension(d))
+	}
+	for _, v := range g.Variables {
+		out.Variables = append(out.Variables, m.variable(v))
+	}
+	for _, child := range g.Groups {
+		out.Groups = append(out.Groups, m.group(child))
+	}
+	return out
+}
+
+// variable stands a variable in its place.
+func (m *mount) variable(v *readers.Variable) *readers.Variable {
+	out := *v
+	out.Path = m.path(v.Path)
+	out.Name = path.Base(out.Path)
+	out.Dims = make([]*readers.Dimension, len(v.Dims))
+	for i, d := range v.Dims {
+		out.Dims[i] = m.dimension(d)
+	}
+	if out.Storage.Source == "" {
+		out.Storage.Source = m.from.out.url
+	}
+	out.Storage.InOrder = false // of refs that are all in another source
+	return &out
+}
+
+// dimension stands a dimension in its place. One of a group above the target belongs to what
+// stands for this.
+func (m *mount) dimension(d *readers.Dimension) *readers.Dimension {
+	if out := m.dims[d]; out != nil {
+		return out
+	}
+	if m.dims == nil {
+		m.dims, m.taken = map[*readers.Dimension]*readers.Dimension{}, map[string]bool{}
+	}
+	out := *d
+	if isWithin(d.Path, m.target) {
+		out.Path = m.path(d.Path)
+	} else {
+		out.Anonymous = true
+		out.Path = m.at + "#" + d.Name
+		for i := 1; m.taken[out.Path]; i++ {
+			out.Path = fmt.Sprintf("%s#%s_%d", m.at, d.Name, i)
+		}
+	}
+	m.dims[d], m.taken[out.Path] = &out, true
+	return &out
+}
