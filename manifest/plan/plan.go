@@ -159,6 +159,7 @@ func (p *planner) classes1() error {
 	if err := p.classify(); err != nil {
 		return err
 	}
+	p.matchUnnamed()
 	if err := p.checkOptions(); err != nil {
 		return err
 	}
