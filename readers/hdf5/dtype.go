@@ -322,6 +322,7 @@ func (d typeDecoder) reference(t *readers.Type, h typeHead) {
 		t.Ref = readers.RegionRef
 	case 2, 3, 4:
 		t.Ref = readers.AnyRef
+		t.Size = d.offsets + 10 // in lists of them libhdf5 writes down the size in memory
 		if v := h.bits >> 4 & 15; v != 1 {
 			d.fail("version of a reference is %d, not 1", v)
 		}

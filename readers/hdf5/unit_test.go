@@ -131,6 +131,22 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestListOfReferences: libhdf5 writes down the size in memory, 64, of the references in a list, and
+// stores them by their size in the file.
+func TestListOfReferences(t *testing.T) {
+	for _, offsets := range []int{4, 8} {
+		list := []byte{0x49, 0, 0, 0, byte(offsets + 8), 0, 0, 0, 0x47, 0x12, 0, 0, 64, 0, 0, 0}
+		c := &cursor{b: list, offsets: offsets, lengths: 8}
+		got, err := readType(c, true)
+		if err != nil {
+			t.Fatalf("addresses of %d bytes: %v", offsets, err)
+		}
+		if got.String() != "vlen<ref-std>" || got.Base.Size != offsets+10 {
+			t.Errorf("addresses of %d bytes: %v of %d bytes", offsets, got, got.Base.Size)
+		}
+	}
+}
+
 // TestNetCDFView holds dimensions and names of the samples against what netcdf-c gives.
 func TestNetCDFView(t *testing.T) {
 	for _, c := range []struct {
