@@ -21,6 +21,7 @@ func (r *reading) attributes(list []readers.Attribute) []manifest.Attribute {
 	if len(out) == 0 {
 		return nil
 	}
+	spell(len(out), func(i int) *string { return &out[i].Name })
 	return out
 }
 

@@ -29,12 +29,12 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 	}
 	if element, _, ok := t.Plain(); ok {
 		if endsWithBlanks(t) {
-			return element, throughReader, nil // they are no part of the text
+			return spelt(element), throughReader, nil // they are no part of the text
 		}
-		return element, byCodecs, nil
+		return spelt(element), byCodecs, nil
 	}
 	if element, ok := t.Element(); ok {
-		return element, throughReader, nil
+		return spelt(element), throughReader, nil
 	}
 	if base := integer(t); base != nil {
 		kind := codec.Uint
