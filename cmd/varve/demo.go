@@ -51,13 +51,18 @@ func demoDir(args []string) (string, error) {
 	return args[0], os.MkdirAll(args[0], 0o755)
 }
 
-// runDemo runs the commands that a user would, over the sample archive.
-func runDemo(ctx context.Context, out io.Writer, dir string) error {
-	files := filepath.Join(dir, "files")
+// runDemo runs the commands that a user would, over the sample archive. After an error the folder
+// is empty again, so that the same command can be given once more.
+func runDemo(ctx context.Context, out io.Writer, dir string) (err error) {
+	files, manifest := filepath.Join(dir, "files"), filepath.Join(dir, "t2m.varve")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(files), os.RemoveAll(manifest))
+		}
+	}()
 	if err := writeDemoFiles(files); err != nil {
 		return err
 	}
-	manifest := filepath.Join(dir, "t2m.varve")
 	for _, args := range [][]string{
 		{"check", files},
 		{"build", manifest, files},
@@ -68,7 +73,7 @@ func runDemo(ctx context.Context, out io.Writer, dir string) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, demoNext, manifest, manifest, filepath.Join(dir, "refs.json"), filepath.Join(files, "2021-03.nc"))
+	_, err = fmt.Fprintf(out, demoNext, manifest, manifest, filepath.Join(dir, "refs.json"), filepath.Join(files, "2021-03.nc"))
 	return err
 }
 

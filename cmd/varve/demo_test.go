@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +30,19 @@ func TestDemo(t *testing.T) {
 	}
 	if _, code, err := run(t, "demo", dir); code != exitUsage {
 		t.Errorf("a second run in the same folder: exit code %d (%v), want %d", code, err, exitUsage)
+	}
+}
+
+// A demo that failed can be begun again in the same folder.
+func TestDemoFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := runDemo(ctx, io.Discard, dir); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if out, code, err := run(t, "demo", dir); code != exitDone {
+		t.Errorf("again: exit code %d: %v\n%s", code, err, out)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"varve/manifest"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
 )
 
@@ -163,7 +164,8 @@ func share(old, name string) error {
 }
 
 // carry has the file of patches go on behind what is in it. Who still reads the old set finds
-// there what there was.
+// there what there was. Of those who carry on a set at a time one may: each would count on what
+// it writes being next.
 func (s *sideFile) carry(old string) error {
 	err := share(old, s.temp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,13 +174,37 @@ func (s *sideFile) carry(old string) error {
 	if err != nil {
 		return err
 	}
-	if s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+	if s.lock, err = draft.Lock(s.temp); err != nil {
+		return fmt.Errorf("%s: another export appends to it; try again when it is done: %w", old, err)
+	}
+	info, err := os.Stat(s.temp)
+	if err != nil {
 		return err
 	}
-	s.start()
-	info, err := s.file.Stat()
-	if err == nil {
-		s.size = info.Size()
+	s.size, s.carried = info.Size(), info.Size()
+	if s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_APPEND, 0); err == nil {
+		s.start()
 	}
 	return err
+}
+
+// giveUp takes away what was written behind what is carried on, which the old set has to itself
+// again.
+func (s *sideFile) giveUp() error {
+	if s.file == nil {
+		return nil
+	}
+	_ = s.close() // what it says has been said, or does not matter any more
+	if s.lock == nil {
+		return nil
+	}
+	return os.Truncate(s.temp, s.carried)
+}
+
+// release lets others carry on the set.
+func (s *sideFile) release() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
 }

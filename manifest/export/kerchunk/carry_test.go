@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
 	"varve/manifest/store"
 )
@@ -76,6 +78,47 @@ func TestAppendKeeps(t *testing.T) {
 		t.Error("a record is another's")
 	}
 	leftovers(t, dir, "r.parquet")
+	a.check(dest)
+}
+
+// TestAppendFails: a set that was to be carried on is as it was, the file of patches included, which both share.
+func TestAppendFails(t *testing.T) {
+	a, old := growing(t)
+	dest := filepath.Join(t.TempDir(), "r.parquet")
+	opts := &Options{RecordSize: 7, InlineBytes: 1}
+	if _, err := write(t.Context(), old, dest, opts); err != nil {
+		t.Fatal(err)
+	}
+	size := infoOf(t, dest, patchesName).Size()
+	boom := errors.New("boom")
+	broken := a.hierarchy
+	broken.arrays = append(slices.Clone(a.arrays), failing{a.arrays[0].(*faked), boom})
+	if _, err := write(t.Context(), broken, dest, opts); !errors.Is(err, boom) {
+		t.Fatal(err)
+	}
+	if now := infoOf(t, dest, patchesName).Size(); now != size {
+		t.Errorf("the patches take %d bytes, %d before", now, size)
+	}
+
+	lock, err := draft.Lock(filepath.Join(dest, patchesName))
+	if err != nil || lock == nil {
+		t.Skipf("no locks here: %v", err)
+	}
+	if _, err := write(t.Context(), a.hierarchy, dest, opts); err == nil || !strings.Contains(err.Error(), "another export appends to it") {
+		t.Errorf("while another export appends: %v", err)
+	}
+	if now := infoOf(t, dest, patchesName).Size(); now != size {
+		t.Errorf("the patches take %d bytes, %d before", now, size)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := write(t.Context(), a.hierarchy, dest, opts); err != nil {
+		t.Fatal(err)
+	}
+	if now := infoOf(t, dest, patchesName).Size(); now <= size {
+		t.Errorf("the patches take %d bytes, %d before", now, size)
+	}
 	a.check(dest)
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 
 	"varve/grid"
@@ -77,11 +79,23 @@ func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 }
 
 // replaceJSON gives the files their names. Whoever reads meanwhile finds the old references
-// with the old patches, none at all, or the new ones.
-func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) error {
+// with the old patches, none at all, or the new ones. After an error there is what there was.
+func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) (err error) {
+	var undo []func() error
+	defer func() {
+		for _, back := range slices.Backward(undo) {
+			if err != nil {
+				err = errors.Join(err, back())
+			}
+		}
+	}()
 	if e.opts.Force {
 		for _, name := range []string{e.dest, e.patchesFile()} {
-			if err := os.RemoveAll(name); err != nil {
+			aside := d.Path("old" + strconv.Itoa(len(undo)))
+			switch err := os.Rename(name, aside); {
+			case err == nil:
+				undo = append(undo, func() error { return os.Rename(aside, name) })
+			case !errors.Is(err, fs.ErrNotExist):
 				return err
 			}
 		}
@@ -90,6 +104,7 @@ func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) error {
 		if err := d.PublishFile(ctx, patchesName, e.patchesFile(), true); err != nil {
 			return err
 		}
+		undo = append(undo, func() error { return os.Remove(e.patchesFile()) })
 	}
 	return d.PublishFile(ctx, documentName, e.dest, false)
 }

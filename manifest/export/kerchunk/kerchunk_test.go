@@ -13,6 +13,7 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/store"
 	"varve/readers"
 	reader "varve/readers/kerchunk"
@@ -165,6 +166,46 @@ func TestNothingHalf(t *testing.T) {
 		}
 		leftovers(t, dir, name)
 		a.check(dest)
+	}
+}
+
+// TestNothingPublished: where the last file cannot get its name, the others have not got theirs.
+func TestNothingPublished(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		dir := t.TempDir()
+		dest := filepath.Join(dir, "r.json")
+		d, err := draft.New(dest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &export{dest: dest, opts: Options{Force: force}, patches: &sideFile{temp: d.Path(patchesName)}}
+		if _, err := e.patches.append([]byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.patches.close(); err != nil {
+			t.Fatal(err)
+		}
+		var wanted []string
+		if force {
+			wanted = []string{"r.json", "r.json.patches"}
+		}
+		for _, name := range wanted {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("old "+name), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.replaceJSON(t.Context(), d); !errors.Is(err, fs.ErrNotExist) { // of the references
+			t.Errorf("force %v: %v", force, err)
+		}
+		if err := d.Discard(nil); err != nil {
+			t.Error(err)
+		}
+		leftovers(t, dir, wanted...)
+		for _, name := range wanted {
+			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != "old "+name {
+				t.Errorf("%s holds %q, %v", name, got, err)
+			}
+		}
 	}
 }
 

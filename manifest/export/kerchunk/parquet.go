@@ -40,7 +40,15 @@ func (e *export) writeParquet(ctx context.Context) (err error) {
 		return err
 	}
 	e.patches.temp = d.Path(patchesName)
-	defer e.patches.close()
+	defer func() { err = errors.Join(err, e.patches.release()) }()
+	if err := e.fillFolder(ctx, d.Path()); err != nil {
+		return errors.Join(err, e.patches.giveUp())
+	}
+	return d.Publish(ctx, metadataName, e.opts.Force)
+}
+
+// fillFolder writes the files of a set.
+func (e *export) fillFolder(ctx context.Context, dir string) error {
 	from, err := e.carryOn()
 	if err == nil && from != nil {
 		err = e.patches.carry(e.patchesFile())
@@ -48,13 +56,10 @@ func (e *export) writeParquet(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := e.writeRecords(ctx, d.Path(), from); err != nil {
+	if err := e.writeRecords(ctx, dir, from); err != nil {
 		return err
 	}
-	if err := errors.Join(e.finish(), e.writeMetadata(d.Path())); err != nil {
-		return err
-	}
-	return d.Publish(ctx, metadataName, e.opts.Force)
+	return errors.Join(e.finish(), e.writeMetadata(dir))
 }
 
 // writeMetadata writes the documents. fsspec wants them as objects, not as text.

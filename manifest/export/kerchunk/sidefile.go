@@ -26,6 +26,9 @@ type sideFile struct {
 	temp string
 	path []byte // as references name it
 	size int64
+	// Of one that goes on behind what was there: how much that was, and what keeps others away.
+	carried int64
+	lock    *os.File
 	// remote: the sources are. A reader has one kind of file system at a time, so what the
 	// manifest keeps in files of its own is treated as what has to be rebuilt.
 	remote bool

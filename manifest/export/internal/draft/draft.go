@@ -74,6 +74,16 @@ func begin(dest string) (*Draft, error) {
 // errTaken is the error of locking a draft that another process writes.
 var errTaken = errors.New("another process writes it")
 
+// Lock keeps others who ask for it from a file until it is closed. It may be nil, where the file
+// system has no locks.
+func Lock(name string) (*os.File, error) {
+	f, err := lock(name)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return f, err
+}
+
 func unlock(f *os.File) error {
 	if f == nil {
 		return nil
