@@ -42,6 +42,10 @@ type Dataset struct {
 	Root     *Group
 	Problems []Problem
 	Links    []Link
+
+	// Named returns the variable that a mapping of a virtual one calls by a name, the link
+	// if it is in another file, or neither if nothing has the name; nil where names are paths.
+	Named func(name string) (*Variable, *Link, error)
 }
 
 // Link is a name for what is in another file.

@@ -121,22 +121,48 @@ func (r *reading) linked(l readers.Link) (*reading, error) {
 // need not be one.
 func (r *reading) locate(at string) (v *readers.Variable, through *reading, err error) {
 	if v, _ = r.find(at); v != nil {
-		for _, p := range r.data.Problems {
-			if p.Path == v.Path {
-				return nil, nil, p.Err
-			}
-		}
-		return v, nil, nil
+		return v, nil, r.problemOf(v)
 	}
-	l, ok := r.onward(at)
-	if !ok {
+	if l, ok := r.onward(at); ok {
+		return r.beyond(l, (*reading).locate)
+	}
+	return nil, nil, nil
+}
+
+// named is locate of what a mapping names.
+func (r *reading) named(name string) (v *readers.Variable, through *reading, err error) {
+	if r.data.Named == nil {
+		return r.locate("/" + strings.Trim(name, "/"))
+	}
+	v, l, err := r.data.Named(name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case l != nil:
+		return r.beyond(*l, (*reading).named)
+	case v == nil:
 		return nil, nil, nil
 	}
+	return v, nil, r.problemOf(v)
+}
+
+// problemOf returns why a variable cannot be read.
+func (r *reading) problemOf(v *readers.Variable) error {
+	for _, p := range r.data.Problems {
+		if p.Path == v.Path {
+			return p.Err
+		}
+	}
+	return nil
+}
+
+// beyond returns what locate finds where a link leads.
+func (r *reading) beyond(l readers.Link, locate func(*reading, string) (*readers.Variable, *reading, error)) (v *readers.Variable, through *reading, err error) {
 	n, err := r.linked(l)
 	if n == nil || err != nil {
 		return nil, nil, err
 	}
-	if v, through, err = n.locate(l.Target); v == nil || err != nil {
+	if v, through, err = locate(n, l.Target); v == nil || err != nil {
 		return nil, nil, err
 	}
 	if through == nil {

@@ -149,9 +149,25 @@ func (r *reading) hide(id manifest.Source, v manifest.Variable, rows *refs) *fou
 
 // neighbours are files that were opened because a virtual dataset or a link names them.
 type neighbours struct {
-	open    map[string]*reading
-	depth   int      // how many virtual datasets and links led here
-	folders []string // those of the files that led here, which may name what is in them
+	open      map[string]*reading
+	depth     int      // how many virtual datasets and links led here
+	folders   []string // those of the files that led here, which may name what is in them
+	count     *int     // variables that mappings named, here and wherever they lead
+	described map[string]described
+}
+
+// described is a variable that a mapping named, of which there may be more.
+type described struct {
+	v *manifest.Variable
+	f *found
+}
+
+// below are the neighbours of what is named here.
+func (n *neighbours) below(folders ...string) neighbours {
+	if n.count == nil {
+		n.count = new(int)
+	}
+	return neighbours{depth: n.depth + 1, folders: append(slices.Clip(n.folders), folders...), count: n.count}
 }
 
 // neighbour opens a file that the source names. There need not be one.
@@ -171,8 +187,7 @@ func (r *reading) neighbour(name string) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &reading{scanner: r.scanner, ctx: r.ctx, src: src, out: &found{url: absolute(src.Name())}, indexes: true}
-	n.near.depth, n.near.folders = r.near.depth+1, append(slices.Clip(r.near.folders), besides(r.src.Name()))
+	n := &reading{scanner: r.scanner, ctx: r.ctx, src: src, out: &found{url: absolute(src.Name())}, indexes: true, near: r.near.below(besides(r.src.Name()))}
 	if n.data, err = formats.Open(r.ctx, src, r.Allow...); err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
@@ -221,15 +236,34 @@ func joined(folder, name string) string {
 	return filepath.Join(folder, name)
 }
 
-// describe makes a variable of the one at a path, with its refs and its own parts in r.out. There
-// need not be one.
-func (r *reading) describe(path string) (*manifest.Variable, *readers.Variable, error) {
-	v, through, err := r.locate(path)
+// mapped is describe of what a mapping names, with its refs and its own parts; nil if there is
+// nothing of the name. All who name it get the same.
+func (r *reading) mapped(name string) (*manifest.Variable, *found, error) {
+	if d, ok := r.near.described[name]; ok {
+		return d.v, d.f, nil
+	}
+	if *r.near.count++; *r.near.count > maxParts {
+		return nil, nil, fmt.Errorf("is made of more than %d others, or these of others: %w", maxParts, errors.ErrUnsupported)
+	}
+	v, through, err := r.named(name)
 	if v == nil || err != nil {
 		return nil, nil, err
 	}
+	out, err := r.describe(v, through)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.near.described == nil {
+		r.near.described = map[string]described{}
+	}
+	r.near.described[name] = described{out, r.out}
+	return out, r.out, nil
+}
+
+// describe makes a variable of one that was located, with its refs and its own parts in r.out.
+func (r *reading) describe(v *readers.Variable, through *reading) (*manifest.Variable, error) {
 	if r.near.depth > maxNesting {
-		return nil, nil, fmt.Errorf("virtual datasets lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
+		return nil, fmt.Errorf("virtual datasets lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
 	}
 	r.out = &found{url: r.out.url, file: &manifest.File{}, refs: newRefs()}
 	r.others = newOthers(r)
@@ -238,9 +272,9 @@ func (r *reading) describe(path string) (*manifest.Variable, *readers.Variable, 
 	r.through = through
 	defer func() { r.through = nil }()
 	if err := r.store(&out, v); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &out, v, nil
+	return &out, nil
 }
 
 // base is the file by whose place other files are named: the one that the variable at hand is in.

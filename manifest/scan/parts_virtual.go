@@ -85,17 +85,15 @@ func (p *parted) addSource(m *readers.Mapping) (bool, error) {
 			return false, err
 		}
 	} else if n.here == nil {
-		n.here = &reading{scanner: n.scanner, ctx: n.ctx, src: n.src, data: n.data, out: &found{url: n.out.url}, indexes: true}
-		n.here.near.depth, n.here.near.folders = n.near.depth+1, n.near.folders
+		n.here = &reading{scanner: n.scanner, ctx: n.ctx, src: n.src, data: n.data, out: &found{url: n.out.url}, indexes: true, near: n.near.below()}
 		n = n.here
 	} else {
 		n = n.here
 	}
-	v, _, err := n.describe("/" + strings.Trim(m.Dataset, "/"))
+	v, f, err := n.mapped(m.Dataset)
 	if v == nil || err != nil {
 		return false, err
 	}
-	f := n.out
 	if !v.Type.Equal(p.out.Type) {
 		return true, fmt.Errorf("is of type %s, and its part in %s of type %s: %w", p.out.Type, m.File, v.Type, errors.ErrUnsupported)
 	}
@@ -116,7 +114,7 @@ func (p *parted) addMapped(key string, n *reading, a *alignment, v *manifest.Var
 	}
 	id := identity(n.out.url, n.src, n.data.Format)
 	k, err := p.file(key, a, func() (*found, error) {
-		h := n.hide(id, p.standIn(v, a), f.refs)
+		h := n.hide(id, p.standIn(v, a), f.refs.clone())
 		h.inline, h.others = f.inline, f.others
 		return h, nil
 	})
@@ -164,7 +162,7 @@ func (p *parted) addNested(key string, a *alignment, f *found) error {
 		inner := f.hidden[part.File]
 		k, err := p.file(fmt.Sprint(key, "\x00", part.File), a, func() (*found, error) {
 			v := &inner.file.Header.Variables[0]
-			h := p.r.hide(inner.file.Source, p.standIn(v, a), inner.refs)
+			h := p.r.hide(inner.file.Source, p.standIn(v, a), inner.refs.clone())
 			h.inline, h.others = inner.inline, inner.others
 			return h, nil
 		})

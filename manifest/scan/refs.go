@@ -32,6 +32,14 @@ func (r *refs) free() {
 	freeRefs.Put(r)
 }
 
+// clone returns rows of their own: those that are handed on are renumbered, and given back.
+func (r *refs) clone() *refs {
+	out := newRefs()
+	out.offsets, out.sizes = append(out.offsets, r.offsets...), append(out.sizes, r.sizes...)
+	out.masks, out.others, out.stored = slices.Clone(r.masks), slices.Clone(r.others), r.stored
+	return out
+}
+
 func (r *refs) len() int { return len(r.offsets) }
 
 // add appends n rows of what is not stored, and returns the number of the first.

@@ -684,3 +684,41 @@ func TestConventions(t *testing.T) {
 		t.Errorf("ordered: %+v", a)
 	}
 }
+
+// TestVirtualDamaged: a source of a virtual dataset that cannot be read is not fill.
+func TestVirtualDamaged(t *testing.T) {
+	folder := t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/virtual.h5")
+	other := copyTo(t, folder, fixtures+"/hdf5/virtual_source.h5")
+	data, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(data, []byte("OHDR"))
+	data[at+20] ^= 1
+	if err := os.WriteFile(other, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err == nil || len(a.Broken) != 1 || !strings.Contains(a.Broken[0].Err.Error(), other) || !strings.Contains(a.Broken[0].Err.Error(), "checksum") {
+		t.Errorf("broken %v, %v", a.Broken, err)
+	}
+}
+
+// TestVirtualNested: virtual datasets that are of one another many times are each read once.
+func TestVirtualNested(t *testing.T) {
+	began := time.Now()
+	a, err := scanAll([]string{fixtures + "/hostile/bomb_virtual.h5"}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	i := f.Header.Find("/a7")
+	got, err := a.read(f, i)
+	if want := "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"; err != nil || string(got.Fixed) != want {
+		t.Errorf("values %q, %v", got.Fixed, err)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %v", took)
+	}
+}

@@ -117,12 +117,16 @@ func (l *Later) look(variable int, at func(*manifest.Variable, *readers.Variable
 	if known.Unreadable != "" {
 		return failed(fmt.Errorf("%s: %w", known.Unreadable, errors.ErrUnsupported))
 	}
-	out, v, err := l.r.describe(known.Path)
+	v, through, err := l.r.locate(known.Path)
 	if err != nil {
 		return failed(err)
 	}
 	if v == nil {
 		return failed(fmt.Errorf("the file has no such variable any more: %w", source.ErrChanged))
+	}
+	out, err := l.r.describe(v, through)
+	if err != nil {
+		return failed(err)
 	}
 	defer l.r.out.refs.free()
 	if err := at(out, v); err != nil {

@@ -13,12 +13,12 @@ import (
 // ReadAll returns all elements of a dataset as they are stored, in C order, fill values
 // where nothing is stored. A dataset of more than limit bytes is an error.
 func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
-	out, err := d.readAll(ctx, limit, 0)
+	out, err := d.readAll(ctx, limit, notNested())
 	return out, d.f.locate(d.path, err)
 }
 
-// readAll is ReadAll for a dataset that depth virtual datasets lead to.
-func (d *Dataset) readAll(ctx context.Context, limit uint64, depth int) ([]byte, error) {
+// readAll is ReadAll for a dataset that virtual datasets may lead to.
+func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte, error) {
 	n, err := d.bytes()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, depth int) ([]byte,
 		if n == 0 {
 			return out, nil
 		}
-		return out, d.readMappings(ctx, out, depth)
+		return out, d.readMappings(ctx, out, in)
 	case readers.External:
 		out := make([]byte, n)
 		return out, d.readExternalFiles(ctx, out)

@@ -111,7 +111,7 @@ func reach(s readers.Selection, d int, n uint64) uint64 {
 // sourceLength is how long the source of a mapping is, and whether it is there. One that
 // is not has no elements: so libhdf5 has it.
 func (t *Tree) sourceLength(ctx context.Context, m readers.Mapping, dim int) (n uint64, there bool, err error) {
-	err = t.withSource(ctx, m, func(d *Dataset) error {
+	err = t.withSource(ctx, m, func(_ *Tree, d *Dataset) error {
 		if dim < len(d.Shape) {
 			n, there = d.Shape[dim], true
 		}

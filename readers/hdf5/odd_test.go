@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -287,5 +288,90 @@ func TestRecordsOutOfOrder(t *testing.T) {
 	})
 	if _, err := valuesOf(t, f, err, "/plain"); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "too late in a v2 B-tree") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestSourceDamaged: a part of a virtual dataset has no values if nothing has the name of its
+// source, and not if what has it cannot be read.
+func TestSourceDamaged(t *testing.T) {
+	f, err := changed(t, "layouts.h5", func(b []byte) []byte {
+		whole, err := OpenFile(context.Background(), source.New("whole", memory(b)))
+		o, err := mustTree(t, whole, err).Lookup("/contiguous")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[o.Addr+20] ^= 1
+		return b
+	})
+	if values, err := valuesOf(t, f, err, "/virtual"); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "/contiguous") {
+		t.Errorf("got %v, %v", values, err)
+	}
+}
+
+// TestNamed: mappings name datasets as paths of HDF5, through links.
+func TestNamed(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct{ file, name, path, says string }{
+		{"layouts.h5", "contiguous", "/contiguous", ""},
+		{"layouts.h5", ".//contiguous/", "/contiguous", ""},
+		{"layouts.h5", "/absent", "", ""},
+		{"layouts.h5", "absent/x", "", ""},
+		{"layouts.h5", "contiguous/x", "", "is no group"},
+		{"layouts.h5", "/", "", "is no dataset"},
+		{"superblock0.h5", "g07/x", "/soft", ""}, // any of its names
+		{"superblock0.h5", "g08/again", "/soft", ""},
+	} {
+		src, err := source.Open(ctx, filepath.Join(fixtureDir, c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		data, err := Format{}.Open(ctx, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, _, err := data.Named(c.name)
+		switch {
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)), c.says == "" && err != nil:
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		case v == nil && c.path != "", v != nil && v.Path != c.path:
+			t.Errorf("%s: got %v, want %q", c.name, v != nil, c.path)
+		}
+	}
+}
+
+// TestHostileSelections picks from arrays that are large and hold nothing, and with numbers that
+// do not fit: there is an end, without much memory.
+func TestHostileSelections(t *testing.T) {
+	const large = 1 << 40
+	regular := func(start, stride, count, block uint64) readers.Selection {
+		return readers.Selection{Kind: readers.SelectRegular, Rank: 1,
+			Start: []uint64{start}, Stride: []uint64{stride}, Count: []uint64{count}, Block: []uint64{block}}
+	}
+	for _, c := range []struct {
+		name  string
+		s     readers.Selection
+		shape []uint64
+		n     int // -1: an error
+	}{
+		{"all of nothing", readers.Selection{Kind: readers.SelectAll}, []uint64{large, 0}, 0},
+		{"all of much", readers.Selection{Kind: readers.SelectAll}, []uint64{large}, -1},
+		{"blocks of nothing", regular(0, 1, readers.Unlimited, 0), []uint64{large}, 0},
+		{"a stride that goes around", regular(1, readers.Unlimited, readers.Unlimited, 1), []uint64{4}, 1},
+		{"no stride", regular(1, 0, readers.Unlimited, 2), []uint64{4}, 2},
+		{"a block that is cut off", regular(0, 3, 2, 2), []uint64{4}, 3},
+		{"a list of large blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 3, Cells: []uint64{0, 0, 0, 1 << 20, 1 << 20, 1 << 20}},
+			[]uint64{large, large, large}, -1},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := offsets(c.s, c.shape)
+		runtime.ReadMemStats(&after)
+		if (err != nil) != (c.n < 0) || err == nil && len(got) != c.n {
+			t.Errorf("%s: %d elements, %v", c.name, len(got), err)
+		}
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<26 {
+			t.Errorf("%s takes %d bytes", c.name, grown)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package hdf5
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 
 	"varve/readers"
@@ -30,21 +32,26 @@ func offsets(s readers.Selection, shape []uint64) ([]uint64, error) {
 	if s.Kind == readers.SelectRegular {
 		return regularOffsets(s, shape)
 	}
+	if slices.Contains(shape, 0) {
+		return nil, nil
+	}
 	var out []uint64
 	per := s.Rank
 	if s.Kind == readers.SelectBlocks {
 		per = 2 * s.Rank
 	}
 	for c := s.Cells; len(c) >= per; c = c[per:] {
-		axes := make([][]uint64, s.Rank)
+		axes, room := make([][]uint64, s.Rank), uint64(maxSelected)
 		for d := range axes {
 			first, last := c[d], c[per-s.Rank+d]
-			if last >= shape[d] || last < first || last-first >= maxSelected {
+			if last >= shape[d] || last < first {
 				return nil, readers.Corruptf("selection of %d to %d in a dimension of length %d", first, last, shape[d])
 			}
-			for i := first; i <= last; i++ {
-				axes[d] = append(axes[d], i)
+			if last-first >= room {
+				return nil, tooManySelected()
 			}
+			axes[d] = appendPlaces(nil, first, last+1)
+			room /= last - first + 1
 		}
 		var err error
 		if out, err = appendProduct(out, axes, shape); err != nil {
@@ -54,22 +61,37 @@ func offsets(s readers.Selection, shape []uint64) ([]uint64, error) {
 	return out, nil
 }
 
+func tooManySelected() error { return unsupported("selection of more than %d elements", maxSelected) }
+
+func appendPlaces(list []uint64, from, end uint64) []uint64 {
+	for ; from < end; from++ {
+		list = append(list, from)
+	}
+	return list
+}
+
 func regularOffsets(s readers.Selection, shape []uint64) ([]uint64, error) {
-	axes := make([][]uint64, s.Rank)
+	if slices.Contains(shape, 0) {
+		return nil, nil
+	}
+	axes, room := make([][]uint64, s.Rank), uint64(maxSelected)
 	for d := range axes {
-		count, block := s.Count[d], min(s.Block[d], shape[d])
-		for i := uint64(0); i < count; i++ {
-			start := s.Start[d] + i*s.Stride[d]
-			if start >= shape[d] || i > 0 && s.Stride[d] == 0 {
+		if s.Block[d] == 0 {
+			return nil, nil
+		}
+		start := s.Start[d]
+		for i := uint64(0); i < s.Count[d] && start < shape[d]; i++ {
+			n := min(s.Block[d], shape[d]-start)
+			if uint64(len(axes[d]))+n > room {
+				return nil, tooManySelected()
+			}
+			axes[d] = appendPlaces(axes[d], start, start+n)
+			if s.Stride[d] == 0 || s.Stride[d] > math.MaxUint64-start {
 				break
 			}
-			for at := start; at < min(start+block, shape[d]); at++ {
-				axes[d] = append(axes[d], at)
-			}
-			if len(axes[d]) > maxSelected {
-				return nil, unsupported("selection of more than %d elements", maxSelected)
-			}
+			start += s.Stride[d]
 		}
+		room /= max(uint64(len(axes[d])), 1)
 	}
 	return appendProduct(nil, axes, shape)
 }
@@ -82,7 +104,7 @@ func appendProduct(out []uint64, axes [][]uint64, shape []uint64) ([]uint64, err
 			return out, nil
 		}
 		if n+uint64(len(out)) > maxSelected {
-			return nil, unsupported("selection of more than %d elements", maxSelected)
+			return nil, tooManySelected()
 		}
 	}
 	at := make([]int, len(axes))
@@ -102,23 +124,97 @@ func appendProduct(out []uint64, axes [][]uint64, shape []uint64) ([]uint64, err
 	return out, nil
 }
 
-const maxVirtualDepth = 8
+// The limits of what it takes to read a virtual dataset: how many lead to one another, and how
+// much is done for them all. A few mappings of mappings are enough for work without an end.
+const (
+	maxVirtualDepth = 8
+	maxSourceBytes  = 1 << 27
+	maxVirtualWork  = 1 << 32 // bytes of sources and of places
+	mappingWork     = 1 << 14 // at least
+	objectWork      = 1 << 6  // to list one of a file
+	maxKeptBytes    = 1 << 26
+)
+
+// nesting says how virtual datasets led to one that is read.
+type nesting struct {
+	depth int
+	here  *Tree // of the file of the dataset that led here
+	*sources
+}
+
+// sources is what all the datasets that one is made of, and those that these are, have in common.
+type sources struct {
+	left uint64              // of maxVirtualWork
+	kept map[*Dataset][]byte // values: many mappings are of few datasets
+	size uint64              // of what is kept
+}
+
+func notNested() nesting {
+	return nesting{sources: &sources{left: maxVirtualWork, kept: map[*Dataset][]byte{}}}
+}
+
+func (s *sources) spend(work uint64) error {
+	if work > s.left {
+		return unsupported("virtual dataset that takes more than %d bytes of others to read", uint64(maxVirtualWork))
+	}
+	s.left -= work
+	return nil
+}
+
+// valuesOf returns the values of a source.
+func (n nesting) valuesOf(ctx context.Context, from *Dataset) ([]byte, error) {
+	if values, ok := n.kept[from]; ok {
+		return values, nil
+	}
+	size, err := from.bytes()
+	if err == nil {
+		err = n.spend(size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	values, err := from.readAll(ctx, maxSourceBytes, n)
+	if err != nil {
+		return nil, err
+	}
+	if n.size += size; n.size > maxKeptBytes {
+		clear(n.kept)
+		n.size = size
+	}
+	n.kept[from] = values
+	return values, nil
+}
 
 // readMappings reads the parts of a virtual dataset, from this file and from files beside
 // it. Where there is no source there are fill values: so libhdf5 has it.
-func (d *Dataset) readMappings(ctx context.Context, out []byte, depth int) error {
-	if depth >= maxVirtualDepth {
+func (d *Dataset) readMappings(ctx context.Context, out []byte, in nesting) error {
+	if in.depth >= maxVirtualDepth {
 		return readers.Corruptf("virtual datasets are nested more than %d deep", maxVirtualDepth)
 	}
-	here, err := d.f.Tree(ctx)
-	if err != nil {
-		return err
+	here := in.here
+	if here == nil || here.file != d.f {
+		var err error
+		if here, err = d.f.Tree(ctx); err != nil {
+			return err
+		}
+		if err := in.spend(objectWork * uint64(len(here.Objects))); err != nil {
+			return err
+		}
 	}
+	in.depth, in.here = in.depth+1, here
 	for _, m := range d.Mappings {
 		if strings.Contains(m.File+m.Dataset, "%") {
 			return unsupported("sources named by the pattern %q, %q", m.File, m.Dataset)
 		}
-		if err := here.withSource(ctx, m, func(from *Dataset) error { return d.readMapped(ctx, out, from, m, depth) }); err != nil {
+		err := here.withSource(ctx, m, func(tree *Tree, from *Dataset) error {
+			if tree != here {
+				if err := in.spend(objectWork * uint64(len(tree.Objects))); err != nil {
+					return err
+				}
+			}
+			return d.readMapped(ctx, out, from, m, in)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -126,7 +222,7 @@ func (d *Dataset) readMappings(ctx context.Context, out []byte, depth int) error
 }
 
 // withSource calls use with the dataset that a mapping names, if it is there.
-func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Dataset) error) error {
+func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Tree, *Dataset) error) error {
 	if m.File == "." {
 		return t.withDataset(ctx, m.Dataset, 0, use)
 	}
@@ -134,19 +230,19 @@ func (t *Tree) withSource(ctx context.Context, m readers.Mapping, use func(*Data
 }
 
 // withDataset calls use with the dataset at a path, through links into other files too.
-func (t *Tree) withDataset(ctx context.Context, path string, steps int, use func(*Dataset) error) error {
-	o, err := t.Lookup(path)
+func (t *Tree) withDataset(ctx context.Context, path string, steps int, use func(*Tree, *Dataset) error) error {
+	o, err := t.dataset(path)
 	if away, ok := err.(*elsewhere); ok && steps < maxLinksFollowed {
 		return t.withNeighbour(ctx, away.file, away.path, steps+1, use)
 	}
-	if err != nil || o.Kind != DatasetObject {
-		return nil
+	if o == nil || err != nil {
+		return err
 	}
-	return use(o.Dataset)
+	return use(t, o.Dataset)
 }
 
 // withNeighbour calls use with a dataset of a file that this one names.
-func (t *Tree) withNeighbour(ctx context.Context, name, path string, steps int, use func(*Dataset) error) (err error) {
+func (t *Tree) withNeighbour(ctx context.Context, name, path string, steps int, use func(*Tree, *Dataset) error) (err error) {
 	src, err := t.file.openBeside(ctx, name)
 	if src == nil || err != nil {
 		return err
@@ -163,12 +259,12 @@ func (t *Tree) withNeighbour(ctx context.Context, name, path string, steps int, 
 	return tree.withDataset(ctx, path, steps, use)
 }
 
-func (d *Dataset) readMapped(ctx context.Context, out []byte, from *Dataset, m readers.Mapping, depth int) error {
+func (d *Dataset) readMapped(ctx context.Context, out []byte, from *Dataset, m readers.Mapping, in nesting) error {
 	size := d.Type.Size
 	if from.Type.String() != d.Type.String() {
 		return unsupported("mapping of %s to %s", from.Type, d.Type)
 	}
-	src, err := from.readAll(ctx, uint64(maxSelected)*uint64(size), depth+1)
+	values, err := in.valuesOf(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -180,9 +276,15 @@ func (d *Dataset) readMapped(ctx context.Context, out []byte, from *Dataset, m r
 	if err != nil {
 		return err
 	}
+	if err := in.spend(mappingWork + 8*uint64(len(source)+len(target))); err != nil {
+		return err
+	}
+	if len(source) != len(target) && endless(m.From) < 0 && endless(m.To) < 0 {
+		return unsupported("mapping of %d elements of %s to %d of %s: their shapes are no longer what they were", len(source), from.path, len(target), d.path)
+	}
 	for i := range min(len(source), len(target)) {
 		s, t := int(source[i])*size, int(target[i])*size
-		copy(out[t:t+size], src[s:s+size])
+		copy(out[t:t+size], values[s:s+size])
 	}
 	return nil
 }

@@ -52,7 +52,24 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 		}
 	}
 	out.Problems, out.Links = append(out.Problems, view.Left...), view.Links
+	out.Named = func(name string) (*readers.Variable, *readers.Link, error) { return v.named(tree, name) }
 	return out, ctx.Err()
+}
+
+// named returns the variable, or the link into another file, that is at a path of HDF5.
+func (v *viewer) named(tree *Tree, name string) (*readers.Variable, *readers.Link, error) {
+	o, err := tree.dataset(name)
+	if away, ok := err.(*elsewhere); ok {
+		return nil, &readers.Link{Path: newElsewhere("", name).path, File: away.file, Target: away.path}, nil
+	}
+	if o == nil || err != nil {
+		return nil, nil, v.f.locate("", err)
+	}
+	i := slices.IndexFunc(v.vars, func(x viewed) bool { return x.of.Object == o })
+	if i < 0 {
+		return nil, nil, unsupported("%s is no variable to netCDF", o.Path)
+	}
+	return v.vars[i].Variable, nil, nil
 }
 
 // viewer turns the parts of a NetCDF view into those of a readers.Dataset.
