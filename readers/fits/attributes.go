@@ -154,7 +154,7 @@ func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 			out = append(out, textAttribute("fits_dtype", name))
 		}
 	}
-	if t.Class == readers.Integer && s.blank != nil && s.blank.kind == integer {
+	if t.Class == readers.Integer && s.blank != nil && s.blank.isOf(t) {
 		little := *t
 		little.Order = readers.LittleEndian
 		data := binary.LittleEndian.AppendUint64(nil, s.blank.bits)[:t.Size]
@@ -164,6 +164,20 @@ func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 		out = append(out, textAttribute("units", s.unit.text))
 	}
 	return out
+}
+
+// isOf reports whether a card is a number that elements of an integer type can be. No element
+// is equal to another, so that nothing is missing.
+func (c *card) isOf(t *readers.Type) bool {
+	n := int64(c.bits)
+	if c.kind != integer || !c.signed {
+		return false
+	}
+	if !t.Signed {
+		return n >= 0 && n>>(8*t.Size) == 0
+	}
+	n >>= 8*t.Size - 1
+	return n == 0 || n == -1
 }
 
 // flipped names the type that an offset of half the range gives (tables 11 and 19), or "".

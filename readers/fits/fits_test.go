@@ -456,3 +456,33 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// TestBlank: a BLANK that no element can be says that nothing is missing.
+func TestBlank(t *testing.T) {
+	for _, c := range []struct {
+		bitpix int
+		blank  string
+		fill   []byte
+	}{
+		{8, "255", []byte{255}},
+		{8, "-1", nil},
+		{8, "256", nil},
+		{16, "-32768", []byte{0, 128}},
+		{16, "65535", nil},
+		{32, "2147483648", nil},
+		{64, "-1", bytes.Repeat([]byte{255}, 8)},
+		{64, "9223372036854775808", nil},
+		{16, "1.5", nil},
+		{-32, "1", nil},
+	} {
+		var b strings.Builder
+		for _, line := range []string{"SIMPLE  = T", fmt.Sprint("BITPIX  = ", c.bitpix), "NAXIS   = 1", "NAXIS1  = 1", "BLANK   = " + c.blank, "END"} {
+			fmt.Fprintf(&b, "%-80s", line)
+		}
+		data := open(t, []byte(fmt.Sprintf("%-2880s%2880s", b.String(), "")))
+		a := readers.Lookup(data.Root.Variables[0].Attributes, "_FillValue")
+		if (a == nil) != (c.fill == nil) || a != nil && !bytes.Equal(a.Data, c.fill) {
+			t.Errorf("BITPIX %d, BLANK %s: %+v, want %x", c.bitpix, c.blank, a, c.fill)
+		}
+	}
+}
