@@ -412,7 +412,7 @@ func (c *comparison) refuseOdd(files []int32) error {
 			odd = append(odd, g...)
 		}
 	}
-	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
+	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: c.option(),
 		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
 			have(len(odd)), p.span(groups[most]))}
 	if a.where != nil {
@@ -420,6 +420,21 @@ func (c *comparison) refuseOdd(files []int32) error {
 	}
 	p.find(p.odd(f, odd, int64(len(files))))
 	return nil
+}
+
+// option is what allows values that ought to be equal and are not. What keeps them all, if there
+// is a way, is named first.
+func (c *comparison) option() string {
+	p, a := c.p, c.a
+	const one = "--coords first, or --drop"
+	switch {
+	case a.where != nil:
+	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
+		return fmt.Sprintf("--new-dim %s=var:%s to stack the files by it, %s", path.Base(a.path), a.path[1:], one)
+	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "":
+		return fmt.Sprintf("--concat %s to put them end to end, %s", a.dims[0][1:], one)
+	}
+	return one
 }
 
 // kind is that of a finding about values that ought to be equal.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -59,6 +60,34 @@ func TestUnnamedDimensions(t *testing.T) {
 					t.Errorf("%v, want %s", got, c.want)
 				}
 				slices.Reverse(m.files)
+			}
+		})
+	}
+}
+
+// TestKeepingOptions: where values differ that ought to be equal, a way to keep all of them is
+// named before those that lose some.
+func TestKeepingOptions(t *testing.T) {
+	line := func(n float64) wanted { return coords("orbit", "phony_dim_0", float64s, n) }
+	for name, c := range map[string]struct {
+		make func(m *maker)
+		want string
+	}{
+		"scalars": {func(m *maker) {
+			for i, name := range []string{"a", "b"} {
+				m.file(name, scalar("member", float64(i)), lat(), cube("t", "lat", []int64{3}, []int64{3}).with("coordinates", "member"))
+			}
+		}, "--new-dim member=var:member to stack the files by it, --coords first, or --drop"},
+		"a dimension without a name": {func(m *maker) {
+			m.unnamedFile("a", line(1))
+			m.unnamedFile("b", line(2))
+		}, "--concat phony_dim_0 to put them end to end, --coords first, or --drop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			if _, _, err := New(m.files, &Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
 			}
 		})
 	}
