@@ -107,7 +107,7 @@ type Type struct {
 	Padding  Padding // String
 	UTF8     bool    // String, and VarLen that IsText
 	IsText   bool    // VarLen: a string
-	Tag      string  // Opaque; of a VarLen that IsText, what the text tells: "json", or the "path" of an object
+	Tag      string  // Opaque; of a VarLen that IsText, what the text tells: "json", or PathTag
 	Ref      RefKind // Reference
 	Members  []Member
 	Choices  []Choice // Enum
@@ -202,6 +202,12 @@ func (t *Type) Element() (codec.Type, bool) {
 	}
 	return codec.Type{}, false
 }
+
+// PathTag is the tag of texts that are the paths of objects, empty for none.
+const PathTag = "path"
+
+// TellsPaths reports whether elements are the paths of objects of the source.
+func (t *Type) TellsPaths() bool { return t.Class == VarLen && t.IsText && t.Tag == PathTag }
 
 // isBoolean reports whether an enumeration is how h5py, and with it nearly everybody, writes
 // truth to HDF5, which has no type for it: a byte in which FALSE is 0 and TRUE is 1.

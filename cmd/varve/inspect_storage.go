@@ -151,7 +151,7 @@ func verdict(v *readers.Variable, masked int) string {
 		return "decodable where the sources are at hand"
 	case !s.Plain && s.Texts == nil:
 		return "decodable; rebuilt for clients, which have no such type"
-	case v.Type.Tag == "path":
+	case v.Type.TellsPaths():
 		return "decodable; for clients the paths of objects"
 	case s.Texts != nil:
 		return "decodable; rebuilt for clients, since strings lie elsewhere"

@@ -138,7 +138,7 @@ func (p *textPrinter) attribute(owner string, a *readers.Attribute) {
 // typeName names a type as CDL does, where it can.
 func typeName(t *readers.Type) string {
 	if t.Class == readers.VarLen && t.IsText {
-		if t.Tag == "path" {
+		if t.TellsPaths() {
 			return "reference"
 		}
 		return "string"

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -62,8 +63,8 @@ func (r *reading) addLink(groups *manifest.GroupAttributes, at string, l readers
 	if m.way = append(slices.Clip(up.way), n.out.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
 		return fmt.Errorf("is %s of the file %q, which it is in itself: %w", l.Target, l.File, errors.ErrUnsupported)
 	}
-	if onward, ok := n.onward(l.Target); ok {
-		return r.addLink(groups, at, onward, m, n)
+	if onward, target := n.onward(l.Target); onward != nil {
+		return r.addLink(groups, at, readers.Link{File: onward.File, Target: target}, m, n)
 	}
 	list, err := r.mounted(groups, m)
 	if err != nil {
@@ -123,8 +124,8 @@ func (r *reading) locate(at string) (v *readers.Variable, through *reading, err 
 	if v, _ = r.find(at); v != nil {
 		return v, nil, r.problemOf(v)
 	}
-	if l, ok := r.onward(at); ok {
-		return r.beyond(l, (*reading).locate)
+	if l, target := r.onward(at); l != nil {
+		return r.beyond(l, target, (*reading).locate)
 	}
 	return nil, nil, nil
 }
@@ -139,7 +140,7 @@ func (r *reading) named(name string) (v *readers.Variable, through *reading, err
 	case err != nil:
 		return nil, nil, err
 	case l != nil:
-		return r.beyond(*l, (*reading).named)
+		return r.beyond(l, l.Target, (*reading).named)
 	case v == nil:
 		return nil, nil, nil
 	}
@@ -156,13 +157,13 @@ func (r *reading) problemOf(v *readers.Variable) error {
 	return nil
 }
 
-// beyond returns what locate finds where a link leads.
-func (r *reading) beyond(l readers.Link, locate func(*reading, string) (*readers.Variable, *reading, error)) (v *readers.Variable, through *reading, err error) {
-	n, err := r.linked(l)
+// beyond returns what locate finds at a path of the file that a link leads into.
+func (r *reading) beyond(l *readers.Link, target string, locate func(*reading, string) (*readers.Variable, *reading, error)) (v *readers.Variable, through *reading, err error) {
+	n, err := r.linked(*l)
 	if n == nil || err != nil {
 		return nil, nil, err
 	}
-	if v, through, err = locate(n, l.Target); v == nil || err != nil {
+	if v, through, err = locate(n, target); v == nil || err != nil {
 		return nil, nil, err
 	}
 	if through == nil {
@@ -171,15 +172,15 @@ func (r *reading) beyond(l readers.Link, locate func(*reading, string) (*readers
 	return (&mount{from: n, at: l.Path, target: l.Target}).variable(v), through, nil
 }
 
-// onward returns where a path leads on to, if there is a link on it.
-func (r *reading) onward(at string) (readers.Link, bool) {
-	for _, l := range r.data.Links {
-		if isWithin(at, l.Path) {
+// onward returns the link that is on a path, if there is one, and where it leads on to.
+func (r *reading) onward(at string) (l *readers.Link, target string) {
+	for i := range r.data.Links {
+		if l = &r.data.Links[i]; isWithin(at, l.Path) {
 			m := mount{at: l.Target, target: l.Path}
-			return readers.Link{Path: at, File: l.File, Target: m.path(at)}, true
+			return l, m.path(at)
 		}
 	}
-	return readers.Link{}, false
+	return nil, ""
 }
 
 // mount is what a link leads to, standing in the place of the link.
@@ -230,7 +231,7 @@ func (r *reading) mounted(groups *manifest.GroupAttributes, m *mount) ([]*reader
 
 // group stands a group in its place, with those below it.
 func (m *mount) group(g *readers.Group) *readers.Group {
-	out := &readers.Group{Path: m.path(g.Path), Attributes: g.Attributes}
+	out := &readers.Group{Path: m.path(g.Path), Attributes: m.attributes(g.Attributes)}
 	out.Name = path.Base(out.Path)
 	for _, d := range g.Dimensions {
 		out.Dimensions = append(out.Dimensions, m.dimension(d))
@@ -257,7 +258,62 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 		out.Storage.Source = m.from.out.url
 	}
 	out.Storage.InOrder = false // of refs that are all in another source
+	out.Attributes = m.attributes(v.Attributes)
+	if v.Type.TellsPaths() {
+		m.turnPaths(&out)
+	}
 	return &out
+}
+
+// turnPaths has a variable of paths say where the objects stand.
+func (m *mount) turnPaths(v *readers.Variable) {
+	if texts := v.Storage.Texts; texts != nil {
+		v.Storage.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) {
+			list, err := texts(ctx, stored)
+			if err != nil {
+				return nil, err
+			}
+			return m.paths(list)
+		}
+	}
+	readAll := v.ReadAll
+	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
+		value, err := readAll(ctx, limit)
+		if err == nil {
+			value.Texts, err = m.paths(value.Texts)
+		}
+		return value, err
+	}
+}
+
+// attributes are those of what stands in its place: references to objects say where these stand.
+func (m *mount) attributes(list []readers.Attribute) []readers.Attribute {
+	own := false
+	for i := range list {
+		if a := &list[i]; a.Err == nil && a.Type != nil && a.Type.TellsPaths() {
+			if !own {
+				list, own = slices.Clone(list), true
+			}
+			list[i].Texts, list[i].Err = m.paths(a.Texts)
+		}
+	}
+	return list
+}
+
+// paths are those at which objects of the file stand.
+func (m *mount) paths(list [][]byte) ([][]byte, error) {
+	out := make([][]byte, len(list))
+	for i, text := range list {
+		at := string(text)
+		if at == "" {
+			continue
+		}
+		if !isWithin(at, m.target) {
+			return nil, fmt.Errorf("refers to %s of the file %s, which is not within what the link leads to: %w", at, m.from.src.Name(), errors.ErrUnsupported)
+		}
+		out[i] = []byte(m.path(at))
+	}
+	return out, nil
 }
 
 // dimension stands a dimension in its place. One of a group above the target belongs to what

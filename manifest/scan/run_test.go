@@ -551,7 +551,7 @@ func TestLinks(t *testing.T) {
 		"/partly":     append(upTo(8, 16), slices.Repeat([]int16{-1}, 8)...),
 		"/scan/plain": upTo(0, 4), "/scan/never": []float32{7, 7, 7}, "/own": []int64{0, 1, 2}, "/scan/back": []int64{0, 1, 2},
 		"/time": []float64{0, .5, 1, 1.5, 2, 2.5}, "/scan/time": []float64{0, .5, 1, 1.5, 2, 2.5},
-		"/names": "a bb ccc", "/scan/names": "a bb ccc",
+		"/names": "a bb ccc", "/scan/names": "a bb ccc", "/scan/references": "/scan/image /scan ",
 	} {
 		i := f.Header.Find(path)
 		if i < 0 || f.Header.Variables[i].Unreadable != "" {
@@ -590,11 +590,15 @@ func TestLinks(t *testing.T) {
 	if d := dims("/image"); d[0] != "/image#time" {
 		t.Errorf("dimensions %v", d)
 	}
+	names := f.Header.Variables[f.Header.Find("/scan/names")].Attributes
+	if a := manifest.Lookup(names, "shows"); a == nil || !slices.Equal(a.Texts, []string{"/scan/image"}) || manifest.Lookup(names, "lost") != nil {
+		t.Errorf("attributes %+v", names)
+	}
 	g := slices.IndexFunc(f.Groups.Groups, func(g manifest.Group) bool { return g.Path == "/scan" })
 	if g < 0 || manifest.Lookup(f.Groups.Groups[g].Attributes, "made_by") == nil {
 		t.Errorf("groups %+v", f.Groups.Groups)
 	}
-	if n := len(f.Header.Variables); n != 21 {
+	if n := len(f.Header.Variables); n != 22 {
 		t.Errorf("%d variables", n)
 	}
 }

@@ -132,7 +132,7 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 }
 
 // pathType is that of references to objects, which are told as the paths of these.
-var pathType = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: "path"}
+var pathType = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: readers.PathTag}
 
 func isPath(t *readers.Type) bool { return t.Class == readers.Reference && t.Ref == readers.ObjectRef }
 
