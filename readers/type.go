@@ -164,7 +164,7 @@ func (t *Type) Varies() bool {
 
 // Element returns the type of the elements in memory, packed and little-endian, or
 // false where there is none: numbers of odd bits, references, varying lengths other
-// than strings, arrays.
+// than strings, arrays but those in compounds.
 func (t *Type) Element() (codec.Type, bool) {
 	if t.InMemory != nil {
 		return *t.InMemory, true
@@ -242,7 +242,7 @@ func (t *Type) isMachineWord() bool {
 func (t *Type) structElement() (codec.Type, bool) {
 	out := codec.Type{Kind: codec.Struct}
 	for _, m := range t.SortedMembers() {
-		field, ok := m.Type.Element()
+		field, ok := m.Type.memberElement()
 		if !ok || field.Varies() {
 			return codec.Type{}, false
 		}
@@ -250,6 +250,46 @@ func (t *Type) structElement() (codec.Type, bool) {
 		out.Size += field.Size
 	}
 	return out, true
+}
+
+// maxListed is how many fields arrays in a compound may become.
+const maxListed = 1024
+
+// memberElement is Element for what stands in a compound. Zarr has no arrays there: one is a
+// struct of its elements, in their order, whose names are their places.
+func (t *Type) memberElement() (codec.Type, bool) {
+	if t.Class != Array || t.InMemory != nil {
+		return t.Element()
+	}
+	element, ok := t.Base.memberElement()
+	if !ok || element.Varies() {
+		return codec.Type{}, false
+	}
+	fields := leaves(element)
+	for _, n := range slices.Backward(t.Dims) {
+		if n < 1 || fields > maxListed/n {
+			return codec.Type{}, false
+		}
+		fields *= n
+		list := codec.Type{Kind: codec.Struct, Size: n * element.Size}
+		for i := range n {
+			list.Fields = append(list.Fields, codec.Field{Name: strconv.Itoa(i), Type: element})
+		}
+		element = list
+	}
+	return element, true
+}
+
+// leaves counts the fields of a type that have none of their own.
+func leaves(t codec.Type) int {
+	if t.Kind != codec.Struct {
+		return 1
+	}
+	n := 0
+	for _, f := range t.Fields {
+		n += leaves(f.Type)
+	}
+	return n
 }
 
 // String names the type: "<f4", ">u2", "<u2{12@4}", "|S12{nullterm,ascii}",

@@ -106,3 +106,48 @@ func TestSwapBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestListsInCompounds: an array in a compound is a struct of its elements, unless it has very many.
+func TestListsInCompounds(t *testing.T) {
+	i2 := Int(2, LittleEndian, true)
+	element := codec.Type{Kind: codec.Int, Size: 2}
+	list := func(t codec.Type, n int) codec.Type {
+		out := codec.Type{Kind: codec.Struct, Size: n * t.Size}
+		for i := range n {
+			out.Fields = append(out.Fields, codec.Field{Name: string(rune('0' + i)), Type: t})
+		}
+		return out
+	}
+	array := func(base *Type, dims ...int) *Type {
+		size := base.Size
+		for _, n := range dims {
+			size *= n
+		}
+		return &Type{Class: Array, Size: size, Dims: dims, Base: base}
+	}
+	in := func(of *Type) *Type {
+		return &Type{Class: Compound, Size: of.Size, Members: []Member{{Name: "a", Type: of}}}
+	}
+	for _, c := range []struct {
+		name string
+		of   *Type
+		want codec.Type // zero for none
+	}{
+		{"a list", array(i2, 3), list(element, 3)},
+		{"a matrix", array(i2, 2, 3), list(list(element, 3), 2)},
+		{"of compounds", array(in(array(i2, 2)), 3), list(codec.Type{Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "a", Type: list(element, 2)}}}, 3)},
+		{"very long", array(i2, maxListed+1), codec.Type{}},
+		{"many long ones", array(in(array(i2, 512)), 3), codec.Type{}},
+		{"too long to be counted", &Type{Class: Array, Size: 1, Dims: []int{1 << 31, 1 << 31}, Base: i2}, codec.Type{}},
+		{"of nothing", array(i2, 3, 0), codec.Type{}},
+		{"of references", array(&Type{Class: Reference, Size: 8}, 2), codec.Type{}},
+	} {
+		got, ok := in(c.of).Element()
+		if ok != (c.want.Size > 0) || ok && !got.Fields[0].Type.Equal(c.want) {
+			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
+		}
+	}
+	if _, ok := array(i2, 3).Element(); ok {
+		t.Error("an array that stands alone is an element")
+	}
+}
