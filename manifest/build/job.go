@@ -101,6 +101,10 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
 	all := append(slices.Clip(j.before), j.files...)
+	if len(all) == 0 && len(j.broken) > 0 {
+		broken := &scan.BrokenError{Broken: j.broken}
+		return j.refused(broken), fmt.Errorf("no source is left: %w", broken)
+	}
 	c := &content{known: j.known(), files: j.files}
 	j.tables.beginEarly(ctx, c)
 	made, err := j.planned(ctx, all)

@@ -84,8 +84,12 @@ func (r *reading) openNamed(ctx context.Context, name string) (*source.Source, e
 		}
 		return src, err
 	}
+	u, err := source.ParseURL(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", source.ErrForbidden, err)
+	}
 	for _, prefix := range slices.Concat([]string{besides(r.src.Name())}, r.near.folders, r.Allow) {
-		if strings.Contains(prefix, "://") && strings.HasPrefix(name, strings.TrimSuffix(prefix, "/")+"/") && !strings.Contains(name, "/../") {
+		if p, err := source.ParseURL(prefix); err == nil && p.Host != "" && source.URLWithin(u, p) {
 			return r.Opener.Open(ctx, name)
 		}
 	}

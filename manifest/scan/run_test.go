@@ -454,12 +454,58 @@ func TestURL(t *testing.T) {
 		if f := got.Files[0]; f.URL != server.URL+name || f.Size != want.Files[0].Size {
 			t.Errorf("source %+v", f.Source)
 		}
-		if strings.Contains(name, "virtual") {
-			continue // grows with its sources, which the reader only finds in a folder
+		if strings.Contains(name, "virtual") { // grows with its sources, which the reader only finds in a folder
+			if v := got.Files[0].Header.Variables[0]; v.Path != "/v" || !strings.Contains(v.Unreadable, "virtual_source.h5") {
+				t.Errorf("of no known length: %+v", v)
+			}
+			continue
 		}
 		if got.Files[0].Header.ID != want.Files[0].Header.ID || !slices.Equal(got.refs, want.refs) {
 			t.Errorf("%s: other headers or refs", name)
 		}
+	}
+}
+
+// TestFileURL: what a file names lies beside it also if that is given as a URL.
+func TestFileURL(t *testing.T) {
+	name, err := filepath.Abs(fixtures + "/hdf5/virtual.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := scanAll([]string{"file://" + name}, scan.Options{})
+	if err != nil || got.Files[0].Header.ID != want.Files[0].Header.ID {
+		t.Errorf("%v, %+v, want %+v", err, got.Files[0].Header, want.Files[0].Header)
+	}
+}
+
+// TestNoWayUp: what a source of a server names lies below its folder also when a server has
+// resolved the URL.
+func TestNoWayUp(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		if !strings.HasSuffix(r.URL.Path, ".json") {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}",
+			"x/.zarray":"{\"zarr_format\":2,\"shape\":[2],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"filters\":null,\"fill_value\":0,\"order\":\"C\"}",
+			"x/0":["http://%s/a/%%2e%%2e/b/secret.bin",0,2]}}`, r.Host)
+	}))
+	defer server.Close()
+	a, err := scanAll([]string{server.URL + "/a/refs.json"}, scan.Options{Opener: source.NewOpener(&source.Options{Download: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := a.Files[0].Header.Variables[0]; !strings.Contains(v.Unreadable, "--allow") {
+		t.Errorf("read, or refused with %q", v.Unreadable)
+	}
+	if slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "secret") }) {
+		t.Errorf("asked for %q", asked)
 	}
 }
 

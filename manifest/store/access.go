@@ -59,20 +59,10 @@ func parsePrefix(name string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allowed prefix: %w", err)
 	}
-	if u.Host == "" || u.Path != "" && !isResolved(u) {
+	if u.Host == "" || !source.URLWithin(u, u) {
 		return nil, fmt.Errorf("allowed prefix %s: want scheme://host/path without . and .. in it", u.Redacted())
 	}
 	return u, nil
-}
-
-// isResolved reports whether nothing in a URL's path leads up.
-func isResolved(u *url.URL) bool {
-	for _, part := range strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if part == "." || part == ".." {
-			return false
-		}
-	}
-	return true
 }
 
 // open opens a source as it was when it was scanned, if it may be read.
@@ -174,19 +164,10 @@ func (x *access) checkURL(name string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", source.ErrForbidden, err)
 	}
-	if isResolved(u) && u.Opaque == "" && slices.ContainsFunc(x.urls, func(p *url.URL) bool { return isBelow(u, p) }) {
+	if slices.ContainsFunc(x.urls, func(p *url.URL) bool { return source.URLWithin(u, p) }) {
 		return nil
 	}
 	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
-}
-
-// isBelow reports whether a URL is a prefix, or lies below it.
-func isBelow(u, prefix *url.URL) bool {
-	if !strings.EqualFold(u.Scheme, prefix.Scheme) || !strings.EqualFold(u.Host, prefix.Host) {
-		return false
-	}
-	below, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(prefix.Path, "/"))
-	return ok && (below == "" || below[0] == '/')
 }
 
 // forbid says what would have to be allowed.

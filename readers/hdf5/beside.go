@@ -14,9 +14,13 @@ import (
 
 // openBeside opens a file that this one names: one in its folder or below, or in a folder that
 // was allowed. It returns nil if there is none. An absolute name that leads nowhere is, as for
-// libhdf5, that of a file beside this one.
+// libhdf5, that of a file beside this one. Beside files of servers nothing is looked for.
 func (f *File) openBeside(ctx context.Context, name string) (*source.Source, error) {
-	folder := filepath.Dir(f.src.Name())
+	here, err := source.LocalPath(f.src.Name())
+	if err != nil {
+		return nil, unsupported("the file %q is beside one that is not local, which takes copies of both in a folder", name)
+	}
+	folder := filepath.Dir(here)
 	path := filepath.Join(folder, name)
 	if filepath.IsAbs(name) {
 		path = name

@@ -111,3 +111,18 @@ func LocalPath(name string) (string, error) {
 	}
 	return filepath.FromSlash(u.Path), nil
 }
+
+// URLWithin reports whether a URL is a prefix, or lies below it, whatever a server makes of its
+// path: nothing in it leads up.
+func URLWithin(u, prefix *url.URL) bool {
+	if u.Opaque != "" || !strings.EqualFold(u.Scheme, prefix.Scheme) || !strings.EqualFold(u.Host, prefix.Host) {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == "." || part == ".." {
+			return false
+		}
+	}
+	below, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(prefix.Path, "/"))
+	return ok && (below == "" || below[0] == '/')
+}
