@@ -62,6 +62,8 @@ func faultOf(err error) *fault {
 		status, kind = http.StatusNotImplemented, "unsupported"
 	case errors.Is(err, fs.ErrClosed):
 		return errClosing
+	case source.IsExhausted(err):
+		return &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: err.Error(), Retry: 1}
 	case errors.As(err, &local):
 		status, kind = http.StatusInternalServerError, "input or output"
 	}

@@ -342,3 +342,18 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
+
+// TestTooManyOpenFiles: that no more files can be opened passes.
+func TestTooManyOpenFiles(t *testing.T) {
+	leavesNothing(t)
+	d := newFake(t)
+	s := start(t, newHandler(t, d))
+	d.fail(&fs.PathError{Op: "open", Path: "/data/a.nc", Err: syscall.EMFILE})
+	if got := ask(t, "GET", s.URL+"/small/c/1/0"); got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("%d %v", got.status, got.header)
+	}
+	d.fail(nil)
+	if got := ask(t, "GET", s.URL+"/small/c/1/0"); got.status != 200 {
+		t.Errorf("afterwards: %d", got.status)
+	}
+}

@@ -13,11 +13,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"varve/readers/source"
 )
 
 // Server is a Handler that listens.
 type Server struct {
-	// Connections bounds those that are open at a time; 0 stands for 16,384. More of them wait.
+	// Connections bounds those that are open at a time; 0 stands for 16,384. More of them wait, and
+	// so do more than half the files that the process may have open.
 	Connections int
 	// Header and Idle are how long a client may take to say what it wants, and to ask again. 0
 	// stands for 10 s and 2 minutes.
@@ -82,7 +85,7 @@ func removeSocket(ctx context.Context, path string) error {
 // under way finish, and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener, h *Handler) error {
 	server := s.newServer(h)
-	limited := newLimited(l, server, orDefault(s.Connections, 16384))
+	limited := newLimited(l, server, source.ShareOfOpen(orDefault(s.Connections, 16384), 2))
 	failed := make(chan error, 1)
 	go func() {
 		if s.Cert != "" {

@@ -13,6 +13,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // origin is a source as chunks of it are served.
@@ -29,9 +30,11 @@ type origin struct {
 
 // origins keep what was asked for last of the sources of a manifest, which may have a million
 // of them, and their files open.
-type origins [512]atomic.Pointer[origin]
+type origins []atomic.Pointer[origin]
 
-func (o *origins) get(ctx context.Context, data dataset, row int64) (*origin, error) {
+func newOrigins() origins { return make(origins, source.ShareOfOpen(512, 8)) }
+
+func (o origins) get(ctx context.Context, data dataset, row int64) (*origin, error) {
 	slot := &o[uint64(row)%uint64(len(o))]
 	if known := slot.Load(); known != nil && known.row == row {
 		return known, nil
@@ -48,7 +51,7 @@ func (o *origins) get(ctx context.Context, data dataset, row int64) (*origin, er
 }
 
 // close closes the files that are kept open, each as soon as nobody reads it.
-func (o *origins) close() {
+func (o origins) close() {
 	for i := range o {
 		if known := o[i].Load(); known != nil {
 			known.close()

@@ -39,7 +39,7 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 	if err != nil {
 		return nil, err
 	}
-	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), rebuilds: rebuilds}
+	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), origins: newOrigins(), rebuilds: rebuilds}
 	s.v2 = sync.OnceValues(func() (*view, error) { return newV2(nodes, tag) })
 	s.regular = sync.OnceValues(func() (*view, error) { return newRegular(nodes, tag, data.Once) })
 	s.users.Store(1)

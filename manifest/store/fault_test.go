@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -239,6 +242,47 @@ func TestOpenFiles(t *testing.T) {
 	}
 	if _, err := readAll(t.Context(), t, s); err == nil {
 		t.Error("a closed store can be read")
+	}
+}
+
+// TestTooManyOpenFiles: where the process may open no more files, sources that nobody reads are closed
+// for those that are to be read, and these wait for them.
+func TestTooManyOpenFiles(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/proc/self/fd is looked at")
+	}
+	m, snap, truth := archive(t, 30, true)
+	s, err := newStore(snap, m, nil, &Options{Trusted: true, Workers: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	dir, open := filepath.Dir(m.sources[0].URL), s.sources.open
+	var one sync.Mutex
+	refused := 0
+	s.sources.open = func(ctx context.Context, row int64) (*source.Source, error) {
+		one.Lock()
+		defer one.Unlock()
+		if openIn(t, dir) >= 2 {
+			refused++
+			return nil, &fs.PathError{Op: "open", Path: m.sources[row].URL, Err: syscall.EMFILE}
+		}
+		return open(ctx, row)
+	}
+	for range 3 {
+		if got, err := readAll(t.Context(), t, s); err != nil || !bytes.Equal(got, truth) {
+			t.Fatal(err)
+		}
+	}
+	if refused == 0 {
+		t.Error("there were not too many")
+	}
+	s.sources.open = func(context.Context, int64) (*source.Source, error) { return nil, syscall.EMFILE }
+	for range 30 {
+		s.sources.makeRoom()
+	}
+	if _, err := readAll(t.Context(), t, s); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("none can be opened: %v", err)
 	}
 }
 

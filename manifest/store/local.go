@@ -39,7 +39,7 @@ func (s *Store) OpenLocal(ctx context.Context, row int64) (*Local, error) {
 	if s.patches.isFile(row) {
 		x = s.patches.access(src)
 	}
-	return openLocal(src, x)
+	return opening(ctx, s.sources, func() (*Local, error) { return openLocal(src, x) })
 }
 
 // OpenLocal opens the file of a source whoever may read it, if it is what was scanned.

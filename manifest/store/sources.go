@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"varve/readers/source"
 )
@@ -60,7 +61,7 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 			continue
 		}
 		if fresh {
-			h.Source, h.err = p.open(ctx, row)
+			h.Source, h.err = opening(ctx, p, func() (*source.Source, error) { return p.open(ctx, row) })
 			close(h.ready)
 		}
 		select {
@@ -77,6 +78,65 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 			return nil, h.err
 		}
 	}
+}
+
+// opening opens a file. Where the process has too many of them open, a source that nobody uses is
+// closed for it, or the next that nobody uses any more. Others that are about to be open, or closed,
+// are waited for a moment.
+func opening[T any](ctx context.Context, p *sources, open func() (T, error)) (T, error) {
+	for moments := 0; ; moments++ {
+		file, err := open()
+		if !source.IsExhausted(err) {
+			return file, err
+		}
+		wait, ok := p.makeRoom()
+		if !ok && moments == maxMoments {
+			return file, err
+		}
+		var moment <-chan time.Time
+		if !ok {
+			moment = time.After(10 * time.Millisecond)
+		}
+		select {
+		case <-wait:
+		case <-moment:
+		case <-ctx.Done():
+			return file, err
+		}
+	}
+}
+
+// maxMoments is how often others are waited for that may not come.
+const maxMoments = 20
+
+// makeRoom closes the source that was not used for longest of those that nobody uses. It returns what
+// to wait for then, and whether that comes: a source that somebody uses is free at some time.
+func (p *sources) makeRoom() (wait <-chan struct{}, ok bool) {
+	p.mu.Lock()
+	old := p.evict()
+	wait = p.freed
+	for _, h := range p.all {
+		ok = ok || h.opened()
+	}
+	p.mu.Unlock()
+	if old == nil {
+		return wait, ok
+	}
+	_ = old.Close() // it was only read from
+	now := make(chan struct{})
+	close(now)
+	return now, true
+}
+
+// evict forgets the source that was not used for longest; nil if all are in use.
+func (p *sources) evict() *source.Source {
+	last := p.idle.Back()
+	if last == nil {
+		return nil
+	}
+	old := p.idle.Remove(last).(*handle)
+	delete(p.all, old.row)
+	return old.Source
 }
 
 // CheckSource opens a source, which is an error if it is not what was scanned, or may not be
@@ -120,13 +180,9 @@ func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Sou
 		return h, false, nil, nil
 	}
 	if len(p.all) >= p.limit {
-		last := p.idle.Back()
-		if last == nil {
+		if evicted = p.evict(); evicted == nil {
 			return nil, false, nil, p.freed
 		}
-		old := p.idle.Remove(last).(*handle)
-		delete(p.all, old.row)
-		evicted = old.Source
 	}
 	h = &handle{row: row, users: 1, ready: make(chan struct{})}
 	p.all[row] = h
@@ -135,10 +191,15 @@ func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Sou
 
 // failed reports whether a source was opened in vain. One that is still being opened has not
 // failed yet, and who opens it uses it too.
-func (h *handle) failed() bool {
+func (h *handle) failed() bool { return h.isReady() && h.err != nil }
+
+// opened reports whether a source is open.
+func (h *handle) opened() bool { return h.isReady() && h.err == nil }
+
+func (h *handle) isReady() bool {
 	select {
 	case <-h.ready:
-		return h.err != nil
+		return true
 	default:
 		return false
 	}

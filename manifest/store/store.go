@@ -40,7 +40,8 @@ type Options struct {
 	// FlightBytes bounds what is fetched and not yet placed, by all reads together; 0 stands
 	// for 256 MiB. A chunk that is larger is read alone.
 	FlightBytes int64
-	// OpenFiles bounds the sources that are open at a time; 0 stands for 256.
+	// OpenFiles bounds the sources that are open at a time; 0 stands for 256, or for a quarter of the
+	// files that the process may have open, if that is less.
 	OpenFiles int
 	// Workers bounds the goroutines that one read decodes with; 0 stands for GOMAXPROCS.
 	Workers int
@@ -160,7 +161,7 @@ func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts
 	if s.opener == nil {
 		s.opener, s.ownOpener = access.newOpener(), true
 	}
-	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), 256), s.openSource)
+	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.openSource)
 	s.patches = newPatches(snap, repo)
 	for i := range snap.Arrays {
 		a, err := s.newArray(&snap.Arrays[i])
