@@ -5,8 +5,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -17,13 +19,28 @@ func main() {
 	tuneCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
-	err := newRootCommand().ExecuteContext(ctx)
+	root, out := newRootCommand(), &results{to: os.Stdout}
+	root.SetOut(out)
+	err := cmp.Or(root.ExecuteContext(ctx), out.err)
 	interrupted := ctx.Err() != nil
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "varve:", err)
 	}
 	os.Exit(exitCode(err, interrupted))
+}
+
+// results is standard output. A command whose results were lost has failed, also where it looked at
+// no error of writing them.
+type results struct {
+	to  io.Writer
+	err error // the first
+}
+
+func (r *results) Write(p []byte) (int, error) {
+	n, err := r.to.Write(p)
+	r.err = cmp.Or(r.err, err)
+	return n, err
 }
 
 // tuneCollector lets the memory grow further before it is swept, unless the user said how far:
