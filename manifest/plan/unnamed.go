@@ -22,8 +22,9 @@ type slot struct {
 
 // unnamed is a dimension without a name: axes that have one dimension in every file.
 type unnamed struct {
-	slots []slot
-	in    map[int]string // what it is called in each class of files
+	slots   []slot
+	in      map[int]string // what it is called in each class of files
+	classes []int          // in the order of the names of their first files
 }
 
 // matchUnnamed gives dimensions without a name the same one in all files.
@@ -98,33 +99,35 @@ func (u *unnamed) allows(names map[int]string) bool {
 	return true
 }
 
-// renameUnnamed gives each dimension the name that most files have for it and nothing else has.
+// renameUnnamed gives each dimension the name that it has in the first of its files, in the order
+// of their names, or in the next if something else has that: files that are appended seldom come
+// before the others, and then change no names.
 func (p *planner) renameUnnamed(all []*unnamed) {
 	taken := map[string]bool{}
-	for _, c := range p.classes {
+	first := make([]string, len(p.classes))
+	for i, c := range p.classes {
 		for _, x := range c.vars {
 			taken[x.path] = true
 		}
 		for path, d := range c.dims {
 			taken[path] = taken[path] || !d.Anonymous
 		}
-	}
-	files := make([]int, len(all))
-	for i, u := range all {
-		for class := range u.in {
-			files[i] += len(p.classes[class].files)
+		first[i] = p.files[c.files[0]].URL
+		for _, f := range c.files {
+			if url := p.files[f].URL; natural(url, first[i]) < 0 {
+				first[i] = url
+			}
 		}
 	}
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
+	for _, u := range all {
+		u.classes = slices.SortedFunc(maps.Keys(u.in), func(a, b int) int { return natural(first[a], first[b]) })
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return files[b] - files[a] })
+	slices.SortStableFunc(all, func(a, b *unnamed) int { return natural(first[a.classes[0]], first[b.classes[0]]) })
 	name := map[slot]string{}
-	for _, i := range order {
-		chosen := p.nameOf(all[i], taken)
+	for _, u := range all {
+		chosen := u.name(taken)
 		taken[chosen] = true
-		for _, s := range all[i].slots {
+		for _, s := range u.slots {
 			name[s] = chosen
 		}
 	}
@@ -133,21 +136,15 @@ func (p *planner) renameUnnamed(all []*unnamed) {
 	}
 }
 
-func (p *planner) nameOf(u *unnamed, taken map[string]bool) string {
-	votes := map[string]int{}
-	for class, name := range u.in {
-		votes[name] += len(p.classes[class].files)
-	}
-	names := slices.SortedFunc(maps.Keys(votes), func(a, b string) int {
-		return cmp.Or(votes[b]-votes[a], len(a)-len(b), cmp.Compare(a, b))
-	})
-	for _, name := range names {
-		if !taken[name] {
+// name chooses a name that is not taken.
+func (u *unnamed) name(taken map[string]bool) string {
+	for _, class := range u.classes {
+		if name := u.in[class]; !taken[name] {
 			return name
 		}
 	}
 	for n := 2; ; n++ {
-		if name := fmt.Sprintf("%s_%d", names[0], n); !taken[name] {
+		if name := fmt.Sprintf("%s_%d", u.in[u.classes[0]], n); !taken[name] {
 			return name
 		}
 	}

@@ -37,6 +37,11 @@ func TestUnnamedDimensions(t *testing.T) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2), line("y", "phony_dim_0", 8, 9))
 			m.unnamedFile("b", line("x", "phony_dim_0", 3, 4, 5), line("y", "phony_dim_1", 8, 9))
 		}, "[/x[/phony_dim_0] [5] /y[/phony_dim_1] [2]]"},
+		{"most have another number", Options{Concat: []string{"phony_dim_0"}}, func(m *maker) {
+			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2))
+			m.unnamedFile("b", line("x", "phony_dim_1", 3, 4, 5), line("w", "phony_dim_0", 8, 9))
+			m.unnamedFile("c", line("x", "phony_dim_1", 6), line("w", "phony_dim_0", 8, 9))
+		}, "[/w[/phony_dim_0_2] [2] /x[/phony_dim_0] [6]]"},
 		{"no name left", Options{}, func(m *maker) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2), line("y", "phony_dim_1", 8))
 			m.unnamedFile("b", line("x", "phony_dim_0", 1, 2), line("z", "phony_dim_1", 7, 7))
