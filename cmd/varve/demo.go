@@ -36,7 +36,11 @@ func newDemoCommand() *cobra.Command {
 // demoDir returns the folder to work in, which must not hold anything yet.
 func demoDir(args []string) (string, error) {
 	if len(args) == 0 {
-		return os.MkdirTemp("", "varve-demo-")
+		dir, err := os.MkdirTemp("", "varve-demo-")
+		if err != nil {
+			err = ownError{fmt.Errorf("a temporary folder (TMPDIR names another place, varve demo DIR another folder): %w", err)}
+		}
+		return dir, err
 	}
 	if err := checkLocal(args[0]); err != nil {
 		return "", err
@@ -48,7 +52,7 @@ func demoDir(args []string) (string, error) {
 	if len(entries) > 0 {
 		return "", usageError{fmt.Errorf("%s is not empty; name a new folder", args[0])}
 	}
-	return args[0], os.MkdirAll(args[0], 0o755)
+	return args[0], os.MkdirAll(args[0], 0o777)
 }
 
 // runDemo runs the commands that a user would, over the sample archive. After an error the folder
@@ -101,7 +105,7 @@ Try next
 
 // writeDemoFiles unpacks the sample archive.
 func writeDemoFiles(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	return os.CopyFS(dir, mustSub(fixtures.Demo, "demo"))

@@ -33,6 +33,23 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// Without a place for temporary folders it is said what to do, and no source is missing.
+func TestNoTemporaryFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	if out, code, err := run(t, "demo", dir); code != exitDone {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
+	if os.TempDir() != filepath.Join(dir, "none") {
+		t.Skip("temporary files go elsewhere here")
+	}
+	for _, args := range [][]string{{"demo"}, {"check", filepath.Join(dir, "files")}} {
+		if _, code, err := run(t, args...); code != exitFailed || !strings.Contains(err.Error(), "TMPDIR") {
+			t.Errorf("%q: exit code %d, %v", args, code, err)
+		}
+	}
+}
+
 // A demo that failed can be begun again in the same folder.
 func TestDemoFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")

@@ -51,9 +51,13 @@ type draftFile struct {
 	name string
 }
 
+// longestBase is how much of a file's name its draft's begins with, as names have limits.
+const longestBase = 200
+
 // newDraftFile makes a file beside the one that is to be.
 func newDraftFile(name string) (*draftFile, error) {
-	at := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"-"+rand.Text())
+	base := filepath.Base(name)
+	at := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
 	file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	d := &draftFile{file, name}
 	return d, d.called(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -283,9 +284,16 @@ func shown(files []*manifest.File) (n int64) {
 	return n
 }
 
-// scratch makes a temporary folder.
+// scratch makes a temporary folder. That there is none to make it in says nothing about a source.
 func scratch() (dir string, remove func() error, err error) {
+	const what = "a temporary folder for what is checked (TMPDIR names another place)"
 	dir, err = os.MkdirTemp("", "varve-check-")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%s: %v", what, err)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", what, err)
+	}
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 

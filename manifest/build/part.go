@@ -3,6 +3,7 @@ package build
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,9 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	base := filepath.Base(name)
+	draft := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
+	file, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +36,16 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 		err = file.Sync()
 	}
 	if err = closing(file, err); err == nil {
-		err = errors.Join(os.Chmod(file.Name(), 0o644), os.Rename(file.Name(), name))
+		err = os.Rename(draft, name)
 	}
 	if err != nil {
-		return nil, errors.Join(err, removed(file.Name()))
+		return nil, errors.Join(err, removed(draft))
 	}
 	return outcome, nil
 }
+
+// longestBase is how much of a part's name its draft's begins with, as names have limits.
+const longestBase = 200
 
 func removed(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {

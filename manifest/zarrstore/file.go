@@ -40,14 +40,14 @@ func createDraft(name string) (*os.File, error) {
 	folder, base := filepath.Split(name)
 	draft := filepath.Join(folder, "."+base+draftMark+rand.Text()[:8])
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	f, err := os.OpenFile(draft, flags, 0o644)
+	f, err := os.OpenFile(draft, flags, 0o666)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(draft, flags, 0o644)
+	return os.OpenFile(draft, flags, 0o666)
 }
 
 // isDraft reports whether a file is one that a stopped process may have left.

@@ -71,7 +71,7 @@ func Create(dir string, face *zarrjson.Array, opts *Options) (*Array, error) {
 	}
 	f, err := newForm(face, a.opts.Format)
 	if err == nil {
-		err = os.MkdirAll(a.dir, 0o755)
+		err = os.MkdirAll(a.dir, 0o777)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)

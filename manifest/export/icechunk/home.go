@@ -70,7 +70,7 @@ func (f *folder) name(key string) string { return filepath.Join(f.dir, filepath.
 // prepare makes the folders of a repository.
 func (f *folder) prepare() error {
 	for _, name := range folders {
-		if err := os.MkdirAll(f.name(name), 0o755); err != nil {
+		if err := os.MkdirAll(f.name(name), 0o777); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (f *folder) stream(_ context.Context, write func(io.Writer) error, key stri
 
 // begun opens a file that is not there yet.
 func (f *folder) begun(key string) (*os.File, error) {
-	return os.OpenFile(f.name(key), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return os.OpenFile(f.name(key), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 func (f *folder) swap(ctx context.Context, data []byte, was fetched, draft string) (bool, error) {

@@ -169,7 +169,7 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 	if err := e.checkBranch(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dest), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dest), 0o777); err != nil {
 		return nil, err
 	}
 	d, err := draft.New(dest)

@@ -28,7 +28,7 @@ func (e *export) writeJSON(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = d.Discard(err) }()
-	f, err := os.OpenFile(d.Path(documentName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(d.Path(documentName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}

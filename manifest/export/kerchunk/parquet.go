@@ -78,7 +78,7 @@ func (e *export) writeMetadata(dir string) error {
 		return err
 	}
 	fmt.Fprintf(&b, `},"record_size":%d,"varve":%s}`, e.opts.RecordSize, origin)
-	return os.WriteFile(filepath.Join(dir, metadataName), b.Bytes(), 0o644)
+	return os.WriteFile(filepath.Join(dir, metadataName), b.Bytes(), 0o666)
 }
 
 // writeRecords fills the records of all arrays one after the other, while others compress
@@ -130,7 +130,7 @@ type parquetSink struct {
 
 func (p *parquetSink) array(ctx context.Context, n int, a array) error {
 	p.folder, p.number = filepath.Join(p.dir, filepath.FromSlash(arrayKey(a))), 0
-	if err := os.MkdirAll(p.folder, 0o755); err != nil {
+	if err := os.MkdirAll(p.folder, 0o777); err != nil {
 		return err
 	}
 	if p.record == nil {
@@ -323,7 +323,7 @@ func (p *parquetSink) fits(raw []byte) bool {
 
 // write writes the file.
 func (r *record) write(w *parquet.Writer) error {
-	f, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (e *export) patchesFile() string {
 func (s *sideFile) append(data []byte) (int64, error) {
 	if s.file == nil {
 		var err error
-		if s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+		if s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
 			return 0, err
 		}
 		s.start()

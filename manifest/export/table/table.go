@@ -109,7 +109,7 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 		return nil, err
 	}
 	defer func() { err = d.Discard(err) }()
-	f, err := os.OpenFile(d.Path(draftName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(d.Path(draftName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -148,10 +148,10 @@ func (f *folder) begun(_ context.Context, n int) ([]byte, error) {
 }
 
 func (f *folder) open(context.Context) (*journal, error) {
-	if err := os.MkdirAll(f.name(stateFolder), 0o755); err != nil {
+	if err := os.MkdirAll(f.name(stateFolder), 0o777); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.name(journalName), os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(f.name(journalName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (f *folder) replace(_ context.Context, key string, data []byte) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
 	draft := f.name(stateFolder + "/draft")
@@ -205,7 +205,7 @@ func (f *folder) fill(key string, fill func(*os.File) error) error {
 func writeFile(name string, fill func(*os.File) error) error {
 	f, err := os.Create(name)
 	if errors.Is(err, fs.ErrNotExist) { // the first one of its folder
-		if err = os.MkdirAll(filepath.Dir(name), 0o755); err == nil {
+		if err = os.MkdirAll(filepath.Dir(name), 0o777); err == nil {
 			f, err = os.Create(name)
 		}
 	}

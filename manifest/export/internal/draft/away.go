@@ -107,7 +107,7 @@ func CheckFree(ctx context.Context, name string, replace bool) (err error) {
 func newAway(name string, a *away) (*Draft, error) {
 	local := filepath.Join(os.TempDir(), filepath.Base(strings.TrimSuffix(name, "/")))
 	_ = sweep(local, "") // others use the folder too, whose drafts are not for us to remove
-	d, err := begin(local)
+	d, err := begin(local, 0o700)
 	if err != nil {
 		return nil, a.discard(err)
 	}

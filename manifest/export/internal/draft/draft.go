@@ -16,9 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -48,21 +50,23 @@ func New(dest string) (*Draft, error) {
 	if err := sweep(dest, ""); err != nil {
 		return nil, err
 	}
-	return begin(dest)
+	return begin(dest, 0o777)
 }
 
-func begin(dest string) (*Draft, error) {
+// begin makes a draft with the rights that are given, less those that the user gives nobody.
+func begin(dest string, mode fs.FileMode) (*Draft, error) {
 	for {
-		dir, err := os.MkdirTemp(filepath.Dir(dest), prefix(dest)+"*")
+		dir := filepath.Join(filepath.Dir(dest), prefix(dest)+strconv.FormatUint(rand.Uint64(), 10))
+		err := os.Mkdir(dir, mode)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		f, err := lock(dir)
 		if errors.Is(err, errTaken) || errors.Is(err, fs.ErrNotExist) {
 			continue // somebody took it for one that was left
-		}
-		if err == nil {
-			err = os.Chmod(dir, 0o755)
 		}
 		if err != nil {
 			return nil, errors.Join(err, unlock(f), os.RemoveAll(dir))
@@ -111,7 +115,7 @@ func sweep(dest, ending string) error {
 	return nil
 }
 
-// isRandom reports whether a name ends as those that os.MkdirTemp makes.
+// isRandom reports whether a name ends as those that begin makes.
 func isRandom(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
