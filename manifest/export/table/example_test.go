@@ -73,3 +73,20 @@ func ExampleRecords() {
 	// /t2m [2,1,0] 2021-03.nc
 	// /t2m [2,1,1] 2021-03.nc
 }
+
+// All chunks, as what libraries of Arrow compute with.
+func ExampleLoad() {
+	err := withManifest(func(ctx context.Context, s *store.Store, _ string) error {
+		t, err := table.Load(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer t.Release()
+		fmt.Println(t.NumRows(), "rows:", t.Schema().Field(0).Name, t.Schema().Field(1).Name, "…")
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: 15 rows: array coords …
+}

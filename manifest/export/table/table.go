@@ -26,7 +26,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"strings"
@@ -59,16 +58,6 @@ type Result struct {
 // everything is.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	return write(ctx, listingOf(s), dest, opts)
-}
-
-// WriteParquet writes the chunks of all arrays as Parquet.
-func WriteParquet(ctx context.Context, s *store.Store, w io.Writer) (*Result, error) {
-	return listingOf(s).parquet(ctx, w)
-}
-
-// WriteArrow writes the chunks of all arrays as an Arrow stream.
-func WriteArrow(ctx context.Context, s *store.Store, w io.Writer) (*Result, error) {
-	return listingOf(s).arrow(ctx, w)
 }
 
 // array is what a listing asks of an array; *store.Array is one.
