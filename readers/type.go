@@ -162,6 +162,25 @@ func (t *Type) Varies() bool {
 	return false
 }
 
+// Row returns the type of compounds that have texts of varying length beside other members, for
+// which Element has none: a struct in which the texts are UTF-32 of no length yet.
+func (t *Type) Row() (codec.Type, bool) {
+	out, texts := codec.Type{Kind: codec.Struct}, false
+	if t.Class != Compound || t.InMemory != nil {
+		return out, false
+	}
+	for _, m := range t.SortedMembers() {
+		field, ok := codec.Type{Kind: codec.FixedUTF32}, true
+		if isText := m.Type.Class == VarLen && m.Type.IsText; isText {
+			texts = true
+		} else if field, ok = m.Type.memberElement(); !ok || field.Varies() {
+			return out, false
+		}
+		out.Fields = append(out.Fields, codec.Field{Name: m.Name, Type: field})
+	}
+	return out, texts
+}
+
 // Element returns the type of the elements in memory, packed and little-endian, or
 // false where there is none: numbers of odd bits, references, varying lengths other
 // than strings, arrays but those in compounds.

@@ -129,6 +129,9 @@ func chunkText(ctx context.Context, v *readers.Variable) (text string, masked in
 // verdict says what becomes of a variable.
 func verdict(v *readers.Variable, masked int) string {
 	s := &v.Storage
+	if _, ok := v.Type.Row(); ok {
+		return "decodable; rebuilt for clients, which know texts of one length only"
+	}
 	switch {
 	case v.Type.Varies() && s.Texts == nil:
 		return "decodable; not for clients, which have no such type"

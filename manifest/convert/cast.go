@@ -33,7 +33,64 @@ func cast(from, to codec.Type) (converter, error) {
 		n, err := stepsOf(from, to)
 		return ticks{n}, err
 	}
+	if from.Kind == codec.Struct {
+		return castFields(from, to)
+	}
 	return padded{from.Size, to.Size}, nil
+}
+
+// fields turns structs into others, field by field.
+type fields struct {
+	from, to int
+	list     []field
+}
+
+// field is one of them: where it lies in both, and what it takes; nil for none.
+type field struct {
+	fromAt, from, toAt, to int
+	converter
+}
+
+func castFields(from, to codec.Type) (converter, error) {
+	out := fields{from: from.Size, to: to.Size}
+	var fromAt, toAt int
+	for i, f := range from.Fields {
+		g := to.Fields[i]
+		var c converter
+		var err error
+		if isNumeric(f.Type) && !f.Type.Equal(g.Type) {
+			c, err = numbers(cf.Packing{Type: f.Type}, g.Type, nil)
+		} else {
+			c, err = cast(f.Type, g.Type)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.list = append(out.list, field{fromAt, f.Type.Size, toAt, g.Type.Size, c})
+		fromAt, toAt = fromAt+f.Type.Size, toAt+g.Type.Size
+	}
+	return out, nil
+}
+
+func (c fields) convert(dst, src codec.Elems) error {
+	n := len(src.Fixed) / c.from
+	for _, f := range c.list {
+		column := make([]byte, 0, n*f.from)
+		for i := range n {
+			column = append(column, src.Fixed[i*c.from+f.fromAt:][:f.from]...)
+		}
+		told := column
+		if f.converter != nil {
+			told = make([]byte, n*f.to)
+			if err := f.convert(codec.Elems{Fixed: told}, codec.Elems{Fixed: column}); err != nil {
+				return err
+			}
+		}
+		for i := range n {
+			copy(dst.Fixed[i*c.to+f.toAt:][:f.to], told[i*f.to:])
+		}
+	}
+	return nil
 }
 
 // padded makes fixed elements longer with NULs.

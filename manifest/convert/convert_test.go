@@ -487,3 +487,35 @@ func BenchmarkApply(b *testing.B) {
 		})
 	}
 }
+
+// TestFields: structs of the same names are promoted and cast field by field, as NumPy does.
+func TestFields(t *testing.T) {
+	row := func(n, text codec.Type) codec.Type {
+		return codec.Type{Kind: codec.Struct, Size: n.Size + text.Size, Fields: []codec.Field{{Name: "n", Type: n}, {Name: "text", Type: text}}}
+	}
+	short, long, want := row(typeOf(t, "i2"), typeOf(t, "U1")), row(typeOf(t, "i4"), typeOf(t, "S3")), row(typeOf(t, "i4"), typeOf(t, "U2"))
+	if _, err := Promote(short, long); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), `"text"`) {
+		t.Errorf("texts of other kinds: %v", err)
+	}
+	long = row(typeOf(t, "i1"), typeOf(t, "U2"))
+	if got, err := Promote(short, long); err != nil || !got.Equal(row(typeOf(t, "i2"), typeOf(t, "U2"))) {
+		t.Errorf("promoted to %v, %v", got.Fields, err)
+	}
+	c, err := cast(short, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := codec.Elems{Fixed: bytes.Repeat([]byte{0xaa}, 2*want.Size)}
+	src := []byte{1, 0, 'a', 0, 0, 0, 0xfe, 0xff, 'b', 0, 0, 0}
+	if err := c.convert(dst, codec.Elems{Fixed: src}); err != nil {
+		t.Fatal(err)
+	}
+	if got := []byte{1, 0, 0, 0, 'a', 0, 0, 0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 'b', 0, 0, 0, 0, 0, 0, 0}; !bytes.Equal(dst.Fixed, got) {
+		t.Errorf("%x, want %x", dst.Fixed, got)
+	}
+	other := row(typeOf(t, "i2"), typeOf(t, "U1"))
+	other.Fields[1].Name = "else"
+	if _, err := Promote(short, other); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("other names: %v", err)
+	}
+}

@@ -50,8 +50,25 @@ func Promote(a, b codec.Type) (codec.Type, error) {
 		return a, nil
 	case a.Kind == b.Kind && (a.Kind == codec.DateTime || a.Kind == codec.TimeDelta):
 		return finer(a, b)
+	case a.Kind == codec.Struct && b.Kind == codec.Struct && len(a.Fields) == len(b.Fields):
+		return promoteFields(a, b)
 	}
 	return codec.Type{}, fmt.Errorf("%s and %s: %w, no type holds both", a, b, errors.ErrUnsupported)
+}
+
+// promoteFields promotes structs of the same names field by field.
+func promoteFields(a, b codec.Type) (codec.Type, error) {
+	out := codec.Type{Kind: codec.Struct}
+	for i, f := range a.Fields {
+		g := b.Fields[i]
+		common, err := Promote(f.Type, g.Type)
+		if err != nil || f.Name != g.Name || common.Varies() {
+			return out, fmt.Errorf("fields %q of %s and %q of %s: %w, no type holds both", f.Name, f.Type, g.Name, g.Type, errors.ErrUnsupported)
+		}
+		out.Fields = append(out.Fields, codec.Field{Name: f.Name, Type: common})
+		out.Size += common.Size
+	}
+	return out, nil
 }
 
 func longer(a, b codec.Type) codec.Type {

@@ -264,6 +264,10 @@ func (d *decoder) readHidden(h *found, v *manifest.Variable) (codec.Elems, error
 
 // readThrough reads all values through the reader, in memory form.
 func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.Type) (*manifest.Values, error) {
+	if row, ok := v.Type.Row(); ok {
+		_, values, err := r.rows(ctx, v, row)
+		return values, err
+	}
 	value, err := v.ReadAll(ctx, uint64(r.ValueBytes))
 	if err != nil {
 		return nil, err

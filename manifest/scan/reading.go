@@ -278,6 +278,13 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	if err != nil {
 		return err
 	}
+	if row, ok := v.Type.Row(); ok {
+		out.Storage.Layout = manifest.Valued
+		if out.Type, _, err = r.rows(r.ctx, v, row); err == nil && v.Storage.Layout == readers.Unallocated {
+			err = r.checkNull(out, v)
+		}
+		return err
+	}
 	t, way, err := elementOf(v.Type)
 	if err != nil {
 		return err

@@ -730,6 +730,12 @@ func TestConventions(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
+	rows := h.Find("/rows")
+	if v := h.Variables[rows]; v.Type.String() != "struct of 3 fields, 138 bytes" || v.Type.Fields[1].Type.String() != "U32" {
+		t.Errorf("rows are of %s, %+v, %q", v.Type, v.Type.Fields, v.Unreadable)
+	} else if b := values[rows].Data; len(b) != 2*138 || b[0] != 1 || b[2] != 0xe9 || b[138] != 2 || string(b[140:144]) != "a\x00\x00\x00" || b[138+2+17*4] != 's' {
+		t.Errorf("rows are %x", b)
+	}
 	if a := manifest.Lookup(h.Variables[h.Find("/truth")].Attributes, "ordered"); a == nil || a.Type.Kind != codec.Bool {
 		t.Errorf("ordered: %+v", a)
 	}

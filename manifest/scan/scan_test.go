@@ -178,6 +178,9 @@ func compareVariable(a *archive, f *manifest.File, n int, v *readers.Variable) (
 	if v.Type.Class == readers.Float && !v.Type.IsIEEE() {
 		return false, nil // likewise
 	}
+	if _, ok := v.Type.Row(); ok {
+		return false, nil // the reader leaves texts at their own lengths: TestConventions
+	}
 	if h.Type.Kind == codec.FixedBytes && want.Texts != nil {
 		for i, text := range want.Texts {
 			if one := got.Fixed[i*h.Type.Size:][:h.Type.Size]; !bytes.HasPrefix(one, text) {

@@ -45,8 +45,14 @@ func (e *encoder) fail(format string, args ...any) {
 
 // appendAll appends all elements of which stored consists.
 func (e *encoder) appendAll(dst []byte, t *readers.Type, stored []byte, depth int) []byte {
-	if depth > maxValueDepth || len(dst) > maxCanonical {
-		e.fail("values are nested too deep or too large")
+	if depth > maxValueDepth {
+		e.fail("values are nested too deep")
+		return dst
+	}
+	if len(dst) > maxCanonical {
+		if e.err == nil {
+			e.err = unsupported("values of more than %d bytes", maxCanonical)
+		}
 		return dst
 	}
 	switch t.Class {
