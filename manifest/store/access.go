@@ -77,8 +77,11 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 	default:
 		src, err = x.openLocal(ctx, s)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", s.URL, source.ErrChanged, err)
+	case source.IsNoFile(err):
+		return nil, fmt.Errorf("%s: %w: %w", s.URL, source.ErrChanged, err)
 	}
 	return src, err
 }

@@ -100,7 +100,7 @@ func TestSourceFaults(t *testing.T) {
 		{"replaced", change(func(name string, b []byte) error {
 			return errors.Join(os.Remove(name), os.WriteFile(name, b, 0o600), os.Chtimes(name, later, later))
 		}), source.ErrChanged},
-		{"became a folder", func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o700)) }, nil},
+		{"became a folder", func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o700)) }, source.ErrChanged},
 	} {
 		for _, opened := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, opened before %v", c.name, opened), func(t *testing.T) {

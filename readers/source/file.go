@@ -60,6 +60,12 @@ func (n notFile) Unwrap() error { return errors.ErrUnsupported }
 
 const errFolder = notFile("a folder")
 
+// IsNoFile reports whether an error is that there is something else than a file: a folder, a pipe.
+func IsNoFile(err error) bool {
+	var n notFile
+	return errors.As(err, &n)
+}
+
 func notRegular(info os.FileInfo) error {
 	mode := info.Mode()
 	switch {
