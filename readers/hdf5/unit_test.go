@@ -147,6 +147,31 @@ func TestListOfReferences(t *testing.T) {
 	}
 }
 
+// TestScalesOfOtherLengths: a scale of a fixed length that is not the axis's leaves the axis as
+// long as it is; one that can grow gives it its own.
+func TestScalesOfOtherLengths(t *testing.T) {
+	x := &NetCDFVar{Name: "v", Path: "/v", Object: &Object{Dataset: &Dataset{Shape: []uint64{4}, MaxShape: []uint64{4}}}}
+	for _, c := range []struct {
+		name      string
+		scale     uint64
+		unlimited bool
+		want      string
+		length    uint64
+	}{
+		{"longer", 5, false, "/v#edges", 4},
+		{"shorter", 3, false, "/v#edges", 4},
+		{"as long", 4, false, "/edges", 4},
+		{"unlimited", 9, true, "/edges", 9},
+	} {
+		d := &NetCDFDim{Name: "edges"}
+		v := &viewer{dims: map[*NetCDFDim]*readers.Dimension{d: {Name: "edges", Path: "/edges", Length: c.scale, Unlimited: c.unlimited}}}
+		got := v.dimension(x, d, 0)
+		if got.Path != c.want || got.Length != c.length || got.Anonymous != (c.want == "/v#edges") {
+			t.Errorf("%s: %+v, want %s of %d", c.name, got, c.want, c.length)
+		}
+	}
+}
+
 // TestNetCDFView holds dimensions and names of the samples against what netcdf-c gives.
 func TestNetCDFView(t *testing.T) {
 	for _, c := range []struct {

@@ -215,12 +215,13 @@ func (v *viewer) describe(ctx context.Context, out viewed) {
 }
 
 // dimension finds the dimension of a variable, in this group or one above, or makes one
-// that nobody else knows.
+// that nobody else knows. HDF5 lets scales be of any length: a fixed one that is not as long as
+// the axis says nothing of where its cells lie, and netcdf-c would hide some.
 func (v *viewer) dimension(x *NetCDFVar, d *NetCDFDim, i int) *readers.Dimension {
-	if dim := v.dims[d]; d != nil && dim != nil {
+	dataset := x.Object.Dataset
+	if dim := v.dims[d]; d != nil && dim != nil && (dim.Unlimited || dim.Length == dataset.Shape[i]) {
 		return dim
 	}
-	dataset := x.Object.Dataset
 	name := fmt.Sprintf("%s_dim_%d", x.Name, i)
 	if d != nil {
 		name = d.Name
