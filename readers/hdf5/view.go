@@ -108,7 +108,7 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 	out := make([]readers.Attribute, 0, len(o.Attributes))
 	for i := range o.Attributes {
 		a := &o.Attributes[i]
-		if hidden[a.Name] {
+		if hidden[a.Name] && !v.isUsers(ctx, o, a.Name) {
 			continue
 		}
 		r := readers.Attribute{Name: a.Name, Err: a.Err}
@@ -129,6 +129,20 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 		out = append(out, r)
 	}
 	return out
+}
+
+// isUsers reports whether an attribute of a name that HDF5's dimension scales use is not theirs:
+// PyTables and HDF5's images have classes too.
+func (v *viewer) isUsers(ctx context.Context, o *Object, name string) bool {
+	if v.marked || name != attrClass && name != attrName {
+		return false
+	}
+	class, ok := findAttribute(o, attrClass)
+	if !ok || class.Err != nil || class.Type == nil || !IsText(class.Type) {
+		return true
+	}
+	texts, err := v.f.Texts(ctx, class.Type, class.data)
+	return err != nil || len(texts) != 1 || string(texts[0]) != scaleClass
 }
 
 // pathType is that of references to objects, which are told as the paths of these.

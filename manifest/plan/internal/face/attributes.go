@@ -16,8 +16,20 @@ import (
 
 // machinery are attributes by which HDF5 and netCDF-4 keep their own books.
 var machinery = []string{
-	"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+	"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
 	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS",
+}
+
+// isMachinery reports whether an attribute of a name is not about the data. Others than dimension
+// scales have classes and names too.
+func (d *decision) isMachinery(name string) bool {
+	if name != "CLASS" && name != "NAME" {
+		return slices.Contains(machinery, name)
+	}
+	return slices.ContainsFunc(d.members, func(m member) bool {
+		class := m.attribute("CLASS")
+		return class != nil && len(class.Texts) == 1 && class.Texts[0] == "DIMENSION_SCALE"
+	})
 }
 
 // attributes keeps those on which all members agree, less those that the reading has used up,
@@ -26,7 +38,7 @@ func (d *decision) attributes() {
 	used, names := d.used(), d.attributeNames()
 	d.declared = make([]zarrjson.Attribute, 0, len(names))
 	for _, name := range names {
-		if slices.Contains(machinery, name) || slices.Contains(used, name) {
+		if d.isMachinery(name) || slices.Contains(used, name) {
 			continue
 		}
 		if err := d.attribute(name); err != nil {

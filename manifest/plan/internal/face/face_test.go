@@ -323,12 +323,16 @@ func TestAttributes(t *testing.T) {
 	words := manifest.Attribute{Name: "flag_meanings", Type: types["O"], Texts: []string{"a", "b"}}
 	f, findings := decide(t, Options{},
 		with("f4", att("units", "K"), att("long_name", "wärme <x>"), att("level", "i4", 3), att("half", "f4", .1), deep, words,
-			att("CLASS", "x"), att("_Netcdf4Dimid", "i4", 0), att("comment", "one"), att("processing_level", "L3"), att("gone", "x")).files(2, "a", "b"),
+			att("CLASS", "DIMENSION_SCALE"), att("NAME", "x"), att("_Netcdf4Dimid", "i4", 0), att("comment", "one"), att("processing_level", "L3"), att("gone", "x")).files(2, "a", "b"),
 		with("f4", att("units", "K"), att("long_name", "wärme <x>"), att("level", "i4", 3), att("half", "f4", .1), deep, words,
 			att("comment", "two"), att("processing_level", "i4", 3)).files(3, "c", "e"))
 	want := `{"units":"K","long_name":"wärme <x>","level":3,"half":0.10000000149011612,"levels":[0.10000000149011612,"NaN"],"flag_meanings":["a","b"]}`
 	if got := string(f.Attributes.JSON()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	f, _ = decide(t, Options{}, with("f4", att("CLASS", "ARRAY"), att("NAME", "x")).files(1, "a", "a"))
+	if got := string(f.Attributes.JSON()); got != `{"CLASS":"ARRAY","NAME":"x"}` {
+		t.Errorf("of no dimension scale: %s", got)
 	}
 	var said []string
 	for _, f := range findings {
