@@ -8,11 +8,12 @@ import (
 	"varve/zarrjson"
 )
 
-// TestListsOfOneText: a list of one text stays one where HDF5 has it, but for those that CF
-// knows, and is a text where netCDF has it.
-func TestListsOfOneText(t *testing.T) {
+// TestAttributesOfHDF5: a list of one text stays one where HDF5 has it, but for those that CF
+// knows, and is a text where netCDF has it; classes and names are hidden of dimension scales only.
+func TestAttributesOfHDF5(t *testing.T) {
 	for name, want := range map[string]map[string]string{
 		"conventions.h5": {"/table column-order": `["truth"]`, "/table title": `"one"`, "/table of": `"/truth"`,
+			"/table CLASS": `"TABLE"`, "/truth CLASS": `"EARRAY"`, "/truth NAME": `"of its own"`,
 			"/paths columns": `["a"]`, "/paths units": `"m"`, "/truth ordered": `true`, "/nothing encoding-type": `"null"`},
 		"netcdf4_texts.nc": {"/ one": `"a"`, "/ two": `["a","b"]`, "/v one": `"b"`},
 	} {
