@@ -57,6 +57,9 @@ func (p *Pipeline) encodeAgain(a *arena, dst, old []byte, region grid.Region, sr
 // oldElems returns the elements of a chunk as it is stored, or the fill value.
 func (p *Pipeline) oldElems(a *arena, old []byte) (Elems, error) {
 	if old == nil {
+		if err := p.Form().CheckSize(); err != nil {
+			return Elems{}, err
+		}
 		elems := a.elems(p.Form())
 		elems.SetFill(p.Form())
 		return elems, nil
@@ -86,9 +89,12 @@ func (p *Pipeline) encodeShard(a *arena, dst, old []byte, region grid.Region, sr
 	}
 	e := &shardEdit{s: s, old: old, from: from, room: scratch{a: a}}
 	if old != nil {
-		if e.index, err = s.findIndex(a, old); err != nil {
-			return dst, p.at(len(p.arrays), err)
-		}
+		e.index, err = s.findIndex(a, old)
+	} else {
+		err = s.index.Form().CheckSize()
+	}
+	if err != nil {
+		return dst, p.at(len(p.arrays), err)
 	}
 	if few, err := e.keepsLittle(); err != nil {
 		return dst, p.at(len(p.arrays), err)

@@ -133,6 +133,23 @@ func TestEncodeRegionDoesNotMultiply(t *testing.T) {
 	}
 }
 
+// A chunk of which nothing is stored has the size that a document says, and no other sign of it.
+func TestEncodeRegionOfHugeChunks(t *testing.T) {
+	const huge = "[288230376151711744]" // 2^58
+	for name, codecs := range map[string]string{
+		"raw":              littleBytes,
+		"compressed":       littleBytes + `,{"name":"zstd"}`,
+		"an index of them": rawShards("[1]", littleBytes),
+		"inner chunks":     rawShards(huge, littleBytes),
+	} {
+		p := mustNew(t, "["+codecs+"]", Form{Type: int16Type, Shape: []int64{1 << 58}})
+		out, err := p.EncodeRegion([]byte("before"), nil, region1(3, 1), Elems{Fixed: []byte("xy")})
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "more than 4 GiB") || string(out) != "before" {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+}
+
 func TestEncodeRegionReportsCorruption(t *testing.T) {
 	p, good := shardOfFour(t)
 	far := bytes.Clone(good)

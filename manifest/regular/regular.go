@@ -64,12 +64,18 @@ func New(source Source) (*Array, error) {
 }
 
 // commonEdge is the length of chunks that covers the most of an axis; of several, the longest.
+// What lies past the extent is none of the axis.
 func commonEdge(d grid.Dimension) int64 {
 	covered := map[int64]int64{}
-	best := int64(1)
+	best, left := int64(1), d.Extent()
 	for run := range d.Runs() {
 		size := run.Edge.Codec
-		covered[size] += size * run.Count
+		n := left
+		if run.Count <= left/run.Data {
+			n = run.Data * run.Count
+		}
+		covered[size] += n
+		left -= n
 		if covered[size] > covered[best] || covered[size] == covered[best] && size > best {
 			best = size
 		}
@@ -149,6 +155,9 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 			return nil, err
 		}
 		return a.source.Chunk(ctx, own)
+	}
+	if err := a.pipeline.Form().CheckSize(); err != nil {
+		return nil, fmt.Errorf("chunk %v: %w", coords, err)
 	}
 	read := codec.NewElems(a.face.Form(c.Shape))
 	if err := a.source.ReadRegion(ctx, c.Region, read); err != nil {

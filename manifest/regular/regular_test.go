@@ -186,21 +186,37 @@ func TestRecoded(t *testing.T) {
 	}
 }
 
+// TestHugeChunk: a length that a document says takes no memory.
+func TestHugeChunk(t *testing.T) {
+	m := newMemory(t, rand.New(rand.NewPCG(1, 1)))
+	m.face.ChunkGrid = zarrjson.RectilinearGrid(grid.List(1, 1<<58), grid.List(m.face.Shape[1], 1))
+	var err error
+	if m.grid, err = m.face.Grid(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := a.Chunk(t.Context(), []int64{0, 0}); !errors.Is(err, errors.ErrUnsupported) || b != nil {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
 func TestCommonEdge(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		edges []int64
-		want  int64
+		name   string
+		extent int64
+		edges  []int64
+		want   int64
 	}{
-		{"months", []int64{31, 28, 31, 30}, 31},
-		{"one long", []int64{1, 1, 1, 50}, 50},
-		{"as much of both", []int64{2, 2, 4}, 4},
+		{"months", 120, []int64{31, 28, 31, 30}, 31},
+		{"one long", 53, []int64{1, 1, 1, 50}, 50},
+		{"as much of both", 8, []int64{2, 2, 4}, 4},
+		{"one that reaches past the end", 100, []int64{30, 30, 60}, 30},
+		{"one behind the end", 60, []int64{20, 20, 20, 1 << 40}, 20},
 	} {
-		sum := int64(0)
-		for _, n := range test.edges {
-			sum += n
-		}
-		g, err := grid.FromSizes([]int64{sum}, grid.List(test.edges...))
+		g, err := grid.FromSizes([]int64{test.extent}, grid.List(test.edges...))
 		if err != nil {
 			t.Fatal(err)
 		}

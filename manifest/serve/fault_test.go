@@ -154,6 +154,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestHugeFill: a chunk of fill values that a document says is huge is refused before it is made.
+func TestHugeFill(t *testing.T) {
+	d := newFake(t)
+	d.add(t, "/huge", regularDoc("[2,3]", "[288230376151711744,3]"), func(int64) store.Kind { return store.Missing })
+	s := start(t, newHandler(t, d))
+	got := ask(t, "GET", s.URL+"/v2/huge/0.0")
+	if got.status != 501 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	checkReason(t, got, "more than 4 GiB")
+}
+
 // TestCutOffWhileSending: a file that changes while it is sent is never taken for whole.
 func TestCutOffWhileSending(t *testing.T) {
 	hurts := map[string]func(f *os.File) error{

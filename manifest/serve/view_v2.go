@@ -100,6 +100,9 @@ func (f filled) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Form().CheckSize(); err != nil {
+		return nil, fmt.Errorf("chunk %v: %w", coords, err)
+	}
 	elems := codec.NewElems(p.Form())
 	elems.SetFill(p.Form())
 	return p.Encode([]byte{}, elems)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -315,5 +314,3 @@ func gather(p *grid.Projection, dst, src codec.Elems, within grid.Region, unit i
 	}
 	return grid.Gather(p, dst.Fixed, grid.Window[byte]{Data: src.Fixed, Region: within}, int64(unit))
 }
-
-var errTooLarge = fmt.Errorf("a chunk of more than %d GiB: %w", maxChunk>>30, errors.ErrUnsupported)

@@ -10,9 +10,6 @@ import (
 	"varve/readers/source"
 )
 
-// maxChunk is the largest declared chunk that is rebuilt.
-const maxChunk = 4 << 30
-
 // Chunk returns the bytes of a declared chunk, as its key in a Zarr store would hold them:
 // as they are stored, or rebuilt. It returns nil for a chunk that is Missing. Nobody may
 // write to the bytes.
@@ -137,8 +134,8 @@ func (a *Array) rebuild(ctx context.Context, coords []int64) ([]byte, error) {
 		return nil, err
 	}
 	form := p.Form()
-	if n := form.Bytes(); n < 0 || n > maxChunk || form.Count() > maxChunk/8 {
-		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, errTooLarge)
+	if err := form.CheckSize(); err != nil {
+		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
 	}
 	if len(a.spec.Face.Codecs) == 1 && isMemoryForm(p) { // what is read is the chunk
 		e := codec.NewElems(form)

@@ -151,6 +151,9 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 		return err
 	}
 	pipeline, err := a.Pipeline(coords)
+	if err == nil {
+		err = pipeline.Form().CheckSize()
+	}
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,41 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestVerifyHugeChunk: a chunk of a source that is declared far longer than what is stored is a
+// problem, and takes no memory.
+func TestVerifyHugeChunk(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	name := filepath.Join(dir, "source")
+	if err := os.MkdirAll(filepath.Join(name, "a/c"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{
+		"zarr.json": `{"zarr_format":3,"node_type":"group"}`,
+		"a/zarr.json": `{"shape":[9],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1152921504606846976]}},
+			"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"}],
+			"dimension_names":["x"],"zarr_format":3,"node_type":"array"}`,
+		"a/c/0": "stored",
+	} {
+		if err := os.WriteFile(filepath.Join(name, file), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "a.varve")
+	if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: []string{name}}, Writer: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	r, err := Verify(t.Context(), s, &Options{Deep: true})
+	if err != nil || len(r.Problems) != 1 || !errors.Is(r.Err(), errors.ErrUnsupported) {
+		t.Errorf("%v, %v", err, r)
+	}
+}
+
 // TestVerifyCancelled: it is no problem of the archive that nobody waits.
 func TestVerifyCancelled(t *testing.T) {
 	s, _ := archived(t)

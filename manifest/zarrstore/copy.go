@@ -63,6 +63,9 @@ func (a *Array) copyChunk(ctx context.Context, p *part, from Source) error {
 		return a.put(p.coords, stored)
 	}
 	_, form, err := p.pipelineOf()
+	if err == nil {
+		err = form.CheckSize()
+	}
 	if err != nil {
 		return err
 	}

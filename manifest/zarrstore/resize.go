@@ -186,6 +186,9 @@ func (a *Array) clearPart(p *part) error {
 		return err
 	}
 	pipeline, form, err := p.pipelineOf()
+	if err == nil {
+		err = form.CheckSize()
+	}
 	if err != nil {
 		return err
 	}

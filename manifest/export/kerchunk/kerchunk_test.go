@@ -18,6 +18,7 @@ import (
 	"varve/readers"
 	reader "varve/readers/kerchunk"
 	"varve/readers/source"
+	"varve/zarrjson"
 )
 
 // check compares every element of a set of references with the archive's own, through
@@ -262,6 +263,22 @@ func TestRefusedNames(t *testing.T) {
 			}
 			leftovers(t, dir, "precious")
 		})
+	}
+}
+
+// TestHugeFill: a chunk of fill values that nobody could hold is refused before it is made.
+func TestHugeFill(t *testing.T) {
+	a := newArchive(t, "a.nc")
+	a.add(spec{path: "/v", shape: []int64{4}, chunks: []int64{4}, dtype: "int32", fill: "7", codecs: "[" + little + "]", kinds: []store.Kind{store.Missing}})
+	f := a.arrays[0].(*faked)
+	f.face.ChunkGrid = zarrjson.RegularGrid(1 << 58)
+	var err error
+	if f.grid, err = f.face.Grid(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = write(t.Context(), a.hierarchy, filepath.Join(t.TempDir(), "r.json"), nil)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "/v: chunk [0]: a chunk of fill values") {
+		t.Error(err)
 	}
 }
 

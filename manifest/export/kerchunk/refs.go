@@ -268,6 +268,9 @@ func (s *stream) missing(coords []int64) (ref, error) {
 	if r, ok := s.fills[key]; ok && (r.source == inPatches || s.sink.fits(r.raw)) {
 		return r, nil
 	}
+	if err := p.Form().CheckSize(); err != nil {
+		return ref{}, fmt.Errorf("chunk %v: a chunk of fill values: %w", coords, err)
+	}
 	fill := codec.NewElems(p.Form())
 	fill.SetFill(p.Form())
 	raw, err := p.Encode(nil, fill)
