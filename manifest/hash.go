@@ -113,7 +113,13 @@ func (s *Storage) appendKey(dst []byte) []byte {
 
 func appendAttribute(dst []byte, a Attribute) []byte {
 	dst = appendType(appendText(dst, a.Name), a.Type)
-	return appendFlags(appendList(appendBytes(dst, a.Data), a.Texts, appendText), a.Scalar)
+	dst = appendFlags(appendList(appendBytes(dst, a.Data), a.Texts, appendText), a.Scalar, a.JSON != "", a.Unreadable != "")
+	for _, text := range []string{a.JSON, a.Unreadable} {
+		if text != "" {
+			dst = appendText(dst, text)
+		}
+	}
+	return dst
 }
 
 func appendType(dst []byte, t codec.Type) []byte {

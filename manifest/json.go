@@ -245,6 +245,9 @@ type attributeDocument struct {
 	Value    json.RawMessage   `json:"value,omitempty"`
 	Values   []json.RawMessage `json:"values,omitempty"`
 	Raw      *rawValues        `json:"raw,omitempty"`
+	// Document is a value that is no list of elements.
+	Document   label `json:"json,omitempty"`
+	Unreadable label `json:"unreadable,omitempty"`
 }
 
 // rawValues are an attribute's in base64.
@@ -264,7 +267,7 @@ func (a *Attribute) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("attribute %s: %w", doc.Name, err)
 	}
-	*a = Attribute{Name: string(doc.Name), Type: s.of}
+	*a = Attribute{Name: string(doc.Name), Type: s.of, JSON: string(doc.Document), Unreadable: string(doc.Unreadable)}
 	if doc.Raw != nil {
 		a.Data, a.Scalar = doc.Raw.Data, doc.Raw.Scalar
 		for _, t := range doc.Raw.Texts {

@@ -75,6 +75,12 @@ func randomName(rng *rand.Rand) string {
 }
 
 func randomAttribute(rng *rand.Rand) Attribute {
+	switch rng.IntN(8) {
+	case 0:
+		return Attribute{Name: randomName(rng), JSON: `{"a": [1,"<"]}`}
+	case 1:
+		return Attribute{Name: randomName(rng), Unreadable: randomName(rng)}
+	}
 	a := Attribute{Name: randomName(rng), Type: randomType(rng, 0), Scalar: rng.IntN(2) == 0}
 	n := 1
 	if !a.Scalar {

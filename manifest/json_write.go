@@ -227,6 +227,10 @@ func (v *Variable) stored() (doc storedDocument, err error) {
 
 func (a *Attribute) document(s spelling) attributeDocument {
 	doc := attributeDocument{Name: label(a.Name), DataType: s.json, Type: s.raw}
+	if a.JSON != "" || a.Unreadable != "" {
+		doc.Document, doc.Unreadable = label(a.JSON), label(a.Unreadable)
+		return doc
+	}
 	values, ok := s.elements(a)
 	switch {
 	case !ok || a.Scalar && len(values) != 1:

@@ -111,13 +111,17 @@ type Group struct {
 	Attributes []Attribute
 }
 
-// Attribute is a named value. Numbers are in Data, text is in Texts.
+// Attribute is a named value. Numbers are in Data, text is in Texts, and what is neither one value
+// nor a list of them is in JSON.
 type Attribute struct {
 	Name   string
 	Type   codec.Type // codec.String for text
 	Data   []byte     `json:",omitempty"` // elements in memory form
 	Texts  []string   `json:",omitempty"`
 	Scalar bool       `json:",omitempty"` // one value, and not a list of one
+	JSON   string     `json:",omitempty"` // objects, lists of lists; there is no Type then
+	// Unreadable says why no JSON has the value; it is empty for nearly all.
+	Unreadable string `json:",omitempty"`
 }
 
 // Lookup returns the attribute of a name, or nil.

@@ -58,11 +58,7 @@ func (w *elementWriter) element(t *readers.Type, depth int) string {
 		members := t.SortedMembers()
 		return w.list(uint64(len(members)), func(i uint64) string { return w.element(members[i].Type, depth+1) })
 	case readers.Array:
-		n := uint64(1)
-		for _, d := range t.Dims {
-			n *= uint64(d)
-		}
-		return w.list(n, func(uint64) string { return w.element(t.Base, depth+1) })
+		return w.list(t.Elements(), func(uint64) string { return w.element(t.Base, depth+1) })
 	case readers.Complex:
 		return w.list(2, func(uint64) string { return w.element(t.Base, depth+1) })
 	case readers.VarLen:
@@ -119,6 +115,8 @@ func (w *elementWriter) plain(t *readers.Type) string {
 		return w.quoted(bytes.TrimRight(b, "\x00"))
 	case t.Class == readers.Reference:
 		return fmt.Sprintf("@%d", readers.Int(8, readers.LittleEndian, false).Uint64(b[:8]))
+	case ok && element.Kind == codec.Float && element.Size == 2 && len(b) == 2:
+		return floatText(t.Float64(b), 32) + "h"
 	case ok && (element.Kind == codec.Int || element.Kind == codec.Uint || element.Kind == codec.Float) && len(b) == element.Size && element.Size <= 8:
 		return numberText(element, b)
 	}

@@ -2,9 +2,13 @@ package build
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"varve/manifest/report"
 	"varve/zarrjson"
 )
 
@@ -15,6 +19,12 @@ func TestAttributesOfHDF5(t *testing.T) {
 		"conventions.h5": {"/table column-order": `["truth"]`, "/table title": `"one"`, "/table of": `"/truth"`,
 			"/table CLASS": `"TABLE"`, "/truth CLASS": `"EARRAY"`, "/truth NAME": `"of its own"`,
 			"/paths columns": `["a"]`, "/paths units": `"m"`, "/truth ordered": `true`, "/nothing encoding-type": `"null"`},
+		"attributes_odd.h5": {"/x sequences": `[[1,2,3],[4]]`, "/x sequence": `[7,8]`, "/x table": `[[1,2,3],[4,5,6]]`, "/x column": `[1.5,2.5]`,
+			"/x texts": `[["a","b"],["c","é"]]`, "/x pair": `{"n":1,"x":0.10000000149011612}`,
+			"/x rows":   `[{"n":1,"fixed":"ab","text":"é"},{"n":3,"fixed":"c","text":""}]`,
+			"/x nested": `[{"n":1,"in":[{"k":1,"v":"NaN"},{"k":2,"v":5.0}],"list":[1,2,3]}]`,
+			"/x to":     `[{"n":1,"object":"/x"}]`, "/x arrays": `[[1,1,1],[1,1,1]]`, "/x half": `1.5`, "/x none": `[]`,
+			"/x region": "", "/x time": "", "/ sequences": `[[1,2,3],[4]]`, "/ region": ""},
 		"netcdf4_texts.nc": {"/ one": `"a"`, "/ two": `["a","b"]`, "/v one": `"b"`},
 	} {
 		made, err := Build(context.Background(), filepath.Join(t.TempDir(), "out.varve"),
@@ -40,5 +50,62 @@ func TestAttributesOfHDF5(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s", name, attribute, got[attribute], says)
 			}
 		}
+	}
+}
+
+// TestAttributesLeftOut: what no JSON has is told, in arrays and groups.
+func TestAttributesLeftOut(t *testing.T) {
+	made, err := Build(context.Background(), filepath.Join(t.TempDir(), "out.varve"),
+		&Options{Sources: Sources{Names: []string{"../../fixtures/hdf5/attributes_odd.h5"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range made.Report.Findings {
+		if f.Kind == report.Attribute && f.Effect == report.Dropped {
+			got = append(got, f.Array+": "+f.Says)
+		}
+	}
+	want := []string{
+		"/x: attribute region is left out: elements of type ref-region have no counterpart in Zarr",
+		"/x: attribute time is left out: elements of type time<<i4> have no counterpart in Zarr",
+		": attribute region of the group / is left out: elements of type ref-region have no counterpart in Zarr",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestAttributesOfZarr: objects and lists of lists are what they are, and so is what Python writes
+// that JSON does not have.
+func TestAttributesOfZarr(t *testing.T) {
+	store := t.TempDir()
+	want := map[string]string{"object": `{"a":{"b":[1,2.50]}}`, "lists": `[[1],[2,3]]`, "empty": `[]`, "null": `null`, "mixed": `[1,"a"]`}
+	doc := `{"zarr_format": 3, "node_type": "group", "attributes": {"number": NaN, "in": {"x": NaN}`
+	for name, raw := range want {
+		doc += fmt.Sprintf(", %q: %s", name, raw)
+	}
+	if err := os.WriteFile(filepath.Join(store, "zarr.json"), []byte(doc+"}}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	array := `{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "int8", "fill_value": 0, "codecs": [{"name": "bytes"}],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": {"name": "default"}, "attributes": {"object": {"a": {"b": [1, 2.50]}}}}`
+	if err := os.Mkdir(filepath.Join(store, "x"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store, "x", "zarr.json"), []byte(array), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	made, err := Build(context.Background(), filepath.Join(t.TempDir(), "out.varve"), &Options{Sources: Sources{Names: []string{store}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range want {
+		if got, _ := made.Snapshot.Groups[0].Attributes.Get(name); string(got) != raw {
+			t.Errorf("%s is %s, want %s", name, got, raw)
+		}
+	}
+	if got, _ := made.Snapshot.Arrays[0].Face.Attributes.Get("object"); string(got) != want["object"] {
+		t.Errorf("object of x is %s, want %s", got, want["object"])
 	}
 }

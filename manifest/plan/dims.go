@@ -317,7 +317,8 @@ func sameAttribute(a, b *manifest.Attribute) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Type.Equal(b.Type) && string(a.Data) == string(b.Data) && slices.Equal(a.Texts, b.Texts)
+	return a.Type.Equal(b.Type) && string(a.Data) == string(b.Data) && slices.Equal(a.Texts, b.Texts) &&
+		a.JSON == b.JSON && a.Unreadable == b.Unreadable
 }
 
 // measure makes values comparable, and coordinates with equal values one.

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -137,9 +139,14 @@ func (p *planner) declareGroup(at string, g *merged) error {
 			differ = append(differ, name)
 			continue
 		}
-		raw, err := attributeJSON(&a)
-		if err != nil || raw == nil {
+		if a.Unreadable != "" {
+			p.find(report.Finding{Kind: report.Attribute, Effect: report.Dropped, Count: g.files, Of: g.files,
+				Says: "attribute " + name + " of the group " + at + " is left out: " + a.Unreadable})
 			continue
+		}
+		raw, err := cf.AttributeJSON(&a)
+		if err != nil {
+			return fmt.Errorf("attribute %s of the group %s: %w", name, at, err)
 		}
 		kept = append(kept, zarrjson.Attribute{Name: name, JSON: raw})
 	}

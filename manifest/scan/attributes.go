@@ -1,55 +1,241 @@
 package scan
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/readers"
 )
 
 // jsonTag marks, in readers, texts that stand for a value of any kind as JSON.
 const jsonTag = "json"
 
-// attributes brings attributes into the form of a manifest. Those of types that Zarr has no
-// counterpart of, such as references, are left out.
+// attributes brings attributes into the form of a manifest.
 func (r *reading) attributes(list []readers.Attribute) []manifest.Attribute {
-	out := make([]manifest.Attribute, 0, len(list))
-	for i := range list {
-		if a, ok := attribute(&list[i]); ok {
-			out = append(out, a)
-		}
-	}
-	if len(out) == 0 {
+	if len(list) == 0 {
 		return nil
+	}
+	out := make([]manifest.Attribute, len(list))
+	for i := range list {
+		out[i] = attribute(&list[i])
 	}
 	spell(len(out), func(i int) *string { return &out[i].Name })
 	return out
 }
 
-func attribute(a *readers.Attribute) (manifest.Attribute, bool) {
-	out := manifest.Attribute{Name: a.Name, Scalar: len(a.Shape) == 0 && !a.Null}
-	if a.Type == nil || a.Err != nil {
-		return out, false
+// attribute keeps one value, or a list of them, as what it is. All else is JSON:
+//
+//	more than one axis        lists of lists
+//	sequences                 lists
+//	compounds                 objects
+//	references to objects     their paths
+//
+// What there is no JSON for, such as references to regions, keeps its name.
+func attribute(a *readers.Attribute) manifest.Attribute {
+	if a.Err != nil {
+		return unreadable(a.Name, a.Err)
 	}
-	if a.Null && a.Type.Class == readers.String {
+	if a.Type == nil {
+		return unreadable(a.Name, errors.New("its type is not known"))
+	}
+	inner, axes := flatten(a.Type)
+	shape := slices.Clone(a.Shape)
+	for _, n := range axes {
+		shape = append(shape, uint64(n))
+	}
+	out, isFlat := manifest.Attribute{Name: a.Name, Scalar: len(shape) == 0 && !a.Null}, isList(shape)
+	switch {
+	case a.Null && a.Type.Class == readers.String:
 		// So netCDF-4 writes the empty text.
-		return manifest.Attribute{Name: a.Name, Type: codec.Type{Kind: codec.String}, Texts: []string{""}, Scalar: true}, true
-	}
-	if a.Type.Class == readers.String || a.Type.Class == readers.VarLen && (a.Type.IsText || a.Type.InMemory != nil) {
+		return manifest.Attribute{Name: a.Name, Type: codec.Type{Kind: codec.String}, Texts: []string{""}, Scalar: true}
+	case a.Type.Tag == jsonTag && len(a.Texts) == 1:
+		out.JSON, out.Scalar = compacted(a.Texts[0]), false
+		return out
+	case hasTexts(a.Type):
 		out.Type = codec.Type{Kind: codec.String}
-		if a.Type.Tag == jsonTag {
-			out.Type.Kind = codec.Bytes
-		}
 		out.Texts = make([]string, len(a.Texts))
 		for i, t := range a.Texts {
 			out.Texts[i] = string(t)
 		}
-		return out, true
+		if !isFlat {
+			return spelled(out, func(w *speller) { w.nest(shape, w.text) }, &speller{texts: a.Texts})
+		}
+		return out
 	}
-	stored, _ := flatten(a.Type)
-	t, _, err := elementOf(stored)
-	if err != nil || t.Varies() {
-		return out, false
+	t, _, err := elementOf(inner)
+	if isFlat && err == nil && !t.Varies() && t.Kind != codec.Struct {
+		out.Type, out.Data = t, widen(inner, t, a.Data)
+		return out
 	}
-	out.Type, out.Data = t, widen(stored, t, a.Data)
-	return out, true
+	if a.Null {
+		shape = []uint64{0}
+	}
+	return spelled(out, func(w *speller) { w.nest(shape, func() { w.element(inner) }) }, &speller{in: readers.ValueReader{Data: a.Data}})
+}
+
+func unreadable(name string, err error) manifest.Attribute {
+	return manifest.Attribute{Name: name, Unreadable: reasonOf(err)}
+}
+
+// hasTexts reports whether a value's texts are in Texts.
+func hasTexts(t *readers.Type) bool {
+	return t.Class == readers.String || t.Class == readers.VarLen && (t.IsText || t.InMemory != nil)
+}
+
+// isList reports whether all elements lie along one axis.
+func isList(shape []uint64) bool {
+	long := 0
+	for _, n := range shape {
+		if n != 1 {
+			long++
+		}
+	}
+	return long <= 1
+}
+
+// compacted returns JSON without white space, so that equal values are equal texts. What Python
+// writes, and JSON does not have, stays as it is.
+func compacted(text []byte) string {
+	var out bytes.Buffer
+	if json.Compact(&out, text) != nil {
+		return string(text)
+	}
+	return out.String()
+}
+
+// spelled is an attribute whose value is what write writes.
+func spelled(a manifest.Attribute, write func(*speller), w *speller) manifest.Attribute {
+	write(w)
+	if err := errors.Join(w.err, w.in.Err); err != nil {
+		return unreadable(a.Name, err)
+	}
+	return manifest.Attribute{Name: a.Name, JSON: string(w.out)}
+}
+
+// maxSpelled bounds what the names of a compound can make of a few bytes.
+const maxSpelled = 16 << 20
+
+// speller writes elements as JSON. It keeps the first error.
+type speller struct {
+	in    readers.ValueReader
+	texts [][]byte // instead of in
+	out   []byte
+	err   error
+}
+
+// nest writes elements as lists of lists.
+func (w *speller) nest(shape []uint64, element func()) {
+	if len(shape) == 0 {
+		element()
+		return
+	}
+	w.list(shape[0], func() { w.nest(shape[1:], element) })
+}
+
+func (w *speller) list(n uint64, one func()) {
+	w.out = append(w.out, '[')
+	for i := uint64(0); i < n && w.err == nil && w.in.Err == nil; i++ {
+		w.comma(i)
+		one()
+		if len(w.out) > maxSpelled {
+			w.err = fmt.Errorf("as JSON it takes more than %d bytes", maxSpelled)
+		}
+	}
+	w.out = append(w.out, ']')
+}
+
+func (w *speller) comma(i uint64) {
+	if i > 0 {
+		w.out = append(w.out, ',')
+	}
+}
+
+// text writes the next text.
+func (w *speller) text() {
+	if len(w.texts) == 0 {
+		w.err = readers.Corruptf("there are fewer texts than elements")
+		return
+	}
+	w.quoted(w.texts[0])
+	w.texts = w.texts[1:]
+}
+
+func (w *speller) quoted(text []byte) { w.value(cf.TextJSON(string(text))) }
+
+func (w *speller) value(raw []byte, err error) {
+	if w.err == nil {
+		w.err = err
+	}
+	w.out = append(w.out, raw...)
+}
+
+// element writes the next element.
+func (w *speller) element(t *readers.Type) {
+	element, _, err := elementOf(t)
+	switch {
+	case t.Class == readers.String && t.InMemory == nil:
+		w.quoted(textOf(t, w.in.Take(uint64(t.Size))))
+	case t.Class == readers.VarLen && (t.IsText || t.InMemory != nil):
+		w.quoted(w.in.Take(w.in.Count()))
+	case t.Class == readers.VarLen:
+		n := w.in.Count()
+		if n > uint64(len(w.in.Data)) {
+			w.err = readers.Corruptf("a sequence of %d elements in %d bytes", n, len(w.in.Data))
+			return
+		}
+		w.list(n, func() { w.element(t.Base) })
+	case t.Class == readers.Array && t.InMemory == nil:
+		inner, axes := flatten(t)
+		shape := make([]uint64, len(axes))
+		for i, n := range axes {
+			shape[i] = uint64(n)
+		}
+		w.nest(shape, func() { w.element(inner) })
+	case t.Class == readers.Compound && t.InMemory == nil && (err != nil || element.Kind == codec.Struct):
+		w.object(t.SortedMembers())
+	case err != nil:
+		w.value(nil, err)
+	default:
+		size := t.MemorySize()
+		if t.InMemory != nil {
+			size = uint64(element.Size)
+		}
+		if b := w.in.Take(size); b != nil {
+			w.value(cf.ElementJSON(element, widen(t, element, b)))
+		}
+	}
+}
+
+func (w *speller) object(members []readers.Member) {
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.Name
+	}
+	spell(len(names), func(i int) *string { return &names[i] })
+	w.out = append(w.out, '{')
+	for i, m := range members {
+		w.comma(uint64(i))
+		w.value(cf.TextJSON(names[i]))
+		w.out = append(w.out, ':')
+		w.element(m.Type)
+	}
+	w.out = append(w.out, '}')
+}
+
+// textOf is a text of a fixed size without its padding.
+func textOf(t *readers.Type, b []byte) []byte {
+	switch t.Padding {
+	case readers.SpacePadded:
+		return bytes.TrimRight(b, " ")
+	case readers.NullTerminated:
+		b, _, _ = bytes.Cut(b, []byte{0})
+		return b
+	}
+	return bytes.TrimRight(b, "\x00")
 }

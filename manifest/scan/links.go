@@ -290,12 +290,19 @@ func (m *mount) turnPaths(v *readers.Variable) {
 func (m *mount) attributes(list []readers.Attribute) []readers.Attribute {
 	own := false
 	for i := range list {
-		if a := &list[i]; a.Err == nil && a.Type != nil && a.Type.TellsPaths() {
-			if !own {
-				list, own = slices.Clone(list), true
-			}
-			list[i].Texts, list[i].Err = m.paths(a.Texts)
+		a := list[i]
+		if a.Err != nil || a.Type == nil {
+			continue
 		}
+		if a.Type.TellsPaths() {
+			a.Texts, a.Err = m.paths(a.Texts)
+		} else {
+			a.Type, a.Data, a.Err = readers.Retold(a.Type, a.Data, (*readers.Type).TellsPaths, placed, m.place)
+		}
+		if !own {
+			list, own = slices.Clone(list), true
+		}
+		list[i] = a
 	}
 	return list
 }
@@ -304,16 +311,26 @@ func (m *mount) attributes(list []readers.Attribute) []readers.Attribute {
 func (m *mount) paths(list [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(list))
 	for i, text := range list {
-		at := string(text)
-		if at == "" {
-			continue
+		var err error
+		if out[i], err = m.place(text); err != nil {
+			return nil, err
 		}
-		if !isWithin(at, m.target) {
-			return nil, fmt.Errorf("refers to %s of the file %s, which is not within what the link leads to: %w", at, m.from.src.Name(), errors.ErrUnsupported)
-		}
-		out[i] = []byte(m.path(at))
 	}
 	return out, nil
+}
+
+// placed is the type of paths in compounds and sequences.
+var placed = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: readers.PathTag}
+
+// place is the path at which an object of the file stands; none for none.
+func (m *mount) place(at []byte) ([]byte, error) {
+	switch {
+	case len(at) == 0:
+		return nil, nil
+	case !isWithin(string(at), m.target):
+		return nil, fmt.Errorf("it refers to %s of the other file, which is not within what the link leads to: %w", at, errors.ErrUnsupported)
+	}
+	return []byte(m.path(string(at))), nil
 }
 
 // dimension stands a dimension in its place. One of a group above the target belongs to what

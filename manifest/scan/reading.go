@@ -157,7 +157,7 @@ func (r *reading) listProblems() {
 		if known[path] {
 			continue
 		}
-		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: r.reason(r.problems[path])})
+		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: reasonOf(r.problems[path])})
 		r.out.file.Values = append(r.out.file.Values, nil)
 	}
 }
@@ -219,7 +219,7 @@ func (r *reading) add(v *readers.Variable) error {
 		r.out.refs.cut(rows)
 		r.out.inline, r.out.hidden = r.out.inline[:inline], r.out.hidden[:hidden]
 		delete(r.out.file.Parts, len(r.header.Variables))
-		out.Unreadable, out.Storage, err = r.reason(err), manifest.Storage{}, nil
+		out.Unreadable, out.Storage, err = reasonOf(err), manifest.Storage{}, nil
 	}
 	r.header.Variables = append(r.header.Variables, out)
 	r.out.file.Values = append(r.out.file.Values, values)
@@ -239,7 +239,7 @@ func isReason(err error) bool {
 
 // reason is the text of an error without the name of the file, so that what is wrong in all
 // files of an archive is the same in all.
-func (r *reading) reason(err error) string {
+func reasonOf(err error) string {
 	if located, ok := err.(*readers.Error); ok {
 		err = located.Err
 	}

@@ -69,11 +69,7 @@ func cutElement(t *readers.Type, in *readers.ValueReader) (cut bool) {
 			cut = cutElement(m.Type, in) || cut
 		}
 	case readers.Array:
-		n := uint64(1)
-		for _, k := range t.Dims {
-			n *= uint64(k)
-		}
-		for ; n > 0 && in.Err == nil; n-- {
+		for n := t.Elements(); n > 0 && in.Err == nil; n-- {
 			cut = cutElement(t.Base, in) || cut
 		}
 	default:

@@ -116,10 +116,14 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 		if a.Type != nil {
 			r.Shape, r.Null = a.Shape, a.Space == Null
 			r.Value.Data, r.Texts, r.Err = v.f.elements(ctx, a.Type, a.data)
-			if r.Err == nil && isPath(a.Type) {
+			switch {
+			case r.Err != nil:
+			case isPath(a.Type):
 				r.Type = pathType
 				r.Texts, r.Err = v.paths(r.Value.Data)
 				r.Value.Data = nil
+			default:
+				r.Type, r.Value.Data, r.Err = readers.Retold(a.Type, r.Value.Data, isPath, pathType, v.path)
 			}
 			r.Err = v.f.locate(o.Path, r.Err)
 			if v.marked && len(r.Texts) == 1 {
@@ -155,18 +159,26 @@ func isPath(t *readers.Type) bool { return t.Class == readers.Reference && t.Ref
 func (v *viewer) paths(addresses []byte) ([][]byte, error) {
 	out := make([][]byte, 0, len(addresses)/8)
 	for one := range slices.Chunk(addresses, 8) {
-		addr := littleAddress(one[:v.f.super.offsets]) // libhdf5 leaves the rest unset
-		o := v.byAddr[addr]
-		switch {
-		case addr == 0 || addr == undefined:
-			out = append(out, nil)
-		case o == nil:
-			return nil, unsupported("a reference to an object that no link leads to, at address %d", addr)
-		default:
-			out = append(out, []byte(o.Path))
+		path, err := v.path(one)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, path)
 	}
 	return out, nil
+}
+
+// path returns the path of the object at an address of 8 bytes, none for a reference to nothing.
+func (v *viewer) path(address []byte) ([]byte, error) {
+	addr := littleAddress(address[:v.f.super.offsets]) // libhdf5 leaves the rest unset
+	o := v.byAddr[addr]
+	switch {
+	case addr == 0 || addr == undefined:
+		return nil, nil
+	case o == nil:
+		return nil, &readers.Error{Offset: int64(addr), Err: unsupported("a reference to an object that no link leads to")}
+	}
+	return []byte(o.Path), nil
 }
 
 // elements brings stored elements into memory form.

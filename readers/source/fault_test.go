@@ -255,8 +255,8 @@ func newFaulty(t *testing.T, f fault) *faulty {
 	return s
 }
 
-// quick are options with which failing takes no time.
-var quick = source.Options{Stall: 100 * time.Millisecond, Backoff: time.Millisecond}
+// quick are options with which failing takes little time, though more than a busy machine may.
+var quick = source.Options{Stall: time.Second, Backoff: time.Millisecond}
 
 func TestReadingFaults(t *testing.T) {
 	for _, c := range readingFaults {

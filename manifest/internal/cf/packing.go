@@ -48,6 +48,11 @@ func PackingOf(v *manifest.Variable) (Packing, error) {
 	if !IsNumber(v.Type) {
 		return p, nil
 	}
+	for _, name := range []string{Unsigned, ScaleFactor, AddOffset, FillValue, MissingValue} {
+		if a := manifest.Lookup(v.Attributes, name); a != nil && a.Unreadable != "" {
+			return Packing{}, fmt.Errorf("%s: %s has no value: %s", v.Path, name, a.Unreadable)
+		}
+	}
 	p.Type = signed(v)
 	var err error
 	if p.Scale, err = number(v, ScaleFactor); err != nil {
@@ -95,6 +100,9 @@ func number(v *manifest.Variable, name string) (*Number, error) {
 			return nil, fmt.Errorf("%s: %s is %q, want a number", v.Path, name, text)
 		}
 		return &Number{codec.Type{Kind: codec.Float, Size: 8}, f}, nil
+	}
+	if a.JSON != "" {
+		return nil, fmt.Errorf("%s: %s is %.40s, want one number", v.Path, name, a.JSON)
 	}
 	if !IsNumber(a.Type) || len(a.Data) != a.Type.Size {
 		return nil, fmt.Errorf("%s: %s is %d bytes of %s, want one number", v.Path, name, len(a.Data), a.Type)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"varve/codec"
 	"varve/manifest"
@@ -38,7 +37,7 @@ func (d *decision) attributes() {
 	used, names := d.used(), d.attributeNames()
 	d.declared = make([]zarrjson.Attribute, 0, len(names))
 	for _, name := range names {
-		if d.isMachinery(name) || slices.Contains(used, name) {
+		if d.isMachinery(name) || slices.Contains(used, name) || d.leaveOut(name) {
 			continue
 		}
 		if err := d.attribute(name); err != nil {
@@ -53,6 +52,30 @@ func (d *decision) attributes() {
 	if err != nil {
 		d.refuse(report.Attribute, &d.members[0], err)
 	}
+}
+
+// leaveOut says of an attribute why no JSON has it, if that is so in some files.
+func (d *decision) leaveOut(name string) bool {
+	f := report.Finding{Kind: report.Attribute, Array: d.opts.Array, Of: d.files, Effect: report.Dropped}
+	first, last := "", ""
+	for i := range d.members {
+		m := &d.members[i]
+		a := m.attribute(name)
+		if a == nil || a.Unreadable == "" {
+			continue
+		}
+		if f.Count == 0 {
+			first, f.Says = m.First, "attribute "+name+" is left out: "+a.Unreadable
+		}
+		last = m.Last
+		f.Count += m.Files
+	}
+	if f.Count == 0 {
+		return false
+	}
+	f.Files = span(first, last)
+	d.findings = append(d.findings, f)
+	return true
 }
 
 // set declares an attribute: in its place if there is one of that name, else behind the others.
@@ -200,10 +223,10 @@ func (d *decision) attribute(name string) error {
 	return nil
 }
 
-// keep keeps an attribute as the first member has it, unless no JSON says it.
+// keep keeps an attribute as the first member has it.
 func (d *decision) keep(name string) error {
 	raw, err := d.spell(d.members[0].attribute(name))
-	if err == nil && raw != nil {
+	if err == nil {
 		d.set(name, raw)
 	}
 	return err
@@ -234,7 +257,7 @@ func (d *decision) declare() error {
 	var others []json.RawMessage
 	for _, mask := range d.masks[1:] {
 		if typ := d.face.DataType.Type(); !cf.IsNaN(typ, mask) {
-			spelt, err := elementJSON(typ, mask)
+			spelt, err := cf.ElementJSON(typ, mask)
 			if err != nil {
 				return err
 			}
@@ -288,7 +311,7 @@ func (d *decision) calendar() cf.Calendar {
 }
 
 func (d *decision) setText(name, text string) error {
-	raw, err := textJSON(text)
+	raw, err := cf.TextJSON(text)
 	if err == nil {
 		d.set(name, raw)
 	}
@@ -311,17 +334,17 @@ func (d *decision) attributeNamed(name string) having {
 // spelt is the JSON of an attribute, to compare it by.
 func (d *decision) spelt(a *manifest.Attribute) string {
 	raw, err := d.spell(a)
-	if err != nil || raw == nil {
-		return a.Type.String() + string(a.Data)
+	if err != nil {
+		return a.Unreadable + a.Type.String() + string(a.Data)
 	}
 	return string(raw)
 }
 
-// spell is attributeJSON. Many variables and many files have equal attributes, of which texts are
+// spell is cf.AttributeJSON. Many variables and many files have equal attributes, of which texts are
 // spelt sooner than looked up.
 func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
-	if len(a.Texts) == 1 {
-		return attributeJSON(a)
+	if len(a.Texts) == 1 || a.JSON != "" {
+		return cf.AttributeJSON(a)
 	}
 	key := binary.AppendUvarint(append(d.scratch[:0], byte(a.Type.Kind)), uint64(a.Type.Size))
 	for _, text := range a.Texts {
@@ -330,13 +353,13 @@ func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
 	key = append(append(key, 0), a.Data...)
 	d.scratch = key
 	if a.Type.Kind == codec.Struct || a.Type.Unit != "" {
-		return attributeJSON(a)
+		return cf.AttributeJSON(a)
 	}
 	if raw, ok := d.common.text(key); ok {
 		return raw, nil
 	}
-	raw, err := attributeJSON(a)
-	if err == nil && raw != nil {
+	raw, err := cf.AttributeJSON(a)
+	if err == nil {
 		d.common.keep(key, raw)
 	}
 	return raw, err
@@ -347,7 +370,7 @@ func attributeText(a *manifest.Attribute) string {
 	if a == nil {
 		return ""
 	}
-	raw, err := attributeJSON(a)
+	raw, err := cf.AttributeJSON(a)
 	says := string(raw)
 	switch {
 	case err != nil:
@@ -361,77 +384,4 @@ func attributeText(a *manifest.Attribute) string {
 		says = string(runes[:57]) + "…"
 	}
 	return says
-}
-
-// attributeJSON writes an attribute as xarray does to Zarr: a list of one number is a number,
-// floats are widened to float64. A list of one text stays one, unless CF knows it as a text. It
-// is nil for what no JSON says.
-func attributeJSON(a *manifest.Attribute) ([]byte, error) {
-	switch {
-	case a.Texts != nil || a.Type.Kind == codec.String:
-		if len(a.Texts) == 1 && (a.Scalar || cf.IsOneText(a.Name)) {
-			return textJSON(a.Texts[0])
-		}
-		return textsJSON(a.Texts)
-	case a.Type.Size == 0:
-		return nil, nil
-	case len(a.Data) == a.Type.Size:
-		return elementJSON(a.Type, a.Data)
-	}
-	list := []byte{'['}
-	for element := range slices.Chunk(a.Data, a.Type.Size) {
-		spelt, err := elementJSON(a.Type, element)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, spelt...)
-	}
-	return append(list, ']'), nil
-}
-
-// elementJSON writes one element of an attribute.
-func elementJSON(t codec.Type, element []byte) ([]byte, error) {
-	switch t.Kind {
-	case codec.Float: // as Python does: float(x)
-		double := codec.Type{Kind: codec.Float, Size: 8}
-		element, _ = cf.Cast(double, t, element)
-		t = double
-	case codec.FixedBytes:
-		return textJSON(strings.TrimRight(string(element), "\x00"))
-	}
-	dt, err := zarrjson.DataTypeOf(t)
-	if err != nil {
-		return nil, err
-	}
-	return dt.FillJSON(element)
-}
-
-func textsJSON(texts []string) ([]byte, error) {
-	list := []byte{'['}
-	for i, text := range texts {
-		spelt, err := textJSON(text)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, spelt...)
-	}
-	return append(list, ']'), nil
-}
-
-// textJSON writes a text, with what is not UTF-8 in it replaced.
-func textJSON(text string) ([]byte, error) {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return []byte(`"` + text + `"`), nil
-	}
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(strings.ToValidUTF8(text, "\uFFFD"))
-	return []byte(strings.TrimSuffix(out.String(), "\n")), err
 }

@@ -293,7 +293,7 @@ func defaultFill(t codec.Type) []byte {
 
 // number writes an element for people.
 func number(t codec.Type, element []byte) string {
-	if spelt, err := elementJSON(t, element); err == nil {
+	if spelt, err := cf.ElementJSON(t, element); err == nil {
 		return strings.Trim(string(spelt), `"`)
 	}
 	return hex.EncodeToString(element)
