@@ -1,6 +1,7 @@
 package face
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -45,7 +46,7 @@ func (d *decision) attributes() {
 			return
 		}
 	}
-	err := d.declare()
+	err := cmp.Or(d.declare(), d.declareChoices())
 	if err == nil {
 		d.face.Attributes, err = zarrjson.AttributesOf(d.declared)
 	}
@@ -165,7 +166,7 @@ func (d *decision) used() []string {
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked && touched:
-		used = append(used, "valid_min", "valid_max", "valid_range")
+		used = append(used, "valid_min", "valid_max", "valid_range", flagValues, flagMasks, flagMeanings)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked:
 		used = append(used, cf.ScaleFactor, cf.AddOffset, cf.Unsigned)

@@ -78,7 +78,7 @@ func Decide(members []Member, opts Options) (*Face, []report.Finding, error) {
 		return nil, nil, fmt.Errorf("%s: no file has it", opts.Array)
 	}
 	d := newDecision(members, opts)
-	for _, step := range []func(){d.meaning, d.elements, d.attributes, d.conversions, d.fill, d.codecs} {
+	for _, step := range []func(){d.meaning, d.choices, d.elements, d.attributes, d.conversions, d.fill, d.codecs} {
 		if step(); d.refused {
 			return nil, d.findings, nil
 		}
@@ -92,7 +92,8 @@ type decision struct {
 	opts     Options
 	files    int64
 	face     Face
-	masks    [][]byte // of the face
+	masks    [][]byte         // of the face
+	chosen   map[int64]string // the names of an enumeration's numbers
 	declared []zarrjson.Attribute
 	places   places // of what is declared
 	findings []report.Finding

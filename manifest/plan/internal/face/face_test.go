@@ -351,6 +351,58 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestChoices: the names of an enumeration's numbers reach clients as CF has them, and files that
+// name one number differently are no one array.
+func TestChoices(t *testing.T) {
+	named := func(m Member, choices ...manifest.Choice) Member {
+		m.Variable.Enum = choices
+		return m
+	}
+	clear, cloud, rain := manifest.Choice{Name: "clear sky", Value: 0}, manifest.Choice{Name: "cloud", Value: 1}, manifest.Choice{Name: "rain", Value: 7}
+	both := `{"flag_values":[0,1],"flag_meanings":"clear_sky cloud"}`
+	for _, c := range []struct {
+		name    string
+		members []Member
+		want    string
+	}{
+		{"one", []Member{named(with("u1"), cloud, clear)}, both},
+		{"none in some files", []Member{with("u1"), named(with("u1"), clear, cloud)}, both},
+		{"more in some files", []Member{named(with("u1"), clear, rain), named(with("u1"), cloud, clear)}, `{"flag_values":[0,1,7],"flag_meanings":"clear_sky cloud rain"}`},
+		{"told by the file", []Member{named(with("u1", att("flag_meanings", "a b"), att("flag_values", "u1", 0, 1)), clear, cloud)}, `{"flag_meanings":"a b","flag_values":[0,1]}`},
+		{"of scaled numbers", []Member{named(with("u1", att("scale_factor", "f8", .5)), clear, cloud)}, `{"scale_factor":0.5}`},
+	} {
+		f, _ := decide(t, Options{}, c.members...)
+		if got := string(f.Attributes.JSON()); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	odd := named(with("u1"), manifest.Choice{Name: "cloud", Value: 0}).files(1, "odd.nc", "odd.nc")
+	f, findings, err := Decide([]Member{named(with("u1"), clear, cloud), odd}, Options{})
+	if f != nil || err != nil || len(findings) != 1 {
+		t.Fatalf("%v, %v, %v", f, findings, err)
+	}
+	got := findings[0]
+	if got.Kind != report.Type || got.Effect != report.Refused || !slices.Equal(got.Files, []string{"odd.nc"}) || got.Option != "--drop /x" ||
+		got.Says != `1 of 11 files has 0 named "cloud" instead of "clear sky"` {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestFlagsOfStoredNumbers: flags are of the numbers that files store. Where these are unpacked,
+// they are of nothing.
+func TestFlagsOfStoredNumbers(t *testing.T) {
+	flags := func(scale float64) Member {
+		return with("i2", att("scale_factor", "f8", scale), att("flag_values", "i2", 1, 2), att("flag_meanings", "a b"), att("valid_max", "i2", 9))
+	}
+	packed := `{"scale_factor":0.5,"flag_values":[1,2],"flag_meanings":"a b","valid_max":9}`
+	if f, _ := decide(t, Options{}, flags(.5)); string(f.Attributes.JSON()) != packed {
+		t.Errorf("packed: %s", f.Attributes.JSON())
+	}
+	if f, _ := decide(t, Options{}, flags(.5), flags(.25)); string(f.Attributes.JSON()) != `{}` {
+		t.Errorf("unpacked: %s", f.Attributes.JSON())
+	}
+}
+
 // TestIdleScales: a scale that changes no number changes the type that clients unpack to. It is
 // kept where they make of JSON's double what they make of the file's.
 func TestIdleScales(t *testing.T) {
