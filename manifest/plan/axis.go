@@ -28,7 +28,7 @@ func (p *planner) settle(d *dim) error {
 		d.order = live
 		return nil
 	}
-	if len(live) > 1 && !p.sameDirection(d, live) {
+	if len(live) > 1 && d.nature != text && !p.sameDirection(d, live) {
 		d.role = spoiled
 		return nil
 	}

@@ -120,7 +120,10 @@ func (x *extending) sameStatics(f int32) bool {
 			return false
 		}
 		values, known := x.static(f, &v)
-		if known && !slices.Contains(ids, idOf(values)) {
+		if !known {
+			continue
+		}
+		if id := idOf(values); !slices.Contains(ids, id) && !slices.Contains(ids, staticOf(x.headers[f], id)) {
 			return false
 		}
 	}

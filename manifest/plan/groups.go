@@ -112,6 +112,13 @@ func (p *planner) declareGroups() error {
 			}
 		}
 	}
+	for _, a := range p.arrays {
+		if groups[a.path] != nil {
+			files := p.filesHaving(a)
+			p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Refused, Option: "--drop " + a.path + ", or --rename",
+				Says: "a variable where a group is: Zarr has no room for both"}, files, int64(len(files))))
+		}
+	}
 	for _, at := range sorted(groups) {
 		if err := p.declareGroup(at, groups[at]); err != nil {
 			return err

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"slices"
 
+	"varve/codec"
 	"varve/manifest"
 )
 
@@ -15,14 +17,14 @@ type comparison struct {
 	p     *planner
 	a     *array
 	means []*manifest.Variable // what says what the values of each member mean
-	alike bool                 // equal bytes are equal values
+	alike bool                 // equal bytes are equal values of all members
 }
 
 func (p *planner) comparing(a *array) *comparison {
 	c := &comparison{p: p, a: a, means: make([]*manifest.Variable, len(a.members)), alike: true}
 	for i, m := range a.members {
 		c.means[i] = p.classes[m.class].meaning(m.at)
-		c.alike = c.alike && sameMeaning(c.means[i], c.means[0])
+		c.alike = c.alike && sameMeaning(c.means[i], c.means[0]) && slices.IsSorted(m.axes)
 	}
 	return c
 }
@@ -80,8 +82,8 @@ func elementsOf(v *manifest.Variable) int64 {
 
 // comparer parts files by values, of which it keeps sums.
 type comparer struct {
-	alike  bool // equal bytes are equal values
-	seen   map[meant]int
+	alike  bool // equal bytes are equal values of all members
+	seen   map[valued]int
 	bySum  map[[sha256.Size]byte]int
 	groups [][]int32
 	hash   hash.Hash
@@ -90,7 +92,13 @@ type comparer struct {
 
 func newComparer(alike bool) *comparer {
 	h := sha256.New()
-	return &comparer{alike: alike, seen: map[meant]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
+	return &comparer{alike: alike, seen: map[valued]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
+}
+
+// valued are values of files of one class.
+type valued struct {
+	class  int32
+	values *manifest.Values
 }
 
 type content struct {
@@ -100,17 +108,14 @@ type content struct {
 }
 
 func (c *comparer) add(file int32, x content) error {
-	variable := 0
-	if !c.alike {
-		variable = int(x.m.class) + 1
-	}
-	at, ok := c.seen[meant{variable, x.values}]
+	key := valued{x.m.class, x.values}
+	at, ok := c.seen[key]
 	if !ok {
 		var err error
 		if at, err = c.find(x); err != nil {
 			return err
 		}
-		c.seen[meant{variable, x.values}] = at
+		c.seen[key] = at
 	}
 	c.groups[at] = append(c.groups[at], file)
 	return nil
@@ -137,9 +142,13 @@ func (c *comparer) find(x content) (int, error) {
 
 // write writes what values have in common that mean the same.
 func (c *comparer) write(x content) error {
-	fmt.Fprintf(c.w, "%v%v", x.m.v.Shape, x.m.axes)
-	if x.values == none {
-		c.w.Write(x.m.v.Fill.Value)
+	var shape []int64
+	var err error
+	if x.values, shape, err = x.inOrder(); err != nil {
+		return err
+	}
+	fmt.Fprint(c.w, shape)
+	if elementsOf(x.m.v) == 0 {
 		return nil
 	}
 	if c.alike {
@@ -171,6 +180,37 @@ func (c *comparer) write(x content) error {
 	}
 	c.w.WriteString(o.Meant)
 	return nil
+}
+
+// inOrder are the values as the array has its axes, and their shape. Of what was never written
+// there is one element; outlines stay as they are, and equal none of values in another order.
+func (x content) inOrder() (*manifest.Values, []int64, error) {
+	shape := make([]int64, len(x.m.axes))
+	for k, axis := range x.m.axes {
+		shape[k] = x.m.v.Shape[axis]
+	}
+	switch {
+	case x.values == none:
+		return unwritten(x.m.v), shape, nil
+	case slices.IsSorted(x.m.axes):
+		return x.values, shape, nil
+	case x.values.Summed:
+		return x.values, append(shape, -1), nil
+	}
+	elems, shape, err := turned(codec.Elems{Fixed: x.values.Data, Var: x.values.Texts}, stamp{source: x.m.v.Shape, order: x.m.axes}, int64(x.m.v.Type.Size))
+	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, shape, err
+}
+
+// unwritten is one of the elements of a variable that was never written.
+func unwritten(v *manifest.Variable) *manifest.Values {
+	fill := v.Fill.Value
+	switch {
+	case v.Type.Varies():
+		return &manifest.Values{Texts: [][]byte{fill}}
+	case fill == nil:
+		fill = make([]byte, v.Type.Size)
+	}
+	return &manifest.Values{Data: fill}
 }
 
 func writeKey(w *bufio.Writer, k key) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"varve/manifest"
 )
@@ -26,7 +27,8 @@ type state struct {
 	Headers []string
 	// Chunks are the lengths of chunks along the dimension, by array and by header.
 	Chunks map[string][]int64
-	// Static are the ids of values that are alike in all files, by array.
+	// Static are the ids of values that are alike in all files, by array; where equal bytes are
+	// not equal values in all headers, each behind the place of its header.
 	Static map[string][]string
 	// Small are arrays that are kept in the manifest only as long as they are small.
 	Small []string `json:",omitempty"`
@@ -146,6 +148,7 @@ func (p *planner) arrayAt(path string) *manifest.Array {
 // staticIDs are the ids of the different values that files have of an array which is alike in
 // all of them.
 func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
+	alike := p.comparing(a).alike
 	for _, m := range a.members {
 		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 			continue
@@ -155,7 +158,11 @@ func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
 			if values == nil {
 				return nil, a.files == 1 // one file is not compared to anything, but the next is
 			}
-			if id := idOf(values); !slices.Contains(ids, id) {
+			id := idOf(values)
+			if !alike {
+				id = staticOf(int(m.class), id)
+			}
+			if !slices.Contains(ids, id) {
 				if ids = append(ids, id); len(ids) > mostStatic {
 					return nil, false
 				}
@@ -165,6 +172,9 @@ func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
 	slices.Sort(ids)
 	return ids, true
 }
+
+// staticOf is the id of values as those of one header only.
+func staticOf(header int, id string) string { return strconv.Itoa(header) + " " + id }
 
 // keepGroups remembers the attributes that all files have in common.
 func (p *planner) keepGroups(s *state) {

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"varve/manifest"
+)
+
+// static is a variable along which no files follow one another.
+func static(dims string, shape []int64, numbers ...float64) wanted {
+	w := coords("s", dims, int16s, numbers...)
+	w.v.Shape, w.v.Storage.Chunks = shape, shape
+	return w
+}
+
+// never is one that was never written, with the element that it reads as.
+func never(fill []byte, attributes ...manifest.Attribute) wanted {
+	w := static("y x", []int64{2, 3})
+	w.v.Storage, w.v.Fill.Value, w.v.Attributes = manifest.Storage{Layout: manifest.Nothing}, fill, attributes
+	w.values = nil
+	return w
+}
+
+func numberAttribute(name string, value float64) manifest.Attribute {
+	return manifest.Attribute{Name: name, Type: float64s, Data: coords("", "", float64s, value).values.Data, Scalar: true}
+}
+
+// tenths is a static variable of numbers that are packed.
+func tenths(numbers ...float64) wanted {
+	w := static("y x", []int64{2, 3}, numbers...)
+	w.v.Attributes = []manifest.Attribute{numberAttribute("scale_factor", .1)}
+	return w
+}
+
+// TestStatics: what has no axis along which files follow one another has to be equal in all of
+// them as an array would show it: its axes in one order, unpacked, with what was never written.
+func TestStatics(t *testing.T) {
+	first := static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6)
+	for _, c := range []struct {
+		name string
+		a, b wanted
+		same bool
+	}{
+		{"equal", first, static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6), true},
+		{"turned", first, static("x y", []int64{3, 2}, 1, 4, 2, 5, 3, 6), true},
+		{"the same bytes, turned", first, static("x y", []int64{3, 2}, 1, 2, 3, 4, 5, 6), false},
+		{"packed", first, tenths(10, 20, 30, 40, 50, 60), true},
+		{"the same bytes, packed", first, tenths(1, 2, 3, 4, 5, 6), false},
+		{"never written", never(nil), never([]byte{0, 0}), true},
+		{"never written, of another fill value", never(nil), never([]byte{1, 0}), false},
+		{"never written, of another offset", never(nil), never(nil, numberAttribute("add_offset", 273)), false},
+		{"never written in one", first, never(nil), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			m.day("a", 0, 2, c.a)
+			m.day("b", 2, 2, c.a)
+			m.day("c", 4, 2, c.b)
+			_, needs, err := New(m.files, nil)
+			var refused *Error
+			switch {
+			case len(needs) > 0:
+				t.Errorf("asks for %v", needs)
+			case c.same && err != nil:
+				t.Error(err)
+			case !c.same && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || base(refused.Findings[0].Files[0]) != "c"):
+				t.Errorf("not refused: %v", err)
+			}
+		})
+	}
+}
+
+// TestExtendStaticsOfHeaders: bytes that are the known values in one header are others in another.
+func TestExtendStaticsOfHeaders(t *testing.T) {
+	whole := static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6)
+	for i, c := range []struct {
+		more wanted
+		same bool
+	}{
+		{whole, true},
+		{tenths(10, 20, 30, 40, 50, 60), true},
+		{tenths(1, 2, 3, 4, 5, 6), false},
+		{static("y x", []int64{2, 3}, 10, 20, 30, 40, 50, 60), false},
+	} {
+		m := newMaker()
+		m.day("a", 0, 2, whole)
+		m.day("b", 2, 2, tenths(10, 20, 30, 40, 50, 60))
+		m.day("c", 4, 2, c.more)
+		base, needs, err := New(m.files[:2], nil)
+		if err != nil || len(needs) > 0 {
+			t.Fatal(needs, err)
+		}
+		x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0)
+		if err != nil || len(needs) > 0 || (x != nil) != c.same {
+			t.Errorf("%d: %v, needs %v, %v", i, x, needs, err)
+		}
+	}
+}
+
+// TestTextsInAnyOrder: labels have an order of their own in each file, and no direction.
+func TestTextsInAnyOrder(t *testing.T) {
+	m := newMaker()
+	for i, labels := range [][]string{{"Oslo", "Ystad"}, {"Lund", "Berlin"}, {"Zagreb", "Aachen", "Moss"}} {
+		n := int64(len(labels))
+		m.file(fmt.Sprint(i), words("station", "station", labels...), cube("t", "station", []int64{n}, []int64{n}))
+	}
+	if got := tilesOf(t, m, planned(t, m, nil), "/t"); got != "1@0+2 0@2+2 2@4+3" {
+		t.Error(got)
+	}
+}
+
+// TestVariableWhereAGroupIs: in different files both may have one path.
+func TestVariableWhereAGroupIs(t *testing.T) {
+	for _, group := range []string{"of a variable", "of attributes"} {
+		m := newMaker()
+		m.day("a", 0, 2, coords("g", "g", float64s, 1, 2, 3))
+		if group == "of attributes" {
+			m.day("b", 2, 2).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}, {Path: "/g"}}}
+		} else {
+			m.day("b", 2, 2, cube("g/u", "time", []int64{2}, []int64{2}))
+		}
+		_, _, err := New(m.files, nil)
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Findings[0].Array != "/g" || base(refused.Findings[0].Files[0]) != "a" {
+			t.Errorf("%s: %v", group, err)
+		}
+		if _, _, err := New(m.files, &Options{Drop: []string{"g"}}); err != nil {
+			t.Errorf("%s: %v", group, err)
+		}
+	}
+}
