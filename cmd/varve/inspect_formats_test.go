@@ -43,7 +43,7 @@ type object struct {
 
 type inspected struct {
 	Kind, Status, Error string
-	Objects             []object
+	Objects, Salvaged   []object
 	NetCDF              struct{ Variables []object }
 }
 
@@ -130,6 +130,37 @@ func TestInspectDamagedObject(t *testing.T) {
 	}
 	text, err := inspect(t, name)
 	if exitCode(err, false) != exitCorrupt || strings.Count(text, "cannot ") != 1 || !strings.Contains(text, "verbatim") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestInspectDamagedMember damages the name of one member of the root group, of which libhdf5 lists
+// nothing then: the other members are shown all the same, in the document among what was salvaged.
+func TestInspectDamagedMember(t *testing.T) {
+	data, err := os.ReadFile("../../fixtures/hdf5/phony_dimensions.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "a.h5")
+	if err := os.WriteFile(name, bytes.Replace(data, []byte("\x00b\x00\x00"), make([]byte, 4), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := inspectDocument(t, name)
+	if exitCode(err, false) != exitCorrupt || doc.Status != "ok" || len(doc.Objects) != 1 || doc.Objects[0].Error == "" {
+		t.Errorf("%v: %+v", err, doc.Objects)
+	}
+	var paths []string
+	for _, o := range doc.Salvaged {
+		paths = append(paths, o.Path)
+		if o.Error != "" {
+			t.Errorf("%s: %s", o.Path, o.Error)
+		}
+	}
+	if want := []string{"/a", "/g", "/g/c"}; !slices.Equal(paths, want) {
+		t.Errorf("salvaged %v, want %v", paths, want)
+	}
+	text, err := inspect(t, name)
+	if exitCode(err, false) != exitCorrupt || !strings.Contains(text, "// cannot be read: /: "+name+": /: at offset") || !strings.Contains(text, "float a(") {
 		t.Errorf("%v: %s", err, text)
 	}
 }

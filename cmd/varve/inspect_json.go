@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,6 +35,8 @@ const (
 //	objects        of all but netCDF-3: each path once, with type, attributes, and for datasets dtype,
 //	               shape, layout, chunk, index, filters, fill, and what --checksum and
 //	               --values add: hashes of the list of chunks and of all values
+//	salvaged       of HDF5: objects likewise, of groups whose list of members is damaged. libhdf5 lists
+//	               nothing of such
 //	classic        of netCDF-3: the header as it is stored
 //	format, dimensions
 //	               of formats other than these: what the reader calls it, by path
@@ -119,12 +122,19 @@ func describeHDF5(ctx context.Context, opts inspectOptions, src *source.Source, 
 	if err != nil {
 		return err
 	}
-	in := &inspection{ctx: ctx, opts: opts, file: f, tree: tree, sums: map[*hdf5.Object]string{}}
-	list := make([]document, 0, len(tree.Objects))
+	in := &inspection{ctx: ctx, opts: opts, file: f, tree: tree, sums: map[*hdf5.Object]string{}, partly: map[string]bool{}}
+	list, salvaged := make([]document, 0, len(tree.Objects)), []document{}
 	for _, o := range tree.Objects {
-		list = append(list, in.object(o))
+		if in.isSalvaged(o) {
+			salvaged = append(salvaged, in.object(o))
+		} else {
+			list = append(list, in.object(o))
+		}
 	}
 	doc["objects"] = list
+	if len(salvaged) > 0 {
+		doc["salvaged"] = salvaged
+	}
 	doc["netcdf"] = in.netcdf()
 	return errors.Join(ctx.Err(), in.first)
 }
@@ -137,14 +147,30 @@ type inspection struct {
 	tree *hdf5.Tree
 	sums map[*hdf5.Object]string // of the values hashed so far
 
+	partly map[string]bool // groups with a damaged list of members, by path; "" is the root
+
 	damage
+}
+
+// isSalvaged reports whether an object is in a group that has a damaged list of members, or below
+// one. Groups come before what is in them.
+func (in *inspection) isSalvaged(o *hdf5.Object) bool {
+	if o.MembersErr() != nil {
+		in.partly[strings.TrimSuffix(o.Path, "/")] = true
+	}
+	for i := strings.LastIndexByte(o.Path, '/'); i >= 0; i = strings.LastIndexByte(o.Path[:i], '/') {
+		if in.partly[o.Path[:i]] && o.Path != "/" {
+			return true
+		}
+	}
+	return false
 }
 
 func (in *inspection) object(o *hdf5.Object) document {
 	doc := document{"path": o.Path}
-	if o.Err != nil {
-		in.note(o.Err)
-		doc["error"] = o.Err.Error()
+	if err := cmp.Or(o.Err, o.MembersErr()); err != nil {
+		in.note(err)
+		doc["error"] = err.Error()
 	}
 	switch o.Kind {
 	case hdf5.SecondLink:
@@ -388,6 +414,10 @@ func (in *inspection) chunks(d *hdf5.Dataset, doc document) error {
 	}
 	doc["storage"] = list.Bytes + list.Outside.Bytes
 	doc["chunk"], doc["index"] = d.Chunk, d.Index
+	if list.Unfound != nil {
+		in.note(list.Unfound)
+		doc["error"] = list.Unfound.Error()
+	}
 	if d.RawEdges {
 		doc["raw_edges"] = true
 	}

@@ -2,7 +2,9 @@ package hdf5
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -74,6 +76,7 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 	const usual = 12 // fewer are not stored so
 	*list = slices.Grow(*list, usual)
 	before := len(*list)
+	var damage error
 	err = f.btree2(ctx, info.names, recordAttributeName, func(r []byte) error {
 		if len(r) < recordSize || len(*list) >= maxAttributes {
 			return readers.Corruptf("record of an attribute is of %d bytes, not %d", len(r), recordSize)
@@ -84,8 +87,14 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 		a.Order, a.hashed = order, true
 		*list = append(*list, a)
 		return nil
+	}, func(err error) error {
+		if !errors.Is(err, readers.ErrCorrupt) {
+			return err
+		}
+		damage = cmp.Or(damage, err)
+		return nil
 	})
-	if err != nil {
+	if err = cmp.Or(damage, err); err != nil {
 		lost := f.recordsLost(ctx, info.names, len(*list)-before)
 		*list = append(*list, slices.Repeat([]Attribute{{Err: err}}, lost)...)
 	}

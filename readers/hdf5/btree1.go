@@ -24,6 +24,7 @@ type btree1 struct {
 	kind    int
 	keySize int
 	check   func(key []byte) error // of chunks
+	lose    func(error) error      // of groups: nil for what is damaged, which the rest does without
 	seen    map[uint64]struct{}
 	guess   int         // size of the nodes so far
 	path    *btree1Path // nodes on the way down, of chunks
@@ -107,7 +108,11 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 			t.path.at(i)
 		}
 		c.skip(t.keySize)
-		if err := t.node(ctx, c.address(), got-1, visit); err != nil {
+		err := t.node(ctx, c.address(), got-1, visit)
+		if t.lose != nil {
+			err = t.lose(err)
+		}
+		if err != nil {
 			return err
 		}
 	}

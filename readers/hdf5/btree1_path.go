@@ -58,6 +58,15 @@ func (p *btree1Path) compare(keys []byte, i int, others []byte, j int) int {
 	return 0
 }
 
+// comesBefore reports whether the i-th key as it is searched for is less than the one to the left of
+// a child. libhdf5 does not look at the tail of that where chunks have one dimension.
+func (p *btree1Path) comesBefore(keys []byte, i int, others []byte, j int) bool {
+	if p.rank == 1 {
+		return p.number(keys, i, 0) < p.number(others, j, 0)
+	}
+	return p.compare(keys, i, others, j) < 0
+}
+
 // findsAll reports whether a search finds all chunks of the last node, because all is in order
 // and lies between the keys above it.
 func (p *btree1Path) findsAll() bool {
@@ -97,7 +106,7 @@ func (p *btree1Path) search(s *btree1Step, keys []byte, i int) int {
 		switch {
 		case p.compare(keys, i, s.keys, middle+1) >= 0:
 			low = middle + 1
-		case p.compare(keys, i, s.keys, middle) < 0:
+		case p.comesBefore(keys, i, s.keys, middle):
 			high = middle
 		default:
 			return middle

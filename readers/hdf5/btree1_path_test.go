@@ -35,10 +35,14 @@ func (n *pathNode) find(k []uint64) (*pathNode, int) {
 	low, high := 0, n.entries()
 	for low < high {
 		i := (low + high) / 2
+		looked := len(k) // of the key to the left: not at the tail, of chunks of one dimension
+		if looked == 2 {
+			looked = 1
+		}
 		switch {
 		case slices.Compare(k, n.keys[i+1]) >= 0:
 			low = i + 1
-		case slices.Compare(k, n.keys[i]) < 0:
+		case slices.Compare(k[:looked], n.keys[i][:looked]) < 0:
 			high = i
 		case n.children == nil:
 			return n, i

@@ -47,6 +47,7 @@ type btree2 struct {
 	seen        map[uint64]struct{}
 	windows     []source.Window // of the nodes on the way down, by level
 	visit       func(record []byte) error
+	lose        func(error) error // nil for a damaged node that the rest does without
 }
 
 // btree2Level says what fits into the nodes of a level; leaves are level 0.
@@ -56,13 +57,17 @@ type btree2Level struct {
 	allWidth int
 }
 
-// btree2 calls visit with every record, in order.
-func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]byte) error) error {
+// none loses no node.
+func none(err error) error { return err }
+
+// btree2 calls visit with every record, in order. What lose does not return of the errors of a node
+// below the root leaves out that node only.
+func (f *File) btree2(ctx context.Context, addr uint64, kind int, visit func([]byte) error, lose func(error) error) error {
 	t, err := f.openBTree2(ctx, addr, kind)
 	if err != nil || t.root == undefined {
 		return err
 	}
-	t.visit = visit
+	t.visit, t.lose = visit, lose
 	if kind == recordChunk || kind == recordChunkFiltered {
 		t.windows = make([]source.Window, t.depth+1)
 		defer closeWindows(t.windows)
@@ -89,14 +94,19 @@ func (f *File) openBTree2(ctx context.Context, addr uint64, kind int) (*btree2, 
 		c.fail("type of a v2 B-tree is %d, not %d", got, kind)
 	}
 	t.nodeSize, t.recordSize, t.depth = c.u32(), c.u16(), c.u16()
-	if split, merge := c.u8(), c.u8(); split == 0 || split > 100 || merge == 0 || merge > 100 {
-		c.fail("percentages of a v2 B-tree are %d and %d", split, merge)
-	}
+	checkPercentages(c)
 	t.root, t.rootRecords = c.address(), c.u16()
 	t.total = c.length()
 	c.checksum("a v2 B-tree")
 	t.measure(c)
 	return t, c.err
+}
+
+// checkPercentages reads how full nodes are that are split, and that are merged.
+func checkPercentages(c *cursor) {
+	if split, merge := c.u8(), c.u8(); split == 0 || split > 100 || merge == 0 || merge > 100 {
+		c.fail("percentages of a v2 B-tree are %d and %d", split, merge)
+	}
 }
 
 // measure computes what fits into the nodes of each level.
@@ -187,7 +197,7 @@ func (t *btree2) walk(ctx context.Context, records []byte, children *cursor, lev
 			if children.err != nil {
 				return children.err
 			}
-			if err := t.node(ctx, addr, n, level-1); err != nil {
+			if err := t.lose(t.node(ctx, addr, n, level-1)); err != nil {
 				return err
 			}
 		}

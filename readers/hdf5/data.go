@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,8 @@ import (
 )
 
 // ReadAll returns all elements of a dataset as they are stored, in C order, fill values
-// where nothing is stored. A dataset of more than limit bytes is an error.
+// where nothing is stored. A dataset of more than limit bytes is an error. Where an index is damaged
+// so that libhdf5 does not find a chunk and reads fill, so does this.
 func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
 	out, err := d.readAll(ctx, limit, notNested())
 	return out, d.f.locate(d.path, err)
@@ -38,7 +40,7 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 		return out, err
 	case readers.Chunked:
 		out := d.filled(n)
-		return out, d.readChunks(ctx, out)
+		return out, d.readChunks(ctx, out, in.strict)
 	case readers.Virtual:
 		out := d.filled(n)
 		if n == 0 {
@@ -140,14 +142,21 @@ const (
 	maxChunkInMemory    = 1 << 30
 )
 
-// readChunks places every stored chunk in out.
-func (d *Dataset) readChunks(ctx context.Context, out []byte) error {
+// readChunks places every stored chunk in out. Those that a search does not find are an error, or
+// left out.
+func (d *Dataset) readChunks(ctx context.Context, out []byte, strict bool) error {
 	if len(out) == 0 {
 		return nil
 	}
 	size := d.chunkSize()
 	var x *chunkDecoder
-	for r, err := range d.findable(ctx) {
+	unfound := func(err error) (bool, error) {
+		if !strict {
+			err = nil
+		}
+		return false, err
+	}
+	for r, err := range d.findable(ctx, unfound) {
 		if err != nil {
 			return err
 		}
@@ -230,12 +239,18 @@ type Chunks struct {
 	Masked  int    // chunks for which a filter was skipped
 	Bytes   uint64 // stored
 	Outside Outside
+	Unfound error // of the first chunk that a search of the index does not find
 }
 
 // ReadChunkList reads the index of a dataset, and keeps up to limit refs.
 func (d *Dataset) ReadChunkList(ctx context.Context, limit int) (*Chunks, error) {
 	c := &Chunks{}
-	for r, err := range d.Refs(ctx, &c.Outside) {
+	x := d.index()
+	x.unfound = func(err error) (bool, error) {
+		c.Unfound = cmp.Or(c.Unfound, d.f.locate(d.path, err))
+		return true, nil
+	}
+	for r, err := range x.refs(ctx, &c.Outside) {
 		if err != nil {
 			return nil, d.f.locate(d.path, err)
 		}

@@ -227,6 +227,9 @@ func (d *Dataset) readChunkedLayout() error {
 			return readers.Corruptf("chunks of shape %v in a dataset of up to %v", d.layout.chunk, d.MaxShape)
 		}
 	}
+	if grid := gridOf(d.Shape, d.layout.chunk); len(grid) > 1 && slices.Max(grid) > 1<<62 {
+		return readers.Corruptf("shape %v has more chunks of %v than there can be", d.Shape, d.layout.chunk)
+	}
 	d.Chunk, d.Index = d.layout.chunk, d.layout.index.String()
 	d.RawEdges = d.layout.flags&flagRawEdges != 0
 	return nil
@@ -236,16 +239,22 @@ func (d *Dataset) readChunkedLayout() error {
 // the shape are left out and counted in outside, if that is not nil.
 //
 // In a damaged index there can be chunks that libhdf5 lists, but does not find when it reads
-// values. These are here, and not in the refs of a readers.Storage.
+// values. These are here, and an error in the refs of a readers.Storage.
 func (d *Dataset) Refs(ctx context.Context, outside *Outside) iter.Seq2[*readers.Ref, error] {
 	x := d.index()
 	return x.refs(ctx, outside)
 }
 
+// strictRefs streams the chunks that values are read from. One that libhdf5 lists and does not find
+// when it reads values is an error.
+func (d *Dataset) strictRefs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
+	return d.findable(ctx, func(err error) (bool, error) { return false, err })
+}
+
 // findable streams the chunks that values are read from.
-func (d *Dataset) findable(ctx context.Context) iter.Seq2[*readers.Ref, error] {
+func (d *Dataset) findable(ctx context.Context, unfound func(error) (bool, error)) iter.Seq2[*readers.Ref, error] {
 	x := d.index()
-	x.findable = true
+	x.findable, x.unfound = true, unfound
 	return x.refs(ctx, nil)
 }
 
@@ -268,6 +277,7 @@ func (d *Dataset) index() *chunkIndex {
 		shape:    d.Shape,
 		maxShape: d.MaxShape,
 		bytes:    size,
+		size:     d.layout.element,
 		oneSize:  d.layout.oneSize,
 		oneMask:  d.layout.oneMask,
 		flags:    d.layout.flags,

@@ -19,7 +19,8 @@
 // starts; offsets in this package's results count from byte 0 of the source.
 //
 // What libhdf5 reads is read, what it refuses as damaged is refused object by object:
-// the objects that can be read are listed, and the others with the reason.
+// the objects that can be read are listed, and the others with the reason. So are the members of a
+// group, of which libhdf5 lists none where one is damaged.
 package hdf5
 
 import (

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 
@@ -11,35 +12,70 @@ import (
 
 const maxLinks = 1 << 24
 
-// links returns the members of the group with the given header, by name. What could be
-// read before an error is returned with it.
-func (f *File) links(ctx context.Context, h *header) ([]link, error) {
-	list, err := f.unsortedLinks(ctx, h)
-	slices.SortStableFunc(list, func(a, b link) int { return strings.Compare(a.name, b.name) })
-	return list, err
+// linkList collects the members of a group. What is damaged leaves out no more than it says.
+type linkList struct {
+	links []link
+	lost  error // of the first member that is not among links
 }
 
-func (f *File) unsortedLinks(ctx context.Context, h *header) ([]link, error) {
+// lose keeps the error of what is damaged, and returns any other: then there is no more to be read.
+func (l *linkList) lose(err error) error {
+	if err != nil && !errors.Is(err, readers.ErrCorrupt) {
+		return err
+	}
+	if l.lost == nil {
+		l.lost = err
+	}
+	return nil
+}
+
+// add adds a member, or what is known of it: if that is no name, it is lost.
+func (l *linkList) add(m link, err error) error {
+	if err == nil {
+		l.links = append(l.links, m)
+		return nil
+	}
+	if m.name == "" || !errors.Is(err, readers.ErrCorrupt) {
+		return l.lose(err)
+	}
+	l.links = append(l.links, link{name: m.name, kind: linkDamaged, order: m.order, addr: undefined, err: err})
+	return nil
+}
+
+// links returns the members of the group with the given header, by name. What could be read of a
+// damaged list is returned with the error. A member with a name of which the rest is damaged has an
+// error of its own.
+func (f *File) links(ctx context.Context, h *header) ([]link, error) {
+	var l linkList
+	err := l.lose(f.readLinks(ctx, h, &l))
+	if err == nil {
+		err = l.lost
+	}
+	slices.SortStableFunc(l.links, func(a, b link) int { return strings.Compare(a.name, b.name) })
+	return l.links, err
+}
+
+func (f *File) readLinks(ctx context.Context, h *header, l *linkList) error {
 	if m, ok := h.find(msgLinkInfo); ok {
 		c := f.over(m.data, m.addr-f.super.base)
 		info := readLinkInfo(c)
 		if c.err != nil {
-			return nil, c.err
+			return c.err
 		}
 		if info.heap != undefined {
-			return f.denseLinks(ctx, info)
+			return f.denseLinks(ctx, info, l)
 		}
-		return f.linkMessages(h)
+		return f.linkMessages(h, l)
 	}
 	if m, ok := h.find(msgSymbolTable); ok {
 		c := f.over(m.data, m.addr-f.super.base)
 		tree, heap := c.address(), c.address()
 		if c.err != nil {
-			return nil, c.err
+			return c.err
 		}
-		return f.symbolTable(ctx, tree, heap)
+		return f.symbolTable(ctx, tree, heap, l)
 	}
-	return nil, nil
+	return nil
 }
 
 // isGroup reports whether a header is a group's.
@@ -49,44 +85,39 @@ func (h *header) isGroup() bool {
 	return old || info
 }
 
-func (f *File) linkMessages(h *header) ([]link, error) {
-	var list []link
+func (f *File) linkMessages(h *header, l *linkList) error {
 	for _, m := range h.messages {
 		if m.kind != msgLink {
 			continue
 		}
 		c := f.over(m.data, m.addr-f.super.base)
-		l := readLink(c)
-		if c.err != nil {
-			return list, c.err
+		one := readLink(c)
+		if err := l.add(one, c.err); err != nil {
+			return err
 		}
-		list = append(list, l)
 	}
-	return list, nil
+	return nil
 }
 
 // denseLinks reads links from a fractal heap, in the order of the hash of their names.
-func (f *File) denseLinks(ctx context.Context, info denseInfo) ([]link, error) {
+func (f *File) denseLinks(ctx context.Context, info denseInfo, l *linkList) error {
 	heap, err := f.fractalHeap(ctx, info.heap)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var list []link
 	const hashSize = 4
-	err = f.btree2(ctx, info.names, recordLinkName, func(r []byte) error {
-		if len(list) >= maxLinks || len(r) < hashSize {
+	return f.btree2(ctx, info.names, recordLinkName, func(r []byte) error {
+		if len(l.links) >= maxLinks || len(r) < hashSize {
 			return readers.Corruptf("group has too many links")
 		}
 		b, at, err := heap.object(ctx, r[hashSize:])
 		if err != nil {
-			return err
+			return l.lose(err)
 		}
 		c := f.over(b, at)
-		l := readLink(c)
-		list = append(list, l)
-		return c.err
-	})
-	return list, err
+		one := readLink(c)
+		return l.add(one, c.err)
+	}, l.lose)
 }
 
 // symbolTable reads an old group: a v1 B-tree over symbol table nodes (III.B):
@@ -95,15 +126,14 @@ func (f *File) denseLinks(ctx context.Context, info denseInfo) ([]link, error) {
 //	entries: name's offset in the heap, header's address, cache type, reserved, scratch
 //
 // libhdf5 writes the first as a length, where the specification says an address.
-func (f *File) symbolTable(ctx context.Context, tree, heapAddr uint64) ([]link, error) {
+func (f *File) symbolTable(ctx context.Context, tree, heapAddr uint64, l *linkList) error {
 	heap, err := f.readLocalHeap(ctx, heapAddr)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var list []link
-	t := btree1{f: f, kind: nodeGroup, keySize: f.super.lengths}
+	t := btree1{f: f, kind: nodeGroup, keySize: f.super.lengths, lose: l.lose}
 	seen := map[uint64]struct{}{}
-	err = t.leaves(ctx, tree, func(c *cursor, n int) error {
+	return t.leaves(ctx, tree, func(c *cursor, n int) error {
 		for range n {
 			c.skip(f.super.lengths)
 			addr := c.address()
@@ -112,39 +142,37 @@ func (f *File) symbolTable(ctx context.Context, tree, heapAddr uint64) ([]link, 
 				return c.err
 			}
 			seen[addr] = struct{}{}
-			if list, err = f.symbolNode(ctx, addr, heap, list); err != nil {
+			if err := l.lose(f.symbolNode(ctx, addr, heap, l)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return list, err
 }
 
-func (f *File) symbolNode(ctx context.Context, addr uint64, heap *localHeap, list []link) ([]link, error) {
+func (f *File) symbolNode(ctx context.Context, addr uint64, heap *localHeap, l *linkList) error {
 	c, err := f.at(ctx, addr, 8)
 	if err != nil {
-		return list, err
+		return err
 	}
 	c.signature("SNOD")
 	c.version("a symbol table node", 1, 1)
 	c.skip(1)
 	n := c.u16()
 	if c.err != nil {
-		return list, c.err
+		return c.err
 	}
 	entry := f.super.lengths + f.super.offsets + 24
 	if c, err = f.at(ctx, addr+8, n*entry); err != nil {
-		return list, err
+		return err
 	}
 	for range n {
-		l, err := symbolEntry(c, heap)
-		if err != nil {
-			return list, err
+		one := c.sub(entry)
+		if err := l.add(symbolEntry(&one, heap)); err != nil {
+			return err
 		}
-		list = append(list, l)
 	}
-	return list, nil
+	return nil
 }
 
 func symbolEntry(c *cursor, heap *localHeap) (link, error) {
@@ -165,6 +193,10 @@ func symbolEntry(c *cursor, heap *localHeap) (link, error) {
 		return l, c.err
 	}
 	const softLink = 2
+	if cached > softLink {
+		c.fail("type of a symbol table's entry is %d, not from 0 to 2", cached)
+		return l, c.err
+	}
 	if cached == softLink {
 		l.kind = linkSoft
 		l.path, err = heap.text(uint64(binary.LittleEndian.Uint32(scratch)))

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"context"
+	"slices"
 
 	"varve/readers"
 )
@@ -230,9 +231,10 @@ func (f *File) readContinuation(ctx context.Context, h *header, s span) error {
 }
 
 // readMessages reads messages up to the end of the cursor. A gap that is too small for a
-// message may follow them in version 2.
+// message may follow them in version 2, where no message that stands for nothing could have
+// taken it in.
 func (h *header) readMessages(c *cursor) error {
-	prefix := h.prefixSize()
+	prefix, first := h.prefixSize(), len(h.messages)
 	for c.left() >= prefix {
 		if len(h.messages) >= maxHeaderMessages {
 			c.fail("object header has more than %d messages", maxHeaderMessages)
@@ -240,7 +242,8 @@ func (h *header) readMessages(c *cursor) error {
 		}
 		h.readMessage(c)
 	}
-	if c.err == nil && h.version == 1 && c.left() > 0 {
+	isNull := func(m message) bool { return m.kind == msgNull }
+	if c.left() > 0 && (h.version == 1 || slices.ContainsFunc(h.messages[first:], isNull)) {
 		c.fail("gap of %d bytes after the messages", c.left())
 	}
 	return c.err
@@ -302,9 +305,18 @@ func (h *header) checkFlags(c *cursor, m message) {
 		c.fail("message of type %#x is flagged as shareable", m.kind)
 	case m.kind == msgReferenceCount && h.version == 1:
 		c.fail("object header of version 1 has a reference count message")
-	case m.kind == msgOldModified && len(m.data) < 16, m.kind == msgModified && (len(m.data) < 8 || m.data[0] != 1):
+	case m.kind == msgOldModified && !isOldTime(m.data), m.kind == msgModified && (len(m.data) < 8 || m.data[0] != 1):
 		c.fail("bad modification time")
 	}
+}
+
+// isOldTime reports whether a message holds a time as text: year, month, day, hour, minute, second
+// in 14 digits, and two bytes more.
+func isOldTime(b []byte) bool {
+	if len(b) < 16 {
+		return false
+	}
+	return !slices.ContainsFunc(b[:14], func(digit byte) bool { return digit < '0' || digit > '9' })
 }
 
 // find returns the first message of a type.

@@ -245,5 +245,5 @@ func (h *fractalHeap) readHugeTree(ctx context.Context) error {
 		o := readHuge(c, h.filters != nil)
 		h.huge[c.length()] = o
 		return c.err
-	})
+	}, none)
 }

@@ -23,10 +23,15 @@ type chunkIndex struct {
 	shape    []uint64 // of the dataset
 	maxShape []uint64
 	bytes    uint64 // of a chunk before filters
+	size     uint64 // of an element
 	oneSize  uint64
 	oneMask  uint32
 	flags    int
-	findable bool // leave out chunks that a search does not find
+	findable bool // chunks that cannot be read are an error
+
+	// unfound is told of chunks that are in the index and that a search of it does not find, and
+	// says whether to hand them on. If it is nil nobody looks for such.
+	unfound func(error) (keep bool, _ error)
 
 	budget uint64        // how many refs the file has room for
 	window source.Window // for blocks that are read once

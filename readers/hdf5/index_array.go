@@ -91,7 +91,7 @@ func (x *chunkIndex) readFixedArray(ctx context.Context) error {
 		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, -1)
-	if n, ok := product(s.grid); !ok || a.count > n {
+	if n, ok := product(s.grid); !ok || a.count != n {
 		c.fail("fixed array of %d elements for %d chunks", a.count, n)
 		return c.err
 	}

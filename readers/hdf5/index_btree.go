@@ -14,7 +14,7 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
 	place := newGridPlace(x.chunk)
 	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey, guess: usualNode}
-	if x.findable {
+	if x.unfound != nil {
 		t.path = &btree1Path{rank: rank, entry: t.keySize + x.f.super.offsets}
 	}
 	return t.leaves(ctx, x.addr, func(c *cursor, n int) error {
@@ -35,8 +35,18 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 			if err := place.read(x.out.ref.Index, b[8:8+8*rank]); err != nil {
 				return &readers.Error{Offset: c.at, Err: err}
 			}
+			if err := x.checkTail(b); err != nil {
+				return &readers.Error{Offset: c.at, Err: err}
+			}
 			if !all && !t.path.finds((len(c.b)-len(b))/entry) {
-				continue
+				err := readers.Corruptf("chunk %v is not where a search of the B-tree looks: libhdf5 reads fill values in its place", x.out.ref.Index)
+				keep, err := x.unfound(&readers.Error{Offset: c.at, Err: err})
+				if err != nil {
+					return err
+				}
+				if !keep {
+					continue
+				}
 			}
 			addr := littleAddress(b[t.keySize:entry])
 			size, mask := uint64(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])
@@ -89,6 +99,14 @@ func (x *chunkIndex) checkKey(key []byte) error {
 			return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, n)
 		}
 	}
+	return x.checkTail(key)
+}
+
+// checkTail refuses keys that are not the beginning of an element.
+func (x *chunkIndex) checkTail(key []byte) error {
+	if at := binary.LittleEndian.Uint64(key[8+8*len(x.chunk):]); at != 0 && at%x.size != 0 {
+		return readers.Corruptf("a chunk begins at byte %d of an element, which has %d", at, x.size)
+	}
 	return nil
 }
 
@@ -137,7 +155,7 @@ func (x *chunkIndex) readBTree2(ctx context.Context) error {
 			return &readers.Error{Offset: int64(x.addr), Err: readers.Corruptf("chunk %v comes too late in a v2 B-tree: libhdf5 would not find it", x.out.ref.Index)}
 		}
 		return x.out.emit(addr, size, mask)
-	})
+	}, none)
 }
 
 // advance reads the place of a chunk, and reports whether it comes after the one before.

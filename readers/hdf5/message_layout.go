@@ -151,7 +151,8 @@ func (l *layout) readChunked(c *cursor) {
 	case l.index == indexExtensibleArray:
 		l.nonzero(c, 5)
 	case l.index == indexBTree2:
-		c.skip(4 + 1 + 1)
+		c.skip(4)
+		checkPercentages(c)
 	default:
 		c.fail("kind of a chunk index is %d, not from 1 to 5", kind)
 	}

@@ -6,6 +6,7 @@ const (
 	linkHard     = 0
 	linkSoft     = 1
 	linkExternal = 64
+	linkDamaged  = -1 // not in files: a name, and why the rest cannot be read
 )
 
 // link is one member of a group.
@@ -16,7 +17,10 @@ type link struct {
 	addr  uint64 // hard
 	path  string // soft, external
 	file  string // external
+	err   error  // damaged
 }
+
+func isDamaged(l link) bool { return l.kind == linkDamaged }
 
 // readLink decodes a link message.
 func readLink(c *cursor) link {
@@ -38,10 +42,10 @@ func readLink(c *cursor) link {
 		}
 	}
 	size := c.uint(1 << (flags & 3))
-	if size == 0 {
+	l.name = string(textOf(c.take(c.fits(size, "length of a link's name"))))
+	if l.name == "" {
 		c.fail("a link has no name")
 	}
-	l.name = string(c.take(c.fits(size, "length of a link's name")))
 	readTarget(c, &l)
 	return l
 }
@@ -88,7 +92,9 @@ func readDenseInfo(c *cursor, what string, width int) denseInfo {
 		c.fail("flags of %s are %#x", what, flags)
 	}
 	if flags&1 != 0 {
-		c.skip(width)
+		if next := c.uint(width); int64(next) < 0 {
+			c.fail("next number in the order of creation is %d", int64(next))
+		}
 	}
 	i := denseInfo{heap: c.address(), names: c.address(), orders: undefined}
 	if flags&2 != 0 {

@@ -43,8 +43,13 @@ type Object struct {
 	Err error
 
 	members []link // of a GroupObject, by name
+	lost    error  // why they cannot all be read
 	ordered bool   // members have an order of creation
 }
+
+// MembersErr returns why a group's list of members is damaged: libhdf5 lists none of it then. Those
+// that could be read are listed in a Tree all the same.
+func (o *Object) MembersErr() error { return o.lost }
 
 // Tree is what is in a file.
 type Tree struct {
@@ -77,6 +82,7 @@ type opened struct {
 	dataset    *Dataset
 	typ        *readers.Type
 	links      []link
+	lost       error
 	ordered    bool
 	attributes []Attribute
 	err        error
@@ -129,6 +135,9 @@ func (w *walk) visit(ctx context.Context, p pending) []pending {
 	o := &Object{Path: p.path, Order: p.link.order}
 	w.Objects = append(w.Objects, o)
 	switch {
+	case p.link.kind == linkDamaged:
+		o.Err = w.f.locate(o.Path, p.link.err)
+		return nil
 	case p.link.kind == linkSoft:
 		o.Kind, o.Target = SoftLink, strings.TrimRight(p.link.path, "\x00")
 		return nil
@@ -171,7 +180,10 @@ func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
 	for i := range o.Attributes {
 		o.Attributes[i].Err = w.f.locate(o.Path, o.Attributes[i].Err)
 	}
-	o.members, o.ordered = x.links, x.ordered
+	o.members, o.lost, o.ordered = x.links, w.f.locate(o.Path, x.lost), x.ordered
+	if i := slices.IndexFunc(x.links, isDamaged); i >= 0 && o.lost == nil {
+		o.lost = w.f.locate(join(o.Path, x.links[i].name), x.links[i].err)
+	}
 	children, err := below(o)
 	if err == nil {
 		err = x.err
@@ -189,11 +201,8 @@ func (f *File) openObject(ctx context.Context, addr uint64, h *header) *opened {
 	kind := h.kind()
 	switch kind {
 	case GroupObject:
-		if links, err := f.links(ctx, h); err != nil {
-			x.err = err
-		} else {
-			x.links, x.ordered = links, h.ordersLinks()
-		}
+		x.links, x.lost = f.links(ctx, h)
+		x.err, x.ordered = x.lost, h.ordersLinks()
 	case DatasetObject:
 		if x.dataset, x.err = f.readDataset(ctx, h); x.err != nil {
 			return x

@@ -84,7 +84,8 @@ func TestOpenForWriting(t *testing.T) {
 	}
 }
 
-// TestMemberWithoutName: libhdf5 lists no member of a group of which one has no name.
+// TestMemberWithoutName: libhdf5 lists no member of a group of which one has no name. The others are
+// listed all the same, and the group is marked.
 func TestMemberWithoutName(t *testing.T) {
 	f, err := changed(t, "phony_dimensions.h5", func(b []byte) []byte {
 		return replaced(t, b, "\x00b\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00")
@@ -93,7 +94,7 @@ func TestMemberWithoutName(t *testing.T) {
 	if err := tree.Root.Err; err == nil || !strings.Contains(err.Error(), "has no name") {
 		t.Errorf("got %v", err)
 	}
-	if len(tree.Objects) != 1 {
+	if len(tree.Objects) != 4 || tree.Root.MembersErr() == nil {
 		t.Errorf("%d objects are listed", len(tree.Objects))
 	}
 }
@@ -228,7 +229,7 @@ func TestAttributesLost(t *testing.T) {
 				lost++
 			}
 		}
-		if len(o.Attributes) != all || lost == 0 || (o.Err != nil) != c.stands {
+		if len(o.Attributes) != all || lost == 0 || lost > all*2/3 || (o.Err != nil) != c.stands {
 			t.Errorf("%s: %d attributes, %d lost, %v", c.name, len(o.Attributes), lost, o.Err)
 		}
 		if err := unreadableAttribute(o); (err != nil) != c.stands {

@@ -31,6 +31,8 @@ func (t *Tree) follow(group *Object, l link, steps int) (*Object, error) {
 	switch {
 	case steps > maxLinksFollowed:
 		return nil, readers.Corruptf("more than %d links lead from one to another", maxLinksFollowed)
+	case l.kind == linkDamaged:
+		return nil, t.file.locate(join(group.Path, l.name), l.err)
 	case l.kind == linkHard:
 		if o := t.byAddr[l.addr]; o != nil {
 			return o, nil

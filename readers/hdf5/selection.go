@@ -147,6 +147,8 @@ type sources struct {
 	left uint64              // of maxVirtualWork
 	kept map[*Dataset][]byte // values: many mappings are of few datasets
 	size uint64              // of what is kept
+
+	strict bool // chunks that libhdf5 does not find are an error
 }
 
 func notNested() nesting {

@@ -82,6 +82,15 @@ func (f *File) sizes(c *cursor, offsets, lengths int) {
 	f.super.offsets, f.super.lengths = offsets, lengths
 }
 
+// statusFlags keeps the flags of the file: open for writing, consistent, open for writing while
+// others read.
+func (f *File) statusFlags(c *cursor, flags int) {
+	if flags&^7 != 0 {
+		c.fail("flags of the superblock are %#x", flags)
+	}
+	f.super.flags = flags
+}
+
 func (f *File) oldSuperblock(c *cursor) {
 	if v := c.u8(); v != 0 {
 		c.fail("version of the free space is %d, not 0", v)
@@ -96,12 +105,14 @@ func (f *File) oldSuperblock(c *cursor) {
 	offsets := c.u8()
 	f.sizes(c, offsets, c.u8())
 	c.skip(1 + 2 + 2)
-	f.super.flags = c.u32()
+	f.statusFlags(c, c.u32())
 	if f.super.version == 1 {
 		c.skip(4)
 	}
 	f.super.base = c.address()
-	c.address() // free space
+	if free := c.address(); free != undefined {
+		c.fail("address of the free space is %d, where none is kept", free)
+	}
 	f.super.stored = c.address()
 	f.super.driver = c.address()
 	c.skip(c.lengths) // name of the root's entry
@@ -112,7 +123,7 @@ func (f *File) oldSuperblock(c *cursor) {
 func (f *File) newSuperblock(c *cursor) {
 	offsets := c.u8()
 	f.sizes(c, offsets, c.u8())
-	f.super.flags = c.u8()
+	f.statusFlags(c, c.u8())
 	f.super.base = c.address()
 	f.super.extension = c.address()
 	f.super.stored = c.address()

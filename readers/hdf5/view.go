@@ -262,9 +262,11 @@ func (v *viewer) dimension(x *NetCDFVar, d *NetCDFDim, i int) *readers.Dimension
 }
 
 func (d *Dataset) value(ctx context.Context, limit uint64) (readers.Value, error) {
-	stored, err := d.ReadAll(ctx, limit)
+	in := notNested()
+	in.strict = true
+	stored, err := d.readAll(ctx, limit, in)
 	if err != nil {
-		return readers.Value{}, err
+		return readers.Value{}, d.f.locate(d.path, err)
 	}
 	out := readers.Value{Type: d.Type, Shape: d.Shape, Null: d.Space == Null}
 	out.Data, out.Texts, err = d.f.elements(ctx, d.Type, stored)
@@ -294,7 +296,7 @@ func (d *Dataset) storage() readers.Storage {
 		s.Bytes = 0
 		s.Undecodable = undecodable(d.Filters)
 		if d.layout.addr != undefined {
-			s.ReadIndex, s.InOrder = d.findable, d.inOrder()
+			s.ReadIndex, s.InOrder = d.strictRefs, d.inOrder()
 		}
 	}
 	if d.Type.Class == readers.VarLen && d.Type.IsText {

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"context"
 	"math"
+	"math/bits"
 
 	"varve/readers"
 )
@@ -44,7 +45,40 @@ func (d *Dataset) readVirtual(ctx context.Context) error {
 		d.Mappings = append(d.Mappings, m)
 	}
 	c.checksum("the mappings of a virtual dataset")
+	for i := range d.Mappings {
+		d.checkReach(c, d.Mappings[i].To)
+	}
 	return c.err
+}
+
+// checkReach fails where a selection goes beyond the dataset, but for where it has no end.
+func (d *Dataset) checkReach(c *cursor, to readers.Selection) {
+	if d.Space == Null || to.Kind == readers.SelectAll || to.Kind == readers.SelectNone {
+		return
+	}
+	if to.Rank != len(d.Shape) {
+		c.fail("a mapping fills %d dimensions of %d", to.Rank, len(d.Shape))
+		return
+	}
+	for i, at := range to.Cells {
+		if dim := i % to.Rank; at >= d.Shape[dim] {
+			c.fail("a mapping reaches place %d of dimension %d, which has %d", at, dim, d.Shape[dim])
+			return
+		}
+	}
+	for dim, count := range to.Count {
+		block := to.Block[dim]
+		if count == 0 || block == 0 || count == readers.Unlimited || block == readers.Unlimited {
+			continue
+		}
+		more, last := bits.Mul64(count-1, to.Stride[dim])
+		last, carry := bits.Add64(last, to.Start[dim], 0)
+		last, again := bits.Add64(last, block-1, 0)
+		if more+carry+again != 0 || last >= d.Shape[dim] {
+			c.fail("a mapping reaches place %d of dimension %d, which has %d", last, dim, d.Shape[dim])
+			return
+		}
+	}
 }
 
 func (d *Dataset) readMapping(c *cursor, version int) readers.Mapping {

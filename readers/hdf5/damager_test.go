@@ -1,0 +1,296 @@
+package hdf5
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/readers/source"
+)
+
+// damager changes bytes of a file's metadata in such a way that no checksum tells.
+type damager struct {
+	content []byte
+	kinds   [][]stretchOf // where metadata are, by kind of structure
+	seals   []seal        // the shortest first: a checksum may cover others
+}
+
+// stretchOf is a part of a file, that one structure fills.
+type stretchOf struct{ from, to int }
+
+// seal is a checksum, which covers the bytes from one place to another as if it were zero itself.
+type seal struct{ from, to, at int }
+
+func (s seal) of(content []byte) uint32 {
+	if s.at >= s.to {
+		return lookup3(content[s.from:s.to])
+	}
+	covered := bytes.Clone(content[s.from:s.to])
+	clear(covered[s.at-s.from:][:4])
+	return lookup3(covered)
+}
+
+func (s seal) holds(content []byte) bool {
+	return max(s.to, s.at+4) <= len(content) && s.of(content) == binary.LittleEndian.Uint32(content[s.at:])
+}
+
+func (s seal) repair(content []byte) { binary.LittleEndian.PutUint32(content[s.at:], s.of(content)) }
+
+// newDamager looks for structures by their signatures and checksums, and for messages by the headers
+// that lead to them.
+func newDamager(content []byte) *damager {
+	d := &damager{content: content}
+	d.findSeals()
+	sealed := make([]stretchOf, len(d.seals))
+	for i, s := range d.seals {
+		sealed[i] = stretchOf{s.from, s.to}
+	}
+	d.kinds = [][]stretchOf{sealed, d.oldStructures(), d.messages()}
+	d.kinds = slices.DeleteFunc(d.kinds, func(list []stretchOf) bool { return len(list) == 0 })
+	return d
+}
+
+const longestSealed = 20000
+
+func (d *damager) findSeals() {
+	for _, signature := range []string{
+		"OHDR", "OCHK", "BTHD", "BTIN", "BTLF", "FRHP", "FHIB", "FAHD", "FADB",
+		"EAHD", "EAIB", "EASB", "EADB", "SMTB", "SMLI", "\x89HDF", "MDCI",
+	} {
+		for _, from := range places(d.content, signature) {
+			s, ok := d.sealFrom(from)
+			for ok {
+				d.seals = append(d.seals, s)
+				if ok = strings.HasSuffix(signature, "DB"); ok { // pages may follow
+					s, ok = d.pageAfter(s)
+				}
+			}
+		}
+	}
+	for _, from := range places(d.content, "FHDB") {
+		d.sealBlock(from)
+	}
+	slices.SortFunc(d.seals, func(a, b seal) int { return (a.to - a.from) - (b.to - b.from) })
+}
+
+// places returns where something stands.
+func places(content []byte, what string) []int {
+	var list []int
+	for at := 0; ; at++ {
+		n := bytes.Index(content[at:], []byte(what))
+		if n < 0 {
+			return list
+		}
+		at += n
+		list = append(list, at)
+	}
+}
+
+// sealFrom looks for the end of what a checksum covers, by trying.
+func (d *damager) sealFrom(from int) (seal, bool) {
+	for to := from + 6; to-from <= longestSealed && to+4 <= len(d.content); to++ {
+		if s := (seal{from, to, to}); s.holds(d.content) {
+			return s, true
+		}
+	}
+	return seal{}, false
+}
+
+// pageAfter returns the next page of a data block; one that was never written is no longer than
+// the one before.
+func (d *damager) pageAfter(s seal) (seal, bool) {
+	if page, ok := d.sealFrom(s.at + 4); ok {
+		return page, true
+	}
+	n := s.at + 4 - s.from
+	page := seal{s.from + 2*n, s.to + 2*n, s.at + 2*n}
+	return page, page.holds(d.content)
+}
+
+// sealBlock adds the checksum of a direct block of a fractal heap, which stands in its head.
+func (d *damager) sealBlock(from int) {
+	for at := from + 5 + 2; at <= from+5+8+8; at++ {
+		for size := 1 << 8; size <= 1<<16; size *= 2 {
+			if s := (seal{from, from + size, at}); s.holds(d.content) {
+				d.seals = append(d.seals, s)
+				return
+			}
+		}
+	}
+}
+
+// oldStructures returns the beginnings of structures that have a signature and no checksum.
+func (d *damager) oldStructures() []stretchOf {
+	var list []stretchOf
+	for signature, n := range map[string]int{"\x89HDF": 96, "TREE": 160, "SNOD": 168, "HEAP": 96, "GCOL": 160} {
+		for _, from := range places(d.content, signature) {
+			list = append(list, stretchOf{from, min(from+n, len(d.content))})
+		}
+	}
+	slices.SortFunc(list, func(a, b stretchOf) int { return a.from - b.from })
+	return list
+}
+
+// messages returns the messages of all object headers, with what stands before each of them.
+func (d *damager) messages() []stretchOf {
+	ctx := context.Background()
+	f, err := OpenFile(ctx, source.New("whole", memory(d.content)))
+	if err != nil {
+		return nil
+	}
+	tree, err := f.Tree(ctx)
+	if err != nil {
+		return nil
+	}
+	var list []stretchOf
+	for addr := range tree.byAddr {
+		h, err := f.readHeader(ctx, addr)
+		if err != nil {
+			continue
+		}
+		for _, m := range h.messages {
+			if to := int(m.addr) + len(m.data); to <= len(d.content) && m.kind != msgNull {
+				list = append(list, stretchOf{int(m.addr) - h.prefixSize(), to})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b stretchOf) int { return a.from - b.from })
+	return list
+}
+
+// damaged returns the file after one to three changes.
+func (d *damager) damaged(r *rand.Rand) []byte {
+	b := bytes.Clone(d.content)
+	for range 1 + max(0, r.IntN(6)-3) {
+		s := d.anywhere(r)
+		at := s.from + r.IntN(s.to-s.from)
+		if r.IntN(2) == 0 {
+			at = s.from + r.IntN(min(s.to-s.from, 40))
+		}
+		d.change(r, b, at)
+	}
+	d.reseal(b)
+	return b
+}
+
+// reseal computes all checksums anew.
+func (d *damager) reseal(b []byte) {
+	for _, s := range d.seals {
+		s.repair(b)
+	}
+}
+
+func (d *damager) anywhere(r *rand.Rand) stretchOf {
+	list := d.kinds[r.IntN(len(d.kinds))]
+	return list[r.IntN(len(list))]
+}
+
+func (d *damager) change(r *rand.Rand, b []byte, at int) {
+	switch r.IntN(8) {
+	case 0:
+		b[at] = byte(r.IntN(256))
+	case 1:
+		b[at] ^= 1 << r.IntN(8)
+	case 2:
+		b[at]++
+	case 3:
+		b[at]--
+	case 4:
+		b[at] = byte(r.IntN(2) * 255)
+	case 5:
+		other := d.anywhere(r)
+		copy(b[at:min(at+8, len(b))], d.content[other.from:])
+	default:
+		d.changeNumber(r, b, at)
+	}
+}
+
+// changeNumber puts a number of several bytes that is likely to mean something.
+func (d *damager) changeNumber(r *rand.Rand, b []byte, at int) {
+	n := 2 << r.IntN(3)
+	if at+n > len(b) {
+		return
+	}
+	var word [8]byte
+	copy(word[:], b[at:at+n])
+	v := binary.LittleEndian.Uint64(word[:])
+	values := []uint64{0, 1, v + 1, v - 1, 2 * v, v / 2, 1 << 31, 1 << 63, ^uint64(0), uint64(len(b)), uint64(d.anywhere(r).from), v ^ 0x100, v + 8}
+	binary.LittleEndian.PutUint64(word[:], values[r.IntN(len(values))])
+	copy(b[at:], word[:n])
+}
+
+// damagers returns one for each sample file, by name, and where random numbers come from: VARVE_SEED,
+// or the same as ever.
+func damagers(t *testing.T) (map[string]*damager, *rand.Rand) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(fixtureDir, "*.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]*damager{}
+	for _, name := range files {
+		if ext := filepath.Ext(name); ext == ".h5" || ext == ".nc" {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list[filepath.Base(name)] = newDamager(b)
+		}
+	}
+	seed := numberFrom(t, "VARVE_SEED", 1)
+	t.Logf("seed %d of %d samples", seed, len(list))
+	return list, rand.New(rand.NewPCG(seed, 0))
+}
+
+// numberFrom returns what an environment variable says, or what is usual.
+func numberFrom(t *testing.T, name string, usual uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestDamaged reads samples with changed metadata, VARVE_TRIES of each: there is no panic, and an end
+// without much memory.
+func TestDamaged(t *testing.T) {
+	const seconds, memory = 5 * time.Second, 256 << 20
+	samples, r := damagers(t)
+	read := 0
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		for i := range numberFrom(t, "VARVE_TRIES", 20) {
+			content := samples[name].damaged(r)
+			ctx, cancel := context.WithTimeout(t.Context(), seconds)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := readEverything(ctx, content)
+			runtime.ReadMemStats(&after)
+			if grown := after.TotalAlloc - before.TotalAlloc; errors.Is(err, context.DeadlineExceeded) || grown > memory {
+				t.Errorf("%s, try %d: %v, %d bytes of memory", name, i, err, grown)
+			}
+			cancel()
+			if err == nil {
+				read++
+			}
+		}
+	}
+	if read < 3*len(samples) {
+		t.Errorf("%d damaged files are read: too few to tell", read)
+	}
+}
