@@ -245,8 +245,8 @@ type shaped interface {
 	bound(in Form) (ArrayToBytes, error)
 }
 
-// nesting is a codec with pipelines inside.
-type nesting interface {
+// configured is a codec of which clients do not decode every configuration.
+type configured interface {
 	// clients answers as Pipeline.Clients does.
 	clients() Client
 }

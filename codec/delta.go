@@ -23,6 +23,9 @@ type delta struct {
 }
 
 func newDelta(c *config, in Form) (Codec, error) {
+	if !c.has("astype") {
+		c.notBig("dtype")
+	}
 	d := &delta{dtype: c.dtype("dtype", 0)}
 	d.astype = c.dtype("astype", d.dtype)
 	c.notBool("dtype", d.dtype)

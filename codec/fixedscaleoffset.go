@@ -50,6 +50,9 @@ func (c *config) numeral(field string) jsonNumber {
 }
 
 func newFixedScaleOffset(c *config, in Form) (Codec, error) {
+	if !c.has("astype") {
+		c.notBig("dtype")
+	}
 	f := &fixedScaleOffset{dtype: c.declared("dtype", in), scale: c.numeral("scale"), offset: c.numeral("offset")}
 	f.astype = c.dtype("astype", f.dtype)
 	c.notBool("dtype", f.dtype)

@@ -31,6 +31,25 @@ func (c *config) dtype(field string, absent number) number {
 	return n
 }
 
+// notBig refuses a type string that calls the stored elements big-endian. What "bytes" has
+// made elements of zarr-python then takes for words of the other byte order, whatever that
+// codec says, and reads other values than anybody wrote.
+func (c *config) notBig(field string) {
+	var name string
+	if err := unmarshal(c.fields[field], &name); err != nil {
+		return
+	}
+	if n, ok := parseNumber(name); ok && n.size() > 1 && name[0] == '>' {
+		c.unsupported("%s: %q turns the bytes of elements that \"bytes\" has put in order; spell it \"<%s\"", field, name, n.code())
+	}
+}
+
+// has reports whether a field is given.
+func (c *config) has(field string) bool {
+	raw := c.fields[field]
+	return raw != nil && string(raw) != "null"
+}
+
 // elements returns the number that the elements of in are.
 func (c *config) elements(in Form) number {
 	n, ok := numberOf(in.Type)

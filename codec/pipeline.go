@@ -253,8 +253,10 @@ func (p *Pipeline) Clients() Client {
 		info, _ := Lookup(s.Name)
 		worst = max(worst, info.Client)
 	}
-	if n, ok := p.toBytes.(nesting); ok {
-		worst = max(worst, n.clients())
+	for _, c := range p.codecs() {
+		if c, ok := c.(configured); ok {
+			worst = max(worst, c.clients())
+		}
 	}
 	for i, c := range p.bytes {
 		if d, ok := c.(demanding); ok {

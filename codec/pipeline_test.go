@@ -337,6 +337,8 @@ func TestClients(t *testing.T) {
 		{"blosc", le + `,{"name":"blosc"}`, AnyClient},
 		{"snappy", le + `,{"name":"numcodecs.blosc","configuration":{"cname":"snappy"}}`, NoClient},
 		{"in a shard", shards("[3]", le+`,{"name":"imagecodecs_lz4h5"}`), WithImagecodecs},
+		{"quantize", `{"name":"numcodecs.quantize","configuration":{"digits":2,"astype":"<f4"}},` + le, AnyClient},
+		{"quantize to another type", `{"name":"numcodecs.quantize","configuration":{"digits":2,"astype":"<f8"}},` + le, NoClient},
 		{"lzf", le + `,{"name":"hdf5.lzf","configuration":{"cd_values":[]}}`, NoClient},
 	} {
 		p := mustNew(t, "["+tt.list+"]", Form{Type: float32Type, Shape: []int64{6}})

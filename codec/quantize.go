@@ -22,6 +22,9 @@ type quantize struct {
 }
 
 func newQuantize(c *config, in Form) (Codec, error) {
+	if c.notBig("astype"); !c.has("astype") {
+		c.notBig("dtype")
+	}
 	q := &quantize{dtype: c.declared("dtype", in)}
 	q.astype = c.dtype("astype", q.dtype)
 	if c.err == nil && !(q.dtype.isFloat() && q.astype.isFloat()) {
@@ -33,6 +36,14 @@ func newQuantize(c *config, in Form) (Codec, error) {
 	}
 	q.scale = quantizeScale(digits)
 	return q, c.err
+}
+
+// clients implements configured: zarr-python looks for elements of their own type.
+func (q *quantize) clients() Client {
+	if q.astype != q.dtype {
+		return NoClient
+	}
+	return AnyClient
 }
 
 // quantizeScale follows numcodecs step by step, logarithms included: it decides by them

@@ -195,7 +195,7 @@ func (s *sharding) cannotEncode() error { return s.whole.CanEncode() }
 
 func (s *sharding) loses() bool { return s.whole.Exact() != nil }
 
-// clients implements nesting. Nobody else reads version 1.1 yet.
+// clients implements configured. Nobody else reads version 1.1 yet.
 func (s *sharding) clients() Client {
 	for k, n := range s.chunkShape {
 		if s.form.Shape[k]%n != 0 {

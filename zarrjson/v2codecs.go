@@ -3,18 +3,13 @@ package zarrjson
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
-	"strings"
 
 	"varve/codec"
 )
 
-// Format 2 applies its filters and its compressor one after the other to the elements
-// in their stored byte order; format 3 says between which of them elements become
-// bytes. The ids below take elements and give elements.
-var elementFilters = []string{"delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
-
-// v3Codecs returns the array's filters and compressor as a chain of format 3.
+// v3Codecs returns the array's filters and compressor as a chain of format 3. Format 2
+// applies them one after the other to the elements in their stored byte order; format 3
+// says between which of them elements become bytes.
 func (a *V2Array) v3Codecs() ([]codec.Spec, error) {
 	c := &chain{order: a.DataType.Order()}
 	if a.Order == ColumnMajor && len(a.Shape) > 1 {
@@ -60,7 +55,10 @@ type chain struct {
 }
 
 func (c *chain) add(f V2Codec) error {
-	config := configOrEmpty(f.Config)
+	config, err := f.toV3()
+	if err != nil {
+		return err
+	}
 	if f.ID == "vlen-utf8" || f.ID == "vlen-bytes" {
 		if c.bytes {
 			return unsupported("", "%q behind a filter that makes bytes", f.ID)
@@ -77,6 +75,8 @@ func (c *chain) add(f V2Codec) error {
 		c.toBytes()
 	} else if c.bytes {
 		return unsupported("id", "%q works on elements, but the filter before it makes bytes", f.ID)
+	} else if err := f.types().check(c.order); err != nil {
+		return err
 	} else {
 		c.order = orderAfter(f, c.order)
 	}
@@ -107,44 +107,10 @@ func (c *chain) toBytes() {
 	c.specs = append(c.specs, spec)
 }
 
-// orderAfter returns the byte order of what a filter makes of elements: that of the
-// type it names, if it names one.
-func orderAfter(f V2Codec, before ByteOrder) ByteOrder {
-	if f.ID == "packbits" {
-		return NoOrder
-	}
-	var config struct {
-		DType  string `json:"dtype"`
-		AsType string `json:"astype"`
-		Encode string `json:"encode_dtype"`
-	}
-	if json.Unmarshal(f.Config, &config) != nil {
-		return before
-	}
-	for _, name := range []string{config.Encode, config.AsType, config.DType} {
-		if name != "" {
-			return orderOf(name)
-		}
-	}
-	return before
-}
-
-// orderOf returns the byte order that a type's name begins with. Names without one are
-// taken as numcodecs' own machines take them.
-func orderOf(name string) ByteOrder {
-	switch name[0] {
-	case '>':
-		return BigEndian
-	case '|':
-		return NoOrder
-	}
-	return LittleEndian
-}
-
 // setCodecs translates the codecs of a, and with them order and data type.
 func (v *V2Array) setCodecs(a *Array) error {
 	v.Order = RowMajor
-	order := LittleEndian
+	order, size := LittleEndian, a.DataType.typ.Size
 	for i, spec := range a.Codecs {
 		path := index("codecs", i)
 		switch spec.Name {
@@ -158,9 +124,12 @@ func (v *V2Array) setCodecs(a *Array) error {
 				return at(path, err)
 			}
 		default:
-			f, err := v2Filter(spec)
+			f, err := filterOf(spec, size)
 			if err != nil {
 				return at(path, err)
+			}
+			if f.ID != "bitround" && slices.Contains(elementFilters, f.ID) {
+				size = 0
 			}
 			v.Filters = append(v.Filters, f)
 		}
@@ -217,51 +186,4 @@ func (v *V2Array) setTranspose(a *Array, i int) error {
 var coreIDs = map[string]string{
 	"gzip": "gzip", "zstd": "zstd", "crc32c": "crc32c", "blosc": "blosc",
 	"vlen-utf8": "vlen-utf8", "vlen-bytes": "vlen-bytes",
-}
-
-func v2Filter(spec codec.Spec) (V2Codec, error) {
-	id, ok := coreIDs[spec.Name]
-	if !ok {
-		info, _ := codec.Lookup(spec.Name)
-		id = info.V2
-	}
-	if id == "" {
-		return V2Codec{}, unsupported("", "format 2 has no codec %q", abbreviate(spec.Name))
-	}
-	f := V2Codec{ID: id, Config: spec.Config}
-	if spec.Name == "blosc" {
-		return bloscFilter(f)
-	}
-	return f, nil
-}
-
-// bloscFilter spells shuffle as numcodecs does, by number, and leaves out the element
-// size, which numcodecs takes from the array.
-func bloscFilter(f V2Codec) (V2Codec, error) {
-	v, err := document(configOrEmpty(f.Config))
-	if err != nil {
-		return V2Codec{}, err
-	}
-	o, err := v.object("an object")
-	if err != nil {
-		return V2Codec{}, err
-	}
-	w := &writer{layout: Compact}
-	w.begin('{')
-	for _, m := range o.members {
-		switch m.name {
-		case "typesize":
-			continue
-		case "shuffle":
-			mode := slices.Index([]string{"noshuffle", "shuffle", "bitshuffle"}, strings.Trim(string(m.raw), `"`))
-			if mode < 0 {
-				return V2Codec{}, o.at(m).refuse(`"noshuffle", "shuffle" or "bitshuffle"`)
-			}
-			m.raw = strconv.AppendInt(nil, int64(mode), 10)
-		}
-		w.name(m.name)
-		w.value(m.raw)
-	}
-	w.end('}')
-	return V2Codec{ID: f.ID, Config: w.out}, nil
 }
