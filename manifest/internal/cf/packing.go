@@ -21,6 +21,9 @@ const (
 	AddOffset    = "add_offset"
 	UnitsName    = "units"
 	CalendarName = "calendar"
+	FlagValues   = "flag_values"
+	FlagMeanings = "flag_meanings"
+	FlagMasks    = "flag_masks"
 )
 
 // Packing is how the numbers of a variable stand for others: stored × Scale + Offset, where

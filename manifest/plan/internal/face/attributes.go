@@ -215,12 +215,42 @@ func (d *decision) attribute(name string) error {
 		return d.keep(name)
 	}
 	switch name {
+	case cf.FlagValues, cf.FlagMeanings:
+		return d.flags(name, t)
 	case cf.UnitsName:
 		d.finding(report.Units, report.Dropped, name, t)
 	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // said already, and equal as numbers
 	default:
 		d.finding(report.Attribute, report.Dropped, name, t)
 	}
+	return nil
+}
+
+// flags declares the flags of all members together, as archives get new ones over the years. If
+// they contradict each other no client is told any.
+func (d *decision) flags(name string, t tally) error {
+	var all []cf.Flag
+	for i := range d.members {
+		flags, ok := cf.FlagsOf(d.members[i].Variable.Attributes)
+		if ok {
+			all, ok = cf.JoinFlags(all, flags)
+		}
+		if !ok {
+			d.finding(report.Attribute, report.Dropped, name, t)
+			return nil
+		}
+	}
+	values, meanings, err := cf.FlagAttributes(all)
+	if err != nil {
+		return err
+	}
+	if name == cf.FlagValues {
+		d.set(name, values)
+		return nil
+	}
+	d.finding(report.Attribute, report.Verbatim, name, t)
+	d.findings[len(d.findings)-1].Says += ", which are joined"
+	d.set(name, meanings)
 	return nil
 }
 

@@ -318,6 +318,41 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
+// TestFlags: what flags mean is joined, unless files contradict each other.
+func TestFlags(t *testing.T) {
+	flags := func(words string, values ...float64) Member {
+		return with("i1", att("flag_values", "i1", values...), att("flag_meanings", words))
+	}
+	masks := with("i1", att("flag_values", "i1", 0, 1), att("flag_meanings", "land sea"), att("flag_masks", "i1", 1, 1))
+	for name, c := range map[string]struct {
+		other Member
+		want  string
+		says  string
+	}{
+		"the same":       {flags("land sea", 0, 1), `{"flag_values":[0,1],"flag_meanings":"land sea"}`, ""},
+		"more":           {flags("sea ice land", 1, 2, 0), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "joined"},
+		"others":         {flags("ice", 2), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "joined"},
+		"another word":   {flags("land ice", 0, 1), `{"flag_values":[0,1]}`, "instead of"},
+		"another value":  {flags("sea land", 0, 1), `{"flag_values":[0,1]}`, "instead of"},
+		"none":           {with("i1"), `{}`, "no flag_meanings"},
+		"too few words":  {flags("land", 0, 2), `{}`, "instead of"},
+		"no whole value": {with("i1", att("flag_values", "f4", .5), att("flag_meanings", "half")), `{}`, "instead of"},
+		"masks":          {masks, `{"flag_values":[0,1],"flag_meanings":"land sea"}`, "has flag_masks"},
+	} {
+		f, findings := decide(t, Options{}, flags("land sea", 0, 1).files(2, "a", "b"), c.other.files(1, "c", "c"))
+		if got := string(f.Attributes.JSON()); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		said := ""
+		for _, f := range findings {
+			said += f.Says + "; "
+		}
+		if !strings.Contains(said, c.says) || c.says == "" && said != "" {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
 func TestAttributes(t *testing.T) {
 	deep := manifest.Attribute{Name: "levels", Type: types["f4"], Data: append(num("f4", .1), num("f4", math.NaN())...)}
 	words := manifest.Attribute{Name: "flag_meanings", Type: types["O"], Texts: []string{"a", "b"}}
