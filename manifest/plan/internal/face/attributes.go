@@ -166,7 +166,7 @@ func (d *decision) used() []string {
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked && touched:
-		used = append(used, "valid_min", "valid_max", "valid_range", flagValues, flagMasks, flagMeanings)
+		used = append(used, "valid_min", "valid_max", "valid_range", cf.FlagValues, cf.FlagMasks, cf.FlagMeanings)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked:
 		used = append(used, cf.ScaleFactor, cf.AddOffset, cf.Unsigned)

@@ -1,21 +1,14 @@
 package face
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
-)
-
-// CF's names for what enumerations are to HDF5.
-const (
-	flagValues   = "flag_values"
-	flagMasks    = "flag_masks"
-	flagMeanings = "flag_meanings"
 )
 
 // choice is the name of a number in a member's enumeration, or empty.
@@ -64,21 +57,20 @@ func (d *decision) declareChoices() error {
 		return nil
 	}
 	for i := range d.members {
-		for _, name := range []string{flagValues, flagMasks, flagMeanings} {
+		for _, name := range []string{cf.FlagValues, cf.FlagMasks, cf.FlagMeanings} {
 			if d.members[i].attribute(name) != nil {
 				return nil
 			}
 		}
 	}
-	numbers := slices.Sorted(maps.Keys(d.chosen))
-	words := make([]string, len(numbers))
-	for i, n := range numbers {
-		words[i] = strings.Join(strings.Fields(d.chosen[n]), "_")
+	var flags []cf.Flag
+	for _, n := range slices.Sorted(maps.Keys(d.chosen)) {
+		flags = append(flags, cf.Flag{Value: n, Word: strings.Join(strings.Fields(d.chosen[n]), "_")})
 	}
-	raw, err := json.Marshal(numbers)
-	if err != nil {
-		return err
+	values, meanings, err := cf.FlagAttributes(flags)
+	if err == nil {
+		d.set(cf.FlagValues, values)
+		d.set(cf.FlagMeanings, meanings)
 	}
-	d.set(flagValues, raw)
-	return d.setText(flagMeanings, strings.Join(words, " "))
+	return err
 }
