@@ -198,7 +198,7 @@ func (c *coord) sayEnd(i int64) string {
 	return strconv.FormatFloat(unsorted(at[0]), 'g', -1, bits)
 }
 
-// missingNumber is no number's key.
+// missingNumber is the key of what is called missing, and of NaN: clients see no difference.
 var missingNumber = key{0, 1}
 
 // exact is a number that is alike in all types: whole ones are told apart from others.
@@ -213,6 +213,8 @@ func (x numbers) exact(i int) key {
 		return key{x.whole(i), wholeNumber}
 	}
 	switch f := x.real(i); {
+	case math.IsNaN(f):
+		return missingNumber
 	case f != math.Trunc(f) || f < -1<<63 || f >= 1<<64:
 		return key{hi: sortable(f)}
 	case f >= 1<<63:

@@ -191,6 +191,8 @@ func TestMeant(t *testing.T) {
 		{"past all int64", one{uint64s, nil, words(1 << 63)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, true},
 		{"past all int64, and another", one{uint64s, nil, words(1<<63 + 1)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, false},
 		{"missing by other elements", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, fill(float32s, 1e20), numbersOf(float32s, 1, 1e20)}, true},
+		{"missing, and NaN", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float64s, nil, numbersOf(float64s, 1, math.NaN())}, true},
+		{"not numbers of other bits", one{float32s, nil, numbersOf(float32s, math.NaN())}, one{float64s, nil, numbersOf(float64s, -math.NaN())}, true},
 		{"missing, and not", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, nil, numbersOf(float32s, 1, -9)}, false},
 	} {
 		var sums [2]*manifest.Outline
