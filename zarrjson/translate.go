@@ -3,6 +3,8 @@ package zarrjson
 import (
 	"encoding/json"
 	"slices"
+
+	"varve/codec"
 )
 
 // FillRule says what becomes of fill values between the formats, which xarray takes
@@ -116,10 +118,23 @@ func (a *Array) toV2(options V2Options) (v *V2Array, attributes Attributes, err 
 	if err := a.namesToAttribute(&attributes); err != nil {
 		return nil, attributes, err
 	}
-	if options.Fill == MaskFill {
-		v.Fill, err = attributes.maskFromV3(a.DataType)
+	if options.Fill != MaskFill {
+		return v, attributes, nil
+	}
+	if v.Fill, err = attributes.maskFromV3(a.DataType); err == nil {
+		err = v.checkMask(attributes)
 	}
 	return v, attributes, err
+}
+
+// checkMask refuses a mask that xarray does not find: it turns that of big-endian integers under
+// _Unsigned into others.
+func (v *V2Array) checkMask(attributes Attributes) error {
+	raw, _ := attributes.Get("_Unsigned")
+	if v.Fill == nil || v.DataType.Order() != BigEndian || v.DataType.Type().Kind != codec.Int || string(raw) != `"true"` {
+		return nil
+	}
+	return unsupported("dtype", "xarray sees no fill value of big-endian integers that _Unsigned turns; keep format 3, or another byte order")
 }
 
 // v2Fill tells a fill value of zeros from none.

@@ -168,6 +168,37 @@ func TestToV2Refuses(t *testing.T) {
 	}
 }
 
+// TestMaskUnderUnsigned: xarray turns the mask of integers under _Unsigned, and that of big-endian
+// ones into something else, so that it masks nothing.
+func TestMaskUnderUnsigned(t *testing.T) {
+	both := `{"_FillValue":6,"_Unsigned":"true"}`
+	for _, c := range []struct {
+		name, dtype, endian, attributes string
+		ok                              bool
+	}{
+		{"big-endian", "int16", "big", both, false},
+		{"little-endian", "int16", "little", both, true},
+		{"no sign", "uint16", "big", both, true},
+		{"nothing turned", "int16", "big", `{"_FillValue":6}`, true},
+		{"turned the other way", "int16", "big", `{"_FillValue":6,"_Unsigned":"false"}`, true},
+		{"no mask", "int16", "big", `{"_Unsigned":"true"}`, true},
+		{"single bytes", "int8", "big", both, true},
+	} {
+		a, err := ParseArray([]byte(withCodecs(`[{"name":"bytes","configuration":{"endian":"`+c.endian+`"}}]`,
+			"data_type", `"`+c.dtype+`"`, "fill_value", "0", "attributes", c.attributes)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = a.ToV2(V2Options{Fill: MaskFill, Separator: '.'})
+		if c.ok && err != nil || !c.ok && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if _, _, err := a.ToV2(V2Options{Separator: '.'}); err != nil {
+			t.Errorf("%s, as it is: %v", c.name, err)
+		}
+	}
+}
+
 func TestToV2(t *testing.T) {
 	cases := []struct {
 		name, v3, v2, attributes string
