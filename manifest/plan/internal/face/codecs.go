@@ -17,6 +17,7 @@ func (d *decision) fill() {
 	typ := d.face.DataType.Type()
 	if d.opts.Gaps {
 		d.face.Fill = d.gap(typ)
+		d.sayGap(typ)
 	} else {
 		d.face.Fill = d.ownFill()
 	}
@@ -74,6 +75,20 @@ func (d *decision) gap(typ codec.Type) []byte {
 		return append(append([]byte(nil), half...), half...)
 	}
 	return d.face.DataType.DefaultFill()
+}
+
+// sayGap says what cells read as that are in no file, where nothing shows that they are missing.
+func (d *decision) sayGap(typ codec.Type) {
+	switch typ.Kind {
+	case codec.Float, codec.Complex, codec.DateTime, codec.TimeDelta:
+		return
+	}
+	if len(d.masks) > 0 {
+		return
+	}
+	if spelt, err := d.face.DataType.FillJSON(d.face.Fill); err == nil {
+		d.note(report.FillValue, report.Noted, "some cells are in no file and read as %s, as no %s says that it is missing", spelt, typ)
+	}
 }
 
 // codecs decides the chain: that of most bytes, among those that any client decodes, of members

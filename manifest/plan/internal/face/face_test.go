@@ -506,6 +506,12 @@ func TestFindings(t *testing.T) {
 			[]string{"fill noted [a d] some cells are in no file: _FillValue -32767 stands for them, netCDF's default"}},
 		{"gaps of bytes", Options{Gaps: true}, []Member{with("i1").files(4, "a", "d")},
 			[]string{"fill rebuilt [a d] some cells are in no file, and no value of int8 says so: declared as float32"}},
+		{"gaps of truth values", Options{Gaps: true}, []Member{with("b1").files(4, "a", "d")},
+			[]string{"fill noted [a d] some cells are in no file and read as false, as no bool says that it is missing"}},
+		{"gaps of truth values as xarray writes them", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a", "d")},
+			[]string{"fill noted [a d] some cells are in no file and read as 0, as no int8 says that it is missing"}},
+		{"gaps of texts", Options{Gaps: true}, []Member{with("O").files(4, "a", "d")},
+			[]string{`fill noted [a d] some cells are in no file and read as "", as no string says that it is missing`}},
 	} {
 		_, findings := decide(t, c.opts, c.members...)
 		var got []string
