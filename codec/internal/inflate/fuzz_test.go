@@ -27,7 +27,7 @@ func FuzzRaw(f *testing.F) {
 		in := bytes.NewReader(src)
 		want, wantErr := io.ReadAll(io.LimitReader(flate.NewReader(in), limit+1))
 		buf := bytes.Repeat([]byte{0xa5}, limit+16)
-		n, consumed, err := Raw(buf[:limit], src)
+		n, consumed, err := blocks(buf[:limit], src, 0)
 		switch {
 		case !bytes.Equal(buf[limit:], bytes.Repeat([]byte{0xa5}, 16)):
 			t.Fatal("written behind the buffer")

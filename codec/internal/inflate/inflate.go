@@ -29,10 +29,3 @@
 // With the build tag libdeflate (and cgo) the blocks are decoded by the C library of that
 // name, which forgives a few malformed codes that zlib refuses; all else is the same.
 package inflate
-
-// Raw decodes one DEFLATE stream from the start of src into dst. It returns how many
-// bytes of dst it wrote and how many bytes of src the stream took; what follows is not
-// looked at.
-func Raw(dst, src []byte) (n, consumed int, err error) {
-	return blocks(dst, src, 0)
-}

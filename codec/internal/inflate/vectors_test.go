@@ -94,7 +94,7 @@ func TestCodes(t *testing.T) {
 	readVectors(t, "codes.txt", func(f []string) {
 		t.Run(f[0], func(t *testing.T) {
 			dst := make([]byte, 8192)
-			n, consumed, err := Raw(dst, unhex(t, f[1]))
+			n, consumed, err := blocks(dst, unhex(t, f[1]), 0)
 			got := "error"
 			if err == nil {
 				got = fmt.Sprintf("%d:%s", consumed, dash(hex.EncodeToString(dst[:n])))
@@ -140,7 +140,7 @@ func TestLevels(t *testing.T) {
 func checkRaw(t *testing.T, src, want []byte) {
 	t.Helper()
 	dst := make([]byte, len(want))
-	n, consumed, err := Raw(dst, append(src[:len(src):len(src)], 1, 2, 3))
+	n, consumed, err := blocks(dst, append(src[:len(src):len(src)], 1, 2, 3), 0)
 	if err != nil || consumed != len(src) || !bytes.Equal(dst[:n], want) {
 		t.Fatalf("%d bytes: got %d, consumed %d of %d, %v", len(want), n, consumed, len(src), err)
 	}

@@ -4,7 +4,7 @@ package shuffle
 // at least as long as src and not overlap it. Elements after the last group of eight, and
 // bytes after the last whole element, are copied. This is bitshuffle's own bshuf_bitshuffle
 // for one block and what Blosc2 does; for Blosc1, see BitShuffleBlosc1; for HDF5's filter
-// 32008, see BitShuffleBlocks.
+// 32008, see BitUnshuffleBlocks.
 func BitShuffle(dst, src []byte, elemSize int) {
 	dst = dst[:len(src)]
 	whole := bitWhole(len(src), elemSize)
@@ -46,26 +46,13 @@ func BitBlockSize(elemSize int) int {
 	return max(8192/max(elemSize, 1)&^7, 128)
 }
 
-// BitShuffleBlocks bit-shuffles src in blocks of blockElems elements, as HDF5's filter
-// 32008 does without compression. blockElems is a positive multiple of eight. The last block
-// may have fewer elements; fewer than eight are copied.
-func BitShuffleBlocks(dst, src []byte, elemSize, blockElems int) {
-	eachBlock(dst, src, elemSize*blockElems, func(dst, src []byte) {
-		BitShuffle(dst, src, elemSize)
-	})
-}
-
-// BitUnshuffleBlocks is the inverse of BitShuffleBlocks.
+// BitUnshuffleBlocks undoes HDF5's filter 32008 without compression, which bit-shuffles blocks
+// of blockElems elements, a positive multiple of eight. The last block may have fewer elements;
+// fewer than eight are copied.
 func BitUnshuffleBlocks(dst, src []byte, elemSize, blockElems int) {
-	eachBlock(dst, src, elemSize*blockElems, func(dst, src []byte) {
-		BitUnshuffle(dst, src, elemSize)
-	})
-}
-
-func eachBlock(dst, src []byte, blockBytes int, do func(dst, src []byte)) {
 	for len(src) > 0 {
-		n := min(max(blockBytes, 1), len(src))
-		do(dst[:n], src[:n])
+		n := min(max(elemSize*blockElems, 1), len(src))
+		BitUnshuffle(dst[:n], src[:n], elemSize)
 		dst, src = dst[n:], src[n:]
 	}
 }

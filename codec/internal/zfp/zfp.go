@@ -108,15 +108,6 @@ func (a *Array) Decode(dst, src []byte) (int, error) {
 	return a.decodeFrom(0, dst, src)
 }
 
-// DecodeStream is Decode for a stream that begins with its header, as zfpy writes it.
-func DecodeStream(dst, src []byte) (int, error) {
-	a, bits, err := parseHeader(src)
-	if err != nil {
-		return 0, err
-	}
-	return a.decodeFrom(bits, dst, src)
-}
-
 // decodeFrom decodes blocks from a bit of src on.
 func (a *Array) decodeFrom(bit int64, dst, src []byte) (int, error) {
 	if a.size > int64(len(dst)) {
