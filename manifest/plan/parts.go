@@ -14,10 +14,16 @@ func (a *array) parted() bool {
 	return slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Parted })
 }
 
+// servesParts reports whether values are served out of other files. Those of a coordinate are
+// known, unless it is large.
+func (p *planner) servesParts(a *array) bool {
+	return a.parted() && (!p.isAxis(a) || p.dims[a.dims[0]].large)
+}
+
 // placeParted places the files of an array with parts along all of its dimensions, since parts
 // may begin anywhere, and takes the variables of the hidden files for members.
 func (p *planner) placeParted(a *array) {
-	if !a.parted() {
+	if !p.servesParts(a) {
 		return
 	}
 	for _, at := range a.dims {

@@ -27,10 +27,10 @@ func (p *planner) decidePieces(a *array) error {
 	switch {
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
-	case a.parted():
-		return nil
 	case p.isAxis(a):
 		a.pieces = !p.dims[a.dims[0]].large
+	case a.parted():
+		return nil
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):

@@ -49,11 +49,11 @@ func (p *planner) placingOf(a *array) *placing {
 			p.settleTwins(w)
 			w.twins = nil // they are in one place because they are equal
 		}
-		return w
+	} else {
+		p.overlaps(a, w)
+		p.absences(a, w)
 	}
-	p.overlaps(a, w)
-	p.absences(a, w)
-	if a.parted() {
+	if p.servesParts(a) {
 		w.tiles = p.partTiles(a, w.tiles)
 		p.partsOverlap(a, w)
 	}
