@@ -142,6 +142,9 @@ type Value struct {
 	Null  bool     // no elements and no shape
 	Data  []byte   // elements in memory form, texts of one length with their padding; see ValueReader
 	Texts [][]byte // elements without padding, for strings of any kind
+
+	// Sources are those that elements were read from, besides the one of the variable.
+	Sources []string
 }
 
 // Lookup returns the attribute of that name, or nil.

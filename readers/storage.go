@@ -54,6 +54,9 @@ type Storage struct {
 
 	Files    []ExternalFile // External
 	Mappings []Mapping      // Virtual
+	// Declared is the shape of a Virtual variable to others that it is a source of: what its file
+	// says, where it has another now since its own sources have. nil where it is the same.
+	Declared []uint64
 
 	// Texts turns stored elements of strings of varying length, which only say where the
 	// strings are, into the strings; nil for other types.

@@ -40,6 +40,7 @@ var layers = []string{
 	"readers/",
 	"readers/icechunk/file",
 	"readers/thrift",
+	"readers/virtual",
 	"readers",
 	"readers/source/",
 	"readers/source",

@@ -262,13 +262,28 @@ func (d *decoder) readHidden(h *found, v *manifest.Variable) (codec.Elems, error
 	return out, errors.Join(err, src.Close())
 }
 
+// readAll reads all values through the reader. What is kept of other files belongs to these
+// versions of them.
+func (r *reading) readAll(ctx context.Context, v *readers.Variable) (readers.Value, error) {
+	value, err := v.ReadAll(ctx, uint64(r.ValueBytes))
+	if err != nil {
+		return value, err
+	}
+	for _, name := range value.Sources {
+		if _, err := r.others.named(&readers.Other{Source: name}); err != nil {
+			return value, err
+		}
+	}
+	return value, nil
+}
+
 // readThrough reads all values through the reader, in memory form.
 func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.Type) (*manifest.Values, error) {
 	if row, ok := v.Type.Row(); ok {
 		_, values, err := r.rows(ctx, v, row)
 		return values, err
 	}
-	value, err := v.ReadAll(ctx, uint64(r.ValueBytes))
+	value, err := r.readAll(ctx, v)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (r *reading) addLink(groups *manifest.GroupAttributes, at string, l readers
 	}
 	for _, p := range n.data.Problems {
 		if isWithin(p.Path, l.Target) {
-			if !errors.Is(p.Err, errors.ErrUnsupported) {
+			if !isReason(p.Err) {
 				return p.Err
 			}
 			r.problem(m.path(p.Path), p.Err)

@@ -3,7 +3,6 @@ package scan
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"varve/manifest"
@@ -34,6 +33,14 @@ type box struct {
 	origin, start, shape []int64
 }
 
+// noBoxes says why the values of a variable are no boxes of others. They can be read all the same.
+type noBoxes struct{ err error }
+
+func (e *noBoxes) Error() string   { return e.err.Error() }
+func (e *noBoxes) Unwrap() []error { return []error{e.err, errors.ErrUnsupported} }
+
+func noBoxesf(format string, args ...any) error { return &noBoxes{fmt.Errorf(format, args...)} }
+
 // parted collects the parts of a variable.
 type parted struct {
 	r     *reading
@@ -45,7 +52,7 @@ type parted struct {
 
 func (p *parted) add(b box) error {
 	if len(p.boxes) == maxParts {
-		return fmt.Errorf("is made of more than %d boxes of other files: %w", maxParts, errors.ErrUnsupported)
+		return noBoxesf("is made of more than %d boxes of other files", maxParts)
 	}
 	p.boxes = append(p.boxes, b)
 	return nil
@@ -56,6 +63,9 @@ func (p *parted) add(b box) error {
 func (p *parted) finish() error {
 	free, err := uncovered(p.out.Shape, p.boxes)
 	if err != nil {
+		return err
+	}
+	if p.boxes, err = visible(p.out.Shape, p.boxes, free); err != nil {
 		return err
 	}
 	if len(free) > 0 {
@@ -97,10 +107,54 @@ func uncovered(shape []int64, taken []box) ([]box, error) {
 			left = f.without(left, t)
 		}
 		if free = left; len(free) > maxFree {
-			return nil, fmt.Errorf("leaves more than %d boxes to no other file: %w", maxFree, errors.ErrUnsupported)
+			return nil, noBoxesf("leaves more than %d boxes to no other file", maxFree)
 		}
 	}
 	return free, nil
+}
+
+// maxHidden bounds how often boxes are compared that lie over one another.
+const maxHidden = 1 << 24
+
+// visible returns what can be seen of boxes: later ones hide earlier ones, as libhdf5 writes the
+// values of one over those of another. What no box covers is free.
+func visible(shape []int64, boxes, free []box) ([]box, error) {
+	left, err := elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	apart := true
+	for _, list := range [][]box{boxes, free} {
+		for _, b := range list {
+			n := int64(1)
+			for _, k := range b.shape {
+				n *= k
+			}
+			left -= n
+			apart = apart && left >= 0
+		}
+	}
+	if apart {
+		return boxes, nil
+	}
+	var seen []box
+	compared := 0
+	for i := len(boxes) - 1; i >= 0; i-- {
+		parts := boxes[i : i+1]
+		for _, above := range seen {
+			var rest []box
+			for _, b := range parts {
+				rest = b.without(rest, above)
+			}
+			parts = rest
+			if compared += 1 + len(parts); compared > maxHidden || len(seen) > maxParts {
+				return nil, noBoxesf("is made of too many boxes of other files that lie over one another")
+			}
+		}
+		seen = append(seen, parts...)
+	}
+	slices.Reverse(seen)
+	return seen, nil
 }
 
 // without appends what is left of a box when another is taken out of it: along each axis
@@ -113,11 +167,12 @@ func (b box) without(left []box, t box) []box {
 			return append(left, b)
 		}
 	}
-	rest := box{origin: slices.Clone(b.origin), shape: slices.Clone(b.shape)}
+	rest := box{hidden: b.hidden, origin: slices.Clone(b.origin), start: slices.Clone(b.start), shape: slices.Clone(b.shape)}
 	for k := range lo {
 		end := rest.origin[k] + rest.shape[k]
 		left = rest.piece(left, k, rest.origin[k], lo[k])
 		left = rest.piece(left, k, hi[k], end)
+		rest.start[k] += lo[k] - rest.origin[k]
 		rest.origin[k], rest.shape[k] = lo[k], hi[k]-lo[k]
 	}
 	return left
@@ -128,9 +183,9 @@ func (b box) piece(left []box, axis int, from, to int64) []box {
 	if from >= to {
 		return left
 	}
-	out := box{origin: slices.Clone(b.origin), shape: slices.Clone(b.shape)}
+	out := box{hidden: b.hidden, origin: slices.Clone(b.origin), start: slices.Clone(b.start), shape: slices.Clone(b.shape)}
+	out.start[axis] += from - b.origin[axis]
 	out.origin[axis], out.shape[axis] = from, to-from
-	out.start = out.origin
 	return append(left, out)
 }
 
@@ -153,13 +208,14 @@ type neighbours struct {
 	depth     int      // how many virtual datasets and links led here
 	folders   []string // those of the files that led here, which may name what is in them
 	count     *int     // variables that mappings named, here and wherever they lead
-	described map[string]described
+	described map[string]*described
 }
 
 // described is a variable that a mapping named, of which there may be more.
 type described struct {
-	v *manifest.Variable
-	f *found
+	v     *manifest.Variable
+	f     *found
+	shape []uint64 // that mappings are of
 }
 
 // below are the neighbours of what is named here.
@@ -212,52 +268,37 @@ func (r *reading) closeNeighbours() error {
 	return failed
 }
 
-// openBeside opens a file that the source names, by a path from its own folder. As libhdf5
-// does, it looks there too for a file of an absolute path that cannot be had.
+// openBeside opens a file that the source names, by a path from its own folder.
 func (r *reading) openBeside(name string) (*source.Source, error) {
-	folder := besides(r.src.Name())
-	if !filepath.IsAbs(name) {
-		return r.openNamed(r.ctx, joined(folder, name))
-	}
-	src, err := r.openNamed(r.ctx, name)
-	if isAbsent(err) || errors.Is(err, source.ErrForbidden) {
-		beside, err2 := r.openNamed(r.ctx, joined(folder, filepath.Base(name)))
-		if !isAbsent(err2) {
-			return beside, err2
-		}
-	}
-	return src, err
-}
-
-func joined(folder, name string) string {
-	if _, err := source.LocalPath(folder); err != nil {
-		return folder + "/" + filepath.ToSlash(name)
-	}
-	return filepath.Join(folder, name)
+	return source.OpenBeside(r.src.Name(), name, func(place string) (*source.Source, error) { return r.openNamed(r.ctx, place) })
 }
 
 // mapped is describe of what a mapping names, with its refs and its own parts; nil if there is
 // nothing of the name. All who name it get the same.
-func (r *reading) mapped(name string) (*manifest.Variable, *found, error) {
-	if d, ok := r.near.described[name]; ok {
-		return d.v, d.f, nil
+func (r *reading) mapped(name string) (*described, error) {
+	if d := r.near.described[name]; d != nil {
+		return d, nil
 	}
 	if *r.near.count++; *r.near.count > maxParts {
-		return nil, nil, fmt.Errorf("is made of more than %d others, or these of others: %w", maxParts, errors.ErrUnsupported)
+		return nil, fmt.Errorf("is made of more than %d others, or these of others: %w", maxParts, errors.ErrUnsupported)
 	}
 	v, through, err := r.named(name)
 	if v == nil || err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out, err := r.describe(v, through)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if r.near.described == nil {
-		r.near.described = map[string]described{}
+		r.near.described = map[string]*described{}
 	}
-	r.near.described[name] = described{out, r.out}
-	return out, r.out, nil
+	d := &described{v: out, f: r.out, shape: v.Shape}
+	if v.Storage.Declared != nil {
+		d.shape = v.Storage.Declared
+	}
+	r.near.described[name] = d
+	return d, nil
 }
 
 // describe makes a variable of one that was located, with its refs and its own parts in r.out.

@@ -128,7 +128,7 @@ func identity(url string, src *source.Source, format string) manifest.Source {
 func (r *reading) sortProblems() error {
 	var damage []error
 	for _, p := range r.data.Problems {
-		if errors.Is(p.Err, errors.ErrUnsupported) {
+		if isReason(p.Err) {
 			if r.problems == nil {
 				r.problems = map[string]error{}
 			}
@@ -371,11 +371,15 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 	switch {
 	case s.Layout == readers.Virtual:
 		err := r.placeVirtual(out, v)
-		if errors.Is(err, errors.ErrUnsupported) && ofItself(s.Mappings) {
-			// What no boxes tell can be read, since it changes with this source only.
-			out.Storage, err = manifest.Storage{Layout: manifest.Valued}, nil
+		var none *noBoxes
+		if !errors.As(err, &none) {
+			return err
 		}
-		return err
+		if n > r.ValueBytes/int64(max(out.Type.Size, v.Type.Size, 1)) {
+			return noBoxesf("%w; values of shape %v take more than the %d bytes of the manifest that --value-bytes allows", none.err, out.Shape, r.ValueBytes)
+		}
+		out.Storage = manifest.Storage{Layout: manifest.Valued}
+		return nil
 	case s.Layout == readers.External:
 		return r.placeExternal(out, v)
 	case s.Layout == readers.Chunked:
@@ -393,11 +397,6 @@ func (r *reading) place(out *manifest.Variable, v *readers.Variable) error {
 		return nil
 	}
 	return r.placeRuns(out, v, n)
-}
-
-// ofItself reports whether all parts of a virtual dataset are in its own file.
-func ofItself(mappings []readers.Mapping) bool {
-	return !slices.ContainsFunc(mappings, func(m readers.Mapping) bool { return m.File != "." })
 }
 
 // checkNull gives a variable that has no shape and no element, which is less than one without a

@@ -32,7 +32,7 @@ func (r *reading) rows(ctx context.Context, v *readers.Variable, t codec.Type) (
 	if err != nil || n > r.ValueBytes/int64(v.Type.Size) {
 		return t, nil, r.tooLarge(as, v)
 	}
-	value, err := v.ReadAll(ctx, uint64(r.ValueBytes))
+	value, err := r.readAll(ctx, v)
 	if err != nil {
 		return t, nil, err
 	}

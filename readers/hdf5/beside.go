@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"varve/readers"
@@ -13,22 +12,15 @@ import (
 )
 
 // openBeside opens a file that this one names: one in its folder or below, or in a folder that
-// was allowed. It returns nil if there is none. An absolute name that leads nowhere is, as for
-// libhdf5, that of a file beside this one. Beside files of servers nothing is looked for.
+// was allowed. It returns nil if there is none. Beside files of servers nothing is looked for.
 func (f *File) openBeside(ctx context.Context, name string) (*source.Source, error) {
 	here, err := source.LocalPath(f.src.Name())
 	if err != nil {
 		return nil, unsupported("the file %q is beside one that is not local, which takes copies of both in a folder", name)
 	}
-	folder := filepath.Dir(here)
-	path := filepath.Join(folder, name)
-	if filepath.IsAbs(name) {
-		path = name
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			path = filepath.Join(folder, filepath.Base(name))
-		}
-	}
-	beside, err := source.OpenWithin(ctx, path, append([]string{folder}, f.allow...)...)
+	beside, err := source.OpenBeside(here, name, func(place string) (*source.Source, error) {
+		return source.OpenWithin(ctx, place, append([]string{filepath.Dir(here)}, f.allow...)...)
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -46,7 +46,7 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 		if n == 0 {
 			return out, nil
 		}
-		return out, d.readMappings(ctx, out, in)
+		return out, d.readVirtualValues(ctx, out, in)
 	case readers.External:
 		out := make([]byte, n)
 		return out, d.readExternalFiles(ctx, out)
@@ -54,10 +54,11 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 	return nil, unsupported("values that lie %s", d.Layout)
 }
 
-// filled returns n bytes of fill values.
+// filled returns n bytes of fill values. When these are to be stored is nothing to virtual
+// datasets, which store none.
 func (d *Dataset) filled(n uint64) []byte {
 	out := make([]byte, n)
-	if d.fill == nil || len(out) == 0 || d.FillTime == FillNever {
+	if d.fill == nil || len(out) == 0 || d.FillTime == FillNever && d.Layout != readers.Virtual {
 		return out
 	}
 	for at := copy(out, d.fill); at > 0 && at < len(out); {

@@ -30,12 +30,13 @@ type Dataset struct {
 	FillTime  FillTime
 	AllocTime AllocTime
 
-	f       *File
-	path    string // the first that leads to it
-	layout  layout
-	fill    []byte // one element as stored; nil stands for zeros
-	compact []byte
-	oldFill bool // no message says when storage is allocated: it depends on the layout
+	f        *File
+	path     string   // the first that leads to it
+	declared *Dataset // with the shape that the file says, if its sources have become longer or shorter
+	layout   layout
+	fill     []byte // one element as stored; nil stands for zeros
+	compact  []byte
+	oldFill  bool // no message says when storage is allocated: it depends on the layout
 }
 
 // readDataset reads what the messages of a dataset say.

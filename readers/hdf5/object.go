@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -100,8 +101,7 @@ type pending struct {
 func (f *File) Tree(ctx context.Context) (*Tree, error) {
 	t, err := f.list(ctx)
 	if err == nil {
-		t.growVirtual(ctx)
-		err = ctx.Err()
+		err = errors.Join(t.growVirtual(ctx, newNeighbours()), ctx.Err())
 	}
 	return t, err
 }

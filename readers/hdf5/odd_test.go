@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -337,42 +336,6 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		case v == nil && c.path != "", v != nil && v.Path != c.path:
 			t.Errorf("%s: got %v, want %q", c.name, v != nil, c.path)
-		}
-	}
-}
-
-// TestHostileSelections picks from arrays that are large and hold nothing, and with numbers that
-// do not fit: there is an end, without much memory.
-func TestHostileSelections(t *testing.T) {
-	const large = 1 << 40
-	regular := func(start, stride, count, block uint64) readers.Selection {
-		return readers.Selection{Kind: readers.SelectRegular, Rank: 1,
-			Start: []uint64{start}, Stride: []uint64{stride}, Count: []uint64{count}, Block: []uint64{block}}
-	}
-	for _, c := range []struct {
-		name  string
-		s     readers.Selection
-		shape []uint64
-		n     int // -1: an error
-	}{
-		{"all of nothing", readers.Selection{Kind: readers.SelectAll}, []uint64{large, 0}, 0},
-		{"all of much", readers.Selection{Kind: readers.SelectAll}, []uint64{large}, -1},
-		{"blocks of nothing", regular(0, 1, readers.Unlimited, 0), []uint64{large}, 0},
-		{"a stride that goes around", regular(1, readers.Unlimited, readers.Unlimited, 1), []uint64{4}, 1},
-		{"no stride", regular(1, 0, readers.Unlimited, 2), []uint64{4}, 2},
-		{"a block that is cut off", regular(0, 3, 2, 2), []uint64{4}, 3},
-		{"a list of large blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 3, Cells: []uint64{0, 0, 0, 1 << 20, 1 << 20, 1 << 20}},
-			[]uint64{large, large, large}, -1},
-	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		got, err := offsets(c.s, c.shape)
-		runtime.ReadMemStats(&after)
-		if (err != nil) != (c.n < 0) || err == nil && len(got) != c.n {
-			t.Errorf("%s: %d elements, %v", c.name, len(got), err)
-		}
-		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<26 {
-			t.Errorf("%s takes %d bytes", c.name, grown)
 		}
 	}
 }

@@ -84,53 +84,6 @@ func slotPlace(slot uint64, maxShape, chunk []uint64, first int) []uint64 {
 	return out
 }
 
-func regular(start, stride, count, block uint64) readers.Selection {
-	one := func(n uint64) []uint64 { return []uint64{n} }
-	return readers.Selection{Kind: readers.SelectRegular, Rank: 1, Start: one(start), Stride: one(stride), Count: one(count), Block: one(block)}
-}
-
-func TestOffsets(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		s     readers.Selection
-		shape []uint64
-		want  []uint64
-	}{
-		{"all", readers.Selection{Kind: readers.SelectAll}, []uint64{2, 2}, []uint64{0, 1, 2, 3}},
-		{"none", readers.Selection{Kind: readers.SelectNone}, []uint64{2}, nil},
-		{"blocks at distances", regular(1, 3, 2, 2), []uint64{9}, []uint64{1, 2, 4, 5}},
-		{"without end", regular(1, 4, readers.Unlimited, 2), []uint64{8}, []uint64{1, 2, 5, 6}},
-		{"one endless block", regular(3, 1, 1, readers.Unlimited), []uint64{6}, []uint64{3, 4, 5}},
-		{"points", readers.Selection{Kind: readers.SelectPoints, Rank: 2, Cells: []uint64{1, 0, 0, 1}}, []uint64{2, 2}, []uint64{2, 1}},
-		{"blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 1, Cells: []uint64{4, 5, 1, 1}}, []uint64{6}, []uint64{4, 5, 1}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := offsets(c.s, c.shape)
-			if err != nil || !slices.Equal(got, c.want) {
-				t.Errorf("%v, %v, want %v", got, err, c.want)
-			}
-		})
-	}
-	if _, err := offsets(readers.Selection{Kind: readers.SelectPoints, Rank: 1, Cells: []uint64{9}}, []uint64{6}); err == nil {
-		t.Error("a point outside the array is selected")
-	}
-}
-
-// TestReach: an endless selection needs a dimension of a certain length to pick n places,
-// and picks n places of a dimension of that length.
-func TestReach(t *testing.T) {
-	for _, s := range []readers.Selection{
-		regular(0, 5, readers.Unlimited, 5), regular(2, 7, readers.Unlimited, 3), regular(1, 1, 1, readers.Unlimited),
-	} {
-		for n := range uint64(40) {
-			length := reach(s, 0, n)
-			if got := selected(s, 0, length); got != n {
-				t.Errorf("%+v: %d places reach %d, of which %d are selected", s, n, length, got)
-			}
-		}
-	}
-}
-
 // TestListOfReferences: libhdf5 writes down the size in memory, 64, of the references in a list, and
 // stores them by their size in the file.
 func TestListOfReferences(t *testing.T) {

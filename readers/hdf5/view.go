@@ -211,7 +211,7 @@ func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 func (v *viewer) describe(ctx context.Context, out viewed) {
 	x, d := out.of, out.of.Object.Dataset
 	out.Attributes, out.Storage = v.attributes(ctx, x.Object), d.storage()
-	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever}
+	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever && d.Layout != readers.Virtual}
 	value, user, err := d.FillValue(ctx)
 	switch {
 	case isPath(d.Type):
@@ -264,13 +264,17 @@ func (v *viewer) dimension(x *NetCDFVar, d *NetCDFDim, i int) *readers.Dimension
 func (d *Dataset) value(ctx context.Context, limit uint64) (readers.Value, error) {
 	in := notNested()
 	in.strict = true
-	stored, err := d.readAll(ctx, limit, in)
-	if err != nil {
-		return readers.Value{}, d.f.locate(d.path, err)
-	}
 	out := readers.Value{Type: d.Type, Shape: d.Shape, Null: d.Space == Null}
-	out.Data, out.Texts, err = d.f.elements(ctx, d.Type, stored)
-	return out, err
+	var err error
+	if d.isText() {
+		out.Texts, err = d.texts(ctx, limit, in)
+	} else if stored, failed := d.readAll(ctx, limit, in); failed != nil {
+		err = failed
+	} else {
+		out.Data, out.Texts, err = d.f.elements(ctx, d.Type, stored)
+	}
+	out.Sources = in.near.names
+	return out, d.f.locate(d.path, err)
 }
 
 // storage describes where the values are.
@@ -283,6 +287,9 @@ func (d *Dataset) storage() readers.Storage {
 		RawEdges:   d.RawEdges,
 		Files:      d.External,
 		Mappings:   d.Mappings,
+	}
+	if d.declared != nil {
+		s.Declared = d.declared.Shape
 	}
 	switch d.Layout {
 	case readers.Contiguous:
@@ -299,7 +306,7 @@ func (d *Dataset) storage() readers.Storage {
 			s.ReadIndex, s.InOrder = d.strictRefs, d.inOrder()
 		}
 	}
-	if d.Type.Class == readers.VarLen && d.Type.IsText {
+	if d.isText() {
 		s.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) { return d.f.Texts(ctx, d.Type, stored) }
 	} else if d.Type.Varies() && s.Undecodable == nil {
 		s.Undecodable = unsupported("elements of type %s vary in length", d.Type)

@@ -1,0 +1,257 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"varve/readers"
+)
+
+// A virtual dataset has a type of its own. Elements of sources are converted to it as libhdf5
+// converts them, where this is more than to put bytes in another order only for numbers.
+
+// converter returns what turns stored elements of a source into those of a virtual dataset.
+func converter(from, to *Dataset) (func(dst, src []byte) error, error) {
+	if from.f != to.f && pointsIntoFile(from.Type) {
+		return nil, refusedType(from, to, ", whose elements are elsewhere in another file")
+	}
+	if from.Type.String() == to.Type.String() {
+		return func(dst, src []byte) error { copy(dst, src); return nil }, nil
+	}
+	if order, ok := permutation(from.Type, to.Type); ok {
+		width := from.Type.Size
+		return func(dst, src []byte) error { permute(dst, src, order, width); return nil }, nil
+	}
+	if !isNumber(from.Type) || !isNumber(to.Type) || to.Type.Class == readers.Float && to.Type.Size < 4 {
+		return nil, refusedType(from, to, "")
+	}
+	return func(dst, src []byte) error {
+		for size, width := to.Type.Size, from.Type.Size; len(dst) > 0; dst, src = dst[size:], src[width:] {
+			if err := convertNumber(dst[:size], to.Type, src[:width], from.Type); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func refusedType(from, to *Dataset, why string) error {
+	return unsupported("is of type %s, and its part %s of type %s%s", to.Type, from.path, from.Type, why)
+}
+
+// pointsIntoFile reports whether stored elements only say where in their file something is.
+func pointsIntoFile(t *readers.Type) bool {
+	switch t.Class {
+	case readers.VarLen, readers.Reference:
+		return true
+	case readers.Compound:
+		return slices.ContainsFunc(t.Members, func(m readers.Member) bool { return pointsIntoFile(m.Type) })
+	case readers.Array:
+		return pointsIntoFile(t.Base)
+	}
+	return false
+}
+
+// permutation returns for each byte of an element of one type which it is of one of another,
+// or -1 for a gap, if the two differ in byte orders and in gaps only.
+func permutation(from, to *readers.Type) ([]int, bool) {
+	if from.Class != to.Class {
+		return nil, false
+	}
+	switch to.Class {
+	case readers.Integer, readers.Float, readers.Bitfield:
+		return numberPermutation(from, to)
+	case readers.Compound:
+		return memberPermutation(from, to)
+	case readers.Enum:
+		if !sameChoices(from, to) {
+			return nil, false
+		}
+		return permutation(from.Base, to.Base)
+	case readers.Array:
+		if !slices.Equal(from.Dims, to.Dims) {
+			return nil, false
+		}
+		return repeated(from, to)
+	case readers.Complex:
+		return repeated(from, to)
+	}
+	out := make([]int, to.Size)
+	for i := range out {
+		out[i] = i
+	}
+	return out, from.String() == to.String()
+}
+
+func numberPermutation(from, to *readers.Type) ([]int, bool) {
+	a, b := *from, *to
+	a.Order, b.Order = readers.LittleEndian, readers.LittleEndian
+	if from.Order != to.Order {
+		a.Signed = b.Signed // libhdf5 looks at the order only, and takes -1 for the largest
+	}
+	out := make([]int, to.Size)
+	for i := range out {
+		if out[i] = i; from.Order != to.Order {
+			out[i] = to.Size - 1 - i
+		}
+	}
+	return out, a.String() == b.String() && (from.Order == to.Order || from.Order != readers.VAX && to.Order != readers.VAX)
+}
+
+func memberPermutation(from, to *readers.Type) ([]int, bool) {
+	out := slices.Repeat([]int{-1}, to.Size)
+	if len(from.Members) != len(to.Members) {
+		return nil, false
+	}
+	for i, m := range to.Members {
+		f := from.Members[i]
+		inner, ok := permutation(f.Type, m.Type)
+		if !ok || f.Name != m.Name {
+			return nil, false
+		}
+		for k, at := range inner {
+			if at >= 0 {
+				out[m.Offset+k] = f.Offset + at
+			}
+		}
+	}
+	return out, true
+}
+
+func sameChoices(from, to *readers.Type) bool {
+	return slices.EqualFunc(from.Choices, to.Choices, func(a, b readers.Choice) bool {
+		return a.Name == b.Name && from.Base.Uint64(a.Value) == to.Base.Uint64(b.Value)
+	})
+}
+
+// repeated is permutation for elements that are several of another type.
+func repeated(from, to *readers.Type) ([]int, bool) {
+	inner, ok := permutation(from.Base, to.Base)
+	if !ok || len(inner) == 0 {
+		return nil, false
+	}
+	var out []int
+	for at := 0; len(out) < to.Size; at += from.Base.Size {
+		for _, k := range inner {
+			if k >= 0 {
+				k += at
+			}
+			out = append(out, k)
+		}
+	}
+	return out, len(out) == to.Size
+}
+
+// permute puts the bytes of elements of some width in another order.
+func permute(dst, src []byte, order []int, width int) {
+	for ; len(dst) > 0; dst, src = dst[len(order):], src[width:] {
+		for i, k := range order {
+			if k >= 0 {
+				dst[i] = src[k]
+			} else {
+				dst[i] = 0
+			}
+		}
+	}
+}
+
+// isNumber reports whether elements are numbers as machines have them.
+func isNumber(t *readers.Type) bool {
+	if t.Order == readers.VAX || t.Size > 8 {
+		return false
+	}
+	return t.Class == readers.Float && t.IsIEEE() || t.Class == readers.Integer && t.Precision == 8*t.Size && t.BitOffset == 0
+}
+
+// convertNumber converts a number as libhdf5 does: integers that do not fit are the nearest that
+// do, and of floats the fraction is cut off.
+func convertNumber(dst []byte, to *readers.Type, src []byte, from *readers.Type) error {
+	var out uint64
+	switch {
+	case from.Class == readers.Float:
+		v := float(from, src)
+		if to.Class != readers.Float && math.IsNaN(v) {
+			return unsupported("an element of type %s is no number, and its part in a virtual dataset of type %s", from, to)
+		}
+		out = ofFloat(to, v)
+	case from.Signed:
+		out = ofInt(to, int64(from.Uint64(src)))
+	default:
+		out = ofUint(to, from.Uint64(src))
+	}
+	var number [8]byte
+	binary.LittleEndian.PutUint64(number[:], out)
+	copy(dst, number[:])
+	if to.Order == readers.BigEndian {
+		slices.Reverse(dst)
+	}
+	return nil
+}
+
+// float reads a stored float. The bits of what is no number stay what they are.
+func float(t *readers.Type, src []byte) float64 {
+	var number [8]byte
+	copy(number[:], src)
+	if t.Order == readers.BigEndian {
+		slices.Reverse(number[:t.Size])
+	}
+	switch t.Size {
+	case 4:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(number[:])))
+	case 8:
+		return math.Float64frombits(binary.LittleEndian.Uint64(number[:]))
+	}
+	return t.Float64(number[:t.Size])
+}
+
+// largest is the largest integer of a type.
+func largest(t *readers.Type) uint64 {
+	if t.Signed {
+		return 1<<(8*t.Size-1) - 1
+	}
+	return math.MaxUint64 >> (64 - 8*t.Size)
+}
+
+// ofFloat returns the bits of a float as another type has it.
+func ofFloat(t *readers.Type, v float64) uint64 {
+	switch {
+	case t.Class == readers.Float && t.Size == 4:
+		return uint64(math.Float32bits(float32(v)))
+	case t.Class == readers.Float:
+		return math.Float64bits(v)
+	case v >= float64(largest(t)):
+		return largest(t)
+	case !t.Signed:
+		return uint64(max(v, 0))
+	case v <= -float64(largest(t))-1:
+		return ^largest(t)
+	}
+	return uint64(int64(v))
+}
+
+// ofInt is ofFloat for a signed integer.
+func ofInt(t *readers.Type, v int64) uint64 {
+	switch {
+	case t.Class == readers.Float && t.Size == 4:
+		return uint64(math.Float32bits(float32(v)))
+	case t.Class == readers.Float:
+		return math.Float64bits(float64(v))
+	case v >= 0:
+		return min(uint64(v), largest(t))
+	case !t.Signed:
+		return 0
+	}
+	return uint64(max(v, -int64(largest(t))-1))
+}
+
+// ofUint is ofFloat for an integer without a sign.
+func ofUint(t *readers.Type, v uint64) uint64 {
+	switch {
+	case t.Class == readers.Float && t.Size == 4:
+		return uint64(math.Float32bits(float32(v)))
+	case t.Class == readers.Float:
+		return math.Float64bits(float64(v))
+	}
+	return min(v, largest(t))
+}

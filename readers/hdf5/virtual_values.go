@@ -1,0 +1,164 @@
+package hdf5
+
+import (
+	"context"
+	"errors"
+
+	"varve/readers"
+	"varve/readers/virtual"
+)
+
+// The limits of what is read of sources, and kept of them.
+const (
+	maxSourceBytes = 1 << 27
+	maxKeptBytes   = 1 << 26
+)
+
+// nesting says how virtual datasets led to one that is read.
+type nesting struct {
+	depth int
+	here  *Tree // of the file of the dataset that led here
+	*sources
+}
+
+// sources is what all the datasets that one is made of, and those that these are, have in common.
+type sources struct {
+	near *neighbours
+	kept map[*Dataset][]byte // values: many parts are of few datasets
+	size uint64              // of what is kept
+
+	strict bool // chunks that libhdf5 does not find are an error
+}
+
+func notNested() nesting {
+	return nesting{sources: &sources{near: newNeighbours(), kept: map[*Dataset][]byte{}}}
+}
+
+// valuesOf returns the values of a source.
+func (n nesting) valuesOf(ctx context.Context, from *Dataset) ([]byte, error) {
+	if values, ok := n.kept[from]; ok {
+		return values, nil
+	}
+	size, err := from.bytes()
+	if err == nil {
+		err = n.near.spend(size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	values, err := from.readAll(ctx, maxSourceBytes, n)
+	if err != nil {
+		return nil, err
+	}
+	if n.size += size; n.size > maxKeptBytes {
+		clear(n.kept)
+		n.size = size
+	}
+	n.kept[from] = values
+	return values, nil
+}
+
+// eachPiece calls use with the parts of a virtual dataset and the datasets that they are of, in this
+// file and in files beside it. Where there is no source there are fill values: so libhdf5 has it.
+func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Dataset, m *virtual.Match, in nesting) error) error {
+	if in.depth >= maxVirtualDepth {
+		return readers.Corruptf("virtual datasets are nested more than %d deep", maxVirtualDepth)
+	}
+	here := in.here
+	if here == nil || here.file != d.f {
+		var err error
+		if here, err = d.f.list(ctx); err != nil {
+			return err
+		}
+		if err := in.near.spend(objectWork * uint64(len(here.Objects))); err != nil {
+			return err
+		}
+	}
+	below := in
+	below.depth++
+	err := virtual.Pieces(d.Mappings, func(p *virtual.Piece) (there bool, err error) {
+		err = in.near.with(ctx, here, p.Source, func(tree *Tree, from *Dataset) error {
+			there, below.here = true, tree
+			if from.Space == Null {
+				return unsupported("the part %s has no elements any more", from.path)
+			}
+			m, err := p.Match(from.Shape, d.Shape)
+			if err == nil {
+				err = in.near.spend(mappingWork + 8*uint64(m.Elements()))
+			}
+			if err != nil || m.Elements() == 0 {
+				return err
+			}
+			return use(from, m, below)
+		})
+		return there, err
+	})
+	if in.depth == 0 {
+		err = errors.Join(err, in.near.close())
+	}
+	return err
+}
+
+// readVirtualValues puts the values of the parts of a virtual dataset in their places.
+func (d *Dataset) readVirtualValues(ctx context.Context, out []byte, in nesting) error {
+	return d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, in nesting) error {
+		convert, err := converter(from, d)
+		if err != nil {
+			return err
+		}
+		values, err := in.valuesOf(ctx, from)
+		if err != nil {
+			return err
+		}
+		size, width := int64(d.Type.Size), int64(from.Type.Size)
+		return m.Runs(func(to, at, n int64) error {
+			return convert(out[to*size:(to+n)*size], values[at*width:(at+n)*width])
+		})
+	})
+}
+
+// isText reports whether a dataset is of texts of varying length.
+func (d *Dataset) isText() bool { return d.Type.Class == readers.VarLen && d.Type.IsText }
+
+// texts returns the elements of a dataset of texts of varying length. What a virtual one stores of
+// those of other files means something in these files only.
+func (d *Dataset) texts(ctx context.Context, limit uint64, in nesting) ([][]byte, error) {
+	if d.Layout != readers.Virtual {
+		stored, err := d.readAll(ctx, limit, in)
+		if err != nil {
+			return nil, err
+		}
+		return d.f.Texts(ctx, d.Type, stored)
+	}
+	n, err := d.bytes()
+	if err == nil && n > limit {
+		err = unsupported("dataset of %d bytes, more than %d", n, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.f.Texts(ctx, d.Type, d.filled(n))
+	if err != nil || n == 0 {
+		return out, err
+	}
+	return out, d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, in nesting) error {
+		if from.Type.String() != d.Type.String() {
+			return refusedType(from, d, "")
+		}
+		size, err := from.bytes()
+		if err == nil {
+			err = in.near.spend(size)
+		}
+		if err != nil {
+			return err
+		}
+		texts, err := from.texts(ctx, maxSourceBytes, in)
+		if err != nil {
+			return err
+		}
+		return m.Runs(func(to, at, n int64) error {
+			copy(out[to:to+n], texts[at:at+n])
+			return nil
+		})
+	})
+}

@@ -1,0 +1,62 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// OpenBeside opens a file that the one called of names, by a path from its folder, with open. It
+// looks where libhdf5 does, in this order: of an absolute path there, then for the file of that
+// name beside the one that names it; and if that was a link to a file, beside this. Where it is
+// first that may be opened counts. The error is fs.ErrNotExist if there is no such file.
+func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Source, error) {
+	here, err := LocalPath(of)
+	if err != nil {
+		return open(besideURL(of, name))
+	}
+	var forbidden error
+	for _, place := range places(here, name) {
+		if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		src, err := open(place)
+		switch {
+		case errors.Is(err, ErrForbidden):
+			if forbidden == nil {
+				forbidden = err
+			}
+		case !errors.Is(err, fs.ErrNotExist):
+			return src, err
+		}
+	}
+	if forbidden != nil {
+		return nil, forbidden
+	}
+	return nil, fmt.Errorf("%s names %q: %w", of, name, fs.ErrNotExist)
+}
+
+// places are where a file may be that the one at a path names.
+func places(here, name string) []string {
+	var list []string
+	if filepath.IsAbs(name) {
+		list, name = append(list, name), filepath.Base(name)
+	}
+	folder := filepath.Dir(here)
+	list = append(list, filepath.Join(folder, name))
+	if real := filepath.Dir(resolved(here)); real != resolved(folder) {
+		list = append(list, filepath.Join(real, name))
+	}
+	return list
+}
+
+// besideURL is the URL of what a source at another names.
+func besideURL(of, name string) string {
+	folder := of
+	for len(folder) > 0 && folder[len(folder)-1] != '/' {
+		folder = folder[:len(folder)-1]
+	}
+	return folder + filepath.ToSlash(name)
+}

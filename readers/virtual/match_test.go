@@ -1,0 +1,321 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/readers"
+)
+
+func regularOf(start, stride, count, block uint64) readers.Selection {
+	one := func(n uint64) []uint64 { return []uint64{n} }
+	return readers.Selection{Kind: readers.SelectRegular, Rank: 1, Start: one(start), Stride: one(stride), Count: one(count), Block: one(block)}
+}
+
+// elementsOf lists what is picked, by the numbers of elements.
+func elementsOf(p *picked) (out []uint64) {
+	r := p.reader()
+	for b, ok := r.next(); ok; b, ok = r.next() {
+		for i := range b.length {
+			out = append(out, uint64(b.start+i))
+		}
+	}
+	return out
+}
+
+func TestPick(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		s     readers.Selection
+		shape []uint64
+		want  []uint64
+	}{
+		{"all", readers.Selection{Kind: readers.SelectAll}, []uint64{2, 2}, []uint64{0, 1, 2, 3}},
+		{"all of a scalar", readers.Selection{Kind: readers.SelectAll}, nil, []uint64{0}},
+		{"none", readers.Selection{Kind: readers.SelectNone}, []uint64{2}, nil},
+		{"blocks at distances", regularOf(1, 3, 2, 2), []uint64{9}, []uint64{1, 2, 4, 5}},
+		{"blocks beside one another", regularOf(1, 2, 3, 2), []uint64{6}, []uint64{1, 2, 3, 4, 5}},
+		{"without end", regularOf(1, 4, readers.Unlimited, 2), []uint64{8}, []uint64{1, 2, 5, 6}},
+		{"one endless block", regularOf(3, 1, 1, readers.Unlimited), []uint64{6}, []uint64{3, 4, 5}},
+		{"points", readers.Selection{Kind: readers.SelectPoints, Rank: 2, Cells: []uint64{1, 0, 0, 1}}, []uint64{2, 2}, []uint64{2, 1}},
+		{"points outside", readers.Selection{Kind: readers.SelectPoints, Rank: 1, Cells: []uint64{9, 1}}, []uint64{6}, []uint64{1}},
+		{"blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 1, Cells: []uint64{4, 5, 1, 1}}, []uint64{6}, []uint64{1, 4, 5}},
+		{"blocks of columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 0, 3, 1, 3}}, []uint64{2, 4}, []uint64{0, 1, 3, 4, 5, 7}},
+		{"blocks that are no columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 0, 1, 3, 2, 3}}, []uint64{3, 4}, []uint64{0, 4, 7, 11}},
+		{"blocks over one another", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 1, 1, 1, 2}}, []uint64{2, 4}, []uint64{0, 1, 4, 5, 6}},
+		{"blocks that are cut off", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 9, 0, 1, 3, 9, 9}}, []uint64{2, 4}, []uint64{0, 4, 7}},
+		{"blocks of nothing", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1}}, []uint64{2, 0}, nil},
+	} {
+		p, err := pick(&c.s, c.shape)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := elementsOf(p); !slices.Equal(got, c.want) || p.count != int64(len(got)) {
+			t.Errorf("%s: %v, %d, want %v", c.name, got, p.count, c.want)
+		}
+	}
+}
+
+// TestHostileSelections picks from arrays that are large and hold nothing, and with numbers that
+// do not fit: there is an end, without much memory.
+func TestHostileSelections(t *testing.T) {
+	const large = 1 << 40
+	blocks := readers.Selection{Kind: readers.SelectBlocks, Rank: 3, Cells: []uint64{0, 0, 0, 1 << 20, 1 << 20, 1 << 20, 1, 1, 1, 1 << 21, 1 << 21, 1 << 21}}
+	for _, c := range []struct {
+		name  string
+		s     readers.Selection
+		shape []uint64
+		n     int64 // -1: an error
+	}{
+		{"all of nothing", readers.Selection{Kind: readers.SelectAll}, []uint64{large, 0}, 0},
+		{"all of much", readers.Selection{Kind: readers.SelectAll}, []uint64{large}, large},
+		{"all of too much", readers.Selection{Kind: readers.SelectAll}, []uint64{large, large}, -1},
+		{"blocks of nothing", regularOf(0, 1, readers.Unlimited, 0), []uint64{large}, 0},
+		{"too many blocks", regularOf(0, 2, readers.Unlimited, 1), []uint64{large}, -1},
+		{"a stride that goes around", regularOf(1, readers.Unlimited, readers.Unlimited, 1), []uint64{4}, 1},
+		{"no stride", regularOf(1, 0, readers.Unlimited, 2), []uint64{4}, 2},
+		{"a block that is cut off", regularOf(0, 3, 2, 2), []uint64{4}, 3},
+		{"a list of large blocks", blocks, []uint64{large, large, large}, -1},
+		{"another rank", blocks, []uint64{large}, -1},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := pick(&c.s, c.shape)
+		runtime.ReadMemStats(&after)
+		if (err != nil) != (c.n < 0) || err == nil && got.count != c.n {
+			t.Errorf("%s: %+v, %v", c.name, got, err)
+		}
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<27 {
+			t.Errorf("%s takes %d bytes", c.name, grown)
+		}
+	}
+}
+
+// chosen lists what a regular selection picks of an array, in C order.
+func chosen(s *readers.Selection, shape []uint64) []int64 {
+	out := []int64{0}
+	for k, n := range shape {
+		var more []int64
+		for _, e := range out {
+			for i := range s.Count[k] {
+				for j := range s.Block[k] {
+					if at := s.Start[k] + i*s.Stride[k] + j; at < n {
+						more = append(more, e*int64(n)+int64(at))
+					}
+				}
+			}
+		}
+		out = more
+	}
+	return out
+}
+
+// randomSelection picks n[k] places of axis k, and returns an array that has them.
+func randomSelection(r *rand.Rand, n []uint64) (readers.Selection, []uint64) {
+	s := readers.Selection{Kind: readers.SelectRegular, Rank: len(n)}
+	shape := make([]uint64, len(n))
+	for k := range n {
+		block := uint64(1)
+		if n[k]%2 == 0 && r.IntN(2) == 0 {
+			block = 2
+		}
+		count := n[k] / block
+		stride, start := block+r.Uint64N(3), r.Uint64N(3)
+		s.Start, s.Stride = append(s.Start, start), append(s.Stride, stride)
+		s.Count, s.Block = append(s.Count, count), append(s.Block, block)
+		shape[k] = start + (count-1)*stride + block + r.Uint64N(3)
+	}
+	return s, shape
+}
+
+// asBlocks tells a regular selection as a list of blocks, in any order.
+func asBlocks(r *rand.Rand, s readers.Selection) readers.Selection {
+	corners := [][2][]uint64{{}}
+	for k := range s.Rank {
+		var more [][2][]uint64
+		for _, c := range corners {
+			for i := range s.Count[k] {
+				at := s.Start[k] + i*s.Stride[k]
+				more = append(more, [2][]uint64{append(slices.Clone(c[0]), at), append(slices.Clone(c[1]), at+s.Block[k]-1)})
+			}
+		}
+		corners = more
+	}
+	r.Shuffle(len(corners), func(i, j int) { corners[i], corners[j] = corners[j], corners[i] })
+	out := readers.Selection{Kind: readers.SelectBlocks, Rank: s.Rank}
+	for _, c := range corners {
+		out.Cells = append(append(out.Cells, c[0]...), c[1]...)
+	}
+	return out
+}
+
+// cells lists the elements of a box by their number in the array.
+func cells(shape, origin, size []int64) []int64 {
+	out := []int64{0}
+	for k := range shape {
+		var more []int64
+		for _, e := range out {
+			for i := range size[k] {
+				more = append(more, e*shape[k]+origin[k]+i)
+			}
+		}
+		out = more
+	}
+	return out
+}
+
+func signed(list []uint64) (out []int64) {
+	for _, n := range list {
+		out = append(out, int64(n))
+	}
+	return out
+}
+
+// TestMatch holds that runs and boxes match the elements of two selections one by one.
+func TestMatch(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 2000 {
+		var n, wide []uint64
+		for range 1 + r.IntN(3) {
+			if r.IntN(3) == 0 {
+				wide = append(wide, 1) // an axis that only the target has
+			}
+			n = append(n, 2+r.Uint64N(5))
+			wide = append(wide, n[len(n)-1])
+		}
+		p := &Piece{}
+		var source, target []uint64
+		p.From, source = randomSelection(r, n)
+		p.To, target = randomSelection(r, wide)
+		want := map[int64]int64{}
+		picked := chosen(&p.From, source)
+		for i, e := range chosen(&p.To, target) {
+			want[e] = picked[i]
+		}
+		if r.IntN(2) == 0 {
+			p.From = asBlocks(r, p.From)
+		}
+		m, err := p.Match(source, target)
+		if err != nil {
+			t.Fatalf("%+v of %v to %v: %v", p, source, target, err)
+		}
+		checkRuns(t, m, want)
+		boxes, err := m.Boxes()
+		if err != nil {
+			t.Fatalf("%+v of %v to %v: %v", p, source, target, err)
+		}
+		seen := 0
+		err = boxes.Each(func(origin, start, shape []int64) error {
+			there := cells(boxes.Arrange(signed(source), 1), start, shape)
+			for i, e := range cells(signed(target), origin, shape) {
+				if v, ok := want[e]; !ok || v != there[i] {
+					return fmt.Errorf("%d is %d, want %d", e, there[i], v)
+				}
+				seen++
+			}
+			return nil
+		})
+		if err != nil || seen != len(want) {
+			t.Fatalf("%+v of %v to %v: %d elements of %d, %v", p, source, target, seen, len(want), err)
+		}
+	}
+}
+
+func checkRuns(t *testing.T, m *Match, want map[int64]int64) {
+	t.Helper()
+	seen := 0
+	err := m.Runs(func(to, from, n int64) error {
+		for i := range n {
+			if v, ok := want[to+i]; !ok || v != from+i {
+				return fmt.Errorf("%d is %d, want %d", to+i, from+i, v)
+			}
+			seen++
+		}
+		return nil
+	})
+	if err != nil || seen != len(want) {
+		t.Fatalf("%d elements of %d, %v", seen, len(want), err)
+	}
+}
+
+// TestMatchEndless: of what has no end, as much counts as both have, place by place of the axes
+// in which it has none.
+func TestMatchEndless(t *testing.T) {
+	endless := func(axis int, other uint64) readers.Selection {
+		s := readers.Selection{Kind: readers.SelectRegular, Rank: 2, Start: []uint64{0, 0}, Stride: []uint64{1, 1}, Count: []uint64{1, 1}, Block: []uint64{other, other}}
+		s.Count[axis], s.Block[axis] = readers.Unlimited, 1
+		return s
+	}
+	for _, c := range []struct {
+		name           string
+		from, to       readers.Selection
+		source, target []uint64
+		want           []int64 // of the elements of the target, -1 for none
+	}{
+		{"longer", endless(0, 2), endless(0, 2), []uint64{3, 2}, []uint64{2, 2}, []int64{0, 1, 2, 3}},
+		{"shorter", endless(0, 2), endless(0, 2), []uint64{1, 2}, []uint64{2, 2}, []int64{0, 1, -1, -1}},
+		{"shorter along the last axis", endless(1, 2), endless(1, 2), []uint64{2, 1}, []uint64{2, 3}, []int64{0, -1, -1, 1, -1, -1}},
+		{"along another axis", endless(1, 2), endless(0, 2), []uint64{2, 3}, []uint64{3, 2}, []int64{0, 1, 2, 3, 4, 5}},
+	} {
+		p := &Piece{From: c.from, To: c.to}
+		m, err := p.Match(c.source, c.target)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		want := map[int64]int64{}
+		for i, v := range c.want {
+			if v >= 0 {
+				want[int64(i)] = v
+			}
+		}
+		checkRuns(t, m, want)
+	}
+}
+
+func TestNoBoxes(t *testing.T) {
+	one := func(n ...uint64) readers.Selection {
+		s := readers.Selection{Kind: readers.SelectRegular, Rank: len(n)}
+		for _, k := range n {
+			s.Start, s.Stride = append(s.Start, 0), append(s.Stride, 1)
+			s.Count, s.Block = append(s.Count, 1), append(s.Block, k)
+		}
+		return s
+	}
+	all := readers.Selection{Kind: readers.SelectAll}
+	points := readers.Selection{Kind: readers.SelectPoints, Rank: 1, Cells: []uint64{3, 2, 1, 0}}
+	for _, c := range []struct {
+		name           string
+		from, to       readers.Selection
+		source, target []uint64
+		want           string
+	}{
+		{"other lengths", one(4, 6), one(6, 4), []uint64{4, 6}, []uint64{6, 4}, "do not match"},
+		{"a plane of many", one(1, 6), one(6), []uint64{4, 6}, []uint64{6}, "do not match"},
+		{"a plane of many, the last", one(6, 1), one(6), []uint64{6, 4}, []uint64{6}, "takes one place"},
+		{"points", points, all, []uint64{4}, []uint64{4}, "no boxes"},
+		{"another rank", one(4), all, []uint64{4, 4}, []uint64{4}, "along 1 axes"},
+		{"a source that is shorter now", one(4), all, []uint64{3}, []uint64{4}, "of which 3 elements"},
+		{"a source that is longer now", all, all, []uint64{5}, []uint64{4}, "of which 5 elements"},
+	} {
+		p := &Piece{Source: Source{"other.h5", "x"}, From: c.from, To: c.to}
+		m, err := p.Match(c.source, c.target)
+		if err == nil {
+			_, err = m.Boxes()
+		}
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	p := &Piece{From: all, To: readers.Selection{Kind: readers.SelectNone}}
+	if _, err := p.Match([]uint64{4}, []uint64{4}); err == nil {
+		t.Error("all is taken for nothing")
+	}
+}
