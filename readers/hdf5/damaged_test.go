@@ -47,6 +47,9 @@ func TestDamageIsRefused(t *testing.T) {
 		{"a chunk within an element", "filters.h5", "/scaleoffset", "a chunk begins at byte 4294967295 of an element, which has 4", patch{22028: "\xff\xff\xff\xff\xff\xff\xff\xff"}},
 		{"numbers of slots", "index_fixed.h5", "/grows", "fixed array of 10 elements for", patch{238: "\x01"}},
 		{"a mapping beyond its dataset", "layouts.h5", "/virtual", "a mapping reaches place 5 of dimension 1, which has 3", patch{4404: "\x03"}},
+		{"a time to fill", "index_fixed.h5", "/hole", "times of a fill value are 0 and 3", patch{642: "\x2c"}},
+		{"a continuation without an end", "conventions.h5", "/truth", "continuation of an object header is of no bytes", patch{832: "\x00"}},
+		{"a dataset without a dataspace", "index_single.h5", "/plain", "is a datatype, and was a dataset", patch{203: "\x00"}},
 		{"an entry of no type", "phony_dimensions.h5", "/b", "type of a symbol table's entry is 4278190080", patch{1139: "\xff"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,6 +80,23 @@ func damageOf(t *testing.T, tree *Tree, path string) error {
 	}
 	_, err := o.Dataset.ReadAll(context.Background(), 1<<20)
 	return err
+}
+
+// TestTextCutOff: libhdf5 refuses texts that are not as long as the object of the heap that they are in.
+func TestTextCutOff(t *testing.T) {
+	f, err := patched(t, "netcdf4_texts.nc", patch{1138: "\x00"})
+	o, err := mustTree(t, f, err).Lookup("/v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, ok := findAttribute(o, "one")
+	if !ok {
+		t.Fatal("no attribute")
+	}
+	_, err = f.Texts(context.Background(), a.Type, a.data)
+	if !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "0 elements of 1 bytes in an object of 1") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestNameWithNUL: libhdf5 takes a name for as long as the text in it.

@@ -284,7 +284,9 @@ func (h *header) readMessage(c *cursor) {
 		d := *c
 		d.b, d.pos = m.data, 0
 		s := span{addr: d.address(), size: d.length()}
-		c.err = d.err
+		if c.err = d.err; s.size == 0 {
+			c.fail("continuation of an object header is of no bytes")
+		}
 		h.cont = append(h.cont, s)
 	}
 	h.messages = append(h.messages, m)

@@ -44,7 +44,8 @@ func readFill(c *cursor) fillValue {
 	if c.version("a fill value", 1, 3) == 3 {
 		return readFill3(c)
 	}
-	v := fillValue{alloc: AllocTime(c.u8()), time: FillTime(c.u8())}
+	v := fillValue{}
+	v.readTimes(c, c.u8(), c.u8())
 	if c.u8() == 0 {
 		v.state = readers.FillUndefined
 		return v
@@ -59,9 +60,19 @@ func readFill(c *cursor) fillValue {
 	return v
 }
 
+// readTimes takes the times when storage is allocated and when the fill value is written. libhdf5 takes
+// any number for the second, and then writes and reads whatever memory held.
+func (v *fillValue) readTimes(c *cursor, alloc, fill int) {
+	if alloc > int(AllocIncremental) || fill > int(FillIfSet) {
+		c.fail("times of a fill value are %d and %d", alloc, fill)
+	}
+	v.alloc, v.time = AllocTime(alloc), FillTime(fill)
+}
+
 func readFill3(c *cursor) fillValue {
 	flags := c.u8()
-	v := fillValue{alloc: AllocTime(flags & 3), time: FillTime(flags >> 2 & 3)}
+	v := fillValue{}
+	v.readTimes(c, flags&3, flags>>2&3)
 	switch flags >> 4 {
 	case 0:
 	case 1:

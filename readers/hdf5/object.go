@@ -212,6 +212,9 @@ func (f *File) openObject(ctx context.Context, addr uint64, h *header) *opened {
 		if x.typ, x.err = f.typeMessage(ctx, m, h); x.err != nil {
 			return x
 		}
+		if _, ok := h.find(msgLayout); ok {
+			x.err = readers.Corruptf("object is a datatype, and was a dataset: it has a layout and no dataspace")
+		}
 	default:
 		x.err = readers.Corruptf("object is neither a group nor a dataset nor a datatype")
 		return x

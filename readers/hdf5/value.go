@@ -103,7 +103,7 @@ func (e *encoder) place(b []byte) (addr uint64, index int) {
 func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 	n := uint64(binary.LittleEndian.Uint32(one))
 	addr, index := e.place(one[4:])
-	if n == 0 || addr == 0 || addr == undefined {
+	if addr == 0 {
 		return 0, nil
 	}
 	b, err := e.f.heapObject(e.ctx, addr, index)
@@ -117,7 +117,7 @@ func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 	if !t.IsText {
 		size = uint64(t.Base.Size)
 	}
-	if n*size > uint64(len(b)) {
+	if n*size != uint64(len(b)) {
 		e.fail("%d elements of %d bytes in an object of %d of the global heap", n, size, len(b))
 		return 0, nil
 	}
