@@ -57,6 +57,9 @@ func New(source Source) (*Array, error) {
 	}
 	face.Codecs = codecs
 	p, err := codec.New(codecs, face.Form(shape))
+	if err == nil {
+		err = p.Form().CheckSize()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
@@ -155,9 +158,6 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 			return nil, err
 		}
 		return a.source.Chunk(ctx, own)
-	}
-	if err := a.pipeline.Form().CheckSize(); err != nil {
-		return nil, fmt.Errorf("chunk %v: %w", coords, err)
 	}
 	read := codec.NewElems(a.face.Form(c.Shape))
 	if err := a.source.ReadRegion(ctx, c.Region, read); err != nil {
