@@ -30,6 +30,9 @@ func (p *Piece) Match(source, target []uint64) (*Match, error) {
 			return nil, p.wrap(err)
 		}
 	}
+	if m.to.count == 0 { // behind where the virtual dataset ends, to others that it is a source of
+		return m, nil
+	}
 	if m.from.count != m.to.count {
 		return nil, p.wrap(fmt.Errorf("its shape is now %v, of which %d elements are picked for %d of %v: %w",
 			source, m.from.count, m.to.count, target, errors.ErrUnsupported))

@@ -314,8 +314,23 @@ func TestNoBoxes(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	p := &Piece{From: all, To: readers.Selection{Kind: readers.SelectNone}}
-	if _, err := p.Match([]uint64{4}, []uint64{4}); err == nil {
-		t.Error("all is taken for nothing")
+}
+
+// TestMatchBeyond: a block that lies where the virtual dataset has ended is of nothing.
+func TestMatchBeyond(t *testing.T) {
+	p := &Piece{From: readers.Selection{Kind: readers.SelectAll}, To: regularOf(4, 4, 1, 4)}
+	for length, want := range map[uint64]int64{4: 0, 8: 4, 6: -1} {
+		m, err := p.Match([]uint64{4}, []uint64{length})
+		if want < 0 && errors.Is(err, errors.ErrUnsupported) {
+			continue
+		}
+		if err != nil || m.Elements() != want {
+			t.Errorf("of a length of %d: %+v, %v", length, m, err)
+			continue
+		}
+		boxes, err := m.Boxes()
+		if err != nil || boxes.Len(9) != int(min(want, 1)) {
+			t.Errorf("of a length of %d: %+v, %v", length, boxes, err)
+		}
 	}
 }
