@@ -50,6 +50,8 @@ func TestDamageIsRefused(t *testing.T) {
 		{"a time to fill", "index_fixed.h5", "/hole", "times of a fill value are 0 and 3", patch{642: "\x2c"}},
 		{"a continuation without an end", "conventions.h5", "/truth", "continuation of an object header is of no bytes", patch{832: "\x00"}},
 		{"a dataset without a dataspace", "index_single.h5", "/plain", "is a datatype, and was a dataset", patch{203: "\x00"}},
+		{"more chunks of one dimension", "index_extensible_paged.h5", "/x", "more chunks of [1] than there can be", patch{218: "\x80"}},
+		{"a fill value of no bytes", "index_extensible_paged.h5", "/x", "a fill value is of no bytes", patch{249: "\x00"}},
 		{"an entry of no type", "phony_dimensions.h5", "/b", "type of a symbol table's entry is 4278190080", patch{1139: "\xff"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

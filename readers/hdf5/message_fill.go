@@ -78,9 +78,9 @@ func readFill3(c *cursor) fillValue {
 	case 1:
 		v.state = readers.FillUndefined
 	case 2:
-		v.value = c.take(c.u32())
-		if len(v.value) > 0 {
-			v.state = readers.FillUser
+		v.state, v.value = readers.FillUser, c.take(c.u32())
+		if len(v.value) == 0 {
+			c.fail("a fill value is of no bytes")
 		}
 	default:
 		c.fail("flags of a fill value are %#x", flags)
