@@ -60,7 +60,7 @@ func (a *Array) copyChunk(ctx context.Context, p *part, from Source) error {
 		if err != nil {
 			return err
 		}
-		return a.put(p.coords, stored)
+		return a.put(p, stored)
 	}
 	_, form, err := p.pipelineOf()
 	if err == nil {

@@ -21,7 +21,7 @@ func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) 
 }
 
 // WriteRegion replaces the elements of a region by src, in C order of the region. Chunks that
-// are all fill value afterwards are not stored.
+// are all fill value afterwards are not stored, unless the array is of format 2 and has none.
 func (a *Array) WriteRegion(ctx context.Context, r grid.Region, src codec.Elems) error {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -173,13 +173,33 @@ func (a *Array) writePart(ctx context.Context, p *part, src codec.Elems) error {
 	if err != nil {
 		return err
 	}
-	return a.put(p.coords, b)
+	return a.put(p, b)
 }
 
-// put stores the bytes of a chunk; none for one that is all fill.
-func (a *Array) put(coords []int64, b []byte) error {
-	if len(b) == 0 {
-		return removeIfThere(a.path(coords))
+// put stores the bytes of a chunk; none for one that is all fill. Where a document of format 2
+// has no fill value readers may take anything for a chunk that is missing, so that there none is.
+func (a *Array) put(p *part, b []byte) (err error) {
+	if len(b) == 0 && p.v2 != nil && p.v2.Fill == nil {
+		if b, err = p.encodeFill(); err != nil {
+			return err
+		}
 	}
-	return replace(a.path(coords), b, a.opts.Sync)
+	if len(b) == 0 {
+		return removeIfThere(a.path(p.coords))
+	}
+	return replace(a.path(p.coords), b, a.opts.Sync)
+}
+
+// encodeFill is the chunk with nothing but fill value in it.
+func (p *part) encodeFill() ([]byte, error) {
+	pipeline, _, err := p.pipelineOf()
+	if err == nil {
+		err = pipeline.Form().CheckSize()
+	}
+	if err != nil {
+		return nil, err
+	}
+	elems := codec.NewElems(pipeline.Form())
+	elems.SetFill(pipeline.Form())
+	return pipeline.Encode(nil, elems)
 }

@@ -204,7 +204,7 @@ func (a *Array) clearPart(p *part) error {
 	if err != nil {
 		return err
 	}
-	return a.put(p.coords, b)
+	return a.put(p, b)
 }
 
 // Append makes an axis longer by n and writes src, which is as wide as the array along the

@@ -537,6 +537,48 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestNoFillValue: where format 2 has no fill value, what was written as zeros stays zeros to
+// readers that make up the elements of missing chunks.
+func TestNoFillValue(t *testing.T) {
+	ctx := context.Background()
+	regular := face16(t, 10, 5)
+	regular.ChunkGrid = zarrjson.RegularGrid(5)
+	regular.Fill = nil
+	dir := filepath.Join(t.TempDir(), "a")
+	if _, err := Create(dir, regular, &Options{Format: 2}); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join(dir, v2Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc = bytes.Replace(doc, []byte(`"fill_value": 0`), []byte(`"fill_value": null`), 1)
+	if err := os.WriteFile(filepath.Join(dir, v2Name), doc, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(dir, nil)
+	if err != nil || a.form.v2.Fill != nil {
+		t.Fatal(err, string(doc))
+	}
+	zeros := codec.NewElems(a.Face().Form([]int64{5}))
+	if err := a.WriteRegion(ctx, grid.Region{Origin: []int64{5}, Shape: []int64{5}}, zeros); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Create(filepath.Join(t.TempDir(), "b"), regular, &Options{Format: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1", "0"} {
+		name := filepath.Join(dir, want)
+		if stored, err := os.ReadFile(name); err != nil || len(stored) == 0 {
+			t.Errorf("chunk %s: %d bytes, %v", want, len(stored), err)
+		}
+		if err := a.CopyFrom(ctx, b); err != nil { // all of it is missing there
+			t.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkWriteRegion(b *testing.B) {
 	d, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Float, Size: 4})
 	if err != nil {
