@@ -52,6 +52,7 @@ func TestDamageIsRefused(t *testing.T) {
 		{"a dataset without a dataspace", "index_single.h5", "/plain", "is a datatype, and was a dataset", patch{203: "\x00"}},
 		{"more chunks of one dimension", "index_extensible_paged.h5", "/x", "more chunks of [1] than there can be", patch{218: "\x80"}},
 		{"a fill value of no bytes", "index_extensible_paged.h5", "/x", "a fill value is of no bytes", patch{249: "\x00"}},
+		{"bytes of no elements", "superblock3.h5", "/x", "of a dataset of no elements", patch{367: "\x00"}},
 		{"an entry of no type", "phony_dimensions.h5", "/b", "type of a symbol table's entry is 4278190080", patch{1139: "\xff"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

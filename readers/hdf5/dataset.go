@@ -185,8 +185,7 @@ func (d *Dataset) readContiguous(ctx context.Context, h *header) error {
 		return readers.Corruptf("contiguous data of %d bytes for shape %v of %d bytes each", d.layout.size, d.Shape, d.Type.Size)
 	}
 	if n == 0 {
-		d.Offset, d.Allocated = int64(d.layout.addr+d.f.super.base), true
-		return nil
+		return readers.Corruptf("contiguous data at address %d of a dataset of no elements", d.layout.addr)
 	}
 	d.Offset, err = d.f.offset(d.layout.addr, n)
 	d.Allocated = err == nil
