@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // OpenBeside opens a file that the one called of names, by a path from its folder, with open. It
@@ -13,14 +14,12 @@ import (
 // name beside the one that names it; and if that was a link to a file, beside this. Where it is
 // first that may be opened counts. The error is fs.ErrNotExist if there is no such file.
 func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Source, error) {
-	here, err := LocalPath(of)
-	if err != nil {
-		return open(besideURL(of, name))
-	}
 	var forbidden error
-	for _, place := range places(here, name) {
-		if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
-			continue
+	for _, place := range places(of, name) {
+		if path, err := LocalPath(place); err == nil {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 		}
 		src, err := open(place)
 		switch {
@@ -38,11 +37,15 @@ func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Sou
 	return nil, fmt.Errorf("%s names %q: %w", of, name, fs.ErrNotExist)
 }
 
-// places are where a file may be that the one at a path names.
-func places(here, name string) []string {
+// places are where a file may be that the one called of names.
+func places(of, name string) []string {
 	var list []string
 	if filepath.IsAbs(name) {
 		list, name = append(list, name), filepath.Base(name)
+	}
+	here, err := LocalPath(of)
+	if err != nil {
+		return append(list, of[:strings.LastIndexByte(of, '/')+1]+filepath.ToSlash(name))
 	}
 	folder := filepath.Dir(here)
 	list = append(list, filepath.Join(folder, name))
@@ -50,13 +53,4 @@ func places(here, name string) []string {
 		list = append(list, filepath.Join(real, name))
 	}
 	return list
-}
-
-// besideURL is the URL of what a source at another names.
-func besideURL(of, name string) string {
-	folder := of
-	for len(folder) > 0 && folder[len(folder)-1] != '/' {
-		folder = folder[:len(folder)-1]
-	}
-	return folder + filepath.ToSlash(name)
 }

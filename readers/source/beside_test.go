@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"varve/readers/source"
@@ -67,12 +68,15 @@ func TestOpenBeside(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var asked string
-	_, err := source.OpenBeside("https://host/a/b.h5", "sub/c.h5", func(place string) (*source.Source, error) {
-		asked = place
-		return nil, fs.ErrNotExist
-	})
-	if !errors.Is(err, fs.ErrNotExist) || asked != "https://host/a/sub/c.h5" {
-		t.Errorf("asked for %q, %v", asked, err)
+	for _, name := range []string{"sub/c.h5", "/absent/sub/c.h5"} {
+		var asked []string
+		_, err := source.OpenBeside("https://host/a/b.h5", name, func(place string) (*source.Source, error) {
+			asked = append(asked, place)
+			return nil, fs.ErrNotExist
+		})
+		want := map[string]string{"sub/c.h5": "https://host/a/sub/c.h5", "/absent/sub/c.h5": "https://host/a/c.h5"}[name]
+		if !errors.Is(err, fs.ErrNotExist) || !slices.Equal(asked, []string{want}) {
+			t.Errorf("%s: asked for %q, %v", name, asked, err)
+		}
 	}
 }
