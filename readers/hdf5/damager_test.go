@@ -22,6 +22,7 @@ import (
 // damager changes bytes of a file's metadata in such a way that no checksum tells.
 type damager struct {
 	content []byte
+	random  *rand.Rand
 	kinds   [][]stretchOf // where metadata are, by kind of structure
 	seals   []seal        // the shortest first: a checksum may cover others
 }
@@ -170,15 +171,16 @@ func (d *damager) messages() []stretchOf {
 }
 
 // damaged returns the file after so many changes.
-func (d *damager) damaged(r *rand.Rand, changes int) []byte {
+func (d *damager) damaged(changes int) []byte {
+	r := d.random
 	b := bytes.Clone(d.content)
 	for range changes {
-		s := d.anywhere(r)
+		s := d.anywhere()
 		at := s.from + r.IntN(s.to-s.from)
 		if r.IntN(2) == 0 {
 			at = s.from + r.IntN(min(s.to-s.from, 40))
 		}
-		d.change(r, b, at)
+		d.change(b, at)
 	}
 	d.reseal(b)
 	return b
@@ -191,12 +193,13 @@ func (d *damager) reseal(b []byte) {
 	}
 }
 
-func (d *damager) anywhere(r *rand.Rand) stretchOf {
-	list := d.kinds[r.IntN(len(d.kinds))]
-	return list[r.IntN(len(list))]
+func (d *damager) anywhere() stretchOf {
+	list := d.kinds[d.random.IntN(len(d.kinds))]
+	return list[d.random.IntN(len(list))]
 }
 
-func (d *damager) change(r *rand.Rand, b []byte, at int) {
+func (d *damager) change(b []byte, at int) {
+	r := d.random
 	switch r.IntN(8) {
 	case 0:
 		b[at] = byte(r.IntN(256))
@@ -209,15 +212,16 @@ func (d *damager) change(r *rand.Rand, b []byte, at int) {
 	case 4:
 		b[at] = byte(r.IntN(2) * 255)
 	case 5:
-		other := d.anywhere(r)
+		other := d.anywhere()
 		copy(b[at:min(at+8, len(b))], d.content[other.from:])
 	default:
-		d.changeNumber(r, b, at)
+		d.changeNumber(b, at)
 	}
 }
 
 // changeNumber puts a number of several bytes that is likely to mean something.
-func (d *damager) changeNumber(r *rand.Rand, b []byte, at int) {
+func (d *damager) changeNumber(b []byte, at int) {
+	r := d.random
 	n := 2 << r.IntN(3)
 	if at+n > len(b) {
 		return
@@ -225,19 +229,20 @@ func (d *damager) changeNumber(r *rand.Rand, b []byte, at int) {
 	var word [8]byte
 	copy(word[:], b[at:at+n])
 	v := binary.LittleEndian.Uint64(word[:])
-	values := []uint64{0, 1, v + 1, v - 1, 2 * v, v / 2, 1 << 31, 1 << 63, ^uint64(0), uint64(len(b)), uint64(d.anywhere(r).from), v ^ 0x100, v + 8}
+	values := []uint64{0, 1, v + 1, v - 1, 2 * v, v / 2, 1 << 31, 1 << 63, ^uint64(0), uint64(len(b)), uint64(d.anywhere().from), v ^ 0x100, v + 8}
 	binary.LittleEndian.PutUint64(word[:], values[r.IntN(len(values))])
 	copy(b[at:], word[:n])
 }
 
-// damagers returns one for each sample file, by name, and where random numbers come from: VARVE_SEED,
-// or the same as ever.
-func damagers(t *testing.T) (map[string]*damager, *rand.Rand) {
+// damagers returns one for each sample file, by name. Random numbers come from VARVE_SEED, or are the same
+// as ever for a sample, whatever others there are.
+func damagers(t *testing.T) map[string]*damager {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(fixtureDir, "*.*"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	seed := numberFrom(t, "VARVE_SEED", 1)
 	list := map[string]*damager{}
 	for _, name := range files {
 		if ext := filepath.Ext(name); ext == ".h5" || ext == ".nc" {
@@ -245,12 +250,13 @@ func damagers(t *testing.T) (map[string]*damager, *rand.Rand) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list[filepath.Base(name)] = newDamager(b)
+			d := newDamager(b)
+			d.random = rand.New(rand.NewPCG(seed, uint64(lookup3([]byte(filepath.Base(name))))))
+			list[filepath.Base(name)] = d
 		}
 	}
-	seed := numberFrom(t, "VARVE_SEED", 1)
 	t.Logf("VARVE_SEED=%d, %d samples", seed, len(list))
-	return list, rand.New(rand.NewPCG(seed, 0))
+	return list
 }
 
 // numberFrom returns what an environment variable says, or what is usual.
@@ -271,11 +277,11 @@ func numberFrom(t *testing.T, name string, usual uint64) uint64 {
 // without much memory.
 func TestDamaged(t *testing.T) {
 	const seconds, memory = 10 * time.Second, 256 << 20
-	samples, r := damagers(t)
+	samples := damagers(t)
 	read := 0
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		for i := range numberFrom(t, "VARVE_TRIES", 20) {
-			content := samples[name].damaged(r, 1+r.IntN(3))
+			content := samples[name].damaged(1 + int(i%3))
 			ctx, cancel := context.WithTimeout(t.Context(), seconds)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
