@@ -17,16 +17,50 @@ import (
 type view struct {
 	documents map[string]*document // by key, without the first slash
 	arrays    map[string]*served   // by path, likewise
+	meant     map[string]string    // paths, by what clients ask for that make URLs of names without escaping them
 	left      []string             // what is not in the view, and why
 	asked     atomic.Bool          // by a client
 }
 
-func newView() *view {
-	return &view{documents: map[string]*document{}, arrays: map[string]*served{}}
+func newView(nodes []node) *view {
+	v := &view{documents: map[string]*document{}, arrays: map[string]*served{}, meant: map[string]string{}}
+	for _, n := range nodes {
+		if plain := unescaped(n.path); plain != n.path && n.unlisted == nil {
+			v.meant[plain] = n.path
+		}
+	}
+	return v
 }
 
-// find returns what a key names: a document, or an array and the coordinates of a chunk.
+// unescaped is a path without the escapes that stand in it: what is left of %41 in a name when the
+// path is taken for that of a URL.
+func unescaped(path string) string {
+	var out strings.Builder
+	for i := 0; i < len(path); i++ {
+		if text, err := url.PathUnescape(path[i:min(i+3, len(path))]); err == nil && path[i] == '%' {
+			out.WriteString(text)
+			i += 2
+			continue
+		}
+		out.WriteByte(path[i])
+	}
+	return out.String()
+}
+
+// find returns what a key names, or what it is meant to name: a document, or an array and the
+// coordinates of a chunk.
 func (v *view) find(key string) (doc *document, a *served, coords []int64) {
+	doc, a, coords = v.named(key)
+	for i := 0; i < len(key) && len(v.meant) > 0 && doc == nil && a == nil; i++ {
+		if path, ok := v.meant[key[:i]]; ok && key[i] == '/' {
+			doc, a, coords = v.named(path + key[i:])
+		}
+	}
+	return doc, a, coords
+}
+
+// named returns what a key names.
+func (v *view) named(key string) (doc *document, a *served, coords []int64) {
 	if doc := v.documents[key]; doc != nil {
 		return doc, nil, nil
 	}
@@ -117,9 +151,9 @@ func withoutKeys(nodes []node) (kept []node, left []error) {
 		}
 		kept = append(kept, n)
 	}
-	there := map[string]bool{}
+	there := map[string]int{}
 	for _, n := range kept {
-		there[n.path] = true
+		there[unescaped(n.path)]++
 	}
 	for i := range kept {
 		kept[i].unlisted = unlisted(kept[i].path, there)
@@ -127,16 +161,19 @@ func withoutKeys(nodes []node) (kept []node, left []error) {
 	return kept, left
 }
 
-// unlisted says why a path is not to be listed for clients, if it is not. fsspec, by which
-// zarr-python and xarray read, makes URLs of what is listed without escaping it: where what comes of
-// that is another's path it would ask for that one's chunks, and where it is none's, which is not
-// noticed when characters are gone, for what is fill to it. Who escapes finds what is not listed.
-func unlisted(path string, there map[string]bool) error {
+// unlisted says why a path is not to be listed for clients, if it is not; there counts those of all
+// nodes as clients ask for them that do not escape. Of these is fsspec, by which zarr-python and
+// xarray read: it makes URLs of what is listed, and leaves some escapes in them as they are and not
+// others. Where what comes of that is another's path too it would ask for that one's chunks, and
+// where it is none's, which is not noticed when characters are gone, for what is fill to it. Who
+// escapes finds what is not listed.
+func unlisted(path string, there map[string]int) error {
 	if i := strings.IndexAny(path, "\t\n\r"); i >= 0 {
 		return fmt.Errorf("the path %q has a %q, which clients leave out of URLs", path, path[i])
 	}
-	if other, err := url.PathUnescape(path); err == nil && other != path && there[other] {
-		return fmt.Errorf("the path %q, which clients do not escape in URLs, is that of %q there", path, other)
+	plain := unescaped(path)
+	if first, _, _ := strings.Cut(plain, "/"); plain != path && (there[plain] > 1 || isAddress(first)) {
+		return fmt.Errorf("the path %q, which clients do not escape in URLs, is %q to them, as another is", path, plain)
 	}
 	return nil
 }
@@ -153,7 +190,7 @@ func parentOf(p string) string {
 
 // newV3 returns the view of format 3.
 func newV3(nodes []node, tag string) (*view, error) {
-	v := newView()
+	v := newView(nodes)
 	for i, n := range nodes {
 		key := path.Join(n.path, "zarr.json")
 		var data []byte

@@ -13,7 +13,7 @@ import (
 
 // newV2 returns the view of format 2: the arrays that it can say, and all groups.
 func newV2(nodes []node, tag string) (*view, error) {
-	v := newView()
+	v := newView(nodes)
 	all := &zarrjson.V2Consolidated{}
 	for _, n := range nodes {
 		listed := all
