@@ -2,6 +2,7 @@ package icechunk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -114,6 +115,9 @@ func checkPaths(targets []target) error {
 		for _, name := range strings.Split(strings.TrimPrefix(t.path, "/"), "/") {
 			if !strings.HasPrefix(t.path, "/") || name == "" || name == "." || name == ".." {
 				return fmt.Errorf("%q is no path of Icechunk, which is absolute and has no empty, . or .. in it: rename it", t.path)
+			}
+			if name == "zarr.json" {
+				return fmt.Errorf("%s: zarr-python takes what has this name for a document, and finds no node: build with --rename OLD=NEW, or --drop it: %w", t.path, errors.ErrUnsupported)
 			}
 		}
 	}
