@@ -90,7 +90,7 @@ func (f *File) readObject(ctx context.Context, o *Object) *readObject {
 	case SecondLink:
 		out.Target = latin1(o.Target)
 	case TypeObject:
-		out.Type = o.Type.String()
+		out.Type = string([]rune(o.Type.String()))
 	case DatasetObject:
 		d := o.Dataset
 		for _, n := range d.MaxShape {
@@ -115,7 +115,7 @@ func (f *File) readObject(ctx context.Context, o *Object) *readObject {
 }
 
 func (f *File) readArray(ctx context.Context, t *readers.Type, space Space, shape []uint64, read func() ([]byte, error)) readArray {
-	out := readArray{Type: t.String(), Space: space.String(), Shape: shape}
+	out := readArray{Type: string([]rune(t.String())), Space: space.String(), Shape: shape}
 	if space == Null {
 		return out
 	}

@@ -102,6 +102,29 @@ func TestTextCutOff(t *testing.T) {
 	}
 }
 
+// TestHeapDamaged: of two objects of one number nobody knows which is meant, and a heap that does not end with its
+// free space has other objects than it seems.
+func TestHeapDamaged(t *testing.T) {
+	for says, p := range map[string]patch{
+		"has two objects 3": {6184: "\x03"},
+		"free space of a global heap is of 3840 bytes, not 3928": {6320: "\x00"},
+	} {
+		f, err := patched(t, "types.h5", p)
+		tree := mustTree(t, f, err)
+		o, err := tree.Lookup("/vlen text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := o.Dataset.ReadAll(context.Background(), 1<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Texts(context.Background(), o.Dataset.Type, stored); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+}
+
 // TestNameWithNUL: libhdf5 takes a name for as long as the text in it.
 func TestNameWithNUL(t *testing.T) {
 	f, err := patched(t, "layouts.h5", patch{1603: "\x00t"})

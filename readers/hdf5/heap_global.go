@@ -12,7 +12,7 @@ import (
 //	"GCOL", version, 3 reserved, size of the collection
 //	objects: index, reference count, 4 reserved, size, data padded to 8
 //
-// Index 0 is the free space at the end. Both headers are padded to 8 bytes too, which shows
+// Index 0 is the free space at the end, whose size is that of its header too. Both headers are padded to 8 bytes too, which shows
 // where lengths are of 4.
 type globalHeap struct {
 	data    []byte
@@ -85,6 +85,9 @@ func (h *globalHeap) read(c *cursor) error {
 		size := c.length()
 		c.skip(prefix - 8 - c.lengths)
 		if index == 0 {
+			if free := uint64(prefix + c.left()); size != free {
+				c.fail("free space of a global heap is of %d bytes, not %d", size, free)
+			}
 			break
 		}
 		if size > uint64(c.left()) {
@@ -106,6 +109,9 @@ func (h *globalHeap) object(index int) ([]byte, error) {
 	i, ok := slices.BinarySearchFunc(h.objects, index, func(o globalObject, want int) int { return o.index - want })
 	if !ok {
 		return nil, &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf("global heap at address %d has no object %d", h.addr, index)}
+	}
+	if i+1 < len(h.objects) && h.objects[i+1].index == index {
+		return nil, &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf("global heap at address %d has two objects %d", h.addr, index)}
 	}
 	o := h.objects[i]
 	return h.data[o.start:o.end:o.end], nil
