@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"varve/codec"
@@ -40,7 +41,7 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 		return out, err
 	case readers.Chunked:
 		out := d.filled(n)
-		return out, d.readChunks(ctx, out, in.strict)
+		return out, d.readChunks(ctx, out, allRows, in.strict)
 	case readers.Virtual:
 		out := d.filled(n)
 		if n == 0 {
@@ -52,6 +53,37 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 		return out, d.readExternalFiles(ctx, out)
 	}
 	return nil, unsupported("values that lie %s", d.Layout)
+}
+
+// rows is a stretch of the first axis.
+type rows struct{ first, end uint64 }
+
+var allRows = rows{0, math.MaxUint64}
+
+// hasRows reports whether some rows of a dataset can be read without the others.
+func (d *Dataset) hasRows() bool {
+	return len(d.Shape) > 0 && (d.Layout == readers.Chunked || d.Layout == readers.Contiguous && d.Allocated)
+}
+
+// rowBytes is the size of one row, of a dataset that has some.
+func (d *Dataset) rowBytes() uint64 {
+	n, _ := product(d.Shape[1:])
+	return n * uint64(d.Type.Size)
+}
+
+// readRows is readAll for some rows of a dataset that has them.
+func (d *Dataset) readRows(ctx context.Context, r rows, limit uint64, in nesting) ([]byte, error) {
+	n := (r.end - r.first) * d.rowBytes()
+	if n > limit {
+		return nil, unsupported("%d rows of %d bytes in all, more than %d", r.end-r.first, n, limit)
+	}
+	if d.Layout == readers.Contiguous {
+		out := make([]byte, n)
+		_, err := d.f.src.ReadAt(ctx, out, d.Offset+int64(r.first*d.rowBytes()))
+		return out, err
+	}
+	out := d.filled(n)
+	return out, d.readChunks(ctx, out, r, in.strict)
 }
 
 // filled returns n bytes of fill values. When these are to be stored is nothing to virtual
@@ -143,9 +175,9 @@ const (
 	maxChunkInMemory    = 1 << 30
 )
 
-// readChunks places every stored chunk in out. Those that a search does not find are an error, or
-// left out.
-func (d *Dataset) readChunks(ctx context.Context, out []byte, strict bool) error {
+// readChunks places what every stored chunk has of some rows in out. Those that a search does not
+// find are an error, or left out.
+func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict bool) error {
 	if len(out) == 0 {
 		return nil
 	}
@@ -161,16 +193,23 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, strict bool) error
 		if err != nil {
 			return err
 		}
+		b := newBox(d.Shape, d.Chunk, r.Index)
+		if !b.meets(some) {
+			continue
+		}
 		if size > maxChunkInMemory || size > maxChunkUnjustified && size/maxExpansion > r.Size {
 			return unsupported("chunk of %d bytes stored in %d", size, r.Size)
 		}
 		if x == nil {
 			x = &chunkDecoder{d: d, pipelines: map[uint32]*codec.Pipeline{}, chunk: make([]byte, size)}
 		}
-		b := newBox(d.Shape, d.Chunk, r.Index)
 		chunk, err := x.decode(ctx, r, &b)
 		if err != nil {
 			return err
+		}
+		before := b.cut(some)
+		if before > 0 {
+			chunk = chunk[before*(size/d.Chunk[0]):]
 		}
 		b.copy(out, chunk, d.Shape, d.Chunk, d.Type.Size)
 	}
@@ -192,6 +231,23 @@ func newBox(shape, chunk, index []uint64) box {
 		b.partial = b.partial || b.shape[i] < chunk[i]
 	}
 	return b
+}
+
+// meets reports whether a box has some of the rows.
+func (b *box) meets(r rows) bool {
+	return len(b.origin) == 0 || b.origin[0] < r.end && b.origin[0]+b.shape[0] > r.first
+}
+
+// cut leaves what a box has of the rows, with these as the dataset, and returns how many rows of
+// the box are before that.
+func (b *box) cut(r rows) uint64 {
+	if len(b.origin) == 0 {
+		return 0
+	}
+	first, end := max(b.origin[0], r.first), min(b.origin[0]+b.shape[0], r.end)
+	before := first - b.origin[0]
+	b.origin[0], b.shape[0] = first-r.first, end-first
+	return before
 }
 
 // elements is how many of a chunk's elements, in their order, there are up to the last that

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -139,5 +140,37 @@ func TestConverter(t *testing.T) {
 	}
 	if got := ofUint(f8, math.MaxUint64); got != math.Float64bits(1<<64) {
 		t.Errorf("%x", got)
+	}
+}
+
+// TestReadRows: rows that are read without the others are those that are read with them.
+func TestReadRows(t *testing.T) {
+	ctx := context.Background()
+	_, tree := openFixture(t, "virtual_sources.h5")
+	tried := 0
+	for _, o := range tree.Objects {
+		d := o.Dataset
+		if d == nil || !d.hasRows() {
+			continue
+		}
+		all, err := d.ReadAll(ctx, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for first := range d.Shape[0] {
+			for end := first + 1; end <= d.Shape[0]; end++ {
+				got, err := d.readRows(ctx, rows{first, end}, 1<<20, notNested())
+				if want := all[first*d.rowBytes() : end*d.rowBytes()]; err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s from %d to %d: %x, %v, want %x", o.Path, first, end, got, err, want)
+				}
+				tried++
+			}
+		}
+		if _, err := d.readRows(ctx, rows{0, 1}, 1, notNested()); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: more than is allowed: %v", o.Path, err)
+		}
+	}
+	if tried < 50 {
+		t.Errorf("only %d stretches of rows were read", tried)
 	}
 }

@@ -34,33 +34,52 @@ func notNested() nesting {
 	return nesting{sources: &sources{near: newNeighbours(), kept: map[*Dataset][]byte{}}}
 }
 
-// valuesOf returns the values of a source.
-func (n nesting) valuesOf(ctx context.Context, from *Dataset) ([]byte, error) {
+// valuesOf returns the values of a source that are matched, and which of its elements is the first
+// of them: all, to be kept, unless just some rows of it are of use, once.
+func (n nesting) valuesOf(ctx context.Context, from *Dataset, m *virtual.Match, once bool) (values []byte, first int64, err error) {
 	if values, ok := n.kept[from]; ok {
-		return values, nil
+		return values, 0, nil
 	}
 	size, err := from.bytes()
-	if err == nil {
-		err = n.near.spend(size)
-	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	values, err := from.readAll(ctx, maxSourceBytes, n)
-	if err != nil {
-		return nil, err
+	if once && from.hasRows() {
+		return n.rowsOf(ctx, from, m)
+	}
+	if err := n.near.spend(size); err != nil {
+		return nil, 0, err
+	}
+	if values, err = from.readAll(ctx, maxSourceBytes, n); err != nil {
+		return nil, 0, err
 	}
 	if n.size += size; n.size > maxKeptBytes {
 		clear(n.kept)
 		n.size = size
 	}
 	n.kept[from] = values
-	return values, nil
+	return values, 0, nil
+}
+
+// rowsOf is valuesOf for the rows that are matched.
+func (n nesting) rowsOf(ctx context.Context, from *Dataset, m *virtual.Match) (values []byte, first int64, err error) {
+	a, b := m.Rows()
+	some := rows{uint64(a), uint64(b)}
+	count := some.end - some.first
+	if from.Layout == readers.Chunked {
+		count = min(count+2*from.Chunk[0], from.Shape[0])
+	}
+	if err := n.near.spend(count * from.rowBytes()); err != nil {
+		return nil, 0, err
+	}
+	values, err = from.readRows(ctx, some, maxSourceBytes, n)
+	return values, int64(some.first * from.rowBytes() / uint64(from.Type.Size)), err
 }
 
 // eachPiece calls use with the parts of a virtual dataset and the datasets that they are of, in this
-// file and in files beside it. Where there is no source there are fill values: so libhdf5 has it.
-func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Dataset, m *virtual.Match, in nesting) error) error {
+// file and in files beside it, and says whether one is named just once. Where there is no source
+// there are fill values: so libhdf5 has it.
+func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Dataset, m *virtual.Match, once bool, in nesting) error) error {
 	if in.depth >= maxVirtualDepth {
 		return readers.Corruptf("virtual datasets are nested more than %d deep", maxVirtualDepth)
 	}
@@ -76,6 +95,10 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 	}
 	below := in
 	below.depth++
+	named := map[virtual.Source]int{}
+	for _, m := range d.Mappings {
+		named[virtual.Source{File: m.File, Dataset: m.Dataset}]++
+	}
 	err := virtual.Pieces(d.Mappings, func(p *virtual.Piece) (there bool, err error) {
 		err = in.near.with(ctx, here, p.Source, func(tree *Tree, from *Dataset) error {
 			there, below.here = true, tree
@@ -89,7 +112,7 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 			if err != nil || m.Elements() == 0 {
 				return err
 			}
-			return use(from, m, below)
+			return use(from, m, named[p.Source] < 2, below)
 		})
 		return there, err
 	})
@@ -101,17 +124,18 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 
 // readVirtualValues puts the values of the parts of a virtual dataset in their places.
 func (d *Dataset) readVirtualValues(ctx context.Context, out []byte, in nesting) error {
-	return d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, in nesting) error {
+	return d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, once bool, in nesting) error {
 		convert, err := converter(from, d)
 		if err != nil {
 			return err
 		}
-		values, err := in.valuesOf(ctx, from)
+		values, first, err := in.valuesOf(ctx, from, m, once)
 		if err != nil {
 			return err
 		}
 		size, width := int64(d.Type.Size), int64(from.Type.Size)
 		return m.Runs(func(to, at, n int64) error {
+			at -= first
 			return convert(out[to*size:(to+n)*size], values[at*width:(at+n)*width])
 		})
 	})
@@ -141,7 +165,7 @@ func (d *Dataset) texts(ctx context.Context, limit uint64, in nesting) ([][]byte
 	if err != nil || n == 0 {
 		return out, err
 	}
-	return out, d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, in nesting) error {
+	return out, d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, _ bool, in nesting) error {
 		if from.Type.String() != d.Type.String() {
 			return refusedType(from, d, "")
 		}

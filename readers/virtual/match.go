@@ -50,6 +50,30 @@ func (p *Piece) wrap(err error) error {
 // Elements is how many there are.
 func (m *Match) Elements() int64 { return m.to.count }
 
+// Rows are the indices along the source's first axis from the first to behind the last of which
+// elements are.
+func (m *Match) Rows() (first, end int64) {
+	p := m.from
+	switch {
+	case len(p.shape) == 0:
+		return 0, 1
+	case p.count == 0:
+		return 0, 0
+	case p.isProduct():
+		last := p.axes[0][len(p.axes[0])-1]
+		return p.axes[0][0].start, last.start + last.length
+	}
+	row := int64(1)
+	for _, n := range p.shape[1:] {
+		row *= n
+	}
+	first = p.shape[0]
+	for _, b := range p.runs {
+		first, end = min(first, b.start/row), max(end, (b.start+b.length-1)/row+1)
+	}
+	return first, end
+}
+
 // Runs has visit look at runs of n elements that lie one after another in both arrays, by their
 // numbers in C order.
 func (m *Match) Runs(visit func(to, from, n int64) error) error {

@@ -208,6 +208,7 @@ func TestMatch(t *testing.T) {
 			t.Fatalf("%+v of %v to %v: %v", p, source, target, err)
 		}
 		checkRuns(t, m, want)
+		checkRows(t, m, picked, source)
 		boxes, err := m.Boxes()
 		if err != nil {
 			t.Fatalf("%+v of %v to %v: %v", p, source, target, err)
@@ -243,6 +244,18 @@ func checkRuns(t *testing.T, m *Match, want map[int64]int64) {
 	})
 	if err != nil || seen != len(want) {
 		t.Fatalf("%d elements of %d, %v", seen, len(want), err)
+	}
+}
+
+func checkRows(t *testing.T, m *Match, picked []int64, source []uint64) {
+	t.Helper()
+	row := int64(1)
+	for _, n := range source[1:] {
+		row *= int64(n)
+	}
+	first, end := m.Rows()
+	if first != slices.Min(picked)/row || end != slices.Max(picked)/row+1 {
+		t.Fatalf("rows from %d to %d of %v, where elements are %v", first, end, source, picked)
 	}
 }
 
