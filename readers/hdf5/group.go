@@ -116,6 +116,9 @@ func (f *File) denseLinks(ctx context.Context, info denseInfo, l *linkList) erro
 		}
 		c := f.over(b, at)
 		one := readLink(c)
+		if hash := binary.LittleEndian.Uint32(r); hash != lookup3([]byte(one.name)) {
+			c.fail("link %q is found by the number %08x, which is that of another name", one.name, hash)
+		}
 		return l.add(one, c.err)
 	}, l.lose)
 }
