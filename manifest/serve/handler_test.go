@@ -218,7 +218,7 @@ func TestUnescapedPercent(t *testing.T) {
 // cut nothing is said to be missing, which clients would take for fill.
 func TestUnescapedMarks(t *testing.T) {
 	d := newFake(t)
-	for _, name := range []string{"/p?q r", "/#refs#/0", "/g/a#b", "/g/c?d#e"} {
+	for _, name := range []string{"/p?q r", "/#refs#/0", "/g/a#b", "/g/c?d#e", "/g/%41%20#f"} {
 		d.add(t, name, regularDoc("[2,2]", "[2,2]"), turnsOf)
 	}
 	s := start(t, newHandler(t, d))
@@ -226,6 +226,7 @@ func TestUnescapedMarks(t *testing.T) {
 		"/p?q%20r/zarr.json": 200, "/p?q%20r/c/0/0": 200, "/p%3Fq%20r/c/0/0": 200, "/regular/p?q%20r/c/0/0": 200,
 		"/%23refs%23/0/c/0/0": 200, "/g/a%23b/c/0/0": 200, "/g/c%3Fd%23e/zarr.json": 200,
 		"/": 400, "/g/a": 400, "/g/c?d": 400, "/v2/": 400, "/v2/g/a": 400, "/regular/g/a": 400,
+		"/g/A%20": 400, "/g/%41%20": 400,
 		"/p": 404, "/p?q": 404, "/g": 404, "/g/": 404, "/g/c": 404, "/g/a/c/0/0": 404,
 	} {
 		if got := ask(t, "GET", s.URL+path); got.status != want {

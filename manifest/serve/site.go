@@ -131,7 +131,7 @@ func cutKeys(nodes []node) map[string]bool {
 	cut := map[string]bool{}
 	for _, n := range nodes {
 		if left, _, found := strings.Cut(n.path, "#"); found {
-			cut[left] = true
+			cut[left], cut[unescaped(left)] = true, true
 		}
 	}
 	return cut
