@@ -166,12 +166,13 @@ func TestManyCoordinates(t *testing.T) {
 			// Twenty times as many, compared with all others, take 400 times as long. The least of
 			// some runs is compared, since others may keep the machine busy.
 			some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-			for range 3 {
+			for range 8 {
 				some, many = min(some, took(c.some)), min(many, took(20*c.some))
+				if many <= 120*some {
+					return
+				}
 			}
-			if many > 120*some {
-				t.Errorf("%d files take %v, %d %v", 20*c.some, many, c.some, some)
-			}
+			t.Errorf("%d files take %v, %d %v", 20*c.some, many, c.some, some)
 		})
 	}
 }
