@@ -179,7 +179,7 @@ func (p *planner) membersFor(a *array) *faced {
 	var last []int32
 	all := a.all()
 	for _, m := range all {
-		v, key := p.meaningOf(a, &m), ""
+		v, key := p.newNames(m.class, p.meaningOf(a, &m)), ""
 		if len(all) > 1 {
 			key = faceKey(v)
 		}

@@ -131,3 +131,25 @@ func TestVariableWhereAGroupIs(t *testing.T) {
 		}
 	}
 }
+
+// TestRenamedInAttributes: attributes name variables as the arrays are called, in files that have
+// other names for them too.
+func TestRenamedInAttributes(t *testing.T) {
+	m := newMaker()
+	for i, name := range []string{"lat", "nav_lat"} {
+		at := days(2*i, 2).with("bounds", "edges")
+		edges := coords("edges", "time nv", int32s, float64(2*i), 1, 2, 3)
+		edges.v.Shape, edges.v.Storage.Chunks = []int64{2, 2}, []int64{2, 2}
+		m.file(name, at, edges, coords(name, "x", float64s, 1, 2),
+			cube("t", "time x", []int64{2, 2}, []int64{2, 2}).with("coordinates", name+" other", "grid_mapping", "crs: "+name, "ancillary_variables", "/"+name, "comment", "edges"))
+	}
+	p := planned(t, m, &Options{Rename: []Rename{{"nav_lat", "lat"}, {"edges", "time_bnds"}}})
+	for path, want := range map[string]string{
+		"/t":    `{"coordinates":"lat other","grid_mapping":"crs: lat","ancillary_variables":"/lat","comment":"edges"}`,
+		"/time": `{"standard_name":"time","bounds":"time_bnds","units":"days since 1990-01-01"}`,
+	} {
+		if got := string(arrayOf(t, p, path).Face.Attributes.JSON()); got != want {
+			t.Errorf("%s: %s, not %s", path, got, want)
+		}
+	}
+}

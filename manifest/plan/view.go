@@ -258,6 +258,40 @@ func matches(globs []string, at string) bool {
 	return false
 }
 
+// referring are the attributes that name variables without which this one says less.
+var referring = []string{"coordinates", "bounds", "climatology", "grid_mapping", "cell_measures", "formula_terms"}
+
+// newNames is a variable of a class whose attributes name others as the arrays are called.
+func (p *planner) newNames(class int32, v *manifest.Variable) *manifest.Variable {
+	if len(p.opts.Rename) == 0 {
+		return v
+	}
+	paths, now := map[string]bool{}, map[string]string{}
+	for _, x := range p.classes[class].vars {
+		paths[x.v.Path], now[x.v.Path] = true, x.path
+	}
+	out := *v
+	out.Attributes = slices.Clone(v.Attributes)
+	for i := range out.Attributes {
+		a := &out.Attributes[i]
+		if !slices.Contains(referring, a.Name) && a.Name != "ancillary_variables" {
+			continue
+		}
+		a.Texts = slices.Clone(a.Texts)
+		for k, text := range a.Texts {
+			words := strings.Split(text, " ")
+			for n, word := range words {
+				name := strings.TrimSuffix(word, ":")
+				if found := resolve(paths, v.Path, name); found != "" && base(now[found]) != base(found) {
+					words[n] = strings.TrimSuffix(name, base(found)) + base(now[found]) + word[len(name):]
+				}
+			}
+			a.Texts[k] = strings.Join(words, " ")
+		}
+	}
+	return &out
+}
+
 // references returns the paths of variables that others name in their attributes.
 func references(h *manifest.Header) map[string]bool {
 	named, paths := map[string]bool{}, map[string]bool{}
@@ -267,9 +301,7 @@ func references(h *manifest.Header) map[string]bool {
 	for i := range h.Variables {
 		v := &h.Variables[i]
 		for _, a := range v.Attributes {
-			switch a.Name {
-			case "coordinates", "bounds", "climatology", "grid_mapping", "cell_measures", "formula_terms":
-			default:
+			if !slices.Contains(referring, a.Name) {
 				continue
 			}
 			for _, text := range a.Texts {
