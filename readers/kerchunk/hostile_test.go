@@ -205,6 +205,34 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
+// TestManyPrefixes has more names than are kept apart. Each entry is read once all the same.
+func TestManyPrefixes(t *testing.T) {
+	long := strings.Replace(array, "[4]", "[8]", 1)
+	entries := []string{group, long, strings.Replace(long, `"x/`, `"y/`, 1), `"x/0":["x.bin",0,2]`}
+	for i := range maxPrefixes {
+		entries = append(entries, fmt.Sprintf(`"of nothing %d/0":"a"`, i))
+	}
+	for i := range 3 {
+		entries = append(entries, fmt.Sprintf(`"y/%d":["y.bin",%d,2]`, i, 2*i), fmt.Sprintf(`"x/%d":["x.bin",%d,2]`, i+1, 2*i+2))
+	}
+	data, err := Format{}.Open(context.Background(), inMemory(v1(entries...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/x": "[0 1 2 3]", "/y": "[0 1 2]"} {
+		var got []uint64
+		for r, err := range readertest.Variables(data)[path].Storage.Refs(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, r.Index[0])
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: chunks %v, want %s", path, got, want)
+		}
+	}
+}
+
 // TestLargeFile holds the memory that a large file takes to what it has to.
 func TestLargeFile(t *testing.T) {
 	if testing.Short() {

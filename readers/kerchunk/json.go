@@ -39,7 +39,7 @@ type table struct {
 	documents zarrtree.Collector
 	bytes     int                 // of documents
 	extents   map[string][]extent // by what hint makes of keys
-	rest      extent              // of entries beyond a number of prefixes
+	rest      extent              // of entries of other prefixes, if these are too many
 }
 
 // hint takes the parts off the end of a key that could name a chunk. What is left is the
@@ -185,11 +185,10 @@ func (t *table) extend(prefix string, e extent) {
 
 // of returns where the entries of an array are.
 func (t *table) of(path string) []extent {
-	list := t.extents[hint(path)]
-	if t.rest.end > 0 {
-		return append(list[:len(list):len(list)], t.rest)
+	if list, ok := t.extents[hint(path)]; ok || t.rest.end == 0 {
+		return list
 	}
-	return list
+	return []extent{t.rest}
 }
 
 // jsonSet is a set of references in a JSON file.
