@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 
 	"varve/readers"
@@ -47,6 +48,9 @@ func (d *Dataset) readExternalFiles(ctx context.Context, out []byte) error {
 }
 
 func (d *Dataset) readExternalFile(ctx context.Context, run readers.ExternalFile, out []byte) (err error) {
+	if run.Offset > math.MaxInt64 {
+		return readers.Corruptf("values begin at %d of the file %q", run.Offset, run.Name)
+	}
 	src, err := d.f.openBeside(ctx, run.Name)
 	if err != nil {
 		return err

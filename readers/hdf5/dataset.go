@@ -227,7 +227,7 @@ func (d *Dataset) readChunkedLayout() error {
 			return readers.Corruptf("chunks of shape %v in a dataset of up to %v", d.layout.chunk, d.MaxShape)
 		}
 	}
-	if grid := gridOf(d.Shape, d.layout.chunk); len(grid) > 0 && slices.Max(grid) > 1<<62 {
+	if grid := gridOf(d.Shape, d.layout.chunk); len(grid) > 0 && slices.Max(grid) >= 1<<62 {
 		return readers.Corruptf("shape %v has more chunks of %v than there can be", d.Shape, d.layout.chunk)
 	}
 	d.Chunk, d.Index = d.layout.chunk, d.layout.index.String()

@@ -126,7 +126,9 @@ func (f *File) list(ctx context.Context) (*Tree, error) {
 		todo = append(todo, children...)
 	}
 	w.noteIndexes()
-	w.Root = w.Objects[0]
+	if w.Root = w.Objects[0]; w.Root.Kind != GroupObject && w.Root.Err == nil {
+		w.Root.Err = f.locate("/", &readers.Error{Offset: int64(f.super.root + f.super.base), Err: readers.Corruptf("the root is no group")})
+	}
 	slices.SortStableFunc(w.Objects, func(a, b *Object) int { return strings.Compare(a.Path, b.Path) })
 	return w.Tree, nil
 }

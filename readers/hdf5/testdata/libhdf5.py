@@ -215,7 +215,8 @@ def isolated(path):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         signal.alarm(10 * SECONDS)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        for fd in 1, 2:  # which filters write to
+            os.dup2(os.open(os.devnull, os.O_WRONLY), fd)
         with os.fdopen(w, "w") as f:
             json.dump(read(path), f)
         os._exit(0)
