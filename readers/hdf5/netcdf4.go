@@ -206,7 +206,7 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 		case GroupObject:
 			b.addGroup(g, l.name, o)
 		case DatasetObject:
-			if o.Err == nil {
+			if o.Err == nil || errors.Is(o.Err, readers.ErrCorrupt) { // of a part: the rest is shown
 				b.readDataset(g, l.name, o)
 			}
 			b.refuse(o.Err)

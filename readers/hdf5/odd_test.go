@@ -231,6 +231,10 @@ func TestAttributesLost(t *testing.T) {
 		if len(o.Attributes) != all || lost == 0 || lost > all*2/3 || (o.Err != nil) != c.stands {
 			t.Errorf("%s: %d attributes, %d lost, %v", c.name, len(o.Attributes), lost, o.Err)
 		}
+		data, err := f.Dataset(context.Background())
+		if err != nil || len(data.Root.Variables) != 1 || (len(data.Problems) > 0) != c.stands {
+			t.Errorf("%s: %d variables, problems %v, %v", c.name, len(data.Root.Variables), data.Problems, err)
+		}
 		if err := unreadableAttribute(o); (err != nil) != c.stands {
 			t.Errorf("%s: stands in the way: %v", c.name, err)
 		}
