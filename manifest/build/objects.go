@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -155,10 +154,7 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 		return nil, nil
 	}
 	if manifest.IsPlace(names, folders) {
-		if err := w.passManifest(source.Shown(folder)); !errors.Is(err, fs.SkipDir) {
-			return nil, err
-		}
-		return nil, nil
+		return nil, w.checkPassed(source.Shown(folder))
 	}
 	return folders, w.files(folder, names)
 }

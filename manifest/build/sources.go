@@ -164,31 +164,7 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	if manifest.IsFolder(root) {
 		return nil, manifestError(root)
 	}
-	var out []string
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case path == root:
-			return nil
-		case strings.HasPrefix(entry.Name(), "."):
-			return skip(entry)
-		case entry.IsDir() && isSource(ctx, path):
-			out = append(out, path)
-			return fs.SkipDir
-		case entry.IsDir() && manifest.IsFolder(path):
-			return s.passManifest(path)
-		case entry.IsDir():
-			return nil
-		}
-		matches, err := s.matches(entry.Name())
-		if matches {
-			out = append(out, path)
-		}
-		return err
-	})
+	out, err := s.below(ctx, root, nil)
 	if err == nil && len(out) == 0 {
 		err = fmt.Errorf("%s: no files in the folder%s: %w", root, s.matching(), fs.ErrNotExist)
 	}
@@ -196,24 +172,75 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	return out, err
 }
 
-// passManifest passes over a manifest that lies among files which were chosen by their names, and
+// below finds the sources below a folder. Archives that outgrew a disk have links to folders: these
+// are folders too, unless they lead back to one that they are in.
+func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo) (out []string, err error) {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+		return nil, fmt.Errorf("%s: the link leads to a folder that it is in: %w", folder, fs.ErrInvalid)
+	}
+	above = append(above, info)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(folder, entry.Name())
+		switch {
+		case !isFolder(path, entry):
+			matches, err := s.matches(entry.Name())
+			if err != nil {
+				return nil, err
+			}
+			if matches {
+				out = append(out, path)
+			}
+		case isSource(ctx, path):
+			out = append(out, path)
+		case manifest.IsFolder(path):
+			if err := s.checkPassed(path); err != nil {
+				return nil, err
+			}
+		default:
+			more, err := s.below(ctx, path, above)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+	}
+	return out, nil
+}
+
+// isFolder reports whether an entry is a folder, or a link to one.
+func isFolder(path string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.IsDir()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// checkPassed passes over a manifest that lies among files which were chosen by their names, and
 // refuses it among others: none of its files is a source.
-func (s *Sources) passManifest(path string) error {
+func (s *Sources) checkPassed(path string) error {
 	if s.Match != "" {
-		return fs.SkipDir
+		return nil
 	}
 	return manifestError(path)
 }
 
 func manifestError(path string) error {
 	return fmt.Errorf("%s: a manifest that varve made is no source: choose files by --match, such as '*.nc', or keep it elsewhere: %w", path, errors.ErrUnsupported)
-}
-
-func skip(entry fs.DirEntry) error {
-	if entry.IsDir() {
-		return fs.SkipDir
-	}
-	return nil
 }
 
 func (s *Sources) matches(name string) (bool, error) {

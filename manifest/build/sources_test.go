@@ -42,6 +42,17 @@ func TestExpand(t *testing.T) {
 		t.Fatal(err)
 	}
 	touch(t, root, "m/1.nc", "m/out.varve/current", "m/out.varve/snapshots/1.json", "m/out.varve/tables/t.parquet")
+	elsewhere := t.TempDir()
+	touch(t, elsewhere, "4.nc", "deep/5.nc", "notes.txt")
+	for link, to := range map[string]string{"linked/2014": elsewhere, "folder": filepath.Join(root, "linked"), "linked/gone.nc": "nothing.nc",
+		"linked/one.nc": filepath.Join(root, "a.nc"), "circle/a/back": filepath.Join(root, "circle")} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, link)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Skip(err) // a system without such links
+		}
+	}
 	for _, c := range []struct {
 		name string
 		in   Sources
@@ -61,6 +72,10 @@ func TestExpand(t *testing.T) {
 		{"no URL", Sources{Names: []string{"a:b.nc", "100%.nc"}}, []string{"a:b.nc", "100%.nc"}, nil},
 		{"a store is one source", Sources{Names: []string{"z"}}, []string{"z/3.nc", "z/store.zarr"}, nil},
 		{"store itself", Sources{Names: []string{"z/store.zarr"}}, []string{"z/store.zarr"}, nil},
+		{"links", Sources{Names: []string{"linked"}}, []string{"linked/2014/4.nc", "linked/2014/deep/5.nc", "linked/2014/notes.txt", "linked/gone.nc", "linked/one.nc"}, nil},
+		{"links and match", Sources{Names: []string{"linked"}, Match: "[45].nc"}, []string{"linked/2014/4.nc", "linked/2014/deep/5.nc"}, nil},
+		{"a link to a folder", Sources{Names: []string{"folder"}, Match: "4.nc"}, []string{"folder/2014/4.nc"}, nil},
+		{"a link in a circle", Sources{Names: []string{"circle"}}, nil, fs.ErrInvalid},
 		{"list", Sources{Names: []string{"@" + list}}, []string{"x.nc", "day 1.nc"}, nil},
 		{"nothing there", Sources{Names: []string{"gone.nc"}}, nil, fs.ErrNotExist},
 		{"nothing matches", Sources{Names: []string{"gone*.nc"}}, nil, fs.ErrNotExist},
