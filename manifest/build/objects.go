@@ -45,6 +45,9 @@ func (s *Sources) objects(ctx context.Context, name string) ([]string, error) {
 }
 
 func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, error) {
+	if isDeep(pattern) {
+		return s.deepGlob(ctx, pattern, func(head string) ([]string, error) { return s.objectFolders(ctx, head) }, (*Sources).objectFolder)
+	}
 	var found []source.Entry
 	for e, err := range s.objectStores.Glob(ctx, pattern) {
 		if err != nil {
@@ -68,6 +71,23 @@ func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, err
 		}
 		out = append(out, more...)
 	}
+	return out, nil
+}
+
+// objectFolders are the folders that a glob without ** matches.
+func (s *Sources) objectFolders(ctx context.Context, pattern string) (out []string, err error) {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return []string{pattern + "/"}, nil
+	}
+	for e, err := range s.objectStores.Glob(ctx, pattern) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Folder {
+			out = append(out, e.Name)
+		}
+	}
+	slices.Sort(out)
 	return out, nil
 }
 

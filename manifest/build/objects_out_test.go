@@ -25,6 +25,12 @@ func TestManifestsAreNoSources(t *testing.T) {
 	if _, err := (&Sources{Names: []string{"s3://bucket/m/"}}).Expand(t.Context()); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "s3://bucket/m/out.varve") {
 		t.Errorf("got %v", err)
 	}
+	for _, pattern := range []string{"s3://bucket/**/1.nc", "s3://bucket/?/**/*.nc", "s3://bucket/m/**/*.nc", "s3://bucket/**/m"} {
+		got, err := (&Sources{Names: []string{pattern}}).Expand(t.Context())
+		if want := []string{"s3://bucket/m/1.nc"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", pattern, got, err)
+		}
+	}
 	got, err := (&Sources{Names: []string{"s3://bucket/m/"}, Match: "*.nc"}).Expand(t.Context())
 	if want := []string{"s3://bucket/m/1.nc"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, not %q", got, err, want)

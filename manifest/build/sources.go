@@ -2,12 +2,14 @@ package build
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,6 +138,9 @@ func (r *patient) Read(p []byte) (int, error) {
 }
 
 func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
+	if isDeep(pattern) {
+		return s.deepGlob(ctx, filepath.ToSlash(pattern), folders, (*Sources).folder)
+	}
 	found, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", pattern, err)
@@ -152,6 +157,69 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 		out = append(out, more...)
 	}
 	return out, nil
+}
+
+// isDeep reports whether a part of a glob is **, which stands for any number of folders.
+func isDeep(pattern string) bool {
+	return slices.Contains(strings.Split(filepath.ToSlash(pattern), "/"), "**")
+}
+
+// deepGlob takes what a glob matches, or what is in a folder that it matches, among all that lies
+// below the folders which its part before the first ** matches.
+func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(string) ([]string, error), folder func(*Sources, context.Context, string) ([]string, error)) ([]string, error) {
+	parts := strings.Split(pattern, "/")
+	n := slices.Index(parts, "**")
+	for _, part := range parts[n:] {
+		if _, err := path.Match(part, ""); err != nil {
+			return nil, fmt.Errorf("%s: %w", pattern, err)
+		}
+	}
+	roots, err := heads(strings.Join(parts[:n], "/"))
+	if err != nil {
+		return nil, err
+	}
+	all := *s
+	all.Match = cmp.Or(s.Match, "*") // manifests are passed over
+	var out []string
+	for _, root := range roots {
+		list, err := folder(&all, ctx, root)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, name := range list {
+			rest := strings.TrimPrefix(filepath.ToSlash(name), strings.TrimSuffix(root, "/")+"/")
+			if matchesDeep(parts[n:], strings.Split(rest, "/")) {
+				out = append(out, name)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no such file: %w", pattern, fs.ErrNotExist)
+	}
+	return out, nil
+}
+
+// folders are those that a glob without ** matches.
+func folders(pattern string) ([]string, error) {
+	found, err := filepath.Glob(pattern)
+	return slices.DeleteFunc(found, func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || !info.IsDir()
+	}), err
+}
+
+// matchesDeep reports whether the parts of a glob match those of a name, or the first of them.
+func matchesDeep(pattern, name []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return true
+	case pattern[0] == "**":
+		return matchesDeep(pattern[1:], name) || len(name) > 0 && matchesDeep(pattern, name[1:])
+	case len(name) == 0:
+		return false
+	}
+	ok, err := path.Match(pattern[0], name[0])
+	return ok && err == nil && matchesDeep(pattern[1:], name[1:])
 }
 
 // folder finds the sources in a folder: the folder itself if it is one, such as a Zarr

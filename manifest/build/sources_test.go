@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,11 +17,11 @@ import (
 func touch(t *testing.T, root string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+		if err := os.WriteFile(at, []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,6 +69,14 @@ func TestExpand(t *testing.T) {
 		{"folder and match", Sources{Names: []string{"b"}, Match: "*.nc"}, []string{"b/1.nc", "b/2.nc"}, nil},
 		{"brackets are a name", Sources{Names: []string{"[x]{y}.nc"}}, []string{"[x]{y}.nc"}, nil},
 		{"glob", Sources{Names: []string{"b/*.nc"}}, []string{"b/1.nc", "b/2.nc"}, nil},
+		{"deep glob", Sources{Names: []string{"[bm]/**/*.nc"}}, []string{"b/1.nc", "b/2.nc", "m/1.nc"}, nil},
+		{"deep glob of few", Sources{Names: []string{"linked/**/deep/*"}}, []string{"linked/2014/deep/5.nc"}, nil},
+		{"deep glob of folders", Sources{Names: []string{"linked/**/deep"}}, []string{"linked/2014/deep/5.nc"}, nil},
+		{"deep glob of all", Sources{Names: []string{"b/**"}}, []string{"b/1.nc", "b/2.nc", "b/c/note.txt"}, nil},
+		{"deep glob of stores", Sources{Names: []string{"z/**/*.zarr"}}, []string{"z/store.zarr"}, nil},
+		{"deep glob of nothing", Sources{Names: []string{"b/**/x*.nc"}}, nil, fs.ErrNotExist},
+		{"deep glob in a folder that is not there", Sources{Names: []string{"gone/**/*.nc"}}, nil, fs.ErrNotExist},
+		{"deep glob that is none", Sources{Names: []string{"b/**/[x"}}, nil, path.ErrBadPattern},
 		{"brackets are a glob", Sources{Names: []string{"[ax].nc"}}, []string{"a.nc", "x.nc"}, nil},
 		{"no URL", Sources{Names: []string{"a:b.nc", "100%.nc"}}, []string{"a:b.nc", "100%.nc"}, nil},
 		{"a store is one source", Sources{Names: []string{"z"}}, []string{"z/3.nc", "z/store.zarr"}, nil},
