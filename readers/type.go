@@ -1,6 +1,7 @@
 package readers
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,6 +50,18 @@ const (
 	NullPadded
 	SpacePadded
 )
+
+// Trim returns a text of a fixed size without its padding.
+func (p Padding) Trim(text []byte) []byte {
+	switch p {
+	case NullTerminated:
+		text, _, _ = bytes.Cut(text, []byte{0})
+		return text
+	case NullPadded:
+		return bytes.TrimRight(text, "\x00")
+	}
+	return bytes.TrimRight(text, " ")
+}
 
 // RefKind is what a reference points at, and how.
 type RefKind uint8
@@ -160,155 +173,6 @@ func (t *Type) Varies() bool {
 		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.Varies() })
 	}
 	return false
-}
-
-// Row returns the type of compounds that have texts of varying length beside other members, for
-// which Element has none: a struct in which the texts are UTF-32 of no length yet.
-func (t *Type) Row() (codec.Type, bool) {
-	out, texts := codec.Type{Kind: codec.Struct}, false
-	if t.Class != Compound || t.InMemory != nil {
-		return out, false
-	}
-	for _, m := range t.SortedMembers() {
-		field, ok := codec.Type{Kind: codec.FixedUTF32}, true
-		if isText := m.Type.Class == VarLen && m.Type.IsText; isText {
-			texts = true
-		} else if field, ok = m.Type.memberElement(); !ok || field.Varies() {
-			return out, false
-		}
-		out.Fields = append(out.Fields, codec.Field{Name: m.Name, Type: field})
-	}
-	return out, texts
-}
-
-// Element returns the type of the elements in memory, packed and little-endian, or
-// false where there is none: numbers of odd bits, references, varying lengths other
-// than strings, arrays but those in compounds.
-func (t *Type) Element() (codec.Type, bool) {
-	if t.InMemory != nil {
-		return *t.InMemory, true
-	}
-	switch t.Class {
-	case Integer:
-		kind := codec.Uint
-		if t.Signed {
-			kind = codec.Int
-		}
-		return codec.Type{Kind: kind, Size: t.Size}, t.isWhole() && t.isMachineWord()
-	case Bitfield:
-		return codec.Type{Kind: codec.Uint, Size: t.Size}, t.isWhole() && t.isMachineWord()
-	case Float:
-		return codec.Type{Kind: codec.Float, Size: t.Size}, t.IsIEEE() && t.Size <= 8
-	case Enum:
-		if t.isBoolean() {
-			return codec.Type{Kind: codec.Bool, Size: 1}, true
-		}
-		return t.Base.Element()
-	case Complex:
-		base, ok := t.Base.Element()
-		return codec.Type{Kind: codec.Complex, Size: 2 * base.Size}, ok && base.Kind == codec.Float
-	case Opaque:
-		return codec.Type{Kind: codec.Raw, Size: t.Size}, true
-	case String:
-		return codec.Type{Kind: codec.FixedBytes, Size: t.Size}, true
-	case VarLen:
-		return codec.Type{Kind: codec.String}, t.IsText
-	case Compound:
-		if part, ok := t.complexPart(); ok {
-			return codec.Type{Kind: codec.Complex, Size: 2 * part.Size}, true
-		}
-		return t.structElement()
-	}
-	return codec.Type{}, false
-}
-
-// PathTag is the tag of texts that are the paths of objects, empty for none.
-const PathTag = "path"
-
-// TellsPaths reports whether elements are the paths of objects of the source.
-func (t *Type) TellsPaths() bool { return t.Class == VarLen && t.IsText && t.Tag == PathTag }
-
-// isBoolean reports whether an enumeration is how h5py, and with it nearly everybody, writes
-// truth to HDF5, which has no type for it: a byte in which FALSE is 0 and TRUE is 1.
-func (t *Type) isBoolean() bool {
-	if t.Size != 1 || len(t.Choices) != 2 {
-		return false
-	}
-	for _, c := range t.Choices {
-		if v := c.Value[0]; v > 1 || c.Name != [...]string{"FALSE", "TRUE"}[v] {
-			return false
-		}
-	}
-	return t.Choices[0].Name != t.Choices[1].Name
-}
-
-// complexPart returns the type of both members of a compound that is how h5py and PyTables
-// write complex numbers to HDF5: floats r and i, one behind the other.
-func (t *Type) complexPart() (codec.Type, bool) {
-	if len(t.Members) != 2 || t.Members[0].Name != "r" || t.Members[1].Name != "i" {
-		return codec.Type{}, false
-	}
-	r, i := t.Members[0], t.Members[1]
-	part, ok := r.Type.Element()
-	ok = ok && part.Kind == codec.Float && part.Size >= 4 && r.Type.Equal(i.Type)
-	return part, ok && r.Offset == 0 && i.Offset == part.Size && t.Size == 2*part.Size
-}
-
-func (t *Type) isMachineWord() bool {
-	return t.Order != VAX && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8)
-}
-
-func (t *Type) structElement() (codec.Type, bool) {
-	out := codec.Type{Kind: codec.Struct}
-	for _, m := range t.SortedMembers() {
-		field, ok := m.Type.memberElement()
-		if !ok || field.Varies() {
-			return codec.Type{}, false
-		}
-		out.Fields = append(out.Fields, codec.Field{Name: m.Name, Type: field})
-		out.Size += field.Size
-	}
-	return out, true
-}
-
-// maxListed is how many fields arrays in a compound may become.
-const maxListed = 1024
-
-// memberElement is Element for what stands in a compound. Zarr has no arrays there: one is a
-// struct of its elements, in their order, whose names are their places.
-func (t *Type) memberElement() (codec.Type, bool) {
-	if t.Class != Array || t.InMemory != nil {
-		return t.Element()
-	}
-	element, ok := t.Base.memberElement()
-	if !ok || element.Varies() {
-		return codec.Type{}, false
-	}
-	fields := leaves(element)
-	for _, n := range slices.Backward(t.Dims) {
-		if n < 1 || fields > maxListed/n {
-			return codec.Type{}, false
-		}
-		fields *= n
-		list := codec.Type{Kind: codec.Struct, Size: n * element.Size}
-		for i := range n {
-			list.Fields = append(list.Fields, codec.Field{Name: strconv.Itoa(i), Type: element})
-		}
-		element = list
-	}
-	return element, true
-}
-
-// leaves counts the fields of a type that have none of their own.
-func leaves(t codec.Type) int {
-	if t.Kind != codec.Struct {
-		return 1
-	}
-	n := 0
-	for _, f := range t.Fields {
-		n += leaves(f.Type)
-	}
-	return n
 }
 
 // String names the type: "<f4", ">u2", "<u2{12@4}", "|S12{nullterm,ascii}",

@@ -112,7 +112,7 @@ func (w *elementWriter) plain(t *readers.Type) string {
 	element, ok := t.Element()
 	switch {
 	case t.Class == readers.String:
-		return w.quoted(bytes.TrimRight(b, "\x00"))
+		return w.quoted(t.Padding.Trim(b))
 	case t.Class == readers.Reference:
 		return fmt.Sprintf("@%d", readers.Int(8, readers.LittleEndian, false).Uint64(b[:8]))
 	case ok && element.Kind == codec.Float && element.Size == 2 && len(b) == 2:

@@ -57,14 +57,15 @@ func attribute(a *readers.Attribute) manifest.Attribute {
 	case a.Type.Tag == jsonTag && len(a.Texts) == 1:
 		out.JSON, out.Scalar = compacted(a.Texts[0]), false
 		return out
+	case hasTexts(a.Type) && !isFlat:
+		w := speller{texts: a.Texts}
+		w.nest(shape, w.text)
+		return w.attribute(a.Name)
 	case hasTexts(a.Type):
 		out.Type = codec.Type{Kind: codec.String}
 		out.Texts = make([]string, len(a.Texts))
 		for i, t := range a.Texts {
 			out.Texts[i] = string(t)
-		}
-		if !isFlat {
-			return spelled(out, func(w *speller) { w.nest(shape, w.text) }, &speller{texts: a.Texts})
 		}
 		return out
 	}
@@ -76,7 +77,9 @@ func attribute(a *readers.Attribute) manifest.Attribute {
 	if a.Null {
 		shape = []uint64{0}
 	}
-	return spelled(out, func(w *speller) { w.nest(shape, func() { w.element(inner) }) }, &speller{in: readers.ValueReader{Data: a.Data}})
+	w := speller{ValueReader: readers.ValueReader{Data: a.Data}}
+	w.nest(shape, func() { w.element(inner) })
+	return w.attribute(a.Name)
 }
 
 func unreadable(name string, err error) manifest.Attribute {
@@ -109,24 +112,22 @@ func compacted(text []byte) string {
 	return out.String()
 }
 
-// spelled is an attribute whose value is what write writes.
-func spelled(a manifest.Attribute, write func(*speller), w *speller) manifest.Attribute {
-	write(w)
-	if err := errors.Join(w.err, w.in.Err); err != nil {
-		return unreadable(a.Name, err)
-	}
-	return manifest.Attribute{Name: a.Name, JSON: string(w.out)}
-}
-
 // maxSpelled bounds what the names of a compound can make of a few bytes.
 const maxSpelled = 16 << 20
 
 // speller writes elements as JSON. It keeps the first error.
 type speller struct {
-	in    readers.ValueReader
-	texts [][]byte // instead of in
+	readers.ValueReader
+	texts [][]byte // instead
 	out   []byte
-	err   error
+}
+
+// attribute is one that has what was written as its value.
+func (w *speller) attribute(name string) manifest.Attribute {
+	if w.Err != nil {
+		return unreadable(name, w.Err)
+	}
+	return manifest.Attribute{Name: name, JSON: string(w.out)}
 }
 
 // nest writes elements as lists of lists.
@@ -140,11 +141,11 @@ func (w *speller) nest(shape []uint64, element func()) {
 
 func (w *speller) list(n uint64, one func()) {
 	w.out = append(w.out, '[')
-	for i := uint64(0); i < n && w.err == nil && w.in.Err == nil; i++ {
+	for i := uint64(0); i < n && w.Err == nil; i++ {
 		w.comma(i)
 		one()
 		if len(w.out) > maxSpelled {
-			w.err = fmt.Errorf("as JSON it takes more than %d bytes", maxSpelled)
+			w.Err = fmt.Errorf("as JSON it takes more than %d bytes", maxSpelled)
 		}
 	}
 	w.out = append(w.out, ']')
@@ -159,7 +160,7 @@ func (w *speller) comma(i uint64) {
 // text writes the next text.
 func (w *speller) text() {
 	if len(w.texts) == 0 {
-		w.err = readers.Corruptf("there are fewer texts than elements")
+		w.Err = readers.Corruptf("there are fewer texts than elements")
 		return
 	}
 	w.quoted(w.texts[0])
@@ -169,8 +170,8 @@ func (w *speller) text() {
 func (w *speller) quoted(text []byte) { w.value(cf.TextJSON(string(text))) }
 
 func (w *speller) value(raw []byte, err error) {
-	if w.err == nil {
-		w.err = err
+	if w.Err == nil {
+		w.Err = err
 	}
 	w.out = append(w.out, raw...)
 }
@@ -180,13 +181,13 @@ func (w *speller) element(t *readers.Type) {
 	element, _, err := elementOf(t)
 	switch {
 	case t.Class == readers.String && t.InMemory == nil:
-		w.quoted(textOf(t, w.in.Take(uint64(t.Size))))
+		w.quoted(t.Padding.Trim(w.Take(uint64(t.Size))))
 	case t.Class == readers.VarLen && (t.IsText || t.InMemory != nil):
-		w.quoted(w.in.Take(w.in.Count()))
+		w.quoted(w.Take(w.Count()))
 	case t.Class == readers.VarLen:
-		n := w.in.Count()
-		if n > uint64(len(w.in.Data)) {
-			w.err = readers.Corruptf("a sequence of %d elements in %d bytes", n, len(w.in.Data))
+		n := w.Count()
+		if n > uint64(len(w.Data)) {
+			w.Err = readers.Corruptf("a sequence of %d elements in %d bytes", n, len(w.Data))
 			return
 		}
 		w.list(n, func() { w.element(t.Base) })
@@ -206,7 +207,7 @@ func (w *speller) element(t *readers.Type) {
 		if t.InMemory != nil {
 			size = uint64(element.Size)
 		}
-		if b := w.in.Take(size); b != nil {
+		if b := w.Take(size); b != nil {
 			w.value(cf.ElementJSON(element, widen(t, element, b)))
 		}
 	}
@@ -226,16 +227,4 @@ func (w *speller) object(members []readers.Member) {
 		w.element(m.Type)
 	}
 	w.out = append(w.out, '}')
-}
-
-// textOf is a text of a fixed size without its padding.
-func textOf(t *readers.Type, b []byte) []byte {
-	switch t.Padding {
-	case readers.SpacePadded:
-		return bytes.TrimRight(b, " ")
-	case readers.NullTerminated:
-		b, _, _ = bytes.Cut(b, []byte{0})
-		return b
-	}
-	return bytes.TrimRight(b, "\x00")
 }

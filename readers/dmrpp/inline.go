@@ -186,21 +186,9 @@ func (v *variable) setReader(texts [][]byte) {
 		}
 		if out.Type.Class == readers.String {
 			for text := range slices.Chunk(value.Data, out.Type.Size) {
-				value.Texts = append(value.Texts, trim(out.Type.Padding, text))
+				value.Texts = append(value.Texts, out.Type.Padding.Trim(text))
 			}
 		}
 		return value, ctx.Err()
 	}
-}
-
-// trim leaves out the padding of a text.
-func trim(p readers.Padding, text []byte) []byte {
-	switch p {
-	case readers.NullTerminated:
-		text, _, _ = bytes.Cut(text, []byte{0})
-		return text
-	case readers.SpacePadded:
-		return bytes.TrimRight(text, " ")
-	}
-	return bytes.TrimRight(text, "\x00")
 }

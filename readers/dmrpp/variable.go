@@ -177,7 +177,7 @@ func (v *variable) fillAll(_ context.Context, limit uint64) (readers.Value, erro
 	if v.Type.Varies() || v.Type.Class == readers.String {
 		texts := make([][]byte, min(product(v.Shape), limit/24))
 		for i := range texts {
-			texts[i] = trim(v.Type.Padding, v.Fill.Value)
+			texts[i] = v.Type.Padding.Trim(v.Fill.Value)
 		}
 		return readers.Value{Type: v.Type, Shape: v.Shape, Texts: texts}, v.fits(limit, 24)
 	}

@@ -198,19 +198,9 @@ func (f *File) Texts(ctx context.Context, t *readers.Type, stored []byte) ([][]b
 			out = append(out, textOf(b))
 			continue
 		}
-		out = append(out, trimPadding(stored[:t.Size], t.Padding))
+		out = append(out, t.Padding.Trim(stored[:t.Size]))
 	}
 	return out, f.locate("", e.err)
-}
-
-func trimPadding(b []byte, p readers.Padding) []byte {
-	switch p {
-	case readers.NullTerminated:
-		return textOf(b)
-	case readers.NullPadded:
-		return bytes.TrimRight(b, "\x00")
-	}
-	return bytes.TrimRight(b, " ")
 }
 
 // IsText reports whether the elements of a type are strings.

@@ -216,10 +216,8 @@ func largest(t *readers.Type) uint64 {
 // ofFloat returns the bits of a float as another type has it.
 func ofFloat(t *readers.Type, v float64) uint64 {
 	switch {
-	case t.Class == readers.Float && t.Size == 4:
-		return uint64(math.Float32bits(float32(v)))
 	case t.Class == readers.Float:
-		return math.Float64bits(v)
+		return floatBits(t, float32(v), v)
 	case v >= float64(largest(t)):
 		return largest(t)
 	case !t.Signed:
@@ -233,12 +231,10 @@ func ofFloat(t *readers.Type, v float64) uint64 {
 // ofInt is ofFloat for a signed integer.
 func ofInt(t *readers.Type, v int64) uint64 {
 	switch {
-	case t.Class == readers.Float && t.Size == 4:
-		return uint64(math.Float32bits(float32(v)))
 	case t.Class == readers.Float:
-		return math.Float64bits(float64(v))
+		return floatBits(t, float32(v), float64(v))
 	case v >= 0:
-		return min(uint64(v), largest(t))
+		return ofUint(t, uint64(v))
 	case !t.Signed:
 		return 0
 	}
@@ -247,11 +243,16 @@ func ofInt(t *readers.Type, v int64) uint64 {
 
 // ofUint is ofFloat for an integer without a sign.
 func ofUint(t *readers.Type, v uint64) uint64 {
-	switch {
-	case t.Class == readers.Float && t.Size == 4:
-		return uint64(math.Float32bits(float32(v)))
-	case t.Class == readers.Float:
-		return math.Float64bits(float64(v))
+	if t.Class == readers.Float {
+		return floatBits(t, float32(v), float64(v))
 	}
 	return min(v, largest(t))
+}
+
+// floatBits are the bits of a number as a float of four or eight bytes.
+func floatBits(t *readers.Type, narrow float32, wide float64) uint64 {
+	if t.Size == 4 {
+		return uint64(math.Float32bits(narrow))
+	}
+	return math.Float64bits(wide)
 }
