@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"varve/readers"
+	"varve/readers/readertest"
 )
 
 // TestPanic holds that a failure within a reader is the failure of one source.
@@ -37,7 +38,7 @@ func TestRunBoxes(t *testing.T) {
 		next, boxes := a, 0
 		err := runBoxes(shape, a, b, func(origin, size []int64) error {
 			boxes++
-			for _, e := range cells(shape, origin, size) {
+			for _, e := range readertest.Cells(shape, origin, size) {
 				if e != next {
 					return fmt.Errorf("element %d where %d is next", e, next)
 				}
@@ -49,21 +50,6 @@ func TestRunBoxes(t *testing.T) {
 			t.Fatalf("%v from %d to %d: %d boxes up to %d, %v", shape, a, b, boxes, next, err)
 		}
 	}
-}
-
-// cells lists the elements of a box by their number in the array.
-func cells(shape, origin, size []int64) []int64 {
-	out := []int64{0}
-	for k := range shape {
-		var more []int64
-		for _, e := range out {
-			for i := range size[k] {
-				more = append(more, e*shape[k]+origin[k]+i)
-			}
-		}
-		out = more
-	}
-	return out
 }
 
 func TestStretches(t *testing.T) {

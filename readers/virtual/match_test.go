@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/readers"
+	"varve/readers/readertest"
 )
 
 func regularOf(start, stride, count, block uint64) readers.Selection {
@@ -155,21 +156,6 @@ func asBlocks(r *rand.Rand, s readers.Selection) readers.Selection {
 	return out
 }
 
-// cells lists the elements of a box by their number in the array.
-func cells(shape, origin, size []int64) []int64 {
-	out := []int64{0}
-	for k := range shape {
-		var more []int64
-		for _, e := range out {
-			for i := range size[k] {
-				more = append(more, e*shape[k]+origin[k]+i)
-			}
-		}
-		out = more
-	}
-	return out
-}
-
 func signed(list []uint64) (out []int64) {
 	for _, n := range list {
 		out = append(out, int64(n))
@@ -215,8 +201,8 @@ func TestMatch(t *testing.T) {
 		}
 		seen := 0
 		err = boxes.Each(func(origin, start, shape []int64) error {
-			there := cells(boxes.Arrange(signed(source), 1), start, shape)
-			for i, e := range cells(signed(target), origin, shape) {
+			there := readertest.Cells(boxes.Arrange(signed(source), 1), start, shape)
+			for i, e := range readertest.Cells(signed(target), origin, shape) {
 				if v, ok := want[e]; !ok || v != there[i] {
 					return fmt.Errorf("%d is %d, want %d", e, there[i], v)
 				}
