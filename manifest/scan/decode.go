@@ -280,6 +280,10 @@ func (r *reading) readAll(ctx context.Context, v *readers.Variable) (readers.Val
 // readThrough reads all values through the reader, in memory form.
 func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.Type) (*manifest.Values, error) {
 	if row, ok := v.Type.Row(); ok {
+		if known := r.tabled; known.of == v && known.values != nil {
+			r.tabled = rowsRead{}
+			return known.values, nil
+		}
 		_, values, err := r.rows(ctx, v, row)
 		return values, err
 	}

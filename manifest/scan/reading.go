@@ -42,6 +42,13 @@ type reading struct {
 	variables map[string]*readers.Variable
 	here      *reading  // the same source, for what it says of itself
 	ahead     *prepared // of the variable that is being added; nil for one of another source
+	tabled    rowsRead  // read to know its type, until the values are wanted
+}
+
+// rowsRead are the rows of a variable.
+type rowsRead struct {
+	of     *readers.Variable
+	values *manifest.Values
 }
 
 // scan reads a source.
@@ -280,7 +287,8 @@ func (r *reading) store(out *manifest.Variable, v *readers.Variable) error {
 	}
 	if row, ok := v.Type.Row(); ok {
 		out.Storage.Layout = manifest.Valued
-		if out.Type, _, err = r.rows(r.ctx, v, row); err == nil && v.Storage.Layout == readers.Unallocated {
+		r.tabled.of = v
+		if out.Type, r.tabled.values, err = r.rows(r.ctx, v, row); err == nil && v.Storage.Layout == readers.Unallocated {
 			err = r.checkNull(out, v)
 		}
 		return err
