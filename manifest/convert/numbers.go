@@ -156,8 +156,7 @@ func (f *floats) convert(dst, src codec.Elems) error {
 		f.load(b, in)
 		if f.scaled {
 			for i, v := range b {
-				scaled := v * f.scale
-				b[i] = scaled + f.offset
+				b[i] = cf.Unpacked(v, f.scale, f.offset)
 			}
 		}
 		storeFloats(out, b, f.to.Size)

@@ -88,7 +88,7 @@ func (x numbers) real(i int) float64 {
 	default:
 		f = math.Float64frombits(binary.LittleEndian.Uint64(x.element(i)))
 	}
-	return f*x.scale + x.offset
+	return cf.Unpacked(f, x.scale, x.offset)
 }
 
 func (x numbers) say(i int) string {

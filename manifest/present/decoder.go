@@ -88,7 +88,7 @@ func (d *Decoder) Float64s(dst []float64, elems []byte) {
 	loadFloats(dst, elems, d.packing.Type)
 	if d.isScaled() {
 		for i := range dst {
-			dst[i] = dst[i]*d.scale + d.offset
+			dst[i] = cf.Unpacked(dst[i], d.scale, d.offset)
 		}
 	}
 }

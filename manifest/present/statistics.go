@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"varve/codec"
+	"varve/manifest/internal/cf"
 	"varve/manifest/store"
 )
 
@@ -130,7 +131,7 @@ func (d *Decoder) scaled(integer *big.Int, f float64, n int64) Number {
 		f, _ = new(big.Float).SetInt(integer).Float64()
 	}
 	if d.scale != 1 || d.offset != 0 {
-		return Number{Float: f*d.scale + d.offset*float64(n)}
+		return Number{Float: cf.Unpacked(f, d.scale, float64(d.offset*float64(n)))}
 	}
 	return Number{Float: f, Integer: integer}
 }

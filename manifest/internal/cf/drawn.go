@@ -29,5 +29,5 @@ func (p Packing) Unpack(t codec.Type, element []byte) float64 {
 	case p.IsMask(t, element):
 		return math.NaN()
 	}
-	return Float(p.Type, element)*p.factor() + p.term()
+	return Unpacked(Float(p.Type, element), p.factor(), p.term())
 }

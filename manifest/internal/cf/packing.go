@@ -142,6 +142,11 @@ func (p Packing) SameScale(q Packing) bool { return p.factor() == q.factor() && 
 // Affine returns what stored numbers are multiplied with, and what is added then.
 func (p Packing) Affine() (scale, offset float64) { return p.factor(), p.term() }
 
+// Unpacked is a stored number times a scale, plus an offset. Each is rounded, as everywhere
+// else that files are unpacked: without the conversion, processors that have an instruction
+// for both (arm64's, for one) would round once, and give other numbers.
+func Unpacked(stored, scale, offset float64) float64 { return float64(stored*scale) + offset }
+
 func (p Packing) factor() float64 { return p.Scale.Or(1) }
 func (p Packing) term() float64   { return p.Offset.Or(0) }
 

@@ -59,7 +59,7 @@ func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
 	switch {
 	case t.Packing.Scaled():
 		scale, offset := t.Packing.Affine()
-		at, ok = t.Units.atFloat(Float(t.Packing.Type, element)*scale + offset)
+		at, ok = t.Units.atFloat(Unpacked(Float(t.Packing.Type, element), scale, offset))
 	case t.Type.Kind == codec.Float:
 		at, ok = t.Units.atFloat(Float(t.Type, element))
 	default:
