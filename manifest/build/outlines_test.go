@@ -132,7 +132,7 @@ func checkTrack(t *testing.T, out string, files int) {
 		t.Fatalf("%d times, %d depths", len(got), len(depths))
 	}
 	for i := range got {
-		if second := got[i]*step.Seconds() + since.Sub(epoch).Seconds(); second != float64(i) {
+		if second := float64(got[i]*step.Seconds()) + since.Sub(epoch).Seconds(); second != float64(i) {
 			t.Fatalf("time %d is %v %s: %v", i, got[i], units, second)
 		}
 	}
