@@ -146,7 +146,7 @@ func (t *territory) without(p *planner, some map[int32]bool) sample {
 func (p *planner) settleAbsent() {
 	groups := map[*placing][]*array{}
 	for _, a := range p.arrays {
-		if a.where != nil && a.where.absent.count > 0 && p.isCoordinate(a) == nil {
+		if a.where != nil && a.where.absent.count > 0 && !p.isCoordinate(a) {
 			groups[a.where] = append(groups[a.where], a)
 		}
 	}
@@ -162,8 +162,7 @@ func (p *planner) settleAbsent() {
 		}
 		f := report.Finding{Kind: report.Absent, Effect: report.Filled, Option: "--missing drop, --missing refuse",
 			Says: fmt.Sprintf("%s %s no %s", count(w.absent.count, w.absent.count+len(w.tiles)), have(w.absent.count), some(paths))}
-		switch {
-		case len(group) == 1:
+		if len(group) == 1 {
 			f.Array = group[0].path
 		}
 		switch p.opts.Missing {
@@ -224,5 +223,5 @@ func (p *planner) smallest(d *dim) []int32 {
 			odd = append(odd, c)
 		}
 	}
-	return p.filesOfCoords(d, odd)
+	return d.filesOf(odd...)
 }

@@ -34,6 +34,17 @@ func (a *array) all() []member {
 	return append(slices.Clone(a.members), a.parts...)
 }
 
+// allDims are the axes, new dimensions included.
+func (a *array) allDims() []string { return slices.Concat(a.made, a.dims) }
+
+// dimAt is one of allDims.
+func (a *array) dimAt(axis int) string {
+	if axis < len(a.made) {
+		return a.made[axis]
+	}
+	return a.dims[axis-len(a.made)]
+}
+
 // member is the variable of one class.
 type member struct {
 	class int32
@@ -249,17 +260,18 @@ func (p *planner) twice(a *array) bool {
 	return false
 }
 
-// isCoordinate reports whether an array is the coordinate of the flowing dimension of its name.
-func (p *planner) isCoordinate(a *array) *dim {
-	if d := p.dims[a.path]; d != nil && d.coord == a.path && len(a.dims) == 1 && a.dims[0] == a.path {
-		return d
-	}
-	return nil
+// isAxis reports whether the values of an array say where along its dimension files lie: a
+// coordinate, or times along a dimension of another name.
+func (p *planner) isAxis(a *array) bool {
+	return len(a.dims) == 1 && p.dims[a.dims[0]].coord == a.path
 }
+
+// isCoordinate reports whether an array is the coordinate of the dimension of its name.
+func (p *planner) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
 
 // settleStatic deals with arrays that no file holds a part of: they have to be equal in all.
 func (p *planner) settleStatic(a *array) error {
-	if a.where != nil || a.files < 2 || p.isCoordinate(a) != nil {
+	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
 		return nil
 	}
 	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) {

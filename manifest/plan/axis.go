@@ -68,42 +68,26 @@ func (p *planner) allPlaced(d *dim, live []*coord) bool {
 
 // sameDirection refuses files whose values run the other way.
 func (p *planner) sameDirection(d *dim, live []*coord) bool {
-	var ways [3]int64
-	var members [3][]int32
-	for i, c := range d.coords {
-		way := map[int8]int{1: 0, -1: 1, 2: 2}
-		if k, ok := way[c.dir]; ok && c.n > 1 {
-			ways[k] += c.files
-			members[k] = append(members[k], int32(i))
+	ways := map[string][]*coord{}
+	for _, c := range live {
+		switch c.dir {
+		case 1:
+			ways["upwards"] = append(ways["upwards"], c)
+		case -1:
+			ways["downwards"] = append(ways["downwards"], c)
 		}
 	}
-	odd := 1
-	if ways[1] > ways[0] || ways[1] == ways[0] && ways[0] > 0 && p.leads(d, members[1], members[0]) {
-		odd = 0
-	}
-	if ways[0] == 0 || ways[1] == 0 {
+	if len(ways) < 2 {
 		return true
 	}
-	files := d.filesOf(members[odd])
-	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
-		Says: fmt.Sprintf("%s: %s runs %s, and %s in the others", count(len(files), int(d.total())), path.Base(d.coord),
-			[]string{"upwards", "downwards"}[odd], []string{"downwards", "upwards"}[odd])}, files, d.total()))
-	return false
-}
-
-// leads reports whether the first file of some coordinates comes before that of others.
-func (p *planner) leads(d *dim, a, b []int32) bool {
-	return natural(p.files[p.firstOf(d, a)].URL, p.files[p.firstOf(d, b)].URL) < 0
-}
-
-func (p *planner) firstOf(d *dim, coords []int32) int32 {
-	first := d.coords[coords[0]].rep
-	for _, n := range coords[1:] {
-		if rep := d.coords[n].rep; natural(p.files[rep].URL, p.files[first].URL) < 0 {
-			first = rep
-		}
+	most, odd := p.majority(ways), "upwards"
+	if most == odd {
+		odd = "downwards"
 	}
-	return first
+	files := d.filesOf(ways[odd]...)
+	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
+		Says: fmt.Sprintf("%s: %s runs %s, and %s in the others", count(len(files), int(d.total())), path.Base(d.coord), odd, most)}, files, d.total()))
+	return false
 }
 
 // lineUp puts coordinates one behind the other in the order of their values.
@@ -234,7 +218,7 @@ func (p *planner) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 		c.start, at = at, at+c.n
 	}
 	if d.nature != text {
-		files := p.filesOfCoords(d, cluster)
+		files := d.filesOf(cluster...)
 		p.find(p.odd(report.Finding{Kind: report.Order, Array: d.coord, Effect: report.Noted,
 			Says: count(len(files), int(d.total())) + " lie between one another along " + path.Base(d.path) + " and are put end to end by their least values"},
 			files, d.total()))
@@ -261,7 +245,7 @@ func (p *planner) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 // refuseInterleaved refuses files whose steps lie between those of other files.
 func (p *planner) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
-	files := p.filesOfCoords(d, cluster)
+	files := d.filesOf(cluster...)
 	if slices.ContainsFunc(cluster, (*coord).outlined) {
 		p.find(p.odd(report.Finding{Kind: report.Overlap, Array: d.coord, Effect: report.Refused, Option: p.lookOption(cluster),
 			Says: fmt.Sprintf("%s hold values of %s that lie within those of others (%s; %s), and whether they have some in common is not looked for among so many",
@@ -290,16 +274,6 @@ func (p *planner) lookOption(coords []*coord) string {
 		most = max(most, c.n*int64(c.v.Type.Size))
 	}
 	return fmt.Sprintf("--value-bytes %d to look at them one by one", most)
-}
-
-func (p *planner) filesOfCoords(d *dim, coords []*coord) []int32 {
-	var places []int32
-	for i, c := range d.coords {
-		if slices.Contains(coords, c) {
-			places = append(places, int32(i))
-		}
-	}
-	return d.filesOf(places)
 }
 
 // settleConflict deals with coordinates that ought to be equal and are not.
@@ -392,14 +366,14 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 }
 
 func (p *planner) noteFirst(d *dim, odd []*coord) {
-	files := p.filesOfCoords(d, odd)
+	files := d.filesOf(odd...)
 	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Noted, Option: "without --coords first they are refused",
 		Says: count(len(files), int(d.total())) + " " + have(len(files)) + " other values of " + path.Base(d.coord) + "; those of the first file count"},
 		files, d.total()))
 }
 
 func (p *planner) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
-	files := p.filesOfCoords(d, odd)
+	files := d.filesOf(odd...)
 	d.role = spoiled
 	f := report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused}
 	switch large := odd[0].outlined() || standard.outlined(); {

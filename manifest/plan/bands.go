@@ -162,14 +162,13 @@ func overlaid(group []band, votes map[band]int64) (out []band) {
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
+	var here []band // in the order of the group
 	for i := range len(cuts) - 1 {
-		best := -1
-		for k, b := range group {
-			if b.from <= cuts[i] && b.to >= cuts[i+1] && (best < 0 || votes[b] > votes[group[best]]) {
-				best = k
-			}
+		for len(group) > 0 && group[0].from <= cuts[i] {
+			here, group = append(here, group[0]), group[1:]
 		}
-		b := group[best]
+		here = slices.DeleteFunc(here, func(b band) bool { return b.to <= cuts[i] })
+		b := slices.MaxFunc(here, func(a, b band) int { return cmp.Compare(votes[a], votes[b]) })
 		s := band{from: cuts[i], to: cuts[i+1], length: b.length, member: b.member, phase: b.phase + cuts[i] - b.from}
 		s.padded = b.padded && s.to == b.to
 		if s.length > 0 && s.member < 0 {

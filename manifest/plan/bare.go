@@ -34,7 +34,6 @@ func (p *planner) settleBare(d *dim) error {
 func (p *planner) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
 	begins := true
-	lengths := map[int64][]int32{}
 	for _, c := range live {
 		if c.outlined() || longest.outlined() {
 			begins = begins && c == longest
@@ -43,7 +42,12 @@ func (p *planner) settleWidths(d *dim, live []*coord) error {
 		} else {
 			begins = begins && at == c.n
 		}
-		lengths[c.n] = append(lengths[c.n], p.filesOfCoords(d, []*coord{c})...)
+	}
+	lengths := map[int64][]int32{}
+	for f, n := range d.of {
+		if n >= 0 && d.coords[n].n > 0 {
+			lengths[d.coords[n].n] = append(lengths[d.coords[n].n], int32(f))
+		}
 	}
 	if p.opts.Pad == PadFill && (begins || p.opts.Coords == CoordsFirst) {
 		d.order = []*coord{longest}
@@ -121,21 +125,12 @@ func (p *planner) inOrderOfNames(d *dim) {
 	}
 	d.order = slices.Clone(d.coords)
 	slices.SortStableFunc(d.order, func(a, b *coord) int { return int(a.start - b.start) })
-	all := d.filesOfAll()
+	all := d.filesWhose(func(*coord) bool { return true })
 	if len(all) > 1 {
 		p.find(p.odd(report.Finding{Kind: report.Order, Effect: report.Noted,
 			Says: fmt.Sprintf("%d files have no values of %s and follow one another in the order of their names: %s", len(all), path.Base(d.path), p.span(all))},
 			all, d.total()))
 	}
-}
-
-func (d *dim) filesOfAll() (files []int32) {
-	for f, n := range d.of {
-		if n >= 0 {
-			files = append(files, int32(f))
-		}
-	}
-	return files
 }
 
 func (p *planner) byName(a, b int32) int {

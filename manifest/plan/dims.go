@@ -90,10 +90,11 @@ func (p *planner) collectDims() {
 }
 
 func (p *planner) isNamed(at string) bool {
-	return slices.ContainsFunc(p.opts.Concat, func(name string) bool {
-		return name == at || "/"+name == at || name == path.Base(at)
-	})
+	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return calls(name, at) })
 }
+
+// calls reports whether a user means a dimension by a name.
+func calls(name, at string) bool { return name == at || "/"+name == at || name == path.Base(at) }
 
 // timesAlong finds the only variable of times along a dimension that has no coordinate: a
 // swath's lines are at times, but the dimension has another name.
@@ -389,9 +390,9 @@ func (p *planner) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
 	}
-	groups := map[string][]int32{}
+	groups := map[string][]*coord{}
 	d.nature = whole
-	for i, c := range d.coords {
+	for _, c := range d.coords {
 		word := "texts"
 		switch c.nature {
 		case instant:
@@ -402,7 +403,7 @@ func (p *planner) settleNature(d *dim) bool {
 				word += " of " + c.units
 			}
 		}
-		groups[word] = append(groups[word], int32(i))
+		groups[word] = append(groups[word], c)
 		d.nature = max(d.nature, c.nature)
 	}
 	if d.nature == text {
@@ -423,8 +424,8 @@ func calendarOf(c *coord) string {
 	return c.times.Units.Calendar.String()
 }
 
-func (p *planner) refuseNatures(d *dim, groups map[string][]int32) {
-	most := p.majority(d, groups)
+func (p *planner) refuseNatures(d *dim, groups map[string][]*coord) {
+	most := p.majority(groups)
 	kind := report.Units
 	if d.nature == instant {
 		kind = report.Time
@@ -433,7 +434,7 @@ func (p *planner) refuseNatures(d *dim, groups map[string][]int32) {
 		if word == most {
 			continue
 		}
-		files := d.filesOf(groups[word])
+		files := d.filesOf(groups[word]...)
 		p.find(p.odd(report.Finding{Kind: kind, Array: d.coord, Effect: report.Refused,
 			Says: count(len(files), len(p.files)) + " " + have(len(files)) + " " + word + " along " + path.Base(d.path) + ", the others " + most},
 			files, d.total()))
@@ -442,12 +443,11 @@ func (p *planner) refuseNatures(d *dim, groups map[string][]int32) {
 }
 
 // majority is the word that most files go by; of equals that of the file that comes first.
-func (p *planner) majority(d *dim, groups map[string][]int32) string {
+func (p *planner) majority(groups map[string][]*coord) string {
 	best, bestFiles, bestName := "", int64(-1), ""
 	for _, word := range sorted(groups) {
 		files, name := int64(0), ""
-		for _, n := range groups[word] {
-			c := d.coords[n]
+		for _, c := range groups[word] {
 			files += c.files
 			if url := p.files[c.rep].URL; name == "" || natural(url, name) < 0 {
 				name = url
@@ -460,18 +460,26 @@ func (p *planner) majority(d *dim, groups map[string][]int32) string {
 	return best
 }
 
-// filesOf lists the files that have one of some coordinates.
-func (d *dim) filesOf(coords []int32) (files []int32) {
-	in := make([]bool, len(d.coords))
-	for _, n := range coords {
-		in[n] = true
-	}
+// filesWhose lists the files of whose coordinates something is so.
+func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {
 	for f, n := range d.of {
-		if n >= 0 && in[n] {
+		if n >= 0 && is(d.coords[n]) {
 			files = append(files, int32(f))
 		}
 	}
 	return files
+}
+
+// filesOf lists the files that have one of some coordinates.
+func (d *dim) filesOf(coords ...*coord) []int32 {
+	if len(coords) == 1 {
+		return d.filesWhose(func(c *coord) bool { return c == coords[0] })
+	}
+	in := make(map[*coord]bool, len(coords))
+	for _, c := range coords {
+		in[c] = true
+	}
+	return d.filesWhose(func(c *coord) bool { return in[c] })
 }
 
 func (d *dim) total() (n int64) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"path"
 	"slices"
 
 	"varve/grid"
@@ -34,10 +33,8 @@ type cutting struct {
 // gridOf decides the chunks of an array. kept says of each member, those of parts included,
 // whether its chunks may be served as they are stored.
 func (p *planner) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid {
-	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape, element: 1}
-	for i := range c.members {
-		c.element = max(c.element, int64(c.members[i].v.Type.Size))
-	}
+	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape}
+	c.element = elementSize(c.members)
 	c.chooseAround()
 	axes := make([][]run, len(shape))
 	regular := !p.opts.Rectilinear || len(a.placed) == 0
@@ -138,13 +135,13 @@ func spread(lengths []int64, extent int64) (runs []run) {
 
 // override returns the lengths that the user wants along an axis.
 func (p *planner) override(a *array, axis int) (lengths []int64) {
-	dims := append(slices.Clone(a.made), a.dims...)
+	at := a.dimAt(axis)
 	for _, o := range p.opts.Faces {
 		if !matches([]string{o.Array}, a.path) {
 			continue
 		}
 		for name, list := range o.Chunks {
-			if len(list) > 0 && (name == dims[axis] || name == path.Base(dims[axis])) {
+			if len(list) > 0 && calls(name, at) {
 				lengths = list
 			}
 		}
@@ -157,15 +154,8 @@ func (c *cutting) placedAt(axis int) int {
 	if c.a.where == nil {
 		return -1
 	}
-	at := c.p.axisPath(c.a, axis)
+	at := c.a.dimAt(axis)
 	return slices.IndexFunc(c.a.where.dims, func(d *dim) bool { return d.path == at })
-}
-
-func (p *planner) axisPath(a *array, axis int) string {
-	if axis < len(a.made) {
-		return a.made[axis]
-	}
-	return a.dims[axis-len(a.made)]
 }
 
 // stored is the chunk shape of a member along the array's axes, new ones included. 0 stands
@@ -343,7 +333,7 @@ func divisor(n, limit int64) int64 {
 		return n
 	}
 	best := int64(1)
-	for i := int64(1); i*i <= n; i++ {
+	for i := int64(1); i <= limit && i*i <= n; i++ {
 		if n%i != 0 {
 			continue
 		}
@@ -381,7 +371,7 @@ func (c *cutting) edges(axis int) []run {
 // bandKey is all that edges depend on besides the tiles. Arrays of one placing mostly have one.
 func (c *cutting) bandKey(axis int) string {
 	b := appendShape(nil, []int64{int64(axis - len(c.a.made)), c.shape[axis], c.usual[axis]})
-	b = append(b, c.p.axisPath(c.a, axis)...)
+	b = append(b, c.a.dimAt(axis)...)
 	for i := range c.members {
 		m := &c.members[i]
 		b = appendShape(b, []int64{int64(m.class), c.chunkAlong(axis, m), c.bandWeight(i)})

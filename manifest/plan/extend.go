@@ -198,11 +198,14 @@ func (x *extending) coordinates() bool {
 // line puts the files in order behind the old ones.
 func (x *extending) line() bool {
 	s := &x.state
-	for i, c := range x.dim.coords {
+	for _, c := range x.dim.coords {
 		if !x.fits(c) {
 			return false
 		}
-		x.order = append(x.order, stretch{coord: c, files: x.dim.filesOf([]int32{int32(i)})})
+		x.order = append(x.order, stretch{coord: c})
+	}
+	for f, n := range x.dim.of {
+		x.order[n].files = append(x.order[n].files, int32(f))
 	}
 	slices.SortFunc(x.order, func(a, b stretch) int {
 		if s.Falling {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,7 +31,7 @@ func (p *planner) faces() error {
 	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
 		return nil
 	}
-	slices.SortFunc(p.arrays, func(a, b *array) int { return compareText(a.path, b.path) })
+	slices.SortFunc(p.arrays, func(a, b *array) int { return strings.Compare(a.path, b.path) })
 	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
 	declared := func() error { return nil }
 	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
@@ -94,16 +95,6 @@ func (d *decided) decide() {
 	}
 }
 
-func compareText(a, b string) int {
-	if a < b {
-		return -1
-	}
-	if a > b {
-		return 1
-	}
-	return 0
-}
-
 // faced is the members of an array as a face is decided from them: those that are alike are
 // one.
 type faced struct {
@@ -129,7 +120,7 @@ func (p *planner) declare(a *array, d *decided) error {
 	for i, k := range f.of {
 		kept[i] = got.Kept[k]
 	}
-	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: append(slices.Clone(a.made), a.dims...)}
+	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
 	shape := p.shapeOf(a)
 	out.Face = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
@@ -336,10 +327,7 @@ func typeNamed(name string) (codec.Type, error) {
 // shapeOf is the shape of an array.
 func (p *planner) shapeOf(a *array) []int64 {
 	shape := make([]int64, 0, len(a.made)+len(a.dims))
-	for _, at := range a.made {
-		shape = append(shape, p.dims[at].length)
-	}
-	for _, at := range a.dims {
+	for _, at := range a.allDims() {
 		shape = append(shape, p.dims[at].length)
 	}
 	return shape
@@ -348,7 +336,7 @@ func (p *planner) shapeOf(a *array) []int64 {
 func dimensionNames(dims []string) []zarrjson.DimensionName {
 	out := make([]zarrjson.DimensionName, len(dims))
 	for i, d := range dims {
-		out[i] = zarrjson.DimensionName{Name: base(d), Named: true}
+		out[i] = zarrjson.DimensionName{Name: report.Base(d), Named: true}
 	}
 	return out
 }
@@ -380,7 +368,7 @@ func (p *planner) placementOf(a *array) string {
 		files := p.filesHaving(a)
 		if p.isAxis(a) && p.dims[a.dims[0]].large {
 			d := p.dims[a.dims[0]]
-			files = p.filesOfCoords(d, []*coord{p.fixedCoord(d)})
+			files = d.filesOf(p.fixedCoord(d))
 		}
 		first := slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })
 		key := "first " + p.files[first].URL

@@ -130,7 +130,7 @@ func TestFindings(t *testing.T) {
 			f := findingOf(t, planned(t, m, &c.opts).Report, c.kind)
 			var files []string
 			for _, url := range f.Files {
-				files = append(files, base(url))
+				files = append(files, report.Base(url))
 			}
 			if got := strings.Join(files, " "); got != c.files || f.Effect != c.effect || !strings.Contains(f.Says, c.says) {
 				t.Errorf("files %q, effect %s: %s", got, f.Effect, f.Says)

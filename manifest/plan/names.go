@@ -83,17 +83,15 @@ func (p *planner) label(url string) string {
 	if p.bases == nil {
 		p.bases = make(map[string]int, len(p.files))
 		for _, f := range p.files {
-			p.bases[base(f.URL)]++
+			p.bases[report.Base(f.URL)]++
 		}
 	}
-	name := base(url)
+	name := report.Base(url)
 	if p.bases[name] < 2 {
 		return name
 	}
 	return path.Join(path.Base(path.Dir(url)), name)
 }
-
-func base(url string) string { return path.Base(strings.TrimRight(url, "/")) }
 
 // natural compares names as people do: numbers in them by their values.
 func natural(a, b string) int {

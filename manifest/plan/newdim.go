@@ -204,7 +204,7 @@ func (p *planner) given() (n int) {
 
 // matchStep looks at the name of a file, and at its whole path if the name does not match.
 func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
-	m := pattern.FindStringSubmatch(base(url))
+	m := pattern.FindStringSubmatch(report.Base(url))
 	if m == nil {
 		if m = pattern.FindStringSubmatch(url); m == nil {
 			return s, false
@@ -405,7 +405,7 @@ func (p *planner) giveMade(a *array) {
 	if len(p.made) == 0 {
 		return
 	}
-	if p.isCoordinate(a) != nil || p.isAxis(a) || a.aux && len(a.placed) > 0 {
+	if p.isAxis(a) || a.aux && len(a.placed) > 0 {
 		return
 	}
 	known, equal := p.known(a)

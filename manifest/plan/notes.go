@@ -11,28 +11,21 @@ import (
 	"varve/zarrjson"
 )
 
-// noteAxes says what there is to know of dimensions along which files follow one another.
+// noteAxes says what there is to know of dimensions.
 func (p *planner) noteAxes() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
-		if d.role != flowing {
-			p.noteEmpty(d)
-			continue
-		}
 		p.noteEmpty(d)
-		p.noteLengths(d)
-		p.noteGaps(d)
+		if d.role == flowing {
+			p.noteLengths(d)
+			p.noteGaps(d)
+		}
 	}
 }
 
 // noteEmpty names files that hold nothing of a dimension.
 func (p *planner) noteEmpty(d *dim) {
-	var empty []int32
-	for f, n := range d.of {
-		if n >= 0 && d.coords[n].n == 0 {
-			empty = append(empty, int32(f))
-		}
-	}
+	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
 		p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Noted,
 			Says: count(len(empty), int(d.total())) + " " + plural(len(empty), "holds", "hold") + " nothing along " + path.Base(d.path)}, empty, d.total()))
@@ -52,19 +45,10 @@ func (p *planner) noteLengths(d *dim) {
 		return
 	}
 	most, least = max(most, d.order[len(d.order)-1].n), min(least, d.order[len(d.order)-1].n)
-	files := p.filesOfCoords1(d)
+	files := d.filesWhose(func(c *coord) bool { return c.n > 0 })
 	p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Verbatim,
 		Says: fmt.Sprintf("%s files hold from %d to %d of %s, and chunks are as long as their files'", report.Thousands(int64(len(files))), least, most, path.Base(d.path))},
 		files, d.total()))
-}
-
-func (p *planner) filesOfCoords1(d *dim) (files []int32) {
-	for f, n := range d.of {
-		if n >= 0 && d.coords[n].n > 0 {
-			files = append(files, int32(f))
-		}
-	}
-	return files
 }
 
 // noteGaps names the places where steps are missing between files: steps that are longer by

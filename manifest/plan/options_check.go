@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func (p *planner) checkOverride(o *Override) error {
 		if !found {
 			return &OptionError{option, "no array is called so" + p.whichThere()}
 		}
-		if !slices.ContainsFunc(dims, func(at string) bool { return dim == at || dim == path.Base(at) }) {
+		if !slices.ContainsFunc(dims, func(at string) bool { return calls(dim, at) }) {
 			return &OptionError{option, "no such array has a dimension " + dim + listed(dims)}
 		}
 	}
@@ -82,7 +81,7 @@ func (p *planner) overridden(o *Override) (dims []string, found bool) {
 // checkConcat looks for the dimensions along which files are to follow one another.
 func (p *planner) checkConcat() error {
 	for _, name := range p.opts.Concat {
-		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return name == at || "/"+name == at || name == path.Base(at) }) {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) {
 			says := "no dimension is called so" + listed(p.dimOrder)
 			if p.anyHas("/" + strings.Trim(name, "/")) {
 				says += fmt.Sprintf("; --new-dim %s=var:%s makes one of the variable", name, name)

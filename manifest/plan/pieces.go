@@ -75,12 +75,6 @@ func placeOf(members []member, class int32) int {
 	return i
 }
 
-// isAxis reports whether an array is the variable of times that places files along a dimension
-// of another name.
-func (p *planner) isAxis(a *array) bool {
-	return len(a.dims) == 1 && p.dims[a.dims[0]].coord == a.path
-}
-
 // holders are the files whose values of an array count.
 func (p *planner) holders(a *array) []int32 {
 	if a.where == nil {
@@ -157,14 +151,20 @@ func (p *planner) inherits(a *array) bool {
 }
 
 func (p *planner) bytesOf(a *array) int64 {
-	n, size := int64(1), int64(1)
+	n := elementSize(a.members)
 	for _, s := range p.shapeOf(a) {
 		n *= s
 	}
-	for _, m := range a.members {
+	return n
+}
+
+// elementSize is that of the largest elements in memory.
+func elementSize(members []member) int64 {
+	size := int64(1)
+	for _, m := range members {
 		size = max(size, int64(m.v.Type.Size))
 	}
-	return n * size
+	return size
 }
 
 // referenceOf finds one reference for the times of an array that is kept in the manifest; nil
@@ -268,7 +268,7 @@ func (p *planner) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 func (p *planner) madeArray(d *dim) *array {
 	c := d.order[0]
 	h := &manifest.Header{Variables: []manifest.Variable{*c.v}}
-	class := &class{header: h, files: d.filesOfAll()}
+	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
 	p.classes = append(p.classes, class)
 	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
 		members: []member{{class: int32(len(p.classes) - 1), lensed: lensed{v: &h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
@@ -288,7 +288,7 @@ func (p *planner) paintAll(a *array, out *manifest.Array, c *canvas) error {
 		}
 		return c.paint(conversion, v, values, s)
 	}
-	if d := p.dims[a.path]; d != nil && len(d.order) > 0 && d.order[0].v != nil && (d.made || p.isCoordinate(a) != nil) {
+	if d := p.dims[a.path]; p.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
 		return p.paintCoordinate(d, paint)
 	}
 	if a.where == nil {
@@ -357,7 +357,7 @@ func (p *planner) paintFile(a *array, m *member, f int32, t manifest.Tile, paint
 	}
 	if a.where != nil {
 		for i, d := range a.where.dims {
-			k := slices.Index(append(slices.Clone(a.made), a.dims...), d.path)
+			k := slices.Index(a.allDims(), d.path)
 			s.origin[k], s.start[k], s.shape[k] = t.Origin[i], t.Start[i], t.Shape[i]
 		}
 	}

@@ -67,7 +67,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	}
 	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, territories: map[string]*territory{}, hidden: map[int]int32{},
 		needed: map[Need]bool{}, ids: map[string]int64{}, out: &Plan{}}
-	for _, step := range []func() error{p.classes1, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
+	for _, step := range []func() error{p.headers, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
 		err := step()
 		if err = cmp.Or(p.fault, err); err != nil {
 			return nil, nil, err
@@ -151,8 +151,8 @@ func (p *planner) total() (n int64) {
 	return n
 }
 
-// classes1 looks at what there is.
-func (p *planner) classes1() error {
+// headers looks at what there is.
+func (p *planner) headers() error {
 	if p.given() == 0 {
 		return errors.New("no files to plan")
 	}
@@ -172,7 +172,9 @@ func (p *planner) classes1() error {
 }
 
 // isFile reports whether a user means a file by a name.
-func isFile(f *manifest.File, name string) bool { return f.URL == name || base(f.URL) == base(name) }
+func isFile(f *manifest.File, name string) bool {
+	return f.URL == name || report.Base(f.URL) == report.Base(name)
+}
 
 // leaveOutEmpty forgets files of which the options leave nothing.
 func (p *planner) leaveOutEmpty() {

@@ -370,8 +370,8 @@ func TestRefused(t *testing.T) {
 			f := findingOf(t, &report.Report{Findings: refused.Findings}, c.kind)
 			var names []string
 			for _, url := range f.Files {
-				names = append(names, base(url))
-				if !strings.Contains(err.Error(), base(url)) {
+				names = append(names, report.Base(url))
+				if !strings.Contains(err.Error(), report.Base(url)) {
 					t.Errorf("%s is not in %q", url, err)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
 // land is a mask along x whose first value is given.
@@ -48,7 +49,7 @@ func TestOverlapElsewhere(t *testing.T) {
 		if name == "refused" {
 			_, _, err := New(m.files, &opts)
 			var refused *Error
-			if !errors.As(err, &refused) || refused.Findings[0].Option != "--coords first" || base(refused.Findings[0].Files[0]) != "b" {
+			if !errors.As(err, &refused) || refused.Findings[0].Option != "--coords first" || report.Base(refused.Findings[0].Files[0]) != "b" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -112,7 +113,7 @@ func TestRepeated(t *testing.T) {
 				if !errors.As(err, &refused) {
 					t.Fatal(err)
 				}
-				if f := refused.Findings[0]; f.Array != c.array || base(f.Files[0]) != c.refused {
+				if f := refused.Findings[0]; f.Array != c.array || report.Base(f.Files[0]) != c.refused {
 					t.Errorf("refused %v of %s: %v", f.Files, f.Array, err)
 				}
 				return

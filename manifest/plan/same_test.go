@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
 // static is a variable along which no files follow one another.
@@ -65,7 +66,7 @@ func TestStatics(t *testing.T) {
 				t.Errorf("asks for %v", needs)
 			case c.same && err != nil:
 				t.Error(err)
-			case !c.same && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || base(refused.Findings[0].Files[0]) != "c"):
+			case !c.same && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || report.Base(refused.Findings[0].Files[0]) != "c"):
 				t.Errorf("not refused: %v", err)
 			}
 		})
@@ -123,7 +124,7 @@ func TestVariableWhereAGroupIs(t *testing.T) {
 		}
 		_, _, err := New(m.files, nil)
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Findings[0].Array != "/g" || base(refused.Findings[0].Files[0]) != "a" {
+		if !errors.As(err, &refused) || refused.Findings[0].Array != "/g" || report.Base(refused.Findings[0].Files[0]) != "a" {
 			t.Errorf("%s: %v", group, err)
 		}
 		if _, _, err := New(m.files, &Options{Drop: []string{"g"}}); err != nil {

@@ -135,44 +135,93 @@ func TestPlacementIDs(t *testing.T) {
 	}
 }
 
-// Files with moments of their own, or with units of their own, are told apart by these, and none
-// is looked at again for each of the others: 20,000 with units of their own took half a minute,
-// 100,000 with a moment each two.
+// Files with coordinates of their own are told apart by these, and none is looked at again for each
+// of the others, whatever is said of them then.
 func TestManyCoordinates(t *testing.T) {
 	for name, c := range map[string]struct {
-		make func(n int) []*manifest.File
-		some int
+		make    func(m *maker, n, i int)
+		some    int
+		opts    *Options
+		refused bool
 	}{
-		"units": {func(n int) []*manifest.File {
-			m := newMaker()
-			for i := range n {
-				m.file(fmt.Sprint(i), coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60)))
-			}
-			return m.files
-		}, 200},
-		"moments": {func(n int) []*manifest.File { return manyFiles(n, 1) }, 1500},
+		"units": {some: 200, make: func(m *maker, _, i int) {
+			m.file(fmt.Sprint(i), coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60)))
+		}},
+		"moments": {some: 1500, make: func(m *maker, _, i int) { m.day(fmt.Sprint(i), 4*i, 4) }},
+		"between one another": {some: 1500, refused: true, make: func(m *maker, n, i int) {
+			m.file(fmt.Sprint(i), coords("time", "time", int32s, float64(i), float64(3*n-i)).with("units", "days since 1990-01-01"))
+		}},
+		"end to end": {some: 1500, opts: &Options{Concat: []string{"time"}}, make: func(m *maker, n, i int) {
+			m.file(fmt.Sprint(i), coords("time", "time", int32s, float64(i), float64(3*n+i)).with("units", "days since 1990-01-01"))
+		}},
+		"other values": {some: 1500, opts: &Options{Coords: CoordsFirst}, make: func(m *maker, n, i int) {
+			m.file(fmt.Sprint(i), days(i, 1), coords("x", "x", float32s, float64(i), float64(3*n)), cube("v", "time x", []int64{1, 2}, []int64{1, 2}))
+		}},
+		"other lengths": {some: 1500, refused: true, make: func(m *maker, n, i int) {
+			m.file(fmt.Sprint(i), coords("x", "x", float32s, lines(float64(i), float64(2+i%2), 1)...))
+		}},
+		"weeks that begin on other days": {some: 1500, make: func(m *maker, _, i int) {
+			m.file(fmt.Sprint(i), coords("time", "time", int32s, lines(float64(7*(i/2)+3*(i%2)), 7, 1)...).with("units", "days since 1990-01-01"),
+				coords("x", "x", float32s, float64(i%2)), cube("v", "time x", []int64{7, 1}, []int64{7, 1}))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			took := func(n int) time.Duration {
-				files := c.make(n)
+				m := newMaker()
+				for i := range n {
+					c.make(m, n, i)
+				}
 				began := time.Now()
-				p, needs, err := New(files, nil)
+				_, needs, err := New(m.files, c.opts)
 				done := time.Since(began)
-				if err != nil || len(needs) > 0 || p.Arrays[len(p.Arrays)-1].Face.Shape[0] < int64(n) {
+				if (err != nil) != c.refused || len(needs) > 0 {
 					t.Fatal(needs, err)
 				}
 				return done
 			}
-			// Twenty times as many, compared with all others, take 400 times as long. The least of
-			// some runs is compared, since others may keep the machine busy.
-			some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-			for range 8 {
-				some, many = min(some, took(c.some)), min(many, took(20*c.some))
-				if many <= 120*some {
-					return
-				}
-			}
-			t.Errorf("%d files take %v, %d %v", 20*c.some, many, c.some, some)
+			linear(t, c.some, took)
 		})
+	}
+}
+
+// What is appended is looked at once too.
+func TestManyAppended(t *testing.T) {
+	files := manyFiles(1, 1)
+	p, _, err := New(files, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linear(t, 3000, func(n int) time.Duration {
+		more := manyFiles(n+1, 1)[1:]
+		began := time.Now()
+		x, needs, err := Extend(p.State, p.Arrays, more, 1, 0)
+		done := time.Since(began)
+		if err != nil || len(needs) > 0 || x == nil || len(x.Placements[0].Tiles) != n {
+			t.Fatal(x, needs, err)
+		}
+		return done
+	})
+}
+
+// linear fails if twenty times as many things take far more than twenty times as long: compared
+// with all others they take 400 times. The least of some runs is compared, since others may keep
+// the machine busy.
+func linear(t *testing.T, n int, took func(n int) time.Duration) {
+	t.Helper()
+	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range 8 {
+		some, many = min(some, took(n)), min(many, took(20*n))
+		if many <= 60*some {
+			return
+		}
+	}
+	t.Errorf("%d files take %v, %d %v", 20*n, many, n, some)
+}
+
+// A length has no divisor looked for among more numbers than a chunk has rows.
+func TestDivisorOfLongAxes(t *testing.T) {
+	began := time.Now()
+	if got := divisor(math.MaxInt64-24, 1<<22); got != 1 || time.Since(began) > 5*time.Second { // a prime
+		t.Errorf("%d after %v", got, time.Since(began))
 	}
 }

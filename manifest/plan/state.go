@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"strings"
 
 	"varve/manifest"
 )
@@ -114,10 +115,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 		}
 		return true
 	}
-	c := &cutting{p: p, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: 1}
-	for _, m := range a.members {
-		c.element = max(c.element, int64(m.v.Type.Size))
-	}
+	c := &cutting{p: p, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: elementSize(a.members)}
 	if out := p.arrayAt(a.path); out != nil {
 		c.around = around(out.Face.ChunkGrid, slices.Index(out.Dims, d.path))
 	}
@@ -138,7 +136,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 }
 
 func (p *planner) arrayAt(path string) *manifest.Array {
-	i, ok := slices.BinarySearchFunc(p.out.Arrays, path, func(a manifest.Array, path string) int { return compareText(a.Path, path) })
+	i, ok := slices.BinarySearchFunc(p.out.Arrays, path, func(a manifest.Array, path string) int { return strings.Compare(a.Path, path) })
 	if !ok {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/report"
 )
 
 // class is all files with one header, seen through the options: what is left out is not in
@@ -180,7 +181,7 @@ func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(&c.
 
 // renames reports whether something has a name that it does not have in the files.
 func (c *class) renames(name string) bool {
-	called := func(old, now string) bool { return old != now && base(now) == base(name) }
+	called := func(old, now string) bool { return old != now && report.Base(now) == report.Base(name) }
 	for _, x := range c.vars {
 		if called(x.v.Path, x.path) {
 			return true
@@ -282,8 +283,8 @@ func (p *planner) newNames(class int32, v *manifest.Variable) *manifest.Variable
 			words := strings.Split(text, " ")
 			for n, word := range words {
 				name := strings.TrimSuffix(word, ":")
-				if found := resolve(paths, v.Path, name); found != "" && base(now[found]) != base(found) {
-					words[n] = strings.TrimSuffix(name, base(found)) + base(now[found]) + word[len(name):]
+				if found := resolve(paths, v.Path, name); found != "" && report.Base(now[found]) != report.Base(found) {
+					words[n] = strings.TrimSuffix(name, report.Base(found)) + report.Base(now[found]) + word[len(name):]
 				}
 			}
 			a.Texts[k] = strings.Join(words, " ")
