@@ -75,7 +75,7 @@ func (d *decision) leaveOut(name string) bool {
 		return false
 	}
 	f.Files = span(first, last)
-	d.findings = append(d.findings, f)
+	d.add(f)
 	return true
 }
 
@@ -248,8 +248,7 @@ func (d *decision) flags(name string, t tally) error {
 		d.set(name, values)
 		return nil
 	}
-	d.finding(report.Attribute, report.Verbatim, name, t)
-	d.findings[len(d.findings)-1].Says += ", which are joined"
+	d.finding(report.Attribute, report.Verbatim, name, t).Says += ", which are joined"
 	d.set(name, meanings)
 	return nil
 }
@@ -319,8 +318,7 @@ func (d *decision) declareUnits() error {
 			}
 			continue
 		}
-		d.finding(report.Time, report.Verbatim, name, t)
-		d.findings[len(d.findings)-1].Says += ", which is the same"
+		d.finding(report.Time, report.Verbatim, name, t).Says += ", which is the same"
 		spelt := d.members[0].units.String()
 		if name == cf.CalendarName {
 			spelt = d.calendar().String()

@@ -35,8 +35,7 @@ func (d *decision) fill() {
 		says: func(m *member) string { return number(typ, own(m)) },
 	})
 	if t.differ() && d.face.Reading != manifest.Unpacked { // there the packing is told, which makes it differ
-		d.finding(report.FillValue, report.Rebuilt, "fill value", t)
-		d.findings[len(d.findings)-1].Says += ", where nothing was written"
+		d.finding(report.FillValue, report.Rebuilt, "fill value", t).Says += ", where nothing was written"
 	}
 }
 
@@ -265,8 +264,7 @@ func (d *decision) saySettings(chains []*chain, best *chain) {
 		}
 	}
 	if t.differ() {
-		d.finding(report.Codec, report.Verbatim, "codecs set to", t)
-		d.findings[len(d.findings)-1].Says += ", which decode alike"
+		d.finding(report.Codec, report.Verbatim, "codecs set to", t).Says += ", which decode alike"
 	}
 }
 

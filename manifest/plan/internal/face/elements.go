@@ -41,8 +41,7 @@ func (d *decision) elements() {
 		return
 	}
 	if t := d.byType(); !d.alone() && t.differ() {
-		d.finding(report.Type, report.Rebuilt, "type", t)
-		d.findings[len(d.findings)-1].Says += "; declared as " + typ.String()
+		d.finding(report.Type, report.Rebuilt, "type", t).Says += "; declared as " + typ.String()
 	}
 	d.sayRounding(typ)
 }
@@ -58,10 +57,10 @@ func (d *decision) sayRounding(typ codec.Type) {
 	if i < 0 {
 		return
 	}
-	d.note(report.Type, report.Rebuilt, "declared as %s, which rounds whole numbers beyond 2^53", typ)
+	said := d.note(report.Type, report.Rebuilt, "declared as %s, which rounds whole numbers beyond 2^53", typ)
 	first := d.members[i].packing.Type
 	if !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(first) || m.packing.Scaled() }) {
-		d.findings[len(d.findings)-1].Option = "--dtype " + strings.TrimPrefix(d.opts.Array, "/") + "=" + first.String()
+		said.Option = "--dtype " + strings.TrimPrefix(d.opts.Array, "/") + "=" + first.String()
 	}
 }
 
@@ -79,8 +78,7 @@ func (d *decision) refuseTypes(err error) {
 		d.refuse(report.Type, &d.members[0], err)
 		return
 	}
-	d.finding(report.Type, report.Refused, "type", t)
-	d.findings[len(d.findings)-1].Says += ": " + err.Error()
+	d.finding(report.Type, report.Refused, "type", t).Says += ": " + err.Error()
 	d.refused = true
 }
 

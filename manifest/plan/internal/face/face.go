@@ -139,8 +139,7 @@ func (d *decision) meaning() {
 		m := &d.members[i]
 		var err error
 		if m.packing, err = cf.PackingOf(m.Variable); err != nil {
-			d.refuse(report.Packing, m, err)
-			d.findings[len(d.findings)-1].Option = "--drop " + m.Variable.Path
+			d.refuse(report.Packing, m, err).Option = "--drop " + m.Variable.Path
 			return
 		}
 		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
@@ -164,18 +163,24 @@ func (d *decision) conversions() {
 	}
 }
 
+// add adds a finding, of which more can be said.
+func (d *decision) add(f report.Finding) *report.Finding {
+	d.findings = append(d.findings, f)
+	return &d.findings[len(d.findings)-1]
+}
+
 // refuse says why there is no face.
-func (d *decision) refuse(kind report.Kind, m *member, err error) {
+func (d *decision) refuse(kind report.Kind, m *member, err error) *report.Finding {
 	d.refused = true
-	d.findings = append(d.findings, report.Finding{
+	return d.add(report.Finding{
 		Kind: kind, Array: d.opts.Array, Files: span(m.First, m.Last), Count: m.Files, Of: d.files,
 		Says: err.Error(), Effect: report.Refused,
 	})
 }
 
 // note says something of all files.
-func (d *decision) note(kind report.Kind, effect report.Effect, format string, args ...any) {
-	d.findings = append(d.findings, report.Finding{
+func (d *decision) note(kind report.Kind, effect report.Effect, format string, args ...any) *report.Finding {
+	return d.add(report.Finding{
 		Kind: kind, Array: d.opts.Array, Files: span(d.members[0].First, d.members[len(d.members)-1].Last),
 		Count: d.files, Of: d.files, Says: fmt.Sprintf(format, args...), Effect: effect,
 	})

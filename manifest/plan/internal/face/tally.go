@@ -2,7 +2,6 @@ package face
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"varve/manifest/report"
@@ -90,9 +89,9 @@ func (t tally) odd() (files int64, first, last string) {
 }
 
 // finding says on what files disagree.
-func (d *decision) finding(kind report.Kind, effect report.Effect, name string, t tally) {
+func (d *decision) finding(kind report.Kind, effect report.Effect, name string, t tally) *report.Finding {
 	count, first, last := t.odd()
-	d.findings = append(d.findings, report.Finding{
+	return d.add(report.Finding{
 		Kind: kind, Array: d.opts.Array, Files: span(first, last), Count: count, Of: d.files,
 		Says: t.says(name, count, d.files), Effect: effect,
 	})
@@ -104,10 +103,10 @@ const mostValues = 3
 // says puts a disagreement in words, as in "3 of 12,000 files have scale_factor 0.005 instead of
 // 0.01".
 func (t tally) says(name string, count, of int64) string {
-	head := thousands(count) + " of " + plural(of)
+	head := report.Thousands(count) + " of " + plural(of)
 	main := t.main()
 	if len(t.groups) > 1+mostValues {
-		return fmt.Sprintf("%s %s another %s than %s, in %s variants", head, have(count), name, orNothing(main.says()), thousands(int64(len(t.groups)-1)))
+		return fmt.Sprintf("%s %s another %s than %s, in %s variants", head, have(count), name, orNothing(main.says()), report.Thousands(int64(len(t.groups)-1)))
 	}
 	var odd []string
 	for _, g := range t.groups {
@@ -134,7 +133,7 @@ func (t tally) list() string {
 	var parts []string
 	for _, g := range t.groups {
 		if g != t.main() {
-			parts = append(parts, fmt.Sprintf("%s in %s", orNothing(g.says()), thousands(g.files)))
+			parts = append(parts, fmt.Sprintf("%s in %s", orNothing(g.says()), report.Thousands(g.files)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -158,14 +157,5 @@ func plural(n int64) string {
 	if n == 1 {
 		return "1 file"
 	}
-	return thousands(n) + " files"
-}
-
-// thousands writes a number with commas.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return report.Thousands(n) + " files"
 }

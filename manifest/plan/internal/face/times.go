@@ -71,16 +71,14 @@ func (d *decision) refuseCalendars() {
 		}
 		return m.units.Calendar.String()
 	}
-	d.finding(report.Time, report.Refused, "calendar", d.count(having{name, name}))
-	d.findings[len(d.findings)-1].Says += ": the days of one need not be in the other"
+	d.finding(report.Time, report.Refused, "calendar", d.count(having{name, name})).Says += ": the days of one need not be in the other"
 	d.refused = true
 }
 
 func (d *decision) sayUnits(reference *cf.Reference) {
 	t := d.count(d.attributeNamed(cf.UnitsName))
 	if t.differ() {
-		d.finding(report.Time, report.Rebuilt, "units", t)
-		d.findings[len(d.findings)-1].Says += fmt.Sprintf("; told as %s", reference.Text)
+		d.finding(report.Time, report.Rebuilt, "units", t).Says += fmt.Sprintf("; told as %s", reference.Text)
 	}
 }
 
