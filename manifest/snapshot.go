@@ -103,6 +103,16 @@ type Skipped struct {
 	Why string
 }
 
+// Rows is how many rows of a kind its tables hold.
+func (s *Snapshot) Rows(kind TableKind) (n int64) {
+	for _, t := range s.Tables {
+		if t.Kind == kind {
+			n += t.Rows
+		}
+	}
+	return n
+}
+
 // CheckNames returns an error that names every group and array that clients of Zarr would not
 // find, or take for another.
 func (s *Snapshot) CheckNames() error {

@@ -52,7 +52,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 		return err
 	}
 	if opts.html != "" {
-		if err := checkNoFolder(opts.html); err != nil {
+		if err := checkNoData(cmd.Context(), opts.html); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -34,15 +36,40 @@ func checkFile(dest string) error {
 	return nil
 }
 
-// checkNoFolder is checkFile of a file that is local, and refuses a name that is a folder's.
-func checkNoFolder(dest string) error {
+// checkReplaced is checkFile of a file that is local, and refuses a name of what is no file: a
+// device that a file takes the place of is gone.
+func checkReplaced(dest string) error {
 	if err := checkLocal(dest); err != nil {
 		return err
 	}
-	if info, err := os.Stat(dest); err == nil && info.IsDir() {
+	switch info, err := os.Stat(dest); {
+	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a folder: name a file", dest)
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("%s is a device or a pipe, which no file takes the place of: name a file", dest)
 	}
 	return checkFile(dest)
+}
+
+// checkNoData is checkReplaced of a file that is not to be read again, and refuses the name of
+// one that varve reads, which a glob in the wrong place puts there: scan -o archive/*.nc.
+func checkNoData(ctx context.Context, dest string) error {
+	if err := checkReplaced(dest); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(dest) // never a URL
+	if err != nil {
+		return err
+	}
+	src, err := source.Open(ctx, path)
+	if err != nil {
+		return nil // nothing that could be read; what stands there else is replaced
+	}
+	defer src.Close()
+	if format, err := formats.Detect(ctx, src); err == nil {
+		return usageError{fmt.Errorf("%s is a file of %s, which is not written over: choose another name", dest, format.Name)}
+	}
+	return nil
 }
 
 // draftFile is a file that is being written. Errors call it as it is to be called.

@@ -74,7 +74,7 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 		return usageError{err}
 	}
 	if opts.output != "" {
-		if err := checkNoFolder(opts.output); err != nil {
+		if err := checkReplaced(opts.output); err != nil {
 			return err
 		}
 	}
@@ -83,6 +83,11 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 		return err
 	}
 	defer st.Close()
+	if opts.output != "" {
+		if err := st.CheckReplaced(ctx, opts.output); err != nil {
+			return err
+		}
+	}
 	a, err := st.Array(array)
 	if err != nil {
 		if errors.Is(err, store.ErrNoArray) {

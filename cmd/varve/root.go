@@ -12,6 +12,7 @@ import (
 	"varve/codec"
 	"varve/manifest/export/kerchunk"
 	"varve/manifest/plan"
+	"varve/manifest/store"
 	"varve/readers/source"
 )
 
@@ -65,7 +66,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitDone
 	case interrupted || errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &option):
+	case errors.As(err, &usage), errors.As(err, &option), errors.Is(err, store.ErrSource):
 		return exitUsage
 	case errors.As(err, &conflict), errors.As(err, &patches):
 		return exitConflict

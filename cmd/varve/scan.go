@@ -45,7 +45,7 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	if opts.out == "" {
 		return usageError{errors.New("where to? name the part with -o PART.parquet")}
 	}
-	if err := checkNoFolder(opts.out); err != nil {
+	if err := checkNoData(cmd.Context(), opts.out); err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())

@@ -112,7 +112,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 
 // extension has the new files planned behind the old ones; nil if these have to be looked at.
 func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
-	first := int(rowsOf(a.old, manifest.Sources))
+	first := int(a.old.Rows(manifest.Sources))
 	for {
 		made, needs, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes)
 		if err != nil || len(needs) == 0 {
@@ -243,7 +243,7 @@ const worthSharing = 4 << 10
 
 // countNew adds the chunks of new tiles to what was counted before.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
-	first := int64(rowsOf(a.old, manifest.Sources))
+	first := int64(a.old.Rows(manifest.Sources))
 	reader, err := table.Open(snap.Tables, table.InRepository(a.repo), table.NewCache(refCache))
 	if err != nil {
 		return err

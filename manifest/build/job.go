@@ -71,7 +71,7 @@ func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 		FirstFile:  len(j.files), FirstRow: j.tables.refRows(),
 	}
 	if j.old != nil {
-		o.FirstFile += int(rowsOf(j.old, manifest.Sources))
+		o.FirstFile += int(j.old.Rows(manifest.Sources))
 	}
 	if j.opts.Progress != nil {
 		o.Progress = func(p scan.Progress) { j.opts.Progress(int64(p.Done), int64(p.Sources)) }
@@ -295,13 +295,4 @@ func scratch() (dir string, remove func() error, err error) {
 		err = fmt.Errorf("%s: %w", what, err)
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, err
-}
-
-func rowsOf(s *manifest.Snapshot, kind manifest.TableKind) (n int64) {
-	for _, t := range s.Tables {
-		if t.Kind == kind {
-			n += t.Rows
-		}
-	}
-	return n
 }

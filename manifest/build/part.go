@@ -152,7 +152,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) err
 	}
 	firstFile, firstRow, firstInline := int32(len(j.files)), j.tables.refRows(), sink.first+sink.inline.Rows()
 	if j.old != nil {
-		firstFile += int32(rowsOf(j.old, manifest.Sources))
+		firstFile += int32(j.old.Rows(manifest.Sources))
 	}
 	for row := range part.Rows(manifest.Blobs) {
 		data, err := part.Inline(ctx, row)

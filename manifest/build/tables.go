@@ -172,7 +172,7 @@ func (t *tables) write(ctx context.Context, snap *manifest.Snapshot, c *content)
 	}
 	snap.Placements = append(snap.Placements, placed...)
 	snap.Tables = append(slices.Clip(t.kept), t.done...)
-	snap.Refs = rowsOf(snap, manifest.Refs)
+	snap.Refs = snap.Rows(manifest.Refs)
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (v *verifier) done(counter *int64, total int64) {
 }
 
 func (v *verifier) sources(ctx context.Context) error {
-	total := sourceRows(v.store.Snapshot())
+	total := v.store.Snapshot().Rows(manifest.Sources)
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(v.Workers)
 	for row := range total {
@@ -111,15 +111,6 @@ func (v *verifier) sources(ctx context.Context) error {
 		})
 	}
 	return cmp.Or(group.Wait(), ctx.Err())
-}
-
-func sourceRows(s *manifest.Snapshot) (n int64) {
-	for _, t := range s.Tables {
-		if t.Kind == manifest.Sources {
-			n += t.Rows
-		}
-	}
-	return n
 }
 
 // chunks reads every chunk of an array, decodes it, and goes on after those that fail.

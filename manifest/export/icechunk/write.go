@@ -95,6 +95,11 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 		return nil, err
 	}
 	o := opts.defaults()
+	if o.Replace {
+		if err := s.CheckReplaced(ctx, dest); err != nil {
+			return nil, err
+		}
+	}
 	in := storeInput(s)
 	if o.Manifest == nil {
 		return write(ctx, in, dest, o, nil)

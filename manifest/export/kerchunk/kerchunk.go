@@ -130,6 +130,11 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if err := s.Snapshot().CheckNames(); err != nil {
 		return nil, err
 	}
+	if opts != nil && opts.Force {
+		if err := s.CheckReplaced(ctx, dest); err != nil {
+			return nil, err
+		}
+	}
 	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources, snapshot: s.Snapshot().ID}
 	for _, a := range s.Arrays() {
 		h.arrays = append(h.arrays, a)
@@ -299,6 +304,8 @@ func (e *export) checkFree(name string) error {
 		return err
 	case !e.opts.Force:
 		return chooseAnother(fmt.Errorf("%s: %w", name, fs.ErrExist))
+	case info.Mode().Type()&^(fs.ModeSymlink|fs.ModeDir) != 0:
+		return fmt.Errorf("%s: %w; it is neither a file nor a folder, and is not replaced", name, fs.ErrExist)
 	case !info.IsDir():
 		return nil
 	case e.isJSON():

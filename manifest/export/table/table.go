@@ -57,6 +57,11 @@ type Result struct {
 // stream if its name ends in .arrow or .arrows, else Parquet. Nothing is at dest before
 // everything is.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
+	if opts != nil && opts.Force {
+		if err := s.CheckReplaced(ctx, dest); err != nil {
+			return nil, err
+		}
+	}
 	return write(ctx, listingOf(s), dest, opts)
 }
 

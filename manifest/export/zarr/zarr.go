@@ -110,6 +110,11 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if err != nil {
 		return nil, err
 	}
+	if o.Force {
+		if err := s.CheckReplaced(ctx, dest); err != nil {
+			return nil, err
+		}
+	}
 	c := &copier{opts: o, from: s, snapshot: s.Snapshot()}
 	if c.arrays, err = targets(s, o); err != nil {
 		return nil, err

@@ -80,10 +80,11 @@ func (a *away) isAlone(ctx context.Context) (bool, error) {
 }
 
 // CheckFree is an fs.ErrExist of a name where something stands that a file is not to replace:
-// anything, or a folder, which is what keys go on behind in an object store.
+// anything, or what is no file: a device, or a folder, which is what keys go on behind in an
+// object store.
 func CheckFree(ctx context.Context, name string, replace bool) (err error) {
 	if !source.IsObject(name) {
-		if info, err := os.Lstat(name); err == nil && (!replace || info.IsDir()) {
+		if info, err := os.Lstat(name); err == nil && (!replace || info.Mode().Type()&^fs.ModeSymlink != 0) {
 			return fmt.Errorf("%s: %w", name, fs.ErrExist)
 		}
 		return nil
