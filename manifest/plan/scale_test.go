@@ -204,14 +204,14 @@ func TestManyAppended(t *testing.T) {
 }
 
 // linear fails if twenty times as many things take far more than twenty times as long: compared
-// with all others they take 400 times. The least of some runs is compared, since others may keep
-// the machine busy.
+// with all others they take up to 400 times. The least of some runs is compared, since others may
+// keep the machine busy.
 func linear(t *testing.T, n int, took func(n int) time.Duration) {
 	t.Helper()
 	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	for range 8 {
 		some, many = min(some, took(n)), min(many, took(20*n))
-		if many <= 60*some {
+		if many <= 120*some {
 			return
 		}
 	}
