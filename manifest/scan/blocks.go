@@ -1,11 +1,12 @@
 package scan
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 	"varve/readers"
 )
@@ -32,9 +33,6 @@ func (l *Later) unbounded() (done func()) {
 
 // Size of what is handed on at a time of what is stored without chunks.
 const blockBytes = 1 << 20
-
-// mostGap is how far records may lie apart that are read with what is between them.
-const mostGap = 4 << 10
 
 // BlockMemory is how many bytes it takes to hand on the elements of a variable.
 func BlockMemory(v *manifest.Variable) int64 {
@@ -86,35 +84,12 @@ type blocks struct {
 }
 
 func (b *blocks) chunks() error {
-	g, err := b.v.Grid()
-	if err != nil {
-		return err
-	}
-	var p *codec.Pipeline
-	var chunk codec.Elems
-	for i := range g.Chunks() {
-		c, _ := g.Chunk([]int64{i})
-		ref := b.ref(int(i))
-		if !ref.Stored() {
-			if err := b.fill(c.Shape[0]); err != nil {
-				return err
-			}
-			continue
+	return b.eachChunk(0, func(c *grid.Chunk, elems codec.Elems, stored bool) error {
+		if !stored {
+			return b.fill(c.Shape[0])
 		}
-		if p, err = b.pipeline(p, c.Codec, ref.Size); err != nil {
-			return err
-		}
-		if chunk.Fixed == nil || len(chunk.Fixed) != p.Form().Bytes() {
-			chunk = codec.NewElems(p.Form())
-		}
-		if err := b.decodeChunk(p, &c, ref, chunk); err != nil {
-			return fmt.Errorf("chunk [%d]: %w", i, err)
-		}
-		if err := b.do(chunk.Fixed[:c.Shape[0]*int64(b.v.Type.Size)]); err != nil {
-			return err
-		}
-	}
-	return nil
+		return b.do(elems.Fixed[:c.Shape[0]*int64(b.v.Type.Size)])
+	})
 }
 
 // fill hands on elements that nobody wrote.
@@ -138,22 +113,16 @@ func (b *blocks) most(n int64) int64 { return min(n, max(blockBytes/int64(b.v.Ty
 // pieces hands on what lies in one piece, or in records at a distance.
 func (b *blocks) pieces() error {
 	size := int64(b.v.Type.Size)
-	ref := b.ref(0)
-	stride := b.v.Storage.Stride
-	if stride == 0 {
-		stride = size
-	}
+	ref, stride := b.ref(0), cmp.Or(b.v.Storage.Stride, size)
 	if _, inline := ref.Inline(); inline || ref.Size != b.v.Shape[0]*size {
 		return fmt.Errorf("%d bytes for %d elements: %w", ref.Size, b.v.Shape[0], codec.ErrCorrupt)
 	}
 	var p *codec.Pipeline
+	var stored []byte
 	for at := int64(0); at < b.v.Shape[0]; {
 		n := b.most(b.v.Shape[0] - at)
-		if stride > size && stride <= mostGap {
-			n = min(n, max(blockBytes/stride, 1))
-		}
-		stored, err := b.records(manifest.Ref{Offset: ref.Offset + at*stride, Other: ref.Other}, n, size, stride)
-		if err != nil {
+		var err error
+		if stored, err = b.records(stored[:0], manifest.Ref{Offset: ref.Offset + at*stride, Other: ref.Other}, n, size, stride); err != nil {
 			return err
 		}
 		if form := (codec.Form{Type: b.v.Type, Shape: []int64{n}}); p == nil || !slices.Equal(p.Form().Shape, form.Shape) {
@@ -171,30 +140,4 @@ func (b *blocks) pieces() error {
 		at += n
 	}
 	return nil
-}
-
-// records reads n records that lie at a distance from a place on.
-func (b *blocks) records(ref manifest.Ref, n, size, stride int64) ([]byte, error) {
-	if stride <= mostGap {
-		ref.Size = (n-1)*stride + size
-		near, err := b.bytes(ref)
-		if err != nil || stride == size {
-			return near, err
-		}
-		for i := int64(1); i < n; i++ {
-			copy(near[i*size:(i+1)*size], near[i*stride:])
-		}
-		return near[:n*size], nil
-	}
-	var out bytes.Buffer
-	for range n {
-		ref.Size = size
-		one, err := b.bytes(ref)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(one)
-		ref.Offset += stride
-	}
-	return out.Bytes(), nil
 }

@@ -144,19 +144,47 @@ func (d *decoder) readWhole(row int) error {
 		return p.Decode(d.out, b)
 	}
 	n := d.v.Shape[0]
-	size := ref.Size / n
-	stored := make([]byte, 0, ref.Size)
-	for i := range n {
-		b, err := d.bytes(manifest.Ref{Offset: ref.Offset + i*stride, Size: size, Other: ref.Other})
-		if err != nil {
-			return err
-		}
-		stored = append(stored, b...)
+	stored, err := d.records(make([]byte, 0, ref.Size), ref, n, ref.Size/n, stride)
+	if err != nil {
+		return err
 	}
 	return p.Decode(d.out, stored)
 }
 
+// mostGap is how far records may lie apart that are read with what is between them.
+const mostGap = 4 << 10
+
+// records appends n records of a size, which lie at a distance from a place on.
+func (d *decoder) records(dst []byte, ref manifest.Ref, n, size, stride int64) ([]byte, error) {
+	for n > 0 {
+		some := int64(1)
+		if stride <= mostGap {
+			some = min(n, max(blockBytes/stride, 1))
+		}
+		b, err := d.bytes(manifest.Ref{Offset: ref.Offset, Size: (some-1)*stride + size, Other: ref.Other})
+		if err != nil {
+			return nil, err
+		}
+		for i := range some {
+			dst = append(dst, b[i*stride:][:size]...)
+		}
+		ref.Offset, n = ref.Offset+some*stride, n-some
+	}
+	return dst, nil
+}
+
 func (d *decoder) readChunks(first int) error {
+	return d.eachChunk(first, func(c *grid.Chunk, elems codec.Elems, stored bool) error {
+		if !stored {
+			return nil
+		}
+		return d.place(elems, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin)
+	})
+}
+
+// eachChunk calls visit with all chunks in C order, whose refs begin at row first, and with what
+// they decode to, which is valid until the next; there is nothing of those that are not stored.
+func (d *decoder) eachChunk(first int, visit func(c *grid.Chunk, elems codec.Elems, stored bool) error) error {
 	g, err := d.v.Grid()
 	if err != nil {
 		return err
@@ -166,11 +194,14 @@ func (d *decoder) readChunks(first int) error {
 	var chunk codec.Elems
 	for i := range g.Chunks() {
 		ref := d.ref(first + int(i))
-		if !ref.Stored() {
-			continue
-		}
 		g.Coords(i, coords)
 		c, _ := g.Chunk(coords)
+		if !ref.Stored() {
+			if err := visit(&c, codec.Elems{}, false); err != nil {
+				return err
+			}
+			continue
+		}
 		if p, err = d.pipeline(p, c.Codec, ref.Size); err != nil {
 			return err
 		}
@@ -180,8 +211,8 @@ func (d *decoder) readChunks(first int) error {
 		if err := d.decodeChunk(p, &c, ref, chunk); err != nil {
 			return fmt.Errorf("chunk %v: %w", coords, err)
 		}
-		if err := d.place(chunk, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin); err != nil {
-			return fmt.Errorf("chunk %v: %w", coords, err)
+		if err := visit(&c, chunk, true); err != nil {
+			return err
 		}
 	}
 	return nil

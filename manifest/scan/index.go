@@ -60,7 +60,7 @@ func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error
 // checkRows refuses variables of far more chunks than can be stored.
 func (r *reading) checkRows(rows int64) error {
 	limit := int64(maxRows)
-	if f := r.base(); f.src.Size() > 0 && f.data.Format != "" && !f.src.IsFolder() && f.holdsChunks() {
+	if f := r.base(); f.src.Size() > 0 && !f.src.IsFolder() && f.holdsChunks() {
 		limit = min(limit, maxSparse+f.src.Size())
 	}
 	if rows > limit {

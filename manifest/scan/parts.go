@@ -160,22 +160,25 @@ func visible(shape []int64, boxes, free []box) ([]box, error) {
 // without appends what is left of a box when another is taken out of it: along each axis
 // what lies before it and behind it, and along the next axes only what is level with it.
 func (b box) without(left []box, t box) []box {
-	lo, hi := make([]int64, len(b.shape)), make([]int64, len(b.shape))
-	for k := range lo {
-		lo[k], hi[k] = max(b.origin[k], t.origin[k]), min(b.origin[k]+b.shape[k], t.origin[k]+t.shape[k])
-		if lo[k] >= hi[k] {
+	for k := range b.shape {
+		if b.origin[k] >= t.origin[k]+t.shape[k] || t.origin[k] >= b.origin[k]+b.shape[k] {
 			return append(left, b)
 		}
 	}
-	rest := box{hidden: b.hidden, origin: slices.Clone(b.origin), start: slices.Clone(b.start), shape: slices.Clone(b.shape)}
-	for k := range lo {
-		end := rest.origin[k] + rest.shape[k]
-		left = rest.piece(left, k, rest.origin[k], lo[k])
-		left = rest.piece(left, k, hi[k], end)
-		rest.start[k] += lo[k] - rest.origin[k]
-		rest.origin[k], rest.shape[k] = lo[k], hi[k]-lo[k]
+	rest := b.clone()
+	for k := range b.shape {
+		from, to := b.origin[k], b.origin[k]+b.shape[k]
+		low, high := max(from, t.origin[k]), min(to, t.origin[k]+t.shape[k])
+		left = rest.piece(left, k, from, low)
+		left = rest.piece(left, k, high, to)
+		rest.start[k] += low - from
+		rest.origin[k], rest.shape[k] = low, high-low
 	}
 	return left
+}
+
+func (b box) clone() box {
+	return box{hidden: b.hidden, origin: slices.Clone(b.origin), start: slices.Clone(b.start), shape: slices.Clone(b.shape)}
 }
 
 // piece appends the part of a box between two indices of an axis, if there is any.
@@ -183,7 +186,7 @@ func (b box) piece(left []box, axis int, from, to int64) []box {
 	if from >= to {
 		return left
 	}
-	out := box{hidden: b.hidden, origin: slices.Clone(b.origin), start: slices.Clone(b.start), shape: slices.Clone(b.shape)}
+	out := b.clone()
 	out.start[axis] += from - b.origin[axis]
 	out.origin[axis], out.shape[axis] = from, to-from
 	return append(left, out)
