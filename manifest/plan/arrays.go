@@ -165,6 +165,8 @@ func (p *planner) otherDims(a *array, odd, most []int) bool {
 			}
 		}
 		f.Option = strings.Join(options, " ")
+	} else {
+		f.Option = "a manifest for each kind of files, or --drop " + path.Base(a.path)
 	}
 	p.find(p.odd(f, files, a.files))
 	return false

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -145,19 +146,19 @@ func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 
 // told is the value of a new dimension in a file, as it is told.
 type told struct {
-	texts [6]string // year to second, or a text
+	texts [7]string // year to second and day of the year, or a text
 	dated bool
 }
+
+// timeGroups are the names of groups that tell a part of a moment, as strftime has them.
+var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
 
 // stepsTold finds what the names or the attributes of files, or a list, say.
 func (p *planner) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
-		if pattern, err = regexp.Compile(n.Pattern); err != nil {
+		if pattern, err = patternOf(n.Pattern); err != nil {
 			return nil, nil, err
-		}
-		if pattern.NumSubexp() == 0 {
-			return nil, nil, fmt.Errorf("the pattern %q has no group in parentheses", n.Pattern)
 		}
 	}
 	if n.Values != nil && len(n.Values) != p.given() {
@@ -192,6 +193,31 @@ func (p *planner) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err 
 	return steps, lack, nil
 }
 
+// patternOf reads a pattern, and refuses one of which a named group would not count.
+func patternOf(text string) (*regexp.Regexp, error) {
+	pattern, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if pattern.NumSubexp() == 0 {
+		return nil, fmt.Errorf("the pattern %q has no group in parentheses", text)
+	}
+	names := slices.DeleteFunc(slices.Clone(pattern.SubexpNames()), func(name string) bool { return name == "" })
+	isTime := func(name string) bool { return slices.Contains(timeGroups, name) }
+	if !slices.ContainsFunc(names, isTime) {
+		return pattern, nil
+	}
+	for _, name := range names {
+		if !isTime(name) {
+			return nil, fmt.Errorf("the pattern %q has a group %s, which is no part of a time: those are %s", text, name, strings.Join(timeGroups, ", "))
+		}
+	}
+	if slices.Contains(names, "j") && (slices.Contains(names, "m") || slices.Contains(names, "d")) {
+		return nil, fmt.Errorf("the pattern %q has the day twice: j is that of the year, without m and d", text)
+	}
+	return pattern, nil
+}
+
 // given counts the files that the user named.
 func (p *planner) given() (n int) {
 	for _, f := range p.files {
@@ -210,7 +236,7 @@ func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
 			return s, false
 		}
 	}
-	for i, name := range []string{"y", "m", "d", "H", "M", "S"} {
+	for i, name := range timeGroups {
 		if k := pattern.SubexpIndex(name); k > 0 {
 			s.texts[i], s.dated = m[k], true
 		}
@@ -381,7 +407,7 @@ func (s told) time() (time.Time, error) {
 		}
 		return time.Time{}, fmt.Errorf("%q is no date", s.texts[0])
 	}
-	parts := [6]int{1970, 1, 1, 0, 0, 0}
+	parts := [7]int{1970, 1, 1, 0, 0, 0, 0}
 	for i, text := range s.texts {
 		if text == "" {
 			continue
@@ -393,7 +419,13 @@ func (s told) time() (time.Time, error) {
 		parts[i] = n
 	}
 	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, time.UTC)
-	if parts != [6]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()} {
+	if s.texts[6] != "" {
+		if t = t.AddDate(0, 0, parts[6]-1); t.YearDay() != parts[6] {
+			return t, fmt.Errorf("%04d has no day %d", parts[0], parts[6])
+		}
+		parts[1], parts[2] = int(t.Month()), t.Day()
+	}
+	if [6]int(parts[:6]) != [6]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()} {
 		return t, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no time", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
 	}
 	return t, nil
@@ -408,13 +440,54 @@ func (p *planner) giveMade(a *array) {
 	if p.isAxis(a) || a.aux && len(a.placed) > 0 {
 		return
 	}
-	known, equal := p.known(a)
-	equal = equal || known && p.meanSame(a)
-	if a.aux && (!known || equal) || len(a.dims) == 0 && known && equal && a.files > 1 {
+	made := p.made
+	if known, equal := p.known(a); a.aux {
+		made = p.madeFor(a, known)
+	} else if len(a.dims) == 0 && a.files > 1 && known && (equal || p.meanSame(a)) {
 		return
 	}
-	for _, d := range p.made {
+	for _, d := range made {
 		a.made = append(a.made, d.path)
 	}
-	a.placed = append(slices.Clone(p.made), a.placed...)
+	a.placed = append(slices.Clone(made), a.placed...)
+}
+
+// madeFor are the new dimensions that tell which values a file has of a variable that others name:
+// none if all have the same. It asks for values that are not known, unless the first file's count.
+func (p *planner) madeFor(a *array, known bool) []*dim {
+	c := p.comparing(a)
+	if !known && (p.opts.Coords == CoordsFirst || c.largest() > manifest.MostSummed) {
+		return nil // which is said where such variables are compared
+	}
+	groups, err := c.parts(p.filesHaving(a))
+	p.fault = cmp.Or(p.fault, err)
+	if err != nil || len(groups) < 2 {
+		return nil
+	}
+	made := slices.Clone(p.made)
+	for _, d := range p.made {
+		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); tell(rest, groups) {
+			made = rest
+		}
+	}
+	return made
+}
+
+// tell reports whether files of several groups lie in several places along some dimensions.
+func tell(dims []*dim, groups [][]int32) bool {
+	held := map[string]int{}
+	for i, files := range groups {
+		for _, f := range files {
+			var at []byte
+			for _, d := range dims {
+				start, _, _ := d.starts(f)
+				at = binary.AppendVarint(at, start)
+			}
+			if other, ok := held[string(at)]; ok && other != i {
+				return false
+			}
+			held[string(at)] = i
+		}
+	}
+	return true
 }

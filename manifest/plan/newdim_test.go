@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,76 @@ func TestStepsThatAreNoTimes(t *testing.T) {
 		_, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)_(?P<H>\d\d)(?P<M>\d\d)`}}})
 		if err == nil || !strings.Contains(err.Error(), "is no time") {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	m := newMaker()
+	m.file("2019366", lat(), cube("t", "lat", []int64{3}, []int64{3}))
+	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<j>\d{3})`}}}); err == nil || !strings.Contains(err.Error(), "2019 has no day 366") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDaysOfTheYear(t *testing.T) {
+	m := newMaker()
+	for _, name := range []string{"A2020060.nc", "A2019060.nc", "A2020366.nc"} {
+		m.file(name, lat(), cube("t", "lat", []int64{3}, []int64{3}))
+	}
+	p := planned(t, m, &Options{NewDims: []NewDim{{Name: "time", Pattern: `A(?P<y>\d{4})(?P<j>\d{3})`}}})
+	if got, want := coordinateOf(t, p, "/time"), "days since 1970-01-01 17956 18321 18627"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestPatterns: every named group of a pattern counts, if one tells a part of a time.
+func TestPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`(?P<y>\d{4})(?P<mon>\d\d)`:        "has a group mon, which is no part of a time: those are y, m, d, H, M, S, j",
+		`(?P<y>\d{4})(?P<m>\d\d)(?P<j>\d)`: "has the day twice",
+		`\d+`:                              "no group in parentheses",
+		`(?P<member>\d+)`:                  "",
+		`(?P<y>\d{4})(_v2)?`:               "",
+	} {
+		_, _, err := ParseNewDim("time=" + pattern)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
+// TestNewDimensionsOfAuxiliaries: a variable that others name gets those new dimensions that tell
+// its values, whether these were read with the headers or are asked for.
+func TestNewDimensionsOfAuxiliaries(t *testing.T) {
+	opts := &Options{NewDims: []NewDim{{Name: "member", Pattern: `(\d+)$`}, {Name: "run", Variable: "run"}}}
+	for name, c := range map[string]struct {
+		valid func(run, member float64) float64
+		dims  string
+	}{
+		"of one":  {func(run, member float64) float64 { return run }, "/run /lead"},
+		"of both": {func(run, member float64) float64 { return 10*run + member }, "/member /run /lead"},
+		"of none": {func(run, member float64) float64 { return 7 }, "/lead"},
+	} {
+		m := newMaker()
+		for i := range 6 {
+			run, member := float64(i/3), float64(i%3)
+			at := coords("valid", "lead", int32s, c.valid(run, member), c.valid(run, member)+1).with("units", "days since 1990-01-01")
+			m.file(fmt.Sprintf("run%v_%v", run, member), coords("lead", "lead", int32s, 0, 1), scalar("run", run), at,
+				cube("t", "lead", []int64{2}, []int64{2}).with("coordinates", "valid"))
+		}
+		p := planned(t, m, opts)
+		if got := strings.Join(arrayOf(t, p, "/valid").Dims, " "); got != c.dims {
+			t.Errorf("%s: got %s, want %s", name, got, c.dims)
+		}
+		asked := map[int]bool{}
+		for _, f := range m.files {
+			at := slices.IndexFunc(f.Header.Variables, func(v manifest.Variable) bool { return v.Path == "/valid" })
+			f.Values[at] = nil
+		}
+		_, needs, err := New(m.files, opts)
+		for _, n := range needs {
+			asked[n.File] = m.files[n.File].Header.Variables[n.Variable].Path == "/valid"
+		}
+		if err != nil || len(asked) != len(m.files) {
+			t.Errorf("%s: asks for %v, %v", name, needs, err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -96,8 +95,8 @@ type Rename struct {
 // Pattern, Attribute, Variable and Values says where the coordinate comes from.
 type NewDim struct {
 	Name string
-	// Pattern is a regular expression on the file's name. Groups named y, m, d, H, M and S
-	// make a time; otherwise the first group is a number if it is one in all files, or text.
+	// Pattern is a regular expression on the file's name. Groups named y, m, d, H, M and S, or
+	// j for the day of the year, make a time; otherwise the first group is a number if it is one in all files, or text.
 	Pattern string `json:",omitempty"`
 	// Attribute names an attribute of the root group.
 	Attribute string `json:",omitempty"`
@@ -134,12 +133,8 @@ func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	if file, ok := strings.CutPrefix(from, "list:"); ok {
 		return dim, file, nil
 	}
-	expression, err := regexp.Compile(from)
-	if err != nil {
+	if _, err := patternOf(from); err != nil {
 		return dim, "", fmt.Errorf("new dimension %s: %w", name, err)
-	}
-	if expression.NumSubexp() == 0 {
-		return dim, "", fmt.Errorf("new dimension %s: the pattern %q has no group in parentheses", name, from)
 	}
 	dim.Pattern = from
 	return dim, "", nil

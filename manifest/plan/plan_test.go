@@ -317,7 +317,7 @@ func TestRefused(t *testing.T) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2), lat(), lon(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-		}, report.Dimension, "c", ""},
+		}, report.Dimension, "c", "a manifest for each kind of files, or --drop t"},
 		{"a dimension on two axes", Options{}, func(m *maker) {
 			for i, at := range [][]float64{{1, 2}, {3, 4}} {
 				m.file(fmt.Sprint(i), x(at...), cube("cov", "x x", m64(2, 2), m64(2, 2)))

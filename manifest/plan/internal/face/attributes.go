@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"varve/codec"
 	"varve/manifest"
@@ -46,6 +47,7 @@ func (d *decision) attributes() {
 			return
 		}
 	}
+	d.noteStored(names, used)
 	err := cmp.Or(d.declare(), d.declareChoices())
 	if err == nil {
 		d.face.Attributes, err = zarrjson.AttributesOf(d.declared)
@@ -53,6 +55,29 @@ func (d *decision) attributes() {
 	if err != nil {
 		d.refuse(report.Attribute, &d.members[0], err)
 	}
+}
+
+// ofStored are attributes about numbers as they are stored.
+var ofStored = []string{"valid_min", "valid_max", "valid_range", cf.FlagValues, cf.FlagMasks, cf.FlagMeanings}
+
+// noteStored says which attributes are left out because numbers are not as they were stored.
+func (d *decision) noteStored(names, used []string) {
+	var lost []string
+	for _, name := range ofStored {
+		if slices.Contains(used, name) && slices.Contains(names, name) {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	verb := " are"
+	if len(lost) == 1 {
+		verb = " is"
+	}
+	d.findings = append(d.findings, report.Finding{Kind: report.Attribute, Array: d.opts.Array, Effect: report.Dropped,
+		Files: span(d.members[0].First, d.members[len(d.members)-1].Last), Count: d.files, Of: d.files,
+		Says: strings.Join(lost, ", ") + verb + " of numbers as they are stored, and left out"})
 }
 
 // leaveOut says of an attribute why no JSON has it, if that is so in some files.
@@ -166,7 +191,7 @@ func (d *decision) used() []string {
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked && touched:
-		used = append(used, "valid_min", "valid_max", "valid_range", cf.FlagValues, cf.FlagMasks, cf.FlagMeanings)
+		used = append(used, ofStored...)
 		fallthrough
 	case d.face.Reading == manifest.Unpacked:
 		used = append(used, cf.ScaleFactor, cf.AddOffset, cf.Unsigned)

@@ -433,8 +433,14 @@ func TestFlagsOfStoredNumbers(t *testing.T) {
 	if f, _ := decide(t, Options{}, flags(.5)); string(f.Attributes.JSON()) != packed {
 		t.Errorf("packed: %s", f.Attributes.JSON())
 	}
-	if f, _ := decide(t, Options{}, flags(.5), flags(.25)); string(f.Attributes.JSON()) != `{}` {
+	f, findings := decide(t, Options{}, flags(.5), flags(.25))
+	if string(f.Attributes.JSON()) != `{}` {
 		t.Errorf("unpacked: %s", f.Attributes.JSON())
+	}
+	if !slices.ContainsFunc(findings, func(f report.Finding) bool {
+		return f.Kind == report.Attribute && f.Effect == report.Dropped && f.Says == "valid_max, flag_values, flag_meanings are of numbers as they are stored, and left out"
+	}) {
+		t.Errorf("not said: %+v", findings)
 	}
 }
 
