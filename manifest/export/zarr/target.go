@@ -305,13 +305,22 @@ func shardCodecs(inner []int64, codecs []codec.Spec) ([]codec.Spec, error) {
 	return []codec.Spec{{Name: shardingName, Config: config}}, err
 }
 
+// uneven are the dimensions along which chunks have several lengths.
+func (t *target) uneven() (dims []string) {
+	for axis := range t.grid.Rank() {
+		if _, fixed := grid.Canonical(t.grid.Dim(axis)).(grid.Fixed); !fixed {
+			dims = append(dims, t.dim(axis))
+		}
+	}
+	return dims
+}
+
 // toV2 makes the array one of format 2. xarray takes its fill value for a mask, so that it
 // may have to be null, and chunks of nothing but fill have to be written then.
 func (t *target) toV2() (err error) {
-	for axis := range t.grid.Rank() {
-		if _, fixed := t.grid.Dim(axis).(grid.Fixed); !fixed {
-			return fmt.Errorf("dimension %s: its chunks have several lengths, which format 2 cannot say: ask for one (--chunks %s=…): %w", t.dim(axis), t.dim(axis), errors.ErrUnsupported)
-		}
+	if dims := t.uneven(); len(dims) > 0 {
+		return fmt.Errorf("dimension %s: its chunks have several lengths, which format 2 cannot say: ask for one (--chunks %s=…): %w",
+			strings.Join(dims, ", "), strings.Join(dims, "=…,"), errors.ErrUnsupported)
 	}
 	if t.v2, _, err = t.face.ToV2(v2Options); err != nil {
 		return err

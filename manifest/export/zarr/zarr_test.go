@@ -227,6 +227,18 @@ func TestRecode(t *testing.T) {
 	}
 }
 
+// Of a grid that lists the edges of all axes those are named that no one length would do for.
+func TestUneven(t *testing.T) {
+	g, err := grid.FromSizes([]int64{3, 7}, grid.List(1, 1, 1), grid.List(3, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &target{spec: &manifest.Array{Dims: []string{"/station", "/time"}}, face: &zarrjson.Array{}, grid: g}
+	if err := of.toV2(); err == nil || !strings.Contains(err.Error(), "(--chunks time=…)") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	s := newSample(t, january, february)
 	for _, test := range []struct {

@@ -47,7 +47,7 @@ func (d *decision) attributes() {
 			return
 		}
 	}
-	d.noteStored(names, used)
+	d.noteUsed(names, used)
 	err := cmp.Or(d.declare(), d.declareChoices())
 	if err == nil {
 		d.face.Attributes, err = zarrjson.AttributesOf(d.declared)
@@ -60,24 +60,28 @@ func (d *decision) attributes() {
 // ofStored are attributes about numbers as they are stored.
 var ofStored = []string{"valid_min", "valid_max", "valid_range", cf.FlagValues, cf.FlagMasks, cf.FlagMeanings}
 
-// noteStored says which attributes are left out because numbers are not as they were stored.
-func (d *decision) noteStored(names, used []string) {
-	var lost []string
-	for _, name := range ofStored {
-		if slices.Contains(used, name) && slices.Contains(names, name) {
-			lost = append(lost, name)
-		}
+// noteUsed says which attributes are left out that say something nobody can say of the face:
+// those about numbers that are not as they were stored, and masks of what is no number.
+func (d *decision) noteUsed(names, used []string) {
+	masks := []string{cf.FillValue, cf.MissingValue}
+	if d.numeric() {
+		masks = nil
 	}
+	d.noteLost(ofStored, names, used, "of numbers as they are stored, and left out")
+	d.noteLost(masks, names, used, "left out: xarray reads none of "+d.face.DataType.Type().String())
+}
+
+func (d *decision) noteLost(which, names, used []string, why string) {
+	lost := slices.DeleteFunc(slices.Clone(which), func(name string) bool { return !slices.Contains(used, name) || !slices.Contains(names, name) })
 	if len(lost) == 0 {
 		return
 	}
-	verb := " are"
+	verb := " are "
 	if len(lost) == 1 {
-		verb = " is"
+		verb = " is "
 	}
 	d.findings = append(d.findings, report.Finding{Kind: report.Attribute, Array: d.opts.Array, Effect: report.Dropped,
-		Files: span(d.members[0].First, d.members[len(d.members)-1].Last), Count: d.files, Of: d.files,
-		Says: strings.Join(lost, ", ") + verb + " of numbers as they are stored, and left out"})
+		Files: span(d.members[0].First, d.members[len(d.members)-1].Last), Count: d.files, Of: d.files, Says: strings.Join(lost, ", ") + verb + why})
 }
 
 // leaveOut says of an attribute why no JSON has it, if that is so in some files.

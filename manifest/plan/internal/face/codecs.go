@@ -69,11 +69,33 @@ func (d *decision) gap(typ codec.Type) []byte {
 		return d.masks[0]
 	case typ.Kind == codec.Float:
 		return cf.NaN(typ)
+	case d.blank() != nil:
+		return d.blank()
 	case typ.Kind == codec.Complex:
 		half := cf.NaN(codec.Type{Kind: codec.Float, Size: typ.Size / 2})
 		return append(append([]byte(nil), half...), half...)
 	}
 	return d.face.DataType.DefaultFill()
+}
+
+// blank is the text by which all members say that there is none, or nil. No client takes a mask of
+// texts, but cells that are in no file read as those that files leave empty.
+func (d *decision) blank() (text []byte) {
+	typ := d.face.DataType.Type()
+	for i := range d.members {
+		a := d.members[i].attribute(cf.FillValue)
+		if a == nil || len(a.Texts) != 1 || i > 0 && a.Texts[0] != string(text) {
+			return nil
+		}
+		text = []byte(a.Texts[0])
+	}
+	switch {
+	case typ.Kind == codec.String:
+		return text
+	case typ.Kind == codec.FixedBytes && len(text) <= typ.Size:
+		return append(text, make([]byte, typ.Size-len(text))...)
+	}
+	return nil
 }
 
 // sayGap says what cells read as that are in no file, where nothing shows that they are missing.
@@ -82,7 +104,7 @@ func (d *decision) sayGap(typ codec.Type) {
 	case codec.Float, codec.Complex, codec.DateTime, codec.TimeDelta:
 		return
 	}
-	if len(d.masks) > 0 {
+	if len(d.masks) > 0 || d.blank() != nil {
 		return
 	}
 	if spelt, err := d.face.DataType.FillJSON(d.face.Fill); err == nil {

@@ -250,6 +250,7 @@ func TestGaps(t *testing.T) {
 		{"truth values", with("i1", att("dtype", "bool")), `int8 stored 0 {"dtype":"bool"}`},
 		{"bool", with("b1"), `bool stored false {}`},
 		{"texts", with("O"), `string stored  {}`},
+		{"texts with one for none", with("S3", att("_FillValue", "-")), `null_terminated_bytes stored - {}`},
 		{"complex", with("c8"), `complex64 stored ["NaN","NaN"] {}`},
 		{"NumPy's times", with("M8"), `numpy.datetime64 stored -9223372036854775808 {}`},
 	} {
@@ -518,6 +519,8 @@ func TestFindings(t *testing.T) {
 			[]string{"fill noted [a d] some cells are in no file and read as 0, as no int8 says that it is missing"}},
 		{"gaps of texts", Options{Gaps: true}, []Member{with("O").files(4, "a", "d")},
 			[]string{`fill noted [a d] some cells are in no file and read as "", as no string says that it is missing`}},
+		{"masks of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a", "d")},
+			[]string{"attribute dropped [a d] _FillValue, missing_value are left out: xarray reads none of S3"}},
 	} {
 		_, findings := decide(t, c.opts, c.members...)
 		var got []string
