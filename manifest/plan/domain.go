@@ -15,7 +15,7 @@ type domain struct {
 
 // byDomains places files that say themselves which tile they are, along dimensions that have
 // no coordinates. Attributes that do not fit the lengths of dimensions in every file, or fit
-// in more than one way, are not believed.
+// in more than one way as to lengths and numbers, are not believed.
 func (p *planner) byDomains() {
 	domains := map[int32]domain{}
 	for f, c := range p.classOf {
@@ -70,8 +70,8 @@ func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
 }
 
 // matchDomains finds the dimensions that the attributes mean, in their order: the only ones
-// whose lengths are those said in all files.
-func (p *planner) matchDomains(domains map[int32]domain) (found []*dim) {
+// whose lengths are those said in all files or, of several, those whose numbers are said.
+func (p *planner) matchDomains(domains map[int32]domain) []*dim {
 	var free []*dim
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.coord == "" && !d.named {
@@ -85,21 +85,41 @@ func (p *planner) matchDomains(domains map[int32]domain) (found []*dim) {
 		}
 		n = len(d.ids)
 	}
-	ways := 0
+	var ways, numbered [][]*dim
 	for _, order := range choices(len(free), n) {
 		dims := make([]*dim, n)
 		for k, i := range order {
 			dims[k] = free[i]
 		}
 		if p.fitDomains(dims, domains) {
-			found = dims
-			ways++
+			ways = append(ways, dims)
+			if p.numberDomains(dims, domains) {
+				numbered = append(numbered, dims)
+			}
 		}
 	}
-	if ways != 1 {
+	if len(ways) > 1 {
+		ways = numbered
+	}
+	if len(ways) != 1 {
 		return nil
 	}
-	return found
+	return ways[0]
+}
+
+// numberDomains reports whether dimensions have the numbers that the attributes say, which count
+// those of a file from 1.
+func (p *planner) numberDomains(dims []*dim, domains map[int32]domain) bool {
+	lens := p.lens()
+	for f, d := range domains {
+		all := p.classes[p.classOf[f]].header.Dimensions
+		for k := range dims {
+			if id := d.ids[k]; id < 1 || id > int64(len(all)) || lens.dim(all[id-1].Path) != dims[k].path {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (p *planner) fitDomains(dims []*dim, domains map[int32]domain) bool {

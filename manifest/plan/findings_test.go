@@ -123,6 +123,14 @@ func TestFindings(t *testing.T) {
 					numbers32("DOMAIN_position_first", 1+3*int32(i), 1)}}}}
 			}
 		}, report.Order, report.Noted, "", "DOMAIN_"},
+		{"square tiles by the numbers of their dimensions", Options{}, func(m *maker) {
+			for i := range int32(2) {
+				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, 2), m64(2, 2)))
+				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
+					numbers32("DOMAIN_dimensions_ids", 2, 1), numbers32("DOMAIN_size_global", 4, 4), numbers32("DOMAIN_size_local", 2, 2),
+					numbers32("DOMAIN_position_first", 1+2*i, 1)}}}}
+			}
+		}, report.Order, report.Noted, "", "2 files are tiles along x, y"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
