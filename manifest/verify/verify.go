@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
 )
@@ -30,16 +31,14 @@ type Options struct {
 type Problem struct {
 	Source string // the file it is about; empty if that is not known
 	Array  string
-	Coords []int64 // of the chunk
+	Coords []int64 // of the chunk; nil if it is about the list of them
 	Err    error
+	More   int64 // further chunks of the array that the source fails
 }
 
 // String says what does not hold, and where.
 func (p Problem) String() string {
-	if p.Array == "" {
-		return p.Err.Error()
-	}
-	return fmt.Sprintf("%s, chunk %v: %v", p.Array, p.Coords, p.Err)
+	return p.wrapped().Error()
 }
 
 // Result is what was found.
@@ -51,7 +50,7 @@ type Result struct {
 // Verify looks at every source of a manifest, or at every chunk. The error is that of a
 // verification that could not be made; what it found is in the result.
 func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
-	v := &verifier{Options: *opts, store: s}
+	v := &verifier{Options: *opts, store: s, found: map[place][]int{}}
 	v.Workers = cmp.Or(v.Workers, runtime.GOMAXPROCS(0))
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
@@ -72,19 +71,35 @@ type verifier struct {
 	store  *store.Store
 	mu     sync.Mutex
 	result Result
+	found  map[place][]int // the problems with chunks, by where they are
 }
+
+// place is an array in a source.
+type place struct{ array, source string }
+
+// shownChunks is how many chunks of an array that fail in a source are listed; further ones are
+// counted. A file that is gone may be a million.
+const shownChunks = 10
 
 func (v *verifier) add(p Problem) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if p.Coords != nil {
+		at := place{p.Array, p.Source}
+		if known := v.found[at]; len(known) == shownChunks {
+			v.result.Problems[known[shownChunks-1]].More++
+			return
+		}
+		v.found[at] = append(v.found[at], len(v.result.Problems))
+	}
 	v.result.Problems = append(v.result.Problems, p)
 }
 
 // done counts, and tells whoever wants to know.
-func (v *verifier) done(counter *int64, total int64) {
+func (v *verifier) done(counter *int64, n, total int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	*counter++
+	*counter += n
 	if v.Progress != nil {
 		v.Progress(*counter, total)
 	}
@@ -106,31 +121,45 @@ func (v *verifier) sources(ctx context.Context) error {
 			if err := v.store.CheckSource(within, row); err != nil && within.Err() == nil {
 				v.add(Problem{Source: src.URL, Err: err})
 			}
-			v.done(&v.result.Sources, total)
+			v.done(&v.result.Sources, 1, total)
 			return nil
 		})
 	}
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// chunks reads every chunk of an array, decodes it, and goes on after those that fail.
+// chunks reads every chunk of an array that is stored, decodes it, and goes on after those that fail.
 func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
-	g := a.Grid()
-	total := v.result.Chunks + g.Chunks()
+	box := grid.Whole(a.Grid().Counts())
+	total := v.result.Chunks + a.Grid().Chunks()
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(v.Workers)
-	for walk := g.Walk(); walk.Next() && within.Err() == nil; {
-		coords := slices.Clone(walk.Coords)
-		group.Go(func() error {
-			if err := v.chunk(within, a, coords); err != nil {
-				if within.Err() != nil {
-					return within.Err()
-				}
-				v.add(Problem{Source: v.sourceOf(within, a, coords), Array: a.Path(), Coords: coords, Err: err})
+	for run, err := range a.Runs(within, box) {
+		if err != nil {
+			if within.Err() == nil {
+				v.add(Problem{Array: a.Path(), Err: err})
 			}
-			v.done(&v.result.Chunks, total)
-			return nil
-		})
+			break
+		}
+		if run.Kind == store.Missing {
+			v.done(&v.result.Chunks, run.Chunks, total)
+			continue
+		}
+		at := slices.Clone(run.Coords)
+		for n := run.Chunks; n > 0 && within.Err() == nil; n-- {
+			coords := slices.Clone(at)
+			box.Next(at)
+			group.Go(func() error {
+				if err := v.chunk(within, a, coords); err != nil {
+					if within.Err() != nil {
+						return within.Err()
+					}
+					v.add(Problem{Source: v.sourceOf(within, a, coords), Array: a.Path(), Coords: coords, Err: err})
+				}
+				v.done(&v.result.Chunks, 1, total)
+				return nil
+			})
+		}
 	}
 	return cmp.Or(group.Wait(), ctx.Err())
 }
@@ -195,8 +224,13 @@ func (r *Result) Err() error {
 }
 
 func (p Problem) wrapped() error {
-	if p.Array == "" {
+	switch {
+	case p.Array == "":
 		return p.Err
+	case p.Coords == nil:
+		return fmt.Errorf("%s: its further chunks cannot be listed, and were not looked at: %w", p.Array, p.Err)
+	case p.More > 0:
+		return fmt.Errorf("%s, chunk %v and %d more: %w", p.Array, p.Coords, p.More, p.Err)
 	}
 	return fmt.Errorf("%s, chunk %v: %w", p.Array, p.Coords, p.Err)
 }

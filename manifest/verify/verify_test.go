@@ -88,23 +88,18 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyHugeChunk: a chunk of a source that is declared far longer than what is stored is a
-// problem, and takes no memory.
-func TestVerifyHugeChunk(t *testing.T) {
+// zarrOf is a manifest of a Zarr group with one array, a, that has one chunk.
+func zarrOf(t *testing.T, document, key, chunk string) *store.Store {
+	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	dir := t.TempDir()
 	name := filepath.Join(dir, "source")
-	if err := os.MkdirAll(filepath.Join(name, "a/c"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for file, content := range map[string]string{
-		"zarr.json": `{"zarr_format":3,"node_type":"group"}`,
-		"a/zarr.json": `{"shape":[9],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1152921504606846976]}},
-			"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"}],
-			"dimension_names":["x"],"zarr_format":3,"node_type":"array"}`,
-		"a/c/0": "stored",
-	} {
-		if err := os.WriteFile(filepath.Join(name, file), []byte(content), 0o666); err != nil {
+	for file, content := range map[string]string{"zarr.json": `{"zarr_format":3,"node_type":"group"}`, "a/zarr.json": document, key: chunk} {
+		file = filepath.Join(name, file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,10 +111,51 @@ func TestVerifyHugeChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// TestVerifyHugeChunk: a chunk of a source that is declared far longer than what is stored is a
+// problem, and takes no memory.
+func TestVerifyHugeChunk(t *testing.T) {
+	s := zarrOf(t, `{"shape":[9],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1152921504606846976]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"}],
+		"dimension_names":["x"],"zarr_format":3,"node_type":"array"}`, "a/c/0", "stored")
 	r, err := Verify(t.Context(), s, &Options{Deep: true})
 	if err != nil || len(r.Problems) != 1 || !errors.Is(r.Err(), errors.ErrUnsupported) {
 		t.Errorf("%v, %v", err, r)
+	}
+}
+
+// TestVerifySparse: chunks that nobody stored are not looked at one by one.
+func TestVerifySparse(t *testing.T) {
+	const chunks = 1_000_000
+	s := zarrOf(t, fmt.Sprintf(`{"shape":[%d],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"},{"name":"crc32c"}],
+		"dimension_names":["x"],"zarr_format":3,"node_type":"array"}`, chunks), "a/c/777777", "wrong")
+	steps := 0
+	r, err := Verify(t.Context(), s, &Options{Deep: true, Progress: func(int64, int64) { steps++ }})
+	if err != nil || r.Chunks != chunks || len(r.Problems) != 1 || r.Problems[0].Coords[0] != 777_777 {
+		t.Errorf("%v, %v", err, r)
+	}
+	if steps > chunks/1000 {
+		t.Errorf("%d steps for %d chunks of which one is stored", steps, chunks)
+	}
+}
+
+// TestVerifyMany: of the chunks of a file that is gone, some are listed, and the rest counted.
+func TestVerifyMany(t *testing.T) {
+	const most = shownChunks
+	v := &verifier{found: map[place][]int{}}
+	for i := range int64(3 * most) {
+		for _, source := range []string{"gone.nc", "changed.nc"} {
+			v.add(Problem{Array: "/v", Source: source, Coords: []int64{i}, Err: os.ErrNotExist})
+		}
+	}
+	v.add(Problem{Array: "/w", Source: "gone.nc", Coords: []int64{5}, Err: os.ErrNotExist})
+	said := v.result.Err().Error()
+	if n := len(v.result.Problems); n != 2*most+1 || strings.Count(said, fmt.Sprintf("/v, chunk [%d] and %d more: ", most-1, 2*most)) != 2 {
+		t.Errorf("%d problems:\n%s", n, said)
 	}
 }
 
