@@ -12,8 +12,14 @@ import (
 	"varve/manifest/plan"
 )
 
+// appendOptions are the flags of the append command.
+type appendOptions struct {
+	combineOptions
+	skipKnown bool
+}
+
 func newAppendCommand() *cobra.Command {
-	var opts combineOptions
+	var opts appendOptions
 	cmd := &cobra.Command{
 		Use:   "append OUT SRC...",
 		Short: "Add files to a virtual dataset",
@@ -22,18 +28,20 @@ them, or in a gap. They are combined as OUT was built, with its options. What it
 follows what is new, and whoever reads OUT meanwhile sees the old state or the new.
 
 ` + sourcesHelp,
-		Example: `  varve append sst.varve archive/2024/*.nc`,
-		Args:    cobra.MinimumNArgs(2),
+		Example: `  varve append sst.varve archive/2024/*.nc
+  varve append sst.varve archive/ --skip-known`,
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAppend(cmd, &opts, args[0], args[1:])
 		},
 	}
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "pass over files that OUT has already, if they are as they were scanned")
 	return cmd
 }
 
-func runAppend(cmd *cobra.Command, opts *combineOptions, out string, names []string) error {
+func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []string) error {
 	if err := opts.takeConfig(cmd); err != nil {
 		return err
 	}
@@ -46,6 +54,7 @@ func runAppend(cmd *cobra.Command, opts *combineOptions, out string, names []str
 			return err
 		}
 	}
+	how.SkipKnown = opts.skipKnown
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
 	outcome, err := build.Append(cmd.Context(), out, how)

@@ -63,7 +63,7 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 		return nil, err
 	}
 	outcome, err := newAppend(repo, &own, old, reader).run(ctx, names)
-	if err = closing(reader, err); err != nil {
+	if err = closing(reader, err); err != nil || outcome.Snapshot == old {
 		return outcome, err
 	}
 	if err := fold(ctx, repo, outcome.Snapshot); err != nil {
@@ -76,15 +76,27 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 type appending struct {
 	*job
 	reader *table.Reader // of the old tables
+	passed int64         // sources that the manifest has already
 }
 
 func newAppend(repo *manifest.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
 	j := newJob(repo, opts)
 	j.old, j.tables.kept = old, old.Tables
-	return &appending{j, reader}
+	return &appending{job: j, reader: reader}
 }
 
 func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
+	if a.opts.SkipKnown {
+		var err error
+		if names, err = a.unknown(ctx, names); err != nil {
+			return nil, err
+		}
+		if len(names) == 0 {
+			out := &Outcome{Snapshot: a.old, Report: &report.Report{}}
+			a.notePassed(out.Report)
+			return out, nil
+		}
+	}
 	defer a.abort()
 	if err := a.scan(ctx, names); err != nil {
 		return a.refused(err), err
@@ -107,7 +119,11 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 		return nil, err
 	}
 	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
-	return a.plan(ctx, what)
+	out, err := a.plan(ctx, what)
+	if err == nil {
+		a.notePassed(out.Report)
+	}
+	return out, err
 }
 
 // extension has the new files planned behind the old ones; nil if these have to be looked at.
@@ -144,6 +160,7 @@ func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) 
 	}
 	out := &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
 	a.noteBroken(&snap, out.Report)
+	a.notePassed(out.Report)
 	a.seal(&snap, out.Report)
 	return out, nil
 }

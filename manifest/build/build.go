@@ -27,6 +27,7 @@ type Options struct {
 	Plan       plan.Options
 	Workers    int      // sources read at a time; 0: as many as there are processors
 	SkipBroken bool     // leave out sources that cannot be read
+	SkipKnown  bool     // of Append: pass over sources that the manifest has, if they are what was scanned
 	Allow      []string // folders and URLs that sources may name others in, besides their own
 	Pictures   bool     // draw the arrays
 	Force      bool     // build over what is there; its history is kept

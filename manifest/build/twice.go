@@ -32,14 +32,14 @@ func refuseTwice(before, files []*manifest.File) error {
 		}
 	}
 	var refused plan.Error
-	add := func(urls []string, says string) {
+	add := func(urls []string, says, option string) {
 		if n := len(urls); n > 0 {
-			refused.Findings = append(refused.Findings, report.Finding{Kind: report.Overlap, Effect: report.Refused, Says: says,
+			refused.Findings = append(refused.Findings, report.Finding{Kind: report.Overlap, Effect: report.Refused, Says: says, Option: option,
 				Files: urls[:min(n, mostNamed)], Count: int64(n), Of: int64(len(files))})
 		}
 	}
-	add(twice, "given twice")
-	add(again, "already in the manifest; one that has changed can only be built anew, with build --force")
+	add(twice, "given twice", "")
+	add(again, "already in the manifest", "--skip-known while they are as they were; build --force where one has changed")
 	if len(refused.Findings) > 0 {
 		return &refused
 	}
