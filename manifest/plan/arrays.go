@@ -405,7 +405,7 @@ func (p *planner) filesHaving(a *array) (files []int32) {
 func (c *comparison) refuseOdd(files []int32) error {
 	p, a := c.p, c.a
 	if n := c.largest(); n > manifest.MostSummed {
-		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop",
+		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + a.path[1:],
 			Says: fmt.Sprintf("files have to hold the same of it, and it takes %s in some: no more than %s are compared", report.Size(n), report.Size(manifest.MostSummed))},
 			files, int64(len(files))))
 		return nil
@@ -440,7 +440,7 @@ func (c *comparison) refuseOdd(files []int32) error {
 // is a way, is named first.
 func (c *comparison) option() string {
 	p, a := c.p, c.a
-	const one = "--coords first, or --drop"
+	one := "--coords first, or --drop " + a.path[1:]
 	switch {
 	case a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():

@@ -82,11 +82,11 @@ func TestKeepingOptions(t *testing.T) {
 			for i, name := range []string{"a", "b"} {
 				m.file(name, scalar("member", float64(i)), lat(), cube("t", "lat", []int64{3}, []int64{3}).with("coordinates", "member"))
 			}
-		}, "--new-dim member=var:member to stack the files by it, --coords first, or --drop"},
+		}, "--new-dim member=var:member to stack the files by it, --coords first, or --drop member"},
 		"a dimension without a name": {func(m *maker) {
 			m.unnamedFile("a", line(1))
 			m.unnamedFile("b", line(2))
-		}, "--concat phony_dim_0 to put them end to end, --coords first, or --drop"},
+		}, "--concat phony_dim_0 to put them end to end, --coords first, or --drop orbit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()

@@ -52,7 +52,10 @@ func (s *Selection) explain(st *store.Store, term string, err error) error {
 	for i := range dims {
 		dims[i] = dimName(a, i)
 	}
-	if len(dims) == 0 {
+	switch {
+	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension that others have
+		return err
+	case len(dims) == 0:
 		return fmt.Errorf("%s is one value and the label of no dimension", a.Path())
 	}
 	return fmt.Errorf("%s has the dimensions (%s) and is the label of none; select %s by index with --isel",

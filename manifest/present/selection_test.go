@@ -162,6 +162,10 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s %s: %s, not %s", c.isel, c.sel, axesOf(s), c.want)
 		}
 	}
+	s := Whole(arrayOf(t, st, "flags"))
+	if err := s.ByCoordinate(t.Context(), st, []string{"time=2010"}); err == nil || !strings.Contains(err.Error(), "/flags has no dimension time; it has lat") {
+		t.Errorf("a coordinate of others: %v", err)
+	}
 }
 
 func split(terms string) []string {
