@@ -11,7 +11,6 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/mosaic"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/table"
@@ -260,47 +259,37 @@ const worthSharing = 4 << 10
 
 // countNew adds the chunks of new tiles to what was counted before.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
-	first := int64(a.old.Rows(manifest.Sources))
-	reader, err := table.Open(snap.Tables, table.InRepository(a.repo), table.NewCache(refCache))
+	l, err := a.layOutFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
 	if err != nil {
 		return err
 	}
-	for i := range snap.Arrays {
-		if err = a.countArray(ctx, &snap.Arrays[i], x, newFiles{a.files, first}, reader); err != nil {
+	for i := range snap.Arrays { // which are the old ones, in their order
+		if err = l.countBehind(ctx, &snap.Arrays[i], &a.old.Arrays[i]); err != nil {
 			err = fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
 			break
 		}
 	}
-	return closing(reader, err)
+	return closing(l, err)
 }
 
-// countArray looks at the chunks behind the old end only: plan.Extend grows arrays behind
-// whole chunks, so that the old ones stay as they were.
-func (a *appending) countArray(ctx context.Context, array *manifest.Array, x *plan.Extension, files newFiles, refs mosaic.RefReader) error {
-	at := slices.IndexFunc(x.Placements, func(p manifest.Placement) bool { return p.ID == array.Placement })
-	if at < 0 {
-		return nil // nothing was added, or its values are in the manifest
+// countBehind looks at the chunks behind the old end of an array only: plan.Extend grows arrays
+// behind whole chunks, so that the old ones stay as they were.
+func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) error {
+	m, err := l.mosaic(array)
+	if m == nil || err != nil {
+		return err
 	}
-	old := slices.IndexFunc(a.old.Arrays, func(b manifest.Array) bool { return b.Path == array.Path })
-	if old < 0 {
-		return errors.New("an array that was not there cannot be extended")
-	}
-	m, err := mosaic.New(array, &x.Placements[at], files)
+	chunks, err := behind(m.Grid(), old.Face.Shape)
 	if err != nil {
 		return err
 	}
-	chunks, err := behind(m.Grid(), a.old.Arrays[old].Face.Shape)
+	added, err := m.CountIn(ctx, l.refs, chunks)
 	if err != nil {
 		return err
 	}
-	added, err := m.CountIn(ctx, refs, chunks)
-	if err != nil {
-		return err
-	}
-	counts := a.old.Arrays[old].Chunks
 	array.Chunks = manifest.Counts{
-		Verbatim: counts.Verbatim + added.Verbatim, Prefix: counts.Prefix + added.Prefix,
-		Rebuilt: counts.Rebuilt + added.Rebuilt, Missing: counts.Missing + added.Missing, Patched: counts.Patched,
+		Verbatim: old.Chunks.Verbatim + added.Verbatim, Prefix: old.Chunks.Prefix + added.Prefix,
+		Rebuilt: old.Chunks.Rebuilt + added.Rebuilt, Missing: old.Chunks.Missing + added.Missing, Patched: old.Chunks.Patched,
 	}
 	return nil
 }
@@ -324,12 +313,3 @@ func behind(g *grid.Grid, old []int64) (grid.Region, error) {
 	}
 	return chunks, nil
 }
-
-// newFiles gives a mosaic the files that are being appended.
-type newFiles struct {
-	files []*manifest.File
-	first int64
-}
-
-func (f newFiles) Header(row int64) *manifest.Header { return f.files[row-f.first].Header }
-func (f newFiles) Row(row int64) int64               { return f.files[row-f.first].Row }

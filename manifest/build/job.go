@@ -65,16 +65,19 @@ func (j *job) scan(ctx context.Context, names []string) error {
 }
 
 func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
-	o := &scan.Options{
-		Workers: j.opts.Workers, Opener: j.opts.Opener, SkipBroken: j.opts.SkipBroken, Allow: j.opts.Allow, Sink: sink,
-		ValueBytes: j.opts.ValueBytes,
-		FirstFile:  len(j.files), FirstRow: j.tables.refRows(),
-	}
+	o := j.opts.scan(sink)
+	o.FirstFile, o.FirstRow = len(j.files), j.tables.refRows()
 	if j.old != nil {
 		o.FirstFile += int(j.old.Rows(manifest.Sources))
 	}
-	if j.opts.Progress != nil {
-		o.Progress = func(p scan.Progress) { j.opts.Progress(int64(p.Done), int64(p.Sources)) }
+	return o
+}
+
+// scan are the options of a scan of all sources.
+func (opts *Options) scan(sink scan.RefSink) *scan.Options {
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: sink, ValueBytes: opts.ValueBytes}
+	if opts.Progress != nil {
+		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
 	}
 	return o
 }

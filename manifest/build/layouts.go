@@ -22,17 +22,22 @@ import (
 type laidOut struct {
 	*table.Reader
 	layouts map[string]*mosaic.Layout // by the ids of placements
-	files   mosaic.Files
+	files   files
 	refs    mosaic.RefReader
 	known   convert.Known
 }
 
 const refCache = 64 << 20
 
+// layOut lays out a plan of all files.
 func (j *job) layOut(tables []manifest.Table, made *plan.Plan, all []*manifest.File) (*laidOut, error) {
-	l := &laidOut{layouts: make(map[string]*mosaic.Layout, len(made.Placements)), files: allFiles(all), known: made.Conversions}
-	for i := range made.Placements {
-		p := &made.Placements[i]
+	return j.layOutFiles(tables, made.Placements, files{all, 0}, made.Conversions)
+}
+
+func (j *job) layOutFiles(tables []manifest.Table, placements []manifest.Placement, of files, known convert.Known) (*laidOut, error) {
+	l := &laidOut{layouts: make(map[string]*mosaic.Layout, len(placements)), files: of, known: known}
+	for i := range placements {
+		p := &placements[i]
 		var err error
 		if l.layouts[p.ID], err = mosaic.Arrange(p); err != nil {
 			return nil, err
@@ -46,7 +51,7 @@ func (j *job) layOut(tables []manifest.Table, made *plan.Plan, all []*manifest.F
 	return l, nil
 }
 
-// mosaic is an array on its layout; nil if its values are in the manifest.
+// mosaic is an array on its layout; nil if it has none, since its values are in the manifest.
 func (l *laidOut) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	layout := l.layouts[a.Placement]
 	if layout == nil {
@@ -125,8 +130,11 @@ func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan
 	return drawn, closing(l, nil)
 }
 
-// allFiles gives a mosaic the files of a plan.
-type allFiles []*manifest.File
+// files gives a mosaic those whose rows begin at first.
+type files struct {
+	list  []*manifest.File
+	first int64
+}
 
-func (f allFiles) Header(row int64) *manifest.Header { return f[row].Header }
-func (f allFiles) Row(row int64) int64               { return f[row].Row }
+func (f files) Header(row int64) *manifest.Header { return f.list[row-f.first].Header }
+func (f files) Row(row int64) int64               { return f.list[row-f.first].Row }

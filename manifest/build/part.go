@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -58,11 +57,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	buffer := bufio.NewWriterSize(file, bufferBytes)
 	part := table.NewPart(buffer)
 	j := &job{opts: opts}
-	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: part, ValueBytes: opts.ValueBytes}
-	if opts.Progress != nil {
-		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
-	}
-	found, err := scan.Scan(ctx, names, o)
+	found, err := scan.Scan(ctx, names, opts.scan(part))
 	if err != nil {
 		return j.refused(err), err
 	}
@@ -150,6 +145,9 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) err
 	if err != nil {
 		return err
 	}
+	if len(files) == 0 {
+		return errors.New("the part holds no sources")
+	}
 	firstFile, firstRow, firstInline := int32(len(j.files)), j.tables.refRows(), sink.first+sink.inline.Rows()
 	if j.old != nil {
 		firstFile += int32(j.old.Rows(manifest.Sources))
@@ -180,11 +178,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) err
 			}
 		}
 	}
-	if len(files) > 0 {
-		j.files = append(j.files, files...)
-	} else {
-		return fmt.Errorf("the part holds no sources")
-	}
+	j.files = append(j.files, files...)
 	return nil
 }
 
