@@ -2,8 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
+	"strconv"
 
 	"varve/codec"
 	"varve/manifest"
@@ -328,23 +330,53 @@ func (p *planner) near(d *dim, a, b *coord) (bool, error) {
 	if a == b {
 		return true, nil
 	}
-	if p.opts.Tolerance <= 0 || a.n != b.n || d.nature != real && d.nature != whole || a.outlined() || b.outlined() {
+	if p.opts.Tolerance <= 0 {
 		return false, nil
+	}
+	delta, _, err := d.apart(a, b)
+	return delta <= p.opts.Tolerance, err
+}
+
+// apart is by how much two coordinates differ at most, and the least step of the second; no
+// numbers where they cannot be compared.
+func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
+	if a.n != b.n || d.nature != real && d.nature != whole || a.outlined() || b.outlined() {
+		return math.NaN(), math.NaN(), nil
 	}
 	x, err := readNumbers(a.v, a.values.Data)
 	if err != nil {
-		return false, err
+		return math.NaN(), math.NaN(), err
 	}
 	y, err := readNumbers(b.v, b.values.Data)
 	if err != nil {
-		return false, err
+		return math.NaN(), math.NaN(), err
 	}
+	step = math.Inf(1)
 	for i := range x.n {
-		if delta := x.real(i) - y.real(i); !(delta <= p.opts.Tolerance && -delta <= p.opts.Tolerance) {
-			return false, nil
+		delta = max(delta, math.Abs(x.real(i)-y.real(i)))
+		if i > 0 {
+			step = min(step, math.Abs(y.real(i)-y.real(i-1)))
 		}
 	}
-	return true, nil
+	return delta, step, nil
+}
+
+// differOption is what allows coordinates that differ: a tolerance, if that is small beside their steps.
+func (d *dim) differOption(odd []*coord, standard *coord) (string, error) {
+	const first = "--coords first"
+	most, least := 0.0, math.Inf(1)
+	for _, c := range odd {
+		delta, step, err := d.apart(c, standard)
+		if err != nil {
+			return "", err
+		}
+		most, least = max(most, delta), min(least, step)
+	}
+	if !(most < least/10) || math.IsInf(least, 1) {
+		return first, nil
+	}
+	digit := math.Pow(10, math.Floor(math.Log10(most)))
+	return "--tolerance " + strconv.FormatFloat(math.Ceil(most/digit*(1+1e-9))*digit, 'g', 2, 64) + ", or " + first, nil
 }
 
 // permuted reports whether a coordinate has the values of another in another order.
@@ -390,7 +422,9 @@ func (p *planner) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 		}
 		f.Says = fmt.Sprintf("%s %s other values of %s: %s has %s at %d, the others (%s) %s", count(len(files), int(d.total())), have(len(files)),
 			path.Base(d.coord), p.label(p.files[odd[0].rep].URL), odd[0].say(at), at, p.label(p.files[standard.rep].URL), standard.say(at))
-		f.Option = "--coords first"
+		if f.Option, err = d.differOption(odd, standard); err != nil {
+			return err
+		}
 	}
 	p.find(p.odd(f, files, d.total()))
 	return nil

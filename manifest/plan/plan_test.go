@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10.004, 0, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Coordinate, "b", "--coords first"},
+		}, report.Coordinate, "b", "--tolerance 0.004, or --coords first"},
 		{"bounds too large to be told anew", Options{}, func(m *maker) {
 			for i := range 2 {
 				at := coords("time", "time", int32s, float64(10*i), float64(10*i+1)).with("units", fmt.Sprintf("days since 1990-01-%02d", 1+2*i), "bounds", "edges")
@@ -330,7 +330,7 @@ func TestRefused(t *testing.T) {
 				w.values = &manifest.Values{Data: []byte(bytes)}
 				m.file(fmt.Sprint(i), days(i, 1), w, cube("t", "time lat", m64(1, 2), m64(1, 2)))
 			}
-		}, report.Coordinate, "2", "--coords first"},
+		}, report.Coordinate, "2", "--tolerance 0.002, or --coords first"},
 		{"a foreign file", Options{Missing: MissingFill}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("stray", coords("station", "station", int32s, 1, 2), cube("height", "station", m64(2), m64(2)))

@@ -49,7 +49,7 @@ func TestOverlapElsewhere(t *testing.T) {
 		if name == "refused" {
 			_, _, err := New(m.files, &opts)
 			var refused *Error
-			if !errors.As(err, &refused) || refused.Findings[0].Option != "--coords first" || report.Base(refused.Findings[0].Files[0]) != "b" {
+			if !errors.As(err, &refused) || refused.Findings[0].Option != "--tolerance 0.004, or --coords first" || report.Base(refused.Findings[0].Files[0]) != "b" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
