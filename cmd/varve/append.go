@@ -62,7 +62,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	if err != nil {
 		return interrupted(cmd.Context(), err)
 	}
-	return printOutcome(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
 }
 
 // planFlagsChanged reports whether the user said anything about how files become arrays.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
@@ -63,11 +62,11 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	if err != nil {
 		return interrupted(cmd.Context(), err)
 	}
-	return printOutcome(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
 }
 
 // printOutcome says what a command wrote, and what there is to know about it.
-func printOutcome(_ context.Context, out, messages io.Writer, name string, o *build.Outcome) error {
+func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error {
 	if err := o.Report.Text(messages); err != nil {
 		return err
 	}

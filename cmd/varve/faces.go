@@ -112,16 +112,17 @@ func served(a *manifest.Array) string {
 		return "from the manifest"
 	}
 	c := a.Chunks
+	patched := ""
+	if c.Patched > 0 {
+		patched = fmt.Sprintf(" (%s patched)", report.Thousands(c.Patched))
+	}
 	var parts []string
 	for _, part := range []struct {
 		n    int64
 		name string
-	}{{c.Verbatim, "verbatim"}, {c.Prefix, "prefix"}, {c.Rebuilt, "rebuilt"}, {c.Missing, "missing"}} {
+	}{{c.Verbatim, "verbatim" + patched}, {c.Prefix, "prefix"}, {c.Rebuilt, "rebuilt"}, {c.Missing, "missing"}} {
 		if part.n > 0 {
 			parts = append(parts, report.Thousands(part.n)+" "+part.name)
-		}
-		if part.name == "verbatim" && c.Patched > 0 {
-			parts[0] += fmt.Sprintf(" (%s patched)", report.Thousands(c.Patched))
 		}
 	}
 	if len(parts) == 0 {

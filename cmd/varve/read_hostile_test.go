@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/manifest"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 )
@@ -103,5 +104,17 @@ func TestHostileReferences(t *testing.T) {
 		if got, code, _ := run(t, "read", out, "v"); code == exitDone {
 			t.Errorf("%s: read %.60q", target, got)
 		}
+	}
+}
+
+// TestServedHostile: counts that contradict one another are written as they are.
+func TestServedHostile(t *testing.T) {
+	a := &manifest.Array{Placement: "time", Chunks: manifest.Counts{Missing: 2, Patched: 3}}
+	if got := served(a); got != "2 missing of 2 chunks" {
+		t.Error(got)
+	}
+	a.Chunks.Missing = 0
+	if got := served(a); got != "no chunks" {
+		t.Error(got)
 	}
 }

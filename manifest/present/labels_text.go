@@ -2,6 +2,7 @@ package present
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"varve/codec"
@@ -24,7 +25,7 @@ func newTextLabels(d *Decoder, elems codec.Elems, n int64) *textLabels {
 
 // query takes a text with a colon in it for a label, if there is one.
 func (l *textLabels) query(text string) query {
-	if contains(l.texts, text) {
+	if slices.Contains(l.texts, text) {
 		return query{from: text}
 	}
 	return cutRange(text)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,7 +125,7 @@ func (n *netcdfFile) coordinates(m *member) string {
 	text, _ := cf.TextOf(raw)
 	var names []string
 	add := func(name string) {
-		if n.has(name) && !contains(names, name) && name != baseName(m.Array) {
+		if n.has(name) && !slices.Contains(names, name) && name != baseName(m.Array) {
 			names = append(names, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 
 	"varve/codec"
 	"varve/manifest/internal/cf"
@@ -163,7 +164,7 @@ func (t *tally) integers(numbers, masks []int64) {
 	default:
 		kept := numbers[:0]
 		for _, n := range numbers {
-			if !contains(masks, n) {
+			if !slices.Contains(masks, n) {
 				kept = append(kept, n)
 			}
 		}
@@ -180,15 +181,6 @@ func (t *tally) integers(numbers, masks []int64) {
 	t.allIntegers(numbers[:kept])
 }
 
-func contains[T comparable](list []T, v T) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
-}
-
 func (t *tally) allIntegers(numbers []int64) {
 	t.valid += int64(len(numbers))
 	low, high, sumLow, sumHigh := t.least, t.most, t.sumLow, t.sumHigh
@@ -203,7 +195,7 @@ func (t *tally) allIntegers(numbers []int64) {
 
 func (t *tally) anyFloats(numbers, masks []float64) {
 	for _, f := range numbers {
-		if f == f && !contains(masks, f) {
+		if f == f && !slices.Contains(masks, f) {
 			t.float(f)
 		}
 	}

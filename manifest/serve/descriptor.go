@@ -12,7 +12,7 @@ type descriptor struct {
 	*store.Local
 	fd    int
 	stamp stamp
-	users atomic.Int64
+	users users
 }
 
 // newDescriptor takes over a file, and is one user of it.
@@ -31,20 +31,26 @@ func newDescriptor(f *store.Local) (*descriptor, error) {
 }
 
 // enter reports whether the file is open, and keeps it so until leave.
-func (d *descriptor) enter() bool {
-	for {
-		n := d.users.Load()
-		if n == 0 {
-			return false
-		}
-		if d.users.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
+func (d *descriptor) enter() bool { return d.users.enter() }
 
 func (d *descriptor) leave() {
 	if d.users.Add(-1) == 0 {
 		_ = d.Close() // it was only read from
+	}
+}
+
+// users counts who uses something that is closed when nobody does any more.
+type users struct{ atomic.Int64 }
+
+// enter takes in one more, unless there is none.
+func (u *users) enter() bool {
+	for {
+		n := u.Load()
+		if n == 0 {
+			return false
+		}
+		if u.CompareAndSwap(n, n+1) {
+			return true
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // site is one snapshot of a manifest, ready to be served. It is closed when nobody holds it any
@@ -21,7 +20,7 @@ type site struct {
 	origins  origins
 	rebuilds *turns
 
-	users atomic.Int64 // requests, addresses, and whoever opened it
+	users users // requests, addresses, and whoever opened it
 }
 
 func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*site, error) {
@@ -47,17 +46,7 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 }
 
 // enter reports whether the site is open, and keeps it so until leave.
-func (s *site) enter() bool {
-	for {
-		n := s.users.Load()
-		if n == 0 {
-			return false
-		}
-		if s.users.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
+func (s *site) enter() bool { return s.users.enter() }
 
 func (s *site) leave(log *slog.Logger) {
 	if s.users.Add(-1) > 0 {

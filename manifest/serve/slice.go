@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,7 @@ func (s *slice) pickAxes(query url.Values) error {
 		if name == "" || name == "-" {
 			continue
 		}
-		if *axis = indexOf(s.names, name); *axis < 0 {
+		if *axis = slices.Index(s.names, name); *axis < 0 {
 			return badSlice("%s=%.80q is none of the dimensions %s", key, name, strings.Join(s.names, ", "))
 		}
 	}
@@ -93,15 +94,6 @@ func (s *slice) pickAxes(query url.Values) error {
 		return badSlice("across and up are both %s", s.names[s.x])
 	}
 	return nil
-}
-
-func indexOf(names []string, name string) int {
-	for i, n := range names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
 }
 
 // narrow takes one index of an axis or, if it is drawn, a range.

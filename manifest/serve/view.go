@@ -222,11 +222,15 @@ func consolidate(nodes []node) *zarrjson.Group {
 	all := &zarrjson.Consolidated{}
 	for _, n := range nodes[1:] {
 		below, ok := strings.CutPrefix(n.path, root.path)
-		if root.path != "" {
-			ok = ok && strings.HasPrefix(below, "/")
-			below = strings.TrimPrefix(below, "/")
+		if !ok {
+			break // nor do those behind it begin so
 		}
-		if !ok || n.unlisted != nil {
+		if root.path != "" {
+			if below, ok = strings.CutPrefix(below, "/"); !ok {
+				continue
+			}
+		}
+		if n.unlisted != nil {
 			continue
 		}
 		member := zarrjson.Member{Path: below}

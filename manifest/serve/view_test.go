@@ -1,0 +1,46 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+)
+
+// TestManyGroups: a group is not looked for among all others. Twenty times as many that are took
+// 200 times as long, 100,000 a minute. The least of some runs is compared, since others may keep
+// the machine busy.
+func TestManyGroups(t *testing.T) {
+	took := func(n int) time.Duration {
+		nodes := []node{{}}
+		for i := range n {
+			nodes = append(nodes, node{path: fmt.Sprintf("g%07d", i)})
+		}
+		began := time.Now()
+		v, err := newV3(nodes, "tag")
+		if err != nil || len(v.documents) != n+1 {
+			t.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range 3 {
+		if some, many = min(some, took(2000)), min(many, took(40000)); many <= 120*some {
+			return
+		}
+	}
+	t.Errorf("40000 groups take %v, 2000 %v", many, some)
+}
+
+// TestConsolidatedBeside: what is called as a group and more is not in it, and what stands behind
+// it in the order of paths is.
+func TestConsolidatedBeside(t *testing.T) {
+	nodes := []node{{path: "a"}, {path: "a!"}, {path: "a-b"}, {path: "a-b/c"}, {path: "a/d"}, {path: "a/d/e"}, {path: "ab"}, {path: "b"}}
+	var got []string
+	for _, m := range consolidate(nodes).Consolidated.Members {
+		got = append(got, m.Path)
+	}
+	if fmt.Sprint(got) != "[d d/e]" {
+		t.Errorf("got %v", got)
+	}
+}
