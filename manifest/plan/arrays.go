@@ -277,12 +277,27 @@ func (p *planner) settleStatic(a *array) error {
 		return nil
 	}
 	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) {
+		p.noteFirstStatic(a)
 		return nil
 	}
 	if !a.aux && p.refuseUnordered(a) {
 		return nil
 	}
 	return p.comparing(a).refuseOdd(p.filesHaving(a))
+}
+
+// noteFirstStatic says which files' values do not count, where they are known and alike bytes are
+// alike values: to find out more is what the user has forgone.
+func (p *planner) noteFirstStatic(a *array) {
+	if known, equal := p.known(a); !known || equal || !p.comparing(a).alike {
+		return
+	}
+	files := p.filesHaving(a)
+	of := func(f int32) string { return idOf(p.valuesIn(f, a.memberOf(p.classOf[f]).at)) }
+	first := slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })
+	odd := slices.DeleteFunc(slices.Clone(files), func(f int32) bool { return of(f) == of(first) })
+	p.find(p.odd(report.Finding{Kind: p.comparing(a).kind(), Array: a.path, Effect: report.Noted, Option: "without --coords first they are refused",
+		Says: count(len(odd), len(files)) + " " + have(len(odd)) + " other values than the first, " + p.label(p.files[first].URL) + ", which count"}, odd, int64(len(files))))
 }
 
 // flowing reports whether files follow one another along any dimension.
