@@ -22,9 +22,7 @@ func describeDataset(ctx context.Context, opts inspectOptions, data *readers.Dat
 		dims = append(dims, classicDimensions(g.Dimensions)...)
 		return ctx.Err() == nil
 	})
-	for _, p := range data.Problems {
-		d.problem(p)
-	}
+	d.problems(data.Problems)
 	slices.SortStableFunc(d.objects, func(a, b document) int { return cmp.Compare(a["path"].(string), b["path"].(string)) })
 	doc["format"], doc["dimensions"], doc["objects"] = data.Format, dims, d.objects
 	return errors.Join(ctx.Err(), d.first)
@@ -39,15 +37,21 @@ type describer struct {
 	damage
 }
 
-// problem says of an object why it cannot be read, whether it is listed or not.
-func (d *describer) problem(p readers.Problem) {
-	at := slices.IndexFunc(d.objects, func(o document) bool { return o["path"] == p.Path })
-	if at < 0 {
-		at = len(d.objects)
-		d.objects = append(d.objects, document{"path": p.Path})
+// problems says of objects why they cannot be read, whether they are listed or not.
+func (d *describer) problems(list []readers.Problem) {
+	known := make(map[string]document, len(d.objects))
+	for _, o := range slices.Backward(d.objects) { // of several of a path the first
+		known[o["path"].(string)] = o
 	}
-	d.note(p.Err)
-	d.objects[at]["error"] = p.Err.Error()
+	for _, p := range list {
+		o := known[p.Path]
+		if o == nil {
+			o = document{"path": p.Path}
+			known[p.Path], d.objects = o, append(d.objects, o)
+		}
+		d.note(p.Err)
+		o["error"] = p.Err.Error()
+	}
 }
 
 func (d *describer) group(g *readers.Group) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"varve/readers"
 )
 
 // cpuTime is how long this process has worked.
@@ -147,5 +150,29 @@ func TestInspectNames(t *testing.T) {
 		if doc, err := inspectDocument(t, name); err == nil && doc.find("/record_b") == nil {
 			t.Errorf("%q: the other variables are not in the document", bad)
 		}
+	}
+}
+
+// TestManyProblems: what is damaged is not looked for among all objects, each of which is there
+// once; of several of a path the first is marked.
+func TestManyProblems(t *testing.T) {
+	const n = 30_000
+	d := &describer{}
+	var list []readers.Problem
+	for i := range n {
+		path := fmt.Sprint("/v", i)
+		d.objects = append(d.objects, document{"path": path})
+		list = append(list, readers.Problem{Path: path, Err: fs.ErrInvalid})
+	}
+	d.objects = append(d.objects, document{"path": "/v0", "second": true})
+	list = append(list, readers.Problem{Path: "/lost", Err: fs.ErrInvalid}, readers.Problem{Path: "/lost", Err: fs.ErrExist})
+	began := cpuTime(t)
+	d.problems(list)
+	if took := cpuTime(t) - began; took > time.Second {
+		t.Errorf("took %v", took)
+	}
+	last, second := d.objects[len(d.objects)-1], d.objects[n]
+	if len(d.objects) != n+2 || d.objects[0]["error"] == nil || second["error"] != nil || last["path"] != "/lost" || last["error"] != fs.ErrExist.Error() {
+		t.Errorf("%d objects, the first %v, the second of its path %v, the last %v", len(d.objects), d.objects[0], second, last)
 	}
 }

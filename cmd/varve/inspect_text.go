@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"varve/manifest/report"
 	"varve/readers"
 	"varve/readers/formats"
 )
@@ -178,14 +180,4 @@ func printable(s string) string {
 }
 
 // byteSize writes a number of bytes for people.
-func byteSize(n uint64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	value, unit := float64(n), 0
-	for value >= 1024 && unit < len(units)-1 {
-		value, unit = value/1024, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
-}
+func byteSize(n uint64) string { return report.Size(int64(min(n, math.MaxInt64))) }

@@ -29,7 +29,7 @@ type Mosaic struct {
 	grid   *grid.Grid
 	layout *Layout
 	files  Files
-	fill   []byte // one element of the face
+	fill   []byte // one element of the face: what cells in no tile read as
 	placed []int  // the layout's axis of each of the array's, or -1
 	axes   []int  // the array's axis of each of the layout's
 	paths  map[string]string
@@ -95,18 +95,6 @@ func (m *Mosaic) wrap(err error) error { return fmt.Errorf("%s: %w", m.spec.Path
 
 // Grid is how the face is cut into chunks.
 func (m *Mosaic) Grid() *grid.Grid { return m.grid }
-
-// Fill is one element of the face: what cells in no tile read as.
-func (m *Mosaic) Fill() []byte { return m.fill }
-
-// Pipeline is the face's for chunks of a codec shape.
-func (m *Mosaic) Pipeline(shape []int64) (*codec.Pipeline, error) {
-	p, err := m.pipe.get(shape, 0)
-	if err != nil {
-		return nil, m.wrap(err)
-	}
-	return p, nil
-}
 
 // File is the row of a tile's source.
 func (m *Mosaic) File(tile int32) int64 { return m.layout.file(tile) }

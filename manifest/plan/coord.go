@@ -35,10 +35,6 @@ const (
 	text
 )
 
-func (n nature) String() string {
-	return [...]string{"nothing", "whole numbers", "numbers", "times", "texts"}[n]
-}
-
 // coord is one list of coordinate values that some files have along a dimension.
 type coord struct {
 	*meaning

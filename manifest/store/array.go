@@ -240,8 +240,8 @@ func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) err
 
 // ReadRegion fills dst, in C order of the region, with the elements of a region.
 func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
-	if len(r.Origin) != a.grid.Rank() || len(r.Shape) != len(r.Origin) || !grid.Whole(a.grid.Shape()).Contains(r) {
-		return fmt.Errorf("%s: region %v: %w: the shape is %v", a.Path(), r, grid.ErrOutOfBounds, a.grid.Shape())
+	if err := a.checkRegion(r); err != nil {
+		return err
 	}
 	form := a.spec.Face.Form(r.Shape)
 	if !holds(dst, form) {
@@ -251,6 +251,14 @@ func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) 
 		return ctx.Err()
 	}
 	return a.readBox(ctx, r, dst)
+}
+
+// checkRegion refuses what is no region of the array.
+func (a *Array) checkRegion(r grid.Region) error {
+	if len(r.Origin) != a.grid.Rank() || len(r.Shape) != len(r.Origin) || !grid.Whole(a.grid.Shape()).Contains(r) {
+		return fmt.Errorf("%s: region %v: %w: the shape is %v", a.Path(), r, grid.ErrOutOfBounds, a.grid.Shape())
+	}
+	return nil
 }
 
 // readBox reads a box to elements that hold it.

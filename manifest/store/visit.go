@@ -37,8 +37,8 @@ func (a *Array) Visit(ctx context.Context, r grid.Region, look func(*Piece) erro
 }
 
 func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look func(*Piece) error) error {
-	if len(r.Origin) != a.grid.Rank() || len(r.Shape) != len(r.Origin) || !grid.Whole(a.grid.Shape()).Contains(r) {
-		return fmt.Errorf("%s: region %v: %w: the shape is %v", a.Path(), r, grid.ErrOutOfBounds, a.grid.Shape())
+	if err := a.checkRegion(r); err != nil {
+		return err
 	}
 	if r.IsEmpty() {
 		return ctx.Err()
