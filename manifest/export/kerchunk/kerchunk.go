@@ -117,7 +117,7 @@ type Unpatched struct {
 
 func (e *PatchError) Error() string {
 	var b strings.Builder
-	b.WriteString("chunks are not stored as clients read them, and patches are not wanted:")
+	b.WriteString("chunks are not stored as clients read them, and patches are not wanted; varve compact keeps such chunks as ranges of files:")
 	for _, a := range e.Arrays {
 		fmt.Fprintf(&b, "\n  %s: %d chunks, the first at %v", a.Path, a.Chunks, a.First)
 	}
