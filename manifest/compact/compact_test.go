@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/patches"
 	"varve/manifest/store"
@@ -108,6 +109,51 @@ func TestCompact(t *testing.T) {
 	if left := a.files("drafts"); left != nil {
 		t.Errorf("left %q", left)
 	}
+}
+
+// TestPartsOfKept: parts of chunks that are kept are what they were, whether or not the chunk is in
+// memory by then.
+func TestPartsOfKept(t *testing.T) {
+	a := drifting(t, 0, 5, 10, 12)
+	shape := a.v().Grid().Shape()
+	form := a.v().Face().Form(shape)
+	whole := codec.NewElems(form)
+	if err := a.v().ReadRegion(t.Context(), grid.Whole(shape), whole); err != nil {
+		t.Fatal(err)
+	}
+	a.compact(Options{})
+	for _, cache := range []int64{0, -1} {
+		v := openWith(t, a, cache)
+		for at := range shape[0] * shape[1] {
+			one := grid.Region{Origin: []int64{at / shape[1], at % shape[1]}, Shape: []int64{1, 1}}
+			got := codec.NewElems(v.Face().Form(one.Shape))
+			if err := v.ReadRegion(t.Context(), one, got); err != nil {
+				t.Fatal(err)
+			}
+			if size := int64(form.Type.Size); !bytes.Equal(got.Fixed, whole.Fixed[at*size:][:size]) {
+				t.Errorf("cache of %d, %v: %v, want %v", cache, one.Origin, got.Fixed, whole.Fixed[at*size:][:size])
+			}
+		}
+	}
+}
+
+// openWith opens v with a cache of so many bytes.
+func openWith(t *testing.T, a *archive, cache int64) *store.Array {
+	t.Helper()
+	s, err := store.Open(t.Context(), a.out, &store.Options{CacheBytes: cache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	v, err := s.Array("v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // TestRanges holds that a kept chunk is one range of a file that anybody can read.
