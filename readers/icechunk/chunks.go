@@ -3,6 +3,7 @@ package icechunk
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -207,8 +208,33 @@ func (r *refReader) place(t file.Table) error {
 	if seconds := t.U32(7); seconds > 0 {
 		modified = time.Unix(int64(seconds), 0).UTC()
 	}
-	r.source(string(location), t.Text(6), modified)
+	r.source(named(string(location)), t.Text(6), modified)
 	return nil
+}
+
+// named is the name of the source at a location. Locations are URLs, and names in object stores are
+// not: as in Icechunk a % is itself where no two digits follow.
+func named(location string) string {
+	if !source.IsObject(location) || !strings.Contains(location, "%") {
+		return location
+	}
+	var b strings.Builder
+	for rest := location; rest != ""; {
+		plain, behind, escaped := strings.Cut(rest, "%")
+		b.WriteString(plain)
+		if rest = behind; !escaped {
+			break
+		}
+		if len(rest) >= 2 {
+			if c, err := hex.DecodeString(rest[:2]); err == nil {
+				b.Write(c)
+				rest = rest[2:]
+				continue
+			}
+		}
+		b.WriteByte('%')
+	}
+	return b.String()
 }
 
 func (r *refReader) compressed(t file.Table) ([]byte, error) {

@@ -268,3 +268,19 @@ func TestConformance(t *testing.T) {
 	}
 	readertest.RunFolder(t, Format{}, samples...)
 }
+
+// TestNamed: locations are URLs, and names in object stores are what they say.
+func TestNamed(t *testing.T) {
+	for location, want := range map[string]string{
+		"s3://bucket/a%20b/100%25%23.nc": "s3://bucket/a b/100%#.nc",
+		"gs://bucket/a b/100%.nc%2":      "gs://bucket/a b/100%.nc%2",
+		"az://bucket/%%41%zz+":           "az://bucket/%A%zz+",
+		"s3://bucket/plain.nc":           "s3://bucket/plain.nc",
+		"file:///a%20b.nc":               "file:///a%20b.nc", // which is read as a URL
+		"https://host/a%20b.nc":          "https://host/a%20b.nc",
+	} {
+		if got := named(location); got != want {
+			t.Errorf("%s: %q, want %q", location, got, want)
+		}
+	}
+}
