@@ -49,6 +49,16 @@ func (v *Values) SetID() {
 	v.ID = idOf(sum.Sum(nil))
 }
 
+// print is a hash of what tells a source from others, and from other versions of itself.
+func (s Source) print() string {
+	key := appendInt(appendText(nil, s.URL), s.Size)
+	if key = appendFlags(key, s.Modified.IsZero()); !s.Modified.IsZero() {
+		key = appendInt(appendInt(key, s.Modified.Unix()), int64(s.Modified.Nanosecond()))
+	}
+	sum := sha256.Sum256(appendText(key, s.ETag))
+	return idOf(sum[:])
+}
+
 // idOf is the first half of a SHA-256, in hex.
 func idOf(sum []byte) string { return hex.EncodeToString(sum[:sha256.Size/2]) }
 

@@ -16,6 +16,7 @@
 package manifest
 
 import (
+	"cmp"
 	"time"
 
 	"varve/codec"
@@ -29,7 +30,22 @@ type Source struct {
 	Modified time.Time // zero where it is not known
 	ETag     string    // with its quotes; empty where there is none
 	Format   string    // empty for a file that only holds bytes that others point at
+	// Scanned tells what was scanned, where the source lies elsewhere now ("varve relocate"): the
+	// print of what it was then. It is empty for one that is as it was.
+	Scanned string
 }
+
+// MovedTo is the same source in another place.
+func (s Source) MovedTo(url string, now source.Identity) Source {
+	moved := Source{URL: url, Size: now.Size, Modified: now.Modified, ETag: now.ETag, Format: s.Format}
+	if was := s.AsScanned(); was != moved.print() {
+		moved.Scanned = was
+	}
+	return moved
+}
+
+// AsScanned tells what was scanned from all else, wherever it lies now.
+func (s Source) AsScanned() string { return cmp.Or(s.Scanned, s.print()) }
 
 // Identity is what a read of the source has to find.
 func (s Source) Identity() source.Identity {

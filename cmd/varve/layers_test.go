@@ -17,6 +17,7 @@ var layers = []string{
 	"cmd/",
 	"manifest/build",
 	"manifest/compact",
+	"manifest/relocate",
 	"manifest/verify",
 	"manifest/present",
 	"manifest/export",

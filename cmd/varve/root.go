@@ -12,6 +12,7 @@ import (
 	"varve/codec"
 	"varve/manifest/export/kerchunk"
 	"varve/manifest/plan"
+	"varve/manifest/relocate"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -61,12 +62,13 @@ func exitCode(err error, interrupted bool) int {
 	var option *plan.OptionError
 	var conflict *plan.Error
 	var patches *kerchunk.PatchError
+	var move *relocate.MoveError
 	switch {
 	case err == nil:
 		return exitDone
 	case interrupted || errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &option), errors.Is(err, store.ErrSource):
+	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &move), errors.Is(err, store.ErrSource):
 		return exitUsage
 	case errors.As(err, &conflict), errors.As(err, &patches):
 		return exitConflict
@@ -135,6 +137,7 @@ func commands() []*cobra.Command {
 		newInfoCommand(),
 		newInspectCommand(),
 		newReadCommand(),
+		newRelocateCommand(),
 		newRestoreCommand(),
 		newScanCommand(),
 		newServeCommand(),

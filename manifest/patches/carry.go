@@ -52,7 +52,7 @@ func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Sn
 		return 0, err
 	}
 	defer c.is.Close()
-	if same, err := table.Begins(ctx, c.was, c.is); errors.Is(err, codec.ErrCorrupt) {
+	if same, err := table.Begins(ctx, c.was, c.is, false); errors.Is(err, codec.ErrCorrupt) {
 		return 0, nil // of an older snapshot that was removed meanwhile
 	} else if !same || err != nil {
 		return 0, err

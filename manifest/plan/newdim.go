@@ -247,6 +247,27 @@ func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
 	return s, true
 }
 
+// CheckRenamed is the error of a file that has another name now, if a dimension is made of what
+// names say and this one says something else: what is planned anew later would place the file
+// elsewhere.
+func (o *Options) CheckRenamed(was, is string) error {
+	for _, n := range o.NewDims {
+		if n.Pattern == "" {
+			continue
+		}
+		pattern, err := regexp.Compile(n.Pattern)
+		if err != nil {
+			return fmt.Errorf("dimension %s: %w", n.Name, err)
+		}
+		a, ok := matchStep(pattern, was)
+		b, ok2 := matchStep(pattern, is)
+		if ok != ok2 || a != b {
+			return fmt.Errorf("%s is taken from names, and %s does not say what %s says", n.Name, is, was)
+		}
+	}
+	return nil
+}
+
 func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 	if g == nil {
 		return "", false

@@ -24,6 +24,7 @@ import (
 	"varve/manifest/build"
 	"varve/manifest/compact"
 	"varve/manifest/plan"
+	"varve/manifest/relocate"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 	"varve/readers/source/storetest"
@@ -102,6 +103,17 @@ func (a *archive) append(files ...string) {
 func (a *archive) compact(chunks map[string]int64) {
 	a.Helper()
 	_, err := compact.Compact(a.Context(), a.out, &compact.Options{Chunks: chunks, Store: store.Options{Trusted: true}, Writer: "test"})
+	a.must(err)
+}
+
+// relocate copies a file, and has the manifest read the copy.
+func (a *archive) relocate(name string) {
+	a.Helper()
+	data, err := os.ReadFile(name)
+	a.must(err)
+	to := filepath.Join(a.TempDir(), "elsewhere.nc")
+	a.must(os.WriteFile(to, data, 0o666))
+	_, err = relocate.Relocate(a.Context(), a.out, &relocate.Options{Moves: []relocate.Move{{From: name, To: to}}, Writer: "test"})
 	a.must(err)
 }
 
@@ -235,6 +247,14 @@ var heldCases = []struct {
 	{name: "rebuilt chunks kept", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 4, 2)) },
 		then:  func(a *archive) { a.compact(nil) }},
+	{name: "files elsewhere, and more behind them", full: true, regular: true, v2: true, gone: true,
+		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
+		then: func(a *archive) {
+			a.relocate(a.sameFile())
+			a.settle()
+			a.must(os.Remove(a.sameFile()))
+			a.append(a.days(4, 4, 1))
+		}},
 	{name: "files in front",
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(0, 4, 1)) }},

@@ -43,14 +43,41 @@ func Seal(old *manifest.Seal, urls iter.Seq[string]) (*manifest.Seal, error) {
 	if err != nil {
 		return nil, err
 	}
+	if old != nil && isSealed(old) {
+		prefixes = few(slices.Concat(prefixes, old.Prefixes))
+	}
+	return seal(prefixes)
+}
+
+func seal(prefixes []string) (*manifest.Seal, error) {
 	key, err := sealKey(true)
 	if err != nil {
 		return nil, err
 	}
-	if old != nil && isSealed(old) {
-		prefixes = few(slices.Concat(prefixes, old.Prefixes))
-	}
 	return &manifest.Seal{Prefixes: prefixes, MAC: hex.EncodeToString(sealSum(key, prefixes))}, nil
+}
+
+// Reseal makes the seal of a manifest of whose sources some lie below other places now. If this user
+// made the old one it is that of all sources, else of these places, and of nothing that links in
+// them lead to: somebody else has named the sources.
+func Reseal(old *manifest.Seal, urls iter.Seq[string], places []string) (*manifest.Seal, error) {
+	if old != nil && isSealed(old) {
+		return Seal(nil, urls)
+	}
+	var prefixes []string
+	for _, place := range places {
+		if isFar(place) {
+			u, err := source.ParseURL(place)
+			if err != nil {
+				return nil, err
+			}
+			place = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+		}
+		if place != "/" {
+			prefixes = append(prefixes, place)
+		}
+	}
+	return seal(few(prefixes))
 }
 
 // isSealed reports whether this user made a seal.

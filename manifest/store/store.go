@@ -161,7 +161,7 @@ func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts
 	if s.opener == nil {
 		s.opener, s.ownOpener = access.newOpener(), true
 	}
-	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.openSource)
+	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.OpenSource)
 	s.patches = newPatches(snap, repo)
 	for i := range snap.Arrays {
 		a, err := s.newArray(&snap.Arrays[i])
@@ -249,7 +249,9 @@ func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) 
 	return r.Source, nil
 }
 
-func (s *Store) openSource(ctx context.Context, row int64) (*source.Source, error) {
+// OpenSource opens a source by its row, as it was when it was scanned, if it may be read. It is the
+// caller's to close.
+func (s *Store) OpenSource(ctx context.Context, row int64) (*source.Source, error) {
 	if s.patches.isFile(row) {
 		return s.patches.open(ctx, row)
 	}

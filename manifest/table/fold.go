@@ -24,7 +24,11 @@ func (r *Reader) Fold(ctx context.Context, kind manifest.TableKind, first int64,
 	case manifest.Refs:
 		return r.foldRefs(ctx, first, w)
 	case manifest.Sources:
-		return r.foldRows(ctx, newTable(w, kind, sourceColumns), first)
+		columns, err := r.sourceColumns(ctx, first)
+		if err != nil {
+			return 0, err
+		}
+		return r.foldRows(ctx, newTable(w, kind, columns), first)
 	case manifest.Blobs:
 		return r.foldRows(ctx, newTable(w, kind, inlineColumns), first)
 	case manifest.Headers, manifest.Groups:
@@ -48,6 +52,23 @@ func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64,
 	return out.Rows(), out.Close()
 }
 
+// sourceColumns are those that the tables of sources have, from a row on.
+func (r *Reader) sourceColumns(ctx context.Context, first int64) ([]parquet.Column, error) {
+	for _, t := range r.kinds[manifest.Sources].tables {
+		if t.table.First < first {
+			continue
+		}
+		s, err := r.section(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if s.columns[scannedColumn] >= 0 {
+			return sourceColumns, nil
+		}
+	}
+	return placedColumns, nil
+}
+
 // foldRows writes rows in the order of their numbers.
 func (r *Reader) foldRows(ctx context.Context, out *builder, first int64) (int64, error) {
 	for s, err := range r.strips(ctx, out.kind, first, r.Rows(out.kind)-first) {
@@ -55,7 +76,7 @@ func (r *Reader) foldRows(ctx context.Context, out *builder, first int64) (int64
 			return 0, err
 		}
 		for i := s.from; i < s.to; i++ {
-			for column := range s.columns {
+			for column := range out.columns {
 				out.value(column, &s.columns[column], i)
 			}
 			if err := out.endRow(); err != nil {

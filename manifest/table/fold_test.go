@@ -101,15 +101,15 @@ func checkBegins(t *testing.T, m *memoryTables, kind manifest.TableKind, first i
 	now.add(kind, rows, fold)
 	now.tables = slices.DeleteFunc(now.tables, func(t manifest.Table) bool { return t.Kind == "other" })
 	was, is := m.reader(t, 1<<20), now.reader(t, 1<<20)
-	if same, err := Begins(t.Context(), was, is); err != nil || !same {
+	if same, err := Begins(t.Context(), was, is, true); err != nil || !same {
 		t.Errorf("folded rows are others: %v, %v", same, err)
 	}
 	longer := &memoryTables{tables: slices.Clone(now.tables), data: now.data}
 	longer.add(kind, rows, fold)
-	if same, err := Begins(t.Context(), is, longer.reader(t, 1<<20)); err != nil || !same || longer.opened > 0 {
+	if same, err := Begins(t.Context(), is, longer.reader(t, 1<<20), true); err != nil || !same || longer.opened > 0 {
 		t.Errorf("rows behind others: %v, %v, %d tables read", same, err, longer.opened)
 	}
-	if same, err := Begins(t.Context(), longer.reader(t, 1<<20), is); err != nil || same {
+	if same, err := Begins(t.Context(), longer.reader(t, 1<<20), is, true); err != nil || same {
 		t.Errorf("fewer rows are the same: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestBeginsWithOthers(t *testing.T) {
 			at = rng.IntN(len(now))
 		}
 		change(&now[at])
-		if same, err := Begins(t.Context(), was, one(now, 7000)); err != nil || same != (name == "nothing") {
+		if same, err := Begins(t.Context(), was, one(now, 7000), true); err != nil || same != (name == "nothing") {
 			t.Errorf("%s of row %d: %v, %v", name, at, same, err)
 		}
 	}

@@ -56,7 +56,7 @@ func (w *PartWriter) Inline(b []byte) (row int64, err error) {
 // Close writes the files, and with them their headers, groups and values, each once.
 func (w *PartWriter) Close(files []*manifest.File) error {
 	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
-	sources := sourcesIn(w.builder(manifest.Sources, sourceColumns))
+	sources := sourcesIn(w.builder(manifest.Sources, placedColumns))
 	for _, f := range files {
 		if f.Header != nil {
 			headers[f.Header.ID] = f.Header

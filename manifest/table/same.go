@@ -13,15 +13,20 @@ import (
 // Begins reports whether the sources, refs and inline bytes of an older state of a manifest
 // are the first of those of a newer one, so that the numbers of rows mean the same in both.
 // Tables that both have at their beginning are not read; others are, since an append may have
-// folded them into larger ones.
-func Begins(ctx context.Context, was, is *Reader) (bool, error) {
+// folded them into larger ones. Sources that lie elsewhere now are the same, unless placed is set,
+// for those who name them.
+func Begins(ctx context.Context, was, is *Reader, placed bool) (bool, error) {
 	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
 		rows := was.Rows(kind)
 		if rows > is.Rows(kind) {
 			return false, nil
 		}
 		row := inCommon(was.kinds[kind], is.kinds[kind])
-		if same, err := sameStrips(was.strips(ctx, kind, row, rows-row), is.strips(ctx, kind, row, rows-row)); !same || err != nil {
+		equal := sameColumns
+		if kind == manifest.Sources && !placed {
+			equal = sameScanned
+		}
+		if same, err := sameStrips(was.strips(ctx, kind, row, rows-row), is.strips(ctx, kind, row, rows-row), equal); !same || err != nil {
 			return false, err
 		}
 	}
@@ -87,7 +92,7 @@ func (s *section) readColumns(p place, columns *[]parquet.Values) error {
 }
 
 // sameStrips reports whether two scans yield equal rows, however their pages are cut.
-func sameStrips(a, b iter.Seq2[strip, error]) (bool, error) {
+func sameStrips(a, b iter.Seq2[strip, error], equal func(x, y *strip, n int) (bool, error)) (bool, error) {
 	next, stop := iter.Pull2(b)
 	defer stop()
 	var y strip
@@ -100,8 +105,8 @@ func sameStrips(a, b iter.Seq2[strip, error]) (bool, error) {
 				}
 			}
 			n := min(x.to-x.from, y.to-y.from)
-			if !sameColumns(&x, &y, n) {
-				return false, nil
+			if same, err := equal(&x, &y, n); !same || err != nil {
+				return false, err
 			}
 			x.from, y.from = x.from+n, y.from+n
 		}
@@ -114,18 +119,60 @@ func sameStrips(a, b iter.Seq2[strip, error]) (bool, error) {
 }
 
 // sameColumns compares the first n rows of two strips.
-func sameColumns(x, y *strip, n int) bool {
-	return slices.EqualFunc(x.columns, y.columns, func(a, b parquet.Values) bool {
-		if a.Present != nil || b.Present != nil {
-			for i := range n {
-				if a.Null(x.from+i) != b.Null(y.from+i) {
-					return false
-				}
+func sameColumns(x, y *strip, n int) (bool, error) {
+	for i := range x.columns {
+		if !sameColumn(x, y, i, n) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// sameScanned compares the first n rows of sources, wherever they lie.
+func sameScanned(x, y *strip, n int) (bool, error) {
+	placed := true
+	for i, c := range sourceColumns {
+		switch same := sameColumn(x, y, i, n); c.Name {
+		case "url", "raw_url", "modified", "modified_ns", "etag", "scanned":
+			placed = placed && same
+		default:
+			if !same {
+				return false, nil
 			}
 		}
-		if a.Bytes != nil {
-			return slices.EqualFunc(a.Bytes[x.from:x.from+n], b.Bytes[y.from:y.from+n], bytes.Equal)
+	}
+	if placed {
+		return true, nil
+	}
+	was, is := sourceDecoder{columns: x.columns}, sourceDecoder{columns: y.columns}
+	for i := range n {
+		a, err := was.source(x.from + i)
+		if err != nil {
+			return false, x.of.damaged(err)
 		}
-		return slices.Equal(a.Ints[x.from:x.from+n], b.Ints[y.from:y.from+n])
-	})
+		b, err := is.source(y.from + i)
+		if err != nil {
+			return false, y.of.damaged(err)
+		}
+		if a.AsScanned() != b.AsScanned() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// sameColumn compares a column of the first n rows of two strips.
+func sameColumn(x, y *strip, column, n int) bool {
+	a, b := &x.columns[column], &y.columns[column]
+	if a.Present != nil || b.Present != nil {
+		for i := range n {
+			if a.Null(x.from+i) != b.Null(y.from+i) {
+				return false
+			}
+		}
+	}
+	if a.Bytes != nil {
+		return slices.EqualFunc(a.Bytes[x.from:x.from+n], b.Bytes[y.from:y.from+n], bytes.Equal)
+	}
+	return slices.Equal(a.Ints[x.from:x.from+n], b.Ints[y.from:y.from+n])
 }

@@ -27,6 +27,7 @@ var (
 		{Name: "row", Type: parquet.Int},
 		{Name: "bytes", Type: parquet.Int},
 		{Name: "hidden", Type: parquet.Int},
+		{Name: "scanned", Type: parquet.Text, Optional: true},
 	}
 	documentColumns = []parquet.Column{
 		{Name: "id", Type: parquet.Text},
@@ -62,7 +63,12 @@ const (
 	dataColumn, textColumn = 1, 2
 
 	headerColumn, rowColumn = 7, 11
+	scannedColumn           = 14
 )
+
+// placedColumns are those of a table of sources that all lie where they were scanned, which is of
+// all tables that are not "varve relocate"'s: the last column is left out there.
+var placedColumns = sourceColumns[:scannedColumn]
 
 // maxDims bounds the dimensions that files are placed along.
 const maxDims = 64
@@ -114,6 +120,9 @@ func partColumns() []parquet.Column {
 		of, err := columnsOf(kind, nil)
 		if err != nil {
 			continue
+		}
+		if kind == manifest.Sources {
+			of = placedColumns
 		}
 		for _, c := range of {
 			if !have[c.Name] {

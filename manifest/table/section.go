@@ -22,7 +22,7 @@ type section struct {
 	groups  []int   // of the file
 	firsts  []int64 // the first row of each group, within the section
 	rows    int64
-	columns []int // places in the file, by the kind's columns
+	columns []int // places in the file, by the kind's columns; -1: left out, all null
 	cache   *Cache
 }
 
@@ -36,9 +36,10 @@ func newSection(name string, file *parquet.File, kind manifest.TableKind, cache 
 	if err != nil {
 		return nil, s.fail(err)
 	}
-	for _, c := range columns {
+	for column, c := range columns {
 		i := slices.IndexFunc(file.Columns, func(have parquet.Column) bool { return have.Name == c.Name })
-		if i < 0 || file.Columns[i].Type != c.Type {
+		leftOut := i < 0 && kind == manifest.Sources && column == scannedColumn
+		if !leftOut && (i < 0 || file.Columns[i].Type != c.Type) {
 			return nil, s.damaged(fmt.Errorf("no column %s of %v", c.Name, c.Type))
 		}
 		s.columns = append(s.columns, i)
@@ -177,6 +178,10 @@ func (s *section) layout(group int) (*parquet.Layout, error) {
 // read reads a column of a page.
 func (s *section) read(p place, column int, dst *parquet.Values) error {
 	group, in := s.groups[p.group], s.columns[column]
+	if in < 0 {
+		*dst = parquet.Values{Bytes: make([][]byte, p.rows), Present: make([]uint8, p.rows)}
+		return nil
+	}
 	var dictionary [][]byte
 	if s.file.HasDictionary(group, in) {
 		var err error

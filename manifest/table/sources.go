@@ -82,27 +82,37 @@ type sourceDecoder struct {
 	values  map[string]string
 }
 
-func (d *sourceDecoder) decode(row *SourceRow, i int) error {
+func (d *sourceDecoder) decode(row *SourceRow, i int) (err error) {
 	c := d.columns
-	row.URL = string(c[0].Bytes[i])
-	if !c[1].Null(i) {
-		row.URL = string(c[1].Bytes[i])
+	if row.Source, err = d.source(i); err != nil {
+		return err
 	}
-	row.Size, row.Row, row.Bytes = c[2].Ints[i], c[rowColumn].Ints[i], c[12].Ints[i]
+	row.Format = d.share(c[6].Bytes[i])
+	row.Row, row.Bytes = c[rowColumn].Ints[i], c[12].Ints[i]
 	row.Hidden = c[13].Ints[i] != 0
-	if !c[3].Null(i) {
-		nanoseconds := c[4].Ints[i]
-		if nanoseconds < 0 || nanoseconds > 999_999_999 {
-			return fmt.Errorf("modified_ns is %d", nanoseconds)
-		}
-		row.Modified = time.Unix(c[3].Ints[i], nanoseconds).UTC()
-	}
-	row.ETag, row.Format = string(c[5].Bytes[i]), d.share(c[6].Bytes[i])
 	row.Header, row.Groups = d.share(c[headerColumn].Bytes[i]), d.share(c[8].Bytes[i])
 	if row.Size < 0 || row.Row < 0 || row.Bytes < 0 {
 		return fmt.Errorf("size %d, row %d, bytes %d", row.Size, row.Row, row.Bytes)
 	}
 	return d.decodeJSON(row, c[9].Bytes[i], c[10].Bytes[i])
+}
+
+// source is what a row says of the source itself, but for its format.
+func (d *sourceDecoder) source(i int) (s manifest.Source, err error) {
+	c := d.columns
+	s.URL = string(c[0].Bytes[i])
+	if !c[1].Null(i) {
+		s.URL = string(c[1].Bytes[i])
+	}
+	if !c[3].Null(i) {
+		nanoseconds := c[4].Ints[i]
+		if nanoseconds < 0 || nanoseconds > 999_999_999 {
+			return s, fmt.Errorf("modified_ns is %d", nanoseconds)
+		}
+		s.Modified = time.Unix(c[3].Ints[i], nanoseconds).UTC()
+	}
+	s.Size, s.ETag, s.Scanned = c[2].Ints[i], string(c[5].Bytes[i]), string(c[scannedColumn].Bytes[i])
+	return s, nil
 }
 
 func (d *sourceDecoder) share(text []byte) string {

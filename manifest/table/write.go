@@ -120,8 +120,14 @@ func Summed(id string) (*manifest.Values, bool) {
 	return &manifest.Values{ID: id, Summed: true, Outline: manifest.ParseOutline(outline)}, ok
 }
 
-// NewSources starts a table of sources, in the order of their rows.
+// NewSources starts a table of sources, in the order of their rows, that lie where they were
+// scanned.
 func NewSources(w io.Writer) *Writer[*SourceRow] {
+	return sourcesIn(newTable(w, manifest.Sources, placedColumns))
+}
+
+// NewMovedSources starts a table of sources some of which lie elsewhere.
+func NewMovedSources(w io.Writer) *Writer[*SourceRow] {
 	return sourcesIn(newTable(w, manifest.Sources, sourceColumns))
 }
 
@@ -158,6 +164,12 @@ func addSource(b *builder, s *SourceRow) error {
 		hidden = 1
 	}
 	b.int(13, hidden)
+	switch {
+	case len(b.columns) > scannedColumn:
+		b.text(scannedColumn, s.Scanned)
+	case s.Scanned != "":
+		return fmt.Errorf("%s: a source that lies elsewhere than where it was scanned, in a table of those that do not", s.URL)
+	}
 	return nil
 }
 

@@ -104,7 +104,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if o.Manifest == nil {
 		return write(ctx, in, dest, o, nil)
 	}
-	h := change.NewHistory(o.Manifest)
+	h := change.NewPlaces(o.Manifest)
 	result, err := write(ctx, in, dest, o, h)
 	return result, errors.Join(err, h.Close())
 }

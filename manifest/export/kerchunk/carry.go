@@ -36,7 +36,7 @@ type past func(ctx context.Context, snapshot string, a array) (change.Change, er
 
 // pastOf compares with the snapshots in a repository.
 func pastOf(r *manifest.Repository, now *manifest.Snapshot) (past, func() error) {
-	h := change.NewHistory(r)
+	h := change.NewPlaces(r)
 	var c *change.Snapshots
 	return func(ctx context.Context, snapshot string, a array) (change.Change, error) {
 		if c == nil {

@@ -15,11 +15,20 @@ import (
 type History struct {
 	repository *manifest.Repository
 	readers    map[string]*table.Reader // by snapshot
+	placed     bool
 }
 
-// NewHistory reads from a repository, which stays the caller's to close.
+// NewHistory reads from a repository, which stays the caller's to close. It is for exports that
+// hold values.
 func NewHistory(r *manifest.Repository) *History {
 	return &History{repository: r, readers: map[string]*table.Reader{}}
+}
+
+// NewPlaces is NewHistory for exports that name sources: those that lie elsewhere now are others.
+func NewPlaces(r *manifest.Repository) *History {
+	h := NewHistory(r)
+	h.placed = true
+	return h
 }
 
 // Load implements Past. A snapshot that the manifest no longer has is an fs.ErrNotExist.
@@ -53,7 +62,7 @@ func (h *History) Begins(ctx context.Context, old, now *manifest.Snapshot) (bool
 	if err != nil {
 		return false, err
 	}
-	return table.Begins(ctx, was, is)
+	return table.Begins(ctx, was, is, h.placed)
 }
 
 func (h *History) reader(of *manifest.Snapshot) (*table.Reader, error) {

@@ -24,5 +24,5 @@ func (o *Open) ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.
 
 // Begins implements Tables.
 func (o *Open) Begins(ctx context.Context, _, _ *manifest.Snapshot) (bool, error) {
-	return table.Begins(ctx, o.Was, o.Is)
+	return table.Begins(ctx, o.Was, o.Is, false)
 }

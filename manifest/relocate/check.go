@@ -1,0 +1,414 @@
+package relocate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/scan"
+	"varve/manifest/store"
+	"varve/manifest/table"
+	"varve/readers/source"
+)
+
+// A file at a new place has the size that was scanned, and besides
+//
+//	a dataset                     the format, the header, the attributes and the values of coordinates that were scanned
+//	bytes that others point at    nothing: nothing is known of them
+//	either, with Deep             the bytes that it has in the old place
+//
+// What is known of a dataset is compared by hashes, with what a scan finds now. Where its chunks are
+// is not read, and nothing of them.
+
+// MismatchError lists sources that are not at their new places, or not what was scanned.
+type MismatchError struct {
+	Problems []error // the first ones
+	Count    int64   // of all of them
+	Of       int64   // sources that are moved
+}
+
+// mostListed bounds the sources that an error names.
+const mostListed = 20
+
+func (e *MismatchError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d sources cannot be relocated; nothing was published", e.Count, e.Of)
+	for _, err := range e.Problems {
+		b.WriteString("\n  " + err.Error())
+	}
+	if more := e.Count - int64(len(e.Problems)); more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", more)
+	}
+	return b.String()
+}
+
+// Unwrap returns the problems that are listed.
+func (e *MismatchError) Unwrap() []error { return e.Problems }
+
+// checker looks at files in their new places.
+type checker struct {
+	*relocation
+	deep  *store.Store // of the old places; nil if they are not to be read
+	found map[string]source.Identity
+	total int64
+	done  int64
+
+	mu       sync.Mutex
+	problems MismatchError
+}
+
+// moving is a source on its way.
+type moving struct {
+	*table.SourceRow
+	number int64  // of its row
+	whole  string // the new name, with what is not to be recorded
+	shown  string
+	now    source.Identity
+	looked bool // at the file in its new place, whatever came of it
+}
+
+// batch is how many sources are looked at before their rows are written.
+const batch = 256
+
+// all checks all sources and adds their rows to a table.
+func (c *checker) all(ctx context.Context, out *table.Writer[*table.SourceRow]) error {
+	for _, m := range c.moves {
+		c.total += m.sources
+	}
+	c.problems.Of, c.found = c.total, map[string]source.Identity{}
+	rows := make([]*moving, 0, batch)
+	number := int64(0)
+	for row, err := range c.rows(ctx) {
+		if err != nil {
+			return err
+		}
+		rows = append(rows, &moving{SourceRow: row, number: number})
+		if number++; len(rows) == batch {
+			if err := c.some(ctx, rows, out); err != nil {
+				return err
+			}
+			rows = rows[:0]
+		}
+	}
+	if err := c.some(ctx, rows, out); err != nil {
+		return err
+	}
+	if c.problems.Count > 0 {
+		return &c.problems
+	}
+	c.result.Sources = c.total
+	return nil
+}
+
+// some checks some sources, and adds their rows while nothing is wrong with any.
+func (c *checker) some(ctx context.Context, rows []*moving, out *table.Writer[*table.SourceRow]) error {
+	var described, others []*moving
+	for _, s := range rows {
+		m, rest := c.moves.find(s.URL)
+		if m == nil {
+			continue
+		}
+		var err error
+		if s.whole, s.shown, err = m.name(rest); err != nil {
+			return err
+		}
+		if isDescribed := s.Header != "" && !s.Hidden; isDescribed && (c.deep == nil || s.isFolder()) {
+			described = append(described, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	if err := c.describe(ctx, described); err != nil {
+		return err
+	}
+	if err := c.each(ctx, others); err != nil {
+		return err
+	}
+	if c.problems.Count > 0 {
+		return nil
+	}
+	for _, s := range rows {
+		row := *s.SourceRow
+		if s.shown != "" {
+			row.Source = s.MovedTo(s.shown, s.now)
+		}
+		if err := out.Append(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFolder tells of a source, such as a Zarr store, that has no bytes of its own.
+func (s *moving) isFolder() bool { return s.Identity() == source.Identity{} }
+
+// describe scans datasets as they were scanned, and compares what that finds.
+func (c *checker) describe(ctx context.Context, list []*moving) error {
+	if len(list) == 0 {
+		return nil
+	}
+	names, byName := make([]string, len(list)), map[string]*moving{}
+	allow := append([]string(nil), c.Allow...)
+	for i, s := range list {
+		names[i], byName[s.shown] = s.whole, s
+	}
+	allow = append(allow, c.moves.places()...)
+	before := c.done
+	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, SkipBroken: true,
+		Progress: func(p scan.Progress) { c.says(before + int64(p.Done)) }})
+	if err != nil {
+		return err
+	}
+	for _, b := range found.Broken {
+		if s := byName[b.URL]; s != nil {
+			s.looked = true
+			c.add(s, c.unread(ctx, s, b.Err))
+		}
+	}
+	for _, f := range found.Files {
+		s := byName[f.URL]
+		if s == nil || f.Hidden {
+			continue
+		}
+		s.looked = true
+		if err := c.same(ctx, s, f); err != nil {
+			c.add(s, err)
+			continue
+		}
+		s.now = f.Identity()
+		c.result.Described++
+	}
+	for _, s := range list {
+		if !s.looked {
+			c.add(s, errors.New("nothing was found out about it"))
+		}
+	}
+	return nil
+}
+
+// unread is the error of a dataset that a scan cannot read: that it has another size says more.
+func (c *checker) unread(ctx context.Context, s *moving, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || s.isFolder() {
+		return err
+	}
+	src, failed := c.Opener.Open(ctx, s.whole)
+	if failed != nil {
+		return err
+	}
+	if is := src.Size(); is != s.Size {
+		err = sizeError(s.Size, is)
+	}
+	return errors.Join(err, src.Close())
+}
+
+// says tells whoever wants to know how far it is.
+func (c *checker) says(done int64) {
+	if c.done = done; c.Progress != nil {
+		c.Progress(done, c.total)
+	}
+}
+
+// add notes what is wrong with a source.
+func (c *checker) add(s *moving, err error) {
+	if !strings.Contains(err.Error(), s.shown) {
+		err = fmt.Errorf("%s: %w", s.shown, err)
+	}
+	if isUnlike(err) {
+		err = fmt.Errorf("%w: %w", source.ErrChanged, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.problems.Count++; len(c.problems.Problems) < mostListed {
+		c.problems.Problems = append(c.problems.Problems, err)
+	}
+}
+
+// isUnlike tells of a file that is there, and is nothing of what was scanned.
+func isUnlike(err error) bool {
+	return !errors.Is(err, source.ErrChanged) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, source.ErrForbidden) &&
+		(errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || source.IsNoFile(err))
+}
+
+// same compares what is known of a dataset with what was found in the new place.
+func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
+	if s.Size != f.Size {
+		return sizeError(s.Size, f.Size)
+	}
+	if s.Format != f.Format {
+		return fmt.Errorf("%w: it was %s, and is %s here", errOther, s.Format, f.Format)
+	}
+	if s.Header != f.Header.ID {
+		if err := c.sameHeader(ctx, s.Header, f.Header); err != nil {
+			return err
+		}
+	}
+	if s.Groups != f.Groups.ID {
+		return fmt.Errorf("%w: attributes of its groups are not those that were scanned", errOther)
+	}
+	for i, v := range f.Values {
+		path := f.Header.Variables[i].Path
+		id, known := s.Values[path]
+		if !known || v == nil {
+			continue
+		}
+		if summed, ok := table.Summed(id); ok {
+			id = summed.ID
+		}
+		if id != v.ID {
+			return fmt.Errorf("%w: the values of %s are not those that were scanned", errOther, path)
+		}
+	}
+	return nil
+}
+
+// errOther is a source.ErrChanged of a file that is of the size that was scanned.
+var errOther = fmt.Errorf("%w: not the file that was scanned", source.ErrChanged)
+
+func sizeError(was, is int64) error {
+	return fmt.Errorf("%w: %d bytes were scanned, and it has %d here", source.ErrChanged, was, is)
+}
+
+// sameHeader compares a header that is known by its id with another.
+func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header) error {
+	was, err := c.reader.Header(ctx, id)
+	if err != nil {
+		return err
+	}
+	unlike := func(says string) error {
+		return fmt.Errorf("%w: %s (files that an older varve scanned may look otherwise to this one: --deep compares their bytes)", errOther, says)
+	}
+	for i := range was.Variables {
+		path := was.Variables[i].Path
+		at := is.Find(path)
+		if at < 0 {
+			return unlike(path + " is missing")
+		}
+		if !bytes.Equal(keyOf(was.Variables[i]), keyOf(is.Variables[at])) {
+			return unlike(path + " is described otherwise")
+		}
+	}
+	a, b := manifest.Header{Dimensions: was.Dimensions}, manifest.Header{Dimensions: is.Dimensions}
+	if len(was.Variables) != len(is.Variables) || !bytes.Equal(a.AppendKey(nil), b.AppendKey(nil)) {
+		return unlike("its variables or dimensions are others")
+	}
+	return nil
+}
+
+// keyOf tells a variable from others. Why one cannot be read may be told by names of files.
+func keyOf(v manifest.Variable) []byte {
+	if v.Unreadable != "" {
+		v.Unreadable = "unreadable"
+	}
+	h := manifest.Header{Variables: []manifest.Variable{v}}
+	return h.AppendKey(nil)
+}
+
+// each checks sources one by one, several at a time.
+func (c *checker) each(ctx context.Context, list []*moving) error {
+	todo := map[string][]*moving{} // by the new name: others may name a file more than once
+	var names []string
+	for _, s := range list {
+		if todo[s.shown] == nil {
+			names = append(names, s.shown)
+		}
+		todo[s.shown] = append(todo[s.shown], s)
+	}
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(c.Workers)
+	for _, name := range names {
+		group.Go(func() error { return c.one(within, todo[name]) })
+	}
+	return group.Wait()
+}
+
+// one checks a file that is one source or more.
+func (c *checker) one(ctx context.Context, rows []*moving) error {
+	c.mu.Lock()
+	now, known := c.found[rows[0].shown]
+	c.mu.Unlock()
+	var err error
+	if !known {
+		now, err = c.look(ctx, rows[0])
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, s := range rows {
+		failed := err
+		if failed == nil && s.Size != now.Size {
+			failed = sizeError(s.Size, now.Size)
+		}
+		if failed != nil {
+			c.add(s, failed)
+		}
+		s.now = now
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.found[rows[0].shown] = now
+	}
+	if c.deep != nil {
+		c.result.Compared += int64(len(rows))
+	} else {
+		c.result.Sized += int64(len(rows))
+	}
+	c.says(c.done + int64(len(rows)))
+	return nil
+}
+
+// look opens a file in its new place and, if it is to, reads it in both.
+func (c *checker) look(ctx context.Context, s *moving) (now source.Identity, err error) {
+	src, err := c.Opener.Open(ctx, s.whole)
+	if err != nil {
+		return now, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	now = src.Identity()
+	if src.IsFolder() {
+		return now, fmt.Errorf("%w: it is a folder here", source.ErrChanged)
+	}
+	if s.Size != now.Size {
+		return now, sizeError(s.Size, now.Size)
+	}
+	if c.deep == nil {
+		return now, nil
+	}
+	old, err := c.deep.OpenSource(ctx, s.number)
+	if err != nil {
+		return now, fmt.Errorf("its bytes cannot be compared with those in the old place: %w", err)
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	return now, compare(ctx, old, src)
+}
+
+// compareBytes is how much of two files is in memory.
+const compareBytes = 1 << 20
+
+// compare reads two files of one size from end to end.
+func compare(ctx context.Context, old, now *source.Source) error {
+	a, b := make([]byte, compareBytes), make([]byte, compareBytes)
+	for at := int64(0); at < now.Size(); at += compareBytes {
+		n := min(compareBytes, now.Size()-at)
+		if _, err := old.ReadAt(ctx, a[:n], at); err != nil {
+			return fmt.Errorf("its bytes cannot be compared with those in the old place: %w", err)
+		}
+		if _, err := now.ReadAt(ctx, b[:n], at); err != nil {
+			return err
+		}
+		for i := range n {
+			if a[i] != b[i] {
+				return fmt.Errorf("%w: byte %d is not that of the old place", source.ErrChanged, at+i)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package relocate
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"varve/readers/source"
+)
+
+// Move says that what was scanned in one place lies in another. Both are a path or a URL: of a
+// folder, a prefix, a host with its scheme, or one source. They are plain text and no patterns.
+type Move struct{ From, To string }
+
+// MoveError is the error of moves that make no sense, for all sources or for one of them.
+type MoveError struct{ Says string }
+
+func (e *MoveError) Error() string { return e.Says }
+
+func refuse(format string, args ...any) error { return &MoveError{fmt.Sprintf(format, args...)} }
+
+// moves are all moves, the longest first: of several that a source lies below, that one counts.
+type moves []*move
+
+type move struct {
+	from, to place
+	sources  int64 // that it moves
+}
+
+// place is a Move's From or To without a slash at its end, so that of a root nothing is left.
+type place struct {
+	text  string // as sources are recorded
+	whole string // with what is not to be recorded, such as a signature
+	isURL bool   // and percent-encoded; else names are what they say
+	local bool
+}
+
+func newMoves(list []Move) (moves, error) {
+	var all moves
+	for _, given := range list {
+		from, err := newPlace(given.From)
+		if err != nil {
+			return nil, err
+		}
+		to, err := newPlace(given.To)
+		if err != nil {
+			return nil, err
+		}
+		if from.text == to.text {
+			return nil, refuse("%s is where the sources are; those that have changed there can only be built anew, with build --force", shownPlace(from))
+		}
+		if slices.ContainsFunc(all, func(m *move) bool { return m.from.text == from.text }) {
+			return nil, refuse("%s is moved twice", shownPlace(from))
+		}
+		all = append(all, &move{from: from, to: to})
+	}
+	slices.SortStableFunc(all, func(a, b *move) int { return cmp.Compare(len(b.from.text), len(a.from.text)) })
+	return all, nil
+}
+
+func shownPlace(p place) string { return cmp.Or(p.text, "/") }
+
+func newPlace(name string) (place, error) {
+	if name == "" {
+		return place{}, refuse("a place is empty: name a folder, a prefix or a file")
+	}
+	if path, err := source.LocalPath(name); err == nil {
+		path, err = filepath.Abs(path)
+		if err != nil {
+			return place{}, err
+		}
+		path = strings.TrimSuffix(filepath.ToSlash(path), "/")
+		return place{text: path, whole: path, local: true}, nil
+	}
+	u, err := source.ParseURL(name)
+	if err != nil {
+		return place{}, refuse("%s: %v", source.Shown(name), err)
+	}
+	if source.IsObject(name) {
+		text := strings.TrimSuffix(source.Shown(name), "/")
+		return place{text: text, whole: text}, nil
+	}
+	switch u.Scheme {
+	case "http", "https":
+		if u.Host == "" || u.Fragment != "" {
+			return place{}, refuse("%s: want scheme://host/path, without a fragment", source.Shown(name))
+		}
+		return place{text: strings.TrimSuffix(source.Shown(name), "/"), whole: name, isURL: true}, nil
+	}
+	return place{}, refuse("%s: sources at %s:// are not read", source.Shown(name), u.Scheme)
+}
+
+// below returns what of a recorded name is below a place, with the slash in front.
+func (p place) below(name string) (rest string, ok bool) {
+	if p.local {
+		name = filepath.ToSlash(name)
+	}
+	rest, ok = strings.CutPrefix(name, p.text)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// find returns the move of a source, by the name that is recorded; nil if it stays.
+func (all moves) find(name string) (m *move, rest string) {
+	for _, m := range all {
+		if rest, ok := m.from.below(name); ok {
+			return m, rest
+		}
+	}
+	return nil, ""
+}
+
+// name is the new name of what is below the old place.
+func (m *move) name(rest string) (whole, shown string, err error) {
+	if rest, err = m.spell(rest); err != nil {
+		return "", "", err
+	}
+	base, query, asked := strings.Cut(m.to.whole, "?")
+	if !m.to.isURL {
+		base, query, asked = m.to.whole, "", false
+	}
+	whole = base + rest
+	if rest != "" {
+		whole = strings.TrimSuffix(base, "/") + rest
+	}
+	if asked {
+		whole += "?" + query
+	}
+	if m.to.local {
+		whole = filepath.FromSlash(cmp.Or(whole, "/"))
+		return whole, whole, nil
+	}
+	return whole, source.Shown(whole), nil
+}
+
+// spell writes what is below a place as the new place has names.
+func (m *move) spell(rest string) (string, error) {
+	parts := strings.Split(rest, "/")
+	for i, part := range parts {
+		plain := part
+		if m.from.isURL && !m.to.isURL {
+			var err error
+			if plain, err = url.PathUnescape(part); err != nil || strings.ContainsAny(part, "?#") || strings.ContainsAny(plain, "/\x00") {
+				return "", refuse("%s%s: there is no such name at %s", m.from.text, rest, shownPlace(m.to))
+			}
+		}
+		if plain == "." || plain == ".." || plain == "" && i > 0 && m.to.local {
+			return "", refuse("%s%s: no name at %s has %q between slashes", m.from.text, rest, shownPlace(m.to), plain)
+		}
+		if m.to.isURL && !m.from.isURL {
+			plain = url.PathEscape(part)
+		}
+		parts[i] = plain
+	}
+	return strings.Join(parts, "/"), nil
+}
+
+// moved is the name that something has now, which may be the old one.
+func (all moves) moved(name string) string {
+	m, rest := all.find(name)
+	if m == nil {
+		return name
+	}
+	if _, shown, err := m.name(rest); err == nil {
+		return shown
+	}
+	return name
+}
+
+// places are those that something is moved to.
+func (all moves) places() (places []string) {
+	for _, m := range all {
+		place := shownPlace(m.to)
+		if m.to.isURL {
+			place, _, _ = strings.Cut(place, "?")
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+// String says what was moved, in one line.
+func (all moves) String() string {
+	if len(all) > 1 {
+		return fmt.Sprintf("from %d places", len(all))
+	}
+	return fmt.Sprintf("from %s to %s", printable(shownPlace(all[0].from)), printable(shownPlace(all[0].to)))
+}
+
+// printable quotes a name that would not stay in its line.
+func printable(name string) string {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -1,0 +1,465 @@
+package relocate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/fixtures/classic"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/plan"
+	"varve/manifest/store"
+	"varve/manifest/table"
+	"varve/readers/source"
+	"varve/readers/source/storetest"
+)
+
+// archive is a manifest of files of two days each.
+type archive struct {
+	testing.TB
+	dir, out string
+	config   string
+}
+
+func newArchive(t testing.TB) *archive {
+	a := &archive{TB: t, dir: t.TempDir(), config: t.TempDir()}
+	t.Setenv("XDG_CONFIG_HOME", a.config)
+	a.out = filepath.Join(t.TempDir(), "a.varve")
+	return a
+}
+
+func (a *archive) must(err error) {
+	a.Helper()
+	if err != nil {
+		a.Fatal(err)
+	}
+}
+
+// file writes the n-th file below the archive's folder.
+func (a *archive) file(name string, n int) string {
+	a.Helper()
+	name = filepath.Join(a.dir, name)
+	a.must(os.MkdirAll(filepath.Dir(name), 0o777))
+	f := &classic.File{
+		Dims: []classic.Dim{{Name: "time", Length: 2, Records: true}, {Name: "x", Length: 2}},
+		Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2000-01-01"}}, Data: []float64{float64(2 * n), float64(2*n + 1)}},
+			{Name: "v", Dims: []string{"time", "x"}, Data: []int16{int16(4 * n), int16(4*n + 1), int16(4*n + 2), int16(4*n + 3)}},
+		},
+	}
+	a.must(f.Write(name))
+	return name
+}
+
+func (a *archive) build(o build.Options, names ...string) {
+	a.Helper()
+	o.Sources.Names = names
+	_, err := build.Build(a.Context(), a.out, &o)
+	a.must(err)
+}
+
+func (a *archive) append(names ...string) error {
+	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: names}, KeepPlan: true})
+	return err
+}
+
+func (a *archive) relocate(o Options, pairs ...string) (*Result, error) {
+	for i := 0; i < len(pairs); i += 2 {
+		o.Moves = append(o.Moves, Move{pairs[i], pairs[i+1]})
+	}
+	return Relocate(a.Context(), a.out, &o)
+}
+
+func (a *archive) mustRelocate(o Options, pairs ...string) *Result {
+	a.Helper()
+	r, err := a.relocate(o, pairs...)
+	a.must(err)
+	return r
+}
+
+func (a *archive) snapshot() (snap *manifest.Snapshot) {
+	a.Helper()
+	repo, err := manifest.Open(a.Context(), a.out)
+	a.must(err)
+	id, err := repo.Current(a.Context())
+	a.must(err)
+	snap, err = repo.Load(a.Context(), id)
+	a.must(errors.Join(err, repo.Close()))
+	return snap
+}
+
+// rows are all sources, as a snapshot has them.
+func (a *archive) rows(snap *manifest.Snapshot) (rows []*table.SourceRow) {
+	a.Helper()
+	repo, err := manifest.Open(a.Context(), a.out)
+	a.must(err)
+	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
+	a.must(err)
+	for row, err := range r.ScanSources(a.Context(), 0, r.Rows(manifest.Sources)) {
+		a.must(err)
+		rows = append(rows, row)
+	}
+	a.must(errors.Join(r.Close(), repo.Close()))
+	return rows
+}
+
+// read reads an array as its user may.
+func (a *archive) read(path string, allow ...string) ([]byte, error) {
+	s, err := store.Open(a.Context(), a.out, &store.Options{Allow: allow})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	x, err := s.Array(path)
+	if err != nil {
+		return nil, err
+	}
+	values := codec.NewElems(x.Face().Form(x.Grid().Shape()))
+	err = x.ReadRegion(a.Context(), grid.Whole(x.Grid().Shape()), values)
+	return values.Fixed, err
+}
+
+// holds sees that the archive has its first files, one after another.
+func (a *archive) holds(files int) {
+	a.Helper()
+	got, err := a.read("v")
+	a.must(err)
+	for i := range 4 * files {
+		if len(got) != 8*files || int(got[2*i]) != i {
+			a.Fatalf("%d files are %v", files, got)
+		}
+	}
+}
+
+// move renames a file or folder.
+func (a *archive) move(from, to string) (now string) {
+	a.Helper()
+	now = filepath.Join(a.dir, to)
+	a.must(os.MkdirAll(filepath.Dir(now), 0o777))
+	a.must(os.Rename(filepath.Join(a.dir, from), now))
+	return now
+}
+
+// TestThereAndBack: rows tell what was scanned wherever it lies, also of what comes later, and tables
+// are as they were where everything is.
+func TestThereAndBack(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
+	first := a.rows(a.snapshot())
+	a.move("old", "new")
+	r := a.mustRelocate(Options{Writer: "test"}, a.dir+"/old", a.dir+"/new")
+	if r.Sources != 1 || r.Described != 1 || r.Sized+r.Compared != 0 || r.Unsealed != nil {
+		t.Errorf("%+v", r)
+	}
+	a.holds(2)
+	if snap := a.snapshot(); snap.ID != r.Snapshot.ID || snap.Sources != 2 || snap.Writer != "test" || snap.Message != "relocate 1 source from "+a.dir+"/old to "+a.dir+"/new" {
+		t.Errorf("%+v", snap)
+	}
+	for i := range 30 { // and tables are folded
+		a.must(a.append(a.file(fmt.Sprintf("new/%d.nc", i+2), i+2)))
+	}
+	a.holds(32)
+	now := a.rows(a.snapshot())
+	for i, row := range first {
+		if now[i].AsScanned() != row.AsScanned() || (now[i].Scanned == "") != (i == 1) {
+			t.Errorf("%+v, was %+v", now[i].Source, row.Source)
+		}
+	}
+	a.move("new", "old")
+	a.mustRelocate(Options{}, a.dir+"/new", a.dir+"/old")
+	for i, row := range a.rows(a.snapshot()) {
+		if (row.Scanned == "") != (i < 2) || row.AsScanned() != now[i].AsScanned() {
+			t.Errorf("%+v, was %+v", row.Source, now[i].Source)
+		}
+	}
+	a.holds(32)
+}
+
+// TestSameRows: exports of values, and servers, take moved sources for those that there were.
+func TestSameRows(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+	old := a.snapshot()
+	a.move("old", "new")
+	a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new")
+	a.must(a.append(a.file("new/2.nc", 2)))
+	moved := a.snapshot()
+	a.build(build.Options{Force: true}, a.dir+"/new")
+	rebuilt := a.snapshot()
+	repo, err := manifest.Open(t.Context(), a.out)
+	a.must(err)
+	defer repo.Close()
+	open := func(s *manifest.Snapshot) *table.Reader {
+		r, err := table.Open(s.Tables, table.InRepository(repo), table.NewCache(1<<20))
+		a.must(err)
+		return r
+	}
+	for _, tt := range []struct {
+		name           string
+		was, is        *manifest.Snapshot
+		values, placed bool
+	}{
+		{"moved", old, moved, true, false},
+		{"itself", moved, moved, true, true},
+		{"built anew", moved, rebuilt, false, false},
+		{"built anew elsewhere", old, rebuilt, false, false},
+		{"fewer", moved, old, false, false},
+	} {
+		was, is := open(tt.was), open(tt.is)
+		values, err := table.Begins(t.Context(), was, is, false)
+		placed, err2 := table.Begins(t.Context(), was, is, true)
+		if errors.Join(err, err2) != nil || values != tt.values || placed != tt.placed {
+			t.Errorf("%s: %v and %v, %v", tt.name, values, placed, errors.Join(err, err2))
+		}
+		a.must(errors.Join(was.Close(), is.Close()))
+	}
+}
+
+// TestRefused: what would be wrong now or later changes nothing.
+func TestRefused(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{Plan: plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `run(\d+)/`}}}}, a.file("run1/0.nc", 0), a.file("run2/0.nc", 0))
+	before := a.snapshot().ID
+	a.move("run1", "run3")
+	var refused *MoveError
+	if _, err := a.relocate(Options{}, a.dir+"/run1", a.dir+"/run3"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "run is taken from names") {
+		t.Errorf("another number: %v", err)
+	}
+	if _, err := a.relocate(Options{}); !errors.As(err, &refused) {
+		t.Errorf("nothing: %v", err)
+	}
+	a.move("run3", "copy/run1")
+	a.must(os.WriteFile(filepath.Join(a.dir, "run1"), nil, 0o666)) // where a folder was
+	if _, err := a.relocate(Options{}, a.dir+"/run2", a.dir+"/none/run2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nobody is there: %v", err)
+	}
+	if now := a.snapshot().ID; now != before {
+		t.Error("something was published")
+	}
+	a.mustRelocate(Options{}, a.dir+"/run1", a.dir+"/copy/run1")
+}
+
+// TestUnlike: files that are not what was scanned are found out, each by what it is.
+func TestUnlike(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spoil func(a *archive, name string)
+		says  string
+		deep  bool // found out by their bytes, too
+		only  bool // and by nothing else
+		is    error
+	}{
+		"gone":                   {func(a *archive, name string) { a.must(os.Remove(name)) }, "no such file", true, false, fs.ErrNotExist},
+		"a folder":               {func(a *archive, name string) { a.must(os.Remove(name)); a.must(os.Mkdir(name, 0o777)) }, "", true, false, source.ErrChanged},
+		"cut":                    {func(a *archive, name string) { a.must(os.Truncate(name, 90)) }, "90 here", true, false, source.ErrChanged},
+		"other coordinates":      {func(a *archive, name string) { a.file("new/1.nc", 7) }, "values of /time", true, false, source.ErrChanged},
+		"another attribute":      {func(a *archive, name string) { a.replace(name, "days since 2000", "days since 2001") }, "/time is described otherwise", true, false, source.ErrChanged},
+		"another name":           {func(a *archive, name string) { a.replace(name, "time", "tide") }, "not the file that was scanned: /", true, false, source.ErrChanged},
+		"no dataset":             {func(a *archive, name string) { a.replace(name, "CDF", "FDC") }, "", true, false, source.ErrChanged},
+		"elements of a variable": {func(a *archive, name string) { a.replace(name, "\x00\x07", "\x00\x09") }, "is not that of the old place", true, true, source.ErrChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+			a.must(os.CopyFS(filepath.Join(a.dir, "new"), os.DirFS(filepath.Join(a.dir, "old"))))
+			bad := filepath.Join(a.dir, "new/1.nc")
+			tt.spoil(a, bad)
+			for _, deep := range []bool{false, true} {
+				_, err := a.relocate(Options{Deep: deep, DryRun: tt.only && !deep}, a.dir+"/old", a.dir+"/new")
+				var mismatch *MismatchError
+				switch {
+				case !deep && tt.only:
+					if err != nil {
+						t.Errorf("it is found out without its bytes: %v", err)
+					}
+				case !errors.As(err, &mismatch) || mismatch.Count != 1 || mismatch.Of != 2 || !errors.Is(err, tt.is) || !strings.Contains(err.Error(), bad):
+					t.Errorf("deep %v: %v", deep, err)
+				case deep == tt.only && !strings.Contains(err.Error(), tt.says):
+					t.Errorf("deep %v: %v, which does not say %q", deep, err, tt.says)
+				}
+			}
+			a.holds(2)
+		})
+	}
+}
+
+// replace replaces a text in a file by one of its length.
+func (a *archive) replace(name, old, now string) {
+	a.Helper()
+	text, err := os.ReadFile(name)
+	a.must(err)
+	if !strings.Contains(string(text), old) {
+		a.Fatalf("%s does not hold %q", name, old)
+	}
+	a.must(os.WriteFile(name, []byte(strings.Replace(string(text), old, now, 1)), 0o666))
+}
+
+// TestChunksAsFiles: what is in a Zarr store has nothing to be known by but its size.
+func TestChunksAsFiles(t *testing.T) {
+	a := newArchive(t)
+	for name, content := range map[string]string{
+		"old.zarr/zarr.json": `{"zarr_format":3,"node_type":"group"}`,
+		"old.zarr/v/zarr.json": `{"shape":[4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+			"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],"dimension_names":["y"],"zarr_format":3,"node_type":"array"}`,
+		"old.zarr/v/c/0": "ab", "old.zarr/v/c/1": "cd",
+	} {
+		name = filepath.Join(a.dir, name)
+		a.must(os.MkdirAll(filepath.Dir(name), 0o777))
+		a.must(os.WriteFile(name, []byte(content), 0o666))
+	}
+	a.build(build.Options{}, a.dir+"/old.zarr")
+	a.must(os.CopyFS(filepath.Join(a.dir, "new.zarr"), os.DirFS(filepath.Join(a.dir, "old.zarr"))))
+	r := a.mustRelocate(Options{DryRun: true, Deep: true}, a.dir+"/old.zarr", a.dir+"/new.zarr")
+	if r.Snapshot != nil || r.Sources != 3 || r.Described != 1 || r.Compared != 2 {
+		t.Errorf("%+v", r)
+	}
+	chunk := filepath.Join(a.dir, "new.zarr/v/c/1")
+	a.must(os.WriteFile(chunk, []byte("c"), 0o666))
+	if _, err := a.relocate(Options{}, a.dir+"/old.zarr", a.dir+"/new.zarr"); !errors.Is(err, source.ErrChanged) || !strings.Contains(err.Error(), chunk) {
+		t.Errorf("a chunk is shorter: %v", err)
+	}
+	a.must(os.WriteFile(chunk, []byte("cd"), 0o666))
+	a.must(os.RemoveAll(filepath.Join(a.dir, "old.zarr")))
+	if r := a.mustRelocate(Options{}, a.dir+"/old.zarr", a.dir+"/new.zarr"); r.Described != 1 || r.Sized != 2 {
+		t.Errorf("%+v", r)
+	}
+	if got, err := a.read("v"); err != nil || string(got) != "abcd" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestFollows: what else is told by names follows.
+func TestFollows(t *testing.T) {
+	a := newArchive(t)
+	a.must(os.MkdirAll(a.dir+"/old", 0o777))
+	a.must(os.WriteFile(a.dir+"/old/broken.nc", []byte("CDF\x01 and no more"), 0o666))
+	a.build(build.Options{SkipBroken: true, Plan: plan.Options{CodecFrom: a.dir + "/old/1.nc"}},
+		a.file("old/0.nc", 0), a.file("old/1.nc", 1), a.dir+"/old/broken.nc")
+	a.move("old/1.nc", "one.nc")
+	a.move("old", "new")
+	a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new", a.dir+"/old/1.nc", a.dir+"/one.nc")
+	snap := a.snapshot()
+	if len(snap.Skipped) != 1 || snap.Skipped[0].URL != a.dir+"/new/broken.nc" || strings.Contains(snap.Skipped[0].Why, "/old/") {
+		t.Errorf("%+v", snap.Skipped)
+	}
+	if !strings.Contains(string(snap.Options), a.dir+"/one.nc") {
+		t.Errorf("%s", snap.Options)
+	}
+	a.must(os.Rename(a.file("0.nc", 2), a.dir+"/new/2.nc"))
+	a.must(a.append(a.dir + "/new/2.nc"))
+	a.holds(3)
+	var refused *plan.Error
+	if err := a.append(a.dir+"/new/0.nc", a.dir+"/one.nc"); !errors.As(err, &refused) {
+		t.Errorf("files are appended again: %v", err)
+	}
+}
+
+// TestOthers: who has not built a manifest may read what he has said the place of, and no more.
+func TestOthers(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
+	a.move("old", "new")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new")
+	if _, err := a.read("v"); !errors.Is(err, source.ErrForbidden) || !strings.Contains(err.Error(), "stays/1.nc") {
+		t.Errorf("all is read: %v", err)
+	}
+	if _, err := a.read("v", a.dir+"/stays"); err != nil {
+		t.Error(err)
+	}
+	if seal := a.snapshot().Seal; !slices.Equal(seal.Prefixes, []string{a.dir + "/new"}) {
+		t.Errorf("%+v", seal)
+	}
+	a.must(os.CopyFS(a.dir+"/far", os.DirFS(a.dir+"/stays")))
+	if _, err := a.relocate(Options{Deep: true}, a.dir+"/stays", a.dir+"/far"); !errors.Is(err, source.ErrForbidden) {
+		t.Errorf("the old place is read: %v", err)
+	}
+	a.mustRelocate(Options{Deep: true, Allow: []string{a.dir + "/stays"}}, a.dir+"/stays", a.dir+"/far")
+	a.move("new", "hidden")
+	a.move("far", "open")
+	a.must(os.Symlink(a.dir+"/hidden", a.dir+"/open/way"))
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a.mustRelocate(Options{}, a.dir+"/new", a.dir+"/open/way", a.dir+"/far", a.dir+"/open")
+	a.holds(2) // both are named
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a.move("open", "else")
+	a.mustRelocate(Options{}, a.dir+"/open", a.dir+"/else")
+	if _, err := a.read("v"); !errors.Is(err, source.ErrForbidden) || !strings.Contains(err.Error(), "else/way/0.nc") {
+		t.Errorf("what a link leads to is read: %v", err)
+	}
+}
+
+// TestOtherWriter: who publishes meanwhile is not undone.
+func TestOtherWriter(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+	a.move("old", "new")
+	more := a.file("more/2.nc", 2)
+	once := true
+	r := a.mustRelocate(Options{Progress: func(done, total int64) {
+		if once {
+			once = false
+			a.must(a.append(more))
+		}
+	}}, a.dir+"/old", a.dir+"/new")
+	if r.Sources != 2 || r.Snapshot.Sources != 3 {
+		t.Errorf("%+v", r)
+	}
+	a.holds(3)
+}
+
+// TestEnded: nothing is left of what nobody waits for.
+func TestEnded(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+	a.move("old", "new")
+	before := a.snapshot().ID
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Relocate(ctx, a.out, &Options{Moves: []Move{{a.dir + "/old", a.dir + "/new"}}, Progress: func(int64, int64) { cancel() }})
+	if !errors.Is(err, context.Canceled) || a.snapshot().ID != before {
+		t.Errorf("%v", err)
+	}
+	if drafts, err := os.ReadDir(filepath.Join(a.out, "drafts")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(drafts) > 0 {
+		t.Errorf("left behind: %v, %v", drafts, err)
+	}
+}
+
+// TestToStore publishes files to an object store, and counts what it is asked for.
+func TestToStore(t *testing.T) {
+	a := newArchive(t)
+	m := storetest.NewMemory(t)
+	a.out = "s3://bucket/a.varve"
+	var names []string
+	const files = 40
+	for i := range files {
+		names = append(names, a.file(fmt.Sprintf("old/%02d %%41#.nc", i), i))
+	}
+	a.build(build.Options{}, names...)
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		a.must(err)
+		m.Put("bucket/new place/"+filepath.Base(name), content)
+	}
+	m.Log()
+	a.mustRelocate(Options{}, a.dir+"/old", "s3://bucket/new place/")
+	if log := m.Log(); len(log) > files+25 {
+		t.Errorf("%d requests: %q", len(log), log)
+	}
+	a.must(os.RemoveAll(a.dir + "/old"))
+	a.holds(files)
+	m.Remove("bucket/new place/" + filepath.Base(names[3]))
+	if _, err := a.read("v"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an object is gone: %v", err)
+	}
+	if _, err := a.relocate(Options{}, "s3://bucket/new place", "s3://bucket/old place"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "40 of 40") {
+		t.Errorf("no object is there: %v", err)
+	}
+}
