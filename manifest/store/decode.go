@@ -63,15 +63,11 @@ func (a *Array) blame(src *source.Source, err error) error {
 func (a *Array) workInside(ctx context.Context, j *job) error {
 	j.into.begin(a)
 	switch {
-	case j.patch != nil:
-		if err := j.placePatch(*j.kept); err != nil {
-			return err
-		}
-	case j.Fit == nil:
 	case j.kept != nil:
 		if err := a.place(j, *j.kept); err != nil {
 			return err
 		}
+	case j.Fit == nil:
 	case !j.hasRef() || !j.ref.Stored():
 		j.into.fill(j.Box, j.Fit.Conversion.Fill())
 	default:
@@ -169,7 +165,9 @@ func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
 // decode puts the part of a stored chunk into its target.
 func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if j.patch != nil {
-		return a.decodePatch(ctx, j, stored)
+		if err := checkSum(stored, j.patch.checksum); err != nil {
+			return err
+		}
 	}
 	form := j.pipe.Form()
 	if err := justified(form, len(stored)); err != nil {
@@ -180,11 +178,11 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 			return j.pipe.Decode(into, stored)
 		}
 	}
-	if j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
+	if j.Fit != nil && j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
 		return a.place(j, codec.Elems{Fixed: stored})
 	}
 	if j.keep {
-		e, err := a.store.cache.get(ctx, key{a, j.Row, true}, func() (codec.Elems, error) {
+		e, err := a.store.cache.get(ctx, j.key(a), func() (codec.Elems, error) {
 			e := codec.NewElems(form)
 			return e, j.pipe.Decode(e, copied(form, stored))
 		})

@@ -126,7 +126,6 @@ func checkSum(b []byte, want uint32) error {
 // kept is the declared chunk that a job reads in place of what tiles have of it.
 type kept struct {
 	number   int64
-	origin   []int64 // of the chunk, in the array
 	checksum uint32
 }
 
@@ -168,54 +167,13 @@ func (p *planner) pushPatch(c *grid.Chunk, coords []int64, box grid.Region, j *j
 		return err
 	}
 	j.patch.number, _ = p.a.grid.Number(coords)
-	j.patch.origin = p.numbers(c.Origin)
 	j.Part = mosaic.Part{Row: -1, Tile: -1, Box: p.clone(box), Within: p.clone(box), Codec: p.numbers(c.Codec)}
 	j.Within.Shift(c.Origin)
 	j.All = box.Equal(c.Region)
 	j.keep = !j.All && p.a.store.cache.limit > 0
-	if e, ok := p.a.store.cache.peek(j.patch.key(p.a)); ok && j.keep {
+	if e, ok := p.a.store.cache.peek(j.key(p.a)); ok && j.keep {
 		j.kept, j.source = &e, -1
 	}
 	p.enter(j)
 	return nil
-}
-
-// key names the decoded chunk in the cache, where numbers below 0 are no rows of refs.
-func (k *kept) key(a *Array) key { return key{a, -1 - k.number, true} }
-
-// decodePatch puts the part of a chunk that was kept into its target.
-func (a *Array) decodePatch(ctx context.Context, j *job, stored []byte) error {
-	form := j.pipe.Form()
-	if err := checkSum(stored, j.patch.checksum); err != nil {
-		return err
-	}
-	if err := justified(form, len(stored)); err != nil {
-		return err
-	}
-	if j.IsWhole() {
-		if into, ok := j.into.slice(j.Box); ok {
-			return j.pipe.Decode(into, stored)
-		}
-	}
-	if j.keep {
-		e, err := a.store.cache.get(ctx, j.patch.key(a), func() (codec.Elems, error) {
-			e := codec.NewElems(form)
-			return e, j.pipe.Decode(e, copied(form, stored))
-		})
-		if err != nil {
-			return err
-		}
-		return j.placePatch(e)
-	}
-	e, room := a.room(j, form)
-	defer room.release()
-	if err := j.pipe.Decode(e, stored); err != nil {
-		return err
-	}
-	return j.placePatch(e)
-}
-
-func (j *job) placePatch(chunk codec.Elems) error {
-	from := newWindow(chunk, grid.Region{Origin: j.patch.origin, Shape: j.Codec}, j.pipe.Form().Type)
-	return j.into.copyFrom(&from, j.Box)
 }

@@ -7,6 +7,9 @@ import (
 
 // isPlain reports whether decoded elements are the face's, in the array's order.
 func (j *job) isPlain() bool {
+	if j.patch != nil {
+		return true
+	}
 	_, straight := j.Fit.Order()
 	return straight && j.Fit.Conversion.Identity()
 }
@@ -14,7 +17,7 @@ func (j *job) isPlain() bool {
 // place converts the part of a decoded chunk and copies it into its target. The chunk's
 // elements stay as they are.
 func (a *Array) place(j *job, chunk codec.Elems) error {
-	t := j.Fit.Variable.Type
+	t := j.pipe.Form().Type
 	from := newWindow(chunk, grid.Whole(j.Codec), t)
 	if j.isPlain() {
 		from.region = j.inArray(j.Codec)
@@ -40,7 +43,7 @@ func (j *job) inArray(shape []int64) grid.Region {
 	next := 0
 	for k := range r.Origin {
 		r.Origin[k], r.Shape[k] = j.Box.Origin[k], 1
-		if j.Fit.HasAxis(k) {
+		if j.patch != nil || j.Fit.HasAxis(k) {
 			r.Origin[k] -= j.Within.Origin[next]
 			r.Shape[k] = shape[next]
 			next++

@@ -26,7 +26,7 @@ type job struct {
 	alone  bool         // reads for itself what it needs
 	keep   bool         // worth keeping what it decodes: others will ask for the rest
 	kept   *codec.Elems // what somebody decoded before
-	patch  *kept        // if the part is of a chunk that was rebuilt and kept
+	patch  *kept        // if the part is of a chunk that was rebuilt and kept; then there is no Fit
 
 	// narrowed says that Codec, the ref and the pipeline are those of a run of elements that
 	// holds the part, and not of all of the stored chunk.
@@ -221,6 +221,15 @@ func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
 
 func (j *job) hasRef() bool { return j.Fit != nil && j.Row >= 0 }
 
+// key names the decoded chunk in the cache, where numbers below 0 are those of chunks that were
+// rebuilt and kept, and no rows of refs.
+func (j *job) key(a *Array) key {
+	if j.patch != nil {
+		return key{a, -1 - j.patch.number, true}
+	}
+	return key{a, j.Row, true}
+}
+
 // prepare finds out what a job has to read, now that its ref is known.
 func (p *planner) prepare(j *job) (err error) {
 	if !j.hasRef() || !j.ref.Stored() {
@@ -242,7 +251,7 @@ func (p *planner) prepare(j *job) (err error) {
 	j.alone = strided || !j.IsWhole() && !j.narrowed && readsParts(j.pipe) || j.isDirect()
 	j.keep = !j.All && !j.alone && !j.narrowed && p.a.store.cache.limit > 0
 	if j.keep {
-		if e, ok := p.a.store.cache.peek(key{p.a, j.Row, true}); ok {
+		if e, ok := p.a.store.cache.peek(j.key(p.a)); ok {
 			j.kept = &e
 			return nil
 		}
