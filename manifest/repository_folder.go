@@ -53,7 +53,7 @@ func createFolder(dir string) (*folder, error) {
 // the manifest's name was forgotten.
 func notFolder(dir string, err error) error {
 	if info, failed := os.Stat(dir); failed == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file, and a manifest is a folder: name that first, and sources behind it", dir)
+		return fmt.Errorf("%s is a file, and a manifest is a folder: varve build OUT SRC makes one", dir)
 	}
 	return err
 }

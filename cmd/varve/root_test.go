@@ -107,7 +107,7 @@ func TestPlacesToWrite(t *testing.T) {
 		{"scan DIR/sea.nc -o DIR/none/x.parquet", "there is no folder"},
 		{"scan DIR/sea.nc -o DIR", "is a folder"},
 		{"build DIR/sea.nc DIR/sea.nc", "is a file, and a manifest is a folder"},
-		{"info DIR/sea.nc", "is a file, and a manifest is a folder"},
+		{"info DIR/sea.nc", "is a file, and a manifest is a folder: varve build OUT SRC makes one"},
 		{"check DIR", "sea.varve: a manifest that varve made is no source"},
 		{"check DIR/sea.nc --html DIR", "is a folder"},
 		{"check DIR/sea.nc --html s3://bucket/x.html", "object stores"},
