@@ -278,21 +278,25 @@ func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
 	return opts, nil
 }
 
-// gaps reports whether some of an array is in no file.
+// gaps reports whether some of an array is in no file: where files are placed each has to be as
+// wide as the array, else one of them.
 func (p *planner) gaps(a *array) bool {
 	if a.where != nil && a.where.holes {
 		return true
 	}
 	shape := p.shapeOf(a)
-	for _, m := range a.members {
+	isNarrow := func(m member) bool {
 		for k, axis := range m.axes {
-			d := p.dims[a.dims[k]]
-			if d.role == fixed && m.v.Shape[axis] < shape[len(a.made)+k] {
+			if p.dims[a.dims[k]].role == fixed && m.v.Shape[axis] < shape[len(a.made)+k] {
 				return true
 			}
 		}
+		return false
 	}
-	return false
+	if a.where == nil {
+		return !slices.ContainsFunc(a.members, func(m member) bool { return !isNarrow(m) })
+	}
+	return slices.ContainsFunc(a.members, isNarrow)
 }
 
 // codecFrom is 1 more than the member of the file that a user names.

@@ -197,6 +197,18 @@ func TestFirstCounts(t *testing.T) {
 	}
 }
 
+// The coordinate of an axis to whose length files are padded is that of the longest, and has no
+// cells that are in no file.
+func TestPaddedCoordinate(t *testing.T) {
+	m := newMaker()
+	m.file("1", days(0, 2), coords("x", "x", int32s, 0, 1, 2), cube("t", "time x", []int64{2, 3}, []int64{2, 3}))
+	m.file("2", days(2, 2), coords("x", "x", int32s, 0, 1), cube("t", "time x", []int64{2, 2}, []int64{2, 2}))
+	x := arrayOf(t, planned(t, m, &Options{Pad: PadFill}), "/x")
+	if mask, ok := x.Face.Attributes.Get("_FillValue"); ok {
+		t.Errorf("x has _FillValue %s", mask)
+	}
+}
+
 // Values are asked for where nothing else can tell, and only there.
 func TestNeeds(t *testing.T) {
 	land := func() wanted { return cube("land", "lat", []int64{3}, []int64{3}) }
