@@ -154,7 +154,8 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 					if within.Err() != nil {
 						return within.Err()
 					}
-					v.add(Problem{Source: v.sourceOf(within, a, coords), Array: a.Path(), Coords: coords, Err: err})
+					src, _ := v.stored(within, a, coords)
+					v.add(Problem{Source: src, Array: a.Path(), Coords: coords, Err: err})
 				}
 				v.done(&v.result.Chunks, 1, total)
 				return nil
@@ -177,10 +178,16 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 	if err != nil {
 		return err
 	}
-	if err := pipeline.Decode(codec.NewElems(pipeline.Form()), stored); err != nil {
-		return err
+	if err = pipeline.Decode(codec.NewElems(pipeline.Form()), stored); err == nil {
+		err = checkSwapped(pipeline.Specs(), stored)
 	}
-	return checkSwapped(pipeline.Specs(), stored)
+	if err == nil {
+		return nil
+	}
+	if src, offset := v.stored(ctx, a, coords); src != "" {
+		return fmt.Errorf("%s: chunk at offset %d: %w", src, offset, err)
+	}
+	return err
 }
 
 // checkSwapped finds checksums as writers before HDF5 1.6.3 left them: libhdf5 and varve take
@@ -202,16 +209,17 @@ func checkSwapped(specs []codec.Spec, stored []byte) error {
 	return fmt.Errorf("%w: its fletcher32 has the bytes of each half swapped, as writers before HDF5 1.6.3 left it; varve and libhdf5 read it, other clients of Zarr refuse it until h5repack writes the file anew", errors.ErrUnsupported)
 }
 
-func (v *verifier) sourceOf(ctx context.Context, a *store.Array, coords []int64) string {
+// stored is where a chunk is; the name is empty of one that no single source holds.
+func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (name string, offset int64) {
 	at, err := a.Locate(ctx, coords)
 	if err != nil || at.Kind == store.Missing || at.Kind == store.Rebuilt || at.Source < 0 {
-		return ""
+		return "", 0
 	}
 	src, err := v.store.Source(ctx, at.Source)
 	if err != nil {
-		return ""
+		return "", 0
 	}
-	return src.URL
+	return src.URL, at.Offset
 }
 
 // Err is an error that lists all problems, or nil.

@@ -143,6 +143,17 @@ func TestVerifySparse(t *testing.T) {
 	}
 }
 
+// TestVerifyDamaged: of a chunk that does not decode the file and the place in it are said.
+func TestVerifyDamaged(t *testing.T) {
+	s := zarrOf(t, `{"shape":[9],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"},{"name":"gzip"}],
+		"dimension_names":["x"],"zarr_format":3,"node_type":"array"}`, "a/c/7", "damaged")
+	r, err := Verify(t.Context(), s, &Options{Deep: true})
+	if err != nil || len(r.Problems) != 1 || !errors.Is(r.Err(), codec.ErrCorrupt) || !strings.Contains(r.Err().Error(), filepath.Join("a", "c", "7")+": chunk at offset 0") {
+		t.Errorf("%v, %v", err, r)
+	}
+}
+
 // TestVerifyMany: of the chunks of a file that is gone, some are listed, and the rest counted.
 func TestVerifyMany(t *testing.T) {
 	const most = shownChunks
