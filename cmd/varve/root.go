@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -160,7 +161,8 @@ func knownWords(c, of *cobra.Command) cobra.PositionalArgs {
 	}
 }
 
-// checkArgs makes wrong arguments of a command usage errors.
+// checkArgs makes wrong arguments of a command usage errors. An empty one would be the folder
+// that the command runs in.
 func checkArgs(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
@@ -168,6 +170,9 @@ func checkArgs(c *cobra.Command) {
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
+		if at := slices.Index(args, ""); at >= 0 {
+			return usageError{fmt.Errorf("%s: argument %d is empty: was a variable of the shell not set?; see %s --help", strings.TrimPrefix(c.CommandPath(), "varve "), at+1, c.CommandPath())}
+		}
 		if _, told := err.(usageError); err == nil || told {
 			return err
 		}

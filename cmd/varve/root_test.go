@@ -75,6 +75,9 @@ func TestUsageErrors(t *testing.T) {
 		{"export zarr OUT", "export zarr wants OUT DEST, and was given 1 argument"},
 		{"inspect", "inspect wants SRC..., and was given 0 arguments"},
 		{"inspect --values x.nc", "--json"},
+		{"build EMPTY FILE", "argument 1 is empty"},
+		{"append OUT EMPTY", "argument 2 is empty"},
+		{"export zarr OUT EMPTY", "argument 2 is empty"},
 		{"check FILE --workers -1", "want a whole number from 0 on"},
 		{"check FILE --inline no", "want a whole number from 0 on"},
 		{"check FILE --value-bytes 0", "want a whole number from 1 on"},
@@ -90,6 +93,9 @@ func TestUsageErrors(t *testing.T) {
 		{"export zarr OUT no.zarr --chunks depth=3", "no array has a dimension depth"},
 	} {
 		args := strings.Fields(strings.NewReplacer("OUT", out, "FILE", file).Replace(tt.line))
+		for i := range args {
+			args[i] = strings.TrimPrefix(args[i], "EMPTY")
+		}
 		if _, code, err := run(t, args...); code != exitUsage || !strings.Contains(fmt.Sprint(err), tt.says) {
 			t.Errorf("%s: exit code %d (%v), want %d and %q", tt.line, code, err, exitUsage, tt.says)
 		}

@@ -27,6 +27,8 @@ type Sources struct {
 
 	// objectStores opens what is in them, to see what there is.
 	objectStores *source.Opener
+	// lists are those that are being read, each named by the one before.
+	lists []string
 }
 
 // Expand returns the files and objects that are meant, in the order in which they were
@@ -50,7 +52,7 @@ func (s *Sources) Expand(ctx context.Context) ([]string, error) {
 }
 
 func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
-	if strings.HasPrefix(name, "@") {
+	if isList(name) {
 		return s.list(ctx, name[1:])
 	}
 	if source.IsObject(name) {
@@ -75,11 +77,23 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 	return nil, err
 }
 
+// isList reports whether a name is that of a list, and not of a file that begins with an @.
+func isList(name string) bool {
+	if !strings.HasPrefix(name, "@") {
+		return false
+	}
+	_, err := os.Lstat(name)
+	return err != nil
+}
+
 // isURL reports whether a name begins with a scheme. A colon alone does not make a URL.
 func isURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && scheme != "" && !strings.ContainsAny(scheme, "/.\\ ")
 }
+
+// byteOrderMark begins texts that were written on Windows.
+const byteOrderMark = "\ufeff"
 
 // list reads names from a file, one a line; # begins no comment, since names may hold it.
 func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
@@ -91,14 +105,22 @@ func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 		}
 		defer file.Close()
 		in = file
+		if slices.Contains(s.lists, name) {
+			return nil, fmt.Errorf("list of sources: %s names itself: %w", name, fs.ErrInvalid)
+		}
+		s.lists = append(s.lists, name)
+		defer func() { s.lists = s.lists[:len(s.lists)-1] }()
 	} else if in == nil {
 		return nil, errors.New("list of sources: there is no standard input")
 	}
 	var out []string
 	lines := bufio.NewScanner(&patient{ctx: ctx, from: in})
 	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for first := true; lines.Scan(); first = false {
 		line := strings.TrimSuffix(lines.Text(), "\r")
+		if first {
+			line = strings.TrimPrefix(line, byteOrderMark)
+		}
 		if line == "" {
 			continue
 		}

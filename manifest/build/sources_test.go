@@ -38,9 +38,15 @@ func TestExpand(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(store, "zarr.json"), []byte(`{"zarr_format":3,"node_type":"group","attributes":{}}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	list := filepath.Join(root, "list.txt")
-	if err := os.WriteFile(list, []byte(filepath.Join(root, "x.nc")+"\r\n\n"+filepath.Join(root, "day 1.nc")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
+	list, windows, itself := filepath.Join(root, "list.txt"), filepath.Join(root, "windows.txt"), filepath.Join(root, "itself.txt")
+	for name, text := range map[string]string{
+		list:    filepath.Join(root, "x.nc") + "\r\n\n" + filepath.Join(root, "day 1.nc") + "\n",
+		windows: "\ufeffx.nc\r\na.nc",
+		itself:  "x.nc\n@" + itself,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	touch(t, root, "m/1.nc", "m/out.varve/current", "m/out.varve/snapshots/1.json", "m/out.varve/tables/t.parquet")
 	elsewhere := t.TempDir()
@@ -86,6 +92,9 @@ func TestExpand(t *testing.T) {
 		{"a link to a folder", Sources{Names: []string{"folder"}, Match: "4.nc"}, []string{"folder/2014/4.nc"}, nil},
 		{"a link in a circle", Sources{Names: []string{"circle"}}, nil, fs.ErrInvalid},
 		{"list", Sources{Names: []string{"@" + list}}, []string{"x.nc", "day 1.nc"}, nil},
+		{"list from Windows", Sources{Names: []string{"@" + windows}}, []string{"x.nc", "a.nc"}, nil},
+		{"list of itself", Sources{Names: []string{"@" + itself}}, nil, fs.ErrInvalid},
+		{"no list", Sources{Names: []string{"@at.nc"}}, []string{"@at.nc"}, nil},
 		{"nothing there", Sources{Names: []string{"gone.nc"}}, nil, fs.ErrNotExist},
 		{"nothing matches", Sources{Names: []string{"gone*.nc"}}, nil, fs.ErrNotExist},
 		{"empty folder", Sources{Names: []string{"empty"}}, nil, fs.ErrNotExist},
