@@ -67,11 +67,14 @@ func number(text string) (int64, bool) {
 	return n, true
 }
 
-// matches reports whether a list of entity tags has one; weak ones are compared as strong.
-func matches(header, etag string) bool {
+// matches reports whether a list of entity tags has one, or, where that will do, its weak form.
+func matches(header, etag string, weak bool) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		item = strings.TrimSpace(item)
-		if item == "*" || strings.TrimPrefix(item, "W/") == etag {
+		if weak {
+			item = strings.TrimPrefix(item, "W/")
+		}
+		if item == "*" || item == etag {
 			return true
 		}
 	}
@@ -86,9 +89,14 @@ var (
 	jsonType    = []string{"application/json"}
 )
 
-// unchanged answers 304 if the client has what the tag says.
-func unchanged(w http.ResponseWriter, r *http.Request, etag string) bool {
-	if header := r.Header.Get("If-None-Match"); header == "" || !matches(header, etag) {
+// settled answers 412 if the client wants another version than the tag's, and 304 if it has
+// that.
+func settled(w http.ResponseWriter, r *http.Request, etag string) bool {
+	if header := r.Header.Get("If-Match"); header != "" && !matches(header, etag, false) {
+		refuse(w, r, errOtherVersion)
+		return true
+	}
+	if header := r.Header.Get("If-None-Match"); header == "" || !matches(header, etag, true) {
 		return false
 	}
 	h := w.Header()
@@ -141,7 +149,7 @@ func rangeCounts(r *http.Request, etag string) bool {
 
 // serveBytes answers with bytes that are in memory.
 func serveBytes(w http.ResponseWriter, r *http.Request, b body) {
-	if unchanged(w, r, b.etag) {
+	if settled(w, r, b.etag) {
 		return
 	}
 	part, ok := begin(w, r, b.etag, int64(len(b.data)))

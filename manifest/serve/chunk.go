@@ -49,7 +49,7 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 		return
 	}
 	etag := from.etag(loc.Offset, loc.Size)
-	if unchanged(w, r, etag) {
+	if settled(w, r, etag) {
 		return
 	}
 	if done, err := from.serveFile(w, r, loc); done || err != nil {
@@ -87,7 +87,7 @@ func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc 
 // that nothing is made for a client that has them.
 func (s *site) serveRebuilt(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
 	etag := tagOf("rebuilt", a.tag, a.keys.Append(nil, coords))
-	if unchanged(w, r, etag) {
+	if settled(w, r, etag) {
 		return
 	}
 	if !s.rebuilds.take(r.Context()) {

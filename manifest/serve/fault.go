@@ -30,6 +30,8 @@ var (
 	errFill  = &fault{Status: http.StatusNotFound, Kind: "missing chunk", Reason: "the chunk is all fill value"}
 	errCut   = &fault{Status: http.StatusBadRequest, Kind: "cut key", Reason: "a name here has a #, which ends the path of a URL unless it is written %23: " +
 		"what this client does not escape it cannot read; kerchunk references, Icechunk repositories and copies have the same names and no URLs"}
+	errOtherVersion = &fault{Status: http.StatusPreconditionFailed, Kind: "other version", Reason: "this is not the version that If-Match asks for"}
+
 	errBusy = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being rebuilt", Retry: 1}
 
 	errClosing = &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}

@@ -287,7 +287,7 @@ func servePreflight(w http.ResponseWriter) {
 var (
 	originAny = []string{"*"}
 	methods   = []string{"GET, HEAD, OPTIONS"}
-	wanted    = []string{"Range, If-Range, If-None-Match, If-Modified-Since, Cache-Control, Content-Type"}
+	wanted    = []string{"Range, If-Range, If-Match, If-None-Match, If-Modified-Since, Cache-Control, Content-Type"}
 	exposed   = []string{"ETag, Content-Length, Content-Range, Content-Encoding, Accept-Ranges, Retry-After"}
 	aDay      = []string{"86400"}
 	noSniff   = []string{"nosniff"}

@@ -134,6 +134,17 @@ func TestChunks(t *testing.T) {
 				if cached := ask(t, "GET", address, "If-None-Match", `"x", W/`+got.header.Get("ETag")); cached.status != 304 || cached.body != "" {
 					t.Errorf("%s with its tag: %d", key, cached.status)
 				}
+				tag := got.header.Get("ETag")
+				if same := ask(t, "GET", address, "If-Match", `"x", `+tag); same.status != 200 || same.body != want {
+					t.Errorf("%s if it is of its tag: %d", key, same.status)
+				}
+				for _, method := range []string{"GET", "HEAD"} {
+					for _, other := range []string{`"x"`, "W/" + tag} {
+						if got := ask(t, method, address, "If-Match", other, "If-None-Match", tag, "Range", "bytes=0-0"); got.status != 412 || got.header.Get("ETag") != "" {
+							t.Errorf("%s %s if it is of the tag %s: %d %v", method, key, other, got.status, got.header)
+						}
+					}
+				}
 			}
 		}
 	}

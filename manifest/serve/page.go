@@ -115,7 +115,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 		return
 	}
 	etag := tagOf("plot", []byte(s.data.Snapshot().ID), []byte(a.Path()), []byte(r.URL.RawQuery))
-	if unchanged(w, r, etag) {
+	if settled(w, r, etag) {
 		return
 	}
 	if !s.rebuilds.take(r.Context()) {
