@@ -70,6 +70,12 @@ func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc 
 		if r.Method == http.MethodHead {
 			part.length = min(part.length, 1)
 		}
+		done, ok := s.answers.take(r.Context(), part.length)
+		if !ok {
+			s.fail(w, r, errSlow)
+			return
+		}
+		defer done()
 		if data, err = a.ReadStored(r.Context(), loc, part.from, part.length); err != nil {
 			s.fail(w, r, err)
 			return
@@ -90,17 +96,30 @@ func (s *site) serveRebuilt(w http.ResponseWriter, r *http.Request, a *served, c
 	if settled(w, r, etag) {
 		return
 	}
-	if !s.rebuilds.take(r.Context()) {
-		refuse(w, r, errBusy)
-		return
-	}
-	defer s.rebuilds.give()
-	data, err := a.Chunk(r.Context(), coords)
+	data, done, err := s.rebuild(r.Context(), a, coords)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	defer done()
 	s.serveData(w, r, data, etag)
+}
+
+// rebuild makes a chunk when it is its turn, which is over before a client receives it: who is
+// slow keeps memory, but nobody from having chunks made. Who has sent the data says so.
+func (s *site) rebuild(ctx context.Context, a *served, coords []int64) (data []byte, done func(), err error) {
+	made, ok := s.rebuilds.take(ctx, 1)
+	if !ok {
+		return nil, nil, errBusy
+	}
+	defer made()
+	if data, err = a.Chunk(ctx, coords); err != nil {
+		return nil, nil, err
+	}
+	if done, ok = s.answers.take(ctx, int64(len(data))); !ok {
+		return nil, nil, errSlow
+	}
+	return data, done, nil
 }
 
 // serveData answers with the bytes of a chunk; nil, and not no bytes, is one that turned out

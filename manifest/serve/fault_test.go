@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -325,6 +326,65 @@ func TestBusy(t *testing.T) {
 	if got := ask(t, "GET", s.URL+"/rect/c/1/0"); got.status != 200 {
 		t.Errorf("afterwards: %d", got.status)
 	}
+}
+
+// slowWriter is a client that receives the head of an answer, and nothing more until it is freed.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	began, free chan struct{}
+}
+
+func newSlowWriter() *slowWriter {
+	return &slowWriter{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	select {
+	case w.began <- struct{}{}:
+	default:
+	}
+	<-w.free
+	return w.ResponseRecorder.Write(p)
+}
+
+// TestSlowClientsKeepNoTurns: who receives a chunk slowly keeps the memory for it, and nobody from having
+// others made, as long as there is memory; what goes by sendfile takes none.
+func TestSlowClientsKeepNoTurns(t *testing.T) {
+	leavesNothing(t)
+	d := newFake(t)
+	const slow, other, sent = "/small/c/1/0", "/rect/c/1/0", "/big/c/0/0"
+	size := int64(len(answerOf(t, newHandlerOf(t, &Options{open: fakeOpen(d)}, "a"), slow)))
+	for _, c := range []struct {
+		bytes int64
+		code  int
+	}{{1 << 20, 200}, {size, 503}} {
+		h := newHandlerOf(t, &Options{Rebuilds: 1, AnswerBytes: c.bytes, Patience: 10 * time.Millisecond, open: fakeOpen(d)}, "a")
+		w := newSlowWriter()
+		var done sync.WaitGroup
+		done.Go(func() { h.ServeHTTP(w, httptest.NewRequest("GET", slow, nil)) })
+		<-w.began
+		for key, want := range map[string]int{other: c.code, sent: 200} {
+			got := httptest.NewRecorder()
+			if h.ServeHTTP(got, httptest.NewRequest("GET", key, nil)); got.Code != want {
+				t.Errorf("%s, with memory of %d: %d %s", key, c.bytes, got.Code, got.Body)
+			}
+		}
+		close(w.free)
+		done.Wait()
+		if w.Code != 200 || int64(w.Body.Len()) != size {
+			t.Errorf("the first got %d, %d bytes", w.Code, w.Body.Len())
+		}
+		answerOf(t, h, other)
+	}
+}
+
+func answerOf(t *testing.T, h *Handler, key string) []byte {
+	t.Helper()
+	got := httptest.NewRecorder()
+	if h.ServeHTTP(got, httptest.NewRequest("GET", key, nil)); got.Code != 200 {
+		t.Fatalf("%s: %d %s", key, got.Code, got.Body)
+	}
+	return got.Body.Bytes()
 }
 
 func FuzzRequest(f *testing.F) {

@@ -26,7 +26,10 @@ type Options struct {
 	Reload time.Duration
 	// Rebuilds bounds how many chunks and plots are made at a time; 0 stands for 4 a core.
 	Rebuilds int
-	// Patience is how long a request waits for its turn among them; 0 stands for 30 s.
+	// AnswerBytes bounds what is kept in memory for answers that clients are still receiving;
+	// 0 stands for 256 MiB. What goes from a file to the socket does not count.
+	AnswerBytes int64
+	// Patience is how long a request waits for its turn among these; 0 stands for 30 s.
 	Patience time.Duration
 	// Body is how long a client may take to receive 4 MiB, or an answer that is smaller; 0
 	// stands for a minute.
@@ -46,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Rebuilds <= 0 {
 		o.Rebuilds = 4 * runtime.GOMAXPROCS(0)
+	}
+	if o.AnswerBytes <= 0 {
+		o.AnswerBytes = 256 << 20
 	}
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
@@ -80,13 +86,13 @@ func openStore(ctx context.Context, dir string, opts *store.Options) (dataset, e
 
 // Handler serves manifests. It is an http.Handler.
 type Handler struct {
-	opts     Options
-	places   []*standing
-	byName   map[string]*standing
-	metrics  *metrics
-	rebuilds *turns
-	shelf    *shelf
-	watch    http.Handler // of the metrics
+	opts    Options
+	places  []*standing
+	byName  map[string]*standing
+	metrics *metrics
+	limits  *limits
+	shelf   *shelf
+	watch   http.Handler // of the metrics
 
 	stop     context.CancelFunc
 	watching sync.WaitGroup
@@ -100,7 +106,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 		opts = &Options{}
 	}
 	h := &Handler{opts: opts.withDefaults(), byName: map[string]*standing{}, metrics: newMetrics()}
-	h.rebuilds = newTurns(h.opts.Rebuilds, h.opts.Patience)
+	h.limits = &limits{newTurns(int64(h.opts.Rebuilds), h.opts.Patience), newTurns(h.opts.AnswerBytes, h.opts.Patience)}
 	h.watch = h.metrics.handler()
 	h.shelf = newShelf(ctx, h.opts, h.load)
 	for _, dir := range dirs {
@@ -154,7 +160,7 @@ func (h *Handler) load(ctx context.Context, p *standing, opts store.Options) (*s
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, err
 	}
-	s, err := newSite(p.name, data, h.rebuilds, h.opts.Log)
+	s, err := newSite(p.name, data, h.limits, h.opts.Log)
 	if err != nil {
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())

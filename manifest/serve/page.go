@@ -118,28 +118,44 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 	if settled(w, r, etag) {
 		return
 	}
-	if !s.rebuilds.take(r.Context()) {
-		refuse(w, r, errBusy)
-		return
-	}
-	defer s.rebuilds.give()
-	p, err := s.plot(r.Context(), sl)
+	data, done, err := s.draw(r.Context(), sl, form)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	var b bytes.Buffer
-	draw, media := p.SVG, "image/svg+xml"
+	defer done()
+	media := "image/svg+xml"
 	if form == "png" {
-		draw, media = p.PNG, "image/png"
-	}
-	if err := draw(&b); err != nil {
-		s.fail(w, r, err)
-		return
+		media = "image/png"
 	}
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-	serveBytes(w, r, body{b.Bytes(), etag})
+	serveBytes(w, r, body{data, etag})
+}
+
+// draw makes a plot, as rebuild does a chunk.
+func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, done func(), err error) {
+	made, ok := s.rebuilds.take(ctx, 1)
+	if !ok {
+		return nil, nil, errBusy
+	}
+	defer made()
+	p, err := s.plot(ctx, sl)
+	if err != nil {
+		return nil, nil, err
+	}
+	var b bytes.Buffer
+	draw := p.SVG
+	if form == "png" {
+		draw = p.PNG
+	}
+	if err := draw(&b); err != nil {
+		return nil, nil, err
+	}
+	if done, ok = s.answers.take(ctx, int64(b.Len())); !ok {
+		return nil, nil, errSlow
+	}
+	return b.Bytes(), done, nil
 }
 
 // page is what the template shows.

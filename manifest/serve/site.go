@@ -10,20 +10,20 @@ import (
 // site is one snapshot of a manifest, ready to be served. It is closed when nobody holds it any
 // more: neither an address that leads to it nor a request that found it there.
 type site struct {
-	name     string // of the manifest; empty for the only one
-	data     dataset
-	nodes    []node
-	v3       *view
-	cut      map[string]bool // what is left of keys in URLs that a # in a name ends
-	v2       func() (*view, error)
-	regular  func() (*view, error)
-	origins  origins
-	rebuilds *turns
+	name    string // of the manifest; empty for the only one
+	data    dataset
+	nodes   []node
+	v3      *view
+	cut     map[string]bool // what is left of keys in URLs that a # in a name ends
+	v2      func() (*view, error)
+	regular func() (*view, error)
+	origins origins
+	*limits
 
 	users users // requests, addresses, and whoever opened it
 }
 
-func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*site, error) {
+func newSite(name string, data dataset, l *limits, log *slog.Logger) (*site, error) {
 	nodes, left := withoutKeys(nodesOf(data.Groups(), data.Members()))
 	for _, why := range left {
 		log.Warn("not served", "why", why)
@@ -38,7 +38,7 @@ func newSite(name string, data dataset, rebuilds *turns, log *slog.Logger) (*sit
 	if err != nil {
 		return nil, err
 	}
-	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), origins: newOrigins(), rebuilds: rebuilds}
+	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), origins: newOrigins(), limits: l}
 	s.v2 = sync.OnceValues(func() (*view, error) { return newV2(nodes, tag) })
 	s.regular = sync.OnceValues(func() (*view, error) { return newRegular(nodes, tag, data.Once) })
 	s.users.Store(1)

@@ -3,34 +3,37 @@ package serve
 import (
 	"context"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// turns bound how many do something at a time, and how long others wait for their turn.
+// limits are what all snapshots that are served share.
+type limits struct {
+	rebuilds *turns // chunks and plots that are being made
+	answers  *turns // bytes of answers that are in memory until clients have them
+}
+
+// turns bound how much there is of something at a time, and how long others wait for their turn.
 type turns struct {
-	places chan struct{}
+	places *semaphore.Weighted
+	size   int64
 	wait   time.Duration
 }
 
-func newTurns(places int, wait time.Duration) *turns {
-	return &turns{make(chan struct{}, places), wait}
+func newTurns(size int64, wait time.Duration) *turns {
+	return &turns{semaphore.NewWeighted(size), size, wait}
 }
 
-// take waits for a turn, and reports whether it came.
-func (t *turns) take(ctx context.Context) bool {
-	select {
-	case t.places <- struct{}{}:
-		return true
-	default:
+// take waits for so many places, or all if there are fewer, and reports whether they came. Who has them
+// gives them back.
+func (t *turns) take(ctx context.Context, n int64) (give func(), ok bool) {
+	n = min(n, t.size)
+	if !t.places.TryAcquire(n) {
+		ctx, cancel := context.WithTimeout(ctx, t.wait)
+		defer cancel()
+		if t.places.Acquire(ctx, n) != nil {
+			return nil, false
+		}
 	}
-	late := time.NewTimer(t.wait)
-	defer late.Stop()
-	select {
-	case t.places <- struct{}{}:
-		return true
-	case <-late.C:
-	case <-ctx.Done():
-	}
-	return false
+	return func() { t.places.Release(n) }, true
 }
-
-func (t *turns) give() { <-t.places }
