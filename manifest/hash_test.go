@@ -1,11 +1,15 @@
 package manifest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"reflect"
 	"testing"
+	"time"
 
 	"varve/codec"
+	"varve/readers/source"
 )
 
 func someHeader() *Header {
@@ -104,5 +108,34 @@ func TestKeys(t *testing.T) {
 	k.SetID()
 	if g.ID == k.ID {
 		t.Error("one group is two")
+	}
+}
+
+// TestMoved: what a source was is known wherever it lies, by a hash that docs/format.md describes.
+func TestMoved(t *testing.T) {
+	at := source.Identity{Size: 3, Modified: time.Unix(5, 7), ETag: `"x"`}
+	s := Source{URL: "/a", Size: at.Size, Modified: at.Modified, ETag: at.ETag, Format: "netCDF-3"}
+	sum := sha256.Sum256([]byte("\x02/a\x06\x00\x0a\x0e\x03\"x\""))
+	if got := s.AsScanned(); got != hex.EncodeToString(sum[:16]) {
+		t.Errorf("it is known by %s", got)
+	}
+	bare := Source{URL: "/a", Size: 3}
+	sum = sha256.Sum256([]byte("\x02/a\x06\x01\x00"))
+	if got := bare.AsScanned(); got != hex.EncodeToString(sum[:16]) {
+		t.Errorf("without a time it is known by %s", got)
+	}
+	once := s.MovedTo("/b", source.Identity{Size: 3, ETag: `"y"`})
+	if once.Scanned != s.AsScanned() || once.URL != "/b" || once.ETag != `"y"` || !once.Modified.IsZero() || once.Format != s.Format {
+		t.Errorf("moved it is %+v", once)
+	}
+	if twice := once.MovedTo("/c", at); twice.AsScanned() != s.AsScanned() {
+		t.Errorf("moved twice it is %+v", twice)
+	}
+	if back := once.MovedTo("/a", at); back != s {
+		t.Errorf("back it is %+v", back)
+	}
+	later := source.Identity{Size: 3, Modified: time.Unix(5, 8), ETag: `"x"`}
+	if copied := once.MovedTo("/a", later); copied.Scanned != s.AsScanned() {
+		t.Errorf("copied back it is %+v", copied)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -461,5 +463,71 @@ func TestToStore(t *testing.T) {
 	}
 	if _, err := a.relocate(Options{}, "s3://bucket/new place", "s3://bucket/old place"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "40 of 40") {
 		t.Errorf("no object is there: %v", err)
+	}
+}
+
+// TestToServer publishes files on a web server, whose names are percent-encoded, and has it become
+// another one. What only the server is told is in no file of the manifest.
+func TestToServer(t *testing.T) {
+	a := newArchive(t)
+	a.build(build.Options{}, a.file("old/a b/0%20#.nc", 0), a.file("old/a b/1?.nc", 1))
+	serve := func(dir string) *httptest.Server {
+		files := http.FileServer(http.Dir(filepath.Join(a.dir, dir)))
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if user, word, _ := r.BasicAuth(); user != "somebody" || word != "secret" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			files.ServeHTTP(w, r)
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	secret := func(s *httptest.Server) string { return strings.Replace(s.URL, "://", "://somebody:secret@", 1) }
+	first := serve("old")
+	if _, err := a.relocate(Options{}, a.dir+"/old", first.URL); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("without a password: %v", err)
+	}
+	a.mustRelocate(Options{Deep: true}, a.dir+"/old", secret(first))
+	rows := a.rows(a.snapshot())
+	if rows[0].URL != first.URL+"/a%20b/0%2520%23.nc" || rows[1].URL != first.URL+"/a%20b/1%3F.nc" {
+		t.Errorf("%q and %q", rows[0].URL, rows[1].URL)
+	}
+	second := serve("old")
+	first.Close()
+	a.mustRelocate(Options{}, first.URL, secret(second))
+	a.must(filepath.WalkDir(a.out, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if strings.Contains(string(text), "secret") {
+			t.Errorf("%s holds the password", name)
+		}
+		return err
+	}))
+	second.Close()
+	a.mustRelocate(Options{}, second.URL, a.dir+"/old")
+	if rows := a.rows(a.snapshot()); rows[0].URL != a.dir+"/old/a b/0%20#.nc" || rows[0].Scanned != "" {
+		t.Errorf("%+v", rows[0])
+	}
+	a.holds(2)
+}
+
+// TestTargets moves what references point at, under references that stay.
+func TestTargets(t *testing.T) {
+	a := newArchive(t)
+	a.must(os.MkdirAll(a.dir+"/old", 0o777))
+	a.must(os.WriteFile(a.dir+"/old/bytes", []byte("..abcd"), 0o666))
+	a.must(os.WriteFile(a.dir+"/refs.json", fmt.Appendf(nil, `{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}",
+		"v/.zarray":"{\"zarr_format\":2,\"shape\":[4],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"filters\":null,\"fill_value\":0,\"order\":\"C\"}",
+		"v/.zattrs":"{\"_ARRAY_DIMENSIONS\":[\"y\"]}","v/0":[%[1]q,2,2],"v/1":[%[1]q,4,2]}}`, a.dir+"/old/bytes"), 0o666))
+	a.build(build.Options{}, a.dir+"/refs.json")
+	a.move("old", "new")
+	if r := a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new"); r.Sources != 1 || r.Sized != 1 {
+		t.Errorf("%+v", r)
+	}
+	if got, err := a.read("v"); err != nil || string(got) != "abcd" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
