@@ -10,7 +10,6 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/internal/cf"
 )
 
 // key is a coordinate's value for comparison: whole numbers and times exactly, other numbers
@@ -86,49 +85,6 @@ func (c *course) add(k key, as nature) {
 // missing reports whether a value is none: no time, or not a number.
 func missing(k key, as nature) bool {
 	return as == instant && k == noTime || as == real && math.IsNaN(unsorted(k.hi))
-}
-
-// meaning is what the elements of some variables mean by their attributes.
-type meaning struct {
-	v      *manifest.Variable
-	nature nature
-	units  string   // those of what is no time
-	times  cf.Times // without elements
-}
-
-// unknown is the meaning of a coordinate of which nothing is known but its length.
-var unknown = &meaning{}
-
-func newMeaning(v *manifest.Variable) (*meaning, error) {
-	m := &meaning{v: v, nature: natureOf(v)}
-	var err error
-	if m.nature == instant {
-		m.times, err = cf.TimesOf(v, none)
-	} else {
-		m.units = textOf(v, "units")
-	}
-	return m, err
-}
-
-// natureOf says what the elements of a variable are, for a coordinate.
-func natureOf(v *manifest.Variable) nature {
-	if _, ok, err := cf.UnitsOf(v); ok && err == nil {
-		return instant
-	}
-	switch v.Type.Kind {
-	case codec.Int, codec.Uint, codec.Bool, codec.DateTime, codec.TimeDelta:
-		if scaled(v) {
-			return real
-		}
-		return whole
-	case codec.Float:
-		return real
-	}
-	return text // or something else that is equal or not, and no more
-}
-
-func scaled(v *manifest.Variable) bool {
-	return manifest.Lookup(v.Attributes, "scale_factor") != nil || manifest.Lookup(v.Attributes, "add_offset") != nil
 }
 
 // measure finds out how the values run, once it is known what those of all files are.

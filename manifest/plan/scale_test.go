@@ -147,20 +147,20 @@ func TestManyCoordinates(t *testing.T) {
 		"units": {some: 200, make: func(m *maker, _, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60)))
 		}},
-		"moments": {some: 1500, make: func(m *maker, _, i int) { m.day(fmt.Sprint(i), 4*i, 4) }},
-		"between one another": {some: 1500, refused: true, make: func(m *maker, n, i int) {
+		"moments": {some: 3000, make: func(m *maker, _, i int) { m.day(fmt.Sprint(i), 4*i, 4) }},
+		"between one another": {some: 3000, refused: true, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, float64(i), float64(3*n-i)).with("units", "days since 1990-01-01"))
 		}},
-		"end to end": {some: 1500, opts: &Options{Concat: []string{"time"}}, make: func(m *maker, n, i int) {
+		"end to end": {some: 3000, opts: &Options{Concat: []string{"time"}}, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, float64(i), float64(3*n+i)).with("units", "days since 1990-01-01"))
 		}},
-		"other values": {some: 1500, opts: &Options{Coords: CoordsFirst}, make: func(m *maker, n, i int) {
+		"other values": {some: 3000, opts: &Options{Coords: CoordsFirst}, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), days(i, 1), coords("x", "x", float32s, float64(i), float64(3*n)), cube("v", "time x", []int64{1, 2}, []int64{1, 2}))
 		}},
-		"other lengths": {some: 1500, refused: true, make: func(m *maker, n, i int) {
+		"other lengths": {some: 3000, refused: true, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), coords("x", "x", float32s, lines(float64(i), float64(2+i%2), 1)...))
 		}},
-		"weeks that begin on other days": {some: 1500, make: func(m *maker, _, i int) {
+		"weeks that begin on other days": {some: 3000, make: func(m *maker, _, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, lines(float64(7*(i/2)+3*(i%2)), 7, 1)...).with("units", "days since 1990-01-01"),
 				coords("x", "x", float32s, float64(i%2)), cube("v", "time x", []int64{7, 1}, []int64{7, 1}))
 		}},
@@ -211,7 +211,7 @@ func linear(t *testing.T, n int, took func(n int) time.Duration) {
 	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	for range 8 {
 		some, many = min(some, took(n)), min(many, took(20*n))
-		if many <= 120*some {
+		if many <= 100*some {
 			return
 		}
 	}

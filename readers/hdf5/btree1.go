@@ -56,41 +56,9 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 		return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("a node of a B-tree is met twice")}
 	}
 	t.seen[addr] = struct{}{}
-	head := 8 + 2*t.f.super.offsets
-	buf := &t.root
-	if level >= 0 {
-		buf = &t.windows[level]
-	}
-	c, err := t.f.scan(ctx, buf, addr, max(head, t.f.available(addr, t.guess)))
+	c, got, n, err := t.read(ctx, addr, level)
 	if err != nil {
 		return err
-	}
-	c.signature("TREE")
-	if kind := c.u8(); kind != t.kind {
-		c.fail("type of a B-tree's node is %d, not %d", kind, t.kind)
-	}
-	got, n := c.u8(), c.u16()
-	if level >= 0 && got != level {
-		c.fail("level of a B-tree's node is %d, not %d", got, level)
-	}
-	if c.err != nil {
-		return c.err
-	}
-	size := n*(t.keySize+t.f.super.offsets) + t.keySize
-	if n == 0 {
-		size = 0
-	}
-	if head+size > len(c.b) {
-		t.guess = head + size
-		if c, err = t.f.scan(ctx, buf, addr, head+size); err != nil {
-			return err
-		}
-	}
-	c.at, c.b, c.pos = c.at+int64(head), c.b[head:head+size], 0
-	if got > 0 {
-		if err := t.checkKeys(c); err != nil {
-			return err
-		}
 	}
 	if t.path != nil {
 		t.path.enter(c.b, n)
@@ -117,6 +85,44 @@ func (t *btree1) node(ctx context.Context, addr uint64, level int, visit func(*c
 		}
 	}
 	return c.err
+}
+
+// read returns a cursor over the n entries of a node of a level, any if that is less than 0.
+func (t *btree1) read(ctx context.Context, addr uint64, level int) (c *cursor, got, n int, err error) {
+	head := 8 + 2*t.f.super.offsets
+	buf := &t.root
+	if level >= 0 {
+		buf = &t.windows[level]
+	}
+	if c, err = t.f.scan(ctx, buf, addr, max(head, t.f.available(addr, t.guess))); err != nil {
+		return nil, 0, 0, err
+	}
+	c.signature("TREE")
+	if kind := c.u8(); kind != t.kind {
+		c.fail("type of a B-tree's node is %d, not %d", kind, t.kind)
+	}
+	got, n = c.u8(), c.u16()
+	if level >= 0 && got != level {
+		c.fail("level of a B-tree's node is %d, not %d", got, level)
+	}
+	if c.err != nil {
+		return nil, 0, 0, c.err
+	}
+	size := n*(t.keySize+t.f.super.offsets) + t.keySize
+	if n == 0 {
+		size = 0
+	}
+	if head+size > len(c.b) {
+		t.guess = head + size
+		if c, err = t.f.scan(ctx, buf, addr, head+size); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	c.at, c.b, c.pos = c.at+int64(head), c.b[head:head+size], 0
+	if got > 0 {
+		err = t.checkKeys(c)
+	}
+	return c, got, n, err
 }
 
 // checkKeys checks the keys of a node above the leaves.

@@ -3,7 +3,6 @@ package hdf5
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"varve/readers/source"
 	"varve/readers/virtual"
@@ -25,7 +24,8 @@ const (
 type neighbours struct {
 	left  uint64 // of maxVirtualWork
 	open  map[neighbourName]*neighbour
-	names []string // of all that were opened
+	names []string        // of all that were opened, each once
+	known map[string]bool // these names
 }
 
 // neighbourName is how one file names another.
@@ -41,7 +41,7 @@ type neighbour struct {
 }
 
 func newNeighbours() *neighbours {
-	return &neighbours{left: maxVirtualWork, open: map[neighbourName]*neighbour{}}
+	return &neighbours{left: maxVirtualWork, open: map[neighbourName]*neighbour{}, known: map[string]bool{}}
 }
 
 func (n *neighbours) spend(work uint64) error {
@@ -109,14 +109,20 @@ func (n *neighbours) file(ctx context.Context, t *Tree, name string, use func(*T
 	return use(one.tree)
 }
 
+// note keeps the name of a file that was opened.
+func (n *neighbours) note(name string) {
+	if !n.known[name] {
+		n.known[name] = true
+		n.names = append(n.names, name)
+	}
+}
+
 func (n *neighbours) list(ctx context.Context, of *File, src *source.Source) (*Tree, error) {
 	f, err := OpenFile(ctx, src, of.allow...)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(n.names, src.Name()) {
-		n.names = append(n.names, src.Name())
-	}
+	n.note(src.Name())
 	t, err := f.list(ctx)
 	if err != nil {
 		return nil, err

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/readers"
 )
@@ -172,5 +174,17 @@ func TestReadRows(t *testing.T) {
 	}
 	if tried < 50 {
 		t.Errorf("only %d stretches of rows were read", tried)
+	}
+}
+
+// TestManyNeighbours: the name of a file that was opened is not looked for among all others, of
+// which a virtual dataset may have 65,536.
+func TestManyNeighbours(t *testing.T) {
+	near, began := newNeighbours(), time.Now()
+	for i := range 300_000 {
+		near.note(fmt.Sprint("/archive/part_", i/2, ".h5"))
+	}
+	if took := time.Since(began); len(near.names) != 150_000 || near.names[1] != "/archive/part_1.h5" || took > 20*time.Second {
+		t.Errorf("%d names after %v", len(near.names), took)
 	}
 }

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+)
+
+// meaning is what the elements of some variables mean by their attributes.
+type meaning struct {
+	v      *manifest.Variable
+	nature nature
+	units  string   // those of what is no time
+	times  cf.Times // without elements
+}
+
+// unknown is the meaning of a coordinate of which nothing is known but its length.
+var unknown = &meaning{}
+
+func newMeaning(v *manifest.Variable) (*meaning, error) {
+	m := &meaning{v: v, nature: natureOf(v)}
+	var err error
+	if m.nature == instant {
+		m.times, err = cf.TimesOf(v, none)
+	} else {
+		m.units = textOf(v, "units")
+	}
+	return m, err
+}
+
+// natureOf says what the elements of a variable are, for a coordinate.
+func natureOf(v *manifest.Variable) nature {
+	if _, ok, err := cf.UnitsOf(v); ok && err == nil {
+		return instant
+	}
+	switch v.Type.Kind {
+	case codec.Int, codec.Uint, codec.Bool, codec.DateTime, codec.TimeDelta:
+		if scaled(v) {
+			return real
+		}
+		return whole
+	case codec.Float:
+		return real
+	}
+	return text // or something else that is equal or not, and no more
+}
+
+func scaled(v *manifest.Variable) bool {
+	return manifest.Lookup(v.Attributes, "scale_factor") != nil || manifest.Lookup(v.Attributes, "add_offset") != nil
+}
+
+// interned finds coordinates again by what they are made of.
+type interned struct {
+	files   []*manifest.File
+	meaning map[*manifest.Variable]int // variables that mean the same by their values
+	said    map[string]int             // likewise, by what says so
+	meant   []*meaning
+	coords  map[meant]int32
+}
+
+type meant struct {
+	meaning int
+	values  *manifest.Values
+}
+
+func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
+	m, ok := in.meaning[v]
+	if !ok {
+		said := meaningKey(v)
+		if m, ok = in.said[said]; !ok {
+			made, err := newMeaning(v)
+			if err != nil {
+				return err
+			}
+			m = len(in.meant)
+			in.meant = append(in.meant, made)
+			in.said[said] = m
+		}
+		in.meaning[v] = m
+	}
+	at, ok := in.coords[meant{m, values}]
+	if !ok {
+		at = int32(len(d.coords))
+		d.coords = append(d.coords, &coord{meaning: in.meant[m], values: values, rep: file})
+		in.coords[meant{m, values}] = at
+	}
+	d.of[file] = at
+	c := d.coords[at]
+	c.files++
+	if c.rep != file && natural(in.files[file].URL, in.files[c.rep].URL) < 0 {
+		c.rep = file
+	}
+	return nil
+}
+
+// newInterned returns what knows no coordinates yet.
+func newInterned(files []*manifest.File) *interned {
+	return &interned{files: files, meaning: map[*manifest.Variable]int{}, said: map[string]int{}, coords: map[meant]int32{}}
+}
+
+// telling are the attributes that say what elements stand for.
+var telling = []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
+
+// meaningKey is equal for variables whose equal elements stand for equal values.
+func meaningKey(v *manifest.Variable) string {
+	bare := manifest.Variable{Type: v.Type}
+	for _, name := range telling {
+		if a := manifest.Lookup(v.Attributes, name); a != nil {
+			bare.Attributes = append(bare.Attributes, *a)
+		}
+	}
+	h := manifest.Header{Variables: []manifest.Variable{bare}}
+	return string(h.AppendKey(nil))
+}
+
+// sameMeaning reports whether equal elements of two variables stand for equal values.
+func sameMeaning(v, w *manifest.Variable) bool {
+	if !v.Type.Equal(w.Type) {
+		return false
+	}
+	for _, name := range telling {
+		if !sameAttribute(manifest.Lookup(v.Attributes, name), manifest.Lookup(w.Attributes, name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameAttribute(a, b *manifest.Attribute) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Type.Equal(b.Type) && string(a.Data) == string(b.Data) && slices.Equal(a.Texts, b.Texts) &&
+		a.JSON == b.JSON && a.Unreadable == b.Unreadable
+}
