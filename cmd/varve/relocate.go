@@ -80,6 +80,9 @@ func runRelocate(ctx context.Context, opts *relocateOptions, name string, pairs 
 	if err != nil {
 		return interrupted(ctx, err)
 	}
+	if result.Reordered {
+		fmt.Fprintln(messages, "the names of the files are in another order now: where files follow one another by their names, an append brings them in the new one")
+	}
 	if result.Unsealed != nil {
 		fmt.Fprintf(messages, "the manifest is not sealed, so that reading it takes --allow: %v\n", result.Unsealed)
 	}

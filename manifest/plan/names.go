@@ -93,6 +93,9 @@ func (p *planner) label(url string) string {
 	return path.Join(path.Base(path.Dir(url)), name)
 }
 
+// CompareNames compares names of files as a plan orders files that nothing else tells apart.
+func CompareNames(a, b string) int { return natural(a, b) }
+
 // natural compares names as people do: numbers in them by their values.
 func natural(a, b string) int {
 	x, y := a, b

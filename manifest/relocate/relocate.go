@@ -57,6 +57,9 @@ type Result struct {
 	// How they were shown to be what was scanned: by what is in them but their chunks, by their size
 	// alone, by all of their bytes.
 	Described, Sized, Compared int64
+	// Reordered: the names of files are in another order, and it may be the names that say how files
+	// follow one another, so that an append may bring them in the new order.
+	Reordered bool
 	// Unsealed says why reading the manifest takes being told that it may; nil if it does not.
 	Unsealed error
 }
@@ -197,6 +200,7 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		m.sources = 0
 	}
 	olds := map[string]string{} // by the new name
+	var shown []Move            // of the sources that are in arrays by themselves
 	for row, err := range r.rows(ctx) {
 		if err != nil {
 			return err
@@ -210,13 +214,23 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		}
 		olds[name] = row.URL
 		r.urls = append(r.urls, name)
+		if !row.Hidden && r.old.State == nil { // with one, coordinates say how files follow one another
+			shown = append(shown, Move{row.URL, name})
+		}
 	}
+	r.result.Reordered = isReordered(shown)
 	for _, m := range r.moves {
 		if m.sources == 0 {
 			return refuse("no source lies at %s%s", shownPlace(m.from), r.example(ctx))
 		}
 	}
 	return nil
+}
+
+// isReordered reports whether names are in another order than they were. It sorts them.
+func isReordered(names []Move) bool {
+	slices.SortFunc(names, func(a, b Move) int { return plan.CompareNames(a.From, b.From) })
+	return !slices.IsSortedFunc(names, func(a, b Move) int { return plan.CompareNames(a.To, b.To) })
 }
 
 // newName counts what a move moves.

@@ -531,3 +531,25 @@ func TestTargets(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestReordered: names that come in another order are told where they may be all that says how files
+// follow one another.
+func TestReordered(t *testing.T) {
+	a := newArchive(t)
+	for _, tt := range []struct {
+		opts plan.Options
+		to   string
+		want bool
+	}{{plan.Options{}, "c", false}, {plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d)\.nc`}}}, "c", true}, {plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d)\.nc`}}}, "a0", false}} {
+		first, second := a.file("a/1.nc", 0), a.file("b/2.nc", 0)
+		if len(tt.opts.NewDims) == 0 {
+			second = a.file("b/2.nc", 1)
+		}
+		a.build(build.Options{Plan: tt.opts, Force: true}, first, second)
+		a.must(os.CopyFS(filepath.Join(a.dir, tt.to), os.DirFS(filepath.Dir(first))))
+		if r := a.mustRelocate(Options{DryRun: true}, a.dir+"/a", filepath.Join(a.dir, tt.to)); r.Reordered != tt.want {
+			t.Errorf("to %s: %+v", tt.to, r)
+		}
+		a.must(os.RemoveAll(filepath.Join(a.dir, tt.to)))
+	}
+}
