@@ -17,7 +17,7 @@ import (
 
 func main() {
 	tuneCollector()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
 	root, out := newRootCommand(), &results{to: os.Stdout}
 	root.SetOut(out)
@@ -28,6 +28,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, "varve:", err)
 	}
 	os.Exit(exitCode(err, interrupted))
+}
+
+// endings are the signals that end a command. The terminal's end is none where that is ignored,
+// as nohup has it.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // results is standard output. A command whose results were lost has failed, also where it looked at
