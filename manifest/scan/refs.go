@@ -84,6 +84,9 @@ func (r *refs) append(ref *readers.Ref) {
 
 // cut removes rows from the end.
 func (r *refs) cut(n int) {
+	for _, size := range r.sizes[n:] {
+		r.stored -= size
+	}
 	r.offsets, r.sizes = r.offsets[:n], r.sizes[:n]
 	if r.masks != nil {
 		r.masks = r.masks[:n]

@@ -157,3 +157,15 @@ func TestStreamCancelled(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestCutRefs: rows that are taken back count for nothing.
+func TestCutRefs(t *testing.T) {
+	r := newRefs()
+	defer r.free()
+	r.set(r.add(2), manifest.Ref{Offset: 8, Size: 5, Mask: 1})
+	r.set(r.add(1), manifest.Ref{Offset: 90, Size: 7, Other: 2})
+	r.cut(1)
+	if r.len() != 1 || r.stored != 5 || len(r.masks) != 1 || len(r.others) != 1 {
+		t.Errorf("%+v", r)
+	}
+}

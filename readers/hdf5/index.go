@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"math"
 	"math/bits"
@@ -82,7 +83,7 @@ func (x *chunkIndex) refs(ctx context.Context, outside *Outside) iter.Seq2[*read
 }
 
 // errStopped ends a traversal whose consumer wants no more.
-var errStopped = context.Canceled
+var errStopped = errors.New("stopped")
 
 func (x *chunkIndex) read(ctx context.Context) error {
 	if x.addr == undefined {
