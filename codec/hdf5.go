@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -119,7 +120,7 @@ const (
 //
 //	cd_values  version major, minor, element size, block size in elements or 0, compressor
 //	alone      blocks one after another
-//	LZ4, zstd  u64 BE decoded size, u32 BE block bytes, then u32 BE size and data a block
+//	LZ4, zstd  u64 BE decoded size, u32 BE block bytes or 0, then u32 BE size and data a block
 //
 // Elements that do not fill a group of eight stand at the end as they are.
 //
@@ -171,14 +172,15 @@ func (b *bitshuffle) decode(dst, src []byte) (int, error) {
 	if len(src) < header {
 		return 0, corrupt.Errorf("bitshuffle: %d bytes, the header alone takes %d", len(src), header)
 	}
-	total, blockBytes := binary.BigEndian.Uint64(src), int(binary.BigEndian.Uint32(src[8:]))
+	total, stated := binary.BigEndian.Uint64(src), int(binary.BigEndian.Uint32(src[8:]))
 	if total > uint64(len(dst)) {
 		return 0, tooLong(int(min(total, 1<<62)), len(dst))
 	}
-	if blockBytes == 0 || blockBytes%(8*b.size) != 0 {
-		return 0, corrupt.Errorf("bitshuffle: block of %d bytes at byte 8 is no multiple of 8 elements of %d", blockBytes, b.size)
+	block := cmp.Or(stated/b.size, shuffle.BitBlockSize(b.size)) // cameras state none, as HDF5's filter allows
+	if block%8 != 0 {
+		return 0, corrupt.Errorf("bitshuffle: block of %d bytes at byte 8 is no multiple of 8 elements of %d", stated, b.size)
 	}
-	return int(total), b.decodeBlocks(dst[:total], src[header:], blockBytes)
+	return int(total), b.decodeBlocks(dst[:total], src[header:], block*b.size)
 }
 
 // decodeBlocks decodes the compressed blocks. The last one holds the whole groups of

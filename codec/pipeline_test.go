@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -459,5 +460,30 @@ func TestCanEncodeDoesNotAllocate(t *testing.T) {
 	})
 	if allocs > 0 && !raceEnabled {
 		t.Errorf("%v allocations, which every chunk that is encoded would make", allocs)
+	}
+}
+
+// TestBitshuffleBlock decodes eight elements of 1 whose blocks are as long as is said: a camera
+// that says nothing means the usual length, as HDF5's filter takes it.
+func TestBitshuffleBlock(t *testing.T) {
+	form := Form{Type: Type{Kind: Uint, Size: 2}, Shape: []int64{8}}
+	p, err := New(specs(t, `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"hdf5.bitshuffle","configuration":{"cd_values":[0,3,2,0,2]}}]`), form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const planes = "f001" + "ff" + "000000000000000000000000000000" // LZ4, of 16 literals
+	for said, ok := range map[uint32]bool{0: true, 1: true, 16: true, 17: true, 8192: true, 6: false, 8190: false} {
+		stored, err := hex.DecodeString("0000000000000010" + fmt.Sprintf("%08x", said) + "00000012" + planes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elems := NewElems(form)
+		err = p.Decode(elems, stored)
+		if got := hex.EncodeToString(elems.Fixed); ok && (err != nil || got != strings.Repeat("0100", 8)) {
+			t.Errorf("blocks of %d bytes: %s, %v", said, got, err)
+		}
+		if !ok && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("blocks of %d bytes: got %v", said, err)
+		}
 	}
 }
