@@ -49,7 +49,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.match, "match", "", "of the files in folders, only those whose names match this `glob`")
 	addWorkers(f, &o.workers, "files that are read at once")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and say which")
-	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
+	addDownload(f, &o.download)
 	f.StringArrayVar(&o.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
 	o.valueBytes = manifest.DefaultValueBytes
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "keep up to so many `bytes` of a file's coordinate, or of a variable that only the manifest can hold, such as texts; larger coordinates stay in the files")

@@ -38,7 +38,7 @@ described; HDF5 and netCDF also as netcdf-c shows them.`,
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document a file")
 	cmd.Flags().BoolVar(&opts.checksum, "checksum", false, "list every chunk and hash the list (with --json)")
 	cmd.Flags().BoolVar(&opts.values, "values", false, "read every value and hash it (with --json)")
-	cmd.Flags().BoolVar(&opts.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
+	addDownload(cmd.Flags(), &opts.download)
 	cmd.Flags().StringArrayVar(&opts.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
 	return cmd
 }

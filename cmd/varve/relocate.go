@@ -17,10 +17,10 @@ import (
 // relocateOptions are the flags of the relocate command.
 type relocateOptions struct {
 	allowOptions
-	deep, dryRun, download bool
-	valueBytes             int64
-	workers                int
-	quiet                  bool
+	deep, dryRun bool
+	valueBytes   int64
+	workers      int
+	quiet        bool
 }
 
 func newRelocateCommand() *cobra.Command {
@@ -55,7 +55,6 @@ in the old place, which has to be there. If one file is not there, or is another
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.deep, "deep", false, "compare all bytes of the files with those in the old place")
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "look at all files and change nothing")
-	flags.BoolVar(&opts.download, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
 	opts.valueBytes = manifest.DefaultValueBytes
 	addNumber(flags, &opts.valueBytes, 1, "value-bytes", "read up to so many `bytes` of a file's coordinate, or of a variable that only the manifest can hold, as in build")
 	addWorkers(flags, &opts.workers, "files that are read at once")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"varve/manifest"
 	"varve/manifest/report"
@@ -16,18 +17,24 @@ import (
 	"varve/manifest/verify"
 )
 
-// allowOptions are the flags that say what a manifest may reach.
+// allowOptions are the flags that say what a manifest may reach, and how.
 type allowOptions struct {
-	allow []string
+	allow    []string
+	download bool
 }
 
 func (o *allowOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "sources below this `place`, a folder or URL, may be read, whoever built OUT (also VARVE_ALLOW, separated by spaces)")
+	addDownload(cmd.Flags(), &o.download)
+}
+
+func addDownload(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
 }
 
 // storeOptions are what the flags and the environment allow.
 func (o *allowOptions) storeOptions() *store.Options {
-	return &store.Options{Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
+	return &store.Options{Download: o.download, Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
 }
 
 // verifyOptions are the flags of the verify command.

@@ -189,12 +189,12 @@ func (x *access) forbid(name, prefix string) error {
 
 // newOpener returns an opener that follows no redirect and calls no address that is not
 // allowed.
-func (x *access) newOpener() *source.Opener {
+func (x *access) newOpener(download bool) *source.Opener {
 	if x.everything {
-		return source.NewOpener(nil)
+		return source.NewOpener(&source.Options{Download: download})
 	}
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: x.checkAddress}
-	return source.NewOpener(&source.Options{Allow: x.checkURL, Transport: &http.Transport{
+	return source.NewOpener(&source.Options{Download: download, Allow: x.checkURL, Transport: &http.Transport{
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,

@@ -30,6 +30,8 @@ type Options struct {
 
 	// Snapshot is the id of the one to open; empty for the current one.
 	Snapshot string
+	// Download fetches files whole from servers that send no ranges, for the store's own opener.
+	Download bool
 	// Opener opens sources; nil for one of the store's own. Which redirects it follows, and
 	// which addresses it calls, is then its own business.
 	Opener *source.Opener
@@ -159,7 +161,7 @@ func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts
 		layouts:  map[string]*mosaic.Layout{},
 	}
 	if s.opener == nil {
-		s.opener, s.ownOpener = access.newOpener(), true
+		s.opener, s.ownOpener = access.newOpener(opts.Download), true
 	}
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.OpenSource)
 	s.patches = newPatches(snap, repo)

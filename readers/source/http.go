@@ -196,7 +196,7 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 		if a.ContentLength == want.Length && want.Offset == 0 {
 			return a.fill(p)
 		}
-		return 0, wrongf("the server sent all of the file, not bytes %s: %w", show(want), errors.ErrUnsupported)
+		return 0, wrongf("the server sent all of the file, not bytes %s; --download fetches it once: %w", show(want), errors.ErrUnsupported)
 	case http.StatusRequestedRangeNotSatisfiable:
 		if size, ok := a.unsatisfied(); ok && size != r.id.Size {
 			return 0, fmt.Errorf("%w: it had %d bytes, now %d", ErrChanged, r.id.Size, size)

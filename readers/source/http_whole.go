@@ -61,7 +61,7 @@ func (r *remote) download(a *answer) error {
 type onlyWhole struct{ size int64 }
 
 func (e *onlyWhole) Error() string {
-	return fmt.Sprintf("the server sends no ranges, only all of the file (%s); with Download it would be fetched once", sizeText(e.size))
+	return fmt.Sprintf("the server sends no ranges, only all of the file (%s); --download fetches it once", sizeText(e.size))
 }
 
 func (e *onlyWhole) Unwrap() error { return errors.ErrUnsupported }
