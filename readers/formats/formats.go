@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"varve/readers"
@@ -79,13 +81,19 @@ func unknown(ctx context.Context, src *source.Source) error {
 		return err
 	}
 	if looksLikeHTML(head) {
-		return readers.Corruptf("the file is a page of HTML or XML: a server's error message was saved under this name")
+		return readers.Corruptf("the file is a page of HTML or XML: a server's error message, or its list of a folder, of which each file has to be named")
 	}
 	if err := recognize(head); err != nil {
 		return unread(err.Error())
 	}
+	if slices.Contains(zarrDocuments, path.Base(src.Name())) {
+		return unread("it is a document of a Zarr store: name the folder that it is in; stores on HTTP servers, of which nobody knows what is there, are not read")
+	}
 	return unread(fmt.Sprintf("it begins with %q", head[:min(len(head), 8)]))
 }
+
+// zarrDocuments are names of files within a Zarr store.
+var zarrDocuments = []string{"zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"}
 
 // unread is the error of a source of no known format, with what is known of it.
 type unread string

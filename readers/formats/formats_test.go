@@ -14,6 +14,7 @@ import (
 func TestUnknown(t *testing.T) {
 	tar := string(make([]byte, 257)) + "ustar\x0000" + string(make([]byte, 248))
 	for content, want := range map[string]string{
+		`{"zarr_format":3}`:                 "name the folder that it is in",
 		"":                                  "the file is empty",
 		"\n<html><body>":                    "the file is a page of HTML or XML",
 		"<!DOCTYPE html><html>":             "the file is a page of HTML or XML",
@@ -28,6 +29,9 @@ func TestUnknown(t *testing.T) {
 		"II":                                `it begins with "II"`,
 	} {
 		name := filepath.Join(t.TempDir(), "a.nc")
+		if strings.Contains(content, "zarr_format") {
+			name = filepath.Join(t.TempDir(), "zarr.json")
+		}
 		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
