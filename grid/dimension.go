@@ -172,3 +172,16 @@ func checkExtent(extent int64) error {
 	}
 	return nil
 }
+
+// Leading counts the leading chunks of a that have the edges of b's chunks from one of these on. It
+// takes a step for each run.
+func Leading(a, b Dimension, first int64) (n int64) {
+	for most := min(a.Chunks(), b.Chunks()-first); n < most; {
+		s, t := a.Span(n), b.Span(first+n)
+		if s.Edge != t.Edge {
+			return n
+		}
+		n = min(s.First+s.Count, t.First+t.Count-first, most)
+	}
+	return n
+}

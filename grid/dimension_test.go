@@ -257,3 +257,33 @@ func checkTable(t *testing.T, d *grid.Varying, runs []grid.Run) {
 		}
 	}
 }
+
+// TestLeading counts equal edges one by one.
+func TestLeading(t *testing.T) {
+	dims := map[string]grid.Dimension{}
+	for name, lengths := range map[string][]int64{"months": {31, 28, 31, 30}, "longer": {31, 28, 31, 30, 31}, "behind": {5, 31, 28, 31, 30}, "tens": {10, 10, 10}} {
+		var runs []grid.Run
+		total := int64(0)
+		for _, n := range lengths {
+			runs = append(runs, grid.Times(n, 1))
+			total += n
+		}
+		d, err := grid.NewVarying(runs, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dims[name] = d
+	}
+	for _, c := range []struct {
+		a, b  string
+		first int64
+		want  int64
+	}{
+		{"months", "longer", 0, 4}, {"longer", "months", 0, 4}, {"months", "behind", 1, 4}, {"months", "behind", 0, 0},
+		{"tens", "tens", 1, 2}, {"tens", "tens", 3, 0}, {"tens", "months", 0, 0}, {"months", "longer", 9, 0},
+	} {
+		if got := grid.Leading(dims[c.a], dims[c.b], c.first); got != c.want {
+			t.Errorf("%s in %s from %d on: %d, want %d", c.a, c.b, c.first, got, c.want)
+		}
+	}
+}

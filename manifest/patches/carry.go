@@ -347,17 +347,9 @@ func within(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left boo
 	return left, nil
 }
 
-// common counts the leading chunks of a dimension that another has from one on. It takes a
-// step for each run of edges.
-func common(a, b grid.Dimension, first int64) (n int64) {
-	most := min(a.Chunks(), b.Chunks()-first)
-	for n < most {
-		s, t := a.Span(n), b.Span(first+n)
-		if s.Edge != t.Edge {
-			break
-		}
-		n = min(s.First+s.Count, t.First+t.Count-first, most)
-	}
+// common counts the leading chunks of a dimension that another has from one on.
+func common(a, b grid.Dimension, first int64) int64 {
+	n := grid.Leading(a, b, first)
 	// The last chunk may not have been filled by one of them.
 	if n > 0 && a.DataSize(n-1) != b.DataSize(first+n-1) {
 		n--

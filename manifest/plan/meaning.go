@@ -100,13 +100,10 @@ func newInterned(files []*manifest.File) *interned {
 	return &interned{files: files, meaning: map[*manifest.Variable]int{}, said: map[string]int{}, coords: map[meant]int32{}}
 }
 
-// telling are the attributes that say what elements stand for.
-var telling = []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
-
 // meaningKey is equal for variables whose equal elements stand for equal values.
 func meaningKey(v *manifest.Variable) string {
 	bare := manifest.Variable{Type: v.Type}
-	for _, name := range telling {
+	for _, name := range cf.Telling {
 		if a := manifest.Lookup(v.Attributes, name); a != nil {
 			bare.Attributes = append(bare.Attributes, *a)
 		}
@@ -120,7 +117,7 @@ func sameMeaning(v, w *manifest.Variable) bool {
 	if !v.Type.Equal(w.Type) {
 		return false
 	}
-	for _, name := range telling {
+	for _, name := range cf.Telling {
 		if !sameAttribute(manifest.Lookup(v.Attributes, name), manifest.Lookup(w.Attributes, name)) {
 			return false
 		}

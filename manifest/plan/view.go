@@ -259,9 +259,6 @@ func matches(globs []string, at string) bool {
 	return false
 }
 
-// referring are the attributes that name variables without which this one says less.
-var referring = []string{"coordinates", "bounds", "climatology", "grid_mapping", "cell_measures", "formula_terms"}
-
 // newNames is a variable of a class whose attributes name others as the arrays are called.
 func (p *planner) newNames(class int32, v *manifest.Variable) *manifest.Variable {
 	if len(p.opts.Rename) == 0 {
@@ -275,7 +272,7 @@ func (p *planner) newNames(class int32, v *manifest.Variable) *manifest.Variable
 	out.Attributes = slices.Clone(v.Attributes)
 	for i := range out.Attributes {
 		a := &out.Attributes[i]
-		if !slices.Contains(referring, a.Name) && a.Name != "ancillary_variables" {
+		if !slices.Contains(cf.Naming, a.Name) {
 			continue
 		}
 		a.Texts = slices.Clone(a.Texts)
@@ -293,7 +290,8 @@ func (p *planner) newNames(class int32, v *manifest.Variable) *manifest.Variable
 	return &out
 }
 
-// references returns the paths of variables that others name in their attributes.
+// references returns the paths of variables that others name in their attributes, and say less
+// without.
 func references(h *manifest.Header) map[string]bool {
 	named, paths := map[string]bool{}, map[string]bool{}
 	for i := range h.Variables {
@@ -302,7 +300,7 @@ func references(h *manifest.Header) map[string]bool {
 	for i := range h.Variables {
 		v := &h.Variables[i]
 		for _, a := range v.Attributes {
-			if !slices.Contains(referring, a.Name) {
+			if a.Name == cf.Ancillary || !slices.Contains(cf.Naming, a.Name) {
 				continue
 			}
 			for _, text := range a.Texts {

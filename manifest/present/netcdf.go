@@ -45,10 +45,6 @@ type member struct {
 	text int // bytes of a text, which is an axis more; 0 for what is none
 }
 
-// naming are the attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1,
-// 7.2, 7.4 of CF 1.11.
-var naming = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", "ancillary_variables", "cell_measures"}
-
 // collect takes an array in, with those of its dimensions and those that it names.
 func (n *netcdfFile) collect(a *store.Array) {
 	if !n.take(a) {
@@ -59,7 +55,7 @@ func (n *netcdfFile) collect(a *store.Array) {
 			n.collect(c)
 		}
 	}
-	for _, name := range naming {
+	for _, name := range cf.Naming {
 		raw, _ := a.Face().Attributes.Get(name)
 		text, _ := cf.TextOf(raw)
 		for _, word := range strings.Fields(text) {

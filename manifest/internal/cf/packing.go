@@ -26,6 +26,16 @@ const (
 	FlagMasks    = "flag_masks"
 )
 
+// Telling are the attributes that say what elements stand for.
+var Telling = []string{UnitsName, CalendarName, ScaleFactor, AddOffset, Unsigned, FillValue, MissingValue}
+
+// Naming are the attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1, 7.2
+// and 7.4 of CF 1.11.
+var Naming = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", Ancillary, "cell_measures"}
+
+// Ancillary is the attribute that names variables without which this one says no less.
+const Ancillary = "ancillary_variables"
+
 // Packing is how the numbers of a variable stand for others: stored × Scale + Offset, where
 // stored is one of Type and none of Masks.
 type Packing struct {

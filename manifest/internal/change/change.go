@@ -168,13 +168,13 @@ func Growth(old, now *grid.Grid) Change {
 	ch := Change{}
 	for axis := range now.Rank() {
 		a, b := old.Dim(axis), now.Dim(axis)
-		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && same(a, b) == a.Chunks() {
+		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && grid.Leading(a, b, 0) == a.Chunks() {
 			continue
 		}
 		if ch.Kind != None || b.Extent() < a.Extent() {
 			return grownOtherwise(old.Shape(), now.Shape())
 		}
-		from := same(a, b)
+		from := grid.Leading(a, b, 0)
 		if from > 0 && b.Offset(from-1)+b.DataSize(from-1) > a.Extent() {
 			from-- // a chunk that the array did not fill
 		}
@@ -193,25 +193,12 @@ func Chunks(old, now *grid.Grid) (ok, filled bool) {
 	for axis := range old.Rank() {
 		a, b := old.Dim(axis), now.Dim(axis)
 		n := a.Chunks()
-		if b.Extent() < a.Extent() || same(a, b) < n {
+		if b.Extent() < a.Extent() || grid.Leading(a, b, 0) < n {
 			return false, false
 		}
 		filled = filled || n > 0 && b.DataSize(n-1) != a.DataSize(n-1)
 	}
 	return true, filled
-}
-
-// same counts the leading chunks of two dimensions that have equal edges. It takes a step
-// for each run.
-func same(a, b grid.Dimension) (n int64) {
-	for most := min(a.Chunks(), b.Chunks()); n < most; {
-		s, t := a.Span(n), b.Span(n)
-		if s.Edge != t.Edge {
-			return n
-		}
-		n = min(s.First+s.Count, t.First+t.Count, most)
-	}
-	return n
 }
 
 // OtherReading says what keeps equal tiles, or equal pieces, from becoming equal bytes in two
@@ -262,15 +249,12 @@ func otherMembers(a, b []byte) (names []string) {
 	return names
 }
 
-// telling are the attributes that say what elements mean.
-var telling = []string{cf.FillValue, cf.MissingValue, cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.UnitsName, cf.CalendarName}
-
 // encoding is what a face says of the bytes of its chunks, but for their shapes.
 func encoding(face *zarrjson.Array) ([]byte, error) {
 	f := *face
 	ones := slices.Repeat([]int64{1}, len(face.Shape))
 	f.Shape, f.ChunkGrid, f.Attributes = ones, zarrjson.RegularGrid(ones...), zarrjson.Attributes{}
-	for _, name := range telling {
+	for _, name := range cf.Telling {
 		if value, ok := face.Attributes.Get(name); ok {
 			if err := f.Attributes.Set(name, value); err != nil {
 				return nil, err
