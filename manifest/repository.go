@@ -50,6 +50,9 @@ type Repository struct {
 var (
 	// ErrConflict marks the error of publishing behind a snapshot that is no longer current.
 	ErrConflict = errors.New("another writer was faster")
+	// ErrForeign marks the error of writing where something stands that varve did not write, and
+	// does not replace. It is an fs.ErrExist.
+	ErrForeign = fmt.Errorf("%w", fs.ErrExist)
 	// ErrBusy marks the error of removing files while somebody writes.
 	ErrBusy = errors.New("a writer is at work")
 )

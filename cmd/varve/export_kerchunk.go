@@ -92,6 +92,9 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 
 // exportError is what became of an export: a destination that is taken is wrong usage.
 func exportError(ctx context.Context, err error) error {
+	if errors.Is(err, manifest.ErrForeign) {
+		return usageError{err}
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return usageError{fmt.Errorf("%w (--force)", err)}
 	}

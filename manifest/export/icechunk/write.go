@@ -130,7 +130,7 @@ func write(ctx context.Context, in *input, dest string, o *Options, p change.Pas
 }
 
 func noRepository(dest string) error {
-	return fmt.Errorf("%s is there and is no Icechunk repository: export to another folder: %w", dest, fs.ErrExist)
+	return fmt.Errorf("%s is there and is no Icechunk repository: export to another folder: %w", dest, manifest.ErrForeign)
 }
 
 // standing is what stands where an export is to go.

@@ -290,7 +290,7 @@ func (e *export) checkPrefix(ctx context.Context) (err error) {
 
 // holdsNone is the error of a place that is no former export.
 func holdsNone(name string) error {
-	return fmt.Errorf("%s: %w; it is a folder that holds no references, and is not replaced", name, fs.ErrExist)
+	return fmt.Errorf("%s: %w; it is a folder that holds no references, and is not replaced", name, manifest.ErrForeign)
 }
 
 // checkFree refuses a name that is taken. Even with Force no folder goes but one of
@@ -305,11 +305,11 @@ func (e *export) checkFree(name string) error {
 	case !e.opts.Force:
 		return chooseAnother(fmt.Errorf("%s: %w", name, fs.ErrExist))
 	case info.Mode().Type()&^(fs.ModeSymlink|fs.ModeDir) != 0:
-		return fmt.Errorf("%s: %w; it is neither a file nor a folder, and is not replaced", name, fs.ErrExist)
+		return fmt.Errorf("%s: %w; it is neither a file nor a folder, and is not replaced", name, manifest.ErrForeign)
 	case !info.IsDir():
 		return nil
 	case e.isJSON():
-		return fmt.Errorf("%s: %w; it is a folder, which is not replaced by a file", name, fs.ErrExist)
+		return fmt.Errorf("%s: %w; it is a folder, which is not replaced by a file", name, manifest.ErrForeign)
 	}
 	if _, err := os.Lstat(filepath.Join(name, metadataName)); err != nil {
 		return holdsNone(name)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -65,7 +66,7 @@ func telling(journal string) []string { return []string{stateName, journal, "zar
 
 // foreign is the error of a place that varve did not copy to.
 func foreign(name string) error {
-	return fmt.Errorf("%s is there, and varve did not copy it: export to another folder: %w", name, fs.ErrExist)
+	return fmt.Errorf("%s is there, and varve did not copy it: export to another folder: %w", name, manifest.ErrForeign)
 }
 
 // folder is a local home.
