@@ -302,19 +302,19 @@ func (e *export) checkFree(name string) error {
 		return nil
 	case err != nil:
 		return err
-	case !e.opts.Force:
-		return chooseAnother(fmt.Errorf("%s: %w", name, fs.ErrExist))
 	case info.Mode().Type()&^(fs.ModeSymlink|fs.ModeDir) != 0:
 		return fmt.Errorf("%s: %w; it is neither a file nor a folder, and is not replaced", name, manifest.ErrForeign)
-	case !info.IsDir():
-		return nil
-	case e.isJSON():
+	case info.IsDir() && e.isJSON():
 		return fmt.Errorf("%s: %w; it is a folder, which is not replaced by a file", name, manifest.ErrForeign)
+	case info.IsDir():
+		if _, err := os.Lstat(filepath.Join(name, metadataName)); err != nil {
+			return holdsNone(name)
+		}
 	}
-	if _, err := os.Lstat(filepath.Join(name, metadataName)); err != nil {
-		return holdsNone(name)
+	if e.opts.Force {
+		return nil
 	}
-	return nil
+	return chooseAnother(fmt.Errorf("%s: %w", name, fs.ErrExist))
 }
 
 // prepare translates the documents and readies what all arrays share.
