@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -79,8 +80,17 @@ func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 }
 
 // replaceJSON gives the files their names. Whoever reads meanwhile finds the old references
-// with the old patches, none at all, or the new ones. After an error there is what there was.
+// with the old patches, none at all, or the new ones. After an error there is what there was. One
+// export at a time does so, or references of one would stand beside the patches of another.
 func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) (err error) {
+	done, err := draft.Turn(ctx, filepath.Dir(e.dest))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if err := e.checkDest(ctx); err != nil {
+		return err
+	}
 	var undo []func() error
 	defer func() {
 		for _, back := range slices.Backward(undo) {

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/grid"
 	"varve/manifest"
@@ -205,6 +207,69 @@ func TestNothingPublished(t *testing.T) {
 		for _, name := range wanted {
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != "old "+name {
 				t.Errorf("%s holds %q, %v", name, got, err)
+			}
+		}
+	}
+}
+
+// TestOneAtATime: of two exports that began while nothing was there, the later one leaves what the other has
+// published; with Force it takes the place of both files.
+func TestOneAtATime(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		a, dir := regularArchive(t), t.TempDir()
+		dest := filepath.Join(dir, "r.json")
+		var exports []*export
+		var drafts []*draft.Draft
+		for _, content := range []string{"first", "second"} {
+			e, err := newExport(t.Context(), a.hierarchy, dest, &Options{Force: force})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := draft.New(dest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.patches = &sideFile{temp: d.Path(patchesName)}
+			if _, err := e.patches.append([]byte(content)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(e.patches.close(), os.WriteFile(d.Path(documentName), []byte(content), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			exports, drafts = append(exports, e), append(drafts, d)
+		}
+		wanted := "first"
+		if err := exports[0].replaceJSON(t.Context(), drafts[0]); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		done, err := draft.Turn(ctx, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := exports[1].replaceJSON(ctx, drafts[1]); !errors.Is(err, context.DeadlineExceeded) && runtime.GOOS == "linux" {
+			t.Errorf("while another export gives names: %v", err)
+		}
+		cancel()
+		if err := done(); err != nil {
+			t.Fatal(err)
+		}
+		err = exports[1].replaceJSON(t.Context(), drafts[1])
+		switch {
+		case force && err == nil:
+			wanted = "second"
+		case force || !errors.Is(err, fs.ErrExist):
+			t.Errorf("force %v: %v", force, err)
+		}
+		for _, d := range drafts {
+			if err := d.Discard(nil); err != nil {
+				t.Error(err)
+			}
+		}
+		leftovers(t, dir, "r.json", "r.json.patches")
+		for _, name := range []string{dest, dest + patchesName} {
+			if got, err := os.ReadFile(name); err != nil || string(got) != wanted {
+				t.Errorf("force %v: %s holds %q, %v", force, name, got, err)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"varve/manifest"
+	"varve/manifest/export/internal/draft"
 	"varve/readers/source"
 )
 
@@ -51,7 +52,12 @@ func openHome(ctx context.Context, dest string, o *Options) (home, context.Conte
 	if source.IsObject(dest) {
 		return openPrefix(ctx, dest, o.Append)
 	}
-	return &folder{dir: filepath.Clean(dest), whole: o.Append}, ctx, nil
+	f, err := openFolder(filepath.Clean(dest))
+	if err != nil {
+		return nil, nil, err
+	}
+	f.whole = o.Append
+	return f, ctx, nil
 }
 
 // What a copy keeps for itself, and what has readers find it.
@@ -72,11 +78,34 @@ func foreign(name string) error {
 // folder is a local home.
 type folder struct {
 	dir   string
-	whole bool // files are replaced as a whole
+	whole bool     // files are replaced as a whole
+	lock  *os.File // nil where the file system has no locks
+}
+
+// openFolder keeps others from copying to the folder, who would write the same files.
+func openFolder(dir string) (*folder, error) {
+	f := &folder{dir: dir}
+	real, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		real, err = dir, os.MkdirAll(dir, 0o777)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.lock, err = draft.Lock(real); err != nil {
+		return nil, fmt.Errorf("another export copies to it; try again when it is done: %w", err)
+	}
+	return f, nil
 }
 
 func (f *folder) name(key string) string { return filepath.Join(f.dir, filepath.FromSlash(key)) }
-func (f *folder) close(err error) error  { return err }
+
+func (f *folder) close(err error) error {
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
+}
 
 func (f *folder) isEmpty(context.Context) (bool, error) {
 	entries, err := os.ReadDir(f.dir)
@@ -133,7 +162,7 @@ func (f *folder) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	return os.RemoveAll(f.dir)
+	return os.RemoveAll(f.name(stateFolder)) // and not the folder, which is locked, and may be a mount
 }
 
 func (f *folder) begun(_ context.Context, n int) ([]byte, error) {

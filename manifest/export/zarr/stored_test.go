@@ -169,7 +169,7 @@ func TestStoppedAppend(t *testing.T) {
 			t.Fatal(err)
 		}
 		c = resumed(t, c)
-		if err := errors.Join(c.copyAll(context.Background()), c.journal.close(t.Context(), nil)); err != nil {
+		if err := errors.Join(c.copyAll(context.Background()), c.journal.close(t.Context(), nil), c.home.close(nil)); err != nil {
 			t.Fatal(err)
 		}
 		s.append(t, march)

@@ -308,7 +308,7 @@ func begin(t *testing.T, s *sample, dest string, o Options) {
 	if err := c.copyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.journal.close(t.Context(), nil); err != nil {
+	if err := errors.Join(c.journal.close(t.Context(), nil), c.home.close(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(full+"2", dest); err != nil {
@@ -394,6 +394,34 @@ func TestProgress(t *testing.T) {
 	if most != total {
 		t.Errorf("going on: %d of %d chunks are done", most, total)
 	}
+}
+
+// TestOneAtATime: two that write the same files would break what the other has finished.
+func TestOneAtATime(t *testing.T) {
+	s := newSample(t, january, february)
+	dest := filepath.Join(t.TempDir(), "copy")
+	c := prepared(t, s, dest, Options{})
+	if c.home.(*folder).lock == nil {
+		t.Skip("no locks here")
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dest, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{dest, link} {
+		for _, o := range []*Options{nil, {Force: true}, {Append: true}} {
+			if _, err := Write(t.Context(), s.store, name, o); err == nil || !strings.Contains(err.Error(), "another export copies to it") {
+				t.Errorf("%s, %+v, while another copies: %v", name, o, err)
+			}
+		}
+	}
+	if err := errors.Join(c.journal.close(t.Context(), nil), c.home.close(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(t.Context(), s.store, link, &Options{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	s.compare(t, dest, 3)
 }
 
 // TestVerify damages files of a copy before it is verified.

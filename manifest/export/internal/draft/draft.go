@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Draft is a folder that is to stand somewhere, or that holds a file which is to.
@@ -87,6 +88,28 @@ func Lock(name string) (*os.File, error) {
 	}
 	return f, err
 }
+
+// Turn waits until nobody else gives files in a folder their names who waits for a turn, too. It
+// lasts until it is given back.
+func Turn(ctx context.Context, folder string) (done func() error, err error) {
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	for {
+		f, err := lock(folder)
+		if !errors.Is(err, errTaken) {
+			return func() error { return unlock(f) }, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(turnPause):
+		}
+	}
+}
+
+// turnPause is how long to wait before looking whether a turn has come.
+const turnPause = 10 * time.Millisecond
 
 func unlock(f *os.File) error {
 	if f == nil {
