@@ -56,9 +56,7 @@ func (n *netcdfFile) collect(a *store.Array) {
 		}
 	}
 	for _, name := range cf.Naming {
-		raw, _ := a.Face().Attributes.Get(name)
-		text, _ := cf.TextOf(raw)
-		for _, word := range strings.Fields(text) {
+		for _, word := range strings.Fields(cf.TextIn(a.Face().Attributes, name)) {
 			if c, ok := nearest(n.store, a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
 				n.collect(c)
 			}

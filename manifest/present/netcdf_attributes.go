@@ -121,15 +121,13 @@ func netcdfAttribute(name string, value []byte) netcdf.Attribute {
 // coordinates names those of the variable's that are in the file, and those that were axes
 // of which one index is taken (CF 5, 5.7).
 func (n *netcdfFile) coordinates(m *member) string {
-	raw, _ := m.Array.Face().Attributes.Get("coordinates")
-	text, _ := cf.TextOf(raw)
 	var names []string
 	add := func(name string) {
 		if n.has(name) && !slices.Contains(names, name) && name != baseName(m.Array) {
 			names = append(names, name)
 		}
 	}
-	for _, name := range strings.Fields(text) {
+	for _, name := range strings.Fields(cf.TextIn(m.Array.Face().Attributes, "coordinates")) {
 		add(name)
 	}
 	for _, x := range m.Axes {

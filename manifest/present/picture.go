@@ -108,18 +108,7 @@ func (s *Selection) thinned(axes []int) *Selection {
 
 // label names what an array holds, with its units.
 func (d *Decoder) label(name string) string {
-	attributes := d.array.Face().Attributes
-	if raw, ok := attributes.Get("long_name"); ok {
-		if long, ok := cf.TextOf(raw); ok && long != "" {
-			name = long
-		}
-	}
-	if raw, ok := attributes.Get("units"); ok && d.times == nil {
-		if units, ok := cf.TextOf(raw); ok && units != "" {
-			name += " [" + units + "]"
-		}
-	}
-	return name
+	return cf.Label(d.array.Face().Attributes, name, d.times != nil)
 }
 
 // axisOf is an axis as it is drawn: with numbers, or with names where the coordinate has times

@@ -12,13 +12,6 @@ import (
 	"varve/zarrjson"
 )
 
-// text returns an attribute that is a text, or nothing.
-func text(face *zarrjson.Array, name string) string {
-	raw, _ := face.Attributes.Get(name)
-	s, _ := cf.TextOf(raw)
-	return s
-}
-
 // readNumbers reads a region as numbers: packed ones are unpacked, and what is missing is NaN.
 func readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error) {
 	v := cf.VariableOf(a.Path(), a.Face())

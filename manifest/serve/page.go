@@ -21,7 +21,6 @@ import (
 	"varve/manifest/picture"
 	"varve/manifest/report"
 	"varve/manifest/store"
-	"varve/zarrjson"
 )
 
 //go:embed page.html
@@ -245,8 +244,7 @@ func pageOf(s *site, r *http.Request, at *address, n node) *page {
 		attributes = n.array.Face().Attributes
 		p.Lead = labelOf(n.array.Face())
 	} else {
-		raw, _ := attributes.Get("title")
-		p.Lead, _ = cf.TextOf(raw)
+		p.Lead = cf.TextIn(attributes, "title")
 	}
 	for name, raw := range attributes.All() {
 		p.Attrs = append(p.Attrs, fact{name, shorten(plainJSON(raw))})
@@ -273,12 +271,10 @@ func (p *page) tellSnapshots(s *site, at *address, n node) {
 
 // plainJSON shows a text without its quotes.
 func plainJSON(raw []byte) string {
-	a := zarrjson.Attributes{}
-	if a.Set("x", raw) != nil || len(raw) < 2 || raw[0] != '"' {
-		return string(raw)
+	if text, ok := cf.TextOf(raw); ok {
+		return text
 	}
-	face := zarrjson.Array{Attributes: a}
-	return text(&face, "x")
+	return string(raw)
 }
 
 func shorten(s string) string {

@@ -189,13 +189,7 @@ func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
 
 // label names what an array holds, with its units.
 func label(a array, name string) string {
-	if long := text(a.Face(), "long_name"); long != "" {
-		name = long
-	}
-	if units := text(a.Face(), "units"); units != "" && momentNames(a) == nil {
-		name += " [" + units + "]"
-	}
-	return name
+	return cf.Label(a.Face().Attributes, name, momentNames(a) != nil)
 }
 
 func (s *site) axis(ctx context.Context, sl *slice, axis int) (plot.Axis, error) {

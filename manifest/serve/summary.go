@@ -140,11 +140,11 @@ func (s *site) preview(ctx context.Context, a array) string {
 
 // labelOf is what the attributes say an array is, and in which units.
 func labelOf(face *zarrjson.Array) string {
-	label := text(face, "long_name")
+	label := cf.TextIn(face.Attributes, "long_name")
 	if label == "" {
-		label = strings.ReplaceAll(text(face, "standard_name"), "_", " ")
+		label = strings.ReplaceAll(cf.TextIn(face.Attributes, "standard_name"), "_", " ")
 	}
-	switch units := text(face, "units"); {
+	switch units := cf.TextIn(face.Attributes, cf.UnitsName); {
 	case label == "":
 		label = units
 	case units != "":

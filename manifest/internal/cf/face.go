@@ -2,6 +2,7 @@ package cf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -80,6 +81,23 @@ func TextOf(value []byte) (text string, ok bool) {
 	}
 	err := json.Unmarshal(value, &text)
 	return text, err == nil
+}
+
+// TextIn returns an attribute that is a text, or nothing.
+func TextIn(attributes zarrjson.Attributes, name string) string {
+	value, _ := attributes.Get(name)
+	text, _ := TextOf(value)
+	return text
+}
+
+// Label is what people call an array, or else the name that it has, with its units. Those of times
+// are told with each of them.
+func Label(attributes zarrjson.Attributes, name string, timed bool) string {
+	label := cmp.Or(TextIn(attributes, "long_name"), name)
+	if units := TextIn(attributes, UnitsName); units != "" && !timed {
+		label += " [" + units + "]"
+	}
+	return label
 }
 
 // numbersOf reads a number, or a list of them.
