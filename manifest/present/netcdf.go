@@ -42,7 +42,7 @@ type netcdfFile struct {
 type member struct {
 	*Selection
 	typ  netcdf.Type
-	text int // bytes of a text, which is an axis more; 0 for what is none
+	text int // bytes of a text, which is an axis more unless it isChars; 0 for what is none
 }
 
 // collect takes an array in, with those of its dimensions and those that it names.
@@ -117,7 +117,7 @@ func (n *netcdfFile) describe(ctx context.Context) error {
 				v.Dimensions = append(v.Dimensions, n.dim(dimName(m.Array, i), x.Len()))
 			}
 		}
-		if m.text > 0 {
+		if m.text > 0 && !m.isChars() {
 			v.Dimensions = append(v.Dimensions, n.dim(fmt.Sprintf("string%d", m.text), int64(m.text)))
 		}
 		v.Attributes = n.attributes(m)
@@ -194,6 +194,13 @@ func (m *member) settle(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w by netCDF's classic model; .npy and .csv have it", m.Array.Face().DataType.Name(), errors.ErrUnsupported)
+}
+
+// isChars reports whether each element is one byte, for which the format has a type without an
+// axis more.
+func (m *member) isChars() bool {
+	t := m.Array.Face().DataType.Type()
+	return t.Kind == codec.FixedBytes && t.Size == 1
 }
 
 // texts yields elements that are texts, in UTF-8.
