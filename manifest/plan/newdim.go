@@ -48,6 +48,8 @@ func (p *planner) makeDims() error {
 func (p *planner) checkNew(n *NewDim, at string) error {
 	option, variable := "--new-dim "+n.Name, "/"+strings.Trim(n.Variable, "/")
 	switch {
+	case p.dims[at] != nil && n.Variable == "":
+		return &OptionError{option, fmt.Sprintf("files have a dimension of this name: --rename %s=NAME makes room", n.Name)}
 	case p.dims[at] != nil:
 		return &OptionError{option, "files have a dimension of this name"}
 	case n.Variable != "" && !p.anyHas(variable):
