@@ -12,16 +12,23 @@ import (
 	"varve/readers/source"
 )
 
-// ErrSource marks the error of writing to where a source of the manifest is.
-var ErrSource = errors.New("sources are never written to: choose another name")
+// ErrSource marks the error of writing to where a source of the manifest is, or the manifest.
+var ErrSource = errors.New("it is never written over: choose another name")
 
-// CheckReplaced is an ErrSource of a place, local or in an object store, if a source of the
-// manifest is there or below it, by whatever name. Who replaces what stands at a place asks
+// CheckReplaced is an ErrSource of a place, local or in an object store, if the manifest or
+// a source of it is there or below it, by whatever name. Who replaces what stands at a place asks
 // first; a place where nothing stands costs no look at the sources.
 func (s *Store) CheckReplaced(ctx context.Context, place string) error {
 	at, err := standingAt(place)
 	if err != nil || at == nil {
 		return err
+	}
+	out, err := s.home()
+	if err != nil {
+		return err
+	}
+	if at.holds(out) {
+		return fmt.Errorf("%s: the manifest %s is there: %w", place, out.URL, ErrSource)
 	}
 	for row := range s.snapshot.Rows(manifest.Sources) {
 		src, err := s.Source(ctx, row)
@@ -33,6 +40,21 @@ func (s *Store) CheckReplaced(ctx context.Context, place string) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// home is the place of the manifest, as if it were a source; none of one that is in memory.
+func (s *Store) home() (out manifest.Source, err error) {
+	out.Size = -1
+	if s.patches.repository == nil {
+		return out, nil
+	}
+	if out.URL = s.patches.repository.Name(); source.IsObject(out.URL) {
+		return out, nil
+	}
+	if out.URL, err = filepath.Abs(out.URL); err == nil {
+		out.URL, err = filepath.EvalSymlinks(out.URL)
+	}
+	return out, err
 }
 
 // standing is what stands at a place.

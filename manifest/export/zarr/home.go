@@ -85,10 +85,10 @@ type folder struct {
 // openFolder keeps others from copying to the folder, who would write the same files.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir}
-	real, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		real, err = dir, os.MkdirAll(dir, 0o777)
+	if err := os.MkdirAll(dir, 0o777); err != nil { // or no folder is there, but a file, or a pipe
+		return nil, err
 	}
+	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
 	}
