@@ -169,15 +169,21 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 	}
 	var p pointer
 	if err := json.Unmarshal(data, &p); err != nil {
-		return "", r.damaged(currentName, Altered, err.Error())
+		return "", r.damagedPointer(err.Error())
 	}
 	if p.Varve != Version {
 		return "", fmt.Errorf("%s: a manifest of version %d: %w: this is varve %d", r.name, p.Varve, errors.ErrUnsupported, Version)
 	}
 	if !isSum(p.Snapshot) {
-		return "", r.damaged(currentName, Altered, fmt.Sprintf("snapshot is %.80q, not 64 hex digits", p.Snapshot))
+		return "", r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", p.Snapshot))
 	}
 	return p.Snapshot, nil
+}
+
+// damagedPointer says how the file is made anew: it is all that tells which snapshot counts.
+func (r *Repository) damagedPointer(detail string) error {
+	return r.damaged(currentName, Altered, fmt.Sprintf("%s; the snapshots are in %s, and one of them counts again once the file says %s",
+		detail, r.path(snapshotFolder), bytes.TrimSpace(encodePointer("ID"))))
 }
 
 func encodePointer(id string) []byte {

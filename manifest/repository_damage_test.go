@@ -75,6 +75,28 @@ func testCheckNamesEveryFile(t *testing.T, h *homes) {
 	}
 }
 
+// TestDamagedPointer: what a damaged pointer's error says makes the manifest whole again.
+func TestDamagedPointer(t *testing.T) { everywhere(t, testDamagedPointer) }
+
+func testDamagedPointer(t *testing.T, h *homes) {
+	r := h.repository(t)
+	snap := mustPublish(t, r, "one")
+	name := r.Name() + "/" + currentName
+	for _, damaged := range []string{" ", "{", `{"varve":1,"snapshot":"../x"}`} {
+		h.change(t, name, func([]byte) []byte { return []byte(damaged) })
+		_, err := r.Current(t.Context())
+		var damage *DamageError
+		if !errors.As(err, &damage) || damage.Name != name || !strings.Contains(err.Error(), r.Name()+"/"+snapshotFolder) {
+			t.Fatalf("%q: got %v", damaged, err)
+		}
+		_, says, _ := strings.Cut(err.Error(), "the file says ")
+		h.change(t, name, func([]byte) []byte { return []byte(strings.Replace(says, "ID", snap.ID, 1)) })
+		if id, err := r.Current(t.Context()); err != nil || id != snap.ID {
+			t.Errorf("%q: got %q and %v once it says %s", damaged, id, err, says)
+		}
+	}
+}
+
 // TestTablesStayInside: a manifest that somebody else wrote cannot point at other files.
 func TestTablesStayInside(t *testing.T) {
 	r := newRepository(t)

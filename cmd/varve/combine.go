@@ -12,9 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"varve/manifest"
 	"varve/manifest/build"
@@ -213,51 +211,6 @@ func cutLast(text, sep string) (before, after string, ok bool) {
 		return text, "", false
 	}
 	return text[:i], text[i+len(sep):], true
-}
-
-// takeConfig sets the flags that a YAML file names and the command line does not.
-func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
-	if o.config == "" {
-		return nil
-	}
-	text, err := os.ReadFile(o.config)
-	if err != nil {
-		return usageError{fmt.Errorf("--config: %w", err)}
-	}
-	var values map[string]any
-	if err := yaml.Unmarshal(text, &values); err != nil {
-		return usageError{fmt.Errorf("%s: %w", o.config, err)}
-	}
-	for name, value := range values {
-		if err := setFlag(cmd.Flags(), name, value); err != nil {
-			return usageError{fmt.Errorf("%s: %w", o.config, err)}
-		}
-	}
-	return nil
-}
-
-func setFlag(flags *pflag.FlagSet, name string, value any) error {
-	flag := flags.Lookup(name)
-	if flag == nil || name == "config" || name == "help" {
-		return fmt.Errorf("%s: there is no such option", name)
-	}
-	if flag.Changed {
-		return nil
-	}
-	items, isList := value.([]any)
-	if !isList {
-		items = []any{value}
-	}
-	if _, takesMany := flag.Value.(pflag.SliceValue); isList && !takesMany {
-		return fmt.Errorf("%s: want one value", name)
-	}
-	for _, item := range items {
-		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	flag.Changed = true
-	return nil
 }
 
 // interrupted is the error of a command that a signal ended.

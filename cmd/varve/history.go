@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
-	"varve/manifest/report"
 )
 
 func newHistoryCommand() *cobra.Command {
@@ -55,7 +54,7 @@ func runHistory(ctx context.Context, name string, asJSON bool, out io.Writer) er
 		return printJSON(out, rows)
 	}
 	for _, r := range rows {
-		fmt.Fprintf(out, "%s  %s  %10s sources  %s\n", r.Snapshot, r.Created.Format(time.RFC3339), report.Thousands(r.Sources), r.Message)
+		fmt.Fprintf(out, "%s  %s  %18s  %s\n", r.Snapshot, r.Created.Format(time.RFC3339), plural(r.Sources, "source", "sources"), r.Message)
 	}
 	return nil
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// takeConfig sets the flags that a YAML file names and the command line does not.
+func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
+	if o.config == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.config)
+	if err != nil {
+		return usageError{fmt.Errorf("--config: %w", err)}
+	}
+	var values map[string]yaml.Node
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		return usageError{fmt.Errorf("%s: %w", o.config, err)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		if err := setFlag(cmd.Flags(), name, &value); err != nil {
+			return usageError{fmt.Errorf("%s: line %d: %s: %w", o.config, value.Line, name, err)}
+		}
+	}
+	return nil
+}
+
+// setFlag sets a flag to what a file says, letter by letter: to YAML, 010 is eight and
+// 2020-01-01 a time.
+func setFlag(flags *pflag.FlagSet, name string, value *yaml.Node) error {
+	flag := flags.Lookup(name)
+	if flag == nil || name == "config" || name == "help" {
+		return errors.New("there is no such option")
+	}
+	if flag.Changed {
+		return nil
+	}
+	items := []*yaml.Node{value}
+	if value.Kind == yaml.SequenceNode {
+		if _, takesMany := flag.Value.(pflag.SliceValue); !takesMany {
+			return errors.New("want one value")
+		}
+		items = value.Content
+	}
+	for _, item := range items {
+		if item.Kind == yaml.AliasNode {
+			item = item.Alias
+		}
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return errors.New("want a value, or a list of values")
+		}
+		if err := flag.Value.Set(item.Value); err != nil {
+			return err
+		}
+	}
+	flag.Changed = len(items) > 0
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// configured are the options of a command line beside a file.
+func configured(t *testing.T, file string, args ...string) (*combineOptions, error) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "varve.yaml")
+	if err := os.WriteFile(name, []byte(file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var o combineOptions
+	cmd := &cobra.Command{}
+	o.addSourceFlags(cmd.Flags())
+	o.addPlanFlags(cmd.Flags())
+	if err := cmd.ParseFlags(append(args, "--config", name)); err != nil {
+		t.Fatal(err)
+	}
+	return &o, o.takeConfig(cmd)
+}
+
+// TestConfig: a file says what the command line would, and in the same letters.
+func TestConfig(t *testing.T) {
+	o, err := configured(t, `
+drop: [010, 2020-01-01, yes, "a b", 1e3]
+vars: 0x1f
+concat: &dim time
+missing: drop
+new-dim:
+  - member=r(\d+)
+  - *dim
+skip-broken: true
+rename: []
+`, "--missing", "refuse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range [][2][]string{
+		{o.drop, {"010", "2020-01-01", "yes", "a b", "1e3"}},
+		{o.vars, {"0x1f"}},
+		{o.concat, {"time"}},
+		{o.newDims, {`member=r(\d+)`, "time"}},
+		{o.rename, nil},
+	} {
+		if !slices.Equal(list[0], list[1]) {
+			t.Errorf("got %q, want %q", list[0], list[1])
+		}
+	}
+	if o.missing != "refuse" || !o.skipBroken {
+		t.Errorf("got %q and %v", o.missing, o.skipBroken)
+	}
+}
+
+func TestConfigRefuses(t *testing.T) {
+	for file, says := range map[string]string{
+		"drop:\n":               "line 1: drop: want a value",
+		"\ndrop: [a, [b]]":      "line 2: drop: want a value",
+		"drop: {a: b}":          "line 1: drop: want a value",
+		"missing: [fill, drop]": "line 1: missing: want one value",
+		"mising: fill":          "line 1: mising: there is no such option",
+		"config: other.yaml":    "line 1: config: there is no such option",
+		"drop: a\ndrop: b":      `"drop" already defined at line 1`,
+		"skip-broken: perhaps":  "line 1: skip-broken: ",
+		"- drop":                "cannot unmarshal",
+		"drop: [a":              "varve.yaml: yaml: ",
+	} {
+		if _, err := configured(t, file); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: got %v, want %q", file, err, says)
+		}
+	}
+}
