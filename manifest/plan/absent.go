@@ -216,7 +216,7 @@ func (w *placing) doubtful(share float64) *dim {
 
 // smallest are the files of all coordinates but the one that most files have.
 func (p *planner) smallest(d *dim) []int32 {
-	standard := p.standard(d, d.order)
+	standard := p.standard(d.order)
 	var odd []*coord
 	for _, c := range d.order {
 		if c != standard {

@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"varve/codec"
 	"varve/manifest"
@@ -280,13 +282,20 @@ func (p *planner) lookOption(coords []*coord) string {
 
 // settleConflict deals with coordinates that ought to be equal and are not.
 func (p *planner) settleConflict(d *dim, live []*coord) error {
-	standard := p.standard(d, live)
-	var odd []*coord
+	standard := p.standard(live)
+	if p.opts.Coords == CoordsFirst {
+		standard = slices.MinFunc(live, p.compareFirst)
+	}
+	var near, odd []*coord
 	equal, moved := true, false
 	for _, c := range live {
-		if near, err := p.near(d, c, standard); err != nil {
+		if c == standard {
+			continue
+		}
+		if is, err := p.isNear(d, c, standard); err != nil {
 			return err
-		} else if near {
+		} else if is {
+			near = append(near, c)
 			continue
 		}
 		odd = append(odd, c)
@@ -302,34 +311,29 @@ func (p *planner) settleConflict(d *dim, live []*coord) error {
 		d.length = max(d.length, c.n)
 	}
 	switch {
-	case len(odd) == 0:
-		d.order, d.first = []*coord{standard}, true
-		return nil
-	case !equal:
+	case len(odd) > 0 && !equal:
 		return p.settleWidths(d, live)
-	case p.opts.Coords == CoordsFirst && !moved:
+	case len(odd) == 0 || p.opts.Coords == CoordsFirst && !moved:
 		d.order, d.first = []*coord{standard}, true
-		p.noteFirst(d, odd)
+		p.noteOther(d, near, standard, fmt.Sprintf("that are no more than %v off", p.opts.Tolerance), "without --tolerance they are refused")
+		p.noteOther(d, odd, standard, "", "without --coords first they are refused")
 		return nil
 	}
 	return p.refuseCoords(d, odd, standard, moved)
 }
 
 // standard is the coordinate of most files; of equals that of the first.
-func (p *planner) standard(d *dim, live []*coord) *coord {
-	return slices.MinFunc(live, func(a, b *coord) int {
-		if a.files != b.files {
-			return int(min(max(b.files-a.files, -1), 1))
-		}
-		return natural(p.files[a.rep].URL, p.files[b.rep].URL)
-	})
+func (p *planner) standard(live []*coord) *coord {
+	return slices.MinFunc(live, func(a, b *coord) int { return cmp.Or(cmp.Compare(b.files, a.files), p.compareFirst(a, b)) })
 }
 
-// near reports whether two coordinates are equal, or as near as the user allows.
-func (p *planner) near(d *dim, a, b *coord) (bool, error) {
-	if a == b {
-		return true, nil
-	}
+// compareFirst compares the first files that have one of two coordinates.
+func (p *planner) compareFirst(a, b *coord) int {
+	return natural(p.files[a.rep].URL, p.files[b.rep].URL)
+}
+
+// isNear reports whether two coordinates differ by no more than the user allows.
+func (p *planner) isNear(d *dim, a, b *coord) (bool, error) {
 	if p.opts.Tolerance <= 0 {
 		return false, nil
 	}
@@ -397,11 +401,15 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 	return slices.Equal(x, y), err
 }
 
-func (p *planner) noteFirst(d *dim, odd []*coord) {
-	files := d.filesOf(odd...)
-	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Noted, Option: "without --coords first they are refused",
-		Says: count(len(files), int(d.total())) + " " + have(len(files)) + " other values of " + path.Base(d.coord) + "; those of the first file count"},
-		files, d.total()))
+// noteOther says which files have coordinates that do not count.
+func (p *planner) noteOther(d *dim, other []*coord, standard *coord, which, option string) {
+	if len(other) == 0 {
+		return
+	}
+	files := d.filesOf(other...)
+	says := strings.TrimSpace(fmt.Sprintf("%s %s other values of %s %s", count(len(files), int(d.total())), have(len(files)), path.Base(d.coord), which))
+	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Noted, Option: option,
+		Says: says + "; those of " + p.label(p.files[standard.rep].URL) + " count"}, files, d.total()))
 }
 
 func (p *planner) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {

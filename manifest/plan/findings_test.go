@@ -70,9 +70,16 @@ func TestFindings(t *testing.T) {
 		}, report.Width, report.Filled, "2", "fewer than 5 of x"},
 		{"coordinates of the first", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.file("1", days(2, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-			m.file("2", days(0, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-			m.file("3", days(4, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-		}, report.Coordinate, report.Noted, "2", "those of the first file count"},
+			for i, name := range []string{"2", "3"} {
+				m.file(name, days(4*i, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+			}
+		}, report.Coordinate, report.Noted, "2 3", "2 of 3 files have other values of lat; those of 1 count"},
+		{"coordinates that are near", Options{Tolerance: 0.5}, func(m *maker) {
+			m.file("1", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10.25).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+			for i, name := range []string{"2", "3"} {
+				m.file(name, days(4*i, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
+			}
+		}, report.Coordinate, report.Noted, "1", "1 of 3 files has other values of lat that are no more than 0.5 off; those of 2 count"},
 		{"attributes of groups", Options{}, func(m *maker) {
 			for i := range 2 {
 				f := m.day(fmt.Sprint(i), 2*i, 2)
