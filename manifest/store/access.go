@@ -24,14 +24,14 @@ import (
 // anywhere.
 type access struct {
 	everything bool
-	folders    []string   // absolute
-	urls       []*url.URL // prefixes of others
-	wanted     []string   // what the manifest would have to be allowed, if it says so
+	folders    map[string]bool // absolute
+	urls       []*url.URL      // prefixes of others
+	wanted     []string        // what the manifest would have to be allowed, if it says so
 }
 
 // newAccess takes prefixes as a user writes them.
 func newAccess(prefixes []string) (*access, error) {
-	x := &access{}
+	x := &access{folders: map[string]bool{}}
 	for _, prefix := range prefixes {
 		if isFar(prefix) {
 			u, err := parsePrefix(prefix)
@@ -48,7 +48,7 @@ func newAccess(prefixes []string) (*access, error) {
 		if err != nil {
 			return nil, fmt.Errorf("allowed prefix: %w", err)
 		}
-		x.folders = append(x.folders, folder)
+		x.folders[folder] = true
 	}
 	return x, nil
 }
@@ -95,11 +95,11 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 	if err != nil {
 		return nil, err
 	}
-	real, folders, err := x.find(s, name)
+	real, folder, err := x.find(s, name)
 	if err != nil {
 		return nil, err
 	}
-	src, err := source.OpenWithin(ctx, real, folders...)
+	src, err := source.OpenWithin(ctx, real, folder)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
@@ -109,20 +109,21 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 	return src, nil
 }
 
-// find follows all links of a path, and returns where it leads with the allowed folders that
-// it then lies in. Whoever opens it as something in one of them is safe from links that change
+// find follows all links of a path, and returns where it leads with the allowed folder that
+// it then lies in. Whoever opens it as something in that is safe from links that change
 // meanwhile.
-func (x *access) find(s manifest.Source, name string) (real string, folders []string, err error) {
-	if !x.holds(name) { // of a place that is not allowed nobody learns whether there is a file
-		return "", nil, x.forbid(s.URL, filepath.Dir(name))
+func (x *access) find(s manifest.Source, name string) (real, folder string, err error) {
+	if _, ok := x.within(name); !ok { // of a place that is not allowed nobody learns whether there is a file
+		return "", "", x.forbid(s.URL, filepath.Dir(name))
 	}
 	if real, err = filepath.EvalSymlinks(name); err != nil {
-		return "", nil, err
+		return "", "", err
 	}
-	if folders = x.inside(real); len(folders) == 0 {
-		return "", nil, x.forbid(s.URL, filepath.Dir(real))
+	folder, ok := x.within(real)
+	if !ok {
+		return "", "", x.forbid(s.URL, filepath.Dir(real))
 	}
-	return real, folders, nil
+	return real, folder, nil
 }
 
 // checkFolder refuses a folder that may not be read.
@@ -134,21 +135,34 @@ func (x *access) checkFolder(s manifest.Source, path string) error {
 	return err
 }
 
-// holds reports whether a path lies in an allowed folder, or is one of the files allowed.
-func (x *access) holds(name string) bool { return len(x.inside(name)) > 0 }
+// within is the outermost of the allowed folders that a path lies in, or the folder of one that
+// is allowed as a file. Links that lead to allowed folders are followed only if it lies in none
+// that is called so: the folders may be many, and are looked at for each source that is opened.
+func (x *access) within(name string) (folder string, ok bool) {
+	if folder, ok = outermost(x.folders, name); ok {
+		return folder, true
+	}
+	places := make(map[string]bool, len(x.folders))
+	for folder := range x.folders {
+		places[followed(folder)] = true
+	}
+	return outermost(places, name)
+}
 
-// inside are the folders that make a path allowed.
-func (x *access) inside(name string) (folders []string) {
-	for _, folder := range x.folders {
-		for _, from := range []string{folder, followed(folder)} {
-			if from == name {
-				folders = append(folders, filepath.Dir(name))
-			} else if to, err := filepath.Rel(from, name); err == nil && filepath.IsLocal(to) {
-				folders = append(folders, from)
-			}
+// outermost is the outermost of some folders that a path lies in.
+func outermost(folders map[string]bool, name string) (folder string, ok bool) {
+	if folders[name] {
+		folder, ok = filepath.Dir(name), true
+	}
+	for at := name; ; {
+		up := filepath.Dir(at)
+		if up == at {
+			return folder, ok
+		}
+		if at = up; folders[at] {
+			folder, ok = at, true
 		}
 	}
-	return slices.Compact(folders)
 }
 
 func followed(name string) string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/manifest"
 	"varve/readers/source"
@@ -369,5 +370,43 @@ func TestOpenLocal(t *testing.T) {
 	m.sources[1].URL = "https://example.com/x"
 	if err := open(1); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a server: got %v, want %v", err, errors.ErrUnsupported)
+	}
+}
+
+// TestManyFolders holds that a source is found among many allowed folders as fast as among few: an
+// archive has one for each month, and every read of a file looks.
+func TestManyFolders(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "file")
+	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	least := func(folders int) (best time.Duration) {
+		prefixes := []string{dir}
+		for i := range folders {
+			prefixes = append(prefixes, filepath.Join(dir, "others", fmt.Sprint(i)))
+		}
+		x, err := newAccess(prefixes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			begin := time.Now()
+			for range 20 {
+				if _, folder, err := x.find(manifest.Source{URL: name}, name); err != nil || folder != dir {
+					t.Fatal(folder, err)
+				}
+			}
+			if took := time.Since(begin); best == 0 || took < best {
+				best = took
+			}
+		}
+		return best
+	}
+	if few, many := least(1), least(maxPrefixes); many > 5*few {
+		t.Errorf("a file is found in %v among %d folders, in %v among one", many, maxPrefixes, few)
 	}
 }

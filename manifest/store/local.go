@@ -73,15 +73,15 @@ func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
 	if x.everything {
 		return os.OpenFile(path, mode, 0)
 	}
-	real, folders, err := x.find(src, path)
+	real, folder, err := x.find(src, path)
 	if err != nil {
 		return nil, err
 	}
-	inside, err := filepath.Rel(folders[0], real)
+	inside, err := filepath.Rel(folder, real)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(folders[0])
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
 	}
