@@ -49,7 +49,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	if err != nil {
 		return err
 	}
-	if how.KeepPlan = !planFlagsChanged(cmd); !how.KeepPlan {
+	if how.Replan = planFlagsChanged(cmd); how.Replan {
 		if how.Plan, err = overlaid(cmd, out, how.Plan); err != nil {
 			return err
 		}

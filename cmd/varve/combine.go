@@ -95,13 +95,13 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 	if o.inline == 0 {
 		opts.Plan.Inline = -1 // nothing, and not the default
 	}
-	err := errors.Join(o.checkValues(),
+	err := errors.Join(o.checkMatch(),
 		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
 		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
 		choose(&opts.Plan.Coords, "coords", o.coords, map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}),
 		choose(&opts.Plan.Overlap, "overlap", o.overlap, map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}),
 		o.addNames(&opts.Plan), o.addOverrides(&opts.Plan))
-	if err != nil {
+	if err = errors.Join(err, opts.Plan.Check()); err != nil {
 		return nil, usageError{err}
 	}
 	if o.codecFrom != "" {
@@ -112,22 +112,12 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 	return opts, nil
 }
 
-// checkValues refuses what is no value of a flag.
-func (o *combineOptions) checkValues() (err error) {
-	for _, flag := range []struct {
-		name  string
-		globs []string
-	}{{"match", []string{o.match}}, {"vars", o.vars}, {"drop", o.drop}} {
-		for _, glob := range flag.globs {
-			if _, bad := path.Match(glob, ""); bad != nil {
-				err = errors.Join(err, fmt.Errorf("--%s %s: no glob, such as *.nc: %w", flag.name, glob, bad))
-			}
-		}
+// checkMatch refuses what is no glob.
+func (o *combineOptions) checkMatch() error {
+	if _, err := path.Match(o.match, ""); err != nil {
+		return fmt.Errorf("--match %s: no glob, such as *.nc: %w", o.match, err)
 	}
-	if !(o.tolerance >= 0) { // nor NaN
-		err = errors.Join(err, fmt.Errorf("--tolerance %v: want a number from 0 on", o.tolerance))
-	}
-	return err
+	return nil
 }
 
 // choose sets one of several words.

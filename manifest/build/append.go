@@ -22,8 +22,12 @@ const attempts = 100
 
 // Append adds sources to the manifest dir. What it costs follows what is new where the new
 // files lie behind all others and agree with them; else all files are planned anew, from
-// what is known of them.
+// what is known of them. Where dir is no manifest the error is fs.ErrNotExist.
 func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
 	names, err := opts.Sources.Expand(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +56,7 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 		return nil, err
 	}
 	own := *opts
-	if opts.KeepPlan && old.Options != nil {
+	if !opts.Replan && old.Options != nil {
 		if err := json.Unmarshal(old.Options, &own.Plan); err != nil {
 			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repo.Name(), old.ID, err)
 		}
@@ -104,7 +108,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 	if n := shown(a.files); n != 1 {
 		what = fmt.Sprintf("append %d files", n)
 	}
-	if a.opts.KeepPlan {
+	if !a.opts.Replan {
 		extension, err := a.extension(ctx)
 		if err != nil {
 			return refusedPlan(err, int64(len(a.files))), err

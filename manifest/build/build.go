@@ -21,20 +21,22 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what is built of what. What is zero is as described.
+// Options say what is built of what. What is zero is as described; nil options are all zero, and
+// name no sources.
 type Options struct {
 	Sources    Sources
-	Plan       plan.Options
-	Workers    int      // sources read at a time; 0: as many as there are processors
-	SkipBroken bool     // leave out sources that cannot be read
-	SkipKnown  bool     // of Append: pass over sources that the manifest has, if they are what was scanned
-	Allow      []string // folders and URLs that sources may name others in, besides their own
-	Pictures   bool     // draw the arrays
-	Force      bool     // build over what is there; its history is kept
-	// KeepPlan has files appended with the options that the manifest was built with.
-	KeepPlan bool
-	Opener   *source.Opener // nil: one with default options
-	Writer   string         // the program, for the snapshot
+	Plan       plan.Options // how they become arrays; of Append: see Replan
+	Workers    int          // sources read at a time; 0: as many as there are processors
+	SkipBroken bool         // leave out sources that cannot be read
+	SkipKnown  bool         // of Append: pass over sources that the manifest has, if they are what was scanned
+	Allow      []string     // folders and URLs that sources may name others in, besides their own
+	Pictures   bool         // draw the arrays
+	Force      bool         // build over what is there; its history is kept
+	// Replan has Append plan with Plan, all files anew if it has to. Without it Plan does not count:
+	// files are appended with the options that the manifest was built with, which it keeps.
+	Replan bool
+	Opener *source.Opener // nil: one with default options
+	Writer string         // the program, for the snapshot
 	// ValueBytes bounds the values of one variable that are read because a manifest keeps them, or
 	// they say how files follow one another; 0: 16 MiB.
 	ValueBytes int64
@@ -53,9 +55,17 @@ type Outcome struct {
 }
 
 // Build makes the manifest dir. If files cannot be combined the error is a *plan.Error, if
-// some cannot be read a *scan.BrokenError. Then nothing is left behind but folders for what is
-// being written, and locks, which others may be waiting for.
+// some cannot be read a *scan.BrokenError; an option whose value is none is a *plan.OptionError.
+// Then nothing is left behind but folders for what is being written, and locks, which others may
+// be waiting for. Where something stands that is not to be replaced the error is an fs.ErrExist.
+//
+// The manifest is sealed with a key that is in the user's config folder, where Build makes one
+// if there is none: see store.Options.Allow. Where it cannot, the Report says so.
 func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
 	names, err := opts.Sources.Expand(ctx)
 	if err != nil {
 		return nil, err
@@ -88,6 +98,9 @@ func buildIn(ctx context.Context, repo *manifest.Repository, names []string, opt
 // Check says what Build would do. Where files cannot be combined it returns both an outcome
 // and the error.
 func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
+	if opts, err = opts.checked(); err != nil {
+		return nil, err
+	}
 	names, err := opts.Sources.Expand(ctx)
 	if err != nil {
 		return nil, err
@@ -108,6 +121,15 @@ func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 	}
 	outcome, err = j.plan(ctx, "check")
 	return outcome, closing(repo, err)
+}
+
+// checked are the options that nil stands for, or an error of those whose values are none: files
+// are scanned for hours before they are used.
+func (opts *Options) checked() (*Options, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	return opts, opts.Plan.Check()
 }
 
 func closing(c io.Closer, err error) error {

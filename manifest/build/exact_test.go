@@ -33,7 +33,7 @@ func TestInexact(t *testing.T) {
 		checkExact(t, name, made, len(sources) == 2)
 	}
 	grown := filepath.Join(dir, "alike.varve")
-	made, err := Append(context.Background(), grown, &Options{Sources: Sources{Names: all[2:]}, KeepPlan: true})
+	made, err := Append(context.Background(), grown, &Options{Sources: Sources{Names: all[2:]}})
 	if err != nil {
 		t.Fatal(err)
 	}

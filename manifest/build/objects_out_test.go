@@ -92,7 +92,7 @@ func TestRequestsOfMany(t *testing.T) {
 	if log := m.Log(); len(log) > 5 {
 		t.Errorf("reading all takes %d requests: %q", len(log), log)
 	}
-	if _, err := Append(t.Context(), out, &Options{Sources: Sources{Names: []string{late}}, KeepPlan: true}); err != nil {
+	if _, err := Append(t.Context(), out, &Options{Sources: Sources{Names: []string{late}}}); err != nil {
 		t.Fatal(err)
 	}
 	if log := m.Log(); len(log) > 35 {

@@ -17,9 +17,13 @@ import (
 	"varve/manifest/table"
 )
 
-// Scan writes what a scan of sources finds into a part. A part that is only half written is
-// removed.
+// Scan writes what a scan of sources finds into a part, a file that Build, Check and Append take for a
+// source. Of the options Plan does not count. A part that is only half written is removed.
 func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
 	names, err := opts.Sources.Expand(ctx)
 	if err != nil {
 		return nil, err

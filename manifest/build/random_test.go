@@ -24,7 +24,7 @@ func configured(t *testing.T) {
 }
 
 func optionsFor(files ...string) *Options {
-	return &Options{Sources: Sources{Names: files}, Plan: plan.Options{}, KeepPlan: true, Writer: "test"}
+	return &Options{Sources: Sources{Names: files}, Plan: plan.Options{}, Writer: "test"}
 }
 
 func mustBuild(t *testing.T, dir string, files ...string) *manifest.Snapshot {

@@ -81,7 +81,7 @@ func (a *archive) build(names ...string) {
 func (a *archive) append(names ...string) {
 	a.Helper()
 	opts := a.opts
-	opts.Sources.Names, opts.KeepPlan = names, true
+	opts.Sources.Names = names
 	if _, err := build.Append(a.Context(), a.out, &opts); err != nil {
 		a.Fatal(err)
 	}

@@ -32,7 +32,8 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what is kept, and what that may take. What is zero is as described.
+// Options say what is kept, and what that may take. What is zero is as described; nil options
+// are all zero.
 type Options struct {
 	// Chunks has chunks merged with their neighbours along dimensions, by name or path, as
 	// long as they are not longer together than this.
@@ -64,6 +65,9 @@ const draftName = "compact"
 
 // Compact compacts the manifest dir.
 func Compact(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
+	if opts == nil {
+		opts = &Options{}
+	}
 	repo, err := manifest.Open(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -9,13 +9,14 @@ import (
 	"varve/manifest"
 )
 
-// OptionError is the error of an option that means nothing in any of the files, such as one
-// that was mistyped.
+// OptionError is the error of an option whose value is none that there is, or that means
+// nothing in any of the files, such as one that was mistyped.
 type OptionError struct {
 	Option string // as on the command line
 	Says   string
 }
 
+// Error says what is wrong with the option.
 func (e *OptionError) Error() string { return e.Option + ": " + e.Says }
 
 // checkOptions reports options that mean nothing in any file.

@@ -65,6 +65,9 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
+	if err := opts.Check(); err != nil {
+		return nil, nil, err
+	}
 	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, territories: map[string]*territory{}, hidden: map[int]int32{},
 		needed: map[Need]bool{}, ids: map[string]int64{}, out: &Plan{}}
 	for _, step := range []func() error{p.headers, p.dimensions, p.variables, p.statics, p.faces, p.finish} {

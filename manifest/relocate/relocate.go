@@ -30,7 +30,8 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what was moved, and how that is looked at. What is zero is as described.
+// Options say what was moved, and how that is looked at. What is zero is as described; nil options are all
+// zero, and name no moves.
 type Options struct {
 	Moves []Move
 	// Deep compares every byte of each file in its old place and in the new one, instead of what was
@@ -71,6 +72,9 @@ const attempts = 5
 // scanned, the error is a *MismatchError; if the moves make no sense a *MoveError. Then nothing is
 // published.
 func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
+	if opts == nil {
+		opts = &Options{}
+	}
 	all, err := newMoves(opts.Moves)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (a *archive) build(o build.Options, names ...string) {
 }
 
 func (a *archive) append(names ...string) error {
-	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: names}, KeepPlan: true})
+	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: names}})
 	return err
 }
 
@@ -551,5 +551,12 @@ func TestReordered(t *testing.T) {
 			t.Errorf("to %s: %+v", tt.to, r)
 		}
 		a.must(os.RemoveAll(filepath.Join(a.dir, tt.to)))
+	}
+}
+
+func TestNilOptions(t *testing.T) {
+	var wrong *MoveError
+	if _, err := Relocate(t.Context(), t.TempDir(), nil); !errors.As(err, &wrong) {
+		t.Errorf("%v; want a MoveError, as nothing is to be moved", err)
 	}
 }

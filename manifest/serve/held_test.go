@@ -96,7 +96,7 @@ func (a *archive) build(force bool, o plan.Options, files ...string) {
 
 func (a *archive) append(files ...string) {
 	a.Helper()
-	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: files}, KeepPlan: true, Writer: "test"})
+	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: files}, Writer: "test"})
 	a.must(err)
 }
 

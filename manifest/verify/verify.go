@@ -20,7 +20,7 @@ import (
 	"varve/manifest/store"
 )
 
-// Options say how far to look. What is zero is as described.
+// Options say how far to look. What is zero is as described; nil options are all zero.
 type Options struct {
 	Deep     bool                    // read and decode every chunk
 	Workers  int                     // 0: as many as there are processors
@@ -50,8 +50,11 @@ type Result struct {
 // Verify looks at every source of a manifest, or at every chunk. The error is that of a
 // verification that could not be made; what it found is in the result.
 func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
 	v := &verifier{Options: *opts, store: s, found: map[place][]int{}}
-	v.Workers = cmp.Or(v.Workers, runtime.GOMAXPROCS(0))
+	v.Workers = cmp.Or(max(v.Workers, 0), runtime.GOMAXPROCS(0))
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
 	}

@@ -30,7 +30,7 @@ func exportTwice(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	out, dest := filepath.Join(dir, "out"), filepath.Join(dir, "repo")
 	files := func(names ...string) *build.Options {
-		o := &build.Options{KeepPlan: true}
+		o := &build.Options{}
 		for _, name := range names {
 			o.Sources.Names = append(o.Sources.Names, filepath.Join("../../../fixtures/demo", name))
 		}

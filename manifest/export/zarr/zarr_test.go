@@ -63,7 +63,7 @@ func (s *sample) open(t testing.TB) {
 
 func (s *sample) append(t testing.TB, files ...string) {
 	t.Helper()
-	if _, err := build.Append(context.Background(), s.dir, &build.Options{Sources: build.Sources{Names: files}, KeepPlan: true}); err != nil {
+	if _, err := build.Append(context.Background(), s.dir, &build.Options{Sources: build.Sources{Names: files}}); err != nil {
 		t.Fatal(err)
 	}
 	s.open(t)

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Options come from other programs too, and not only from flags that were looked at.
+func TestOptionValues(t *testing.T) {
+	for _, c := range []struct {
+		name, option string
+		opts         Options
+	}{
+		{"missing", "--missing filll", Options{Missing: "filll"}},
+		{"pad", "--pad yes", Options{Pad: "yes"}},
+		{"coords", "--coords last", Options{Coords: "last"}},
+		{"overlap", "--overlap newest", Options{Overlap: "newest"}},
+		{"vars", "--vars [a", Options{Vars: []string{"x", "[a"}}},
+		{"drop", "--drop [a", Options{Drop: []string{"[a"}}},
+		{"negative tolerance", "--tolerance -1", Options{Tolerance: -1}},
+		{"no tolerance", "--tolerance NaN", Options{Tolerance: math.NaN()}},
+		{"nameless dimension", "--new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
+		{"dimension from nowhere", "--new-dim run", Options{NewDims: []NewDim{{Name: "run"}}}},
+		{"dimension from two places", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
+		{"no edges", "--chunk-edges t2m:time", Options{Faces: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
+		{"an edge of no length", "--chunk-edges t2m:time", Options{Faces: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var wrong *OptionError
+			if err := c.opts.Check(); !errors.As(err, &wrong) || wrong.Option != c.option {
+				t.Errorf("Check: %v; want an OptionError of %s", err, c.option)
+			}
+			if _, _, err := New(nil, &c.opts); err == nil || !strings.Contains(err.Error(), c.option+": ") {
+				t.Errorf("New: %v; want an error of %s", err, c.option)
+			}
+		})
+	}
+	if err := (&Options{}).Check(); err != nil {
+		t.Error(err)
+	}
+}
