@@ -294,7 +294,7 @@ func (p *planner) noteFirstStatic(a *array) {
 	}
 	files := p.filesHaving(a)
 	of := func(f int32) string { return idOf(p.valuesIn(f, a.memberOf(p.classOf[f]).at)) }
-	first := slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })
+	first := p.counting(a)
 	odd := slices.DeleteFunc(slices.Clone(files), func(f int32) bool { return of(f) == of(first) })
 	p.find(p.odd(report.Finding{Kind: p.comparing(a).kind(), Array: a.path, Effect: report.Noted, Option: "without --coords first they are refused",
 		Says: count(len(odd), len(files)) + " " + have(len(odd)) + " other values than the first, " + p.label(p.files[first].URL) + ", which count"}, odd, int64(len(files))))
@@ -312,7 +312,7 @@ func (p *planner) flowing() bool {
 
 // refuseUnordered refuses a variable of which every file holds a part when nothing says which.
 func (p *planner) refuseUnordered(a *array) bool {
-	if len(a.dims) == 0 || p.flowing() && !a.flows || !p.flowing() && !a.flows && a.files < p.total() {
+	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() {
 		return false
 	}
 	for _, m := range a.members {

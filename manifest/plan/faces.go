@@ -365,16 +365,15 @@ func (p *planner) sourcePaths(a *array) (paths []string, renamed map[string]stri
 	return paths, renamed
 }
 
-// placementOf is the id of an array's placement. One that is alike in all files is in the
-// first of them.
+// placementOf is the id of an array's placement. One that is alike in all files is in the one
+// that counts.
 func (p *planner) placementOf(a *array) string {
 	if a.where == nil {
-		files := p.filesHaving(a)
+		first := p.counting(a)
 		if p.isAxis(a) && p.dims[a.dims[0]].large {
 			d := p.dims[a.dims[0]]
-			files = d.filesOf(p.fixedCoord(d))
+			first = p.firstOf(d.filesOf(p.fixedCoord(d)))
 		}
-		first := slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })
 		key := "first " + p.files[first].URL
 		w := p.placings[key]
 		if w == nil {

@@ -78,8 +78,7 @@ func placeOf(members []member, class int32) int {
 // holders are the files whose values of an array count.
 func (p *planner) holders(a *array) []int32 {
 	if a.where == nil {
-		files := p.filesHaving(a)
-		return []int32{slices.MinFunc(files, func(x, y int32) int { return int(p.rank[x] - p.rank[y]) })}
+		return []int32{p.counting(a)}
 	}
 	files := make([]int32, 0, len(a.where.tiles))
 	for i := range a.where.tiles {

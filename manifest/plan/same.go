@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 )
 
@@ -32,6 +34,11 @@ func (p *planner) comparing(a *array) *comparison {
 // parts are files by their values. It asks for values that are not known.
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	found := newComparer(c.alike)
+	if c.a.where == nil && c.p.opts.Pad == PadFill {
+		if err := c.crop(found); err != nil {
+			return nil, err
+		}
+	}
 	for _, f := range files {
 		at := placeOf(c.a.members, c.p.classOf[f])
 		m := &c.a.members[at]
@@ -44,6 +51,71 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 		}
 	}
 	return found.groups, nil
+}
+
+// counting is the file whose values count for all that have a variable: the first of the widest.
+func (p *planner) counting(a *array) int32 {
+	var widest []int32
+	most := int64(-1)
+	for _, m := range a.members {
+		n := elementsOf(m.v)
+		if n > most {
+			widest, most = widest[:0], n
+		}
+		if n == most {
+			widest = append(widest, p.firstOf(p.classes[m.class].files))
+		}
+	}
+	return p.firstOf(widest)
+}
+
+// firstOf is the first of some files in the order of places.
+func (p *planner) firstOf(files []int32) int32 {
+	return slices.MinFunc(files, func(x, y int32) int { return cmp.Compare(p.rank[x], p.rank[y]) })
+}
+
+// crop has what narrower files would have of the values that count found as equal to these:
+// behind the end of theirs, the widest says what there is.
+func (c *comparison) crop(found *comparer) error {
+	file := c.p.counting(c.a)
+	at := placeOf(c.a.members, c.p.classOf[file])
+	m := &c.a.members[at]
+	shapes := c.narrower(m)
+	if len(shapes) == 0 || c.p.isLarge(m.v) {
+		return nil
+	}
+	values, ok := none, true
+	if m.v.Storage.Layout != manifest.Nothing {
+		values, ok = c.p.values(file, m.at, elementsOf(m.v))
+	}
+	if !ok {
+		return nil
+	}
+	whole := content{m, c.means[at], values}
+	group, err := found.find(whole)
+	for _, shape := range shapes {
+		if err == nil {
+			err = found.count(whole, shape, group)
+		}
+	}
+	if err != nil {
+		return c.p.inFile(file, err)
+	}
+	return nil
+}
+
+// narrower are the shapes of narrower files, with the axes of a member.
+func (c *comparison) narrower(of *member) (shapes [][]int64) {
+	for _, m := range c.a.members {
+		shape := slices.Clone(of.v.Shape)
+		for k, axis := range of.axes {
+			shape[axis] = min(shape[axis], m.v.Shape[m.axes[k]])
+		}
+		if !slices.Equal(shape, of.v.Shape) && !slices.ContainsFunc(shapes, func(s []int64) bool { return slices.Equal(s, shape) }) {
+			shapes = append(shapes, shape)
+		}
+	}
+	return shapes
 }
 
 // values are those of a file, or their sum or outline where that will do: many elements are not
@@ -72,9 +144,11 @@ func (c *comparison) largest() (n int64) {
 	return n
 }
 
-func elementsOf(v *manifest.Variable) int64 {
+func elementsOf(v *manifest.Variable) int64 { return product(v.Shape) }
+
+func product(shape []int64) int64 {
 	n := int64(1)
-	for _, s := range v.Shape {
+	for _, s := range shape {
 		n *= s
 	}
 	return n
@@ -123,14 +197,10 @@ func (c *comparer) add(file int32, x content) error {
 
 // find returns the group of equal values, a new one if there is none.
 func (c *comparer) find(x content) (int, error) {
-	c.hash.Reset()
-	c.w.Reset(c.hash)
-	if err := c.write(x); err != nil {
+	sum, err := c.sum(x)
+	if err != nil {
 		return 0, err
 	}
-	_ = c.w.Flush() // a hash takes everything
-	var sum [sha256.Size]byte
-	c.hash.Sum(sum[:0])
 	at, ok := c.bySum[sum]
 	if !ok {
 		at = len(c.groups)
@@ -138,6 +208,50 @@ func (c *comparer) find(x content) (int, error) {
 		c.bySum[sum] = at
 	}
 	return at, nil
+}
+
+// count takes what files of a shape would have of values into a group.
+func (c *comparer) count(x content, shape []int64, group int) error {
+	v := *x.m.v
+	v.Shape = shape
+	m := *x.m
+	m.v = &v
+	values, err := x.begins(shape)
+	if err != nil {
+		return err
+	}
+	sum, err := c.sum(content{&m, x.means, values})
+	if err == nil {
+		c.bySum[sum] = group
+	}
+	return err
+}
+
+// begins are the values up to a shape.
+func (x content) begins(shape []int64) (*manifest.Values, error) {
+	if x.values == none {
+		return none, nil
+	}
+	from, to, unit := grid.Whole(x.m.v.Shape), grid.Whole(shape), int64(x.m.v.Type.Size)
+	n := product(shape)
+	if x.m.v.Type.Varies() {
+		out := &manifest.Values{Texts: make([][]byte, n)}
+		return out, grid.Copy(grid.Window[[]byte]{Data: out.Texts, Region: to}, grid.Window[[]byte]{Data: x.values.Texts, Region: from}, to, 1)
+	}
+	out := &manifest.Values{Data: make([]byte, n*unit)}
+	return out, grid.Copy(grid.Window[byte]{Data: out.Data, Region: to}, grid.Window[byte]{Data: x.values.Data, Region: from}, to, unit)
+}
+
+// sum is the same of values that mean the same.
+func (c *comparer) sum(x content) (sum [sha256.Size]byte, err error) {
+	c.hash.Reset()
+	c.w.Reset(c.hash)
+	if err := c.write(x); err != nil {
+		return sum, err
+	}
+	_ = c.w.Flush() // a hash takes everything
+	c.hash.Sum(sum[:0])
+	return sum, nil
 }
 
 // write writes what values have in common that mean the same.

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"varve/manifest"
@@ -71,6 +72,53 @@ func TestStatics(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPaddedStatics: with --pad fill, narrower files have to hold what the widest begins with,
+// and its values count, be it the last.
+func TestPaddedStatics(t *testing.T) {
+	narrow := static("y x", []int64{2, 2}, 1, 2, 4, 5)
+	for _, c := range []struct {
+		name   string
+		widest wanted
+		coords Coords
+		odd    string // the file that is refused
+	}{
+		{"begins alike", static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6), "", ""},
+		{"longer too", static("y x", []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9), "", ""},
+		{"turned", static("x y", []int64{3, 2}, 1, 4, 2, 5, 3, 6), "", ""},
+		{"packed", tenths(10, 20, 30, 40, 50, 60), "", ""},
+		{"begins otherwise", static("y x", []int64{2, 3}, 1, 2, 3, 4, 6, 6), "", "c"},
+		{"the same bytes, packed", tenths(1, 2, 3, 4, 5, 6), "", "c"},
+		{"begins otherwise, and counts", static("y x", []int64{2, 3}, 1, 2, 3, 4, 6, 6), CoordsFirst, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			m.day("a", 0, 2, narrow)
+			m.day("b", 2, 2, narrow)
+			m.day("c", 4, 2, c.widest)
+			made, needs, err := New(m.files, &Options{Pad: PadFill, Coords: c.coords, Inline: 1})
+			var refused *Error
+			switch {
+			case len(needs) > 0:
+				t.Errorf("asks for %v", needs)
+			case c.odd != "" && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || report.Base(refused.Findings[0].Files[0]) != c.odd):
+				t.Errorf("not refused: %v", err)
+			case c.odd == "" && err != nil:
+				t.Error(err)
+			case c.odd == "" && !countsAlone(made, "/s", 2):
+				t.Errorf("placed by %+v", made.Placements)
+			}
+		})
+	}
+}
+
+// countsAlone reports whether the values of one file are an array's.
+func countsAlone(made *Plan, path string, file int) bool {
+	a := slices.IndexFunc(made.Arrays, func(a manifest.Array) bool { return a.Path == path })
+	return slices.ContainsFunc(made.Placements, func(p manifest.Placement) bool {
+		return p.ID == made.Arrays[a].Placement && len(p.Tiles) == 1 && p.Tiles[0].File == file
+	})
 }
 
 // TestExtendStaticsOfHeaders: bytes that are the known values in one header are others in another.
