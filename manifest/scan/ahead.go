@@ -2,7 +2,6 @@ package scan
 
 import (
 	"fmt"
-	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,7 +14,6 @@ import (
 // prepared is what was read of a variable before its turn: all that does not depend on the other
 // variables of the source.
 type prepared struct {
-	of         *readers.Variable
 	attributes []manifest.Attribute
 	chunks     []readers.Ref // of a small index, if all could be read
 	whole      bool
@@ -34,16 +32,18 @@ func (r *reading) addAll(list []*readers.Variable) error {
 	many := len(list) >= manyVariables && !r.src.Far()
 	for first := 0; first < len(list); first += readAhead {
 		next := list[first:min(first+readAhead, len(list))]
-		found := make([]prepared, len(next))
+		var found []prepared
 		if many {
-			r.prepare(found, next)
+			found = r.prepare(next)
 		}
 		for i, v := range next {
-			r.ahead = &found[i]
-			if p := r.ahead.panicked; p != nil {
-				panic(p)
+			var early *prepared
+			if many {
+				if early = &found[i]; early.panicked != nil {
+					panic(early.panicked)
+				}
 			}
-			if err := r.add(v); err != nil {
+			if err := r.add(v, r.opened, early); err != nil {
 				return fmt.Errorf("%s: %w", v.Path, err)
 			}
 		}
@@ -51,7 +51,8 @@ func (r *reading) addAll(list []*readers.Variable) error {
 	return nil
 }
 
-func (r *reading) prepare(found []prepared, list []*readers.Variable) {
+func (r *reading) prepare(list []*readers.Variable) []prepared {
+	found := make([]prepared, len(list))
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
@@ -62,12 +63,13 @@ func (r *reading) prepare(found []prepared, list []*readers.Variable) {
 		})
 	}
 	workers.Wait()
+	return found
 }
 
 func (r *reading) prepareOne(found *prepared, v *readers.Variable) {
 	defer func() { found.panicked = recover() }()
-	found.of, found.attributes = v, r.attributes(v.Attributes)
-	if r.indexes && isSmall(v) {
+	found.attributes = attributes(v.Attributes)
+	if r.asked.indexes && isSmall(v) {
 		found.chunks, found.whole = r.readSmall(&v.Storage)
 	}
 }
@@ -100,26 +102,4 @@ func (r *reading) readSmall(s *readers.Storage) (chunks []readers.Ref, whole boo
 		chunks = append(chunks, kept)
 	}
 	return chunks, true
-}
-
-// attributesOf returns the attributes of a variable.
-func (r *reading) attributesOf(v *readers.Variable) []manifest.Attribute {
-	if r.ahead != nil && r.ahead.of == v {
-		return r.ahead.attributes
-	}
-	return r.attributes(v.Attributes)
-}
-
-// refsOf streams the refs of a storage.
-func (r *reading) refsOf(s *readers.Storage) iter.Seq2[*readers.Ref, error] {
-	if r.ahead == nil || !r.ahead.whole || s != &r.ahead.of.Storage {
-		return s.ReadIndex(r.ctx)
-	}
-	return func(yield func(*readers.Ref, error) bool) {
-		for i := range r.ahead.chunks {
-			if !yield(&r.ahead.chunks[i], nil) {
-				return
-			}
-		}
-	}
 }

@@ -8,13 +8,13 @@ import (
 	"slices"
 
 	"varve/codec"
-	"varve/manifest"
 	"varve/readers"
 )
 
 // unfold turns a variable whose elements are arrays into one of the elements of these, which
 // has their axes behind its own: so HDF5's users see it. Stored bytes stay as they are.
-func (r *reading) unfold(out *manifest.Variable, v *readers.Variable) (*readers.Variable, error) {
+func (e *entry) unfold() (*readers.Variable, error) {
+	v, out := e.v, &e.out
 	t, inner := flatten(v.Type)
 	if len(inner) == 0 {
 		return v, nil
@@ -32,7 +32,7 @@ func (r *reading) unfold(out *manifest.Variable, v *readers.Variable) (*readers.
 	}
 	for i, n := range inner {
 		d := &readers.Dimension{Path: fmt.Sprintf("%s#%s_element_dim_%d", v.Path, v.Name, i), Length: uint64(n), Anonymous: true}
-		r.addDimension(d)
+		e.addDimension(d)
 		out.Dims, out.Shape = append(out.Dims, d.Path), append(out.Shape, int64(n))
 		if v.Storage.Layout == readers.Chunked {
 			flat.Storage.ChunkShape = append(flat.Storage.ChunkShape, uint64(n))

@@ -17,7 +17,7 @@ import (
 const jsonTag = "json"
 
 // attributes brings attributes into the form of a manifest.
-func (r *reading) attributes(list []readers.Attribute) []manifest.Attribute {
+func attributes(list []readers.Attribute) []manifest.Attribute {
 	if len(list) == 0 {
 		return nil
 	}

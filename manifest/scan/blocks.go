@@ -8,7 +8,6 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/readers"
 )
 
 // Blocks hands on the elements of a variable in their order, some at a time, in memory form and
@@ -19,16 +18,16 @@ func (l *Later) Blocks(variable int, do func(elements []byte) error) error {
 		return do(known.Data)
 	}
 	defer l.unbounded()()
-	return l.look(variable, func(out *manifest.Variable, v *readers.Variable) error { return l.r.eachBlock(out, v, do) })
+	return l.look(variable, func(e *entry) error { return e.eachBlock(do) })
 }
 
 // unbounded has more bytes read than others may be kept of, until what it returns is called.
 func (l *Later) unbounded() (done func()) {
-	own := l.r.Options
+	own := l.at.Options
 	large := *own
 	large.ValueBytes = manifest.MostSummed
-	l.r.Options = &large
-	return func() { l.r.Options = own }
+	l.at.Options = &large
+	return func() { l.at.Options = own }
 }
 
 // Size of what is handed on at a time of what is stored without chunks.
@@ -59,15 +58,16 @@ func inBlocks(v *manifest.Variable) bool {
 	return s.Layout == manifest.Chunked || s.Layout == manifest.Nothing || s.Layout == manifest.Strided && s.Filters == 0
 }
 
-func (r *reading) eachBlock(out *manifest.Variable, v *readers.Variable, do func([]byte) error) error {
+func (e *entry) eachBlock(do func([]byte) error) error {
+	out := &e.out
 	if !inBlocks(out) {
-		values, err := r.readValues(out, v, 0)
+		values, err := e.readValues()
 		if err != nil {
 			return err
 		}
 		return do(values.Data)
 	}
-	b := blocks{decoder: decoder{reading: r, v: out, f: r.out}, do: do}
+	b := blocks{decoder: decoder{opened: e.opened, v: out, f: e.found}, do: do}
 	switch out.Storage.Layout {
 	case manifest.Chunked:
 		return b.close(b.chunks())

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +16,7 @@ import (
 // decoder reads the values of a variable by its storage and its refs, which is all that there
 // is where a source only points at another.
 type decoder struct {
-	*reading
+	*opened
 	v     *manifest.Variable
 	f     *found
 	parts []manifest.Part // of the variable, by their place among f.hidden
@@ -30,12 +29,12 @@ type decoder struct {
 const maxStored = 1 << 30
 
 // decode returns all values of a variable whose refs in f begin at row first.
-func (r *reading) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
+func (o *opened) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
-	if form.Bytes() < 0 || int64(form.Bytes()) > r.ValueBytes || int64(form.Count()) > r.ValueBytes {
-		return codec.Elems{}, fmt.Errorf("values of shape %v take more than the %d bytes that --value-bytes allows: %w", v.Shape, r.ValueBytes, errors.ErrUnsupported)
+	if form.Bytes() < 0 || int64(form.Bytes()) > o.ValueBytes || int64(form.Count()) > o.ValueBytes {
+		return codec.Elems{}, fmt.Errorf("values of shape %v take more than the %d bytes that --value-bytes allows: %w", v.Shape, o.ValueBytes, errors.ErrUnsupported)
 	}
-	d := decoder{reading: r, v: v, f: f, parts: parts, out: codec.NewElems(form)}
+	d := decoder{opened: o, v: v, f: f, parts: parts, out: codec.NewElems(form)}
 	return d.out, d.close(d.read(first, form))
 }
 
@@ -288,20 +287,20 @@ func (d *decoder) readHidden(h *found, v *manifest.Variable) (codec.Elems, error
 	if err != nil {
 		return codec.Elems{}, err
 	}
-	r := &reading{scanner: d.scanner, ctx: d.ctx, src: src}
-	out, err := r.decode(v, h, 0, nil)
+	o := &opened{scanner: d.scanner, ctx: d.ctx, src: src}
+	out, err := o.decode(v, h, 0, nil)
 	return out, errors.Join(err, src.Close())
 }
 
 // readAll reads all values through the reader. What is kept of other files belongs to these
 // versions of them.
-func (r *reading) readAll(ctx context.Context, v *readers.Variable) (readers.Value, error) {
-	value, err := v.ReadAll(ctx, uint64(r.ValueBytes))
+func (e *entry) readAll() (readers.Value, error) {
+	value, err := e.v.ReadAll(e.ctx, uint64(e.ValueBytes))
 	if err != nil {
 		return value, err
 	}
 	for _, name := range value.Sources {
-		if _, err := r.others.named(&readers.Other{Source: name}); err != nil {
+		if _, err := e.other(&readers.Other{Source: name}); err != nil {
 			return value, err
 		}
 	}
@@ -309,16 +308,12 @@ func (r *reading) readAll(ctx context.Context, v *readers.Variable) (readers.Val
 }
 
 // readThrough reads all values through the reader, in memory form.
-func (r *reading) readThrough(ctx context.Context, v *readers.Variable, t codec.Type) (*manifest.Values, error) {
-	if row, ok := v.Type.Row(); ok {
-		if known := r.tabled; known.of == v && known.values != nil {
-			r.tabled = rowsRead{}
-			return known.values, nil
-		}
-		_, values, err := r.rows(ctx, v, row)
-		return values, err
+func (e *entry) readThrough() (*manifest.Values, error) {
+	if e.tabled != nil {
+		return e.tabled, nil
 	}
-	value, err := r.readAll(ctx, v)
+	v, t := e.v, e.out.Type
+	value, err := e.readAll()
 	if err != nil {
 		return nil, err
 	}

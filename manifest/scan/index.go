@@ -17,8 +17,8 @@ const maxSparse = 1 << 20
 const maxRows = 1 << 27
 
 // placeChunks finds the chunks of a variable.
-func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error {
-	s := &v.Storage
+func (e *entry) placeChunks(s *readers.Storage) error {
+	out := &e.out
 	out.Storage.Layout = manifest.Chunked
 	if s.Grid != nil {
 		for k := range s.Grid.Rank() {
@@ -44,23 +44,23 @@ func (r *reading) placeChunks(out *manifest.Variable, v *readers.Variable) error
 	if err != nil {
 		return err
 	}
-	if err := r.checkRows(rows); err != nil {
+	if err := e.checkRows(rows); err != nil {
 		return err
 	}
-	if r.streams(out, s, rows) {
-		return r.streamIndex(rows, counts, s)
+	if e.streams(s, rows) {
+		return e.streamIndex(rows, counts, s)
 	}
-	first := r.out.refs.add(int(rows))
-	if rows == 0 || !r.indexes && !wanted(out) {
+	first := e.found.refs.add(int(rows))
+	if rows == 0 || !e.asked.indexes && !wanted(out) {
 		return nil
 	}
-	return r.readIndex(first, counts, s)
+	return e.readIndex(first, counts, s)
 }
 
 // checkRows refuses variables of far more chunks than can be stored.
-func (r *reading) checkRows(rows int64) error {
+func (e *entry) checkRows(rows int64) error {
 	limit := int64(maxRows)
-	if f := r.base(); f.src.Size() > 0 && !f.src.IsFolder() && f.holdsChunks() {
+	if f := e.in; f.src.Size() > 0 && !f.src.IsFolder() && f.holdsChunks() {
 		limit = min(limit, maxSparse+f.src.Size())
 	}
 	if rows > limit {
@@ -96,9 +96,9 @@ func chunkCounts(v *manifest.Variable) ([]int64, error) {
 }
 
 // readIndex fills rows from first on with the refs of a storage.
-func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error {
-	rows := r.out.refs
-	for ref, err := range r.refsOf(s) {
+func (e *entry) readIndex(first int, counts []int64, s *readers.Storage) error {
+	rows := e.found.refs
+	for ref, err := range e.refsOf(s) {
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (r *reading) readIndex(first int, counts []int64, s *readers.Storage) error
 		}
 		row := first + int(at)
 		if ref.Other != nil || s.Source != "" {
-			err = r.setOther(row, ref, s)
+			err = e.setOther(row, ref, s)
 		} else {
 			if rows.offsets[row] == manifest.NotStored {
 				rows.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(ref.Size), Mask: ref.Mask})
@@ -141,7 +141,7 @@ func noChunk(ref *readers.Ref, counts []int64) error {
 }
 
 // setOther sets a row to a ref whose bytes are not in the source that was opened.
-func (r *reading) setOther(row int, ref *readers.Ref, s *readers.Storage) error {
+func (e *entry) setOther(row int, ref *readers.Ref, s *readers.Storage) error {
 	o := ref.Other
 	if o == nil {
 		o = &readers.Other{Source: s.Source}
@@ -151,20 +151,20 @@ func (r *reading) setOther(row int, ref *readers.Ref, s *readers.Storage) error 
 			return readers.Corruptf("%d bytes at offset %d of %d inline", ref.Size, ref.Offset, len(o.Inline))
 		}
 		b := append([]byte{}, o.Inline[ref.Offset:][:ref.Size]...)
-		r.out.refs.set(row, manifest.Ref{Offset: r.addInline(b), Size: int64(len(b)), Mask: ref.Mask})
+		e.found.refs.set(row, manifest.Ref{Offset: e.addInline(b), Size: int64(len(b)), Mask: ref.Mask})
 		return nil
 	}
-	k, err := r.others.named(o)
+	k, err := e.other(o)
 	if err != nil {
 		return err
 	}
-	size, all := ref.Size, r.out.others[k-1].Size
+	size, all := ref.Size, e.found.others[k-1].Size
 	if size == readers.WholeSource && ref.Offset >= 0 && ref.Offset <= all {
 		size = uint64(all - ref.Offset)
 	}
 	if ref.Offset < 0 || ref.Offset > all || size > uint64(all-ref.Offset) {
 		return readers.Corruptf("chunk %v is %d bytes at offset %d of %s, which has %d", ref.Index, size, ref.Offset, o.Source, all)
 	}
-	r.out.refs.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(size), Mask: ref.Mask, Other: k})
+	e.found.refs.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(size), Mask: ref.Mask, Other: k})
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"varve/manifest"
 	"varve/readers"
 )
 
@@ -27,18 +26,18 @@ const (
 )
 
 // addLinked adds what links lead to.
-func (r *reading) addLinked(groups *manifest.GroupAttributes) error {
-	return r.addLinks(groups, &mount{from: r, at: "/", target: "/", way: []string{r.out.url + "\x00/"}}, r)
+func (r *reading) addLinked() error {
+	return r.addLinks(&mount{from: r.opened, at: "/", target: "/", way: []string{r.url + "\x00/"}}, r.opened)
 }
 
 // addLinks adds what the links of a file lead to, as far as they are in what stands in its place.
-func (r *reading) addLinks(groups *manifest.GroupAttributes, m *mount, n *reading) error {
+func (r *reading) addLinks(m *mount, n *opened) error {
 	for _, l := range n.data.Links {
 		if !isWithin(l.Path, m.target) {
 			continue
 		}
 		at := m.path(l.Path)
-		err := r.addLink(groups, at, l, m, n)
+		err := r.addLink(at, l, m, n)
 		if err != nil && isReason(err) {
 			r.problem(at, err)
 			continue
@@ -51,7 +50,7 @@ func (r *reading) addLinks(groups *manifest.GroupAttributes, m *mount, n *readin
 }
 
 // addLink adds what one link of a file leads to.
-func (r *reading) addLink(groups *manifest.GroupAttributes, at string, l readers.Link, up *mount, from *reading) error {
+func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) error {
 	n, err := from.linked(l)
 	if n == nil && err == nil {
 		err = fmt.Errorf("is %s of the file %q, which is not there: %w", l.Target, l.File, errors.ErrUnsupported)
@@ -60,22 +59,22 @@ func (r *reading) addLink(groups *manifest.GroupAttributes, at string, l readers
 		return err
 	}
 	m := &mount{from: n, at: at, target: l.Target}
-	if m.way = append(slices.Clip(up.way), n.out.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
+	if m.way = append(slices.Clip(up.way), n.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
 		return fmt.Errorf("is %s of the file %q, which it is in itself: %w", l.Target, l.File, errors.ErrUnsupported)
 	}
 	if onward, target := n.onward(l.Target); onward != nil {
-		return r.addLink(groups, at, readers.Link{File: onward.File, Target: target}, m, n)
+		return r.addLink(at, readers.Link{File: onward.File, Target: target}, m, n)
 	}
-	list, err := r.mounted(groups, m)
+	list, err := r.mounted(m)
 	if err != nil {
 		return err
 	}
 	r.steps += len(n.data.Problems) + len(n.data.Links)
-	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(groups.Groups) > maxLinked {
+	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(r.groups.Groups) > maxLinked {
 		return fmt.Errorf("links lead to more than %d groups and variables: %w", maxLinked, errors.ErrUnsupported)
 	}
 	// What cannot be told by refs is kept, and belongs to this version of the file.
-	if _, err := r.others.named(&readers.Other{Source: n.out.url}); err != nil {
+	if _, err := r.other(&readers.Other{Source: n.url}); err != nil {
 		return err
 	}
 	for _, p := range n.data.Problems {
@@ -86,14 +85,12 @@ func (r *reading) addLink(groups *manifest.GroupAttributes, at string, l readers
 			r.problem(m.path(p.Path), p.Err)
 		}
 	}
-	r.through = n
 	for _, v := range list {
-		if err := r.add(v); err != nil {
+		if err := r.add(v, n, nil); err != nil {
 			return fmt.Errorf("%s: %w", v.Path, err)
 		}
 	}
-	r.through = nil
-	return r.addLinks(groups, m, n)
+	return r.addLinks(m, n)
 }
 
 // problem notes that what is at a path is not understood.
@@ -104,88 +101,9 @@ func (r *reading) problem(at string, err error) {
 	r.problems[at] = err
 }
 
-// linked opens the file that a link leads into. There need not be one.
-func (r *reading) linked(l readers.Link) (*reading, error) {
-	n, err := r.neighbour(l.File)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return nil, fmt.Errorf("is %s of %q: %w", l.Target, l.File, err)
-	case n == nil || err != nil:
-		return nil, err
-	case n.near.depth > maxNesting:
-		return nil, fmt.Errorf("links lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
-	}
-	return n, nil
-}
-
-// locate returns the variable at a path, and the file that it is in if links lead there. There
-// need not be one.
-func (r *reading) locate(at string) (v *readers.Variable, through *reading, err error) {
-	if v, _ = r.find(at); v != nil {
-		return v, nil, r.problemOf(v)
-	}
-	if l, target := r.onward(at); l != nil {
-		return r.beyond(l, target, (*reading).locate)
-	}
-	return nil, nil, nil
-}
-
-// named is locate of what a mapping names.
-func (r *reading) named(name string) (v *readers.Variable, through *reading, err error) {
-	if r.data.Named == nil {
-		return r.locate("/" + strings.Trim(name, "/"))
-	}
-	v, l, err := r.data.Named(name)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case l != nil:
-		return r.beyond(l, l.Target, (*reading).named)
-	case v == nil:
-		return nil, nil, nil
-	}
-	return v, nil, r.problemOf(v)
-}
-
-// problemOf returns why a variable cannot be read.
-func (r *reading) problemOf(v *readers.Variable) error {
-	for _, p := range r.data.Problems {
-		if p.Path == v.Path {
-			return p.Err
-		}
-	}
-	return nil
-}
-
-// beyond returns what locate finds at a path of the file that a link leads into.
-func (r *reading) beyond(l *readers.Link, target string, locate func(*reading, string) (*readers.Variable, *reading, error)) (v *readers.Variable, through *reading, err error) {
-	n, err := r.linked(*l)
-	if n == nil || err != nil {
-		return nil, nil, err
-	}
-	if v, through, err = locate(n, target); v == nil || err != nil {
-		return nil, nil, err
-	}
-	if through == nil {
-		through = n
-	}
-	return (&mount{from: n, at: l.Path, target: l.Target}).variable(v), through, nil
-}
-
-// onward returns the link that is on a path, if there is one, and where it leads on to.
-func (r *reading) onward(at string) (l *readers.Link, target string) {
-	for i := range r.data.Links {
-		if l = &r.data.Links[i]; isWithin(at, l.Path) {
-			m := mount{at: l.Target, target: l.Path}
-			return l, m.path(at)
-		}
-	}
-	return nil, ""
-}
-
 // mount is what a link leads to, standing in the place of the link.
 type mount struct {
-	from   *reading // the file that it is in
+	from   *opened  // the file that it is in
 	target string   // where it is in that file
 	at     string   // the path of the link
 	way    []string // the links that led here, by what they lead to
@@ -213,13 +131,13 @@ func (m *mount) path(at string) string {
 }
 
 // mounted adds the groups of what a link leads to, and lists its variables.
-func (r *reading) mounted(groups *manifest.GroupAttributes, m *mount) ([]*readers.Variable, error) {
+func (r *reading) mounted(m *mount) ([]*readers.Variable, error) {
 	v, g := m.from.find(m.target)
 	switch {
 	case v != nil:
 		return []*readers.Variable{m.variable(v)}, nil
 	case g != nil:
-		return r.addGroups(groups, m.group(g))
+		return r.addGroups(m.group(g))
 	}
 	for _, p := range m.from.data.Problems {
 		if p.Path == m.target {
@@ -255,7 +173,7 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 		out.Dims[i] = m.dimension(d)
 	}
 	if out.Storage.Source == "" {
-		out.Storage.Source = m.from.out.url
+		out.Storage.Source = m.from.url
 	}
 	out.Storage.InOrder = false // of refs that are all in another source
 	out.Attributes = m.attributes(v.Attributes)

@@ -33,8 +33,7 @@ func TestSpelt(t *testing.T) {
 	if got, _, err := elementOf(outer); err != nil || !got.Equal(want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	var r reading
-	got := r.attributes([]readers.Attribute{{Name: "\xc4", Value: readers.Value{Type: i2, Data: []byte{1, 0}}}})
+	got := attributes([]readers.Attribute{{Name: "\xc4", Value: readers.Value{Type: i2, Data: []byte{1, 0}}}})
 	if len(got) != 1 || got[0].Name != "\uFFFD" {
 		t.Errorf("attributes are %+v", got)
 	}

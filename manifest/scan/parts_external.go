@@ -42,8 +42,8 @@ func stretches(files []readers.ExternalFile, size int64) ([]stretch, error) {
 }
 
 // open opens the file of a stretch, which must have all of it.
-func (r *reading) openStretch(s stretch) (*source.Source, error) {
-	src, err := r.base().openBeside(s.name)
+func (e *entry) openStretch(s stretch) (*source.Source, error) {
+	src, err := e.in.openBeside(s.name)
 	if isAbsent(err) {
 		err = fmt.Errorf("values are in the file %q, which is not there: %w", s.name, errors.ErrUnsupported)
 	}
@@ -59,17 +59,18 @@ func (r *reading) openStretch(s stretch) (*source.Source, error) {
 
 // placeExternal places values that lie in other files one after another. Where a file ends
 // within a row, its part is several boxes.
-func (r *reading) placeExternal(out *manifest.Variable, v *readers.Variable) error {
+func (e *entry) placeExternal(files []readers.ExternalFile) error {
+	out := &e.out
 	n, err := elements(out.Shape)
 	if err != nil {
 		return err
 	}
 	width := int64(out.Type.Size)
-	list, err := stretches(v.Storage.Files, n*width)
+	list, err := stretches(files, n*width)
 	if err != nil {
 		return err
 	}
-	p := &parted{r: r, out: out}
+	p := &parted{of: e}
 	for _, s := range list {
 		if s.from%width != 0 || s.size%width != 0 {
 			return fmt.Errorf("an element lies partly in %s and partly in another file: %w", s.name, errors.ErrUnsupported)
@@ -82,7 +83,7 @@ func (r *reading) placeExternal(out *manifest.Variable, v *readers.Variable) err
 }
 
 func (p *parted) addStretch(s stretch, width int64) error {
-	src, err := p.r.openStretch(s)
+	src, err := p.of.openStretch(s)
 	if err != nil {
 		return err
 	}
@@ -91,10 +92,10 @@ func (p *parted) addStretch(s stretch, width int64) error {
 		return err
 	}
 	at := s.offset
-	return runBoxes(p.out.Shape, s.from/width, (s.from+s.size)/width, func(origin, shape []int64) error {
-		v := *p.out
+	return runBoxes(p.of.out.Shape, s.from/width, (s.from+s.size)/width, func(origin, shape []int64) error {
+		v := p.of.out
 		v.Shape = shape
-		v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: shape, Codecs: p.out.Storage.Codecs}
+		v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: shape, Codecs: p.of.out.Storage.Codecs}
 		count, err := elements(shape)
 		if err != nil {
 			return err
@@ -102,7 +103,7 @@ func (p *parted) addStretch(s stretch, width int64) error {
 		rows := newRefs()
 		rows.set(rows.add(1), manifest.Ref{Offset: at, Size: count * width})
 		at += count * width
-		p.found = append(p.found, p.r.hide(id, v, rows))
+		p.found = append(p.found, p.of.hide(id, v, rows))
 		return p.add(box{hidden: len(p.found) - 1, origin: origin, start: make([]int64, len(shape)), shape: shape})
 	})
 }

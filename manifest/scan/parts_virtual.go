@@ -11,8 +11,8 @@ import (
 
 // placeVirtual places the parts of a virtual dataset. Where there is no source, or no file of
 // it, there is fill: so libhdf5 has it.
-func (r *reading) placeVirtual(out *manifest.Variable, v *readers.Variable) error {
-	p := &parted{r: r, out: out, files: map[string]int{}}
+func (e *entry) placeVirtual(v *readers.Variable) error {
+	p := &parted{of: e, files: map[string]int{}}
 	err := virtual.Pieces(v.Storage.Mappings, func(piece *virtual.Piece) (bool, error) { return p.addPiece(piece, v.Shape) })
 	if err != nil {
 		return err
@@ -20,29 +20,21 @@ func (r *reading) placeVirtual(out *manifest.Variable, v *readers.Variable) erro
 	if err := p.finish(); err != nil {
 		return err
 	}
-	return r.ctx.Err()
+	return e.ctx.Err()
 }
 
 // addPiece adds the boxes of what is of one source, and reports whether that is there.
 func (p *parted) addPiece(piece *virtual.Piece, shape []uint64) (bool, error) {
-	n := p.r.base()
-	if piece.File != "." {
-		var err error
-		if n, err = n.neighbour(piece.File); n == nil || err != nil {
-			return false, err
-		}
-	} else if n.here == nil {
-		n.here = &reading{scanner: n.scanner, ctx: n.ctx, src: n.src, data: n.data, out: &found{url: n.out.url}, indexes: true, near: n.near.below()}
-		n = n.here
-	} else {
-		n = n.here
+	n, err := p.of.in.from(piece.File)
+	if n == nil || err != nil {
+		return false, err
 	}
 	d, err := n.mapped(piece.Dataset)
 	if d == nil || err != nil {
 		return false, err
 	}
-	if !d.v.Type.Equal(p.out.Type) || len(d.v.Shape) != len(d.shape) {
-		return true, noBoxesf("is of type %s, and its part in %s of type %s", p.out.Type, piece.File, d.v.Type)
+	if !d.v.Type.Equal(p.of.out.Type) || len(d.v.Shape) != len(d.shape) {
+		return true, noBoxesf("is of type %s, and its part in %s of type %s", p.of.out.Type, piece.File, d.v.Type)
 	}
 	m, err := piece.Match(d.shape, shape)
 	if err != nil {
@@ -56,7 +48,7 @@ func (p *parted) addPiece(piece *virtual.Piece, shape []uint64) (bool, error) {
 }
 
 // addMapped adds the boxes of a match with a variable.
-func (p *parted) addMapped(key string, n *reading, boxes *virtual.Boxes, d *described) error {
+func (p *parted) addMapped(key string, n *opened, boxes *virtual.Boxes, d *described) error {
 	switch {
 	case boxes.Len(maxParts) == 0:
 		return nil
@@ -67,7 +59,7 @@ func (p *parted) addMapped(key string, n *reading, boxes *virtual.Boxes, d *desc
 	case d.v.Storage.Layout == manifest.Valued:
 		return noBoxesf("elements of a part can only be had through a reader")
 	}
-	id := identity(n.out.url, n.src, n.data.Format)
+	id := identity(n.url, n.src, n.data.Format)
 	k, err := p.file(key, boxes, func() (*found, error) {
 		h := n.hide(id, p.standIn(d.v, boxes), d.f.refs.clone())
 		h.inline, h.others = d.f.inline, d.f.others
@@ -99,7 +91,7 @@ func (p *parted) file(key string, boxes *virtual.Boxes, create func() (*found, e
 // standIn is the variable that a hidden file has for v.
 func (p *parted) standIn(v *manifest.Variable, boxes *virtual.Boxes) manifest.Variable {
 	out := *v
-	out.Path, out.Dims, out.Attributes, out.Enum = p.out.Path, p.out.Dims, p.out.Attributes, p.out.Enum
+	out.Path, out.Dims, out.Attributes, out.Enum = p.of.out.Path, p.of.out.Dims, p.of.out.Attributes, p.of.out.Enum
 	out.Shape = boxes.Arrange(v.Shape, 1)
 	if v.Storage.Chunks != nil {
 		out.Storage.Chunks = boxes.Arrange(v.Storage.Chunks, 1)
@@ -117,7 +109,7 @@ func (p *parted) addNested(key string, boxes *virtual.Boxes, f *found) error {
 		inner := f.hidden[part.File]
 		k, err := p.file(fmt.Sprint(key, "\x00", part.File), boxes, func() (*found, error) {
 			v := &inner.file.Header.Variables[0]
-			h := p.r.hide(inner.file.Source, p.standIn(v, boxes), inner.refs.clone())
+			h := p.of.hide(inner.file.Source, p.standIn(v, boxes), inner.refs.clone())
 			h.inline, h.others = inner.inline, inner.others
 			return h, nil
 		})

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,16 +22,17 @@ const maxRow = 1 << 20
 
 // rows reads all elements of a variable of rows, and says of which type they are: t with texts
 // that are long enough.
-func (r *reading) rows(ctx context.Context, v *readers.Variable, t codec.Type) (codec.Type, *manifest.Values, error) {
+func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
+	v := e.v
 	as := &manifest.Variable{}
 	for _, n := range v.Shape {
 		as.Shape = append(as.Shape, int64(min(n, math.MaxInt64)))
 	}
 	n, err := elements(as.Shape)
-	if err != nil || n > r.ValueBytes/int64(v.Type.Size) {
-		return t, nil, r.tooLarge(as, v)
+	if err != nil || n > e.ValueBytes/int64(v.Type.Size) {
+		return t, nil, e.tooLarge(as.Shape)
 	}
-	value, err := r.readAll(ctx, v)
+	value, err := e.readAll()
 	if err != nil {
 		return t, nil, err
 	}
@@ -55,8 +55,8 @@ func (r *reading) rows(ctx context.Context, v *readers.Variable, t codec.Type) (
 		}
 		t.Size += t.Fields[k].Type.Size
 	}
-	if n > r.ValueBytes/int64(t.Size) {
-		return t, nil, r.tooLarge(as, v)
+	if n > e.ValueBytes/int64(t.Size) {
+		return t, nil, e.tooLarge(as.Shape)
 	}
 	if t.Size > maxRow {
 		return t, nil, fmt.Errorf("the longest texts of a row take %d bytes, more than %d: %w", t.Size, maxRow, errors.ErrUnsupported)

@@ -9,6 +9,14 @@
 // results, byte for byte. No more sources are under way than a few for each worker: memory
 // does not grow with the archive but by its files' own entries, and what files have in common
 // is kept once.
+//
+//	opened     a source that is open, with what is in it and what it leads to
+//	account    what is put down of variables of a source: a header, rows of refs, small values
+//	entry      one variable on its way into an account
+//	reading    a source on its way into an account of all that is in it and that links lead to
+//
+// A variable that a virtual dataset is made of, or whose values are wanted later, has an account of
+// its own.
 package scan
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"varve/manifest"
 	"varve/readers"
 )
 
@@ -86,30 +85,30 @@ func (s *stream) each(take func(*batch) error) error {
 }
 
 // hand hands on the rows that there are.
-func (r *reading) hand() error {
-	if r.out.refs.len() == 0 {
+func (a *account) hand() error {
+	if a.found.refs.len() == 0 {
 		return nil
 	}
-	b := &batch{refs: r.out.refs, inline: r.out.inline}
-	r.handed += b.refs.stored
-	r.out.refs, r.out.inline = newRefs(), nil
-	return r.stream.put(r.ctx, b)
+	b := &batch{refs: a.found.refs, inline: a.found.inline}
+	a.handed += b.refs.stored
+	a.found.refs, a.found.inline = newRefs(), nil
+	return a.asked.stream.put(a.ctx, b)
 }
 
 // streams reports whether rows of a variable are handed on while they are read: many, of an
 // index in order, that nothing else is wanted from.
-func (r *reading) streams(out *manifest.Variable, s *readers.Storage, rows int64) bool {
-	return r.stream != nil && s.InOrder && rows > int64(r.batch) && r.holdsChunks() && !wanted(out)
+func (e *entry) streams(s *readers.Storage, rows int64) bool {
+	return e.asked.stream != nil && s.InOrder && rows > int64(e.batch) && e.holdsChunks() && !wanted(&e.out)
 }
 
 // streamIndex hands on the rows of a storage whose chunks come in order.
-func (r *reading) streamIndex(rows int64, counts []int64, s *readers.Storage) error {
-	if err := r.hand(); err != nil {
+func (a *account) streamIndex(rows int64, counts []int64, s *readers.Storage) error {
+	if err := a.hand(); err != nil {
 		return err
 	}
-	r.out.refs.grow(r.batch)
+	a.found.refs.grow(a.batch)
 	next := int64(0)
-	for ref, err := range s.ReadIndex(r.ctx) {
+	for ref, err := range s.ReadIndex(a.ctx) {
 		if err != nil {
 			return handed(err)
 		}
@@ -120,15 +119,15 @@ func (r *reading) streamIndex(rows int64, counts []int64, s *readers.Storage) er
 		case at < next || ref.Other != nil:
 			return errHanded
 		}
-		if at > next || r.out.refs.len() >= r.batch {
-			if err := r.room(at - next); err != nil {
+		if at > next || a.found.refs.len() >= a.batch {
+			if err := a.room(at - next); err != nil {
 				return err
 			}
 		}
-		r.out.refs.append(ref)
+		a.found.refs.append(ref)
 		next = at + 1
 	}
-	return r.room(rows - next)
+	return a.room(rows - next)
 }
 
 // handed is an error that came behind rows that were handed on. A variable that is not
@@ -141,16 +140,16 @@ func handed(err error) error {
 }
 
 // room adds rows of what is not stored, and makes room for one more.
-func (r *reading) room(missing int64) error {
+func (a *account) room(missing int64) error {
 	for {
-		n := min(missing, int64(r.batch-r.out.refs.len()))
-		r.out.refs.add(int(n))
-		if missing -= n; r.out.refs.len() < r.batch {
+		n := min(missing, int64(a.batch-a.found.refs.len()))
+		a.found.refs.add(int(n))
+		if missing -= n; a.found.refs.len() < a.batch {
 			return nil
 		}
-		if err := r.hand(); err != nil {
+		if err := a.hand(); err != nil {
 			return err
 		}
-		r.out.refs.grow(r.batch)
+		a.found.refs.grow(a.batch)
 	}
 }

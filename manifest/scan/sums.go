@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"varve/manifest"
-	"varve/readers"
 )
 
 // Sums knows the sums of what is stored in some bytes: an archive has the same grid in all of
@@ -28,15 +27,15 @@ func (l *Later) Sum(variable int, sums *Sums) (sum *manifest.Values, err error) 
 		return known.Sum(), nil
 	}
 	defer l.unbounded()()
-	err = l.look(variable, func(out *manifest.Variable, v *readers.Variable) error {
-		stored, err := l.r.sumStored(out)
+	err = l.look(variable, func(e *entry) error {
+		stored, err := e.sumStored()
 		if err != nil {
 			return err
 		}
 		if sum = sums.known(stored); sum != nil {
 			return nil
 		}
-		if sum, err = l.r.sumElements(out, v); err != nil {
+		if sum, err = e.sumElements(); err != nil {
 			return err
 		}
 		sums.keep(stored, sum)
@@ -45,9 +44,10 @@ func (l *Later) Sum(variable int, sums *Sums) (sum *manifest.Values, err error) 
 	return sum, err
 }
 
-func (r *reading) sumElements(out *manifest.Variable, v *readers.Variable) (*manifest.Values, error) {
+func (e *entry) sumElements() (*manifest.Values, error) {
+	out := &e.out
 	if !inBlocks(out) {
-		values, err := r.readValues(out, v, 0)
+		values, err := e.readValues()
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (r *reading) sumElements(out *manifest.Variable, v *readers.Variable) (*man
 		return values.Sum(), nil
 	}
 	all := manifest.NewSumming(out.Shape[0] * int64(out.Type.Size))
-	err := r.eachBlock(out, v, func(elements []byte) error {
+	err := e.eachBlock(func(elements []byte) error {
 		_, err := all.Write(elements)
 		return err
 	})
@@ -79,13 +79,14 @@ func (s *Sums) keep(stored storedSum, sum *manifest.Values) {
 
 // sumStored sums up what a variable is stored in, if that is chunks, or one piece that it takes
 // more to decode than to sum up.
-func (r *reading) sumStored(v *manifest.Variable) (sum storedSum, err error) {
+func (e *entry) sumStored() (sum storedSum, err error) {
+	v := &e.out
 	switch {
 	case v.Storage.Layout == manifest.Chunked, v.Storage.Layout == manifest.Strided && v.Storage.Stride == 0 && !inBlocks(v):
 	default:
 		return sum, nil
 	}
-	d := decoder{reading: r, v: v, f: r.out}
+	d := decoder{opened: e.opened, v: v, f: e.found}
 	all := sha256.New()
 	head := v.AppendDecoding(nil)
 	for row := range int(v.Rows()) {

@@ -16,11 +16,11 @@ import (
 
 // hasTails reports whether a text of a variable, or one in a compound, has a tail. Variables
 // of more than ValueBytes are not looked at.
-func (r *reading) hasTails(v *readers.Variable) bool {
+func (e *entry) hasTails(v *readers.Variable) bool {
 	if !endsAtNUL(v.Type) || v.Type.InMemory != nil || v.Type.Varies() {
 		return false
 	}
-	value, err := v.ReadAll(r.ctx, uint64(r.ValueBytes))
+	value, err := v.ReadAll(e.ctx, uint64(e.ValueBytes))
 	if err != nil {
 		return false // which is told when the values are wanted
 	}

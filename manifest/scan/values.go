@@ -16,30 +16,31 @@ const maxScalar = 64
 
 // values reads the values that a manifest keeps of each file: those of coordinates, of
 // scalars, and of what codecs cannot decode.
-func (r *reading) values(out *manifest.Variable, v *readers.Variable, first int) (*manifest.Values, error) {
+func (e *entry) values() (*manifest.Values, error) {
+	out := &e.out
 	if !wanted(out) {
 		return nil, nil
 	}
 	valued := out.Storage.Layout == manifest.Valued
-	if n, err := elements(out.Shape); err != nil || n > r.ValueBytes/int64(max(out.Type.Size, v.Type.Size, 1)) {
+	if n, err := elements(out.Shape); err != nil || n > e.ValueBytes/int64(max(out.Type.Size, e.v.Type.Size, 1)) {
 		if valued {
-			return nil, r.tooLarge(out, v)
+			return nil, e.tooLarge(out.Shape)
 		}
 		return nil, err
 	}
-	values, err := r.readValues(out, v, first)
+	values, err := e.readValues()
 	switch {
 	case err == nil:
-		return r.shared.value(values), nil
-	case valued || errors.Is(err, readers.ErrCorrupt) || r.ctx.Err() != nil:
+		return e.shared.value(values), nil
+	case valued || errors.Is(err, readers.ErrCorrupt) || e.ctx.Err() != nil:
 		return nil, err
 	}
 	return nil, nil // whoever needs them will ask, and be told
 }
 
-func (r *reading) tooLarge(out *manifest.Variable, v *readers.Variable) error {
+func (e *entry) tooLarge(shape []int64) error {
 	return fmt.Errorf("elements of type %s can only be kept in the manifest, and shape %v takes more than %d bytes of it; --value-bytes allows more: %w",
-		v.Type, out.Shape, r.ValueBytes, errors.ErrUnsupported)
+		e.v.Type, shape, e.ValueBytes, errors.ErrUnsupported)
 }
 
 // wanted reports whether the values of a variable are read while scanning.
@@ -57,7 +58,7 @@ func isSmallScalar(v *manifest.Variable) bool {
 // one goroutine.
 type Later struct {
 	file *manifest.File
-	r    *reading
+	at   *opened
 	own  *source.Opener // nil if it is somebody else's
 }
 
@@ -67,16 +68,16 @@ func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error
 	if f.Hidden {
 		return nil, fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
 	}
-	l := &Later{file: f, r: &reading{scanner: &scanner{Options: opts.withDefaults(), shared: newInterner()}, ctx: ctx, out: &found{url: f.URL}, indexes: true}}
-	if l.r.Opener == nil {
+	l := &Later{file: f, at: &opened{scanner: &scanner{Options: opts.withDefaults(), shared: newInterner()}, ctx: ctx, url: f.URL}}
+	if l.at.Opener == nil {
 		l.own = source.NewOpener(nil)
-		l.r.Opener = l.own
+		l.at.Opener = l.own
 	}
 	var err error
-	if l.r.src, err = l.r.open(ctx, f); err != nil {
+	if l.at.src, err = l.at.open(ctx, f); err != nil {
 		return nil, errors.Join(err, l.closeOwn())
 	}
-	if l.r.data, err = formats.Open(ctx, l.r.src, l.r.Allow...); err != nil {
+	if l.at.data, err = formats.Open(ctx, l.at.src, l.at.Allow...); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -84,7 +85,7 @@ func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error
 
 // Close closes the file.
 func (l *Later) Close() error {
-	return errors.Join(l.r.closeNeighbours(), l.r.src.Close(), l.closeOwn())
+	return errors.Join(l.at.closeNeighbours(), l.at.src.Close(), l.closeOwn())
 }
 
 func (l *Later) closeOwn() error {
@@ -99,8 +100,8 @@ func (l *Later) Values(variable int) (values *manifest.Values, err error) {
 	if known := l.file.Values[variable]; known != nil && !known.Summed {
 		return known, nil
 	}
-	err = l.look(variable, func(out *manifest.Variable, v *readers.Variable) error {
-		values, err = l.r.readValues(out, v, 0)
+	err = l.look(variable, func(e *entry) error {
+		values, err = e.readValues()
 		return err
 	})
 	if err != nil {
@@ -110,26 +111,26 @@ func (l *Later) Values(variable int) (values *manifest.Values, err error) {
 	return values, nil
 }
 
-// look has a variable looked at as it is in the file, its refs being in l.r.out.
-func (l *Later) look(variable int, at func(*manifest.Variable, *readers.Variable) error) error {
+// look has a variable looked at as it is in the file, with its refs.
+func (l *Later) look(variable int, do func(*entry) error) error {
 	known := &l.file.Header.Variables[variable]
 	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", l.file.URL, known.Path, err) }
 	if known.Unreadable != "" {
 		return failed(fmt.Errorf("%s: %w", known.Unreadable, errors.ErrUnsupported))
 	}
-	v, through, err := l.r.locate(known.Path)
+	v, in, err := l.at.locate(known.Path)
 	if err != nil {
 		return failed(err)
 	}
 	if v == nil {
 		return failed(fmt.Errorf("the file has no such variable any more: %w", source.ErrChanged))
 	}
-	out, err := l.r.describe(v, through)
+	e, err := l.at.describe(v, in)
 	if err != nil {
 		return failed(err)
 	}
-	defer l.r.out.refs.free()
-	if err := at(out, v); err != nil {
+	defer e.found.refs.free()
+	if err := do(e); err != nil {
 		return failed(err)
 	}
 	return nil
@@ -150,11 +151,11 @@ func (o *Options) open(ctx context.Context, f *manifest.File) (*source.Source, e
 	return src, nil
 }
 
-// readValues reads all values of a variable whose refs begin at row first.
-func (r *reading) readValues(out *manifest.Variable, v *readers.Variable, first int) (*manifest.Values, error) {
-	if out.Storage.Layout == manifest.Valued {
-		return r.readThrough(r.ctx, v, out.Type)
+// readValues reads all values of a variable.
+func (e *entry) readValues() (*manifest.Values, error) {
+	if e.out.Storage.Layout == manifest.Valued {
+		return e.readThrough()
 	}
-	elems, err := r.decode(out, r.out, first, r.out.file.Parts[len(r.header.Variables)])
+	elems, err := e.decode(&e.out, e.found, e.first, e.found.file.Parts[e.number])
 	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, err
 }

@@ -1,0 +1,80 @@
+package scan
+
+import (
+	"math"
+
+	"varve/manifest"
+	"varve/readers"
+)
+
+// request is what is wanted of a source besides headers and small values.
+type request struct {
+	indexes bool    // all of them, and not only those of wanted values
+	stream  *stream // takes rows while they are read; nil: all rows are handed on with what was found
+}
+
+// account is what is put down of variables of a source: what they are, and where their bytes lie.
+type account struct {
+	*opened
+	asked  request
+	found  *found
+	header *manifest.Header
+	known  map[*readers.Dimension]bool // that are in the header
+	others others
+	handed int64 // bytes that rows point at that were handed on
+}
+
+func newAccount(o *opened, asked request) *account {
+	return &account{
+		opened: o, asked: asked,
+		found:  &found{url: o.url, file: &manifest.File{}, refs: newRefs()},
+		header: &manifest.Header{},
+		known:  map[*readers.Dimension]bool{},
+	}
+}
+
+func (a *account) addDimension(d *readers.Dimension) {
+	if a.known[d] {
+		return
+	}
+	a.known[d] = true
+	a.header.Dimensions = append(a.header.Dimensions, manifest.Dimension{
+		Path: d.Path, Length: int64(min(d.Length, math.MaxInt64)), Unlimited: d.Unlimited, Anonymous: d.Anonymous,
+	})
+}
+
+// addInline keeps bytes, which must be nobody else's, and returns the offset of a ref to them.
+func (a *account) addInline(b []byte) int64 {
+	a.found.inline = append(a.found.inline, b)
+	return manifest.InlineRow(int64(len(a.found.inline) - 1))
+}
+
+// others are the sources that the refs of one source point at.
+type others struct {
+	last   *readers.Other // refs come in runs that share one
+	number int32
+	known  map[string]int32
+}
+
+// other returns the number of a source among the others, from 1 on.
+func (a *account) other(x *readers.Other) (int32, error) {
+	o := &a.others
+	if x == o.last {
+		return o.number, nil
+	}
+	k, ok := o.known[x.Source]
+	if !ok {
+		src, err := a.identify(x)
+		if err != nil {
+			return 0, err
+		}
+		a.found.others = append(a.found.others, src)
+		k = int32(len(a.found.others))
+		if o.known == nil {
+			o.known = map[string]int32{}
+		}
+		o.known[x.Source] = k
+	}
+	o.last, o.number = x, k
+	return k, nil
+}
