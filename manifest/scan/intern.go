@@ -14,6 +14,8 @@ type interner struct {
 	headers table[manifest.Header]
 	group   table[manifest.GroupAttributes]
 	values  table[manifest.Values]
+	// variables are those of headers that differ in others.
+	variables manifest.SharedVariables
 
 	pipelines codec.Pipelines
 }
@@ -25,6 +27,8 @@ func newInterner() *interner {
 		headers: table[manifest.Header]{},
 		group:   table[manifest.GroupAttributes]{},
 		values:  table[manifest.Values]{},
+
+		variables: manifest.SharedVariables{},
 	}
 }
 
@@ -36,6 +40,7 @@ func (x *interner) header(h *manifest.Header) *manifest.Header {
 			v.Fill.Value = bytes.Clone(v.Fill.Value)
 			own(v.Attributes)
 		}
+		x.variables.Share(h)
 	})
 }
 

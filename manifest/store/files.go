@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"varve/codec"
 	"varve/manifest"
@@ -14,6 +15,8 @@ import (
 type fileIndex struct {
 	*table.SourceIndex
 	headers []*manifest.Header // by their place in IDs; nil for those nobody needed
+
+	variables manifest.SharedVariables
 }
 
 // Header implements mosaic.Files.
@@ -36,9 +39,9 @@ func (s *Store) files(ctx context.Context, l *mosaic.Layout) (mosaic.Files, erro
 		if err != nil {
 			return nil, err
 		}
-		s.index = &fileIndex{index, make([]*manifest.Header, len(index.IDs))}
+		s.index = &fileIndex{index, make([]*manifest.Header, len(index.IDs)), manifest.SharedVariables{}}
 	}
-	x := &fileIndex{s.index.SourceIndex, s.index.headers}
+	x := &fileIndex{s.index.SourceIndex, s.index.headers, s.index.variables}
 	fresh := false
 	for row := range l.Files() {
 		if row < 0 || row >= int64(len(x.SourceIndex.Header)) {
@@ -55,7 +58,10 @@ func (s *Store) files(ctx context.Context, l *mosaic.Layout) (mosaic.Files, erro
 		if err != nil {
 			return nil, fmt.Errorf("source %d: %w", row, err)
 		}
-		x.headers[at] = h
+		own := *h // others may be reading the one in the cache
+		own.Variables = slices.Clone(h.Variables)
+		x.variables.Share(&own)
+		x.headers[at] = &own
 	}
 	s.index = x
 	return x, nil

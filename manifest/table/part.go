@@ -157,7 +157,11 @@ func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close
 
 // Files reads all sources with what they hold. Equal headers, groups and values are shared.
 func (r *Reader) Files(ctx context.Context) ([]*manifest.File, error) {
-	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) string { return h.ID })
+	variables := manifest.SharedVariables{}
+	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) string {
+		variables.Share(h)
+		return h.ID
+	})
 	if err != nil {
 		return nil, err
 	}

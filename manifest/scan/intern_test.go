@@ -1,0 +1,36 @@
+package scan
+
+import (
+	"fmt"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+)
+
+// TestHeadersShareVariables holds that headers that differ in one variable have the others in
+// common: an archive whose times count from the beginning of each file has as many headers as files.
+func TestHeadersShareVariables(t *testing.T) {
+	text := codec.Type{Kind: codec.String}
+	header := func(units string) *manifest.Header {
+		return &manifest.Header{Variables: []manifest.Variable{
+			{Path: "/time", Attributes: []manifest.Attribute{{Name: "units", Type: text, Texts: []string{units}}}},
+			{Path: "/sst", Dims: []string{"/time"}, Shape: []int64{1}, Attributes: []manifest.Attribute{{Name: "units", Type: text, Texts: []string{"K"}}}},
+		}}
+	}
+	x := newInterner()
+	a := x.header(header("days since 2020-01-01"))
+	for day := 2; day < 9; day++ {
+		units := fmt.Sprintf("days since 2020-01-%02d", day)
+		b := x.header(header(units))
+		if a == b || a.ID == b.ID {
+			t.Fatal("headers that differ are one")
+		}
+		if b.Variables[0].Attributes[0].Texts[0] != units {
+			t.Errorf("/time has %v, want %s", b.Variables[0].Attributes, units)
+		}
+		if &a.Variables[1].Attributes[0] != &b.Variables[1].Attributes[0] || &a.Variables[1].Dims[0] != &b.Variables[1].Dims[0] {
+			t.Error("/sst is in memory twice")
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package manifest
+
+import "crypto/sha256"
+
+// SharedVariables keeps one of all variables that are equal. Where each file has a header of its
+// own, since the units of its times say when it begins, headers differ in one variable of many, and
+// that is what one more of them should take in memory. It is for one goroutine at a time.
+type SharedVariables map[[sha256.Size]byte]*Variable
+
+// Share has the variables of a header be those that are kept, and keeps the ones that are new.
+func (x SharedVariables) Share(h *Header) {
+	buf := keys.Get().(*[]byte)
+	key := *buf
+	for i := range h.Variables {
+		v := &h.Variables[i]
+		key = v.appendKey(key[:0])
+		sum := sha256.Sum256(key)
+		if x[sum] == nil {
+			kept := *v
+			x[sum] = &kept
+		}
+		*v = *x[sum]
+	}
+	*buf = key
+	keys.Put(buf)
+}
