@@ -19,7 +19,6 @@ package codec
 import (
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -71,18 +70,6 @@ func (f Form) Bytes() int {
 		return -1
 	}
 	return int(lo)
-}
-
-// maxChunk bounds the bytes of all elements of a chunk, and an eighth of it their number.
-const maxChunk = 4 << 30
-
-// CheckSize reports elements that are too many to be held all at once. Who makes room for
-// a whole chunk asks before: its shape is a document's word alone, whatever is stored.
-func (f Form) CheckSize() error {
-	if n := f.Bytes(); n < 0 || n > maxChunk || f.Count() > maxChunk/8 {
-		return fmt.Errorf("a chunk of shape %v of %v, more than %d GiB: %w", f.Shape, f.Type, maxChunk>>30, errors.ErrUnsupported)
-	}
-	return nil
 }
 
 // fillKey names the fill value, which elements that are not stored get on decoding.

@@ -2,19 +2,9 @@ package codec
 
 import (
 	"fmt"
-	"math"
 
 	"varve/codec/internal/corrupt"
 )
-
-// maxUnsized bounds what the compressors of a chunk may produce together where the size
-// of the elements does not say how much it should be: text, and compressors of
-// compressed bytes.
-const maxUnsized = 512 << 20
-
-// maxRatio is more than any compressor in use makes of stored bytes, but for a few that
-// have a word for a chunk of one value. Zstd comes to 32768.
-const maxRatio = 1 << 16
 
 // LengthError says that a chunk decompresses to other than the bytes of its elements. It is
 // ErrCorrupt.
@@ -146,14 +136,9 @@ func (p *Pipeline) unsizedLimit(stored int) int {
 // so that its size is the document's word alone. It is an error if the stored bytes are
 // much too few for it.
 func (p *Pipeline) wholeRoom(a *arena, stored int) (Elems, error) {
-	const header = 24 // of an element of varying length
 	form := p.Form()
-	need := form.Bytes()
-	if form.Type.Varies() {
-		need = header * min(form.Count(), math.MaxInt/header)
-	}
-	if need > maxUnsized && need/maxRatio > stored {
-		return Elems{}, corrupt.Errorf("chunk has %d bytes, too few for %v elements of %v", stored, form.Shape, form.Type)
+	if err := form.CheckGrowth(int64(stored)); err != nil {
+		return Elems{}, err
 	}
 	return a.elems(form), nil
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,9 +25,6 @@ type decoder struct {
 	out   codec.Elems
 	buf   []byte
 }
-
-// maxStored bounds the memory of one stored chunk.
-const maxStored = 1 << 30
 
 // decode returns all values of a variable whose refs in f begin at row first.
 func (o *opened) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
@@ -79,8 +77,8 @@ func (d *decoder) bytes(ref manifest.Ref) ([]byte, error) {
 	if row, ok := ref.Inline(); ok {
 		return d.f.inline[row], nil
 	}
-	if ref.Size > maxStored {
-		return nil, fmt.Errorf("%d stored bytes: %w", ref.Size, errors.ErrUnsupported)
+	if err := codec.CheckStored(ref.Size); err != nil {
+		return nil, err
 	}
 	src, err := d.source(ref.Other)
 	if err != nil {
@@ -217,14 +215,11 @@ func (d *decoder) eachChunk(first int, visit func(c *grid.Chunk, elems codec.Ele
 	return nil
 }
 
-// maxExpansion is how many bytes a codec makes of one at most.
-const maxExpansion = 1032
-
 // pipeline returns a pipeline for chunks of a shape, the last one if that is the shape.
 func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*codec.Pipeline, error) {
 	form := codec.Form{Type: d.v.Type, Shape: shape, Fill: d.v.Fill.Value}
-	if n := int64(max(form.Bytes(), form.Count())); n < 0 || n > maxStored || n > d.ValueBytes && n/maxExpansion > stored {
-		return nil, fmt.Errorf("chunks of shape %v, stored in %d bytes: %w", shape, stored, errors.ErrUnsupported)
+	if err := cmp.Or(form.CheckSize(), form.CheckGrowth(stored)); err != nil {
+		return nil, err
 	}
 	if last != nil && slices.Equal(last.Form().Shape, shape) {
 		return last, nil

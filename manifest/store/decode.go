@@ -170,7 +170,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 		}
 	}
 	form := j.pipe.Form()
-	if err := justified(form, len(stored)); err != nil {
+	if err := form.CheckGrowth(int64(len(stored))); err != nil {
 		return err
 	}
 	if j.IsWhole() && j.isPlain() {
@@ -215,24 +215,6 @@ func copied(f codec.Form, stored []byte) []byte {
 func isSmall(j *job) bool {
 	part, _ := j.Within.Elements()
 	return part < int64(j.pipe.Form().Count())/4
-}
-
-// maxRatio is more than any compressor makes of what is stored.
-const (
-	maxRatio  = 1 << 16
-	unsettled = 512 << 20 // chunks up to this size are taken at their word
-)
-
-// justified refuses a chunk whose size is the manifest's word alone.
-func justified(f codec.Form, stored int) error {
-	n := f.Bytes()
-	if f.Type.Varies() {
-		n = f.Count()
-	}
-	if n > unsettled && n/maxRatio > stored {
-		return fmt.Errorf("%w: chunk has %d bytes, too few for %v elements of %v", codec.ErrCorrupt, stored, f.Shape, f.Type)
-	}
-	return nil
 }
 
 // decodeAlone reads only those bytes of the chunk that the part needs.

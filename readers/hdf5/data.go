@@ -102,24 +102,17 @@ func (d *Dataset) filled(n uint64) []byte {
 // chunkDecoder decodes the chunks of one dataset, a pipeline a filter mask.
 type chunkDecoder struct {
 	d         *Dataset
+	form      codec.Form
 	pipelines map[uint32]*codec.Pipeline
 	stored    []byte
 	chunk     []byte
 }
 
-const maxStoredChunk = 1 << 30
-
 // decode returns the elements of a chunk as they are stored without filters, in a buffer
 // that the next call reuses.
 func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]byte, error) {
-	if r.Size > maxStoredChunk {
-		return nil, unsupported("stored chunk of %d bytes", r.Size)
-	}
-	if uint64(cap(x.stored)) < r.Size {
-		x.stored = make([]byte, r.Size)
-	}
-	stored := x.stored[:r.Size]
-	if _, err := x.d.f.src.ReadAt(ctx, stored, r.Offset); err != nil {
+	stored, err := x.read(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	mask := r.Mask
@@ -141,6 +134,23 @@ func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]by
 	return x.chunk, nil
 }
 
+// read returns the stored bytes of a chunk whose elements are worth the room that they take.
+func (x *chunkDecoder) read(ctx context.Context, r *readers.Ref) ([]byte, error) {
+	size := int64(min(r.Size, math.MaxInt64))
+	if err := cmp.Or(codec.CheckStored(size), x.form.CheckSize(), x.form.CheckGrowth(size)); err != nil {
+		return nil, fmt.Errorf("chunk %v at offset %d: %w", r.Index, r.Offset, err)
+	}
+	if x.chunk == nil {
+		x.chunk = make([]byte, x.form.Bytes())
+	}
+	if uint64(cap(x.stored)) < r.Size {
+		x.stored = make([]byte, r.Size)
+	}
+	stored := x.stored[:r.Size]
+	_, err := x.d.f.src.ReadAt(ctx, stored, r.Offset)
+	return stored, err
+}
+
 // decodeStart decodes a chunk that ends early, if what is missing lies beyond the dataset:
 // some programs write chunks at the border so, and libhdf5 asks for no more of them.
 func (x *chunkDecoder) decodeStart(p *codec.Pipeline, stored []byte, b *box, length *codec.LengthError) error {
@@ -159,21 +169,12 @@ func (x *chunkDecoder) pipeline(mask uint32) (*codec.Pipeline, error) {
 	if p := x.pipelines[mask]; p != nil {
 		return p, nil
 	}
-	size := x.d.Type.Size
-	p, err := rawPipeline(x.d.Filters, mask, int(x.d.chunkSize())/size, size)
+	p, err := rawPipeline(x.d.Filters, mask, x.form)
 	if err == nil {
 		x.pipelines[mask] = p
 	}
 	return p, err
 }
-
-// Chunks of more than this are decoded only if what is stored can be that much: no codec
-// here makes more than 1,032 bytes of one.
-const (
-	maxChunkUnjustified = 64 << 20
-	maxExpansion        = 1032
-	maxChunkInMemory    = 1 << 30
-)
 
 // readChunks places what every stored chunk has of some rows in out. Those that a search does not
 // find are an error, or left out.
@@ -182,7 +183,7 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict 
 		return nil
 	}
 	size := d.chunkSize()
-	var x *chunkDecoder
+	x := chunkDecoder{d: d, form: rawForm(int(size)/d.Type.Size, d.Type.Size), pipelines: map[uint32]*codec.Pipeline{}}
 	unfound := func(err error) (bool, error) {
 		if !strict {
 			err = nil
@@ -196,12 +197,6 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict 
 		b := newBox(d.Shape, d.Chunk, r.Index)
 		if !b.meets(some) {
 			continue
-		}
-		if size > maxChunkInMemory || size > maxChunkUnjustified && size/maxExpansion > r.Size {
-			return unsupported("chunk of %d bytes stored in %d", size, r.Size)
-		}
-		if x == nil {
-			x = &chunkDecoder{d: d, pipelines: map[uint32]*codec.Pipeline{}, chunk: make([]byte, size)}
 		}
 		chunk, err := x.decode(ctx, r, &b)
 		if err != nil {

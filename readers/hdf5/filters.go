@@ -185,19 +185,23 @@ func undecodable(filters []readers.Filter) error {
 }
 
 // rawPipeline is the pipeline that undoes filters and leaves elements as they are stored.
-func rawPipeline(filters []readers.Filter, mask uint32, elements, size int) (*codec.Pipeline, error) {
+func rawPipeline(filters []readers.Filter, mask uint32, form codec.Form) (*codec.Pipeline, error) {
 	p := readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}, Filters: filters}
 	specs, err := p.Specs(mask)
 	if err != nil {
 		return nil, err
 	}
-	form := codec.Form{Type: codec.Type{Kind: codec.Raw, Size: size}, Shape: []int64{int64(elements)}}
 	return codec.New(specs, form)
+}
+
+// rawForm is that of elements as they are stored.
+func rawForm(elements, size int) codec.Form {
+	return codec.Form{Type: codec.Type{Kind: codec.Raw, Size: size}, Shape: []int64{int64(elements)}}
 }
 
 // undoFilters decodes stored bytes that must become size bytes.
 func undoFilters(filters []readers.Filter, mask uint32, stored []byte, size int) ([]byte, error) {
-	p, err := rawPipeline(filters, mask, size, 1)
+	p, err := rawPipeline(filters, mask, rawForm(size, 1))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,58 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"varve/codec/internal/corrupt"
+)
+
+// What a chunk may take. Whoever holds one in memory asks here, whatever it is read or made for.
+const (
+	// maxChunk bounds the bytes of all elements of a chunk, and an eighth of it their number;
+	// and the bytes that one is stored in.
+	maxChunk = 4 << 30
+
+	// maxUnsized is up to where a shape is taken at its word, whatever is stored. It also bounds
+	// what the compressors of a chunk may produce together where the size of the elements does
+	// not say how much it should be: text, and compressors of compressed bytes.
+	maxUnsized = 512 << 20
+
+	// maxRatio is more than any compressor in use makes of stored bytes, but for a few that
+	// have a word for a chunk of one value. Zstd comes to 32768.
+	maxRatio = 1 << 16
+
+	// varHeader is what an element of varying length takes besides its bytes.
+	varHeader = 24
+)
+
+// CheckSize reports elements that are too many to be held all at once. Who makes room for
+// a whole chunk asks before: its shape is a document's word alone, whatever is stored.
+func (f Form) CheckSize() error {
+	if n := f.Bytes(); n < 0 || n > maxChunk || f.Count() > maxChunk/8 {
+		return fmt.Errorf("a chunk of shape %v of %v, more than %d GiB: %w", f.Shape, f.Type, maxChunk>>30, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// CheckStored reports stored bytes of a chunk that are too many to be held all at once.
+func CheckStored(stored int64) error {
+	if stored < 0 || stored > maxChunk {
+		return fmt.Errorf("a chunk is stored in %d bytes, more than %d GiB: %w", stored, maxChunk>>30, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// CheckGrowth reports elements that take far more than the bytes that they are stored in can justify.
+// They are ErrCorrupt.
+func (f Form) CheckGrowth(stored int64) error {
+	need := int64(f.Bytes())
+	if f.Type.Varies() {
+		need = varHeader * min(int64(f.Count()), math.MaxInt64/varHeader)
+	}
+	if need > maxUnsized && need/maxRatio > stored {
+		return corrupt.Errorf("a chunk of shape %v of %v is stored in %d bytes, from which no codec makes so much", f.Shape, f.Type, stored)
+	}
+	return nil
+}

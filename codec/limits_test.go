@@ -1,0 +1,46 @@
+package codec
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestLimits: up to 512 MiB a shape is taken at its word, beyond that if a compressor could make
+// as much of what is stored, and never beyond 4 GiB.
+func TestLimits(t *testing.T) {
+	const mib, gib = 1 << 20, 1 << 30
+	double, text := Type{Kind: Float, Size: 8}, Type{Kind: String}
+	for _, c := range []struct {
+		name              string
+		t                 Type
+		elements, stored  int64
+		large, unbalanced bool
+	}{
+		{"a word for all", double, 64 * mib, 1, false, false},
+		{"a little more", double, 64*mib + 1, 1, false, true},
+		{"as zstd does it", double, 128 * mib, gib >> 15, false, false},
+		{"as nothing does it", double, 128 * mib, gib >> 17, false, true},
+		{"the most", double, 512 * mib, 4 * gib, false, false},
+		{"more than the most", double, 512*mib + 1, 4 * gib, true, false},
+		{"many small", Type{Kind: Uint, Size: 1}, 513 * mib, gib, true, false},
+		{"texts", text, 16 * mib, 1, false, false},
+		{"many texts", text, 32 * mib, 1, false, true},
+		{"more than can be counted", double, 1 << 62, gib, true, false},
+	} {
+		f := Form{Type: c.t, Shape: []int64{c.elements}}
+		for what, x := range map[string]struct {
+			err  error
+			want bool
+			mark error
+		}{"size": {f.CheckSize(), c.large, errors.ErrUnsupported}, "growth": {f.CheckGrowth(c.stored), c.unbalanced, ErrCorrupt}} {
+			if (x.err != nil) != x.want || x.want && !errors.Is(x.err, x.mark) {
+				t.Errorf("%s: %s: %v", c.name, what, x.err)
+			}
+		}
+	}
+	for stored, want := range map[int64]bool{-1: true, 0: false, 4 * gib: false, 4*gib + 1: true} {
+		if err := CheckStored(stored); (err != nil) != want {
+			t.Errorf("%d stored bytes: %v", stored, err)
+		}
+	}
+}
