@@ -1,6 +1,8 @@
 package zarrjson
 
 import (
+	"strconv"
+
 	"varve/codec"
 	"varve/grid"
 )
@@ -22,6 +24,23 @@ type Array struct {
 type DimensionName struct {
 	Name  string
 	Named bool
+}
+
+// Dim is the name of a dimension, or dim_0, dim_1 as xarray calls what has none.
+func (a *Array) Dim(axis int) string {
+	if axis < len(a.DimensionNames) && a.DimensionNames[axis].Named {
+		return a.DimensionNames[axis].Name
+	}
+	return "dim_" + strconv.Itoa(axis)
+}
+
+// Dims are the names of all dimensions.
+func (a *Array) Dims() []string {
+	names := make([]string, len(a.Shape))
+	for axis := range names {
+		names[axis] = a.Dim(axis)
+	}
+	return names
 }
 
 // Names returns dimension names none of which is null.

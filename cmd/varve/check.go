@@ -150,7 +150,7 @@ func checkHTML(w io.Writer, o *build.Outcome) error {
 		if err != nil {
 			return err
 		}
-		shown := report.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Face.DataType.Name(), Chunks: edges(g, dimNames(a)),
+		shown := report.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Face.DataType.Name(), Chunks: edges(g, a.Face.Dims()),
 			Codecs: codecsText(a), Served: served(a)}
 		if drawn := o.Pictures[a.Path]; drawn != nil {
 			shown.Picture = template.HTML(drawn.SVG()) // every name in it is escaped

@@ -47,18 +47,8 @@ func (j *arrayJSON) describe(a *manifest.Array) error {
 	if err := json.Unmarshal(doc, &parts); err != nil {
 		return err
 	}
-	*j = arrayJSON{a.Path, dimNames(a), a.Face.Shape, a.Face.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks}
+	*j = arrayJSON{a.Path, a.Face.Dims(), a.Face.Shape, a.Face.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks}
 	return nil
-}
-
-func dimNames(a *manifest.Array) []string {
-	names := make([]string, len(a.Face.Shape))
-	for i := range names {
-		if i < len(a.Face.DimensionNames) {
-			names[i] = a.Face.DimensionNames[i].Name
-		}
-	}
-	return names
 }
 
 // printArrays writes each array for people: what it is, how it is cut, how it is served.
@@ -84,7 +74,7 @@ func printArray(out *bufio.Writer, a *manifest.Array) error {
 		return fmt.Errorf("%s: %w", a.Path, err)
 	}
 	if g.Rank() > 0 {
-		fmt.Fprintf(out, "    chunks    %s\n", edges(g, dimNames(a)))
+		fmt.Fprintf(out, "    chunks    %s\n", edges(g, a.Face.Dims()))
 	}
 	fmt.Fprintf(out, "    codecs    %s\n    served    %s\n", codecsText(a), served(a))
 	return nil
@@ -92,7 +82,7 @@ func printArray(out *bufio.Writer, a *manifest.Array) error {
 
 func dimsText(a *manifest.Array) string {
 	dims := make([]string, len(a.Face.Shape))
-	for i, name := range dimNames(a) {
+	for i, name := range a.Face.Dims() {
 		dims[i] = fmt.Sprintf("%s: %d", name, a.Face.Shape[i])
 	}
 	return strings.Join(dims, ", ")

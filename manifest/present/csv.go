@@ -65,7 +65,7 @@ type column struct {
 // columnOf returns how the indices of an axis are written.
 func columnOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (*column, error) {
 	c := &column{from: x.From, step: x.Step, index: -1}
-	coordinate, ok := coordinateOf(st, a, x.Dim)
+	coordinate, ok := arraysOf(st).Coordinate(a, x.Dim)
 	if !ok {
 		return c, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -44,14 +43,11 @@ func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []s
 func (s *Selection) explain(st *store.Store, term string, err error) error {
 	name, _, _ := strings.Cut(term, "=")
 	isDim := slices.ContainsFunc(s.Axes, func(x Axis) bool { return x.Dim == name })
-	a, ok := nearest(st, s.Array, name)
+	a, ok := arraysOf(st).Nearest(s.Array, name)
 	if isDim || !ok || name == "" || strings.Contains(name, "/") {
 		return err
 	}
-	dims := make([]string, a.Grid().Rank())
-	for i := range dims {
-		dims[i] = dimName(a, i)
-	}
+	dims := a.Face().Dims()
 	switch {
 	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension that others have
 		return err
@@ -62,31 +58,12 @@ func (s *Selection) explain(st *store.Store, term string, err error) error {
 		a.Path(), strings.Join(dims, ", "), strings.Join(dims, " and "))
 }
 
-// nearest finds an array by its name in the group of another, or in one above it.
-func nearest(st *store.Store, a *store.Array, name string) (*store.Array, bool) {
-	for group := path.Dir(a.Path()); ; group = path.Dir(group) {
-		if found, err := st.Array(path.Join(group, name)); err == nil {
-			return found, true
-		}
-		if group == "/" {
-			return nil, false
-		}
+// arraysOf finds the arrays of a store.
+func arraysOf(st *store.Store) cf.Hierarchy[*store.Array] {
+	return func(path string) (*store.Array, bool) {
+		a, err := st.Array(path)
+		return a, err == nil
 	}
-}
-
-// coordinateOf finds the coordinate of a dimension: the nearest array of its name, if it has
-// that dimension and no other.
-func coordinateOf(st *store.Store, a *store.Array, dim string) (*store.Array, bool) {
-	c, ok := nearest(st, a, dim)
-	if !ok || c.Grid().Rank() != 1 || dimName(c, 0) != dim {
-		return nil, false
-	}
-	for i := range a.Grid().Rank() {
-		if dimName(a, i) == dim && a.Grid().Shape()[i] != c.Grid().Shape()[0] {
-			return nil, false
-		}
-	}
-	return c, true
 }
 
 // labels are the values of a coordinate, as a user names them.
@@ -115,10 +92,10 @@ type labelSet struct {
 
 // coordinate finds the coordinate of a dimension, or says why there is none.
 func (s *Selection) coordinate(st *store.Store, dim string) (*store.Array, error) {
-	if c, ok := coordinateOf(st, s.Array, dim); ok {
+	if c, ok := arraysOf(st).Coordinate(s.Array, dim); ok {
 		return c, nil
 	}
-	if c, ok := nearest(st, s.Array, dim); ok && c.Grid().Rank() > 1 {
+	if c, ok := arraysOf(st).Nearest(s.Array, dim); ok && c.Grid().Rank() > 1 {
 		return nil, fmt.Errorf("%s has %d dimensions and is the label of none; select by index with --isel", c.Path(), c.Grid().Rank())
 	}
 	return nil, fmt.Errorf("dimension %s has no coordinate; select it by index with --isel", dim)

@@ -51,13 +51,13 @@ func (n *netcdfFile) collect(a *store.Array) {
 		return
 	}
 	for i := range a.Grid().Rank() {
-		if c, ok := coordinateOf(n.store, a, dimName(a, i)); ok {
+		if c, ok := arraysOf(n.store).Coordinate(a, a.Face().Dim(i)); ok {
 			n.collect(c)
 		}
 	}
 	for _, name := range cf.Naming {
 		for _, word := range strings.Fields(cf.TextIn(a.Face().Attributes, name)) {
-			if c, ok := nearest(n.store, a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
+			if c, ok := arraysOf(n.store).Nearest(a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
 				n.collect(c)
 			}
 		}
@@ -114,7 +114,7 @@ func (n *netcdfFile) describe(ctx context.Context) error {
 		v := netcdf.Variable{Name: baseName(m.Array), Type: m.typ}
 		for i, x := range m.Axes {
 			if !x.Single {
-				v.Dimensions = append(v.Dimensions, n.dim(dimName(m.Array, i), x.Len()))
+				v.Dimensions = append(v.Dimensions, n.dim(m.Array.Face().Dim(i), x.Len()))
 			}
 		}
 		if m.text > 0 && !m.isChars() {

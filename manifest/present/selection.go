@@ -44,16 +44,9 @@ func Whole(a *store.Array) *Selection {
 	shape := a.Grid().Shape()
 	s := &Selection{Array: a, Axes: make([]Axis, len(shape))}
 	for i, n := range shape {
-		s.Axes[i] = Axis{Dim: dimName(a, i), To: n, Step: 1}
+		s.Axes[i] = Axis{Dim: a.Face().Dim(i), To: n, Step: 1}
 	}
 	return s
-}
-
-func dimName(a *store.Array, axis int) string {
-	if names := a.Face().DimensionNames; axis < len(names) && names[axis].Named {
-		return names[axis].Name
-	}
-	return fmt.Sprintf("dim_%d", axis)
 }
 
 // ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lon=::2", as Python

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
-	"path"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest/internal/cf"
-	"varve/zarrjson"
 )
 
 // readNumbers reads a region as numbers: packed ones are unpacked, and what is missing is NaN.
@@ -30,29 +28,19 @@ func readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error)
 	return out, nil
 }
 
-// coordinate is the array of a dimension's name, if there is one: in the array's own group, or
-// in one above.
-func (s *site) coordinate(a array, axis int) array {
-	name, ok := dimensionName(a.Face(), axis)
-	if !ok {
-		return nil
-	}
-	for group := relative(path.Dir(a.Path())); ; group = parentOf(group) {
-		c := s.v3.arrays[path.Join(group, name)]
-		if c != nil && c.Grid().Rank() == 1 && c.Grid().Shape()[0] == a.Grid().Shape()[axis] && cf.IsDrawable(c.Face().DataType.Type()) {
-			return c.array
+// coordinate is the coordinate of a dimension, if there is one that can be drawn.
+func (s *site) coordinate(a array, dim string) array {
+	arrays := cf.Hierarchy[array](func(path string) (array, bool) {
+		c := s.v3.arrays[relative(path)]
+		if c == nil {
+			return nil, false
 		}
-		if group == "" {
-			return nil
-		}
+		return c.array, true
+	})
+	if c, ok := arrays.Coordinate(a, dim); ok && cf.IsDrawable(c.Face().DataType.Type()) {
+		return c
 	}
-}
-
-func dimensionName(face *zarrjson.Array, axis int) (string, bool) {
-	if axis < len(face.DimensionNames) && face.DimensionNames[axis].Named {
-		return face.DimensionNames[axis].Name, true
-	}
-	return "", false
+	return nil
 }
 
 // momentNames returns what writes the coordinates of an array of times, or nil for others.

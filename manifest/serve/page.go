@@ -303,13 +303,13 @@ func crumbs(base, name, p string) []link {
 func (r *row) fill(a array, spec *manifest.Array) {
 	var dims []string
 	elements := int64(1)
-	for axis, name := range dimensionNames(a) {
+	for axis, name := range a.Face().Dims() {
 		dims = append(dims, name+": "+report.Thousands(a.Grid().Shape()[axis]))
 		elements *= a.Grid().Shape()[axis]
 	}
 	t := a.Face().DataType.Type()
 	r.Dims, r.Type, r.Bytes, r.Chunks = strings.Join(dims, ", "), a.Face().DataType.Name(), elements*int64(t.Size), a.Grid().Chunks()
-	r.array, r.coord, r.Label = a, isCoordinate(a), labelOf(a.Face())
+	r.array, r.coord, r.Label = a, cf.IsCoordinate(a), labelOf(a.Face())
 	if spec != nil {
 		r.Counts, r.Inline = spec.Chunks, len(spec.Pieces) > 0
 	}

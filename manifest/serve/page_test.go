@@ -237,3 +237,28 @@ func TestPlotValues(t *testing.T) {
 		t.Errorf("%q, %q, %q", p.Title, p.Y.Label, p.Unit)
 	}
 }
+
+// TestPlotAxes: an axis is labelled with the coordinate by which regions of the array are selected,
+// and with no array that is only called the same.
+func TestPlotAxes(t *testing.T) {
+	d := weather(t)
+	one, flat := `{"name":"regular","configuration":{"chunk_shape":[4]}}`, `{"name":"regular","configuration":{"chunk_shape":[4,5]}}`
+	inline := func(int64) store.Kind { return store.Rebuilt }
+	d.add(t, "/x", arrayDoc("[5]", one, "", `{"units":"km"}`, `["cells"]`), inline)
+	d.add(t, "/swath/lat", arrayDoc("[4,5]", flat, "", `{"units":"degrees_north"}`, `["lat","x"]`), inline)
+	d.add(t, "/swath/v", arrayDoc("[4,5]", flat, "", `{}`, `["lat","x"]`), inline)
+	s := newHandler(t, d).byName[""].plain[inFull].Load()
+	for path, want := range map[string]string{"/t2m": "latitude", "/swath/v": "lat"} {
+		sl, err := parseSlice(s.v3.arrays[relative(path)], url.Values{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.plot(t.Context(), sl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.X.Label != "x" || p.X.At != nil || !strings.HasPrefix(p.Y.Label, want) || (p.Y.At == nil) != (want == "lat") {
+			t.Errorf("%s is drawn along %+v and %+v", path, p.X, p.Y)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func parseSlice(a array, query url.Values) (*slice, error) {
 		return nil, badSlice("%s holds %s, and only numbers can be drawn", a.Path(), a.Face().DataType.Name())
 	}
 	shape := a.Grid().Shape()
-	s := &slice{array: a, names: dimensionNames(a), region: grid.Whole(shape).Clone(), x: -1, y: -1}
+	s := &slice{array: a, names: a.Face().Dims(), region: grid.Whole(shape).Clone(), x: -1, y: -1}
 	if len(shape) == 0 {
 		return nil, badSlice("%s is one value", a.Path())
 	}
@@ -52,19 +52,6 @@ func parseSlice(a array, query url.Values) (*slice, error) {
 		}
 	}
 	return s, s.clip(query)
-}
-
-// dimensionNames are those of the array, or dim_0, dim_1 as xarray calls what has none.
-func dimensionNames(a array) []string {
-	names := make([]string, a.Grid().Rank())
-	for axis := range names {
-		name, ok := dimensionName(a.Face(), axis)
-		if !ok {
-			name = "dim_" + strconv.Itoa(axis)
-		}
-		names[axis] = name
-	}
-	return names
 }
 
 func (s *slice) pickAxes(query url.Values) error {
@@ -195,7 +182,7 @@ func label(a array, name string) string {
 func (s *site) axis(ctx context.Context, sl *slice, axis int) (plot.Axis, error) {
 	from, n := sl.region.Origin[axis], sl.region.Shape[axis]
 	out := plot.Axis{Label: sl.names[axis], Len: int(n)}
-	c := s.coordinate(sl.array, axis)
+	c := s.coordinate(sl.array, sl.names[axis])
 	if c == nil {
 		if from > 0 {
 			out.At = make([]float64, n)

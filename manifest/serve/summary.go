@@ -55,7 +55,7 @@ func (p *page) tellServed(c manifest.Counts) {
 const maxDims = 60
 
 func (p *page) addDims(a array, seen map[fact]bool) {
-	for axis, name := range dimensionNames(a) {
+	for axis, name := range a.Face().Dims() {
 		d := fact{name, report.Thousands(a.Grid().Shape()[axis])}
 		if !seen[d] && len(p.Dims) < maxDims {
 			seen[d] = true
@@ -99,12 +99,6 @@ func (s *site) tree(ctx context.Context, base, group string) []row {
 		rows = append(rows, r)
 	}
 	return rows
-}
-
-// isCoordinate reports whether an array is named as its only dimension.
-func isCoordinate(a array) bool {
-	name, ok := dimensionName(a.Face(), 0)
-	return a.Grid().Rank() == 1 && ok && name == path.Base(a.Path())
 }
 
 // preview shows the first values of a coordinate, and its last.
@@ -204,7 +198,7 @@ const maxRuns = 12
 // edgesOf lists the lengths of chunks along each axis, runs as length×count.
 func edgesOf(a array) string {
 	var axes []string
-	for axis, name := range dimensionNames(a) {
+	for axis, name := range a.Face().Dims() {
 		var runs []string
 		for run := range a.Grid().Dim(axis).Runs() {
 			if len(runs) == maxRuns {

@@ -1,6 +1,6 @@
 // Package cf knows what the attributes of a variable mean by the CF conventions, as xarray
 // and cftime read them: what stored numbers stand for, which of them stand for nothing, and
-// which moments times are.
+// which moments times are; and which array is the coordinate of a dimension.
 //
 //	short t2m(time)                              Packing
 //	    _Unsigned = "true"                         int16 is uint16
@@ -14,6 +14,6 @@
 //
 // valid_min, valid_max and valid_range say what is likely and mask nothing, as in xarray.
 //
-// Sections of the conventions: 2.5.1 missing data, 4.4 time coordinate, 4.4.1 calendar, 7.1
+// Sections of the conventions: 2.1 and 5 coordinates, 2.5.1 missing data, 4.4 time coordinate, 4.4.1 calendar, 7.1
 // cell boundaries, 8.1 packed data; _Unsigned is of the NetCDF Users Guide.
 package cf
