@@ -20,7 +20,7 @@ func newGCCommand() *cobra.Command {
 writers left behind. Sources are never touched. It waits for nobody: while somebody writes
 to OUT it refuses, and, in an object store, for a minute after a writer was killed. Appends
 fold small tables into larger ones and keep the small ones for the older snapshots: after many
-appends most of what a manifest takes is freed by this.`,
+appends most of what a manifest takes is freed by this. The first twenty files are named.`,
 		Example: `  varve gc sst.varve --keep 3`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,6 +31,10 @@ appends most of what a manifest takes is freed by this.`,
 	return cmd
 }
 
+// shownRemoved is how many of the files that were removed are named. Ten thousand appends leave
+// four times as many.
+const shownRemoved = 20
+
 func runGC(ctx context.Context, name string, keep int, out io.Writer) error {
 	repo, err := manifest.Open(ctx, name)
 	if err != nil {
@@ -38,8 +42,11 @@ func runGC(ctx context.Context, name string, keep int, out io.Writer) error {
 	}
 	defer repo.Close()
 	done, err := repo.GC(ctx, keep)
-	for _, file := range done.Files {
+	for _, file := range done.Files[:min(len(done.Files), shownRemoved)] {
 		fmt.Fprintln(out, file)
+	}
+	if more := len(done.Files) - shownRemoved; more > 0 {
+		fmt.Fprintf(out, "… and %s more\n", report.Thousands(int64(more)))
 	}
 	if err == nil || len(done.Files) > 0 {
 		fmt.Fprintf(out, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))

@@ -52,8 +52,8 @@ func newVerifyCommand() *cobra.Command {
 		Short: "See whether a virtual dataset still holds",
 		Long: `See whether the files of the manifest OUT are what was published, by their SHA-256, and its
 sources what was scanned, by their size and time or ETag. Files of chunks that were rebuilt and
-kept may be large: they are only looked at for their size. All that does not hold is listed.
-Where sources were moved, "varve relocate" takes their new places.
+kept may be large: they are only looked at for their size. What does not hold is listed, up to
+a hundred, and counted. Where sources were moved, "varve relocate" takes their new places.
 
 With --deep those files are read as well, and every chunk is read and decoded; so are found what
 somebody changed and left no trace of, and chunks that varve reads and other clients refuse.`,

@@ -225,14 +225,35 @@ func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (
 	return src.URL, at.Offset
 }
 
-// Err is an error that lists all problems, or nil.
+// Err is an error of all problems, or nil. It lists the first of them: an archive that was moved
+// has one for each file.
 func (r *Result) Err() error {
-	list := make([]error, len(r.Problems))
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	list := make(problems, len(r.Problems))
 	for i, p := range r.Problems {
 		list[i] = p.wrapped()
 	}
-	return errors.Join(list...)
+	return list
 }
+
+// problems is what does not hold.
+type problems []error
+
+// shownProblems is how many of them are listed.
+const shownProblems = 100
+
+func (p problems) Error() string {
+	text := errors.Join(p[:min(len(p), shownProblems)]...).Error()
+	if more := len(p) - shownProblems; more > 0 {
+		text += fmt.Sprintf("\nand %d more", more)
+	}
+	return text
+}
+
+// Unwrap has errors.Is look at all of them.
+func (p problems) Unwrap() []error { return p }
 
 func (p Problem) wrapped() error {
 	switch {

@@ -170,6 +170,23 @@ func TestVerifyMany(t *testing.T) {
 	}
 }
 
+// TestVerifyAllGone: of files that are all gone some are listed, and the rest counted; what is wrong
+// with those counts too.
+func TestVerifyAllGone(t *testing.T) {
+	v := &verifier{found: map[place][]int{}}
+	for i := range 3 * shownProblems {
+		v.add(Problem{Source: fmt.Sprint(i), Err: fmt.Errorf("%d.nc: %w", i, os.ErrNotExist)})
+	}
+	v.add(Problem{Source: "last", Err: codec.ErrCorrupt})
+	err := v.result.Err()
+	if lines := strings.Count(err.Error(), "\n"); lines != shownProblems || !strings.HasSuffix(err.Error(), fmt.Sprintf("\nand %d more", 2*shownProblems+1)) {
+		t.Errorf("%d lines:\n%v", lines, err)
+	}
+	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("%v is not all that is wrong", err)
+	}
+}
+
 // TestVerifyCancelled: it is no problem of the archive that nobody waits.
 func TestVerifyCancelled(t *testing.T) {
 	s, _ := archived(t)
