@@ -19,13 +19,25 @@ import (
 
 func TestNPYHeader(t *testing.T) {
 	for _, shape := range [][]int64{nil, {3}, {1, 2, 3}, {1 << 40, 5}} {
-		header := npyHeader("'<f4'", shape)
-		if len(header)%64 != 0 || header[len(header)-1] != '\n' {
-			t.Errorf("%v: %d bytes, %q", shape, len(header), header)
-		}
-		if n := int(binary.LittleEndian.Uint16(header[8:])); n != len(header)-10 {
-			t.Errorf("%v: says %d bytes, has %d", shape, n, len(header)-10)
-		}
+		checkNPYHeader(t, "'<f4'", shape)
+	}
+	for _, fields := range []int{1, 4, 8, 16, 100, 4095, 5000, 20000} { // lengths with bytes above 127, and above 65,535
+		checkNPYHeader(t, "["+strings.Repeat("('x', '<f8'), ", fields)+"]", []int64{3})
+	}
+}
+
+func checkNPYHeader(t *testing.T, descr string, shape []int64) {
+	t.Helper()
+	header := npyHeader(descr, shape)
+	if len(header)%64 != 0 || header[len(header)-1] != '\n' {
+		t.Errorf("%.40s, %v: %d bytes, %.80q", descr, shape, len(header), header)
+	}
+	n, begin := int(binary.LittleEndian.Uint16(header[8:])), 10
+	if header[6] == 2 {
+		n, begin = int(binary.LittleEndian.Uint32(header[8:])), 12
+	}
+	if n != len(header)-begin || header[begin] != '{' {
+		t.Errorf("%.40s, %v: says %d bytes, has %d", descr, shape, n, len(header)-begin)
 	}
 }
 
@@ -40,6 +52,7 @@ func TestNPYType(t *testing.T) {
 		"'<M8[ns]'":                        {Kind: codec.DateTime, Size: 8, Unit: "ns"},
 		"'<m8[10s]'":                       {Kind: codec.TimeDelta, Size: 8, Unit: "s", Ticks: 10},
 		`[('it\'s', '<f4'), ('b', '|V3')]`: {Kind: codec.Struct, Size: 7, Fields: []codec.Field{{Name: "it's", Type: codec.Type{Kind: codec.Float, Size: 4}}, {Name: "b", Type: codec.Type{Kind: codec.Raw, Size: 3}}}},
+		`[('\"a\"', '|u1')]`:               {Kind: codec.Struct, Size: 1, Fields: []codec.Field{{Name: `"a"`, Type: codec.Type{Kind: codec.Uint, Size: 1}}}},
 	} {
 		if got, err := npyType(typ); err != nil || got != want {
 			t.Errorf("%v: %s (%v), not %s", typ, got, err, want)

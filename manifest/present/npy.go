@@ -20,6 +20,8 @@ import (
 //
 //	93 'N' 'U' 'M' 'P' 'Y' 1 0 │ length u16 │ {'descr': '<f4', 'fortran_order': False, 'shape': (3,), } … \n │ elements
 //
+// Format 2.0, for structs of so many fields that 16 bits do not hold the length, has 32.
+//
 // Elements are as they are stored or, with a decoder that decodes, floats and datetime64[ns].
 // Texts are read twice: their longest decides how long all are.
 func WriteNPY(ctx context.Context, w io.Writer, s *Selection, d *Decoder) error {
@@ -223,7 +225,8 @@ func npyStruct(t codec.Type) (string, error) {
 
 // pythonText is a literal of Python in ASCII, as format 1.0 wants its header.
 func pythonText(s string) string {
-	return "'" + strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(s), `"`), "'", `\'`) + "'"
+	quoted := strconv.QuoteToASCII(s)
+	return "'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
 }
 
 // npyHeader is the magic, the version and a dictionary, padded to a multiple of 64 bytes.
@@ -233,6 +236,13 @@ func npyHeader(descr string, shape []int64) []byte {
 		fmt.Fprintf(&dims, "%d,", n)
 	}
 	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%s), }", descr, dims.String())
-	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
-	return fmt.Appendf(nil, "\x93NUMPY\x01\x00%c%c%s", byte(len(text)), byte(len(text)>>8), text)
+	const most = math.MaxUint16 - 64 // with the padding
+	if len(text) <= most {
+		text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
+		head := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text)))
+		return append(head, text...)
+	}
+	text += strings.Repeat(" ", 63-(12+len(text))%64) + "\n"
+	head := binary.LittleEndian.AppendUint32([]byte("\x93NUMPY\x02\x00"), uint32(len(text)))
+	return append(head, text...)
 }
