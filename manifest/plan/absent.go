@@ -14,7 +14,7 @@ import (
 // absences finds the files that lie where no tile is. Whose boxes meet tiles are looked at, and no
 // others, so that it costs what there is and not what there is not: many variables that one file
 // each has are lacked by all others.
-func (p *planner) absences(a *array, w *placing) {
+func (p *layout) absences(a *array, w *placing) {
 	held, all := w.cover()
 	w.holes = held < all
 	if !w.holes {
@@ -30,7 +30,7 @@ func (p *planner) absences(a *array, w *placing) {
 		}
 	}
 	t.under(w.tiles, present)
-	w.absent = t.without(p, present)
+	w.absent = t.without(&p.survey, present)
 }
 
 // territory is where files lie along some dimensions, whatever variables they have.
@@ -41,7 +41,7 @@ type territory struct {
 	byBox   map[string][]int32       // along several
 }
 
-func (p *planner) territoryOf(dims []*dim) *territory {
+func (p *layout) territoryOf(dims []*dim) *territory {
 	key := dimPaths(dims)
 	if t := p.territories[key]; t != nil {
 		return t
@@ -77,7 +77,7 @@ func dimPaths(dims []*dim) string {
 }
 
 // boxOf is where a file lies along dimensions; nil if it holds nothing along one of them.
-func (p *planner) boxOf(file int32, dims []*dim) *manifest.Tile {
+func (p *survey) boxOf(file int32, dims []*dim) *manifest.Tile {
 	if p.classOf[file] < 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
 }
 
 // without are the files that hold something, but for some of them.
-func (t *territory) without(p *planner, some map[int32]bool) sample {
+func (t *territory) without(p *survey, some map[int32]bool) sample {
 	s := sample{count: len(t.byName) - len(some)}
 	for _, f := range t.byName {
 		if len(s.urls) == min(s.count, named) {
@@ -143,7 +143,7 @@ func (t *territory) without(p *planner, some map[int32]bool) sample {
 }
 
 // settleAbsent says which variables some files lack, and does what the user wants of them.
-func (p *planner) settleAbsent() {
+func (p *layout) settleAbsent() {
 	groups := map[*placing][]*array{}
 	for _, a := range p.arrays {
 		if a.where != nil && a.where.absent.count > 0 && !p.isCoordinate(a) {
@@ -181,7 +181,7 @@ func (p *planner) settleAbsent() {
 
 // settleHoles says where a mosaic has no file at all. Where that is half of it or more, and
 // nobody asked for it, a file more likely has other coordinates by mistake.
-func (p *planner) settleHoles() {
+func (p *layout) settleHoles() {
 	for _, w := range p.placeOrder {
 		held, all := w.cover()
 		if !w.holes || held == all || w.absent.count > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
@@ -215,7 +215,7 @@ func (w *placing) doubtful(share float64) *dim {
 }
 
 // smallest are the files of all coordinates but the one that most files have.
-func (p *planner) smallest(d *dim) []int32 {
+func (p *inquiry) smallest(d *dim) []int32 {
 	standard := p.standard(d.order)
 	var odd []*coord
 	for _, c := range d.order {

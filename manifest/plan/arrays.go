@@ -53,7 +53,7 @@ type member struct {
 }
 
 // collectArrays finds the variables of all classes.
-func (p *planner) collectArrays() {
+func (p *layout) collectArrays() {
 	found := map[string]*array{}
 	for n, c := range p.classes {
 		for _, x := range c.vars {
@@ -79,7 +79,7 @@ func (p *planner) collectArrays() {
 }
 
 // readable leaves out variables that no array can hold.
-func (p *planner) readable(a *array) bool {
+func (p *survey) readable(a *array) bool {
 	why := ""
 	var files []int32
 	for _, m := range a.members {
@@ -98,7 +98,7 @@ func (p *planner) readable(a *array) bool {
 
 // settleDims finds the order of axes that most files have, and refuses those whose axes are
 // others.
-func (p *planner) settleDims(a *array) bool {
+func (p *survey) settleDims(a *array) bool {
 	groups := map[string][]int{}
 	weight := map[string]int64{}
 	for i, m := range a.members {
@@ -125,15 +125,15 @@ func (p *planner) settleDims(a *array) bool {
 	return ok
 }
 
-func (p *planner) memberLeads(a *array, x, y []int) bool {
+func (p *survey) memberLeads(a *array, x, y []int) bool {
 	return natural(p.files[p.firstFile(a, x)].URL, p.files[p.firstFile(a, y)].URL) < 0
 }
 
-func (p *planner) firstFile(a *array, members []int) int32 {
+func (p *survey) firstFile(a *array, members []int) int32 {
 	return slices.MinFunc(p.filesOfMembers(a, members), p.byName)
 }
 
-func (p *planner) filesOfMembers(a *array, members []int) (files []int32) {
+func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
 	for _, i := range members {
 		files = append(files, p.classes[a.members[i].class].files...)
 	}
@@ -141,7 +141,7 @@ func (p *planner) filesOfMembers(a *array, members []int) (files []int32) {
 }
 
 // otherDims takes files with axes in another order, and refuses those with other axes.
-func (p *planner) otherDims(a *array, odd, most []int) bool {
+func (p *survey) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
 	name, names := path.Base, names
 	if names(dims) == names(a.dims) { // in other groups
@@ -199,12 +199,12 @@ func axesOf(have, want []string) []int {
 }
 
 // spoiledBy reports whether one of an array's dimensions is refused.
-func (p *planner) spoiledBy(a *array) bool {
+func (p *directions) spoiledBy(a *array) bool {
 	return slices.ContainsFunc(a.dims, func(d string) bool { return p.dims[d].role == spoiled })
 }
 
 // placeArrays says where the files of each array lie.
-func (p *planner) placeArrays() {
+func (p *layout) placeArrays() {
 	kept := p.arrays[:0]
 	for _, a := range p.arrays {
 		if p.spoiledBy(a) || p.twice(a) {
@@ -232,7 +232,7 @@ func (p *planner) placeArrays() {
 
 // passEmpty passes over files that hold nothing along a dimension on which files follow one
 // another: they are in no array, so that their types and packing are no business of one.
-func (p *planner) passEmpty(a *array) {
+func (p *survey) passEmpty(a *array) {
 	empty := func(m member) bool {
 		return slices.ContainsFunc(a.placed, func(d *dim) bool {
 			axis := slices.Index(m.dims, d.path)
@@ -251,7 +251,7 @@ func (p *planner) passEmpty(a *array) {
 
 // twice refuses an array that has a flowing dimension on two axes: a file would lie on the
 // diagonal, and nothing beside it.
-func (p *planner) twice(a *array) bool {
+func (p *directions) twice(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
 			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: "--drop " + path.Base(a.path),
@@ -264,15 +264,15 @@ func (p *planner) twice(a *array) bool {
 
 // isAxis reports whether the values of an array say where along its dimension files lie: a
 // coordinate, or times along a dimension of another name.
-func (p *planner) isAxis(a *array) bool {
+func (p *directions) isAxis(a *array) bool {
 	return len(a.dims) == 1 && p.dims[a.dims[0]].coord == a.path
 }
 
 // isCoordinate reports whether an array is the coordinate of the dimension of its name.
-func (p *planner) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
+func (p *directions) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
 
 // settleStatic deals with arrays that no file holds a part of: they have to be equal in all.
-func (p *planner) settleStatic(a *array) error {
+func (p *layout) settleStatic(a *array) error {
 	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (p *planner) settleStatic(a *array) error {
 
 // noteFirstStatic says which files' values do not count, where they are known and alike bytes are
 // alike values: to find out more is what the user has forgone.
-func (p *planner) noteFirstStatic(a *array) {
+func (p *layout) noteFirstStatic(a *array) {
 	if known, equal := p.known(a); !known || equal || !p.comparing(a).alike {
 		return
 	}
@@ -301,7 +301,7 @@ func (p *planner) noteFirstStatic(a *array) {
 }
 
 // flowing reports whether files follow one another along any dimension.
-func (p *planner) flowing() bool {
+func (p *directions) flowing() bool {
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 {
 			return true
@@ -311,7 +311,7 @@ func (p *planner) flowing() bool {
 }
 
 // refuseUnordered refuses a variable of which every file holds a part when nothing says which.
-func (p *planner) refuseUnordered(a *array) bool {
+func (p *layout) refuseUnordered(a *array) bool {
 	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() {
 		return false
 	}
@@ -328,7 +328,7 @@ func (p *planner) refuseUnordered(a *array) bool {
 func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
 
 // refuseAllUnordered makes one refusal of all variables of one set of dimensions.
-func (p *planner) refuseAllUnordered() {
+func (p *layout) refuseAllUnordered() {
 	groups := map[string][]*array{}
 	for _, a := range p.unordered {
 		groups[names(a.dims)] = append(groups[names(a.dims)], a)
@@ -350,7 +350,7 @@ func (p *planner) refuseAllUnordered() {
 	}
 }
 
-func (p *planner) orderOption(a *array) string {
+func (p *layout) orderOption(a *array) string {
 	for _, at := range a.dims {
 		if d := p.dims[at]; d.coord == "" {
 			if d.hinted {
@@ -384,14 +384,14 @@ func (d *dim) counts() bool {
 }
 
 // hasTimes reports whether a variable says of which moment each element of a dimension is.
-func (p *planner) hasTimes(at string) bool {
+func (p *layout) hasTimes(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
 		return slices.Equal(a.dims, []string{at}) && natureOf(a.members[0].v) == instant
 	})
 }
 
 // momentOf is the variable that says of which moment each file is, if there is just one.
-func (p *planner) momentOf() string {
+func (p *directions) momentOf() string {
 	found := map[string]int{}
 	for _, c := range p.classes {
 		for _, x := range c.vars {
@@ -408,7 +408,7 @@ func (p *planner) momentOf() string {
 	return ""
 }
 
-func (p *planner) filesHaving(a *array) (files []int32) {
+func (p *survey) filesHaving(a *array) (files []int32) {
 	for _, m := range a.members {
 		files = append(files, p.classes[m.class].files...)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // settle decides whether files follow one another along a dimension, and in which order.
-func (p *planner) settle(d *dim) error {
+func (p *survey) settle(d *dim) error {
 	live := d.live()
 	switch {
 	case d.role == spoiled || d.made || d.settled:
@@ -50,7 +50,7 @@ func (d *dim) live() (live []*coord) {
 }
 
 // allPlaced refuses files that lack the coordinate along which others differ.
-func (p *planner) allPlaced(d *dim, live []*coord) bool {
+func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	var lack []int32
 	for f, n := range d.of {
 		if n != noCoord {
@@ -71,7 +71,7 @@ func (p *planner) allPlaced(d *dim, live []*coord) bool {
 }
 
 // sameDirection refuses files whose values run the other way.
-func (p *planner) sameDirection(d *dim, live []*coord) bool {
+func (p *inquiry) sameDirection(d *dim, live []*coord) bool {
 	ways := map[string][]*coord{}
 	for _, c := range live {
 		switch c.dir {
@@ -95,7 +95,7 @@ func (p *planner) sameDirection(d *dim, live []*coord) bool {
 }
 
 // lineUp puts coordinates one behind the other in the order of their values.
-func (p *planner) lineUp(d *dim, live []*coord) error {
+func (p *inquiry) lineUp(d *dim, live []*coord) error {
 	falling := slices.ContainsFunc(live, func(c *coord) bool { return c.dir == -1 })
 	order := slices.Clone(live)
 	slices.SortFunc(order, func(a, b *coord) int { return p.compareCoords(a, b, falling, d.nature == text) })
@@ -144,7 +144,7 @@ func (d *dim) labels(order []*coord) bool {
 	return len(seen) == total
 }
 
-func (p *planner) compareCoords(a, b *coord, falling, label bool) int {
+func (p *inquiry) compareCoords(a, b *coord, falling, label bool) int {
 	c := a.low.compare(b.low)
 	if label {
 		c = a.first.compare(b.first)
@@ -180,7 +180,7 @@ func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
 
 // mergeCluster places coordinates whose values share a range: each has to be a stretch of all
 // their values, or it is not ok. It returns where the next begins.
-func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
+func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
 	if len(cluster) == 1 {
 		cluster[0].start = at
 		return at + cluster[0].n, true, nil
@@ -217,7 +217,7 @@ func (p *planner) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 }
 
 // endToEnd places coordinates of which none has a value of another, though they do not run on.
-func (p *planner) endToEnd(d *dim, cluster []*coord, at int64) int64 {
+func (p *inquiry) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 	for _, c := range cluster {
 		c.start, at = at, at+c.n
 	}
@@ -231,7 +231,7 @@ func (p *planner) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 }
 
 // valuesOf are the values of some coordinates, and whether no two are equal.
-func (p *planner) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
+func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
 	lists, apart = make([][]key, len(cluster)), true
 	seen := map[key]bool{}
 	for i, c := range cluster {
@@ -247,7 +247,7 @@ func (p *planner) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 }
 
 // refuseInterleaved refuses files whose steps lie between those of other files.
-func (p *planner) refuseInterleaved(d *dim, cluster []*coord) {
+func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
 	if slices.ContainsFunc(cluster, (*coord).outlined) {
@@ -267,12 +267,12 @@ func (p *planner) refuseInterleaved(d *dim, cluster []*coord) {
 }
 
 // rangeOf is from where to where the values of a coordinate reach.
-func (p *planner) rangeOf(c *coord) string {
+func (p *inquiry) rangeOf(c *coord) string {
 	return p.label(p.files[c.rep].URL) + " from " + c.say(0) + " to " + c.say(c.n-1)
 }
 
 // lookOption is the option that has values looked at one by one.
-func (p *planner) lookOption(coords []*coord) string {
+func (p *inquiry) lookOption(coords []*coord) string {
 	most := int64(0)
 	for _, c := range coords {
 		most = max(most, c.n*int64(c.v.Type.Size))
@@ -281,7 +281,7 @@ func (p *planner) lookOption(coords []*coord) string {
 }
 
 // settleConflict deals with coordinates that ought to be equal and are not.
-func (p *planner) settleConflict(d *dim, live []*coord) error {
+func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 	standard := p.standard(live)
 	if p.opts.Coords == CoordsFirst {
 		standard = slices.MinFunc(live, p.compareFirst)
@@ -323,17 +323,17 @@ func (p *planner) settleConflict(d *dim, live []*coord) error {
 }
 
 // standard is the coordinate of most files; of equals that of the first.
-func (p *planner) standard(live []*coord) *coord {
+func (p *inquiry) standard(live []*coord) *coord {
 	return slices.MinFunc(live, func(a, b *coord) int { return cmp.Or(cmp.Compare(b.files, a.files), p.compareFirst(a, b)) })
 }
 
 // compareFirst compares the first files that have one of two coordinates.
-func (p *planner) compareFirst(a, b *coord) int {
+func (p *inquiry) compareFirst(a, b *coord) int {
 	return natural(p.files[a.rep].URL, p.files[b.rep].URL)
 }
 
 // isNear reports whether two coordinates differ by no more than the user allows.
-func (p *planner) isNear(d *dim, a, b *coord) (bool, error) {
+func (p *inquiry) isNear(d *dim, a, b *coord) (bool, error) {
 	if p.opts.Tolerance <= 0 {
 		return false, nil
 	}
@@ -402,7 +402,7 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 }
 
 // noteOther says which files have coordinates that do not count.
-func (p *planner) noteOther(d *dim, other []*coord, standard *coord, which, option string) {
+func (p *inquiry) noteOther(d *dim, other []*coord, standard *coord, which, option string) {
 	if len(other) == 0 {
 		return
 	}
@@ -412,7 +412,7 @@ func (p *planner) noteOther(d *dim, other []*coord, standard *coord, which, opti
 		Says: says + "; those of " + p.label(p.files[standard.rep].URL) + " count"}, files, d.total()))
 }
 
-func (p *planner) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
+func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
 	files := d.filesOf(odd...)
 	d.role = spoiled
 	f := report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused}

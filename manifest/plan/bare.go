@@ -10,7 +10,7 @@ import (
 )
 
 // settleBare deals with a dimension that no file has values for.
-func (p *planner) settleBare(d *dim) error {
+func (p *survey) settleBare(d *dim) error {
 	if d.named {
 		p.inOrderOfNames(d)
 		return nil
@@ -31,7 +31,7 @@ func (p *planner) settleBare(d *dim) error {
 
 // settleWidths deals with coordinates of different lengths: with padding the longest counts,
 // which the others have to begin like.
-func (p *planner) settleWidths(d *dim, live []*coord) error {
+func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
 	begins := true
 	for _, c := range live {
@@ -68,7 +68,7 @@ func usual(lengths map[int64][]int32) (most int64) {
 	return most
 }
 
-func (p *planner) notePadded(d *dim, lengths map[int64][]int32) {
+func (p *inquiry) notePadded(d *dim, lengths map[int64][]int32) {
 	var narrow []int32
 	for n, files := range lengths {
 		if n < d.length {
@@ -83,7 +83,7 @@ func (p *planner) notePadded(d *dim, lengths map[int64][]int32) {
 		narrow, d.total()))
 }
 
-func (p *planner) refuseWidths(d *dim, lengths map[int64][]int32) {
+func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32) {
 	d.role = spoiled
 	most := usual(lengths)
 	var odd []int32
@@ -105,7 +105,7 @@ func (p *planner) refuseWidths(d *dim, lengths map[int64][]int32) {
 
 // inOrderOfNames puts files end to end by their names. Files that have no variable in common
 // lie side by side.
-func (p *planner) inOrderOfNames(d *dim) {
+func (p *survey) inOrderOfNames(d *dim) {
 	d.role, d.inNames = flowing, true
 	d.coords = nil
 	for _, group := range p.sideBySide(d) {
@@ -133,13 +133,13 @@ func (p *planner) inOrderOfNames(d *dim) {
 	}
 }
 
-func (p *planner) byName(a, b int32) int {
+func (p *inquiry) byName(a, b int32) int {
 	return natural(p.files[a].URL, p.files[b].URL)
 }
 
 // sideBySide groups the classes of a dimension so that those that share a variable along it are
 // in one group.
-func (p *planner) sideBySide(d *dim) [][]int32 {
+func (p *survey) sideBySide(d *dim) [][]int32 {
 	sets := newSets(len(d.classes))
 	owner := map[string]int{}
 	for i, n := range d.classes {
@@ -204,7 +204,7 @@ func (s sets) all() (all [][]int) {
 }
 
 // foreign refuses files that share no variable with the rest.
-func (p *planner) foreign() {
+func (p *survey) foreign() {
 	sets := newSets(len(p.classes))
 	owner := map[string]int{}
 	for n, c := range p.classes {
@@ -243,7 +243,7 @@ func (p *planner) foreign() {
 }
 
 // forget leaves a class out of all that follows.
-func (p *planner) forget(c *class) {
+func (p *survey) forget(c *class) {
 	for _, f := range c.files {
 		p.classOf[f] = -1
 	}
@@ -251,7 +251,7 @@ func (p *planner) forget(c *class) {
 }
 
 // largest is the group of classes with most files; of equals the one whose name comes first.
-func (p *planner) largest(groups [][]int) int {
+func (p *survey) largest(groups [][]int) int {
 	best, bestFiles, bestName := -1, -1, ""
 	for i, g := range groups {
 		files, name := 0, ""

@@ -57,7 +57,7 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 }
 
 // collectDims finds the dimensions that variables have.
-func (p *planner) collectDims() {
+func (p *directions) collectDims() {
 	p.dims = map[string]*dim{}
 	for n, c := range p.classes {
 		used := map[string]bool{}
@@ -89,7 +89,7 @@ func (p *planner) collectDims() {
 	slices.Sort(p.dimOrder)
 }
 
-func (p *planner) isNamed(at string) bool {
+func (p *inquiry) isNamed(at string) bool {
 	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return calls(name, at) })
 }
 
@@ -98,7 +98,7 @@ func calls(name, at string) bool { return name == at || "/"+name == at || name =
 
 // timesAlong finds the only variable of times along a dimension that has no coordinate: a
 // swath's lines are at times, but the dimension has another name.
-func (p *planner) timesAlong(d *dim) string {
+func (p *survey) timesAlong(d *dim) string {
 	found := ""
 	for _, n := range d.classes {
 		for _, x := range p.classes[n].vars {
@@ -130,7 +130,7 @@ func (c *class) search(at string) (int, bool) {
 }
 
 // readCoords finds the different coordinates that files have along a dimension.
-func (p *planner) readCoords(d *dim) error {
+func (p *survey) readCoords(d *dim) error {
 	d.of = make([]int32, len(p.files))
 	for i := range d.of {
 		d.of[i] = noDim
@@ -169,7 +169,7 @@ func (p *planner) readCoords(d *dim) error {
 var none = &manifest.Values{}
 
 // values are those of a variable, if there are any: else they are asked for.
-func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, bool) {
+func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, bool) {
 	if elements == 0 {
 		return none, true
 	}
@@ -188,7 +188,7 @@ func (p *planner) values(file int32, at int, elements int64) (*manifest.Values, 
 
 // course is how the values of a variable of one dimension run: the values themselves, or their
 // outline if they are many.
-func (p *planner) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
+func (p *inquiry) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
 	known, v := p.valuesIn(file, at), &c.header.Variables[at]
 	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
 		return p.values(file, at, elements)
@@ -197,13 +197,13 @@ func (p *planner) course(file int32, c *class, at int, elements int64) (*manifes
 }
 
 // isLarge reports whether the values of a variable are too many to be looked at one by one.
-func (p *planner) isLarge(v *manifest.Variable) bool {
+func (p *inquiry) isLarge(v *manifest.Variable) bool {
 	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
 }
 
 // outline is the outline of the values of a variable of numbers or times, whose meaning another
 // may say. It may be asked for.
-func (p *planner) outline(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
+func (p *inquiry) outline(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
 	values := p.valuesIn(file, at)
 	if values == nil || !outlines(values.Outline, means) {
 		p.need(file, at, Outlined)
@@ -213,7 +213,7 @@ func (p *planner) outline(file int32, at int, means *manifest.Variable) (*manife
 }
 
 // sum is what tells the values of a variable from others. It may be asked for.
-func (p *planner) sum(file int32, at int) (*manifest.Values, bool) {
+func (p *inquiry) sum(file int32, at int) (*manifest.Values, bool) {
 	values := p.valuesIn(file, at)
 	if values == nil {
 		p.need(file, at, Sum)
@@ -222,7 +222,7 @@ func (p *planner) sum(file int32, at int) (*manifest.Values, bool) {
 }
 
 // valuesIn is what is known of the values of a variable.
-func (p *planner) valuesIn(file int32, at int) *manifest.Values {
+func (p *inquiry) valuesIn(file int32, at int) *manifest.Values {
 	if known := p.files[file].Values; at < len(known) {
 		return known[at]
 	}
@@ -238,7 +238,7 @@ func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
 }
 
 // measure makes values comparable, and coordinates with equal values one.
-func (p *planner) measure(d *dim) error {
+func (p *inquiry) measure(d *dim) error {
 	if !p.settleNature(d) {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (p *planner) measure(d *dim) error {
 }
 
 // absorb takes over the files of an equal coordinate.
-func (c *coord) absorb(p *planner, other *coord) {
+func (c *coord) absorb(p *inquiry, other *coord) {
 	c.files += other.files
 	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
 		c.rep, c.meaning, c.values, c.outline = other.rep, other.meaning, other.values, other.outline
@@ -301,7 +301,7 @@ func (d *dim) equal(a, b *coord) (bool, error) {
 }
 
 // settleNature says what the values of all files are, or refuses those that are something else.
-func (p *planner) settleNature(d *dim) bool {
+func (p *inquiry) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
 	}
@@ -339,7 +339,7 @@ func calendarOf(c *coord) string {
 	return c.times.Units.Calendar.String()
 }
 
-func (p *planner) refuseNatures(d *dim, groups map[string][]*coord) {
+func (p *inquiry) refuseNatures(d *dim, groups map[string][]*coord) {
 	most := p.majority(groups)
 	kind := report.Units
 	if d.nature == instant {
@@ -358,7 +358,7 @@ func (p *planner) refuseNatures(d *dim, groups map[string][]*coord) {
 }
 
 // majority is the word that most files go by; of equals that of the file that comes first.
-func (p *planner) majority(groups map[string][]*coord) string {
+func (p *inquiry) majority(groups map[string][]*coord) string {
 	best, bestFiles, bestName := "", int64(-1), ""
 	for _, word := range sorted(groups) {
 		files, name := int64(0), ""

@@ -16,7 +16,7 @@ type domain struct {
 // byDomains places files that say themselves which tile they are, along dimensions that have
 // no coordinates. Attributes that do not fit the lengths of dimensions in every file, or fit
 // in more than one way as to lengths and numbers, are not believed.
-func (p *planner) byDomains() {
+func (p *directions) byDomains() {
 	domains := map[int32]domain{}
 	for f, c := range p.classOf {
 		if c < 0 {
@@ -71,7 +71,7 @@ func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
 
 // matchDomains finds the dimensions that the attributes mean, in their order: the only ones
 // whose lengths are those said in all files or, of several, those whose numbers are said.
-func (p *planner) matchDomains(domains map[int32]domain) []*dim {
+func (p *directions) matchDomains(domains map[int32]domain) []*dim {
 	var free []*dim
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.coord == "" && !d.named {
@@ -109,7 +109,7 @@ func (p *planner) matchDomains(domains map[int32]domain) []*dim {
 
 // numberDomains reports whether dimensions have the numbers that the attributes say, which count
 // those of a file from 1.
-func (p *planner) numberDomains(dims []*dim, domains map[int32]domain) bool {
+func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
 	lens := p.lens()
 	for f, d := range domains {
 		all := p.classes[p.classOf[f]].header.Dimensions
@@ -122,7 +122,7 @@ func (p *planner) numberDomains(dims []*dim, domains map[int32]domain) bool {
 	return true
 }
 
-func (p *planner) fitDomains(dims []*dim, domains map[int32]domain) bool {
+func (p *survey) fitDomains(dims []*dim, domains map[int32]domain) bool {
 	for f, d := range domains {
 		for k := range dims {
 			have, ok := p.classes[p.classOf[f]].dims[dims[k].path]
@@ -149,7 +149,7 @@ func choices(n, k int) (all [][]int) {
 	return all
 }
 
-func (p *planner) placeDomain(d *dim, domains map[int32]domain, k int) {
+func (p *survey) placeDomain(d *dim, domains map[int32]domain, k int) {
 	d.role, d.coords, d.named = flowing, nil, true
 	same := map[[2]int64]int32{}
 	for f := range p.classOf {

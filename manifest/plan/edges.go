@@ -20,7 +20,7 @@ const (
 
 // cutting is how the chunks of an array are decided.
 type cutting struct {
-	p       *planner
+	p       *survey
 	a       *array
 	members []member
 	kept    []bool // of each member: its chunks may be served as they are stored
@@ -32,7 +32,7 @@ type cutting struct {
 
 // gridOf decides the chunks of an array. kept says of each member, those of parts included,
 // whether its chunks may be served as they are stored.
-func (p *planner) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid {
+func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid {
 	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape}
 	c.element = elementSize(c.members)
 	c.chooseAround()
@@ -134,7 +134,7 @@ func spread(lengths []int64, extent int64) (runs []run) {
 }
 
 // override returns the lengths that the user wants along an axis.
-func (p *planner) override(a *array, axis int) (lengths []int64) {
+func (p *inquiry) override(a *array, axis int) (lengths []int64) {
 	at := a.dimAt(axis)
 	for _, o := range p.opts.Faces {
 		if !matches([]string{o.Array}, a.path) {

@@ -35,7 +35,7 @@ func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File
 	if err := json.Unmarshal(old, &x.state); err != nil {
 		return nil, nil, fmt.Errorf("the state of the plan: %w", err)
 	}
-	x.p = &planner{files: files, opts: x.state.Options, needed: map[Need]bool{}}
+	x.p = &inquiry{files: files, opts: x.state.Options, needed: map[Need]bool{}}
 	if x.p.opts == nil {
 		return nil, nil, nil
 	}
@@ -65,7 +65,7 @@ func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File
 
 // extending is an extension in the making.
 type extending struct {
-	p      *planner
+	p      *inquiry
 	state  state
 	first  int
 	arrays []manifest.Array
@@ -325,7 +325,7 @@ func (x *extending) value(a *manifest.Array, c *coord, m *lensed, f int32, axis 
 			return false
 		}
 	}
-	v := (&planner{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: *m})
+	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: *m})
 	conversion, err := convert.New(v, a.Face, a.Reading)
 	if err != nil {
 		return false

@@ -151,7 +151,7 @@ func (p *planner) declare(a *array, d *decided) error {
 }
 
 // faceFinding adds what the face has to say. What is kept in the manifest is not rebuilt.
-func (p *planner) faceFinding(a *array, f report.Finding) {
+func (p *directions) faceFinding(a *array, f report.Finding) {
 	if a.pieces && f.Effect != report.Refused {
 		if f.Kind == report.Codec || f.Kind == report.ChunkShape || f.Kind == report.FillValue && !p.gaps(a) {
 			return
@@ -164,7 +164,7 @@ func (p *planner) faceFinding(a *array, f report.Finding) {
 }
 
 // membersFor joins the classes whose variables are alike but for their lengths.
-func (p *planner) membersFor(a *array) *faced {
+func (p *layout) membersFor(a *array) *faced {
 	f := &faced{}
 	byKey := map[string]int{}
 	var last []int32
@@ -201,7 +201,7 @@ func (p *planner) membersFor(a *array) *faced {
 }
 
 // ends are the first and the last file of a class.
-func (p *planner) ends(class int32) (first, last int32) {
+func (p *layout) ends(class int32) (first, last int32) {
 	c := p.classes[class]
 	if !c.ranked {
 		c.first, c.last, c.ranked = c.files[0], c.files[0], true
@@ -237,7 +237,7 @@ func (f *faced) sort(rank []int32) {
 
 // meaningOf is the variable of a member; bounds of times have the units of what they bound if
 // they are to be told anew.
-func (p *planner) meaningOf(a *array, m *member) *manifest.Variable {
+func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 	if !a.pieces || m.v.Path == "" {
 		return m.v
 	}
@@ -280,7 +280,7 @@ func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
 
 // gaps reports whether some of an array is in no file: where files are placed each has to be as
 // wide as the array, else one of them.
-func (p *planner) gaps(a *array) bool {
+func (p *directions) gaps(a *array) bool {
 	if a.where != nil && a.where.holes {
 		return true
 	}
@@ -300,7 +300,7 @@ func (p *planner) gaps(a *array) bool {
 }
 
 // codecFrom is 1 more than the member of the file that a user names.
-func (p *planner) codecFrom(a *array, f *faced) int {
+func (p *survey) codecFrom(a *array, f *faced) int {
 	if i := p.chosen(a); i >= 0 {
 		return f.of[i] + 1
 	}
@@ -309,7 +309,7 @@ func (p *planner) codecFrom(a *array, f *faced) int {
 
 // chosen is the place among the members of the one of the file whose codecs and chunks the user
 // wants, or -1.
-func (p *planner) chosen(a *array) int {
+func (p *survey) chosen(a *array) int {
 	if p.opts.CodecFrom == "" {
 		return -1
 	}
@@ -329,7 +329,7 @@ func typeNamed(name string) (codec.Type, error) {
 }
 
 // shapeOf is the shape of an array.
-func (p *planner) shapeOf(a *array) []int64 {
+func (p *directions) shapeOf(a *array) []int64 {
 	shape := make([]int64, 0, len(a.made)+len(a.dims))
 	for _, at := range a.allDims() {
 		shape = append(shape, p.dims[at].length)
@@ -346,7 +346,7 @@ func dimensionNames(dims []string) []zarrjson.DimensionName {
 }
 
 // sourcePaths are the paths that a variable and its dimensions have in the files.
-func (p *planner) sourcePaths(a *array) (paths []string, renamed map[string]string) {
+func (p *inquiry) sourcePaths(a *array) (paths []string, renamed map[string]string) {
 	for _, m := range a.all() {
 		if !slices.Contains(paths, m.v.Path) {
 			paths = append(paths, m.v.Path)

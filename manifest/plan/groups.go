@@ -170,7 +170,7 @@ func (p *planner) declareGroup(at string, g *merged) error {
 }
 
 // inRank are the files of the plan in their order.
-func (p *planner) inRank() []int32 {
+func (p *layout) inRank() []int32 {
 	order := make([]int32, len(p.files))
 	for f, r := range p.rank {
 		order[r] = int32(f)

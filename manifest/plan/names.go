@@ -12,7 +12,7 @@ import (
 const named = 10
 
 // odd fills in the files of a finding.
-func (p *planner) odd(f report.Finding, files []int32, of int64) report.Finding {
+func (p *inquiry) odd(f report.Finding, files []int32, of int64) report.Finding {
 	return p.sample(files).in(f, of)
 }
 
@@ -30,7 +30,7 @@ func (s sample) in(f report.Finding, of int64) report.Finding {
 }
 
 // sample keeps no more names than it returns: there are findings on all files, for each array.
-func (p *planner) sample(files []int32) sample {
+func (p *inquiry) sample(files []int32) sample {
 	urls := make([]string, 0, min(len(files), named))
 	last := ""
 	for _, f := range files {
@@ -51,7 +51,7 @@ func (p *planner) sample(files []int32) sample {
 }
 
 // find adds a finding to the report, and stops the plan if nothing can be made of the files.
-func (p *planner) find(f report.Finding) {
+func (p *inquiry) find(f report.Finding) {
 	if p.opts.Strict && (f.Effect == report.Rebuilt || f.Effect == report.Filled) {
 		f.Says += ", which --strict does not allow"
 		f.Effect, f.Option = report.Refused, ""
@@ -60,7 +60,7 @@ func (p *planner) find(f report.Finding) {
 }
 
 // span names the first and the last of some files.
-func (p *planner) span(files []int32) string {
+func (p *inquiry) span(files []int32) string {
 	first, last := p.files[files[0]].URL, p.files[files[0]].URL
 	for _, n := range files[1:] {
 		url := p.files[n].URL
@@ -79,7 +79,7 @@ func (p *planner) span(files []int32) string {
 
 // label is what people call a file: its name, with its folder where there are several of the
 // name.
-func (p *planner) label(url string) string {
+func (p *inquiry) label(url string) string {
 	if p.bases == nil {
 		p.bases = make(map[string]int, len(p.files))
 		for _, f := range p.files {

@@ -15,7 +15,7 @@ func TestSample(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
-		p := &planner{}
+		p := &inquiry{}
 		var files []int32
 		var want []string
 		for i := range r.IntN(40) {

@@ -18,7 +18,7 @@ import (
 )
 
 // makeDims gives files the dimensions that they do not have.
-func (p *planner) makeDims() error {
+func (p *directions) makeDims() error {
 	for _, n := range p.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
 		if err := p.checkNew(&n, at); err != nil {
@@ -45,7 +45,7 @@ func (p *planner) makeDims() error {
 }
 
 // checkNew refuses a name that files have something else by.
-func (p *planner) checkNew(n *NewDim, at string) error {
+func (p *directions) checkNew(n *NewDim, at string) error {
 	option, variable := "--new-dim "+n.Name, "/"+strings.Trim(n.Variable, "/")
 	switch {
 	case p.dims[at] != nil && n.Variable == "":
@@ -60,7 +60,7 @@ func (p *planner) checkNew(n *NewDim, at string) error {
 	return &OptionError{option, fmt.Sprintf("files have a variable of this name: --new-dim %s=var:%s takes its values, --rename %s=NAME or --drop %s makes room", n.Name, n.Name, n.Name, n.Name)}
 }
 
-func (p *planner) anyHas(variable string) bool {
+func (p *survey) anyHas(variable string) bool {
 	return slices.ContainsFunc(p.classes, func(c *class) bool { return c.find(variable) >= 0 })
 }
 
@@ -71,7 +71,7 @@ type step struct {
 }
 
 // stepsOf finds the value of each file, and the files that have none.
-func (p *planner) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []int32, err error) {
+func (p *survey) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []int32, err error) {
 	if n.Variable != "" {
 		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at)
 	}
@@ -96,7 +96,7 @@ func (p *planner) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []in
 
 // stepsIn takes the steps from a variable that has one element in each file. It is the
 // coordinate from now on or, if it has another name than the dimension, what it says is.
-func (p *planner) stepsIn(variable, at string) (steps map[int32]step, lack []int32, err error) {
+func (p *survey) stepsIn(variable, at string) (steps map[int32]step, lack []int32, err error) {
 	steps = map[int32]step{}
 	var turned []func() // variables into coordinates, once it is known that all files have one
 	for _, c := range p.classes {
@@ -156,7 +156,7 @@ type told struct {
 var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
 
 // stepsTold finds what the names or the attributes of files, or a list, say.
-func (p *planner) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err error) {
+func (p *survey) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = patternOf(n.Pattern); err != nil {
@@ -221,7 +221,7 @@ func patternOf(text string) (*regexp.Regexp, error) {
 }
 
 // given counts the files that the user named.
-func (p *planner) given() (n int) {
+func (p *inquiry) given() (n int) {
 	for _, f := range p.files {
 		if !f.Hidden {
 			n++
@@ -295,7 +295,7 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 }
 
 // makeDim makes a dimension of steps, in their order.
-func (p *planner) makeDim(at string, steps map[int32]step) error {
+func (p *directions) makeDim(at string, steps map[int32]step) error {
 	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
 	d.of = make([]int32, len(p.files))
 	for i := range d.of {
@@ -456,7 +456,7 @@ func (s told) time() (time.Time, error) {
 
 // giveMade gives an array the new dimensions, unless it is alike in all files: a coordinate, or
 // a variable whose values are known to be.
-func (p *planner) giveMade(a *array) {
+func (p *layout) giveMade(a *array) {
 	if len(p.made) == 0 {
 		return
 	}
@@ -477,7 +477,7 @@ func (p *planner) giveMade(a *array) {
 
 // madeFor are the new dimensions that tell which values a file has of a variable that others name:
 // none if all have the same. It asks for values that are not known, unless the first file's count.
-func (p *planner) madeFor(a *array, known bool) []*dim {
+func (p *layout) madeFor(a *array, known bool) []*dim {
 	c := p.comparing(a)
 	if !known && (p.opts.Coords == CoordsFirst || c.largest() > manifest.MostSummed) {
 		return nil // which is said where such variables are compared

@@ -12,7 +12,7 @@ import (
 )
 
 // noteAxes says what there is to know of dimensions.
-func (p *planner) noteAxes() {
+func (p *directions) noteAxes() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
 		p.noteEmpty(d)
@@ -24,7 +24,7 @@ func (p *planner) noteAxes() {
 }
 
 // noteEmpty names files that hold nothing of a dimension.
-func (p *planner) noteEmpty(d *dim) {
+func (p *inquiry) noteEmpty(d *dim) {
 	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
 		p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Noted,
@@ -33,7 +33,7 @@ func (p *planner) noteEmpty(d *dim) {
 }
 
 // noteLengths says that files are not equally long.
-func (p *planner) noteLengths(d *dim) {
+func (p *inquiry) noteLengths(d *dim) {
 	if d.made || len(d.order) < 2 {
 		return
 	}
@@ -53,7 +53,7 @@ func (p *planner) noteLengths(d *dim) {
 
 // noteGaps names the places where steps are missing between files: steps that are longer by
 // half than any within the files around, and than most between files.
-func (p *planner) noteGaps(d *dim) {
+func (p *inquiry) noteGaps(d *dim) {
 	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || len(d.order) < 2 {
 		return
 	}
@@ -92,7 +92,7 @@ func (d *dim) between(i int) float64 {
 	return distance(from, to, d.nature)
 }
 
-func (p *planner) sayGaps(d *dim, gaps []int) {
+func (p *inquiry) sayGaps(d *dim, gaps []int) {
 	var says []string
 	files := make([]int32, 0, len(gaps))
 	for _, i := range gaps {
@@ -112,7 +112,7 @@ func (p *planner) sayGaps(d *dim, gaps []int) {
 }
 
 // noteUnwritten names files that never wrote a variable.
-func (p *planner) noteUnwritten(a *array) {
+func (p *survey) noteUnwritten(a *array) {
 	var files []int32
 	for _, m := range a.members {
 		if m.v.Storage.Layout == manifest.Nothing && elementsOf(m.v) > 0 {
@@ -126,7 +126,7 @@ func (p *planner) noteUnwritten(a *array) {
 }
 
 // noteChunks names the files whose chunks have another shape than those of the face.
-func (p *planner) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
+func (p *survey) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
 	g, err := face.Grid()
 	if err != nil {
 		return
@@ -158,7 +158,7 @@ func (p *planner) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
 }
 
 // notePadding says that short chunks inside the array are stored at full length.
-func (p *planner) notePadding(a *array, face *zarrjson.Array) {
+func (p *survey) notePadding(a *array, face *zarrjson.Array) {
 	if a.where == nil || !a.mayPad() {
 		return
 	}

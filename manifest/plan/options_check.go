@@ -20,7 +20,7 @@ type OptionError struct {
 func (e *OptionError) Error() string { return e.Option + ": " + e.Says }
 
 // checkOptions reports options that mean nothing in any file.
-func (p *planner) checkOptions() error {
+func (p *survey) checkOptions() error {
 	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
 		return &OptionError{"--codec-from " + from, "it is not among the files"}
 	}
@@ -38,7 +38,7 @@ func (p *planner) checkOptions() error {
 }
 
 // checkOverride looks for the arrays that an override is for, and for its dimensions.
-func (p *planner) checkOverride(o *Override) error {
+func (p *survey) checkOverride(o *Override) error {
 	dims, found := p.overridden(o)
 	if o.Type != "" {
 		option := "--dtype " + o.Array + "=" + o.Type
@@ -63,7 +63,7 @@ func (p *planner) checkOverride(o *Override) error {
 
 // overridden returns the dimensions of arrays that an override is for, and whether there are
 // any such.
-func (p *planner) overridden(o *Override) (dims []string, found bool) {
+func (p *survey) overridden(o *Override) (dims []string, found bool) {
 	for _, made := range p.opts.NewDims {
 		dims = append(dims, "/"+made.Name)
 		found = found || matches([]string{o.Array}, "/"+made.Name)
@@ -80,7 +80,7 @@ func (p *planner) overridden(o *Override) (dims []string, found bool) {
 }
 
 // checkConcat looks for the dimensions along which files are to follow one another.
-func (p *planner) checkConcat() error {
+func (p *directions) checkConcat() error {
 	for _, name := range p.opts.Concat {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) {
 			says := "no dimension is called so" + listed(p.dimOrder)
@@ -94,7 +94,7 @@ func (p *planner) checkConcat() error {
 }
 
 // nothingLeft says which options leave no variable of any file.
-func (p *planner) nothingLeft() error {
+func (p *survey) nothingLeft() error {
 	var options []string
 	for _, o := range []struct{ flag, value string }{
 		{"--group", p.opts.Group}, {"--vars", strings.Join(p.opts.Vars, ",")}, {"--drop", strings.Join(p.opts.Drop, ",")},
@@ -110,7 +110,7 @@ func (p *planner) nothingLeft() error {
 }
 
 // whichThere says which variables the files have.
-func (p *planner) whichThere() string {
+func (p *survey) whichThere() string {
 	var paths []string
 	for _, c := range p.classes {
 		for i := range c.header.Variables {

@@ -16,13 +16,13 @@ func (a *array) parted() bool {
 
 // servesParts reports whether values are served out of other files. Those of a coordinate are
 // known, unless it is large.
-func (p *planner) servesParts(a *array) bool {
+func (p *directions) servesParts(a *array) bool {
 	return a.parted() && (!p.isAxis(a) || p.dims[a.dims[0]].large)
 }
 
 // placeParted places the files of an array with parts along all of its dimensions, since parts
 // may begin anywhere, and takes the variables of the hidden files for members.
-func (p *planner) placeParted(a *array) {
+func (p *directions) placeParted(a *array) {
 	if !p.servesParts(a) {
 		return
 	}
@@ -41,7 +41,7 @@ func (p *planner) placeParted(a *array) {
 }
 
 // addPart makes the variable of a hidden file a member.
-func (p *planner) addPart(a *array, of *member, file int) {
+func (p *survey) addPart(a *array, of *member, file int) {
 	if file < 0 || file >= len(p.files) || len(p.files[file].Header.Variables) != 1 {
 		return
 	}
@@ -64,7 +64,7 @@ func (p *planner) addPart(a *array, of *member, file int) {
 }
 
 // classOfAny is the class of a file, hidden or not.
-func (p *planner) classOfAny(file int) int32 {
+func (p *survey) classOfAny(file int) int32 {
 	if c, ok := p.hidden[file]; ok {
 		return c
 	}
@@ -72,7 +72,7 @@ func (p *planner) classOfAny(file int) int32 {
 }
 
 // partTiles puts the parts of files in the places of the files.
-func (p *planner) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Tile) {
+func (p *survey) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Tile) {
 	for _, t := range whole {
 		m := a.memberOf(p.classOf[t.File])
 		if m.v.Storage.Layout != manifest.Parted {
@@ -89,7 +89,7 @@ func (p *planner) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.T
 	return tiles
 }
 
-func (p *planner) partTile(a *array, m *member, t manifest.Tile, part manifest.Part) (manifest.Tile, bool) {
+func (p *inquiry) partTile(a *array, m *member, t manifest.Tile, part manifest.Part) (manifest.Tile, bool) {
 	k := len(a.placed)
 	s := manifest.Tile{File: part.File, Origin: slices.Clone(t.Origin), Start: make([]int64, k), Shape: slices.Clone(t.Shape)}
 	for i, d := range a.placed {
@@ -112,7 +112,7 @@ func (p *planner) partTile(a *array, m *member, t manifest.Tile, part manifest.P
 }
 
 // extent is where a file lies along a dimension: at the begin of one that is not flowing.
-func (p *planner) extent(d *dim, file int32) (start, length int64, ok bool) {
+func (p *survey) extent(d *dim, file int32) (start, length int64, ok bool) {
 	if d.role == flowing {
 		return d.starts(file)
 	}
@@ -128,7 +128,7 @@ func (d *dim) coordOf(file int32) *coord {
 }
 
 // partsOverlap refuses files whose parts lie over one another: which one counts is not said.
-func (p *planner) partsOverlap(a *array, w *placing) {
+func (p *survey) partsOverlap(a *array, w *placing) {
 	pairs := overlapping(w.tiles)
 	if len(pairs) == 0 {
 		return
@@ -145,7 +145,7 @@ func (p *planner) partsOverlap(a *array, w *placing) {
 
 // fillOfParts is what an array of parts reads as where there is none: what its files say. They
 // have to agree.
-func (p *planner) fillOfParts(a *array, f *faced, out *manifest.Array) error {
+func (p *survey) fillOfParts(a *array, f *faced, out *manifest.Array) error {
 	var fill []byte
 	var odd []int32
 	for i, m := range a.members {

@@ -23,7 +23,7 @@ const (
 )
 
 // decidePieces says whether the values of an array are kept in the manifest, and asks for them.
-func (p *planner) decidePieces(a *array) error {
+func (p *layout) decidePieces(a *array) error {
 	switch {
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
@@ -53,12 +53,12 @@ func (p *planner) decidePieces(a *array) error {
 }
 
 // hasLarge reports whether the values of some file are too many to be looked at one by one.
-func (p *planner) hasLarge(a *array) bool {
+func (p *inquiry) hasLarge(a *array) bool {
 	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
 }
 
 // inline is the size up to which a whole array is kept in the manifest.
-func (p *planner) inline() int64 { return cmp.Or(p.opts.Inline, DefaultInline) }
+func (p *inquiry) inline() int64 { return cmp.Or(p.opts.Inline, DefaultInline) }
 
 // memberOf is the member of a class.
 func (a *array) memberOf(class int32) *member {
@@ -76,7 +76,7 @@ func placeOf(members []member, class int32) int {
 }
 
 // holders are the files whose values of an array count.
-func (p *planner) holders(a *array) []int32 {
+func (p *layout) holders(a *array) []int32 {
 	if a.where == nil {
 		return []int32{p.counting(a)}
 	}
@@ -89,7 +89,7 @@ func (p *planner) holders(a *array) []int32 {
 
 // retold reports whether the times of an array are in different units, or are bounds in units
 // that may not be those in which all files' times are told.
-func (p *planner) retold(a *array) bool {
+func (p *layout) retold(a *array) bool {
 	if p.adrift(a) {
 		return true
 	}
@@ -114,7 +114,7 @@ func (p *planner) retold(a *array) bool {
 
 // adrift reports whether an array is of bounds that have their units from variables which have
 // others in other files, be it files without the bounds.
-func (p *planner) adrift(a *array) bool {
+func (p *layout) adrift(a *array) bool {
 	bounded := map[string]bool{}
 	for _, m := range a.members {
 		c := p.classes[m.class]
@@ -142,14 +142,14 @@ func (a *array) sameUnits() bool {
 }
 
 // inherits reports whether a member is of bounds that have their units from another variable.
-func (p *planner) inherits(a *array) bool {
+func (p *inquiry) inherits(a *array) bool {
 	return slices.ContainsFunc(a.members, func(m member) bool {
 		_, own, err := cf.UnitsOf(m.v)
 		return !own && err == nil
 	})
 }
 
-func (p *planner) bytesOf(a *array) int64 {
+func (p *directions) bytesOf(a *array) int64 {
 	n := elementSize(a.members)
 	for _, s := range p.shapeOf(a) {
 		n *= s
@@ -168,7 +168,7 @@ func elementSize(members []member) int64 {
 
 // referenceOf finds one reference for the times of an array that is kept in the manifest; nil
 // if it needs none.
-func (p *planner) referenceOf(a *array) (*cf.Reference, error) {
+func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	var first *manifest.Variable
 	differ := p.adrift(a)
 	for _, m := range a.members {
@@ -250,7 +250,7 @@ func kept(t codec.Type, shape []int64) []codec.Spec {
 }
 
 // pieceGrid makes one chunk of most arrays.
-func (p *planner) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
+func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 	chunk := make([]int64, len(shape))
 	inner := int64(1)
 	for k := len(shape) - 1; k >= 0; k-- {
@@ -264,7 +264,7 @@ func (p *planner) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 }
 
 // madeArray is the coordinate of a new dimension.
-func (p *planner) madeArray(d *dim) *array {
+func (p *survey) madeArray(d *dim) *array {
 	c := d.order[0]
 	h := &manifest.Header{Variables: []manifest.Variable{*c.v}}
 	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
@@ -274,7 +274,7 @@ func (p *planner) madeArray(d *dim) *array {
 }
 
 // paintAll converts the values of files and puts them in their places.
-func (p *planner) paintAll(a *array, out *manifest.Array, c *canvas) error {
+func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
 	conversions := map[*manifest.Variable]*convert.Conversion{}
 	paint := func(v *manifest.Variable, values *manifest.Values, s stamp) error {
 		conversion := conversions[v]
@@ -307,7 +307,7 @@ func (p *planner) paintAll(a *array, out *manifest.Array, c *canvas) error {
 type painter func(v *manifest.Variable, values *manifest.Values, s stamp) error
 
 // paintCoordinate paints each of the different coordinates once.
-func (p *planner) paintCoordinate(d *dim, paint painter) error {
+func (p *layout) paintCoordinate(d *dim, paint painter) error {
 	order := d.order
 	if d.role == fixed {
 		order = []*coord{p.fixedCoord(d)}
@@ -325,7 +325,7 @@ func (p *planner) paintCoordinate(d *dim, paint painter) error {
 }
 
 // fixedCoord is the coordinate that all files have, or that counts for all.
-func (p *planner) fixedCoord(d *dim) *coord {
+func (p *layout) fixedCoord(d *dim) *coord {
 	if d.first {
 		return p.firstCoord(d)
 	}
@@ -333,7 +333,7 @@ func (p *planner) fixedCoord(d *dim) *coord {
 }
 
 // firstCoord is the coordinate of the first of all files.
-func (p *planner) firstCoord(d *dim) *coord {
+func (p *layout) firstCoord(d *dim) *coord {
 	first := int32(-1)
 	for f, n := range d.of {
 		if n >= 0 && d.coords[n].n > 0 && (first < 0 || p.rank[f] < p.rank[first]) {
@@ -343,7 +343,7 @@ func (p *planner) firstCoord(d *dim) *coord {
 	return d.coords[d.of[first]]
 }
 
-func (p *planner) paintFile(a *array, m *member, f int32, t manifest.Tile, paint painter) error {
+func (p *survey) paintFile(a *array, m *member, f int32, t manifest.Tile, paint painter) error {
 	if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 		return nil
 	}

@@ -27,7 +27,7 @@ type placing struct {
 }
 
 // place finds or makes the placing of an array.
-func (p *planner) place(a *array) *placing {
+func (p *layout) place(a *array) *placing {
 	w := p.placingOf(a)
 	if len(w.twins) > 0 {
 		p.doubtful = append(p.doubtful, doubt{a, w.twins})
@@ -35,7 +35,7 @@ func (p *planner) place(a *array) *placing {
 	return w
 }
 
-func (p *planner) placingOf(a *array) *placing {
+func (p *layout) placingOf(a *array) *placing {
 	key := p.placingKey(a)
 	if w := p.placings[key]; w != nil {
 		return w
@@ -60,7 +60,7 @@ func (p *planner) placingOf(a *array) *placing {
 	return w
 }
 
-func (p *planner) placingKey(a *array) string {
+func (p *layout) placingKey(a *array) string {
 	var b strings.Builder
 	b.WriteString(dimPaths(a.placed))
 	for _, m := range a.members {
@@ -79,7 +79,7 @@ func (p *planner) placingKey(a *array) string {
 }
 
 // wholeTiles makes one tile of each file.
-func (p *planner) wholeTiles(a *array) []manifest.Tile {
+func (p *survey) wholeTiles(a *array) []manifest.Tile {
 	k := len(a.placed)
 	tiles := make([]manifest.Tile, 0, a.files)
 	slab := make([]int64, 3*k*int(a.files))
@@ -101,14 +101,14 @@ func (p *planner) wholeTiles(a *array) []manifest.Tile {
 	return tiles
 }
 
-func (p *planner) sortTiles(tiles []manifest.Tile) {
+func (p *inquiry) sortTiles(tiles []manifest.Tile) {
 	slices.SortFunc(tiles, func(a, b manifest.Tile) int {
 		return cmp.Or(slices.Compare(a.Origin, b.Origin), slices.Compare(a.Shape, b.Shape), p.byName(int32(a.File), int32(b.File)))
 	})
 }
 
 // overlaps finds tiles that hold the same place, and cuts them if the user says how.
-func (p *planner) overlaps(a *array, w *placing) {
+func (p *layout) overlaps(a *array, w *placing) {
 	pairs := overlapping(w.tiles)
 	if len(pairs) == 0 {
 		return
@@ -151,7 +151,7 @@ func dimNames(dims []*dim) string {
 // repeated reports whether files that hold the same place of an array may do so, if they hold
 // the same values: what is small, and what lacks a dimension along which files follow one
 // another, such as a land mask in tiles of many days.
-func (p *planner) repeated(a *array) bool {
+func (p *layout) repeated(a *array) bool {
 	if a.aux || len(a.dims) == 1 {
 		return true
 	}
@@ -166,7 +166,7 @@ type doubt struct {
 
 // settleTwins leaves every place to the first of the files that hold it, in the order of
 // places. Tiles are sorted, and either the same or apart.
-func (p *planner) settleTwins(w *placing) {
+func (p *layout) settleTwins(w *placing) {
 	kept := w.tiles[:0:0]
 	for from := 0; from < len(w.tiles); {
 		to := from + 1
@@ -258,7 +258,7 @@ func sameBox(a, b *manifest.Tile) bool {
 }
 
 // refuseOverlap names the files that hold the same place.
-func (p *planner) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
+func (p *inquiry) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	var files []int32
 	for _, pair := range pairs {
 		files = append(files, int32(w.tiles[pair[0]].File), int32(w.tiles[pair[1]].File))

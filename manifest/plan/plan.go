@@ -9,6 +9,15 @@
 //
 // docs/planning.md says what is decided and how. A plan is a function of its input: the same
 // files in another order make the same plan.
+//
+// What is known at a time has a type, which embeds that of the time before, so that no step looks at
+// what is not decided yet:
+//
+//	inquiry      the files and options; what is needed, and what is reported
+//	survey       headers: classes of files, and their variables
+//	directions   dimensions, and along which of them files follow one another
+//	layout       variables of all files, and where these lie; statics compares what has to be equal
+//	planner      faces, placements and groups: the plan
 package plan
 
 import (
@@ -68,8 +77,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	if err := opts.Check(); err != nil {
 		return nil, nil, err
 	}
-	p := &planner{files: files, opts: opts, report: &report.Report{}, placings: map[string]*placing{}, territories: map[string]*territory{}, hidden: map[int]int32{},
-		needed: map[Need]bool{}, ids: map[string]int64{}, out: &Plan{}}
+	p := newPlanner(files, opts)
 	for _, step := range []func() error{p.headers, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
 		err := step()
 		if err = cmp.Or(p.fault, err); err != nil {
@@ -90,38 +98,63 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	return p.out, nil, nil
 }
 
-// planner is a plan in the making.
-type planner struct {
+// inquiry is what is asked, and what is said to that.
+type inquiry struct {
 	files  []*manifest.File
 	opts   *Options
 	report *report.Report
 	needs  []Need
 	needed map[Need]bool
-	fault  error // of values that do not fit their variable
+	fault  error          // of values that do not fit their variable
+	bases  map[string]int // how many files have a name
+}
 
-	classes  []*class
-	classOf  []int32       // of each file; -1 for those that are left out
-	hidden   map[int]int32 // classes of files that are parts
+// survey is what the headers say.
+type survey struct {
+	inquiry
+	classes []*class
+	classOf []int32       // of each file; -1 for those that are left out
+	hidden  map[int]int32 // classes of files that are parts
+}
+
+// directions are the dimensions, and along which of them files follow one another.
+type directions struct {
+	survey
 	dims     map[string]*dim
 	dimOrder []string
-	flows    []*dim // those along which files follow one another
-	made     []*dim
-	arrays   []*array
+	made     []*dim // by options
+}
+
+// layout is which arrays there are, and where their files lie.
+type layout struct {
+	directions
+	arrays []*array
+	flows  []*dim  // those along which files follow one another
+	rank   []int32 // the place of each file among all
 
 	placings    map[string]*placing
 	placeOrder  []*placing
 	territories map[string]*territory // by dimensions
 	unordered   []*array
 	doubtful    []doubt
+}
 
-	rank   []int32     // the place of each file among all
-	common face.Common // of all arrays
-	bases  map[string]int
+// planner is all of a plan in the making.
+type planner struct {
+	layout
+	common face.Common      // of all arrays
 	ids    map[string]int64 // of placements: the last number behind each
 	out    *Plan
 }
 
-func (p *planner) need(file int32, variable int, extent Extent) {
+func newPlanner(files []*manifest.File, opts *Options) *planner {
+	p := &planner{ids: map[string]int64{}, out: &Plan{}}
+	p.files, p.opts, p.report, p.needed = files, opts, &report.Report{}, map[Need]bool{}
+	p.hidden, p.placings, p.territories = map[int]int32{}, map[string]*placing{}, map[string]*territory{}
+	return p
+}
+
+func (p *inquiry) need(file int32, variable int, extent Extent) {
 	n := Need{int(file), variable, extent}
 	if !p.needed[n] {
 		p.needed[n] = true
@@ -130,11 +163,11 @@ func (p *planner) need(file int32, variable int, extent Extent) {
 }
 
 // inFile says which file an error is about.
-func (p *planner) inFile(file int32, err error) error {
+func (p *inquiry) inFile(file int32, err error) error {
 	return fmt.Errorf("%s: %w", p.files[file].URL, err)
 }
 
-func (p *planner) refusal(findings []report.Finding) *Error {
+func (p *inquiry) refusal(findings []report.Finding) *Error {
 	e := &Error{Findings: findings, labels: map[string]string{}}
 	for _, f := range findings {
 		for _, url := range f.Files {
@@ -145,7 +178,7 @@ func (p *planner) refusal(findings []report.Finding) *Error {
 }
 
 // total counts the files that arrays are made of.
-func (p *planner) total() (n int64) {
+func (p *survey) total() (n int64) {
 	for _, c := range p.classOf {
 		if c >= 0 {
 			n++
@@ -155,7 +188,7 @@ func (p *planner) total() (n int64) {
 }
 
 // headers looks at what there is.
-func (p *planner) headers() error {
+func (p *survey) headers() error {
 	if p.given() == 0 {
 		return errors.New("no files to plan")
 	}
@@ -180,7 +213,7 @@ func isFile(f *manifest.File, name string) bool {
 }
 
 // leaveOutEmpty forgets files of which the options leave nothing.
-func (p *planner) leaveOutEmpty() {
+func (p *survey) leaveOutEmpty() {
 	var empty []int32
 	for _, c := range p.classes {
 		if len(c.vars) > 0 || len(c.header.Variables) == 0 {
@@ -199,7 +232,7 @@ func (p *planner) leaveOutEmpty() {
 }
 
 // dimensions finds out along which dimensions files follow one another.
-func (p *planner) dimensions() error {
+func (p *directions) dimensions() error {
 	p.collectDims()
 	if err := p.checkConcat(); err != nil {
 		return err
@@ -222,7 +255,7 @@ func (p *planner) dimensions() error {
 }
 
 // variables finds arrays, and where their files lie.
-func (p *planner) variables() error {
+func (p *layout) variables() error {
 	p.rankFiles()
 	p.collectArrays()
 	p.placeArrays()
@@ -232,7 +265,7 @@ func (p *planner) variables() error {
 }
 
 // statics compares what has to be equal.
-func (p *planner) statics() error {
+func (p *layout) statics() error {
 	for _, a := range p.arrays {
 		if err := p.settleStatic(a); err != nil {
 			return err
@@ -248,7 +281,7 @@ func (p *planner) statics() error {
 }
 
 // settleDoubt compares what files hold that lie in the same place, unless the first counts.
-func (p *planner) settleDoubt(d doubt) error {
+func (p *layout) settleDoubt(d doubt) error {
 	if p.opts.Coords == CoordsFirst {
 		return nil
 	}
@@ -263,7 +296,7 @@ func (p *planner) settleDoubt(d doubt) error {
 
 // rankFiles puts files in the order in which they lie: along the first dimension, then the
 // next, at last by their names.
-func (p *planner) rankFiles() {
+func (p *layout) rankFiles() {
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.role == flowing {
 			p.flows = append(p.flows, d)

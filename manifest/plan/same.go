@@ -16,13 +16,13 @@ import (
 
 // comparison is of the values that files have of one variable.
 type comparison struct {
-	p     *planner
+	p     *layout
 	a     *array
 	means []*manifest.Variable // what says what the values of each member mean
 	alike bool                 // equal bytes are equal values of all members
 }
 
-func (p *planner) comparing(a *array) *comparison {
+func (p *layout) comparing(a *array) *comparison {
 	c := &comparison{p: p, a: a, means: make([]*manifest.Variable, len(a.members)), alike: true}
 	for i, m := range a.members {
 		c.means[i] = p.classes[m.class].meaning(m.at)
@@ -54,7 +54,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 }
 
 // counting is the file whose values count for all that have a variable: the first of the widest.
-func (p *planner) counting(a *array) int32 {
+func (p *layout) counting(a *array) int32 {
 	var widest []int32
 	most := int64(-1)
 	for _, m := range a.members {
@@ -70,7 +70,7 @@ func (p *planner) counting(a *array) int32 {
 }
 
 // firstOf is the first of some files in the order of places.
-func (p *planner) firstOf(files []int32) int32 {
+func (p *layout) firstOf(files []int32) int32 {
 	return slices.MinFunc(files, func(x, y int32) int { return cmp.Compare(p.rank[x], p.rank[y]) })
 }
 
@@ -335,7 +335,7 @@ func writeKey(w *bufio.Writer, k key) {
 
 // known reports whether the values of an array are known in all files, or their sums, and
 // whether they are equal.
-func (p *planner) known(a *array) (known, equal bool) {
+func (p *survey) known(a *array) (known, equal bool) {
 	first := ""
 	equal = true
 	for _, m := range a.members {
@@ -356,7 +356,7 @@ func (p *planner) known(a *array) (known, equal bool) {
 
 // meanSame reports whether values that are known, and are not the same bytes in all files, mean
 // the same: such as those of other types.
-func (p *planner) meanSame(a *array) bool {
+func (p *layout) meanSame(a *array) bool {
 	c := p.comparing(a)
 	if c.alike {
 		return false

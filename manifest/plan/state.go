@@ -80,7 +80,7 @@ func (p *planner) keepState() error {
 
 // onlyFlow is the dimension along which files are placed, if there is one only and its values
 // say where.
-func (p *planner) onlyFlow() *dim {
+func (p *layout) onlyFlow() *dim {
 	var only *dim
 	for _, w := range p.placeOrder {
 		if len(w.dims) == 0 {
@@ -115,7 +115,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 		}
 		return true
 	}
-	c := &cutting{p: p, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: elementSize(a.members)}
+	c := &cutting{p: &p.survey, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: elementSize(a.members)}
 	if out := p.arrayAt(a.path); out != nil {
 		c.around = around(out.Face.ChunkGrid, slices.Index(out.Dims, d.path))
 	}
@@ -145,7 +145,7 @@ func (p *planner) arrayAt(path string) *manifest.Array {
 
 // staticIDs are the ids of the different values that files have of an array which is alike in
 // all of them.
-func (p *planner) staticIDs(a *array) (ids []string, ok bool) {
+func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
 	alike := p.comparing(a).alike
 	for _, m := range a.members {
 		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {

@@ -28,7 +28,7 @@ type unnamed struct {
 }
 
 // matchUnnamed gives dimensions without a name the same one in all files.
-func (p *planner) matchUnnamed() {
+func (p *survey) matchUnnamed() {
 	if len(p.classes) < 2 {
 		return
 	}
@@ -102,7 +102,7 @@ func (u *unnamed) allows(names map[int]string) bool {
 // renameUnnamed gives each dimension the name that it has in the first of its files, in the order
 // of their names, or in the next if something else has that: files that are appended seldom come
 // before the others, and then change no names.
-func (p *planner) renameUnnamed(all []*unnamed) {
+func (p *survey) renameUnnamed(all []*unnamed) {
 	taken := map[string]bool{}
 	first := make([]string, len(p.classes))
 	for i, c := range p.classes {

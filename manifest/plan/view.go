@@ -38,7 +38,7 @@ type lensed struct {
 }
 
 // classify sorts files by their headers.
-func (p *planner) classify() error {
+func (p *survey) classify() error {
 	known := map[*manifest.Header]int32{}
 	byID := map[string]int32{}
 	p.classOf = make([]int32, len(p.files))
@@ -90,7 +90,7 @@ func check(v *manifest.Variable) error {
 }
 
 // look makes the class of a file's header.
-func (p *planner) look(f *manifest.File) (*class, error) {
+func (p *inquiry) look(f *manifest.File) (*class, error) {
 	h := f.Header
 	for i := range h.Variables {
 		if err := check(&h.Variables[i]); err != nil {
@@ -201,7 +201,7 @@ type lens struct {
 	rename []Rename
 }
 
-func (p *planner) lens() lens {
+func (p *inquiry) lens() lens {
 	group := strings.Trim(p.opts.Group, "/")
 	if group != "" {
 		group += "/"
@@ -240,11 +240,11 @@ func (l lens) renamed(at string) string {
 }
 
 // wanted reports whether the globs choose a variable.
-func (p *planner) wanted(at string) bool {
+func (p *inquiry) wanted(at string) bool {
 	return (len(p.opts.Vars) == 0 || matches(p.opts.Vars, at)) && p.notDropped(at)
 }
 
-func (p *planner) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
+func (p *inquiry) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
 
 // matches reports whether a path, or its last element, fits one of some globs.
 func matches(globs []string, at string) bool {
@@ -260,7 +260,7 @@ func matches(globs []string, at string) bool {
 }
 
 // newNames is a variable of a class whose attributes name others as the arrays are called.
-func (p *planner) newNames(class int32, v *manifest.Variable) *manifest.Variable {
+func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable {
 	if len(p.opts.Rename) == 0 {
 		return v
 	}
