@@ -100,7 +100,11 @@ func (v *Variable) appendStored(dst []byte) []byte {
 	dst = appendList(v.Storage.appendKey(dst), v.Enum, func(dst []byte, c Choice) []byte {
 		return appendInt(appendText(dst, c.Name), c.Value)
 	})
-	return appendText(dst, v.Unreadable)
+	why := v.Unreadable
+	if v.Elsewhere != "" {
+		why += "\x00" + v.Elsewhere
+	}
+	return appendText(dst, why)
 }
 
 // AppendDecoding appends all that elements depend on but the stored bytes.

@@ -121,6 +121,7 @@ type storedDocument struct {
 	Storage    storageDocument `json:"storage"`
 	Enum       []enumDocument  `json:"enum,omitempty"`
 	Unreadable label           `json:"unreadable,omitempty"`
+	Elsewhere  label           `json:"elsewhere,omitempty"`
 }
 
 type enumDocument struct {
@@ -167,7 +168,7 @@ func (v *Variable) UnmarshalJSON(text []byte) error {
 	}
 	*v = Variable{
 		Path: string(doc.Path), Dims: labels[label, string](doc.Dims), Shape: doc.Shape,
-		Attributes: doc.Attributes, Unreadable: string(doc.Unreadable),
+		Attributes: doc.Attributes, Unreadable: string(doc.Unreadable), Elsewhere: string(doc.Elsewhere),
 	}
 	err := v.readValues(&doc)
 	if err == nil {

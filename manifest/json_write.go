@@ -217,7 +217,7 @@ func (v *Variable) elements(s spelling) elementDocument {
 }
 
 func (v *Variable) stored() (doc storedDocument, err error) {
-	doc.Unreadable = label(v.Unreadable)
+	doc.Unreadable, doc.Elsewhere = label(v.Unreadable), label(v.Elsewhere)
 	for _, c := range v.Enum {
 		doc.Enum = append(doc.Enum, enumDocument{label(c.Name), c.Value})
 	}

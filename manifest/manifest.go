@@ -163,6 +163,8 @@ type Variable struct {
 	Enum []Choice `json:",omitempty"`
 	// Unreadable says why no array can hold the variable; it is empty for nearly all.
 	Unreadable string `json:",omitempty"`
+	// Elsewhere is the folder that would have to be allowed, if only that is why.
+	Elsewhere string `json:",omitempty"`
 }
 
 // Choice is one name of an enumeration.

@@ -78,22 +78,48 @@ func (p *layout) collectArrays() {
 	}
 }
 
-// readable leaves out variables that no array can hold.
+// readable leaves out variables that no array can hold, and refuses those that one could if
+// folders were allowed.
 func (p *survey) readable(a *array) bool {
-	why := ""
-	var files []int32
+	var left, shut report.Finding
+	var leftOut, shutOut []int32
+	folders := map[string]bool{}
 	for _, m := range a.members {
-		if m.v.Unreadable != "" {
-			why = m.v.Unreadable
-			files = append(files, p.classes[m.class].files...)
+		files := p.classes[m.class].files
+		switch {
+		case m.v.Elsewhere != "":
+			folders[m.v.Elsewhere] = true
+			shut.Says, shutOut = m.v.Unreadable, append(shutOut, files...)
+		case m.v.Unreadable != "":
+			left.Says, leftOut = "left out: "+m.v.Unreadable, append(leftOut, files...)
 		}
 	}
-	if len(files) == 0 {
-		return true
+	if len(shutOut) > 0 {
+		shut.Kind, shut.Array, shut.Effect = report.Unreadable, a.path, report.Refused
+		shut.Option = "--allow " + strings.Join(fewFolders(sorted(folders)), " --allow ") + ", or --drop NAME"
+		p.find(p.odd(shut, shutOut, a.files))
 	}
-	p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Dropped, Says: "left out: " + why},
-		files, a.files))
-	return false
+	if len(leftOut) > 0 {
+		left.Kind, left.Array, left.Effect = report.Unreadable, a.path, report.Dropped
+		p.find(p.odd(left, leftOut, a.files))
+	}
+	return len(shutOut) == 0 && len(leftOut) == 0
+}
+
+// fewFolders are folders that hold some, in their order: the one that all are in, if they are many.
+func fewFolders(folders []string) []string {
+	if len(folders) <= named {
+		return folders
+	}
+	first, last := folders[0], folders[len(folders)-1]
+	n := 0
+	for n < min(len(first), len(last)) && first[n] == last[n] {
+		n++
+	}
+	if at := strings.LastIndexByte(first[:n], '/'); at > 0 && !strings.HasSuffix(first[:at], "/") {
+		return []string{first[:at]}
+	}
+	return folders
 }
 
 // settleDims finds the order of axes that most files have, and refuses those whose axes are

@@ -54,11 +54,7 @@ func (e *Error) Error() string {
 
 func (e *Error) line(f *report.Finding) string {
 	var b strings.Builder
-	b.WriteString(string(f.Kind) + ": ")
-	if f.Array != "" && !strings.Contains(f.Says, f.Array) {
-		b.WriteString(f.Array + ": ")
-	}
-	b.WriteString(f.Says)
+	b.WriteString(string(f.Kind) + ": " + f.Sentence())
 	for i, url := range f.Files {
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
 		if label, ok := e.labels[url]; ok {

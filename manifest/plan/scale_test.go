@@ -171,6 +171,7 @@ func TestManyCoordinates(t *testing.T) {
 				for i := range n {
 					c.make(m, n, i)
 				}
+				runtime.GC() // of what made them
 				began := time.Now()
 				_, needs, err := New(m.files, c.opts)
 				done := time.Since(began)
@@ -193,6 +194,7 @@ func TestManyAppended(t *testing.T) {
 	}
 	linear(t, 3000, func(n int) time.Duration {
 		more := manyFiles(n+1, 1)[1:]
+		runtime.GC() // of what made them
 		began := time.Now()
 		x, needs, err := Extend(p.State, p.Arrays, more, 1, 0)
 		done := time.Since(began)
@@ -211,7 +213,7 @@ func linear(t *testing.T, n int, took func(n int) time.Duration) {
 	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	for range 8 {
 		some, many = min(some, took(n)), min(many, took(20*n))
-		if many <= 100*some {
+		if many <= 150*some {
 			return
 		}
 	}

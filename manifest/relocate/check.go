@@ -305,7 +305,7 @@ func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header
 // keyOf tells a variable from others. Why one cannot be read may be told by names of files.
 func keyOf(v manifest.Variable) []byte {
 	if v.Unreadable != "" {
-		v.Unreadable = "unreadable"
+		v.Unreadable, v.Elsewhere = "unreadable", ""
 	}
 	h := manifest.Header{Variables: []manifest.Variable{v}}
 	return h.AppendKey(nil)

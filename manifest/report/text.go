@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,17 +30,22 @@ func (r *Report) Text(w io.Writer) error {
 const indent = "                       "
 
 func (f *Finding) text(out *bufio.Writer) {
-	says := f.Says
-	if f.Array != "" && !strings.HasPrefix(says, f.Array) {
-		says = f.Array + ": " + says
-	}
-	fmt.Fprintf(out, "%-9s  %-10s  %s\n", f.Effect, f.Kind, says)
+	fmt.Fprintf(out, "%-9s  %-10s  %s\n", f.Effect, f.Kind, f.Sentence())
 	if files := f.files(); files != "" {
 		fmt.Fprintln(out, indent+files)
 	}
 	if f.Option != "" {
 		fmt.Fprintln(out, indent+"option: "+f.Option)
 	}
+}
+
+// Sentence is what a finding says, with the path of its array in front unless it names that.
+func (f *Finding) Sentence() string {
+	names := func(word string) bool { return strings.TrimRight(word, ".,:;") == f.Array }
+	if f.Array == "" || slices.ContainsFunc(strings.Fields(f.Says), names) {
+		return f.Says
+	}
+	return f.Array + ": " + f.Says
 }
 
 // files names the files of the odd side: all of one or two, else the first and the last.

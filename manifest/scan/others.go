@@ -58,11 +58,21 @@ func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, er
 	return nil, forbidden(name)
 }
 
-// forbidden says what to do about a source that may not be opened.
-func forbidden(name string) error {
-	return fmt.Errorf("values are in %s, which is not in the folder of the file that says so; --allow %s lets it be read: %w",
-		name, besides(name), source.ErrForbidden)
+// forbidden is why a source is not opened that the one being read names.
+type forbidden string
+
+func (name forbidden) Error() string { return name.reason() + name.advice() }
+
+func (name forbidden) Unwrap() error { return source.ErrForbidden }
+
+func (name forbidden) reason() string {
+	return "values are in " + string(name) + ", which is not in the folder of the file that says so"
 }
+
+func (name forbidden) advice() string { return "; --allow " + name.folder() + " lets it be read" }
+
+// folder is what has to be allowed.
+func (name forbidden) folder() string { return besides(string(name)) }
 
 // besides is the folder that a file lies in, or the URL of one.
 func besides(name string) string {

@@ -138,7 +138,8 @@ func (r *reading) listProblems() {
 		if known[path] {
 			continue
 		}
-		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: reasonOf(r.problems[path])})
+		err := r.problems[path]
+		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: reasonOf(err), Elsewhere: elsewhereOf(err)})
 		r.found.file.Values = append(r.found.file.Values, nil)
 	}
 }
@@ -178,7 +179,7 @@ func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 		r.found.refs.cut(e.first)
 		r.found.inline, r.found.hidden = r.found.inline[:inline], r.found.hidden[:hidden]
 		delete(r.found.file.Parts, e.number)
-		e.out.Unreadable, e.out.Storage, err = reasonOf(err), manifest.Storage{}, nil
+		e.out.Unreadable, e.out.Elsewhere, e.out.Storage, err = reasonOf(err), elsewhereOf(err), manifest.Storage{}, nil
 	}
 	r.header.Variables = append(r.header.Variables, e.out)
 	r.found.file.Values = append(r.found.file.Values, values)
@@ -206,5 +207,16 @@ func reasonOf(err error) string {
 	for _, mark := range []error{errors.ErrUnsupported, source.ErrForbidden} {
 		text = strings.TrimSuffix(text, ": "+mark.Error())
 	}
+	if name := forbidden(""); errors.As(err, &name) {
+		text = strings.TrimSuffix(text, name.advice())
+	}
 	return text
+}
+
+// elsewhereOf is the folder that has to be allowed, if that is what an error is about.
+func elsewhereOf(err error) string {
+	if name := forbidden(""); errors.As(err, &name) {
+		return name.folder()
+	}
+	return ""
 }

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// TestElsewhere: variables whose values are in folders that are not allowed are refused with the
+// folders' names, and left out once nobody wants them.
+func TestElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		folders []string // of each file
+		want    string
+	}{
+		{"of one file", []string{"", "/data/a"}, "--allow /data/a, or --drop NAME"},
+		{"in one folder", []string{"/data/a", "/data/a"}, "--allow /data/a, or --drop NAME"},
+		{"in two", []string{"/data/b", "/data/a"}, "--allow /data/a --allow /data/b, or --drop NAME"},
+		{"in many", strings.Split(strings.Repeat("/data/1 /data/2 ", 3)+"/data/3 /data/4 /data/5 /data/6 /data/7 /data/8 /data/9 /data/10 /data/11", " "), "--allow /data, or --drop NAME"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			for i, folder := range c.folders {
+				w := cube("far", "time", []int64{2}, []int64{2})
+				if w.v.Elsewhere = folder; folder != "" {
+					w.v.Unreadable = "values are in " + folder
+				}
+				m.day(fmt.Sprint(i), 2*i, 2, w)
+			}
+			_, _, err := New(m.files, nil)
+			var refused *Error
+			if !errors.As(err, &refused) || len(refused.Findings) != 1 {
+				t.Fatal(err)
+			}
+			if f := refused.Findings[0]; f.Kind != report.Unreadable || f.Array != "/far" || f.Option != c.want {
+				t.Errorf("%+v", f)
+			}
+			if made := planned(t, m, &Options{Drop: []string{"far"}}); slices.ContainsFunc(made.Arrays, func(a manifest.Array) bool { return a.Path == "/far" }) {
+				t.Error("is there though it was dropped")
+			}
+		})
+	}
+}
+
+// TestFewFolders: folders with nothing in common are all named.
+func TestFewFolders(t *testing.T) {
+	for _, c := range []struct{ format, want string }{
+		{"/%d/x", "11"}, {"https://h%d.org/x", "11"}, {"https://h.org/%d", "https://h.org"}, {"/data/y%d", "/data"},
+	} {
+		var folders []string
+		for i := range named + 1 {
+			folders = append(folders, fmt.Sprintf(c.format, i))
+		}
+		got := fewFolders(folders)
+		if len(got) == 1 && got[0] != c.want || len(got) > 1 && fmt.Sprint(len(got)) != c.want {
+			t.Errorf("%s: %v", c.format, got)
+		}
+	}
+}
