@@ -76,21 +76,28 @@ func (g *merged) add(attributes []manifest.Attribute) {
 
 // declareGroups keeps the attributes on which all files agree.
 func (p *planner) declareGroups() error {
-	groups := map[string]*merged{}
-	known := map[*manifest.GroupAttributes]int64{}
-	lens := p.lens()
-	first := p.inRank()
-	for _, f := range first {
-		if g := p.files[f].Groups; g != nil {
-			known[g]++
+	groups := p.mergeGroups()
+	for _, a := range p.arrays {
+		if groups[a.path] != nil {
+			files := p.filesHaving(a)
+			p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Refused, Option: "--drop " + a.path + ", or --rename",
+				Says: "a variable where a group is: Zarr has no room for both"}, files, int64(len(files))))
 		}
 	}
-	for _, f := range first {
-		g := p.files[f].Groups
-		if g == nil || known[g] < 0 {
-			continue
+	for _, at := range sorted(groups) {
+		if err := p.declareGroup(at, groups[at]); err != nil {
+			return err
 		}
-		known[g] = -1
+	}
+	return nil
+}
+
+// mergeGroups finds the groups of all files, in their order, by new path. There are those as well that
+// only arrays are in, and the root.
+func (p *planner) mergeGroups() map[string]*merged {
+	groups := map[string]*merged{}
+	lens := p.lens()
+	for _, g := range p.differentGroups() {
 		for _, group := range g.Groups {
 			at, ok := lens.groupPath(group.Path)
 			if !ok {
@@ -112,19 +119,19 @@ func (p *planner) declareGroups() error {
 			}
 		}
 	}
-	for _, a := range p.arrays {
-		if groups[a.path] != nil {
-			files := p.filesHaving(a)
-			p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Refused, Option: "--drop " + a.path + ", or --rename",
-				Says: "a variable where a group is: Zarr has no room for both"}, files, int64(len(files))))
+	return groups
+}
+
+// differentGroups are the groups of files, those that are the same in several files once.
+func (p *planner) differentGroups() (list []*manifest.GroupAttributes) {
+	known := map[*manifest.GroupAttributes]bool{}
+	for _, f := range p.inRank() {
+		if g := p.files[f].Groups; g != nil && !known[g] {
+			known[g] = true
+			list = append(list, g)
 		}
 	}
-	for _, at := range sorted(groups) {
-		if err := p.declareGroup(at, groups[at]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return list
 }
 
 // groupPath is the path of a group seen through the lens.

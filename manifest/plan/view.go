@@ -98,40 +98,21 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 		}
 	}
 	c := &class{header: h, dims: map[string]manifest.Dimension{}, coords: map[string]int{}, parents: cf.ParentsOf(h)}
-	named := references(h)
 	lens := p.lens()
-	used := map[string]bool{}
-	for i := range h.Variables {
-		v := &h.Variables[i]
-		if _, ok := lens.path(v.Path); !ok || !p.wanted(v.Path) {
-			continue
-		}
-		for _, d := range v.Dims {
-			used[d] = true
-		}
-	}
+	used := p.usedBy(h, lens)
+	named := references(h)
 	taken := map[string]string{}
 	for i := range h.Variables {
 		v := &h.Variables[i]
-		x := lensed{at: i, v: v, aux: named[v.Path] || used[v.Path]}
-		if !p.wanted(v.Path) && !(used[v.Path] && p.notDropped(v.Path)) {
+		x, ok := p.seen(v, lens, used[v.Path])
+		if !ok {
 			continue
-		}
-		var ok bool
-		if x.path, ok = lens.path(v.Path); !ok {
-			if !used[v.Path] {
-				continue
-			}
-			x.path = lens.outer(v.Path)
 		}
 		if other, ok := taken[x.path]; ok {
 			return nil, fmt.Errorf("%s: %s and %s would both be called %s", p.label(f.URL), other, v.Path, x.path)
 		}
 		taken[x.path] = v.Path
-		x.dims = make([]string, len(v.Dims))
-		for k, d := range v.Dims {
-			x.dims[k] = lens.dim(d)
-		}
+		x.at, x.aux = i, named[v.Path] || used[v.Path]
 		c.vars = append(c.vars, x)
 	}
 	for _, d := range h.Dimensions {
@@ -146,6 +127,41 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 		}
 	}
 	return c, nil
+}
+
+// usedBy are the dimensions of the variables that are wanted.
+func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
+	used := map[string]bool{}
+	for i := range h.Variables {
+		v := &h.Variables[i]
+		if _, ok := lens.path(v.Path); !ok || !p.wanted(v.Path) {
+			continue
+		}
+		for _, d := range v.Dims {
+			used[d] = true
+		}
+	}
+	return used
+}
+
+// seen is a variable with its new names, if it is wanted, or needed as the coordinate of a dimension
+// that is used.
+func (p *inquiry) seen(v *manifest.Variable, lens lens, used bool) (x lensed, ok bool) {
+	if !p.wanted(v.Path) && !(used && p.notDropped(v.Path)) {
+		return x, false
+	}
+	x.v = v
+	if x.path, ok = lens.path(v.Path); !ok {
+		if !used {
+			return x, false
+		}
+		x.path = lens.outer(v.Path)
+	}
+	x.dims = make([]string, len(v.Dims))
+	for k, d := range v.Dims {
+		x.dims[k] = lens.dim(d)
+	}
+	return x, true
 }
 
 // setCoord makes a variable the coordinate of its dimension, beside the others or in the place

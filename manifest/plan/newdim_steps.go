@@ -1,0 +1,316 @@
+package plan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// told is the value of a new dimension in a file, as it is told.
+type told struct {
+	texts [7]string // year to second and day of the year, or a text
+	dated bool
+}
+
+// timeGroups are the names of groups that tell a part of a moment, as strftime has them.
+var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
+
+// stepsTold finds what the names or the attributes of files, or a list, say.
+func (p *survey) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err error) {
+	var pattern *regexp.Regexp
+	if n.Pattern != "" {
+		if pattern, err = patternOf(n.Pattern); err != nil {
+			return nil, nil, err
+		}
+	}
+	if n.Values != nil && len(n.Values) != p.given() {
+		return nil, nil, fmt.Errorf("a list of %d values for %d files", len(n.Values), p.given())
+	}
+	steps = map[int32]told{}
+	at := 0
+	for f, file := range p.files {
+		if file.Hidden {
+			continue
+		}
+		var s told
+		ok := true
+		switch {
+		case pattern != nil:
+			s, ok = matchStep(pattern, file.URL)
+		case n.Attribute != "":
+			s.texts[0], ok = attributeText(file.Groups, n.Attribute)
+		case n.Values != nil:
+			s.texts[0] = n.Values[at]
+		}
+		at++
+		if p.classOf[f] < 0 {
+			continue
+		}
+		if !ok {
+			lack = append(lack, int32(f))
+			continue
+		}
+		steps[int32(f)] = s
+	}
+	return steps, lack, nil
+}
+
+// patternOf reads a pattern, and refuses one of which a named group would not count.
+func patternOf(text string) (*regexp.Regexp, error) {
+	pattern, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if pattern.NumSubexp() == 0 {
+		return nil, fmt.Errorf("the pattern %q has no group in parentheses", text)
+	}
+	names := slices.DeleteFunc(slices.Clone(pattern.SubexpNames()), func(name string) bool { return name == "" })
+	isTime := func(name string) bool { return slices.Contains(timeGroups, name) }
+	if !slices.ContainsFunc(names, isTime) {
+		return pattern, nil
+	}
+	for _, name := range names {
+		if !isTime(name) {
+			return nil, fmt.Errorf("the pattern %q has a group %s, which is no part of a time: those are %s", text, name, strings.Join(timeGroups, ", "))
+		}
+	}
+	if slices.Contains(names, "j") && (slices.Contains(names, "m") || slices.Contains(names, "d")) {
+		return nil, fmt.Errorf("the pattern %q has the day twice: j is that of the year, without m and d", text)
+	}
+	return pattern, nil
+}
+
+// matchStep looks at the name of a file, and at its whole path if the name does not match.
+func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
+	m := pattern.FindStringSubmatch(report.Base(url))
+	if m == nil {
+		if m = pattern.FindStringSubmatch(url); m == nil {
+			return s, false
+		}
+	}
+	for i, name := range timeGroups {
+		if k := pattern.SubexpIndex(name); k > 0 {
+			s.texts[i], s.dated = m[k], true
+		}
+	}
+	if !s.dated {
+		s.texts[0] = m[1]
+	}
+	return s, true
+}
+
+// CheckRenamed is the error of a file that has another name now, if a dimension is made of what
+// names say and this one says something else: what is planned anew later would place the file
+// elsewhere.
+func (o *Options) CheckRenamed(was, is string) error {
+	for _, n := range o.NewDims {
+		if n.Pattern == "" {
+			continue
+		}
+		pattern, err := regexp.Compile(n.Pattern)
+		if err != nil {
+			return fmt.Errorf("dimension %s: %w", n.Name, err)
+		}
+		a, ok := matchStep(pattern, was)
+		b, ok2 := matchStep(pattern, is)
+		if ok != ok2 || a != b {
+			return fmt.Errorf("%s is taken from names, and %s does not say what %s says", n.Name, is, was)
+		}
+	}
+	return nil
+}
+
+func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
+	if g == nil {
+		return "", false
+	}
+	for _, group := range g.Groups {
+		if group.Path != "/" {
+			continue
+		}
+		a := manifest.Lookup(group.Attributes, name)
+		if a == nil {
+			return "", false
+		}
+		if len(a.Texts) > 0 {
+			return a.Texts[0], true
+		}
+		x, err := readNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+		if err != nil || x.n == 0 {
+			return "", false
+		}
+		return x.say(0), true
+	}
+	return "", false
+}
+
+// elementsOfSteps chooses a type for steps: times, whole numbers, numbers or texts, the first that
+// fits all.
+func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[int32]*manifest.Values, error) {
+	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
+	element := told.whole
+	unit, ok, err := unitOf(steps)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case ok:
+		v.Attributes, element = unit.attributes(), unit.element
+	case fits(steps, told.whole):
+	case fits(steps, told.number):
+		v.Type.Kind, element = codec.Float, told.number
+	default:
+		v.Type, element = codec.Type{Kind: codec.String}, told.text
+	}
+	values := map[int32]*manifest.Values{}
+	for f, s := range steps {
+		x, err := element(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		x.SetID()
+		values[f] = x
+	}
+	return v, values, nil
+}
+
+// fits reports whether all steps are elements of a kind.
+func fits(steps map[int32]told, element func(told) (*manifest.Values, error)) bool {
+	for _, s := range steps {
+		if _, err := element(s); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func wordOf(n uint64) *manifest.Values {
+	return &manifest.Values{Data: binary.LittleEndian.AppendUint64(nil, n)}
+}
+
+func (s told) whole() (*manifest.Values, error) {
+	n, err := strconv.ParseInt(s.texts[0], 10, 64)
+	return wordOf(uint64(n)), err
+}
+
+// number is a float, unless it is a whole number with more digits than one has.
+func (s told) number() (*manifest.Values, error) {
+	if _, err := strconv.ParseInt(s.texts[0], 10, 64); errors.Is(err, strconv.ErrRange) {
+		return nil, err
+	}
+	n, err := strconv.ParseFloat(s.texts[0], 64)
+	return wordOf(math.Float64bits(n)), err
+}
+
+func (s told) text() (*manifest.Values, error) {
+	return &manifest.Values{Texts: [][]byte{[]byte(s.texts[0])}}, nil
+}
+
+// unitOf is the first unit that tells all steps, if these are moments. A date that is none is an error.
+func unitOf(steps map[int32]told) (unit stepUnit, moments bool, err error) {
+	units, moments := stepUnits, true
+	for _, f := range sorted(steps) {
+		s := steps[f]
+		t, err := s.time()
+		if s.dated && err != nil {
+			return unit, false, err
+		}
+		moments = moments && err == nil
+		for !units[0].tells(t) {
+			units = units[1:]
+		}
+	}
+	return units[0], moments, nil
+}
+
+// stepUnit is what moments are counted in.
+type stepUnit struct {
+	name   string
+	length time.Duration
+}
+
+// stepUnits are the units of steps; of these the first counts that tells all of them.
+var stepUnits = []stepUnit{
+	{"days", 24 * time.Hour}, {"seconds", time.Second}, {"milliseconds", time.Millisecond}, {"microseconds", time.Microsecond}, {"nanoseconds", 1},
+}
+
+// tells reports whether a moment is a whole number of units.
+func (u stepUnit) tells(t time.Time) bool {
+	if u.length >= time.Second {
+		return t.Nanosecond() == 0 && t.Unix()%int64(u.length/time.Second) == 0
+	}
+	return t.Nanosecond()%int(u.length) == 0
+}
+
+// count is how many units a moment is after 1970.
+func (u stepUnit) count(t time.Time) (int64, error) {
+	if u.length >= time.Second {
+		return t.Unix() / int64(u.length/time.Second), nil
+	}
+	each := int64(time.Second / u.length)
+	if s := t.Unix(); s <= math.MinInt64/each || s >= math.MaxInt64/each {
+		return 0, fmt.Errorf("%s is too far from 1970 to be told in %s, as some steps have to be", t.Format(time.RFC3339Nano), u.name)
+	}
+	return t.Unix()*each + int64(t.Nanosecond())/int64(u.length), nil
+}
+
+// element is the moment of a step in units.
+func (u stepUnit) element(s told) (*manifest.Values, error) {
+	t, err := s.time()
+	if err != nil {
+		return nil, err
+	}
+	n, err := u.count(t)
+	return wordOf(uint64(n)), err
+}
+
+func (u stepUnit) attributes() []manifest.Attribute {
+	list := []manifest.Attribute{}
+	for _, a := range [][2]string{{"standard_name", "time"}, {"units", u.name + " since 1970-01-01"}, {"calendar", "proleptic_gregorian"}} {
+		list = append(list, manifest.Attribute{Name: a[0], Type: codec.Type{Kind: codec.String}, Texts: []string{a[1]}, Scalar: true})
+	}
+	return list
+}
+
+// time is the moment of a step: of named groups, or of a date written as ISO 8601 has it.
+func (s told) time() (time.Time, error) {
+	if !s.dated {
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+			if t, err := time.Parse(layout, s.texts[0]); err == nil {
+				return t, nil
+			}
+		}
+		return time.Time{}, fmt.Errorf("%q is no date", s.texts[0])
+	}
+	parts := [7]int{1970, 1, 1, 0, 0, 0, 0}
+	for i, text := range s.texts {
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%q is no number", text)
+		}
+		parts[i] = n
+	}
+	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, time.UTC)
+	if s.texts[6] != "" {
+		if t = t.AddDate(0, 0, parts[6]-1); t.YearDay() != parts[6] {
+			return t, fmt.Errorf("%04d has no day %d", parts[0], parts[6])
+		}
+		parts[1], parts[2] = int(t.Month()), t.Day()
+	}
+	if [6]int(parts[:6]) != [6]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()} {
+		return t, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no time", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
+	}
+	return t, nil
+}
