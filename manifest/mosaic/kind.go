@@ -1,5 +1,7 @@
 package mosaic
 
+import "varve/manifest"
+
 // Kind is how a declared chunk gets its bytes.
 type Kind uint8
 
@@ -10,6 +12,20 @@ const (
 	Prefix               // the stored bytes begin with what the face declares
 	Rebuilt              // everything else: decoded, converted, encoded
 )
+
+// AddTo counts so many chunks of the kind.
+func (k Kind) AddTo(c *manifest.Counts, chunks int64) {
+	switch k {
+	case Missing:
+		c.Missing += chunks
+	case Verbatim:
+		c.Verbatim += chunks
+	case Prefix:
+		c.Prefix += chunks
+	default:
+		c.Rebuilt += chunks
+	}
+}
 
 // String is the kind as documents name it.
 func (k Kind) String() string {

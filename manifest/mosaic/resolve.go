@@ -47,16 +47,7 @@ func (m *Mosaic) Count(ctx context.Context, refs RefReader) (manifest.Counts, er
 // they are a PlainReader, know to be plain.
 func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (c manifest.Counts, err error) {
 	l := &lister{m: m, refs: refs, yield: func(r *Run) bool {
-		switch r.Kind {
-		case Missing:
-			c.Missing += r.Chunks
-		case Verbatim:
-			c.Verbatim += r.Chunks
-		case Prefix:
-			c.Prefix += r.Chunks
-		case Rebuilt:
-			c.Rebuilt += r.Chunks
-		}
+		r.Kind.AddTo(&c, r.Chunks)
 		return true
 	}}
 	l.plain, _ = refs.(PlainReader)

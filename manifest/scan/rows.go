@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"unicode/utf8"
 
 	"varve/codec"
@@ -23,21 +22,28 @@ const maxRow = 1 << 20
 // rows reads all elements of a variable of rows, and says of which type they are: t with texts
 // that are long enough.
 func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
-	v := e.v
-	as := &manifest.Variable{}
-	for _, n := range v.Shape {
-		as.Shape = append(as.Shape, int64(min(n, math.MaxInt64)))
-	}
-	n, err := elements(as.Shape)
-	if err != nil || n > e.ValueBytes/int64(v.Type.Size) {
-		return t, nil, e.tooLarge(as.Shape)
+	n, err := elements(e.out.Shape)
+	if err != nil || n > e.ValueBytes/int64(e.v.Type.Size) {
+		return t, nil, e.tooLarge(e.out.Shape)
 	}
 	value, err := e.readAll()
 	if err != nil {
 		return t, nil, err
 	}
+	if err := fitTexts(&t, value.Data); err != nil {
+		return t, nil, err
+	}
+	if n > e.ValueBytes/int64(t.Size) {
+		return t, nil, e.tooLarge(e.out.Shape)
+	}
+	data, err := layRows(t, value.Data, n)
+	return t, &manifest.Values{Data: data}, err
+}
+
+// fitTexts makes the texts of a type as long as the longest in rows.
+func fitTexts(t *codec.Type, rows []byte) error {
 	longest := make([]int, len(t.Fields))
-	err = eachMember(t.Fields, value.Data, func(k int, stored []byte) error {
+	err := eachMember(t.Fields, rows, func(k int, stored []byte) error {
 		if isText(&t.Fields[k]) {
 			if !utf8.Valid(stored) {
 				return fmt.Errorf("%q has a text that is not UTF-8: %w", t.Fields[k].Name, errors.ErrUnsupported)
@@ -47,7 +53,7 @@ func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
 		return nil
 	})
 	if err != nil {
-		return t, nil, err
+		return err
 	}
 	for k := range t.Fields {
 		if isText(&t.Fields[k]) {
@@ -55,14 +61,16 @@ func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
 		}
 		t.Size += t.Fields[k].Type.Size
 	}
-	if n > e.ValueBytes/int64(t.Size) {
-		return t, nil, e.tooLarge(as.Shape)
-	}
 	if t.Size > maxRow {
-		return t, nil, fmt.Errorf("the longest texts of a row take %d bytes, more than %d: %w", t.Size, maxRow, errors.ErrUnsupported)
+		return fmt.Errorf("the longest texts of a row take %d bytes, more than %d: %w", t.Size, maxRow, errors.ErrUnsupported)
 	}
+	return nil
+}
+
+// layRows lays n rows out as elements of a type that has room for their texts.
+func layRows(t codec.Type, rows []byte, n int64) ([]byte, error) {
 	out := make([]byte, 0, n*int64(t.Size))
-	err = eachMember(t.Fields, value.Data, func(k int, stored []byte) error {
+	err := eachMember(t.Fields, rows, func(k int, stored []byte) error {
 		end := len(out) + t.Fields[k].Type.Size
 		if !isText(&t.Fields[k]) {
 			out = append(out, stored...)
@@ -74,7 +82,7 @@ func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
 		out = append(out, make([]byte, end-len(out))...)
 		return nil
 	})
-	return t, &manifest.Values{Data: out}, err
+	return out, err
 }
 
 // isText reports whether a field is one of the texts: of HDF5, nothing else is UTF-32.

@@ -147,16 +147,7 @@ func (a *Array) Count(ctx context.Context) (c manifest.Counts, err error) {
 		if err != nil {
 			return c, err
 		}
-		switch r.Kind {
-		case Missing:
-			c.Missing += r.Chunks
-		case Verbatim:
-			c.Verbatim += r.Chunks
-		case Prefix:
-			c.Prefix += r.Chunks
-		default:
-			c.Rebuilt += r.Chunks
-		}
+		r.Kind.AddTo(&c, r.Chunks)
 		if r.checked {
 			c.Patched += r.Chunks
 		}
