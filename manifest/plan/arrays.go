@@ -377,17 +377,14 @@ func (p *layout) refuseAllUnordered() {
 }
 
 func (p *layout) orderOption(a *array) string {
+	var bare *dim // the likeliest
 	for _, at := range a.dims {
-		if d := p.dims[at]; d.coord == "" {
-			if d.hinted {
-				return "--concat " + path.Base(at) + " for the order of their names"
-			}
+		if d := p.dims[at]; d.coord == "" && (bare == nil || p.likely(d) > p.likely(bare)) {
+			bare = d
 		}
 	}
-	for _, at := range a.dims {
-		if p.dims[at].coord == "" {
-			return "--concat " + path.Base(at) + " for the order of their names, or --new-dim"
-		}
+	if bare != nil {
+		return p.bareOption(bare)
 	}
 	for _, at := range a.dims {
 		if p.dims[at].counts() && p.hasTimes(at) {
@@ -398,6 +395,31 @@ func (p *layout) orderOption(a *array) string {
 		return fmt.Sprintf("--new-dim %s=var:%s to stack them by its values, or NAME=PATTERN by the names of files", path.Base(at), at[1:])
 	}
 	return "--new-dim NAME=PATTERN to stack them"
+}
+
+// likely is more for a dimension without values that more likely is one along which files follow
+// one another.
+func (p *survey) likely(d *dim) (n int) {
+	if d.hinted {
+		n += 2
+	}
+	if p.longest(d) == 1 {
+		n++
+	}
+	return n
+}
+
+// bareOption says how files could follow one another along a dimension without values.
+func (p *survey) bareOption(d *dim) string {
+	name := path.Base(d.path)
+	option := "--concat " + name + " for the order of their names"
+	switch {
+	case p.longest(d) == 1:
+		option += fmt.Sprintf(", or --new-dim %s=PATTERN for values that are in their names", name)
+	case !d.hinted:
+		option += ", or --new-dim"
+	}
+	return option
 }
 
 // counts reports whether the coordinate of a dimension is no more than a number of each element.

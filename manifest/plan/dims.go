@@ -28,7 +28,8 @@ type dim struct {
 	role    role
 	named   bool // by the user
 	hinted  bool // unlimited, or of times
-	made    bool // by the user: files do not have it
+	made    bool // its values are the user's
+	owned   bool // made, of one that files have themselves
 	length  int64
 
 	nature  nature

@@ -11,7 +11,8 @@ import (
 	"varve/manifest/report"
 )
 
-// makeDims gives files the dimensions that they do not have.
+// makeDims gives files the dimensions that they do not have, and values to those that they have
+// of one element each.
 func (p *directions) makeDims() error {
 	for _, n := range p.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
@@ -41,17 +42,36 @@ func (p *directions) makeDims() error {
 // checkNew refuses a name that files have something else by.
 func (p *directions) checkNew(n *NewDim, at string) error {
 	option, variable := "--new-dim "+n.Name, "/"+strings.Trim(n.Variable, "/")
+	d := p.dims[at]
 	switch {
-	case p.dims[at] != nil && n.Variable == "":
-		return &OptionError{option, fmt.Sprintf("files have a dimension of this name: --rename %s=NAME makes room", n.Name)}
-	case p.dims[at] != nil:
-		return &OptionError{option, "files have a dimension of this name"}
+	case d != nil && (d.coord != "" || p.longest(d) > 1) && n.Variable == "":
+		return &OptionError{option, fmt.Sprintf("files have a dimension of this name%s: --rename %s=NAME makes room", p.why(d), n.Name)}
+	case d != nil && (d.coord != "" || p.longest(d) > 1):
+		return &OptionError{option, "files have a dimension of this name" + p.why(d)}
+	case d != nil && d.role != fixed:
+		return &OptionError{option, "--concat " + n.Name + " says already how files follow one another along it"}
 	case n.Variable != "" && !p.anyHas(variable):
 		return &OptionError{option + "=var:" + n.Variable, "no file has such a variable" + p.whichThere()}
 	case variable == at || !p.anyHas(at):
 		return nil
 	}
 	return &OptionError{option, fmt.Sprintf("files have a variable of this name: --new-dim %s=var:%s takes its values, --rename %s=NAME or --drop %s makes room", n.Name, n.Name, n.Name, n.Name)}
+}
+
+// why says what keeps a dimension from being given values.
+func (p *directions) why(d *dim) string {
+	if d.coord != "" {
+		return ", and " + d.coord + " its values"
+	}
+	return fmt.Sprintf(", of up to %d elements", p.longest(d))
+}
+
+// longest is the length of a dimension in the file that has most of it.
+func (p *survey) longest(d *dim) (n int64) {
+	for _, class := range d.classes {
+		n = max(n, p.classes[class].dims[d.path].Length)
+	}
+	return n
 }
 
 func (p *survey) anyHas(variable string) bool {
@@ -153,6 +173,9 @@ func (p *inquiry) given() (n int) {
 // makeDim makes a dimension of steps, in their order.
 func (p *directions) makeDim(at string, steps map[int32]step) error {
 	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
+	if own := p.dims[at]; own != nil {
+		d.owned, d.classes = true, own.classes
+	}
 	d.of = make([]int32, len(p.files))
 	for i := range d.of {
 		d.of[i] = noDim
@@ -172,25 +195,25 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 		c.start = int64(i)
 	}
 	d.length = int64(len(d.order))
+	if !d.owned {
+		p.dimOrder = append(p.dimOrder, at)
+		slices.Sort(p.dimOrder)
+	}
 	p.dims[at] = d
-	p.dimOrder = append(p.dimOrder, at)
-	slices.Sort(p.dimOrder)
 	p.made = append(p.made, d)
 	return nil
 }
 
 // giveMade gives an array the new dimensions, unless it is alike in all files: a coordinate, or
-// a variable whose values are known to be.
+// a variable whose values are known to be. Of dimensions that files have themselves only a scalar
+// lacks one.
 func (p *layout) giveMade(a *array) {
-	if len(p.made) == 0 {
+	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 })
+	if len(made) == 0 || p.isAxis(a) || a.aux && len(a.placed) > 0 {
 		return
 	}
-	if p.isAxis(a) || a.aux && len(a.placed) > 0 {
-		return
-	}
-	made := p.made
 	if known, equal := p.known(a); a.aux {
-		made = p.madeFor(a, known)
+		made = p.madeFor(a, made, known)
 	} else if len(a.dims) == 0 && a.files > 1 && known && (equal || p.meanSame(a)) {
 		return
 	}
@@ -202,7 +225,7 @@ func (p *layout) giveMade(a *array) {
 
 // madeFor are the new dimensions that tell which values a file has of a variable that others name:
 // none if all have the same. It asks for values that are not known, unless the first file's count.
-func (p *layout) madeFor(a *array, known bool) []*dim {
+func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
 	c := p.comparing(a)
 	if !known && (p.opts.Coords == CoordsFirst || c.largest() > manifest.MostSummed) {
 		return nil // which is said where such variables are compared
@@ -212,8 +235,8 @@ func (p *layout) madeFor(a *array, known bool) []*dim {
 	if err != nil || len(groups) < 2 {
 		return nil
 	}
-	made := slices.Clone(p.made)
-	for _, d := range p.made {
+	made := of
+	for _, d := range of {
 		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); tell(rest, groups) {
 			made = rest
 		}

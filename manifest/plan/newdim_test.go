@@ -233,3 +233,50 @@ func TestCounters(t *testing.T) {
 		t.Errorf("%v", a.Face.Shape)
 	}
 }
+
+// TestOwnSteps: a dimension that files have of one element, without values, is given those that
+// the user says, wherever it is among the axes; what lacks it is alike in all files.
+func TestOwnSteps(t *testing.T) {
+	m := newMaker()
+	for _, day := range []int{3, 1, 2} {
+		m.file(fmt.Sprintf("d%d", day), lat(), cube("a", "time lat", []int64{1, 3}, []int64{1, 3}), cube("b", "lat time", []int64{3, 1}, []int64{3, 1}),
+			scalar("alike", 1), scalar("orbit", float64(day)))
+	}
+	p := planned(t, m, &Options{NewDims: []NewDim{{Name: "time", Pattern: `d(\d)`}}})
+	if got := coordinateOf(t, p, "/time"); got != "- 1 2 3" {
+		t.Errorf("time is %s", got)
+	}
+	for path, dims := range map[string]string{"/a": "/time /lat", "/b": "/lat /time", "/lat": "/lat", "/alike": "", "/orbit": "/time"} {
+		a := arrayOf(t, p, path)
+		if got := strings.Join(a.Dims, " "); got != dims || slices.ContainsFunc(a.Face.Shape, func(n int64) bool { return n != 3 }) {
+			t.Errorf("%s is along %s, with the shape %v", path, got, a.Face.Shape)
+		}
+	}
+	if got, want := tilesOf(t, m, p, "/a"), tilesOf(t, m, p, "/b"); got != want || !strings.HasPrefix(got, "d1") {
+		t.Errorf("tiles %s and %s", got, want)
+	}
+}
+
+// TestOwnStepsRefused: dimensions that have values, or several elements, are not given others.
+func TestOwnStepsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		vars []wanted
+		opts Options
+		want string
+	}{
+		{"longer", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "of up to 2 elements"},
+		{"with values", []wanted{days(0, 1), cube("a", "time", []int64{1}, []int64{1})}, Options{}, "/time its values"},
+		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, "--concat time says already"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			m.file("d1", c.vars...)
+			m.file("d2", c.vars...)
+			c.opts.NewDims = []NewDim{{Name: "time", Pattern: `d(\d)`}}
+			if _, _, err := New(m.files, &c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

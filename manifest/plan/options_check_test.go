@@ -21,7 +21,7 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 		{Options{Faces: []Override{{Array: "u*", Chunks: map[string][]int64{"time": {1}}}}}, "--chunk-edges u*:time: no array is called so; there are /lat, /lon, /run, /t, /time"},
 		{Options{Faces: []Override{{Array: "t", Chunks: map[string][]int64{"tme": {1}}}}}, "--chunk-edges t:tme: no such array has a dimension tme; there are /lat, /lon, /time"},
 		{Options{Concat: []string{"run"}}, "--concat run: no dimension is called so; there are /lat, /lon, /time; --new-dim run=var:run makes one of the variable"},
-		{Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d)`}}}, "--new-dim time: files have a dimension of this name: --rename time=NAME makes room"},
+		{Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d)`}}}, "--new-dim time: files have a dimension of this name, and /time its values: --rename time=NAME makes room"},
 		{Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d)`}}}, "--new-dim run: files have a variable of this name: --new-dim run=var:run takes its values, --rename run=NAME or --drop run makes room"},
 		{Options{NewDims: []NewDim{{Name: "n", Variable: "nn"}}}, "--new-dim n=var:nn: no file has such a variable; there are /lat, /lon, /run, /t, /time"},
 	} {
