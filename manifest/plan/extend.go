@@ -256,38 +256,57 @@ func (x *extending) grow(a *manifest.Array) bool {
 	if axis < 0 {
 		return true
 	}
-	var runs builder
-	runs.at = x.state.Length
-	var tiles []manifest.Tile
-	var pieces []piece
-	for _, c := range x.order {
-		f, m := x.holder(a, &c)
-		if m == nil {
-			return false
-		}
-		if a.Placement == "" {
-			if !x.value(a, c.coord, m, f, axis, &pieces) {
-				return false
-			}
-			continue
-		}
-		tiles = append(tiles, manifest.Tile{File: x.first + int(f), Origin: []int64{c.start}, Start: []int64{0}, Shape: []int64{c.n}})
-		chunk := x.state.Chunks[a.Path]
-		if chunk == nil || chunk[x.headers[f]] == 0 {
-			return false
-		}
-		n := chunk[x.headers[f]]
-		runs.chunks(c.start+c.n, max(n, -n), 0, n < 0)
-	}
 	face := *a.Face
 	face.Shape = slices.Clone(face.Shape)
 	face.Shape[axis] = x.length
-	a.Face = &face
 	if a.Placement == "" {
-		return x.addPieces(a, pieces)
+		if axis != 0 {
+			return false
+		}
+		pieces, ok := x.newPieces(a)
+		a.Face = &face
+		return ok && x.addPieces(a, pieces)
+	}
+	runs, ok := x.growTiles(a)
+	a.Face = &face
+	return ok && extendGrid(&face, axis, x.state.Length, runs)
+}
+
+// growTiles adds tiles of the new files, and returns the chunks that they have.
+func (x *extending) growTiles(a *manifest.Array) (runs []run, ok bool) {
+	chunks := builder{at: x.state.Length}
+	var tiles []manifest.Tile
+	for _, c := range x.order {
+		f, m := x.holder(a, &c)
+		chunk := x.state.Chunks[a.Path]
+		if m == nil || chunk == nil || chunk[x.headers[f]] == 0 {
+			return nil, false
+		}
+		tiles = append(tiles, manifest.Tile{File: x.first + int(f), Origin: []int64{c.start}, Start: []int64{0}, Shape: []int64{c.n}})
+		n := chunk[x.headers[f]]
+		chunks.chunks(c.start+c.n, max(n, -n), 0, n < 0)
 	}
 	x.addTiles(a, tiles)
-	return extendGrid(&face, axis, x.state.Length, runs.runs)
+	return chunks.runs, true
+}
+
+// newPieces are those of an array that is kept in the manifest, along its first dimension.
+func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
+	for _, c := range x.order {
+		f, m := x.holder(a, &c)
+		if m == nil {
+			return nil, false
+		}
+		more, ok := x.converted(a, m, f)
+		if !ok {
+			return nil, false
+		}
+		for _, p := range more {
+			p.Origin[0] += c.start
+			pieces = append(pieces, p)
+		}
+	}
+	return pieces, true
 }
 
 // holder is the only one of the files of a stretch that has an array.
@@ -314,34 +333,23 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 	x.ext.Placements = append(x.ext.Placements, manifest.Placement{ID: a.Placement, Dims: []string{x.state.Dim}, Tiles: tiles})
 }
 
-// value converts the values of a file into a piece.
-func (x *extending) value(a *manifest.Array, c *coord, m *lensed, f int32, axis int, pieces *[]piece) bool {
+// converted are the values that a file has of an array, as pieces of it.
+func (x *extending) converted(a *manifest.Array, m *lensed, f int32) ([]piece, bool) {
 	values := x.p.valuesIn(f, m.at)
-	if values == nil || values.Summed || axis != 0 || !slices.Equal(m.dims, a.Dims) {
-		return false
-	}
-	for k := range m.v.Shape {
-		if k != axis && m.v.Shape[k] != a.Face.Shape[k] {
-			return false
-		}
+	if values == nil || values.Summed || !slices.Equal(m.dims, a.Dims) || !slices.Equal(m.v.Shape[1:], a.Face.Shape[1:]) {
+		return nil, false
 	}
 	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: *m})
 	conversion, err := convert.New(v, a.Face, a.Reading)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	part := *a.Face
 	part.Shape = m.v.Shape
 	canvas := newCanvas(&part)
 	zero := make([]int64, len(m.v.Shape))
-	if canvas.paint(conversion, v, values, stamp{source: m.v.Shape, origin: zero, start: zero, shape: m.v.Shape}) != nil {
-		return false
-	}
-	for _, p := range canvas.pieces() {
-		p.Origin[0] += c.start
-		*pieces = append(*pieces, p)
-	}
-	return true
+	err = canvas.paint(conversion, v, values, stamp{source: m.v.Shape, origin: zero, start: zero, shape: m.v.Shape})
+	return canvas.pieces(), err == nil
 }
 
 // addPieces adds new pieces, the first joined to the old last one if that is short.

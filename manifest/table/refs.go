@@ -210,7 +210,7 @@ func within[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, er
 func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
 	return func(yield func(*RefBatch, error) bool) {
 		var b RefBatch
-		scanPages(ctx, r, manifest.Refs, row, rows, func(s span, p place) (more bool, err error) {
+		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p place) (more bool, err error) {
 			if err := s.readRefs(p, &b); err != nil {
 				return false, err
 			}
@@ -220,14 +220,15 @@ func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBa
 				Masks: b.Masks[from:to], Others: b.Others[from:to],
 			}
 			return yield(&out, nil), nil
-		}, func(err error) { yield(nil, err) })
+		})
+		if err != nil {
+			yield(nil, err)
+		}
 	}
 }
 
-// scanPages calls do with each page that holds rows, until it wants no more, and fail with the
-// error that ended the scan.
-func scanPages(ctx context.Context, r *Reader, kind manifest.TableKind, row, rows int64, do func(span, place) (bool, error), fail func(error)) {
-	var failed error
+// scanPages calls do with each page that holds rows, until it wants no more.
+func (r *Reader) scanPages(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span, place) (bool, error)) (failed error) {
 	more := true
 	err := r.spans(ctx, kind, row, rows, func(s span) bool {
 		err := s.pages(s.start, s.end, func(p place) bool {
@@ -244,7 +245,5 @@ func scanPages(ctx context.Context, r *Reader, kind manifest.TableKind, row, row
 	if failed == nil {
 		failed = err
 	}
-	if failed != nil {
-		fail(failed)
-	}
+	return failed
 }

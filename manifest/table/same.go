@@ -63,7 +63,7 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 		}
 		var refs RefBatch
 		var columns []parquet.Values
-		scanPages(ctx, r, kind, row, rows, func(s span, p place) (bool, error) {
+		err := r.scanPages(ctx, kind, row, rows, func(s span, p place) (bool, error) {
 			if kind == manifest.Refs {
 				if err := s.readRefs(p, &refs); err != nil {
 					return false, err
@@ -74,7 +74,10 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 				return false, err
 			}
 			return yield(strip{s.section, columns, int(max(s.start-p.first, 0)), int(min(s.end-p.first, p.rows))}, nil), nil
-		}, func(err error) { yield(strip{}, err) })
+		})
+		if err != nil {
+			yield(strip{}, err)
+		}
 	}
 }
 

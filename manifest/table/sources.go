@@ -36,7 +36,7 @@ func (r *Reader) Source(ctx context.Context, row int64) (*SourceRow, error) {
 // ScanSources reads sources in order, past the cache. Each may be kept.
 func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*SourceRow, error] {
 	return func(yield func(*SourceRow, error) bool) {
-		scanPages(ctx, r, manifest.Sources, row, rows, func(s span, p place) (bool, error) {
+		err := r.scanPages(ctx, manifest.Sources, row, rows, func(s span, p place) (bool, error) {
 			sources, _, err := s.readSources(p)
 			if err != nil {
 				return false, err
@@ -47,7 +47,10 @@ func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*So
 				}
 			}
 			return true, nil
-		}, func(err error) { yield(nil, err) })
+		})
+		if err != nil {
+			yield(nil, err)
+		}
 	}
 }
 
@@ -163,9 +166,8 @@ type SourceIndex struct {
 func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 	index := &SourceIndex{IDs: []string{""}}
 	places := map[string]uint32{"": 0}
-	var failed error
 	var rows, headers parquet.Values
-	scanPages(ctx, r, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p place) (bool, error) {
+	err := r.scanPages(ctx, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p place) (bool, error) {
 		if err := s.read(p, rowColumn, &rows); err != nil {
 			return false, err
 		}
@@ -183,9 +185,9 @@ func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 			index.Header = append(index.Header, at)
 		}
 		return true, nil
-	}, func(err error) { failed = err })
-	if failed != nil {
-		return nil, failed
+	})
+	if err != nil {
+		return nil, err
 	}
 	return index, nil
 }
