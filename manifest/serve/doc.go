@@ -10,7 +10,7 @@
 //	/@newest                     leads to the address of the newest
 //	/healthz, /metrics           for whoever watches
 //
-// With several manifests all but the last line stands below /NAME/. The plain address follows new
+// All of it stands below Options.Base. With several manifests all but the last line stands below /NAME/. The plain address follows new
 // snapshots as far as they extend the one that is there, since clients ask for chunks by documents
 // that they have read before.
 //
@@ -25,6 +25,12 @@
 //	410  the manifest has no such snapshot any more
 //	502  the source cannot be reached
 //	500  what was read is corrupt
+//
+// A Handler is one among others in a server of your own, behind your own middleware, which gets a
+// panic of http.ErrAbortHandler where a source changed while it was sent: to break the connection
+// is the only way to tell. A ResponseWriter that wraps another should have an Unwrap for
+// http.ResponseController, without which clients are given all the time they want, and a ReadFrom,
+// without which chunks pass through memory. Server is what the command line listens with.
 //
 // Clients fill in what is 404, so nothing but fill is ever answered so. Errors are JSON that
 // names the source.

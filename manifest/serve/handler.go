@@ -18,8 +18,12 @@ import (
 	"varve/readers/source"
 )
 
-// Options say how manifests are served. What is zero is as the field says.
+// Options say how manifests are served. What is zero is as the field says; nil options are all
+// zero.
 type Options struct {
+	// Base is the path that the Handler is mounted at, such as /archive, empty for the root. Requests
+	// have it in their paths, as a http.ServeMux hands them on, and so do the links of pages.
+	Base string
 	// Store is how manifests are opened. Its Snapshot keeps the plain address at one.
 	Store store.Options
 	// Reload is how often to look for new snapshots; 0 stands for a second, less for never.
@@ -87,6 +91,7 @@ func openStore(ctx context.Context, dir string, opts *store.Options) (dataset, e
 // Handler serves manifests. It is an http.Handler.
 type Handler struct {
 	opts    Options
+	base    string // the path of everything, with a slash at its end
 	places  []*standing
 	byName  map[string]*standing
 	metrics *metrics
@@ -100,12 +105,18 @@ type Handler struct {
 }
 
 // New opens manifests to be served: one at the root, several below their folders' names
-// without the extension. The Handler has to be closed.
+// without the extension. The Handler has to be closed. It outlives ctx, which ends the opening only.
 func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	h := &Handler{opts: opts.withDefaults(), byName: map[string]*standing{}, metrics: newMetrics()}
+	if len(dirs) == 0 {
+		return nil, errors.New("no manifest to serve")
+	}
+	h := &Handler{opts: opts.withDefaults(), byName: map[string]*standing{}, metrics: newMetrics(), base: "/"}
+	if base := strings.Trim(h.opts.Base, "/"); base != "" {
+		h.base = "/" + base + "/"
+	}
 	h.limits = &limits{newTurns(int64(h.opts.Rebuilds), h.opts.Patience), newTurns(h.opts.AnswerBytes, h.opts.Patience)}
 	h.watch = h.metrics.handler()
 	h.shelf = newShelf(ctx, h.opts, h.load)
@@ -123,7 +134,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 }
 
 func (h *Handler) add(ctx context.Context, dir string, named bool) error {
-	p := &standing{dir: dir, base: "/"}
+	p := &standing{dir: dir, base: escapePath(h.base)}
 	if named {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
@@ -131,10 +142,10 @@ func (h *Handler) add(ctx context.Context, dir string, named bool) error {
 		}
 		base := filepath.Base(absolute)
 		p.name = strings.TrimSuffix(base, filepath.Ext(base))
-		p.base = "/" + escape(p.name) + "/"
+		p.base += escape(p.name) + "/"
 	}
 	if other := h.byName[p.name]; other != nil {
-		return fmt.Errorf("%s and %s would both be served at /%s/: give one of them another name", other.dir, dir, p.name)
+		return fmt.Errorf("%s and %s would both be served at %s: give one of them another name", other.dir, dir, p.base)
 	}
 	s, err := h.load(ctx, p, h.opts.Store)
 	if err != nil {
@@ -236,23 +247,36 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 		refuse(w, r, &fault{Status: http.StatusMethodNotAllowed, Kind: "read-only", Reason: "only GET, HEAD and OPTIONS are known here"})
 		return
 	}
-	switch r.URL.Path {
-	case "/healthz":
+	k, ok := h.below(r)
+	switch {
+	case !ok:
+		refuse(w, r, errNoKey)
+	case k.path == "healthz":
 		h.serveHealth(w, r)
-	case "/metrics":
+	case k.path == "metrics":
 		h.watch.ServeHTTP(w, r)
 	default:
-		h.servePath(w, r, strings.TrimPrefix(r.URL.Path, "/"))
+		h.servePath(w, r, k)
 	}
 }
 
-func (h *Handler) servePath(w *recorder, r *http.Request, p string) {
-	at := h.byName[""]
-	k := key{p, strings.TrimPrefix(r.URL.EscapedPath(), "/")}
+// below is what a request asks for of what is mounted here, if it does.
+func (h *Handler) below(r *http.Request) (k key, ok bool) {
+	if k.path, ok = strings.CutPrefix(r.URL.Path, h.base); !ok {
+		return key{}, r.URL.Path+"/" == h.base
+	}
+	if k.raw, ok = strings.CutPrefix(r.URL.EscapedPath(), escapePath(h.base)); !ok {
+		k.raw = k.path // the client escapes the path up to here in another way
+	}
+	return k, true
+}
+
+func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
+	at, whole := h.byName[""], k.path
 	if at == nil {
 		name, slash := k.cut()
 		if at = h.byName[name]; at == nil {
-			if p != "" || !h.serveIndex(w, r) {
+			if whole != "" || !h.serveIndex(w, r) {
 				refuse(w, r, errNoKey)
 			}
 			return

@@ -400,7 +400,7 @@ func (h *Handler) serveIndex(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	note(w, kindPage)
-	p := &page{Title: "varve", Base: "/"}
+	p := &page{Title: "varve", Base: escapePath(h.base)}
 	for _, at := range h.places {
 		p.Index = append(p.Index, at.name)
 	}
