@@ -139,8 +139,8 @@ func (p *sources) evict() *source.Source {
 	return old.Source
 }
 
-// CheckSource opens a source, which is an error if it is not what was scanned, or may not be
-// read. A server is asked for a byte. Of a folder nothing is known but that it is there: the
+// CheckSource opens a source anew, also one that the store has open, which is an error if it is not
+// what was scanned, or may not be read. A server is asked for a byte. Of a folder nothing is known but that it is there: the
 // files in it are sources of their own.
 func (s *Store) CheckSource(ctx context.Context, row int64) error {
 	src, err := s.Source(ctx, row)
@@ -152,15 +152,14 @@ func (s *Store) CheckSource(ctx context.Context, row int64) error {
 			return s.access.checkFolder(src, path)
 		}
 	}
-	h, err := s.sources.acquire(ctx, row)
+	opened, err := opening(ctx, s.sources, func() (*source.Source, error) { return s.OpenSource(ctx, row) })
 	if err != nil {
 		return err
 	}
 	if isFar(src.URL) && src.Size > 0 {
-		_, err = h.ReadAt(ctx, make([]byte, 1), 0)
+		_, err = opened.ReadAt(ctx, make([]byte, 1), 0)
 	}
-	s.sources.release(h, err)
-	return err
+	return errors.Join(err, opened.Close())
 }
 
 // reserve finds or makes the handle of a source. Without a place for one it returns what to

@@ -222,3 +222,28 @@ func TestCheckSwapped(t *testing.T) {
 		t.Errorf("without a checksum: %v", err)
 	}
 }
+
+// TestVerifyAgain: what a store has open of an earlier look is not what is there now.
+func TestVerifyAgain(t *testing.T) {
+	s, files := archived(t)
+	if r, err := Verify(t.Context(), s, nil); err != nil || len(r.Problems) > 0 {
+		t.Fatal(r, err)
+	}
+	content, err := os.ReadFile(files[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The file that was scanned still is somewhere, but no longer there.
+	if err := errors.Join(os.Truncate(files[0], 10), os.Rename(files[1], files[1]+".old"), os.WriteFile(files[1], append(content, 0), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Verify(t.Context(), s, &Options{Workers: -1})
+	if err != nil || len(r.Problems) != 2 {
+		t.Fatalf("%v %v; want two problems", r.Problems, err)
+	}
+	for _, p := range r.Problems {
+		if !errors.Is(p.Err, source.ErrChanged) {
+			t.Errorf("%v; want ErrChanged", p)
+		}
+	}
+}
