@@ -95,7 +95,8 @@ type Elems struct {
 	Var   [][]byte
 }
 
-// NewElems returns room for the elements of a form.
+// NewElems returns room for the elements of a form. It panics where they are too many: who has a
+// shape from elsewhere asks Form.CheckSize before.
 func NewElems(f Form) Elems {
 	if f.Type.Varies() {
 		return Elems{Var: make([][]byte, f.Count())}

@@ -13,10 +13,12 @@ type LengthError struct {
 	form       Form
 }
 
+// Error says how many bytes there are, and how many the chunk takes.
 func (e *LengthError) Error() string {
 	return fmt.Sprintf("chunk has %d bytes after decompression, its %v elements of %v need %d", e.Have, e.form.Shape, e.form.Type, e.Need)
 }
 
+// Unwrap makes the error ErrCorrupt.
 func (e *LengthError) Unwrap() error { return ErrCorrupt }
 
 // Decode fills dst with the elements of the stored chunk src. Elements of varying

@@ -18,6 +18,7 @@ const (
 	NoClient                          // nobody: what is stored so is rebuilt
 )
 
+// String is what docs/codecs.md calls the client.
 func (c Client) String() string {
 	return [...]string{"", "any", "cast-value-rs", "imagecodecs-zarr", "none"}[c]
 }

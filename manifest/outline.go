@@ -30,6 +30,7 @@ type Outline struct {
 	Bag                          uint64 // sum of hashes of that, in whatever order
 }
 
+// String writes the outline as a manifest keeps it; ParseOutline reads it.
 func (o *Outline) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %d %s", o.Nature, o.Count, o.Run, strconv.FormatFloat(o.Step, 'g', -1, 64))

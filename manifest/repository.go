@@ -331,6 +331,7 @@ type DamageError struct {
 	Detail string
 }
 
+// Error names the file.
 func (e *DamageError) Error() string {
 	s := e.Name + " " + string(e.Damage)
 	if e.Detail != "" {

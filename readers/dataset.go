@@ -9,8 +9,9 @@
 //	                 ├─ Variables ── Type, Shape, Fill, Attributes, Storage ── refs
 //	                 └─ Groups …
 //
-// Reading a dataset costs reading metadata only. Refs (where each stored chunk is) are
-// streamed out of the source's own index when somebody asks for them.
+// Package formats opens a source of any format. Reading a dataset costs reading metadata only. Refs
+// (where each stored chunk is) are streamed out of the source's own index when somebody asks for
+// them. Values of whole regions, through one file or many, are read by manifest/store.
 //
 // A variable that nobody can decode is still listed, and so is an object that cannot be
 // read at all: the first with Storage.Undecodable, the second in Dataset.Problems.
@@ -19,6 +20,8 @@ package readers
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 
 	"varve/readers/source"
 )
@@ -35,7 +38,8 @@ type Reader interface {
 // Unlimited is the maximum length of a dimension that can grow without limit.
 const Unlimited = math.MaxUint64
 
-// Dataset is what one source holds.
+// Dataset is what one source holds. It may be used by any number of goroutines, and nobody may
+// change it.
 type Dataset struct {
 	Source   *source.Source
 	Format   string // "netCDF-4", "HDF5", "netCDF-3 64-bit offset", …
@@ -46,6 +50,19 @@ type Dataset struct {
 	// Named returns the variable that a mapping of a virtual one calls by a name, the link
 	// if it is in another file, or neither if nothing has the name; nil where names are paths.
 	Named func(name string) (*Variable, *Link, error)
+}
+
+// Variable returns the variable at a path such as "/group/name", or nil. The first slash may be
+// left out.
+func (d *Dataset) Variable(path string) (found *Variable) {
+	path = "/" + strings.TrimPrefix(path, "/")
+	d.Root.Walk(func(g *Group) bool {
+		if i := slices.IndexFunc(g.Variables, func(v *Variable) bool { return v.Path == path }); i >= 0 {
+			found = g.Variables[i]
+		}
+		return found == nil
+	})
+	return found
 }
 
 // Link is a name for what is in another file.

@@ -19,6 +19,7 @@ type Error struct {
 	Err    error
 }
 
+// Error puts the place before the error.
 func (e *Error) Error() string {
 	var parts []string
 	if e.Source != "" {
@@ -33,6 +34,7 @@ func (e *Error) Error() string {
 	return strings.Join(append(parts, e.Err.Error()), ": ")
 }
 
+// Unwrap returns the error without the place.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Corruptf returns an error that is ErrCorrupt and says what is wrong.

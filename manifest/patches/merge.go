@@ -15,6 +15,7 @@ import (
 // DimensionError is the error of naming a dimension that no array has.
 type DimensionError struct{ Name string }
 
+// Error names the dimension.
 func (e *DimensionError) Error() string { return fmt.Sprintf("no array has a dimension %s", e.Name) }
 
 // CheckDims looks for the dimensions that chunks are to be merged along. The error is a

@@ -71,6 +71,7 @@ type SelectionError struct {
 	Err  error
 }
 
+// Error names the term.
 func (e *SelectionError) Error() string { return e.Term + ": " + e.Err.Error() }
 
 // Unwrap returns what is wrong.

@@ -38,6 +38,7 @@ type MismatchError struct {
 // mostListed bounds the sources that an error names.
 const mostListed = 20
 
+// Error lists the problems, one a line.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d sources cannot be relocated; nothing was published", e.Count, e.Of)

@@ -21,6 +21,7 @@ type Move struct{ From, To string }
 // MoveError is the error of moves that make no sense, for all sources or for one of them.
 type MoveError struct{ Says string }
 
+// Error is what Says says.
 func (e *MoveError) Error() string { return e.Says }
 
 func refuse(format string, args ...any) error { return &MoveError{fmt.Sprintf(format, args...)} }

@@ -90,6 +90,7 @@ type BrokenError struct{ Broken []Broken }
 
 const maxListed = 20
 
+// Error lists the first of the sources, one a line.
 func (e *BrokenError) Error() string {
 	var b strings.Builder
 	what := "sources"

@@ -19,16 +19,19 @@ import (
 )
 
 // Options say what a store may reach and how much memory it takes. What is zero is as the
-// field says.
+// field says; nil options are all zero.
 type Options struct {
-	// Allow are the prefixes of sources that may be read: folders, and URLs up to a slash.
+	// Allow are the prefixes of sources that may be read: folders, and URLs up to a slash. A manifest
+	// that the same user built, on this machine, reads what it was built of without: its snapshot
+	// carries a Seal by a key in the user's config folder.
 	// The prefixes that a manifest needs and nobody allows are named in the error, which is
 	// a source.ErrForbidden.
 	Allow []string
 	// Trusted lets the manifest reach what it names, whoever built it.
 	Trusted bool
 
-	// Snapshot is the id of the one to open; empty for the current one.
+	// Snapshot is the id of the one to open; empty for the current one. Repository.Find completes
+	// a short one. The error for one that is not there is a *manifest.DamageError that is Missing.
 	Snapshot string
 	// Download fetches files whole from servers that send no ranges, for the store's own opener.
 	Download bool

@@ -77,6 +77,7 @@ func checkText(names []string) error {
 // NameError is the error of a name that is no UTF-8. It says what Python says of it.
 type NameError struct{ Name string }
 
+// Error says which name it is.
 func (e *NameError) Error() string {
 	at, end, why := undecodableText(e.Name)
 	if end == at+1 {

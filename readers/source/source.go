@@ -262,6 +262,7 @@ type RangeError struct {
 	Offset, Length, Size int64
 }
 
+// Error says where, and how many bytes there are.
 func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s: %d bytes at offset %d lie outside the %d bytes there are", e.Source, e.Length, e.Offset, e.Size)
 }

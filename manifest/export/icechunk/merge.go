@@ -18,6 +18,7 @@ type ConflictError struct {
 	Why    string
 }
 
+// Error says what changed, and what can be done.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s %s since varve wrote it (the branch is at %s); keep it and export to another folder or branch, or undo that commit", e.Path, e.Why, e.Commit)
 }

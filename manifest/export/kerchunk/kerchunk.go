@@ -115,6 +115,7 @@ type Unpatched struct {
 	First  []int64 // coordinates
 }
 
+// Error lists the arrays, one a line.
 func (e *PatchError) Error() string {
 	var b strings.Builder
 	b.WriteString("chunks are not stored as clients read them, and patches are not wanted; varve compact keeps such chunks as ranges of files:")

@@ -62,6 +62,7 @@ func targets(s *store.Store, o *Options) ([]*target, error) {
 // EdgesError is the error of edges for a dimension that no array has.
 type EdgesError struct{ Edges Edges }
 
+// Error names the dimension.
 func (e *EdgesError) Error() string {
 	if e.Edges.Array == "" {
 		return "no array has a dimension " + e.Edges.Dim

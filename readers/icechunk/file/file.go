@@ -39,6 +39,7 @@ const (
 	Repo        Kind = 6
 )
 
+// String names the kind.
 func (k Kind) String() string {
 	switch k {
 	case Snapshot:

@@ -1,0 +1,119 @@
+package build_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// inFolder does something with the name of a manifest in a folder that is gone afterwards.
+func inFolder(do func(ctx context.Context, out string) error) {
+	dir, err := os.MkdirTemp("", "varve")
+	if err == nil {
+		err = do(context.Background(), filepath.Join(dir, "t2m.varve"))
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
+// What files disagree on is known before anything is written.
+func ExampleCheck() {
+	outcome, err := build.Check(context.Background(), &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo/*.nc"}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range outcome.Report.Findings {
+		if f.Effect == report.Rebuilt {
+			fmt.Println(f.Kind, f.Array, f.Says)
+		}
+	}
+	for _, a := range outcome.Snapshot.Arrays {
+		fmt.Println(a.Path, a.Face.Shape, a.Chunks.Verbatim, "chunks as they are stored,", a.Chunks.Rebuilt, "rebuilt")
+	}
+	// Output:
+	// codec /t2m 1 of 3 files has codecs zlib, big-endian instead of shuffle+zlib
+	// /lat [6] 1 chunks as they are stored, 0 rebuilt
+	// /lon [8] 1 chunks as they are stored, 0 rebuilt
+	// /t2m [90 6 8] 8 chunks as they are stored, 4 rebuilt
+	// /time [90] 1 chunks as they are stored, 0 rebuilt
+}
+
+// A manifest is built of the files that a glob matches. Whoever loses patience cancels the
+// context, and nothing is published.
+func ExampleBuild() {
+	inFolder(func(ctx context.Context, out string) error {
+		opts := &build.Options{
+			Sources: build.Sources{Names: []string{"../../fixtures/demo/*.nc"}},
+			Plan:    plan.Options{Rename: []plan.Rename{{Old: "t2m", New: "temperature"}}},
+		}
+		impatient, cancel := context.WithCancel(ctx)
+		opts.Progress = func(done, total int64) { cancel() }
+		_, err := build.Build(impatient, out, opts)
+		fmt.Println("canceled:", errors.Is(err, context.Canceled))
+
+		opts.Progress = func(done, total int64) { fmt.Println(done, "of", total) }
+		outcome, err := build.Build(ctx, out, opts)
+		if err != nil {
+			return err
+		}
+		fmt.Println(outcome.Files, "files,", len(outcome.Snapshot.Arrays), "arrays")
+		return nil
+	})
+	// Output:
+	// canceled: true
+	// 1 of 3
+	// 2 of 3
+	// 3 of 3
+	// 3 files, 4 arrays
+}
+
+// New files are appended with the options that the manifest was built with.
+func ExampleAppend() {
+	inFolder(func(ctx context.Context, out string) error {
+		months := func(names ...string) *build.Options {
+			return &build.Options{Sources: build.Sources{Names: names}}
+		}
+		if _, err := build.Build(ctx, out, months("../../fixtures/demo/2021-01.nc", "../../fixtures/demo/2021-02.nc")); err != nil {
+			return err
+		}
+		outcome, err := build.Append(ctx, out, months("../../fixtures/demo/2021-03.nc"))
+		if err != nil {
+			return err
+		}
+		for _, a := range outcome.Snapshot.Arrays {
+			if a.Path == "/t2m" {
+				fmt.Println(a.Path, a.Face.Shape)
+			}
+		}
+		_, err = build.Append(ctx, out, months("../../fixtures/demo/2021-03.nc"))
+		var refused *plan.Error
+		fmt.Println("again:", errors.As(err, &refused) && refused.Findings[0].Kind == report.Overlap)
+		repo, err := manifest.Open(ctx, out)
+		if err != nil {
+			return err
+		}
+		defer repo.Close()
+		for entry, err := range repo.Log(ctx) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(entry.Message, entry.Sources)
+		}
+		return nil
+	})
+	// Output:
+	// /t2m [90 6 8]
+	// again: true
+	// append 1 file 3
+	// build 2
+}

@@ -1,0 +1,55 @@
+package compact_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"varve/manifest/build"
+	"varve/manifest/compact"
+	"varve/manifest/store"
+)
+
+// The chunks of the file that is compressed in another way are rebuilt once, and kept.
+func ExampleCompact() {
+	if err := keep(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// 4 chunks rebuilt
+	// 0 rebuilt, 4 kept
+}
+
+func keep(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "varve")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "t2m.varve")
+	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+		return err
+	}
+	allowed := store.Options{Allow: []string{"../../fixtures/demo"}}
+	result, err := compact.Compact(ctx, out, &compact.Options{Store: allowed})
+	if err != nil {
+		return err
+	}
+	fmt.Println(result.Chunks, "chunks rebuilt")
+	st, err := store.Open(ctx, out, &allowed)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	t2m, err := st.Array("t2m")
+	if err != nil {
+		return err
+	}
+	counts, err := t2m.Count(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(counts.Rebuilt, "rebuilt,", counts.Patched, "kept")
+	return nil
+}

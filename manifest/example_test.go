@@ -1,0 +1,69 @@
+package manifest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"varve/manifest"
+	"varve/manifest/build"
+)
+
+// The history of a manifest, and an earlier state of it as the newest.
+func ExampleRepository_Restore() {
+	if err := restore(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// append 1 file: 3 sources
+	// build: 2 sources
+	// 2 sources again
+	// what only the others needed is gone: true
+}
+
+func restore(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "varve")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "t2m.varve")
+	first, err := build.Build(ctx, out, months("2021-01.nc", "2021-02.nc"))
+	if err != nil {
+		return err
+	}
+	if _, err := build.Append(ctx, out, months("2021-03.nc")); err != nil {
+		return err
+	}
+	repo, err := manifest.Open(ctx, out)
+	if err != nil {
+		return err
+	}
+	defer repo.Close()
+	for entry, err := range repo.Log(ctx) {
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d sources\n", entry.Message, entry.Sources)
+	}
+	snapshot, err := repo.Restore(ctx, first.Snapshot.ID)
+	if err != nil {
+		return err
+	}
+	fmt.Println(snapshot.Rows(manifest.Sources), "sources again")
+	removed, err := repo.GC(ctx, 1)
+	if err != nil {
+		return err
+	}
+	fmt.Println("what only the others needed is gone:", len(removed.Files) > 0)
+	return nil
+}
+
+func months(names ...string) *build.Options {
+	opts := &build.Options{}
+	for _, name := range names {
+		opts.Sources.Names = append(opts.Sources.Names, filepath.Join("../fixtures/demo", name))
+	}
+	return opts
+}

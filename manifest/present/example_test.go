@@ -1,0 +1,99 @@
+package present_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"varve/codec"
+	"varve/manifest/build"
+	"varve/manifest/present"
+	"varve/manifest/store"
+)
+
+// withStore opens a manifest of three files of a month each.
+func withStore(do func(ctx context.Context, st *store.Store) error) {
+	if err := tryWithStore(context.Background(), do); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func tryWithStore(ctx context.Context, do func(ctx context.Context, st *store.Store) error) error {
+	dir, err := os.MkdirTemp("", "varve")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "t2m.varve")
+	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, out, &store.Options{Allow: []string{"../../fixtures/demo"}})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return do(ctx, st)
+}
+
+// A region is named by coordinates, and its numbers are what attributes say that they stand for:
+// unpacked, with NaN for what is missing.
+func ExampleDecoder_Float64s() {
+	withStore(func(ctx context.Context, st *store.Store) error {
+		t2m, err := st.Array("t2m")
+		if err != nil {
+			return err
+		}
+		region := present.Whole(t2m)
+		if err := region.ByIndex([]string{"time=29:32"}); err != nil {
+			return err
+		}
+		if err := region.ByCoordinate(ctx, st, []string{"lat=45", "lon=0:5"}); err != nil {
+			return err
+		}
+		x, err := region.Indexer()
+		if err != nil {
+			return err
+		}
+		elements := codec.NewElems(t2m.Face().Form(x.Shape()))
+		if err := t2m.Read(ctx, x, elements); err != nil {
+			return err
+		}
+		decoder, err := present.NewDecoder(t2m, true)
+		if err != nil {
+			return err
+		}
+		values := make([]float64, region.Count())
+		decoder.Float64s(values, elements.Fixed)
+		fmt.Println(x.Shape(), values)
+		return nil
+	})
+	// Output:
+	// [3 3] [-0.4375 0.375 0.5625 1.625 1.1875 -0.125 -0.25 0.8125 1.5625]
+}
+
+func ExampleMeasure() {
+	withStore(func(ctx context.Context, st *store.Store) error {
+		t2m, err := st.Array("t2m")
+		if err != nil {
+			return err
+		}
+		february := present.Whole(t2m)
+		if err := february.ByCoordinate(ctx, st, []string{"time=2021-02"}); err != nil {
+			return err
+		}
+		decoder, err := present.NewDecoder(t2m, true)
+		if err != nil {
+			return err
+		}
+		stat, err := present.Measure(ctx, february, decoder)
+		if err != nil {
+			return err
+		}
+		fmt.Println(stat.Count, stat.Min, stat.Max)
+		return nil
+	})
+	// Output:
+	// 1344 -5.9375 8.3125
+}
