@@ -264,36 +264,6 @@ func (p *layout) variables() error {
 	return nil
 }
 
-// statics compares what has to be equal.
-func (p *layout) statics() error {
-	for _, a := range p.arrays {
-		if err := p.settleStatic(a); err != nil {
-			return err
-		}
-	}
-	p.refuseAllUnordered()
-	for _, d := range p.doubtful {
-		if err := p.settleDoubt(d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settleDoubt compares what files hold that lie in the same place, unless the first counts.
-func (p *layout) settleDoubt(d doubt) error {
-	if p.opts.Coords == CoordsFirst {
-		return nil
-	}
-	c := p.comparing(d.a)
-	for _, files := range d.twins {
-		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
-			return err
-		}
-	}
-	return nil
-}
-
 // rankFiles puts files in the order in which they lie: along the first dimension, then the
 // next, at last by their names.
 func (p *layout) rankFiles() {

@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// statics compares what has to be equal.
+func (p *layout) statics() error {
+	for _, a := range p.arrays {
+		if err := p.settleStatic(a); err != nil {
+			return err
+		}
+	}
+	p.refuseAllUnordered()
+	for _, d := range p.doubtful {
+		if err := p.settleDoubt(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleDoubt compares what files hold that lie in the same place, unless the first counts.
+func (p *layout) settleDoubt(d doubt) error {
+	if p.opts.Coords == CoordsFirst {
+		return nil
+	}
+	c := p.comparing(d.a)
+	for _, files := range d.twins {
+		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleStatic deals with arrays that no file holds a part of: they have to be equal in all.
+func (p *layout) settleStatic(a *array) error {
+	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
+		return nil
+	}
+	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) {
+		p.noteFirstStatic(a)
+		return nil
+	}
+	if !a.aux && p.refuseUnordered(a) {
+		return nil
+	}
+	return p.comparing(a).refuseOdd(p.filesHaving(a))
+}
+
+// noteFirstStatic says which files' values do not count, where they are known and alike bytes are
+// alike values: to find out more is what the user has forgone.
+func (p *layout) noteFirstStatic(a *array) {
+	if known, equal := p.known(a); !known || equal || !p.comparing(a).alike {
+		return
+	}
+	files := p.filesHaving(a)
+	of := func(f int32) string { return idOf(p.valuesIn(f, a.memberOf(p.classOf[f]).at)) }
+	first := p.counting(a)
+	odd := slices.DeleteFunc(slices.Clone(files), func(f int32) bool { return of(f) == of(first) })
+	p.find(p.odd(report.Finding{Kind: p.comparing(a).kind(), Array: a.path, Effect: report.Noted, Option: "without --coords first they are refused",
+		Says: count(len(odd), len(files)) + " " + have(len(odd)) + " other values than the first, " + p.label(p.files[first].URL) + ", which count"}, odd, int64(len(files))))
+}
+
+// refuseUnordered refuses a variable of which every file holds a part when nothing says which.
+func (p *layout) refuseUnordered(a *array) bool {
+	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() {
+		return false
+	}
+	for _, m := range a.members {
+		if !m.unknown() {
+			return false
+		}
+	}
+	p.unordered = append(p.unordered, a)
+	return true
+}
+
+// unknown reports whether it takes reading to know the values.
+func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
+
+// refuseAllUnordered makes one refusal of all variables of one set of dimensions.
+func (p *layout) refuseAllUnordered() {
+	groups := map[string][]*array{}
+	for _, a := range p.unordered {
+		groups[names(a.dims)] = append(groups[names(a.dims)], a)
+	}
+	for _, dims := range sorted(groups) {
+		group := groups[dims]
+		var paths []string
+		for _, a := range group {
+			paths = append(paths, a.path)
+		}
+		files := p.filesHaving(group[0])
+		f := report.Finding{Kind: report.Order, Effect: report.Refused,
+			Says: fmt.Sprintf("%d files have %s along (%s), and no coordinate says how they follow one another", len(files), some(paths), dims)}
+		if len(group) == 1 {
+			f.Array = group[0].path
+		}
+		f.Option = p.orderOption(group[0])
+		p.find(p.odd(f, files, int64(len(files))))
+	}
+}
+
+func (p *layout) orderOption(a *array) string {
+	var bare *dim // the likeliest
+	for _, at := range a.dims {
+		if d := p.dims[at]; d.coord == "" && (bare == nil || p.likely(d) > p.likely(bare)) {
+			bare = d
+		}
+	}
+	if bare != nil {
+		return p.bareOption(bare)
+	}
+	for _, at := range a.dims {
+		if p.dims[at].counts() && p.hasTimes(at) {
+			return "--drop " + path.Base(at) + ", which counts from the same number in all files, for the order of times along it, or --new-dim"
+		}
+	}
+	if at := p.momentOf(); at != "" {
+		return fmt.Sprintf("--new-dim %s=var:%s to stack them by its values, or NAME=PATTERN by the names of files", path.Base(at), at[1:])
+	}
+	return "--new-dim NAME=PATTERN to stack them"
+}
+
+// refuseOdd refuses those of some files whose values differ from those of most others.
+func (c *comparison) refuseOdd(files []int32) error {
+	p, a := c.p, c.a
+	if n := c.largest(); n > manifest.MostSummed {
+		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + a.path[1:],
+			Says: fmt.Sprintf("files have to hold the same of it, and it takes %s in some: no more than %s are compared", report.Size(n), report.Size(manifest.MostSummed))},
+			files, int64(len(files))))
+		return nil
+	}
+	groups, err := c.parts(files)
+	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
+		return err
+	}
+	most := 0
+	for i, g := range groups {
+		if len(g) > len(groups[most]) {
+			most = i
+		}
+	}
+	var odd []int32
+	for i, g := range groups {
+		if i != most {
+			odd = append(odd, g...)
+		}
+	}
+	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: c.option(),
+		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
+			have(len(odd)), p.span(groups[most]))}
+	if a.where != nil {
+		f.Says = fmt.Sprintf("%s that lie in the same place %s other values than the others (%s)", count(len(odd), len(files)), have(len(odd)), p.span(groups[most]))
+	}
+	p.find(p.odd(f, odd, int64(len(files))))
+	return nil
+}
+
+// option is what allows values that ought to be equal and are not. What keeps them all, if there
+// is a way, is named first.
+func (c *comparison) option() string {
+	p, a := c.p, c.a
+	one := "--coords first, or --drop " + a.path[1:]
+	switch {
+	case a.where != nil:
+	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
+		return fmt.Sprintf("--new-dim %s=var:%s to stack the files by it, %s", path.Base(a.path), a.path[1:], one)
+	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "":
+		return fmt.Sprintf("--concat %s to put them end to end, %s", a.dims[0][1:], one)
+	}
+	return one
+}
+
+// kind is that of a finding about values that ought to be equal.
+func (c *comparison) kind() report.Kind {
+	if c.a.aux {
+		return report.Coordinate
+	}
+	return report.Static
+}

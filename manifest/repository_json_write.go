@@ -1,0 +1,252 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"varve/zarrjson"
+)
+
+// encodeSnapshot writes the file of a snapshot. The id, a hash of it, is not in it.
+func encodeSnapshot(s *Snapshot) ([]byte, error) {
+	w := documentWriter{b: []byte("{\n")}
+	w.field("varve", s.Varve)
+	w.field("parent", s.Parent)
+	w.field("created", s.Created)
+	w.field("message", s.Message)
+	w.field("writer", s.Writer)
+	w.field("sources", s.Sources)
+	w.field("refs", s.Refs)
+	if len(s.Options) > 0 {
+		w.field("options", s.Options)
+	}
+	if len(s.State) > 0 {
+		w.field("state", s.State)
+	}
+	if s.Seal != nil {
+		w.field("seal", s.Seal)
+	}
+	if len(s.Merged) > 0 {
+		w.field("merged", s.Merged)
+	}
+	writeLines(&w, "groups", s.Groups, encodeGroup)
+	writeLines(&w, "arrays", s.Arrays, encodeArray)
+	writeLines(&w, "placements", s.Placements, encodePlacement)
+	writeLines(&w, "tables", s.Tables, encodeTable)
+	writeLines(&w, "skipped", s.Skipped, func(w *documentWriter, k *Skipped) error { return w.value(skippedDocument(*k)) })
+	if w.err != nil {
+		return nil, fmt.Errorf("snapshot: %w", w.err)
+	}
+	return append(bytes.TrimSuffix(w.b, []byte(",\n")), "\n}\n"...), nil
+}
+
+// documentWriter writes an object a field at a time, as encoding/json spells values.
+type documentWriter struct {
+	b   []byte
+	err error // the first
+}
+
+func (w *documentWriter) field(name string, value any) {
+	w.b = fmt.Appendf(w.b, "  %q: ", name)
+	if err := w.value(value); err != nil {
+		w.fail(err)
+	}
+	w.b = append(w.b, ",\n"...)
+}
+
+func (w *documentWriter) value(value any) error {
+	b := bytes.NewBuffer(w.b)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	w.b = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return nil
+}
+
+func (w *documentWriter) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// writeLines writes a list, one item a line. Long lists are written by all cores.
+func writeLines[T any](w *documentWriter, name string, items []T, encode func(*documentWriter, *T) error) {
+	w.b = fmt.Appendf(w.b, "  %q: [", name)
+	stretches := make([]documentWriter, (len(items)+linesAtOnce-1)/linesAtOnce)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(stretches)) {
+		workers.Go(func() {
+			for i := int(next.Add(1) - 1); i < len(stretches); i = int(next.Add(1) - 1) {
+				lines(&stretches[i], items, i*linesAtOnce, encode)
+			}
+		})
+	}
+	workers.Wait()
+	all := len(name)
+	for i := range stretches {
+		all += len(stretches[i].b)
+	}
+	const others = 16 << 10 // behind this list
+	if cap(w.b)-len(w.b) < all {
+		w.b = slices.Grow(w.b, all+others)
+	}
+	for i := range stretches {
+		if err := stretches[i].err; err != nil {
+			w.fail(fmt.Errorf("%s%w", name, err))
+		}
+		w.b = append(w.b, stretches[i].b...)
+	}
+	if len(items) > 0 {
+		w.b = append(bytes.TrimSuffix(w.b, []byte(",")), "\n  "...)
+	}
+	w.b = append(w.b, "],\n"...)
+}
+
+// lines writes items of a list from one on, with a comma behind each.
+func lines[T any](w *documentWriter, items []T, first int, encode func(*documentWriter, *T) error) {
+	end := min(first+linesAtOnce, len(items))
+	for i := first; i < end; i++ {
+		w.b = roomFor(w.b, 0, i-first, end-first)
+		w.b = append(w.b, "\n    "...)
+		if err := encode(w, &items[i]); err != nil {
+			w.fail(fmt.Errorf("[%d]: %w", i, err))
+			return
+		}
+		w.b = append(w.b, ',')
+	}
+}
+
+func encodeGroup(w *documentWriter, g *GroupFace) error {
+	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON())})
+}
+
+// encodeArray writes an array's line. The Zarr document is put into it as it is: it is long,
+// and there are many.
+func encodeArray(w *documentWriter, a *Array) error {
+	if a.Face == nil {
+		return fmt.Errorf("%s has no face", a.Path)
+	}
+	w.b = append(w.b, `{"path":`...)
+	w.text(a.Path)
+	w.b = append(w.b, `,"zarr":`...)
+	at := len(w.b)
+	whole, err := a.Face.Append(w.b, zarrjson.Compact)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.Path, err)
+	}
+	if w.b = whole; !embeddable(w.b[at:]) {
+		w.b = append(w.b[:at], embed(bytes.Clone(w.b[at:]))...)
+	}
+	w.placed(a)
+	return w.err
+}
+
+// placed writes the fields of a placedDocument, and the brace behind them, which encoding/json
+// takes long for.
+func (w *documentWriter) placed(a *Array) {
+	field := func(name string, some bool) bool {
+		if some {
+			w.b = append(append(append(w.b, `,"`...), name...), `":`...)
+		}
+		return some
+	}
+	if field("placement", a.Placement != "") {
+		w.text(a.Placement)
+	}
+	if field("variables", len(a.Variables) > 0) {
+		w.texts(a.Variables)
+	}
+	field("dims", true)
+	w.texts(a.Dims)
+	if field("renamed", len(a.Renamed) > 0) {
+		w.embedded(a.Renamed)
+	}
+	if field("reading", a.Reading != "") {
+		w.text(string(a.Reading))
+	}
+	if field("pieces", len(a.Pieces) > 0) {
+		w.embedded(convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }))
+	}
+	if field("patches", len(a.Patches) > 0) {
+		w.embedded(convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }))
+	}
+	c := &a.Chunks
+	w.b = fmt.Appendf(w.b, `,"chunks":{"verbatim":%d,"prefix":%d,"rebuilt":%d,"missing":%d`, c.Verbatim, c.Prefix, c.Rebuilt, c.Missing)
+	if c.Patched != 0 {
+		w.b = fmt.Appendf(w.b, `,"patched":%d`, c.Patched)
+	}
+	w.b = append(w.b, "}}"...)
+}
+
+func (w *documentWriter) texts(list []string) {
+	if list == nil {
+		w.b = append(w.b, "null"...)
+		return
+	}
+	w.b = append(w.b, '[')
+	for i, text := range list {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.text(text)
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *documentWriter) text(text string) {
+	if isPlain(text) {
+		w.b = append(append(append(w.b, '"'), text...), '"')
+		return
+	}
+	w.embedded(text)
+}
+
+// embedded writes a value within a line.
+func (w *documentWriter) embedded(value any) {
+	if err := w.value(value); err != nil {
+		w.fail(err)
+	}
+}
+
+func encodePlacement(w *documentWriter, p *PlacementTable) error {
+	segments := convert(p.Segments, func(s Segment) segmentDocument { return segmentDocument(s) })
+	return w.value(placementDocument{p.ID, p.Dims, segments})
+}
+
+func encodeTable(w *documentWriter, t *Table) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	return w.value(tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes})
+}
+
+// embed returns a Zarr document as JSON within JSON, on one line. One with a bare NaN, which
+// Python reads and the standard does not know, becomes a string: all else is as it should be,
+// since zarrjson has read or written it.
+func embed(doc []byte) json.RawMessage {
+	if embeddable(doc) {
+		return doc
+	}
+	b := bytes.NewBuffer(make([]byte, 0, len(doc)))
+	if json.Compact(b, doc) == nil {
+		return b.Bytes()
+	}
+	quoted, err := json.Marshal(string(doc))
+	if err != nil {
+		return nil // strings always have a form in JSON
+	}
+	return quoted
+}
+
+// embeddable tells of a document that is JSON within JSON as it is.
+func embeddable(doc []byte) bool {
+	return !bytes.ContainsAny(doc, "\n\r\t") && !bytes.Contains(doc, []byte("NaN")) && !bytes.Contains(doc, []byte("Infinity"))
+}
