@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
 
 //go:embed testdata/blosc1.txt
@@ -28,7 +29,7 @@ func (v vector) String() string {
 	return fmt.Sprintf("%s/shuffle=%d/type=%d/level=%d/block=%d/%s-%d", o.Compressor, o.Shuffle, o.TypeSize, o.Level, o.BlockSize, v.kind, len(v.raw))
 }
 
-func vectors(t testing.TB) []vector {
+func recorded(t testing.TB) []vector {
 	t.Helper()
 	var all []vector
 	for line := range strings.Lines(blosc1Lines) {
@@ -42,42 +43,14 @@ func vectors(t testing.TB) []vector {
 		if v.encoded, err = hex.DecodeString(encoded); err != nil {
 			t.Fatal(err)
 		}
-		v.raw = sample(v.kind, n)
+		v.raw = vectors.Sample(v.kind, n)
 		all = append(all, v)
 	}
 	return all
 }
 
-// sample makes the bytes that testdata/generate.py had encoded.
-func sample(kind string, n int) []byte {
-	b := make([]byte, 0, n+4)
-	switch kind {
-	case "smooth", "steps":
-		for i := 0; len(b) < n; i++ {
-			k := i
-			if kind == "steps" {
-				k /= 16
-			}
-			b = le.AppendUint32(b, uint32(k*k/50%100003))
-		}
-		return b[:n]
-	case "zeros":
-		return b[:n]
-	}
-	mask := uint32(3)
-	if kind == "noise" {
-		mask = 255
-	}
-	x := uint32(1)
-	for len(b) < n {
-		x = (x*1103515245 + 12345) & 0x7FFFFFFF
-		b = append(b, byte(x>>16&mask))
-	}
-	return b
-}
-
 func TestDecode(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		t.Run(v.String(), func(t *testing.T) {
 			if n, err := DecodedSize(v.encoded); n != len(v.raw) || err != nil {
 				t.Fatalf("DecodedSize %d, err=%v, want %d", n, err, len(v.raw))
@@ -102,7 +75,7 @@ func TestDecode(t *testing.T) {
 func TestDecodeRange(t *testing.T) {
 	const seed = 20
 	rng := rand.New(rand.NewPCG(seed, seed))
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		t.Run(v.String(), func(t *testing.T) {
 			for range 20 {
 				off := rng.IntN(len(v.raw) + 1)

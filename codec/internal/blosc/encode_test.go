@@ -5,12 +5,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"varve/codec/internal/vectors"
 )
 
 // TestLayoutAsReference encodes what the vectors decode to with their options: the header must
 // be that of c-blosc, for lz4 every byte, and no chunk much longer.
 func TestLayoutAsReference(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		if v.opt.Compressor == "snappy" {
 			continue
 		}
@@ -39,7 +41,7 @@ func TestLayoutAsReference(t *testing.T) {
 }
 
 func TestAppendIsDeterministic(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		if v.opt.Compressor == "snappy" || v.opt.Level != 5 || v.opt.TypeSize != 4 {
 			continue
 		}
@@ -47,7 +49,7 @@ func TestAppendIsDeterministic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Append(nil, sample("sparse", 1000), v.opt); err != nil {
+		if _, err := Append(nil, vectors.Sample("sparse", 1000), v.opt); err != nil {
 			t.Fatal(err)
 		}
 		second, err := Append(make([]byte, 0, 1<<20), v.raw, v.opt)
@@ -66,7 +68,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, name := range []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"} {
 		for i, n := range lengths {
 			for j, typesize := range []int{1, 2, 3, 4, 8, 16, 17, 255, 256} {
-				roundTrip(t, sample(kinds[(i+j)%len(kinds)], n), Options{
+				roundTrip(t, vectors.Sample(kinds[(i+j)%len(kinds)], n), Options{
 					Compressor: name,
 					Level:      (2*i+j)%9 + 1,
 					Shuffle:    Shuffle((i + 2*j) % 3),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
 
 //go:embed testdata/blosc2.txt
@@ -41,7 +42,7 @@ func frameVectors(t testing.TB) []frameVector {
 		case "nans":
 			v.raw = bytes.Repeat(nan32[:], n/4)
 		default:
-			v.raw = sample(kind, n)
+			v.raw = vectors.Sample(kind, n)
 		}
 		all = append(all, v)
 	}

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
 
 // TestRefused changes bytes of a good chunk of two blocks.
 func TestRefused(t *testing.T) {
-	raw := sample("steps", 4500)
+	raw := vectors.Sample("steps", 4500)
 	good, err := Append(nil, raw, Options{Compressor: "zstd", Level: 5, Shuffle: ByteShuffle, TypeSize: 4, BlockSize: 2400})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func checkDecode(t *testing.T, size int, decode func(dst []byte) (int, error)) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range recorded(f) {
 		f.Add(v.encoded, uint16(len(v.raw)), uint16(100))
 	}
 	f.Fuzz(func(t *testing.T, src []byte, size, off uint16) {
@@ -126,7 +127,7 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzRange holds a range equal to the same part of the whole.
 func FuzzRange(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range recorded(f) {
 		f.Add(v.encoded, uint16(10), uint16(100))
 	}
 	f.Fuzz(func(t *testing.T, src []byte, off, n uint16) {
@@ -159,7 +160,7 @@ func FuzzDecodeFrame(f *testing.F) {
 
 func FuzzBlosclz(f *testing.F) {
 	for _, kind := range []string{"smooth", "steps", "zeros", "sparse", "noise"} {
-		raw := sample(kind, 3000)
+		raw := vectors.Sample(kind, 3000)
 		enc := make([]byte, len(raw)*2)
 		n, err := compressBlosclz(enc, raw, 5)
 		if err != nil {
@@ -188,7 +189,7 @@ func FuzzBlosclz(f *testing.F) {
 
 func FuzzRoundTrip(f *testing.F) {
 	names := []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}
-	for _, v := range vectors(f) {
+	for _, v := range recorded(f) {
 		if v.opt.Level == 5 && v.opt.TypeSize == 4 && v.opt.Compressor != "snappy" {
 			how := uint32(v.opt.Level) | uint32(v.opt.Shuffle)<<8 | uint32(v.opt.TypeSize)<<16
 			f.Add(v.raw, uint8(slices.Index(names, v.opt.Compressor)), how, uint16(v.opt.BlockSize))

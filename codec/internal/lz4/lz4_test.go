@@ -3,7 +3,6 @@ package lz4
 import (
 	"bytes"
 	_ "embed"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
 
 //go:embed testdata/vectors.txt
@@ -31,7 +31,7 @@ var decoders = map[string]func(dst, src []byte) (int, error){
 	"block": Decode, "numcodecs": DecodeSized, "hdf5": DecodeHDF5,
 }
 
-func vectors(t testing.TB) []vector {
+func recorded(t testing.TB) []vector {
 	t.Helper()
 	var all []vector
 	for line := range strings.Lines(vectorLines) {
@@ -44,37 +44,13 @@ func vectors(t testing.TB) []vector {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, vector{f[0], f[1], sample(f[1], n), encoded})
+		all = append(all, vector{f[0], f[1], vectors.Sample(f[1], n), encoded})
 	}
 	return all
 }
 
-// sample makes the bytes that testdata/generate.py had encoded.
-func sample(kind string, n int) []byte {
-	b := make([]byte, 0, n+4)
-	switch kind {
-	case "smooth":
-		for i := 0; len(b) < n; i++ {
-			b = binary.LittleEndian.AppendUint32(b, uint32(i*i/50%100003))
-		}
-		return b[:n]
-	case "zeros":
-		return b[:n]
-	}
-	mask := uint32(3)
-	if kind == "noise" {
-		mask = 255
-	}
-	x := uint32(1)
-	for len(b) < n {
-		x = (x*1103515245 + 12345) & 0x7FFFFFFF
-		b = append(b, byte(x>>16&mask))
-	}
-	return b
-}
-
 func TestDecode(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		t.Run(v.String(), func(t *testing.T) {
 			dst := make([]byte, len(v.raw)+5)
 			n, err := v.decode(dst)
@@ -97,7 +73,7 @@ func TestDecode(t *testing.T) {
 
 // TestSameBytesAsReference holds the encoders equal to the peers whose chunks are in the vectors.
 func TestSameBytesAsReference(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		if v.framing != "numcodecs" {
 			continue
 		}
@@ -153,7 +129,7 @@ func TestCorrupt(t *testing.T) {
 }
 
 func TestEncodeWithoutRoom(t *testing.T) {
-	src := sample("noise", 1000)
+	src := vectors.Sample("noise", 1000)
 	for room := 0; room < 990; room += 11 {
 		for name, encode := range map[string]func(dst, src []byte, level int) (int, error){"fast": Encode, "hc": EncodeHC} {
 			if n, err := encode(make([]byte, room), src, 9); n != 0 || err != nil {
@@ -164,7 +140,7 @@ func TestEncodeWithoutRoom(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range recorded(f) {
 		f.Add(v.framing, v.encoded, uint16(len(v.raw)))
 	}
 	f.Fuzz(func(t *testing.T, framing string, src []byte, size uint16) {
@@ -187,7 +163,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzRoundTrip(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range recorded(f) {
 		if v.framing == "block" && len(v.raw) < 2000 {
 			f.Add(v.raw, 1)
 		}
@@ -228,7 +204,7 @@ func comesBack(t *testing.T, framing string, raw, encoded []byte) {
 }
 
 func Benchmark(b *testing.B) {
-	raw := sample("smooth", 1<<20)
+	raw := vectors.Sample("smooth", 1<<20)
 	block := make([]byte, Bound(len(raw)))
 	n, err := Encode(block, raw, 1)
 	if err != nil {

@@ -3,7 +3,6 @@ package lzf
 import (
 	"bytes"
 	_ "embed"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/vectors"
 )
 
 //go:embed testdata/vectors.txt
@@ -22,7 +22,7 @@ type vector struct {
 	encoded []byte
 }
 
-func vectors(t testing.TB) []vector {
+func recorded(t testing.TB) []vector {
 	t.Helper()
 	var all []vector
 	for line := range strings.Lines(vectorLines) {
@@ -35,37 +35,13 @@ func vectors(t testing.TB) []vector {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, vector{f[0], sample(f[1], n), encoded})
+		all = append(all, vector{f[0], vectors.Sample(f[1], n), encoded})
 	}
 	return all
 }
 
-// sample makes the bytes that testdata/generate.py had encoded.
-func sample(kind string, n int) []byte {
-	b := make([]byte, 0, n+4)
-	switch kind {
-	case "smooth":
-		for i := 0; len(b) < n; i++ {
-			b = binary.LittleEndian.AppendUint32(b, uint32(i*i/50%100003))
-		}
-		return b[:n]
-	case "zeros":
-		return b[:n]
-	}
-	mask := uint32(3)
-	if kind == "noise" {
-		mask = 255
-	}
-	x := uint32(1)
-	for len(b) < n {
-		x = (x*1103515245 + 12345) & 0x7FFFFFFF
-		b = append(b, byte(x>>16&mask))
-	}
-	return b
-}
-
 func TestDecode(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range recorded(t) {
 		t.Run(v.name, func(t *testing.T) {
 			dst := make([]byte, len(v.raw)+5)
 			n, err := Decode(dst, v.encoded)
@@ -108,7 +84,7 @@ func TestCorrupt(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range recorded(f) {
 		f.Add(v.encoded, uint16(len(v.raw)))
 	}
 	f.Fuzz(func(t *testing.T, src []byte, size uint16) {
@@ -127,7 +103,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for _, v := range vectors(b) {
+	for _, v := range recorded(b) {
 		if len(v.raw) < 3000 {
 			continue
 		}

@@ -15,12 +15,7 @@ import (
 var recorded []byte
 
 // vector is a chunk that libhdf5 wrote; testdata/generate.py makes them.
-type vector struct {
-	Name   string
-	Values []uint32
-	Stored []byte
-	Want   []byte
-}
+type vector = vectors.Chunk
 
 func mustParse(t testing.TB, values []uint32) *Packing {
 	t.Helper()
@@ -33,20 +28,7 @@ func mustParse(t testing.TB, values []uint32) *Packing {
 
 func TestDecodeAsLibhdf5(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
-		t.Run(v.Name, func(t *testing.T) {
-			p := mustParse(t, v.Values)
-			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+3)
-			n, err := p.Decode(dst[:len(v.Want)], v.Stored)
-			if err != nil || n != len(v.Want) {
-				t.Fatalf("Decode = %d, %v, want %d bytes", n, err, len(v.Want))
-			}
-			if !bytes.Equal(dst[:n], v.Want) {
-				t.Errorf("got  %x\nwant %x", dst[:n], v.Want)
-			}
-			if !bytes.Equal(dst[n:], []byte{0xa5, 0xa5, 0xa5}) {
-				t.Errorf("wrote past the end: %x", dst[n:])
-			}
-		})
+		t.Run(v.Name, func(t *testing.T) { vectors.CheckDecode(t, v.Stored, v.Want, mustParse(t, v.Values).Decode) })
 	}
 }
 

@@ -16,12 +16,7 @@ import (
 var recorded []byte
 
 // vector is a chunk that libhdf5 wrote; testdata/generate.py makes them.
-type vector struct {
-	Name   string
-	Values []uint32
-	Stored []byte
-	Want   []byte
-}
+type vector = vectors.Chunk
 
 func chunks(t testing.TB) []vector {
 	t.Helper()
@@ -43,20 +38,7 @@ func mustParse(t testing.TB, values []uint32) *Scaling {
 
 func TestDecodeAsLibhdf5(t *testing.T) {
 	for _, v := range chunks(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			s := mustParse(t, v.Values)
-			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+9)
-			n, err := s.Decode(dst[:len(v.Want)], v.Stored)
-			if err != nil || n != len(v.Want) {
-				t.Fatalf("Decode = %d, %v, want %d bytes", n, err, len(v.Want))
-			}
-			if !bytes.Equal(dst[:n], v.Want) {
-				t.Errorf("got  %x\nwant %x", dst[:n], v.Want)
-			}
-			if !bytes.Equal(dst[n:], bytes.Repeat([]byte{0xa5}, 9)) {
-				t.Errorf("wrote past the end: %x", dst[n:])
-			}
-		})
+		t.Run(v.Name, func(t *testing.T) { vectors.CheckDecode(t, v.Stored, v.Want, mustParse(t, v.Values).Decode) })
 	}
 }
 

@@ -15,12 +15,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-type vector struct {
-	Name   string
-	Values []uint32
-	Stored []byte
-	Want   []byte
-}
+type vector = vectors.Chunk
 
 func mustParse(t testing.TB, values []uint32) *Chunk {
 	t.Helper()
@@ -33,26 +28,7 @@ func mustParse(t testing.TB, values []uint32) *Chunk {
 
 func TestDecodeAsTheLibrary(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
-		t.Run(v.Name, func(t *testing.T) {
-			c := mustParse(t, v.Values)
-			stored := bytes.Clone(v.Stored)
-			dst := bytes.Repeat([]byte{0xa5}, len(v.Want)+3)
-			n, err := c.Decode(dst[:len(v.Want)], v.Stored)
-			if err != nil || n != len(v.Want) {
-				t.Fatalf("Decode = %d, %v, want %d bytes", n, err, len(v.Want))
-			}
-			for i := 0; i < n; i += c.size {
-				if got, want := dst[i:i+c.size], v.Want[i:i+c.size]; !bytes.Equal(got, want) {
-					t.Fatalf("element %d is %x, want %x", i/c.size, got, want)
-				}
-			}
-			if !bytes.Equal(dst[n:], []byte{0xa5, 0xa5, 0xa5}) {
-				t.Errorf("wrote past the end: %x", dst[n:])
-			}
-			if !bytes.Equal(stored, v.Stored) {
-				t.Errorf("changed its input")
-			}
-		})
+		t.Run(v.Name, func(t *testing.T) { vectors.CheckDecode(t, v.Stored, v.Want, mustParse(t, v.Values).Decode) })
 	}
 }
 

@@ -2,7 +2,7 @@
 
     framing kind length hex
 
-kind and length say what the chunk decodes to; see sample() here and in the Go test.
+kind and length say what the chunk decodes to; see sample() here and vectors.Sample in Go.
 """
 import os
 
