@@ -57,7 +57,7 @@ func (l *laidOut) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	if layout == nil {
 		return nil, nil
 	}
-	m, err := mosaic.NewOn(a, layout, l.files)
+	m, err := mosaic.New(a, layout, l.files)
 	if err != nil {
 		return nil, err
 	}

@@ -39,17 +39,8 @@ type Mosaic struct {
 	fits sync.Map  // *manifest.Header → *Fit
 }
 
-// New returns the mosaic of an array whose tiles are in p.
-func New(a *manifest.Array, p *manifest.Placement, files Files) (*Mosaic, error) {
-	l, err := Arrange(p)
-	if err != nil {
-		return nil, err
-	}
-	return NewOn(a, l, files)
-}
-
-// NewOn returns the mosaic of an array whose tiles are in a layout.
-func NewOn(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
+// New returns the mosaic of an array whose tiles are in a layout.
+func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 	m := &Mosaic{spec: a, face: a.Face, layout: l, files: files, paths: a.Renamed}
 	var err error
 	if m.grid, err = a.Face.Grid(); err != nil {

@@ -200,11 +200,20 @@ func (c *kindCase) mosaic(t testing.TB) (*Mosaic, *files) {
 		}
 		p.Tiles = append(p.Tiles, tile)
 	}
-	m, err := New(a, p, f)
+	m, err := newMosaic(a, p, f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m, f
+}
+
+// newMosaic is New for tiles that only one array has.
+func newMosaic(a *manifest.Array, p *manifest.Placement, files Files) (*Mosaic, error) {
+	l, err := Arrange(p)
+	if err != nil {
+		return nil, err
+	}
+	return New(a, l, files)
 }
 
 func TestKinds(t *testing.T) {
@@ -319,7 +328,7 @@ func TestRefused(t *testing.T) {
 	} {
 		a, p, f := good()
 		c.spoil(a, p, f)
-		m, err := New(a, p, f)
+		m, err := newMosaic(a, p, f)
 		if err == nil {
 			_, err = m.Count(context.Background(), f)
 		}
@@ -418,7 +427,7 @@ func benchmarkMosaic(b *testing.B, days int64) (*Mosaic, *files) {
 		p.Tiles = append(p.Tiles, manifest.Tile{File: int(day), Origin: []int64{day}, Start: []int64{0}, Shape: []int64{1}})
 	}
 	f.refs = make([]manifest.Ref, days*100)
-	m, err := New(m.spec, p, f)
+	m, err := newMosaic(m.spec, p, f)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -464,7 +473,7 @@ func BenchmarkTiles(b *testing.B) {
 	for _, h := range f.headers {
 		h.Variables[0].Shape = []int64{1, 10, 10}
 	}
-	m, err := NewOn(&spec, m.layout, f)
+	m, err := New(&spec, m.layout, f)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func newRandomMosaic(t *testing.T, r *rand.Rand) (*Mosaic, *randomMosaic) {
 	a := &manifest.Array{Path: "/v", Face: face, Variables: []string{"/v"}, Dims: w.dims, Reading: manifest.AsStored}
 	p := &manifest.Placement{ID: "p", Dims: w.dims[:r.IntN(rank+1)]}
 	w.place(p, box)
-	m, err := New(a, p, &w.files)
+	m, err := newMosaic(a, p, &w.files)
 	if err != nil {
 		t.Fatal(err)
 	}

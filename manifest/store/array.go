@@ -145,7 +145,7 @@ func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Path(), err)
 	}
-	a.mosaic, err = mosaic.NewOn(a.spec, layout, files)
+	a.mosaic, err = mosaic.New(a.spec, layout, files)
 	return a.mosaic, err
 }
 

@@ -53,13 +53,6 @@ func NewCache(limit int64) *Cache {
 	return &Cache{limit: limit, items: map[cacheKey]*cacheItem{}}
 }
 
-// Bytes is what the cache holds.
-func (c *Cache) Bytes() int64 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.bytes
-}
-
 func (c *Cache) get(key cacheKey) any {
 	c.mu.RLock()
 	item := c.items[key]

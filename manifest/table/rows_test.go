@@ -391,7 +391,7 @@ func TestTogether(t *testing.T) {
 		all.Go(func() { readTogether(t, r, rand.New(rand.NewPCG(uint64(n), 0)), refs, sources, values) })
 	}
 	all.Wait()
-	if n := r.cache.Bytes(); n > 200_000 {
+	if n := r.cache.bytes; n > 200_000 {
 		t.Errorf("%d bytes in the cache", n)
 	}
 }

@@ -232,7 +232,7 @@ func BenchmarkLookup(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.Logf("%d MiB in the cache", r.cache.Bytes()>>20)
+	b.Logf("%d MiB in the cache", r.cache.bytes>>20)
 	rng := rand.New(rand.NewPCG(1, 1))
 	b.ReportAllocs()
 	start := userTime(b)

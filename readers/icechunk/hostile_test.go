@@ -42,7 +42,7 @@ func FuzzBuffers(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		(&Repo{}).read(file.NewBuffer(data))
+		(&repo{}).read(file.NewBuffer(data))
 		c := &chunks{src: source.New("repo", &readertest.MemoryFolder{}), arrays: map[string]*array{}}
 		c.nodes(file.NewBuffer(data))
 		m := file.NewBuffer(data)

@@ -202,7 +202,7 @@ func TestCompressedLocations(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	ctx := context.Background()
-	r, err := OpenRepo(ctx, openSource(t, "v2"))
+	r, err := openRepo(ctx, openSource(t, "v2"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func absent(err error) error {
 
 // Open reads a snapshot.
 func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	r, err := OpenRepo(ctx, src)
+	r, err := openRepo(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	return r.dataset(ctx, id, append([]string{folder}, f.Allow...))
 }
 
-// Repo is an open repository.
-type Repo struct {
+// repo is an open repository.
+type repo struct {
 	Branches map[string]string // ids of snapshots by name; nil in format 1, which has to be asked
 	Tags     map[string]string
 
@@ -107,12 +107,12 @@ const (
 	maxSnapshots = 1 << 22
 )
 
-// OpenRepo reads what versions a repository has.
-func OpenRepo(ctx context.Context, src *source.Source) (*Repo, error) {
+// openRepo reads what versions a repository has.
+func openRepo(ctx context.Context, src *source.Source) (*repo, error) {
 	if !src.IsFolder() {
 		return nil, fmt.Errorf("%s: is a file, and an Icechunk repository is a folder", src.Name())
 	}
-	r := &Repo{src: src}
+	r := &repo{src: src}
 	f, err := readFile(ctx, src, repoKey, file.Repo)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.v1 = true
@@ -143,7 +143,7 @@ func readFile(ctx context.Context, src *source.Source, key string, want file.Kin
 }
 
 // read reads the table Repo.
-func (r *Repo) read(f *file.Buffer) {
+func (r *repo) read(f *file.Buffer) {
 	t := f.Root()
 	snapshots := t.Vector(4, 4)
 	if snapshots.N > maxSnapshots {
@@ -170,7 +170,7 @@ func refs(v, snapshots file.Vector) map[string]string {
 }
 
 // find returns the id of the snapshot that a branch, a tag or an id names.
-func (r *Repo) find(ctx context.Context, version string) (string, error) {
+func (r *repo) find(ctx context.Context, version string) (string, error) {
 	if version == "" {
 		version = "main"
 	}
@@ -194,7 +194,7 @@ func isID(text string) bool {
 }
 
 // findRef is find in format 1. A tag that was deleted has a file that says so.
-func (r *Repo) findRef(ctx context.Context, version string) (string, error) {
+func (r *repo) findRef(ctx context.Context, version string) (string, error) {
 	for _, key := range []string{"refs/branch." + version + "/ref.json", "refs/tag." + version + "/ref.json"} {
 		if strings.Contains(version, "/") || !fs.ValidPath(key) {
 			break
@@ -212,7 +212,7 @@ func (r *Repo) findRef(ctx context.Context, version string) (string, error) {
 	return "", fmt.Errorf("no branch, tag or snapshot is called %.80q", version)
 }
 
-func (r *Repo) readRef(ctx context.Context, key string) (string, error) {
+func (r *repo) readRef(ctx context.Context, key string) (string, error) {
 	doc, err := r.src.ReadMember(ctx, key, maxRef)
 	if err != nil {
 		return "", err

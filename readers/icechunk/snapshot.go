@@ -32,7 +32,7 @@ func (m *manifestRef) covers(index []uint64) bool {
 }
 
 // dataset reads a snapshot.
-func (r *Repo) dataset(ctx context.Context, id string, reach []string) (*readers.Dataset, error) {
+func (r *repo) dataset(ctx context.Context, id string, reach []string) (*readers.Dataset, error) {
 	key := "snapshots/" + id
 	f, err := readFile(ctx, r.src, key, file.Snapshot)
 	if err != nil {
