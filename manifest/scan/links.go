@@ -58,11 +58,11 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 	if err != nil {
 		return err
 	}
-	m := &mount{from: n, at: at, target: l.Target}
+	m := &mount{from: n, at: at, target: n.names.path(l.Target)}
 	if m.way = append(slices.Clip(up.way), n.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
 		return fmt.Errorf("is %s of the file %q, which it is in itself: %w", l.Target, l.File, errors.ErrUnsupported)
 	}
-	if onward, target := n.onward(l.Target); onward != nil {
+	if onward, target := n.onward(m.target); onward != nil {
 		return r.addLink(at, readers.Link{File: onward.File, Target: target}, m, n)
 	}
 	list, err := r.mounted(m)
@@ -78,7 +78,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 		return err
 	}
 	for _, p := range n.data.Problems {
-		if isWithin(p.Path, l.Target) {
+		if isWithin(p.Path, m.target) {
 			if !isReason(p.Err) {
 				return p.Err
 			}

@@ -1,11 +1,13 @@
 package scan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"varve/codec"
+	"varve/readers"
 )
 
 // spell replaces what is not UTF-8 in n names that stand beside each other, as JSON has no
@@ -42,4 +44,111 @@ func spelt(t codec.Type) codec.Type {
 	}
 	spell(len(t.Fields), func(i int) *string { return &t.Fields[i].Name })
 	return t
+}
+
+// spelling is what stands for names that are not UTF-8, as the paths of arrays in Zarr are: by
+// the paths of what has them, as they are in the source.
+type spelling map[string]string
+
+// spellPaths gives all that is in a dataset paths of UTF-8.
+func spellPaths(data *readers.Dataset) spelling {
+	s := spelling{}
+	data.Root.Walk(func(g *readers.Group) bool {
+		s.add(g)
+		return true
+	})
+	data.Root.Walk(func(g *readers.Group) bool {
+		s.put(&g.Path, &g.Name)
+		for _, d := range g.Dimensions {
+			s.put(&d.Path, &d.Name)
+		}
+		for _, v := range g.Variables {
+			s.put(&v.Path, &v.Name)
+			for _, d := range v.Dims {
+				s.put(&d.Path, &d.Name)
+			}
+		}
+		return true
+	})
+	for i := range data.Problems {
+		data.Problems[i].Path = s.path(data.Problems[i].Path)
+	}
+	for i := range data.Links {
+		data.Links[i].Path = s.path(data.Links[i].Path)
+	}
+	return s
+}
+
+// add spells the names that stand beside each other in a group: a variable and its dimension
+// have the same one.
+func (s spelling) add(g *readers.Group) {
+	if isSpelt(g) {
+		return
+	}
+	at := map[string]string{} // by name
+	for _, d := range g.Dimensions {
+		at[d.Name] = d.Path
+	}
+	for _, v := range g.Variables {
+		at[v.Name] = v.Path
+	}
+	for _, child := range g.Groups {
+		at[child.Name] = child.Path
+	}
+	was := slices.Sorted(maps.Keys(at))
+	names := slices.Clone(was)
+	spell(len(names), func(i int) *string { return &names[i] })
+	for i, name := range names {
+		if name != was[i] {
+			s[at[was[i]]] = name
+		}
+	}
+}
+
+// isSpelt reports whether all names in a group are UTF-8.
+func isSpelt(g *readers.Group) bool {
+	return !slices.ContainsFunc(g.Dimensions, func(d *readers.Dimension) bool { return !utf8.ValidString(d.Name) }) &&
+		!slices.ContainsFunc(g.Variables, func(v *readers.Variable) bool { return !utf8.ValidString(v.Name) }) &&
+		!slices.ContainsFunc(g.Groups, func(g *readers.Group) bool { return !utf8.ValidString(g.Name) })
+}
+
+// put spells a path and the name at its end.
+func (s spelling) put(path, name *string) {
+	if utf8.ValidString(*path) {
+		return
+	}
+	spelt, ok := s[*path]
+	if !ok {
+		spelt = strings.ToValidUTF8(*name, "\uFFFD")
+	}
+	*path, *name = s.path(*path), spelt
+}
+
+// path spells a path, which may be spelt already.
+func (s spelling) path(at string) string {
+	if utf8.ValidString(at) {
+		return at
+	}
+	elements := strings.Split(at, "/")
+	end := -1
+	for i, e := range elements {
+		end += 1 + len(e)
+		elements[i] = s.element(at[:end], e)
+	}
+	return strings.Join(elements, "/")
+}
+
+// element is the last one of a path. An axis that has no dimension in the file is called as its
+// variable is, with a # and a name behind it.
+func (s spelling) element(at, name string) string {
+	if spelt, ok := s[at]; ok {
+		return spelt
+	}
+	valid := func(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+	if of, axis, ok := strings.Cut(name, "#"); ok {
+		if spelt, ok := s[at[:len(at)-len(name)+len(of)]]; ok {
+			return spelt + "#" + valid(axis)
+		}
+	}
+	return valid(name)
 }

@@ -38,3 +38,42 @@ func TestSpelt(t *testing.T) {
 		t.Errorf("attributes are %+v", got)
 	}
 }
+
+// TestSpellPaths: paths of arrays are UTF-8, and as many as they were: a variable and its
+// dimension are called alike, what is below a group is below it still, and paths as links give
+// them are found.
+func TestSpellPaths(t *testing.T) {
+	dim := &readers.Dimension{Name: "l\xe4", Path: "/g\xe9/l\xe4"}
+	axis := &readers.Dimension{Name: "l\xe4", Path: "/g\xe9/\xe4#l\xe4", Anonymous: true}
+	variable := func(name string, dims ...*readers.Dimension) *readers.Variable {
+		return &readers.Variable{Name: name, Path: "/g\xe9/" + name, Dims: dims}
+	}
+	data := &readers.Dataset{
+		Root: &readers.Group{Path: "/", Groups: []*readers.Group{
+			{Name: "g\xe9", Path: "/g\xe9", Dimensions: []*readers.Dimension{dim},
+				Variables: []*readers.Variable{variable("l\xe4", dim), variable("\xe4", axis), variable("\xfc", dim)}},
+			{Name: "g\xea", Path: "/g\xea"},
+		}},
+		Problems: []readers.Problem{{Path: "/g\xea/\xe4"}},
+		Links:    []readers.Link{{Path: "/g\xea/link", Target: "/\xe4"}},
+	}
+	names := spellPaths(data)
+	got := []string{data.Problems[0].Path, data.Links[0].Path, data.Links[0].Target, names.path("/g\xe9/\xfc"), names.path("/g\uFFFD")}
+	for _, g := range data.Root.Groups {
+		got = append(got, g.Path, g.Name)
+		for _, v := range g.Variables {
+			got = append(got, v.Path, v.Name, v.Dims[0].Path, v.Dims[0].Name)
+		}
+	}
+	want := []string{
+		"/g\uFFFD\uFFFD/\uFFFD", "/g\uFFFD\uFFFD/link", "/\xe4", "/g\uFFFD/\uFFFD\uFFFD", "/g\uFFFD",
+		"/g\uFFFD", "g\uFFFD",
+		"/g\uFFFD/l\uFFFD", "l\uFFFD", "/g\uFFFD/l\uFFFD", "l\uFFFD",
+		"/g\uFFFD/\uFFFD", "\uFFFD", "/g\uFFFD/\uFFFD#l\uFFFD", "l\uFFFD",
+		"/g\uFFFD/\uFFFD\uFFFD", "\uFFFD\uFFFD", "/g\uFFFD/l\uFFFD", "l\uFFFD",
+		"/g\uFFFD\uFFFD", "g\uFFFD\uFFFD",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}

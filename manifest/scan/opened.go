@@ -16,10 +16,11 @@ import (
 // opened is a source that is open, with what is in it and what it leads to.
 type opened struct {
 	*scanner
-	ctx  context.Context
-	url  string // by which it is kept
-	src  *source.Source
-	data *readers.Dataset // nil where only bytes are wanted
+	ctx   context.Context
+	url   string // by which it is kept
+	src   *source.Source
+	data  *readers.Dataset // nil where only bytes are wanted
+	names spelling         // of paths of data
 
 	trail     trail
 	near      map[string]*opened // the files that virtual datasets and links of it name, by these names
@@ -58,9 +59,17 @@ func (o *opened) from(name string) (*opened, error) {
 		return o.neighbour(name)
 	}
 	if o.here == nil {
-		o.here = &opened{scanner: o.scanner, ctx: o.ctx, url: o.url, src: o.src, data: o.data, trail: o.trail.on()}
+		o.here = &opened{scanner: o.scanner, ctx: o.ctx, url: o.url, src: o.src, data: o.data, names: o.names, trail: o.trail.on()}
 	}
 	return o.here, nil
+}
+
+// load reads what is in the source.
+func (o *opened) load() (err error) {
+	if o.data, err = formats.Open(o.ctx, o.src, o.Allow...); err == nil {
+		o.names = spellPaths(o.data)
+	}
+	return err
 }
 
 // neighbour opens a file that the source names. There need not be one.
@@ -81,7 +90,7 @@ func (o *opened) neighbour(name string) (*opened, error) {
 		return nil, err
 	}
 	n := &opened{scanner: o.scanner, ctx: o.ctx, url: absolute(src.Name()), src: src, trail: o.trail.on(besides(o.src.Name()))}
-	if n.data, err = formats.Open(o.ctx, src, o.Allow...); err != nil {
+	if err = n.load(); err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
 	if o.near == nil {
@@ -179,6 +188,7 @@ func (o *opened) linked(l readers.Link) (*opened, error) {
 // locate returns the variable at a path, and the file that it is in, which is another if links
 // lead there. There need not be one.
 func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) {
+	at = o.names.path(at)
 	if v, _ = o.find(at); v != nil {
 		return v, o, o.problemOf(v)
 	}
@@ -224,7 +234,7 @@ func (o *opened) beyond(l *readers.Link, target string, locate func(*opened, str
 	if v, in, err = locate(n, target); v == nil || err != nil {
 		return nil, nil, err
 	}
-	return (&mount{from: n, at: l.Path, target: l.Target}).variable(v), in, nil
+	return (&mount{from: n, at: l.Path, target: n.names.path(l.Target)}).variable(v), in, nil
 }
 
 // onward returns the link that is on a path, if there is one, and where it leads on to.

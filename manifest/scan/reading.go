@@ -12,7 +12,6 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/readers"
-	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -51,7 +50,7 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	}
 	o := &opened{scanner: s, ctx: ctx, url: url, src: near}
 	defer func() { err = errors.Join(err, o.closeNeighbours()) }()
-	if o.data, err = formats.Open(ctx, near, s.Allow...); err != nil {
+	if err = o.load(); err != nil {
 		return nil, err
 	}
 	r := &reading{account: newAccount(o, request{indexes: s.Sink != nil, stream: to})}

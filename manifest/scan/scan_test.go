@@ -129,6 +129,7 @@ func compareValues(name string) (compared int, failed error) {
 		return 0, err
 	}
 	f := a.Files[0]
+	scan.SpellPaths(data)
 	data.Root.Walk(func(g *readers.Group) bool {
 		for _, v := range g.Variables {
 			n := f.Header.Find(v.Path)

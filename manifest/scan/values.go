@@ -7,7 +7,6 @@ import (
 
 	"varve/manifest"
 	"varve/readers"
-	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -77,7 +76,7 @@ func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error
 	if l.at.src, err = l.at.open(ctx, f); err != nil {
 		return nil, errors.Join(err, l.closeOwn())
 	}
-	if l.at.data, err = formats.Open(ctx, l.at.src, l.at.Allow...); err != nil {
+	if err = l.at.load(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

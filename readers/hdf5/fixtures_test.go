@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -86,16 +87,18 @@ func TestAgainstLibhdf5(t *testing.T) {
 	for name, datasets := range expected(t) {
 		t.Run(name, func(t *testing.T) {
 			_, tree := openFixture(t, name)
+			paths := map[string]string{} // by what they are in JSON, with U+FFFD for each byte that is not UTF-8
 			for _, o := range tree.Objects {
 				if o.Err != nil {
 					t.Errorf("%s: %v", o.Path, o.Err)
 				}
-				if _, ok := datasets[o.Path]; o.Kind == DatasetObject && !ok {
+				paths[string([]rune(o.Path))] = o.Path
+				if _, ok := datasets[string([]rune(o.Path))]; o.Kind == DatasetObject && !ok {
 					t.Errorf("%s is not in expected.json", o.Path)
 				}
 			}
 			for path, want := range datasets {
-				o, err := tree.Lookup(path)
+				o, err := tree.Lookup(cmp.Or(paths[path], path))
 				if err != nil {
 					t.Error(err)
 					continue
