@@ -41,12 +41,8 @@ func (p *survey) checkOptions() error {
 func (p *survey) checkOverride(o *Override) error {
 	dims, found := p.overridden(o)
 	if o.Type != "" {
-		option := "--dtype " + o.Array + "=" + o.Type
-		if _, err := typeNamed(o.Type); err != nil {
-			return &OptionError{option, "there is no such element type; NumPy's names are known, such as float32"}
-		}
 		if !found {
-			return &OptionError{option, "no array is called so" + p.whichThere()}
+			return &OptionError{"--dtype " + o.Array + "=" + o.Type, "no array is called so" + p.whichThere()}
 		}
 	}
 	for dim := range o.Chunks {

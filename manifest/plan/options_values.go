@@ -69,11 +69,21 @@ func (d *NewDim) check() error {
 	case ways != 1:
 		return &OptionError{"--new-dim " + d.Name, fmt.Sprintf("a pattern, an attribute, a variable or a list of values says where it comes from; there are %d of them", ways)}
 	}
+	if d.Pattern != "" {
+		if _, err := patternOf(d.Pattern); err != nil {
+			return &OptionError{"--new-dim " + d.Name, err.Error()}
+		}
+	}
 	return nil
 }
 
 func (o *Override) check() error {
 	var errs []error
+	if o.Type != "" {
+		if _, err := typeNamed(o.Type); err != nil {
+			errs = append(errs, &OptionError{"--dtype " + o.Array + "=" + o.Type, "there is no such element type; NumPy's names are known, such as float32"})
+		}
+	}
 	for dim, edges := range o.Chunks {
 		if len(edges) == 0 || slices.Min(edges) < 1 {
 			errs = append(errs, &OptionError{"--chunk-edges " + o.Array + ":" + dim, fmt.Sprintf("%v: want lengths from 1 on, or one", edges)})

@@ -24,6 +24,9 @@ func TestOptionValues(t *testing.T) {
 		{"nameless dimension", "--new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
 		{"dimension from nowhere", "--new-dim run", Options{NewDims: []NewDim{{Name: "run"}}}},
 		{"dimension from two places", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
+		{"a pattern that is none", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(`}}}},
+		{"a pattern without a group", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `\d+`}}}},
+		{"no type", "--dtype t2m=float17", Options{Faces: []Override{{Array: "t2m", Type: "float17"}}}},
 		{"no edges", "--chunk-edges t2m:time", Options{Faces: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
 		{"an edge of no length", "--chunk-edges t2m:time", Options{Faces: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
 	} {
