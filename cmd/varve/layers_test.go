@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -84,6 +85,33 @@ func TestLayers(t *testing.T) {
 		for _, imported := range p.Imports {
 			checkImport(t, p.ImportPath, from, imported)
 		}
+	}
+}
+
+// TestLayersAreDrawn: docs/architecture.md has the same layers, in the same order.
+func TestLayersAreDrawn(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(doc), "\n## The layers\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var drawn []string
+	for line := range strings.Lines(section) {
+		line, ok := strings.CutPrefix(line, "    ")
+		if !ok {
+			continue
+		}
+		layer, _, _ := strings.Cut(line, "  ")
+		layer, _, _ = strings.Cut(strings.TrimSuffix(layer, "/*"), "{")
+		if strings.HasPrefix(layer, "cmd/") {
+			layer = "cmd/"
+		}
+		drawn = append(drawn, layer)
+	}
+	want := slices.DeleteFunc(slices.Clone(layers), func(l string) bool { return l == "readers/source/" }) // what is in readers/source
+	if got := slices.Compact(drawn); !slices.Equal(got, want) {
+		t.Errorf("drawn are\n%q, and the layers are\n%q", got, want)
 	}
 }
 

@@ -55,7 +55,7 @@ A dimension of which one index is selected is gone from the result.`,
   varve read sst.varve sst --sel time=2010 -o 2010.nc`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runRead(cmd.Context(), &opts, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runRead(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
@@ -68,7 +68,7 @@ A dimension of which one index is selected is gone from the result.`,
 	return cmd
 }
 
-func runRead(ctx context.Context, opts *readOptions, name, array string, out, messages io.Writer) error {
+func runRead(ctx context.Context, opts *readOptions, args []string, out, messages io.Writer) error {
 	write, err := opts.writer()
 	if err != nil {
 		return usageError{err}
@@ -78,7 +78,7 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 			return err
 		}
 	}
-	st, err := store.Open(ctx, name, opts.storeOptions())
+	st, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {
 		return err
 	}
@@ -88,10 +88,10 @@ func runRead(ctx context.Context, opts *readOptions, name, array string, out, me
 			return err
 		}
 	}
-	a, err := st.Array(array)
+	a, err := st.Array(args[1])
 	if err != nil {
 		if errors.Is(err, store.ErrNoArray) {
-			_, err = findArray(st.Snapshot(), array) // says which there are
+			_, err = findArray(st.Snapshot(), args[1]) // says which there are
 		}
 		return err
 	}

@@ -48,7 +48,7 @@ in the old place, which has to be there. If one file is not there, or is another
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runRelocate(cmd.Context(), &opts, args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runRelocate(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.addFlags(cmd)
@@ -62,7 +62,8 @@ in the old place, which has to be there. If one file is not there, or is another
 	return cmd
 }
 
-func runRelocate(ctx context.Context, opts *relocateOptions, name string, pairs []string, out, messages io.Writer) (err error) {
+func runRelocate(ctx context.Context, opts *relocateOptions, args []string, out, messages io.Writer) error {
+	name, pairs := args[0], args[1:]
 	opener := source.NewOpener(&source.Options{Download: opts.download})
 	defer opener.Close()
 	how := &relocate.Options{

@@ -103,60 +103,6 @@ func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 	serveBytes(w, r, body{b.Bytes(), tagOf("page", b.Bytes())})
 }
 
-// servePlot draws a slice, when it is its turn.
-func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form string) {
-	sl, err := parseSlice(a, r.URL.Query())
-	if err == nil && form != "svg" && form != "png" {
-		err = badSlice("as=%.20q is neither svg nor png", form)
-	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	etag := tagOf("plot", []byte(s.data.Snapshot().ID), []byte(a.Path()), []byte(r.URL.RawQuery))
-	if settled(w, r, etag) {
-		return
-	}
-	data, done, err := s.draw(r.Context(), sl, form)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	defer done()
-	media := "image/svg+xml"
-	if form == "png" {
-		media = "image/png"
-	}
-	w.Header().Set("Content-Type", media)
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-	serveBytes(w, r, body{data, etag})
-}
-
-// draw makes a plot, as rebuild does a chunk.
-func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, done func(), err error) {
-	made, ok := s.rebuilds.take(ctx, 1)
-	if !ok {
-		return nil, nil, errBusy
-	}
-	defer made()
-	p, err := s.plot(ctx, sl)
-	if err != nil {
-		return nil, nil, err
-	}
-	var b bytes.Buffer
-	draw := p.SVG
-	if form == "png" {
-		draw = p.PNG
-	}
-	if err := draw(&b); err != nil {
-		return nil, nil, err
-	}
-	if done, ok = s.answers.take(ctx, int64(b.Len())); !ok {
-		return nil, nil, errSlow
-	}
-	return b.Bytes(), done, nil
-}
-
 // page is what the template shows.
 type page struct {
 	Title, Lead string

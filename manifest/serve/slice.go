@@ -1,18 +1,15 @@
 package serve
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"varve/grid"
 	"varve/manifest/internal/cf"
-	"varve/manifest/plot"
 )
 
 // slice is a part of an array with one axis or two.
@@ -145,80 +142,4 @@ func (s *slice) clip(query url.Values) error {
 		return badSlice("the slice has more than the %d elements that are drawn at most; give a range of each axis, such as %s=0:100", maxSlice, s.names[s.x])
 	}
 	return nil
-}
-
-// plot reads the slice and its coordinates.
-func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
-	values, err := readNumbers(ctx, sl.array, sl.region)
-	if err != nil {
-		return nil, err
-	}
-	p := &plot.Plot{Values: values, Unit: label(sl.array, path.Base(sl.array.Path()))}
-	if p.X, err = s.axis(ctx, sl, sl.x); err != nil {
-		return nil, err
-	}
-	if sl.y >= 0 {
-		y, err := s.axis(ctx, sl, sl.y)
-		if err != nil {
-			return nil, err
-		}
-		p.Y = &y
-		if sl.y > sl.x { // rows are those of x, as the array has them
-			p.Values = make([]float64, len(values))
-			if err := grid.Transpose(p.Values, values, []int64{int64(p.X.Len), int64(y.Len)}, []int{1, 0}, 1); err != nil {
-				return nil, err
-			}
-		}
-	}
-	p.Title, err = s.title(ctx, sl)
-	return p, err
-}
-
-// label names what an array holds, with its units.
-func label(a array, name string) string {
-	return cf.Label(a.Face().Attributes, name, momentNames(a) != nil)
-}
-
-func (s *site) axis(ctx context.Context, sl *slice, axis int) (plot.Axis, error) {
-	from, n := sl.region.Origin[axis], sl.region.Shape[axis]
-	out := plot.Axis{Label: sl.names[axis], Len: int(n)}
-	c := s.coordinate(sl.array, sl.names[axis])
-	if c == nil {
-		if from > 0 {
-			out.At = make([]float64, n)
-			for i := range out.At {
-				out.At[i] = float64(from + int64(i))
-			}
-		}
-		return out, nil
-	}
-	at, err := readNumbers(ctx, c, grid.Region{Origin: []int64{from}, Shape: []int64{n}})
-	if err != nil {
-		return out, err
-	}
-	out.Label, out.At, out.Name = label(c, sl.names[axis]), at, momentNames(c)
-	return out, nil
-}
-
-// title says where on the other axes the slice is.
-func (s *site) title(ctx context.Context, sl *slice) (string, error) {
-	title := path.Base(sl.array.Path())
-	for axis, name := range sl.names {
-		if axis == sl.x || axis == sl.y {
-			continue
-		}
-		a, err := s.axis(ctx, sl, axis)
-		if err != nil {
-			return "", err
-		}
-		where := strconv.FormatInt(sl.region.Origin[axis], 10)
-		if a.At != nil {
-			where = strconv.FormatFloat(a.At[0], 'g', 8, 64)
-		}
-		if a.Name != nil {
-			where = a.Name(a.At[0])
-		}
-		title += ", " + name + " = " + where
-	}
-	return title, nil
 }
