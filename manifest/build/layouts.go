@@ -136,5 +136,8 @@ type files struct {
 	first int64
 }
 
-func (f files) Header(row int64) *manifest.Header { return f.list[row-f.first].Header }
-func (f files) Row(row int64) int64               { return f.list[row-f.first].Row }
+func (f files) Header(_ context.Context, row int64) (*manifest.Header, error) {
+	return f.list[row-f.first].Header, nil
+}
+
+func (f files) Row(row int64) int64 { return f.list[row-f.first].Row }

@@ -58,7 +58,7 @@ func rebuiltFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) (
 			continue
 		}
 		c, _ := m.Grid().Chunk(l.Coords)
-		for p, err := range m.Parts(c.Region) {
+		for p, err := range m.Parts(ctx, c.Region) {
 			if err != nil {
 				return nil, err
 			}

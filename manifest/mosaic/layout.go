@@ -3,7 +3,6 @@ package mosaic
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
@@ -276,15 +275,4 @@ func search(cuts []int64, index int64, hint int) int {
 func sortedUnique(tiles []int32) []int32 {
 	slices.Sort(tiles)
 	return slices.Compact(tiles)
-}
-
-// Files yields the rows of the tiles' sources, in the order of the tiles.
-func (l *Layout) Files() iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		for t := range int32(l.n) {
-			if !yield(l.file(t)) {
-				return
-			}
-		}
-	}
 }

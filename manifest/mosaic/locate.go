@@ -1,6 +1,8 @@
 package mosaic
 
 import (
+	"context"
+
 	"varve/grid"
 	"varve/manifest"
 )
@@ -23,6 +25,7 @@ type Place struct {
 // Locator finds places one after another, faster where they are near each other. It is for
 // one goroutine.
 type Locator struct {
+	ctx    context.Context // of the search: headers may have to be read
 	m      *Mosaic
 	lo, hi []int // the cells that the last chunk met, by the layout's axes
 	origin []int64
@@ -37,18 +40,18 @@ type Locator struct {
 }
 
 // Locator returns a new one.
-func (m *Mosaic) Locator() *Locator {
+func (m *Mosaic) Locator(ctx context.Context) *Locator {
 	n := len(m.axes)
-	return &Locator{m: m, lo: make([]int, n), hi: make([]int, n), origin: make([]int64, n), end: make([]int64, n)}
+	return &Locator{ctx: ctx, m: m, lo: make([]int, n), hi: make([]int, n), origin: make([]int64, n), end: make([]int64, n)}
 }
 
 // Locate finds the place of a declared chunk.
-func (m *Mosaic) Locate(coords []int64) (Place, error) {
+func (m *Mosaic) Locate(ctx context.Context, coords []int64) (Place, error) {
 	c, ok := m.grid.Chunk(coords)
 	if !ok {
 		return Place{}, m.wrap(noChunk(coords, m.grid))
 	}
-	return m.Locator().Place(&c)
+	return m.Locator(ctx).Place(&c)
 }
 
 // Place finds the place of a chunk of the array's grid.
@@ -128,11 +131,11 @@ func (l *Locator) several() []int32 {
 }
 
 func (l *Locator) fitOf(t int32) (*Fit, error) {
-	h := l.m.files.Header(l.m.layout.file(t))
-	if h != nil && h == l.header {
-		return l.fit, nil
+	h, err := l.m.header(l.ctx, t)
+	if err != nil || h == l.header {
+		return l.fit, err
 	}
-	f, err := l.m.fit(t)
+	f, err := l.m.fit(h)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package mosaic
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,8 +16,8 @@ import (
 // Files tells what is in the sources that tiles name, by their rows.
 type Files interface {
 	// Header returns what is in a source, or nil if there is no such row. Sources with equal
-	// headers share one.
-	Header(row int64) *manifest.Header
+	// headers share one. It is asked for those only whose tiles meet what is looked at.
+	Header(ctx context.Context, row int64) (*manifest.Header, error)
 	// Row is the first of the source's refs.
 	Row(row int64) int64
 }
@@ -90,14 +91,21 @@ func (m *Mosaic) Grid() *grid.Grid { return m.grid }
 // File is the row of a tile's source.
 func (m *Mosaic) File(tile int32) int64 { return m.layout.file(tile) }
 
-// fit returns how the variable in a tile's source fits the face, or nil if the source has
-// none.
-func (m *Mosaic) fit(tile int32) (*Fit, error) {
+// header returns what is in a tile's source.
+func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, error) {
 	row := m.layout.file(tile)
-	h := m.files.Header(row)
-	if h == nil {
-		return nil, m.wrap(corruptf("tile %d names source %d, which is not there", tile, row))
+	h, err := m.files.Header(ctx, row)
+	if err == nil && h == nil {
+		err = corruptf("tile %d names source %d, which is not there", tile, row)
 	}
+	if err != nil {
+		return nil, m.wrap(err)
+	}
+	return h, nil
+}
+
+// fit returns how the variable of a header fits the face, or nil if the header has none.
+func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 	if f, ok := m.fits.Load(h); ok {
 		return f.(*Fit).orNone()
 	}

@@ -21,11 +21,11 @@ type files struct {
 	refs    []manifest.Ref
 }
 
-func (f *files) Header(row int64) *manifest.Header {
+func (f *files) Header(_ context.Context, row int64) (*manifest.Header, error) {
 	if row < 0 || row >= int64(len(f.headers)) {
-		return nil
+		return nil, nil
 	}
-	return f.headers[row]
+	return f.headers[row], nil
 }
 
 func (f *files) Row(row int64) int64 { return f.rows[row] }
@@ -371,7 +371,7 @@ func TestLayouts(t *testing.T) {
 			}
 			for _, lay := range []*Layout{l, &tree} {
 				m := &Mosaic{layout: lay, axes: []int{0, 1, 2}[:rank]}
-				got := slices.Sorted(slices.Values(m.Locator().tiles(q)))
+				got := slices.Sorted(slices.Values(m.Locator(t.Context()).tiles(q)))
 				if !slices.Equal(got, want) {
 					t.Fatalf("tiles %v, tree %v: region %v meets %v, want %v", p.Tiles, lay.tree != nil, q, got, want)
 				}

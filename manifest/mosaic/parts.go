@@ -1,6 +1,7 @@
 package mosaic
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -35,7 +36,7 @@ func (p *Part) Pipeline(mask uint32) (*codec.Pipeline, error) {
 
 // Parts yields what stored chunks have of a region of the array, tile by tile. What is in
 // no part is fill. The Part is overwritten by the next; an error ends it.
-func (m *Mosaic) Parts(r grid.Region) iter.Seq2[*Part, error] {
+func (m *Mosaic) Parts(ctx context.Context, r grid.Region) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		if len(r.Origin) != m.grid.Rank() || !grid.Whole(m.grid.Shape()).Contains(r) {
 			yield(nil, m.wrap(fmt.Errorf("region %v: %w: the shape is %v", r, grid.ErrOutOfBounds, m.grid.Shape())))
@@ -44,7 +45,7 @@ func (m *Mosaic) Parts(r grid.Region) iter.Seq2[*Part, error] {
 		if r.IsEmpty() {
 			return
 		}
-		l := m.Locator()
+		l := m.Locator(ctx)
 		for _, t := range slices.Clone(l.tiles(r)) {
 			f, err := l.fitOf(t)
 			if err != nil {
@@ -125,12 +126,12 @@ func (f *Fit) boxOf(p *Part, box, wanted grid.Region) {
 }
 
 // Covers reports whether every element of a region is in a tile.
-func (m *Mosaic) Covers(r grid.Region) (bool, error) {
+func (m *Mosaic) Covers(ctx context.Context, r grid.Region) (bool, error) {
 	left, err := r.Elements()
 	if err != nil || left == 0 {
 		return true, err
 	}
-	l := m.Locator()
+	l := m.Locator(ctx)
 	for _, t := range slices.Clone(l.tiles(r)) {
 		f, err := l.fitOf(t)
 		if err != nil {

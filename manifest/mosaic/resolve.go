@@ -57,7 +57,7 @@ func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region
 
 // Find says where one chunk is.
 func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (Location, error) {
-	p, err := m.Locate(coords)
+	p, err := m.Locate(ctx, coords)
 	if err != nil {
 		return Location{}, err
 	}
@@ -142,7 +142,7 @@ func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 // face's fill all over, else Rebuilt.
 func (m *Mosaic) emptiness(ctx context.Context, refs RefReader, chunk grid.Region) (Kind, error) {
 	var read manifest.RefColumns
-	for p, err := range m.Parts(chunk) {
+	for p, err := range m.Parts(ctx, chunk) {
 		if err != nil {
 			return Rebuilt, err
 		}

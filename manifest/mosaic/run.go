@@ -67,7 +67,7 @@ func (l *lister) list(ctx context.Context, chunks grid.Region) (err error) {
 	if l.at, err = newCursor(l.m.grid, chunks); err != nil {
 		return l.m.wrap(err)
 	}
-	l.locator = l.m.Locator()
+	l.locator = l.m.Locator(ctx)
 	for more := l.at != nil; more && err == nil; {
 		more, err = l.next(ctx)
 	}

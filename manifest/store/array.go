@@ -141,7 +141,7 @@ func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Path(), err)
 	}
-	files, err := a.store.files(ctx, layout)
+	files, err := a.store.files(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Path(), err)
 	}

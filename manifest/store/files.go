@@ -4,34 +4,60 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
-	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/mosaic"
 	"varve/manifest/table"
 )
 
-// fileIndex is what a mosaic asks of sources.
+// fileIndex is what mosaics ask of sources. A header is read when it is first asked for: there may be
+// one for each file, and a read of one day has no business with those of other years.
 type fileIndex struct {
 	*table.SourceIndex
-	headers []*manifest.Header // by their place in IDs; nil for those nobody needed
+	tables  tables
+	headers []atomic.Pointer[manifest.Header] // by their place in IDs; nil for those nobody needed
 
+	mu        sync.Mutex
 	variables manifest.SharedVariables
 }
 
 // Header implements mosaic.Files.
-func (x *fileIndex) Header(row int64) *manifest.Header {
+func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.Header, error) {
 	if row < 0 || row >= int64(len(x.SourceIndex.Header)) {
-		return nil
+		return nil, nil
 	}
-	return x.headers[x.SourceIndex.Header[row]]
+	at := x.SourceIndex.Header[row]
+	if h := x.headers[at].Load(); h != nil {
+		return h, nil
+	}
+	h, err := x.tables.Header(ctx, x.IDs[at])
+	if err != nil {
+		return nil, fmt.Errorf("source %d: %w", row, err)
+	}
+	return x.keep(at, h), nil
+}
+
+// keep keeps a header, or returns the one that another goroutine was faster to keep.
+func (x *fileIndex) keep(at uint32, h *manifest.Header) *manifest.Header {
+	own := *h // others may be reading the one that the tables have
+	own.Variables = slices.Clone(h.Variables)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if kept := x.headers[at].Load(); kept != nil {
+		return kept
+	}
+	x.variables.Share(&own)
+	x.headers[at].Store(&own)
+	return &own
 }
 
 // Row implements mosaic.Files.
 func (x *fileIndex) Row(row int64) int64 { return x.SourceIndex.Row[row] }
 
-// files returns what is in the sources of a layout's tiles.
-func (s *Store) files(ctx context.Context, l *mosaic.Layout) (mosaic.Files, error) {
+// files returns what is in the sources.
+func (s *Store) files(ctx context.Context) (mosaic.Files, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index == nil {
@@ -39,30 +65,8 @@ func (s *Store) files(ctx context.Context, l *mosaic.Layout) (mosaic.Files, erro
 		if err != nil {
 			return nil, err
 		}
-		s.index = &fileIndex{index, make([]*manifest.Header, len(index.IDs)), manifest.SharedVariables{}}
+		s.index = &fileIndex{SourceIndex: index, tables: s.tables, variables: manifest.SharedVariables{},
+			headers: make([]atomic.Pointer[manifest.Header], len(index.IDs))}
 	}
-	x := &fileIndex{s.index.SourceIndex, s.index.headers, s.index.variables}
-	fresh := false
-	for row := range l.Files() {
-		if row < 0 || row >= int64(len(x.SourceIndex.Header)) {
-			return nil, fmt.Errorf("%w: a tile of source %d, there are %d", codec.ErrCorrupt, row, len(x.SourceIndex.Header))
-		}
-		at := x.SourceIndex.Header[row]
-		if x.headers[at] != nil {
-			continue
-		}
-		if !fresh { // others may be reading the one there is
-			x.headers, fresh = append([]*manifest.Header(nil), x.headers...), true
-		}
-		h, err := s.tables.Header(ctx, x.IDs[at])
-		if err != nil {
-			return nil, fmt.Errorf("source %d: %w", row, err)
-		}
-		own := *h // others may be reading the one in the cache
-		own.Variables = slices.Clone(h.Variables)
-		x.variables.Share(&own)
-		x.headers[at] = &own
-	}
-	s.index = x
-	return x, nil
+	return s.index, nil
 }

@@ -21,7 +21,7 @@ func (a *Array) Origins(ctx context.Context, coords []int64) (rows []int64, err 
 		return nil, err
 	}
 	var read manifest.RefColumns
-	for p, err := range m.Parts(c.Region) {
+	for p, err := range m.Parts(ctx, c.Region) {
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ type planner struct {
 
 // add plans a region of the array, all of which goes into a target.
 func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
-	covered, err := p.m.Covers(r)
+	covered, err := p.m.Covers(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 
 // addParts plans what tiles have of a region.
 func (p *planner) addParts(ctx context.Context, t *target, r grid.Region) error {
-	for part, err := range p.m.Parts(r) {
+	for part, err := range p.m.Parts(ctx, r) {
 		if err != nil {
 			return err
 		}
