@@ -144,7 +144,7 @@ func (c *collector) other(o manifest.Source) int {
 		c.result.Files = append(c.result.Files, &manifest.File{
 			Source: o,
 			Header: c.shared.header(&manifest.Header{}),
-			Groups: c.shared.groups(&manifest.GroupAttributes{}),
+			Groups: c.shared.groups(nil),
 			Row:    c.FirstRow + c.result.Rows,
 			Hidden: true,
 		})

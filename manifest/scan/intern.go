@@ -44,7 +44,9 @@ func (x *interner) header(h *manifest.Header) *manifest.Header {
 	})
 }
 
-func (x *interner) groups(g *manifest.GroupAttributes) *manifest.GroupAttributes {
+// groups keeps the attributes alone, and nothing that they are a part of.
+func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
+	g := &manifest.GroupAttributes{Groups: list}
 	g.SetID()
 	return intern(x, x.group, g.ID, g, func() {
 		for i := range g.Groups {

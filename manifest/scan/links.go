@@ -70,7 +70,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 		return err
 	}
 	r.steps += len(n.data.Problems) + len(n.data.Links)
-	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(r.groups.Groups) > maxLinked {
+	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(r.groups) > maxLinked {
 		return fmt.Errorf("links lead to more than %d groups and variables: %w", maxLinked, errors.ErrUnsupported)
 	}
 	// What cannot be told by refs is kept, and belongs to this version of the file.

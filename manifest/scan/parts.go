@@ -194,7 +194,7 @@ func (s *scanner) hide(id manifest.Source, v manifest.Variable, rows *refs) *fou
 	f := &manifest.File{
 		Source: id,
 		Header: s.shared.header(&manifest.Header{Variables: []manifest.Variable{v}}),
-		Groups: s.shared.groups(&manifest.GroupAttributes{}),
+		Groups: s.shared.groups(nil),
 		Values: make([]*manifest.Values, 1),
 		Bytes:  rows.stored,
 		Hidden: true,

@@ -19,7 +19,7 @@ import (
 // its links lead to.
 type reading struct {
 	*account
-	groups   manifest.GroupAttributes
+	groups   []manifest.Group
 	problems map[string]error // of what is not understood, by path
 	steps    int              // taken to follow links
 }
@@ -96,7 +96,7 @@ func (r *reading) read() error {
 		return err
 	}
 	r.listProblems()
-	file.Groups = r.shared.groups(&r.groups)
+	file.Groups = r.shared.groups(r.groups)
 	file.Header = r.shared.header(r.header)
 	file.Bytes = r.handed + r.found.refs.stored
 	return r.ctx.Err()
@@ -149,7 +149,7 @@ func (r *reading) addGroups(root *readers.Group) (list []*readers.Variable, fail
 		if err := damagedAttribute(g.Attributes); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", g.Path, err))
 		}
-		r.groups.Groups = append(r.groups.Groups, manifest.Group{Path: g.Path, Attributes: attributes(g.Attributes)})
+		r.groups = append(r.groups, manifest.Group{Path: g.Path, Attributes: attributes(g.Attributes)})
 		for _, d := range g.Dimensions {
 			r.addDimension(d)
 		}

@@ -1,0 +1,58 @@
+package scan_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"varve/fixtures/classic"
+	"varve/manifest/scan"
+)
+
+// TestMemoryOfManyHeaders: where each file has attributes and units of its own, and so a header of its
+// own, what stays of a file is what sets it apart, and nothing of how it was read.
+func TestMemoryOfManyHeaders(t *testing.T) {
+	const files, variables, most = 400, 40, 30 << 10
+	dir := t.TempDir()
+	names := make([]string, files)
+	for i := range names {
+		made := fmt.Sprintf("2020-01-01 %02d:%02d", i/60, i%60)
+		f := classic.File{
+			Dims:       []classic.Dim{{Name: "time", Length: 1}},
+			Attributes: []classic.Attribute{{Name: "date_created", Value: made}},
+			Vars: []classic.Var{{Name: "time", Dims: []string{"time"}, Data: []float64{0},
+				Attributes: []classic.Attribute{{Name: "units", Value: "minutes since " + made}}}},
+		}
+		for k := range variables {
+			v := classic.Var{Name: fmt.Sprintf("v%d", k), Dims: []string{"time"}, Data: []float32{1}}
+			for _, name := range []string{"units", "long_name", "standard_name", "cell_methods", "grid_mapping", "comment"} {
+				v.Attributes = append(v.Attributes, classic.Attribute{Name: name, Value: fmt.Sprintf("what %s of variable %d says", name, k)})
+			}
+			f.Vars = append(f.Vars, v)
+		}
+		names[i] = filepath.Join(dir, fmt.Sprintf("%03d.nc", i))
+		if err := f.Write(names[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := live()
+	found, err := scan.Scan(t.Context(), names, &scan.Options{Sink: &discard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each := (live() - before) / files; each > most {
+		t.Errorf("%d bytes stay of a file, want %d at most", each, most)
+	}
+	runtime.KeepAlive(found)
+}
+
+// live is how many bytes of the heap somebody points at.
+func live() int64 {
+	var m runtime.MemStats
+	for range 2 { // the first may only empty pools
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
