@@ -9,18 +9,22 @@ type SharedVariables map[[sha256.Size]byte]*Variable
 
 // Share has the variables of a header be those that are kept, and keeps the ones that are new.
 func (x SharedVariables) Share(h *Header) {
-	buf := keys.Get().(*[]byte)
-	key := *buf
 	for i := range h.Variables {
 		v := &h.Variables[i]
-		key = v.appendKey(key[:0])
-		sum := sha256.Sum256(key)
+		sum := v.Sum()
 		if x[sum] == nil {
 			kept := *v
 			x[sum] = &kept
 		}
 		*v = *x[sum]
 	}
-	*buf = key
+}
+
+// Sum is a hash of the variable: equal ones have the same.
+func (v *Variable) Sum() [sha256.Size]byte {
+	buf := keys.Get().(*[]byte)
+	*buf = v.appendKey((*buf)[:0])
+	sum := sha256.Sum256(*buf)
 	keys.Put(buf)
+	return sum
 }

@@ -71,11 +71,17 @@ func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
 	if at < 0 {
 		return &Fit{}, nil
 	}
-	f := &Fit{m: m, Variable: &h.Variables[at], skip: skip}
-	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("variable %s: %w", f.Variable.Path, err)
+	v := &h.Variables[at]
+	key := fitKey{v.Sum(), skip}
+	if f, ok := m.same.Load(key); ok {
+		return f.(*Fit), nil
 	}
-	return f, nil
+	f := &Fit{m: m, Variable: v, skip: skip}
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("variable %s: %w", v.Path, err)
+	}
+	kept, _ := m.same.LoadOrStore(key, f)
+	return kept.(*Fit), nil
 }
 
 func (f *Fit) check() (err error) {

@@ -2,6 +2,7 @@ package mosaic
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sync"
@@ -38,6 +39,7 @@ type Mosaic struct {
 
 	pipe pipelines // of the face
 	fits sync.Map  // *manifest.Header → *Fit
+	same sync.Map  // fitKey → *Fit
 }
 
 // New returns the mosaic of an array whose tiles are in a layout.
@@ -115,6 +117,12 @@ func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 	}
 	kept, _ := m.fits.LoadOrStore(h, f)
 	return kept.(*Fit).orNone()
+}
+
+// fitKey is all that a fit depends on: headers that differ in other variables only have one fit.
+type fitKey struct {
+	variable [sha256.Size]byte
+	skip     int64
 }
 
 // pipelines keeps those of some codecs, by the shape of chunks and the mask of filters.

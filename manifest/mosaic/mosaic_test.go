@@ -512,3 +512,22 @@ func BenchmarkLocate(b *testing.B) {
 		}
 	}
 }
+
+// TestFitsAreShared: headers that differ in other variables only have one fit of the array's.
+func TestFitsAreShared(t *testing.T) {
+	m, f := kindCases()[0].mosaic(t)
+	h := f.headers[0]
+	other := &manifest.Header{Variables: append(slices.Clone(h.Variables), manifest.Variable{Path: "/another"})}
+	a, err := m.fit(h)
+	if err != nil || a == nil {
+		t.Fatal(a, err)
+	}
+	if b, err := m.fit(other); err != nil || a != b {
+		t.Errorf("another fit of the same variable (%v)", err)
+	}
+	other = &manifest.Header{Variables: append([]manifest.Variable{h.Variables[0]}, h.Variables...)}
+	other.Variables[0].Path = "/before"
+	if b, err := m.fit(other); err != nil || a == b || b.skip == a.skip {
+		t.Errorf("refs of a variable behind others are where they were (%v)", err)
+	}
+}
