@@ -11,7 +11,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"syscall"
 )
 
@@ -54,9 +56,39 @@ func (r *results) Write(p []byte) (int, error) {
 }
 
 // tuneCollector lets the memory grow further before it is swept, unless the user said how far:
-// what lives here is small, and what scans and requests leave behind is much.
+// what lives here is small, and what scans and requests leave behind is much. Where much lives, as
+// of an archive whose files each have a header of their own, it is swept as usual.
 func tuneCollector() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	debug.SetGCPercent(mostGarbage)
+	afterCollections(func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(garbagePercent(live[0].Value.Uint64()))
+	})
+}
+
+// mostGarbage is how much garbage there may be, in percent of what lives; roomyBytes is what it
+// may come to before it is less of that, but never less than what lives.
+const (
+	mostGarbage = 400
+	roomyBytes  = 512 << 20
+)
+
+// garbagePercent is how much garbage there may be beside so many bytes that live.
+func garbagePercent(live uint64) int {
+	return int(min(max(roomyBytes*100/max(live, 1), 100), mostGarbage))
+}
+
+// afterCollections calls f after each collection of garbage: what nobody points at is finalized then.
+func afterCollections(f func()) {
+	type sentinel struct{ _ *byte }
+	var again func(*sentinel)
+	again = func(*sentinel) {
+		f()
+		runtime.SetFinalizer(&sentinel{}, again)
+	}
+	runtime.SetFinalizer(&sentinel{}, again)
 }

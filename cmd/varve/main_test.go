@@ -1,0 +1,37 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Where little lives there may be much garbage, and where much lives no more than that.
+func TestGarbagePercent(t *testing.T) {
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{{0, 400}, {100 << 20, 400}, {128 << 20, 400}, {256 << 20, 200}, {512 << 20, 100}, {8 << 30, 100}} {
+		if got := garbagePercent(c.live); got != c.want {
+			t.Errorf("%d %% of %d bytes, want %d", got, c.live, c.want)
+		}
+	}
+}
+
+func TestAfterCollections(t *testing.T) {
+	calls := make(chan bool, 100)
+	afterCollections(func() {
+		select {
+		case calls <- true:
+		default:
+		}
+	})
+	for range 3 {
+		runtime.GC()
+		select {
+		case <-calls:
+		case <-time.After(time.Minute):
+			t.Fatal("not called after a collection")
+		}
+	}
+}
