@@ -115,6 +115,10 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
+	for _, n := range made.Compared {
+		values := all[n.File].Values
+		values[n.Variable] = values[n.Variable].Sum()
+	}
 	snap := &manifest.Snapshot{
 		Message: what, Writer: j.opts.Writer, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
 	}

@@ -44,6 +44,8 @@ type Plan struct {
 	// Conversions are those of the variables of files into the arrays' faces, as far as they
 	// had to be made.
 	Conversions convert.Known
+	// Compared are values that were only asked for to be compared: their sums are enough from now on.
+	Compared []Need
 	// Inexact are the paths of arrays declared in codecs that do not encode, or do not give
 	// back all that they encode. If any of their chunks has to be rebuilt, New has to be called
 	// again with them among Options.Exact.
@@ -94,7 +96,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	if refused := p.report.Refused(); len(refused) > 0 {
 		return nil, nil, p.refusal(refused)
 	}
-	p.out.Report = p.report
+	p.out.Report, p.out.Compared = p.report, p.compared
 	return p.out, nil, nil
 }
 
@@ -137,6 +139,8 @@ type layout struct {
 	territories map[string]*territory // by dimensions
 	unordered   []*array
 	doubtful    []doubt
+	compared    []Need // values that were asked for only to be compared
+	held        int64  // their size
 }
 
 // planner is all of a plan in the making.

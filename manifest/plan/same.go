@@ -86,7 +86,7 @@ func (c *comparison) crop(found *comparer) error {
 	}
 	values, ok := none, true
 	if m.v.Storage.Layout != manifest.Nothing {
-		values, ok = c.p.values(file, m.at, elementsOf(m.v))
+		values, ok = c.elements(file, m)
 	}
 	if !ok {
 		return nil
@@ -138,7 +138,7 @@ func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*m
 func (c *comparison) largest() (n int64) {
 	for _, m := range c.a.members {
 		if m.v.Storage.Layout != manifest.Nothing && len(m.v.Shape) != 1 {
-			n = max(n, elementsOf(m.v)*int64(m.v.Type.Size))
+			n = max(n, sizeOf(m.v))
 		}
 	}
 	return n

@@ -139,6 +139,9 @@ func (c *comparison) refuseOdd(files []int32) error {
 		return nil
 	}
 	groups, err := c.parts(files)
+	if err == nil && len(groups) > 1 && len(p.needs) == 0 {
+		groups, err = c.joinNear(groups, files)
+	}
 	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
 		return err
 	}
@@ -169,6 +172,9 @@ func (c *comparison) refuseOdd(files []int32) error {
 func (c *comparison) option() string {
 	p, a := c.p, c.a
 	one := "--coords first, or --drop " + a.path[1:]
+	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
+		one = "--tolerance NUMBER if they are near, " + one
+	}
 	switch {
 	case a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():

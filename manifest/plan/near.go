@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// joinNear makes one group of files whose coordinates differ from those that count by no more than
+// the user allows, and says which these are. It asks for values that are not known.
+func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error) {
+	p := c.p
+	if p.opts.Tolerance <= 0 || !c.tolerable() {
+		return groups, nil
+	}
+	first := p.firstOf(files)
+	if c.a.where == nil {
+		first = p.counting(c.a)
+	}
+	x, ok, err := c.numbers(first)
+	if err != nil || !ok {
+		return groups, err
+	}
+	var counts, near []int32
+	var others [][]int32
+	for _, g := range groups {
+		if slices.Contains(g, first) {
+			counts = g
+			continue
+		}
+		y, ok, err := c.numbers(p.firstOf(g))
+		switch {
+		case err != nil:
+			return nil, err
+		case ok && x.apart(y) <= p.opts.Tolerance:
+			near = append(near, g...)
+		default:
+			others = append(others, g)
+		}
+	}
+	if len(p.needs) > 0 || len(near) == 0 {
+		return groups, nil
+	}
+	p.find(p.odd(report.Finding{Kind: c.kind(), Array: c.a.path, Effect: report.Noted, Option: "without --tolerance they are refused",
+		Says: fmt.Sprintf("%s %s other values that are no more than %v off; those of %s count", count(len(near), len(files)), have(len(near)),
+			p.opts.Tolerance, p.label(p.files[first].URL))}, near, int64(len(files))))
+	return append([][]int32{append(slices.Clip(counts), near...)}, others...), nil
+}
+
+// tolerable reports whether values are coordinates that may differ by what is lost where numbers
+// are computed anew.
+func (c *comparison) tolerable() bool {
+	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return natureOf(v) != real })
+}
+
+// lattice is numbers of a shape.
+type lattice struct {
+	numbers
+	shape []int64
+	units string
+}
+
+// numbers are those that a file has of the variable, with the axes of the array. There are none
+// where nothing was written, and of what is too much.
+func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
+	at := placeOf(c.a.members, c.p.classOf[file])
+	m := &c.a.members[at]
+	what, err := newMeaning(c.means[at])
+	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+		return x, false, nil
+	}
+	if c.p.held+sizeOf(m.v) > manifest.MostSummed {
+		return x, false, nil
+	}
+	values, ok := c.elements(file, m)
+	if !ok {
+		return x, false, nil
+	}
+	values, x.shape, err = content{m, c.means[at], values}.inOrder()
+	if err != nil {
+		return x, false, c.p.inFile(file, err)
+	}
+	x.units = what.units
+	if x.numbers, err = readNumbers(c.means[at], values.Data); err != nil {
+		return x, false, c.p.inFile(file, err)
+	}
+	return x, true, nil
+}
+
+// apart is by how much numbers differ at most; NaN, and what is equal, are not apart.
+func (x lattice) apart(y lattice) (delta float64) {
+	if !slices.Equal(x.shape, y.shape) || x.units != y.units {
+		return math.Inf(1)
+	}
+	for i := range x.n {
+		a, b := x.real(i), y.real(i)
+		switch {
+		case a == b || math.IsNaN(a) && math.IsNaN(b):
+		case math.IsNaN(a) || math.IsNaN(b):
+			return math.Inf(1)
+		default:
+			delta = max(delta, math.Abs(a-b))
+		}
+	}
+	return delta
+}
+
+// elements are those of a file, only to be compared: the sum of many is all that is kept.
+func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
+	need := Need{File: int(file), Variable: m.at, Extent: All}
+	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > c.p.inline() && !slices.Contains(c.p.compared, need) {
+		c.p.compared = append(c.p.compared, need)
+		c.p.held += size
+	}
+	return c.p.values(file, m.at, elementsOf(m.v))
+}
+
+// sizeOf is the size of elements in memory, but for those of varying length.
+func sizeOf(v *manifest.Variable) int64 { return elementsOf(v) * int64(v.Type.Size) }

@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest/report"
+)
+
+// TestNear: coordinates of several dimensions that differ by no more than the tolerance count as
+// equal, and the first file's are taken; others are refused as without it.
+func TestNear(t *testing.T) {
+	grid := func(of codec.Type, dims string, shape []int64, numbers ...float64) wanted {
+		w := coords("lat", dims, of, numbers...)
+		w.v.Shape, w.v.Storage.Chunks = shape, shape
+		return w
+	}
+	wide := []int64{2, 3}
+	data := cube("t", "time y x", []int64{2, 2, 3}, []int64{2, 2, 3})
+	data.v.Attributes = append(data.v.Attributes, textAttribute("coordinates", "lat"))
+	first := grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6)
+	for _, c := range []struct {
+		name  string
+		other wanted
+		near  bool
+	}{
+		{"near", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6), true},
+		{"at the limit", grid(float64s, "y x", wide, 1.5, 2, 3, 4, math.NaN(), 5.5), true},
+		{"of another type", grid(float32s, "y x", wide, 1, 2.25, 3, 4, math.NaN(), 6), true},
+		{"turned", grid(float64s, "x y", []int64{3, 2}, 1, 4, 2, math.NaN(), 3.25, 6), true},
+		{"farther", grid(float64s, "y x", wide, 1, 2, 3, 4.75, math.NaN(), 6), false},
+		{"a number for none", grid(float64s, "y x", wide, 1, 2, 3, 4, 5, 6), false},
+		{"none for a number", grid(float64s, "y x", wide, 1, 2, 3, math.NaN(), math.NaN(), 6), false},
+		{"of other units", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6).with("units", "m"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			m.file("a", days(0, 2), data, first)
+			m.file("b", days(2, 2), data, c.other)
+			m.file("c", days(4, 2), data, c.other)
+			p, needs, err := New(m.files, &Options{Tolerance: .5, Inline: 1})
+			var refused *Error
+			switch {
+			case len(needs) > 0:
+				t.Errorf("asks for %v", needs)
+			case !c.near && !errors.As(err, &refused):
+				t.Errorf("not refused: %v", err)
+			case c.near && err != nil:
+				t.Error(err)
+			case c.near:
+				f := findingOf(t, p.Report, report.Coordinate)
+				if f.Effect != report.Noted || f.Count != 2 || report.Base(f.Files[0]) != "b" || !countsAlone(p, "/lat", 0) {
+					t.Errorf("%+v", f)
+				}
+				if len(p.Compared) != 2 {
+					t.Errorf("%v were only compared", p.Compared)
+				}
+			}
+		})
+	}
+}
