@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,4 +127,40 @@ func writeGridded(t *testing.T, at string, i int, odd bool) string {
 	}
 	writeText(t, filepath.Join(at, ".zgroup"), `{"zarr_format":2}`)
 	return at
+}
+
+// TestNearStatics: coordinates that were read to see how near they are to others are not kept
+// for that, and the files that are appended are compared with the same ones.
+func TestNearStatics(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	var all []string
+	for i := range 3 {
+		at := writeGridded(t, filepath.Join(dir, fmt.Sprintf("%d.zarr", i)), i, i > 0)
+		document, err := os.ReadFile(filepath.Join(at, "lat", ".zarray"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, filepath.Join(at, "lat", ".zarray"), strings.Replace(string(document), "<i4", "<f4", 1)) // numbers near 0
+		all = append(all, at)
+	}
+	out := filepath.Join(dir, "out.varve")
+	how := func(names ...string) *Options {
+		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Tolerance: 1e-30}}
+	}
+	if _, err := Build(ctx, out, &Options{Sources: Sources{Names: all[:2]}}); err == nil {
+		t.Error("built without a tolerance")
+	}
+	made, err := Build(ctx, out, how(all[:2]...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, err = Append(ctx, out, how(all[2])); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range made.Snapshot.Tables {
+		if table.Kind == manifest.ValueOf && table.Bytes > 4<<10 {
+			t.Errorf("%d bytes of values", table.Bytes)
+		}
+	}
 }
