@@ -328,6 +328,44 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestValuesOfLongChunk: chunks may be far longer than what they hold, as those of coordinates are
+// that were made to grow, and compressors make little of that.
+func TestValuesOfLongChunk(t *testing.T) {
+	const length = 1 << 19
+	p, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}, {Name: "zstd"}},
+		codec.Form{Type: codec.Type{Kind: codec.Float, Size: 8}, Shape: []int64{length}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elems := codec.NewElems(p.Form())
+	copy(elems.Fixed, binary.LittleEndian.AppendUint64(nil, math.Float64bits(7)))
+	chunk, err := p.Encode(nil, elems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "a.zarr")
+	for name, text := range map[string]string{
+		".zgroup":   `{"zarr_format":2}`,
+		"x/.zarray": fmt.Sprintf(`{"zarr_format":2,"shape":[2],"chunks":[%d],"dtype":"<f8","order":"C","compressor":{"id":"zstd","level":0},"fill_value":0,"filters":null}`, length),
+		"x/.zattrs": `{"_ARRAY_DIMENSIONS":["x"]}`,
+		"x/0":       string(chunk),
+	} {
+		name = filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := scanAll([]string{folder}, scan.Options{ValueBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	values := f.Values[f.Header.Find("/x")]
+	if values == nil || !bytes.Equal(values.Data, elems.Fixed[:16]) {
+		t.Errorf("of a chunk of %d bytes in %d the values are %+v", 8*length, len(chunk), values)
+	}
+}
+
 func TestValuesChanged(t *testing.T) {
 	name := copyTo(t, t.TempDir(), demo()[0])
 	a, err := scanAll([]string{name}, scan.Options{})
