@@ -1,0 +1,327 @@
+package scan_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/manifest"
+	"varve/manifest/scan"
+	"varve/readers/source"
+)
+
+// TestExternal reads values that are in a file beside the one that says so.
+func TestExternal(t *testing.T) {
+	folder := t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
+	raw := filepath.Join(folder, "layouts.raw")
+	for _, c := range []struct{ name, content, refused string }{
+		{"all there", "\x01\x00\x02\x00\x03\x00\x04\x01", ""},
+		{"cut off", "\x01\x00\x02\x00", "has 4"},
+	} {
+		if err := os.WriteFile(raw, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := scanAll([]string{name}, scan.Options{})
+		if c.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := a.Files[0]
+		n := f.Header.Find("/external")
+		got, err := a.read(f, n)
+		if err != nil || string(got.Fixed) != c.content {
+			t.Errorf("%s: %x, %v", c.name, got.Fixed, err)
+		}
+		if h := a.Files[f.Parts[n][0].File]; h.URL != raw || h.Size != 8 || !h.Hidden {
+			t.Errorf("%s: part in %+v", c.name, h.Source)
+		}
+		later, err := valuesLater(f, n, nil)
+		if err != nil || string(later.Data) != c.content {
+			t.Errorf("%s: later %v, %v", c.name, later, err)
+		}
+	}
+}
+
+// TestAllow reads a set of references to a file in another folder.
+func TestAllow(t *testing.T) {
+	here, there := t.TempDir(), t.TempDir()
+	data := filepath.Join(there, "data.bin")
+	if err := os.WriteFile(data, []byte("0123456789"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refs := fmt.Sprintf(`{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}",
+		"x/.zarray":"{\"zarr_format\":2,\"shape\":[4],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"filters\":null,\"fill_value\":0,\"order\":\"C\"}",
+		"x/0":[%q,1,2],"x/1":"AB"}}`, data)
+	name := filepath.Join(here, "refs.json")
+	if err := os.WriteFile(name, []byte(refs), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := a.Files[0].Header.Variables[0]; v.Elsewhere != there || !strings.Contains(v.Unreadable, there) {
+		t.Errorf("read, or refused with %q for %q", v.Unreadable, v.Elsewhere)
+	}
+	a, err = scanAll([]string{name, name}, scan.Options{Allow: []string{there}})
+	if err != nil || len(a.Files) != 3 || !a.Files[1].Hidden || a.Files[1].URL != data || a.Files[1].Size != 10 {
+		t.Fatalf("files %v, %v", a.Files, err)
+	}
+	for _, f := range []*manifest.File{a.Files[0], a.Files[2]} {
+		if got, err := a.read(f, 0); string(got.Fixed) != "12AB" || err != nil {
+			t.Errorf("values %q, %v", got.Fixed, err)
+		}
+	}
+	if a.refs[0].Other != 2 || a.refs[2].Other != 2 {
+		t.Errorf("refs %v", a.refs)
+	}
+}
+
+// TestURL scans files on a server, which cannot be read at once nor be looked at for nothing.
+func TestURL(t *testing.T) {
+	folder, err := filepath.Abs(fixtures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	for _, name := range []string{"/demo/2021-01.nc", "/netcdf3/classic.nc", "/hdf5/virtual.h5", "/hdf5/netcdf4.nc"} {
+		want, err := scanAll([]string{folder + name}, scan.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := scanAll([]string{server.URL + name}, scan.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if f := got.Files[0]; f.URL != server.URL+name || f.Size != want.Files[0].Size {
+			t.Errorf("source %+v", f.Source)
+		}
+		if strings.Contains(name, "virtual") { // grows with its sources, which the reader only finds in a folder
+			if v := got.Files[0].Header.Variables[0]; v.Path != "/v" || !strings.Contains(v.Unreadable, "virtual_source.h5") {
+				t.Errorf("of no known length: %+v", v)
+			}
+			continue
+		}
+		if got.Files[0].Header.ID != want.Files[0].Header.ID || !slices.Equal(got.refs, want.refs) {
+			t.Errorf("%s: other headers or refs", name)
+		}
+	}
+}
+
+// TestFileURL: what a file names lies beside it also if that is given as a URL.
+func TestFileURL(t *testing.T) {
+	name, err := filepath.Abs(fixtures + "/hdf5/virtual.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := scanAll([]string{"file://" + name}, scan.Options{})
+	if err != nil || got.Files[0].Header.ID != want.Files[0].Header.ID {
+		t.Errorf("%v, %+v, want %+v", err, got.Files[0].Header, want.Files[0].Header)
+	}
+}
+
+// TestNoWayUp: what a source of a server names lies below its folder also when a server has
+// resolved the URL.
+func TestNoWayUp(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		if !strings.HasSuffix(r.URL.Path, ".json") {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}",
+			"x/.zarray":"{\"zarr_format\":2,\"shape\":[2],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"filters\":null,\"fill_value\":0,\"order\":\"C\"}",
+			"x/0":["http://%s/a/%%2e%%2e/b/secret.bin",0,2]}}`, r.Host)
+	}))
+	defer server.Close()
+	a, err := scanAll([]string{server.URL + "/a/refs.json"}, scan.Options{Opener: source.NewOpener(&source.Options{Download: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := a.Files[0].Header.Variables[0]; !strings.HasPrefix(v.Elsewhere, server.URL) {
+		t.Errorf("read, or refused with %q for %q", v.Unreadable, v.Elsewhere)
+	}
+	if slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "secret") }) {
+		t.Errorf("asked for %q", asked)
+	}
+}
+
+// TestLinks: what links lead to in other files is there as it is there, under the paths of the
+// links, and what leads nowhere is listed. Values are what libhdf5 reads.
+func TestLinks(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/links_files.h5"}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	upTo := func(from, to int) (out []int16) {
+		for i := range to - from {
+			out = append(out, int16(from+i))
+		}
+		return out
+	}
+	image, x := upTo(0, 24), upTo(0, 18)
+	stack := append([]int16{4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18}, x...)
+	for path, want := range map[string]any{
+		"/image": image, "/scan/image": image, "/scan/again": image, "/soft": image, "/through": image,
+		"/further": x, "/scan/onward": x, "/scan/stack": stack,
+		"/partly":     append(upTo(8, 16), slices.Repeat([]int16{-1}, 8)...),
+		"/scan/plain": upTo(0, 4), "/scan/never": []float32{7, 7, 7}, "/own": []int64{0, 1, 2}, "/scan/back": []int64{0, 1, 2},
+		"/time": []float64{0, .5, 1, 1.5, 2, 2.5}, "/scan/time": []float64{0, .5, 1, 1.5, 2, 2.5},
+		"/names": "a bb ccc", "/scan/names": "a bb ccc", "/scan/references": "/scan/image /scan ",
+	} {
+		i := f.Header.Find(path)
+		if i < 0 || f.Header.Variables[i].Unreadable != "" {
+			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variables[max(i, 0)])
+			continue
+		}
+		got, err := a.read(f, i)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if text, ok := want.(string); ok {
+			if all := string(bytes.Join(got.Var, []byte(" "))); all != text {
+				t.Errorf("%s: %q", path, all)
+			}
+			continue
+		}
+		if stored, err := binary.Append(nil, binary.LittleEndian, want); err != nil || !bytes.Equal(got.Fixed, stored) {
+			t.Errorf("%s: %v, want %v, %v", path, got.Fixed, stored, err)
+		}
+	}
+	for path, why := range map[string]string{
+		"/no_file":   `is /x of the file "absent.h5", which is not there`,
+		"/no_object": "in which there is no such variable or group",
+		"/self":      "which it is in itself",
+		"/scan/loop": "which it is in itself",
+	} {
+		if i := f.Header.Find(path); i < 0 || !strings.Contains(f.Header.Variables[i].Unreadable, why) {
+			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variables[max(i, 0)])
+		}
+	}
+	dims := func(path string) []string { return f.Header.Variables[f.Header.Find(path)].Dims }
+	if d := dims("/scan/image"); d[0] != "/scan/time" || d[0] != dims("/scan/time")[0] {
+		t.Errorf("dimensions %v", d)
+	}
+	if d := dims("/image"); d[0] != "/image#time" {
+		t.Errorf("dimensions %v", d)
+	}
+	names := f.Header.Variables[f.Header.Find("/scan/names")].Attributes
+	if a := manifest.Lookup(names, "shows"); a == nil || !slices.Equal(a.Texts, []string{"/scan/image"}) || !strings.Contains(manifest.Lookup(names, "lost").Unreadable, "refers to /outside") {
+		t.Errorf("attributes %+v", names)
+	}
+	g := slices.IndexFunc(f.Groups.Groups, func(g manifest.Group) bool { return g.Path == "/scan" })
+	if g < 0 || manifest.Lookup(f.Groups.Groups[g].Attributes, "made_by") == nil {
+		t.Errorf("groups %+v", f.Groups.Groups)
+	}
+	if n := len(f.Header.Variables); n != 22 {
+		t.Errorf("%d variables", n)
+	}
+}
+
+// TestLinksElsewhere: files of other folders are read if that is allowed.
+func TestLinksElsewhere(t *testing.T) {
+	folder, other := t.TempDir(), t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/links_files.h5")
+	target := copyTo(t, other, fixtures+"/hdf5/links_target.h5")
+	if err := os.Symlink(target, filepath.Join(folder, "links_target.h5")); err != nil {
+		t.Skip(err) // a system without such links
+	}
+	look := func(path string, allow ...string) manifest.Variable {
+		a, err := scanAll([]string{name}, scan.Options{Allow: allow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Files[0].Header.Variables[a.Files[0].Header.Find(path)]
+	}
+	for _, path := range []string{"/image", "/scan", "/through"} {
+		if v := look(path); v.Elsewhere != other {
+			t.Errorf("%s is out of the folder: %+v", path, v)
+		}
+	}
+	for _, path := range []string{"/image", "/scan/image", "/through"} {
+		if v := look(path, other); v.Unreadable != "" {
+			t.Errorf("%s is allowed: %+v", path, v)
+		}
+	}
+}
+
+// TestVirtualPlaces: parts of virtual datasets of the same file that are no boxes are values.
+func TestVirtualPlaces(t *testing.T) {
+	a, err := scanAll([]string{fixtures + "/hdf5/virtual_places.h5"}, scan.Options{ValueBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := a.Files[0].Header
+	for path, want := range map[string][]float32{"/column": {14, 18, 22}, "/blocks": {2, 3, 21, -1}} {
+		var stored []byte
+		for _, x := range want {
+			stored = binary.LittleEndian.AppendUint32(stored, math.Float32bits(x))
+		}
+		i := h.Find(path)
+		if v := a.Files[0].Values[i]; v == nil || h.Variables[i].Storage.Layout != manifest.Valued || !bytes.Equal(v.Data, stored) {
+			t.Errorf("%s: %+v, %v", path, h.Variables[i], v)
+		}
+	}
+}
+
+// TestVirtualDamaged: a source of a virtual dataset that cannot be read is not fill.
+func TestVirtualDamaged(t *testing.T) {
+	folder := t.TempDir()
+	name := copyTo(t, folder, fixtures+"/hdf5/virtual.h5")
+	other := copyTo(t, folder, fixtures+"/hdf5/virtual_source.h5")
+	data, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(data, []byte("OHDR"))
+	data[at+20] ^= 1
+	if err := os.WriteFile(other, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err == nil || len(a.Broken) != 1 || !strings.Contains(a.Broken[0].Err.Error(), other) || !strings.Contains(a.Broken[0].Err.Error(), "checksum") {
+		t.Errorf("broken %v, %v", a.Broken, err)
+	}
+}
+
+// TestVirtualNested: virtual datasets that are of one another many times are each read once.
+func TestVirtualNested(t *testing.T) {
+	began := time.Now()
+	a, err := scanAll([]string{fixtures + "/hostile/bomb_virtual.h5"}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	i := f.Header.Find("/a7")
+	got, err := a.read(f, i)
+	if want := "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"; err != nil || string(got.Fixed) != want {
+		t.Errorf("values %q, %v", got.Fixed, err)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
