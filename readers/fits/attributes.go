@@ -107,7 +107,7 @@ func (c *card) attribute(name string) readers.Attribute {
 	}
 	a := textAttribute(name, c.text)
 	a.Value = readers.Value{Type: a.Type}
-	a.Err = readers.Corruptf("%q is no value that FITS has", c.text)
+	a.Err = unsupported("%q is no value that FITS has", c.text)
 	return a
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -379,6 +380,7 @@ func TestDamage(t *testing.T) {
 		{"data missing", "the data end at offset 1002880", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000")},
 		{"records behind", "begin here with XTENSION", append(bytes.Clone(primary), cards("FOREIGN = 1")...)},
 		{"bytes behind", "should begin here, not", append(bytes.Clone(primary), bytes.Repeat([]byte{0xff}, blockSize)...)},
+		{"lines", "a header in lines", append([]byte(simple+" / a standard\nBITPIX  = 8\nNAXIS   = 0\nEND\n"), bytes.Repeat([]byte(" "), blockSize)...)},
 		{"TFIELDS absent", "no TFIELDS", tableOf()},
 		{"TFORM empty", "names no type", tableOf("TFIELDS = 1", "TFORM1  = '12'")},
 		{"TFORM of type Z", "is none of", tableOf("TFIELDS = 1", "TFORM1  = 'Z'")},
@@ -392,6 +394,17 @@ func TestDamage(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, readers.ErrCorrupt) {
 			t.Errorf("%s: got %v, want one that says %q", c.name, err, c.says)
 		}
+	}
+}
+
+// TestOddKeyword: a keyword whose value is none that FITS has, as old plates have, is left out
+// with the reason, and damages nothing else.
+func TestOddKeyword(t *testing.T) {
+	d := open(t, append(cards("SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 2880", "SKEW    = -1.386E+00, -1.691E+00"), make([]byte, blockSize)...))
+	list := slices.Concat(d.Root.Attributes, d.Root.Variables[0].Attributes)
+	i := slices.IndexFunc(list, func(a readers.Attribute) bool { return a.Name == "SKEW" })
+	if i < 0 || !errors.Is(list[i].Err, errors.ErrUnsupported) || !strings.Contains(list[i].Err.Error(), `"-1.386E+00, -1.691E+00" is no value that FITS has`) {
+		t.Errorf("attributes are %+v", list)
 	}
 }
 

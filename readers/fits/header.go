@@ -1,6 +1,7 @@
 package fits
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -63,6 +64,9 @@ func (s *scanner) blocks(h *header, view []byte) (blocks int, ended bool, err er
 			return 0, false, unsupported("more than %d header cards", maxCards)
 		}
 		if i == 0 && len(h.cards) == 0 && !isPrintable(raw) {
+			if line := bytes.IndexAny(raw, "\r\n"); line > 0 && isPrintable(raw[:line]) {
+				return 0, false, readers.Corruptf("a header in lines, which FITS does not have: it was saved as text; find the file as it was")
+			}
 			return 0, false, readers.Corruptf("a header should begin here, not %q", raw[:8])
 		}
 		c := parseCard(raw)

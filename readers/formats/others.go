@@ -20,6 +20,7 @@ const (
 	convert    do = "convert it to netCDF or Zarr"
 	decompress do = "decompress it: what is compressed as a whole cannot be read in part"
 	unpack     do = "unpack it"
+	findIt     do = "find the file as it was"
 	fetchIt    do = "fetch the file itself (git lfs pull)"
 	saveAgain  do = "save it with -v7.3, which makes it HDF5"
 )
@@ -35,6 +36,8 @@ var others = []other{
 	{0, "MM\x00*", "a TIFF file", convert},
 	{0, "II+\x00", "a TIFF file", convert},
 	{0, "MM\x00+", "a TIFF file", convert},
+	{0, "SIMPLE  =                    F", "a FITS file that says of itself that it does not keep to the standard (SIMPLE = F)", convert},
+	{0, "SIMPLE  =", "a FITS header without its cards of 80 characters: it was saved as text", findIt},
 	{0, "\x93NUMPY", "a NumPy file", convert},
 	{0, "PAR1", "a Parquet file, and not a folder of kerchunk's", convert},
 	{0, "MATLAB 5.0", "a MATLAB file of before version 7.3", saveAgain},
@@ -43,7 +46,7 @@ var others = []other{
 	{0, "BZh", "a file compressed by bzip2", decompress},
 	{0, "\xfd7zXZ\x00", "a file compressed by xz", decompress},
 	{0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", decompress},
-	{0, "PK\x03\x04", "a zip file that holds no Zarr", unpack},
+	{0, "PK\x03\x04", "a zip file that holds no Zarr, or not at its root", unpack},
 	{257, "ustar", "a tar file", unpack},
 	{0, "version https://git-lfs", "what Git LFS left in place of a file", fetchIt},
 }
