@@ -151,11 +151,11 @@ func TestNearStatics(t *testing.T) {
 	if _, err := Build(ctx, out, &Options{Sources: Sources{Names: all[:2]}}); err == nil {
 		t.Error("built without a tolerance")
 	}
-	made, err := Build(ctx, out, how(all[:2]...))
-	if err != nil {
+	if _, err := Build(ctx, out, how(all[:2]...)); err != nil {
 		t.Fatal(err)
 	}
-	if made, err = Append(ctx, out, how(all[2])); err != nil {
+	made, err := Append(ctx, out, how(all[2]))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range made.Snapshot.Tables {
