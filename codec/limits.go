@@ -27,6 +27,19 @@ const (
 	varHeader = 24
 )
 
+// Room is how many bytes elements take in memory, the bytes of those of varying length not counted,
+// or math.MaxInt64 if it is out of range.
+func (f Form) Room() int64 {
+	n, size := int64(f.Count()), int64(f.Bytes())
+	switch {
+	case n < 0 || size < 0:
+		return math.MaxInt64
+	case f.Type.Varies():
+		return varHeader * min(n, math.MaxInt64/varHeader)
+	}
+	return size
+}
+
 // CheckSize reports elements that are too many to be held all at once. Who makes room for
 // a whole chunk asks before: its shape is a document's word alone, whatever is stored.
 func (f Form) CheckSize() error {
@@ -47,10 +60,7 @@ func CheckStored(stored int64) error {
 // CheckGrowth reports elements that take far more than the bytes that they are stored in can justify.
 // They are ErrCorrupt.
 func (f Form) CheckGrowth(stored int64) error {
-	need := int64(f.Bytes())
-	if f.Type.Varies() {
-		need = varHeader * min(int64(f.Count()), math.MaxInt64/varHeader)
-	}
+	need := f.Room()
 	if need > maxUnsized && need/maxRatio > stored {
 		return corrupt.Errorf("a chunk of shape %v of %v is stored in %d bytes, from which no codec makes so much", f.Shape, f.Type, stored)
 	}

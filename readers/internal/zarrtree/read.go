@@ -14,7 +14,6 @@ import (
 const (
 	smallChunk  = 64 << 20 // elements of a chunk take up to that much, or as much as was asked for
 	chunkBudget = 16       // how many times as much all chunks together may take
-	stringBytes = 24       // what an element of varying length takes besides its bytes
 )
 
 // readAll returns the elements of an array, if they take up to limit bytes.
@@ -51,25 +50,13 @@ type reading struct {
 func (r *reading) allocate() error {
 	form := r.a.Doc.Form(r.a.Grid.Shape())
 	r.whole = grid.Whole(form.Shape)
-	if n := elementBytes(form); n > r.limit {
+	if n := uint64(form.Room()); n > r.limit {
 		return fmt.Errorf("the elements take %d bytes, more than %d: %w", n, r.limit, errors.ErrUnsupported)
 	}
 	r.out = codec.NewElems(form)
 	r.out.SetFill(form)
 	r.seen = make([]uint64, r.a.Grid.Chunks()/64+1)
 	return nil
-}
-
-// elementBytes is what the elements of a form take in memory, strings not counted.
-func elementBytes(f codec.Form) uint64 {
-	n, size := f.Count(), f.Bytes()
-	if n < 0 || size < 0 {
-		return 1 << 63
-	}
-	if f.Type.Varies() {
-		return uint64(n) * stringBytes
-	}
-	return uint64(size)
 }
 
 func (r *reading) chunks() error {
@@ -131,7 +118,7 @@ func (r *reading) account(p *codec.Pipeline, coords []int64) error {
 		return readers.Corruptf("it is stored twice")
 	}
 	r.seen[n/64] |= 1 << (n % 64)
-	size, most := elementBytes(p.Form()), max(r.limit, smallChunk)
+	size, most := uint64(p.Form().Room()), max(r.limit, smallChunk)
 	r.spent += size
 	if size > most || r.spent > chunkBudget*most {
 		return fmt.Errorf("chunks of shape %v take too much memory for an array of shape %v: %w",
