@@ -7,6 +7,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,9 +28,20 @@ func main() {
 	interrupted := ctx.Err() != nil
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "varve:", err)
+		fmt.Fprintln(os.Stderr, "varve:", said(err))
 	}
 	os.Exit(exitCode(err, interrupted))
+}
+
+// said is an error as a user is told it.
+func said(err error) string {
+	switch {
+	case err == context.Canceled:
+		return "interrupted"
+	case errors.Is(err, context.Canceled):
+		return "interrupted: " + err.Error()
+	}
+	return err.Error()
 }
 
 // endings are the signals that end a command. The terminal's end is none where that is ignored,

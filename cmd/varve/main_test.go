@@ -1,10 +1,25 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
 )
+
+func TestInterruptedIsSaid(t *testing.T) {
+	far := errors.New("no such host")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{{far, "no such host"}, {context.Canceled, "interrupted"}, {fmt.Errorf("a.nc: %w", context.Canceled), "interrupted: a.nc: context canceled"}} {
+		if got := said(c.err); got != c.want {
+			t.Errorf("%q is said, want %q", got, c.want)
+		}
+	}
+}
 
 // Where little lives there may be much garbage, and where much lives no more than that.
 func TestGarbagePercent(t *testing.T) {
