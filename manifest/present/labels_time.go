@@ -8,28 +8,35 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// timeLabels are times of a calendar.
+// timeLabels are times of a calendar. They stay in the form that they are stored in: there may be
+// tens of millions of them.
 type timeLabels struct {
-	times     []cf.Instant
-	ok        []bool // which of them are times
+	times     cf.Times
 	calendar  cf.Calendar
 	precision precision // of the most precise
 }
 
 func newTimeLabels(d *Decoder, data []byte) (*timeLabels, error) {
-	times := *d.times
-	times.Elements = data
-	l := &timeLabels{calendar: times.Units.Calendar, precision: days}
-	var err error
-	if l.times, l.ok, err = times.Instants(); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.array.Path(), err)
-	}
-	for i, at := range l.times {
-		if l.ok[i] {
+	l := &timeLabels{times: *d.times, calendar: d.times.Units.Calendar, precision: days}
+	l.times.Elements = data
+	size := l.times.Type.Size
+	for i := range l.times.Len() {
+		at, ok, err := l.times.Instant(data[i*size:][:size])
+		if err != nil {
+			return nil, fmt.Errorf("%s: time %d: %w", d.array.Path(), i, err)
+		}
+		if ok {
 			l.precision = max(l.precision, precisionOf(at))
 		}
 	}
 	return l, nil
+}
+
+// at is the i-th of the times, or false if it is none.
+func (l *timeLabels) at(i int64) (cf.Instant, bool) {
+	size := int64(l.times.Type.Size)
+	at, ok, _ := l.times.Instant(l.times.Elements[i*size:][:size]) // newTimeLabels has seen them all
+	return at, ok
 }
 
 // precision is how much of a date and the time of day is named.
@@ -100,8 +107,8 @@ func (l *timeLabels) matcher(q query) (func(i int64) bool, error) {
 		first, last = lastBegin, firstEnd
 	}
 	return func(i int64) bool {
-		t := l.times[i]
-		return l.ok[i] && (q.from == "" || t.Compare(first) >= 0) && (q.to == "" || t.Compare(last) < 0)
+		t, ok := l.at(i)
+		return ok && (q.from == "" || t.Compare(first) >= 0) && (q.to == "" || t.Compare(last) < 0)
 	}, nil
 }
 
@@ -110,23 +117,25 @@ func (l *timeLabels) around(text string) string {
 	if err != nil {
 		return ""
 	}
-	below, above := -1, -1
-	for i, t := range l.times {
-		switch {
-		case !l.ok[i]:
+	var below, above cf.Instant
+	var isBelow, isAbove bool
+	for i := range int64(l.times.Len()) {
+		switch t, ok := l.at(i); {
+		case !ok:
 		case t.Compare(want) <= 0:
-			if below < 0 || t.Compare(l.times[below]) > 0 {
-				below = i
+			if !isBelow || t.Compare(below) > 0 {
+				below, isBelow = t, true
 			}
-		case above < 0 || t.Compare(l.times[above]) < 0:
-			above = i
+		case !isAbove || t.Compare(above) < 0:
+			above, isAbove = t, true
 		}
 	}
 	var near []string
-	for _, i := range []int{below, above} {
-		if i >= 0 {
-			near = append(near, l.times[i].Format(l.calendar))
-		}
+	if isBelow {
+		near = append(near, below.Format(l.calendar))
+	}
+	if isAbove {
+		near = append(near, above.Format(l.calendar))
 	}
 	return nearestText(near)
 }

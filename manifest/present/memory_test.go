@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/classic"
 	"varve/manifest/build"
 	"varve/manifest/export/netcdf"
 )
@@ -105,4 +106,32 @@ func writeHoles(f *netcdf.File, file *os.File) error {
 		err = file.Truncate(int64(len(header)) + 3*8192*8192*4)
 	}
 	return err
+}
+
+// TestMemoryOfTimes: a selection by time takes what the coordinate's values take as they are stored,
+// and little more.
+func TestMemoryOfTimes(t *testing.T) {
+	const n = 1 << 20
+	times := make([]float64, n)
+	for i := range times {
+		times[i] = float64(i)
+	}
+	dir := t.TempDir()
+	file := classic.File{Dims: []classic.Dim{{Name: "time", Length: n}}, Vars: []classic.Var{
+		{Name: "time", Dims: []string{"time"}, Data: times, Attributes: []classic.Attribute{{Name: "units", Value: "seconds since 2000-01-01"}}}}}
+	name := filepath.Join(dir, "times.nc")
+	if err := file.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	st := opened(t, filepath.Join(dir, "a.varve"), &build.Options{Sources: build.Sources{Names: []string{name}}, ValueBytes: 1 << 10})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := selected(t, st, "time", nil, []string{"time=2000-01-02"})
+	runtime.ReadMemStats(&after)
+	if x := s.Axes[0]; x.From != 86400 || x.To != 2*86400 {
+		t.Errorf("times %d to %d are those of the second day", x.From, x.To)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8*n*2 {
+		t.Errorf("%d bytes for each of the times, which have 8", took/n)
+	}
 }
