@@ -89,10 +89,26 @@ func (j *job) refused(err error) *Outcome {
 		return nil
 	}
 	out := &Outcome{Report: &report.Report{}}
-	for _, b := range broken.Broken {
-		out.Report.Add(brokenFinding(b, report.Refused))
-	}
+	addBroken(out.Report, broken.Broken, report.Refused)
 	return out
+}
+
+// shownBroken is how many sources that cannot be read have a finding each.
+const shownBroken = 20
+
+// addBroken reports sources that cannot be read, the first of them with the reasons.
+func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
+	for _, b := range list[:min(len(list), shownBroken)] {
+		r.Add(brokenFinding(b, effect))
+	}
+	if len(list) <= shownBroken {
+		return
+	}
+	rest := list[shownBroken:]
+	f := brokenFinding(rest[0], effect)
+	f.Files, f.Count = append(f.Files, rest[len(rest)-1].URL), int64(len(rest))
+	f.Says = report.Thousands(f.Count) + " more cannot be read, the first of them: " + f.Says
+	r.Add(f)
 }
 
 func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
@@ -158,9 +174,9 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 
 // noteBroken says which sources were left out.
 func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
+	addBroken(r, j.broken, report.Dropped)
 	snap.Skipped = slices.Clip(snap.Skipped)
 	for _, b := range j.broken {
-		r.Add(brokenFinding(b, report.Dropped))
 		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
 	}
 }

@@ -66,9 +66,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 		return j.refused(err), err
 	}
 	out := &Outcome{Report: &report.Report{}, Files: shown(found.Files)}
-	for _, b := range found.Broken {
-		out.Report.Add(brokenFinding(b, report.Dropped))
-	}
+	addBroken(out.Report, found.Broken, report.Dropped)
 	return out, errors.Join(part.Close(found.Files), buffer.Flush())
 }
 
