@@ -100,7 +100,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 		switch f.name {
 		case currentName, snapshotFolder, "tables", "patches", "drafts", "locks":
 		default:
-			return fmt.Errorf("%s: %w: it holds %s, which is no part of a manifest", r.name, fs.ErrExist, f.name)
+			return fmt.Errorf("%s: %w: it holds %s, which is no part of a manifest", r.name, ErrForeign, f.name)
 		}
 	}
 	if force {

@@ -281,7 +281,7 @@ func TestCreateRefusesObjects(t *testing.T) {
 	published := (&homes{store: m}).repository(t)
 	mustPublish(t, published, "a")
 	for name, want := range map[string]error{
-		"s3://bucket/mine": fs.ErrExist, "s3://bucket": errors.ErrUnsupported, "s3://bucket/a/../b": errors.ErrUnsupported,
+		"s3://bucket/mine": ErrForeign, "s3://bucket": errors.ErrUnsupported, "s3://bucket/a/../b": errors.ErrUnsupported,
 		published.Name(): fs.ErrExist, "s3://bucket/old": nil, "s3://bucket/new/": nil, "https://host/a": errors.ErrUnsupported,
 	} {
 		r, err := Create(t.Context(), name, false)

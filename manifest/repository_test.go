@@ -241,6 +241,9 @@ func TestCreateRefuses(t *testing.T) {
 			if (err == nil) != c.ok {
 				t.Errorf("Create: %v", err)
 			}
+			if foreign := strings.HasPrefix(c.name, "foreign"); errors.Is(err, ErrForeign) != foreign || foreign && !errors.Is(err, fs.ErrExist) {
+				t.Errorf("%v: ErrForeign %v, want %v", err, !foreign, foreign)
+			}
 		})
 	}
 }

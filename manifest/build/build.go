@@ -57,7 +57,8 @@ type Outcome struct {
 // Build makes the manifest dir. If files cannot be combined the error is a *plan.Error, if
 // some cannot be read a *scan.BrokenError; an option whose value is none is a *plan.OptionError.
 // Then nothing is left behind but folders for what is being written, and locks, which others may
-// be waiting for. Where something stands that is not to be replaced the error is an fs.ErrExist.
+// be waiting for. Where something stands that is not to be replaced the error is an fs.ErrExist,
+// and a manifest.ErrForeign if it is no manifest.
 //
 // The manifest is sealed with a key that is in the user's config folder, where Build makes one
 // if there is none: see store.Options.Allow. Where it cannot, the Report says so.

@@ -39,7 +39,7 @@ type Options struct {
 	Workers int
 	// S3 is put into the configuration for chunks in buckets.
 	S3 S3
-	// Progress is told how many chunks are done, now and then, by several goroutines.
+	// Progress is told how many chunks are done, now and then, by one goroutine at a time.
 	Progress func(done, total int64)
 
 	random io.Reader

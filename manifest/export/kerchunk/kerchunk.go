@@ -78,7 +78,7 @@ type Options struct {
 	PatchURL string
 	// Workers bounds the cores that rebuild and compress; 0 stands for GOMAXPROCS.
 	Workers int
-	// Progress is told how many chunks are done, now and then, by several goroutines.
+	// Progress is told how many chunks are done, now and then, by one goroutine at a time.
 	Progress func(done, total int64)
 }
 

@@ -49,7 +49,7 @@ type Options struct {
 	Force bool
 	// Manifest is what the store was opened from. Append needs it.
 	Manifest *manifest.Repository
-	// Progress is told how many chunks are done, now and then, by several goroutines. Reading
+	// Progress is told how many chunks are done, now and then, by one goroutine at a time. Reading
 	// them back comes behind that.
 	Progress func(done, total int64)
 }

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +48,29 @@ func TestEnd(t *testing.T) {
 	}
 	if all.Wait(); ends != 1 {
 		t.Errorf("the end was told %d times", ends)
+	}
+}
+
+// TestOneAtATime: who is told need not expect to be told again meanwhile, nor of less.
+func TestOneAtATime(t *testing.T) {
+	inside, last := atomic.Int64{}, int64(0)
+	c := New(func(done, _ int64) {
+		if inside.Add(1) > 1 || done <= last {
+			t.Errorf("told of %d after %d, by %d at a time", done, last, inside.Load())
+		}
+		last = done
+		time.Sleep(250 * time.Millisecond)
+		inside.Add(-1)
+	}, 4)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			time.Sleep(time.Duration(1+i) * 110 * time.Millisecond)
+			c.Add(1)
+		})
+	}
+	if all.Wait(); last != 4 {
+		t.Errorf("told of %d last", last)
 	}
 }
 
