@@ -74,11 +74,15 @@ func tuneCollector() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(mostGarbage)
+	percent := mostGarbage
+	debug.SetGCPercent(percent)
 	afterCollections(func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		debug.SetGCPercent(garbagePercent(live[0].Value.Uint64()))
+		if now := garbagePercent(live[0].Value.Uint64()); now != percent { // which stops the world
+			percent = now
+			debug.SetGCPercent(percent)
+		}
 	})
 }
 
