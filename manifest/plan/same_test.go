@@ -148,6 +148,33 @@ func TestExtendStaticsOfHeaders(t *testing.T) {
 	}
 }
 
+// TestExtendPaddedStatics: bytes that are the known values in one shape are others in another.
+func TestExtendPaddedStatics(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		last := static("y x", []int64{3, 2}, 1, 2, 5, 6, 9, 10)
+		if !same {
+			last = static("y x", []int64{3, 2}, 1, 2, 3, 5, 6, 7)
+		}
+		m := newMaker()
+		for i, w := range []wanted{
+			static("y x", []int64{3, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+			static("y x", []int64{2, 3}, 1, 2, 3, 5, 6, 7),
+			static("y x", []int64{3, 2}, 1, 2, 5, 6, 9, 10),
+			last,
+		} {
+			m.day(fmt.Sprint(i), 2*i, 2, w)
+		}
+		base, needs, err := New(m.files[:3], &Options{Pad: PadFill})
+		if err != nil || len(needs) > 0 {
+			t.Fatal(needs, err)
+		}
+		x, needs, err := Extend(base.State, base.Arrays, m.files[3:], 3, 0)
+		if err != nil || len(needs) > 0 || (x != nil) != same {
+			t.Errorf("%v: %v, needs %v, %v", same, x, needs, err)
+		}
+	}
+}
+
 // TestTextsInAnyOrder: labels have an order of their own in each file, and no direction.
 func TestTextsInAnyOrder(t *testing.T) {
 	m := newMaker()

@@ -29,7 +29,7 @@ type state struct {
 	// Chunks are the lengths of chunks along the dimension, by array and by header.
 	Chunks map[string][]int64
 	// Static are the ids of values that are alike in all files, by array; where equal bytes are
-	// not equal values in all headers, each behind the place of its header.
+	// not equal values in all headers, or of other shapes, each behind the place of its header.
 	Static map[string][]string
 	// Small are arrays that are kept in the manifest only as long as they are small.
 	Small []string `json:",omitempty"`
@@ -146,7 +146,7 @@ func (p *planner) arrayAt(path string) *manifest.Array {
 // staticIDs are the ids of the different values that files have of an array which is alike in
 // all of them.
 func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
-	alike := p.comparing(a).alike
+	alike := p.comparing(a).alike && a.sameShape()
 	for _, m := range a.members {
 		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 			continue
@@ -169,6 +169,11 @@ func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
 	}
 	slices.Sort(ids)
 	return ids, true
+}
+
+// sameShape reports whether files have as much of an array.
+func (a *array) sameShape() bool {
+	return !slices.ContainsFunc(a.members, func(m member) bool { return !slices.Equal(m.v.Shape, a.members[0].v.Shape) })
 }
 
 // staticOf is the id of values as those of one header only.
