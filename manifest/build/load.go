@@ -38,10 +38,12 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 	}
 	wholly := map[plan.Need]bool{}
 	for _, n := range needs {
-		wholly[n] = n.Extent == plan.All
+		if elements(n) {
+			wholly[plan.Need{File: n.File, Variable: n.Variable}] = true
+		}
 	}
 	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // what is read needs no sum
-		return n.Extent != plan.All && wholly[plan.Need{File: n.File, Variable: n.Variable}]
+		return !elements(n) && wholly[plan.Need{File: n.File, Variable: n.Variable}]
 	})
 	l.total = int64(len(needs))
 	byFile := map[int][]plan.Need{}
@@ -57,6 +59,9 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 	}
 	return group.Wait()
 }
+
+// elements reports whether all elements are needed.
+func elements(n plan.Need) bool { return n.Extent == plan.All || n.Extent == plan.Compared }
 
 // readFile reads what is needed of one file.
 func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
@@ -76,7 +81,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	h := l.files[n.File].Header
 	v := &h.Variables[n.Variable]
 	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
-	if n.Extent != plan.All {
+	if !elements(n) {
 		size = scan.BlockMemory(v)
 	}
 	size = min(size, manifest.MostSummed)
@@ -89,6 +94,8 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	switch n.Extent {
 	case plan.All:
 		values, err = later.Values(n.Variable)
+	case plan.Compared:
+		values, err = later.Elements(n.Variable)
 	case plan.Sum:
 		values, err = later.Sum(n.Variable, l.sums)
 	default:

@@ -130,8 +130,15 @@ func writeGridded(t *testing.T, at string, i int, odd bool) string {
 }
 
 // TestNearStatics: coordinates that were read to see how near they are to others are not kept
-// for that, and the files that are appended are compared with the same ones.
+// for that, be they more than a manifest may keep, and the files that are appended are compared with
+// the same ones.
 func TestNearStatics(t *testing.T) {
+	for _, valueBytes := range []int64{0, 1 << 10} {
+		t.Run(fmt.Sprint(valueBytes), func(t *testing.T) { testNearStatics(t, valueBytes) })
+	}
+}
+
+func testNearStatics(t *testing.T, valueBytes int64) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	var all []string
@@ -146,7 +153,7 @@ func TestNearStatics(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out.varve")
 	how := func(names ...string) *Options {
-		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Tolerance: 1e-30}}
+		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Tolerance: 1e-30}, ValueBytes: valueBytes}
 	}
 	if _, err := Build(ctx, out, &Options{Sources: Sources{Names: all[:2]}}); err == nil {
 		t.Error("built without a tolerance")

@@ -48,6 +48,7 @@ func outlined(t *testing.T, files []*manifest.File, opts Options, valueBytes int
 				}
 			case Sum:
 				values = values.Sum()
+			case Compared:
 			default:
 				values = gauged(t, files[n.File].Header, n.Variable, values)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 )
 
@@ -32,10 +33,14 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 			continue
 		}
 		y, ok, err := c.numbers(p.firstOf(g))
+		var delta float64
+		if err == nil && ok {
+			delta, err = c.apart(x, y)
+		}
 		switch {
 		case err != nil:
 			return nil, err
-		case ok && x.apart(y) <= p.opts.Tolerance:
+		case ok && delta <= p.opts.Tolerance:
 			near = append(near, g...)
 		default:
 			others = append(others, g)
@@ -59,8 +64,9 @@ func (c *comparison) tolerable() bool {
 // lattice is numbers of a shape.
 type lattice struct {
 	numbers
-	shape []int64
-	units string
+	packing cf.Packing
+	shape   []int64
+	units   string
 }
 
 // numbers are those that a file has of the variable, with the axes of the array. There are none
@@ -72,7 +78,7 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 		return x, false, nil
 	}
-	if c.p.held+sizeOf(m.v) > manifest.MostSummed {
+	if !c.holds(m.v) {
 		return x, false, nil
 	}
 	values, ok := c.elements(file, m)
@@ -84,13 +90,48 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 		return x, false, c.p.inFile(file, err)
 	}
 	x.units = what.units
-	if x.numbers, err = readNumbers(c.means[at], values.Data); err != nil {
+	if x.packing, err = cf.PackingOf(c.means[at]); err == nil {
+		x.numbers, err = readNumbers(c.means[at], values.Data)
+	}
+	if err != nil {
 		return x, false, c.p.inFile(file, err)
 	}
 	return x, true, nil
 }
 
-// apart is by how much numbers differ at most; NaN, and what is equal, are not apart.
+// apart is by how much the numbers of a file differ at most from those that count, of which it may
+// hold what they begin with where narrower files are padded.
+func (c *comparison) apart(x, y lattice) (float64, error) {
+	if c.a.where == nil && c.p.opts.Pad == PadFill && within(y.shape, x.shape) {
+		var err error
+		if x, err = x.begins(y.shape); err != nil {
+			return 0, err
+		}
+	}
+	return x.apart(y), nil
+}
+
+// within reports whether a shape is nowhere wider than another.
+func within(shape, of []int64) bool {
+	for k, n := range shape {
+		if n > of[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// begins are the numbers up to a shape.
+func (x lattice) begins(shape []int64) (lattice, error) {
+	values, err := beginning(&manifest.Values{Data: x.data}, x.shape, shape, x.t)
+	if err == nil {
+		x.data, x.n, x.shape = values.Data, int(product(shape)), shape
+	}
+	return x, err
+}
+
+// apart is by how much numbers differ at most; what is missing in both, and what is equal, is not
+// apart.
 func (x lattice) apart(y lattice) (delta float64) {
 	if !slices.Equal(x.shape, y.shape) || x.units != y.units {
 		return math.Inf(1)
@@ -108,14 +149,38 @@ func (x lattice) apart(y lattice) (delta float64) {
 	return delta
 }
 
-// elements are those of a file, only to be compared: the sum of many is all that is kept.
-func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
-	need := Need{File: int(file), Variable: m.at, Extent: All}
-	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > c.p.inline() && !slices.Contains(c.p.compared, need) {
-		c.p.compared = append(c.p.compared, need)
-		c.p.held += size
+// real is an element as a float64, unpacked: NaN where it is called missing.
+func (x lattice) real(i int) float64 {
+	if x.packing.IsMask(x.t, x.element(i)[:x.t.Size]) {
+		return math.NaN()
 	}
-	return c.p.values(file, m.at, elementsOf(m.v))
+	return x.numbers.real(i)
+}
+
+// elements are those of a file, only to be compared, however many: the sum of many is all that is kept.
+func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
+	p, need := c.p, Need{File: int(file), Variable: m.at, Extent: All}
+	if p.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
+		need.Extent = Compared
+	}
+	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.inline() && !slices.Contains(p.compared, need) {
+		p.compared = append(p.compared, need)
+		p.held += size
+	}
+	if values := p.valuesIn(file, m.at); need.Extent == Compared && (values == nil || values.Summed) {
+		p.need(file, m.at, Compared)
+		return nil, false
+	}
+	return p.values(file, m.at, elementsOf(m.v))
+}
+
+// holds reports whether there is room for the elements of a variable besides those that are held
+// to be compared.
+func (c *comparison) holds(v *manifest.Variable) bool {
+	if v.Type.Varies() {
+		return !c.p.isLarge(v)
+	}
+	return c.p.held+sizeOf(v) <= manifest.MostSummed
 }
 
 // sizeOf is the size of elements in memory, but for those of varying length.

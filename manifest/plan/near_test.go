@@ -33,6 +33,9 @@ func TestNear(t *testing.T) {
 		{"farther", grid(float64s, "y x", wide, 1, 2, 3, 4.75, math.NaN(), 6), false},
 		{"a number for none", grid(float64s, "y x", wide, 1, 2, 3, 4, 5, 6), false},
 		{"none for a number", grid(float64s, "y x", wide, 1, 2, 3, math.NaN(), math.NaN(), 6), false},
+		{"missing in both", grid(float64s, "y x", wide, 1, 2, 3, 4.25, -9, 6).masked(-9), true},
+		{"a number that is called missing", grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6).masked(6), false},
+		{"missing in one, and nearly a number", grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6.25).masked(6.25), false},
 		{"of other units", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6).with("units", "m"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,5 +62,41 @@ func TestNear(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// masked is a variable that calls a number missing.
+func (w wanted) masked(number float64) wanted {
+	w.v.Attributes = append(w.v.Attributes[:len(w.v.Attributes):len(w.v.Attributes)], numberAttribute("_FillValue", number))
+	return w
+}
+
+// TestNearPadded: with --pad fill narrower files have to hold nearly what the widest begins with.
+func TestNearPadded(t *testing.T) {
+	for _, c := range []struct {
+		last float64
+		near bool
+	}{{5.25, true}, {6, false}} {
+		m := newMaker()
+		at := func(name string, day int, shape []int64, numbers ...float64) {
+			w := coords("lat", "y x", float64s, numbers...)
+			w.v.Shape, w.v.Storage.Chunks = shape, shape
+			whole := append([]int64{2}, shape...)
+			data := cube("t", "time y x", whole, whole).with("coordinates", "lat")
+			m.file(name, days(day, 2), data, w)
+		}
+		at("a", 0, []int64{2, 2}, 1, 2, 4, c.last)
+		at("b", 2, []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+		at("c", 4, []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9.25)
+		p, needs, err := New(m.files, &Options{Tolerance: .5, Pad: PadFill, Inline: 1})
+		var refused *Error
+		switch {
+		case len(needs) > 0:
+			t.Errorf("asks for %v", needs)
+		case c.near && (err != nil || !countsAlone(p, "/lat", 1)):
+			t.Errorf("%v: %v", c.last, err)
+		case !c.near && (!errors.As(err, &refused) || report.Base(refused.Findings[0].Files[0]) != "a"):
+			t.Errorf("%v: not refused: %v", c.last, err)
+		}
 	}
 }

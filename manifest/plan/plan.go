@@ -67,6 +67,7 @@ const (
 	All      Extent = iota // the elements
 	Sum                    // they only have to be told from others: manifest.Values.Sum will do
 	Outlined               // they are many: what a Gauge makes of them will do
+	Compared               // the elements, be they many: they are not kept
 )
 
 // New plans. If it returns needs, it has to be called again with these values in place; a

@@ -81,7 +81,7 @@ func (c *comparison) crop(found *comparer) error {
 	at := placeOf(c.a.members, c.p.classOf[file])
 	m := &c.a.members[at]
 	shapes := c.narrower(m)
-	if len(shapes) == 0 || c.p.isLarge(m.v) {
+	if len(shapes) == 0 || !c.holds(m.v) {
 		return nil
 	}
 	values, ok := none, true
@@ -121,10 +121,12 @@ func (c *comparison) narrower(of *member) (shapes [][]int64) {
 // values are those of a file, or their sum or outline where that will do: many elements are not
 // kept only because they were compared.
 func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*manifest.Values, bool) {
-	n := elementsOf(m.v)
+	n, known := elementsOf(m.v), c.p.valuesIn(file, m.at)
 	switch {
 	case m.v.Storage.Layout == manifest.Nothing || n == 0:
 		return none, true
+	case known != nil && !known.Summed:
+		return c.p.values(file, m.at, n)
 	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.inline():
 		return c.p.sum(file, m.at)
 	case !c.alike && c.p.isLarge(m.v) && natureOf(means) != text:
@@ -232,14 +234,19 @@ func (x content) begins(shape []int64) (*manifest.Values, error) {
 	if x.values == none {
 		return none, nil
 	}
-	from, to, unit := grid.Whole(x.m.v.Shape), grid.Whole(shape), int64(x.m.v.Type.Size)
+	return beginning(x.values, x.m.v.Shape, shape, x.m.v.Type)
+}
+
+// beginning is values of a shape up to another.
+func beginning(values *manifest.Values, of, shape []int64, t codec.Type) (*manifest.Values, error) {
+	from, to, unit := grid.Whole(of), grid.Whole(shape), int64(t.Size)
 	n := product(shape)
-	if x.m.v.Type.Varies() {
+	if t.Varies() {
 		out := &manifest.Values{Texts: make([][]byte, n)}
-		return out, grid.Copy(grid.Window[[]byte]{Data: out.Texts, Region: to}, grid.Window[[]byte]{Data: x.values.Texts, Region: from}, to, 1)
+		return out, grid.Copy(grid.Window[[]byte]{Data: out.Texts, Region: to}, grid.Window[[]byte]{Data: values.Texts, Region: from}, to, 1)
 	}
 	out := &manifest.Values{Data: make([]byte, n*unit)}
-	return out, grid.Copy(grid.Window[byte]{Data: out.Data, Region: to}, grid.Window[byte]{Data: x.values.Data, Region: from}, to, unit)
+	return out, grid.Copy(grid.Window[byte]{Data: out.Data, Region: to}, grid.Window[byte]{Data: values.Data, Region: from}, to, unit)
 }
 
 // sum is the same of values that mean the same.

@@ -110,6 +110,12 @@ func (l *Later) Values(variable int) (values *manifest.Values, err error) {
 	return values, nil
 }
 
+// Elements reads all values of a variable that are not to be kept, up to manifest.MostSummed bytes.
+func (l *Later) Elements(variable int) (*manifest.Values, error) {
+	defer l.unbounded()()
+	return l.Values(variable)
+}
+
 // look has a variable looked at as it is in the file, with its refs.
 func (l *Later) look(variable int, do func(*entry) error) error {
 	known := &l.file.Header.Variables[variable]
