@@ -23,6 +23,11 @@ const (
 	// have a word for a chunk of one value. Zstd comes to 32768.
 	maxRatio = 1 << 16
 
+	// spareChunk is up to where nobody asks how much of a chunk is beyond its array, and
+	// spareParts how many times as much it may be from there on.
+	spareChunk = 64 << 20
+	spareParts = 16
+
 	// varHeader is what an element of varying length takes besides its bytes.
 	varHeader = 24
 )
@@ -63,6 +68,15 @@ func (f Form) CheckGrowth(stored int64) error {
 	need := f.Room()
 	if need > maxUnsized && need/maxRatio > stored {
 		return corrupt.Errorf("a chunk of shape %v of %v is stored in %d bytes, from which no codec makes so much", f.Shape, f.Type, stored)
+	}
+	return nil
+}
+
+// CheckSpare reports elements that take much, and are nearly all beyond the array that they are a chunk
+// of, which takes so many bytes: nobody writes those for what is in them.
+func (f Form) CheckSpare(array int64) error {
+	if need := f.Room(); need > spareChunk && need/spareParts > array {
+		return fmt.Errorf("a chunk of shape %v of %v takes %d bytes, and all of its array %d; write it anew with shorter chunks: %w", f.Shape, f.Type, need, array, errors.ErrUnsupported)
 	}
 	return nil
 }

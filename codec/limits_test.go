@@ -6,7 +6,7 @@ import (
 )
 
 // TestLimits: up to 512 MiB a shape is taken at its word, beyond that if a compressor could make
-// as much of what is stored, and never beyond 4 GiB.
+// as much of what is stored, and never beyond 4 GiB. Of a large chunk a part has to be in its array.
 func TestLimits(t *testing.T) {
 	const mib, gib = 1 << 20, 1 << 30
 	double, text := Type{Kind: Float, Size: 8}, Type{Kind: String}
@@ -41,6 +41,15 @@ func TestLimits(t *testing.T) {
 	for stored, want := range map[int64]bool{-1: true, 0: false, 4 * gib: false, 4*gib + 1: true} {
 		if err := CheckStored(stored); (err != nil) != want {
 			t.Errorf("%d stored bytes: %v", stored, err)
+		}
+	}
+	for _, c := range []struct {
+		elements, array int64
+		spare           bool
+	}{{8 * mib, 8, false}, {8*mib + 16, 8, true}, {64 * mib, 32 * mib, false}, {64 * mib, 32*mib - 1, true}, {1 << 62, gib, true}} {
+		f := Form{Type: double, Shape: []int64{c.elements}}
+		if err := f.CheckSpare(c.array); errors.Is(err, errors.ErrUnsupported) != c.spare {
+			t.Errorf("a chunk of %d elements in an array of %d bytes: %v", c.elements, c.array, err)
 		}
 	}
 }

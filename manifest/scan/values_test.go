@@ -146,6 +146,40 @@ func TestValuesOfLongChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a, err := scanAll([]string{inOneChunk(t, length, chunk)}, scan.Options{ValueBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	values := f.Values[f.Header.Find("/x")]
+	if values == nil || !bytes.Equal(values.Data, elems.Fixed[:16]) {
+		t.Errorf("of a chunk of %d bytes in %d the values are %+v", 8*length, len(chunk), values)
+	}
+}
+
+// TestValuesOfSpareChunk: what claims to be large, and is nearly all beyond the coordinate, is not
+// decoded.
+func TestValuesOfSpareChunk(t *testing.T) {
+	a, err := scanAll([]string{inOneChunk(t, 1<<24, []byte("never looked at"))}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Files[0]
+	if values := f.Values[f.Header.Find("/x")]; values != nil {
+		t.Fatalf("values %+v", values)
+	}
+	later, err := scan.Reopen(t.Context(), f, &scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	if _, err := later.Values(f.Header.Find("/x")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "takes 134217728 bytes, and all of its array 16") {
+		t.Error(err)
+	}
+}
+
+// inOneChunk makes a folder of Zarr with a coordinate of two numbers, in a chunk that is longer.
+func inOneChunk(t *testing.T, length int, chunk []byte) string {
 	folder := filepath.Join(t.TempDir(), "a.zarr")
 	for name, text := range map[string]string{
 		".zgroup":   `{"zarr_format":2}`,
@@ -158,15 +192,7 @@ func TestValuesOfLongChunk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := scanAll([]string{folder}, scan.Options{ValueBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := a.Files[0]
-	values := f.Values[f.Header.Find("/x")]
-	if values == nil || !bytes.Equal(values.Data, elems.Fixed[:16]) {
-		t.Errorf("of a chunk of %d bytes in %d the values are %+v", 8*length, len(chunk), values)
-	}
+	return folder
 }
 
 func TestValuesChanged(t *testing.T) {

@@ -137,7 +137,8 @@ func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]by
 // read returns the stored bytes of a chunk whose elements are worth the room that they take.
 func (x *chunkDecoder) read(ctx context.Context, r *readers.Ref) ([]byte, error) {
 	size := int64(min(r.Size, math.MaxInt64))
-	if err := cmp.Or(codec.CheckStored(size), x.form.CheckSize(), x.form.CheckGrowth(size), x.checkSpare()); err != nil {
+	all, err := x.d.bytes()
+	if err = cmp.Or(err, codec.CheckStored(size), x.form.CheckSize(), x.form.CheckGrowth(size), x.form.CheckSpare(int64(all))); err != nil {
 		return nil, fmt.Errorf("chunk %v at offset %d: %w", r.Index, r.Offset, err)
 	}
 	if x.chunk == nil {
@@ -147,23 +148,8 @@ func (x *chunkDecoder) read(ctx context.Context, r *readers.Ref) ([]byte, error)
 		x.stored = make([]byte, r.Size)
 	}
 	stored := x.stored[:r.Size]
-	_, err := x.d.f.src.ReadAt(ctx, stored, r.Offset)
+	_, err = x.d.f.src.ReadAt(ctx, stored, r.Offset)
 	return stored, err
-}
-
-// checkSpare reports a chunk that is large, and nearly all beyond the dataset: nobody writes those
-// for what is in them.
-func (x *chunkDecoder) checkSpare() error {
-	const (
-		large = 64 << 20
-		parts = 16
-	)
-	n := uint64(x.form.Bytes())
-	held, err := x.d.bytes()
-	if err != nil || n <= large || n/parts <= held {
-		return nil
-	}
-	return unsupported("a chunk of %d bytes, of which the dataset has %d", n, held)
 }
 
 // decodeStart decodes a chunk that ends early, if what is missing lies beyond the dataset:
