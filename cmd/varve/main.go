@@ -103,8 +103,8 @@ func afterCollections(f func()) {
 	type sentinel struct{ _ *byte }
 	var again func(*sentinel)
 	again = func(*sentinel) {
+		runtime.SetFinalizer(&sentinel{}, again) // before f, so that a collection that f leads to counts
 		f()
-		runtime.SetFinalizer(&sentinel{}, again)
 	}
 	runtime.SetFinalizer(&sentinel{}, again)
 }
