@@ -244,6 +244,9 @@ func (p *layout) placeArrays() {
 		}
 		p.passEmpty(a)
 		p.giveMade(a)
+		if p.namesake(a) {
+			continue
+		}
 		p.placeParted(a)
 		kept = append(kept, a)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -221,6 +222,26 @@ func (p *layout) giveMade(a *array) {
 		a.made = append(a.made, d.path)
 	}
 	a.placed = append(slices.Clone(made), a.placed...)
+}
+
+// namesake refuses an array that has a dimension of the name of a new one already, in another
+// group: an array's axes are told apart by these names.
+func (p *layout) namesake(a *array) bool {
+	for _, made := range a.made {
+		for _, at := range a.dims {
+			if path.Base(at) != path.Base(made) || at == made {
+				continue
+			}
+			option := "--rename " + at[1:] + "=NAME to make room"
+			if d := p.dims[at]; d.coord == "" && p.longest(d) <= 1 {
+				option = "--new-dim " + at[1:] + "=… for values of the dimension that is there, or " + option
+			}
+			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: option,
+				Says: fmt.Sprintf("has %s already, and would have two dimensions of one name with the new %s", at, made)}, p.filesHaving(a), a.files))
+			return true
+		}
+	}
+	return false
 }
 
 // madeFor are the new dimensions that tell which values a file has of a variable that others name:

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -278,5 +279,37 @@ func TestOwnStepsRefused(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestNewDimensionOfANameThatIsThere: an array that has a dimension of this name already, in its
+// group, is refused, and what is said of it helps.
+func TestNewDimensionOfANameThatIsThere(t *testing.T) {
+	m := newMaker()
+	for _, name := range []string{"1990", "1991"} {
+		m.file(name, coords("g/lat", "g/lat", float32s, 1, 2, 3), cube("g/t", "g/year g/lat", []int64{1, 3}, []int64{1, 3}),
+			cube("g/u", "g/year", []int64{1}, []int64{1}))
+	}
+	years := func(name string) []NewDim { return []NewDim{{Name: name, Pattern: `(\d+)`}} }
+	_, _, err := New(m.files, &Options{NewDims: years("year")})
+	var refused *Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("not refused: %v", err)
+	}
+	for _, want := range []string{"/g/t", "/g/u", "two dimensions of one name", "--new-dim g/year=…", "--rename g/year=NAME"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: does not say %s", err, want)
+		}
+	}
+	for _, c := range []struct {
+		opts Options
+		dims string
+	}{
+		{Options{NewDims: years("g/year")}, "/g/year /g/lat"},
+		{Options{NewDims: years("year"), Rename: []Rename{{"g/year", "one"}}}, "/year /g/one /g/lat"},
+	} {
+		if got := strings.Join(arrayOf(t, planned(t, m, &c.opts), "/g/t").Dims, " "); got != c.dims {
+			t.Errorf("%+v: got %s, want %s", c.opts, got, c.dims)
+		}
 	}
 }
