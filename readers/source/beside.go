@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -45,7 +46,7 @@ func places(of, name string) []string {
 	}
 	here, err := LocalPath(of)
 	if err != nil {
-		return append(list, of[:strings.LastIndexByte(of, '/')+1]+filepath.ToSlash(name))
+		return append(list, besideURL(of, name))
 	}
 	folder := filepath.Dir(here)
 	list = append(list, filepath.Join(folder, name))
@@ -53,4 +54,26 @@ func places(of, name string) []string {
 		list = append(list, filepath.Join(real, name))
 	}
 	return list
+}
+
+// besideURL is the URL of a file by a path from the folder of another, which leads up no farther than
+// to the host.
+func besideURL(of, name string) string {
+	root := 0
+	if scheme, rest, ok := strings.Cut(of, "://"); ok {
+		host, _, _ := strings.Cut(rest, "/")
+		root = len(scheme) + len("://") + len(host)
+	}
+	folder := above(of, root)
+	name = path.Clean(filepath.ToSlash(name))
+	for strings.HasPrefix(name, "../") {
+		folder = above(folder, root)
+		name = name[len("../"):]
+	}
+	return folder + "/" + name
+}
+
+// above is what a file or folder lies in, below the first bytes of its name.
+func above(name string, root int) string {
+	return name[:root+max(strings.LastIndexByte(name[root:], '/'), 0)]
 }

@@ -68,13 +68,20 @@ func TestOpenBeside(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"sub/c.h5", "/absent/sub/c.h5"} {
+	for name, want := range map[string]string{
+		"sub/c.h5":         "https://host/a//f/sub/c.h5",
+		"/absent/sub/c.h5": "https://host/a//f/c.h5",
+		"./c.h5":           "https://host/a//f/c.h5",
+		"sub/../c.h5":      "https://host/a//f/c.h5",
+		"../c.h5":          "https://host/a//c.h5",
+		"../../../x/c.h5":  "https://host/x/c.h5",
+		"../../../../c.h5": "https://host/c.h5",
+	} {
 		var asked []string
-		_, err := source.OpenBeside("https://host/a/b.h5", name, func(place string) (*source.Source, error) {
+		_, err := source.OpenBeside("https://host/a//f/b.h5", name, func(place string) (*source.Source, error) {
 			asked = append(asked, place)
 			return nil, fs.ErrNotExist
 		})
-		want := map[string]string{"sub/c.h5": "https://host/a/sub/c.h5", "/absent/sub/c.h5": "https://host/a/c.h5"}[name]
 		if !errors.Is(err, fs.ErrNotExist) || !slices.Equal(asked, []string{want}) {
 			t.Errorf("%s: asked for %q, %v", name, asked, err)
 		}
