@@ -85,7 +85,7 @@ func (c *comparison) crop(found *comparer) error {
 		return nil
 	}
 	values, ok := none, true
-	if m.v.Storage.Layout != manifest.Nothing {
+	if m.v.Storage.Layout != manifest.Nothing && elementsOf(m.v) > 0 {
 		values, ok = c.elements(file, m)
 	}
 	if !ok {

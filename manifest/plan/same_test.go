@@ -113,6 +113,20 @@ func TestPaddedStatics(t *testing.T) {
 	}
 }
 
+// TestPadEmpty: of files that hold nothing of a variable no values are asked for to be compared.
+func TestPadEmpty(t *testing.T) {
+	m := newMaker()
+	for i, width := range []int64{5, 3} {
+		empty := static("y x", []int64{0, width})
+		empty.v.Storage.Chunks, empty.values = []int64{1, width}, nil
+		m.day(fmt.Sprint(i), 2*i, 2, empty)
+	}
+	made, needs, err := New(m.files, &Options{Pad: PadFill, Inline: -1})
+	if err != nil || len(needs) > 0 || len(made.Compared) > 0 {
+		t.Errorf("needs %v, %v, %+v", needs, err, made)
+	}
+}
+
 // countsAlone reports whether the values of one file are an array's.
 func countsAlone(made *Plan, path string, file int) bool {
 	a := slices.IndexFunc(made.Arrays, func(a manifest.Array) bool { return a.Path == path })
