@@ -25,7 +25,7 @@ func (p *survey) settleBare(d *dim) error {
 		p.notePadded(d, lengths)
 		return nil
 	}
-	p.refuseWidths(d, lengths)
+	p.refuseWidths(d, lengths, false)
 	return nil
 }
 
@@ -33,15 +33,20 @@ func (p *survey) settleBare(d *dim) error {
 // which the others have to begin like.
 func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
-	begins := true
+	var odd []*coord
+	moved := false
 	for _, c := range live {
-		if c.outlined() || longest.outlined() {
-			begins = begins && c == longest
-		} else if at, err := d.firstDifference(c, longest); err != nil {
+		if begins, err := d.begins(c, longest); err != nil {
 			return err
-		} else {
-			begins = begins && at == c.n
+		} else if begins {
+			continue
 		}
+		odd = append(odd, c)
+		within, err := d.within(c, longest)
+		if err != nil {
+			return err
+		}
+		moved = moved || within
 	}
 	lengths := map[int64][]int32{}
 	for f, n := range d.of {
@@ -49,13 +54,40 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 			lengths[d.coords[n].n] = append(lengths[d.coords[n].n], int32(f))
 		}
 	}
-	if p.opts.Pad == PadFill && (begins || p.opts.Coords == CoordsFirst) {
+	if p.opts.Pad == PadFill && (len(odd) == 0 || p.opts.Coords == CoordsFirst && !moved) {
 		d.order = []*coord{longest}
 		p.notePadded(d, lengths)
+		p.noteOther(d, odd, longest, "", "without --coords first they are refused")
 		return nil
 	}
-	p.refuseWidths(d, lengths)
+	p.refuseWidths(d, lengths, moved)
 	return nil
+}
+
+// begins reports whether a coordinate begins like the longest, of which no more than an outline may be known.
+func (d *dim) begins(c, longest *coord) (bool, error) {
+	if c == longest || c.outlined() || longest.outlined() {
+		return c == longest, nil
+	}
+	at, err := d.firstDifference(c, longest)
+	return at == c.n, err
+}
+
+// within reports whether a coordinate has values of another alone, wherever these are.
+func (d *dim) within(c, longest *coord) (bool, error) {
+	if c.outlined() || longest.outlined() {
+		return false, nil
+	}
+	x, err := c.keys(d.nature, d.ranks)
+	if err != nil {
+		return false, err
+	}
+	y, err := longest.keys(d.nature, d.ranks)
+	there := make(map[key]bool, len(y))
+	for _, k := range y {
+		there[k] = true
+	}
+	return !slices.ContainsFunc(x, func(k key) bool { return !there[k] }), err
 }
 
 // usual is the length that most files have; of equals the smallest.
@@ -83,7 +115,7 @@ func (p *inquiry) notePadded(d *dim, lengths map[int64][]int32) {
 		narrow, d.total()))
 }
 
-func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32) {
+func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, moved bool) {
 	d.role = spoiled
 	most := usual(lengths)
 	var odd []int32
@@ -97,8 +129,15 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32) {
 	f := report.Finding{Kind: report.Width, Effect: report.Refused, Option: "--pad fill",
 		Says: fmt.Sprintf("%s: %s of %s, the others (%s) have %d", count(len(odd), int(d.total())), some(others), path.Base(d.path),
 			p.span(lengths[most]), most)}
-	if d.coord == "" {
-		f.Option = "--pad fill, or --concat " + path.Base(d.path) + " to put them end to end"
+	switch concat := "--concat " + path.Base(d.path); {
+	case p.opts.Pad == PadFill && moved:
+		f.Says += ", which begin otherwise and have the same values elsewhere"
+		f.Option = concat + " --overlap last if each file holds a stretch of them"
+	case p.opts.Pad == PadFill:
+		f.Says += ", which begin with other values"
+		f.Option = "--coords first for the values of the longest, or " + concat
+	case d.coord == "":
+		f.Option = "--pad fill, or " + concat + " to put them end to end"
 	}
 	p.find(p.odd(f, odd, d.total()))
 }

@@ -42,6 +42,9 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	for _, f := range files {
 		at := placeOf(c.a.members, c.p.classOf[f])
 		m := &c.a.members[at]
+		if c.p.opts.Pad == PadFill && elementsOf(m.v) == 0 {
+			continue // which any begins with
+		}
 		values, ok := c.values(f, m, c.means[at])
 		if !ok || len(c.p.needs) > 0 {
 			continue

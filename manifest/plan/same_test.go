@@ -115,15 +115,17 @@ func TestPaddedStatics(t *testing.T) {
 
 // TestPadEmpty: of files that hold nothing of a variable no values are asked for to be compared.
 func TestPadEmpty(t *testing.T) {
-	m := newMaker()
-	for i, width := range []int64{5, 3} {
-		empty := static("y x", []int64{0, width})
-		empty.v.Storage.Chunks, empty.values = []int64{1, width}, nil
-		m.day(fmt.Sprint(i), 2*i, 2, empty)
-	}
-	made, needs, err := New(m.files, &Options{Pad: PadFill, Inline: -1})
-	if err != nil || len(needs) > 0 || len(made.Compared) > 0 {
-		t.Errorf("needs %v, %v, %+v", needs, err, made)
+	for _, widths := range [][]int64{{5, 3}, {3, 5}} {
+		m := newMaker()
+		for i, width := range widths {
+			empty := static("y x", []int64{0, width})
+			empty.v.Storage.Chunks, empty.values = []int64{1, width}, nil
+			m.day(fmt.Sprint(i), 2*i, 2, empty)
+		}
+		made, needs, err := New(m.files, &Options{Pad: PadFill, Inline: -1})
+		if err != nil || len(needs) > 0 || len(made.Compared) > 0 {
+			t.Errorf("%v: needs %v, %v, %+v", widths, needs, err, made)
+		}
 	}
 }
 
