@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,20 +107,26 @@ func writeGridded(t *testing.T, at string, i int, odd bool) string {
 	if odd {
 		grid[len(grid)-4]++
 	}
-	array := func(shape, dtype, dims, more string) map[string]string {
-		return map[string]string{
-			".zarray": `{"zarr_format":2,"shape":[` + shape + `],"chunks":[` + shape + `],"dtype":"` + dtype + `","order":"C","compressor":null,"fill_value":null,"filters":null}`,
-			".zattrs": `{"_ARRAY_DIMENSIONS":[` + dims + `]` + more + `}`,
-		}
+	return writeGroup(t, at, map[string]map[string]string{
+		"lat":  wholeArray("64,1024", "<i4", `"y","x"`, "", grid),
+		"time": wholeArray("1", "<i4", `"time"`, `,"units":"days since 2000-01-01"`, []byte{byte(i), 0, 0, 0}),
+		"v":    wholeArray("1", "<i2", `"time"`, `,"coordinates":"lat"`, []byte{byte(i), 1}),
+	})
+}
+
+// wholeArray are the files of a Zarr array of one chunk.
+func wholeArray(shape, dtype, dims, more string, chunk []byte) map[string]string {
+	first := strings.Repeat("0.", strings.Count(shape, ",")) + "0"
+	return map[string]string{
+		".zarray": `{"zarr_format":2,"shape":[` + shape + `],"chunks":[` + shape + `],"dtype":"` + dtype + `","order":"C","compressor":null,"fill_value":null,"filters":null}`,
+		".zattrs": `{"_ARRAY_DIMENSIONS":[` + dims + `]` + more + `}`,
+		first:     string(chunk),
 	}
-	arrays := map[string]map[string]string{
-		"lat":  array("64,1024", "<i4", `"y","x"`, ""),
-		"time": array("1", "<i4", `"time"`, `,"units":"days since 2000-01-01"`),
-		"v":    array("1", "<i2", `"time"`, `,"coordinates":"lat"`),
-	}
-	arrays["lat"]["0.0"] = string(grid)
-	arrays["time"]["0"] = string([]byte{byte(i), 0, 0, 0})
-	arrays["v"]["0"] = string([]byte{byte(i), 1})
+}
+
+// writeGroup writes a Zarr group of some arrays.
+func writeGroup(t *testing.T, at string, arrays map[string]map[string]string) string {
+	t.Helper()
 	for name, files := range arrays {
 		for file, text := range files {
 			writeText(t, filepath.Join(at, name, file), text)
@@ -127,6 +134,65 @@ func writeGridded(t *testing.T, at string, i int, odd bool) string {
 	}
 	writeText(t, filepath.Join(at, ".zgroup"), `{"zarr_format":2}`)
 	return at
+}
+
+// TestTilesThatGrow: of the tiles of several days the widest says what stands in each place, in a build
+// and where a wider one is appended, when of the others no more than sums is known.
+func TestTilesThatGrow(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	file := func(day, tile, width int, odd bool) string {
+		var mask []byte
+		for y := range width {
+			for x := range 2 {
+				mask = binary.LittleEndian.AppendUint32(mask, uint32(100*y+2*tile+x))
+			}
+		}
+		if odd {
+			mask[0]++
+		}
+		x := []byte{byte(2 * tile), byte(2*tile + 1)}
+		return writeGroup(t, filepath.Join(dir, fmt.Sprint(day, tile, odd)+".zarr"), map[string]map[string]string{
+			"mask": wholeArray(fmt.Sprintf("%d,2", width), "<i4", `"y","x"`, "", mask),
+			"time": wholeArray("1", "<i4", `"time"`, `,"units":"days since 2000-01-01"`, []byte{byte(day), 0, 0, 0}),
+			"x":    wholeArray("2", "|u1", `"x"`, "", x),
+			"v":    wholeArray("1,2", "|u1", `"time","x"`, "", x),
+		})
+	}
+	out := filepath.Join(dir, "out.varve")
+	how := func(coords plan.Coords, names ...string) *Options {
+		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Pad: plan.PadFill, Coords: coords, Inline: 8}}
+	}
+	check := func(widths ...int) {
+		t.Helper()
+		got, _ := decoded(t, out, "/mask", false)
+		for y := range slices.Max(widths) {
+			for x := range 4 {
+				want := float64(100*y + x)
+				if y >= widths[x/2] {
+					want = math.NaN()
+				}
+				if got[4*y+x] != want && !(math.IsNaN(want) && math.IsNaN(got[4*y+x])) {
+					t.Errorf("%v at %d %d, not %v", got[4*y+x], y, x, want)
+				}
+			}
+		}
+	}
+	for _, coords := range []plan.Coords{plan.CoordsEqual, plan.CoordsFirst} {
+		os.RemoveAll(out)
+		if _, err := Build(ctx, out, how(coords, file(0, 0, 2, false), file(0, 1, 2, false), file(1, 0, 3, false), file(1, 1, 2, false))); err != nil {
+			t.Fatal(err)
+		}
+		check(3, 2)
+		if _, err := Append(ctx, out, how(coords, file(2, 0, 2, false), file(2, 1, 4, false))); err != nil {
+			t.Fatal(err)
+		}
+		check(3, 4)
+		var refused *plan.Error
+		if _, err := Append(ctx, out, how(coords, file(3, 0, 5, true), file(3, 1, 2, false))); coords == plan.CoordsEqual && !errors.As(err, &refused) {
+			t.Errorf("a wider tile that begins otherwise: %v", err)
+		}
+	}
 }
 
 // TestNearStatics: coordinates that were read to see how near they are to others are not kept

@@ -38,7 +38,7 @@ type territory struct {
 	boxes   map[int32]*manifest.Tile // of files that hold something
 	byName  []int32                  // these files
 	byStart []int32                  // along the only dimension
-	byBox   map[string][]int32       // along several
+	begins  map[string][]int32       // along several, by where they begin
 }
 
 func (p *layout) territoryOf(dims []*dim) *territory {
@@ -46,7 +46,7 @@ func (p *layout) territoryOf(dims []*dim) *territory {
 	if t := p.territories[key]; t != nil {
 		return t
 	}
-	t := &territory{boxes: map[int32]*manifest.Tile{}, byBox: map[string][]int32{}}
+	t := &territory{boxes: map[int32]*manifest.Tile{}, begins: map[string][]int32{}}
 	for f := range int32(len(p.files)) {
 		if box := p.boxOf(f, dims); box != nil {
 			t.boxes[f] = box
@@ -59,8 +59,8 @@ func (p *layout) territoryOf(dims []*dim) *territory {
 		slices.SortStableFunc(t.byStart, func(f, g int32) int { return cmp.Compare(t.boxes[f].Origin[0], t.boxes[g].Origin[0]) })
 	} else {
 		for _, f := range t.byName {
-			key := rowKey(t.boxes[f], -1)
-			t.byBox[key] = append(t.byBox[key], f)
+			key := fmt.Sprint(t.boxes[f].Origin)
+			t.begins[key] = append(t.begins[key], f)
 		}
 	}
 	p.territories[key] = t
@@ -96,8 +96,10 @@ func (p *survey) boxOf(file int32, dims []*dim) *manifest.Tile {
 func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
 	if t.byStart == nil {
 		for i := range tiles {
-			for _, f := range t.byBox[rowKey(&tiles[i], -1)] {
-				found[f] = true
+			for _, f := range t.begins[fmt.Sprint(tiles[i].Origin)] {
+				if within(t.boxes[f].Shape, tiles[i].Shape) {
+					found[f] = true
+				}
 			}
 		}
 		return

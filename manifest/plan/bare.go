@@ -25,7 +25,7 @@ func (p *survey) settleBare(d *dim) error {
 		p.notePadded(d, lengths)
 		return nil
 	}
-	p.refuseWidths(d, lengths, false)
+	p.refuseWidths(d, lengths, alike)
 	return nil
 }
 
@@ -34,8 +34,11 @@ func (p *survey) settleBare(d *dim) error {
 func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
 	var odd []*coord
-	moved := false
+	are := alike
 	for _, c := range live {
+		if d.nature != text && (c.high.compare(longest.low) < 0 || longest.high.compare(c.low) < 0) {
+			are = max(are, apart)
+		}
 		if begins, err := d.begins(c, longest); err != nil {
 			return err
 		} else if begins {
@@ -46,7 +49,9 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 		if err != nil {
 			return err
 		}
-		moved = moved || within
+		if within {
+			are = elsewhere
+		}
 	}
 	lengths := map[int64][]int32{}
 	for f, n := range d.of {
@@ -54,15 +59,24 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 			lengths[d.coords[n].n] = append(lengths[d.coords[n].n], int32(f))
 		}
 	}
-	if p.opts.Pad == PadFill && (len(odd) == 0 || p.opts.Coords == CoordsFirst && !moved) {
+	if p.opts.Pad == PadFill && (len(odd) == 0 || p.opts.Coords == CoordsFirst && are < elsewhere) {
 		d.order = []*coord{longest}
 		p.notePadded(d, lengths)
 		p.noteOther(d, odd, longest, "", "without --coords first they are refused")
 		return nil
 	}
-	p.refuseWidths(d, lengths, moved)
+	p.refuseWidths(d, lengths, are)
 	return nil
 }
+
+// relation is how the values of narrower files are to those of the longest.
+type relation uint8
+
+const (
+	alike     relation = iota // in one place, be they others
+	apart                     // those of some files are all beyond
+	elsewhere                 // those of some files are among them, in other places
+)
 
 // begins reports whether a coordinate begins like the longest, of which no more than an outline may be known.
 func (d *dim) begins(c, longest *coord) (bool, error) {
@@ -115,7 +129,7 @@ func (p *inquiry) notePadded(d *dim, lengths map[int64][]int32) {
 		narrow, d.total()))
 }
 
-func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, moved bool) {
+func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 	d.role = spoiled
 	most := usual(lengths)
 	var odd []int32
@@ -130,9 +144,12 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, moved bool) {
 		Says: fmt.Sprintf("%s: %s of %s, the others (%s) have %d", count(len(odd), int(d.total())), some(others), path.Base(d.path),
 			p.span(lengths[most]), most)}
 	switch concat := "--concat " + path.Base(d.path); {
-	case p.opts.Pad == PadFill && moved:
+	case p.opts.Pad == PadFill && are == elsewhere:
 		f.Says += ", which begin otherwise and have the same values elsewhere"
 		f.Option = concat + " --overlap last if each file holds a stretch of them"
+	case p.opts.Pad == PadFill && are == apart:
+		f.Says += ", and the values of some lie beyond those of the longest"
+		f.Option = concat
 	case p.opts.Pad == PadFill:
 		f.Says += ", which begin with other values"
 		f.Option = "--coords first for the values of the longest, or " + concat

@@ -134,7 +134,7 @@ func TestFindings(t *testing.T) {
 			m.day("b", 2, 2, scalar("height", 10))
 			m.day("a", 0, 2, scalar("height", 2))
 			m.day("c", 4, 2, scalar("height", 2))
-		}, report.Static, report.Noted, "b", "1 of 3 files has other values than the first, a, which count"},
+		}, report.Static, report.Noted, "b", "1 of 3 files has other values; those of a count"},
 		{"square tiles by the numbers of their dimensions", Options{}, func(m *maker) {
 			for i := range int32(2) {
 				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, 2), m64(2, 2)))

@@ -17,10 +17,7 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 	if p.opts.Tolerance <= 0 || !c.tolerable() {
 		return groups, nil
 	}
-	first := p.firstOf(files)
-	if c.a.where == nil {
-		first = p.counting(c.a)
-	}
+	first := p.widest(c.a, files)
 	x, ok, err := c.numbers(first)
 	if err != nil || !ok {
 		return groups, err
@@ -102,7 +99,7 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 // apart is by how much the numbers of a file differ at most from those that count, of which it may
 // hold what they begin with where narrower files are padded.
 func (c *comparison) apart(x, y lattice) (float64, error) {
-	if c.a.where == nil && c.p.opts.Pad == PadFill && within(y.shape, x.shape) {
+	if c.p.opts.Pad == PadFill && within(y.shape, x.shape) {
 		var err error
 		if x, err = x.begins(y.shape); err != nil {
 			return 0, err
@@ -163,8 +160,8 @@ func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	if p.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
 		need.Extent = Compared
 	}
-	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.inline() && !slices.Contains(p.compared, need) {
-		p.compared = append(p.compared, need)
+	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.inline() && !p.compared[need] {
+		p.compared[need] = true
 		p.held += size
 	}
 	if values := p.valuesIn(file, m.at); need.Extent == Compared && (values == nil || values.Summed) {

@@ -46,8 +46,7 @@ func (p *layout) placingOf(a *array) *placing {
 	w.tiles = p.wholeTiles(a)
 	if p.isAxis(a) { // its values are what places files
 		if p.dims[a.dims[0]].large {
-			p.settleTwins(w)
-			w.twins = nil // they are in one place because they are equal
+			w.tiles, _ = p.settleTwins(a, w.tiles) // they are in one place because they are equal
 		}
 	} else {
 		p.overlaps(a, w)
@@ -74,8 +73,27 @@ func (p *layout) placingKey(a *array) string {
 		b.WriteString("axis")
 	case p.repeated(a):
 		b.WriteString("aux")
+		p.writeWidths(&b, a)
 	}
 	return b.String()
+}
+
+// writeWidths writes which members of an array are wider than others: of files in one place these
+// count. Most arrays have members of one width.
+func (p *inquiry) writeWidths(b *strings.Builder, a *array) {
+	widths := map[int64]int{}
+	for _, m := range a.members {
+		widths[elementsOf(m.v)] = 0
+	}
+	if len(widths) == 1 {
+		return
+	}
+	for i, n := range sorted(widths) {
+		widths[n] = i
+	}
+	for _, m := range a.members {
+		fmt.Fprintf(b, "%d,", widths[elementsOf(m.v)])
+	}
 }
 
 // wholeTiles makes one tile of each file.
@@ -109,13 +127,14 @@ func (p *inquiry) sortTiles(tiles []manifest.Tile) {
 
 // overlaps finds tiles that hold the same place, and cuts them if the user says how.
 func (p *layout) overlaps(a *array, w *placing) {
+	if p.opts.Overlap == OverlapRefuse && p.repeated(a) {
+		if tiles, twins := p.settleTwins(a, w.tiles); len(overlapping(tiles)) == 0 {
+			w.tiles, w.twins = tiles, twins
+			return
+		}
+	}
 	pairs := overlapping(w.tiles)
 	if len(pairs) == 0 {
-		return
-	}
-	apart := func(pair [2]int32) bool { return !sameBox(&w.tiles[pair[0]], &w.tiles[pair[1]]) }
-	if p.opts.Overlap == OverlapRefuse && p.repeated(a) && !slices.ContainsFunc(pairs, apart) {
-		p.settleTwins(w)
 		return
 	}
 	if p.opts.Overlap == OverlapRefuse {
@@ -164,27 +183,35 @@ type doubt struct {
 	twins [][]int32 // files in one place
 }
 
-// settleTwins leaves every place to the first of the files that hold it, in the order of
-// places. Tiles are sorted, and either the same or apart.
-func (p *layout) settleTwins(w *placing) {
-	kept := w.tiles[:0:0]
-	for from := 0; from < len(w.tiles); {
+// settleTwins leaves every place to the file whose values count of those that hold it, the twins.
+// Tiles are sorted.
+func (p *layout) settleTwins(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
+	for from := 0; from < len(tiles); {
 		to := from + 1
-		for to < len(w.tiles) && sameBox(&w.tiles[from], &w.tiles[to]) {
+		for to < len(tiles) && p.samePlace(&tiles[from], &tiles[to]) {
 			to++
 		}
-		same := w.tiles[from:to]
-		kept = append(kept, slices.MinFunc(same, func(a, b manifest.Tile) int { return int(p.rank[a.File] - p.rank[b.File]) }))
-		if len(same) > 1 {
-			files := make([]int32, len(same))
-			for i := range same {
-				files[i] = int32(same[i].File)
-			}
-			w.twins = append(w.twins, files)
+		if to == from+1 {
+			kept = append(kept, tiles[from])
+			from = to
+			continue
 		}
+		files := make([]int32, to-from)
+		for i := range files {
+			files[i] = int32(tiles[from+i].File)
+		}
+		counts := int(p.widest(a, files))
+		kept = append(kept, tiles[from+slices.IndexFunc(tiles[from:to], func(t manifest.Tile) bool { return t.File == counts })])
+		twins = append(twins, files)
 		from = to
 	}
-	w.tiles = kept
+	return kept, twins
+}
+
+// samePlace reports whether two tiles begin in one place and are as long, as long as they may be
+// where narrower ones are padded.
+func (p *inquiry) samePlace(a, b *manifest.Tile) bool {
+	return slices.Equal(a.Origin, b.Origin) && (p.opts.Pad == PadFill || slices.Equal(a.Shape, b.Shape))
 }
 
 // overlapping lists pairs of tiles that share a place: each tile with the first that it meets.
@@ -253,12 +280,8 @@ func meet(a, b *manifest.Tile) bool {
 	return true
 }
 
-func sameBox(a, b *manifest.Tile) bool {
-	return slices.Equal(a.Origin, b.Origin) && slices.Equal(a.Shape, b.Shape)
-}
-
 // refuseOverlap names the files that hold the same place.
-func (p *inquiry) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
+func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	var files []int32
 	for _, pair := range pairs {
 		files = append(files, int32(w.tiles[pair[0]].File), int32(w.tiles[pair[1]].File))
@@ -267,8 +290,17 @@ func (p *inquiry) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	files = slices.Compact(files)
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
 	option := "--overlap first or --overlap last"
-	if !slices.ContainsFunc(pairs, func(pair [2]int32) bool { return !sameBox(&w.tiles[pair[0]], &w.tiles[pair[1]]) }) {
+	sameBegin, sameLength := true, true
+	for _, pair := range pairs {
+		x, y := &w.tiles[pair[0]], &w.tiles[pair[1]]
+		sameBegin = sameBegin && slices.Equal(x.Origin, y.Origin)
+		sameLength = sameLength && slices.Equal(x.Shape, y.Shape)
+	}
+	switch {
+	case sameBegin && sameLength:
 		option += ", or --new-dim NAME=PATTERN if they are members of an ensemble"
+	case sameBegin && p.repeated(a) && p.opts.Pad != PadFill:
+		option = "--pad fill for the values of the widest, " + option
 	}
 	if p.opts.Overlap != OverlapRefuse {
 		option = ""

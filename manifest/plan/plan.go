@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"varve/manifest"
@@ -97,7 +98,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	if refused := p.report.Refused(); len(refused) > 0 {
 		return nil, nil, p.refusal(refused)
 	}
-	p.out.Report, p.out.Compared = p.report, p.compared
+	p.out.Report, p.out.Compared = p.report, slices.Collect(maps.Keys(p.compared))
 	return p.out, nil, nil
 }
 
@@ -140,8 +141,8 @@ type layout struct {
 	territories map[string]*territory // by dimensions
 	unordered   []*array
 	doubtful    []doubt
-	compared    []Need // values that were asked for only to be compared
-	held        int64  // their size
+	compared    map[Need]bool // values that were asked for only to be compared
+	held        int64         // their size
 }
 
 // planner is all of a plan in the making.
@@ -155,7 +156,7 @@ type planner struct {
 func newPlanner(files []*manifest.File, opts *Options) *planner {
 	p := &planner{ids: map[string]int64{}, out: &Plan{}}
 	p.files, p.opts, p.report, p.needed = files, opts, &report.Report{}, map[Need]bool{}
-	p.hidden, p.placings, p.territories = map[int]int32{}, map[string]*placing{}, map[string]*territory{}
+	p.hidden, p.placings, p.territories, p.compared = map[int]int32{}, map[string]*placing{}, map[string]*territory{}, map[Need]bool{}
 	return p
 }
 

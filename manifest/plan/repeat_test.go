@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"varve/codec"
@@ -125,6 +126,92 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
+// TestPaddedTwins: with --pad fill the widest of the files in one place of a mosaic counts, be it the
+// first or the last, and narrower ones have to hold what it begins with.
+func TestPaddedTwins(t *testing.T) {
+	type widths [2][2]int64 // by day and tile
+	grows := widths{{2, 3}, {3, 3}}
+	along := func(w widths, first, last float64) func(day, tile int) []wanted { // y is no dimension on which files follow one another
+		return func(day, tile int) []wanted {
+			n := w[day][tile]
+			numbers := []float64{first, 2, 3, 11, 12, 13}
+			if n == 2 {
+				numbers = []float64{1, 2, 11, last}
+			}
+			return []wanted{static("x y", []int64{2, n}, numbers...), coords("x", "x", float64s, float64(2*tile), float64(2*tile+1)),
+				cube("t", "time x y", []int64{2, 2, n}, []int64{2, 2, n})}
+		}
+	}
+	both := func(w widths) func(day, tile int) []wanted { // and another grows where this one shrinks
+		return func(day, tile int) []wanted {
+			n := 5 - w[day][tile]
+			other := static("x z", []int64{2, n}, []float64{1, 2, 3, 11, 12, 13}[:2*n]...)
+			if n == 2 {
+				other = static("x z", []int64{2, n}, 1, 2, 11, 12)
+			}
+			other.v.Path = "/u"
+			return append(along(w, 1, 12)(day, tile), other)
+		}
+	}
+	stretch := func(w widths, first float64) func(day, tile int) []wanted { // x is one
+		return func(day, tile int) []wanted {
+			n := w[day][tile]
+			at := 10 * float64(tile)
+			numbers := []float64{1, 2, 3}
+			if n == 2 {
+				numbers = []float64{first, 2}
+			}
+			return []wanted{static("x", []int64{n}, numbers...), coords("x", "x", float64s, []float64{at, at + 1, at + 2}[:n]...),
+				cube("t", "time x", []int64{2, n}, []int64{2, n})}
+		}
+	}
+	concat := []string{"x"}
+	for _, c := range []struct {
+		name         string
+		opts         Options
+		more         func(day, tile int) []wanted
+		array, tiles string
+		refused      string // and the option that is offered
+	}{
+		{"grows", Options{Pad: PadFill}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
+		{"grows, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
+		{"shrinks", Options{Pad: PadFill}, along(widths{{3, 2}, {2, 2}}, 1, 12), "/s", "00@0+2 01@2+2", ""},
+		{"begins otherwise", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by --coords first"},
+		{"goes on otherwise", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by --coords first"},
+		{"begins otherwise, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 7, 12), "/s", "10@0+2 01@2+2", ""},
+		{"another shrinks", Options{Pad: PadFill}, both(widths{{2, 2}, {3, 3}}), "/u", "00@0+2 01@2+2", ""},
+		{"grows on the axis of tiles", Options{Pad: PadFill, Concat: concat}, stretch(grows, 1), "/s", "10@0+3 01@3+3", ""},
+		{"grows there, and begins otherwise", Options{Pad: PadFill, Concat: concat}, stretch(grows, 7), "/s", "", "00 by --coords first"},
+		{"grows there, not padded", Options{Concat: concat}, stretch(grows, 1), "", "", "00 by --pad fill"},
+		{"grows there, and nobody says that tiles follow one another", Options{Pad: PadFill}, stretch(grows, 1), "", "", "00 by --concat x"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			for day := range 2 {
+				for tile := range 2 {
+					m.file(fmt.Sprintf("%d%d", day, tile), append(c.more(day, tile), days(2*day, 2))...)
+				}
+			}
+			c.opts.Inline = 1
+			if c.refused != "" {
+				_, _, err := New(m.files, &c.opts)
+				var refused *Error
+				if !errors.As(err, &refused) {
+					t.Fatal(err)
+				}
+				file, option, _ := strings.Cut(c.refused, " by ")
+				if f := refused.Findings[0]; f.Array != c.array || report.Base(f.Files[0]) != file || !strings.HasPrefix(f.Option, option) {
+					t.Errorf("refused %v of %s: %v", f.Files, f.Array, err)
+				}
+				return
+			}
+			if got := tilesOf(t, m, planned(t, m, &c.opts), c.array); got != c.tiles {
+				t.Errorf("tiles %s, not %s", got, c.tiles)
+			}
+		})
+	}
+}
+
 // TestNewDimensionAndEqualNumbers: coordinates of another type that are the same numbers are
 // alike in all files, and do not get a new dimension; those of other numbers do.
 func TestNewDimensionAndEqualNumbers(t *testing.T) {
@@ -170,5 +257,77 @@ func TestEmptyFiles(t *testing.T) {
 	}
 	if got := tilesOf(t, m, made, "/v"); got != "b0@0+2 b1@2+2" {
 		t.Errorf("tiles %s", got)
+	}
+}
+
+// TestPaddedTwinsAbsent: a narrower file that lacks what the widest in its place has leaves nothing out.
+func TestPaddedTwinsAbsent(t *testing.T) {
+	m := newMaker()
+	for day := range 2 {
+		for tile := range 2 {
+			n := int64(2 + day)
+			at := 10 * float64(tile)
+			vars := []wanted{days(2*day, 2), cube("t", "time x y", []int64{2, n, n}, []int64{2, n, n}),
+				coords("x", "x", float64s, []float64{at, at + 1, at + 2}[:n]...), coords("y", "y", float64s, []float64{0, 1, 2}[:n]...)}
+			if day+tile > 0 {
+				vars = append(vars, static("x y", []int64{n, n}, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}[:n*n]...))
+			}
+			m.file(fmt.Sprintf("%d%d", day, tile), vars...)
+		}
+	}
+	made, needs, err := New(m.files, &Options{Pad: PadFill, Concat: []string{"x", "y"}, Coords: CoordsFirst, Inline: 1})
+	if err != nil || len(needs) > 0 {
+		t.Fatal(needs, err)
+	}
+	for _, f := range made.Report.Findings {
+		if f.Kind == report.Absent {
+			t.Errorf("%+v", f)
+		}
+	}
+	if got := tilesOf(t, m, made, "/s"); got != "10@0,0+3,3 11@3,0+3,3" {
+		t.Errorf("tiles %s", got)
+	}
+}
+
+// TestPaddedTwinsOfManyBytes: of the widest files of all places no more than a limit is held to be compared.
+func TestPaddedTwinsOfManyBytes(t *testing.T) {
+	m := newMaker()
+	for day := range 2 {
+		for tile := range 2 {
+			n := int64(150<<20 + day) // of two bytes, for two of x
+			s := static("x y", []int64{2, n})
+			s.values = nil
+			m.file(fmt.Sprintf("%d%d", day, tile), days(2*day, 2), coords("x", "x", float64s, float64(2*tile), float64(2*tile+1)),
+				s, cube("t", "time x y", []int64{2, 2, n}, []int64{1, 1, 1 << 20}))
+		}
+	}
+	_, _, err := New(m.files, &Options{Pad: PadFill})
+	if err == nil || !strings.Contains(err.Error(), "/s: narrower files have to hold what the widest, 11, begins with, and more than 1.0 GiB of such values are not compared: 01, 11") {
+		t.Error(err)
+	}
+	if made, needs, err := New(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil || len(needs) > 0 || tilesOf(t, m, made, "/s") != "10@0+2 11@2+2" {
+		t.Error(needs, err)
+	}
+}
+
+// TestFirstInEachPlace: with --coords first the files are named whose values do not count, and not
+// narrower ones that begin alike.
+func TestFirstInEachPlace(t *testing.T) {
+	m := newMaker()
+	for day := range 3 {
+		for tile := range 2 {
+			s := static("x y", []int64{2, 3}, 1, 2, 3, 11, 12, 13)
+			switch {
+			case day == 0:
+				s = static("x y", []int64{2, 2}, 1, 2, 11, 12)
+			case day == 2 && tile == 1:
+				s = static("x y", []int64{2, 3}, 1, 2, 4, 11, 12, 13)
+			}
+			m.file(fmt.Sprintf("%d%d", day, tile), days(2*day, 2), coords("x", "x", float64s, float64(2*tile), float64(2*tile+1)), s)
+		}
+	}
+	f := findingOf(t, planned(t, m, &Options{Pad: PadFill, Coords: CoordsFirst}).Report, report.Static)
+	if f.Effect != report.Noted || f.Array != "/s" || f.Says != "1 of 6 files has other values; those of 11 count" || len(f.Files) != 1 || report.Base(f.Files[0]) != "21" {
+		t.Errorf("%+v", f)
 	}
 }

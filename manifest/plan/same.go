@@ -34,10 +34,8 @@ func (p *layout) comparing(a *array) *comparison {
 // parts are files by their values. It asks for values that are not known.
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	found := newComparer(c.alike)
-	if c.a.where == nil && c.p.opts.Pad == PadFill {
-		if err := c.crop(found); err != nil {
-			return nil, err
-		}
+	if err := c.crop(found, files); err != nil {
+		return nil, err
 	}
 	for _, f := range files {
 		at := placeOf(c.a.members, c.p.classOf[f])
@@ -56,20 +54,19 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	return found.groups, nil
 }
 
-// counting is the file whose values count for all that have a variable: the first of the widest.
-func (p *layout) counting(a *array) int32 {
-	var widest []int32
-	most := int64(-1)
-	for _, m := range a.members {
-		n := elementsOf(m.v)
-		if n > most {
-			widest, most = widest[:0], n
-		}
-		if n == most {
-			widest = append(widest, p.firstOf(p.classes[m.class].files))
+// counting is the file whose values count for all that have a variable, where it is alike in all.
+func (p *layout) counting(a *array) int32 { return p.widest(a, p.filesHaving(a)) }
+
+// widest is the one of some files in one place whose values count: the first of the widest.
+func (p *layout) widest(a *array, files []int32) int32 {
+	best, most := int32(-1), int64(-1)
+	for _, f := range files {
+		n := elementsOf(a.memberOf(p.classOf[f]).v)
+		if n > most || n == most && p.rank[f] < p.rank[best] {
+			best, most = f, n
 		}
 	}
-	return p.firstOf(widest)
+	return best
 }
 
 // firstOf is the first of some files in the order of places.
@@ -79,14 +76,13 @@ func (p *layout) firstOf(files []int32) int32 {
 
 // crop has what narrower files would have of the values that count found as equal to these:
 // behind the end of theirs, the widest says what there is.
-func (c *comparison) crop(found *comparer) error {
-	file := c.p.counting(c.a)
-	at := placeOf(c.a.members, c.p.classOf[file])
-	m := &c.a.members[at]
-	shapes := c.narrower(m)
-	if len(shapes) == 0 || !c.holds(m.v) {
+func (c *comparison) crop(found *comparer, files []int32) error {
+	file, shapes := c.narrower(files)
+	if len(shapes) == 0 || !c.fits(files) {
 		return nil
 	}
+	at := placeOf(c.a.members, c.p.classOf[file])
+	m := &c.a.members[at]
 	values, ok := none, true
 	if m.v.Storage.Layout != manifest.Nothing && elementsOf(m.v) > 0 {
 		values, ok = c.elements(file, m)
@@ -107,9 +103,26 @@ func (c *comparison) crop(found *comparer) error {
 	return nil
 }
 
-// narrower are the shapes of narrower files, with the axes of a member.
-func (c *comparison) narrower(of *member) (shapes [][]int64) {
-	for _, m := range c.a.members {
+// fits reports whether there is room for the values that narrower files are compared with.
+func (c *comparison) fits(files []int32) bool {
+	widest, shapes := c.narrower(files)
+	return len(shapes) == 0 || c.holds(c.a.memberOf(c.p.classOf[widest]).v)
+}
+
+// narrower are the shapes of those of some files that are narrower than the widest, with its axes,
+// where they may be.
+func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
+	widest = c.p.widest(c.a, files)
+	if c.p.opts.Pad != PadFill {
+		return widest, nil
+	}
+	of, last := c.a.memberOf(c.p.classOf[widest]), c.p.classOf[widest]
+	for _, f := range files {
+		if c.p.classOf[f] == last {
+			continue
+		}
+		last = c.p.classOf[f]
+		m := c.a.memberOf(last)
 		shape := slices.Clone(of.v.Shape)
 		for k, axis := range of.axes {
 			shape[axis] = min(shape[axis], m.v.Shape[m.axes[k]])
@@ -118,7 +131,7 @@ func (c *comparison) narrower(of *member) (shapes [][]int64) {
 			shapes = append(shapes, shape)
 		}
 	}
-	return shapes
+	return widest, shapes
 }
 
 // values are those of a file, or their sum or outline where that will do: many elements are not

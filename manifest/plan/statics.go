@@ -27,10 +27,10 @@ func (p *layout) statics() error {
 
 // settleDoubt compares what files hold that lie in the same place, unless the first counts.
 func (p *layout) settleDoubt(d doubt) error {
-	if p.opts.Coords == CoordsFirst {
-		return nil
-	}
 	c := p.comparing(d.a)
+	if p.opts.Coords == CoordsFirst {
+		return c.noteFirst(d.twins)
+	}
 	for _, files := range d.twins {
 		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
 			return err
@@ -45,8 +45,7 @@ func (p *layout) settleStatic(a *array) error {
 		return nil
 	}
 	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) {
-		p.noteFirstStatic(a)
-		return nil
+		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
 	}
 	if !a.aux && p.refuseUnordered(a) {
 		return nil
@@ -54,18 +53,55 @@ func (p *layout) settleStatic(a *array) error {
 	return p.comparing(a).refuseOdd(p.filesHaving(a))
 }
 
-// noteFirstStatic says which files' values do not count, where they are known and alike bytes are
-// alike values: to find out more is what the user has forgone.
-func (p *layout) noteFirstStatic(a *array) {
-	if known, equal := p.known(a); !known || equal || !p.comparing(a).alike {
-		return
+// noteFirst says which files' values do not count, of those in each place, where enough of them is
+// known to be compared and alike bytes are alike values: to find out more is what the user has forgone.
+func (c *comparison) noteFirst(places [][]int32) error {
+	p := c.p
+	if !c.alike {
+		return nil
 	}
-	files := p.filesHaving(a)
-	of := func(f int32) string { return idOf(p.valuesIn(f, a.memberOf(p.classOf[f]).at)) }
-	first := p.counting(a)
-	odd := slices.DeleteFunc(slices.Clone(files), func(f int32) bool { return of(f) == of(first) })
-	p.find(p.odd(report.Finding{Kind: p.comparing(a).kind(), Array: a.path, Effect: report.Noted, Option: "without --coords first they are refused",
-		Says: count(len(odd), len(files)) + " " + have(len(odd)) + " other values than the first, " + p.label(p.files[first].URL) + ", which count"}, odd, int64(len(files))))
+	var odd, counting []int32
+	of := 0
+	for _, files := range places {
+		if of += len(files); !c.told(files) {
+			continue
+		}
+		groups, err := c.parts(files)
+		if err != nil {
+			return err
+		}
+		if len(groups) < 2 {
+			continue
+		}
+		first := p.widest(c.a, files)
+		counting = append(counting, first)
+		for _, g := range groups {
+			if !slices.Contains(g, first) {
+				odd = append(odd, g...)
+			}
+		}
+	}
+	if len(odd) == 0 {
+		return nil
+	}
+	p.find(p.odd(report.Finding{Kind: c.kind(), Array: c.a.path, Effect: report.Noted, Option: "without --coords first they are refused",
+		Says: fmt.Sprintf("%s %s other values; those of %s count", count(len(odd), of), have(len(odd)), p.span(counting))}, odd, int64(of)))
+	return nil
+}
+
+// told reports whether values are known of all of some files, as far as it takes to compare them.
+func (c *comparison) told(files []int32) bool {
+	_, shapes := c.narrower(files)
+	for _, f := range files {
+		m := c.a.memberOf(c.p.classOf[f])
+		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+			continue
+		}
+		if known := c.p.valuesIn(f, m.at); known == nil || known.Summed && len(shapes) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // refuseUnordered refuses a variable of which every file holds a part when nothing says which.
@@ -136,6 +172,12 @@ func (c *comparison) refuseOdd(files []int32) error {
 		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + a.path[1:],
 			Says: fmt.Sprintf("files have to hold the same of it, and it takes %s in some: no more than %s are compared", report.Size(n), report.Size(manifest.MostSummed))},
 			files, int64(len(files))))
+		return nil
+	}
+	if !c.fits(files) {
+		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + a.path[1:],
+			Says: fmt.Sprintf("narrower files have to hold what the widest, %s, begins with, and more than %s of such values are not compared",
+				p.label(p.files[p.widest(a, files)].URL), report.Size(manifest.MostSummed))}, files, int64(len(files))))
 		return nil
 	}
 	groups, err := c.parts(files)
