@@ -2,6 +2,7 @@ package zarrjson
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -24,8 +25,10 @@ var plain = [][2]string{
 }
 
 // with returns the plain document with fields replaced, added or, by "", removed.
-func with(changes ...string) string {
-	fields := slices.Clone(plain)
+func with(changes ...string) string { return changed(plain, changes) }
+
+func changed(fields [][2]string, changes []string) string {
+	fields = slices.Clone(fields)
 	for change := range slices.Chunk(changes, 2) {
 		i := slices.IndexFunc(fields, func(f [2]string) bool { return f[0] == change[0] })
 		switch {
@@ -73,6 +76,50 @@ func TestArrayKeepsWhatItCannotKnow(t *testing.T) {
 				t.Errorf("written as\n%s (%v), not\n%s", got, err, doc)
 			}
 		})
+	}
+}
+
+// TestCompactKeepsTexts holds that only white space between values goes.
+func TestCompactKeepsTexts(t *testing.T) {
+	a, err := ParseArray([]byte(with("attributes", `{ "long name" : "two  \" words\t" }`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.Encode(Compact)
+	if want := with("attributes", `{"long name":"two  \" words\t"}`); err != nil || string(got) != want {
+		t.Errorf("written as\n%s (%v), not\n%s", got, err, want)
+	}
+}
+
+// TestExtraFieldsAreNotLaidOut holds that fields nobody here knows keep their bytes, but in a
+// compact document.
+func TestExtraFieldsAreNotLaidOut(t *testing.T) {
+	const extra = `{ "must_understand":false,  "b":1.50 }`
+	a, err := ParseArray([]byte(with("acme", extra)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for layout, want := range map[Layout]string{Indented: extra, Compact: `{"must_understand":false,"b":1.50}`} {
+		got, err := a.Encode(layout)
+		if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s (%v) does not have %s", got, err, want)
+		}
+	}
+}
+
+func TestDims(t *testing.T) {
+	for names, want := range map[string][]string{
+		`null`:       {"dim_0", "dim_1"},
+		`["y","x"]`:  {"y", "x"},
+		`["y",null]`: {"y", "dim_1"},
+	} {
+		a, err := ParseArray([]byte(with("dimension_names", names)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Dims(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, not %v", names, got, want)
+		}
 	}
 }
 
@@ -126,6 +173,15 @@ func TestArrayReadsMoreThanItWrites(t *testing.T) {
 	}
 }
 
+// numbered are so many members, each of its own name.
+func numbered(n int) string {
+	members := make([]string, n)
+	for i := range members {
+		members[i] = fmt.Sprintf(`"f%d":1`, i)
+	}
+	return strings.Join(members, ",")
+}
+
 // refusal is a document that is refused, and how.
 type refusal struct {
 	name, doc  string
@@ -143,10 +199,14 @@ func arrayRefusals() []refusal {
 	}
 	return []refusal{
 		{"empty", ``, "", "a value is missing", corrupt},
-		{"not JSON", `{"a":}`, "", "byte 5", corrupt},
+		{"not JSON", `{"a":}`, "", "byte 5: want a value; found }", corrupt},
+		{"ends within a text", `{"a":"b`, "", "a string without its end; found the end", corrupt},
 		{"not an object", `[]`, "", "[] is not an object", corrupt},
 		{"two documents", with() + with(), "", "something follows", corrupt},
 		{"name twice", `{"shape":[],"shape":[]}`, "", `"shape" occurs twice`, corrupt},
+		{"escape that is none", `{"a":"\x"}`, "", "byte 6", corrupt},
+		{"escape of no digit", `{"a":"\u00g0"}`, "", "byte 6", corrupt},
+		{"a late name twice", "{" + numbered(20) + `,"f19":1}`, "", `"f19" occurs twice`, corrupt},
 		{"format 2", with("zarr_format", "2"), "zarr_format", "2 is not 3", corrupt},
 		{"no format", with("zarr_format", ""), "zarr_format", "missing", corrupt},
 		{"a group", with("node_type", `"group"`), "node_type", `"group" is not "array"`, corrupt},

@@ -23,6 +23,7 @@ func TestGridForms(t *testing.T) {
 	}{
 		{"integer stays", "[15]", "[5]", "[5]", [][]int64{{5, 5, 5}}},
 		{"integer, clipped", "[12]", "[5]", "[5]", [][]int64{{5, 5, 2}}},
+		{"integer of one", "[3]", "[1]", "[1]", [][]int64{{1, 1, 1}}},
 		{"integer, no extent", "[0]", "[5]", "[5]", [][]int64{{}}},
 		{"list", "[60]", "[[10,20,30]]", "[[10,20,30]]", [][]int64{{10, 20, 30}}},
 		{"equal edges stay a list", "[12]", "[[4,4,4]]", "[[[4,3]]]", [][]int64{{4, 4, 4}}},
@@ -281,6 +282,17 @@ func TestGridKeepsItsFormWithoutExtent(t *testing.T) {
 		if got, err := a.Encode(Compact); err != nil || string(got) != doc {
 			t.Errorf("written as %s (%v), not %s", got, err, doc)
 		}
+	}
+}
+
+// TestGridFormCannotHold describes a grid of several lengths in the form of a regular one.
+func TestGridFormCannotHold(t *testing.T) {
+	g, err := grid.FromSizes([]int64{3, 4}, grid.List(1, 2), grid.Every(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := RegularGrid(3, 4).For(g); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v (%v)", c, err)
 	}
 }
 

@@ -209,6 +209,8 @@ func TestToV2(t *testing.T) {
 			withV2("filters", `[{"id":"zstd","level":3,"checksum":true},{"id":"crc32c"}]`), `{}`, V2Options{}},
 		{"blosc", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"bitshuffle","blocksize":0}}]`),
 			withV2("compressor", `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}`), `{}`, V2Options{}},
+		{"blosc that shuffles nothing", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"noshuffle","blocksize":0}}]`),
+			withV2("compressor", `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":0,"blocksize":0}`), `{}`, V2Options{}},
 		{"a shuffle of no size", withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":null}},{"name":"numcodecs.shuffle"}]`),
 			withV2("filters", `[{"id":"shuffle","elementsize":4},{"id":"shuffle","elementsize":4}]`), `{}`, V2Options{}},
 		{"a shuffle of no size, of wide elements", withCodecs(`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},`+littleBytes+`,{"name":"numcodecs.shuffle","configuration":{}}]`, "data_type", `"float64"`),
@@ -240,13 +242,35 @@ func TestToV2(t *testing.T) {
 	}
 }
 
+// TestZeros holds that a fill value that a program leaves out is one of zeros.
+func TestZeros(t *testing.T) {
+	a, err := ParseArray([]byte(withCodecs("[" + littleBytes + "]")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Fill = nil
+	v2, _, err := a.ToV2(V2Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := v2.Encode(Compact); err != nil || string(got) != withV2() {
+		t.Errorf("in format 2 it is\n%s (%v), not\n%s", got, err, withV2())
+	}
+	if mask, err := a.DataType.EncodeMask(nil); err != nil || string(mask) != `"AAAAAAAAAAA="` {
+		t.Errorf("as a mask it is %s (%v)", mask, err)
+	}
+}
+
 // TestMasks holds the attribute against xarray's own FillValueCoder.encode.
 func TestMasks(t *testing.T) {
 	cases := []struct{ dtype, element, mask string }{
 		{`"float32"`, "0000c07f", `"AAAAAAAA+H8="`},
 		{`"float32"`, "000080ff", `"AAAAAAAA8P8="`},
+		{`"float32"`, "0000807f", `"AAAAAAAA8H8="`},
+		{`"float32"`, "0000c0ff", `"AAAAAAAA+P8="`},
 		{`"float32"`, "0000c03f", `"AAAAAAAA+D8="`},
 		{`"float64"`, "000000000000f8ff", `"AAAAAAAA+P8="`},
+		{`"float64"`, "010000000000f87f", `"AQAAAAAA+H8="`},
 		{`"float64"`, "9a9999999999b93f", `"mpmZmZmZuT8="`},
 		{`"float16"`, "003e", `"AAAAAAAA+D8="`},
 		{`"int16"`, "19fc", `-999`},

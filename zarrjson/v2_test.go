@@ -2,7 +2,6 @@ package zarrjson
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -20,21 +19,7 @@ var plainV2 = [][2]string{
 }
 
 // withV2 is with for a .zarray.
-func withV2(changes ...string) string {
-	fields := slices.Clone(plainV2)
-	for change := range slices.Chunk(changes, 2) {
-		i := slices.IndexFunc(fields, func(f [2]string) bool { return f[0] == change[0] })
-		switch {
-		case i < 0:
-			fields = append(fields, [2]string{change[0], change[1]})
-		case change[1] == "":
-			fields = slices.Delete(fields, i, i+1)
-		default:
-			fields[i][1] = change[1]
-		}
-	}
-	return objectOf(fields)
-}
+func withV2(changes ...string) string { return changed(plainV2, changes) }
 
 func TestV2ArrayReadsMoreThanItWrites(t *testing.T) {
 	cases := map[string][2]string{
@@ -46,6 +31,7 @@ func TestV2ArrayReadsMoreThanItWrites(t *testing.T) {
 		"payload":          {withV2("fill_value", `"0x7fc00001"`), withV2("fill_value", `"NaN"`)},
 		"id in the middle": {withV2("compressor", `{"level": 4, "id": "zlib"}`), withV2("compressor", `{"id":"zlib","level":4}`)},
 		"microseconds":     {withV2("dtype", `">M8[us]"`, "fill_value", "7"), withV2("dtype", `">M8[us]"`, "fill_value", "7")},
+		"most ticks":       {withV2("dtype", `"<M8[2147483647s]"`, "fill_value", "7"), withV2("dtype", `"<M8[2147483647s]"`, "fill_value", "7")},
 		"text of 0": {withV2("dtype", `"|O"`, "filters", `[{"id":"vlen-utf8"}]`, "fill_value", "0"),
 			withV2("dtype", `"|O"`, "filters", `[{"id":"vlen-utf8"}]`, "fill_value", `"0"`)},
 		"structured, null": {withV2("dtype", `[["a",">i4"],["b","<f8"]]`, "fill_value", "null"), withV2("dtype", `[["a",">i4"],["b","<f8"]]`, "fill_value", "null")},
@@ -90,6 +76,7 @@ func TestV2ArrayRefuses(t *testing.T) {
 		{"unknown unit", dtype(`"<M8[x]"`), "dtype", "a type such as", corrupt},
 		{"open unit", dtype(`"<M8[ns"`), "dtype", "a type such as", corrupt},
 		{"0 ticks", dtype(`"<M8[0s]"`), "dtype", "a type such as", corrupt},
+		{"too many ticks", dtype(`"<M8[2147483648s]"`), "dtype", "a type such as", corrupt},
 		{"objects", dtype(`"|O"`), "dtype", "without a filter", corrupt},
 		{"pickles", withV2("dtype", `"|O"`, "filters", `[{"id":"pickle"}]`), "dtype", `"pickle"`, no},
 		{"no fields", dtype(`[]`), "dtype", "at least one field", corrupt},
