@@ -139,6 +139,7 @@ func TestArrayReadsMoreThanItWrites(t *testing.T) {
 		"NaN in hexadecimal":    {with("fill_value", `"0x7FC00000"`), with("fill_value", `"NaN"`)},
 		"more digits than kept": {with("fill_value", "0.1"), with("fill_value", "0.10000000149011612")},
 		"integer as float":      {with("data_type", `"int8"`, "fill_value", "-1.0"), with("data_type", `"int8"`, "fill_value", "-1")},
+		"least int64 as float":  {with("data_type", `"int64"`, "fill_value", "-9.223372036854775808e18"), with("data_type", `"int64"`, "fill_value", "-9223372036854775808")},
 		"integer as text":       {with("data_type", `"int8"`, "fill_value", `"-1"`), with("data_type", `"int8"`, "fill_value", "-1")},
 		"uint64 as float":       {with("data_type", `"uint64"`, "fill_value", "1e19"), with("data_type", `"uint64"`, "fill_value", "10000000000000000000")},
 		"bool as number":        {with("data_type", `"bool"`, "fill_value", "1"), with("data_type", `"bool"`, "fill_value", "true")},
@@ -223,6 +224,8 @@ func arrayRefusals() []refusal {
 		{"bfloat16", with("data_type", `"bfloat16"`), "data_type", "brain float", no},
 		{"int4", with("data_type", `"int4"`), "data_type", "4-bit", no},
 		{"float8", with("data_type", `"float8_e4m3"`), "data_type", "8-bit float", no},
+		{"digits for a data type", with("data_type", `"16"`), "data_type", `"16" is not a known data type`, no},
+		{"letters behind bits", with("data_type", `"r16x"`), "data_type", `"r16x" is not a known data type`, no},
 		{"r12", with("data_type", `"r12"`), "data_type", "multiple of 8", corrupt},
 		{"r0", with("data_type", `"r0"`), "data_type", "multiple of 8", corrupt},
 		{"huge element", with("data_type", `"r9000000000000000000"`), "data_type", "bytes an element", no},
@@ -295,6 +298,7 @@ func arrayRefusals() []refusal {
 		{"name of a number", with("dimension_names", `["x",1]`), "dimension_names[1]", "1 is not a string or null", corrupt},
 		{"storage transformer", with("storage_transformers", `[{"name":"acme.mirror"}]`), "storage_transformers", `"acme.mirror"`, no},
 		{"unknown field", with("acme", `1`), "acme", "must_understand", no},
+		{"unknown field with another member", with("acme", `{"note":false}`), "acme", "must_understand", no},
 		{"unknown field to be understood", with("acme", `{"must_understand":true}`), "acme", "must_understand", no},
 	}
 }

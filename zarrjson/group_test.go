@@ -88,6 +88,57 @@ func TestConsolidatedSort(t *testing.T) {
 	}
 }
 
+// TestMembersAreEither holds that a node with both documents, or none, is not written.
+func TestMembersAreEither(t *testing.T) {
+	a, err := ParseArray([]byte(with()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range map[string]Node{"both": {Group: &Group{}, Array: a}, "none": {}} {
+		g := &Group{Consolidated: &Consolidated{Members: []Member{{"x", n}}}}
+		if doc, err := g.Encode(Compact); err == nil {
+			t.Errorf("%s: written as %s", name, doc)
+		}
+	}
+}
+
+func TestGroupToV2(t *testing.T) {
+	a, err := ParseArray([]byte(withCodecs("[" + littleBytes + "]")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := &Consolidated{Members: []Member{{"x", Node{Array: a}}}}
+	of := func(g *Group) *Group {
+		return &Group{Consolidated: &Consolidated{Members: []Member{{"g", Node{Group: g}}, {"g/x", Node{Array: a}}}}}
+	}
+	for _, c := range []struct {
+		name string
+		g    *Group
+		says string // of the error
+	}{
+		{"members that are not known", &Group{}, "consolidated_metadata: missing"},
+		{"a group", of(&Group{}), ""},
+		{"a group that lists none", of(&Group{Consolidated: &Consolidated{}}), ""},
+		{"a group that lists its own", of(&Group{Consolidated: inner}), "consolidated_metadata.metadata[g]: members of its own"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.g.ToV2(V2Options{})
+			if c.says != "" {
+				if err == nil || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%v; want %s", err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Nodes) != 3 || got.Nodes[1].Path != "g" || got.Nodes[1].Array != nil || got.Nodes[2].Array == nil {
+				t.Errorf("%+v", got.Nodes)
+			}
+		})
+	}
+}
+
 func TestV2GroupDocument(t *testing.T) {
 	if got := string(V2Group(Compact)); got != `{"zarr_format":2}` || CheckV2Group([]byte(got)) != nil {
 		t.Error(got)

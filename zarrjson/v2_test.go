@@ -105,6 +105,7 @@ func TestV2ConsolidatedRefuses(t *testing.T) {
 		{"wrong array", `{"metadata":{"x/.zarray":` + withV2("order", "1") + `}}`, "metadata[x/.zarray].order", "1 is not", corrupt},
 		{"text for a document", `{"metadata":{".zgroup":"{}"}}`, "metadata[.zgroup]", "not an object", corrupt},
 		{"dots in the path", `{"metadata":{"../x/.zgroup":{"zarr_format":2}}}`, "metadata[../x/.zgroup]", "dots only", corrupt},
+		{"path from the root", `{"metadata":{"/.zgroup":{"zarr_format":2}}}`, "metadata[/.zgroup]", "empty name", corrupt},
 		{"empty name", `{"metadata":{"//.zgroup":{"zarr_format":2}}}`, "metadata[//.zgroup]", "empty name", corrupt},
 	}
 	for _, c := range cases {
