@@ -296,6 +296,8 @@ func TestAcceptanceGridShape(t *testing.T) {
 	wantError(t, err, "1 axes", "[10 10]")
 	_, err = grid.FromSizes([]int64{math.MaxInt64, 2}, grid.Every(5), grid.Every(5))
 	wantError(t, err, "axis 1", "2^63−1 elements")
+	_, err = grid.FromSizes([]int64{math.MaxInt64, 1, 0}, grid.Every(5), grid.Every(5), grid.Every(5))
+	check(t, err)
 	g := newGrid(t, []int64{25}, grid.List(10, 10, 5))
 	if g.IsRegular() {
 		t.Error("a list became regular")

@@ -216,23 +216,27 @@ func TestLargeTables(t *testing.T) {
 		name          string
 		runs          int
 		unit, padding int64
+		late          int64 // how many times as many edges late runs have
 	}{
-		{"few runs, short", 10, 1, 1},
-		{"few runs, long", 10, 1 << 33, 1},
-		{"many runs, short", 5000, 1, 1},
-		{"many runs, long", 5000, 1 << 33, 1},
-		{"wide padding", 5000, 1, 1 << 40},
-		{"no padding", 5000, 1, 0},
+		{"few runs, short", 10, 1, 1, 1},
+		{"few runs, long", 10, 1 << 33, 1, 1},
+		{"runs to halve, short", 150, 1, 1, 1},
+		{"runs to halve, long", 150, 1 << 33, 1, 1},
+		{"many runs, short", 5000, 1, 1, 1},
+		{"many runs, long", 5000, 1 << 33, 1, 1},
+		{"many edges in late runs", 5000, 1, 1, 100},
+		{"wide padding", 5000, 1, 1 << 40, 1},
+		{"no padding", 5000, 1, 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(9, 9))
 			runs := make([]grid.Run, tt.runs)
 			for i := range runs {
-				size := tt.unit * (1 + r.Int64N(9))
+				size, count := tt.unit*(1+r.Int64N(9)), 1+r.Int64N(3)
 				if i > tt.runs/2 {
-					size *= 1000 // so that early runs crowd
+					size, count = size*1000, count*tt.late // so that early runs crowd
 				}
-				runs[i] = grid.Run{Edge: grid.Edge{Codec: size + r.Int64N(2)*tt.padding, Data: size}, Count: 1 + r.Int64N(3)}
+				runs[i] = grid.Run{Edge: grid.Edge{Codec: size + r.Int64N(2)*tt.padding, Data: size}, Count: count}
 			}
 			checkTable(t, newVarying(t, runs), runs)
 		})
@@ -261,7 +265,8 @@ func checkTable(t *testing.T, d *grid.Varying, runs []grid.Run) {
 // TestLeading counts equal edges one by one.
 func TestLeading(t *testing.T) {
 	dims := map[string]grid.Dimension{}
-	for name, lengths := range map[string][]int64{"months": {31, 28, 31, 30}, "longer": {31, 28, 31, 30, 31}, "behind": {5, 31, 28, 31, 30}, "tens": {10, 10, 10}} {
+	for name, lengths := range map[string][]int64{"months": {31, 28, 31, 30}, "longer": {31, 28, 31, 30, 31}, "behind": {5, 31, 28, 31, 30}, "tens": {10, 10, 10},
+		"tens, then five": {10, 10, 10, 5}, "fewer behind": {7, 10, 10, 5}} {
 		var runs []grid.Run
 		total := int64(0)
 		for _, n := range lengths {
@@ -281,6 +286,7 @@ func TestLeading(t *testing.T) {
 	}{
 		{"months", "longer", 0, 4}, {"longer", "months", 0, 4}, {"months", "behind", 1, 4}, {"months", "behind", 0, 0},
 		{"tens", "tens", 1, 2}, {"tens", "tens", 3, 0}, {"tens", "months", 0, 0}, {"months", "longer", 9, 0},
+		{"tens, then five", "fewer behind", 1, 2},
 	} {
 		if got := grid.Leading(dims[c.a], dims[c.b], c.first); got != c.want {
 			t.Errorf("%s in %s from %d on: %d, want %d", c.a, c.b, c.first, got, c.want)
