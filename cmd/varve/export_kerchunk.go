@@ -112,7 +112,7 @@ func describeKerchunk(dest string, r *kerchunk.Result) string {
 		fmt.Fprintf(&b, "kept as they were: %s\n", plural(r.Kept, "chunk", "chunks"))
 	}
 	if r.Because != "" {
-		fmt.Fprintf(&b, "format 3, since format 2 cannot say this: %s\n", r.Because)
+		fmt.Fprintf(&b, "format 3, since %s\n", r.Because)
 	}
 	if len(r.Regular) > 0 {
 		fmt.Fprintf(&b, "given a regular grid: %s\n", strings.Join(r.Regular, ", "))

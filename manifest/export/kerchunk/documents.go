@@ -40,11 +40,21 @@ func (e *export) translate() (*documents, error) {
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return d, err
 	}
-	because := err.Error()
+	because := whyFormat3(e.arrays, err)
 	if d, err = e.format3(root); err == nil {
 		d.because = because
 	}
 	return d, err
+}
+
+// whyFormat3 is what format 2 cannot say, by the error of a translation to it, and what would do.
+func whyFormat3(arrays []array, err error) string {
+	for _, a := range arrays {
+		if a.Face().ChunkGrid.Name == zarrjson.Rectilinear {
+			return a.Path() + " has chunks of several lengths; --regular cuts it anew"
+		}
+	}
+	return "format 2 cannot say this: " + err.Error()
 }
 
 // tree is the root with everything below it: groups, those that are only a part of a path

@@ -92,7 +92,7 @@ const (
 // Result is what was written.
 type Result struct {
 	Format  int      // of the Zarr documents: 2 or 3
-	Because string   // what format 2 cannot say, where Format is 3
+	Because string   // why Format is 3
 	Regular []string // arrays that were given another grid
 	Arrays  int
 	Refs    int64 // ranges of sources

@@ -127,6 +127,32 @@ func TestRegularKeepsChunks(t *testing.T) {
 	}
 }
 
+// TestWhyFormat3 says which array it is, and the option that would do without.
+func TestWhyFormat3(t *testing.T) {
+	several := []grid.Sizes{grid.List(10, 5)}
+	for _, c := range []struct {
+		name, why string
+		spec      spec
+	}{
+		{"one length", "", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32", codecs: "[" + little + "]"}},
+		{"several lengths", "/v has chunks of several lengths; --regular cuts it anew", spec{path: "/v", shape: []int64{15}, edges: several, dtype: "int32", codecs: "[" + little + "]"}},
+		{"a codec", "format 2 cannot say this: consolidated_metadata.metadata[v].codecs", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32",
+			codecs: `[{"name":"sharding_indexed","configuration":{"chunk_shape":[5],"codecs":[` + little + `],"index_codecs":[` + little + `,{"name":"crc32c"}]}}]`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newArchive(t, "a.nc")
+			a.add(c.spec)
+			result, err := write(t.Context(), a.hierarchy, filepath.Join(t.TempDir(), "r.json"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(result.Because, c.why) || (c.why == "") != (result.Because == "") || (c.why == "") != (result.Format == 2) {
+				t.Errorf("format %d: %q, not %q", result.Format, result.Because, c.why)
+			}
+		})
+	}
+}
+
 func TestNoPatch(t *testing.T) {
 	for _, name := range []string{"r.json", "r.parquet"} {
 		a, dir := regularArchive(t), t.TempDir()
