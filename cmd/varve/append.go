@@ -37,6 +37,7 @@ follows what is new, and whoever reads OUT meanwhile sees the old state or the n
 	}
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
+	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "pass over files that OUT has already, if they are as they were scanned")
 	return cmd
 }
@@ -60,6 +61,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	outcome, err := build.Append(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {
+		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
 		return interrupted(cmd.Context(), err)
 	}
 	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)

@@ -39,6 +39,7 @@ says the same and writes nothing.
 	}
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
+	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.force, "force", false, "replace what OUT holds; its history is kept")
 	return cmd
 }
@@ -60,6 +61,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	outcome, err := build.Build(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {
+		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
 		return interrupted(cmd.Context(), err)
 	}
 	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)

@@ -42,6 +42,7 @@ files on each side, and how many chunks are served as they are stored.
 	}
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
+	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document")
 	cmd.Flags().StringVar(&opts.html, "html", "", "write a report to look at into this `file`")
 	return cmd
@@ -65,6 +66,9 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
 	outcome, failed := build.Check(cmd.Context(), how)
 	shown.finish()
+	if failed != nil {
+		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
+	}
 	if outcome == nil {
 		return interrupted(cmd.Context(), failed)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -30,6 +31,7 @@ type combineOptions struct {
 	config     string
 	download   bool
 	allow      []string
+	keepScan   string
 
 	concat, vars, drop  []string
 	newDims, rename     []string
@@ -53,6 +55,25 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "keep up to so many `bytes` of a file's coordinate, or of a variable that only the manifest can hold, such as texts; larger coordinates stay in the files")
 	f.BoolVar(&o.quiet, "quiet", false, "show no progress")
 	f.StringVar(&o.config, "config", "", "take flags from this YAML `file`; those of the command line count more")
+}
+
+// addKeepScan declares what has a scan survive what becomes of its command.
+func (o *combineOptions) addKeepScan(f *pflag.FlagSet) {
+	f.StringVar(&o.keepScan, "keep-scan", "", "keep what is scanned in this `folder`, and take from there what has not changed: the same command goes on where it was stopped")
+}
+
+// longScan is how long a scan takes that nobody wants to wait for twice.
+const longScan = time.Minute
+
+// sayKept says what becomes of what was scanned by a command that failed.
+func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
+	switch {
+	case spent == 0: // nothing was
+	case o.keepScan != "":
+		fmt.Fprintf(messages, "what was scanned is kept in %s: the same command goes on from there\n", o.keepScan)
+	case spent >= longScan:
+		fmt.Fprintln(messages, "what was scanned is lost: with --keep-scan FOLDER the next command goes on where this one was stopped")
+	}
 }
 
 // addPlanFlags declares what says how files become arrays.
@@ -84,6 +105,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 		Workers:    o.workers,
 		SkipBroken: o.skipBroken,
 		Allow:      o.allow,
+		KeepScan:   o.keepScan,
 		ValueBytes: o.valueBytes,
 		Opener:     source.NewOpener(&source.Options{Download: o.download}),
 		Writer:     "varve " + versionName(),

@@ -21,6 +21,8 @@ type progress struct {
 	bar     *progressbar.ProgressBar // nil where there is no terminal
 	quiet   bool
 	unit    string
+	begun   time.Time // the first of what it does
+	some    bool      // was done
 	started time.Time
 	said    time.Time
 }
@@ -34,7 +36,7 @@ func newProgress(out io.Writer, quiet bool) *progress {
 
 func newProgressOf(out io.Writer, quiet bool, doing, unit string) *progress {
 	now := time.Now()
-	p := &progress{out: out, quiet: quiet, unit: unit, started: now, said: now}
+	p := &progress{out: out, quiet: quiet, unit: unit, begun: now, started: now, said: now}
 	if file, ok := out.(*os.File); ok && !quiet && term.IsTerminal(int(file.Fd())) {
 		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(doing),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
@@ -65,6 +67,7 @@ func (p *progress) begin(doing, unit string) {
 func (p *progress) update(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.some = p.some || done > 0
 	switch {
 	case p.quiet:
 	case p.bar != nil:
@@ -84,6 +87,16 @@ func (p *progress) line(done, total int64) string {
 		left = time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second).String()
 	}
 	return fmt.Sprintf("%s of %s %s, %.0f %s/s, %s left", report.Thousands(done), report.Thousands(total), p.unit, rate, p.unit, left)
+}
+
+// spent is how long the command took that did something.
+func (p *progress) spent() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.some {
+		return 0
+	}
+	return time.Since(p.begun)
 }
 
 // finish takes the bar away.

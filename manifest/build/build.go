@@ -32,6 +32,9 @@ type Options struct {
 	Allow      []string     // folders and URLs that sources may name others in, besides their own
 	Pictures   bool         // draw the arrays
 	Force      bool         // build over what is there; its history is kept
+	// KeepScan is a folder to keep what is scanned in, for the next time: sources that were scanned before
+	// and have not changed are taken from there. It is made if there is none. Empty: nothing is kept.
+	KeepScan string
 	// Replan has Append plan with Plan, all files anew if it has to. Without it Plan does not count:
 	// files are appended with the options that the manifest was built with, which it keeps.
 	Replan bool

@@ -26,6 +26,7 @@ type job struct {
 	before []*manifest.File   // its files, if they had to be read
 	files  []*manifest.File   // new ones
 	broken []scan.Broken
+	shared *sharing // of parts
 }
 
 func newJob(repo *manifest.Repository, opts *Options) *job {
@@ -45,12 +46,16 @@ func (j *job) scan(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range parts {
+	for _, name := range j.others(parts) {
 		if err := j.takePart(ctx, name, sink); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if len(names) > 0 {
+	if len(names) > 0 && j.opts.KeepScan != "" {
+		if err := j.scanKept(ctx, names, sink); err != nil {
+			return err
+		}
+	} else if len(names) > 0 {
 		to := scan.RefSink(sink)
 		if len(parts) > 0 {
 			to = struct{ scan.RefSink }{sink} // which cannot begin anew: the rows of parts are in it

@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
 	"varve/manifest/scan"
@@ -28,23 +31,35 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	var outcome *Outcome
+	err = writePart(name, func(file *os.File) error {
+		outcome, err = scanTo(ctx, file, names, opts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcome, nil
+}
+
+// writePart writes a part, which has its name when it is whole.
+func writePart(name string, write func(*os.File) error) error {
 	base := filepath.Base(name)
 	draft := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
 	file, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	outcome, err := scanTo(ctx, file, names, opts)
-	if err == nil {
+	if err = write(file); err == nil {
 		err = file.Sync()
 	}
 	if err = closing(file, err); err == nil {
 		err = os.Rename(draft, name)
 	}
 	if err != nil {
-		return nil, errors.Join(err, removed(draft))
+		return errors.Join(err, removed(draft))
 	}
-	return outcome, nil
+	return nil
 }
 
 // longestBase is how much of a part's name its draft's begins with, as names have limits.
@@ -126,6 +141,13 @@ func (f partFile) Size() int64 { return f.size }
 
 // takePart adds what a part holds, as if it had been scanned now.
 func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
+	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
+		return j.copyPart(ctx, part, files, nil, sink)
+	})
+}
+
+// withPart opens a part.
+func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []*manifest.File) error) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
@@ -138,19 +160,64 @@ func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
 	if err != nil {
 		return closing(file, err)
 	}
-	return closing(part, j.copyPart(ctx, part, sink))
+	files, err := part.Files(ctx)
+	switch {
+	case err != nil:
+	case len(files) == 0:
+		err = errors.New("the part holds no sources")
+	default:
+		j.share(files)
+		err = do(part, files)
+	}
+	return closing(part, err)
 }
 
-// copyPart numbers rows and files of a part anew, behind those that are there.
-func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) error {
-	files, err := part.Files(ctx)
-	if err != nil {
-		return err
+// sharing is what the files of several parts have in common.
+type sharing struct {
+	headers   map[string]*manifest.Header
+	groups    map[string]*manifest.GroupAttributes
+	values    map[string]*manifest.Values // those that are worth it
+	variables manifest.SharedVariables
+}
+
+// share has what files of a part have in common with those of others be the same.
+func (j *job) share(files []*manifest.File) {
+	if j.shared == nil {
+		j.shared = &sharing{map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}, manifest.SharedVariables{}}
 	}
-	if len(files) == 0 {
-		return errors.New("the part holds no sources")
+	for _, f := range files {
+		if f.Header != nil {
+			if j.shared.headers[f.Header.ID] == nil {
+				j.shared.variables.Share(f.Header)
+			}
+			f.Header = first(j.shared.headers, f.Header.ID, f.Header)
+		}
+		if f.Groups != nil {
+			f.Groups = first(j.shared.groups, f.Groups.ID, f.Groups)
+		}
+		for i, v := range f.Values {
+			if v != nil && len(v.Data) >= worthSharing {
+				f.Values[i] = first(j.shared.values, v.ID, v)
+			}
+		}
 	}
-	firstFile, firstRow, firstInline := int32(len(j.files)), j.tables.refRows(), sink.first+sink.inline.Rows()
+}
+
+// first is what came first of what has an id.
+func first[T any](all map[string]*T, id string, v *T) *T {
+	if all[id] == nil {
+		all[id] = v
+	}
+	return all[id]
+}
+
+// copyPart numbers rows and files of a part anew, behind those that are there. Some files of a part in
+// which none lead to others may be left out.
+func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.File, keep []bool, sink *refSink) error {
+	if keep != nil && !slices.Contains(keep, true) {
+		return nil
+	}
+	firstFile, firstInline := int32(len(j.files)), sink.first+sink.inline.Rows()
 	if j.old != nil {
 		firstFile += int32(j.old.Rows(manifest.Sources))
 	}
@@ -163,17 +230,43 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) err
 			return err
 		}
 	}
-	for batch, err := range part.ScanRefs(ctx, 0, part.Rows(manifest.Refs)) {
-		if err != nil {
-			return err
+	for from := 0; from < len(files); {
+		to := from + 1
+		for to < len(files) && (keep == nil || keep[to] == keep[from]) {
+			to++
 		}
-		moveRefs(batch, firstFile, firstInline)
-		if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
-			return err
+		row, end := int64(0), part.Rows(manifest.Refs)
+		if from > 0 {
+			row = files[from].Row
 		}
+		if to < len(files) {
+			end = files[to].Row
+		}
+		if row > end {
+			return fmt.Errorf("%w: rows of refs end at %d that begin at %d", codec.ErrCorrupt, end, row)
+		}
+		if keep == nil || keep[from] {
+			moved := j.tables.refRows() - row
+			for batch, err := range part.ScanRefs(ctx, row, end-row) {
+				if err != nil {
+					return err
+				}
+				moveRefs(batch, firstFile, firstInline)
+				if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
+					return err
+				}
+			}
+			j.addFiles(files[from:to], moved, firstFile)
+		}
+		from = to
 	}
+	return nil
+}
+
+// addFiles adds files of a part whose rows and files have other numbers now.
+func (j *job) addFiles(files []*manifest.File, rows int64, firstFile int32) {
 	for _, f := range files {
-		f.Row += firstRow
+		f.Row += rows
 		for _, parts := range f.Parts {
 			for i := range parts {
 				parts[i].File += int(firstFile)
@@ -181,7 +274,6 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, sink *refSink) err
 		}
 	}
 	j.files = append(j.files, files...)
-	return nil
 }
 
 func moveRefs(b *table.RefBatch, firstFile int32, firstInline int64) {

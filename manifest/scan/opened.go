@@ -115,6 +115,7 @@ func (o *opened) closeNeighbours() error {
 
 // openBeside opens a file that the source names, by a path from its own folder.
 func (o *opened) openBeside(name string) (*source.Source, error) {
+	o.ledOn.Store(true)
 	return source.OpenBeside(o.src.Name(), name, func(place string) (*source.Source, error) { return o.openNamed(o.ctx, place) })
 }
 

@@ -24,7 +24,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"varve/manifest"
 	"varve/readers/source"
@@ -77,6 +79,9 @@ type Result struct {
 	Files  []*manifest.File
 	Broken []Broken
 	Rows   int64 // of refs
+	// LedOn says that sources lead to others, be these there or not: virtual datasets, links, stores of
+	// many objects. What was found may then be other though no source has changed.
+	LedOn bool
 }
 
 // Broken is a source that cannot be used.
@@ -159,6 +164,9 @@ func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 // source that is broken, or not understood, further on, or whose index is not in order.
 func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 	c := newCollector(s, len(names))
+	defer func() {
+		c.result.LedOn = s.ledOn.Load() || slices.ContainsFunc(c.result.Files, func(f *manifest.File) bool { return f.Hidden })
+	}()
 	err := s.run(ctx, names, c)
 	if sink, ok := s.Sink.(Restarter); ok && errors.Is(err, errHanded) {
 		if err = sink.Restart(ctx); err != nil {
@@ -177,6 +185,7 @@ func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 type scanner struct {
 	*Options
 	shared *interner
-	early  bool // rows are handed on while files are read
-	batch  int  // so many at a time
+	early  bool        // rows are handed on while files are read
+	batch  int         // so many at a time
+	ledOn  atomic.Bool // a source named another
 }

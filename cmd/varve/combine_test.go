@@ -1,0 +1,25 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSayKept: who lost a long scan is told what keeps the next, and who kept one how to go on.
+func TestSayKept(t *testing.T) {
+	for _, c := range []struct {
+		folder string
+		spent  time.Duration
+		want   string
+	}{
+		{"", 0, ""}, {"", time.Second, ""}, {"", longScan, "--keep-scan FOLDER"},
+		{"kept", 0, ""}, {"kept", time.Second, "kept in kept: the same command goes on"},
+	} {
+		var out strings.Builder
+		(&combineOptions{keepScan: c.folder}).sayKept(&out, c.spent)
+		if got := out.String(); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%q after %v: %q", c.folder, c.spent, got)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package build
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/manifest"
+	"varve/manifest/scan"
+	"varve/manifest/table"
+	"varve/readers/source"
+)
+
+// keeping is a scan that survives what becomes of its build. Sources are scanned in stretches, and
+// what is found in each is a part in a folder before the next is begun:
+//
+//	folder/scan-KEY-ID.parquet    KEY: how sources were scanned, and by which program
+//
+// The next build takes from there what has not changed. What leads to other files is not kept: that these
+// have changed, or that there are more of them, is not to be seen from it.
+type keeping struct {
+	*job
+	sink   *refSink
+	opener *source.Opener
+	all    int64 // sources
+	done   int64
+	broken []scan.Broken
+}
+
+// Limits of a stretch: what is lost where a scan is stopped, and how often all workers wait for the last.
+const (
+	leastStretch = 16 // sources
+	shortStretch = 10 * time.Second
+	longStretch  = 30 * time.Second
+)
+
+// identitiesAtATime is how many sources are asked for their identities at once, which takes a round trip each.
+const identitiesAtATime = 32
+
+// scanKept scans sources but for those that were scanned before, and are as they were.
+func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error {
+	k := &keeping{job: j, sink: sink, opener: j.opts.Opener, all: int64(len(names))}
+	if k.opener == nil {
+		k.opener = source.NewOpener(nil)
+		defer k.opener.Close()
+	}
+	if err := os.MkdirAll(j.opts.KeepScan, 0o777); err != nil {
+		return fmt.Errorf("folder to keep what is scanned: %w", err)
+	}
+	left, err := k.takeKept(ctx, names)
+	k.progress(0)
+	for n := leastStretch; err == nil && len(left) > 0; {
+		stretch := left[:min(n, len(left))]
+		left = left[len(stretch):]
+		began := time.Now()
+		err = k.scanStretch(ctx, stretch)
+		switch spent := time.Since(began); {
+		case spent < shortStretch:
+			n *= 2
+		case spent > longStretch:
+			n = max(n/2, leastStretch)
+		}
+	}
+	if err == nil && len(k.broken) > 0 && !j.opts.SkipBroken {
+		err = &scan.BrokenError{Broken: k.broken}
+	}
+	j.broken = append(j.broken, k.broken...)
+	return err
+}
+
+// scanStretch scans some sources into a part, takes it, and keeps it unless they lead to others.
+func (k *keeping) scanStretch(ctx context.Context, names []string) error {
+	base := k.opts.keptPrefix() + rand.Text()
+	draft := filepath.Join(k.opts.KeepScan, "."+base)
+	var found *scan.Result
+	err := writePart(draft, func(file *os.File) (err error) {
+		buffer := bufio.NewWriterSize(file, bufferBytes)
+		part := table.NewPart(buffer)
+		o := k.opts.scan(part)
+		o.Opener, o.SkipBroken = k.opener, true // which are named when all were looked at
+		o.Progress = func(p scan.Progress) { k.progress(p.Done) }
+		if found, err = scan.Scan(ctx, names, o); err != nil {
+			return err
+		}
+		return errors.Join(part.Close(found.Files), buffer.Flush())
+	})
+	if err != nil {
+		return err
+	}
+	k.done += int64(len(names))
+	k.broken = append(k.broken, found.Broken...)
+	if len(found.Files) > 0 {
+		err = k.takePart(ctx, draft, k.sink)
+	}
+	if err == nil && len(found.Files) > 0 && !found.LedOn {
+		return os.Rename(draft, filepath.Join(k.opts.KeepScan, base+".parquet"))
+	}
+	return errors.Join(err, removed(draft))
+}
+
+// progress says how many sources are done.
+func (k *keeping) progress(more int) {
+	if k.opts.Progress != nil {
+		k.opts.Progress(k.done+int64(more), k.all)
+	}
+}
+
+// keptBegin begins the names of all parts that are kept.
+const keptBegin = "scan-"
+
+// keptPrefix begins the names of parts of sources that were scanned as they would be now.
+func (opts *Options) keptPrefix() string {
+	how := fmt.Sprintf("%q %d %q", opts.Writer, opts.ValueBytes, opts.Allow)
+	sum := sha256.Sum256([]byte(how))
+	return fmt.Sprintf("%s%x-", keptBegin, sum[:6])
+}
+
+// others are parts but for those that are kept, which lie among sources where they are kept there.
+func (j *job) others(parts []string) []string {
+	folder, err := filepath.Abs(j.opts.KeepScan)
+	if j.opts.KeepScan == "" || err != nil {
+		return parts
+	}
+	return slices.DeleteFunc(parts, func(name string) bool {
+		return filepath.Dir(name) == folder && strings.HasPrefix(filepath.Base(name), keptBegin)
+	})
+}
+
+// takeKept takes what is kept of sources, and returns those that are left to be scanned.
+func (k *keeping) takeKept(ctx context.Context, names []string) (left []string, err error) {
+	entries, err := os.ReadDir(k.opts.KeepScan)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]int, len(names))
+	for _, name := range names {
+		wanted[name]++
+	}
+	taken := map[string]int{}
+	for _, entry := range entries {
+		if err := k.removeStale(entry); err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(entry.Name(), k.opts.keptPrefix()) || filepath.Ext(entry.Name()) != ".parquet" {
+			continue
+		}
+		name := filepath.Join(k.opts.KeepScan, entry.Name())
+		err := k.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
+			keep, err := k.fresh(ctx, files, wanted)
+			if err != nil {
+				return err
+			}
+			for i, f := range files {
+				if keep[i] {
+					taken[f.URL]++
+					k.done++
+				}
+			}
+			return k.copyPart(ctx, part, files, keep, k.sink)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w (without it its sources are scanned anew)", name, err)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		taken[name]--
+		return taken[name] >= 0
+	}), nil
+}
+
+// staleDraft is the age of a draft that nobody writes any more: a stretch takes less than a minute, if it
+// is not one source.
+const staleDraft = 24 * time.Hour
+
+// removeStale removes the draft of a part whose writer was killed.
+func (k *keeping) removeStale(entry os.DirEntry) error {
+	if name := strings.TrimLeft(entry.Name(), "."); name == entry.Name() || !strings.HasPrefix(name, keptBegin) {
+		return nil
+	}
+	info, err := entry.Info()
+	if err != nil || time.Since(info.ModTime()) < staleDraft {
+		return nil // it has its name now
+	}
+	return removed(filepath.Join(k.opts.KeepScan, entry.Name()))
+}
+
+// fresh says which files of a part are wanted, and are as they were when they were scanned; they are
+// wanted once less then.
+func (k *keeping) fresh(ctx context.Context, files []*manifest.File, wanted map[string]int) ([]bool, error) {
+	keep, asked := make([]bool, len(files)), make([]bool, len(files))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(max(identitiesAtATime, runtime.GOMAXPROCS(0)))
+	for i, f := range files {
+		if wanted[f.URL] == 0 {
+			continue
+		}
+		asked[i] = true
+		wanted[f.URL]--
+		group.Go(func() error {
+			keep[i] = k.isUnchanged(within, f.Source)
+			return within.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, f := range files {
+		if asked[i] && !keep[i] {
+			wanted[f.URL]++
+		}
+	}
+	return keep, nil
+}
+
+// isUnchanged reports whether a source is known to be what was scanned. That it cannot be read is for the
+// scan to say, and nothing is known of a folder.
+func (k *keeping) isUnchanged(ctx context.Context, s manifest.Source) bool {
+	now, err := k.identityOf(ctx, s.URL)
+	return err == nil && now != source.Identity{} && s.Identity().Check(now) == nil
+}
+
+func (k *keeping) identityOf(ctx context.Context, url string) (id source.Identity, err error) {
+	if path, err := source.LocalPath(url); err == nil {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().IsRegular() {
+			id = source.Identity{Size: info.Size(), Modified: info.ModTime()}
+		}
+		return id, err
+	}
+	src, err := k.opener.Open(ctx, url)
+	if err != nil {
+		return id, err
+	}
+	return src.Identity(), src.Close()
+}
