@@ -80,11 +80,11 @@ func unknown(ctx context.Context, src *source.Source) error {
 	if err != nil {
 		return err
 	}
-	if looksLikeHTML(head) {
-		return readers.Corruptf("the file is a page of HTML or XML: a server's error message, or its list of a folder, of which each file has to be named")
-	}
 	if err := recognize(head); err != nil {
 		return unread(err.Error())
+	}
+	if looksLikeHTML(head) {
+		return readers.Corruptf("the file is a page of HTML or XML: a server's error message, or its list of a folder, of which each file has to be named")
 	}
 	if slices.Contains(zarrDocuments, path.Base(src.Name())) {
 		return unread("it is a document of a Zarr store: name the folder that it is in; stores on HTTP servers, of which nobody knows what is there, are not read")
@@ -113,8 +113,13 @@ func names() string {
 	return strings.Join(list, ", ")
 }
 
+// trimmed is text without what may stand in front of its first tag.
+func trimmed(head []byte) []byte { return bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf") }
+
+func looksLikeXML(head []byte) bool { return bytes.HasPrefix(trimmed(head), []byte("<")) }
+
 func looksLikeHTML(head []byte) bool {
-	head = bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf")
+	head = trimmed(head)
 	for _, start := range []string{"<!DOCTYPE", "<!doctype", "<html", "<HTML", "<?xml"} {
 		if bytes.HasPrefix(head, []byte(start)) {
 			return true

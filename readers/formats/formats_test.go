@@ -14,11 +14,15 @@ import (
 func TestUnknown(t *testing.T) {
 	tar := string(make([]byte, 257)) + "ustar\x0000" + string(make([]byte, 248))
 	for content, want := range map[string]string{
-		`{"zarr_format":3}`:                 "name the folder that it is in",
-		"":                                  "the file is empty",
-		"\n<html><body>":                    "the file is a page of HTML or XML",
-		"<!DOCTYPE html><html>":             "the file is a page of HTML or XML",
-		"<?xml version=\"1.0\"?><Error>":    "the file is a page of HTML or XML",
+		`{"zarr_format":3}`:              "name the folder that it is in",
+		"":                               "the file is empty",
+		"\n<html><body>":                 "the file is a page of HTML or XML",
+		"<!DOCTYPE html><html>":          "the file is a page of HTML or XML",
+		"<?xml version=\"1.0\"?><Error>": "the file is a page of HTML or XML",
+		`<Dataset xmlns="http://xml.opendap.org/ns/DAP/4.0#">`:                                               "metadata of an OPeNDAP server (DMR, DDX), which do not say where the values are: name the file itself, or its .dmrpp",
+		"<?xml version=\"1.0\"?>\n<netcdf xmlns=\"http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\">": "NcML, which describes other files: name these",
+		"<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\">":                                                    "XDMF, which describes other files: name these",
+		"<?xml version=\"1.0\"?><VTKFile type=\"ImageData\">":                                                "it is a VTK file: convert it",
 		"\x0e\x03\x13\x01\x00":              "it is an HDF4 file: convert it to netCDF or Zarr",
 		"\xcd\xf3\x00\x01\x00\x00\xff\xff":  "it is a CDF file of NASA's, which is not netCDF: convert it",
 		"MATLAB 5.0 MAT-file, Platform: X":  "save it with -v7.3",

@@ -22,6 +22,8 @@ const (
 	unpack     do = "unpack it"
 	findIt     do = "find the file as it was"
 	fetchIt    do = "fetch the file itself (git lfs pull)"
+	nameDMRPP  do = "name the file itself, or its .dmrpp"
+	nameThem   do = "name these"
 	saveAgain  do = "save it with -v7.3, which makes it HDF5"
 )
 
@@ -51,12 +53,26 @@ var others = []other{
 	{0, "version https://git-lfs", "what Git LFS left in place of a file", fetchIt},
 }
 
+// described are documents in XML that say of other files what is in them, by what stands in
+// their first tag.
+var described = []other{
+	{mark: "http://xml.opendap.org/ns/DAP/", what: "metadata of an OPeNDAP server (DMR, DDX), which do not say where the values are", to: nameDMRPP},
+	{mark: "http://www.unidata.ucar.edu/namespaces/netcdf/ncml", what: "NcML, which describes other files", to: nameThem},
+	{mark: "<Xdmf", what: "XDMF, which describes other files", to: nameThem},
+	{mark: "<VTKFile", what: "a VTK file", to: convert},
+}
+
 const headBytes = 512
 
 // recognize says what a file is that begins with head, and what to do, if it is one of those.
 func recognize(head []byte) error {
 	for _, o := range others {
 		if len(head) >= o.at && bytes.HasPrefix(head[o.at:], []byte(o.mark)) {
+			return fmt.Errorf("it is %s: %s", o.what, o.to)
+		}
+	}
+	for _, o := range described {
+		if looksLikeXML(head) && bytes.Contains(head, []byte(o.mark)) {
 			return fmt.Errorf("it is %s: %s", o.what, o.to)
 		}
 	}
