@@ -55,6 +55,7 @@ func TestDamageIsRefused(t *testing.T) {
 		{"more chunks of one dimension", "index_extensible_paged.h5", "/x", "more chunks of [1] than there can be", patch{218: "\x80"}},
 		{"a fill value of no bytes", "index_extensible_paged.h5", "/x", "a fill value is of no bytes", patch{249: "\x00"}},
 		{"bytes of no elements", "superblock3.h5", "/x", "of a dataset of no elements", patch{367: "\x00"}},
+		{"chunks of other elements", "superblock1.h5", "/x", "chunks are of elements of 4 bytes, the dataset of 2", patch{975: "\x04"}},
 		{"an entry of no type", "phony_dimensions.h5", "/b", "type of a symbol table's entry is 4278190080", patch{1139: "\xff"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,240 @@
+package hdf5
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/readers"
+)
+
+// messageCursor reads a message of a file with addresses and lengths of eight bytes.
+func messageCursor(parts ...[]byte) *cursor {
+	return &cursor{b: slices.Concat(parts...), offsets: 8, lengths: 8}
+}
+
+// Parts of datatype messages.
+var (
+	int8Type    = []byte{0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0}
+	varlenType  = []byte{0x19, 0, 0, 0, 16, 0, 0, 0}
+	oneMember   = []byte{0x16, 1, 0, 0, 8, 0, 0, 0, 'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	memberSizes = make([]byte, 3+4+4+4*4)
+)
+
+func float32Type(sign byte) []byte {
+	return []byte{0x11, 0x20, sign, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0}
+}
+
+// TestMessagesRefused decodes messages that no library writes.
+func TestMessagesRefused(t *testing.T) {
+	readTypeOf := func(c *cursor) { _, _ = decodeType(c, true) }
+	readFiltersOf := func(c *cursor) { readFilters(c) }
+	readMappingOf := func(c *cursor) { new(Dataset).readMapping(c, 1) }
+	readSpace := func(c *cursor) { _ = new(File).checkFileSpace(c) }
+	for _, c := range []struct {
+		name, says string
+		read       func(*cursor)
+		message    []byte
+	}{
+		{"sequences without an end", "nested more than", readTypeOf, slices.Concat(slices.Repeat(varlenType, 100), int8Type)},
+		{"a sequence of a third kind", "kind of a variable-length type is 2", readTypeOf, []byte{0x19, 2, 0, 0, 16, 0, 0, 0}},
+		{"a third character set", "character set is 2", readTypeOf, []byte{0x13, 0x20, 0, 0, 5, 0, 0, 0}},
+		{"a sign at the end of the mantissa", "parts of a float overlap", readTypeOf, float32Type(0)},
+		{"a sign at the end of the exponent", "parts of a float overlap", readTypeOf, float32Type(23)},
+		{"a sign within the exponent", "parts of a float overlap", readTypeOf, float32Type(30)},
+		{"a sign beyond the float", "outside its 32 bits", readTypeOf, float32Type(32)},
+		{"a member of five dimensions", "member has 5 dimensions", readTypeOf, slices.Concat(oneMember, []byte{5}, memberSizes, int8Type)},
+		{"a pipeline of a third version", "version of a filter pipeline is 3", readFiltersOf, []byte{3, 0}},
+		{"a flag of mappings that nobody knows", "flags of a mapping are 0x8", readMappingOf, []byte{8}},
+		{"pages of 100 bytes", "page size is 100", readSpace, slices.Concat([]byte{1, 1, 0}, make([]byte, 8), []byte{100, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 10))},
+		{"old file space of too few lists", "wanted", readSpace, slices.Concat([]byte{0, 1}, make([]byte, 8+5*8))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			at := messageCursor(c.message)
+			c.read(at)
+			if !errors.Is(at.err, readers.ErrCorrupt) || !strings.Contains(at.err.Error(), c.says) {
+				t.Errorf("got %v, want %q", at.err, c.says)
+			}
+		})
+	}
+}
+
+// TestTypesTell decodes datatypes of which something is not in their size and class.
+func TestTypesTell(t *testing.T) {
+	decode := func(message ...[]byte) *readers.Type {
+		t.Helper()
+		typ, err := decodeType(messageCursor(message...), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return typ
+	}
+	if typ := decode([]byte{0x15, 8, 0, 0, 2, 0, 0, 0}, []byte("a tag\x00\xff\xff")); typ.Tag != "a tag" {
+		t.Errorf("tag %q", typ.Tag)
+	}
+	for set, utf8 := range map[byte]bool{0: false, 1: true} {
+		if typ := decode([]byte{0x13, set << 4, 0, 0, 5, 0, 0, 0}); typ.UTF8 != utf8 {
+			t.Errorf("character set %d: UTF-8 is %v", set, typ.UTF8)
+		}
+	}
+	typ := decode(oneMember, []byte{2}, make([]byte, 3+4+4), []byte{2, 0, 0, 0, 4, 0, 0, 0}, make([]byte, 8), int8Type)
+	if m := typ.Members[0].Type; m.Class != readers.Array || !slices.Equal(m.Dims, []int{2, 4}) || m.Size != 8 {
+		t.Errorf("a member with dimensions of its own is %v", m)
+	}
+	if typ := decode(varlenType, int8Type); typ.Base == nil || typ.Base.Size != 1 {
+		t.Errorf("a sequence is %v", typ)
+	}
+}
+
+// TestOldFileSpace: version 0 has no pages, and lists of free space only if all persist.
+func TestOldFileSpace(t *testing.T) {
+	for strategy, lists := range map[byte]int{1: 6, 2: 0} {
+		c := messageCursor([]byte{0, strategy}, make([]byte, 8+lists*8))
+		if err := new(File).checkFileSpace(c); err != nil || c.left() != 0 {
+			t.Errorf("strategy %d: %v, %d bytes left", strategy, err, c.left())
+		}
+	}
+}
+
+// TestTinyObjects stand in their identifiers, whose length decides where the object's stands.
+func TestTinyObjects(t *testing.T) {
+	const tiny = 2 << 4
+	content := []byte(strings.Repeat("x", 300))
+	for _, c := range []struct{ idSize, head, want int }{{8, tiny | 3, 4}, {18, tiny | 15, 16}} {
+		h := &fractalHeap{idSize: c.idSize}
+		if b, _, err := h.tiny(messageCursor(content), c.head); err != nil || len(b) != c.want {
+			t.Errorf("identifiers of %d bytes: %d bytes, %v, want %d", c.idSize, len(b), err, c.want)
+		}
+	}
+	h := &fractalHeap{idSize: 400}
+	if b, _, err := h.tiny(messageCursor([]byte{2}, content), tiny|1); err != nil || len(b) != 0x102+1 {
+		t.Errorf("a long one: %d bytes, %v, want %d", len(b), err, 0x102+1)
+	}
+}
+
+// TestGlobalHeapEnds: an object may end with its heap, and is looked for among all.
+func TestGlobalHeapEnds(t *testing.T) {
+	object := func(index byte, text string) []byte {
+		return slices.Concat([]byte{index, 0, 1, 0, 0, 0, 0, 0, byte(len(text)), 0, 0, 0, 0, 0, 0, 0}, []byte(text))
+	}
+	read := func(objects ...[]byte) *globalHeap {
+		t.Helper()
+		c := messageCursor(objects...)
+		h := &globalHeap{data: c.b}
+		if err := h.read(c); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if b, err := read(object(2, "eight by"), object(1, "at end..")).object(1); err != nil || string(b) != "at end.." {
+		t.Errorf("%q, %v", b, err)
+	}
+	if b, err := read(object(1, "eight by"), object(1, "at end..")).object(1); !errors.Is(err, readers.ErrCorrupt) {
+		t.Errorf("two objects of one number: %q, %v", b, err)
+	}
+	c := messageCursor(object(1, "eight by")[:23])
+	if err := new(globalHeap).read(c); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "is of 8 bytes, 7 are left") {
+		t.Errorf("an object cut off: %v", err)
+	}
+}
+
+// TestSharedIndexes: each index of the table of shared messages is for some kinds of messages, and
+// has a heap once there is one.
+func TestSharedIndexes(t *testing.T) {
+	f, err := changed(t, "shared_messages.h5", func(b []byte) []byte { return b })
+	if err != nil || len(f.sohm) == 0 {
+		t.Fatalf("%d indexes, %v", len(f.sohm), err)
+	}
+	const nowhere = 1
+	f.sohm = slices.Concat([]sharedIndex{{types: 0, heap: nowhere}, {types: 0xffff, heap: undefined}}, f.sohm)
+	for _, o := range mustTree(t, f, nil).Objects {
+		if o.Err != nil || o.Kind == DatasetObject && o.Dataset.Type == nil {
+			t.Errorf("%s: %v", o.Path, o.Err)
+		}
+	}
+}
+
+// TestIndirectBlockDamaged: attributes of a heap whose block of blocks is of a version that nobody knows are lost.
+func TestIndirectBlockDamaged(t *testing.T) {
+	f, err := patched(t, "attributes_dense.h5", patch{1882 + 4: "\x01"})
+	o, err := mustTree(t, f, err).Lookup("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := func(a Attribute) bool {
+		return errors.Is(a.Err, readers.ErrCorrupt) && strings.Contains(a.Err.Error(), "version of an indirect block is 1")
+	}
+	if !slices.ContainsFunc(o.Attributes, lost) {
+		t.Errorf("none of %d attributes is lost", len(o.Attributes))
+	}
+}
+
+// TestFewBytesInOtherFiles: libhdf5 opens no dataset that its files have no room for.
+func TestFewBytesInOtherFiles(t *testing.T) {
+	err := new(Dataset).readExternalFiles(context.Background(), make([]byte, 8))
+	if !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "8 bytes less than the values take") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestImplicitCancelled: an implicit index takes no reading, in which the end of a context would be noticed.
+func TestImplicitCancelled(t *testing.T) {
+	_, tree := openFixture(t, "index_implicit.h5")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	found := false
+	for _, o := range tree.Objects {
+		if o.Kind != DatasetObject || o.Dataset.Index != "implicit" {
+			continue
+		}
+		found = true
+		n := 0
+		var last error
+		for _, err := range o.Dataset.Refs(ctx, nil) {
+			n, last = n+1, err
+		}
+		if n != 1 || !errors.Is(last, context.Canceled) {
+			t.Errorf("%s: %d refs, %v", o.Path, n, last)
+		}
+	}
+	if !found {
+		t.Error("the sample has no implicit index")
+	}
+}
+
+// TestInOrder: the elements of an extensible array follow one another along the dimension that grows, before all others.
+func TestInOrder(t *testing.T) {
+	for _, c := range []struct {
+		index indexKind
+		max   []uint64
+		want  bool
+	}{
+		{indexExtensibleArray, []uint64{readers.Unlimited, 5}, true},
+		{indexExtensibleArray, []uint64{5, readers.Unlimited}, false},
+		{indexFixedArray, []uint64{5, 5}, true},
+	} {
+		d := &Dataset{MaxShape: c.max}
+		d.layout.index = c.index
+		if got := d.inOrder(); got != c.want {
+			t.Errorf("%s of up to %v: %v", c.index, c.max, got)
+		}
+	}
+}
+
+// TestPanicOfAnother: what goes wrong on another core is the caller's to see.
+func TestPanicOfAnother(t *testing.T) {
+	f, _ := openFixture(t, "superblock2.h5")
+	defer func() {
+		if got := recover(); got != "here" {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	f.onAllCores(1000, func(i int) {
+		if i == 777 {
+			panic("here")
+		}
+	})
+	t.Error("nothing was noticed")
+}
