@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"varve/fixtures/classic"
+	"varve/manifest"
+	"varve/manifest/table"
 )
 
 // archive is a random archive of netCDF-3 files, with what their arrays hold altogether.
@@ -271,4 +274,33 @@ func typed(typ string, values []float64) any {
 		return numbers[float32](values)
 	}
 	return values
+}
+
+// filesIn are the files of the current snapshot of a manifest.
+func filesIn(t *testing.T, out string) []*manifest.File {
+	t.Helper()
+	ctx := context.Background()
+	repo, err := manifest.Open(ctx, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	at, err := repo.Current(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := repo.Load(ctx, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	list, err := filesOf(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"varve/fixtures/classic"
 	"varve/manifest"
 	"varve/manifest/plan"
-	"varve/manifest/table"
 )
 
 // track is a file of soundings: when, and how deep.
@@ -145,30 +143,7 @@ func checkTrack(t *testing.T, out string, files int) {
 // checkOutlined looks at what is kept of the coordinates of each file.
 func checkOutlined(t *testing.T, out string) {
 	t.Helper()
-	ctx := context.Background()
-	repo, err := manifest.Open(ctx, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer repo.Close()
-	at, err := repo.Current(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	snap, err := repo.Load(ctx, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	list, err := filesOf(ctx, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range list {
+	for _, f := range filesIn(t, out) {
 		for _, path := range []string{"/time", "/cell"} {
 			v := f.Values[f.Header.Find(path)]
 			if v == nil || !v.Summed || v.Outline == nil || v.Outline.Count != soundings || len(v.Data) > 0 {

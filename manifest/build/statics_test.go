@@ -14,7 +14,6 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/plan"
-	"varve/manifest/table"
 )
 
 // TestLargeStatics: what all files have alike is compared, and not kept for that, however
@@ -63,29 +62,7 @@ func TestLargeStatics(t *testing.T) {
 // checkSummed looks at what is kept of the grid of each file.
 func checkSummed(t *testing.T, out string, files int) {
 	t.Helper()
-	ctx := context.Background()
-	repo, err := manifest.Open(ctx, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer repo.Close()
-	at, err := repo.Current(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	snap, err := repo.Load(ctx, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	list, err := filesOf(ctx, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := filesIn(t, out)
 	list = slices.DeleteFunc(list, func(f *manifest.File) bool { return f.Header.Find("/lat") < 0 }) // the objects of stores
 	if len(list) != files {
 		t.Fatalf("%d files", len(list))
