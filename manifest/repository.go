@@ -123,7 +123,7 @@ func Open(ctx context.Context, name string) (*Repository, error) {
 	r := &Repository{name: source.Shown(name), files: store}
 	id, err := r.Current(ctx)
 	if err == nil && id == "" {
-		err = fmt.Errorf("%s: no manifest: %w: it has no file %s; was a build interrupted?", r.name, fs.ErrNotExist, currentName)
+		err = fmt.Errorf("%s is no manifest: it has no file %q (%w); varve build OUT SRC makes one, also where that was interrupted", r.name, currentName, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.close())

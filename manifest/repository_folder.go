@@ -60,7 +60,10 @@ func notFolder(dir string, err error) error {
 
 func openFolder(dir string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no manifest is there: %w; varve build OUT SRC makes one", dir, fs.ErrNotExist)
+	case err != nil:
 		return nil, notFolder(dir, err)
 	}
 	return &folder{dir: dir, root: root, made: map[string]bool{}, unsynced: map[string]bool{}}, nil

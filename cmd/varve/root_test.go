@@ -102,6 +102,25 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// TestNoManifest says what makes one: where there is nothing, in a folder of something else, and for a file.
+func TestNoManifest(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.nc")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, says := range map[string]string{
+		filepath.Join(dir, "none"): "none: no manifest is there: ",
+		dir:                        `is no manifest: it has no file "current"`,
+		file:                       "is a file, and a manifest is a folder",
+	} {
+		_, code, err := run(t, "info", name)
+		if text := fmt.Sprint(err); !strings.Contains(text, says) || !strings.Contains(text, "varve build OUT SRC makes one") || errors.Is(err, fs.ErrNotExist) != (code == exitSource) {
+			t.Errorf("exit code %d: %v, want %q", code, err, says)
+		}
+	}
+}
+
 // TestPlacesToWrite: where nothing can be written is told before anything is done, and is no
 // fault of a source.
 func TestPlacesToWrite(t *testing.T) {
