@@ -295,6 +295,16 @@ func TestSameDecode(t *testing.T) {
 	if !mustNew(t, "["+le+"]", int8s).SameDecode(mustNew(t, "["+be+"]", int8s)) {
 		t.Error("byte order matters for single bytes")
 	}
+	whole := mustNew(t, "["+le+"]", form)
+	for name, other := range map[string]Form{
+		"another shape":      {Type: float32Type, Shape: []int64{2, 8}},
+		"another type":       {Type: Type{Kind: Int, Size: 4}, Shape: []int64{4, 4}},
+		"another type, size": {Type: Type{Kind: Float, Size: 8}, Shape: []int64{4, 4}},
+	} {
+		if p := mustNew(t, "["+le+"]", other); whole.SameDecode(p) || p.SameDecode(whole) {
+			t.Errorf("%s: SameDecode is true", name)
+		}
+	}
 }
 
 // TestSameDecodeOfFill tells shards apart that lack an inner chunk: it decodes to what

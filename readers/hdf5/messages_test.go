@@ -31,6 +31,7 @@ func float32Type(sign byte) []byte {
 func TestMessagesRefused(t *testing.T) {
 	readTypeOf := func(c *cursor) { _, _ = decodeType(c, true) }
 	readFiltersOf := func(c *cursor) { readFilters(c) }
+	readFilesOf := func(c *cursor) { readExternal(c) }
 	readMappingOf := func(c *cursor) { new(Dataset).readMapping(c, 1) }
 	readSpace := func(c *cursor) { _ = new(File).checkFileSpace(c) }
 	for _, c := range []struct {
@@ -46,6 +47,11 @@ func TestMessagesRefused(t *testing.T) {
 		{"a sign within the exponent", "parts of a float overlap", readTypeOf, float32Type(30)},
 		{"a sign beyond the float", "outside its 32 bits", readTypeOf, float32Type(32)},
 		{"a member of five dimensions", "member has 5 dimensions", readTypeOf, slices.Concat(oneMember, []byte{5}, memberSizes, int8Type)},
+		{"members over one another", `members "a" and "b" of a compound type overlap`, readTypeOf, slices.Concat([]byte{0x36, 2, 0, 0, 4, 0, 0, 0, 'a', 0, 1}, int8Type, []byte{'b', 0, 1}, int8Type)},
+		{"a member beyond its compound", `member "a" reaches beyond`, readTypeOf, slices.Concat([]byte{0x36, 1, 0, 0, 4, 0, 0, 0, 'a', 0, 4}, int8Type)},
+		{"no external files", "has 0 entries of 0 in use", readFilesOf, externalFilesOf(0, 0, 0)},
+		{"more external files than there is room for", "has 2 entries of 1 in use", readFilesOf, externalFilesOf(1, 2, 2)},
+		{"more external files than are listed", "has 2 entries of 2 in use", readFilesOf, externalFilesOf(2, 2, 1)},
 		{"a pipeline of a third version", "version of a filter pipeline is 3", readFiltersOf, []byte{3, 0}},
 		{"a flag of mappings that nobody knows", "flags of a mapping are 0x8", readMappingOf, []byte{8}},
 		{"pages of 100 bytes", "page size is 100", readSpace, slices.Concat([]byte{1, 1, 0}, make([]byte, 8), []byte{100, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 10))},
@@ -58,6 +64,41 @@ func TestMessagesRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", at.err, c.says)
 			}
 		})
+	}
+}
+
+// externalFilesOf is a list of external files that says how many entries there are, and has some of eight bytes a number.
+func externalFilesOf(allocated, used byte, entries int) []byte {
+	return slices.Concat([]byte{1, 0, 0, 0, allocated, 0, used, 0}, make([]byte, 8+entries*3*8))
+}
+
+// TestExternalWithoutEnd: a file of which all counts is of the largest size that there is, however wide sizes are.
+func TestExternalWithoutEnd(t *testing.T) {
+	for _, width := range []int{2, 4, 8} {
+		c := messageCursor([]byte{1, 0, 0, 0, 2, 0, 2, 0}, make([]byte, 8),
+			make([]byte, 2*width), []byte{7}, make([]byte, width-1),
+			make([]byte, 2*width), slices.Repeat([]byte{0xff}, width))
+		c.lengths = width
+		e := readExternal(c)
+		if c.err != nil || len(e.slots) != 2 || e.slots[0].size != 7 || e.slots[1].size != undefined {
+			t.Errorf("sizes of %d bytes: %v, %v", width, e.slots, c.err)
+		}
+	}
+}
+
+// TestAddresses: all of what is read has to lie in the file.
+func TestAddresses(t *testing.T) {
+	f := &File{end: 1000, super: superblock{base: 100}}
+	for _, c := range []struct {
+		addr, n uint64
+		want    int64 // -1: refused
+	}{
+		{0, 900, 100}, {899, 1, 999}, {900, 0, 1000}, {0, 901, -1}, {899, 2, -1}, {901, 0, -1}, {undefined, 0, -1}, {undefined - 50, 1, -1}, {0, undefined, -1},
+	} {
+		got, err := f.offset(c.addr, c.n)
+		if (err == nil) != (c.want >= 0) || err == nil && got != c.want || err != nil && !errors.Is(err, readers.ErrCorrupt) {
+			t.Errorf("%d bytes at %d: %d, %v, want %d", c.n, c.addr, got, err, c.want)
+		}
 	}
 }
 
