@@ -296,9 +296,13 @@ func (e *encoder) pages(c *writtenChunk, starts []int, rows int, d *dictionary) 
 	c.stored = int64(len(e.out))
 }
 
+// windowBytes is how far back a page looks for what it repeats. Nearly all pages are smaller, and
+// the memory of a writer is twice as much.
+const windowBytes = 1 << 20
+
 // zstdWriter: one at a time, so that equal input makes equal output.
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(windowBytes))
 	if err != nil {
 		panic(err) // options that are constant
 	}
