@@ -85,7 +85,9 @@ func TestAheadPanics(t *testing.T) {
 	if x.panicked == nil {
 		t.Fatal("no panic was kept")
 	}
-	w := walk{f: memoryFile(1 << 20), Tree: &Tree{byAddr: map[uint64]*Object{}}, ready: map[uint64]*opened{7: x}}
+	read := make(chan struct{})
+	close(read)
+	w := walk{f: memoryFile(1 << 20), Tree: &Tree{byAddr: map[uint64]*Object{}}, ahead: ahead{of: map[uint64]*coming{7: {read: read, opened: x}}}}
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")

@@ -73,8 +73,8 @@ const (
 type walk struct {
 	*Tree
 	f      *File
-	header header             // of the object at hand
-	ready  map[uint64]*opened // objects that come soon, by address
+	header header // of the object at hand
+	ahead  ahead
 }
 
 // opened is what a hard link points at, whatever its path.
@@ -108,7 +108,8 @@ func (f *File) Tree(ctx context.Context) (*Tree, error) {
 
 // list is Tree but for the shapes of virtual datasets, which depend on other trees.
 func (f *File) list(ctx context.Context) (*Tree, error) {
-	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}}
+	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}, ahead: ahead{of: map[uint64]*coming{}}}
+	defer w.ahead.workers.Wait() // nobody reads from a file that its owner takes for done
 	todo := []pending{{"/", link{addr: f.super.root, order: -1}}}
 	for len(todo) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -165,8 +166,8 @@ func (w *walk) visit(ctx context.Context, p pending) []pending {
 
 // open reads what a hard link points at.
 func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
-	x := w.ready[o.Addr]
-	if delete(w.ready, o.Addr); x == nil {
+	x := w.ahead.take(o.Addr)
+	if x == nil {
 		x = w.f.openObject(ctx, o.Addr, &w.header)
 	}
 	if x.panicked != nil {
@@ -242,71 +243,6 @@ func below(o *Object) ([]pending, error) {
 	return children, nil
 }
 
-// Of many objects that are to be visited so many are read at once, if there are more than a few.
-const (
-	openedAtOnce = 256
-	fewObjects   = 16
-	maxReady     = 1 << 10
-)
-
-// openAhead reads the objects that are visited next by all cores, unless they are few, or
-// reading them one by one makes larger requests.
-func (w *walk) openAhead(ctx context.Context, todo []pending) {
-	if len(todo) < fewObjects || len(w.ready) > maxReady || w.f.src.Far() || !w.isNew(&todo[len(todo)-1].link) {
-		return
-	}
-	next := w.soon(todo)
-	read := make([]*opened, len(next))
-	inStretches(len(next), func(from, to int) {
-		var h header
-		for i := from; i < to; i++ {
-			read[i] = w.f.openSafely(ctx, next[i], &h)
-		}
-	})
-	if w.ready == nil {
-		w.ready = make(map[uint64]*opened, len(next))
-	}
-	for i, addr := range next {
-		w.ready[addr] = read[i]
-	}
-}
-
-// soon returns the addresses of objects that are visited next: those of links that are to be
-// followed, and of the members of groups among them that were read.
-func (w *walk) soon(todo []pending) []uint64 {
-	var next []uint64
-	add := func(l *link) {
-		if w.isNew(l) && len(next) < openedAtOnce {
-			next = append(next, l.addr)
-		}
-	}
-	for i := len(todo) - 1; i >= max(len(todo)-openedAtOnce, 0) && len(next) < openedAtOnce; i-- {
-		l := &todo[i].link
-		if add(l); l.kind == linkHard && w.ready[l.addr] != nil {
-			members := w.ready[l.addr].links
-			for k := range members[:min(len(members), openedAtOnce)] {
-				add(&members[k])
-			}
-		}
-	}
-	return next
-}
-
-// isNew reports whether a link leads to an object that was not read.
-func (w *walk) isNew(l *link) bool {
-	return l.kind == linkHard && w.byAddr[l.addr] == nil && w.ready[l.addr] == nil
-}
-
-// openSafely keeps a panic for the goroutine that wants the object.
-func (f *File) openSafely(ctx context.Context, addr uint64, h *header) (x *opened) {
-	defer func() {
-		if p := recover(); p != nil {
-			x = &opened{panicked: p}
-		}
-	}()
-	return f.openObject(ctx, addr, h)
-}
-
 // onAllCores calls work with each number below n, by several goroutines unless there are few, or
 // doing one after the other makes larger requests. A panic of theirs becomes the caller's.
 func (f *File) onAllCores(n int, work func(i int)) {
@@ -317,16 +253,24 @@ func (f *File) onAllCores(n int, work func(i int)) {
 		return
 	}
 	var panicked atomic.Pointer[any]
-	inStretches(n, func(from, to int) {
-		defer func() {
-			if p := recover(); p != nil {
-				panicked.Store(&p)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+stretch-1)/stretch) {
+		workers.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Store(&p)
+				}
+			}()
+			for from := 0; from < n; {
+				from = int(next.Add(stretch)) - stretch
+				for i := from; i < min(from+stretch, n); i++ {
+					work(i)
+				}
 			}
-		}()
-		for i := from; i < to; i++ {
-			work(i)
-		}
-	})
+		})
+	}
+	workers.Wait()
 	if p := panicked.Load(); p != nil {
 		panic(*p)
 	}
@@ -335,22 +279,6 @@ func (f *File) onAllCores(n int, work func(i int)) {
 // stretch is how many things a goroutine does before it looks for more: those that stand near
 // each other in the file share blocks of it.
 const stretch = 8
-
-// inStretches has all cores work on the numbers below n, some that follow one another at a time.
-func inStretches(n int, work func(from, to int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+stretch-1)/stretch) {
-		workers.Go(func() {
-			for from := 0; from < n; {
-				if from = int(next.Add(stretch)) - stretch; from < n {
-					work(from, min(from+stretch, n))
-				}
-			}
-		})
-	}
-	workers.Wait()
-}
 
 // kind tells what an object is by its messages, as libhdf5 does.
 func (h *header) kind() Kind {
