@@ -209,6 +209,58 @@ func TestSpecJSON(t *testing.T) {
 	}
 }
 
+// TestWordsOfBigEndian reverses the bytes of each word that an element is made of, and no others.
+func TestWordsOfBigEndian(t *testing.T) {
+	point := Type{Kind: Struct, Size: 7, Fields: []Field{
+		{Name: "a", Type: Type{Kind: Int, Size: 2}}, {Name: "b", Type: Type{Kind: Raw, Size: 3}}, {Name: "c", Type: Type{Kind: Uint, Size: 2}}}}
+	for _, tt := range []struct {
+		name string
+		typ  Type
+		want []byte
+	}{
+		{"a number", Type{Kind: Float, Size: 4}, []byte{4, 3, 2, 1}},
+		{"a complex number", Type{Kind: Complex, Size: 8}, []byte{4, 3, 2, 1, 8, 7, 6, 5}},
+		{"text", Type{Kind: FixedUTF32, Size: 8}, []byte{4, 3, 2, 1, 8, 7, 6, 5}},
+		{"a time", Type{Kind: DateTime, Size: 8, Unit: "s", Ticks: 1}, []byte{8, 7, 6, 5, 4, 3, 2, 1}},
+		{"bytes", Type{Kind: FixedBytes, Size: 3}, []byte{1, 2, 3}},
+		{"a struct", point, []byte{2, 1, 3, 4, 5, 7, 6}},
+	} {
+		p := mustNew(t, `[{"name":"bytes","configuration":{"endian":"big"}}]`, Form{Type: tt.typ})
+		elements := make([]byte, tt.typ.Size)
+		for i := range elements {
+			elements[i] = byte(i + 1)
+		}
+		stored, err := p.Encode(nil, Elems{Fixed: elements})
+		if err != nil || !bytes.Equal(stored, tt.want) {
+			t.Errorf("%s: stored as %v (%v), want %v", tt.name, stored, err, tt.want)
+		}
+		got := NewElems(p.Form())
+		if err := p.Decode(got, stored); err != nil || !bytes.Equal(got.Fixed, elements) {
+			t.Errorf("%s: read as %v (%v), want %v", tt.name, got.Fixed, err, elements)
+		}
+	}
+}
+
+// TestStoredTooLong: chunks of codecs that keep the length have just that.
+func TestStoredTooLong(t *testing.T) {
+	for _, list := range []string{
+		`[{"name":"bytes","configuration":{"endian":"little"}}]`,
+		`[{"name":"bytes","configuration":{"endian":"big"}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.fletcher32","configuration":{}}]`,
+		`[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}]`,
+	} {
+		short, long := mustNew(t, list, Form{Type: float32Type, Shape: []int64{100}}), mustNew(t, list, Form{Type: float32Type, Shape: []int64{101}})
+		stored, err := long.Encode(nil, Elems{Fixed: ramp(404)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := short.Decode(NewElems(short.Form()), stored); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error is %v", list, err)
+		}
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	const zlib = `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.zlib","configuration":{}},{"name":"numcodecs.fletcher32","configuration":{}}]`
 	p := mustNew(t, zlib, Form{Type: float32Type, Shape: []int64{10, 10}})

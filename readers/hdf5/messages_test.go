@@ -67,6 +67,26 @@ func TestMessagesRefused(t *testing.T) {
 	}
 }
 
+// TestLocated: an error says once where it is; that a context ended is no matter of a file.
+func TestLocated(t *testing.T) {
+	f, _ := openFixture(t, "superblock2.h5")
+	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded} {
+		if got := f.locate("/x", err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	err := f.locate("/g", f.locate("/x", &readers.Error{Offset: 7, Err: readers.Corruptf("bad")}))
+	if got, want := err.Error(), f.src.Name()+": /x: at offset 7: bad"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+func TestLittleSize(t *testing.T) {
+	if got := littleSize([]byte{1, 2, 0, 4}); got != 0x04000201 {
+		t.Errorf("%#x", got)
+	}
+}
+
 // externalFilesOf is a list of external files that says how many entries there are, and has some of eight bytes a number.
 func externalFilesOf(allocated, used byte, entries int) []byte {
 	return slices.Concat([]byte{1, 0, 0, 0, allocated, 0, used, 0}, make([]byte, 8+entries*3*8))
