@@ -204,8 +204,7 @@ func (f *Fit) measure() error {
 		f.stride = f.row
 	}
 	rows := max(v.Shape[0], 1)
-	top, _ := bits.Mul64(uint64(rows), uint64(f.stride))
-	if hi != 0 || f.row < 0 || f.stride < f.row || top != 0 || rows > 0 && f.stride > math.MaxInt64/rows {
+	if hi != 0 || f.row < 0 || f.stride < f.row || f.stride > math.MaxInt64/rows {
 		return corruptf("%v of %d bytes, %d bytes apart", v.Shape, f.element, v.Storage.Stride)
 	}
 	f.countBytes()

@@ -145,8 +145,9 @@ func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box gr
 	case 7:
 		v.Storage.Chunks = nil
 		for k, n := range shape {
-			edges := [][2]int64{{min(w.chunk[k], n), 1}}
-			if left := n - edges[0][0]; left > 0 {
+			size := min(w.chunk[k], n)
+			edges := [][2]int64{{size, 1 + w.Int64N(n/size)}}
+			if left := n - size*edges[0][1]; left > 0 {
 				edges = append(edges, [2]int64{1 + left/w.chunk[k], 0})
 				edges[1][1] = (left + edges[1][0] - 1) / edges[1][0]
 			}
