@@ -380,6 +380,7 @@ func TestDamage(t *testing.T) {
 		{"data missing", "the data end at offset 1002880", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000")},
 		{"records behind", "begin here with XTENSION", append(bytes.Clone(primary), cards("FOREIGN = 1")...)},
 		{"bytes behind", "should begin here, not", append(bytes.Clone(primary), bytes.Repeat([]byte{0xff}, blockSize)...)},
+		{"a card that is no text", `/ a st\x1bndard"`, cards(simple+" / a st\x1bndard", "BITPIX  = 8", "NAXIS   = 0")},
 		{"lines", "a header in lines", append([]byte(simple+" / a standard\nBITPIX  = 8\nNAXIS   = 0\nEND\n"), bytes.Repeat([]byte(" "), blockSize)...)},
 		{"TFIELDS absent", "no TFIELDS", tableOf()},
 		{"TFORM empty", "names no type", tableOf("TFIELDS = 1", "TFORM1  = '12'")},

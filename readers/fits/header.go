@@ -67,7 +67,7 @@ func (s *scanner) blocks(h *header, view []byte) (blocks int, ended bool, err er
 			if line := bytes.IndexAny(raw, "\r\n"); line > 0 && isPrintable(raw[:line]) {
 				return 0, false, readers.Corruptf("a header in lines, which FITS does not have: it was saved as text; find the file as it was")
 			}
-			return 0, false, readers.Corruptf("a header should begin here, not %q", raw[:8])
+			return 0, false, readers.Corruptf("a header should begin here, not %q", bytes.TrimRight(raw, " "))
 		}
 		c := parseCard(raw)
 		if c.keyword == "END" && c.kind == noValue {
