@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/table"
 )
@@ -102,6 +104,33 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), dir, &Options{Snapshot: "zz"}); err == nil {
 		t.Error("a snapshot that is not there is opened")
+	}
+}
+
+// TestIsKept: a snapshot that was removed is told from one that cannot be read.
+func TestIsKept(t *testing.T) {
+	m, snap, _ := archive(t, 1, true)
+	dir := publish(t, m, snap)
+	s, err := Open(t.Context(), dir, &Options{Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if kept, err := s.IsKept(t.Context()); !kept || err != nil {
+		t.Errorf("one that is there: %v, %v", kept, err)
+	}
+	name := filepath.Join(dir, "snapshots", s.Snapshot().ID+".json")
+	if err := os.WriteFile(name, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.IsKept(t.Context()); kept || !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("a damaged one: %v, %v", kept, err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.IsKept(t.Context()); kept || err != nil {
+		t.Errorf("one that is gone: %v, %v", kept, err)
 	}
 }
 
