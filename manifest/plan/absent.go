@@ -196,7 +196,7 @@ func (p *layout) settleHoles() {
 			f.Kind, f.Effect, f.Array = report.Coordinate, report.Refused, d.coord
 			f.Says = fmt.Sprintf("%s %s values of %s that no other has, and more than half of the mosaic would be fill",
 				count(len(odd), int(d.total())), have(len(odd)), path.Base(d.path))
-			f.Option = "--concat " + strings.ReplaceAll(dimNames(w.dims), ", ", ",")
+			f.Option = report.Flag("concat", strings.ReplaceAll(dimNames(w.dims), ", ", ","))
 			f = p.odd(f, odd, d.total())
 		}
 		p.find(f)

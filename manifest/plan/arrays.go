@@ -95,7 +95,11 @@ func (p *survey) readable(a *array) bool {
 	}
 	if len(shutOut) > 0 {
 		shut.Kind, shut.Array, shut.Effect = report.Unreadable, a.path, report.Refused
-		shut.Option = "--allow " + strings.Join(fewFolders(sorted(folders)), " --allow ") + ", or --drop NAME"
+		var options []string
+		for _, folder := range fewFolders(sorted(folders)) {
+			options = append(options, report.Flag("allow", folder))
+		}
+		shut.Option = strings.Join(options, " ") + ", or " + report.Drop(a.path[1:])
 		p.find(p.odd(shut, shutOut, a.files))
 	}
 	if len(leftOut) > 0 {
@@ -170,7 +174,7 @@ func (p *survey) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
 	name, names := path.Base, names
 	if names(dims) == names(a.dims) { // in other groups
-		name, names = func(at string) string { return "'" + at + "'" }, func(dims []string) string { return strings.Join(dims, ", ") }
+		name, names = func(at string) string { return at }, func(dims []string) string { return strings.Join(dims, ", ") }
 	}
 	files := p.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
@@ -186,12 +190,12 @@ func (p *survey) otherDims(a *array, odd, most []int) bool {
 		var options []string
 		for i, d := range dims {
 			if d != a.dims[i] {
-				options = append(options, "--rename "+name(d)+"="+name(a.dims[i]))
+				options = append(options, report.Flag("rename", name(d)+"="+name(a.dims[i])))
 			}
 		}
 		f.Option = strings.Join(options, " ")
 	} else {
-		f.Option = "a manifest for each kind of files, or --drop " + path.Base(a.path)
+		f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
 	}
 	p.find(p.odd(f, files, a.files))
 	return false
@@ -282,7 +286,7 @@ func (p *survey) passEmpty(a *array) {
 func (p *directions) twice(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
-			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: "--drop " + path.Base(a.path),
+			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: report.Drop(path.Base(a.path)),
 				Says: "has " + path.Base(at) + ", along which files follow one another, on two axes"}, p.filesHaving(a), a.files))
 			return true
 		}
@@ -324,10 +328,10 @@ func (p *survey) likely(d *dim) (n int) {
 // bareOption says how files could follow one another along a dimension without values.
 func (p *survey) bareOption(d *dim) string {
 	name := path.Base(d.path)
-	option := "--concat " + name + " for the order of their names"
+	option := report.ListFlag("concat", name) + " for the order of their names"
 	switch {
 	case p.longest(d) == 1:
-		option += fmt.Sprintf(", or --new-dim %s=PATTERN for values that are in their names", name)
+		option += ", or " + report.Flag("new-dim", name+"=PATTERN") + " for values that are in their names"
 	case !d.hinted:
 		option += ", or --new-dim"
 	}

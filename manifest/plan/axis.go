@@ -258,7 +258,7 @@ func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 	}
 	option := ""
 	if _, apart, err := p.valuesOf(d, cluster); apart && err == nil {
-		option = "--concat " + path.Base(d.path) + " to put them end to end all the same"
+		option = report.ListFlag("concat", path.Base(d.path)) + " to put them end to end all the same"
 	}
 	p.find(p.odd(report.Finding{Option: option, Kind: report.Overlap, Array: d.coord, Effect: report.Refused,
 		Says: fmt.Sprintf("%s hold values of %s that lie between those of others, from %s to %s: they cannot be put end to end",

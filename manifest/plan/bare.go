@@ -143,7 +143,7 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) 
 	f := report.Finding{Kind: report.Width, Effect: report.Refused, Option: "--pad fill",
 		Says: fmt.Sprintf("%s: %s of %s, the others (%s) have %d", count(len(odd), int(d.total())), some(others), path.Base(d.path),
 			p.span(lengths[most]), most)}
-	switch concat := "--concat " + path.Base(d.path); {
+	switch concat := report.ListFlag("concat", path.Base(d.path)); {
 	case p.opts.Pad == PadFill && are == elsewhere:
 		f.Says += ", which begin otherwise and have the same values elsewhere"
 		f.Option = concat + " --overlap last if each file holds a stretch of them"

@@ -10,6 +10,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
 // key is a coordinate's value for comparison: whole numbers and times exactly, other numbers
@@ -154,7 +155,7 @@ func (c *coord) timeKeys() ([]key, error) {
 	times.Elements = c.values.Data
 	at, ok, err := times.Instants()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; --drop %s leaves it out", c.v.Path, err, c.v.Path)
+		return nil, fmt.Errorf("%s: %w; %s leaves it out", c.v.Path, err, report.Drop(c.v.Path))
 	}
 	keys := make([]key, len(at))
 	for i, t := range at {

@@ -19,10 +19,10 @@ func TestElsewhere(t *testing.T) {
 		folders []string // of each file
 		want    string
 	}{
-		{"of one file", []string{"", "/data/a"}, "--allow /data/a, or --drop NAME"},
-		{"in one folder", []string{"/data/a", "/data/a"}, "--allow /data/a, or --drop NAME"},
-		{"in two", []string{"/data/b", "/data/a"}, "--allow /data/a --allow /data/b, or --drop NAME"},
-		{"in many", strings.Split(strings.Repeat("/data/1 /data/2 ", 3)+"/data/3 /data/4 /data/5 /data/6 /data/7 /data/8 /data/9 /data/10 /data/11", " "), "--allow /data, or --drop NAME"},
+		{"of one file", []string{"", "/data/a"}, "--allow /data/a, or --drop far"},
+		{"in one folder", []string{"/data/a", "/data/a"}, "--allow /data/a, or --drop far"},
+		{"in two", []string{"/data/b", "/data/a"}, "--allow /data/a --allow /data/b, or --drop far"},
+		{"in many", strings.Split(strings.Repeat("/data/1 /data/2 ", 3)+"/data/3 /data/4 /data/5 /data/6 /data/7 /data/8 /data/9 /data/10 /data/11", " "), "--allow /data, or --drop far"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()

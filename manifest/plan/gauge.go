@@ -13,6 +13,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/report"
 )
 
 // Gauge makes the outline of numbers or times that are too many to be kept, which come some at
@@ -93,7 +94,7 @@ func (g *Gauge) addTimes(elements []byte) error {
 	for i := range len(elements) / size {
 		at, ok, err := g.times.Instant(elements[i*size:][:size])
 		if err != nil {
-			return fmt.Errorf("%s: time %d: %w; --drop %s leaves it out", g.v.Path, g.n, err, g.v.Path)
+			return fmt.Errorf("%s: time %d: %w; %s leaves it out", g.v.Path, g.n, err, report.Drop(g.v.Path))
 		}
 		k := noTime
 		if ok {

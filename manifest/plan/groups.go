@@ -80,7 +80,7 @@ func (p *planner) declareGroups() error {
 	for _, a := range p.arrays {
 		if groups[a.path] != nil {
 			files := p.filesHaving(a)
-			p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Refused, Option: "--drop " + a.path + ", or --rename",
+			p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Refused, Option: report.Drop(a.path) + ", or --rename",
 				Says: "a variable where a group is: Zarr has no room for both"}, files, int64(len(files))))
 		}
 	}

@@ -46,7 +46,7 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 	d := p.dims[at]
 	switch {
 	case d != nil && (d.coord != "" || p.longest(d) > 1) && n.Variable == "":
-		return &OptionError{option, fmt.Sprintf("files have a dimension of this name%s: --rename %s=NAME makes room", p.why(d), n.Name)}
+		return &OptionError{option, fmt.Sprintf("files have a dimension of this name%s: %s makes room", p.why(d), report.Flag("rename", n.Name+"=NAME"))}
 	case d != nil && (d.coord != "" || p.longest(d) > 1):
 		return &OptionError{option, "files have a dimension of this name" + p.why(d)}
 	case d != nil && d.role != fixed:
@@ -56,7 +56,8 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 	case variable == at || !p.anyHas(at):
 		return nil
 	}
-	return &OptionError{option, fmt.Sprintf("files have a variable of this name: --new-dim %s=var:%s takes its values, --rename %s=NAME or --drop %s makes room", n.Name, n.Name, n.Name, n.Name)}
+	return &OptionError{option, fmt.Sprintf("files have a variable of this name: %s takes its values, %s or %s makes room",
+		report.Flag("new-dim", n.Name+"=var:"+n.Name), report.Flag("rename", n.Name+"=NAME"), report.Drop(n.Name))}
 }
 
 // why says what keeps a dimension from being given values.
@@ -232,9 +233,9 @@ func (p *layout) namesake(a *array) bool {
 			if path.Base(at) != path.Base(made) || at == made {
 				continue
 			}
-			option := "--rename " + at[1:] + "=NAME to make room"
+			option := report.Flag("rename", at[1:]+"=NAME") + " to make room"
 			if d := p.dims[at]; d.coord == "" && p.longest(d) <= 1 {
-				option = "--new-dim " + at[1:] + "=… for values of the dimension that is there, or " + option
+				option = report.Flag("new-dim", at[1:]+"=…") + " for values of the dimension that is there, or " + option
 			}
 			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: option,
 				Says: fmt.Sprintf("has %s already, and would have two dimensions of one name with the new %s", at, made)}, p.filesHaving(a), a.files))

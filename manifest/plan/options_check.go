@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -81,7 +80,7 @@ func (p *directions) checkConcat() error {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) {
 			says := "no dimension is called so" + listed(p.dimOrder)
 			if p.anyHas("/" + strings.Trim(name, "/")) {
-				says += fmt.Sprintf("; --new-dim %s=var:%s makes one of the variable", name, name)
+				says += "; " + stackedBy("/"+name) + " makes one of the variable"
 			}
 			return &OptionError{"--concat " + name, says}
 		}

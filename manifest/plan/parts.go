@@ -139,7 +139,7 @@ func (p *survey) partsOverlap(a *array, w *placing) {
 			files = append(files, p.classes[m.class].files...)
 		}
 	}
-	p.find(p.odd(report.Finding{Kind: report.Overlap, Array: a.path, Effect: report.Refused, Option: "--drop " + report.Base(a.path),
+	p.find(p.odd(report.Finding{Kind: report.Overlap, Array: a.path, Effect: report.Refused, Option: report.Drop(report.Base(a.path)),
 		Says: count(len(files), int(a.files)) + " " + have(len(files)) + " parts in other files that lie over one another"}, files, a.files))
 }
 
@@ -164,7 +164,7 @@ func (p *survey) fillOfParts(a *array, f *faced, out *manifest.Array) error {
 		}
 	}
 	if len(odd) > 0 {
-		p.find(p.odd(report.Finding{Kind: report.FillValue, Array: a.path, Effect: report.Refused, Option: "--drop " + report.Base(a.path),
+		p.find(p.odd(report.Finding{Kind: report.FillValue, Array: a.path, Effect: report.Refused, Option: report.Drop(report.Base(a.path)),
 			Says: count(len(odd), int(a.files)) + " " + have(len(odd)) + " another fill value where no part is than the first"}, odd, a.files))
 	}
 	out.Face.Fill = fill

@@ -34,7 +34,7 @@ func (p *layout) decidePieces(a *array) error {
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):
-		p.find(p.odd(report.Finding{Kind: report.Time, Array: a.path, Effect: report.Refused, Option: "--drop " + path.Base(a.path),
+		p.find(p.odd(report.Finding{Kind: report.Time, Array: a.path, Effect: report.Refused, Option: report.Drop(path.Base(a.path)),
 			Says: "bounds of times that files count from different days take more than " + report.Size(mostTimes) + ", and are not told anew"}, p.holders(a), int64(len(p.files))))
 	default:
 		known, _ := p.known(a)

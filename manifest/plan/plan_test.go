@@ -312,7 +312,7 @@ func TestRefused(t *testing.T) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time g/x", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
-		}, report.Dimension, "b", "--rename '/g/x'='/x'"},
+		}, report.Dimension, "b", "--rename /g/x=/x"},
 		{"an axis less", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)

@@ -156,11 +156,11 @@ func (p *layout) orderOption(a *array) string {
 	}
 	for _, at := range a.dims {
 		if p.dims[at].counts() && p.hasTimes(at) {
-			return "--drop " + path.Base(at) + ", which counts from the same number in all files, for the order of times along it, or --new-dim"
+			return report.Drop(path.Base(at)) + ", which counts from the same number in all files, for the order of times along it, or --new-dim"
 		}
 	}
 	if at := p.momentOf(); at != "" {
-		return fmt.Sprintf("--new-dim %s=var:%s to stack them by its values, or NAME=PATTERN by the names of files", path.Base(at), at[1:])
+		return stackedBy(at) + " to stack them by its values, or NAME=PATTERN by the names of files"
 	}
 	return "--new-dim NAME=PATTERN to stack them"
 }
@@ -169,13 +169,13 @@ func (p *layout) orderOption(a *array) string {
 func (c *comparison) refuseOdd(files []int32) error {
 	p, a := c.p, c.a
 	if n := c.largest(); n > manifest.MostSummed {
-		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + a.path[1:],
+		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or " + report.Drop(a.path[1:]),
 			Says: fmt.Sprintf("files have to hold the same of it, and it takes %s in some: no more than %s are compared", report.Size(n), report.Size(manifest.MostSummed))},
 			files, int64(len(files))))
 		return nil
 	}
 	if !c.fits(files) {
-		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or --drop " + a.path[1:],
+		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or " + report.Drop(a.path[1:]),
 			Says: fmt.Sprintf("narrower files have to hold what the widest, %s, begins with, and more than %s of such values are not compared",
 				p.label(p.files[p.widest(a, files)].URL), report.Size(manifest.MostSummed))}, files, int64(len(files))))
 		return nil
@@ -209,20 +209,23 @@ func (c *comparison) refuseOdd(files []int32) error {
 	return nil
 }
 
+// stackedBy is the option that makes a dimension of the variable at a path.
+func stackedBy(at string) string { return report.Flag("new-dim", path.Base(at)+"=var:"+at[1:]) }
+
 // option is what allows values that ought to be equal and are not. What keeps them all, if there
 // is a way, is named first.
 func (c *comparison) option() string {
 	p, a := c.p, c.a
-	one := "--coords first, or --drop " + a.path[1:]
+	one := "--coords first, or " + report.Drop(a.path[1:])
 	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
 		one = "--tolerance NUMBER if they are near, " + one
 	}
 	switch {
 	case a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
-		return fmt.Sprintf("--new-dim %s=var:%s to stack the files by it, %s", path.Base(a.path), a.path[1:], one)
+		return stackedBy(a.path) + " to stack the files by it, " + one
 	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "":
-		return fmt.Sprintf("--concat %s to put them end to end, %s", a.dims[0][1:], one)
+		return report.ListFlag("concat", a.dims[0][1:]) + " to put them end to end, " + one
 	}
 	return one
 }

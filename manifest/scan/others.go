@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/report"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -69,7 +70,9 @@ func (name forbidden) reason() string {
 	return "values are in " + string(name) + ", which is not in the folder of the file that says so"
 }
 
-func (name forbidden) advice() string { return "; --allow " + name.folder() + " lets it be read" }
+func (name forbidden) advice() string {
+	return "; " + report.Flag("allow", name.folder()) + " lets it be read"
+}
 
 // folder is what has to be allowed.
 func (name forbidden) folder() string { return besides(string(name)) }

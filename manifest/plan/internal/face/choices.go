@@ -45,7 +45,7 @@ func (d *decision) refuseChoice(number int64) {
 		}
 		return ""
 	}
-	d.finding(report.Type, report.Refused, fmt.Sprintf("%d named", number), d.count(having{says, says})).Option = "--drop " + d.members[0].Variable.Path
+	d.finding(report.Type, report.Refused, fmt.Sprintf("%d named", number), d.count(having{says, says})).Option = report.Drop(d.members[0].Variable.Path)
 	d.refused = true
 }
 

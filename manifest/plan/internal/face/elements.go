@@ -60,7 +60,7 @@ func (d *decision) sayRounding(typ codec.Type) {
 	said := d.note(report.Type, report.Rebuilt, "declared as %s, which rounds whole numbers beyond 2^53", typ)
 	first := d.members[i].packing.Type
 	if !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(first) || m.packing.Scaled() }) {
-		said.Option = "--dtype " + strings.TrimPrefix(d.opts.Array, "/") + "=" + first.String()
+		said.Option = report.Flag("dtype", strings.TrimPrefix(d.opts.Array, "/")+"="+first.String())
 	}
 }
 

@@ -139,7 +139,7 @@ func (d *decision) meaning() {
 		m := &d.members[i]
 		var err error
 		if m.packing, err = cf.PackingOf(m.Variable); err != nil {
-			d.refuse(report.Packing, m, err).Option = "--drop " + m.Variable.Path
+			d.refuse(report.Packing, m, err).Option = report.Drop(m.Variable.Path)
 			return
 		}
 		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
