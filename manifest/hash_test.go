@@ -15,7 +15,7 @@ import (
 func someHeader() *Header {
 	return &Header{
 		Dimensions: []Dimension{{Path: "/t", Length: 3, Unlimited: true}},
-		Variables: []Variable{{
+		Variables: []*Variable{{
 			Path: "/v", Dims: []string{"/t"}, Shape: []int64{3},
 			Type:       codec.Type{Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "a", Type: codec.Type{Kind: codec.DateTime, Size: 4, Unit: "s", Ticks: 1}}}},
 			Fill:       Fill{Value: []byte{1, 2, 3, 4}, User: true},
@@ -41,6 +41,9 @@ func TestID(t *testing.T) {
 	walk = func(at string, get func(*Header) reflect.Value) {
 		v := get(h)
 		switch v.Kind() {
+		case reflect.Pointer:
+			walk(at, func(h *Header) reflect.Value { return get(h).Elem() })
+			return
 		case reflect.Struct:
 			for i := range v.NumField() {
 				name := v.Type().Field(i).Name

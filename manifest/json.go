@@ -66,7 +66,10 @@ func (h *Header) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return err
 	}
-	h.Dimensions, h.Variables = make([]Dimension, len(doc.Dimensions)), doc.Variables
+	h.Dimensions, h.Variables = make([]Dimension, len(doc.Dimensions)), make([]*Variable, len(doc.Variables))
+	for i, v := range doc.Variables {
+		h.Variables[i] = &v // by itself: others may be shared, and forgotten
+	}
 	for i, d := range doc.Dimensions {
 		if d.Length < 0 {
 			return fmt.Errorf("dimension %s: length %d", d.Path, d.Length)

@@ -139,12 +139,13 @@ func TestHeaderJSON(t *testing.T) {
 			h.Dimensions = append(h.Dimensions, Dimension{randomName(rng), rng.Int64N(9), rng.IntN(2) == 0, rng.IntN(2) == 0})
 		}
 		for range rng.IntN(3) {
-			h.Variables = append(h.Variables, randomVariable(rng))
+			v := randomVariable(rng)
+			h.Variables = append(h.Variables, &v)
 		}
 		if n := len(h.Variables); n > 0 { // what is equal is spelt once
-			again := h.Variables[n-1]
+			again := *h.Variables[n-1]
 			again.Path = randomName(rng)
-			h.Variables = append(h.Variables, again)
+			h.Variables = append(h.Variables, &again)
 		}
 		text, err := h.MarshalJSON()
 		if err != nil {
@@ -191,7 +192,7 @@ func TestHeaderText(t *testing.T) {
 	h := &Header{
 		ID:         "not here",
 		Dimensions: []Dimension{{Path: "/time", Length: 31, Unlimited: true}},
-		Variables: []Variable{{
+		Variables: []*Variable{{
 			Path: "/t2m", Dims: []string{"/time"}, Shape: []int64{31}, Type: codec.Type{Kind: codec.Int, Size: 2},
 			Fill: Fill{[]byte{0x01, 0x80}, true},
 			Attributes: []Attribute{
@@ -243,7 +244,7 @@ func TestHeaderJSONRefused(t *testing.T) {
 func FuzzHeaderJSON(f *testing.F) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 20 {
-		text, err := json.Marshal(&Header{Variables: []Variable{randomVariable(rng)}})
+		text, err := json.Marshal(&Header{Variables: []*Variable{new(randomVariable(rng))}})
 		if err != nil {
 			f.Fatal(err)
 		}

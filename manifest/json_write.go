@@ -21,7 +21,7 @@ func (h *Header) MarshalJSON() ([]byte, error) {
 	for i, at := 0, len(w.b); i < len(h.Variables); i++ {
 		w.b = roomFor(w.b, at, i, len(h.Variables))
 		w.comma(i)
-		w.variable(&h.Variables[i])
+		w.variable(h.Variables[i])
 	}
 	w.b = append(w.b, "]}"...)
 	return w.b, w.err

@@ -86,7 +86,7 @@ type Part struct {
 type Header struct {
 	ID         string // hash of all else
 	Dimensions []Dimension
-	Variables  []Variable
+	Variables  []*Variable // headers may have them in common: they are not changed
 }
 
 // Rows is the number of refs that a file with this header has.

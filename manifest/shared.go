@@ -10,13 +10,11 @@ type SharedVariables map[[sha256.Size]byte]*Variable
 // Share has the variables of a header be those that are kept, and keeps the ones that are new.
 func (x SharedVariables) Share(h *Header) {
 	for i := range h.Variables {
-		v := &h.Variables[i]
-		sum := v.Sum()
+		sum := h.Variables[i].Sum()
 		if x[sum] == nil {
-			kept := *v
-			x[sum] = &kept
+			x[sum] = h.Variables[i]
 		}
-		*v = *x[sum]
+		h.Variables[i] = x[sum]
 	}
 }
 

@@ -79,7 +79,7 @@ func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
 
 func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) error {
 	h := l.files[n.File].Header
-	v := &h.Variables[n.Variable]
+	v := h.Variables[n.Variable]
 	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
 	if !elements(n) {
 		size = scan.BlockMemory(v)

@@ -59,7 +59,7 @@ func newList(h *manifest.Header) *list {
 	l := &list{at: make(map[string]int, len(h.Variables)), skip: make([]int64, len(h.Variables))}
 	rows := int64(0)
 	for i := range h.Variables {
-		v := &h.Variables[i]
+		v := h.Variables[i]
 		if _, twice := l.at[v.Path]; !twice {
 			l.at[v.Path] = i
 		}

@@ -71,7 +71,7 @@ func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
 	if at < 0 {
 		return &Fit{}, nil
 	}
-	v := &h.Variables[at]
+	v := h.Variables[at]
 	key := fitKey{v.Sum(), skip}
 	if f, ok := m.same.Load(key); ok {
 		return f.(*Fit), nil

@@ -56,7 +56,7 @@ func (f *files) ReadColumns(_ context.Context, row int64, n int, dst *manifest.R
 
 // add adds a file whose refs are at 1000, 1100, … unless it has some.
 func (f *files) add(v manifest.Variable, refs []manifest.Ref) int {
-	h := &manifest.Header{Variables: []manifest.Variable{v}}
+	h := &manifest.Header{Variables: []*manifest.Variable{&v}}
 	f.headers = append(f.headers, h)
 	f.rows = append(f.rows, int64(len(f.refs)))
 	for i := range h.Rows() {
@@ -317,7 +317,7 @@ func TestRefused(t *testing.T) {
 		{"no such source", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].File = 9 }, "source 9"},
 		{"dimension of no axis", func(_ *manifest.Array, _ *manifest.Placement, f *files) { f.headers[0].Variables[0].Dims[0] = "/q" }, "/q"},
 		{"rows beyond all bytes", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Variables[0] = strided(1<<62, "bytes", 4)
+			f.headers[0].Variables[0] = new(strided(1<<62, "bytes", 4))
 		}, "bytes apart"},
 		{"kept values", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
 			f.headers[0].Variables[0].Storage.Layout = manifest.Valued
@@ -419,7 +419,7 @@ func benchmarkMosaic(b *testing.B, days int64) (*Mosaic, *files) {
 	c := kindCase{shape: []int64{days, 100, 100}, grid: zarrjson.RegularGrid(1, 10, 10), face: []string{"bytes", "shuffle", "zlib1"}}
 	m, f := c.mosaic(b)
 	v := chunked([]int64{1, 100, 100}, []int64{1, 10, 10}, "bytes", "shuffle", "zlib1")
-	h := &manifest.Header{Variables: []manifest.Variable{v}}
+	h := &manifest.Header{Variables: []*manifest.Variable{&v}}
 	p := &manifest.Placement{Dims: []string{"/t"}}
 	for day := range days {
 		f.headers = append(f.headers, h)
@@ -517,7 +517,7 @@ func BenchmarkLocate(b *testing.B) {
 func TestFitsAreShared(t *testing.T) {
 	m, f := kindCases()[0].mosaic(t)
 	h := f.headers[0]
-	other := &manifest.Header{Variables: append(slices.Clone(h.Variables), manifest.Variable{Path: "/another"})}
+	other := &manifest.Header{Variables: append(slices.Clone(h.Variables), &manifest.Variable{Path: "/another"})}
 	a, err := m.fit(h)
 	if err != nil || a == nil {
 		t.Fatal(a, err)
@@ -525,7 +525,7 @@ func TestFitsAreShared(t *testing.T) {
 	if b, err := m.fit(other); err != nil || a != b {
 		t.Errorf("another fit of the same variable (%v)", err)
 	}
-	other = &manifest.Header{Variables: append([]manifest.Variable{h.Variables[0]}, h.Variables...)}
+	other = &manifest.Header{Variables: append([]*manifest.Variable{new(*h.Variables[0])}, h.Variables...)}
 	other.Variables[0].Path = "/before"
 	if b, err := m.fit(other); err != nil || a == b || b.skip == a.skip {
 		t.Errorf("refs of a variable behind others are where they were (%v)", err)

@@ -46,19 +46,25 @@ func (a *array) dimAt(axis int) string {
 
 // member is the variable of one class.
 type member struct {
-	class int32
-	lensed
-	axes []int // of the variable, for each of the array's own dims
+	class   int32
+	*lensed       // in the class
+	axes    []int // of the variable, for each of the array's own dims
 }
 
 // collectArrays finds the variables of all classes.
 func (p *layout) collectArrays() {
-	found := map[string]*array{}
-	for n, c := range p.classes {
+	found, members := map[string]*array{}, map[string]int{}
+	for _, c := range p.classes {
 		for _, x := range c.vars {
+			members[x.path]++
+		}
+	}
+	for n, c := range p.classes {
+		for i := range c.vars {
+			x := &c.vars[i]
 			a := found[x.path]
 			if a == nil {
-				a = &array{path: x.path}
+				a = &array{path: x.path, members: make([]member, 0, members[x.path])}
 				found[x.path] = a
 			}
 			a.members = append(a.members, member{class: int32(n), lensed: x})
@@ -148,8 +154,11 @@ func (p *survey) settleDims(a *array) bool {
 			ok = p.otherDims(a, groups[word], groups[most]) && ok
 		}
 	}
-	for i := range a.members {
-		a.members[i].axes = axesOf(a.members[i].dims, a.dims)
+	for _, group := range groups {
+		axes := axesOf(a.members[group[0]].dims, a.dims)
+		for _, i := range group {
+			a.members[i].axes = axes
+		}
 	}
 	return ok
 }

@@ -180,7 +180,7 @@ func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, 
 		return nil, false
 	}
 	f := p.files[file]
-	v := &f.Header.Variables[at]
+	v := f.Header.Variables[at]
 	if have := lengthOf(v, values); have != elements && p.fault == nil {
 		p.fault = fmt.Errorf("%s: %s: %w: values of %d elements for %d", f.URL, v.Path, codec.ErrCorrupt, have, elements)
 	}
@@ -190,7 +190,7 @@ func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, 
 // course is how the values of a variable of one dimension run: the values themselves, or their
 // outline if they are many.
 func (p *inquiry) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
-	known, v := p.valuesIn(file, at), &c.header.Variables[at]
+	known, v := p.valuesIn(file, at), c.header.Variables[at]
 	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
 		return p.values(file, at, elements)
 	}

@@ -339,7 +339,7 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32) ([]piece, b
 	if values == nil || values.Summed || !slices.Equal(m.dims, a.Dims) || !slices.Equal(m.v.Shape[1:], a.Face.Shape[1:]) {
 		return nil, false
 	}
-	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: *m})
+	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: m})
 	conversion, err := convert.New(v, a.Face, a.Reading)
 	if err != nil {
 		return nil, false

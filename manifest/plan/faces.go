@@ -166,20 +166,24 @@ func (p *directions) faceFinding(a *array, f report.Finding) {
 // membersFor joins the classes whose variables are alike but for their lengths.
 func (p *layout) membersFor(a *array) *faced {
 	f := &faced{}
-	byKey := map[string]int{}
+	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
 	var last []int32
 	all := a.all()
 	for _, m := range all {
-		v, key := p.newNames(m.class, p.meaningOf(a, &m)), ""
-		if len(all) > 1 {
-			key = faceKey(v)
-		}
-		k, ok := byKey[key]
+		v := p.newNames(m.class, p.meaningOf(a, &m))
+		k, ok := byVariable[v] // which headers have in common
 		if !ok {
-			k = len(f.members)
-			byKey[key] = k
-			f.members = append(f.members, face.Member{Variable: v})
-			f.firsts, last = append(f.firsts, -1), append(last, -1)
+			key := ""
+			if len(all) > 1 {
+				key = faceKey(v)
+			}
+			if k, ok = byKey[key]; !ok {
+				k = len(f.members)
+				byKey[key] = k
+				f.members = append(f.members, face.Member{Variable: v})
+				f.firsts, last = append(f.firsts, -1), append(last, -1)
+			}
+			byVariable[v] = k
 		}
 		f.of = append(f.of, k)
 		files := p.classes[m.class].files
@@ -241,7 +245,7 @@ func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 	if !a.pieces || m.v.Path == "" {
 		return m.v
 	}
-	if c := p.classes[m.class]; m.at < len(c.header.Variables) && &c.header.Variables[m.at] == m.v {
+	if c := p.classes[m.class]; m.at < len(c.header.Variables) && c.header.Variables[m.at] == m.v {
 		return c.meaning(m.at)
 	}
 	return m.v
@@ -252,7 +256,7 @@ func faceKey(v *manifest.Variable) string {
 	bare := *v
 	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
 	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.Stride = nil, nil, 0
-	h := manifest.Header{Variables: []manifest.Variable{bare}}
+	h := manifest.Header{Variables: []*manifest.Variable{&bare}}
 	return string(h.AppendKey(nil))
 }
 

@@ -145,7 +145,7 @@ func tryWild(t *testing.T, data []byte) (planned bool) {
 			if f.Values[n.Variable] != nil {
 				t.Fatalf("asks again for %+v", n)
 			}
-			f.Values[n.Variable] = w.m.intern(w.values(&f.Header.Variables[n.Variable]))
+			f.Values[n.Variable] = w.m.intern(w.values(f.Header.Variables[n.Variable]))
 		}
 	}
 	t.Fatal("asks for ever")

@@ -31,7 +31,7 @@ type Gauge struct {
 
 // NewGauge returns one for a variable of a header.
 func NewGauge(h *manifest.Header, variable int) (*Gauge, error) {
-	v := &h.Variables[variable]
+	v := h.Variables[variable]
 	what, err := newMeaning(cf.ParentsOf(h).Bounds(v))
 	if err != nil {
 		return nil, err

@@ -198,7 +198,7 @@ func TestMeant(t *testing.T) {
 	} {
 		var sums [2]*manifest.Outline
 		for i, x := range []one{c.a, c.b} {
-			h := &manifest.Header{Variables: []manifest.Variable{{Path: "/x", Type: x.t, Attributes: x.attributes, Dims: []string{"/x"},
+			h := &manifest.Header{Variables: []*manifest.Variable{{Path: "/x", Type: x.t, Attributes: x.attributes, Dims: []string{"/x"},
 				Shape: []int64{int64(len(x.values.Data) / x.t.Size)}}}}
 			sums[i] = gauged(t, h, 0, x.values).Outline
 		}

@@ -133,7 +133,7 @@ func (m *maker) file(name string, vars ...wanted) *manifest.File {
 	seen := map[string]bool{}
 	f := &manifest.File{Source: manifest.Source{URL: "/archive/" + name}, Groups: &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}}}}
 	for _, w := range vars {
-		h.Variables = append(h.Variables, w.v)
+		h.Variables = append(h.Variables, &w.v)
 		for k, d := range w.v.Dims {
 			if !seen[d] {
 				seen[d] = true

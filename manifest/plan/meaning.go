@@ -108,7 +108,7 @@ func meaningKey(v *manifest.Variable) string {
 			bare.Attributes = append(bare.Attributes, *a)
 		}
 	}
-	h := manifest.Header{Variables: []manifest.Variable{bare}}
+	h := manifest.Header{Variables: []*manifest.Variable{&bare}}
 	return string(h.AppendKey(nil))
 }
 

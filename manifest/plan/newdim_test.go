@@ -145,7 +145,7 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 		}
 		asked := map[int]bool{}
 		for _, f := range m.files {
-			at := slices.IndexFunc(f.Header.Variables, func(v manifest.Variable) bool { return v.Path == "/valid" })
+			at := slices.IndexFunc(f.Header.Variables, func(v *manifest.Variable) bool { return v.Path == "/valid" })
 			f.Values[at] = nil
 		}
 		_, needs, err := New(m.files, opts)

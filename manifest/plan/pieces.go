@@ -118,7 +118,7 @@ func (p *layout) adrift(a *array) bool {
 	bounded := map[string]bool{}
 	for _, m := range a.members {
 		c := p.classes[m.class]
-		if v := c.parents.Bounded(&c.header.Variables[m.at]); v != nil {
+		if v := c.parents.Bounded(c.header.Variables[m.at]); v != nil {
 			if i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v }); i >= 0 {
 				bounded[c.vars[i].path] = true
 			}
@@ -266,11 +266,11 @@ func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 // madeArray is the coordinate of a new dimension.
 func (p *survey) madeArray(d *dim) *array {
 	c := d.order[0]
-	h := &manifest.Header{Variables: []manifest.Variable{*c.v}}
+	h := &manifest.Header{Variables: []*manifest.Variable{c.v}}
 	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
 	p.classes = append(p.classes, class)
 	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
-		members: []member{{class: int32(len(p.classes) - 1), lensed: lensed{v: &h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
+		members: []member{{class: int32(len(p.classes) - 1), lensed: &lensed{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
 // paintAll converts the values of files and puts them in their places.

@@ -111,6 +111,7 @@ type inquiry struct {
 	needed map[Need]bool
 	fault  error          // of values that do not fit their variable
 	bases  map[string]int // how many files have a name
+	named  map[*manifest.Variable]lensed
 }
 
 // survey is what the headers say.

@@ -195,7 +195,7 @@ func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 
 func (g *tiling) checkTile(t *testing.T, f *manifest.File, dims []string, tile manifest.Tile) bool {
 	t.Helper()
-	v := &f.Header.Variables[f.Header.Find("/t")]
+	v := f.Header.Variables[f.Header.Find("/t")]
 	var cell []int
 	name := f.URL[strings.Index(f.URL, "["):]
 	for _, word := range strings.Fields(strings.Trim(strings.TrimSuffix(name, ".nc"), "[]")) {
@@ -328,6 +328,9 @@ func TestInputIsKept(t *testing.T) {
 	for i, f := range m.files {
 		copies[i], headers[i] = *f, *f.Header
 		headers[i].Variables = slices.Clone(f.Header.Variables)
+		for k, v := range f.Header.Variables {
+			headers[i].Variables[k] = new(*v)
+		}
 	}
 	if _, _, err := New(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil {
 		t.Fatal(err)

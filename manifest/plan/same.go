@@ -230,10 +230,9 @@ func (c *comparer) find(x content) (int, error) {
 
 // count takes what files of a shape would have of values into a group.
 func (c *comparer) count(x content, shape []int64, group int) error {
-	v := *x.m.v
+	m, narrow, v := *x.m, *x.m.lensed, *x.m.v
 	v.Shape = shape
-	m := *x.m
-	m.v = &v
+	narrow.v, m.lensed = &v, &narrow
 	values, err := x.begins(shape)
 	if err != nil {
 		return err

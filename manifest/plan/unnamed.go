@@ -158,7 +158,9 @@ func (c *class) renameUnnamed(name map[slot]string) {
 			now[path] = d
 		}
 	}
-	for _, x := range c.vars {
+	for i := range c.vars {
+		x := &c.vars[i]
+		x.dims = slices.Clone(x.dims)
 		for k, old := range x.dims {
 			d := c.dims[old]
 			if !d.Anonymous {

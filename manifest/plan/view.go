@@ -30,11 +30,12 @@ type class struct {
 
 // lensed is a variable of a class.
 type lensed struct {
-	at   int // in the header
-	v    *manifest.Variable
-	path string   // the new one
-	dims []string // the new ones
-	aux  bool     // another variable names it: a coordinate, bounds, a mapping
+	at     int // in the header
+	v      *manifest.Variable
+	path   string   // the new one
+	dims   []string // the new ones; of other classes, too
+	aux    bool     // another variable names it: a coordinate, bounds, a mapping
+	within bool     // the chosen group
 }
 
 // classify sorts files by their headers.
@@ -93,17 +94,17 @@ func check(v *manifest.Variable) error {
 func (p *inquiry) look(f *manifest.File) (*class, error) {
 	h := f.Header
 	for i := range h.Variables {
-		if err := check(&h.Variables[i]); err != nil {
+		if err := check(h.Variables[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.URL, err)
 		}
 	}
-	c := &class{header: h, dims: map[string]manifest.Dimension{}, coords: map[string]int{}, parents: cf.ParentsOf(h)}
+	c := &class{header: h, vars: make([]lensed, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, coords: map[string]int{}, parents: cf.ParentsOf(h)}
 	lens := p.lens()
 	used := p.usedBy(h, lens)
 	named := references(h)
 	taken := map[string]string{}
 	for i := range h.Variables {
-		v := &h.Variables[i]
+		v := h.Variables[i]
 		x, ok := p.seen(v, lens, used[v.Path])
 		if !ok {
 			continue
@@ -133,7 +134,7 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 	used := map[string]bool{}
 	for i := range h.Variables {
-		v := &h.Variables[i]
+		v := h.Variables[i]
 		if _, ok := lens.path(v.Path); !ok || !p.wanted(v.Path) {
 			continue
 		}
@@ -145,23 +146,27 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 }
 
 // seen is a variable with its new names, if it is wanted, or needed as the coordinate of a dimension
-// that is used.
+// that is used. Those that headers have in common have their names in common, too.
 func (p *inquiry) seen(v *manifest.Variable, lens lens, used bool) (x lensed, ok bool) {
 	if !p.wanted(v.Path) && !(used && p.notDropped(v.Path)) {
 		return x, false
 	}
+	if x, ok = p.named[v]; ok {
+		return x, used || x.within
+	}
 	x.v = v
-	if x.path, ok = lens.path(v.Path); !ok {
-		if !used {
-			return x, false
-		}
+	if x.path, x.within = lens.path(v.Path); !x.within {
 		x.path = lens.outer(v.Path)
 	}
 	x.dims = make([]string, len(v.Dims))
 	for k, d := range v.Dims {
 		x.dims[k] = lens.dim(d)
 	}
-	return x, true
+	if p.named == nil {
+		p.named = map[*manifest.Variable]lensed{}
+	}
+	p.named[v] = x
+	return x, used || x.within
 }
 
 // setCoord makes a variable the coordinate of its dimension, beside the others or in the place
@@ -193,7 +198,7 @@ func (c *class) settleShapes() {
 }
 
 // meaning is a variable of the header; bounds of times have the units of what they bound.
-func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(&c.header.Variables[at]) }
+func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(c.header.Variables[at]) }
 
 // renames reports whether something has a name that it does not have in the files.
 func (c *class) renames(name string) bool {
@@ -314,7 +319,7 @@ func references(h *manifest.Header) map[string]bool {
 		paths[h.Variables[i].Path] = true
 	}
 	for i := range h.Variables {
-		v := &h.Variables[i]
+		v := h.Variables[i]
 		for _, a := range v.Attributes {
 			if a.Name == cf.Ancillary || !slices.Contains(cf.Naming, a.Name) {
 				continue

@@ -292,7 +292,7 @@ func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header
 		if at < 0 {
 			return unlike(path + " is missing")
 		}
-		if !bytes.Equal(keyOf(was.Variables[i]), keyOf(is.Variables[at])) {
+		if !bytes.Equal(keyOf(*was.Variables[i]), keyOf(*is.Variables[at])) {
 			return unlike(path + " is described otherwise")
 		}
 	}
@@ -308,7 +308,7 @@ func keyOf(v manifest.Variable) []byte {
 	if v.Unreadable != "" {
 		v.Unreadable, v.Elsewhere = "unreadable", ""
 	}
-	h := manifest.Header{Variables: []manifest.Variable{v}}
+	h := manifest.Header{Variables: []*manifest.Variable{&v}}
 	return h.AppendKey(nil)
 }
 

@@ -31,7 +31,7 @@ func scanAll(names []string, opts scan.Options) (*archive, error) {
 
 // read returns all elements of a variable of a file.
 func (a *archive) read(f *manifest.File, variable int) (codec.Elems, error) {
-	v := &f.Header.Variables[variable]
+	v := f.Header.Variables[variable]
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
 	if v.Storage.Layout == manifest.Valued {
 		values := f.Values[variable]
@@ -60,7 +60,7 @@ func (a *archive) readParts(out codec.Elems, f *manifest.File, variable int) err
 	shape := f.Header.Variables[variable].Shape
 	for _, p := range f.Parts[variable] {
 		hidden := a.Files[p.File]
-		v := &hidden.Header.Variables[0]
+		v := hidden.Header.Variables[0]
 		if !hidden.Hidden || len(hidden.Header.Variables) != 1 || v.Path != f.Header.Variables[variable].Path {
 			return fmt.Errorf("part of %s is %s of %s", f.Header.Variables[variable].Path, v.Path, hidden.URL)
 		}

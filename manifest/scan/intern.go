@@ -36,7 +36,7 @@ func (x *interner) header(h *manifest.Header) *manifest.Header {
 	h.SetID()
 	return intern(x, x.headers, h.ID, h, func() {
 		for i := range h.Variables {
-			v := &h.Variables[i]
+			v := h.Variables[i]
 			v.Fill.Value = bytes.Clone(v.Fill.Value)
 			own(v.Attributes)
 		}

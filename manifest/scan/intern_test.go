@@ -13,7 +13,7 @@ import (
 func TestHeadersShareVariables(t *testing.T) {
 	text := codec.Type{Kind: codec.String}
 	header := func(units string) *manifest.Header {
-		return &manifest.Header{Variables: []manifest.Variable{
+		return &manifest.Header{Variables: []*manifest.Variable{
 			{Path: "/time", Attributes: []manifest.Attribute{{Name: "units", Type: text, Texts: []string{units}}}},
 			{Path: "/sst", Dims: []string{"/time"}, Shape: []int64{1}, Attributes: []manifest.Attribute{{Name: "units", Type: text, Texts: []string{"K"}}}},
 		}}

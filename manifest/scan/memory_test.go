@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"varve/fixtures/classic"
+	"varve/manifest/plan"
 	"varve/manifest/scan"
 )
 
 // TestMemoryOfManyHeaders: where each file has attributes and units of its own, and so a header of its
-// own, what stays of a file is what sets it apart, and nothing of how it was read.
+// own, what stays of a file is what sets it apart, and nothing of how it was read; and a plan takes little for
+// each, as most of their variables are the same ones.
 func TestMemoryOfManyHeaders(t *testing.T) {
-	const files, variables, most = 400, 40, 30 << 10
+	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 64 << 10
 	dir := t.TempDir()
 	names := make([]string, files)
 	for i := range names {
@@ -44,7 +46,21 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 	if each := (live() - before) / files; each > most {
 		t.Errorf("%d bytes stay of a file, want %d at most", each, most)
 	}
+	all := allocated()
+	if _, needs, err := plan.New(found.Files, nil); err != nil || len(needs) > 0 {
+		t.Fatal(needs, err)
+	}
+	if each := (allocated() - all) / files; each > mostPlanned {
+		t.Errorf("a plan takes %d bytes for a file, want %d at most", each, mostPlanned)
+	}
 	runtime.KeepAlive(found)
+}
+
+// allocated is how many bytes were asked for so far.
+func allocated() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.TotalAlloc)
 }
 
 // live is how many bytes of the heap somebody points at.

@@ -255,7 +255,7 @@ func TestLinksElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.Files[0].Header.Variables[a.Files[0].Header.Find(path)]
+		return *a.Files[0].Header.Variables[a.Files[0].Header.Find(path)]
 	}
 	for _, path := range []string{"/image", "/scan", "/through"} {
 		if v := look(path); v.Elsewhere != other {

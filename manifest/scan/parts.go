@@ -193,7 +193,7 @@ func (b box) piece(left []box, axis int, from, to int64) []box {
 func (s *scanner) hide(id manifest.Source, v manifest.Variable, rows *refs) *found {
 	f := &manifest.File{
 		Source: id,
-		Header: s.shared.header(&manifest.Header{Variables: []manifest.Variable{v}}),
+		Header: s.shared.header(&manifest.Header{Variables: []*manifest.Variable{&v}}),
 		Groups: s.shared.groups(nil),
 		Values: make([]*manifest.Values, 1),
 		Bytes:  rows.stored,

@@ -87,7 +87,7 @@ func (r *reading) read() error {
 	file.Source = identity(r.url, r.src, r.data.Format)
 	file.Values = make([]*manifest.Values, 0, len(list))
 	if len(list) > 0 {
-		r.header.Variables = make([]manifest.Variable, 0, len(list))
+		r.header.Variables = make([]*manifest.Variable, 0, len(list))
 	}
 	if err := r.addAll(list); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (r *reading) listProblems() {
 			continue
 		}
 		err := r.problems[path]
-		r.header.Variables = append(r.header.Variables, manifest.Variable{Path: path, Unreadable: reasonOf(err), Elsewhere: elsewhereOf(err)})
+		r.header.Variables = append(r.header.Variables, &manifest.Variable{Path: path, Unreadable: reasonOf(err), Elsewhere: elsewhereOf(err)})
 		r.found.file.Values = append(r.found.file.Values, nil)
 	}
 }
@@ -180,7 +180,8 @@ func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 		delete(r.found.file.Parts, e.number)
 		e.out.Unreadable, e.out.Elsewhere, e.out.Storage, err = reasonOf(err), elsewhereOf(err), manifest.Storage{}, nil
 	}
-	r.header.Variables = append(r.header.Variables, e.out)
+	out := e.out // and nothing of how it was read
+	r.header.Variables = append(r.header.Variables, &out)
 	r.found.file.Values = append(r.found.file.Values, values)
 	return err
 }

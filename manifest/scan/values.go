@@ -118,7 +118,7 @@ func (l *Later) Elements(variable int) (*manifest.Values, error) {
 
 // look has a variable looked at as it is in the file, with its refs.
 func (l *Later) look(variable int, do func(*entry) error) error {
-	known := &l.file.Header.Variables[variable]
+	known := l.file.Header.Variables[variable]
 	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", l.file.URL, known.Path, err) }
 	if known.Unreadable != "" {
 		return failed(fmt.Errorf("%s: %w", known.Unreadable, errors.ErrUnsupported))

@@ -29,7 +29,7 @@ func TestHeadersAreReadWhenMet(t *testing.T) {
 	const files = 20
 	m, snap, truth := archive(t, files, true)
 	for i, s := range m.sources {
-		h := &manifest.Header{Variables: append(slices.Clone(m.headers[s.Header].Variables), manifest.Variable{Path: fmt.Sprintf("/only in %d", i)})}
+		h := &manifest.Header{Variables: append(slices.Clone(m.headers[s.Header].Variables), &manifest.Variable{Path: fmt.Sprintf("/only in %d", i)})}
 		h.SetID()
 		m.headers[h.ID] = h
 		s.Header = h.ID

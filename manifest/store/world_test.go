@@ -129,8 +129,8 @@ func (m *memoryTables) Close() error { m.closed.Store(true); return nil }
 // the stored bytes, nil for those that are not stored.
 func (m *memoryTables) addFile(t testing.TB, r *rand.Rand, v manifest.Variable, chunks []storedChunk) (row int) {
 	t.Helper()
-	h := &manifest.Header{Variables: []manifest.Variable{{Path: "/before", Shape: []int64{3}, Dims: []string{"/b"},
-		Storage: manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{2}}}, v}}
+	h := &manifest.Header{Variables: []*manifest.Variable{{Path: "/before", Shape: []int64{3}, Dims: []string{"/b"},
+		Storage: manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{2}}}, &v}}
 	h.SetID()
 	if have, ok := m.headers[h.ID]; ok {
 		h = have

@@ -160,19 +160,19 @@ const (
 
 // archiveHeader is that of a file of some days, whose variables may come in another order.
 func archiveHeader(days int64, turned bool) *manifest.Header {
-	variable := func(name string) manifest.Variable {
-		return manifest.Variable{
+	variable := func(name string) *manifest.Variable {
+		return &manifest.Variable{
 			Path: "/" + name, Dims: []string{"/time", "/x"}, Shape: []int64{days, archiveWidth}, Type: codec.Type{Kind: codec.Float, Size: 4},
 			Storage: manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{archiveEdge, 4},
 				Codecs: []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}}},
 		}
 	}
 	h := &manifest.Header{Dimensions: []manifest.Dimension{{Path: "/time", Length: days}, {Path: "/x", Length: archiveWidth}}}
-	strided := manifest.Variable{Path: "/time", Dims: []string{"/time"}, Shape: []int64{days}, Type: codec.Type{Kind: codec.Int, Size: 8},
+	strided := &manifest.Variable{Path: "/time", Dims: []string{"/time"}, Shape: []int64{days}, Type: codec.Type{Kind: codec.Int, Size: 8},
 		Storage: manifest.Storage{Layout: manifest.Strided}}
-	h.Variables = []manifest.Variable{variable("a"), strided, variable("b")}
+	h.Variables = []*manifest.Variable{variable("a"), strided, variable("b")}
 	if turned {
-		h.Variables = []manifest.Variable{variable("b"), variable("a"), strided}
+		h.Variables = []*manifest.Variable{variable("b"), variable("a"), strided}
 	}
 	h.SetID()
 	return h
@@ -198,7 +198,7 @@ func newArchive(t *testing.T) *archive {
 		sources = append(sources, s)
 		tiles = append(tiles, manifest.Tile{File: i, Origin: []int64{start}, Start: []int64{0}, Shape: []int64{days}})
 		for _, v := range h.Variables {
-			at = a.addRefs(&v, s.URL, start/archiveEdge, at)
+			at = a.addRefs(v, s.URL, start/archiveEdge, at)
 		}
 		start += days
 	}

@@ -155,7 +155,7 @@ func TestValues(t *testing.T) {
 func testHeader(i int) *manifest.Header {
 	h := &manifest.Header{
 		Dimensions: []manifest.Dimension{{Path: "/time", Length: int64(i), Unlimited: true}},
-		Variables: []manifest.Variable{{
+		Variables: []*manifest.Variable{{
 			Path: "/v", Dims: []string{"/time"}, Shape: []int64{int64(i)}, Type: codec.Type{Kind: codec.Float, Size: 4},
 			Attributes: []manifest.Attribute{{Name: "units", Type: codec.Type{Kind: codec.String}, Texts: []string{"K"}, Scalar: true}},
 			Storage:    manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{10}, Codecs: []codec.Spec{{Name: "crc32c"}}},

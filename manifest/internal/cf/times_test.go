@@ -285,7 +285,7 @@ func TestBoundsInheritUnits(t *testing.T) {
 	text := func(name, value string) manifest.Attribute {
 		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{value}}
 	}
-	h := &manifest.Header{Variables: []manifest.Variable{
+	h := &manifest.Header{Variables: []*manifest.Variable{
 		{Path: "/g/time", Type: float64Type, Attributes: []manifest.Attribute{text("units", "days since 2000-01-01"), text("calendar", "noleap"), text("bounds", "time_bnds")}},
 		{Path: "/g/time_bnds", Type: float64Type, Attributes: []manifest.Attribute{text("long_name", "edges")}},
 		{Path: "/time_bnds", Type: float64Type},
@@ -293,7 +293,7 @@ func TestBoundsInheritUnits(t *testing.T) {
 	}}
 	parents := ParentsOf(h)
 	for i, want := range []bool{true, true, false, false} {
-		u, ok, err := UnitsOf(parents.Bounds(&h.Variables[i]))
+		u, ok, err := UnitsOf(parents.Bounds(h.Variables[i]))
 		if err != nil || ok != want || ok && u.Calendar != NoLeap {
 			t.Errorf("variable %d: %v %v %v, want %v", i, u, ok, err, want)
 		}

@@ -180,7 +180,7 @@ type Parents map[string]*manifest.Variable
 func ParentsOf(h *manifest.Header) Parents {
 	var all Parents
 	for i := range h.Variables {
-		p := &h.Variables[i]
+		p := h.Variables[i]
 		for _, role := range []string{"bounds", "climatology"} {
 			child, ok := Text(p.Attributes, role)
 			if !ok || child == "" || strings.Contains(child, "/") {
