@@ -3,6 +3,7 @@
 # make check    what a commit must pass: format, vet, staticcheck, layers, other systems, tests, race
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
+# make large    what very large archives cost: the tables of docs/planning.md; FILES, OWN and APPENDS say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
 # make screenshots  the pictures of pages in docs/, by Chromium
@@ -11,11 +12,14 @@ SHELL := /bin/sh
 GO ?= go
 VENV ?= $(CURDIR)/.venv
 FUZZTIME ?= 30s
+FILES ?= 350400
+OWN ?= 20000
+APPENDS ?= 10000
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
 
-.PHONY: soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -69,6 +73,9 @@ bench:
 	@if pkg-config --exists libdeflate 2>/dev/null; then \
 		python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
 	else echo "skipped: the row with libdeflate, for want of libdeflate-dev" >&2; fi
+
+large: build
+	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS)
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh
