@@ -4,11 +4,10 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
+	"varve/fixtures/system"
 	"varve/grid"
 )
 
@@ -111,16 +110,6 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// cpuTime is the time this process has spent in user mode. On a machine that is
-// shared it says more than the clock.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano())
-}
-
 // benchmarkLookups times lookups at random places below a limit of 10 million edges
 // in a million runs, 65,536 of them an operation. It reports the best pass and the
 // median one: on a shared machine the others' use of the caches is in the median. The
@@ -134,11 +123,11 @@ func benchmarkLookups(b *testing.B, limit func(*grid.Varying) int64, lookup func
 	}
 	var passes []float64
 	for b.Loop() {
-		start, sum := cpuTime(b), int64(0)
+		start, sum := system.UserTime(b), int64(0)
 		for _, x := range at {
 			sum += lookup(d, x)
 		}
-		passes = append(passes, float64(cpuTime(b)-start)/float64(len(at)))
+		passes = append(passes, float64(system.UserTime(b)-start)/float64(len(at)))
 		if sum == 0 {
 			b.Fatal("nothing was found")
 		}
@@ -182,13 +171,13 @@ func BenchmarkWalk(b *testing.B) {
 			g, err := grid.FromSizes(s, grid.Every(10), grid.Every(9), bench.inner)
 			check(b, err)
 			b.ReportAllocs()
-			start, sum, n := cpuTime(b), int64(0), int64(0)
+			start, sum, n := system.UserTime(b), int64(0), int64(0)
 			for b.Loop() {
 				for w := g.Walk(); w.Next(); n++ {
 					sum += w.Origin[2] + w.Codec[2]
 				}
 			}
-			b.ReportMetric(float64(n)/(cpuTime(b)-start).Seconds()/1e6, "Mchunks/cpu-s")
+			b.ReportMetric(float64(n)/(system.UserTime(b)-start).Seconds()/1e6, "Mchunks/cpu-s")
 		})
 	}
 }
@@ -214,13 +203,13 @@ func BenchmarkProject(b *testing.B) {
 			x, err := grid.Orthogonal(g, grid.All(), grid.All(), bench.last)
 			check(b, err)
 			b.ReportAllocs()
-			start, sum, n := cpuTime(b), int64(0), int64(0)
+			start, sum, n := system.UserTime(b), int64(0), int64(0)
 			for b.Loop() {
 				for c := x.Project(); c.Next(); n++ {
 					sum += c.Count()
 				}
 			}
-			b.ReportMetric(float64(n)/(cpuTime(b)-start).Seconds()/1e6, "Mchunks/cpu-s")
+			b.ReportMetric(float64(n)/(system.UserTime(b)-start).Seconds()/1e6, "Mchunks/cpu-s")
 		})
 	}
 }

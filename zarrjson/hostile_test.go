@@ -4,20 +4,11 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-)
 
-// cpuTime is what the process has used, which other processes do not lengthen.
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
+	"varve/fixtures/system"
+)
 
 // TestHostileDocuments reads documents that are made to take time or memory, and holds
 // that they take no more than some multiple of their size.
@@ -54,9 +45,9 @@ func TestHostileDocuments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := cpuTime(t)
+			start := system.ProcessorTime(t)
 			n, err := ParseNode([]byte(doc))
-			took := cpuTime(t) - start
+			took := system.ProcessorTime(t) - start
 			runtime.ReadMemStats(&after)
 			if took > 3*time.Second {
 				t.Errorf("took %v for %d bytes", took, len(doc))

@@ -4,10 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
+	"varve/fixtures/system"
 	"varve/manifest/scan"
 )
 
@@ -20,17 +19,6 @@ func archives(b *testing.B, pattern string) []string {
 		b.Skip("VARVE_ARCHIVES names no folder with " + pattern)
 	}
 	return files
-}
-
-// cpuTime is what the process has used of all processors: a measure that does not depend on
-// who else is busy.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // discard counts rows.
@@ -53,13 +41,13 @@ func BenchmarkScan(b *testing.B) {
 			names := archives(b, pattern)
 			b.ReportAllocs()
 			var d discard
-			cpu := cpuTime(b)
+			cpu := system.ProcessorTime(b)
 			for b.Loop() {
 				if _, err := scan.Scan(context.Background(), names, &scan.Options{Sink: &d}); err != nil {
 					b.Fatal(err)
 				}
 			}
-			used := (cpuTime(b) - cpu).Seconds()
+			used := (system.ProcessorTime(b) - cpu).Seconds()
 			files := float64(b.N * len(names))
 			b.ReportMetric(files/b.Elapsed().Seconds(), "files/s")
 			b.ReportMetric(files/used, "files/cpu-s")

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 	parquetgo "github.com/parquet-go/parquet-go"
 
+	"varve/fixtures/system"
 	"varve/manifest"
 )
 
@@ -246,7 +247,7 @@ func BenchmarkParquetGoWritesRefs(b *testing.B) {
 	var c counter
 	w := parquetgo.NewGenericWriter[ref](&c, parquetgo.Compression(&parquetgo.Zstd), parquetgo.PageBufferSize(64<<10))
 	b.ReportAllocs()
-	start := userTime(b)
+	start := system.UserTime(b)
 	b.ResetTimer()
 	for range b.N {
 		if _, err := w.Write(rows); err != nil {
@@ -276,7 +277,7 @@ func BenchmarkParquetGoLooksUp(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	row := make([]parquetgo.Row, 1)
 	b.ReportAllocs()
-	start := userTime(b)
+	start := system.UserTime(b)
 	b.ResetTimer()
 	for range b.N {
 		if err := rows.SeekToRow(rng.Int64N(n)); err != nil {

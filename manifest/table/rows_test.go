@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"varve/codec"
+	"varve/fixtures/system"
 	"varve/manifest"
 )
 
@@ -446,7 +447,7 @@ func BenchmarkSources(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := m.reader(b, 64<<20)
 			b.ReportAllocs()
-			start := userTime(b)
+			start := system.UserTime(b)
 			b.ResetTimer()
 			for range b.N {
 				if err := do(r); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/system"
 	"varve/manifest"
 )
 
@@ -194,7 +195,7 @@ func TestFirstLookupOfABillion(t *testing.T) {
 // reportRate reports how many refs a second of one processor is good for.
 func reportRate(b *testing.B, refs int64, since time.Duration) {
 	b.Helper()
-	b.ReportMetric(float64(refs)/(userTime(b)-since).Seconds()/1e6, "Mrefs/cpu-s")
+	b.ReportMetric(float64(refs)/(system.UserTime(b)-since).Seconds()/1e6, "Mrefs/cpu-s")
 }
 
 func BenchmarkWriteRefs(b *testing.B) {
@@ -206,7 +207,7 @@ func BenchmarkWriteRefs(b *testing.B) {
 			var c counter
 			w := NewRefs(&c)
 			b.ReportAllocs()
-			start := userTime(b)
+			start := system.UserTime(b)
 			b.ResetTimer()
 			for range b.N {
 				if err := w.Append(offsets, sizes, nil, nil); err != nil {
@@ -235,7 +236,7 @@ func BenchmarkLookup(b *testing.B) {
 	b.Logf("%d MiB in the cache", r.cache.bytes>>20)
 	rng := rand.New(rand.NewPCG(1, 1))
 	b.ReportAllocs()
-	start := userTime(b)
+	start := system.UserTime(b)
 	b.ResetTimer()
 	for range b.N {
 		if err := r.ReadRefs(ctx, rng.Int64N(rows), dst); err != nil {
@@ -251,7 +252,7 @@ func BenchmarkScanRefs(b *testing.B) {
 		b.Run(string(o), func(b *testing.B) {
 			r := onDisk(b, o, rows)
 			b.ReportAllocs()
-			start := userTime(b)
+			start := system.UserTime(b)
 			b.ResetTimer()
 			for range b.N {
 				n := 0

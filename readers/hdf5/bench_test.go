@@ -5,10 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
+	"varve/fixtures/system"
 	"varve/readers/readertest"
 	"varve/readers/source"
 )
@@ -23,17 +23,6 @@ func archives(b *testing.B, pattern string) []string {
 		b.Skip("VARVE_ARCHIVES names no folder with " + pattern)
 	}
 	return files
-}
-
-// cpuTime is what the process has used of all processors: a measure that does not depend on
-// who else is busy.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // scanRefs streams the refs of the dataset /v of a file, and counts them.
@@ -70,7 +59,7 @@ func BenchmarkRefs(b *testing.B) {
 	for _, name := range archives(b, "one_huge_index/1*_*.h5") {
 		b.Run(filepath.Base(name), func(b *testing.B) {
 			b.ReportAllocs()
-			refs, cpu := 0, cpuTime(b)
+			refs, cpu := 0, system.ProcessorTime(b)
 			for b.Loop() {
 				n, err := scanRefs(name)
 				if err != nil {
@@ -79,7 +68,7 @@ func BenchmarkRefs(b *testing.B) {
 				refs += n
 			}
 			b.ReportMetric(float64(refs)/b.Elapsed().Seconds()/1e6, "Mrefs/s")
-			b.ReportMetric(float64(refs)/(cpuTime(b)-cpu).Seconds()/1e6, "Mrefs/cpu-s")
+			b.ReportMetric(float64(refs)/(system.ProcessorTime(b)-cpu).Seconds()/1e6, "Mrefs/cpu-s")
 		})
 	}
 }
@@ -96,13 +85,13 @@ func BenchmarkTwoScans(b *testing.B) {
 			alone, both := [2]time.Duration{1 << 62, 1 << 62}, time.Duration(1<<62)
 			after, at := time.Duration(1<<62), time.Duration(1<<62)
 			for b.Loop() {
-				cpu := cpuTime(b)
+				cpu := system.ProcessorTime(b)
 				for i, name := range []string{name, other} {
 					alone[i] = min(alone[i], timeScans(b, name))
 				}
-				middle := cpuTime(b)
+				middle := system.ProcessorTime(b)
 				both = min(both, timeScans(b, name, other))
-				after, at = min(after, middle-cpu), min(at, cpuTime(b)-middle)
+				after, at = min(after, middle-cpu), min(at, system.ProcessorTime(b)-middle)
 			}
 			b.ReportMetric(both.Seconds()/max(alone[0], alone[1]).Seconds(), "two/one")
 			b.ReportMetric(at.Seconds()/after.Seconds(), "cpu/cpu")
@@ -160,7 +149,7 @@ func memoryFile(end int64) *File {
 
 func benchmarkIndex(b *testing.B, x *chunkIndex, chunks int) {
 	b.ReportAllocs()
-	cpu := cpuTime(b)
+	cpu := system.ProcessorTime(b)
 	for b.Loop() {
 		n := 0
 		for _, err := range x.refs(context.Background(), nil) {
@@ -173,7 +162,7 @@ func benchmarkIndex(b *testing.B, x *chunkIndex, chunks int) {
 			b.Fatalf("%d chunks, want %d", n, chunks)
 		}
 	}
-	b.ReportMetric(float64(b.N*chunks)/(cpuTime(b)-cpu).Seconds()/1e6, "Mrefs/cpu-s")
+	b.ReportMetric(float64(b.N*chunks)/(system.ProcessorTime(b)-cpu).Seconds()/1e6, "Mrefs/cpu-s")
 }
 
 // BenchmarkOpen reads all metadata of a file of 2,000 variables in 50 groups.
@@ -181,7 +170,7 @@ func BenchmarkOpen(b *testing.B) {
 	for _, name := range archives(b, "wide_file/wide.nc") {
 		b.Run(filepath.Base(name), func(b *testing.B) {
 			b.ReportAllocs()
-			cpu := cpuTime(b)
+			cpu := system.ProcessorTime(b)
 			for b.Loop() {
 				src, err := source.Open(context.Background(), name)
 				if err != nil {
@@ -194,7 +183,7 @@ func BenchmarkOpen(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N)/1e3, "cpu-ms/op")
+			b.ReportMetric(float64((system.ProcessorTime(b)-cpu).Microseconds())/float64(b.N)/1e3, "cpu-ms/op")
 		})
 	}
 }

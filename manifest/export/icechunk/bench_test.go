@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
+	"varve/fixtures/system"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
@@ -117,11 +117,7 @@ func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 1_000_000) }
 // had, so that it means something only if the benchmark runs alone.
 func BenchmarkTenMillion(b *testing.B) {
 	benchmarkWrite(b, 10_000_000)
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(float64(used.Maxrss)/1024, "peak-MiB")
+	b.ReportMetric(float64(system.PeakMemory(b))/(1<<20), "peak-MiB")
 }
 
 func benchmarkWrite(b *testing.B, n int64) {

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
+	"varve/fixtures/system"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/change"
@@ -83,11 +83,7 @@ func BenchmarkTenMillion(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			var used syscall.Rusage
-			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(used.Maxrss)/1024, "peak-MiB")
+			b.ReportMetric(float64(system.PeakMemory(b))/(1<<20), "peak-MiB")
 			b.ReportMetric(float64(b.N)*refs/b.Elapsed().Seconds()/1e6, "Mrefs/s")
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/system"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
@@ -38,7 +39,7 @@ func newArchive(t testing.TB, names ...string) *archive {
 	t.Logf("seed %d", seed)
 	a := &archive{t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(seed, 7))}
 	for _, name := range names {
-		a.files = append(a.files, filepath.Join(a.dir, name))
+		a.files = append(a.files, filepath.Join(a.dir, system.FileName(name)))
 		if err := os.WriteFile(a.files[len(a.files)-1], []byte("header"), 0o644); err != nil {
 			t.Fatal(err)
 		}
