@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,10 +23,7 @@ func location(name string) (string, error) {
 		if !utf8.ValidString(path) {
 			return "", fmt.Errorf("%q: the name is not UTF-8, and Icechunk knows no others: rename the file: %w", name, errors.ErrUnsupported)
 		}
-		if strings.LastIndexByte(path, '/') < 1 || path[0] != '/' {
-			return "", fmt.Errorf("%q: Icechunk reads files by absolute paths, and none directly in /: move the file: %w", name, errors.ErrUnsupported)
-		}
-		return "file://" + escape(path), nil
+		return fileLocation(path)
 	}
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
@@ -39,6 +37,21 @@ func location(name string) (string, error) {
 	}
 	host, key, _ := strings.Cut(rest, "/")
 	return scheme + "://" + host + "/" + escape(key), nil
+}
+
+// fileLocation returns the URL of a local file. A drive's colon is not escaped.
+func fileLocation(path string) (string, error) {
+	drive := filepath.VolumeName(path)
+	below := filepath.ToSlash(path[len(drive):])
+	switch {
+	case len(drive) > len("C:"):
+		return "", fmt.Errorf("%q: Icechunk reads no files of network shares: give the share a drive letter, and build the manifest by it: %w", path, errors.ErrUnsupported)
+	case drive == "" && strings.LastIndexByte(below, '/') < 1, !strings.HasPrefix(below, "/"):
+		return "", fmt.Errorf("%q: Icechunk reads files by absolute paths, and none directly in /: move the file: %w", path, errors.ErrUnsupported)
+	case drive != "":
+		drive = "/" + drive
+	}
+	return "file://" + drive + escape(below), nil
 }
 
 // httpLocation returns a URL that is one already. A query is not part of what Icechunk asks
@@ -213,6 +226,9 @@ func container(prefix string, s3 S3) map[string]any {
 	switch kind {
 	case "local_file_system":
 		config = rest
+		if drive := filepath.VolumeName(strings.TrimPrefix(rest, "/")); drive != "" {
+			config = strings.TrimPrefix(rest, "/")
+		}
 	case "s3":
 		config = s3.config()
 	}

@@ -174,7 +174,7 @@ func (s *sideFile) carry(old string) error {
 	if err != nil {
 		return err
 	}
-	if s.lock, err = draft.Lock(s.temp); err != nil {
+	if s.lock, err = draft.Lock(filepath.Dir(old)); err != nil {
 		return fmt.Errorf("%s: another export appends to it; try again when it is done: %w", old, err)
 	}
 	info, err := os.Stat(s.temp)

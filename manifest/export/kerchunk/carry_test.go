@@ -100,7 +100,7 @@ func TestAppendFails(t *testing.T) {
 		t.Errorf("the patches take %d bytes, %d before", now, size)
 	}
 
-	lock, err := draft.Lock(filepath.Join(dest, patchesName))
+	lock, err := draft.Lock(dest)
 	if err != nil || lock == nil {
 		t.Skipf("no locks here: %v", err)
 	}

@@ -38,6 +38,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -358,16 +359,16 @@ func (e *export) checkNames() error {
 	return nil
 }
 
-func (e *export) checkName(path string) error {
-	if key := strings.Trim(path, "/"); key != "" && !filepath.IsLocal(key) {
-		return fmt.Errorf("%q is no path of an array or a group", path)
+func (e *export) checkName(name string) error {
+	if key := strings.Trim(name, "/"); key != "" && !fs.ValidPath(path.Clean(key)) {
+		return fmt.Errorf("%q is no path of an array or a group", name)
 	}
 	if e.isJSON() {
 		return nil
 	}
-	for name := range strings.SplitSeq(path, "/") {
-		if strings.HasPrefix(name, ".z") || name == patchesName {
-			return fmt.Errorf("%s: a name like %s is no array's in Parquet references; rename it, or write .json: %w", path, name, errors.ErrUnsupported)
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".z") || part == patchesName {
+			return fmt.Errorf("%s: a name like %s is no array's in Parquet references; rename it, or write .json: %w", name, part, errors.ErrUnsupported)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/export/internal/names"
 	"varve/manifest/export/internal/parquet"
 )
 
@@ -56,10 +57,22 @@ func (e *export) fillFolder(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := names.Check(dir, e.keys()); err != nil {
+		return err
+	}
 	if err := e.writeRecords(ctx, dir, from); err != nil {
 		return err
 	}
 	return errors.Join(e.finish(), e.writeMetadata(dir))
+}
+
+// keys are what becomes folders and files.
+func (e *export) keys() []string {
+	keys := []string{metadataName, patchesName}
+	for _, a := range e.arrays {
+		keys = append(keys, arrayKey(a))
+	}
+	return keys
 }
 
 // writeMetadata writes the documents. fsspec wants them as objects, not as text.

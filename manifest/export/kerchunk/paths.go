@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"varve/manifest"
+	"varve/readers/source"
 )
 
 // paths are the sources as references name them: local files by their plain absolute path,
-// which fsspec opens as it stands, whatever is in it; all else by its URL.
+// with slashes, which fsspec opens as it stands, whatever is in it; all else by its URL.
 type paths struct {
 	source func(ctx context.Context, row int64) (manifest.Source, error)
 	last   int64
@@ -48,17 +48,15 @@ func (p *paths) of(ctx context.Context, row int64) ([]byte, error) {
 
 // clientPath is the name by which fsspec opens a source.
 func clientPath(url string) (string, error) {
-	path, isFile := strings.CutPrefix(url, "file://")
-	if !utf8.ValidString(path) {
+	if !utf8.ValidString(url) {
 		return "", fmt.Errorf("%q: references hold names in UTF-8 only; rename the file, or link to it", url)
 	}
-	if isFile || filepath.IsAbs(url) {
-		return filepath.Clean(path), nil
+	path, err := source.LocalPath(url)
+	if err != nil {
+		return url, nil
 	}
-	if !strings.Contains(url, "://") {
-		return filepath.Abs(url)
-	}
-	return url, nil
+	path, err = filepath.Abs(path)
+	return filepath.ToSlash(path), err
 }
 
 // isLocal reports whether a reference's path is that of a local file.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,7 @@ type sideFile struct {
 	size int64
 	// Of one that goes on behind what was there: how much that was, and what keeps others away.
 	carried int64
-	lock    *os.File
+	lock    io.Closer
 	// remote: the sources are. A reader has one kind of file system at a time, so what the
 	// manifest keeps in files of its own is treated as what has to be rebuilt.
 	remote bool
@@ -40,6 +41,9 @@ type sideFile struct {
 // newSideFile readies the file of patches, which append creates.
 func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
 	s := &sideFile{path: []byte(e.patchesFile())}
+	if !source.IsObject(e.dest) {
+		s.path = []byte(filepath.ToSlash(e.patchesFile()))
+	}
 	if e.sources > 0 {
 		first, err := e.paths.of(ctx, 0)
 		if err != nil {

@@ -28,7 +28,15 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 	if c.journal, err = c.home.open(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = c.journal.close(ctx, err) }()
+	result, err = c.write(ctx)
+	if err = c.journal.close(ctx, err); err != nil {
+		return nil, err
+	}
+	return result, c.home.removeJournal(ctx)
+}
+
+// write does what run does, with the journal open.
+func (c *copier) write(ctx context.Context) (*Result, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.home.name(""), err)
 	}
@@ -53,7 +61,7 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 		return nil, err
 	}
 	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Inner: c.inner.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
-		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, c.home.removeJournal(ctx)
+		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, nil
 }
 
 // begin has the journal be one of this copy.
@@ -61,6 +69,13 @@ func (c *copier) begin(ctx context.Context) error {
 	var sizes []int64
 	for _, t := range c.arrays {
 		sizes = append(sizes, t.grid.Chunks())
+	}
+	keys := []string{stateName}
+	for _, d := range c.documents {
+		keys = append(keys, d.key)
+	}
+	if err := c.home.takes(keys); err != nil {
+		return err
 	}
 	return c.journal.begin(ctx, c.identity(), sizes)
 }

@@ -12,6 +12,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/export/internal/names"
 	"varve/readers/source"
 )
 
@@ -22,6 +23,8 @@ type home interface {
 	// isEmpty reports whether nothing stands there; what varve did not copy is an error.
 	isEmpty(ctx context.Context) (bool, error)
 	has(ctx context.Context, key string) (bool, error)
+	// takes is an error if files of some keys cannot stand there.
+	takes(keys []string) error
 	// read reads a document; where there is none the error is fs.ErrNotExist.
 	read(ctx context.Context, key string) ([]byte, error)
 	// write writes the file of a chunk. One that readers have already is replaced as a whole.
@@ -78,8 +81,8 @@ func foreign(name string) error {
 // folder is a local home.
 type folder struct {
 	dir   string
-	whole bool     // files are replaced as a whole
-	lock  *os.File // nil where the file system has no locks
+	whole bool      // files are replaced as a whole
+	lock  io.Closer // nil where the file system has no locks
 }
 
 // openFolder keeps others from copying to the folder, who would write the same files.
@@ -128,6 +131,8 @@ func (f *folder) has(_ context.Context, key string) (bool, error) {
 	}
 	return err == nil, err
 }
+
+func (f *folder) takes(keys []string) error { return names.Check(f.name(stateFolder), keys) }
 
 func (f *folder) read(_ context.Context, key string) ([]byte, error) { return os.ReadFile(f.name(key)) }
 

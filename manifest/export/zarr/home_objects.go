@@ -40,7 +40,9 @@ func openPrefix(ctx context.Context, name string, carried bool) (home, context.C
 }
 
 func (p *prefix) name(key string) string { return p.Name(key) }
-func (p *prefix) close(err error) error  { return errors.Join(p.claim.Release(err), p.Close()) }
+
+func (p *prefix) takes([]string) error  { return nil }
+func (p *prefix) close(err error) error { return errors.Join(p.claim.Release(err), p.Close()) }
 
 func (p *prefix) isEmpty(ctx context.Context) (bool, error) {
 	names, err := p.Top(ctx)

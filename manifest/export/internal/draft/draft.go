@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -29,7 +30,7 @@ import (
 type Draft struct {
 	dir  string
 	dest string
-	lock *os.File
+	lock io.Closer
 	away *away // nil for what stands in a folder
 }
 
@@ -79,9 +80,9 @@ func begin(dest string, mode fs.FileMode) (*Draft, error) {
 // errTaken is the error of locking a draft that another process writes.
 var errTaken = errors.New("another process writes it")
 
-// Lock keeps others who ask for it from a file until it is closed. It may be nil, where the file
+// Lock keeps others who ask for it from a folder until it is closed. It may be nil, where the file
 // system has no locks.
-func Lock(name string) (*os.File, error) {
+func Lock(name string) (io.Closer, error) {
 	f, err := lock(name)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
@@ -96,7 +97,7 @@ func Turn(ctx context.Context, folder string) (done func() error, err error) {
 		return nil, err
 	}
 	for {
-		f, err := lock(folder)
+		f, err := lockWithin(folder)
 		if !errors.Is(err, errTaken) {
 			return func() error { return unlock(f) }, err
 		}
@@ -111,7 +112,7 @@ func Turn(ctx context.Context, folder string) (done func() error, err error) {
 // turnPause is how long to wait before looking whether a turn has come.
 const turnPause = 10 * time.Millisecond
 
-func unlock(f *os.File) error {
+func unlock(f io.Closer) error {
 	if f == nil {
 		return nil
 	}
@@ -188,13 +189,17 @@ func (d *Draft) Publish(ctx context.Context, last string, replace bool) error {
 
 // replace is for file systems that cannot swap names.
 func (d *Draft) replace() error {
-	if err := os.Rename(d.dest, d.dir+old); err != nil {
+	err := os.Rename(d.dest, d.dir+old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(d.dir, d.dest)
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.Rename(d.dir, d.dest); err != nil {
 		return errors.Join(err, os.Rename(d.dir+old, d.dest))
 	}
-	return sweep(d.dest, old)
+	return errors.Join(os.RemoveAll(d.dir+old), sweep(d.dest, old))
 }
 
 // PublishFile gives a file of the draft a name outside of it. What stands there goes if it is

@@ -18,7 +18,9 @@ func names(t *testing.T, dir string) (list []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		list = append(list, e.Name())
+		if filepath.Ext(e.Name()) != ".lock" { // of Windows, as long as a draft is written
+			list = append(list, e.Name())
+		}
 	}
 	return list
 }
@@ -70,9 +72,14 @@ func TestPublish(t *testing.T) {
 			}
 		})
 	}
-	d := begun(t, filepath.Join(t.TempDir(), "new"))
-	if err := errors.Join(d.Publish(t.Context(), "content", true), d.Discard(nil)); err != nil {
-		t.Errorf("where nothing stood: %v", err)
+	for name, publish := range map[string]func(*Draft) error{
+		"at once":  func(d *Draft) error { return d.Publish(t.Context(), "content", true) },
+		"in steps": (*Draft).replace,
+	} {
+		d := begun(t, filepath.Join(t.TempDir(), "new"))
+		if err := errors.Join(publish(d), d.Discard(nil)); err != nil {
+			t.Errorf("where nothing stood, %s: %v", name, err)
+		}
 	}
 }
 

@@ -1,15 +1,17 @@
+//go:build unix
+
 package draft
 
 import (
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// lock locks a folder until the file that is returned is closed, or is errTaken. The file is
-// nil where the file system has no locks of folders.
-func lock(dir string) (*os.File, error) {
+// lock locks a folder until what is returned is closed, or is errTaken. It is nil where the file system has no locks of folders.
+func lock(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -33,14 +35,5 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// exchange swaps two names in one step.
-func exchange(a, b string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		return errors.ErrUnsupported
-	}
-	if err != nil {
-		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
-	}
-	return nil
-}
+// lockWithin is lock of a folder that is nobody's own.
+func lockWithin(folder string) (io.Closer, error) { return lock(folder) }
