@@ -18,6 +18,7 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/table"
+	"varve/readers/source"
 )
 
 // Scan writes what a scan of sources finds into a part, a file that Build, Check and Append take for a
@@ -116,7 +117,7 @@ func splitParts(ctx context.Context, names []string) (sources, parts []string, e
 
 // isPart leaves what cannot be read to the scan, which names all of it.
 func isPart(name string) (bool, error) {
-	if isURL(name) {
+	if source.IsURL(name) {
 		return false, nil
 	}
 	info, err := os.Stat(name)

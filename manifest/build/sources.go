@@ -11,8 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"varve/manifest"
 	"varve/readers/formats"
@@ -58,7 +60,7 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 	if source.IsObject(name) {
 		return s.objects(ctx, name)
 	}
-	if isURL(name) {
+	if source.IsURL(name) {
 		return []string{name}, nil
 	}
 	path, err := filepath.Abs(name)
@@ -71,10 +73,17 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 		return s.folder(ctx, path)
 	case err == nil:
 		return []string{path}, nil
-	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
+	case isNowhere(err) && strings.ContainsAny(name, "*?["):
 		return s.glob(ctx, path)
 	}
 	return nil, err
+}
+
+// isNowhere reports whether an error is that there is no file of a name. On Windows there may be none
+// with a * in it.
+func isNowhere(err error) bool {
+	const invalidName = syscall.Errno(123) // ERROR_INVALID_NAME
+	return errors.Is(err, fs.ErrNotExist) || runtime.GOOS == "windows" && errors.Is(err, invalidName)
 }
 
 // isList reports whether a name is that of a list, and not of a file that begins with an @.
@@ -84,12 +93,6 @@ func isList(name string) bool {
 	}
 	_, err := os.Lstat(name)
 	return err != nil
-}
-
-// isURL reports whether a name begins with a scheme. A colon alone does not make a URL.
-func isURL(name string) bool {
-	scheme, _, ok := strings.Cut(name, "://")
-	return ok && scheme != "" && !strings.ContainsAny(scheme, "/.\\ ")
 }
 
 // byteOrderMark begins texts that were written on Windows.
@@ -196,7 +199,11 @@ func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(strin
 			return nil, fmt.Errorf("%s: %w", pattern, err)
 		}
 	}
-	roots, err := heads(strings.Join(parts[:n], "/"))
+	head := strings.Join(parts[:n], "/")
+	if len(head) == len(filepath.VolumeName(head)) {
+		head += "/"
+	}
+	roots, err := heads(head)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +216,7 @@ func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(strin
 			return nil, err
 		}
 		for _, name := range list {
-			rest := strings.TrimPrefix(filepath.ToSlash(name), strings.TrimSuffix(root, "/")+"/")
+			rest := strings.TrimPrefix(filepath.ToSlash(name), strings.TrimSuffix(filepath.ToSlash(root), "/")+"/")
 			if matchesDeep(parts[n:], strings.Split(rest, "/")) {
 				out = append(out, name)
 			}
@@ -337,7 +344,7 @@ func (s *Sources) matches(name string) (bool, error) {
 	if s.Match == "" {
 		return true, nil
 	}
-	return filepath.Match(s.Match, name)
+	return path.Match(s.Match, name)
 }
 
 func (s *Sources) matching() string {

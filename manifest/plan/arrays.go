@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/manifest"
 	"varve/manifest/report"
 )
 
@@ -125,7 +126,7 @@ func fewFolders(folders []string) []string {
 	for n < min(len(first), len(last)) && first[n] == last[n] {
 		n++
 	}
-	if at := strings.LastIndexByte(first[:n], '/'); at > 0 && !strings.HasSuffix(first[:at], "/") {
+	if at := strings.LastIndexByte(manifest.Slashed(first[:n]), '/'); at > 0 && !strings.HasSuffix(manifest.Slashed(first[:at]), "/") {
 		return []string{first[:at]}
 	}
 	return folders

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/manifest"
 	"varve/manifest/report"
 )
 
@@ -90,13 +91,14 @@ func (p *inquiry) label(url string) string {
 	if p.bases[name] < 2 {
 		return name
 	}
-	return path.Join(path.Base(path.Dir(url)), name)
+	return path.Join(path.Base(path.Dir(manifest.Slashed(url))), name)
 }
 
 // CompareNames compares names of files as a plan orders files that nothing else tells apart.
 func CompareNames(a, b string) int { return natural(a, b) }
 
-// natural compares names as people do: numbers in them by their values.
+// natural compares names as people do: numbers in them by their values. Files come in the same order
+// where folders are divided by a backslash.
 func natural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -108,8 +110,8 @@ func natural(a, b string) int {
 			x, y = x[m:], y[n:]
 			continue
 		}
-		if x[0] != y[0] {
-			return int(x[0]) - int(y[0])
+		if c := int(slash(x[0])) - int(slash(y[0])); c != 0 {
+			return c
 		}
 		x, y = x[1:], y[1:]
 	}
@@ -117,6 +119,13 @@ func natural(a, b string) int {
 		return len(x) - len(y)
 	}
 	return strings.Compare(a, b)
+}
+
+func slash(c byte) byte {
+	if c == '\\' {
+		return '/'
+	}
+	return c
 }
 
 // digits is the length of the number that a text begins with.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -40,6 +42,9 @@ type place struct {
 	whole string // with what is not to be recorded, such as a signature
 	isURL bool   // and percent-encoded; else names are what they say
 	local bool
+	// foreign is text where it may also be a path of another system, on which the manifest was built.
+	foreign   string
+	isForeign bool
 }
 
 func newMoves(list []Move) (moves, error) {
@@ -65,19 +70,28 @@ func newMoves(list []Move) (moves, error) {
 	return all, nil
 }
 
-func shownPlace(p place) string { return cmp.Or(p.text, "/") }
+// shownPlace is a place as users write it.
+func shownPlace(p place) string {
+	switch {
+	case !p.local:
+		return p.text
+	case len(p.text) == len(filepath.VolumeName(p.text)):
+		return filepath.FromSlash(p.text + "/")
+	}
+	return filepath.FromSlash(p.text)
+}
 
 func newPlace(name string) (place, error) {
 	if name == "" {
 		return place{}, refuse("a place is empty: name a folder, a prefix or a file")
 	}
 	if path, err := source.LocalPath(name); err == nil {
-		path, err = filepath.Abs(path)
-		if err != nil {
+		foreign, isForeign := foreignPath(path)
+		if path, err = filepath.Abs(path); err != nil {
 			return place{}, err
 		}
 		path = strings.TrimSuffix(filepath.ToSlash(path), "/")
-		return place{text: path, whole: path, local: true}, nil
+		return place{text: path, whole: path, local: true, foreign: foreign, isForeign: isForeign}, nil
 	}
 	u, err := source.ParseURL(name)
 	if err != nil {
@@ -97,13 +111,43 @@ func newPlace(name string) (place, error) {
 	return place{}, refuse("%s: sources at %s:// are not read", source.Shown(name), u.Scheme)
 }
 
+// foreignPath is the path of another system with slashes, and none at its end. What begins with one
+// slash is a path of Unix as well, on Windows.
+func foreignPath(name string) (folder string, ok bool) {
+	above := ""
+	switch {
+	case filepath.Separator == '/' && manifest.IsWindowsPath(name):
+		if name = manifest.Slashed(name); strings.HasPrefix(name, "//") {
+			above = "/" // of a server
+		}
+	case filepath.Separator == '/' || !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "//"):
+		return "", false
+	}
+	return above + strings.TrimSuffix(path.Clean(name), "/"), true
+}
+
 // below returns what of a recorded name is below a place, with the slash in front.
 func (p place) below(name string) (rest string, ok bool) {
+	if p.isForeign {
+		if _, ok := foreignPath(name); ok {
+			return cut(manifest.Slashed(name), p.foreign, filepath.Separator == '/')
+		}
+	}
 	if p.local {
 		name = filepath.ToSlash(name)
 	}
-	rest, ok = strings.CutPrefix(name, p.text)
-	return rest, ok && (rest == "" || rest[0] == '/')
+	return cut(name, p.text, p.local && filepath.Separator != '/')
+}
+
+// cut takes a folder away that a name begins with, whatever the case of letters where paths are
+// those of Windows.
+func cut(name, folder string, windows bool) (rest string, ok bool) {
+	n := len(folder)
+	if n > len(name) || name[:n] != folder && (!windows || !strings.EqualFold(name[:n], folder)) {
+		return "", false
+	}
+	rest = name[n:]
+	return rest, rest == "" || rest[0] == '/'
 }
 
 // find returns the move of a source, by the name that is recorded; nil if it stays.
@@ -133,7 +177,9 @@ func (m *move) name(rest string) (whole, shown string, err error) {
 		whole += "?" + query
 	}
 	if m.to.local {
-		whole = filepath.FromSlash(cmp.Or(whole, "/"))
+		if whole = filepath.FromSlash(whole); rest == "" {
+			whole = shownPlace(m.to)
+		}
 		return whole, whole, nil
 	}
 	return whole, source.Shown(whole), nil
@@ -149,6 +195,9 @@ func (m *move) spell(rest string) (string, error) {
 			if plain, err = url.PathUnescape(part); err != nil || strings.ContainsAny(part, "?#") || strings.ContainsAny(plain, "/\x00") {
 				return "", refuse("%s%s: there is no such name at %s", m.from.text, rest, shownPlace(m.to))
 			}
+		}
+		if m.to.local && filepath.Separator != '/' && strings.ContainsAny(plain, `\:*?"<>|`) {
+			return "", refuse("%s%s: there is no such name at %s", m.from.text, rest, shownPlace(m.to))
 		}
 		if plain == "." || plain == ".." || plain == "" && i > 0 && m.to.local {
 			return "", refuse("%s%s: no name at %s has %q between slashes", m.from.text, rest, shownPlace(m.to), plain)

@@ -8,6 +8,9 @@ import (
 
 // TestNames: where names lead that lie in one place, at another, and what is plain text in them.
 func TestNames(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("TestWindowsNames is about paths here")
+	}
 	here, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +53,11 @@ func TestNames(t *testing.T) {
 		{[]Move{{"http://host", "/b"}}, "http://host/a%2Fx.nc", ""},
 		{[]Move{{"http://host", "/b"}}, "http://host/%2e%2e/x.nc", ""},
 		{[]Move{{"http://host", "https://host"}}, "http://host/../x.nc", ""},
+		{[]Move{{`C:\data`, "/b"}}, `c:\data\m\x.nc`, "/b/m/x.nc"}, // built on Windows
+		{[]Move{{`C:/data/`, "/b"}}, `C:\data\x.nc`, "/b/x.nc"},
+		{[]Move{{`\\server\share`, "/b"}}, `\\server\share\x.nc`, "/b/x.nc"},
+		{[]Move{{`C:\`, "/b"}}, `C:\x.nc`, "/b/x.nc"},
+		{[]Move{{`C:\data`, "/b"}}, `C:\database\x.nc`, `C:\database\x.nc`},
 	} {
 		all, err := newMoves(tt.moves)
 		if err != nil {

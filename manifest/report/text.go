@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"varve/manifest"
 )
 
 // Text writes findings for people, those that stop everything first:
@@ -67,7 +69,7 @@ func (f *Finding) files() string {
 
 // Base is the last element of a path or URL, which is how people know their files.
 func Base(name string) string {
-	return path.Base(strings.TrimRight(name, "/"))
+	return path.Base(strings.TrimRight(manifest.Slashed(name), "/"))
 }
 
 // Thousands writes a number with commas.

@@ -1,0 +1,20 @@
+package manifest
+
+import "testing"
+
+func TestSlashed(t *testing.T) {
+	for name, want := range map[string]string{
+		`C:\data\x.nc`:        "C:/data/x.nc",
+		`c:/data\x.nc`:        "c:/data/x.nc",
+		`\\server\share\x.nc`: "//server/share/x.nc",
+		`/data/a\b.nc`:        `/data/a\b.nc`,
+		`s3://bucket/a\b.nc`:  `s3://bucket/a\b.nc`,
+		`1:\x.nc`:             `1:\x.nc`,
+		`C:`:                  `C:`,
+		``:                    ``,
+	} {
+		if got := Slashed(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
