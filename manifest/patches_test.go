@@ -96,7 +96,7 @@ func testDraft(t *testing.T, h *homes) {
 		t.Fatalf("%+v (%v)", got, err)
 	}
 	src, err := other.FileOf(t.Context(), table)
-	if want := r.Name() + "/" + table.Name; err != nil || src.URL != want || src.Size != table.Bytes {
+	if want := r.path(table.Name); err != nil || src.URL != want || src.Size != table.Bytes {
 		t.Errorf("%+v, want %s (%v)", src, want, err)
 	}
 	if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {

@@ -100,8 +100,7 @@ func home(ctx context.Context, name string, local func(dir string) (*folder, err
 
 // checkLocal refuses other URLs, which would otherwise become folders of such names.
 func checkLocal(dir string) error {
-	scheme, _, ok := strings.Cut(dir, "://")
-	if !ok || scheme == "" || strings.ContainsAny(scheme, "/\\. ") {
+	if !source.IsURL(dir) {
 		return nil
 	}
 	return fmt.Errorf("%s: manifests are kept in local folders and in object stores: name a folder, such as ./%s, or a prefix, such as s3://bucket/%s: %w",

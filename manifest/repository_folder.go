@@ -256,7 +256,7 @@ func (f *folder) rename(d *localDraft, name string) error {
 	if err := f.makeFolder(path.Dir(name)); err != nil {
 		return err
 	}
-	if err := f.root.Rename(d.name, name); err != nil {
+	if err := rename(f.root, d.name, name); err != nil {
 		return err
 	}
 	d.name, d.stage = name, over
@@ -290,15 +290,6 @@ func (f *folder) makeFolder(name string) error {
 	}
 	f.made[name] = true
 	return nil
-}
-
-// syncFolder brings the names in a folder to disk.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 func (f *folder) swap(ctx context.Context, _ settled, old, new []byte) error {
@@ -366,7 +357,7 @@ func (f *folder) lock(name string, how lockMode) (func() error, error) {
 	if err := lockFile(file, how); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return file.Close, nil
+	return func() error { return unlockFile(file) }, nil
 }
 
 // lockMode says who may hold a lock besides.

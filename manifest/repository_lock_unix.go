@@ -33,3 +33,18 @@ func lockFile(f *os.File, how lockMode) error {
 		}
 	}
 }
+
+// unlockFile closes a file that was locked.
+func unlockFile(f *os.File) error { return f.Close() }
+
+// rename gives a file another name, and replaces what has it.
+func rename(root *os.Root, from, to string) error { return root.Rename(from, to) }
+
+// syncFolder brings the names in a folder to disk.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -23,12 +23,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"varve/manifest"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // run serves on an address, and returns the name of it and what stops it.
@@ -241,12 +241,8 @@ func TestManyConnections(t *testing.T) {
 		askAll(t, connect(t, host, n))
 		return
 	}
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	if limit.Max/2 < uint64(n) {
-		t.Skipf("the system allows %d files only", limit.Max)
+	if limit := source.OpenLimit(); limit/2 < n {
+		t.Skipf("the system allows %d files only", limit)
 	}
 	h := newHandler(t, newFake(t))
 	warm(h, "/small/c/0/0")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,7 +25,7 @@ import (
 // anywhere.
 type access struct {
 	everything bool
-	folders    map[string]bool // absolute
+	folders    map[string]bool // absolute, as sameName has them
 	urls       []*url.URL      // prefixes of others
 	wanted     []string        // what the manifest would have to be allowed, if it says so
 }
@@ -48,7 +49,7 @@ func newAccess(prefixes []string) (*access, error) {
 		if err != nil {
 			return nil, fmt.Errorf("allowed prefix: %w", err)
 		}
-		x.folders[folder] = true
+		x.folders[sameName(folder)] = true
 	}
 	return x, nil
 }
@@ -139,14 +140,24 @@ func (x *access) checkFolder(s manifest.Source, path string) error {
 // is allowed as a file. Links that lead to allowed folders are followed only if it lies in none
 // that is called so: the folders may be many, and are looked at for each source that is opened.
 func (x *access) within(name string) (folder string, ok bool) {
+	name = sameName(name)
 	if folder, ok = outermost(x.folders, name); ok {
 		return folder, true
 	}
 	places := make(map[string]bool, len(x.folders))
 	for folder := range x.folders {
-		places[followed(folder)] = true
+		places[sameName(followed(folder))] = true
 	}
 	return outermost(places, name)
+}
+
+// sameName is a path as all have it that name the same file: on Windows, whatever the case of its
+// letters.
+func sameName(path string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToLower(path)
+	}
+	return path
 }
 
 // outermost is the outermost of some folders that a path lies in.

@@ -69,9 +69,8 @@ func openLocal(src manifest.Source, x *access) (*Local, error) {
 // openFile opens a file for its bytes. A pipe that took its place would otherwise wait for
 // its other end.
 func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
-	const mode = os.O_RDONLY | syscall.O_NONBLOCK
 	if x.everything {
-		return os.OpenFile(path, mode, 0)
+		return source.OpenShared(path)
 	}
 	real, folder, err := x.find(src, path)
 	if err != nil {
@@ -85,7 +84,7 @@ func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.OpenFile(inside, mode, 0)
+	f, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	return f, errors.Join(err, root.Close())
 }
 

@@ -12,6 +12,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/mosaic"
+	"varve/readers/source"
 )
 
 // job is a part of one stored chunk on its way into a target.
@@ -343,6 +344,6 @@ func (b *batch) joins(before, j *job) bool {
 }
 
 func isFar(url string) bool {
-	scheme, _, ok := strings.Cut(url, "://")
-	return ok && scheme != "file" && scheme != "local"
+	scheme, _, _ := strings.Cut(url, "://")
+	return source.IsURL(url) && scheme != "file" && scheme != "local"
 }

@@ -59,13 +59,14 @@ func (s *Store) home() (out manifest.Source, err error) {
 
 // standing is what stands at a place.
 type standing struct {
-	names []string    // the place's, without a slash behind
-	info  os.FileInfo // nil in an object store
+	name   string          // the place's, without a slash behind
+	info   os.FileInfo     // nil in an object store
+	inside map[string]bool // of folders: whether they are the place, or lie in it
 }
 
 func standingAt(place string) (*standing, error) {
 	if source.IsObject(place) {
-		return &standing{names: []string{strings.TrimRight(place, "/")}}, nil
+		return &standing{name: strings.TrimRight(place, "/")}, nil
 	}
 	path, err := filepath.Abs(place)
 	if err != nil {
@@ -75,32 +76,58 @@ func standingAt(place string) (*standing, error) {
 	if err != nil {
 		return nil, nil // nothing that could be a source; why not, who writes there finds out
 	}
-	at := &standing{names: []string{path}, info: info}
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-		at.names = append(at.names, real)
-	}
-	return at, nil
+	return &standing{name: path, info: info, inside: map[string]bool{}}, nil
 }
 
-// holds reports whether a source is what stands there, or a part of it. Of files by other names
-// those are looked at that are alike.
+// holds reports whether a source is what stands there, or a part of it.
 func (at *standing) holds(src manifest.Source) bool {
-	name := src.URL
-	if at.info != nil {
-		path, err := source.LocalPath(name)
-		if err != nil {
-			return false
-		}
-		name = path
+	if at.info == nil {
+		below, ok := strings.CutPrefix(src.URL, at.name)
+		return ok && (below == "" || below[0] == '/')
 	}
-	for _, own := range at.names {
-		if below, ok := strings.CutPrefix(name, own); ok && (below == "" || below[0] == '/') {
-			return true
-		}
+	name, err := source.LocalPath(src.URL)
+	if err != nil || !filepath.IsAbs(name) {
+		return false
 	}
-	if at.info == nil || filepath.Base(name) != at.info.Name() && (src.Size != at.info.Size() || !src.Modified.Equal(at.info.ModTime())) {
+	switch {
+	case name == at.name:
+		return true
+	case at.info.IsDir() && src.Size > 0:
+		return at.isAbove(filepath.Dir(name))
+	case at.info.IsDir():
+		return at.isAbove(name)
+	}
+	return at.isFile(name, src)
+}
+
+// isFile reports whether a source is the file that stands there. By another name it is looked at
+// if it is alike.
+func (at *standing) isFile(name string, src manifest.Source) bool {
+	if !strings.EqualFold(filepath.Base(name), at.info.Name()) && (src.Size != at.info.Size() || !src.Modified.Equal(at.info.ModTime())) {
 		return false
 	}
 	info, err := os.Stat(name)
 	return err == nil && os.SameFile(info, at.info)
+}
+
+// maxInside bounds of how many folders it is kept whether they lie there.
+const maxInside = 1 << 16
+
+// isAbove reports whether a folder is the one that stands there, or lies in it. The system tells,
+// and not the name: links lead there, and there are systems where the case of letters does not
+// count, or in how many characters a letter is written.
+func (at *standing) isAbove(folder string) bool {
+	if in, ok := at.inside[folder]; ok {
+		return in
+	}
+	info, err := os.Stat(folder)
+	in := err == nil && os.SameFile(info, at.info)
+	if up := filepath.Dir(folder); !in && up != folder {
+		in = at.isAbove(up)
+	}
+	if len(at.inside) >= maxInside {
+		clear(at.inside)
+	}
+	at.inside[folder] = in
+	return in
 }

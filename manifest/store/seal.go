@@ -16,7 +16,9 @@ import (
 	"os/user"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 
 	"varve/manifest"
 	"varve/readers/source"
@@ -73,7 +75,7 @@ func Reseal(old *manifest.Seal, urls iter.Seq[string], places []string) (*manife
 			}
 			place = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 		}
-		if place != "/" {
+		if isFar(place) || filepath.Dir(place) != place {
 			prefixes = append(prefixes, place)
 		}
 	}
@@ -152,7 +154,7 @@ func readKey(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there the folder's list says who may read it
 		return nil, fmt.Errorf("%s can be read by others (%v); remove it, and build your manifests again", name, info.Mode().Perm())
 	}
 	key, err := os.ReadFile(name)
@@ -241,15 +243,11 @@ func depthOf(folder string) (n int) {
 		}
 		folder = u.Path
 	}
-	for _, r := range filepath.ToSlash(path.Clean(folder)) {
-		if r == '/' {
-			n++
-		}
-	}
-	if path.Clean(folder) == "/" {
+	folder = path.Clean(filepath.ToSlash(folder[len(filepath.VolumeName(folder)):]))
+	if folder == "/" {
 		return 0
 	}
-	return n
+	return strings.Count(folder, "/")
 }
 
 func above(folder string) string {

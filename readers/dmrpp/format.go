@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"varve/readers"
@@ -111,7 +112,8 @@ func (d *dataset) resolve(href, sidecar string) string {
 	if href == "" || !strings.Contains(path.Base(href), ".") {
 		href = d.name
 	}
-	return sidecar[:strings.LastIndexByte(sidecar, '/')+1] + path.Base(href)
+	folder := sidecar[:strings.LastIndexByte(filepath.ToSlash(sidecar), '/')+1]
+	return folder + path.Base(href)
 }
 
 func (p *parser) problem(at string, err error) {

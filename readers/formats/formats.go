@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ func unknown(ctx context.Context, src *source.Source) error {
 	if looksLikeHTML(head) {
 		return readers.Corruptf("the file is a page of HTML or XML: a server's error message, or its list of a folder, of which each file has to be named")
 	}
-	if slices.Contains(zarrDocuments, path.Base(src.Name())) {
+	if slices.Contains(zarrDocuments, path.Base(filepath.ToSlash(src.Name()))) {
 		return unread("it is a document of a Zarr store: name the folder that it is in; stores on HTTP servers, of which nobody knows what is there, are not read")
 	}
 	return unread(fmt.Sprintf("it begins with %q", head[:min(len(head), 8)]))

@@ -41,7 +41,7 @@ func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Sou
 // places are where a file may be that the one called of names.
 func places(of, name string) []string {
 	var list []string
-	if filepath.IsAbs(name) {
+	if name != "" && os.IsPathSeparator(name[0]) || filepath.IsAbs(name) {
 		list, name = append(list, name), filepath.Base(name)
 	}
 	here, err := LocalPath(of)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 )
 
 // file is a local file. Every read looks after itself whether the file is still the same:
@@ -31,7 +30,7 @@ func openFile(ctx context.Context, name string) (*file, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &os.PathError{Op: "open", Path: name, Err: notRegular(info)}
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := OpenShared(name)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func fromFile(f *os.File) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &file{f: f, id: identify(info), linked: hasName(info)}, nil
+	return &file{f: f, id: identify(info), linked: hasName(f, info)}, nil
 }
 
 // notFile is the error of what is no regular file, in which nothing is to be read.
@@ -107,7 +106,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := f.id.Check(identify(info)); err != nil {
 		return 0, err
 	}
-	if f.linked && !hasName(info) {
+	if f.linked && !hasName(f.f, info) {
 		return 0, fmt.Errorf("%w: it was removed, or replaced by another", ErrChanged)
 	}
 	return n, nil

@@ -1,8 +1,5 @@
 package source
 
-// defaultOpenLimit is how many files may be open where the system does not say.
-const defaultOpenLimit = 1024
-
 // ShareOfOpen is how many files may be kept open for later: at most so many, and no more than a part
 // of those that the process may have open, one in so many.
 func ShareOfOpen(most, part int) int { return min(most, max(OpenLimit()/part, 1)) }

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// defaultOpenLimit is how many files may be open where the system does not say.
+const defaultOpenLimit = 1024
+
 // OpenLimit is how many files this process may have open at a time, sockets included.
 func OpenLimit() int {
 	var limit syscall.Rlimit

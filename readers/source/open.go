@@ -202,9 +202,9 @@ func schemes() []scheme {
 // schemeOf finds the scheme of a name. Colons are ordinary in names of files, so only what
 // looks like a scheme in front of "://" is taken for one.
 func schemeOf(name string) (scheme, error) {
-	prefix, _, ok := strings.Cut(name, "://")
-	if !ok || !looksLikeScheme(prefix) {
-		prefix = ""
+	prefix := ""
+	if IsURL(name) {
+		prefix, _, _ = strings.Cut(name, "://")
 	}
 	var known []string
 	for _, s := range schemes() {
@@ -217,8 +217,15 @@ func schemeOf(name string) (scheme, error) {
 		name, prefix, strings.Join(known[1:], ", "), name, errors.ErrUnsupported)
 }
 
+// IsURL reports whether a name begins with a scheme, known or not. A colon alone does not make a
+// URL, and a letter before it is the drive of a path.
+func IsURL(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && looksLikeScheme(scheme)
+}
+
 func looksLikeScheme(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+	return len(s) > 1 && !strings.ContainsFunc(s, func(r rune) bool {
 		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
 		return !letter && (r < '0' || r > '9') && !slices.Contains([]rune("+-."), r)
 	})

@@ -88,13 +88,12 @@ func resolved(path string) string {
 // LocalPath returns the path of a local file that is named by its path or as a file URL.
 // Other URLs are errors.ErrUnsupported.
 func LocalPath(name string) (string, error) {
-	scheme, _, ok := strings.Cut(name, "://")
-	if !ok || !looksLikeScheme(scheme) {
+	if !IsURL(name) {
 		return name, nil
 	}
-	scheme = strings.ToLower(scheme)
+	scheme, _, _ := strings.Cut(strings.ToLower(name), "://")
 	if scheme == "local" {
-		return name[len("local://"):], nil
+		return filepath.FromSlash(name[len("local://"):]), nil
 	}
 	if scheme != "file" {
 		return "", fmt.Errorf("%s: sources at %s:// are not read: %w", name, scheme, errors.ErrUnsupported)
@@ -103,13 +102,10 @@ func LocalPath(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if u.Host != "" && u.Host != "localhost" {
-		return "", fmt.Errorf("%s: a file on the host %q: %w", name, u.Host, errors.ErrUnsupported)
-	}
 	if u.Fragment != "" || u.RawQuery != "" || u.ForceQuery {
 		return "", fmt.Errorf("%s: a URL of a file has no query and no fragment; write %%3F for ? and %%23 for #", name)
 	}
-	return filepath.FromSlash(u.Path), nil
+	return pathOf(name, u)
 }
 
 // URLWithin reports whether a URL is a prefix, or lies below it, whatever a server makes of its

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"varve/manifest"
+	"varve/readers/source"
+)
+
+// TestWindowsAccess: the case of letters does not count, and what is a path of a network share is
+// looked at only if that may be.
+func TestWindowsAccess(t *testing.T) {
+	x, err := newAccess([]string{`c:\Data\in`, "file:///D:/", `\\server\share\in`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		`C:\data\IN\x.nc`:         true,
+		`C:\data\inner\x.nc`:      false,
+		`C:\data\x.nc`:            false,
+		`d:\a\x.nc`:               true,
+		`\\SERVER\share\in\x.nc`:  true,
+		`\\server\share\x.nc`:     false,
+		`\\server2\share\in\x.nc`: false,
+	} {
+		if _, got := x.within(name); got != want {
+			t.Errorf("%s: allowed %v", name, got)
+		}
+		if _, _, err := x.find(manifest.Source{URL: name}, name); !want && !errors.Is(err, source.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWindowsPrefixes(t *testing.T) {
+	for folder, want := range map[string]int{`C:\`: 0, `C:\a`: 1, `C:\a\b`: 2, `\\server\share\`: 0, `\\server\share\a`: 1} {
+		if got := depthOf(folder); got != want {
+			t.Errorf("%s: %d deep, want %d", folder, got, want)
+		}
+	}
+}
