@@ -10,6 +10,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 )
 
@@ -17,8 +18,13 @@ import (
 // by bits that sort as they do, texts by their rank among all of the dimension.
 type key struct {
 	hi int64
-	lo int32
+	lo uint64 // nanoseconds of times; by how much whole numbers exceed an int64
 }
+
+// pair is a key as it is kept.
+func (k key) pair() [2]int64 { return [2]int64{k.hi, int64(k.lo)} }
+
+func keyOf(pair [2]int64) key { return key{pair[0], uint64(pair[1])} }
 
 func (k key) compare(l key) int { return cmp.Or(cmp.Compare(k.hi, l.hi), cmp.Compare(k.lo, l.lo)) }
 
@@ -113,10 +119,10 @@ var seed = maphash.MakeSeed()
 func hashKeys(keys []key) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
-	var word [12]byte
+	var word [16]byte
 	for _, k := range keys {
 		binary.LittleEndian.PutUint64(word[:], uint64(k.hi))
-		binary.LittleEndian.PutUint32(word[8:], uint32(k.lo))
+		binary.LittleEndian.PutUint64(word[8:], k.lo)
 		h.Write(word[:])
 	}
 	return h.Sum64()
@@ -126,11 +132,11 @@ func hashKeys(keys []key) uint64 {
 func distance(a, b key, as nature) float64 {
 	switch as {
 	case instant:
-		return float64(b.hi-a.hi) + float64(b.lo-a.lo)/1e9
+		return float64(b.hi-a.hi) + (float64(b.lo)-float64(a.lo))/1e9
 	case real:
 		return unsorted(b.hi) - unsorted(a.hi)
 	default:
-		return float64(b.hi) - float64(a.hi)
+		return float64(b.hi) - float64(a.hi) + (float64(b.lo) - float64(a.lo))
 	}
 }
 
@@ -159,13 +165,15 @@ func (c *coord) timeKeys() ([]key, error) {
 	}
 	keys := make([]key, len(at))
 	for i, t := range at {
-		keys[i] = key{t.Seconds, t.Nanoseconds}
+		keys[i] = timeKey(t)
 		if !ok[i] { // no time comes after all times
 			keys[i] = noTime
 		}
 	}
 	return keys, nil
 }
+
+func timeKey(t cf.Instant) key { return key{t.Seconds, uint64(t.Nanoseconds)} }
 
 func (c *coord) numberKeys(as nature) ([]key, error) {
 	numbers, err := readNumbers(c.v, c.values.Data)
@@ -175,7 +183,7 @@ func (c *coord) numberKeys(as nature) ([]key, error) {
 	keys := make([]key, numbers.n)
 	for i := range keys {
 		if as == whole {
-			keys[i].hi = numbers.whole(i)
+			keys[i] = numbers.whole(i)
 		} else {
 			keys[i].hi = sortable(numbers.real(i))
 		}

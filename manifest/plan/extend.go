@@ -234,7 +234,7 @@ func (x *extending) fits(c *coord) bool {
 // follow places the stretches, each of which has to lie behind the one before.
 func (x *extending) follow() bool {
 	s := &x.state
-	last := key{s.Last[0], int32(s.Last[1])}
+	last := keyOf(s.Last)
 	x.length = s.Length
 	for _, c := range x.order {
 		if s.Falling && c.high.compare(last) >= 0 || !s.Falling && c.low.compare(last) <= 0 {
@@ -246,7 +246,7 @@ func (x *extending) follow() bool {
 			last = c.low
 		}
 	}
-	s.Last = [2]int64{last.hi, int64(last.lo)}
+	s.Last = last.pair()
 	return true
 }
 

@@ -76,7 +76,7 @@ func (g *Gauge) Add(elements []byte) error {
 	signed.t = g.packing.Type
 	for i := range x.n {
 		if g.as == whole {
-			g.add(key{hi: x.whole(i)}, whole)
+			g.add(x.whole(i), whole)
 		} else {
 			g.add(key{hi: sortable(x.real(i))}, real)
 		}
@@ -98,7 +98,7 @@ func (g *Gauge) addTimes(elements []byte) error {
 		}
 		k := noTime
 		if ok {
-			k = key{at.Seconds, at.Nanoseconds}
+			k = timeKey(at)
 		}
 		g.add(k, instant)
 		g.mean(k)
@@ -127,10 +127,9 @@ func mixed(x uint64) uint64 {
 // Values are what is kept of the elements: their sum, and their outline.
 func (g *Gauge) Values() *manifest.Values {
 	_ = g.w.Flush() // a hash takes everything
-	pair := func(k key) [2]int64 { return [2]int64{k.hi, int64(k.lo)} }
 	return &manifest.Values{ID: g.raw.ID(), Summed: true, Outline: &manifest.Outline{
 		Nature: natureWords[g.as], Count: g.n, Run: g.dir, Step: g.step,
-		First: pair(g.first), Last: pair(g.last), Least: pair(g.low), Greatest: pair(g.high),
+		First: g.first.pair(), Last: g.last.pair(), Least: g.low.pair(), Greatest: g.high.pair(),
 		Meant: hex.EncodeToString(g.hash.Sum(nil)[:sha256.Size/2]), Bag: g.bag,
 	}}
 }
@@ -148,9 +147,9 @@ func outlines(o *manifest.Outline, v *manifest.Variable) bool {
 func courseOf(o *manifest.Outline, of, as nature) course {
 	place := func(p [2]int64) key {
 		if of == whole && as == real {
-			return key{hi: sortable(float64(p[0]))}
+			return key{hi: sortable(keyOf(p).number())}
 		}
-		return key{p[0], int32(p[1])}
+		return keyOf(p)
 	}
 	return course{n: o.Count, dir: o.Run, step: o.Step,
 		first: place(o.First), last: place(o.Last), low: place(o.Least), high: place(o.Greatest)}
@@ -188,9 +187,9 @@ func (c *coord) sayEnd(i int64) string {
 	}
 	switch c.nature {
 	case instant:
-		return sayTime(key{at[0], int32(at[1])}, c.times.Units)
+		return sayTime(keyOf(at), c.times.Units)
 	case whole:
-		return strconv.FormatInt(at[0], 10)
+		return keyOf(at).sayWhole()
 	}
 	bits := 64
 	if c.v.Type.Kind == codec.Float && c.v.Type.Size == 4 {
@@ -206,12 +205,11 @@ var missingNumber = key{0, 1}
 func (x numbers) exact(i int) key {
 	const wholeNumber, above = 2, 3 // within an int64, and above
 	if x.t.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
-		if x.t.Kind == codec.Uint && x.t.Size == 8 {
-			if u := cf.Word(x.element(i)[:8]); u > math.MaxInt64 {
-				return key{int64(u), above}
-			}
+		k := x.whole(i)
+		if k.lo > 0 {
+			return key{int64(cf.Word(x.element(i)[:8])), above}
 		}
-		return key{x.whole(i), wholeNumber}
+		return key{k.hi, wholeNumber}
 	}
 	switch f := x.real(i); {
 	case math.IsNaN(f):

@@ -46,8 +46,33 @@ func readNumbers(v *manifest.Variable, data []byte) (numbers, error) {
 
 func (x numbers) element(i int) []byte { return x.data[i*x.t.Size:] }
 
-// whole is an element that is a whole number; those past the range of an int64 are its end.
-func (x numbers) whole(i int) int64 {
+// whole is an element that is a whole number.
+func (x numbers) whole(i int) key {
+	n := x.word(i)
+	if x.t.Kind == codec.Uint && n < 0 {
+		return key{math.MaxInt64, uint64(n) - math.MaxInt64}
+	}
+	return key{hi: n}
+}
+
+// number is a whole number as a float64.
+func (k key) number() float64 {
+	if k.lo > 0 {
+		return float64(math.MaxInt64 + k.lo)
+	}
+	return float64(k.hi)
+}
+
+// sayWhole writes a whole number.
+func (k key) sayWhole() string {
+	if k.lo > 0 {
+		return strconv.FormatUint(math.MaxInt64+k.lo, 10)
+	}
+	return strconv.FormatInt(k.hi, 10)
+}
+
+// word is an element that is a whole number, in 64 bits.
+func (x numbers) word(i int) int64 {
 	b := x.element(i)
 	switch x.t.Size {
 	case 1:
@@ -68,11 +93,7 @@ func (x numbers) whole(i int) int64 {
 		}
 		return int64(u)
 	}
-	u := binary.LittleEndian.Uint64(b)
-	if x.t.Kind == codec.Uint && u > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(u)
+	return int64(binary.LittleEndian.Uint64(b))
 }
 
 // real is an element as a float64, unpacked.
@@ -80,7 +101,7 @@ func (x numbers) real(i int) float64 {
 	var f float64
 	switch {
 	case x.t.Kind != codec.Float:
-		f = float64(x.whole(i))
+		f = x.whole(i).number()
 	case x.t.Size == 2:
 		f = cf.Float(x.t, x.element(i)[:2])
 	case x.t.Size == 4:
@@ -97,7 +118,7 @@ func (x numbers) say(i int) string {
 		bits = 32
 	}
 	if x.t.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
-		return strconv.FormatInt(x.whole(i), 10)
+		return x.whole(i).sayWhole()
 	}
 	return strconv.FormatFloat(x.real(i), 'g', -1, bits)
 }
@@ -106,5 +127,5 @@ func sayTime(k key, u cf.Units) string {
 	if k == noTime {
 		return "no time"
 	}
-	return cf.Instant{Seconds: k.hi, Nanoseconds: k.lo}.Format(u.Calendar)
+	return cf.Instant{Seconds: k.hi, Nanoseconds: int32(k.lo)}.Format(u.Calendar)
 }

@@ -62,7 +62,7 @@ func (p *planner) keepState() error {
 	if slices.ContainsFunc(d.order, func(c *coord) bool { return c.dir == -1 }) || len(d.order) > 1 && d.order[1].low.compare(d.order[0].low) < 0 {
 		s.Falling, end = true, last.low
 	}
-	s.Last = [2]int64{end.hi, int64(end.lo)}
+	s.Last = end.pair()
 	for _, c := range p.classes {
 		s.Headers = append(s.Headers, c.header.ID)
 	}

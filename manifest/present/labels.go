@@ -117,9 +117,7 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	case kind == codec.String || kind == codec.FixedBytes || kind == codec.FixedUTF32:
 		l.labels = newTextLabels(d, elems, coordinate.Grid().Shape()[0])
 	case cf.IsNumber(d.typ):
-		numbers := make([]float64, len(elems.Fixed)/d.typ.Size)
-		d.Float64s(numbers, elems.Fixed)
-		l.labels = &numberLabels{numbers, d.decodedType()}
+		l.labels = newNumberLabels(d, elems.Fixed)
 	default:
 		err = fmt.Errorf("%s holds %s: %w by value; select by index with --isel", coordinate.Path(), coordinate.Face().DataType.Name(), errors.ErrUnsupported)
 	}

@@ -1,12 +1,14 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"varve/codec"
+	"varve/manifest/internal/cf"
 )
 
 // numberLabels are numbers. What a user writes is rounded to their type first, as nobody
@@ -14,19 +16,61 @@ import (
 type numberLabels struct {
 	numbers []float64
 	typ     codec.Type
+	// words are whole numbers of 64 bits, such as those of cells, which a float64 rounds; unsigned ones
+	// are turned so that they sort as integers. Nil for others.
+	words []int64
+}
+
+// bound is a number that a user wrote.
+type bound struct {
+	number float64
+	word   int64
+	whole  bool // word says it
+}
+
+// newNumberLabels takes the labels from elements that a decoder says the numbers of.
+func newNumberLabels(d *Decoder, elems []byte) *numberLabels {
+	l := &numberLabels{numbers: make([]float64, len(elems)/d.typ.Size), typ: d.decodedType()}
+	d.Float64s(l.numbers, elems)
+	if stored := d.packing.Type; stored.Kind != codec.Float && stored.Size == 8 && !d.isScaled() {
+		l.typ = stored
+		l.words = make([]int64, len(l.numbers))
+		for i := range l.words {
+			l.words[i] = l.wordOf(cf.Word(elems[8*i:][:8]))
+		}
+	}
+	return l
+}
+
+// wordOf turns the bits of a whole number into an integer in the same order, and back.
+func (l *numberLabels) wordOf(bits uint64) int64 {
+	if l.typ.Kind == codec.Uint {
+		bits ^= 1 << 63
+	}
+	return int64(bits)
 }
 
 func (l *numberLabels) query(text string) query { return cutRange(text) }
 
 func (l *numberLabels) matcher(q query) (func(i int64) bool, error) {
 	low, high, err := l.bounds(q)
-	return func(i int64) bool { return l.numbers[i] >= low && l.numbers[i] <= high }, err
+	return func(i int64) bool { return l.isNumber(i) && l.compare(i, low) >= 0 && l.compare(i, high) <= 0 }, err
+}
+
+// isNumber reports whether a label is not missing.
+func (l *numberLabels) isNumber(i int64) bool { return l.numbers[i] == l.numbers[i] }
+
+func (l *numberLabels) compare(i int64, b bound) int {
+	if l.words != nil && b.whole {
+		return cmp.Compare(l.words[i], b.word)
+	}
+	return cmp.Compare(l.numbers[i], b.number)
 }
 
 // bounds reads numbers; what is left out is without bound, on the side where the axis has
 // its beginning, or its end.
-func (l *numberLabels) bounds(q query) (low, high float64, err error) {
-	low, high = math.Inf(-1), math.Inf(1)
+func (l *numberLabels) bounds(q query) (low, high bound, err error) {
+	low, high = bound{number: math.Inf(-1)}, bound{number: math.Inf(1)}
 	if l.falls() {
 		low, high = high, low
 	}
@@ -37,26 +81,36 @@ func (l *numberLabels) bounds(q query) (low, high float64, err error) {
 	}
 	if q.to != "" {
 		if high, err = l.parse(q.to); err != nil {
-			return 0, 0, err
+			return low, high, err
 		}
 	}
-	return min(low, high), max(low, high), nil
+	if low.number > high.number || low.whole && high.whole && low.word > high.word {
+		low, high = high, low
+	}
+	return low, high, nil
 }
 
 // parse reads a number as the labels' type has it.
-func (l *numberLabels) parse(text string) (float64, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != f {
-		return 0, fmt.Errorf("%q is no number", text)
+func (l *numberLabels) parse(text string) (b bound, err error) {
+	b.number, err = strconv.ParseFloat(text, 64)
+	if err != nil || b.number != b.number {
+		return b, fmt.Errorf("%q is no number", text)
 	}
-	if l.typ.Kind == codec.Float && l.typ.Size == 4 {
-		f = float64(float32(f))
+	switch {
+	case l.typ.Kind == codec.Float && l.typ.Size == 4:
+		b.number = float64(float32(b.number))
+	case l.words != nil && l.typ.Kind == codec.Uint:
+		n, err := strconv.ParseUint(text, 10, 64)
+		b.word, b.whole = l.wordOf(n), err == nil
+	case l.words != nil:
+		n, err := strconv.ParseInt(text, 10, 64)
+		b.word, b.whole = n, err == nil
 	}
-	return f, nil
+	return b, nil
 }
 
 func (l *numberLabels) falls() bool {
-	n := len(l.numbers)
+	n := int64(len(l.numbers))
 	return n > 1 && l.numbers[0] > l.numbers[n-1]
 }
 
@@ -65,22 +119,42 @@ func (l *numberLabels) around(text string) string {
 	if err != nil {
 		return ""
 	}
-	below, above := math.Inf(-1), math.Inf(1)
-	for _, n := range l.numbers {
-		if n <= want {
-			below = max(below, n)
-		}
-		if n >= want {
-			above = min(above, n)
+	below, above := int64(-1), int64(-1)
+	for i := range int64(len(l.numbers)) {
+		switch side := l.compare(i, want); {
+		case !l.isNumber(i):
+		case side <= 0 && (below < 0 || l.compare(i, l.bound(below)) > 0):
+			below = i
+		case side >= 0 && (above < 0 || l.compare(i, l.bound(above)) < 0):
+			above = i
 		}
 	}
 	var near []string
-	for _, n := range []float64{below, above} {
-		if !math.IsInf(n, 0) {
-			near = append(near, string(appendFloat(nil, n, 8*l.typ.Size)))
+	for _, i := range []int64{below, above} {
+		if i >= 0 {
+			near = append(near, l.say(i))
 		}
 	}
 	return nearestText(near)
+}
+
+// bound is a label as a user would write it.
+func (l *numberLabels) bound(i int64) bound {
+	b := bound{number: l.numbers[i]}
+	if l.words != nil {
+		b.word, b.whole = l.words[i], true
+	}
+	return b
+}
+
+func (l *numberLabels) say(i int64) string {
+	switch {
+	case l.words == nil:
+		return string(appendFloat(nil, l.numbers[i], 8*l.typ.Size))
+	case l.typ.Kind == codec.Uint:
+		return strconv.FormatUint(uint64(l.wordOf(uint64(l.words[i]))), 10)
+	}
+	return strconv.FormatInt(l.words[i], 10)
 }
 
 func nearestText(near []string) string {

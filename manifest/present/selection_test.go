@@ -184,6 +184,54 @@ func TestSelectInCalendars(t *testing.T) {
 	}
 }
 
+// TestWordLabels: whole numbers that a float64 rounds are selected exactly, and by numbers that are none.
+func TestWordLabels(t *testing.T) {
+	for _, c := range []struct {
+		kind  codec.Kind
+		texts string // of labels
+		query string
+		want  string // indexes, or the labels that are nearest
+	}{
+		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846977", "3"},
+		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846977:", "3"},
+		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", ":3.5", "0 1"},
+		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846978", "; the nearest is 1152921504606846977"},
+		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "-1e3:-4.5", "0"},
+		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "9223372036854775808", "2"},
+		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "18446744073709551615:9223372036854775808", "2 3"},
+		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "-1:1e30", "0 1 2 3"},
+		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "9223372036854775809", "; the nearest are 9223372036854775808 and 18446744073709551615"},
+		{codec.Uint, "18446744073709551615 18446744073709551614 7", ":18446744073709551614", "0 1"},
+	} {
+		l := &numberLabels{typ: codec.Type{Kind: c.kind, Size: 8}, words: []int64{}}
+		for _, text := range strings.Fields(c.texts) {
+			b, err := l.parse(text)
+			if err != nil || !b.whole {
+				t.Fatal(text, b, err)
+			}
+			l.words, l.numbers = append(l.words, b.word), append(l.numbers, b.number)
+		}
+		q := l.query(c.query)
+		matches, err := l.matcher(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range int64(len(l.words)) {
+			if matches(i) {
+				got = append(got, fmt.Sprint(i))
+			}
+		}
+		text := strings.Join(got, " ")
+		if text == "" && !q.isRange {
+			text = l.around(c.query)
+		}
+		if text != c.want {
+			t.Errorf("%s of %s: %s, not %s", c.query, c.texts, text, c.want)
+		}
+	}
+}
+
 func TestTextLabels(t *testing.T) {
 	sorted := &labelSet{&textLabels{[]string{"Bergen", "Oslo", "a:b"}, true}, "/station"}
 	for text, want := range map[string]string{"Oslo": "1", "a:b": "2", "C:": "1:3", "A:O": "0:1", "x:z": "0:0"} {

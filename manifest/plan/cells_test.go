@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+)
+
+// cells is a coordinate of whole numbers of 64 bits, such as those of S2's cells.
+func cells(list ...uint64) wanted {
+	w := cube("cell", "cell", []int64{int64(len(list))}, []int64{int64(len(list))})
+	w.v.Type = codec.Type{Kind: codec.Uint, Size: 8}
+	w.values = &manifest.Values{}
+	for _, n := range list {
+		w.values.Data = binary.LittleEndian.AppendUint64(w.values.Data, n)
+	}
+	return w
+}
+
+// TestCells: whole numbers that are no int64 are put in order, told from one another and shown as others
+// are, in values and in outlines of them.
+func TestCells(t *testing.T) {
+	const far = 1 << 63
+	m := newMaker()
+	for name, list := range map[string][]uint64{"d": {math.MaxUint64 - 1, math.MaxUint64}, "c": {far + 5, far + 6}, "b": {far - 1, far}, "a": {3, 4}} {
+		m.file(name, cells(list...), cube("x", "cell", []int64{2}, []int64{2}))
+	}
+	for _, valueBytes := range []int64{1 << 20, 1} {
+		p, _, err := outlined(t, m.files, Options{}, valueBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range p.Arrays {
+			if a.Face.Shape[0] != 8 {
+				t.Errorf("%s has the shape %v", a.Path, a.Face.Shape)
+			}
+			for _, w := range p.Placements {
+				for _, tile := range w.Tiles {
+					if at := int64(m.files[tile.File].URL[len(m.files[tile.File].URL)-1]-'a') * 2; w.ID == a.Placement && tile.Origin[0] != at {
+						t.Errorf("%s: %s lies at %d, not %d", a.Path, m.files[tile.File].URL, tile.Origin[0], at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWholeNumbers: keys of whole numbers run as these do, and are kept, said and compared with other numbers exactly.
+func TestWholeNumbers(t *testing.T) {
+	list := []uint64{0, 1, 1<<53 + 1, 1<<63 - 2, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<63 + 1<<53, math.MaxUint64 - 1, math.MaxUint64}
+	w := cells(list...)
+	x, err := readNumbers(&w.v, w.values.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []string{"0", "1", "9007199254740993", "9223372036854775806", "9223372036854775807", "9223372036854775808", "9223372036854775809",
+		"9232379236109516800", "18446744073709551614", "18446744073709551615"}
+	for i, n := range list {
+		k := x.whole(i)
+		if got := k.sayWhole(); got != said[i] || x.say(i) != said[i] {
+			t.Errorf("%s, %s, not %s", got, x.say(i), said[i])
+		}
+		if keyOf(k.pair()) != k || k.number() != float64(n) || x.real(i) != float64(n) {
+			t.Errorf("%d: kept as %v, as a float64 %g and %g", n, keyOf(k.pair()), k.number(), x.real(i))
+		}
+		if i > 0 {
+			before := x.whole(i - 1)
+			if before.compare(k) >= 0 || k.compare(before) <= 0 || k == before {
+				t.Errorf("%s does not come before %s", said[i-1], said[i])
+			}
+			if d := distance(before, k, whole); math.Abs(d-float64(n-list[i-1])) > 1024 { // as float64s have it
+				t.Errorf("from %s to %s: %g", said[i-1], said[i], d)
+			}
+		}
+	}
+}
