@@ -25,7 +25,7 @@ import (
 // keeping is a scan that survives what becomes of its build. Sources are scanned in stretches, and
 // what is found in each is a part in a folder before the next is begun:
 //
-//	folder/scan-KEY-ID.parquet    KEY: how sources were scanned, and by which program
+//	folder/scan-KEY-TIME-ID.parquet    KEY: how sources were scanned, and by which program
 //
 // The next build takes from there what has not changed. What leads to other files is not kept: that these
 // have changed, or that there are more of them, is not to be seen from it.
@@ -55,6 +55,9 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 		k.opener = source.NewOpener(nil)
 		defer k.opener.Close()
 	}
+	if source.IsURL(j.opts.KeepScan) {
+		return fmt.Errorf("%s: what is scanned is kept in folders of this machine only: %w", j.opts.KeepScan, errors.ErrUnsupported)
+	}
 	if err := os.MkdirAll(j.opts.KeepScan, 0o777); err != nil {
 		return fmt.Errorf("folder to keep what is scanned: %w", err)
 	}
@@ -81,7 +84,7 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 
 // scanStretch scans some sources into a part, takes it, and keeps it unless they lead to others.
 func (k *keeping) scanStretch(ctx context.Context, names []string) error {
-	base := k.opts.keptPrefix() + rand.Text()
+	base := k.opts.keptPrefix() + time.Now().UTC().Format("20060102T150405.000000") + "-" + rand.Text()[:8]
 	draft := filepath.Join(k.opts.KeepScan, "."+base)
 	var found *scan.Result
 	err := writePart(draft, func(file *os.File) (err error) {

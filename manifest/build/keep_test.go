@@ -273,8 +273,10 @@ func TestKeepScanInBadFolders(t *testing.T) {
 	if _, err := Check(ctx, o); err != nil {
 		t.Error(err)
 	}
-	o.KeepScan = filepath.Join(folder, "notes.txt")
-	if _, err := Check(ctx, o); err == nil || !strings.Contains(err.Error(), o.KeepScan) {
-		t.Errorf("a file: %v", err)
+	for _, name := range []string{filepath.Join(folder, "notes.txt"), "s3://bucket/kept"} {
+		o.KeepScan = name
+		if _, err := Check(ctx, o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
