@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"testing"
 
@@ -48,6 +49,33 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// TestCellsBesideFloats: whole numbers that one float64 stands for stay apart where a file has others.
+func TestCellsBesideFloats(t *testing.T) {
+	for _, first := range []uint64{1 << 60, 1<<63 + 1<<60} {
+		m := newMaker()
+		for i := range uint64(3) {
+			m.file(string('b'+rune(i)), cells(first+i), cube("x", "cell", []int64{1}, []int64{1}))
+		}
+		m.file("a", coords("cell", "cell", float64s, 0.5), cube("x", "cell", []int64{1}, []int64{1}))
+		for _, valueBytes := range []int64{1 << 20, 1} {
+			var no *Error
+			p, _, err := outlined(t, m.files, Options{}, valueBytes)
+			if errors.As(err, &no) {
+				t.Logf("refused: %v", err)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range p.Arrays {
+				if a.Face.Shape[0] != 4 {
+					t.Errorf("%s has the shape %v", a.Path, a.Face.Shape)
+				}
+			}
+		}
+	}
+}
+
 // TestWholeNumbers: keys of whole numbers run as these do, and are kept, said and compared with other numbers exactly.
 func TestWholeNumbers(t *testing.T) {
 	list := []uint64{0, 1, 1<<53 + 1, 1<<63 - 2, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<63 + 1<<53, math.MaxUint64 - 1, math.MaxUint64}
@@ -66,8 +94,14 @@ func TestWholeNumbers(t *testing.T) {
 		if keyOf(k.pair()) != k || k.number() != float64(n) || x.real(i) != float64(n) {
 			t.Errorf("%d: kept as %v, as a float64 %g and %g", n, keyOf(k.pair()), k.number(), x.real(i))
 		}
+		if f, k := float64(n), k.asReal(); f < 1<<64 && (key{hi: sortable(f)}.compare(k) > 0) != (uint64(f) > n) || f < 1<<64 && uint64(f) == n && k != (key{hi: sortable(f)}) {
+			t.Errorf("%d is %v beside the float64 %g", n, k, f)
+		}
 		if i > 0 {
 			before := x.whole(i - 1)
+			if a, b := before.asReal(), k.asReal(); a.compare(b) >= 0 {
+				t.Errorf("%s does not come before %s among floats", said[i-1], said[i])
+			}
 			if before.compare(k) >= 0 || k.compare(before) <= 0 || k == before {
 				t.Errorf("%s does not come before %s", said[i-1], said[i])
 			}

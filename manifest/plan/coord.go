@@ -18,7 +18,7 @@ import (
 // by bits that sort as they do, texts by their rank among all of the dimension.
 type key struct {
 	hi int64
-	lo uint64 // nanoseconds of times; by how much whole numbers exceed an int64
+	lo uint64 // nanoseconds of times; by how much whole numbers exceed an int64, or a float64 below them
 }
 
 // pair is a key as it is kept.
@@ -185,7 +185,7 @@ func (c *coord) numberKeys(as nature) ([]key, error) {
 		if as == whole {
 			keys[i] = numbers.whole(i)
 		} else {
-			keys[i].hi = sortable(numbers.real(i))
+			keys[i] = numbers.realKey(i)
 		}
 	}
 	return keys, nil

@@ -78,7 +78,7 @@ func (g *Gauge) Add(elements []byte) error {
 		if g.as == whole {
 			g.add(x.whole(i), whole)
 		} else {
-			g.add(key{hi: sortable(x.real(i))}, real)
+			g.add(x.realKey(i), real)
 		}
 		if g.missing(signed.element(i)[:signed.t.Size]) {
 			g.mean(missingNumber)
@@ -147,7 +147,7 @@ func outlines(o *manifest.Outline, v *manifest.Variable) bool {
 func courseOf(o *manifest.Outline, of, as nature) course {
 	place := func(p [2]int64) key {
 		if of == whole && as == real {
-			return key{hi: sortable(keyOf(p).number())}
+			return keyOf(p).asReal()
 		}
 		return keyOf(p)
 	}

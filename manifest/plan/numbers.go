@@ -63,6 +63,22 @@ func (k key) number() float64 {
 	return float64(k.hi)
 }
 
+// asReal is the key of a whole number among such that need not be whole, exactly.
+func (k key) asReal() key {
+	f := k.number()
+	if k.lo > 0 {
+		n := math.MaxInt64 + k.lo
+		if f >= 1<<64 || uint64(f) > n {
+			f = math.Nextafter(f, 0)
+		}
+		return key{sortable(f), n - uint64(f)}
+	}
+	if f >= 1<<63 || int64(f) > k.hi {
+		f = math.Nextafter(f, math.Inf(-1))
+	}
+	return key{sortable(f), uint64(k.hi - int64(f))}
+}
+
 // sayWhole writes a whole number.
 func (k key) sayWhole() string {
 	if k.lo > 0 {
@@ -110,6 +126,14 @@ func (x numbers) real(i int) float64 {
 		f = math.Float64frombits(binary.LittleEndian.Uint64(x.element(i)))
 	}
 	return cf.Unpacked(f, x.scale, x.offset)
+}
+
+// realKey is the key of an element among numbers that need not be whole.
+func (x numbers) realKey(i int) key {
+	if x.t.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
+		return x.whole(i).asReal()
+	}
+	return key{hi: sortable(x.real(i))}
 }
 
 func (x numbers) say(i int) string {
