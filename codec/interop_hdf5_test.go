@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 )
 
 // storedChunk is a chunk that libhdf5 wrote, and its elements without filters.
@@ -56,10 +56,7 @@ func (f filter) spec() (codec.Spec, error) {
 // knows, by h5py with hdf5plugin, for types and shapes of all kinds.
 func TestInteropFilters(t *testing.T) {
 	folder := t.TempDir()
-	out, err := exec.Command(interopPython(t), "testdata/hdf5_chunks.py", folder).CombinedOutput()
-	if err != nil {
-		t.Fatalf("hdf5_chunks.py: %v\n%s", err, out)
-	}
+	venv.Run(t, "h5py and hdf5plugin", "testdata/hdf5_chunks.py", folder)
 	if masked := checkChunks(t, filepath.Join(folder, "chunks.jsonl")); masked == 0 {
 		t.Error("no chunk has a filter mask")
 	}

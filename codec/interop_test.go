@@ -9,13 +9,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 )
 
 // interopCase is one array of one chunk that both sides write and read.
@@ -159,7 +159,7 @@ func zarrsKnows(name string) bool {
 // TestInteropCodecs writes a chunk with every codec, type and byte order and has
 // zarr-python read it, then reads what zarr-python wrote under the same documents.
 func TestInteropCodecs(t *testing.T) {
-	python := interopPython(t)
+	venv.Python(t, "zarr-python")
 	cases := interopCases()
 	ours, theirs := t.TempDir(), t.TempDir()
 	for i := range cases {
@@ -167,10 +167,10 @@ func TestInteropCodecs(t *testing.T) {
 		writeDocument(t, theirs, &cases[i])
 	}
 	t.Run("zarr-python reads varve", func(t *testing.T) {
-		runPython(t, python, "read", ours)
+		runPython(t, "read", ours)
 	})
 	t.Run("varve reads zarr-python", func(t *testing.T) {
-		runPython(t, python, "write", theirs)
+		runPython(t, "write", theirs)
 		for i := range cases {
 			readCase(t, theirs, &cases[i])
 		}
@@ -178,23 +178,9 @@ func TestInteropCodecs(t *testing.T) {
 	t.Logf("%d arrays both ways", len(cases))
 }
 
-// interopPython returns the Python with zarr-python, or skips the test.
-func interopPython(t *testing.T) string {
+func runPython(t *testing.T, args ...string) {
 	t.Helper()
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with zarr-python; make interop sets one up")
-	}
-	return python
-}
-
-func runPython(t *testing.T, python string, args ...string) {
-	t.Helper()
-	out, err := exec.Command(python, append([]string{"testdata/interop.py"}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("interop.py %v: %v\n%s", args, err, out)
-	}
-	t.Logf("%s", bytes.TrimSpace(out))
+	venv.Run(t, "zarr-python", append([]string{"testdata/interop.py"}, args...)...)
 }
 
 // writeDocument writes the zarr.json of a case, and what the other side has to know.

@@ -5,27 +5,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"varve/fixtures/venv"
 	"varve/grid"
 )
 
 // TestInteropShards has zarr-python and zarrs read shards of ours: arrays as they wrote
 // themselves, encoded whole, and again put together from regions.
 func TestInteropShards(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with zarr-python; make interop sets one up")
-	}
+	venv.Python(t, "zarr-python")
 	dir := t.TempDir()
 	writeShardStores(t, dir)
-	out, err := exec.Command(python, filepath.Join("testdata", "sharding", "check.py"), dir).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Logf("%s", out)
+	venv.Run(t, "zarr-python", filepath.Join("testdata", "sharding", "check.py"), dir)
 }
 
 // writeShardStores writes every array of testdata/sharding into a folder again.

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 	"varve/grid"
 )
 
@@ -31,14 +31,7 @@ type interopCase struct {
 // python runs check_documents.py, or skips the test.
 func python(t *testing.T, args ...string) {
 	t.Helper()
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON is not set: it names a Python with zarr 3.4 to compare with, as `make interop` sets up")
-	}
-	cmd := exec.Command(interpreter, append([]string{"-B", "testdata/check_documents.py"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v %v: %v\n%s", interpreter, args, err, out)
-	}
+	venv.Run(t, "zarr-python", append([]string{"-B", "testdata/check_documents.py"}, args...)...)
 }
 
 // interopFolder is a folder with documents and the cases that say what they mean.
@@ -110,9 +103,7 @@ func (f *interopFolder) read() {
 // TestInteropDocumentsWritten writes documents of every kind, has zarr-python open them and
 // say what they mean, and reads what it saves of them.
 func TestInteropDocumentsWritten(t *testing.T) {
-	if os.Getenv("VARVE_PYTHON") == "" {
-		python(t)
-	}
+	venv.Python(t, "zarr-python")
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	f := &interopFolder{TB: t, dir: t.TempDir()}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/fixtures/venv"
 	"varve/manifest/build"
 	"varve/manifest/store"
 )
@@ -26,10 +27,7 @@ type interopCase struct {
 
 // TestInteropXarray: xarray reads the same of the same files, and of what was written.
 func TestInteropXarray(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with xarray and netCDF4")
-	}
+	python := venv.Python(t, "xarray and netCDF4")
 	dir := t.TempDir()
 	runPython(t, python, "make", dir)
 	var cases []interopCase

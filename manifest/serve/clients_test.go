@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest/build"
 	"varve/manifest/serve"
@@ -96,10 +97,7 @@ func sum(values []float64) (total float64) {
 // TestInteropPython: zarr-python, xarray with and without dask, and zarrs read what netCDF-C
 // reads of the files, through every view, with and without consolidated metadata.
 func TestInteropPython(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with clients of Zarr; make interop sets one up")
-	}
+	python := venv.Python(t, "clients of Zarr")
 	files := months(t)
 	rectilinear, _ := serveFiles(t, files...)
 	regular, _ := serveFiles(t, files[0])

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/zarrjson"
 )
@@ -109,10 +109,7 @@ func (c *reader) array(ctx context.Context, name string, face *zarrjson.Array) (
 // pythonClients starts clients in Python, which are told what to do a line at a time.
 func pythonClients(t *testing.T) (tell func(t *testing.T, command string) (read map[string]any)) {
 	t.Helper()
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with clients of Zarr; make interop sets one up")
-	}
+	python := venv.Python(t, "clients of Zarr")
 	cmd := exec.CommandContext(t.Context(), python, "testdata/held.py")
 	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()

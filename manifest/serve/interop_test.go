@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
+	"varve/fixtures/venv"
 	"varve/manifest/store"
 )
 
@@ -39,10 +39,7 @@ print(json.dumps(answer))
 
 // TestInteropMadeUp: zarr-python and xarray read what was put in, through every view.
 func TestInteropMadeUp(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with zarr-python, fsspec and aiohttp")
-	}
+	python := venv.Python(t, "zarr-python, fsspec and aiohttp")
 	d := newFake(t)
 	d.arrays = d.arrays[:3] // zarr-python does not escape the last one's name
 	// The fake has values in chunks that it calls missing, which shows where they are cut anew.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 	"varve/manifest"
 	"varve/zarrjson"
 )
@@ -20,15 +20,7 @@ import (
 // python runs read_tables.py, or skips the test.
 func python(t *testing.T, args ...string) {
 	t.Helper()
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with pyarrow and DuckDB; make interop sets one up")
-	}
-	out, err := exec.Command(interpreter, append([]string{"-B", "testdata/read_tables.py"}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("read_tables.py %v: %v\n%s", args, err, out)
-	}
-	t.Logf("%s", bytes.TrimSpace(out))
+	venv.Run(t, "pyarrow and DuckDB", append([]string{"-B", "testdata/read_tables.py"}, args...)...)
 }
 
 // expectation is a line of expected.jsonl.

@@ -1,30 +1,21 @@
 package zarrstore
 
 import (
-	"bytes"
 	"context"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/zarrjson"
 )
 
 func peer(t *testing.T, args ...string) {
 	t.Helper()
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with zarr, zarrs and xarray; make interop sets one up")
-	}
-	out, err := exec.Command(interpreter, append([]string{"testdata/peer.py"}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("peer.py: %v\n%s", err, out)
-	}
-	t.Logf("%s", bytes.TrimSpace(out))
+	venv.Run(t, "zarr, zarrs and xarray", append([]string{"testdata/peer.py"}, args...)...)
 }
 
 // expect notes beside an array what it holds.

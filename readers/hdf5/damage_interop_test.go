@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/venv"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -161,10 +162,7 @@ func (l *libhdf5) read(t *testing.T, name string) reading {
 
 func startLibhdf5(t *testing.T, dir string) *libhdf5 {
 	t.Helper()
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with h5py; make interop sets one up")
-	}
+	python := venv.Python(t, "h5py")
 	script, err := filepath.Abs("testdata/libhdf5.py")
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,11 @@ package hdf5
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"varve/fixtures/venv"
 	"varve/readers/source"
 )
 
@@ -20,10 +20,7 @@ with h5py.File(sys.argv[1], "w", libver="latest") as f:
 `
 
 func TestInteropPagedExtensibleArray(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with h5py; make interop sets one up")
-	}
+	python := venv.Python(t, "h5py")
 	name := filepath.Join(t.TempDir(), "paged.h5")
 	if out, err := exec.Command(python, "-c", pagedArray, name).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/venv"
 	"varve/readers"
 	"varve/readers/formats"
 	"varve/readers/source"
@@ -76,10 +77,7 @@ func TestRemoteScan(t *testing.T) {
 
 // TestRemoteNetCDF4 opens real files and lists all their refs.
 func TestRemoteNetCDF4(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON is not set")
-	}
+	python := venv.Python(t, "netCDF4")
 	dir := t.TempDir()
 	if out, err := exec.Command(python, filepath.Join("testdata", "generate.py"), dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/venv"
 	"varve/readers"
 	"varve/readers/readertest"
 )
@@ -18,10 +19,7 @@ import (
 // TestInteropRandomStores reads random stores of both formats that zarr-python has just
 // written.
 func TestInteropRandomStores(t *testing.T) {
-	python := os.Getenv("VARVE_PYTHON")
-	if python == "" {
-		t.Skip("VARVE_PYTHON names no Python with zarr")
-	}
+	python := venv.Python(t, "zarr")
 	seed := time.Now().UnixNano() % 1_000_000
 	if s := os.Getenv("VARVE_SEED"); s != "" {
 		var err error

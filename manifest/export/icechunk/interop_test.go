@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest/store"
 )
@@ -19,18 +20,11 @@ import (
 // peer runs Icechunk's side of a test, or skips the test.
 func peer(t *testing.T, args ...string) {
 	t.Helper()
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with icechunk, zarr and xarray; make interop sets one up")
-	}
+	interpreter := venv.Python(t, "icechunk, zarr and xarray")
 	if err := exec.Command(interpreter, "-c", "import icechunk, xarray, zarr").Run(); err != nil {
 		t.Skipf("%s has not all of icechunk, zarr and xarray", interpreter)
 	}
-	out, err := exec.Command(interpreter, append([]string{"testdata/peer.py"}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("peer.py %v: %v\n%s", args, err, out)
-	}
-	t.Logf("%s: %s", args[0], bytes.TrimSpace(out))
+	venv.Run(t, "icechunk, zarr and xarray", append([]string{"testdata/peer.py"}, args...)...)
 }
 
 // expected is what Icechunk is to find.

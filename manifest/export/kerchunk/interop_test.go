@@ -2,19 +2,17 @@ package kerchunk
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"varve/fixtures/venv"
 )
 
 // python has the readers that people use compare what they read.
 func python(t *testing.T, args ...string) {
 	t.Helper()
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with xarray, fsspec, kerchunk and VirtualiZarr; make interop sets one up")
-	}
+	interpreter := venv.Python(t, "xarray, fsspec, kerchunk and VirtualiZarr")
 	modules := "xarray, fsspec, kerchunk, fastparquet, pyarrow"
 	if args[len(args)-1] == "virtualizarr" {
 		modules = "virtualizarr, obstore"
@@ -22,11 +20,7 @@ func python(t *testing.T, args ...string) {
 	if out, err := exec.Command(interpreter, "-c", "import "+modules).CombinedOutput(); err != nil {
 		t.Skipf("%s lacks one of %s: %s", interpreter, modules, bytes.TrimSpace(out))
 	}
-	out, err := exec.Command(interpreter, append([]string{"testdata/read.py"}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	t.Logf("%s", bytes.TrimSpace(out))
+	venv.Run(t, modules, append([]string{"testdata/read.py"}, args...)...)
 }
 
 func TestInterop(t *testing.T) {

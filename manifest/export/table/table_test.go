@@ -10,7 +10,6 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	arrays "github.com/apache/arrow/go/v15/arrow/array"
 
+	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
@@ -216,10 +216,7 @@ func TestWriteReplacesOnlyWhenAsked(t *testing.T) {
 
 // TestInteropTables has pyarrow read both forms.
 func TestInteropTables(t *testing.T) {
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with pyarrow; make interop sets one up")
-	}
+	venv.Python(t, "pyarrow")
 	l := newListing(t, []int64{}, []int64{7, 5}, []int64{0, 3}, []int64{109})
 	dir := t.TempDir()
 	expected := filepath.Join(dir, "expected.json")
@@ -232,11 +229,7 @@ func TestInteropTables(t *testing.T) {
 		if _, err := write(t.Context(), l, dest, nil); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(interpreter, "testdata/read.py", dest, expected).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, out)
-		}
-		t.Logf("%s", bytes.TrimSpace(out))
+		venv.Run(t, "pyarrow", "testdata/read.py", dest, expected)
 	}
 }
 

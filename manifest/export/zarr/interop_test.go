@@ -2,19 +2,17 @@ package zarr
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"varve/fixtures/venv"
 )
 
 // TestInteropCopies has zarr-python and xarray read copies of every kind, two of them
 // appended to.
 func TestInteropCopies(t *testing.T) {
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with zarr and xarray; make interop sets one up")
-	}
+	interpreter := venv.Python(t, "zarr and xarray")
 	grown := newSample(t, january, february)
 	dir := t.TempDir()
 	week, shards := []Edges{{Dim: "time", Sizes: []int64{7}}}, []Edges{{Dim: "time", Sizes: []int64{28}}}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"varve/fixtures/venv"
 )
 
 // unpack reads what appendHybrid wrote.
@@ -144,20 +146,13 @@ func writeSample(t *testing.T, name string) {
 
 // TestInteropReaders has pyarrow and fastparquet read a file of ours.
 func TestInteropReaders(t *testing.T) {
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON names no Python with pyarrow and fastparquet; make interop sets one up")
-	}
+	interpreter := venv.Python(t, "pyarrow and fastparquet")
 	if out, err := exec.Command(interpreter, "-c", "import pyarrow, fastparquet").CombinedOutput(); err != nil {
 		t.Skipf("%s lacks pyarrow or fastparquet: %s", interpreter, bytes.TrimSpace(out))
 	}
 	name := filepath.Join(t.TempDir(), "sample.parquet")
 	writeSample(t, name)
-	out, err := exec.Command(interpreter, "testdata/read.py", name).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Logf("%s", bytes.TrimSpace(out))
+	venv.Run(t, "pyarrow and fastparquet", "testdata/read.py", name)
 }
 
 func BenchmarkRefs(b *testing.B) {

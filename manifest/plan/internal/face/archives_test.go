@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 	"varve/manifest"
 	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
@@ -183,10 +183,7 @@ func TestClientsSeeWhatFilesMean(t *testing.T) {
 
 // TestXarrayOpensFaces writes the same archives as Zarr, and lets xarray compare.
 func TestXarrayOpensFaces(t *testing.T) {
-	interpreter := os.Getenv("VARVE_PYTHON")
-	if interpreter == "" {
-		t.Skip("VARVE_PYTHON is not set: it names a Python with zarr 3.4 and xarray to compare with, as `make interop` sets up")
-	}
+	venv.Python(t, "zarr-python and xarray")
 	dir := t.TempDir()
 	for i, a := range archives(t) {
 		members := a.members(t)
@@ -194,10 +191,7 @@ func TestXarrayOpensFaces(t *testing.T) {
 		elements, _ := a.elements(t, f, members)
 		writeArray(t, filepath.Join(dir, strconv.Itoa(i)), f, elements)
 	}
-	cmd := exec.Command(interpreter, "-B", "testdata/check.py", dir, "testdata/archives.json")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	venv.Run(t, "zarr-python and xarray", "-B", "testdata/check.py", dir, "testdata/archives.json")
 }
 
 // writeArray writes a group with the one array x, of one chunk.
