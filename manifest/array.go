@@ -19,6 +19,10 @@ type Array struct {
 	Dims []string
 	// Renamed gives the paths in Dims of dimensions that sources call otherwise.
 	Renamed map[string]string `json:",omitempty"`
+	// Unnamed gives the path in Dims of an axis of the variable, in sources that have no name
+	// for its dimension: what their readers call it may be another axis in another source. Empty
+	// for axes that have names everywhere.
+	Unnamed []string `json:",omitempty"`
 	// Reading says what becomes of a tile's elements.
 	Reading Reading
 	// Pieces hold the values of an array that is kept in the manifest.

@@ -169,6 +169,9 @@ func (w *documentWriter) placed(a *Array) {
 	if field("renamed", len(a.Renamed) > 0) {
 		w.embedded(a.Renamed)
 	}
+	if field("unnamed", len(a.Unnamed) > 0) {
+		w.texts(a.Unnamed)
+	}
 	if field("reading", a.Reading != "") {
 		w.text(string(a.Reading))
 	}

@@ -26,6 +26,7 @@ func TestPlacedDocument(t *testing.T) {
 			Chunks: Counts{rnd.Int64N(9), rnd.Int64(), 0, -1, rnd.Int64N(2)}}
 		if rnd.IntN(2) == 0 {
 			a.Renamed = map[string]string{text(): text(), "/x": text()}
+			a.Unnamed = texts()
 			a.Pieces = []Piece{{Origin: []int64{1}, Shape: []int64{2}, Values: text()}}
 			a.Patches = make([]Patched, rnd.IntN(3))
 		}
@@ -35,7 +36,7 @@ func TestPlacedDocument(t *testing.T) {
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
 		err := e.Encode(placedDocument{
-			Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Reading: a.Reading, Chunks: a.Chunks,
+			Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Chunks: a.Chunks,
 			Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
 			Patches: convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }),
 		})

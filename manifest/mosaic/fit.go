@@ -72,19 +72,19 @@ func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
 		return &Fit{}, nil
 	}
 	v := h.Variables[at]
-	key := fitKey{v.Sum(), skip}
+	key := fitKey{v.Sum(), skip, m.unnamed(h, v)}
 	if f, ok := m.same.Load(key); ok {
 		return f.(*Fit), nil
 	}
 	f := &Fit{m: m, Variable: v, skip: skip}
-	if err := f.check(); err != nil {
+	if err := f.check(key.unnamed); err != nil {
 		return nil, fmt.Errorf("variable %s: %w", v.Path, err)
 	}
 	kept, _ := m.same.LoadOrStore(key, f)
 	return kept.(*Fit), nil
 }
 
-func (f *Fit) check() (err error) {
+func (f *Fit) check(unnamed string) (err error) {
 	v := f.Variable
 	if v.Unreadable != "" {
 		return fmt.Errorf("%s: %w", v.Unreadable, errors.ErrUnsupported)
@@ -99,7 +99,7 @@ func (f *Fit) check() (err error) {
 	if f.grid, err = v.Grid(); err != nil {
 		return err
 	}
-	if err = f.matchAxes(); err != nil {
+	if err = f.matchAxes(unnamed); err != nil {
 		return err
 	}
 	if !f.HasRefs() {
@@ -125,7 +125,7 @@ func (f *Fit) HasRefs() bool {
 }
 
 // matchAxes finds the variable's axis for each of the array's.
-func (f *Fit) matchAxes() error {
+func (f *Fit) matchAxes(unnamed string) error {
 	v, used := f.Variable, make([]bool, len(f.Variable.Dims))
 	if len(v.Dims) != len(v.Shape) {
 		return corruptf("%d dimensions for %d axes", len(v.Dims), len(v.Shape))
@@ -133,7 +133,7 @@ func (f *Fit) matchAxes() error {
 	for _, want := range f.m.spec.Dims {
 		s := storedAxis{axis: -1, length: 1, size: 1, chunks: 1}
 		for i, have := range v.Dims {
-			if !used[i] && f.m.called(have) == want {
+			if !used[i] && f.m.called(i, have, unnamed) == want {
 				used[i] = true
 				dim := f.grid.Dim(i)
 				s = storedAxis{axis: i, length: v.Shape[i], dim: dim, chunks: dim.Chunks()}
@@ -168,9 +168,33 @@ func (f *Fit) countRows() {
 	}
 }
 
-// called is the path that the array has for a source's dimension.
-func (m *Mosaic) called(dim string) string {
-	if path, ok := m.paths[dim]; ok {
+// The marks of axes, see unnamed.
+const (
+	hasName = '-'
+	hasNone = '?'
+)
+
+// unnamed has a mark for each axis of a variable: whether its source has a name for the
+// dimension. It is empty where the array does not ask.
+func (m *Mosaic) unnamed(h *manifest.Header, v *manifest.Variable) string {
+	if len(m.spec.Unnamed) == 0 {
+		return ""
+	}
+	marks := make([]byte, len(v.Dims))
+	for i, d := range v.Dims {
+		if marks[i] = hasName; m.layout.common.isUnnamed(h, d) {
+			marks[i] = hasNone
+		}
+	}
+	return string(marks)
+}
+
+// called is the path that the array has for the dimension of a variable's axis.
+func (m *Mosaic) called(axis int, dim, unnamed string) string {
+	if axis < min(len(unnamed), len(m.spec.Unnamed)) && unnamed[axis] == hasNone && m.spec.Unnamed[axis] != "" {
+		return m.spec.Unnamed[axis]
+	}
+	if path, ok := m.spec.Renamed[dim]; ok {
 		return path
 	}
 	return dim

@@ -34,7 +34,6 @@ type Mosaic struct {
 	fill   []byte // one element of the face: what cells in no tile read as
 	placed []int  // the layout's axis of each of the array's, or -1
 	axes   []int  // the array's axis of each of the layout's
-	paths  map[string]string
 	known  convert.Known
 
 	pipe pipelines // of the face
@@ -44,7 +43,7 @@ type Mosaic struct {
 
 // New returns the mosaic of an array whose tiles are in a layout.
 func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
-	m := &Mosaic{spec: a, face: a.Face, layout: l, files: files, paths: a.Renamed}
+	m := &Mosaic{spec: a, face: a.Face, layout: l, files: files}
 	var err error
 	if m.grid, err = a.Face.Grid(); err != nil {
 		return nil, m.wrap(err)
@@ -123,6 +122,7 @@ func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 type fitKey struct {
 	variable [sha256.Size]byte
 	skip     int64
+	unnamed  string // of its axes, where the array says what these are
 }
 
 // pipelines keeps those of some codecs, by the shape of chunks and the mask of filters.

@@ -531,3 +531,29 @@ func TestFitsAreShared(t *testing.T) {
 		t.Errorf("refs of a variable behind others are where they were (%v)", err)
 	}
 }
+
+// TestUnnamed: axes of dimensions that a source has no name for are told by their places, those of
+// others by their names, also in headers of many dimensions.
+func TestUnnamed(t *testing.T) {
+	m, f := kindCases()[0].mosaic(t)
+	m.spec.Unnamed = []string{"/t", "/y"}
+	for _, n := range []int{0, few} {
+		h := &manifest.Header{Variables: []*manifest.Variable{new(*f.headers[0].Variables[0])}}
+		h.Variables[0].Dims = []string{"/y", "/t"}
+		for i := range n {
+			h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: fmt.Sprintf("/d%d", i), Length: 1})
+		}
+		turned := new(*h)
+		turned.Dimensions = append(slices.Clone(h.Dimensions), manifest.Dimension{Path: "/y", Length: 4}, manifest.Dimension{Path: "/t", Length: 4})
+		h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: "/y", Length: 4, Anonymous: true}, manifest.Dimension{Path: "/t", Length: 4, Anonymous: true})
+		for want, h := range map[bool]*manifest.Header{true: h, false: turned} {
+			fit, err := m.fit(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, straight := fit.Order(); straight != want {
+				t.Errorf("%d dimensions: straight is %v, want %v", len(h.Dimensions), straight, want)
+			}
+		}
+	}
+}

@@ -138,7 +138,7 @@ func (p *planner) declare(a *array, d *decided) error {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
 	p.noteChunks(a, out.Face, kept)
-	out.Variables, out.Renamed = p.sourcePaths(a)
+	p.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
 	for k, m := range f.members {
 		p.out.Conversions.Add(m.Variable, out.Face, got.Conversions[k])
@@ -349,24 +349,30 @@ func dimensionNames(dims []string) []zarrjson.DimensionName {
 	return out
 }
 
-// sourcePaths are the paths that a variable and its dimensions have in the files.
-func (p *inquiry) sourcePaths(a *array) (paths []string, renamed map[string]string) {
+// sourcePaths sets the paths that a variable and its dimensions have in the files.
+func (p *survey) sourcePaths(a *array, out *manifest.Array) {
+	unnamed, otherwise := make([]string, len(out.Dims)), false
 	for _, m := range a.all() {
-		if !slices.Contains(paths, m.v.Path) {
-			paths = append(paths, m.v.Path)
+		if !slices.Contains(out.Variables, m.v.Path) {
+			out.Variables = append(out.Variables, m.v.Path)
 		}
 		for k, d := range m.dims {
-			if m.v.Dims[k] == d {
-				continue
+			same := m.v.Dims[k] == d
+			switch {
+			case p.classes[m.class].dims[d].Anonymous:
+				unnamed[k], otherwise = d, otherwise || !same
+			case !same:
+				if out.Renamed == nil {
+					out.Renamed = map[string]string{}
+				}
+				out.Renamed[m.v.Dims[k]] = d
 			}
-			if renamed == nil {
-				renamed = map[string]string{}
-			}
-			renamed[m.v.Dims[k]] = d
 		}
 	}
-	slices.Sort(paths)
-	return paths, renamed
+	slices.Sort(out.Variables)
+	if otherwise {
+		out.Unnamed = unnamed
+	}
 }
 
 // placementOf is the id of an array's placement. One that is alike in all files is in the one

@@ -218,7 +218,7 @@ func describe(files []*manifest.File, p *Plan, findings bool) string {
 	var b strings.Builder
 	for _, a := range p.Arrays {
 		doc, err := a.Face.Encode(0)
-		fmt.Fprintln(&b, a.Path, string(doc), err, a.Placement, a.Reading, a.Variables, a.Dims, a.Renamed, a.Pieces)
+		fmt.Fprintln(&b, a.Path, string(doc), err, a.Placement, a.Reading, a.Variables, a.Dims, a.Renamed, a.Unnamed, a.Pieces)
 	}
 	for _, w := range p.Placements {
 		fmt.Fprintln(&b, w.ID, w.Dims)

@@ -207,7 +207,7 @@ func OtherReading(old, now *manifest.Array) (why string, err error) {
 	switch {
 	case !slices.Equal(old.Variables, now.Variables):
 		return fmt.Sprintf("it was made of the variables %q and is of %q", old.Variables, now.Variables), nil
-	case !slices.Equal(old.Dims, now.Dims) || !maps.Equal(old.Renamed, now.Renamed):
+	case !slices.Equal(old.Dims, now.Dims) || !maps.Equal(old.Renamed, now.Renamed) || !slices.Equal(old.Unnamed, now.Unnamed):
 		return fmt.Sprintf("its dimensions were %q and are %q", old.Dims, now.Dims), nil
 	case old.Reading != now.Reading:
 		return "stored elements are read in another way", nil
