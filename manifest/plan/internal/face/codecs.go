@@ -264,6 +264,9 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 			key = func(*member) string { return fmt.Sprintf("%p", c.class) }
 		}
 		t.add(&d.members[i], having{key, text})
+		if c.class != nil && best != nil && c.class == best.class {
+			t.declared = t.byKey[key(&d.members[i])]
+		}
 	}
 	d.saySettings(chains, best)
 	switch {

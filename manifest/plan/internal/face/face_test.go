@@ -22,7 +22,7 @@ var types = map[string]codec.Type{
 	"i4": {Kind: codec.Int, Size: 4}, "i8": {Kind: codec.Int, Size: 8}, "u1": {Kind: codec.Uint, Size: 1},
 	"u2": {Kind: codec.Uint, Size: 2}, "u4": {Kind: codec.Uint, Size: 4}, "u8": {Kind: codec.Uint, Size: 8},
 	"f2": {Kind: codec.Float, Size: 2}, "f4": {Kind: codec.Float, Size: 4}, "f8": {Kind: codec.Float, Size: 8},
-	"c8": {Kind: codec.Complex, Size: 8}, "S3": {Kind: codec.FixedBytes, Size: 3}, "S5": {Kind: codec.FixedBytes, Size: 5},
+	"c8": {Kind: codec.Complex, Size: 8}, "c16": {Kind: codec.Complex, Size: 16}, "S3": {Kind: codec.FixedBytes, Size: 3}, "S5": {Kind: codec.FixedBytes, Size: 5},
 	"O": {Kind: codec.String}, "M8": {Kind: codec.DateTime, Size: 8, Unit: "ns", Ticks: 1},
 	"V3": {Kind: codec.Raw, Size: 3}, "V4": {Kind: codec.Raw, Size: 4},
 }
@@ -470,8 +470,25 @@ func TestIdleScales(t *testing.T) {
 }
 
 // TestFindings holds what people read.
+// unreadable is an attribute for which there is no JSON.
+func unreadable(why string) manifest.Attribute {
+	return manifest.Attribute{Name: "at", Unreadable: why}
+}
+
+// TestChosenTypesOfOthers: what is no number is declared in the type that was chosen, too.
+func TestChosenTypesOfOthers(t *testing.T) {
+	for _, c := range []struct{ stored, chosen string }{{"S3", "S5"}, {"c8", "c16"}, {"b1", "i1"}} {
+		f, _ := decide(t, Options{Type: types[c.chosen]}, with(c.stored))
+		if got := f.DataType.Type(); !got.Equal(types[c.chosen]) {
+			t.Errorf("%s, as %s: %v", c.stored, c.chosen, got)
+		}
+	}
+}
+
 func TestFindings(t *testing.T) {
 	scaled := func(f float64) Member { return with("i2", att("scale_factor", "f8", f)) }
+	large := with("f4").stored(little).files(1, "e", "e")
+	large.Bytes = 1e6
 	var own []Member
 	for i := range 500 {
 		own = append(own, scaled(0.01+float64(i)/1000).files(3, fmt.Sprint("first", i), fmt.Sprint("last", i)))
@@ -521,6 +538,17 @@ func TestFindings(t *testing.T) {
 			[]string{`fill noted [a d] some cells are in no file and read as "", as no string says that it is missing`}},
 		{"masks of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a", "d")},
 			[]string{"attribute dropped [a d] _FillValue, missing_value are left out: xarray reads none of S3"}},
+		{"a mask of texts", Options{}, []Member{with("S3", att("_FillValue", "-")).files(4, "a", "d")},
+			[]string{"attribute dropped [a d] _FillValue is left out: xarray reads none of S3"}},
+		{"what no JSON has", Options{}, []Member{with("f4", unreadable("a region")).files(1, "a", "b"), with("f4").files(1, "c", "c"), with("f4", unreadable("a time")).files(2, "d", "e")},
+			[]string{"attribute dropped [a e] attribute at is left out: a region"}},
+		{"codecs asked for that clients lack", Options{CodecFrom: 1}, []Member{with("f4").stored(little, lzf).files(4, "a", "d"), with("f4").files(1, "e", "e")},
+			[]string{"codec rebuilt [a e] the codecs of a were asked for, but its chunks are not what is declared, or not for every client",
+				"codec rebuilt [a d] 4 of 5 files have codecs lzf instead of zlib"}},
+		{"codecs of most files that clients lack", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d"), with("f4").files(1, "e", "e")},
+			[]string{"codec rebuilt [a d] 4 of 5 files have codecs lzf instead of zlib"}},
+		{"codecs of most bytes", Options{}, []Member{with("f4").files(4, "a", "d"), large},
+			[]string{"codec rebuilt [a d] 4 of 5 files have codecs zlib instead of no compression"}},
 	} {
 		_, findings := decide(t, c.opts, c.members...)
 		var got []string

@@ -9,8 +9,9 @@ import (
 
 // tally counts files by what they have.
 type tally struct {
-	groups []*group // in the order of their first files
-	byKey  map[string]*group
+	groups   []*group // in the order of their first files
+	byKey    map[string]*group
+	declared *group // what the face has, which need not be what most files have; nil if that is not known
 }
 
 // group are the files that have the same.
@@ -59,8 +60,11 @@ func (t *tally) add(m *member, h having) {
 	g.last = m.Last
 }
 
-// main is what most files have; of several the first.
+// main is what is declared, or else what most files have; of several the first.
 func (t tally) main() *group {
+	if t.declared != nil {
+		return t.declared
+	}
 	most := t.groups[0]
 	for _, g := range t.groups {
 		if g.files > most.files {
@@ -73,7 +77,7 @@ func (t tally) main() *group {
 // differ reports whether there is anything to say.
 func (t tally) differ() bool { return len(t.groups) > 1 }
 
-// odd joins the files that do not have what most have.
+// odd joins the files that do not have the main one.
 func (t tally) odd() (files int64, first, last string) {
 	main := t.main()
 	for _, g := range t.groups {
