@@ -247,6 +247,7 @@ func arrayRefusals() []refusal {
 		{"field of unknown type", structOf(`[["a","int9"]]`), "data_type.configuration.fields[0][1]", "int9", no},
 
 		{"unknown grid", with("chunk_grid", `{"name":"hexagonal","configuration":{}}`), "chunk_grid", `"hexagonal"`, no},
+		{"chunk shape of a number", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":5}}`), "chunk_grid.configuration.chunk_shape", "5 is not a list of integers", corrupt},
 		{"no chunk shape", with("chunk_grid", `{"name":"regular"}`), "chunk_grid.configuration.chunk_shape", "missing", corrupt},
 		{"regular with edges", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[[1,5],10]}}`), "chunk_grid.configuration.chunk_shape[0]", "zarr-python 3.2", corrupt},
 		{"regular of true", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[true,10]}}`), "chunk_grid.configuration.chunk_shape[0]", "true is not an integer", corrupt},

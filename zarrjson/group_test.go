@@ -102,6 +102,15 @@ func TestMembersAreEither(t *testing.T) {
 	}
 }
 
+// TestMemberTwice: a path that occurs twice is not written, as no reader takes it.
+func TestMemberTwice(t *testing.T) {
+	twice := Member{"x", Node{Group: &Group{}}}
+	g := &Group{Consolidated: &Consolidated{Members: []Member{twice, twice}}}
+	if doc, err := g.Encode(Compact); err == nil || !strings.Contains(err.Error(), "occurs twice") {
+		t.Errorf("%v: %s", err, doc)
+	}
+}
+
 func TestGroupToV2(t *testing.T) {
 	a, err := ParseArray([]byte(withCodecs("[" + littleBytes + "]")))
 	if err != nil {

@@ -211,6 +211,8 @@ func TestToV2(t *testing.T) {
 			withV2("compressor", `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}`), `{}`, V2Options{}},
 		{"blosc that shuffles nothing", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"noshuffle","blocksize":0}}]`),
 			withV2("compressor", `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":0,"blocksize":0}`), `{}`, V2Options{}},
+		{"a shuffle of its own size", withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}}]`),
+			withV2("filters", `[{"id":"shuffle","elementsize":2}]`), `{}`, V2Options{}},
 		{"a shuffle of no size", withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":null}},{"name":"numcodecs.shuffle"}]`),
 			withV2("filters", `[{"id":"shuffle","elementsize":4},{"id":"shuffle","elementsize":4}]`), `{}`, V2Options{}},
 		{"a shuffle of no size, of wide elements", withCodecs(`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},`+littleBytes+`,{"name":"numcodecs.shuffle","configuration":{}}]`, "data_type", `"float64"`),

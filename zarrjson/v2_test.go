@@ -75,6 +75,7 @@ func TestV2ArrayRefuses(t *testing.T) {
 		{"unit of an int", dtype(`"<i8[ns]"`), "dtype", "a type such as", corrupt},
 		{"unknown unit", dtype(`"<M8[x]"`), "dtype", "a type such as", corrupt},
 		{"open unit", dtype(`"<M8[ns"`), "dtype", "a type such as", corrupt},
+		{"letters behind a size", dtype(`"<f4x"`), "dtype", "a type such as", corrupt},
 		{"0 ticks", dtype(`"<M8[0s]"`), "dtype", "a type such as", corrupt},
 		{"too many ticks", dtype(`"<M8[2147483648s]"`), "dtype", "a type such as", corrupt},
 		{"objects", dtype(`"|O"`), "dtype", "without a filter", corrupt},
