@@ -337,9 +337,7 @@ func divisor(n, limit int64) int64 {
 		if n%i != 0 {
 			continue
 		}
-		if i <= limit {
-			best = max(best, i)
-		}
+		best = max(best, i)
 		if n/i <= limit {
 			best = max(best, n/i)
 		}
