@@ -36,25 +36,25 @@ func newGzip(c *config, _ Form) (Codec, error) {
 	}
 	c.notNull("level")
 	level := c.integer("level", absent, least, 9)
-	return &deflate{"gzip", inflate.Gzip, &sync.Pool{New: func() any {
+	return &deflate{"gzip", inflate.Gzip, encoderKind{"gzip", level, false}.pool(func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, level)
 		if err != nil {
 			panic(err) // every level from -1 to 9 is allowed
 		}
 		return w
-	}}}, nil
+	})}, nil
 }
 
 func newZlib(c *config, _ Form) (Codec, error) {
 	c.notNull("level")
 	level := c.integer("level", 1, -1, 9)
-	return &deflate{"zlib", inflate.Zlib, &sync.Pool{New: func() any {
+	return &deflate{"zlib", inflate.Zlib, encoderKind{"zlib", level, false}.pool(func() any {
 		w, err := zlib.NewWriterLevel(io.Discard, level)
 		if err != nil {
 			panic(err) // every level from -1 to 9 is allowed
 		}
 		return w
-	}}}, nil
+	})}, nil
 }
 
 func (d *deflate) DecodeKey() string { return d.key }

@@ -27,9 +27,10 @@ func newZstd(c *config, _ Form) (Codec, error) {
 	if level == 0 {
 		level = 3
 	}
-	return &zstdCodec{&sync.Pool{New: func() any {
+	effort := zstd.EncoderLevelFromZstd(level)
+	return &zstdCodec{encoderKind{"zstd", int(effort), sum}.pool(func() any {
 		e, err := zstd.NewWriter(nil,
-			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
+			zstd.WithEncoderLevel(effort),
 			zstd.WithEncoderCRC(sum),
 			zstd.WithSingleSegment(true),
 			zstd.WithZeroFrames(true),
@@ -38,7 +39,7 @@ func newZstd(c *config, _ Form) (Codec, error) {
 			panic(err) // the options are constants
 		}
 		return e
-	}}}, nil
+	})}, nil
 }
 
 func (z *zstdCodec) DecodeKey() string { return "zstd" }
