@@ -6,6 +6,7 @@
 # make large    what very large archives cost: the tables of docs/planning.md; FILES, OWN and APPENDS say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
+# make wine     the demo and the tests of paths, locks and open files on Windows, under Wine
 # make screenshots  the pictures of pages in docs/, by Chromium
 # make demo     the main job on a sample archive
 SHELL := /bin/sh
@@ -18,8 +19,9 @@ APPENDS ?= 10000
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
+WINE ?= $(CURDIR)/.wine
 
-.PHONY: large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -47,7 +49,7 @@ lint:
 # Other systems' builds. Where a product is added to, arm64 would round once and amd64 twice, and
 # values would differ in their last bit: only sz's functions ask for that, and pictures do not mind.
 platforms:
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build ./...
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	@set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o "$$tmp/varve" ./cmd/varve; \
@@ -82,6 +84,9 @@ fuzz:
 
 soak:
 	VARVE_SOAK=60s $(GO) test -count=1 -run '^TestSoak$$' -v ./manifest/serve
+
+wine:
+	@GO="$(GO)" fixtures/wine/run.sh "$(WINE)"
 
 screenshots:
 	VARVE_SCREENSHOTS=$(CURDIR)/docs $(GO) test -count=1 -run '^TestPagesInChromium$$' -v ./manifest/serve

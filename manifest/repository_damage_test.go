@@ -39,7 +39,7 @@ func testDamageIsNamed(t *testing.T, h *homes) {
 		t.Run(c.name, func(t *testing.T) {
 			r := h.repository(t)
 			snap := mustPublish(t, r, "whole", "hurt")
-			name := r.Name() + "/" + c.file(snap)
+			name := r.path(c.file(snap))
 			h.change(t, name, c.break_)
 			loaded, err := r.Load(t.Context(), snap.ID)
 			if err == nil {
@@ -65,11 +65,11 @@ func testCheckNamesEveryFile(t *testing.T, h *homes) {
 	r := h.repository(t)
 	snap := mustPublish(t, r, "one", "two", "three")
 	for _, table := range snap.Tables[1:] {
-		h.remove(t, r.Name()+"/"+table.Name)
+		h.remove(t, r.path(table.Name))
 	}
 	err := r.Check(t.Context(), snap)
 	for i, table := range snap.Tables {
-		if named := err != nil && strings.Contains(err.Error(), table.Name); named != (i > 0) {
+		if named := err != nil && strings.Contains(err.Error(), r.path(table.Name)); named != (i > 0) {
 			t.Errorf("table %d: %v", i, err)
 		}
 	}
@@ -81,12 +81,12 @@ func TestDamagedPointer(t *testing.T) { everywhere(t, testDamagedPointer) }
 func testDamagedPointer(t *testing.T, h *homes) {
 	r := h.repository(t)
 	snap := mustPublish(t, r, "one")
-	name := r.Name() + "/" + currentName
+	name := r.path(currentName)
 	for _, damaged := range []string{" ", "{", `{"varve":1,"snapshot":"../x"}`} {
 		h.change(t, name, func([]byte) []byte { return []byte(damaged) })
 		_, err := r.Current(t.Context())
 		var damage *DamageError
-		if !errors.As(err, &damage) || damage.Name != name || !strings.Contains(err.Error(), r.Name()+"/"+snapshotFolder) {
+		if !errors.As(err, &damage) || damage.Name != name || !strings.Contains(err.Error(), r.path(snapshotFolder)) {
 			t.Fatalf("%q: got %v", damaged, err)
 		}
 		_, says, _ := strings.Cut(err.Error(), "the file says ")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -175,6 +176,9 @@ func testDrop(t *testing.T, h *homes) {
 	snap := mustPublish(t, r, "one")
 	drafts := filepath.Join(r.Name(), "drafts")
 	for _, taken := range []bool{false, true} {
+		if taken && runtime.GOOS == "windows" {
+			continue // nobody takes away what is open
+		}
 		w, err := r.NewTable(t.Context(), Refs)
 		if err != nil {
 			t.Fatal(err)

@@ -70,8 +70,8 @@ func TestRequests(t *testing.T) {
 // TestNoPlaceForDrafts: a temporary folder that is missing is not taken for a missing source.
 func TestNoPlaceForDrafts(t *testing.T) {
 	r := (&homes{store: storetest.NewMemory(t)}).repository(t)
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	if _, err := r.NewTable(t.Context(), Refs); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "TMPDIR") {
+	t.Setenv(TemporaryVariable(), filepath.Join(t.TempDir(), "none"))
+	if _, err := r.NewTable(t.Context(), Refs); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), TemporaryVariable()) {
 		t.Errorf("got %v", err)
 	}
 }

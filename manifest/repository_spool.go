@@ -42,7 +42,7 @@ func (s *spool) Write(p []byte) (int, error) {
 // spoolError says which file it is that nobody has named. That its folder is missing says nothing
 // about a source.
 func spoolError(err error) error {
-	const what = "a temporary file for what is to be stored (TMPDIR names another folder)"
+	what := "a temporary file for what is to be stored (" + TemporaryVariable() + " names another folder)"
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %v", what, err)
 	}

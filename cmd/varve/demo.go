@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/fixtures"
+	"varve/manifest"
 )
 
 func newDemoCommand() *cobra.Command {
@@ -38,7 +39,7 @@ func demoDir(args []string) (string, error) {
 	if len(args) == 0 {
 		dir, err := os.MkdirTemp("", "varve-demo-")
 		if err != nil {
-			err = ownError{fmt.Errorf("a temporary folder (TMPDIR names another place, varve demo DIR another folder): %w", err)}
+			err = ownError{fmt.Errorf("a temporary folder (%s names another place, varve demo DIR another folder): %w", manifest.TemporaryVariable(), err)}
 		}
 		return dir, err
 	}

@@ -314,7 +314,7 @@ func shown(files []*manifest.File) (n int64) {
 
 // scratch makes a temporary folder. That there is none to make it in says nothing about a source.
 func scratch() (dir string, remove func() error, err error) {
-	const what = "a temporary folder for what is checked (TMPDIR names another place)"
+	what := "a temporary folder for what is checked (" + manifest.TemporaryVariable() + " names another place)"
 	dir, err = os.MkdirTemp("", "varve-check-")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

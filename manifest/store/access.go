@@ -140,7 +140,6 @@ func (x *access) checkFolder(s manifest.Source, path string) error {
 // is allowed as a file. Links that lead to allowed folders are followed only if it lies in none
 // that is called so: the folders may be many, and are looked at for each source that is opened.
 func (x *access) within(name string) (folder string, ok bool) {
-	name = sameName(name)
 	if folder, ok = outermost(x.folders, name); ok {
 		return folder, true
 	}
@@ -162,7 +161,7 @@ func sameName(path string) string {
 
 // outermost is the outermost of some folders that a path lies in.
 func outermost(folders map[string]bool, name string) (folder string, ok bool) {
-	if folders[name] {
+	if folders[sameName(name)] {
 		folder, ok = filepath.Dir(name), true
 	}
 	for at := name; ; {
@@ -170,7 +169,7 @@ func outermost(folders map[string]bool, name string) (folder string, ok bool) {
 		if up == at {
 			return folder, ok
 		}
-		if at = up; folders[at] {
+		if at = up; folders[sameName(at)] {
 			folder, ok = at, true
 		}
 	}

@@ -71,7 +71,7 @@ func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
 }
 
 func (p *patches) access(file manifest.Source) *access {
-	return &access{folders: map[string]bool{filepath.Dir(file.URL): true}}
+	return &access{folders: map[string]bool{sameName(filepath.Dir(file.URL)): true}}
 }
 
 // patch finds the chunk at some coordinates among those that were kept.
