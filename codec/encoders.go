@@ -13,11 +13,11 @@ type encoderKind struct {
 	sum   bool
 }
 
-// pool returns the pool of a kind; make makes one that is not there.
-func (k encoderKind) pool(make func() any) *sync.Pool {
+// pool returns the pool of a kind, whose encoders create makes.
+func (k encoderKind) pool(create func() any) *sync.Pool {
 	known, ok := encoders.Load(k)
 	if !ok {
-		known, _ = encoders.LoadOrStore(k, &sync.Pool{New: make})
+		known, _ = encoders.LoadOrStore(k, &sync.Pool{New: create})
 	}
 	return known.(*sync.Pool)
 }

@@ -469,7 +469,6 @@ func TestIdleScales(t *testing.T) {
 	}
 }
 
-// TestFindings holds what people read.
 // unreadable is an attribute for which there is no JSON.
 func unreadable(why string) manifest.Attribute {
 	return manifest.Attribute{Name: "at", Unreadable: why}
@@ -485,6 +484,7 @@ func TestChosenTypesOfOthers(t *testing.T) {
 	}
 }
 
+// TestFindings holds what people read.
 func TestFindings(t *testing.T) {
 	scaled := func(f float64) Member { return with("i2", att("scale_factor", "f8", f)) }
 	large := with("f4").stored(little).files(1, "e", "e")
