@@ -18,6 +18,50 @@ func (x SharedVariables) Share(h *Header) {
 	}
 }
 
+// Shared keeps one of all that files hold and is equal, which is what has the same ID: of headers and
+// their variables, of the attributes of groups, and of values. It is for one goroutine at a time.
+type Shared struct {
+	headers   map[string]*Header
+	groups    map[string]*GroupAttributes
+	values    map[string]*Values
+	variables SharedVariables
+}
+
+// NewShared returns one that keeps nothing yet.
+func NewShared() *Shared {
+	return &Shared{map[string]*Header{}, map[string]*GroupAttributes{}, map[string]*Values{}, SharedVariables{}}
+}
+
+// Header returns the header that is kept of those that have an ID. It is h if there was none; ready,
+// if it is not nil, is called before that is kept.
+func (s *Shared) Header(h *Header, ready func()) *Header {
+	return kept(s.headers, h.ID, h, func() {
+		if ready != nil {
+			ready()
+		}
+		s.variables.Share(h)
+	})
+}
+
+// Groups is Header for the attributes of groups.
+func (s *Shared) Groups(g *GroupAttributes, ready func()) *GroupAttributes {
+	return kept(s.groups, g.ID, g, ready)
+}
+
+// Values is Header for values, which are kept as they are.
+func (s *Shared) Values(v *Values) *Values { return kept(s.values, v.ID, v, nil) }
+
+func kept[T any](known map[string]*T, id string, v *T, ready func()) *T {
+	if same := known[id]; same != nil {
+		return same
+	}
+	if ready != nil {
+		ready()
+	}
+	known[id] = v
+	return v
+}
+
 // Sum is a hash of the variable: equal ones have the same.
 func (v *Variable) Sum() [sha256.Size]byte {
 	buf := keys.Get().(*[]byte)

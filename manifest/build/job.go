@@ -26,11 +26,11 @@ type job struct {
 	before []*manifest.File   // its files, if they had to be read
 	files  []*manifest.File   // new ones
 	broken []scan.Broken
-	shared *sharing // of parts
+	shared *manifest.Shared // by the files of parts
 }
 
 func newJob(repo *manifest.Repository, opts *Options) *job {
-	return &job{repo: repo, opts: opts, tables: newTables(repo)}
+	return &job{repo: repo, opts: opts, tables: newTables(repo), shared: manifest.NewShared()}
 }
 
 // abort removes what was begun and not finished.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/scan"
 	"varve/manifest/store"
@@ -39,7 +40,7 @@ func kept(t *testing.T, folder string) map[string]int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := part.Files(t.Context())
+		files, err := part.Files(t.Context(), manifest.NewShared())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func (f partFile) Size() int64 { return f.size }
 // takePart adds what a part holds, as if it had been scanned now.
 func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
 	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
-		return j.copyPart(ctx, part, files, nil, sink)
+		return j.copyPart(ctx, part, files, slices.Repeat([]bool{true}, len(files)), sink)
 	})
 }
 
@@ -161,61 +161,20 @@ func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []
 	if err != nil {
 		return closing(file, err)
 	}
-	files, err := part.Files(ctx)
-	switch {
-	case err != nil:
-	case len(files) == 0:
+	files, err := part.Files(ctx, j.shared)
+	if err == nil && len(files) == 0 {
 		err = errors.New("the part holds no sources")
-	default:
-		j.share(files)
+	}
+	if err == nil {
 		err = do(part, files)
 	}
 	return closing(part, err)
 }
 
-// sharing is what the files of several parts have in common.
-type sharing struct {
-	headers   map[string]*manifest.Header
-	groups    map[string]*manifest.GroupAttributes
-	values    map[string]*manifest.Values // those that are worth it
-	variables manifest.SharedVariables
-}
-
-// share has what files of a part have in common with those of others be the same.
-func (j *job) share(files []*manifest.File) {
-	if j.shared == nil {
-		j.shared = &sharing{map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}, manifest.SharedVariables{}}
-	}
-	for _, f := range files {
-		if f.Header != nil {
-			if j.shared.headers[f.Header.ID] == nil {
-				j.shared.variables.Share(f.Header)
-			}
-			f.Header = first(j.shared.headers, f.Header.ID, f.Header)
-		}
-		if f.Groups != nil {
-			f.Groups = first(j.shared.groups, f.Groups.ID, f.Groups)
-		}
-		for i, v := range f.Values {
-			if v != nil && len(v.Data) >= worthSharing {
-				f.Values[i] = first(j.shared.values, v.ID, v)
-			}
-		}
-	}
-}
-
-// first is what came first of what has an id.
-func first[T any](all map[string]*T, id string, v *T) *T {
-	if all[id] == nil {
-		all[id] = v
-	}
-	return all[id]
-}
-
-// copyPart numbers rows and files of a part anew, behind those that are there. Some files of a part in
-// which none lead to others may be left out.
+// copyPart numbers rows and files of a part anew, behind those that are there: of the files that are to
+// be kept, which are all if some lead to others.
 func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.File, keep []bool, sink *refSink) error {
-	if keep != nil && !slices.Contains(keep, true) {
+	if !slices.Contains(keep, true) {
 		return nil
 	}
 	firstFile, firstInline := int32(len(j.files)), sink.first+sink.inline.Rows()
@@ -231,31 +190,37 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 			return err
 		}
 	}
-	for from := 0; from < len(files); {
-		to := from + 1
-		for to < len(files) && (keep == nil || keep[to] == keep[from]) {
-			to++
-		}
-		row, end := int64(0), part.Rows(manifest.Refs)
-		if from > 0 {
-			row = files[from].Row
-		}
-		if to < len(files) {
-			end = files[to].Row
-		}
+	copyRefs := func(row, end int64) error {
 		if row > end {
 			return fmt.Errorf("%w: rows of refs end at %d that begin at %d", codec.ErrCorrupt, end, row)
 		}
-		if keep == nil || keep[from] {
+		for batch, err := range part.ScanRefs(ctx, row, end-row) {
+			if err != nil {
+				return err
+			}
+			moveRefs(batch, firstFile, firstInline)
+			if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for from := 0; from < len(files); {
+		to := from + 1
+		for to < len(files) && keep[to] == keep[from] {
+			to++
+		}
+		if keep[from] {
+			row, end := int64(0), part.Rows(manifest.Refs)
+			if from > 0 {
+				row = files[from].Row
+			}
+			if to < len(files) {
+				end = files[to].Row
+			}
 			moved := j.tables.refRows() - row
-			for batch, err := range part.ScanRefs(ctx, row, end-row) {
-				if err != nil {
-					return err
-				}
-				moveRefs(batch, firstFile, firstInline)
-				if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
-					return err
-				}
+			if err := copyRefs(row, end); err != nil {
+				return err
 			}
 			j.addFiles(files[from:to], moved, firstFile)
 		}

@@ -8,39 +8,25 @@ import (
 	"varve/manifest"
 )
 
-// interner keeps one of all that is equal, which is what has the same ID.
+// interner keeps one of all that is equal of what is scanned, for several goroutines.
 type interner struct {
-	mu      sync.Mutex
-	headers table[manifest.Header]
-	group   table[manifest.GroupAttributes]
-	values  table[manifest.Values]
-	// variables are those of headers that differ in others.
-	variables manifest.SharedVariables
+	mu     sync.Mutex
+	shared *manifest.Shared
 
 	pipelines codec.Pipelines
 }
 
-type table[T any] map[string]*T
-
-func newInterner() *interner {
-	return &interner{
-		headers: table[manifest.Header]{},
-		group:   table[manifest.GroupAttributes]{},
-		values:  table[manifest.Values]{},
-
-		variables: manifest.SharedVariables{},
-	}
-}
+func newInterner() *interner { return &interner{shared: manifest.NewShared()} }
 
 func (x *interner) header(h *manifest.Header) *manifest.Header {
 	h.SetID()
-	return intern(x, x.headers, h.ID, h, func() {
-		for i := range h.Variables {
-			v := h.Variables[i]
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.shared.Header(h, func() {
+		for _, v := range h.Variables {
 			v.Fill.Value = bytes.Clone(v.Fill.Value)
 			own(v.Attributes)
 		}
-		x.variables.Share(h)
 	})
 }
 
@@ -48,7 +34,9 @@ func (x *interner) header(h *manifest.Header) *manifest.Header {
 func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
 	g := &manifest.GroupAttributes{Groups: list}
 	g.SetID()
-	return intern(x, x.group, g.ID, g, func() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.shared.Groups(g, func() {
 		for i := range g.Groups {
 			own(g.Groups[i].Attributes)
 		}
@@ -74,18 +62,7 @@ func own(list []manifest.Attribute) {
 
 func (x *interner) value(v *manifest.Values) *manifest.Values {
 	v.SetID()
-	return intern(x, x.values, v.ID, v, func() {})
-}
-
-// intern returns the one that has an ID, which is v if there was none. Then keep is called to
-// get v ready.
-func intern[T any](x *interner, known table[T], id string, v *T, keep func()) *T {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if same := known[id]; same != nil {
-		return same
-	}
-	keep()
-	known[id] = v
-	return v
+	return x.shared.Values(v)
 }

@@ -76,7 +76,7 @@ func FuzzPart(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = p.Files(context.Background()) // that it ends, without panic
+		_, _ = p.Files(context.Background(), manifest.NewShared()) // that it ends, without panic
 		for _, kind := range partKinds {
 			_ = readEverything(p.Reader, kind, "p")
 		}

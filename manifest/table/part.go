@@ -155,21 +155,19 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 // Close closes the file.
 func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }
 
-// Files reads all sources with what they hold. Equal headers, groups and values are shared.
-func (r *Reader) Files(ctx context.Context) ([]*manifest.File, error) {
-	variables := manifest.SharedVariables{}
-	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) string {
-		variables.Share(h)
-		return h.ID
+// Files reads all sources with what they hold, which is shared.
+func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifest.File, error) {
+	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) (string, *manifest.Header) { return h.ID, shared.Header(h, nil) })
+	if err != nil {
+		return nil, err
+	}
+	groups, err := byID(r.ScanGroups(ctx), func(g *manifest.GroupAttributes) (string, *manifest.GroupAttributes) {
+		return g.ID, shared.Groups(g, nil)
 	})
 	if err != nil {
 		return nil, err
 	}
-	groups, err := byID(r.ScanGroups(ctx), func(g *manifest.GroupAttributes) string { return g.ID })
-	if err != nil {
-		return nil, err
-	}
-	values, err := byID(r.ScanValues(ctx), func(v *manifest.Values) string { return v.ID })
+	values, err := byID(r.ScanValues(ctx), func(v *manifest.Values) (string, *manifest.Values) { return v.ID, shared.Values(v) })
 	if err != nil {
 		return nil, err
 	}
@@ -187,13 +185,14 @@ func (r *Reader) Files(ctx context.Context) ([]*manifest.File, error) {
 	return files, nil
 }
 
-func byID[T any](all iter.Seq2[T, error], id func(T) string) (map[string]T, error) {
+func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[string]T, error) {
 	out := map[string]T{}
 	for v, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		out[id(v)] = v
+		id, one := shared(v)
+		out[id] = one
 	}
 	return out, nil
 }

@@ -86,7 +86,7 @@ func TestPart(t *testing.T) {
 			t.Errorf("inline row %d: %d bytes, not %d: %v", i, len(got), len(want), err)
 		}
 	}
-	got, err := p.Files(ctx)
+	got, err := p.Files(ctx, manifest.NewShared())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestEmptyPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, err := p.Files(context.Background()); len(files) != 0 || err != nil {
+	if files, err := p.Files(context.Background(), manifest.NewShared()); len(files) != 0 || err != nil {
 		t.Errorf("%d files: %v", len(files), err)
 	}
 	if p.Rows(manifest.Refs) != 0 {
@@ -161,7 +161,7 @@ func TestFilesOfMissingRows(t *testing.T) {
 		var m memoryTables
 		m.add(manifest.Sources, 1, write(t, start(NewSources), row))
 		m.add(manifest.Headers, 1, write(t, start(NewHeaders), testHeader(1)))
-		if _, err := m.reader(t, 0).Files(context.Background()); !errors.Is(err, codec.ErrCorrupt) {
+		if _, err := m.reader(t, 0).Files(context.Background(), manifest.NewShared()); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
