@@ -14,13 +14,13 @@ import (
 	"varve/readers/source"
 )
 
-// checkLocal refuses to write to object stores what is neither a manifest nor an export, which
-// would otherwise become local files of such names.
+// checkLocal refuses to write to object stores what is neither a manifest nor a part nor an export,
+// which would otherwise become local files of such names.
 func checkLocal(dest string) error {
 	if !source.IsObject(dest) {
 		return nil
 	}
-	return fmt.Errorf("%s: only manifests and exports are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
+	return fmt.Errorf("%s: only manifests, parts and exports are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
 }
 
 // checkFile sees whether a file can be where it is to be written, before much is done to write
@@ -65,6 +65,23 @@ func checkNoData(ctx context.Context, dest string) error {
 	if err != nil {
 		return nil // nothing that could be read; what stands there else is replaced
 	}
+	return checkNoFormat(ctx, dest, src)
+}
+
+// checkNoObject is checkNoData of an object. A store that cannot be reached now will not be later.
+func checkNoObject(ctx context.Context, dest string) error {
+	src, err := source.Open(ctx, dest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // may still be written
+		return nil
+	case err != nil:
+		return err
+	}
+	return checkNoFormat(ctx, dest, src)
+}
+
+// checkNoFormat refuses what varve reads, and closes it.
+func checkNoFormat(ctx context.Context, dest string, src *source.Source) error {
 	defer src.Close()
 	if format, err := formats.Detect(ctx, src); err == nil {
 		return usageError{fmt.Errorf("%s is a file of %s, which is not written over: choose another name", dest, format.Name)}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest/build"
+	"varve/readers/source"
 )
 
 // scanOptions are the flags of the scan command.
@@ -22,11 +23,13 @@ func newScanCommand() *cobra.Command {
 		Short: "Only scan files; build and append take the result for them",
 		Long: `Scan files and write what was found into one part: where every stored chunk is, headers and
 coordinates. "varve build" and "varve append" take parts wherever they take files, so that
-many machines can scan.
+many machines can scan. PART is a file or an object (s3://, gs://, az://), and is there when it
+is whole; what stood there is replaced.
 
 ` + sourcesHelp,
 		Example: `  varve scan archive/1998/ -o 1998.parquet
-  varve build all.varve 19*.parquet 20*.parquet`,
+  varve build all.varve 19*.parquet 20*.parquet
+  varve scan @1998.txt -o s3://bucket/parts/1998.parquet`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScan(cmd, &opts, args)
@@ -45,7 +48,14 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	if opts.out == "" {
 		return usageError{errors.New("where to? name the part with -o PART.parquet")}
 	}
-	if err := checkNoData(cmd.Context(), opts.out); err != nil {
+	var err error
+	switch {
+	case source.IsObject(opts.out):
+		err = checkNoObject(cmd.Context(), opts.out)
+	case !source.IsURL(opts.out): // which is refused by what it is
+		err = checkNoData(cmd.Context(), opts.out)
+	}
+	if err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())

@@ -18,6 +18,7 @@ import (
 	"varve/manifest/picture"
 	"varve/manifest/plan"
 	"varve/manifest/report"
+	"varve/manifest/scan"
 	"varve/readers/source"
 )
 
@@ -53,6 +54,8 @@ type Outcome struct {
 	Snapshot *manifest.Snapshot // nil where files cannot be combined
 	Report   *report.Report
 	Files    int64 // sources that were scanned
+	// Broken are the sources that Scan left out because they cannot be read, all of them.
+	Broken []scan.Broken
 	// Pictures are those of the arrays that are made of files, by path, if they were asked for.
 	Pictures map[string]*picture.Picture
 }

@@ -14,6 +14,7 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // job is one build under way.
@@ -42,13 +43,13 @@ func (j *job) scan(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	names, parts, err := splitParts(ctx, names)
+	names, parts, err := j.splitParts(ctx, names)
 	if err != nil {
 		return err
 	}
 	for _, name := range j.others(parts) {
 		if err := j.takePart(ctx, name, sink); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", source.Shown(name), err)
 		}
 	}
 	if len(names) > 0 && j.opts.KeepScan != "" {
@@ -312,15 +313,20 @@ func shown(files []*manifest.File) (n int64) {
 	return n
 }
 
-// scratch makes a temporary folder. That there is none to make it in says nothing about a source.
+// scratch makes a temporary folder.
 func scratch() (dir string, remove func() error, err error) {
-	what := "a temporary folder for what is checked (" + manifest.TemporaryVariable() + " names another place)"
-	dir, err = os.MkdirTemp("", "varve-check-")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%s: %v", what, err)
-	case err != nil:
-		err = fmt.Errorf("%s: %w", what, err)
+	if dir, err = os.MkdirTemp("", "varve-check-"); err != nil {
+		err = temporaryError("a temporary folder for what is checked", err)
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// temporaryError is the error of something temporary that could not be made. That there is no folder to
+// make it in says nothing about a source.
+func temporaryError(what string, err error) error {
+	what += " (" + manifest.TemporaryVariable() + " names another place)"
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %v", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }

@@ -87,7 +87,7 @@ func (k *keeping) scanStretch(ctx context.Context, names []string) error {
 	base := k.opts.keptPrefix() + time.Now().UTC().Format("20060102T150405.000000") + "-" + rand.Text()[:8]
 	draft := filepath.Join(k.opts.KeepScan, "."+base)
 	var found *scan.Result
-	err := writePart(draft, func(file *os.File) (err error) {
+	err := writePart(ctx, draft, func(file *os.File) (err error) {
 		buffer := bufio.NewWriterSize(file, bufferBytes)
 		part := table.NewPart(buffer)
 		o := k.opts.scan(part)

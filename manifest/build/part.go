@@ -21,11 +21,15 @@ import (
 	"varve/readers/source"
 )
 
-// Scan writes what a scan of sources finds into a part, a file that Build, Check and Append take for a
-// source. Of the options Plan does not count. A part that is only half written is removed.
+// Scan writes what a scan of sources finds into a part, a file or an object that Build, Check and Append
+// take for a source. Of the options Plan does not count. What has the name is replaced when the part is
+// whole; of one that is only half written nothing is left.
 func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	opts, err := opts.checked()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPartName(name); err != nil {
 		return nil, err
 	}
 	names, err := opts.Sources.Expand(ctx)
@@ -33,7 +37,7 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 		return nil, err
 	}
 	var outcome *Outcome
-	err = writePart(name, func(file *os.File) error {
+	err = writePart(ctx, name, func(file *os.File) error {
 		outcome, err = scanTo(ctx, file, names, opts)
 		return err
 	})
@@ -44,7 +48,10 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 }
 
 // writePart writes a part, which has its name when it is whole.
-func writePart(name string, write func(*os.File) error) error {
+func writePart(ctx context.Context, name string, write func(*os.File) error) error {
+	if source.IsObject(name) {
+		return storePart(ctx, name, write)
+	}
 	base := filepath.Base(name)
 	draft := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
 	file, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -81,20 +88,32 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	if err != nil {
 		return j.refused(err), err
 	}
-	out := &Outcome{Report: &report.Report{}, Files: shown(found.Files)}
+	out := &Outcome{Report: &report.Report{}, Files: shown(found.Files), Broken: found.Broken}
 	addBroken(out.Report, found.Broken, report.Dropped)
 	return out, errors.Join(part.Close(found.Files), buffer.Flush())
 }
 
 // splitParts tells parts from other sources, by their content.
-func splitParts(ctx context.Context, names []string) (sources, parts []string, err error) {
+func (j *job) splitParts(ctx context.Context, names []string) (sources, parts []string, err error) {
 	are := make([]bool, len(names))
 	group, within := errgroup.WithContext(ctx)
-	const stretch = 256 // names a goroutine, since one costs no more than ten microseconds
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(max(partsAtATime, runtime.GOMAXPROCS(0)))
+	const stretch = 256 // local names a goroutine, since one costs no more than ten microseconds
 	for from := 0; from < len(names); from += stretch {
+		to := min(from+stretch, len(names))
+		for i := from; i < to; i++ {
+			if isElsewhere(names[i]) {
+				group.Go(func() (err error) {
+					are[i], err = j.isFarPart(within, names[i])
+					return err
+				})
+			}
+		}
 		group.Go(func() (err error) {
-			for i := from; i < min(from+stretch, len(names)) && err == nil; i++ {
+			for i := from; i < to && err == nil; i++ {
+				if source.IsURL(names[i]) {
+					continue
+				}
 				if are[i], err = isPart(names[i]); err == nil {
 					err = within.Err()
 				}
@@ -117,9 +136,6 @@ func splitParts(ctx context.Context, names []string) (sources, parts []string, e
 
 // isPart leaves what cannot be read to the scan, which names all of it.
 func isPart(name string) (bool, error) {
-	if source.IsURL(name) {
-		return false, nil
-	}
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for somebody to write
 		return false, nil
@@ -140,6 +156,18 @@ type partFile struct {
 
 func (f partFile) Size() int64 { return f.size }
 
+func openPartFile(name string) (table.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, closing(file, err)
+	}
+	return partFile{file, info.Size()}, nil
+}
+
 // takePart adds what a part holds, as if it had been scanned now.
 func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
 	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
@@ -149,15 +177,15 @@ func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
 
 // withPart opens a part.
 func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []*manifest.File) error) error {
-	file, err := os.Open(name)
+	open := openPartFile
+	if isElsewhere(name) {
+		open = func(name string) (table.File, error) { return j.openFarPart(ctx, name) }
+	}
+	file, err := open(name)
 	if err != nil {
 		return err
 	}
-	info, err := file.Stat()
-	if err != nil {
-		return closing(file, err)
-	}
-	part, err := table.OpenPart(name, partFile{file, info.Size()}, table.NewCache(refCache))
+	part, err := table.OpenPart(source.Shown(name), file, table.NewCache(refCache))
 	if err != nil {
 		return closing(file, err)
 	}
