@@ -189,6 +189,31 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
+// TestDimensionsOfGroupsAbove has arrays in groups whose dimensions have their coordinates above
+// them: that of the nearest, if it is as long.
+func TestDimensionsOfGroupsAbove(t *testing.T) {
+	along := func(name, length string) string {
+		return array3("shape", "["+length+"]", "dimension_names", `["`+name+`"]`)
+	}
+	data := mustOpen(t, map[string]string{
+		"zarr.json": group3, "time/zarr.json": along("time", "4"), "x/zarr.json": along("x", "4"), "v/zarr.json": along("cells", "4"),
+		"g/zarr.json": group3, "g/v/zarr.json": along("time", "4"), "g/short/zarr.json": along("time", "3"),
+		"g/cells/zarr.json": along("cells", "4"), "g/w/zarr.json": along("rows", "4"), "g/x/zarr.json": along("x", "3"),
+		"g/h/zarr.json": group3, "g/h/v/zarr.json": along("time", "4"), "g/h/w/zarr.json": along("x", "3"),
+		"g/h/long/zarr.json": along("x", "4"), "g/h/c/zarr.json": along("cells", "4"), "g/h/r/zarr.json": along("rows", "4"),
+	})
+	for path, v := range readertest.Variables(data) {
+		want := map[string]string{
+			"/time": "/time", "/x": "/x", "/v": "/cells",
+			"/g/v": "/time", "/g/short": "/g/time", "/g/cells": "/g/cells", "/g/w": "/g/rows", "/g/x": "/g/x",
+			"/g/h/v": "/time", "/g/h/w": "/g/x", "/g/h/long": "/g/h/x", "/g/h/c": "/g/cells", "/g/h/r": "/g/h/rows",
+		}[path]
+		if d := v.Dims[0]; d.Path != want || d.Length != v.Shape[0] {
+			t.Errorf("%s lies along %s of %d, not %s of %d", path, d.Path, d.Length, want, v.Shape[0])
+		}
+	}
+}
+
 // TestProblems has documents that are wrong beside one that is right.
 func TestProblems(t *testing.T) {
 	good := array3()

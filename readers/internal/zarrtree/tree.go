@@ -8,8 +8,9 @@
 // A node whose documents cannot be read is among the dataset's problems; an array whose
 // codecs varve does not know is a variable that says so.
 //
-// Dimensions are what arrays of one group call alike, as xarray has it. An array whose
-// length differs from that of the others, or that has no names, has dimensions of its own.
+// Dimensions are what arrays of one group call alike, as xarray has it, and those of coordinates
+// in groups above it. An array whose length differs from that of the others, or that has no names,
+// has dimensions of its own.
 //
 // The chunks of a sharded array are the innermost that can be read on their own: their
 // refs come out of the indexes of the shards.
@@ -71,10 +72,7 @@ func (t *Tree) Dataset(nodes []Node) *readers.Dataset {
 			b.problem("/"+nodes[i].Path, err)
 		}
 	}
-	b.out.Root.Walk(func(g *readers.Group) bool {
-		shareDimensions(g)
-		return true
-	})
+	shareDimensions(b.out.Root, nil)
 	return b.out
 }
 
@@ -184,32 +182,56 @@ func (b *builder) variable(p string, doc *document) error {
 	return err
 }
 
-// shareDimensions gives the variables of a group their dimensions. A variable that is named
-// like its dimension says how long that is, or else the first does.
-func shareDimensions(g *readers.Group) {
-	known := map[string]*readers.Dimension{}
-	share := func(v *readers.Variable) {
+// scope is the coordinates of a group, which are the variables that are named like their only
+// dimension, within those of the groups above it.
+type scope struct {
+	above *scope
+	dims  map[string]*readers.Dimension
+}
+
+// find returns the dimension of the nearest coordinate of a name.
+func (s *scope) find(name string) *readers.Dimension {
+	for ; s != nil; s = s.above {
+		if d, ok := s.dims[name]; ok {
+			return d
+		}
+	}
+	return nil
+}
+
+// shareDimensions gives the variables of a group, and of those in it, their dimensions. One that
+// is as long as the nearest coordinate of its name, in the group or above it, is that one's, as
+// netCDF has it and as xarray takes it: Zarr knows names only. Of others the first variable says
+// how long they are.
+func shareDimensions(g *readers.Group, above *scope) {
+	known, in := map[string]*readers.Dimension{}, &scope{above, map[string]*readers.Dimension{}}
+	add := func(d *readers.Dimension) {
+		d.Path = strings.TrimSuffix(g.Path, "/") + "/" + d.Name
+		known[d.Name] = d
+		g.Dimensions = append(g.Dimensions, d)
+	}
+	for _, v := range g.Variables {
+		if len(v.Dims) == 1 && v.Dims[0].Name == v.Name && !v.Dims[0].Anonymous {
+			add(v.Dims[0])
+			in.dims[v.Name] = v.Dims[0]
+		}
+	}
+	for _, v := range g.Variables {
 		for i, d := range v.Dims {
 			if d.Anonymous {
 				continue
 			}
-			same, ok := known[d.Name]
-			if !ok {
-				d.Path = strings.TrimSuffix(g.Path, "/") + "/" + d.Name
-				known[d.Name] = d
-				g.Dimensions = append(g.Dimensions, d)
+			if c := in.find(d.Name); c != nil && c.Length == d.Length {
+				v.Dims[i] = c
+			} else if same, ok := known[d.Name]; !ok {
+				add(d)
 			} else if same.Length == d.Length {
 				v.Dims[i] = same
 			}
 		}
 	}
-	for _, v := range g.Variables {
-		if len(v.Dims) == 1 && v.Dims[0].Name == v.Name {
-			share(v)
-		}
-	}
-	for _, v := range g.Variables {
-		share(v)
+	for _, sub := range g.Groups {
+		shareDimensions(sub, in)
 	}
 }
 
