@@ -196,19 +196,44 @@ func (p *survey) otherDims(a *array, odd, most []int) bool {
 	f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused,
 		Says: fmt.Sprintf("%s %s the axes (%s), the others (%s) have (%s)", count(len(files), int(a.files)), have(len(files)),
 			names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
-	if len(dims) == len(a.dims) {
+	f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
+	if renames := p.renames(a, odd); renames != nil {
 		var options []string
-		for i, d := range dims {
-			if d != a.dims[i] {
-				options = append(options, report.Flag("rename", name(d)+"="+name(a.dims[i])))
-			}
+		for _, r := range renames {
+			options = append(options, report.Flag("rename", name(r.Old)+"="+name(r.New)))
 		}
 		f.Option = strings.Join(options, " ")
-	} else {
-		f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
 	}
 	p.find(p.odd(f, files, a.files))
 	return false
+}
+
+// renames are the new names with which members with the same axes would have those of the array:
+// for each that the array does not have one that they do not. There are none if one of their files
+// has something else by such a name, or the array more axes.
+func (p *survey) renames(a *array, odd []int) (renames []Rename) {
+	dims, free := a.members[odd[0]].dims, slices.Clone(a.dims)
+	var old []string
+	for _, d := range dims {
+		if i := slices.Index(free, d); i >= 0 {
+			free = slices.Delete(free, i, i+1)
+		} else {
+			old = append(old, d)
+		}
+	}
+	if len(old) != len(free) {
+		return nil
+	}
+	for i, d := range old {
+		for _, m := range odd {
+			c := p.classes[a.members[m].class]
+			if taken, ok := c.dims[free[i]]; ok && taken.Length != c.dims[d].Length || c.find(d) >= 0 && c.find(free[i]) >= 0 {
+				return nil
+			}
+		}
+		renames = append(renames, Rename{d, free[i]})
+	}
+	return renames
 }
 
 func names(dims []string) string {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -38,5 +39,37 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 	m.day("1", 0, 2)
 	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Values: []string{"1"}}}, Faces: []Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDimensionsOfOneName: dimensions of a file that options call alike are one only if they are as
+// long. Those that no variable has do not count, nor do those outside of a group.
+func TestDimensionsOfOneName(t *testing.T) {
+	plan := func(opts Options, length int64) error {
+		m := newMaker()
+		for i := range 2 {
+			m.file(fmt.Sprint(i), days(2*i, 2), cube("t", "time wide", []int64{2, length}, []int64{2, length}), cube("u", "time narrow", []int64{2, 3}, []int64{2, 3}),
+				cube("g/u", "g/narrow", []int64{4}, []int64{4}))
+		}
+		_, needs, err := New(m.files, &opts)
+		if err == nil && len(needs) > 0 && opts.Group == "" {
+			t.Errorf("asks for %v", needs)
+		}
+		return err
+	}
+	for _, c := range []struct {
+		opts   Options
+		length int64
+		want   string
+	}{
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 5, "0: the dimensions /wide, of 5, and /narrow, of 3, would both be called /narrow"},
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 3, ""},
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u", "t"}}, 5, "--rename wide=narrow: nothing is called wide"},
+		{Options{Group: "g", Concat: []string{"narrow"}}, 5, ""},
+	} {
+		err := plan(c.opts, c.length)
+		if got := fmt.Sprint(err); got != c.want && !(c.want == "" && err == nil) {
+			t.Errorf("%+v, %d: %v, not %q", c.opts, c.length, err, c.want)
+		}
 	}
 }

@@ -313,6 +313,21 @@ func TestRefused(t *testing.T) {
 			m.file("b", days(2, 2), cube("t", "time g/x", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 		}, report.Dimension, "b", "--rename /g/x=/x"},
+		{"another name, and other axes in another order", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "lon latitude time", m64(4, 3, 2), m64(4, 3, 2)))
+			m.day("c", 4, 2)
+		}, report.Dimension, "b", "--rename latitude=lat"},
+		{"another width, by the name of which there is another", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
+			m.file("b", days(2, 2), cube("t", "time narrow", m64(2, 3), m64(2, 3)), cube("w", "time wide", m64(2, 5), m64(2, 5)))
+			m.file("c", days(4, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
+		}, report.Dimension, "b", "a manifest for each kind of files, or --drop t"},
+		{"another axis, whose values there are as well", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", days(2, 2), lat(), lon(), coords("site", "site", float32s, 1, 2, 3), cube("t", "time site lon", m64(2, 3, 4), m64(2, 3, 4)))
+			m.day("c", 4, 2)
+		}, report.Dimension, "b", "a manifest for each kind of files, or --drop t"},
 		{"an axis less", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)

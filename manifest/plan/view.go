@@ -116,11 +116,9 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 		x.at, x.aux = i, named[v.Path] || used[v.Path]
 		c.vars = append(c.vars, x)
 	}
-	for _, d := range h.Dimensions {
-		d.Path = lens.dim(d.Path)
-		c.dims[d.Path] = d
+	if err := c.settleDims(lens); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.label(f.URL), err)
 	}
-	c.settleShapes()
 	slices.SortFunc(c.vars, func(a, b lensed) int { return cmp.Compare(a.path, b.path) })
 	for i, x := range c.vars {
 		if len(x.dims) == 1 && x.dims[0] == x.path && x.v.Unreadable == "" {
@@ -186,15 +184,39 @@ func (c *class) setCoord(x lensed) {
 	c.dims[x.path], c.coords[x.path] = manifest.Dimension{Path: x.path, Length: 1}, at
 }
 
-// settleShapes gives dimensions that only variables know their lengths.
-func (c *class) settleShapes() {
+// settleDims finds the dimensions by their new names: those of variables, of which only they may
+// know the length, and then the others. What two are called they are together, if they are as long.
+func (c *class) settleDims(lens lens) error {
+	known, was := map[string]manifest.Dimension{}, map[string]string{}
+	for _, d := range c.header.Dimensions {
+		known[d.Path] = d
+	}
 	for _, x := range c.vars {
-		for k, d := range x.dims {
-			if _, ok := c.dims[d]; !ok && k < len(x.v.Shape) {
-				c.dims[d] = manifest.Dimension{Path: d, Length: x.v.Shape[k]}
+		for k, now := range x.dims {
+			if k >= len(x.v.Shape) {
+				break
+			}
+			d, ok := known[x.v.Dims[k]]
+			if !ok {
+				d.Length = x.v.Shape[k]
+			}
+			there, ok := c.dims[now]
+			if ok && there.Length != d.Length && was[now] != x.v.Dims[k] {
+				return fmt.Errorf("the dimensions %s, of %d, and %s, of %d, would both be called %s", was[now], there.Length, x.v.Dims[k], d.Length, now)
+			}
+			if !ok {
+				d.Path, was[now] = now, x.v.Dims[k]
+				c.dims[now] = d
 			}
 		}
 	}
+	for _, d := range c.header.Dimensions {
+		d.Path = lens.dim(d.Path)
+		if _, ok := c.dims[d.Path]; !ok {
+			c.dims[d.Path] = d
+		}
+	}
+	return nil
 }
 
 // meaning is a variable of the header; bounds of times have the units of what they bound.
