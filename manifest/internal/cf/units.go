@@ -108,6 +108,10 @@ func ParseUnits(units, calendar string) (Units, error) {
 	return u, nil
 }
 
+// Coarse reports whether xarray leaves times in these units to cftime, which has no word for what is
+// no time: it makes no dates of any if one is the least int64, and of a NaN that from which they count.
+func (u Units) Coarse() bool { return u.coarse }
+
 // cutSince splits units at the word since.
 func cutSince(units string) (word, since string, ok bool) {
 	fields := strings.Fields(units)

@@ -166,6 +166,12 @@ func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error)
 	if d.opts.Type.Kind != 0 {
 		typ = d.opts.Type
 	}
+	if d.opts.Gaps && d.opts.Type.Kind == 0 && d.coarse() {
+		d.noteCoarse(d.members[0].units)
+		if isWhole(typ) {
+			return d.float()
+		}
+	}
 	d.masks = d.commonMasks(typ, typeOf)
 	switch {
 	case len(d.masks) > 0:

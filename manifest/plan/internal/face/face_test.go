@@ -534,6 +534,8 @@ func TestFindings(t *testing.T) {
 			[]string{"fill noted [a d] some cells are in no file and read as false, as no bool says that it is missing"}},
 		{"gaps of truth values as xarray writes them", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a", "d")},
 			[]string{"fill noted [a d] some cells are in no file and read as 0, as no int8 says that it is missing"}},
+		{"gaps of times of a model", Options{Gaps: true}, []Member{with("i4", att("units", "days since 2000-01-01"), att("calendar", "360_day")).files(4, "a", "d")},
+			[]string{"fill noted [a d] some cells are in no file and are NaN, of which xarray makes 2000-01-01, as cftime knows no missing times"}},
 		{"gaps of texts", Options{Gaps: true}, []Member{with("O").files(4, "a", "d")},
 			[]string{`fill noted [a d] some cells are in no file and read as "", as no string says that it is missing`}},
 		{"masks of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a", "d")},
@@ -604,6 +606,10 @@ func TestTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	model, err := cf.NewReference("hours since 2000-01-01", "noleap", types["i8"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name    string
 		opts    Options
@@ -621,6 +627,12 @@ func TestTimes(t *testing.T) {
 			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
 		{"a reference, and gaps", Options{Reference: &reference, Gaps: true}, []Member{time("i4", "days since 2000-01-02")},
 			`int64 retimed -9223372036854775808 {"units":"hours since 2000-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
+		{"a reference of cftime's, and gaps", Options{Reference: &model, Gaps: true}, []Member{time("i4", "days since 2000-01-02", att("calendar", "noleap"))},
+			`float64 retimed NaN {"units":"hours since 2000-01-01","calendar":"noleap","_FillValue":"AAAAAAAA+H8="}`},
+		{"cftime's, and gaps", Options{Gaps: true}, []Member{time("i2", "days since 2000-01-01", att("calendar", "noleap"), att("_FillValue", "i2", -1))},
+			`float32 unpacked NaN {"units":"days since 2000-01-01","calendar":"noleap","_FillValue":"AAAAAAAA+H8="}`},
+		{"cftime's, without gaps", Options{}, []Member{time("i2", "days since 2000-01-01", att("calendar", "noleap"), att("_FillValue", "i2", -1))},
+			`int16 stored 0 {"units":"days since 2000-01-01","calendar":"noleap","_FillValue":-1}`},
 		{"floats", Options{}, []Member{time("f8", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
 			`int64 retimed 946771200000000000 {"units":"nanoseconds since 1970-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
 		{"lengths of time", Options{}, []Member{time("i4", "days"), time("i4", "days")}, `int32 stored 0 {"units":"days"}`},

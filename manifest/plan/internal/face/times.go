@@ -2,6 +2,7 @@ package face
 
 import (
 	"fmt"
+	"slices"
 
 	"varve/codec"
 	"varve/manifest"
@@ -52,15 +53,30 @@ func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
 	if !d.opts.Gaps || r.Fill != nil {
 		return r, nil
 	}
-	fill := defaultFill(r.Type)
+	typ, fill := r.Type, defaultFill(r.Type)
 	switch {
-	case r.Type.Kind == codec.Float:
-		fill = cf.NaN(r.Type)
-	case r.Type.Kind == codec.Int && r.Type.Size == 8:
+	case r.Units().Coarse():
+		typ = codec.Type{Kind: codec.Float, Size: 8}
+		fill = cf.NaN(typ)
+		d.noteCoarse(r.Units())
+	case typ.Kind == codec.Float:
+		fill = cf.NaN(typ)
+	case typ.Kind == codec.Int && typ.Size == 8:
 		fill = cf.AppendWord(nil, 1<<63, 8) // NaT, as it is
 	}
-	roomy, err := cf.NewReference(r.Text, r.Calendar, r.Type, fill)
+	roomy, err := cf.NewReference(r.Text, r.Calendar, typ, fill)
 	return &roomy, err
+}
+
+// coarse reports whether the members hold times that xarray leaves to cftime.
+func (d *decision) coarse() bool {
+	return !slices.ContainsFunc(d.members, func(m member) bool { return !m.timed || !m.units.Coarse() })
+}
+
+// noteCoarse says what clients make of cells without a time.
+func (d *decision) noteCoarse(u cf.Units) {
+	d.note(report.FillValue, report.Noted, "some cells are in no file and are NaN, of which xarray makes %s, as cftime knows no missing times",
+		u.Epoch.Format(u.Calendar))
 }
 
 // refuseCalendars names the files whose calendar is the odd one.
