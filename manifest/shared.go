@@ -5,16 +5,31 @@ import "crypto/sha256"
 // SharedVariables keeps one of all variables that are equal. Where each file has a header of its
 // own, since the units of its times say when it begins, headers differ in one variable of many, and
 // that is what one more of them should take in memory. It is for one goroutine at a time.
-type SharedVariables map[[sha256.Size]byte]*Variable
+type SharedVariables struct {
+	first []*Variable // of the only header so far; nobody has asked for equal ones
+	bySum map[[sha256.Size]byte]*Variable
+}
 
-// Share has the variables of a header be those that are kept, and keeps the ones that are new.
-func (x SharedVariables) Share(h *Header) {
-	for i := range h.Variables {
-		sum := h.Variables[i].Sum()
-		if x[sum] == nil {
-			x[sum] = h.Variables[i]
+// Share has the variables of a header be those that are kept, and keeps the ones that are new. Those of
+// one header differ, if in no more than their paths, and are not compared before there is another.
+func (x *SharedVariables) Share(h *Header) {
+	if x.bySum == nil {
+		if x.first == nil {
+			x.first = h.Variables
+			return
 		}
-		h.Variables[i] = x[sum]
+		x.bySum = make(map[[sha256.Size]byte]*Variable, len(x.first))
+		for _, v := range x.first {
+			x.bySum[v.Sum()] = v
+		}
+		x.first = nil
+	}
+	for i, v := range h.Variables {
+		sum := v.Sum()
+		if x.bySum[sum] == nil {
+			x.bySum[sum] = v
+		}
+		h.Variables[i] = x.bySum[sum]
 	}
 }
 
@@ -29,7 +44,7 @@ type Shared struct {
 
 // NewShared returns one that keeps nothing yet.
 func NewShared() *Shared {
-	return &Shared{map[string]*Header{}, map[string]*GroupAttributes{}, map[string]*Values{}, SharedVariables{}}
+	return &Shared{headers: map[string]*Header{}, groups: map[string]*GroupAttributes{}, values: map[string]*Values{}}
 }
 
 // Header returns the header that is kept of those that have an ID. It is h if there was none; ready,

@@ -17,8 +17,6 @@ const (
 	mostRoom = 512 << 20
 	// leastLive is what the runtime takes for what lives, if it is less.
 	leastLive = 4 << 20
-	// largeBytes is how much memory there is in large pages.
-	largeBytes = 64 << 20
 )
 
 // tuneMemory lets the memory grow further before it is swept, unless the user said how far:
@@ -28,8 +26,6 @@ func tuneMemory() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(-1) // until there are large pages
-	useLargePages(largeBytes)
 	percent := garbagePercent(0)
 	debug.SetGCPercent(percent)
 	afterCollections(func() {

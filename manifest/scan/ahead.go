@@ -27,43 +27,62 @@ const (
 )
 
 // addAll adds variables. Where there are many, all cores read what can be read of those that come
-// next, unless reading them one by one makes larger requests.
+// next, also while others are added, unless reading them one by one makes larger requests.
 func (r *reading) addAll(list []*readers.Variable) error {
-	many := len(list) >= manyVariables && !r.src.Far()
-	for first := 0; first < len(list); first += readAhead {
-		next := list[first:min(first+readAhead, len(list))]
-		var found []prepared
-		if many {
-			found = r.prepare(next)
-		}
-		for i, v := range next {
-			var early *prepared
-			if many {
-				if early = &found[i]; early.panicked != nil {
-					panic(early.panicked)
-				}
-			}
-			if err := r.add(v, r.opened, early); err != nil {
+	if len(list) < manyVariables || r.src.Far() {
+		for _, v := range list {
+			if err := r.add(v, r.opened, nil); err != nil {
 				return fmt.Errorf("%s: %w", v.Path, err)
 			}
+		}
+		return nil
+	}
+	next := r.prepare(list)
+	defer func() { next.workers.Wait() }() // nobody reads from a source that its owner takes for done
+	for len(next.list) > 0 {
+		now := next
+		now.workers.Wait()
+		list = list[len(now.list):]
+		next = r.prepare(list)
+		if err := r.addPrepared(now); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *reading) prepare(list []*readers.Variable) []prepared {
-	found := make([]prepared, len(list))
-	var workers sync.WaitGroup
+// coming are variables of which is read what can be read before their turn.
+type coming struct {
+	list    []*readers.Variable
+	found   []prepared
+	workers sync.WaitGroup // are done when all is read
+}
+
+// prepare begins to read of the first variables of a list.
+func (r *reading) prepare(list []*readers.Variable) *coming {
+	list = list[:min(len(list), readAhead)]
+	s := &coming{list: list, found: make([]prepared, len(list))}
 	var next atomic.Int64
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		s.workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
-				r.prepareOne(&found[i], list[i])
+				r.prepareOne(&s.found[i], list[i])
 			}
 		})
 	}
-	workers.Wait()
-	return found
+	return s
+}
+
+func (r *reading) addPrepared(s *coming) error {
+	for i, v := range s.list {
+		if p := s.found[i].panicked; p != nil {
+			panic(p)
+		}
+		if err := r.add(v, r.opened, &s.found[i]); err != nil {
+			return fmt.Errorf("%s: %w", v.Path, err)
+		}
+	}
+	return nil
 }
 
 func (r *reading) prepareOne(found *prepared, v *readers.Variable) {

@@ -65,7 +65,7 @@ func (s *Store) files(ctx context.Context) (mosaic.Files, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.index = &fileIndex{SourceIndex: index, tables: s.tables, variables: manifest.SharedVariables{},
+		s.index = &fileIndex{SourceIndex: index, tables: s.tables,
 			headers: make([]atomic.Pointer[manifest.Header], len(index.IDs))}
 	}
 	return s.index, nil
