@@ -98,12 +98,14 @@ func (p *inquiry) isNamed(at string) bool {
 func calls(name, at string) bool { return name == at || "/"+name == at || name == path.Base(at) }
 
 // timesAlong finds the only variable of times along a dimension that has no coordinate: a
-// swath's lines are at times, but the dimension has another name.
+// swath's lines are at times, but the dimension has another name. The two ends of one time, which
+// are its bounds, are no course of times.
 func (p *survey) timesAlong(d *dim) string {
 	found := ""
 	for _, n := range d.classes {
-		for _, x := range p.classes[n].vars {
-			if len(x.dims) != 1 || x.dims[0] != d.path || x.v.Unreadable != "" {
+		c := p.classes[n]
+		for _, x := range c.vars {
+			if len(x.dims) != 1 || x.dims[0] != d.path || x.v.Unreadable != "" || c.parents[x.v.Path] != nil {
 				continue
 			}
 			if natureOf(x.v) != instant {

@@ -158,6 +158,22 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 	}
 }
 
+// TestNewDimensionOfBounds: the two ends of a file's only time are its bounds, and no times along the
+// dimension that they have, whether they say units of their own or not.
+func TestNewDimensionOfBounds(t *testing.T) {
+	for name, own := range map[string][]string{"units of their own": {"units", "days since 1990-01-01"}, "none": nil} {
+		m := newMaker()
+		for i := range 3 {
+			at := scalar("time", float64(2*i)).with("units", "days since 1990-01-01", "bounds", "edges")
+			m.file(fmt.Sprint(i), at, coords("edges", "nv", float64s, float64(2*i), float64(2*i+1)).with(own...), cube("t", "x", []int64{3}, []int64{3}))
+		}
+		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}})
+		if a := arrayOf(t, p, "/edges"); strings.Join(a.Dims, " ") != "/time /nv" || !slices.Equal(a.Face.Shape, []int64{3, 2}) {
+			t.Errorf("%s: edges lie along %v, %v", name, a.Dims, a.Face.Shape)
+		}
+	}
+}
+
 // A dimension's coordinate says what the variable says that it was taken from, whatever the
 // units, the packing or the type that this has in each file.
 func TestNewDimensionOfAnyUnits(t *testing.T) {
