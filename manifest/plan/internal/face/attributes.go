@@ -244,6 +244,11 @@ func (d *decision) attribute(name string) error {
 		return d.keep(name)
 	}
 	switch name {
+	case typeName:
+		if d.boolean() {
+			return d.setText(name, "bool")
+		}
+		d.finding(report.Attribute, report.Dropped, name, t)
 	case cf.FlagValues, cf.FlagMeanings:
 		return d.flags(name, t)
 	case cf.UnitsName:

@@ -219,14 +219,17 @@ func (d *decision) anyMask() bool {
 	return slices.ContainsFunc(d.members, func(m member) bool { return len(m.packing.Masks) > 0 })
 }
 
-// boolean reports whether all members are truth values as xarray writes them, which have no
-// room for missing ones.
+// boolean reports whether all members are truth values: of that type, or numbers as xarray writes
+// them. These have no room for missing ones.
 func (d *decision) boolean() bool {
 	return !slices.ContainsFunc(d.members, func(m member) bool {
-		says, _ := cf.Text(m.Variable.Attributes, "dtype")
-		return says != "bool"
+		says, _ := cf.Text(m.Variable.Attributes, typeName)
+		return says != "bool" && m.Variable.Type.Kind != codec.Bool
 	})
 }
+
+// typeName is the attribute by which xarray says that numbers are truth values.
+const typeName = "dtype"
 
 // float unpacks into the smallest float that loses nothing, in which NaN is what is missing.
 func (d *decision) float() (codec.Type, error) {

@@ -178,6 +178,7 @@ func TestElements(t *testing.T) {
 		{"a mask, and a type without", []Member{with("i2", fill("i2", -999)), with("f4")}, `float32 stored 0.0 {` + maskNaN + `}`},
 		{"truth values", []Member{with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
 		{"bool", []Member{with("b1"), with("b1")}, `bool stored false {}`},
+		{"bool and truth values", []Member{with("b1"), with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
 		{"bool and int8", []Member{with("b1"), with("i1")}, `int8 stored 0 {}`},
 		{"texts", []Member{with("O", att("_FillValue", "-")), with("O")}, `string stored  {}`},
 		{"fixed texts", []Member{with("S3"), with("S5")}, `null_terminated_bytes stored  {}`},
