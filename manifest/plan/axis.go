@@ -27,7 +27,7 @@ func (p *survey) settle(d *dim) error {
 		return nil
 	case len(live) == 0:
 		return nil
-	case len(live) == 1 && !d.named && d.nature != instant:
+	case len(live) == 1 && !d.flowsAlone():
 		d.length = live[0].n
 		d.order = live
 		return nil
@@ -39,6 +39,9 @@ func (p *survey) settle(d *dim) error {
 	return p.lineUp(d, live)
 }
 
+// flowsAlone reports whether files follow one another along a dimension, though only one has been seen.
+func (d *dim) flowsAlone() bool { return d.named || d.nature == instant }
+
 // live are the coordinates that have values.
 func (d *dim) live() (live []*coord) {
 	for _, c := range d.coords {
@@ -49,7 +52,7 @@ func (d *dim) live() (live []*coord) {
 	return live
 }
 
-// allPlaced refuses files that lack the coordinate along which others differ.
+// allPlaced refuses files that lack the coordinate along which others differ, or follow one another.
 func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	var lack []int32
 	for f, n := range d.of {
@@ -57,7 +60,7 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 			continue
 		}
 		length := p.classes[p.classOf[f]].dims[d.path].Length
-		if len(live) > 1 || len(live) == 1 && live[0].n != length {
+		if len(live) > 1 || len(live) == 1 && (d.flowsAlone() || live[0].n != length) {
 			lack = append(lack, int32(f))
 		}
 	}
@@ -65,7 +68,8 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 		return true
 	}
 	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
-		Says: count(len(lack), int(d.total())) + " " + have(len(lack)) + " " + path.Base(d.path) + " without values, so that nothing says where along it they lie"},
+		Option: report.Drop(path.Base(d.coord)) + " " + report.ListFlag("concat", path.Base(d.path)) + " to put them end to end in the order of their names",
+		Says:   count(len(lack), int(d.total())) + " " + have(len(lack)) + " " + path.Base(d.path) + " without values, so that nothing says where along it they lie"},
 		lack, d.total()))
 	return false
 }

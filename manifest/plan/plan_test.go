@@ -297,7 +297,11 @@ func TestRefused(t *testing.T) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
-		}, report.Coordinate, "c", ""},
+		}, report.Coordinate, "c", "--drop time --concat time to put them end to end in the order of their names"},
+		{"no values where one file alone has some", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
+		}, report.Coordinate, "c", "--drop time --concat time to put them end to end in the order of their names"},
 		{"a width of its own", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
