@@ -144,7 +144,7 @@ func (p *survey) settleDims(a *array) bool {
 	}
 	most := ""
 	for i, word := range sorted(groups) {
-		if i == 0 || weight[word] > weight[most] || weight[word] == weight[most] && p.memberLeads(a, groups[word], groups[most]) {
+		if i == 0 || p.leads(a, groups[word], groups[most], weight[word]-weight[most]) {
 			most = word
 		}
 	}
@@ -162,6 +162,18 @@ func (p *survey) settleDims(a *array) bool {
 		}
 	}
 	return ok
+}
+
+// leads reports whether the axes of some members count before those of others: those that have names,
+// then those that more files have.
+func (p *survey) leads(a *array, x, y []int, more int64) bool {
+	isTorn := func(members []int) bool {
+		return slices.ContainsFunc(a.members[members[0]].dims, func(d string) bool { return p.torn[d] })
+	}
+	if torn := isTorn(x); torn != isTorn(y) {
+		return !torn
+	}
+	return more > 0 || more == 0 && p.memberLeads(a, x, y)
 }
 
 func (p *survey) memberLeads(a *array, x, y []int) bool {
@@ -182,9 +194,9 @@ func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
 // otherDims takes files with axes in another order, and refuses those with other axes.
 func (p *survey) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
-	name, names := path.Base, names
+	names := names
 	if names(dims) == names(a.dims) { // in other groups
-		name, names = func(at string) string { return at }, func(dims []string) string { return strings.Join(dims, ", ") }
+		names = func(dims []string) string { return strings.Join(dims, ", ") }
 	}
 	files := p.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
@@ -196,44 +208,70 @@ func (p *survey) otherDims(a *array, odd, most []int) bool {
 	f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused,
 		Says: fmt.Sprintf("%s %s the axes (%s), the others (%s) have (%s)", count(len(files), int(a.files)), have(len(files)),
 			names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
-	f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
-	if renames := p.renames(a, odd); renames != nil {
-		var options []string
-		for _, r := range renames {
-			options = append(options, report.Flag("rename", name(r.Old)+"="+name(r.New)))
-		}
-		f.Option = strings.Join(options, " ")
+	if f.Option = p.renameOption(dims, a.dims); f.Option == "" {
+		f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
 	}
 	p.find(p.odd(f, files, a.files))
 	return false
 }
 
-// renames are the new names with which members with the same axes would have those of the array:
-// for each that the array does not have one that they do not. There are none if one of their files
-// has something else by such a name, or the array more axes.
-func (p *survey) renames(a *array, odd []int) (renames []Rename) {
-	dims, free := a.members[odd[0]].dims, slices.Clone(a.dims)
-	var old []string
-	for _, d := range dims {
-		if i := slices.Index(free, d); i >= 0 {
-			free = slices.Delete(free, i, i+1)
-		} else {
-			old = append(old, d)
+// renameOption is what gives axes the names of others, or "" if nothing does.
+func (p *survey) renameOption(dims, want []string) string {
+	if len(dims) != len(want) {
+		return ""
+	}
+	lack := slices.Clone(want) // those that the axes do not have yet
+	dims = slices.DeleteFunc(slices.Clone(dims), func(d string) bool {
+		i := slices.Index(lack, d)
+		if i >= 0 {
+			lack = slices.Delete(lack, i, i+1)
 		}
+		return i >= 0
+	})
+	var options []string
+	for i, d := range dims {
+		if slices.Contains(want, d) || slices.Contains(dims[:i], d) || !p.mayRename(d, lack[i]) {
+			return ""
+		}
+		options = append(options, report.Flag("rename", p.renaming(d, lack[i])))
 	}
-	if len(old) != len(free) {
-		return nil
-	}
-	for i, d := range old {
-		for _, m := range odd {
-			c := p.classes[a.members[m].class]
-			if taken, ok := c.dims[free[i]]; ok && taken.Length != c.dims[d].Length || c.find(d) >= 0 && c.find(free[i]) >= 0 {
-				return nil
+	return strings.Join(options, " ")
+}
+
+// mayRename reports whether a dimension may have the name of another, in all files that have both.
+func (p *survey) mayRename(from, to string) bool {
+	return !slices.ContainsFunc(p.classes, func(c *class) bool {
+		if c.find(from) >= 0 && c.find(to) >= 0 {
+			return true
+		}
+		x, has := c.dims[from]
+		y, both := c.dims[to]
+		return has && both && (x.Length != y.Length || slices.ContainsFunc(c.vars, func(v lensed) bool {
+			return slices.Contains(v.dims, from) && slices.Contains(v.dims, to)
+		}))
+	})
+}
+
+// renaming says which dimension is renamed, and how: by their names, if these are enough.
+func (p *survey) renaming(from, to string) string {
+	base, dir := path.Base(from), path.Dir(from)
+	name := base
+	for _, c := range p.classes {
+		for at := range c.dims {
+			if at != from && path.Base(at) == base {
+				name = from
 			}
 		}
-		renames = append(renames, Rename{d, free[i]})
+		for _, x := range c.vars {
+			if x.path != from && path.Base(x.path) == base {
+				name = from
+			}
+		}
 	}
-	return renames
+	if path.Dir(to) == dir {
+		return name + "=" + path.Base(to)
+	}
+	return name + "=" + to
 }
 
 func names(dims []string) string {

@@ -359,7 +359,7 @@ func (p *survey) sourcePaths(a *array, out *manifest.Array) {
 		for k, d := range m.dims {
 			same := m.v.Dims[k] == d
 			switch {
-			case p.classes[m.class].dims[d].Anonymous:
+			case p.classes[m.class].unnamed[m.v.Dims[k]]:
 				unnamed[k], otherwise = d, otherwise || !same
 			case !same:
 				if out.Renamed == nil {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -89,6 +90,11 @@ const (
 // Rename gives a variable or a dimension another name.
 type Rename struct {
 	Old, New string
+}
+
+// means reports whether it is for what is at a path.
+func (r *Rename) means(at string) bool {
+	return r.Old == at || r.Old == path.Base(at) || "/"+r.Old == at
 }
 
 // NewDim is a dimension that files do not have: each file is one step of it. Exactly one of

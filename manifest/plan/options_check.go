@@ -24,7 +24,7 @@ func (p *survey) checkOptions() error {
 		return &OptionError{"--codec-from " + from, "it is not among the files"}
 	}
 	for _, r := range p.opts.Rename {
-		if !slices.ContainsFunc(p.classes, func(c *class) bool { return c.renames(r.New) }) {
+		if !p.renames(&r) {
 			return &OptionError{"--rename " + r.Old + "=" + r.New, "nothing is called " + r.Old}
 		}
 	}
@@ -34,6 +34,22 @@ func (p *survey) checkOptions() error {
 		}
 	}
 	return nil
+}
+
+// renames reports whether anything is called as an option says. A dimension without a name is, by
+// the number that any file has for it: files that are added may take that away.
+func (p *survey) renames(r *Rename) bool {
+	for d := range p.numbered {
+		if r.means(d) {
+			return true
+		}
+	}
+	lens := lens{group: p.lens().group}
+	return slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.vars, func(x lensed) bool {
+			return r.means(lens.dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return r.means(lens.dim(d)) })
+		})
+	})
 }
 
 // checkOverride looks for the arrays that an override is for, and for its dimensions.

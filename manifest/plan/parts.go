@@ -60,7 +60,7 @@ func (p *survey) addPart(a *array, of *member, file int) {
 	p.hidden[file] = int32(len(p.classes))
 	a.parts = append(a.parts, member{class: p.hidden[file], axes: of.axes,
 		lensed: &lensed{at: 0, v: h.Variables[0], path: of.path, dims: of.dims}})
-	p.classes = append(p.classes, &class{header: h, files: []int32{int32(file)}})
+	p.classes = append(p.classes, &class{header: h, unnamed: unnamedIn(h), files: []int32{int32(file)}})
 }
 
 // classOfAny is the class of a file, hidden or not.

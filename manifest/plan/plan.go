@@ -120,6 +120,10 @@ type survey struct {
 	classes []*class
 	classOf []int32       // of each file; -1 for those that are left out
 	hidden  map[int]int32 // classes of files that are parts
+
+	numbered map[string]bool // dimensions without a name, by what they are called all the same
+	torn     map[string]bool // those of them that files have several names for
+	spared   bool            // coordinates were taken along whose dimension only other files have a name for
 }
 
 // directions are the dimensions, and along which of them files follow one another.

@@ -91,7 +91,7 @@ func (p *layout) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 {
+	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.spared {
 		return nil
 	}
 	if slices.ContainsFunc(only.order, func(c *coord) bool { return c.dir == 2 }) {

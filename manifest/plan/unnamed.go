@@ -4,82 +4,161 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
 // Dimensions that a file has no name for are numbered by its reader, as netcdf-c does: within a
 // group, variables of one length have one. The numbers say nothing of another file, in which
 // another length or one variable less has them all counted otherwise. What files have in common
-// are the axes of their variables: so that is what such dimensions are told by.
+// are the axes of their variables: so that is what such dimensions are told by, also beside files
+// that have names for them.
 
-// slot is an axis of a variable, of a dimension that some files have no name for.
+// slot is an axis of a variable. Those of variables of another rank are others.
 type slot struct {
-	path string
-	axis int
+	path       string
+	rank, axis int
 }
 
-// unnamed is a dimension without a name: axes that have one dimension in every file.
+func (a slot) compare(b slot) int {
+	return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank), cmp.Compare(a.axis, b.axis))
+}
+
+// called is what files call an axis.
+type called struct {
+	in    map[int]string    // the class's own path, before options, where the axis has no name
+	names map[string]string // in files that have one: what it is renamed to, by what it is in the file
+	named map[int]string    // in each class that has one: for axes by several names only
+}
+
+// name is the one that all files which have one call the axis by.
+func (c *called) name() string {
+	found := map[string]bool{}
+	for _, now := range c.names {
+		found[now] = true
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return sorted(found)[0]
+}
+
+// unnamed is a dimension that some files have no name for: axes that have one dimension in every
+// file.
 type unnamed struct {
 	slots   []slot
-	in      map[int]string // what it is called in each class of files
-	classes []int          // in the order of the names of their first files
+	like    *called        // one of them
+	in      map[int]string // what it is called in each class of files without a name for it
+	named   map[int]string // and in others, where these do not agree
+	classes []int          // those without a name, in the order of the names of their first files
 }
 
-// matchUnnamed gives dimensions without a name the same one in all files.
+// matchUnnamed gives dimensions without a name the same one in all files: the one that other
+// files have for the axis, if they agree.
 func (p *survey) matchUnnamed() {
-	if len(p.classes) < 2 {
+	axes := p.callAxes()
+	if len(axes) == 0 {
 		return
 	}
-	known := map[slot]map[int]string{}
-	for i, c := range p.classes {
-		for _, x := range c.vars {
-			for k, d := range x.dims {
-				if !c.dims[d].Anonymous {
-					continue
-				}
-				s := slot{x.path, k}
-				if known[s] == nil {
-					known[s] = map[int]string{}
-				}
-				known[s][i] = d
+	all := unnamedOf(axes)
+	p.sortUnnamed(all)
+	name := p.nameUnnamed(axes, all)
+	for n, c := range p.classes {
+		if c.unnamed != nil {
+			p.renameUnnamed(int32(n), name)
+		}
+	}
+	p.noteUnnamed(axes, name)
+}
+
+// callAxes collects what files call the axes of variables of which one has no name in some file.
+func (p *survey) callAxes() map[slot]*called {
+	type ranked struct {
+		path string
+		rank int
+	}
+	wanted := map[ranked]bool{}
+	for _, c := range p.classes {
+		for x := range c.all() {
+			if slices.ContainsFunc(x.v.Dims, func(d string) bool { return c.unnamed[d] }) {
+				wanted[ranked{x.path, len(x.dims)}] = true
 			}
 		}
 	}
-	if len(known) == 0 {
-		return
+	if len(wanted) == 0 {
+		return nil
 	}
-	p.renameUnnamed(unnamedOf(known))
+	axes := map[slot]*called{}
+	each := func(do func(at *called, class int, source, now string, unnamed bool)) {
+		for n, c := range p.classes {
+			for x := range c.all() {
+				if !wanted[ranked{x.path, len(x.dims)}] {
+					continue
+				}
+				for k, d := range x.dims {
+					s := slot{x.path, len(x.dims), k}
+					if axes[s] == nil {
+						axes[s] = &called{in: map[int]string{}, names: map[string]string{}}
+					}
+					do(axes[s], n, x.v.Dims[k], d, c.unnamed[x.v.Dims[k]])
+				}
+			}
+		}
+	}
+	each(func(at *called, class int, source, now string, unnamed bool) {
+		if unnamed {
+			at.in[class] = now
+		} else {
+			at.names[source] = now
+		}
+	})
+	each(func(at *called, class int, source, now string, unnamed bool) {
+		if unnamed || len(at.in) == 0 || len(at.names) < 2 {
+			return
+		}
+		if at.named == nil {
+			at.named = map[int]string{}
+		}
+		at.named[class] = source
+	})
+	return axes
 }
 
-// unnamedOf puts axes together that are of one dimension in each class that has both.
-func unnamedOf(known map[slot]map[int]string) []*unnamed {
-	order := slices.SortedFunc(maps.Keys(known), func(a, b slot) int {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.axis, b.axis))
-	})
+// unnamedOf puts axes together that are of one dimension in each class that has both, and that
+// other files have the same names for. What they are renamed to does not count: options that are
+// added do not change what dimensions there are.
+func unnamedOf(axes map[slot]*called) []*unnamed {
 	type place struct {
 		class int
 		name  string
 	}
 	var all []*unnamed
 	at := map[place][]int{} // of all
-	for _, s := range order {
+	for _, s := range slices.SortedFunc(maps.Keys(axes), slot.compare) {
+		c := axes[s]
+		if len(c.in) == 0 {
+			continue
+		}
 		into := -1
-		for class, name := range known[s] {
+		for class, name := range c.in {
 			for _, i := range at[place{class, name}] {
-				if (into < 0 || i < into) && all[i].allows(known[s]) {
+				if (into < 0 || i < into) && all[i].allows(c) {
 					into = i
 				}
 			}
 		}
 		if into < 0 {
 			into = len(all)
-			all = append(all, &unnamed{in: map[int]string{}})
+			all = append(all, &unnamed{like: c, in: map[int]string{}, named: map[int]string{}})
 		}
 		u := all[into]
 		u.slots = append(u.slots, s)
-		for class, name := range known[s] {
+		maps.Copy(u.named, c.named)
+		for class, name := range c.in {
 			if _, ok := u.in[class]; !ok {
 				u.in[class] = name
 				at[place{class, name}] = append(at[place{class, name}], into)
@@ -90,50 +169,67 @@ func unnamedOf(known map[slot]map[int]string) []*unnamed {
 }
 
 // allows reports whether an axis is of the dimension in each class that has both.
-func (u *unnamed) allows(names map[int]string) bool {
-	for class, name := range names {
-		if mine, ok := u.in[class]; ok && mine != name {
+func (u *unnamed) allows(c *called) bool {
+	return maps.Equal(u.like.names, c.names) && agree(u.in, c.in) && agree(u.named, c.named)
+}
+
+// agree reports whether two axes are called the same wherever both are called something.
+func agree(a, b map[int]string) bool {
+	for class, name := range b {
+		if mine, ok := a[class]; ok && mine != name {
 			return false
 		}
 	}
 	return true
 }
 
-// renameUnnamed gives each dimension the name that it has in the first of its files, in the order
-// of their names, or in the next if something else has that: files that are appended seldom come
-// before the others, and then change no names.
-func (p *survey) renameUnnamed(all []*unnamed) {
-	taken := map[string]bool{}
+// sortUnnamed puts dimensions in the order of the names of the first files that have them: files
+// that are appended seldom come before the others, and then change no names.
+func (p *survey) sortUnnamed(all []*unnamed) {
 	first := make([]string, len(p.classes))
 	for i, c := range p.classes {
-		for _, x := range c.vars {
-			taken[x.path] = true
-		}
-		for path, d := range c.dims {
-			taken[path] = taken[path] || !d.Anonymous
-		}
-		first[i] = p.files[c.files[0]].URL
-		for _, f := range c.files {
-			if url := p.files[f].URL; natural(url, first[i]) < 0 {
-				first[i] = url
-			}
-		}
+		first[i] = p.files[slices.MinFunc(c.files, p.byName)].URL
 	}
 	for _, u := range all {
 		u.classes = slices.SortedFunc(maps.Keys(u.in), func(a, b int) int { return natural(first[a], first[b]) })
 	}
 	slices.SortStableFunc(all, func(a, b *unnamed) int { return natural(first[a.classes[0]], first[b.classes[0]]) })
+}
+
+// nameUnnamed chooses the name of each axis without one. Each dimension has one that no other has:
+// that of the first of its files, or of the next if something else has that. Options rename it by
+// this one. It gives way to the name that other files have for the axis.
+func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]string {
+	taken := map[string]bool{}
+	p.numbered = map[string]bool{}
+	for _, c := range p.classes {
+		for x := range c.all() {
+			taken[x.path] = true
+			for k, d := range x.dims {
+				if taken[d] = taken[d] || !c.unnamed[x.v.Dims[k]]; c.unnamed[x.v.Dims[k]] {
+					p.numbered[d] = true
+				}
+			}
+		}
+	}
 	name := map[slot]string{}
+	lens := p.lens()
+	p.torn = map[string]bool{}
 	for _, u := range all {
-		chosen := u.name(taken)
-		taken[chosen] = true
+		own := u.name(taken)
+		taken[own], p.numbered[own] = true, true
+		chosen := lens.renamed(own)
+		if theirs := u.like.name(); chosen == own && theirs != "" && !p.crosses(axes, u, theirs) {
+			chosen = theirs
+		}
+		if chosen == own && len(u.like.names) > 0 {
+			p.torn[own] = true
+		}
 		for _, s := range u.slots {
 			name[s] = chosen
 		}
 	}
-	for _, c := range p.classes {
-		c.renameUnnamed(name)
-	}
+	return name
 }
 
 // name chooses a name that is not taken.
@@ -150,25 +246,148 @@ func (u *unnamed) name(taken map[string]bool) string {
 	}
 }
 
-// renameUnnamed gives axes the names that were found, and the class the dimensions of these.
-func (c *class) renameUnnamed(name map[slot]string) {
-	now := map[string]manifest.Dimension{}
-	for path, d := range c.dims {
-		if !d.Anonymous {
-			now[path] = d
-		}
-	}
-	for i := range c.vars {
-		x := &c.vars[i]
-		x.dims = slices.Clone(x.dims)
-		for k, old := range x.dims {
-			d := c.dims[old]
-			if !d.Anonymous {
+// crosses reports whether files have a name for one axis of a variable, and others have it for
+// another one: then the variable would have the dimension twice, of which no file says so.
+func (p *survey) crosses(axes map[slot]*called, u *unnamed, name string) bool {
+	for _, s := range u.slots {
+		for k := range s.rank {
+			if k == s.axis {
 				continue
 			}
-			d.Path = name[slot{x.path, k}]
-			x.dims[k], now[d.Path] = d.Path, d
+			has := func(now string) bool { return now == name }
+			if other := axes[slot{s.path, s.rank, k}]; slices.ContainsFunc(slices.Collect(maps.Values(other.names)), has) && !p.namesBoth(s, k, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namesBoth reports whether a file has a name for two axes of a variable.
+func (p *survey) namesBoth(s slot, other int, name string) bool {
+	return slices.ContainsFunc(p.classes, func(c *class) bool {
+		i := c.find(s.path)
+		if i < 0 || len(c.vars[i].dims) != s.rank {
+			return false
+		}
+		x := &c.vars[i]
+		is := func(k int) bool { return x.dims[k] == name && !c.unnamed[x.v.Dims[k]] }
+		return is(s.axis) && is(other)
+	})
+}
+
+// renameUnnamed gives axes the names that were found, and the class the dimensions of these. It
+// takes coordinates along that were left out, as nothing that is wanted seemed to have their
+// dimension.
+func (p *survey) renameUnnamed(n int32, name map[slot]string) {
+	c := p.classes[n]
+	now := map[string]manifest.Dimension{}
+	for at, d := range c.dims {
+		if !d.Anonymous {
+			now[at] = d
+		}
+	}
+	rename := func(x *lensed) {
+		x.dims = slices.Clone(x.dims)
+		for k := range x.dims {
+			if c.unnamed[x.v.Dims[k]] {
+				x.dims[k] = name[slot{x.path, len(x.dims), k}]
+			}
+		}
+	}
+	long := map[string]map[int64][]string{} // variables, by dimensions and their lengths
+	for i := range c.vars {
+		x := &c.vars[i]
+		was := x.dims
+		rename(x)
+		for k, at := range x.dims {
+			d := c.dims[was[k]]
+			if _, ok := now[at]; !ok {
+				now[at] = manifest.Dimension{Path: at, Length: d.Length, Unlimited: d.Unlimited, Anonymous: true}
+			}
+			if long[at] == nil {
+				long[at] = map[int64][]string{}
+			}
+			long[at][d.Length] = append(long[at][d.Length], x.path)
 		}
 	}
 	c.dims = now
+	for _, at := range sorted(long) {
+		if len(long[at]) > 1 {
+			p.refuseLengths(n, at, long[at])
+		}
+	}
+	for i := range c.spare {
+		x := &c.spare[i]
+		rename(x)
+		_, used := now[x.path]
+		if _, there := c.search(x.path); used && !there && x.dims[0] == x.path && now[x.path].Length == x.v.Shape[0] {
+			x.aux = true
+			at, _ := c.search(x.path)
+			c.vars = slices.Insert(c.vars, at, *x)
+			p.spared = true
+		}
+	}
+	c.spare = nil
+	c.findCoords()
+}
+
+// refuseLengths refuses files in which variables would share a dimension and are not equally long.
+func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
+	files := p.classes[n].files
+	lengths := sorted(long)
+	most := slices.MaxFunc(lengths, func(a, b int64) int { return len(long[a]) - len(long[b]) })
+	var odd, says, drop []string
+	for _, length := range lengths {
+		paths := slices.Compact(long[length])
+		if length != most {
+			odd = append(odd, paths...)
+		}
+		says = append(says, fmt.Sprintf("%d in %s", length, some(paths)))
+	}
+	for _, path := range odd {
+		drop = append(drop, report.Drop(path[1:]))
+	}
+	p.find(p.odd(report.Finding{Kind: report.Dimension, Effect: report.Refused, Option: strings.Join(drop, " "),
+		Says: fmt.Sprintf("%s %s no name for axes that are %s by their places among those of other files, and not equally long: %s",
+			count(len(files), p.given()), have(len(files)), path.Base(at), strings.Join(says, ", "))}, files, int64(p.given())))
+}
+
+// noteUnnamed says which files have no names for axes that others have names for.
+func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
+	type array struct {
+		path string
+		rank int
+	}
+	lack := map[array]map[int]bool{}
+	told := map[array][]string{}
+	for _, s := range slices.SortedFunc(maps.Keys(axes), slot.compare) {
+		if c := axes[s]; len(c.in) > 0 && len(c.names) > 0 && !p.numbered[name[s]] {
+			a := array{s.path, s.rank}
+			if lack[a] == nil {
+				lack[a] = map[int]bool{}
+			}
+			for class := range c.in {
+				lack[a][class] = true
+			}
+			told[a] = append(told[a], path.Base(name[s]))
+		}
+	}
+	for a, classes := range lack {
+		var files []int32
+		of := 0
+		for n, c := range p.classes {
+			if i := c.find(a.path); i >= 0 && len(c.vars[i].dims) == a.rank {
+				of += len(c.files)
+				if classes[n] {
+					files = append(files, c.files...)
+				}
+			}
+		}
+		if len(files) > 0 {
+			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted,
+				Says: fmt.Sprintf("%s %s no name for %s: %s told by %s among the axes", count(len(files), of), have(len(files)), strings.Join(told[a], ", "),
+					plural(len(told[a]), "it is", "they are"), plural(len(told[a]), "its place", "their places"))}, files, int64(of)))
+		}
+	}
 }

@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"varve/manifest/report"
 )
 
 // unnamedFile adds a file of a day, whose dimensions but time have no name.
@@ -67,6 +70,219 @@ func TestUnnamedDimensions(t *testing.T) {
 				slices.Reverse(m.files)
 			}
 		})
+	}
+}
+
+// scale says which dimensions of a file have names.
+func (m *maker) scale(names ...string) {
+	f := m.files[len(m.files)-1]
+	h := *f.Header
+	h.Dimensions = slices.Clone(h.Dimensions)
+	for i := range h.Dimensions {
+		h.Dimensions[i].Anonymous = !slices.Contains(names, h.Dimensions[i].Path[1:])
+	}
+	h.SetID()
+	f.Header = &h
+}
+
+// TestNamedBesideUnnamed: an axis without a name has the one that other files have for it. What is
+// refused is planned with the options that it is refused with.
+func TestNamedBesideUnnamed(t *testing.T) {
+	h := func(dims string, shape ...int64) wanted { return cube("h", dims, shape, shape) }
+	numbers := func(name, dim string, values ...float64) wanted { return coords(name, dim, float64s, values...) }
+	for _, c := range []struct {
+		name  string
+		make  func(m *maker)
+		want  string
+		after string // the options that have been followed
+	}{
+		{"one axis", func(m *maker) {
+			m.file("a", days(0, 2), numbers("lat", "lat", 1, 2, 3), h("time lat p", 2, 3, 5))
+			m.scale("time", "lat")
+			m.file("b", numbers("time", "p0", 2, 3).with("units", "days since 1990-01-01", "standard_name", "time"), h("p0 p1 p2", 2, 3, 5))
+			m.scale()
+		}, "[/h[/time /lat /p] [4 3 5] /lat[/lat] [3] /time[/time] [4]]", ""},
+		{"numbers of other axes", func(m *maker) {
+			m.file("a", days(0, 1), h("time p0 p1", 1, 3, 5))
+			m.scale("time")
+			m.file("b", days(1, 1), h("time lat p0", 1, 3, 5))
+			m.scale("time", "lat")
+			m.file("c", days(2, 1), h("time p1 lon", 1, 3, 5))
+			m.scale("time", "lon")
+		}, "[/h[/time /lat /lon] [3 3 5] /time[/time] [3]]", ""},
+		{"a coordinate of an axis without a name", func(m *maker) {
+			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
+			m.scale("time", "lat")
+			m.file("b", days(1, 1), numbers("lat", "p", 1, 7), h("time p", 1, 2))
+			m.scale("time")
+		}, "[/h[/time /lat] [2 2] /lat[/lat] [2] /time[/time] [2]]", "--coords first"},
+		{"other ranks", func(m *maker) {
+			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
+			m.scale("time", "lat")
+			m.file("b", days(1, 1), cube("h", "time p q", []int64{1, 1, 2}, []int64{1, 1, 2}))
+			m.scale("time")
+		}, "[/lat[/lat] [2] /time[/time] [2]]", "--drop h"},
+		{"two names", func(m *maker) {
+			m.file("a", days(0, 1), h("time lat", 1, 2))
+			m.file("b", days(1, 1), h("time latitude", 1, 2))
+			m.file("c", days(2, 1), h("time p", 1, 2))
+			m.scale("time")
+		}, "[/h[/time /lat] [3 2] /time[/time] [3]]", "--rename latitude=lat --rename p=lat"},
+		{"two orders", func(m *maker) {
+			m.file("a", days(0, 1), h("time lat lon", 1, 4, 4))
+			m.file("b", days(1, 1), h("time lon lat", 1, 4, 4))
+			m.file("c", days(2, 1), h("time p p", 1, 4, 4))
+			m.scale("time")
+		}, "[/h[/time /lat /lon] [3 4 4] /time[/time] [3]]", "--rename p=lat --rename p_2=lon"},
+		{"a name in two places", func(m *maker) {
+			m.file("a", days(0, 1), h("time lat p", 1, 4, 4))
+			m.scale("time", "lat")
+			m.file("b", days(1, 1), h("time p lat", 1, 4, 4))
+			m.scale("time", "lat")
+		}, "[/h[/time /lat /p] [2 4 4] /time[/time] [2]]", "--rename p_2=p"},
+		{"two lengths", func(m *maker) {
+			m.file("a", days(0, 1), h("time lat", 1, 4), cube("k", "time lat", []int64{1, 4}, []int64{1, 4}), cube("l", "time lat", []int64{1, 4}, []int64{1, 4}))
+			m.scale("time", "lat")
+			m.file("b", days(1, 1), h("time p", 1, 4), cube("k", "time q", []int64{1, 5}, []int64{1, 5}), cube("l", "time p", []int64{1, 4}, []int64{1, 4}))
+			m.scale("time")
+		}, "[/h[/time /lat] [2 4] /l[/time /lat] [2 4] /time[/time] [2]]", "--drop k"},
+		{"another length", func(m *maker) {
+			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
+			m.scale("time", "lat")
+			m.file("b", days(1, 1), h("time p", 1, 3))
+			m.scale("time")
+		}, "[/h[/time /lat] [2 5] /time[/time] [2]]", "--drop lat --concat lat"},
+		{"no times", func(m *maker) {
+			m.file("a", days(0, 2), h("time lat", 2, 2))
+			m.file("b", h("p q", 2, 2))
+			m.scale()
+		}, "[/h[/time /lat] [4 2]]", "--drop time --concat time"},
+		{"a name of choice", func(m *maker) {
+			m.file("a", days(0, 1), h("time p", 1, 2))
+			m.scale("time")
+			m.file("b", days(1, 1), h("time q", 1, 2), cube("k", "time p", []int64{1, 3}, []int64{1, 3}))
+			m.scale("time")
+		}, "[/h[/time /p] [2 2] /k[/time /p_2] [2 3] /time[/time] [2]]", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			for range 2 { // files given the other way round make the same
+				opts, after := &Options{}, ""
+				p, err := planning(m, opts)
+				for range 3 {
+					var refused *Error
+					if !errors.As(err, &refused) {
+						break
+					}
+					after = strings.TrimSpace(after + " " + follow(t, refused, opts))
+					p, err = planning(m, opts)
+				}
+				if err != nil {
+					t.Fatalf("after %s: %v", after, err)
+				}
+				var got []string
+				for _, a := range p.Arrays {
+					got = append(got, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
+				}
+				if fmt.Sprint(got) != c.want || after != c.after {
+					t.Errorf("%v after %q, want %s after %q", got, after, c.want, c.after)
+				}
+				slices.Reverse(m.files)
+			}
+		})
+	}
+}
+
+func planning(m *maker, opts *Options) (*Plan, error) {
+	p, needs, err := New(m.files, opts)
+	if len(needs) > 0 {
+		err = fmt.Errorf("asks for %v", needs)
+	}
+	return p, err
+}
+
+// follow sets the options that findings name first, and returns them.
+func follow(t *testing.T, refused *Error, opts *Options) string {
+	var followed []string
+	for _, f := range refused.Findings {
+		words := strings.Fields(strings.TrimPrefix(f.Option, "a manifest for each kind of files, or "))
+		for len(words) > 1 && strings.HasPrefix(words[0], "--") {
+			option := words[0] + " " + strings.TrimSuffix(words[1], ",")
+			ends := strings.HasSuffix(words[1], ",")
+			value := strings.TrimSuffix(words[1], ",")
+			if !slices.Contains(followed, option) {
+				followed = append(followed, option)
+				switch words[0] {
+				case "--rename":
+					r, err := ParseRename(value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					opts.Rename = append(opts.Rename, r)
+				case "--drop":
+					opts.Drop = append(opts.Drop, value)
+				case "--concat":
+					opts.Concat = append(opts.Concat, value)
+				case "--coords":
+					opts.Coords = Coords(value)
+				default:
+					t.Fatalf("%s", option)
+				}
+			}
+			if words = words[2:]; ends {
+				break
+			}
+		}
+	}
+	return strings.Join(followed, " ")
+}
+
+// TestCoordinateOfUnnamed: the coordinate of an axis without a name is looked at, be it not among the
+// variables that are asked for, also when files are appended.
+func TestCoordinateOfUnnamed(t *testing.T) {
+	m := newMaker()
+	for i, last := range []float64{2, 2, 7} {
+		dim := []string{"lat", "p", "p"}[i]
+		m.file(fmt.Sprint(i), days(i, 1), coords("lat", dim, float64s, 1, last), cube("h", "time "+dim, []int64{1, 2}, []int64{1, 2}))
+		m.scale("time", "lat")
+	}
+	opts := &Options{Vars: []string{"h"}}
+	all := m.files
+	m.files = all[:2]
+	p, err := planning(m, opts)
+	if err != nil || len(p.Arrays) != 3 || p.State != nil {
+		t.Fatalf("%v, %v", p, err)
+	}
+	m.files = all
+	var refused *Error
+	if _, err := planning(m, opts); !errors.As(err, &refused) || refused.Findings[0].Kind != report.Coordinate {
+		t.Errorf("%v, want that values of lat differ", err)
+	}
+}
+
+// TestRenamedNumbers: a dimension that no file has a name for is renamed in all files, whatever its
+// number is in each, and an option for a number that other files took the place of is none too many.
+func TestRenamedNumbers(t *testing.T) {
+	m := newMaker()
+	m.file("a", days(0, 1), cube("h", "time p0 p1", []int64{1, 3, 5}, []int64{1, 3, 5}))
+	m.scale("time")
+	m.file("b", days(1, 1), cube("h", "time p1 p0", []int64{1, 3, 5}, []int64{1, 3, 5}))
+	m.scale("time")
+	opts := &Options{Rename: []Rename{{"p0", "lat"}, {"p1", "lon"}}}
+	for _, want := range []string{"[/time /lat /lon] [2 3 5]", "[/time /lat /lon] [3 3 5]"} {
+		p, err := planning(m, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := p.Arrays[0]; fmt.Sprint(a.Dims, a.Face.Shape) != want || !slices.Equal(a.Unnamed, []string{"", "/lat", "/lon"}) || a.Renamed != nil {
+			t.Errorf("%v %v, unnamed %v, renamed %v: want %s", a.Dims, a.Face.Shape, a.Unnamed, a.Renamed, want)
+		}
+		m.file("c", days(2, 1), cube("h", "time lat lon", []int64{1, 3, 5}, []int64{1, 3, 5}))
+	}
+	var wrong *OptionError
+	if _, err := planning(m, &Options{Rename: []Rename{{"p2", "lat"}}}); !errors.As(err, &wrong) {
+		t.Errorf("%v, want that nothing is called so", err)
 	}
 }
 

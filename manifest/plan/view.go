@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"path"
 	"slices"
@@ -20,7 +21,9 @@ import (
 type class struct {
 	header      *manifest.Header
 	vars        []lensed
+	spare       []lensed                      // coordinates of no dimension that is wanted, as far as names tell
 	dims        map[string]manifest.Dimension // by new path
+	unnamed     map[string]bool               // dimensions that the files have no name for, by path in the header
 	files       []int32
 	first, last int32 // of the files, once they are ranked
 	ranked      bool
@@ -30,12 +33,11 @@ type class struct {
 
 // lensed is a variable of a class.
 type lensed struct {
-	at     int // in the header
-	v      *manifest.Variable
-	path   string   // the new one
-	dims   []string // the new ones; of other classes, too
-	aux    bool     // another variable names it: a coordinate, bounds, a mapping
-	within bool     // the chosen group
+	at   int // in the header
+	v    *manifest.Variable
+	path string   // the new one
+	dims []string // the new ones; of other classes, too
+	aux  bool     // another variable names it: a coordinate, bounds, a mapping
 }
 
 // classify sorts files by their headers.
@@ -98,34 +100,85 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 			return nil, fmt.Errorf("%s: %w", f.URL, err)
 		}
 	}
-	c := &class{header: h, vars: make([]lensed, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, coords: map[string]int{}, parents: cf.ParentsOf(h)}
+	c := &class{header: h, vars: make([]lensed, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
 	lens := p.lens()
 	used := p.usedBy(h, lens)
 	named := references(h)
 	taken := map[string]string{}
 	for i := range h.Variables {
 		v := h.Variables[i]
-		x, ok := p.seen(v, lens, used[v.Path])
-		if !ok {
+		isSeen := p.isSeen(v, lens, used[v.Path])
+		if !isSeen && (c.unnamed == nil || len(v.Dims) != 1 || !p.notDropped(v.Path)) {
+			continue
+		}
+		x := p.through(lens, v)
+		c.number(&x, lens)
+		if x.at = i; !isSeen {
+			c.spare = append(c.spare, x)
 			continue
 		}
 		if other, ok := taken[x.path]; ok {
 			return nil, fmt.Errorf("%s: %s and %s would both be called %s", p.label(f.URL), other, v.Path, x.path)
 		}
 		taken[x.path] = v.Path
-		x.at, x.aux = i, named[v.Path] || used[v.Path]
+		x.aux = named[v.Path] || used[v.Path]
 		c.vars = append(c.vars, x)
 	}
 	if err := c.settleDims(lens); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.label(f.URL), err)
 	}
 	slices.SortFunc(c.vars, func(a, b lensed) int { return cmp.Compare(a.path, b.path) })
+	c.findCoords()
+	return c, nil
+}
+
+// unnamedIn are the dimensions of a header that its files have no name for, by path; nil if there are none.
+func unnamedIn(h *manifest.Header) (unnamed map[string]bool) {
+	for _, d := range h.Dimensions {
+		if d.Anonymous && unnamed == nil {
+			unnamed = map[string]bool{}
+		}
+		if d.Anonymous {
+			unnamed[d.Path] = true
+		}
+	}
+	return unnamed
+}
+
+// number gives a variable the dimensions that its file has no name for.
+func (c *class) number(x *lensed, lens lens) {
+	if len(lens.rename) == 0 || c.unnamed == nil {
+		return
+	}
+	x.dims = slices.Clone(x.dims)
+	for k, d := range x.v.Dims {
+		if c.unnamed[d] {
+			x.dims[k] = lens.number(d)
+		}
+	}
+}
+
+// findCoords finds the coordinates of dimensions among the variables.
+func (c *class) findCoords() {
+	c.coords = map[string]int{}
 	for i, x := range c.vars {
 		if len(x.dims) == 1 && x.dims[0] == x.path && x.v.Unreadable == "" {
 			c.coords[x.path] = i
 		}
 	}
-	return c, nil
+}
+
+// all are the variables, and those that may become some.
+func (c *class) all() iter.Seq[*lensed] {
+	return func(yield func(*lensed) bool) {
+		for _, list := range [][]lensed{c.vars, c.spare} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // usedBy are the dimensions of the variables that are wanted.
@@ -143,20 +196,26 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 	return used
 }
 
-// seen is a variable with its new names, if it is wanted, or needed as the coordinate of a dimension
-// that is used. Those that headers have in common have their names in common, too.
-func (p *inquiry) seen(v *manifest.Variable, lens lens, used bool) (x lensed, ok bool) {
-	if !p.wanted(v.Path) && !(used && p.notDropped(v.Path)) {
-		return x, false
+// isSeen reports whether a variable is wanted, or needed as the coordinate of a dimension that is used.
+func (p *inquiry) isSeen(v *manifest.Variable, lens lens, used bool) bool {
+	if used {
+		return p.notDropped(v.Path)
 	}
-	if x, ok = p.named[v]; ok {
-		return x, used || x.within
+	_, within := lens.path(v.Path)
+	return within && p.wanted(v.Path)
+}
+
+// through is a variable with its new names. Those that headers have in common have their names in
+// common, too.
+func (p *inquiry) through(lens lens, v *manifest.Variable) lensed {
+	if x, ok := p.named[v]; ok {
+		return x
 	}
-	x.v = v
-	if x.path, x.within = lens.path(v.Path); !x.within {
+	x := lensed{v: v, dims: make([]string, len(v.Dims))}
+	var within bool
+	if x.path, within = lens.path(v.Path); !within {
 		x.path = lens.outer(v.Path)
 	}
-	x.dims = make([]string, len(v.Dims))
 	for k, d := range v.Dims {
 		x.dims[k] = lens.dim(d)
 	}
@@ -164,7 +223,7 @@ func (p *inquiry) seen(v *manifest.Variable, lens lens, used bool) (x lensed, ok
 		p.named = map[*manifest.Variable]lensed{}
 	}
 	p.named[v] = x
-	return x, used || x.within
+	return x
 }
 
 // setCoord makes a variable the coordinate of its dimension, beside the others or in the place
@@ -211,7 +270,11 @@ func (c *class) settleDims(lens lens) error {
 		}
 	}
 	for _, d := range c.header.Dimensions {
-		d.Path = lens.dim(d.Path)
+		if d.Anonymous {
+			d.Path = lens.number(d.Path) // which is renamed once it is known what it is in all files
+		} else {
+			d.Path = lens.dim(d.Path)
+		}
 		if _, ok := c.dims[d.Path]; !ok {
 			c.dims[d.Path] = d
 		}
@@ -221,22 +284,6 @@ func (c *class) settleDims(lens lens) error {
 
 // meaning is a variable of the header; bounds of times have the units of what they bound.
 func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(c.header.Variables[at]) }
-
-// renames reports whether something has a name that it does not have in the files.
-func (c *class) renames(name string) bool {
-	called := func(old, now string) bool { return old != now && report.Base(now) == report.Base(name) }
-	for _, x := range c.vars {
-		if called(x.v.Path, x.path) {
-			return true
-		}
-		for k, d := range x.dims {
-			if called(x.v.Dims[k], d) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // lens is how paths of sources become paths of arrays.
 type lens struct {
@@ -266,18 +313,19 @@ func (l lens) dim(at string) string {
 	return l.outer(at)
 }
 
+// number is the path of a dimension that a file has no name for, before it is renamed.
+func (l lens) number(at string) string { return lens{group: l.group}.dim(at) }
+
 func (l lens) outer(at string) string { return l.renamed("/" + path.Base(at)) }
 
 func (l lens) renamed(at string) string {
 	for _, r := range l.rename {
-		dir, base := path.Split(at)
-		switch {
-		case r.Old != at && r.Old != base && "/"+r.Old != at:
-		case strings.Contains(r.New, "/"):
-			return "/" + strings.TrimLeft(r.New, "/")
-		default:
+		if dir, _ := path.Split(at); !r.means(at) {
+			continue
+		} else if !strings.Contains(r.New, "/") {
 			return dir + r.New
 		}
+		return "/" + strings.TrimLeft(r.New, "/")
 	}
 	return at
 }

@@ -189,12 +189,13 @@ func (b box) piece(left []box, axis int, from, to int64) []box {
 	return append(left, out)
 }
 
-// hide makes a hidden file of one variable.
-func (s *scanner) hide(id manifest.Source, v manifest.Variable, rows *refs) *found {
+// hide makes a hidden file of one variable, whose dimensions are those of the one that it is a part of.
+func (e *entry) hide(id manifest.Source, v manifest.Variable, rows *refs) *found {
+	dims := slices.DeleteFunc(slices.Clone(e.header.Dimensions), func(d manifest.Dimension) bool { return !slices.Contains(v.Dims, d.Path) })
 	f := &manifest.File{
 		Source: id,
-		Header: s.shared.header(&manifest.Header{Variables: []*manifest.Variable{&v}}),
-		Groups: s.shared.groups(nil),
+		Header: e.shared.header(&manifest.Header{Dimensions: dims, Variables: []*manifest.Variable{&v}}),
+		Groups: e.shared.groups(nil),
 		Values: make([]*manifest.Values, 1),
 		Bytes:  rows.stored,
 		Hidden: true,

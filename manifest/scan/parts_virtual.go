@@ -61,7 +61,7 @@ func (p *parted) addMapped(key string, n *opened, boxes *virtual.Boxes, d *descr
 	}
 	id := identity(n.url, n.src, n.data.Format)
 	k, err := p.file(key, boxes, func() (*found, error) {
-		h := n.hide(id, p.standIn(d.v, boxes), d.f.refs.clone())
+		h := p.of.hide(id, p.standIn(d.v, boxes), d.f.refs.clone())
 		h.inline, h.others = d.f.inline, d.f.others
 		return h, nil
 	})

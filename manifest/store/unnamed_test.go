@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"varve/codec"
@@ -15,45 +16,76 @@ import (
 )
 
 // TestUnnamedAxes: what a file's reader calls a dimension without a name is another axis in
-// another file, whichever comes first.
+// another file, whichever comes first, also where values are in other files, and beside a file
+// that has a name for it.
 func TestUnnamedAxes(t *testing.T) {
-	folder := "../../fixtures/hdf5/"
-	for _, names := range [][]string{{"phony_numbers_1.h5", "phony_numbers_2.h5"}, {"phony_numbers_2.h5", "phony_numbers_1.h5"}} {
-		out := filepath.Join(t.TempDir(), "out.varve")
-		_, err := build.Build(t.Context(), out, &build.Options{
-			Sources: build.Sources{Names: []string{folder + names[0], folder + names[1]}},
-			Plan:    plan.Options{NewDims: []plan.NewDim{{Name: "n", Pattern: `phony_numbers_(\d)`}}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := store.Open(t.Context(), out, &store.Options{Allow: []string{folder}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := st.Array("x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := grid.Basic(x.Grid(), grid.All(), grid.All(), grid.All())
-		if err != nil {
-			t.Fatal(err)
-		}
-		values := codec.NewElems(x.Face().Form(all.Shape()))
-		if err := x.Read(t.Context(), all, values); err != nil {
-			t.Fatal(err)
-		}
-		want := make([]byte, 0, 120)
-		for _, first := range []int{0, 100} {
-			for i := range 15 {
-				want = binary.LittleEndian.AppendUint32(want, math.Float32bits(float32(first+i)))
+	first := map[string]int{"phony_numbers_1.h5": 0, "phony_numbers_2.h5": 100, "phony_virtual_1.h5": 0, "phony_virtual_2.h5": 100, "phony_beside_scale.h5": 200}
+	for _, c := range []struct {
+		dim   string
+		names []string
+	}{
+		{"/phony_dim_0", []string{"phony_numbers_1.h5", "phony_numbers_2.h5"}},
+		{"/phony_dim_0", []string{"phony_virtual_1.h5", "phony_virtual_2.h5"}},
+		{"/lat", []string{"phony_beside_scale.h5", "phony_numbers_1.h5"}},
+		{"/lat", []string{"phony_beside_scale.h5", "phony_numbers_2.h5"}},
+		{"/lat", []string{"phony_virtual_2.h5", "phony_beside_scale.h5", "phony_numbers_1.h5"}},
+	} {
+		for range 2 {
+			var want []byte
+			for _, name := range c.names {
+				for i := range 15 {
+					want = binary.LittleEndian.AppendUint32(want, math.Float32bits(float32(first[name]+i)))
+				}
 			}
-		}
-		if !slices.Equal(all.Shape(), []int64{2, 3, 5}) || !slices.Equal(values.Fixed, want) {
-			t.Errorf("%v: %v of shape %v", names, values.Fixed, all.Shape())
-		}
-		if err := st.Close(); err != nil {
-			t.Error(err)
+			got, dims := stacked(t, c.names)
+			if !slices.Equal(got, want) {
+				t.Errorf("%v: %v", c.names, got)
+			}
+			if dims[1] != c.dim && dims[1] != "/phony_dim_1" {
+				t.Errorf("%v: dimensions %v", c.names, dims)
+			}
+			slices.Reverse(c.names)
 		}
 	}
+}
+
+// stacked are the elements of x in files that are stacked in their order, and its dimensions.
+func stacked(t *testing.T, names []string) (elements []byte, dims []string) {
+	t.Helper()
+	folder := "../../fixtures/hdf5/"
+	steps := plan.NewDim{Name: "n"}
+	paths := slices.Clone(names)
+	for i := range paths {
+		paths[i], steps.Values = folder+paths[i], append(steps.Values, strconv.Itoa(i))
+	}
+	out := filepath.Join(t.TempDir(), "out.varve")
+	made, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: paths}, Plan: plan.Options{NewDims: []plan.NewDim{steps}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range made.Snapshot.Arrays {
+		if a.Path == "/x" {
+			dims = a.Dims
+		}
+	}
+	st, err := store.Open(t.Context(), out, &store.Options{Allow: []string{folder}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := st.Array("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := grid.Basic(x.Grid(), grid.All(), grid.All(), grid.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := codec.NewElems(x.Face().Form(all.Shape()))
+	if err := x.Read(t.Context(), all, values); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+	return values.Fixed, dims
 }
