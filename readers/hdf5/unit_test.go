@@ -85,7 +85,7 @@ func slotPlace(slot uint64, maxShape, chunk []uint64, first int) []uint64 {
 }
 
 // TestListOfReferences: libhdf5 writes down the size in memory, 64, of the references in a list, and
-// stores them by their size in the file.
+// stores them by their size in the file, in as much of the global heap as they take in memory, or as they need.
 func TestListOfReferences(t *testing.T) {
 	for _, offsets := range []int{4, 8} {
 		list := []byte{0x49, 0, 0, 0, byte(offsets + 8), 0, 0, 0, 0x47, 0x12, 0, 0, 64, 0, 0, 0}
@@ -96,6 +96,23 @@ func TestListOfReferences(t *testing.T) {
 		}
 		if got.String() != "vlen<ref-std>" || got.Base.Size != offsets+10 {
 			t.Errorf("addresses of %d bytes: %v of %d bytes", offsets, got, got.Base.Size)
+		}
+	}
+
+	f, tree := openFixture(t, "references_lists.h5")
+	at := slices.IndexFunc(tree.Objects, func(o *Object) bool { return o.Path == "/x" })
+	for name, want := range map[string][]string{"DIMENSION_LIST": {"/row", "/column"}, "shows": {"/column", "/", "/row"}} {
+		a, _ := findAttribute(tree.Objects[at], name)
+		lists, err := f.References(context.Background(), a)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var got []string
+		for _, addr := range slices.Concat(lists...) {
+			got = append(got, tree.At(addr).Path)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s leads to %q, want %q", name, got, want)
 		}
 	}
 }
@@ -141,6 +158,7 @@ func TestNetCDFView(t *testing.T) {
 			},
 		},
 		{"netcdf4_classic.nc", []string{"/n 3u"}, []string{"/n <i4 n"}},
+		{"references_lists.h5", []string{"/row 3", "/column 3"}, []string{"/x <i2 row,column", "/row <f4 row", "/column <f4 column"}},
 		{
 			"phony_dimensions.h5",
 			[]string{"/phony_dim_2 3", "/phony_dim_3 4", "/phony_dim_4 4", "/g/phony_dim_0 3", "/g/phony_dim_1 0u"},

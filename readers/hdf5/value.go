@@ -98,6 +98,10 @@ func (e *encoder) place(b []byte) (addr uint64, index int) {
 	return littleAddress(b[:n]), int(binary.LittleEndian.Uint32(b[n:]))
 }
 
+// memoryReference is the size in memory of a reference of HDF5 1.12. libhdf5 gives lists of them as much of the
+// global heap, of which they fill the front, each of its size in the file.
+const memoryReference = 64
+
 // varlen returns the stored elements of one variable-length value, which begins with how
 // many there are.
 func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
@@ -117,7 +121,11 @@ func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 	if !t.IsText {
 		size = uint64(t.Base.Size)
 	}
-	if n*size != uint64(len(b)) {
+	inMemory := size
+	if !t.IsText && t.Base.Ref == readers.AnyRef {
+		inMemory = memoryReference
+	}
+	if held := uint64(len(b)); held != n*size && held != n*inMemory {
 		e.fail("%d elements of %d bytes in an object of %d of the global heap", n, size, len(b))
 		return 0, nil
 	}
