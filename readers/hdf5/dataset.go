@@ -216,7 +216,8 @@ func (d *Dataset) readChunkedLayout() error {
 	if len(d.layout.chunk) != len(d.Shape) {
 		return readers.Corruptf("chunks have %d dimensions, the dataset %d", len(d.layout.chunk), len(d.Shape))
 	}
-	if d.layout.element != uint64(d.Type.Size) {
+	// Version 4 repeats the size, and PureHDF wrote others there, by which libhdf5 reads nothing before 2.0.
+	if d.layout.version < 4 && d.layout.element != uint64(d.Type.Size) {
 		return readers.Corruptf("chunks are of elements of %d bytes, the dataset of %d", d.layout.element, d.Type.Size)
 	}
 	if _, ok := d.layout.chunkBytes(d.Type.Size); !ok {
@@ -277,7 +278,7 @@ func (d *Dataset) index() *chunkIndex {
 		shape:    d.Shape,
 		maxShape: d.MaxShape,
 		bytes:    size,
-		size:     d.layout.element,
+		size:     uint64(d.Type.Size),
 		oneSize:  d.layout.oneSize,
 		oneMask:  d.layout.oneMask,
 		flags:    d.layout.flags,

@@ -343,3 +343,30 @@ func TestNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestElementsOfLayouts: what a layout of version 4 says of the size of elements is not looked at. PureHDF
+// wrote 4 there for float64, and libhdf5 read its files until version 2.0 refused them.
+func TestElementsOfLayouts(t *testing.T) {
+	for _, c := range []struct {
+		file, path string
+		at         int // of the size of elements, which is 2 or 1
+	}{
+		{"index_single.h5", "/plain", 276}, {"index_single.h5", "/deflated", 560}, {"index_implicit.h5", "/x", 292},
+		{"index_fixed.h5", "/grows", 276}, {"index_extensible.h5", "/deflated", 1420}, {"index_extensible.h5", "/far", 1052},
+		{"index_btree2.h5", "/plain", 276}, {"index_btree2.h5", "/deflated", 598},
+	} {
+		f, err := changed(t, c.file, bytes.Clone)
+		want, err := valuesOf(t, f, err, c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err = patched(t, c.file, patch{c.at: "\x04"})
+		o, failed := mustTree(t, f, err).Lookup(c.path)
+		if failed != nil || o.Dataset.layout.element != 4 {
+			t.Fatalf("%s%s is not changed: %v", c.file, c.path, failed)
+		}
+		if got, err := o.Dataset.ReadAll(t.Context(), 1<<20); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s%s: %x, not %x: %v", c.file, c.path, got, want, err)
+		}
+	}
+}
