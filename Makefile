@@ -1,6 +1,7 @@
 # make build    the command, as ./varve
 # make test     every test; sets up a pinned Python for those against zarr-python and h5py
-# make check    what a commit must pass: format, vet, staticcheck, layers, other systems, tests, race
+# make check    what a commit must pass: format, vet, staticcheck, layers, other systems, tests, race, beam
+# make beam     vet, staticcheck and the tests of cmd/varve-beam, which is a module of its own
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make large    what very large archives cost: the tables of docs/planning.md; FILES, OWN and APPENDS say how large
@@ -21,7 +22,7 @@ MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -36,7 +37,7 @@ interop:
 		$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
 		xargs grep -l '^func TestInterop' | xargs -n1 dirname | sort -u)
 
-check: format lint platforms race clean-tree
+check: format lint platforms race beam clean-tree
 
 format:
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -57,6 +58,11 @@ platforms:
 	fused=$$(awk '$$1 == "TEXT" {f = $$2} /FN?M(ADD|SUB)[SD] / {print f, $$1}' "$$tmp/code" | \
 		grep -vE '^varve/(codec/internal/sz\.(pow|logarithm|exponential)|manifest/(plot|picture)\.)' | sort -u); \
 	if [ "$$fused" ]; then echo "rounded once on arm64 and twice on amd64:" $$fused >&2; exit 1; fi
+
+# staticcheck is that of the main module. What ./... means here does not take this module in.
+beam:
+	@staticcheck=$$($(GO) tool -n staticcheck) && cd cmd/varve-beam && export CGO_ENABLED=0 && \
+	$(GO) vet ./... && "$$staticcheck" ./... && $(GO) test ./...
 
 # The race detector needs a C compiler; without one the tests run without it, and say so.
 race:

@@ -9,29 +9,52 @@ import (
 	"testing"
 )
 
-// TestEveryDependencyHasAReason holds docs/dependencies.md against go.mod.
+// TestEveryDependencyHasAReason holds docs/dependencies.md against the go.mod of both modules.
 func TestEveryDependencyHasAReason(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
 	reasons, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct := 0
-	for _, line := range strings.Split(string(mod), "\n") {
-		fields := strings.Fields(line)
-		if len(fields) != 2 || !strings.HasPrefix(line, "\t") || !strings.HasPrefix(fields[1], "v") {
-			continue
+	for name, least := range map[string]int{"../../go.mod": 5, "../varve-beam/go.mod": 1} {
+		direct := dependencies(t, name)
+		for _, path := range direct {
+			if !strings.Contains(string(reasons), "| "+path+" |") {
+				t.Errorf("docs/dependencies.md has no line for %s", path)
+			}
 		}
-		direct++
-		if !strings.Contains(string(reasons), "| "+fields[0]+" |") {
-			t.Errorf("docs/dependencies.md has no line for %s", fields[0])
+		if len(direct) < least {
+			t.Errorf("%s has %d direct dependencies; this test reads it wrong", name, len(direct))
 		}
 	}
-	if direct < 5 {
-		t.Errorf("go.mod has %d direct dependencies; this test reads it wrong", direct)
+}
+
+// dependencies are the modules that a go.mod names, but for ours.
+func dependencies(t *testing.T, name string) (paths []string) {
+	t.Helper()
+	mod, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(mod), "\n") {
+		fields := strings.Fields(line)
+		if len(fields) == 2 && strings.HasPrefix(line, "\t") && strings.HasPrefix(fields[1], "v") && fields[0] != "varve" {
+			paths = append(paths, fields[0])
+		}
+	}
+	return paths
+}
+
+// TestBeamIsApart: the main module does without Beam, and does not hold the module that has it.
+func TestBeamIsApart(t *testing.T) {
+	for _, name := range []string{"../../go.mod", "../../go.sum"} {
+		if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "apache/beam") {
+			t.Errorf("%s names Beam: %v", name, err)
+		}
+	}
+	for _, p := range list(t) {
+		if strings.HasPrefix(p.ImportPath, "varve/cmd/varve-beam") {
+			t.Errorf("%s is in the main module", p.ImportPath)
+		}
 	}
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"varve/readers/source"
+)
+
+// place is where all who work on a job write: a folder, or a prefix in an object store.
+type place string
+
+// name is what a file in the place is called.
+func (p place) name(base string) string {
+	if source.IsObject(string(p)) {
+		return string(p) + "/" + base
+	}
+	return filepath.Join(string(p), base)
+}
+
+// write writes a small file, which is there whole or not at all.
+func (p place) write(ctx context.Context, base string, data []byte) error {
+	if source.IsObject(string(p)) {
+		return p.with(ctx, base, func(at *source.Place, key string) error {
+			return at.Put(ctx, key, bytes.NewReader(data), int64(len(data)))
+		})
+	}
+	if err := os.MkdirAll(string(p), 0o777); err != nil {
+		return err
+	}
+	draft := p.name(base + "-" + rand.Text())
+	err := os.WriteFile(draft, data, 0o666)
+	if err == nil {
+		err = os.Rename(draft, p.name(base))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(draft))
+	}
+	return nil
+}
+
+// read reads a file.
+func (p place) read(ctx context.Context, base string) ([]byte, error) {
+	src, err := source.Open(ctx, p.name(base))
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, src.Size())
+	_, err = src.ReadAt(ctx, data, 0)
+	return data, errors.Join(err, src.Close())
+}
+
+// remove removes a file.
+func (p place) remove(ctx context.Context, base string) error {
+	if source.IsObject(string(p)) {
+		return p.with(ctx, base, func(at *source.Place, key string) error { return at.Remove(ctx, key) })
+	}
+	return os.Remove(p.name(base))
+}
+
+// with calls do with the place of an object, and its key there.
+func (p place) with(ctx context.Context, base string, do func(at *source.Place, key string) error) error {
+	opener := source.NewOpener(nil)
+	at, key, err := opener.PlaceOf(ctx, p.name(base))
+	if err == nil {
+		err = do(at, key)
+	}
+	return errors.Join(err, opener.Close())
+}
