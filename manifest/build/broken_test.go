@@ -2,29 +2,39 @@ package build
 
 import (
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"varve/manifest/report"
-	"varve/manifest/scan"
 )
 
-// TestManyBroken: of many files that cannot be read some are named with their reasons, and the rest
-// counted.
+// TestManyBroken: all files that cannot be read are named with their reasons, be they many.
 func TestManyBroken(t *testing.T) {
-	for _, n := range []int{0, 1, shownBroken, shownBroken + 1, 100 * shownBroken} {
-		var list []scan.Broken
-		for i := range n {
-			list = append(list, scan.Broken{URL: fmt.Sprintf("/%d.nc", i), Err: io.ErrUnexpectedEOF})
+	folder := t.TempDir()
+	var want []string
+	for i := range 25 {
+		name := filepath.Join(folder, fmt.Sprintf("%02d.nc", i))
+		if err := os.WriteFile(name, []byte("CDF"), 0o666); err != nil {
+			t.Fatal(err)
 		}
-		var r report.Report
-		addBroken(&r, list, report.Dropped)
-		count := int64(0)
-		for _, f := range r.Findings {
-			count += f.Count
+		want = append(want, filepath.Base(name))
+	}
+	outcome, err := Check(t.Context(), &Options{Sources: Sources{Names: []string{folder}}})
+	if err == nil || outcome == nil {
+		t.Fatalf("%v, %v", outcome, err)
+	}
+	var got []string
+	for _, f := range outcome.Report.Findings {
+		if f.Kind != report.Broken || f.Count != 1 || f.Says == "" {
+			t.Errorf("%+v", f)
 		}
-		if len(r.Findings) > shownBroken+1 || count != int64(n) {
-			t.Errorf("%d findings of %d files for %d", len(r.Findings), count, n)
+		for _, url := range f.Files {
+			got = append(got, report.Base(url))
 		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%v are named", got)
 	}
 }

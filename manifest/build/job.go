@@ -99,22 +99,11 @@ func (j *job) refused(err error) *Outcome {
 	return out
 }
 
-// shownBroken is how many sources that cannot be read have a finding each.
-const shownBroken = 20
-
-// addBroken reports sources that cannot be read, the first of them with the reasons.
+// addBroken reports sources that cannot be read, all of them with the reasons.
 func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
-	for _, b := range list[:min(len(list), shownBroken)] {
+	for _, b := range list {
 		r.Add(brokenFinding(b, effect))
 	}
-	if len(list) <= shownBroken {
-		return
-	}
-	rest := list[shownBroken:]
-	f := brokenFinding(rest[0], effect)
-	f.Files, f.Count = append(f.Files, rest[len(rest)-1].URL), int64(len(rest))
-	f.Says = report.Thousands(f.Count) + " more cannot be read, the first of them: " + f.Says
-	r.Add(f)
 }
 
 func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {

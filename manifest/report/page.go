@@ -24,7 +24,11 @@ type PageArray struct {
 }
 
 // Write writes the page.
-func (p *Page) Write(w io.Writer) error { return pageTemplate().Execute(w, p) }
+func (p *Page) Write(w io.Writer) error {
+	shown := *p
+	shown.Findings = fewBroken(p.Findings)
+	return pageTemplate().Execute(w, &shown)
+}
 
 // pageTemplate is parsed when the first page is written, and not by every command.
 var pageTemplate = sync.OnceValue(func() *template.Template {

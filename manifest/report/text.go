@@ -19,14 +19,44 @@ import (
 //	                      --coords first takes those of the first file
 func (r *Report) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
+	few := fewBroken(r.Findings)
 	for _, refused := range []bool{true, false} {
-		for _, f := range r.Findings {
+		for _, f := range few {
 			if (f.Effect == Refused) == refused {
 				f.text(out)
 			}
 		}
 	}
 	return out.Flush()
+}
+
+// mostBroken is how many files that cannot be read are shown to people with a finding each.
+const mostBroken = 20
+
+// fewBroken makes one finding of those on files that cannot be read, but for the first of them.
+func fewBroken(findings []Finding) []Finding {
+	out := make([]Finding, 0, len(findings))
+	broken, rest := 0, -1
+	for _, f := range findings {
+		if f.Kind != Broken {
+			out = append(out, f)
+			continue
+		}
+		switch broken++; {
+		case broken <= mostBroken:
+			out = append(out, f)
+		case rest < 0:
+			rest = len(out)
+			out = append(out, f)
+		default:
+			out[rest].Count += f.Count
+			out[rest].Files = []string{out[rest].Files[0], f.Files[len(f.Files)-1]}
+		}
+	}
+	if rest >= 0 && out[rest].Count > 1 {
+		out[rest].Says = Thousands(out[rest].Count) + " more cannot be read, the first of them: " + out[rest].Says
+	}
+	return out
 }
 
 const indent = "                       "

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -40,5 +41,31 @@ rebuilt    packing     /sst: 417 of 12,000 files have scale_factor 0.005 instead
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nnot\n%s", b.String(), want)
+	}
+}
+
+// TestManyBroken: of many files that cannot be read people are shown some with their reasons, and how
+// many more there are.
+func TestManyBroken(t *testing.T) {
+	for _, n := range []int{0, 1, mostBroken, mostBroken + 1, 100 * mostBroken} {
+		r := Report{Findings: []Finding{{Kind: Width}}}
+		for i := range n {
+			r.Add(Finding{Kind: Broken, Files: []string{fmt.Sprintf("/%d.nc", i)}, Count: 1, Says: "ends early"})
+		}
+		few, count := fewBroken(r.Findings), int64(0)
+		for _, f := range few[1:] {
+			count += f.Count
+		}
+		if len(few) > mostBroken+2 || count != int64(n) || len(r.Findings) != n+1 {
+			t.Errorf("%d findings of %d files for %d", len(few), count, n)
+		}
+		var text strings.Builder
+		if err := r.Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		more := Thousands(int64(n)-mostBroken) + " more cannot be read, the first of them: ends early"
+		if strings.Contains(text.String(), more) != (n > mostBroken+1) {
+			t.Errorf("%d: %s", n, text.String())
+		}
 	}
 }
