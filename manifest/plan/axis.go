@@ -68,7 +68,7 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 		return true
 	}
 	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
-		Option: report.Drop(path.Base(d.coord)) + " " + report.ListFlag("concat", path.Base(d.path)) + " to put them end to end in the order of their names",
+		Option: withoutValues(d),
 		Says:   count(len(lack), int(d.total())) + " " + have(len(lack)) + " " + path.Base(d.path) + " without values, so that nothing says where along it they lie"},
 		lack, d.total()))
 	return false

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 )
 
@@ -348,16 +350,60 @@ func (p *inquiry) refuseNatures(d *dim, groups map[string][]*coord) {
 	if d.nature == instant {
 		kind = report.Time
 	}
+	var other []string // kinds of numbers: files may have as many as there are files
 	for _, word := range sorted(groups) {
-		if word == most {
-			continue
+		switch {
+		case word == most:
+		case strings.HasPrefix(word, "numbers"):
+			other = append(other, word)
+		default:
+			p.refuseNature(d, report.Finding{Kind: kind}, groups[word], word, most)
 		}
-		files := d.filesOf(groups[word]...)
-		p.find(p.odd(report.Finding{Kind: kind, Array: d.coord, Effect: report.Refused,
-			Says: count(len(files), len(p.files)) + " " + have(len(files)) + " " + word + " along " + path.Base(d.path) + ", the others " + most},
-			files, d.total()))
+	}
+	if len(other) > 0 {
+		var all []*coord
+		for _, word := range other {
+			all = append(all, groups[word]...)
+		}
+		word, noTimes := p.wordOf(all, len(other))
+		f := report.Finding{Kind: kind}
+		if noTimes {
+			f.Option = withoutValues(d)
+		}
+		p.refuseNature(d, f, all, word, most)
 	}
 	d.role = spoiled
+}
+
+// wordOf says what coordinates of numbers are, of several units the first ones, and whether these
+// are meant to be of times, and are of none.
+func (p *inquiry) wordOf(coords []*coord, units int) (word string, noTimes bool) {
+	first := slices.MinFunc(coords, p.compareFirst)
+	example := first.units
+	if _, _, err := cf.UnitsOf(first.v); err != nil {
+		noTimes = true
+		example += " (" + strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.v.Path, first.units)) + ")"
+	}
+	switch {
+	case units > 1:
+		return fmt.Sprintf("numbers of %d units, as %s in %s,", units, example, p.label(p.files[first.rep].URL)), noTimes
+	case example != "":
+		return "numbers of " + example, noTimes
+	}
+	return "numbers", noTimes
+}
+
+// refuseNature refuses the files of some coordinates, which are other than those of most.
+func (p *inquiry) refuseNature(d *dim, f report.Finding, odd []*coord, word, most string) {
+	files := d.filesOf(odd...)
+	f.Array, f.Effect = d.coord, report.Refused
+	f.Says = count(len(files), len(p.files)) + " " + have(len(files)) + " " + word + " along " + path.Base(d.path) + ", the others " + most
+	p.find(p.odd(f, files, d.total()))
+}
+
+// withoutValues is the option for files in the order of their names, whatever values they have.
+func withoutValues(d *dim) string {
+	return report.Drop(path.Base(d.coord)) + " " + report.ListFlag("concat", path.Base(d.path)) + " to put them end to end in the order of their names"
 }
 
 // majority is the word that most files go by; of equals that of the file that comes first.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -371,5 +372,39 @@ func TestKindsAreDocumented(t *testing.T) {
 	}
 	if len(kinds) < 15 {
 		t.Errorf("%d kinds", len(kinds))
+	}
+}
+
+// TestImpossibleTimes: units that are none are one finding, however many there are, with an example.
+func TestImpossibleTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		first int
+		says  string
+		after string
+	}{
+		"beside times": {20, "20 of 40 files have numbers of 20 units, as days since 2000-13-01 00:00:20 (", "--drop time --concat time"},
+		"alone":        {0, "39 of 40 files have numbers of 39 units, as days since 2000-13-01 00:00:01 (", "--drop time --concat time"},
+	} {
+		m := newMaker()
+		for i := range 40 {
+			month := 1
+			if i >= c.first {
+				month = 13
+			}
+			m.file(fmt.Sprintf("%02d", i), coords("time", "time", int32s, float64(i)).with("units", fmt.Sprintf("days since 2000-%02d-01 00:00:%02d", month, i)),
+				cube("h", "time", []int64{1}, []int64{1}))
+		}
+		_, err := planning(m, &Options{})
+		var refused *Error
+		if !errors.As(err, &refused) || len(refused.Findings) != 1 || !strings.HasPrefix(refused.Findings[0].Says, c.says) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		opts := &Options{}
+		if got := follow(t, refused, opts); got != c.after {
+			t.Errorf("%s: followed %s", name, got)
+		}
+		if _, err := planning(m, opts); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
