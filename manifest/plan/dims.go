@@ -134,6 +134,37 @@ func (c *class) search(at string) (int, bool) {
 	return slices.BinarySearchFunc(c.vars, at, func(x lensed, at string) int { return cmp.Compare(x.path, at) })
 }
 
+// guessed reports whether what says where files lie along a dimension has another name.
+func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && !d.made }
+
+// needless forgets the times along a dimension that has another name, if nobody asked for them:
+// new dimensions tell all files apart, and all have as much of this one. They are the valid times
+// of forecasts, and not where one file goes on behind another.
+func (p *directions) needless(d *dim) {
+	if !d.guessed() || d.named || d.settled || len(p.made) == 0 {
+		return
+	}
+	var files [][]int32
+	for _, n := range d.classes {
+		c := p.classes[n]
+		if c.dims[d.path].Length != p.classes[d.classes[0]].dims[d.path].Length {
+			return
+		}
+		for _, f := range c.files {
+			files = append(files, []int32{f})
+		}
+	}
+	if !tell(p.made, files) {
+		return
+	}
+	d.coord, d.coords = "", nil
+	for f, n := range d.of {
+		if n >= 0 {
+			d.of[f] = noCoord
+		}
+	}
+}
+
 // readCoords finds the different coordinates that files have along a dimension.
 func (p *survey) readCoords(d *dim) error {
 	d.of = make([]int32, len(p.files))

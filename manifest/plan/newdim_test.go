@@ -158,6 +158,37 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 	}
 }
 
+// TestNewDimensionsAndTimesOfAnotherName: where new dimensions tell all files apart, times along a
+// dimension of another name do not say that files go on behind one another, if none has more of it.
+func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts  Options
+		steps func(i int) int
+		dims  string
+		shape []int64
+	}{
+		"files apart":         {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(i int) int { return 3 }, "/run /lead", []int64{4, 3}},
+		"files of one member": {Options{NewDims: []NewDim{{Name: "member", Pattern: `^.(\d)`}}}, func(i int) int { return 3 }, "/lead", []int64{6}},
+		"other lengths":       {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(i int) int { return 2 + i%2 }, "/lead", []int64{10}},
+		"a dimension by name": {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}, Concat: []string{"lead"}}, func(i int) int { return 3 }, "/lead", []int64{12}},
+		"without new ones":    {Options{}, func(i int) int { return 3 }, "/lead", []int64{12}},
+	} {
+		m := newMaker()
+		for i := range 4 {
+			n, from := c.steps(i), float64(10*i)
+			if name == "files of one member" {
+				from = float64(10 * (i % 2))
+			}
+			at := coords("valid", "lead", int32s, lines(from, float64(n), 1)...).with("units", "days since 1990-01-01")
+			m.file(fmt.Sprintf("m%d_%d", i/2, i), at, cube("t", "lead", []int64{int64(n)}, []int64{int64(n)}).with("coordinates", "valid"))
+		}
+		a := arrayOf(t, planned(t, m, &c.opts), "/valid")
+		if got := strings.Join(a.Dims, " "); got != c.dims || !slices.Equal(a.Face.Shape, c.shape) {
+			t.Errorf("%s: the valid times lie along %s, %v", name, got, a.Face.Shape)
+		}
+	}
+}
+
 // TestNewDimensionOfBounds: the two ends of a file's only time are its bounds, and no times along the
 // dimension that they have, whether they say units of their own or not.
 func TestNewDimensionOfBounds(t *testing.T) {

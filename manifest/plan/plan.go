@@ -257,12 +257,27 @@ func (p *directions) dimensions() error {
 		return nil
 	}
 	p.byDomains()
+	if err := p.settleAll(func(d *dim) bool { return !d.guessed() }); err != nil {
+		return err
+	}
+	if err := p.makeDims(); err != nil || len(p.needs) > 0 {
+		return err
+	}
+	return p.settleAll((*dim).guessed)
+}
+
+func (p *directions) settleAll(which func(d *dim) bool) error {
 	for _, at := range p.dimOrder {
-		if err := p.settle(p.dims[at]); err != nil {
+		d := p.dims[at]
+		if !which(d) {
+			continue
+		}
+		p.needless(d)
+		if err := p.settle(d); err != nil {
 			return err
 		}
 	}
-	return p.makeDims()
+	return nil
 }
 
 // variables finds arrays, and where their files lie.
