@@ -36,6 +36,7 @@ interop:
 	VARVE_ZARRITA=$$(fixtures/browser/setup.sh "$(MODULES)") VARVE_STORES=$$(GO="$(GO)" fixtures/stores/setup.sh "$(STORES)") VARVE_PYTHON=$$python VARVE_KILLS=200 $(GO) test -count=1 -timeout 30m -run '^TestInterop|^TestKilled' -v \
 		$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
 		xargs grep -l '^func TestInterop' | xargs -n1 dirname | sort -u)
+	cd cmd/varve-beam && VARVE_STORES=$$(GO="$(GO)" ../../fixtures/stores/setup.sh "$(STORES)") CGO_ENABLED=0 $(GO) test -count=1 -run '^TestInterop' -v ./...
 
 check: format lint platforms race beam clean-tree
 

@@ -182,17 +182,41 @@ func TestCommand(t *testing.T) {
 func TestStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	dir := days(t, 10)
-	got := must(t, "--parts", "s3://bucket/a b%/", "--files", "3", dir)
-	want := m.Names("bucket/a b%/")
+	got := stored(t, "s3://bucket", dir)
+	want := m.Names("bucket/")
 	for i := range want {
 		want[i] = "s3://" + want[i]
 	}
-	if len(want) != 4 || strings.Join(got, " ") != strings.Join(want, " ") {
+	if len(want) != 4 || !slices.Equal(got, want) {
 		t.Errorf("parts are %q, and there are %q", got, want)
 	}
-	if one, two := built(t, want...), built(t, dir); one != two {
+}
+
+// TestInteropStores: the same in real ones. Parts are all that is not hidden in the place, by name.
+func TestInteropStores(t *testing.T) {
+	for kind, start := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			store, dir := start(t), days(t, 10)
+			stored(t, store.Root, dir)
+			if one, two := built(t, store.Root+"/a b%/"), built(t, dir); one != two {
+				t.Errorf("of parts\n%s\nof files\n%s", one, two)
+			}
+		})
+	}
+}
+
+// stored scans a folder into parts in a store, has them built, and returns their names.
+func stored(t *testing.T, root, dir string) (parts []string) {
+	t.Helper()
+	out, messages, code := command(t, "--parts", root+"/a b%/", "--files", "3", dir)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, messages)
+	}
+	parts = strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if one, two := built(t, parts...), built(t, dir); one != two {
 		t.Errorf("of parts\n%s\nof files\n%s", one, two)
 	}
+	return parts
 }
 
 // TestBroken: files that are damaged are all named, and fail the job or are left out.
