@@ -23,17 +23,22 @@ type document struct {
 	undecodable error
 }
 
-func (n *Node) parse() (*document, error) {
+// parse reads the documents of a node, which netCDF-C may have written.
+func (n *Node) parse(nc bool) (*document, error) {
+	nc = nc || n.isNCZarr()
 	switch {
 	case n.Zarr != nil:
 		return parseV3(n.Zarr)
 	case n.Array != nil:
-		return parseV2(n.Array, n.Attrs)
+		return parseV2(n.Array, n.Attrs, nc)
 	case n.Group != nil:
 		if err := zarrjson.CheckV2Group(n.Group); err != nil {
 			return nil, err
 		}
 		attributes, err := parseAttributes(n.Attrs)
+		if nc && err == nil {
+			attributes = withoutNCZarr(attributes)
+		}
 		return &document{attributes: attributes}, err
 	}
 	return nil, readers.Corruptf("there are attributes, but neither .zarray nor .zgroup")
@@ -187,7 +192,7 @@ func (c *Collector) Nodes() []Node {
 
 // parseV2 reads an array of format 2. One whose codecs have no place in format 3 comes
 // without them.
-func parseV2(array, attrs []byte) (*document, error) {
+func parseV2(array, attrs []byte, nc bool) (*document, error) {
 	a, err := zarrjson.ParseV2Array(array)
 	if err != nil {
 		return nil, err
@@ -195,6 +200,12 @@ func parseV2(array, attrs []byte) (*document, error) {
 	attributes, err := parseAttributes(attrs)
 	if err != nil {
 		return nil, err
+	}
+	if nc {
+		if err := errors.Join(nameDimensions(array, attrs, &attributes), sizeShuffles(a)); err != nil {
+			return nil, err
+		}
+		attributes = withoutNCZarr(attributes)
 	}
 	d := &document{fill: a.Fill != nil, masked: a.Fill != nil}
 	d.array, err = a.ToV3(attributes, zarrjson.KeepFill)

@@ -67,6 +67,7 @@ func (t *Tree) Dataset(nodes []Node) *readers.Dataset {
 	b.groups[""] = b.out.Root
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(x, y Node) int { return strings.Compare(x.Path, y.Path) })
+	b.nc = len(nodes) > 0 && nodes[0].Path == "" && nodes[0].isNCZarr()
 	for i := range nodes {
 		if err := b.add(&nodes[i]); err != nil {
 			b.problem("/"+nodes[i].Path, err)
@@ -81,6 +82,7 @@ type builder struct {
 	out    *readers.Dataset
 	groups map[string]*readers.Group
 	arrays map[string]bool
+	nc     bool // netCDF-C wrote the hierarchy
 }
 
 func (b *builder) problem(at string, err error) {
@@ -95,7 +97,7 @@ func (b *builder) add(n *Node) error {
 	if n.Err != nil {
 		return n.Err
 	}
-	doc, err := n.parse()
+	doc, err := n.parse(b.nc)
 	if err != nil {
 		return err
 	}
