@@ -62,7 +62,7 @@ func as(t testing.TB, what string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self, args...)
-	cmd.Env = append(os.Environ(), asVariable+"="+what)
+	cmd.Env = append(os.Environ(), asVariable+"="+what, "TMPDIR="+t.TempDir()) // where Beam leaves files behind
 	cmd.WaitDelay = time.Second
 	return cmd
 }
@@ -491,7 +491,10 @@ func TestKilledWorker(t *testing.T) {
 		t.Errorf("with a worker killed: %v, %q", err, out.String())
 	}
 	for _, name := range only(t, parts) {
-		if filepath.Ext(name) == ".parquet" {
+		switch base := filepath.Base(name); {
+		case strings.HasPrefix(base, ".scan-"):
+			t.Errorf("%s is left behind", name)
+		case filepath.Ext(base) == ".parquet":
 			built(t, name)
 		}
 	}
