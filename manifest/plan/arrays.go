@@ -411,13 +411,14 @@ func (p *survey) bareOption(d *dim) string {
 	return option
 }
 
-// counts reports whether the coordinate of a dimension is no more than a number of each element.
+// counts reports whether the coordinate of a dimension is no more than a number of each element, also of the only one.
 func (d *dim) counts() bool {
-	if d.nature != whole || len(d.order) != 1 {
+	if d.nature != whole && d.nature != real || len(d.order) != 1 {
 		return false
 	}
 	c := &d.order[0].course
-	return c.dir == 1 && c.step == 1 && (c.first.hi == 0 || c.first.hi == 1)
+	from := distance(key{}, c.first, d.nature)
+	return (c.n == 1 || c.dir == 1 && c.step == 1) && (from == 0 || from == 1)
 }
 
 // hasTimes reports whether a variable says of which moment each element of a dimension is.

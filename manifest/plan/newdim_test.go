@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 )
 
@@ -264,21 +265,29 @@ func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestCounters: a coordinate that only counts hides the times along its dimension.
+// TestCounters: a coordinate that only counts hides the times along its dimension, also in files of one moment, whose maps have no coordinates.
 func TestCounters(t *testing.T) {
-	m := newMaker()
-	for i := range 3 {
-		from := float64(2 * i)
-		when := coords("when", "profile", int32s, from, from+1).with("units", "seconds since 2024-01-01")
-		m.file(fmt.Sprint(i), coords("profile", "profile", int32s, 0, 1), when, cube("v", "profile", []int64{2}, []int64{2}))
-	}
-	_, _, err := New(m.files, nil)
-	if err == nil || !strings.Contains(err.Error(), "--drop profile, which counts") {
-		t.Errorf("%v", err)
-	}
-	p := planned(t, m, &Options{Drop: []string{"profile"}})
-	if a := arrayOf(t, p, "/v"); a.Face.Shape[0] != 6 {
-		t.Errorf("%v", a.Face.Shape)
+	for name, c := range map[string]struct {
+		element codec.Type
+		counts  []float64
+	}{"two": {int32s, []float64{0, 1}}, "one": {float64s, []float64{0}}} {
+		m, n := newMaker(), int64(len(c.counts))
+		for i := range 3 {
+			from, whens := float64(2*i), []float64{}
+			for k := range c.counts {
+				whens = append(whens, from+float64(k))
+			}
+			when := coords("when", "profile", int32s, whens...).with("units", "seconds since 2024-01-01")
+			m.file(fmt.Sprint(i), coords("profile", "profile", c.element, c.counts...), when, cube("v", "profile y x", []int64{n, 2, 2}, []int64{n, 2, 2}))
+		}
+		_, _, err := New(m.files, nil)
+		if err == nil || !strings.Contains(err.Error(), "--drop profile, which counts") {
+			t.Errorf("%s: %v", name, err)
+		}
+		p := planned(t, m, &Options{Drop: []string{"profile"}})
+		if a := arrayOf(t, p, "/v"); a.Face.Shape[0] != 3*n {
+			t.Errorf("%s: %v", name, a.Face.Shape)
+		}
 	}
 }
 

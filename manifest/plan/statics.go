@@ -151,13 +151,13 @@ func (p *layout) orderOption(a *array) string {
 			bare = d
 		}
 	}
-	if bare != nil {
-		return p.bareOption(bare)
-	}
 	for _, at := range a.dims {
-		if p.dims[at].counts() && p.hasTimes(at) {
+		if (bare == nil || !bare.hinted) && p.dims[at].counts() && p.hasTimes(at) {
 			return report.Drop(path.Base(at)) + ", which counts from the same number in all files, for the order of times along it, or --new-dim"
 		}
+	}
+	if bare != nil {
+		return p.bareOption(bare)
 	}
 	if at := p.momentOf(); at != "" {
 		return stackedBy(at) + " to stack them by its values, or NAME=PATTERN by the names of files"
