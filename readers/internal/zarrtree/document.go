@@ -56,6 +56,10 @@ func parseV3(doc []byte) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
+	doc, unset, err := withFill(doc)
+	if err != nil {
+		return nil, err
+	}
 	node, err := zarrjson.ParseNode(doc)
 	if err != nil {
 		return nil, err
@@ -63,7 +67,7 @@ func parseV3(doc []byte) (*document, error) {
 	if node.Array == nil {
 		return &document{attributes: node.Group.Attributes}, nil
 	}
-	return &document{array: node.Array, attributes: node.Array.Attributes, fill: true}, nil
+	return &document{array: node.Array, attributes: node.Array.Attributes, fill: !unset}, nil
 }
 
 const consolidated = "consolidated_metadata"
@@ -201,8 +205,11 @@ func parseV2(array, attrs []byte, nc bool) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := respell(a, nc); err != nil {
+		return nil, err
+	}
 	if nc {
-		if err := errors.Join(nameDimensions(array, attrs, &attributes), sizeShuffles(a)); err != nil {
+		if err := nameDimensions(array, attrs, &attributes); err != nil {
 			return nil, err
 		}
 		attributes = withoutNCZarr(attributes)

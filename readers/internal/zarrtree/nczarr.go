@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 
 	"varve/readers"
@@ -89,35 +87,4 @@ func nameDimensions(array, attrs []byte, attributes *zarrjson.Attributes) error 
 		return err
 	}
 	return attributes.Set(dimensionsAttribute, text)
-}
-
-// sizeShuffles gives filters that netCDF-C wrote without the size of elements, as 0, that of the array's.
-// To numcodecs this 0 says that nothing is shuffled.
-func sizeShuffles(a *zarrjson.V2Array) error {
-	size := a.DataType.Type().Size
-	sized := func(c zarrjson.V2Codec) (zarrjson.V2Codec, error) {
-		raw, ok := fieldOf(c.Config, "elementsize")
-		if c.ID != "shuffle" || !ok || strings.Trim(string(raw), `"`) != "0" {
-			return c, nil
-		}
-		config, err := zarrjson.ParseAttributes(c.Config)
-		if err == nil {
-			err = config.Set("elementsize", strconv.AppendInt(nil, int64(size), 10))
-		}
-		c.Config = config.JSON()
-		return c, err
-	}
-	var err error
-	a.Filters = slices.Clone(a.Filters)
-	for i := range a.Filters {
-		if a.Filters[i], err = sized(a.Filters[i]); err != nil {
-			return err
-		}
-	}
-	if a.Compressor != nil {
-		last, err := sized(*a.Compressor)
-		a.Compressor = &last
-		return err
-	}
-	return nil
 }

@@ -1,0 +1,48 @@
+package zarr
+
+import (
+	"bytes"
+	"encoding/hex"
+	"testing"
+
+	"varve/readers"
+)
+
+// TestSpelling: what GDAL 3.12 writes says the same in words of its own.
+func TestSpelling(t *testing.T) {
+	const (
+		array = `{"zarr_format":2,"shape":[4],"dtype":"|u1","chunks":[4],"fill_value":7,"order":"C","filters":null,"compressor":`
+		zstd  = "28b52ffd200421000003050709"
+		delta = "fd377a585a000000ff12d94102010301002101167920c4ee01000303020202000001140467a6450906729e7a010000000000595a" // .xz, with a delta in front
+	)
+	for compressor, chunk := range map[string]string{
+		`{"id":"zstd","level":13,"checksum":"NO"}`: zstd, `{"id":"zstd","level":13,"checksum":"YES"}`: zstd,
+		`{"id":"lzma","preset":6,"delta":1}`: delta,
+	} {
+		stored, err := hex.DecodeString(chunk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := mustOpen(t, map[string]string{".zgroup": `{"zarr_format":2}`, "v/.zarray": array + compressor + "}", "v/0": string(stored)}).Root.Variables[0]
+		if got, err := v.ReadAll(t.Context(), 1<<20); err != nil || v.Storage.Undecodable != nil || !bytes.Equal(got.Data, []byte{3, 5, 7, 9}) {
+			t.Errorf("%s: %v: %v, %v", compressor, got.Data, err, v.Storage.Undecodable)
+		}
+	}
+}
+
+// TestFillOfNothing: in format 3 GDAL writes null where nothing stands for missing data, and reads zeros where
+// there is no chunk. NaN it writes as others do.
+func TestFillOfNothing(t *testing.T) {
+	for of, size := range map[string]int{`"uint8"`: 1, `"int16"`: 2, `"complex64"`: 8} {
+		v := mustOpen(t, map[string]string{"zarr.json": group3, "v/zarr.json": array3("data_type", of, "fill_value", "null",
+			"codecs", `[{"name":"bytes","configuration":{"endian":"little"}}]`)}).Root.Variables[0]
+		got, err := v.ReadAll(t.Context(), 1<<20)
+		if err != nil || v.Fill.State != readers.FillDefault || !bytes.Equal(got.Data, make([]byte, 4*size)) {
+			t.Errorf("%s: %v with fill %v: %v", of, got.Data, v.Fill, err)
+		}
+	}
+	d := mustOpen(t, map[string]string{"zarr.json": group3, "v/zarr.json": array3("fill_value", "null", "data_type", `"of its own"`)})
+	if len(d.Root.Variables)+len(d.Problems) == 0 {
+		t.Error("an array of a type that nobody knows is not there")
+	}
+}
