@@ -17,6 +17,7 @@ import (
 // array, placement, table and skipped source. An array's zarr.json is in it as it stands.
 type snapshotDocument struct {
 	headDocument
+	Generation int                 `json:"generation,omitempty"`
 	Options    json.RawMessage     `json:"options,omitempty"`
 	State      json.RawMessage     `json:"state,omitempty"`
 	Seal       *Seal               `json:"seal,omitempty"`
@@ -177,7 +178,7 @@ func decodeSnapshot(data []byte) (*Snapshot, error) {
 		return nil, err
 	}
 	s := &Snapshot{
-		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer,
+		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer, Generation: d.Generation,
 		Options: d.Options, State: d.State, Merged: d.Merged, Sources: d.Sources, Refs: d.Refs, Seal: d.Seal,
 		Placements: convert(d.Placements, decodePlacement),
 		Tables:     convert(d.Tables, decodeTable),

@@ -22,6 +22,9 @@ func encodeSnapshot(s *Snapshot) ([]byte, error) {
 	w.field("writer", s.Writer)
 	w.field("sources", s.Sources)
 	w.field("refs", s.Refs)
+	if s.Generation > 0 {
+		w.field("generation", s.Generation)
+	}
 	if len(s.Options) > 0 {
 		w.field("options", s.Options)
 	}

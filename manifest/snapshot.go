@@ -12,6 +12,10 @@ import (
 // Version is the version of the stored form that this package writes.
 const Version = 1
 
+// Generation is raised whenever a fault is mended that manifests are built with: one of a lower
+// generation may have it, and is to be built anew. What has it is said by plan.Mended.
+const Generation = 1
+
 // Snapshot is one state of a manifest: the faces of its arrays, and the tables that hold the
 // rest. It never changes once it is published.
 type Snapshot struct {
@@ -21,6 +25,9 @@ type Snapshot struct {
 	Created time.Time
 	Message string // what made it: "build", "append 3 files", …
 	Writer  string // the program that made it
+
+	// Generation is the lowest of what scanned and planned the sources; 0 of what did not say.
+	Generation int
 
 	// Options are the plan's, as they were given, so that an append plans alike.
 	Options json.RawMessage

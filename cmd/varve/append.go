@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,11 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
 		return interrupted(cmd.Context(), err)
 	}
-	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+	if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.ErrOrStderr(), mendedText(out, outcome.Snapshot))
+	return err
 }
 
 // planFlagsChanged reports whether the user said anything about how files become arrays.

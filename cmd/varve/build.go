@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
 	"varve/manifest/build"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 )
 
@@ -75,6 +77,15 @@ func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error 
 	s := o.Snapshot
 	_, err := fmt.Fprintf(out, "%s: %s in %s, snapshot %s\n", name, countArrays(s), countSources(s), s.ID)
 	return err
+}
+
+// mendedText says what a manifest may be wrong in, as an older varve built it; "" for nothing.
+func mendedText(name string, s *manifest.Snapshot) string {
+	says := plan.Mended(s)
+	if len(says) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: built by an older varve, which %s: what it holds may be wrong until it is built anew with --force\n", name, strings.Join(says, ", and "))
 }
 
 func countSources(s *manifest.Snapshot) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 )
 
@@ -53,6 +54,9 @@ func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer
 	if array == "" {
 		fmt.Fprintf(out, "%s  %s, %s, %s refs, %s\nsnapshot %s  %s  %s\n\n", name, countSources(snapshot), countArrays(snapshot),
 			report.Thousands(snapshot.Refs), onDisk(snapshot), snapshot.ID, snapshot.Created.Format(time.RFC3339), snapshot.Message)
+		if text := mendedText(name, snapshot); text != "" {
+			fmt.Fprintln(out, text)
+		}
 	}
 	return printArrays(out, arrays)
 }
@@ -81,8 +85,9 @@ func infoJSON(out io.Writer, s *manifest.Snapshot, arrays []manifest.Array) erro
 		Sources  int64       `json:"sources"`
 		Bytes    int64       `json:"bytes"`
 		Refs     int64       `json:"refs"`
+		Mended   []string    `json:"mended,omitempty"`
 		Arrays   []arrayJSON `json:"arrays"`
-	}{s.ID, s.Sources, bytesOf(s), s.Refs, described})
+	}{s.ID, s.Sources, bytesOf(s), s.Refs, plan.Mended(s), described})
 }
 
 // findArray finds an array by its path, with or without the slash in front.

@@ -97,7 +97,7 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 	if opts.deep {
 		looked += ", " + plural(result.Chunks, "chunk", "chunks")
 	}
-	_, err = fmt.Fprintf(out, "%s: %s of tables and %s are as they were\n", name, report.Size(bytesOf(s.Snapshot())), looked)
+	_, err = fmt.Fprintf(out, "%s: %s of tables and %s are as they were\n%s", name, report.Size(bytesOf(s.Snapshot())), looked, mendedText(name, s.Snapshot()))
 	return err
 }
 

@@ -84,7 +84,7 @@ type appending struct {
 
 func newAppend(repo *manifest.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
 	j := newJob(repo, opts)
-	j.old, j.tables.kept = old, old.Tables
+	j.old, j.tables.kept, j.generation = old, old.Tables, min(j.generation, old.Generation)
 	return &appending{job: j, reader: reader}
 }
 
@@ -150,7 +150,7 @@ func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) 
 	}
 	snap := *a.old
 	snap.Message, snap.Writer, snap.State, snap.Arrays = what, a.opts.Writer, x.State, x.Arrays
-	snap.Created, snap.ID = time.Time{}, ""
+	snap.Created, snap.ID, snap.Generation = time.Time{}, "", a.generation
 	snap.Sources += shown(a.files)
 	snap.Placements = nil
 	c := &content{known: a.stored(ctx), files: a.files, placements: x.Placements, values: x.Values}

@@ -23,15 +23,17 @@ type job struct {
 	opts   *Options
 	tables *tables
 
-	old    *manifest.Snapshot // what is appended to; nil for nothing
-	before []*manifest.File   // its files, if they had to be read
-	files  []*manifest.File   // new ones
-	broken []scan.Broken
-	shared *manifest.Shared // by the files of parts
+	old *manifest.Snapshot // what is appended to; nil for nothing
+
+	generation int              // the lowest of what scanned sources
+	before     []*manifest.File // its files, if they had to be read
+	files      []*manifest.File // new ones
+	broken     []scan.Broken
+	shared     *manifest.Shared // by the files of parts
 }
 
 func newJob(repo *manifest.Repository, opts *Options) *job {
-	return &job{repo: repo, opts: opts, tables: newTables(repo), shared: manifest.NewShared()}
+	return &job{repo: repo, opts: opts, tables: newTables(repo), shared: manifest.NewShared(), generation: manifest.Generation}
 }
 
 // abort removes what was begun and not finished.
@@ -131,7 +133,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 		values[n.Variable] = values[n.Variable].Sum()
 	}
 	snap := &manifest.Snapshot{
-		Message: what, Writer: j.opts.Writer, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
+		Message: what, Writer: j.opts.Writer, Generation: j.generation, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
 	}
 	if snap.Options, err = j.opts.encode(); err != nil {
 		return nil, err

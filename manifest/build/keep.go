@@ -124,7 +124,7 @@ const keptBegin = "scan-"
 
 // keptPrefix begins the names of parts of sources that were scanned as they would be now.
 func (opts *Options) keptPrefix() string {
-	how := fmt.Sprintf("%q %d %q", opts.Writer, opts.ValueBytes, opts.Allow)
+	how := fmt.Sprintf("%q %d %d %q", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow)
 	sum := sha256.Sum256([]byte(how))
 	return fmt.Sprintf("%s%x-", keptBegin, sum[:6])
 }

@@ -194,6 +194,7 @@ func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []
 		err = errors.New("the part holds no sources")
 	}
 	if err == nil {
+		j.generation = min(j.generation, part.Generation)
 		err = do(part, files)
 	}
 	return closing(part, err)

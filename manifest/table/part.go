@@ -25,11 +25,19 @@ type PartWriter struct {
 
 // NewPart starts a part.
 func NewPart(w io.Writer) *PartWriter {
-	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), metaOf(partTable))}
+	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), partMeta())}
 	p.refs.b = p.builder(manifest.Refs, refColumns)
 	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
 	return p
 }
+
+// partMeta says which generation of varve scanned a part, too.
+func partMeta() parquet.Pair {
+	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s`, manifest.Version, manifest.Generation, partMark())}
+}
+
+// partMark is what the metadata of all parts ends in.
+func partMark() string { return metaOf(partTable).Value[len(`{"version":1`):] }
 
 // builder returns a builder of rows of a kind, in the columns that all kinds share.
 func (w *PartWriter) builder(kind manifest.TableKind, columns []parquet.Column) *builder {
@@ -105,13 +113,15 @@ func IsPart(r io.ReaderAt, size int64) (bool, error) {
 	if err != nil || footer == nil {
 		return false, err
 	}
-	return bytes.Contains(footer, []byte(metaOf(partTable).Value[len(`{"version":1`):])), nil
+	return bytes.Contains(footer, []byte(partMark())), nil
 }
 
 // Part is an open part. Its rows are numbered from 0 on, for each kind.
 type Part struct {
 	*Reader
 	file File
+	// Generation is that of what scanned the sources.
+	Generation int
 }
 
 // OpenPart opens a part by the name that errors call it. Closing it closes the file.
@@ -121,10 +131,11 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 	if err != nil {
 		return nil, failed.fail(err)
 	}
-	if err := checkMeta(file, partTable); err != nil {
+	said, err := readMeta(file, partTable)
+	if err != nil {
 		return nil, failed.refuse(err)
 	}
-	p := &Part{&Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, f}
+	p := &Part{Reader: &Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, file: f, Generation: said.Generation}
 	for _, kind := range partKinds {
 		s, err := newSection(name, file, kind, cache)
 		if err != nil {

@@ -144,27 +144,28 @@ const partTable = manifest.TableKind("part")
 type meta struct {
 	Version int                `json:"version"`
 	Table   manifest.TableKind `json:"table"`
+	// Generation is that of what scanned a part.
+	Generation int `json:"generation"`
 }
 
 func metaOf(kind manifest.TableKind) parquet.Pair {
 	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"table":%q}`, manifest.Version, kind)}
 }
 
-// checkMeta holds a file to what it has to be.
-func checkMeta(f *parquet.File, kind manifest.TableKind) error {
+// readMeta reads what a file says of itself, and holds it to what it has to be.
+func readMeta(f *parquet.File, kind manifest.TableKind) (m meta, err error) {
 	text, ok := f.Lookup(metaKey)
 	if !ok {
-		return errors.New("its metadata has no key varve")
+		return m, errors.New("its metadata has no key varve")
 	}
-	var m meta
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return fmt.Errorf("metadata: varve: %w", err)
+		return m, fmt.Errorf("metadata: varve: %w", err)
 	}
 	if m.Version != manifest.Version {
-		return fmt.Errorf("a table of version %d: %w: this is varve %d", m.Version, errors.ErrUnsupported, manifest.Version)
+		return m, fmt.Errorf("a table of version %d: %w: this is varve %d", m.Version, errors.ErrUnsupported, manifest.Version)
 	}
 	if m.Table != kind {
-		return fmt.Errorf("it holds %.40q, not %q", m.Table, kind)
+		return m, fmt.Errorf("it holds %.40q, not %q", m.Table, kind)
 	}
-	return nil
+	return m, nil
 }

@@ -64,7 +64,7 @@ func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 	if err != nil {
 		return nil, failed.fail(err)
 	}
-	if err := checkMeta(file, t.Kind); err != nil {
+	if _, err := readMeta(file, t.Kind); err != nil {
 		return nil, failed.refuse(err)
 	}
 	if file.Rows != t.Rows {
