@@ -400,13 +400,18 @@ func served(t testing.TB, dir string, before func(name string) bool) (names []st
 // the same job twice at a time.
 func TestSeveral(t *testing.T) {
 	parts := t.TempDir()
-	var now, most atomic.Int64
+	var now atomic.Int64
+	enough := make(chan struct{}) // closed when three are read at a time: two of one job among them
+	var once sync.Once
 	names := served(t, days(t, 8), func(string) bool {
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
+		defer now.Add(-1)
+		if now.Add(1) >= 3 {
+			once.Do(func() { close(enough) })
 		}
-		time.Sleep(400 * time.Millisecond)
-		now.Add(-1)
+		select {
+		case <-enough:
+		case <-time.After(20 * time.Second):
+		}
 		return true
 	})
 	args := append([]string{"--parts", parts, "--files", "1", "--workers", "1"}, names...)
@@ -421,8 +426,10 @@ func TestSeveral(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if most.Load() < 3 { // two of one job among them
-		t.Errorf("no more than %d files were read at a time", most.Load())
+	select {
+	case <-enough:
+	default:
+		t.Error("no more than two files were read at a time")
 	}
 	if !slices.Equal(both[0], both[1]) || !slices.Equal(both[0], only(t, parts)) {
 		t.Errorf("parts are %q and %q, and there are %q", both[0], both[1], only(t, parts))
