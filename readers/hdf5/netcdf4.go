@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +41,8 @@ type NetCDF struct {
 	Refused error
 	// Crashes reports that netcdf-c does not return from opening the file.
 	Crashes bool
-	// Left are the links that lead to what cannot be had, Links those into other files.
+	// Left are the links that lead to what cannot be had, and variables whose dimensions are in doubt; Links
+	// are those into other files.
 	Left  []readers.Problem
 	Links []readers.Link
 }
@@ -395,6 +397,7 @@ func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 		return nil
 	}
 	if a.Type == nil || a.Err != nil {
+		b.doubt(v, a.Err)
 		return nil
 	}
 	if a.Type.Class != readers.VarLen || a.Type.IsText || a.Type.Base.Class != readers.Reference {
@@ -403,6 +406,7 @@ func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 	}
 	lists, err := b.tree.file.References(b.ctx, a)
 	if err != nil || len(lists) != len(v.Dims) || len(lists[0]) == 0 {
+		b.doubt(v, err)
 		return nil
 	}
 	v.attached = make([]uint64, len(lists))
@@ -416,4 +420,13 @@ func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 		}
 	}
 	return nil
+}
+
+// doubt says that a variable has dimensions by their lengths only, as netcdf-c has them, since the list of its
+// scales is damaged. Of two that are as long nobody knows then which is which.
+func (b *netcdfBuilder) doubt(v *NetCDFVar, err error) {
+	if err != nil {
+		err = fmt.Errorf("its dimensions are not known: %s: %w", attrDimensionList, err)
+		b.view.Left = append(b.view.Left, readers.Problem{Path: v.Path, Err: b.tree.file.locate(v.Path, err)})
+	}
 }

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"varve/readers"
@@ -93,5 +94,21 @@ func TestConvertNaN(t *testing.T) {
 		if binary.LittleEndian.Uint32(got) != want {
 			t.Errorf("%#x: got %x, want %#x", stored, got, want)
 		}
+	}
+}
+
+// TestDimensionsInDoubt: netcdf-c tells dimensions by their lengths where it cannot read which are meant. So do
+// we, and say so, as two that are as long are mixed up then.
+func TestDimensionsInDoubt(t *testing.T) {
+	f, err := changed(t, "references_lists.h5", func(b []byte) []byte { return bytes.Replace(b, []byte("GCOL"), []byte("XCOL"), 1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.Dataset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Problems) == 0 || !strings.Contains(d.Problems[0].Err.Error(), `dimensions are not known: DIMENSION_LIST: at offset`) {
+		t.Errorf("problems %v", d.Problems)
 	}
 }
