@@ -33,6 +33,7 @@ var samples = map[string]struct {
 	"hdf5.sperr":                 {float32Type, `{"cd_values":[1042,268566528,9,9]}`},
 	"hdf5.zfp":                   {float32Type, `{"cd_values":[269504785,91252346,288,29360128]}`},
 	"hdf5.blosc2":                {float32Type, `{"cd_values":[]}`},
+	"hdf4.nbit":                  {int16Type, `{"size":2,"first":11,"bits":12}`},
 	"numcodecs.delta":            {float32Type, `{"dtype":"<f4"}`},
 	"numcodecs.fixedscaleoffset": {float32Type, `{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}`},
 	"numcodecs.quantize":         {float32Type, `{"digits":2,"dtype":"<f4"}`},

@@ -25,7 +25,7 @@ func (c Client) String() string {
 
 // Info is one line of the table of codecs.
 type Info struct {
-	Name   string // in a v3 document; "hdf5." marks what is never in one
+	Name   string // in a v3 document; "hdf5." and "hdf4." mark what is never in one
 	V2     string // id in a v2 document, or ""
 	Filter int    // id of the HDF5 filter that stores these bytes, or 0
 	Client Client
@@ -114,6 +114,8 @@ func newTable() []Info {
 		{Name: "hdf5.sperr", Filter: 32028, Client: NoClient, new: newSperr},
 		{Name: "hdf5.zfp", Filter: 32013, Client: NoClient, new: newZFP},
 		{Name: "hdf5.blosc2", Filter: 32026, Client: NoClient, new: newBlosc2},
+		{Name: "hdf4.rle", Client: NoClient, new: newHDF4RLE},
+		{Name: "hdf4.nbit", Client: NoClient, new: newHDF4Nbit},
 	}
 }
 

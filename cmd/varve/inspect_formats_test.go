@@ -22,6 +22,8 @@ var samples = []struct{ name, kind, path string }{
 	{"netcdf3/classic.nc", "netcdf3", "/record_b"},
 	{"fits/table.fits", "fits", "/T/byte"},
 	{"fits/refused.fits", "fits", "/"},
+	{"hdf4/chunked.hdf", "hdf4", "/cube"},
+	{"hdf4/records.hdf", "hdf4", "/wind"},
 	{"dmrpp/sample.h5.dmrpp", "dmr++", "/masked"},
 	{"zarr/v2", "zarr", "/"},
 	{"zarr/v3_consolidated", "zarr", "/"},

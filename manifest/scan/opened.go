@@ -252,5 +252,5 @@ func (o *opened) onward(at string) (l *readers.Link, target string) {
 // holdsChunks reports whether chunks are in the source itself.
 func (o *opened) holdsChunks() bool {
 	f := o.data.Format
-	return strings.HasPrefix(f, "HDF5") || strings.HasPrefix(f, "netCDF") || f == "FITS"
+	return strings.HasPrefix(f, "HDF5") || strings.HasPrefix(f, "netCDF") || f == "FITS" || f == "HDF4"
 }

@@ -74,5 +74,5 @@ func ExampleOpen_errors() {
 	fmt.Println(errors.Is(err, errors.ErrUnsupported), err)
 	// Output:
 	// true true half.nc: truncated file: 6783 bytes of 13567
-	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, FITS, DMR++, Icechunk, kerchunk, Zarr): it begins with "GIF89a"
+	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, HDF4, FITS, DMR++, Icechunk, kerchunk, Zarr): it begins with "GIF89a"
 }

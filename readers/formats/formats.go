@@ -17,6 +17,7 @@ import (
 	"varve/readers"
 	"varve/readers/dmrpp"
 	"varve/readers/fits"
+	"varve/readers/hdf4"
 	"varve/readers/hdf5"
 	"varve/readers/icechunk"
 	"varve/readers/kerchunk"
@@ -37,6 +38,7 @@ func Table(allow ...string) []Format {
 	return []Format{
 		{"HDF5", hdf5.Format{Allow: allow}},
 		{"netCDF-3", netcdf3.Format{}},
+		{"HDF4", hdf4.Format{Allow: allow}},
 		{"FITS", fits.Format{}},
 		{"DMR++", dmrpp.Format{}},
 		{"Icechunk", icechunk.Format{Allow: allow}},

@@ -28,7 +28,6 @@ const (
 )
 
 var others = []other{
-	{0, "\x0e\x03\x13\x01", "an HDF4 file", convert},
 	{0, "GRIB", "a GRIB file", convert},
 	{0, "BUFR", "a BUFR file", convert},
 	{0, "\xcd\xf3\x00\x01", "a CDF file of NASA's, which is not netCDF", convert},

@@ -309,7 +309,10 @@ func chainText(specs []codec.Spec) string {
 	var names []string
 	big := ""
 	for _, s := range specs {
-		name := strings.TrimPrefix(strings.TrimPrefix(s.Name, "numcodecs."), "hdf5.")
+		name := s.Name
+		for _, prefix := range []string{"numcodecs.", "hdf5.", "hdf4."} {
+			name = strings.TrimPrefix(name, prefix)
+		}
 		if s.Name == "bytes" {
 			if strings.Contains(string(s.Config), `"big"`) {
 				big = ", big-endian"

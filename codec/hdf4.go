@@ -1,0 +1,38 @@
+package codec
+
+import (
+	"fmt"
+
+	"varve/codec/internal/hdf4"
+)
+
+// newHDF4RLE makes the decoder of HDF4's run lengths.
+//
+// Specification: HDF Specification and Developer's Guide 4.2, chapter 10; crle.c.
+//
+//	{"name": "hdf4.rle"}
+func newHDF4RLE(*config, Form) (Codec, error) {
+	return &foreign{key: "hdf4.rle", decode: hdf4.DecodeRLE}, nil
+}
+
+// newHDF4Nbit makes the decoder of HDF4's numbers of fewer bits.
+//
+// Specification: HDF Specification and Developer's Guide 4.2, chapter 10; cnbit.c. The fields
+// are those of the header: the size of numbers, the highest bit that is stored, how many are,
+// and what the others are.
+//
+//	{"name": "hdf4.nbit", "configuration": {"size": 2, "first": 11, "bits": 12,
+//	  "extend_sign": false, "fill_ones": false}}
+func newHDF4Nbit(c *config, _ Form) (Codec, error) {
+	p := hdf4.Nbit{
+		Size: c.integer("size", 0, 0, 8), First: c.integer("first", 0, 0, 63), Bits: c.integer("bits", 0, 0, 64),
+		ExtendSign: c.boolean("extend_sign", false), FillOnes: c.boolean("fill_ones", false),
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	if err := p.Check(); err != nil {
+		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
+	}
+	return &foreign{key: fmt.Sprint("hdf4.nbit", p), decode: p.Decode}, nil
+}

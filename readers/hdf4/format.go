@@ -1,0 +1,57 @@
+package hdf4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of HDF4 files.
+type Format struct {
+	Allow []string // folders besides the source's own in which files that it names are read
+}
+
+const magic = "\x0e\x03\x13\x01"
+
+// Detect reports whether a source begins with the magic number of HDF4.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
+	if src.Size() < int64(len(magic)) {
+		return false, ctx.Err()
+	}
+	head, err := src.View(ctx, 0, len(magic))
+	return string(head) == magic, err
+}
+
+// Open reads the descriptors of a source, and what they say of datasets and tables.
+func (t Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	is, err := t.Detect(ctx, src)
+	if err == nil && !is {
+		err = &readers.Error{Source: src.Name(), Offset: 0, Err: readers.Corruptf("not an HDF4 file: it does not begin with 0E 03 13 01")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &file{src: src, allow: t.Allow, budget: maxMetadata}
+	if err := f.readDescriptors(ctx); err != nil {
+		return nil, err
+	}
+	b := &builder{file: f, ctx: ctx, names: newNames()}
+	b.out = &readers.Dataset{Source: src, Format: "HDF4", Root: &readers.Group{Path: "/"}}
+	if err := b.build(); err != nil {
+		return nil, err
+	}
+	return b.out, ctx.Err()
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, errors.ErrUnsupported)...)
+}
+
+// isVerdict reports whether an error is about the bytes of a source, and not about reading
+// them.
+func isVerdict(err error) bool {
+	return errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
+}

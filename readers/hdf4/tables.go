@@ -1,0 +1,133 @@
+package hdf4
+
+import (
+	"fmt"
+	"strings"
+
+	"varve/readers"
+)
+
+// internal reports whether a table is one of the library's own: attributes, lengths, chunks.
+func internal(class string) bool {
+	switch class {
+	case classAttribute, classLength, classLength01, "SDSVar", "CoordVar", "RIATTR0.0N", "RIATTR0.0C":
+		return true
+	}
+	return strings.HasPrefix(class, "_HDF_CHK_TBL_")
+}
+
+// addTables adds the tables of users: a group each, with a variable a field.
+func (b *builder) addTables() error {
+	for _, d := range b.list {
+		if d.tag != tagVdata {
+			continue
+		}
+		t, err := b.vdata(b.ctx, d.ref)
+		if err == nil && internal(t.class) {
+			continue
+		}
+		path := fmt.Sprint("/Vdata ", d.ref)
+		if err == nil {
+			name := b.names.take(t.name, fmt.Sprint("table", d.ref))
+			path = "/" + name
+			err = b.addTable(t, name)
+		}
+		if err := b.note(path, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) addTable(t *vdata, name string) error {
+	var runs []run
+	if d, ok := b.find(tagVdataRows, t.ref); ok {
+		var err error
+		if runs, err = b.runs(b.ctx, d); err != nil {
+			return err
+		}
+	}
+	size := t.rows * t.row
+	if total(runs) < size {
+		return b.fail(-1, readers.Corruptf("the table has %d bytes for %d rows of %d", total(runs), t.rows, t.row))
+	}
+	if !t.interlaced {
+		return b.fail(-1, unsupported("a table that is stored field by field"))
+	}
+	if runs = within(runs, 0, size); len(runs) > 1 && size > maxInline {
+		return b.fail(-1, unsupported("a table of %d bytes in %d blocks; hrepack puts them together", size, len(runs)))
+	}
+	g := &readers.Group{Name: name, Path: "/" + name}
+	rows := &readers.Dimension{Name: "rows", Path: g.Path + "/rows", Length: uint64(t.rows), Anonymous: true}
+	g.Dimensions = append(g.Dimensions, rows)
+	taken := newNames()
+	for i, f := range t.fields {
+		column := taken.take(f.name, fmt.Sprint("field", i+1))
+		if err := b.addField(g, t, f, column, runs); err != nil {
+			return err
+		}
+	}
+	b.out.Root.Groups = append(b.out.Root.Groups, g)
+	return nil
+}
+
+// addField adds a column, which lies in runs at equal distances.
+func (b *builder) addField(g *readers.Group, t *vdata, f field, name string, runs []run) error {
+	path := g.Path + "/" + name
+	if err := b.spend(variableCost); err != nil {
+		return err
+	}
+	typ, _, err := typeOf(f.code)
+	if err != nil {
+		return b.note(path, b.fail(-1, err))
+	}
+	rows := g.Dimensions[0]
+	v := &readers.Variable{Name: name, Path: path, Dims: []*readers.Dimension{rows}, Shape: []uint64{rows.Length}}
+	switch {
+	case f.order*int64(typ.Size) != f.size:
+		return b.note(path, b.fail(-1, readers.Corruptf("%d elements of %d bytes in a field of %d", f.order, typ.Size, f.size)))
+	case f.order > 1 && typ.Class == readers.String:
+		text := *typ
+		text.Size = int(f.order)
+		typ = &text
+	case f.order > 1:
+		dim := &readers.Dimension{Name: name + "_dim0", Path: path + "_dim0", Length: uint64(f.order), Anonymous: true}
+		g.Dimensions = append(g.Dimensions, dim)
+		v.Dims, v.Shape = append(v.Dims, dim), append(v.Shape, dim.Length)
+	}
+	v.Type, v.MaxShape, v.Storage = typ, v.Shape, plainStorage(typ)
+	s := &v.Storage
+	switch {
+	case t.rows == 0:
+	case len(runs) == 1 && runs[0].offset >= 0:
+		s.Layout, s.Offset, s.Stride = readers.Records, runs[0].offset+f.offset, t.row
+		s.Bytes = uint64(t.rows * f.size)
+	default:
+		all, err := b.join(b.ctx, runs)
+		if err != nil {
+			return err
+		}
+		s.Layout, s.Bytes = readers.Inline, uint64(t.rows*f.size)
+		for ; int64(len(all)) >= t.row; all = all[t.row:] {
+			s.Data = append(s.Data, all[f.offset:f.offset+f.size]...)
+		}
+	}
+	b.setReader(v)
+	g.Variables = append(g.Variables, v)
+	return nil
+}
+
+// listImages lists what is in the file and in no interface that varve reads. One image can be
+// described for older libraries too.
+func (b *builder) listImages() {
+	seen := map[int64]bool{}
+	for _, d := range b.list {
+		switch d.tag {
+		case tagRI8, tagCI8, tagII8, tagImage, tagCompressedImage:
+			if !seen[d.offset] {
+				b.problem(fmt.Sprint("/image ", d.ref), b.fail(d.at, unsupported("a raster image (GR interface, tag %d); only datasets and tables are read", d.tag)))
+			}
+			seen[d.offset] = true
+		}
+	}
+}
