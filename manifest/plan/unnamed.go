@@ -373,13 +373,14 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			told[a] = append(told[a], path.Base(name[s]))
 		}
 	}
-	for a, classes := range lack {
+	inOrder := func(a, b array) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank)) }
+	for _, a := range slices.SortedFunc(maps.Keys(lack), inOrder) {
 		var files []int32
 		of := 0
 		for n, c := range p.classes {
 			if i := c.find(a.path); i >= 0 && len(c.vars[i].dims) == a.rank {
 				of += len(c.files)
-				if classes[n] {
+				if lack[a][n] {
 					files = append(files, c.files...)
 				}
 			}

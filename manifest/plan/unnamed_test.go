@@ -313,3 +313,31 @@ func TestKeepingOptions(t *testing.T) {
 		})
 	}
 }
+
+// TestNotesInOrder: the same files have the same findings, in the same order.
+func TestNotesInOrder(t *testing.T) {
+	m := newMaker()
+	for _, f := range []struct {
+		name, lat, lon string
+		scales         []string
+	}{{"a", "lat", "lon", []string{"time", "lat", "lon"}}, {"b", "p", "q", []string{"time"}}} {
+		m.file(f.name, days(len(m.files), 1), cube("h", "time "+f.lat, []int64{1, 2}, []int64{1, 2}), cube("k", "time "+f.lon, []int64{1, 3}, []int64{1, 3}),
+			cube("l", "time "+f.lat+" "+f.lon, []int64{1, 2, 3}, []int64{1, 2, 3}))
+		m.scale(f.scales...)
+	}
+	var first string
+	for range 20 {
+		p, err := planning(m, &Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := fmt.Sprintf("%+v", p.Report.Findings); first == "" {
+			first = now
+		} else if now != first {
+			t.Fatalf("%s\nand then\n%s", first, now)
+		}
+	}
+	if n := strings.Count(first, "no name for"); n != 3 {
+		t.Errorf("%d findings: %s", n, first)
+	}
+}
