@@ -36,3 +36,17 @@ func newHDF4Nbit(c *config, _ Form) (Codec, error) {
 	}
 	return &foreign{key: fmt.Sprint("hdf4.nbit", p), decode: p.Decode}, nil
 }
+
+// newHDF4SkippingHuffman makes the decoder of HDF4's adaptive Huffman codes, of which there is
+// one for each place of a number.
+//
+// Specification: HDF Specification and Developer's Guide 4.2, chapter 10; cskphuff.c.
+//
+//	{"name": "hdf4.skphuff", "configuration": {"size": 4}}
+func newHDF4SkippingHuffman(c *config, _ Form) (Codec, error) {
+	p := hdf4.SkippingHuffman{Size: c.integer("size", 1, 1, 64)}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return &foreign{key: fmt.Sprint("hdf4.skphuff", p), decode: p.Decode}, nil
+}

@@ -116,6 +116,7 @@ func newTable() []Info {
 		{Name: "hdf5.blosc2", Filter: 32026, Client: NoClient, new: newBlosc2},
 		{Name: "hdf4.rle", Client: NoClient, new: newHDF4RLE},
 		{Name: "hdf4.nbit", Client: NoClient, new: newHDF4Nbit},
+		{Name: "hdf4.skphuff", Client: NoClient, new: newHDF4SkippingHuffman},
 	}
 }
 

@@ -109,6 +109,7 @@ func (k coder) filters() []readers.Filter {
 		f.Codec, f.Err = k.nbit()
 	case 3:
 		f.Name = "skipping Huffman"
+		f.Codec, f.Err = k.skippingHuffman()
 	case 4:
 		f.Name, f.Codec = "deflate", codec.Spec{Name: "numcodecs.zlib", Config: json.RawMessage(`{"level":6}`)}
 	case 5:
@@ -138,6 +139,15 @@ func (k coder) nbit() (codec.Spec, error) {
 	flags := word(4)
 	config := fmt.Sprintf(`{"size":%d,"first":%d,"bits":%d,"extend_sign":%t,"fill_ones":%t}`, t.Size, word(8), word(12), flags>>16 == 1, flags&0xffff == 1)
 	return codec.Spec{Name: "hdf4.nbit", Config: json.RawMessage(config)}, nil
+}
+
+// skippingHuffman is the codec for the size of a number(4).
+func (k coder) skippingHuffman() (codec.Spec, error) {
+	if len(k.values) < 4 {
+		return codec.Spec{}, readers.Corruptf("the head of skipping Huffman has %d bytes of 4", len(k.values))
+	}
+	config := fmt.Sprintf(`{"size":%d}`, binary.BigEndian.Uint32([]byte(k.values)))
+	return codec.Spec{Name: "hdf4.skphuff", Config: json.RawMessage(config)}, nil
 }
 
 // sizeOf is how many bytes elements of a type and shape take.

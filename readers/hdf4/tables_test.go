@@ -53,12 +53,7 @@ func TestRefused(t *testing.T) {
 		}
 		got = append(got, p.Err.Error())
 	}
-	for _, v := range data.Root.Variables {
-		if _, err := v.ReadAll(t.Context(), 1<<20); err != nil {
-			got = append(got, err.Error())
-		}
-	}
-	for i, want := range []string{"stored field by field", "a raster image", "skipping Huffman"} {
+	for i, want := range []string{"stored field by field", "a raster image"} {
 		if i >= len(got) || !strings.Contains(got[i], want) {
 			t.Errorf("reasons are %q, want one of %s", got, want)
 		}

@@ -59,3 +59,14 @@ func TestNbit(t *testing.T) {
 		}
 	}
 }
+
+func TestSkippingHuffman(t *testing.T) {
+	dst := make([]byte, 2)
+	// At first the leaf of a byte is nine turns from the root: to the right, then the byte's bits.
+	if n, err := (SkippingHuffman{Size: 2}).Decode(dst, []byte{0xb0, 0xd8, 0x80}); err != nil || string(dst[:n]) != "ab" {
+		t.Errorf("%q, %v", dst, err)
+	}
+	if _, err := (SkippingHuffman{Size: 1}).Decode(make([]byte, 9), []byte{0, 0, 0}); !errors.Is(err, corrupt.Err) {
+		t.Errorf("zeros, which lead nowhere: %v", err)
+	}
+}

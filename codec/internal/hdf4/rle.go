@@ -1,5 +1,7 @@
-// Package hdf4 decodes what only HDF4 stores: its run lengths, and numbers of fewer bits (HDF
-// Specification and Developer's Guide 4.2, chapter 10; crle.c, cnbit.c).
+// Package hdf4 decodes what only HDF4 stores: its run lengths, numbers of fewer bits and
+// adaptive Huffman codes (HDF
+// Specification and Developer's Guide 4.2, chapter 10; crle.c,
+// cnbit.c, cskphuff.c).
 //
 // Run lengths are a row of
 //
