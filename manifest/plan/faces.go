@@ -31,6 +31,7 @@ func (p *planner) faces() error {
 	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
 		return nil
 	}
+	p.calibrated = slices.ContainsFunc(p.files, isCalibrated)
 	slices.SortFunc(p.arrays, func(a, b *array) int { return strings.Compare(a.path, b.path) })
 	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
 	declared := func() error { return nil }
@@ -115,6 +116,9 @@ func (p *planner) declare(a *array, d *decided) error {
 	}
 	if got == nil {
 		return nil
+	}
+	if p.calibrated {
+		p.noteCalibrated(a, got)
 	}
 	kept := make([]bool, len(f.of))
 	for i, k := range f.of {

@@ -153,9 +153,10 @@ type layout struct {
 // planner is all of a plan in the making.
 type planner struct {
 	layout
-	common face.Common      // of all arrays
-	ids    map[string]int64 // of placements: the last number behind each
-	out    *Plan
+	common     face.Common      // of all arrays
+	ids        map[string]int64 // of placements: the last number behind each
+	calibrated bool             // some files are of HDF4
+	out        *Plan
 }
 
 func newPlanner(files []*manifest.File, opts *Options) *planner {

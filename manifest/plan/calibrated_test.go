@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// TestCalibrated: add_offset of HDF4 files is said to be theirs, and never computed by.
+func TestCalibrated(t *testing.T) {
+	for _, c := range []struct {
+		name, format string
+		offsets      [2]float64
+		effect       report.Effect
+		says         string
+	}{
+		{"one", "HDF4", [2]float64{5, 5}, report.Noted, "2 of 2 files have an add_offset of HDF4: values are scale_factor * (stored - add_offset)"},
+		{"two", "HDF4", [2]float64{5, 6}, report.Refused, "2 of 2 files have an add_offset of HDF4, scale_factor * (stored - add_offset), by which varve does not compute"},
+		{"beside none", "HDF4", [2]float64{0, 6}, report.Refused, "1 of 2 files has an add_offset of HDF4"},
+		{"none", "HDF4", [2]float64{0, 0}, "", ""},
+		{"of CF", "HDF5", [2]float64{5, 6}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			for i, name := range []string{"a", "b"} {
+				x := cube("h", "time lat", []int64{1, 2}, []int64{1, 2})
+				x.v.Type, x.v.Attributes = int16s, []manifest.Attribute{numberAttribute("scale_factor", 0.5), numberAttribute("add_offset", c.offsets[i])}
+				m.file(name, days(i, 1), x).Format = c.format
+			}
+			p, err := planning(m, &Options{})
+			findings := []report.Finding{}
+			var refused *Error
+			switch {
+			case errors.As(err, &refused):
+				findings = refused.Findings
+			case err != nil:
+				t.Fatal(err)
+			default:
+				findings = p.Report.Findings
+			}
+			var found []report.Finding
+			for _, f := range findings {
+				if strings.Contains(f.Says, "HDF4") {
+					found = append(found, f)
+				}
+			}
+			switch {
+			case c.says == "" && len(found) > 0:
+				t.Errorf("says %v", found)
+			case c.says != "" && (len(found) != 1 || found[0].Effect != c.effect || !strings.HasPrefix(found[0].Says, c.says)):
+				t.Errorf("says %+v", found)
+			case c.effect == report.Refused && (err == nil || found[0].Option != "--drop h"):
+				t.Errorf("%v: %+v", err, found)
+			}
+		})
+	}
+}
