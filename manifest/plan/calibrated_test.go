@@ -31,7 +31,7 @@ func TestCalibrated(t *testing.T) {
 				m.file(name, days(i, 1), x).Format = c.format
 			}
 			p, err := planning(m, &Options{})
-			findings := []report.Finding{}
+			var findings []report.Finding
 			var refused *Error
 			switch {
 			case errors.As(err, &refused):
