@@ -246,7 +246,7 @@ func (j *joiner) ref(ctx context.Context, c chunk) (*readers.Ref, error) {
 		}
 		return r, nil
 	}
-	if j.joined += int64(r.Size); j.joined > maxJoined {
+	if j.joined += int64(r.Size) + joinedCost; j.joined > maxJoined {
 		return nil, j.fail(-1, unsupported("chunks that lie in several blocks each take more than %d bytes; hrepack puts them together", maxJoined))
 	}
 	inline, err := j.join(ctx, c.runs)

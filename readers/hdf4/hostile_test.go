@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/readers"
 	"varve/readers/hdf4"
 	"varve/readers/readertest"
 	"varve/readers/source"
@@ -107,7 +108,7 @@ func TestHostile(t *testing.T) {
 			start := time.Now()
 			got := readAll(c.data)
 			runtime.ReadMemStats(&after)
-			if took, used := time.Since(start), after.TotalAlloc-before.TotalAlloc; took > 5*time.Second || used > 768<<20 {
+			if took, used := time.Since(start), after.TotalAlloc-before.TotalAlloc; took > 5*time.Second || used > 256<<20 {
 				t.Errorf("it took %v and %d bytes", took, used)
 			}
 			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
@@ -132,7 +133,11 @@ func readAll(data []byte) string {
 		for _, err := range v.Storage.Refs(ctx) {
 			why = append(why, err)
 		}
-		_, err := v.ReadAll(ctx, 1<<30)
+		most := int64(1 << 20)
+		if v.Storage.Layout == readers.External { // which is refused before that counts
+			most = 1 << 30
+		}
+		_, err := v.ReadAll(ctx, most)
 		why = append(why, err)
 	}
 	if err := errors.Join(why...); err != nil {

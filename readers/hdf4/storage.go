@@ -16,9 +16,10 @@ import (
 
 // The limits of values that lie in blocks here and there.
 const (
-	maxInline = 64 << 10 // bytes of a variable that are read with the metadata
-	maxJoined = 16 << 20 // bytes of a variable's chunks that are joined
-	maxChunks = 1 << 20
+	maxInline  = 64 << 10 // bytes of a variable that are read with the metadata
+	maxJoined  = 16 << 20 // bytes of a variable's chunks that are joined
+	joinedCost = 256      // what each counts as besides, for what it takes in memory
+	maxChunks  = 1 << 20
 )
 
 // stored is how the element of a variable's values is stored.
