@@ -133,7 +133,7 @@ func readAll(data []byte) string {
 		for _, err := range v.Storage.Refs(ctx) {
 			why = append(why, err)
 		}
-		most := int64(1 << 20)
+		most := uint64(1 << 20)
 		if v.Storage.Layout == readers.External { // which is refused before that counts
 			most = 1 << 30
 		}
