@@ -216,8 +216,8 @@ func (d *Dataset) readChunkedLayout() error {
 	if len(d.layout.chunk) != len(d.Shape) {
 		return readers.Corruptf("chunks have %d dimensions, the dataset %d", len(d.layout.chunk), len(d.Shape))
 	}
-	// Version 4 repeats the size, and PureHDF wrote others there, by which libhdf5 reads nothing before 2.0.
-	if d.layout.version < 4 && d.layout.element != uint64(d.Type.Size) {
+	// PureHDF wrote other sizes there, by which libhdf5 reads nothing before 2.0, and all lengths in eight bytes.
+	if !d.layout.wide && d.layout.element != uint64(d.Type.Size) {
 		return readers.Corruptf("chunks are of elements of %d bytes, the dataset of %d", d.layout.element, d.Type.Size)
 	}
 	if _, ok := d.layout.chunkBytes(d.Type.Size); !ok {

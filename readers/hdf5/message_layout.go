@@ -47,6 +47,7 @@ type layout struct {
 
 	chunk     []uint64 // the shape of chunks
 	element   uint64   // what the message takes for the size of an element
+	wide      bool     // lengths are in more bytes than they need, which libhdf5 never writes
 	index     indexKind
 	flags     int
 	oneSize   uint64 // of the single chunk, if filtered
@@ -137,6 +138,9 @@ func (l *layout) readChunked(c *cursor) {
 		return
 	}
 	l.readChunk(c, n, width)
+	if c.err == nil {
+		l.wide = width > (bits.Len64(max(slices.Max(l.chunk), l.element))+7)/8
+	}
 	kind := c.u8()
 	l.index = indexKind(kind)
 	switch {
