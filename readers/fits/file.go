@@ -9,6 +9,7 @@ import (
 
 	"varve/codec"
 	"varve/readers"
+	"varve/readers/internal/naming"
 	"varve/readers/source"
 )
 
@@ -39,7 +40,7 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	}
 	b := &builder{
 		src:   src,
-		names: newNames(),
+		names: naming.New(),
 		out:   &readers.Dataset{Source: src, Format: "FITS", Root: &readers.Group{Path: "/"}},
 	}
 	return b.out, b.scan(&scanner{ctx: ctx, src: src, cards: maxCards})
@@ -48,7 +49,7 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 // builder makes a dataset.
 type builder struct {
 	src   *source.Source
-	names names
+	names naming.Names
 	out   *readers.Dataset
 }
 
@@ -125,11 +126,11 @@ func (b *builder) add(u *hdu) {
 	}
 	if u.kind == image && len(u.axes) == 0 {
 		if u.number > 0 {
-			b.addEmpty(u, b.names.take(u.string("EXTNAME"), usual))
+			b.addEmpty(u, b.names.Take(u.string("EXTNAME"), usual))
 		}
 		return
 	}
-	name := b.names.take(u.string("EXTNAME"), usual)
+	name := b.names.Take(u.string("EXTNAME"), usual)
 	switch u.kind {
 	case image:
 		b.addImage(u, name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"varve/readers"
+	"varve/readers/internal/naming"
 )
 
 // field is a column of a binary table.
@@ -41,7 +42,7 @@ func (u *hdu) fields() ([]field, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := newNames()
+	names := naming.New()
 	var list []field
 	offset := uint64(0)
 	for i := 1; i <= int(n); i++ {
@@ -54,7 +55,7 @@ func (u *hdu) fields() ([]field, error) {
 			return nil, readers.Corruptf("%s = %q reaches beyond the %d bytes of a row", column("TFORM", i), u.string(column("TFORM", i)), u.axes[0])
 		}
 		offset += f.size
-		f.name = names.take(u.string(column("TTYPE", i)), column("col", i))
+		f.name = names.Take(u.string(column("TTYPE", i)), column("col", i))
 		list = append(list, f)
 	}
 	return list, nil

@@ -3,9 +3,9 @@ package hdf4
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"varve/readers"
+	"varve/readers/internal/naming"
 )
 
 // builder makes a dataset.
@@ -13,7 +13,7 @@ type builder struct {
 	*file
 	ctx   context.Context
 	out   *readers.Dataset
-	names names // of variables and groups
+	names naming.Names // of variables and groups
 	dims  map[string]*readers.Dimension
 }
 
@@ -90,7 +90,7 @@ func (b *builder) add(d *dataset) error {
 	if err := b.spend(variableCost); err != nil {
 		return err
 	}
-	name := b.names.take(d.name, fmt.Sprint("dataset", d.ref))
+	name := b.names.Take(d.name, fmt.Sprint("dataset", d.ref))
 	v := &readers.Variable{Name: name, Path: "/" + name, Attributes: d.attributes}
 	t, fill, err := typeOf(d.code)
 	if err != nil {
@@ -164,30 +164,3 @@ func (b *builder) shareRecords() {
 		}
 	}
 }
-
-// names hands out each name once.
-type names struct {
-	taken map[string]bool
-	tried map[string]int // the last number that a name was given
-}
-
-func newNames() names { return names{taken: map[string]bool{}, tried: map[string]int{}} }
-
-// take returns the wanted name, or the usual one if none is wanted, and changes it if it is
-// taken: to name_2, name_3, …
-func (n names) take(wanted, usual string) string {
-	name := clean(wanted)
-	if name == "" {
-		name = usual
-	}
-	base := name
-	for n.taken[name] {
-		n.tried[base] = max(n.tried[base], 1) + 1
-		name = fmt.Sprintf("%s_%d", base, n.tried[base])
-	}
-	n.taken[name] = true
-	return name
-}
-
-// clean is a name without slashes, which stand between groups.
-func clean(name string) string { return strings.ReplaceAll(name, "/", "_") }

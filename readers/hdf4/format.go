@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"varve/readers"
+	"varve/readers/internal/naming"
 	"varve/readers/source"
 )
 
@@ -38,7 +39,7 @@ func (t Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	if err := f.readDescriptors(ctx); err != nil {
 		return nil, err
 	}
-	b := &builder{file: f, ctx: ctx, names: newNames()}
+	b := &builder{file: f, ctx: ctx, names: naming.New()}
 	b.out = &readers.Dataset{Source: src, Format: "HDF4", Root: &readers.Group{Path: "/"}}
 	if err := b.build(); err != nil {
 		return nil, err

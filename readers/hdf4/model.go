@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"varve/readers"
+	"varve/readers/internal/naming"
 )
 
 // The classes of Vgroups and Vdatas of the SD interface (hlimits.h).
@@ -45,7 +46,7 @@ func (b *builder) buildModel(root *vgroup) error {
 		if err == nil {
 			err = b.add(d)
 		} else {
-			err = b.note("/"+clean(g.name), err)
+			err = b.note("/"+naming.Clean(g.name), err)
 		}
 		if err != nil {
 			return err
@@ -57,7 +58,7 @@ func (b *builder) buildModel(root *vgroup) error {
 
 // dimension returns the dimension of a Vgroup; all of a name are one.
 func (b *builder) dimension(g *vgroup) (*readers.Dimension, error) {
-	name := clean(g.name)
+	name := naming.Clean(g.name)
 	if d := b.dims[name]; d != nil {
 		return d, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"varve/readers"
+	"varve/readers/internal/naming"
 )
 
 // internal reports whether a table is one of the library's own: attributes, lengths, chunks.
@@ -28,7 +29,7 @@ func (b *builder) addTables() error {
 		}
 		path := fmt.Sprint("/Vdata ", d.ref)
 		if err == nil {
-			name := b.names.take(t.name, fmt.Sprint("table", d.ref))
+			name := b.names.Take(t.name, fmt.Sprint("table", d.ref))
 			path = "/" + name
 			err = b.addTable(t, name)
 		}
@@ -60,9 +61,9 @@ func (b *builder) addTable(t *vdata, name string) error {
 	g := &readers.Group{Name: name, Path: "/" + name}
 	rows := &readers.Dimension{Name: "rows", Path: g.Path + "/rows", Length: uint64(t.rows), Anonymous: true}
 	g.Dimensions = append(g.Dimensions, rows)
-	taken := newNames()
+	taken := naming.New()
 	for i, f := range t.fields {
-		column := taken.take(f.name, fmt.Sprint("field", i+1))
+		column := taken.Take(f.name, fmt.Sprint("field", i+1))
 		if err := b.addField(g, t, f, column, runs); err != nil {
 			return err
 		}

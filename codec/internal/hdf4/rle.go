@@ -1,6 +1,5 @@
 // Package hdf4 decodes what only HDF4 stores: its run lengths, numbers of fewer bits and
-// adaptive Huffman codes (HDF
-// Specification and Developer's Guide 4.2, chapter 10; crle.c,
+// adaptive Huffman codes (HDF Specification and Developer's Guide 4.2, chapter 10; crle.c,
 // cnbit.c, cskphuff.c).
 //
 // Run lengths are a row of
