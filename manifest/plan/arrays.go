@@ -23,6 +23,7 @@ type array struct {
 	files   int64    // that have it
 	where   *placing // nil: alike in all files
 	pieces  bool     // the values are kept in the manifest
+	orphan  bool     // bounds of times, and no array says of which
 	dropped bool
 }
 
@@ -376,10 +377,11 @@ func (p *directions) isAxis(a *array) bool {
 // isCoordinate reports whether an array is the coordinate of the dimension of its name.
 func (p *directions) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
 
-// flowing reports whether files follow one another along any dimension.
+// flowing reports whether files follow one another along any dimension, be it that all but one
+// hold nothing of it.
 func (p *directions) flowing() bool {
 	for _, at := range p.dimOrder {
-		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 {
+		if d := p.dims[at]; d.role == flowing && len(d.coords) > 1 {
 			return true
 		}
 	}

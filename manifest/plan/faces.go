@@ -11,6 +11,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/convert"
+	"varve/manifest/internal/cf"
 	"varve/manifest/plan/internal/face"
 	"varve/manifest/report"
 	"varve/zarrjson"
@@ -244,9 +245,9 @@ func (f *faced) sort(rank []int32) {
 }
 
 // meaningOf is the variable of a member; bounds of times have the units of what they bound if
-// they are to be told anew.
+// they are to be told anew, or if no array says that they are bounds.
 func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
-	if !a.pieces || m.v.Path == "" {
+	if !a.pieces && !a.orphan || m.v.Path == "" {
 		return m.v
 	}
 	if c := p.classes[m.class]; m.at < len(c.header.Variables) && c.header.Variables[m.at] == m.v {
@@ -266,6 +267,11 @@ func faceKey(v *manifest.Variable) string {
 
 func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
 	opts := face.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common}
+	for _, role := range cf.BoundsRoles {
+		if p.bounds(a, role) != "" {
+			opts.Keep = append(opts.Keep, role)
+		}
+	}
 	for _, o := range p.opts.Faces {
 		if o.Type == "" || !matches([]string{o.Array}, a.path) {
 			continue

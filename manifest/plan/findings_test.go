@@ -332,6 +332,69 @@ func TestRetimed(t *testing.T) {
 	}
 }
 
+// TestCalendarsAreNamed: days of the standard calendar are told apart from those of the proleptic one,
+// which have other dates before 1582.
+func TestCalendarsAreNamed(t *testing.T) {
+	m := newMaker()
+	for i, calendar := range []string{"standard", "proleptic_gregorian"} {
+		m.file(calendar, coords("time", "time", float64s, float64(20*i)).with("units", "days since 1500-01-01", "calendar", calendar))
+	}
+	p := planned(t, m, nil)
+	if f := findingOf(t, p.Report, report.Time); !strings.HasSuffix(f.Says, "; told as days of the standard calendar") {
+		t.Error(f.Says)
+	}
+}
+
+// TestBoundsHaveUnits: bounds of times are named by their times also where other files have none, and
+// say their units themselves where no array names them.
+func TestBoundsHaveUnits(t *testing.T) {
+	edges := func(name string) wanted { return cube(name, "time nv", []int64{2, 2}, []int64{2, 2}) }
+	const days1990 = `"units":"days since 1990-01-01"`
+	for _, c := range []struct {
+		name       string
+		opts       Options
+		make       func(m *maker)
+		time, ends string // attributes of /time and /edges
+	}{
+		{"some files have none", Options{}, func(m *maker) {
+			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"), cube("t", "time", []int64{2}, []int64{2}))
+			m.file("b", days(2, 2), cube("t", "time", []int64{2}, []int64{2}))
+		}, `{"standard_name":"time","bounds":"edges",` + days1990 + `}`, `{}`},
+		{"none in the first file", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), cube("t", "time", []int64{2}, []int64{2}))
+			m.file("b", days(2, 2).with("climatology", "edges"), edges("edges"), cube("t", "time", []int64{2}, []int64{2}))
+		}, `{"standard_name":"time","climatology":"edges",` + days1990 + `}`, `{}`},
+		{"others in other files", Options{}, func(m *maker) {
+			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
+			m.file("b", days(2, 2).with("bounds", "ends"), edges("ends"))
+		}, `{"standard_name":"time",` + days1990 + `}`, `{` + days1990 + `}`},
+		{"not said in some files", Options{}, func(m *maker) {
+			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
+			m.file("b", days(2, 2), edges("edges"))
+		}, `{"standard_name":"time",` + days1990 + `}`, `{}`},
+		{"without the times", Options{Drop: []string{"time"}, Concat: []string{"time"}}, func(m *maker) {
+			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
+			m.file("b", days(2, 2).with("bounds", "edges"), edges("edges"))
+		}, "", `{` + days1990 + `}`},
+		{"in all files", Options{}, func(m *maker) {
+			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
+			m.file("b", days(2, 2).with("bounds", "edges"), edges("edges"))
+		}, `{"standard_name":"time","bounds":"edges",` + days1990 + `}`, `{}`},
+	} {
+		m := newMaker()
+		c.make(m)
+		p := planned(t, m, &c.opts)
+		for path, want := range map[string]string{"/time": c.time, "/edges": c.ends} {
+			if want == "" {
+				continue
+			}
+			if got := string(arrayOf(t, p, path).Face.Attributes.JSON()); got != want {
+				t.Errorf("%s: %s: %s, not %s", c.name, path, got, want)
+			}
+		}
+	}
+}
+
 // docs/planning.md has a row for each kind of finding, and none for others.
 func TestKindsAreDocumented(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../report/report.go", nil, 0)

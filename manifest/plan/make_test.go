@@ -174,6 +174,16 @@ func (m *maker) day(name string, from, n int, more ...wanted) *manifest.File {
 	return m.file(name, append([]wanted{days(from, n), lat(), lon(), cube("t", "time lat lon", []int64{int64(n), 3, 4}, []int64{int64(n), 3, 4})}, more...)...)
 }
 
+// lines adds two files of two lines each, at two times: those of scan, which have an attribute, run
+// against the others.
+func (m *maker) lines(attribute, text string) {
+	for i, name := range []string{"a", "b"} {
+		scan := coords("scan", "line", float64s, float64(8-2*i), float64(9-2*i)).with("units", "days since 1990-01-01", attribute, text)
+		at := coords("time", "line", float64s, float64(2*i), float64(2*i+1)).with("units", "days since 1990-01-01")
+		m.file(name, scan, at, cube("t", "line", []int64{2}, []int64{2}))
+	}
+}
+
 // planned makes a plan that must be one.
 func planned(t testing.TB, m *maker, opts *Options) *Plan {
 	t.Helper()

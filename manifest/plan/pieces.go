@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -24,6 +25,7 @@ const (
 
 // decidePieces says whether the values of an array are kept in the manifest, and asks for them.
 func (p *layout) decidePieces(a *array) error {
+	a.orphan = p.isOrphan(a)
 	switch {
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
@@ -115,19 +117,64 @@ func (p *layout) retold(a *array) bool {
 // adrift reports whether an array is of bounds that have their units from variables which have
 // others in other files, be it files without the bounds.
 func (p *layout) adrift(a *array) bool {
-	bounded := map[string]bool{}
-	for _, m := range a.members {
-		c := p.classes[m.class]
-		if v := c.parents.Bounded(c.header.Variables[m.at]); v != nil {
-			if i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v }); i >= 0 {
-				bounded[c.vars[i].path] = true
-			}
-		}
-	}
+	bounded, _ := p.bounded(a)
 	if len(bounded) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(p.arrays, func(b *array) bool { return bounded[b.path] && !b.sameUnits() })
+}
+
+// isOrphan reports whether an array is of bounds in all files, which have their units from
+// variables of which no array says so: these are left out, or name other bounds in other files.
+func (p *layout) isOrphan(a *array) bool {
+	bounded, all := p.bounded(a)
+	return all && !slices.ContainsFunc(p.arrays, func(b *array) bool {
+		return bounded[b.path] && slices.ContainsFunc(cf.BoundsRoles, func(role string) bool {
+			name := p.bounds(b, role)
+			return name != "" && path.Join(path.Dir(b.path), name) == a.path
+		})
+	})
+}
+
+// bounded are the paths of the variables from which the members of an array have their units, as
+// their bounds; all says that every member has such a variable, be it one that is left out.
+func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
+	paths, all = map[string]bool{}, true
+	for _, m := range a.members {
+		c := p.classes[m.class]
+		v := c.parents.Bounded(c.header.Variables[m.at])
+		if v == nil {
+			all = false
+			continue
+		}
+		if i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v }); i >= 0 {
+			paths[c.vars[i].path] = true
+		}
+	}
+	return paths, all
+}
+
+// bounds is what an array names as its bounds: what all files name that name any, if the others
+// have nothing of that name.
+func (p *layout) bounds(a *array, role string) string {
+	name := ""
+	for _, m := range a.members {
+		if own := p.boundsIn(&m, role); own != "" && name != "" && own != name {
+			return ""
+		} else if own != "" {
+			name = own
+		}
+	}
+	at := path.Join(path.Dir(a.path), name)
+	if name == "" || slices.ContainsFunc(a.members, func(m member) bool { return p.boundsIn(&m, role) == "" && p.classes[m.class].find(at) >= 0 }) {
+		return ""
+	}
+	return name
+}
+
+// boundsIn is what a member names as its bounds.
+func (p *layout) boundsIn(m *member, role string) string {
+	return textOf(p.newNames(m.class, m.v), role)
 }
 
 // sameUnits reports whether the times of all members are told alike.
@@ -201,7 +248,12 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 		return nil, nil
 	}
 	r, err := cf.Retime(all)
-	return &r, err
+	if other := (*cf.CalendarError)(nil); errors.As(err, &other) {
+		return nil, nil // which the face refuses, with the files' names
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w; %s leaves it out", a.path, err, report.Drop(a.path[1:]))
+	}
+	return &r, nil
 }
 
 // declarePieces lays the values of files on one canvas, in the type of the face, and keeps it.

@@ -204,6 +204,14 @@ func TestPlaced(t *testing.T) {
 				m.file(fmt.Sprint(i), days(0, 2).with("bounds", "time_bnds"), bounds, cube(v, "time", m64(2), m64(2)))
 			}
 		}, "/u", "1@0+2", "2"},
+		{"all but one hold nothing", Options{}, func(m *maker) {
+			for i, n := range []int64{0, 2, 0} {
+				m.file(fmt.Sprint(i), days(0, int(n)), coords("sweep", "fixed", float32s, 0.5), cube("t", "time", m64(n), m64(2)))
+			}
+		}, "/t", "1@0+2", "2"},
+		{"lines at times, of several the axis", Options{}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
+		{"lines at times, of several the standard one", Options{}, func(m *maker) { m.lines("standard_name", "time") }, "/t", "b@0+2 a@2+2", "2"},
+		{"lines at times, of several the one that is called so", Options{}, func(m *maker) { m.lines("comment", "") }, "/t", "a@0+2 b@2+2", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -274,6 +282,11 @@ func TestRefused(t *testing.T) {
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2).with("calendar", "noleap"), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 		}, report.Time, "c", ""},
+		{"calendars of times that are no coordinate", Options{}, func(m *maker) {
+			for i, calendar := range []string{"standard", "noleap"} {
+				m.file(fmt.Sprint(i), days(2*i, 2), coords("seen", "time", float64s, 1, 2).with("units", "days since 1990-01-01", "calendar", calendar))
+			}
+		}, report.Time, "1", ""},
 		{"times and numbers", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)

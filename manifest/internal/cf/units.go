@@ -179,13 +179,16 @@ func (t Instant) Format(c Calendar) string {
 // bounds.
 type Parents map[string]*manifest.Variable
 
+// BoundsRoles are the attributes that name bounds.
+var BoundsRoles = []string{"bounds", "climatology"}
+
 // ParentsOf looks through the variables of a header. Of several that name the same bounds the
 // first counts.
 func ParentsOf(h *manifest.Header) Parents {
 	var all Parents
 	for i := range h.Variables {
 		p := h.Variables[i]
-		for _, role := range []string{"bounds", "climatology"} {
+		for _, role := range BoundsRoles {
 			child, ok := Text(p.Attributes, role)
 			if !ok || child == "" || strings.Contains(child, "/") {
 				continue

@@ -243,6 +243,10 @@ func (d *decision) attribute(name string) error {
 	if !t.differ() {
 		return d.keep(name)
 	}
+	if slices.Contains(d.opts.Keep, name) {
+		d.finding(report.Attribute, report.Verbatim, name, t).Says += ", which is kept"
+		return d.keep(name)
+	}
 	switch name {
 	case typeName:
 		if d.boolean() {
@@ -287,9 +291,10 @@ func (d *decision) flags(name string, t tally) error {
 	return nil
 }
 
-// keep keeps an attribute as the first member has it.
+// keep keeps an attribute as the first member has it of those that do.
 func (d *decision) keep(name string) error {
-	raw, err := d.spell(d.members[0].attribute(name))
+	having := slices.IndexFunc(d.members, func(m member) bool { return m.attribute(name) != nil })
+	raw, err := d.spell(d.members[having].attribute(name))
 	if err == nil {
 		d.set(name, raw)
 	}

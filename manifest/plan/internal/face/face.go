@@ -47,6 +47,8 @@ type Options struct {
 	// Reference is what times are told in that are not in the same units in all files. Without
 	// one it is found without looking at values.
 	Reference *cf.Reference
+	// Keep are attributes that are kept as those members have them that have any.
+	Keep []string
 	// Common is what decisions share that are made of one archive; nil for one alone.
 	Common *Common
 }

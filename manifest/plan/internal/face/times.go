@@ -96,6 +96,10 @@ func (d *decision) sayUnits(reference *cf.Reference) {
 	if t.differ() {
 		d.finding(report.Time, report.Rebuilt, "units", t).Says += fmt.Sprintf("; told as %s", reference.Text)
 	}
+	calendar := func(m *member) string { return m.units.Calendar.String() }
+	if t = d.count(having{calendar, calendar}); t.differ() {
+		d.finding(report.Time, report.Rebuilt, "calendar", t).Says += fmt.Sprintf("; told as days of the %s calendar", reference.Calendar)
+	}
 }
 
 // reference tells times without looking at them: all units are whole in nanoseconds.
