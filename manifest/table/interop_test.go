@@ -20,7 +20,7 @@ import (
 // python runs read_tables.py, or skips the test.
 func python(t *testing.T, args ...string) {
 	t.Helper()
-	venv.Run(t, "pyarrow and DuckDB", append([]string{"-B", "testdata/read_tables.py"}, args...)...)
+	venv.Run(t, "pyarrow and DuckDB", append([]string{"testdata/read_tables.py"}, args...)...)
 }
 
 // expectation is a line of expected.jsonl.

@@ -191,7 +191,7 @@ func TestXarrayOpensFaces(t *testing.T) {
 		elements, _ := a.elements(t, f, members)
 		writeArray(t, filepath.Join(dir, strconv.Itoa(i)), f, elements)
 	}
-	venv.Run(t, "zarr-python and xarray", "-B", "testdata/check.py", dir, "testdata/archives.json")
+	venv.Run(t, "zarr-python and xarray", "testdata/check.py", dir, "testdata/archives.json")
 }
 
 // writeArray writes a group with the one array x, of one chunk.
