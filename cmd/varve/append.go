@@ -104,6 +104,7 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 	for flag, take := range map[string]func(){
 		"concat":      func() { merged.Concat = given.Concat },
 		"new-dim":     func() { merged.NewDims = given.NewDims },
+		"spread":      func() { merged.Spread = given.Spread },
 		"vars":        func() { merged.Vars = given.Vars },
 		"drop":        func() { merged.Drop = given.Drop },
 		"group":       func() { merged.Group = given.Group },

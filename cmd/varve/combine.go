@@ -35,6 +35,7 @@ type combineOptions struct {
 
 	concat, vars, drop  []string
 	newDims, rename     []string
+	spread              []string
 	chunks, dtypes      []string
 	group, codecFrom    string
 	missing, pad        string
@@ -80,6 +81,7 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.concat, "concat", nil, "`dimensions` along which files follow one another, where coordinates do not tell")
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
+	f.StringArrayVar(&o.spread, "spread", nil, "lay a variable along a dimension that it lacks, each file's values at every index of what the file holds: `ARRAY=DIM`; ARRAY may be a glob")
 	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
 	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`")
 	f.StringVar(&o.group, "group", "", "only what is below this `group`, which becomes the root")
@@ -166,6 +168,13 @@ func (o *combineOptions) addNames(opts *plan.Options) error {
 			return err
 		}
 		opts.Rename = append(opts.Rename, rename)
+	}
+	for _, text := range o.spread {
+		spread, err := plan.ParseSpread(text)
+		if err != nil {
+			return err
+		}
+		opts.Spread = append(opts.Spread, spread)
 	}
 	for _, text := range o.newDims {
 		dim, list, err := plan.ParseNewDim(text)

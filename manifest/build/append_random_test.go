@@ -86,13 +86,18 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 	}
 	valueBytes := int64(0)
 	if r.IntN(2) == 0 {
-		valueBytes = 1 + r.Int64N(40)
+		if valueBytes = 1 + r.Int64N(40); a.laid != nil {
+			valueBytes += 8 // for a scalar
+		}
 	}
 	opts := func(files []string) *Options {
 		o := optionsFor(files...)
 		o.ValueBytes = valueBytes
 		if len(a.dims) > 1 { // a part may hold too little to tell how it hangs together
 			o.Plan.Concat = a.dims
+		}
+		if a.laid != nil {
+			o.Plan.Spread = a.laid.spread
 		}
 		return o
 	}
@@ -110,14 +115,14 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 		}
 	}
 	if err != nil {
-		t.Errorf("parts %q: %v", parts, err)
+		t.Errorf("%v: parts %q", err, parts)
 		return false
 	}
-	if !a.check(t, out) {
+	if !a.check(t, out) || a.laid != nil && !a.laid.check(t, out) {
 		t.Errorf("parts %q of %q", parts, a.files)
 		return false
 	}
-	return !a.alike || n.asBuilt(t, outcome.Snapshot, opts(files))
+	return !a.alike || a.laid != nil || n.asBuilt(t, outcome.Snapshot, opts(files))
 }
 
 // count tells by the tables of tiles whether those of before were kept. An append that folded

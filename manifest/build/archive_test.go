@@ -28,12 +28,19 @@ type archive struct {
 	levels int
 
 	falling, alike bool // alike: the files agree on everything that a face declares
+	laid           *laid
 }
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // newArchive writes the files of an archive into a folder.
 func newArchive(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
+	t.Helper()
+	return newArchiveOf(t, r, dir, axes, nil)
+}
+
+// newArchiveOf writes files that have variables to be laid along some of their dimensions, too.
+func newArchiveOf(t testing.TB, r *rand.Rand, dir string, axes int, more *laid) *archive {
 	t.Helper()
 	a := &archive{dims: []string{"time", "y", "x"}[:axes], levels: 1 + r.IntN(3), alike: r.IntN(2) == 0}
 	for k := range a.dims {
@@ -45,6 +52,9 @@ func newArchive(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
 		n *= length
 	}
 	a.want = make([]float64, n)
+	if more != nil {
+		more.begin(r, a)
+	}
 	style := newStyle(r)
 	names := r.Perm(1000)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -170,6 +180,9 @@ func (a *archive) file(r *rand.Rand, s *style, cell []int) *classic.File {
 	v := classic.Var{Name: "v", Dims: append(dims, "level")}
 	v.Data, v.Attributes = a.elements(r, s, append(origin, 0), append(shape, a.levels))
 	f.Vars = append(f.Vars, v)
+	if a.laid != nil {
+		a.laid.add(r, f, s, cell)
+	}
 	return f
 }
 

@@ -42,8 +42,8 @@ type Fit struct {
 
 // storedAxis is one axis of the array as the variable has it.
 type storedAxis struct {
-	axis   int   // of the variable; -1 for one it lacks, which has length 1
-	length int64 // of the variable along it
+	axis   int   // of the variable; -1 for one it lacks: it is the same at every index of its tile
+	length int64 // of the variable along it; 1 for one it lacks
 	dim    grid.Dimension
 	size   int64 // of the chunks along it, if that is one; else 0
 	chunks int64

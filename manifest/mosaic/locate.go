@@ -144,7 +144,7 @@ func (l *Locator) fitOf(t int32) (*Fit, error) {
 }
 
 // extent is where a tile's variable lies along an axis of the array: not further than the
-// variable goes.
+// variable goes, and all along an axis that it lacks.
 func (f *Fit) extent(t int32, axis int) (from, to int64) {
 	have := f.axes[axis].length
 	j := f.m.placed[axis]
@@ -152,11 +152,18 @@ func (f *Fit) extent(t int32, axis int) (from, to int64) {
 		return 0, have
 	}
 	from, start, length := f.m.layout.along(t, j)
+	if f.axes[axis].axis < 0 {
+		return from, from + max(length, 0)
+	}
 	return from, from + max(min(length, have-start), 0)
 }
 
-// within is the index of the variable that is at an index of the array.
+// within is the index of the variable that is at an index of the array: along an axis that it
+// lacks the only one.
 func (f *Fit) within(t int32, axis int, at int64) int64 {
+	if f.axes[axis].axis < 0 {
+		return 0
+	}
 	j := f.m.placed[axis]
 	if j < 0 {
 		return at

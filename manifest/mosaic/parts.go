@@ -17,7 +17,8 @@ type Part struct {
 	// Row is that of the stored chunk's ref, or -1 if the variable has no refs: all is fill.
 	Row int64
 	// Box is the part in the array, Within the same in the stored chunk, in the variable's
-	// axes: they have the same elements, in another order unless the Fit is straight.
+	// axes: they have the same elements, in another order unless the Fit is straight, and each as
+	// often as Box is long along axes that the variable lacks.
 	Box, Within grid.Region
 	// Codec is the shape of the stored chunk, and Reaches whether it extends over the variable's.
 	Codec   []int64

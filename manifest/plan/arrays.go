@@ -16,7 +16,8 @@ type array struct {
 	members []member
 	parts   []member // of hidden files
 	dims    []string // the axes, as most files have them
-	made    []string // new dimensions, in front of them
+	made    []string // new dimensions, and those along which it is laid, in front of them
+	spread  bool     // laid along some of these
 	placed  []*dim   // along which files are placed, in the order of axes
 	aux     bool     // a coordinate, or one that others name
 	flows   bool     // along a dimension of times, or one that grows: files hold different parts of it
@@ -316,11 +317,15 @@ func (p *layout) placeArrays() {
 		for _, at := range a.dims {
 			d := p.dims[at]
 			a.flows = a.flows || d.hinted
-			if d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named) && !slices.Contains(a.placed, d) {
+			if d.places() && !slices.Contains(a.placed, d) {
 				a.placed = append(a.placed, d)
 			}
 		}
+		p.giveSpread(a)
 		p.passEmpty(a)
+		if p.refuseUnplaced(a) {
+			continue
+		}
 		p.giveMade(a)
 		if p.namesake(a) {
 			continue
@@ -341,8 +346,11 @@ func (p *layout) placeArrays() {
 func (p *survey) passEmpty(a *array) {
 	empty := func(m member) bool {
 		return slices.ContainsFunc(a.placed, func(d *dim) bool {
-			axis := slices.Index(m.dims, d.path)
-			return axis >= 0 && m.v.Shape[axis] == 0
+			if axis := slices.Index(m.dims, d.path); axis >= 0 {
+				return m.v.Shape[axis] == 0
+			}
+			dimension, has := p.classes[m.class].dims[d.path]
+			return has && dimension.Length == 0
 		})
 	}
 	if !slices.ContainsFunc(a.members, func(m member) bool { return !empty(m) }) {

@@ -38,13 +38,15 @@ func (s *bandSource) band(t *manifest.Tile) (b band, votes int64) {
 	k := placeOf(s.c.members, s.c.p.classOfAny(t.File))
 	m := &s.c.members[k]
 	b = band{from: t.Origin[s.at], to: t.Origin[s.at] + t.Shape[s.at], length: s.lengths[k], member: -1}
-	if b.length > 0 {
-		b.phase = t.Start[s.at] % b.length
+	if own := s.axis - len(s.c.a.made); own >= 0 {
+		if b.length > 0 {
+			b.phase = t.Start[s.at] % b.length
+		}
+		if m.v.Storage.Edges != nil {
+			b.member, b.phase = int32(k), t.Start[s.at]
+		}
+		b.padded = m.v.Storage.Layout == manifest.Chunked
 	}
-	if own := s.axis - len(s.c.a.made); own >= 0 && m.v.Storage.Edges != nil {
-		b.member, b.phase = int32(k), t.Start[s.at]
-	}
-	b.padded = m.v.Storage.Layout == manifest.Chunked
 	votes = s.weights[k]
 	for _, n := range t.Shape {
 		votes *= max(n, 1)
@@ -100,6 +102,9 @@ func (c *cutting) fits(m *member) bool {
 
 // chunkAlong is the length of a member's chunks along a placed axis.
 func (c *cutting) chunkAlong(axis int, m *member) int64 {
+	if c.isSpreadAlong(axis) {
+		return max(leastBytes/stepOf(m), 1)
+	}
 	if n := c.stored(m)[axis]; n > 0 {
 		return n
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -55,11 +56,10 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 			return err
 		}
 	}
-	// new dimensions of the array have length 1 in the variable
-	for len(shape) < len(s.shape) {
-		shape = append([]int64{1}, shape...)
-	}
-	return c.put(dst, shape, s)
+	lacks := s.shape[:len(s.shape)-len(shape)] // along these the variable is the same everywhere
+	times := int(product(lacks))
+	dst = codec.Elems{Fixed: bytes.Repeat(dst.Fixed, times), Var: slices.Repeat(dst.Var, times)}
+	return c.put(dst, slices.Concat(lacks, shape), s)
 }
 
 // turned puts the axes of elements in the array's order.

@@ -104,8 +104,22 @@ func (x *extending) look() bool {
 		if !x.sameStatics(int32(f)) || !x.sameGroups(file) {
 			return false
 		}
+		x.askSpread(int32(f))
 	}
 	return true
+}
+
+// askSpread asks for the values of a file that are laid along the dimension.
+func (x *extending) askSpread(f int32) {
+	for _, at := range x.state.Spread {
+		i := x.classes[f].find(at)
+		if i < 0 {
+			continue
+		}
+		if v := &x.classes[f].vars[i]; v.v.Storage.Layout != manifest.Nothing {
+			x.p.values(f, v.at, elementsOf(v.v))
+		}
+	}
 }
 
 // sameStatics reports whether the values of a file that are to be alike in all files are, as
@@ -297,7 +311,7 @@ func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
 		if m == nil {
 			return nil, false
 		}
-		more, ok := x.converted(a, m, f)
+		more, ok := x.converted(a, m, f, c.n)
 		if !ok {
 			return nil, false
 		}
@@ -333,10 +347,15 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 	x.ext.Placements = append(x.ext.Placements, manifest.Placement{ID: a.Placement, Dims: []string{x.state.Dim}, Tiles: tiles})
 }
 
-// converted are the values that a file has of an array, as pieces of it.
-func (x *extending) converted(a *manifest.Array, m *lensed, f int32) ([]piece, bool) {
+// converted are the values that a file has of an array, as pieces of it of a length.
+func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int64) ([]piece, bool) {
 	values := x.p.valuesIn(f, m.at)
-	if values == nil || values.Summed || !slices.Equal(m.dims, a.Dims) || !slices.Equal(m.v.Shape[1:], a.Face.Shape[1:]) {
+	if values == nil || values.Summed || !slices.Contains(x.state.Spread, a.Path) && !slices.Equal(m.dims, a.Dims) {
+		return nil, false
+	}
+	shape := slices.Clone(a.Face.Shape)
+	shape[0] = length
+	if lacks := len(a.Dims) - len(m.dims); lacks < 0 || !slices.Equal(m.dims, a.Dims[lacks:]) || !slices.Equal(m.v.Shape, shape[lacks:]) {
 		return nil, false
 	}
 	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: m})
@@ -345,16 +364,16 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32) ([]piece, b
 		return nil, false
 	}
 	part := *a.Face
-	part.Shape = m.v.Shape
+	part.Shape = shape
 	canvas := newCanvas(&part)
-	zero := make([]int64, len(m.v.Shape))
-	err = canvas.paint(conversion, v, values, stamp{source: m.v.Shape, origin: zero, start: zero, shape: m.v.Shape})
+	zero := make([]int64, len(shape))
+	err = canvas.paint(conversion, v, values, stamp{source: m.v.Shape, origin: zero, start: zero, shape: shape})
 	return canvas.pieces(), err == nil
 }
 
 // addPieces adds new pieces, the first joined to the old last one if that is short.
 func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
-	if slices.Contains(x.state.Small, a.Path) && !x.small(a) {
+	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Spread, a.Path) && !isWithin(a, mostTimes) {
 		return false
 	}
 	a.Pieces = slices.Clone(a.Pieces)
@@ -377,8 +396,13 @@ func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
 
 // small reports whether an array may still be kept in the manifest.
 func (x *extending) small(a *manifest.Array) bool {
+	return isWithin(a, cmp.Or(x.state.Options.Inline, DefaultInline))
+}
+
+// isWithin reports whether the elements of an array, of a fixed size, take no more than so many bytes.
+func isWithin(a *manifest.Array, most int64) bool {
 	n := codec.Form{Type: a.Face.DataType.Type(), Shape: a.Face.Shape}.Bytes()
-	return n >= 0 && int64(n) <= cmp.Or(x.state.Options.Inline, DefaultInline)
+	return n >= 0 && int64(n) <= most
 }
 
 // joined makes one of neighbours of a fixed element size that are short together.

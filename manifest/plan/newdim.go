@@ -210,7 +210,7 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 // a variable whose values are known to be. Of dimensions that files have themselves only a scalar
 // lacks one.
 func (p *layout) giveMade(a *array) {
-	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 })
+	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
 	if len(made) == 0 || p.isAxis(a) || a.aux && len(a.placed) > 0 {
 		return
 	}
@@ -219,8 +219,8 @@ func (p *layout) giveMade(a *array) {
 	} else if len(a.dims) == 0 && a.files > 1 && known && (equal || p.meanSame(a)) {
 		return
 	}
-	for _, d := range made {
-		a.made = append(a.made, d.path)
+	for i, d := range made {
+		a.made = slices.Insert(a.made, i, d.path)
 	}
 	a.placed = append(slices.Clone(made), a.placed...)
 }

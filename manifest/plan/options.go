@@ -27,6 +27,9 @@ type Options struct {
 	// Tolerance is by how much coordinates may differ that ought to be equal.
 	Tolerance float64 `json:",omitempty"`
 
+	// Spread lays variables along dimensions that they do not have.
+	Spread []Spread `json:",omitempty"`
+
 	// Inline is the size in bytes up to which a whole array is kept in the manifest, if its
 	// values are known. 0 stands for DefaultInline, less for coordinates only.
 	Inline int64 `json:",omitempty"`
@@ -113,6 +116,13 @@ type NewDim struct {
 	Values []string `json:",omitempty"`
 }
 
+// Spread lays variables along a dimension that they do not have and along which files follow one
+// another: what a file has of them is at every index of what it holds of the dimension.
+type Spread struct {
+	Array string // a glob on the array's path
+	Dim   string // by name or by path
+}
+
 // Override is what a user wants of the face of some arrays.
 type Override struct {
 	Array  string             // a glob on the array's path
@@ -144,6 +154,15 @@ func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	}
 	dim.Pattern = from
 	return dim, "", nil
+}
+
+// ParseSpread reads ARRAY=DIM.
+func ParseSpread(text string) (Spread, error) {
+	i := strings.LastIndex(text, "=")
+	if i <= 0 || i == len(text)-1 {
+		return Spread{}, fmt.Errorf("spread %q: want ARRAY=DIM", text)
+	}
+	return Spread{Array: text[:i], Dim: text[i+1:]}, nil
 }
 
 // ParseRename reads OLD=NEW.

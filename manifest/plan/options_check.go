@@ -84,6 +84,11 @@ func (p *survey) overridden(o *Override) (dims []string, found bool) {
 			if matches([]string{o.Array}, x.path) {
 				found = true
 				dims = append(dims, x.dims...)
+				for _, s := range p.opts.Spread {
+					if matches([]string{s.Array}, x.path) {
+						dims = append(dims, "/"+strings.TrimLeft(s.Dim, "/"))
+					}
+				}
 			}
 		}
 	}

@@ -25,6 +25,9 @@ func (o *Options) Check() error {
 	for i := range o.NewDims {
 		errs = append(errs, o.NewDims[i].check())
 	}
+	for _, s := range o.Spread {
+		errs = append(errs, checkGlobs("--spread", []string{s.Array}))
+	}
 	for i := range o.Faces {
 		errs = append(errs, o.Faces[i].check())
 	}

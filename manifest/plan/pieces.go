@@ -33,6 +33,8 @@ func (p *layout) decidePieces(a *array) error {
 		a.pieces = !p.dims[a.dims[0]].large
 	case a.parted():
 		return nil
+	case p.keepsSpread(a):
+		a.pieces = true
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):
@@ -50,6 +52,9 @@ func (p *layout) decidePieces(a *array) error {
 		if m.v.Storage.Layout != manifest.Nothing {
 			p.values(f, m.at, elementsOf(m.v))
 		}
+	}
+	if a.spread {
+		p.refuseRepeated(a)
 	}
 	return nil
 }
@@ -409,7 +414,10 @@ func (p *survey) paintFile(a *array, m *member, f int32, t manifest.Tile, paint 
 	if a.where != nil {
 		for i, d := range a.where.dims {
 			k := slices.Index(a.allDims(), d.path)
-			s.origin[k], s.start[k], s.shape[k] = t.Origin[i], t.Start[i], t.Shape[i]
+			s.origin[k], s.shape[k] = t.Origin[i], t.Shape[i]
+			if k >= len(a.made) {
+				s.start[k] = t.Start[i]
+			}
 		}
 	}
 	values := p.valuesIn(f, m.at)

@@ -171,7 +171,7 @@ func dimNames(dims []*dim) string {
 // the same values: what is small, and what lacks a dimension along which files follow one
 // another, such as a land mask in tiles of many days.
 func (p *layout) repeated(a *array) bool {
-	if a.aux || len(a.dims) == 1 {
+	if a.aux || a.spread || len(a.dims) == 1 {
 		return true
 	}
 	return slices.ContainsFunc(p.flows, func(d *dim) bool { return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d) })

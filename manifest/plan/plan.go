@@ -285,6 +285,9 @@ func (p *directions) settleAll(which func(d *dim) bool) error {
 func (p *layout) variables() error {
 	p.rankFiles()
 	p.collectArrays()
+	if err := p.checkSpread(); err != nil {
+		return err
+	}
 	p.placeArrays()
 	p.settleAbsent()
 	p.noteAxes()

@@ -380,7 +380,7 @@ func TestRefused(t *testing.T) {
 				land.values.Data[0] = byte(i % 2)
 				m.day(name, 2*i, 2, land)
 			}
-		}, report.Static, "b", "--coords first"},
+		}, report.Static, "b", "--spread land=time for each file's along time, --coords first"},
 		{"a new dimension without a value", Options{NewDims: []NewDim{{Name: "n", Pattern: `_(\d+)`}}}, func(m *maker) {
 			m.file("a_1", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("a_2", lat(), cube("t", "lat", m64(3), m64(3)))

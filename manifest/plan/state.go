@@ -31,6 +31,8 @@ type state struct {
 	// Static are the ids of values that are alike in all files, by array; where equal bytes are
 	// not equal values in all headers, or of other shapes, each behind the place of its header.
 	Static map[string][]string
+	// Spread are arrays that are kept in the manifest as they are laid along the dimension.
+	Spread []string `json:",omitempty"`
 	// Small are arrays that are kept in the manifest only as long as they are small.
 	Small []string `json:",omitempty"`
 	// Groups are sums of the attributes that groups declare.
@@ -110,7 +112,9 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 		return ok
 	}
 	if a.pieces {
-		if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.retold(a) {
+		if a.spread {
+			s.Spread = append(s.Spread, a.path)
+		} else if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.retold(a) {
 			s.Small = append(s.Small, a.path)
 		}
 		return true
@@ -120,14 +124,14 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 		c.around = around(out.Face.ChunkGrid, slices.Index(out.Dims, d.path))
 	}
 	s.Chunks[a.path] = make([]int64, len(p.classes))
-	axis := slices.Index(a.dims, d.path)
+	axis := slices.Index(a.allDims(), d.path)
 	for i := range a.members {
 		m := &a.members[i]
 		if m.v.Storage.Edges != nil {
 			return false
 		}
 		n := c.chunkAlong(axis, m)
-		if m.v.Storage.Layout == manifest.Chunked {
+		if m.v.Storage.Layout == manifest.Chunked && !a.spread {
 			n = -n // padded
 		}
 		s.Chunks[a.path][m.class] = n

@@ -199,7 +199,7 @@ func (c *comparison) refuseOdd(files []int32) error {
 			odd = append(odd, g...)
 		}
 	}
-	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: c.option(),
+	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: c.option(groups),
 		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
 			have(len(odd)), p.span(groups[most]))}
 	if a.where != nil {
@@ -212,13 +212,16 @@ func (c *comparison) refuseOdd(files []int32) error {
 // stackedBy is the option that makes a dimension of the variable at a path.
 func stackedBy(at string) string { return report.Flag("new-dim", path.Base(at)+"=var:"+at[1:]) }
 
-// option is what allows values that ought to be equal and are not. What keeps them all, if there
-// is a way, is named first.
-func (c *comparison) option() string {
+// option is what allows values of groups of files that ought to be equal and are not. What keeps them
+// all, if there is a way, is named first.
+func (c *comparison) option(groups [][]int32) string {
 	p, a := c.p, c.a
 	one := "--coords first, or " + report.Drop(a.path[1:])
 	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
 		one = "--tolerance NUMBER if they are near, " + one
+	}
+	if spread := c.spreadOption(groups); spread != "" {
+		one = spread + ", " + one
 	}
 	switch {
 	case a.where != nil:

@@ -302,7 +302,7 @@ func TestKeepingOptions(t *testing.T) {
 		"a dimension without a name": {func(m *maker) {
 			m.unnamedFile("a", line(1))
 			m.unnamedFile("b", line(2))
-		}, "--concat phony_dim_0 to put them end to end, --coords first, or --drop orbit"},
+		}, "--concat phony_dim_0 to put them end to end, --spread orbit=time for each file's along time, --coords first, or --drop orbit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()

@@ -14,6 +14,9 @@ func ListFlag(name, value string) string {
 	return Flag(name, value)
 }
 
+// Spread is the option that lays a variable, and no other that a glob would match, along a dimension.
+func Spread(path, dim string) string { return Flag("spread", globOf(path)+"="+dim) }
+
 // Drop is the option that leaves out a variable by its name or path, and no other that a glob would
 // match.
 func Drop(path string) string { return ListFlag("drop", globOf(path)) }

@@ -80,7 +80,7 @@ func (a *Array) workInside(ctx context.Context, j *job) error {
 			return fmt.Errorf("%s: inline bytes %d: %w", a.Path(), row, err)
 		}
 	}
-	return j.into.done(1)
+	return j.done()
 }
 
 // workOn fetches and decodes from an open source.
@@ -91,7 +91,7 @@ func (a *Array) workOn(ctx context.Context, src *source.Source, b *batch) error 
 		if err := a.decodeAlone(ctx, src, j); err != nil {
 			return j.wrap(err)
 		}
-		return j.into.done(1)
+		return j.done()
 	}
 	stored, room, err := a.fetch(ctx, src, b)
 	defer room.release()
@@ -106,7 +106,7 @@ func (a *Array) workOn(ctx context.Context, src *source.Source, b *batch) error 
 		if err := a.decode(ctx, j, stored[i]); err != nil {
 			return j.wrap(err)
 		}
-		if err := j.into.done(1); err != nil {
+		if err := j.done(); err != nil {
 			return err
 		}
 	}

@@ -78,6 +78,36 @@ func (a *Array) convert(j *job, e codec.Elems) error {
 	return j.into.copyFrom(&from, j.Box)
 }
 
+// done says that the part is in its place.
+func (j *job) done() error {
+	if j.again != nil {
+		if err := j.repeat(); err != nil {
+			return err
+		}
+	}
+	return j.into.done(1)
+}
+
+// repeat puts the part, which is in its place, to all others where it is the same, twice as much
+// each time.
+func (j *job) repeat() error {
+	box := j.Box.Clone()
+	for k, n := range j.again {
+		for box.Shape[k] < n {
+			from, to := j.into.window, box.Clone()
+			from.region = from.region.Clone()
+			from.region.Origin[k] += box.Shape[k]
+			to.Origin[k] += box.Shape[k]
+			to.Shape[k] = min(box.Shape[k], n-box.Shape[k])
+			if err := j.into.copyFrom(&from, to); err != nil {
+				return err
+			}
+			box.Shape[k] += to.Shape[k]
+		}
+	}
+	return nil
+}
+
 func transpose(dst, src codec.Elems, j *job, order []int) error {
 	if src.Var != nil {
 		return grid.Transpose(dst.Var, src.Var, j.Within.Shape, order, 1)

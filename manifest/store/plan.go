@@ -18,9 +18,10 @@ import (
 // job is a part of one stored chunk on its way into a target.
 type job struct {
 	mosaic.Part
-	pipe *codec.Pipeline
-	ref  manifest.Ref
-	into *target
+	again []int64 // how long Box is with all indices at which the part is the same; nil if it is all of them
+	pipe  *codec.Pipeline
+	ref   manifest.Ref
+	into  *target
 
 	source int64 // row; -1 for bytes in the manifest, or none at all
 	span   codec.Range
@@ -96,9 +97,11 @@ func (p *planner) addParts(ctx context.Context, t *target, r grid.Region) error 
 
 // addPart adds a job, or several where the stored chunk is large and can be read piecewise.
 func (p *planner) addPart(ctx context.Context, part *mosaic.Part, t *target) error {
+	once, again := onceOf(part)
+	part = &once
 	rows := p.piece(part)
 	if rows == 0 {
-		p.push(part, t)
+		p.push(part, again, t)
 		return p.flush(ctx, false)
 	}
 	cut := *part
@@ -108,14 +111,35 @@ func (p *planner) addPart(ctx context.Context, part *mosaic.Part, t *target) err
 		cut.Box, cut.Within = part.Box.Clone(), part.Within.Clone()
 		cut.Box.Origin[boxAxis] += at
 		cut.Box.Shape[boxAxis] = n
+		if again != nil {
+			again = slices.Clone(again)
+			again[boxAxis] = n
+		}
 		cut.Within.Origin[axis] += at
 		cut.Within.Shape[axis] = n
-		p.push(&cut, t)
+		p.push(&cut, again, t)
 		if err := p.flush(ctx, false); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// onceOf is a part at the first index of each axis that its variable lacks, and how long its box is
+// with all others, unless that is the same.
+func onceOf(part *mosaic.Part) (once mosaic.Part, again []int64) {
+	once = *part
+	for k, n := range part.Box.Shape {
+		if n == 1 || part.Fit.HasAxis(k) {
+			continue
+		}
+		if again == nil {
+			again = slices.Clone(part.Box.Shape)
+			once.Box = part.Box.Clone()
+		}
+		once.Box.Shape[k] = 1
+	}
+	return once, again
 }
 
 // firstLong is the first axis that is longer than 1, or the last one.
@@ -139,8 +163,8 @@ func (p *planner) piece(part *mosaic.Part) int64 {
 	return max(pieceBytes/unit/(n/long), 1)
 }
 
-func (p *planner) push(part *mosaic.Part, t *target) {
-	j := &job{Part: *part, into: t, source: -1}
+func (p *planner) push(part *mosaic.Part, again []int64, t *target) {
+	j := &job{Part: *part, again: again, into: t, source: -1}
 	j.Box, j.Within = p.clone(part.Box), p.clone(part.Within)
 	j.Codec = p.numbers(part.Codec)
 	p.enter(j)

@@ -201,6 +201,9 @@ func (w *world) tile(box grid.Region) {
 			if w.r.IntN(8) == 0 && box.Shape[k] > 1 { // the variable is shorter than its tile
 				full[k] = at.Origin[k] + box.Shape[k] - 1
 				at.Shape[k] = box.Shape[k] - 1
+			} else if w.r.IntN(6) == 0 { // and may lack the axis
+				at.Origin[k], full[k], at.Shape[k] = 0, 1, 1
+				tile.Start[len(tile.Start)-1] = 0
 			}
 		} else if w.r.IntN(8) == 0 {
 			full[k] = 1 + w.r.Int64N(full[k]) // padded with fill
@@ -220,12 +223,34 @@ func (w *world) tile(box grid.Region) {
 	tile.File = w.tables.addFile(w.t, w.r, v, chunks)
 	w.tiles = append(w.tiles, tile)
 	if v.Path == "/v" {
-		from := newWindow(written, grid.Region{Origin: shifted(box.Origin, at.Origin), Shape: full}, w.typ)
-		to := newWindow(w.truth, grid.Whole(w.shape), w.typ)
-		to.region.Origin = make([]int64, len(w.shape))
-		if err := to.copyFrom(&from, grid.Region{Origin: box.Origin, Shape: at.Shape}); err != nil {
-			w.t.Fatal(err)
+		w.know(&v, written, box, at)
+	}
+}
+
+// know writes what a variable has of a box into the truth: along an axis that it lacks at every index.
+func (w *world) know(v *manifest.Variable, written codec.Elems, box, at grid.Region) {
+	for _, k := range w.placed {
+		if !slices.Contains(v.Dims, w.dims[k]) && box.Shape[k] > 1 {
+			one := box.Clone()
+			one.Shape[k] = 1
+			for range box.Shape[k] {
+				w.know(v, written, one, at)
+				one.Origin[k]++
+			}
+			return
 		}
+	}
+	full := make([]int64, len(w.dims))
+	for k, dim := range w.dims {
+		if full[k] = 1; slices.Contains(v.Dims, dim) {
+			full[k] = v.Shape[slices.Index(v.Dims, dim)]
+		}
+	}
+	from := newWindow(written, grid.Region{Origin: shifted(box.Origin, at.Origin), Shape: full}, w.typ)
+	to := newWindow(w.truth, grid.Whole(w.shape), w.typ)
+	to.region.Origin = make([]int64, len(w.shape))
+	if err := to.copyFrom(&from, grid.Region{Origin: box.Origin, Shape: at.Shape}); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest/report"
+)
+
+// checkSpread reports options that lay nothing along a dimension.
+func (p *layout) checkSpread() error {
+	for _, s := range p.opts.Spread {
+		option := "--spread " + s.Array + "=" + s.Dim
+		called := slices.DeleteFunc(slices.Clone(p.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
+		is := func(how func(*dim) bool) bool {
+			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
+		}
+		switch {
+		case len(called) == 0:
+			return &OptionError{option, "no dimension is called " + s.Dim + listed(p.dimOrder)}
+		case is(func(d *dim) bool { return d.role == spoiled }): // which is refused
+		case !is((*dim).places):
+			says := "files do not follow one another along " + s.Dim
+			if is(func(d *dim) bool { return d.coord == "" }) {
+				says += "; " + report.ListFlag("concat", s.Dim) + " has them do so in the order of their names"
+			}
+			return &OptionError{option, says}
+		case !slices.ContainsFunc(p.classes, func(c *class) bool {
+			return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{s.Array}, x.path) })
+		}):
+			return &OptionError{option, "no array is called so" + p.whichThere()}
+		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.spreads(&s, a) != nil }) && len(p.report.Refused()) == 0:
+			return &OptionError{option, "all that is called so has " + s.Dim + " already, or says itself where along a dimension files lie"}
+		}
+	}
+	return nil
+}
+
+// places reports whether files are placed along a dimension.
+func (d *dim) places() bool {
+	return d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named)
+}
+
+// spreads is the dimension that an option lays an array along, or nil if it does not. What says itself
+// where files lie has a place.
+func (p *directions) spreads(s *Spread, a *array) *dim {
+	if !matches([]string{s.Array}, a.path) || p.isAxis(a) || p.dims[a.path] != nil {
+		return nil
+	}
+	d := p.dimFor(s.Dim, a.path)
+	if d == nil || slices.Contains(a.dims, d.path) {
+		return nil
+	}
+	return d
+}
+
+// dimFor is the dimension of a name along which files are placed that an array sees: the one of the nearest
+// group around it, or else the only one.
+func (p *directions) dimFor(name, array string) (found *dim) {
+	nearest, several := -1, false
+	for _, at := range p.dimOrder {
+		d := p.dims[at]
+		if !calls(name, at) || !d.places() {
+			continue
+		}
+		if near := d.near(array); found == nil || near > nearest {
+			found, nearest, several = d, near, false
+		} else {
+			several = several || near == nearest
+		}
+	}
+	if several {
+		return nil
+	}
+	return found
+}
+
+// near is more for a dimension of a group that is nearer around an array, and -1 for one of another.
+func (d *dim) near(array string) int {
+	switch dir := path.Dir(d.path); {
+	case dir == "/":
+		return 0
+	case strings.HasPrefix(array, dir+"/"):
+		return len(dir)
+	}
+	return -1
+}
+
+// giveSpread gives an array the dimensions that the user lays it along.
+func (p *layout) giveSpread(a *array) {
+	for i := range p.opts.Spread {
+		d := p.spreads(&p.opts.Spread[i], a)
+		if d == nil || slices.Contains(a.made, d.path) {
+			continue
+		}
+		a.placed = slices.Insert(slices.Clone(a.placed), len(a.made), d)
+		a.made = append(a.made, d.path)
+		a.spread = true
+	}
+}
+
+// refuseUnplaced refuses files with an array that is laid along a dimension which they do not have.
+func (p *layout) refuseUnplaced(a *array) bool {
+	if !a.spread {
+		return false
+	}
+	for _, d := range a.placed[:len(a.made)] {
+		var lack []int32
+		for _, f := range p.filesHaving(a) {
+			if _, _, ok := d.starts(f); !ok {
+				lack = append(lack, f)
+			}
+		}
+		if len(lack) > 0 {
+			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: report.Drop(a.path[1:]),
+				Says: fmt.Sprintf("%s %s no %s, and nothing says where along it these lie", count(len(lack), int(a.files)), have(len(lack)), path.Base(d.path))},
+				lack, a.files))
+			return true
+		}
+	}
+	return false
+}
+
+// spreadOption is the option that keeps the values of all of some groups of files, by laying them along
+// dimensions on which the files lie in other places; empty if none does.
+func (c *comparison) spreadOption(groups [][]int32) string {
+	p, a := c.p, c.a
+	if p.isAxis(a) || p.dims[a.path] != nil {
+		return ""
+	}
+	var dims []*dim
+	for _, d := range p.flows {
+		if d.places() && !slices.Contains(a.placed, d) && !slices.ContainsFunc(slices.Concat(groups...), func(f int32) bool { return d.of[f] < 0 }) {
+			dims = append(dims, d)
+		}
+	}
+	if !tell(dims, groups) {
+		return ""
+	}
+	likely := slices.Clone(dims)
+	slices.SortStableFunc(likely, func(d, e *dim) int {
+		return cmp.Or(cmp.Compare(p.likely(d), p.likely(e)), cmp.Compare(d.near(a.path), e.near(a.path)))
+	})
+	for _, d := range likely {
+		rest := slices.DeleteFunc(slices.Clone(dims), func(e *dim) bool { return e == d })
+		if len(rest) > 0 && tell(rest, groups) {
+			dims = rest
+		}
+	}
+	var options, names []string
+	for _, d := range dims {
+		name := path.Base(d.path)
+		if p.dimFor(name, a.path) != d {
+			name = d.path
+		}
+		options, names = append(options, report.Spread(a.path[1:], name)), append(names, path.Base(d.path))
+	}
+	return strings.Join(options, " ") + " for each file's along " + strings.Join(names, " and ")
+}
+
+// isSmall reports whether what a file has of an array is so little that it is not served index by index.
+func (a *array) isSmall() bool {
+	return !slices.ContainsFunc(a.members, func(m member) bool { return stepOf(&m) >= leastBytes })
+}
+
+// stepOf is the size of what a file has of an array, at each index along which that is laid.
+func stepOf(m *member) int64 {
+	unit := int64(max(m.v.Type.Size, 1))
+	if m.v.Type.Varies() {
+		unit = textSize
+	}
+	return max(elementsOf(m.v), 1) * unit
+}
+
+// textSize is what a text takes in memory, at least.
+const textSize = 24
+
+// refuseRepeated refuses what would be kept in the manifest, over and over, and is too much for that.
+func (p *layout) refuseRepeated(a *array) {
+	size := int64(0)
+	for i := range a.where.tiles {
+		t := &a.where.tiles[i]
+		m := a.memberOf(p.classOf[t.File])
+		values := p.valuesIn(int32(t.File), m.at)
+		if values == nil {
+			continue
+		}
+		bytes := int64(len(values.Data)) + textSize*int64(len(values.Texts))
+		for _, text := range values.Texts {
+			bytes += int64(len(text))
+		}
+		for k := range a.made {
+			bytes *= t.Shape[k]
+		}
+		if size += bytes; size > mostTimes || size < 0 {
+			files := p.holders(a)
+			p.find(p.odd(report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first without --spread, or " + report.Drop(a.path[1:]),
+				Says: fmt.Sprintf("can only be kept in the manifest, and takes more than %s laid along %s", report.Size(mostTimes), dimNames(a.placed[:len(a.made)]))},
+				files, a.files))
+			return
+		}
+	}
+}
+
+// isSpreadAlong reports whether an axis is one that variables of files lack, and are alike along.
+func (c *cutting) isSpreadAlong(axis int) bool {
+	if !c.a.spread || axis >= len(c.a.made) {
+		return false
+	}
+	at := c.placedAt(axis)
+	return at >= 0 && !c.a.where.dims[at].made
+}
+
+// keepsSpread reports whether the manifest has the values of an array that is laid along a dimension.
+func (p *layout) keepsSpread(a *array) bool {
+	return a.spread && a.isSmall() && !p.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.bytesOf(a) <= mostTimes
+}

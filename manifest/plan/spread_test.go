@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+)
+
+// TestSpread: a variable that is laid along a dimension has it in front, and each file's values at every
+// index of what the file holds; what is small is kept in the manifest, and else is where each file lies.
+func TestSpread(t *testing.T) {
+	m := newMaker()
+	mask := func(id int64) wanted { return cube("mask", "lat lon", []int64{64, 64}, []int64{32, 64}) }
+	m.day("a", 0, 3, scalar("orbit", 7), words("version", "", "v1"), mask(1))
+	m.day("b", 3, 2, scalar("orbit", 8), words("version", "", "v2"), mask(2))
+	m.day("c", 5, 1, words("version", "", "v1"), mask(3))
+	for i := range m.files {
+		for _, v := range m.files[i].Header.Variables {
+			if v.Path == "/version" {
+				v.Dims, v.Shape = nil, nil
+			}
+			if v.Path == "/mask" {
+				v.Dims = []string{"/row", "/column"}
+			}
+		}
+	}
+	p := planned(t, m, &Options{Spread: []Spread{{"orbit", "time"}, {"vers*", "/time"}, {"mask", "time"}}})
+	known := valuesByID(p.Values)
+	orbit, version := arrayOf(t, p, "/orbit"), arrayOf(t, p, "/version")
+	data, _ := elementsOfPieces(t, orbit, known)
+	want := coords("x", "x", float64s, 7, 7, 7, 8, 8, math.NaN()).values.Data
+	if !slices.Equal(data[:5*8], want[:5*8]) || !math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(data[5*8:]))) || orbit.Dims[0] != "/time" {
+		t.Errorf("orbit along %v is %v, not %v", orbit.Dims, data, want)
+	}
+	if _, texts := elementsOfPieces(t, version, known); fmt.Sprintf("%s", texts) != "[v1 v1 v1 v2 v2 v1]" {
+		t.Errorf("version is %s", texts)
+	}
+	if got := gridText(arrayOf(t, p, "/mask")); got != "1 32 64" {
+		t.Errorf("mask has the chunks %s", got)
+	}
+	if got := tilesOf(t, m, p, "/mask"); got != "a@0+3 b@3+2 c@5+1" {
+		t.Errorf("mask is at %s", got)
+	}
+}
+
+// TestSpreadOptions: an option that lays nothing along a dimension is wrong usage.
+func TestSpreadOptions(t *testing.T) {
+	for _, c := range []struct {
+		spread Spread
+		says   string
+	}{
+		{Spread{"orbit", "tme"}, "no dimension is called tme; there are /lat, /lon, /time"},
+		{Spread{"orbit", "lat"}, "files do not follow one another along lat"},
+		{Spread{"orbt", "time"}, "no array is called so; there are /lat, /lon, /orbit, /t, /time"},
+		{Spread{"t", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
+		{Spread{"lat", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
+		{Spread{"[", "time"}, "no glob, such as *.nc: syntax error in pattern"},
+	} {
+		m := newMaker()
+		m.day("1", 0, 2, scalar("orbit", 1))
+		m.day("2", 2, 2, scalar("orbit", 2))
+		_, _, err := New(m.files, &Options{Spread: []Spread{c.spread}})
+		var option *OptionError
+		if !errors.As(err, &option) || !strings.HasPrefix(option.Option, "--spread ") || option.Says != c.says {
+			t.Errorf("%v: got %v, want %s", c.spread, err, c.says)
+		}
+	}
+}
+
+// TestSpreadAdvice: who follows the advice of a refusal has a plan.
+func TestSpreadAdvice(t *testing.T) {
+	at := func(day, x int) []wanted {
+		return []wanted{days(2*day, 2), coords("x", "x", float64s, float64(3*x), float64(3*x+1)), cube("t", "time x", []int64{2, 2}, []int64{2, 2})}
+	}
+	in := func(group string, w wanted) wanted {
+		w.v.Path = "/" + group + w.v.Path
+		for k := range w.v.Dims {
+			w.v.Dims[k] = "/" + group + w.v.Dims[k]
+		}
+		return w
+	}
+	for _, c := range []struct {
+		name, option string
+		more         func(day, x int) wanted
+	}{
+		{"tells the day", "--spread id=time for each file's along time", func(day, x int) wanted { return scalar("id", float64(day)) }},
+		{"tells the tile", "--spread id=x for each file's along x", func(day, x int) wanted { return scalar("id", float64(x)) }},
+		{"tells the file", "--spread id=time --spread id=x for each file's along time and x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
+		{"has an axis of tiles", "--spread id=time for each file's along time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
+		{"a coordinate of tiles", "", func(day, x int) wanted { return coords("y", "y", float64s, float64(day), float64(day)+0.5) }},
+		{"in a group", "--spread g/id=time for each file's along time", func(day, x int) wanted { return in("g", scalar("id", float64(day))) }},
+		{"a glob", `--spread 'a\*=time' for each file's along time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
+	} {
+		m := newMaker()
+		for day := range 2 {
+			for x := range 2 {
+				m.file(fmt.Sprint(day, x), append(at(day, x), c.more(day, x))...)
+			}
+		}
+		_, _, err := New(m.files, &Options{Concat: []string{"time", "x"}})
+		var refused *Error
+		if !errors.As(err, &refused) {
+			if c.option != "" {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		option := refused.Findings[0].Option
+		if !strings.HasPrefix(option, c.option+", --coords first") || c.option == "" {
+			t.Errorf("%s: option %s, not %s", c.name, option, c.option)
+			continue
+		}
+		opts := &Options{Concat: []string{"time", "x"}}
+		words := strings.Fields(option)
+		for i, word := range words {
+			if word == "--spread" {
+				s, err := ParseSpread(strings.Trim(words[i+1], "'"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				opts.Spread = append(opts.Spread, s)
+			}
+		}
+		planned(t, m, opts)
+	}
+}
+
+// TestSpreadRefuses: what cannot be laid along a dimension is refused with its files.
+func TestSpreadRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		make       func(m *maker)
+	}{
+		{"a file without the dimension", "1 of 3 files has no time, and nothing says where along it these lie",
+			func(m *maker) { m.file("c", lat(), scalar("id", 3)) }},
+		{"two files in a place", "1 of 2 files that lie in the same place has other values than the others",
+			func(m *maker) { m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 3)) }},
+		{"more texts than the manifest keeps", "can only be kept in the manifest, and takes more than 64.0 MiB laid along time",
+			func(m *maker) {
+				w := words("id", "", strings.Repeat("x", 1<<20))
+				w.v.Dims, w.v.Shape = nil, nil
+				m.files = nil
+				m.file("a", days(0, 80), w)
+				m.file("b", days(80, 80), w)
+			}},
+	} {
+		m := newMaker()
+		m.day("a", 0, 2, scalar("id", 1))
+		m.day("b", 2, 2, scalar("id", 2))
+		c.make(m)
+		_, needs, err := New(m.files, &Options{Spread: []Spread{{"id", "time"}}})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v %v, want %s", c.name, needs, err, c.says)
+		}
+	}
+	m := newMaker()
+	m.day("a", 0, 2, scalar("id", 1))
+	m.day("b", 2, 2, scalar("id", 2))
+	m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 2)) // in the same place with the same value
+	m.file("d", days(0, 0), lat(), scalar("id", 4))                                     // which holds nothing
+	if got := tilesOf(t, m, planned(t, m, &Options{Spread: []Spread{{"id", "time"}}, Inline: -1}), "/t"); got != "a@0+2 b@2+2" {
+		t.Errorf("t is at %s", got)
+	}
+}
+
+// TestSpreadBesideNewDimensions: what is laid along a dimension has new ones in front, and may be laid
+// along these.
+func TestSpreadBesideNewDimensions(t *testing.T) {
+	for _, c := range []struct {
+		spread []Spread
+		dims   string
+	}{
+		{[]Spread{{"id", "time"}}, "[/member /time]"},
+		{[]Spread{{"id", "time"}, {"same", "member"}}, "[/member /time]"},
+	} {
+		m := newMaker()
+		for member := range 2 {
+			m.day(fmt.Sprint("a", member), 0, 3, scalar("id", float64(member)), scalar("same", 5))
+			m.day(fmt.Sprint("b", member), 3, 3, scalar("id", float64(member+2)), scalar("same", 5))
+		}
+		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "member", Pattern: `(\d)$`}}, Spread: c.spread})
+		if got := fmt.Sprint(arrayOf(t, p, "/id").Dims); got != c.dims {
+			t.Errorf("%v: dimensions %s", c.spread, got)
+		}
+		if got := len(arrayOf(t, p, "/same").Dims); got != len(c.spread)-1 {
+			t.Errorf("%v: same has %d dimensions", c.spread, got)
+		}
+		data, _ := elementsOfPieces(t, arrayOf(t, p, "/id"), valuesByID(p.Values))
+		if want := coords("x", "x", float64s, 0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3).values.Data; !slices.Equal(data, want) {
+			t.Errorf("%v: %v", c.spread, data)
+		}
+	}
+}
+
+// TestSpreadExtends: appended files lay theirs behind the others', as if all were planned at once.
+func TestSpreadExtends(t *testing.T) {
+	m := newMaker()
+	add := func(name string, from int, id float64) {
+		m.day(name, from, 4, scalar("id", id), coords("few", "c", int16s, id, id+1), bare("mask", "row", []int64{2000}, 0))
+	}
+	for i := range 5 {
+		add(fmt.Sprint(i), 4*i, float64(i*i))
+	}
+	opts := &Options{Rectilinear: true, Spread: []Spread{{"id", "time"}, {"few", "time"}, {"mask", "time"}}}
+	base, _, err := New(m.files[:3], opts)
+	if err != nil || base.State == nil {
+		t.Fatal(err, "or no state")
+	}
+	asked := slices.Clone(m.files[3:])
+	first := *asked[0]
+	first.Values = append([]*manifest.Values(nil), first.Values...)
+	first.Values[len(first.Values)-3] = nil // id
+	asked[0] = &first
+	if _, needs, err := Extend(base.State, base.Arrays, asked, 3, 0); err != nil || len(needs) != 1 || needs[0].Extent != All {
+		t.Errorf("asks for %v, %v", needs, err)
+	}
+	x, needs, err := Extend(base.State, base.Arrays, m.files[3:], 3, 0)
+	if err != nil || x == nil {
+		t.Fatal(needs, err)
+	}
+	sameExtended(t, planned(t, m, opts), base, x)
+}
