@@ -184,13 +184,16 @@ func (d typeDecoder) checkFloat(t *readers.Type) {
 	}
 }
 
+// opaque reads a tag, which libhdf5 pads to 8 bytes. Writers in Rust end it with one NUL, which
+// libhdf5 read until 2.0.
 func (d typeDecoder) opaque(t *readers.Type, h typeHead) {
 	n := int(h.bits & 255)
-	if n%8 != 0 {
+	tag := d.take(n)
+	end := slices.Index(tag, 0)
+	if n%8 != 0 && (!d.checked || end != n-1) {
 		d.fail("tag of an opaque type is of %d bytes, which 8 does not divide", n)
 	}
-	tag := d.take(n)
-	if end := slices.Index(tag, 0); end >= 0 {
+	if end >= 0 {
 		tag = tag[:end]
 	}
 	t.Tag = string(tag)

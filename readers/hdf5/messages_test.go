@@ -49,6 +49,9 @@ func TestMessagesRefused(t *testing.T) {
 		{"a member of five dimensions", "member has 5 dimensions", readTypeOf, slices.Concat(oneMember, []byte{5}, memberSizes, int8Type)},
 		{"members over one another", `members "a" and "b" of a compound type overlap`, readTypeOf, slices.Concat([]byte{0x36, 2, 0, 0, 4, 0, 0, 0, 'a', 0, 1}, int8Type, []byte{'b', 0, 1}, int8Type)},
 		{"a member beyond its compound", `member "a" reaches beyond`, readTypeOf, slices.Concat([]byte{0x36, 1, 0, 0, 4, 0, 0, 0, 'a', 0, 4}, int8Type)},
+		{"a tag of 6 bytes without an end", "is of 6 bytes", readTypeOf, []byte{0x15, 6, 0, 0, 2, 0, 0, 0, 'a', ' ', 't', 'a', 'g', 's'}},
+		{"a tag of 6 bytes with two ends", "is of 6 bytes", readTypeOf, []byte{0x15, 6, 0, 0, 2, 0, 0, 0, 'a', ' ', 't', 'a', 0, 0}},
+		{"a tag of 6 bytes without a checksum", "is of 6 bytes", func(c *cursor) { _, _ = decodeType(c, false) }, []byte{0x15, 6, 0, 0, 2, 0, 0, 0, 'a', ' ', 't', 'a', 'g', 0}},
 		{"no external files", "has 0 entries of 0 in use", readFilesOf, externalFilesOf(0, 0, 0)},
 		{"more external files than there is room for", "has 2 entries of 1 in use", readFilesOf, externalFilesOf(1, 2, 2)},
 		{"more external files than are listed", "has 2 entries of 2 in use", readFilesOf, externalFilesOf(2, 2, 1)},
@@ -134,6 +137,9 @@ func TestTypesTell(t *testing.T) {
 	}
 	if typ := decode([]byte{0x15, 8, 0, 0, 2, 0, 0, 0}, []byte("a tag\x00\xff\xff")); typ.Tag != "a tag" {
 		t.Errorf("tag %q", typ.Tag)
+	}
+	if typ := decode([]byte{0x15, 6, 0, 0, 2, 0, 0, 0}, []byte("a tag\x00")); typ.Tag != "a tag" {
+		t.Errorf("tag without padding %q", typ.Tag)
 	}
 	for set, utf8 := range map[byte]bool{0: false, 1: true} {
 		if typ := decode([]byte{0x13, set << 4, 0, 0, 5, 0, 0, 0}); typ.UTF8 != utf8 {
