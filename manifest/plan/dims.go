@@ -370,8 +370,8 @@ func (p *inquiry) settleNature(d *dim) bool {
 			word = "times of the " + calendarOf(c) + " calendar"
 		case whole, real:
 			word = "numbers"
-			if c.units != "" {
-				word += " of " + c.units
+			if c.unit != "" {
+				word += " of " + c.unit
 			}
 		}
 		groups[word] = append(groups[word], c)

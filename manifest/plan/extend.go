@@ -10,6 +10,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/convert"
+	"varve/manifest/internal/cf"
 	"varve/zarrjson"
 )
 
@@ -233,7 +234,7 @@ func (x *extending) line() bool {
 // fits reports whether a coordinate runs as the old ones do.
 func (x *extending) fits(c *coord) bool {
 	s := &x.state
-	if c.nature != s.Nature && !(s.Nature == real && c.nature == whole) || c.nature != instant && c.units != s.Units {
+	if c.nature != s.Nature && !(s.Nature == real && c.nature == whole) || c.nature != instant && c.unit != cf.UnitKey(s.Units) {
 		return false
 	}
 	if c.nature == instant && calendarOf(c) != s.Line {

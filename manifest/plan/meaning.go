@@ -12,7 +12,8 @@ import (
 type meaning struct {
 	v      *manifest.Variable
 	nature nature
-	units  string   // those of what is no time
+	units  string   // those of what is no time, as they are spelt
+	unit   string   // which one that is, however it is spelt
 	times  cf.Times // without elements
 }
 
@@ -25,7 +26,8 @@ func newMeaning(v *manifest.Variable) (*meaning, error) {
 	if m.nature == instant {
 		m.times, err = cf.TimesOf(v, none)
 	} else {
-		m.units = textOf(v, "units")
+		m.units = textOf(v, cf.UnitsName)
+		m.unit = cf.UnitKey(m.units)
 	}
 	return m, err
 }

@@ -63,7 +63,7 @@ type lattice struct {
 	numbers
 	packing cf.Packing
 	shape   []int64
-	units   string
+	unit    string
 }
 
 // numbers are those that a file has of the variable, with the axes of the array. There are none
@@ -86,7 +86,7 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 	if err != nil {
 		return x, false, c.p.inFile(file, err)
 	}
-	x.units = what.units
+	x.unit = what.unit
 	if x.packing, err = cf.PackingOf(c.means[at]); err == nil {
 		x.numbers, err = readNumbers(c.means[at], values.Data)
 	}
@@ -130,7 +130,7 @@ func (x lattice) begins(shape []int64) (lattice, error) {
 // apart is by how much numbers differ at most; what is missing in both, and what is equal, is not
 // apart.
 func (x lattice) apart(y lattice) (delta float64) {
-	if !slices.Equal(x.shape, y.shape) || x.units != y.units {
+	if !slices.Equal(x.shape, y.shape) || x.unit != y.unit {
 		return math.Inf(1)
 	}
 	for i := range x.n {

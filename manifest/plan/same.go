@@ -312,7 +312,7 @@ func (c *comparer) write(x content) error {
 		return err
 	}
 	if o.Nature != natureWords[instant] {
-		c.w.WriteString(what.units)
+		c.w.WriteString(what.unit)
 	}
 	c.w.WriteString(o.Meant)
 	return nil

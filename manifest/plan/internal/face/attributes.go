@@ -256,12 +256,25 @@ func (d *decision) attribute(name string) error {
 	case cf.FlagValues, cf.FlagMeanings:
 		return d.flags(name, t)
 	case cf.UnitsName:
+		if d.ofOneUnit() {
+			d.finding(report.Units, report.Verbatim, name, t).Says += ", which is the same unit"
+			return d.keep(name)
+		}
 		d.finding(report.Units, report.Dropped, name, t)
 	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // said already, and equal as numbers
 	default:
 		d.finding(report.Attribute, report.Dropped, name, t)
 	}
 	return nil
+}
+
+// ofOneUnit reports whether all members have one physical unit, however it is spelt.
+func (d *decision) ofOneUnit() bool {
+	first, _ := cf.Text(d.members[0].Variable.Attributes, cf.UnitsName)
+	return !slices.ContainsFunc(d.members, func(m member) bool {
+		text, ok := cf.Text(m.Variable.Attributes, cf.UnitsName)
+		return !ok && m.attribute(cf.UnitsName) != nil || cf.UnitKey(text) != cf.UnitKey(first)
+	})
 }
 
 // flags declares the flags of all members together, as archives get new ones over the years. If

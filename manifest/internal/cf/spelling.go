@@ -1,0 +1,142 @@
+package cf
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// spellings are words that UDUNITS-2 takes for one unit, a line each: its names, symbols and plurals.
+// The first is the one that is shown. Latitudes, longitudes and angles stay apart, though all are one unit to
+// UDUNITS: CF tells coordinates by them. What it takes for something else, such as mb, is not here.
+var spellings = spelledAlike(
+	"m meter meters metre metres",
+	"km kilometer kilometers kilometre kilometres",
+	"cm centimeter centimeters centimetre centimetres",
+	"mm millimeter millimeters millimetre millimetres",
+	"s second seconds sec",
+	"min minute minutes",
+	"h hour hours hr",
+	"d day days",
+	"K kelvin kelvins degK degreeK degreesK degree_K degrees_K deg_K",
+	"degC celsius degreeC degreesC degree_C degrees_C degree_Celsius degrees_Celsius deg_C °C",
+	"degrees degree arc_degree arc_degrees arcdeg °",
+	"degrees_north degree_north degreeN degreesN degree_N degrees_N",
+	"degrees_east degree_east degreeE degreesE degree_E degrees_E",
+	"rad radian radians",
+	"sr steradian steradians",
+	"Pa pascal pascals",
+	"hPa hectopascal hectopascals mbar millibar millibars",
+	"dbar decibar decibars",
+	"bar bars",
+	"kg kilogram kilograms",
+	"g gram grams",
+	"W watt watts",
+	"J joule joules",
+	"N newton newtons",
+	"V volt volts",
+	"Hz hertz",
+	"mol mole moles",
+	"% percent",
+)
+
+// alone are units that are not multiplied by others: products of degrees Celsius are none, and those of degrees
+// and of percent UDUNITS rounds.
+var alone = []string{"degC", "degrees", "degrees_north", "degrees_east", "%"}
+
+// spelledAlike gives each word of lines the first of its line.
+func spelledAlike(lines ...string) map[string]string {
+	words := map[string]string{}
+	for _, line := range lines {
+		list := strings.Fields(line)
+		for _, word := range list {
+			words[word] = list[0]
+		}
+	}
+	return words
+}
+
+// UnitKey is the same of two texts only if they stand for one unit, however it is spelt: words of the table
+// with whole powers, multiplied by blanks, dots or asterisks and divided by slashes, as UDUNITS reads them from
+// the left. It is empty for 1, as for no units. Of other texts it is the text.
+func UnitKey(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "1" {
+		return ""
+	}
+	if name, ok := spellings[text]; ok {
+		return name
+	}
+	powers := map[string]int{}
+	rest, over := text, 1
+	if below, ok := strings.CutPrefix(text, "1"); ok {
+		if rest, over, ok = cutOperator(below); !ok || over > 0 {
+			return text
+		}
+	}
+	for rest != "" {
+		name, power, left, ok := cutFactor(rest)
+		if !ok || slices.Contains(alone, name) {
+			return text
+		}
+		powers[name] += over * power
+		if rest, over, ok = cutOperator(left); !ok {
+			return text
+		}
+	}
+	var factors []string
+	for name, power := range powers {
+		switch power {
+		case 0:
+		case 1:
+			factors = append(factors, name)
+		default:
+			factors = append(factors, fmt.Sprint(name, power))
+		}
+	}
+	slices.Sort(factors)
+	return strings.Join(factors, " ")
+}
+
+// cutFactor takes a word of the table and its power from the begin of a text.
+func cutFactor(text string) (name string, power int, rest string, ok bool) {
+	at := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("_%°", r) })
+	if at < 0 {
+		at = len(text)
+	}
+	name, ok = spellings[text[:at]]
+	if rest = text[at:]; !ok {
+		return "", 0, "", false
+	}
+	digits, raised := strings.CutPrefix(rest, "^")
+	if !raised {
+		digits, raised = strings.CutPrefix(rest, "**")
+	}
+	end := 0
+	for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || end == 0 && digits[0] == '-') {
+		end++
+	}
+	if end == 0 {
+		return name, 1, rest, !raised
+	}
+	power, err := strconv.Atoi(digits[:end])
+	return name, power, digits[end:], err == nil && power != 0 && power > -100 && power < 100
+}
+
+// cutOperator takes what is between two factors from the begin of a text: blanks, a slash that may have some
+// around it, an asterisk or a dot. over is -1 if the next one divides.
+func cutOperator(text string) (rest string, over int, ok bool) {
+	rest = strings.TrimLeft(text, " ")
+	switch {
+	case rest == "":
+		return "", 1, true
+	case rest[0] == '/':
+		rest = strings.TrimLeft(rest[1:], " ")
+		return rest, -1, rest != ""
+	case rest != text:
+		return rest, 1, true
+	}
+	return rest[1:], 1, (rest[0] == '*' || rest[0] == '.') && len(rest) > 1
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"varve/manifest/report"
+)
+
+// TestUnitsInOtherWords: coordinates and variables of one unit, however it is spelt, agree, and have the
+// first file's; those of other units do not.
+func TestUnitsInOtherWords(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"degrees_north", "degree_N", true}, {"m", "metres", true}, {"hPa", "millibar", true}, {"1", "", true}, {"m s-1", "m/s", true},
+		{"degrees_north", "degrees_east", false}, {"K", "degC", false}, {"hPa", "Pa", false},
+	} {
+		for name, make := range map[string]func(i int, units string) []wanted{
+			"fixed": func(i int, units string) []wanted { // and what others name, whose bytes are not compared alone
+				return []wanted{days(2*i, 2), coords("y", "y", float64s, 1, 2).with("units", units), coords("height", "k", float32s, 3, 4).with("units", units),
+					cube("v", "time y", []int64{2, 2}, []int64{2, 2}).with("units", units, "coordinates", "height")}
+			},
+			"flowing": func(i int, units string) []wanted {
+				return []wanted{coords("y", "y", float64s, float64(2*i), float64(2*i+1)).with("units", units), cube("v", "y", []int64{2}, []int64{2}).with("units", units)}
+			},
+		} {
+			m := newMaker()
+			m.file("0", make(0, c.a)...)
+			m.file("1", make(1, c.b)...)
+			p, needs, err := New(m.files, nil)
+			var refused *Error
+			if !c.same {
+				if !errors.As(err, &refused) || refused.Findings[0].Kind != report.Units {
+					t.Errorf("%s, %q and %q: %v", name, c.a, c.b, err)
+				}
+				continue
+			}
+			if err != nil || len(needs) > 0 {
+				t.Errorf("%s, %q and %q: %v, asks for %v", name, c.a, c.b, err, needs)
+				continue
+			}
+			for _, at := range []string{"/y", "/v"} {
+				if units, _ := arrayOf(t, p, at).Face.Attributes.Get("units"); string(units) != `"`+c.a+`"` {
+					t.Errorf("%s: %s has units %s, not %s", name, at, units, c.a)
+				}
+			}
+			if f := findingOf(t, p.Report, report.Units); f.Effect != report.Verbatim || !strings.HasSuffix(f.Says, ", which is the same unit") {
+				t.Errorf("%s: %+v", name, f)
+			}
+			// one more in other words lies behind them
+			m.file("2", make(2, c.b)...)
+			if base, _, err := New(m.files[:2], &Options{Rectilinear: true}); err != nil || base.State == nil {
+				t.Errorf("%s: no state, %v", name, err)
+			} else if x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0); err != nil || x == nil {
+				t.Errorf("%s, %q and %q: not extended: %v, asks for %v", name, c.a, c.b, err, needs)
+			}
+		}
+	}
+}
