@@ -118,7 +118,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 		}
 	}
 	var err error
-	if a.before, err = filesOf(ctx, a.reader); err != nil {
+	if a.before, err = a.reader.Files(ctx, manifest.NewShared()); err != nil {
 		return nil, err
 	}
 	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
@@ -198,68 +198,6 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 		return err == nil, err
 	}
 }
-
-// filesOf reads all files of a manifest back.
-func filesOf(ctx context.Context, r *table.Reader) ([]*manifest.File, error) {
-	files := make([]*manifest.File, 0, r.Rows(manifest.Sources))
-	shared := map[string]*manifest.Values{}
-	for row, err := range r.ScanSources(ctx, 0, r.Rows(manifest.Sources)) {
-		if err != nil {
-			return nil, err
-		}
-		file, err := fileOf(ctx, r, row, shared)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file)
-	}
-	return files, nil
-}
-
-// fileOf reads a file of a manifest back; values that are large, and that others have, are
-// shared with them.
-func fileOf(ctx context.Context, r *table.Reader, row *table.SourceRow, shared map[string]*manifest.Values) (*manifest.File, error) {
-	file := &manifest.File{Source: row.Source, Row: row.Row, Bytes: row.Bytes, Hidden: row.Hidden, Parts: map[int][]manifest.Part{}}
-	file.Header, file.Groups = &manifest.Header{}, &manifest.GroupAttributes{}
-	var err error
-	if row.Header != "" {
-		if file.Header, err = r.Header(ctx, row.Header); err != nil {
-			return nil, err
-		}
-	}
-	if row.Groups != "" {
-		if file.Groups, err = r.Groups(ctx, row.Groups); err != nil {
-			return nil, err
-		}
-	}
-	file.Values = make([]*manifest.Values, len(file.Header.Variables))
-	for i := range file.Header.Variables {
-		path := file.Header.Variables[i].Path
-		if parts := row.Parts[path]; parts != nil {
-			file.Parts[i] = parts
-		}
-		id, ok := row.Values[path]
-		if !ok {
-			continue
-		}
-		if file.Values[i], ok = table.Summed(id); ok {
-			continue
-		}
-		if file.Values[i] = shared[id]; file.Values[i] != nil {
-			continue
-		}
-		if file.Values[i], err = r.Values(ctx, id); err != nil {
-			return nil, err
-		}
-		if len(file.Values[i].Data) >= worthSharing {
-			shared[id] = file.Values[i]
-		}
-	}
-	return file, nil
-}
-
-// worthSharing is how many bytes values take that are looked up rather than read again.
-const worthSharing = 4 << 10
 
 // countNew adds the chunks of new tiles to what was counted before.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {

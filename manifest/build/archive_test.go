@@ -311,7 +311,7 @@ func filesIn(t *testing.T, out string) []*manifest.File {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	list, err := filesOf(ctx, r)
+	list, err := r.Files(ctx, manifest.NewShared())
 	if err != nil {
 		t.Fatal(err)
 	}

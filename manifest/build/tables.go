@@ -237,6 +237,8 @@ func (t *tables) writeHeaders(ctx context.Context, c *content) error {
 	for _, f := range c.files {
 		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
 	}
+	delete(headers, "") // of what only refs of others point at
+	delete(groups, "")
 	return errors.Join(
 		writeByID(ctx, t, c, manifest.Headers, table.NewHeaders, headers),
 		writeByID(ctx, t, c, manifest.Groups, table.NewGroups, groups))

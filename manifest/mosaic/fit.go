@@ -72,7 +72,7 @@ func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
 		return &Fit{}, nil
 	}
 	v := h.Variables[at]
-	key := fitKey{v.Sum(), skip, m.unnamed(h, v)}
+	key := fitKey{v, skip, m.unnamed(h, v)}
 	if f, ok := m.same.Load(key); ok {
 		return f.(*Fit), nil
 	}

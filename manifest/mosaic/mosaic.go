@@ -2,7 +2,6 @@ package mosaic
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sync"
@@ -118,9 +117,10 @@ func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 	return kept.(*Fit).orNone()
 }
 
-// fitKey is all that a fit depends on: headers that differ in other variables only have one fit.
+// fitKey is all that a fit depends on: headers that differ in other variables only have one fit, as
+// they share this one.
 type fitKey struct {
-	variable [sha256.Size]byte
+	variable *manifest.Variable
 	skip     int64
 	unnamed  string // of its axes, where the array says what these are
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,7 +167,8 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 // Close closes the file.
 func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }
 
-// Files reads all sources with what they hold, which is shared.
+// Files reads all sources with what they hold, which is shared. What only refs of others point at
+// holds nothing.
 func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifest.File, error) {
 	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) (string, *manifest.Header) { return h.ID, shared.Header(h, nil) })
 	if err != nil {
@@ -210,15 +212,18 @@ func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[strin
 
 // file puts a source and what other tables hold of it together.
 func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
-	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden}
-	var ok bool
-	if f.Groups, ok = groups[s.Groups]; !ok && s.Groups != "" {
+	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden, Header: headers[s.Header], Groups: groups[s.Groups]}
+	switch {
+	case f.Groups == nil && s.Groups != "":
 		return nil, missing("groups", s.Groups)
-	}
-	if f.Header, ok = headers[s.Header]; !ok && s.Header != "" {
+	case f.Header == nil && s.Header != "":
 		return nil, missing("header", s.Header)
+	case f.Header == nil && !s.Hidden:
+		return nil, fmt.Errorf("%w: it has no header", codec.ErrCorrupt)
 	}
+	f.Groups = cmp.Or(f.Groups, &manifest.GroupAttributes{})
 	if f.Header == nil {
+		f.Header = &manifest.Header{}
 		return f, nil
 	}
 	f.Values = make([]*manifest.Values, len(f.Header.Variables))
