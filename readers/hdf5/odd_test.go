@@ -366,3 +366,19 @@ func TestElementsOfLayouts(t *testing.T) {
 		}
 	}
 }
+
+// TestNoBytesSomewhere: rust-hdf5 writes an address for the data of a dataset of no elements, of which it says that
+// they take no bytes. libhdf5 1.10 reads it, and 2.0 takes it for damage.
+func TestNoBytesSomewhere(t *testing.T) {
+	f, err := patched(t, "superblock3.h5", patch{367: "\x00", 419: "\x00"})
+	o, err := mustTree(t, f, err).Lookup("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := o.Dataset; d.Allocated || !slices.Equal(d.Shape, []uint64{0}) {
+		t.Errorf("shape %v, allocated: %v", d.Shape, d.Allocated)
+	}
+	if got, err := o.Dataset.ReadAll(t.Context(), 1<<20); err != nil || len(got) != 0 {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
