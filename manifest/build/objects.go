@@ -181,7 +181,7 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 
 // take takes a folder that is a source itself, such as a Zarr store.
 func (w *objectWalk) take(ctx context.Context, src *source.Source) bool {
-	if _, err := formats.Detect(ctx, src); err != nil {
+	if !formats.IsStore(ctx, src) {
 		return false
 	}
 	w.mu.Lock()

@@ -361,6 +361,5 @@ func isSource(ctx context.Context, path string) bool {
 		return false
 	}
 	defer src.Close()
-	_, err = formats.Detect(ctx, src)
-	return err == nil
+	return formats.IsStore(ctx, src)
 }

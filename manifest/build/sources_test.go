@@ -38,6 +38,10 @@ func TestExpand(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(store, "zarr.json"), []byte(`{"zarr_format":3,"node_type":"group","attributes":{}}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	touch(t, root, "n/store.n5/raw/0/0", "n/4.nc", "n/attributes.json")
+	if err := os.WriteFile(filepath.Join(root, "n/store.n5/attributes.json"), []byte(`{"n5":"4.0.0"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	list, windows, itself := filepath.Join(root, "list.txt"), filepath.Join(root, "windows.txt"), filepath.Join(root, "itself.txt")
 	for name, text := range map[string]string{
 		list:    filepath.Join(root, "x.nc") + "\r\n\n" + filepath.Join(root, "day 1.nc") + "\n",
@@ -87,6 +91,7 @@ func TestExpand(t *testing.T) {
 		{"no URL", Sources{Names: []string{"a:b.nc", "100%.nc"}}, []string{"a:b.nc", "100%.nc"}, nil},
 		{"a store is one source", Sources{Names: []string{"z"}}, []string{"z/3.nc", "z/store.zarr"}, nil},
 		{"store itself", Sources{Names: []string{"z/store.zarr"}}, []string{"z/store.zarr"}, nil},
+		{"a store that is not read is one source, which is refused once", Sources{Names: []string{"n"}}, []string{"n/4.nc", "n/attributes.json", "n/store.n5"}, nil},
 		{"links", Sources{Names: []string{"linked"}}, []string{"linked/2014/4.nc", "linked/2014/deep/5.nc", "linked/2014/notes.txt", "linked/gone.nc", "linked/one.nc"}, nil},
 		{"links and match", Sources{Names: []string{"linked"}, Match: "[45].nc"}, []string{"linked/2014/4.nc", "linked/2014/deep/5.nc"}, nil},
 		{"a link to a folder", Sources{Names: []string{"folder"}, Match: "4.nc"}, []string{"folder/2014/4.nc"}, nil},

@@ -49,16 +49,27 @@ func Table(allow ...string) []Format {
 
 // Detect returns the format of a source; allow is that of Table.
 func Detect(ctx context.Context, src *source.Source, allow ...string) (Format, error) {
+	f, is, err := find(ctx, src, allow)
+	if err == nil && !is {
+		err = &readers.Error{Source: src.Name(), Offset: -1, Err: unknown(ctx, src)}
+	}
+	return f, err
+}
+
+func find(ctx context.Context, src *source.Source, allow []string) (Format, bool, error) {
 	for _, f := range Table(allow...) {
-		is, err := f.Detect(ctx, src)
-		if err != nil {
-			return Format{}, err
-		}
-		if is {
-			return f, nil
+		if is, err := f.Detect(ctx, src); is || err != nil {
+			return f, is, err
 		}
 	}
-	return Format{}, &readers.Error{Source: src.Name(), Offset: -1, Err: unknown(ctx, src)}
+	return Format{}, false, nil
+}
+
+// IsStore reports whether a folder is one source, and the files in it are none: a store of a format of
+// the table, or of one that varve does not read.
+func IsStore(ctx context.Context, folder *source.Source) bool {
+	_, is, err := find(ctx, folder, nil)
+	return err == nil && (is || recognizeFolder(ctx, folder) != nil)
 }
 
 // Open reads the metadata of a source of any format; allow is that of Table.
@@ -74,6 +85,9 @@ func Open(ctx context.Context, src *source.Source, allow ...string) (*readers.Da
 // tell.
 func unknown(ctx context.Context, src *source.Source) error {
 	if src.IsFolder() {
+		if err := recognizeFolder(ctx, src); err != nil {
+			return unread(err.Error())
+		}
 		return fmt.Errorf("the folder is not in itself a source that varve reads (%s)", names())
 	}
 	if src.Size() == 0 {

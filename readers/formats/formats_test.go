@@ -53,3 +53,30 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestN5: a store of N5 and an array in one say what they are.
+func TestN5(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"n5": "2.0.0"}`: "it is an N5 store: convert it to netCDF or Zarr",
+		`{"dimensions":[5],"blockSize":[2],"dataType":"int16","compression":{"type":"raw"}}`: "it is an N5 store",
+		`{"title": "of something else"}`: "the folder is not in itself a source",
+	} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "attributes.json"), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		src, err := source.OpenFolder(t.Context(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := formats.Open(t.Context(), src); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", content, err, want)
+		}
+		if is := formats.IsStore(t.Context(), src); is != strings.Contains(want, "N5") {
+			t.Errorf("%s: a store: %v", content, is)
+		}
+		if err := src.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package formats
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+
+	"varve/readers/source"
 )
 
 // other is a format that varve does not read and people have.
@@ -61,6 +64,15 @@ var described = []other{
 	{mark: "<VTKFile", what: "a VTK file", to: convert},
 }
 
+// n5Document says what is in a folder of an N5 store; one of n5Marks is in that of the store itself, or of an
+// array.
+const (
+	n5Document  = "attributes.json"
+	maxDocument = 1 << 20
+)
+
+var n5Marks = []string{`"n5"`, `"blockSize"`}
+
 const headBytes = 512
 
 // recognize says what a file is that begins with head, and what to do, if it is one of those.
@@ -73,6 +85,20 @@ func recognize(head []byte) error {
 	for _, o := range described {
 		if looksLikeXML(head) && bytes.Contains(head, []byte(o.mark)) {
 			return fmt.Errorf("it is %s: %s", o.what, o.to)
+		}
+	}
+	return nil
+}
+
+// recognizeFolder says what a folder is, and what to do, if it is a store of a format that varve does not read.
+func recognizeFolder(ctx context.Context, folder *source.Source) error {
+	document, err := folder.ReadMember(ctx, n5Document, maxDocument)
+	if err != nil {
+		return nil // none that could be told
+	}
+	for _, mark := range n5Marks {
+		if bytes.Contains(document, []byte(mark)) {
+			return fmt.Errorf("it is an N5 store: %s", convert)
 		}
 	}
 	return nil
