@@ -341,15 +341,19 @@ func (p *layout) placeArrays() {
 	}
 }
 
-// passEmpty passes over files that hold nothing along a dimension on which files follow one
-// another: they are in no array, so that their types and packing are no business of one.
+// passEmpty passes over files that hold nothing along a dimension of which others hold something:
+// they are in no array, so that their types and packing are no business of one.
 func (p *survey) passEmpty(a *array) {
+	along := slices.Clone(a.dims)
+	for _, d := range a.placed {
+		along = append(along, d.path)
+	}
 	empty := func(m member) bool {
-		return slices.ContainsFunc(a.placed, func(d *dim) bool {
-			if axis := slices.Index(m.dims, d.path); axis >= 0 {
+		return slices.ContainsFunc(along, func(at string) bool {
+			if axis := slices.Index(m.dims, at); axis >= 0 {
 				return m.v.Shape[axis] == 0
 			}
-			dimension, has := p.classes[m.class].dims[d.path]
+			dimension, has := p.classes[m.class].dims[at]
 			return has && dimension.Length == 0
 		})
 	}

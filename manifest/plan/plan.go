@@ -289,6 +289,7 @@ func (p *layout) variables() error {
 		return err
 	}
 	p.placeArrays()
+	p.refusePointers()
 	p.settleAbsent()
 	p.noteAxes()
 	return nil

@@ -209,8 +209,13 @@ func TestPlaced(t *testing.T) {
 				m.file(fmt.Sprint(i), days(0, int(n)), coords("sweep", "fixed", float32s, 0.5), cube("t", "time", m64(n), m64(2)))
 			}
 		}, "/t", "1@0+2", "2"},
+		{"nothing of a dimension of which one file holds all", Options{}, func(m *maker) {
+			m.file("1", days(0, 2), words("station", "station", "S0", "S1"), cube("t", "time station", m64(2, 2), m64(2, 2)))
+			m.file("2", days(0, 2), words("station", "station"), cube("t", "time station", m64(2, 0), m64(2, 2)))
+		}, "/t", "1@0+2", "2 2"},
 		{"lines at times, of several the axis", Options{}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
 		{"lines at times, of several the standard one", Options{}, func(m *maker) { m.lines("standard_name", "time") }, "/t", "b@0+2 a@2+2", "2"},
+		{"lines at times that nobody asked for", Options{Vars: []string{"t"}}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
 		{"lines at times, of several the one that is called so", Options{}, func(m *maker) { m.lines("comment", "") }, "/t", "a@0+2 b@2+2", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -282,6 +287,26 @@ func TestRefused(t *testing.T) {
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2).with("calendar", "noleap"), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 		}, report.Time, "c", ""},
+		{"rows of sparse matrices", Options{Concat: []string{"rows", "cells"}}, func(m *maker) {
+			for i := range 2 {
+				m.file(fmt.Sprint(i), cube("X/indptr", "X/rows", m64(3), m64(3)), cube("X/indices", "X/cells", m64(4), m64(4)), cube("X/data", "X/cells", m64(4), m64(4)))
+			}
+		}, report.Order, "0 1", "a manifest for each file, or --drop X/indptr"},
+		{"numbers of categories that differ", Options{Concat: []string{"row"}}, func(m *maker) {
+			for i, word := range []string{"B", "T"} {
+				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
+			}
+		}, report.Static, "1", "--concat kind/name"},
+		{"numbers of categories of several files", Options{Concat: []string{"row", "name"}}, func(m *maker) {
+			for i, word := range []string{"B", "T"} {
+				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
+			}
+		}, report.Order, "0 1", "a manifest for each file, or --drop kind/codes"},
+		{"numbers of stations of several files", Options{Concat: []string{"obs", "station"}}, func(m *maker) {
+			for i := range 2 {
+				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
+			}
+		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
 		{"calendars of times that are no coordinate", Options{}, func(m *maker) {
 			for i, calendar := range []string{"standard", "noleap"} {
 				m.file(fmt.Sprint(i), days(2*i, 2), coords("seen", "time", float64s, 1, 2).with("units", "days since 1990-01-01", "calendar", calendar))

@@ -103,6 +103,7 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 	c := &class{header: h, vars: make([]lensed, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
 	lens := p.lens()
 	used := p.usedBy(h, lens)
+	p.useTimes(h, c.parents, used)
 	named := references(h)
 	taken := map[string]string{}
 	for i := range h.Variables {
@@ -194,6 +195,32 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 		}
 	}
 	return used
+}
+
+// useTimes adds, of dimensions that are used and have no coordinate, the times along them that nobody
+// asked for: they say where files lie.
+func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
+	if len(p.opts.Vars) == 0 {
+		return
+	}
+	along := map[string][]*manifest.Variable{}
+	for _, v := range h.Variables {
+		if len(v.Dims) == 1 && used[v.Dims[0]] && v.Unreadable == "" && parents[v.Path] == nil && natureOf(v) == instant {
+			along[v.Dims[0]] = append(along[v.Dims[0]], v)
+		}
+	}
+	for _, v := range h.Variables {
+		delete(along, v.Path)
+	}
+	for _, found := range along {
+		paths := map[*manifest.Variable]string{}
+		for _, v := range found {
+			paths[v] = v.Path
+		}
+		if at := theTimes(found, paths); at != "" && !p.wanted(at) {
+			used[at] = true
+		}
+	}
 }
 
 // isSeen reports whether a variable is wanted, or needed as the coordinate of a dimension that is used.

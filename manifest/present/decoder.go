@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 
 	"varve/codec"
+	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/store"
 )
@@ -28,7 +30,7 @@ type Decoder struct {
 // scale_factor and add_offset, _Unsigned, and units of time. What they call missing is missing
 // in any case.
 func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
-	v := cf.VariableOf(a.Path(), a.Face())
+	v := variableOf(a)
 	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
 	packing, err := cf.PackingOf(v)
 	if err != nil {
@@ -49,6 +51,32 @@ func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 		d.times = &cf.Times{Units: units, Packing: d.packing, Type: v.Type}
 	}
 	return d, nil
+}
+
+// variableOf is an array as a variable. Bounds of times that say no units have those of the times.
+func variableOf(a *store.Array) *manifest.Variable {
+	v := cf.VariableOf(a.Path(), a.Face())
+	if b := boundedBy(a); b != nil {
+		h := &manifest.Header{Variables: []*manifest.Variable{cf.VariableOf(b.Path(), b.Face())}}
+		v = cf.ParentsOf(h).Bounds(v)
+	}
+	return v
+}
+
+// boundedBy is the array that names another one in its group as its bounds; nil if there is none.
+func boundedBy(a *store.Array) *store.Array {
+	dir, name := path.Split(a.Path())
+	for _, b := range a.Store().Arrays() {
+		if path.Dir(b.Path()) != path.Clean(dir) {
+			continue
+		}
+		for _, role := range cf.BoundsRoles {
+			if cf.TextIn(b.Face().Attributes, role) == name {
+				return b
+			}
+		}
+	}
+	return nil
 }
 
 // IsNumeric returns an error if elements are no numbers.

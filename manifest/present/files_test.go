@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/classic"
 	"varve/manifest/internal/cf"
 	"varve/readers/netcdf3"
 	"varve/readers/source"
@@ -104,6 +107,38 @@ func TestCSV(t *testing.T) {
 	}
 	if got := string(quoted([]byte(`a "b", c`))); got != `"a ""b"", c"` {
 		t.Errorf("quoted as %s", got)
+	}
+}
+
+// TestBoundsAlone: bounds of times mean what the times do, also where nobody asks for these.
+func TestBoundsAlone(t *testing.T) {
+	files := threeMonths(t, "standard")
+	for i := range files {
+		v := &files[i].Vars
+		at := (*v)[0]
+		at.Name, at.Attributes = "seen", []classic.Attribute{{Name: "units", Value: "days since 2010-01-02"}, {Name: "bounds", Value: "edges"}}
+		edges := (*v)[1]
+		edges.Name = "edges"
+		*v = append(*v, at, edges)
+	}
+	st := built(t, files)
+	s := selected(t, st, "edges", []string{"time=3"}, nil)
+	var out bytes.Buffer
+	if err := WriteCSV(t.Context(), &out, st, s, decoderOf(t, s, true)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "time,nv,edges\n2010-01-31 12:00:00,0,2010-02-01\n2010-01-31 12:00:00,1,2010-02-02\n"; out.String() != want {
+		t.Errorf("%q, not %q", out.String(), want)
+	}
+	f := writtenNetCDF(t, s, func(name string, s *Selection) error {
+		out, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(WriteNetCDF(t.Context(), out, st, s), out.Close())
+	})
+	if !slices.ContainsFunc(f.Header().Vars, func(v netcdf3.Var) bool { return v.Name == "seen" }) {
+		t.Error("the times are not there")
 	}
 }
 

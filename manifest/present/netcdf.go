@@ -45,10 +45,14 @@ type member struct {
 	text int // bytes of a text, which is an axis more unless it isChars; 0 for what is none
 }
 
-// collect takes an array in, with those of its dimensions and those that it names.
+// collect takes an array in, with those of its dimensions, those that it names, and the one whose
+// bounds it is.
 func (n *netcdfFile) collect(a *store.Array) {
 	if !n.take(a) {
 		return
+	}
+	if b := boundedBy(a); b != nil {
+		n.collect(b)
 	}
 	for i := range a.Grid().Rank() {
 		if c, ok := arraysOf(n.store).Coordinate(a, a.Face().Dim(i)); ok {

@@ -69,6 +69,9 @@ func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
 	return a, nil
 }
 
+// Store is what the array was opened with.
+func (a *Array) Store() *Store { return a.store }
+
 // Path is the array's path, "/group/name".
 func (a *Array) Path() string { return a.spec.Path }
 

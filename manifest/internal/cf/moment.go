@@ -91,8 +91,8 @@ func (p *parser) clock() (seconds int64, nanoseconds int32, err error) {
 		return 0, 0, nil
 	}
 	hour, _ := p.number(2)
-	parts := [3]int64{hour}
-	for i := 1; i < 3 && p.skip(":") != 0; i++ {
+	parts, i := [3]int64{hour}, 1
+	for ; i < 3 && p.skip(":") != 0; i++ {
 		var n int
 		if parts[i], n = p.number(2); n == 0 {
 			return 0, 0, fmt.Errorf("%q is no time of day", before)
@@ -101,7 +101,7 @@ func (p *parser) clock() (seconds int64, nanoseconds int32, err error) {
 	if parts[0] > 23 || parts[1] > 59 || parts[2] > 59 {
 		return 0, 0, fmt.Errorf("%q is no time of day", before)
 	}
-	if p.skip(".") != 0 {
+	if i == 3 && p.skip(".") != 0 {
 		nanoseconds = p.fraction()
 	}
 	return 3600*parts[0] + 60*parts[1] + parts[2], nanoseconds, nil

@@ -80,6 +80,7 @@ func TestParseUnitsRefuses(t *testing.T) {
 		{"days since 2000-01-01 00:60", "", "no time of day", false},
 		{"days since 2000-01-01 00:", "", "no time of day", false},
 		{"days since 2000-01-01 EST", "", "no time zone", false},
+		{"days since 2000-01-01 00.5", "", "no time zone", false},
 		{"days since 2000-01-01 +02:00 x", "", "no time zone", false},
 		{"days since 2000-01-01 00:00:00 2:00", "", "no time zone", false},
 		{"days since 2000-01-01 06:30:00 0:00", "", "no time zone", false},
