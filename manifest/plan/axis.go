@@ -432,8 +432,12 @@ func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 		if err != nil {
 			return err
 		}
+		has, others := odd[0].say(at), standard.say(at)
+		if has == others { // 0.1 of one type is not that of another
+			has, others = has+" of "+odd[0].v.Type.String(), others+" of "+standard.v.Type.String()
+		}
 		f.Says = fmt.Sprintf("%s %s other values of %s: %s has %s at %d, the others (%s) %s", count(len(files), int(d.total())), have(len(files)),
-			path.Base(d.coord), p.label(p.files[odd[0].rep].URL), odd[0].say(at), at, p.label(p.files[standard.rep].URL), standard.say(at))
+			path.Base(d.coord), p.label(p.files[odd[0].rep].URL), has, at, p.label(p.files[standard.rep].URL), others)
 		if f.Option, err = d.differOption(odd, standard); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
 )
@@ -342,6 +343,18 @@ func TestCalendarsAreNamed(t *testing.T) {
 	p := planned(t, m, nil)
 	if f := findingOf(t, p.Report, report.Time); !strings.HasSuffix(f.Says, "; told as days of the standard calendar") {
 		t.Error(f.Says)
+	}
+}
+
+// TestDifferencesAreSeen: numbers that are written alike are told apart by their types.
+func TestDifferencesAreSeen(t *testing.T) {
+	m := newMaker()
+	for i, typ := range []codec.Type{float32s, float64s} {
+		m.file(fmt.Sprint(i), days(i, 1), coords("x", "x", typ, 0.1, 1), cube("t", "time x", []int64{1, 2}, []int64{1, 2}))
+	}
+	_, _, err := New(m.files, nil)
+	if err == nil || !strings.Contains(err.Error(), "1 has 0.1 of float64 at 0, the others (0) 0.1 of float32") {
+		t.Error(err)
 	}
 }
 
