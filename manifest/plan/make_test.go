@@ -184,6 +184,15 @@ func (m *maker) lines(attribute, text string) {
 	}
 }
 
+// meshes adds two files of a mesh each, of which the corners of faces are places among its nodes.
+func (m *maker) meshes(more ...wanted) {
+	for i := range 2 {
+		mesh := scalar("mesh", 0).with("cf_role", "mesh_topology", "node_coordinates", "lon", "face_node_connectivity", "corners")
+		m.file(fmt.Sprint(i), append([]wanted{mesh, coords("lon", "node", float32s, 1, 2, 3), coords("depth", "node", float32s, 7, 8, 9),
+			cube("corners", "face corner", []int64{3, 3}, []int64{3, 3})}, more...)...)
+	}
+}
+
 // planned makes a plan that must be one.
 func planned(t testing.TB, m *maker, opts *Options) *Plan {
 	t.Helper()

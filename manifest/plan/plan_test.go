@@ -307,6 +307,17 @@ func TestRefused(t *testing.T) {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
 			}
 		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
+		{"numbers of stations of several files, by another name", Options{Concat: []string{"obs", "site"}, Rename: []Rename{{"station", "site"}}}, func(m *maker) {
+			for i := range 2 {
+				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
+			}
+		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
+		{"nodes of faces of several files", Options{Concat: []string{"node", "face"}}, func(m *maker) { m.meshes() }, report.Order, "0 1", "a manifest for each file, or --drop corners"},
+		{"nodes of faces of several files, whose mesh is left out", Options{Concat: []string{"node", "face"}, Drop: []string{"mesh", "lon"}}, func(m *maker) { m.meshes() },
+			report.Order, "0 1", "a manifest for each file, or --drop corners"},
+		{"faces of several files beside nodes of all", Options{Concat: []string{"face"}}, func(m *maker) {
+			m.meshes(cube("near", "face", m64(3), m64(3)).with("cf_role", "location_index_set", "mesh", "mesh", "location", "face"))
+		}, report.Order, "0 1", "a manifest for each file, or --drop near"},
 		{"calendars of times that are no coordinate", Options{}, func(m *maker) {
 			for i, calendar := range []string{"standard", "noleap"} {
 				m.file(fmt.Sprint(i), days(2*i, 2), coords("seen", "time", float64s, 1, 2).with("units", "days since 1990-01-01", "calendar", calendar))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/manifest"
 	"varve/manifest/report"
 )
 
@@ -22,18 +23,22 @@ var pointers = []struct {
 // refusePointers refuses numbers that are places in what their own file has, where files follow one
 // another: put end to end they would point into other files.
 func (p *layout) refusePointers() {
+	if !slices.ContainsFunc(p.dimOrder, p.follows) {
+		return
+	}
 	at := make(map[string]*array, len(p.arrays))
 	for _, a := range p.arrays {
 		at[a.path] = a
 	}
+	into := p.pointed()
 	for _, a := range p.arrays {
-		into := p.pointsBeside(a, at)
-		if into == "" {
-			into = p.pointsAlong(a)
+		target := p.pointsBeside(a, at)
+		if target == "" {
+			target = into[a.path]
 		}
-		if into != "" {
+		if target != "" {
 			p.find(p.odd(report.Finding{Kind: report.Order, Array: a.path, Effect: report.Refused, Option: "a manifest for each file, or " + report.Drop(a.path[1:]),
-				Says: fmt.Sprintf("%s holds places in what its own file has of %s, along which files follow one another", a.path, into)}, p.filesHaving(a), a.files))
+				Says: fmt.Sprintf("%s holds places in what its own file has of %s, along which files follow one another", a.path, target)}, p.filesHaving(a), a.files))
 		}
 	}
 }
@@ -52,29 +57,125 @@ func (p *layout) pointsBeside(a *array, at map[string]*array) string {
 	return ""
 }
 
-// pointsAlong is the dimension along which the numbers of an array are places, as CF says it, if
-// files follow one another along it.
-func (p *layout) pointsAlong(a *array) string {
-	for _, m := range a.members {
-		for _, says := range []string{"instance_dimension", "compress"} {
-			for _, name := range strings.Fields(textOf(m.v, says)) {
-				if d := p.dimNear(a.path, name); p.follows(d) {
-					return d
+// pointed are the dimensions along which files follow one another and the numbers of arrays are places,
+// by the paths of these. Attributes say so, also those of variables that are left out.
+func (p *layout) pointed() map[string]string {
+	out := map[string]string{}
+	for n := range p.classes {
+		at := conventions{p: &p.survey, class: p.classes[n]}
+		for _, v := range at.class.header.Variables {
+			for _, to := range at.pointers(v) {
+				i := slices.IndexFunc(at.class.vars, func(x lensed) bool { return x.v == to.from })
+				d := slices.IndexFunc(to.dims, p.follows)
+				if i >= 0 && d >= 0 {
+					out[at.class.vars[i].path] = to.dims[d]
 				}
 			}
 		}
 	}
-	return ""
+	return out
 }
 
-// dimNear is the path of the dimension that a variable means by a name: that of its group, or of the
-// nearest around it.
-func (p *directions) dimNear(at, name string) string {
-	for dir := path.Dir(at); ; dir = path.Dir(dir) {
-		if d := path.Join(dir, name); p.dims[d] != nil || dir == "/" {
-			return d
+// pointing says that the numbers of a variable are places along dimensions.
+type pointing struct {
+	from *manifest.Variable
+	dims []string // as arrays have them
+}
+
+// conventions are what attributes of a class's variables say, as CF and UGRID have it.
+type conventions struct {
+	p     *survey
+	class *class
+	paths map[string]bool // of the header's variables
+}
+
+// connects is how the attributes end by which a mesh names its connectivities: that of face_node_connectivity
+// has places of nodes.
+const connects = "_connectivity"
+
+// pointers are the variables of numbers that are places, as far as one variable says so.
+func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
+	for i := range v.Attributes {
+		a := &v.Attributes[i]
+		if len(a.Texts) == 0 {
+			continue
+		}
+		kind, isMesh := strings.CutSuffix(a.Name, connects)
+		switch {
+		case a.Name == "instance_dimension" || a.Name == "compress":
+			out = append(out, pointing{v, c.dimsNamed(v, strings.Fields(a.Texts[0]))})
+		case isMesh:
+			for _, from := range c.variables(v, strings.Fields(a.Texts[0])) {
+				out = append(out, pointing{from, c.elements(v, kind[strings.LastIndexByte(kind, '_')+1:])})
+			}
+		case a.Name == "cf_role" && a.Texts[0] == "location_index_set":
+			for _, mesh := range c.variables(v, strings.Fields(textOf(v, "mesh"))) {
+				out = append(out, pointing{v, c.elements(mesh, textOf(v, "location"))})
+			}
 		}
 	}
+	return out
+}
+
+// elements are the dimensions of a mesh's nodes, edges, faces or volumes.
+func (c *conventions) elements(mesh *manifest.Variable, kind string) []string {
+	dims := c.dimsNamed(mesh, strings.Fields(textOf(mesh, kind+"_dimension")))
+	for _, v := range c.variables(mesh, strings.Fields(textOf(mesh, kind+"_coordinates"))) {
+		dims = append(dims, c.dims(v)...)
+	}
+	if len(dims) > 0 {
+		return dims
+	}
+	for _, v := range c.variables(mesh, strings.Fields(textOf(mesh, kind+"_node"+connects))) {
+		if all := c.dims(v); len(all) > 0 {
+			dims = append(dims, all[0])
+		}
+	}
+	return dims
+}
+
+// variables are those that one means by names.
+func (c *conventions) variables(from *manifest.Variable, names []string) (out []*manifest.Variable) {
+	all := c.class.header.Variables
+	if c.paths == nil && len(names) > 0 {
+		c.paths = make(map[string]bool, len(all))
+		for _, v := range all {
+			c.paths[v.Path] = true
+		}
+	}
+	for _, name := range names {
+		if at := resolve(c.paths, from.Path, name); at != "" {
+			out = append(out, all[slices.IndexFunc(all, func(v *manifest.Variable) bool { return v.Path == at })])
+		}
+	}
+	return out
+}
+
+// dims are the dimensions of a variable, be it left out or not.
+func (c *conventions) dims(v *manifest.Variable) []string {
+	for i := range c.class.vars {
+		if c.class.vars[i].v == v {
+			return c.class.vars[i].dims
+		}
+	}
+	return c.p.through(c.p.lens(), v).dims
+}
+
+// dimsNamed are the dimensions that a variable means by names: those of its group, or of the nearest around it.
+func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []string) {
+	for _, name := range names {
+		for dir := path.Dir(from.Path); ; dir = path.Dir(dir) {
+			at := path.Join(dir, name)
+			if slices.ContainsFunc(c.class.header.Dimensions, func(d manifest.Dimension) bool { return d.Path == at }) {
+				out = append(out, c.p.lens().dim(at))
+				break
+			}
+			if dir == "/" || dir == "." {
+				break
+			}
+		}
+	}
+	return out
 }
 
 // follows reports whether files follow one another along a dimension that they have themselves.
