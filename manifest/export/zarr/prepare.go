@@ -32,7 +32,7 @@ func (c *copier) prepare(ctx context.Context) error {
 	case begun != nil:
 		return nil // the journal says why not
 	}
-	return fmt.Errorf("%s is there: append to it, or replace it: %w", c.home.name(""), fs.ErrExist)
+	return fmt.Errorf("%s is there: append to it (--append), or replace it: %w", c.home.name(""), fs.ErrExist)
 }
 
 // standing reports whether there is a copy, and how the journal begins of one that is being
@@ -51,7 +51,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	dest := c.home.name("")
 	b, err := c.home.read(ctx, stateName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: the copy is not complete: finish it before anything is appended", dest)
+		return fmt.Errorf("%s: the copy is not complete: finish it before anything is appended (without --append)", dest)
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	is := c.state()
 	is.Snapshot = was.Snapshot
 	if x, _ := json.Marshal(is); string(x) != string(b) {
-		return fmt.Errorf("%s was copied with other chunks or another format; append with the same", dest)
+		return fmt.Errorf("%s was copied with other chunks, shards or another format: append with the same, or replace the copy (--force)", dest)
 	}
 	if c.opts.Manifest == nil {
 		return fmt.Errorf("%s: nothing can be appended without the manifest's folder: %w", dest, errors.ErrUnsupported)
@@ -105,7 +105,7 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 			return fmt.Errorf("%s: what was copied is not as it was: %s: replace the copy (--force)", t.spec.Path, cmp.Or(ch.Why, t.fresh.Why))
 		}
 		if t.isCutAnew() {
-			return fmt.Errorf("%s: it is cut into other chunks than when it was copied: replace the copy, or name chunks that stay (--chunks)", t.spec.Path)
+			return fmt.Errorf("%s: it is cut into other chunks than when it was copied: replace the copy (--force), with chunks that stay (--chunks) if more is to be appended", t.spec.Path)
 		}
 	}
 	return nil
