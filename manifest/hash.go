@@ -104,6 +104,9 @@ func (v *Variable) appendStored(dst []byte) []byte {
 	if v.Elsewhere != "" {
 		why += "\x00" + v.Elsewhere
 	}
+	if v.Damaged {
+		why += "\x00\x00"
+	}
 	return appendText(dst, why)
 }
 

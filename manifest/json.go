@@ -125,6 +125,7 @@ type storedDocument struct {
 	Enum       []enumDocument  `json:"enum,omitempty"`
 	Unreadable label           `json:"unreadable,omitempty"`
 	Elsewhere  label           `json:"elsewhere,omitempty"`
+	Damaged    bool            `json:"damaged,omitempty"`
 }
 
 type enumDocument struct {
@@ -171,7 +172,7 @@ func (v *Variable) UnmarshalJSON(text []byte) error {
 	}
 	*v = Variable{
 		Path: string(doc.Path), Dims: labels[label, string](doc.Dims), Shape: doc.Shape,
-		Attributes: doc.Attributes, Unreadable: string(doc.Unreadable), Elsewhere: string(doc.Elsewhere),
+		Attributes: doc.Attributes, Unreadable: string(doc.Unreadable), Elsewhere: string(doc.Elsewhere), Damaged: doc.Damaged,
 	}
 	err := v.readValues(&doc)
 	if err == nil {

@@ -217,7 +217,7 @@ func (v *Variable) elements(s spelling) elementDocument {
 }
 
 func (v *Variable) stored() (doc storedDocument, err error) {
-	doc.Unreadable, doc.Elsewhere = label(v.Unreadable), label(v.Elsewhere)
+	doc.Unreadable, doc.Elsewhere, doc.Damaged = label(v.Unreadable), label(v.Elsewhere), v.Damaged
 	for _, c := range v.Enum {
 		doc.Enum = append(doc.Enum, enumDocument{label(c.Name), c.Value})
 	}

@@ -17,6 +17,7 @@ package manifest
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"varve/codec"
@@ -127,6 +128,11 @@ type Group struct {
 	Attributes []Attribute
 }
 
+// AttributePath is the path by which options name an attribute of a group: /group/@name.
+func AttributePath(group, name string) string {
+	return strings.TrimSuffix(group, "/") + "/@" + name
+}
+
 // Attribute is a named value. Numbers are in Data, text is in Texts, and what is neither one value
 // nor a list of them is in JSON.
 type Attribute struct {
@@ -165,6 +171,9 @@ type Variable struct {
 	Unreadable string `json:",omitempty"`
 	// Elsewhere is the folder that would have to be allowed, if only that is why.
 	Elsewhere string `json:",omitempty"`
+	// Damaged says that it is since bytes of the source are not what its format says: nobody asked for the
+	// variable when the source was scanned.
+	Damaged bool `json:",omitempty"`
 }
 
 // Choice is one name of an enumeration.

@@ -83,7 +83,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
 	f.StringArrayVar(&o.spread, "spread", nil, "lay a variable along a dimension that it lacks, each file's values at every index of what the file holds: `ARRAY=DIM`; ARRAY may be a glob")
 	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
-	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`")
+	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`; @NAME is an attribute of a group")
 	f.StringVar(&o.group, "group", "", "only what is below this `group`, which becomes the root")
 	f.StringArrayVar(&o.rename, "rename", nil, "give a variable or dimension another name: `OLD=NEW`")
 	f.StringVar(&o.missing, "missing", "fill", "what becomes of a variable that some files lack: `fill`, drop or refuse")

@@ -83,7 +83,7 @@ func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 
 // scan are the options of a scan of all sources.
 func (opts *Options) scan(sink scan.RefSink) *scan.Options {
-	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: sink, ValueBytes: opts.ValueBytes}
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: sink, ValueBytes: opts.ValueBytes, Choice: &opts.Plan}
 	if opts.Progress != nil {
 		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
 	}
@@ -109,7 +109,11 @@ func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
 }
 
 func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
-	return report.Finding{Kind: report.Broken, Files: []string{b.URL}, Count: 1, Says: b.Err.Error(), Effect: effect, Option: "--skip-broken"}
+	f := report.Finding{Kind: report.Broken, Files: []string{b.URL}, Count: 1, Says: b.Err.Error(), Effect: effect, Option: "--skip-broken"}
+	if option := b.Option(); option != "" {
+		f.Option = option + " to do without what is damaged, or " + f.Option
+	}
+	return f
 }
 
 // plan makes the snapshot of all files, old and new, and writes its tables.

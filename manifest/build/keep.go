@@ -82,7 +82,8 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 	return err
 }
 
-// scanStretch scans some sources into a part, takes it, and keeps it unless they lead to others.
+// scanStretch scans some sources into a part, takes it, and keeps it unless they lead to others, or would be broken
+// if more were asked for.
 func (k *keeping) scanStretch(ctx context.Context, names []string) error {
 	base := k.opts.keptPrefix() + time.Now().UTC().Format("20060102T150405.000000") + "-" + rand.Text()[:8]
 	draft := filepath.Join(k.opts.KeepScan, "."+base)
@@ -106,7 +107,7 @@ func (k *keeping) scanStretch(ctx context.Context, names []string) error {
 	if len(found.Files) > 0 {
 		err = k.takePart(ctx, draft, k.sink)
 	}
-	if err == nil && len(found.Files) > 0 && !found.LedOn {
+	if err == nil && len(found.Files) > 0 && !found.LedOn && !found.Spared {
 		return os.Rename(draft, filepath.Join(k.opts.KeepScan, base+".parquet"))
 	}
 	return errors.Join(err, removed(draft))

@@ -84,7 +84,9 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	buffer := bufio.NewWriterSize(file, bufferBytes)
 	part := table.NewPart(buffer)
 	j := &job{opts: opts}
-	found, err := scan.Scan(ctx, names, opts.scan(part))
+	o := opts.scan(part)
+	o.Choice = nil // a part is of all that there is
+	found, err := scan.Scan(ctx, names, o)
 	if err != nil {
 		return j.refused(err), err
 	}

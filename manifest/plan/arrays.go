@@ -87,14 +87,16 @@ func (p *layout) collectArrays() {
 }
 
 // readable leaves out variables that no array can hold, and refuses those that one could if
-// folders were allowed.
+// folders were allowed, or files were sound.
 func (p *survey) readable(a *array) bool {
-	var left, shut report.Finding
-	var leftOut, shutOut []int32
+	var left, shut, lost report.Finding
+	var leftOut, shutOut, lostIn []int32
 	folders := map[string]bool{}
 	for _, m := range a.members {
 		files := p.classes[m.class].files
 		switch {
+		case m.v.Damaged:
+			lost.Says, lostIn = "is damaged: "+m.v.Unreadable, append(lostIn, files...)
 		case m.v.Elsewhere != "":
 			folders[m.v.Elsewhere] = true
 			shut.Says, shutOut = m.v.Unreadable, append(shutOut, files...)
@@ -111,11 +113,15 @@ func (p *survey) readable(a *array) bool {
 		shut.Option = strings.Join(options, " ") + ", or " + report.Drop(a.path[1:])
 		p.find(p.odd(shut, shutOut, a.files))
 	}
+	if len(lostIn) > 0 {
+		lost.Kind, lost.Array, lost.Effect, lost.Option = report.Unreadable, a.path, report.Refused, report.Drop(a.path)
+		p.find(p.odd(lost, lostIn, a.files))
+	}
 	if len(leftOut) > 0 {
 		left.Kind, left.Array, left.Effect = report.Unreadable, a.path, report.Dropped
 		p.find(p.odd(left, leftOut, a.files))
 	}
-	return len(shutOut) == 0 && len(leftOut) == 0
+	return len(shutOut) == 0 && len(lostIn) == 0 && len(leftOut) == 0
 }
 
 // fewFolders are folders that hold some, in their order: the one that all are in, if they are many.

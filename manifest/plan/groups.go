@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"varve/manifest"
@@ -96,7 +97,7 @@ func (p *planner) declareGroups() error {
 // only arrays are in, and the root.
 func (p *planner) mergeGroups() map[string]*merged {
 	groups := map[string]*merged{}
-	lens := p.lens()
+	lens, drop := p.lens(), p.opts.dropAttributes()
 	for _, g := range p.differentGroups() {
 		for _, group := range g.Groups {
 			at, ok := lens.groupPath(group.Path)
@@ -106,7 +107,13 @@ func (p *planner) mergeGroups() map[string]*merged {
 			if groups[at] == nil {
 				groups[at] = &merged{values: map[string]manifest.Attribute{}, differ: map[string]bool{}, seen: map[string]int64{}}
 			}
-			groups[at].add(group.Attributes)
+			attributes := group.Attributes
+			if len(drop) > 0 {
+				attributes = slices.DeleteFunc(slices.Clone(attributes), func(a manifest.Attribute) bool {
+					return matches(drop, manifest.AttributePath(group.Path, a.Name))
+				})
+			}
+			groups[at].add(attributes)
 		}
 	}
 	if groups["/"] == nil {

@@ -16,7 +16,7 @@ type Options struct {
 	NewDims []NewDim `json:",omitempty"`
 
 	Vars   []string `json:",omitempty"` // globs of the variables to keep; none for all
-	Drop   []string `json:",omitempty"` // globs of the variables to leave out
+	Drop   []string `json:",omitempty"` // globs of the variables to leave out, and of attributes of groups: @NAME
 	Group  string   `json:",omitempty"` // only what is below this group, which becomes the root
 	Rename []Rename `json:",omitempty"` // of variables and dimensions
 

@@ -198,7 +198,7 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 }
 
 // useTimes adds, of dimensions that are used and have no coordinate, the times along them that nobody
-// asked for: they say where files lie.
+// asked for: they say where files lie. What is damaged may be some.
 func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
 	if len(p.opts.Vars) == 0 {
 		return
@@ -211,6 +211,9 @@ func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[stri
 	}
 	for _, v := range h.Variables {
 		delete(along, v.Path)
+		if v.Damaged && len(v.Dims) == 1 && used[v.Dims[0]] {
+			used[v.Path] = true
+		}
 	}
 	for _, found := range along {
 		paths := map[*manifest.Variable]string{}
@@ -363,6 +366,34 @@ func (p *inquiry) wanted(at string) bool {
 }
 
 func (p *inquiry) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
+
+// Wanted reports whether a variable of a source is asked for by itself, and not only as others need it.
+func (o *Options) Wanted(at string) bool {
+	p := inquiry{opts: o}
+	_, within := p.lens().path(at)
+	return within && p.wanted(at)
+}
+
+// Dropped reports whether what is at a path of a source is left out, whatever else needs it: a variable, a group,
+// or an attribute of a group, as manifest.AttributePath has it.
+func (o *Options) Dropped(at string) bool {
+	group, dir := (&inquiry{opts: o}).lens().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
+	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
+		return true // neither in the group nor in one around it
+	}
+	if isAttribute(at) {
+		return matches(o.dropAttributes(), at)
+	}
+	return matches(o.Drop, at)
+}
+
+// dropAttributes are the globs of attributes to leave out.
+func (o *Options) dropAttributes() []string {
+	return slices.DeleteFunc(slices.Clone(o.Drop), func(g string) bool { return !isAttribute("/" + g) })
+}
+
+// isAttribute reports whether a path is that of an attribute, and no variable's.
+func isAttribute(at string) bool { return strings.Contains(at, "/@") }
 
 // matches reports whether a path, or its last element, fits one of some globs.
 func matches(globs []string, at string) bool {

@@ -163,7 +163,11 @@ func (c *checker) describe(ctx context.Context, list []*moving) error {
 	}
 	allow = append(allow, c.moves.places()...)
 	before := c.done
-	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, SkipBroken: true,
+	opts, err := c.planned()
+	if err != nil {
+		return err
+	}
+	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, Choice: opts, SkipBroken: true,
 		Progress: func(p scan.Progress) { c.says(before + int64(p.Done)) }})
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ type found struct {
 	inline [][]byte          // what refs to inline bytes point at
 	others []manifest.Source // what the refs' others, less 1, point at
 	hidden []*found          // what the file's Parts point at
+	spared bool              // of what is damaged, as nobody asks for it
 }
 
 // collector puts together what workers found, in order.
@@ -52,7 +53,11 @@ func (c *collector) take(f *found) error {
 			return errHanded
 		}
 		c.progress.Broken++
-		c.result.Broken = append(c.result.Broken, Broken{URL: f.url, Err: f.err})
+		broken := Broken{URL: f.url, Err: f.err}
+		if p := (*partial)(nil); errors.As(f.err, &p) {
+			broken.Drop = p.paths
+		}
+		c.result.Broken = append(c.result.Broken, broken)
 		c.result.Rows = c.first
 	} else if err := c.add(f, c.first); err != nil {
 		return err
@@ -66,6 +71,7 @@ func (c *collector) take(f *found) error {
 // add adds a file, whose rows begin at first, and the hidden ones that belong to it.
 func (c *collector) add(f *found, first int64) error {
 	c.result.Files = append(c.result.Files, f.file)
+	c.result.Spared = c.result.Spared || f.spared
 	f.file.Row = c.FirstRow + first
 	c.progress.Bytes += f.file.Bytes
 	if err := c.append(f); err != nil {

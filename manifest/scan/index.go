@@ -48,7 +48,11 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 		return err
 	}
 	if e.streams(s, rows) {
-		return e.streamIndex(rows, counts, s)
+		err := e.streamIndex(rows, counts, s)
+		if e.spared && isDamage(err) {
+			return errHanded
+		}
+		return err
 	}
 	first := e.found.refs.add(int(rows))
 	if rows == 0 || !e.asked.indexes && !wanted(out) {

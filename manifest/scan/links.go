@@ -78,11 +78,17 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 		return err
 	}
 	for _, p := range n.data.Problems {
-		if isWithin(p.Path, m.target) {
-			if !isReason(p.Err) {
-				return p.Err
-			}
-			r.problem(m.path(p.Path), p.Err)
+		if !isWithin(p.Path, m.target) {
+			continue
+		}
+		i := slices.IndexFunc(list, func(v *readers.Variable) bool { return v.Path == m.path(p.Path) })
+		if i < 0 {
+			err = r.note(m.path(p.Path), nil, p.Err)
+		} else {
+			err = r.note(list[i].Path, list[i], p.Err)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, v := range list {
@@ -93,7 +99,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 	return r.addLinks(m, n)
 }
 
-// problem notes that what is at a path is not understood.
+// problem notes that what is at a path cannot be read.
 func (r *reading) problem(at string, err error) {
 	if r.problems == nil {
 		r.problems = map[string]error{}

@@ -3,7 +3,6 @@ package scan
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,8 +19,10 @@ import (
 type reading struct {
 	*account
 	groups   []manifest.Group
-	problems map[string]error // of what is not understood, by path
+	problems map[string]error // of what cannot be read, by path
 	steps    int              // taken to follow links
+	damage   damage
+	used     map[*readers.Dimension]bool // by what is wanted; nil until somebody asks
 }
 
 // scan reads a source.
@@ -95,6 +96,9 @@ func (r *reading) read() error {
 	if err := r.addLinked(); err != nil {
 		return err
 	}
+	if err := r.damageErr(); err != nil {
+		return err
+	}
 	r.listProblems()
 	file.Groups = r.shared.groups(r.groups)
 	file.Header = r.shared.header(r.header)
@@ -107,20 +111,18 @@ func identity(url string, src *source.Source, format string) manifest.Source {
 	return manifest.Source{URL: url, Size: id.Size, Modified: id.Modified, ETag: id.ETag, Format: format}
 }
 
-// sortProblems returns what is damaged, and keeps what is only not understood.
+// sortProblems notes what cannot be read.
 func (r *reading) sortProblems() error {
-	var damage []error
 	for _, p := range r.data.Problems {
-		if isReason(p.Err) {
-			r.problem(p.Path, p.Err)
-			continue
+		v, _ := r.find(p.Path)
+		if err := r.note(p.Path, v, p.Err); err != nil {
+			return err
 		}
-		damage = append(damage, p.Err)
 	}
-	return errors.Join(damage...)
+	return nil
 }
 
-// listProblems adds what is in the file and not understood, so that it is not just missing.
+// listProblems adds what is in the file and cannot be read, so that it is not just missing.
 func (r *reading) listProblems() {
 	paths := make([]string, 0, len(r.problems))
 	for path := range r.problems {
@@ -138,7 +140,7 @@ func (r *reading) listProblems() {
 			continue
 		}
 		err := r.problems[path]
-		r.header.Variables = append(r.header.Variables, &manifest.Variable{Path: path, Unreadable: reasonOf(err), Elsewhere: elsewhereOf(err)})
+		r.header.Variables = append(r.header.Variables, &manifest.Variable{Path: path, Unreadable: reasonOf(err), Elsewhere: elsewhereOf(err), Damaged: isDamage(err)})
 		r.found.file.Values = append(r.found.file.Values, nil)
 	}
 }
@@ -146,9 +148,7 @@ func (r *reading) listProblems() {
 // addGroups adds a group and those below it, and lists their variables.
 func (r *reading) addGroups(root *readers.Group) (list []*readers.Variable, failed error) {
 	root.Walk(func(g *readers.Group) bool {
-		if err := damagedAttribute(g.Attributes); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", g.Path, err))
-		}
+		failed = errors.Join(failed, r.noteAttributes(g))
 		r.groups = append(r.groups, manifest.Group{Path: g.Path, Attributes: attributes(g.Attributes)})
 		for _, d := range g.Dimensions {
 			r.addDimension(d)
@@ -162,6 +162,7 @@ func (r *reading) addGroups(root *readers.Group) (list []*readers.Variable, fail
 // add adds a variable that is in a file, with its refs and values.
 func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 	e := r.entry(v, in, ahead)
+	e.spared = r.spares(v.Path, v)
 	var values *manifest.Values
 	inline, hidden := len(r.found.inline), len(r.found.hidden)
 	err := r.problems[v.Path]
@@ -174,11 +175,15 @@ func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 	if err == nil && e.out.Type.Kind == codec.String && !isUTF8(values) {
 		e.out.Type.Kind = codec.Bytes
 	}
-	if err != nil && isReason(err) {
-		r.found.refs.cut(e.first)
+	if err != nil {
+		if err := r.note(v.Path, v, err); err != nil {
+			return err
+		}
+		r.found.refs.cut(min(e.first, r.found.refs.len()))
 		r.found.inline, r.found.hidden = r.found.inline[:inline], r.found.hidden[:hidden]
 		delete(r.found.file.Parts, e.number)
-		e.out.Unreadable, e.out.Elsewhere, e.out.Storage, err = reasonOf(err), elsewhereOf(err), manifest.Storage{}, nil
+		e.out.Unreadable, e.out.Elsewhere, e.out.Damaged, e.out.Storage = reasonOf(err), elsewhereOf(err), isDamage(err), manifest.Storage{}
+		values, err = nil, nil
 	}
 	out := e.out // and nothing of how it was read
 	r.header.Variables = append(r.header.Variables, &out)
@@ -191,8 +196,7 @@ func isUTF8(values *manifest.Values) bool {
 	return values == nil || !slices.ContainsFunc(values.Texts, func(t []byte) bool { return !utf8.Valid(t) })
 }
 
-// isReason reports whether an error is why one variable is not read. Any other is why the
-// file is not.
+// isReason reports whether an error is why one variable is not read.
 func isReason(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, source.ErrForbidden)
 }

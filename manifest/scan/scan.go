@@ -29,6 +29,7 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
+	"varve/manifest/report"
 	"varve/readers/source"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	// Allow names folders and URLs that files may be in that sources name, besides the
 	// folder of the source and those in it.
 	Allow []string
+	// Choice says what is asked for; nil: everything.
+	Choice Choice
 	// SkipBroken makes broken sources no error.
 	SkipBroken bool
 
@@ -82,12 +85,16 @@ type Result struct {
 	// LedOn says that sources lead to others, be these there or not: virtual datasets, links, stores of
 	// many objects. What was found may then be other though no source has changed.
 	LedOn bool
+	// Spared says that some of what was not asked for is damaged. With another Choice its sources may be broken.
+	Spared bool
 }
 
 // Broken is a source that cannot be used.
 type Broken struct {
 	URL string
 	Err error
+	// Drop are the paths of all that is damaged, if a Choice may do without.
+	Drop []string
 }
 
 // BrokenError is the error of a scan that met broken sources.
@@ -126,10 +133,22 @@ func (e *BrokenError) Unwrap() []error {
 // message names the source once.
 func (x Broken) message() string {
 	text := x.Err.Error()
-	if strings.Contains(text, x.URL) {
-		return text
+	if !strings.Contains(text, x.URL) {
+		text = x.URL + ": " + text
 	}
-	return x.URL + ": " + text
+	if option := x.Option(); option != "" {
+		text += " (" + option + " does without)"
+	}
+	return text
+}
+
+// Option is how to do without what is damaged; empty if there is no way.
+func (x Broken) Option() string {
+	options := make([]string, len(x.Drop))
+	for i, at := range x.Drop {
+		options[i] = report.Drop(at)
+	}
+	return strings.Join(options, " ")
 }
 
 func (o *Options) withDefaults() *Options {

@@ -412,14 +412,14 @@ func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 	v.attached = make([]uint64, len(lists))
 	for i, list := range lists {
 		for _, addr := range list {
-			o := b.tree.byAddr[addr]
-			if o == nil || o.Kind != DatasetObject {
-				return readers.Corruptf("%s of %s names an object at address %d, where there is no dataset", attrDimensionList, v.Path, addr)
+			if o := b.tree.byAddr[addr]; o != nil && o.Kind == DatasetObject {
+				v.attached[i] = addr
+			} else if err == nil { // the others are known all the same
+				err = readers.Corruptf("%s of %s names an object at address %d, where there is no dataset", attrDimensionList, v.Path, addr)
 			}
-			v.attached[i] = addr
 		}
 	}
-	return nil
+	return err
 }
 
 // doubt says that a variable has dimensions by their lengths only, as netcdf-c has them, since the list of its

@@ -1,0 +1,164 @@
+package build
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/scan"
+)
+
+// brokenArchive is a folder of two files, of the second of which one thing is damaged.
+func brokenArchive(t *testing.T, what ...string) string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/places.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places map[string]int
+	if err := json.Unmarshal(raw, &places); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"spared_0.nc", "spared_1.nc"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, thing := range what {
+			if name == "spared_1.nc" && places[thing] == 0 {
+				t.Fatalf("nobody knows where %s is", thing)
+			}
+			if name == "spared_1.nc" {
+				data[places[thing]] ^= 0xe0
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestDamageOfWhatIsAskedFor: damage refuses what is asked for, with the option that does without and works,
+// and nothing else.
+func TestDamageOfWhatIsAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		damaged string
+		vars    string
+		drop    string
+		concat  string // that it takes besides the advice
+		advice  string // empty: it is not refused
+		arrays  string // that there are in the end; empty: nothing is left
+	}{
+		{"index of u", "", "", "", "/u", "/seen /t /time /x"},
+		{"index of u", "", "u", "", "", "/seen /t /time /x"},
+		{"index of u", "t", "", "", "", "/t /time /x"},
+		{"index of u", "u", "t", "", "/u", ""},
+		{"index of t, index of u", "", "", "", "/t /u", "/seen /time /x"},
+		{"index of t, index of u", "", "t", "", "/u", "/seen /time /x"},
+		{"header of u", "", "", "", "/u", "/seen /t /time /x"},
+		{"header of u", "", "u", "", "", "/seen /t /time /x"},
+		{"header of u", "t", "", "", "/u", "/t /time /x"}, // which may be a group with another t
+		{"header of time", "t", "", "time", "/time", "/t /x"},
+		{"attribute of u", "", "", "", "/u", "/seen /t /time /x"},
+		{"attribute of u", "t", "", "", "", "/t /time /x"},
+		{"attribute of seen", "t", "", "", "/seen", "/t /time /x"}, // which may be times
+		{"attribute of seen", "t", "seen", "", "", "/t /time /x"},
+		{"attribute of seen", "x", "", "", "", "/x"},
+		{"attribute of the root", "", "", "", "/@", "/seen /t /time /u /x"},
+		{"attribute of the root", "", "*", "", "/@", ""},
+		{"attribute of the root", "", "@*", "", "", "/seen /t /time /u /x"},
+	} {
+		t.Run(strings.Join([]string{c.damaged, c.vars, c.drop}, ","), func(t *testing.T) {
+			opts := &Options{Sources: Sources{Names: []string{brokenArchive(t, strings.Split(c.damaged, ", ")...)}}, Plan: plan.Options{Vars: strings.Fields(c.vars), Drop: strings.Fields(c.drop)}}
+			outcome, err := Check(t.Context(), opts)
+			var broken *scan.BrokenError
+			if errors.As(err, &broken) != (c.advice != "") || err != nil && c.advice == "" {
+				t.Fatalf("%v, wanted to be told to drop %q", err, c.advice)
+			}
+			if c.advice != "" {
+				f := outcome.Report.Findings[0]
+				advised := regexp.MustCompile(`--drop (\S+)`).FindAllStringSubmatch(f.Option, -1)
+				var drop []string
+				for _, m := range advised {
+					drop = append(drop, m[1])
+				}
+				if f.Kind != report.Broken || strings.Join(drop, " ") != c.advice || !strings.Contains(f.Option, "--skip-broken") {
+					t.Fatalf("%+v", f)
+				}
+				for _, option := range drop {
+					if !strings.Contains(err.Error(), "--drop "+option) {
+						t.Errorf("%v does not name --drop %s", err, option)
+					}
+				}
+				opts.Plan.Drop, opts.Plan.Concat = append(opts.Plan.Drop, drop...), strings.Fields(c.concat)
+				outcome, err = Check(t.Context(), opts)
+			}
+			if c.arrays == "" {
+				if nothing := (*plan.OptionError)(nil); !errors.As(err, &nothing) {
+					t.Fatalf("%v, and nothing should be left", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i := range outcome.Snapshot.Arrays {
+				got = append(got, outcome.Snapshot.Arrays[i].Path)
+			}
+			if slices.Sort(got); strings.Join(got, " ") != c.arrays {
+				t.Errorf("there are %v, not %s", got, c.arrays)
+			}
+			for _, g := range outcome.Snapshot.Groups {
+				if kept := strings.Contains(string(g.Attributes.JSON()), "title"); kept == slices.Contains(opts.Plan.Drop, "@*") {
+					t.Errorf("the group has %s", g.Attributes.JSON())
+				}
+			}
+		})
+	}
+}
+
+// TestDamageAskedForLater: what was left out of a manifest though it is damaged is refused where it is asked for
+// later, and by a scan that goes on from one that was not asked for it.
+func TestDamageAskedForLater(t *testing.T) {
+	configured(t)
+	dir := brokenArchive(t, "index of u")
+	out, kept := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "kept")
+	one, other := filepath.Join(dir, "spared_1.nc"), filepath.Join(dir, "spared_0.nc")
+	how := func(name string, drop ...string) *Options {
+		return &Options{Sources: Sources{Names: []string{name}}, KeepScan: kept, Plan: plan.Options{Drop: drop}}
+	}
+	if _, err := Build(t.Context(), out, how(one, "u")); err != nil {
+		t.Fatal(err)
+	}
+	var broken *scan.BrokenError
+	if _, err := Check(t.Context(), how(dir)); !errors.As(err, &broken) {
+		t.Errorf("%v, with what was kept of a scan that was not asked for it", err)
+	}
+	if _, err := Append(t.Context(), out, how(other)); err != nil {
+		t.Errorf("%v, with the options of the manifest", err)
+	}
+	if err := os.Rename(other, other+".again"); err != nil {
+		t.Fatal(err)
+	}
+	again := how(other+".again", "seen")
+	again.Replan, again.Plan.Overlap = true, plan.OverlapFirst
+	var refused *plan.Error
+	_, err := Append(t.Context(), out, again)
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "--drop /u") {
+		t.Fatalf("%v, and u is asked for now", err)
+	}
+	again.Plan.Drop = append(again.Plan.Drop, "/u")
+	if _, err := Append(t.Context(), out, again); err != nil {
+		t.Errorf("%v, with the option of the refusal", err)
+	}
+}
