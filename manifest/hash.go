@@ -81,7 +81,11 @@ func (h *Header) AppendKey(dst []byte) []byte {
 // appendDimensions appends what comes before the variables.
 func (h *Header) appendDimensions(dst []byte) []byte {
 	dst = appendList(dst, h.Dimensions, func(dst []byte, d Dimension) []byte {
-		return appendFlags(appendInt(appendText(dst, d.Path), d.Length), d.Unlimited, d.Anonymous)
+		dst = appendFlags(appendInt(appendText(dst, d.Path), d.Length), d.Unlimited, d.Anonymous, len(d.Like) > 0)
+		if len(d.Like) > 0 {
+			dst = appendList(dst, d.Like, appendText)
+		}
+		return dst
 	})
 	return appendInt(dst, int64(len(h.Variables)))
 }

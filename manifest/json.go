@@ -54,10 +54,11 @@ type headerDocument struct {
 }
 
 type dimensionDocument struct {
-	Path      label `json:"path"`
-	Length    int64 `json:"length"`
-	Unlimited bool  `json:"unlimited,omitempty"`
-	Anonymous bool  `json:"anonymous,omitempty"`
+	Path      label   `json:"path"`
+	Length    int64   `json:"length"`
+	Unlimited bool    `json:"unlimited,omitempty"`
+	Anonymous bool    `json:"anonymous,omitempty"`
+	Like      []label `json:"like,omitempty"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It leaves the ID as it is.
@@ -74,7 +75,10 @@ func (h *Header) UnmarshalJSON(text []byte) error {
 		if d.Length < 0 {
 			return fmt.Errorf("dimension %s: length %d", d.Path, d.Length)
 		}
-		h.Dimensions[i] = Dimension{string(d.Path), d.Length, d.Unlimited, d.Anonymous}
+		h.Dimensions[i] = Dimension{string(d.Path), d.Length, d.Unlimited, d.Anonymous, nil}
+		if len(d.Like) > 0 {
+			h.Dimensions[i].Like = labels[label, string](d.Like)
+		}
 	}
 	return nil
 }

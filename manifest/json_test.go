@@ -123,6 +123,7 @@ func randomVariable(rng *rand.Rand) Variable {
 	if rng.IntN(4) == 0 {
 		v.Enum = []Choice{{randomName(rng), rng.Int64()}}
 		v.Unreadable = randomName(rng)
+		v.Damaged = rng.IntN(2) == 0
 		v.Type = codec.Type{}
 		v.Fill = Fill{}
 	}
@@ -136,7 +137,11 @@ func TestHeaderJSON(t *testing.T) {
 	for i := range 2000 {
 		h := &Header{}
 		for range rng.IntN(3) {
-			h.Dimensions = append(h.Dimensions, Dimension{randomName(rng), rng.Int64N(9), rng.IntN(2) == 0, rng.IntN(2) == 0})
+			d := Dimension{Path: randomName(rng), Length: rng.Int64N(9), Unlimited: rng.IntN(2) == 0, Anonymous: rng.IntN(2) == 0}
+			for range rng.IntN(3) {
+				d.Like = append(d.Like, randomName(rng))
+			}
+			h.Dimensions = append(h.Dimensions, d)
 		}
 		for range rng.IntN(3) {
 			v := randomVariable(rng)

@@ -14,7 +14,7 @@ func (h *Header) MarshalJSON() ([]byte, error) {
 	w.b = append(w.b, `{"dimensions":`...)
 	dimensions := make([]dimensionDocument, len(h.Dimensions))
 	for i, d := range h.Dimensions {
-		dimensions[i] = dimensionDocument{label(d.Path), d.Length, d.Unlimited, d.Anonymous}
+		dimensions[i] = dimensionDocument{label(d.Path), d.Length, d.Unlimited, d.Anonymous, labels[string, label](d.Like)}
 	}
 	w.value(dimensions)
 	w.b = append(w.b, `,"variables":[`...)

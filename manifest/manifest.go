@@ -114,6 +114,9 @@ type Dimension struct {
 	Length    int64
 	Unlimited bool `json:",omitempty"`
 	Anonymous bool `json:",omitempty"` // named by the reader: the source has no name for it
+	// Like are the paths of dimensions of the group that are as long as an anonymous one, which may be any of
+	// them. The first is what netCDF takes it for.
+	Like []string `json:",omitempty"`
 }
 
 // GroupAttributes are the attributes of the groups of a source, the root among them.

@@ -113,11 +113,14 @@ type Dimension struct {
 
 // Variable is an array of elements.
 type Variable struct {
-	Name       string
-	Path       string
-	Dims       []*Dimension // as long as Shape; an unlimited one can be longer than the variable
-	Shape      []uint64     // none for a scalar
-	MaxShape   []uint64     // Unlimited where there is no maximum
+	Name string
+	Path string
+	Dims []*Dimension // as long as Shape; an unlimited one can be longer than the variable
+	// Like are, of each axis for which the source says no dimension, those of the group that are as long: the one
+	// in Dims is a guess at these. It is nil where the source says them all.
+	Like       [][]*Dimension
+	Shape      []uint64 // none for a scalar
+	MaxShape   []uint64 // Unlimited where there is no maximum
 	Type       *Type
 	Fill       Fill
 	Attributes []Attribute

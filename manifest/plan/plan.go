@@ -123,6 +123,7 @@ type survey struct {
 
 	numbered map[string]bool // dimensions without a name, by what they are called all the same
 	torn     map[string]bool // those of them that files have several names for
+	guesses  []guess         // at those that no file has a name for
 	spared   bool            // coordinates were taken along whose dimension only other files have a name for
 }
 
@@ -290,6 +291,7 @@ func (p *layout) variables() error {
 	}
 	p.placeArrays()
 	p.refusePointers()
+	p.settleGuesses()
 	p.settleAbsent()
 	p.noteAxes()
 	return nil

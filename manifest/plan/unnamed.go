@@ -207,7 +207,7 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 			taken[x.path] = true
 			for k, d := range x.dims {
 				if taken[d] = taken[d] || !c.unnamed[x.v.Dims[k]]; c.unnamed[x.v.Dims[k]] {
-					p.numbered[d] = true
+					p.numbered[shownNumber(d)] = true
 				}
 			}
 		}
@@ -215,8 +215,9 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 	name := map[slot]string{}
 	lens := p.lens()
 	p.torn = map[string]bool{}
-	for _, u := range all {
-		own := u.name(taken)
+	guessed := p.guessAll(all)
+	for n, u := range all {
+		own := u.name(taken, guessed[n].name)
 		taken[own], p.numbered[own] = true, true
 		chosen := lens.renamed(own)
 		if theirs := u.like.name(); chosen == own && theirs != "" && !p.crosses(axes, u, theirs) {
@@ -225,22 +226,30 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 		if chosen == own && len(u.like.names) > 0 {
 			p.torn[own] = true
 		}
+		if g := guessed[n]; chosen == own && len(u.like.names) == 0 && len(g.like) > 0 {
+			g.own = own
+			p.guesses = append(p.guesses, g)
+		}
 		for _, s := range u.slots {
 			name[s] = chosen
 		}
 	}
+	p.takeGuesses(name)
 	return name
 }
 
-// name chooses a name that is not taken.
-func (u *unnamed) name(taken map[string]bool) string {
+// name chooses a name that is not taken: of what is guessed to be another, one that says so.
+func (u *unnamed) name(taken map[string]bool, guess string) string {
+	if like := likeName(guess); guess != "" && !taken[like] {
+		return like
+	}
 	for _, class := range u.classes {
-		if name := u.in[class]; !taken[name] {
+		if name := shownNumber(u.in[class]); !taken[name] {
 			return name
 		}
 	}
 	for n := 2; ; n++ {
-		if name := fmt.Sprintf("%s_%d", u.in[u.classes[0]], n); !taken[name] {
+		if name := fmt.Sprintf("%s_%d", shownNumber(u.in[u.classes[0]]), n); !taken[name] {
 			return name
 		}
 	}
@@ -367,8 +376,9 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			if lack[a] == nil {
 				lack[a] = map[int]bool{}
 			}
-			for class := range c.in {
-				lack[a][class] = true
+			for class, in := range c.in {
+				like := p.classes[class].like[in]
+				lack[a][class] = lack[a][class] || len(like) == 0 || p.lens().renamed(like[0]) != name[s]
 			}
 			told[a] = append(told[a], path.Base(name[s]))
 		}

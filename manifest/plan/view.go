@@ -24,6 +24,7 @@ type class struct {
 	spare       []lensed                      // coordinates of no dimension that is wanted, as far as names tell
 	dims        map[string]manifest.Dimension // by new path
 	unnamed     map[string]bool               // dimensions that the files have no name for, by path in the header
+	like        map[string][]string           // those of them that may be others, which are as long, by new path; these have no new names yet
 	files       []int32
 	first, last int32 // of the files, once they are ranked
 	ranked      bool
@@ -302,6 +303,7 @@ func (c *class) settleDims(lens lens) error {
 	for _, d := range c.header.Dimensions {
 		if d.Anonymous {
 			d.Path = lens.number(d.Path) // which is renamed once it is known what it is in all files
+			c.addLike(d, lens)
 		} else {
 			d.Path = lens.dim(d.Path)
 		}
@@ -310,6 +312,16 @@ func (c *class) settleDims(lens lens) error {
 		}
 	}
 	return nil
+}
+
+// addLike notes what a dimension may be.
+func (c *class) addLike(d manifest.Dimension, lens lens) {
+	for _, other := range d.Like {
+		if c.like == nil {
+			c.like = map[string][]string{}
+		}
+		c.like[d.Path] = append(c.like[d.Path], lens.number(other))
+	}
 }
 
 // meaning is a variable of the header; bounds of times have the units of what they bound.

@@ -2,6 +2,8 @@ package scan
 
 import (
 	"math"
+	"path"
+	"slices"
 
 	"varve/manifest"
 	"varve/readers"
@@ -41,6 +43,29 @@ func (a *account) addDimension(d *readers.Dimension) {
 	a.header.Dimensions = append(a.header.Dimensions, manifest.Dimension{
 		Path: d.Path, Length: int64(min(d.Length, math.MaxInt64)), Unlimited: d.Unlimited, Anonymous: d.Anonymous,
 	})
+}
+
+// addGuess adds a dimension that a source does not say an axis has, and returns its path: one beside the
+// dimension that it is taken for.
+func (a *account) addGuess(taken *readers.Dimension, like []*readers.Dimension) string {
+	group, name := path.Split(taken.Path)
+	for at := group + "#" + name; ; at += "#" {
+		i := slices.IndexFunc(a.header.Dimensions, func(d manifest.Dimension) bool { return d.Path == at })
+		if i >= 0 && a.header.Dimensions[i].Like != nil {
+			return at
+		}
+		if i >= 0 {
+			continue // whose name is such a one
+		}
+		guess := manifest.Dimension{Path: at, Length: int64(min(taken.Length, math.MaxInt64)), Unlimited: taken.Unlimited, Anonymous: true, Like: []string{taken.Path}}
+		for _, d := range like {
+			if d != taken {
+				guess.Like = append(guess.Like, d.Path)
+			}
+		}
+		a.header.Dimensions = append(a.header.Dimensions, guess)
+		return at
+	}
 }
 
 // addInline keeps bytes, which must be nobody else's, and returns the offset of a ref to them.

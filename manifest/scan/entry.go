@@ -37,6 +37,10 @@ func (a *account) entry(v *readers.Variable, in *opened, ahead *prepared) *entry
 		Enum:       choices(v.Type),
 	}
 	for i, d := range v.Dims {
+		if i < len(v.Like) && len(v.Like[i]) > 0 {
+			e.out.Dims[i] = a.addGuess(d, v.Like[i])
+			continue
+		}
 		a.addDimension(d)
 		e.out.Dims[i] = d.Path
 	}

@@ -178,6 +178,12 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	for i, d := range v.Dims {
 		out.Dims[i] = m.dimension(d)
 	}
+	out.Like = make([][]*readers.Dimension, len(v.Like))
+	for i, like := range v.Like {
+		for _, d := range like {
+			out.Like[i] = append(out.Like[i], m.dimension(d))
+		}
+	}
 	if out.Storage.Source == "" {
 		out.Storage.Source = m.from.url
 	}

@@ -89,3 +89,44 @@ func stacked(t *testing.T, names []string) (elements []byte, dims []string) {
 	}
 	return values.Fixed, dims
 }
+
+// TestGuessedAxes: of a file in which two dimensions are as long, the lengths in another file say which axis has which.
+func TestGuessedAxes(t *testing.T) {
+	names := []string{"testdata/guess_0.h5", "testdata/guess_1.h5"}
+	for range 2 {
+		out := filepath.Join(t.TempDir(), "out.varve")
+		if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: names}}); err != nil {
+			t.Fatal(err)
+		}
+		st, err := store.Open(t.Context(), out, &store.Options{Allow: []string{"testdata"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		a, err := st.Array("data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := grid.Basic(a.Grid(), grid.All(), grid.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := codec.NewElems(a.Face().Form(all.Shape()))
+		if err := a.Read(t.Context(), all, values); err != nil {
+			t.Fatal(err)
+		}
+		var want []byte
+		for y := range 3 {
+			for x := range 7 {
+				want = binary.LittleEndian.AppendUint32(want, math.Float32bits(float32(100*y+x)))
+			}
+		}
+		if !slices.Equal(values.Fixed, want) {
+			t.Errorf("%v: %v", all.Shape(), values.Fixed)
+		}
+		slices.Reverse(names)
+	}
+	if _, err := build.Build(t.Context(), filepath.Join(t.TempDir(), "out.varve"), &build.Options{Sources: build.Sources{Names: names}, Plan: plan.Options{Rename: []plan.Rename{{Old: "like_y", New: "x"}}}}); err == nil {
+		t.Error("y is x, and nobody objects")
+	}
+}

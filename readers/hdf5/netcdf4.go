@@ -87,7 +87,8 @@ type NetCDFVar struct {
 	dimIDs     []int
 	coordsRead bool
 	isScale    bool
-	attached   []uint64 // addresses of the scales by dimension, 0 for none
+	attached   []uint64       // addresses of the scales by dimension, 0 for none
+	like       [][]*NetCDFDim // of axes without a scale, those of the group that are as long; nil: there are none such
 	group      *NetCDFGroup
 }
 

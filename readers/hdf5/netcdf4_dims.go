@@ -79,7 +79,18 @@ func (b *netcdfBuilder) inventDims(g *NetCDFGroup, v *NetCDFVar) {
 			at = len(g.Dims) - 1
 		}
 		v.Dims[i], v.dimIDs[i] = g.Dims[at], g.Dims[at].id
+		if !v.Dims[i].Phony {
+			v.guess(i, slices.DeleteFunc(slices.Clone(g.Dims), func(x *NetCDFDim) bool { return x.Phony || x.Length != n || x.Unlimited != unlimited }))
+		}
 	}
+}
+
+// guess notes which dimensions an axis may have, for all that its length tells.
+func (v *NetCDFVar) guess(axis int, like []*NetCDFDim) {
+	if v.like == nil {
+		v.like = make([][]*NetCDFDim, len(v.Dims))
+	}
+	v.like[axis] = like
 }
 
 // measure gives unlimited dimensions the length of the longest variable that uses them.

@@ -203,6 +203,14 @@ func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 	for i, dim := range x.Dims {
 		out.Dims = append(out.Dims, v.dimension(x, dim, i))
 	}
+	for i, like := range x.like {
+		out.Like = append(out.Like, nil)
+		for _, dim := range like {
+			if known := v.dims[dim]; known != nil && !out.Dims[i].Anonymous {
+				out.Like[i] = append(out.Like[i], known)
+			}
+		}
+	}
 	v.vars = append(v.vars, viewed{out, x})
 	return out
 }

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest/report"
+)
+
+// An axis of which a file of HDF5 does not say what dimension it has may have any of its group that are as
+// long. netCDF takes the first: that is a guess, which another length in another file can tell to be wrong.
+
+// guess is what a dimension without a name in any file may be.
+type guess struct {
+	of   *unnamed
+	own  string   // what it is called if the guess is not taken
+	name string   // the guess; empty if files contradict one another
+	sure bool     // in some file nothing else is as long
+	like []string // what it would be in some file
+}
+
+// guessAll finds what dimensions may be, as far as lengths tell in all files together.
+func (p *survey) guessAll(all []*unnamed) []guess {
+	out := make([]guess, len(all))
+	for n, u := range all {
+		out[n] = p.guessOf(u)
+	}
+	return out
+}
+
+// takeGuesses gives dimensions the names that they are guessed to have, unless a variable would have one on two
+// axes, of which no file says so.
+func (p *survey) takeGuesses(name map[slot]string) {
+	want, lens := maps.Clone(name), p.lens()
+	for i := range p.guesses {
+		g := &p.guesses[i]
+		if g.name != "" {
+			g.name = lens.renamed(g.name)
+		}
+		for _, s := range g.of.slots {
+			want[s] = cmp.Or(g.name, g.own)
+		}
+	}
+	for i := range p.guesses {
+		g := &p.guesses[i]
+		if slices.ContainsFunc(g.of.slots, func(s slot) bool { return isTwice(want, s) }) {
+			g.name, g.sure = "", false
+		}
+		for _, s := range g.of.slots {
+			name[s] = cmp.Or(g.name, g.own)
+		}
+	}
+}
+
+// isTwice reports whether another axis of a variable has the same name.
+func isTwice(name map[slot]string, s slot) bool {
+	for k := range s.rank {
+		if k != s.axis && name[slot{s.path, s.rank, k}] == name[s] {
+			return true
+		}
+	}
+	return false
+}
+
+// guessOf is what one dimension may be: the one that is as long in all files, of several the one that alone is
+// in some of them, or else the first.
+func (p *survey) guessOf(u *unnamed) guess {
+	g := guess{of: u}
+	alone, first, fits := map[string]bool{}, map[string]bool{}, map[string]int{}
+	guessing := 0
+	for class, in := range u.in {
+		like := p.classes[class].like[in]
+		if len(like) == 0 {
+			continue
+		}
+		guessing++
+		first[like[0]] = true
+		if len(like) == 1 {
+			alone[like[0]] = true
+		}
+		for _, name := range like {
+			fits[name]++
+		}
+	}
+	g.like = sorted(first)
+	switch {
+	case len(alone) == 1:
+		g.name, g.sure = sorted(alone)[0], true
+	case len(alone) == 0 && len(first) == 1:
+		g.name = g.like[0]
+	}
+	if fits[g.name] < guessing || slices.ContainsFunc(sorted(u.in), func(class int) bool { return p.differs(class, u.in[class], g.name) }) {
+		g.name, g.sure = "", false
+	}
+	return g
+}
+
+// differs reports whether a class has a dimension of a name that one of its own cannot be.
+func (p *survey) differs(class int, own, name string) bool {
+	c := p.classes[class]
+	if slices.Contains(c.like[own], name) {
+		return false
+	}
+	_, has := c.dims[p.lens().renamed(name)]
+	return has
+}
+
+// shownNumber is what users call a dimension without a name: that of a guess says what it is like.
+func shownNumber(at string) string {
+	group, name := path.Split(at)
+	if guess, ok := strings.CutPrefix(name, "#"); ok {
+		return likeName(group + strings.TrimRight(guess, "#"))
+	}
+	return at
+}
+
+// likeName is the name of what may be another dimension, and is not said to be.
+func likeName(at string) string {
+	group, name := path.Split(at)
+	return group + "like_" + name
+}
+
+// settleGuesses says which guesses are not taken, and refuses those by which files would follow one another where
+// something else in each of them is as long.
+func (p *layout) settleGuesses() {
+	at := make(map[string]*array, len(p.arrays))
+	for _, a := range p.arrays {
+		at[a.path] = a
+	}
+	for _, g := range p.guesses {
+		i := slices.IndexFunc(g.of.slots, func(s slot) bool { return at[s.path] != nil && len(at[s.path].dims) == s.rank })
+		if i < 0 {
+			continue
+		}
+		s, a := g.of.slots[i], at[g.of.slots[i].path]
+		f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted, Option: report.Flag("rename", p.renaming(g.own, "NAME"))}
+		f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s ", s.axis, path.Base(g.name))
+		switch {
+		case g.name == "":
+			f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s in some, and as nothing in all, it is called %s", s.axis, names(g.like), path.Base(g.own))
+		case !p.follows(g.name):
+			continue
+		case g.sure:
+			f.Says += "in all, it is taken for that, and put end to end"
+		default:
+			f.Effect, f.Option = report.Refused, p.renameGuesses(a)
+			f.Says += "in all, along which files follow one another, and as another dimension, it may be either"
+		}
+		p.find(p.odd(f, p.filesHaving(a), a.files))
+	}
+}
+
+// renameGuesses is the option that says of each axis of an array that it is what it is taken for.
+func (p *layout) renameGuesses(a *array) string {
+	var options []string
+	for _, g := range p.guesses {
+		if g.name != "" && slices.ContainsFunc(g.of.slots, func(s slot) bool { return s.path == a.path && s.rank == len(a.dims) }) {
+			options = append(options, report.Flag("rename", p.renaming(g.own, g.name)))
+		}
+	}
+	return strings.Join(options, " ") + " if that is what they are, or the other names"
+}

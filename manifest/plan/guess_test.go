@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest/report"
+)
+
+// guessed says of which dimensions axes of the last file may be: "x y" of the axes along "#x".
+func (m *maker) guessed(like ...string) {
+	f := m.files[len(m.files)-1]
+	h := *f.Header
+	h.Dimensions = slices.Clone(h.Dimensions)
+	for _, names := range like {
+		for i := range h.Dimensions {
+			if d := &h.Dimensions[i]; d.Path == "/#"+strings.Fields(names)[0] {
+				for _, name := range strings.Fields(names) {
+					d.Anonymous, d.Like = true, append(d.Like, "/"+name)
+				}
+			}
+		}
+	}
+	h.SetID()
+	f.Header = &h
+}
+
+// TestGuesses: what an axis is for all that its length tells is taken for it as far as files do not contradict that, and
+// files do not follow one another along it where another dimension is as long. What is refused is planned with the
+// options that it is refused with.
+func TestGuesses(t *testing.T) {
+	const both = "[/h[/y /x] [3 7] /x[/x] [7] /y[/y] [3]]"
+	line := func(name string, from, n int) wanted {
+		var numbers []float64
+		for i := range n {
+			numbers = append(numbers, float64(from+i))
+		}
+		return coords(name, name, float64s, numbers...)
+	}
+	// tile adds a file whose h has axes of y and x, or what they are taken for.
+	tile := func(m *maker, from, width int, axes string, like ...string) {
+		m.file(fmt.Sprint(len(m.files)), line("x", from, width), line("y", 0, 3), cube("h", axes, []int64{3, int64(width)}, []int64{3, int64(width)}))
+		m.guessed(like...)
+	}
+	for _, c := range []struct {
+		name  string
+		make  func(m *maker)
+		want  string
+		after string // the options that have been followed
+		says  string
+	}{
+		{"what is alone as long", func(m *maker) {
+			tile(m, 0, 2, "#y #x", "x", "y")
+			tile(m, 2, 5, "#y #x", "x", "y")
+		}, both, "", "--rename like_x=NAME"},
+		{"what is alone as long in another file", func(m *maker) {
+			tile(m, 0, 3, "#x #y", "x y", "y x")
+			tile(m, 3, 4, "#y #x", "x", "y")
+		}, both, "", "--rename like_x=NAME"},
+		{"what another file says", func(m *maker) {
+			tile(m, 0, 3, "#x #y", "x y", "y x")
+			tile(m, 3, 4, "y x")
+		}, both, "", "has no name for y, x"},
+		{"never alone as long", func(m *maker) {
+			tile(m, 0, 3, "#x #y", "x y", "y x")
+			tile(m, 3, 3, "#x #y", "x y", "y x")
+		}, "[/h[/x /y] [6 3] /x[/x] [6] /y[/y] [3]]", "--rename like_x=x --rename like_y=y", ""},
+		{"by chance as long as times", func(m *maker) {
+			for i, n := range []int{3, 2} {
+				m.file(fmt.Sprint(i), days(3*i, n), cube("t", "time", []int64{int64(n)}, []int64{int64(n)}), coords("k", []string{"#time", "p"}[i], float64s, 7, 8, 9))
+				m.guessed("time")
+				h := m.files[i].Header
+				h.Dimensions[1].Anonymous = true
+				h.SetID()
+			}
+		}, "[/k[/like_time] [3] /t[/time] [5] /time[/time] [5]]", "", "--rename like_time=NAME"},
+		{"as long as one thing here and another there", func(m *maker) {
+			for i, name := range []string{"x", "y"} {
+				m.file(fmt.Sprint(i), days(i, 1), line(name, 0, 3), cube("h"+name, "time "+name, []int64{1, 3}, []int64{1, 3}), coords("k", "#"+name, float64s, 7, 8, 9))
+				m.guessed(name)
+			}
+		}, "[/hx[/time /x] [2 3] /hy[/time /y] [2 3] /k[/like_x] [3] /time[/time] [2] /x[/x] [3] /y[/y] [3]]", "", "--rename like_x=NAME"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			for range 2 { // files given the other way round make the same
+				opts, after := &Options{}, ""
+				p, err := planning(m, opts)
+				for range 2 {
+					var refused *Error
+					if !errors.As(err, &refused) {
+						break
+					}
+					after = strings.TrimSpace(after + " " + follow(t, refused, opts))
+					p, err = planning(m, opts)
+				}
+				if err != nil {
+					t.Fatalf("after %s: %v", after, err)
+				}
+				var got []string
+				for _, a := range p.Arrays {
+					got = append(got, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
+				}
+				if fmt.Sprint(got) != c.want || after != c.after {
+					t.Errorf("%v after %q, want %s after %q", got, after, c.want, c.after)
+				}
+				if c.says != "" && !slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool { return strings.Contains(f.Says+f.Option, c.says) }) {
+					t.Errorf("nobody says %q: %+v", c.says, p.Report.Findings)
+				}
+				slices.Reverse(m.files)
+			}
+		})
+	}
+}
