@@ -89,7 +89,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.missing, "missing", "fill", "what becomes of a variable that some files lack: `fill`, drop or refuse")
 	f.StringVar(&o.pad, "pad", "", "what becomes of files that are narrower than others: `fill`")
 	f.StringVar(&o.coords, "coords", "", "which coordinates count where files should agree and do not: `first`")
-	f.Float64Var(&o.tolerance, "tolerance", 0, "coordinates are equal that differ by no more than this")
+	f.Float64Var(&o.tolerance, "tolerance", 0, "coordinates of numbers, and not of times, are equal that differ by no more than this")
 	f.StringVar(&o.overlap, "overlap", "", "which file counts where several hold the same place: `first` or last")
 	o.inline = plan.DefaultInline
 	addNumber(f, &o.inline, 0, "inline", "keep variables of up to so many `bytes` in the manifest")

@@ -219,6 +219,9 @@ func (p *survey) otherDims(a *array, odd, most []int) bool {
 	if f.Option = p.renameOption(dims, a.dims); f.Option == "" {
 		f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
 	}
+	if p.holdsStep(a.path) {
+		f.Option = stackedBy(a.path)
+	}
 	p.find(p.odd(f, files, a.files))
 	return false
 }

@@ -67,8 +67,12 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	if len(lack) == 0 {
 		return true
 	}
+	option := withoutValues(d)
+	if p.holdsStep(d.path) {
+		option = stackedBy(d.path) + " for values that are not along it, too"
+	}
 	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
-		Option: withoutValues(d),
+		Option: option,
 		Says:   count(len(lack), int(d.total())) + " " + have(len(lack)) + " " + path.Base(d.path) + " without values, so that nothing says where along it they lie"},
 		lack, d.total()))
 	return false
@@ -318,7 +322,7 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 	case len(odd) > 0 && !equal:
 		return p.settleWidths(d, live)
 	case len(odd) == 0 || p.opts.Coords == CoordsFirst && !moved:
-		d.order, d.first = []*coord{standard}, true
+		d.order, d.first, d.overruled = []*coord{standard}, true, len(odd) > 0
 		p.noteOther(d, near, standard, fmt.Sprintf("that are no more than %v off", p.opts.Tolerance), "without --tolerance they are refused")
 		p.noteOther(d, odd, standard, "", "without --coords first they are refused")
 		return nil

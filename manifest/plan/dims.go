@@ -34,15 +34,16 @@ type dim struct {
 	owned   bool // made, of one that files have themselves
 	length  int64
 
-	nature  nature
-	ranks   map[string]int64
-	coords  []*coord // different ones
-	large   bool     // of some of these only the outline is known
-	of      []int32  // the coord of each file; noCoord, noDim
-	order   []*coord // those with values, along the axis
-	first   bool     // the first file's coordinate counts
-	inNames bool     // in the order of names
-	settled bool     // by attributes
+	nature    nature
+	ranks     map[string]int64
+	coords    []*coord // different ones
+	large     bool     // of some of these only the outline is known
+	of        []int32  // the coord of each file; noCoord, noDim
+	order     []*coord // those with values, along the axis
+	first     bool     // the first file's coordinate counts
+	overruled bool     // and others are not near it
+	inNames   bool     // in the order of names
+	settled   bool     // by attributes
 }
 
 const (
@@ -85,7 +86,10 @@ func (p *directions) collectDims() {
 	p.dimOrder = p.dimOrder[:0]
 	for at, d := range p.dims {
 		p.dimOrder = append(p.dimOrder, at)
-		if d.coord == "" {
+		switch {
+		case p.isStep(at):
+			d.coord = "" // which the step is from now on
+		case d.coord == "":
 			d.coord = p.timesAlong(d)
 		}
 	}

@@ -60,6 +60,21 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 		report.Flag("new-dim", n.Name+"=var:"+n.Name), report.Flag("rename", n.Name+"=NAME"), report.Drop(n.Name))}
 }
 
+// isStep reports whether an option takes the steps along a dimension of its own coordinate.
+func (p *survey) isStep(at string) bool {
+	return p.holdsStep(at) && slices.ContainsFunc(p.opts.NewDims, func(n NewDim) bool {
+		return "/"+strings.Trim(n.Name, "/") == at && "/"+strings.Trim(n.Variable, "/") == at
+	})
+}
+
+// holdsStep reports whether all files have a dimension of one element, and one value by its name, along it or not.
+func (p *survey) holdsStep(at string) bool {
+	return !slices.ContainsFunc(p.classes, func(c *class) bool {
+		i := c.find(at)
+		return len(c.files) > 0 && (c.dims[at].Length != 1 || i < 0 || c.vars[i].v.Unreadable != "" || elementsOf(c.vars[i].v) != 1)
+	})
+}
+
 // why says what keeps a dimension from being given values.
 func (p *directions) why(d *dim) string {
 	if d.coord != "" {

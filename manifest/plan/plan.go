@@ -147,8 +147,9 @@ type layout struct {
 	territories map[string]*territory // by dimensions
 	unordered   []*array
 	doubtful    []doubt
-	compared    map[Need]bool // values that were asked for only to be compared
-	held        int64         // their size
+	targets     map[string]*array // what arrays point into that have to point into the same in all files
+	compared    map[Need]bool     // values that were asked for only to be compared
+	held        int64             // their size
 }
 
 // planner is all of a plan in the making.

@@ -296,7 +296,22 @@ func TestRefused(t *testing.T) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
-		}, report.Static, "1", "--concat kind/name"},
+		}, report.Static, "1", "--spread kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
+		{"numbers of categories that differ, where the first would count", Options{Concat: []string{"row"}, Coords: CoordsFirst}, func(m *maker) {
+			for i, word := range []string{"B", "T"} {
+				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
+			}
+		}, report.Static, "1", "--spread kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
+		{"numbers of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
+			for i, from := range []float64{1, 1.5} {
+				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("station", "station", float64s, from, from+1))
+			}
+		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
+		{"heights of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
+			for i := range 2 {
+				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("height", "station", float64s, 7, 8+float64(i)))
+			}
+		}, report.Static, "1", "--spread height=obs for each file's along obs, a manifest for each file, or --drop at"},
 		{"numbers of categories of several files", Options{Concat: []string{"row", "name"}}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))

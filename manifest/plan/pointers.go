@@ -23,7 +23,7 @@ var pointers = []struct {
 // refusePointers refuses numbers that are places in what their own file has, where files follow one
 // another: put end to end they would point into other files.
 func (p *layout) refusePointers() {
-	if !slices.ContainsFunc(p.dimOrder, p.follows) {
+	if len(p.flows) == 0 {
 		return
 	}
 	at := make(map[string]*array, len(p.arrays))
@@ -31,44 +31,79 @@ func (p *layout) refusePointers() {
 		at[a.path] = a
 	}
 	into := p.pointed()
+	p.targets = map[string]*array{}
 	for _, a := range p.arrays {
-		target := p.pointsBeside(a, at)
-		if target == "" {
-			target = into[a.path]
+		beside, along := p.pointsBeside(a, at), into[a.path]
+		if beside == nil && len(along) == 0 {
+			continue
 		}
-		if target != "" {
-			p.find(p.odd(report.Finding{Kind: report.Order, Array: a.path, Effect: report.Refused, Option: "a manifest for each file, or " + report.Drop(a.path[1:]),
-				Says: fmt.Sprintf("%s holds places in what its own file has of %s, along which files follow one another", a.path, target)}, p.filesHaving(a), a.files))
+		says := ""
+		if beside != nil && slices.ContainsFunc(beside.dims, p.follows) {
+			says = beside.path + ", along which files follow one another"
+		} else if i := slices.IndexFunc(along, p.follows); i >= 0 {
+			says = along[i] + ", along which files follow one another"
+		} else if i := slices.IndexFunc(along, p.overruled); i >= 0 && a.where != nil {
+			says = along[i] + ", which has other values in other files"
+		}
+		switch {
+		case says != "":
+			p.find(p.odd(report.Finding{Kind: report.Order, Array: a.path, Effect: report.Refused, Option: withoutPointers(a),
+				Says: fmt.Sprintf("%s holds places in what its own file has of %s", a.path, says)}, p.filesHaving(a), a.files))
+		case a.where != nil:
+			p.aim(a, beside, along)
 		}
 	}
 }
 
-// pointsBeside is the array beside one of pointers, if files follow one another along it.
-func (p *layout) pointsBeside(a *array, at map[string]*array) string {
+// withoutPointers is what helps where files do not have the same of what an array points into.
+func withoutPointers(a *array) string {
+	return "a manifest for each file, or " + report.Drop(a.path[1:])
+}
+
+// overruled reports whether a dimension has the coordinate of the first file though others have another.
+func (p *directions) overruled(at string) bool { return p.dims[at] != nil && p.dims[at].overruled }
+
+// aim notes which arrays an array points into, of which each file has its own part: what these hold has to be the same in
+// all files, whatever counts elsewhere.
+func (p *layout) aim(a, beside *array, along []string) {
+	if beside != nil {
+		p.targets[beside.path] = a
+	}
+	for _, b := range p.arrays {
+		if b != a && slices.ContainsFunc(b.dims, func(d string) bool { return slices.Contains(along, d) }) {
+			p.targets[b.path] = a
+		}
+	}
+}
+
+// pointsBeside is the array beside one of pointers; nil if there is none.
+func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
 	dir, name := path.Split(a.path)
 	for _, x := range pointers {
 		if x.name != name || slices.ContainsFunc(x.beside, func(name string) bool { return at[dir+name] == nil }) {
 			continue
 		}
-		if b := at[dir+x.beside[0]]; slices.ContainsFunc(b.dims, p.follows) {
-			return b.path
-		}
+		return at[dir+x.beside[0]]
 	}
-	return ""
+	return nil
 }
 
-// pointed are the dimensions along which files follow one another and the numbers of arrays are places,
-// by the paths of these. Attributes say so, also those of variables that are left out.
-func (p *layout) pointed() map[string]string {
-	out := map[string]string{}
+// pointed are the dimensions along which the numbers of arrays are places, by the paths of these. Attributes say
+// so, also those of variables that are left out.
+func (p *layout) pointed() map[string][]string {
+	out := map[string][]string{}
 	for n := range p.classes {
 		at := conventions{p: &p.survey, class: p.classes[n]}
 		for _, v := range at.class.header.Variables {
 			for _, to := range at.pointers(v) {
 				i := slices.IndexFunc(at.class.vars, func(x lensed) bool { return x.v == to.from })
-				d := slices.IndexFunc(to.dims, p.follows)
-				if i >= 0 && d >= 0 {
-					out[at.class.vars[i].path] = to.dims[d]
+				if i < 0 {
+					continue
+				}
+				for name := at.class.vars[i].path; len(to.dims) > 0; to.dims = to.dims[1:] {
+					if !slices.Contains(out[name], to.dims[0]) {
+						out[name] = append(out[name], to.dims[0])
+					}
 				}
 			}
 		}

@@ -28,7 +28,7 @@ func (p *layout) statics() error {
 // settleDoubt compares what files hold that lie in the same place, unless the first counts.
 func (p *layout) settleDoubt(d doubt) error {
 	c := p.comparing(d.a)
-	if p.opts.Coords == CoordsFirst {
+	if p.opts.Coords == CoordsFirst && p.targets[d.a.path] == nil {
 		return c.noteFirst(d.twins)
 	}
 	for _, files := range d.twins {
@@ -44,7 +44,7 @@ func (p *layout) settleStatic(a *array) error {
 	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
 		return nil
 	}
-	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) {
+	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) && p.targets[a.path] == nil {
 		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
 	}
 	if !a.aux && p.refuseUnordered(a) {
@@ -220,10 +220,14 @@ func (c *comparison) option(groups [][]int32) string {
 	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
 		one = "--tolerance NUMBER if they are near, " + one
 	}
+	if pointers := p.targets[a.path]; pointers != nil {
+		one = withoutPointers(pointers)
+	}
 	if spread := c.spreadOption(groups); spread != "" {
 		one = spread + ", " + one
 	}
 	switch {
+	case p.targets[a.path] != nil:
 	case a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
 		return stackedBy(a.path) + " to stack the files by it, " + one
