@@ -18,18 +18,52 @@ import (
 type guess struct {
 	of   *unnamed
 	own  string   // what it is called if the guess is not taken
-	name string   // the guess; empty if files contradict one another
-	sure bool     // in some file nothing else is as long
-	like []string // what it would be in some file
+	name string   // the guess; empty if there is none for all files
+	sure bool     // it can be nothing else
+	like []string // what it is taken for in some file
+	may  []string // what it can be in all files
 }
 
 // guessAll finds what dimensions may be, as far as lengths tell in all files together.
 func (p *survey) guessAll(all []*unnamed) []guess {
-	out := make([]guess, len(all))
+	out, at := make([]guess, len(all)), map[slot]int{}
 	for n, u := range all {
 		out[n] = p.guessOf(u)
+		for _, s := range u.slots {
+			at[s] = n
+		}
+	}
+	for narrowed := true; narrowed; {
+		narrowed = false
+		for n := range out {
+			g := &out[n]
+			was := len(g.may)
+			g.may = slices.DeleteFunc(g.may, func(name string) bool { return was > 1 && g.isElsewhere(name, at, out) })
+			narrowed = narrowed || len(g.may) < was
+		}
+	}
+	for n := range out {
+		g := &out[n]
+		switch {
+		case len(g.may) == 1:
+			g.name, g.sure = g.may[0], true
+		case len(g.like) == 1 && slices.Contains(g.may, g.like[0]):
+			g.name = g.like[0]
+		}
 	}
 	return out
+}
+
+// isElsewhere reports whether another axis of a variable has a dimension, and can have no other.
+func (g *guess) isElsewhere(name string, at map[slot]int, all []guess) bool {
+	return slices.ContainsFunc(g.of.slots, func(s slot) bool {
+		for k := range s.rank {
+			if n, ok := at[slot{s.path, s.rank, k}]; ok && k != s.axis && slices.Equal(all[n].may, []string{name}) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // takeGuesses gives dimensions the names that they are guessed to have, unless a variable would have one on two
@@ -66,44 +100,33 @@ func isTwice(name map[slot]string, s slot) bool {
 	return false
 }
 
-// guessOf is what one dimension may be: the one that is as long in all files, of several the one that alone is
-// in some of them, or else the first.
+// guessOf finds what one dimension can be: what is as long in all files.
 func (p *survey) guessOf(u *unnamed) guess {
 	g := guess{of: u}
-	alone, first, fits := map[string]bool{}, map[string]bool{}, map[string]int{}
-	guessing := 0
-	for class, in := range u.in {
-		like := p.classes[class].like[in]
+	first := map[string]bool{}
+	for _, class := range sorted(u.in) {
+		like := p.classes[class].like[u.in[class]]
 		if len(like) == 0 {
 			continue
 		}
-		guessing++
+		if len(first) == 0 {
+			g.may = slices.Clone(like)
+		}
 		first[like[0]] = true
-		if len(like) == 1 {
-			alone[like[0]] = true
-		}
-		for _, name := range like {
-			fits[name]++
-		}
 	}
 	g.like = sorted(first)
-	switch {
-	case len(alone) == 1:
-		g.name, g.sure = sorted(alone)[0], true
-	case len(alone) == 0 && len(first) == 1:
-		g.name = g.like[0]
-	}
-	if fits[g.name] < guessing || slices.ContainsFunc(sorted(u.in), func(class int) bool { return p.differs(class, u.in[class], g.name) }) {
-		g.name, g.sure = "", false
-	}
+	g.may = slices.DeleteFunc(g.may, func(name string) bool {
+		return slices.ContainsFunc(sorted(u.in), func(class int) bool { return p.differs(class, u.in[class], name) })
+	})
 	return g
 }
 
-// differs reports whether a class has a dimension of a name that one of its own cannot be.
+// differs reports whether a class has a dimension of a name that one of its own cannot be, or does not have it where
+// that one is like others.
 func (p *survey) differs(class int, own, name string) bool {
 	c := p.classes[class]
-	if slices.Contains(c.like[own], name) {
-		return false
+	if len(c.like[own]) > 0 {
+		return !slices.Contains(c.like[own], name)
 	}
 	_, has := c.dims[p.lens().renamed(name)]
 	return has
@@ -140,10 +163,14 @@ func (p *layout) settleGuesses() {
 		f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted, Option: report.Flag("rename", p.renaming(g.own, "NAME"))}
 		f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s ", s.axis, path.Base(g.name))
 		switch {
+		case g.name == "" && len(g.may) > 1:
+			f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s in all, it may be any, and is called %s", s.axis, names(g.may), path.Base(g.own))
 		case g.name == "":
 			f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s in some, and as nothing in all, it is called %s", s.axis, names(g.like), path.Base(g.own))
-		case !p.follows(g.name):
+		case !p.follows(g.name) && g.sure:
 			continue
+		case !p.follows(g.name):
+			f.Says += "in all, and as another dimension, it is taken for the first, as in netCDF"
 		case g.sure:
 			f.Says += "in all, it is taken for that, and put end to end"
 		default:
