@@ -23,7 +23,7 @@ type entry struct {
 	number int              // among the account's variables
 	first  int              // row of its first ref
 	tabled *manifest.Values // of rows, which were read to know their type
-	spared bool             // its damage is no damage of what is asked for
+	by     *reading         // of a source whose variables are asked for; nil for one that others name
 }
 
 // entry describes a variable but for its storage.

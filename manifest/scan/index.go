@@ -49,7 +49,7 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	}
 	if e.streams(s, rows) {
 		err := e.streamIndex(rows, counts, s)
-		if e.spared && isDamage(err) {
+		if err != nil && isDamage(err) && e.by != nil && e.by.spares(e.v.Path, e.v) {
 			return errHanded
 		}
 		return err

@@ -162,7 +162,7 @@ func (r *reading) addGroups(root *readers.Group) (list []*readers.Variable, fail
 // add adds a variable that is in a file, with its refs and values.
 func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 	e := r.entry(v, in, ahead)
-	e.spared = r.spares(v.Path, v)
+	e.by = r
 	var values *manifest.Values
 	inline, hidden := len(r.found.inline), len(r.found.hidden)
 	err := r.problems[v.Path]
