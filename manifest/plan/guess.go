@@ -54,6 +54,14 @@ func (p *survey) guessAll(all []*unnamed) []guess {
 	return out
 }
 
+// likely is what it is called like: the guess, or the first of what it can be.
+func (g *guess) likely() string {
+	if g.name == "" && len(g.may) > 0 {
+		return g.may[0]
+	}
+	return g.name
+}
+
 // isElsewhere reports whether another axis of a variable has a dimension, and can have no other.
 func (g *guess) isElsewhere(name string, at map[slot]int, all []guess) bool {
 	return slices.ContainsFunc(g.of.slots, func(s slot) bool {

@@ -3,6 +3,8 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -115,4 +117,73 @@ func TestGuesses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGuessesOfTiles: tiles whose variable has no names for its axes are put together by the right ones, or it is said that
+// nothing tells these.
+func TestGuessesOfTiles(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	right := 0
+	for range 500 {
+		dims := []string{"x", "y", "z"}[:2+r.IntN(2)]
+		truth := slices.Clone(dims)
+		r.Shuffle(len(truth), func(i, j int) { truth[i], truth[j] = truth[j], truth[i] })
+		flow, at, m := dims[r.IntN(len(dims))], 0, newMaker()
+		fixed := map[string]int{"x": 1 + r.IntN(3), "y": 1 + r.IntN(3), "z": 1 + r.IntN(3)}
+		for f := range 2 + r.IntN(2) {
+			length := maps.Clone(fixed)
+			length[flow] = 1 + r.IntN(3)
+			m.tile(fmt.Sprint(f), dims, truth, length, map[string]int{flow: at}, r.IntN(3) == 0)
+			at += length[flow]
+		}
+		p, err := planning(m, &Options{})
+		if refused := (*Error)(nil); errors.As(err, &refused) && strings.Contains(err.Error(), "--rename like_") {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%v along %s of %v: %v", truth, flow, fixed, err)
+		}
+		got := strings.Join(arrayOf(t, p, "/h").Dims, "")
+		said := slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool {
+			return strings.Contains(f.Says, "as in netCDF") || strings.Contains(f.Says, "is called like_")
+		})
+		if want := "/" + strings.Join(truth, "/"); got == want {
+			right++
+		} else if !said {
+			t.Errorf("%s, and not %s, along %s of %v: %+v", got, want, flow, fixed, p.Report.Findings)
+		}
+	}
+	if right < 300 {
+		t.Errorf("only %d of 500 are right", right)
+	}
+}
+
+// tile adds a file of coordinates, and of a variable whose axes have names or are taken for what netCDF takes them.
+func (m *maker) tile(name string, dims, truth []string, length, from map[string]int, named bool) {
+	var vars []wanted
+	for _, d := range dims {
+		numbers := make([]float64, length[d])
+		for i := range numbers {
+			numbers[i] = float64(from[d] + i)
+		}
+		vars = append(vars, coords(d, d, float64s, numbers...))
+	}
+	var axes, like []string
+	var shape []int64
+	for _, d := range truth {
+		shape = append(shape, int64(length[d]))
+		if named {
+			axes = append(axes, d)
+			continue
+		}
+		long := slices.DeleteFunc(slices.Clone(dims), func(e string) bool { return length[e] != length[d] })
+		taken := slices.IndexFunc(long, func(e string) bool { return !slices.Contains(axes, "#"+e) })
+		axes = append(axes, "#"+long[taken])
+		others := slices.DeleteFunc(slices.Clone(long), func(e string) bool { return e == long[taken] })
+		like = append(like, strings.Join(append([]string{long[taken]}, others...), " "))
+	}
+	m.file(name, append(vars, cube("h", strings.Join(axes, " "), shape, shape))...)
+	m.guessed(like...)
 }

@@ -217,7 +217,7 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 	p.torn = map[string]bool{}
 	guessed := p.guessAll(all)
 	for n, u := range all {
-		own := u.name(taken, guessed[n].name)
+		own := u.name(taken, guessed[n].likely())
 		taken[own], p.numbered[own] = true, true
 		chosen := lens.renamed(own)
 		if theirs := u.like.name(); chosen == own && theirs != "" && !p.crosses(axes, u, theirs) {
