@@ -50,8 +50,7 @@ func (t *Type) Element() (codec.Type, bool) {
 		}
 		return t.Base.Element()
 	case Complex:
-		base, ok := t.Base.Element()
-		return codec.Type{Kind: codec.Complex, Size: 2 * base.Size}, ok && base.Kind == codec.Float
+		return t.complexElement()
 	case Opaque:
 		return codec.Type{Kind: codec.Raw, Size: t.Size}, true
 	case String:
@@ -85,6 +84,17 @@ func (t *Type) isBoolean() bool {
 		}
 	}
 	return t.Choices[0].Name != t.Choices[1].Name
+}
+
+// complexElement returns the type of complex numbers. No client of Zarr has any of two float16:
+// these are structs, as compounds of such are.
+func (t *Type) complexElement() (codec.Type, bool) {
+	part, ok := t.Base.Element()
+	ok = ok && part.Kind == codec.Float
+	if part.Size < 4 {
+		return codec.Type{Kind: codec.Struct, Size: 2 * part.Size, Fields: []codec.Field{{Name: "r", Type: part}, {Name: "i", Type: part}}}, ok
+	}
+	return codec.Type{Kind: codec.Complex, Size: 2 * part.Size}, ok
 }
 
 // complexPart returns the type of both members of a compound that is how h5py and PyTables

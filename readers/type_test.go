@@ -151,3 +151,28 @@ func TestListsInCompounds(t *testing.T) {
 		t.Error("an array that stands alone is an element")
 	}
 }
+
+// TestComplex: complex numbers of HDF5 2.0 are what the compounds are that were written before it.
+func TestComplex(t *testing.T) {
+	for size, want := range map[int]codec.Type{
+		2: {Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "r", Type: codec.Type{Kind: codec.Float, Size: 2}}, {Name: "i", Type: codec.Type{Kind: codec.Float, Size: 2}}}},
+		4: {Kind: codec.Complex, Size: 8},
+		8: {Kind: codec.Complex, Size: 16},
+	} {
+		for _, order := range []Order{LittleEndian, BigEndian} {
+			part := IEEEFloat(size, order)
+			for name, of := range map[string]*Type{
+				"complex":  {Class: Complex, Size: 2 * size, Base: part},
+				"compound": {Class: Compound, Size: 2 * size, Members: []Member{{"r", 0, part}, {"i", size, part}}},
+			} {
+				got, endian, ok := of.Plain()
+				if !ok || !got.Equal(want) || (endian == "big") != (order == BigEndian) {
+					t.Errorf("%s of two floats of %d bytes: %+v, %q, %v, want %+v", name, size, got, endian, ok, want)
+				}
+			}
+		}
+	}
+	if got, ok := (&Type{Class: Complex, Size: 32, Base: IEEEFloat(16, LittleEndian)}).Element(); ok {
+		t.Errorf("complex numbers of long doubles: %+v", got)
+	}
+}
