@@ -10,7 +10,7 @@ import (
 // transpose stores the axes of a chunk in another order.
 //
 // Specification: Zarr v3, codecs/transpose. Axis i of the stored chunk is axis
-// order[i] of the chunk. The old spellings "C" and "F" are refused, as clients do.
+// order[i] of the chunk. Whoever reads documents spells the "C" and "F" of drafts so: clients refuse them.
 //
 //	{"name": "transpose", "configuration": {"order": [1, 0]}}
 type transpose struct {

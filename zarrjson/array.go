@@ -1,6 +1,7 @@
 package zarrjson
 
 import (
+	"bytes"
 	"strconv"
 
 	"varve/codec"
@@ -91,10 +92,22 @@ func parseArray(v value) (*Array, error) {
 
 // node takes the fields that say what kind of document it is.
 func (o *object) node(kind string) error {
-	if err := o.literal("zarr_format", "3"); err != nil {
+	format, err := o.need("zarr_format")
+	if err != nil {
 		return err
 	}
+	if string(format.raw) != "3" {
+		return format.refuseFormat()
+	}
 	return o.literal("node_type", `"`+kind+`"`)
+}
+
+// refuseFormat says that a zarr_format is not 3.
+func (v value) refuseFormat() error {
+	if bytes.HasPrefix(v.raw, []byte(`"https://purl.org/zarr/spec/`)) {
+		return unsupported(v.path, "%s is a draft of format 3, as zarr-python 2 and GDAL before 3.8 wrote it; convert the store with what wrote it to format 2", abbreviate(v.raw))
+	}
+	return v.refuse("3")
 }
 
 func (a *Array) steps() []step {
@@ -104,7 +117,7 @@ func (a *Array) steps() []step {
 		{name: "chunk_grid", read: func(v value) (err error) { a.ChunkGrid, err = chunkGrid(v); return err }},
 		{name: "chunk_key_encoding", read: func(v value) (err error) { a.Keys, err = keyEncoding(v); return err }},
 		{name: "fill_value", read: a.readFill},
-		{name: "codecs", read: func(v value) (err error) { a.Codecs, err = codecs(v); return err }},
+		{name: "codecs", read: func(v value) (err error) { a.Codecs, err = codecs(v, spellingOf(a)); return err }},
 		{name: "attributes", optional: true, read: func(v value) (err error) { a.Attributes, err = attributesOrNull(v); return err }},
 		{name: "dimension_names", optional: true, read: a.readNames},
 		{name: "storage_transformers", optional: true, read: noTransformers},

@@ -62,6 +62,7 @@ func TestArrayKeepsWhatItCannotKnow(t *testing.T) {
 		"μs":                with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"μs","scale_factor":1}}`, "fill_value", `5`),
 		"bytes":             with("data_type", `"bytes"`, "fill_value", `"AQ=="`, "codecs", `[{"name":"vlen-bytes","configuration":{}}]`),
 		"NaN payload":       with("fill_value", `"0xffc00001"`),
+		"complex_float32":   with("data_type", `"complex_float32"`, "fill_value", `[0.0,"NaN"]`),
 		"unknown codec":     with("codecs", `[{"name":"acme.squeeze","configuration":{"f":1.0,"n":1e3}}]`),
 	}
 	for name, doc := range cases {
@@ -131,6 +132,18 @@ func TestArrayReadsMoreThanItWrites(t *testing.T) {
 		"codec by name":         {with("codecs", `["crc32c"]`), with("codecs", `[{"name":"crc32c"}]`)},
 		"codec without config":  {with("codecs", `[{"name":"zstd"}]`), with("codecs", `[{"name":"zstd","configuration":{}}]`)},
 		"must_understand":       {with("codecs", `[{"name":"crc32c","must_understand":true}]`), with("codecs", `[{"name":"crc32c"}]`)},
+		"order of the letter F": {with("codecs", `[{"name":"transpose","configuration":{"order":"F"}},"bytes","crc32c"]`), with("codecs", `[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]`)},
+		"order of the letter C": {with("codecs", `[{"name":"transpose","configuration":{"order":"C"}},{"name":"bytes","configuration":{"endian":"big"}}]`), with("codecs", `[{"name":"transpose","configuration":{"order":[0,1]}},{"name":"bytes","configuration":{"endian":"big"}}]`)},
+		"codec of a draft":      {with("codecs", `[{"name":"endian","configuration":{"endian":"big"}}]`), with("codecs", `[{"name":"bytes","configuration":{"endian":"big"}}]`)},
+		"bytes of no order":     {with("codecs", `[{"name":"bytes","configuration":{}}]`), with("codecs", `[{"name":"bytes","configuration":{"endian":"little"}}]`)},
+		"bytes without words":   {with("data_type", `"int8"`, "fill_value", "0", "codecs", `["bytes"]`), with("data_type", `"int8"`, "fill_value", "0", "codecs", `[{"name":"bytes"}]`)},
+		"no codecs":             {with("codecs", `[]`), with("codecs", `[{"name":"bytes","configuration":{"endian":"little"}}]`)},
+		"no codecs of bytes":    {with("data_type", `"bool"`, "fill_value", "true", "codecs", `[]`), with("data_type", `"bool"`, "fill_value", "true", "codecs", `[{"name":"bytes"}]`)},
+		"registered bitround":   {with("codecs", `[{"name":"bitround","configuration":{"keepbits":3}},"bytes"]`), with("codecs", `[{"name":"numcodecs.bitround","configuration":{"keepbits":3}},{"name":"bytes","configuration":{"endian":"little"}}]`)},
+		"spelt so in shards": {
+			with("codecs", `[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,3],"codecs":[{"name":"sharding_indexed","configuration":{"chunk_shape":[1,1],"codecs":[{"name":"transpose","configuration":{"order":"F"}},"bytes"],"index_codecs":["bytes","crc32c"]}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_location":"start"}}]`),
+			with("codecs", `[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,3],"codecs":[{"name":"sharding_indexed","configuration":{"chunk_shape":[1,1],"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_location":"start"}}]`),
+		},
 		"bare NaN":              {with("fill_value", "NaN"), with("fill_value", `"NaN"`)},
 		"bare -Infinity":        {with("fill_value", "-Infinity"), with("fill_value", `"-Infinity"`)},
 		"float as text":         {with("fill_value", `"1e3"`), with("fill_value", "1000.0")},
@@ -209,6 +222,7 @@ func arrayRefusals() []refusal {
 		{"escape of no digit", `{"a":"\u00g0"}`, "", "byte 6", corrupt},
 		{"a late name twice", "{" + numbered(20) + `,"f19":1}`, "", `"f19" occurs twice`, corrupt},
 		{"format 2", with("zarr_format", "2"), "zarr_format", "2 is not 3", corrupt},
+		{"a draft", with("zarr_format", `"https://purl.org/zarr/spec/protocol/core/3.0"`), "zarr_format", "a draft of format 3", no},
 		{"no format", with("zarr_format", ""), "zarr_format", "missing", corrupt},
 		{"a group", with("node_type", `"group"`), "node_type", `"group" is not "array"`, corrupt},
 		{"no shape", with("shape", ""), "shape", "missing", corrupt},
@@ -286,11 +300,12 @@ func arrayRefusals() []refusal {
 		{"time of text", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `"2020"`), "fill_value", "NaT", corrupt},
 		{"struct with another field", strings.Replace(structOf(`[["a","int8"]]`), `"fill_value":""`, `"fill_value":{"a":1,"b":2}`, 1), "fill_value.b", "unknown field", corrupt},
 
-		{"no codecs", with("codecs", "[]"), "codecs", "at least one", corrupt},
+		{"no codecs of texts", with("data_type", `"string"`, "fill_value", `""`, "codecs", "[]"), "codecs", "at least one", corrupt},
 		{"codecs of an object", with("codecs", `{}`), "codecs", "list", corrupt},
 		{"codec without name", with("codecs", `[{"configuration":{}}]`), "codecs[0].name", "missing", corrupt},
 		{"codec of an empty name", with("codecs", `[""]`), "codecs[0].name", "empty", corrupt},
 		{"codec configuration", with("codecs", `[{"name":"zstd","configuration":3}]`), "codecs[0].configuration", "3 is not an object", corrupt},
+		{"halves that are complex", with("data_type", `"complex_float16"`, "fill_value", "[0,0]"), "data_type", "a pair of 16-bit floats", no},
 		{"HDF5's own codec", with("codecs", `["bytes","hdf5.lzf"]`), "codecs[1].name", "hdf5.lzf", no},
 		{"HDF5's own codec in shards", with("codecs", `[{"name":"sharding_indexed","configuration":{"codecs":["hdf5.nbit"]}}]`), "codecs[0].configuration.codecs[0].name", "hdf5.nbit", no},
 

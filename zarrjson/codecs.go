@@ -8,24 +8,24 @@ import (
 )
 
 // codecs reads a list of codecs, the first of which is nearest to the elements.
-func codecs(v value) ([]codec.Spec, error) {
+func codecs(v value, spelt *spelling) ([]codec.Spec, error) {
 	list, err := v.list("a list of codecs")
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, v.refuse("a list of at least one codec")
+		return spelt.none(v)
 	}
 	specs := make([]codec.Spec, len(list))
 	for i, e := range list {
-		if specs[i], err = codecSpec(e); err != nil {
+		if specs[i], err = codecSpec(e, spelt); err != nil {
 			return nil, err
 		}
 	}
 	return specs, nil
 }
 
-func codecSpec(v value) (codec.Spec, error) {
+func codecSpec(v value, spelt *spelling) (codec.Spec, error) {
 	name, config, err := v.named()
 	if err != nil {
 		return codec.Spec{}, err
@@ -36,26 +36,12 @@ func codecSpec(v value) (codec.Spec, error) {
 	if err := documentable(name); err != nil {
 		return codec.Spec{}, at(v.path, err)
 	}
-	spec := codec.Spec{Name: name}
+	spec := codec.Spec{Name: spelt.name(name)}
 	if config.raw != nil {
 		spec.Config = json.RawMessage(compacted(config.raw))
 	}
-	if name == "sharding_indexed" {
-		return spec, innerCodecs(config)
-	}
-	return spec, nil
-}
-
-// innerCodecs reads the codecs inside of shards for what is wrong with their names.
-func innerCodecs(config *object) error {
-	for _, list := range []string{"codecs", "index_codecs"} {
-		if v, ok := config.take(list); ok {
-			if _, err := codecs(v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	spec.Config, err = spelt.config(spec.Name, config, spec.Config)
+	return spec, err
 }
 
 // documentable refuses the names that varve gives to codecs of its own, which no other
@@ -101,7 +87,7 @@ func codecText(spec *codec.Spec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := codecSpec(v); err != nil {
+	if _, err := codecSpec(v, asItStands()); err != nil {
 		return nil, err
 	}
 	knownCodecs.put(key, v.raw)

@@ -14,9 +14,10 @@ const maxElement = 1 << 20
 
 // DataType is an element type and how a document spells it. The zero value is none.
 //
-// Read: bool, int8 to uint64, float16 to float64, complex64, complex128, r8, r16, …,
-// string, variable_length_bytes (also as bytes), null_terminated_bytes, raw_bytes,
-// fixed_length_utf32, numpy.datetime64, numpy.timedelta64, struct (also as structured).
+// Read: bool, int8 to uint64, float16 to float64, complex64 and complex128 (also as
+// complex_float32 and complex_float64), r8, r16, …, string, variable_length_bytes (also as
+// bytes), null_terminated_bytes, raw_bytes, fixed_length_utf32, numpy.datetime64,
+// numpy.timedelta64, struct (also as structured).
 type DataType struct {
 	typ     codec.Type
 	name    string
@@ -80,6 +81,8 @@ var plainTypes = map[string]codec.Type{
 	"float64":               {Kind: codec.Float, Size: 8},
 	"complex64":             {Kind: codec.Complex, Size: 8},
 	"complex128":            {Kind: codec.Complex, Size: 16},
+	"complex_float32":       {Kind: codec.Complex, Size: 8},  // zarr-extensions' name of complex64
+	"complex_float64":       {Kind: codec.Complex, Size: 16}, // and of complex128
 	"string":                {Kind: codec.String},
 	"variable_length_bytes": {Kind: codec.Bytes},
 	"bytes":                 {Kind: codec.Bytes},
@@ -90,6 +93,7 @@ var plainTypes = map[string]codec.Type{
 var refusedTypes = map[string]string{
 	"bfloat16":           "a 16-bit brain float",
 	"complex_bfloat16":   "a pair of 16-bit brain floats",
+	"complex_float16":    "a pair of 16-bit floats",
 	"float4_e2m1fn":      "a 4-bit float",
 	"float6_e2m3fn":      "a 6-bit float",
 	"float6_e3m2fn":      "a 6-bit float",

@@ -92,8 +92,8 @@ func node(v value) (n Node, err error) {
 	case `"group"`:
 		n.Group, err = parseGroup(v)
 	case "":
-		if format := v.member("zarr_format"); len(format.raw) > 0 && string(format.raw) != "3" { // an early draft has a URL
-			return Node{}, format.refuse("3")
+		if format := v.member("zarr_format"); len(format.raw) > 0 && string(format.raw) != "3" {
+			return Node{}, format.refuseFormat()
 		}
 		return Node{}, wrong(kind.path, `missing; it is required: "array" or "group"`)
 	default:

@@ -3,6 +3,7 @@ package zarr
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"testing"
 
 	"varve/readers"
@@ -44,5 +45,37 @@ func TestFillOfNothing(t *testing.T) {
 	d := mustOpen(t, map[string]string{"zarr.json": group3, "v/zarr.json": array3("fill_value", "null", "data_type", `"of its own"`)})
 	if len(d.Root.Variables)+len(d.Problems) == 0 {
 		t.Error("an array of a type that nobody knows is not there")
+	}
+}
+
+// TestSpellingOfCodecs: what WebKnossos, GDAL and zarrita write is what zarr-python
+// would write in other words, in which it is handed on.
+func TestSpellingOfCodecs(t *testing.T) {
+	const (
+		chunk  = "\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00\x06\x00" // of int16
+		turned = "\x01\x00\x03\x00\x05\x00\x02\x00\x04\x00\x06\x00" // the same, its first axis the fastest
+		little = `{"name":"bytes","configuration":{"endian":"little"}}`
+	)
+	for codecs, c := range map[string]struct{ chunk, specs string }{
+		`[]`:        {chunk, `[` + little + `]`},
+		`["bytes"]`: {chunk, `[` + little + `]`},
+		`[{"name":"endian","configuration":{"endian":"little"}}]`:               {chunk, `[` + little + `]`},
+		`[{"name":"transpose","configuration":{"order":"F"}},{"name":"bytes"}]`: {turned, `[{"name":"transpose","configuration":{"order":[1,0]}},` + little + `]`},
+		`[{"name":"transpose","configuration":{"order":"C"}},` + little + `]`:   {chunk, `[{"name":"transpose","configuration":{"order":[0,1]}},` + little + `]`},
+	} {
+		d := mustOpen(t, map[string]string{"zarr.json": group3, "v/zarr.json": array3("data_type", `"int16"`, "shape", "[3,2]", "dimension_names", `["y","x"]`,
+			"chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[3,2]}}`, "fill_value", "null", "codecs", codecs), "v/c/0/0": c.chunk})
+		v := d.Root.Variables[0]
+		got, err := v.ReadAll(t.Context(), 1<<20)
+		if err != nil || v.Storage.Undecodable != nil || string(got.Data) != chunk {
+			t.Errorf("%s: %q: %v, %v", codecs, got.Data, err, v.Storage.Undecodable)
+		}
+		specs, err := v.Storage.Pipeline.Specs(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spelt, err := json.Marshal(specs); err != nil || string(spelt) != c.specs {
+			t.Errorf("%s: codecs %s, %v, want %s", codecs, spelt, err, c.specs)
+		}
 	}
 }
