@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/venv"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -200,6 +202,45 @@ func TestShortChunks(t *testing.T) {
 		}
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+		}
+	}
+}
+
+// otherSizes writes chunks that decode to 38 and to 52 bytes where 48 are a chunk, and says of each
+// what the newest HDF5 makes of it, which is netCDF4's.
+const otherSizes = `
+import sys, zlib, h5py, netCDF4, numpy
+whole = numpy.arange(12, dtype="<i4").tobytes()
+with h5py.File(sys.argv[1], "w") as f:
+    for name, data in ("short", whole[:38]), ("long", whole + b"long"):
+        for how, stored in (None, data), ("gzip", zlib.compress(data)):
+            d = f.create_dataset(f"{name}_{how}", (7, 6), "<i4", chunks=(4, 3), compression=how)
+            d[...] = 1
+            d.id.write_direct_chunk((0, 0), stored, 0)
+with netCDF4.Dataset(sys.argv[1]) as f:
+    for name, v in f.variables.items():
+        try:
+            print(name, "is read:", v[:].tolist())
+        except RuntimeError:
+            print(name, "is refused")
+`
+
+// TestInteropOtherSizes: chunks within an array that decode to another size than theirs are
+// refused, as HDF5 2.2 refuses them.
+func TestInteropOtherSizes(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "sizes.h5")
+	out, err := exec.Command(venv.Python(t, "h5py and netCDF4"), "-c", otherSizes, name).CombinedOutput()
+	if want := "long_None is refused\nlong_gzip is refused\nshort_None is refused\nshort_gzip is refused\n"; err != nil || string(out) != want {
+		t.Fatalf("libhdf5: %v\n%s, want\n%s", err, out, want)
+	}
+	_, tree := openPath(t, name)
+	for _, path := range []string{"/short_None", "/short_gzip", "/long_None", "/long_gzip"} {
+		o, err := tree.Lookup(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := o.Dataset.ReadAll(t.Context(), 1000); !errors.Is(err, readers.ErrCorrupt) && !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("%s: %v, %v, want an error", path, got, err)
 		}
 	}
 }
