@@ -105,7 +105,7 @@ func (o *object) node(kind string) error {
 // refuseFormat says that a zarr_format is not 3.
 func (v value) refuseFormat() error {
 	if bytes.HasPrefix(v.raw, []byte(`"https://purl.org/zarr/spec/`)) {
-		return unsupported(v.path, "%s is a draft of format 3, as zarr-python 2 and GDAL before 3.8 wrote it; convert the store with what wrote it to format 2", abbreviate(v.raw))
+		return unsupported(v.path, "%s is a draft of format 3; convert the store with what wrote it to format 2", abbreviate(v.raw))
 	}
 	return v.refuse("3")
 }

@@ -9,8 +9,8 @@ import (
 // spelling takes codecs that others than zarr-python spell in ways of their own, or of drafts,
 // for what they mean:
 //
-//	{"name": "transpose", "configuration": {"order": "F"}}   GDAL 3.8, WebKnossos: the axes turned round; "C" leaves them
-//	{"name": "endian", "configuration": {…}}                 GDAL 3.8: bytes
+//	{"name": "transpose", "configuration": {"order": "F"}}   drafts, WebKnossos: the axes turned round; "C" leaves them
+//	{"name": "endian", "configuration": {…}}                 drafts: bytes
 //	{"name": "bytes"} of words of more than one byte         WebKnossos, zarrita: little-endian
 //	{"name": "bitround", "configuration": {…}}               zarr-extensions, zarrs: numcodecs.bitround
 //	no codec at all                                          zarrita: bytes, little-endian

@@ -86,6 +86,15 @@ func (p *layout) collectArrays() {
 	}
 }
 
+// arraysByPath are all arrays, by their paths.
+func (p *layout) arraysByPath() map[string]*array {
+	at := make(map[string]*array, len(p.arrays))
+	for _, a := range p.arrays {
+		at[a.path] = a
+	}
+	return at
+}
+
 // readable leaves out variables that no array can hold, and refuses those that one could if
 // folders were allowed, or files were sound.
 func (p *survey) readable(a *array) bool {

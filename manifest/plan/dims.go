@@ -103,49 +103,6 @@ func (p *inquiry) isNamed(at string) bool {
 // calls reports whether a user means a dimension by a name.
 func calls(name, at string) bool { return name == at || "/"+name == at || name == path.Base(at) }
 
-// timesAlong finds the variable of times along a dimension that has no coordinate: a swath's
-// lines are at times, but the dimension has another name. The two ends of one time, which are its
-// bounds, are no course of times.
-func (p *survey) timesAlong(d *dim) string {
-	var found []*manifest.Variable
-	paths := map[*manifest.Variable]string{}
-	for _, n := range d.classes {
-		c := p.classes[n]
-		for _, x := range c.vars {
-			if len(x.dims) != 1 || x.dims[0] != d.path || x.v.Unreadable != "" || c.parents[x.v.Path] != nil {
-				continue
-			}
-			if natureOf(x.v) == instant {
-				found = append(found, x.v)
-				paths[x.v] = x.path
-			}
-		}
-	}
-	return theTimes(found, paths)
-}
-
-// theTimes is the path of those variables of times that say where a file lies: of several paths,
-// such as times and the same by atomic clocks, the one that CF marks, or that is called so.
-func theTimes(found []*manifest.Variable, paths map[*manifest.Variable]string) string {
-	for _, marked := range []func(v *manifest.Variable) bool{
-		func(*manifest.Variable) bool { return true },
-		func(v *manifest.Variable) bool { return textOf(v, "axis") == "T" },
-		func(v *manifest.Variable) bool { return textOf(v, "standard_name") == "time" },
-		func(v *manifest.Variable) bool { return strings.EqualFold(path.Base(paths[v]), "time") },
-	} {
-		at := map[string]bool{}
-		for _, v := range found {
-			if marked(v) {
-				at[paths[v]] = true
-			}
-		}
-		if len(at) == 1 {
-			return sorted(at)[0]
-		}
-	}
-	return ""
-}
-
 // find returns the place among its variables of the one at a path, or -1.
 func (c *class) find(at string) int {
 	if i, ok := c.search(at); ok {

@@ -158,10 +158,10 @@ func likeName(at string) string {
 // settleGuesses says which guesses are not taken, and refuses those by which files would follow one another where
 // something else in each of them is as long.
 func (p *layout) settleGuesses() {
-	at := make(map[string]*array, len(p.arrays))
-	for _, a := range p.arrays {
-		at[a.path] = a
+	if len(p.guesses) == 0 {
+		return
 	}
+	at := p.arraysByPath()
 	for _, g := range p.guesses {
 		i := slices.IndexFunc(g.of.slots, func(s slot) bool { return at[s.path] != nil && len(at[s.path].dims) == s.rank })
 		if i < 0 {
@@ -169,22 +169,23 @@ func (p *layout) settleGuesses() {
 		}
 		s, a := g.of.slots[i], at[g.of.slots[i].path]
 		f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted, Option: report.Flag("rename", p.renaming(g.own, "NAME"))}
-		f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s ", s.axis, path.Base(g.name))
+		name, own := path.Base(g.name), path.Base(g.own)
 		switch {
 		case g.name == "" && len(g.may) > 1:
-			f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s in all, it may be any, and is called %s", s.axis, names(g.may), path.Base(g.own))
+			f.Says = names(g.may) + " in all, it may be any, and is called " + own
 		case g.name == "":
-			f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s in some, and as nothing in all, it is called %s", s.axis, names(g.like), path.Base(g.own))
+			f.Says = names(g.like) + " in some, and as nothing in all, it is called " + own
 		case !p.follows(g.name) && g.sure:
 			continue
 		case !p.follows(g.name):
-			f.Says += "in all, and as another dimension, it is taken for the first, as in netCDF"
+			f.Says = name + " in all, and as another dimension, it is taken for the first, as in netCDF"
 		case g.sure:
-			f.Says += "in all, it is taken for that, and put end to end"
+			f.Says = name + " in all, it is taken for that, and put end to end"
 		default:
 			f.Effect, f.Option = report.Refused, p.renameGuesses(a)
-			f.Says += "in all, along which files follow one another, and as another dimension, it may be either"
+			f.Says = name + " in all, along which files follow one another, and as another dimension, it may be either"
 		}
+		f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s", s.axis, f.Says)
 		p.find(p.odd(f, p.filesHaving(a), a.files))
 	}
 }

@@ -90,25 +90,9 @@ func TestGuesses(t *testing.T) {
 			m := newMaker()
 			c.make(m)
 			for range 2 { // files given the other way round make the same
-				opts, after := &Options{}, ""
-				p, err := planning(m, opts)
-				for range 2 {
-					var refused *Error
-					if !errors.As(err, &refused) {
-						break
-					}
-					after = strings.TrimSpace(after + " " + follow(t, refused, opts))
-					p, err = planning(m, opts)
-				}
-				if err != nil {
-					t.Fatalf("after %s: %v", after, err)
-				}
-				var got []string
-				for _, a := range p.Arrays {
-					got = append(got, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
-				}
-				if fmt.Sprint(got) != c.want || after != c.after {
-					t.Errorf("%v after %q, want %s after %q", got, after, c.want, c.after)
+				p, got, after := plannedAfter(t, m)
+				if got != c.want || after != c.after {
+					t.Errorf("%s after %q, want %s after %q", got, after, c.want, c.after)
 				}
 				if c.says != "" && !slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool { return strings.Contains(f.Says+f.Option, c.says) }) {
 					t.Errorf("nobody says %q: %+v", c.says, p.Report.Findings)

@@ -26,11 +26,7 @@ func (p *layout) refusePointers() {
 	if len(p.flows) == 0 {
 		return
 	}
-	at := make(map[string]*array, len(p.arrays))
-	for _, a := range p.arrays {
-		at[a.path] = a
-	}
-	into := p.pointed()
+	at, into := p.arraysByPath(), p.pointed()
 	p.targets = map[string]*array{}
 	for _, a := range p.arrays {
 		beside, along := p.pointsBeside(a, at), into[a.path]
@@ -100,9 +96,10 @@ func (p *layout) pointed() map[string][]string {
 				if i < 0 {
 					continue
 				}
-				for name := at.class.vars[i].path; len(to.dims) > 0; to.dims = to.dims[1:] {
-					if !slices.Contains(out[name], to.dims[0]) {
-						out[name] = append(out[name], to.dims[0])
+				name := at.class.vars[i].path
+				for _, d := range to.dims {
+					if !slices.Contains(out[name], d) {
+						out[name] = append(out[name], d)
 					}
 				}
 			}

@@ -227,8 +227,7 @@ func (c *comparison) option(groups [][]int32) string {
 		one = spread + ", " + one
 	}
 	switch {
-	case p.targets[a.path] != nil:
-	case a.where != nil:
+	case p.targets[a.path] != nil, a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
 		return stackedBy(a.path) + " to stack the files by it, " + one
 	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "":

@@ -168,30 +168,37 @@ func TestNamedBesideUnnamed(t *testing.T) {
 			m := newMaker()
 			c.make(m)
 			for range 2 { // files given the other way round make the same
-				opts, after := &Options{}, ""
-				p, err := planning(m, opts)
-				for range 3 {
-					var refused *Error
-					if !errors.As(err, &refused) {
-						break
-					}
-					after = strings.TrimSpace(after + " " + follow(t, refused, opts))
-					p, err = planning(m, opts)
-				}
-				if err != nil {
-					t.Fatalf("after %s: %v", after, err)
-				}
-				var got []string
-				for _, a := range p.Arrays {
-					got = append(got, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
-				}
-				if fmt.Sprint(got) != c.want || after != c.after {
-					t.Errorf("%v after %q, want %s after %q", got, after, c.want, c.after)
+				if _, got, after := plannedAfter(t, m); got != c.want || after != c.after {
+					t.Errorf("%s after %q, want %s after %q", got, after, c.want, c.after)
 				}
 				slices.Reverse(m.files)
 			}
 		})
 	}
+}
+
+// plannedAfter plans files, with the options that they are refused with as long as they are: it returns
+// the arrays and what was followed.
+func plannedAfter(t *testing.T, m *maker) (p *Plan, arrays, after string) {
+	t.Helper()
+	opts := &Options{}
+	p, err := planning(m, opts)
+	for range 3 {
+		var refused *Error
+		if !errors.As(err, &refused) {
+			break
+		}
+		after = strings.TrimSpace(after + " " + follow(t, refused, opts))
+		p, err = planning(m, opts)
+	}
+	if err != nil {
+		t.Fatalf("after %s: %v", after, err)
+	}
+	var all []string
+	for _, a := range p.Arrays {
+		all = append(all, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
+	}
+	return p, fmt.Sprint(all), after
 }
 
 func planning(m *maker, opts *Options) (*Plan, error) {

@@ -198,35 +198,6 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 	return used
 }
 
-// useTimes adds, of dimensions that are used and have no coordinate, the times along them that nobody
-// asked for: they say where files lie. What is damaged may be some.
-func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
-	if len(p.opts.Vars) == 0 {
-		return
-	}
-	along := map[string][]*manifest.Variable{}
-	for _, v := range h.Variables {
-		if len(v.Dims) == 1 && used[v.Dims[0]] && v.Unreadable == "" && parents[v.Path] == nil && natureOf(v) == instant {
-			along[v.Dims[0]] = append(along[v.Dims[0]], v)
-		}
-	}
-	for _, v := range h.Variables {
-		delete(along, v.Path)
-		if v.Damaged && len(v.Dims) == 1 && used[v.Dims[0]] {
-			used[v.Path] = true
-		}
-	}
-	for _, found := range along {
-		paths := map[*manifest.Variable]string{}
-		for _, v := range found {
-			paths[v] = v.Path
-		}
-		if at := theTimes(found, paths); at != "" && !p.wanted(at) {
-			used[at] = true
-		}
-	}
-}
-
 // isSeen reports whether a variable is wanted, or needed as the coordinate of a dimension that is used.
 func (p *inquiry) isSeen(v *manifest.Variable, lens lens, used bool) bool {
 	if used {

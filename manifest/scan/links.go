@@ -178,10 +178,11 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	for i, d := range v.Dims {
 		out.Dims[i] = m.dimension(d)
 	}
-	out.Like = make([][]*readers.Dimension, len(v.Like))
+	out.Like = slices.Clone(v.Like)
 	for i, like := range v.Like {
-		for _, d := range like {
-			out.Like[i] = append(out.Like[i], m.dimension(d))
+		out.Like[i] = make([]*readers.Dimension, len(like))
+		for k, d := range like {
+			out.Like[i][k] = m.dimension(d)
 		}
 	}
 	if out.Storage.Source == "" {

@@ -48,7 +48,7 @@ func TestFillOfNothing(t *testing.T) {
 	}
 }
 
-// TestSpellingOfCodecs: what WebKnossos, GDAL and zarrita write is what zarr-python
+// TestSpellingOfCodecs: what WebKnossos, zarrita and drafts of format 3 write is what zarr-python
 // would write in other words, in which it is handed on.
 func TestSpellingOfCodecs(t *testing.T) {
 	const (
