@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ import (
 
 	"varve/fixtures/classic"
 	"varve/manifest/build"
+	"varve/manifest/plan"
 	"varve/readers/source/storetest"
 )
 
@@ -251,6 +253,33 @@ func TestBroken(t *testing.T) {
 	}
 	if one, two := built(t, got...), built(t, dir); one != two {
 		t.Errorf("of parts\n%s\nof files\n%s", one, two)
+	}
+}
+
+// TestBrokenVariable: of a file of which one variable is damaged the message names what does without, and that does.
+func TestBrokenVariable(t *testing.T) {
+	const samples, index = "../../manifest/build/testdata/", "index of u"
+	var places map[string]int
+	text, err := os.ReadFile(samples + "places.json")
+	if err == nil {
+		err = json.Unmarshal(text, &places)
+	}
+	data, failed := os.ReadFile(samples + "spared_1.nc")
+	if err = cmp.Or(err, failed); err != nil || places[index] == 0 {
+		t.Fatal(err, places)
+	}
+	data[places[index]] ^= 0xe0
+	dir, parts := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "1.nc"), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, messages, code := command(t, "--parts", parts, dir); code != 1 || out != "" || !strings.Contains(messages, "(--drop /u does without)") {
+		t.Errorf("exit code %d, %q\n%s", code, out, messages)
+	}
+	got := must(t, "--parts", parts, "--drop", "/u", dir)
+	outcome, err := build.Check(t.Context(), &build.Options{Sources: build.Sources{Names: got}, Plan: plan.Options{Drop: []string{"/u"}}})
+	if err != nil || len(outcome.Snapshot.Arrays) != 4 {
+		t.Errorf("%+v, %v", outcome, err)
 	}
 }
 

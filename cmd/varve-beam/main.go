@@ -63,6 +63,7 @@ Options go before SRC:
   --files N            sources a part (1000)
   --match GLOB         of the files in folders, only those whose names match
   --skip-broken        leave out files that cannot be read, for whatever reason, and say which
+  --drop GLOB          do without variables that are damaged and match, as in "varve scan --help"; may be repeated
   --workers N          files that are read at once for a slice (as many as a worker has processors)
   --value-bytes N      as in "varve scan --help" (16777216)
   --allow FOLDER       files may name others below this folder, besides their own; may be repeated
@@ -89,6 +90,7 @@ type options struct {
 	workers    int
 	valueBytes int64
 	allow      texts
+	drop       texts
 	download   bool
 	help, list bool
 }
@@ -112,6 +114,7 @@ func (o *options) addFlags(f *flag.FlagSet) {
 	f.IntVar(&o.workers, "workers", 0, "files that are read at once for a slice")
 	f.Int64Var(&o.valueBytes, "value-bytes", manifest.DefaultValueBytes, "as in varve scan")
 	f.Var(&o.allow, "allow", "files may name others below this folder")
+	f.Var(&o.drop, "drop", "do without variables that are damaged and match")
 	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges")
 	f.BoolVar(&o.help, "help", false, "say how the command is used")
 	f.BoolVar(&o.list, "beam_options", false, "list all options")

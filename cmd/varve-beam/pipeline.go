@@ -19,6 +19,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest/build"
+	"varve/manifest/plan"
 	"varve/manifest/scan"
 	"varve/readers/source"
 )
@@ -41,12 +42,9 @@ type slice struct {
 type result struct {
 	Index  int
 	Part   string
-	Files  int64 // that are in the part; without any it does not count
-	Broken []broken
+	Files  int64    // that are in the part; without any it does not count
+	Broken []string // what is wrong with each that cannot be read
 }
-
-// broken is a source that cannot be read.
-type broken struct{ URL, Why string }
 
 // job is a scan on its way. All that workers have to know goes with their functions, but for the names
 // of sources, as what Beam carries to a cluster has to be small:
@@ -69,7 +67,7 @@ func (j *job) report() string { return ".scan-" + j.id + ".json" }
 // newJob cuts sources into slices, and writes down their names.
 func newJob(ctx context.Context, opts *options, names []string) (*job, error) {
 	j := &job{opts: opts, place: place(opts.parts), id: rand.Text()}
-	how := fmt.Appendf(nil, "%t %d %q\n", opts.skipBroken, opts.valueBytes, opts.allow)
+	how := fmt.Appendf(nil, "%t %d %q %q\n", opts.skipBroken, opts.valueBytes, opts.allow, opts.drop)
 	digits := len(fmt.Sprint((len(names) - 1) / opts.files))
 	var list bytes.Buffer
 	for some := range slices.Chunk(names, opts.files) {
@@ -93,7 +91,7 @@ func (j *job) pipeline(s beam.Scope) {
 	todo := beam.Reshuffle(s, beam.CreateList(s, j.slices)) // without which one worker does them all
 	done := beam.ParDo(s, &scanSlice{
 		Place: j.place, List: j.place.name(j.list()), Workers: j.opts.workers, SkipBroken: j.opts.skipBroken,
-		ValueBytes: j.opts.valueBytes, Allow: j.opts.allow, Download: j.opts.download,
+		ValueBytes: j.opts.valueBytes, Allow: j.opts.allow, Drop: j.opts.drop, Download: j.opts.download,
 	}, todo)
 	beam.ParDo0(s, &gather{Place: j.place, Report: j.report(), Slices: len(j.slices), SkipBroken: j.opts.skipBroken}, beam.GroupByKey(s, beam.AddFixedKey(s, done)))
 }
@@ -128,6 +126,7 @@ type scanSlice struct {
 	SkipBroken bool
 	ValueBytes int64
 	Allow      []string
+	Drop       []string
 	Download   bool
 
 	opener *source.Opener
@@ -147,7 +146,7 @@ func (f *scanSlice) ProcessElement(ctx context.Context, s slice, emit func(resul
 		return err
 	}
 	outcome, err := build.Scan(ctx, f.Place.name(s.Part), &build.Options{
-		Sources: build.Sources{Names: names}, Workers: f.Workers, SkipBroken: f.SkipBroken, ValueBytes: f.ValueBytes, Allow: f.Allow, Opener: f.opener,
+		Sources: build.Sources{Names: names}, Workers: f.Workers, SkipBroken: f.SkipBroken, ValueBytes: f.ValueBytes, Allow: f.Allow, Opener: f.opener, Plan: plan.Options{Drop: f.Drop},
 	})
 	r := result{Index: s.Index, Part: f.Place.name(s.Part)}
 	var all *scan.BrokenError
@@ -170,9 +169,9 @@ func isDamaged(err error) bool {
 	return errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
-func told(list []scan.Broken) (out []broken) {
+func told(list []scan.Broken) (out []string) {
 	for _, b := range list {
-		out = append(out, broken{b.URL, b.Err.Error()})
+		out = append(out, b.String())
 	}
 	return out
 }
@@ -225,7 +224,7 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 // report is what became of a job.
 type report struct {
 	Parts  []string // those that hold sources, in the order of these
-	Broken []broken
+	Broken []string // what is wrong with each that cannot be read
 }
 
 const mostNamed = 20
@@ -250,11 +249,7 @@ func (r *report) text(w io.Writer, most int) error {
 			_, err := fmt.Fprintf(w, "and %d more\n", len(r.Broken)-most)
 			return err
 		}
-		line := b.Why
-		if !strings.Contains(line, b.URL) {
-			line = b.URL + ": " + line
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if _, err := fmt.Fprintln(w, b); err != nil {
 			return err
 		}
 	}

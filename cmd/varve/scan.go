@@ -37,6 +37,7 @@ is whole; what stood there is replaced.
 	}
 	opts.missing = "fill"
 	opts.addSourceFlags(cmd.Flags())
+	cmd.Flags().StringSliceVar(&opts.drop, "drop", nil, "do without what is damaged and matches one of these `globs`, as build does with this flag; @NAME is an attribute of a group")
 	cmd.Flags().StringVarP(&opts.out, "output", "o", "", "the `part` to write")
 	return cmd
 }

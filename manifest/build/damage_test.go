@@ -127,6 +127,42 @@ func TestDamageOfWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestDamageInParts: a part holds what is not damaged of files, if damage was to be done without, and who builds
+// of it says so again.
+func TestDamageInParts(t *testing.T) {
+	dir, part := brokenArchive(t, "index of u", "attribute of the root"), filepath.Join(t.TempDir(), "part")
+	from := func(name string, drop ...string) *Options {
+		return &Options{Sources: Sources{Names: []string{name}}, Plan: plan.Options{Drop: drop, Vars: []string{"nothing"}}}
+	}
+	if _, err := Scan(t.Context(), part, from(dir)); err == nil || !strings.Contains(err.Error(), "--drop /@ --drop /u does without") {
+		t.Fatalf("%v, wanted to be told to drop u and the attribute", err)
+	}
+	if _, err := os.Stat(part); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("a part: %v", err)
+	}
+	if _, err := Scan(t.Context(), part, from(dir, "/@", "/u", "/t")); err != nil {
+		t.Fatal(err)
+	}
+	all := from(part)
+	all.Plan.Vars = nil
+	var refused *plan.Error
+	if _, err := Check(t.Context(), all); !errors.As(err, &refused) || !strings.Contains(err.Error(), "--drop /u") {
+		t.Fatalf("%v, and u is asked for", err)
+	}
+	all.Plan.Drop = []string{"/u"}
+	outcome, err := Check(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range outcome.Snapshot.Arrays {
+		got = append(got, outcome.Snapshot.Arrays[i].Path)
+	}
+	if slices.Sort(got); strings.Join(got, " ") != "/seen /t /time /x" {
+		t.Errorf("there are %v", got)
+	}
+}
+
 // TestDamageAskedForLater: what was left out of a manifest though it is damaged is refused where it is asked for
 // later, and by a scan that goes on from one that was not asked for it.
 func TestDamageAskedForLater(t *testing.T) {

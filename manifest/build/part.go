@@ -15,6 +15,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/table"
@@ -22,8 +23,8 @@ import (
 )
 
 // Scan writes what a scan of sources finds into a part, a file or an object that Build, Check and Append
-// take for a source. Of the options Plan does not count. What has the name is replaced when the part is
-// whole; of one that is only half written nothing is left.
+// take for a source. Of what Plan says only Drop counts, and for damage only: the part is of all that is not
+// damaged. What has the name is replaced when the part is whole; of one that is only half written nothing is left.
 func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	opts, err := opts.checked()
 	if err != nil {
@@ -85,7 +86,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	part := table.NewPart(buffer)
 	j := &job{opts: opts}
 	o := opts.scan(part)
-	o.Choice = nil // a part is of all that there is
+	o.Choice = &plan.Options{Drop: opts.Plan.Drop}
 	found, err := scan.Scan(ctx, names, o)
 	if err != nil {
 		return j.refused(err), err

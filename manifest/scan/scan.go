@@ -115,7 +115,7 @@ func (e *BrokenError) Error() string {
 			fmt.Fprintf(&b, "\n  and %d more", len(e.Broken)-i)
 			break
 		}
-		b.WriteString("\n  " + x.message())
+		b.WriteString("\n  " + x.String())
 	}
 	b.WriteString("\n  (--skip-broken leaves them out; --match GLOB chooses among the files of a folder)")
 	return b.String()
@@ -130,8 +130,8 @@ func (e *BrokenError) Unwrap() []error {
 	return list
 }
 
-// message names the source once.
-func (x Broken) message() string {
+// String names the source once, with what is wrong with it and how to do without.
+func (x Broken) String() string {
 	text := x.Err.Error()
 	if !strings.Contains(text, x.URL) {
 		text = x.URL + ": " + text
