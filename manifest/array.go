@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"errors"
+	"fmt"
+
 	"varve/zarrjson"
 )
 
@@ -25,12 +28,24 @@ type Array struct {
 	Unnamed []string `json:",omitempty"`
 	// Reading says what becomes of a tile's elements.
 	Reading Reading
+	// Calibrated says that add_offset of some source, and so that of the face, is HDF4's and not CF's.
+	Calibrated bool `json:",omitempty"`
 	// Pieces hold the values of an array that is kept in the manifest.
 	Pieces []Piece
 	// Patches are chunks that were rebuilt and kept, the newest last.
 	Patches []Patched
 
 	Chunks Counts
+}
+
+// CheckDecoding returns an error if the face's attributes do not mean what CF says. It is
+// errors.ErrUnsupported. Of no array nothing is known against it.
+func (a *Array) CheckDecoding() error {
+	if a == nil || !a.Calibrated {
+		return nil
+	}
+	return fmt.Errorf("%s: add_offset is HDF4's, for which values are scale_factor * (stored - add_offset), or what the product's guide says, and not CF's; read what is stored, and compute: %w",
+		a.Path, errors.ErrUnsupported)
 }
 
 // Reading says what the elements of tiles become in an array.

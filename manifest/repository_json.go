@@ -53,15 +53,16 @@ type arrayDocument struct {
 
 // placedDocument is what is said of an array besides its face.
 type placedDocument struct {
-	Placement string            `json:"placement,omitempty"`
-	Variables []string          `json:"variables,omitempty"`
-	Dims      []string          `json:"dims"`
-	Renamed   map[string]string `json:"renamed,omitempty"`
-	Unnamed   []string          `json:"unnamed,omitempty"`
-	Reading   Reading           `json:"reading,omitempty"`
-	Pieces    []pieceDocument   `json:"pieces,omitempty"`
-	Patches   []patchedDocument `json:"patches,omitempty"`
-	Chunks    Counts            `json:"chunks"`
+	Placement  string            `json:"placement,omitempty"`
+	Variables  []string          `json:"variables,omitempty"`
+	Dims       []string          `json:"dims"`
+	Renamed    map[string]string `json:"renamed,omitempty"`
+	Unnamed    []string          `json:"unnamed,omitempty"`
+	Reading    Reading           `json:"reading,omitempty"`
+	Calibrated bool              `json:"calibrated,omitempty"`
+	Pieces     []pieceDocument   `json:"pieces,omitempty"`
+	Patches    []patchedDocument `json:"patches,omitempty"`
+	Chunks     Counts            `json:"chunks"`
 }
 
 type pieceDocument struct {
@@ -232,7 +233,7 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	face.Attributes = face.Attributes.Relaid()
 	return Array{
 		Path: a.Path, Face: face, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
-		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Chunks: a.Chunks,
+		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, Chunks: a.Chunks,
 		Pieces:  convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
 		Patches: convert(a.Patches, func(p patchedDocument) Patched { return Patched(p) }),
 	}, nil

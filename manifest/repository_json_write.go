@@ -178,6 +178,9 @@ func (w *documentWriter) placed(a *Array) {
 	if field("reading", a.Reading != "") {
 		w.text(string(a.Reading))
 	}
+	if field("calibrated", a.Calibrated) {
+		w.b = append(w.b, "true"...)
+	}
 	if field("pieces", len(a.Pieces) > 0) {
 		w.embedded(convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }))
 	}

@@ -27,6 +27,7 @@ func TestPlacedDocument(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			a.Renamed = map[string]string{text(): text(), "/x": text()}
 			a.Unnamed = texts()
+			a.Calibrated = rnd.IntN(2) == 0
 			a.Pieces = []Piece{{Origin: []int64{1}, Shape: []int64{2}, Values: text()}}
 			a.Patches = make([]Patched, rnd.IntN(3))
 		}
@@ -36,7 +37,7 @@ func TestPlacedDocument(t *testing.T) {
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
 		err := e.Encode(placedDocument{
-			Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Chunks: a.Chunks,
+			Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, Chunks: a.Chunks,
 			Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
 			Patches: convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }),
 		})

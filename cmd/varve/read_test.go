@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +49,30 @@ func TestRead(t *testing.T) {
 		if code != exitDone || got != c.want {
 			t.Errorf("%v: %q (%v), not %q", c.args, got, err, c.want)
 		}
+	}
+}
+
+// TestReadCalibrated: an add_offset of HDF4 is not computed by as if it were CF's.
+func TestReadCalibrated(t *testing.T) {
+	dir := t.TempDir()
+	out, picture := filepath.Join(dir, "out"), filepath.Join(dir, "scaled.png")
+	if _, code, err := run(t, "build", out, "../../fixtures/hdf4/datasets.hdf"); code != exitDone {
+		t.Fatal(err)
+	}
+	if got, code, err := run(t, "read", out, "scaled", "--stat"); code != exitDone || !strings.HasPrefix(got, `{"count":24,`) {
+		t.Errorf("%s, exit code %d, %v", got, code, err)
+	}
+	for _, args := range [][]string{{"--stat", "--decode"}, {"-o", picture, "--isel", "band=0"}} {
+		_, code, err := run(t, append([]string{"read", out, "scaled"}, args...)...)
+		if code != exitFailed || err == nil || !strings.Contains(err.Error(), "/scaled: add_offset is HDF4's") {
+			t.Errorf("%v: exit code %d, %v", args, code, err)
+		}
+	}
+	if _, err := os.Stat(picture); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a picture: %v", err)
+	}
+	if _, code, err := run(t, "read", out, "of i2", "--stat", "--decode"); code != exitDone {
+		t.Errorf("without an offset: %v", err)
 	}
 }
 

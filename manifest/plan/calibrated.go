@@ -10,10 +10,10 @@ import (
 // isCalibrated reports whether add_offset in a file is HDF4's.
 func isCalibrated(f *manifest.File) bool { return f.Format == "HDF4" }
 
-// noteCalibrated says where add_offset is not what CF calls so. To HDF4 a value is
+// noteCalibrated says where add_offset is not what CF calls so, and whether it is not anywhere. To HDF4 a value is
 // scale_factor · (stored - add_offset). That stays as it is, and is for users to compute; where varve would
 // have to compute it, since files differ or leave cells out, it is refused.
-func (p *planner) noteCalibrated(a *array, made *face.Face) {
+func (p *planner) noteCalibrated(a *array, made *face.Face) bool {
 	var files []int32
 	of := 0
 	for _, m := range a.all() {
@@ -26,7 +26,7 @@ func (p *planner) noteCalibrated(a *array, made *face.Face) {
 		}
 	}
 	if len(files) == 0 {
-		return
+		return false
 	}
 	f := report.Finding{Kind: report.Packing, Array: a.path, Effect: report.Noted,
 		Says: count(len(files), of) + " " + have(len(files)) + " an add_offset of HDF4: values are scale_factor * (stored - add_offset), and not what clients make of it (mask_and_scale=False keeps them from it)"}
@@ -35,4 +35,5 @@ func (p *planner) noteCalibrated(a *array, made *face.Face) {
 		f.Says = count(len(files), of) + " " + have(len(files)) + " an add_offset of HDF4, scale_factor * (stored - add_offset), by which varve does not compute, and would have to: packings differ, or some cells are in no file"
 	}
 	p.find(p.odd(f, files, int64(of)))
+	return true
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,8 @@ func TestCalibrated(t *testing.T) {
 			switch {
 			case c.says == "" && len(found) > 0:
 				t.Errorf("says %v", found)
+			case p != nil && err == nil && isMarked(p) != (c.effect == report.Noted):
+				t.Errorf("marked: %t", isMarked(p))
 			case c.says != "" && (len(found) != 1 || found[0].Effect != c.effect || !strings.HasPrefix(found[0].Says, c.says)):
 				t.Errorf("says %+v", found)
 			case c.effect == report.Refused && (err == nil || found[0].Option != "--drop h"):
@@ -57,4 +60,9 @@ func TestCalibrated(t *testing.T) {
 			}
 		})
 	}
+}
+
+// isMarked reports whether the array h says that it is calibrated, and others that they are not.
+func isMarked(p *Plan) bool {
+	return !slices.ContainsFunc(p.Arrays, func(a manifest.Array) bool { return a.Calibrated != (a.Path == "/h") })
 }

@@ -118,14 +118,12 @@ func (p *planner) declare(a *array, d *decided) error {
 	if got == nil {
 		return nil
 	}
-	if p.calibrated {
-		p.noteCalibrated(a, got)
-	}
 	kept := make([]bool, len(f.of))
 	for i, k := range f.of {
 		kept[i] = got.Kept[k]
 	}
 	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
+	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
 	shape := p.shapeOf(a)
 	out.Face = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}

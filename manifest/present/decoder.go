@@ -28,7 +28,7 @@ type Decoder struct {
 
 // NewDecoder returns the decoder of an array. With decode it applies what its attributes say:
 // scale_factor and add_offset, _Unsigned, and units of time. What they call missing is missing
-// in any case.
+// in any case. Where these are not CF's, decoding is an error.
 func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 	v := variableOf(a)
 	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
@@ -38,6 +38,9 @@ func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 	}
 	d.packing = packing
 	if decode {
+		if err := a.Spec().CheckDecoding(); err != nil {
+			return nil, err
+		}
 		d.scale, d.offset = packing.Affine()
 	} else {
 		d.packing.Type, d.packing.Scale, d.packing.Offset = v.Type, nil, nil

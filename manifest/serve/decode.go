@@ -11,7 +11,10 @@ import (
 )
 
 // readNumbers reads a region as numbers: packed ones are unpacked, and what is missing is NaN.
-func readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error) {
+func (s *site) readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error) {
+	if err := s.spec(a).CheckDecoding(); err != nil {
+		return nil, err
+	}
 	v := cf.VariableOf(a.Path(), a.Face())
 	packing, err := cf.PackingOf(v)
 	if err != nil {

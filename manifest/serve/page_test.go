@@ -175,6 +175,21 @@ func TestPlots(t *testing.T) {
 	}
 }
 
+// TestPlotCalibrated: what is no packing of CF is not drawn, and the page says why.
+func TestPlotCalibrated(t *testing.T) {
+	d := weather(t)
+	for i := range d.snapshot.Arrays {
+		d.snapshot.Arrays[i].Calibrated = d.snapshot.Arrays[i].Path == "/t2m"
+	}
+	s := start(t, newHandler(t, d))
+	if got := ask(t, "GET", s.URL+"/t2m?as=png"); got.status != 501 || !strings.Contains(got.body, "add_offset is HDF4's") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := ask(t, "GET", s.URL+"/t2m", "Accept", browser); got.status != 200 || strings.Contains(got.body, "as=svg") || !strings.Contains(got.body, "add_offset is HDF4") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
 func checkPicture(t *testing.T, query string, got answer) {
 	t.Helper()
 	if strings.Contains(query, "as=png") {

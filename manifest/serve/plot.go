@@ -68,7 +68,7 @@ func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, d
 
 // plot reads the slice and its coordinates.
 func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
-	values, err := readNumbers(ctx, sl.array, sl.region)
+	values, err := s.readNumbers(ctx, sl.array, sl.region)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *site) axis(ctx context.Context, sl *slice, axis int) (plot.Axis, error)
 		}
 		return out, nil
 	}
-	at, err := readNumbers(ctx, c, grid.Region{Origin: []int64{from}, Shape: []int64{n}})
+	at, err := s.readNumbers(ctx, c, grid.Region{Origin: []int64{from}, Shape: []int64{n}})
 	if err != nil {
 		return out, err
 	}

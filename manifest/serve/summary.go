@@ -107,11 +107,11 @@ func (s *site) preview(ctx context.Context, a array) string {
 	if n == 0 || !cf.IsDrawable(a.Face().DataType.Type()) {
 		return ""
 	}
-	first, err := readNumbers(ctx, a, grid.Region{Origin: []int64{0}, Shape: []int64{min(n, 2)}})
+	first, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{0}, Shape: []int64{min(n, 2)}})
 	if err != nil {
 		return ""
 	}
-	last, err := readNumbers(ctx, a, grid.Region{Origin: []int64{n - 1}, Shape: []int64{1}})
+	last, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{n - 1}, Shape: []int64{1}})
 	if err != nil {
 		return ""
 	}
@@ -171,7 +171,11 @@ func (p *page) describe(ctx context.Context, s *site, a array, query url.Values)
 		ap.Mosaic, ap.Note = s.mosaic(ctx, a)
 	}
 	p.Array = ap
-	ap.choose(a, query)
+	if err := spec.CheckDecoding(); err != nil {
+		ap.Why = err.Error()
+	} else {
+		ap.choose(a, query)
+	}
 	ap.list(ctx, s, a, query.Get("listed"))
 	p.listBeside(s, a)
 }
