@@ -8,8 +8,8 @@
 //	         transpose         bytes         shuffle, zlib
 //
 // HDF5's filters are such a chain too: the type's byte order is the codec "bytes",
-// each filter one codec from bytes to bytes. Codecs that only HDF5 or HDF4 knows carry
-// names that begin with "hdf5." or "hdf4."; no document with such a name leaves varve.
+// each filter one codec from bytes to bytes. Codecs that only HDF5, HDF4 or FITS
+// knows carry names that begin with "hdf5.", "hdf4." or "fits."; no document with such a name leaves varve.
 //
 // Decoding knows the size of what comes out, so it goes into the caller's buffer and
 // no stored byte can make it produce more than that. A codec starts no goroutine and

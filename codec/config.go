@@ -55,6 +55,13 @@ func unmarshal(raw []byte, v any) error {
 	return nil
 }
 
+// strict is unmarshal that refuses fields that there are none of.
+func strict(raw []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
 func (c *config) fail(field, format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf("codec %q: %s: %s", c.codec, field, fmt.Sprintf(format, args...))

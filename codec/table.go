@@ -25,7 +25,7 @@ func (c Client) String() string {
 
 // Info is one line of the table of codecs.
 type Info struct {
-	Name   string // in a v3 document; "hdf5." and "hdf4." mark what is never in one
+	Name   string // in a v3 document; "hdf5.", "hdf4." and "fits." mark what is never in one
 	V2     string // id in a v2 document, or ""
 	Filter int    // id of the HDF5 filter that stores these bytes, or 0
 	Client Client
@@ -117,6 +117,10 @@ func newTable() []Info {
 		{Name: "hdf4.rle", Client: NoClient, new: newHDF4RLE},
 		{Name: "hdf4.nbit", Client: NoClient, new: newHDF4Nbit},
 		{Name: "hdf4.skphuff", Client: NoClient, new: newHDF4SkippingHuffman},
+		{Name: "fits.rice", Client: NoClient, new: newFITSRice},
+		{Name: "fits.plio", Client: NoClient, new: newFITSPLIO},
+		{Name: "fits.hcompress", Client: NoClient, new: newFITSHCompress},
+		{Name: "fits.quantized", Client: NoClient, new: newFITSQuantized},
 	}
 }
 

@@ -310,7 +310,7 @@ func chainText(specs []codec.Spec) string {
 	big := ""
 	for _, s := range specs {
 		name := s.Name
-		for _, prefix := range []string{"numcodecs.", "hdf5.", "hdf4."} {
+		for _, prefix := range []string{"numcodecs.", "hdf5.", "hdf4.", "fits."} {
 			name = strings.TrimPrefix(name, prefix)
 		}
 		if s.Name == "bytes" {

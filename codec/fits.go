@@ -1,0 +1,113 @@
+package codec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"varve/codec/internal/fits"
+	"varve/codec/internal/inflate"
+)
+
+// newFITSRice makes the decoder of FITS' RICE_1: integers as they are in a plain image.
+//
+// Specification: FITS Standard 4.0, section 10.4.1; CFITSIO's ricecomp.c. The fields are how many
+// bytes integers had as they were compressed (BYTEPIX) and have in the image, and BLOCKSIZE.
+//
+//	{"name": "fits.rice", "configuration": {"bytes": 2, "block": 32, "size": 2}}
+func newFITSRice(c *config, _ Form) (Codec, error) {
+	p := fits.Rice{Bytes: c.integer("bytes", 4, 0, 8), Block: c.integer("block", 32, 0, 1<<30), Size: c.integer("size", 0, 0, 8)}
+	return checked(c, fmt.Sprint("fits.rice", p), p)
+}
+
+// newFITSPLIO makes the decoder of FITS' PLIO_1: masks.
+//
+// Specification: FITS Standard 4.0, section 10.4.3; CFITSIO's pliocomp.c. CFITSIO adds an offset to
+// integers that may be negative.
+//
+//	{"name": "fits.plio", "configuration": {"size": 2, "offset": 32768}}
+func newFITSPLIO(c *config, _ Form) (Codec, error) {
+	p := fits.PLIO{Size: c.integer("size", 0, 0, 8), Offset: c.integer("offset", 0, 0, 1<<30)}
+	return checked(c, fmt.Sprint("fits.plio", p), p)
+}
+
+// newFITSHCompress makes the decoder of FITS' HCOMPRESS_1, without smoothing.
+//
+// Specification: FITS Standard 4.0, section 10.4.4; CFITSIO's fits_hdecompress.c.
+//
+//	{"name": "fits.hcompress", "configuration": {"size": 2}}
+func newFITSHCompress(c *config, _ Form) (Codec, error) {
+	p := fits.HCompress{Size: c.integer("size", 0, 0, 8)}
+	return checked(c, fmt.Sprint("fits.hcompress", p), p)
+}
+
+// checked makes a codec of a decoder that says whether its parameters are any.
+func checked[D interface {
+	Check() error
+	Decode(dst, src []byte) (int, error)
+}](c *config, key string, d D) (Codec, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	if err := d.Check(); err != nil {
+		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
+	}
+	return &foreign{key: key, decode: d.Decode}, nil
+}
+
+// fitsQuantized decodes a whole FITS image of floats that were compressed as integers. Its chunk is
+// the table that holds all tiles, since a tile's scale and zero are in a row of it, away from the
+// tile's bytes.
+//
+// Specification: FITS Standard 4.0, sections 10.1 and 10.2. The fields say where in a row is what.
+//
+//	{"name": "fits.quantized", "configuration": {
+//	  "rows": 100, "row": 24, "heap": 2400, "tile": [1, 200], "coder": "RICE_1", "bytes": 4, "block": 32,
+//	  "method": "SUBTRACTIVE_DITHER_1", "seed": 42, "data": {"at": 0, "wide": false, "size": 1},
+//	  "scale": {"kind": "D", "at": 8}, "zero": {"kind": "D", "at": 16}, "blank": {"all": "-2147483648"}}}
+type fitsQuantized struct {
+	onlyDecodes
+	key   string
+	table fits.Quantized
+}
+
+func newFITSQuantized(c *config, in Form) (Codec, error) {
+	q := &fitsQuantized{table: fits.Quantized{Inflate: inflate.Gzip}}
+	raw, err := json.Marshal(c.fields)
+	if err == nil {
+		c.fields = nil
+		err = strict(raw, &q.table)
+	}
+	if err == nil {
+		err = q.table.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
+	}
+	key, err := json.Marshal(&q.table)
+	q.key = "fits.quantized" + string(key)
+	return q, errors.Join(err, q.Accepts(in))
+}
+
+func (q *fitsQuantized) DecodeKey() string { return q.key }
+
+// Accepts takes chunks of floats.
+func (q *fitsQuantized) Accepts(in Form) error {
+	if in.Type.Kind != Float || in.Type.Size < 4 {
+		return fmt.Errorf("elements of %v, not float32 or float64", in.Type)
+	}
+	if len(in.Shape) == 0 || len(in.Shape) != len(q.table.Tile) {
+		return fmt.Errorf("tiles of shape %v of a chunk of shape %v", q.table.Tile, in.Shape)
+	}
+	return nil
+}
+
+func (q *fitsQuantized) EncodedSize(Form) (int, bool) { return 0, false }
+
+func (q *fitsQuantized) Encode(dst []byte, _ Elems, _ Form) ([]byte, error) {
+	return dst, q.cannotEncode()
+}
+
+func (q *fitsQuantized) Decode(dst Elems, src []byte, in Form) error {
+	return q.table.Decode(dst.Fixed, src, in.Shape, in.Type.Size)
+}
