@@ -62,6 +62,10 @@ type Storage struct {
 	// strings are, into the strings; nil for other types.
 	Texts func(ctx context.Context, stored []byte) ([][]byte, error)
 
+	// Spelled says that stored bytes are texts of numbers, as FITS has them in ASCII tables. Only
+	// ReadAll gives the elements.
+	Spelled bool
+
 	// Undecodable says why nobody can decode what Refs and Data lead to; it wraps
 	// errors.ErrUnsupported. Values that are stored elsewhere, as sequences of varying length
 	// are, ReadAll can give all the same.

@@ -71,7 +71,7 @@ func (e *entry) store() error {
 	if err != nil {
 		return err
 	}
-	if v.Storage.Texts != nil || e.hasTails(v) {
+	if v.Storage.Texts != nil || v.Storage.Spelled || e.hasTails(v) {
 		way = throughReader
 	}
 	out.Type = t
