@@ -21,6 +21,8 @@ var samples = []struct{ name, kind, path string }{
 	{"hdf5/netcdf4.nc", "hdf5", "/v"},
 	{"netcdf3/classic.nc", "netcdf3", "/record_b"},
 	{"fits/table.fits", "fits", "/T/byte"},
+	{"fits/compressed.fits", "fits", "/DITHERED"},
+	{"fits/ascii.fits", "fits", "/T/long"},
 	{"fits/refused.fits", "fits", "/"},
 	{"hdf4/chunked.hdf", "hdf4", "/cube"},
 	{"hdf4/records.hdf", "hdf4", "/wind"},

@@ -137,6 +137,11 @@ func verdict(v *readers.Variable, masked int) string {
 		return "decodable; not for clients, which have no such type"
 	case s.Undecodable != nil:
 		return "cannot be decoded: " + s.Undecodable.Error()
+	case s.Spelled:
+		return "decodable; rebuilt for clients, which know no numbers in texts"
+	}
+	if info, ok := codec.Lookup(s.Pipeline.Bytes.Name); ok && info.Client == codec.NoClient {
+		return "decodable; rebuilt for clients, which do not know " + info.Name
 	}
 	for _, f := range s.Pipeline.Filters {
 		info, ok := codec.Lookup(f.Codec.Name)

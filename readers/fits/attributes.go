@@ -27,25 +27,38 @@ var structural = map[string]bool{
 // ofColumns are keywords of columns, which a number follows (section 7.3).
 var ofColumns = []string{"TTYPE", "TFORM", "TUNIT", "TNULL", "TSCAL", "TZERO", "TDISP", "TDIM", "TBCOL", "TCOMM", "TUCD", "TLMIN", "TLMAX", "TDMIN", "TDMAX"}
 
+// ofCompression are keywords of compressed images (section 10.1.1), and ofTiles those that a number
+// follows.
+var (
+	ofCompression = map[string]bool{
+		"ZIMAGE": true, "ZCMPTYPE": true, "ZBITPIX": true, "ZNAXIS": true, "ZQUANTIZ": true, "ZDITHER0": true, "ZBLANK": true,
+		"ZSCALE": true, "ZZERO": true, "ZSIMPLE": true, "ZTENSION": true, "ZEXTEND": true, "ZBLOCKED": true, "ZPCOUNT": true,
+		"ZGCOUNT": true, "CHECKSUM": true, "DATASUM": true,
+	}
+	ofTiles = map[string]bool{"ZNAXIS": true, "ZTILE": true, "ZNAME": true, "ZVAL": true}
+)
+
 // isStructural reports whether a keyword of an HDU is no attribute of it.
 func (u *hdu) isStructural(keyword string) bool {
-	if structural[keyword] {
+	if structural[keyword] || u.kind == tiled && ofCompression[keyword] {
 		return true
 	}
 	prefix := strings.TrimRight(keyword, "0123456789")
 	if prefix == keyword {
 		return false
 	}
-	if prefix == "NAXIS" {
+	if prefix == "NAXIS" || u.kind == tiled && ofTiles[prefix] {
 		return true
 	}
 	for _, c := range ofColumns {
-		if u.kind == table && prefix == c {
+		if u.hasColumns() && prefix == c {
 			return true
 		}
 	}
 	return false
 }
+
+func (u *hdu) hasColumns() bool { return u.kind == table || u.kind == ascii || u.kind == tiled }
 
 // attributes returns the keywords of an HDU that are no business of this package. Of a
 // keyword that stands there twice the first counts; commentary is joined.
@@ -66,7 +79,7 @@ func (u *hdu) attributes() []readers.Attribute {
 			}
 			comments[name] = append(comments[name], c.text)
 		case u.index[c.keyword] == i:
-			out = append(out, c.attribute(c.keyword))
+			out = append(out, c.attribute(u.ofImage(c.keyword)))
 		}
 	}
 	for _, name := range order {
@@ -75,6 +88,17 @@ func (u *hdu) attributes() []readers.Attribute {
 		}
 	}
 	return out
+}
+
+// ofImage is what a keyword is in the image as it was before it was compressed.
+func (u *hdu) ofImage(keyword string) string {
+	switch {
+	case u.kind == tiled && keyword == "ZHECKSUM":
+		return "CHECKSUM"
+	case u.kind == tiled && keyword == "ZDATASUM":
+		return "DATASUM"
+	}
+	return keyword
 }
 
 // attribute is a card as an attribute of the given name.

@@ -1,4 +1,4 @@
-// Package fits reads FITS files: images and binary tables (FITS Standard 4.0).
+// Package fits reads FITS files: images, compressed or not, and tables (FITS Standard 4.0).
 //
 // A file is a sequence of header and data units (HDUs), each part filled up to a whole
 // number of blocks of 2880 bytes (section 3). A header is cards of 80 characters, 36 a
@@ -11,7 +11,7 @@
 //	HIERARCH many words = value / comment            a long keyword
 //
 //	├ header: n × 2880 ┼ data: n × 2880 ┼ header ┼ data ┼ …
-//	  SIMPLE  = T                         XTENSION= 'IMAGE' or 'BINTABLE'
+//	  SIMPLE  = T                         XTENSION= 'IMAGE', 'BINTABLE' or 'TABLE'
 //
 // The data of an image are its elements, big-endian; NAXIS1 varies fastest, so that the
 // shape is NAXISn, …, NAXIS1. The data of a binary table (section 7.3) are rows of fixed
@@ -20,10 +20,23 @@
 //	├ a ┼ b ──┼ c ┤├ a ┼ b ──┼ c ┤├ …
 //	└── NAXIS1 ───┘
 //
+// A compressed image (section 10.1) is such a table. A row is a tile, and says where in the heap
+// its bytes are, in one of three columns:
+//
+//	├ COMPRESSED_DATA ┼ GZIP_COMPRESSED_DATA ┼ UNCOMPRESSED_DATA ┼ ZSCALE ┼ ZZERO ┤
+//	  count, offset
+//
+// Tiles are chunks, unless they hold floats that were quantized: then the table is one, with all that
+// is in it, as nothing less holds a tile's bytes and its scale.
+//
+// The data of an ASCII table (section 7.2) are rows of text, with fields that TBCOLn and TFORMn
+// place. Its numbers are read by this package alone.
+//
 // An image becomes a variable of the root, named by EXTNAME or else PRIMARY, HDU1, HDU2, …;
 // a table becomes a group with a variable a column, whose storage is arithmetic. Keywords
 // become attributes, those of the first HDU also attributes of the root; what only says how
-// the data lie does not. FITS names no dimensions, so that all are anonymous.
+// the data lie, or were compressed, does not. FITS names no dimensions, so that all are
+// anonymous.
 //
 // Scaling stays as it is stored: elements are what the file holds, BSCALE, BZERO, BLANK
 // and BUNIT (of a column TSCAL, TZERO, TNULL, TUNIT) are attributes, and stand a second time
@@ -31,6 +44,7 @@
 // them. Where BZERO only turns the sign bit over (section 5.2.5), the attribute fits_dtype
 // names the type that is meant.
 //
-// Refused by name: ASCII tables, compressed images and tables (ZIMAGE, ZTABLE), random
-// groups, other extensions. Columns of varying length (P and Q) are listed as undecodable.
+// Refused by name: compressed tables (ZTABLE), images whose coder is to smooth or is none of those
+// of the standard, random groups, other extensions. Columns of varying length (P and Q) are listed
+// as undecodable.
 package fits

@@ -111,7 +111,9 @@ func (b *builder) unit(s *scanner, at int64, n int) (int64, error) {
 	if n == 0 {
 		b.out.Root.Attributes = u.attributes()
 	}
-	b.add(u)
+	if err := b.add(s.ctx, u); err != nil {
+		return 0, err
+	}
 	left := uint64(b.src.Size() - h.end)
 	if u.size > left {
 		return b.src.Size(), nil // the variables of the unit say so
@@ -119,7 +121,8 @@ func (b *builder) unit(s *scanner, at int64, n int) (int64, error) {
 	return h.end + int64(min(u.padded, left)), nil
 }
 
-func (b *builder) add(u *hdu) {
+// add adds what an HDU holds. The error is one of reading.
+func (b *builder) add(ctx context.Context, u *hdu) error {
 	usual := fmt.Sprint("HDU", u.number)
 	if u.number == 0 {
 		usual = "PRIMARY"
@@ -128,17 +131,21 @@ func (b *builder) add(u *hdu) {
 		if u.number > 0 {
 			b.addEmpty(u, b.names.Take(u.string("EXTNAME"), usual))
 		}
-		return
+		return nil
+	}
+	if u.kind == tiled {
+		return b.addTiles(ctx, u, usual)
 	}
 	name := b.names.Take(u.string("EXTNAME"), usual)
 	switch u.kind {
 	case image:
 		b.addImage(u, name)
-	case table:
+	case table, ascii:
 		b.addTable(u, name)
 	default:
 		b.problem("/"+name, b.located(u.reason))
 	}
+	return nil
 }
 
 // addEmpty adds an extension that has keywords and nothing else.
@@ -162,25 +169,34 @@ func (b *builder) checkSize(u *hdu, path string) {
 }
 
 func (b *builder) addImage(u *hdu, name string) {
+	v := b.image(u, name, u.bitpix, u.axes)
+	v.Storage = plainStorage(v.Type)
+	v.Storage.Layout, v.Storage.Offset, v.Storage.Bytes = readers.Contiguous, u.end, product(u.axes)*uint64(v.Type.Size)
+	b.setReader(v, 1)
+	b.checkSize(u, v.Path)
+}
+
+// image adds the variable of an image, without its storage.
+func (b *builder) image(u *hdu, name string, bitpix int, axes []uint64) *readers.Variable {
 	v := &readers.Variable{
 		Name: name, Path: "/" + name,
-		Shape:      reversed(u.axes),
-		Type:       bitpixes[u.bitpix],
+		Shape:      reversed(axes),
+		Type:       bitpixes[bitpix],
 		Attributes: u.attributes(),
 	}
 	v.MaxShape = v.Shape
-	for i := len(u.axes); i > 0; i-- {
-		dim := anonymous("/", fmt.Sprintf("%s_NAXIS%d", name, i), u.axes[i-1])
+	for i := len(axes); i > 0; i-- {
+		dim := anonymous("/", fmt.Sprintf("%s_NAXIS%d", name, i), axes[i-1])
 		v.Dims = append(v.Dims, dim)
 		b.out.Root.Dimensions = append(b.out.Root.Dimensions, dim)
 	}
 	cards := scaling{u.lookup("BSCALE"), u.lookup("BZERO"), u.lookup("BLANK"), u.lookup("BUNIT")}
+	if cards.blank == nil && u.kind == tiled {
+		cards.blank = u.lookup("ZBLANK")
+	}
 	v.Attributes = addAttributes(v.Attributes, cards.attributes(v.Type))
-	v.Storage = plainStorage(v.Type)
-	v.Storage.Layout, v.Storage.Offset, v.Storage.Bytes = readers.Contiguous, u.end, product(u.axes)*uint64(v.Type.Size)
-	b.setReader(v, 1)
 	b.out.Root.Variables = append(b.out.Root.Variables, v)
-	b.checkSize(u, v.Path)
+	return v
 }
 
 // addAttributes adds those whose names are not taken.
@@ -205,54 +221,4 @@ func plainStorage(t *readers.Type) readers.Storage {
 		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
 	}
 	return s
-}
-
-func (b *builder) addTable(u *hdu, name string) {
-	g := &readers.Group{Name: name, Path: "/" + name, Attributes: u.attributes()}
-	fields, err := u.fields()
-	if err != nil {
-		b.problem(g.Path, b.located(err))
-		return
-	}
-	b.out.Root.Groups = append(b.out.Root.Groups, g)
-	rows := anonymous(g.Path, "rows", u.axes[1])
-	g.Dimensions = append(g.Dimensions, rows)
-	for _, f := range fields {
-		g.Variables = append(g.Variables, b.column(u, g, rows, f))
-	}
-	b.checkSize(u, g.Path)
-}
-
-func (b *builder) column(u *hdu, g *readers.Group, rows *readers.Dimension, f field) *readers.Variable {
-	v := &readers.Variable{
-		Name: f.name, Path: g.Path + "/" + f.name,
-		Dims:    []*readers.Dimension{rows},
-		Shape:   append([]uint64{rows.Length}, f.shape...),
-		Type:    f.typ,
-		Storage: plainStorage(f.typ),
-	}
-	v.MaxShape = v.Shape
-	for i, n := range f.shape {
-		dim := anonymous(g.Path, fmt.Sprintf("%s_dim%d", f.name, i), n)
-		v.Dims = append(v.Dims, dim)
-		g.Dimensions = append(g.Dimensions, dim)
-	}
-	for _, keyword := range ofColumns {
-		if c := u.lookup(column(keyword, f.number)); c != nil && keyword != "TTYPE" {
-			v.Attributes = append(v.Attributes, c.attribute(keyword))
-		}
-	}
-	cards := scaling{
-		u.lookup(column("TSCAL", f.number)), u.lookup(column("TZERO", f.number)),
-		u.lookup(column("TNULL", f.number)), u.lookup(column("TUNIT", f.number)),
-	}
-	v.Attributes = addAttributes(v.Attributes, cards.attributes(f.typ))
-	s := &v.Storage
-	s.Layout, s.Offset, s.Stride = readers.Records, u.end+int64(f.offset), int64(u.axes[0])
-	s.Bytes = f.size * rows.Length
-	if f.varies {
-		s.Undecodable = unsupported("a column of varying length (%s = %q)", column("TFORM", f.number), u.string(column("TFORM", f.number)))
-	}
-	b.setReader(v, rows.Length)
-	return v
 }

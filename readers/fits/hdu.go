@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"varve/readers"
 )
@@ -16,6 +17,8 @@ type kind uint8
 const (
 	image kind = iota
 	table
+	tiled // an image, compressed
+	ascii // a table of text
 	refused
 )
 
@@ -60,7 +63,24 @@ func newHDU(h *header, number int) (*hdu, error) {
 		return nil, err
 	}
 	u.kind, u.reason = u.classify()
+	if u.kind == tiled {
+		u.dropDefaultName()
+	}
 	return u, nil
+}
+
+// dropDefaultName drops the name that CFITSIO gives compressed images without one. Another may stand
+// behind it.
+func (u *hdu) dropDefaultName() {
+	u.cards = slices.DeleteFunc(u.cards, func(c card) bool {
+		return c.keyword == "EXTNAME" && c.kind == text && strings.TrimSpace(c.text) == "COMPRESSED_IMAGE"
+	})
+	clear(u.index)
+	for i, c := range u.cards {
+		if _, known := u.index[c.keyword]; c.kind != noValue && !known {
+			u.index[c.keyword] = i
+		}
+	}
 }
 
 func (u *hdu) readAxes() error {
@@ -134,13 +154,13 @@ func (u *hdu) classify() (kind, error) {
 	case extension == "IMAGE":
 		return image, nil
 	case extension == "BINTABLE" && u.isTrue("ZIMAGE"):
-		return refused, unsupported("a compressed image (ZIMAGE, %q); funpack makes a plain one", u.string("ZCMPTYPE"))
+		return tiled, nil
 	case extension == "BINTABLE" && u.isTrue("ZTABLE"):
 		return refused, unsupported("a compressed table (ZTABLE); funpack makes a plain one")
 	case extension == "BINTABLE" || extension == "A3DTABLE":
 		return table, nil
 	case extension == "TABLE":
-		return refused, unsupported("an ASCII table (XTENSION = 'TABLE')")
+		return ascii, nil
 	}
 	return refused, unsupported("an extension of type %q", extension)
 }

@@ -1,6 +1,7 @@
 package fits
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"varve/readers/internal/naming"
 )
 
-// field is a column of a binary table.
+// field is a column of a table.
 type field struct {
 	number int // from 1
 	name   string
@@ -18,6 +19,8 @@ type field struct {
 	typ    *readers.Type
 	shape  []uint64 // of one row's value
 	varies bool     // only a descriptor stands in the row
+
+	spelling *spelling // of numbers of ASCII tables
 }
 
 // codes are the types of columns (table 18). Bits, texts and descriptors are not here.
@@ -177,4 +180,62 @@ func reversed(list []uint64) []uint64 {
 		out[len(list)-1-i] = n
 	}
 	return out
+}
+
+func (b *builder) addTable(u *hdu, name string) {
+	g := &readers.Group{Name: name, Path: "/" + name, Attributes: u.attributes()}
+	read := u.fields
+	if u.kind == ascii {
+		read = u.asciiFields
+	}
+	fields, err := read()
+	if err != nil {
+		b.problem(g.Path, b.located(err))
+		return
+	}
+	b.out.Root.Groups = append(b.out.Root.Groups, g)
+	rows := anonymous(g.Path, "rows", u.axes[1])
+	g.Dimensions = append(g.Dimensions, rows)
+	for _, f := range fields {
+		g.Variables = append(g.Variables, b.column(u, g, rows, f))
+	}
+	b.checkSize(u, g.Path)
+}
+
+func (b *builder) column(u *hdu, g *readers.Group, rows *readers.Dimension, f field) *readers.Variable {
+	v := &readers.Variable{
+		Name: f.name, Path: g.Path + "/" + f.name,
+		Dims:    []*readers.Dimension{rows},
+		Shape:   append([]uint64{rows.Length}, f.shape...),
+		Type:    f.typ,
+		Storage: plainStorage(f.typ),
+	}
+	v.MaxShape = v.Shape
+	for i, n := range f.shape {
+		dim := anonymous(g.Path, fmt.Sprintf("%s_dim%d", f.name, i), n)
+		v.Dims = append(v.Dims, dim)
+		g.Dimensions = append(g.Dimensions, dim)
+	}
+	for _, keyword := range ofColumns {
+		if c := u.lookup(column(keyword, f.number)); c != nil && keyword != "TTYPE" {
+			v.Attributes = append(v.Attributes, c.attribute(keyword))
+		}
+	}
+	cards := scaling{
+		u.lookup(column("TSCAL", f.number)), u.lookup(column("TZERO", f.number)),
+		u.lookup(column("TNULL", f.number)), u.lookup(column("TUNIT", f.number)),
+	}
+	v.Attributes = addAttributes(addAttributes(v.Attributes, cards.attributes(f.typ)), f.missing())
+	s := &v.Storage
+	s.Layout, s.Offset, s.Stride = readers.Records, u.end+int64(f.offset), int64(u.axes[0])
+	s.Bytes = f.size * rows.Length
+	if f.varies {
+		s.Undecodable = unsupported("a column of varying length (%s = %q)", column("TFORM", f.number), u.string(column("TFORM", f.number)))
+	}
+	if s.Spelled = f.spelling != nil; s.Spelled {
+		b.setSpelled(v, f)
+		return v
+	}
+	b.setReader(v, rows.Length)
+	return v
 }

@@ -1,0 +1,194 @@
+package fits
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"varve/readers"
+	"varve/readers/internal/naming"
+	"varve/readers/internal/strided"
+)
+
+// spelling is how numbers of a column of an ASCII table are written (section 7.2.5).
+type spelling struct {
+	decimals int // of reals without a point: how many digits stand behind it
+	null     *card
+}
+
+// asciiFields reads the columns of an ASCII table.
+func (u *hdu) asciiFields() ([]field, error) {
+	if len(u.axes) != 2 || u.bitpix != 8 {
+		return nil, readers.Corruptf("an ASCII table with NAXIS = %d and BITPIX = %d, not 2 and 8", len(u.axes), u.bitpix)
+	}
+	n, err := u.int("TFIELDS", true, 0, maxAxes)
+	if err != nil {
+		return nil, err
+	}
+	names := naming.New()
+	var list []field
+	for i := 1; i <= int(n); i++ {
+		f, err := u.asciiField(i)
+		if err != nil {
+			return nil, err
+		}
+		f.name = names.Take(u.string(column("TTYPE", i)), column("col", i))
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// asciiField reads one column: TFORMn is a letter, a width and, of reals, a number of decimals.
+func (u *hdu) asciiField(n int) (field, error) {
+	f := field{number: n, spelling: &spelling{null: u.lookup(column("TNULL", n))}}
+	form := u.string(column("TFORM", n))
+	width, decimals, _ := strings.Cut(strings.TrimLeft(form, "AIFED"), ".")
+	var err error
+	if f.size, err = strconv.ParseUint(width, 10, 31); err != nil || f.size == 0 || len(form)-len(strings.TrimLeft(form, "AIFED")) != 1 {
+		return f, readers.Corruptf("%s = %q is none of Aw, Iw, Fw.d, Ew.d and Dw.d", column("TFORM", n), form)
+	}
+	if decimals != "" {
+		if f.spelling.decimals, err = strconv.Atoi(decimals); err != nil || f.spelling.decimals < 0 || uint64(f.spelling.decimals) > f.size {
+			return f, readers.Corruptf("%s = %q: %q is no number of decimals", column("TFORM", n), form, decimals)
+		}
+	}
+	first, err := u.int(column("TBCOL", n), true, 1, math.MaxInt64)
+	if err != nil {
+		return f, err
+	}
+	if f.offset = first - 1; f.offset > u.axes[0] || f.size > u.axes[0]-f.offset {
+		return f, readers.Corruptf("%s = %q from byte %d on reaches beyond the %d bytes of a row", column("TFORM", n), form, first, u.axes[0])
+	}
+	f.setElement(form[0])
+	return f, nil
+}
+
+// setElement sets the type of a column: the least integer that holds all numbers of the width, as
+// CFITSIO and astropy have it, so that the lowest of the type is none of them.
+func (f *field) setElement(code byte) {
+	switch {
+	case code == 'A':
+		f.spelling = nil
+		f.typ = &readers.Type{Class: readers.String, Size: int(f.size), Padding: readers.SpacePadded}
+	case code != 'I':
+		f.typ = realType
+	case f.size <= 4:
+		f.typ = readers.Int(2, readers.LittleEndian, true)
+	case f.size <= 9:
+		f.typ = readers.Int(4, readers.LittleEndian, true)
+	default:
+		f.typ = int64Type
+	}
+}
+
+// missing returns the integer that stands for what TNULLn says is missing; none without that.
+func (f *field) missing() []readers.Attribute {
+	if f.spelling == nil || f.spelling.null == nil || f.typ.Class != readers.Integer {
+		return nil
+	}
+	data := binary.LittleEndian.AppendUint64(nil, uint64(f.lowest()))[:f.typ.Size]
+	return []readers.Attribute{{Name: "_FillValue", Value: readers.Value{Type: f.typ, Data: data}}}
+}
+
+func (f *field) lowest() int64 { return math.MinInt64 >> (64 - 8*f.typ.Size) }
+
+// appendNumber appends the number that a field spells, in memory form.
+func (f *field) appendNumber(dst, stored []byte) ([]byte, error) {
+	s := strings.Trim(string(stored), " \x00")
+	null := f.spelling.null != nil && f.spelling.null.kind == text && s == strings.Trim(f.spelling.null.text, " ")
+	if f.typ.Class == readers.Float {
+		v, err := f.real(s, null)
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v)), err
+	}
+	v := f.lowest()
+	if !null && s != "" {
+		var err error
+		if v, err = strconv.ParseInt(s, 10, 8*f.typ.Size); err != nil {
+			return dst, readers.Corruptf("%q is no integer of %d bytes", s, f.typ.Size)
+		}
+	} else if !null {
+		v = 0 // so the standard says of blanks
+	}
+	return append(dst, binary.LittleEndian.AppendUint64(nil, uint64(v))[:f.typ.Size]...), nil
+}
+
+// real is the number that a field spells. Blanks are none, as astropy has it; the standard says nothing.
+func (f *field) real(s string, null bool) (float64, error) {
+	if null || s == "" || strings.EqualFold(s, "nan") {
+		return math.Float64frombits(0x7ff8 << 48), nil
+	}
+	if v, ok := infinite(s); ok {
+		return v, nil
+	}
+	mantissa, exponent := s, "0"
+	if i := strings.IndexAny(s[1:], "EeDd+-"); i >= 0 {
+		mantissa, exponent = s[:i+1], s[i+1:]
+		if strings.ContainsAny(exponent[:1], "EeDd") {
+			exponent = exponent[1:]
+		}
+	}
+	if f.spelling.decimals > 0 && !strings.Contains(mantissa, ".") && strings.ContainsAny(mantissa, "0123456789") {
+		sign := mantissa[:len(mantissa)-len(strings.TrimLeft(mantissa, "+-"))]
+		digits := strings.Repeat("0", f.spelling.decimals) + mantissa[len(sign):]
+		point := len(digits) - f.spelling.decimals
+		mantissa = sign + digits[:point] + "." + digits[point:]
+	}
+	v, ok := parseReal(mantissa + "E" + exponent)
+	if !ok {
+		return 0, readers.Corruptf("%q is no real number", s)
+	}
+	return v, nil
+}
+
+func infinite(s string) (float64, bool) {
+	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
+	case "inf", "infinity":
+		return math.Inf(1 - 2*strings.Count(s[:1], "-")), true
+	}
+	return 0, false
+}
+
+// setSpelled lets a variable read its numbers.
+func (b *builder) setSpelled(v *readers.Variable, f field) {
+	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
+		value, err := b.readSpelled(ctx, v, f, limit)
+		if err != nil {
+			err = &readers.Error{Source: b.src.Name(), Path: v.Path, Offset: -1, Err: err}
+		}
+		return value, err
+	}
+}
+
+// spelledAtOnce is about how many bytes of fields are read at a time.
+const spelledAtOnce = 1 << 20
+
+// readSpelled reads the numbers of a column of an ASCII table.
+func (b *builder) readSpelled(ctx context.Context, v *readers.Variable, f field, limit uint64) (readers.Value, error) {
+	s, rows := &v.Storage, v.Shape[0]
+	if size := uint64(f.typ.Size); rows > limit/size {
+		return readers.Value{}, fmt.Errorf("the values take %d bytes each, and %d of them more than the %d asked for", size, rows, limit)
+	}
+	if rows > 0 && uint64(s.Offset)+(rows-1)*uint64(s.Stride)+f.size > uint64(b.src.Size()) {
+		return readers.Value{}, readers.Corruptf("the file is cut off: the data end at offset %d, the file at %d", uint64(s.Offset)+(rows-1)*uint64(s.Stride)+f.size, b.src.Size())
+	}
+	per := min(max(spelledAtOnce/f.size, 1), rows)
+	buf := make([]byte, per*f.size)
+	data := make([]byte, 0, rows*uint64(f.typ.Size))
+	for first := uint64(0); first < rows; first += per {
+		n := min(per, rows-first)
+		at := s.Offset + int64(first)*s.Stride
+		if err := strided.Read(ctx, b.src, buf[:n*f.size], strided.Runs{Offset: at, Size: f.size, Stride: uint64(s.Stride), Count: n}); err != nil {
+			return readers.Value{}, err
+		}
+		for i := range n {
+			var err error
+			if data, err = f.appendNumber(data, buf[i*f.size:][:f.size]); err != nil {
+				return readers.Value{}, &readers.Error{Offset: at + int64(i)*s.Stride, Err: err}
+			}
+		}
+	}
+	return readers.Value{Type: v.Type, Shape: v.Shape, Data: data}, ctx.Err()
+}

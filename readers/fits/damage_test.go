@@ -1,0 +1,140 @@
+package fits
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/readers"
+	"varve/readers/readertest"
+)
+
+// extensions are where the extensions of a file begin.
+func extensions(data []byte) (list []int) {
+	for at := blockSize; at < len(data); at += blockSize {
+		if bytes.HasPrefix(data[at:], []byte("XTENSION")) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+func TestConformance(t *testing.T) {
+	samples := []readertest.Sample{{Name: "keywords", Data: fixture(t, "keywords")}}
+	for _, name := range []string{"scaling", "table", "ascii"} {
+		data := fixture(t, name)
+		samples = append(samples, readertest.Sample{Name: name, Data: data, Whole: extensions(data)})
+	}
+	data := fixture(t, "compressed")
+	begin := append(extensions(data), len(data))
+	for i, name := range places["compressed"][1:] {
+		switch name {
+		case "RICE8", "GZIP2", "ZEROS":
+			one := slices.Concat(data[:begin[0]], data[begin[i]:begin[i+1]])
+			samples = append(samples, readertest.Sample{Name: name, Data: one, Whole: begin[:1]})
+		}
+	}
+	readertest.Run(t, Format{}, samples...)
+}
+
+// TestBoundaries cuts a file at every structure's end, and one byte before and behind.
+func TestBoundaries(t *testing.T) {
+	data := fixture(t, "table")
+	const tableHeader, tableData, tableEnd = 2880, 8640, 8640 + 3*104
+	for _, c := range []struct {
+		size      int
+		problem   string
+		variables int
+	}{
+		{tableHeader, "", 0},
+		{tableHeader + 1, "ends 1 bytes into a block", 0},
+		{tableHeader + blockSize, "has no END", 0},
+		{tableData - 1, "has no END", 0},
+		{tableData, "data end at offset 8952", 17},
+		{tableEnd - 1, "data end at offset 8952", 17},
+		{tableEnd, "312 bytes into a block", 17},
+		{len(data) - 1, "2879 bytes into a block", 17},
+		{len(data), "", 17},
+	} {
+		d := open(t, data[:c.size])
+		n := 0
+		for _, g := range d.Root.Groups {
+			n += len(g.Variables)
+		}
+		said := ""
+		if len(d.Problems) > 0 {
+			said = d.Problems[0].Err.Error()
+		}
+		if n != c.variables || (said == "") != (c.problem == "") || !strings.Contains(said, c.problem) {
+			t.Errorf("%d bytes: %d variables, want %d; problem %q, want %q", c.size, n, c.variables, said, c.problem)
+		}
+	}
+}
+
+// cards writes a header.
+func cards(list ...string) []byte {
+	var b strings.Builder
+	for _, c := range append(list, "END") {
+		fmt.Fprintf(&b, "%-80s", c)
+	}
+	for b.Len()%blockSize != 0 {
+		b.WriteByte(' ')
+	}
+	return []byte(b.String())
+}
+
+func TestDamage(t *testing.T) {
+	const simple = "SIMPLE  =                    T"
+	primary := cards(simple, "BITPIX  = 8", "NAXIS   = 0")
+	tableOf := func(more ...string) []byte {
+		list := append([]string{"XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 8", "NAXIS2  = 1", "PCOUNT  = 0", "GCOUNT  = 1"}, more...)
+		return append(append(bytes.Clone(primary), cards(list...)...), make([]byte, blockSize)...)
+	}
+	for _, c := range []struct {
+		name, says string
+		data       []byte
+	}{
+		{"BITPIX 7", "BITPIX is none of", cards(simple, "BITPIX  = 7", "NAXIS   = 0")},
+		{"BITPIX absent", "BITPIX is none of", cards(simple, "NAXIS   = 0")},
+		{"NAXIS absent", "no NAXIS", cards(simple, "BITPIX  = 8")},
+		{"NAXIS negative", "NAXIS is no integer", cards(simple, "BITPIX  = 8", "NAXIS   = -1")},
+		{"NAXIS 1000", "from 0 to 999", cards(simple, "BITPIX  = 8", "NAXIS   = 1000")},
+		{"NAXIS2 absent", "no NAXIS2", cards(simple, "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3")},
+		{"axes overflow", "more than 2^62", cards(simple, "BITPIX  = 64", "NAXIS   = 2", "NAXIS1  = 4294967296", "NAXIS2  = 4294967296")},
+		{"groups overflow", "more than 2^62", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1", "PCOUNT  = 9223372036854775807")},
+		{"no END", "has no END", bytes.Repeat([]byte(fmt.Sprintf("%-80s", simple)), 36)},
+		{"data missing", "the data end at offset 1002880", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000")},
+		{"records behind", "begin here with XTENSION", append(bytes.Clone(primary), cards("FOREIGN = 1")...)},
+		{"bytes behind", "should begin here, not", append(bytes.Clone(primary), bytes.Repeat([]byte{0xff}, blockSize)...)},
+		{"a card that is no text", `/ a st\x1bndard"`, cards(simple+" / a st\x1bndard", "BITPIX  = 8", "NAXIS   = 0")},
+		{"lines", "a header in lines", append([]byte(simple+" / a standard\nBITPIX  = 8\nNAXIS   = 0\nEND\n"), bytes.Repeat([]byte(" "), blockSize)...)},
+		{"TFIELDS absent", "no TFIELDS", tableOf()},
+		{"TFORM empty", "names no type", tableOf("TFIELDS = 1", "TFORM1  = '12'")},
+		{"TFORM of type Z", "is none of", tableOf("TFIELDS = 1", "TFORM1  = 'Z'")},
+		{"TFORM too long", "beyond the 8 bytes of a row", tableOf("TFIELDS = 2", "TFORM1  = 'J'", "TFORM2  = 'D'")},
+		{"TFORM out of range", "count is out of range", tableOf("TFIELDS = 1", "TFORM1  = '99999999999999999999J'")},
+	} {
+		d, err := Format{}.Open(context.Background(), memory(c.data))
+		if err == nil && len(d.Problems) > 0 {
+			err = d.Problems[0].Err
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, readers.ErrCorrupt) {
+			t.Errorf("%s: got %v, want one that says %q", c.name, err, c.says)
+		}
+	}
+}
+
+// TestOddKeyword: a keyword whose value is none that FITS has, as old plates have, is left out
+// with the reason, and damages nothing else.
+func TestOddKeyword(t *testing.T) {
+	d := open(t, append(cards("SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 2880", "SKEW    = -1.386E+00, -1.691E+00"), make([]byte, blockSize)...))
+	list := slices.Concat(d.Root.Attributes, d.Root.Variables[0].Attributes)
+	i := slices.IndexFunc(list, func(a readers.Attribute) bool { return a.Name == "SKEW" })
+	if i < 0 || !errors.Is(list[i].Err, errors.ErrUnsupported) || !strings.Contains(list[i].Err.Error(), `"-1.386E+00, -1.691E+00" is no value that FITS has`) {
+		t.Errorf("attributes are %+v", list)
+	}
+}

@@ -1,0 +1,192 @@
+package fits
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+
+	"varve/grid"
+	"varve/readers"
+)
+
+// tiles is a compressed image (section 10.1): a binary table with a row a tile.
+type tiles struct {
+	*hdu
+	bitpix      int
+	axes        []uint64 // ZNAXIS1, ZNAXIS2, …
+	tile        []uint64 // ZTILE1, ZTILE2, …, none longer than its axis
+	grid        *grid.Grid
+	coder       string // ZCMPTYPE
+	fields      []field
+	compressed  *field // COMPRESSED_DATA
+	gzip, plain *field // what other tiles are in: GZIP_COMPRESSED_DATA, UNCOMPRESSED_DATA; nil without
+	stored      int    // bytes of an integer where it is gzipped
+	heap        uint64 // where the heap begins, from the first row on
+}
+
+// tiles reads from a header how an image was compressed.
+func (u *hdu) tiles() (*tiles, error) {
+	t := &tiles{hdu: u, coder: u.string("ZCMPTYPE")}
+	bitpix := u.lookup("ZBITPIX")
+	if bitpix == nil || bitpix.kind != integer || bitpixes[int(int64(bitpix.bits))] == nil {
+		return nil, readers.Corruptf("ZBITPIX is none of 8, 16, 32, 64, -32, -64")
+	}
+	t.bitpix = int(int64(bitpix.bits))
+	if err := t.readAxes(); err != nil {
+		return nil, err
+	}
+	if err := t.readTable(); err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+func (t *tiles) readAxes() error {
+	n, err := t.int("ZNAXIS", true, 0, maxAxes)
+	if err != nil {
+		return err
+	}
+	size := uint64(t.element().Size)
+	for i := 1; i <= int(n); i++ {
+		length, err := t.int(column("ZNAXIS", i), true, 0, math.MaxInt64/2)
+		if err != nil {
+			return err
+		}
+		tile := length // of the first axis, else 1
+		if i > 1 {
+			tile = 1
+		}
+		if t.lookup(column("ZTILE", i)) != nil {
+			if tile, err = t.int(column("ZTILE", i), true, 1, math.MaxInt64); err != nil {
+				return err
+			}
+		}
+		hi, lo := bits.Mul64(size, max(length, 1))
+		if size = lo; hi != 0 || lo > math.MaxInt64/2 {
+			return readers.Corruptf("the image takes more than 2^62 bytes")
+		}
+		t.axes, t.tile = append(t.axes, length), append(t.tile, min(tile, max(length, 1)))
+	}
+	return t.divide()
+}
+
+// readTable finds the columns, and the heap.
+func (t *tiles) readTable() (err error) {
+	if t.fields, err = t.hdu.fields(); err != nil {
+		return err
+	}
+	t.compressed, t.gzip, t.plain = t.column("COMPRESSED_DATA"), t.column("GZIP_COMPRESSED_DATA"), t.column("UNCOMPRESSED_DATA")
+	for _, f := range []*field{t.compressed, t.gzip, t.plain} {
+		if f != nil && (!f.varies || f.size != uint64(f.typ.Size)) {
+			return readers.Corruptf("%s = %q of the column %s is no descriptor of bytes in the heap", column("TFORM", f.number), t.string(column("TFORM", f.number)), f.name)
+		}
+	}
+	if t.compressed == nil {
+		return readers.Corruptf("a compressed image without a column COMPRESSED_DATA")
+	}
+	rows := product(t.hdu.axes)
+	if t.heap = rows; t.lookup("THEAP") != nil {
+		t.heap, err = t.int("THEAP", true, rows, math.MaxInt64)
+	}
+	if err == nil && t.heap > t.size {
+		err = readers.Corruptf("the heap begins at %d of %d bytes of data", t.heap, t.size)
+	}
+	if n := uint64(t.grid.Chunks()); err == nil && product(t.axes) > 0 && t.hdu.axes[1] < n {
+		err = readers.Corruptf("%d rows, of %d tiles that make the image", t.hdu.axes[1], n)
+	}
+	return err
+}
+
+// column returns the column of a name, or nil.
+func (t *tiles) column(name string) *field {
+	for i := range t.fields {
+		if strings.EqualFold(t.string(column("TTYPE", t.fields[i].number)), name) {
+			return &t.fields[i]
+		}
+	}
+	return nil
+}
+
+// check refuses by name what is not decoded.
+func (t *tiles) check() error {
+	switch t.coder {
+	case "RICE_1", "RICE_ONE", "GZIP_1", "GZIP_2", "NOCOMPRESS", "PLIO_1":
+	case "HCOMPRESS_1":
+		if smooth, _ := t.parameter("SMOOTH").number(); smooth != 0 {
+			return unsupported("HCOMPRESS_1 with smoothing (SMOOTH = %v); funpack makes a plain image", smooth)
+		}
+	default:
+		return unsupported("an image compressed by %q (ZCMPTYPE); funpack makes a plain one", t.coder)
+	}
+	gzipped := t.lossless()
+	switch scaled := t.has("ZSCALE") && t.has("ZZERO"); {
+	case t.lookup("ZMASKCMP") != nil:
+		return unsupported("a compressed image whose missing pixels are in a mask (ZMASKCMP); funpack makes a plain one")
+	case t.bitpix > 0 && (t.has("ZSCALE") || t.has("ZZERO")):
+		return unsupported("compressed integers with a scale for each tile (ZSCALE); funpack makes a plain image")
+	case t.bitpix > 0 && t.column("ZBLANK") != nil:
+		return unsupported("compressed integers of which each tile has another value for missing ones (ZBLANK); funpack makes a plain image")
+	case t.bitpix == 64 && !gzipped:
+		return unsupported("integers of 64 bits compressed by %s; funpack makes a plain image", t.coder)
+	case t.bitpix < 0 && t.string("ZQUANTIZ") == "NONE" && t.has("ZSCALE"):
+		return readers.Corruptf("floats that are not quantized (ZQUANTIZ = 'NONE') and have a scale (ZSCALE)")
+	case t.bitpix < 0 && !scaled && !gzipped:
+		return readers.Corruptf("floats compressed by %s without a scale and a zero (ZSCALE, ZZERO)", t.coder)
+	}
+	return nil
+}
+
+// lossless reports whether the coder takes any elements as they are.
+func (t *tiles) lossless() bool {
+	return strings.HasPrefix(t.coder, "GZIP") || t.coder == "NOCOMPRESS"
+}
+
+// has reports whether there is a column or a keyword of a name.
+func (t *tiles) has(name string) bool { return t.column(name) != nil || t.lookup(name) != nil }
+
+// isQuantized reports whether the image is floats that are stored as integers.
+func (t *tiles) isQuantized() bool { return t.bitpix < 0 && t.has("ZSCALE") && t.has("ZZERO") }
+
+// parameter returns the card of a coder's parameter: ZVALn, where ZNAMEn is its name.
+func (t *tiles) parameter(name string) *card {
+	for i := 1; i <= maxAxes; i++ {
+		c := t.lookup(column("ZNAME", i))
+		if c == nil {
+			return nil
+		}
+		if strings.EqualFold(t.string(column("ZNAME", i)), name) {
+			return t.lookup(column("ZVAL", i))
+		}
+	}
+	return nil
+}
+
+func (t *tiles) element() *readers.Type { return bitpixes[t.bitpix] }
+
+// divide cuts the image into tiles. Those at the border end with the image.
+func (t *tiles) divide() error {
+	var dims []grid.Dimension
+	for k := len(t.axes) - 1; k >= 0; k-- {
+		length, tile := int64(t.axes[k]), int64(t.tile[k])
+		edges := []grid.Run{grid.Times(tile, length/tile)}
+		if rest := length % tile; rest > 0 {
+			edges = append(edges, grid.Times(rest, 1))
+		}
+		var dim grid.Dimension
+		var err error
+		if len(edges) == 1 {
+			dim, err = grid.NewFixed(tile, length)
+		} else {
+			dim, err = grid.NewVarying(edges, length)
+		}
+		if err != nil {
+			return readers.Corruptf("axis %d: %w", k+1, err)
+		}
+		dims = append(dims, dim)
+	}
+	var err error
+	if t.grid, err = grid.New(dims...); err != nil {
+		return readers.Corruptf("%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package fits
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/readers"
+)
+
+// addTiles adds a compressed image, under the name that it would have uncompressed. The error is one of
+// reading.
+func (b *builder) addTiles(ctx context.Context, u *hdu, usual string) error {
+	if u.isTrue("ZSIMPLE") {
+		usual = "PRIMARY"
+	}
+	name := b.names.Take(u.string("EXTNAME"), usual)
+	t, err := u.tiles()
+	if err != nil {
+		b.problem("/"+name, b.located(err))
+		return nil
+	}
+	if len(t.axes) == 0 {
+		b.addEmpty(u, name)
+		return nil
+	}
+	if t.stored, err = b.storedSize(ctx, t); err != nil {
+		return err
+	}
+	storage, err := b.tileStorage(t)
+	if err != nil {
+		b.problem("/"+name, b.located(err))
+		return nil
+	}
+	v := b.image(u, name, t.bitpix, t.axes)
+	v.Storage = storage
+	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
+		value, err := b.readTiles(ctx, v, t, limit)
+		if err != nil {
+			err = &readers.Error{Source: b.src.Name(), Path: v.Path, Offset: -1, Err: err}
+		}
+		return value, err
+	}
+	if u.number == 1 && u.isTrue("ZSIMPLE") {
+		b.out.Root.Attributes = addAttributes(u.attributes(), b.out.Root.Attributes)
+	}
+	b.checkSize(u, v.Path)
+	return nil
+}
+
+// storedSize returns how many bytes an integer of a tile takes: four in the gzip of CFITSIO before
+// version 3.2, even if the image has less. The gzip of the first tile says so at its end.
+func (b *builder) storedSize(ctx context.Context, t *tiles) (int, error) {
+	size := t.element().Size
+	if t.bitpix < 0 || size > 2 || t.coder != "GZIP_1" && t.coder != "GZIP_2" || product(t.axes) == 0 || b.tableEnds(t.hdu) != nil {
+		return size, nil
+	}
+	row := make([]byte, t.hdu.axes[0])
+	if _, err := b.src.ReadAt(ctx, row, t.end); err != nil {
+		return 0, err
+	}
+	r := newTileReader(t, [3]uint32{})
+	ref, err := r.locate(0, row)
+	if err != nil || ref.Size < 4 {
+		return size, nil // which is told when all tiles are wanted
+	}
+	var end [4]byte
+	if _, err := b.src.ReadAt(ctx, end[:], ref.Offset+int64(ref.Size)-4); err != nil {
+		return 0, err
+	}
+	if uint64(binary.LittleEndian.Uint32(end[:])) == 4*product(t.tile) {
+		return 4, nil
+	}
+	return size, nil
+}
+
+// readTiles reads all elements of a compressed image.
+func (b *builder) readTiles(ctx context.Context, v *readers.Variable, t *tiles, limit uint64) (readers.Value, error) {
+	size := product(t.axes) * uint64(v.Type.Size)
+	if size > limit {
+		return readers.Value{}, fmt.Errorf("the values take %d bytes, more than the %d asked for", size, limit)
+	}
+	d := tileDecoder{builder: b, v: v, cut: t.grid, whole: grid.Window[byte]{Data: make([]byte, size), Region: grid.Whole(t.grid.Shape())}}
+	if v.Storage.Grid == nil && size > 0 {
+		shape := make([]int64, len(v.Shape))
+		for k, n := range v.Storage.ChunkShape {
+			shape[k] = int64(n)
+		}
+		var err error
+		if d.cut, err = grid.Regular(t.grid.Shape(), shape); err != nil {
+			return readers.Value{}, err
+		}
+	}
+	for ref, err := range v.Storage.Refs(ctx) {
+		if err == nil {
+			err = d.decode(ctx, ref)
+		}
+		if err != nil {
+			return readers.Value{}, err
+		}
+	}
+	return readers.Value{Type: v.Type, Shape: v.Shape, Data: d.whole.Data}, ctx.Err()
+}
+
+// tileDecoder decodes chunks into their places.
+type tileDecoder struct {
+	*builder
+	v         *readers.Variable
+	cut       *grid.Grid
+	whole     grid.Window[byte]
+	pipelines codec.Pipelines
+	stored    []byte
+}
+
+func (d *tileDecoder) decode(ctx context.Context, ref *readers.Ref) error {
+	element, _, _ := d.v.Type.Plain()
+	coords := make([]int64, len(ref.Index))
+	for k, n := range ref.Index {
+		coords[k] = int64(n)
+	}
+	chunk, _ := d.cut.Chunk(coords)
+	form := codec.Form{Type: element, Shape: chunk.Shape}
+	specs, err := d.v.Storage.Pipeline.Specs(ref.Mask)
+	if err != nil {
+		return err
+	}
+	p, err := d.pipelines.New(specs, form)
+	if err != nil {
+		return err
+	}
+	if uint64(cap(d.stored)) < ref.Size {
+		d.stored = make([]byte, ref.Size)
+	}
+	stored := d.stored[:ref.Size]
+	if _, err := d.src.ReadAt(ctx, stored, ref.Offset); err != nil {
+		return err
+	}
+	elems := codec.NewElems(form)
+	if err := p.Decode(elems, stored); err != nil {
+		return &readers.Error{Offset: ref.Offset, Err: fmt.Errorf("chunk %v: %w", ref.Index, err)}
+	}
+	_, err = grid.CopyShared(d.whole, grid.Window[byte]{Data: elems.Fixed, Region: chunk.Region}, int64(element.Size))
+	return err
+}
