@@ -80,7 +80,7 @@ func describe(t *testing.T, info Info) []string {
 	p, stage := sample(t, info.Name)
 	encodes, part, filter := "yes", "no", ""
 	switch p.wayFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) {
-	case decodeRows, decodeShard:
+	case decodeRows, decodeShard, decodeTiles:
 		part = "yes"
 	case decodeSpan:
 		part = "decode"

@@ -7,6 +7,7 @@ import (
 
 	"varve/codec/internal/fits"
 	"varve/codec/internal/inflate"
+	"varve/grid"
 )
 
 // newFITSRice makes the decoder of FITS' RICE_1: integers as they are in a plain image.
@@ -109,5 +110,38 @@ func (q *fitsQuantized) Encode(dst []byte, _ Elems, _ Form) ([]byte, error) {
 }
 
 func (q *fitsQuantized) Decode(dst Elems, src []byte, in Form) error {
-	return q.table.Decode(dst.Fixed, src, in.Shape, in.Type.Size)
+	all := grid.Whole(in.Shape)
+	list, err := q.table.Find(src, int64(len(src)), in.Shape, all.Origin, all.Shape)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		t := &list[i]
+		if err := q.decodeTile(windowOf(dst, in), all, t, src[t.At:][:t.Length]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeTile decodes a tile into a window, where it meets a region.
+func (q *fitsQuantized) decodeTile(into window, region grid.Region, t *fits.Tile, stored []byte) error {
+	tile := grid.Region{Origin: t.Origin, Shape: t.Shape}
+	floats, ok := Elems{}, region.Contains(tile)
+	if ok {
+		floats, ok = into.slice(tile)
+	}
+	if !ok {
+		form := Form{Type: Type{Kind: Float, Size: into.unit}, Shape: t.Shape}
+		if err := form.CheckGrowth(t.Length); err != nil {
+			return err
+		}
+		floats = NewElems(form)
+	}
+	if err := q.table.DecodeTile(floats.Fixed, t, stored, into.unit); err != nil || ok {
+		return err
+	}
+	met := grid.MakeRegion(tile.Rank())
+	met.Intersect(region, tile)
+	return into.put(window{floats, tile, into.unit}, met)
 }

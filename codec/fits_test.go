@@ -1,9 +1,16 @@
 package codec
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
+
+	"varve/grid"
 )
 
 // TestFITSConfigurations: what codecs of FITS are told is looked at when they are made.
@@ -39,6 +46,76 @@ func TestFITSOnlyDecodes(t *testing.T) {
 		p, _ := sample(t, name)
 		if _, err := p.Encode(nil, NewElems(p.Form())); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// counted counts the bytes that are read of a chunk.
+type counted struct {
+	Memory
+	read int64
+}
+
+func (c *counted) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error {
+	for _, r := range ranges {
+		c.read += r.Length
+	}
+	return c.Memory.ReadRanges(ctx, ranges, out)
+}
+
+// TestFITSRegions: a region of an image of quantized floats is that of the whole image, and takes only
+// the rows and the tiles that it meets.
+func TestFITSRegions(t *testing.T) {
+	recorded, err := os.ReadFile("internal/fits/testdata/tables.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []struct {
+		Name         string
+		Shape        []int64
+		Size         int
+		Config       json.RawMessage
+		Stored, Want []byte
+	}
+	if err := json.Unmarshal(recorded, &tables); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range tables {
+		form := Form{Type: Type{Kind: Float, Size: c.Size}, Shape: c.Shape}
+		p, err := New([]Spec{{Name: "fits.quantized", Config: c.Config}}, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := NewElems(form)
+		if err := p.Decode(whole, c.Stored); err != nil || !bytes.Equal(whole.Fixed, c.Want) {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		for range 50 {
+			r := grid.MakeRegion(2)
+			for k, n := range c.Shape {
+				r.Origin[k] = rng.Int64N(n)
+				r.Shape[k] = 1 + rng.Int64N(n-r.Origin[k])
+			}
+			part := Form{Type: form.Type, Shape: r.Shape}
+			got, want := NewElems(part), NewElems(part)
+			if err := (window{want, r, c.Size}).put(windowOf(whole, form), r); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.DecodeRegion(context.Background(), Memory(c.Stored), r, got); err != nil || !bytes.Equal(got.Fixed, want.Fixed) {
+				t.Fatalf("%s: %v: %v", c.Name, r, err)
+			}
+		}
+		stored := counted{Memory: c.Stored}
+		one := NewElems(Form{Type: form.Type, Shape: []int64{1, 1}})
+		if err := p.DecodeRegion(context.Background(), &stored, grid.Region{Origin: []int64{11, 3}, Shape: []int64{1, 1}}, one); err != nil || stored.read >= int64(len(c.Stored))/2 {
+			t.Errorf("%s: one element takes %d bytes of %d, %v", c.Name, stored.read, len(c.Stored), err)
+		}
+		for n := range len(c.Stored) { // cut off anywhere
+			r := grid.Region{Origin: []int64{5, 0}, Shape: []int64{7, 20}}
+			if err := p.DecodeRegion(context.Background(), Memory(c.Stored[:n]), r, NewElems(Form{Type: form.Type, Shape: r.Shape})); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "fits.quantized") {
+				t.Fatalf("%s: %d bytes: %v", c.Name, n, err)
+			}
 		}
 	}
 }

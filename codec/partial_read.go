@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/fits"
 	"varve/grid"
 )
 
@@ -13,6 +14,7 @@ import (
 //
 //	sharding_indexed   the index, then the inner chunks that the region meets, each of
 //	                   them likewise in part
+//	fits.quantized     the table's rows, then the tiles that the region meets
 //	bytes              the bytes of the region's rows
 //	bytes, compressor  everything; of blosc only the blocks that the region is in
 //	anything else      everything
@@ -62,6 +64,8 @@ type part struct {
 	wants  int // the first range it asked for
 	asked  int // how many
 
+	tiles []fits.Tile // of a table of tiles, once its rows are known
+
 	of     *part // the shard it is in
 	number int64 // its place there
 }
@@ -74,6 +78,7 @@ const (
 	decodeShard            // the index
 	decodeRows             // the bytes of the rows
 	decodeSpan             // all stored bytes, and of what they decode to the rows
+	decodeTiles            // the rows of the table, then the tiles
 )
 
 func (p *Pipeline) wayFor(region grid.Region) way {
@@ -84,6 +89,10 @@ func (p *Pipeline) wayFor(region grid.Region) way {
 	case *sharding:
 		if len(p.bytes) == 0 {
 			return decodeShard
+		}
+	case *fitsQuantized:
+		if len(p.bytes) == 0 {
+			return decodeTiles
 		}
 	case *bytesCodec:
 		if len(p.bytes) == 0 {
@@ -223,6 +232,10 @@ func (d *regionDecode) ask(pt *part) error {
 			return corrupt.Errorf("chunk has %d bytes, its %v elements of %v need %d", pt.at.Length, form.Shape, form.Type, form.Bytes())
 		}
 		d.askRows(pt, form)
+	case decodeTiles:
+		if err := d.askTiles(pt); err != nil {
+			return err
+		}
 	default:
 		d.wants = append(d.wants, pt.at)
 	}
@@ -251,6 +264,8 @@ func (d *regionDecode) deliver(pt *part, got [][]byte) error {
 		return pt.rows(a, d.wants[pt.wants:pt.wants+pt.asked], mine, pt.at.Offset)
 	case decodeSpan:
 		return pt.span(a, mine[0])
+	case decodeTiles:
+		return d.deliverTiles(pt, mine)
 	}
 	return pt.whole(a, mine[0])
 }

@@ -299,7 +299,7 @@ func (j *job) isDirect() bool {
 func readsParts(p *codec.Pipeline) bool {
 	specs := p.Specs()
 	last := specs[len(specs)-1].Name
-	if last != "bytes" && last != "sharding_indexed" {
+	if last != "bytes" && last != "sharding_indexed" && last != "fits.quantized" {
 		return false
 	}
 	for _, s := range specs[:len(specs)-1] {

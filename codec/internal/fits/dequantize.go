@@ -63,121 +63,36 @@ func (q *Quantized) unpack(dst, src []byte) (int, error) {
 	return len(dst), nil
 }
 
-// Decode decodes a table to the floats of an image of a shape, little-endian and of a size of 4 or 8
-// bytes, with which dst is filled.
-func (q *Quantized) Decode(dst, table []byte, shape []int64, size int) error {
-	if len(q.Tile) != len(shape) {
-		return corrupt.Errorf("tiles of shape %v, of an image of shape %v", q.Tile, shape)
-	}
-	if int64(len(table)) < q.Heap {
-		return corrupt.Errorf("%d bytes of a table whose heap begins at %d", len(table), q.Heap)
-	}
-	t := tiles{Quantized: q, image: shape, size: size, at: make([]int64, len(shape)), shape: make([]int64, len(shape))}
-	if n := t.count(); n > q.Rows {
-		return corrupt.Errorf("%d tiles of shape %v, of %d that make an image of shape %v", q.Rows, q.Tile, n, shape)
-	}
+// DecodeTile decodes the bytes of a tile to floats of a size of 4 or 8 bytes, little-endian, with which dst
+// is filled.
+func (q *Quantized) DecodeTile(dst []byte, t *Tile, stored []byte, size int) error {
 	var err error
-	if t.decode, err = q.decoder(); err != nil {
-		return err
+	switch t.column {
+	case &q.Data:
+		err = q.restore(dst, t, stored, size)
+	case q.Gzip:
+		var n int
+		if n, err = q.Inflate(dst, stored); err == nil {
+			err = plain(dst, n, size)
+		}
+	default:
+		err = plain(dst, copy(dst, stored)+max(len(stored)-len(dst), 0), size)
 	}
-	for number := int64(0); len(dst) > 0; number++ {
-		if err := t.tile(dst, table, number); err != nil {
-			return fmt.Errorf("tile %d: %w", number+1, err)
-		}
-		if !t.advance() {
-			break
-		}
+	if err != nil {
+		return fmt.Errorf("tile %d: %w", t.number+1, err)
 	}
 	return nil
 }
 
-// tiles goes through the tiles of an image.
-type tiles struct {
-	*Quantized
-	image    []int64
-	size     int
-	at       []int64 // where the tile begins
-	shape    []int64
-	decode   func(dst, src []byte) (int, error)
-	integers []byte
-	floats   []byte
-}
-
-// count is how many tiles the image has. Rows beyond are nobody's.
-func (t *tiles) count() int64 {
-	n := int64(1)
-	for k, length := range t.image {
-		n *= (length-1)/t.Tile[k] + 1 // of no length: one, which holds nothing
+// plain turns floats that were not quantized, of which there are so many bytes.
+func plain(floats []byte, n, size int) error {
+	if n != len(floats) {
+		return corrupt.Errorf("%d bytes for floats that take %d", n, len(floats))
 	}
-	return n
-}
-
-// advance goes to the next tile, or returns false.
-func (t *tiles) advance() bool {
-	for k := len(t.at) - 1; k >= 0; k-- {
-		if t.at[k] += t.Tile[k]; t.at[k] < t.image[k] {
-			return true
-		}
-		t.at[k] = 0
+	for i := 0; i < len(floats); i += size {
+		swap(floats[i : i+size])
 	}
-	return false
-}
-
-// tile decodes a tile, and copies it to its place.
-func (t *tiles) tile(dst, table []byte, number int64) error {
-	n := int64(1)
-	for k := range t.at {
-		t.shape[k] = min(t.Tile[k], t.image[k]-t.at[k])
-		n *= t.shape[k]
-	}
-	if int64(cap(t.integers)) < 4*n {
-		t.integers, t.floats = make([]byte, 4*n), make([]byte, n*int64(t.size))
-	}
-	t.integers, t.floats = t.integers[:4*n], t.floats[:n*int64(t.size)]
-	row := table[number*t.Row:][:t.Row]
-	stored, err := t.Data.bytes(t.Quantized, table, row)
-	switch {
-	case err != nil:
-		return err
-	case len(stored) == 0:
-		err = t.plain(table, row)
-	default:
-		err = t.restore(stored, row, number)
-	}
-	if err == nil {
-		t.place(dst)
-	}
-	return err
-}
-
-// plain reads the floats of a tile that was not quantized.
-func (t *tiles) plain(table, row []byte) error {
-	for _, h := range []*Heap{t.Gzip, t.Raw} {
-		if h == nil {
-			continue
-		}
-		stored, err := h.bytes(t.Quantized, table, row)
-		if err != nil {
-			return err
-		}
-		n := len(stored)
-		if n == 0 {
-			continue
-		}
-		if h == t.Gzip {
-			n, err = t.Inflate(t.floats, stored)
-		} else {
-			copy(t.floats, stored)
-		}
-		if err == nil && n != len(t.floats) {
-			err = corrupt.Errorf("%d bytes for floats that take %d", n, len(t.floats))
-		}
-		for i := 0; i < len(t.floats); i += t.size {
-			swap(t.floats[i : i+t.size])
-		}
-		return err
-	}
-	return corrupt.Errorf("it has no bytes")
+	return nil
 }
 
 func swap(b []byte) {
@@ -189,25 +104,30 @@ func swap(b []byte) {
 }
 
 // restore makes floats of the integers of a tile.
-func (t *tiles) restore(stored, row []byte, number int64) error {
-	n, err := t.decode(t.integers, stored)
+func (q *Quantized) restore(floats []byte, t *Tile, stored []byte, size int) error {
+	integers := floats[len(floats)-len(floats)/size*4:] // each of which is read before a float takes its place
+	decode, err := q.decoder()
 	if err != nil {
 		return err
 	}
-	if n != len(t.integers) {
-		return corrupt.Errorf("%d bytes for integers that take %d", n, len(t.integers))
+	n, err := decode(integers, stored)
+	if err != nil {
+		return err
 	}
-	scale, zero, null := t.Unit.of(row), t.Zero.of(row), math.NaN()
-	if !t.Null.isNone() {
-		null = t.Null.of(row)
+	if n != len(integers) {
+		return corrupt.Errorf("%d bytes for integers that take %d", n, len(integers))
 	}
-	dithered := t.Method != noDither
+	scale, zero, null := q.Unit.of(t.row), q.Zero.of(t.row), math.NaN()
+	if !q.Null.isNone() {
+		null = q.Null.of(t.row)
+	}
+	dithered := q.Method != noDither
 	var random dither
 	if dithered {
-		random = newDither(number + max(t.Seed, 1) - 1)
+		random = newDither(t.number + max(q.Seed, 1) - 1)
 	}
-	for i := 0; i < len(t.integers)/4; i++ {
-		v := float64(int32(binary.BigEndian.Uint32(t.integers[4*i:])))
+	for i := range len(integers) / 4 {
+		v := float64(int32(binary.BigEndian.Uint32(integers[4*i:])))
 		f := v
 		if dithered {
 			f = v - random.take() + 0.5
@@ -216,34 +136,14 @@ func (t *tiles) restore(stored, row []byte, number int64) error {
 		switch {
 		case v == null:
 			f = math.Float64frombits(quietNaN)
-		case v == storedZero && t.Method == keepingZero:
+		case v == storedZero && q.Method == keepingZero:
 			f = 0
 		}
-		if t.size == 4 {
-			binary.LittleEndian.PutUint32(t.floats[4*i:], math.Float32bits(float32(f)))
+		if size == 4 {
+			binary.LittleEndian.PutUint32(floats[4*i:], math.Float32bits(float32(f)))
 		} else {
-			binary.LittleEndian.PutUint64(t.floats[8*i:], math.Float64bits(f))
+			binary.LittleEndian.PutUint64(floats[8*i:], math.Float64bits(f))
 		}
 	}
 	return nil
-}
-
-// place copies a tile to its place in the image, row by row.
-func (t *tiles) place(dst []byte) {
-	last := len(t.shape) - 1
-	run := t.shape[last] * int64(t.size)
-	in := make([]int64, len(t.shape)) // of the tile
-	for from := int64(0); from < int64(len(t.floats)); from += run {
-		to := int64(0)
-		for k := range in {
-			to = to*t.image[k] + t.at[k] + in[k]
-		}
-		copy(dst[to*int64(t.size):], t.floats[from:from+run])
-		for k := last - 1; k >= 0; k-- {
-			if in[k]++; in[k] < t.shape[k] {
-				break
-			}
-			in[k] = 0
-		}
-	}
 }

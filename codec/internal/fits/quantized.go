@@ -124,16 +124,16 @@ func (h *Heap) width() int64 {
 	return 8
 }
 
-// bytes returns the bytes that a row's descriptor names.
-func (h *Heap) bytes(q *Quantized, table, row []byte) ([]byte, error) {
+// find returns how many bytes a row's descriptor names, and where they begin in a table of so many.
+func (h *Heap) find(q *Quantized, row []byte, table int64) (at, length int64, err error) {
 	b := row[h.At:]
 	count, offset := int64(int32(binary.BigEndian.Uint32(b))), int64(int32(binary.BigEndian.Uint32(b[4:])))
 	if h.Wide {
 		count, offset = int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
 	}
-	room := int64(len(table)) - q.Heap
+	room := table - q.Heap
 	if count < 0 || offset < 0 || offset > room || count > (room-offset)/h.Size {
-		return nil, corrupt.Errorf("%d elements of %d bytes at offset %d of a heap of %d", count, h.Size, offset, room)
+		return 0, 0, corrupt.Errorf("%d elements of %d bytes at offset %d of a heap of %d", count, h.Size, offset, room)
 	}
-	return table[q.Heap+offset:][:count*h.Size], nil
+	return q.Heap + offset, count * h.Size, nil
 }
