@@ -254,6 +254,9 @@ func TestHCompress(t *testing.T) {
 			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
 		}
 	}
+	if _, err := (HCompress{Size: 1}).Decode(make([]byte, 8193<<13), append(head(8193, 8192, 0, 0, 0, 0), 0)); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a large plane: %v", err)
+	}
 	if (HCompress{Size: 3}).Check() == nil {
 		t.Error("integers of 3 bytes are taken")
 	}

@@ -2,6 +2,7 @@ package fits
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -19,8 +20,10 @@ type HCompress struct {
 	Size int // of an integer of the image
 }
 
-// hcompressHead is how many bytes stand before the quarters.
-const hcompressHead = 25
+const (
+	hcompressHead  = 25      // bytes before the quarters
+	hcompressPlane = 1 << 26 // numbers of a plane, each of which takes eight bytes on its way
+)
 
 // Check returns an error unless there are such integers.
 func (p HCompress) Check() error {
@@ -43,6 +46,9 @@ func (p HCompress) Decode(dst, src []byte) (int, error) {
 	n := int64(out.count())
 	if rows < 1 || columns < 1 || rows*columns != n || n < 2 {
 		return 0, corrupt.Errorf("fits.hcompress: %d × %d numbers, of a tile of %d", rows, columns, n)
+	}
+	if n > hcompressPlane {
+		return 0, fmt.Errorf("fits.hcompress: a tile of %d × %d numbers, more than %d: %w", rows, columns, hcompressPlane, errors.ErrUnsupported)
 	}
 	q := quarters{in: bitReader{src: src[hcompressHead:]}, a: make([]int64, n), rows: int(rows), columns: int(columns)}
 	if err := q.decode([3]byte(src[22:])); err != nil {
