@@ -109,6 +109,9 @@ func (f *field) appendNumber(dst, stored []byte) ([]byte, error) {
 		if v, err = strconv.ParseInt(s, 10, 8*f.typ.Size); err != nil {
 			return dst, readers.Corruptf("%q is no integer of %d bytes", s, f.typ.Size)
 		}
+		if v == f.lowest() && f.spelling.null != nil {
+			return dst, unsupported("%s, which stands for what is missing (TNULL)", s)
+		}
 	} else if !null {
 		v = 0 // so the standard says of blanks
 	}

@@ -144,6 +144,14 @@ func TestASCIIDamage(t *testing.T) {
 	}
 }
 
+// TestLowest: the integer that stands for what is missing cannot be a number too.
+func TestLowest(t *testing.T) {
+	f := spelledBy(t, "I20", "TNULL1  = '*'")
+	if _, err := f.appendNumber(nil, []byte("-9223372036854775808")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "which stands for what is missing") {
+		t.Errorf("%v", err)
+	}
+}
+
 func FuzzNumber(f *testing.F) {
 	f.Add(uint8(0), uint8(0), "12")
 	f.Add(uint8(1), uint8(3), " -1.5E+03")
@@ -153,7 +161,7 @@ func FuzzNumber(f *testing.F) {
 		field := spelledBy(t, forms[int(form)%len(forms)], "TNULL1  = '*'")
 		field.spelling.decimals = int(decimals)
 		out, err := field.appendNumber(nil, []byte(text))
-		if err == nil && len(out) != field.typ.Size || err != nil && !errors.Is(err, readers.ErrCorrupt) {
+		if err == nil && len(out) != field.typ.Size || err != nil && !isDamage(err) {
 			t.Errorf("%q: %x, %v", text, out, err)
 		}
 	})

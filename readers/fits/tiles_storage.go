@@ -183,8 +183,8 @@ func (t *tiles) quantizedConfig() (json.RawMessage, error) {
 	if config["method"], config["seed"], err = t.dithering(); err != nil {
 		return nil, err
 	}
-	for key, name := range map[string]string{"scale": "ZSCALE", "zero": "ZZERO", "blank": "ZBLANK"} {
-		if config[key], err = t.tileNumber(name); err != nil {
+	for _, number := range [][2]string{{"scale", "ZSCALE"}, {"zero", "ZZERO"}, {"blank", "ZBLANK"}} {
+		if config[number[0]], err = t.tileNumber(number[1]); err != nil {
 			return nil, err
 		}
 	}
