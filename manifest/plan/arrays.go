@@ -18,6 +18,7 @@ type array struct {
 	dims    []string // the axes, as most files have them
 	made    []string // new dimensions, and those along which it is laid, in front of them
 	spread  bool     // laid along some of these
+	laid    bool     // some files' values are laid along an axis that others have
 	placed  []*dim   // along which files are placed, in the order of axes
 	aux     bool     // a coordinate, or one that others name
 	flows   bool     // along a dimension of times, or one that grows: files hold different parts of it
@@ -50,8 +51,9 @@ func (a *array) dimAt(axis int) string {
 // member is the variable of one class.
 type member struct {
 	class   int32
-	*lensed       // in the class
-	axes    []int // of the variable, for each of the array's own dims
+	*lensed         // in the class
+	narrow  *lensed // the same without axes that it lacks; nil if it lacks none
+	axes    []int   // of the variable, for each of the array's own dims
 }
 
 // collectArrays finds the variables of all classes.
@@ -149,9 +151,10 @@ func fewFolders(folders []string) []string {
 	return folders
 }
 
-// settleDims finds the order of axes that most files have, and refuses those whose axes are
+// settleDims finds the axes, in the order that most files have, and refuses those whose axes are
 // others.
-func (p *survey) settleDims(a *array) bool {
+func (p *layout) settleDims(a *array) bool {
+	p.widen(a)
 	groups := map[string][]int{}
 	weight := map[string]int64{}
 	for i, m := range a.members {
@@ -182,13 +185,17 @@ func (p *survey) settleDims(a *array) bool {
 }
 
 // leads reports whether the axes of some members count before those of others: those that have names,
-// then those that more files have.
+// then those among which the others are, then those that more files have.
 func (p *survey) leads(a *array, x, y []int, more int64) bool {
 	isTorn := func(members []int) bool {
 		return slices.ContainsFunc(a.members[members[0]].dims, func(d string) bool { return p.torn[d] })
 	}
 	if torn := isTorn(x); torn != isTorn(y) {
 		return !torn
+	}
+	dims, other := a.members[x[0]].dims, a.members[y[0]].dims
+	if wider := len(lacking(other, dims)) > 0; wider || len(lacking(dims, other)) > 0 {
+		return wider
 	}
 	return more > 0 || more == 0 && p.memberLeads(a, x, y)
 }
@@ -209,7 +216,7 @@ func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
 }
 
 // otherDims takes files with axes in another order, and refuses those with other axes.
-func (p *survey) otherDims(a *array, odd, most []int) bool {
+func (p *layout) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
 	names := names
 	if names(dims) == names(a.dims) { // in other groups
@@ -227,6 +234,11 @@ func (p *survey) otherDims(a *array, odd, most []int) bool {
 			names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
 	if f.Option = p.renameOption(dims, a.dims); f.Option == "" {
 		f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
+	}
+	if missing := lacking(dims, a.dims); len(missing) > 0 {
+		if option := p.lackOption(a, odd, missing); option != "" {
+			f.Option = option + ", " + f.Option
+		}
 	}
 	if p.holdsStep(a.path) {
 		f.Option = stackedBy(a.path)

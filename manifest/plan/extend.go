@@ -99,6 +99,9 @@ func (x *extending) look() bool {
 			if c, err = x.p.look(file); err != nil {
 				return false
 			}
+			if scalar, _, ok := c.scalarAt(x.state.Coord); ok {
+				c.stand(scalar, x.state.Dim)
+			}
 			known[file.Header.ID] = c
 		}
 		x.classes, x.headers = append(x.classes, c), append(x.headers, at)

@@ -248,8 +248,8 @@ func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 	if !a.pieces && !a.orphan || m.v.Path == "" {
 		return m.v
 	}
-	if c := p.classes[m.class]; m.at < len(c.header.Variables) && c.header.Variables[m.at] == m.v {
-		return c.meaning(m.at)
+	if c := p.classes[m.class]; m.at < len(c.header.Variables) && c.header.Variables[m.at] == m.inFile().v {
+		return m.as(c.meaning(m.at))
 	}
 	return m.v
 }
@@ -364,16 +364,17 @@ func (p *survey) sourcePaths(a *array, out *manifest.Array) {
 		if !slices.Contains(out.Variables, m.v.Path) {
 			out.Variables = append(out.Variables, m.v.Path)
 		}
-		for k, d := range m.dims {
-			same := m.v.Dims[k] == d
+		x := m.inFile()
+		for k, d := range x.dims {
+			same := x.v.Dims[k] == d
 			switch {
-			case p.classes[m.class].unnamed[m.v.Dims[k]]:
+			case p.classes[m.class].unnamed[x.v.Dims[k]]:
 				unnamed[k], otherwise = d, otherwise || !same
 			case !same:
 				if out.Renamed == nil {
 					out.Renamed = map[string]string{}
 				}
-				out.Renamed[m.v.Dims[k]] = d
+				out.Renamed[x.v.Dims[k]] = d
 			}
 		}
 	}

@@ -17,10 +17,13 @@ import (
 func (p *directions) makeDims() error {
 	for _, n := range p.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
+		if p.beside[at] {
+			continue
+		}
 		if err := p.checkNew(&n, at); err != nil {
 			return err
 		}
-		steps, lack, err := p.stepsOf(&n, at)
+		steps, lack, err := p.stepsOf(&n, at, func(*class) bool { return true })
 		if err != nil {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
@@ -28,9 +31,7 @@ func (p *directions) makeDims() error {
 			return nil
 		}
 		if len(lack) > 0 {
-			p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: at, Effect: report.Refused,
-				Says: fmt.Sprintf("%s %s no value for the new dimension %s", count(len(lack), len(lack)+len(steps)), have(len(lack)), n.Name)},
-				lack, int64(len(lack)+len(steps))))
+			p.refuseLack(&n, at, lack, len(lack)+len(steps))
 			continue
 		}
 		if err := p.makeDim(at, steps); err != nil {
@@ -38,6 +39,12 @@ func (p *directions) makeDims() error {
 		}
 	}
 	return nil
+}
+
+// refuseLack refuses files that have no value for a new dimension.
+func (p *survey) refuseLack(n *NewDim, at string, lack []int32, of int) {
+	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: at, Effect: report.Refused,
+		Says: fmt.Sprintf("%s %s no value for the new dimension %s", count(len(lack), of), have(len(lack)), n.Name)}, lack, int64(of)))
 }
 
 // checkNew refuses a name that files have something else by.
@@ -62,7 +69,7 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 
 // isStep reports whether an option takes the steps along a dimension of its own coordinate.
 func (p *survey) isStep(at string) bool {
-	return p.holdsStep(at) && slices.ContainsFunc(p.opts.NewDims, func(n NewDim) bool {
+	return !p.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.opts.NewDims, func(n NewDim) bool {
 		return "/"+strings.Trim(n.Name, "/") == at && "/"+strings.Trim(n.Variable, "/") == at
 	})
 }
@@ -101,12 +108,12 @@ type step struct {
 	values *manifest.Values
 }
 
-// stepsOf finds the value of each file, and the files that have none.
-func (p *survey) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []int32, err error) {
+// stepsOf finds the value of each file of some classes, and the files that have none.
+func (p *survey) stepsOf(n *NewDim, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
 	if n.Variable != "" {
-		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at)
+		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
 	}
-	told, lack, err := p.stepsTold(n)
+	told, lack, err := p.stepsTold(n, among)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,10 +134,13 @@ func (p *survey) stepsOf(n *NewDim, at string) (steps map[int32]step, lack []int
 
 // stepsIn takes the steps from a variable that has one element in each file. It is the
 // coordinate from now on or, if it has another name than the dimension, what it says is.
-func (p *survey) stepsIn(variable, at string) (steps map[int32]step, lack []int32, err error) {
+func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
 	steps = map[int32]step{}
 	var turned []func() // variables into coordinates, once it is known that all files have one
 	for _, c := range p.classes {
+		if !among(c) {
+			continue
+		}
 		i := c.find(variable)
 		if i < 0 || c.vars[i].v.Unreadable != "" || c.vars[i].v.Storage.Layout == manifest.Nothing {
 			lack = append(lack, c.files...)
@@ -226,6 +236,7 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 // lacks one.
 func (p *layout) giveMade(a *array) {
 	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
+	made = append(made, p.besideAll(a)...)
 	if len(made) == 0 || p.isAxis(a) || a.aux && len(a.placed) > 0 {
 		return
 	}

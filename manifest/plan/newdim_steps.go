@@ -26,7 +26,7 @@ type told struct {
 var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
 
 // stepsTold finds what the names or the attributes of files, or a list, say.
-func (p *survey) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err error) {
+func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]told, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = patternOf(n.Pattern); err != nil {
@@ -53,7 +53,7 @@ func (p *survey) stepsTold(n *NewDim) (steps map[int32]told, lack []int32, err e
 			s.texts[0] = n.Values[at]
 		}
 		at++
-		if p.classOf[f] < 0 {
+		if p.classOf[f] < 0 || !among(p.classes[p.classOf[f]]) {
 			continue
 		}
 		if !ok {

@@ -371,7 +371,7 @@ func TestNewDimensionOfANameThatIsThere(t *testing.T) {
 }
 
 // TestStepBesideCoordinate: files of one moment each, of which some have it along the dimension and others by itself, have
-// their times with the option that they are refused with.
+// their times with and without the option that stacks files by it.
 func TestStepBesideCoordinate(t *testing.T) {
 	m := newMaker()
 	for i := range 4 {
@@ -382,27 +382,17 @@ func TestStepBesideCoordinate(t *testing.T) {
 		}
 		m.file(fmt.Sprint(i), cube("t", "time x", []int64{1, 2}, []int64{1, 2}), at)
 	}
-	opts := &Options{}
-	_, err := planning(m, opts)
-	var refused *Error
-	if !errors.As(err, &refused) {
-		t.Fatal(err)
-	}
-	for _, f := range refused.Findings {
-		if !strings.HasPrefix(f.Option, "--new-dim time=var:time") {
-			t.Errorf("%+v", f)
+	for _, opts := range []Options{{}, {NewDims: []NewDim{{Name: "time", Variable: "time"}}}} {
+		p, err := planning(m, &opts)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	opts.NewDims = []NewDim{{Name: "time", Variable: "time"}}
-	p, err := planning(m, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := coordinateOf(t, p, "/time"); got != "days since 1990-01-01 0 1 2 3" {
-		t.Errorf("times are %s", got)
-	}
-	if a := arrayOf(t, p, "/t"); fmt.Sprint(a.Dims, a.Face.Shape) != "[/time /x] [4 2]" {
-		t.Errorf("%v %v", a.Dims, a.Face.Shape)
+		if got := coordinateOf(t, p, "/time"); got != "days since 1990-01-01 0 1 2 3" {
+			t.Errorf("times are %s", got)
+		}
+		if a := arrayOf(t, p, "/t"); fmt.Sprint(a.Dims, a.Face.Shape) != "[/time /x] [4 2]" {
+			t.Errorf("%v %v", a.Dims, a.Face.Shape)
+		}
 	}
 	if _, err := planning(m, &Options{NewDims: []NewDim{{Name: "time", Pattern: "(.*)"}}}); err == nil {
 		t.Error("times are told by names, though files have them")

@@ -152,7 +152,11 @@ func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
 			all = false
 			continue
 		}
-		if i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v }); i >= 0 {
+		i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v })
+		if i < 0 { // or with an axis that it lacks in the file
+			i = slices.IndexFunc(c.vars, func(x lensed) bool { return c.header.Variables[x.at] == v })
+		}
+		if i >= 0 {
 			paths[c.vars[i].path] = true
 		}
 	}
@@ -424,8 +428,27 @@ func (p *survey) paintFile(a *array, m *member, f int32, t manifest.Tile, paint 
 	if values == nil || values.Summed {
 		return p.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
-	if err := paint(p.meaningOf(a, m), values, s); err != nil {
+	if err := paintAlong(s, m.v.Shape, len(a.made), func(s stamp) error { return paint(p.meaningOf(a, m), values, s) }); err != nil {
 		return p.inFile(f, err)
 	}
 	return nil
+}
+
+// paintAlong paints a variable at every index along axes that it lacks, where it has one element.
+func paintAlong(s stamp, shape []int64, made int, paint func(stamp) error) error {
+	for k := made; k < len(s.shape); k++ {
+		if s.shape[k] <= 1 || shape[s.order[k-made]] != 1 {
+			continue
+		}
+		for i := range s.shape[k] {
+			one := s
+			one.origin, one.start, one.shape = slices.Clone(s.origin), slices.Clone(s.start), slices.Clone(s.shape)
+			one.origin[k], one.start[k], one.shape[k] = s.origin[k]+i, 0, 1
+			if err := paintAlong(one, shape, made, paint); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return paint(s)
 }

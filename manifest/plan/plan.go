@@ -124,6 +124,7 @@ type survey struct {
 	numbered map[string]bool // dimensions without a name, by what they are called all the same
 	torn     map[string]bool // those of them that files have several names for
 	guesses  []guess         // at those that no file has a name for
+	beside   map[string]bool // dimensions along which options say where files without values of their own lie
 	spared   bool            // coordinates were taken along whose dimension only other files have a name for
 }
 
@@ -247,7 +248,11 @@ func (p *survey) leaveOutEmpty() {
 
 // dimensions finds out along which dimensions files follow one another.
 func (p *directions) dimensions() error {
+	if err := p.stepsBeside(); err != nil || len(p.needs) > 0 {
+		return err
+	}
 	p.collectDims()
+	p.takeScalars()
 	if err := p.checkConcat(); err != nil {
 		return err
 	}

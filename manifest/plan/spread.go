@@ -32,7 +32,7 @@ func (p *layout) checkSpread() error {
 			return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{s.Array}, x.path) })
 		}):
 			return &OptionError{option, "no array is called so" + p.whichThere()}
-		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.spreads(&s, a) != nil }) && len(p.report.Refused()) == 0:
+		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.spreads(&s, a) != nil || a.laid && matches([]string{s.Array}, a.path) }) && len(p.report.Refused()) == 0:
 			return &OptionError{option, "all that is called so has " + s.Dim + " already, or says itself where along a dimension files lie"}
 		}
 	}

@@ -93,7 +93,7 @@ func (p *layout) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.spared {
+	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.spared || p.beside[only.path] {
 		return nil
 	}
 	if slices.ContainsFunc(only.order, func(c *coord) bool { return c.dir == 2 }) {

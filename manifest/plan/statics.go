@@ -225,6 +225,8 @@ func (c *comparison) option(groups [][]int32) string {
 	}
 	if spread := c.spreadOption(groups); spread != "" {
 		one = spread + ", " + one
+	} else if step := p.stepOption(groups); step != "" && a.where == nil {
+		one = step + ", " + one
 	}
 	switch {
 	case p.targets[a.path] != nil, a.where != nil:

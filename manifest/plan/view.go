@@ -24,6 +24,9 @@ type class struct {
 	spare       []lensed                      // coordinates of no dimension that is wanted, as far as names tell
 	dims        map[string]manifest.Dimension // by new path
 	unnamed     map[string]bool               // dimensions that the files have no name for, by path in the header
+	loose       []lensed                      // scalars that nobody asked for
+	scalars     map[string]*manifest.Variable // those that are coordinates, of one element each, by dimension
+	given       map[string]bool               // dimensions along which an option says where the files lie, beside others that have them
 	like        map[string][]string           // those of them that may be others, which are as long, by new path; these have no new names yet
 	files       []int32
 	first, last int32 // of the files, once they are ranked
@@ -110,6 +113,12 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 	for i := range h.Variables {
 		v := h.Variables[i]
 		isSeen := p.isSeen(v, lens, used[v.Path])
+		if !isSeen && len(v.Dims) == 0 && p.notDropped(v.Path) {
+			x := p.through(lens, v)
+			x.at = i
+			c.loose = append(c.loose, x)
+			continue
+		}
 		if !isSeen && (c.unnamed == nil || len(v.Dims) != 1 || !p.notDropped(v.Path)) {
 			continue
 		}
@@ -242,7 +251,10 @@ func (c *class) setCoord(x lensed) {
 			}
 		}
 	}
-	c.dims[x.path], c.coords[x.path] = manifest.Dimension{Path: x.path, Length: 1}, at
+	c.dims[x.dims[0]] = manifest.Dimension{Path: x.dims[0], Length: 1}
+	if x.path == x.dims[0] {
+		c.coords[x.path] = at
+	}
 }
 
 // settleDims finds the dimensions by their new names: those of variables, of which only they may

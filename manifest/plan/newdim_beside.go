@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"varve/manifest"
+)
+
+// stepsBeside gives files without a value along a dimension that others have with values of their own the
+// step along it that an option says. What files say themselves stays.
+func (p *directions) stepsBeside() error {
+	for i := range p.opts.NewDims {
+		n := &p.opts.NewDims[i]
+		at := "/" + strings.Trim(n.Name, "/")
+		if p.isStep(at) || !slices.ContainsFunc(p.classes, func(c *class) bool { return c.isAlong(at, at) }) {
+			continue
+		}
+		if err := p.giveSteps(n, at); err != nil || len(p.needs) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAlong reports whether a class has a variable of a path along a dimension alone.
+func (c *class) isAlong(path, at string) bool {
+	i := c.find(path)
+	return i >= 0 && slices.Equal(c.vars[i].dims, []string{at})
+}
+
+// giveSteps gives the files that have no value along a dimension the one that an option says, if there are
+// such files. One of which it says none stays as it is, unless it has variables that lack the dimension.
+func (p *directions) giveSteps(n *NewDim, at string) error {
+	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
+	among := map[*class]bool{}
+	for _, c := range p.classes {
+		isStep := c.mayStand(at, at, has) || !slices.ContainsFunc(c.vars, func(x lensed) bool { return slices.Contains(x.dims, at) })
+		if n.Variable == "" {
+			isStep = isStep && c.find(at) < 0
+		} else {
+			isStep = isStep && (c.find(variable) >= 0 || c.find(at) < 0 && c.mayStand(at, at, has))
+		}
+		among[c] = isStep && len(c.files) > 0
+	}
+	steps, lack, err := p.stepsOf(n, at, func(c *class) bool { return among[c] })
+	if err != nil || len(p.needs) > 0 || len(steps)+len(lack) == 0 {
+		return err
+	}
+	lack = slices.DeleteFunc(lack, func(f int32) bool {
+		c := p.classes[p.classOf[f]]
+		if c.mayStand(at, at, has) {
+			return false
+		}
+		among[c] = false
+		return true
+	})
+	if p.beside == nil {
+		p.beside = map[string]bool{}
+	}
+	p.beside[at] = true
+	if len(lack) > 0 {
+		p.refuseLack(n, at, lack, len(lack)+len(steps))
+		return nil
+	}
+	p.files = slices.Clone(p.files)
+	for _, c := range p.classes {
+		if !among[c] {
+			continue
+		}
+		if n.Variable == "" {
+			p.hold(c, at, steps)
+		}
+		if c.given == nil {
+			c.given = map[string]bool{}
+		}
+		c.given[at] = true
+	}
+	return nil
+}
+
+// hold has the files of a class have the steps that are theirs, as if they were in them.
+func (p *survey) hold(c *class, at string, steps map[int32]step) {
+	h := *c.header
+	h.Variables = append(slices.Clone(h.Variables), nil)
+	last := len(h.Variables) - 1
+	v := *steps[c.files[0]].v
+	v.Storage.Layout = manifest.Valued
+	h.Variables[last] = &v
+	for _, f := range c.files {
+		file := *p.files[f]
+		file.Header, file.Values = &h, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
+		file.Values[last] = steps[f].values
+		p.files[f] = &file
+	}
+	c.header = &h
+	c.setCoord(lensed{at: last, v: &v, path: at, dims: []string{at}, aux: true})
+}
+
+// besideAll are the dimensions along which an option says where all files of an array lie, that has them in
+// none.
+func (p *layout) besideAll(a *array) (dims []*dim) {
+	for _, at := range sorted(p.beside) {
+		if d := p.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&
+			!slices.ContainsFunc(a.members, func(m member) bool { return !p.classes[m.class].given[at] }) {
+			dims = append(dims, d)
+		}
+	}
+	return dims
+}

@@ -1,0 +1,373 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// takeScalars makes coordinates of the scalars by which files say where they lie along dimensions that
+// others have, where they have variables that lack these.
+func (p *directions) takeScalars() {
+	for _, at := range p.dimOrder {
+		d := p.dims[at]
+		if d.coord == "" {
+			continue
+		}
+		own := d.classes
+		var has map[string]bool
+		for n, c := range p.classes {
+			x, loose, ok := c.scalarAt(d.coord)
+			if !ok || len(c.files) == 0 {
+				continue
+			}
+			if has == nil {
+				has = p.having(at)
+			}
+			if !c.mayStand(d.coord, at, has) {
+				continue
+			}
+			p.spared = p.spared || loose
+			c.stand(x, at)
+			if _, found := slices.BinarySearch(own, int32(n)); !found {
+				d.classes = append(d.classes, int32(n))
+			}
+		}
+		slices.Sort(d.classes)
+	}
+}
+
+// having are the paths of variables that have a dimension in some file.
+func (p *survey) having(at string) map[string]bool {
+	has := map[string]bool{}
+	for _, c := range p.classes {
+		for i := range c.vars {
+			if slices.Contains(c.vars[i].dims, at) {
+				has[c.vars[i].path] = true
+			}
+		}
+	}
+	return has
+}
+
+// mayStand reports whether files are one step along a dimension, if they say where: they have one of it
+// without a coordinate, or variables that have it in other files.
+func (c *class) mayStand(coord, at string, has map[string]bool) bool {
+	used, lacks := false, false
+	for i := range c.vars {
+		x := &c.vars[i]
+		along := slices.Contains(x.dims, at)
+		if along && (x.path == coord || x.path == at) {
+			return false
+		}
+		used = used || along
+		lacks = lacks || !along && has[x.path] && x.path != coord && x.path != at
+	}
+	return used && c.dims[at].Length == 1 || !used && lacks
+}
+
+// scalarAt is the variable of a path, if it is one element without axes; loose says that nobody asked for it.
+func (c *class) scalarAt(at string) (x lensed, loose, ok bool) {
+	isScalar := func(x lensed) bool {
+		return x.path == at && len(x.v.Shape) == 0 && x.v.Unreadable == "" && x.v.Storage.Layout != manifest.Nothing
+	}
+	if i := c.find(at); i >= 0 {
+		return c.vars[i], false, isScalar(c.vars[i])
+	}
+	if i := slices.IndexFunc(c.loose, isScalar); i >= 0 {
+		return c.loose[i], true, true
+	}
+	return x, false, false
+}
+
+// stand makes a scalar the coordinate of a dimension of one element.
+func (c *class) stand(x lensed, at string) {
+	if c.scalars == nil {
+		c.scalars = map[string]*manifest.Variable{}
+	}
+	c.scalars[at] = x.v
+	x.v, x.dims, x.aux = withAxis(x.v, 0, at), []string{at}, true
+	c.setCoord(x)
+}
+
+// withAxis is a variable with an axis of one element more.
+func withAxis(v *manifest.Variable, axis int, dim string) *manifest.Variable {
+	out := *v
+	out.Dims, out.Shape = slices.Insert(slices.Clone(v.Dims), axis, dim), slices.Insert(slices.Clone(v.Shape), axis, 1)
+	if s := &out.Storage; s.Edges != nil {
+		s.Edges = slices.Insert(slices.Clone(s.Edges), axis, [][2]int64{{1, 1}})
+	} else if s.Layout == manifest.Chunked || s.Chunks != nil {
+		s.Chunks = slices.Insert(slices.Clone(s.Chunks), axis, 1)
+	}
+	return &out
+}
+
+// widen gives variables the axes that they lack and have in other files, as far as a file is one step
+// along these, or the user lays it along them.
+func (p *layout) widen(a *array) {
+	if !slices.ContainsFunc(a.members, func(m member) bool { return len(m.dims) != len(a.members[0].dims) }) {
+		return
+	}
+	kinds := p.kindsOfAxes(a)
+	found, known := map[string][]int32{}, map[string]*lensed{}
+	for i := range a.members {
+		m := &a.members[i]
+		for _, dims := range kinds {
+			laid, ok := p.standsIn(a, m, dims)
+			if !ok {
+				continue
+			}
+			says := fmt.Sprintf("the axes (%s): one step of (%s)", names(m.dims), names(dims))
+			if len(laid) > 0 {
+				a.laid = true
+				says = fmt.Sprintf("the axes (%s) of (%s), and the same values all along %s", names(m.dims), names(dims), names(laid))
+			}
+			found[says] = append(found[says], p.classes[m.class].files...)
+			var empty []string // of which the file holds nothing
+			for _, at := range laid {
+				if p.classes[m.class].dims[at].Length == 0 {
+					empty = append(empty, at)
+				}
+			}
+			m.widen(dims, empty, known)
+			break
+		}
+	}
+	for _, says := range sorted(found) {
+		odd := found[says]
+		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted,
+			Says: count(len(odd), int(a.files)) + " " + have(len(odd)) + " " + says}, odd, a.files))
+	}
+}
+
+// kindsOfAxes are the different axes that members have: the most axes first, then those of most files.
+func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
+	known, files := map[string][]string{}, map[string]int64{}
+	for i := range a.members {
+		word := strings.Join(a.members[i].dims, "\x00")
+		known[word] = a.members[i].dims
+		files[word] += int64(len(p.classes[a.members[i].class].files))
+	}
+	words := slices.SortedFunc(maps.Keys(known), func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(known[y]), len(known[x])), cmp.Compare(files[y], files[x]), cmp.Compare(x, y))
+	})
+	for _, word := range words {
+		kinds = append(kinds, known[word])
+	}
+	return kinds
+}
+
+// standsIn reports whether files lie somewhere along all that a variable lacks of some axes, and which of
+// these the user lays it along.
+func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok bool) {
+	missing := lacking(m.dims, dims)
+	if len(missing) == 0 || p.isFirm(a, m) {
+		return nil, false
+	}
+	for _, at := range missing {
+		switch d := p.dims[at]; {
+		case d.role == spoiled: // which is refused
+		case p.isStepOf(m, d):
+		case p.lays(a, d) && p.placesAll(m, d):
+			laid = append(laid, at)
+		default:
+			return nil, false
+		}
+	}
+	return laid, true
+}
+
+// lacking are those of some axes that others do not have, if they have all the rest.
+func lacking(have, of []string) (missing []string) {
+	if len(have) >= len(of) || axesOf(of, have) == nil {
+		return nil
+	}
+	for i, at := range of {
+		if slices.Contains(have, at) {
+			continue
+		}
+		if slices.Contains(of[:i], at) {
+			return nil
+		}
+		missing = append(missing, at)
+	}
+	if len(have)+len(missing) != len(of) {
+		return nil
+	}
+	return missing
+}
+
+// isFirm reports whether a variable can have no more axes than it has in its files: its values are in others, or
+// its axes have no name, nor have those of files where they are told by their places among more.
+func (p *survey) isFirm(a *array, m *member) bool {
+	if m.v.Storage.Layout == manifest.Parted || m.v.Unreadable != "" {
+		return true
+	}
+	isUnnamed := func(m *member) bool {
+		return slices.ContainsFunc(m.inFile().v.Dims, func(at string) bool { return p.classes[m.class].unnamed[at] })
+	}
+	return isUnnamed(m) && slices.ContainsFunc(a.members, func(other member) bool {
+		return len(other.inFile().dims) != len(m.dims) && isUnnamed(&other)
+	})
+}
+
+// isStepOf reports whether all files of a variable are one step along a dimension that it lacks, say which, and the
+// variable is of that.
+func (p *layout) isStepOf(m *member, d *dim) bool {
+	c := p.classes[m.class]
+	if scalar := c.scalars[d.path]; scalar != nil && !c.isOf(m.v, scalar) {
+		return false
+	}
+	for _, f := range c.files {
+		length, ok := p.reach(d, f)
+		if x := d.coordOf(f); !ok || length != 1 || x != nil && x.meaning != nil && missing(x.low, d.nature) {
+			return false
+		}
+	}
+	return d.role == flowing || d.length == 1 || p.opts.Pad == PadFill
+}
+
+// reach is how much a file holds along a dimension, if it is known where.
+func (p *layout) reach(d *dim, file int32) (length int64, ok bool) {
+	_, length, ok = p.extent(d, file)
+	return length, ok
+}
+
+// placesAll reports whether it is known where all files of a variable lie along a dimension.
+func (p *layout) placesAll(m *member, d *dim) bool {
+	return d.places() && !slices.ContainsFunc(p.classes[m.class].files, func(f int32) bool {
+		_, ok := p.reach(d, f)
+		return !ok
+	})
+}
+
+// isOf reports whether a variable is of the moment, or the like, that a scalar tells: not one that names
+// its coordinates and leaves it out, where others do not.
+func (c *class) isOf(v, scalar *manifest.Variable) bool {
+	paths := map[string]bool{scalar.Path: true}
+	isNamed := func(v *manifest.Variable) bool {
+		return slices.ContainsFunc(strings.Fields(textOf(v, "coordinates")), func(name string) bool { return resolve(paths, v.Path, name) != "" })
+	}
+	return textOf(v, "coordinates") == "" || isNamed(v) || !slices.ContainsFunc(c.header.Variables, isNamed)
+}
+
+// lays reports whether the user lays an array along a dimension.
+func (p *layout) lays(a *array, d *dim) bool {
+	return slices.ContainsFunc(p.opts.Spread, func(s Spread) bool {
+		return matches([]string{s.Array}, a.path) && p.dimFor(s.Dim, a.path) == d
+	})
+}
+
+// widen gives a variable the axes that it lacks of some, in their order if its own are in that. Along some of them
+// there is nothing. Variables that headers have in common stay one.
+func (m *member) widen(dims, empty []string, known map[string]*lensed) {
+	wide := *m.lensed
+	m.narrow, m.lensed = m.lensed, &wide
+	key := fmt.Sprintf("%p %q %q %q", wide.v, wide.dims, dims, empty)
+	if same := known[key]; same != nil {
+		wide.v, wide.dims = same.v, same.dims
+		return
+	}
+	inOrder := slices.IsSorted(axesOf(dims, wide.dims))
+	missing := lacking(wide.dims, dims)
+	wide.dims = slices.Clone(wide.dims)
+	for axis, at := range missing {
+		if inOrder {
+			axis = slices.Index(dims, at)
+		}
+		wide.dims = slices.Insert(wide.dims, axis, at)
+		wide.v = withAxis(wide.v, axis, at)
+		if slices.Contains(empty, at) {
+			wide.v.Shape[axis] = 0
+		}
+	}
+	known[key] = &wide
+}
+
+// inFile is the variable of a member with the axes that it has in its files.
+func (m *member) inFile() *lensed {
+	if m.narrow != nil {
+		return m.narrow
+	}
+	return m.lensed
+}
+
+// as is what says what the values of a member mean, with its axes.
+func (m *member) as(means *manifest.Variable) *manifest.Variable {
+	switch {
+	case m.narrow == nil:
+		return means
+	case means == m.narrow.v:
+		return m.v
+	}
+	wide := *means
+	wide.Dims, wide.Shape, wide.Storage = m.v.Dims, m.v.Shape, m.v.Storage
+	return &wide
+}
+
+// lackOption is what allows files that lack axes which others have.
+func (p *layout) lackOption(a *array, odd []int, missing []string) string {
+	if slices.ContainsFunc(odd, func(i int) bool { return p.isFirm(a, &a.members[i]) }) {
+		return ""
+	}
+	var options []string
+	for _, at := range missing {
+		d, name := p.dims[at], path.Base(at)
+		is := func(is func(m *member) bool) bool {
+			return !slices.ContainsFunc(odd, func(i int) bool { return !is(&a.members[i]) })
+		}
+		switch {
+		case a.path == d.coord:
+			options = append(options, stackedBy(a.path)+" if each of these files is one step")
+		case is(func(m *member) bool { return p.placesAll(m, d) }):
+			if p.dimFor(name, a.path) != d {
+				name = at
+			}
+			options = append(options, report.Spread(a.path[1:], name)+" for the same values all along what each of these files holds of "+path.Base(at))
+		case p.mayMake(d):
+			options = append(options, p.makeOption(d, p.filesOfMembers(a, odd)))
+		default:
+			return ""
+		}
+	}
+	return strings.Join(options, ", with ")
+}
+
+// makeOption is the option that makes steps of files along a dimension that others have.
+func (p *layout) makeOption(d *dim, files []int32) string {
+	option := report.Flag("new-dim", d.path[1:]+"=PATTERN") + " if each of these files is one step, and its name says which"
+	if !slices.ContainsFunc(files, func(f int32) bool { _, _, ok := p.classes[p.classOf[f]].scalarAt(d.coord); return !ok }) {
+		option = stackedBy(d.coord) + " if each of these files is one step"
+	}
+	return option
+}
+
+// stepOption is makeOption for groups of files that are not along any dimension on which others follow one another,
+// if there is one.
+func (p *layout) stepOption(groups [][]int32) string {
+	for _, d := range p.flows {
+		files := slices.Concat(groups...)
+		if p.mayMake(d) && !slices.ContainsFunc(files, func(f int32) bool { return d.of[f] != noDim }) {
+			return p.makeOption(d, files)
+		}
+	}
+	return ""
+}
+
+// mayMake reports whether files may be steps along a dimension, and an option gives it values: files follow one
+// another along it or might, and it has values in all that have it, or one element and none.
+func (p *layout) mayMake(d *dim) bool {
+	switch {
+	case d.made || d.role == fixed && !d.hinted && p.longest(d) > 1:
+		return false
+	case d.coord == d.path:
+		return true
+	}
+	return d.coord == "" && p.longest(d) == 1 && !p.anyHas(d.path)
+}

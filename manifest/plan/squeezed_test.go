@@ -1,0 +1,315 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// moment is the time of a file of one step, which is no axis of it.
+func moment(day float64) wanted {
+	return scalar("time", day).with("units", "days since 1990-01-01", "standard_name", "time")
+}
+
+// sheet is a variable of a file of one step.
+func sheet(name string) wanted { return cube(name, "lat lon", []int64{3, 4}, []int64{3, 4}) }
+
+// lastly is a variable of n steps along its last axis.
+func lastly(name string, n int64) wanted {
+	return cube(name, "lat lon time", []int64{3, 4, n}, []int64{3, 4, n})
+}
+
+// edges are the bounds of times from a day on.
+func edges(dims string, from float64, n int) wanted {
+	var numbers []float64
+	for i := range n {
+		numbers = append(numbers, from+float64(i), from+float64(i)+1)
+	}
+	w := coords("time_bnds", dims, float64s, numbers...)
+	w.v.Shape, w.v.Storage.Chunks = []int64{int64(n), 2}, []int64{int64(n), 2}
+	if dims == "nv" {
+		w.v.Shape, w.v.Storage.Chunks = []int64{2}, []int64{2}
+	}
+	return w
+}
+
+// TestSqueezed: what lacks an axis is one step along it where its file says which, or an option does.
+func TestSqueezed(t *testing.T) {
+	names := []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)`}}
+	for _, c := range []struct {
+		name  string
+		opts  Options
+		make  func(m *maker)
+		array string
+		dims  string
+		shape string
+		tiles string
+		times string
+	}{
+		{"scalar time", Options{}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", moment(5), lat(), lon(), sheet("t"))
+			m.day("c", 7, 2)
+		}, "/t", "/time /lat /lon", "6 3 4", "a@0+3 b@3+1 c@4+2", "0 1 2 5 7 8"},
+		{"scalar time that nobody asked for", Options{Vars: []string{"t"}}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", moment(5), lat(), lon(), sheet("t"))
+		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
+		{"time of one", Options{}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", days(5, 1), lat(), lon(), sheet("t"))
+		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
+		{"most without", Options{}, func(m *maker) {
+			for i := range 3 {
+				m.file(fmt.Sprint(i), moment(float64(i)), lat(), lon(), sheet("t"))
+			}
+			m.day("3", 7, 2)
+		}, "/t", "/time /lat /lon", "5 3 4", "0@0+1 1@1+1 2@2+1 3@3+2", "0 1 2 7 8"},
+		{"along the last axis", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), lat(), lon(), lastly("t", 2))
+			m.file("b", moment(5), lat(), lon(), sheet("t"))
+		}, "/t", "/lat /lon /time", "3 4 3", "a@0+2 b@2+1", "0 1 5"},
+		{"in another order", Options{}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", moment(5), lat(), lon(), cube("t", "lon lat", []int64{4, 3}, []int64{4, 3}))
+		}, "/t", "/time /lat /lon", "3 3 4", "a@0+2 b@2+1", "0 1 5"},
+		{"along two axes", Options{}, func(m *maker) {
+			level := func() wanted { return coords("lev", "lev", float64s, 850) }
+			m.file("a", days(0, 2), level(), lat(), cube("t", "time lev lat", []int64{2, 1, 3}, []int64{1, 1, 3}))
+			m.file("b", moment(5), scalar("lev", 850), lat(), cube("t", "lat", []int64{3}, []int64{3}))
+		}, "/t", "/time /lev /lat", "3 1 3", "a@0+2 b@2+1", "0 1 5"},
+		{"a number of each step", Options{Inline: 1}, func(m *maker) {
+			m.file("a", days(0, 2), cube("n", "time", []int64{2}, []int64{2}))
+			one := cube("n", "", []int64{}, []int64{})
+			m.file("b", moment(5), one)
+		}, "/n", "/time", "3", "a@0+2 b@2+1", "0 1 5"},
+		{"told by names", Options{NewDims: names}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("1990-01-06", lat(), lon(), sheet("t"))
+			m.file("grid", lat(), lon())
+		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 1990-01-06@3+1", "7305 7306 7307 7310"},
+		{"told by the variable", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", moment(5), lat(), lon(), sheet("t"), sheet("u"))
+			m.file("c", moment(6), lat(), lon(), sheet("t"), sheet("u"))
+		}, "/u", "/time /lat /lon", "5 3 4", "b@3+1 c@4+1", "0 1 2 5 6"},
+		{"another variable of each file", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+			m.day("a", 0, 2)
+			m.file("b", moment(0), lat(), lon(), sheet("u"))
+			m.file("c", moment(1), lat(), lon(), sheet("u"))
+		}, "/u", "/time /lat /lon", "2 3 4", "b@0+1 c@1+1", "0 1"},
+		{"beside others of one step", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+			m.day("a", 0, 1)
+			m.file("b", moment(1), lat(), lon(), sheet("t"))
+			m.file("c", days(0, 1), coords("x", "x", int16s, 1))
+			m.file("d", moment(1), coords("x", "x", int16s, 1))
+		}, "/t", "/time /lat /lon", "2 3 4", "a@0+1 b@1+1", "0 1"},
+		{"without values anywhere", Options{NewDims: []NewDim{{Name: "step", Pattern: `(\d)`}}}, func(m *maker) {
+			m.file("1", cube("t", "step lat", []int64{1, 3}, []int64{1, 3}))
+			m.file("2", cube("t", "lat", []int64{3}, []int64{3}))
+		}, "/t", "/step /lat", "2 3", "1@0+1 2@1+1", ""},
+		{"laid along several", Options{Spread: []Spread{{"t", "time"}}}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
+		}, "/t", "/time /lat /lon", "5 3 4", "a@0+3 b@3+2", "0 1 2 5 6"},
+		{"laid at the time that it leaves out", Options{Spread: []Spread{{"t", "time"}}}, func(m *maker) {
+			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
+			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
+		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
+		{"the first of an axis that others have more of", Options{Pad: PadFill}, func(m *maker) {
+			m.file("a", days(0, 1), coords("lev", "lev", float64s, 850, 500), cube("t", "time lev", []int64{1, 2}, []int64{1, 2}))
+			m.file("b", days(1, 1), scalar("lev", 850), cube("t", "time", []int64{1}, []int64{1}))
+		}, "/t", "/time /lev", "2 2", "a@0+1 b@1+1", "0 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			p, err := planning(m, &c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPlan(t, m.files, p)
+			a := arrayOf(t, p, c.array)
+			if got := strings.Join(a.Dims, " "); got != c.dims || strings.ReplaceAll(ints(a.Face.Shape), ",", " ") != c.shape {
+				t.Errorf("lies along %s, %v", got, a.Face.Shape)
+			}
+			if got := tilesOf(t, m, p, c.array); got != c.tiles {
+				t.Errorf("tiles are %s", got)
+			}
+			if c.times != "" {
+				if got := timesOf(t, p); got != c.times {
+					t.Errorf("times are %s", got)
+				}
+			}
+		})
+	}
+}
+
+// timesOf are the numbers of the coordinate time.
+func timesOf(t *testing.T, p *Plan) string {
+	t.Helper()
+	a := arrayOf(t, p, "/time")
+	var out []string
+	for _, piece := range a.Pieces {
+		for _, v := range p.Values {
+			if v.ID == piece.Values {
+				x, err := readNumbers(&manifest.Variable{Type: a.Face.DataType.Type()}, v.Data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range x.n {
+					out = append(out, fmt.Sprint(x.real(i)))
+				}
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// TestSqueezedBounds: the bounds of a time of one file are one of those of all, in the units of its time.
+func TestSqueezedBounds(t *testing.T) {
+	m := newMaker()
+	at := days(0, 2).with("bounds", "time_bnds")
+	m.file("a", at, lat(), lon(), cube("t", "time lat lon", []int64{2, 3, 4}, []int64{1, 3, 4}), edges("time nv", 0, 2))
+	one := scalar("time", 3).with("units", "days since 1990-01-03", "bounds", "time_bnds")
+	m.file("b", one, lat(), lon(), sheet("t"), edges("nv", 3, 1))
+	p := planned(t, m, nil)
+	if got, want := coordinateOf(t, p, "/time"), "days since 1990-01-01 0 1 5"; got != want {
+		t.Errorf("times are %s", got)
+	}
+	a := arrayOf(t, p, "/time_bnds")
+	if got := strings.Join(a.Dims, " "); got != "/time /nv" || ints(a.Face.Shape) != "3,2" {
+		t.Errorf("bounds lie along %s, %v", got, a.Face.Shape)
+	}
+	if got := coordinateOf(t, p, "/time_bnds"); !strings.HasSuffix(got, "0 1 1 2 5 6") && !strings.HasSuffix(got, "0 24 24 48 120 144") {
+		t.Errorf("bounds are %s", got)
+	}
+}
+
+// TestSqueezedRefused: what does not say which step it is, or is in a file of several, is refused with the option
+// that says so.
+func TestSqueezedRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		opts   Options
+		make   func(m *maker)
+		says   string
+		option string
+	}{
+		{"in a file of several steps", Options{}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
+		}, "1 of 2 files has the axes (lat, lon)", "--spread t=time for the same values all along"},
+		{"in a file that does not say which", Options{}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", lat(), lon(), sheet("t"))
+		}, "1 of 2 files has the axes (lat, lon)", "--new-dim time=PATTERN if each of these files is one step"},
+		{"in a file whose name does not say which", Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d+)`}}}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", lat(), lon(), sheet("t"))
+		}, "1 of 1 file has no value for the new dimension time", ""},
+		{"at a time that is missing", Options{}, func(m *maker) {
+			m.file("a", coords("lev", "lev", float64s, 850, 500), cube("t", "lev lat", []int64{2, 3}, []int64{2, 3}))
+			m.file("b", coords("lev", "lev", float64s, 300), cube("t", "lev lat", []int64{1, 3}, []int64{1, 3}))
+			m.file("c", missingOne("lev"), cube("t", "lat", []int64{3}, []int64{3}))
+		}, "1 of 3 files has the axes (lat)", "--spread t=lev"},
+		{"that leaves out the time which others name", Options{}, func(m *maker) {
+			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
+			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
+		}, "1 of 2 files has the axes (lat, lon)", "--spread t=time"},
+		{"only other variables of the files", Options{}, func(m *maker) {
+			m.day("a", 0, 3)
+			m.file("b", moment(5), lat(), lon(), sheet("u"))
+		}, "1 of 2 files has the axes ()", "--new-dim time=var:time if each of these files is one step"},
+		{"by places among as many axes", Options{}, func(m *maker) {
+			for _, more := range []bool{true, false} {
+				v := cube("t", "phony_dim_0 phony_dim_1", []int64{3, 4}, []int64{3, 4})
+				if more {
+					v = cube("t", "time phony_dim_0 phony_dim_1", []int64{3, 3, 4}, []int64{3, 3, 4})
+				}
+				at := moment(5)
+				if more {
+					at = days(0, 3)
+				}
+				f := m.file(fmt.Sprint(more), at, v)
+				for i := range f.Header.Dimensions {
+					d := &f.Header.Dimensions[i]
+					d.Anonymous = strings.HasPrefix(d.Path, "/phony")
+				}
+			}
+		}, "1 of 2 files has the axes (time, phony_dim_0_2", "a manifest for each kind of files, or --drop t"},
+		{"along what no file is a step of", Options{}, func(m *maker) {
+			m.file("a", days(0, 1), lat(), lon(), cube("t", "time lat lon", []int64{1, 3, 4}, []int64{1, 3, 4}))
+			m.file("b", days(1, 1), lat(), lon(), cube("t", "time lat", []int64{1, 3}, []int64{1, 3}))
+		}, "1 of 2 files has the axes (time, lat)", "a manifest for each kind of files, or --drop t"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			_, err := planning(m, &c.opts)
+			var refused *Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("not refused: %v", err)
+			}
+			f := refused.Findings[0]
+			if !strings.HasPrefix(f.Says, c.says) || !strings.HasPrefix(f.Option, c.option) || c.option == "" && f.Option != "" {
+				t.Errorf("%s: %s (%s)", f.Array, f.Says, f.Option)
+			}
+		})
+	}
+}
+
+// missingOne is a number that is none.
+func missingOne(name string) wanted {
+	w := scalar(name, 0)
+	w.values.Data = []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}
+	return w
+}
+
+// TestSqueezedFinding: the report names the files on each side.
+func TestSqueezedFinding(t *testing.T) {
+	m := newMaker()
+	m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
+	m.file("b", moment(5), lat(), lon(), sheet("t"), sheet("u"))
+	m.file("c", moment(6), lat(), lon(), sheet("t"), sheet("u"))
+	f := findingOf(t, planned(t, m, &Options{Strict: true}).Report, report.Dimension)
+	if f.Effect != report.Noted || f.Says != "/t, /u: 2 of 3 files have the axes (lat, lon): one step of (time, lat, lon)" || fmt.Sprint(f.Files) != "[/archive/b /archive/c]" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestSqueezedExtend: files of one step are appended behind others without looking at these, as if all were planned at once.
+func TestSqueezedExtend(t *testing.T) {
+	m := newMaker()
+	long := func(name string, from int) {
+		m.day(name, from, 3, cube("u", "lat time", []int64{3, 3}, []int64{3, 3}))
+	}
+	one := func(name string, at float64) {
+		m.file(name, moment(at), lat(), lon(), sheet("t"), cube("u", "lat", []int64{3}, []int64{3}))
+	}
+	long("a", 0)
+	one("b", 5)
+	long("c", 7)
+	one("d", 10)
+	one("e", 11)
+	long("f", 13)
+	opts := &Options{Rectilinear: true}
+	base, _, err := New(m.files[:2], opts)
+	if err != nil || base.State == nil {
+		t.Fatal(err, "or no state")
+	}
+	var exts []*Extension
+	state, arrays := base.State, base.Arrays
+	for _, k := range [][2]int{{2, 3}, {3, 5}, {5, 6}} {
+		x, needs, err := Extend(state, arrays, m.files[k[0]:k[1]], k[0], 0)
+		if err != nil || x == nil {
+			t.Fatalf("files %v: %v, asks for %v", k, err, needs)
+		}
+		exts, state, arrays = append(exts, x), x.State, x.Arrays
+	}
+	sameExtended(t, planned(t, m, opts), base, exts...)
+}
