@@ -29,6 +29,7 @@ type archive struct {
 
 	falling, alike bool // alike: the files agree on everything that a face declares
 	laid           *laid
+	squeezed       bool // files of one step along an axis may lack it, but for the first
 }
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -36,13 +37,13 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // newArchive writes the files of an archive into a folder.
 func newArchive(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
 	t.Helper()
-	return newArchiveOf(t, r, dir, axes, nil)
+	return (&archive{}).write(t, r, dir, axes)
 }
 
-// newArchiveOf writes files that have variables to be laid along some of their dimensions, too.
-func newArchiveOf(t testing.TB, r *rand.Rand, dir string, axes int, more *laid) *archive {
+// write writes the files, with what is to be laid along some of their dimensions.
+func (a *archive) write(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
 	t.Helper()
-	a := &archive{dims: []string{"time", "y", "x"}[:axes], levels: 1 + r.IntN(3), alike: r.IntN(2) == 0}
+	a.dims, a.levels, a.alike = []string{"time", "y", "x"}[:axes], 1+r.IntN(3), r.IntN(2) == 0
 	for k := range a.dims {
 		a.cut(r, k)
 	}
@@ -52,8 +53,8 @@ func newArchiveOf(t testing.TB, r *rand.Rand, dir string, axes int, more *laid) 
 		n *= length
 	}
 	a.want = make([]float64, n)
-	if more != nil {
-		more.begin(r, a)
+	if a.laid != nil {
+		a.laid.begin(r, a)
 	}
 	style := newStyle(r)
 	names := r.Perm(1000)
@@ -172,6 +173,13 @@ func (a *archive) file(r *rand.Rand, s *style, cell []int) *classic.File {
 	var origin, shape []int
 	for k, name := range a.dims {
 		from, to := a.cuts[k][cell[k]], a.cuts[k][cell[k]+1]
+		if a.squeezed && len(a.files) > 0 && to == from+1 && r.IntN(2) == 0 {
+			one := a.coordinate(s, k, from, to)
+			one.Dims = nil
+			f.Vars = append(f.Vars, one)
+			origin, shape = append(origin, from), append(shape, 1)
+			continue
+		}
 		f.Dims = append(f.Dims, classic.Dim{Name: name, Length: to - from, Records: k == 0 && s.records})
 		f.Vars = append(f.Vars, a.coordinate(s, k, from, to))
 		dims, origin, shape = append(dims, name), append(origin, from), append(shape, to-from)

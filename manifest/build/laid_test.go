@@ -22,7 +22,7 @@ type laid struct {
 }
 
 func (l *laid) begin(r *rand.Rand, a *archive) {
-	a.laid, l.a = l, a
+	l.a = a
 	all := r.Perm(len(a.dims))
 	slices.Sort(all)
 	some := r.Perm(len(a.dims))[:1+r.IntN(len(a.dims))]
@@ -134,7 +134,7 @@ func TestRandomSpreads(t *testing.T) {
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dir := t.TempDir()
-		a := newArchiveOf(t, r, filepath.Join(dir, "files"), []int{1, 2, 1, 3}[seed%4], &laid{})
+		a := (&archive{laid: &laid{}}).write(t, r, filepath.Join(dir, "files"), []int{1, 2, 1, 3}[seed%4])
 		opts := optionsFor(shuffled(r, a.files)...)
 		opts.Plan.Spread = a.laid.spread
 		if seed%3 == 0 {
