@@ -457,12 +457,7 @@ func (p *survey) bareOption(d *dim) string {
 
 // counts reports whether the coordinate of a dimension is no more than a number of each element, also of the only one.
 func (d *dim) counts() bool {
-	if d.nature != whole && d.nature != real || len(d.order) != 1 {
-		return false
-	}
-	c := &d.order[0].course
-	from := distance(key{}, c.first, d.nature)
-	return (c.n == 1 || c.dir == 1 && c.step == 1) && (from == 0 || from == 1)
+	return len(d.order) == 1 && d.order[0].countsIn(d.nature)
 }
 
 // hasTimes reports whether a variable says of which moment each element of a dimension is.

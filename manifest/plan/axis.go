@@ -264,7 +264,7 @@ func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 				count(len(files), int(d.total())), path.Base(d.coord), p.rangeOf(cluster[0]), p.rangeOf(cluster[1]))}, files, d.total()))
 		return
 	}
-	option := ""
+	option := withoutValues(d)
 	if _, apart, err := p.valuesOf(d, cluster); apart && err == nil {
 		option = report.ListFlag("concat", path.Base(d.path)) + " to put them end to end all the same"
 	}

@@ -155,6 +155,8 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) 
 		f.Option = "--coords first for the values of the longest, or " + concat
 	case d.coord == "":
 		f.Option = "--pad fill, or " + concat + " to put them end to end"
+	case d.onlyCounts():
+		f.Option = "--pad fill, or " + withoutValues(d)
 	}
 	p.find(p.odd(f, odd, d.total()))
 }

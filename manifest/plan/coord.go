@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"slices"
 	"strings"
 
 	"varve/codec"
@@ -87,6 +88,21 @@ func (c *course) add(k key, as nature) {
 	}
 	c.last = k
 	c.n++
+}
+
+// onlyCounts reports whether coordinates that differ by their lengths count the elements of each file from the
+// same number.
+func (d *dim) onlyCounts() bool {
+	return len(d.coords) > 1 && !slices.ContainsFunc(d.coords, func(c *coord) bool { return !c.countsIn(d.nature) })
+}
+
+// countsIn reports whether values are 0, 1, 2 and so on, or 1, 2, 3.
+func (c *course) countsIn(as nature) bool {
+	if as != whole && as != real {
+		return false
+	}
+	from := distance(key{}, c.first, as)
+	return (c.n <= 1 || c.dir == 1 && c.step == 1) && (from == 0 || from == 1)
 }
 
 // missing reports whether a value is none: no time, or not a number.

@@ -301,6 +301,14 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 		option += ", or --new-dim NAME=PATTERN if they are members of an ensemble"
 	case sameBegin && p.repeated(a) && p.opts.Pad != PadFill:
 		option = "--pad fill for the values of the widest, " + option
+	case p.opts.Overlap == OverlapRefuse && p.momentOf() != "":
+		option += ", or " + stackedBy(p.momentOf()) + " to stack them by its values"
+	}
+	if i := slices.IndexFunc(w.dims, (*dim).onlyCounts); i >= 0 {
+		option = withoutValues(w.dims[i]) + ", or " + option
+	}
+	if spread := p.comparing(a).spreadOption([][]int32{{int32(x.File)}, {int32(y.File)}}); spread != "" && a.aux {
+		option = spread + ", or " + option
 	}
 	if p.opts.Overlap != OverlapRefuse {
 		option = ""

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAdvice: what refuses files that hold the same places, or other lengths, names first what leads on.
+func TestAdvice(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		opts   Options
+		make   func(m *maker)
+		option string
+	}{
+		{"lines that count in each file", Options{}, func(m *maker) {
+			for i, n := range []int{3, 4, 5} {
+				m.file(fmt.Sprint(i+1), coords("line", "line", int32s, lines(0, float64(n), 1)...), cube("t", "line", []int64{int64(n)}, []int64{2}))
+			}
+		}, "--pad fill, or --drop line --concat line to put them end to end"},
+		{"lines that count in each file and are put end to end", Options{Concat: []string{"line"}}, func(m *maker) {
+			for i, n := range []int{3, 4} {
+				m.file(fmt.Sprint(i+1), coords("line", "line", int32s, lines(0, float64(n), 1)...), cube("t", "line", []int64{int64(n)}, []int64{2}))
+			}
+		}, "--drop line --concat line to put them end to end in the order of their names, or --pad fill"},
+		{"times of stations among one another", Options{}, func(m *maker) {
+			for i, hours := range [][]float64{{0, 1, 3, 4}, {1, 2, 3, 5}} {
+				m.file(fmt.Sprint(i+1), coords("time", "time", float64s, hours...).with("units", "hours since 1990-01-01"), cube("t", "time", []int64{4}, []int64{4}))
+			}
+		}, "--drop time --concat time to put them end to end in the order of their names"},
+		{"valid times of runs of which some have a step a file", Options{Concat: []string{"step"}, NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+			file := func(name string, run float64, steps ...float64) {
+				n := int64(len(steps))
+				var valid []float64
+				for _, s := range steps {
+					valid = append(valid, 24*run+s)
+				}
+				at := scalar("time", run).with("units", "days since 1990-01-01")
+				m.file(name, at, coords("step", "step", float64s, steps...), coords("valid_time", "step", float64s, valid...).with("units", "hours since 1990-01-01"),
+					cube("t", "step lat", []int64{n, 3}, []int64{n, 3}).with("coordinates", "valid_time"))
+			}
+			file("1", 0, 0, 6, 12)
+			file("2", 1, 0)
+			file("3", 1, 6)
+		}, "--spread valid_time=time for each file's along time, or --overlap first"},
+		{"runs whose times overlap", Options{Overlap: OverlapRefuse}, func(m *maker) {
+			for i := range 2 {
+				m.day(fmt.Sprint(i+1), 2*i, 4, scalar("run", float64(2*i)).with("units", "days since 1990-01-01"))
+			}
+		}, "--overlap first or --overlap last, or --new-dim run=var:run to stack them by its values"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			_, err := planning(m, &c.opts)
+			var refused *Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("not refused: %v", err)
+			}
+			if f := refused.Findings[0]; !strings.HasPrefix(f.Option, c.option) {
+				t.Errorf("option %q, not %q", f.Option, c.option)
+			}
+		})
+	}
+}
