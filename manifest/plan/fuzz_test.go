@@ -90,6 +90,19 @@ func (w *wild) values(v *manifest.Variable) *manifest.Values {
 	return out
 }
 
+// squeezed is a variable without an axis of one element.
+func squeezed(x wanted) wanted {
+	k := slices.Index(x.v.Shape, 1)
+	if k < 0 || x.v.Storage.Layout == manifest.Strided {
+		return x
+	}
+	x.v.Dims, x.v.Shape = slices.Delete(slices.Clone(x.v.Dims), k, k+1), slices.Delete(slices.Clone(x.v.Shape), k, k+1)
+	if x.v.Storage.Chunks != nil {
+		x.v.Storage.Chunks = slices.Delete(slices.Clone(x.v.Storage.Chunks), k, k+1)
+	}
+	return x
+}
+
 func (w *wild) archive() *Options {
 	w.m = newMaker()
 	shapes := make([]wanted, 1+w.n(5))
@@ -106,6 +119,9 @@ func (w *wild) archive() *Options {
 			if w.n(3) == 0 && s.values != nil {
 				s.values = w.values(&s.v)
 			}
+			if w.n(4) == 3 {
+				s = squeezed(s)
+			}
 			if !taken[s.v.Path] {
 				taken[s.v.Path] = true
 				vars = append(vars, s)
@@ -120,6 +136,14 @@ func (w *wild) archive() *Options {
 	}
 	if w.n(4) == 0 {
 		o.NewDims = []NewDim{{Name: "n", Pattern: `f(\d)`}}
+	}
+	switch w.n(8) {
+	case 1:
+		o.NewDims = []NewDim{{Name: "time", Pattern: `f(\d)`}}
+	case 2:
+		o.NewDims = []NewDim{{Name: "time", Variable: "time"}}
+	case 3:
+		o.Spread = []Spread{{"t", "time"}}
 	}
 	return o
 }

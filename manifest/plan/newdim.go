@@ -152,6 +152,9 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 		}
 		v := *x.v
 		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
+		if v.Storage.Layout == manifest.Chunked {
+			v.Storage.Chunks, v.Storage.Edges = v.Shape, nil
+		}
 		for _, f := range c.files {
 			switch values, ok := p.values(f, x.at, 1); {
 			case !ok:
