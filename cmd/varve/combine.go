@@ -80,7 +80,7 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 // addPlanFlags declares what says how files become arrays.
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.concat, "concat", nil, "`dimensions` along which files follow one another, where coordinates do not tell")
-	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
+	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files, or some of them, do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
 	f.StringArrayVar(&o.spread, "spread", nil, "lay a variable along a dimension that it lacks, each file's values at every index of what the file holds: `ARRAY=DIM`; ARRAY may be a glob")
 	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
 	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`; @NAME is an attribute of a group")
