@@ -112,3 +112,18 @@ func TestDimensionsInDoubt(t *testing.T) {
 		t.Errorf("problems %v", d.Problems)
 	}
 }
+
+// TestFillOfTexts: what cells of texts hold that nobody wrote is a text as any other, without
+// the length that is in front of it in canonical form.
+func TestFillOfTexts(t *testing.T) {
+	f, _ := openFixture(t, "netcdf4_coordinates.nc")
+	data, err := f.Dataset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/station": "unnamed", "/none": ""} {
+		if got := data.Variable(path).Fill; got.State != readers.FillUser || string(got.Value) != want {
+			t.Errorf("%s: fill %v %q, want %q", path, got.State, got.Value, want)
+		}
+	}
+}

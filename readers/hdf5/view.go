@@ -220,7 +220,7 @@ func (v *viewer) describe(ctx context.Context, out viewed) {
 	x, d := out.of, out.of.Object.Dataset
 	out.Attributes, out.Storage = v.attributes(ctx, x.Object), d.storage()
 	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever && d.Layout != readers.Virtual}
-	value, user, err := d.FillValue(ctx)
+	value, user, err := d.memoryFill(ctx)
 	switch {
 	case isPath(d.Type):
 		out.Fill = readers.Fill{}
@@ -246,6 +246,19 @@ func (v *viewer) describe(ctx context.Context, out viewed) {
 		}
 		return value, d.f.locate(x.Path, err)
 	}
+}
+
+// memoryFill is the fill value as readers have elements. A text is itself: what is canonical has
+// its length in front.
+func (d *Dataset) memoryFill(ctx context.Context) ([]byte, bool, error) {
+	if !d.isText() || d.FillState != readers.FillUser {
+		return d.FillValue(ctx)
+	}
+	texts, err := d.f.Texts(ctx, d.Type, d.filled(uint64(d.Type.Size)))
+	if err != nil {
+		return nil, true, d.f.locate(d.path, fmt.Errorf("fill value: %w", err))
+	}
+	return texts[0], true, nil
 }
 
 // dimension finds the dimension of a variable, in this group or one above, or makes one
