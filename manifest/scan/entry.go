@@ -62,6 +62,7 @@ func (e *entry) store() error {
 	}
 	if row, ok := v.Type.Row(); ok {
 		out.Storage.Layout = manifest.Valued
+		e.extendCoordinate(v)
 		if out.Type, e.tabled, err = e.rows(row); err == nil && v.Storage.Layout == readers.Unallocated {
 			err = e.checkNull(v)
 		}
@@ -86,6 +87,7 @@ func (e *entry) store() error {
 	}
 	if way == throughReader {
 		out.Storage.Layout = manifest.Valued
+		e.extendCoordinate(v)
 		if v.Storage.Layout != readers.Unallocated {
 			return nil
 		}
@@ -123,6 +125,15 @@ func (e *entry) extend(v *readers.Variable) error {
 	}
 	_, err := elements(out.Shape)
 	return err
+}
+
+// extendCoordinate does likewise with a coordinate whose values are kept themselves, of which
+// there has to be one for each place of its dimension; extended makes them as many. Other
+// variables are read as tiles that are shorter than their array.
+func (e *entry) extendCoordinate(v *readers.Variable) {
+	if d := v.Dims; isCoordinate(&e.out) && d[0].Unlimited && !d[0].Anonymous && d[0].Length > v.Shape[0] {
+		e.out.Shape[0] = int64(min(d[0].Length, math.MaxInt64))
+	}
 }
 
 // elements is the product of a shape.

@@ -1,10 +1,13 @@
 package scan
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/readers"
 	"varve/readers/source"
@@ -159,8 +162,27 @@ func (o *Options) open(ctx context.Context, f *manifest.File) (*source.Source, e
 // readValues reads all values of a variable.
 func (e *entry) readValues() (*manifest.Values, error) {
 	if e.out.Storage.Layout == manifest.Valued {
-		return e.readThrough()
+		values, err := e.readThrough()
+		if err != nil {
+			return nil, err
+		}
+		return e.extended(values), nil
 	}
 	elems, err := e.decode(&e.out, e.found, e.first, e.found.file.Parts[e.number])
 	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, err
+}
+
+// extended is values with what nobody wrote behind them, if the variable was extended.
+func (e *entry) extended(values *manifest.Values) *manifest.Values {
+	out := &e.out
+	if !isCoordinate(out) || uint64(out.Shape[0]) <= e.v.Shape[0] {
+		return values
+	}
+	form := codec.Form{
+		Type: out.Type, Shape: []int64{out.Shape[0] - int64(e.v.Shape[0])},
+		Fill: bytes.Clone(out.Fill.Value), // as of yet it is in memory that is used for other files afterwards
+	}
+	rest := codec.NewElems(form)
+	rest.SetFill(form)
+	return &manifest.Values{Data: slices.Concat(values.Data, rest.Fixed), Texts: slices.Concat(values.Texts, rest.Var)}
 }

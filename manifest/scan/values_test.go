@@ -226,3 +226,25 @@ func TestValuesLimit(t *testing.T) {
 		t.Errorf("large values: %v", err)
 	}
 }
+
+// TestCoordinatesShorterThanTheirDimensions: coordinates whose values are kept themselves have one
+// for each place of an unlimited dimension, also where nobody wrote it.
+func TestCoordinatesShorterThanTheirDimensions(t *testing.T) {
+	name := "../../fixtures/hdf5/netcdf4_coordinates.nc"
+	a, err := scanAll([]string{name}, scan.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]string{"/station": {"north", "south", "unnamed"}, "/none": {"", "", ""}}
+	for i, v := range a.Files[0].Header.Variables {
+		values := a.Files[0].Values[i]
+		if want, ok := texts[v.Path]; ok {
+			if got := string(bytes.Join(values.Texts, []byte(","))); got != strings.Join(want, ",") || v.Shape[0] != 3 {
+				t.Errorf("%s: %v of shape %v, not %q", v.Path, got, v.Shape, want)
+			}
+		}
+		if v.Path == "/pair" && (len(values.Data) != 3*v.Type.Size || v.Shape[0] != 3 || !bytes.Equal(values.Data[v.Type.Size:], make([]byte, 2*v.Type.Size))) {
+			t.Errorf("%s: %x of shape %v", v.Path, values.Data, v.Shape)
+		}
+	}
+}
