@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"varve/readers"
-	"varve/readers/internal/naming"
 	"varve/readers/internal/strided"
 )
 
@@ -21,24 +20,7 @@ type spelling struct {
 
 // asciiFields reads the columns of an ASCII table.
 func (u *hdu) asciiFields() ([]field, error) {
-	if len(u.axes) != 2 || u.bitpix != 8 {
-		return nil, readers.Corruptf("an ASCII table with NAXIS = %d and BITPIX = %d, not 2 and 8", len(u.axes), u.bitpix)
-	}
-	n, err := u.int("TFIELDS", true, 0, maxAxes)
-	if err != nil {
-		return nil, err
-	}
-	names := naming.New()
-	var list []field
-	for i := 1; i <= int(n); i++ {
-		f, err := u.asciiField(i)
-		if err != nil {
-			return nil, err
-		}
-		f.name = names.Take(u.string(column("TTYPE", i)), column("col", i))
-		list = append(list, f)
-	}
-	return list, nil
+	return u.columns("an ASCII table", u.asciiField)
 }
 
 // asciiField reads one column: TFORMn is a letter, a width and, of reals, a number of decimals.

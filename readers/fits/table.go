@@ -38,8 +38,22 @@ var codes = map[byte]*readers.Type{
 
 // fields reads the columns of a table.
 func (u *hdu) fields() ([]field, error) {
+	offset := uint64(0)
+	return u.columns("a binary table", func(n int) (field, error) {
+		f, err := u.field(n)
+		f.offset = offset
+		if err == nil && f.size > u.axes[0]-offset {
+			err = readers.Corruptf("%s = %q reaches beyond the %d bytes of a row", column("TFORM", n), u.string(column("TFORM", n)), u.axes[0])
+		}
+		offset += f.size
+		return f, err
+	})
+}
+
+// columns reads the columns of a table, each with a name of its own.
+func (u *hdu) columns(table string, read func(n int) (field, error)) ([]field, error) {
 	if len(u.axes) != 2 || u.bitpix != 8 {
-		return nil, readers.Corruptf("a binary table with NAXIS = %d and BITPIX = %d, not 2 and 8", len(u.axes), u.bitpix)
+		return nil, readers.Corruptf("%s with NAXIS = %d and BITPIX = %d, not 2 and 8", table, len(u.axes), u.bitpix)
 	}
 	n, err := u.int("TFIELDS", true, 0, maxAxes)
 	if err != nil {
@@ -47,17 +61,11 @@ func (u *hdu) fields() ([]field, error) {
 	}
 	names := naming.New()
 	var list []field
-	offset := uint64(0)
 	for i := 1; i <= int(n); i++ {
-		f, err := u.field(i)
+		f, err := read(i)
 		if err != nil {
 			return nil, err
 		}
-		f.offset = offset
-		if f.size > u.axes[0]-offset {
-			return nil, readers.Corruptf("%s = %q reaches beyond the %d bytes of a row", column("TFORM", i), u.string(column("TFORM", i)), u.axes[0])
-		}
-		offset += f.size
 		f.name = names.Take(u.string(column("TTYPE", i)), column("col", i))
 		list = append(list, f)
 	}
