@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"varve/manifest/report"
 )
 
 // TestAdvice: what refuses files that hold the same places, or other lengths, names first what leads on.
@@ -54,14 +56,20 @@ func TestAdvice(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, err := planning(m, &c.opts)
-			var refused *Error
-			if !errors.As(err, &refused) {
-				t.Fatalf("not refused: %v", err)
-			}
-			if f := refused.Findings[0]; !strings.HasPrefix(f.Option, c.option) {
+			if f := firstRefusal(t, m, &c.opts); !strings.HasPrefix(f.Option, c.option) {
 				t.Errorf("option %q, not %q", f.Option, c.option)
 			}
 		})
 	}
+}
+
+// firstRefusal is the first finding for which a plan is refused.
+func firstRefusal(t *testing.T, m *maker, opts *Options) report.Finding {
+	t.Helper()
+	_, err := planning(m, opts)
+	var refused *Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("not refused: %v", err)
+	}
+	return refused.Findings[0]
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -250,12 +249,7 @@ func TestSqueezedRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, err := planning(m, &c.opts)
-			var refused *Error
-			if !errors.As(err, &refused) {
-				t.Fatalf("not refused: %v", err)
-			}
-			f := refused.Findings[0]
+			f := firstRefusal(t, m, &c.opts)
 			if !strings.HasPrefix(f.Says, c.says) || !strings.HasPrefix(f.Option, c.option) || c.option == "" && f.Option != "" {
 				t.Errorf("%s: %s (%s)", f.Array, f.Says, f.Option)
 			}
