@@ -49,6 +49,8 @@ var layers = []string{
 	"readers/source/internal",
 	"zarrjson",
 	"codec",
+	"codec/grib",
+	"codec/internal",
 	"grid",
 	"fixtures",
 }
@@ -57,6 +59,8 @@ var layers = []string{
 var forbidden = map[string][]string{
 	"grid":             {"encoding/json", "os", "net", "net/http", "io/fs"},
 	"codec":            {"os", "net", "net/http", "io/fs"},
+	"codec/grib":       {"os", "net", "net/http", "io/fs"},
+	"codec/internal":   {"os", "net", "net/http", "io/fs"},
 	"zarrjson":         {"os", "net", "net/http", "io/fs"},
 	"manifest/convert": {"os", "net", "net/http", "io/fs"},
 	"manifest/mosaic":  {"os", "net", "net/http", "io/fs"},
@@ -168,7 +172,8 @@ func list(t *testing.T) []goPackage {
 
 func TestLayerOf(t *testing.T) {
 	for path, want := range map[string]string{
-		"varve/codec/internal/blosc": "codec",
+		"varve/codec/internal/blosc": "codec/internal",
+		"varve/codec/grib":           "codec/grib",
 		"varve/readers/hdf5":         "readers/",
 		"varve/readers/source":       "readers/source",
 		"varve/readers":              "readers",

@@ -1,0 +1,95 @@
+package grib
+
+import (
+	"encoding/binary"
+
+	"varve/codec/internal/corrupt"
+)
+
+// maxWidth is the most bits that an integer of GRIB is read with.
+const maxWidth = 64
+
+// bitField returns the width bits from bit at on, 0 to 64 of them. Bytes past the end are zeros.
+func bitField(src []byte, at int, width uint) uint64 {
+	i, skip := at>>3, uint(at&7)
+	var hi uint64
+	if i+8 <= len(src) {
+		hi = binary.BigEndian.Uint64(src[i:])
+	} else {
+		hi = lastBytes(src, i)
+	}
+	hi <<= skip
+	if skip+width > 64 {
+		if i+8 < len(src) {
+			hi |= uint64(src[i+8]) >> (8 - skip)
+		}
+	}
+	return hi >> ((64 - width) & 127)
+}
+
+// lastBytes returns the up to 8 bytes from i on, from the top down.
+func lastBytes(src []byte, i int) (v uint64) {
+	for k := range 8 {
+		v <<= 8
+		if i+k < len(src) {
+			v |= uint64(src[i+k])
+		}
+	}
+	return v
+}
+
+// checkBits reports n integers of a width that src is too short for.
+func checkBits(src []byte, n int, width uint, what string) error {
+	if width > 0 && n > 8*len(src)/int(width) {
+		return corrupt.Errorf("%d %s of %d bits are in %d bytes", n, what, width, len(src))
+	}
+	return nil
+}
+
+// unpack scales integers of width bits, 1 to 64, that lie one after the other. There are enough.
+func unpack(dst []float64, src []byte, width uint, c scaling) {
+	switch width {
+	case 8:
+		for i, b := range src[:len(dst)] {
+			dst[i] = c.of(float64(b))
+		}
+	case 16:
+		src = src[:2*len(dst)]
+		for i := range dst {
+			dst[i] = c.of(float64(binary.BigEndian.Uint16(src[2*i:])))
+		}
+	case 24:
+		unpack24(dst, src, c)
+	case 32:
+		src = src[:4*len(dst)]
+		for i := range dst {
+			dst[i] = c.of(float64(int64(binary.BigEndian.Uint32(src[4*i:]))))
+		}
+	default:
+		unpackOdd(dst, src, width, c)
+	}
+}
+
+func unpack24(dst []float64, src []byte, c scaling) {
+	for i := range dst {
+		b := src[3*i : 3*i+3]
+		dst[i] = c.of(float64(int64(b[0])<<16 | int64(b[1])<<8 | int64(b[2])))
+	}
+}
+
+// unpackOdd unpacks any width, whole words of 8 bytes as long as there are.
+func unpackOdd(dst []float64, src []byte, width uint, c scaling) {
+	at, i := 0, 0
+	if width <= 57 { // so that an integer is in the 8 bytes from the one that it starts in
+		shift := 64 - width
+		for last := 8*(len(src)-8) + 7; i < len(dst) && at <= last; i++ {
+			v := binary.BigEndian.Uint64(src[at>>3:]) << (at & 7) >> (shift & 63)
+			dst[i] = c.of(float64(int64(v)))
+			at += int(width)
+		}
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = c.of(float64(bitField(src, at, width)))
+		at += int(width)
+	}
+}

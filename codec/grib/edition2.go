@@ -1,0 +1,82 @@
+package grib
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"varve/codec/internal/corrupt"
+)
+
+// Section 5 of edition 2 starts with
+//
+//	0   length of the section, 4 bytes
+//	4   5, the number of the section
+//	5   packed values, 4 bytes
+//	9   number of the template, 2 bytes
+//
+// and nearly every template with
+//
+//	11  reference value R, a float of IEEE
+//	15  binary scale E, sign and magnitude
+//	17  decimal scale D, sign and magnitude
+//	19  bits a value
+//
+// Section 7 has its length, 4 bytes, and its number before the data.
+const (
+	coded2At     = 5
+	template2At  = 9
+	reference2At = 11
+	binary2At    = 15
+	decimal2At   = 17
+	bits2At      = 19
+	header5      = 11
+	scaled5      = 20
+	header7      = 5
+)
+
+// The templates of section 5, code table 5.0. Those of one packing in several numbers have been
+// in use before the WMO gave theirs.
+const (
+	templateSimple = 0
+)
+
+// open2 reads the parameters of edition 2.
+func (f *Field) open2(info *Info) (packing, error) {
+	if len(f.Section5) < header5 {
+		return nil, corrupt.Errorf("section 5: %d bytes, at least %d are expected", len(f.Section5), header5)
+	}
+	if len(f.Section7) < header7 {
+		return nil, corrupt.Errorf("section 7: %d bytes, at least %d are expected", len(f.Section7), header7)
+	}
+	info.Coded = int(binary.BigEndian.Uint32(f.Section5[coded2At:]))
+	info.Template = uint16At(f.Section5, template2At)
+	switch info.Template {
+	case templateSimple:
+		return f.openSimple2(info)
+	default:
+		return nil, fmt.Errorf("data representation template 5.%d: %w", info.Template, errors.ErrUnsupported)
+	}
+}
+
+// scaled reads the parameters that nearly every template starts with. The section has at
+// least need bytes.
+func (f *Field) scaled(info *Info, name string, need int) error {
+	info.Packing = name
+	s := f.Section5
+	if len(s) < need {
+		return corrupt.Errorf("section 5: %d bytes, at least %d are expected of %s", len(s), need, name)
+	}
+	info.Reference = ieee32(s[reference2At:])
+	info.BinaryScale = signed16(s[binary2At:])
+	info.DecimalScale = signed16(s[decimal2At:])
+	info.BitsPerValue = int(s[bits2At])
+	return nil
+}
+
+func (f *Field) openSimple2(info *Info) (packing, error) {
+	if err := f.scaled(info, "grid_simple", scaled5); err != nil {
+		return nil, err
+	}
+	return newSimple(info, f.Section7[header7:])
+}
