@@ -49,8 +49,8 @@ func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
 		}
 		d = v
 	}
-	sizes := grid.Declared(d)
-	if _, repeats := sizes.Repeated(); repeats {
+	sizes := grid.SizesOf(d)
+	if _, repeats := sizes.RegularSize(); repeats {
 		return sizes, nil
 	}
 	runs := slices.Collect(grid.Merge(slices.Values(sizes.Runs())))
@@ -107,7 +107,7 @@ func (l *Layout) ChunkShape() ([]int64, bool) {
 	shape := make([]int64, len(l.Chunks))
 	for axis, sizes := range l.Chunks {
 		var ok bool
-		if shape[axis], ok = sizes.Repeated(); !ok {
+		if shape[axis], ok = sizes.RegularSize(); !ok {
 			return nil, false
 		}
 	}
@@ -146,8 +146,8 @@ func (l *Layout) Equal(m *Layout) bool {
 }
 
 func equalSizes(a, b grid.Sizes) bool {
-	m, aRepeats := a.Repeated()
-	n, bRepeats := b.Repeated()
+	m, aRepeats := a.RegularSize()
+	n, bRepeats := b.RegularSize()
 	return aRepeats == bRepeats && m == n && slices.Equal(a.Runs(), b.Runs())
 }
 
@@ -165,7 +165,7 @@ func (l *Layout) String() string {
 }
 
 func sizesString(s grid.Sizes) string {
-	if n, ok := s.Repeated(); ok {
+	if n, ok := s.RegularSize(); ok {
 		return fmt.Sprint(n)
 	}
 	var runs []string

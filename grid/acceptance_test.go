@@ -305,11 +305,11 @@ func TestAcceptanceGridShape(t *testing.T) {
 	if _, ok := g.ChunkShape(); ok {
 		t.Error("a rectilinear grid has one chunk shape")
 	}
-	if size, ok := grid.Declared(g.Dim(0)).Repeated(); ok {
+	if size, ok := grid.SizesOf(g.Dim(0)).RegularSize(); ok {
 		t.Errorf("a list is declared as %d that repeats", size)
 	}
 	g = newGrid(t, []int64{15}, grid.Every(5))
-	if size, ok := grid.Declared(g.Dim(0)).Repeated(); !ok || size != 5 || g.Chunks() != 3 || !g.IsRegular() {
+	if size, ok := grid.SizesOf(g.Dim(0)).RegularSize(); !ok || size != 5 || g.Chunks() != 3 || !g.IsRegular() {
 		t.Errorf("a number is declared as %d (%v) and has %d chunks", size, ok, g.Chunks())
 	}
 }
@@ -429,12 +429,12 @@ func TestAcceptanceZarrs(t *testing.T) {
 		t.Errorf("(17, 17) is at %v in chunk %v (%v)", within, coords, err)
 	}
 	box := grid.Region{Origin: []int64{1, 2}, Shape: []int64{4, 4}}
-	covered, err := g.Covered(box)
+	covered, err := g.RegionOf(box)
 	want := grid.Region{Origin: []int64{5, 20}, Shape: []int64{40, 40}}
 	if err != nil || !covered.Equal(want) {
 		t.Errorf("the chunks cover %v (%v), want %v", covered, err, want)
 	}
-	if back, err := g.Meeting(covered); err != nil || !back.Equal(box) {
+	if back, err := g.ChunksOf(covered); err != nil || !back.Equal(box) {
 		t.Errorf("the region meets the chunks %v (%v), want %v", back, err, box)
 	}
 }

@@ -11,14 +11,14 @@ import (
 type axisIndex struct {
 	dim                Dimension
 	start, step, count int64
-	listed             *listed // nil for a strided selection
+	list             *indexList // nil for a strided selection
 	drop               bool    // a single index, which leaves no axis in the output
 }
 
-// listed is a list of indices in the order of their chunks.
-type listed struct {
+// indexList is a list of indices in the order of their chunks.
+type indexList struct {
 	index []int64
-	place []int64 // where each goes in the output; nil if that is where it stands here
+	outIndex []int64 // where each goes in the output; nil if that is where it stands here
 	parts []part
 }
 
@@ -73,8 +73,8 @@ func pickList(d Dimension, indices []int64) (axisIndex, error) {
 		return axisIndex{}, err
 	}
 	order, parts := groupByChunk(chunks)
-	l := &listed{index: gather(indices, order), place: order, parts: parts}
-	return axisIndex{dim: d, count: int64(len(indices)), listed: l}, nil
+	l := &indexList{index: reorder(indices, order), outIndex: order, parts: parts}
+	return axisIndex{dim: d, count: int64(len(indices)), list: l}, nil
 }
 
 // findAll writes the chunk of each index into chunks. It looks at the last chunk
@@ -123,7 +123,7 @@ func groupByChunk(chunks []int64) (order []int64, parts []part) {
 }
 
 // gather is values in another order, or values themselves for a nil order.
-func gather(values, order []int64) []int64 {
+func reorder(values, order []int64) []int64 {
 	if order == nil {
 		return values
 	}
@@ -199,20 +199,20 @@ type axisCursor struct {
 	axis  *axisIndex
 	spans advancer
 	span  Span
-	home  Span
-	done  int64 // selected indices, or parts, that lie behind
+	firstSpan  Span
+	consumed  int64 // selected indices, or parts, that lie behind
 }
 
 // next moves a projection's axis k on to the next chunk, if there is one.
 func (c *axisCursor) next(p *Projection, k int) bool {
-	if c.axis.listed != nil {
+	if c.axis.list != nil {
 		return c.nextPart(p, k)
 	}
 	a, out := c.axis, &p.Axes[k]
-	if c.done >= a.count {
+	if c.consumed >= a.count {
 		return false
 	}
-	index := a.start + c.done*a.step
+	index := a.start + c.consumed*a.step
 	chunk := c.seek(index)
 	offset := p.enter(k, c.span, chunk)
 	out.Start = index - offset
@@ -221,20 +221,20 @@ func (c *axisCursor) next(p *Projection, k int) bool {
 	if a.step > 1 {
 		out.Count = (out.Count-1)/a.step + 1
 	}
-	out.Count = min(a.count-c.done, out.Count)
-	out.Out = c.done
-	c.done += out.Count
+	out.Count = min(a.count-c.consumed, out.Count)
+	out.Out = c.consumed
+	c.consumed += out.Count
 	return true
 }
 
 // nextPart is next for a list.
 func (c *axisCursor) nextPart(p *Projection, k int) bool {
-	l, out := c.axis.listed, &p.Axes[k]
-	if c.done >= int64(len(l.parts)) {
+	l, out := c.axis.list, &p.Axes[k]
+	if c.consumed >= int64(len(l.parts)) {
 		return false
 	}
-	at := l.parts[c.done]
-	c.done++
+	at := l.parts[c.consumed]
+	c.consumed++
 	if !c.span.has(at.chunk) {
 		c.span = c.axis.dim.Span(at.chunk)
 	}
@@ -242,8 +242,8 @@ func (c *axisCursor) nextPart(p *Projection, k int) bool {
 	out.Count = at.to - at.from
 	out.Index = l.index[at.from:at.to]
 	out.Out = at.from
-	if l.place != nil {
-		out.Place = l.place[at.from:at.to]
+	if l.outIndex != nil {
+		out.Place = l.outIndex[at.from:at.to]
 	}
 	return true
 }
@@ -264,14 +264,14 @@ func (c *axisCursor) seek(index int64) int64 {
 }
 
 // rewind puts the cursor before its first chunk.
-func (c *axisCursor) rewind() { c.span, c.done = c.home, 0 }
+func (c *axisCursor) rewind() { c.span, c.consumed = c.firstSpan, 0 }
 
 // cursor starts on an axis.
 func (a *axisIndex) cursor() axisCursor {
-	c := axisCursor{axis: a, spans: advancing(a.dim)}
-	if a.listed == nil && a.count > 0 {
+	c := axisCursor{axis: a, spans: advancerOf(a.dim)}
+	if a.list == nil && a.count > 0 {
 		first, _ := a.dim.Find(a.start) // the constructor has checked it
-		c.home = a.dim.Span(first)
+		c.firstSpan = a.dim.Span(first)
 	}
 	c.rewind()
 	return c

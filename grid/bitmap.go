@@ -74,7 +74,7 @@ const (
 func (m *bitmap) walk(g *Grid) *Walker {
 	r := Whole(g.shape).Clone()
 	if total := m.ranks[len(m.words)]; total == 0 || g.chunks == 0 {
-		return &Walker{state: walkAfter}
+		return &Walker{state: walkDone}
 	}
 	if len(r.Shape) > 0 {
 		n := int64(1)
@@ -86,7 +86,7 @@ func (m *bitmap) walk(g *Grid) *Walker {
 	}
 	w, err := g.WalkRegion(r)
 	if err != nil {
-		return &Walker{state: walkAfter} // not reached: the region is the array's
+		return &Walker{state: walkDone} // not reached: the region is the array's
 	}
 	return w
 }

@@ -27,13 +27,13 @@ func Copy[T any](dst, src Window[T], r Region, unit int64) error {
 	}
 	var room loopsOn
 	loops := boxLoops(room[:0], r.Shape, dst.Region.Shape, src.Region.Shape)
-	carry(dst.Data, src.Data, loops, [2]int64{dst.Region.flat(r.Origin), src.Region.flat(r.Origin)}, unit)
+	copyLoops(dst.Data, src.Data, loops, [2]int64{dst.Region.flat(r.Origin), src.Region.flat(r.Origin)}, unit)
 	return nil
 }
 
 // CopyShared copies the elements that two windows share and reports whether there
 // were any.
-func CopyShared[T any](dst, src Window[T], unit int64) (some bool, err error) {
+func CopyShared[T any](dst, src Window[T], unit int64) (hasShared bool, err error) {
 	if dst.Region.Rank() != src.Region.Rank() {
 		return false, fmt.Errorf("windows of %d and %d axes", dst.Region.Rank(), src.Region.Rank())
 	}

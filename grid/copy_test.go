@@ -226,7 +226,7 @@ func TestGridRefuses(t *testing.T) {
 	if !errors.Is(err, grid.ErrOutOfBounds) {
 		t.Errorf("%v is not an ErrOutOfBounds", err)
 	}
-	_, err = g.Covered(grid.Region{Origin: []int64{0, 0}, Shape: []int64{4, 1}})
+	_, err = g.RegionOf(grid.Region{Origin: []int64{0, 0}, Shape: []int64{4, 1}})
 	wantError(t, err, "axis 0", "4 chunks", "there are 3")
 	other := newGrid(t, []int64{60, 10}, grid.List(10, 20, 30), grid.List(5, 5))
 	if !g.Equal(other) || g.Equal(newGrid(t, []int64{60, 10}, grid.Every(10), grid.Every(5))) {

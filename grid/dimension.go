@@ -79,7 +79,7 @@ type advancer interface {
 }
 
 // advancing is a Dimension's own advancer, or one that looks every span up.
-func advancing(d Dimension) advancer {
+func advancerOf(d Dimension) advancer {
 	if a, ok := d.(advancer); ok {
 		return a
 	}
@@ -159,7 +159,7 @@ func Canonical(d Dimension) Dimension {
 	return d
 }
 
-func outOfBounds(index, extent int64) error {
+func outOfBoundsError(index, extent int64) error {
 	if extent == 0 {
 		return fmt.Errorf("index %d: %w: the extent is 0", index, ErrOutOfBounds)
 	}
@@ -175,7 +175,7 @@ func checkExtent(extent int64) error {
 
 // Leading counts the leading chunks of a that have the edges of b's chunks from one of these on. It
 // takes a step for each run.
-func Leading(a, b Dimension, first int64) (n int64) {
+func CommonPrefix(a, b Dimension, first int64) (n int64) {
 	for most := min(a.Chunks(), b.Chunks()-first); n < most; {
 		s, t := a.Span(n), b.Span(first+n)
 		if s.Edge != t.Edge {

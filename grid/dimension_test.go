@@ -148,7 +148,7 @@ func TestCanonicalKeepsChunks(t *testing.T) {
 					d.Offset(i), d.DataSize(i), d.CodecSize(i))
 			}
 		}
-		if back, err := grid.Declared(d).Bind(d.Extent()); err != nil || !grid.Equal(back, d) {
+		if back, err := grid.SizesOf(d).Bind(d.Extent()); err != nil || !grid.Equal(back, d) {
 			t.Fatalf("what is declared binds to something else (%v)", err)
 		}
 	})
@@ -288,7 +288,7 @@ func TestLeading(t *testing.T) {
 		{"tens", "tens", 1, 2}, {"tens", "tens", 3, 0}, {"tens", "months", 0, 0}, {"months", "longer", 9, 0},
 		{"tens, then five", "fewer behind", 1, 2},
 	} {
-		if got := grid.Leading(dims[c.a], dims[c.b], c.first); got != c.want {
+		if got := grid.CommonPrefix(dims[c.a], dims[c.b], c.first); got != c.want {
 			t.Errorf("%s in %s from %d on: %d, want %d", c.a, c.b, c.first, got, c.want)
 		}
 	}

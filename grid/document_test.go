@@ -111,7 +111,7 @@ func parseEdge(t *testing.T, text string) grid.Edge {
 
 // writeEdges writes runs as a document does.
 func writeEdges(s grid.Sizes) string {
-	if size, ok := s.Repeated(); ok {
+	if size, ok := s.RegularSize(); ok {
 		return fmt.Sprint(size)
 	}
 	var parts []string
@@ -164,7 +164,7 @@ func checkKind(t *testing.T, row []string) {
 	if name := strings.TrimLeft(fmt.Sprintf("%T", d), "*"); name != "grid."+row[0] {
 		t.Errorf("the kind is %s", name)
 	}
-	_, bare := grid.Declared(d).Repeated()
+	_, bare := grid.SizesOf(d).RegularSize()
 	if bare != strings.Contains(row[4], "bare integer") {
 		t.Errorf("written as a bare integer: %v", bare)
 	}
@@ -218,7 +218,7 @@ func checkDisagreement(t *testing.T, row []string) {
 }
 
 func checkWritten(t *testing.T, row []string) {
-	same(t, "written", row[5], writeEdges(grid.Declared(mustBindRow(t, row))))
+	same(t, "written", row[5], writeEdges(grid.SizesOf(mustBindRow(t, row))))
 }
 
 func checkResized(t *testing.T, row []string) {
@@ -232,7 +232,7 @@ func checkResized(t *testing.T, row []string) {
 		return
 	}
 	check(t, err)
-	same(t, "edges", row[4], writeEdges(grid.Declared(d)))
+	same(t, "edges", row[4], writeEdges(grid.SizesOf(d)))
 	same(t, "chunks", row[5], d.Chunks())
 	same(t, "last data size", row[6], d.DataSize(d.Chunks()-1))
 }

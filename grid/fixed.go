@@ -21,11 +21,11 @@ func NewFixed(size, extent int64) (Fixed, error) {
 	if size < 0 || size == 0 && extent > 0 {
 		return Fixed{}, fmt.Errorf("size %d: must be at least 1", size)
 	}
-	return fix(size, extent), nil
+	return makeFixed(size, extent), nil
 }
 
 // fix is a Fixed of numbers that are known to be allowed.
-func fix(size, extent int64) Fixed {
+func makeFixed(size, extent int64) Fixed {
 	f := Fixed{size: size, extent: extent}
 	if size > 0 {
 		f.chunks = ceilDiv(extent, size)
@@ -48,7 +48,7 @@ func (f Fixed) Cells() int64 { return f.chunks }
 // Find implements [Dimension].
 func (f Fixed) Find(index int64) (int64, error) {
 	if index < 0 || index >= f.extent {
-		return 0, outOfBounds(index, f.extent)
+		return 0, outOfBoundsError(index, f.extent)
 	}
 	return index / f.size, nil
 }
@@ -121,11 +121,11 @@ func (f Fixed) WithExtent(extent int64) (Dimension, error) {
 // Resize implements [Dimension]. It stays a Fixed unless edges of another size are
 // named.
 func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
-	other := func(r Run) bool { return r.Edge != Full(f.size) }
+	hasOtherSize := func(r Run) bool { return r.Edge != Full(f.size) }
 	if len(edges) == 0 {
 		return f.WithExtent(extent)
 	}
-	_, named, err := Sum(edges)
+	_, namedLength, err := Sum(edges)
 	if err != nil {
 		return nil, fmt.Errorf("named edges: %w", err)
 	}
@@ -133,23 +133,23 @@ func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
 	if !fits {
 		return nil, fmt.Errorf("edges cannot be named behind %d of %d: their sum passes 2^63−1", f.chunks, f.size)
 	}
-	if err := checkGrowth(declared, named, extent); err != nil {
+	if err := checkGrowth(declared, namedLength, extent); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(edges, other) {
+	if !slices.ContainsFunc(edges, hasOtherSize) {
 		return f.WithExtent(extent)
 	}
 	return NewVarying(slices.Collect(chain(f.Runs(), slices.Values(edges))), extent)
 }
 
 // checkGrowth holds an extent against the edges there are and those named to follow.
-func checkGrowth(declared, named, extent int64) error {
+func checkGrowth(declared, namedLength, extent int64) error {
 	if extent <= declared {
 		return fmt.Errorf("extent %d: the declared edges reach %d, so no edge may be named", extent, declared)
 	}
-	if extent-declared > named {
+	if extent-declared > namedLength {
 		return fmt.Errorf("extent %d: the declared edges reach %d and the named ones add %d: %d are missing",
-			extent, declared, named, extent-declared-named)
+			extent, declared, namedLength, extent-declared-namedLength)
 	}
 	return nil
 }

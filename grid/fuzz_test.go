@@ -65,8 +65,8 @@ func FuzzRunLengths(f *testing.F) {
 		if bindErr != nil {
 			return
 		}
-		if d.Cells() != edges || d.Declared() != length {
-			t.Fatalf("%d cells that reach %d, want %d, %d", d.Cells(), d.Declared(), edges, length)
+		if d.Cells() != edges || d.DeclaredLength() != length {
+			t.Fatalf("%d cells that reach %d, want %d, %d", d.Cells(), d.DeclaredLength(), edges, length)
 		}
 		checkEnds(t, d)
 		if edges <= 1000 && length <= 10000 {

@@ -140,7 +140,7 @@ func (g *Grid) Coords(number int64, coords []int64) bool {
 }
 
 // Meeting is the box of chunk coordinates whose chunks meet a region of the array.
-func (g *Grid) Meeting(r Region) (chunks Region, err error) {
+func (g *Grid) ChunksOf(r Region) (chunks Region, err error) {
 	if err := g.checkRegion(r, g.shape, "element"); err != nil {
 		return Region{}, err
 	}
@@ -163,7 +163,7 @@ func (g *Grid) Meeting(r Region) (chunks Region, err error) {
 }
 
 // Covered is the region of the array that a box of chunk coordinates covers.
-func (g *Grid) Covered(chunks Region) (Region, error) {
+func (g *Grid) RegionOf(chunks Region) (Region, error) {
 	if err := g.checkRegion(chunks, g.counts, "chunk"); err != nil {
 		return Region{}, err
 	}

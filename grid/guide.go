@@ -56,7 +56,7 @@ func makeGuide[N uint32 | int64](m marks[N], column func(mark[N]) int64) guide {
 }
 
 // bracket is the range of runs, the last excluded, among which the one that holds x is.
-func (g *guide) bracket(x int64) (from, to int) {
+func (g *guide) runRange(x int64) (from, to int) {
 	s := x >> g.shift
 	return int(g.runs[s]), int(g.runs[s+1]) + 1
 }

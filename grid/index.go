@@ -74,7 +74,7 @@ func (c *Cursor) startAxes() {
 		c.axes[k] = x.axes[k].cursor()
 		c.Axes[k].Dropped = x.axes[k].drop
 		if x.axes[k].count == 0 {
-			c.state = walkAfter
+			c.state = walkDone
 		}
 	}
 }
@@ -92,23 +92,23 @@ func (c *Cursor) Next() bool {
 
 // nextAxes counts through the chunks of all axes like an odometer.
 func (c *Cursor) nextAxes() bool {
-	if c.state == walkAfter {
+	if c.state == walkDone {
 		return false
 	}
 	k := 0
-	if c.state == walkInside {
+	if c.state == walkAtChunk {
 		for k = len(c.axes) - 1; k >= 0 && !c.axes[k].next(&c.Projection, k); k-- {
 			c.axes[k].rewind()
 		}
 		if k++; k == 0 {
-			c.state = walkAfter
+			c.state = walkDone
 			return false
 		}
 	}
 	for ; k < len(c.axes); k++ {
 		c.axes[k].next(&c.Projection, k)
 	}
-	c.state = walkInside
+	c.state = walkAtChunk
 	return true
 }
 
@@ -193,8 +193,8 @@ func newAxes(g *Grid, axes []axisIndex) (*Indexer, error) {
 
 // pick makes an axis index for each axis with the function that its selector's kind
 // has in picks.
-func pick(g *Grid, method string, picks map[selectorKind]picker, selectors []Selector) (*Indexer, error) {
-	selectors, err := spread(selectors, g.Rank())
+func pickAxes(g *Grid, method string, picks map[selectorKind]picker, selectors []Selector) (*Indexer, error) {
+	selectors, err := expandSelectors(selectors, g.Rank())
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ type picker func(Dimension, Selector) (axisIndex, error)
 // Basic selects by one index or slice for each axis; axes that are not named are taken
 // whole. An index drops its axis from the output, as in NumPy.
 func Basic(g *Grid, selectors ...Selector) (*Indexer, error) {
-	return pick(g, "basic indexing", map[selectorKind]picker{
+	return pickAxes(g, "basic indexing", map[selectorKind]picker{
 		selectIndex: pickIndex,
 		selectSlice: pickSlice,
 	}, selectors)
@@ -225,7 +225,7 @@ func Basic(g *Grid, selectors ...Selector) (*Indexer, error) {
 // Orthogonal selects by one index, slice, list of indices or mask for each axis. The
 // output has every combination of them: unlike NumPy, lists are not paired.
 func Orthogonal(g *Grid, selectors ...Selector) (*Indexer, error) {
-	return pick(g, "orthogonal indexing", map[selectorKind]picker{
+	return pickAxes(g, "orthogonal indexing", map[selectorKind]picker{
 		selectIndex:   pickIndex,
 		selectSlice:   pickSlice,
 		selectIndices: pickIndices,
@@ -237,7 +237,7 @@ func Orthogonal(g *Grid, selectors ...Selector) (*Indexer, error) {
 // axis; a slice may end past the last chunk or begin before the first, but not begin past
 // the last, and has step 1.
 func Block(g *Grid, selectors ...Selector) (*Indexer, error) {
-	return pick(g, "block indexing", map[selectorKind]picker{
+	return pickAxes(g, "block indexing", map[selectorKind]picker{
 		selectIndex: pickChunk,
 		selectSlice: pickChunks,
 	}, selectors)

@@ -82,19 +82,19 @@ func InnerEdges(d Dimension, sizes ...int64) (iter.Seq[Run], error) {
 			return nil, fmt.Errorf("level %d: inner chunk length %d: must be at least 1", level, size)
 		}
 	}
-	return innerOf(CodecRuns(d.Runs()), sizes), nil
+	return innerRuns(CodecRuns(d.Runs()), sizes), nil
 }
 
 // innerOf splits runs by the first size, the result by the second, and so on.
-func innerOf(runs iter.Seq[Run], sizes []int64) iter.Seq[Run] {
+func innerRuns(runs iter.Seq[Run], sizes []int64) iter.Seq[Run] {
 	for _, size := range sizes {
-		runs = Merge(split(runs, size))
+		runs = Merge(splitEdges(runs, size))
 	}
 	return runs
 }
 
 // split cuts each edge into pieces of a size and what is left.
-func split(runs iter.Seq[Run], size int64) iter.Seq[Run] {
+func splitEdges(runs iter.Seq[Run], size int64) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for run := range runs {
 			if !splitRun(run, size, yield) {
@@ -132,7 +132,7 @@ func ReadSizes(d Dimension, sizes ...int64) (iter.Seq[int64], error) {
 	return func(yield func(int64) bool) {
 		for data, codec := range chunkSizes(d) {
 			cell := func(yield func(Run) bool) { yield(Times(codec, 1)) }
-			for edge := range Expand(innerOf(cell, sizes)) {
+			for edge := range Expand(innerRuns(cell, sizes)) {
 				if data <= 0 {
 					break
 				}

@@ -44,7 +44,7 @@ const scanLength = 48
 func (m marks[N]) chunkAt(g *guides, index int64) int64 {
 	x, i, to := N(index), 0, len(m)-1
 	if g != nil {
-		i, to = g.byOffset.bracket(index)
+		i, to = g.byOffset.runRange(index)
 	}
 	for to-i > scanLength {
 		if half := int(uint(i+to) >> 1); m[half].offset <= x {
@@ -53,13 +53,13 @@ func (m marks[N]) chunkAt(g *guides, index int64) int64 {
 			to = half
 		}
 	}
-	begun := 0
+	earlier := 0
 	for _, next := range m[i+1 : to] {
 		if next.offset <= x {
-			begun++
+			earlier++
 		}
 	}
-	i += begun
+	i += earlier
 	at := m[i]
 	if at.first+1 == m[i+1].first {
 		return int64(at.first)
@@ -71,7 +71,7 @@ func (m marks[N]) chunkAt(g *guides, index int64) int64 {
 func (m marks[N]) runAt(g *guides, chunk int64) int {
 	x, i, to := N(chunk), 0, len(m)-1
 	if g != nil {
-		i, to = g.byFirst.bracket(chunk)
+		i, to = g.byFirst.runRange(chunk)
 	}
 	for to-i > scanLength {
 		if half := int(uint(i+to) >> 1); m[half].first <= x {
@@ -80,13 +80,13 @@ func (m marks[N]) runAt(g *guides, chunk int64) int {
 			to = half
 		}
 	}
-	begun := 0
+	earlier := 0
 	for _, next := range m[i+1 : to] {
 		if next.first <= x {
-			begun++
+			earlier++
 		}
 	}
-	return i + begun
+	return i + earlier
 }
 
 // offsetOf is where an edge begins.

@@ -19,7 +19,7 @@ func Line(values ...int64) Array {
 // points are single elements in the order of their chunks.
 type points struct {
 	coords [][]int64 // for each axis, a coordinate for each point
-	place  []int64   // where each goes in the output; nil if that is where it stands here
+	outIndex  []int64   // where each goes in the output; nil if that is where it stands here
 	parts  []part    // by chunk number
 }
 
@@ -53,9 +53,9 @@ func Coordinate(g *Grid, arrays ...Array) (*Indexer, error) {
 			numbers[i] = numbers[i]*g.counts[k] + chunk
 		}
 	}
-	p.place, p.parts = groupByChunk(numbers)
+	p.outIndex, p.parts = groupByChunk(numbers)
 	for k := range p.coords {
-		p.coords[k] = gather(p.coords[k], p.place)
+		p.coords[k] = reorder(p.coords[k], p.outIndex)
 	}
 	return &Indexer{grid: g, shape: shape, points: p}, nil
 }
@@ -75,7 +75,7 @@ func wrapAll(indices []int64, n int64) ([]int64, error) {
 
 // broadcastShape is the shape that arrays broadcast to, and its product.
 func broadcastShape(arrays []Array) (shape []int64, n int64, err error) {
-	given, rank := int64(0), 0
+	values, rank := int64(0), 0
 	for k, a := range arrays {
 		size, err := Elements(a.Shape)
 		if err != nil {
@@ -84,7 +84,7 @@ func broadcastShape(arrays []Array) (shape []int64, n int64, err error) {
 		if size != int64(len(a.Values)) {
 			return nil, 0, fmt.Errorf("axis %d: %d indices for the shape %v", k, len(a.Values), a.Shape)
 		}
-		given, rank = given+size, max(rank, len(a.Shape))
+		values, rank = values+size, max(rank, len(a.Shape))
 	}
 	shape = slices.Repeat([]int64{1}, rank)
 	for k, a := range arrays {
@@ -95,8 +95,8 @@ func broadcastShape(arrays []Array) (shape []int64, n int64, err error) {
 	if n, err = Elements(shape); err != nil {
 		return nil, 0, err
 	}
-	if n > max(given, maxBroadcast) {
-		return nil, 0, fmt.Errorf("%d indices broadcast to %d points: %d are allowed; select orthogonally", given, n, maxBroadcast)
+	if n > max(values, maxBroadcast) {
+		return nil, 0, fmt.Errorf("%d indices broadcast to %d points: %d are allowed; select orthogonally", values, n, maxBroadcast)
 	}
 	return shape, n, nil
 }
@@ -179,25 +179,25 @@ func (s *points) bounds(p *Projection, into Region) {
 // rows calls do with the points of a chunk, those that are side by side in both
 // buffers as one row.
 func (s *points) rows(p *Projection, window Region, do func(Row)) {
-	var held Row
+	var pending Row
 	for i := p.from; i < p.to; i++ {
 		to, in := i, int64(0)
-		if s.place != nil {
-			to = s.place[i]
+		if s.outIndex != nil {
+			to = s.outIndex[i]
 		}
 		for k, coords := range s.coords {
 			in = in*window.Shape[k] + coords[i] - p.Origin[k] - window.Origin[k]
 		}
-		if held.N > 0 && to == held.Dst+held.N && in == held.Src+held.N {
-			held.N++
+		if pending.N > 0 && to == pending.Dst+pending.N && in == pending.Src+pending.N {
+			pending.N++
 			continue
 		}
-		if held.N > 0 {
-			do(held)
+		if pending.N > 0 {
+			do(pending)
 		}
-		held = Row{Dst: to, Src: in, N: 1, DstStep: 1, SrcStep: 1}
+		pending = Row{Dst: to, Src: in, N: 1, DstStep: 1, SrcStep: 1}
 	}
-	if held.N > 0 {
-		do(held)
+	if pending.N > 0 {
+		do(pending)
 	}
 }

@@ -16,7 +16,7 @@ func Gather[T any](p *Projection, out []T, chunk Window[T], unit int64) error {
 	}
 	var room loopsOn
 	loops, to, from := p.loops(room[:0], chunk.Region)
-	carry(out, chunk.Data, loops, [2]int64{to, from}, unit)
+	copyLoops(out, chunk.Data, loops, [2]int64{to, from}, unit)
 	return nil
 }
 
@@ -36,7 +36,7 @@ func Scatter[T any](p *Projection, chunk Window[T], out []T, unit int64) error {
 	for i := range loops {
 		loops[i].swap()
 	}
-	carry(chunk.Data, out, loops, [2]int64{to, from}, unit)
+	copyLoops(chunk.Data, out, loops, [2]int64{to, from}, unit)
 	return nil
 }
 

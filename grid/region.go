@@ -80,14 +80,14 @@ func (r Region) isBox() bool { return len(r.Origin) == len(r.Shape) }
 // Intersect makes r the box that a and b share and reports whether there is any; r
 // may be a or b. Where they share nothing its shape along that axis is zero.
 func (r Region) Intersect(a, b Region) bool {
-	some := true
+	hasElements := true
 	for k := range r.Origin {
 		lo := max(a.Origin[k], b.Origin[k])
 		n := max(0, min(a.End(k), b.End(k))-lo)
 		r.Origin[k], r.Shape[k] = lo, n
-		some = some && n > 0
+		hasElements = hasElements && n > 0
 	}
-	return some
+	return hasElements
 }
 
 // Shift moves the region by the negative of origin: from an array's coordinates to
@@ -130,13 +130,13 @@ func (r Region) String() string {
 // Elements is the product of a shape, or an error if it is negative somewhere or an
 // int64 cannot hold the product of its other axes. A zero anywhere makes it zero.
 func Elements(shape []int64) (int64, error) {
-	n, none := int64(1), false
+	n, hasZero := int64(1), false
 	for k, length := range shape {
 		if length < 0 {
 			return 0, fmt.Errorf("axis %d: length %d: must not be negative", k, length)
 		}
 		if length == 0 {
-			none = true
+			hasZero = true
 			continue
 		}
 		var fits bool
@@ -144,7 +144,7 @@ func Elements(shape []int64) (int64, error) {
 			return 0, fmt.Errorf("shape %v: more than 2^63−1 elements", shape)
 		}
 	}
-	if none {
+	if hasZero {
 		return 0, nil
 	}
 	return n, nil

@@ -66,19 +66,19 @@ func Expand(runs iter.Seq[Run]) iter.Seq[Edge] {
 // encoding. A join whose count an int64 cannot hold is left as two runs.
 func Merge(runs iter.Seq[Run]) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
-		var held Run
+		var pending Run
 		for run := range runs {
-			if joined, fits := add(held.Count, run.Count); fits && run.Edge == held.Edge {
-				held.Count = joined
+			if joined, fits := add(pending.Count, run.Count); fits && run.Edge == pending.Edge {
+				pending.Count = joined
 				continue
 			}
-			if held.Count > 0 && !yield(held) {
+			if pending.Count > 0 && !yield(pending) {
 				return
 			}
-			held = run
+			pending = run
 		}
-		if held.Count > 0 {
-			yield(held)
+		if pending.Count > 0 {
+			yield(pending)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func NewAxis() Selector { return Selector{kind: selectNewAxis} }
 
 // spread replaces an ellipsis and appends whole axes, so that there is one selector
 // for each of rank axes.
-func spread(selectors []Selector, rank int) ([]Selector, error) {
+func expandSelectors(selectors []Selector, rank int) ([]Selector, error) {
 	named, at := 0, -1
 	for i, s := range selectors {
 		switch {

@@ -35,7 +35,7 @@ func nonNil(runs []Run) []Run {
 }
 
 // Declared is what a dimension declares, with its extent taken away.
-func Declared(d Dimension) Sizes {
+func SizesOf(d Dimension) Sizes {
 	switch d := d.(type) {
 	case Fixed:
 		return Every(d.size)
@@ -46,7 +46,7 @@ func Declared(d Dimension) Sizes {
 }
 
 // Repeated is the size that repeats, if that is how the edges are declared.
-func (s Sizes) Repeated() (size int64, ok bool) { return s.every, s.runs == nil }
+func (s Sizes) RegularSize() (size int64, ok bool) { return s.every, s.runs == nil }
 
 // Runs are the runs that were declared, or the pattern's; none for one size that repeats.
 func (s Sizes) Runs() []Run { return s.runs }

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // carry copies what loops describe, the first elements being at the two places. An
 // element is unit items.
-func carry[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
+func copyLoops[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 	switch n := len(loops); {
 	case n == 0:
 		copyRow(dst, src, Row{Dst: at[0], Src: at[1], N: 1, DstStep: 1, SrcStep: 1}, unit)
@@ -15,7 +15,7 @@ func carry[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 	default:
 		outer := &loops[n-1]
 		for i := range outer.n {
-			carry(dst, src, loops[:n-1], [2]int64{at[0] + outer.dstAt(i), at[1] + outer.srcAt(i)}, unit)
+			copyLoops(dst, src, loops[:n-1], [2]int64{at[0] + outer.dstAt(i), at[1] + outer.srcAt(i)}, unit)
 		}
 	}
 }
@@ -24,7 +24,7 @@ func carry[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 // A run that is as long as a machine word is copied as one element.
 func copyRuns[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 	run, outer := loops[0].n*unit, loops[1]
-	copyApart(dst, src, Row{
+	copyStrided(dst, src, Row{
 		Dst: at[0] * unit, Src: at[1] * unit, N: outer.n,
 		DstStep: outer.dst * unit, SrcStep: outer.src * unit,
 	}, run)
@@ -37,12 +37,12 @@ func copyRow[T any](dst, src []T, r Row, unit int64) {
 		return
 	}
 	r = Row{Dst: r.Dst * unit, Src: r.Src * unit, N: r.N, DstStep: r.DstStep * unit, SrcStep: r.SrcStep * unit}
-	copyApart(dst, src, r, unit)
+	copyStrided(dst, src, r, unit)
 }
 
 // copyApart copies elements of unit items that lie apart. From here on rows count
 // items.
-func copyApart[T any](dst, src []T, r Row, unit int64) {
+func copyStrided[T any](dst, src []T, r Row, unit int64) {
 	if d, ok := any(dst).([]byte); ok && copyWords(d, any(src).([]byte), r, unit) {
 		return
 	}

@@ -57,7 +57,7 @@ func (t *Tiled) Cells() int64 { return max(1, t.chunks) }
 // Find implements [Dimension].
 func (t *Tiled) Find(index int64) (int64, error) {
 	if index < 0 || index >= t.extent {
-		return 0, outOfBounds(index, t.extent)
+		return 0, outOfBoundsError(index, t.extent)
 	}
 	return t.chunkAt(index), nil
 }
@@ -68,11 +68,11 @@ func (t *Tiled) Span(chunk int64) Span {
 		return Span{}
 	}
 	period := chunk / t.pattern.edges()
-	return t.place(t.pattern.span(t.pattern.runAt(chunk%t.pattern.edges())), period)
+	return t.shiftToPeriod(t.pattern.span(t.pattern.runAt(chunk%t.pattern.edges())), period)
 }
 
 // place moves a span of the pattern to a period and cuts it at the last cell.
-func (t *Tiled) place(s Span, period int64) Span {
+func (t *Tiled) shiftToPeriod(s Span, period int64) Span {
 	s.First += period * t.pattern.edges()
 	s.Offset += period * t.pattern.length()
 	s.Count = min(s.Count, t.Cells()-s.First)
@@ -183,7 +183,7 @@ func (t *Tiled) equal(u *Tiled) bool {
 func (t *Tiled) canonical() Dimension {
 	edge := t.pattern.span(0).Edge
 	if t.pattern.runs() == 1 && edge.Codec == edge.Data {
-		return fix(edge.Codec, t.extent)
+		return makeFixed(edge.Codec, t.extent)
 	}
 	if t.Cells() > t.pattern.edges() {
 		return t

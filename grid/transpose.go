@@ -23,7 +23,7 @@ func Transpose[T any](dst, src []T, shape []int64, order []int, unit int64) erro
 	var room loopsOn
 	loops, at := room[:0], int64(1)
 	for k := len(order) - 1; k >= 0; k-- {
-		loops = nest(loops, loop{n: shape[order[k]], dst: at, src: stride(shape, order[k])})
+		loops = nest(loops, loop{n: shape[order[k]], dst: at, src: strideOf(shape, order[k])})
 		at *= shape[order[k]]
 	}
 	rows(loops, 0, 0, func(row Row) { copyRow(dst, src, row, unit) })
@@ -44,7 +44,7 @@ func checkOrder(order []int, rank int) error {
 }
 
 // stride is how many elements lie between neighbours along an axis, in C order.
-func stride(shape []int64, axis int) int64 {
+func strideOf(shape []int64, axis int) int64 {
 	n := int64(1)
 	for _, length := range shape[axis+1:] {
 		n *= length

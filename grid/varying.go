@@ -25,12 +25,12 @@ func NewVarying(runs []Run, extent int64) (*Varying, error) {
 		return nil, err
 	}
 	if length < extent {
-		return nil, short(length, extent)
+		return nil, tooShortError(length, extent)
 	}
 	return bind(makeTable(runs), extent), nil
 }
 
-func short(length, extent int64) error {
+func tooShortError(length, extent int64) error {
 	return fmt.Errorf("the edges sum to %d, less than the extent %d", length, extent)
 }
 
@@ -53,12 +53,12 @@ func (v *Varying) Chunks() int64 { return v.chunks }
 func (v *Varying) Cells() int64 { return v.table.edges() }
 
 // Declared is how far the edges reach: the extent or more.
-func (v *Varying) Declared() int64 { return v.table.length() }
+func (v *Varying) DeclaredLength() int64 { return v.table.length() }
 
 // Find implements [Dimension].
 func (v *Varying) Find(index int64) (int64, error) {
 	if index < 0 || index >= v.extent {
-		return 0, outOfBounds(index, v.extent)
+		return 0, outOfBoundsError(index, v.extent)
 	}
 	return v.table.chunkAt(index), nil
 }
@@ -85,7 +85,7 @@ func (v *Varying) Offset(chunk int64) int64 {
 	case chunk <= 0:
 		return 0
 	case chunk >= v.Cells():
-		return v.Declared()
+		return v.DeclaredLength()
 	}
 	return v.table.offsetOf(chunk)
 }
@@ -110,8 +110,8 @@ func (v *Varying) WithExtent(extent int64) (Dimension, error) {
 	if err := checkExtent(extent); err != nil {
 		return nil, err
 	}
-	if extent > v.Declared() {
-		return nil, short(v.Declared(), extent)
+	if extent > v.DeclaredLength() {
+		return nil, tooShortError(v.DeclaredLength(), extent)
 	}
 	return bind(v.table, extent), nil
 }
@@ -123,24 +123,24 @@ func (v *Varying) Resize(extent int64, edges ...Run) (Dimension, error) {
 	if err := checkExtent(extent); err != nil {
 		return nil, err
 	}
-	declared := v.Declared()
+	declared := v.DeclaredLength()
 	if len(edges) == 0 && extent <= declared {
 		return bind(v.table, extent), nil
 	}
 	if len(edges) == 0 {
 		edges = repeatTo(v.CodecSize(v.Cells()-1), extent-declared)
-	} else if err := checkNamed(declared, edges, extent); err != nil {
+	} else if err := checkNamedEdges(declared, edges, extent); err != nil {
 		return nil, err
 	}
 	return NewVarying(slices.Concat(slices.Collect(v.Runs()), edges), extent)
 }
 
-func checkNamed(declared int64, edges []Run, extent int64) error {
-	_, named, err := Sum(edges)
+func checkNamedEdges(declared int64, edges []Run, extent int64) error {
+	_, namedLength, err := Sum(edges)
 	if err != nil {
 		return fmt.Errorf("named edges: %w", err)
 	}
-	return checkGrowth(declared, named, extent)
+	return checkGrowth(declared, namedLength, extent)
 }
 
 // repeatTo fills a length with edges of one size, the last of them cut.
@@ -159,7 +159,7 @@ func repeatTo(size, length int64) []Run {
 // much of it counts is the extent's to say.
 func (v *Varying) canonical() Dimension {
 	if v.chunks == 0 {
-		return fix(v.table.span(0).Codec, 0)
+		return makeFixed(v.table.span(0).Codec, 0)
 	}
 	var runs []Run
 	left := v.chunks - 1
@@ -172,7 +172,7 @@ func (v *Varying) canonical() Dimension {
 	}
 	table := makeTable(append(runs, Run{v.lastEdge(), 1}))
 	if edge := table.span(0).Edge; table.runs() == 1 && edge.Codec == edge.Data {
-		return fix(edge.Codec, v.extent)
+		return makeFixed(edge.Codec, v.extent)
 	}
 	return bind(table, v.extent)
 }

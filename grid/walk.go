@@ -17,9 +17,9 @@ type Walker struct {
 type walkState uint8
 
 const (
-	walkBefore walkState = iota
-	walkInside
-	walkAfter
+	walkNotStarted walkState = iota
+	walkAtChunk
+	walkDone
 )
 
 // walkAxis is where a walker stands along one axis. While the chunk is below
@@ -28,7 +28,7 @@ type walkAxis struct {
 	spans    advancer
 	extent   int64
 	from, to int64 // chunks to visit, to excluded
-	home     Span  // the span that holds chunk from
+	firstSpan     Span  // the span that holds chunk from
 	span     Span
 	spanEnd  int64
 }
@@ -49,12 +49,12 @@ func (g *Grid) WalkChunks(chunks Region) (*Walker, error) {
 // WalkRegion visits the chunks that meet a region of the array. The walker's Region is
 // all of a chunk, also where the region cuts it.
 func (g *Grid) WalkRegion(r Region) (*Walker, error) {
-	chunks, err := g.Meeting(r)
+	chunks, err := g.ChunksOf(r)
 	if err != nil {
 		return nil, err
 	}
 	if r.IsEmpty() {
-		return &Walker{state: walkAfter}, nil
+		return &Walker{state: walkDone}, nil
 	}
 	return g.walk(chunks), nil
 }
@@ -63,19 +63,19 @@ func (g *Grid) walk(chunks Region) *Walker {
 	n := len(g.dims)
 	w := &Walker{Coords: make([]int64, n), Chunk: Chunk{MakeRegion(n), make([]int64, n)}, axes: make([]walkAxis, n)}
 	if chunks.IsEmpty() {
-		w.state = walkAfter
+		w.state = walkDone
 		return w
 	}
 	for k, d := range g.dims {
 		from := chunks.Origin[k]
-		w.axes[k] = walkAxis{spans: advancing(d), extent: g.shape[k], from: from, to: chunks.End(k), home: d.Span(from)}
+		w.axes[k] = walkAxis{spans: advancerOf(d), extent: g.shape[k], from: from, to: chunks.End(k), firstSpan: d.Span(from)}
 	}
 	return w
 }
 
 // Next steps to the next chunk and reports whether there is one.
 func (w *Walker) Next() bool {
-	if w.state != walkInside {
+	if w.state != walkAtChunk {
 		return w.begin()
 	}
 	for k := len(w.axes) - 1; k >= 0; k-- {
@@ -84,15 +84,15 @@ func (w *Walker) Next() bool {
 		}
 		w.rewind(k)
 	}
-	w.state = walkAfter
+	w.state = walkDone
 	return false
 }
 
 func (w *Walker) begin() bool {
-	if w.state == walkAfter {
+	if w.state == walkDone {
 		return false
 	}
-	w.state = walkInside
+	w.state = walkAtChunk
 	for k := range w.axes {
 		w.rewind(k)
 	}
@@ -102,7 +102,7 @@ func (w *Walker) begin() bool {
 // rewind puts axis k on its first chunk.
 func (w *Walker) rewind(k int) {
 	a := &w.axes[k]
-	a.span = a.home
+	a.span = a.firstSpan
 	w.Coords[k] = a.from
 	w.enter(k, a.span.offsetOf(a.from))
 }
@@ -112,10 +112,10 @@ func (w *Walker) enter(k int, offset int64) {
 	a := &w.axes[k]
 	a.spanEnd = min(a.to, a.span.First+a.span.Count)
 	w.Codec[k] = a.span.Codec
-	w.place(k, offset)
+	w.setOrigin(k, offset)
 }
 
-func (w *Walker) place(k int, offset int64) {
+func (w *Walker) setOrigin(k int, offset int64) {
 	a := &w.axes[k]
 	w.Origin[k] = offset
 	w.Region.Shape[k] = min(a.span.Data, a.extent-offset)
@@ -127,7 +127,7 @@ func (w *Walker) step(k int) bool {
 	chunk := w.Coords[k] + 1
 	if chunk < a.spanEnd {
 		w.Coords[k] = chunk
-		w.place(k, w.Origin[k]+a.span.Data)
+		w.setOrigin(k, w.Origin[k]+a.span.Data)
 		return true
 	}
 	if chunk >= a.to {

@@ -87,7 +87,7 @@ func (c ChunkGrid) field() string {
 func (c ChunkGrid) bindAxis(axis int, extent int64) (grid.Dimension, error) {
 	sizes := c.Sizes[axis]
 	if c.Name != Regular {
-		if every, ok := sizes.Repeated(); ok && every < 1 {
+		if every, ok := sizes.RegularSize(); ok && every < 1 {
 			return nil, wrong(index(c.field(), axis), "%d is not an integer of at least 1", every)
 		}
 	}
@@ -106,7 +106,7 @@ func (c ChunkGrid) bindAxis(axis int, extent int64) (grid.Dimension, error) {
 // the run: no count is expanded.
 func withCodecSizes(d grid.Dimension, encoded grid.Sizes) (grid.Dimension, error) {
 	codec := encoded.Runs()
-	if every, ok := encoded.Repeated(); ok {
+	if every, ok := encoded.RegularSize(); ok {
 		if f, fixed := d.(grid.Fixed); fixed && (every == f.Size() || f.Cells() == 0 && every > f.Size()) {
 			return d, nil
 		}
@@ -135,7 +135,7 @@ const maxRuns = 1 << 22
 
 func checkRuns(d grid.Dimension) error {
 	if t, ok := d.(*grid.Tiled); ok {
-		pattern := grid.Declared(t).Runs()
+		pattern := grid.SizesOf(t).Runs()
 		edges, _, err := grid.Sum(pattern)
 		if err != nil {
 			return err
@@ -222,7 +222,7 @@ func (c ChunkGrid) For(g *grid.Grid) (ChunkGrid, error) {
 		return described, err
 	}
 	for axis := range min(len(c.Sizes), g.Rank()) {
-		_, bare := c.Sizes[axis].Repeated()
+		_, bare := c.Sizes[axis].RegularSize()
 		if f, fixed := g.Dim(axis).(grid.Fixed); bare && fixed && f.Size() > 0 {
 			described.Sizes[axis] = grid.Every(f.Size())
 			if described.Encoded != nil {

@@ -19,7 +19,7 @@ func (c ChunkGrid) validate() error {
 		return wrong(encodedField, "a regular grid has none")
 	}
 	for axis, s := range c.Sizes {
-		if _, bare := s.Repeated(); c.Name == Regular && !bare {
+		if _, bare := s.RegularSize(); c.Name == Regular && !bare {
 			return wrong(index(c.field(), axis), `a list of edges; that takes the name "rectilinear"`)
 		}
 	}
@@ -58,7 +58,7 @@ func (c ChunkGrid) write(w *writer, shape []int64) error {
 func (c ChunkGrid) writeShape(w *writer) {
 	w.begin('[')
 	for _, s := range c.Sizes {
-		size, _ := s.Repeated()
+		size, _ := s.RegularSize()
 		w.next()
 		w.whole(size)
 	}
@@ -69,7 +69,7 @@ func writeAxes(w *writer, sizes []grid.Sizes, shape []int64) error {
 	w.begin('[')
 	for axis, s := range sizes {
 		w.next()
-		if size, bare := s.Repeated(); bare {
+		if size, bare := s.RegularSize(); bare {
 			w.whole(size)
 			continue
 		}

@@ -226,7 +226,7 @@ func (f *interopFolder) grids(random *rand.Rand) {
 		a := f.plainArray(DataType{}, nil)
 		a.DataType, a.Fill = f.float32(), nil
 		a.Shape, a.ChunkGrid = shape, c
-		if !slices.ContainsFunc(c.Sizes, func(s grid.Sizes) bool { _, bare := s.Repeated(); return !bare }) && random.IntN(2) == 0 {
+		if !slices.ContainsFunc(c.Sizes, func(s grid.Sizes) bool { _, bare := s.RegularSize(); return !bare }) && random.IntN(2) == 0 {
 			a.ChunkGrid.Name = Regular
 		}
 		if a.Fill == nil {

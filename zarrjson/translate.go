@@ -151,7 +151,7 @@ func (c ChunkGrid) v2Chunks() ([]int64, error) {
 	}
 	chunks := make([]int64, len(c.Sizes))
 	for i, s := range c.Sizes {
-		chunks[i], _ = s.Repeated()
+		chunks[i], _ = s.RegularSize()
 	}
 	return chunks, nil
 }

@@ -66,7 +66,7 @@ func whereText(v *readers.Variable) string {
 func gridText(g *grid.Grid) string {
 	var layout codec.Layout
 	for axis := range g.Rank() {
-		layout.Chunks = append(layout.Chunks, grid.Declared(g.Dim(axis)))
+		layout.Chunks = append(layout.Chunks, grid.SizesOf(g.Dim(axis)))
 	}
 	return strings.Trim(layout.String(), "()")
 }

@@ -349,7 +349,7 @@ func within(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left boo
 
 // common counts the leading chunks of a dimension that another has from one on.
 func common(a, b grid.Dimension, first int64) int64 {
-	n := grid.Leading(a, b, first)
+	n := grid.CommonPrefix(a, b, first)
 	// The last chunk may not have been filled by one of them.
 	if n > 0 && a.DataSize(n-1) != b.DataSize(first+n-1) {
 		n--

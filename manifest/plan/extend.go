@@ -428,7 +428,7 @@ func joined(pieces []piece) (out []piece) {
 // extendGrid adds edges behind a length. It is not possible if that is no end of a chunk.
 func extendGrid(face *zarrjson.Array, axis int, length int64, runs []run) bool {
 	c := face.ChunkGrid
-	size, regular := c.Sizes[axis].Repeated()
+	size, regular := c.Sizes[axis].RegularSize()
 	if regular {
 		if length%size != 0 {
 			return false
@@ -450,7 +450,7 @@ func extendGrid(face *zarrjson.Array, axis int, length int64, runs []run) bool {
 	}
 	sizes := slices.Clone(c.Sizes)
 	for k := range sizes {
-		n, regular := sizes[k].Repeated()
+		n, regular := sizes[k].RegularSize()
 		switch {
 		case k == axis:
 			sizes[k] = grid.RunLength(plain(runs)...)
@@ -476,7 +476,7 @@ func around(c zarrjson.ChunkGrid, axis int) []int64 {
 		if k == axis {
 			continue
 		}
-		if n, ok := s.Repeated(); ok {
+		if n, ok := s.RegularSize(); ok {
 			out[k] = n
 		} else if runs := s.Runs(); len(runs) > 0 {
 			out[k] = runs[0].Data

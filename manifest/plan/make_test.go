@@ -287,7 +287,7 @@ func ints(list []int64) string {
 func gridText(a *manifest.Array) string {
 	var axes []string
 	for _, s := range a.Face.ChunkGrid.Sizes {
-		if n, ok := s.Repeated(); ok {
+		if n, ok := s.RegularSize(); ok {
 			axes = append(axes, fmt.Sprint(n))
 			continue
 		}

@@ -129,7 +129,7 @@ func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, err
 		}
 		return a.source.Locate(ctx, own)
 	}
-	chunks, err := a.source.Grid().Meeting(c.Region)
+	chunks, err := a.source.Grid().ChunksOf(c.Region)
 	if err != nil {
 		return loc, err
 	}

@@ -170,7 +170,7 @@ func (c chance) face(t testing.TB, format int) *zarrjson.Array {
 	if a.ChunkGrid = zarrjson.RectilinearGrid(sizes...); regular {
 		shape := make([]int64, rank)
 		for k := range shape {
-			shape[k], _ = sizes[k].Repeated()
+			shape[k], _ = sizes[k].RegularSize()
 		}
 		a.ChunkGrid = zarrjson.RegularGrid(shape...)
 	}

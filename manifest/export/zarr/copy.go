@@ -313,7 +313,7 @@ func (w *work) load(ctx context.Context) (err error) {
 	if w.read {
 		return nil
 	}
-	if w.region, err = w.target.grid.Covered(w.box); err != nil {
+	if w.region, err = w.target.grid.RegionOf(w.box); err != nil {
 		return err
 	}
 	w.elems = codec.NewElems(w.target.face.Form(w.region.Shape))

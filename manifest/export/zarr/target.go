@@ -117,7 +117,7 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	}
 	declared := make([]grid.Sizes, t.grid.Rank())
 	for axis := range declared {
-		declared[axis] = grid.Declared(t.grid.Dim(axis))
+		declared[axis] = grid.SizesOf(t.grid.Dim(axis))
 	}
 	within, err := t.takeApart()
 	if err != nil {
@@ -157,7 +157,7 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 func (t *target) recode(chunks []grid.Sizes) error {
 	shape := make([]int64, len(chunks))
 	for axis, s := range chunks {
-		if size, ok := s.Repeated(); ok {
+		if size, ok := s.RegularSize(); ok {
 			shape[axis] = size
 		} else {
 			shape[axis] = s.Runs()[0].Codec
@@ -238,7 +238,7 @@ func (t *target) dim(axis int) string {
 func (t *target) inner(chunks []grid.Sizes) ([]int64, error) {
 	shape := make([]int64, len(chunks))
 	for axis, s := range chunks {
-		if size, ok := s.Repeated(); ok {
+		if size, ok := s.RegularSize(); ok {
 			shape[axis] = size
 			continue
 		}

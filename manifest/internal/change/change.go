@@ -168,13 +168,13 @@ func Growth(old, now *grid.Grid) Change {
 	ch := Change{}
 	for axis := range now.Rank() {
 		a, b := old.Dim(axis), now.Dim(axis)
-		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && grid.Leading(a, b, 0) == a.Chunks() {
+		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && grid.CommonPrefix(a, b, 0) == a.Chunks() {
 			continue
 		}
 		if ch.Kind != None || b.Extent() < a.Extent() {
 			return grownOtherwise(old.Shape(), now.Shape())
 		}
-		from := grid.Leading(a, b, 0)
+		from := grid.CommonPrefix(a, b, 0)
 		if from > 0 && b.Offset(from-1)+b.DataSize(from-1) > a.Extent() {
 			from-- // a chunk that the array did not fill
 		}
@@ -193,7 +193,7 @@ func Chunks(old, now *grid.Grid) (ok, filled bool) {
 	for axis := range old.Rank() {
 		a, b := old.Dim(axis), now.Dim(axis)
 		n := a.Chunks()
-		if b.Extent() < a.Extent() || grid.Leading(a, b, 0) < n {
+		if b.Extent() < a.Extent() || grid.CommonPrefix(a, b, 0) < n {
 			return false, false
 		}
 		filled = filled || n > 0 && b.DataSize(n-1) != a.DataSize(n-1)
