@@ -6,43 +6,43 @@ import (
 	"slices"
 )
 
-// axisIndex is what an indexer picks along one axis: either count indices from start
-// on, step apart, or the indices of parts.
+// axisIndex is the selection of an indexer along one axis: either count indices from
+// start with a step, or the indices of list.
 type axisIndex struct {
 	dim                Dimension
 	start, step, count int64
-	list             *indexList // nil for a strided selection
-	drop               bool    // a single index, which leaves no axis in the output
+	list               *indexList // nil for a strided selection
+	drop               bool       // a single index, whose axis the output does not have
 }
 
-// indexList is a list of indices in the order of their chunks.
+// indexList is a list of indices, ordered by chunk.
 type indexList struct {
-	index []int64
-	outIndex []int64 // where each goes in the output; nil if that is where it stands here
-	parts []part
+	index    []int64
+	outIndex []int64 // the position of each entry in the output; nil if the entries are in output order
+	parts    []part
 }
 
-// part says that entries from to to−1 of a list lie in one chunk.
+// part is a range of list entries, from … to−1, whose indices are in one chunk.
 type part struct {
 	chunk, from, to int64
 }
 
-// pickIndex is the axis index of [At].
+// pickIndex returns the axis index of an [At] selector.
 func pickIndex(d Dimension, s Selector) (axisIndex, error) {
 	at, err := s.index(d.Extent())
 	return axisIndex{dim: d, start: at, step: 1, count: 1, drop: true}, err
 }
 
-// pickSlice is the axis index of a slice.
+// pickSlice returns the axis index of a slice selector.
 func pickSlice(d Dimension, s Selector) (axisIndex, error) {
 	start, count, err := s.slice(d.Extent())
 	return axisIndex{dim: d, start: start, step: s.step, count: count}, err
 }
 
-// pickMask is the axis index of [Where].
+// pickMask returns the axis index of a [Where] selector.
 func pickMask(d Dimension, s Selector) (axisIndex, error) {
 	if int64(len(s.mask)) != d.Extent() {
-		return axisIndex{}, fmt.Errorf("a mask of %d: the axis has length %d", len(s.mask), d.Extent())
+		return axisIndex{}, fmt.Errorf("mask of length %d: must be %d, the length of the axis", len(s.mask), d.Extent())
 	}
 	var indices []int64
 	for i, set := range s.mask {
@@ -53,7 +53,7 @@ func pickMask(d Dimension, s Selector) (axisIndex, error) {
 	return pickList(d, indices)
 }
 
-// pickIndices is the axis index of [Indices].
+// pickIndices returns the axis index of an [Indices] selector.
 func pickIndices(d Dimension, s Selector) (axisIndex, error) {
 	indices := make([]int64, len(s.indices))
 	for i, index := range s.indices {
@@ -66,7 +66,7 @@ func pickIndices(d Dimension, s Selector) (axisIndex, error) {
 	return pickList(d, indices)
 }
 
-// pickList takes indices that are on the axis.
+// pickList returns the axis index of a list of indices, all of which are in bounds.
 func pickList(d Dimension, indices []int64) (axisIndex, error) {
 	chunks := make([]int64, len(indices))
 	if err := findAll(d, indices, chunks); err != nil {
@@ -77,9 +77,8 @@ func pickList(d Dimension, indices []int64) (axisIndex, error) {
 	return axisIndex{dim: d, count: int64(len(indices)), list: l}, nil
 }
 
-// findAll writes the chunk of each index into chunks. It looks at the last chunk
-// found before it searches, since neighbours in a list are often neighbours in the
-// array.
+// findAll writes the chunk number of each index into chunks. It tries the chunk of the
+// previous index before it searches, since neighbours in a list are often in one chunk.
 func findAll(d Dimension, indices, chunks []int64) error {
 	var from, to, chunk int64
 	for i, index := range indices {
@@ -96,15 +95,17 @@ func findAll(d Dimension, indices, chunks []int64) error {
 	return nil
 }
 
-// groupByChunk orders the entries of a list by chunk, entries of one chunk staying in
-// the order they came, so that of two writes to one element the later wins. The
-// order is nil if the list has it already.
+// groupByChunk sorts list entries by chunk and returns the order and the parts. Entries
+// of one chunk keep their order, so that the later of two writes to one element wins. The
+// order is nil if the entries are sorted already.
 func groupByChunk(chunks []int64) (order []int64, parts []part) {
 	if !slices.IsSorted(chunks) {
 		order = make([]int64, len(chunks))
 		for i := range order {
 			order[i] = int64(i)
 		}
+		// Comparing positions last makes the sort stable without the cost of
+		// slices.SortStableFunc.
 		slices.SortFunc(order, func(a, b int64) int {
 			return cmp.Or(cmp.Compare(chunks[a], chunks[b]), cmp.Compare(a, b))
 		})
@@ -122,7 +123,7 @@ func groupByChunk(chunks []int64) (order []int64, parts []part) {
 	return order, parts
 }
 
-// gather is values in another order, or values themselves for a nil order.
+// reorder returns values in the given order; a nil order returns values itself.
 func reorder(values, order []int64) []int64 {
 	if order == nil {
 		return values
@@ -134,26 +135,25 @@ func reorder(values, order []int64) []int64 {
 	return out
 }
 
-// AxisProjection is what a projection takes of its chunk along one axis, and where it
-// goes along that axis of the output. Indices in the chunk count from its first
-// element.
+// AxisProjection is the selection of one chunk along one axis, and its position along
+// that axis of the output. Indices in the chunk count from its first element.
 type AxisProjection struct {
 	Count int64
 
-	// The i-th index in the chunk is Start + i·Step, or Start + Index[i] if there is a
-	// list; Start is then the negative of the chunk's offset.
+	// The i-th index in the chunk is Start + i·Step, or Start + Index[i] if Index is not
+	// nil; Start is then the negative of the chunk's offset.
 	Start, Step int64
 	Index       []int64
 
-	// The i-th place in the output is Out + i, or Place[i] if there is a list.
+	// The i-th position in the output is Out + i, or Place[i] if Place is not nil.
 	Out   int64
 	Place []int64
 
-	// Dropped says that the output does not have the axis.
+	// Dropped reports that the output does not have the axis.
 	Dropped bool
 }
 
-// In is the i-th index in the chunk.
+// In returns the i-th index in the chunk.
 func (a *AxisProjection) In(i int64) int64 {
 	if a.Index != nil {
 		return a.Start + a.Index[i]
@@ -161,7 +161,7 @@ func (a *AxisProjection) In(i int64) int64 {
 	return a.Start + i*a.Step
 }
 
-// To is the i-th place in the output.
+// To returns the i-th position in the output.
 func (a *AxisProjection) To(i int64) int64 {
 	if a.Place != nil {
 		return a.Place[i]
@@ -169,7 +169,7 @@ func (a *AxisProjection) To(i int64) int64 {
 	return a.Out + i
 }
 
-// bounds is the smallest range in the chunk that holds every index.
+// bounds returns the smallest range in the chunk that contains every index.
 func (a *AxisProjection) bounds() (from, length int64) {
 	if a.Index == nil {
 		return a.Start, (a.Count-1)*a.Step + 1
@@ -196,14 +196,14 @@ func (a *AxisProjection) covers(n int64) bool {
 
 // axisCursor steps through the chunks of an axisIndex.
 type axisCursor struct {
-	axis  *axisIndex
-	spans advancer
-	span  Span
-	firstSpan  Span
-	consumed  int64 // selected indices, or parts, that lie behind
+	axis      *axisIndex
+	spans     advancer
+	span      Span
+	firstSpan Span  // the span of the first chunk, to rewind to
+	consumed  int64 // selected indices, or parts, that next has passed
 }
 
-// next moves a projection's axis k on to the next chunk, if there is one.
+// next moves axis k of p to the next chunk and reports whether there is one.
 func (c *axisCursor) next(p *Projection, k int) bool {
 	if c.axis.list != nil {
 		return c.nextPart(p, k)
@@ -217,6 +217,8 @@ func (c *axisCursor) next(p *Projection, k int) bool {
 	offset := p.enter(k, c.span, chunk)
 	out.Start = index - offset
 	out.Step = a.step
+	// Count first covers the rest of the chunk, then every step-th element of it.
+	// (n−1)/step+1 is ceil(n/step) without the overflow of n+step−1.
 	out.Count = p.Shape[k] - out.Start
 	if a.step > 1 {
 		out.Count = (out.Count-1)/a.step + 1
@@ -227,7 +229,7 @@ func (c *axisCursor) next(p *Projection, k int) bool {
 	return true
 }
 
-// nextPart is next for a list.
+// nextPart is next for an index list.
 func (c *axisCursor) nextPart(p *Projection, k int) bool {
 	l, out := c.axis.list, &p.Axes[k]
 	if c.consumed >= int64(len(l.parts)) {
@@ -248,12 +250,14 @@ func (c *axisCursor) nextPart(p *Projection, k int) bool {
 	return true
 }
 
-// seek finds the chunk of an index that does not lie before the span at hand, and
-// makes its span the one at hand.
+// seek returns the chunk of an index that is not before the cursor's span, and moves the
+// cursor to the span of that chunk.
 func (c *axisCursor) seek(index int64) int64 {
 	if chunk, ok := c.span.chunkAt(index); ok {
 		return chunk
 	}
+	// A slice with a small step enters the next span most often, which advance finds
+	// without a search.
 	c.spans.advance(&c.span)
 	chunk, ok := c.span.chunkAt(index)
 	if !ok {
@@ -263,10 +267,10 @@ func (c *axisCursor) seek(index int64) int64 {
 	return chunk
 }
 
-// rewind puts the cursor before its first chunk.
+// rewind moves the cursor before its first chunk.
 func (c *axisCursor) rewind() { c.span, c.consumed = c.firstSpan, 0 }
 
-// cursor starts on an axis.
+// cursor returns a cursor before the first chunk of the selection.
 func (a *axisIndex) cursor() axisCursor {
 	c := axisCursor{axis: a, spans: advancerOf(a.dim)}
 	if a.list == nil && a.count > 0 {

@@ -11,8 +11,7 @@ import (
 	"varve/grid"
 )
 
-// manyRuns are runs of random sizes, ten edges each on average and no two neighbours
-// alike.
+// manyRuns returns runs of random sizes, ten edges each on average; neighbours differ.
 func manyRuns(n int) []grid.Run {
 	r := rand.New(rand.NewPCG(1, 2))
 	runs := make([]grid.Run, n)
@@ -34,7 +33,7 @@ func newVarying(t testing.TB, runs []grid.Run) *grid.Varying {
 	return d
 }
 
-// The bar for an axis of 10 million equal chunks is 200 bytes, whatever its kind.
+// The limit for a dimension of 10 million equal chunks is 200 bytes, whatever its type.
 func TestEqualChunksTakeNoMemory(t *testing.T) {
 	runs := []grid.Run{grid.Times(10, 10_000_000)}
 	for _, tt := range []struct {
@@ -57,8 +56,8 @@ func TestEqualChunksTakeNoMemory(t *testing.T) {
 	}
 }
 
-// The bar for run-length encoded edges is 24 bytes a run. Only an axis that is longer
-// than 2^32 and has edges padded by as much comes near it.
+// The limit for run-length encoded edges is 24 bytes per run. Only a dimension longer
+// than 2^32 with padding of more than 2^32 comes near it.
 func TestBytesARun(t *testing.T) {
 	const n = 200_000
 	plain, padded, long, both := manyRuns(n), manyRuns(n), manyRuns(n), manyRuns(n)
@@ -88,8 +87,8 @@ func TestBytesARun(t *testing.T) {
 
 var kept grid.Dimension
 
-// heapOf is how many bytes of the heap what make returns keeps alive: the least of a
-// few tries, as others allocate too.
+// heapOf returns how many bytes of heap the result of make keeps alive. It is the minimum
+// of a few tries, since other goroutines allocate too.
 func heapOf(make func() grid.Dimension) uint64 {
 	least := uint64(1 << 62)
 	for range 5 {
@@ -110,10 +109,10 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// benchmarkLookups times lookups at random places below a limit of 10 million edges
-// in a million runs, 65,536 of them an operation. It reports the best pass and the
-// median one: on a shared machine the others' use of the caches is in the median. The
-// bar is 150 ns.
+// benchmarkLookups times 65,536 look-ups per operation, at random positions below a
+// limit, in 10 million edges of a million runs. It reports the fastest pass and the
+// median, which includes the effect of other processes on the caches. The limit is 150 ns
+// per look-up.
 func benchmarkLookups(b *testing.B, limit func(*grid.Varying) int64, lookup func(*grid.Varying, int64) int64) {
 	d := newVarying(b, manyRuns(1_000_000))
 	r := rand.New(rand.NewPCG(3, 4))
@@ -151,7 +150,7 @@ func BenchmarkOffset(b *testing.B) {
 	benchmarkLookups(b, (*grid.Varying).Cells, (*grid.Varying).Offset)
 }
 
-// BenchmarkWalk reports chunks a second. The bar is 20 million.
+// BenchmarkWalk reports chunks per second. The aim is 20 million.
 func BenchmarkWalk(b *testing.B) {
 	shape := []int64{1000, 1000, 1000}
 	var irregular []grid.Run
@@ -182,8 +181,8 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
-// BenchmarkProject reports chunks a second for slices, with a step that passes over
-// some, and for an index list.
+// BenchmarkProject reports chunks per second for slices, for a slice whose step skips
+// chunks and for an index list.
 func BenchmarkProject(b *testing.B) {
 	g, err := grid.FromSizes([]int64{1000, 1000, 1000}, grid.Every(10), grid.Every(9), grid.Every(7))
 	check(b, err)
@@ -214,8 +213,8 @@ func BenchmarkProject(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy copies boxes out of a cube of 128³ elements of 4 bytes, whose rows
-// are as long as named.
+// BenchmarkCopy copies boxes out of a cube of 128³ elements of 4 bytes. The name of each
+// case is the length of its rows.
 func BenchmarkCopy(b *testing.B) {
 	cube := grid.Window[byte]{Data: make([]byte, 4<<21), Region: grid.Whole([]int64{128, 128, 128})}
 	for _, bench := range []struct {

@@ -6,58 +6,58 @@ import (
 	"iter"
 )
 
-// ErrOutOfBounds marks an index or a chunk number outside the axis it was used on.
+// ErrOutOfBounds marks an index or a chunk number that is outside its axis.
 var ErrOutOfBounds = errors.New("out of bounds")
 
-// Dimension is one axis of an array, cut into chunks. The kinds here are [Fixed],
-// [*Varying] and [*Tiled]; all are immutable.
+// Dimension is one dimension of an array, cut into chunks. The implementations here are
+// [Fixed], [*Varying] and [*Tiled]; all are immutable.
 //
-// Methods that take a chunk number want one that is less than Cells. They answer 0
-// for any other, but for Offset: past the end it answers where the last one ends.
+// Methods that take a chunk number expect one in 0 … Cells−1. For any other they return
+// 0, except Offset: past the end it returns the end of the last edge.
 type Dimension interface {
-	// Extent is the array's length along the axis.
+	// Extent returns the array's length along the axis.
 	Extent() int64
-	// Chunks is how many chunks meet the extent.
+	// Chunks returns the number of chunks that intersect the extent.
 	Chunks() int64
-	// Cells is how many edges are declared, those past the extent included.
+	// Cells returns the number of declared edges, including those past the extent.
 	Cells() int64
-	// Find is the number of the chunk that holds an index. An index outside
-	// 0 … Extent−1 is an ErrOutOfBounds.
+	// Find returns the number of the chunk that contains an index. An index outside 0 …
+	// Extent−1 is an ErrOutOfBounds.
 	Find(index int64) (chunk int64, err error)
-	// Offset is the index at which a chunk begins.
+	// Offset returns the index at which a chunk begins.
 	Offset(chunk int64) int64
-	// CodecSize is the length a chunk decodes to.
+	// CodecSize returns the length that a chunk decodes to.
 	CodecSize(chunk int64) int64
-	// DataSize is how much of a chunk counts: its edge's data size, clipped to the
-	// extent.
+	// DataSize returns the number of a chunk's decoded elements that belong to the array:
+	// its edge's data size, clipped to the extent.
 	DataSize(chunk int64) int64
-	// Span is the stretch of equal edges that a chunk is in.
+	// Span returns the run of equal edges that contains a chunk.
 	Span(chunk int64) Span
-	// Runs yields the declared edges run-length encoded, equal neighbours joined. Only
-	// a Tiled can have more of them than memory holds.
+	// Runs yields the declared edges, run-length encoded, with equal neighbours merged.
+	// Only a Tiled can have more runs than memory holds.
 	Runs() iter.Seq[Run]
-	// Unique yields every declared edge that differs from all before it.
+	// Unique yields each distinct declared edge once, in order of first occurrence.
 	Unique() iter.Seq[Edge]
-	// WithExtent binds the same edges to another extent. Edges that do not reach it
-	// are an error.
+	// WithExtent returns the same edges with another extent. It is an error if the edges
+	// do not reach the extent.
 	WithExtent(extent int64) (Dimension, error)
-	// Resize is what becomes of the axis when its array is resized. Growth past the
-	// declared edges appends the edges named or, with none named, continues as the
-	// kind does; a smaller extent keeps the edges.
+	// Resize returns the dimension after a resize of its array. Growth past the declared
+	// edges appends the given edges or, without any, continues in the way of the
+	// implementation; a smaller extent keeps the edges.
 	Resize(extent int64, edges ...Run) (Dimension, error)
 }
 
-// Span is a stretch of chunks with equal edges: those numbered First to
-// First+Count−1, the first of which begins at Offset. It is declared, not clipped to
-// the extent, and need not be as long as it could be.
+// Span is a run of chunks with equal edges, numbered First … First+Count−1. The first one
+// begins at Offset. A span is not clipped to the extent, and an adjacent span may have
+// the same edge.
 type Span struct {
 	Edge
 	First, Count, Offset int64
 
-	run int // where the Dimension has it, so that the next is found without a search
+	run int // the run's index in its Dimension, so that the next span is found without a search
 }
 
-// chunkAt is the chunk of the span that holds an index, if the span does.
+// chunkAt returns the chunk of the span that contains an index, and whether there is one.
 func (s *Span) chunkAt(index int64) (chunk int64, ok bool) {
 	if s.Count == 0 || index < s.Offset {
 		return 0, false
@@ -66,19 +66,19 @@ func (s *Span) chunkAt(index int64) (chunk int64, ok bool) {
 	return s.First + n, n < s.Count
 }
 
-// has reports whether a chunk is one of the span's.
+// has reports whether the span contains a chunk.
 func (s *Span) has(chunk int64) bool { return chunk >= s.First && chunk-s.First < s.Count }
 
-// offsetOf is where a chunk of the span begins.
+// offsetOf returns the index at which a chunk of the span begins.
 func (s *Span) offsetOf(chunk int64) int64 { return s.Offset + (chunk-s.First)*s.Data }
 
-// advancer is a Dimension that makes a span the one behind it faster than by its
-// number. Past the last cell a span is empty.
+// advancer is a Dimension that replaces a span by the next one faster than a look-up by
+// number does. The span after the last cell is empty.
 type advancer interface {
 	advance(*Span)
 }
 
-// advancing is a Dimension's own advancer, or one that looks every span up.
+// advancerOf returns a Dimension's own advancer, or one that looks up every span.
 func advancerOf(d Dimension) advancer {
 	if a, ok := d.(advancer); ok {
 		return a
@@ -86,12 +86,13 @@ func advancerOf(d Dimension) advancer {
 	return lookup{d}
 }
 
+// lookup is the advancer of Dimensions that have none of their own.
 type lookup struct{ Dimension }
 
 func (l lookup) advance(s *Span) { *s = l.Span(s.First + s.Count) }
 
-// DataSizes yields the data size of every chunk along a dimension, as dask writes
-// chunks: (10, 20, 30). It is lazy.
+// DataSizes yields the data size of every chunk along a dimension, as dask writes chunks:
+// (10, 20, 30). It is lazy.
 func DataSizes(d Dimension) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for data := range chunkSizes(d) {
@@ -102,8 +103,8 @@ func DataSizes(d Dimension) iter.Seq[int64] {
 	}
 }
 
-// Equal reports whether two dimensions have the same extent and declare the same
-// edges, whatever their kinds.
+// Equal reports whether two dimensions have the same extent and declare the same edges,
+// whatever their types.
 func Equal(a, b Dimension) bool {
 	if a.Extent() != b.Extent() || a.Cells() != b.Cells() {
 		return false
@@ -121,8 +122,9 @@ func Equal(a, b Dimension) bool {
 	return equalRuns(a.Runs(), b.Runs(), a.Cells())
 }
 
-// equalRuns compares the first edges of two encodings. At most one of them comes
-// from a Tiled that goes on, so the other bounds the steps.
+// equalRuns reports whether two encodings begin with the same edges. It compares that
+// many edges. At most one of the encodings comes from a long Tiled, so the other bounds
+// the steps.
 func equalRuns(a, b iter.Seq[Run], edges int64) bool {
 	next, stop := iter.Pull(b)
 	defer stop()
@@ -134,6 +136,8 @@ func equalRuns(a, b iter.Seq[Run], edges int64) bool {
 		if edges -= min(run.Count, other.Count); edges <= 0 {
 			return true
 		}
+		// Both encodings are merged, so the edge after the shorter run differs from
+		// run.Edge.
 		if run.Count != other.Count {
 			return false
 		}
@@ -142,13 +146,13 @@ func equalRuns(a, b iter.Seq[Run], edges int64) bool {
 	return !more
 }
 
-// Canonical drops the cells past the extent, gives the last chunk a full edge, and
-// returns a Fixed if all edges that are left are one size. Dimensions of some extent
-// that cut it into the same chunks have Equal canonical forms; only a Tiled longer
-// than its pattern stays as it is.
+// Canonical returns the shortest dimension with the same chunks: it drops the cells past
+// the extent, gives the last chunk a full edge, and returns a Fixed if all remaining
+// edges have one size. Two dimensions with one extent and the same chunks have Equal
+// canonical forms, except a Tiled longer than its pattern, which is returned unchanged.
 //
-// It does not decide what is written: a rectilinear axis that happens to be uniform
-// stays rectilinear.
+// Canonical does not decide how a grid is written: a rectilinear dimension whose edges
+// happen to be equal stays rectilinear in a document.
 func Canonical(d Dimension) Dimension {
 	switch d := d.(type) {
 	case *Varying:
@@ -173,14 +177,15 @@ func checkExtent(extent int64) error {
 	return nil
 }
 
-// Leading counts the leading chunks of a that have the edges of b's chunks from one of these on. It
-// takes a step for each run.
+// CommonPrefix returns the number of leading chunks of a whose edges equal those of b
+// from chunk first on. It takes one step for each run.
 func CommonPrefix(a, b Dimension, first int64) (n int64) {
 	for most := min(a.Chunks(), b.Chunks()-first); n < most; {
 		s, t := a.Span(n), b.Span(first+n)
 		if s.Edge != t.Edge {
 			return n
 		}
+		// Within both spans the edges are equal; skip to the end of the shorter one.
 		n = min(s.First+s.Count, t.First+t.Count-first, most)
 	}
 	return n

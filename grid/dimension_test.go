@@ -27,7 +27,7 @@ func TestDimensionsAgainstEdges(t *testing.T) {
 	})
 }
 
-// checkDimension holds every answer of a dimension against a list of edges.
+// checkDimension compares every result of a dimension with a list of edges.
 func checkDimension(t testing.TB, d grid.Dimension, m axisModel) {
 	t.Helper()
 	if d.Extent() != m.extent || d.Chunks() != m.chunks() || d.Cells() != int64(len(m.edges)) {
@@ -63,7 +63,7 @@ func checkDimension(t testing.TB, d grid.Dimension, m axisModel) {
 	checkEdges(t, d, m)
 }
 
-// checkEdges holds what a dimension yields against a list of edges.
+// checkEdges compares the edges that a dimension yields with a list of edges.
 func checkEdges(t testing.TB, d grid.Dimension, m axisModel) {
 	t.Helper()
 	var previous grid.Run
@@ -134,7 +134,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// A canonical form has the same chunks, and making one again changes nothing.
+// The canonical form has the same chunks, and is its own canonical form.
 func TestCanonicalKeepsChunks(t *testing.T) {
 	rounds(t, 300, func(t *testing.T, r *rand.Rand) {
 		d, _ := randomAxis(t, r)
@@ -209,8 +209,8 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// Axes of more than 2^32 elements, edges padded by more than 2^32, and runs enough for
-// guided searches are kept in other ways than small ones, and answer alike.
+// A dimension of more than 2^32 elements, padding of more than 2^32 and enough runs for
+// guides each have a representation of their own. All must return the same results.
 func TestLargeTables(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -243,7 +243,7 @@ func TestLargeTables(t *testing.T) {
 	}
 }
 
-// checkTable asks for both ends of every edge.
+// checkTable looks up the first and the last index of every edge.
 func checkTable(t *testing.T, d *grid.Varying, runs []grid.Run) {
 	t.Helper()
 	offset, chunk := int64(0), int64(0)
@@ -262,8 +262,8 @@ func checkTable(t *testing.T, d *grid.Varying, runs []grid.Run) {
 	}
 }
 
-// TestLeading counts equal edges one by one.
-func TestLeading(t *testing.T) {
+// TestCommonPrefix compares the result with a count of equal edges, one by one.
+func TestCommonPrefix(t *testing.T) {
 	dims := map[string]grid.Dimension{}
 	for name, lengths := range map[string][]int64{"months": {31, 28, 31, 30}, "longer": {31, 28, 31, 30, 31}, "behind": {5, 31, 28, 31, 30}, "tens": {10, 10, 10},
 		"tens, then five": {10, 10, 10, 5}, "fewer behind": {7, 10, 10, 5}} {

@@ -1,36 +1,40 @@
-// Package grid says how an array is cut into chunks, and which parts of which chunks
-// a selection needs. It knows lengths and positions only: no elements, no stores, no
-// documents.
+// Package grid computes how an array is cut into chunks, and which parts of which chunks
+// a selection needs. It works on lengths and positions only: it sees no elements, no
+// stores and no documents.
 //
-// # Words
+// # Terms
 //
-// An edge is a chunk's length along one axis. It has two sizes: the codec size is
-// what the codec decodes, the data size is what of it counts. They differ where a
-// writer padded a chunk that the array, or the file it came from, did not fill.
+// A dimension is one direction of an array. An axis is the number of a dimension in the
+// array's shape, as in NumPy: axis 0 is the first.
 //
-// A cell is a declared edge; a chunk is a cell that meets the array's extent. An axis
-// that shrank keeps its cells and has fewer chunks:
+// An edge is a chunk's length along one axis. It has two sizes: the codec size is the
+// length that the codec decodes, the data size is the number of decoded elements that
+// belong to the array. They differ where a writer padded a chunk that the array, or the
+// file it came from, did not fill.
+//
+// A cell is a declared edge; a chunk is a cell that intersects the array's extent. A
+// dimension that shrank keeps its cells and has fewer chunks:
 //
 //	edges     10        20              30
 //	        |----|----------|----------------|
 //	extent 25 ----------|                       3 cells, 2 chunks, data sizes 10 and 15
 //
-// A [Dimension] is one axis: [Fixed] (one size), [Varying] (run-length encoded
-// edges) or [Tiled] (a pattern that repeats, such as the lengths of months). A [Grid]
-// is one Dimension for each axis, bound to a shape. The specifications are the
-// "regular" grid of Zarr v3 and the "rectilinear" grid of zarr-extensions; where
-// implementations of them disagree docs/chunk-grids.md says what this package does.
+// A [Dimension] is [Fixed] (all edges have one size), [Varying] (run-length encoded
+// edges) or [Tiled] (a repeating pattern, such as the lengths of months). A [Grid] has
+// one Dimension for each axis and the array's shape. The specifications are the "regular"
+// grid of Zarr v3 and the "rectilinear" grid of zarr-extensions; docs/chunk-grids.md
+// states this package's behaviour where implementations disagree.
 //
 // # Counts
 //
-// Every size, index and count is an int64. Nothing here expands a run: an axis of
-// [[1, 9000000000000000000]] takes as much memory as one of [[1, 1]], and every sum
-// that does not fit is an error.
+// Every size, index and count is an int64. No function expands a run: a dimension of [[1,
+// 9000000000000000000]] takes as much memory as one of [[1, 1]]. A sum that overflows an
+// int64 is an error.
 //
 // # Selections
 //
-// [Basic], [Orthogonal], [Block], [Coordinate] and [Mask] make an [Indexer], which
-// streams one [Projection] for each chunk it touches. [Gather] and [Scatter] carry a
-// projection's elements between a chunk and the output, as a memmove wherever
-// elements lie side by side in both.
+// [Basic], [Orthogonal], [Block], [Coordinate] and [Mask] return an [Indexer], which
+// streams one [Projection] for each chunk that the selection touches. [Gather] and
+// [Scatter] copy a projection's elements between a chunk and the output, with memmove
+// where elements are contiguous in both.
 package grid

@@ -18,8 +18,7 @@ type table struct {
 	rows   [][]string
 }
 
-// readTables finds the tables of a Markdown document. A cell's code marks and
-// emphasis are taken off.
+// readTables returns the tables of a Markdown document, without code marks and emphasis.
 func readTables(t *testing.T, path string) []table {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -48,7 +47,7 @@ func readTables(t *testing.T, path string) []table {
 	return tables
 }
 
-// TestDocument holds every table of docs/chunk-grids.md true.
+// TestDocument checks every row of every table in docs/chunk-grids.md.
 func TestDocument(t *testing.T) {
 	checks := map[string]func(t *testing.T, row []string){
 		"kind, declared by, memory, finds a chunk, written as":                 checkKind,
@@ -79,7 +78,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// parseEdges reads edges as the document writes them.
+// parseEdges parses edges in the notation of the document.
 func parseEdges(t *testing.T, text string) grid.Sizes {
 	t.Helper()
 	if !strings.HasPrefix(text, "[") {
@@ -109,7 +108,7 @@ func parseEdge(t *testing.T, text string) grid.Edge {
 	return grid.Edge{Codec: number(t, codec), Data: number(t, data)}
 }
 
-// writeEdges writes runs as a document does.
+// writeEdges formats runs in the notation of the document.
 func writeEdges(s grid.Sizes) string {
 	if size, ok := s.RegularSize(); ok {
 		return fmt.Sprint(size)
@@ -144,8 +143,8 @@ func mustBindRow(t *testing.T, row []string) grid.Dimension {
 	return d
 }
 
-// same fails unless values print as the document has them.
-func same(t *testing.T, what, want string, got any) {
+// expectText fails unless a value prints as the document has it.
+func expectText(t *testing.T, what, want string, got any) {
 	t.Helper()
 	text := strings.ReplaceAll(fmt.Sprint(got), " ", ",")
 	if text != want {
@@ -176,10 +175,10 @@ func checkSizes(t *testing.T, row []string) {
 	for i := range d.Chunks() {
 		data, codec = append(data, d.DataSize(i)), append(codec, d.CodecSize(i))
 	}
-	same(t, "chunks", row[2], d.Chunks())
-	same(t, "cells", row[3], d.Cells())
-	same(t, "data sizes", row[4], data)
-	same(t, "codec sizes", row[5], codec)
+	expectText(t, "chunks", row[2], d.Chunks())
+	expectText(t, "cells", row[3], d.Cells())
+	expectText(t, "data sizes", row[4], data)
+	expectText(t, "codec sizes", row[5], codec)
 }
 
 func checkLookup(t *testing.T, row []string) {
@@ -191,8 +190,8 @@ func checkLookup(t *testing.T, row []string) {
 		return
 	}
 	check(t, err)
-	same(t, "chunk", row[3], chunk)
-	same(t, "index in the chunk", row[4], index-d.Offset(chunk))
+	expectText(t, "chunk", row[3], chunk)
+	expectText(t, "index in the chunk", row[4], index-d.Offset(chunk))
 }
 
 func checkRefused(t *testing.T, row []string) {
@@ -218,7 +217,7 @@ func checkDisagreement(t *testing.T, row []string) {
 }
 
 func checkWritten(t *testing.T, row []string) {
-	same(t, "written", row[5], writeEdges(grid.SizesOf(mustBindRow(t, row))))
+	expectText(t, "written", row[5], writeEdges(grid.SizesOf(mustBindRow(t, row))))
 }
 
 func checkResized(t *testing.T, row []string) {
@@ -232,12 +231,12 @@ func checkResized(t *testing.T, row []string) {
 		return
 	}
 	check(t, err)
-	same(t, "edges", row[4], writeEdges(grid.SizesOf(d)))
-	same(t, "chunks", row[5], d.Chunks())
-	same(t, "last data size", row[6], d.DataSize(d.Chunks()-1))
+	expectText(t, "edges", row[4], writeEdges(grid.SizesOf(d)))
+	expectText(t, "chunks", row[5], d.Chunks())
+	expectText(t, "last data size", row[6], d.DataSize(d.Chunks()-1))
 }
 
-// parseSelector reads an index or a slice.
+// parseSelector parses an index or a slice.
 func parseSelector(t *testing.T, text string) grid.Selector {
 	t.Helper()
 	parts := strings.Split(text, ":")
@@ -282,7 +281,7 @@ func checkChunksRead(t *testing.T, row []string, index func(*grid.Grid, ...grid.
 	}
 }
 
-// describe writes what is taken of a chunk as the document does.
+// describe formats the selection of one chunk in the notation of the document.
 func describe(chunk int64, a *grid.AxisProjection) string {
 	text := fmt.Sprintf("%d[%d", chunk, a.In(0))
 	switch {
@@ -313,5 +312,5 @@ func checkInner(t *testing.T, row []string) {
 	for edge := range grid.Expand(runs) {
 		edges = append(edges, edge.Codec)
 	}
-	same(t, "inner edges", row[4], edges)
+	expectText(t, "inner edges", row[4], edges)
 }

@@ -8,8 +8,8 @@ import (
 	"varve/grid"
 )
 
-// A daily archive with one file a month: the time axis repeats the lengths of the
-// months of four years, the other axis has chunks of 100.
+// A daily archive has one file per month: the edges along time repeat the lengths of the
+// months of four years, and the other dimension has chunks of 100.
 func ExampleNewTiled() {
 	year := []int64{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 	leap := slices.Clone(year)
@@ -56,7 +56,7 @@ func ExampleGrid_Chunk() {
 	// [1 1] [9 20] <nil>
 }
 
-// Days 3, 58 and 30 of a chunked matrix, every fourth column from 98 to 105.
+// Select rows 3, 58 and 30 of a chunked matrix, and every fourth column from 98 to 105.
 func ExampleOrthogonal() {
 	g, err := grid.FromSizes([]int64{59, 250}, grid.List(31, 28), grid.Every(100))
 	if err != nil {
@@ -88,8 +88,8 @@ func ExampleOrthogonal() {
 	// [3 2] [3,98 3,102 58,98 58,102 30,98 30,102]
 }
 
-// A year's archive grows by two months: their edges are named, so that each file is a
-// chunk. Without names the last edge is repeated.
+// A year's archive grows by two months. Their edges are given, so that each file is a
+// chunk; without them the last edge is repeated.
 func ExampleGrid_ResizeAxis() {
 	g, err := grid.FromSizes([]int64{59}, grid.List(31, 28))
 	if err != nil {
@@ -110,7 +110,7 @@ func ExampleGrid_ResizeAxis() {
 	// [31 28 28 28 5]
 }
 
-// The part of a decoded chunk that a request wants goes to its place in the answer.
+// Copy the part of a decoded chunk that a request covers to the request's buffer.
 func ExampleCopyShared() {
 	chunk := grid.Window[byte]{
 		Data:   []byte("abcdefghi"),

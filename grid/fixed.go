@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Fixed is an axis of chunks of one size, as in a regular grid. The chunk on the
-// border has the full codec size; it holds less data where the extent cuts it.
+// Fixed is a dimension whose chunks have one size, as in a regular grid. The last chunk
+// has the full codec size; it has fewer data elements if the extent cuts it.
 type Fixed struct {
 	size, extent, chunks int64
 }
 
-// NewFixed returns an axis of chunks of a size. Old documents give an axis of no
-// extent chunks of size 0, and that alone is what size 0 is allowed for.
+// NewFixed returns a dimension of chunks of one size. Size 0 is allowed only with extent
+// 0, since older documents have chunks of size 0 there.
 func NewFixed(size, extent int64) (Fixed, error) {
 	if err := checkExtent(extent); err != nil {
 		return Fixed{}, err
@@ -24,7 +24,7 @@ func NewFixed(size, extent int64) (Fixed, error) {
 	return makeFixed(size, extent), nil
 }
 
-// fix is a Fixed of numbers that are known to be allowed.
+// makeFixed returns a Fixed from numbers that are known to be valid.
 func makeFixed(size, extent int64) Fixed {
 	f := Fixed{size: size, extent: extent}
 	if size > 0 {
@@ -33,7 +33,7 @@ func makeFixed(size, extent int64) Fixed {
 	return f
 }
 
-// Size is the length of every chunk.
+// Size returns the length of every chunk.
 func (f Fixed) Size() int64 { return f.size }
 
 // Extent implements [Dimension].
@@ -42,7 +42,7 @@ func (f Fixed) Extent() int64 { return f.extent }
 // Chunks implements [Dimension].
 func (f Fixed) Chunks() int64 { return f.chunks }
 
-// Cells implements [Dimension]. A Fixed axis declares no more cells than chunks.
+// Cells implements [Dimension]. A Fixed declares as many cells as it has chunks.
 func (f Fixed) Cells() int64 { return f.chunks }
 
 // Find implements [Dimension].
@@ -53,8 +53,8 @@ func (f Fixed) Find(index int64) (int64, error) {
 	return index / f.size, nil
 }
 
-// Offset implements [Dimension]. Past the last chunk it is the extent, as the last
-// edge's own end may not fit an int64.
+// Offset implements [Dimension]. Past the last chunk it returns the extent, since the end
+// of the last edge may overflow an int64.
 func (f Fixed) Offset(chunk int64) int64 {
 	switch {
 	case chunk <= 0:
@@ -81,7 +81,7 @@ func (f Fixed) DataSize(chunk int64) int64 {
 	return min(f.size, f.extent-chunk*f.size)
 }
 
-// Span implements [Dimension]: all of a Fixed axis is one.
+// Span implements [Dimension]: a Fixed is one span.
 func (f Fixed) Span(chunk int64) Span {
 	if chunk < 0 || chunk >= f.chunks {
 		return Span{}
@@ -118,8 +118,8 @@ func (f Fixed) WithExtent(extent int64) (Dimension, error) {
 	return g, nil
 }
 
-// Resize implements [Dimension]. It stays a Fixed unless edges of another size are
-// named.
+// Resize implements [Dimension]. The result is a Fixed unless an edge of another size is
+// given.
 func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
 	hasOtherSize := func(r Run) bool { return r.Edge != Full(f.size) }
 	if len(edges) == 0 {
@@ -127,11 +127,13 @@ func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
 	}
 	_, namedLength, err := Sum(edges)
 	if err != nil {
-		return nil, fmt.Errorf("named edges: %w", err)
+		return nil, fmt.Errorf("given edges: %w", err)
 	}
+	// The last edge may be cut by the extent, so growth is measured from the end of the
+	// full edge, which may be past 2^63−1.
 	declared, fits := mul(f.chunks, f.size)
 	if !fits {
-		return nil, fmt.Errorf("edges cannot be named behind %d of %d: their sum passes 2^63−1", f.chunks, f.size)
+		return nil, fmt.Errorf("edges after %d edges of %d: the sum passes 2^63−1", f.chunks, f.size)
 	}
 	if err := checkGrowth(declared, namedLength, extent); err != nil {
 		return nil, err
@@ -142,13 +144,14 @@ func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
 	return NewVarying(slices.Collect(chain(f.Runs(), slices.Values(edges))), extent)
 }
 
-// checkGrowth holds an extent against the edges there are and those named to follow.
+// checkGrowth returns an error unless an extent needs the given edges and is reached by
+// them.
 func checkGrowth(declared, namedLength, extent int64) error {
 	if extent <= declared {
-		return fmt.Errorf("extent %d: the declared edges reach %d, so no edge may be named", extent, declared)
+		return fmt.Errorf("extent %d: the declared edges reach %d, so no edges may be given", extent, declared)
 	}
 	if extent-declared > namedLength {
-		return fmt.Errorf("extent %d: the declared edges reach %d and the named ones add %d: %d are missing",
+		return fmt.Errorf("extent %d: the declared edges reach %d and the given ones add %d: %d are missing",
 			extent, declared, namedLength, extent-declared-namedLength)
 	}
 	return nil

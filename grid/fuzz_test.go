@@ -8,8 +8,8 @@ import (
 	"varve/grid"
 )
 
-// runsOf reads runs from bytes: data size, padding and count, each a varint, so that
-// both small and enormous numbers come up.
+// runsOf decodes runs from bytes: data size, padding and count, each a varint, so that
+// both small and huge numbers occur.
 func runsOf(data []byte) []grid.Run {
 	var runs []grid.Run
 	number := func() int64 {
@@ -47,8 +47,8 @@ func seedRuns(f *testing.F) {
 	f.Add([]byte{}, int64(0))
 }
 
-// FuzzRunLengths makes axes of any runs. Each is an error, or answers about its edges
-// agree with each other.
+// FuzzRunLengths makes dimensions from arbitrary runs. The result is an error, or a
+// dimension whose methods agree with each other.
 func FuzzRunLengths(f *testing.F) {
 	seedRuns(f)
 	f.Fuzz(func(t *testing.T, data []byte, extent int64) {
@@ -82,7 +82,7 @@ func FuzzRunLengths(f *testing.F) {
 	})
 }
 
-// checkEnds looks up the chunks at both ends of an axis and around each run's ends.
+// checkEnds looks up the first and last chunk of a dimension and of each run.
 func checkEnds(t *testing.T, d grid.Dimension) {
 	t.Helper()
 	ends := []int64{0, d.Chunks() / 2, d.Chunks() - 1}
@@ -110,7 +110,7 @@ func checkEnds(t *testing.T, d grid.Dimension) {
 	}
 }
 
-// FuzzZip joins data sizes and codec sizes that are declared apart.
+// FuzzZip joins data sizes and codec sizes that are declared separately.
 func FuzzZip(f *testing.F) {
 	f.Add(bytesOf(200, 0, 2, 150, 0, 1), bytesOf(200, 0, 3))
 	f.Add(bytesOf(1, 0, 9e18), bytesOf(1, 0, 4e18, 2, 0, 5e18))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Grid is the chunks of one array: a Dimension for each axis, bound to the array's
-// shape. It is immutable. A grid without axes has one chunk, at the empty coordinates.
+// Grid is the chunk grid of one array: a Dimension for each axis. It is immutable. A grid
+// without axes has one chunk, with empty chunk coordinates.
 type Grid struct {
 	dims    []Dimension
 	shape   []int64
@@ -17,18 +17,20 @@ type Grid struct {
 
 // Chunk is one chunk of a Grid.
 type Chunk struct {
-	Region         // the elements that count, in the array's coordinates
+	Region         // the chunk's data elements, in the array's coordinates
 	Codec  []int64 // the shape that the codec decodes
 }
 
-// New returns the grid of dimensions. An array of more elements than an int64 can
-// count is an error, zero extents being counted as one.
+// New returns the grid of the given dimensions. An array of more than 2^63−1 elements is
+// an error; an extent of 0 counts as 1 for this check.
 func New(dims ...Dimension) (*Grid, error) {
 	g := &Grid{dims: slices.Clone(dims), shape: make([]int64, len(dims)), counts: make([]int64, len(dims)),
 		chunks: 1, regular: true}
 	elements, fits := int64(1), true
 	for axis, d := range dims {
 		g.shape[axis], g.counts[axis] = d.Extent(), d.Chunks()
+		// Count an extent of 0 as 1: otherwise one empty axis would hide that the others
+		// overflow as soon as the array is resized.
 		if elements, fits = mul(elements, max(1, d.Extent())); !fits {
 			return nil, fmt.Errorf("axis %d: extent %d: the array would have more than 2^63−1 elements", axis, d.Extent())
 		}
@@ -39,25 +41,26 @@ func New(dims ...Dimension) (*Grid, error) {
 	return g, nil
 }
 
-// Rank is the number of axes.
+// Rank returns the number of axes.
 func (g *Grid) Rank() int { return len(g.dims) }
 
-// Dim is one axis.
+// Dim returns the dimension of one axis.
 func (g *Grid) Dim(axis int) Dimension { return g.dims[axis] }
 
-// Shape is the array's shape. It must not be changed.
+// Shape returns the array's shape. The caller must not change it.
 func (g *Grid) Shape() []int64 { return g.shape }
 
-// Counts is the number of chunks along each axis. It must not be changed.
+// Counts returns the number of chunks along each axis. The caller must not change it.
 func (g *Grid) Counts() []int64 { return g.counts }
 
-// Chunks is the number of chunks.
+// Chunks returns the number of chunks.
 func (g *Grid) Chunks() int64 { return g.chunks }
 
 // IsRegular reports whether every axis is Fixed.
 func (g *Grid) IsRegular() bool { return g.regular }
 
-// ChunkShape is the one shape that every chunk of a regular grid decodes to.
+// ChunkShape returns the shape that every chunk of a regular grid decodes to; ok is false
+// if the grid is not regular.
 func (g *Grid) ChunkShape() (shape []int64, ok bool) {
 	if !g.regular {
 		return nil, false
@@ -69,8 +72,8 @@ func (g *Grid) ChunkShape() (shape []int64, ok bool) {
 	return shape, true
 }
 
-// Chunk is the chunk at some coordinates, or none if there is none: a cell past the
-// extent is not a chunk.
+// Chunk returns the chunk at the given chunk coordinates; ok is false if there is none. A
+// cell past the extent is not a chunk.
 func (g *Grid) Chunk(coords []int64) (c Chunk, ok bool) {
 	if !g.has(coords) {
 		return Chunk{}, false
@@ -99,7 +102,8 @@ func (g *Grid) has(coords []int64) bool {
 	return true
 }
 
-// Locate finds the chunk that holds an element and the element's place in it.
+// Locate returns the chunk that contains an element and the element's index in that
+// chunk.
 func (g *Grid) Locate(index []int64) (coords, within []int64, err error) {
 	if len(index) != len(g.dims) {
 		return nil, nil, fmt.Errorf("index %v: %d numbers for %d axes", index, len(index), len(g.dims))
@@ -114,8 +118,8 @@ func (g *Grid) Locate(index []int64) (coords, within []int64, err error) {
 	return coords, within, nil
 }
 
-// Number is the place of a chunk among all in C order, or false if there is no such
-// chunk.
+// Number returns the position of a chunk among all chunks in C order; ok is false if
+// there is no such chunk.
 func (g *Grid) Number(coords []int64) (n int64, ok bool) {
 	if !g.has(coords) {
 		return 0, false
@@ -126,8 +130,8 @@ func (g *Grid) Number(coords []int64) (n int64, ok bool) {
 	return n, true
 }
 
-// Coords writes the coordinates of the chunk with a number into coords, which has a
-// place for each axis, and reports whether there is such a chunk.
+// Coords writes the chunk coordinates of the chunk with the given number into coords,
+// which has Rank entries. It reports whether there is such a chunk.
 func (g *Grid) Coords(number int64, coords []int64) bool {
 	if number < 0 || number >= g.chunks || len(coords) != len(g.dims) {
 		return false
@@ -139,7 +143,8 @@ func (g *Grid) Coords(number int64, coords []int64) bool {
 	return true
 }
 
-// Meeting is the box of chunk coordinates whose chunks meet a region of the array.
+// ChunksOf returns the box of chunk coordinates whose chunks intersect a region of the
+// array.
 func (g *Grid) ChunksOf(r Region) (chunks Region, err error) {
 	if err := g.checkRegion(r, g.shape, "element"); err != nil {
 		return Region{}, err
@@ -162,7 +167,7 @@ func (g *Grid) ChunksOf(r Region) (chunks Region, err error) {
 	return chunks, nil
 }
 
-// Covered is the region of the array that a box of chunk coordinates covers.
+// RegionOf returns the region of the array that a box of chunk coordinates covers.
 func (g *Grid) RegionOf(chunks Region) (Region, error) {
 	if err := g.checkRegion(chunks, g.counts, "chunk"); err != nil {
 		return Region{}, err
@@ -176,13 +181,14 @@ func (g *Grid) RegionOf(chunks Region) (Region, error) {
 	return r, nil
 }
 
-// checkRegion holds a box of elements or chunks against how many there are.
+// checkRegion returns an error if a box of elements or chunks exceeds the limits.
 func (g *Grid) checkRegion(r Region, limit []int64, noun string) error {
 	if len(r.Origin) != len(limit) || len(r.Shape) != len(limit) {
 		return fmt.Errorf("region %v has %d axes, the grid %d", r, len(r.Origin), len(limit))
 	}
 	for axis, n := range limit {
 		from, length := r.Origin[axis], r.Shape[axis]
+		// Compare length with n-from: from+length may overflow.
 		if from < 0 || length < 0 || from > n || length > n-from {
 			return fmt.Errorf("axis %d: %d %ss from %d on: %w: there are %d", axis, length, noun, from, ErrOutOfBounds, n)
 		}
@@ -190,8 +196,8 @@ func (g *Grid) checkRegion(r Region, limit []int64, noun string) error {
 	return nil
 }
 
-// Resize is the grid of the array resized to a shape, each axis as its
-// [Dimension.Resize] does without named edges.
+// Resize returns the grid of the array resized to a shape. Each axis is resized by
+// [Dimension.Resize] without given edges.
 func (g *Grid) Resize(shape []int64) (*Grid, error) {
 	if len(shape) != len(g.dims) {
 		return nil, fmt.Errorf("shape %v: %d extents for %d axes", shape, len(shape), len(g.dims))
@@ -206,7 +212,7 @@ func (g *Grid) Resize(shape []int64) (*Grid, error) {
 	return New(dims...)
 }
 
-// ResizeAxis is the grid with one axis resized, growth taking the edges named.
+// ResizeAxis returns the grid with one axis resized; growth takes the given edges.
 func (g *Grid) ResizeAxis(axis int, extent int64, edges ...Run) (*Grid, error) {
 	if axis < 0 || axis >= len(g.dims) {
 		return nil, fmt.Errorf("axis %d: %w: there are %d axes", axis, ErrOutOfBounds, len(g.dims))

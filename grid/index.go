@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Indexer is a selection, checked against a grid: which elements of which chunks go
-// where in an output. It is immutable, and can be gone through by many at a time.
+// Indexer is a selection, checked against a grid: it maps elements of chunks to positions
+// in an output. It is immutable, and several cursors may use it concurrently.
 type Indexer struct {
 	grid   *Grid
 	shape  []int64 // of the output
@@ -15,29 +15,29 @@ type Indexer struct {
 	mask   *bitmap
 }
 
-// Shape is the output's shape. It must not be changed.
+// Shape returns the output's shape. The caller must not change it.
 func (x *Indexer) Shape() []int64 { return x.shape }
 
-// Grid is the grid that is indexed.
+// Grid returns the grid that the indexer selects from.
 func (x *Indexer) Grid() *Grid { return x.grid }
 
-// Projection is what an indexer takes of one chunk and where it goes. Its fields are
-// in memory that the cursor's next step overwrites; Clone keeps them.
+// Projection is the part of a selection that is in one chunk, with its positions in the
+// output. The next step of the cursor overwrites it; Clone returns a copy.
 type Projection struct {
 	Coords []int64 // the chunk's coordinates
 	Chunk          // its region in the array and its codec shape
 
-	// Axes says what is taken along each axis, for the indexers that select by axes:
-	// Basic, Orthogonal and Block. It is nil for Coordinate and Mask.
+	// Axes is the selection along each axis for the indexers that select by axes: Basic,
+	// Orthogonal and Block. It is nil for Coordinate and Mask.
 	Axes []AxisProjection
 
 	index    *Indexer
-	from, to int64 // Coordinate: the chunk's points
-	count    int64 // Mask: the chunk's elements
+	from, to int64 // Coordinate: the chunk's range of points
+	count    int64 // Mask: the number of selected elements
 }
 
-// Cursor streams an indexer's projections in C order of the chunks. It allocates
-// nothing a step:
+// Cursor streams an indexer's projections in C order of the chunks. A step does not
+// allocate:
 //
 //	for c := x.Project(); c.Next(); {
 //		use(&c.Projection)
@@ -51,7 +51,7 @@ type Cursor struct {
 	state  walkState
 }
 
-// Project starts a cursor before the first chunk that the selection touches.
+// Project returns a cursor before the first chunk that the selection touches.
 func (x *Indexer) Project() *Cursor {
 	n := x.grid.Rank()
 	c := &Cursor{Projection: Projection{Coords: make([]int64, n), Chunk: Chunk{MakeRegion(n), make([]int64, n)}, index: x}}
@@ -90,7 +90,7 @@ func (c *Cursor) Next() bool {
 	return c.nextAxes()
 }
 
-// nextAxes counts through the chunks of all axes like an odometer.
+// nextAxes steps through the combinations of the axes' chunks, the last axis fastest.
 func (c *Cursor) nextAxes() bool {
 	if c.state == walkDone {
 		return false
@@ -100,6 +100,8 @@ func (c *Cursor) nextAxes() bool {
 		for k = len(c.axes) - 1; k >= 0 && !c.axes[k].next(&c.Projection, k); k-- {
 			c.axes[k].rewind()
 		}
+		// Axis k moved on, or none did (k is −1). The axes after it have been rewound and
+		// take their first chunk below.
 		if k++; k == 0 {
 			c.state = walkDone
 			return false
@@ -112,7 +114,7 @@ func (c *Cursor) nextAxes() bool {
 	return true
 }
 
-// enter describes the projection's chunk along an axis, and returns its offset.
+// enter sets the projection's chunk along axis k and returns the chunk's offset.
 func (p *Projection) enter(k int, s Span, chunk int64) int64 {
 	offset := s.offsetOf(chunk)
 	p.Coords[k], p.Codec[k] = chunk, s.Codec
@@ -120,7 +122,7 @@ func (p *Projection) enter(k int, s Span, chunk int64) int64 {
 	return offset
 }
 
-// Clone is a copy that outlives the cursor's next step.
+// Clone returns a copy that the cursor does not overwrite.
 func (p *Projection) Clone() *Projection {
 	c := *p
 	c.Coords, c.Codec = slices.Clone(p.Coords), slices.Clone(p.Codec)
@@ -128,7 +130,7 @@ func (p *Projection) Clone() *Projection {
 	return &c
 }
 
-// Count is how many elements are selected, those selected twice counted twice.
+// Count returns the number of selected elements; an element selected twice counts twice.
 func (p *Projection) Count() int64 {
 	switch {
 	case p.index.points != nil:
@@ -143,13 +145,14 @@ func (p *Projection) Count() int64 {
 	return n
 }
 
-// Bounds makes into the smallest region in the chunk, counted from its first
-// element, that holds all that is selected: what a partial read has to decode.
+// Bounds sets into to the smallest region that contains the selected elements, in the
+// chunk's coordinates. A partial read has to decode this region.
 func (p *Projection) Bounds(into Region) {
 	switch {
 	case p.index.points != nil:
 		p.index.points.bounds(p, into)
 	case p.index.mask != nil:
+		// The exact bounds of a mask cost as much as reading it, so use the whole chunk.
 		copy(into.Shape, p.Shape)
 		clear(into.Origin)
 	}
@@ -158,12 +161,13 @@ func (p *Projection) Bounds(into Region) {
 	}
 }
 
-// IsWhole reports whether the selection is known to cover all of the chunk that
-// counts, so that a write needs nothing of what the chunk held. It is never true for
-// a selection by coordinates.
+// IsWhole reports whether the selection is known to cover all data elements of the chunk,
+// so that a write does not need the chunk's old elements. It is always false for
+// Coordinate.
 func (p *Projection) IsWhole() bool {
 	switch {
 	case p.index.points != nil:
+		// Points may repeat an element, so their number says nothing about coverage.
 		return false
 	case p.index.mask != nil:
 		n, err := p.Elements()
@@ -191,8 +195,7 @@ func newAxes(g *Grid, axes []axisIndex) (*Indexer, error) {
 	return x, nil
 }
 
-// pick makes an axis index for each axis with the function that its selector's kind
-// has in picks.
+// pickAxes converts one selector for each axis with the picker of its kind.
 func pickAxes(g *Grid, method string, picks map[selectorKind]picker, selectors []Selector) (*Indexer, error) {
 	selectors, err := expandSelectors(selectors, g.Rank())
 	if err != nil {
@@ -202,7 +205,7 @@ func pickAxes(g *Grid, method string, picks map[selectorKind]picker, selectors [
 	for k, s := range selectors {
 		p, ok := picks[s.kind]
 		if !ok {
-			return nil, fmt.Errorf("axis %d: %s: %s does not take it", k, s.kind, method)
+			return nil, fmt.Errorf("axis %d: %s does not accept %s", k, method, s.kind)
 		}
 		if axes[k], err = p(g.dims[k], s); err != nil {
 			return nil, fmt.Errorf("axis %d: %w", k, err)
@@ -211,9 +214,10 @@ func pickAxes(g *Grid, method string, picks map[selectorKind]picker, selectors [
 	return newAxes(g, axes)
 }
 
+// picker converts a selector to the axis index of a dimension.
 type picker func(Dimension, Selector) (axisIndex, error)
 
-// Basic selects by one index or slice for each axis; axes that are not named are taken
+// Basic selects by one index or slice for each axis; axes without a selector are selected
 // whole. An index drops its axis from the output, as in NumPy.
 func Basic(g *Grid, selectors ...Selector) (*Indexer, error) {
 	return pickAxes(g, "basic indexing", map[selectorKind]picker{
@@ -223,7 +227,7 @@ func Basic(g *Grid, selectors ...Selector) (*Indexer, error) {
 }
 
 // Orthogonal selects by one index, slice, list of indices or mask for each axis. The
-// output has every combination of them: unlike NumPy, lists are not paired.
+// output has every combination of them: unlike in NumPy, lists are not paired.
 func Orthogonal(g *Grid, selectors ...Selector) (*Indexer, error) {
 	return pickAxes(g, "orthogonal indexing", map[selectorKind]picker{
 		selectIndex:   pickIndex,
@@ -233,9 +237,9 @@ func Orthogonal(g *Grid, selectors ...Selector) (*Indexer, error) {
 	}, selectors)
 }
 
-// Block selects whole chunks by their numbers along each axis. A number keeps its
-// axis; a slice may end past the last chunk or begin before the first, but not begin past
-// the last, and has step 1.
+// Block selects whole chunks by their numbers along each axis. A number keeps its axis. A
+// slice has step 1; it may end past the last chunk or begin before the first, but not
+// begin past the last.
 func Block(g *Grid, selectors ...Selector) (*Indexer, error) {
 	return pickAxes(g, "block indexing", map[selectorKind]picker{
 		selectIndex: pickChunk,
@@ -253,9 +257,10 @@ func pickChunk(d Dimension, s Selector) (axisIndex, error) {
 
 func pickChunks(d Dimension, s Selector) (axisIndex, error) {
 	if s.step != 1 {
-		return axisIndex{}, fmt.Errorf("step %d: a slice of chunks has step 1", s.step)
+		return axisIndex{}, fmt.Errorf("step %d: must be 1 for a slice of chunks", s.step)
 	}
 	n := d.Chunks()
+	// Unlike an end past the last chunk, a start there is an error.
 	if !s.openStart && n > 0 && s.start >= n {
 		_, err := wrap(s.start, n)
 		return axisIndex{}, fmt.Errorf("chunk %w", err)
@@ -264,7 +269,7 @@ func pickChunks(d Dimension, s Selector) (axisIndex, error) {
 	return chunkRange(d, from, to), nil
 }
 
-// chunkRange is the elements of the chunks from … to−1.
+// chunkRange returns the axis index of the elements of the chunks from … to−1.
 func chunkRange(d Dimension, from, to int64) axisIndex {
 	start := min(d.Offset(from), d.Extent())
 	end := min(d.Offset(to), d.Extent())

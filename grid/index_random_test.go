@@ -9,8 +9,8 @@ import (
 	"varve/grid"
 )
 
-// selection is an indexer and what it must do: which element of the array each place
-// of the output has, both by C order.
+// selection is an indexer and its expected result: for each position of the output the
+// element of the array, both numbered in C order.
 type selection struct {
 	name    string
 	indexer *grid.Indexer
@@ -18,14 +18,14 @@ type selection struct {
 	picks   []int64
 }
 
-// pickedAxis is the model of one selector: the indices it picks, and whether the axis
-// stays.
+// pickedAxis is the model of one selector: the indices it selects, and whether the output
+// has the axis.
 type pickedAxis struct {
 	indices []int64
 	dropped bool
 }
 
-// byAxes is the selection that a list of picked axes makes.
+// byAxes returns the selection of a list of picked axes.
 func byAxes(name string, x *grid.Indexer, shape []int64, axes []pickedAxis) selection {
 	s := selection{name: name, indexer: x, shape: []int64{}}
 	counts := make([]int64, len(axes))
@@ -45,7 +45,7 @@ func byAxes(name string, x *grid.Indexer, shape []int64, axes []pickedAxis) sele
 	return s
 }
 
-// randomSlice is a slice of an axis of n beside the indices it picks.
+// randomSlice returns a slice of an axis of length n and the indices it selects.
 func randomSlice(r *rand.Rand, n int64) (grid.Selector, []int64) {
 	start, stop, step := r.Int64N(2*n+3)-n-1, r.Int64N(2*n+3)-n-1, int64(1)
 	s := grid.Range(start, stop)
@@ -69,7 +69,7 @@ func randomSlice(r *rand.Rand, n int64) (grid.Selector, []int64) {
 	return s, indices
 }
 
-// pythonEnd is an end of a slice as Python takes it.
+// pythonEnd clamps a slice's start or stop as Python does.
 func pythonEnd(i, n int64) int64 {
 	if i < 0 {
 		i += n
@@ -279,7 +279,7 @@ func TestIndexersAgainstBruteForce(t *testing.T) {
 }
 
 // checkGather reads the selection through its projections, from whole chunks or from
-// no more than the bounds.
+// windows of the bounds.
 func checkGather(t *testing.T, r *rand.Rand, a *arrayModel, s selection) {
 	t.Helper()
 	out := make([]int32, len(s.picks))
@@ -316,7 +316,7 @@ func checkGather(t *testing.T, r *rand.Rand, a *arrayModel, s selection) {
 	}
 }
 
-// window is the model's chunk at a projection's coordinates.
+// window returns the model's chunk at a projection's chunk coordinates.
 func (a *arrayModel) window(t *testing.T, p *grid.Projection) grid.Window[int32] {
 	t.Helper()
 	c := a.chunks[fmt.Sprint(p.Coords)]
@@ -326,7 +326,7 @@ func (a *arrayModel) window(t *testing.T, p *grid.Projection) grid.Window[int32]
 	return grid.Window[int32]{Data: c.data, Region: grid.Whole(c.shape)}
 }
 
-// cut is the part of a chunk that a partial read would decode.
+// cut returns the part of a chunk that a partial read would decode.
 func cut(t *testing.T, p *grid.Projection, w grid.Window[int32]) grid.Window[int32] {
 	t.Helper()
 	b := grid.MakeRegion(len(p.Coords))
@@ -345,7 +345,7 @@ func (a *arrayModel) chunksOf(picks []int64) map[*chunkModel]int {
 	return counts
 }
 
-// index is the index of the element with a number.
+// index returns the index of the element at a C-order position.
 func (a *arrayModel) index(number int64) []int64 {
 	index := make([]int64, len(a.shape))
 	for k := len(index) - 1; k >= 0; k-- {

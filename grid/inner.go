@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// CheckDivisible reports the first axis and edge of a grid that inner chunks of a
-// shape do not divide, as sharding_indexed 1.0 wants it. It looks at the codec sizes
-// of unique edges, one by one, whatever the number of chunks.
+// CheckDivisible returns an error for the first axis and edge that the inner chunk shape
+// does not divide, as sharding_indexed 1.0 requires. It checks the codec size of each
+// unique edge, so its cost does not depend on the number of chunks.
 func (g *Grid) CheckDivisible(inner []int64) error {
 	if err := g.checkInner(inner); err != nil {
 		return err
@@ -22,7 +22,8 @@ func (g *Grid) CheckDivisible(inner []int64) error {
 	return nil
 }
 
-// checkInner reports inner chunks of the wrong rank or of no length.
+// checkInner returns an error if an inner chunk shape has the wrong rank or a length
+// below 1.
 func (g *Grid) checkInner(inner []int64) error {
 	if len(inner) != len(g.dims) {
 		return fmt.Errorf("inner chunk shape %v: %d lengths for %d axes", inner, len(inner), len(g.dims))
@@ -35,8 +36,8 @@ func (g *Grid) checkInner(inner []int64) error {
 	return nil
 }
 
-// Inner returns the little regular grid of inner chunks in one chunk of a codec
-// shape, which they must divide: sharding_indexed 1.0.
+// Inner returns the regular grid of inner chunks in a chunk of codec shape. The inner
+// shape must divide it, as sharding_indexed 1.0 requires.
 func Inner(codec, inner []int64) (*Grid, error) {
 	g, err := Regular(codec, codec)
 	if err != nil {
@@ -48,8 +49,8 @@ func Inner(codec, inner []int64) (*Grid, error) {
 	return Regular(codec, inner)
 }
 
-// InnerClipped is Inner under sharding_indexed 1.1: an inner chunk that would pass the
-// end of its shard has the length that is left as its codec size.
+// InnerClipped is Inner under sharding_indexed 1.1: the codec size of an inner chunk that
+// would pass the end of its shard is the remaining length.
 func InnerClipped(codec, inner []int64) (*Grid, error) {
 	outer, err := Regular(codec, codec)
 	if err != nil {
@@ -68,14 +69,14 @@ func InnerClipped(codec, inner []int64) (*Grid, error) {
 	return FromSizes(codec, sizes...)
 }
 
-// InnerEdges yields the codec sizes of the innermost chunks along an axis, clipped to
-// the chunk around them at each level, as sharding_indexed 1.1 says; where each size
-// divides the one before they are what 1.0 says. They fill the codec size of every
-// cell, also past the extent. Sizes are the inner chunk lengths from the outermost
+// InnerEdges yields the codec sizes of the innermost chunks along a dimension. At each
+// level they are clipped to the chunk around them, as in sharding_indexed 1.1; where each
+// size divides the one before, the result is that of 1.0. They fill the codec size of
+// every cell, also past the extent. Sizes are the inner chunk lengths from the outermost
 // level inward.
 //
-// It takes no step for a chunk whose edges it can count, but a run of cells with
-// mixed inner edges is yielded cell by cell.
+// Runs of chunks with equal inner edges take one step, but a run of cells with mixed
+// inner edges is yielded cell by cell.
 func InnerEdges(d Dimension, sizes ...int64) (iter.Seq[Run], error) {
 	for level, size := range sizes {
 		if size < 1 {
@@ -85,7 +86,7 @@ func InnerEdges(d Dimension, sizes ...int64) (iter.Seq[Run], error) {
 	return innerRuns(CodecRuns(d.Runs()), sizes), nil
 }
 
-// innerOf splits runs by the first size, the result by the second, and so on.
+// innerRuns splits runs by the first size, the result by the second, and so on.
 func innerRuns(runs iter.Seq[Run], sizes []int64) iter.Seq[Run] {
 	for _, size := range sizes {
 		runs = Merge(splitEdges(runs, size))
@@ -93,7 +94,7 @@ func innerRuns(runs iter.Seq[Run], sizes []int64) iter.Seq[Run] {
 	return runs
 }
 
-// split cuts each edge into pieces of a size and what is left.
+// splitEdges cuts each edge into pieces of one size and a remainder.
 func splitEdges(runs iter.Seq[Run], size int64) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for run := range runs {
@@ -104,6 +105,7 @@ func splitEdges(runs iter.Seq[Run], size int64) iter.Seq[Run] {
 	}
 }
 
+// splitRun yields the pieces of one run's edges and reports whether to continue.
 func splitRun(run Run, size int64, yield func(Run) bool) bool {
 	pieces, rest := run.Codec/size, run.Codec%size
 	if pieces == 0 {
@@ -113,6 +115,7 @@ func splitRun(run Run, size int64, yield func(Run) bool) bool {
 	if rest == 0 && fits {
 		return yield(Times(size, whole))
 	}
+	// Each edge ends with a remainder, so pieces of neighbouring edges cannot be merged.
 	for range run.Count {
 		if !yield(Times(size, pieces)) || rest > 0 && !yield(Times(rest, 1)) {
 			return false
@@ -121,10 +124,10 @@ func splitRun(run Run, size int64, yield func(Run) bool) bool {
 	return true
 }
 
-// ReadSizes yields the lengths of the smallest chunks that can be read along an axis
-// in which each chunk is divided into inner ones of the sizes given, as far as they
-// count: zarr-python's read_chunk_sizes. Without sizes they are the chunks
-// themselves, as in its write_chunk_sizes: see [DataSizes].
+// ReadSizes yields the data sizes of the smallest readable chunks along a dimension whose
+// chunks are divided into inner ones of the given sizes: zarr-python's read_chunk_sizes.
+// Without sizes they are the data sizes of the chunks, its write_chunk_sizes; see
+// [DataSizes].
 func ReadSizes(d Dimension, sizes ...int64) (iter.Seq[int64], error) {
 	if _, err := InnerEdges(d, sizes...); err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ func TestAcceptanceShardsDivide(t *testing.T) {
 	g := newGrid(t, []int64{120, 100}, grid.List(60, 40, 20), grid.List(50, 50))
 	check(t, g.CheckDivisible([]int64{10, 10}))
 	g = newGrid(t, []int64{120, 100}, grid.List(60, 45, 15), grid.List(50, 50))
-	wantError(t, g.CheckDivisible([]int64{10, 10}), "axis 0", "length 10", "edge 45")
-	wantError(t, g.CheckDivisible([]int64{10}), "1 lengths for 2 axes")
-	wantError(t, g.CheckDivisible([]int64{10, 0}), "axis 1", "length 0", "at least 1")
+	wantError(t, g.CheckDivisible([]int64{10, 10}), "axis 0", "10", "45")
+	wantError(t, g.CheckDivisible([]int64{10}), "1", "2")
+	wantError(t, g.CheckDivisible([]int64{10, 0}), "axis 1", "0")
 	huge := newGrid(t, []int64{9e18}, grid.RunLength(grid.Times(6, 1.5e18)))
 	check(t, huge.CheckDivisible([]int64{3}))
-	wantError(t, huge.CheckDivisible([]int64{4}), "edge 6")
+	wantError(t, huge.CheckDivisible([]int64{4}), "6")
 }
 
 func TestAcceptanceInnerGrids(t *testing.T) {
@@ -82,8 +82,8 @@ func TestAcceptanceClippedEdges(t *testing.T) {
 	wantError(t, err, "level 1", "length 0")
 }
 
-// A run of 10^18 shards whose edges divide is one run of inner chunks, and one whose
-// edges do not can be begun.
+// A run of 10^18 shards that inner chunks divide is one run of inner chunks. If they do not
+// divide it, the first inner chunks are yielded without expanding the rest.
 func TestInnerEdgesAreLazy(t *testing.T) {
 	d := fixed(t, 9, 9e18)
 	runs, err := grid.InnerEdges(d, 3)
@@ -132,14 +132,14 @@ func TestReadSizes(t *testing.T) {
 	wantError(t, err, "length -1")
 }
 
-// clipped splits an edge level by level, one piece at a time.
-func clipped(edge int64, sizes []int64) []int64 {
+// clippedEdges returns the pieces that an edge is split into, level by level.
+func clippedEdges(edge int64, sizes []int64) []int64 {
 	if len(sizes) == 0 {
 		return []int64{edge}
 	}
 	var out []int64
 	for ; edge > 0; edge -= sizes[0] {
-		out = append(out, clipped(min(edge, sizes[0]), sizes[1:])...)
+		out = append(out, clippedEdges(min(edge, sizes[0]), sizes[1:])...)
 	}
 	return out
 }
@@ -152,7 +152,7 @@ func TestInnerEdgesAgainstBruteForce(t *testing.T) {
 			sizes = append(sizes, 1+r.Int64N(5))
 		}
 		for _, e := range m.edges {
-			want = append(want, clipped(e.Codec, sizes)...)
+			want = append(want, clippedEdges(e.Codec, sizes)...)
 		}
 		runs, err := grid.InnerEdges(d, sizes...)
 		check(t, err)
@@ -166,8 +166,8 @@ func TestInnerEdgesAgainstBruteForce(t *testing.T) {
 	})
 }
 
-// Shards of 60, 40 and 20 by 50 and 50, with inner chunks of 10 by 10: reading
-// 50:70 × 40:60 needs these inner chunks of these shards.
+// Shards of 60, 40 and 20 by 50 and 50 have inner chunks of 10 by 10. A read of
+// 50:70 × 40:60 needs inner chunks of four shards.
 func TestAcceptanceShardedRead(t *testing.T) {
 	g := newGrid(t, []int64{120, 100}, grid.List(60, 40, 20), grid.List(50, 50))
 	read := func(selectors ...grid.Selector) map[string][]string {

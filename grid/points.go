@@ -5,30 +5,31 @@ import (
 	"slices"
 )
 
-// Array is an array of indices in C order. Shape nil and one value is a single index.
+// Array is an array of indices in C order. A nil Shape and one value are a single index.
 type Array struct {
 	Shape  []int64
 	Values []int64
 }
 
-// Line is a one-dimensional Array.
+// Line returns a one-dimensional Array.
 func Line(values ...int64) Array {
 	return Array{Shape: []int64{int64(len(values))}, Values: values}
 }
 
-// points are single elements in the order of their chunks.
+// points are the selected elements of Coordinate, ordered by chunk.
 type points struct {
-	coords [][]int64 // for each axis, a coordinate for each point
-	outIndex  []int64   // where each goes in the output; nil if that is where it stands here
-	parts  []part    // by chunk number
+	coords   [][]int64 // for each axis, the index of each point
+	outIndex []int64   // the position of each point in the output; nil if the points are in output order
+	parts    []part    // by chunk number
 }
 
-// maxBroadcast bounds how many points arrays may be broadcast to, when that is more
-// than they have values.
+// maxBroadcast is the largest number of points that arrays may be broadcast to, unless
+// the arrays have more values themselves. Two short arrays could ask for any amount of
+// memory.
 const maxBroadcast = 1 << 24
 
-// Coordinate selects single elements: one array of indices for each axis, broadcast
-// against each other by NumPy's rules. The output has the shape they are broadcast to.
+// Coordinate selects single elements by one array of indices for each axis. The arrays
+// are broadcast against each other by NumPy's rules; the output has the broadcast shape.
 func Coordinate(g *Grid, arrays ...Array) (*Indexer, error) {
 	if len(arrays) != g.Rank() {
 		return nil, fmt.Errorf("coordinates for %d axes, but the array has %d", len(arrays), g.Rank())
@@ -73,7 +74,7 @@ func wrapAll(indices []int64, n int64) ([]int64, error) {
 	return out, nil
 }
 
-// broadcastShape is the shape that arrays broadcast to, and its product.
+// broadcastShape returns the shape that arrays broadcast to, and its product.
 func broadcastShape(arrays []Array) (shape []int64, n int64, err error) {
 	values, rank := int64(0), 0
 	for k, a := range arrays {
@@ -96,13 +97,14 @@ func broadcastShape(arrays []Array) (shape []int64, n int64, err error) {
 		return nil, 0, err
 	}
 	if n > max(values, maxBroadcast) {
-		return nil, 0, fmt.Errorf("%d indices broadcast to %d points: %d are allowed; select orthogonally", values, n, maxBroadcast)
+		return nil, 0, fmt.Errorf("%d indices broadcast to %d points: at most %d are allowed; use orthogonal indexing", values, n, maxBroadcast)
 	}
 	return shape, n, nil
 }
 
-// widen stretches a shape to also hold another, and reports whether it can.
+// widen broadcasts shape against other, in place, and reports whether it can.
 func widen(shape, other []int64) bool {
+	// NumPy aligns shapes at the last axis.
 	lead := len(shape) - len(other)
 	for i, n := range other {
 		switch at := &shape[lead+i]; {
@@ -115,7 +117,7 @@ func widen(shape, other []int64) bool {
 	return true
 }
 
-// broadcast repeats values of one shape to fill another.
+// broadcast repeats values of shape from to fill shape to.
 func broadcast(values, from, to []int64) []int64 {
 	if slices.Equal(from, to) {
 		return values
@@ -125,6 +127,7 @@ func broadcast(values, from, to []int64) []int64 {
 	strides := make([]int64, len(to))
 	stride := int64(1)
 	for i := len(from) - 1; i >= 0; i-- {
+		// A stride of 0 repeats the one value along an axis of length 1.
 		if from[i] > 1 {
 			strides[len(to)-len(from)+i] = stride
 		}
@@ -143,6 +146,7 @@ func broadcast(values, from, to []int64) []int64 {
 	return out
 }
 
+// dot returns the inner product of two vectors.
 func dot(a, b []int64) int64 {
 	sum := int64(0)
 	for k := range a {
@@ -167,7 +171,7 @@ func (c *Cursor) nextPoints() bool {
 	return true
 }
 
-// bounds is the smallest region in the chunk that holds its points.
+// bounds sets into to the smallest region in the chunk that contains its points.
 func (s *points) bounds(p *Projection, into Region) {
 	for k, coords := range s.coords {
 		here := coords[p.from:p.to]
@@ -176,8 +180,8 @@ func (s *points) bounds(p *Projection, into Region) {
 	}
 }
 
-// rows calls do with the points of a chunk, those that are side by side in both
-// buffers as one row.
+// rows calls do for the points of a chunk; points that are contiguous in both buffers
+// form one row.
 func (s *points) rows(p *Projection, window Region, do func(Row)) {
 	var pending Row
 	for i := p.from; i < p.to; i++ {

@@ -2,10 +2,10 @@ package grid
 
 import "fmt"
 
-// Gather copies what a projection selects from its chunk to the output, an element
-// being unit items. The chunk's window is in the chunk's own coordinates, from its
-// first element on: the whole codec shape, or no more than the projection's Bounds.
-// The output is in C order and has the indexer's shape.
+// Gather copies the selected elements from a projection's chunk to the output. An element
+// is unit items. The chunk's window is in the chunk's own coordinates: the whole codec
+// shape, or any region that contains the projection's Bounds. The output is in C order
+// and has the indexer's shape.
 func Gather[T any](p *Projection, out []T, chunk Window[T], unit int64) error {
 	if err := p.check(int64(len(out)), int64(len(chunk.Data)), chunk.Region, unit); err != nil {
 		return err
@@ -20,9 +20,9 @@ func Gather[T any](p *Projection, out []T, chunk Window[T], unit int64) error {
 	return nil
 }
 
-// Scatter is Gather the other way: it copies what a projection selects from the
-// output, which now holds values to write, to the chunk. Where an element is
-// selected twice the value that comes later stays.
+// Scatter copies the selected elements from the output, which has the values to write, to
+// the chunk. It is the reverse of Gather. If an element is selected twice, the later
+// value wins.
 func Scatter[T any](p *Projection, chunk Window[T], out []T, unit int64) error {
 	if err := p.check(int64(len(out)), int64(len(chunk.Data)), chunk.Region, unit); err != nil {
 		return err
@@ -40,7 +40,7 @@ func Scatter[T any](p *Projection, chunk Window[T], out []T, unit int64) error {
 	return nil
 }
 
-// check holds an output and a chunk's window against the projection.
+// check returns an error if the output or the chunk's window do not fit the projection.
 func (p *Projection) check(out, chunk int64, window Region, unit int64) error {
 	if err := checkItems("output", out, p.index.shape, unit); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (p *Projection) check(out, chunk int64, window Region, unit int64) error {
 	return nil
 }
 
-// holdsChunk reports whether a window holds all of the chunk that counts, which
-// saves looking for the selection's bounds.
+// holdsChunk reports whether a window contains all data elements of the chunk. It is
+// cheaper than computing the selection's bounds.
 func (p *Projection) holdsChunk(window Region) bool {
 	if len(window.Origin) != len(p.Coords) || len(window.Shape) != len(p.Coords) {
 		return false
@@ -73,10 +73,10 @@ func (p *Projection) holdsChunk(window Region) bool {
 	return true
 }
 
-// Rows calls do with every row to be copied: Dst counts elements of the output, Src
-// elements of a buffer that holds window, a region in the chunk's own coordinates
-// that holds the projection's Bounds. It is for what Gather and Scatter do not do,
-// such as converting on the way.
+// Rows calls do for every row to copy: Dst counts elements of the output, Src elements of
+// a buffer of window, a region in the chunk's coordinates that contains the projection's
+// Bounds. Use it where Gather and Scatter do not suffice, for example to convert elements
+// while copying.
 func (p *Projection) Rows(window Region, do func(Row)) {
 	switch {
 	case p.index.points != nil:
@@ -90,7 +90,8 @@ func (p *Projection) Rows(window Region, do func(Row)) {
 	}
 }
 
-// loops are the loops of a selection by axes, and where they begin.
+// loops returns the copy loops of a selection by axes, and where they begin in the output
+// (dst) and in the window (src).
 func (p *Projection) loops(loops []loop, window Region) (all []loop, dst, src int64) {
 	dstStride, srcStride := int64(1), int64(1)
 	src = window.first()
@@ -99,6 +100,8 @@ func (p *Projection) loops(loops []loop, window Region) (all []loop, dst, src in
 		a := &p.Axes[k]
 		stride := dstStride
 		if a.Dropped {
+			// The output has no such axis: all of its one index goes to the same
+			// position.
 			stride = 0
 		} else {
 			out--

@@ -12,8 +12,8 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the property tests; 0 takes a new one")
 
-// rounds runs a property test that many times, each with a generator of its own, and
-// says how to run a failing round again.
+// rounds runs a property test n times, each with its own random generator, and logs how
+// to repeat a failing round.
 func rounds(t *testing.T, n int, test func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
 	first := *seedFlag
@@ -33,13 +33,13 @@ func rounds(t *testing.T, n int, test func(t *testing.T, r *rand.Rand)) {
 	}
 }
 
-// axisModel is one axis without run lengths or prefix sums: a list of edges.
+// axisModel is one dimension without run lengths or prefix sums: a list of edges.
 type axisModel struct {
 	edges  []grid.Edge
 	extent int64
 }
 
-// chunkOf is the number of the chunk that holds an index, and where it begins.
+// chunkOf returns the number of the chunk that contains an index, and where it begins.
 func (m axisModel) chunkOf(index int64) (chunk, offset int64) {
 	for i, e := range m.edges {
 		if index < offset+e.Data {
@@ -50,7 +50,7 @@ func (m axisModel) chunkOf(index int64) (chunk, offset int64) {
 	panic("index past the edges")
 }
 
-// chunks is how many edges begin before the extent.
+// chunks returns the number of edges that begin before the extent.
 func (m axisModel) chunks() int64 {
 	n, offset := int64(0), int64(0)
 	for _, e := range m.edges {
@@ -88,7 +88,7 @@ func expand(runs []grid.Run) (edges []grid.Edge, length int64) {
 	return edges, length
 }
 
-// randomAxis is a dimension of any kind beside its model.
+// randomAxis returns a dimension of a random type and its model.
 func randomAxis(t testing.TB, r *rand.Rand) (grid.Dimension, axisModel) {
 	t.Helper()
 	switch r.IntN(3) {
@@ -136,8 +136,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// arrayModel is a small array whose element at each place is that place's number
-// plus one, cut into chunks by its axes' models.
+// arrayModel is a small array whose elements are their C-order positions plus one, cut
+// into chunks by the models of its axes.
 type arrayModel struct {
 	grid   *grid.Grid
 	axes   []axisModel
@@ -198,8 +198,8 @@ func product(shape []int64) int64 {
 	return n
 }
 
-// chunkOf is the model of the chunk that holds an element, and the element's place
-// in it. Chunks come to be when first asked for.
+// chunkOf returns the model of the chunk that contains an element, and the element's
+// position in it. A chunk is created when it is first used.
 func (a *arrayModel) chunkOf(index []int64) (c *chunkModel, place int64) {
 	coords, within, codec := make([]int64, len(index)), make([]int64, len(index)), make([]int64, len(index))
 	for k, m := range a.axes {
@@ -217,7 +217,7 @@ func (a *arrayModel) chunkOf(index []int64) (c *chunkModel, place int64) {
 	return a.chunks[key], flatten(codec, within)
 }
 
-// fill gives every element its value.
+// fill sets every element of every chunk to its value.
 func (a *arrayModel) fill() {
 	each(a.shape, func(index []int64) {
 		c, place := a.chunkOf(index)

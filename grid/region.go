@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// Region is a box of elements: Shape[k] of them from Origin[k] on, along each axis k.
-// Which coordinates it is in (an array's, a chunk's, chunk numbers) is the caller's
-// business. A region of rank 0 holds one element.
+// Region is a box of elements: Shape[k] elements from Origin[k] on, along each axis k.
+// The caller decides whether the coordinates are those of an array, of a chunk, or chunk
+// coordinates. A region of rank 0 has one element.
 type Region struct {
 	Origin []int64
 	Shape  []int64
 }
 
-// Whole is the region of shape from the origin on. It keeps shape, which must not
-// change afterwards.
+// Whole returns the region of a shape, from the origin on. It keeps shape, which the
+// caller must not change afterwards.
 func Whole(shape []int64) Region {
 	return Region{Origin: make([]int64, len(shape)), Shape: shape}
 }
 
-// MakeRegion returns a region of a rank with a place for each number, so that it can
-// be filled again and again.
+// MakeRegion returns a region of zeros with the given rank, to be filled any number of
+// times.
 func MakeRegion(rank int) Region {
 	room := make([]int64, 2*rank)
 	return Region{Origin: room[:rank:rank], Shape: room[rank:]}
 }
 
-// Rank is the number of axes.
+// Rank returns the number of axes.
 func (r Region) Rank() int { return len(r.Origin) }
 
-// End is one past the last index along an axis.
+// End returns one past the last index along an axis.
 func (r Region) End(axis int) int64 { return r.Origin[axis] + r.Shape[axis] }
 
-// IsEmpty reports whether the region holds no element.
+// IsEmpty reports whether the region has no element.
 func (r Region) IsEmpty() bool {
 	return slices.ContainsFunc(r.Shape, func(n int64) bool { return n <= 0 })
 }
 
-// Elements is how many elements the region holds, or an error if an int64 cannot say.
+// Elements returns the number of elements, or an error if it overflows an int64.
 func (r Region) Elements() (int64, error) { return Elements(r.Shape) }
 
 // Equal reports whether two regions are the same box.
@@ -46,14 +46,14 @@ func (r Region) Equal(s Region) bool {
 	return slices.Equal(r.Origin, s.Origin) && slices.Equal(r.Shape, s.Shape)
 }
 
-// Clone copies the region, which a cursor may be about to overwrite.
+// Clone returns a copy of the region, for example of one that a cursor will overwrite.
 func (r Region) Clone() Region {
 	c := MakeRegion(r.Rank())
 	c.Set(r)
 	return c
 }
 
-// Set makes r the same box as s, in the memory r has. The ranks must be equal.
+// Set copies s to r, in r's memory. The ranks must be equal.
 func (r Region) Set(s Region) {
 	copy(r.Origin, s.Origin)
 	copy(r.Shape, s.Shape)
@@ -66,7 +66,7 @@ func (r Region) Contains(s Region) bool {
 	}
 	for k, o := range s.Origin {
 		room := r.Shape[k] - s.Shape[k]
-		// What lies between two origins may be more than an int64 holds, not a uint64.
+		// The difference of two int64 may overflow an int64, but not a uint64.
 		if room < 0 || o < r.Origin[k] || uint64(o-r.Origin[k]) > uint64(room) {
 			return false
 		}
@@ -77,8 +77,8 @@ func (r Region) Contains(s Region) bool {
 // isBox reports whether the region has as many lengths as origins.
 func (r Region) isBox() bool { return len(r.Origin) == len(r.Shape) }
 
-// Intersect makes r the box that a and b share and reports whether there is any; r
-// may be a or b. Where they share nothing its shape along that axis is zero.
+// Intersect sets r to the intersection of a and b and reports whether it has an element;
+// r may be a or b. If the intersection is empty along an axis, its length there is 0.
 func (r Region) Intersect(a, b Region) bool {
 	hasElements := true
 	for k := range r.Origin {
@@ -90,16 +90,16 @@ func (r Region) Intersect(a, b Region) bool {
 	return hasElements
 }
 
-// Shift moves the region by the negative of origin: from an array's coordinates to
-// those of a chunk that begins there.
+// Shift subtracts origin from the region's origin: it converts an array's coordinates to
+// those of a chunk that begins at origin.
 func (r Region) Shift(origin []int64) {
 	for k, o := range origin {
 		r.Origin[k] -= o
 	}
 }
 
-// Next moves an index of the region to the one behind it in C order, and reports whether
-// there is one. Behind the last comes the first.
+// Next moves an index to the next one of the region in C order and reports whether there
+// is one. After the last index it sets the first.
 func (r Region) Next(index []int64) bool {
 	for k := len(index) - 1; k >= 0; k-- {
 		if index[k]++; index[k] < r.End(k) {
@@ -110,7 +110,7 @@ func (r Region) Next(index []int64) bool {
 	return false
 }
 
-// String writes the region as slices, as in [0:10, 5:25].
+// String returns the region as slices, for example [0:10, 5:25].
 func (r Region) String() string {
 	if !r.isBox() {
 		return fmt.Sprintf("[origin %v, shape %v]", r.Origin, r.Shape)
@@ -127,8 +127,9 @@ func (r Region) String() string {
 	return b.String()
 }
 
-// Elements is the product of a shape, or an error if it is negative somewhere or an
-// int64 cannot hold the product of its other axes. A zero anywhere makes it zero.
+// Elements returns the product of a shape. It returns an error if a length is negative,
+// or if the product of the lengths other than 0 overflows an int64. The product is 0 if
+// any length is.
 func Elements(shape []int64) (int64, error) {
 	n, hasZero := int64(1), false
 	for k, length := range shape {
@@ -150,14 +151,14 @@ func Elements(shape []int64) (int64, error) {
 	return n, nil
 }
 
-// flat is the place of an index in the region's C order.
+// flat returns the position of an index in the region's C order.
 func (r Region) flat(index []int64) int64 { return flatten(r.Shape, index) + r.first() }
 
-// first is the place that the index of zeros has in the region's C order. It is
-// negative if the region begins past it.
+// first returns the position of index 0, 0, … in the region's C order. It is negative if
+// the region begins after it.
 func (r Region) first() int64 { return -flatten(r.Shape, r.Origin) }
 
-// flatten is the place of an index in the C order of a shape.
+// flatten returns the position of an index in the C order of a shape.
 func flatten(shape, index []int64) int64 {
 	n := int64(0)
 	for k, at := range index {

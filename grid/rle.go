@@ -6,13 +6,13 @@ import (
 	"iter"
 )
 
-// Edge is a chunk's length along one axis. Codec is what its codec decodes, Data what
-// of that counts: 1 ≤ Data ≤ Codec.
+// Edge is a chunk's length along one axis. Codec is the length that the codec decodes,
+// Data the number of decoded elements that belong to the array: 1 ≤ Data ≤ Codec.
 type Edge struct {
 	Codec, Data int64
 }
 
-// Full is an edge that counts in full, which nearly all do.
+// Full returns an edge without padding, as nearly all edges are.
 func Full(size int64) Edge { return Edge{Codec: size, Data: size} }
 
 func (e Edge) check() error {
@@ -25,14 +25,14 @@ func (e Edge) check() error {
 	return nil
 }
 
-// Run is Count equal edges in a row.
+// Run is a sequence of Count equal edges.
 type Run struct {
 	Edge
 	Count int64
 }
 
-// Times is a run of count edges of one size, as [size, count] is written in a
-// document. It is checked when it becomes part of a Dimension.
+// Times returns a run of count edges of one size, [size, count] in a document. A
+// Dimension checks it.
 func Times(size, count int64) Run { return Run{Full(size), count} }
 
 // Compress run-length encodes a list of sizes: 10, 10, 20 become [10, 2], [20, 1].
@@ -48,8 +48,8 @@ func Compress(sizes ...int64) []Run {
 	return runs
 }
 
-// Expand yields the edges of runs one by one. A count may be large: the caller
-// decides when to stop.
+// Expand yields the edges of runs one by one. Counts may be huge: the caller decides when
+// to stop.
 func Expand(runs iter.Seq[Run]) iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
 		for run := range runs {
@@ -62,8 +62,8 @@ func Expand(runs iter.Seq[Run]) iter.Seq[Edge] {
 	}
 }
 
-// Merge yields runs with equal neighbours joined: the canonical form of a run-length
-// encoding. A join whose count an int64 cannot hold is left as two runs.
+// Merge yields runs with equal neighbours merged: the canonical run-length encoding. Two
+// runs whose counts add up to more than an int64 holds are not merged.
 func Merge(runs iter.Seq[Run]) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		var pending Run
@@ -83,8 +83,8 @@ func Merge(runs iter.Seq[Run]) iter.Seq[Run] {
 	}
 }
 
-// CodecRuns yields the codec sizes of runs as edges that count in full, merged: what
-// `encoded_chunk_shapes` says.
+// CodecRuns yields the codec sizes of runs as edges without padding, merged: the field
+// encoded_chunk_shapes.
 func CodecRuns(runs iter.Seq[Run]) iter.Seq[Run] {
 	return Merge(func(yield func(Run) bool) {
 		for run := range runs {
@@ -95,8 +95,8 @@ func CodecRuns(runs iter.Seq[Run]) iter.Seq[Run] {
 	})
 }
 
-// DataRuns yields the data sizes of runs as edges that count in full, merged: what
-// `chunk_shapes` says.
+// DataRuns yields the data sizes of runs as edges without padding, merged: the field
+// chunk_shapes.
 func DataRuns(runs iter.Seq[Run]) iter.Seq[Run] {
 	return Merge(func(yield func(Run) bool) {
 		for run := range runs {
@@ -107,9 +107,9 @@ func DataRuns(runs iter.Seq[Run]) iter.Seq[Run] {
 	})
 }
 
-// Zip joins data sizes and codec sizes that were declared apart. Both must have as
-// many edges, and no codec size may be below its data size. It takes a step for each
-// run, not for each edge.
+// Zip joins data sizes and codec sizes that were declared separately. Both must have the
+// same number of edges, and no codec size may be below its data size. It takes one step
+// for each run, not for each edge.
 func Zip(data, codec []Run) ([]Run, error) {
 	if err := checkSameCount(data, codec); err != nil {
 		return nil, err
@@ -125,6 +125,8 @@ func Zip(data, codec []Run) ([]Run, error) {
 		}
 		runs = append(runs, Run{joined, n})
 		edge += n
+		// At least one of the two runs ends here, so the loop takes at most one step per
+		// run of either list.
 		if usedData += n; usedData == data[i].Count {
 			i, usedData = i+1, 0
 		}
@@ -152,8 +154,8 @@ func checkSameCount(data, codec []Run) error {
 
 var errNoEdges = errors.New("no edges: at least one is needed; a zero extent is declared with one size that repeats")
 
-// Sum checks runs and adds them up: how many edges, and how long their data is. Sizes
-// and counts must be at least 1, and so must the number of runs; sums beyond an int64
+// Sum checks runs and returns the number of their edges and the sum of their data sizes.
+// Sizes, counts and the number of runs must be at least 1; sums that overflow an int64
 // are errors.
 func Sum(runs []Run) (edges, length int64, err error) {
 	if len(runs) == 0 {

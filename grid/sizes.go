@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Sizes declares the edges of one axis without its extent, as a chunk grid in a
-// document does. Make one with [Every], [List], [RunLength] or [Pattern].
+// Sizes declares the edges along one axis without its extent, as a chunk grid in a
+// document does. [Every], [List], [RunLength] and [Pattern] return one.
 type Sizes struct {
 	every   int64
 	runs    []Run
-	repeats bool // runs are a pattern
+	repeats bool // runs are a repeating pattern
 }
 
-// Every declares one size that repeats until it reaches the extent: a regular axis,
-// or a bare integer in a rectilinear grid.
+// Every declares one size that repeats until it reaches the extent: a regular axis, or a
+// bare integer in a rectilinear grid.
 func Every(size int64) Sizes { return Sizes{every: size} }
 
 // List declares each edge.
@@ -26,7 +26,7 @@ func RunLength(runs ...Run) Sizes { return Sizes{runs: nonNil(runs)} }
 // Pattern declares edges that repeat, in order, until they reach the extent.
 func Pattern(runs ...Run) Sizes { return Sizes{runs: nonNil(runs), repeats: true} }
 
-// nonNil keeps an empty list apart from one size that repeats.
+// nonNil replaces nil by an empty list, since nil runs mean one size that repeats.
 func nonNil(runs []Run) []Run {
 	if runs == nil {
 		return []Run{}
@@ -34,7 +34,7 @@ func nonNil(runs []Run) []Run {
 	return runs
 }
 
-// Declared is what a dimension declares, with its extent taken away.
+// SizesOf returns the declaration of a dimension, without its extent.
 func SizesOf(d Dimension) Sizes {
 	switch d := d.(type) {
 	case Fixed:
@@ -45,13 +45,14 @@ func SizesOf(d Dimension) Sizes {
 	return RunLength(slices.Collect(d.Runs())...)
 }
 
-// Repeated is the size that repeats, if that is how the edges are declared.
+// RegularSize returns the size that repeats; ok is false if the edges are declared
+// otherwise.
 func (s Sizes) RegularSize() (size int64, ok bool) { return s.every, s.runs == nil }
 
-// Runs are the runs that were declared, or the pattern's; none for one size that repeats.
+// Runs returns the declared runs or those of the pattern; nil for one size that repeats.
 func (s Sizes) Runs() []Run { return s.runs }
 
-// Bind gives the edges an extent.
+// Bind returns the dimension with these edges and an extent.
 func (s Sizes) Bind(extent int64) (Dimension, error) {
 	switch {
 	case s.runs == nil:
@@ -62,7 +63,7 @@ func (s Sizes) Bind(extent int64) (Dimension, error) {
 	return orNil(NewVarying(s.runs, extent))
 }
 
-// orNil keeps a failed constructor's zero value from becoming a Dimension.
+// orNil returns a nil Dimension if a constructor failed, instead of its typed zero value.
 func orNil[D Dimension](d D, err error) (Dimension, error) {
 	if err != nil {
 		return nil, err
@@ -70,8 +71,8 @@ func orNil[D Dimension](d D, err error) (Dimension, error) {
 	return d, nil
 }
 
-// FromSizes returns the grid of an array: its shape and, for each axis, the edges
-// declared.
+// FromSizes returns the grid of an array of a shape, with the edges declared for each
+// axis.
 func FromSizes(shape []int64, sizes ...Sizes) (*Grid, error) {
 	if len(shape) != len(sizes) {
 		return nil, fmt.Errorf("edges for %d axes, but the shape %v has %d", len(sizes), shape, len(shape))
@@ -87,7 +88,7 @@ func FromSizes(shape []int64, sizes ...Sizes) (*Grid, error) {
 	return New(dims...)
 }
 
-// Regular returns the grid of an array cut into chunks of one shape.
+// Regular returns the grid of an array that is cut into chunks of one shape.
 func Regular(shape, chunk []int64) (*Grid, error) {
 	sizes := make([]Sizes, len(chunk))
 	for axis, size := range chunk {

@@ -2,12 +2,14 @@ package grid
 
 import "encoding/binary"
 
-// carry copies what loops describe, the first elements being at the two places. An
-// element is unit items.
+// copyLoops copies the elements of loops whose first blocks begin at at[0] in dst and
+// at[1] in src. An element is unit items.
 func copyLoops[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 	switch n := len(loops); {
 	case n == 0:
 		copyRow(dst, src, Row{Dst: at[0], Src: at[1], N: 1, DstStep: 1, SrcStep: 1}, unit)
+	// The two innermost loops of a box: rows of one length, a fixed distance apart. One
+	// call copies them all.
 	case n == 2 && loops[0].isRun() && loops[1].strided():
 		copyRuns(dst, src, loops, at, unit)
 	case n == 1:
@@ -20,8 +22,8 @@ func copyLoops[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 	}
 }
 
-// copyRuns copies runs of neighbours that lie apart: the two innermost loops of a box.
-// A run that is as long as a machine word is copied as one element.
+// copyRuns copies contiguous runs that are a fixed distance apart: the two innermost
+// loops of a box. A run as long as a machine word is copied as one element.
 func copyRuns[T any](dst, src []T, loops []loop, at [2]int64, unit int64) {
 	run, outer := loops[0].n*unit, loops[1]
 	copyStrided(dst, src, Row{
@@ -40,8 +42,8 @@ func copyRow[T any](dst, src []T, r Row, unit int64) {
 	copyStrided(dst, src, r, unit)
 }
 
-// copyApart copies elements of unit items that lie apart. From here on rows count
-// items.
+// copyStrided copies elements of unit items that are a fixed distance apart. Its row
+// counts items, not elements.
 func copyStrided[T any](dst, src []T, r Row, unit int64) {
 	if d, ok := any(dst).([]byte); ok && copyWords(d, any(src).([]byte), r, unit) {
 		return
@@ -60,8 +62,11 @@ func copyStrided[T any](dst, src []T, r Row, unit int64) {
 	}
 }
 
-// copyWords copies elements of 2, 4, 8 or 16 bytes and reports whether they were.
+// copyWords copies elements of 2, 4, 8 or 16 bytes. It returns false, having copied
+// nothing, for other sizes.
 func copyWords(dst, src []byte, r Row, unit int64) bool {
+	// One loop for each width: the common element sizes are copied by one load and one
+	// store, without a call of memmove for each element.
 	switch unit {
 	case 2:
 		copyWords2(dst, src, r)

@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// table is a run-length encoding with prefix sums over the runs. Run i holds the
-// edges numbered marks[i].first … marks[i+1].first−1, which lie at
-// marks[i].offset … marks[i+1].offset−1:
+// table is a run-length encoding with prefix sums over the runs. Run i has the edges
+// marks[i].first … marks[i+1].first−1, which cover the indices marks[i].offset …
+// marks[i+1].offset−1:
 //
 //	runs      [10, 3]   [20, 1]   [10, 2]
 //	offset     0         30        50        70
 //	first      0         3         4         6
 //	padding    0         0         2
 //
-// The data size is the quotient of two differences, the codec size that and the
-// padding. An axis shorter than 2^32 takes 8 bytes a run whatever its count, a longer
-// one 16; padding takes 4 more, or 8 if it is as large as that; and the guides 4 each
-// for every 16 runs. So no run takes more than 24.5 bytes, and usual ones take 8.5.
+// The data size is the quotient of two differences, the codec size that plus the padding.
+// A dimension shorter than 2^32 takes 8 bytes per run whatever its count, a longer one
+// 16; padding takes 4 more, or 8 if it is that large; and the guides 8 for every 16 runs.
+// So no run takes more than 24.5 bytes, and most take 8.5.
 type table struct {
 	narrow  marks[uint32]
-	wide    marks[int64] // if narrow is nil
+	wide    marks[int64] // used if narrow is nil
 	padding *padding     // nil if no edge is padded
 	guides  *guides      // nil if there are few runs
 }
 
-// makeTable takes runs that Sum has passed.
+// makeTable returns the table of runs that Sum has accepted.
 func makeTable(runs []Run) table {
 	n, length, padded := 0, int64(0), int64(0)
 	for run := range Merge(slices.Values(runs)) {
@@ -35,6 +35,8 @@ func makeTable(runs []Run) table {
 		padded = max(padded, run.Codec-run.Data)
 	}
 	t := table{padding: makePadding(n, padded)}
+	// Offsets and chunk numbers are both at most length, so one check covers both
+	// columns.
 	if length <= math.MaxUint32 {
 		t.narrow = makeMarks[uint32](n, runs)
 		t.guides = makeGuides(t.narrow)
@@ -50,7 +52,7 @@ func makeTable(runs []Run) table {
 
 func (t *table) runs() int { return max(len(t.narrow), len(t.wide)) - 1 }
 
-// edges is the number of edges.
+// edges returns the number of edges.
 func (t *table) edges() int64 {
 	if t.narrow != nil {
 		return int64(t.narrow[len(t.narrow)-1].first)
@@ -58,7 +60,7 @@ func (t *table) edges() int64 {
 	return t.wide[len(t.wide)-1].first
 }
 
-// length is where the last edge ends.
+// length returns the index at which the last edge ends.
 func (t *table) length() int64 {
 	if t.narrow != nil {
 		return int64(t.narrow[len(t.narrow)-1].offset)
@@ -66,14 +68,14 @@ func (t *table) length() int64 {
 	return t.wide[len(t.wide)-1].offset
 }
 
-// span is run i.
+// span returns run i.
 func (t *table) span(i int) Span {
 	var s Span
 	t.describe(&s, i)
 	return s
 }
 
-// describe makes a span run i.
+// describe sets a span to run i.
 func (t *table) describe(s *Span, i int) {
 	if t.narrow != nil {
 		t.narrow.describe(s, i)
@@ -85,14 +87,15 @@ func (t *table) describe(s *Span, i int) {
 	}
 }
 
-// follow makes a span run i where that comes behind it, in whatever period.
+// follow sets a span to run i, positioned directly after the span's present run. It is
+// for patterns, whose runs recur at other offsets.
 func (t *table) follow(s *Span, i int) {
 	first, offset := s.First+s.Count, s.Offset+s.Data*s.Count
 	t.describe(s, i)
 	s.First, s.Offset = first, offset
 }
 
-// chunkAt is the number of the edge that holds an index below length.
+// chunkAt returns the number of the edge that contains an index below length.
 func (t *table) chunkAt(index int64) int64 {
 	if t.narrow != nil {
 		return t.narrow.chunkAt(t.guides, index)
@@ -100,7 +103,7 @@ func (t *table) chunkAt(index int64) int64 {
 	return t.wide.chunkAt(t.guides, index)
 }
 
-// runAt is the run that holds the edge numbered chunk, which is below edges.
+// runAt returns the run that contains the edge with a number below edges.
 func (t *table) runAt(chunk int64) int {
 	if t.narrow != nil {
 		return t.narrow.runAt(t.guides, chunk)
@@ -108,7 +111,7 @@ func (t *table) runAt(chunk int64) int {
 	return t.wide.runAt(t.guides, chunk)
 }
 
-// offsetOf is where the edge numbered chunk, which is below edges, begins.
+// offsetOf returns the index at which an edge begins; its number is below edges.
 func (t *table) offsetOf(chunk int64) int64 {
 	if t.narrow != nil {
 		return t.narrow.offsetOf(t.guides, chunk)
@@ -128,7 +131,7 @@ func (t *table) all() iter.Seq[Run] {
 	}
 }
 
-// unique yields each edge the first time it comes.
+// unique yields each distinct edge once, in order of first occurrence.
 func (t *table) unique() iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
 		seen := make(map[Edge]struct{})
@@ -145,14 +148,14 @@ func (t *table) unique() iter.Seq[Edge] {
 	}
 }
 
-// padding is by how much the codec size of each run's edges passes their data size:
-// in 4 bytes where all of them fit, else in 8.
+// padding is the difference between codec size and data size for each run: 4 bytes each
+// if all of them fit, otherwise 8.
 type padding struct {
 	narrow []uint32
 	wide   []int64
 }
 
-// makePadding has room for n paddings of at most largest.
+// makePadding returns space for n paddings, or nil if the largest is 0.
 func makePadding(n int, largest int64) *padding {
 	switch {
 	case largest == 0:

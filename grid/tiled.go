@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Tiled is an axis whose edges repeat a pattern, such as the lengths of months, for as
-// long as the extent needs them. It takes the memory of one pattern. It is not a form
-// that documents have: what is written are its Runs.
+// Tiled is a dimension whose edges repeat a pattern, such as the lengths of months, until
+// they reach the extent. It takes the memory of one pattern. Documents have no such form:
+// its Runs are written.
 type Tiled struct {
 	pattern table // one period
 	extent  int64
 	chunks  int64
 }
 
-// maxTiledRuns bounds what a Tiled may become when it has to be spelt out.
+// maxTiledRuns is the largest number of runs that a Tiled is expanded to.
 const maxTiledRuns = 1 << 22
 
-// NewTiled returns an axis that repeats the edges of pattern until they reach extent.
+// NewTiled returns a dimension that repeats the edges of pattern until they reach extent.
 func NewTiled(pattern []Run, extent int64) (*Tiled, error) {
 	if err := checkExtent(extent); err != nil {
 		return nil, err
@@ -29,6 +29,7 @@ func NewTiled(pattern []Run, extent int64) (*Tiled, error) {
 	return tile(makeTable(pattern), extent), nil
 }
 
+// tile returns a Tiled from a valid pattern and extent.
 func tile(pattern table, extent int64) *Tiled {
 	t := &Tiled{pattern: pattern, extent: extent}
 	if extent > 0 {
@@ -37,8 +38,8 @@ func tile(pattern table, extent int64) *Tiled {
 	return t
 }
 
-// chunkAt never overflows: an edge is at least 1 long, so chunks are no more than
-// indices.
+// chunkAt returns the chunk that contains an index. It never overflows: an edge is at
+// least 1 long, so a chunk number is at most the index.
 func (t *Tiled) chunkAt(index int64) int64 {
 	period, in := index/t.pattern.length(), index%t.pattern.length()
 	return period*t.pattern.edges() + t.pattern.chunkAt(in)
@@ -50,8 +51,8 @@ func (t *Tiled) Extent() int64 { return t.extent }
 // Chunks implements [Dimension].
 func (t *Tiled) Chunks() int64 { return t.chunks }
 
-// Cells implements [Dimension]: the pattern is declared as far as the extent needs
-// it, and for one edge at least, since a list cannot be empty.
+// Cells implements [Dimension]: the pattern is declared as far as the extent needs it,
+// and at least one edge, since a list in a document cannot be empty.
 func (t *Tiled) Cells() int64 { return max(1, t.chunks) }
 
 // Find implements [Dimension].
@@ -71,7 +72,7 @@ func (t *Tiled) Span(chunk int64) Span {
 	return t.shiftToPeriod(t.pattern.span(t.pattern.runAt(chunk%t.pattern.edges())), period)
 }
 
-// place moves a span of the pattern to a period and cuts it at the last cell.
+// shiftToPeriod moves a span of the pattern to a period and cuts it at the last cell.
 func (t *Tiled) shiftToPeriod(s Span, period int64) Span {
 	s.First += period * t.pattern.edges()
 	s.Offset += period * t.pattern.length()
@@ -92,8 +93,8 @@ func (t *Tiled) advance(s *Span) {
 	s.Count = min(s.Count, t.Cells()-s.First)
 }
 
-// Offset implements [Dimension]. Past the last chunk it is the extent, as the last
-// edge's own end may not fit an int64.
+// Offset implements [Dimension]. Past the last chunk it returns the extent, since the end
+// of the last edge may overflow an int64.
 func (t *Tiled) Offset(chunk int64) int64 {
 	switch {
 	case chunk <= 0:
@@ -114,7 +115,7 @@ func (t *Tiled) DataSize(chunk int64) int64 {
 	return max(0, min(s.Data, t.extent-s.offsetOf(chunk)))
 }
 
-// Runs implements [Dimension]. It goes on for as many periods as the extent holds.
+// Runs implements [Dimension]. It yields the runs of as many periods as the extent needs.
 func (t *Tiled) Runs() iter.Seq[Run] {
 	if t.pattern.runs() == 1 {
 		edge := t.pattern.span(0).Edge
@@ -134,8 +135,8 @@ func (t *Tiled) Unique() iter.Seq[Edge] {
 	if t.Cells() >= t.pattern.edges() {
 		return t.pattern.unique()
 	}
-	cut := makeTable(slices.Collect(t.Runs())) // less than one pattern
-	return cut.unique()
+	shorter := makeTable(slices.Collect(t.Runs())) // less than one period
+	return shorter.unique()
 }
 
 // WithExtent implements [Dimension].
@@ -146,8 +147,8 @@ func (t *Tiled) WithExtent(extent int64) (Dimension, error) {
 	return tile(t.pattern, extent), nil
 }
 
-// Resize implements [Dimension]. With no edges named the pattern goes on; naming
-// some spells it out as a Varying.
+// Resize implements [Dimension]. Without given edges the pattern continues; with edges
+// the result is a Varying.
 func (t *Tiled) Resize(extent int64, edges ...Run) (Dimension, error) {
 	if len(edges) == 0 {
 		return t.WithExtent(extent)
@@ -159,18 +160,18 @@ func (t *Tiled) Resize(extent int64, edges ...Run) (Dimension, error) {
 	return v.Resize(extent, edges...)
 }
 
-// Varying spells the pattern out. More than about four million runs are refused.
+// Varying returns the edges as a Varying. More than maxTiledRuns runs are an error.
 func (t *Tiled) Varying() (*Varying, error) {
 	periods := t.Cells()/t.pattern.edges() + 1
 	if n, fits := mul(periods, int64(t.pattern.runs())); t.pattern.runs() > 1 && (!fits || n > maxTiledRuns) {
-		return nil, fmt.Errorf("a pattern of %d runs repeated %d times: spelt out it may have %d runs at most",
+		return nil, fmt.Errorf("a pattern of %d runs repeated %d times: must have at most %d runs to be listed",
 			t.pattern.runs(), periods, maxTiledRuns)
 	}
 	return NewVarying(slices.Collect(t.Runs()), t.extent)
 }
 
-// equal compares two patterns without walking the extent: words that repeat with the
-// periods p and q and agree on p+q letters agree for ever (Fine and Wilf).
+// equal compares two patterns without walking the extent: sequences that repeat with
+// periods p and q and agree on their first p+q elements are equal (Fine and Wilf).
 func (t *Tiled) equal(u *Tiled) bool {
 	letters, fits := add(t.pattern.edges(), u.pattern.edges())
 	if !fits || letters > t.Cells() {
@@ -179,7 +180,8 @@ func (t *Tiled) equal(u *Tiled) bool {
 	return equalRuns(t.Runs(), u.Runs(), letters)
 }
 
-// canonical spells out what is shorter than the pattern. There are no cells to drop.
+// canonical implements [Canonical]: a Tiled of at most one period becomes a Varying or a
+// Fixed. There are no cells past the extent to drop.
 func (t *Tiled) canonical() Dimension {
 	edge := t.pattern.span(0).Edge
 	if t.pattern.runs() == 1 && edge.Codec == edge.Data {

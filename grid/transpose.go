@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Transpose copies all elements of src, of a shape in C order, to dst so that axis k of
-// dst is axis order[k] of src. An element is unit items.
+// Transpose copies all elements of src, which has a shape in C order, to dst, so that
+// axis k of dst is axis order[k] of src. An element is unit items.
 func Transpose[T any](dst, src []T, shape []int64, order []int, unit int64) error {
 	if err := checkOrder(order, len(shape)); err != nil {
 		return err
@@ -30,7 +30,7 @@ func Transpose[T any](dst, src []T, shape []int64, order []int, unit int64) erro
 	return nil
 }
 
-// checkOrder reports an order that does not name every axis once.
+// checkOrder returns an error unless order is a permutation of the axes.
 func checkOrder(order []int, rank int) error {
 	if len(order) != rank {
 		return fmt.Errorf("order %v: %d axes, the shape has %d", order, len(order), rank)
@@ -43,7 +43,8 @@ func checkOrder(order []int, rank int) error {
 	return nil
 }
 
-// stride is how many elements lie between neighbours along an axis, in C order.
+// strideOf returns the distance, in elements, between neighbours along an axis in C
+// order.
 func strideOf(shape []int64, axis int) int64 {
 	n := int64(1)
 	for _, length := range shape[axis+1:] {

@@ -32,7 +32,7 @@ func TestTransposeAgainstIndexing(t *testing.T) {
 	}
 }
 
-// transposeByIndex works out every element's index in src anew.
+// transposeByIndex computes the index in src of every element from its index in dst.
 func transposeByIndex(dst, src []byte, shape []int64, order []int, unit int64) {
 	count := int64(len(src)) / unit
 	for i := range count {
@@ -56,15 +56,15 @@ func TestTransposeRefuses(t *testing.T) {
 		order    []int
 		says     string
 	}{
-		{"short order", b, b, []int{0}, "1 axes, the shape has 2"},
-		{"axis twice", b, b, []int{1, 1}, "axis 0 is missing"},
-		{"no such axis", b, b, []int{0, 2}, "axis 1 is missing"},
-		{"short destination", b[:5], b, []int{1, 0}, "destination: 5 items"},
-		{"short source", b, b[:5], []int{1, 0}, "source: 5 items"},
+		{"short order", b, b, []int{0}, "order [0]"},
+		{"axis twice", b, b, []int{1, 1}, "axis 0"},
+		{"no such axis", b, b, []int{0, 2}, "axis 1"},
+		{"short destination", b[:5], b, []int{1, 0}, "destination: 5"},
+		{"short source", b, b[:5], []int{1, 0}, "source: 5"},
 	} {
 		err := Transpose(tt.dst, tt.src, []int64{2, 3}, tt.order, 1)
 		if err == nil || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: error is %v, want it to say %q", tt.name, err, tt.says)
+			t.Errorf("%s: error is %v, want it to contain %q", tt.name, err, tt.says)
 		}
 	}
 }

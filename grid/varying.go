@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Varying is an axis whose edges are declared one by one, run-length encoded. It
-// takes 8.5 bytes a run, and never more than 24.5, and finds a chunk in O(log runs).
+// Varying is a dimension whose edges are declared one by one, run-length encoded. It
+// takes 8.5 bytes per run, at most 24.5, and finds a chunk in O(log runs).
 type Varying struct {
 	table  table
 	extent int64
 	chunks int64
 }
 
-// NewVarying returns an axis with the edges of runs. They must reach the extent, and
+// NewVarying returns a dimension with the edges of runs. They must reach the extent, and
 // may pass it by any number of edges.
 func NewVarying(runs []Run, extent int64) (*Varying, error) {
 	if err := checkExtent(extent); err != nil {
@@ -34,7 +34,7 @@ func tooShortError(length, extent int64) error {
 	return fmt.Errorf("the edges sum to %d, less than the extent %d", length, extent)
 }
 
-// bind is t cut at an extent that t reaches.
+// bind returns a Varying with the edges of t, which reach the extent.
 func bind(t table, extent int64) *Varying {
 	v := &Varying{table: t, extent: extent}
 	if extent > 0 {
@@ -52,7 +52,7 @@ func (v *Varying) Chunks() int64 { return v.chunks }
 // Cells implements [Dimension].
 func (v *Varying) Cells() int64 { return v.table.edges() }
 
-// Declared is how far the edges reach: the extent or more.
+// DeclaredLength returns the sum of the edges: the extent or more.
 func (v *Varying) DeclaredLength() int64 { return v.table.length() }
 
 // Find implements [Dimension].
@@ -105,7 +105,7 @@ func (v *Varying) Runs() iter.Seq[Run] { return v.table.all() }
 // Unique implements [Dimension].
 func (v *Varying) Unique() iter.Seq[Edge] { return v.table.unique() }
 
-// WithExtent implements [Dimension]. The prefix sums are shared.
+// WithExtent implements [Dimension]. The result shares the prefix sums.
 func (v *Varying) WithExtent(extent int64) (Dimension, error) {
 	if err := checkExtent(extent); err != nil {
 		return nil, err
@@ -116,9 +116,9 @@ func (v *Varying) WithExtent(extent int64) (Dimension, error) {
 	return bind(v.table, extent), nil
 }
 
-// Resize implements [Dimension]. Growth with no edge named repeats the last edge's
-// codec size, the last time cut to the new extent, rather than adding one chunk of
-// whatever length is missing.
+// Resize implements [Dimension]. Growth without given edges repeats the last edge's codec
+// size and cuts the last repetition at the new extent. One chunk of the missing length,
+// which could have any size, is not added.
 func (v *Varying) Resize(extent int64, edges ...Run) (Dimension, error) {
 	if err := checkExtent(extent); err != nil {
 		return nil, err
@@ -138,12 +138,13 @@ func (v *Varying) Resize(extent int64, edges ...Run) (Dimension, error) {
 func checkNamedEdges(declared int64, edges []Run, extent int64) error {
 	_, namedLength, err := Sum(edges)
 	if err != nil {
-		return fmt.Errorf("named edges: %w", err)
+		return fmt.Errorf("given edges: %w", err)
 	}
 	return checkGrowth(declared, namedLength, extent)
 }
 
-// repeatTo fills a length with edges of one size, the last of them cut.
+// repeatTo returns edges of one size that fill a length; the last one is shorter if size
+// does not divide length.
 func repeatTo(size, length int64) []Run {
 	var runs []Run
 	if n := length / size; n > 0 {
@@ -155,8 +156,8 @@ func repeatTo(size, length int64) []Run {
 	return runs
 }
 
-// canonical drops the cells past the extent, and gives the last chunk a full edge: how
-// much of it counts is the extent's to say.
+// canonical implements [Canonical]. It drops the cells past the extent and gives the last
+// chunk a full edge, since the extent already limits its data size.
 func (v *Varying) canonical() Dimension {
 	if v.chunks == 0 {
 		return makeFixed(v.table.span(0).Codec, 0)
@@ -177,7 +178,8 @@ func (v *Varying) canonical() Dimension {
 	return bind(table, v.extent)
 }
 
-// lastEdge is the last chunk's edge, counted in full if the sum of edges can take it.
+// lastEdge returns the last chunk's edge without padding, unless that makes the sum of
+// edges overflow.
 func (v *Varying) lastEdge() Edge {
 	last := v.chunks - 1
 	edge := v.Span(last).Edge

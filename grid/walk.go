@@ -1,7 +1,7 @@
 package grid
 
-// Walker visits chunks in C order without allocating. After each Next that returned
-// true its fields describe one chunk, in memory that the next Next overwrites:
+// Walker visits chunks in C order without allocating. After each Next that returned true
+// its fields describe one chunk, in memory that the next call of Next overwrites:
 //
 //	for w := g.Walk(); w.Next(); {
 //		use(w.Coords, w.Region, w.Codec)
@@ -14,6 +14,7 @@ type Walker struct {
 	state walkState
 }
 
+// walkState says whether a Walker or a Cursor is at a chunk.
 type walkState uint8
 
 const (
@@ -22,23 +23,23 @@ const (
 	walkDone
 )
 
-// walkAxis is where a walker stands along one axis. While the chunk is below
-// spanEnd, stepping is addition.
+// walkAxis is the position of a walker along one axis. While the chunk number is below
+// spanEnd, a step is one addition.
 type walkAxis struct {
-	spans    advancer
-	extent   int64
-	from, to int64 // chunks to visit, to excluded
-	firstSpan     Span  // the span that holds chunk from
-	span     Span
-	spanEnd  int64
+	spans     advancer
+	extent    int64
+	from, to  int64 // the chunks to visit, to excluded
+	firstSpan Span  // the span of chunk from, to rewind to
+	span      Span
+	spanEnd   int64
 }
 
-// Walk visits every chunk.
+// Walk returns a walker over every chunk.
 func (g *Grid) Walk() *Walker {
 	return g.walk(Whole(g.counts))
 }
 
-// WalkChunks visits the chunks in a box of chunk coordinates.
+// WalkChunks returns a walker over the chunks in a box of chunk coordinates.
 func (g *Grid) WalkChunks(chunks Region) (*Walker, error) {
 	if err := g.checkRegion(chunks, g.counts, "chunk"); err != nil {
 		return nil, err
@@ -46,8 +47,8 @@ func (g *Grid) WalkChunks(chunks Region) (*Walker, error) {
 	return g.walk(chunks), nil
 }
 
-// WalkRegion visits the chunks that meet a region of the array. The walker's Region is
-// all of a chunk, also where the region cuts it.
+// WalkRegion returns a walker over the chunks that intersect a region of the array. The
+// walker's Region is the whole chunk, also where the region cuts it.
 func (g *Grid) WalkRegion(r Region) (*Walker, error) {
 	chunks, err := g.ChunksOf(r)
 	if err != nil {
@@ -99,7 +100,7 @@ func (w *Walker) begin() bool {
 	return true
 }
 
-// rewind puts axis k on its first chunk.
+// rewind moves axis k to its first chunk.
 func (w *Walker) rewind(k int) {
 	a := &w.axes[k]
 	a.span = a.firstSpan
@@ -107,7 +108,7 @@ func (w *Walker) rewind(k int) {
 	w.enter(k, a.span.offsetOf(a.from))
 }
 
-// enter describes axis k on the first chunk seen of a span, which begins at offset.
+// enter sets axis k to the first visited chunk of a span, which begins at offset.
 func (w *Walker) enter(k int, offset int64) {
 	a := &w.axes[k]
 	a.spanEnd = min(a.to, a.span.First+a.span.Count)
@@ -121,7 +122,7 @@ func (w *Walker) setOrigin(k int, offset int64) {
 	w.Region.Shape[k] = min(a.span.Data, a.extent-offset)
 }
 
-// step moves axis k on by one chunk, if there is another.
+// step moves axis k to the next chunk, if there is one.
 func (w *Walker) step(k int) bool {
 	a := &w.axes[k]
 	chunk := w.Coords[k] + 1

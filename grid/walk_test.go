@@ -39,11 +39,11 @@ func TestWalk(t *testing.T) {
 		})
 	}
 	_, err := irregular.WalkChunks(box([]int64{2, 0}, []int64{2, 2}))
-	wantError(t, err, "axis 0", "2 chunks from 2 on", "there are 3")
+	wantError(t, err, "axis 0", "2", "3")
 	_, err = irregular.WalkRegion(box([]int64{0, 0}, []int64{60, 101}))
-	wantError(t, err, "axis 1", "101 elements", "there are 100")
+	wantError(t, err, "axis 1", "101", "100")
 	_, err = irregular.WalkRegion(box([]int64{0}, []int64{60}))
-	wantError(t, err, "1 axes", "grid 2")
+	wantError(t, err, "1", "2")
 	w, err := irregular.WalkRegion(box([]int64{60, 100}, []int64{0, 0}))
 	check(t, err)
 	if w.Next() {
@@ -66,7 +66,7 @@ func TestWalkAgainstChunk(t *testing.T) {
 	})
 }
 
-// checkWalk holds a walker against all chunks that meet a region, one by one.
+// checkWalk compares a walker with all chunks that intersect a region.
 func checkWalk(t *testing.T, a *arrayModel, w *grid.Walker, region grid.Region) {
 	t.Helper()
 	coords, shared := make([]int64, len(a.shape)), grid.MakeRegion(len(a.shape))
@@ -96,8 +96,7 @@ func checkWalk(t *testing.T, a *arrayModel, w *grid.Walker, region grid.Region) 
 	}
 }
 
-// The bars: a step of a walk or of a cursor allocates nothing, and neither does
-// copying.
+// A step of a walker or a cursor does not allocate; nor does copying.
 func TestNothingAllocatesAStep(t *testing.T) {
 	g := newGrid(t, []int64{300, 310}, grid.List(slices.Repeat([]int64{1, 2}, 100)...), grid.Pattern(grid.Compress(31, 28, 3)...))
 	mask := make([]bool, 300*310)

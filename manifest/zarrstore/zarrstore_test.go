@@ -522,7 +522,7 @@ func TestRefusals(t *testing.T) {
 		"too few elements":      {a.WriteRegion(ctx, grid.Whole([]int64{10}), line(9, 0)), nil, "18 bytes"},
 		"a write that fails":    {a.WriteRegion(ctx, grid.Whole([]int64{10}), line(10, 0)), nil, "c/"},
 		"an append that fails":  {a.Append(ctx, 0, 5, line(5, 0), 5), nil, "c/"},
-		"edges for no growth":   {a.Resize(ctx, []int64{10}, EdgesOf(0, 4)), nil, "no edge may be named"},
+		"edges for no growth":   {a.Resize(ctx, []int64{10}, EdgesOf(0, 4)), nil, "extent 10"},
 		"edges that fall short": {a.Resize(ctx, []int64{20}, EdgesOf(0, 4)), nil, "missing"},
 		"edges of no axis":      {a.Resize(ctx, []int64{20}, EdgesOf(1, 4)), nil, "axis 1"},
 		"edges in format 2":     {v2.Resize(ctx, []int64{13}, EdgesOf(0, 3)), errors.ErrUnsupported, "format 2"},
