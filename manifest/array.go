@@ -7,10 +7,10 @@ import (
 	"varve/zarrjson"
 )
 
-// Array is a declared Zarr face and the tiles behind it.
+// Array is a declared Zarr schema and the tiles behind it.
 type Array struct {
-	Path string // "/group/name"
-	Face *zarrjson.Array
+	Path   string // "/group/name"
+	Schema *zarrjson.Array
 
 	// Placement names the placement of the tiles. Empty: the values are Pieces.
 	Placement string
@@ -28,17 +28,17 @@ type Array struct {
 	Unnamed []string `json:",omitempty"`
 	// Reading says what becomes of a tile's elements.
 	Reading Reading
-	// Calibrated says that add_offset of some source, and so that of the face, is HDF4's and not CF's.
+	// Calibrated says that add_offset of some source, and so that of the schema, is HDF4's and not CF's.
 	Calibrated bool `json:",omitempty"`
 	// Pieces hold the values of an array that is kept in the manifest.
 	Pieces []Piece
-	// Patches are chunks that were rebuilt and kept, the newest last.
+	// Patches are chunks that were re-encoded and kept, the newest last.
 	Patches []Patched
 
 	Chunks Counts
 }
 
-// CheckDecoding returns an error if the face's attributes do not mean what CF says. It is
+// CheckDecoding returns an error if the schema's attributes do not mean what CF says. It is
 // errors.ErrUnsupported. Of no array nothing is known against it.
 func (a *Array) CheckDecoding() error {
 	if a == nil || !a.Calibrated {
@@ -53,17 +53,17 @@ type Reading string
 
 // The readings.
 const (
-	// AsStored keeps elements as they are stored, but for a cast to the face's type, and for
-	// the values that a tile's own attributes call missing, which become the face's.
+	// AsStored keeps elements as they are stored, but for a cast to the schema's type, and for
+	// the values that a tile's own attributes call missing, which become the schema's.
 	AsStored Reading = "stored"
 	// Unpacked applies each tile's own _Unsigned, scale_factor and add_offset, and makes NaN of
 	// what its attributes call missing.
 	Unpacked Reading = "unpacked"
-	// Retimed turns times since one day into times since the face's, exactly.
+	// Retimed turns times since one day into times since the schema's, exactly.
 	Retimed Reading = "retimed"
 )
 
-// Piece is a box of an array whose values are in the table of values, in the face's type.
+// Piece is a box of an array whose values are in the table of values, in the schema's type.
 type Piece struct {
 	Origin []int64
 	Shape  []int64
@@ -72,12 +72,12 @@ type Piece struct {
 
 // Counts are chunks by how they are served.
 type Counts struct {
-	Verbatim int64 `json:"verbatim"` // stored bytes are what the face declares
-	Prefix   int64 `json:"prefix"`   // stored bytes begin with what the face declares
-	Rebuilt  int64 `json:"rebuilt"`  // decoded, converted, encoded
-	Missing  int64 `json:"missing"`  // all fill
+	Verbatim  int64 `json:"verbatim"` // stored bytes are what the schema declares
+	Prefix    int64 `json:"prefix"`   // stored bytes begin with what the schema declares
+	Reencoded int64 `json:"rebuilt"`  // decoded, converted, encoded
+	Missing   int64 `json:"missing"`  // all fill
 
-	Patched int64 `json:"patched,omitempty"` // of the verbatim ones, those that were rebuilt and kept
+	Patched int64 `json:"patched,omitempty"` // of the verbatim ones, those that were re-encoded and kept
 }
 
 // Placement says where files lie along some dimensions. Arrays that have these dimensions,

@@ -7,7 +7,7 @@
 //
 //	Array ── Placement ── Tile ── Source           which files make up an array, and where
 //
-// An array is a mosaic of tiles. It declares one Zarr face; each tile keeps the truth of
+// An array is a mosaic of tiles. It declares one Zarr schema; each tile keeps the truth of
 // its own source. A Snapshot is one consistent state of all this, and a Repository keeps
 // snapshots, and the tables that they need, in a folder.
 //

@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// Patched is a run of chunks of an array that were rebuilt and kept: their bytes lie behind
+// Patched is a run of chunks of an array that were re-encoded and kept: their bytes lie behind
 // one another in a file of kind Chunks, and rows of a table of kind Patches say where.
 //
 //	chunk  offset  length  checksum
@@ -26,7 +26,7 @@ type Patched struct {
 	Row, Rows int64  // of the table
 	File      string // the Name of the file of chunks
 
-	// Counts is how many chunks the array had along each axis when they were rebuilt: the
+	// Counts is how many chunks the array had along each axis when they were re-encoded: the
 	// table's numbers are those of the chunks in C order of that many.
 	Counts []int64
 	// Shift is how many chunks have come before them since, along each axis.

@@ -25,7 +25,7 @@ import (
 //	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
 //	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
 //	OUT/tables/KIND-SUM.parquet     a Table; SUM is the SHA-256 of the file
-//	OUT/patches/chunks-SUM.bin      rebuilt chunks, behind one another; SUM is the SHA-256 of the file
+//	OUT/patches/chunks-SUM.bin      re-encoded chunks, behind one another; SUM is the SHA-256 of the file
 //	OUT/patches/patches-SUM.parquet a Table that says where in such a file each chunk is
 //	OUT/drafts/                     files that are being written
 //	OUT/locks/                      empty files that writers hold locks on; in object stores leases

@@ -51,7 +51,7 @@ type arrayDocument struct {
 	placedDocument
 }
 
-// placedDocument is what is said of an array besides its face.
+// placedDocument is what is said of an array besides its schema.
 type placedDocument struct {
 	Placement  string            `json:"placement,omitempty"`
 	Variables  []string          `json:"variables,omitempty"`
@@ -190,16 +190,16 @@ func decodeSnapshot(data []byte) (*Snapshot, error) {
 			return nil, fmt.Errorf("tables[%d]: %w", i, err)
 		}
 	}
-	return s, s.decodeFaces(&d)
+	return s, s.decodeSchemas(&d)
 }
 
-func (s *Snapshot) decodeFaces(d *snapshotDocument) error {
+func (s *Snapshot) decodeSchemas(d *snapshotDocument) error {
 	for i, g := range d.Groups {
-		face, err := decodeGroup(g)
+		schema, err := decodeGroup(g)
 		if err != nil {
 			return fmt.Errorf("groups[%d], %q: %w", i, g.Path, err)
 		}
-		s.Groups = append(s.Groups, face)
+		s.Groups = append(s.Groups, schema)
 	}
 	for i := range d.Arrays {
 		a, err := decodeArray(&d.Arrays[i])
@@ -211,13 +211,13 @@ func (s *Snapshot) decodeFaces(d *snapshotDocument) error {
 	return nil
 }
 
-func decodeGroup(g groupDocument) (GroupFace, error) {
+func decodeGroup(g groupDocument) (GroupSchema, error) {
 	doc, err := embedded(g.Attributes)
 	if err != nil {
-		return GroupFace{}, err
+		return GroupSchema{}, err
 	}
 	attributes, err := zarrjson.ParseAttributes(doc)
-	return GroupFace{g.Path, attributes.Relaid()}, err
+	return GroupSchema{g.Path, attributes.Relaid()}, err
 }
 
 func decodeArray(a *arrayDocument) (Array, error) {
@@ -225,14 +225,14 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	if err != nil {
 		return Array{}, err
 	}
-	face, err := zarrjson.ParseArray(doc)
+	schema, err := zarrjson.ParseArray(doc)
 	if err != nil {
 		return Array{}, err
 	}
 	// The white space is the snapshot's, not that of a document that a client sees.
-	face.Attributes = face.Attributes.Relaid()
+	schema.Attributes = schema.Attributes.Relaid()
 	return Array{
-		Path: a.Path, Face: face, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
+		Path: a.Path, Schema: schema, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
 		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, Chunks: a.Chunks,
 		Pieces:  convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
 		Patches: convert(a.Patches, func(p patchedDocument) Patched { return Patched(p) }),

@@ -127,21 +127,21 @@ func lines[T any](w *documentWriter, items []T, first int, encode func(*document
 	}
 }
 
-func encodeGroup(w *documentWriter, g *GroupFace) error {
+func encodeGroup(w *documentWriter, g *GroupSchema) error {
 	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON())})
 }
 
 // encodeArray writes an array's line. The Zarr document is put into it as it is: it is long,
 // and there are many.
 func encodeArray(w *documentWriter, a *Array) error {
-	if a.Face == nil {
-		return fmt.Errorf("%s has no face", a.Path)
+	if a.Schema == nil {
+		return fmt.Errorf("%s has no schema", a.Path)
 	}
 	w.b = append(w.b, `{"path":`...)
 	w.text(a.Path)
 	w.b = append(w.b, `,"zarr":`...)
 	at := len(w.b)
-	whole, err := a.Face.Append(w.b, zarrjson.Compact)
+	whole, err := a.Schema.Append(w.b, zarrjson.Compact)
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.Path, err)
 	}
@@ -188,7 +188,7 @@ func (w *documentWriter) placed(a *Array) {
 		w.embedded(convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }))
 	}
 	c := &a.Chunks
-	w.b = fmt.Appendf(w.b, `,"chunks":{"verbatim":%d,"prefix":%d,"rebuilt":%d,"missing":%d`, c.Verbatim, c.Prefix, c.Rebuilt, c.Missing)
+	w.b = fmt.Appendf(w.b, `,"chunks":{"verbatim":%d,"prefix":%d,"rebuilt":%d,"missing":%d`, c.Verbatim, c.Prefix, c.Reencoded, c.Missing)
 	if c.Patched != 0 {
 		w.b = fmt.Appendf(w.b, `,"patched":%d`, c.Patched)
 	}

@@ -106,7 +106,7 @@ func messages(tb testing.TB, r *Repository) []string {
 
 func fullSnapshot(tb testing.TB) *Snapshot {
 	tb.Helper()
-	face, err := zarrjson.ParseArray([]byte(`{"shape":[59,4],"data_type":"float32",
+	schema, err := zarrjson.ParseArray([]byte(`{"shape":[59,4],"data_type":"float32",
 		"chunk_grid":{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[31,28],4]}},
 		"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":"NaN",
 		"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],
@@ -115,16 +115,16 @@ func fullSnapshot(tb testing.TB) *Snapshot {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	face.Attributes = face.Attributes.Relaid()
+	schema.Attributes = schema.Attributes.Relaid()
 	attributes, err := zarrjson.ParseAttributes([]byte(`{"title":"x","list":[1,2.50]}`))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return &Snapshot{
 		Message: "build", Writer: "varve", Options: json.RawMessage(`{"strict":true}`), State: json.RawMessage(`[1]`), Merged: map[string]int64{"time": 3},
-		Groups: []GroupFace{{"/", zarrjson.Attributes{}}, {"/g x", attributes.Relaid()}},
+		Groups: []GroupSchema{{"/", zarrjson.Attributes{}}, {"/g x", attributes.Relaid()}},
 		Arrays: []Array{{
-			Path: "/g x/sst", Face: face, Placement: "p", Variables: []string{"/sst", "/SST"}, Dims: []string{"/time", "/x"},
+			Path: "/g x/sst", Schema: schema, Placement: "p", Variables: []string{"/sst", "/SST"}, Dims: []string{"/time", "/x"},
 			Renamed: map[string]string{"/t": "/time"}, Reading: Unpacked, Chunks: Counts{Verbatim: 2},
 			Pieces:  []Piece{{[]int64{0, 0}, []int64{59, 4}, "v"}},
 			Patches: []Patched{{"patches/rows", 3, 2, "patches/bytes", []int64{2, 1}, []int64{1, 0}, []int64{1, 1}}},
@@ -145,18 +145,18 @@ func testSnapshotComesBack(t *testing.T, h *homes) {
 	}
 	got := current(t, reopen(t, r))
 	for i := range snap.Arrays {
-		want, err := snap.Arrays[i].Face.Encode(zarrjson.Indented)
+		want, err := snap.Arrays[i].Schema.Encode(zarrjson.Indented)
 		if err != nil {
 			t.Fatal(err)
 		}
-		have, err := got.Arrays[i].Face.Encode(zarrjson.Indented)
+		have, err := got.Arrays[i].Schema.Encode(zarrjson.Indented)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(have) != string(want) {
 			t.Errorf("zarr.json came back as\n%s\nnot\n%s", have, want)
 		}
-		got.Arrays[i].Face, snap.Arrays[i].Face = nil, nil
+		got.Arrays[i].Schema, snap.Arrays[i].Schema = nil, nil
 	}
 	for i := range snap.Groups {
 		if have, want := string(got.Groups[i].Attributes.JSON()), string(snap.Groups[i].Attributes.JSON()); have != want {
@@ -172,8 +172,8 @@ func testSnapshotComesBack(t *testing.T, h *homes) {
 // TestSnapshotIsPlainJSON: strangers read the file without varve.
 func TestSnapshotIsPlainJSON(t *testing.T) {
 	snap := fullSnapshot(t)
-	face := snap.Arrays[0].Face
-	if err := face.Attributes.Set("_FillValue", []byte(`"AADAfw=="`)); err != nil {
+	schema := snap.Arrays[0].Schema
+	if err := schema.Attributes.Set("_FillValue", []byte(`"AADAfw=="`)); err != nil {
 		t.Fatal(err)
 	}
 	data, err := encodeSnapshot(snap)

@@ -16,7 +16,7 @@ const Version = 1
 // generation may have it, and is to be built anew. What has it is said by plan.Mended.
 const Generation = 1
 
-// Snapshot is one state of a manifest: the faces of its arrays, and the tables that hold the
+// Snapshot is one state of a manifest: the schemas of its arrays, and the tables that hold the
 // rest. It never changes once it is published.
 type Snapshot struct {
 	Varve   int    // the version of the stored form
@@ -37,7 +37,7 @@ type Snapshot struct {
 	// dimensions' names or paths. A plan that is made anew takes over edges along these.
 	Merged map[string]int64
 
-	Groups     []GroupFace
+	Groups     []GroupSchema
 	Arrays     []Array
 	Placements []PlacementTable
 	Tables     []Table
@@ -56,8 +56,8 @@ type Seal struct {
 	MAC      string   `json:"mac"`      // in hex
 }
 
-// GroupFace is a group as clients see it.
-type GroupFace struct {
+// GroupSchema is a group as clients see it.
+type GroupSchema struct {
 	Path       string // "/" for the root
 	Attributes zarrjson.Attributes
 }
@@ -90,8 +90,8 @@ const (
 	Refs    TableKind = "refs"
 	Blobs   TableKind = "inline" // bytes that refs point at
 	Tiles   TableKind = "tiles"
-	Patches TableKind = "patches" // where rebuilt chunks are in a file of chunks
-	Chunks  TableKind = "chunks"  // no table: rebuilt chunks behind one another
+	Patches TableKind = "patches" // where re-encoded chunks are in a file of chunks
+	Chunks  TableKind = "chunks"  // no table: re-encoded chunks behind one another
 )
 
 // Table is one immutable file of a manifest.

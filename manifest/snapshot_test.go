@@ -7,11 +7,11 @@ import (
 )
 
 func TestCheckNames(t *testing.T) {
-	fine := &Snapshot{Groups: []GroupFace{{Path: "/"}, {Path: "/a b"}}, Arrays: []Array{{Path: "/a b/.x"}, {Path: "/a b/ü%?"}}}
+	fine := &Snapshot{Groups: []GroupSchema{{Path: "/"}, {Path: "/a b"}}, Arrays: []Array{{Path: "/a b/.x"}, {Path: "/a b/ü%?"}}}
 	if err := fine.CheckNames(); err != nil {
 		t.Errorf("got %v", err)
 	}
-	bad := &Snapshot{Groups: []GroupFace{{Path: "/.."}}, Arrays: []Array{{Path: "/x"}, {Path: `/g/a\b`}, {Path: "/g//x"}}}
+	bad := &Snapshot{Groups: []GroupSchema{{Path: "/.."}}, Arrays: []Array{{Path: "/x"}, {Path: `/g/a\b`}, {Path: "/g//x"}}}
 	err := bad.CheckNames()
 	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Fatalf("got %v", err)

@@ -8,8 +8,8 @@ type Values struct {
 	// Summed says that only the ID is known: these values had to be compared with others, and
 	// are too large to be kept.
 	Summed bool
-	// Outline is what else is known of summed values, if that was asked for.
-	Outline *Outline
+	// Summary is what else is known of summed values, if that was asked for.
+	Summary *Summary
 }
 
 // DefaultValueBytes is the size in bytes up to which values of a variable of one file are kept

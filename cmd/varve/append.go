@@ -104,7 +104,7 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 	for flag, take := range map[string]func(){
 		"concat":      func() { merged.Concat = given.Concat },
 		"new-dim":     func() { merged.NewDims = given.NewDims },
-		"spread":      func() { merged.Spread = given.Spread },
+		"broadcast":   func() { merged.Broadcast = given.Broadcast },
 		"vars":        func() { merged.Vars = given.Vars },
 		"drop":        func() { merged.Drop = given.Drop },
 		"group":       func() { merged.Group = given.Group },
@@ -118,8 +118,8 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"strict":      func() { merged.Strict = given.Strict },
 		"rectilinear": func() { merged.Rectilinear = given.Rectilinear },
 		"codec-from":  func() { merged.CodecFrom = given.CodecFrom },
-		"chunk-edges": func() { merged.Faces = slices.Concat(ofTypes(merged.Faces), ofChunks(given.Faces)) },
-		"dtype":       func() { merged.Faces = slices.Concat(ofChunks(merged.Faces), ofTypes(given.Faces)) },
+		"chunk-edges": func() { merged.Schemas = slices.Concat(ofTypes(merged.Schemas), ofChunks(given.Schemas)) },
+		"dtype":       func() { merged.Schemas = slices.Concat(ofChunks(merged.Schemas), ofTypes(given.Schemas)) },
 	} {
 		if cmd.Flags().Changed(flag) {
 			take()

@@ -17,7 +17,7 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 	var opts combineOptions
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	opts.addPlanFlags(flags)
-	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "spread": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last",
+	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "broadcast": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last",
 		"inline": "7", "strict": "true", "rectilinear": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64"}
 	flags.VisitAll(func(f *pflag.Flag) {
 		var opts combineOptions
@@ -45,10 +45,10 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 
 // TestAppendOverlaysOverrides: types that a manifest was built with stay where edges are given.
 func TestAppendOverlaysOverrides(t *testing.T) {
-	built := plan.Options{Faces: []plan.Override{{Array: "a", Type: "float64"}, {Array: "a", Chunks: map[string][]int64{"time": {3}}}}}
+	built := plan.Options{Schemas: []plan.Override{{Array: "a", Type: "float64"}, {Array: "a", Chunks: map[string][]int64{"time": {3}}}}}
 	for flag, want := range map[string]plan.Options{
-		"chunk-edges=b:time=5": {Faces: []plan.Override{{Array: "a", Type: "float64"}, {Array: "b", Chunks: map[string][]int64{"time": {5}}}}},
-		"dtype=b=int8":         {Faces: []plan.Override{{Array: "a", Chunks: map[string][]int64{"time": {3}}}, {Array: "b", Type: "int8"}}},
+		"chunk-edges=b:time=5": {Schemas: []plan.Override{{Array: "a", Type: "float64"}, {Array: "b", Chunks: map[string][]int64{"time": {5}}}}},
+		"dtype=b=int8":         {Schemas: []plan.Override{{Array: "a", Chunks: map[string][]int64{"time": {3}}}, {Array: "b", Type: "int8"}}},
 	} {
 		var opts combineOptions
 		cmd := &cobra.Command{}
@@ -62,7 +62,7 @@ func TestAppendOverlaysOverrides(t *testing.T) {
 			t.Fatal(err)
 		}
 		if merged := overlay(cmd, built, how.Plan); !equalJSON(t, merged, want) {
-			t.Errorf("--%s: %+v", flag, merged.Faces)
+			t.Errorf("--%s: %+v", flag, merged.Schemas)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func possibleExports(snap *manifest.Snapshot) string {
 // kerchunkNeeds says what references ask of a client: format 2 knows regular grids only.
 func kerchunkNeeds(arrays []manifest.Array) string {
 	for i := range arrays {
-		if arrays[i].Face.ChunkGrid.Name == zarrjson.Rectilinear {
+		if arrays[i].Schema.ChunkGrid.Name == zarrjson.Rectilinear {
 			return " (in format 3, since " + arrays[i].Path + " has chunks of several lengths; --regular cuts it anew)"
 		}
 	}
@@ -150,11 +150,11 @@ func checkHTML(w io.Writer, o *build.Outcome) error {
 	page.Summary = countSources(o.Snapshot) + ", " + countArrays(o.Snapshot)
 	for i := range o.Snapshot.Arrays {
 		a := &o.Snapshot.Arrays[i]
-		g, err := a.Face.Grid()
+		g, err := a.Schema.Grid()
 		if err != nil {
 			return err
 		}
-		shown := report.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Face.DataType.Name(), Chunks: edges(g, a.Face.Dims()),
+		shown := report.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Schema.DataType.Name(), Chunks: edges(g, a.Schema.Dims()),
 			Codecs: codecsText(a), Served: served(a)}
 		if drawn := o.Pictures[a.Path]; drawn != nil {
 			shown.Picture = template.HTML(drawn.SVG()) // every name in it is escaped

@@ -35,7 +35,7 @@ type combineOptions struct {
 
 	concat, vars, drop  []string
 	newDims, rename     []string
-	spread              []string
+	broadcast           []string
 	chunks, dtypes      []string
 	group, codecFrom    string
 	missing, pad        string
@@ -81,7 +81,7 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.concat, "concat", nil, "`dimensions` along which files follow one another, where coordinates do not tell")
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files, or some of them, do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
-	f.StringArrayVar(&o.spread, "spread", nil, "lay a variable along a dimension that it lacks, each file's values at every index of what the file holds: `ARRAY=DIM`; ARRAY may be a glob")
+	f.StringArrayVar(&o.broadcast, "broadcast", nil, "lay a variable along a dimension that it lacks, each file's values at every index of what the file holds: `ARRAY=DIM`; ARRAY may be a glob")
 	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
 	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`; @NAME is an attribute of a group")
 	f.StringVar(&o.group, "group", "", "only what is below this `group`, which becomes the root")
@@ -169,12 +169,12 @@ func (o *combineOptions) addNames(opts *plan.Options) error {
 		}
 		opts.Rename = append(opts.Rename, rename)
 	}
-	for _, text := range o.spread {
-		spread, err := plan.ParseSpread(text)
+	for _, text := range o.broadcast {
+		broadcast, err := plan.ParseBroadcast(text)
 		if err != nil {
 			return err
 		}
-		opts.Spread = append(opts.Spread, spread)
+		opts.Broadcast = append(opts.Broadcast, broadcast)
 	}
 	for _, text := range o.newDims {
 		dim, list, err := plan.ParseNewDim(text)
@@ -214,14 +214,14 @@ func (o *combineOptions) addOverrides(opts *plan.Options) error {
 			}
 			lengths = append(lengths, n)
 		}
-		opts.Faces = append(opts.Faces, plan.Override{Array: array, Chunks: map[string][]int64{dim: lengths}})
+		opts.Schemas = append(opts.Schemas, plan.Override{Array: array, Chunks: map[string][]int64{dim: lengths}})
 	}
 	for _, text := range o.dtypes {
 		array, name, ok := cutLast(text, "=")
 		if !ok {
 			return fmt.Errorf("--dtype %s: want ARRAY=TYPE", text)
 		}
-		opts.Faces = append(opts.Faces, plan.Override{Array: array, Type: name})
+		opts.Schemas = append(opts.Schemas, plan.Override{Array: array, Type: name})
 	}
 	return nil
 }

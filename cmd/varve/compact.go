@@ -28,8 +28,8 @@ func newCompactCommand() *cobra.Command {
 	var opts compactOptions
 	cmd := &cobra.Command{
 		Use:   "compact OUT",
-		Short: "Keep rebuilt chunks, and merge short ones",
-		Long: `Rebuild the chunks of the manifest OUT that no source holds as clients read them, once, and
+		Short: "Keep re-encoded chunks, and merge short ones",
+		Long: `Re-encode the chunks of the manifest OUT that no source holds as clients read them, once, and
 keep them in files below OUT/patches. They are served as ranges of these files from then on,
 and exports point at them. The sources and all values stay as they are.
 
@@ -48,7 +48,7 @@ A run that was interrupted, by whatever, goes on where it was when the command i
 	flags := cmd.Flags()
 	flags.StringSliceVar(&opts.chunks, "chunks", nil, "merge chunks along a dimension up to a length: `DIM=N`")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use no more than about this `size`, in bytes or with KiB, MiB, GiB")
-	addWorkers(flags, &opts.workers, "chunks that are rebuilt at once")
+	addWorkers(flags, &opts.workers, "chunks that are re-encoded at once")
 	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
@@ -62,7 +62,7 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 	if err != nil {
 		return usageError{err}
 	}
-	shown := newProgressOf(messages, opts.quiet, "rebuilding", "chunks")
+	shown := newProgressOf(messages, opts.quiet, "re-encoding", "chunks")
 	how.Progress = shown.update
 	result, err := compact.Compact(ctx, name, how)
 	shown.finish()
@@ -79,10 +79,10 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 
 func describeCompact(name string, r *compact.Result) string {
 	if r.Snapshot == nil {
-		return name + ": no chunk has to be rebuilt\n"
+		return name + ": no chunk has to be re-encoded\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s rebuilt and kept, %s\n", name, plural(r.Chunks, "chunk", "chunks"), report.Size(r.Bytes))
+	fmt.Fprintf(&b, "%s: %s re-encoded and kept, %s\n", name, plural(r.Chunks, "chunk", "chunks"), report.Size(r.Bytes))
 	if r.Adopted > 0 {
 		fmt.Fprintf(&b, "from a run that was interrupted: %s\n", plural(r.Adopted, "chunk", "chunks"))
 	}

@@ -28,7 +28,7 @@ func newExportIcechunkCommand() *cobra.Command {
 		Use:   "icechunk OUT DEST",
 		Short: "An Icechunk repository of virtual chunks",
 		Long: `Write an Icechunk 2 repository in a local folder, or below a prefix such as s3://bucket/repo.
-Chunks that are rebuilt are stored in it, all others are virtual: ranges of the sources, which a
+Chunks that are re-encoded are stored in it, all others are virtual: ranges of the sources, which a
 reader has to allow by the prefixes that are printed. A source that changes is an error for
 whoever reads it.
 
@@ -49,7 +49,7 @@ not written to.`,
 	flags.StringVar(&opts.Branch, "branch", "", "commit to this `branch` (default main)")
 	flags.StringVarP(&opts.Message, "message", "m", "", "`text` of the commit")
 	addNumber(flags, &opts.ManifestRefs, 1, "manifest-refs", "references in a manifest (default 65536)")
-	addNumber(flags, &opts.InlineBytes, 1, "inline", "rebuilt chunks up to so many `bytes` stand in manifests (default 512)")
+	addNumber(flags, &opts.InlineBytes, 1, "inline", "re-encoded chunks up to so many `bytes` stand in manifests (default 512)")
 	addWorkers(flags, &opts.Workers, "manifests that are written at once")
 	flags.StringVar(&opts.S3.Region, "s3-region", "", "`region` of the buckets that sources are in, for readers")
 	flags.StringVar(&opts.S3.Endpoint, "s3-endpoint", "", "`URL` of the server that has these buckets, where it is not Amazon's")

@@ -53,11 +53,11 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
 	flags.BoolVar(&opts.append, "append", false, "carry on what was written to a local DEST from an earlier snapshot of OUT")
 	flags.BoolVar(&opts.Regular, "regular", false, "give arrays with chunks of different lengths a regular grid")
-	flags.BoolVar(&opts.NoPatch, "no-patch", false, "refuse what would need rebuilt chunks, and name the arrays")
+	flags.BoolVar(&opts.NoPatch, "no-patch", false, "refuse what would need re-encoded chunks, and name the arrays")
 	addNumber(flags, &opts.RecordSize, 1, "record-size", "chunks in a Parquet file (default 100000)")
-	addNumber(flags, &opts.InlineBytes, 1, "inline", "rebuilt chunks up to so many `bytes` stand among the references (default 4096)")
+	addNumber(flags, &opts.InlineBytes, 1, "inline", "re-encoded chunks up to so many `bytes` stand among the references (default 4096)")
 	flags.StringVar(&opts.PatchURL, "patch-url", "", "`URL` where readers will find the file of patches, if not where it is written")
-	addWorkers(flags, &opts.Workers, "how many chunks are rebuilt at once")
+	addWorkers(flags, &opts.Workers, "how many chunks are re-encoded at once")
 	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }

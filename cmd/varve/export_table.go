@@ -23,8 +23,8 @@ func newExportTableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table OUT DEST.parquet|DEST.arrow",
 		Short: "One row a chunk, for DuckDB, Polars and pandas",
-		Long: `Write one row a chunk: its array, coordinates, kind (verbatim, prefix, inline, rebuilt,
-missing), source, offset, length and codecs, and for rebuilt ones the sources that they are made
+		Long: `Write one row a chunk: its array, coordinates, kind (verbatim, prefix, inline, re-encoded,
+missing), source, offset, length and codecs, and for re-encoded ones the sources that they are made
 of; as Parquet or, if the name ends in .arrow, as an Arrow stream. DEST may be an object, such as
 s3://bucket/chunks.parquet.`,
 		Example: `  varve export table sst.varve chunks.parquet

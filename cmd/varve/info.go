@@ -105,7 +105,7 @@ func findArray(s *manifest.Snapshot, path string) (*manifest.Array, error) {
 	return nil, usageError{fmt.Errorf("there is no array %s; there are %s", want, strings.Join(paths, ", "))}
 }
 
-// onDisk says what a manifest takes on disk, and how much of that are rebuilt chunks.
+// onDisk says what a manifest takes on disk, and how much of that are re-encoded chunks.
 func onDisk(s *manifest.Snapshot) string {
 	text := report.Size(bytesOf(s)) + " on disk"
 	chunks := int64(0)

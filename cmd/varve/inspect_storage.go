@@ -130,7 +130,7 @@ func chunkText(ctx context.Context, v *readers.Variable) (text string, masked in
 func verdict(v *readers.Variable, masked int) string {
 	s := &v.Storage
 	if _, ok := v.Type.Row(); ok {
-		return "decodable; rebuilt for clients, which know texts of one length only"
+		return "decodable; re-encoded for clients, which know texts of one length only"
 	}
 	switch {
 	case v.Type.Varies() && s.Texts == nil:
@@ -138,10 +138,10 @@ func verdict(v *readers.Variable, masked int) string {
 	case s.Undecodable != nil:
 		return "cannot be decoded: " + s.Undecodable.Error()
 	case s.Spelled:
-		return "decodable; rebuilt for clients, which know no numbers in texts"
+		return "decodable; re-encoded for clients, which know no numbers in texts"
 	}
 	if info, ok := codec.Lookup(s.Pipeline.Bytes.Name); ok && info.Client == codec.NoClient {
-		return "decodable; rebuilt for clients, which do not know " + info.Name
+		return "decodable; re-encoded for clients, which do not know " + info.Name
 	}
 	for _, f := range s.Pipeline.Filters {
 		info, ok := codec.Lookup(f.Codec.Name)
@@ -149,24 +149,24 @@ func verdict(v *readers.Variable, masked int) string {
 		case !ok:
 			return "cannot be decoded: no codec " + f.Codec.Name
 		case info.Client == codec.NoClient:
-			return "decodable; rebuilt for clients, which do not know " + f.Name
+			return "decodable; re-encoded for clients, which do not know " + f.Name
 		case info.Client != codec.AnyClient:
-			return fmt.Sprintf("decodable; verbatim for clients with %s, else rebuilt", info.Client)
+			return fmt.Sprintf("decodable; verbatim for clients with %s, else re-encoded", info.Client)
 		}
 	}
 	switch {
 	case s.Layout == readers.Virtual || s.Layout == readers.External:
 		return "decodable where the sources are at hand"
 	case !s.Plain && s.Texts == nil:
-		return "decodable; rebuilt for clients, which have no such type"
+		return "decodable; re-encoded for clients, which have no such type"
 	case v.Type.TellsPaths():
 		return "decodable; for clients the paths of objects"
 	case s.Texts != nil:
-		return "decodable; rebuilt for clients, since strings lie elsewhere"
+		return "decodable; re-encoded for clients, since strings lie elsewhere"
 	case masked > 0:
-		return "verbatim, but for the chunks with a mask, which are rebuilt"
+		return "verbatim, but for the chunks with a mask, which are re-encoded"
 	case s.RawEdges:
-		return "verbatim, but for partial chunks, which are rebuilt"
+		return "verbatim, but for partial chunks, which are re-encoded"
 	}
 	return "verbatim"
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"varve/codec"
 	"varve/manifest/export/kerchunk"
@@ -104,6 +105,7 @@ func newRootCommand() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetGlobalNormalizationFunc(currentFlagName)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
@@ -123,6 +125,14 @@ func newRootCommand() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// currentFlagName maps the former names of flags, which scripts still use, to the current ones.
+func currentFlagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "spread" {
+		name = "broadcast"
+	}
+	return pflag.NormalizedName(name)
 }
 
 func commands() []*cobra.Command {

@@ -22,7 +22,7 @@ func emptyManifest(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot := &manifest.Snapshot{Message: "build", Groups: []manifest.GroupFace{{Path: "/"}}}
+	snapshot := &manifest.Snapshot{Message: "build", Groups: []manifest.GroupSchema{{Path: "/"}}}
 	if err := errors.Join(repo.Publish(t.Context(), snapshot, ""), repo.Close()); err != nil {
 		t.Fatal(err)
 	}

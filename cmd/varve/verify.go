@@ -51,7 +51,7 @@ func newVerifyCommand() *cobra.Command {
 		Use:   "verify OUT",
 		Short: "See whether a virtual dataset still holds",
 		Long: `See whether the files of the manifest OUT are what was published, by their SHA-256, and its
-sources what was scanned, by their size and time or ETag. Files of chunks that were rebuilt and
+sources what was scanned, by their size and time or ETag. Files of chunks that were re-encoded and
 kept may be large: they are only looked at for their size. What does not hold is listed, up to
 a hundred, and counted. Where sources were moved, "varve relocate" takes their new places.
 

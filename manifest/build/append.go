@@ -221,7 +221,7 @@ func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) e
 	if m == nil || err != nil {
 		return err
 	}
-	chunks, err := behind(m.Grid(), old.Face.Shape)
+	chunks, err := behind(m.Grid(), old.Schema.Shape)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) e
 	}
 	array.Chunks = manifest.Counts{
 		Verbatim: old.Chunks.Verbatim + added.Verbatim, Prefix: old.Chunks.Prefix + added.Prefix,
-		Rebuilt: old.Chunks.Rebuilt + added.Rebuilt, Missing: old.Chunks.Missing + added.Missing, Patched: old.Chunks.Patched,
+		Reencoded: old.Chunks.Reencoded + added.Reencoded, Missing: old.Chunks.Missing + added.Missing, Patched: old.Chunks.Patched,
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (a *appending) foldArray(ctx context.Context, array *manifest.Array, fresh 
 // foldable are the sizes in bytes of pieces that follow one another along the first axis, from
 // one of them on: all but the last piece, which the next append may join something to.
 func foldable(a *manifest.Array) (first int, sizes []int64) {
-	t := a.Face.DataType.Type()
+	t := a.Schema.DataType.Type()
 	if t.Varies() {
 		return 0, nil
 	}

@@ -17,11 +17,11 @@ func facts(t *testing.T, s *manifest.Snapshot) string {
 	var all []any
 	for i := range s.Arrays {
 		a := &s.Arrays[i]
-		face, err := a.Face.Encode(zarrjson.Indented)
+		schema, err := a.Schema.Encode(zarrjson.Indented)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, a.Path, json.RawMessage(face), a.Variables, a.Dims, a.Reading, a.Chunks)
+		all = append(all, a.Path, json.RawMessage(schema), a.Variables, a.Dims, a.Reading, a.Chunks)
 	}
 	text, err := json.MarshalIndent([]any{s.Sources, s.Refs, s.Groups, all}, "", " ")
 	if err != nil {
@@ -97,7 +97,7 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 			o.Plan.Concat = a.dims
 		}
 		if a.laid != nil {
-			o.Plan.Spread = a.laid.spread
+			o.Plan.Broadcast = a.laid.broadcast
 		}
 		return o
 	}

@@ -27,7 +27,7 @@ type archive struct {
 	shape  []int
 	levels int
 
-	falling, alike bool // alike: the files agree on everything that a face declares
+	falling, alike bool // alike: the files agree on everything that a schema declares
 	laid           *laid
 	squeezed       bool // files of one step along an axis may lack it, but for the first
 }

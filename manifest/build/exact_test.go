@@ -46,8 +46,8 @@ func checkExact(t *testing.T, name string, made *Outcome, kept bool) {
 		if a.Path != "/v" {
 			continue
 		}
-		if got := a.Face.Codecs[0].Name == "numcodecs.fixedscaleoffset"; got != kept || kept && a.Chunks.Rebuilt > 0 {
-			t.Errorf("%s: declared in %v, %d chunks rebuilt", name, a.Face.Codecs, a.Chunks.Rebuilt)
+		if got := a.Schema.Codecs[0].Name == "numcodecs.fixedscaleoffset"; got != kept || kept && a.Chunks.Reencoded > 0 {
+			t.Errorf("%s: declared in %v, %d chunks re-encoded", name, a.Schema.Codecs, a.Chunks.Reencoded)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func writeText(t *testing.T, name, text string) {
 	}
 }
 
-// TestStrictEdges: edges that were asked for are no reason to rebuild what must not be.
+// TestStrictEdges: edges that were asked for are no reason to re-encode what must not be.
 func TestStrictEdges(t *testing.T) {
 	dir := t.TempDir()
 	var all []string
@@ -94,7 +94,7 @@ func TestStrictEdges(t *testing.T) {
 		writeStore(t, all[i], i, "")
 	}
 	for n, ok := range map[int64]bool{2: true, 4: false} {
-		o := Options{Sources: Sources{Names: all}, Plan: plan.Options{Strict: true, Inline: -1, Faces: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {n}}}}}}
+		o := Options{Sources: Sources{Names: all}, Plan: plan.Options{Strict: true, Inline: -1, Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {n}}}}}}
 		_, err := Build(context.Background(), filepath.Join(dir, fmt.Sprint(n)), &o)
 		var refused *plan.Error
 		if ok != (err == nil) || !ok && (!errors.As(err, &refused) || refused.Findings[0].Array != "/v" || len(refused.Findings[0].Files) != 2) {

@@ -33,19 +33,19 @@ func ExampleCheck() {
 		return
 	}
 	for _, f := range outcome.Report.Findings {
-		if f.Effect == report.Rebuilt {
+		if f.Effect == report.Reencoded {
 			fmt.Println(f.Kind, f.Array, f.Says)
 		}
 	}
 	for _, a := range outcome.Snapshot.Arrays {
-		fmt.Println(a.Path, a.Face.Shape, a.Chunks.Verbatim, "chunks as they are stored,", a.Chunks.Rebuilt, "rebuilt")
+		fmt.Println(a.Path, a.Schema.Shape, a.Chunks.Verbatim, "chunks as they are stored,", a.Chunks.Reencoded, "re-encoded")
 	}
 	// Output:
 	// codec /t2m 1 of 3 files has codecs zlib, big-endian instead of shuffle+zlib
-	// /lat [6] 1 chunks as they are stored, 0 rebuilt
-	// /lon [8] 1 chunks as they are stored, 0 rebuilt
-	// /t2m [90 6 8] 8 chunks as they are stored, 4 rebuilt
-	// /time [90] 1 chunks as they are stored, 0 rebuilt
+	// /lat [6] 1 chunks as they are stored, 0 re-encoded
+	// /lon [8] 1 chunks as they are stored, 0 re-encoded
+	// /t2m [90 6 8] 8 chunks as they are stored, 4 re-encoded
+	// /time [90] 1 chunks as they are stored, 0 re-encoded
 }
 
 // A manifest is built of the files that a glob matches. Whoever loses patience cancels the
@@ -92,7 +92,7 @@ func ExampleAppend() {
 		}
 		for _, a := range outcome.Snapshot.Arrays {
 			if a.Path == "/t2m" {
-				fmt.Println(a.Path, a.Face.Shape)
+				fmt.Println(a.Path, a.Schema.Shape)
 			}
 		}
 		_, err = build.Append(ctx, out, months("../../fixtures/demo/2021-03.nc"))

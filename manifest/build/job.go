@@ -162,7 +162,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	if err := j.refuseRebuilt(ctx, snap, made, all); err != nil {
+	if err := j.refuseReencoded(ctx, snap, made, all); err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
 	j.seal(snap, made.Report)
@@ -182,7 +182,7 @@ func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
 	}
 }
 
-// carryPatches gives the arrays of a new plan what was rebuilt of the old ones and is right.
+// carryPatches gives the arrays of a new plan what was re-encoded of the old ones and is right.
 func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some bool, err error) {
 	if j.old == nil {
 		return false, nil
@@ -219,11 +219,11 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, er
 			return nil, err
 		}
 		if len(needs) == 0 {
-			rebuilt, err := j.rebuiltInexactly(ctx, made, all)
-			if err != nil || len(rebuilt) == 0 {
+			reencoded, err := j.reencodedInexactly(ctx, made, all)
+			if err != nil || len(reencoded) == 0 {
 				return made, err
 			}
-			opts.Exact = append(opts.Exact, rebuilt...)
+			opts.Exact = append(opts.Exact, reencoded...)
 			continue
 		}
 		if err := j.load(ctx, all, needs); err != nil {
@@ -234,7 +234,7 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, er
 
 // rebuiltInexactly lists arrays that are declared in codecs in which not everything can be
 // stored, and of which something has to be.
-func (j *job) rebuiltInexactly(ctx context.Context, made *plan.Plan, all []*manifest.File) (paths []string, err error) {
+func (j *job) reencodedInexactly(ctx context.Context, made *plan.Plan, all []*manifest.File) (paths []string, err error) {
 	if len(made.Inexact) == 0 {
 		return nil, nil
 	}
@@ -249,7 +249,7 @@ func (j *job) rebuiltInexactly(ctx context.Context, made *plan.Plan, all []*mani
 		if err := l.count(ctx, &a); err != nil {
 			return nil, closing(l, fmt.Errorf("%s: %w", a.Path, err))
 		}
-		if a.Chunks.Rebuilt > 0 {
+		if a.Chunks.Reencoded > 0 {
 			paths = append(paths, a.Path)
 		}
 	}

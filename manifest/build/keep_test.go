@@ -74,9 +74,9 @@ func contents(t *testing.T, out string) map[string]string {
 	defer st.Close()
 	all := map[string]string{}
 	for _, a := range st.Arrays() {
-		if !a.Face().DataType.Type().Varies() {
+		if !a.Schema().DataType.Type().Varies() {
 			values, _ := decoded(t, out, a.Path(), false)
-			all[a.Path()] = fmt.Sprint(a.Face().Shape, values)
+			all[a.Path()] = fmt.Sprint(a.Schema().Shape, values)
 		}
 	}
 	return all

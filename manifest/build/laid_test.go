@@ -14,11 +14,11 @@ import (
 // laid are variables of an archive's files that lack dimensions along which these follow one another: a
 // number of the place along some of them, a time along the first, and a sheet of numbers of each file.
 type laid struct {
-	a      *archive
-	along  map[string][]int // the dimensions, by variable
-	want   map[string][]float64
-	sheet  int // elements of one
-	spread []plan.Spread
+	a         *archive
+	along     map[string][]int // the dimensions, by variable
+	want      map[string][]float64
+	sheet     int // elements of one
+	broadcast []plan.Broadcast
 }
 
 func (l *laid) begin(r *rand.Rand, a *archive) {
@@ -37,7 +37,7 @@ func (l *laid) begin(r *rand.Rand, a *archive) {
 		}
 		l.want[name] = make([]float64, n)
 		for _, k := range l.along[name] {
-			l.spread = append(l.spread, plan.Spread{Array: name, Dim: a.dims[k]})
+			l.broadcast = append(l.broadcast, plan.Broadcast{Array: name, Dim: a.dims[k]})
 		}
 	}
 }
@@ -106,13 +106,13 @@ func (l *laid) check(t *testing.T, dir string) bool {
 	t.Helper()
 	for name, want := range l.want {
 		got, array := decoded(t, dir, "/"+name, name != "ref")
-		if units, ok := array.Face().Attributes.Get("units"); ok {
+		if units, ok := array.Schema().Attributes.Get("units"); ok {
 			for i := range got {
 				got[i] = decodeTime(got[i], string(units[1:len(units)-1]))
 			}
 		}
-		if !slices.Equal(array.Face().Shape, l.shape(name)) || !slices.EqualFunc(got, want, same) {
-			t.Errorf("%s%v is %v, not %v", name, array.Face().Shape, got, want)
+		if !slices.Equal(array.Schema().Shape, l.shape(name)) || !slices.EqualFunc(got, want, same) {
+			t.Errorf("%s%v is %v, not %v", name, array.Schema().Shape, got, want)
 			return false
 		}
 		if missing := slices.ContainsFunc(want, math.IsNaN); name != "sheet" && missing {
@@ -122,9 +122,9 @@ func (l *laid) check(t *testing.T, dir string) bool {
 	return true
 }
 
-// TestRandomSpreads: what is laid along dimensions is what each file has, at every index that the file
+// TestRandomBroadcasts: what is laid along dimensions is what each file has, at every index that the file
 // holds, whether all files are built at once, in whatever order, or appended in parts.
-func TestRandomSpreads(t *testing.T) {
+func TestRandomBroadcasts(t *testing.T) {
 	configured(t)
 	n := uint64(24)
 	if testing.Short() {
@@ -136,9 +136,9 @@ func TestRandomSpreads(t *testing.T) {
 		dir := t.TempDir()
 		a := (&archive{laid: &laid{}}).write(t, r, filepath.Join(dir, "files"), []int{1, 2, 1, 3}[seed%4])
 		opts := optionsFor(shuffled(r, a.files)...)
-		opts.Plan.Spread = a.laid.spread
+		opts.Plan.Broadcast = a.laid.broadcast
 		if seed%3 == 0 {
-			opts.Plan.Faces = []plan.Override{{Array: "sheet", Chunks: map[string][]int64{"time": {2}}}} // no longer as stored
+			opts.Plan.Schemas = []plan.Override{{Array: "sheet", Chunks: map[string][]int64{"time": {2}}}} // no longer as stored
 		}
 		out := filepath.Join(dir, "a.varve")
 		if _, err := Build(t.Context(), out, opts); err != nil || !a.check(t, out) || !a.laid.check(t, out) {

@@ -72,7 +72,7 @@ func (l *laidOut) count(ctx context.Context, a *manifest.Array) error {
 		return err
 	}
 	if m == nil {
-		g, err := a.Face.Grid()
+		g, err := a.Schema.Grid()
 		if err == nil {
 			a.Chunks = manifest.Counts{Verbatim: g.Chunks()}
 		}

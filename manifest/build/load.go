@@ -99,7 +99,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	case plan.Sum:
 		values, err = later.Sum(n.Variable, l.sums)
 	default:
-		values, err = outline(h, n.Variable, later)
+		values, err = summary(h, n.Variable, later)
 	}
 	if err == nil {
 		l.enter(n, values)
@@ -107,8 +107,8 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	return err
 }
 
-// outline has the values of a variable measured.
-func outline(h *manifest.Header, variable int, later *scan.Later) (*manifest.Values, error) {
+// summary has the values of a variable measured.
+func summary(h *manifest.Header, variable int, later *scan.Later) (*manifest.Values, error) {
 	g, err := plan.NewGauge(h, variable)
 	if err == nil {
 		err = later.Blocks(variable, g.Add)
@@ -122,11 +122,11 @@ func outline(h *manifest.Header, variable int, later *scan.Later) (*manifest.Val
 func (l *loading) enter(n plan.Need, values *manifest.Values) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed && values.Outline == nil {
+	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed && values.Summary == nil {
 		values = known
 	}
 	l.files[n.File].Values[n.Variable] = values
-	if values.Outline == nil {
+	if values.Summary == nil {
 		l.same[values.ID] = values
 	}
 	l.done++

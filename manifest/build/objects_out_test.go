@@ -80,7 +80,7 @@ func TestRequestsOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		values := codec.NewElems(a.Face().Form([]int64{files - 1, 2}))
+		values := codec.NewElems(a.Schema().Form([]int64{files - 1, 2}))
 		x, err := grid.Basic(a.Grid(), grid.All(), grid.All())
 		if err == nil {
 			err = a.Read(t.Context(), x, values)

@@ -51,12 +51,12 @@ func decoded(t *testing.T, dir, path string, decode bool) (values []float64, a *
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape := a.Face().Shape
-	e := codec.NewElems(codec.Form{Type: a.Face().DataType.Type(), Shape: shape})
+	shape := a.Schema().Shape
+	e := codec.NewElems(codec.Form{Type: a.Schema().DataType.Type(), Shape: shape})
 	if err := a.ReadRegion(t.Context(), grid.Whole(shape), e); err != nil {
 		t.Fatal(err)
 	}
-	values = make([]float64, len(e.Fixed)/a.Face().DataType.Type().Size)
+	values = make([]float64, len(e.Fixed)/a.Schema().DataType.Type().Size)
 	d.Float64s(values, e.Fixed)
 	return values, a
 }
@@ -69,8 +69,8 @@ func (a *archive) check(t *testing.T, dir string) bool {
 	for k := range shape {
 		shape[k] = int64(a.shape[k])
 	}
-	if !slices.Equal(array.Face().Shape, shape) {
-		t.Errorf("v has the shape %v, not %v", array.Face().Shape, shape)
+	if !slices.Equal(array.Schema().Shape, shape) {
+		t.Errorf("v has the shape %v, not %v", array.Schema().Shape, shape)
 		return false
 	}
 	for i := range got {
@@ -90,7 +90,7 @@ func (a *archive) check(t *testing.T, dir string) bool {
 func (a *archive) checkAxis(t *testing.T, dir, name string, want []float64) bool {
 	t.Helper()
 	got, array := decoded(t, dir, "/"+name, false)
-	if units, ok := array.Face().Attributes.Get("units"); ok {
+	if units, ok := array.Schema().Attributes.Get("units"); ok {
 		for i := range got {
 			got[i] = decodeTime(got[i], string(units[1:len(units)-1]))
 		}
@@ -123,7 +123,7 @@ func TestRandomArchives(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		a := newArchive(t, r, filepath.Join(dir, "files"), 1+int(seed%3))
-		for _, valueBytes := range []int64{0, 1 + r.Int64N(40)} { // of coordinates that are longer there are outlines
+		for _, valueBytes := range []int64{0, 1 + r.Int64N(40)} { // of coordinates that are longer there are summaries
 			out := filepath.Join(dir, fmt.Sprint(valueBytes, ".varve"))
 			opts := optionsFor(shuffled(r, a.files)...)
 			opts.ValueBytes = valueBytes

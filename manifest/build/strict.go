@@ -12,10 +12,10 @@ import (
 	"varve/manifest/report"
 )
 
-// refuseRebuilt refuses arrays of which chunks are rebuilt, where that is not allowed: whatever
+// refuseRebuilt refuses arrays of which chunks are re-encoded, where that is not allowed: whatever
 // it was that the plan did not see, such as chunks that skip filters, or edges that were asked for.
-func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
-	some := func(a manifest.Array) bool { return a.Chunks.Rebuilt > 0 }
+func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
+	some := func(a manifest.Array) bool { return a.Chunks.Reencoded > 0 }
 	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
 		return nil
 	}
@@ -33,12 +33,12 @@ func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *
 		if err != nil {
 			return closing(l, err)
 		}
-		files, err := rebuiltFrom(ctx, m, l.refs)
+		files, err := reencodedFrom(ctx, m, l.refs)
 		if err != nil {
 			return closing(l, err)
 		}
 		f := report.Finding{Kind: report.ChunkShape, Array: a.Path, Effect: report.Refused, Count: int64(len(files)), Of: snap.Sources,
-			Says: report.Thousands(a.Chunks.Rebuilt) + " of its chunks would be rebuilt, which --strict does not allow"}
+			Says: report.Thousands(a.Chunks.Reencoded) + " of its chunks would be re-encoded, which --strict does not allow"}
 		for _, row := range files[:min(len(files), mostNamed)] {
 			f.Files = append(f.Files, all[row].URL)
 		}
@@ -47,14 +47,14 @@ func (j *job) refuseRebuilt(ctx context.Context, snap *manifest.Snapshot, made *
 	return closing(l, refused)
 }
 
-// rebuiltFrom lists the files that rebuilt chunks are made of.
-func rebuiltFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) ([]int64, error) {
+// rebuiltFrom lists the files that re-encoded chunks are made of.
+func reencodedFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) ([]int64, error) {
 	files := map[int64]bool{}
 	for l, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Kind != mosaic.Rebuilt {
+		if l.Kind != mosaic.Reencoded {
 			continue
 		}
 		c, _ := m.Grid().Chunk(l.Coords)

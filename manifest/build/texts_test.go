@@ -37,7 +37,7 @@ func TestAttributesOfHDF5(t *testing.T) {
 			nodes[g.Path] = g.Attributes
 		}
 		for _, a := range made.Snapshot.Arrays {
-			nodes[a.Path] = a.Face.Attributes
+			nodes[a.Path] = a.Schema.Attributes
 		}
 		got := map[string]string{}
 		for path, attributes := range nodes {
@@ -105,7 +105,7 @@ func TestAttributesOfZarr(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, raw)
 		}
 	}
-	if got, _ := made.Snapshot.Arrays[0].Face.Attributes.Get("object"); string(got) != want["object"] {
+	if got, _ := made.Snapshot.Arrays[0].Schema.Attributes.Get("object"); string(got) != want["object"] {
 		t.Errorf("object of x is %s, want %s", got, want["object"])
 	}
 }

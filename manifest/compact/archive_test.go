@@ -155,10 +155,10 @@ func (a *archive) check(from, to int) {
 	if a.second {
 		slices.Reverse(shape)
 	}
-	if !slices.Equal(v.Face().Shape, shape) {
-		a.Fatalf("shape %v, want %v", v.Face().Shape, shape)
+	if !slices.Equal(v.Schema().Shape, shape) {
+		a.Fatalf("shape %v, want %v", v.Schema().Shape, shape)
 	}
-	form := v.Face().Form(shape)
+	form := v.Schema().Form(shape)
 	region, chunks := codec.NewElems(form), codec.NewElems(form)
 	if err := v.ReadRegion(a.Context(), grid.Whole(shape), region); err != nil {
 		a.Fatal(err)
@@ -184,7 +184,7 @@ func (a *archive) check(from, to int) {
 // readChunks puts the chunks of an array, as clients get them, into elements.
 func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.Counts) {
 	a.Helper()
-	unit := v.Face().DataType.Type().Size
+	unit := v.Schema().DataType.Type().Size
 	for w := v.Grid().Walk(); w.Next(); {
 		l, err := v.Locate(a.Context(), w.Coords)
 		b, err2 := v.Chunk(a.Context(), w.Coords)
@@ -198,8 +198,8 @@ func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.
 			if l.IsPatch() {
 				counts.Patched++
 			}
-		case store.Rebuilt:
-			counts.Rebuilt++
+		case store.Reencoded:
+			counts.Reencoded++
 		case store.Prefix:
 			counts.Prefix++
 		default:
@@ -211,7 +211,7 @@ func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.
 			a.Fatal(err)
 		}
 		from := grid.Window[byte]{Data: e.Fixed, Region: grid.Region{Origin: w.Origin, Shape: w.Codec}}
-		if err := grid.Copy(grid.Window[byte]{Data: into.Fixed, Region: grid.Whole(v.Face().Shape)}, from, w.Region, int64(unit)); err != nil {
+		if err := grid.Copy(grid.Window[byte]{Data: into.Fixed, Region: grid.Whole(v.Schema().Shape)}, from, w.Region, int64(unit)); err != nil {
 			a.Fatal(err)
 		}
 	}

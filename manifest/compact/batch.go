@@ -126,7 +126,7 @@ func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t mani
 // give gives chunks to their array.
 func (c *compaction) give(r run, places, chunks string) error {
 	a := &c.planned.Arrays[r.array]
-	g, err := a.Face.Grid()
+	g, err := a.Schema.Grid()
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
-// Package compact writes the chunks of a manifest that have to be rebuilt to files of the
+// Package compact writes the chunks of a manifest that have to be re-encoded to files of the
 // manifest, once, so that they are ranges of files like all others: nothing is decoded when
 // they are asked for, and exports point at them.
 //
-//	plan     merge short chunks where that is asked for      a face with longer edges
+//	plan     merge short chunks where that is asked for      a schema with longer edges
 //	adopt    what an interrupted run has written             runs of chunks
-//	rebuild  what is left, batch by batch                    chunks-SUM.bin, patches-SUM.parquet
-//	publish  faces and runs in one snapshot
+//	re-encode  what is left, batch by batch                    chunks-SUM.bin, patches-SUM.parquet
+//	publish  schemas and runs in one snapshot
 //
 // The sources stay as they are, and so do all values. Until the end readers see the old
 // snapshot. Each batch is brought to disk with a draft of the snapshot that names it, which
@@ -40,7 +40,7 @@ type Options struct {
 	Chunks map[string]int64
 	// Store says what may be read.
 	Store      store.Options
-	Workers    int    // chunks that are rebuilt at a time; 0: as many as there are processors
+	Workers    int    // chunks that are re-encoded at a time; 0: as many as there are processors
 	Memory     int64  // bytes for chunks that are under way; 0 stands for 512 MiB
 	BatchBytes int64  // the least size of a file of chunks but the last; 0 stands for 64 MiB
 	Writer     string // the program, for the snapshot
@@ -52,9 +52,9 @@ type Options struct {
 type Result struct {
 	Snapshot *manifest.Snapshot // that was published; nil if there was nothing to do
 	Merged   []string           // arrays whose chunks were
-	Chunks   int64              // that were rebuilt
-	Adopted  int64              // that an interrupted run had rebuilt
-	Bytes    int64              // of the chunks that were rebuilt
+	Chunks   int64              // that were re-encoded
+	Adopted  int64              // that an interrupted run had re-encoded
+	Bytes    int64              // of the chunks that were re-encoded
 }
 
 // attempts is how often a run goes on from the snapshot of a writer that was faster.
@@ -126,7 +126,7 @@ func (c *compaction) attempt(ctx context.Context) error {
 		}
 	}
 	c.result.Adopted = max(adopted-c.result.Chunks, 0) // the others are of an attempt before this
-	if err := c.rebuild(ctx); err != nil {
+	if err := c.reencode(ctx); err != nil {
 		return err
 	}
 	if adopted == 0 && c.done == 0 && len(c.merged) == 0 {
@@ -181,9 +181,9 @@ func (c *compaction) plan() error {
 	return nil
 }
 
-// rebuild rebuilds what is left, and counts the chunks of arrays that are not as they were.
+// re-encode re-encodes what is left, and counts the chunks of arrays that are not as they were.
 // What it has done before it fails is kept.
-func (c *compaction) rebuild(ctx context.Context) (err error) {
+func (c *compaction) reencode(ctx context.Context) (err error) {
 	opts := c.opts.Store
 	opts.Workers, opts.CacheBytes, opts.FlightBytes = c.opts.Workers, max(c.opts.Memory/4, 1), max(c.opts.Memory/4, 1)
 	now := *c.planned // the store's own: runs are added to the other one
@@ -196,7 +196,7 @@ func (c *compaction) rebuild(ctx context.Context) (err error) {
 	if err := c.count(ctx, s); err != nil {
 		return err
 	}
-	err = c.rebuildAll(ctx, s)
+	err = c.reencodeAll(ctx, s)
 	if err == nil {
 		return c.commit(ctx)
 	}
@@ -210,14 +210,14 @@ func (c *compaction) rebuild(ctx context.Context) (err error) {
 	return err
 }
 
-func (c *compaction) rebuildAll(ctx context.Context, s *store.Store) error {
+func (c *compaction) reencodeAll(ctx context.Context, s *store.Store) error {
 	for i, a := range s.Arrays() {
-		if c.planned.Arrays[i].Chunks.Rebuilt == 0 || a.Spec().Placement == "" {
+		if c.planned.Arrays[i].Chunks.Reencoded == 0 || a.Spec().Placement == "" {
 			continue
 		}
-		made, err := c.rebuildArray(ctx, a, i)
+		made, err := c.reencodeArray(ctx, a, i)
 		counts := &c.planned.Arrays[i].Chunks
-		counts.Rebuilt -= made
+		counts.Reencoded -= made
 		counts.Verbatim += made
 		counts.Patched += made
 		if err != nil {
@@ -227,19 +227,19 @@ func (c *compaction) rebuildAll(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// count counts anew the chunks of arrays that are to be rebuilt or were merged.
+// count counts anew the chunks of arrays that are to be re-encoded or were merged.
 func (c *compaction) count(ctx context.Context, s *store.Store) error {
 	c.total = 0
 	for i, a := range s.Arrays() {
 		spec := &c.planned.Arrays[i]
-		if spec.Placement == "" || spec.Chunks.Rebuilt == 0 && !c.merged[spec.Path] {
+		if spec.Placement == "" || spec.Chunks.Reencoded == 0 && !c.merged[spec.Path] {
 			continue
 		}
 		var err error
 		if spec.Chunks, err = a.Count(ctx); err != nil {
 			return err
 		}
-		c.total += spec.Chunks.Rebuilt
+		c.total += spec.Chunks.Reencoded
 	}
 	return ctx.Err()
 }

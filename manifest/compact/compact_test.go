@@ -26,7 +26,7 @@ import (
 // floats returns the numbers of v, whatever its type and packing.
 func floats(t testing.TB, v *store.Array, e codec.Elems) (out []float64) {
 	t.Helper()
-	if text, ok := v.Face().Attributes.Get("scale_factor"); ok {
+	if text, ok := v.Schema().Attributes.Get("scale_factor"); ok {
 		scale, err := strconv.ParseFloat(string(text), 64)
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func floats(t testing.TB, v *store.Array, e codec.Elems) (out []float64) {
 		}()
 	}
 	b := e.Fixed
-	switch v.Face().DataType.Name() {
+	switch v.Schema().DataType.Name() {
 	case "int16":
 		for ; len(b) > 0; b = b[2:] {
 			out = append(out, float64(int16(binary.LittleEndian.Uint16(b))))
@@ -52,12 +52,12 @@ func floats(t testing.TB, v *store.Array, e codec.Elems) (out []float64) {
 			out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
 		}
 	default:
-		t.Fatalf("v is %s", v.Face().DataType.Name())
+		t.Fatalf("v is %s", v.Schema().DataType.Name())
 	}
 	return out
 }
 
-// drifting builds an archive all of whose chunks have to be rebuilt: numbers are packed by two
+// drifting builds an archive all of whose chunks have to be re-encoded: numbers are packed by two
 // scales.
 func drifting(t testing.TB, days ...int) *archive {
 	a := newArchive(t)
@@ -75,7 +75,7 @@ func (a *archive) drift(days ...int) (names []string) {
 func TestCompact(t *testing.T) {
 	a := drifting(t, 100, 103, 108, 110)
 	before := a.counts()
-	if before.Rebuilt == 0 || before.Verbatim > 0 {
+	if before.Reencoded == 0 || before.Verbatim > 0 {
 		t.Fatalf("nothing to do: %+v", before)
 	}
 	var chunks [][]byte
@@ -88,10 +88,10 @@ func TestCompact(t *testing.T) {
 		chunks = append(chunks, b)
 	}
 	r := a.compact(Options{})
-	if r.Chunks != before.Rebuilt || r.Adopted != 0 || r.Snapshot == nil || r.Snapshot.ID != a.snapshot().ID {
+	if r.Chunks != before.Reencoded || r.Adopted != 0 || r.Snapshot == nil || r.Snapshot.ID != a.snapshot().ID {
 		t.Errorf("did %+v", r)
 	}
-	if got, want := a.counts(), (manifest.Counts{Verbatim: before.Rebuilt, Patched: before.Rebuilt}); got != want {
+	if got, want := a.counts(), (manifest.Counts{Verbatim: before.Reencoded, Patched: before.Reencoded}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	a.check(100, 110)
@@ -116,7 +116,7 @@ func TestCompact(t *testing.T) {
 func TestPartsOfKept(t *testing.T) {
 	a := drifting(t, 0, 5, 10, 12)
 	shape := a.v().Grid().Shape()
-	form := a.v().Face().Form(shape)
+	form := a.v().Schema().Form(shape)
 	whole := codec.NewElems(form)
 	if err := a.v().ReadRegion(t.Context(), grid.Whole(shape), whole); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestPartsOfKept(t *testing.T) {
 		v := openWith(t, a, cache)
 		for at := range shape[0] * shape[1] {
 			one := grid.Region{Origin: []int64{at / shape[1], at % shape[1]}, Shape: []int64{1, 1}}
-			got := codec.NewElems(v.Face().Form(one.Shape))
+			got := codec.NewElems(v.Schema().Form(one.Shape))
 			if err := v.ReadRegion(t.Context(), one, got); err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func TestInterrupted(t *testing.T) {
 	a := drifting(t, days...)
 	before := a.counts()
 	id := a.snapshot().ID
-	left, runs := before.Rebuilt, 0
+	left, runs := before.Reencoded, 0
 	for ; left > 5; runs++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := Compact(ctx, a.out, &Options{Workers: 2, BatchBytes: 40, Progress: func(done, total int64) {
@@ -213,11 +213,11 @@ func TestInterrupted(t *testing.T) {
 		a.check(0, days[40])
 	}
 	r := a.compact(Options{})
-	if r.Chunks != left || r.Adopted != before.Rebuilt-left || runs == 0 {
-		t.Errorf("%d of %d chunks left, did %+v", left, before.Rebuilt, r)
+	if r.Chunks != left || r.Adopted != before.Reencoded-left || runs == 0 {
+		t.Errorf("%d of %d chunks left, did %+v", left, before.Reencoded, r)
 	}
 	a.check(0, days[40])
-	if got := a.counts(); got.Patched != before.Rebuilt {
+	if got := a.counts(); got.Patched != before.Reencoded {
 		t.Errorf("%+v", got)
 	}
 	a.compacted(1)
@@ -316,7 +316,7 @@ func TestAppend(t *testing.T) {
 		a.compact(Options{})
 		kept := a.counts().Patched
 		a.append(a.file(55, 60, 0.5))
-		if got := a.counts(); got.Patched != kept || got.Rebuilt == 0 {
+		if got := a.counts(); got.Patched != kept || got.Reencoded == 0 {
 			t.Errorf("appended behind %d that were kept: %+v", kept, got)
 		}
 		a.check(50, 60)
@@ -326,13 +326,13 @@ func TestAppend(t *testing.T) {
 		a.check(50, 60)
 		kept = a.counts().Patched
 		a.append(a.file(40, 50, 0.5))
-		if got := a.counts(); got.Patched != kept || got.Rebuilt == 0 {
+		if got := a.counts(); got.Patched != kept || got.Reencoded == 0 {
 			t.Errorf("inserted before %d that were kept: %+v", kept, got)
 		}
 		a.check(40, 60)
 		a.compact(Options{})
 		a.check(40, 60)
-		if got := a.counts(); got.Rebuilt != 0 {
+		if got := a.counts(); got.Reencoded != 0 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -344,7 +344,7 @@ func TestBetween(t *testing.T) {
 	a.append(a.file(10, 12, 1))
 	a.compact(Options{})
 	a.append(a.file(5, 10, 0.5))
-	if got := a.counts(); got.Patched != 0 || got.Rebuilt == 0 {
+	if got := a.counts(); got.Patched != 0 || got.Reencoded == 0 {
 		t.Errorf("%+v", got)
 	}
 	a.check(0, 12)
@@ -449,10 +449,10 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestConflict has another writer publish while chunks are rebuilt.
+// TestConflict has another writer publish while chunks are re-encoded.
 func TestConflict(t *testing.T) {
 	a := drifting(t, 10, 12, 14)
-	chunks := a.counts().Rebuilt
+	chunks := a.counts().Reencoded
 	appended := false
 	r := a.compact(Options{BatchBytes: 1, Progress: func(int64, int64) {
 		if !appended {
@@ -460,7 +460,7 @@ func TestConflict(t *testing.T) {
 			a.append(a.file(14, 17, 0.5))
 		}
 	}})
-	if got := a.counts(); got.Rebuilt != 0 || got.Patched <= chunks || r.Chunks != got.Patched {
+	if got := a.counts(); got.Reencoded != 0 || got.Patched <= chunks || r.Chunks != got.Patched {
 		t.Errorf("%+v, did %+v", got, r)
 	}
 	a.check(10, 17)
@@ -488,8 +488,8 @@ func TestDamaged(t *testing.T) {
 	if _, err := v.Chunk(t.Context(), []int64{0, 0}); !errors.Is(err, codec.ErrCorrupt) {
 		t.Errorf("the chunk: %v", err)
 	}
-	e := codec.NewElems(v.Face().Form(v.Face().Shape))
-	if err := v.ReadRegion(t.Context(), whole(v), codec.NewElems(v.Face().Form(v.Grid().Counts()))); !errors.Is(err, codec.ErrCorrupt) {
+	e := codec.NewElems(v.Schema().Form(v.Schema().Shape))
+	if err := v.ReadRegion(t.Context(), whole(v), codec.NewElems(v.Schema().Form(v.Grid().Counts()))); !errors.Is(err, codec.ErrCorrupt) {
 		t.Errorf("a region: %v (%d bytes)", err, len(e.Fixed))
 	}
 	found, err := verify.Verify(t.Context(), s, &verify.Options{Deep: true})

@@ -11,14 +11,14 @@ import (
 	"varve/manifest/store"
 )
 
-// The chunks of the file that is compressed in another way are rebuilt once, and kept.
+// The chunks of the file that is compressed in another way are re-encoded once, and kept.
 func ExampleCompact() {
 	if err := keep(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
-	// 4 chunks rebuilt
-	// 0 rebuilt, 4 kept
+	// 4 chunks re-encoded
+	// 0 re-encoded, 4 kept
 }
 
 func keep(ctx context.Context) error {
@@ -36,7 +36,7 @@ func keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(result.Chunks, "chunks rebuilt")
+	fmt.Println(result.Chunks, "chunks re-encoded")
 	st, err := store.Open(ctx, out, &allowed)
 	if err != nil {
 		return err
@@ -50,6 +50,6 @@ func keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(counts.Rebuilt, "rebuilt,", counts.Patched, "kept")
+	fmt.Println(counts.Reencoded, "re-encoded,", counts.Patched, "kept")
 	return nil
 }

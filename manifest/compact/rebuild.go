@@ -34,9 +34,9 @@ const (
 
 func whole(a *store.Array) grid.Region { return grid.Whole(a.Grid().Counts()) }
 
-// rebuildArray rebuilds the chunks of an array, several at a time, and adds them to the batch
+// rebuildArray re-encodes the chunks of an array, several at a time, and adds them to the batch
 // in C order.
-func (c *compaction) rebuildArray(ctx context.Context, a *store.Array, index int) (rebuilt int64, err error) {
+func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index int) (reencoded int64, err error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	tasks := make(chan *task, mostTasks)
@@ -59,16 +59,16 @@ func (c *compaction) rebuildArray(ctx context.Context, a *store.Array, index int
 			cancel() // and see the others off
 			continue
 		}
-		rebuilt++
+		reencoded++
 		c.progress()
 	}
 	if failed := finding.Wait(); err == nil {
 		err = failed
 	}
-	return rebuilt, err
+	return reencoded, err
 }
 
-// find hands out the chunks to be rebuilt, and has them rebuilt.
+// find hands out the chunks to be re-encoded, and has them re-encoded.
 func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.Weighted, tasks chan<- *task) error {
 	var workers errgroup.Group
 	workers.SetLimit(c.opts.Workers)
@@ -77,7 +77,7 @@ func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.W
 		if err != nil {
 			return err
 		}
-		if l.Kind != store.Rebuilt {
+		if l.Kind != store.Reencoded {
 			continue
 		}
 		t := &task{coords: slices.Clone(l.Coords), made: make(chan made, 1)}
@@ -98,8 +98,8 @@ func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.W
 	return ctx.Err()
 }
 
-// weight is about what a chunk takes while it is rebuilt: its elements, and their bytes as
-// the face has them. One that is larger than all there is for chunks is rebuilt alone.
+// weight is about what a chunk takes while it is re-encoded: its elements, and their bytes as
+// the schema has them. One that is larger than all there is for chunks is re-encoded alone.
 func (c *compaction) weight(a *store.Array, coords []int64) (int64, error) {
 	p, err := a.Pipeline(coords)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package convert turns elements of a tile's variable into elements of an array's face: what
+// Package convert turns elements of a tile's variable into elements of an array's schema: what
 // stands between what one file stores and what all files together declare.
 //
-//	stored ─ manifest.AsStored ─ cast ─ masks become the face's ────────────── face
-//	       ─ manifest.Unpacked ─ sign ─ masks become NaN ─ ×scale+offset ─ cast ─ face
-//	       ─ manifest.Retimed ── moment ─ in the face's units and calendar ──── face
+//	stored ─ manifest.AsStored ─ cast ─ masks become the schema's ────────────── schema
+//	       ─ manifest.Unpacked ─ sign ─ masks become NaN ─ ×scale+offset ─ cast ─ schema
+//	       ─ manifest.Retimed ── moment ─ in the schema's units and calendar ──── schema
 //
 // A mask is an element that the attributes _FillValue and missing_value call missing. Casts
 // are those that NumPy calls safe: no integer changes, no float gets shorter. Arithmetic is
@@ -23,7 +23,7 @@ import (
 	"varve/zarrjson"
 )
 
-// Conversion turns elements of one variable into those of a face. Any number of goroutines
+// Conversion turns elements of one variable into those of a schema. Any number of goroutines
 // may use it.
 type Conversion struct {
 	from, to codec.Type
@@ -37,23 +37,23 @@ type converter interface {
 	convert(dst, src codec.Elems) error
 }
 
-// New returns the conversion of a variable's elements. Of the face its data type and its
-// attributes count, which have to be in keeping with the reading: a face that unpacks what the
+// New returns the conversion of a variable's elements. Of the schema its data type and its
+// attributes count, which have to be in keeping with the reading: a schema that unpacks what the
 // variable does not pack, or that has no element for what the variable calls missing, is an
 // error, and so is a cast that loses anything.
-func New(v *manifest.Variable, face *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
-	c := &Conversion{from: v.Type, to: face.DataType.Type()}
+func New(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
+	c := &Conversion{from: v.Type, to: schema.DataType.Type()}
 	if err := errors.Join(check(c.from), check(c.to)); err != nil {
 		return nil, fmt.Errorf("%s: %w", v.Path, err)
 	}
 	var err error
 	switch reading {
 	case manifest.AsStored:
-		c.steps, err = asStored(v, face)
+		c.steps, err = asStored(v, schema)
 	case manifest.Unpacked:
-		c.steps, err = unpacked(v, face)
+		c.steps, err = unpacked(v, schema)
 	case manifest.Retimed:
-		c.steps, err = retimed(v, face)
+		c.steps, err = retimed(v, schema)
 	default:
 		err = fmt.Errorf("reading %q: %w", reading, errors.ErrUnsupported)
 	}
@@ -67,22 +67,22 @@ func New(v *manifest.Variable, face *zarrjson.Array, reading manifest.Reading) (
 type Known map[knownBy]*Conversion
 
 type knownBy struct {
-	v    *manifest.Variable
-	face *zarrjson.Array
+	v      *manifest.Variable
+	schema *zarrjson.Array
 }
 
-// Add keeps a conversion of a variable's elements into those of a face. Neither may change
+// Add keeps a conversion of a variable's elements into those of a schema. Neither may change
 // from now on.
-func (k Known) Add(v *manifest.Variable, face *zarrjson.Array, c *Conversion) {
-	k[knownBy{v, face}] = c
+func (k Known) Add(v *manifest.Variable, schema *zarrjson.Array, c *Conversion) {
+	k[knownBy{v, schema}] = c
 }
 
 // Conversion returns the conversion that is known, or a new one.
-func (k Known) Conversion(v *manifest.Variable, face *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
-	if c := k[knownBy{v, face}]; c != nil {
+func (k Known) Conversion(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
+	if c := k[knownBy{v, schema}]; c != nil {
 		return c, nil
 	}
-	return New(v, face, reading)
+	return New(v, schema, reading)
 }
 
 // Identity reports whether elements stay as they are, bit for bit.
@@ -113,7 +113,7 @@ func count(t codec.Type, e codec.Elems) int {
 	return len(e.Fixed) / t.Size
 }
 
-// Fill is one element of the face: what a cell of the variable that was never written reads as.
+// Fill is one element of the schema: what a cell of the variable that was never written reads as.
 // It must not be changed.
 func (c *Conversion) Fill() []byte { return c.fill }
 
@@ -146,46 +146,46 @@ func one(t codec.Type, element []byte) codec.Elems {
 	return codec.Elems{Fixed: element}
 }
 
-// packings are those of a variable's numbers and of a face's.
-func packings(v *manifest.Variable, face *zarrjson.Array) (tile, declared cf.Packing, err error) {
+// packings are those of a variable's numbers and of a schema's.
+func packings(v *manifest.Variable, schema *zarrjson.Array) (tile, declared cf.Packing, err error) {
 	if tile, err = cf.PackingOf(v); err == nil {
-		declared, err = packingOf(face)
+		declared, err = packingOf(schema)
 	}
 	return tile, declared, err
 }
 
-// asStored casts, and gives the face's mask to what the variable calls missing.
-func asStored(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
+// asStored casts, and gives the schema's mask to what the variable calls missing.
+func asStored(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 	if !cf.IsNumber(v.Type) {
-		return cast(v.Type, face.DataType.Type())
+		return cast(v.Type, schema.DataType.Type())
 	}
-	tile, declared, err := packings(v, face)
+	tile, declared, err := packings(v, schema)
 	if err != nil {
 		return nil, err
 	}
 	if !tile.SameScale(declared) {
-		return nil, fmt.Errorf("packed as × %v + %v, the face as × %v + %v: it has to be unpacked",
+		return nil, fmt.Errorf("packed as × %v + %v, the schema as × %v + %v: it has to be unpacked",
 			tile.Scale.Or(1), tile.Offset.Or(0), declared.Scale.Or(1), declared.Offset.Or(0))
 	}
 	turned := !tile.Type.Equal(v.Type)
-	if turned != !declared.Type.Equal(face.DataType.Type()) || turned && !v.Type.Equal(face.DataType.Type()) {
-		return nil, fmt.Errorf("%s as %s, the face %s as %s: it has to be unpacked", v.Type, tile.Type, face.DataType.Type(), declared.Type)
+	if turned != !declared.Type.Equal(schema.DataType.Type()) || turned && !v.Type.Equal(schema.DataType.Type()) {
+		return nil, fmt.Errorf("%s as %s, the schema %s as %s: it has to be unpacked", v.Type, tile.Type, schema.DataType.Type(), declared.Type)
 	}
 	tile.Type, tile.Scale, tile.Offset = v.Type, nil, nil
-	return numbers(tile, face.DataType.Type(), declared.Masks)
+	return numbers(tile, schema.DataType.Type(), declared.Masks)
 }
 
 // unpacked undoes the variable's own packing.
-func unpacked(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
+func unpacked(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 	if !cf.IsNumber(v.Type) {
-		return cast(v.Type, face.DataType.Type())
+		return cast(v.Type, schema.DataType.Type())
 	}
-	tile, declared, err := packings(v, face)
+	tile, declared, err := packings(v, schema)
 	if err != nil {
 		return nil, err
 	}
-	if declared.Scaled() || !declared.Type.Equal(face.DataType.Type()) {
-		return nil, fmt.Errorf("unpacked into a face that is packed itself")
+	if declared.Scaled() || !declared.Type.Equal(schema.DataType.Type()) {
+		return nil, fmt.Errorf("unpacked into a schema that is packed itself")
 	}
 	if tile.Scaled() && (declared.Type.Kind != codec.Float || len(declared.Masks) > 0 && !cf.IsNaN(declared.Type, declared.Masks[0])) {
 		return nil, fmt.Errorf("unpacked into %s: want a float, and NaN for what is missing", declared.Type)

@@ -71,8 +71,8 @@ func variable(t testing.TB, typ codec.Type, attributes ...any) *manifest.Variabl
 	return v
 }
 
-// face is an array with attributes as a JSON object.
-func face(t testing.TB, typ codec.Type, attributes string) *zarrjson.Array {
+// schema is an array with attributes as a JSON object.
+func schema(t testing.TB, typ codec.Type, attributes string) *zarrjson.Array {
 	t.Helper()
 	dt, err := zarrjson.DataTypeOf(typ)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestConversionsAreNumPys(t *testing.T) {
 		From, To, Unsigned string
 		Scale, Offset      *float64
 		Masks              []json.Number
-		Stored, Face       string
+		Stored, Schema     string
 	}
 	load(t, "conversions.json", &cases)
 	for i, c := range cases {
@@ -144,7 +144,7 @@ func TestConversionsAreNumPys(t *testing.T) {
 		from, to := typeOf(t, c.From), typeOf(t, c.To)
 		var masks []byte
 		for _, m := range c.Masks {
-			p, err := packingOf(face(t, from, `{"missing_value":`+m.String()+`}`))
+			p, err := packingOf(schema(t, from, `{"missing_value":`+m.String()+`}`))
 			if err != nil || len(p.Masks) != 1 {
 				t.Fatalf("case %d: %s is no %s: %v", i, m, from, err)
 			}
@@ -155,12 +155,12 @@ func TestConversionsAreNumPys(t *testing.T) {
 			attributes = append(attributes, cf.MissingValue, masks)
 			declared = nanMask
 		}
-		conversion, err := New(variable(t, from, attributes...), face(t, to, declared), manifest.Unpacked)
+		conversion, err := New(variable(t, from, attributes...), schema(t, to, declared), manifest.Unpacked)
 		if err != nil {
 			t.Errorf("case %d: %v", i, err)
 			continue
 		}
-		holds(t, fmt.Sprintf("case %d, %+v", i, c), conversion, fromHex(t, c.Stored), fromHex(t, c.Face))
+		holds(t, fmt.Sprintf("case %d, %+v", i, c), conversion, fromHex(t, c.Stored), fromHex(t, c.Schema))
 	}
 }
 
@@ -229,43 +229,43 @@ func TestMasks(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		v            *manifest.Variable
-		face         *zarrjson.Array
+		schema       *zarrjson.Array
 		reading      manifest.Reading
 		stored, want []byte
 		identity     bool
 	}{
-		{"equal masks stay", variable(t, i2, "_FillValue", shorts(-9)), face(t, i2, `{"_FillValue":-9}`), manifest.AsStored,
+		{"equal masks stay", variable(t, i2, "_FillValue", shorts(-9)), schema(t, i2, `{"_FillValue":-9}`), manifest.AsStored,
 			shorts(-9, 1), shorts(-9, 1), true},
-		{"another mask becomes the face's", variable(t, i2, "_FillValue", shorts(-8)), face(t, i2, `{"_FillValue":-9}`), manifest.AsStored,
+		{"another mask becomes the schema's", variable(t, i2, "_FillValue", shorts(-8)), schema(t, i2, `{"_FillValue":-9}`), manifest.AsStored,
 			shorts(-8, 1), shorts(-9, 1), false},
 		{"one of several masks", variable(t, i2, "_FillValue", shorts(-9), "missing_value", shorts(-8, -7)),
-			face(t, i2, `{"_FillValue":-9,"missing_value":[-7]}`), manifest.AsStored, shorts(-9, -8, -7, 1), shorts(-9, -9, -7, 1), false},
-		{"a face that masks more", variable(t, i2, "_FillValue", shorts(-9)), face(t, i2, `{"_FillValue":-9,"missing_value":-7}`), manifest.AsStored,
+			schema(t, i2, `{"_FillValue":-9,"missing_value":[-7]}`), manifest.AsStored, shorts(-9, -8, -7, 1), shorts(-9, -9, -7, 1), false},
+		{"a schema that masks more", variable(t, i2, "_FillValue", shorts(-9)), schema(t, i2, `{"_FillValue":-9,"missing_value":-7}`), manifest.AsStored,
 			shorts(-9), shorts(-9), true},
-		{"cast, and masked alike", variable(t, i2, "_FillValue", shorts(-9)), face(t, f4, `{"_FillValue":"AAAAAAAAIsA="}`), manifest.AsStored,
+		{"cast, and masked alike", variable(t, i2, "_FillValue", shorts(-9)), schema(t, f4, `{"_FillValue":"AAAAAAAAIsA="}`), manifest.AsStored,
 			shorts(-9, 1), singles(-9, 1), false},
-		{"floats to NaN", variable(t, f4, "_FillValue", singles(-999)), face(t, f4, nanMask), manifest.AsStored,
+		{"floats to NaN", variable(t, f4, "_FillValue", singles(-999)), schema(t, f4, nanMask), manifest.AsStored,
 			singles(-999, 1, nan), singles(nan, 1, nan), false},
-		{"NaN to a number", variable(t, f4, "_FillValue", singles(nan)), face(t, f4, `{"_FillValue":"AAAAAAAAIsA="}`), manifest.AsStored,
+		{"NaN to a number", variable(t, f4, "_FillValue", singles(nan)), schema(t, f4, `{"_FillValue":"AAAAAAAAIsA="}`), manifest.AsStored,
 			singles(-999, nan, float32(math.Inf(1))), singles(-999, -9, float32(math.Inf(1))), false},
-		{"NaN stays NaN", variable(t, f4, "_FillValue", singles(nan)), face(t, f4, nanMask), manifest.AsStored, singles(nan, 1), singles(nan, 1), true},
-		{"no mask", variable(t, f4), face(t, f4, nanMask), manifest.AsStored, singles(nan, 0), singles(nan, 0), true},
-		{"both zeros are masked", variable(t, f4, "missing_value", singles(0)), face(t, f4, nanMask), manifest.AsStored,
+		{"NaN stays NaN", variable(t, f4, "_FillValue", singles(nan)), schema(t, f4, nanMask), manifest.AsStored, singles(nan, 1), singles(nan, 1), true},
+		{"no mask", variable(t, f4), schema(t, f4, nanMask), manifest.AsStored, singles(nan, 0), singles(nan, 0), true},
+		{"both zeros are masked", variable(t, f4, "missing_value", singles(0)), schema(t, f4, nanMask), manifest.AsStored,
 			singles(0, zero, 1), singles(nan, nan, 1), false},
-		{"NaN and wider", variable(t, f4, "_FillValue", singles(nan)), face(t, float64Type, `{"_FillValue":"AAAAAAAAIsA="}`), manifest.AsStored,
+		{"NaN and wider", variable(t, f4, "_FillValue", singles(nan)), schema(t, float64Type, `{"_FillValue":"AAAAAAAAIsA="}`), manifest.AsStored,
 			singles(nan, 1), doubles(-9, 1), false},
-		{"unsigned to integers", variable(t, i2, "_Unsigned", "true", "_FillValue", shorts(-1)), face(t, typeOf(t, "u2"), `{"_FillValue":65535}`), manifest.Unpacked,
+		{"unsigned to integers", variable(t, i2, "_Unsigned", "true", "_FillValue", shorts(-1)), schema(t, typeOf(t, "u2"), `{"_FillValue":65535}`), manifest.Unpacked,
 			shorts(-1, -2, 3), shorts(-1, -2, 3), true},
-		{"unsigned to wider integers", variable(t, i2, "_Unsigned", "true"), face(t, typeOf(t, "i4"), `{}`), manifest.Unpacked,
+		{"unsigned to wider integers", variable(t, i2, "_Unsigned", "true"), schema(t, typeOf(t, "i4"), `{}`), manifest.Unpacked,
 			shorts(-1, 3), []byte{0xff, 0xff, 0, 0, 3, 0, 0, 0}, false},
-		{"unsigned stays", variable(t, i2, "_Unsigned", "true", "_FillValue", shorts(-1)), face(t, i2, `{"_Unsigned":"true","_FillValue":-1}`), manifest.AsStored,
+		{"unsigned stays", variable(t, i2, "_Unsigned", "true", "_FillValue", shorts(-1)), schema(t, i2, `{"_Unsigned":"true","_FillValue":-1}`), manifest.AsStored,
 			shorts(-1, 3), shorts(-1, 3), true},
-		{"packed stays", variable(t, i2, "scale_factor", 0.01), face(t, i2, `{"scale_factor":0.01}`), manifest.AsStored, shorts(-1, 3), shorts(-1, 3), true},
-		{"packed in more", variable(t, i2, "scale_factor", 0.01), face(t, typeOf(t, "i4"), `{"scale_factor":0.01}`), manifest.AsStored,
+		{"packed stays", variable(t, i2, "scale_factor", 0.01), schema(t, i2, `{"scale_factor":0.01}`), manifest.AsStored, shorts(-1, 3), shorts(-1, 3), true},
+		{"packed in more", variable(t, i2, "scale_factor", 0.01), schema(t, typeOf(t, "i4"), `{"scale_factor":0.01}`), manifest.AsStored,
 			shorts(-1), []byte{0xff, 0xff, 0xff, 0xff}, false},
-		{"scale of 1", variable(t, i2, "scale_factor", 1.0), face(t, i2, `{}`), manifest.AsStored, shorts(-1, 3), shorts(-1, 3), true},
+		{"scale of 1", variable(t, i2, "scale_factor", 1.0), schema(t, i2, `{}`), manifest.AsStored, shorts(-1, 3), shorts(-1, 3), true},
 	} {
-		conversion, err := New(c.v, c.face, c.reading)
+		conversion, err := New(c.v, c.schema, c.reading)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -282,29 +282,29 @@ func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		v       *manifest.Variable
-		face    *zarrjson.Array
+		schema  *zarrjson.Array
 		reading manifest.Reading
 		says    string
 	}{
-		{"a face of another scale", variable(t, i2, "scale_factor", 0.01), face(t, i2, `{"scale_factor":0.005}`), manifest.AsStored, "has to be unpacked"},
-		{"a face without the scale", variable(t, i2, "scale_factor", 0.01), face(t, i2, `{}`), manifest.AsStored, "has to be unpacked"},
-		{"a face with a scale", variable(t, i2), face(t, i2, `{"add_offset":1}`), manifest.AsStored, "has to be unpacked"},
-		{"an unsigned face", variable(t, i2), face(t, i2, `{"_Unsigned":"true"}`), manifest.AsStored, "has to be unpacked"},
-		{"unsigned and wider", variable(t, i2, "_Unsigned", "true"), face(t, typeOf(t, "i4"), `{"_Unsigned":"true"}`), manifest.AsStored, "has to be unpacked"},
-		{"a packed face", variable(t, i2, "scale_factor", 0.01), face(t, f4, `{"scale_factor":0.01}`), manifest.Unpacked, "packed itself"},
-		{"scaled to integers", variable(t, i2, "scale_factor", 0.01), face(t, i2, `{}`), manifest.Unpacked, "want a float"},
-		{"no room for what is missing", variable(t, i2, "_FillValue", shorts(-1)), face(t, i2, `{}`), manifest.AsStored, "no element"},
-		{"float64 to float32", variable(t, float64Type), face(t, f4, `{}`), manifest.AsStored, "lose"},
-		{"int64 to int32", variable(t, typeOf(t, "i8")), face(t, typeOf(t, "i4"), `{}`), manifest.AsStored, "lose"},
-		{"longer texts", variable(t, typeOf(t, "S8")), face(t, typeOf(t, "S4"), `{}`), manifest.AsStored, "lose"},
-		{"a scale that is none", variable(t, i2, "scale_factor", "big"), face(t, i2, `{}`), manifest.AsStored, "want a number"},
-		{"a face's scale that is none", variable(t, i2), face(t, i2, `{"scale_factor":"big"}`), manifest.AsStored, "want a number"},
-		{"no reading", variable(t, i2), face(t, i2, `{}`), "", "reading"},
-		{"no times", variable(t, i2, "units", "m"), face(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, "no units of time"},
-		{"another calendar", variable(t, i2, "units", "days since 2000-01-01", "calendar", "noleap"), face(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, "calendars"},
-		{"a face without units", variable(t, i2, "units", "days since 2000-01-01"), face(t, i2, `{}`), manifest.Retimed, "want a unit since"},
+		{"a schema of another scale", variable(t, i2, "scale_factor", 0.01), schema(t, i2, `{"scale_factor":0.005}`), manifest.AsStored, "has to be unpacked"},
+		{"a schema without the scale", variable(t, i2, "scale_factor", 0.01), schema(t, i2, `{}`), manifest.AsStored, "has to be unpacked"},
+		{"a schema with a scale", variable(t, i2), schema(t, i2, `{"add_offset":1}`), manifest.AsStored, "has to be unpacked"},
+		{"an unsigned schema", variable(t, i2), schema(t, i2, `{"_Unsigned":"true"}`), manifest.AsStored, "has to be unpacked"},
+		{"unsigned and wider", variable(t, i2, "_Unsigned", "true"), schema(t, typeOf(t, "i4"), `{"_Unsigned":"true"}`), manifest.AsStored, "has to be unpacked"},
+		{"a packed schema", variable(t, i2, "scale_factor", 0.01), schema(t, f4, `{"scale_factor":0.01}`), manifest.Unpacked, "packed itself"},
+		{"scaled to integers", variable(t, i2, "scale_factor", 0.01), schema(t, i2, `{}`), manifest.Unpacked, "want a float"},
+		{"no room for what is missing", variable(t, i2, "_FillValue", shorts(-1)), schema(t, i2, `{}`), manifest.AsStored, "no element"},
+		{"float64 to float32", variable(t, float64Type), schema(t, f4, `{}`), manifest.AsStored, "lose"},
+		{"int64 to int32", variable(t, typeOf(t, "i8")), schema(t, typeOf(t, "i4"), `{}`), manifest.AsStored, "lose"},
+		{"longer texts", variable(t, typeOf(t, "S8")), schema(t, typeOf(t, "S4"), `{}`), manifest.AsStored, "lose"},
+		{"a scale that is none", variable(t, i2, "scale_factor", "big"), schema(t, i2, `{}`), manifest.AsStored, "want a number"},
+		{"a schema's scale that is none", variable(t, i2), schema(t, i2, `{"scale_factor":"big"}`), manifest.AsStored, "want a number"},
+		{"no reading", variable(t, i2), schema(t, i2, `{}`), "", "reading"},
+		{"no times", variable(t, i2, "units", "m"), schema(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, "no units of time"},
+		{"another calendar", variable(t, i2, "units", "days since 2000-01-01", "calendar", "noleap"), schema(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, "calendars"},
+		{"a schema without units", variable(t, i2, "units", "days since 2000-01-01"), schema(t, i2, `{}`), manifest.Retimed, "want a unit since"},
 	} {
-		if _, err := New(c.v, c.face, c.reading); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := New(c.v, c.schema, c.reading); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
@@ -313,7 +313,7 @@ func TestNewRefuses(t *testing.T) {
 func TestRetimed(t *testing.T) {
 	v := variable(t, typeOf(t, "i2"), "units", "hours since 2000-01-02", "_FillValue", shorts(-1))
 	v.Fill.Value = shorts(-1)
-	days := face(t, typeOf(t, "f4"), `{"units":"days since 2000-01-01","calendar":"gregorian","_FillValue":"AAAAAAAA+H8="}`)
+	days := schema(t, typeOf(t, "f4"), `{"units":"days since 2000-01-01","calendar":"gregorian","_FillValue":"AAAAAAAA+H8="}`)
 	c, err := New(v, days, manifest.Retimed)
 	if err != nil {
 		t.Fatal(err)
@@ -322,11 +322,11 @@ func TestRetimed(t *testing.T) {
 	if !cf.IsNaN(c.to, c.Fill()) {
 		t.Errorf("fill %x", c.Fill())
 	}
-	same := face(t, typeOf(t, "i2"), `{"units":"hours since 2000-1-2 00:00","_FillValue":-1}`)
+	same := schema(t, typeOf(t, "i2"), `{"units":"hours since 2000-1-2 00:00","_FillValue":-1}`)
 	if c, err = New(v, same, manifest.Retimed); err != nil || !c.Identity() {
 		t.Errorf("the same units: %v", err)
 	}
-	c, err = New(v, face(t, typeOf(t, "i8"), `{"units":"days since 2000-01-01","_FillValue":0}`), manifest.Retimed)
+	c, err = New(v, schema(t, typeOf(t, "i8"), `{"units":"days since 2000-01-01","_FillValue":0}`), manifest.Retimed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func TestTexts(t *testing.T) {
 		{"from UTF-32", typeOf(t, "U2"), text, codec.Elems{Fixed: append(utf32("é", 2), utf32("☃x", 2)...)}, []string{"é", "☃x"}},
 		{"the same", text, text, codec.Elems{Var: [][]byte{[]byte("a"), nil}}, []string{"a", ""}},
 	} {
-		conversion, err := New(variable(t, c.from), face(t, c.to, `{}`), manifest.AsStored)
+		conversion, err := New(variable(t, c.from), schema(t, c.to, `{}`), manifest.AsStored)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -395,7 +395,7 @@ func TestTexts(t *testing.T) {
 			}
 		}
 	}
-	conversion, err := New(variable(t, typeOf(t, "S1")), face(t, text, `{}`), manifest.AsStored)
+	conversion, err := New(variable(t, typeOf(t, "S1")), schema(t, text, `{}`), manifest.AsStored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestTexts(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
-	c, err := New(variable(t, typeOf(t, "M8[s]")), face(t, typeOf(t, "M8[ns]"), `{}`), manifest.AsStored)
+	c, err := New(variable(t, typeOf(t, "M8[s]")), schema(t, typeOf(t, "M8[ns]"), `{}`), manifest.AsStored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestFill(t *testing.T) {
 		want []byte
 	}{{"zeros", nil, doubles(10)}, {"a number", shorts(4), doubles(12)}, {"missing", shorts(-1), doubles(math.NaN())}} {
 		packed.Fill.Value = c.fill
-		conversion, err := New(packed, face(t, float64Type, nanMask), manifest.Unpacked)
+		conversion, err := New(packed, schema(t, float64Type, nanMask), manifest.Unpacked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,7 +441,7 @@ func TestFill(t *testing.T) {
 }
 
 func TestApplyRefusesOtherLengths(t *testing.T) {
-	c, err := New(variable(t, typeOf(t, "i2")), face(t, typeOf(t, "f4"), `{}`), manifest.AsStored)
+	c, err := New(variable(t, typeOf(t, "i2")), schema(t, typeOf(t, "f4"), `{}`), manifest.AsStored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,22 +458,22 @@ func BenchmarkApply(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		v       *manifest.Variable
-		face    *zarrjson.Array
+		schema  *zarrjson.Array
 		reading manifest.Reading
 	}{
-		{"unpack int16 to float32", variable(b, i2, "scale_factor", 0.01, "add_offset", 273.15, "_FillValue", shorts(-1)), face(b, f4, nanMask), manifest.Unpacked},
-		{"unpack int16 to float64", variable(b, i2, "scale_factor", 0.01, "_FillValue", shorts(-1)), face(b, float64Type, nanMask), manifest.Unpacked},
-		{"cast float32 to float64", variable(b, f4), face(b, float64Type, `{}`), manifest.AsStored},
-		{"mask float32", variable(b, f4, "_FillValue", singles(-999)), face(b, f4, nanMask), manifest.AsStored},
-		{"mask int16", variable(b, i2, "_FillValue", shorts(-1)), face(b, i2, `{"_FillValue":-2}`), manifest.AsStored},
-		{"cast uint8 to int16", variable(b, typeOf(b, "u1")), face(b, i2, `{}`), manifest.AsStored},
+		{"unpack int16 to float32", variable(b, i2, "scale_factor", 0.01, "add_offset", 273.15, "_FillValue", shorts(-1)), schema(b, f4, nanMask), manifest.Unpacked},
+		{"unpack int16 to float64", variable(b, i2, "scale_factor", 0.01, "_FillValue", shorts(-1)), schema(b, float64Type, nanMask), manifest.Unpacked},
+		{"cast float32 to float64", variable(b, f4), schema(b, float64Type, `{}`), manifest.AsStored},
+		{"mask float32", variable(b, f4, "_FillValue", singles(-999)), schema(b, f4, nanMask), manifest.AsStored},
+		{"mask int16", variable(b, i2, "_FillValue", shorts(-1)), schema(b, i2, `{"_FillValue":-2}`), manifest.AsStored},
+		{"cast uint8 to int16", variable(b, typeOf(b, "u1")), schema(b, i2, `{}`), manifest.AsStored},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			conversion, err := New(c.v, c.face, c.reading)
+			conversion, err := New(c.v, c.schema, c.reading)
 			if err != nil {
 				b.Fatal(err)
 			}
-			src, dst := make([]byte, n*c.v.Type.Size), make([]byte, n*c.face.DataType.Type().Size)
+			src, dst := make([]byte, n*c.v.Type.Size), make([]byte, n*c.schema.DataType.Type().Size)
 			for i := range src {
 				src[i] = byte(i * 7)
 			}

@@ -9,7 +9,7 @@ import (
 	"varve/zarrjson"
 )
 
-// FuzzNew makes conversions from whatever attributes a header and a face may have, and applies
+// FuzzNew makes conversions from whatever attributes a header and a schema may have, and applies
 // those that there are.
 func FuzzNew(f *testing.F) {
 	f.Add(uint8(codec.Int), uint8(2), uint8(codec.Float), uint8(4), uint8(1), []byte("\x01\x02\x03\x04\x05\x06\x07\x08"), "true", `{"_FillValue":"AAAAAAAA+H8="}`)
@@ -44,7 +44,7 @@ func FuzzNew(f *testing.F) {
 		}
 		n := len(data) / from.Size
 		dst := codec.NewElems(codec.Form{Type: to, Shape: []int64{int64(n)}})
-		_ = c.Apply(dst, codec.Elems{Fixed: data[:n*from.Size]}) // some times have no place in a face
+		_ = c.Apply(dst, codec.Elems{Fixed: data[:n*from.Size]}) // some times have no place in a schema
 		if !to.Varies() && len(c.Fill()) != to.Size {
 			t.Errorf("fill of %d bytes for %s", len(c.Fill()), to)
 		}

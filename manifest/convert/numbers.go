@@ -12,7 +12,7 @@ import (
 
 var float64Type = codec.Type{Kind: codec.Float, Size: 8}
 
-// numbers returns what turns packed numbers into those of a face: nil if no bit changes.
+// numbers returns what turns packed numbers into those of a schema: nil if no bit changes.
 func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) {
 	if !p.Scaled() && !Safe(p.Type, to) {
 		return nil, fmt.Errorf("%s to %s: %w, it would lose something", p.Type, to, errors.ErrUnsupported)
@@ -30,7 +30,7 @@ func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) 
 	return newWords(p, to, masks, target), nil
 }
 
-// changing are the masks that the face knows by another element, or not at all.
+// changing are the masks that the schema knows by another element, or not at all.
 func changing(p cf.Packing, to codec.Type, declared [][]byte) (masks [][]byte) {
 	for _, m := range p.Masks {
 		if cf.IsNaN(p.Type, m) && (len(declared) == 0 || cf.IsNaN(to, declared[0])) {
@@ -45,7 +45,7 @@ func changing(p cf.Packing, to codec.Type, declared [][]byte) (masks [][]byte) {
 	return masks
 }
 
-// targetOf is the element of the face for what is missing: its mask, or else NaN.
+// targetOf is the element of the schema for what is missing: its mask, or else NaN.
 func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
 	switch {
 	case len(declared) > 0:
@@ -55,7 +55,7 @@ func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
 	case !needed:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("the face has no element of %s for what is missing", to)
+	return nil, fmt.Errorf("the schema has no element of %s for what is missing", to)
 }
 
 // blockLen elements fit the first-level cache as often as a conversion looks at them. A block

@@ -9,18 +9,18 @@ import (
 	"varve/zarrjson"
 )
 
-// retime tells times in the reference of a face.
+// retime tells times in the reference of a schema.
 type retime struct {
 	from cf.Times // without elements
 	to   cf.Reference
 }
 
-func retimed(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
+func retimed(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 	from, err := cf.TimesOf(v, &manifest.Values{})
 	if err != nil {
 		return nil, err
 	}
-	declared, err := packingOf(face)
+	declared, err := packingOf(schema)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func retimed(v *manifest.Variable, face *zarrjson.Array) (converter, error) {
 	if len(declared.Masks) > 0 {
 		fill = declared.Masks[0]
 	}
-	to, err := cf.NewReference(text(face, cf.UnitsName), text(face, cf.CalendarName), face.DataType.Type(), fill)
+	to, err := cf.NewReference(text(schema, cf.UnitsName), text(schema, cf.CalendarName), schema.DataType.Type(), fill)
 	if err != nil {
 		return nil, err
 	}

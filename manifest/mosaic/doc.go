@@ -1,10 +1,10 @@
 // Package mosaic says of every declared chunk of an array where its bytes are: in which
-// tile, at which row of the table of refs, and whether they are what the face declares.
+// tile, at which row of the table of refs, and whether they are what the schema declares.
 // It does no I/O.
 //
 //	array      0         31        59              placement: where tiles begin
 //	           ├─ tile 0 ─┼─ tile 1 ─┼─ tile 2 ─┤
-//	face       ├──┼──┼──┼─┼──┼──┼──┼┤ …            declared chunks
+//	schema       ├──┼──┼──┼─┼──┼──┼──┼┤ …            declared chunks
 //	stored     ├──┼──┼──┼─┤                        the chunks of a tile's own variable
 //	             │
 //	             └ row of refs = first row of the file + rows of the variables before

@@ -15,7 +15,7 @@ import (
 	"varve/manifest/convert"
 )
 
-// Fit is how the variable of a header fits the face: all tiles whose sources have equal
+// Fit is how the variable of a header fits the schema: all tiles whose sources have equal
 // headers share it.
 type Fit struct {
 	Variable   *manifest.Variable
@@ -28,7 +28,7 @@ type Fit struct {
 	order []int        // see Order
 
 	straight bool // the axes are in the array's order
-	sameFill bool // cells that were never written read as the face's fill
+	sameFill bool // cells that were never written read as the schema's fill
 	raw      bool // the only codec is "bytes": elements have fixed places
 	memory   bool // and are stored as they are in memory
 	element  int64
@@ -51,7 +51,7 @@ type storedAxis struct {
 	bytes  int64 // from one index to the next, if the variable is one run of elements
 }
 
-// sameness is whether stored chunks of a shape, stored with a mask, are what the face declares.
+// sameness is whether stored chunks of a shape, stored with a mask, are what the schema declares.
 type sameness struct {
 	shape []int64
 	mask  uint32
@@ -92,7 +92,7 @@ func (f *Fit) check(unnamed string) (err error) {
 	if v.Storage.Layout == manifest.Valued {
 		return fmt.Errorf("its values can only be kept in the manifest: %w", errors.ErrUnsupported)
 	}
-	if f.Conversion, err = f.m.known.Conversion(v, f.m.face, f.m.spec.Reading); err != nil {
+	if f.Conversion, err = f.m.known.Conversion(v, f.m.schema, f.m.spec.Reading); err != nil {
 		return err
 	}
 	f.sameFill = bytes.Equal(f.Conversion.Fill(), f.m.fill)
@@ -318,7 +318,7 @@ func (f *Fit) codecs(mask uint32) []codec.Spec {
 }
 
 // isSame reports whether chunks of a codec shape, in the array's axes, that were stored with
-// a mask of filters decode to what the face declares.
+// a mask of filters decode to what the schema declares.
 func (f *Fit) isSame(shape []int64, mask uint32) bool {
 	f.mu.RLock()
 	for i := range f.same {

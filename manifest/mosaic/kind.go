@@ -7,10 +7,10 @@ type Kind uint8
 
 // The kinds.
 const (
-	Missing  Kind = iota // all fill: nothing is stored
-	Verbatim             // the stored bytes are what the face declares
-	Prefix               // the stored bytes begin with what the face declares
-	Rebuilt              // everything else: decoded, converted, encoded
+	Missing   Kind = iota // all fill: nothing is stored
+	Verbatim              // the stored bytes are what the schema declares
+	Prefix                // the stored bytes begin with what the schema declares
+	Reencoded             // everything else: decoded, converted, encoded
 )
 
 // AddTo counts so many chunks of the kind.
@@ -23,13 +23,13 @@ func (k Kind) AddTo(c *manifest.Counts, chunks int64) {
 	case Prefix:
 		c.Prefix += chunks
 	default:
-		c.Rebuilt += chunks
+		c.Reencoded += chunks
 	}
 }
 
 // String is the kind as documents name it.
 func (k Kind) String() string {
-	names := [...]string{"missing", "verbatim", "prefix", "rebuilt"}
+	names := [...]string{"missing", "verbatim", "prefix", "re-encoded"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -10,7 +10,7 @@ import (
 // Place is where a declared chunk is, as far as that can be told without its ref.
 type Place struct {
 	// Kind is the best that the chunk can be, whatever the ref at Row says: one that is
-	// Verbatim here can turn out to be Rebuilt or Missing. One that is Missing stays so.
+	// Verbatim here can turn out to be Re-encoded or Missing. One that is Missing stays so.
 	Kind Kind
 	Tile int32 // the one tile that meets the chunk; -1 if there are none or several
 	Row  int64 // of the ref of all that is stored of the chunk; -1 if there is not one
@@ -71,7 +71,7 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 			continue
 		}
 		if only != none {
-			return Place{Kind: Rebuilt, Tile: none, Row: -1}, nil
+			return Place{Kind: Reencoded, Tile: none, Row: -1}, nil
 		}
 		only, fit, covered = t, f, all
 	}

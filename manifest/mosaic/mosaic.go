@@ -22,43 +22,43 @@ type Files interface {
 	Row(row int64) int64
 }
 
-// Mosaic is one array: its face, and the tiles behind it. It may be used by any number of
+// Mosaic is one array: its schema, and the tiles behind it. It may be used by any number of
 // goroutines.
 type Mosaic struct {
 	spec   *manifest.Array
-	face   *zarrjson.Array
+	schema *zarrjson.Array
 	grid   *grid.Grid
 	layout *Layout
 	files  Files
-	fill   []byte // one element of the face: what cells in no tile read as
+	fill   []byte // one element of the schema: what cells in no tile read as
 	placed []int  // the layout's axis of each of the array's, or -1
 	axes   []int  // the array's axis of each of the layout's
 	known  convert.Known
 
-	pipe pipelines // of the face
+	pipe pipelines // of the schema
 	fits sync.Map  // *manifest.Header → *Fit
 	same sync.Map  // fitKey → *Fit
 }
 
 // New returns the mosaic of an array whose tiles are in a layout.
 func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
-	m := &Mosaic{spec: a, face: a.Face, layout: l, files: files}
+	m := &Mosaic{spec: a, schema: a.Schema, layout: l, files: files}
 	var err error
-	if m.grid, err = a.Face.Grid(); err != nil {
+	if m.grid, err = a.Schema.Grid(); err != nil {
 		return nil, m.wrap(err)
 	}
 	if len(a.Dims) != m.grid.Rank() {
-		return nil, m.wrap(corruptf("%d dimensions, the face has %d", len(a.Dims), m.grid.Rank()))
+		return nil, m.wrap(corruptf("%d dimensions, the schema has %d", len(a.Dims), m.grid.Rank()))
 	}
 	if err := m.place(); err != nil {
 		return nil, m.wrap(err)
 	}
-	m.fill = a.Face.Fill
-	if t := a.Face.DataType.Type(); m.fill == nil && !t.Varies() {
+	m.fill = a.Schema.Fill
+	if t := a.Schema.DataType.Type(); m.fill == nil && !t.Varies() {
 		m.fill = make([]byte, t.Size)
 	}
 	m.pipe.of = func(shape []int64, _ uint32) (*codec.Pipeline, error) {
-		return m.layout.common.pipelines.New(m.face.Codecs, m.face.Form(shape))
+		return m.layout.common.pipelines.New(m.schema.Codecs, m.schema.Form(shape))
 	}
 	return m, nil
 }
@@ -85,7 +85,7 @@ func (m *Mosaic) place() error {
 
 func (m *Mosaic) wrap(err error) error { return fmt.Errorf("%s: %w", m.spec.Path, err) }
 
-// Grid is how the face is cut into chunks.
+// Grid is how the schema is cut into chunks.
 func (m *Mosaic) Grid() *grid.Grid { return m.grid }
 
 // File is the row of a tile's source.
@@ -104,7 +104,7 @@ func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, erro
 	return h, nil
 }
 
-// fit returns how the variable of a header fits the face, or nil if the header has none.
+// fit returns how the variable of a header fits the schema, or nil if the header has none.
 func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 	if f, ok := m.fits.Load(h); ok {
 		return f.(*Fit).orNone()

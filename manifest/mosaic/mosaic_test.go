@@ -110,12 +110,12 @@ type one struct {
 }
 
 type kindCase struct {
-	name  string
-	shape []int64
-	grid  zarrjson.ChunkGrid
-	face  []string // codecs
-	files []one
-	want  string // a letter for each chunk: v, p, r or a point
+	name   string
+	shape  []int64
+	grid   zarrjson.ChunkGrid
+	schema []string // codecs
+	files  []one
+	want   string // a letter for each chunk: v, p, r or a point
 }
 
 func without(v manifest.Variable, change func(*manifest.Variable)) manifest.Variable {
@@ -141,9 +141,9 @@ func kindCases() []kindCase {
 		{"begins at a chunk", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{6}, []int64{2}, zlib...), start: 2, n: 4}}, "vv"},
 		{"filter mask", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(1)}}, "rv"},
 		{"mask of a filter that is not there", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(4)}}, "vv"},
-		{"mask that leaves what the face has", []int64{4}, reg(2), []string{"bytes", "shuffle"}, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(2)}}, "vr"},
+		{"mask that leaves what the schema has", []int64{4}, reg(2), []string{"bytes", "shuffle"}, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(2)}}, "vr"},
 		{"raw edges", []int64{5}, reg(2), zlib, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "vvr"},
-		{"raw edges, raw face", []int64{5}, reg(2), []string{"bytes"}, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "rrv"},
+		{"raw edges, raw schema", []int64{5}, reg(2), []string{"bytes"}, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "rrv"},
 		{"not stored", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}}}, ".v"},
 		{"not stored, another fill", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}, otherFill: true}}, "rv"},
 		{"two files, neither stored", []int64{4}, reg(4), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2, refs: []manifest.Ref{none}}}, "."},
@@ -157,7 +157,7 @@ func kindCases() []kindCase {
 		{"contiguous, parts of two rows", []int64{2, 4}, reg(2, 2), []string{"bytes"}, []one{{v: strided(0, "bytes", 2, 4), n: 2}}, "rr"},
 		{"contiguous, short at the end", []int64{5, 4}, reg(2, 4), []string{"bytes"}, []one{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvr"},
 		{"contiguous, edges as long", []int64{5, 4}, edges(grid.List(2, 2, 1), grid.Every(4)), []string{"bytes"}, []one{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvv"},
-		{"contiguous, compressed face", []int64{4}, reg(2), zlib, []one{{v: strided(0, "bytes", 4), n: 4}}, "rr"},
+		{"contiguous, compressed schema", []int64{4}, reg(2), zlib, []one{{v: strided(0, "bytes", 4), n: 4}}, "rr"},
 		{"records", []int64{3, 4}, reg(1, 4), []string{"big"}, []one{{v: strided(100, "big", 3, 4), n: 3}}, "vvv"},
 		{"two records", []int64{4, 4}, reg(2, 4), []string{"big"}, []one{{v: strided(100, "big", 4, 4), n: 4}}, "rr"},
 		{"two records without a gap", []int64{4, 4}, reg(2, 4), []string{"big"}, []one{{v: strided(16, "big", 4, 4), n: 4}}, "vv"},
@@ -186,9 +186,9 @@ func (c *kindCase) mosaic(t testing.TB) (*Mosaic, *files) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face := &zarrjson.Array{Shape: c.shape, DataType: dt, ChunkGrid: c.grid, Codecs: codecs(c.face...)}
+	schema := &zarrjson.Array{Shape: c.shape, DataType: dt, ChunkGrid: c.grid, Codecs: codecs(c.schema...)}
 	dims := []string{"/t", "/y", "/x"}[:len(c.shape)]
-	a := &manifest.Array{Path: "/v", Face: face, Variables: []string{"/v"}, Dims: dims, Renamed: map[string]string{"/time": "/t"}, Reading: manifest.AsStored}
+	a := &manifest.Array{Path: "/v", Schema: schema, Variables: []string{"/v"}, Dims: dims, Renamed: map[string]string{"/time": "/t"}, Reading: manifest.AsStored}
 	p := &manifest.Placement{ID: "p", Dims: dims[:min(1, len(dims))]}
 	for _, o := range c.files {
 		if o.otherFill {
@@ -232,7 +232,7 @@ func TestKinds(t *testing.T) {
 			}
 			counts, err := m.Count(context.Background(), f)
 			count := func(s string) int64 { return int64(strings.Count(c.want, s)) }
-			if want := (manifest.Counts{Verbatim: count("v"), Prefix: count("p"), Rebuilt: count("r"), Missing: count(".")}); err != nil || counts != want {
+			if want := (manifest.Counts{Verbatim: count("v"), Prefix: count("p"), Reencoded: count("r"), Missing: count(".")}); err != nil || counts != want {
 				t.Errorf("counted %+v (%v), want %+v", counts, err, want)
 			}
 		})
@@ -274,7 +274,7 @@ func TestPlaces(t *testing.T) {
 		{"inline", []int64{0}, Location{Kind: Verbatim, Source: -1, Inline: 0, Size: 5}},
 		{"begins at a chunk", []int64{0}, Location{Kind: Verbatim, Inline: -1, Offset: 1100, Size: 50}},
 		{"not stored", []int64{0}, Location{Kind: Missing, Source: -1, Inline: -1}},
-		{"another codec", []int64{3}, Location{Kind: Rebuilt, Source: -1, Inline: -1}},
+		{"another codec", []int64{3}, Location{Kind: Reencoded, Source: -1, Inline: -1}},
 	} {
 		if got := at(c.name, c.at...); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
@@ -284,7 +284,7 @@ func TestPlaces(t *testing.T) {
 
 // TestOther holds a ref into another source.
 func TestOther(t *testing.T) {
-	c := kindCase{shape: []int64{2}, grid: zarrjson.RegularGrid(2), face: []string{"bytes"}, files: []one{{v: chunked([]int64{2}, []int64{2}, "bytes"), n: 2,
+	c := kindCase{shape: []int64{2}, grid: zarrjson.RegularGrid(2), schema: []string{"bytes"}, files: []one{{v: chunked([]int64{2}, []int64{2}, "bytes"), n: 2,
 		refs: []manifest.Ref{{Offset: 3, Size: 8, Other: 42}}}}}
 	m, f := c.mosaic(t)
 	l, err := m.Find(context.Background(), f, []int64{0})
@@ -299,7 +299,7 @@ func TestRefused(t *testing.T) {
 		f.add(chunked([]int64{4}, []int64{2}, "bytes"), nil)
 		dt, _ := zarrjson.DataTypeOf(float)
 		a := &manifest.Array{Path: "/v", Variables: []string{"/v"}, Dims: []string{"/t"}, Reading: manifest.AsStored,
-			Face: &zarrjson.Array{Shape: []int64{4}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(2), Codecs: codecs("bytes")}}
+			Schema: &zarrjson.Array{Shape: []int64{4}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(2), Codecs: codecs("bytes")}}
 		return a, &manifest.Placement{ID: "p", Dims: []string{"/t"}, Tiles: []manifest.Tile{{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}}, f
 	}
 	for _, c := range []struct {
@@ -416,7 +416,7 @@ func TestTree(t *testing.T) {
 
 // benchmarkMosaic is an archive of daily files, 100 chunks each.
 func benchmarkMosaic(b *testing.B, days int64) (*Mosaic, *files) {
-	c := kindCase{shape: []int64{days, 100, 100}, grid: zarrjson.RegularGrid(1, 10, 10), face: []string{"bytes", "shuffle", "zlib1"}}
+	c := kindCase{shape: []int64{days, 100, 100}, grid: zarrjson.RegularGrid(1, 10, 10), schema: []string{"bytes", "shuffle", "zlib1"}}
 	m, f := c.mosaic(b)
 	v := chunked([]int64{1, 100, 100}, []int64{1, 10, 10}, "bytes", "shuffle", "zlib1")
 	h := &manifest.Header{Variables: []*manifest.Variable{&v}}
@@ -466,10 +466,10 @@ func BenchmarkCount(b *testing.B) {
 // BenchmarkTiles lists tiles of one chunk.
 func BenchmarkTiles(b *testing.B) {
 	m, f := benchmarkMosaic(b, 10_000)
-	face := *m.spec.Face
-	face.Shape, face.ChunkGrid = []int64{10_000, 10, 10}, zarrjson.RegularGrid(1, 10, 10)
+	schema := *m.spec.Schema
+	schema.Shape, schema.ChunkGrid = []int64{10_000, 10, 10}, zarrjson.RegularGrid(1, 10, 10)
 	spec := *m.spec
-	spec.Face = &face
+	spec.Schema = &schema
 	for _, h := range f.headers {
 		h.Variables[0].Shape = []int64{1, 10, 10}
 	}

@@ -9,7 +9,7 @@ import (
 
 // place is the place of a chunk that meets one tile, which may cover it.
 func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
-	p := Place{Kind: Rebuilt, Tile: t, Row: -1, fit: f, size: -1, covered: covered}
+	p := Place{Kind: Reencoded, Tile: t, Row: -1, fit: f, size: -1, covered: covered}
 	switch {
 	case !f.HasRefs():
 		if f.sameFill {
@@ -27,7 +27,7 @@ func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
 // isRun reports whether each element's place follows from its index and one ref.
 func (f *Fit) isRun() bool { return f.raw && f.Variable.Storage.Layout != manifest.Chunked }
 
-// isPlain reports whether decoded elements are the face's, in the array's order.
+// isPlain reports whether decoded elements are the schema's, in the array's order.
 func (f *Fit) isPlain() bool { return f.straight && f.Conversion.Identity() }
 
 // first is the row of the first of the refs of the variable in a tile's source.

@@ -10,7 +10,7 @@ import (
 	"varve/manifest"
 )
 
-// Location is where the bytes of a declared chunk are. Of one that is Missing or Rebuilt
+// Location is where the bytes of a declared chunk are. Of one that is Missing or Re-encoded
 // only Coords and Kind are set.
 type Location struct {
 	Coords       []int64
@@ -64,7 +64,7 @@ func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (Loca
 	at := Location{Coords: slices.Clone(coords), Kind: p.Kind, Source: -1, Inline: -1}
 	c, _ := m.grid.Chunk(coords)
 	if p.Row < 0 {
-		if p.Kind == Rebuilt {
+		if p.Kind == Reencoded {
 			at.Kind, err = m.emptiness(ctx, refs, c.Region)
 		}
 		return at, err
@@ -89,13 +89,13 @@ func noChunk(coords []int64, g *grid.Grid) error {
 // resolve is what becomes, with its ref, of a chunk of a codec shape that has one: a run
 // of it without Offsets and Sizes.
 func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
-	r := Run{Kind: Rebuilt, Source: -1, Inline: -1}
+	r := Run{Kind: Reencoded, Source: -1, Inline: -1}
 	switch {
 	case !ref.Stored():
 		if p.fit.sameFill {
 			r.Kind = Missing
 		}
-	case p.Kind != Rebuilt && p.accepts(ref, codec):
+	case p.Kind != Reencoded && p.accepts(ref, codec):
 		r.Kind = p.Kind
 		if row, ok := ref.Inline(); ok {
 			r.Inline = row
@@ -139,24 +139,24 @@ func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 }
 
 // emptiness is Missing for a chunk in which nothing was ever written and that reads as the
-// face's fill all over, else Rebuilt.
+// schema's fill all over, else Re-encoded.
 func (m *Mosaic) emptiness(ctx context.Context, refs RefReader, chunk grid.Region) (Kind, error) {
 	var read manifest.RefColumns
 	for p, err := range m.Parts(ctx, chunk) {
 		if err != nil {
-			return Rebuilt, err
+			return Reencoded, err
 		}
 		if !p.Fit.sameFill {
-			return Rebuilt, nil
+			return Reencoded, nil
 		}
 		if p.Row < 0 {
 			continue
 		}
 		if err := refs.ReadColumns(ctx, p.Row, 1, &read); err != nil {
-			return Rebuilt, m.wrap(err)
+			return Reencoded, m.wrap(err)
 		}
 		if ref := read.At(0); ref.Stored() {
-			return Rebuilt, nil
+			return Reencoded, nil
 		}
 	}
 	return Missing, nil

@@ -31,7 +31,7 @@ type Run struct {
 	Kind   Kind
 	Source int64 // row of the source that Offsets are in; -1 if the bytes are Inline
 	Inline int64 // row in the table of inline bytes that Offsets are in; -1 if they are not there
-	// Offsets and Sizes are of each chunk, unless they are Missing or Rebuilt.
+	// Offsets and Sizes are of each chunk, unless they are Missing or Re-encoded.
 	Offsets, Sizes []int64
 }
 
@@ -240,7 +240,7 @@ func (l *lister) kindOf(ctx context.Context) (Kind, error) {
 		return Missing, nil
 	}
 	if l.sheet.covered && !l.sheet.fit.sameFill {
-		return Rebuilt, nil
+		return Reencoded, nil
 	}
 	return l.m.emptiness(ctx, l.refs, l.at.chunk.Region)
 }

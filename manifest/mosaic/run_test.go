@@ -13,13 +13,13 @@ import (
 	"varve/zarrjson"
 )
 
-// randomMosaic is an array in tiles of any kind: what is stored fits the face, nearly fits
+// randomMosaic is an array in tiles of any kind: what is stored fits the schema, nearly fits
 // it, or does not.
 type randomMosaic struct {
 	*rand.Rand
 	files
 	dims  []string
-	chunk []int64 // of the face, where it is regular
+	chunk []int64 // of the schema, where it is regular
 	chain []string
 }
 
@@ -45,8 +45,8 @@ func newRandomMosaic(t *testing.T, r *rand.Rand) (*Mosaic, *randomMosaic) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face := &zarrjson.Array{Shape: box.Shape, DataType: dt, ChunkGrid: edges(sizes...), Codecs: codecs(w.chain...)}
-	a := &manifest.Array{Path: "/v", Face: face, Variables: []string{"/v"}, Dims: w.dims, Reading: manifest.AsStored}
+	schema := &zarrjson.Array{Shape: box.Shape, DataType: dt, ChunkGrid: edges(sizes...), Codecs: codecs(w.chain...)}
+	a := &manifest.Array{Path: "/v", Schema: schema, Variables: []string{"/v"}, Dims: w.dims, Reading: manifest.AsStored}
 	p := &manifest.Placement{ID: "p", Dims: w.dims[:r.IntN(rank+1)]}
 	w.place(p, box)
 	m, err := newMosaic(a, p, &w.files)
@@ -69,7 +69,7 @@ func (w *randomMosaic) edges(length int64) grid.Sizes {
 	return grid.RunLength(runs...)
 }
 
-// codecs are mostly the face's.
+// codecs are mostly the schema's.
 func (w *randomMosaic) codecs() []string {
 	if w.chain == nil || w.IntN(12) == 0 {
 		return [][]string{{"bytes", "shuffle", "zlib1"}, {"bytes"}, {"bytes", "shuffle"}, {"bytes"}, {"big"}}[w.IntN(5)]
@@ -243,14 +243,14 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	t.Logf("%d chunks in %d runs: %v", chunks, runs, seen)
-	if seen[Missing] < 1000 || seen[Verbatim] < 1000 || seen[Prefix] < 10 || seen[Rebuilt] < 1000 || 4*chunks < 5*int64(runs) {
+	if seen[Missing] < 1000 || seen[Verbatim] < 1000 || seen[Prefix] < 10 || seen[Reencoded] < 1000 || 4*chunks < 5*int64(runs) {
 		t.Error("too few of a kind, or too few in runs, to mean anything")
 	}
 }
 
 // checkEmpty compares a chunk that no ref is the place of with what is stored of it.
 func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
-	if l.Kind != Missing && l.Kind != Rebuilt {
+	if l.Kind != Missing && l.Kind != Reencoded {
 		return nil
 	}
 	c, _ := m.Grid().Chunk(l.Coords)

@@ -4,8 +4,8 @@ package mosaic
 // offset behind that of the ref, and there by the same from each chunk to the next along an
 // axis.
 //
-//	tile       ├──┬──┬──┬──┬─┤            the last stored chunk is not what the face declares
-//	face       ├──┼──┼──┼──┼─┼┤
+//	tile       ├──┬──┬──┬──┬─┤            the last stored chunk is not what the schema declares
+//	schema       ├──┼──┼──┼──┼─┼┤
 //	           └──sheet────┴─┘            one sheet here, and another
 type sheet struct {
 	Place       // of its first chunk
@@ -84,7 +84,7 @@ func (s *sheet) extend(c *cursor) {
 
 // extendRun has a sheet end where chunks would reach behind the bytes.
 func (s *sheet) extendRun(c *cursor, k int, r *run) {
-	if s.Kind == Rebuilt {
+	if s.Kind == Reencoded {
 		return
 	}
 	a, size := &s.fit.axes[k], c.spans[k].Data
@@ -98,12 +98,12 @@ func (s *sheet) extendRun(c *cursor, k int, r *run) {
 
 // extendChunks has a sheet go along with stored chunks of the same size, or within one.
 func (s *sheet) extendChunks(c *cursor, k int, r *run) {
-	a, face := &s.fit.axes[k], &c.spans[k]
+	a, schema := &s.fit.axes[k], &c.spans[k]
 	at := s.fit.within(s.Tile, k, c.chunk.Origin[k])
 	n, offset, size := a.find(at)
-	if offset != at || face.Codec != size || face.Data != size {
-		within := (offset + size - at) / face.Data
-		if s.Kind != Rebuilt || within < 1 {
+	if offset != at || schema.Codec != size || schema.Data != size {
+		within := (offset + size - at) / schema.Data
+		if s.Kind != Reencoded || within < 1 {
 			within = 1
 		}
 		r.chunks = min(r.chunks, within)

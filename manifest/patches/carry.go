@@ -1,4 +1,4 @@
-// Package patches keeps what was rebuilt of arrays when their plan is made anew, or their
+// Package patches keeps what was re-encoded of arrays when their plan is made anew, or their
 // chunks are merged.
 //
 //	before        a: tiles 0 1 2 3      chunks 0 1 2 3, kept
@@ -29,9 +29,9 @@ const pageCache = 8 << 20
 type Chunks uint8
 
 const (
-	// AsPlanned leaves the faces as they are.
+	// AsPlanned leaves the schemas as they are.
 	AsPlanned Chunks = iota
-	// AsMerged gives faces the edges that older ones had, where tiles are those that they
+	// AsMerged gives schemas the edges that older ones had, where tiles are those that they
 	// were of, and their chunks had been merged.
 	AsMerged
 )
@@ -118,7 +118,7 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 		if slices.ContainsFunc(now.Patches, func(q manifest.Patched) bool { return p.Table == q.Table && p.Row == q.Row }) {
 			continue
 		}
-		left, err := within(&p, was.Face, now.Face, by)
+		left, err := within(&p, was.Schema, now.Schema, by)
 		if err != nil {
 			return rows, err
 		}
@@ -133,17 +133,17 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 	return rows, nil
 }
 
-// mergeAgain gives a face the edges of an older one along the axes on which that was merged.
+// mergeAgain gives a schema the edges of an older one along the axes on which that was merged.
 func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 	for axis, dim := range now.Dims {
 		if lengthOf(dim, c.old.Merged) == 0 {
 			continue
 		}
-		a, err := was.Face.Grid()
+		a, err := was.Schema.Grid()
 		if err != nil {
 			return err
 		}
-		b, err := now.Face.Grid()
+		b, err := now.Schema.Grid()
 		if err != nil {
 			return err
 		}
@@ -323,7 +323,7 @@ func isMoved(from, to, by []int64) bool {
 	return true
 }
 
-// within moves a run to a face in which the elements of another are so much further along
+// within moves a run to a schema in which the elements of another are so much further along
 // each axis, and bounds it to the chunks that both have. It reports whether there are any.
 func within(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left bool, err error) {
 	a, err := was.Grid()

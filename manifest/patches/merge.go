@@ -51,11 +51,11 @@ func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) 
 	if a.Placement == "" {
 		return false, nil // its values are in the manifest
 	}
-	if exact, err := isExact(a.Face); !exact {
+	if exact, err := isExact(a.Schema); !exact {
 		return false, err
 	}
 	for axis, dim := range a.Dims {
-		if n := lengthOf(dim, chunks); n > 0 && axis < len(a.Face.Shape) {
+		if n := lengthOf(dim, chunks); n > 0 && axis < len(a.Schema.Shape) {
 			some, err := mergeAxis(a, axis, n)
 			if err != nil {
 				return false, err
@@ -67,8 +67,8 @@ func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) 
 }
 
 // isExact reports whether any elements can be stored as chunks of an array.
-func isExact(face *zarrjson.Array) (bool, error) {
-	g, err := face.Grid()
+func isExact(schema *zarrjson.Array) (bool, error) {
+	g, err := schema.Grid()
 	if err != nil {
 		return false, err
 	}
@@ -79,12 +79,12 @@ func isExact(face *zarrjson.Array) (bool, error) {
 			break
 		}
 	}
-	_, exact, err := codec.ForAny(face.Codecs, face.Form(first))
+	_, exact, err := codec.ForAny(schema.Codecs, schema.Form(first))
 	return exact, err
 }
 
 func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
-	g, err := a.Face.Grid()
+	g, err := a.Schema.Grid()
 	if err != nil {
 		return false, err
 	}
@@ -96,14 +96,14 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	if !m.merged {
 		return false, nil
 	}
-	old := a.Face
+	old := a.Schema
 	if err := setEdges(a, g, axis, m.out); err != nil {
 		return false, err
 	}
 	patches := a.Patches
 	a.Patches = nil
 	for _, p := range patches {
-		left, err := within(&p, old, a.Face, nil)
+		left, err := within(&p, old, a.Schema, nil)
 		if err != nil {
 			return false, err
 		}
@@ -193,19 +193,19 @@ func (m *merger) push(e grid.Edge, count int64) {
 	m.out = append(m.out, grid.Run{Edge: e, Count: count})
 }
 
-// setEdges gives an array a face with other edges along an axis.
+// setEdges gives an array a schema with other edges along an axis.
 func setEdges(a *manifest.Array, g *grid.Grid, axis int, runs []grid.Run) (err error) {
-	face := *a.Face
-	if face.ChunkGrid, err = withEdges(&face, g, axis, runs); err == nil {
-		a.Face = &face
+	schema := *a.Schema
+	if schema.ChunkGrid, err = withEdges(&schema, g, axis, runs); err == nil {
+		a.Schema = &schema
 	}
 	return err
 }
 
-// withEdges is the chunk grid of a face with other edges along an axis: regular if it was and
+// withEdges is the chunk grid of a schema with other edges along an axis: regular if it was and
 // can be, also when the array grows by whole chunks.
-func withEdges(face *zarrjson.Array, g *grid.Grid, axis int, runs []grid.Run) (c zarrjson.ChunkGrid, err error) {
-	if face.ChunkGrid.Encoded != nil {
+func withEdges(schema *zarrjson.Array, g *grid.Grid, axis int, runs []grid.Run) (c zarrjson.ChunkGrid, err error) {
+	if schema.ChunkGrid.Encoded != nil {
 		return c, fmt.Errorf("merging chunks of a grid with encoded_chunk_shapes: %w", errors.ErrUnsupported)
 	}
 	if size := runs[0].Data; g.IsRegular() && len(runs) == 1 && g.Shape()[axis]%size == 0 {

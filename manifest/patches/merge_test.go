@@ -114,12 +114,12 @@ func oneByOne(edges []int64, extent, length int64) (out []int64) {
 }
 
 // TestMergeFace: what was kept stays as far as chunks are what they were.
-func TestMergeFace(t *testing.T) {
+func TestMergeSchema(t *testing.T) {
 	bytes, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Uint, Size: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := manifest.Array{Path: "/v", Placement: "p", Dims: []string{"/g/time", "/x"}, Face: &zarrjson.Array{
+	a := manifest.Array{Path: "/v", Placement: "p", Dims: []string{"/g/time", "/x"}, Schema: &zarrjson.Array{
 		DataType: bytes, Fill: []byte{0}, Codecs: []codec.Spec{{Name: "bytes"}},
 		Shape: []int64{46, 30}, ChunkGrid: zarrjson.RectilinearGrid(
 			grid.RunLength(grid.Run{Edge: grid.Full(10), Count: 4}, grid.Run{Edge: grid.Full(1), Count: 6}),
@@ -129,18 +129,18 @@ func TestMergeFace(t *testing.T) {
 			{Table: "new", Counts: []int64{10, 2}, Shift: []int64{0, 0}, Limit: []int64{10, 2}},
 		},
 	}
-	old := a.Face
-	inexact, face := a, *a.Face
-	face.Codecs = append(face.Codecs, codec.Spec{Name: "numcodecs.bz2"})
-	inexact.Face = &face
+	old := a.Schema
+	inexact, schema := a, *a.Schema
+	schema.Codecs = append(schema.Codecs, codec.Spec{Name: "numcodecs.bz2"})
+	inexact.Schema = &schema
 	if merged, err := Merge(&inexact, map[string]int64{"time": 10}); merged || err != nil || len(inexact.Patches) != 2 {
 		t.Errorf("in codecs that do not encode: merged %v: %v", merged, err)
 	}
 	merged, err := Merge(&a, map[string]int64{"time": 10})
-	if err != nil || !merged || a.Face == old {
+	if err != nil || !merged || a.Schema == old {
 		t.Fatalf("merged %v: %v", merged, err)
 	}
-	g, err := a.Face.Grid()
+	g, err := a.Schema.Grid()
 	if err != nil || fmt.Sprint(g.Counts()) != "[5 2]" {
 		t.Fatalf("%v chunks (%v)", g.Counts(), err)
 	}

@@ -2,7 +2,7 @@
 // chunks, and how these are served.
 //
 //	┌────────┬───────┬────────┬────┐   chunks, to scale, by colour: verbatim, prefix,
-//	│        │       │        │    │   rebuilt, missing; where there are too many to tell
+//	│        │       │        │    │   re-encoded, missing; where there are too many to tell
 //	└────────┴───────┴────────┴────┘   apart, their shares
 //	╘════════╧═══════╧═════════════╛   files
 package picture
@@ -159,12 +159,12 @@ func newAxis(g *grid.Grid, names []string, k, most int) (Axis, *binning) {
 	return x, b
 }
 
-// namesOf are the dimensions of an array as its face calls them, or else as the manifest does.
+// namesOf are the dimensions of an array as its schema calls them, or else as the manifest does.
 func namesOf(a *manifest.Array) []string {
 	names := slices.Clone(a.Dims)
-	for k, face := range a.Face.DimensionNames {
-		if face.Named && k < len(names) {
-			names[k] = face.Name
+	for k, schema := range a.Schema.DimensionNames {
+		if schema.Named && k < len(names) {
+			names[k] = schema.Name
 		}
 	}
 	return names
@@ -176,8 +176,8 @@ func tally(c *manifest.Counts, kind mosaic.Kind) {
 		c.Verbatim++
 	case mosaic.Prefix:
 		c.Prefix++
-	case mosaic.Rebuilt:
-		c.Rebuilt++
+	case mosaic.Reencoded:
+		c.Reencoded++
 	default:
 		c.Missing++
 	}

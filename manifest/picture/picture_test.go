@@ -19,7 +19,7 @@ func TestBins(t *testing.T) {
 			}
 			pic := New(g, []string{"time", "<lat>"}, 0, 1, Limits{most, 2})
 			for c := range chunks {
-				cell := pic.Add([]int64{c, 1}, mosaic.Rebuilt)
+				cell := pic.Add([]int64{c, 1}, mosaic.Reencoded)
 				x := cell % pic.Across.Len()
 				if cell/pic.Across.Len() != 1 || c < pic.Across.First(x) || c >= pic.Across.First(x+1) || pic.Across.Bins[x] > 3*c {
 					t.Fatalf("chunk %d of %d is in cell %d of %d bins", c, chunks, cell, most)
@@ -27,7 +27,7 @@ func TestBins(t *testing.T) {
 			}
 			total := int64(0)
 			for _, c := range pic.Cells {
-				total += c.Rebuilt
+				total += c.Reencoded
 			}
 			if svg := pic.SVG(); total != chunks || strings.Contains(svg, "<lat>") || !strings.Contains(svg, `class="r`) {
 				t.Errorf("%d of %d chunks: %s", total, chunks, svg)

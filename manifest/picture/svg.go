@@ -61,9 +61,9 @@ func (pic *Picture) label() string {
 	var c manifest.Counts
 	for _, cell := range pic.Cells {
 		c.Verbatim, c.Prefix = c.Verbatim+cell.Verbatim, c.Prefix+cell.Prefix
-		c.Rebuilt, c.Missing = c.Rebuilt+cell.Rebuilt, c.Missing+cell.Missing
+		c.Reencoded, c.Missing = c.Reencoded+cell.Reencoded, c.Missing+cell.Missing
 	}
-	return fmt.Sprintf("%d chunks verbatim, %d prefix, %d rebuilt, %d missing", c.Verbatim, c.Prefix, c.Rebuilt, c.Missing)
+	return fmt.Sprintf("%d chunks verbatim, %d prefix, %d re-encoded, %d missing", c.Verbatim, c.Prefix, c.Reencoded, c.Missing)
 }
 
 // cell draws the chunks of one bin as a stack of their shares.
@@ -71,14 +71,14 @@ func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 	left, right := pic.Across.at(x, width), pic.Across.at(x+1, width)
 	top, bottom := topSpace+pic.Down.at(y, height), topSpace+pic.Down.at(y+1, height)
 	c := pic.Cells[y*pic.Across.Len()+x]
-	total := float64(c.Verbatim + c.Prefix + c.Rebuilt + c.Missing)
+	total := float64(c.Verbatim + c.Prefix + c.Reencoded + c.Missing)
 	if total == 0 {
 		return
 	}
 	for _, part := range []struct {
 		n     int64
 		class string
-	}{{c.Verbatim, "v"}, {c.Prefix, "p"}, {c.Rebuilt, "r"}, {c.Missing, "m"}} {
+	}{{c.Verbatim, "v"}, {c.Prefix, "p"}, {c.Reencoded, "r"}, {c.Missing, "m"}} {
 		if part.n == 0 {
 			continue
 		}

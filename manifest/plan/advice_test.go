@@ -46,7 +46,7 @@ func TestAdvice(t *testing.T) {
 			file("1", 0, 0, 6, 12)
 			file("2", 1, 0)
 			file("3", 1, 6)
-		}, "--spread valid_time=time for each file's along time, or --overlap first"},
+		}, "--broadcast valid_time=time for each file's along time, or --overlap first"},
 		{"runs whose times overlap", Options{Overlap: OverlapRefuse}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i+1), 2*i, 4, scalar("run", float64(2*i)).with("units", "days since 1990-01-01"))

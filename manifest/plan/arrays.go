@@ -12,21 +12,21 @@ import (
 
 // array is a variable of all files that have it.
 type array struct {
-	path    string
-	members []member
-	parts   []member // of hidden files
-	dims    []string // the axes, as most files have them
-	made    []string // new dimensions, and those along which it is laid, in front of them
-	spread  bool     // laid along some of these
-	laid    bool     // some files' values are laid along an axis that others have
-	placed  []*dim   // along which files are placed, in the order of axes
-	aux     bool     // a coordinate, or one that others name
-	flows   bool     // along a dimension of times, or one that grows: files hold different parts of it
-	files   int64    // that have it
-	where   *placing // nil: alike in all files
-	pieces  bool     // the values are kept in the manifest
-	orphan  bool     // bounds of times, and no array says of which
-	dropped bool
+	path      string
+	members   []member
+	parts     []member // of hidden files
+	dims      []string // the axes, as most files have them
+	made      []string // new dimensions, and those along which it is laid, in front of them
+	broadcast bool     // laid along some of these
+	laid      bool     // some files' values are laid along an axis that others have
+	placed    []*dim   // along which files are placed, in the order of axes
+	aux       bool     // a coordinate, or one that others name
+	flows     bool     // along a dimension of times, or one that grows: files hold different parts of it
+	files     int64    // that have it
+	where     *placing // nil: alike in all files
+	pieces    bool     // the values are kept in the manifest
+	orphan    bool     // bounds of times, and no array says of which
+	dropped   bool
 }
 
 // all are the members, those of hidden files included.
@@ -224,7 +224,7 @@ func (p *layout) otherDims(a *array, odd, most []int) bool {
 	}
 	files := p.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
-		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Rebuilt, Option: "--strict refuses them",
+		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Reencoded, Option: "--strict refuses them",
 			Says: fmt.Sprintf("%s %s the axes in the order (%s), and %s turned to (%s)", count(len(files), int(a.files)), have(len(files)),
 				names(dims), plural(len(files), "is", "are"), names(a.dims))}, files, a.files))
 		return true
@@ -351,7 +351,7 @@ func (p *layout) placeArrays() {
 				a.placed = append(a.placed, d)
 			}
 		}
-		p.giveSpread(a)
+		p.giveBroadcast(a)
 		p.passEmpty(a)
 		if p.refuseUnplaced(a) {
 			continue

@@ -193,7 +193,7 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 		cluster[0].start = at
 		return at + cluster[0].n, true, nil
 	}
-	if slices.ContainsFunc(cluster, (*coord).outlined) {
+	if slices.ContainsFunc(cluster, (*coord).summarized) {
 		return 0, false, nil
 	}
 	lists, apart, err := p.valuesOf(d, cluster)
@@ -258,7 +258,7 @@ func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
-	if slices.ContainsFunc(cluster, (*coord).outlined) {
+	if slices.ContainsFunc(cluster, (*coord).summarized) {
 		p.find(p.odd(report.Finding{Kind: report.Overlap, Array: d.coord, Effect: report.Refused, Option: p.lookOption(cluster),
 			Says: fmt.Sprintf("%s hold values of %s that lie within those of others (%s; %s), and whether they have some in common is not looked for among so many",
 				count(len(files), int(d.total())), path.Base(d.coord), p.rangeOf(cluster[0]), p.rangeOf(cluster[1]))}, files, d.total()))
@@ -352,7 +352,7 @@ func (p *inquiry) isNear(d *dim, a, b *coord) (bool, error) {
 // apart is by how much two coordinates differ at most, and the least step of the second; no
 // numbers where they cannot be compared.
 func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
-	if a.n != b.n || d.nature != real && d.nature != whole || a.outlined() || b.outlined() {
+	if a.n != b.n || d.nature != real && d.nature != whole || a.summarized() || b.summarized() {
 		return math.NaN(), math.NaN(), nil
 	}
 	x, err := readNumbers(a.v, a.values.Data)
@@ -396,8 +396,8 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 	if a.n != b.n || a.low != b.low || a.high != b.high {
 		return false, nil
 	}
-	if a.outlined() || b.outlined() {
-		return sameOutlines(a, b, func(x, y *manifest.Outline) bool { return x.Bag == y.Bag && x.Meant != y.Meant })
+	if a.summarized() || b.summarized() {
+		return sameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Bag == y.Bag && x.Meant != y.Meant })
 	}
 	x, err := a.keys(d.nature, d.ranks)
 	if err != nil {
@@ -424,7 +424,7 @@ func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 	files := d.filesOf(odd...)
 	d.role = spoiled
 	f := report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused}
-	switch large := odd[0].outlined() || standard.outlined(); {
+	switch large := odd[0].summarized() || standard.summarized(); {
 	case moved:
 		f.Says = count(len(files), int(d.total())) + " " + have(len(files)) + " the values of " + path.Base(d.coord) + " in another order than the others"
 	case large:

@@ -102,7 +102,7 @@ func (c *cutting) fits(m *member) bool {
 
 // chunkAlong is the length of a member's chunks along a placed axis.
 func (c *cutting) chunkAlong(axis int, m *member) int64 {
-	if c.isSpreadAlong(axis) {
+	if c.isBroadcastAlong(axis) {
 		return max(leastBytes/stepOf(m), 1)
 	}
 	if n := c.stored(m)[axis]; n > 0 {

@@ -78,9 +78,9 @@ const (
 	elsewhere                 // those of some files are among them, in other places
 )
 
-// begins reports whether a coordinate begins like the longest, of which no more than an outline may be known.
+// begins reports whether a coordinate begins like the longest, of which no more than a summary may be known.
 func (d *dim) begins(c, longest *coord) (bool, error) {
-	if c == longest || c.outlined() || longest.outlined() {
+	if c == longest || c.summarized() || longest.summarized() {
 		return c == longest, nil
 	}
 	at, err := d.firstDifference(c, longest)
@@ -89,7 +89,7 @@ func (d *dim) begins(c, longest *coord) (bool, error) {
 
 // within reports whether a coordinate has values of another alone, wherever these are.
 func (d *dim) within(c, longest *coord) (bool, error) {
-	if c.outlined() || longest.outlined() {
+	if c.summarized() || longest.summarized() {
 		return false, nil
 	}
 	x, err := c.keys(d.nature, d.ranks)

@@ -3,7 +3,7 @@ package plan
 import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
-	"varve/manifest/plan/internal/face"
+	"varve/manifest/plan/internal/schema"
 	"varve/manifest/report"
 )
 
@@ -13,7 +13,7 @@ func isCalibrated(f *manifest.File) bool { return f.Format == "HDF4" }
 // noteCalibrated says where add_offset is not what CF calls so, and whether it is not anywhere. To HDF4 a value is
 // scale_factor · (stored - add_offset). That stays as it is, and is for users to compute; where varve would
 // have to compute it, since files differ or leave cells out, it is refused.
-func (p *planner) noteCalibrated(a *array, made *face.Face) bool {
+func (p *planner) noteCalibrated(a *array, made *schema.Schema) bool {
 	var files []int32
 	of := 0
 	for _, m := range a.all() {

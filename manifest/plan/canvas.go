@@ -23,14 +23,14 @@ type stamp struct {
 
 // canvas holds all values of an array.
 type canvas struct {
-	face  *zarrjson.Array
-	elems codec.Elems
-	unit  int64
+	schema *zarrjson.Array
+	elems  codec.Elems
+	unit   int64
 }
 
-func newCanvas(face *zarrjson.Array) *canvas {
-	form := face.Form(face.Shape)
-	c := &canvas{face: face, elems: codec.NewElems(form), unit: int64(face.DataType.Type().Size)}
+func newCanvas(schema *zarrjson.Array) *canvas {
+	form := schema.Form(schema.Shape)
+	c := &canvas{schema: schema, elems: codec.NewElems(form), unit: int64(schema.DataType.Type().Size)}
 	c.elems.SetFill(form)
 	return c
 }
@@ -44,7 +44,7 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 	if v.Type.Varies() && len(src.Var) != n || !v.Type.Varies() && len(src.Fixed) != n*v.Type.Size {
 		return fmt.Errorf("%s: %d bytes and %d texts are no values of shape %v", v.Path, len(src.Fixed), len(src.Var), s.source)
 	}
-	form := c.face.Form([]int64{int64(n)})
+	form := c.schema.Form([]int64{int64(n)})
 	dst := codec.NewElems(form)
 	if err := conversion.Apply(dst, src); err != nil {
 		return err
@@ -81,9 +81,9 @@ func (c *canvas) put(src codec.Elems, shape []int64, s stamp) error {
 	for k := range moved {
 		moved[k] = s.origin[k] - s.start[k]
 	}
-	to := grid.Whole(c.face.Shape)
+	to := grid.Whole(c.schema.Shape)
 	from, part := grid.Region{Origin: moved, Shape: shape}, grid.Region{Origin: s.origin, Shape: s.shape}
-	if c.face.DataType.Type().Varies() {
+	if c.schema.DataType.Type().Varies() {
 		return grid.Copy(grid.Window[[]byte]{Data: c.elems.Var, Region: to}, grid.Window[[]byte]{Data: src.Var, Region: from}, part, 1)
 	}
 	return grid.Copy(grid.Window[byte]{Data: c.elems.Fixed, Region: to}, grid.Window[byte]{Data: src.Fixed, Region: from}, part, c.unit)
@@ -97,7 +97,7 @@ type piece struct {
 
 // pieces cuts a canvas along its first axis into parts that are not too long.
 func (c *canvas) pieces() (out []piece) {
-	shape := c.face.Shape
+	shape := c.schema.Shape
 	if len(shape) == 0 {
 		return []piece{{grid.Whole(shape), &manifest.Values{Data: c.elems.Fixed, Texts: c.elems.Var}}}
 	}

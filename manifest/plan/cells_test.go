@@ -22,7 +22,7 @@ func cells(list ...uint64) wanted {
 }
 
 // TestCells: whole numbers that are no int64 are put in order, told from one another and shown as others
-// are, in values and in outlines of them.
+// are, in values and in summaries of them.
 func TestCells(t *testing.T) {
 	const far = 1 << 63
 	m := newMaker()
@@ -30,13 +30,13 @@ func TestCells(t *testing.T) {
 		m.file(name, cells(list...), cube("x", "cell", []int64{2}, []int64{2}))
 	}
 	for _, valueBytes := range []int64{1 << 20, 1} {
-		p, _, err := outlined(t, m.files, Options{}, valueBytes)
+		p, _, err := summarized(t, m.files, Options{}, valueBytes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range p.Arrays {
-			if a.Face.Shape[0] != 8 {
-				t.Errorf("%s has the shape %v", a.Path, a.Face.Shape)
+			if a.Schema.Shape[0] != 8 {
+				t.Errorf("%s has the shape %v", a.Path, a.Schema.Shape)
 			}
 			for _, w := range p.Placements {
 				for _, tile := range w.Tiles {
@@ -59,7 +59,7 @@ func TestCellsBesideFloats(t *testing.T) {
 		m.file("a", coords("cell", "cell", float64s, 0.5), cube("x", "cell", []int64{1}, []int64{1}))
 		for _, valueBytes := range []int64{1 << 20, 1} {
 			var no *Error
-			p, _, err := outlined(t, m.files, Options{}, valueBytes)
+			p, _, err := summarized(t, m.files, Options{}, valueBytes)
 			if errors.As(err, &no) {
 				t.Logf("refused: %v", err)
 				continue
@@ -68,8 +68,8 @@ func TestCellsBesideFloats(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, a := range p.Arrays {
-				if a.Face.Shape[0] != 4 {
-					t.Errorf("%s has the shape %v", a.Path, a.Face.Shape)
+				if a.Schema.Shape[0] != 4 {
+					t.Errorf("%s has the shape %v", a.Path, a.Schema.Shape)
 				}
 			}
 		}

@@ -45,10 +45,10 @@ const (
 // coord is one list of coordinate values that some files have along a dimension.
 type coord struct {
 	*meaning
-	values *manifest.Values // those of large ones are outlines
+	values *manifest.Values // those of large ones are summaries
 	course
-	sum     uint64 // hash of the keys; of an outline, and what may equal one, of the ends
-	outline *manifest.Outline
+	sum     uint64 // hash of the keys; of a summary, and what may equal one, of the ends
+	summary *manifest.Summary
 
 	files int64
 	rep   int32 // the file whose name comes first
@@ -112,8 +112,8 @@ func missing(k key, as nature) bool {
 
 // measure finds out how the values run, once it is known what those of all files are.
 func (c *coord) measure(as nature, ranks map[string]int64) error {
-	if c.outlined() {
-		c.course = courseOf(c.values.Outline, c.nature, as)
+	if c.summarized() {
+		c.course = courseOf(c.values.Summary, c.nature, as)
 		return nil
 	}
 	keys, err := c.keys(as, ranks)
@@ -267,7 +267,7 @@ func unsorted(k int64) float64 {
 
 // say writes a value for a message.
 func (c *coord) say(i int64) string {
-	if c.outlined() {
+	if c.summarized() {
 		return c.sayEnd(i)
 	}
 	switch c.nature {

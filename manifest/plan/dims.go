@@ -37,7 +37,7 @@ type dim struct {
 	nature    nature
 	ranks     map[string]int64
 	coords    []*coord // different ones
-	large     bool     // of some of these only the outline is known
+	large     bool     // of some of these only the summary is known
 	of        []int32  // the coord of each file; noCoord, noDim
 	order     []*coord // those with values, along the axis
 	first     bool     // the first file's coordinate counts
@@ -179,7 +179,7 @@ func (p *survey) readCoords(d *dim) error {
 	if len(p.needs) > 0 {
 		return nil
 	}
-	d.large = slices.ContainsFunc(d.coords, (*coord).outlined)
+	d.large = slices.ContainsFunc(d.coords, (*coord).summarized)
 	return p.measure(d)
 }
 
@@ -204,13 +204,13 @@ func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, 
 }
 
 // course is how the values of a variable of one dimension run: the values themselves, or their
-// outline if they are many.
+// summary if they are many.
 func (p *inquiry) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
 	known, v := p.valuesIn(file, at), c.header.Variables[at]
 	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
 		return p.values(file, at, elements)
 	}
-	return p.outline(file, at, v)
+	return p.summary(file, at, v)
 }
 
 // isLarge reports whether the values of a variable are too many to be looked at one by one.
@@ -218,12 +218,12 @@ func (p *inquiry) isLarge(v *manifest.Variable) bool {
 	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
 }
 
-// outline is the outline of the values of a variable of numbers or times, whose meaning another
+// summary is the summary of the values of a variable of numbers or times, whose meaning another
 // may say. It may be asked for.
-func (p *inquiry) outline(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
+func (p *inquiry) summary(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
 	values := p.valuesIn(file, at)
-	if values == nil || !outlines(values.Outline, means) {
-		p.need(file, at, Outlined)
+	if values == nil || !summaries(values.Summary, means) {
+		p.need(file, at, Summarized)
 		return nil, false
 	}
 	return values, true
@@ -298,7 +298,7 @@ func (p *inquiry) measure(d *dim) error {
 func (c *coord) absorb(p *inquiry, other *coord) {
 	c.files += other.files
 	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
-		c.rep, c.meaning, c.values, c.outline = other.rep, other.meaning, other.values, other.outline
+		c.rep, c.meaning, c.values, c.summary = other.rep, other.meaning, other.values, other.summary
 	}
 }
 
@@ -306,8 +306,8 @@ func (d *dim) equal(a, b *coord) (bool, error) {
 	if a.n != b.n || a.first != b.first || a.last != b.last || a.low != b.low || a.high != b.high {
 		return false, nil
 	}
-	if a.outlined() || b.outlined() {
-		return sameOutlines(a, b, func(x, y *manifest.Outline) bool { return x.Meant == y.Meant })
+	if a.summarized() || b.summarized() {
+		return sameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Meant == y.Meant })
 	}
 	x, err := a.keys(d.nature, d.ranks)
 	if err != nil {

@@ -41,7 +41,7 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid
 	sizes := make([]int64, len(shape))
 	for k := range shape {
 		if lengths := p.override(a, k); lengths != nil {
-			axes[k] = spread(lengths, shape[k])
+			axes[k] = broadcast(lengths, shape[k])
 		} else {
 			axes[k] = c.edges(k)
 		}
@@ -115,8 +115,8 @@ func evenly(runs []run, extent int64) (size int64, ok bool) {
 	return size, true
 }
 
-// spread repeats lengths that a user gave until they reach the extent.
-func spread(lengths []int64, extent int64) (runs []run) {
+// broadcast repeats lengths that a user gave until they reach the extent.
+func broadcast(lengths []int64, extent int64) (runs []run) {
 	at := int64(0)
 	for _, n := range lengths[:len(lengths)-1] {
 		runs = append(runs, run{n, 1, n})
@@ -136,7 +136,7 @@ func spread(lengths []int64, extent int64) (runs []run) {
 // override returns the lengths that the user wants along an axis.
 func (p *inquiry) override(a *array, axis int) (lengths []int64) {
 	at := a.dimAt(axis)
-	for _, o := range p.opts.Faces {
+	for _, o := range p.opts.Schemas {
 		if !matches([]string{o.Array}, a.path) {
 			continue
 		}
@@ -350,7 +350,7 @@ func (c *cutting) edges(axis int) []run {
 	at := c.placedAt(axis)
 	if at < 0 {
 		n := c.around[axis]
-		return spread([]int64{n}, c.shape[axis])
+		return broadcast([]int64{n}, c.shape[axis])
 	}
 	key := c.bandKey(axis)
 	if runs, ok := c.a.where.runs[key]; ok {

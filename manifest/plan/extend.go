@@ -108,14 +108,14 @@ func (x *extending) look() bool {
 		if !x.sameStatics(int32(f)) || !x.sameGroups(file) {
 			return false
 		}
-		x.askSpread(int32(f))
+		x.askBroadcast(int32(f))
 	}
 	return true
 }
 
-// askSpread asks for the values of a file that are laid along the dimension.
-func (x *extending) askSpread(f int32) {
-	for _, at := range x.state.Spread {
+// askBroadcast asks for the values of a file that are laid along the dimension.
+func (x *extending) askBroadcast(f int32) {
+	for _, at := range x.state.Broadcast {
 		i := x.classes[f].find(at)
 		if i < 0 {
 			continue
@@ -185,7 +185,7 @@ func (x *extending) sameGroups(file *manifest.File) bool {
 	return true
 }
 
-// coordinates collects what the files' coordinates are. It asks for the outlines of large ones.
+// coordinates collects what the files' coordinates are. It asks for the summaries of large ones.
 func (x *extending) coordinates() bool {
 	s := &x.state
 	in := newInterned(x.p.files)
@@ -274,20 +274,20 @@ func (x *extending) grow(a *manifest.Array) bool {
 	if axis < 0 {
 		return true
 	}
-	face := *a.Face
-	face.Shape = slices.Clone(face.Shape)
-	face.Shape[axis] = x.length
+	schema := *a.Schema
+	schema.Shape = slices.Clone(schema.Shape)
+	schema.Shape[axis] = x.length
 	if a.Placement == "" {
 		if axis != 0 {
 			return false
 		}
 		pieces, ok := x.newPieces(a)
-		a.Face = &face
+		a.Schema = &schema
 		return ok && x.addPieces(a, pieces)
 	}
 	runs, ok := x.growTiles(a)
-	a.Face = &face
-	return ok && extendGrid(&face, axis, x.state.Length, runs)
+	a.Schema = &schema
+	return ok && extendGrid(&schema, axis, x.state.Length, runs)
 }
 
 // growTiles adds tiles of the new files, and returns the chunks that they have.
@@ -354,20 +354,20 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 // converted are the values that a file has of an array, as pieces of it of a length.
 func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int64) ([]piece, bool) {
 	values := x.p.valuesIn(f, m.at)
-	if values == nil || values.Summed || !slices.Contains(x.state.Spread, a.Path) && !slices.Equal(m.dims, a.Dims) {
+	if values == nil || values.Summed || !slices.Contains(x.state.Broadcast, a.Path) && !slices.Equal(m.dims, a.Dims) {
 		return nil, false
 	}
-	shape := slices.Clone(a.Face.Shape)
+	shape := slices.Clone(a.Schema.Shape)
 	shape[0] = length
 	if lacks := len(a.Dims) - len(m.dims); lacks < 0 || !slices.Equal(m.dims, a.Dims[lacks:]) || !slices.Equal(m.v.Shape, shape[lacks:]) {
 		return nil, false
 	}
 	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: m})
-	conversion, err := convert.New(v, a.Face, a.Reading)
+	conversion, err := convert.New(v, a.Schema, a.Reading)
 	if err != nil {
 		return nil, false
 	}
-	part := *a.Face
+	part := *a.Schema
 	part.Shape = shape
 	canvas := newCanvas(&part)
 	zero := make([]int64, len(shape))
@@ -377,7 +377,7 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int6
 
 // addPieces adds new pieces, the first joined to the old last one if that is short.
 func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
-	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Spread, a.Path) && !isWithin(a, mostTimes) {
+	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Broadcast, a.Path) && !isWithin(a, mostTimes) {
 		return false
 	}
 	a.Pieces = slices.Clone(a.Pieces)
@@ -405,7 +405,7 @@ func (x *extending) small(a *manifest.Array) bool {
 
 // isWithin reports whether the elements of an array, of a fixed size, take no more than so many bytes.
 func isWithin(a *manifest.Array, most int64) bool {
-	n := codec.Form{Type: a.Face.DataType.Type(), Shape: a.Face.Shape}.Bytes()
+	n := codec.Form{Type: a.Schema.DataType.Type(), Shape: a.Schema.Shape}.Bytes()
 	return n >= 0 && int64(n) <= most
 }
 
@@ -426,8 +426,8 @@ func joined(pieces []piece) (out []piece) {
 }
 
 // extendGrid adds edges behind a length. It is not possible if that is no end of a chunk.
-func extendGrid(face *zarrjson.Array, axis int, length int64, runs []run) bool {
-	c := face.ChunkGrid
+func extendGrid(schema *zarrjson.Array, axis int, length int64, runs []run) bool {
+	c := schema.ChunkGrid
 	size, regular := c.Sizes[axis].RegularSize()
 	if regular {
 		if length%size != 0 {
@@ -440,7 +440,7 @@ func extendGrid(face *zarrjson.Array, axis int, length int64, runs []run) bool {
 		if whole {
 			return true
 		}
-		runs = append(spread([]int64{size}, length), runs...)
+		runs = append(broadcast([]int64{size}, length), runs...)
 	} else {
 		old, end, err := grid.Sum(c.Sizes[axis].Runs())
 		if err != nil || end != length || old == 0 {
@@ -455,10 +455,10 @@ func extendGrid(face *zarrjson.Array, axis int, length int64, runs []run) bool {
 		case k == axis:
 			sizes[k] = grid.RunLength(plain(runs)...)
 		case regular:
-			sizes[k] = grid.RunLength(plain(spread([]int64{n}, face.Shape[k]))...)
+			sizes[k] = grid.RunLength(plain(broadcast([]int64{n}, schema.Shape[k]))...)
 		}
 	}
-	face.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
+	schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
 	return true
 }
 

@@ -58,17 +58,17 @@ func sameExtended(t testing.TB, whole, base *Plan, exts ...*Extension) {
 	}
 	for i := range arrays {
 		a, b := &arrays[i], &whole.Arrays[i]
-		if a.Path != b.Path || !slices.Equal(a.Face.Shape, b.Face.Shape) || a.Placement != b.Placement {
-			t.Fatalf("%s %v %q, not %s %v %q", a.Path, a.Face.Shape, a.Placement, b.Path, b.Face.Shape, b.Placement)
+		if a.Path != b.Path || !slices.Equal(a.Schema.Shape, b.Schema.Shape) || a.Placement != b.Placement {
+			t.Fatalf("%s %v %q, not %s %v %q", a.Path, a.Schema.Shape, a.Placement, b.Path, b.Schema.Shape, b.Placement)
 		}
-		if err := a.Face.Validate(); err != nil {
+		if err := a.Schema.Validate(); err != nil {
 			t.Error(err)
 		}
-		ga, err := a.Face.Grid()
+		ga, err := a.Schema.Grid()
 		if err != nil {
 			t.Fatal(err)
 		}
-		gb, _ := b.Face.Grid()
+		gb, _ := b.Schema.Grid()
 		if a.Placement != "" && !ga.Equal(gb) && gridText(a) != gridText(b) {
 			t.Errorf("%s: chunks %s, not %s", a.Path, gridText(a), gridText(b))
 		}

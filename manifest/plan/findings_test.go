@@ -38,21 +38,21 @@ func TestFindings(t *testing.T) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 1, 4)))
-		}, report.ChunkShape, report.Rebuilt, "3", "chunks of [2 1 4]"},
+		}, report.ChunkShape, report.Reencoded, "3", "chunks of [2 1 4]"},
 		{"codecs", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
 			w.v.Storage.Codecs = w.v.Storage.Codecs[:1]
 			m.file("3", days(4, 2), lat(), lon(), w)
-		}, report.Codec, report.Rebuilt, "3", "no compression"},
+		}, report.Codec, report.Reencoded, "3", "no compression"},
 		{"types", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
 			w.v.Type = float64s
 			m.file("3", days(4, 2), lat(), lon(), w)
-		}, report.Type, report.Rebuilt, "3", "float64"},
+		}, report.Type, report.Reencoded, "3", "float64"},
 		{"absent", Options{}, func(m *maker) {
 			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
 			m.day("2", 2, 2)
@@ -97,7 +97,7 @@ func TestFindings(t *testing.T) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
-		}, report.Dimension, report.Rebuilt, "3", "(time, lon, lat)"},
+		}, report.Dimension, report.Reencoded, "3", "(time, lon, lat)"},
 		{"gaps in time", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 4); m.day("3", 12, 4) }, report.Gap, report.Noted, "3", "1990-01-08 to 1990-01-13"},
 		{"holes", Options{}, func(m *maker) {
 			for i := range 5 {
@@ -213,7 +213,7 @@ func TestPaddedCoordinate(t *testing.T) {
 	m.file("1", days(0, 2), coords("x", "x", int32s, 0, 1, 2), cube("t", "time x", []int64{2, 3}, []int64{2, 3}))
 	m.file("2", days(2, 2), coords("x", "x", int32s, 0, 1), cube("t", "time x", []int64{2, 2}, []int64{2, 2}))
 	x := arrayOf(t, planned(t, m, &Options{Pad: PadFill}), "/x")
-	if mask, ok := x.Face.Attributes.Get("_FillValue"); ok {
+	if mask, ok := x.Schema.Attributes.Get("_FillValue"); ok {
 		t.Errorf("x has _FillValue %s", mask)
 	}
 }
@@ -320,11 +320,11 @@ func TestRetimed(t *testing.T) {
 	for path, want := range map[string][]int64{"/time": {0, 12, 24, 36}, "/edges": {0, 6, 12, 18, 24, 30, 36, 42}} {
 		a := arrayOf(t, p, path)
 		data, _ := elementsOfPieces(t, a, valuesByID(p.Values))
-		x, err := readNumbers(&manifest.Variable{Type: a.Face.DataType.Type()}, data)
+		x, err := readNumbers(&manifest.Variable{Type: a.Schema.DataType.Type()}, data)
 		if err != nil || x.n != len(want) {
 			t.Fatal(path, x.n, err)
 		}
-		units, _ := a.Face.Attributes.Get("units")
+		units, _ := a.Schema.Attributes.Get("units")
 		for i, n := range want {
 			if int64(x.real(i)) != n || string(units) != `"hours since 1990-01-01"` {
 				t.Errorf("%s: %d is %v %s, not %d hours", path, i, x.real(i), units, n)
@@ -401,7 +401,7 @@ func TestBoundsHaveUnits(t *testing.T) {
 			if want == "" {
 				continue
 			}
-			if got := string(arrayOf(t, p, path).Face.Attributes.JSON()); got != want {
+			if got := string(arrayOf(t, p, path).Schema.Attributes.JSON()); got != want {
 				t.Errorf("%s: %s: %s, not %s", c.name, path, got, want)
 			}
 		}

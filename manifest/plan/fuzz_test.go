@@ -143,7 +143,7 @@ func (w *wild) archive() *Options {
 	case 2:
 		o.NewDims = []NewDim{{Name: "time", Variable: "time"}}
 	case 3:
-		o.Spread = []Spread{{"t", "time"}}
+		o.Broadcast = []Broadcast{{"t", "time"}}
 	}
 	return o
 }

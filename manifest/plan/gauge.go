@@ -16,7 +16,7 @@ import (
 	"varve/manifest/report"
 )
 
-// Gauge makes the outline of numbers or times that are too many to be kept, which come some at
+// Gauge makes the summary of numbers or times that are too many to be kept, which come some at
 // a time.
 type Gauge struct {
 	*meaning
@@ -50,8 +50,8 @@ func newGauge(what *meaning, as nature, bytes int64) (*Gauge, error) {
 	return g, err
 }
 
-// outlineOf makes the outline of values that are known, taken for something.
-func outlineOf(what *meaning, as nature, values *manifest.Values) (*manifest.Outline, error) {
+// summaryOf makes the summary of values that are known, taken for something.
+func summaryOf(what *meaning, as nature, values *manifest.Values) (*manifest.Summary, error) {
 	g, err := newGauge(what, as, int64(len(values.Data)))
 	if err == nil {
 		err = g.Add(values.Data)
@@ -59,7 +59,7 @@ func outlineOf(what *meaning, as nature, values *manifest.Values) (*manifest.Out
 	if err != nil {
 		return nil, err
 	}
-	return g.Values().Outline, nil
+	return g.Values().Summary, nil
 }
 
 // Add takes the next elements, in memory form.
@@ -116,7 +116,7 @@ func (g *Gauge) mean(k key) {
 	g.bag += mixed(uint64(k.hi) ^ mixed(uint64(k.lo)+1))
 }
 
-// mixed spreads bits over a word, as SplitMix64 does.
+// mixed broadcasts bits over a word, as SplitMix64 does.
 func mixed(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -124,27 +124,27 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Values are what is kept of the elements: their sum, and their outline.
+// Values are what is kept of the elements: their sum, and their summary.
 func (g *Gauge) Values() *manifest.Values {
 	_ = g.w.Flush() // a hash takes everything
-	return &manifest.Values{ID: g.raw.ID(), Summed: true, Outline: &manifest.Outline{
+	return &manifest.Values{ID: g.raw.ID(), Summed: true, Summary: &manifest.Summary{
 		Nature: natureWords[g.as], Count: g.n, Run: g.dir, Step: g.step,
 		First: g.first.pair(), Last: g.last.pair(), Least: g.low.pair(), Greatest: g.high.pair(),
 		Meant: hex.EncodeToString(g.hash.Sum(nil)[:sha256.Size/2]), Bag: g.bag,
 	}}
 }
 
-// natureWords are the natures that outlines are told in.
+// natureWords are the natures that summaries are told in.
 var natureWords = [...]string{whole: "whole", real: "numbers", instant: "times"}
 
-// outlines reports whether an outline is one of a variable.
-func outlines(o *manifest.Outline, v *manifest.Variable) bool {
+// summaries reports whether a summary is one of a variable.
+func summaries(o *manifest.Summary, v *manifest.Variable) bool {
 	n := natureOf(v)
 	return o != nil && n != text && o.Nature == natureWords[n] && o.Count == elementsOf(v)
 }
 
-// courseOf is how outlined values run that are of one nature, and are compared as another.
-func courseOf(o *manifest.Outline, of, as nature) course {
+// courseOf is how summarized values run that are of one nature, and are compared as another.
+func courseOf(o *manifest.Summary, of, as nature) course {
 	place := func(p [2]int64) key {
 		if of == whole && as == real {
 			return keyOf(p).asReal()
@@ -155,35 +155,35 @@ func courseOf(o *manifest.Outline, of, as nature) course {
 		first: place(o.First), last: place(o.Last), low: place(o.Least), high: place(o.Greatest)}
 }
 
-// outlined reports whether only the outline of a coordinate is known.
-func (c *coord) outlined() bool { return c.values != nil && c.values.Outline != nil }
+// summarized reports whether only the summary of a coordinate is known.
+func (c *coord) summarized() bool { return c.values != nil && c.values.Summary != nil }
 
-// sameOutlines compares the outlines of coordinates.
-func sameOutlines(a, b *coord, same func(x, y *manifest.Outline) bool) (bool, error) {
-	x, err := a.outlineOf()
+// sameSummaries compares the summaries of coordinates.
+func sameSummaries(a, b *coord, same func(x, y *manifest.Summary) bool) (bool, error) {
+	x, err := a.summaryOf()
 	if err != nil {
 		return false, err
 	}
-	y, err := b.outlineOf()
+	y, err := b.summaryOf()
 	return err == nil && same(x, y), err
 }
 
-// outlineOf is the outline of a coordinate, be it that its values are known.
-func (c *coord) outlineOf() (o *manifest.Outline, err error) {
+// summaryOf is the summary of a coordinate, be it that its values are known.
+func (c *coord) summaryOf() (o *manifest.Summary, err error) {
 	switch {
-	case c.outlined():
-		return c.values.Outline, nil
-	case c.outline == nil:
-		c.outline, err = outlineOf(c.meaning, c.nature, c.values)
+	case c.summarized():
+		return c.values.Summary, nil
+	case c.summary == nil:
+		c.summary, err = summaryOf(c.meaning, c.nature, c.values)
 	}
-	return c.outline, err
+	return c.summary, err
 }
 
-// sayEnd writes the first or the last of values of which only the outline is known.
+// sayEnd writes the first or the last of values of which only the summary is known.
 func (c *coord) sayEnd(i int64) string {
-	at := c.values.Outline.First
+	at := c.values.Summary.First
 	if i > 0 {
-		at = c.values.Outline.Last
+		at = c.values.Summary.Last
 	}
 	switch c.nature {
 	case instant:

@@ -15,9 +15,9 @@ import (
 	"varve/manifest/report"
 )
 
-// outlined plans files whose coordinates are not known before they are asked for, and of large
+// summarized plans files whose coordinates are not known before they are asked for, and of large
 // ones no more than is asked for.
-func outlined(t *testing.T, files []*manifest.File, opts Options, valueBytes int64) (*Plan, []*manifest.File, error) {
+func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes int64) (*Plan, []*manifest.File, error) {
 	t.Helper()
 	opts.ValueBytes = valueBytes
 	left := make([]*manifest.File, len(files))
@@ -75,21 +75,21 @@ func gauged(t *testing.T, h *manifest.Header, variable int, values *manifest.Val
 	if got.ID != idOf(values) {
 		t.Errorf("%s: the id %s, not %s", h.Variables[variable].Path, got.ID, idOf(values))
 	}
-	if again := manifest.ParseOutline(got.Outline.String()); again.String() != got.Outline.String() {
-		t.Errorf("%s: read back as %s", got.Outline, again)
+	if again := manifest.ParseSummary(got.Summary.String()); again.String() != got.Summary.String() {
+		t.Errorf("%s: read back as %s", got.Summary, again)
 	}
 	return got
 }
 
-// places describes where the files of arrays lie that are no coordinates, and their faces.
+// places describes where the files of arrays lie that are no coordinates, and their schemas.
 func places(files []*manifest.File, p *Plan) string {
 	var b strings.Builder
 	for _, a := range p.Arrays {
 		if slices.Equal(a.Dims, []string{a.Path}) {
-			fmt.Fprintln(&b, a.Path, a.Face.Shape)
+			fmt.Fprintln(&b, a.Path, a.Schema.Shape)
 			continue
 		}
-		doc, err := a.Face.Encode(0)
+		doc, err := a.Schema.Encode(0)
 		fmt.Fprintln(&b, a.Path, string(doc), err, a.Dims)
 		for _, w := range p.Placements {
 			if w.ID != a.Placement {
@@ -103,10 +103,10 @@ func places(files []*manifest.File, p *Plan) string {
 	return b.String()
 }
 
-// TestOutlines: what is planned of outlines of coordinates is what is planned of their values,
+// TestSummaries: what is planned of summaries of coordinates is what is planned of their values,
 // or it is refused, and values are offered to be looked at; what is refused of values is never
-// planned of outlines.
-func TestOutlines(t *testing.T) {
+// planned of summaries.
+func TestSummaries(t *testing.T) {
 	same, refused, offered := 0, 0, 0
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -122,7 +122,7 @@ func TestOutlines(t *testing.T) {
 		if len(needs) > 0 || len(m.files) == 0 {
 			continue
 		}
-		got, _, err := outlined(t, m.files, opts, valueBytes)
+		got, _, err := summarized(t, m.files, opts, valueBytes)
 		var no *Error
 		switch {
 		case err == nil && got == nil:
@@ -196,11 +196,11 @@ func TestMeant(t *testing.T) {
 		{"not numbers of other bits", one{float32s, nil, numbersOf(float32s, math.NaN())}, one{float64s, nil, numbersOf(float64s, -math.NaN())}, true},
 		{"missing, and not", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, nil, numbersOf(float32s, 1, -9)}, false},
 	} {
-		var sums [2]*manifest.Outline
+		var sums [2]*manifest.Summary
 		for i, x := range []one{c.a, c.b} {
 			h := &manifest.Header{Variables: []*manifest.Variable{{Path: "/x", Type: x.t, Attributes: x.attributes, Dims: []string{"/x"},
 				Shape: []int64{int64(len(x.values.Data) / x.t.Size)}}}}
-			sums[i] = gauged(t, h, 0, x.values).Outline
+			sums[i] = gauged(t, h, 0, x.values).Summary
 		}
 		if got := sums[0].Meant == sums[1].Meant; got != c.want {
 			t.Errorf("%s: equal is %v", c.name, got)
@@ -213,7 +213,7 @@ func track(m *maker, name string, at wanted) {
 	m.file(name, at, cube("h", strings.TrimPrefix(at.v.Dims[0], "/"), at.v.Shape, at.v.Shape))
 }
 
-// TestLargeCoordinates: what is found of outlines, and said.
+// TestLargeCoordinates: what is found of summaries, and said.
 func TestLargeCoordinates(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	seconds := func(units string, list ...float64) wanted {
@@ -266,7 +266,7 @@ func TestLargeCoordinates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			p, files, err := outlined(t, m.files, c.opts, 9)
+			p, files, err := summarized(t, m.files, c.opts, 9)
 			if c.refuse != nil {
 				for _, want := range c.refuse {
 					if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "/archive/", ""), want) {

@@ -151,7 +151,7 @@ func (l lens) groupPath(at string) (string, bool) {
 }
 
 func (p *planner) declareGroup(at string, g *merged) error {
-	out := manifest.GroupFace{Path: at}
+	out := manifest.GroupSchema{Path: at}
 	var differ []string
 	var kept []zarrjson.Attribute
 	for _, name := range g.order {

@@ -215,16 +215,16 @@ func checkPlan(t testing.TB, files []*manifest.File, p *Plan) {
 		placements[p.Placements[i].ID] = &p.Placements[i]
 	}
 	for _, a := range p.Arrays {
-		if err := a.Face.Validate(); err != nil {
+		if err := a.Schema.Validate(); err != nil {
 			t.Errorf("%s: %v", a.Path, err)
 		}
-		if _, err := a.Face.Grid(); err != nil {
+		if _, err := a.Schema.Grid(); err != nil {
 			t.Errorf("%s: %v", a.Path, err)
 		}
-		if len(a.Dims) != len(a.Face.Shape) {
-			t.Errorf("%s: dims %v, shape %v", a.Path, a.Dims, a.Face.Shape)
+		if len(a.Dims) != len(a.Schema.Shape) {
+			t.Errorf("%s: dims %v, shape %v", a.Path, a.Dims, a.Schema.Shape)
 		}
-		empty := slices.Contains(a.Face.Shape, 0)
+		empty := slices.Contains(a.Schema.Shape, 0)
 		if !empty && (a.Placement == "") == (a.Pieces == nil) {
 			t.Errorf("%s: placement %q, %d pieces", a.Path, a.Placement, len(a.Pieces))
 		}
@@ -286,7 +286,7 @@ func ints(list []int64) string {
 // gridText writes the chunks of an array: a number for each regular axis, or lists of runs.
 func gridText(a *manifest.Array) string {
 	var axes []string
-	for _, s := range a.Face.ChunkGrid.Sizes {
+	for _, s := range a.Schema.ChunkGrid.Sizes {
 		if n, ok := s.RegularSize(); ok {
 			axes = append(axes, fmt.Sprint(n))
 			continue

@@ -48,7 +48,7 @@ func holdsUnnamed(s *manifest.Snapshot, _ *Options) bool {
 // holdsWords reports whether a coordinate is of whole numbers that may be 2^63 or more.
 func holdsWords(s *manifest.Snapshot, _ *Options) bool {
 	return slices.ContainsFunc(s.Arrays, func(a manifest.Array) bool {
-		t := a.Face.DataType.Type()
+		t := a.Schema.DataType.Type()
 		return t.Kind == codec.Uint && t.Size == 8 && slices.Equal(a.Dims, []string{a.Path})
 	})
 }

@@ -53,7 +53,7 @@ func (p *inquiry) sample(files []int32) sample {
 
 // find adds a finding to the report, and stops the plan if nothing can be made of the files.
 func (p *inquiry) find(f report.Finding) {
-	if p.opts.Strict && (f.Effect == report.Rebuilt || f.Effect == report.Filled) {
+	if p.opts.Strict && (f.Effect == report.Reencoded || f.Effect == report.Filled) {
 		f.Says += ", which --strict does not allow"
 		f.Effect, f.Option = report.Refused, ""
 	}

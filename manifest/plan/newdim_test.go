@@ -19,7 +19,7 @@ func coordinateOf(t *testing.T, p *Plan, path string) string {
 	t.Helper()
 	a := arrayOf(t, p, path)
 	units := "-"
-	if raw, ok := a.Face.Attributes.Get("units"); ok {
+	if raw, ok := a.Schema.Attributes.Get("units"); ok {
 		units = strings.Trim(string(raw), `"`)
 	}
 	out := []string{units}
@@ -30,7 +30,7 @@ func coordinateOf(t *testing.T, p *Plan, path string) string {
 			}
 			for i := 0; i+8 <= len(v.Data); i += 8 {
 				x := binary.LittleEndian.Uint64(v.Data[i:])
-				if strings.HasPrefix(a.Face.DataType.Type().String(), "float") {
+				if strings.HasPrefix(a.Schema.DataType.Type().String(), "float") {
 					out = append(out, fmt.Sprint(math.Float64frombits(x)))
 				} else {
 					out = append(out, fmt.Sprint(int64(x)))
@@ -184,8 +184,8 @@ func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
 			m.file(fmt.Sprintf("m%d_%d", i/2, i), at, cube("t", "lead", []int64{int64(n)}, []int64{int64(n)}).with("coordinates", "valid"))
 		}
 		a := arrayOf(t, planned(t, m, &c.opts), "/valid")
-		if got := strings.Join(a.Dims, " "); got != c.dims || !slices.Equal(a.Face.Shape, c.shape) {
-			t.Errorf("%s: the valid times lie along %s, %v", name, got, a.Face.Shape)
+		if got := strings.Join(a.Dims, " "); got != c.dims || !slices.Equal(a.Schema.Shape, c.shape) {
+			t.Errorf("%s: the valid times lie along %s, %v", name, got, a.Schema.Shape)
 		}
 	}
 }
@@ -200,8 +200,8 @@ func TestNewDimensionOfBounds(t *testing.T) {
 			m.file(fmt.Sprint(i), at, coords("edges", "nv", float64s, float64(2*i), float64(2*i+1)).with(own...), cube("t", "x", []int64{3}, []int64{3}))
 		}
 		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}})
-		if a := arrayOf(t, p, "/edges"); strings.Join(a.Dims, " ") != "/time /nv" || !slices.Equal(a.Face.Shape, []int64{3, 2}) {
-			t.Errorf("%s: edges lie along %v, %v", name, a.Dims, a.Face.Shape)
+		if a := arrayOf(t, p, "/edges"); strings.Join(a.Dims, " ") != "/time /nv" || !slices.Equal(a.Schema.Shape, []int64{3, 2}) {
+			t.Errorf("%s: edges lie along %v, %v", name, a.Dims, a.Schema.Shape)
 		}
 	}
 }
@@ -285,8 +285,8 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		p := planned(t, m, &Options{Drop: []string{"profile"}})
-		if a := arrayOf(t, p, "/v"); a.Face.Shape[0] != 3*n {
-			t.Errorf("%s: %v", name, a.Face.Shape)
+		if a := arrayOf(t, p, "/v"); a.Schema.Shape[0] != 3*n {
+			t.Errorf("%s: %v", name, a.Schema.Shape)
 		}
 	}
 }
@@ -305,8 +305,8 @@ func TestOwnSteps(t *testing.T) {
 	}
 	for path, dims := range map[string]string{"/a": "/time /lat", "/b": "/lat /time", "/lat": "/lat", "/alike": "", "/orbit": "/time"} {
 		a := arrayOf(t, p, path)
-		if got := strings.Join(a.Dims, " "); got != dims || slices.ContainsFunc(a.Face.Shape, func(n int64) bool { return n != 3 }) {
-			t.Errorf("%s is along %s, with the shape %v", path, got, a.Face.Shape)
+		if got := strings.Join(a.Dims, " "); got != dims || slices.ContainsFunc(a.Schema.Shape, func(n int64) bool { return n != 3 }) {
+			t.Errorf("%s is along %s, with the shape %v", path, got, a.Schema.Shape)
 		}
 	}
 	if got, want := tilesOf(t, m, p, "/a"), tilesOf(t, m, p, "/b"); got != want || !strings.HasPrefix(got, "d1") {
@@ -390,8 +390,8 @@ func TestStepBesideCoordinate(t *testing.T) {
 		if got := coordinateOf(t, p, "/time"); got != "days since 1990-01-01 0 1 2 3" {
 			t.Errorf("times are %s", got)
 		}
-		if a := arrayOf(t, p, "/t"); fmt.Sprint(a.Dims, a.Face.Shape) != "[/time /x] [4 2]" {
-			t.Errorf("%v %v", a.Dims, a.Face.Shape)
+		if a := arrayOf(t, p, "/t"); fmt.Sprint(a.Dims, a.Schema.Shape) != "[/time /x] [4 2]" {
+			t.Errorf("%v %v", a.Dims, a.Schema.Shape)
 		}
 	}
 	if _, err := planning(m, &Options{NewDims: []NewDim{{Name: "time", Pattern: "(.*)"}}}); err == nil {

@@ -125,14 +125,14 @@ func (p *survey) noteUnwritten(a *array) {
 	}
 }
 
-// noteChunks names the files whose chunks have another shape than those of the face.
-func (p *survey) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
-	g, err := face.Grid()
+// noteChunks names the files whose chunks have another shape than those of the schema.
+func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
+	g, err := schema.Grid()
 	if err != nil {
 		return
 	}
 	members := a.all()
-	c := &cutting{p: p, a: a, members: members, kept: kept, shape: face.Shape}
+	c := &cutting{p: p, a: a, members: members, kept: kept, shape: schema.Shape}
 	var odd []int32
 	shapes := map[string]bool{}
 	for i := range members {
@@ -142,7 +142,7 @@ func (p *survey) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
 		}
 		s := c.stored(m)
 		for k := range s {
-			if c.placedAt(k) < 0 && g.Dim(k).CodecSize(0) != s[k] && face.Shape[k] > 0 {
+			if c.placedAt(k) < 0 && g.Dim(k).CodecSize(0) != s[k] && schema.Shape[k] > 0 {
 				odd = append(odd, p.classes[m.class].files...)
 				shapes[fmt.Sprint(m.v.Storage.Chunks)] = true
 				break
@@ -150,27 +150,27 @@ func (p *survey) noteChunks(a *array, face *zarrjson.Array, kept []bool) {
 		}
 	}
 	if len(odd) > 0 && int64(len(odd)) <= a.files {
-		p.find(p.odd(report.Finding{Kind: report.ChunkShape, Array: a.path, Effect: report.Rebuilt, Option: "--codec-from FILE, --chunk-edges ARRAY:DIM=N",
-			Says: fmt.Sprintf("%s %s chunks of %s that the face does not declare", count(len(odd), int(a.files)), have(len(odd)), some(sorted(shapes)))},
+		p.find(p.odd(report.Finding{Kind: report.ChunkShape, Array: a.path, Effect: report.Reencoded, Option: "--codec-from FILE, --chunk-edges ARRAY:DIM=N",
+			Says: fmt.Sprintf("%s %s chunks of %s that the schema does not declare", count(len(odd), int(a.files)), have(len(odd)), some(sorted(shapes)))},
 			odd, a.files))
 	}
-	p.notePadding(a, face)
+	p.notePadding(a, schema)
 }
 
 // notePadding says that short chunks inside the array are stored at full length.
-func (p *survey) notePadding(a *array, face *zarrjson.Array) {
+func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 	if a.where == nil || !a.mayPad() {
 		return
 	}
 	var files []int32
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		if m := a.memberOf(p.classOfAny(t.File)); m != nil && a.pads(m, t, face.Shape) {
+		if m := a.memberOf(p.classOfAny(t.File)); m != nil && a.pads(m, t, schema.Shape) {
 			files = append(files, int32(t.File))
 		}
 	}
 	if len(files) > 0 {
-		p.find(p.odd(report.Finding{Kind: report.Length, Array: a.path, Effect: report.Rebuilt,
+		p.find(p.odd(report.Finding{Kind: report.Length, Array: a.path, Effect: report.Reencoded,
 			Says: count(len(files), len(a.where.tiles)) + " " + plural(len(files), "ends", "end") + " in a short chunk that is stored at full length"},
 			files, int64(len(a.where.tiles))))
 	}

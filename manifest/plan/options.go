@@ -27,14 +27,14 @@ type Options struct {
 	// Tolerance is by how much coordinates may differ that ought to be equal.
 	Tolerance float64 `json:",omitempty"`
 
-	// Spread lays variables along dimensions that they do not have.
-	Spread []Spread `json:",omitempty"`
+	// Broadcast lays variables along dimensions that they do not have.
+	Broadcast []Broadcast `json:"Spread,omitempty"`
 
 	// Inline is the size in bytes up to which a whole array is kept in the manifest, if its
 	// values are known. 0 stands for DefaultInline, less for coordinates only.
 	Inline int64 `json:",omitempty"`
 	// ValueBytes is how many bytes of values of one file are looked at one by one; of more numbers
-	// or times an outline does. 0: manifest.DefaultValueBytes. It is not kept.
+	// or times a summary does. 0: manifest.DefaultValueBytes. It is not kept.
 	ValueBytes int64 `json:"-"`
 	// Strict refuses what is not served as it is stored.
 	Strict bool `json:",omitempty"`
@@ -43,10 +43,10 @@ type Options struct {
 	Rectilinear bool `json:",omitempty"`
 	// CodecFrom names the file whose codecs and chunks arrays declare.
 	CodecFrom string `json:",omitempty"`
-	// Exact are the paths of arrays of which chunks have to be rebuilt, in whatever codecs.
+	// Exact are the paths of arrays of which chunks have to be re-encoded, in whatever codecs.
 	Exact []string `json:"-"`
-	// Faces override what is decided for single arrays.
-	Faces []Override `json:",omitempty"`
+	// Schemas override what is decided for single arrays.
+	Schemas []Override `json:"Faces,omitempty"`
 }
 
 // DefaultInline is the size of a small array.
@@ -116,14 +116,14 @@ type NewDim struct {
 	Values []string `json:",omitempty"`
 }
 
-// Spread lays variables along a dimension that they do not have and along which files follow one
+// Broadcast lays variables along a dimension that they do not have and along which files follow one
 // another: what a file has of them is at every index of what it holds of the dimension.
-type Spread struct {
+type Broadcast struct {
 	Array string // a glob on the array's path
 	Dim   string // by name or by path
 }
 
-// Override is what a user wants of the face of some arrays.
+// Override is what a user wants of the schema of some arrays.
 type Override struct {
 	Array  string             // a glob on the array's path
 	Chunks map[string][]int64 `json:",omitempty"` // edges by name of the dimension; one for a regular axis
@@ -156,13 +156,13 @@ func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	return dim, "", nil
 }
 
-// ParseSpread reads ARRAY=DIM.
-func ParseSpread(text string) (Spread, error) {
+// ParseBroadcast reads ARRAY=DIM.
+func ParseBroadcast(text string) (Broadcast, error) {
 	i := strings.LastIndex(text, "=")
 	if i <= 0 || i == len(text)-1 {
-		return Spread{}, fmt.Errorf("spread %q: want ARRAY=DIM", text)
+		return Broadcast{}, fmt.Errorf("broadcast %q: want ARRAY=DIM", text)
 	}
-	return Spread{Array: text[:i], Dim: text[i+1:]}, nil
+	return Broadcast{Array: text[:i], Dim: text[i+1:]}, nil
 }
 
 // ParseRename reads OLD=NEW.

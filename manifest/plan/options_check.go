@@ -28,8 +28,8 @@ func (p *survey) checkOptions() error {
 			return &OptionError{"--rename " + r.Old + "=" + r.New, "nothing is called " + r.Old}
 		}
 	}
-	for i := range p.opts.Faces {
-		if err := p.checkOverride(&p.opts.Faces[i]); err != nil {
+	for i := range p.opts.Schemas {
+		if err := p.checkOverride(&p.opts.Schemas[i]); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (p *survey) overridden(o *Override) (dims []string, found bool) {
 			if matches([]string{o.Array}, x.path) {
 				found = true
 				dims = append(dims, x.dims...)
-				for _, s := range p.opts.Spread {
+				for _, s := range p.opts.Broadcast {
 					if matches([]string{s.Array}, x.path) {
 						dims = append(dims, "/"+strings.TrimLeft(s.Dim, "/"))
 					}

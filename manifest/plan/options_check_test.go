@@ -17,10 +17,10 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 		{Options{Concat: []string{"tme"}}, "--concat tme: no dimension is called so; there are /lat, /lon, /time"},
 		{Options{Vars: []string{"T", "u*"}}, "--vars T,u*: nothing is left of any file; there are /lat, /lon, /run, /t, /time"},
 		{Options{Group: "/sea"}, "--group /sea: nothing is left of any file; there are /lat, /lon, /run, /t, /time"},
-		{Options{Faces: []Override{{Array: "T", Type: "float32"}}}, "--dtype T=float32: no array is called so; there are /lat, /lon, /run, /t, /time"},
-		{Options{Faces: []Override{{Array: "t", Type: "float17"}}}, "--dtype t=float17: there is no such element type; NumPy's names are known, such as float32"},
-		{Options{Faces: []Override{{Array: "u*", Chunks: map[string][]int64{"time": {1}}}}}, "--chunk-edges u*:time: no array is called so; there are /lat, /lon, /run, /t, /time"},
-		{Options{Faces: []Override{{Array: "t", Chunks: map[string][]int64{"tme": {1}}}}}, "--chunk-edges t:tme: no such array has a dimension tme; there are /lat, /lon, /time"},
+		{Options{Schemas: []Override{{Array: "T", Type: "float32"}}}, "--dtype T=float32: no array is called so; there are /lat, /lon, /run, /t, /time"},
+		{Options{Schemas: []Override{{Array: "t", Type: "float17"}}}, "--dtype t=float17: there is no such element type; NumPy's names are known, such as float32"},
+		{Options{Schemas: []Override{{Array: "u*", Chunks: map[string][]int64{"time": {1}}}}}, "--chunk-edges u*:time: no array is called so; there are /lat, /lon, /run, /t, /time"},
+		{Options{Schemas: []Override{{Array: "t", Chunks: map[string][]int64{"tme": {1}}}}}, "--chunk-edges t:tme: no such array has a dimension tme; there are /lat, /lon, /time"},
 		{Options{Concat: []string{"run"}}, "--concat run: no dimension is called so; there are /lat, /lon, /time; --new-dim run=var:run makes one of the variable"},
 		{Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d)`}}}, "--new-dim time: files have a dimension of this name, and /time its values: --rename time=NAME makes room"},
 		{Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d)`}}}, "--new-dim run: files have a variable of this name: --new-dim run=var:run takes its values, --rename run=NAME or --drop run makes room"},
@@ -37,7 +37,7 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 	}
 	m := newMaker()
 	m.day("1", 0, 2)
-	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Values: []string{"1"}}}, Faces: []Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
+	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Values: []string{"1"}}}, Schemas: []Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
 		t.Error(err)
 	}
 }

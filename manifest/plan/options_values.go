@@ -25,11 +25,11 @@ func (o *Options) Check() error {
 	for i := range o.NewDims {
 		errs = append(errs, o.NewDims[i].check())
 	}
-	for _, s := range o.Spread {
-		errs = append(errs, checkGlobs("--spread", []string{s.Array}))
+	for _, s := range o.Broadcast {
+		errs = append(errs, checkGlobs("--broadcast", []string{s.Array}))
 	}
-	for i := range o.Faces {
-		errs = append(errs, o.Faces[i].check())
+	for i := range o.Schemas {
+		errs = append(errs, o.Schemas[i].check())
 	}
 	return errors.Join(errs...)
 }

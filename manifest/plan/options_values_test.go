@@ -26,9 +26,9 @@ func TestOptionValues(t *testing.T) {
 		{"dimension from two places", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
 		{"a pattern that is none", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(`}}}},
 		{"a pattern without a group", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `\d+`}}}},
-		{"no type", "--dtype t2m=float17", Options{Faces: []Override{{Array: "t2m", Type: "float17"}}}},
-		{"no edges", "--chunk-edges t2m:time", Options{Faces: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
-		{"an edge of no length", "--chunk-edges t2m:time", Options{Faces: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
+		{"no type", "--dtype t2m=float17", Options{Schemas: []Override{{Array: "t2m", Type: "float17"}}}},
+		{"no edges", "--chunk-edges t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
+		{"an edge of no length", "--chunk-edges t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var wrong *OptionError

@@ -145,14 +145,14 @@ func (p *survey) partsOverlap(a *array, w *placing) {
 
 // fillOfParts is what an array of parts reads as where there is none: what its files say. They
 // have to agree.
-func (p *survey) fillOfParts(a *array, f *faced, out *manifest.Array) error {
+func (p *survey) fillOfParts(a *array, f *declared, out *manifest.Array) error {
 	var fill []byte
 	var odd []int32
 	for i, m := range a.members {
 		if m.v.Storage.Layout != manifest.Parted {
 			continue
 		}
-		c, err := convert.New(f.members[f.of[i]].Variable, out.Face, out.Reading)
+		c, err := convert.New(f.members[f.of[i]].Variable, out.Schema, out.Reading)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.path, err)
 		}
@@ -167,6 +167,6 @@ func (p *survey) fillOfParts(a *array, f *faced, out *manifest.Array) error {
 		p.find(p.odd(report.Finding{Kind: report.FillValue, Array: a.path, Effect: report.Refused, Option: report.Drop(report.Base(a.path)),
 			Says: count(len(odd), int(a.files)) + " " + have(len(odd)) + " another fill value where no part is than the first"}, odd, a.files))
 	}
-	out.Face.Fill = fill
+	out.Schema.Fill = fill
 	return nil
 }

@@ -33,7 +33,7 @@ func (p *layout) decidePieces(a *array) error {
 		a.pieces = !p.dims[a.dims[0]].large
 	case a.parted():
 		return nil
-	case p.keepsSpread(a):
+	case p.keepsBroadcast(a):
 		a.pieces = true
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
@@ -53,7 +53,7 @@ func (p *layout) decidePieces(a *array) error {
 			p.values(f, m.at, elementsOf(m.v))
 		}
 	}
-	if a.spread {
+	if a.broadcast {
 		p.refuseRepeated(a)
 	}
 	return nil
@@ -258,18 +258,18 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	}
 	r, err := cf.Retime(all)
 	if other := (*cf.CalendarError)(nil); errors.As(err, &other) {
-		return nil, nil // which the face refuses, with the files' names
+		return nil, nil // which the schema refuses, with the files' names
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w; %s leaves it out", a.path, err, report.Drop(a.path[1:]))
 	}
 	return &r, nil
 }
 
-// declarePieces lays the values of files on one canvas, in the type of the face, and keeps it.
-func (p *planner) declarePieces(a *array, out manifest.Array, f *faced) error {
-	out.Face.Codecs = kept(out.Face.DataType.Type(), out.Face.Shape)
-	out.Face.ChunkGrid = p.pieceGrid(a, out.Face.Shape)
-	c := newCanvas(out.Face)
+// declarePieces lays the values of files on one canvas, in the type of the schema, and keeps it.
+func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error {
+	out.Schema.Codecs = kept(out.Schema.DataType.Type(), out.Schema.Shape)
+	out.Schema.ChunkGrid = p.pieceGrid(a, out.Schema.Shape)
+	c := newCanvas(out.Schema)
 	if err := p.paintAll(a, &out, c); err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
 		conversion := conversions[v]
 		if conversion == nil {
 			var err error
-			if conversion, err = convert.New(v, out.Face, out.Reading); err != nil {
+			if conversion, err = convert.New(v, out.Schema, out.Reading); err != nil {
 				return fmt.Errorf("%s: %w", a.path, err)
 			}
 			conversions[v] = conversion

@@ -171,7 +171,7 @@ func dimNames(dims []*dim) string {
 // the same values: what is small, and what lacks a dimension along which files follow one
 // another, such as a land mask in tiles of many days.
 func (p *layout) repeated(a *array) bool {
-	if a.aux || a.spread || len(a.dims) == 1 {
+	if a.aux || a.broadcast || len(a.dims) == 1 {
 		return true
 	}
 	return slices.ContainsFunc(p.flows, func(d *dim) bool { return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d) })
@@ -307,8 +307,8 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	if i := slices.IndexFunc(w.dims, (*dim).onlyCounts); i >= 0 {
 		option = withoutValues(w.dims[i]) + ", or " + option
 	}
-	if spread := p.comparing(a).spreadOption([][]int32{{int32(x.File)}, {int32(y.File)}}); spread != "" && a.aux {
-		option = spread + ", or " + option
+	if broadcast := p.comparing(a).broadcastOption([][]int32{{int32(x.File)}, {int32(y.File)}}); broadcast != "" && a.aux {
+		option = broadcast + ", or " + option
 	}
 	if p.opts.Overlap != OverlapRefuse {
 		option = ""

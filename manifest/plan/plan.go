@@ -5,7 +5,7 @@
 //	   │                                   along which dimensions do files follow one another?
 //	placement: tile, tile, tile, …         where does each file begin, in the order of coordinates?
 //	   │                                   what do the files disagree on, and who is the odd one out?
-//	array: face, edges, tiles              what is declared so that most bytes stay as they are?
+//	array: schema, edges, tiles              what is declared so that most bytes stay as they are?
 //
 // docs/planning.md says what is decided and how. A plan is a function of its input: the same
 // files in another order make the same plan.
@@ -17,7 +17,7 @@
 //	survey       headers: classes of files, and their variables
 //	directions   dimensions, and along which of them files follow one another
 //	layout       variables of all files, and where these lie; statics compares what has to be equal
-//	planner      faces, placements and groups: the plan
+//	planner      schemas, placements and groups: the plan
 package plan
 
 import (
@@ -30,7 +30,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/convert"
-	"varve/manifest/plan/internal/face"
+	"varve/manifest/plan/internal/schema"
 	"varve/manifest/report"
 )
 
@@ -38,17 +38,17 @@ import (
 type Plan struct {
 	Arrays     []manifest.Array
 	Placements []manifest.Placement
-	Groups     []manifest.GroupFace
+	Groups     []manifest.GroupSchema
 	Values     []*manifest.Values // those that pieces of arrays name
 	Report     *report.Report
 	State      json.RawMessage // what Extend has to know
-	// Conversions are those of the variables of files into the arrays' faces, as far as they
+	// Conversions are those of the variables of files into the arrays' schemas, as far as they
 	// had to be made.
 	Conversions convert.Known
 	// Compared are values that were only asked for to be compared: their sums are enough from now on.
 	Compared []Need
 	// Inexact are the paths of arrays declared in codecs that do not encode, or do not give
-	// back all that they encode. If any of their chunks has to be rebuilt, New has to be called
+	// back all that they encode. If any of their chunks has to be re-encoded, New has to be called
 	// again with them among Options.Exact.
 	Inexact []string
 }
@@ -65,10 +65,10 @@ type Extent uint8
 
 // What has to be known.
 const (
-	All      Extent = iota // the elements
-	Sum                    // they only have to be told from others: manifest.Values.Sum will do
-	Outlined               // they are many: what a Gauge makes of them will do
-	Compared               // the elements, be they many: they are not kept
+	All        Extent = iota // the elements
+	Sum                      // they only have to be told from others: manifest.Values.Sum will do
+	Summarized               // they are many: what a Gauge makes of them will do
+	Compared                 // the elements, be they many: they are not kept
 )
 
 // New plans. If it returns needs, it has to be called again with these values in place; a
@@ -82,7 +82,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 		return nil, nil, err
 	}
 	p := newPlanner(files, opts)
-	for _, step := range []func() error{p.headers, p.dimensions, p.variables, p.statics, p.faces, p.finish} {
+	for _, step := range []func() error{p.headers, p.dimensions, p.variables, p.statics, p.schemas, p.finish} {
 		err := step()
 		if err = cmp.Or(p.fault, err); err != nil {
 			return nil, nil, err
@@ -156,7 +156,7 @@ type layout struct {
 // planner is all of a plan in the making.
 type planner struct {
 	layout
-	common     face.Common      // of all arrays
+	common     schema.Common    // of all arrays
 	ids        map[string]int64 // of placements: the last number behind each
 	calibrated bool             // some files are of HDF4
 	out        *Plan
@@ -292,7 +292,7 @@ func (p *directions) settleAll(which func(d *dim) bool) error {
 func (p *layout) variables() error {
 	p.rankFiles()
 	p.collectArrays()
-	if err := p.checkSpread(); err != nil {
+	if err := p.checkBroadcast(); err != nil {
 		return err
 	}
 	p.placeArrays()

@@ -47,7 +47,7 @@ func TestPlaced(t *testing.T) {
 		}, "/t", "1@0+30 2@30+28", "[30 512]"},
 		{"one file whose chunk is longer", Options{}, func(m *maker) { m.file("1", days(0, 30), cube("t", "time", m64(30), m64(512))) }, "/t", "1@0+30", "512"},
 		{"rectilinear when asked", Options{Rectilinear: true}, func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[4x2] [3] [4]"},
-		{"chunks that the user wants", Options{Faces: []Override{{Array: "t", Chunks: map[string][]int64{"time": {3}, "lat": {1, 2}}}}},
+		{"chunks that the user wants", Options{Schemas: []Override{{Array: "t", Chunks: map[string][]int64{"time": {3}, "lat": {1, 2}}}}},
 			func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[3x3] [1 2] [4]"},
 		{"chunk shapes of most bytes", Options{}, func(m *maker) {
 			for i, c := range [][]int64{{4, 3, 2}, {2, 3, 4}, {2, 3, 4}} {
@@ -296,12 +296,12 @@ func TestRefused(t *testing.T) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
-		}, report.Static, "1", "--spread kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
+		}, report.Static, "1", "--broadcast kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
 		{"numbers of categories that differ, where the first would count", Options{Concat: []string{"row"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
-		}, report.Static, "1", "--spread kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
+		}, report.Static, "1", "--broadcast kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
 		{"numbers of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, from := range []float64{1, 1.5} {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("station", "station", float64s, from, from+1))
@@ -311,7 +311,7 @@ func TestRefused(t *testing.T) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("height", "station", float64s, 7, 8+float64(i)))
 			}
-		}, report.Static, "1", "--spread height=obs for each file's along obs, a manifest for each file, or --drop at"},
+		}, report.Static, "1", "--broadcast height=obs for each file's along obs, a manifest for each file, or --drop at"},
 		{"numbers of categories of several files", Options{Concat: []string{"row", "name"}}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
@@ -431,7 +431,7 @@ func TestRefused(t *testing.T) {
 				land.values.Data[0] = byte(i % 2)
 				m.day(name, 2*i, 2, land)
 			}
-		}, report.Static, "b", "--spread land=time for each file's along time, --coords first"},
+		}, report.Static, "b", "--broadcast land=time for each file's along time, --coords first"},
 		{"a new dimension without a value", Options{NewDims: []NewDim{{Name: "n", Pattern: `_(\d+)`}}}, func(m *maker) {
 			m.file("a_1", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("a_2", lat(), cube("t", "lat", m64(3), m64(3)))

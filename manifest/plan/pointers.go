@@ -149,7 +149,7 @@ func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
 	return out
 }
 
-// elements are the dimensions of a mesh's nodes, edges, faces or volumes.
+// elements are the dimensions of a mesh's nodes, edges, schemas or volumes.
 func (c *conventions) elements(mesh *manifest.Variable, kind string) []string {
 	dims := c.dimsNamed(mesh, strings.Fields(textOf(mesh, kind+"_dimension")))
 	for _, v := range c.variables(mesh, strings.Fields(textOf(mesh, kind+"_coordinates"))) {

@@ -146,8 +146,8 @@ func (g *tiling) check(t *testing.T, p *Plan) bool {
 	ok := true
 	for k, d := range g.dims {
 		cuts := g.cuts[d]
-		if a.Face.Shape[k] != cuts[len(cuts)-1] {
-			t.Errorf("%s is %d long, not %d", d, a.Face.Shape[k], cuts[len(cuts)-1])
+		if a.Schema.Shape[k] != cuts[len(cuts)-1] {
+			t.Errorf("%s is %d long, not %d", d, a.Schema.Shape[k], cuts[len(cuts)-1])
 			return false
 		}
 		ok = g.checkEdges(t, a, k) && ok
@@ -171,7 +171,7 @@ func (g *tiling) check(t *testing.T, p *Plan) bool {
 // checkEdges: no chunk holds parts of two files, and none is longer than its file's chunks.
 func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 	t.Helper()
-	grid, err := a.Face.Grid()
+	grid, err := a.Schema.Grid()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func (g *tiling) checkTile(t *testing.T, f *manifest.File, dims []string, tile m
 func describe(files []*manifest.File, p *Plan, findings bool) string {
 	var b strings.Builder
 	for _, a := range p.Arrays {
-		doc, err := a.Face.Encode(0)
+		doc, err := a.Schema.Encode(0)
 		fmt.Fprintln(&b, a.Path, string(doc), err, a.Placement, a.Reading, a.Variables, a.Dims, a.Renamed, a.Unnamed, a.Pieces)
 	}
 	for _, w := range p.Placements {

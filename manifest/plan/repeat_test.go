@@ -176,12 +176,12 @@ func TestPaddedTwins(t *testing.T) {
 		{"grows", Options{Pad: PadFill}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
 		{"grows, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
 		{"shrinks", Options{Pad: PadFill}, along(widths{{3, 2}, {2, 2}}, 1, 12), "/s", "00@0+2 01@2+2", ""},
-		{"begins otherwise", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by --spread s=time for each file's along time, --coords first"},
-		{"goes on otherwise", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by --spread s=time for each file's along time, --coords first"},
+		{"begins otherwise", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by --broadcast s=time for each file's along time, --coords first"},
+		{"goes on otherwise", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by --broadcast s=time for each file's along time, --coords first"},
 		{"begins otherwise, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 7, 12), "/s", "10@0+2 01@2+2", ""},
 		{"another shrinks", Options{Pad: PadFill}, both(widths{{2, 2}, {3, 3}}), "/u", "00@0+2 01@2+2", ""},
 		{"grows on the axis of tiles", Options{Pad: PadFill, Concat: concat}, stretch(grows, 1), "/s", "10@0+3 01@3+3", ""},
-		{"grows there, and begins otherwise", Options{Pad: PadFill, Concat: concat}, stretch(grows, 7), "/s", "", "00 by --spread s=time for each file's along time, --coords first"},
+		{"grows there, and begins otherwise", Options{Pad: PadFill, Concat: concat}, stretch(grows, 7), "/s", "", "00 by --broadcast s=time for each file's along time, --coords first"},
 		{"grows there, not padded", Options{Concat: concat}, stretch(grows, 1), "", "", "00 by --pad fill"},
 		{"grows there, and nobody says that tiles follow one another", Options{Pad: PadFill}, stretch(grows, 1), "", "", "00 by --concat x"},
 	} {
@@ -252,7 +252,7 @@ func TestEmptyFiles(t *testing.T) {
 		m.file(fmt.Sprint("b", i), days(2*i, 2), cube("v", "time", []int64{2}, []int64{2}))
 	}
 	made := planned(t, m, &Options{})
-	if got, want := arrayOf(t, made, "/v").Face.DataType.Type().String(), cube("v", "time", nil, nil).v.Type.String(); got != want {
+	if got, want := arrayOf(t, made, "/v").Schema.DataType.Type().String(), cube("v", "time", nil, nil).v.Type.String(); got != want {
 		t.Errorf("v has the type %s, not %s", got, want)
 	}
 	if got := tilesOf(t, m, made, "/v"); got != "b0@0+2 b1@2+2" {

@@ -134,7 +134,7 @@ func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	return widest, shapes
 }
 
-// values are those of a file, or their sum or outline where that will do: many elements are not
+// values are those of a file, or their sum or summary where that will do: many elements are not
 // kept only because they were compared.
 func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*manifest.Values, bool) {
 	n, known := elementsOf(m.v), c.p.valuesIn(file, m.at)
@@ -146,7 +146,7 @@ func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*m
 	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.inline():
 		return c.p.sum(file, m.at)
 	case !c.alike && c.p.isLarge(m.v) && natureOf(means) != text:
-		return c.p.outline(file, m.at, means)
+		return c.p.summary(file, m.at, means)
 	}
 	return c.p.values(file, m.at, n)
 }
@@ -301,12 +301,12 @@ func (c *comparer) write(x content) error {
 		fmt.Fprintf(c.w, "%q", textsOf(what.v, x.values))
 		return nil
 	}
-	o := x.values.Outline
+	o := x.values.Summary
 	if o == nil {
-		o, err = outlineOf(what, what.nature, x.values)
+		o, err = summaryOf(what, what.nature, x.values)
 	}
 	if err != nil && what.nature == instant { // past all times
-		o, err = outlineOf(what, real, x.values)
+		o, err = summaryOf(what, real, x.values)
 	}
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (c *comparer) write(x content) error {
 }
 
 // inOrder are the values as the array has its axes, and their shape. Of what was never written
-// there is one element; outlines stay as they are, and equal none of values in another order.
+// there is one element; summaries stay as they are, and equal none of values in another order.
 func (x content) inOrder() (*manifest.Values, []int64, error) {
 	shape := make([]int64, len(x.m.axes))
 	for k, axis := range x.m.axes {

@@ -240,7 +240,7 @@ func TestRenamedInAttributes(t *testing.T) {
 		"/t":    `{"coordinates":"lat other","grid_mapping":"crs: lat","ancillary_variables":"/lat","comment":"edges"}`,
 		"/time": `{"standard_name":"time","bounds":"time_bnds","units":"days since 1990-01-01"}`,
 	} {
-		if got := string(arrayOf(t, p, path).Face.Attributes.JSON()); got != want {
+		if got := string(arrayOf(t, p, path).Schema.Attributes.JSON()); got != want {
 			t.Errorf("%s: %s, not %s", path, got, want)
 		}
 	}

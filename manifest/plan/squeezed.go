@@ -259,7 +259,7 @@ func (c *class) isOf(v, scalar *manifest.Variable) bool {
 
 // lays reports whether the user lays an array along a dimension.
 func (p *layout) lays(a *array, d *dim) bool {
-	return slices.ContainsFunc(p.opts.Spread, func(s Spread) bool {
+	return slices.ContainsFunc(p.opts.Broadcast, func(s Broadcast) bool {
 		return matches([]string{s.Array}, a.path) && p.dimFor(s.Dim, a.path) == d
 	})
 }
@@ -329,7 +329,7 @@ func (p *layout) lackOption(a *array, odd []int, missing []string) string {
 			if p.dimFor(name, a.path) != d {
 				name = at
 			}
-			options = append(options, report.Spread(a.path[1:], name)+" for the same values all along what each of these files holds of "+path.Base(at))
+			options = append(options, report.Broadcast(a.path[1:], name)+" for the same values all along what each of these files holds of "+path.Base(at))
 		case p.mayMake(d):
 			options = append(options, p.makeOption(d, p.filesOfMembers(a, odd)))
 		default:

@@ -111,11 +111,11 @@ func TestSqueezed(t *testing.T) {
 			m.file("1", cube("t", "step lat", []int64{1, 3}, []int64{1, 3}))
 			m.file("2", cube("t", "lat", []int64{3}, []int64{3}))
 		}, "/t", "/step /lat", "2 3", "1@0+1 2@1+1", ""},
-		{"laid along several", Options{Spread: []Spread{{"t", "time"}}}, func(m *maker) {
+		{"laid along several", Options{Broadcast: []Broadcast{{"t", "time"}}}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
 		}, "/t", "/time /lat /lon", "5 3 4", "a@0+3 b@3+2", "0 1 2 5 6"},
-		{"laid at the time that it leaves out", Options{Spread: []Spread{{"t", "time"}}}, func(m *maker) {
+		{"laid at the time that it leaves out", Options{Broadcast: []Broadcast{{"t", "time"}}}, func(m *maker) {
 			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
 			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
 		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
@@ -133,8 +133,8 @@ func TestSqueezed(t *testing.T) {
 			}
 			checkPlan(t, m.files, p)
 			a := arrayOf(t, p, c.array)
-			if got := strings.Join(a.Dims, " "); got != c.dims || strings.ReplaceAll(ints(a.Face.Shape), ",", " ") != c.shape {
-				t.Errorf("lies along %s, %v", got, a.Face.Shape)
+			if got := strings.Join(a.Dims, " "); got != c.dims || strings.ReplaceAll(ints(a.Schema.Shape), ",", " ") != c.shape {
+				t.Errorf("lies along %s, %v", got, a.Schema.Shape)
 			}
 			if got := tilesOf(t, m, p, c.array); got != c.tiles {
 				t.Errorf("tiles are %s", got)
@@ -156,7 +156,7 @@ func timesOf(t *testing.T, p *Plan) string {
 	for _, piece := range a.Pieces {
 		for _, v := range p.Values {
 			if v.ID == piece.Values {
-				x, err := readNumbers(&manifest.Variable{Type: a.Face.DataType.Type()}, v.Data)
+				x, err := readNumbers(&manifest.Variable{Type: a.Schema.DataType.Type()}, v.Data)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,8 +181,8 @@ func TestSqueezedBounds(t *testing.T) {
 		t.Errorf("times are %s", got)
 	}
 	a := arrayOf(t, p, "/time_bnds")
-	if got := strings.Join(a.Dims, " "); got != "/time /nv" || ints(a.Face.Shape) != "3,2" {
-		t.Errorf("bounds lie along %s, %v", got, a.Face.Shape)
+	if got := strings.Join(a.Dims, " "); got != "/time /nv" || ints(a.Schema.Shape) != "3,2" {
+		t.Errorf("bounds lie along %s, %v", got, a.Schema.Shape)
 	}
 	if got := coordinateOf(t, p, "/time_bnds"); !strings.HasSuffix(got, "0 1 1 2 5 6") && !strings.HasSuffix(got, "0 24 24 48 120 144") {
 		t.Errorf("bounds are %s", got)
@@ -202,7 +202,7 @@ func TestSqueezedRefused(t *testing.T) {
 		{"in a file of several steps", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
-		}, "1 of 2 files has the axes (lat, lon)", "--spread t=time for the same values all along"},
+		}, "1 of 2 files has the axes (lat, lon)", "--broadcast t=time for the same values all along"},
 		{"in a file that does not say which", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", lat(), lon(), sheet("t"))
@@ -215,11 +215,11 @@ func TestSqueezedRefused(t *testing.T) {
 			m.file("a", coords("lev", "lev", float64s, 850, 500), cube("t", "lev lat", []int64{2, 3}, []int64{2, 3}))
 			m.file("b", coords("lev", "lev", float64s, 300), cube("t", "lev lat", []int64{1, 3}, []int64{1, 3}))
 			m.file("c", missingOne("lev"), cube("t", "lat", []int64{3}, []int64{3}))
-		}, "1 of 3 files has the axes (lat)", "--spread t=lev"},
+		}, "1 of 3 files has the axes (lat)", "--broadcast t=lev"},
 		{"that leaves out the time which others name", Options{}, func(m *maker) {
 			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
 			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
-		}, "1 of 2 files has the axes (lat, lon)", "--spread t=time"},
+		}, "1 of 2 files has the axes (lat, lon)", "--broadcast t=time"},
 		{"only other variables of the files", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", moment(5), lat(), lon(), sheet("u"))

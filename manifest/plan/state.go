@@ -31,8 +31,8 @@ type state struct {
 	// Static are the ids of values that are alike in all files, by array; where equal bytes are
 	// not equal values in all headers, or of other shapes, each behind the place of its header.
 	Static map[string][]string
-	// Spread are arrays that are kept in the manifest as they are laid along the dimension.
-	Spread []string `json:",omitempty"`
+	// Broadcast are arrays that are kept in the manifest as they are laid along the dimension.
+	Broadcast []string `json:"Spread,omitempty"`
 	// Small are arrays that are kept in the manifest only as long as they are small.
 	Small []string `json:",omitempty"`
 	// Groups are sums of the attributes that groups declare.
@@ -112,8 +112,8 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 		return ok
 	}
 	if a.pieces {
-		if a.spread {
-			s.Spread = append(s.Spread, a.path)
+		if a.broadcast {
+			s.Broadcast = append(s.Broadcast, a.path)
 		} else if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.retold(a) {
 			s.Small = append(s.Small, a.path)
 		}
@@ -121,7 +121,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 	}
 	c := &cutting{p: &p.survey, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: elementSize(a.members)}
 	if out := p.arrayAt(a.path); out != nil {
-		c.around = around(out.Face.ChunkGrid, slices.Index(out.Dims, d.path))
+		c.around = around(out.Schema.ChunkGrid, slices.Index(out.Dims, d.path))
 	}
 	s.Chunks[a.path] = make([]int64, len(p.classes))
 	axis := slices.Index(a.allDims(), d.path)
@@ -131,7 +131,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 			return false
 		}
 		n := c.chunkAlong(axis, m)
-		if m.v.Storage.Layout == manifest.Chunked && !a.spread {
+		if m.v.Storage.Layout == manifest.Chunked && !a.broadcast {
 			n = -n // padded
 		}
 		s.Chunks[a.path][m.class] = n
@@ -193,18 +193,18 @@ func (p *planner) keepGroups(s *state) {
 			of[at] = append(of[at], g.Attributes...)
 		}
 	}
-	for _, face := range p.out.Groups {
+	for _, schema := range p.out.Groups {
 		declared := map[string]bool{}
-		for name := range face.Attributes.All() {
+		for name := range schema.Attributes.All() {
 			declared[name] = true
 		}
 		sums := map[string]uint64{}
-		for _, a := range of[face.Path] {
+		for _, a := range of[schema.Path] {
 			if declared[a.Name] {
 				sums[a.Name] = attributeSum(&a)
 			}
 		}
-		s.Groups[face.Path] = sums
+		s.Groups[schema.Path] = sums
 	}
 }
 

@@ -223,8 +223,8 @@ func (c *comparison) option(groups [][]int32) string {
 	if pointers := p.targets[a.path]; pointers != nil {
 		one = withoutPointers(pointers)
 	}
-	if spread := c.spreadOption(groups); spread != "" {
-		one = spread + ", " + one
+	if broadcast := c.broadcastOption(groups); broadcast != "" {
+		one = broadcast + ", " + one
 	} else if step := p.stepOption(groups); step != "" && a.where == nil {
 		one = step + ", " + one
 	}

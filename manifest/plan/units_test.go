@@ -43,7 +43,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 				continue
 			}
 			for _, at := range []string{"/y", "/v"} {
-				if units, _ := arrayOf(t, p, at).Face.Attributes.Get("units"); string(units) != `"`+c.a+`"` {
+				if units, _ := arrayOf(t, p, at).Schema.Attributes.Get("units"); string(units) != `"`+c.a+`"` {
 					t.Errorf("%s: %s has units %s, not %s", name, at, units, c.a)
 				}
 			}

@@ -61,7 +61,7 @@ func TestUnnamedDimensions(t *testing.T) {
 				var got []string
 				for _, a := range planned(t, m, &c.opts).Arrays {
 					if a.Path != "/time" {
-						got = append(got, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
+						got = append(got, fmt.Sprint(a.Path, a.Dims, a.Schema.Shape))
 					}
 				}
 				if fmt.Sprint(got) != c.want {
@@ -196,7 +196,7 @@ func plannedAfter(t *testing.T, m *maker) (p *Plan, arrays, after string) {
 	}
 	var all []string
 	for _, a := range p.Arrays {
-		all = append(all, fmt.Sprint(a.Path, a.Dims, a.Face.Shape))
+		all = append(all, fmt.Sprint(a.Path, a.Dims, a.Schema.Shape))
 	}
 	return p, fmt.Sprint(all), after
 }
@@ -282,8 +282,8 @@ func TestRenamedNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := p.Arrays[0]; fmt.Sprint(a.Dims, a.Face.Shape) != want || !slices.Equal(a.Unnamed, []string{"", "/lat", "/lon"}) || a.Renamed != nil {
-			t.Errorf("%v %v, unnamed %v, renamed %v: want %s", a.Dims, a.Face.Shape, a.Unnamed, a.Renamed, want)
+		if a := p.Arrays[0]; fmt.Sprint(a.Dims, a.Schema.Shape) != want || !slices.Equal(a.Unnamed, []string{"", "/lat", "/lon"}) || a.Renamed != nil {
+			t.Errorf("%v %v, unnamed %v, renamed %v: want %s", a.Dims, a.Schema.Shape, a.Unnamed, a.Renamed, want)
 		}
 		m.file("c", days(2, 1), cube("h", "time lat lon", []int64{1, 3, 5}, []int64{1, 3, 5}))
 	}
@@ -309,7 +309,7 @@ func TestKeepingOptions(t *testing.T) {
 		"a dimension without a name": {func(m *maker) {
 			m.unnamedFile("a", line(1))
 			m.unnamedFile("b", line(2))
-		}, "--concat phony_dim_0 to put them end to end, --spread orbit=time for each file's along time, --coords first, or --drop orbit"},
+		}, "--concat phony_dim_0 to put them end to end, --broadcast orbit=time for each file's along time, --coords first, or --drop orbit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()

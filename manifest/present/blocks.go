@@ -134,7 +134,7 @@ func (s *Selection) blockElements() int64 {
 	return blockBytes / 64
 }
 
-func (s *Selection) form() codec.Form { return s.Array.Face().Form(s.Shape()) }
+func (s *Selection) form() codec.Form { return s.Array.Schema().Form(s.Shape()) }
 
 // read reads the selection into room, or into more of it.
 func (s *Selection) read(ctx context.Context, room codec.Elems) (codec.Elems, error) {

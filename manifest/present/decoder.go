@@ -58,9 +58,9 @@ func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 
 // variableOf is an array as a variable. Bounds of times that say no units have those of the times.
 func variableOf(a *store.Array) *manifest.Variable {
-	v := cf.VariableOf(a.Path(), a.Face())
+	v := cf.VariableOf(a.Path(), a.Schema())
 	if b := boundedBy(a); b != nil {
-		h := &manifest.Header{Variables: []*manifest.Variable{cf.VariableOf(b.Path(), b.Face())}}
+		h := &manifest.Header{Variables: []*manifest.Variable{cf.VariableOf(b.Path(), b.Schema())}}
 		v = cf.ParentsOf(h).Bounds(v)
 	}
 	return v
@@ -74,7 +74,7 @@ func boundedBy(a *store.Array) *store.Array {
 			continue
 		}
 		for _, role := range cf.BoundsRoles {
-			if cf.TextIn(b.Face().Attributes, role) == name {
+			if cf.TextIn(b.Schema().Attributes, role) == name {
 				return b
 			}
 		}
@@ -87,7 +87,7 @@ func (d *Decoder) IsNumeric() error {
 	if cf.IsNumber(d.typ) || d.typ.Kind == codec.Bool || d.typ.Kind == codec.DateTime {
 		return nil
 	}
-	return fmt.Errorf("%s holds %s, not numbers: %w", d.array.Path(), d.array.Face().DataType.Name(), errors.ErrUnsupported)
+	return fmt.Errorf("%s holds %s, not numbers: %w", d.array.Path(), d.array.Schema().DataType.Name(), errors.ErrUnsupported)
 }
 
 func (d *Decoder) isFloat() bool { return d.packing.Type.Kind == codec.Float }

@@ -56,7 +56,7 @@ func ExampleDecoder_Float64s() {
 		if err != nil {
 			return err
 		}
-		elements := codec.NewElems(t2m.Face().Form(x.Shape()))
+		elements := codec.NewElems(t2m.Schema().Form(x.Shape()))
 		if err := t2m.Read(ctx, x, elements); err != nil {
 			return err
 		}

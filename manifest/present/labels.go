@@ -47,7 +47,7 @@ func (s *Selection) explain(st *store.Store, term string, err error) error {
 	if isDim || !ok || name == "" || strings.Contains(name, "/") {
 		return err
 	}
-	dims := a.Face().Dims()
+	dims := a.Schema().Dims()
 	switch {
 	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension that others have
 		return err
@@ -119,7 +119,7 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	case cf.IsNumber(d.typ):
 		l.labels = newNumberLabels(d, elems.Fixed)
 	default:
-		err = fmt.Errorf("%s holds %s: %w by value; select by index with --isel", coordinate.Path(), coordinate.Face().DataType.Name(), errors.ErrUnsupported)
+		err = fmt.Errorf("%s holds %s: %w by value; select by index with --isel", coordinate.Path(), coordinate.Schema().DataType.Name(), errors.ErrUnsupported)
 	}
 	return l, err
 }

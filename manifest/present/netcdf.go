@@ -55,12 +55,12 @@ func (n *netcdfFile) collect(a *store.Array) {
 		n.collect(b)
 	}
 	for i := range a.Grid().Rank() {
-		if c, ok := arraysOf(n.store).Coordinate(a, a.Face().Dim(i)); ok {
+		if c, ok := arraysOf(n.store).Coordinate(a, a.Schema().Dim(i)); ok {
 			n.collect(c)
 		}
 	}
 	for _, name := range cf.Naming {
-		for _, word := range strings.Fields(cf.TextIn(a.Face().Attributes, name)) {
+		for _, word := range strings.Fields(cf.TextIn(a.Schema().Attributes, name)) {
 			if c, ok := arraysOf(n.store).Nearest(a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
 				n.collect(c)
 			}
@@ -118,7 +118,7 @@ func (n *netcdfFile) describe(ctx context.Context) error {
 		v := netcdf.Variable{Name: baseName(m.Array), Type: m.typ}
 		for i, x := range m.Axes {
 			if !x.Single {
-				v.Dimensions = append(v.Dimensions, n.dim(m.Array.Face().Dim(i), x.Len()))
+				v.Dimensions = append(v.Dimensions, n.dim(m.Array.Schema().Dim(i), x.Len()))
 			}
 		}
 		if m.text > 0 && !m.isChars() {
@@ -170,7 +170,7 @@ func (n *netcdfFile) globals() error {
 
 // settle finds the type of the format that has the member's elements.
 func (m *member) settle(ctx context.Context) error {
-	t := m.Array.Face().DataType.Type()
+	t := m.Array.Schema().DataType.Type()
 	numbers := map[codec.Kind]map[int]netcdf.Type{
 		codec.Bool:      {1: netcdf.Byte},
 		codec.Int:       {1: netcdf.Byte, 2: netcdf.Short, 4: netcdf.Int, 8: netcdf.Int64},
@@ -197,19 +197,19 @@ func (m *member) settle(ctx context.Context) error {
 		m.typ, m.text = netcdf.Char, t.Size
 		return nil
 	}
-	return fmt.Errorf("%s: %w by netCDF's classic model; .npy and .csv have it", m.Array.Face().DataType.Name(), errors.ErrUnsupported)
+	return fmt.Errorf("%s: %w by netCDF's classic model; .npy and .csv have it", m.Array.Schema().DataType.Name(), errors.ErrUnsupported)
 }
 
 // isChars reports whether each element is one byte, for which the format has a type without an
 // axis more.
 func (m *member) isChars() bool {
-	t := m.Array.Face().DataType.Type()
+	t := m.Array.Schema().DataType.Type()
 	return t.Kind == codec.FixedBytes && t.Size == 1
 }
 
 // texts yields elements that are texts, in UTF-8.
 func (m *member) texts(e codec.Elems) func(yield func([]byte) bool) {
-	t := m.Array.Face().DataType.Type()
+	t := m.Array.Schema().DataType.Type()
 	return func(yield func([]byte) bool) {
 		for _, text := range e.Var {
 			if !yield(text) {

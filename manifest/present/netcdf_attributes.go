@@ -16,8 +16,8 @@ import (
 
 // attributes are those of a variable, with what the format has no type for put as CF has it.
 func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
-	face := m.Array.Face()
-	for name, value := range face.Attributes.All() {
+	schema := m.Array.Schema()
+	for name, value := range schema.Attributes.All() {
 		if a, ok := m.attribute(name, value); ok && name != "coordinates" {
 			out = append(out, a)
 		}
@@ -31,10 +31,10 @@ func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
 // attribute types an attribute of a variable: those that are told in its own stored numbers
 // have its type (CF 2.5.1, 3.5, 8.1).
 func (m *member) attribute(name string, value []byte) (netcdf.Attribute, bool) {
-	t := m.Array.Face().DataType.Type()
+	t := m.Array.Schema().DataType.Type()
 	switch name {
 	case cf.FillValue:
-		mask, err := m.Array.Face().DataType.DecodeMask(value)
+		mask, err := m.Array.Schema().DataType.DecodeMask(value)
 		if m.typ == netcdf.Char || err != nil {
 			return netcdf.Attribute{}, false // of a text, which has no room for it
 		}
@@ -127,7 +127,7 @@ func (n *netcdfFile) coordinates(m *member) string {
 			names = append(names, name)
 		}
 	}
-	for _, name := range strings.Fields(cf.TextIn(m.Array.Face().Attributes, "coordinates")) {
+	for _, name := range strings.Fields(cf.TextIn(m.Array.Schema().Attributes, "coordinates")) {
 		add(name)
 	}
 	for _, x := range m.Axes {
@@ -138,14 +138,14 @@ func (n *netcdfFile) coordinates(m *member) string {
 	return strings.Join(names, " ")
 }
 
-// added are attributes that say what the face's type says.
+// added are attributes that say what the schema's type says.
 func (m *member) added() (out []netcdf.Attribute) {
 	add := func(a netcdf.Attribute) {
-		if _, ok := m.Array.Face().Attributes.Get(a.Name); !ok {
+		if _, ok := m.Array.Schema().Attributes.Get(a.Name); !ok {
 			out = append(out, a)
 		}
 	}
-	t := m.Array.Face().DataType.Type()
+	t := m.Array.Schema().DataType.Type()
 	switch t.Kind {
 	case codec.String, codec.FixedUTF32:
 		add(netcdf.Text("_Encoding", "utf-8"))

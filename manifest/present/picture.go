@@ -108,7 +108,7 @@ func (s *Selection) thinned(axes []int) *Selection {
 
 // label names what an array holds, with its units.
 func (d *Decoder) label(name string) string {
-	return cf.Label(d.array.Face().Attributes, name, d.times != nil)
+	return cf.Label(d.array.Schema().Attributes, name, d.times != nil)
 }
 
 // axisOf is an axis as it is drawn: with numbers, or with names where the coordinate has times

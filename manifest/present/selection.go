@@ -44,7 +44,7 @@ func Whole(a *store.Array) *Selection {
 	shape := a.Grid().Shape()
 	s := &Selection{Array: a, Axes: make([]Axis, len(shape))}
 	for i, n := range shape {
-		s.Axes[i] = Axis{Dim: a.Face().Dim(i), To: n, Step: 1}
+		s.Axes[i] = Axis{Dim: a.Schema().Dim(i), To: n, Step: 1}
 	}
 	return s
 }

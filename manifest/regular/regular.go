@@ -23,7 +23,7 @@ import (
 
 // Source is an array that is cut anew; *store.Array is one.
 type Source interface {
-	Face() *zarrjson.Array
+	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Locate(ctx context.Context, coords []int64) (store.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
@@ -33,7 +33,7 @@ type Source interface {
 // Array is a source under a regular grid. It may be used by any number of goroutines.
 type Array struct {
 	source   Source
-	face     *zarrjson.Array
+	schema   *zarrjson.Array
 	grid     *grid.Grid
 	pipeline *codec.Pipeline
 	recoded  bool // no chunk is one of the source
@@ -41,29 +41,29 @@ type Array struct {
 
 // New cuts an array anew.
 func New(source Source) (*Array, error) {
-	face, from := *source.Face(), source.Grid()
+	schema, from := *source.Schema(), source.Grid()
 	shape := make([]int64, from.Rank())
 	for axis := range shape {
 		shape[axis] = commonEdge(from.Dim(axis))
 	}
-	face.ChunkGrid = zarrjson.RegularGrid(shape...)
-	g, err := face.Grid()
+	schema.ChunkGrid = zarrjson.RegularGrid(shape...)
+	g, err := schema.Grid()
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	codecs, same, err := codec.ForAny(face.Codecs, face.Form(shape))
+	codecs, same, err := codec.ForAny(schema.Codecs, schema.Form(shape))
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	face.Codecs = codecs
-	p, err := codec.New(codecs, face.Form(shape))
+	schema.Codecs = codecs
+	p, err := codec.New(codecs, schema.Form(shape))
 	if err == nil {
 		err = p.Form().CheckSize()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	return &Array{source, &face, g, p, !same}, nil
+	return &Array{source, &schema, g, p, !same}, nil
 }
 
 // commonEdge is the length of chunks that covers the most of an axis; of several, the longest.
@@ -86,8 +86,8 @@ func commonEdge(d grid.Dimension) int64 {
 	return best
 }
 
-// Face is the array with its regular grid. It must not be changed.
-func (a *Array) Face() *zarrjson.Array { return a.face }
+// Schema is the array with its regular grid. It must not be changed.
+func (a *Array) Schema() *zarrjson.Array { return a.schema }
 
 // Grid is how the array is cut into chunks.
 func (a *Array) Grid() *grid.Grid { return a.grid }
@@ -140,7 +140,7 @@ func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, err
 			return loc, err
 		}
 		if under.Kind != store.Missing {
-			loc.Kind = store.Rebuilt
+			loc.Kind = store.Reencoded
 			break
 		}
 	}
@@ -159,7 +159,7 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 		}
 		return a.source.Chunk(ctx, own)
 	}
-	read := codec.NewElems(a.face.Form(c.Shape))
+	read := codec.NewElems(a.schema.Form(c.Shape))
 	if err := a.source.ReadRegion(ctx, c.Region, read); err != nil {
 		return nil, err
 	}

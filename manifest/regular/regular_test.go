@@ -21,13 +21,13 @@ const fill = 7
 // memory is a source whose elements are their own numbers, or fill in rows of chunks that are
 // missing.
 type memory struct {
-	face    *zarrjson.Array
+	schema  *zarrjson.Array
 	grid    *grid.Grid
 	missing map[int64]bool
 }
 
-func (m *memory) Face() *zarrjson.Array { return m.face }
-func (m *memory) Grid() *grid.Grid      { return m.grid }
+func (m *memory) Schema() *zarrjson.Array { return m.schema }
+func (m *memory) Grid() *grid.Grid        { return m.grid }
 
 func (m *memory) Locate(_ context.Context, coords []int64) (store.Location, error) {
 	l := store.Location{Coords: slices.Clone(coords), Kind: store.Verbatim, Offset: 1000}
@@ -43,10 +43,10 @@ func (m *memory) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 
 // at is the element at a place.
 func (m *memory) at(row, column int64) uint16 {
-	if chunk, err := m.grid.Dim(0).Find(row); err != nil || m.missing[chunk] || column >= m.face.Shape[1] {
+	if chunk, err := m.grid.Dim(0).Find(row); err != nil || m.missing[chunk] || column >= m.schema.Shape[1] {
 		return fill
 	}
-	return uint16(row*m.face.Shape[1] + column)
+	return uint16(row*m.schema.Shape[1] + column)
 }
 
 func (m *memory) elements(r grid.Region) (b []byte) {
@@ -80,14 +80,14 @@ func newMemory(t *testing.T, r *rand.Rand) *memory {
 		return n
 	}
 	var err error
-	m.face, err = zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,%d],"data_type":"uint16","fill_value":%d,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,1]}},
+	m.schema, err = zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,%d],"data_type":"uint16","fill_value":%d,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,1]}},
 		"chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"zarr_format":3,"node_type":"array"}`,
 		sum(rows)-r.Int64N(2), sum(columns), fill))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.face.ChunkGrid = zarrjson.RectilinearGrid(grid.List(rows...), grid.List(columns...))
-	if m.grid, err = m.face.Grid(); err != nil {
+	m.schema.ChunkGrid = zarrjson.RectilinearGrid(grid.List(rows...), grid.List(columns...))
+	if m.grid, err = m.schema.Grid(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range m.grid.Counts()[0] {
@@ -116,7 +116,7 @@ func TestRandom(t *testing.T) {
 			}
 		})
 	}
-	if seen[store.Verbatim] < 10 || seen[store.Rebuilt] < 10 || seen[store.Missing] < 10 {
+	if seen[store.Verbatim] < 10 || seen[store.Reencoded] < 10 || seen[store.Missing] < 10 {
 		t.Errorf("seed %d: too few chunks of some kind: %v", seed, seen)
 	}
 }
@@ -161,7 +161,7 @@ func TestRecoded(t *testing.T) {
 	seed := rand.Uint64()
 	for i := range 20 {
 		m := newMemory(t, rand.New(rand.NewPCG(seed, uint64(i))))
-		m.face.Codecs = append(slices.Clip(m.face.Codecs), codec.Spec{Name: "numcodecs.bz2"})
+		m.schema.Codecs = append(slices.Clip(m.schema.Codecs), codec.Spec{Name: "numcodecs.bz2"})
 		a, err := New(m)
 		if err != nil {
 			t.Fatal(err)
@@ -190,9 +190,9 @@ func TestRecoded(t *testing.T) {
 // TestHugeChunk: where chunks would be longer than any that is made there is no regular grid.
 func TestHugeChunk(t *testing.T) {
 	m := newMemory(t, rand.New(rand.NewPCG(1, 1)))
-	m.face.ChunkGrid = zarrjson.RectilinearGrid(grid.List(1, 1<<58), grid.List(m.face.Shape[1], 1))
+	m.schema.ChunkGrid = zarrjson.RectilinearGrid(grid.List(1, 1<<58), grid.List(m.schema.Shape[1], 1))
 	var err error
-	if m.grid, err = m.face.Grid(); err != nil {
+	if m.grid, err = m.schema.Grid(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := New(m); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "chunks of [288230376151711744 ") {

@@ -125,7 +125,7 @@ func (a *archive) read(path string, allow ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := codec.NewElems(x.Face().Form(x.Grid().Shape()))
+	values := codec.NewElems(x.Schema().Form(x.Grid().Shape()))
 	err = x.ReadRegion(a.Context(), grid.Whole(x.Grid().Shape()), values)
 	return values.Fixed, err
 }
@@ -196,7 +196,7 @@ func TestSameRows(t *testing.T) {
 	a.must(a.append(a.file("new/2.nc", 2)))
 	moved := a.snapshot()
 	a.build(build.Options{Force: true}, a.dir+"/new")
-	rebuilt := a.snapshot()
+	reencoded := a.snapshot()
 	repo, err := manifest.Open(t.Context(), a.out)
 	a.must(err)
 	defer repo.Close()
@@ -212,8 +212,8 @@ func TestSameRows(t *testing.T) {
 	}{
 		{"moved", old, moved, true, false},
 		{"itself", moved, moved, true, true},
-		{"built anew", moved, rebuilt, false, false},
-		{"built anew elsewhere", old, rebuilt, false, false},
+		{"built anew", moved, reencoded, false, false},
+		{"built anew elsewhere", old, reencoded, false, false},
 		{"fewer", moved, old, false, false},
 	} {
 		was, is := open(tt.was), open(tt.is)

@@ -14,8 +14,8 @@ func ListFlag(name, value string) string {
 	return Flag(name, value)
 }
 
-// Spread is the option that lays a variable, and no other that a glob would match, along a dimension.
-func Spread(path, dim string) string { return Flag("spread", globOf(path)+"="+dim) }
+// Broadcast is the option that lays a variable, and no other that a glob would match, along a dimension.
+func Broadcast(path, dim string) string { return Flag("broadcast", globOf(path)+"="+dim) }
 
 // Drop is the option that leaves out a variable by its name or path, and no other that a glob would
 // match.

@@ -43,7 +43,7 @@ h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line)}
 code{font:13px ui-monospace,monospace}section{border:1px solid var(--line);border-radius:6px;padding:.4rem 1rem 1rem;margin:1rem 0}
 dl{display:grid;grid-template-columns:6rem 1fr;gap:.1rem .6rem;margin:.4rem 0}dt{opacity:.7}dd{margin:0}
-.refused{color:#d23f31;font-weight:600}.rebuilt{color:#c2700f}.files{opacity:.75;font-size:13px}
+.refused{color:#d23f31;font-weight:600}.re-encoded{color:#c2700f}.files{opacity:.75;font-size:13px}
 .key i{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 1em;vertical-align:-.05em}
 {{.Style}}
 </style></head><body>
@@ -54,7 +54,7 @@ dl{display:grid;grid-template-columns:6rem 1fr;gap:.1rem .6rem;margin:.4rem 0}dt
 {{with files .}}<div class="files">{{.}}</div>{{end}}{{with .Option}}<div class="files">option: <code>{{.}}</code></div>{{end}}{{end}}
 </table>{{else}}<p>Nowhere.</p>{{end}}
 {{if .Arrays}}<h2>Arrays</h2>
-<p class="key">Chunks:<i style="background:#2f9e6e"></i>verbatim<i style="background:#7cb342"></i>prefix<i style="background:#e8912d"></i>rebuilt<i style="background:#9aa0a6"></i>missing<i style="background:none;border:1px solid #4a76c9"></i>file</p>
+<p class="key">Chunks:<i style="background:#2f9e6e"></i>verbatim<i style="background:#7cb342"></i>prefix<i style="background:#e8912d"></i>re-encoded<i style="background:#9aa0a6"></i>missing<i style="background:none;border:1px solid #4a76c9"></i>file</p>
 {{range .Arrays}}<section><h3><code>{{.Path}}</code></h3><dl><dt>shape<dd>{{.Shape}}<dt>type<dd>{{.Type}}<dt>chunks<dd>{{.Chunks}}<dt>codecs<dd>{{.Codecs}}<dt>served<dd>{{.Served}}</dl>
 {{.Picture}}</section>
 {{end}}{{end}}</body></html>

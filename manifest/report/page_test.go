@@ -7,13 +7,13 @@ import (
 
 func TestPage(t *testing.T) {
 	p := Page{Title: "a <b>", Summary: "3 files", Findings: []Finding{
-		{Kind: Packing, Array: "/x", Files: []string{"/d/<i>.nc"}, Count: 1, Says: "1 of 3 & more", Effect: Rebuilt, Option: "--strict"}},
+		{Kind: Packing, Array: "/x", Files: []string{"/d/<i>.nc"}, Count: 1, Says: "1 of 3 & more", Effect: Reencoded, Option: "--strict"}},
 		Arrays: []PageArray{{Path: "/x", Picture: "<svg></svg>"}}}
 	var b strings.Builder
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a &lt;b&gt;", "1 of 3 &amp; more", "&lt;i&gt;.nc", "<svg></svg>", `class="rebuilt"`, "--strict"} {
+	for _, want := range []string{"a &lt;b&gt;", "1 of 3 &amp; more", "&lt;i&gt;.nc", "<svg></svg>", `class="re-encoded"`, "--strict"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

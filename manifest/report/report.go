@@ -49,12 +49,12 @@ type Effect string
 
 // The effects.
 const (
-	Verbatim Effect = "verbatim" // nothing: served as stored
-	Rebuilt  Effect = "rebuilt"
-	Filled   Effect = "filled"
-	Dropped  Effect = "dropped"
-	Refused  Effect = "refused"
-	Noted    Effect = "noted" // only worth knowing
+	Verbatim  Effect = "verbatim" // nothing: served as stored
+	Reencoded Effect = "re-encoded"
+	Filled    Effect = "filled"
+	Dropped   Effect = "dropped"
+	Refused   Effect = "refused"
+	Noted     Effect = "noted" // only worth knowing
 )
 
 // Report is all that a plan has to say.

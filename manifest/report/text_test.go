@@ -27,7 +27,7 @@ func TestSize(t *testing.T) {
 func TestText(t *testing.T) {
 	r := Report{}
 	r.Add(Finding{Kind: Packing, Array: "/sst", Files: []string{"/a/x.nc", "/a/y.nc"}, Count: 417, Of: 12000,
-		Says: "417 of 12,000 files have scale_factor 0.005 instead of 0.01", Effect: Rebuilt, Option: "--strict"})
+		Says: "417 of 12,000 files have scale_factor 0.005 instead of 0.01", Effect: Reencoded, Option: "--strict"})
 	r.Add(Finding{Kind: Coordinate, Files: []string{"https://h/b/odd.nc"}, Count: 1, Says: "lat differs", Effect: Refused})
 	var b strings.Builder
 	if err := r.Text(&b); err != nil {
@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 	}
 	want := `refused    coordinate  lat differs
                        odd.nc
-rebuilt    packing     /sst: 417 of 12,000 files have scale_factor 0.005 instead of 0.01
+re-encoded  packing     /sst: 417 of 12,000 files have scale_factor 0.005 instead of 0.01
                        x.nc … y.nc (417 files)
                        option: --strict
 `

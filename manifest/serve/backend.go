@@ -16,7 +16,7 @@ import (
 // array is what is served of an array: a store's, or another view of it.
 type array interface {
 	Path() string
-	Face() *zarrjson.Array
+	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
 	Locate(ctx context.Context, coords []int64) (store.Location, error)
@@ -28,7 +28,7 @@ type array interface {
 // dataset is what is served of a manifest.
 type dataset interface {
 	Snapshot() *manifest.Snapshot
-	Groups() []manifest.GroupFace
+	Groups() []manifest.GroupSchema
 	Members() []array
 	Source(ctx context.Context, row int64) (manifest.Source, error)
 	OpenLocal(ctx context.Context, row int64) (*store.Local, error)
@@ -92,7 +92,7 @@ func otherValues(ctx context.Context, old, now array) (why string, err error) {
 		return "", err
 	}
 	for w.Next() {
-		a, b := codec.NewElems(old.Face().Form(w.Region.Shape)), codec.NewElems(old.Face().Form(w.Region.Shape))
+		a, b := codec.NewElems(old.Schema().Form(w.Region.Shape)), codec.NewElems(old.Schema().Form(w.Region.Shape))
 		if err := old.ReadRegion(ctx, w.Region, a); err != nil {
 			return "", err
 		}

@@ -13,7 +13,7 @@ import (
 type served struct {
 	array
 	keys zarrjson.KeyEncoding
-	// tag tells what rebuilt chunks are made of: the same tag and coordinates, the same bytes.
+	// tag tells what re-encoded chunks are made of: the same tag and coordinates, the same bytes.
 	tag []byte
 }
 
@@ -29,9 +29,9 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 	case loc.Kind == store.Missing:
 		note(w, kindMissing)
 		refuse(w, r, errFill)
-	case loc.Kind == store.Rebuilt:
-		note(w, kindRebuilt)
-		s.serveRebuilt(w, r, a, coords)
+	case loc.Kind == store.Reencoded:
+		note(w, kindReencoded)
+		s.serveReencoded(w, r, a, coords)
 	case loc.Source < 0:
 		note(w, kindInline)
 		serveBytes(w, r, body{loc.Inline, tagOf("inline", loc.Inline)})
@@ -91,12 +91,12 @@ func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc 
 
 // serveRebuilt answers with bytes that are made now. What they are made of tells their tag, so
 // that nothing is made for a client that has them.
-func (s *site) serveRebuilt(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
-	etag := tagOf("rebuilt", a.tag, a.keys.Append(nil, coords))
+func (s *site) serveReencoded(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
+	etag := tagOf("re-encoded", a.tag, a.keys.Append(nil, coords))
 	if settled(w, r, etag) {
 		return
 	}
-	data, done, err := s.rebuild(r.Context(), a, coords)
+	data, done, err := s.reencode(r.Context(), a, coords)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -105,10 +105,10 @@ func (s *site) serveRebuilt(w http.ResponseWriter, r *http.Request, a *served, c
 	s.serveData(w, r, data, etag)
 }
 
-// rebuild makes a chunk when it is its turn, which is over before a client receives it: who is
+// re-encode makes a chunk when it is its turn, which is over before a client receives it: who is
 // slow keeps memory, but nobody from having chunks made. Who has sent the data says so.
-func (s *site) rebuild(ctx context.Context, a *served, coords []int64) (data []byte, done func(), err error) {
-	made, ok := s.rebuilds.take(ctx, 1)
+func (s *site) reencode(ctx context.Context, a *served, coords []int64) (data []byte, done func(), err error) {
+	made, ok := s.reencodes.take(ctx, 1)
 	if !ok {
 		return nil, nil, errBusy
 	}

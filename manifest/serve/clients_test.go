@@ -76,7 +76,7 @@ func values(t *testing.T, dir string, r grid.Region) []float64 {
 	if r.Shape == nil {
 		r = grid.Whole(a.Grid().Shape())
 	}
-	elems := codec.NewElems(a.Face().Form(r.Shape))
+	elems := codec.NewElems(a.Schema().Form(r.Shape))
 	if err := a.ReadRegion(t.Context(), r, elems); err != nil {
 		t.Fatal(err)
 	}

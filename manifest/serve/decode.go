@@ -15,12 +15,12 @@ func (s *site) readNumbers(ctx context.Context, a array, r grid.Region) ([]float
 	if err := s.spec(a).CheckDecoding(); err != nil {
 		return nil, err
 	}
-	v := cf.VariableOf(a.Path(), a.Face())
+	v := cf.VariableOf(a.Path(), a.Schema())
 	packing, err := cf.PackingOf(v)
 	if err != nil {
 		return nil, err
 	}
-	elems := codec.NewElems(a.Face().Form(r.Shape))
+	elems := codec.NewElems(a.Schema().Form(r.Shape))
 	if err := a.ReadRegion(ctx, r, elems); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *site) coordinate(a array, dim string) array {
 		}
 		return c.array, true
 	})
-	if c, ok := arrays.Coordinate(a, dim); ok && cf.IsDrawable(c.Face().DataType.Type()) {
+	if c, ok := arrays.Coordinate(a, dim); ok && cf.IsDrawable(c.Schema().DataType.Type()) {
 		return c
 	}
 	return nil
@@ -48,7 +48,7 @@ func (s *site) coordinate(a array, dim string) array {
 
 // momentNames returns what writes the coordinates of an array of times, or nil for others.
 func momentNames(c array) func(float64) string {
-	units, ok, err := cf.UnitsOf(cf.VariableOf(c.Path(), c.Face()))
+	units, ok, err := cf.UnitsOf(cf.VariableOf(c.Path(), c.Schema()))
 	if !ok || err != nil {
 		return nil
 	}

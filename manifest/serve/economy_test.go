@@ -148,7 +148,7 @@ func TestRemoteRange(t *testing.T) {
 }
 
 // TestBursts: what many ask for at a time costs as much as what one asks for, whether it is
-// stored, rebuilt or cut anew, and asking again costs nothing.
+// stored, re-encoded or cut anew, and asking again costs nothing.
 func TestBursts(t *testing.T) {
 	for _, key := range []string{"/t2m/c/0/0/0", "/t2m/c/2/0/0", "/regular/t2m/c/0/0/0"} {
 		t.Run(strings.ReplaceAll(key, "/", " "), func(t *testing.T) {

@@ -69,14 +69,14 @@ func (x *extension) check(ctx context.Context, k hierarchy) (why string, err err
 
 func (x *extension) array(ctx context.Context, was, is *served) (why string, err error) {
 	path := was.Path()
-	if why, err = change.OtherEncoding(was.Face(), is.Face()); why != "" || err != nil {
+	if why, err = change.OtherEncoding(was.Schema(), is.Schema()); why != "" || err != nil {
 		return path + ": " + why, err
 	}
 	ok, filled := change.Chunks(was.Grid(), is.Grid())
 	if !ok {
 		return path + ": it is cut into other chunks, or shorter", nil
 	}
-	if filled && isSharded(is.Face()) {
+	if filled && isSharded(is.Schema()) {
 		return path + ": there is more in its last shard, of which clients read a piece after another", nil
 	}
 	why, known := x.known[path]
@@ -97,8 +97,8 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 }
 
 // isSharded reports whether clients read chunks of an array by pieces.
-func isSharded(face *zarrjson.Array) bool {
-	for _, c := range face.Codecs {
+func isSharded(schema *zarrjson.Array) bool {
+	for _, c := range schema.Codecs {
 		if c.Name == "sharding_indexed" {
 			return true
 		}

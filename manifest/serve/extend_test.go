@@ -57,7 +57,7 @@ func TestExtension(t *testing.T) {
 		site := func(arrays arrays) *site {
 			d := &fakeData{changed: map[string]bool{test.changed: true}}
 			for path, doc := range arrays {
-				d.add(t, path, doc, func(int64) store.Kind { return store.Rebuilt })
+				d.add(t, path, doc, func(int64) store.Kind { return store.Reencoded })
 			}
 			s, err := newSite("", d, nil, slog.New(slog.DiscardHandler))
 			if err != nil {

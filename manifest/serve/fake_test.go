@@ -25,10 +25,10 @@ import (
 )
 
 // fakeArray is an array of float32 whose elements are their own number, stored raw. Which of
-// its chunks are verbatim, rebuilt or missing goes by turns.
+// its chunks are verbatim, re-encoded or missing goes by turns.
 type fakeArray struct {
 	path     string
-	face     *zarrjson.Array
+	schema   *zarrjson.Array
 	grid     *grid.Grid
 	pipeline *codec.Pipeline
 	source   int64
@@ -37,9 +37,9 @@ type fakeArray struct {
 	data     *fakeData
 }
 
-func (a *fakeArray) Path() string          { return a.path }
-func (a *fakeArray) Face() *zarrjson.Array { return a.face }
-func (a *fakeArray) Grid() *grid.Grid      { return a.grid }
+func (a *fakeArray) Path() string            { return a.path }
+func (a *fakeArray) Schema() *zarrjson.Array { return a.schema }
+func (a *fakeArray) Grid() *grid.Grid        { return a.grid }
 
 func (a *fakeArray) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	c, ok := a.grid.Chunk(coords)
@@ -103,8 +103,8 @@ func (a *fakeArray) bytes(origin, shape []int64) []byte {
 	for ; more; more = box.Next(at) {
 		number, inside := int64(0), true
 		for axis, i := range at {
-			number = number*a.face.Shape[axis] + i
-			inside = inside && i < a.face.Shape[axis]
+			number = number*a.schema.Shape[axis] + i
+			inside = inside && i < a.schema.Shape[axis]
 		}
 		v := float32(number)
 		if !inside {
@@ -136,10 +136,10 @@ type fakeData struct {
 	err error // of every read that does not fail by itself
 }
 
-func (d *fakeData) Snapshot() *manifest.Snapshot { return &d.snapshot }
-func (d *fakeData) Groups() []manifest.GroupFace { return d.snapshot.Groups }
-func (d *fakeData) Members() []array             { return d.arrays }
-func (d *fakeData) Close() error                 { d.closed.Add(1); return nil }
+func (d *fakeData) Snapshot() *manifest.Snapshot   { return &d.snapshot }
+func (d *fakeData) Groups() []manifest.GroupSchema { return d.snapshot.Groups }
+func (d *fakeData) Members() []array               { return d.arrays }
+func (d *fakeData) Close() error                   { d.closed.Add(1); return nil }
 
 func (d *fakeData) IsKept(context.Context) (bool, error) { return !d.removed.Load(), nil }
 
@@ -180,28 +180,28 @@ func (d *fakeData) fail(err error) {
 	d.err = err
 }
 
-// turnsOf makes chunks verbatim, rebuilt and missing by turns.
+// turnsOf makes chunks verbatim, re-encoded and missing by turns.
 func turnsOf(number int64) store.Kind {
-	return [3]store.Kind{store.Verbatim, store.Rebuilt, store.Missing}[number%3]
+	return [3]store.Kind{store.Verbatim, store.Reencoded, store.Missing}[number%3]
 }
 
 // add adds an array, and a source with its verbatim chunks.
 func (d *fakeData) add(tb testing.TB, path, doc string, kinds func(int64) store.Kind) *fakeArray {
 	tb.Helper()
-	face, err := zarrjson.ParseArray([]byte(doc))
+	schema, err := zarrjson.ParseArray([]byte(doc))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g, err := face.Grid()
+	g, err := schema.Grid()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	first, _ := g.Chunk(make([]int64, g.Rank()))
-	p, err := codec.New(face.Codecs, face.Form(first.Codec))
+	p, err := codec.New(schema.Codecs, schema.Form(first.Codec))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a := &fakeArray{path: path, face: face, grid: g, pipeline: p, source: int64(len(d.sources)), offsets: map[int64]int64{}, kinds: kinds, data: d}
+	a := &fakeArray{path: path, schema: schema, grid: g, pipeline: p, source: int64(len(d.sources)), offsets: map[int64]int64{}, kinds: kinds, data: d}
 	content := []byte("some bytes in front")
 	coords := make([]int64, g.Rank())
 	for n := range g.Chunks() {
@@ -255,7 +255,7 @@ func newFake(tb testing.TB) *fakeData {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d.snapshot.Groups = []manifest.GroupFace{{Path: "/", Attributes: attributes}}
+	d.snapshot.Groups = []manifest.GroupSchema{{Path: "/", Attributes: attributes}}
 	d.add(tb, "/big", regularDoc("[12,16384]", "[2,16384]"), turnsOf)
 	d.add(tb, "/small", regularDoc("[7,3]", "[2,3]"), turnsOf)
 	d.add(tb, "/rect", rectilinearDoc("[8,4]", "[[3,2,2,1],4]"), turnsOf)

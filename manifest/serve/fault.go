@@ -32,7 +32,7 @@ var (
 		"what this client does not escape it cannot read; kerchunk references, Icechunk repositories and copies have the same names and no URLs"}
 	errOtherVersion = &fault{Status: http.StatusPreconditionFailed, Kind: "other version", Reason: "this is not the version that If-Match asks for"}
 
-	errBusy = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being rebuilt", Retry: 1}
+	errBusy = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being re-encoded", Retry: 1}
 	errSlow = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "clients have not received yet what is in memory for them", Retry: 1}
 
 	errClosing = &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}

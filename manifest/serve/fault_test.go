@@ -303,7 +303,7 @@ func TestBusy(t *testing.T) {
 	d := newFake(t)
 	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1), free: make(chan struct{})}
 	d.arrays[1] = stuck
-	opts := &Options{Rebuilds: 1, Patience: 10 * time.Millisecond, open: fakeOpen(d)}
+	opts := &Options{Reencodes: 1, Patience: 10 * time.Millisecond, open: fakeOpen(d)}
 	s := start(t, newHandlerOf(t, opts, "a"))
 	first := make(chan int)
 	go func() {
@@ -361,7 +361,7 @@ func TestSlowClientsKeepNoTurns(t *testing.T) {
 		bytes int64
 		code  int
 	}{{1 << 20, 200}, {size, 503}} {
-		h := newHandlerOf(t, &Options{Rebuilds: 1, AnswerBytes: c.bytes, Patience: 10 * time.Millisecond, open: fakeOpen(d)}, "a")
+		h := newHandlerOf(t, &Options{Reencodes: 1, AnswerBytes: c.bytes, Patience: 10 * time.Millisecond, open: fakeOpen(d)}, "a")
 		w := newSlowWriter()
 		var done sync.WaitGroup
 		done.Go(func() { h.ServeHTTP(w, httptest.NewRequest("GET", slow, nil)) })

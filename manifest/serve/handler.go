@@ -29,7 +29,7 @@ type Options struct {
 	// Reload is how often to look for new snapshots; 0 stands for a second, less for never.
 	Reload time.Duration
 	// Rebuilds bounds how many chunks and plots are made at a time; 0 stands for 4 a core.
-	Rebuilds int
+	Reencodes int
 	// AnswerBytes bounds what is kept in memory for answers that clients are still receiving;
 	// 0 stands for 256 MiB. What goes from a file to the socket does not count.
 	AnswerBytes int64
@@ -51,8 +51,8 @@ func (o Options) withDefaults() Options {
 	if o.Reload == 0 {
 		o.Reload = time.Second
 	}
-	if o.Rebuilds <= 0 {
-		o.Rebuilds = 4 * runtime.GOMAXPROCS(0)
+	if o.Reencodes <= 0 {
+		o.Reencodes = 4 * runtime.GOMAXPROCS(0)
 	}
 	if o.AnswerBytes <= 0 {
 		o.AnswerBytes = 256 << 20
@@ -117,7 +117,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if base := strings.Trim(h.opts.Base, "/"); base != "" {
 		h.base = "/" + base + "/"
 	}
-	h.limits = &limits{newTurns(int64(h.opts.Rebuilds), h.opts.Patience), newTurns(h.opts.AnswerBytes, h.opts.Patience)}
+	h.limits = &limits{newTurns(int64(h.opts.Reencodes), h.opts.Patience), newTurns(h.opts.AnswerBytes, h.opts.Patience)}
 	h.watch = h.metrics.handler()
 	h.shelf = newShelf(ctx, h.opts, h.load)
 	for _, dir := range dirs {

@@ -113,7 +113,7 @@ func TestChunks(t *testing.T) {
 		for range 2 { // the second time past the store, where that can be
 			for n := range a.grid.Chunks() {
 				a.grid.Coords(n, coords)
-				key := string(a.face.Keys.Append([]byte(a.path+"/"), coords))
+				key := string(a.schema.Keys.Append([]byte(a.path+"/"), coords))
 				address := s.URL + (&url.URL{Path: key}).EscapedPath()
 				got := ask(t, "GET", address)
 				c, _ := a.grid.Chunk(coords)
@@ -436,7 +436,7 @@ func TestRegularBorder(t *testing.T) {
 		if n >= 4 {
 			return store.Missing
 		}
-		return store.Rebuilt
+		return store.Reencoded
 	})
 	s := start(t, newHandler(t, d))
 	got := ask(t, "GET", s.URL+"/regular/r2/c/0/1")
@@ -494,7 +494,7 @@ func TestMetrics(t *testing.T) {
 	}
 	lines := []string{
 		`varve_http_requests_total{code="200",kind="verbatim"} 2`,
-		`varve_http_requests_total{code="200",kind="rebuilt"} 1`,
+		`varve_http_requests_total{code="200",kind="re-encoded"} 1`,
 		`varve_http_requests_total{code="404",kind="missing"} 1`,
 		`varve_http_sent_bytes_total{kind="verbatim"} 262144`,
 		`varve_arrays{manifest="a.varve"} 4`,

@@ -21,7 +21,7 @@ import (
 // reader is a client that has read the documents of a hierarchy once, and asks for chunks by them.
 type reader struct {
 	address string
-	faces   map[string]*zarrjson.Array
+	schemas map[string]*zarrjson.Array
 }
 
 func download(ctx context.Context, address string) (status int, data []byte, err error) {
@@ -48,7 +48,7 @@ func openReader(ctx context.Context, address string) (*reader, error) {
 		return nil, err
 	}
 	for _, m := range group.Consolidated.Members {
-		c.faces[m.Path] = m.Array
+		c.schemas[m.Path] = m.Array
 	}
 	return c, nil
 }
@@ -56,8 +56,8 @@ func openReader(ctx context.Context, address string) (*reader, error) {
 // read reads all arrays, by name.
 func (c *reader) read(ctx context.Context) (map[string]string, error) {
 	all := map[string]string{}
-	for name, face := range c.faces {
-		elements, err := c.array(ctx, name, face)
+	for name, schema := range c.schemas {
+		elements, err := c.array(ctx, name, schema)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -66,28 +66,28 @@ func (c *reader) read(ctx context.Context) (map[string]string, error) {
 	return all, nil
 }
 
-func (c *reader) array(ctx context.Context, name string, face *zarrjson.Array) ([]byte, error) {
-	g, err := face.Grid()
+func (c *reader) array(ctx context.Context, name string, schema *zarrjson.Array) ([]byte, error) {
+	g, err := schema.Grid()
 	if err != nil {
 		return nil, err
 	}
-	whole := grid.Whole(face.Shape)
-	out := codec.NewElems(face.Form(face.Shape))
+	whole := grid.Whole(schema.Shape)
+	out := codec.NewElems(schema.Form(schema.Shape))
 	w, err := g.WalkRegion(whole)
 	if err != nil {
 		return nil, err
 	}
 	for w.Next() {
-		status, data, err := download(ctx, string(face.Keys.Append([]byte(c.address+"/"+name+"/"), w.Coords)))
+		status, data, err := download(ctx, string(schema.Keys.Append([]byte(c.address+"/"+name+"/"), w.Coords)))
 		if err != nil {
 			return nil, err
 		}
-		form := face.Form(w.Codec)
+		form := schema.Form(w.Codec)
 		chunk := codec.NewElems(form)
 		chunk.SetFill(form)
 		switch status {
 		case http.StatusOK:
-			p, err := codec.New(face.Codecs, form)
+			p, err := codec.New(schema.Codecs, form)
 			if err != nil {
 				return nil, err
 			}

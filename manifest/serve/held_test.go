@@ -203,7 +203,7 @@ func (a *archive) truth() map[string]string {
 	defer s.Close()
 	all := map[string]string{}
 	for _, x := range s.Arrays() {
-		elems := codec.NewElems(x.Face().Form(x.Grid().Shape()))
+		elems := codec.NewElems(x.Schema().Form(x.Grid().Shape()))
 		a.must(x.ReadRegion(a.Context(), grid.Whole(x.Grid().Shape()), elems))
 		all[strings.TrimPrefix(x.Path(), "/")] = string(elems.Fixed)
 	}
@@ -244,7 +244,7 @@ var heldCases = []struct {
 	{name: "the same again", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
 		then:  func(a *archive) { a.build(true, plan.Options{}, a.sameFile()) }},
-	{name: "rebuilt chunks kept", full: true, regular: true, v2: true,
+	{name: "re-encoded chunks kept", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 4, 2)) },
 		then:  func(a *archive) { a.compact(nil) }},
 	{name: "files elsewhere, and more behind them", full: true, regular: true, v2: true, gone: true,

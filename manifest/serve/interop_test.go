@@ -43,7 +43,7 @@ func TestInteropMadeUp(t *testing.T) {
 	d := newFake(t)
 	d.arrays = d.arrays[:3] // zarr-python does not escape the last one's name
 	// The fake has values in chunks that it calls missing, which shows where they are cut anew.
-	d.arrays[2].(*fakeArray).kinds = func(int64) store.Kind { return store.Rebuilt }
+	d.arrays[2].(*fakeArray).kinds = func(int64) store.Kind { return store.Reencoded }
 	s := start(t, newHandler(t, d))
 	var failure bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), python, "-c", readAll, s.URL)

@@ -18,7 +18,7 @@ const (
 	kindDocument
 	kindVerbatim
 	kindInline
-	kindRebuilt
+	kindReencoded
 	kindMissing
 	kindPage
 	kindPlot
@@ -26,7 +26,7 @@ const (
 )
 
 func (k kind) String() string {
-	return [kinds]string{"other", "document", "verbatim", "inline", "rebuilt", "missing", "page", "plot"}[k]
+	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot"}[k]
 }
 
 // scrapesAtOnce is how many may read the metrics at a time.

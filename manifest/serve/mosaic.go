@@ -25,7 +25,7 @@ func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note str
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	across, down := longestAxes(a.Grid())
-	pic := picture.New(a.Grid(), a.Face().Dims(), across, down, look)
+	pic := picture.New(a.Grid(), a.Schema().Dims(), across, down, look)
 	pic.Titles = make([]string, len(pic.Cells))
 	sources := make([]int64, len(pic.Cells))
 	coords := make([]int64, a.Grid().Rank())
@@ -126,7 +126,7 @@ func (s *site) describe(ctx context.Context, a array, coords []int64, loc *store
 		return ""
 	}
 	var ranges []string
-	for axis, name := range a.Face().Dims() {
+	for axis, name := range a.Schema().Dims() {
 		ranges = append(ranges, fmt.Sprintf("%s %d:%d", name, c.Origin[axis], c.Region.End(axis)))
 	}
 	says := fmt.Sprintf("chunk %s, %s: %s", keyOf(coords), strings.Join(ranges, ", "), classOf(loc))

@@ -187,8 +187,8 @@ func pageOf(s *site, r *http.Request, at *address, n node) *page {
 	p.Crumbs = crumbs(p.Base, s.name, n.path)
 	attributes := n.group
 	if n.array != nil {
-		attributes = n.array.Face().Attributes
-		p.Lead = labelOf(n.array.Face())
+		attributes = n.array.Schema().Attributes
+		p.Lead = labelOf(n.array.Schema())
 	} else {
 		p.Lead = cf.TextIn(attributes, "title")
 	}
@@ -249,17 +249,17 @@ func crumbs(base, name, p string) []link {
 func (r *row) fill(a array, spec *manifest.Array) {
 	var dims []string
 	elements := int64(1)
-	for axis, name := range a.Face().Dims() {
+	for axis, name := range a.Schema().Dims() {
 		dims = append(dims, name+": "+report.Thousands(a.Grid().Shape()[axis]))
 		elements *= a.Grid().Shape()[axis]
 	}
-	t := a.Face().DataType.Type()
-	r.Dims, r.Type, r.Bytes, r.Chunks = strings.Join(dims, ", "), a.Face().DataType.Name(), elements*int64(t.Size), a.Grid().Chunks()
-	r.array, r.coord, r.Label = a, cf.IsCoordinate(a), labelOf(a.Face())
+	t := a.Schema().DataType.Type()
+	r.Dims, r.Type, r.Bytes, r.Chunks = strings.Join(dims, ", "), a.Schema().DataType.Name(), elements*int64(t.Size), a.Grid().Chunks()
+	r.array, r.coord, r.Label = a, cf.IsCoordinate(a), labelOf(a.Schema())
 	if spec != nil {
 		r.Counts, r.Inline = spec.Chunks, len(spec.Pieces) > 0
 	}
-	r.Total = r.Counts.Verbatim + r.Counts.Prefix + r.Counts.Rebuilt + r.Counts.Missing
+	r.Total = r.Counts.Verbatim + r.Counts.Prefix + r.Counts.Reencoded + r.Counts.Missing
 }
 
 // spec is what the snapshot says of an array, or nil.
@@ -325,7 +325,7 @@ func (p *arrayPage) list(ctx context.Context, s *site, a array, from string) {
 }
 
 func (s *site) chunkRow(ctx context.Context, a array, coords []int64, loc *store.Location) chunkRow {
-	row := chunkRow{Key: string(a.Face().Keys.Append(nil, coords)), Kind: classOf(loc)}
+	row := chunkRow{Key: string(a.Schema().Keys.Append(nil, coords)), Kind: classOf(loc)}
 	if c, ok := a.Grid().Chunk(coords); ok {
 		var ranges []string
 		for axis := range coords {

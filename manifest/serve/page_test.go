@@ -30,14 +30,14 @@ func weather(t *testing.T) *fakeData {
 	t.Helper()
 	d := newFake(t)
 	chunks := func(c string) string { return `{"name":"regular","configuration":{"chunk_shape":` + c + `}}` }
-	inline := func(int64) store.Kind { return store.Rebuilt }
+	inline := func(int64) store.Kind { return store.Reencoded }
 	d.add(t, "/time", arrayDoc("[8]", chunks("[8]"), "", `{"units":"days since 2010-01-01","calendar":"noleap"}`, `["time"]`), inline)
 	d.add(t, "/lat", arrayDoc("[4]", chunks("[4]"), "", `{"units":"degrees_north","long_name":"latitude"}`, `["lat"]`), inline)
 	d.add(t, "/t2m", arrayDoc("[8,4,5]", `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,2,3],4,[2,3]]}}`, "",
 		`{"units":"K","long_name":"<script>alert(1)</script>","scale_factor":2.0,"add_offset":100.0,"_FillValue":"AAAAAAAAAEA="}`, `["time","lat","x"]`), turnsOf)
 	for i := range d.arrays {
 		a := d.arrays[i].(*fakeArray)
-		d.snapshot.Arrays = append(d.snapshot.Arrays, manifest.Array{Path: a.path, Chunks: manifest.Counts{Verbatim: 2, Rebuilt: 1}})
+		d.snapshot.Arrays = append(d.snapshot.Arrays, manifest.Array{Path: a.path, Chunks: manifest.Counts{Verbatim: 2, Reencoded: 1}})
 	}
 	return d
 }
@@ -258,7 +258,7 @@ func TestPlotValues(t *testing.T) {
 func TestPlotAxes(t *testing.T) {
 	d := weather(t)
 	one, flat := `{"name":"regular","configuration":{"chunk_shape":[4]}}`, `{"name":"regular","configuration":{"chunk_shape":[4,5]}}`
-	inline := func(int64) store.Kind { return store.Rebuilt }
+	inline := func(int64) store.Kind { return store.Reencoded }
 	d.add(t, "/x", arrayDoc("[5]", one, "", `{"units":"km"}`, `["cells"]`), inline)
 	d.add(t, "/swath/lat", arrayDoc("[4,5]", flat, "", `{"units":"degrees_north"}`, `["lat","x"]`), inline)
 	d.add(t, "/swath/v", arrayDoc("[4,5]", flat, "", `{}`, `["lat","x"]`), inline)

@@ -41,9 +41,9 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 	serveBytes(w, r, body{data, etag})
 }
 
-// draw makes a plot, as rebuild does a chunk.
+// draw makes a plot, as re-encode does a chunk.
 func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, done func(), err error) {
-	made, ok := s.rebuilds.take(ctx, 1)
+	made, ok := s.reencodes.take(ctx, 1)
 	if !ok {
 		return nil, nil, errBusy
 	}
@@ -95,7 +95,7 @@ func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
 
 // label names what an array holds, with its units.
 func label(a array, name string) string {
-	return cf.Label(a.Face().Attributes, name, momentNames(a) != nil)
+	return cf.Label(a.Schema().Attributes, name, momentNames(a) != nil)
 }
 
 func (s *site) axis(ctx context.Context, sl *slice, axis int) (plot.Axis, error) {

@@ -32,11 +32,11 @@ func badSlice(format string, args ...any) error {
 // range. Without them the last axes are
 // drawn, at the first index of all others.
 func parseSlice(a array, query url.Values) (*slice, error) {
-	if !cf.IsDrawable(a.Face().DataType.Type()) {
-		return nil, badSlice("%s holds %s, and only numbers can be drawn", a.Path(), a.Face().DataType.Name())
+	if !cf.IsDrawable(a.Schema().DataType.Type()) {
+		return nil, badSlice("%s holds %s, and only numbers can be drawn", a.Path(), a.Schema().DataType.Name())
 	}
 	shape := a.Grid().Shape()
-	s := &slice{array: a, names: a.Face().Dims(), region: grid.Whole(shape).Clone(), x: -1, y: -1}
+	s := &slice{array: a, names: a.Schema().Dims(), region: grid.Whole(shape).Clone(), x: -1, y: -1}
 	if len(shape) == 0 {
 		return nil, badSlice("%s is one value", a.Path())
 	}

@@ -30,7 +30,7 @@ func (p *page) summarize(ctx context.Context, s *site, n node) {
 			chunks += r.Chunks
 			counts.Verbatim += r.Counts.Verbatim
 			counts.Prefix += r.Counts.Prefix
-			counts.Rebuilt += r.Counts.Rebuilt
+			counts.Reencoded += r.Counts.Reencoded
 			p.addDims(r.array, seen)
 		}
 		if r.coord {
@@ -46,7 +46,7 @@ func (p *page) summarize(ctx context.Context, s *site, n node) {
 
 // tellServed says how much is served as it is stored.
 func (p *page) tellServed(c manifest.Counts) {
-	if total := c.Verbatim + c.Prefix + c.Rebuilt; total > 0 {
+	if total := c.Verbatim + c.Prefix + c.Reencoded; total > 0 {
 		p.Tiles = append(p.Tiles, fact{"verbatim", percent(c.Verbatim+c.Prefix, total)})
 	}
 }
@@ -55,7 +55,7 @@ func (p *page) tellServed(c manifest.Counts) {
 const maxDims = 60
 
 func (p *page) addDims(a array, seen map[fact]bool) {
-	for axis, name := range a.Face().Dims() {
+	for axis, name := range a.Schema().Dims() {
 		d := fact{name, report.Thousands(a.Grid().Shape()[axis])}
 		if !seen[d] && len(p.Dims) < maxDims {
 			seen[d] = true
@@ -104,7 +104,7 @@ func (s *site) tree(ctx context.Context, base, group string) []row {
 // preview shows the first values of a coordinate, and its last.
 func (s *site) preview(ctx context.Context, a array) string {
 	n := a.Grid().Shape()[0]
-	if n == 0 || !cf.IsDrawable(a.Face().DataType.Type()) {
+	if n == 0 || !cf.IsDrawable(a.Schema().DataType.Type()) {
 		return ""
 	}
 	first, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{0}, Shape: []int64{min(n, 2)}})
@@ -133,12 +133,12 @@ func (s *site) preview(ctx context.Context, a array) string {
 }
 
 // labelOf is what the attributes say an array is, and in which units.
-func labelOf(face *zarrjson.Array) string {
-	label := cf.TextIn(face.Attributes, "long_name")
+func labelOf(schema *zarrjson.Array) string {
+	label := cf.TextIn(schema.Attributes, "long_name")
 	if label == "" {
-		label = strings.ReplaceAll(cf.TextIn(face.Attributes, "standard_name"), "_", " ")
+		label = strings.ReplaceAll(cf.TextIn(schema.Attributes, "standard_name"), "_", " ")
 	}
-	switch units := cf.TextIn(face.Attributes, cf.UnitsName); {
+	switch units := cf.TextIn(schema.Attributes, cf.UnitsName); {
 	case label == "":
 		label = units
 	case units != "":
@@ -155,18 +155,18 @@ const maxBeside = 40
 
 // describe adds what is known of an array.
 func (p *page) describe(ctx context.Context, s *site, a array, query url.Values) {
-	face, spec := a.Face(), s.spec(a)
+	schema, spec := a.Schema(), s.spec(a)
 	var r row
 	r.fill(a, spec)
 	p.Tiles = []fact{{"dimensions", r.Dims}, {"data type", r.Type}, {"decoded", byteSize(r.Bytes)}, {"chunks", report.Thousands(r.Chunks)}}
 	if !r.Inline {
 		p.tellServed(r.Counts)
 	}
-	p.Facts = []fact{{"data type", plainJSON(face.DataType.JSON())}, {"grid", string(face.ChunkGrid.Name)}, {"chunks", edgesOf(a)}}
-	if fill, err := face.DataType.FillJSON(face.Fill); err == nil {
+	p.Facts = []fact{{"data type", plainJSON(schema.DataType.JSON())}, {"grid", string(schema.ChunkGrid.Name)}, {"chunks", edgesOf(a)}}
+	if fill, err := schema.DataType.FillJSON(schema.Fill); err == nil {
 		p.Facts = append(p.Facts, fact{"fill value", shorten(string(fill))})
 	}
-	ap := &arrayPage{Name: relative(a.Path()), Codecs: codecsOf(face.Codecs)}
+	ap := &arrayPage{Name: relative(a.Path()), Codecs: codecsOf(schema.Codecs)}
 	if !r.Inline {
 		ap.Mosaic, ap.Note = s.mosaic(ctx, a)
 	}
@@ -202,7 +202,7 @@ const maxRuns = 12
 // edgesOf lists the lengths of chunks along each axis, runs as length×count.
 func edgesOf(a array) string {
 	var axes []string
-	for axis, name := range a.Face().Dims() {
+	for axis, name := range a.Schema().Dims() {
 		var runs []string
 		for run := range a.Grid().Dim(axis).Runs() {
 			if len(runs) == maxRuns {
@@ -237,7 +237,7 @@ func codecsOf(specs []codec.Spec) []fact {
 // ways are lines to paste, by the client that they are for. Names come from files, and the
 // lines are run: they are quoted as each language does.
 func ways(address string, n node) []fact {
-	regular := n.array == nil || n.array.Face().ChunkGrid.Name == zarrjson.Regular
+	regular := n.array == nil || n.array.Schema().ChunkGrid.Name == zarrjson.Regular
 	literal := func(s string) string {
 		b, err := json.Marshal(s) // a literal of Python and of JavaScript as well
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 
 // limits are what all snapshots that are served share.
 type limits struct {
-	rebuilds *turns // chunks and plots that are being made
-	answers  *turns // bytes of answers that are in memory until clients have them
+	reencodes *turns // chunks and plots that are being made
+	answers   *turns // bytes of answers that are in memory until clients have them
 }
 
 // turns bound how much there is of something at a time, and how long others wait for their turn.

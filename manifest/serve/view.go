@@ -112,7 +112,7 @@ type node struct {
 
 // nodesOf returns the hierarchy of a dataset, the root first, parents before children. Groups
 // that nobody mentions but that arrays are in are there as well.
-func nodesOf(groups []manifest.GroupFace, arrays []array) []node {
+func nodesOf(groups []manifest.GroupSchema, arrays []array) []node {
 	byPath := map[string]node{"": {}}
 	for _, g := range groups {
 		p := relative(g.Path)
@@ -196,9 +196,9 @@ func newV3(nodes []node, tag string) (*view, error) {
 		var data []byte
 		var err error
 		if n.array != nil {
-			face := n.array.Face()
-			data, err = face.Encode(zarrjson.Indented)
-			v.arrays[n.path] = &served{array: n.array, keys: face.Keys, tag: []byte(tag + "\x00" + n.path)}
+			schema := n.array.Schema()
+			data, err = schema.Encode(zarrjson.Indented)
+			v.arrays[n.path] = &served{array: n.array, keys: schema.Keys, tag: []byte(tag + "\x00" + n.path)}
 		} else {
 			data, err = groupDocument(nodes[i:])
 		}
@@ -235,7 +235,7 @@ func consolidate(nodes []node) *zarrjson.Group {
 		}
 		member := zarrjson.Member{Path: below}
 		if n.array != nil {
-			member.Array = n.array.Face()
+			member.Array = n.array.Schema()
 		} else {
 			member.Group = &zarrjson.Group{Attributes: n.group, Consolidated: &zarrjson.Consolidated{}}
 		}

@@ -18,7 +18,7 @@ func newRegular(nodes []node, tag string, keep once) (*view, error) {
 	cut := make([]node, 0, len(nodes))
 	var left []string
 	for _, n := range nodes {
-		if n.array != nil && n.array.Face().ChunkGrid.Name != zarrjson.Regular {
+		if n.array != nil && n.array.Schema().ChunkGrid.Name != zarrjson.Regular {
 			anew, err := regular.New(n.array)
 			if err != nil {
 				left = append(left, fmt.Sprintf("/%s: %v", n.path, err))
@@ -43,12 +43,12 @@ type regridded struct {
 	once once
 }
 
-func (a *regridded) Face() *zarrjson.Array { return a.cut.Face() }
-func (a *regridded) Grid() *grid.Grid      { return a.cut.Grid() }
+func (a *regridded) Schema() *zarrjson.Array { return a.cut.Schema() }
+func (a *regridded) Grid() *grid.Grid        { return a.cut.Grid() }
 
 func (a *regridded) Pipeline([]int64) (*codec.Pipeline, error) { return a.cut.Pipeline(), nil }
 
-// Locate finds chunks that are the array's own, others that are to be rebuilt, and those
+// Locate finds chunks that are the array's own, others that are to be re-encoded, and those
 // missing that meet missing ones only.
 func (a *regridded) Locate(ctx context.Context, coords []int64) (store.Location, error) {
 	if _, ok := a.cut.Grid().Number(coords); !ok {

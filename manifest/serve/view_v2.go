@@ -43,8 +43,8 @@ func (v *view) addAttributes(p string, attributes zarrjson.Attributes) {
 }
 
 func (v *view) addV2(n node, all *zarrjson.V2Consolidated, tag string) error {
-	face := n.array.Face()
-	array, attributes, err := face.ToV2(zarrjson.V2Options{Fill: zarrjson.MaskFill, Separator: '.'})
+	schema := n.array.Schema()
+	array, attributes, err := schema.ToV2(zarrjson.V2Options{Fill: zarrjson.MaskFill, Separator: '.'})
 	if err != nil {
 		return err
 	}
@@ -56,20 +56,20 @@ func (v *view) addV2(n node, all *zarrjson.V2Consolidated, tag string) error {
 	v.documents[path.Join(n.path, ".zarray")] = newDocument(data)
 	v.addAttributes(n.path, attributes)
 	a := &served{array: n.array, keys: array.Keys(), tag: []byte(tag + "\x00v2\x00" + n.path)}
-	if !sameFill(face, array.Missing()) {
+	if !sameFill(schema, array.Missing()) {
 		a.array = filled{n.array}
 	}
 	v.arrays[n.path] = a
 	return nil
 }
 
-// sameFill reports whether a missing chunk reads as the face says.
-func sameFill(face *zarrjson.Array, missing []byte) bool {
-	if t := face.DataType.Type(); !t.Varies() {
+// sameFill reports whether a missing chunk reads as the schema says.
+func sameFill(schema *zarrjson.Array, missing []byte) bool {
+	if t := schema.DataType.Type(); !t.Varies() {
 		zeros := make([]byte, t.Size)
-		return bytes.Equal(orElse(face.Fill, zeros), orElse(missing, zeros))
+		return bytes.Equal(orElse(schema.Fill, zeros), orElse(missing, zeros))
 	}
-	return bytes.Equal(face.Fill, missing)
+	return bytes.Equal(schema.Fill, missing)
 }
 
 func orElse(b, instead []byte) []byte {
@@ -86,7 +86,7 @@ type filled struct{ array }
 func (f filled) Locate(ctx context.Context, coords []int64) (store.Location, error) {
 	loc, err := f.array.Locate(ctx, coords)
 	if err == nil && loc.Kind == store.Missing {
-		loc.Kind = store.Rebuilt
+		loc.Kind = store.Reencoded
 	}
 	return loc, err
 }

@@ -18,19 +18,19 @@ type Kind = mosaic.Kind
 
 // The kinds.
 const (
-	Missing  = mosaic.Missing  // all fill: there is no such key
-	Verbatim = mosaic.Verbatim // the stored bytes are what the face declares
-	Prefix   = mosaic.Prefix   // the stored bytes begin with what the face declares
-	Rebuilt  = mosaic.Rebuilt  // read, converted, encoded
+	Missing   = mosaic.Missing   // all fill: there is no such key
+	Verbatim  = mosaic.Verbatim  // the stored bytes are what the schema declares
+	Prefix    = mosaic.Prefix    // the stored bytes begin with what the schema declares
+	Reencoded = mosaic.Reencoded // read, converted, encoded
 )
 
-// Location is where the bytes of a declared chunk are. Of a Missing or Rebuilt chunk only
+// Location is where the bytes of a declared chunk are. Of a Missing or Re-encoded chunk only
 // Coords and Kind are set.
 type Location struct {
 	Coords []int64
 	Kind   Kind
 	// Source is the row of the source that Offset and Size are in, which may be a file of the
-	// manifest with chunks that were rebuilt and kept: see Store.Source. It is -1 where the bytes are
+	// manifest with chunks that were re-encoded and kept: see Store.Source. It is -1 where the bytes are
 	// kept in the manifest: then they are Inline. Those of a Prefix are the first Size of what
 	// is stored.
 	Source       int64
@@ -54,11 +54,11 @@ type Array struct {
 
 func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
 	a := &Array{store: s, spec: spec}
-	if spec.Face == nil {
-		return nil, fmt.Errorf("%s: %w: no face", spec.Path, codec.ErrCorrupt)
+	if spec.Schema == nil {
+		return nil, fmt.Errorf("%s: %w: no schema", spec.Path, codec.ErrCorrupt)
 	}
 	var err error
-	if a.grid, err = spec.Face.Grid(); err != nil {
+	if a.grid, err = spec.Schema.Grid(); err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.Path, err)
 	}
 	for i := range spec.Patches {
@@ -78,10 +78,10 @@ func (a *Array) Path() string { return a.spec.Path }
 // Spec is what the snapshot says of the array. It must not be changed.
 func (a *Array) Spec() *manifest.Array { return a.spec }
 
-// Face is the Zarr array that clients see. It must not be changed.
-func (a *Array) Face() *zarrjson.Array { return a.spec.Face }
+// Schema is the Zarr array that clients see. It must not be changed.
+func (a *Array) Schema() *zarrjson.Array { return a.spec.Schema }
 
-// Grid is how the face is cut into chunks.
+// Grid is how the schema is cut into chunks.
 func (a *Array) Grid() *grid.Grid { return a.grid }
 
 // Pipeline is that of the declared chunk at some coordinates.
@@ -90,7 +90,7 @@ func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.pipes.get(a.spec.Face, c.Codec)
+	p, err := a.pipes.get(a.spec.Schema, c.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Path(), err)
 	}
@@ -111,13 +111,13 @@ type pipelines struct {
 	last *codec.Pipeline
 }
 
-func (p *pipelines) get(face *zarrjson.Array, shape []int64) (*codec.Pipeline, error) {
+func (p *pipelines) get(schema *zarrjson.Array, shape []int64) (*codec.Pipeline, error) {
 	p.mu.Lock()
 	last := p.last
 	p.mu.Unlock()
 	var err error
 	if last == nil {
-		last, err = codec.New(face.Codecs, face.Form(shape))
+		last, err = codec.New(schema.Codecs, schema.Form(shape))
 	} else {
 		last, err = last.WithShape(shape)
 	}
@@ -153,7 +153,7 @@ func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
 }
 
 // fill is one element: what cells in no tile read as. Nil stands for zeros.
-func (a *Array) fill() []byte { return a.spec.Face.Fill }
+func (a *Array) fill() []byte { return a.spec.Schema.Fill }
 
 // Locate says where the bytes of a declared chunk are. It reads the manifest only, never
 // a source. The chunks of an array that is kept in the manifest are Verbatim, and Inline.
@@ -197,7 +197,7 @@ func (a *Array) locateKept(ctx context.Context, coords []int64) (Location, error
 // translate turns a location of the mosaic into one of the store.
 func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location) error {
 	*out = Location{Coords: l.Coords, Kind: l.Kind, Source: l.Source}
-	if l.Kind == Rebuilt {
+	if l.Kind == Reencoded {
 		return a.patched(ctx, out)
 	}
 	if l.Kind == Missing {
@@ -227,7 +227,7 @@ func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) err
 	if g := ix.Grid(); g != a.grid && !g.Equal(a.grid) {
 		return fmt.Errorf("%s: the selection is of another grid", a.Path())
 	}
-	form := a.spec.Face.Form(ix.Shape())
+	form := a.spec.Schema.Form(ix.Shape())
 	if !holds(dst, form) {
 		return fmt.Errorf("%s: %d bytes and %d texts for %v elements of %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
 	}
@@ -246,7 +246,7 @@ func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) 
 	if err := a.checkRegion(r); err != nil {
 		return err
 	}
-	form := a.spec.Face.Form(r.Shape)
+	form := a.spec.Schema.Form(r.Shape)
 	if !holds(dst, form) {
 		return fmt.Errorf("%s: %d bytes and %d texts for %v elements of %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
 	}
@@ -266,7 +266,7 @@ func (a *Array) checkRegion(r grid.Region) error {
 
 // readBox reads a box to elements that hold it.
 func (a *Array) readBox(ctx context.Context, box grid.Region, dst codec.Elems) error {
-	form := a.spec.Face.Form(box.Shape)
+	form := a.spec.Schema.Form(box.Shape)
 	t := &target{window: newWindow(dst, box, form.Type), form: form}
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, box) })
 }
@@ -298,7 +298,7 @@ func (a *Array) readTargets(ctx context.Context, each func(add func(*target, gri
 // readProjections reads a selection that is no box: what it takes of each declared chunk is
 // read as a box and gathered from there.
 func (a *Array) readProjections(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
-	t := a.spec.Face.DataType.Type()
+	t := a.spec.Schema.DataType.Type()
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
 		for c := ix.Project(); c.Next(); {
 			p := c.Projection.Clone()
@@ -308,7 +308,7 @@ func (a *Array) readProjections(ctx context.Context, ix *grid.Indexer, dst codec
 			for k, at := range p.Origin {
 				box.Origin[k] += at
 			}
-			form := a.spec.Face.Form(box.Shape)
+			form := a.spec.Schema.Form(box.Shape)
 			to := &target{window: newWindow(codec.Elems{}, box, t), form: form}
 			to.finish = func() error { return gather(p, dst, to.Elems, within, to.unit) }
 			if err := add(to, box); err != nil {

@@ -21,7 +21,7 @@ func bigArchive(b *testing.B, codecs ...codec.Spec) *Array {
 		b.Fatal(err)
 	}
 	m, r := newMemoryTables(), rand.New(rand.NewPCG(1, 2))
-	face := &zarrjson.Array{Shape: []int64{24, 1024, 1024}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(1, 512, 512), Codecs: codecs}
+	schema := &zarrjson.Array{Shape: []int64{24, 1024, 1024}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(1, 512, 512), Codecs: codecs}
 	w := &world{t: b, r: r}
 	var tiles []manifest.Tile
 	for f := range int64(2) {
@@ -38,7 +38,7 @@ func bigArchive(b *testing.B, codecs ...codec.Spec) *Array {
 		}
 		tiles = append(tiles, manifest.Tile{File: m.addFile(b, r, v, chunks), Origin: []int64{12 * f}, Start: []int64{0}, Shape: []int64{12}})
 	}
-	a := manifest.Array{Path: "/v", Face: face, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t", "/y", "/x"}, Reading: manifest.AsStored}
+	a := manifest.Array{Path: "/v", Schema: schema, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t", "/y", "/x"}, Reading: manifest.AsStored}
 	s := openMemory(b, m.snapshot([]string{"/t"}, tiles, a), m, Options{CacheBytes: -1})
 	array, err := s.Array("/v")
 	if err != nil {
@@ -69,7 +69,7 @@ func BenchmarkRead(b *testing.B) {
 			{"slice", grid.Region{Origin: []int64{11, 200, 300}, Shape: []int64{1, 600, 600}}},
 		} {
 			b.Run(c.name+"/"+r.name, func(b *testing.B) {
-				e := codec.NewElems(a.Face().Form(r.Shape))
+				e := codec.NewElems(a.Schema().Form(r.Shape))
 				b.SetBytes(int64(len(e.Fixed)))
 				b.ReportAllocs()
 				for b.Loop() {
@@ -95,10 +95,10 @@ func BenchmarkChunk(b *testing.B) {
 			b.SetBytes(int64(len(c)))
 		}
 	})
-	face := *a.spec.Face
-	face.Codecs = []codec.Spec{little}
-	a.spec.Face, a.mosaic, a.pipes = &face, nil, pipelines{}
-	b.Run("rebuilt", func(b *testing.B) {
+	schema := *a.spec.Schema
+	schema.Codecs = []codec.Spec{little}
+	a.spec.Schema, a.mosaic, a.pipes = &schema, nil, pipelines{}
+	b.Run("re-encoded", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			c, err := a.Chunk(b.Context(), []int64{3, 1, 0})

@@ -11,7 +11,7 @@ import (
 )
 
 // Chunk returns the bytes of a declared chunk, as its key in a Zarr store would hold them:
-// as they are stored, or rebuilt. It returns nil for a chunk that is Missing. Nobody may
+// as they are stored, or re-encoded. It returns nil for a chunk that is Missing. Nobody may
 // write to the bytes.
 func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	l, err := a.Locate(ctx, coords)
@@ -21,8 +21,8 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	switch {
 	case l.Kind == Missing:
 		return nil, nil
-	case l.Kind == Rebuilt:
-		return a.rebuilt(ctx, coords)
+	case l.Kind == Reencoded:
+		return a.reencoded(ctx, coords)
 	case l.Source < 0:
 		return l.Inline, nil
 	}
@@ -30,7 +30,7 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 }
 
 // stored returns the bytes of a location in a source. Those of a server are asked for once by
-// all who want them at a time, and kept, as what is rebuilt is.
+// all who want them at a time, and kept, as what is re-encoded is.
 func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
 	far, err := a.isFar(ctx, l)
 	if err != nil {
@@ -107,11 +107,11 @@ func readAt(ctx context.Context, src *source.Source, off, n int64) ([]byte, erro
 	return b, err
 }
 
-// rebuilt reads a declared chunk as a region and encodes it. What lies past the array's
+// re-encoded reads a declared chunk as a region and encodes it. What lies past the array's
 // extent is fill, so that the bytes are always the same.
-func (a *Array) rebuilt(ctx context.Context, coords []int64) ([]byte, error) {
+func (a *Array) reencoded(ctx context.Context, coords []int64) ([]byte, error) {
 	number, _ := a.grid.Number(coords)
-	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.rebuild(ctx, coords) })
+	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.reencode(ctx, coords) })
 }
 
 // Once returns what make makes, or has made before if it is still kept: one for all who want
@@ -124,7 +124,7 @@ func (s *Store) Once(ctx context.Context, owner any, number int64, make func() (
 	return e.Fixed, err
 }
 
-func (a *Array) rebuild(ctx context.Context, coords []int64) ([]byte, error) {
+func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (a *Array) rebuild(ctx context.Context, coords []int64) ([]byte, error) {
 	if err := form.CheckSize(); err != nil {
 		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
 	}
-	if len(a.spec.Face.Codecs) == 1 && isMemoryForm(p) { // what is read is the chunk
+	if len(a.spec.Schema.Codecs) == 1 && isMemoryForm(p) { // what is read is the chunk
 		e := codec.NewElems(form)
 		return e.Fixed, a.readChunk(ctx, &c, e, form)
 	}

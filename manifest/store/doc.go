@@ -10,8 +10,8 @@
 //	fetch    a batch is one read of one open source, whose identity is checked
 //	place    each chunk is decoded, by any core, into the output where rows allow it
 //
-// A declared chunk is served as it is stored where that is what the face declares, and
-// rebuilt everywhere else: read as a region, encoded with the face's codecs, the same bytes
+// A declared chunk is served as it is stored where that is what the schema declares, and
+// re-encoded everywhere else: read as a region, encoded with the schema's codecs, the same bytes
 // every time.
 //
 // What a store keeps in memory (decoded chunks, encoded ones, pages of tables, open files)

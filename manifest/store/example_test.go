@@ -52,12 +52,12 @@ func ExampleArray_Read() {
 		if err != nil {
 			return err
 		}
-		fmt.Println(t2m.Face().DataType.Type(), t2m.Grid().Shape())
+		fmt.Println(t2m.Schema().DataType.Type(), t2m.Grid().Shape())
 		x, err := grid.Basic(t2m.Grid(), grid.Range(29, 34), grid.At(2), grid.At(5))
 		if err != nil {
 			return err
 		}
-		values := codec.NewElems(t2m.Face().Form(x.Shape()))
+		values := codec.NewElems(t2m.Schema().Form(x.Shape()))
 		if err := t2m.Read(ctx, x, values); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func ExampleArray_Locations() {
 	// Output:
 	// [0 0 0] verbatim 2021-01.nc 1118 504
 	// [1 0 0] verbatim 2021-02.nc 1094 469
-	// [2 0 0] rebuilt
+	// [2 0 0] re-encoded
 }
 
 // Errors are told apart with errors.Is.

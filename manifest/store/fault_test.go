@@ -28,7 +28,7 @@ import (
 )
 
 // archive is n files, each one row of chunks of 16 × 16 numbers along the first axis; the
-// face has other codecs if it is not the same.
+// schema has other codecs if it is not the same.
 func archive(t testing.TB, n int64, same bool) (*memoryTables, *manifest.Snapshot, []byte) {
 	t.Helper()
 	typ := codec.Type{Kind: codec.Float, Size: 4}
@@ -37,16 +37,16 @@ func archive(t testing.TB, n int64, same bool) (*memoryTables, *manifest.Snapsho
 		t.Fatal(err)
 	}
 	stored := []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("numcodecs.zlib", `{"level":1}`)}
-	face := &zarrjson.Array{Shape: []int64{16 * n, 64}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(16, 16), Codecs: stored}
+	schema := &zarrjson.Array{Shape: []int64{16 * n, 64}, DataType: dt, ChunkGrid: zarrjson.RegularGrid(16, 16), Codecs: stored}
 	if !same {
-		face.Codecs = []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1,"checksum":false}`)}
+		schema.Codecs = []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1,"checksum":false}`)}
 	}
 	m, r := newMemoryTables(), rand.New(rand.NewPCG(1, 2))
 	truth := make([]byte, 16*n*64*4)
 	for i := range truth {
 		truth[i] = byte(r.IntN(4))
 	}
-	all := newWindow(codec.Elems{Fixed: truth}, grid.Whole(face.Shape), typ)
+	all := newWindow(codec.Elems{Fixed: truth}, grid.Whole(schema.Shape), typ)
 	all.region.Origin = []int64{0, 0}
 	var tiles []manifest.Tile
 	for i := range n {
@@ -55,13 +55,13 @@ func archive(t testing.TB, n int64, same bool) (*memoryTables, *manifest.Snapsho
 		w := &world{t: t, r: r}
 		var chunks []storedChunk
 		for k := range int64(4) {
-			e := cut(t, all.Elems, face.Shape, grid.Region{Origin: []int64{16 * i, 16 * k}, Shape: []int64{16, 16}}, typ)
+			e := cut(t, all.Elems, schema.Shape, grid.Region{Origin: []int64{16 * i, 16 * k}, Shape: []int64{16, 16}}, typ)
 			chunks = append(chunks, storedChunk{bytes: w.encode(stored, &v, []int64{16, 16}, e)})
 		}
 		file := m.addFile(t, r, v, chunks)
 		tiles = append(tiles, manifest.Tile{File: file, Origin: []int64{16 * i}, Start: []int64{0}, Shape: []int64{16}})
 	}
-	a := manifest.Array{Path: "/v", Face: face, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t", "/x"}, Reading: manifest.AsStored}
+	a := manifest.Array{Path: "/v", Schema: schema, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t", "/x"}, Reading: manifest.AsStored}
 	return m, m.snapshot([]string{"/t"}, tiles, a), truth
 }
 
@@ -73,7 +73,7 @@ func readAll(ctx context.Context, t testing.TB, s *Store) ([]byte, error) {
 		t.Fatal(err)
 	}
 	shape := a.Grid().Shape()
-	e := codec.NewElems(a.Face().Form(shape))
+	e := codec.NewElems(a.Schema().Form(shape))
 	return e.Fixed, a.ReadRegion(ctx, grid.Region{Origin: make([]int64, len(shape)), Shape: shape}, e)
 }
 

@@ -46,7 +46,7 @@ func TestHeadersAreReadWhenMet(t *testing.T) {
 	}
 	for range 2 {
 		day := grid.Region{Origin: []int64{16 * 7, 0}, Shape: []int64{16, 64}}
-		e := codec.NewElems(a.Face().Form(day.Shape))
+		e := codec.NewElems(a.Schema().Form(day.Shape))
 		if err := a.ReadRegion(t.Context(), day, e); err != nil || !slices.Equal(e.Fixed, truth[16*7*64*4:][:16*64*4]) {
 			t.Fatalf("wrong values, or %v", err)
 		}

@@ -31,8 +31,8 @@ func TestKept(t *testing.T) {
 	m := newMemoryTables()
 	m.values["a"] = &manifest.Values{ID: "a", Data: []byte{1, 0, 2, 0, 3, 0}}
 	m.values["b"] = &manifest.Values{ID: "b", Data: []byte{4, 0, 5, 0}}
-	face := &zarrjson.Array{Shape: []int64{9}, DataType: dataType(t, typ), ChunkGrid: zarrjson.RegularGrid(2), Fill: []byte{7, 0}, Codecs: []codec.Spec{spec("bytes", `{"endian":"big"}`)}}
-	snap := &manifest.Snapshot{Arrays: []manifest.Array{{Path: "/v", Face: face, Dims: []string{"/t"}, Pieces: []manifest.Piece{
+	schema := &zarrjson.Array{Shape: []int64{9}, DataType: dataType(t, typ), ChunkGrid: zarrjson.RegularGrid(2), Fill: []byte{7, 0}, Codecs: []codec.Spec{spec("bytes", `{"endian":"big"}`)}}
+	snap := &manifest.Snapshot{Arrays: []manifest.Array{{Path: "/v", Schema: schema, Dims: []string{"/t"}, Pieces: []manifest.Piece{
 		{Origin: []int64{0}, Shape: []int64{3}, Values: "a"}, {Origin: []int64{6}, Shape: []int64{2}, Values: "b"}}}}}
 	s := openMemory(t, snap, m, Options{})
 	got, err := readAll(t.Context(), t, s)
@@ -60,7 +60,7 @@ func TestKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := codec.NewElems(face.Form([]int64{4}))
+	e := codec.NewElems(schema.Form([]int64{4}))
 	if err := a.Read(t.Context(), ix, e); err != nil || !bytes.Equal(e.Fixed, []byte{5, 0, 1, 0, 7, 0, 1, 0}) {
 		t.Errorf("by indices: got %v (%v)", e.Fixed, err)
 	}
@@ -128,11 +128,11 @@ func TestConverted(t *testing.T) {
 		tiles = append(tiles, manifest.Tile{File: m.addFile(t, w.r, v, chunks), Origin: []int64{int64(3 * i)}, Start: []int64{0}, Shape: []int64{3}})
 	}
 	nan := float(math.NaN())
-	face := &zarrjson.Array{Shape: []int64{6}, DataType: dataType(t, codec.Type{Kind: codec.Float, Size: 8}), ChunkGrid: zarrjson.RegularGrid(4), Fill: nan, Codecs: []codec.Spec{spec("bytes", `{"endian":"little"}`)}}
-	if err := face.Attributes.Set("_FillValue", []byte(`"AAAAAAAA+H8="`)); err != nil {
+	schema := &zarrjson.Array{Shape: []int64{6}, DataType: dataType(t, codec.Type{Kind: codec.Float, Size: 8}), ChunkGrid: zarrjson.RegularGrid(4), Fill: nan, Codecs: []codec.Spec{spec("bytes", `{"endian":"little"}`)}}
+	if err := schema.Attributes.Set("_FillValue", []byte(`"AAAAAAAA+H8="`)); err != nil {
 		t.Fatal(err)
 	}
-	snap := m.snapshot([]string{"/t"}, tiles, manifest.Array{Path: "/v", Face: face, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t"}, Reading: manifest.Unpacked})
+	snap := m.snapshot([]string{"/t"}, tiles, manifest.Array{Path: "/v", Schema: schema, Placement: "p", Variables: []string{"/v"}, Dims: []string{"/t"}, Reading: manifest.Unpacked})
 	s := openMemory(t, snap, m, Options{})
 	want := []float64{0.5, 1, math.NaN(), 2, 4, math.NaN()}
 	check := func(what string, from int, got []byte) {
@@ -177,8 +177,8 @@ func TestTogether(t *testing.T) {
 					t.Errorf("chunk: %v", err)
 				}
 				r := grid.Region{Origin: []int64{(i*k + 3) % 120, k}, Shape: []int64{8, 17}}
-				e := codec.NewElems(a.Face().Form(r.Shape))
-				want := cut(t, codec.Elems{Fixed: truth}, a.Face().Shape, r, codec.Type{Kind: codec.Float, Size: 4})
+				e := codec.NewElems(a.Schema().Form(r.Shape))
+				want := cut(t, codec.Elems{Fixed: truth}, a.Schema().Shape, r, codec.Type{Kind: codec.Float, Size: 4})
 				if err := a.ReadRegion(t.Context(), r, e); err != nil || !equalElems(e, want) {
 					t.Errorf("region %v: %v", r, err)
 				}

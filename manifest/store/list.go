@@ -20,7 +20,7 @@ type Run struct {
 	Chunks int64
 	Kind   Kind
 	Source int64 // as in a Location
-	// Offsets and Sizes are of each chunk, unless they are Missing or Rebuilt, or Inline.
+	// Offsets and Sizes are of each chunk, unless they are Missing or Re-encoded, or Inline.
 	Offsets, Sizes []int64
 	Inline         []byte // those of the one chunk, if they are kept in the manifest
 
@@ -28,7 +28,7 @@ type Run struct {
 	checked  bool
 }
 
-// IsPatch reports whether the chunks were rebuilt and kept.
+// IsPatch reports whether the chunks were re-encoded and kept.
 func (r *Run) IsPatch() bool { return r.checked }
 
 // Runs yields every chunk in a box of chunk coordinates, in C order, those that are Missing
@@ -47,7 +47,7 @@ func (a *Array) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*Run, er
 		for r, err := range m.Runs(ctx, a.store.tables, chunks) {
 			switch {
 			case err != nil:
-			case r.Kind == Rebuilt && len(a.spec.Patches) > 0 || r.Inline >= 0:
+			case r.Kind == Reencoded && len(a.spec.Patches) > 0 || r.Inline >= 0:
 				for one, err := range OneByOne(a.each(ctx, r, chunks)) {
 					if !yield(one, err) || err != nil {
 						return

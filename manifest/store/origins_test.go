@@ -11,11 +11,11 @@ import (
 )
 
 // TestOrigins holds what chunks are made of against where they are: one that is stored as it
-// is declared has one origin, one that is missing none, and one that is rebuilt the sources of
+// is declared has one origin, one that is missing none, and one that is re-encoded the sources of
 // the tiles that it meets, or of some.
 func TestOrigins(t *testing.T) {
 	seed := rand.Uint64()
-	rebuilt := 0
+	reencoded := 0
 	for i := range 60 {
 		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
 			w := newWorld(t, rand.New(rand.NewPCG(seed, uint64(i))))
@@ -35,12 +35,12 @@ func TestOrigins(t *testing.T) {
 				switch want := w.meeting(walk.Region); {
 				case l.Kind == Missing && len(got) > 0:
 					t.Errorf("chunk %v is missing and made of %v", l.Coords, got)
-				case l.Kind != Rebuilt && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
+				case l.Kind != Reencoded && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
 					t.Errorf("chunk %v is in %d and made of %v", l.Coords, l.Source, got)
 				case slices.ContainsFunc(got, func(row int64) bool { return !slices.Contains(want, row) }):
 					t.Errorf("chunk %v meets %v and is made of %v", l.Coords, want, got)
-				case l.Kind == Rebuilt && len(got) > 0:
-					rebuilt++
+				case l.Kind == Reencoded && len(got) > 0:
+					reencoded++
 				}
 			}
 			if _, err := a.Origins(t.Context(), a.Grid().Counts()); len(w.shape) > 0 && !errors.Is(err, grid.ErrOutOfBounds) {
@@ -48,8 +48,8 @@ func TestOrigins(t *testing.T) {
 			}
 		})
 	}
-	if rebuilt < 10 {
-		t.Errorf("seed %d: only %d chunks are rebuilt", seed, rebuilt)
+	if reencoded < 10 {
+		t.Errorf("seed %d: only %d chunks are re-encoded", seed, reencoded)
 	}
 }
 

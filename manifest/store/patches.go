@@ -16,7 +16,7 @@ import (
 	"varve/readers/source"
 )
 
-// patches are the files of chunks that were rebuilt and kept, as sources: their rows come
+// patches are the files of chunks that were re-encoded and kept, as sources: their rows come
 // behind those of the table of sources. They lie in the manifest's own folder, or below its
 // prefix, so that whoever may open the manifest may read them.
 type patches struct {
@@ -100,7 +100,7 @@ func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row i
 	return p, 0, false, nil
 }
 
-// patched makes a chunk that was rebuilt and kept one that is where it is kept.
+// patched makes a chunk that was re-encoded and kept one that is where it is kept.
 func (a *Array) patched(ctx context.Context, l *Location) error {
 	p, row, ok, err := a.patch(ctx, l.Coords)
 	if ok {
@@ -110,7 +110,7 @@ func (a *Array) patched(ctx context.Context, l *Location) error {
 	return err
 }
 
-// IsPatch reports whether a chunk was rebuilt and kept.
+// IsPatch reports whether a chunk was re-encoded and kept.
 func (l *Location) IsPatch() bool { return l.checked }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

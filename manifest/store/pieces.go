@@ -61,7 +61,7 @@ func (a *Array) piece(ctx context.Context, p *manifest.Piece) (window, error) {
 	if err != nil {
 		return window{}, err
 	}
-	form := a.spec.Face.Form(p.Shape)
+	form := a.spec.Schema.Form(p.Shape)
 	e := codec.Elems{Fixed: v.Data}
 	if form.Type.Varies() {
 		e = codec.Elems{Var: v.Texts}
@@ -84,7 +84,7 @@ func (a *Array) keptLocations(ctx context.Context, chunks grid.Region) iter.Seq2
 			l := &Location{Coords: w.Coords, Source: -1}
 			if len(a.piecesIn(w.Region)) > 0 {
 				l.Kind = Verbatim
-				l.Inline, err = a.rebuilt(ctx, w.Coords)
+				l.Inline, err = a.reencoded(ctx, w.Coords)
 				l.Size = int64(len(l.Inline))
 			}
 			if err != nil {

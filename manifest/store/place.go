@@ -5,7 +5,7 @@ import (
 	"varve/grid"
 )
 
-// isPlain reports whether decoded elements are the face's, in the array's order.
+// isPlain reports whether decoded elements are the schema's, in the array's order.
 func (j *job) isPlain() bool {
 	if j.patch != nil {
 		return true

@@ -28,7 +28,7 @@ type job struct {
 	alone  bool         // reads for itself what it needs
 	keep   bool         // worth keeping what it decodes: others will ask for the rest
 	kept   *codec.Elems // what somebody decoded before
-	patch  *kept        // if the part is of a chunk that was rebuilt and kept; then there is no Fit
+	patch  *kept        // if the part is of a chunk that was re-encoded and kept; then there is no Fit
 
 	// narrowed says that Codec, the ref and the pipeline are those of a run of elements that
 	// holds the part, and not of all of the stored chunk.
@@ -247,7 +247,7 @@ func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
 func (j *job) hasRef() bool { return j.Fit != nil && j.Row >= 0 }
 
 // key names the decoded chunk in the cache, where numbers below 0 are those of chunks that were
-// rebuilt and kept, and no rows of refs.
+// re-encoded and kept, and no rows of refs.
 func (j *job) key(a *Array) key {
 	if j.patch != nil {
 		return key{a, -1 - j.patch.number, true}

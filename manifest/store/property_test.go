@@ -29,7 +29,7 @@ type world struct {
 	dims   []string
 	placed []int // axes
 	tiles  []manifest.Tile
-	agrees bool    // files are mostly stored as the face declares
+	agrees bool    // files are mostly stored as the schema declares
 	origin []int64 // of the tile that is being made
 }
 
@@ -47,10 +47,10 @@ func TestRandomArrays(t *testing.T) {
 			seen.Missing += c.Missing
 			seen.Verbatim += c.Verbatim
 			seen.Prefix += c.Prefix
-			seen.Rebuilt += c.Rebuilt
+			seen.Reencoded += c.Reencoded
 		})
 	}
-	if !testing.Short() && (seen.Missing < 10 || seen.Verbatim < 10 || seen.Rebuilt < 10) {
+	if !testing.Short() && (seen.Missing < 10 || seen.Verbatim < 10 || seen.Reencoded < 10) {
 		t.Errorf("seed %d: too few chunks of some kind: %+v", seed, seen)
 	}
 	t.Logf("%+v", seen)
@@ -71,7 +71,7 @@ func newWorld(t testing.TB, r *rand.Rand) *world {
 	form := codec.Form{Type: w.typ, Shape: w.shape}
 	w.truth = codec.NewElems(form)
 	fillElems(w.truth, w.fill)
-	w.makeFace()
+	w.makeSchema()
 	whole := grid.Whole(slices.Clone(w.shape))
 	whole.Origin = make([]int64, rank)
 	w.split(whole, 3)
@@ -79,7 +79,7 @@ func newWorld(t testing.TB, r *rand.Rand) *world {
 	return w
 }
 
-// element is a random element of the face's type.
+// element is a random element of the schema's type.
 func (w *world) element() []byte {
 	n := w.typ.Size
 	if w.typ.Varies() {
@@ -105,7 +105,7 @@ func (w *world) dim(k int) grid.Sizes {
 	return grid.List(sizes...)
 }
 
-func (w *world) makeFace() {
+func (w *world) makeSchema() {
 	dt, err := zarrjson.DataTypeOf(w.typ)
 	if err != nil {
 		w.t.Fatal(err)
@@ -116,14 +116,14 @@ func (w *world) makeFace() {
 		regular[k] = 1 + w.r.Int64N(w.shape[k]+1)
 		sizes = append(sizes, w.dim(k))
 	}
-	face := &zarrjson.Array{Shape: w.shape, DataType: dt, Fill: w.fill, Codecs: w.codecs(nil), ChunkGrid: zarrjson.RegularGrid(regular...)}
+	schema := &zarrjson.Array{Shape: w.shape, DataType: dt, Fill: w.fill, Codecs: w.codecs(nil), ChunkGrid: zarrjson.RegularGrid(regular...)}
 	if w.agrees && w.r.IntN(2) == 0 && !w.typ.Varies() {
-		face.Codecs = []codec.Spec{spec("bytes", `{"endian":"little"}`)}
+		schema.Codecs = []codec.Spec{spec("bytes", `{"endian":"little"}`)}
 	}
 	if w.r.IntN(2) == 0 && len(w.shape) > 0 {
-		face.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
+		schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
 	}
-	w.spec = manifest.Array{Path: "/v", Face: face, Placement: "p", Variables: []string{"/other", "/v"}, Dims: w.dims, Reading: manifest.AsStored}
+	w.spec = manifest.Array{Path: "/v", Schema: schema, Placement: "p", Variables: []string{"/other", "/v"}, Dims: w.dims, Reading: manifest.AsStored}
 }
 
 func spec(name, config string) codec.Spec {
@@ -397,7 +397,7 @@ func (w *world) checkChunks(a *Array, again *Store) manifest.Counts {
 		if !walk.Next() || !slices.Equal(walk.Coords, l.Coords) {
 			w.t.Fatalf("chunk %v out of order", l.Coords)
 		}
-		*map[Kind]*int64{Missing: &seen.Missing, Verbatim: &seen.Verbatim, Prefix: &seen.Prefix, Rebuilt: &seen.Rebuilt}[l.Kind]++
+		*map[Kind]*int64{Missing: &seen.Missing, Verbatim: &seen.Verbatim, Prefix: &seen.Prefix, Reencoded: &seen.Reencoded}[l.Kind]++
 		w.checkChunk(a, other, l, &walk.Chunk)
 	}
 	if walk.Next() || seen != counts {
@@ -418,7 +418,7 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 		w.t.Fatalf("chunk %v: %+v and %+v (%v)", l.Coords, one, l, err)
 	}
 	if l.Kind == Missing {
-		if b != nil || !w.spec.Face.Form(c.Shape).IsFill(want) {
+		if b != nil || !w.spec.Schema.Form(c.Shape).IsFill(want) {
 			w.t.Fatalf("chunk %v is missing and holds %v", l.Coords, want)
 		}
 		return
@@ -438,11 +438,11 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 	}
 }
 
-// checkBytes holds a chunk's bytes against those where it is said to be or, if it is rebuilt,
+// checkBytes holds a chunk's bytes against those where it is said to be or, if it is re-encoded,
 // against another store's.
 func (w *world) checkBytes(other *Array, l *Location, b []byte) {
 	want := l.Inline
-	if l.Kind == Rebuilt {
+	if l.Kind == Reencoded {
 		var err error
 		if want, err = other.Chunk(context.Background(), l.Coords); err != nil {
 			w.t.Fatal(err)

@@ -118,7 +118,7 @@ func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []stor
 	for k, n := range v.Shape {
 		shape[k] = 1 + w.r.Int64N(n+1)
 	}
-	g, err := w.spec.Face.Grid()
+	g, err := w.spec.Schema.Grid()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []stor
 	}
 	v.Storage = manifest.Storage{Layout: manifest.Chunked, Chunks: shape, Codecs: w.codecs(shape)}
 	if w.r.IntN(2) == 0 {
-		v.Storage.Codecs = w.spec.Face.Codecs
+		v.Storage.Codecs = w.spec.Schema.Codecs
 	}
 	if w.agrees && len(v.Shape) == len(w.shape) {
 		w.agree(g, v)
@@ -163,14 +163,14 @@ func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []stor
 	return stored, values
 }
 
-// agree gives a variable the chunks that the face has where its tile begins, or longer ones.
+// agree gives a variable the chunks that the schema has where its tile begins, or longer ones.
 func (w *world) agree(g *grid.Grid, v *manifest.Variable) {
 	coords, _, err := g.Locate(w.origin)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	c, _ := g.Chunk(coords)
-	v.Storage.Codecs = w.spec.Face.Codecs
+	v.Storage.Codecs = w.spec.Schema.Codecs
 	v.Storage.Chunks = slices.Clone(c.Codec)
 	if len(c.Codec) > 0 && w.r.IntN(3) == 0 {
 		v.Storage.Chunks[0] += w.r.Int64N(3)

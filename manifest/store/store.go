@@ -223,7 +223,7 @@ func (s *Store) Current(ctx context.Context) (string, error) {
 func (s *Store) Snapshot() *manifest.Snapshot { return s.snapshot }
 
 // Groups are the groups as clients see them, by path. They must not be changed.
-func (s *Store) Groups() []manifest.GroupFace { return s.snapshot.Groups }
+func (s *Store) Groups() []manifest.GroupSchema { return s.snapshot.Groups }
 
 // Arrays are all arrays, in the order of the snapshot. They must not be changed.
 func (s *Store) Arrays() []*Array { return s.arrays }
@@ -241,7 +241,7 @@ func (s *Store) Array(path string) (*Array, error) {
 }
 
 // Source is what is known of a source by its row, as it was when it was scanned. Rows behind
-// those of all sources are files of the manifest with chunks that were rebuilt and kept, by
+// those of all sources are files of the manifest with chunks that were re-encoded and kept, by
 // their absolute paths; they hold for this store only.
 func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) {
 	if s.patches.isFile(row) {

@@ -80,7 +80,7 @@ func stacked(t *testing.T, names []string) (elements []byte, dims []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := codec.NewElems(x.Face().Form(all.Shape()))
+	values := codec.NewElems(x.Schema().Form(all.Shape()))
 	if err := x.Read(t.Context(), all, values); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestGuessedAxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := codec.NewElems(a.Face().Form(all.Shape()))
+		values := codec.NewElems(a.Schema().Form(all.Shape()))
 		if err := a.Read(t.Context(), all, values); err != nil {
 			t.Fatal(err)
 		}

@@ -47,12 +47,12 @@ func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look
 	if err != nil {
 		return err
 	}
-	typ, number := a.spec.Face.DataType.Type(), int64(0)
+	typ, number := a.spec.Schema.DataType.Type(), int64(0)
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
 		return eachBox(cuts, func(box grid.Region) error {
 			p := &Piece{Region: box, Number: number}
 			number++
-			to := &target{window: newWindow(codec.Elems{}, box, typ), form: a.spec.Face.Form(box.Shape)}
+			to := &target{window: newWindow(codec.Elems{}, box, typ), form: a.spec.Schema.Form(box.Shape)}
 			to.finish = func() error {
 				p.Elems = to.Elems
 				return look(p)
@@ -83,7 +83,7 @@ func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
 	if !anywhere {
 		sizes.most = math.MaxInt64
 	}
-	sizes.fit(lengths, r.Shape, a.spec.Face.DataType.Type())
+	sizes.fit(lengths, r.Shape, a.spec.Schema.DataType.Type())
 	cuts := make([][]int64, rank)
 	for k := range cuts {
 		cuts[k] = a.axisCuts(k, r.Origin[k], r.End(k), lengths[k], anywhere)

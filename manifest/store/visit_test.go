@@ -58,9 +58,9 @@ func emptyArray(t *testing.T, shape, chunk []int64, codecs []codec.Spec) *Array 
 	if err != nil {
 		t.Fatal(err)
 	}
-	face := &zarrjson.Array{Shape: shape, DataType: dt, ChunkGrid: zarrjson.RegularGrid(chunk...), Codecs: codecs}
+	schema := &zarrjson.Array{Shape: shape, DataType: dt, ChunkGrid: zarrjson.RegularGrid(chunk...), Codecs: codecs}
 	m := newMemoryTables()
-	a, err := openMemory(t, m.snapshot(nil, nil, manifest.Array{Path: "/v", Face: face}), m, Options{}).Array("/v")
+	a, err := openMemory(t, m.snapshot(nil, nil, manifest.Array{Path: "/v", Schema: schema}), m, Options{}).Array("/v")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func visitAll(t *testing.T, a *Array, into window, sizes pieceSizes) (numbers []
 		mu.Lock()
 		defer mu.Unlock()
 		numbers = append(numbers, p.Number)
-		from := newWindow(p.Elems, p.Region, a.Face().DataType.Type())
+		from := newWindow(p.Elems, p.Region, a.Schema().DataType.Type())
 		return into.copyFrom(&from, p.Region)
 	})
 	if err != nil {

@@ -232,14 +232,14 @@ func (a *archive) publish(sources []*SourceRow, tiles []manifest.Tile, headers m
 		{Table: placed, Rows: 2, Shift: []int64{0}}, {Table: placed, Row: 2, Rows: 1, Shift: []int64{1000}},
 	}}}
 	for _, path := range []string{"/a", "/b"} {
-		face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[%d,%d],"data_type":"float32",
+		schema, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[%d,%d],"data_type":"float32",
 			"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[%d,4]}},"chunk_key_encoding":{"name":"default"},
 			"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}`, days, archiveWidth, archiveEdge))
 		if err != nil {
 			a.Fatal(err)
 		}
 		a.snap.Arrays = append(a.snap.Arrays, manifest.Array{
-			Path: path, Face: face, Placement: "p", Variables: []string{path}, Dims: []string{"/time", "/x"}, Reading: manifest.AsStored,
+			Path: path, Schema: schema, Placement: "p", Variables: []string{path}, Dims: []string{"/time", "/x"}, Reading: manifest.AsStored,
 		})
 	}
 	a.snap.Created, a.snap.Sources, a.snap.Refs = time.Unix(0, 0).UTC(), 3, int64(len(a.refs))

@@ -11,7 +11,7 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// Patch says where in a file of chunks the bytes of a rebuilt chunk are.
+// Patch says where in a file of chunks the bytes of a re-encoded chunk are.
 type Patch struct {
 	Chunk          int64 // see manifest.Patched
 	Offset, Length int64

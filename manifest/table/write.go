@@ -107,17 +107,17 @@ func idOf(v *manifest.Values) string {
 	switch {
 	case !v.Summed:
 		return v.ID
-	case v.Outline == nil:
+	case v.Summary == nil:
 		return sumOf + v.ID
 	}
-	return sumOf + v.ID + " " + v.Outline.String()
+	return sumOf + v.ID + " " + v.Summary.String()
 }
 
 // Summed returns the values of an id of a row of the sources, if only their sum was kept.
 func Summed(id string) (*manifest.Values, bool) {
 	text, ok := strings.CutPrefix(id, sumOf)
-	id, outline, _ := strings.Cut(text, " ")
-	return &manifest.Values{ID: id, Summed: true, Outline: manifest.ParseOutline(outline)}, ok
+	id, summary, _ := strings.Cut(text, " ")
+	return &manifest.Values{ID: id, Summed: true, Summary: manifest.ParseSummary(summary)}, ok
 }
 
 // NewSources starts a table of sources, in the order of their rows, that lie where they were

@@ -215,7 +215,7 @@ func checkSwapped(specs []codec.Spec, stored []byte) error {
 // stored is where a chunk is; the name is empty of one that no single source holds.
 func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (name string, offset int64) {
 	at, err := a.Locate(ctx, coords)
-	if err != nil || at.Kind == store.Missing || at.Kind == store.Rebuilt || at.Source < 0 {
+	if err != nil || at.Kind == store.Missing || at.Kind == store.Reencoded || at.Source < 0 {
 		return "", 0
 	}
 	src, err := v.store.Source(ctx, at.Source)

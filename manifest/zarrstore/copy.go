@@ -15,7 +15,7 @@ import (
 // Source is an array that another can be copied from: an [Array], or one of a manifest's
 // store.
 type Source interface {
-	Face() *zarrjson.Array
+	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
@@ -29,8 +29,8 @@ func (a *Array) CopyFrom(ctx context.Context, from Source) error {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	f := &a.form
-	if theirs := from.Face().DataType.Type(); !theirs.Equal(f.face.DataType.Type()) || !slices.Equal(from.Grid().Shape(), f.grid.Shape()) {
-		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.dir, f.face.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
+	if theirs := from.Schema().DataType.Type(); !theirs.Equal(f.schema.DataType.Type()) || !slices.Equal(from.Grid().Shape(), f.grid.Shape()) {
+		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.dir, f.schema.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(a.opts.Workers)

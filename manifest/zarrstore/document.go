@@ -19,17 +19,17 @@ const (
 	v2Attributes = ".zattrs"
 )
 
-// newForm checks a face for what can be written.
-func newForm(face *zarrjson.Array, format int) (*form, error) {
+// newForm checks a schema for what can be written.
+func newForm(schema *zarrjson.Array, format int) (*form, error) {
 	switch format {
 	case 3:
-		if err := face.Validate(); err != nil {
+		if err := schema.Validate(); err != nil {
 			return nil, err
 		}
-		f := &form{face: face}
+		f := &form{schema: schema}
 		return f, errors.Join(f.bind(), f.canWrite())
 	case 2:
-		v2, attributes, err := face.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill, Separator: separator(face.Keys)})
+		v2, attributes, err := schema.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill, Separator: separator(schema.Keys)})
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func newForm(face *zarrjson.Array, format int) (*form, error) {
 	return nil, fmt.Errorf("format %d of Zarr; known are 2 and 3: %w", format, errors.ErrUnsupported)
 }
 
-// separator keeps the keys of a face that are of format 2 already.
+// separator keeps the keys of a schema that are of format 2 already.
 func separator(k zarrjson.KeyEncoding) byte {
 	if k.Style == zarrjson.V2Keys {
 		return k.Sep()
@@ -51,17 +51,17 @@ func separator(k zarrjson.KeyEncoding) byte {
 }
 
 func formV2(v2 *zarrjson.V2Array, attributes zarrjson.Attributes) (*form, error) {
-	face, err := v2.ToV3(attributes, zarrjson.KeepFill)
+	schema, err := v2.ToV3(attributes, zarrjson.KeepFill)
 	if err != nil {
 		return nil, err
 	}
-	f := &form{face: face, v2: v2}
+	f := &form{schema: schema, v2: v2}
 	return f, f.bind()
 }
 
-// bind finds the grid of the face, and the codecs of its chunks.
+// bind finds the grid of the schema, and the codecs of its chunks.
 func (f *form) bind() (err error) {
-	if f.grid, err = f.face.Grid(); err != nil {
+	if f.grid, err = f.schema.Grid(); err != nil {
 		return err
 	}
 	shape := make([]int64, f.grid.Rank())
@@ -74,7 +74,7 @@ func (f *form) bind() (err error) {
 			return nil // an axis of no extent and no chunks
 		}
 	}
-	if f.base, err = codec.New(f.face.Codecs, f.face.Form(shape)); err != nil {
+	if f.base, err = codec.New(f.schema.Codecs, f.schema.Form(shape)); err != nil {
 		return err
 	}
 	return f.base.CheckGrid(f.grid)
@@ -96,11 +96,11 @@ func readForm(dir string) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	face, err := zarrjson.ParseArray(doc)
+	schema, err := zarrjson.ParseArray(doc)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v3Name, err)
 	}
-	f := &form{face: face}
+	f := &form{schema: schema}
 	return f, f.bind()
 }
 
@@ -130,7 +130,7 @@ func readV2(dir string) (*form, error) {
 // publish writes the documents.
 func (a *Array) publish(f *form) error {
 	if f.v2 == nil {
-		doc, err := f.face.Encode(zarrjson.Indented)
+		doc, err := f.schema.Encode(zarrjson.Indented)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (a *Array) publish(f *form) error {
 }
 
 func (a *Array) publishAttributes(name string, f *form) error {
-	_, attributes, err := f.face.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill})
+	_, attributes, err := f.schema.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill})
 	if err != nil || attributes.Len() == 0 {
 		return err
 	}
@@ -166,22 +166,22 @@ func (f *form) resized(g *grid.Grid) (*form, error) {
 		}
 		v2 := *f.v2
 		v2.Shape = slices.Clone(g.Shape())
-		face := *f.face
-		face.Shape = v2.Shape
-		out := &form{face: &face, v2: &v2}
+		schema := *f.schema
+		schema.Shape = v2.Shape
+		out := &form{schema: &schema, v2: &v2}
 		return out, out.bind()
 	}
-	face := *f.face
-	face.Shape = slices.Clone(g.Shape())
+	schema := *f.schema
+	schema.Shape = slices.Clone(g.Shape())
 	var err error
-	if f.face.ChunkGrid.Name == zarrjson.Regular && !g.IsRegular() {
-		face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
+	if f.schema.ChunkGrid.Name == zarrjson.Regular && !g.IsRegular() {
+		schema.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	} else {
-		face.ChunkGrid, err = f.face.ChunkGrid.For(g)
+		schema.ChunkGrid, err = f.schema.ChunkGrid.For(g)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := &form{face: &face}
+	out := &form{schema: &schema}
 	return out, out.bind()
 }

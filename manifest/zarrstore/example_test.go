@@ -15,13 +15,13 @@ import (
 
 // create makes an array of bytes along time, whose chunks have the lengths of months.
 func create(dir string) (*zarrstore.Array, error) {
-	face, err := zarrjson.ParseArray([]byte(`{"shape": [31], "data_type": "uint8", "fill_value": 255, "dimension_names": ["time"],
+	schema, err := zarrjson.ParseArray([]byte(`{"shape": [31], "data_type": "uint8", "fill_value": 255, "dimension_names": ["time"],
 		"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[31]]}},
 		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}], "zarr_format": 3, "node_type": "array"}`))
 	if err != nil {
 		return nil, err
 	}
-	return zarrstore.Create(dir, face, nil)
+	return zarrstore.Create(dir, schema, nil)
 }
 
 // inFolder does something in a folder that is gone afterwards.
@@ -58,7 +58,7 @@ func ExampleCreate() {
 			return err
 		}
 		week := grid.Region{Origin: []int64{0}, Shape: []int64{7}}
-		got := codec.NewElems(a.Face().Form(week.Shape))
+		got := codec.NewElems(a.Schema().Form(week.Shape))
 		if err := a.ReadRegion(ctx, week, got); err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func ExampleArray_CopyFrom() {
 		if err := from.WriteRegion(ctx, grid.Whole([]int64{31}), codec.Elems{Fixed: make([]byte, 31)}); err != nil {
 			return err
 		}
-		face := *from.Face()
-		face.ChunkGrid = zarrjson.RegularGrid(28)
-		face.Codecs = []codec.Spec{{Name: "sharding_indexed", Config: []byte(`{"chunk_shape": [7], "codecs": [{"name": "bytes"}],
+		schema := *from.Schema()
+		schema.ChunkGrid = zarrjson.RegularGrid(28)
+		schema.Codecs = []codec.Spec{{Name: "sharding_indexed", Config: []byte(`{"chunk_shape": [7], "codecs": [{"name": "bytes"}],
 			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}`)}}
-		to, err := zarrstore.Create(dir+"-weeks", &face, nil)
+		to, err := zarrstore.Create(dir+"-weeks", &schema, nil)
 		if err != nil {
 			return err
 		}
@@ -140,14 +140,14 @@ func ExampleArray_CopyFrom() {
 // Elements are little-endian, in C order, whatever the codecs make of them.
 func ExampleArray_WriteRegion() {
 	inFolder(func(ctx context.Context, dir string) error {
-		face, err := zarrjson.ParseArray([]byte(`{"shape": [4, 4], "data_type": "uint16", "fill_value": 0,
+		schema, err := zarrjson.ParseArray([]byte(`{"shape": [4, 4], "data_type": "uint16", "fill_value": 0,
 			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 4]}}, "chunk_key_encoding": {"name": "default"},
 			"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", "configuration": {"level": 3, "checksum": false}}],
 			"zarr_format": 3, "node_type": "array"}`))
 		if err != nil {
 			return err
 		}
-		a, err := zarrstore.Create(dir, face, nil)
+		a, err := zarrstore.Create(dir, schema, nil)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func ExampleArray_WriteRegion() {
 		if err := a.WriteRegion(ctx, middle, codec.Elems{Fixed: square}); err != nil {
 			return err
 		}
-		row := codec.NewElems(a.Face().Form([]int64{1, 4}))
+		row := codec.NewElems(a.Schema().Form([]int64{1, 4}))
 		if err := a.ReadRegion(ctx, grid.Region{Origin: []int64{2, 0}, Shape: []int64{1, 4}}, row); err != nil {
 			return err
 		}

@@ -46,19 +46,19 @@ func TestInteropWritten(t *testing.T) {
 	for round := range 24 {
 		x := &trial{chance: chance{rand.New(rand.NewPCG(seed, uint64(round)))}}
 		format := 3 - round%4/3
-		face := x.face(t, format)
-		for k := range face.Shape {
-			face.DimensionNames = append(face.DimensionNames, zarrjson.Names(string(rune('a'+round))+string(rune('0'+k)))...)
+		schema := x.schema(t, format)
+		for k := range schema.Shape {
+			schema.DimensionNames = append(schema.DimensionNames, zarrjson.Names(string(rune('a'+round))+string(rune('0'+k)))...)
 		}
 		folder := filepath.Join(group, string(rune('a'+round)))
 		if format == 2 {
 			folder = filepath.Join(dir, string(rune('a'+round)))
 		}
 		var err error
-		if x.array, err = Create(folder, face, &Options{Format: format}); err != nil {
+		if x.array, err = Create(folder, schema, &Options{Format: format}); err != nil {
 			t.Fatal(err)
 		}
-		x.twin, x.units, x.bound = newPlain(x.array.Face().Form(slices.Clone(face.Shape))), unitsOf(t, x.array), format == 2
+		x.twin, x.units, x.bound = newPlain(x.array.Schema().Form(slices.Clone(schema.Shape))), unitsOf(t, x.array), format == 2
 		for range 8 {
 			x.step(t)
 		}
@@ -82,7 +82,7 @@ func TestInteropCarriedOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &trial{chance: chance{rand.New(rand.NewPCG(1, uint64(i)))}, array: a, twin: newPlain(a.Face().Form(slices.Clone(a.Shape())))}
+		x := &trial{chance: chance{rand.New(rand.NewPCG(1, uint64(i)))}, array: a, twin: newPlain(a.Schema().Form(slices.Clone(a.Shape())))}
 		if err := a.ReadRegion(ctx, x.twin.region(), x.twin.elems); err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ func (f *form) check(r grid.Region, elems codec.Elems) error {
 }
 
 // unit is the size of an element, 0 if they differ.
-func (f *form) unit() int64 { return int64(f.face.DataType.Type().Size) }
+func (f *form) unit() int64 { return int64(f.schema.DataType.Type().Size) }
 
 func (f *form) part(w *grid.Walker, r grid.Region) *part {
 	p := &part{form: f, all: r, coords: append([]int64{}, w.Coords...), region: grid.MakeRegion(r.Rank())}

@@ -125,7 +125,7 @@ func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) (fold
 		if err != nil {
 			return err
 		}
-		chunk := a.form.face.Keys.Parse(filepath.ToSlash(key), coords)
+		chunk := a.form.schema.Keys.Parse(filepath.ToSlash(key), coords)
 		if chunk && !keep(coords) || !chunk && isDraft(entry.Name()) {
 			return os.Remove(name)
 		}

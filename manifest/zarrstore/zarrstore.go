@@ -54,22 +54,22 @@ type Array struct {
 
 // form is what an array is at some time.
 type form struct {
-	face *zarrjson.Array   // as of format 3
-	v2   *zarrjson.V2Array // nil in format 3
-	grid *grid.Grid
-	base *codec.Pipeline // of some chunk; nil if the array has no chunk that can be
+	schema *zarrjson.Array   // as of format 3
+	v2     *zarrjson.V2Array // nil in format 3
+	grid   *grid.Grid
+	base   *codec.Pipeline // of some chunk; nil if the array has no chunk that can be
 }
 
 // Create makes an array without any chunk in a folder, which has to be empty or not there.
-// The face is kept and must not change afterwards.
-func Create(dir string, face *zarrjson.Array, opts *Options) (*Array, error) {
+// The schema is kept and must not change afterwards.
+func Create(dir string, schema *zarrjson.Array, opts *Options) (*Array, error) {
 	a := &Array{dir: filepath.Clean(dir), opts: defaults(opts)}
 	if entries, err := os.ReadDir(dir); len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty: %w", dir, fs.ErrExist)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	f, err := newForm(face, a.opts.Format)
+	f, err := newForm(schema, a.opts.Format)
 	if err == nil {
 		err = os.MkdirAll(a.dir, 0o777)
 	}
@@ -80,7 +80,7 @@ func Create(dir string, face *zarrjson.Array, opts *Options) (*Array, error) {
 	return a, a.publish(f)
 }
 
-// CreateLike makes an array that has the face of another, and none of its values: see
+// CreateLike makes an array that has the schema of another, and none of its values: see
 // [Array.CopyFrom].
 func CreateLike(dir string, other *Array, opts *Options) (*Array, error) {
 	o := defaults(opts)
@@ -88,7 +88,7 @@ func CreateLike(dir string, other *Array, opts *Options) (*Array, error) {
 	if o.Format = 3; f.v2 != nil {
 		o.Format = 2
 	}
-	return Create(dir, f.face, &o)
+	return Create(dir, f.schema, &o)
 }
 
 // Open opens the array in a folder. Where there is none the error is fs.ErrNotExist.
@@ -123,8 +123,8 @@ func (a *Array) now() form {
 	return a.form
 }
 
-// Face is the array as of format 3, whichever it is stored in. It must not be changed.
-func (a *Array) Face() *zarrjson.Array { return a.now().face }
+// Schema is the array as of format 3, whichever it is stored in. It must not be changed.
+func (a *Array) Schema() *zarrjson.Array { return a.now().schema }
 
 // Grid is how the array is cut into chunks.
 func (a *Array) Grid() *grid.Grid { return a.now().grid }
@@ -154,13 +154,13 @@ func (a *Array) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 
 // path is the file of a chunk.
 func (a *Array) path(coords []int64) string {
-	return filepath.Join(a.dir, filepath.FromSlash(string(a.form.face.Keys.Append(nil, coords))))
+	return filepath.Join(a.dir, filepath.FromSlash(string(a.form.schema.Keys.Append(nil, coords))))
 }
 
 // pipeline is that of chunks of a shape.
 func (f *form) pipeline(shape []int64) (*codec.Pipeline, error) {
 	if f.base == nil {
-		return codec.New(f.face.Codecs, f.face.Form(shape))
+		return codec.New(f.schema.Codecs, f.schema.Form(shape))
 	}
 	if sameShape(f.base.Form().Shape, shape) {
 		return f.base, nil

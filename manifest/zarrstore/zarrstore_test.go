@@ -155,8 +155,8 @@ func (c chance) sizes(extent, unit int64, regular bool) grid.Sizes {
 	return grid.List(list...)
 }
 
-// face returns a random array.
-func (c chance) face(t testing.TB, format int) *zarrjson.Array {
+// schema returns a random array.
+func (c chance) schema(t testing.TB, format int) *zarrjson.Array {
 	rank := c.IntN(4)
 	types := []codec.Type{{Kind: codec.Uint, Size: 1}, {Kind: codec.Int, Size: 2}, {Kind: codec.Float, Size: 8}, {Kind: codec.String}}
 	typ := types[c.IntN(len(types))]
@@ -314,18 +314,18 @@ func TestLikePlain(t *testing.T) {
 
 func (x *trial) run(t *testing.T, name string) {
 	format := min(2+x.IntN(4), 3)
-	a, err := Create(filepath.Join(t.TempDir(), "a"), x.face(t, format), &Options{Format: format})
+	a, err := Create(filepath.Join(t.TempDir(), "a"), x.schema(t, format), &Options{Format: format})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	x.array, x.twin = a, newPlain(a.Face().Form(slices.Clone(a.Shape())))
+	x.array, x.twin = a, newPlain(a.Schema().Form(slices.Clone(a.Shape())))
 	x.units = unitsOf(t, a)
 	// Shards cannot grow by what their inner chunks do not divide, so that edges are named.
 	x.bound = format == 2 || a.Grid().IsRegular() && x.IntN(2) == 0
 	var done []string
 	defer func() {
 		if t.Failed() {
-			t.Logf("%s: %v: %s", name, a.Face().ChunkGrid, strings.Join(done, "; "))
+			t.Logf("%s: %v: %s", name, a.Schema().ChunkGrid, strings.Join(done, "; "))
 		}
 	}()
 	for range 12 {
@@ -351,7 +351,7 @@ func (x *trial) checkFiles(t testing.TB) {
 		}
 		key, _ := filepath.Rel(x.array.dir, name)
 		coords := make([]int64, len(x.array.Shape()))
-		if !x.array.Face().Keys.Parse(filepath.ToSlash(key), coords) {
+		if !x.array.Schema().Keys.Parse(filepath.ToSlash(key), coords) {
 			t.Errorf("%s is no chunk", name)
 		} else if _, ok := x.array.Grid().Number(coords); !ok {
 			t.Errorf("%s is outside", name)
@@ -370,13 +370,13 @@ func (x *trial) copied(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face := *x.array.Face()
-	face.Keys, face.Codecs = zarrjson.KeyEncoding{}, parseCodecs(t, zstdCodecs)
+	schema := *x.array.Schema()
+	schema.Keys, schema.Codecs = zarrjson.KeyEncoding{}, parseCodecs(t, zstdCodecs)
 	if x.twin.form.Type.Varies() {
-		face.Codecs = parseCodecs(t, `{"name":"vlen-utf8","configuration":{}}`)
+		schema.Codecs = parseCodecs(t, `{"name":"vlen-utf8","configuration":{}}`)
 	}
-	face.ChunkGrid = zarrjson.RegularGrid(slices.Repeat([]int64{5}, len(face.Shape))...)
-	other, err := Create(filepath.Join(filepath.Dir(x.array.dir), "other"), &face, nil)
+	schema.ChunkGrid = zarrjson.RegularGrid(slices.Repeat([]int64{5}, len(schema.Shape))...)
+	other, err := Create(filepath.Join(filepath.Dir(x.array.dir), "other"), &schema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func (x *trial) copied(t testing.TB) {
 }
 
 // face16 is a line of 16-bit integers in chunks.
-func face16(t testing.TB, extent int64, sizes ...int64) *zarrjson.Array {
+func schema16(t testing.TB, extent int64, sizes ...int64) *zarrjson.Array {
 	t.Helper()
 	d, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Int, Size: 2})
 	if err != nil {
@@ -411,7 +411,7 @@ func line(n int64, from int64) codec.Elems {
 // TestEdges appends months and wants their edges in the document.
 func TestEdges(t *testing.T) {
 	ctx := context.Background()
-	a, err := Create(filepath.Join(t.TempDir(), "a"), face16(t, 31, 31), nil)
+	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 31, 31), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -432,7 +432,7 @@ func TestEdges(t *testing.T) {
 // TestWritersShareChunks has many goroutines write single elements of few chunks.
 func TestWritersShareChunks(t *testing.T) {
 	ctx := context.Background()
-	a, err := Create(filepath.Join(t.TempDir(), "a"), face16(t, 64, 20, 44), nil)
+	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 64, 20, 44), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +456,7 @@ func TestWritersShareChunks(t *testing.T) {
 // TestLeftovers grows an array over what a stopped process has left.
 func TestLeftovers(t *testing.T) {
 	ctx := context.Background()
-	a, err := Create(filepath.Join(t.TempDir(), "a"), face16(t, 10, 10), nil)
+	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 10, 10), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -488,7 +488,7 @@ func TestLeftovers(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	a, err := Create(filepath.Join(dir, "a"), face16(t, 10, 6, 4), nil)
+	a, err := Create(filepath.Join(dir, "a"), schema16(t, 10, 6, 4), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,11 +497,11 @@ func TestRefusals(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	create := func(face *zarrjson.Array, format int) error {
-		_, err := Create(filepath.Join(dir, fmt.Sprint("b", format)), face, &Options{Format: format})
+	create := func(schema *zarrjson.Array, format int) error {
+		_, err := Create(filepath.Join(dir, fmt.Sprint("b", format)), schema, &Options{Format: format})
 		return err
 	}
-	regular := face16(t, 10, 5)
+	regular := schema16(t, 10, 5)
 	regular.ChunkGrid = zarrjson.RegularGrid(5)
 	v2, err := Create(filepath.Join(dir, "v2"), regular, &Options{Format: 2})
 	if err != nil {
@@ -516,7 +516,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no array":              {missing, fs.ErrNotExist, ""},
 		"an array is there":     {there, fs.ErrExist, ""},
-		"rectilinear format 2":  {create(face16(t, 10, 6, 4), 2), errors.ErrUnsupported, ""},
+		"rectilinear format 2":  {create(schema16(t, 10, 6, 4), 2), errors.ErrUnsupported, ""},
 		"format 4":              {create(regular, 4), errors.ErrUnsupported, "2 and 3"},
 		"outside":               {a.WriteRegion(ctx, grid.Region{Origin: []int64{5}, Shape: []int64{6}}, line(6, 0)), grid.ErrOutOfBounds, "shape [10]"},
 		"too few elements":      {a.WriteRegion(ctx, grid.Whole([]int64{10}), line(9, 0)), nil, "18 bytes"},
@@ -541,7 +541,7 @@ func TestRefusals(t *testing.T) {
 // readers that make up the elements of missing chunks.
 func TestNoFillValue(t *testing.T) {
 	ctx := context.Background()
-	regular := face16(t, 10, 5)
+	regular := schema16(t, 10, 5)
 	regular.ChunkGrid = zarrjson.RegularGrid(5)
 	regular.Fill = nil
 	dir := filepath.Join(t.TempDir(), "a")
@@ -560,7 +560,7 @@ func TestNoFillValue(t *testing.T) {
 	if err != nil || a.form.v2.Fill != nil {
 		t.Fatal(err, string(doc))
 	}
-	zeros := codec.NewElems(a.Face().Form([]int64{5}))
+	zeros := codec.NewElems(a.Schema().Form([]int64{5}))
 	if err := a.WriteRegion(ctx, grid.Region{Origin: []int64{5}, Shape: []int64{5}}, zeros); err != nil {
 		t.Fatal(err)
 	}
@@ -584,17 +584,17 @@ func BenchmarkWriteRegion(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	face := &zarrjson.Array{Shape: []int64{16, 512, 512}, DataType: d, ChunkGrid: zarrjson.RegularGrid(1, 512, 512), Codecs: parseCodecs(b, rawCodecs)}
-	a, err := Create(filepath.Join(b.TempDir(), "a"), face, nil)
+	schema := &zarrjson.Array{Shape: []int64{16, 512, 512}, DataType: d, ChunkGrid: zarrjson.RegularGrid(1, 512, 512), Codecs: parseCodecs(b, rawCodecs)}
+	a, err := Create(filepath.Join(b.TempDir(), "a"), schema, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := codec.NewElems(face.Form(face.Shape))
+	e := codec.NewElems(schema.Form(schema.Shape))
 	e.Fixed[0] = 1
 	b.SetBytes(int64(len(e.Fixed)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := a.WriteRegion(context.Background(), grid.Whole(face.Shape), e); err != nil {
+		if err := a.WriteRegion(context.Background(), grid.Whole(schema.Shape), e); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ for a in TYPES:
     for b in TYPES:
         if np.can_cast(a, b):
             raw = numbers(a)
-            cases.append({"from": a, "to": b, "unsigned": "", "scale": None, "offset": None, "masks": [], "stored": hexed(raw), "face": hexed(raw.astype(b))})
+            cases.append({"from": a, "to": b, "unsigned": "", "scale": None, "offset": None, "masks": [], "stored": hexed(raw), "schema": hexed(raw.astype(b))})
 for a in TYPES[1:]:
     for b in ("f4", "f8"):
         for scale, offset in [(None, None), (0.01, None), (0.005, 273.15)]:
@@ -70,5 +70,5 @@ for a in TYPES[1:]:
                 masks = [] if rng.random() < 0.3 else [raw[i].item() for i in rng.choice(len(raw), rng.integers(1, 4))]
                 masks = [m for m in masks if m == m and abs(m) != np.inf]
                 case = {"from": a, "to": b, "unsigned": unsigned, "scale": scale, "offset": offset, "masks": masks}
-                cases.append(case | {"stored": hexed(raw), "face": hexed(unpacked(raw, case, b))})
+                cases.append(case | {"stored": hexed(raw), "schema": hexed(unpacked(raw, case, b))})
 write("conversions.json", cases)

@@ -104,7 +104,7 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.array.spec.Path, err)
 		}
-		if l.Kind != store.Rebuilt {
+		if l.Kind != store.Reencoded {
 			seen++
 		}
 		if seen == countEvery {
@@ -136,8 +136,8 @@ func (p *part) isNew(coords []int64) bool { return p.axis < 0 || coords[p.axis] 
 
 // record makes the record of one chunk.
 func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *store.Location) error {
-	if l.Kind == store.Rebuilt {
-		return b.rebuild(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
+	if l.Kind == store.Reencoded {
+		return b.reencode(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
 	}
 	if l.Source < 0 {
 		return b.keep(ctx, b.reserve(a, l.Coords), l.Inline)
@@ -190,15 +190,15 @@ func (b *bench) reserve(a *arrayRefs, coords []int64) *keptChunk {
 	return k
 }
 
-// rebuild has a chunk rebuilt while others go on.
-func (b *bench) rebuild(ctx context.Context, group *errgroup.Group, p *part, k *keptChunk, coords []int64) error {
+// re-encode has a chunk re-encoded while others go on.
+func (b *bench) reencode(ctx context.Context, group *errgroup.Group, p *part, k *keptChunk, coords []int64) error {
 	select {
-	case b.rebuilt <- struct{}{}:
+	case b.reencoded <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	group.Go(func() error {
-		defer func() { <-b.rebuilt }()
+		defer func() { <-b.reencoded }()
 		defer b.seen.Add(1)
 		stored, err := p.array.chunks.Chunk(ctx, coords)
 		if err == nil {

@@ -177,16 +177,16 @@ func BenchmarkAppend(b *testing.B) {
 // manyInput is a manifest of one array of n refs, a thousand a file.
 func manyInput(b *testing.B, n int64) *input {
 	b.Helper()
-	face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,160,160],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,16,16]}},
+	schema, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,160,160],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,16,16]}},
 		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"zarr_format":3,"node_type":"array"}`, n/100))
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := face.Grid()
+	g, err := schema.Grid()
 	if err != nil {
 		b.Fatal(err)
 	}
-	spec := manifest.Array{Path: "/v", Face: face, Dims: []string{"/t", "/y", "/x"}, Placement: "p"}
+	spec := manifest.Array{Path: "/v", Schema: schema, Dims: []string{"/t", "/y", "/x"}, Placement: "p"}
 	snapshot := &manifest.Snapshot{ID: "one", Arrays: []manifest.Array{spec},
 		Placements: []manifest.PlacementTable{{ID: "p", Dims: []string{"/t"}, Segments: []manifest.Segment{{Table: "tiles", Rows: n / 1000}}}}}
 	in := &input{snapshot: snapshot, arrays: []inputArray{{&snapshot.Arrays[0], g, manyRefs{g}}}}

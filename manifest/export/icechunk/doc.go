@@ -1,12 +1,12 @@
 // Package icechunk writes what a store holds as an Icechunk 2 repository: versions of a Zarr
-// hierarchy whose chunks are ranges of the sources or, where they had to be rebuilt, objects
+// hierarchy whose chunks are ranges of the sources or, where they had to be re-encoded, objects
 // of the repository. It writes the files itself, and reads those of others to append to them.
 //
 //	repo              the only file that ever changes: branches, tags, snapshots, configuration
 //	snapshots/ID      nodes with their zarr.json; for arrays, which manifests hold their refs
 //	manifests/ID      refs, by array and chunk
 //	transactions/ID   what the snapshot of that id changed
-//	chunks/ID         chunks that were rebuilt
+//	chunks/ID         chunks that were re-encoded
 //	overwritten/…     repo as it was before each change
 //
 // Every file but a chunk is a header and a FlatBuffers buffer in zstd:

@@ -30,7 +30,7 @@ type archive struct {
 	dir     string
 	sources []manifest.Source
 	arrays  []*fakeArray
-	groups  []manifest.GroupFace
+	groups  []manifest.GroupSchema
 	past    map[string]*manifest.Snapshot
 }
 
@@ -74,14 +74,14 @@ func (f *fakeArray) grow(t testing.TB, width int64, edges ...int64) {
 	doc := fmt.Sprintf(`{"shape":[%d,%d],"data_type":"int32","chunk_grid":{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[%s,[%d]]}},
 		"chunk_key_encoding":{"name":"default"},"fill_value":-1,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],
 		"attributes":{"units":"K"},"dimension_names":[%q,%q],"zarr_format":3,"node_type":"array"}`, total, width, list(edges), width, f.spec.Path+"_t", f.spec.Path+"_x")
-	face, err := zarrjson.ParseArray([]byte(doc))
+	schema, err := zarrjson.ParseArray([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.grid, err = face.Grid(); err != nil {
+	if f.grid, err = schema.Grid(); err != nil {
 		t.Fatal(err)
 	}
-	f.spec.Face = face
+	f.spec.Schema = schema
 }
 
 func list(edges []int64) string {
@@ -239,7 +239,7 @@ var fixed = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func TestDeterministic(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/g/v", 3, 2, 3, 2)
-	a.arrays[0].kinds[1] = store.Rebuilt
+	a.arrays[0].kinds[1] = store.Reencoded
 	var first map[string][]byte
 	for range 2 {
 		dest := filepath.Join(t.TempDir(), "out")
@@ -262,7 +262,7 @@ func TestDeterministic(t *testing.T) {
 func TestProgress(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/g/v", 3, 2, 3, 2)
-	a.arrays[0].kinds[1], a.arrays[0].kinds[2] = store.Rebuilt, store.Missing
+	a.arrays[0].kinds[1], a.arrays[0].kinds[2] = store.Reencoded, store.Missing
 	var mu sync.Mutex
 	var most, total int64
 	a.export(t, filepath.Join(t.TempDir(), "out"), Options{Progress: func(done, of int64) {

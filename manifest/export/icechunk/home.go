@@ -40,8 +40,8 @@ type home interface {
 	swap(ctx context.Context, data []byte, was fetched, draft string) (unsure bool, err error)
 	// remove deletes files that nothing leads to.
 	remove(ctx context.Context, keys ...string) error
-	// rebuilding is how many chunks are worth rebuilding at a time, where so many cores do it.
-	rebuilding(workers int) int
+	// re-encoding is how many chunks are worth re-encoding at a time, where so many cores do it.
+	reencodeing(workers int) int
 }
 
 // fetched is the file repo as it was read.
@@ -157,7 +157,7 @@ func (f *folder) remove(_ context.Context, keys ...string) error {
 	return failed
 }
 
-func (f *folder) rebuilding(workers int) int { return workers }
+func (f *folder) reencodeing(workers int) int { return workers }
 
 // prefix is a home in an object store. An object is there to stay when it is stored, and all but
 // repo and what every repository begins with have names that nobody else uses.
@@ -196,8 +196,8 @@ func (p prefix) remove(ctx context.Context, keys ...string) error {
 	return p.RemoveThese(ctx, keys...)
 }
 
-// rebuilding is more than there are cores, as chunks wait for the store most of the time.
-func (p prefix) rebuilding(workers int) int { return max(workers, 16) }
+// re-encoding is more than there are cores, as chunks wait for the store most of the time.
+func (p prefix) reencodeing(workers int) int { return max(workers, 16) }
 
 // standing is what stands at the prefix.
 func (p prefix) standing(ctx context.Context) (standsThere, error) {

@@ -18,7 +18,7 @@ import (
 // input is what is exported: a store, or what a test makes up.
 type input struct {
 	snapshot *manifest.Snapshot
-	groups   []manifest.GroupFace
+	groups   []manifest.GroupSchema
 	arrays   []inputArray
 	source   func(ctx context.Context, row int64) (manifest.Source, error)
 }
@@ -48,7 +48,7 @@ func snapshotInput(s *manifest.Snapshot) (*input, error) {
 	in := &input{snapshot: s, groups: s.Groups}
 	for i := range s.Arrays {
 		a := &s.Arrays[i]
-		g, err := a.Face.Grid()
+		g, err := a.Schema.Grid()
 		if err != nil {
 			return nil, fmt.Errorf("%s: the array as it was: %w", a.Path, err)
 		}
@@ -133,22 +133,22 @@ func arrayDocument(a *inputArray) ([]byte, error) {
 			return nil, fmt.Errorf("%d chunks along axis %d, of which Icechunk counts %d: ask for larger chunks", n, axis, uint32(math.MaxUint32))
 		}
 	}
-	face := *a.spec.Face
-	face.Keys = zarrjson.KeyEncoding{}
-	if face.ChunkGrid.Name == zarrjson.Rectilinear && face.ChunkGrid.Encoded == nil {
+	schema := *a.spec.Schema
+	schema.Keys = zarrjson.KeyEncoding{}
+	if schema.ChunkGrid.Name == zarrjson.Rectilinear && schema.ChunkGrid.Encoded == nil {
 		described, err := zarrjson.DescribeGrid(a.grid, zarrjson.AsRectilinear)
 		if err != nil {
 			return nil, err
 		}
-		face.ChunkGrid = described
+		schema.ChunkGrid = described
 	}
-	return face.Encode(zarrjson.Indented)
+	return schema.Encode(zarrjson.Indented)
 }
 
 // data returns what a snapshot says of the array besides, but for manifests.
 func (a *inputArray) data() *arrayData {
-	d := &arrayData{named: a.spec.Face.DimensionNames != nil}
-	for _, n := range a.spec.Face.DimensionNames {
+	d := &arrayData{named: a.spec.Schema.DimensionNames != nil}
+	for _, n := range a.spec.Schema.DimensionNames {
 		d.names = append(d.names, dimensionName{n.Name, n.Named})
 	}
 	counts := a.grid.Counts()

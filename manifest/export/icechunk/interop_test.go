@@ -92,10 +92,10 @@ func TestInteropRead(t *testing.T) {
 			a := newArchive(t)
 			v := a.add(t, "/g/h/virtual", 3, 2, 3, 2, 4, 1)
 			v.kinds[1] = store.Missing
-			r := a.add(t, "/rebuilt", 200, 2, 3, 2)
-			r.kinds[0], r.kinds[2] = store.Rebuilt, store.Rebuilt
+			r := a.add(t, "/re-encoded", 200, 2, 3, 2)
+			r.kinds[0], r.kinds[2] = store.Reencoded, store.Reencoded
 			small := a.add(t, "/small", 2, 1, 2)
-			small.kinds[1] = store.Rebuilt
+			small.kinds[1] = store.Reencoded
 			a.add(t, "/kept", 2, 2, 3).kept = true
 			dest := filepath.Join(t.TempDir(), "repo")
 			result := a.export(t, dest, Options{ManifestRefs: most, Message: "one"})
@@ -104,7 +104,7 @@ func TestInteropRead(t *testing.T) {
 			}
 			e := a.expect(t)
 			e.Messages = []string{"one", rootMessage}
-			e.Updated = map[string][][]int64{"/g/h/virtual": slices.Delete(rows(0, 5), 1, 2), "/rebuilt": rows(0, 3), "/small": rows(0, 2), "/kept": rows(0, 2)}
+			e.Updated = map[string][][]int64{"/g/h/virtual": slices.Delete(rows(0, 5), 1, 2), "/re-encoded": rows(0, 3), "/small": rows(0, 2), "/kept": rows(0, 2)}
 			e.read(t, dest)
 		})
 	}

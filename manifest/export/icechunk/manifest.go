@@ -24,7 +24,7 @@ const (
 
 // A record is the table of one ref, with its vtable in front and the vector of its index
 // behind. Records of every kind are equally long, so that where each begins is arithmetic,
-// and a chunk that has to be rebuilt can get its place before anybody knows what it will be:
+// and a chunk that has to be re-encoded can get its place before anybody knows what it will be:
 //
 //	0         vtable(24, zeros behind it)
 //	          24      28      32           40           48          52

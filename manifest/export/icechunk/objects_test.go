@@ -65,7 +65,7 @@ func TestObjects(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := newArchive(t)
 	v := a.add(t, "/g/v", 3, 2, 3, 2)
-	v.kinds[1] = store.Rebuilt
+	v.kinds[1] = store.Reencoded
 	local := filepath.Join(t.TempDir(), "repo")
 	opts := Options{InlineBytes: 1, Workers: 1, clock: func() time.Time { return fixed }}
 	both := func() {

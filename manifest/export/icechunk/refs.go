@@ -74,13 +74,13 @@ func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 
 // writer writes manifests and the chunks of the repository that they name.
 type writer struct {
-	home    home
-	in      *input
-	inline  int // bytes that go into a manifest rather than into an object
-	ids     *names
-	reach   reach
-	rebuilt chan struct{} // holds as many as may be rebuilt at a time
-	seen    *progress.Counter
+	home      home
+	in        *input
+	inline    int // bytes that go into a manifest rather than into an object
+	ids       *names
+	reach     reach
+	reencoded chan struct{} // holds as many as may be re-encoded at a time
+	seen      *progress.Counter
 
 	mu   sync.Mutex
 	made []string // the files that were created
@@ -107,7 +107,7 @@ func (w *writer) write(ctx context.Context, jobs []*job, workers int) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	w.rebuilt = make(chan struct{}, w.home.rebuilding(workers))
+	w.reencoded = make(chan struct{}, w.home.reencodeing(workers))
 	queue := make(chan *job)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

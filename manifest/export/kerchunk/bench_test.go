@@ -43,9 +43,9 @@ func (m many) Runs(_ context.Context, chunks grid.Region) iter.Seq2[*store.Run, 
 
 func manyRefs(b *testing.B, chunks int64) hierarchy {
 	s := spec{path: "/ocean_temperature", shape: []int64{chunks / 1000, 20, 50}, chunks: []int64{1, 1, 1}, dtype: "int16", codecs: "[" + little + zstd + "]"}
-	f := &faked{path: s.path, face: s.document(b)}
+	f := &faked{path: s.path, schema: s.document(b)}
 	var err error
-	if f.grid, err = f.face.Grid(); err != nil {
+	if f.grid, err = f.schema.Grid(); err != nil {
 		b.Fatal(err)
 	}
 	return hierarchy{arrays: []array{many{f}}, sources: chunks / 1000, source: func(_ context.Context, row int64) (manifest.Source, error) {

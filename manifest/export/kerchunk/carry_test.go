@@ -21,21 +21,21 @@ import (
 // head is the array as it was when it was shorter.
 func head(t *testing.T, f *faked, length int64) *faked {
 	t.Helper()
-	face := *f.face
-	face.Shape = slices.Clone(face.Shape)
-	face.Shape[0] = length
-	g, err := face.Grid()
+	schema := *f.schema
+	schema.Shape = slices.Clone(schema.Shape)
+	schema.Shape[0] = length
+	g, err := schema.Grid()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := len(f.elements.Fixed) / int(f.face.Shape[0]) * int(length)
-	return &faked{path: f.path, face: &face, grid: g, elements: codec.Elems{Fixed: f.elements.Fixed[:n]}, locations: f.locations}
+	n := len(f.elements.Fixed) / int(f.schema.Shape[0]) * int(length)
+	return &faked{path: f.path, schema: &schema, grid: g, elements: codec.Elems{Fixed: f.elements.Fixed[:n]}, locations: f.locations}
 }
 
 // growing is an archive whose arrays were shorter in the snapshot "old".
 func growing(t *testing.T) (now *archive, old hierarchy) {
 	a := newArchive(t, nasty...)
-	all := []store.Kind{store.Verbatim, store.Rebuilt, store.Missing, inline, store.Verbatim}
+	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
 	a.add(spec{path: "/long", shape: []int64{60, 6}, chunks: []int64{2, 2}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all})
 	a.add(spec{path: "/g/days", shape: []int64{60}, edges: []grid.Sizes{grid.RunLength(grid.Times(5, 4), grid.Times(3, 6), grid.Times(22, 1))}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
 	a.add(spec{path: "/still", shape: []int64{7}, chunks: []int64{1}, dtype: "int32", codecs: "[" + little + "]", kinds: all})

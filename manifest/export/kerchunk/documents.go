@@ -50,7 +50,7 @@ func (e *export) translate() (*documents, error) {
 // whyFormat3 is what format 2 cannot say, by the error of a translation to it, and what would do.
 func whyFormat3(arrays []array, err error) string {
 	for _, a := range arrays {
-		if a.Face().ChunkGrid.Name == zarrjson.Rectilinear {
+		if a.Schema().ChunkGrid.Name == zarrjson.Rectilinear {
 			return a.Path() + " has chunks of several lengths; --regular cuts it anew"
 		}
 	}
@@ -62,7 +62,7 @@ func whyFormat3(arrays []array, err error) string {
 func (e *export) tree() (*zarrjson.Group, error) {
 	root := &zarrjson.Group{Consolidated: &zarrjson.Consolidated{}}
 	known := map[string]bool{"": true}
-	add := func(g manifest.GroupFace) {
+	add := func(g manifest.GroupSchema) {
 		path := strings.Trim(g.Path, "/")
 		if path == "" {
 			root.Attributes = g.Attributes
@@ -78,22 +78,22 @@ func (e *export) tree() (*zarrjson.Group, error) {
 	for _, a := range e.arrays {
 		for i, c := range a.Path() {
 			if c == '/' && i > 0 {
-				add(manifest.GroupFace{Path: a.Path()[:i]})
+				add(manifest.GroupSchema{Path: a.Path()[:i]})
 			}
 		}
 	}
 	for _, a := range e.arrays {
-		face := *a.Face()
-		face.Extra = nil
-		face.Keys = zarrjson.KeyEncoding{}
+		schema := *a.Schema()
+		schema.Extra = nil
+		schema.Keys = zarrjson.KeyEncoding{}
 		if !e.isJSON() {
-			face.Keys = zarrjson.KeyEncoding{Style: zarrjson.V2Keys, Separator: '.'}
+			schema.Keys = zarrjson.KeyEncoding{Style: zarrjson.V2Keys, Separator: '.'}
 		}
 		path := arrayKey(a)
 		if known[path] || path == "" {
 			return nil, fmt.Errorf("%s: a group and an array cannot both stand there", a.Path())
 		}
-		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: path, Node: zarrjson.Node{Array: &face}})
+		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: path, Node: zarrjson.Node{Array: &schema}})
 	}
 	return root, nil
 }
@@ -141,7 +141,7 @@ func (e *export) fillsAlike(n int, v *zarrjson.V2Array) bool {
 	if v.Fill == nil && (t.Kind == codec.Float || t.Kind == codec.Complex) {
 		return false
 	}
-	return bytes.Equal(fillOf(e.arrays[n].Face().Fill, t), fillOf(v.Missing(), t))
+	return bytes.Equal(fillOf(e.arrays[n].Schema().Fill, t), fillOf(v.Missing(), t))
 }
 
 // fillOf spells out the zeros that nil stands for.

@@ -54,7 +54,7 @@ func newArchive(t testing.TB, names ...string) *archive {
 // faked is an array of the archive.
 type faked struct {
 	path      string
-	face      *zarrjson.Array
+	schema    *zarrjson.Array
 	grid      *grid.Grid
 	elements  codec.Elems
 	locations map[string]store.Location
@@ -79,12 +79,12 @@ const inline = store.Kind(99)
 // add makes up elements and stores them in the sources.
 func (a *archive) add(s spec) *faked {
 	a.t.Helper()
-	f := &faked{path: s.path, face: s.document(a.t), locations: map[string]store.Location{}}
+	f := &faked{path: s.path, schema: s.document(a.t), locations: map[string]store.Location{}}
 	var err error
-	if f.grid, err = f.face.Grid(); err != nil {
+	if f.grid, err = f.schema.Grid(); err != nil {
 		a.t.Fatalf("%s: %v", s.path, err)
 	}
-	f.elements = codec.NewElems(f.face.Form(s.shape))
+	f.elements = codec.NewElems(f.schema.Form(s.shape))
 	a.randomize(f)
 	n := 0
 	for w := f.grid.Walk(); w.Next(); n++ {
@@ -113,14 +113,14 @@ func (s spec) document(t testing.TB) *zarrjson.Array {
 	doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":%s}},`+
 		`"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":%s,"codecs":%s,"attributes":%s,"dimension_names":[%s]}`,
 		wholes(s.shape), s.dtype, wholes(s.chunksOrOnes()), s.fill, s.codecs, s.attributes, strings.Join(names, ","))
-	face, err := zarrjson.ParseArray([]byte(doc))
+	schema, err := zarrjson.ParseArray([]byte(doc))
 	if err != nil {
 		t.Fatalf("%s: %v", s.path, err)
 	}
 	if s.edges != nil {
-		face.ChunkGrid = zarrjson.RectilinearGrid(s.edges...)
+		schema.ChunkGrid = zarrjson.RectilinearGrid(s.edges...)
 	}
-	return face
+	return schema
 }
 
 func (s spec) chunksOrOnes() []int64 {
@@ -138,10 +138,10 @@ func (a *archive) randomize(f *faked) {
 	for i := range f.elements.Var {
 		f.elements.Var[i] = []byte(strings.Repeat("é日x", a.rand.IntN(3)))
 	}
-	size := f.face.DataType.Type().Size
+	size := f.schema.DataType.Type().Size
 	for i := 0; size > 0 && i+size <= len(f.elements.Fixed); i += size {
 		v := f.elements.Fixed[i : i+size]
-		switch n := 1 + a.rand.IntN(1000); f.face.DataType.Name() {
+		switch n := 1 + a.rand.IntN(1000); f.schema.DataType.Name() {
 		case "float32":
 			binary.LittleEndian.PutUint32(v, math.Float32bits(float32(n)/8))
 		case "float64":
@@ -159,8 +159,8 @@ func (a *archive) place(f *faked, w *grid.Walker, kind store.Kind) {
 	l := store.Location{Coords: append([]int64{}, w.Coords...), Kind: kind, Source: -1}
 	switch kind {
 	case store.Missing:
-		fill := codec.NewElems(f.face.Form(w.Codec))
-		fill.SetFill(f.face.Form(w.Codec))
+		fill := codec.NewElems(f.schema.Form(w.Codec))
+		fill.SetFill(f.schema.Form(w.Codec))
 		if err := f.copy(fill, w.Chunk, false); err != nil {
 			a.t.Fatal(err)
 		}
@@ -192,11 +192,11 @@ func (a *archive) append(source int64, data []byte) (offset, size int64) {
 
 // copy copies what counts of a chunk between the array's elements and a chunk's.
 func (f *faked) copy(chunk codec.Elems, c grid.Chunk, out bool) error {
-	small, large := grid.Region{Origin: c.Origin, Shape: c.Codec}, grid.Whole(f.face.Shape)
+	small, large := grid.Region{Origin: c.Origin, Shape: c.Codec}, grid.Whole(f.schema.Shape)
 	if f.elements.Var != nil {
 		return copyWindow(grid.Window[[]byte]{Data: chunk.Var, Region: small}, grid.Window[[]byte]{Data: f.elements.Var, Region: large}, c.Region, 1, out)
 	}
-	unit := int64(f.face.DataType.Type().Size)
+	unit := int64(f.schema.DataType.Type().Size)
 	return copyWindow(grid.Window[byte]{Data: chunk.Fixed, Region: small}, grid.Window[byte]{Data: f.elements.Fixed, Region: large}, c.Region, unit, out)
 }
 
@@ -215,13 +215,13 @@ func (f *faked) encoded(t testing.TB, coords []int64) []byte {
 	return raw
 }
 
-func (f *faked) Path() string          { return f.path }
-func (f *faked) Face() *zarrjson.Array { return f.face }
-func (f *faked) Grid() *grid.Grid      { return f.grid }
+func (f *faked) Path() string            { return f.path }
+func (f *faked) Schema() *zarrjson.Array { return f.schema }
+func (f *faked) Grid() *grid.Grid        { return f.grid }
 
 func (f *faked) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	c, _ := f.grid.Chunk(coords)
-	return codec.New(f.face.Codecs, f.face.Form(c.Codec))
+	return codec.New(f.schema.Codecs, f.schema.Form(c.Codec))
 }
 
 func (f *faked) Locate(_ context.Context, coords []int64) (store.Location, error) {
@@ -275,7 +275,7 @@ func (a *archive) expectations() string {
 	var list []entry
 	for i, x := range a.arrays {
 		f := x.(*faked)
-		e := entry{Name: arrayKey(f), Shape: f.face.Shape, DType: f.face.DataType.Name()}
+		e := entry{Name: arrayKey(f), Shape: f.schema.Shape, DType: f.schema.DataType.Name()}
 		if f.elements.Var == nil {
 			e.File = filepath.Join(a.dir, fmt.Sprintf("elements%d", i))
 			if err := os.WriteFile(e.File, f.elements.Fixed, 0o644); err != nil {
@@ -304,7 +304,7 @@ const (
 // regularArchive has all kinds of chunks and all kinds of types that format 2 knows.
 func regularArchive(t testing.TB) *archive {
 	a := newArchive(t, nasty...)
-	all := []store.Kind{store.Verbatim, store.Rebuilt, store.Missing, inline, store.Verbatim}
+	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
 	for _, s := range []spec{
 		{path: "/sea ice %", shape: []int64{13, 5}, chunks: []int64{4, 5}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", attributes: `{"_FillValue":"AAAAAAAA+H8=","units":"K"}`, kinds: all},
 		{path: "/température", shape: []int64{60, 4, 3}, chunks: []int64{7, 2, 3}, dtype: "int16", fill: "-9", codecs: "[" + little + zstd + "]", kinds: all},
@@ -313,13 +313,13 @@ func regularArchive(t testing.TB) *archive {
 		{path: "/never", shape: []int64{400}, chunks: []int64{10}, dtype: "float32", fill: "7.5", codecs: "[" + little + zstd + "]", kinds: []store.Kind{store.Missing}},
 		{path: "/scalar", shape: []int64{}, chunks: []int64{}, dtype: "int32", codecs: "[" + little + "]", kinds: []store.Kind{inline}},
 		{path: "/stored", shape: []int64{}, chunks: []int64{}, dtype: "float64", codecs: "[" + little + "]"},
-		{path: "/names", shape: []int64{9}, chunks: []int64{4}, dtype: "string", fill: `""`, codecs: `[{"name":"vlen-utf8","configuration":{}}` + zstd + "]", kinds: []store.Kind{store.Rebuilt, store.Missing, inline}},
+		{path: "/names", shape: []int64{9}, chunks: []int64{4}, dtype: "string", fill: `""`, codecs: `[{"name":"vlen-utf8","configuration":{}}` + zstd + "]", kinds: []store.Kind{store.Reencoded, store.Missing, inline}},
 		{path: "/none", shape: []int64{0, 5}, chunks: []int64{1, 5}, dtype: "int32", codecs: "[" + little + "]"},
 		{path: "/g/h/deep", shape: []int64{30, 30}, chunks: []int64{4, 30}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all},
 	} {
 		a.add(s)
 	}
-	a.groups = []manifest.GroupFace{{Path: "/", Attributes: attributes(t, `{"title":"every < kind \"of\" chunk"}`)}, {Path: "/g", Attributes: attributes(t, `{"level":1}`)}}
+	a.groups = []manifest.GroupSchema{{Path: "/", Attributes: attributes(t, `{"title":"every < kind \"of\" chunk"}`)}, {Path: "/g", Attributes: attributes(t, `{"level":1}`)}}
 	return a
 }
 
@@ -335,7 +335,7 @@ func attributes(t testing.TB, doc string) zarrjson.Attributes {
 // rectilinearArchive adds arrays whose chunks differ in length.
 func rectilinearArchive(t testing.TB) *archive {
 	a := regularArchive(t)
-	all := []store.Kind{store.Verbatim, store.Rebuilt, store.Missing, inline, store.Verbatim}
+	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
 	a.add(spec{path: "/monthly", shape: []int64{90, 6}, edges: []grid.Sizes{grid.List(31, 28, 31), grid.List(4, 2)}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all})
 	a.add(spec{path: "/g/h/days", shape: []int64{95}, edges: []grid.Sizes{grid.RunLength(grid.Times(10, 7), grid.Times(5, 5))}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
 	return a
@@ -350,7 +350,7 @@ func plainArchive(t testing.TB) *archive {
 		if f.elements.Var != nil || strings.Contains(f.path[1:], "/") || len(f.elements.Fixed) == 0 {
 			continue
 		}
-		fresh := &faked{path: f.path, face: f.face, grid: f.grid, elements: f.elements, locations: map[string]store.Location{}}
+		fresh := &faked{path: f.path, schema: f.schema, grid: f.grid, elements: f.elements, locations: map[string]store.Location{}}
 		for w := f.grid.Walk(); w.Next(); {
 			l := f.locations[string(wholes(w.Coords))]
 			kind := l.Kind

@@ -20,7 +20,7 @@
 // chunks by .zarray documents, and gets some that hold shape and chunks and nothing else.
 //
 // What the references hold is right in every reader, or is not written:
-//   - a chunk that is not stored as its array declares it is rebuilt, and its bytes go
+//   - a chunk that is not stored as its array declares it is re-encoded, and its bytes go
 //     among the references or into the file of patches;
 //   - a missing chunk that a reader would fill with something else than the array's own
 //     fill value is written out;
@@ -64,20 +64,20 @@ type Options struct {
 	// are. What cannot be carried on is written anew. It replaces what Force would.
 	Append *manifest.Repository
 	// Regular gives arrays whose chunks differ in length chunks of one shape, for clients
-	// that know no other: what does not coincide is rebuilt.
+	// that know no other: what does not coincide is re-encoded.
 	Regular bool
-	// NoPatch refuses, with a PatchError, what would need rebuilt chunks.
+	// NoPatch refuses, with a PatchError, what would need re-encoded chunks.
 	NoPatch bool
 	// RecordSize is the number of chunks in a Parquet file; 0 stands for 100,000.
 	RecordSize int64
-	// InlineBytes is the most that a rebuilt chunk may have to stand among the references;
+	// InlineBytes is the most that a re-encoded chunk may have to stand among the references;
 	// 0 stands for 4 KiB. It does not bind where the sources are remote and PatchURL is
 	// empty: fsspec reads one kind of file system at a time.
 	InlineBytes int64
 	// PatchURL is where readers will find the file of patches, once somebody has put it
 	// there; empty for where it is written.
 	PatchURL string
-	// Workers bounds the cores that rebuild and compress; 0 stands for GOMAXPROCS.
+	// Workers bounds the cores that re-encode and compress; 0 stands for GOMAXPROCS.
 	Workers int
 	// Progress is told how many chunks are done, now and then, by one goroutine at a time.
 	Progress func(done, total int64)
@@ -97,7 +97,7 @@ type Result struct {
 	Regular []string // arrays that were given another grid
 	Arrays  int
 	Refs    int64 // ranges of sources
-	Inline  int64 // chunks among the references: fill, rebuilt ones, what the manifest holds
+	Inline  int64 // chunks among the references: fill, re-encoded ones, what the manifest holds
 	Patched int64 // chunks in the file of patches
 	Missing int64 // chunks that were left out
 	Kept    int64 // chunks in records of the set that was carried on, none of the above
@@ -106,10 +106,10 @@ type Result struct {
 	PatchBytes int64
 }
 
-// PatchError says which arrays have chunks that would have to be rebuilt.
+// PatchError says which arrays have chunks that would have to be re-encoded.
 type PatchError struct{ Arrays []Unpatched }
 
-// Unpatched is an array with chunks that would have to be rebuilt.
+// Unpatched is an array with chunks that would have to be re-encoded.
 type Unpatched struct {
 	Path   string
 	Chunks int64
@@ -153,7 +153,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 // array is what an export asks of an array; *store.Array is one.
 type array interface {
 	Path() string
-	Face() *zarrjson.Array
+	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
 	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
@@ -164,7 +164,7 @@ type array interface {
 
 // hierarchy is what an export asks of a manifest.
 type hierarchy struct {
-	groups []manifest.GroupFace
+	groups []manifest.GroupSchema
 	arrays []array
 	source func(ctx context.Context, row int64) (manifest.Source, error)
 	// sources is how many of them there are.

@@ -114,7 +114,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestRegularKeepsChunks: chunks that a regular grid has too are not rebuilt.
+// TestRegularKeepsChunks: chunks that a regular grid has too are not re-encoded.
 func TestRegularKeepsChunks(t *testing.T) {
 	a := newArchive(t, "a.nc")
 	a.add(spec{path: "/v", shape: []int64{95}, edges: []grid.Sizes{grid.RunLength(grid.Times(10, 9), grid.Times(5, 1))}, dtype: "int32", codecs: "[" + little + "]"})
@@ -123,7 +123,7 @@ func TestRegularKeepsChunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result.Refs != 9 || result.Inline != 1 {
-		t.Errorf("%d ranges and %d rebuilt chunks, not 9 and 1", result.Refs, result.Inline)
+		t.Errorf("%d ranges and %d re-encoded chunks, not 9 and 1", result.Refs, result.Inline)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// failing cannot rebuild a chunk.
+// failing cannot re-encode a chunk.
 type failing struct {
 	*faked
 	err error
@@ -346,7 +346,7 @@ func TestRefusedNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t, "a.nc")
-			a.groups = []manifest.GroupFace{{Path: "/g"}}
+			a.groups = []manifest.GroupSchema{{Path: "/g"}}
 			a.add(spec{path: c.array, shape: []int64{4}, chunks: []int64{4}, dtype: "int32", codecs: "[" + little + "]"})
 			_, err := write(t.Context(), a.hierarchy, c.dest, &Options{Force: true})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
@@ -362,9 +362,9 @@ func TestHugeFill(t *testing.T) {
 	a := newArchive(t, "a.nc")
 	a.add(spec{path: "/v", shape: []int64{4}, chunks: []int64{4}, dtype: "int32", fill: "7", codecs: "[" + little + "]", kinds: []store.Kind{store.Missing}})
 	f := a.arrays[0].(*faked)
-	f.face.ChunkGrid = zarrjson.RegularGrid(1 << 58)
+	f.schema.ChunkGrid = zarrjson.RegularGrid(1 << 58)
 	var err error
-	if f.grid, err = f.face.Grid(); err != nil {
+	if f.grid, err = f.schema.Grid(); err != nil {
 		t.Fatal(err)
 	}
 	_, err = write(t.Context(), a.hierarchy, filepath.Join(t.TempDir(), "r.json"), nil)

@@ -35,7 +35,7 @@ type sink interface {
 	fits(raw []byte) bool
 }
 
-// stream is the way of an array's chunks to a sink. Chunks that have to be rebuilt are
+// stream is the way of an array's chunks to a sink. Chunks that have to be re-encoded are
 // worked on by several cores; what comes behind them waits, so that the order stays.
 type stream struct {
 	*export
@@ -51,11 +51,11 @@ type stream struct {
 	making  int
 }
 
-// waiting is a ref, or a chunk that is being rebuilt.
+// waiting is a ref, or a chunk that is being re-encoded.
 type waiting struct {
 	ref    ref
 	made   chan made // nil: the ref is ready
-	coords []int64   // of the chunk that is being rebuilt
+	coords []int64   // of the chunk that is being re-encoded
 }
 
 type made struct {
@@ -63,7 +63,7 @@ type made struct {
 	err  error
 }
 
-// maxWaiting bounds the refs that wait for a chunk to be rebuilt.
+// maxWaiting bounds the refs that wait for a chunk to be re-encoded.
 const maxWaiting = 1 << 16
 
 // stream puts the refs of the n-th array into a sink, from a chunk on.
@@ -108,7 +108,7 @@ func (s *stream) coords() []int64 {
 // add is what becomes of some chunks.
 func (s *stream) add(ctx context.Context, l *located) error {
 	if l.patch && s.patches.remote {
-		l.kind, l.offsets, l.sizes = store.Rebuilt, nil, nil
+		l.kind, l.offsets, l.sizes = store.Reencoded, nil, nil
 	}
 	if l.offsets != nil && len(s.waiting) == 0 && !slices.Contains(l.sizes, 0) {
 		s.number += l.chunks
@@ -129,8 +129,8 @@ func (s *stream) add(ctx context.Context, l *located) error {
 func (s *stream) addOne(ctx context.Context, l *located, i int64) (err error) {
 	var r ref
 	switch {
-	case l.kind == store.Rebuilt:
-		return s.rebuild(ctx)
+	case l.kind == store.Reencoded:
+		return s.reencode(ctx)
 	case l.kind == store.Missing && s.leaveOut:
 		r = ref{source: nowhere}
 	case l.kind == store.Missing:
@@ -162,8 +162,8 @@ func (s *stream) wait(ctx context.Context, w waiting) error {
 	return nil
 }
 
-// rebuild has the chunk that is worked on rebuilt.
-func (s *stream) rebuild(ctx context.Context) error {
+// re-encode has the chunk that is worked on re-encoded.
+func (s *stream) reencode(ctx context.Context) error {
 	if s.opts.NoPatch {
 		s.seen.Add(1)
 		if s.unfit.Chunks++; s.unfit.Chunks == 1 {

@@ -17,7 +17,7 @@ import (
 func (e *export) regularize() error {
 	e.arrays = slices.Clone(e.arrays)
 	for n, a := range e.arrays {
-		if a.Face().ChunkGrid.Name == zarrjson.Regular {
+		if a.Schema().ChunkGrid.Name == zarrjson.Regular {
 			continue
 		}
 		cut, err := regular.New(a)
@@ -36,7 +36,7 @@ type regularized struct {
 	cut *regular.Array
 }
 
-func (r *regularized) Face() *zarrjson.Array                     { return r.cut.Face() }
+func (r *regularized) Schema() *zarrjson.Array                   { return r.cut.Schema() }
 func (r *regularized) Grid() *grid.Grid                          { return r.cut.Grid() }
 func (r *regularized) Pipeline([]int64) (*codec.Pipeline, error) { return r.cut.Pipeline(), nil }
 

@@ -18,7 +18,7 @@ import (
 // that of a JSON file ends in.
 const patchesName = ".patches"
 
-var errPatchURL = errors.New("too many rebuilt chunks to stand among the references; say where readers will find the file of patches")
+var errPatchURL = errors.New("too many re-encoded chunks to stand among the references; say where readers will find the file of patches")
 
 // sideFile is the file of patches: chunks behind one another, and nothing else.
 type sideFile struct {
@@ -31,7 +31,7 @@ type sideFile struct {
 	carried int64
 	lock    io.Closer
 	// remote: the sources are. A reader has one kind of file system at a time, so what the
-	// manifest keeps in files of its own is treated as what has to be rebuilt.
+	// manifest keeps in files of its own is treated as what has to be re-encoded.
 	remote bool
 	// unreachable: the sources are where the file is not, so all patches stand among the
 	// references.

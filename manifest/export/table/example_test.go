@@ -48,13 +48,13 @@ func ExampleWrite() {
 	// Output: 15 chunks of 4 arrays
 }
 
-// The chunks that are rebuilt, and what they are made of.
+// The chunks that are re-encoded, and what they are made of.
 func ExampleRecords() {
 	err := withManifest(func(ctx context.Context, s *store.Store, _ string) error {
 		return table.Records(ctx, s, func(r arrow.Record) error {
 			paths, coords, kinds, sources := r.Column(0), r.Column(1), r.Column(2), r.Column(7).(*array.List)
 			for i := range int(r.NumRows()) {
-				if kinds.ValueStr(i) != "rebuilt" {
+				if kinds.ValueStr(i) != "re-encoded" {
 					continue
 				}
 				for at, to := sources.ValueOffsets(i); at < to; at++ {

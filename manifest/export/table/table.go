@@ -3,21 +3,21 @@
 //
 //	array   text          "/sst"
 //	coords  list of ints  the chunk's place in the array's chunk grid
-//	kind    text          verbatim, prefix, inline, rebuilt or missing
+//	kind    text          verbatim, prefix, inline, re-encoded or missing
 //	source  text or null  the file or URL that holds the bytes
 //	offset  int or null   of the first of them in the source
 //	length  int or null   how many they are
 //	codecs  text          what decodes them: the array's codecs as in its zarr.json
-//	sources list of text  the files or URLs that a rebuilt chunk is made of; else empty
+//	sources list of text  the files or URLs that a re-encoded chunk is made of; else empty
 //
 // Verbatim and prefix chunks have a source, an offset and a length. The bytes of an inline
-// chunk are in the manifest: it has a length. Rebuilt chunks are made of any number of
-// stored ones and have none of the three, and neither have missing ones. A rebuilt chunk that
+// chunk are in the manifest: it has a length. Re-encoded chunks are made of any number of
+// stored ones and have none of the three, and neither have missing ones. A re-encoded chunk that
 // the manifest keeps in a file of its own is a verbatim one of that file, and names what it was
 // made of as well.
 //
 // There is no column for HDF5's filter masks: a stored chunk that skips a filter of its
-// array's codecs is not what the array declares, and so is rebuilt.
+// array's codecs is not what the array declares, and so is re-encoded.
 package table
 
 import (
@@ -68,7 +68,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 // array is what a listing asks of an array; *store.Array is one.
 type array interface {
 	Path() string
-	Face() *zarrjson.Array
+	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
 	Origins(ctx context.Context, coords []int64) ([]int64, error)
@@ -125,7 +125,7 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 const draftName = "table"
 
 // kinds are the words of the column kind; those of mosaic.Kind come first.
-var kinds = []string{mosaic.Missing.String(), mosaic.Verbatim.String(), mosaic.Prefix.String(), mosaic.Rebuilt.String(), "inline"}
+var kinds = []string{mosaic.Missing.String(), mosaic.Verbatim.String(), mosaic.Prefix.String(), mosaic.Reencoded.String(), "inline"}
 
 const inline = 4
 
@@ -158,7 +158,7 @@ func (b *batch) reset() {
 // full reports whether no row is to be added any more.
 func (b *batch) full(rows int) bool { return len(b.array) >= rows || len(b.origins) >= maxOrigins }
 
-// maxOrigins is how many sources rebuilt chunks may name before a batch ends.
+// maxOrigins is how many sources re-encoded chunks may name before a batch ends.
 const maxOrigins = 1 << 20
 
 // counted is a yield that counts what it was given.
@@ -211,7 +211,7 @@ type span struct {
 }
 
 // isMade reports whether the chunks are made of any number of stored ones.
-func (s *span) isMade() bool { return s.run.Kind == store.Rebuilt || s.run.IsPatch() }
+func (s *span) isMade() bool { return s.run.Kind == store.Reencoded || s.run.IsPatch() }
 
 // addRun adds all chunks of a run, and yields batches that are full.
 func (l *listing) addRun(ctx context.Context, b *batch, s *span, yield func(*batch) error) error {
@@ -309,7 +309,7 @@ func (l *listing) sourceOf(ctx context.Context, b *batch, row int64) (int32, err
 // names are the paths of all arrays, and their codecs as JSON.
 func (l *listing) names() (paths, codecs [][]byte, err error) {
 	for _, a := range l.arrays {
-		chain, err := json.Marshal(a.Face().Codecs)
+		chain, err := json.Marshal(a.Schema().Codecs)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", a.Path(), err)
 		}

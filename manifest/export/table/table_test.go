@@ -26,15 +26,15 @@ import (
 
 // listed is an array whose chunks are of all kinds in turn.
 type listed struct {
-	path string
-	face *zarrjson.Array
-	grid *grid.Grid
-	err  error
+	path   string
+	schema *zarrjson.Array
+	grid   *grid.Grid
+	err    error
 }
 
-func (a *listed) Path() string          { return a.path }
-func (a *listed) Face() *zarrjson.Array { return a.face }
-func (a *listed) Grid() *grid.Grid      { return a.grid }
+func (a *listed) Path() string            { return a.path }
+func (a *listed) Schema() *zarrjson.Array { return a.schema }
+func (a *listed) Grid() *grid.Grid        { return a.grid }
 
 func (a *listed) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
 	return store.OneByOne(a.locations(ctx, chunks))
@@ -58,7 +58,7 @@ func (a *listed) locations(ctx context.Context, chunks grid.Region) iter.Seq2[*s
 }
 
 func (a *listed) at(n int) store.Location {
-	kinds := []store.Kind{store.Verbatim, store.Missing, store.Rebuilt, store.Prefix, store.Verbatim}
+	kinds := []store.Kind{store.Verbatim, store.Missing, store.Reencoded, store.Prefix, store.Verbatim}
 	l := store.Location{Kind: kinds[n%5], Source: -1}
 	switch {
 	case n%5 == 4:
@@ -69,7 +69,7 @@ func (a *listed) at(n int) store.Location {
 	return l
 }
 
-// Origins implements array: a rebuilt chunk is made of none to three sources.
+// Origins implements array: a re-encoded chunk is made of none to three sources.
 func (a *listed) Origins(_ context.Context, coords []int64) ([]int64, error) {
 	n, _ := a.grid.Number(coords)
 	return []int64{n % 7, n % 4, 1000}[:n/5%4], nil
@@ -102,15 +102,15 @@ func newListing(t testing.TB, shapes ...[]int64) *listing {
 			`"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":%d}}]}`,
 			list, strings.ReplaceAll(strings.Repeat("1,", len(shape))+"]", ",]", "]"), i)
 		doc = strings.Replace(doc, `"chunk_shape":`, `"chunk_shape":[`, 1)
-		face, err := zarrjson.ParseArray([]byte(doc))
+		schema, err := zarrjson.ParseArray([]byte(doc))
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := face.Grid()
+		g, err := schema.Grid()
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.arrays = append(l.arrays, &listed{path: fmt.Sprintf("/g/v%d", i), face: face, grid: g})
+		l.arrays = append(l.arrays, &listed{path: fmt.Sprintf("/g/v%d", i), schema: schema, grid: g})
 	}
 	return l
 }
@@ -122,7 +122,7 @@ func (l *listing) expected() (all []entry) {
 		for w := a.grid.Walk(); w.Next(); n++ {
 			c := a.at(n)
 			e := entry{Array: a.path, Coords: append([]int64{}, w.Coords...), Kind: c.Kind.String(), Sources: []string{}}
-			if c.Kind == store.Rebuilt {
+			if c.Kind == store.Reencoded {
 				rows, _ := a.Origins(context.Background(), w.Coords)
 				for _, row := range rows {
 					e.Sources = append(e.Sources, fmt.Sprintf("/data/day %d é.nc", row))

@@ -21,7 +21,7 @@ func benchArchive(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	face := &zarrjson.Array{Shape: []int64{16, 1024, 1024}, DataType: typ, ChunkGrid: zarrjson.RegularGrid(1, 512, 512),
+	schema := &zarrjson.Array{Shape: []int64{16, 1024, 1024}, DataType: typ, ChunkGrid: zarrjson.RegularGrid(1, 512, 512),
 		DimensionNames: zarrjson.Names("time", "y", "x"), Codecs: indexCodecs[:1]}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.Fatal(err)
@@ -29,15 +29,15 @@ func benchArchive(b *testing.B) string {
 	if err := os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644); err != nil {
 		b.Fatal(err)
 	}
-	a, err := zarrstore.Create(filepath.Join(dir, "v"), face, nil)
+	a, err := zarrstore.Create(filepath.Join(dir, "v"), schema, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := codec.NewElems(face.Form(face.Shape))
+	e := codec.NewElems(schema.Form(schema.Shape))
 	for i := range e.Fixed {
 		e.Fixed[i] = byte(i >> 8)
 	}
-	if err := a.WriteRegion(context.Background(), grid.Whole(face.Shape), e); err != nil {
+	if err := a.WriteRegion(context.Background(), grid.Whole(schema.Shape), e); err != nil {
 		b.Fatal(err)
 	}
 	return dir

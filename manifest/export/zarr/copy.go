@@ -316,7 +316,7 @@ func (w *work) load(ctx context.Context) (err error) {
 	if w.region, err = w.target.grid.RegionOf(w.box); err != nil {
 		return err
 	}
-	w.elems = codec.NewElems(w.target.face.Form(w.region.Shape))
+	w.elems = codec.NewElems(w.target.schema.Form(w.region.Shape))
 	w.read = true
 	return w.target.source.ReadRegion(ctx, w.region, w.elems)
 }

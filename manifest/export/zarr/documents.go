@@ -19,7 +19,7 @@ type document struct {
 }
 
 // documents returns all metadata, the root's last.
-func documents(groups []manifest.GroupFace, arrays []*target, o *Options) ([]document, error) {
+func documents(groups []manifest.GroupSchema, arrays []*target, o *Options) ([]document, error) {
 	root := zarrjson.Group{Consolidated: &zarrjson.Consolidated{}}
 	for path, attributes := range everyGroup(groups, arrays) {
 		if path == "/" {
@@ -30,7 +30,7 @@ func documents(groups []manifest.GroupFace, arrays []*target, o *Options) ([]doc
 		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: path[1:], Node: zarrjson.Node{Group: g}})
 	}
 	for _, t := range arrays {
-		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: strings.TrimPrefix(t.spec.Path, "/"), Node: zarrjson.Node{Array: t.face}})
+		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: strings.TrimPrefix(t.spec.Path, "/"), Node: zarrjson.Node{Array: t.schema}})
 	}
 	root.Consolidated.Sort()
 	make := v3Documents
@@ -82,7 +82,7 @@ func encodeNode(n zarrjson.Node) ([]byte, error) {
 }
 
 // everyGroup returns the attributes of groups, with one for all that paths lead through.
-func everyGroup(groups []manifest.GroupFace, arrays []*target) map[string]zarrjson.Attributes {
+func everyGroup(groups []manifest.GroupSchema, arrays []*target) map[string]zarrjson.Attributes {
 	out := map[string]zarrjson.Attributes{"/": {}}
 	parents := func(path string) {
 		for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {

@@ -12,7 +12,7 @@ import (
 
 // sharded reports whether the copy's shards are made here.
 func (t *target) sharded() bool {
-	return !t.whole && len(t.face.Codecs) == 1 && t.face.Codecs[0].Name == shardingName
+	return !t.whole && len(t.schema.Codecs) == 1 && t.schema.Codecs[0].Name == shardingName
 }
 
 // coincides returns the chunk of the source that holds the cells of a region, and in it no

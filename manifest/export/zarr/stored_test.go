@@ -59,7 +59,7 @@ func large(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face := &zarrjson.Array{
+	schema := &zarrjson.Array{
 		Shape: []int64{300, 100}, DataType: typ, ChunkGrid: zarrjson.RectilinearGrid(grid.List(100, 150, 50), grid.Every(100)),
 		DimensionNames: zarrjson.Names("y", "x"), Codecs: indexCodecs[:1],
 	}
@@ -69,15 +69,15 @@ func large(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := zarrstore.Create(filepath.Join(dir, "v"), face, nil)
+	a, err := zarrstore.Create(filepath.Join(dir, "v"), schema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := codec.NewElems(face.Form(face.Shape))
+	e := codec.NewElems(schema.Form(schema.Shape))
 	for i := range e.Fixed {
 		e.Fixed[i] = byte(i * i / 3)
 	}
-	if err := a.WriteRegion(context.Background(), grid.Whole(face.Shape), e); err != nil {
+	if err := a.WriteRegion(context.Background(), grid.Whole(schema.Shape), e); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -23,10 +23,10 @@ type target struct {
 	source *store.Array
 	number int // among the arrays
 
-	face *zarrjson.Array // as of format 3
-	grid *grid.Grid
-	v2   *zarrjson.V2Array // nil in format 3
-	keys zarrjson.KeyEncoding
+	schema *zarrjson.Array // as of format 3
+	grid   *grid.Grid
+	v2     *zarrjson.V2Array // nil in format 3
+	keys   zarrjson.KeyEncoding
 
 	whole bool          // chunks and codecs are the source's
 	anew  bool          // all chunks are encoded anew: the source's codecs are not for any elements
@@ -76,7 +76,7 @@ func previous(s *manifest.Snapshot, t *target, o *Options) (*target, error) {
 		if s.Arrays[i].Path != t.spec.Path {
 			continue
 		}
-		g, err := s.Arrays[i].Face.Grid()
+		g, err := s.Arrays[i].Schema.Grid()
 		if err != nil {
 			return nil, err
 		}
@@ -86,8 +86,8 @@ func previous(s *manifest.Snapshot, t *target, o *Options) (*target, error) {
 }
 
 func newTarget(spec *manifest.Array, g *grid.Grid, o *Options, used map[string]bool) (*target, error) {
-	face := *spec.Face
-	t := &target{spec: spec, face: &face, grid: g, pipelines: map[string]*codec.Pipeline{}, keys: face.Keys, fresh: change.Change{Kind: change.Everything}}
+	schema := *spec.Schema
+	t := &target{spec: spec, schema: &schema, grid: g, pipelines: map[string]*codec.Pipeline{}, keys: schema.Keys, fresh: change.Change{Kind: change.Everything}}
 	if err := t.cut(o, used); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func newTarget(spec *manifest.Array, g *grid.Grid, o *Options, used map[string]b
 	if o.Format == 2 {
 		return t, t.toV2()
 	}
-	return t, face.Validate()
+	return t, schema.Validate()
 }
 
 // sameCells reports whether two grids cut an array into the same chunks.
@@ -135,7 +135,7 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 		if inner, err = t.inner(outer); err != nil {
 			return err
 		}
-		if t.face.Codecs, err = shardCodecs(inner, t.face.Codecs); err != nil {
+		if t.schema.Codecs, err = shardCodecs(inner, t.schema.Codecs); err != nil {
 			return err
 		}
 		outer = sizes(shards, declared)
@@ -148,7 +148,7 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	if err := t.checkShards(inner); err != nil {
 		return err
 	}
-	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
+	t.schema.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	return errors.Join(err, t.regular(true))
 }
 
@@ -163,9 +163,9 @@ func (t *target) recode(chunks []grid.Sizes) error {
 			shape[axis] = s.Runs()[0].Codec
 		}
 	}
-	codecs, same, err := codec.ForAny(t.face.Codecs, t.face.Form(shape))
+	codecs, same, err := codec.ForAny(t.schema.Codecs, t.schema.Form(shape))
 	if err == nil {
-		t.face.Codecs, t.anew = codecs, !same
+		t.schema.Codecs, t.anew = codecs, !same
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func (t *target) regular(ask bool) (err error) {
 		return err
 	}
 	t.grid = g
-	t.face.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRegular)
+	t.schema.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRegular)
 	return err
 }
 
@@ -225,7 +225,7 @@ func (t *target) pick(edges []Edges, used map[string]bool) (out [][]int64) {
 
 // dim returns the name of a dimension.
 func (t *target) dim(axis int) string {
-	if names := t.face.DimensionNames; axis < len(names) && names[axis].Named {
+	if names := t.schema.DimensionNames; axis < len(names) && names[axis].Named {
 		return names[axis].Name
 	}
 	if axis < len(t.spec.Dims) {
@@ -276,18 +276,18 @@ type sharding struct {
 // takeApart gives the array the codecs of the chunks in its shards, and returns their edges;
 // nil if it has no shards.
 func (t *target) takeApart() ([]grid.Sizes, error) {
-	at := slices.IndexFunc(t.face.Codecs, func(s codec.Spec) bool { return s.Name == shardingName })
+	at := slices.IndexFunc(t.schema.Codecs, func(s codec.Spec) bool { return s.Name == shardingName })
 	if at < 0 {
 		return nil, nil
 	}
-	if len(t.face.Codecs) > 1 {
+	if len(t.schema.Codecs) > 1 {
 		return nil, fmt.Errorf("other codecs stand around the array's shards, which cannot be cut anew: copy it as it is: %w", errors.ErrUnsupported)
 	}
 	var config sharding
-	if err := json.Unmarshal(t.face.Codecs[at].Config, &config); err != nil {
+	if err := json.Unmarshal(t.schema.Codecs[at].Config, &config); err != nil {
 		return nil, fmt.Errorf("%s: %w", shardingName, err)
 	}
-	t.face.Codecs, t.apart = config.Codecs, true
+	t.schema.Codecs, t.apart = config.Codecs, true
 	out := make([]grid.Sizes, len(config.ChunkShape))
 	for axis, n := range config.ChunkShape {
 		out[axis] = grid.Every(n)
@@ -323,13 +323,13 @@ func (t *target) toV2() (err error) {
 		return fmt.Errorf("dimension %s: its chunks have several lengths, which format 2 cannot say: ask for one (--chunks %s=…): %w",
 			strings.Join(dims, ", "), strings.Join(dims, "=…,"), errors.ErrUnsupported)
 	}
-	if t.v2, _, err = t.face.ToV2(v2Options); err != nil {
+	if t.v2, _, err = t.schema.ToV2(v2Options); err != nil {
 		return err
 	}
 	t.keys = t.v2.Keys()
-	form := t.face.Form(nil)
+	form := t.schema.Form(nil)
 	a, b := form, form
-	a.Fill, b.Fill = t.v2.Missing(), t.face.Fill
+	a.Fill, b.Fill = t.v2.Missing(), t.schema.Fill
 	one := codec.NewElems(codec.Form{Type: form.Type, Shape: []int64{1}})
 	a.Shape, b.Shape = []int64{1}, []int64{1}
 	one.SetFill(a)
@@ -347,7 +347,7 @@ func (t *target) pipeline(shape []int64) (*codec.Pipeline, error) {
 	if p := t.pipelines[key]; p != nil {
 		return p, nil
 	}
-	p, err := codec.New(t.face.Codecs, t.face.Form(slices.Clone(shape)))
+	p, err := codec.New(t.schema.Codecs, t.schema.Form(slices.Clone(shape)))
 	if err == nil {
 		err = p.CanEncode()
 	}
@@ -373,4 +373,4 @@ func (t *target) wanted(coords []int64) bool {
 }
 
 // unit is the size of an element, 0 if they differ.
-func (t *target) unit() int64 { return int64(t.face.DataType.Type().Size) }
+func (t *target) unit() int64 { return int64(t.schema.DataType.Type().Size) }

@@ -83,7 +83,7 @@ func (s *sample) copy(t testing.TB, dest string, o Options) *Result {
 func (s *sample) compare(t testing.TB, dest string, format int) {
 	t.Helper()
 	for _, a := range s.store.Arrays() {
-		want := codec.NewElems(a.Face().Form(a.Grid().Shape()))
+		want := codec.NewElems(a.Schema().Form(a.Grid().Shape()))
 		if err := a.ReadRegion(context.Background(), grid.Whole(a.Grid().Shape()), want); err != nil {
 			t.Fatal(err)
 		}
@@ -96,23 +96,23 @@ func (s *sample) compare(t testing.TB, dest string, format int) {
 // readCopy returns the elements of an array in a folder.
 func readCopy(t testing.TB, folder string, format int) []byte {
 	t.Helper()
-	face := readFace(t, folder, format)
-	g, err := face.Grid()
+	schema := readSchema(t, folder, format)
+	g, err := schema.Grid()
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit := int64(face.DataType.Type().Size)
-	all := codec.NewElems(face.Form(g.Shape()))
-	all.SetFill(face.Form(g.Shape()))
+	unit := int64(schema.DataType.Type().Size)
+	all := codec.NewElems(schema.Form(g.Shape()))
+	all.SetFill(schema.Form(g.Shape()))
 	for w := g.Walk(); w.Next(); {
-		stored, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(string(face.Keys.Append(nil, w.Coords)))))
+		stored, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(string(schema.Keys.Append(nil, w.Coords)))))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := codec.New(face.Codecs, face.Form(w.Codec))
+		p, err := codec.New(schema.Codecs, schema.Form(w.Codec))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func readCopy(t testing.TB, folder string, format int) []byte {
 	return all.Fixed
 }
 
-func readFace(t testing.TB, folder string, format int) *zarrjson.Array {
+func readSchema(t testing.TB, folder string, format int) *zarrjson.Array {
 	t.Helper()
 	name := map[int]string{2: ".zarray", 3: "zarr.json"}[format]
 	doc, err := os.ReadFile(filepath.Join(folder, name))
@@ -136,21 +136,21 @@ func readFace(t testing.TB, folder string, format int) *zarrjson.Array {
 		t.Fatal(err)
 	}
 	if format == 3 {
-		face, err := zarrjson.ParseArray(doc)
+		schema, err := zarrjson.ParseArray(doc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return face
+		return schema
 	}
 	v2, err := zarrjson.ParseV2Array(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := v2.ToV3(zarrjson.Attributes{}, zarrjson.KeepFill)
+	schema, err := v2.ToV3(zarrjson.Attributes{}, zarrjson.KeepFill)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return face
+	return schema
 }
 
 func TestCopy(t *testing.T) {
@@ -178,7 +178,7 @@ func TestCopy(t *testing.T) {
 			if (r.Encoded > 0) != test.encoded {
 				t.Errorf("got %+v", r)
 			}
-			g, err := readFace(t, filepath.Join(dest, "t2m"), format).Grid()
+			g, err := readSchema(t, filepath.Join(dest, "t2m"), format).Grid()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,10 +205,10 @@ func TestRecode(t *testing.T) {
 			spec = *a.Spec()
 		}
 	}
-	face := *spec.Face
-	face.Codecs = []codec.Spec{face.Codecs[0], {Name: "numcodecs.bz2"}}
-	spec.Face = &face
-	g, err := face.Grid()
+	schema := *spec.Schema
+	schema.Codecs = []codec.Spec{schema.Codecs[0], {Name: "numcodecs.bz2"}}
+	spec.Schema = &schema
+	g, err := schema.Grid()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestRecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := made.face.Codecs[1].Name; got != test.codec || made.anew != test.anew {
+		if got := made.schema.Codecs[1].Name; got != test.codec || made.anew != test.anew {
 			t.Errorf("%v: %s, anew %v", test.chunks, got, made.anew)
 		}
 	}
@@ -233,7 +233,7 @@ func TestUneven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &target{spec: &manifest.Array{Dims: []string{"/station", "/time"}}, face: &zarrjson.Array{}, grid: g}
+	of := &target{spec: &manifest.Array{Dims: []string{"/station", "/time"}}, schema: &zarrjson.Array{}, grid: g}
 	if err := of.toV2(); err == nil || !strings.Contains(err.Error(), "(--chunks time=…)") {
 		t.Errorf("got %v", err)
 	}
@@ -559,12 +559,12 @@ func FuzzJournal(f *testing.F) {
 // TestNames: no array stands where a document does, nor where the copy keeps what it needs.
 func TestNames(t *testing.T) {
 	array := func(path string) *target {
-		face, err := zarrjson.ParseArray([]byte(`{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},
+		schema, err := zarrjson.ParseArray([]byte(`{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},
 			"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":["bytes"]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &target{spec: &manifest.Array{Path: path}, face: face}
+		return &target{spec: &manifest.Array{Path: path}, schema: schema}
 	}
 	for format, want := range map[int]map[string]bool{
 		3: {"/zarr.json": false, "/g/zarr.json": false, "/.varve": false, "/.varve/x": false, "/.zgroup": true, "/g/.varve": true, "/c": true},

@@ -9,7 +9,7 @@ import (
 // Placed is an array of a hierarchy.
 type Placed interface {
 	Path() string
-	Face() *zarrjson.Array
+	Schema() *zarrjson.Array
 }
 
 // Hierarchy returns the array at a path that begins with a slash, if there is one.
@@ -17,7 +17,7 @@ type Hierarchy[A Placed] func(path string) (A, bool)
 
 // IsCoordinate reports whether an array is named as its only dimension (section 2.1).
 func IsCoordinate[A Placed](a A) bool {
-	return len(a.Face().Shape) == 1 && a.Face().Dim(0) == path.Base(a.Path())
+	return len(a.Schema().Shape) == 1 && a.Schema().Dim(0) == path.Base(a.Path())
 }
 
 // Nearest finds an array by its name in the group of another, or in one above it.
@@ -38,8 +38,8 @@ func (at Hierarchy[A]) Coordinate(a A, dim string) (A, bool) {
 	if !ok || !IsCoordinate(c) {
 		return none, false
 	}
-	for axis, n := range a.Face().Shape {
-		if a.Face().Dim(axis) == dim && n != c.Face().Shape[0] {
+	for axis, n := range a.Schema().Shape {
+		if a.Schema().Dim(axis) == dim && n != c.Schema().Shape[0] {
 			return none, false
 		}
 	}

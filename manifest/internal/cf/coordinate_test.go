@@ -7,12 +7,12 @@ import (
 )
 
 type placed struct {
-	path string
-	face *zarrjson.Array
+	path   string
+	schema *zarrjson.Array
 }
 
-func (p *placed) Path() string          { return p.path }
-func (p *placed) Face() *zarrjson.Array { return p.face }
+func (p *placed) Path() string            { return p.path }
+func (p *placed) Schema() *zarrjson.Array { return p.schema }
 
 // TestCoordinate: the nearest array of a dimension's name is its coordinate, or there is none.
 func TestCoordinate(t *testing.T) {

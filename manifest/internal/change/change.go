@@ -85,9 +85,9 @@ func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) 
 	case old == nil:
 		return everything(isNew), nil
 	case !keepsPatches(old, now):
-		return everything("files of its rebuilt chunks are no longer used"), nil
+		return everything("files of its re-encoded chunks are no longer used"), nil
 	}
-	g, err := old.Face.Grid()
+	g, err := old.Schema.Grid()
 	if err != nil {
 		return Change{}, fmt.Errorf("%s: the array as it was: %w", old.Path, err)
 	}
@@ -101,7 +101,7 @@ func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, 
 	if old == nil {
 		return everything(isNew), nil
 	}
-	was, is := old.Face.Shape, now.Face.Shape
+	was, is := old.Schema.Shape, now.Schema.Shape
 	if len(was) != len(is) {
 		return grownOtherwise(was, is), nil
 	}
@@ -151,7 +151,7 @@ func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.A
 	return ch, nil
 }
 
-// keepsPatches reports whether the files of rebuilt chunks that an array had are still its:
+// keepsPatches reports whether the files of re-encoded chunks that an array had are still its:
 // refs lead into them, and a file that no array needs is deleted some day.
 func keepsPatches(old, now *manifest.Array) bool {
 	return !slices.ContainsFunc(old.Patches, func(was manifest.Patched) bool {
@@ -212,10 +212,10 @@ func OtherReading(old, now *manifest.Array) (why string, err error) {
 	case old.Reading != now.Reading:
 		return "stored elements are read in another way", nil
 	}
-	return OtherEncoding(old.Face, now.Face)
+	return OtherEncoding(old.Schema, now.Schema)
 }
 
-// OtherEncoding says what keeps equal elements from becoming equal bytes under two faces, or from
+// OtherEncoding says what keeps equal elements from becoming equal bytes under two schemas, or from
 // meaning the same, if something does but for how they are cut into chunks.
 func OtherEncoding(old, now *zarrjson.Array) (why string, err error) {
 	was, err := encoding(old)
@@ -249,13 +249,13 @@ func otherMembers(a, b []byte) (names []string) {
 	return names
 }
 
-// encoding is what a face says of the bytes of its chunks, but for their shapes.
-func encoding(face *zarrjson.Array) ([]byte, error) {
-	f := *face
-	ones := slices.Repeat([]int64{1}, len(face.Shape))
+// encoding is what a schema says of the bytes of its chunks, but for their shapes.
+func encoding(schema *zarrjson.Array) ([]byte, error) {
+	f := *schema
+	ones := slices.Repeat([]int64{1}, len(schema.Shape))
 	f.Shape, f.ChunkGrid, f.Attributes = ones, zarrjson.RegularGrid(ones...), zarrjson.Attributes{}
 	for _, name := range cf.Telling {
-		if value, ok := face.Attributes.Get(name); ok {
+		if value, ok := schema.Attributes.Get(name); ok {
 			if err := f.Attributes.Set(name, value); err != nil {
 				return nil, err
 			}
@@ -278,7 +278,7 @@ const (
 func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest.Array) (why string, err error) {
 	end := int64(math.MaxInt64) // nothing new may be anywhere
 	if ch.Kind == Behind {
-		end = old.Face.Shape[ch.Axis]
+		end = old.Schema.Shape[ch.Axis]
 	}
 	switch {
 	case old.Placement == "" && now.Placement == "":

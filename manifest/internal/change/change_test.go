@@ -120,13 +120,13 @@ func (tiles) Begins(_ context.Context, old, now *manifest.Snapshot) (bool, error
 // snapshot is one of an array of n cells in chunks of 2, whose tiles are in a table.
 func snapshot(t *testing.T, n int64, attributes string, table string, rows int64) *manifest.Snapshot {
 	t.Helper()
-	face, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+	schema, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
 		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],"attributes":%s,"zarr_format":3,"node_type":"array"}`, n, attributes))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &manifest.Snapshot{
-		Arrays:     []manifest.Array{{Path: "/v", Face: face, Dims: []string{"/t"}, Placement: "p"}},
+		Arrays:     []manifest.Array{{Path: "/v", Schema: schema, Dims: []string{"/t"}, Placement: "p"}},
 		Placements: []manifest.PlacementTable{{ID: "p", Dims: []string{"/t"}, Segments: []manifest.Segment{{Table: table, Rows: rows}}}},
 		Tables:     []manifest.Table{{Kind: manifest.Sources, Name: "sources"}},
 	}
@@ -158,7 +158,7 @@ func TestOf(t *testing.T) {
 		{"attributes", snapshot(t, 6, `{"comment":"x"}`, "longer", 3), Change{Kind: Behind, From: 2}},
 		{"attributes that say what elements mean", snapshot(t, 6, `{"scale_factor":2}`, "longer", 3), Change{Kind: Everything, Why: "its attributes changed"}},
 	} {
-		g, err := test.now.Arrays[0].Face.Grid()
+		g, err := test.now.Arrays[0].Schema.Grid()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	now := snapshot(t, 6, "{}", "nowhere", 3)
-	g, err := now.Arrays[0].Face.Grid()
+	g, err := now.Arrays[0].Schema.Grid()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestPatches(t *testing.T) {
 		{"others", with("a"), with("b"), Everything},
 		{"one less", with("a", "b"), with("b"), Everything},
 	} {
-		g, err := test.now.Arrays[0].Face.Grid()
+		g, err := test.now.Arrays[0].Schema.Grid()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestElements(t *testing.T) {
 	}
 	past := tiles{"old": {tile(0, 0), tile(1, 2)}, "longer": {tile(0, 0), tile(1, 2), tile(2, 4)}}
 	old, now := snapshot(t, 4, "{}", "old", 2), snapshot(t, 6, "{}", "longer", 3)
-	now.Arrays[0].Face.ChunkGrid = zarrjson.RegularGrid(5)
+	now.Arrays[0].Schema.ChunkGrid = zarrjson.RegularGrid(5)
 	c := &Snapshots{Old: old, Now: now, Past: past}
 	if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got != (Change{Kind: Behind, From: 4}) {
 		t.Errorf("got %+v, %v", got, err)
@@ -240,7 +240,7 @@ func TestScalars(t *testing.T) {
 	scalar := func(table string, rows int64) *manifest.Snapshot {
 		s := snapshot(t, 4, "{}", table, rows)
 		a := &s.Arrays[0]
-		a.Face.Shape, a.Face.ChunkGrid, a.Dims, s.Placements[0].Dims = []int64{}, zarrjson.RegularGrid(), nil, nil
+		a.Schema.Shape, a.Schema.ChunkGrid, a.Dims, s.Placements[0].Dims = []int64{}, zarrjson.RegularGrid(), nil, nil
 		return s
 	}
 	for _, test := range []struct {
@@ -249,7 +249,7 @@ func TestScalars(t *testing.T) {
 		want  Kind
 	}{{"same", 1, None}, {"other", 1, Everything}, {"two", 2, Everything}} {
 		now := scalar(test.table, test.rows)
-		g, err := now.Arrays[0].Face.Grid()
+		g, err := now.Arrays[0].Schema.Grid()
 		if err != nil {
 			t.Fatal(err)
 		}

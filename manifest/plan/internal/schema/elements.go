@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 // elements decides the element type, the reading and the masks.
 func (d *decision) elements() {
-	d.face.Reading = manifest.AsStored
+	d.schema.Reading = manifest.AsStored
 	typ, err := d.times()
 	if err == nil && typ.Kind == 0 {
 		if d.numeric() {
@@ -30,18 +30,18 @@ func (d *decision) elements() {
 	if d.refused {
 		return
 	}
-	if err == nil && d.opts.Type.Kind != 0 && d.face.Reading != manifest.Retimed {
+	if err == nil && d.opts.Type.Kind != 0 && d.schema.Reading != manifest.Retimed {
 		typ = d.opts.Type
 	}
 	if err == nil {
-		d.face.DataType, err = d.common.dataType(typ)
+		d.schema.DataType, err = d.common.dataType(typ)
 	}
 	if err != nil {
 		d.refuseTypes(err)
 		return
 	}
 	if t := d.byType(); !d.alone() && t.differ() {
-		d.finding(report.Type, report.Rebuilt, "type", t).Says += "; declared as " + typ.String()
+		d.finding(report.Type, report.Reencoded, "type", t).Says += "; declared as " + typ.String()
 	}
 	d.sayRounding(typ)
 }
@@ -49,7 +49,7 @@ func (d *decision) elements() {
 // sayRounding says that a float does not tell all whole numbers of the members' types apart,
 // unless a user chose it.
 func (d *decision) sayRounding(typ codec.Type) {
-	if typ.Kind != codec.Float || typ.Size != 8 || d.opts.Type.Kind == codec.Float || d.face.Reading == manifest.Retimed {
+	if typ.Kind != codec.Float || typ.Size != 8 || d.opts.Type.Kind == codec.Float || d.schema.Reading == manifest.Retimed {
 		return
 	}
 	isLong := func(m member) bool { return isWhole(m.packing.Type) && m.packing.Type.Size == 8 && !m.packing.Scaled() }
@@ -57,7 +57,7 @@ func (d *decision) sayRounding(typ codec.Type) {
 	if i < 0 {
 		return
 	}
-	said := d.note(report.Type, report.Rebuilt, "declared as %s, which rounds whole numbers beyond 2^53", typ)
+	said := d.note(report.Type, report.Reencoded, "declared as %s, which rounds whole numbers beyond 2^53", typ)
 	first := d.members[i].packing.Type
 	if !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(first) || m.packing.Scaled() }) {
 		said.Option = report.Flag("dtype", strings.TrimPrefix(d.opts.Array, "/")+"="+first.String())
@@ -99,7 +99,7 @@ func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error
 	return typ, nil
 }
 
-// numbers decides for numbers whose packing is a matter of the face.
+// numbers decides for numbers whose packing is a matter of the schema.
 //
 // One packing for all stays packed. If packings differ, each member is unpacked; if it is only
 // signs that differ, the numbers stay integers.
@@ -116,7 +116,7 @@ func (d *decision) numbers() (codec.Type, error) {
 	case same && (!turned || alike):
 		return d.masked(func(m *member) codec.Type { return m.Variable.Type })
 	case !packed:
-		d.face.Reading = manifest.Unpacked
+		d.schema.Reading = manifest.Unpacked
 		return d.masked(func(m *member) codec.Type { return m.packing.Type })
 	}
 	return d.float()
@@ -128,12 +128,12 @@ func (d *decision) sayPackings() {
 	}
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned} {
 		if t := d.count(d.attributeNamed(name)); t.differ() {
-			d.finding(report.Packing, report.Rebuilt, name, t)
+			d.finding(report.Packing, report.Reencoded, name, t)
 		}
 	}
 	t := d.count(having{maskText, maskText})
 	if t.differ() {
-		d.finding(report.FillValue, report.Rebuilt, "missing value", t)
+		d.finding(report.FillValue, report.Reencoded, "missing value", t)
 	}
 }
 
@@ -233,7 +233,7 @@ const typeName = "dtype"
 
 // float unpacks into the smallest float that loses nothing, in which NaN is what is missing.
 func (d *decision) float() (codec.Type, error) {
-	d.face.Reading = manifest.Unpacked
+	d.schema.Reading = manifest.Unpacked
 	typ, err := d.promote(func(m *member) codec.Type { return m.floatType() })
 	if d.opts.Type.Kind == codec.Float {
 		typ = d.opts.Type
@@ -266,7 +266,7 @@ func (d *decision) maskWhole(typ codec.Type, typeOf func(m *member) codec.Type) 
 		return typ, fmt.Errorf("no value of %s is free for what is missing; one of more bytes has some", typ)
 	case mask == nil:
 		typ, err := d.float()
-		d.note(report.FillValue, report.Rebuilt, "some cells are in no file, and no value of %s says so: declared as %s",
+		d.note(report.FillValue, report.Reencoded, "some cells are in no file, and no value of %s says so: declared as %s",
 			d.members[0].Variable.Type, typ)
 		return typ, err
 	}

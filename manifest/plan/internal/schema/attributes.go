@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ func (d *decision) isMachinery(name string) bool {
 }
 
 // attributes keeps those on which all members agree, less those that the reading has used up,
-// and says which masks the face has.
+// and says which masks the schema has.
 func (d *decision) attributes() {
 	used, names := d.used(), d.attributeNames()
 	d.declared = make([]zarrjson.Attribute, 0, len(names))
@@ -50,7 +50,7 @@ func (d *decision) attributes() {
 	d.noteUsed(names, used)
 	err := cmp.Or(d.declare(), d.declareChoices())
 	if err == nil {
-		d.face.Attributes, err = zarrjson.AttributesOf(d.declared)
+		d.schema.Attributes, err = zarrjson.AttributesOf(d.declared)
 	}
 	if err != nil {
 		d.refuse(report.Attribute, &d.members[0], err)
@@ -60,7 +60,7 @@ func (d *decision) attributes() {
 // ofStored are attributes about numbers as they are stored.
 var ofStored = []string{"valid_min", "valid_max", "valid_range", cf.FlagValues, cf.FlagMasks, cf.FlagMeanings}
 
-// noteUsed says which attributes are left out that say something nobody can say of the face:
+// noteUsed says which attributes are left out that say something nobody can say of the schema:
 // those about numbers that are not as they were stored, and masks of what is no number.
 func (d *decision) noteUsed(names, used []string) {
 	masks := []string{cf.FillValue, cf.MissingValue}
@@ -68,7 +68,7 @@ func (d *decision) noteUsed(names, used []string) {
 		masks = nil
 	}
 	d.noteLost(ofStored, names, used, "of numbers as they are stored, and left out")
-	d.noteLost(masks, names, used, "left out: xarray reads none of "+d.face.DataType.Type().String())
+	d.noteLost(masks, names, used, "left out: xarray reads none of "+d.schema.DataType.Type().String())
 }
 
 func (d *decision) noteLost(which, names, used []string, why string) {
@@ -191,13 +191,13 @@ func (d *decision) used() []string {
 		return m.packing.Scaled() || !m.packing.Type.Equal(m.Variable.Type)
 	})
 	switch {
-	case d.face.Reading == manifest.Retimed:
+	case d.schema.Reading == manifest.Retimed:
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
-	case d.face.Reading == manifest.Unpacked && touched:
+	case d.schema.Reading == manifest.Unpacked && touched:
 		used = append(used, ofStored...)
 		fallthrough
-	case d.face.Reading == manifest.Unpacked:
+	case d.schema.Reading == manifest.Unpacked:
 		used = append(used, cf.ScaleFactor, cf.AddOffset, cf.Unsigned)
 	case !d.scaled():
 		used = d.appendIdle(used)
@@ -205,7 +205,7 @@ func (d *decision) used() []string {
 			used = append(used, cf.Unsigned)
 		}
 	}
-	if d.face.Reading == manifest.AsStored && d.timed() {
+	if d.schema.Reading == manifest.AsStored && d.timed() {
 		used = append(used, cf.UnitsName, cf.CalendarName)
 	}
 	return used
@@ -218,7 +218,7 @@ func (d *decision) used() []string {
 func (d *decision) appendIdle(used []string) []string {
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset} {
 		a := d.members[0].attribute(name)
-		if a == nil || a.Type.Kind != codec.Float || a.Type.Size < 8 && d.face.DataType.Type().Kind == codec.Float {
+		if a == nil || a.Type.Kind != codec.Float || a.Type.Size < 8 && d.schema.DataType.Type().Kind == codec.Float {
 			used = append(used, name)
 		}
 	}
@@ -314,9 +314,9 @@ func (d *decision) keep(name string) error {
 	return err
 }
 
-// declare sets what the face itself says of its elements.
+// declare sets what the schema itself says of its elements.
 func (d *decision) declare() error {
-	if reference := d.opts.Reference; d.face.Reading == manifest.Retimed {
+	if reference := d.opts.Reference; d.schema.Reading == manifest.Retimed {
 		if err := d.setText(cf.UnitsName, reference.Text); err != nil {
 			return err
 		}
@@ -331,14 +331,14 @@ func (d *decision) declare() error {
 	if len(d.masks) == 0 {
 		return nil
 	}
-	raw, err := d.face.DataType.EncodeMask(d.masks[0])
+	raw, err := d.schema.DataType.EncodeMask(d.masks[0])
 	if err != nil {
 		return err
 	}
 	d.set(cf.FillValue, raw)
 	var others []json.RawMessage
 	for _, mask := range d.masks[1:] {
-		if typ := d.face.DataType.Type(); !cf.IsNaN(typ, mask) {
+		if typ := d.schema.DataType.Type(); !cf.IsNaN(typ, mask) {
 			spelt, err := cf.ElementJSON(typ, mask)
 			if err != nil {
 				return err

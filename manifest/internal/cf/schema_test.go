@@ -9,7 +9,7 @@ import (
 	"varve/zarrjson"
 )
 
-// TestVariableOf types the attributes of a face; null is no number.
+// TestVariableOf types the attributes of a schema; null is no number.
 func TestVariableOf(t *testing.T) {
 	attributes, err := zarrjson.ParseAttributes([]byte(`{"units":"K","scale_factor":0.5,"range":[1,2],"nothing":null,"object":{}}`))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package face decides what an array declares: its element type, what becomes of elements,
+// Package schema decides what an array declares: its element type, what becomes of elements,
 // the fill value, attributes and codecs.
 //
 //	members ─┬─ types, packings, masks ── type, reading, mask     so that no value changes its meaning
@@ -9,7 +9,7 @@
 // What clients see has to be what xarray would show of each file. A client takes missing
 // values from the attribute _FillValue only; the fill value of the array says what chunks hold
 // that are not there, and masks nothing.
-package face
+package schema
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ type Options struct {
 	Type codec.Type
 	// CodecFrom, if it is not 0, is 1 more than the place of the member whose codecs to declare.
 	CodecFrom int
-	// Exact says that chunks have to be rebuilt, and so declared in codecs that encode, and give
+	// Exact says that chunks have to be re-encoded, and so declared in codecs that encode, and give
 	// back what they encode.
 	Exact bool
 	// Reference is what times are told in that are not in the same units in all files. Without
@@ -53,8 +53,8 @@ type Options struct {
 	Common *Common
 }
 
-// Face is what an array declares, but for its shape, grid and dimensions.
-type Face struct {
+// Schema is what an array declares, but for its shape, grid and dimensions.
+type Schema struct {
 	DataType   zarrjson.DataType
 	Reading    manifest.Reading
 	Fill       []byte
@@ -62,20 +62,20 @@ type Face struct {
 	Attributes zarrjson.Attributes
 	// From is the place of the member whose codecs these are, or -1 if no member's will do.
 	From int
-	// Kept says of each member whether its elements and its codecs are those of the face, so
+	// Kept says of each member whether its elements and its codecs are those of the schema, so
 	// that its chunks may be served as they are stored.
 	Kept []bool
-	// Conversions are of each member's elements into the face's.
+	// Conversions are of each member's elements into the schema's.
 	Conversions []*convert.Conversion
 	// Inexact says that not everything can be stored in these codecs.
 	Inexact bool
 }
 
-// Decide returns the face that serves most bytes as they are stored, and what there is to say
+// Decide returns the schema that serves most bytes as they are stored, and what there is to say
 // of it. Members are in the order of their first files, and have equally many axes. If the
 // members cannot be one array, a finding with the effect report.Refused says why, and there is
-// no face.
-func Decide(members []Member, opts Options) (*Face, []report.Finding, error) {
+// no schema.
+func Decide(members []Member, opts Options) (*Schema, []report.Finding, error) {
 	if len(members) == 0 {
 		return nil, nil, fmt.Errorf("%s: no file has it", opts.Array)
 	}
@@ -85,16 +85,16 @@ func Decide(members []Member, opts Options) (*Face, []report.Finding, error) {
 			return nil, d.findings, nil
 		}
 	}
-	return &d.face, d.findings, nil
+	return &d.schema, d.findings, nil
 }
 
-// decision is a face in the making.
+// decision is a schema in the making.
 type decision struct {
 	members  []member
 	opts     Options
 	files    int64
-	face     Face
-	masks    [][]byte         // of the face
+	schema   Schema
+	masks    [][]byte         // of the schema
 	chosen   map[int64]string // the names of an enumeration's numbers
 	declared []zarrjson.Attribute
 	places   places // of what is declared
@@ -119,7 +119,7 @@ func newDecision(members []Member, opts Options) *decision {
 	if d.common == nil {
 		d.common = &Common{}
 	}
-	d.face.Kept = make([]bool, len(members))
+	d.schema.Kept = make([]bool, len(members))
 	for i, m := range members {
 		d.members[i].Member = m
 		d.files += m.Files
@@ -130,9 +130,9 @@ func newDecision(members []Member, opts Options) *decision {
 // alone reports whether there is nobody to disagree with.
 func (d *decision) alone() bool { return len(d.members) == 1 }
 
-// array is the face as conversions want it.
+// array is the schema as conversions want it.
 func (d *decision) array() *zarrjson.Array {
-	return &zarrjson.Array{DataType: d.face.DataType, Attributes: d.face.Attributes}
+	return &zarrjson.Array{DataType: d.schema.DataType, Attributes: d.schema.Attributes}
 }
 
 // meaning reads what the attributes of each member say of its numbers.
@@ -152,16 +152,16 @@ func (d *decision) meaning() {
 
 // conversions are made for each member; one that loses anything is a refusal.
 func (d *decision) conversions() {
-	face := d.array()
-	d.face.Conversions = make([]*convert.Conversion, len(d.members))
+	schema := d.array()
+	d.schema.Conversions = make([]*convert.Conversion, len(d.members))
 	for i := range d.members {
 		m := &d.members[i]
 		var err error
-		if m.conversion, err = convert.New(m.Variable, face, d.face.Reading); err != nil {
+		if m.conversion, err = convert.New(m.Variable, schema, d.schema.Reading); err != nil {
 			d.refuse(report.Type, m, err)
 			return
 		}
-		d.face.Conversions[i] = m.conversion
+		d.schema.Conversions[i] = m.conversion
 	}
 }
 
@@ -171,7 +171,7 @@ func (d *decision) add(f report.Finding) *report.Finding {
 	return &d.findings[len(d.findings)-1]
 }
 
-// refuse says why there is no face.
+// refuse says why there is no schema.
 func (d *decision) refuse(kind report.Kind, m *member, err error) *report.Finding {
 	d.refused = true
 	return d.add(report.Finding{

@@ -12,9 +12,9 @@ import (
 	"varve/manifest"
 )
 
-// TestSpread: a variable that is laid along a dimension has it in front, and each file's values at every
+// TestBroadcast: a variable that is laid along a dimension has it in front, and each file's values at every
 // index of what the file holds; what is small is kept in the manifest, and else is where each file lies.
-func TestSpread(t *testing.T) {
+func TestBroadcast(t *testing.T) {
 	m := newMaker()
 	mask := func(id int64) wanted { return cube("mask", "lat lon", []int64{64, 64}, []int64{32, 64}) }
 	m.day("a", 0, 3, scalar("orbit", 7), words("version", "", "v1"), mask(1))
@@ -30,7 +30,7 @@ func TestSpread(t *testing.T) {
 			}
 		}
 	}
-	p := planned(t, m, &Options{Spread: []Spread{{"orbit", "time"}, {"vers*", "/time"}, {"mask", "time"}}})
+	p := planned(t, m, &Options{Broadcast: []Broadcast{{"orbit", "time"}, {"vers*", "/time"}, {"mask", "time"}}})
 	known := valuesByID(p.Values)
 	orbit, version := arrayOf(t, p, "/orbit"), arrayOf(t, p, "/version")
 	data, _ := elementsOfPieces(t, orbit, known)
@@ -49,32 +49,32 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSpreadOptions: an option that lays nothing along a dimension is wrong usage.
-func TestSpreadOptions(t *testing.T) {
+// TestBroadcastOptions: an option that lays nothing along a dimension is wrong usage.
+func TestBroadcastOptions(t *testing.T) {
 	for _, c := range []struct {
-		spread Spread
-		says   string
+		broadcast Broadcast
+		says      string
 	}{
-		{Spread{"orbit", "tme"}, "no dimension is called tme; there are /lat, /lon, /time"},
-		{Spread{"orbit", "lat"}, "files do not follow one another along lat"},
-		{Spread{"orbt", "time"}, "no array is called so; there are /lat, /lon, /orbit, /t, /time"},
-		{Spread{"t", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
-		{Spread{"lat", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
-		{Spread{"[", "time"}, "no glob, such as *.nc: syntax error in pattern"},
+		{Broadcast{"orbit", "tme"}, "no dimension is called tme; there are /lat, /lon, /time"},
+		{Broadcast{"orbit", "lat"}, "files do not follow one another along lat"},
+		{Broadcast{"orbt", "time"}, "no array is called so; there are /lat, /lon, /orbit, /t, /time"},
+		{Broadcast{"t", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
+		{Broadcast{"lat", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
+		{Broadcast{"[", "time"}, "no glob, such as *.nc: syntax error in pattern"},
 	} {
 		m := newMaker()
 		m.day("1", 0, 2, scalar("orbit", 1))
 		m.day("2", 2, 2, scalar("orbit", 2))
-		_, _, err := New(m.files, &Options{Spread: []Spread{c.spread}})
+		_, _, err := New(m.files, &Options{Broadcast: []Broadcast{c.broadcast}})
 		var option *OptionError
-		if !errors.As(err, &option) || !strings.HasPrefix(option.Option, "--spread ") || option.Says != c.says {
-			t.Errorf("%v: got %v, want %s", c.spread, err, c.says)
+		if !errors.As(err, &option) || !strings.HasPrefix(option.Option, "--broadcast ") || option.Says != c.says {
+			t.Errorf("%v: got %v, want %s", c.broadcast, err, c.says)
 		}
 	}
 }
 
-// TestSpreadAdvice: who follows the advice of a refusal has a plan.
-func TestSpreadAdvice(t *testing.T) {
+// TestBroadcastAdvice: who follows the advice of a refusal has a plan.
+func TestBroadcastAdvice(t *testing.T) {
 	at := func(day, x int) []wanted {
 		return []wanted{days(2*day, 2), coords("x", "x", float64s, float64(3*x), float64(3*x+1)), cube("t", "time x", []int64{2, 2}, []int64{2, 2})}
 	}
@@ -89,13 +89,13 @@ func TestSpreadAdvice(t *testing.T) {
 		name, option string
 		more         func(day, x int) wanted
 	}{
-		{"tells the day", "--spread id=time for each file's along time", func(day, x int) wanted { return scalar("id", float64(day)) }},
-		{"tells the tile", "--spread id=x for each file's along x", func(day, x int) wanted { return scalar("id", float64(x)) }},
-		{"tells the file", "--spread id=time --spread id=x for each file's along time and x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
-		{"has an axis of tiles", "--spread id=time for each file's along time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
+		{"tells the day", "--broadcast id=time for each file's along time", func(day, x int) wanted { return scalar("id", float64(day)) }},
+		{"tells the tile", "--broadcast id=x for each file's along x", func(day, x int) wanted { return scalar("id", float64(x)) }},
+		{"tells the file", "--broadcast id=time --broadcast id=x for each file's along time and x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
+		{"has an axis of tiles", "--broadcast id=time for each file's along time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
 		{"a coordinate of tiles", "", func(day, x int) wanted { return coords("y", "y", float64s, float64(day), float64(day)+0.5) }},
-		{"in a group", "--spread g/id=time for each file's along time", func(day, x int) wanted { return in("g", scalar("id", float64(day))) }},
-		{"a glob", `--spread 'a\*=time' for each file's along time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
+		{"in a group", "--broadcast g/id=time for each file's along time", func(day, x int) wanted { return in("g", scalar("id", float64(day))) }},
+		{"a glob", `--broadcast 'a\*=time' for each file's along time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
 	} {
 		m := newMaker()
 		for day := range 2 {
@@ -119,20 +119,20 @@ func TestSpreadAdvice(t *testing.T) {
 		opts := &Options{Concat: []string{"time", "x"}}
 		words := strings.Fields(option)
 		for i, word := range words {
-			if word == "--spread" {
-				s, err := ParseSpread(strings.Trim(words[i+1], "'"))
+			if word == "--broadcast" {
+				s, err := ParseBroadcast(strings.Trim(words[i+1], "'"))
 				if err != nil {
 					t.Fatal(err)
 				}
-				opts.Spread = append(opts.Spread, s)
+				opts.Broadcast = append(opts.Broadcast, s)
 			}
 		}
 		planned(t, m, opts)
 	}
 }
 
-// TestSpreadRefuses: what cannot be laid along a dimension is refused with its files.
-func TestSpreadRefuses(t *testing.T) {
+// TestBroadcastRefuses: what cannot be laid along a dimension is refused with its files.
+func TestBroadcastRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
 		make       func(m *maker)
@@ -154,7 +154,7 @@ func TestSpreadRefuses(t *testing.T) {
 		m.day("a", 0, 2, scalar("id", 1))
 		m.day("b", 2, 2, scalar("id", 2))
 		c.make(m)
-		_, needs, err := New(m.files, &Options{Spread: []Spread{{"id", "time"}}})
+		_, needs, err := New(m.files, &Options{Broadcast: []Broadcast{{"id", "time"}}})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v %v, want %s", c.name, needs, err, c.says)
 		}
@@ -164,42 +164,42 @@ func TestSpreadRefuses(t *testing.T) {
 	m.day("b", 2, 2, scalar("id", 2))
 	m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 2)) // in the same place with the same value
 	m.file("d", days(0, 0), lat(), scalar("id", 4))                                     // which holds nothing
-	if got := tilesOf(t, m, planned(t, m, &Options{Spread: []Spread{{"id", "time"}}, Inline: -1}), "/t"); got != "a@0+2 b@2+2" {
+	if got := tilesOf(t, m, planned(t, m, &Options{Broadcast: []Broadcast{{"id", "time"}}, Inline: -1}), "/t"); got != "a@0+2 b@2+2" {
 		t.Errorf("t is at %s", got)
 	}
 }
 
-// TestSpreadBesideNewDimensions: what is laid along a dimension has new ones in front, and may be laid
+// TestBroadcastBesideNewDimensions: what is laid along a dimension has new ones in front, and may be laid
 // along these.
-func TestSpreadBesideNewDimensions(t *testing.T) {
+func TestBroadcastBesideNewDimensions(t *testing.T) {
 	for _, c := range []struct {
-		spread []Spread
-		dims   string
+		broadcast []Broadcast
+		dims      string
 	}{
-		{[]Spread{{"id", "time"}}, "[/member /time]"},
-		{[]Spread{{"id", "time"}, {"same", "member"}}, "[/member /time]"},
+		{[]Broadcast{{"id", "time"}}, "[/member /time]"},
+		{[]Broadcast{{"id", "time"}, {"same", "member"}}, "[/member /time]"},
 	} {
 		m := newMaker()
 		for member := range 2 {
 			m.day(fmt.Sprint("a", member), 0, 3, scalar("id", float64(member)), scalar("same", 5))
 			m.day(fmt.Sprint("b", member), 3, 3, scalar("id", float64(member+2)), scalar("same", 5))
 		}
-		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "member", Pattern: `(\d)$`}}, Spread: c.spread})
+		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "member", Pattern: `(\d)$`}}, Broadcast: c.broadcast})
 		if got := fmt.Sprint(arrayOf(t, p, "/id").Dims); got != c.dims {
-			t.Errorf("%v: dimensions %s", c.spread, got)
+			t.Errorf("%v: dimensions %s", c.broadcast, got)
 		}
-		if got := len(arrayOf(t, p, "/same").Dims); got != len(c.spread)-1 {
-			t.Errorf("%v: same has %d dimensions", c.spread, got)
+		if got := len(arrayOf(t, p, "/same").Dims); got != len(c.broadcast)-1 {
+			t.Errorf("%v: same has %d dimensions", c.broadcast, got)
 		}
 		data, _ := elementsOfPieces(t, arrayOf(t, p, "/id"), valuesByID(p.Values))
 		if want := coords("x", "x", float64s, 0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3).values.Data; !slices.Equal(data, want) {
-			t.Errorf("%v: %v", c.spread, data)
+			t.Errorf("%v: %v", c.broadcast, data)
 		}
 	}
 }
 
-// TestSpreadExtends: appended files lay theirs behind the others', as if all were planned at once.
-func TestSpreadExtends(t *testing.T) {
+// TestBroadcastExtends: appended files lay theirs behind the others', as if all were planned at once.
+func TestBroadcastExtends(t *testing.T) {
 	m := newMaker()
 	add := func(name string, from int, id float64) {
 		m.day(name, from, 4, scalar("id", id), coords("few", "c", int16s, id, id+1), bare("mask", "row", []int64{2000}, 0))
@@ -207,7 +207,7 @@ func TestSpreadExtends(t *testing.T) {
 	for i := range 5 {
 		add(fmt.Sprint(i), 4*i, float64(i*i))
 	}
-	opts := &Options{Rectilinear: true, Spread: []Spread{{"id", "time"}, {"few", "time"}, {"mask", "time"}}}
+	opts := &Options{Rectilinear: true, Broadcast: []Broadcast{{"id", "time"}, {"few", "time"}, {"mask", "time"}}}
 	base, _, err := New(m.files[:3], opts)
 	if err != nil || base.State == nil {
 		t.Fatal(err, "or no state")

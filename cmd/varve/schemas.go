@@ -36,7 +36,7 @@ func arraysJSON(arrays []manifest.Array) ([]arrayJSON, error) {
 }
 
 func (j *arrayJSON) describe(a *manifest.Array) error {
-	doc, err := a.Face.Encode(zarrjson.Compact)
+	doc, err := a.Schema.Encode(zarrjson.Compact)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (j *arrayJSON) describe(a *manifest.Array) error {
 	if err := json.Unmarshal(doc, &parts); err != nil {
 		return err
 	}
-	*j = arrayJSON{a.Path, a.Face.Dims(), a.Face.Shape, a.Face.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks}
+	*j = arrayJSON{a.Path, a.Schema.Dims(), a.Schema.Shape, a.Schema.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks}
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (j *arrayJSON) describe(a *manifest.Array) error {
 //	/sst  (time: 1461, lat: 720, lon: 1440)  int16
 //	    chunks    time 366+[365×3]; lat 360×2; lon 720×2
 //	    codecs    bytes, numcodecs.shuffle, numcodecs.zlib
-//	    served    12 verbatim, 4 rebuilt of 16 chunks
+//	    served    12 verbatim, 4 re-encoded of 16 chunks
 func printArrays(w io.Writer, arrays []manifest.Array) error {
 	out := bufio.NewWriter(w)
 	for i := range arrays {
@@ -68,29 +68,29 @@ func printArrays(w io.Writer, arrays []manifest.Array) error {
 }
 
 func printArray(out *bufio.Writer, a *manifest.Array) error {
-	fmt.Fprintf(out, "%s  (%s)  %s\n", a.Path, dimsText(a), a.Face.DataType.Name())
-	g, err := a.Face.Grid()
+	fmt.Fprintf(out, "%s  (%s)  %s\n", a.Path, dimsText(a), a.Schema.DataType.Name())
+	g, err := a.Schema.Grid()
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.Path, err)
 	}
 	if g.Rank() > 0 {
-		fmt.Fprintf(out, "    chunks    %s\n", edges(g, a.Face.Dims()))
+		fmt.Fprintf(out, "    chunks    %s\n", edges(g, a.Schema.Dims()))
 	}
 	fmt.Fprintf(out, "    codecs    %s\n    served    %s\n", codecsText(a), served(a))
 	return nil
 }
 
 func dimsText(a *manifest.Array) string {
-	dims := make([]string, len(a.Face.Shape))
-	for i, name := range a.Face.Dims() {
-		dims[i] = fmt.Sprintf("%s: %d", name, a.Face.Shape[i])
+	dims := make([]string, len(a.Schema.Shape))
+	for i, name := range a.Schema.Dims() {
+		dims[i] = fmt.Sprintf("%s: %d", name, a.Schema.Shape[i])
 	}
 	return strings.Join(dims, ", ")
 }
 
 func codecsText(a *manifest.Array) string {
-	codecs := make([]string, len(a.Face.Codecs))
-	for i, c := range a.Face.Codecs {
+	codecs := make([]string, len(a.Schema.Codecs))
+	for i, c := range a.Schema.Codecs {
 		codecs[i] = c.Name
 	}
 	return strings.Join(codecs, ", ")
@@ -110,7 +110,7 @@ func served(a *manifest.Array) string {
 	for _, part := range []struct {
 		n    int64
 		name string
-	}{{c.Verbatim, "verbatim" + patched}, {c.Prefix, "prefix"}, {c.Rebuilt, "rebuilt"}, {c.Missing, "missing"}} {
+	}{{c.Verbatim, "verbatim" + patched}, {c.Prefix, "prefix"}, {c.Reencoded, "re-encoded"}, {c.Missing, "missing"}} {
 		if part.n > 0 {
 			parts = append(parts, report.Thousands(part.n)+" "+part.name)
 		}
@@ -118,7 +118,7 @@ func served(a *manifest.Array) string {
 	if len(parts) == 0 {
 		return "no chunks"
 	}
-	return fmt.Sprintf("%s of %s chunks", strings.Join(parts, ", "), report.Thousands(c.Verbatim+c.Prefix+c.Rebuilt+c.Missing))
+	return fmt.Sprintf("%s of %s chunks", strings.Join(parts, ", "), report.Thousands(c.Verbatim+c.Prefix+c.Reencoded+c.Missing))
 }
 
 // maxRuns bounds how many runs of edges are shown for one axis.

@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-func TestOutlineText(t *testing.T) {
-	o := Outline{Nature: "times", Count: 3000, Run: -1, Step: 0.001, First: [2]int64{5, 999}, Last: [2]int64{-7, 0}, Least: [2]int64{-7, 0},
+func TestSummaryText(t *testing.T) {
+	o := Summary{Nature: "times", Count: 3000, Run: -1, Step: 0.001, First: [2]int64{5, 999}, Last: [2]int64{-7, 0}, Least: [2]int64{-7, 0},
 		Greatest: [2]int64{5, 999}, Meant: "6c1b", Bag: 1<<63 + 5}
 	const text = "times 3000 -1 0.001 5:999 -7:0 -7:0 5:999 6c1b 8000000000000005"
 	if got := o.String(); got != text {
 		t.Errorf("written as %s", got)
 	}
-	if got := ParseOutline(text); got == nil || *got != o {
+	if got := ParseSummary(text); got == nil || *got != o {
 		t.Errorf("read as %+v", got)
 	}
 	o.Step = math.Inf(1)
-	if got := ParseOutline(o.String()); got == nil || *got != o {
+	if got := ParseSummary(o.String()); got == nil || *got != o {
 		t.Errorf("read as %+v", got)
 	}
 	for _, damaged := range []string{
@@ -24,7 +24,7 @@ func TestOutlineText(t *testing.T) {
 		"times 3000 -1 far 5:999 -7:0 -7:0 5:999 6c1b 8000000000000005", "times 3000 -1 0.001 5 -7:0 -7:0 5:999 6c1b 8000000000000005",
 		"times 3000 -1 0.001 5:999 -7:0 -7:0 5:999 6c1b bag",
 	} {
-		if got := ParseOutline(damaged); got != nil {
+		if got := ParseSummary(damaged); got != nil {
 			t.Errorf("%q: %+v", damaged, got)
 		}
 	}

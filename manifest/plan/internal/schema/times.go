@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 	if reference, err = d.withRoom(reference); err != nil {
 		return typ, err
 	}
-	d.face.Reading = manifest.Retimed
+	d.schema.Reading = manifest.Retimed
 	d.opts.Reference = reference
 	if reference.Fill != nil {
 		d.masks = [][]byte{reference.Fill}
@@ -94,11 +94,11 @@ func (d *decision) refuseCalendars() {
 func (d *decision) sayUnits(reference *cf.Reference) {
 	t := d.count(d.attributeNamed(cf.UnitsName))
 	if t.differ() {
-		d.finding(report.Time, report.Rebuilt, "units", t).Says += fmt.Sprintf("; told as %s", reference.Text)
+		d.finding(report.Time, report.Reencoded, "units", t).Says += fmt.Sprintf("; told as %s", reference.Text)
 	}
 	calendar := func(m *member) string { return m.units.Calendar.String() }
 	if t = d.count(having{calendar, calendar}); t.differ() {
-		d.finding(report.Time, report.Rebuilt, "calendar", t).Says += fmt.Sprintf("; told as days of the %s calendar", reference.Calendar)
+		d.finding(report.Time, report.Reencoded, "calendar", t).Says += fmt.Sprintf("; told as days of the %s calendar", reference.Calendar)
 	}
 }
 

@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"encoding/json"
@@ -77,11 +77,11 @@ func (a archive) members(t *testing.T) (members []Member) {
 	return members
 }
 
-// elements are the values of all members as the face has them, and as each file's own
+// elements are the values of all members as the schema has them, and as each file's own
 // attributes decode them.
-func (a archive) elements(t *testing.T, f *Face, members []Member) (elements []byte, decoded []float64) {
+func (a archive) elements(t *testing.T, f *Schema, members []Member) (elements []byte, decoded []float64) {
 	t.Helper()
-	d := decision{face: *f}
+	d := decision{schema: *f}
 	for i, c := range a {
 		conversion, err := convert.New(members[i].Variable, d.array(), f.Reading)
 		if err != nil {
@@ -102,7 +102,7 @@ func (a archive) elements(t *testing.T, f *Face, members []Member) (elements []b
 }
 
 // client decodes elements as xarray does by the attributes of format 3.
-func client(t *testing.T, f *Face, elements []byte) (values []float64, floats bool) {
+func client(t *testing.T, f *Schema, elements []byte) (values []float64, floats bool) {
 	t.Helper()
 	stored, typ := f.DataType.Type(), f.DataType.Type()
 	if raw, ok := f.Attributes.Get(cf.Unsigned); ok && string(raw) == `"true"` && typ.Kind == codec.Int {
@@ -133,7 +133,7 @@ func client(t *testing.T, f *Face, elements []byte) (values []float64, floats bo
 	return values, floats
 }
 
-func masksOf(t *testing.T, f *Face) (masks [][]byte) {
+func masksOf(t *testing.T, f *Schema) (masks [][]byte) {
 	t.Helper()
 	if raw, ok := f.Attributes.Get(cf.FillValue); ok {
 		mask, err := f.DataType.DecodeMask(raw)
@@ -155,7 +155,7 @@ func masksOf(t *testing.T, f *Face) (masks [][]byte) {
 	return masks
 }
 
-// TestClientsSeeWhatFilesMean decides faces for archives that disagree, and decodes what they
+// TestClientsSeeWhatFilesMean decides schemas for archives that disagree, and decodes what they
 // hold: it has to be what xarray makes of each file.
 func TestClientsSeeWhatFilesMean(t *testing.T) {
 	for i, a := range archives(t) {
@@ -182,7 +182,7 @@ func TestClientsSeeWhatFilesMean(t *testing.T) {
 }
 
 // TestXarrayOpensFaces writes the same archives as Zarr, and lets xarray compare.
-func TestXarrayOpensFaces(t *testing.T) {
+func TestXarrayOpensSchemas(t *testing.T) {
 	venv.Python(t, "zarr-python and xarray")
 	dir := t.TempDir()
 	for i, a := range archives(t) {
@@ -195,7 +195,7 @@ func TestXarrayOpensFaces(t *testing.T) {
 }
 
 // writeArray writes a group with the one array x, of one chunk.
-func writeArray(t *testing.T, dir string, f *Face, elements []byte) {
+func writeArray(t *testing.T, dir string, f *Schema, elements []byte) {
 	t.Helper()
 	n := int64(len(elements) / f.DataType.Type().Size)
 	array := &zarrjson.Array{Shape: []int64{n}, DataType: f.DataType, ChunkGrid: zarrjson.RegularGrid(n), Fill: f.Fill,
@@ -232,7 +232,7 @@ func TestKeptIsKept(t *testing.T) {
 	for i, a := range archives(t) {
 		members := a.members(t)
 		f, _ := decide(t, Options{}, members...)
-		d := decision{face: *f}
+		d := decision{schema: *f}
 		for j, m := range members {
 			c, err := convert.New(m.Variable, d.array(), f.Reading)
 			if err != nil {

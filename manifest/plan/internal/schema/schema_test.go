@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"bytes"
@@ -104,7 +104,7 @@ func (m Member) filled(element []byte) Member {
 	return m
 }
 
-func decide(t *testing.T, opts Options, members ...Member) (*Face, []report.Finding) {
+func decide(t *testing.T, opts Options, members ...Member) (*Schema, []report.Finding) {
 	t.Helper()
 	opts.Array = "/x"
 	f, findings, err := Decide(members, opts)
@@ -117,8 +117,8 @@ func decide(t *testing.T, opts Options, members ...Member) (*Face, []report.Find
 	return f, findings
 }
 
-// summary is a face for comparison: type, reading, fill, attributes.
-func summary(f *Face) string {
+// summary is a schema for comparison: type, reading, fill, attributes.
+func summary(f *Schema) string {
 	fill := number(f.DataType.Type(), f.Fill)
 	if f.DataType.Type().Varies() {
 		fill = string(f.Fill)
@@ -271,7 +271,7 @@ func TestFill(t *testing.T) {
 		{"of most bytes", []Member{with("f4").filled(num("f4", 1)).files(2, "a", "b"), with("f4").filled(num("f4", 2)).files(9, "c", "k")}, "2.0"},
 		{"of most bytes together", []Member{with("f4").filled(num("f4", 1)).files(2, "a", "b"), with("f4").filled(num("f4", 2)).files(3, "c", "d"),
 			with("f4", att("note", "x")).filled(num("f4", 1)).files(2, "e", "f")}, "1.0"},
-		{"as the face has it", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a", "b"), with("i2").files(1, "c", "c")}, "2.0"},
+		{"as the schema has it", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a", "b"), with("i2").files(1, "c", "c")}, "2.0"},
 		{"not the mask", []Member{with("f4", att("_FillValue", "f4", -999)).filled(num("f4", 7))}, "7.0"},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
@@ -501,36 +501,36 @@ func TestFindings(t *testing.T) {
 		want    []string
 	}{
 		{"two scales", Options{}, []Member{scaled(.01).files(11583, "2015-01-01", "2016-02-29"), scaled(.005).files(417, "2016-03-01", "2017-04-21")},
-			[]string{"packing rebuilt [2016-03-01 2017-04-21] 417 of 12,000 files have scale_factor 0.005 instead of 0.01"}},
+			[]string{"packing re-encoded [2016-03-01 2017-04-21] 417 of 12,000 files have scale_factor 0.005 instead of 0.01"}},
 		{"three scales", Options{}, []Member{scaled(.1).files(1, "a", "a"), scaled(.2).files(5, "b", "f"), scaled(.3).files(2, "g", "h")},
-			[]string{"packing rebuilt [a h] 3 of 8 files have other scale_factor than 0.2: 0.1 in 1, 0.3 in 2"}},
-		{"each its own", Options{}, own, []string{"packing rebuilt [first1 last499] 1,497 of 1,500 files have another scale_factor than 0.01, in 499 variants"}},
+			[]string{"packing re-encoded [a h] 3 of 8 files have other scale_factor than 0.2: 0.1 in 1, 0.3 in 2"}},
+		{"each its own", Options{}, own, []string{"packing re-encoded [first1 last499] 1,497 of 1,500 files have another scale_factor than 0.01, in 499 variants"}},
 		{"units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4", att("units", "degC")).files(1, "e", "e")},
 			[]string{`units dropped [e] 1 of 5 files has units "degC" instead of "K"`}},
 		{"no units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4").files(1, "e", "e")},
 			[]string{`units dropped [e] 1 of 5 files has no units, the others "K"`}},
 		{"types", Options{}, []Member{with("i2").files(4, "a", "d"), with("f4").files(1, "e", "e"), with("f8").files(1, "f", "f")},
-			[]string{"dtype rebuilt [e f] 2 of 6 files have other type than int16: float32 in 1, float64 in 1; declared as float64"}},
+			[]string{"dtype re-encoded [e f] 2 of 6 files have other type than int16: float32 in 1, float64 in 1; declared as float64"}},
 		{"masks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{"fill rebuilt [e] 1 of 5 files has no missing value, the others -999"}},
+			[]string{"fill re-encoded [e] 1 of 5 files has no missing value, the others -999"}},
 		{"masks that most have not", Options{}, []Member{with("f4", att("_FillValue", "f4", 1e20)).files(1, "a", "a"), with("f4").files(4, "b", "e"), with("f4", att("_FillValue", "f4", -999)).files(1, "f", "f")},
-			[]string{"fill rebuilt [a f] 2 of 6 files have a missing value, the others none: 1e+20 in 1, -999 in 1"}},
+			[]string{"fill re-encoded [a f] 2 of 6 files have a missing value, the others none: 1e+20 in 1, -999 in 1"}},
 		{"single precision", Options{}, []Member{with("i2", att("scale_factor", "f4", .01)).files(1, "a", "a"), with("i2", att("scale_factor", "f4", .1)).files(4, "b", "e")},
-			[]string{"packing rebuilt [a] 1 of 5 files has scale_factor 0.01 instead of 0.1"}},
+			[]string{"packing re-encoded [a] 1 of 5 files has scale_factor 0.01 instead of 0.1"}},
 		{"own fill", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").filled(num("f4", 7)).files(1, "e", "e")},
-			[]string{"fill rebuilt [e] 1 of 5 files has fill value 7.0 instead of 0.0, where nothing was written"}},
+			[]string{"fill re-encoded [e] 1 of 5 files has fill value 7.0 instead of 0.0, where nothing was written"}},
 		{"codecs", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, shuffle(4), deflate).files(1, "e", "e")},
-			[]string{"codec rebuilt [e] 1 of 5 files has codecs shuffle+zlib instead of zlib"}},
+			[]string{"codec re-encoded [e] 1 of 5 files has codecs shuffle+zlib instead of zlib"}},
 		{"levels", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, level1).files(1, "e", "e")},
 			[]string{`codec verbatim [e] 1 of 5 files has codecs set to zlib{"level":1} instead of zlib{"level":4}, which decode alike`}},
 		{"byte order", Options{}, []Member{with("f4").stored(little).files(4, "a", "d"), with("f4").stored(big).files(1, "e", "e")},
-			[]string{"codec rebuilt [e] 1 of 5 files has codecs no compression, big-endian instead of no compression"}},
+			[]string{"codec re-encoded [e] 1 of 5 files has codecs no compression, big-endian instead of no compression"}},
 		{"unknown codecs", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d")},
-			[]string{"codec rebuilt [a d] stored with lzf, which clients do not decode: declared as zstd"}},
+			[]string{"codec re-encoded [a d] stored with lzf, which clients do not decode: declared as zstd"}},
 		{"gaps", Options{Gaps: true}, []Member{with("i2").files(4, "a", "d")},
 			[]string{"fill noted [a d] some cells are in no file: _FillValue -32767 stands for them, netCDF's default"}},
 		{"gaps of bytes", Options{Gaps: true}, []Member{with("i1").files(4, "a", "d")},
-			[]string{"fill rebuilt [a d] some cells are in no file, and no value of int8 says so: declared as float32"}},
+			[]string{"fill re-encoded [a d] some cells are in no file, and no value of int8 says so: declared as float32"}},
 		{"gaps of truth values", Options{Gaps: true}, []Member{with("b1").files(4, "a", "d")},
 			[]string{"fill noted [a d] some cells are in no file and read as false, as no bool says that it is missing"}},
 		{"gaps of truth values as xarray writes them", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a", "d")},
@@ -546,12 +546,12 @@ func TestFindings(t *testing.T) {
 		{"what no JSON has", Options{}, []Member{with("f4", unreadable("a region")).files(1, "a", "b"), with("f4").files(1, "c", "c"), with("f4", unreadable("a time")).files(2, "d", "e")},
 			[]string{"attribute dropped [a e] attribute at is left out: a region"}},
 		{"codecs asked for that clients lack", Options{CodecFrom: 1}, []Member{with("f4").stored(little, lzf).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{"codec rebuilt [a e] the codecs of a were asked for, but its chunks are not what is declared, or not for every client",
-				"codec rebuilt [a d] 4 of 5 files have codecs lzf instead of zlib"}},
+			[]string{"codec re-encoded [a e] the codecs of a were asked for, but its chunks are not what is declared, or not for every client",
+				"codec re-encoded [a d] 4 of 5 files have codecs lzf instead of zlib"}},
 		{"codecs of most files that clients lack", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{"codec rebuilt [a d] 4 of 5 files have codecs lzf instead of zlib"}},
+			[]string{"codec re-encoded [a d] 4 of 5 files have codecs lzf instead of zlib"}},
 		{"codecs of most bytes", Options{}, []Member{with("f4").files(4, "a", "d"), large},
-			[]string{"codec rebuilt [a d] 4 of 5 files have codecs zlib instead of no compression"}},
+			[]string{"codec re-encoded [a d] 4 of 5 files have codecs zlib instead of no compression"}},
 	} {
 		_, findings := decide(t, c.opts, c.members...)
 		var got []string
@@ -646,12 +646,12 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestEveryMemberConverts holds that a face is one that conversions accept, and that Kept
+// TestEveryMemberConverts holds that a schema is one that conversions accept, and that Kept
 // members need none.
 func TestEveryMemberConverts(t *testing.T) {
 	members := []Member{with("i2", att("_FillValue", "i2", -1)), with("f4", att("missing_value", "f4", -1)), with("f8")}
 	f, _ := decide(t, Options{}, members...)
-	d := decision{face: *f}
+	d := decision{schema: *f}
 	for i, m := range members {
 		c, err := convert.New(m.Variable, d.array(), f.Reading)
 		if err != nil {

@@ -12,22 +12,22 @@ import (
 	"varve/zarrjson"
 )
 
-// VariableOf returns the face of an array as CF sees it: a variable with typed attributes.
-func VariableOf(path string, face *zarrjson.Array) *manifest.Variable {
-	v := &manifest.Variable{Path: path, Shape: face.Shape, Type: face.DataType.Type()}
-	for name, value := range face.Attributes.All() {
-		if attribute, ok := AttributeOf(face, name, value); ok {
+// VariableOf returns the schema of an array as CF sees it: a variable with typed attributes.
+func VariableOf(path string, schema *zarrjson.Array) *manifest.Variable {
+	v := &manifest.Variable{Path: path, Shape: schema.Shape, Type: schema.DataType.Type()}
+	for name, value := range schema.Attributes.All() {
+		if attribute, ok := AttributeOf(schema, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
 		}
 	}
 	return v
 }
 
-// AttributeOf types an attribute of a face: text, or numbers.
-func AttributeOf(face *zarrjson.Array, name string, value []byte) (manifest.Attribute, bool) {
+// AttributeOf types an attribute of a schema: text, or numbers.
+func AttributeOf(schema *zarrjson.Array, name string, value []byte) (manifest.Attribute, bool) {
 	if name == FillValue {
-		mask, err := face.DataType.DecodeMask(value)
-		return manifest.Attribute{Name: name, Type: face.DataType.Type(), Data: mask, Scalar: true}, err == nil
+		mask, err := schema.DataType.DecodeMask(value)
+		return manifest.Attribute{Name: name, Type: schema.DataType.Type(), Data: mask, Scalar: true}, err == nil
 	}
 	if text, ok := TextOf(value); ok {
 		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{text}, Scalar: true}, true

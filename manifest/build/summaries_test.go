@@ -99,7 +99,7 @@ func TestLargeCoordinates(t *testing.T) {
 		t.Errorf("%d variables of a new file were read", compared)
 	}
 	checkTrack(t, out, 3)
-	checkOutlined(t, out)
+	checkSummarized(t, out)
 	snap := mustOf(Append(t.Context(), out, how(all[3])))
 	checkTrack(t, out, 4)
 	if compared != 4 { // of all files that which is of another type in the new one, its coordinates before
@@ -116,14 +116,14 @@ func TestLargeCoordinates(t *testing.T) {
 			t.Errorf("%d bytes of values", table.Bytes)
 		}
 	}
-	checkOutlined(t, out)
+	checkSummarized(t, out)
 }
 
 // checkTrack reads what the files of a track hold together.
 func checkTrack(t *testing.T, out string, files int) {
 	t.Helper()
 	got, a := decoded(t, out, "/time", false)
-	units, _ := a.Face().Attributes.Get("units")
+	units, _ := a.Schema().Attributes.Get("units")
 	step, since := timeUnit(strings.Trim(string(units), `"`))
 	depths, _ := decoded(t, out, "/depth", false)
 	if len(got) != files*soundings || len(depths) != len(got) {
@@ -140,13 +140,13 @@ func checkTrack(t *testing.T, out string, files int) {
 	}
 }
 
-// checkOutlined looks at what is kept of the coordinates of each file.
-func checkOutlined(t *testing.T, out string) {
+// checkSummarized looks at what is kept of the coordinates of each file.
+func checkSummarized(t *testing.T, out string) {
 	t.Helper()
 	for _, f := range filesIn(t, out) {
 		for _, path := range []string{"/time", "/cell"} {
 			v := f.Values[f.Header.Find(path)]
-			if v == nil || !v.Summed || v.Outline == nil || v.Outline.Count != soundings || len(v.Data) > 0 {
+			if v == nil || !v.Summed || v.Summary == nil || v.Summary.Count != soundings || len(v.Data) > 0 {
 				t.Errorf("%s %s: %+v", f.URL, path, v)
 			}
 		}

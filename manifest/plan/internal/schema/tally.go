@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 type tally struct {
 	groups   []*group // in the order of their first files
 	byKey    map[string]*group
-	declared *group // what the face has, which need not be what most files have; nil if that is not known
+	declared *group // what the schema has, which need not be what most files have; nil if that is not known
 }
 
 // group are the files that have the same.

@@ -12,13 +12,13 @@ import (
 	"varve/manifest"
 	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
-	"varve/manifest/plan/internal/face"
+	"varve/manifest/plan/internal/schema"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
 
-// faces decides what each array declares.
-func (p *planner) faces() error {
+// schemas decides what each array declares.
+func (p *planner) schemas() error {
 	for _, a := range p.arrays {
 		if err := p.decidePieces(a); err != nil {
 			return err
@@ -46,17 +46,17 @@ func (p *planner) faces() error {
 	return declared()
 }
 
-// decidedAtOnce is how many arrays' faces are decided while as many before them are declared.
+// decidedAtOnce is how many arrays' schemas are decided while as many before them are declared.
 const decidedAtOnce = 64
 
-// decideAll has all cores decide the faces of arrays, which takes most of the time. What it
+// decideAll has all cores decide the schemas of arrays, which takes most of the time. What it
 // returns waits for that, and declares the arrays in their order.
 func (p *planner) decideAll(arrays []*array) (declare func() error) {
 	decided := make([]decided, len(arrays))
 	for i, a := range arrays {
 		d := &decided[i]
-		d.faced = p.membersFor(a)
-		d.opts, d.err = p.faceOptions(a, d.faced)
+		d.declared = p.membersFor(a)
+		d.opts, d.err = p.schemaOptions(a, d.declared)
 	}
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -82,38 +82,38 @@ func (p *planner) decideAll(arrays []*array) (declare func() error) {
 	}
 }
 
-// decided is a face that was decided.
+// decided is a schema that was decided.
 type decided struct {
-	*faced
-	opts     face.Options
-	face     *face.Face
+	*declared
+	opts     schema.Options
+	schema   *schema.Schema
 	findings []report.Finding
 	err      error
 }
 
 func (d *decided) decide() {
 	if d.err == nil {
-		d.face, d.findings, d.err = face.Decide(d.members, d.opts)
+		d.schema, d.findings, d.err = schema.Decide(d.members, d.opts)
 	}
 }
 
-// faced is the members of an array as a face is decided from them: those that are alike are
+// declared is the members of an array as a schema is decided from them: those that are alike are
 // one.
-type faced struct {
-	members []face.Member
+type declared struct {
+	members []schema.Member
 	of      []int // for each of the array's members
 	firsts  []int32
 }
 
-// declare declares an array of a face and decides its chunks, and collects its values if they
+// declare declares an array of a schema and decides its chunks, and collects its values if they
 // are to be kept.
 func (p *planner) declare(a *array, d *decided) error {
 	if d.err != nil {
 		return d.err
 	}
-	f, got := d.faced, d.face
+	f, got := d.declared, d.schema
 	for _, finding := range d.findings {
-		p.faceFinding(a, finding)
+		p.schemaFinding(a, finding)
 	}
 	if got == nil {
 		return nil
@@ -125,7 +125,7 @@ func (p *planner) declare(a *array, d *decided) error {
 	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
 	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
 	shape := p.shapeOf(a)
-	out.Face = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
+	out.Schema = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
 	p.noteUnwritten(a)
 	if a.pieces {
@@ -136,15 +136,15 @@ func (p *planner) declare(a *array, d *decided) error {
 			return err
 		}
 	}
-	out.Face.ChunkGrid = p.gridOf(a, shape, kept)
-	if _, err := out.Face.Grid(); err != nil {
+	out.Schema.ChunkGrid = p.gridOf(a, shape, kept)
+	if _, err := out.Schema.Grid(); err != nil {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
-	p.noteChunks(a, out.Face, kept)
+	p.noteChunks(a, out.Schema, kept)
 	p.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
 	for k, m := range f.members {
-		p.out.Conversions.Add(m.Variable, out.Face, got.Conversions[k])
+		p.out.Conversions.Add(m.Variable, out.Schema, got.Conversions[k])
 	}
 	p.out.Arrays = append(p.out.Arrays, out)
 	if got.Inexact {
@@ -153,13 +153,13 @@ func (p *planner) declare(a *array, d *decided) error {
 	return nil
 }
 
-// faceFinding adds what the face has to say. What is kept in the manifest is not rebuilt.
-func (p *directions) faceFinding(a *array, f report.Finding) {
+// faceFinding adds what the schema has to say. What is kept in the manifest is not re-encoded.
+func (p *directions) schemaFinding(a *array, f report.Finding) {
 	if a.pieces && f.Effect != report.Refused {
 		if f.Kind == report.Codec || f.Kind == report.ChunkShape || f.Kind == report.FillValue && !p.gaps(a) {
 			return
 		}
-		if f.Effect == report.Rebuilt {
+		if f.Effect == report.Reencoded {
 			f.Effect = report.Noted
 		}
 	}
@@ -167,8 +167,8 @@ func (p *directions) faceFinding(a *array, f report.Finding) {
 }
 
 // membersFor joins the classes whose variables are alike but for their lengths.
-func (p *layout) membersFor(a *array) *faced {
-	f := &faced{}
+func (p *layout) membersFor(a *array) *declared {
+	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
 	var last []int32
 	all := a.all()
@@ -178,12 +178,12 @@ func (p *layout) membersFor(a *array) *faced {
 		if !ok {
 			key := ""
 			if len(all) > 1 {
-				key = faceKey(v)
+				key = schemaKey(v)
 			}
 			if k, ok = byKey[key]; !ok {
 				k = len(f.members)
 				byKey[key] = k
-				f.members = append(f.members, face.Member{Variable: v})
+				f.members = append(f.members, schema.Member{Variable: v})
 				f.firsts, last = append(f.firsts, -1), append(last, -1)
 			}
 			byVariable[v] = k
@@ -225,14 +225,14 @@ func (p *layout) ends(class int32) (first, last int32) {
 }
 
 // sort puts members in the order of their first files.
-func (f *faced) sort(rank []int32) {
+func (f *declared) sort(rank []int32) {
 	order := make([]int, len(f.members))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return int(rank[f.firsts[a]]) - int(rank[f.firsts[b]]) })
 	at := make([]int, len(order))
-	members, firsts := make([]face.Member, len(order)), make([]int32, len(order))
+	members, firsts := make([]schema.Member, len(order)), make([]int32, len(order))
 	for i, k := range order {
 		at[k], members[i], firsts[i] = i, f.members[k], f.firsts[k]
 	}
@@ -255,7 +255,7 @@ func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 }
 
 // faceKey is what members have in common that are alike but for their lengths.
-func faceKey(v *manifest.Variable) string {
+func schemaKey(v *manifest.Variable) string {
 	bare := *v
 	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
 	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.Stride = nil, nil, 0
@@ -263,14 +263,14 @@ func faceKey(v *manifest.Variable) string {
 	return string(h.AppendKey(nil))
 }
 
-func (p *planner) faceOptions(a *array, f *faced) (face.Options, error) {
-	opts := face.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common}
+func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
+	opts := schema.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common}
 	for _, role := range cf.BoundsRoles {
 		if p.bounds(a, role) != "" {
 			opts.Keep = append(opts.Keep, role)
 		}
 	}
-	for _, o := range p.opts.Faces {
+	for _, o := range p.opts.Schemas {
 		if o.Type == "" || !matches([]string{o.Array}, a.path) {
 			continue
 		}
@@ -312,7 +312,7 @@ func (p *directions) gaps(a *array) bool {
 }
 
 // codecFrom is 1 more than the member of the file that a user names.
-func (p *survey) codecFrom(a *array, f *faced) int {
+func (p *survey) codecFrom(a *array, f *declared) int {
 	if i := p.chosen(a); i >= 0 {
 		return f.of[i] + 1
 	}

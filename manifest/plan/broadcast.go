@@ -10,10 +10,10 @@ import (
 	"varve/manifest/report"
 )
 
-// checkSpread reports options that lay nothing along a dimension.
-func (p *layout) checkSpread() error {
-	for _, s := range p.opts.Spread {
-		option := "--spread " + s.Array + "=" + s.Dim
+// checkBroadcast reports options that lay nothing along a dimension.
+func (p *layout) checkBroadcast() error {
+	for _, s := range p.opts.Broadcast {
+		option := "--broadcast " + s.Array + "=" + s.Dim
 		called := slices.DeleteFunc(slices.Clone(p.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
 		is := func(how func(*dim) bool) bool {
 			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
@@ -32,7 +32,7 @@ func (p *layout) checkSpread() error {
 			return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{s.Array}, x.path) })
 		}):
 			return &OptionError{option, "no array is called so" + p.whichThere()}
-		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.spreads(&s, a) != nil || a.laid && matches([]string{s.Array}, a.path) }) && len(p.report.Refused()) == 0:
+		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.broadcasts(&s, a) != nil || a.laid && matches([]string{s.Array}, a.path) }) && len(p.report.Refused()) == 0:
 			return &OptionError{option, "all that is called so has " + s.Dim + " already, or says itself where along a dimension files lie"}
 		}
 	}
@@ -44,9 +44,9 @@ func (d *dim) places() bool {
 	return d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named)
 }
 
-// spreads is the dimension that an option lays an array along, or nil if it does not. What says itself
+// broadcasts is the dimension that an option lays an array along, or nil if it does not. What says itself
 // where files lie has a place.
-func (p *directions) spreads(s *Spread, a *array) *dim {
+func (p *directions) broadcasts(s *Broadcast, a *array) *dim {
 	if !matches([]string{s.Array}, a.path) || p.isAxis(a) || p.dims[a.path] != nil {
 		return nil
 	}
@@ -89,22 +89,22 @@ func (d *dim) near(array string) int {
 	return -1
 }
 
-// giveSpread gives an array the dimensions that the user lays it along.
-func (p *layout) giveSpread(a *array) {
-	for i := range p.opts.Spread {
-		d := p.spreads(&p.opts.Spread[i], a)
+// giveBroadcast gives an array the dimensions that the user lays it along.
+func (p *layout) giveBroadcast(a *array) {
+	for i := range p.opts.Broadcast {
+		d := p.broadcasts(&p.opts.Broadcast[i], a)
 		if d == nil || slices.Contains(a.made, d.path) {
 			continue
 		}
 		a.placed = slices.Insert(slices.Clone(a.placed), len(a.made), d)
 		a.made = append(a.made, d.path)
-		a.spread = true
+		a.broadcast = true
 	}
 }
 
 // refuseUnplaced refuses files with an array that is laid along a dimension which they do not have.
 func (p *layout) refuseUnplaced(a *array) bool {
-	if !a.spread {
+	if !a.broadcast {
 		return false
 	}
 	for _, d := range a.placed[:len(a.made)] {
@@ -124,9 +124,9 @@ func (p *layout) refuseUnplaced(a *array) bool {
 	return false
 }
 
-// spreadOption is the option that keeps the values of all of some groups of files, by laying them along
+// broadcastOption is the option that keeps the values of all of some groups of files, by laying them along
 // dimensions on which the files lie in other places; empty if none does.
-func (c *comparison) spreadOption(groups [][]int32) string {
+func (c *comparison) broadcastOption(groups [][]int32) string {
 	p, a := c.p, c.a
 	if p.isAxis(a) || p.dims[a.path] != nil {
 		return ""
@@ -156,7 +156,7 @@ func (c *comparison) spreadOption(groups [][]int32) string {
 		if p.dimFor(name, a.path) != d {
 			name = d.path
 		}
-		options, names = append(options, report.Spread(a.path[1:], name)), append(names, path.Base(d.path))
+		options, names = append(options, report.Broadcast(a.path[1:], name)), append(names, path.Base(d.path))
 	}
 	return strings.Join(options, " ") + " for each file's along " + strings.Join(names, " and ")
 }
@@ -197,7 +197,7 @@ func (p *layout) refuseRepeated(a *array) {
 		}
 		if size += bytes; size > mostTimes || size < 0 {
 			files := p.holders(a)
-			p.find(p.odd(report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first without --spread, or " + report.Drop(a.path[1:]),
+			p.find(p.odd(report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first without --broadcast, or " + report.Drop(a.path[1:]),
 				Says: fmt.Sprintf("can only be kept in the manifest, and takes more than %s laid along %s", report.Size(mostTimes), dimNames(a.placed[:len(a.made)]))},
 				files, a.files))
 			return
@@ -205,16 +205,16 @@ func (p *layout) refuseRepeated(a *array) {
 	}
 }
 
-// isSpreadAlong reports whether an axis is one that variables of files lack, and are alike along.
-func (c *cutting) isSpreadAlong(axis int) bool {
-	if !c.a.spread || axis >= len(c.a.made) {
+// isBroadcastAlong reports whether an axis is one that variables of files lack, and are alike along.
+func (c *cutting) isBroadcastAlong(axis int) bool {
+	if !c.a.broadcast || axis >= len(c.a.made) {
 		return false
 	}
 	at := c.placedAt(axis)
 	return at >= 0 && !c.a.where.dims[at].made
 }
 
-// keepsSpread reports whether the manifest has the values of an array that is laid along a dimension.
-func (p *layout) keepsSpread(a *array) bool {
-	return a.spread && a.isSmall() && !p.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.bytesOf(a) <= mostTimes
+// keepsBroadcast reports whether the manifest has the values of an array that is laid along a dimension.
+func (p *layout) keepsBroadcast(a *array) bool {
+	return a.broadcast && a.isSmall() && !p.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.bytesOf(a) <= mostTimes
 }

@@ -1,4 +1,4 @@
-package face
+package schema
 
 import (
 	"encoding/json"
@@ -14,19 +14,19 @@ import (
 // fill decides what cells hold that no file has written: what most unwritten ones of the files
 // are, so that their chunks can stay missing; where files leave gaps, what is missing.
 func (d *decision) fill() {
-	typ := d.face.DataType.Type()
+	typ := d.schema.DataType.Type()
 	if d.opts.Gaps {
-		d.face.Fill = d.gap(typ)
+		d.schema.Fill = d.gap(typ)
 		d.sayGap(typ)
 	} else {
-		d.face.Fill = d.ownFill()
+		d.schema.Fill = d.ownFill()
 	}
 	if d.alone() {
 		return
 	}
 	own := func(m *member) []byte {
 		if !m.mayBeUnwritten() {
-			return d.face.Fill
+			return d.schema.Fill
 		}
 		return m.conversion.Fill()
 	}
@@ -34,8 +34,8 @@ func (d *decision) fill() {
 		key:  func(m *member) string { return string(own(m)) },
 		says: func(m *member) string { return number(typ, own(m)) },
 	})
-	if t.differ() && d.face.Reading != manifest.Unpacked { // there the packing is told, which makes it differ
-		d.finding(report.FillValue, report.Rebuilt, "fill value", t).Says += ", where nothing was written"
+	if t.differ() && d.schema.Reading != manifest.Unpacked { // there the packing is told, which makes it differ
+		d.finding(report.FillValue, report.Reencoded, "fill value", t).Says += ", where nothing was written"
 	}
 }
 
@@ -75,13 +75,13 @@ func (d *decision) gap(typ codec.Type) []byte {
 		half := cf.NaN(codec.Type{Kind: codec.Float, Size: typ.Size / 2})
 		return append(append([]byte(nil), half...), half...)
 	}
-	return d.face.DataType.DefaultFill()
+	return d.schema.DataType.DefaultFill()
 }
 
 // blank is the text by which all members say that there is none, or nil. No client takes a mask of
 // texts, but cells that are in no file read as those that files leave empty.
 func (d *decision) blank() (text []byte) {
-	typ := d.face.DataType.Type()
+	typ := d.schema.DataType.Type()
 	for i := range d.members {
 		a := d.members[i].attribute(cf.FillValue)
 		if a == nil || len(a.Texts) != 1 || i > 0 && a.Texts[0] != string(text) {
@@ -107,7 +107,7 @@ func (d *decision) sayGap(typ codec.Type) {
 	if len(d.masks) > 0 || d.blank() != nil {
 		return
 	}
-	if spelt, err := d.face.DataType.FillJSON(d.face.Fill); err == nil {
+	if spelt, err := d.schema.DataType.FillJSON(d.schema.Fill); err == nil {
 		d.note(report.FillValue, report.Noted, "some cells are in no file and read as %s, as no %s says that it is missing", spelt, typ)
 	}
 }
@@ -118,12 +118,12 @@ func (d *decision) codecs() {
 	chains := d.chains()
 	best := d.best(chains)
 	if best != nil {
-		d.face.From, d.face.Codecs, d.face.Inexact = best.from, best.specs, !best.exact
+		d.schema.From, d.schema.Codecs, d.schema.Inexact = best.from, best.specs, !best.exact
 	} else {
-		d.face.From, d.face.Codecs = -1, codec.Plain(d.face.DataType.Type())
+		d.schema.From, d.schema.Codecs = -1, codec.Plain(d.schema.DataType.Type())
 	}
 	for i := range d.members {
-		d.face.Kept[i] = best != nil && chains[i] != nil && chains[i].class == best.class
+		d.schema.Kept[i] = best != nil && chains[i] != nil && chains[i].class == best.class
 	}
 	d.sayCodecs(chains, best)
 }
@@ -227,13 +227,13 @@ func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) [
 }
 
 // best is the chain of most bytes in the class of most bytes, or the one that was asked for.
-// Where chunks have to be rebuilt it is one in which they can be.
+// Where chunks have to be re-encoded it is one in which they can be.
 func (d *decision) best(chains []*chain) (best *chain) {
 	if at := d.opts.CodecFrom - 1; at >= 0 && at < len(chains) {
 		if c := chains[at]; c != nil && c.class != nil && (c.exact || !d.opts.Exact) {
 			return c
 		}
-		d.note(report.Codec, report.Rebuilt, "the codecs of %s were asked for, but its chunks are not what is declared, or not for every client", d.members[at].First)
+		d.note(report.Codec, report.Reencoded, "the codecs of %s were asked for, but its chunks are not what is declared, or not for every client", d.members[at].First)
 	}
 	for _, c := range chains {
 		if c == nil || c.class == nil || d.opts.Exact && !c.exact {
@@ -246,7 +246,7 @@ func (d *decision) best(chains []*chain) (best *chain) {
 	return best
 }
 
-// sayCodecs tells which members' chains are not the face's. Why members have none is said
+// sayCodecs tells which members' chains are not the schema's. Why members have none is said
 // elsewhere.
 func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	if best != nil && len(chains) == 1 {
@@ -271,11 +271,11 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	d.saySettings(chains, best)
 	switch {
 	case t.differ():
-		d.finding(report.Codec, report.Rebuilt, "codecs", t)
+		d.finding(report.Codec, report.Reencoded, "codecs", t)
 	case best == nil && len(t.groups) == 1 && d.opts.Exact:
-		d.note(report.Codec, report.Rebuilt, "stored with %s, in which not all can be rebuilt that has to be: declared as %s", t.groups[0].says(), chainText(d.face.Codecs))
+		d.note(report.Codec, report.Reencoded, "stored with %s, in which not all can be re-encoded that has to be: declared as %s", t.groups[0].says(), chainText(d.schema.Codecs))
 	case best == nil && len(t.groups) == 1:
-		d.note(report.Codec, report.Rebuilt, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says(), chainText(d.face.Codecs))
+		d.note(report.Codec, report.Reencoded, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says(), chainText(d.schema.Codecs))
 	}
 }
 

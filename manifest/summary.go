@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Outline is what is kept of numbers or times that are too many to be kept: how they run, and
+// Summary is what is kept of numbers or times that are too many to be kept: how they run, and
 // sums of what they mean.
 //
 //	times 3000 1 60 1577836800:0 1578016740:0 1577836800:0 1578016740:0 6c1b… 92f0…
@@ -18,7 +18,7 @@ import (
 //	  │    │   └ Run
 //	  │    └ Count
 //	  └ Nature
-type Outline struct {
+type Summary struct {
 	Nature string // whole, numbers or times: what the places are told in
 	Count  int64
 	Run    int8    // 1 rising, -1 falling, 0 for fewer than two, 2 neither
@@ -30,8 +30,8 @@ type Outline struct {
 	Bag                          uint64 // sum of hashes of that, in whatever order
 }
 
-// String writes the outline as a manifest keeps it; ParseOutline reads it.
-func (o *Outline) String() string {
+// String writes the summary as a manifest keeps it; ParseSummary reads it.
+func (o *Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %d %s", o.Nature, o.Count, o.Run, strconv.FormatFloat(o.Step, 'g', -1, 64))
 	for _, p := range [][2]int64{o.First, o.Last, o.Least, o.Greatest} {
@@ -41,14 +41,14 @@ func (o *Outline) String() string {
 	return b.String()
 }
 
-// ParseOutline reads what String returned; nil if it is something else, which is to be found out
+// ParseSummary reads what String returned; nil if it is something else, which is to be found out
 // again.
-func ParseOutline(text string) *Outline {
+func ParseSummary(text string) *Summary {
 	words := strings.Fields(text)
 	if len(words) != 10 {
 		return nil
 	}
-	o := &Outline{Nature: words[0], Meant: words[8]}
+	o := &Summary{Nature: words[0], Meant: words[8]}
 	var failed error
 	o.Count, failed = strconv.ParseInt(words[1], 10, 64)
 	ok := failed == nil

@@ -1,0 +1,30 @@
+package convert
+
+import (
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/zarrjson"
+)
+
+// packingNames are the attributes that a packing is made of.
+var packingNames = []string{cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.FillValue, cf.MissingValue}
+
+// packingOf reads what the attributes of a schema say of its numbers.
+func packingOf(schema *zarrjson.Array) (cf.Packing, error) {
+	v := manifest.Variable{Path: "the schema", Type: schema.DataType.Type()}
+	for name, value := range schema.Attributes.Named(packingNames...) {
+		if attribute, ok := cf.AttributeOf(schema, name, value); ok {
+			v.Attributes = append(v.Attributes, attribute)
+		} else if _, err := schema.DataType.DecodeMask(value); name == cf.FillValue && cf.IsNumber(v.Type) {
+			return cf.Packing{}, err
+		}
+	}
+	return cf.PackingOf(&v)
+}
+
+// text is an attribute of a schema that is one text, or empty.
+func text(schema *zarrjson.Array, name string) string {
+	raw, _ := schema.Attributes.Get(name)
+	text, _ := cf.TextOf(raw)
+	return text
+}
