@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"varve/codec/internal/corrupt"
+	"varve/codec/internal/glibc"
 )
 
 // Streams of relative bounds hold magnitudes, and signs apart: a byte each, in zstd, or none
@@ -24,7 +25,7 @@ func (f *floats[T]) factors(c *classic[T]) error {
 		if t < 0 || t >= c.intervals {
 			return corrupt.Errorf("sz: type %d of %d", t, c.intervals)
 		}
-		p.factors[i+1] = pow(1+c.bound, finer*float64(t-c.radius))
+		p.factors[i+1] = glibc.Pow(1+c.bound, finer*float64(t-c.radius))
 	}
 	if err := f.decodeTypes(f.count); err != nil {
 		return err
@@ -111,7 +112,7 @@ func finishLogarithms[T float](out []T, signs []byte, least T) {
 		if v < least {
 			v = 0
 		} else {
-			v = T(exp2(float64(v)))
+			v = T(glibc.Exp2(float64(v)))
 		}
 		if signs != nil && signs[i] != 0 {
 			v = -v

@@ -1,16 +1,17 @@
-package sz
-
-import "math"
-
-// The functions below give the very bits of glibc's pow and exp2 since 2.28, which the
-// library calls when it decodes: of pow where the processor has fused multiply-add, and of
-// exp2, which glibc has not compiled for that, without. Go's own
-// differ from them in the last bit now and then, and an error in a prediction spreads to
-// all that is predicted from it. Only the operands that decoding needs are handled.
+// Package glibc has functions that give the very bits of the C library's, for decoders whose
+// originals in C call them.
+//
+// They are glibc's pow, exp and exp2 since 2.28: of pow and exp where the processor has fused
+// multiply-add, and of exp2, which glibc has not compiled for that, without. Go's own differ
+// from them in the last bit now and then, and an error in a prediction spreads to all that is
+// predicted from it. Only the operands that decoding needs are handled.
 //
 // The algorithms and the coefficients are those of Arm's Optimized Routines (Szabolcs Nagy,
 // 2018), which glibc took over. math.FMA is
 // exact on every machine; the explicit conversions keep other products from being fused.
+package glibc
+
+import "math"
 
 // Ln 2 in two parts, of which the first times an exponent is exact; and the polynomial of
 // log(1+r), scaled as it is evaluated.
@@ -47,8 +48,8 @@ const (
 	two5th = 0x1.5d7e09b4e3a84p-10
 )
 
-// pow returns x to the power of y for a finite x of at least 1.
-func pow(x, y float64) float64 {
+// Pow returns x to the power of y for a finite x of at least 1.
+func Pow(x, y float64) float64 {
 	if x == 1 || math.Abs(y) < 0x1p-65 {
 		return 1
 	}
@@ -58,6 +59,14 @@ func pow(x, y float64) float64 {
 	high, low := logarithm(math.Float64bits(x))
 	e := y * high
 	return exponential(e, math.FMA(y, low, math.FMA(y, high, -e)))
+}
+
+// Exp returns e to the power of x.
+func Exp(x float64) float64 {
+	if math.IsNaN(x) {
+		return x
+	}
+	return exponential(x, 0)
 }
 
 // logarithm returns the natural logarithm of a normal positive number in two parts.
@@ -111,8 +120,8 @@ func exponential(x, tail float64) float64 {
 	return unit * math.FMA(s, t, s)
 }
 
-// exp2 returns 2 to the power of x.
-func exp2(x float64) float64 {
+// Exp2 returns 2 to the power of x.
+func Exp2(x float64) float64 {
 	switch {
 	case math.IsNaN(x) || x >= 1024:
 		return x + math.Inf(1)
