@@ -79,6 +79,18 @@ func countBits(bitmap []byte, n int) int {
 	return count
 }
 
+// countBitsFrom returns how many of n bits from bit at on are set.
+func countBitsFrom(bitmap []byte, at, n int) int {
+	count := 0
+	for ; n > 0 && at&7 != 0; at, n = at+1, n-1 {
+		count += int(bitmap[at>>3] >> (7 - at&7) & 1)
+	}
+	if n == 0 {
+		return count
+	}
+	return count + countBits(bitmap[at>>3:], n)
+}
+
 // spread gives each point whose bit is set the next of the values, and the others none. The
 // values may be the end of dst.
 func spread(dst, values []float64, bitmap []byte) {

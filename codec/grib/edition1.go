@@ -34,6 +34,27 @@ const (
 	unusedBits     = 0x0f
 )
 
+// A matrix of values at each point, such as a wave spectrum, has after the bits a value
+//
+//	11  where values begin
+//	13  more flags: 8 is a matrix, else there is one value a point
+//	14  rows, columns, 2 bytes each
+//	18  how the first dimension is defined
+//	19  its coefficients
+//	20  how the second dimension is defined
+//	21  its coefficients
+//	22  what the dimensions are
+//	24  the coefficients, floats of IBM
+const (
+	matrixFlags1At   = 13
+	matrixRows1At    = 14
+	matrixColumns1At = 16
+	coefficients1At  = 19
+	coefficients2At  = 21
+	matrix1          = 24
+	matrixOfValues   = 0x08
+)
+
 // open1 reads the parameters of edition 1.
 func (f *Field) open1(info *Info) (packing, error) {
 	s := f.Section4
@@ -44,21 +65,59 @@ func (f *Field) open1(info *Info) (packing, error) {
 	info.Reference = ibm32(s[reference1At:])
 	info.BitsPerValue = int(s[bits1At])
 	info.DecimalScale = f.DecimalScale
-	switch flags := s[flags1At]; {
-	case flags&(flagSpectral|flagComplex|flagAdditional) == 0:
+	switch flags := s[flags1At]; flags & (flagSpectral | flagComplex | flagAdditional) {
+	case 0:
 		return f.openSimple1(info)
+	case flagComplex, flagComplex | flagAdditional:
+		return f.openSecondOrder1(info)
+	case flagSpectral:
+		return f.openSpectralSimple1(info)
+	case flagSpectral | flagComplex:
+		return f.openSpectralComplex1(info)
+	case flagAdditional:
+		if flags&flagIntegers != 0 {
+			return f.openIEEE1(info)
+		}
+		return f.openMatrix1(info)
 	default:
-		return nil, fmt.Errorf("section 4: flags %#02x of a packing: %w", flags>>4, errors.ErrUnsupported)
+		return nil, fmt.Errorf("section 4: flags %#x of an unknown packing: %w", flags>>4, errors.ErrUnsupported)
 	}
 }
 
 func (f *Field) openSimple1(info *Info) (packing, error) {
 	info.Packing = "grid_simple"
 	data := f.Section4[header1:]
-	info.Coded = f.Points
-	if info.BitsPerValue > 0 {
-		info.Coded = max(0, 8*len(data)-int(f.Section4[flags1At]&unusedBits)) / info.BitsPerValue
+	info.Coded = packedCount(data, f.Section4[flags1At], info.BitsPerValue, f.Points)
+	return newSimple(info, data)
+}
+
+// packedCount returns how many values are packed in data, of which the flags say how many bits
+// are not used at its end; points if they take no bits.
+func packedCount(data []byte, flags byte, width, points int) int {
+	if width == 0 {
+		return max(0, points)
 	}
+	return max(0, 8*len(data)-int(flags&unusedBits)) / width
+}
+
+// openMatrix1 opens simple packing behind the parameters of a matrix of values, which has one value
+// a point nevertheless.
+func (f *Field) openMatrix1(info *Info) (packing, error) {
+	info.Packing = "grid_simple_matrix"
+	s := f.Section4
+	if len(s) < matrix1 {
+		return nil, corrupt.Errorf("section 4: %d bytes, at least %d are expected of %s", len(s), matrix1, info.Packing)
+	}
+	if s[matrixFlags1At]&matrixOfValues != 0 {
+		return nil, fmt.Errorf("section 4, %s: a matrix of %d by %d values at each point: %w",
+			info.Packing, uint16At(s, matrixRows1At), uint16At(s, matrixColumns1At), errors.ErrUnsupported)
+	}
+	start := matrix1 + 4*(int(s[coefficients1At])+int(s[coefficients2At]))
+	if len(s) < start {
+		return nil, corrupt.Errorf("section 4: %d bytes, at least %d are expected of %s", len(s), start, info.Packing)
+	}
+	data := s[start:]
+	info.Coded = packedCount(data, s[flags1At], info.BitsPerValue, f.Points)
 	return newSimple(info, data)
 }
 

@@ -38,7 +38,24 @@ const (
 // The templates of section 5, code table 5.0. Those of one packing in several numbers have been
 // in use before the WMO gave theirs.
 const (
-	templateSimple = 0
+	templateSimple         = 0
+	templateMatrix         = 1
+	templateComplex        = 2
+	templateDifferenced    = 3
+	templateIEEE           = 4
+	templateJPEG           = 40
+	templatePNG            = 41
+	templateCCSDS          = 42
+	templateSpectralSimple = 50
+	templateSpectral       = 51
+	templateBiFourier      = 53
+	templateLogarithmic    = 61
+	templateRuns           = 200
+	templateOldJPEG        = 40000
+	templateOldPNG         = 40010
+	templateSpectralIEEE   = 50000
+	templateSecondOrder    = 50001
+	templateSecondOrderB   = 50002 // maybe boustrophedonic
 )
 
 // open2 reads the parameters of edition 2.
@@ -54,6 +71,28 @@ func (f *Field) open2(info *Info) (packing, error) {
 	switch info.Template {
 	case templateSimple:
 		return f.openSimple2(info)
+	case templateMatrix:
+		return nil, fmt.Errorf("data representation template 5.1, a matrix of values at each point: %w", errors.ErrUnsupported)
+	case templateComplex, templateDifferenced:
+		return f.openComplex(info, info.Template == templateDifferenced)
+	case templateIEEE:
+		return f.openIEEE2(info)
+	case templatePNG, templateOldPNG:
+		return f.openPNG(info)
+	case templateCCSDS:
+		return f.openCCSDS(info)
+	case templateSpectralSimple:
+		return f.openSpectralSimple2(info)
+	case templateSpectral:
+		return f.openSpectralComplex2(info)
+	case templateSpectralIEEE:
+		return f.openSpectralIEEE(info)
+	case templateLogarithmic:
+		return f.openLogarithmic(info)
+	case templateRuns:
+		return f.openRuns(info)
+	case templateSecondOrder, templateSecondOrderB:
+		return f.openExtended2(info, info.Template == templateSecondOrderB)
 	default:
 		return nil, fmt.Errorf("data representation template 5.%d: %w", info.Template, errors.ErrUnsupported)
 	}

@@ -57,7 +57,7 @@ type Field struct {
 type Info struct {
 	Packing      string  // packingType: "grid_simple"
 	Template     int     // dataRepresentationTemplateNumber of edition 2
-	BitsPerValue int     // bitsPerValue
+	BitsPerValue int     // bitsPerValue; -1 if second-order packing of edition 1 does not say it
 	Reference    float64 // referenceValue
 	BinaryScale  int     // binaryScaleFactor
 	DecimalScale int     // decimalScaleFactor
@@ -87,6 +87,11 @@ func Decode(dst []float64, f *Field) error {
 	}
 	if err := f.fill(dst, p, info); err != nil {
 		return fmt.Errorf("%s: %w", info.Packing, err)
+	}
+	if p, ok := p.(interface{ straighten([]float64) error }); ok {
+		if err := p.straighten(dst); err != nil {
+			return fmt.Errorf("%s: %w", info.Packing, err)
+		}
 	}
 	return nil
 }
@@ -144,14 +149,14 @@ func (f *Field) fill(dst []float64, p packing, info Info) error {
 	if present > info.Coded {
 		return corrupt.Errorf("%d points of the bitmap have a value, and %d values are packed", present, info.Coded)
 	}
+	if present == 0 {
+		setMissing(dst)
+		return nil
+	}
 	// The packed values go to the end of dst, where they are never overtaken by the points.
 	tail := dst[len(dst)-present:]
 	if err := p.decode(tail); err != nil {
 		return err
-	}
-	if present == 0 {
-		setMissing(dst)
-		return nil
 	}
 	spread(dst, tail, f.Bitmap)
 	return nil

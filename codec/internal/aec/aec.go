@@ -1,5 +1,5 @@
-// Package aec decodes the adaptive entropy coding of CCSDS 121.0-B-3 as szip wraps it,
-// which is HDF5's filter 4 and the imagecodecs_szip codec.
+// Package aec decodes the adaptive entropy coding of CCSDS 121.0-B-3: as szip wraps it,
+// which is HDF5's filter 4 and the imagecodecs_szip codec, and as it is, which GRIB has.
 //
 // Samples are coded in blocks; blocks make scanlines, which are coded on their own. A
 // block starts at any bit, with an option of 3 bits (samples of up to 8 bits), 4 (up to
@@ -102,6 +102,7 @@ type decoder struct {
 	bits      uint // of a sample
 	id        uint // bits of an option
 	neighbour bool
+	signed    bool     // samples are of two's complement, which szip does not have
 	blocks    int      // in a scanline
 	line      []uint32 // the scanline, whole blocks
 }
@@ -109,7 +110,7 @@ type decoder struct {
 func (d *decoder) start(src []byte, p Params, bits uint) {
 	d.bitReader = bitReader{src: src}
 	d.block, d.bits = p.PixelsPerBlock, bits
-	d.neighbour = p.Options&OptionNeighbour != 0
+	d.neighbour, d.signed = p.Options&OptionNeighbour != 0, false
 	switch {
 	case bits > 16:
 		d.id = 5
@@ -155,7 +156,10 @@ func (d *decoder) scanline(n int) ([]uint32, error) {
 		b += done
 	}
 	line := d.line[:n]
-	if d.neighbour {
+	switch {
+	case d.neighbour && d.signed:
+		restoreSigned(line, d.bits)
+	case d.neighbour:
 		restore(line, 1<<d.bits-1)
 	}
 	return line, nil
