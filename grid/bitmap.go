@@ -65,8 +65,8 @@ func (m *bitmap) next(from, to int64, flip uint64) int64 {
 	return to
 }
 
+// The values of flip in bitmap.next.
 const (
-	// The values of flip in bitmap.next.
 	findSet   = 0
 	findClear = ^uint64(0)
 )

@@ -217,7 +217,7 @@ func decodeGroup(g groupDocument) (GroupSchema, error) {
 		return GroupSchema{}, err
 	}
 	attributes, err := zarrjson.ParseAttributes(doc)
-	return GroupSchema{g.Path, attributes.Relaid()}, err
+	return GroupSchema{g.Path, attributes.WithoutLayout()}, err
 }
 
 func decodeArray(a *arrayDocument) (Array, error) {
@@ -230,7 +230,7 @@ func decodeArray(a *arrayDocument) (Array, error) {
 		return Array{}, err
 	}
 	// The white space is the snapshot's, not that of a document that a client sees.
-	schema.Attributes = schema.Attributes.Relaid()
+	schema.Attributes = schema.Attributes.WithoutLayout()
 	return Array{
 		Path: a.Path, Schema: schema, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
 		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, Chunks: a.Chunks,

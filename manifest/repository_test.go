@@ -115,14 +115,14 @@ func fullSnapshot(tb testing.TB) *Snapshot {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	schema.Attributes = schema.Attributes.Relaid()
+	schema.Attributes = schema.Attributes.WithoutLayout()
 	attributes, err := zarrjson.ParseAttributes([]byte(`{"title":"x","list":[1,2.50]}`))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return &Snapshot{
 		Message: "build", Writer: "varve", Options: json.RawMessage(`{"strict":true}`), State: json.RawMessage(`[1]`), Merged: map[string]int64{"time": 3},
-		Groups: []GroupSchema{{"/", zarrjson.Attributes{}}, {"/g x", attributes.Relaid()}},
+		Groups: []GroupSchema{{"/", zarrjson.Attributes{}}, {"/g x", attributes.WithoutLayout()}},
 		Arrays: []Array{{
 			Path: "/g x/sst", Schema: schema, Placement: "p", Variables: []string{"/sst", "/SST"}, Dims: []string{"/time", "/x"},
 			Renamed: map[string]string{"/t": "/time"}, Reading: Unpacked, Chunks: Counts{Verbatim: 2},

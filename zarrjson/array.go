@@ -14,20 +14,21 @@ type Array struct {
 	DataType       DataType
 	ChunkGrid      ChunkGrid
 	Keys           KeyEncoding
-	Fill           []byte // one element in memory form; nil stands for zeros
+	Fill           []byte // one element in memory form; nil means zeros
 	Codecs         []codec.Spec
 	Attributes     Attributes
 	DimensionNames []DimensionName // nil if the document has none
 	Extra          []ExtraField
 }
 
-// DimensionName is the name of a dimension or, if it is not Named, null.
+// DimensionName is the name of a dimension, or null if Named is false.
 type DimensionName struct {
 	Name  string
 	Named bool
 }
 
-// Dim is the name of a dimension, or dim_0, dim_1 as xarray calls what has none.
+// Dim returns the name of a dimension. A dimension without a name is dim_0, dim_1, …, as
+// in xarray.
 func (a *Array) Dim(axis int) string {
 	if axis < len(a.DimensionNames) && a.DimensionNames[axis].Named {
 		return a.DimensionNames[axis].Name
@@ -35,7 +36,7 @@ func (a *Array) Dim(axis int) string {
 	return "dim_" + strconv.Itoa(axis)
 }
 
-// Dims are the names of all dimensions.
+// Dims returns the names of all dimensions.
 func (a *Array) Dims() []string {
 	names := make([]string, len(a.Shape))
 	for axis := range names {
@@ -44,7 +45,7 @@ func (a *Array) Dims() []string {
 	return names
 }
 
-// Names returns dimension names none of which is null.
+// Names returns dimension names without nulls.
 func Names(names ...string) []DimensionName {
 	list := make([]DimensionName, len(names))
 	for i, n := range names {
@@ -53,16 +54,16 @@ func Names(names ...string) []DimensionName {
 	return list
 }
 
-// ExtraField is a field that no specification of varve's knows: an object with
+// ExtraField is a field that is in no specification that varve implements: an object with
 // "must_understand": false, kept byte for byte.
 type ExtraField struct {
 	Name string
 	JSON []byte
 }
 
-// ParseArray reads the zarr.json of an array.
+// ParseArray parses the zarr.json of an array.
 func ParseArray(doc []byte) (*Array, error) {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -70,28 +71,28 @@ func ParseArray(doc []byte) (*Array, error) {
 }
 
 func parseArray(v value) (*Array, error) {
-	o, err := v.object("an object")
+	o, err := v.readObject("an object")
 	if err != nil {
 		return nil, err
 	}
-	if err := o.node("array"); err != nil {
+	if err := o.readNodeType("array"); err != nil {
 		return nil, err
 	}
 	a := &Array{}
-	if err := o.each(a.steps()); err != nil {
+	if err := o.readSteps(a.steps()); err != nil {
 		return nil, err
 	}
-	if a.Extra, err = o.extra(); err != nil {
+	if a.Extra, err = o.readExtra(); err != nil {
 		return nil, err
 	}
 	if err := a.Validate(); err != nil {
-		return nil, at(v.path, err)
+		return nil, atPath(v.path, err)
 	}
 	return a, nil
 }
 
-// node takes the fields that say what kind of document it is.
-func (o *object) node(kind string) error {
+// readNodeType takes the fields zarr_format and node_type and checks them.
+func (o *object) readNodeType(kind string) error {
 	format, err := o.need("zarr_format")
 	if err != nil {
 		return err
@@ -99,46 +100,49 @@ func (o *object) node(kind string) error {
 	if string(format.raw) != "3" {
 		return format.refuseFormat()
 	}
-	return o.literal("node_type", `"`+kind+`"`)
+	return o.needLiteral("node_type", `"`+kind+`"`)
 }
 
-// refuseFormat says that a zarr_format is not 3.
+// refuseFormat returns the error for a zarr_format other than 3.
 func (v value) refuseFormat() error {
+	// Stores written by drafts of format 3 have the URL of the draft as their
+	// zarr_format.
 	if bytes.HasPrefix(v.raw, []byte(`"https://purl.org/zarr/spec/`)) {
-		return unsupported(v.path, "%s is a draft of format 3; convert the store with what wrote it to format 2", abbreviate(v.raw))
+		return unsupportedError(v.path, "%s is a draft of format 3; convert the store to format 2 with the program that wrote it", abbreviate(v.raw))
 	}
 	return v.refuse("3")
 }
 
+// steps reads the data type before the fill value and the codecs, which depend on it.
 func (a *Array) steps() []step {
 	return []step{
 		{name: "shape", read: a.readShape},
-		{name: "data_type", read: func(v value) (err error) { a.DataType, err = dataType(v); return err }},
-		{name: "chunk_grid", read: func(v value) (err error) { a.ChunkGrid, err = chunkGrid(v); return err }},
-		{name: "chunk_key_encoding", read: func(v value) (err error) { a.Keys, err = keyEncoding(v); return err }},
+		{name: "data_type", read: func(v value) (err error) { a.DataType, err = readDataType(v); return err }},
+		{name: "chunk_grid", read: func(v value) (err error) { a.ChunkGrid, err = readChunkGrid(v); return err }},
+		{name: "chunk_key_encoding", read: func(v value) (err error) { a.Keys, err = readKeyEncoding(v); return err }},
 		{name: "fill_value", read: a.readFill},
-		{name: "codecs", read: func(v value) (err error) { a.Codecs, err = codecs(v, spellingOf(a)); return err }},
-		{name: "attributes", optional: true, read: func(v value) (err error) { a.Attributes, err = attributesOrNull(v); return err }},
+		{name: "codecs", read: func(v value) (err error) { a.Codecs, err = readCodecs(v, normalizerOf(a)); return err }},
+		{name: "attributes", optional: true, read: func(v value) (err error) { a.Attributes, err = readAttributesOrNull(v); return err }},
 		{name: "dimension_names", optional: true, read: a.readNames},
-		{name: "storage_transformers", optional: true, read: noTransformers},
+		{name: "storage_transformers", optional: true, read: refuseTransformers},
 	}
 }
 
 func (a *Array) readShape(v value) (err error) {
-	a.Shape, err = v.wholes()
+	a.Shape, err = v.readIntegers()
 	return err
 }
 
-// wholes reads a list of integers that are not negative.
-func (v value) wholes() ([]int64, error) {
-	if !v.is('[') {
+// readIntegers reads a list of integers that are at least 0.
+func (v value) readIntegers() ([]int64, error) {
+	if !v.startsWith('[') {
 		return nil, v.refuse("a list of integers")
 	}
 	list := []int64{}
 	for i, e := range v.elements() {
-		n, err := e.whole(0)
+		n, err := e.readInteger(0)
 		if err != nil {
-			return nil, at(index(v.path, i), err)
+			return nil, atPath(indexPath(v.path, i), err)
 		}
 		list = append(list, n)
 	}
@@ -146,7 +150,7 @@ func (v value) wholes() ([]int64, error) {
 }
 
 func (a *Array) readFill(v value) (err error) {
-	a.Fill, err = a.DataType.fill(v)
+	a.Fill, err = a.DataType.readFill(v)
 	return err
 }
 
@@ -154,7 +158,7 @@ func (a *Array) readNames(v value) error {
 	if v.isNull() {
 		return nil
 	}
-	if !v.is('[') {
+	if !v.startsWith('[') {
 		return v.refuse("a list of strings and nulls")
 	}
 	a.DimensionNames = []DimensionName{}
@@ -163,46 +167,46 @@ func (a *Array) readNames(v value) error {
 			a.DimensionNames = append(a.DimensionNames, DimensionName{})
 			continue
 		}
-		name, err := e.text()
+		name, err := e.readText()
 		if err != nil {
-			return wrong(index(v.path, i), "%s is not a string or null", abbreviate(e.raw))
+			return corruptError(indexPath(v.path, i), "%s is not a string or null", abbreviate(e.raw))
 		}
 		a.DimensionNames = append(a.DimensionNames, DimensionName{name, true})
 	}
 	return nil
 }
 
-func noTransformers(v value) error {
+func refuseTransformers(v value) error {
 	if v.isNull() {
 		return nil
 	}
-	list, err := v.list("a list")
+	list, err := v.readList("a list")
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	name, _, err := list[0].named()
+	name, _, err := list[0].readExtension()
 	if err != nil {
 		return err
 	}
-	return unsupported(v.path, "storage transformers change how chunks are stored, and varve has none; found %q", abbreviate(name))
+	return unsupportedError(v.path, "varve supports no storage transformers, which change how chunks are stored; found %q", abbreviate(name))
 }
 
-// Grid returns the chunks of the array.
+// Grid returns the chunk grid of the array.
 func (a *Array) Grid() (*grid.Grid, error) { return a.ChunkGrid.Bind(a.Shape) }
 
-// Form returns what the codecs see of a chunk of the given shape.
+// Form returns the input of the codecs for a chunk of the given shape.
 func (a *Array) Form(chunkShape []int64) codec.Form {
 	return codec.Form{Type: a.DataType.typ, Shape: chunkShape, Fill: a.Fill}
 }
 
-// Validate reports the first thing that keeps the array from being a document.
+// Validate returns an error for the first field that cannot be written to a document.
 func (a *Array) Validate() error {
-	if a.DataType.spelled == nil {
-		return wrong("data_type", "missing; it is required")
+	if a.DataType.docJSON == nil {
+		return corruptError("data_type", "missing; it is required")
 	}
 	for i, n := range a.Shape {
 		if n < 0 {
-			return wrong(index("shape", i), "%d is negative", n)
+			return corruptError(indexPath("shape", i), "%d is negative", n)
 		}
 	}
 	if err := a.ChunkGrid.validate(); err != nil {
@@ -212,10 +216,10 @@ func (a *Array) Validate() error {
 		return err
 	}
 	if a.DimensionNames != nil && len(a.DimensionNames) != len(a.Shape) {
-		return wrong("dimension_names", "%d names; the shape has %d axes", len(a.DimensionNames), len(a.Shape))
+		return corruptError("dimension_names", "has %d names, but the shape has %d axes", len(a.DimensionNames), len(a.Shape))
 	}
 	if len(a.Codecs) == 0 {
-		return wrong("codecs", "empty; at least one codec is needed")
+		return corruptError("codecs", "empty; at least one codec is needed")
 	}
 	if err := a.Keys.validate(); err != nil {
 		return err
@@ -223,12 +227,12 @@ func (a *Array) Validate() error {
 	return validateExtra(a.Extra, arrayFields)
 }
 
-// Encode writes the document, in the order and spelling of zarr-python.
+// Encode returns the document, with the field order and spelling of zarr-python.
 func (a *Array) Encode(layout Layout) ([]byte, error) {
 	return encode(layout, a.write)
 }
 
-// Append appends what Encode returns.
+// Append appends the result of Encode to dst.
 func (a *Array) Append(dst []byte, layout Layout) ([]byte, error) {
 	return encodeTo(dst, layout, a.write)
 }
@@ -242,9 +246,9 @@ func (a *Array) write(w *writer) error {
 	}
 	w.begin('{')
 	w.name("shape")
-	w.wholes(a.Shape)
+	w.integers(a.Shape)
 	w.name("data_type")
-	w.value(a.DataType.spelled)
+	w.value(a.DataType.docJSON)
 	w.name("chunk_grid")
 	if err := a.ChunkGrid.write(w, a.Shape); err != nil {
 		return err
@@ -253,7 +257,7 @@ func (a *Array) write(w *writer) error {
 	a.Keys.write(w)
 	w.name("fill_value")
 	if err := a.DataType.writeFill(w, a.Fill); err != nil {
-		return at("fill_value", err)
+		return atPath("fill_value", err)
 	}
 	w.name("codecs")
 	if err := writeCodecs(w, a.Codecs); err != nil {

@@ -10,7 +10,7 @@ import (
 	"varve/codec"
 )
 
-// plain is a document that is right in every field, in the order of writing.
+// plain is a valid document with every field, in the order of writing.
 var plain = [][2]string{
 	{"shape", `[6,10]`},
 	{"data_type", `"float32"`},
@@ -24,7 +24,8 @@ var plain = [][2]string{
 	{"storage_transformers", `[]`},
 }
 
-// with returns the plain document with fields replaced, added or, by "", removed.
+// with returns the plain document with fields replaced or added; a field with the value
+// "" is removed.
 func with(changes ...string) string { return changed(plain, changes) }
 
 func changed(fields [][2]string, changes []string) string {
@@ -71,7 +72,7 @@ func TestArrayKeepsWhatItCannotKnow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Core fields come first, and then what is extra, so no case may add before them.
+			// Core fields come first and extra fields last, so no case may add a field before them.
 			got, err := a.Encode(Compact)
 			if err != nil || string(got) != doc {
 				t.Errorf("written as\n%s (%v), not\n%s", got, err, doc)
@@ -80,7 +81,7 @@ func TestArrayKeepsWhatItCannotKnow(t *testing.T) {
 	}
 }
 
-// TestCompactKeepsTexts holds that only white space between values goes.
+// TestCompactKeepsTexts checks that Compact removes only white space between values.
 func TestCompactKeepsTexts(t *testing.T) {
 	a, err := ParseArray([]byte(with("attributes", `{ "long name" : "two  \" words\t" }`)))
 	if err != nil {
@@ -92,9 +93,9 @@ func TestCompactKeepsTexts(t *testing.T) {
 	}
 }
 
-// TestExtraFieldsAreNotLaidOut holds that fields nobody here knows keep their bytes, but in a
+// TestExtraFieldsKeepLayout checks that unknown fields keep their bytes, except in a
 // compact document.
-func TestExtraFieldsAreNotLaidOut(t *testing.T) {
+func TestExtraFieldsKeepLayout(t *testing.T) {
 	const extra = `{ "must_understand":false,  "b":1.50 }`
 	a, err := ParseArray([]byte(with("acme", extra)))
 	if err != nil {
@@ -187,7 +188,7 @@ func TestArrayReadsMoreThanItWrites(t *testing.T) {
 	}
 }
 
-// numbered are so many members, each of its own name.
+// numbered returns n members with distinct names.
 func numbered(n int) string {
 	members := make([]string, n)
 	for i := range members {
@@ -196,11 +197,12 @@ func numbered(n int) string {
 	return strings.Join(members, ",")
 }
 
-// refusal is a document that is refused, and how.
+// refusal is a document that is refused: the path and the kind of its error. The text of
+// the error is in testdata/messages.txt.
 type refusal struct {
-	name, doc  string
-	path, says string
-	is         error
+	name, doc string
+	path      string
+	is        error
 }
 
 var corrupt = codec.ErrCorrupt
@@ -212,110 +214,110 @@ func arrayRefusals() []refusal {
 		return with("data_type", `{"name":"struct","configuration":{"fields":`+fields+`}}`, "fill_value", `""`)
 	}
 	return []refusal{
-		{"empty", ``, "", "a value is missing", corrupt},
-		{"not JSON", `{"a":}`, "", "byte 5: want a value; found }", corrupt},
-		{"ends within a text", `{"a":"b`, "", "a string without its end; found the end", corrupt},
-		{"not an object", `[]`, "", "[] is not an object", corrupt},
-		{"two documents", with() + with(), "", "something follows", corrupt},
-		{"name twice", `{"shape":[],"shape":[]}`, "", `"shape" occurs twice`, corrupt},
-		{"escape that is none", `{"a":"\x"}`, "", "byte 6", corrupt},
-		{"escape of no digit", `{"a":"\u00g0"}`, "", "byte 6", corrupt},
-		{"a late name twice", "{" + numbered(20) + `,"f19":1}`, "", `"f19" occurs twice`, corrupt},
-		{"format 2", with("zarr_format", "2"), "zarr_format", "2 is not 3", corrupt},
-		{"a draft", with("zarr_format", `"https://purl.org/zarr/spec/protocol/core/3.0"`), "zarr_format", "a draft of format 3", no},
-		{"no format", with("zarr_format", ""), "zarr_format", "missing", corrupt},
-		{"a group", with("node_type", `"group"`), "node_type", `"group" is not "array"`, corrupt},
-		{"no shape", with("shape", ""), "shape", "missing", corrupt},
-		{"shape of text", with("shape", `"6"`), "shape", `"6" is not a list of integers`, corrupt},
-		{"negative extent", with("shape", `[6,-1]`), "shape[1]", "-1 is not an integer from 0", corrupt},
-		{"extent as float", with("shape", `[6.0,10]`), "shape[0]", "6.0 is not an integer", corrupt},
-		{"extent past int64", with("shape", `[9223372036854775808,10]`), "shape[0]", "9223372036854775808 is not", corrupt},
-		{"more elements than int64", with("shape", `[4000000000,4000000000]`), "shape", "more than 2^63", corrupt},
+		{"empty", ``, "", corrupt},
+		{"not JSON", `{"a":}`, "", corrupt},
+		{"ends within a text", `{"a":"b`, "", corrupt},
+		{"not an object", `[]`, "", corrupt},
+		{"two documents", with() + with(), "", corrupt},
+		{"name twice", `{"shape":[],"shape":[]}`, "", corrupt},
+		{"escape that is none", `{"a":"\x"}`, "", corrupt},
+		{"escape of no digit", `{"a":"\u00g0"}`, "", corrupt},
+		{"a late name twice", "{" + numbered(20) + `,"f19":1}`, "", corrupt},
+		{"format 2", with("zarr_format", "2"), "zarr_format", corrupt},
+		{"a draft", with("zarr_format", `"https://purl.org/zarr/spec/protocol/core/3.0"`), "zarr_format", no},
+		{"no format", with("zarr_format", ""), "zarr_format", corrupt},
+		{"a group", with("node_type", `"group"`), "node_type", corrupt},
+		{"no shape", with("shape", ""), "shape", corrupt},
+		{"shape of text", with("shape", `"6"`), "shape", corrupt},
+		{"negative extent", with("shape", `[6,-1]`), "shape[1]", corrupt},
+		{"extent as float", with("shape", `[6.0,10]`), "shape[0]", corrupt},
+		{"extent past int64", with("shape", `[9223372036854775808,10]`), "shape[0]", corrupt},
+		{"more elements than int64", with("shape", `[4000000000,4000000000]`), "shape", corrupt},
 
-		{"no data type", with("data_type", ""), "data_type", "missing", corrupt},
-		{"unknown data type", with("data_type", `"float31"`), "data_type", `"float31" is not a known data type`, no},
-		{"long data type", with("data_type", `"`+long+`"`), "data_type", "x…", no},
-		{"bfloat16", with("data_type", `"bfloat16"`), "data_type", "brain float", no},
-		{"int4", with("data_type", `"int4"`), "data_type", "4-bit", no},
-		{"float8", with("data_type", `"float8_e4m3"`), "data_type", "8-bit float", no},
-		{"digits for a data type", with("data_type", `"16"`), "data_type", `"16" is not a known data type`, no},
-		{"letters behind bits", with("data_type", `"r16x"`), "data_type", `"r16x" is not a known data type`, no},
-		{"r12", with("data_type", `"r12"`), "data_type", "multiple of 8", corrupt},
-		{"r0", with("data_type", `"r0"`), "data_type", "multiple of 8", corrupt},
-		{"huge element", with("data_type", `"r9000000000000000000"`), "data_type", "bytes an element", no},
-		{"data type of a number", with("data_type", `32`), "data_type", "32 is not a name", corrupt},
-		{"data type without name", with("data_type", `{"configuration":{}}`), "data_type.name", "missing", corrupt},
-		{"data type, unknown member", with("data_type", `{"name":"int8","width":8}`), "data_type.width", "unknown field", corrupt},
-		{"data type, unknown configuration", with("data_type", `{"name":"int8","configuration":{"width":8}}`), "data_type.configuration.width", "unknown field", corrupt},
-		{"no length", with("data_type", `"raw_bytes"`), "data_type.configuration.length_bytes", "missing", corrupt},
-		{"length 0", with("data_type", `{"name":"raw_bytes","configuration":{"length_bytes":0}}`), "data_type.configuration.length_bytes", "0 is not an integer from 1", corrupt},
-		{"length past memory", with("data_type", `{"name":"raw_bytes","configuration":{"length_bytes":9000000000000000000}}`, "fill_value", `""`), "data_type", "9000000000000000000 bytes an element", no},
-		{"half a character", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":6}}`), "data_type.configuration.length_bytes", "multiple of 4", corrupt},
-		{"unit", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"fortnight","scale_factor":1}}`), "data_type.configuration.unit", "one of Y, M", corrupt},
-		{"scale factor", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":2147483648}}`), "data_type.configuration.scale_factor", "more than 2147483647", corrupt},
-		{"no fields", structOf(`[]`), "data_type.configuration.fields", "at least one", corrupt},
-		{"field twice", structOf(`[["a","int8"],["a","int8"]]`), "data_type.configuration.fields[1]", `"a"`, corrupt},
-		{"field of three", structOf(`[["a","int8",1]]`), "data_type.configuration.fields[0]", "pair", corrupt},
-		{"field without type", structOf(`[{"name":"a"}]`), "data_type.configuration.fields[0].data_type", "missing", corrupt},
-		{"field of varying length", structOf(`[["a","string"]]`), "data_type.configuration.fields[0]", "fixed sizes", no},
-		{"field of unknown type", structOf(`[["a","int9"]]`), "data_type.configuration.fields[0][1]", "int9", no},
+		{"no data type", with("data_type", ""), "data_type", corrupt},
+		{"unknown data type", with("data_type", `"float31"`), "data_type", no},
+		{"long data type", with("data_type", `"`+long+`"`), "data_type", no},
+		{"bfloat16", with("data_type", `"bfloat16"`), "data_type", no},
+		{"int4", with("data_type", `"int4"`), "data_type", no},
+		{"float8", with("data_type", `"float8_e4m3"`), "data_type", no},
+		{"digits for a data type", with("data_type", `"16"`), "data_type", no},
+		{"letters behind bits", with("data_type", `"r16x"`), "data_type", no},
+		{"r12", with("data_type", `"r12"`), "data_type", corrupt},
+		{"r0", with("data_type", `"r0"`), "data_type", corrupt},
+		{"huge element", with("data_type", `"r9000000000000000000"`), "data_type", no},
+		{"data type of a number", with("data_type", `32`), "data_type", corrupt},
+		{"data type without name", with("data_type", `{"configuration":{}}`), "data_type.name", corrupt},
+		{"data type, unknown member", with("data_type", `{"name":"int8","width":8}`), "data_type.width", corrupt},
+		{"data type, unknown configuration", with("data_type", `{"name":"int8","configuration":{"width":8}}`), "data_type.configuration.width", corrupt},
+		{"no length", with("data_type", `"raw_bytes"`), "data_type.configuration.length_bytes", corrupt},
+		{"length 0", with("data_type", `{"name":"raw_bytes","configuration":{"length_bytes":0}}`), "data_type.configuration.length_bytes", corrupt},
+		{"length past memory", with("data_type", `{"name":"raw_bytes","configuration":{"length_bytes":9000000000000000000}}`, "fill_value", `""`), "data_type", no},
+		{"half a character", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":6}}`), "data_type.configuration.length_bytes", corrupt},
+		{"unit", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"fortnight","scale_factor":1}}`), "data_type.configuration.unit", corrupt},
+		{"scale factor", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":2147483648}}`), "data_type.configuration.scale_factor", corrupt},
+		{"no fields", structOf(`[]`), "data_type.configuration.fields", corrupt},
+		{"field twice", structOf(`[["a","int8"],["a","int8"]]`), "data_type.configuration.fields[1]", corrupt},
+		{"field of three", structOf(`[["a","int8",1]]`), "data_type.configuration.fields[0]", corrupt},
+		{"field without type", structOf(`[{"name":"a"}]`), "data_type.configuration.fields[0].data_type", corrupt},
+		{"field of varying length", structOf(`[["a","string"]]`), "data_type.configuration.fields[0]", no},
+		{"field of unknown type", structOf(`[["a","int9"]]`), "data_type.configuration.fields[0][1]", no},
 
-		{"unknown grid", with("chunk_grid", `{"name":"hexagonal","configuration":{}}`), "chunk_grid", `"hexagonal"`, no},
-		{"chunk shape of a number", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":5}}`), "chunk_grid.configuration.chunk_shape", "5 is not a list of integers", corrupt},
-		{"no chunk shape", with("chunk_grid", `{"name":"regular"}`), "chunk_grid.configuration.chunk_shape", "missing", corrupt},
-		{"regular with edges", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[[1,5],10]}}`), "chunk_grid.configuration.chunk_shape[0]", "zarr-python 3.2", corrupt},
-		{"regular of true", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[true,10]}}`), "chunk_grid.configuration.chunk_shape[0]", "true is not an integer", corrupt},
-		{"chunks of 0", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[0,10]}}`), "chunk_grid.configuration.chunk_shape[0]", "size 0", corrupt},
-		{"too few axes", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[2]}}`), "chunk_grid.configuration.chunk_shape", "1 axes; the shape has 2", corrupt},
+		{"unknown grid", with("chunk_grid", `{"name":"hexagonal","configuration":{}}`), "chunk_grid", no},
+		{"chunk shape of a number", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":5}}`), "chunk_grid.configuration.chunk_shape", corrupt},
+		{"no chunk shape", with("chunk_grid", `{"name":"regular"}`), "chunk_grid.configuration.chunk_shape", corrupt},
+		{"regular with edges", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[[1,5],10]}}`), "chunk_grid.configuration.chunk_shape[0]", corrupt},
+		{"regular of true", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[true,10]}}`), "chunk_grid.configuration.chunk_shape[0]", corrupt},
+		{"chunks of 0", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[0,10]}}`), "chunk_grid.configuration.chunk_shape[0]", corrupt},
+		{"too few axes", with("chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[2]}}`), "chunk_grid.configuration.chunk_shape", corrupt},
 
-		{"unknown key encoding", with("chunk_key_encoding", `"fanout"`), "chunk_key_encoding", `"fanout"`, no},
-		{"separator", with("chunk_key_encoding", `{"name":"v2","configuration":{"separator":"-"}}`), "chunk_key_encoding.configuration.separator", `"-" is not "/" or "."`, corrupt},
-		{"key encoding, unknown configuration", with("chunk_key_encoding", `{"name":"v2","configuration":{"sep":"."}}`), "chunk_key_encoding.configuration.sep", "unknown field", corrupt},
+		{"unknown key encoding", with("chunk_key_encoding", `"fanout"`), "chunk_key_encoding", no},
+		{"separator", with("chunk_key_encoding", `{"name":"v2","configuration":{"separator":"-"}}`), "chunk_key_encoding.configuration.separator", corrupt},
+		{"key encoding, unknown configuration", with("chunk_key_encoding", `{"name":"v2","configuration":{"sep":"."}}`), "chunk_key_encoding.configuration.sep", corrupt},
 
-		{"no fill value", with("fill_value", ""), "fill_value", "missing", corrupt},
-		{"null fill value", with("fill_value", "null"), "fill_value", "null is not a number", corrupt},
-		{"fill past float32", with("fill_value", "1e40"), "fill_value", "range of a float32", corrupt},
-		{"fill past float16", with("data_type", `"float16"`, "fill_value", "65520"), "fill_value", "range of a float16", corrupt},
-		{"hexadecimal of another size", with("fill_value", `"0x7ff8000000000001"`), "fill_value", "8 hexadecimal digits", corrupt},
-		{"text for a float", with("fill_value", `"nan"`), "fill_value", `"nan" is not a number`, corrupt},
-		{"true for a float", with("fill_value", `true`), "fill_value", `true is not a number`, corrupt},
-		{"int8 of 128", with("data_type", `"int8"`, "fill_value", "128"), "fill_value", "from -128 to 127", corrupt},
-		{"int64 of 2^63", with("data_type", `"int64"`, "fill_value", "9.223372036854775808e18"), "fill_value", "to 9223372036854775807", corrupt},
-		{"uint64 of 2^64", with("data_type", `"uint64"`, "fill_value", "18446744073709551616"), "fill_value", "to 18446744073709551615", corrupt},
-		{"uint8 of -1", with("data_type", `"uint8"`, "fill_value", "-1"), "fill_value", "from 0 to 255", corrupt},
-		{"int of 1.5", with("data_type", `"int8"`, "fill_value", "1.5"), "fill_value", "1.5 is not an integer", corrupt},
-		{"bool of 2", with("data_type", `"bool"`, "fill_value", "2"), "fill_value", "true or false", corrupt},
-		{"complex of one number", with("data_type", `"complex64"`), "fill_value", "pair", corrupt},
-		{"complex of three", with("data_type", `"complex64"`, "fill_value", "[1,2,3]"), "fill_value", "pair", corrupt},
-		{"complex of text", with("data_type", `"complex64"`, "fill_value", `[1,"i"]`), "fill_value[1]", `"i" is not a number`, corrupt},
-		{"raw bits too few", with("data_type", `"r16"`, "fill_value", "[1]"), "fill_value", "1 bytes; want 2", corrupt},
-		{"raw bits too many", with("data_type", `"r16"`, "fill_value", "[1,2,3]"), "fill_value", "more than 2 bytes", corrupt},
-		{"raw bits past a byte", with("data_type", `"r16"`, "fill_value", "[1,256]"), "fill_value[1]", "0 to 255", corrupt},
-		{"not base64", with("data_type", `"r16"`, "fill_value", `"A"`), "fill_value", "base64", corrupt},
-		{"text too long", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":4}}`, "fill_value", `"ab"`), "fill_value", "2 characters; the type has 1", corrupt},
-		{"text of true", with("data_type", `"string"`, "fill_value", `true`), "fill_value", "true is not a string", corrupt},
-		{"text past all numbers", with("data_type", `"string"`, "fill_value", `1e999`), "fill_value", "1e999 is not a string", corrupt},
-		{"half a surrogate pair", with("data_type", `"string"`, "fill_value", `"\ud800"`), "fill_value", "surrogate", corrupt},
-		{"bytes too long", with("data_type", `{"name":"null_terminated_bytes","configuration":{"length_bytes":1}}`, "fill_value", `"AQI="`), "fill_value", "2 bytes; the type has 1", corrupt},
-		{"time of text", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `"2020"`), "fill_value", "NaT", corrupt},
-		{"struct with another field", strings.Replace(structOf(`[["a","int8"]]`), `"fill_value":""`, `"fill_value":{"a":1,"b":2}`, 1), "fill_value.b", "unknown field", corrupt},
+		{"no fill value", with("fill_value", ""), "fill_value", corrupt},
+		{"null fill value", with("fill_value", "null"), "fill_value", corrupt},
+		{"fill past float32", with("fill_value", "1e40"), "fill_value", corrupt},
+		{"fill past float16", with("data_type", `"float16"`, "fill_value", "65520"), "fill_value", corrupt},
+		{"hexadecimal of another size", with("fill_value", `"0x7ff8000000000001"`), "fill_value", corrupt},
+		{"text for a float", with("fill_value", `"nan"`), "fill_value", corrupt},
+		{"true for a float", with("fill_value", `true`), "fill_value", corrupt},
+		{"int8 of 128", with("data_type", `"int8"`, "fill_value", "128"), "fill_value", corrupt},
+		{"int64 of 2^63", with("data_type", `"int64"`, "fill_value", "9.223372036854775808e18"), "fill_value", corrupt},
+		{"uint64 of 2^64", with("data_type", `"uint64"`, "fill_value", "18446744073709551616"), "fill_value", corrupt},
+		{"uint8 of -1", with("data_type", `"uint8"`, "fill_value", "-1"), "fill_value", corrupt},
+		{"int of 1.5", with("data_type", `"int8"`, "fill_value", "1.5"), "fill_value", corrupt},
+		{"bool of 2", with("data_type", `"bool"`, "fill_value", "2"), "fill_value", corrupt},
+		{"complex of one number", with("data_type", `"complex64"`), "fill_value", corrupt},
+		{"complex of three", with("data_type", `"complex64"`, "fill_value", "[1,2,3]"), "fill_value", corrupt},
+		{"complex of text", with("data_type", `"complex64"`, "fill_value", `[1,"i"]`), "fill_value[1]", corrupt},
+		{"raw bits too few", with("data_type", `"r16"`, "fill_value", "[1]"), "fill_value", corrupt},
+		{"raw bits too many", with("data_type", `"r16"`, "fill_value", "[1,2,3]"), "fill_value", corrupt},
+		{"raw bits past a byte", with("data_type", `"r16"`, "fill_value", "[1,256]"), "fill_value[1]", corrupt},
+		{"not base64", with("data_type", `"r16"`, "fill_value", `"A"`), "fill_value", corrupt},
+		{"text too long", with("data_type", `{"name":"fixed_length_utf32","configuration":{"length_bytes":4}}`, "fill_value", `"ab"`), "fill_value", corrupt},
+		{"text of true", with("data_type", `"string"`, "fill_value", `true`), "fill_value", corrupt},
+		{"text past all numbers", with("data_type", `"string"`, "fill_value", `1e999`), "fill_value", corrupt},
+		{"half a surrogate pair", with("data_type", `"string"`, "fill_value", `"\ud800"`), "fill_value", corrupt},
+		{"bytes too long", with("data_type", `{"name":"null_terminated_bytes","configuration":{"length_bytes":1}}`, "fill_value", `"AQI="`), "fill_value", corrupt},
+		{"time of text", with("data_type", `{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}`, "fill_value", `"2020"`), "fill_value", corrupt},
+		{"struct with another field", strings.Replace(structOf(`[["a","int8"]]`), `"fill_value":""`, `"fill_value":{"a":1,"b":2}`, 1), "fill_value.b", corrupt},
 
-		{"no codecs of texts", with("data_type", `"string"`, "fill_value", `""`, "codecs", "[]"), "codecs", "at least one", corrupt},
-		{"codecs of an object", with("codecs", `{}`), "codecs", "list", corrupt},
-		{"codec without name", with("codecs", `[{"configuration":{}}]`), "codecs[0].name", "missing", corrupt},
-		{"codec of an empty name", with("codecs", `[""]`), "codecs[0].name", "empty", corrupt},
-		{"codec configuration", with("codecs", `[{"name":"zstd","configuration":3}]`), "codecs[0].configuration", "3 is not an object", corrupt},
-		{"halves that are complex", with("data_type", `"complex_float16"`, "fill_value", "[0,0]"), "data_type", "a pair of 16-bit floats", no},
-		{"HDF5's own codec", with("codecs", `["bytes","hdf5.lzf"]`), "codecs[1].name", "hdf5.lzf", no},
-		{"HDF5's own codec in shards", with("codecs", `[{"name":"sharding_indexed","configuration":{"codecs":["hdf5.nbit"]}}]`), "codecs[0].configuration.codecs[0].name", "hdf5.nbit", no},
+		{"no codecs of texts", with("data_type", `"string"`, "fill_value", `""`, "codecs", "[]"), "codecs", corrupt},
+		{"codecs of an object", with("codecs", `{}`), "codecs", corrupt},
+		{"codec without name", with("codecs", `[{"configuration":{}}]`), "codecs[0].name", corrupt},
+		{"codec of an empty name", with("codecs", `[""]`), "codecs[0].name", corrupt},
+		{"codec configuration", with("codecs", `[{"name":"zstd","configuration":3}]`), "codecs[0].configuration", corrupt},
+		{"halves that are complex", with("data_type", `"complex_float16"`, "fill_value", "[0,0]"), "data_type", no},
+		{"HDF5's own codec", with("codecs", `["bytes","hdf5.lzf"]`), "codecs[1].name", no},
+		{"HDF5's own codec in shards", with("codecs", `[{"name":"sharding_indexed","configuration":{"codecs":["hdf5.nbit"]}}]`), "codecs[0].configuration.codecs[0].name", no},
 
-		{"attributes of a list", with("attributes", `[]`), "attributes", "[] is not an object", corrupt},
-		{"names too few", with("dimension_names", `["x"]`), "dimension_names", "1 names; the shape has 2", corrupt},
-		{"name of a number", with("dimension_names", `["x",1]`), "dimension_names[1]", "1 is not a string or null", corrupt},
-		{"storage transformer", with("storage_transformers", `[{"name":"acme.mirror"}]`), "storage_transformers", `"acme.mirror"`, no},
-		{"unknown field", with("acme", `1`), "acme", "must_understand", no},
-		{"unknown field with another member", with("acme", `{"note":false}`), "acme", "must_understand", no},
-		{"unknown field to be understood", with("acme", `{"must_understand":true}`), "acme", "must_understand", no},
+		{"attributes of a list", with("attributes", `[]`), "attributes", corrupt},
+		{"names too few", with("dimension_names", `["x"]`), "dimension_names", corrupt},
+		{"name of a number", with("dimension_names", `["x",1]`), "dimension_names[1]", corrupt},
+		{"storage transformer", with("storage_transformers", `[{"name":"acme.mirror"}]`), "storage_transformers", no},
+		{"unknown field", with("acme", `1`), "acme", no},
+		{"unknown field with another member", with("acme", `{"note":false}`), "acme", no},
+		{"unknown field to be understood", with("acme", `{"must_understand":true}`), "acme", no},
 	}
 }
 
@@ -335,16 +337,17 @@ func (c refusal) check(t *testing.T, nothing bool, err error) {
 	case err == nil:
 		t.Fatal("accepted")
 	case !nothing:
-		t.Error("something was returned with the error")
+		t.Error("a result was returned with the error")
 	case !errors.As(err, &e):
 		t.Fatalf("%v is not an Error", err)
 	case !errors.Is(err, c.is):
 		t.Errorf("%v is not %v", err, c.is)
 	}
-	if e.Path != c.path || !strings.Contains(e.Why, c.says) {
-		t.Errorf("says %q of %q, not %q of %q", e.Why, e.Path, c.says, c.path)
+	if e.Path != c.path {
+		t.Errorf("the path is %q, want %q: %s", e.Path, c.path, e.Why)
 	}
+	checkMessage(t, err)
 	if len(err.Error()) > 500 {
-		t.Errorf("the message has %d bytes", len(err.Error()))
+		t.Errorf("the message has %d bytes, want at most 500", len(err.Error()))
 	}
 }

@@ -7,46 +7,46 @@ import (
 	"unicode/utf8"
 )
 
-// Attributes are the attributes of an array or a group: a JSON object, kept as it was
-// written. Changing one leaves every byte of the others alone. The zero value holds
-// none.
+// Attributes are the attributes of an array or a group: a JSON object in its original
+// spelling. A change of one attribute leaves every byte of the others unchanged. The zero
+// value has no attributes.
 type Attributes struct {
-	raw []byte // the object; nil for {}
-	own bool   // the white space is this package's, to be laid out anew when written
+	raw           []byte // the object; nil for {}
+	isReformatted bool   // the white space is not the document's, so that a writer may change it
 }
 
-// ParseAttributes reads a JSON object, such as a .zattrs document. Bare NaN and
-// Infinity, which Python writes, are accepted; a name that occurs twice is not.
+// ParseAttributes parses a JSON object, such as a .zattrs document. It accepts bare NaN
+// and Infinity, which Python writes, but no name that occurs twice.
 func ParseAttributes(doc []byte) (Attributes, error) {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return Attributes{}, err
 	}
-	return attributes(v)
+	return readAttributes(v)
 }
 
-// Attribute is a name with its JSON value.
+// Attribute is a name and its JSON value.
 type Attribute struct {
 	Name string
 	JSON []byte
 }
 
-// AttributesOf returns attributes in the order of a list, in which each name occurs once.
+// AttributesOf returns the attributes of a list, in its order. Each name must occur once.
 func AttributesOf(list []Attribute) (Attributes, error) {
 	if len(list) == 0 {
 		return Attributes{}, nil
 	}
-	const marks = 4 // quotes, a colon, a comma or a brace
+	const punctuation = 4 // two quotes, a colon, and a comma or brace
 	size := 1
 	for _, a := range list {
-		size += len(a.Name) + len(a.JSON) + marks
+		size += len(a.Name) + len(a.JSON) + punctuation
 	}
-	if name, found := repeated(list); found {
-		return Attributes{}, wrong("", "the name %q occurs twice", abbreviate(name))
+	if name, found := findDuplicate(list); found {
+		return Attributes{}, corruptError("", "the name %q occurs twice", abbreviate(name))
 	}
 	raw := append(make([]byte, 0, size), '{')
 	for i, a := range list {
-		v, err := attributeValue(a.Name, a.JSON)
+		v, err := parseAttributeValue(a.Name, a.JSON)
 		if err != nil {
 			return Attributes{}, err
 		}
@@ -55,14 +55,14 @@ func AttributesOf(list []Attribute) (Attributes, error) {
 		}
 		raw = append(append(quote(raw, a.Name), ':'), v.raw...)
 	}
-	return Attributes{raw: append(raw, '}'), own: true}, nil
+	return Attributes{raw: append(raw, '}'), isReformatted: true}, nil
 }
 
-// fewAttributes are compared with each other sooner than kept in a map.
+// fewAttributes is the number up to which comparing all names is faster than a map.
 const fewAttributes = 32
 
-// repeated finds a name that occurs twice.
-func repeated(list []Attribute) (name string, found bool) {
+// findDuplicate returns a name that occurs twice, if there is one.
+func findDuplicate(list []Attribute) (name string, found bool) {
 	if len(list) <= fewAttributes {
 		for i, a := range list {
 			if slices.ContainsFunc(list[:i], func(other Attribute) bool { return other.Name == a.Name }) {
@@ -81,28 +81,28 @@ func repeated(list []Attribute) (name string, found bool) {
 	return "", false
 }
 
-// attributeValue reads the value of an attribute that is to be.
-func attributeValue(name string, json []byte) (value, error) {
-	v, err := document(json)
+// parseAttributeValue parses the value of a new attribute and checks its name.
+func parseAttributeValue(name string, json []byte) (value, error) {
+	v, err := parseValue(json)
 	if err != nil {
-		return value{}, at(abbreviate(name), err)
+		return value{}, atPath(abbreviate(name), err)
 	}
 	if !utf8.ValidString(name) {
-		return value{}, wrong("", "the name %q is not UTF-8", abbreviate(name))
+		return value{}, corruptError("", "the name %q is not UTF-8", abbreviate(name))
 	}
 	return v, nil
 }
 
-// attributesOrNull also reads null, which zarr-python takes for none.
-func attributesOrNull(v value) (Attributes, error) {
+// readAttributesOrNull also accepts null, which zarr-python reads as no attributes.
+func readAttributesOrNull(v value) (Attributes, error) {
 	if v.isNull() {
 		return Attributes{}, nil
 	}
-	return attributes(v)
+	return readAttributes(v)
 }
 
-func attributes(v value) (Attributes, error) {
-	if !v.is('{') {
+func readAttributes(v value) (Attributes, error) {
+	if !v.startsWith('{') {
 		return Attributes{}, v.refuse("an object")
 	}
 	if string(v.raw) == "{}" {
@@ -111,7 +111,7 @@ func attributes(v value) (Attributes, error) {
 	return Attributes{raw: bytes.Clone(v.raw)}, nil
 }
 
-// JSON returns the object as it is kept. It must not be changed.
+// JSON returns the object in its present spelling. The caller must not change it.
 func (a Attributes) JSON() []byte {
 	if a.raw == nil {
 		return []byte("{}")
@@ -131,12 +131,13 @@ func (a Attributes) All() iter.Seq2[string, []byte] {
 	}
 }
 
-// Named yields those of some names, in order.
-func (a Attributes) Named(names ...string) iter.Seq2[string, []byte] {
+// Select yields the attributes with the given names, in the order of the attributes. It
+// decodes no other name.
+func (a Attributes) Select(names ...string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		raw := a.JSON()
 		for m := range spans(raw) {
-			key := raw[m.name+1 : m.named-1]
+			key := raw[m.name+1 : m.nameEnd-1]
 			if bytes.IndexByte(key, '\\') >= 0 {
 				key = []byte(m.key(raw))
 			}
@@ -148,7 +149,7 @@ func (a Attributes) Named(names ...string) iter.Seq2[string, []byte] {
 	}
 }
 
-// Len counts the attributes.
+// Len returns the number of attributes.
 func (a Attributes) Len() int {
 	n := 0
 	for range spans(a.JSON()) {
@@ -157,7 +158,7 @@ func (a Attributes) Len() int {
 	return n
 }
 
-// Get returns the JSON value of a name.
+// Get returns the JSON value of the attribute with a name.
 func (a Attributes) Get(name string) ([]byte, bool) {
 	raw := a.JSON()
 	for m := range spans(raw) {
@@ -168,10 +169,10 @@ func (a Attributes) Get(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// Set gives a name a JSON value: in its place if there is one of that name, else
-// behind the others.
+// Set sets the JSON value of the attribute with a name. A new name is appended, with the
+// white space of the attribute before it.
 func (a *Attributes) Set(name string, json []byte) error {
-	v, err := attributeValue(name, json)
+	v, err := parseAttributeValue(name, json)
 	if err != nil {
 		return err
 	}
@@ -185,19 +186,20 @@ func (a *Attributes) Set(name string, json []byte) error {
 		last = m
 	}
 	if last.end < 0 {
-		*a = Attributes{raw: slices.Concat(quote([]byte("{"), name), []byte(":"), v.raw, []byte("}")), own: true}
+		*a = Attributes{raw: slices.Concat(quote([]byte("{"), name), []byte(":"), v.raw, []byte("}")), isReformatted: true}
 		return nil
 	}
+	// Copy the layout of the last member, so that the object stays uniformly indented.
 	space, colon := a.space(last), a.colon(last)
-	const quotes = 3 // and a comma
-	out := make([]byte, 0, len(raw)+len(space)+len(name)+len(colon)+len(v.raw)+quotes)
+	const punctuation = 3 // two quotes and a comma
+	out := make([]byte, 0, len(raw)+len(space)+len(name)+len(colon)+len(v.raw)+punctuation)
 	out = append(append(append(out, raw[:last.end]...), ','), space...)
 	out = append(append(quote(out, name), colon...), v.raw...)
 	a.raw = append(out, raw[last.end:]...)
 	return nil
 }
 
-// space returns the white space that stands before the last member.
+// space returns the white space before the last member.
 func (a *Attributes) space(last span) []byte {
 	start := last.name
 	for start > 1 && skipSpace(a.raw, start-1) == last.name {
@@ -206,12 +208,12 @@ func (a *Attributes) space(last span) []byte {
 	return a.raw[start:last.name]
 }
 
-// colon returns the colon of the last member and the white space around it.
+// colon returns the colon of the last member with the white space around it.
 func (a *Attributes) colon(last span) []byte {
-	return a.raw[last.named:last.value]
+	return a.raw[last.nameEnd:last.value]
 }
 
-// Delete removes a name and reports whether it was there.
+// Delete removes the attribute with a name and reports whether it existed.
 func (a *Attributes) Delete(name string) bool {
 	raw := a.JSON()
 	previous := -1
@@ -221,6 +223,8 @@ func (a *Attributes) Delete(name string) bool {
 			continue
 		}
 		from, to := m.name, m.end
+		// Exactly one comma must go: the one after the member or, for the last member,
+		// the one before it. Without any comma, it was the only member.
 		if next := skipSpace(raw, m.end); raw[next] == ',' {
 			to = skipSpace(raw, next+1)
 		} else if previous >= 0 {
@@ -235,21 +239,22 @@ func (a *Attributes) Delete(name string) bool {
 	return false
 }
 
-// Relaid returns the attributes with values spelt as they are and white space as this
-// package puts it, for a document that is not the one they came from.
-func (a Attributes) Relaid() Attributes {
+// WithoutLayout returns the attributes without white space, with the spelling of their
+// values unchanged. Writers then use their own layout. Use it for attributes that go to
+// another document.
+func (a Attributes) WithoutLayout() Attributes {
 	if a.raw == nil {
 		return a
 	}
-	return Attributes{raw: compacted(a.raw), own: true}
+	return Attributes{raw: compactJSON(a.raw), isReformatted: true}
 }
 
 func (a Attributes) write(w *writer) {
 	if w.layout == Compact {
-		w.out = appendCompacted(w.out, a.JSON())
+		w.out = appendCompact(w.out, a.JSON())
 		return
 	}
-	if a.own || a.raw == nil {
+	if a.isReformatted || a.raw == nil {
 		w.value(a.JSON())
 		return
 	}

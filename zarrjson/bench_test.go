@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchArray is a document as zarr-python lays it out.
+// benchArray is a document in the layout of zarr-python.
 func benchArray(b *testing.B) []byte {
 	b.Helper()
 	a, err := ParseArray([]byte(rectilinear("[365,10]", "[[31,28,31,30,31,30,31,31,30,31,30,31],[[5,2]]]", "")))
@@ -73,7 +73,7 @@ func BenchmarkParseConsolidated(b *testing.B) {
 	}
 }
 
-// BenchmarkParseRuns reads a million edges of which no two neighbours are equal.
+// BenchmarkParseRuns reads a million edges; no two neighbours are equal.
 func BenchmarkParseRuns(b *testing.B) {
 	doc := []byte(rectilinear("[3000000]", "[["+strings.Repeat("2,4,", 499_999)+"2,4]]", ""))
 	b.SetBytes(int64(len(doc)))

@@ -7,48 +7,48 @@ import (
 	"varve/codec"
 )
 
-// codecs reads a list of codecs, the first of which is nearest to the elements.
-func codecs(v value, spelt *spelling) ([]codec.Spec, error) {
-	list, err := v.list("a list of codecs")
+// readCodecs reads a list of codecs in the order of encoding.
+func readCodecs(v value, n *normalizer) ([]codec.Spec, error) {
+	list, err := v.readList("a list of codecs")
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return spelt.none(v)
+		return n.emptyList(v)
 	}
 	specs := make([]codec.Spec, len(list))
 	for i, e := range list {
-		if specs[i], err = codecSpec(e, spelt); err != nil {
+		if specs[i], err = readCodecSpec(e, n); err != nil {
 			return nil, err
 		}
 	}
 	return specs, nil
 }
 
-func codecSpec(v value, spelt *spelling) (codec.Spec, error) {
-	name, config, err := v.named()
+func readCodecSpec(v value, n *normalizer) (codec.Spec, error) {
+	name, config, err := v.readExtension()
 	if err != nil {
 		return codec.Spec{}, err
 	}
 	if name == "" {
-		return codec.Spec{}, wrong(join(v.path, "name"), "empty")
+		return codec.Spec{}, corruptError(joinPath(v.path, "name"), "empty")
 	}
-	if err := documentable(name); err != nil {
-		return codec.Spec{}, at(v.path, err)
+	if err := refuseInternal(name); err != nil {
+		return codec.Spec{}, atPath(v.path, err)
 	}
-	spec := codec.Spec{Name: spelt.name(name)}
+	spec := codec.Spec{Name: n.normalizeName(name)}
 	if config.raw != nil {
-		spec.Config = json.RawMessage(compacted(config.raw))
+		spec.Config = json.RawMessage(compactJSON(config.raw))
 	}
-	spec.Config, err = spelt.config(spec.Name, config, spec.Config)
+	spec.Config, err = n.normalizeConfig(spec.Name, config, spec.Config)
 	return spec, err
 }
 
-// documentable refuses the names that varve gives to codecs of its own, which no other
-// reader knows and which stay inside.
-func documentable(name string) error {
+// refuseInternal returns an error for the codecs that only varve has. Other Zarr readers
+// do not know them, so no document may have them.
+func refuseInternal(name string) error {
 	if info, known := codec.Lookup(name); known && info.Client == codec.NoClient {
-		return unsupported("name", "%q is no codec of Zarr; rebuild the chunks with one that is", name)
+		return unsupportedError("name", "%q is not a Zarr codec; re-encode the chunks with one", name)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func writeCodecs(w *writer, specs []codec.Spec) error {
 	for i := range specs {
 		raw, err := codecText(&specs[i])
 		if err != nil {
-			return at(index("codecs", i), err)
+			return atPath(indexPath("codecs", i), err)
 		}
 		w.next()
 		w.value(raw)
@@ -67,11 +67,14 @@ func writeCodecs(w *writer, specs []codec.Spec) error {
 	return nil
 }
 
-var knownCodecs memo // texts of codecs by name and configuration
+// knownCodecs maps the name and configuration of a codec to its JSON text.
+var knownCodecs memo
 
-// codecText returns the text of a codec, which has passed the check that reading it would make.
+// codecText returns the JSON text of a codec, after checking that it can be read back.
 func codecText(spec *codec.Spec) ([]byte, error) {
 	var room [128]byte
+	// The key is the length of the name, the name, and 1 plus the configuration if there
+	// is one: so no two codecs have the same key.
 	key := append(binary.AppendUvarint(room[:0], uint64(len(spec.Name))), spec.Name...)
 	if spec.Config != nil {
 		key = append(append(key, 1), spec.Config...)
@@ -83,11 +86,11 @@ func codecText(spec *codec.Spec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := document(raw)
+	v, err := parseValue(raw)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := codecSpec(v, asItStands()); err != nil {
+	if _, err := readCodecSpec(v, noNormalizer()); err != nil {
 		return nil, err
 	}
 	knownCodecs.put(key, v.raw)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Consolidated is the metadata of everything below a group, inside the group's own
-// document. No specification has it; the form is zarr-python's:
+// Consolidated is the metadata of all nodes below a group, stored in the group's own
+// document. It is in no specification; this is zarr-python's form:
 //
 //	"consolidated_metadata": {
 //	  "kind": "inline",
@@ -15,20 +15,19 @@ import (
 //	  "metadata": {"x": {…}, "sub": {…}, "sub/y": {…}}
 //	}
 //
-// Groups among the members hold an empty one of their own, which tells zarr-python
-// that what they contain is listed already.
+// Groups among the members have an empty consolidated_metadata of their own: it tells
+// zarr-python that their members are listed already.
 type Consolidated struct {
 	Members []Member // in the order of the document
 }
 
-// Member is a node below a group, by its path relative to that group.
+// Member is a node below a group and its path relative to that group.
 type Member struct {
 	Path string
 	Node
 }
 
-// Sort orders members as zarr-python does: by depth, then by path without regard to
-// case.
+// Sort sorts members as zarr-python does: by depth, then by path, ignoring case.
 func (c *Consolidated) Sort() {
 	slices.SortStableFunc(c.Members, func(a, b Member) int {
 		return cmp.Or(
@@ -39,16 +38,16 @@ func (c *Consolidated) Sort() {
 	})
 }
 
-// consolidated reads the field, which older versions of zarr-python may leave null.
-func consolidated(v value) (*Consolidated, error) {
+// readConsolidated reads the field, which is null in documents of older zarr-python.
+func readConsolidated(v value) (*Consolidated, error) {
 	if v.isNull() {
 		return nil, nil
 	}
-	o, err := v.object("an object of kind, must_understand and metadata")
+	o, err := v.readObject("an object of kind, must_understand and metadata")
 	if err != nil {
 		return nil, err
 	}
-	if err := o.literal("kind", `"inline"`); err != nil {
+	if err := o.needLiteral("kind", `"inline"`); err != nil {
 		return nil, err
 	}
 	if m, ok := o.take("must_understand"); ok && string(m.raw) != "false" {
@@ -58,14 +57,14 @@ func consolidated(v value) (*Consolidated, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.rest("kind, must_understand, metadata"); err != nil {
+	if err := o.refuseRest("kind, must_understand, metadata"); err != nil {
 		return nil, err
 	}
-	return members(metadata)
+	return readMembers(metadata)
 }
 
-func members(v value) (*Consolidated, error) {
-	o, err := v.object("an object of paths and documents")
+func readMembers(v value) (*Consolidated, error) {
+	o, err := v.readObject("an object of paths and documents")
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +72,9 @@ func members(v value) (*Consolidated, error) {
 	for _, m := range o.members {
 		doc := value{m.raw, v.path + "[" + abbreviate(m.name) + "]"}
 		if err := checkPath(m.name); err != nil {
-			return nil, at(doc.path, err)
+			return nil, atPath(doc.path, err)
 		}
-		n, err := node(doc)
+		n, err := readNode(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -84,29 +83,30 @@ func members(v value) (*Consolidated, error) {
 	return c, nil
 }
 
-// checkPath refuses paths that are not names joined by slashes, and names that the
-// core specification forbids: a client may use them as file names.
+// checkPath returns an error unless a path consists of names joined by slashes. The core
+// specification forbids names of dots only: a client may use them as file names.
 func checkPath(path string) error {
 	for name := range strings.SplitSeq(path, "/") {
 		switch {
 		case name == "":
-			return wrong("", "the path %q has an empty name", abbreviate(path))
+			return corruptError("", "the path %q has an empty name", abbreviate(path))
 		case strings.Trim(name, ".") == "":
-			return wrong("", "the path %q has a name of dots only", abbreviate(path))
+			return corruptError("", "the path %q has a name of dots only", abbreviate(path))
 		}
 	}
 	return nil
 }
 
-// CheckPath reports whether clients find what stands at a path, which may begin with a slash:
-// names of dots only mean other places to some, and zarr-python takes a backslash for a slash.
+// CheckPath returns an error if clients cannot find a node at a path, which may begin
+// with a slash. Some clients resolve names of dots only as relative paths, and
+// zarr-python reads a backslash as a slash.
 func CheckPath(path string) error {
 	path = strings.Trim(path, "/")
 	if path == "" {
 		return nil
 	}
 	if strings.Contains(path, `\`) {
-		return wrong("", "the path %q has a backslash, which zarr-python takes for a slash", abbreviate(path))
+		return corruptError("", "the path %q has a backslash, which zarr-python reads as a slash", abbreviate(path))
 	}
 	return checkPath(path)
 }
@@ -123,14 +123,14 @@ func (c *Consolidated) write(w *writer) error {
 	for _, m := range c.Members {
 		path := "metadata[" + abbreviate(m.Path) + "]"
 		if !names.add(m.Path) {
-			return wrong(path, "occurs twice")
+			return corruptError(path, "occurs twice")
 		}
 		if err := checkPath(m.Path); err != nil {
-			return at(path, err)
+			return atPath(path, err)
 		}
 		w.name(m.Path)
 		if err := m.write(w); err != nil {
-			return at(path, err)
+			return atPath(path, err)
 		}
 	}
 	w.end('}')

@@ -1,9 +1,9 @@
-// Package zarrjson reads and writes the documents that describe Zarr hierarchies, and
-// is the only owner of the names in them: zarr.json of format 3, and .zarray, .zgroup,
-// .zattrs and .zmetadata of format 2.
+// Package zarrjson reads and writes the documents that describe Zarr hierarchies:
+// zarr.json of format 3, and .zarray, .zgroup, .zattrs and .zmetadata of format 2. No
+// other package contains the names of their fields.
 //
-// A document becomes an [Array] or a [Group], in varve's own terms: a codec.Type, a
-// fill value in memory form, codec.Specs, and chunk sizes that bind to a grid.Grid.
+// A document becomes an [Array] or a [Group], in varve's own terms: a codec.Type, a fill
+// value in memory form, codec.Specs, and chunk sizes that bind to a grid.Grid.
 //
 //	{
 //	  "shape": [90, 180],                             Array.Shape
@@ -20,22 +20,23 @@
 //	  "acme": {"must_understand": false, …}           Array.Extra
 //	}
 //
-// The order above is the order of writing, zarr-python's, as are the layout and the
-// spelling of numbers and strings. What came in is kept where more than one spelling
-// means the same: the name of a data type or a grid, an integer for a whole axis,
-// attributes byte for byte. Runs of chunk sizes are read and written as runs; nothing
-// here expands a count.
+// Fields are written in this order, which is zarr-python's, as are the layout and the
+// spelling of numbers and strings. Where two spellings mean the same, the original one is
+// kept: the name of a data type or a grid, an integer for the edges of an axis,
+// attributes byte for byte. Runs of chunk sizes are read and written as runs; no function
+// expands a count.
 //
-// # Sources
+// # Specifications
 //
-// The core specification is Zarr v3.1, its data types, chunk grids and key encodings
-// those of zarr-extensions, format 2 the Zarr storage specification version 2. Where
-// zarr-python 3.4 reads more than they allow and its own older documents depend on it
-// (bare NaN, integers as 1.0 or "1", text fill values as numbers), so does varve.
+// Documents follow the core specification of Zarr v3.1; its data types, chunk grids and
+// key encodings those of zarr-extensions; format 2 the Zarr storage specification version
+// 2. Where zarr-python 3.4 accepts more, and its own older documents depend on it (bare
+// NaN, integers as 1.0 or "1", text fill values as numbers), so does varve.
 //
 // # Errors
 //
-// A document is refused as a whole: nothing half-read is returned. The error is an
-// [*Error], which names the field, what was found and what is allowed; it is
-// codec.ErrCorrupt or, for what is valid but not supported, errors.ErrUnsupported.
+// A document is refused as a whole: no partial result is returned. The error is an
+// [*Error], which names the field, its value and the allowed values. It wraps
+// codec.ErrCorrupt or, for a valid document that needs an unsupported feature,
+// errors.ErrUnsupported.
 package zarrjson

@@ -8,21 +8,21 @@ import (
 	"varve/codec"
 )
 
-// maxElement bounds the bytes of one element, since a document of fifty bytes can
-// declare any number of them and a fill value takes as much memory.
+// maxElement is the largest size of one element in bytes. A document of fifty bytes can
+// declare any size, and a fill value takes as much memory.
 const maxElement = 1 << 20
 
-// DataType is an element type and how a document spells it. The zero value is none.
+// DataType is an element type and its spelling in a document. The zero value is no type.
 //
-// Read: bool, int8 to uint64, float16 to float64, complex64 and complex128 (also as
-// complex_float32 and complex_float64), r8, r16, …, string, variable_length_bytes (also as
-// bytes), null_terminated_bytes, raw_bytes, fixed_length_utf32, numpy.datetime64,
+// It reads bool, int8 to uint64, float16 to float64, complex64 and complex128 (also as
+// complex_float32 and complex_float64), r8, r16, …, string, variable_length_bytes (also
+// as bytes), null_terminated_bytes, raw_bytes, fixed_length_utf32, numpy.datetime64,
 // numpy.timedelta64, struct (also as structured).
 type DataType struct {
 	typ     codec.Type
 	name    string
-	spelled []byte     // compact JSON
-	fields  []DataType // those of a struct
+	docJSON []byte     // compact JSON
+	fields  []DataType // the fields of a struct
 }
 
 // Type returns the type of the elements in memory.
@@ -31,41 +31,41 @@ func (d DataType) Type() codec.Type { return d.typ }
 // Name returns the name that the document uses.
 func (d DataType) Name() string { return d.name }
 
-// JSON returns the data type as the document spells it, without white space. It must
-// not be changed.
-func (d DataType) JSON() []byte { return d.spelled }
+// JSON returns the data type in the spelling of the document, without white space. The
+// caller must not change it.
+func (d DataType) JSON() []byte { return d.docJSON }
 
-// ParseDataType reads the value of data_type.
+// ParseDataType parses the value of data_type.
 func ParseDataType(json []byte) (DataType, error) {
-	v, err := document(json)
+	v, err := parseValue(json)
 	if err != nil {
 		return DataType{}, err
 	}
 	v.path = "data_type"
-	return dataType(v)
+	return readDataType(v)
 }
 
-func dataType(v value) (DataType, error) {
-	name, config, err := v.named()
+func readDataType(v value) (DataType, error) {
+	name, config, err := v.readExtension()
 	if err != nil {
 		return DataType{}, err
 	}
-	d := DataType{name: name, spelled: compacted(v.raw)}
+	d := DataType{name: name, docJSON: compactJSON(v.raw)}
 	if t, ok := plainTypes[name]; ok {
 		d.typ = t
-	} else if err := d.configured(v, config); err != nil {
+	} else if err := d.readConfigured(v, config); err != nil {
 		return DataType{}, err
 	}
-	if err := config.rest("what the type needs"); err != nil {
+	if err := config.refuseRest("the fields that the type needs"); err != nil {
 		return DataType{}, err
 	}
 	if d.typ.Size > maxElement {
-		return DataType{}, unsupported(v.path, "%d bytes an element; varve reads up to %d", d.typ.Size, maxElement)
+		return DataType{}, unsupportedError(v.path, "elements of %d bytes; varve reads up to %d", d.typ.Size, maxElement)
 	}
 	return d, nil
 }
 
-// plainTypes are the types that a name says all about.
+// plainTypes are the types that have no configuration.
 var plainTypes = map[string]codec.Type{
 	"bool":                  {Kind: codec.Bool, Size: 1},
 	"int8":                  {Kind: codec.Int, Size: 1},
@@ -88,8 +88,8 @@ var plainTypes = map[string]codec.Type{
 	"bytes":                 {Kind: codec.Bytes},
 }
 
-// refusedTypes are the registered types that varve does not read, each with what
-// its elements are.
+// refusedTypes are the registered types that varve does not read, and a description of
+// their elements.
 var refusedTypes = map[string]string{
 	"bfloat16":           "a 16-bit brain float",
 	"complex_bfloat16":   "a pair of 16-bit brain floats",
@@ -113,55 +113,56 @@ var refusedTypes = map[string]string{
 	"geoarrow.wkb":       "a geometry",
 }
 
-// configured reads a type that has a configuration.
-func (d *DataType) configured(v value, config *object) (err error) {
+// readConfigured reads a type that has a configuration.
+func (d *DataType) readConfigured(v value, config *object) (err error) {
 	switch d.name {
 	case "null_terminated_bytes":
-		d.typ, err = lengthType(codec.FixedBytes, 1, config)
+		d.typ, err = readLengthType(codec.FixedBytes, 1, config)
 	case "raw_bytes":
-		d.typ, err = lengthType(codec.Raw, 1, config)
+		d.typ, err = readLengthType(codec.Raw, 1, config)
 	case "fixed_length_utf32":
-		d.typ, err = lengthType(codec.FixedUTF32, 4, config)
+		d.typ, err = readLengthType(codec.FixedUTF32, 4, config)
 	case "numpy.datetime64":
-		d.typ, err = timeType(codec.DateTime, config)
+		d.typ, err = readTimeType(codec.DateTime, config)
 	case "numpy.timedelta64":
-		d.typ, err = timeType(codec.TimeDelta, config)
+		d.typ, err = readTimeType(codec.TimeDelta, config)
 	case "struct", "structured":
-		err = d.structure(config)
+		err = d.readStruct(config)
 	default:
-		d.typ, err = rawBits(v.path, d.name)
+		d.typ, err = readRawBits(v.path, d.name)
 	}
 	return err
 }
 
-// rawBits reads r8, r16, r24, … of the core specification.
-func rawBits(path, name string) (codec.Type, error) {
+// readRawBits reads r8, r16, r24, … of the core specification.
+func readRawBits(path, name string) (codec.Type, error) {
 	digits, found := strings.CutPrefix(name, "r")
-	bits, rest, ok := coordinate(digits)
+	bits, rest, ok := parseCoordinate(digits)
 	if !found || !ok || rest != "" {
-		if what, known := refusedTypes[name]; known {
-			return codec.Type{}, unsupported(path, "%q is not a data type that varve reads: %s", name, what)
+		if elements, known := refusedTypes[name]; known {
+			return codec.Type{}, unsupportedError(path, "%q (%s) is not supported", name, elements)
 		}
-		return codec.Type{}, unsupported(path, "%q is not a known data type", abbreviate(name))
+		return codec.Type{}, unsupportedError(path, "%q is not a known data type", abbreviate(name))
 	}
+	// The specification defines r* for whole bytes only.
 	if bits == 0 || bits%8 != 0 {
-		return codec.Type{}, wrong(path, "%q: the number of bits is not a multiple of 8", abbreviate(name))
+		return codec.Type{}, corruptError(path, "%q: the number of bits is not a multiple of 8", abbreviate(name))
 	}
 	return codec.Type{Kind: codec.Raw, Size: int(bits / 8)}, nil
 }
 
-func lengthType(kind codec.Kind, unit int64, config *object) (codec.Type, error) {
-	n, err := config.whole("length_bytes", 1)
+func readLengthType(kind codec.Kind, unit int64, config *object) (codec.Type, error) {
+	n, err := config.needInteger("length_bytes", 1)
 	if err != nil {
 		return codec.Type{}, err
 	}
 	if n%unit != 0 {
-		return codec.Type{}, wrong(join(config.path, "length_bytes"), "%d is not a multiple of %d", n, unit)
+		return codec.Type{}, corruptError(joinPath(config.path, "length_bytes"), "%d is not a multiple of %d", n, unit)
 	}
 	return codec.Type{Kind: kind, Size: int(n)}, nil
 }
 
-// timeUnits are the units of NumPy's datetime64, each with the name that it is kept by.
+// timeUnits maps the units of NumPy's datetime64 to their canonical spelling.
 var timeUnits = map[string]string{
 	"Y": "Y", "M": "M", "W": "W", "D": "D", "h": "h", "m": "m", "s": "s", "ms": "ms", "us": "us", "μs": "us",
 	"ns": "ns", "ps": "ps", "fs": "fs", "as": "as", "generic": "generic",
@@ -169,46 +170,47 @@ var timeUnits = map[string]string{
 
 const timeUnitNames = "one of Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as, generic"
 
-func timeType(kind codec.Kind, config *object) (codec.Type, error) {
+func readTimeType(kind codec.Kind, config *object) (codec.Type, error) {
 	v, err := config.need("unit")
 	if err != nil {
 		return codec.Type{}, err
 	}
-	text, _ := v.text()
+	text, _ := v.readText()
 	unit, ok := timeUnits[text]
 	if !ok {
 		return codec.Type{}, v.refuse(timeUnitNames)
 	}
-	ticks, err := config.whole("scale_factor", 1)
+	ticks, err := config.needInteger("scale_factor", 1)
 	if err != nil {
 		return codec.Type{}, err
 	}
+	// NumPy stores the scale factor as an int32.
 	if ticks > math.MaxInt32 {
-		return codec.Type{}, wrong(join(config.path, "scale_factor"), "%d is more than %d", ticks, math.MaxInt32)
+		return codec.Type{}, corruptError(joinPath(config.path, "scale_factor"), "%d is more than %d", ticks, math.MaxInt32)
 	}
 	return codec.Type{Kind: kind, Size: 8, Unit: unit, Ticks: int(ticks)}, nil
 }
 
-// structure reads the fields of a struct: objects of name and data_type or, as
-// zarr-python wrote them under the name structured, pairs.
-func (d *DataType) structure(config *object) error {
+// readStruct reads the fields of a struct: objects of name and data_type, or pairs, which
+// zarr-python wrote under the name structured.
+func (d *DataType) readStruct(config *object) error {
 	v, err := config.need("fields")
 	if err != nil {
 		return err
 	}
-	list, err := v.list("a list of fields")
+	list, err := v.readList("a list of fields")
 	if err != nil {
 		return err
 	}
 	var names nameSet
 	d.typ.Kind = codec.Struct
 	for _, e := range list {
-		name, t, err := structField(e)
+		name, t, err := readStructField(e)
 		if err != nil {
 			return err
 		}
 		if !names.add(name) {
-			return wrong(e.path, "a second field of the name %q", abbreviate(name))
+			return corruptError(e.path, "the field name %q occurs twice", abbreviate(name))
 		}
 		if err := d.addField(e.path, name, t); err != nil {
 			return err
@@ -222,27 +224,27 @@ func (d *DataType) structure(config *object) error {
 
 func (d *DataType) addField(path, name string, t DataType) error {
 	if t.typ.Varies() {
-		return unsupported(path, "field %q is %s; the fields of a struct have fixed sizes", abbreviate(name), t.typ)
+		return unsupportedError(path, "field %q is %s; the fields of a struct have fixed sizes", abbreviate(name), t.typ)
 	}
-	t.spelled = nil // the whole spells it too
+	t.docJSON = nil // the struct's own docJSON has it
 	d.fields = append(d.fields, t)
 	d.typ.Fields = append(d.typ.Fields, codec.Field{Name: name, Type: t.typ})
-	d.typ.Size += t.typ.Size // each is at most maxElement, and there are no more than bytes in the document
+	d.typ.Size += t.typ.Size // no overflow: each is at most maxElement, and each takes bytes of the document
 	return nil
 }
 
-func structField(v value) (string, DataType, error) {
-	if v.is('[') {
-		pair, err := v.list("a pair")
+func readStructField(v value) (string, DataType, error) {
+	if v.startsWith('[') {
+		pair, err := v.readList("a pair")
 		if err != nil {
 			return "", DataType{}, err
 		}
 		if len(pair) != 2 {
 			return "", DataType{}, v.refuse("a pair of name and data type")
 		}
-		return nameAndType(pair[0], pair[1])
+		return readNameAndType(pair[0], pair[1])
 	}
-	o, err := v.object("an object of name and data_type")
+	o, err := v.readObject("an object of name and data_type")
 	if err != nil {
 		return "", DataType{}, err
 	}
@@ -254,27 +256,28 @@ func structField(v value) (string, DataType, error) {
 	if err != nil {
 		return "", DataType{}, err
 	}
-	if err := o.rest("name, data_type"); err != nil {
+	if err := o.refuseRest("name, data_type"); err != nil {
 		return "", DataType{}, err
 	}
-	return nameAndType(name, t)
+	return readNameAndType(name, t)
 }
 
-func nameAndType(name, t value) (string, DataType, error) {
-	text, err := name.text()
+func readNameAndType(name, t value) (string, DataType, error) {
+	text, err := name.readText()
 	if err != nil {
 		return "", DataType{}, err
 	}
-	d, err := dataType(t)
+	d, err := readDataType(t)
 	return text, d, err
 }
 
-// DataTypeOf spells a type as zarr-python does.
+// DataTypeOf returns a type in the spelling of zarr-python.
 func DataTypeOf(t codec.Type) (DataType, error) {
 	spelled, err := encode(Compact, func(w *writer) error { return writeType(w, t) })
 	if err != nil {
-		return DataType{}, at("data_type", err)
+		return DataType{}, atPath("data_type", err)
 	}
+	// Parse the text again: it is checked like any other, and the fields get their types.
 	return ParseDataType(spelled)
 }
 
@@ -310,7 +313,7 @@ func writePlain(w *writer, t codec.Type) error {
 			strconv.Itoa(t.Size*8)
 	}
 	if known, ok := plainTypes[name]; !ok || !known.Equal(t) {
-		return unsupported("", "%s has no name in a document", t)
+		return unsupportedError("", "%s has no name in a document", t)
 	}
 	w.text(name)
 	return nil
@@ -346,7 +349,7 @@ func writeStruct(w *writer, t codec.Type) (err error) {
 			w.text(f.Name)
 			w.name("data_type")
 			if err == nil {
-				err = at(f.Name, writeType(w, f.Type))
+				err = atPath(f.Name, writeType(w, f.Type))
 			}
 			w.end('}')
 		}

@@ -8,10 +8,10 @@ import (
 	"varve/codec"
 )
 
-// Error says what is wrong with a document.
+// Error is a fault in a document.
 type Error struct {
 	Path string // the field, as in chunk_grid.configuration.chunk_shapes[1]; "" for the document
-	Why  string // what was found and what is allowed
+	Why  string // the value that was found and the allowed values
 	kind error
 }
 
@@ -23,35 +23,38 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Why
 }
 
-// Unwrap returns codec.ErrCorrupt for a wrong document, errors.ErrUnsupported for a
-// right one that asks for what varve cannot do.
+// Unwrap returns codec.ErrCorrupt for an invalid document, and errors.ErrUnsupported for
+// a valid one that needs a feature which varve does not have.
 func (e *Error) Unwrap() error { return e.kind }
 
-func wrong(path, format string, args ...any) error {
+func corruptError(path, format string, args ...any) error {
 	return &Error{Path: path, Why: fmt.Sprintf(format, args...), kind: codec.ErrCorrupt}
 }
 
-func unsupported(path, format string, args ...any) error {
+func unsupportedError(path, format string, args ...any) error {
 	return &Error{Path: path, Why: fmt.Sprintf(format, args...), kind: errors.ErrUnsupported}
 }
 
-// at puts a path, or the beginning of one, in front of an error.
-func at(path string, err error) error {
+// atPath returns err with path, or the beginning of a path, put before the error's own
+// path.
+func atPath(path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var e *Error
+	// Errors of grid and codec have no path, and only ErrUnsupported of their kinds
+	// matters here.
 	if !errors.As(err, &e) {
 		e = &Error{Why: err.Error(), kind: codec.ErrCorrupt}
 		if errors.Is(err, errors.ErrUnsupported) {
 			e.kind = errors.ErrUnsupported
 		}
 	}
-	return &Error{Path: join(path, e.Path), Why: e.Why, kind: e.kind}
+	return &Error{Path: joinPath(path, e.Path), Why: e.Why, kind: e.kind}
 }
 
-// join appends a member or, if it is one already, an index to a path.
-func join(path, name string) string {
+// joinPath appends a member name, or an index such as [1], to a path.
+func joinPath(path, name string) string {
 	switch {
 	case path == "":
 		return name
@@ -61,9 +64,9 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+func indexPath(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// abbreviate shortens a value for a message.
+// abbreviate shortens a value for a message, without cutting a character.
 func abbreviate[T string | []byte](text T) string {
 	const limit = 60
 	if len(text) <= limit {

@@ -9,7 +9,7 @@ import (
 	"varve/zarrjson"
 )
 
-// A year of days in months, under a name that says so.
+// The chunks of a year of daily steps are its months, in a rectilinear grid.
 func ExampleArray_Encode() {
 	float32s, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Float, Size: 4})
 	if err != nil {
@@ -54,7 +54,7 @@ func ExampleParseArray() {
 	// Output: int16 3 [20:25] c/2
 }
 
-// What is wrong is named, with what is allowed in its place.
+// An error names the field, its value and the allowed values.
 func ExampleParseArray_refused() {
 	_, err := zarrjson.ParseArray([]byte(`{
 	  "zarr_format": 3, "node_type": "array",

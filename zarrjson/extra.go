@@ -5,19 +5,21 @@ import (
 	"slices"
 )
 
-// extra takes what is left: objects that say that they need not be understood.
-func (o *object) extra() ([]ExtraField, error) {
+// readExtra takes the remaining members, which must be objects with must_understand
+// false.
+func (o *object) readExtra() ([]ExtraField, error) {
 	var fields []ExtraField
 	for _, m := range o.members {
-		if !ignorable(m.raw) {
-			return nil, unsupported(o.at(m).path, `unknown field; only an object with "must_understand": false may be ignored; found %s`, abbreviate(m.raw))
+		if !isIgnorable(m.raw) {
+			return nil, unsupportedError(o.memberValue(m).path, `unknown field; only an object with "must_understand": false may be ignored; found %s`, abbreviate(m.raw))
 		}
 		fields = append(fields, ExtraField{m.name, bytes.Clone(m.raw)})
 	}
 	return fields, nil
 }
 
-func ignorable(raw []byte) bool {
+// isIgnorable reports whether a value is an object with must_understand false.
+func isIgnorable(raw []byte) bool {
 	if raw[0] != '{' {
 		return false
 	}
@@ -29,20 +31,20 @@ func ignorable(raw []byte) bool {
 	return false
 }
 
-// validateExtra checks extra fields that a program may have added.
+// validateExtra checks extra fields, which a program may have added.
 func validateExtra(fields []ExtraField, known []string) error {
 	var names nameSet
 	for _, f := range fields {
 		path := abbreviate(f.Name)
 		if slices.Contains(known, f.Name) || !names.add(f.Name) {
-			return wrong(path, "the name of an extra field is taken")
+			return corruptError(path, "the name of an extra field is taken")
 		}
-		v, err := document(f.JSON)
+		v, err := parseValue(f.JSON)
 		if err != nil {
-			return at(path, err)
+			return atPath(path, err)
 		}
-		if !ignorable(v.raw) {
-			return wrong(path, `%s is not an object with "must_understand": false`, abbreviate(v.raw))
+		if !isIgnorable(v.raw) {
+			return corruptError(path, `%s is not an object with "must_understand": false`, abbreviate(v.raw))
 		}
 	}
 	return nil
@@ -51,8 +53,9 @@ func validateExtra(fields []ExtraField, known []string) error {
 func writeExtra(w *writer, fields []ExtraField) {
 	for _, f := range fields {
 		w.name(f.Name)
+		// An unknown field keeps its bytes, since their meaning is unknown.
 		if w.layout == Compact {
-			w.verbatim(compacted(f.JSON))
+			w.verbatim(compactJSON(f.JSON))
 		} else {
 			w.verbatim(f.JSON)
 		}

@@ -12,54 +12,55 @@ import (
 	"varve/codec"
 )
 
-// ParseFill reads a fill value of a type into the memory form of one element: packed,
-// little-endian, padded; text and bytes of varying length as they are.
+// ParseFill parses a fill value to the memory form of one element: packed, little-endian,
+// padded. Text and bytes of varying length are not padded.
 func (d DataType) ParseFill(json []byte) ([]byte, error) {
-	v, err := document(json)
+	v, err := parseValue(json)
 	if err != nil {
-		return nil, at("fill_value", err)
+		return nil, atPath("fill_value", err)
 	}
 	v.path = "fill_value"
-	return d.fill(v)
+	return d.readFill(v)
 }
 
-func (d DataType) fill(v value) ([]byte, error) {
+func (d DataType) readFill(v value) ([]byte, error) {
+	// Elements of varying length have size 0, and their readers ignore dst.
 	dst := make([]byte, 0, d.typ.Size)
 	switch d.typ.Kind {
 	case codec.Struct:
-		return d.structFill(dst, v)
+		return d.readStructFill(dst, v)
 	case codec.Raw:
-		return rawFill(dst, v, d.typ.Size)
+		return readRawFill(dst, v, d.typ.Size)
 	case codec.FixedBytes:
-		return fixedBytesFill(dst, v, d.typ.Size)
+		return readFixedBytesFill(dst, v, d.typ.Size)
 	case codec.FixedUTF32:
-		return utf32Fill(dst, v, d.typ.Size)
+		return readUTF32Fill(dst, v, d.typ.Size)
 	case codec.String:
-		return textFill(v)
+		return readTextFill(v)
 	case codec.Bytes:
-		return bytesFill(v)
+		return readBytesFill(v)
 	}
-	return numberFill(dst, v, d.typ)
+	return readNumberFill(dst, v, d.typ)
 }
 
-func numberFill(dst []byte, v value, t codec.Type) ([]byte, error) {
+func readNumberFill(dst []byte, v value, t codec.Type) ([]byte, error) {
 	var bits uint64
 	var err error
 	switch t.Kind {
 	case codec.Bool:
-		bits, err = boolFill(v)
+		bits, err = readBoolFill(v)
 	case codec.Int:
-		bits, err = intFill(v, t.Size)
+		bits, err = readIntFill(v, t.Size)
 	case codec.Uint:
-		bits, err = uintFill(v, t.Size)
+		bits, err = readUintFill(v, t.Size)
 	case codec.Float:
-		bits, err = floatFill(v, t.Size)
+		bits, err = readFloatFill(v, t.Size)
 	case codec.Complex:
-		return complexFill(dst, v, t.Size/2)
+		return readComplexFill(dst, v, t.Size/2)
 	case codec.DateTime, codec.TimeDelta:
-		bits, err = timeFill(v)
+		bits, err = readTimeFill(v)
 	default:
-		err = unsupported(v.path, "there are no fill values of the type %s", t)
+		err = unsupportedError(v.path, "there are no fill values of the type %s", t)
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func numberFill(dst []byte, v value, t codec.Type) ([]byte, error) {
 	return appendWord(dst, bits, t.Size), nil
 }
 
-// appendWord appends the low bytes of a word, the least significant first.
+// appendWord appends the low bytes of a word in little-endian order.
 func appendWord(dst []byte, bits uint64, size int) []byte {
 	for range size {
 		dst = append(dst, byte(bits))
@@ -76,8 +77,8 @@ func appendWord(dst []byte, bits uint64, size int) []byte {
 	return dst
 }
 
-// boolFill also reads 0 and 1, which NumPy users write.
-func boolFill(v value) (uint64, error) {
+// readBoolFill also reads 0 and 1, which NumPy users write.
+func readBoolFill(v value) (uint64, error) {
 	switch string(v.raw) {
 	case "false", "0":
 		return 0, nil
@@ -87,46 +88,47 @@ func boolFill(v value) (uint64, error) {
 	return 0, v.refuse("true or false")
 }
 
-// intFill reads an integer spelt as one, as 1.0 or as "1", which all were written by
-// some version of zarr-python.
-func intFill(v value, size int) (uint64, error) {
+// readIntFill reads an integer that is spelt 1, 1.0 or "1": some version of zarr-python
+// wrote each of them.
+func readIntFill(v value, size int) (uint64, error) {
 	text := strings.Trim(string(v.raw), `"`)
 	n, err := strconv.ParseInt(text, 10, 8*size)
 	if err == nil {
 		return uint64(n), nil
 	}
+	// The limit 2^(bits−1) is exact as a float64, unlike the largest integer 2^63−1.
 	limit := math.Ldexp(1, 8*size-1)
-	if f, whole := wholeFloat(v, text); whole && -limit <= f && f < limit {
+	if f, whole := parseIntegralFloat(v, text); whole && -limit <= f && f < limit {
 		return uint64(int64(f)), nil
 	}
 	return 0, v.refuse("an integer from " + strconv.FormatInt(math.MinInt64>>(64-8*size), 10) +
 		" to " + strconv.FormatInt(math.MaxInt64>>(64-8*size), 10))
 }
 
-// uintFill is intFill without a sign.
-func uintFill(v value, size int) (uint64, error) {
+// readUintFill is readIntFill for unsigned integers.
+func readUintFill(v value, size int) (uint64, error) {
 	text := strings.Trim(string(v.raw), `"`)
 	n, err := strconv.ParseUint(text, 10, 8*size)
 	if err == nil {
 		return n, nil
 	}
 	limit := math.Ldexp(1, 8*size)
-	if f, whole := wholeFloat(v, text); whole && 0 <= f && f < limit {
+	if f, whole := parseIntegralFloat(v, text); whole && 0 <= f && f < limit {
 		return uint64(f), nil
 	}
 	return 0, v.refuse("an integer from 0 to " + strconv.FormatUint(math.MaxUint64>>(64-8*size), 10))
 }
 
-// wholeFloat reads a number that is spelt with a point or an exponent but is whole.
-func wholeFloat(v value, text string) (float64, bool) {
-	if v.is('"') || !isNumber(v.raw) || !strings.ContainsAny(text, ".eE") {
+// parseIntegralFloat parses an integer that is spelt with a point or an exponent.
+func parseIntegralFloat(v value, text string) (float64, bool) {
+	if v.startsWith('"') || !isNumber(v.raw) || !strings.ContainsAny(text, ".eE") {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	return f, err == nil && f == math.Trunc(f)
 }
 
-func timeFill(v value) (uint64, error) {
+func readTimeFill(v value) (uint64, error) {
 	if string(v.raw) == `"NaT"` {
 		return notATime, nil
 	}
@@ -137,11 +139,11 @@ func timeFill(v value) (uint64, error) {
 	return uint64(n), nil
 }
 
-// notATime is NaT, the smallest int64.
+// notATime is NumPy's NaT: the smallest int64.
 const notATime = 1 << 63
 
-func complexFill(dst []byte, v value, size int) ([]byte, error) {
-	pair, err := v.list("a pair of real and imaginary part")
+func readComplexFill(dst []byte, v value, size int) ([]byte, error) {
+	pair, err := v.readList("a pair of real and imaginary part")
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +151,7 @@ func complexFill(dst []byte, v value, size int) ([]byte, error) {
 		return nil, v.refuse("a pair of real and imaginary part")
 	}
 	for _, part := range pair {
-		bits, err := floatFill(part, size)
+		bits, err := readFloatFill(part, size)
 		if err != nil {
 			return nil, err
 		}
@@ -158,34 +160,35 @@ func complexFill(dst []byte, v value, size int) ([]byte, error) {
 	return dst, nil
 }
 
-func rawFill(dst []byte, v value, size int) ([]byte, error) {
-	b, err := byteString(v, size)
+func readRawFill(dst []byte, v value, size int) ([]byte, error) {
+	b, err := readByteString(v, size)
 	if err != nil {
 		return nil, err
 	}
+	// Raw bytes are not padded: unlike text, a shorter value has no meaning.
 	if len(b) != size {
-		return nil, wrong(v.path, "%s is %d bytes; want %d", abbreviate(v.raw), len(b), size)
+		return nil, corruptError(v.path, "%s is %d bytes; want %d", abbreviate(v.raw), len(b), size)
 	}
 	return append(dst, b...), nil
 }
 
-func fixedBytesFill(dst []byte, v value, size int) ([]byte, error) {
-	b, err := byteString(v, size)
+func readFixedBytesFill(dst []byte, v value, size int) ([]byte, error) {
+	b, err := readByteString(v, size)
 	if err != nil {
 		return nil, err
 	}
 	return pad(append(dst, b...), size), nil
 }
 
-func bytesFill(v value) ([]byte, error) { return byteString(v, math.MaxInt) }
+func readBytesFill(v value) ([]byte, error) { return readByteString(v, math.MaxInt) }
 
-// byteString reads at most limit bytes in base64, as zarr-python writes them, or as a
-// list of integers, as the core specification has it for r*.
-func byteString(v value, limit int) ([]byte, error) {
-	if v.is('[') {
-		return byteList(v, limit)
+// readByteString reads at most limit bytes: base64, which zarr-python writes, or a list
+// of integers, which the core specification has for r*.
+func readByteString(v value, limit int) ([]byte, error) {
+	if v.startsWith('[') {
+		return readByteList(v, limit)
 	}
-	text, err := v.text()
+	text, err := v.readText()
 	if err != nil {
 		return nil, v.refuse("bytes in base64, or a list of integers from 0 to 255")
 	}
@@ -194,33 +197,33 @@ func byteString(v value, limit int) ([]byte, error) {
 		return nil, v.refuse("base64 (" + err.Error() + ")")
 	}
 	if len(b) > limit {
-		return nil, wrong(v.path, "%s is %d bytes; the type has %d", abbreviate(v.raw), len(b), limit)
+		return nil, corruptError(v.path, "%s is %d bytes; the type has %d", abbreviate(v.raw), len(b), limit)
 	}
 	return b, nil
 }
 
-func byteList(v value, limit int) ([]byte, error) {
+func readByteList(v value, limit int) ([]byte, error) {
 	b := []byte{}
 	for i, e := range v.elements() {
 		n, err := strconv.ParseUint(string(e.raw), 10, 8)
 		if err != nil {
-			return nil, wrong(index(v.path, i), "%s is not an integer from 0 to 255", abbreviate(e.raw))
+			return nil, corruptError(indexPath(v.path, i), "%s is not an integer from 0 to 255", abbreviate(e.raw))
 		}
 		if len(b) == limit {
-			return nil, wrong(v.path, "more than %d bytes, which the type has", limit)
+			return nil, corruptError(v.path, "has more than %d bytes, the size of the type", limit)
 		}
 		b = append(b, byte(n))
 	}
 	return b, nil
 }
 
-func utf32Fill(dst []byte, v value, size int) ([]byte, error) {
-	text, err := v.text()
+func readUTF32Fill(dst []byte, v value, size int) ([]byte, error) {
+	text, err := v.readText()
 	if err != nil {
 		return nil, err
 	}
 	if n := utf8.RuneCountInString(text); n > size/4 {
-		return nil, wrong(v.path, "%s has %d characters; the type has %d", abbreviate(v.raw), n, size/4)
+		return nil, corruptError(v.path, "%s has %d characters; the type has %d", abbreviate(v.raw), n, size/4)
 	}
 	for _, r := range text {
 		dst = appendWord(dst, uint64(r), 4)
@@ -228,13 +231,14 @@ func utf32Fill(dst []byte, v value, size int) ([]byte, error) {
 	return pad(dst, size), nil
 }
 
+// pad appends zeros up to a size.
 func pad(b []byte, size int) []byte { return append(b, make([]byte, size-len(b))...) }
 
-// textFill reads text, or a number as the text that Python makes of it: zarr-python 2
-// gave strings the fill value 0.
-func textFill(v value) ([]byte, error) {
-	if v.is('"') {
-		text, err := v.text()
+// readTextFill reads text, or a number as Python's str formats it: zarr-python 2 gave
+// strings the fill value 0.
+func readTextFill(v value) ([]byte, error) {
+	if v.startsWith('"') {
+		text, err := v.readText()
 		return []byte(text), err
 	}
 	if !isNumber(v.raw) {
@@ -250,13 +254,13 @@ func textFill(v value) ([]byte, error) {
 	return appendFloat(nil, f), nil
 }
 
-// structFill reads an object with a value for each field, or all of the element in
-// base64. A field that is absent has its type's default, as for zarr-python.
-func (d DataType) structFill(dst []byte, v value) ([]byte, error) {
-	if v.is('"') {
-		return rawFill(dst, v, d.typ.Size)
+// readStructFill reads an object with a value for each field, or the whole element in
+// base64. A missing field has its type's default, as in zarr-python.
+func (d DataType) readStructFill(dst []byte, v value) ([]byte, error) {
+	if v.startsWith('"') {
+		return readRawFill(dst, v, d.typ.Size)
 	}
-	o, err := v.object("an object with a value for each field, or bytes in base64")
+	o, err := v.readObject("an object with a value for each field, or bytes in base64")
 	if err != nil {
 		return nil, err
 	}
@@ -269,21 +273,22 @@ func (d DataType) structFill(dst []byte, v value) ([]byte, error) {
 			continue
 		}
 		delete(values, name)
-		b, err := f.fill(o.at(member{name, raw}))
+		b, err := f.readFill(o.memberValue(member{name, raw}))
 		if err != nil {
 			return nil, err
 		}
 		dst = append(dst, b...)
 	}
+	// Leave only the unknown members, so that refuseRest names one of them.
 	o.members = slices.DeleteFunc(o.members, func(m member) bool { _, left := values[m.name]; return !left })
-	if err := o.rest("the fields of the data type"); err != nil {
+	if err := o.refuseRest("the fields of the data type"); err != nil {
 		return nil, err
 	}
 	return dst, nil
 }
 
-// DefaultFill returns the fill value that zarr-python gives an array when asked for
-// none: NaT for times outside of structs, otherwise zeros or nothing.
+// DefaultFill returns the fill value that zarr-python uses if none is given: NaT for
+// times outside structs, otherwise zeros or the empty string.
 func (d DataType) DefaultFill() []byte { return d.appendDefault([]byte{}) }
 
 func (d DataType) appendDefault(dst []byte) []byte {

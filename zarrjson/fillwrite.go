@@ -10,18 +10,18 @@ import (
 	"varve/codec"
 )
 
-// FillJSON writes the memory form of one element as a fill value, so that zarr-python
-// reads the same. Nil stands for zeros.
+// FillJSON returns the JSON text of a fill value, given the memory form of one element.
+// zarr-python reads the same element from it. Nil means zeros.
 func (d DataType) FillJSON(fill []byte) ([]byte, error) {
 	raw, err := encode(Compact, func(w *writer) error { return d.writeFill(w, fill) })
-	return raw, at("fill_value", err)
+	return raw, atPath("fill_value", err)
 }
 
 func (d DataType) writeFill(w *writer, fill []byte) error {
 	switch d.typ.Kind {
 	case codec.String:
 		if !utf8.Valid(fill) {
-			return wrong("", "%q is not UTF-8", abbreviate(fill))
+			return corruptError("", "%q is not UTF-8", abbreviate(fill))
 		}
 		w.text(string(fill))
 		return nil
@@ -29,11 +29,12 @@ func (d DataType) writeFill(w *writer, fill []byte) error {
 		w.base64(fill)
 		return nil
 	}
+	// Text and bytes were written above, where nil is the empty value.
 	if fill == nil {
 		fill = make([]byte, d.typ.Size)
 	}
 	if len(fill) != d.typ.Size {
-		return wrong("", "%d bytes; an element of %s has %d", len(fill), d.typ, d.typ.Size)
+		return corruptError("", "%d bytes; an element of %s has %d", len(fill), d.typ, d.typ.Size)
 	}
 	return d.writeFixed(w, fill)
 }
@@ -44,8 +45,9 @@ func (d DataType) writeFixed(w *writer, fill []byte) error {
 	case codec.Bool:
 		return writeBool(w, fill[0])
 	case codec.Int, codec.DateTime, codec.TimeDelta:
+		// Shift the sign bit to bit 63 and back to extend the sign.
 		unused := 64 - 8*size
-		w.whole(int64(word(fill)<<unused) >> unused)
+		w.integer(int64(word(fill)<<unused) >> unused)
 	case codec.Uint:
 		w.out = strconv.AppendUint(w.out, word(fill), 10)
 	case codec.Float:
@@ -54,6 +56,7 @@ func (d DataType) writeFixed(w *writer, fill []byte) error {
 		writeComplex(w, fill)
 	case codec.Raw:
 		d.writeRaw(w, fill)
+	// NumPy does not distinguish trailing zeros from padding, so they are not written.
 	case codec.FixedBytes:
 		w.base64(bytes.TrimRight(fill, "\x00"))
 	case codec.FixedUTF32:
@@ -61,12 +64,12 @@ func (d DataType) writeFixed(w *writer, fill []byte) error {
 	case codec.Struct:
 		return d.writeStructFill(w, fill)
 	default:
-		return unsupported("", "there are no fill values of the type %s", d.typ)
+		return unsupportedError("", "there are no fill values of the type %s", d.typ)
 	}
 	return nil
 }
 
-// word reads up to eight bytes, the least significant first.
+// word returns up to eight little-endian bytes as an integer.
 func word(b []byte) (bits uint64) {
 	for i, c := range b {
 		bits |= uint64(c) << (8 * i)
@@ -78,7 +81,7 @@ func (w *writer) base64(b []byte) { w.text(base64.StdEncoding.EncodeToString(b))
 
 func writeBool(w *writer, b byte) error {
 	if b > 1 {
-		return wrong("", "the byte %d is neither false (0) nor true (1)", b)
+		return corruptError("", "the byte %d is neither false (0) nor true (1)", b)
 	}
 	w.out = strconv.AppendBool(w.out, b == 1)
 	return nil
@@ -94,8 +97,8 @@ func writeComplex(w *writer, fill []byte) {
 	w.end(']')
 }
 
-// writeRaw writes r8, r16, … as the list of bytes that the core specification asks
-// for, raw_bytes in zarr-python's base64.
+// writeRaw writes r8, r16, … as a list of bytes, as the core specification requires, and
+// raw_bytes in base64, as zarr-python does.
 func (d DataType) writeRaw(w *writer, fill []byte) {
 	if !strings.HasPrefix(d.name, "r") || d.name == "raw_bytes" {
 		w.base64(fill)
@@ -104,7 +107,7 @@ func (d DataType) writeRaw(w *writer, fill []byte) {
 	w.begin('[')
 	for _, b := range fill {
 		w.next()
-		w.whole(int64(b))
+		w.integer(int64(b))
 	}
 	w.end(']')
 }
@@ -114,7 +117,7 @@ func writeUTF32(w *writer, fill []byte) error {
 	for ; len(fill) > 0; fill = fill[4:] {
 		r := rune(word(fill[:4]))
 		if !utf8.ValidRune(r) {
-			return wrong("", "0x%08x is not a character", uint32(r))
+			return corruptError("", "0x%08x is not a character", uint32(r))
 		}
 		text = utf8.AppendRune(text, r)
 	}
@@ -122,7 +125,7 @@ func writeUTF32(w *writer, fill []byte) error {
 	return nil
 }
 
-// writeStructFill writes an object, or base64 where the type goes by its older name.
+// writeStructFill writes an object, or base64 under the older type name structured.
 func (d DataType) writeStructFill(w *writer, fill []byte) error {
 	if d.name == "structured" {
 		w.base64(fill)
@@ -133,7 +136,7 @@ func (d DataType) writeStructFill(w *writer, fill []byte) error {
 		name := d.typ.Fields[i].Name
 		w.name(name)
 		if err := f.writeFixed(w, fill[:f.typ.Size]); err != nil {
-			return at(abbreviate(name), err)
+			return atPath(abbreviate(name), err)
 		}
 		fill = fill[f.typ.Size:]
 	}

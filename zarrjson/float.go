@@ -7,27 +7,29 @@ import (
 	"strings"
 )
 
-// special are the names of the floats that are no JSON numbers, by size in bytes.
-// "NaN" is one NaN only; any other is written by its bits, as in "0x7fc00001".
-var special = map[int]struct{ nan, inf uint64 }{
+// specialFloats are the bits of NaN and Infinity by the size of the float in bytes. "NaN"
+// means only this NaN; any other is written by its bits, for example "0x7fc00001".
+var specialFloats = map[int]struct{ nan, inf uint64 }{
 	2: {0x7e00, 0x7c00},
 	4: {0x7fc00000, 0x7f800000},
 	8: {0x7ff8000000000000, 0x7ff0000000000000},
 }
 
-// floatFill reads a float of 2, 4 or 8 bytes as its bits.
-func floatFill(v value, size int) (uint64, error) {
+// readFloatFill returns the bits of a float of 2, 4 or 8 bytes.
+func readFloatFill(v value, size int) (uint64, error) {
 	text := strings.Trim(string(v.raw), `"`)
 	switch text {
 	case "NaN":
-		return special[size].nan, nil
+		return specialFloats[size].nan, nil
 	case "Infinity":
-		return special[size].inf, nil
+		return specialFloats[size].inf, nil
 	case "-Infinity":
-		return special[size].inf | 1<<(8*size-1), nil
+		return specialFloats[size].inf | 1<<(8*size-1), nil
 	}
-	if hex, ok := strings.CutPrefix(text, "0x"); ok && v.is('"') {
-		return hexFloat(v, hex, size)
+	// The core specification spells any other bit pattern as a string of hexadecimal
+	// digits.
+	if hex, ok := strings.CutPrefix(text, "0x"); ok && v.startsWith('"') {
+		return readHexFloat(v, hex, size)
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if !isNumber([]byte(text)) {
@@ -40,7 +42,7 @@ func floatFill(v value, size int) (uint64, error) {
 	return bits, nil
 }
 
-func hexFloat(v value, hex string, size int) (uint64, error) {
+func readHexFloat(v value, hex string, size int) (uint64, error) {
 	bits, err := strconv.ParseUint(hex, 16, 64)
 	if err != nil || len(hex) != 2*size {
 		return 0, v.refuse(fmt.Sprintf(`"0x" and %d hexadecimal digits`, 2*size))
@@ -48,11 +50,11 @@ func hexFloat(v value, hex string, size int) (uint64, error) {
 	return bits, nil
 }
 
-// writeFloat writes a float as zarr-python does: a narrow one by the digits of the
-// float64 that it equals.
+// writeFloat writes a float as zarr-python does: with the shortest digits of the float64
+// that equals it.
 func writeFloat(w *writer, bits uint64, size int) {
 	sign := uint64(1) << (8*size - 1)
-	s := special[size]
+	s := specialFloats[size]
 	switch {
 	case bits == s.nan:
 		w.text("NaN")
@@ -60,6 +62,7 @@ func writeFloat(w *writer, bits uint64, size int) {
 		w.text("Infinity")
 	case bits == s.inf|sign:
 		w.text("-Infinity")
+	// All exponent bits are set: a NaN with a payload.
 	case bits&s.inf == s.inf:
 		w.text(fmt.Sprintf("0x%0*x", 2*size, bits))
 	default:
@@ -78,8 +81,8 @@ func widen(bits uint64, size int) float64 {
 	return math.Float64frombits(bits)
 }
 
-// narrow rounds a float64 to the nearest float of a size, ties to even. It reports
-// false if that is an infinity.
+// narrow rounds a float64 to the nearest float of a size, ties to even. It returns false
+// if the result is infinite.
 func narrow(f float64, size int) (uint64, bool) {
 	switch size {
 	case 2:
@@ -90,7 +93,8 @@ func narrow(f float64, size int) (uint64, bool) {
 	return math.Float64bits(f), !math.IsInf(f, 0)
 }
 
-// widenHalf is the value of sign·1, exponent·5, fraction·10 bits, if it is finite.
+// widenHalf returns the value of a finite binary16: 1 sign bit, 5 exponent bits, 10
+// fraction bits.
 func widenHalf(h uint16) float64 {
 	exponent, fraction := int(h>>10&31), float64(h&0x3ff)
 	f := math.Ldexp(fraction, -24)
@@ -106,7 +110,7 @@ func widenHalf(h uint16) float64 {
 func narrowHalf(f float64) (uint64, bool) {
 	abs := math.Abs(f)
 	sign := math.Float64bits(f) >> 63 << 15
-	if abs >= 65520 { // half way from the largest to what would come next
+	if abs >= 65520 { // halfway between 65504, the largest, and 65536: rounds to infinity
 		return 0, false
 	}
 	_, exponent := math.Frexp(abs) // abs = 0.1… · 2^exponent

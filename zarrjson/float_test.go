@@ -9,8 +9,8 @@ import (
 	"varve/codec"
 )
 
-// TestHalfFloats holds every finite half against its double, and the rounding of what
-// lies between two of them.
+// TestHalfFloats compares every finite binary16 with its float64, and checks the rounding
+// of values between two of them.
 func TestHalfFloats(t *testing.T) {
 	for bits := range uint64(0x7c00) {
 		f := widen(bits, 2)
@@ -51,8 +51,8 @@ func TestFloatsAsPythonWritesThem(t *testing.T) {
 	}
 }
 
-// TestFillsRoundTrip writes and reads random elements of every type, so that no bit is
-// lost: payloads of NaN, subnormals, signs of zeros.
+// TestFillsRoundTrip writes and reads random elements of every type and checks that no
+// bit is lost: payloads of NaN, subnormals, signs of zeros.
 func TestFillsRoundTrip(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -112,7 +112,8 @@ func TestFillNotWritten(t *testing.T) {
 	}
 }
 
-// TestFillOutlivesItsDocument reads a number as text, which is the document's own.
+// TestFillOutlivesItsDocument checks that a fill value does not share memory with the
+// document.
 func TestFillOutlivesItsDocument(t *testing.T) {
 	d, err := DataTypeOf(codec.Type{Kind: codec.String})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"varve/grid"
 )
 
-// meaning is what an array's document says, in terms that zarr-python's objects can be
-// asked for too (testdata/generate.py, describe).
+// meaning describes an array's document in terms that zarr-python can report too
+// (testdata/generate.py, describe).
 type meaning struct {
 	Shape      []int64   `json:"shape"`
 	Type       string    `json:"type"`
@@ -40,7 +40,7 @@ func typeText(t codec.Type) string {
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// sizes lists the chunk sizes of a grid as dask does, or nothing if they are many.
+// sizes returns the chunk sizes of a grid as dask lists them, or nil if there are many.
 func sizes(g *grid.Grid) [][]int64 {
 	list := [][]int64{}
 	for axis := range g.Rank() {
@@ -100,7 +100,7 @@ func meaningOfV2(t testing.TB, a *V2Array, attributes Attributes) meaning {
 		Key: firstKey(a.Keys(), len(a.Shape)), Attributes: string(attributes.JSON()), Order: string(rune(a.Order))}
 }
 
-// differs compares meanings; attributes as JSON values, the rest as it is.
+// differs compares meanings: attributes as JSON values, other fields as text.
 func (m meaning) differs(want meaning) string {
 	if err := sameJSON(m.Attributes, want.Attributes); err != nil {
 		return "attributes: " + err.Error()
@@ -143,7 +143,7 @@ func lines(t testing.TB, name string) []value {
 	}
 	var list []value
 	for line := range bytes.Lines(text) {
-		v, err := document(line)
+		v, err := parseValue(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func lines(t testing.TB, name string) []value {
 
 func mustText(t testing.TB, v value) string {
 	t.Helper()
-	s, err := v.text()
+	s, err := v.readText()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func compareMeaning(t *testing.T, got meaning, want []byte) {
 	}
 }
 
-// goldenText holds a document that was stored indented against what is written.
+// goldenText compares a document that zarr-python stored indented with the written one.
 func goldenText(t *testing.T, line value, err error, write func(*writer) error) {
 	t.Helper()
 	if err != nil {
@@ -262,8 +262,8 @@ func goldenConsolidated(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// zarr-python leaves a consolidated_metadata in the .zgroup of a member, which no
-	// reader of format 2 looks at.
+	// zarr-python leaves a consolidated_metadata in the .zgroup of a member. Readers of
+	// format 2 ignore it.
 	text = strings.ReplaceAll(text, `, "consolidated_metadata": {"metadata": {}, "must_understand": false, "kind": "inline"}`, "")
 	if err := sameJSON(string(got), text); err != nil {
 		t.Error(err)
@@ -283,7 +283,7 @@ func TestGoldenFills(t *testing.T) {
 				t.Fatal("no fill values")
 			}
 			for _, pair := range fills {
-				parts, _ := pair.list("")
+				parts, _ := pair.readList("")
 				if string(line.member("format").raw) == "3" {
 					goldenFill(t, line, wanted, parts)
 				} else {

@@ -17,8 +17,8 @@ const (
 	Rectilinear GridName = "rectilinear"
 )
 
-// ChunkGrid is a chunk grid as a document has it: without the extents, which are the
-// array's shape.
+// ChunkGrid is a chunk grid as in a document: without the extents, which are the array's
+// shape.
 //
 //	{"name": "rectilinear", "configuration": {"kind": "inline",
 //	  "chunk_shapes": [
@@ -26,19 +26,19 @@ const (
 //	    10                     edges of 10, as many as the extent takes
 //	  ]}}
 //
-// A list is written with runs of two and more as [size, count], singles bare. An
-// integer for a whole axis leaves as one if it came as one.
+// In a list, runs of two or more are written as [size, count], single edges as size. An
+// integer for a whole axis is written as an integer if it was read as one.
 type ChunkGrid struct {
 	Name  GridName
 	Sizes []grid.Sizes // for each axis: grid.Every for an integer, grid.RunLength for a list
 
-	// Encoded, if not nil, is encoded_chunk_shapes: the sizes that chunks decode to,
-	// where those are larger than what counts. A reader that does not know the field
-	// decodes nonsense, so it is written only when asked for by name.
+	// Encoded, if not nil, is the field encoded_chunk_shapes: the codec sizes of chunks
+	// that decode to more than their data. A reader that does not know the field decodes
+	// wrong values, so it is written only if the caller asks for it.
 	Encoded []grid.Sizes
 }
 
-// RegularGrid is the grid of chunks of one shape.
+// RegularGrid returns the grid of chunks of one shape.
 func RegularGrid(chunkShape ...int64) ChunkGrid {
 	c := ChunkGrid{Name: Regular, Sizes: make([]grid.Sizes, len(chunkShape))}
 	for i, size := range chunkShape {
@@ -47,7 +47,7 @@ func RegularGrid(chunkShape ...int64) ChunkGrid {
 	return c
 }
 
-// RectilinearGrid is the grid of the sizes given for each axis.
+// RectilinearGrid returns the grid with the given sizes for each axis.
 func RectilinearGrid(sizes ...grid.Sizes) ChunkGrid {
 	return ChunkGrid{Name: Rectilinear, Sizes: sizes}
 }
@@ -55,10 +55,10 @@ func RectilinearGrid(sizes ...grid.Sizes) ChunkGrid {
 // Bind returns the grid of an array of the given shape.
 func (c ChunkGrid) Bind(shape []int64) (*grid.Grid, error) {
 	if len(c.Sizes) != len(shape) {
-		return nil, wrong(c.field(), "%d axes; the shape has %d", len(c.Sizes), len(shape))
+		return nil, corruptError(c.field(), "has %d axes, but the shape has %d", len(c.Sizes), len(shape))
 	}
 	if c.Encoded != nil && len(c.Encoded) != len(shape) {
-		return nil, wrong(encodedField, "%d axes; the shape has %d", len(c.Encoded), len(shape))
+		return nil, corruptError(encodedField, "has %d axes, but the shape has %d", len(c.Encoded), len(shape))
 	}
 	dims := make([]grid.Dimension, len(shape))
 	for axis, extent := range shape {
@@ -69,7 +69,7 @@ func (c ChunkGrid) Bind(shape []int64) (*grid.Grid, error) {
 		dims[axis] = d
 	}
 	g, err := grid.New(dims...)
-	return g, at("shape", err)
+	return g, atPath("shape", err)
 }
 
 const (
@@ -88,25 +88,27 @@ func (c ChunkGrid) bindAxis(axis int, extent int64) (grid.Dimension, error) {
 	sizes := c.Sizes[axis]
 	if c.Name != Regular {
 		if every, ok := sizes.RegularSize(); ok && every < 1 {
-			return nil, wrong(index(c.field(), axis), "%d is not an integer of at least 1", every)
+			return nil, corruptError(indexPath(c.field(), axis), "%d is not an integer of at least 1", every)
 		}
 	}
 	d, err := sizes.Bind(extent)
 	if err != nil {
-		return nil, at(index(c.field(), axis), err)
+		return nil, atPath(indexPath(c.field(), axis), err)
 	}
 	if c.Encoded == nil {
 		return d, nil
 	}
 	d, err = withCodecSizes(d, c.Encoded[axis])
-	return d, at(index(encodedField, axis), err)
+	return d, atPath(indexPath(encodedField, axis), err)
 }
 
-// withCodecSizes gives the edges of a dimension other codec sizes. It takes time by
-// the run: no count is expanded.
+// withCodecSizes returns a dimension with the same data sizes and other codec sizes. It
+// takes one step for each run, and expands no count.
 func withCodecSizes(d grid.Dimension, encoded grid.Sizes) (grid.Dimension, error) {
 	codec := encoded.Runs()
 	if every, ok := encoded.RegularSize(); ok {
+		// One codec size that equals the chunk size is no padding. The dimension stays
+		// Fixed, and so does one without cells, whose padding shows only when it grows.
 		if f, fixed := d.(grid.Fixed); fixed && (every == f.Size() || f.Cells() == 0 && every > f.Size()) {
 			return d, nil
 		}
@@ -119,20 +121,21 @@ func withCodecSizes(d grid.Dimension, encoded grid.Sizes) (grid.Dimension, error
 	return grid.NewVarying(runs, d.Extent())
 }
 
-// GridForm is what to write of a grid.
+// GridForm is a way to write a grid to a document.
 type GridForm uint8
 
 // The forms of a grid in a document.
 const (
 	AsRegular     GridForm = iota // "regular": every axis must have one size
 	AsRectilinear                 // "rectilinear", every axis a list
-	AsEncoded                     // the same with encoded_chunk_shapes, which few readers know
+	AsEncoded                     // "rectilinear" with encoded_chunk_shapes, which few readers know
 )
 
-// maxRuns bounds what a repeated pattern is written as, since it takes no memory itself
-// and may have more runs than memory holds.
+// maxRuns is the largest number of runs written for a repeating pattern. A pattern takes
+// little memory itself, but may repeat more often than memory can hold.
 const maxRuns = 1 << 22
 
+// checkRuns returns an error if a dimension has more than maxRuns runs.
 func checkRuns(d grid.Dimension) error {
 	if t, ok := d.(*grid.Tiled); ok {
 		pattern := grid.SizesOf(t).Runs()
@@ -140,20 +143,21 @@ func checkRuns(d grid.Dimension) error {
 		if err != nil {
 			return err
 		}
+		// Compare quotients: periods times runs may overflow.
 		if t.Cells()/edges >= maxRuns/int64(len(pattern)) {
-			return unsupported("", "more than %d runs of edges", maxRuns)
+			return unsupportedError("", "has more than %d runs of edges", maxRuns)
 		}
 	}
 	return nil
 }
 
-// DescribeGrid returns what a document says of a grid. A grid with codec sizes of its
-// own can be written AsEncoded only.
+// DescribeGrid returns the document form of a grid. A grid with padded chunks can only be
+// written AsEncoded.
 func DescribeGrid(g *grid.Grid, form GridForm) (ChunkGrid, error) {
 	if form == AsRegular {
 		shape, ok := g.ChunkShape()
 		if !ok {
-			return ChunkGrid{}, unsupported("chunk_grid", "an axis has edges of several sizes, which a regular grid cannot have")
+			return ChunkGrid{}, unsupportedError("chunk_grid", "an axis has edges of several sizes; use the rectilinear grid")
 		}
 		return RegularGrid(shape...), nil
 	}
@@ -170,10 +174,10 @@ func DescribeGrid(g *grid.Grid, form GridForm) (ChunkGrid, error) {
 }
 
 func (c *ChunkGrid) describeAxis(axis int, d grid.Dimension) error {
-	field := index(shapesField, axis)
-	runs, err := listedRuns(d)
+	field := indexPath(shapesField, axis)
+	runs, err := runsForList(d)
 	if err != nil {
-		return at(field, err)
+		return atPath(field, err)
 	}
 	data := collect(grid.DataRuns(each(runs)))
 	c.Sizes[axis] = grid.RunLength(data...)
@@ -184,17 +188,17 @@ func (c *ChunkGrid) describeAxis(axis int, d grid.Dimension) error {
 	}
 	for i := range codec {
 		if len(codec) != len(data) || codec[i] != data[i] {
-			return unsupported(field, "chunks decode to more than counts; write the grid with encoded_chunk_shapes, or rebuild them")
+			return unsupportedError(field, "chunks are padded: they decode to more than their data; write encoded_chunk_shapes, or re-encode the chunks")
 		}
 	}
 	return nil
 }
 
-// listedRuns returns the edges of a dimension for a list, which needs at least one.
-func listedRuns(d grid.Dimension) ([]grid.Run, error) {
+// runsForList returns the edges of a dimension as a list, which needs at least one.
+func runsForList(d grid.Dimension) ([]grid.Run, error) {
 	if f, ok := d.(grid.Fixed); ok && f.Cells() == 0 {
 		if f.Size() == 0 {
-			return nil, unsupported("", "chunks of size 0 cannot be listed; write the grid as regular")
+			return nil, unsupportedError("", "chunks of size 0 cannot be listed; write the grid as regular")
 		}
 		return []grid.Run{grid.Times(f.Size(), 1)}, nil
 	}
@@ -206,10 +210,10 @@ func listedRuns(d grid.Dimension) ([]grid.Run, error) {
 	return runs, err
 }
 
-// For describes a grid in the form of c: by its name, with an integer for every axis
-// that was one and still has one size. It is what becomes of c when its array is
-// resized.
-func (c ChunkGrid) For(g *grid.Grid) (ChunkGrid, error) {
+// WithGrid returns the document form of another grid in the style of c: under c's name,
+// and with an integer for every axis that had one and still has one size. Use it when an
+// array is resized.
+func (c ChunkGrid) WithGrid(g *grid.Grid) (ChunkGrid, error) {
 	form := AsRegular
 	switch {
 	case c.Encoded != nil:
@@ -222,8 +226,8 @@ func (c ChunkGrid) For(g *grid.Grid) (ChunkGrid, error) {
 		return described, err
 	}
 	for axis := range min(len(c.Sizes), g.Rank()) {
-		_, bare := c.Sizes[axis].RegularSize()
-		if f, fixed := g.Dim(axis).(grid.Fixed); bare && fixed && f.Size() > 0 {
+		_, wasInteger := c.Sizes[axis].RegularSize()
+		if f, fixed := g.Dim(axis).(grid.Fixed); wasInteger && fixed && f.Size() > 0 {
 			described.Sizes[axis] = grid.Every(f.Size())
 			if described.Encoded != nil {
 				described.Encoded[axis] = grid.Every(f.Size()) // a Fixed axis has no padding
@@ -233,35 +237,35 @@ func (c ChunkGrid) For(g *grid.Grid) (ChunkGrid, error) {
 	return described, nil
 }
 
-func chunkGrid(v value) (ChunkGrid, error) {
-	name, config, err := v.named()
+func readChunkGrid(v value) (ChunkGrid, error) {
+	name, config, err := v.readExtension()
 	if err != nil {
 		return ChunkGrid{}, err
 	}
 	switch GridName(name) {
 	case Regular:
-		return regularGrid(config)
+		return readRegularGrid(config)
 	case Rectilinear:
-		return rectilinearGrid(config)
+		return readRectilinearGrid(config)
 	}
-	return ChunkGrid{}, unsupported(v.path, `%q is not a chunk grid that varve knows; it knows "regular" and "rectilinear"`, abbreviate(name))
+	return ChunkGrid{}, unsupportedError(v.path, `%q is not a known chunk grid; varve reads "regular" and "rectilinear"`, abbreviate(name))
 }
 
-func regularGrid(config *object) (ChunkGrid, error) {
+func readRegularGrid(config *object) (ChunkGrid, error) {
 	v, err := config.need("chunk_shape")
 	if err != nil {
 		return ChunkGrid{}, err
 	}
-	if !v.is('[') {
+	if !v.startsWith('[') {
 		return ChunkGrid{}, v.refuse("a list of integers")
 	}
 	c := ChunkGrid{Name: Regular, Sizes: []grid.Sizes{}}
 	for i, e := range v.elements() {
-		e.path = index(v.path, i)
-		if e.is('[') {
-			return ChunkGrid{}, wrong(e.path, `%s is a list of edges under the name "regular", which zarr-python 3.2 wrote; it belongs under the name "rectilinear"`, abbreviate(e.raw))
+		e.path = indexPath(v.path, i)
+		if e.startsWith('[') {
+			return ChunkGrid{}, corruptError(e.path, `%s is a list of edges in a "regular" grid, which zarr-python 3.2 wrote; rename the grid to "rectilinear"`, abbreviate(e.raw))
 		}
-		size, err := e.whole(0)
+		size, err := e.readInteger(0)
 		if err != nil {
 			return ChunkGrid{}, err
 		}
@@ -270,8 +274,8 @@ func regularGrid(config *object) (ChunkGrid, error) {
 	return c, nil
 }
 
-// rectilinearGrid drops configuration that it does not know, as zarr-python does.
-func rectilinearGrid(config *object) (ChunkGrid, error) {
+// readRectilinearGrid ignores unknown configuration, as zarr-python does.
+func readRectilinearGrid(config *object) (ChunkGrid, error) {
 	kind, err := config.need("kind")
 	if err != nil {
 		return ChunkGrid{}, err
@@ -284,33 +288,33 @@ func rectilinearGrid(config *object) (ChunkGrid, error) {
 		return ChunkGrid{}, err
 	}
 	c := ChunkGrid{Name: Rectilinear}
-	if c.Sizes, err = axes(v); err != nil {
+	if c.Sizes, err = readAxes(v); err != nil {
 		return ChunkGrid{}, err
 	}
 	if v, ok := config.take("encoded_chunk_shapes"); ok {
-		if c.Encoded, err = axes(v); err != nil {
+		if c.Encoded, err = readAxes(v); err != nil {
 			return ChunkGrid{}, err
 		}
 	}
 	return c, nil
 }
 
-func axes(v value) ([]grid.Sizes, error) {
-	if !v.is('[') {
+func readAxes(v value) ([]grid.Sizes, error) {
+	if !v.startsWith('[') {
 		return nil, v.refuse("a list with an integer or a list of edges for each axis")
 	}
 	sizes := []grid.Sizes{}
 	for i, e := range v.elements() {
-		e.path = index(v.path, i)
-		if e.is('[') {
-			runs, err := edges(e)
+		e.path = indexPath(v.path, i)
+		if e.startsWith('[') {
+			runs, err := readEdges(e)
 			if err != nil {
 				return nil, err
 			}
 			sizes = append(sizes, grid.RunLength(runs...))
 			continue
 		}
-		size, err := e.whole(1)
+		size, err := e.readInteger(1)
 		if err != nil {
 			return nil, err
 		}
@@ -319,24 +323,25 @@ func axes(v value) ([]grid.Sizes, error) {
 	return sizes, nil
 }
 
-// edges reads a list of sizes and [size, count] pairs into merged runs.
-func edges(v value) ([]grid.Run, error) {
+// readEdges reads a list of sizes and [size, count] pairs as merged runs.
+func readEdges(v value) ([]grid.Run, error) {
 	var runs []grid.Run
 	for i, e := range v.elements() {
-		run, ok := edge(e)
+		run, ok := readEdge(e)
 		if !ok {
-			e.path = index(v.path, i)
+			e.path = indexPath(v.path, i)
 			return nil, e.refuse("a size, or [size, count], of integers from 1 to " + strconv.FormatInt(math.MaxInt64, 10))
 		}
 		runs = appendRun(runs, run)
 	}
 	if _, _, err := grid.Sum(runs); err != nil {
-		return nil, at(v.path, err)
+		return nil, atPath(v.path, err)
 	}
 	return runs, nil
 }
 
-// appendRun is an append that merges, so that a list takes memory by the run.
+// appendRun appends a run, merged with the last one if possible: a list takes memory for
+// its runs, not for its edges.
 func appendRun(runs []grid.Run, run grid.Run) []grid.Run {
 	last := len(runs) - 1
 	if last >= 0 && runs[last].Edge == run.Edge && run.Count <= math.MaxInt64-runs[last].Count {
@@ -346,9 +351,9 @@ func appendRun(runs []grid.Run, run grid.Run) []grid.Run {
 	return append(runs, run)
 }
 
-func edge(v value) (grid.Run, bool) {
-	if !v.is('[') {
-		size, ok := edgeSize(v.raw)
+func readEdge(v value) (grid.Run, bool) {
+	if !v.startsWith('[') {
+		size, ok := readEdgeSize(v.raw)
 		return grid.Times(size, 1), ok
 	}
 	var size, count int64
@@ -357,10 +362,10 @@ func edge(v value) (grid.Run, bool) {
 	for i, e := range v.elements() {
 		switch i {
 		case 0:
-			size, ok = edgeSize(e.raw)
+			size, ok = readEdgeSize(e.raw)
 		case 1:
 			var err error
-			count, err = e.whole(1)
+			count, err = e.readInteger(1)
 			ok = ok && err == nil
 		}
 		n++
@@ -368,8 +373,8 @@ func edge(v value) (grid.Run, bool) {
 	return grid.Times(size, count), ok && n == 2
 }
 
-// edgeSize reads a size in a list, which may be spelt 10.0.
-func edgeSize(raw []byte) (int64, bool) {
+// readEdgeSize parses a size in a list, which may be spelt 10.0.
+func readEdgeSize(raw []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err == nil {
 		return n, n >= 1
@@ -377,6 +382,8 @@ func edgeSize(raw []byte) (int64, bool) {
 	if !strings.ContainsAny(string(raw), ".eE") || !isNumber(raw) {
 		return 0, false
 	}
+	// math.MaxInt64 rounds up to 2^63 as a float64, so the comparison has to be
+	// exclusive.
 	f, err := strconv.ParseFloat(string(raw), 64)
 	return int64(f), err == nil && f == math.Trunc(f) && 1 <= f && f < math.MaxInt64
 }

@@ -12,7 +12,7 @@ import (
 	"varve/grid"
 )
 
-// rectilinear returns a document of a shape with chunk_shapes and more configuration.
+// rectilinear returns a document with a shape, chunk_shapes and more configuration.
 func rectilinear(shape, shapes, more string) string {
 	return with("shape", shape, "chunk_grid", `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":`+shapes+more+`}}`)
 }
@@ -80,43 +80,43 @@ func TestGridRefuses(t *testing.T) {
 	const encoded = "chunk_grid.configuration.encoded_chunk_shapes"
 	no := errors.ErrUnsupported
 	cases := []refusal{
-		{"no kind", with("chunk_grid", `{"name":"rectilinear","configuration":{"chunk_shapes":[2,[10]]}}`), "chunk_grid.configuration.kind", "missing", corrupt},
-		{"unknown kind", with("chunk_grid", `{"name":"rectilinear","configuration":{"kind":"outline","chunk_shapes":[2,[10]]}}`), "chunk_grid.configuration.kind", `"outline" is not "inline"`, corrupt},
-		{"no configuration", with("chunk_grid", `{"name":"rectilinear"}`), "chunk_grid.configuration.kind", "missing", corrupt},
-		{"no chunk shapes", with("chunk_grid", `{"name":"rectilinear","configuration":{"kind":"inline"}}`), shapes, "missing", corrupt},
-		{"an integer for all", rectilinear("[15]", "5", ""), shapes, "5 is not a list", corrupt},
-		{"too few axes", rectilinear("[15,3]", "[5]", ""), shapes, "1 axes; the shape has 2", corrupt},
-		{"too many axes", rectilinear("[15]", "[5,5]", ""), shapes, "2 axes; the shape has 1", corrupt},
-		{"sum too small", rectilinear("[15,3]", "[5,[1,1]]", ""), shapes + "[1]", "sum to 2, less than the extent 3", corrupt},
-		{"no edges", rectilinear("[15]", "[[]]", ""), shapes + "[0]", "no edges", corrupt},
-		{"no edges, no extent", rectilinear("[0]", "[[]]", ""), shapes + "[0]", "no edges", corrupt},
-		{"edge 0", rectilinear("[15]", "[[0,15]]", ""), shapes + "[0][0]", "0 is not a size", corrupt},
-		{"edge -5", rectilinear("[15]", "[[15,-5]]", ""), shapes + "[0][1]", "-5 is not a size", corrupt},
-		{"edge 0 in a pair", rectilinear("[15]", "[[[0,3],15]]", ""), shapes + "[0][0]", "[0,3] is not a size", corrupt},
-		{"edge -10 in a pair", rectilinear("[15]", "[[[-10,2]]]", ""), shapes + "[0][0]", "[-10,2]", corrupt},
-		{"count 0", rectilinear("[15]", "[[[5,0]]]", ""), shapes + "[0][0]", "[5,0]", corrupt},
-		{"count -1", rectilinear("[15]", "[[[5,-1]]]", ""), shapes + "[0][0]", "[5,-1]", corrupt},
-		{"count 3.0", rectilinear("[15]", "[[[5,3.0]]]", ""), shapes + "[0][0]", "[5,3.0]", corrupt},
-		{"pair of one", rectilinear("[15]", "[[[15]]]", ""), shapes + "[0][0]", "[15]", corrupt},
-		{"pair of three", rectilinear("[15]", "[[[5,1,1]]]", ""), shapes + "[0][0]", "[5,1,1]", corrupt},
-		{"pair in a pair", rectilinear("[15]", "[[[[5,1],3]]]", ""), shapes + "[0][0]", "[[5,1],3]", corrupt},
-		{"true in a list", rectilinear("[15]", "[[true]]", ""), shapes + "[0][0]", "true is not a size", corrupt},
-		{"half in a list", rectilinear("[15]", "[[7.5]]", ""), shapes + "[0][0]", "7.5 is not a size", corrupt},
-		{"text in a list", rectilinear("[15]", `[["15"]]`, ""), shapes + "[0][0]", `"15" is not a size`, corrupt},
-		{"bare 6.0", rectilinear("[15]", "[6.0]", ""), shapes + "[0]", "6.0 is not an integer", corrupt},
-		{"bare 0", rectilinear("[15]", "[0]", ""), shapes + "[0]", "0 is not an integer from 1", corrupt},
-		{"bare 0, no extent", rectilinear("[0]", "[0]", ""), shapes + "[0]", "0 is not an integer from 1", corrupt},
-		{"bare true", rectilinear("[15]", "[true]", ""), shapes + "[0]", "true is not an integer", corrupt},
-		{"bare null", rectilinear("[15]", "[null]", ""), shapes + "[0]", "null is not an integer", corrupt},
-		{"sum past int64", rectilinear("[15]", "[[[9000000000000000000,2]]]", ""), shapes + "[0]", "passes 2^63", corrupt},
-		{"counts past int64", rectilinear("[15]", "[[[1,9000000000000000000],[1,9000000000000000000]]]", ""), shapes + "[0]", "passes 2^63", corrupt},
-		{"short, however many", rectilinear("[9100000000000000000]", "[[[1,9000000000000000000]]]", ""), shapes + "[0]", "less than the extent", corrupt},
+		{"no kind", with("chunk_grid", `{"name":"rectilinear","configuration":{"chunk_shapes":[2,[10]]}}`), "chunk_grid.configuration.kind", corrupt},
+		{"unknown kind", with("chunk_grid", `{"name":"rectilinear","configuration":{"kind":"outline","chunk_shapes":[2,[10]]}}`), "chunk_grid.configuration.kind", corrupt},
+		{"no configuration", with("chunk_grid", `{"name":"rectilinear"}`), "chunk_grid.configuration.kind", corrupt},
+		{"no chunk shapes", with("chunk_grid", `{"name":"rectilinear","configuration":{"kind":"inline"}}`), shapes, corrupt},
+		{"an integer for all", rectilinear("[15]", "5", ""), shapes, corrupt},
+		{"too few axes", rectilinear("[15,3]", "[5]", ""), shapes, corrupt},
+		{"too many axes", rectilinear("[15]", "[5,5]", ""), shapes, corrupt},
+		{"sum too small", rectilinear("[15,3]", "[5,[1,1]]", ""), shapes + "[1]", corrupt},
+		{"no edges", rectilinear("[15]", "[[]]", ""), shapes + "[0]", corrupt},
+		{"no edges, no extent", rectilinear("[0]", "[[]]", ""), shapes + "[0]", corrupt},
+		{"edge 0", rectilinear("[15]", "[[0,15]]", ""), shapes + "[0][0]", corrupt},
+		{"edge -5", rectilinear("[15]", "[[15,-5]]", ""), shapes + "[0][1]", corrupt},
+		{"edge 0 in a pair", rectilinear("[15]", "[[[0,3],15]]", ""), shapes + "[0][0]", corrupt},
+		{"edge -10 in a pair", rectilinear("[15]", "[[[-10,2]]]", ""), shapes + "[0][0]", corrupt},
+		{"count 0", rectilinear("[15]", "[[[5,0]]]", ""), shapes + "[0][0]", corrupt},
+		{"count -1", rectilinear("[15]", "[[[5,-1]]]", ""), shapes + "[0][0]", corrupt},
+		{"count 3.0", rectilinear("[15]", "[[[5,3.0]]]", ""), shapes + "[0][0]", corrupt},
+		{"pair of one", rectilinear("[15]", "[[[15]]]", ""), shapes + "[0][0]", corrupt},
+		{"pair of three", rectilinear("[15]", "[[[5,1,1]]]", ""), shapes + "[0][0]", corrupt},
+		{"pair in a pair", rectilinear("[15]", "[[[[5,1],3]]]", ""), shapes + "[0][0]", corrupt},
+		{"true in a list", rectilinear("[15]", "[[true]]", ""), shapes + "[0][0]", corrupt},
+		{"half in a list", rectilinear("[15]", "[[7.5]]", ""), shapes + "[0][0]", corrupt},
+		{"text in a list", rectilinear("[15]", `[["15"]]`, ""), shapes + "[0][0]", corrupt},
+		{"bare 6.0", rectilinear("[15]", "[6.0]", ""), shapes + "[0]", corrupt},
+		{"bare 0", rectilinear("[15]", "[0]", ""), shapes + "[0]", corrupt},
+		{"bare 0, no extent", rectilinear("[0]", "[0]", ""), shapes + "[0]", corrupt},
+		{"bare true", rectilinear("[15]", "[true]", ""), shapes + "[0]", corrupt},
+		{"bare null", rectilinear("[15]", "[null]", ""), shapes + "[0]", corrupt},
+		{"sum past int64", rectilinear("[15]", "[[[9000000000000000000,2]]]", ""), shapes + "[0]", corrupt},
+		{"counts past int64", rectilinear("[15]", "[[[1,9000000000000000000],[1,9000000000000000000]]]", ""), shapes + "[0]", corrupt},
+		{"short, however many", rectilinear("[9100000000000000000]", "[[[1,9000000000000000000]]]", ""), shapes + "[0]", corrupt},
 
-		{"encoded, too few edges", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":[[10]]`), encoded + "[0]", "1 codec sizes for 2 data sizes", corrupt},
-		{"encoded, smaller", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":[7]`), encoded + "[0]", "codec size 7", corrupt},
-		{"encoded, too few axes", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":[]`), encoded, "0 axes; the shape has 1", corrupt},
-		{"encoded, not a list", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":10`), encoded, "10 is not a list", corrupt},
-		{"unknown grid", with("chunk_grid", `"rectangular"`), "chunk_grid", `"rectangular"`, no},
+		{"encoded, too few edges", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":[[10]]`), encoded + "[0]", corrupt},
+		{"encoded, smaller", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":[7]`), encoded + "[0]", corrupt},
+		{"encoded, too few axes", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":[]`), encoded, corrupt},
+		{"encoded, not a list", rectilinear("[15]", "[[5,10]]", `,"encoded_chunk_shapes":10`), encoded, corrupt},
+		{"unknown grid", with("chunk_grid", `"rectangular"`), "chunk_grid", no},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestGridRefuses(t *testing.T) {
 	}
 }
 
-// codecSizes lists the codec sizes along the first axis.
+// codecSizes returns the codec sizes along the first axis.
 func codecSizes(g *grid.Grid) (list []int64) {
 	for chunk := range g.Dim(0).Chunks() {
 		list = append(list, g.Dim(0).CodecSize(chunk))
@@ -185,20 +185,20 @@ func TestDescribeGrid(t *testing.T) {
 		name string
 		dim  grid.Dimension
 		form GridForm
-		want string // configuration, or what the error says
+		want string // configuration; "" for an error
 	}{
 		{"regular", fixed, AsRegular, `{"chunk_shape":[10]}`},
 		{"regular as rectilinear", fixed, AsRectilinear, `{"kind":"inline","chunk_shapes":[[[10,3]]]}`},
 		{"regular as encoded", fixed, AsEncoded, `{"kind":"inline","chunk_shapes":[[[10,3]]],"encoded_chunk_shapes":[[[10,3]]]}`},
 		{"no extent", none, AsRegular, `{"chunk_shape":[10]}`},
 		{"no extent as rectilinear", none, AsRectilinear, `{"kind":"inline","chunk_shapes":[[10]]}`},
-		{"chunks of nothing as rectilinear", mustDim(grid.NewFixed(0, 0)), AsRectilinear, "chunks of size 0"},
+		{"chunks of nothing as rectilinear", mustDim(grid.NewFixed(0, 0)), AsRectilinear, ""},
 		{"varying", varying, AsRectilinear, `{"kind":"inline","chunk_shapes":[[[10,2],5]]}`},
-		{"varying as regular", varying, AsRegular, "edges of several sizes"},
+		{"varying as regular", varying, AsRegular, ""},
 		{"pattern", pattern, AsRectilinear, `{"kind":"inline","chunk_shapes":[[31,28,[31,2],28,[31,2]]]}`},
-		{"vast pattern", vast, AsRectilinear, "runs of edges"},
+		{"vast pattern", vast, AsRectilinear, ""},
 		{"padded", padded, AsEncoded, `{"kind":"inline","chunk_shapes":[[[7,3]]],"encoded_chunk_shapes":[[[10,3]]]}`},
-		{"padded as rectilinear", padded, AsRectilinear, "encoded_chunk_shapes"},
+		{"padded as rectilinear", padded, AsRectilinear, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -207,10 +207,11 @@ func TestDescribeGrid(t *testing.T) {
 				t.Fatal(err)
 			}
 			described, err := DescribeGrid(g, c.form)
-			if c.want[0] != '{' {
-				if err == nil || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("%v does not say %q", err, c.want)
+			if c.want == "" {
+				if !errors.Is(err, errors.ErrUnsupported) {
+					t.Fatalf("%v is not ErrUnsupported", err)
 				}
+				checkMessage(t, err)
 				return
 			}
 			if err != nil {
@@ -254,7 +255,7 @@ func TestGridKeepsItsFormWhenResized(t *testing.T) {
 			if g, err = g.Resize([]int64{8, 10}); err != nil {
 				t.Fatal(err)
 			}
-			if a.ChunkGrid, err = a.ChunkGrid.For(g); err != nil {
+			if a.ChunkGrid, err = a.ChunkGrid.WithGrid(g); err != nil {
 				t.Fatal(err)
 			}
 			a.Shape = g.Shape()
@@ -266,8 +267,8 @@ func TestGridKeepsItsFormWhenResized(t *testing.T) {
 	}
 }
 
-// TestGridKeepsItsFormWithoutExtent describes an integer that declares no chunk yet,
-// whose encoded sizes must not come out as a list of one.
+// TestGridKeepsItsFormWithoutExtent checks that an integer without chunks yet is written
+// as an integer, and that its encoded sizes are not written as a list of one.
 func TestGridKeepsItsFormWithoutExtent(t *testing.T) {
 	for _, more := range []string{"", `,"encoded_chunk_shapes":[5,[[3,2]]]`} {
 		doc := rectilinear("[0,4]", "[5,[[2,2]]]", more)
@@ -279,7 +280,7 @@ func TestGridKeepsItsFormWithoutExtent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.ChunkGrid, err = a.ChunkGrid.For(g); err != nil {
+		if a.ChunkGrid, err = a.ChunkGrid.WithGrid(g); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := a.Encode(Compact); err != nil || string(got) != doc {
@@ -288,18 +289,18 @@ func TestGridKeepsItsFormWithoutExtent(t *testing.T) {
 	}
 }
 
-// TestGridFormCannotHold describes a grid of several lengths in the form of a regular one.
+// TestGridFormCannotHold checks that a grid of several edges is refused as a regular one.
 func TestGridFormCannotHold(t *testing.T) {
 	g, err := grid.FromSizes([]int64{3, 4}, grid.List(1, 2), grid.Every(4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := RegularGrid(3, 4).For(g); !errors.Is(err, errors.ErrUnsupported) {
+	if c, err := RegularGrid(3, 4).WithGrid(g); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v (%v)", c, err)
 	}
 }
 
-// TestGridTakesNoTimeByTheCount gives every combination of vast counts a moment.
+// TestGridTakesNoTimeByTheCount checks that the time does not depend on the counts.
 func TestGridTakesNoTimeByTheCount(t *testing.T) {
 	const vast = "9000000000000000000"
 	shapes := []string{"[[[1," + vast + "]]]", "[[[" + vast + ",1]]]", "[[[3,3000000000000000000]]]", "[1]", "[[[1,4500000000000000000],[1,4500000000000000000]]]"}

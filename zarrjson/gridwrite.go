@@ -14,19 +14,19 @@ func each(runs []grid.Run) iter.Seq[grid.Run] { return slices.Values(runs) }
 func (c ChunkGrid) validate() error {
 	switch {
 	case c.Name != Regular && c.Name != Rectilinear:
-		return wrong("chunk_grid.name", `%q is not "regular" or "rectilinear"`, abbreviate(string(c.Name)))
+		return corruptError("chunk_grid.name", `%q is not "regular" or "rectilinear"`, abbreviate(string(c.Name)))
 	case c.Name == Regular && c.Encoded != nil:
-		return wrong(encodedField, "a regular grid has none")
+		return corruptError(encodedField, "a regular grid has none")
 	}
 	for axis, s := range c.Sizes {
-		if _, bare := s.RegularSize(); c.Name == Regular && !bare {
-			return wrong(index(c.field(), axis), `a list of edges; that takes the name "rectilinear"`)
+		if _, isInteger := s.RegularSize(); c.Name == Regular && !isInteger {
+			return corruptError(indexPath(c.field(), axis), `a list of edges in a regular grid; use the name "rectilinear"`)
 		}
 	}
 	return nil
 }
 
-// write writes the grid of an array of the given shape, which Bind has accepted.
+// write writes the grid of an array with the given shape, which Bind has accepted.
 func (c ChunkGrid) write(w *writer, shape []int64) error {
 	w.begin('{')
 	w.name("name")
@@ -41,13 +41,13 @@ func (c ChunkGrid) write(w *writer, shape []int64) error {
 		w.text("inline")
 		w.name("chunk_shapes")
 		if err := writeAxes(w, c.Sizes, shape); err != nil {
-			return at(shapesField, err)
+			return atPath(shapesField, err)
 		}
 	}
 	if c.Encoded != nil {
 		w.name("encoded_chunk_shapes")
 		if err := writeAxes(w, c.Encoded, shape); err != nil {
-			return at(encodedField, err)
+			return atPath(encodedField, err)
 		}
 	}
 	w.end('}')
@@ -60,7 +60,7 @@ func (c ChunkGrid) writeShape(w *writer) {
 	for _, s := range c.Sizes {
 		size, _ := s.RegularSize()
 		w.next()
-		w.whole(size)
+		w.integer(size)
 	}
 	w.end(']')
 }
@@ -69,16 +69,16 @@ func writeAxes(w *writer, sizes []grid.Sizes, shape []int64) error {
 	w.begin('[')
 	for axis, s := range sizes {
 		w.next()
-		if size, bare := s.RegularSize(); bare {
-			w.whole(size)
+		if size, isInteger := s.RegularSize(); isInteger {
+			w.integer(size)
 			continue
 		}
 		d, err := s.Bind(shape[axis])
 		if err != nil {
-			return at(index("", axis), err)
+			return atPath(indexPath("", axis), err)
 		}
 		if err := writeEdges(w, d); err != nil {
-			return at(index("", axis), err)
+			return atPath(indexPath("", axis), err)
 		}
 	}
 	w.end(']')
@@ -93,10 +93,10 @@ func writeEdges(w *writer, d grid.Dimension) error {
 	for run := range grid.DataRuns(d.Runs()) {
 		w.next()
 		if run.Count == 1 {
-			w.whole(run.Data)
+			w.integer(run.Data)
 			continue
 		}
-		w.wholes([]int64{run.Data, run.Count})
+		w.integers([]int64{run.Data, run.Count})
 	}
 	w.end(']')
 	return nil

@@ -9,9 +9,9 @@ type Group struct {
 
 var groupFields = []string{"attributes", "zarr_format", "consolidated_metadata", "node_type"}
 
-// ParseGroup reads the zarr.json of a group.
+// ParseGroup parses the zarr.json of a group.
 func ParseGroup(doc []byte) (*Group, error) {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -19,28 +19,28 @@ func ParseGroup(doc []byte) (*Group, error) {
 }
 
 func parseGroup(v value) (*Group, error) {
-	o, err := v.object("an object")
+	o, err := v.readObject("an object")
 	if err != nil {
 		return nil, err
 	}
-	if err := o.node("group"); err != nil {
+	if err := o.readNodeType("group"); err != nil {
 		return nil, err
 	}
 	g := &Group{}
-	err = o.each([]step{
-		{name: "attributes", optional: true, read: func(v value) (err error) { g.Attributes, err = attributesOrNull(v); return err }},
-		{name: "consolidated_metadata", optional: true, read: func(v value) (err error) { g.Consolidated, err = consolidated(v); return err }},
+	err = o.readSteps([]step{
+		{name: "attributes", optional: true, read: func(v value) (err error) { g.Attributes, err = readAttributesOrNull(v); return err }},
+		{name: "consolidated_metadata", optional: true, read: func(v value) (err error) { g.Consolidated, err = readConsolidated(v); return err }},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if g.Extra, err = o.extra(); err != nil {
+	if g.Extra, err = o.readExtra(); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
 
-// Encode writes the document, in the order and spelling of zarr-python.
+// Encode returns the document, with the field order and spelling of zarr-python.
 func (g *Group) Encode(layout Layout) ([]byte, error) {
 	return encode(layout, g.write)
 }
@@ -56,7 +56,7 @@ func (g *Group) write(w *writer) error {
 	if g.Consolidated != nil {
 		w.name("consolidated_metadata")
 		if err := g.Consolidated.write(w); err != nil {
-			return at("consolidated_metadata", err)
+			return atPath("consolidated_metadata", err)
 		}
 	}
 	w.name("node_type")
@@ -66,23 +66,23 @@ func (g *Group) write(w *writer) error {
 	return nil
 }
 
-// Node is what a zarr.json describes: either an array or a group.
+// Node is the content of a zarr.json: either an array or a group.
 type Node struct {
 	Array *Array
 	Group *Group
 }
 
-// ParseNode reads a zarr.json, whichever it is.
+// ParseNode parses the zarr.json of an array or a group.
 func ParseNode(doc []byte) (Node, error) {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return Node{}, err
 	}
-	return node(v)
+	return readNode(v)
 }
 
-func node(v value) (n Node, err error) {
-	if !v.is('{') {
+func readNode(v value) (n Node, err error) {
+	if !v.startsWith('{') {
 		return Node{}, v.refuse("an object")
 	}
 	kind := v.member("node_type")
@@ -95,16 +95,16 @@ func node(v value) (n Node, err error) {
 		if format := v.member("zarr_format"); len(format.raw) > 0 && string(format.raw) != "3" {
 			return Node{}, format.refuseFormat()
 		}
-		return Node{}, wrong(kind.path, `missing; it is required: "array" or "group"`)
+		return Node{}, corruptError(kind.path, `missing; it is required: "array" or "group"`)
 	default:
 		return Node{}, kind.refuse(`"array" or "group"`)
 	}
 	return n, err
 }
 
-// member looks up a member of an object without taking it.
+// member returns a member of an object, with a nil raw if there is none.
 func (v value) member(name string) value {
-	m := value{path: join(v.path, name)}
+	m := value{path: joinPath(v.path, name)}
 	for s := range spans(v.raw) {
 		if s.key(v.raw) == name {
 			m.raw = v.raw[s.value:s.end]
@@ -120,5 +120,5 @@ func (n Node) write(w *writer) error {
 	case n.Group != nil && n.Array == nil:
 		return n.Group.write(w)
 	}
-	return wrong("", "a node is either an array or a group")
+	return corruptError("", "a node is either an array or a group")
 }

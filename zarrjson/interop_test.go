@@ -17,7 +17,7 @@ import (
 	"varve/grid"
 )
 
-// interopCase is a line of cases.jsonl, which check_documents.py reads or writes.
+// interopCase is a line of cases.jsonl, which check_documents.py reads and writes.
 type interopCase struct {
 	Path    string             `json:"path"`
 	Format  int                `json:"format"`
@@ -34,7 +34,7 @@ func python(t *testing.T, args ...string) {
 	venv.Run(t, "zarr-python", append([]string{"testdata/check_documents.py"}, args...)...)
 }
 
-// interopFolder is a folder with documents and the cases that say what they mean.
+// interopFolder is a folder with documents and their cases, which describe the contents.
 type interopFolder struct {
 	testing.TB
 	dir   string
@@ -73,7 +73,7 @@ func (f *interopFolder) v2Array(a *V2Array, attributes Attributes) {
 	f.cases = append(f.cases, c)
 }
 
-// finish writes the cases down.
+// finish writes the cases to cases.jsonl.
 func (f *interopFolder) finish() {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -100,8 +100,8 @@ func (f *interopFolder) read() {
 	}
 }
 
-// TestInteropDocumentsWritten writes documents of every kind, has zarr-python open them and
-// say what they mean, and reads what it saves of them.
+// TestInteropDocumentsWritten writes documents of every kind, lets zarr-python open,
+// describe and save them, and reads the saved documents.
 func TestInteropDocumentsWritten(t *testing.T) {
 	venv.Python(t, "zarr-python")
 	seed := rand.Uint64()
@@ -124,7 +124,7 @@ func TestInteropDocumentsWritten(t *testing.T) {
 	t.Logf("%d documents", len(f.cases))
 }
 
-// compareSaved reads what zarr-python saved of a document.
+// compareSaved reads the document that zarr-python saved and compares it.
 func (f *interopFolder) compareSaved(c interopCase) {
 	f.Helper()
 	var got meaning
@@ -191,14 +191,14 @@ func (f *interopFolder) fills() {
 			f.Fatal(err)
 		}
 		for _, pair := range line.member("fills").elements() {
-			parts, _ := pair.list("")
+			parts, _ := pair.readList("")
 			element, _ := hex.DecodeString(mustText(f, parts[1]))
 			f.array(f.plainArray(d, element))
 		}
 	}
 }
 
-// payloads writes what zarr-python reads bit for bit but never writes itself.
+// payloads writes fill values that zarr-python reads exactly but never writes itself.
 func (f *interopFolder) payloads() {
 	for _, c := range [][2]string{
 		{`"float32"`, "0100c07f"}, {`"float32"`, "ffffffff"}, {`"float64"`, "010000000000f8ff"}, {`"complex64"`, "0100c07f000080ff"},
@@ -258,7 +258,7 @@ func (f *interopFolder) float32() DataType {
 	return d
 }
 
-// variety writes the other fields in every form, and some that zarr-python drops.
+// variety writes the other fields in every form, also forms that zarr-python drops.
 func (f *interopFolder) variety() {
 	for _, doc := range []string{
 		with("dimension_names", `["y",null]`),
@@ -300,7 +300,7 @@ func (f *interopFolder) v2Types() {
 		a.Separator = "./"[i/2%2]
 		f.v2Array(a, mustAttributes(f, `{"a": [1.0, NaN]}`))
 		for _, pair := range line.member("fills").elements() {
-			parts, _ := pair.list("")
+			parts, _ := pair.readList("")
 			a.Fill, _ = hex.DecodeString(mustText(f, parts[1]))
 			f.v2Array(a, Attributes{})
 		}
@@ -349,7 +349,7 @@ func (f *interopFolder) hierarchies() {
 	f.cases = append(f.cases, c)
 }
 
-// masks writes arrays whose mask xarray has to find.
+// masks writes arrays with a mask, which xarray has to find.
 func (f *interopFolder) masks() {
 	for _, c := range [][2]string{
 		{`">f4"`, `"NaN"`}, {`"<f8"`, "-9.96921e+36"}, {`"<f2"`, `"-Infinity"`}, {`"<i2"`, "-999"}, {`">u8"`, "18446744073709551615"},
@@ -367,7 +367,8 @@ func (f *interopFolder) masks() {
 	}
 }
 
-// TestInteropDocumentsRead reads random documents of zarr-python and writes them as it did.
+// TestInteropDocumentsRead reads random documents of zarr-python and checks that they are
+// written as the same bytes.
 func TestInteropDocumentsRead(t *testing.T) {
 	f := &interopFolder{TB: t, dir: t.TempDir()}
 	seed := rand.Uint64() >> 12
@@ -396,8 +397,8 @@ func TestInteropDocumentsRead(t *testing.T) {
 	}
 }
 
-// TestInteropTranslated has zarr-python write data in one format, puts a
-// document of the other beside it, and has zarr-python compare what it reads by each.
+// TestInteropTranslated lets zarr-python write data in one format, adds a document of the
+// other format, and lets zarr-python compare the data that it reads with each.
 func TestInteropTranslated(t *testing.T) {
 	f := &interopFolder{TB: t, dir: t.TempDir()}
 	python(t, "fill", f.dir)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// KeyStyle is how chunk coordinates become a key.
+// KeyStyle is the name of a chunk key encoding.
 type KeyStyle uint8
 
-// The chunk key encodings of the core specification. Array coordinates 1, 2 become
-// c/1/2 and 1.2, those of an array without dimensions c and 0.
+// The chunk key encodings of the core specification. Chunk coordinates 1, 2 become
+// c/1/2 and 1.2; the chunk of an array without dimensions has the key c and 0.
 const (
 	DefaultKeys KeyStyle = iota // "default"
 	V2Keys                      // "v2"
@@ -18,14 +18,14 @@ const (
 
 var keyStyles = [...]string{DefaultKeys: "default", V2Keys: "v2"}
 
-// KeyEncoding turns the coordinates of a chunk into the end of its key in the store.
-// The zero value is the default encoding with its slash.
+// KeyEncoding converts chunk coordinates to the end of a chunk's key in the store. The
+// zero value is the default encoding with a slash.
 type KeyEncoding struct {
 	Style     KeyStyle
-	Separator byte // '/' or '.'; 0 stands for '/' in the style "default", '.' in "v2"
+	Separator byte // '/' or '.'; 0 means '/' in the style "default", '.' in "v2"
 }
 
-// Sep returns the separator, which the zero value leaves to the style.
+// Sep returns the separator, or the default of the style if none is set.
 func (k KeyEncoding) Sep() byte {
 	switch {
 	case k.Separator != 0:
@@ -53,8 +53,8 @@ func (k KeyEncoding) Append(dst []byte, coords []int64) []byte {
 	return dst
 }
 
-// Parse reads a key into coords, whose length is the array's number of dimensions. It
-// accepts only what Append writes, so that no chunk has two keys.
+// Parse parses a key to coords, whose length is the array's number of dimensions. It
+// accepts only the keys that Append writes, so that no chunk has two keys.
 func (k KeyEncoding) Parse(key string, coords []int64) bool {
 	rest, sep := key, k.Sep()
 	if k.Style == V2Keys && len(coords) == 0 {
@@ -74,18 +74,19 @@ func (k KeyEncoding) Parse(key string, coords []int64) bool {
 			rest = rest[1:]
 		}
 		var ok bool
-		if coords[i], rest, ok = coordinate(rest); !ok {
+		if coords[i], rest, ok = parseCoordinate(rest); !ok {
 			return false
 		}
 	}
 	return rest == ""
 }
 
-// coordinate reads the number that s begins with: without sign or leading zeros.
-func coordinate(s string) (n int64, rest string, ok bool) {
+// parseCoordinate parses the integer at the start of s, without sign or leading zeros.
+func parseCoordinate(s string) (n int64, rest string, ok bool) {
 	i := 0
 	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
 		digit := int64(s[i] - '0')
+		// Check before multiplying: n·10+digit may overflow.
 		if n > (math.MaxInt64-digit)/10 {
 			return 0, "", false
 		}
@@ -97,8 +98,8 @@ func coordinate(s string) (n int64, rest string, ok bool) {
 	return n, s[i:], true
 }
 
-func keyEncoding(v value) (KeyEncoding, error) {
-	name, config, err := v.named()
+func readKeyEncoding(v value) (KeyEncoding, error) {
+	name, config, err := v.readExtension()
 	if err != nil {
 		return KeyEncoding{}, err
 	}
@@ -108,25 +109,25 @@ func keyEncoding(v value) (KeyEncoding, error) {
 	case "v2":
 		k.Style = V2Keys
 	default:
-		return k, unsupported(v.path, `%q is not a chunk key encoding that varve knows; it knows "default" and "v2"`, abbreviate(name))
+		return k, unsupportedError(v.path, `%q is not a known chunk key encoding; varve reads "default" and "v2"`, abbreviate(name))
 	}
 	k.Separator = k.Sep()
 	if s, ok := config.take("separator"); ok {
-		text, err := s.text()
+		text, err := s.readText()
 		if err != nil || text != "/" && text != "." {
 			return KeyEncoding{}, s.refuse(`"/" or "."`)
 		}
 		k.Separator = text[0]
 	}
-	return k, config.rest("separator")
+	return k, config.refuseRest("separator")
 }
 
 func (k KeyEncoding) validate() error {
 	if int(k.Style) >= len(keyStyles) {
-		return wrong("chunk_key_encoding", "style %d is not DefaultKeys or V2Keys", k.Style)
+		return corruptError("chunk_key_encoding", "style %d is not DefaultKeys or V2Keys", k.Style)
 	}
 	if s := k.Sep(); s != '/' && s != '.' {
-		return wrong("chunk_key_encoding.configuration.separator", `%q is not "/" or "."`, s)
+		return corruptError("chunk_key_encoding.configuration.separator", `%q is not "/" or "."`, s)
 	}
 	return nil
 }

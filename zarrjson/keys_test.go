@@ -88,7 +88,7 @@ func TestKeysTakeNoMemory(t *testing.T) {
 	}
 }
 
-// FuzzKeys holds that a key is accepted only if it is the key.
+// FuzzKeys checks that Parse accepts a key only if Append writes it.
 func FuzzKeys(f *testing.F) {
 	for _, key := range []string{"c", "c/0", "c/1/2", "c.1.2", "0", "1.2", "1/2", "c/00", "c/9223372036854775808"} {
 		f.Add(key)

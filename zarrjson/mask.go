@@ -7,16 +7,17 @@ import (
 	"varve/codec"
 )
 
-// maskAttribute is CF's name for the value that stands for missing data.
+// maskAttribute is CF's attribute for the value that means missing data, here called the
+// mask.
 //
-// xarray writes it in format 3 so that no JSON reader can spoil it: floats as the
-// base64 of their little-endian float64, complex numbers as pairs of those, bytes as
-// base64, the rest as JSON has it. A plain number where it looks for base64 is a
-// TypeError, and the dataset does not open.
+// xarray encodes it in format 3 so that JSON does not change it: floats as the base64 of
+// their little-endian float64, complex numbers as pairs of those, bytes as base64, other
+// types as plain JSON. xarray raises a TypeError for a plain number where it expects
+// base64, and the dataset does not open.
 const maskAttribute = "_FillValue"
 
-// EncodeMask returns the value of the attribute _FillValue in a format 3 document
-// that xarray reads as the given element.
+// EncodeMask returns the value of the attribute _FillValue in a format 3 document from
+// which xarray reads the given element. Nil means zeros.
 func (d DataType) EncodeMask(element []byte) ([]byte, error) {
 	if element == nil {
 		element = make([]byte, d.typ.Size)
@@ -39,38 +40,39 @@ func (d DataType) EncodeMask(element []byte) ([]byte, error) {
 			return w.out, nil
 		}
 	case codec.Struct, codec.Raw, codec.DateTime, codec.TimeDelta:
-		return nil, unsupported("attributes."+maskAttribute, "xarray has no encoding for %s", d.typ)
+		return nil, unsupportedError("attributes."+maskAttribute, "xarray has no encoding for %s", d.typ)
 	}
 	err := d.writeFill(w, element)
-	return w.out, at("attributes."+maskAttribute, err)
+	return w.out, atPath("attributes."+maskAttribute, err)
 }
 
-// DecodeMask reads the value of the attribute _FillValue as an element of the type:
-// as xarray writes it in format 3 or, for floats, as the number that format 2 has.
+// DecodeMask parses the value of the attribute _FillValue to an element of the type. It
+// accepts the encoding of xarray in format 3 and, for floats, the plain number of format
+// 2.
 func (d DataType) DecodeMask(json []byte) ([]byte, error) {
-	v, err := document(json)
+	v, err := parseValue(json)
 	if err != nil {
-		return nil, at("attributes."+maskAttribute, err)
+		return nil, atPath("attributes."+maskAttribute, err)
 	}
 	v.path = "attributes." + maskAttribute
 	switch d.typ.Kind {
 	case codec.Float:
 		return d.decodeFloats(v, v)
 	case codec.Complex:
-		pair, err := v.list("a pair of real and imaginary part")
+		pair, err := v.readList("a pair of real and imaginary part")
 		if err != nil {
 			return nil, err
 		}
 		return d.decodeFloats(v, pair...)
 	}
-	return d.fill(v)
+	return d.readFill(v)
 }
 
 func (d DataType) decodeFloats(v value, parts ...value) ([]byte, error) {
 	size := wordSize(d.typ)
 	var element []byte
 	for _, p := range parts {
-		bits, err := maskFloat(p, size)
+		bits, err := readMaskFloat(p, size)
 		if err != nil {
 			return nil, err
 		}
@@ -82,44 +84,47 @@ func (d DataType) decodeFloats(v value, parts ...value) ([]byte, error) {
 	return element, nil
 }
 
-// maskFloat reads the base64 of a float64, or else a fill value.
-func maskFloat(v value, size int) (uint64, error) {
-	if text, err := v.text(); err == nil {
+// readMaskFloat reads the base64 of a float64, or else a fill value.
+func readMaskFloat(v value, size int) (uint64, error) {
+	if text, err := v.readText(); err == nil {
 		if b, err := base64.StdEncoding.DecodeString(text); err == nil && len(b) == 8 {
 			return narrowBits(v, word(b), size)
 		}
 	}
-	return floatFill(v, size)
+	return readFloatFill(v, size)
 }
 
-// narrowBits turns the bits of a float64 into those of a float of a size.
+// narrowBits converts the bits of a float64 to those of a float of a size.
 func narrowBits(v value, bits uint64, size int) (uint64, error) {
-	wide, s := special[8], special[size]
+	wide, s := specialFloats[8], specialFloats[size]
 	sign := bits >> 63 << (8*size - 1)
 	switch {
 	case size == 8:
 		return bits, nil
+	// A NaN has all exponent bits set and a fraction. Its payload does not fit, so the
+	// narrow NaN is the plain one.
 	case bits&wide.inf == wide.inf && bits<<12 != 0:
 		return sign | s.nan, nil
 	case bits&wide.inf == wide.inf:
 		return sign | s.inf, nil
 	}
-	narrowed, fits := narrow(widen(bits, 8), size)
+	narrowValue, fits := narrow(widen(bits, 8), size)
 	if !fits {
 		return 0, v.refuse("in the range of the type")
 	}
-	return narrowed, nil
+	return narrowValue, nil
 }
 
 // maskDouble returns a float of any size as the bytes of a float64.
 func maskDouble(element []byte) []byte {
 	size := len(element)
-	bits, s := word(element), special[size]
+	bits, s := word(element), specialFloats[size]
+	// Infinity and NaN have no value that widen could convert, so build their bits.
 	if bits&s.inf == s.inf {
 		sign := bits >> (8*size - 1) << 63
-		wide := special[8].inf
+		wide := specialFloats[8].inf
 		if bits&(s.inf|1<<(8*size-1)) != bits {
-			wide = special[8].nan
+			wide = specialFloats[8].nan
 		}
 		if size == 8 {
 			return appendWord(nil, bits, 8)
@@ -129,10 +134,12 @@ func maskDouble(element []byte) []byte {
 	return appendWord(nil, math.Float64bits(widen(bits, size)), 8)
 }
 
-// maskToV3 gives attributes the mask that xarray sees in a format 2 array. NaT needs
-// none: it is missing by itself.
+// maskToV3 sets the mask that xarray sees in a format 2 array. NaT needs none: xarray
+// treats it as missing in any case.
 func (a *Attributes) maskToV3(v *V2Array) error {
 	mask := v.Fill
+	// In format 2 xarray reads fill_value as the mask; only a null fill_value leaves it
+	// to the attribute.
 	if mask == nil {
 		raw, ok := a.Get(maskAttribute)
 		if !ok {
@@ -155,7 +162,8 @@ func (a *Attributes) maskToV3(v *V2Array) error {
 
 func (d DataType) isTime() bool { return d.typ.Kind == codec.DateTime || d.typ.Kind == codec.TimeDelta }
 
-// maskFromV3 takes the mask out of attributes and returns it, or nil if there is none.
+// maskFromV3 removes the mask from the attributes and returns it, or nil if there is
+// none.
 func (a *Attributes) maskFromV3(d DataType) ([]byte, error) {
 	raw, ok := a.Get(maskAttribute)
 	if !ok {

@@ -2,14 +2,15 @@ package zarrjson
 
 import "sync"
 
-// memo keeps what was made of some text. The arrays of a hierarchy say the same things over
-// and over; what one of them was found to say of its codecs holds for all.
+// memo caches results by their input text. The arrays of a hierarchy repeat the same
+// codecs, so the check of one is reused for all. A memo may be used concurrently.
 type memo struct {
-	mu   sync.RWMutex
-	held map[string][]byte
+	mu      sync.RWMutex
+	entries map[string][]byte
 }
 
-// The limits of a memo, which then begins anew.
+// The limits of a memo: the number of entries and the length of a key. A full memo is
+// emptied, which is simpler than evicting single entries.
 const (
 	maxMemo    = 1 << 10
 	maxMemoKey = 512
@@ -17,7 +18,7 @@ const (
 
 func (m *memo) get(key []byte) ([]byte, bool) {
 	m.mu.RLock()
-	v, ok := m.held[string(key)]
+	v, ok := m.entries[string(key)]
 	m.mu.RUnlock()
 	return v, ok
 }
@@ -28,8 +29,8 @@ func (m *memo) put(key, v []byte) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held == nil || len(m.held) >= maxMemo {
-		m.held = map[string][]byte{}
+	if m.entries == nil || len(m.entries) >= maxMemo {
+		m.entries = map[string][]byte{}
 	}
-	m.held[string(key)] = v
+	m.entries[string(key)] = v
 }

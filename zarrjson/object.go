@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// object is a JSON object whose members are taken one by one, so that what nobody
-// took can be refused, kept or dropped.
+// object is a JSON object whose members are taken one by one, so that the remaining ones
+// can be refused, kept or ignored.
 type object struct {
 	path    string
-	raw     []byte // all of it; nil if it was absent
+	raw     []byte // the object's text; nil if it was absent
 	members []member
 }
 
@@ -18,13 +18,15 @@ type member struct {
 	raw  []byte
 }
 
-// at returns the value of a member. Paths are made for what is asked for only, since
-// a document can have many members under a long path.
-func (o *object) at(m member) value { return value{m.raw, join(o.path, abbreviate(m.name))} }
+// memberValue returns the value of a member with its path. Paths are made on demand,
+// since a document can have many members under a long path.
+func (o *object) memberValue(m member) value {
+	return value{m.raw, joinPath(o.path, abbreviate(m.name))}
+}
 
-// object reads an object one level deep.
-func (v value) object(allowed string) (*object, error) {
-	if !v.is('{') {
+// readObject reads an object, one level deep.
+func (v value) readObject(allowed string) (*object, error) {
+	if !v.startsWith('{') {
 		return nil, v.refuse(allowed)
 	}
 	o := &object{path: v.path, raw: v.raw}
@@ -34,7 +36,7 @@ func (v value) object(allowed string) (*object, error) {
 	return o, nil
 }
 
-// byName returns the members for many look-ups.
+// byName returns the members as a map, for many look-ups.
 func (o *object) byName() map[string][]byte {
 	values := make(map[string][]byte, len(o.members))
 	for _, m := range o.members {
@@ -43,46 +45,46 @@ func (o *object) byName() map[string][]byte {
 	return values
 }
 
-// take removes a member and returns its value.
+// take removes a member and returns its value, if it exists.
 func (o *object) take(name string) (value, bool) {
 	i := slices.IndexFunc(o.members, func(m member) bool { return m.name == name })
 	if i < 0 {
 		return value{}, false
 	}
-	v := o.at(o.members[i])
+	v := o.memberValue(o.members[i])
 	o.members = slices.Delete(o.members, i, i+1)
 	return v, true
 }
 
-// need takes a member that must be there.
+// need takes a required member.
 func (o *object) need(name string) (value, error) {
 	v, ok := o.take(name)
 	if !ok {
-		return value{}, wrong(join(o.path, name), "missing; it is required")
+		return value{}, corruptError(joinPath(o.path, name), "missing; it is required")
 	}
 	return v, nil
 }
 
-// text takes a string that must be there.
-func (o *object) text(name string) (string, error) {
+// needText takes a required string.
+func (o *object) needText(name string) (string, error) {
 	v, err := o.need(name)
 	if err != nil {
 		return "", err
 	}
-	return v.text()
+	return v.readText()
 }
 
-// whole takes an integer that must be there.
-func (o *object) whole(name string, lo int64) (int64, error) {
+// needInteger takes a required integer of at least lo.
+func (o *object) needInteger(name string, lo int64) (int64, error) {
 	v, err := o.need(name)
 	if err != nil {
 		return 0, err
 	}
-	return v.whole(lo)
+	return v.readInteger(lo)
 }
 
-// literal takes a member that must be there and have one given value.
-func (o *object) literal(name, want string) error {
+// needLiteral takes a required member that has only one allowed value.
+func (o *object) needLiteral(name, want string) error {
 	v, err := o.need(name)
 	if err != nil {
 		return err
@@ -93,8 +95,8 @@ func (o *object) literal(name, want string) error {
 	return nil
 }
 
-// rest refuses what nobody took.
-func (o *object) rest(allowed string) error {
+// refuseRest returns an error if any member has not been taken.
+func (o *object) refuseRest(allowed string) error {
 	if len(o.members) == 0 {
 		return nil
 	}
@@ -103,7 +105,7 @@ func (o *object) rest(allowed string) error {
 		names[i] = m.name
 	}
 	slices.Sort(names)
-	return wrong(join(o.path, abbreviate(names[0])), "unknown field (of %s); allowed are %s", abbreviate(strings.Join(names, ", ")), allowed)
+	return corruptError(joinPath(o.path, abbreviate(names[0])), "unknown field (all unknown: %s); allowed: %s", abbreviate(strings.Join(names, ", ")), allowed)
 }
 
 // step reads one member of a document.
@@ -113,15 +115,16 @@ type step struct {
 	read     func(value) error
 }
 
-// each reads members in the order of the steps.
-func (o *object) each(steps []step) error {
+// readSteps reads members in the order of the steps, whatever their order in the
+// document: later steps may depend on earlier ones.
+func (o *object) readSteps(steps []step) error {
 	for _, s := range steps {
 		v, ok := o.take(s.name)
 		if !ok && s.optional {
 			continue
 		}
 		if !ok {
-			return wrong(join(o.path, s.name), "missing; it is required")
+			return corruptError(joinPath(o.path, s.name), "missing; it is required")
 		}
 		if err := s.read(v); err != nil {
 			return err

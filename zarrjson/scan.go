@@ -6,25 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of a document. Everything below recurses at most so deep.
+// maxDepth is the deepest nesting of a document, and so of every recursion in this
+// package.
 const maxDepth = 128
 
-// scanner walks over JSON text once and checks it: the grammar of RFC 8259, with the
-// NaN, Infinity and -Infinity that Python writes, and without names that an object
-// holds twice. What has passed is then read lazily, level by level, as a value.
+// scanner walks over JSON text once and checks it: the grammar of RFC 8259, plus the NaN,
+// Infinity and -Infinity that Python writes, minus duplicate names in an object. Accepted
+// text is then read lazily, level by level, as a value.
 type scanner struct {
 	text []byte
 	pos  int
 }
 
-// check reports the first thing wrong with a JSON text.
+// check returns an error for the first fault in a JSON text.
 func check(text []byte) error {
 	s := &scanner{text: text}
 	if err := s.value(0); err != nil {
 		return err
 	}
 	if s.space(); s.pos < len(text) {
-		return s.fail("something follows the document")
+		return s.fail("text after the document")
 	}
 	return nil
 }
@@ -34,7 +35,7 @@ func (s *scanner) fail(format string, args ...any) error {
 	if s.pos < len(s.text) {
 		found = abbreviate(s.text[s.pos:])
 	}
-	return wrong("", "not JSON: byte %d: %s; found %s", s.pos, fmt.Sprintf(format, args...), found)
+	return corruptError("", "not JSON: byte %d: %s; found %s", s.pos, fmt.Sprintf(format, args...), found)
 }
 
 func (s *scanner) space() { s.pos = skipSpace(s.text, s.pos) }
@@ -113,8 +114,10 @@ func (s *scanner) member(names *nameSet, depth int) error {
 		return s.fail("half of a surrogate pair in a name")
 	}
 	if !names.add(name) {
-		return wrong("", "byte %d: the name %q occurs twice in one object", start, abbreviate(name))
+		return corruptError("", "byte %d: the name %q occurs twice in one object", start, abbreviate(name))
 	}
+	// Duplicate names are refused since readers disagree on which of the two values
+	// counts.
 	if s.peek() != ':' {
 		return s.fail("want a colon")
 	}
@@ -122,7 +125,7 @@ func (s *scanner) member(names *nameSet, depth int) error {
 	return s.value(depth + 1)
 }
 
-// next moves over a comma, or over the end of the array or object.
+// next moves past a comma, or past the end of the array or object.
 func (s *scanner) next(end byte) (done bool, err error) {
 	switch s.peek() {
 	case ',':
@@ -135,13 +138,14 @@ func (s *scanner) next(end byte) (done bool, err error) {
 	return false, s.fail("want a comma or %q", end)
 }
 
-// str moves over a string.
+// str moves past a string.
 func (s *scanner) str() error {
 	start := s.pos
 	for s.pos++; s.pos < len(s.text); s.pos++ {
 		switch c := s.text[s.pos]; {
 		case c == '"':
 			s.pos++
+			// Check the whole string once instead of each character.
 			if !utf8.Valid(s.text[start:s.pos]) {
 				s.pos = start
 				return s.fail("a string that is not UTF-8")
@@ -155,7 +159,7 @@ func (s *scanner) str() error {
 			}
 		}
 	}
-	return s.fail("a string without its end")
+	return s.fail("a string without a closing quote")
 }
 
 // escape moves to the last byte of an escape sequence.
@@ -166,13 +170,13 @@ func (s *scanner) escape() error {
 		return nil
 	}
 	if _, ok := unicodeEscape(s.text[s.pos:]); !ok {
-		return s.fail("an escape sequence that JSON does not know")
+		return s.fail("an unknown escape sequence")
 	}
 	s.pos += 5
 	return nil
 }
 
-// bare moves over a number or a literal.
+// bare moves past a number or a literal.
 func (s *scanner) bare() error {
 	start := s.pos
 	word := s.text[start:skipBare(s.text, start)]
@@ -187,15 +191,15 @@ func (s *scanner) bare() error {
 	return nil
 }
 
-// isNumber reports whether b is a number as JSON spells it.
+// isNumber reports whether b is a number in JSON's spelling.
 func isNumber(b []byte) bool {
 	b = bytes.TrimPrefix(b, []byte("-"))
-	whole := digits(b)
+	whole := countDigits(b)
 	if whole == 0 || b[0] == '0' && whole > 1 {
 		return false
 	}
 	if b = b[whole:]; len(b) > 0 && b[0] == '.' {
-		n := digits(b[1:])
+		n := countDigits(b[1:])
 		if n == 0 {
 			return false
 		}
@@ -205,13 +209,13 @@ func isNumber(b []byte) bool {
 		if b = b[1:]; len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 			b = b[1:]
 		}
-		return len(b) > 0 && digits(b) == len(b)
+		return len(b) > 0 && countDigits(b) == len(b)
 	}
 	return len(b) == 0
 }
 
-// digits counts the decimal digits that b begins with.
-func digits(b []byte) int {
+// countDigits returns the number of decimal digits at the start of b.
+func countDigits(b []byte) int {
 	n := 0
 	for n < len(b) && '0' <= b[n] && b[n] <= '9' {
 		n++
@@ -219,12 +223,14 @@ func digits(b []byte) int {
 	return n
 }
 
-// nameSet notices when a name is added twice. Few names are compared one by one.
+// nameSet detects duplicate names. Up to 16 names are compared one by one, which is
+// faster than a map.
 type nameSet struct {
 	few  []string
 	many map[string]struct{}
 }
 
+// add adds a name and returns false if the set has it already.
 func (n *nameSet) add(name string) bool {
 	if n.many == nil {
 		for _, f := range n.few {

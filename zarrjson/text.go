@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The functions below move over JSON text that a scanner has passed.
+// The functions below take JSON text that a scanner has accepted, so they check no bounds.
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
@@ -15,7 +15,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipBare returns where the number or literal at i ends.
+// skipBare returns the end of the number or literal at i.
 func skipBare(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
@@ -27,9 +27,10 @@ func skipBare(b []byte, i int) int {
 	return i
 }
 
-// skipString returns where the string at i ends.
+// skipString returns the end of the string at i.
 func skipString(b []byte, i int) int {
 	i++
+	// Most strings have no backslash, so their end is the next quote.
 	if n := bytes.IndexByte(b[i:], '"'); bytes.IndexByte(b[i:i+n], '\\') < 0 {
 		return i + n + 1
 	}
@@ -41,7 +42,7 @@ func skipString(b []byte, i int) int {
 	return i + 1
 }
 
-// skipValue returns where the value at i ends.
+// skipValue returns the end of the value at i.
 func skipValue(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -50,6 +51,7 @@ func skipValue(b []byte, i int) int {
 	default:
 		return skipBare(b, i)
 	}
+	// Count brackets instead of recursing: the text is known to be balanced.
 	for depth := 0; ; {
 		switch b[i] {
 		case '"':
@@ -66,8 +68,8 @@ func skipValue(b []byte, i int) int {
 	}
 }
 
-// unquote decodes a string. It fails on half of a surrogate pair, which stands for no
-// character; Python lets it pass, and as long as nobody asks for the text so does varve.
+// unquote decodes a string. It fails for half of a surrogate pair, which is no character.
+// Python accepts it; varve refuses it only when the text is needed.
 func unquote(quoted []byte) (string, bool) {
 	b := quoted[1 : len(quoted)-1]
 	plain := 0
@@ -84,7 +86,7 @@ func unquote(quoted []byte) (string, bool) {
 			i++
 			continue
 		}
-		r, n := escaped(b[i:])
+		r, n := decodeEscape(b[i:])
 		if n == 0 {
 			return "", false
 		}
@@ -94,9 +96,9 @@ func unquote(quoted []byte) (string, bool) {
 	return string(out), true
 }
 
-// escaped decodes the escape sequence that b begins with and returns its length, or 0
-// if it is half of a surrogate pair.
-func escaped(b []byte) (rune, int) {
+// decodeEscape decodes the escape sequence at the start of b. It returns the sequence's
+// length, or 0 for half of a surrogate pair.
+func decodeEscape(b []byte) (rune, int) {
 	switch b[1] {
 	case 'b':
 		return '\b', 2
@@ -109,12 +111,13 @@ func escaped(b []byte) (rune, int) {
 	case 't':
 		return '\t', 2
 	case 'u':
-		return surrogates(b)
+		return decodeSurrogates(b)
 	}
 	return rune(b[1]), 2
 }
 
-func surrogates(b []byte) (rune, int) {
+// decodeSurrogates decodes \uXXXX, or a pair of them for a character beyond U+FFFF.
+func decodeSurrogates(b []byte) (rune, int) {
 	high, _ := unicodeEscape(b)
 	if !utf16.IsSurrogate(high) {
 		return high, 6
@@ -154,10 +157,10 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// quote appends a string as Python's json does: ASCII only.
+// quote appends a string as Python's json does: in ASCII.
 func quote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	n := plainText(s)
+	n := plainPrefix(s)
 	dst = append(dst, s[:n]...)
 	for _, r := range s[n:] {
 		dst = quoteRune(dst, r)
@@ -165,8 +168,8 @@ func quote(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// plainText is how many bytes at the beginning are spelt as they are.
-func plainText(s string) int {
+// plainPrefix returns the number of bytes at the start of s that need no escape.
+func plainPrefix(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return i

@@ -7,28 +7,30 @@ import (
 	"varve/codec"
 )
 
-// FillRule says what becomes of fill values between the formats, which xarray takes
-// to mean different things: in format 2 the fill_value of a .zarray is its _FillValue,
-// a mask; in format 3 only an attribute _FillValue is, in an encoding of its own.
+// FillRule says how fill values are converted between the formats, since xarray
+// interprets them differently. In format 2 it reads the fill_value of a .zarray as
+// _FillValue, a mask; in format 3 only the attribute _FillValue is a mask, in an encoding
+// of its own.
 type FillRule uint8
 
 const (
-	// KeepFill keeps fill_value and attributes as they are: the same to Zarr.
+	// KeepFill keeps fill_value and attributes: a Zarr reader sees the same.
 	KeepFill FillRule = iota
 
-	// MaskFill moves the mask to where the other format has it: the same to xarray.
-	// Towards format 2, fill_value becomes the attribute _FillValue or, without one,
-	// null. Missing chunks may then read as something else than before: see
+	// MaskFill moves the mask to its place in the other format: xarray sees the same.
+	// Towards format 2, fill_value becomes the value of the attribute _FillValue or,
+	// without one, null. Missing chunks may then read as another value than before: see
 	// [V2Array.Missing].
 	MaskFill
 )
 
-// dimensionsAttribute is where xarray keeps the names of dimensions in format 2.
+// dimensionsAttribute is the attribute in which xarray stores the names of dimensions in
+// format 2.
 const dimensionsAttribute = "_ARRAY_DIMENSIONS"
 
-// ToV3 returns the same array as a document of format 3: order F becomes a transpose,
-// the byte order of the type that of the codec "bytes", the attribute
-// _ARRAY_DIMENSIONS dimension names. Chunk keys stay as they are.
+// ToV3 returns the array as a document of format 3. Order F becomes a transpose, the byte
+// order of the type that of the codec "bytes", and the attribute _ARRAY_DIMENSIONS the
+// dimension names. Chunk keys do not change.
 func (a *V2Array) ToV3(attributes Attributes, rule FillRule) (*Array, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func (a *V2Array) ToV3(attributes Attributes, rule FillRule) (*Array, error) {
 		Keys:       a.Keys(),
 		Fill:       slices.Clone(a.Missing()),
 		Codecs:     codecs,
-		Attributes: attributes.Relaid(),
+		Attributes: attributes.WithoutLayout(),
 	}
 	if err := b.namesFromAttribute(); err != nil {
 		return nil, err
@@ -60,8 +62,8 @@ func (a *V2Array) ToV3(attributes Attributes, rule FillRule) (*Array, error) {
 	return b, nil
 }
 
-// namesFromAttribute moves the names of dimensions out of the attributes, if that is
-// what the attribute holds.
+// namesFromAttribute moves the names of dimensions out of the attributes, if there are
+// any.
 func (a *Array) namesFromAttribute() error {
 	raw, ok := a.Attributes.Get(dimensionsAttribute)
 	if !ok {
@@ -69,7 +71,7 @@ func (a *Array) namesFromAttribute() error {
 	}
 	var names []string
 	if json.Unmarshal(raw, &names) != nil || len(names) != len(a.Shape) {
-		return wrong("attributes."+dimensionsAttribute, "%s is not a list of %d names", abbreviate(raw), len(a.Shape))
+		return corruptError("attributes."+dimensionsAttribute, "%s is not a list of %d names", abbreviate(raw), len(a.Shape))
 	}
 	a.DimensionNames = Names(names...)
 	a.Attributes.Delete(dimensionsAttribute)
@@ -85,10 +87,10 @@ type V2Options struct {
 	Separator byte
 }
 
-// ToV2 returns the same array as a .zarray and a .zattrs. What format 2 cannot say is
-// refused by name: grids that are not regular, shards, codecs without an id there. The
-// last codec is the compressor if it compresses; all others are filters.
-// Extra fields, which need not be understood, are left out.
+// ToV2 returns the array as a .zarray and a .zattrs. It refuses features that format 2
+// does not have: grids that are not regular, shards, codecs without an id there. The last
+// codec is the compressor if it compresses; all others are filters. Extra fields, which
+// readers need not understand, are left out.
 func (a *Array) ToV2(options V2Options) (*V2Array, Attributes, error) {
 	v, attributes, err := a.toV2(options)
 	if err == nil {
@@ -114,7 +116,8 @@ func (a *Array) toV2(options V2Options) (v *V2Array, attributes Attributes, err 
 	if err := v.setCodecs(a); err != nil {
 		return nil, attributes, err
 	}
-	attributes = a.Attributes.Relaid()
+	// The attributes go to another document, so their indentation does not fit there.
+	attributes = a.Attributes.WithoutLayout()
 	if err := a.namesToAttribute(&attributes); err != nil {
 		return nil, attributes, err
 	}
@@ -127,17 +130,18 @@ func (a *Array) toV2(options V2Options) (v *V2Array, attributes Attributes, err 
 	return v, attributes, err
 }
 
-// checkMask refuses a mask that xarray does not find: it turns that of big-endian integers under
-// _Unsigned into others.
+// checkMask refuses a mask that xarray would change: it converts the mask of integers
+// with the attribute _Unsigned, and gets big-endian ones wrong.
 func (v *V2Array) checkMask(attributes Attributes) error {
 	raw, _ := attributes.Get("_Unsigned")
 	if v.Fill == nil || v.DataType.Order() != BigEndian || v.DataType.Type().Kind != codec.Int || string(raw) != `"true"` {
 		return nil
 	}
-	return unsupported("dtype", "xarray sees no fill value of big-endian integers that _Unsigned turns; keep format 3, or another byte order")
+	return unsupportedError("dtype", "xarray misreads the fill value of big-endian integers with the attribute _Unsigned; keep format 3, or use little-endian")
 }
 
-// v2Fill tells a fill value of zeros from none.
+// v2Fill returns the fill value with nil, which means zeros, made explicit: in format 2
+// nil means null.
 func (a *Array) v2Fill() []byte {
 	if a.Fill == nil {
 		return make([]byte, a.DataType.typ.Size)
@@ -147,7 +151,7 @@ func (a *Array) v2Fill() []byte {
 
 func (c ChunkGrid) v2Chunks() ([]int64, error) {
 	if c.Name != Regular {
-		return nil, unsupported("chunk_grid", "format 2 has no %s grid; keep format 3, or rebuild the chunks in one shape", c.Name)
+		return nil, unsupportedError("chunk_grid", "format 2 has no %s grid; keep format 3, or re-encode the chunks in one shape", c.Name)
 	}
 	chunks := make([]int64, len(c.Sizes))
 	for i, s := range c.Sizes {
@@ -161,7 +165,7 @@ func (k KeyEncoding) v2Separator(wanted byte) (byte, error) {
 		return wanted, nil
 	}
 	if k.Style != V2Keys {
-		return 0, unsupported("chunk_key_encoding", `format 2 has no keys of the style %q; name a separator to give the chunks new keys`, keyStyles[k.Style])
+		return 0, unsupportedError("chunk_key_encoding", `format 2 has no keys of the style %q; choose a separator to give the chunks new keys`, keyStyles[k.Style])
 	}
 	return k.Sep(), nil
 }
@@ -180,11 +184,11 @@ func (a *Array) namesToAttribute(attributes *Attributes) error {
 	case nulls == 0:
 		names, err := encode(Compact, func(w *writer) error { writeNames(w, a.DimensionNames); return nil })
 		if err != nil {
-			return at("dimension_names", err)
+			return atPath("dimension_names", err)
 		}
 		return attributes.Set(dimensionsAttribute, names)
 	case nulls < len(a.DimensionNames):
-		return unsupported("dimension_names", "format 2 cannot leave %d of %d dimensions without a name", nulls, len(a.DimensionNames))
+		return unsupportedError("dimension_names", "%d of %d dimensions have no name; format 2 needs all names or none", nulls, len(a.DimensionNames))
 	}
 	return nil
 }
@@ -198,40 +202,41 @@ func (c *V2Consolidated) ToV3(rule FillRule) (*Group, error) {
 		path := "metadata[" + abbreviate(n.Path) + "]"
 		switch {
 		case n.Path == "" && n.Array == nil:
-			root.Attributes = n.Attributes.Relaid()
+			root.Attributes = n.Attributes.WithoutLayout()
 			continue
 		case n.Path == "":
-			return nil, unsupported(path, "the root is an array, not a group")
+			return nil, unsupportedError(path, "the root is an array, not a group")
 		case n.Array == nil:
-			node.Group = &Group{Attributes: n.Attributes.Relaid(), Consolidated: &Consolidated{}}
+			node.Group = &Group{Attributes: n.Attributes.WithoutLayout(), Consolidated: &Consolidated{}}
 		default:
 			node.Array, err = n.Array.ToV3(n.Attributes, rule)
 		}
 		if err != nil {
-			return nil, at(path, err)
+			return nil, atPath(path, err)
 		}
 		root.Consolidated.Members = append(root.Consolidated.Members, Member{n.Path, node})
 	}
 	return root, nil
 }
 
-// ToV2 returns the group and everything in its consolidated metadata in format 2.
+// ToV2 returns the group and all members of its consolidated metadata in format 2.
 func (g *Group) ToV2(options V2Options) (*V2Consolidated, error) {
-	c := &V2Consolidated{Nodes: []V2Node{{Attributes: g.Attributes.Relaid()}}}
+	c := &V2Consolidated{Nodes: []V2Node{{Attributes: g.Attributes.WithoutLayout()}}}
 	if g.Consolidated == nil {
-		return nil, wrong("consolidated_metadata", "missing; without it the group's members are not known")
+		return nil, corruptError("consolidated_metadata", "missing; without it the group's members are not known")
 	}
 	for _, m := range g.Consolidated.Members {
 		n := V2Node{Path: m.Path}
 		switch {
+		// Format 2 has one .zmetadata at the root. A second list could contradict it.
 		case m.Group != nil && m.Group.Consolidated != nil && len(m.Group.Consolidated.Members) > 0:
-			return nil, unsupported("consolidated_metadata.metadata["+abbreviate(m.Path)+"]", "members of its own; list them under the root")
+			return nil, unsupportedError("consolidated_metadata.metadata["+abbreviate(m.Path)+"]", "the member has consolidated metadata of its own; list its members under the root")
 		case m.Group != nil:
-			n.Attributes = m.Group.Attributes.Relaid()
+			n.Attributes = m.Group.Attributes.WithoutLayout()
 		case m.Array != nil:
 			var err error
 			if n.Array, n.Attributes, err = m.Array.ToV2(options); err != nil {
-				return nil, at("consolidated_metadata.metadata["+abbreviate(m.Path)+"]", err)
+				return nil, atPath("consolidated_metadata.metadata["+abbreviate(m.Path)+"]", err)
 			}
 		}
 		c.Nodes = append(c.Nodes, n)

@@ -7,20 +7,20 @@ import (
 	"varve/grid"
 )
 
-// V2Array is the .zarray of an array of format 2. Its attributes are a document of
-// their own, .zattrs.
+// V2Array is the .zarray of an array of format 2. Its attributes are in a separate
+// document, .zattrs.
 type V2Array struct {
 	Shape      []int64
 	Chunks     []int64
 	DataType   V2DataType
-	Fill       []byte // one element in memory form; nil is null: see Missing
+	Fill       []byte // one element in memory form; nil means null: see Missing
 	Order      ElementOrder
 	Filters    []V2Codec // in the order of encoding; none is null
 	Compressor *V2Codec  // nil is null
 	Separator  byte      // between chunk coordinates: '.' or '/'
 }
 
-// ElementOrder is how the elements of a chunk lie.
+// ElementOrder is the order of a chunk's elements in memory.
 type ElementOrder byte
 
 // The orders of elements: the last index varies fastest, or the first.
@@ -29,16 +29,16 @@ const (
 	ColumnMajor ElementOrder = 'F'
 )
 
-// V2Codec is a codec as a format 2 document names it: {"id": …, and its configuration}.
+// V2Codec is a codec of a format 2 document: {"id": …} and its configuration.
 type V2Codec struct {
 	ID     string
 	Config json.RawMessage // the object without id
 }
 
-// ParseV2Array reads a .zarray. Fields that it does not know are dropped, as the
-// specification asks for.
+// ParseV2Array parses a .zarray. It ignores unknown fields, as the specification
+// requires.
 func ParseV2Array(doc []byte) (*V2Array, error) {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -46,34 +46,34 @@ func ParseV2Array(doc []byte) (*V2Array, error) {
 }
 
 func parseV2Array(v value) (*V2Array, error) {
-	o, err := v.object("an object")
+	o, err := v.readObject("an object")
 	if err != nil {
 		return nil, err
 	}
-	if err := o.literal("zarr_format", "2"); err != nil {
+	if err := o.needLiteral("zarr_format", "2"); err != nil {
 		return nil, err
 	}
 	a := &V2Array{Separator: '.'}
-	if err := o.each(a.steps()); err != nil {
+	if err := o.readSteps(a.steps()); err != nil {
 		return nil, err
 	}
 	if err := a.Validate(); err != nil {
-		return nil, at(v.path, err)
+		return nil, atPath(v.path, err)
 	}
 	return a, nil
 }
 
-// steps reads the codecs before the data type and that before the fill value, as each
-// depends on the one before.
+// steps reads the codecs before the data type, and the data type before the fill value,
+// since each depends on the one before.
 func (a *V2Array) steps() []step {
 	return []step{
-		{name: "shape", read: func(v value) (err error) { a.Shape, err = v.wholes(); return err }},
-		{name: "chunks", read: func(v value) (err error) { a.Chunks, err = v.wholes(); return err }},
+		{name: "shape", read: func(v value) (err error) { a.Shape, err = v.readIntegers(); return err }},
+		{name: "chunks", read: func(v value) (err error) { a.Chunks, err = v.readIntegers(); return err }},
 		{name: "order", read: a.readOrder},
 		{name: "filters", optional: true, read: a.readFilters},
 		{name: "compressor", optional: true, read: a.readCompressor},
-		{name: "dtype", read: func(v value) (err error) { a.DataType, err = v2DataType(v, a.objectCodec()); return err }},
-		{name: "fill_value", optional: true, read: func(v value) (err error) { a.Fill, err = a.DataType.v2Fill(v); return err }},
+		{name: "dtype", read: func(v value) (err error) { a.DataType, err = readV2DataType(v, a.objectCodec()); return err }},
+		{name: "fill_value", optional: true, read: func(v value) (err error) { a.Fill, err = a.DataType.readV2Fill(v); return err }},
 		{name: "dimension_separator", optional: true, read: a.readSeparator},
 	}
 }
@@ -91,7 +91,7 @@ func (a *V2Array) readOrder(v value) error {
 }
 
 func (a *V2Array) readSeparator(v value) error {
-	text, err := v.text()
+	text, err := v.readText()
 	if err != nil || text != "." && text != "/" {
 		return v.refuse(`"." or "/"`)
 	}
@@ -103,12 +103,12 @@ func (a *V2Array) readFilters(v value) error {
 	if v.isNull() {
 		return nil
 	}
-	list, err := v.list("null or a list of filters")
+	list, err := v.readList("null or a list of filters")
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		c, err := v2Codec(e)
+		c, err := readV2Codec(e)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (a *V2Array) readCompressor(v value) error {
 	if v.isNull() {
 		return nil
 	}
-	c, err := v2Codec(v)
+	c, err := readV2Codec(v)
 	if err != nil {
 		return err
 	}
@@ -129,17 +129,17 @@ func (a *V2Array) readCompressor(v value) error {
 	return nil
 }
 
-func v2Codec(v value) (V2Codec, error) {
-	o, err := v.object("an object with an id")
+func readV2Codec(v value) (V2Codec, error) {
+	o, err := v.readObject("an object with an id")
 	if err != nil {
 		return V2Codec{}, err
 	}
-	id, err := o.text("id")
+	id, err := o.needText("id")
 	if err != nil {
 		return V2Codec{}, err
 	}
 	if id == "" {
-		return V2Codec{}, wrong(join(v.path, "id"), "empty")
+		return V2Codec{}, corruptError(joinPath(v.path, "id"), "empty")
 	}
 	w := &writer{layout: Compact}
 	w.begin('{')
@@ -151,7 +151,7 @@ func v2Codec(v value) (V2Codec, error) {
 	return V2Codec{ID: id, Config: w.out}, nil
 }
 
-// objectCodecs are the filters that give the type "|O" a meaning.
+// objectCodecs are the ids of the filters that define the elements of the type "|O".
 var objectCodecs = []string{"vlen-utf8", "vlen-bytes", "vlen-array", "pickle", "json2", "msgpack2"}
 
 func (a *V2Array) objectCodec() string {
@@ -171,25 +171,25 @@ func (a *V2Array) codecs() []V2Codec {
 	return append(slices.Clip(a.Filters), *a.Compressor)
 }
 
-// Grid returns the chunks of the array.
+// Grid returns the chunk grid of the array.
 func (a *V2Array) Grid() (*grid.Grid, error) {
 	if len(a.Chunks) != len(a.Shape) {
-		return nil, wrong("chunks", "%d axes; the shape has %d", len(a.Chunks), len(a.Shape))
+		return nil, corruptError("chunks", "has %d axes, but the shape has %d", len(a.Chunks), len(a.Shape))
 	}
 	for axis, size := range a.Chunks {
 		if _, err := grid.NewFixed(size, a.Shape[axis]); err != nil {
-			return nil, at(index("chunks", axis), err)
+			return nil, atPath(indexPath("chunks", axis), err)
 		}
 	}
 	g, err := grid.Regular(a.Shape, a.Chunks)
-	return g, at("shape", err)
+	return g, atPath("shape", err)
 }
 
-// Keys returns how the array's chunks are named.
+// Keys returns the chunk key encoding of the array.
 func (a *V2Array) Keys() KeyEncoding { return KeyEncoding{Style: V2Keys, Separator: a.Separator} }
 
-// Missing returns what the elements of a missing chunk read as: without a fill value
-// the default of the type, as for zarr-python.
+// Missing returns the elements of a missing chunk: the fill value or, without one, the
+// default of the type, as in zarr-python.
 func (a *V2Array) Missing() []byte {
 	if a.Fill != nil {
 		return a.Fill
@@ -197,33 +197,35 @@ func (a *V2Array) Missing() []byte {
 	return a.DataType.DefaultFill()
 }
 
-// Validate reports the first thing that keeps the array from being a document.
+// Validate returns an error for the first field that cannot be written to a document.
 func (a *V2Array) Validate() error {
 	for i, n := range a.Shape {
 		if n < 0 {
-			return wrong(index("shape", i), "%d is negative", n)
+			return corruptError(indexPath("shape", i), "%d is negative", n)
 		}
 	}
 	if _, err := a.Grid(); err != nil {
 		return err
 	}
-	if a.DataType.spelled == nil {
-		return wrong("dtype", "missing; it is required")
+	if a.DataType.docJSON == nil {
+		return corruptError("dtype", "missing; it is required")
 	}
 	if a.Order != RowMajor && a.Order != ColumnMajor {
-		return wrong("order", "%q is not 'C' or 'F'", byte(a.Order))
+		return corruptError("order", "%q is not 'C' or 'F'", byte(a.Order))
 	}
 	if a.Separator != '.' && a.Separator != '/' {
-		return wrong("dimension_separator", "%q is not '.' or '/'", a.Separator)
+		return corruptError("dimension_separator", "%q is not '.' or '/'", a.Separator)
 	}
-	if string(a.DataType.spelled) == `"|O"` {
-		_, err := objectType(value{path: "dtype"}, a.objectCodec())
+	// The type depends on the filters here: a program may have removed the one that
+	// defines it.
+	if string(a.DataType.docJSON) == `"|O"` {
+		_, err := readObjectType(value{path: "dtype"}, a.objectCodec())
 		return err
 	}
 	return nil
 }
 
-// Encode writes the document, in the order and spelling of zarr-python.
+// Encode returns the document, with the field order and spelling of zarr-python.
 func (a *V2Array) Encode(layout Layout) ([]byte, error) {
 	return encode(layout, a.write)
 }
@@ -234,14 +236,14 @@ func (a *V2Array) write(w *writer) error {
 	}
 	w.begin('{')
 	w.name("shape")
-	w.wholes(a.Shape)
+	w.integers(a.Shape)
 	w.name("chunks")
-	w.wholes(a.Chunks)
+	w.integers(a.Chunks)
 	w.name("dtype")
-	w.value(a.DataType.spelled)
+	w.value(a.DataType.docJSON)
 	w.name("fill_value")
 	if err := a.DataType.writeV2Fill(w, a.Fill); err != nil {
-		return at("fill_value", err)
+		return atPath("fill_value", err)
 	}
 	w.name("order")
 	w.text(string(rune(a.Order)))
@@ -269,7 +271,7 @@ func (a *V2Array) writeFilters(w *writer) error {
 	for i, c := range a.Filters {
 		w.next()
 		if err := c.write(w); err != nil {
-			return at(index("filters", i), err)
+			return atPath(indexPath("filters", i), err)
 		}
 	}
 	w.end(']')
@@ -281,23 +283,23 @@ func (a *V2Array) writeCompressor(w *writer) error {
 		w.verbatim([]byte("null"))
 		return nil
 	}
-	return at("compressor", a.Compressor.write(w))
+	return atPath("compressor", a.Compressor.write(w))
 }
 
 func (c V2Codec) write(w *writer) error {
 	config := value{raw: []byte("{}")}
 	if c.Config != nil {
 		var err error
-		if config, err = document(c.Config); err != nil {
+		if config, err = parseValue(c.Config); err != nil {
 			return err
 		}
 	}
-	o, err := config.object("an object")
+	o, err := config.readObject("an object")
 	if err != nil {
 		return err
 	}
 	if _, taken := o.take("id"); taken || c.ID == "" {
-		return wrong("id", "%q, and the configuration must not have one of its own", abbreviate(c.ID))
+		return corruptError("id", "%q, and the configuration must not have one of its own", abbreviate(c.ID))
 	}
 	w.begin('{')
 	w.name("id")

@@ -9,38 +9,38 @@ import (
 	"varve/codec"
 )
 
-// V2DataType is an element type as a format 2 document spells it, in NumPy's way:
-// "<i4", "|S3", ">M8[ns]", "|O", or a list of names and types. The byte order is part
-// of it. The zero value is none.
+// V2DataType is an element type in the spelling of a format 2 document, which is NumPy's:
+// "<i4", "|S3", ">M8[ns]", "|O", or a list of names and types. It includes the byte
+// order. The zero value is no type.
 type V2DataType struct {
-	DataType        // as format 3 would have it
-	spelled  []byte // compact JSON
+	DataType        // the type in format 3
+	docJSON  []byte // compact JSON
 	orders   orders
 	big      []swap
 }
 
-// ByteOrder is how the words of an element are stored.
+// ByteOrder is the order of the bytes in the words of an element.
 type ByteOrder uint8
 
 // The byte orders of a type.
 const (
-	NoOrder ByteOrder = iota // there are no words
+	NoOrder ByteOrder = iota // no words of more than one byte
 	LittleEndian
 	BigEndian
-	MixedOrder // fields of a struct differ, which format 3 cannot say
+	MixedOrder // fields of a struct differ, which format 3 cannot express
 )
 
-// orders notes which byte orders occur.
+// orders records which byte orders occur.
 type orders struct{ little, big bool }
 
-// swap is words of a width that are stored the most significant byte first.
+// swap is a sequence of big-endian words in an element.
 type swap struct{ offset, width, count int }
 
-// JSON returns the type as the document spells it, without white space. It must not be
-// changed.
-func (d V2DataType) JSON() []byte { return d.spelled }
+// JSON returns the type in the spelling of the document, without white space. The caller
+// must not change it.
+func (d V2DataType) JSON() []byte { return d.docJSON }
 
-// Order returns the byte order of the elements as stored.
+// Order returns the byte order of the stored elements.
 func (d V2DataType) Order() ByteOrder {
 	switch {
 	case d.orders.little && d.orders.big:
@@ -53,46 +53,47 @@ func (d V2DataType) Order() ByteOrder {
 	return NoOrder
 }
 
-// v2DataType reads the field dtype. objectCodec is the id of the filter that gives the
-// type "|O" its meaning.
-func v2DataType(v value, objectCodec string) (V2DataType, error) {
-	d := V2DataType{spelled: compacted(v.raw)}
+// readV2DataType reads the field dtype. objectCodec is the id of the filter that defines
+// the elements of the type "|O".
+func readV2DataType(v value, objectCodec string) (V2DataType, error) {
+	d := V2DataType{docJSON: compactJSON(v.raw)}
 	t, err := d.read(v, objectCodec)
 	if err != nil {
 		return V2DataType{}, err
 	}
 	if t.Size > maxElement {
-		return V2DataType{}, unsupported(v.path, "%d bytes an element; varve reads up to %d", t.Size, maxElement)
+		return V2DataType{}, unsupportedError(v.path, "elements of %d bytes; varve reads up to %d", t.Size, maxElement)
 	}
 	d.DataType, err = DataTypeOf(t)
-	return d, at(v.path, err)
+	return d, atPath(v.path, err)
 }
 
 func (d *V2DataType) read(v value, objectCodec string) (codec.Type, error) {
-	if v.is('[') {
+	if v.startsWith('[') {
 		return d.readFields(v, 0)
 	}
 	if string(v.raw) == `"|O"` {
-		return objectType(v, objectCodec)
+		return readObjectType(v, objectCodec)
 	}
 	return d.readName(v, 0)
 }
 
-func objectType(v value, objectCodec string) (codec.Type, error) {
+func readObjectType(v value, objectCodec string) (codec.Type, error) {
 	switch objectCodec {
 	case "vlen-utf8":
 		return codec.Type{Kind: codec.String}, nil
 	case "vlen-bytes":
 		return codec.Type{Kind: codec.Bytes}, nil
 	case "":
-		return codec.Type{}, wrong(v.path, `"|O" says nothing without a filter such as "vlen-utf8" or "vlen-bytes"`)
+		return codec.Type{}, corruptError(v.path, `"|O" needs a filter such as "vlen-utf8" or "vlen-bytes"`)
 	}
-	return codec.Type{}, unsupported(v.path, `"|O" with the filter %q; varve reads "vlen-utf8" and "vlen-bytes"`, objectCodec)
+	return codec.Type{}, unsupportedError(v.path, `"|O" with the filter %q; varve reads "vlen-utf8" and "vlen-bytes"`, objectCodec)
 }
 
-// readFields reads a structured type whose elements begin at an offset of another's.
+// readFields reads a structured type. Offset is the position of its first field in the
+// whole element.
 func (d *V2DataType) readFields(v value, offset int) (codec.Type, error) {
-	list, err := v.list("a list of fields")
+	list, err := v.readList("a list of fields")
 	if err != nil {
 		return codec.Type{}, err
 	}
@@ -107,7 +108,7 @@ func (d *V2DataType) readFields(v value, offset int) (codec.Type, error) {
 			return codec.Type{}, err
 		}
 		if !names.add(f.Name) {
-			return codec.Type{}, wrong(e.path, "a second field of the name %q", abbreviate(f.Name))
+			return codec.Type{}, corruptError(e.path, "the field name %q occurs twice", abbreviate(f.Name))
 		}
 		t.Fields = append(t.Fields, f)
 		t.Size += f.Type.Size
@@ -116,20 +117,20 @@ func (d *V2DataType) readFields(v value, offset int) (codec.Type, error) {
 }
 
 func (d *V2DataType) readField(v value, offset int) (f codec.Field, err error) {
-	pair, err := v.list("a list of name and type")
+	pair, err := v.readList("a list of name and type")
 	if err != nil {
 		return f, err
 	}
 	if len(pair) == 3 {
-		return f, unsupported(v.path, "%s: a field that is an array itself; format 3 has no such fields", abbreviate(v.raw))
+		return f, unsupportedError(v.path, "%s: a field that is an array, which format 3 does not have", abbreviate(v.raw))
 	}
 	if len(pair) != 2 {
 		return f, v.refuse("a list of name and type")
 	}
-	if f.Name, err = pair[0].text(); err != nil {
+	if f.Name, err = pair[0].readText(); err != nil {
 		return f, err
 	}
-	if pair[1].is('[') {
+	if pair[1].startsWith('[') {
 		f.Type, err = d.readFields(pair[1], offset)
 	} else {
 		f.Type, err = d.readName(pair[1], offset)
@@ -139,9 +140,9 @@ func (d *V2DataType) readField(v value, offset int) (f codec.Field, err error) {
 
 const v2TypeForm = `a type such as "<f4", ">i8", "|b1", "|S10", "<U5", "<M8[ns]"`
 
-// readName reads a type that is a string: byte order, kind, size in NumPy's counting.
+// readName reads a type that is a string: byte order, kind, and size in NumPy's units.
 func (d *V2DataType) readName(v value, offset int) (codec.Type, error) {
-	text, err := v.text()
+	text, err := v.readText()
 	if err != nil {
 		return codec.Type{}, err
 	}
@@ -149,17 +150,18 @@ func (d *V2DataType) readName(v value, offset int) (codec.Type, error) {
 		return codec.Type{}, v.refuse(v2TypeForm)
 	}
 	digits, unit, _ := strings.Cut(text[2:], "[")
-	n, rest, ok := coordinate(digits)
+	n, rest, ok := parseCoordinate(digits)
 	if !ok || rest != "" || n == 0 || n > maxElement {
 		return codec.Type{}, v.refuse(v2TypeForm)
 	}
-	t, ok := v2Kind(text[1], int(n), unit)
+	t, ok := typeOfV2Kind(text[1], int(n), unit)
 	if !ok || !validV2Unit(t, text[2:], unit) {
 		return codec.Type{}, v.refuse(v2TypeForm)
 	}
 	if word := wordSize(t); word > 1 {
+		// NumPy writes "|" only for types without words of more than one byte.
 		if text[0] == '|' {
-			return codec.Type{}, wrong(v.path, "%s lacks a byte order: < or >", abbreviate(v.raw))
+			return codec.Type{}, corruptError(v.path, "%s lacks a byte order: < or >", abbreviate(v.raw))
 		}
 		d.orders.little = d.orders.little || text[0] == '<'
 		if text[0] == '>' {
@@ -175,7 +177,7 @@ var v2Kinds = map[byte]codec.Kind{
 	'S': codec.FixedBytes, 'U': codec.FixedUTF32, 'V': codec.Raw, 'M': codec.DateTime, 'm': codec.TimeDelta,
 }
 
-func v2Kind(letter byte, size int, unit string) (codec.Type, bool) {
+func typeOfV2Kind(letter byte, size int, unit string) (codec.Type, bool) {
 	t := codec.Type{Kind: v2Kinds[letter], Size: size}
 	switch t.Kind {
 	case 0:
@@ -184,7 +186,7 @@ func v2Kind(letter byte, size int, unit string) (codec.Type, bool) {
 		t.Size *= 4
 	case codec.FixedBytes, codec.Raw:
 	case codec.DateTime, codec.TimeDelta:
-		t.Unit, t.Ticks = v2Unit(unit)
+		t.Unit, t.Ticks = parseV2Unit(unit)
 		return t, size == 8 && t.Unit != ""
 	default:
 		w := &writer{}
@@ -193,13 +195,13 @@ func v2Kind(letter byte, size int, unit string) (codec.Type, bool) {
 	return t, true
 }
 
-// v2Unit reads what stands in brackets: "ns]", "10s]", or nothing.
-func v2Unit(text string) (string, int) {
+// parseV2Unit parses the unit after the opening bracket: "ns]", "10s]", or nothing.
+func parseV2Unit(text string) (string, int) {
 	if text == "" {
 		return "generic", 1
 	}
 	text = strings.TrimSuffix(text, "]")
-	ticks, name, counted := coordinate(text)
+	ticks, name, counted := parseCoordinate(text)
 	if !counted {
 		ticks, name = 1, text
 	}
@@ -209,7 +211,7 @@ func v2Unit(text string) (string, int) {
 	return timeUnits[name], int(ticks)
 }
 
-// validV2Unit reports whether there are brackets only where they belong.
+// validV2Unit reports whether a type has brackets exactly where they belong.
 func validV2Unit(t codec.Type, text, unit string) bool {
 	if t.Kind != codec.DateTime && t.Kind != codec.TimeDelta {
 		return !strings.Contains(text, "[")
@@ -217,7 +219,7 @@ func validV2Unit(t codec.Type, text, unit string) bool {
 	return unit == "" && !strings.Contains(text, "[") || strings.HasSuffix(unit, "]")
 }
 
-// wordSize is the width of what a change of byte order reverses.
+// wordSize returns the width of the words that a change of byte order reverses.
 func wordSize(t codec.Type) int {
 	switch t.Kind {
 	case codec.Int, codec.Uint, codec.Float, codec.DateTime, codec.TimeDelta:
@@ -230,9 +232,9 @@ func wordSize(t codec.Type) int {
 	return 1
 }
 
-// swapped returns an element with its big-endian words reversed: from memory form to
-// what is stored, or back.
-func (d V2DataType) swapped(element []byte) []byte {
+// swapWords returns an element with its big-endian words reversed: it converts the memory
+// form to the stored form, or back.
+func (d V2DataType) swapWords(element []byte) []byte {
 	out := bytes.Clone(element)
 	for _, s := range d.big {
 		for i := range s.count {
@@ -245,8 +247,8 @@ func (d V2DataType) swapped(element []byte) []byte {
 	return out
 }
 
-// V2DataTypeOf spells a type for a format 2 document, stored in one byte order. Text
-// and bytes of varying length are "|O", which needs a filter beside it.
+// V2DataTypeOf returns a type in the spelling of format 2, stored in one byte order. Text
+// and bytes of varying length are "|O", which also needs a filter.
 func V2DataTypeOf(t codec.Type, order ByteOrder) (V2DataType, error) {
 	sign := byte('<')
 	if order == BigEndian {
@@ -258,12 +260,12 @@ func V2DataTypeOf(t codec.Type, order ByteOrder) (V2DataType, error) {
 		return nil
 	})
 	if err != nil {
-		return V2DataType{}, at("dtype", err)
+		return V2DataType{}, atPath("dtype", err)
 	}
-	return v2DataType(value{raw: spelled, path: "dtype"}, objectCodec)
+	return readV2DataType(value{raw: spelled, path: "dtype"}, objectCodec)
 }
 
-// writeV2Type writes a type and returns the filter that it needs.
+// writeV2Type writes a type and returns the id of the filter that it needs.
 func writeV2Type(w *writer, t codec.Type, sign byte) (objectCodec string) {
 	switch t.Kind {
 	case codec.String:
@@ -315,22 +317,23 @@ func v2Name(t codec.Type, sign byte) string {
 	return string([]byte{sign, letter}) + strconv.Itoa(size) + unit
 }
 
-// v2Fill reads a fill value; null is nil, and no value at all.
-func (d V2DataType) v2Fill(v value) ([]byte, error) {
+// readV2Fill reads a fill value. It returns nil for null, which means no fill value.
+func (d V2DataType) readV2Fill(v value) ([]byte, error) {
 	if v.isNull() {
 		return nil, nil
 	}
+	// Only a struct's fill value is base64 of the stored bytes, in their byte order.
 	if d.typ.Kind != codec.Struct {
-		return d.fill(v)
+		return d.readFill(v)
 	}
-	stored, err := rawFill(nil, v, d.typ.Size)
+	stored, err := readRawFill(nil, v, d.typ.Size)
 	if err != nil {
 		return nil, err
 	}
-	return d.swapped(stored), nil
+	return d.swapWords(stored), nil
 }
 
-// writeV2Fill writes a fill value. Format 2 has one NaN: a payload is lost.
+// writeV2Fill writes a fill value. Format 2 has one NaN: the payload of another is lost.
 func (d V2DataType) writeV2Fill(w *writer, fill []byte) error {
 	switch {
 	case fill == nil:
@@ -339,21 +342,21 @@ func (d V2DataType) writeV2Fill(w *writer, fill []byte) error {
 	case d.typ.Varies():
 		return d.writeFill(w, fill)
 	case len(fill) != d.typ.Size:
-		return wrong("", "%d bytes; an element of %s has %d", len(fill), d.typ, d.typ.Size)
+		return corruptError("", "%d bytes; an element of %s has %d", len(fill), d.typ, d.typ.Size)
 	}
 	switch d.typ.Kind {
 	case codec.Struct:
-		w.base64(d.swapped(fill))
+		w.base64(d.swapWords(fill))
 		return nil
 	case codec.Float, codec.Complex:
-		fill = plainNaN(fill, wordSize(d.typ))
+		fill = canonicalizeNaN(fill, wordSize(d.typ))
 	}
 	return d.writeFixed(w, fill)
 }
 
-// plainNaN makes every NaN among floats of a size the one that "NaN" stands for.
-func plainNaN(fill []byte, size int) []byte {
-	s := special[size]
+// canonicalizeNaN replaces every NaN among floats of a size by the one that "NaN" means.
+func canonicalizeNaN(fill []byte, size int) []byte {
+	s := specialFloats[size]
 	var out []byte
 	for ; len(fill) > 0; fill = fill[size:] {
 		bits := word(fill[:size])

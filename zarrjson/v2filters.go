@@ -10,18 +10,18 @@ import (
 	"varve/codec"
 )
 
-// elementFilters are the ids that take elements and give elements. Their configurations
-// name types as NumPy spells them, with a byte order:
+// elementFilters are the ids of the filters from elements to elements. Their
+// configurations name types in NumPy's spelling, with a byte order:
 //
 //	{"id": "fixedscaleoffset", "dtype": ">f8", "astype": ">i2", …}
 //
-// In format 2 that is the order of the stored words. In format 3 the codec "bytes" says
-// it, and a string that says it once more has clients turn the bytes of elements. So
-// strings become little-endian in format 3. They do in format 2, where varve writes no
-// other elements before a filter.
+// In format 2 that is the order of the stored words. In format 3 the codec "bytes" has
+// the byte order; if the configuration repeats it, clients swap the bytes twice. So the
+// types become little-endian in format 3. They are little-endian in format 2 too, where
+// varve writes no other elements before a filter.
 var elementFilters = []string{"delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
 
-// filterTypes are the types that an element filter names.
+// filterTypes are the types in the configuration of an element filter.
 type filterTypes struct {
 	DType  string `json:"dtype"`
 	AsType string `json:"astype"`
@@ -30,42 +30,43 @@ type filterTypes struct {
 }
 
 func (f V2Codec) types() (t filterTypes) {
-	_ = json.Unmarshal(configOrEmpty(f.Config), &t) // what is no string is for the codec to refuse
+	_ = json.Unmarshal(configOrEmpty(f.Config), &t) // the codec itself refuses a type that is no string
 	return t
 }
 
-// decoded is what the filter takes elements for, and stored what it makes of them; both
-// may be left out.
-func (t filterTypes) decoded() string { return cmp.Or(t.Decode, t.DType) }
-func (t filterTypes) stored() string  { return cmp.Or(t.Encode, t.AsType, t.DType) }
+// decodedType returns the type of a filter's input when encoding; "" if not configured.
+func (t filterTypes) decodedType() string { return cmp.Or(t.Decode, t.DType) }
 
-// check reports a filter that takes elements for words of the other byte order than they
-// have: numcodecs looks at the same bytes as other numbers, which format 3 cannot say.
+// storedType returns the type of a filter's output when encoding; "" if not configured.
+func (t filterTypes) storedType() string { return cmp.Or(t.Encode, t.AsType, t.DType) }
+
+// check refuses a filter whose input type has another byte order than the elements.
+// numcodecs reinterprets the bytes as other numbers, which format 3 cannot express.
 func (t filterTypes) check(elements ByteOrder) error {
-	name := t.decoded()
+	name := t.decodedType()
 	if name == "" || elements == NoOrder {
 		return nil
 	}
 	if order := orderOf(name); order != NoOrder && order != elements {
-		return unsupported("", "it takes elements for %q, but their words are of the other byte order", abbreviate(name))
+		return unsupportedError("", "the filter reads elements as %q, but they are stored in the other byte order", abbreviate(name))
 	}
 	return nil
 }
 
-// orderAfter returns the byte order of what a filter makes of elements: that of the
-// type it names, if it names one.
+// orderAfter returns the byte order of a filter's output: that of its configured type, if
+// any.
 func orderAfter(f V2Codec, before ByteOrder) ByteOrder {
 	if f.ID == "packbits" {
 		return NoOrder
 	}
-	if name := f.types().stored(); name != "" {
+	if name := f.types().storedType(); name != "" {
 		return orderOf(name)
 	}
 	return before
 }
 
-// orderOf returns the byte order that a type's name begins with. Names without one are
-// taken as numcodecs' own machines take them.
+// orderOf returns the byte order of a NumPy type name. A name without one means the
+// native order of the writer, which is little-endian on the machines that run numcodecs.
 func orderOf(name string) ByteOrder {
 	switch name[0] {
 	case '>':
@@ -76,12 +77,12 @@ func orderOf(name string) ByteOrder {
 	return LittleEndian
 }
 
-// littleTypes has all types that a configuration names be little-endian.
-func littleTypes(config json.RawMessage) (json.RawMessage, error) {
-	return respelled(config, func(m *member) error {
+// withLittleEndianTypes returns a configuration in which all types are little-endian.
+func withLittleEndianTypes(config json.RawMessage) (json.RawMessage, error) {
+	return changeMembers(config, func(m *member) error {
 		switch m.name {
 		case "dtype", "astype", "encode_dtype", "decode_dtype":
-			if name, err := (value{raw: m.raw}).text(); err == nil && strings.HasPrefix(name, ">") {
+			if name, err := (value{raw: m.raw}).readText(); err == nil && strings.HasPrefix(name, ">") {
 				m.raw = quote(nil, "<"+name[1:])
 			}
 		}
@@ -89,23 +90,23 @@ func littleTypes(config json.RawMessage) (json.RawMessage, error) {
 	})
 }
 
-// shuffleSize is what numcodecs takes for the element size of a shuffle that names none. In
-// format 3 it is that of the elements instead.
+// shuffleSize is the default element size of numcodecs' shuffle. In format 3 the default
+// is the size of the elements.
 const shuffleSize = 4
 
-// withElementSize names the element size of a shuffle that does not.
+// withElementSize sets the element size of a shuffle that has none.
 func withElementSize(config json.RawMessage, size int) (json.RawMessage, error) {
-	named := false
-	config, err := respelled(config, func(m *member) error {
+	hasSize := false
+	config, err := changeMembers(config, func(m *member) error {
 		if m.name == "elementsize" {
-			named = true
+			hasSize = true
 			if string(m.raw) == "null" {
 				m.raw = strconv.AppendInt(nil, int64(size), 10)
 			}
 		}
 		return nil
 	})
-	if named || err != nil {
+	if hasSize || err != nil {
 		return config, err
 	}
 	member := strconv.AppendInt([]byte(`"elementsize":`), int64(size), 10)
@@ -115,10 +116,10 @@ func withElementSize(config json.RawMessage, size int) (json.RawMessage, error) 
 	return slices.Concat([]byte("{"), member, config[1:]), nil
 }
 
-// bloscFilter spells shuffle as numcodecs does, by number, and leaves out the element
-// size, which numcodecs takes from the array.
-func bloscFilter(config json.RawMessage) (json.RawMessage, error) {
-	return respelled(config, func(m *member) error {
+// numcodecsBlosc returns numcodecs' configuration of Blosc: shuffle is a number, and the
+// element size, which numcodecs takes from the array, is left out.
+func numcodecsBlosc(config json.RawMessage) (json.RawMessage, error) {
+	return changeMembers(config, func(m *member) error {
 		switch m.name {
 		case "typesize":
 			m.raw = nil
@@ -133,13 +134,14 @@ func bloscFilter(config json.RawMessage) (json.RawMessage, error) {
 	})
 }
 
-// respelled is a configuration after a change of its members. One without a value is left out.
-func respelled(config json.RawMessage, change func(*member) error) (json.RawMessage, error) {
-	v, err := document(configOrEmpty(config))
+// changeMembers returns a configuration after change was called with each member. A
+// member whose value is set to nil is left out.
+func changeMembers(config json.RawMessage, change func(*member) error) (json.RawMessage, error) {
+	v, err := parseValue(configOrEmpty(config))
 	if err != nil {
 		return nil, err
 	}
-	o, err := v.object("an object")
+	o, err := v.readObject("an object")
 	if err != nil {
 		return nil, err
 	}
@@ -158,19 +160,19 @@ func respelled(config json.RawMessage, change func(*member) error) (json.RawMess
 	return w.out, nil
 }
 
-// toV3 is the configuration of a filter as format 3 has it.
+// toV3 returns the configuration of a filter in format 3.
 func (f V2Codec) toV3() (json.RawMessage, error) {
 	switch {
 	case slices.Contains(elementFilters, f.ID):
-		return littleTypes(f.Config)
+		return withLittleEndianTypes(f.Config)
 	case f.ID == "shuffle":
 		return withElementSize(f.Config, shuffleSize)
 	}
 	return configOrEmpty(f.Config), nil
 }
 
-// filterOf is a codec of format 3 as a filter of format 2, for elements of a size, which is
-// 0 if that is not known.
+// filterOf returns a codec of format 3 as a filter of format 2. Size is the size of its
+// input elements; 0 means unknown.
 func filterOf(spec codec.Spec, size int) (f V2Codec, err error) {
 	id, ok := coreIDs[spec.Name]
 	if !ok {
@@ -178,18 +180,18 @@ func filterOf(spec codec.Spec, size int) (f V2Codec, err error) {
 		id = info.V2
 	}
 	if id == "" {
-		return f, unsupported("", "format 2 has no codec %q", abbreviate(spec.Name))
+		return f, unsupportedError("", "format 2 has no codec %q", abbreviate(spec.Name))
 	}
 	f = V2Codec{ID: id, Config: spec.Config}
 	switch {
 	case spec.Name == "blosc":
-		f.Config, err = bloscFilter(spec.Config)
+		f.Config, err = numcodecsBlosc(spec.Config)
 	case slices.Contains(elementFilters, id):
-		f.Config, err = littleTypes(spec.Config)
+		f.Config, err = withLittleEndianTypes(spec.Config)
 	case id == "shuffle" && size == 0:
 		var config struct{ ElementSize *int }
 		if json.Unmarshal(configOrEmpty(spec.Config), &config) == nil && config.ElementSize == nil {
-			err = unsupported("elementsize", "missing; the elements have not the size of the array's")
+			err = unsupportedError("elementsize", "missing; the filters before change the element size, so it must be set")
 		}
 	case id == "shuffle":
 		f.Config, err = withElementSize(spec.Config, size)

@@ -4,22 +4,22 @@ import (
 	"strings"
 )
 
-// CheckV2Group reports what is wrong with a .zgroup, which says nothing but that there
-// is a group.
+// CheckV2Group returns an error unless doc is a valid .zgroup, which contains nothing but
+// the format.
 func CheckV2Group(doc []byte) error {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return err
 	}
-	return v2Group(v)
+	return readV2Group(v)
 }
 
-func v2Group(v value) error {
-	o, err := v.object("an object")
+func readV2Group(v value) error {
+	o, err := v.readObject("an object")
 	if err != nil {
 		return err
 	}
-	return o.literal("zarr_format", "2")
+	return o.needLiteral("zarr_format", "2")
 }
 
 // V2Group returns a .zgroup.
@@ -50,14 +50,14 @@ type V2Consolidated struct {
 	Nodes []V2Node // in the order of the document
 }
 
-// ParseV2Consolidated reads a .zmetadata. Kerchunk's, which has no
-// zarr_consolidated_format, is accepted.
+// ParseV2Consolidated parses a .zmetadata. It accepts kerchunk's, which has no
+// zarr_consolidated_format.
 func ParseV2Consolidated(doc []byte) (*V2Consolidated, error) {
-	v, err := document(doc)
+	v, err := parseValue(doc)
 	if err != nil {
 		return nil, err
 	}
-	o, err := v.object("an object")
+	o, err := v.readObject("an object")
 	if err != nil {
 		return nil, err
 	}
@@ -68,21 +68,21 @@ func ParseV2Consolidated(doc []byte) (*V2Consolidated, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents, err := metadata.object("an object of keys and documents")
+	documents, err := metadata.readObject("an object of keys and documents")
 	if err != nil {
 		return nil, err
 	}
-	return v2Nodes(documents)
+	return readV2Nodes(documents)
 }
 
-// v2Builder puts together the nodes of documents that come in any order.
+// v2Builder collects the nodes of documents that are in any order.
 type v2Builder struct {
-	nodes []V2Node
-	known []bool // the node has a .zarray or a .zgroup
-	at    map[string]int
+	nodes   []V2Node
+	hasType []bool // the node has a .zarray or a .zgroup
+	at      map[string]int
 }
 
-func v2Nodes(documents *object) (*V2Consolidated, error) {
+func readV2Nodes(documents *object) (*V2Consolidated, error) {
 	b := &v2Builder{at: map[string]int{}}
 	for _, m := range documents.members {
 		doc := value{m.raw, documents.path + "[" + abbreviate(m.name) + "]"}
@@ -90,9 +90,9 @@ func v2Nodes(documents *object) (*V2Consolidated, error) {
 			return nil, err
 		}
 	}
-	for i, known := range b.known {
+	for i, known := range b.hasType {
 		if !known {
-			return nil, wrong(documents.path, "%q has attributes, but no .zarray or .zgroup", abbreviate(b.nodes[i].Path))
+			return nil, corruptError(documents.path, "%q has attributes, but no .zarray or .zgroup", abbreviate(b.nodes[i].Path))
 		}
 	}
 	return &V2Consolidated{Nodes: b.nodes}, nil
@@ -103,25 +103,26 @@ func (b *v2Builder) add(key string, doc value) (err error) {
 	if cut := strings.LastIndexByte(key, '/'); cut >= 0 {
 		path, name = key[:cut], key[cut+1:]
 		if err := checkPath(path); err != nil {
-			return at(doc.path, err)
+			return atPath(doc.path, err)
 		}
 	}
 	i := b.node(path)
 	switch name {
 	case ".zattrs":
-		b.nodes[i].Attributes, err = attributes(doc)
+		b.nodes[i].Attributes, err = readAttributes(doc)
 		return err
 	case ".zgroup":
-		err = v2Group(doc)
+		err = readV2Group(doc)
 	case ".zarray":
 		b.nodes[i].Array, err = parseV2Array(doc)
 	default:
-		return wrong(doc.path, "the key ends in none of .zarray, .zgroup, .zattrs")
+		return corruptError(doc.path, "the key does not end in .zarray, .zgroup or .zattrs")
 	}
-	if b.known[i] {
-		return wrong(doc.path, "the node is an array and a group")
+	// The scanner refuses duplicate keys, so the node has both a .zarray and a .zgroup.
+	if b.hasType[i] {
+		return corruptError(doc.path, "the node is an array and a group")
 	}
-	b.known[i] = true
+	b.hasType[i] = true
 	return err
 }
 
@@ -131,12 +132,12 @@ func (b *v2Builder) node(path string) int {
 		i = len(b.nodes)
 		b.at[path] = i
 		b.nodes = append(b.nodes, V2Node{Path: path})
-		b.known = append(b.known, false)
+		b.hasType = append(b.hasType, false)
 	}
 	return i
 }
 
-// Encode writes the document.
+// Encode returns the document.
 func (c *V2Consolidated) Encode(layout Layout) ([]byte, error) { return encode(layout, c.write) }
 
 func (c *V2Consolidated) write(w *writer) error {
@@ -146,10 +147,10 @@ func (c *V2Consolidated) write(w *writer) error {
 	var names nameSet
 	for _, n := range c.Nodes {
 		if !names.add(n.Path) {
-			return wrong("metadata", "the path %q occurs twice", abbreviate(n.Path))
+			return corruptError("metadata", "the path %q occurs twice", abbreviate(n.Path))
 		}
 		if err := n.write(w); err != nil {
-			return at("metadata["+abbreviate(n.Path)+"]", err)
+			return atPath("metadata["+abbreviate(n.Path)+"]", err)
 		}
 	}
 	w.end('}')

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// value is one JSON value of a document that passed check, and where it is. It is
-// read only as deep as somebody asks.
+// value is one JSON value of an accepted document, and its path. It is parsed only as
+// deep as needed.
 type value struct {
 	raw  []byte // without white space around it
 	path string
 }
 
-// document returns the value of a whole document.
-func document(doc []byte) (value, error) {
+// parseValue checks a document and returns its value.
+func parseValue(doc []byte) (value, error) {
 	if err := check(doc); err != nil {
 		return value{}, err
 	}
@@ -23,18 +23,19 @@ func document(doc []byte) (value, error) {
 	return value{raw: doc[start:skipValue(doc, start)]}, nil
 }
 
-// is returns the first byte, which tells the kinds of values apart.
-func (v value) is(first byte) bool { return v.raw[0] == first }
+// startsWith reports whether the text begins with a byte, which tells the kind of the
+// value.
+func (v value) startsWith(first byte) bool { return v.raw[0] == first }
 
 func (v value) isNull() bool { return string(v.raw) == "null" }
 
-// refuse says that the value is not what is allowed there.
+// refuse returns the error that the value is not one of the allowed ones.
 func (v value) refuse(allowed string) error {
-	return wrong(v.path, "%s is not %s", abbreviate(v.raw), allowed)
+	return corruptError(v.path, "%s is not %s", abbreviate(v.raw), allowed)
 }
 
 // elements yields the elements of an array. They have no paths, which would cost more
-// than the elements of a long list; whoever descends into one gives it its path.
+// than the elements of a long list; a caller that reads deeper sets the path.
 func (v value) elements() iter.Seq2[int, value] {
 	return func(yield func(int, value) bool) {
 		i := skipSpace(v.raw, 1)
@@ -50,21 +51,22 @@ func (v value) elements() iter.Seq2[int, value] {
 	}
 }
 
-// list returns the elements of an array, each with its path.
-func (v value) list(allowed string) ([]value, error) {
-	if !v.is('[') {
+// readList returns the elements of an array, each with its path.
+func (v value) readList(allowed string) ([]value, error) {
+	if !v.startsWith('[') {
 		return nil, v.refuse(allowed)
 	}
 	var list []value
 	for i, e := range v.elements() {
-		e.path = index(v.path, i)
+		e.path = indexPath(v.path, i)
 		list = append(list, e)
 	}
 	return list, nil
 }
 
-// span is where a member of an object lies in its text: its name, in quotes, and its value.
-type span struct{ name, named, value, end int }
+// span is the position of an object's member in its text: the name in quotes, and the
+// value.
+type span struct{ name, nameEnd, value, end int }
 
 // spans yields the members of an object.
 func spans(object []byte) iter.Seq[span] {
@@ -72,8 +74,8 @@ func spans(object []byte) iter.Seq[span] {
 		i := skipSpace(object, 1)
 		for object[i] != '}' {
 			m := span{name: i}
-			m.named = skipString(object, i)
-			m.value = skipSpace(object, skipSpace(object, m.named)+1)
+			m.nameEnd = skipString(object, i)
+			m.value = skipSpace(object, skipSpace(object, m.nameEnd)+1)
 			m.end = skipValue(object, m.value)
 			if !yield(m) {
 				return
@@ -85,15 +87,15 @@ func spans(object []byte) iter.Seq[span] {
 	}
 }
 
-// key returns the name of the member at a span.
+// key returns the name of the member.
 func (m span) key(object []byte) string {
-	name, _ := unquote(object[m.name:m.named])
+	name, _ := unquote(object[m.name:m.nameEnd])
 	return name
 }
 
-// isNamed reports whether that name is one. What is escaped is longer for it.
+// isNamed reports whether the member has a name. An escaped name is longer than the name.
 func (m span) isNamed(object []byte, name string) bool {
-	text := object[m.name+1 : m.named-1]
+	text := object[m.name+1 : m.nameEnd-1]
 	if len(text) < len(name) {
 		return false
 	}
@@ -103,9 +105,9 @@ func (m span) isNamed(object []byte, name string) bool {
 	return m.key(object) == name
 }
 
-// text reads a string.
-func (v value) text() (string, error) {
-	if !v.is('"') {
+// readText reads a string.
+func (v value) readText() (string, error) {
+	if !v.startsWith('"') {
 		return "", v.refuse("a string")
 	}
 	s, ok := unquote(v.raw)
@@ -115,39 +117,40 @@ func (v value) text() (string, error) {
 	return s, nil
 }
 
-// whole reads an integer of at least lo that is spelt as one.
-func (v value) whole(lo int64) (int64, error) {
+// readInteger reads an integer of at least lo. It does not accept 1.0.
+func (v value) readInteger(lo int64) (int64, error) {
 	n, err := strconv.ParseInt(string(v.raw), 10, 64)
 	if err != nil || n < lo {
-		return 0, wrong(v.path, "%s is not an integer from %d to %d", abbreviate(v.raw), lo, int64(math.MaxInt64))
+		return 0, corruptError(v.path, "%s is not an integer from %d to %d", abbreviate(v.raw), lo, int64(math.MaxInt64))
 	}
 	return n, nil
 }
 
-// named reads a string or an object of name and configuration, the two ways in which
-// Zarr v3 refers to an extension.
-func (v value) named() (name string, config *object, err error) {
-	if v.is('"') {
-		name, err = v.text()
+// readExtension reads a string, or an object of name and configuration: the two ways in
+// which Zarr v3 refers to an extension.
+func (v value) readExtension() (name string, config *object, err error) {
+	if v.startsWith('"') {
+		name, err = v.readText()
 		return name, noConfig(v), err
 	}
-	o, err := v.object("a name, or an object of name and configuration")
+	o, err := v.readObject("a name, or an object of name and configuration")
 	if err != nil {
 		return "", nil, err
 	}
-	if name, err = o.text("name"); err != nil {
+	if name, err = o.needText("name"); err != nil {
 		return "", nil, err
 	}
 	config = noConfig(v)
 	if c, ok := o.take("configuration"); ok {
-		if config, err = c.object("an object"); err != nil {
+		if config, err = c.readObject("an object"); err != nil {
 			return "", nil, err
 		}
 	}
-	if m, ok := o.take("must_understand"); ok && !m.is('t') && !m.is('f') {
+	// varve understands what it accepts, so either value is fine.
+	if m, ok := o.take("must_understand"); ok && !m.startsWith('t') && !m.startsWith('f') {
 		return "", nil, m.refuse("true or false")
 	}
-	return name, config, o.rest("name, configuration, must_understand")
+	return name, config, o.refuseRest("name, configuration, must_understand")
 }
 
-func noConfig(v value) *object { return &object{path: join(v.path, "configuration")} }
+func noConfig(v value) *object { return &object{path: joinPath(v.path, "configuration")} }

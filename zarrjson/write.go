@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Layout is how white space is put into a document.
+// Layout is the use of white space in a document.
 type Layout uint8
 
 // The layouts of documents.
@@ -17,19 +17,19 @@ const (
 
 // writer appends a document value by value.
 type writer struct {
-	out    []byte
-	layout Layout
-	depth  int
-	bare   bool // nothing stands yet in the array or object begun last
-	err    error
+	out     []byte
+	layout  Layout
+	depth   int
+	isEmpty bool // the innermost open array or object has no member yet
+	err     error
 }
 
-// encode returns the document that write writes, or nothing.
+// encode returns the document that write writes, or nothing after an error.
 func encode(layout Layout, write func(*writer) error) ([]byte, error) {
 	return encodeTo(nil, layout, write)
 }
 
-// encodeTo appends what encode returns.
+// encodeTo appends the result of encode to dst.
 func encodeTo(dst []byte, layout Layout, write func(*writer) error) ([]byte, error) {
 	w := &writer{out: dst, layout: layout}
 	if err := write(w); err != nil {
@@ -44,24 +44,25 @@ func encodeTo(dst []byte, layout Layout, write func(*writer) error) ([]byte, err
 func (w *writer) begin(open byte) {
 	w.out = append(w.out, open)
 	w.depth++
-	w.bare = true
+	w.isEmpty = true
 }
 
 func (w *writer) end(shut byte) {
 	w.depth--
-	if !w.bare {
+	// An empty array or object is written as [] or {}, as Python does.
+	if !w.isEmpty {
 		w.line()
 	}
 	w.out = append(w.out, shut)
-	w.bare = false
+	w.isEmpty = false
 }
 
 // next begins an element, or a member whose name follows.
 func (w *writer) next() {
-	if !w.bare {
+	if !w.isEmpty {
 		w.out = append(w.out, ',')
 	}
-	w.bare = false
+	w.isEmpty = false
 	w.line()
 }
 
@@ -89,34 +90,35 @@ func (w *writer) colon() {
 	}
 }
 
-// text appends a string. One that is no text is an error of the whole document.
+// text appends a string. A string that is not UTF-8 makes encode fail.
 func (w *writer) text(s string) {
 	if w.err == nil && !utf8.ValidString(s) {
-		w.err = wrong("", "the string %q is not UTF-8", abbreviate(s))
+		w.err = corruptError("", "the string %q is not UTF-8", abbreviate(s))
 	}
 	w.out = quote(w.out, s)
 }
 
-func (w *writer) whole(n int64) { w.out = strconv.AppendInt(w.out, n, 10) }
+func (w *writer) integer(n int64) { w.out = strconv.AppendInt(w.out, n, 10) }
 
-func (w *writer) wholes(list []int64) {
+func (w *writer) integers(list []int64) {
 	w.begin('[')
 	for _, n := range list {
 		w.next()
-		w.whole(n)
+		w.integer(n)
 	}
 	w.end(']')
 }
 
 func (w *writer) float(f float64) { w.out = appendFloat(w.out, f) }
 
-// verbatim appends a value as it is.
+// verbatim appends a value unchanged.
 func (w *writer) verbatim(raw []byte) { w.out = append(w.out, raw...) }
 
-// value appends a JSON value that passed check, laid out anew but spelt as it is.
+// value appends a JSON value that passed check, with its spelling unchanged and the
+// writer's white space.
 func (w *writer) value(raw []byte) {
 	if w.layout == Compact {
-		w.out = appendCompacted(w.out, raw)
+		w.out = appendCompact(w.out, raw)
 		return
 	}
 	switch raw[0] {
@@ -124,7 +126,7 @@ func (w *writer) value(raw []byte) {
 		w.begin('{')
 		for m := range spans(raw) {
 			w.next()
-			w.verbatim(raw[m.name:m.named])
+			w.verbatim(raw[m.name:m.nameEnd])
 			w.colon()
 			w.value(raw[m.value:m.end])
 		}
@@ -141,11 +143,11 @@ func (w *writer) value(raw []byte) {
 	}
 }
 
-// compacted returns a value that passed check without white space.
-func compacted(raw []byte) []byte { return appendCompacted(make([]byte, 0, len(raw)), raw) }
+// compactJSON returns a value that passed check without white space.
+func compactJSON(raw []byte) []byte { return appendCompact(make([]byte, 0, len(raw)), raw) }
 
-// appendCompacted appends a value that passed check without white space.
-func appendCompacted(out, raw []byte) []byte {
+// appendCompact appends a value that passed check without white space.
+func appendCompact(out, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		if i = skipSpace(raw, i); i == len(raw) {
 			break
@@ -160,10 +162,11 @@ func appendCompacted(out, raw []byte) []byte {
 	return out
 }
 
-// appendFloat appends a finite number as Python's repr does: the fewest digits that
-// are read as the same float64, and a point or an exponent in any case.
+// appendFloat appends a finite number as Python's repr does: the fewest digits that are
+// read as the same float64, and always a point or an exponent.
 func appendFloat(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
+	// Python's repr switches to an exponent below 1e-4 and from 1e16 on.
 	if abs != 0 && (abs < 1e-4 || abs >= 1e16) {
 		return strconv.AppendFloat(dst, f, 'e', -1, 64)
 	}
@@ -177,8 +180,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return append(dst, ".0"...)
 }
 
-// member appends a member that is an integer.
+// member appends a member whose value is an integer.
 func (w *writer) member(name string, n int64) {
 	w.name(name)
-	w.whole(n)
+	w.integer(n)
 }

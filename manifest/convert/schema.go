@@ -12,7 +12,7 @@ var packingNames = []string{cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.FillVa
 // packingOf reads what the attributes of a schema say of its numbers.
 func packingOf(schema *zarrjson.Array) (cf.Packing, error) {
 	v := manifest.Variable{Path: "the schema", Type: schema.DataType.Type()}
-	for name, value := range schema.Attributes.Named(packingNames...) {
+	for name, value := range schema.Attributes.Select(packingNames...) {
 		if attribute, ok := cf.AttributeOf(schema, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
 		} else if _, err := schema.DataType.DecodeMask(value); name == cf.FillValue && cf.IsNumber(v.Type) {

@@ -177,7 +177,7 @@ func (f *form) resized(g *grid.Grid) (*form, error) {
 	if f.schema.ChunkGrid.Name == zarrjson.Regular && !g.IsRegular() {
 		schema.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	} else {
-		schema.ChunkGrid, err = f.schema.ChunkGrid.For(g)
+		schema.ChunkGrid, err = f.schema.ChunkGrid.WithGrid(g)
 	}
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAttributesNamed(t *testing.T) {
+func TestAttributesSelect(t *testing.T) {
 	// The second name is a backslash and an n, the third a line feed.
 	a := Attributes{raw: []byte(`{"a": 1, "\\n": 2, "\n": 3, "\u0062": 4, "ab": 5}`)}
 	for _, c := range []struct {
@@ -22,7 +22,7 @@ func TestAttributesNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for name, value := range a.Named(c.names...) {
+			for name, value := range a.Select(c.names...) {
 				got = append(got, name+"="+string(value))
 			}
 			if !slices.Equal(got, c.want) {

@@ -10,8 +10,8 @@ import (
 	"varve/fixtures/system"
 )
 
-// TestHostileDocuments reads documents that are made to take time or memory, and holds
-// that they take no more than some multiple of their size.
+// TestHostileDocuments reads documents that are made to take much time or memory, and
+// checks that they take no more than a multiple of their size.
 func TestHostileDocuments(t *testing.T) {
 	const n = 8000
 	many := func(format string) string {
@@ -52,7 +52,7 @@ func TestHostileDocuments(t *testing.T) {
 			if took > 3*time.Second {
 				t.Errorf("took %v for %d bytes", took, len(doc))
 			}
-			// All that was ever allocated, not what was held at a time.
+			// TotalAlloc counts all allocations, also those that are freed already.
 			if used := after.TotalAlloc - before.TotalAlloc; used > uint64(400*len(doc))+1<<22 {
 				t.Errorf("allocated %d bytes for %d", used, len(doc))
 			}
