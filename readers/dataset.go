@@ -1,20 +1,20 @@
-// Package readers holds what every reader of a format gives back: a Dataset.
+// Package readers defines the Dataset that the reader of every format returns.
 //
-// A dataset is what a reader makes of one source: groups, dimensions, variables and
-// attributes, as the format's own library shows them, and for each variable its
-// storage, that is how its values lie in the source:
+// A Dataset describes one source: its groups, dimensions, variables and attributes, as the library
+// of the format shows them. Each variable has a Storage, which says where its values are in the
+// source:
 //
 //	Dataset ── Root ─┬─ Attributes
 //	                 ├─ Dimensions
 //	                 ├─ Variables ── Type, Shape, Fill, Attributes, Storage ── refs
 //	                 └─ Groups …
 //
-// Package formats opens a source of any format. Reading a dataset costs reading metadata only. Refs
-// (where each stored chunk is) are streamed out of the source's own index when somebody asks for
-// them. Values of whole regions, through one file or many, are read by manifest/store.
+// Package formats opens a source of any format. Opening a dataset reads metadata only. Storage.Refs
+// streams the position of each stored chunk out of the source's own index, on request. Package
+// manifest/store reads the values of regions, through one file or many.
 //
-// A variable that nobody can decode is still listed, and so is an object that cannot be
-// read at all: the first with Storage.Undecodable, the second in Dataset.Problems.
+// A variable that varve cannot decode is still listed, with Storage.Undecodable set. An object that
+// cannot be read at all is listed in Dataset.Problems.
 package readers
 
 import (
@@ -30,16 +30,16 @@ import (
 type Reader interface {
 	// Detect reports whether the source's content is of the format.
 	Detect(ctx context.Context, src *source.Source) (bool, error)
-	// Open reads the source's metadata. The dataset reads from src as long as it is used;
-	// closing src is the caller's business.
+	// Open reads the source's metadata. The dataset reads from src as long as it is in use; the
+	// caller closes src afterwards.
 	Open(ctx context.Context, src *source.Source) (*Dataset, error)
 }
 
 // Unlimited is the maximum length of a dimension that can grow without limit.
 const Unlimited = math.MaxUint64
 
-// Dataset is what one source holds. It may be used by any number of goroutines, and nobody may
-// change it.
+// Dataset is the content of one source. Any number of goroutines may use it; it must not be
+// changed.
 type Dataset struct {
 	Source   *source.Source
 	Format   string // "netCDF-4", "HDF5", "netCDF-3 64-bit offset", …
@@ -47,13 +47,14 @@ type Dataset struct {
 	Problems []Problem
 	Links    []Link
 
-	// Named returns the variable that a mapping of a virtual one calls by a name, the link
-	// if it is in another file, or neither if nothing has the name; nil where names are paths.
-	Named func(name string) (*Variable, *Link, error)
+	// LookupVirtual returns the variable with the given name as the mappings of virtual datasets
+	// write it, the link if that variable is in another file, or neither if there is none. It is
+	// nil for formats in which names are paths.
+	LookupVirtual func(name string) (*Variable, *Link, error)
 }
 
-// Variable returns the variable at a path such as "/group/name", or nil. The first slash may be
-// left out.
+// Variable returns the variable at a path such as "/group/name", or nil. The first slash is
+// optional.
 func (d *Dataset) Variable(path string) (found *Variable) {
 	path = "/" + strings.TrimPrefix(path, "/")
 	d.Root.Walk(func(g *Group) bool {
@@ -65,14 +66,14 @@ func (d *Dataset) Variable(path string) (found *Variable) {
 	return found
 }
 
-// Link is a name for what is in another file.
+// Link is a name for an object in another file.
 type Link struct {
 	Path   string
-	File   string // as the source names it: a path from the source's folder, or an absolute one
+	File   string // as the source writes it: a path relative to the source's folder, or an absolute one
 	Target string // path in that file
 }
 
-// Problem is an object that is in the source and cannot be read.
+// Problem is an object of the source that cannot be read.
 type Problem struct {
 	Path string
 	Err  error
@@ -88,8 +89,8 @@ type Group struct {
 	Groups     []*Group
 }
 
-// Walk calls visit for g and every group below it, parents first, until visit returns
-// false.
+// Walk calls visit for g and every group below it, parents first. It stops when visit returns
+// false, and then returns false.
 func (g *Group) Walk(visit func(*Group) bool) bool {
 	if !visit(g) {
 		return false
@@ -102,7 +103,7 @@ func (g *Group) Walk(visit func(*Group) bool) bool {
 	return true
 }
 
-// Dimension is a named length that variables share.
+// Dimension is a named length; variables share it.
 type Dimension struct {
 	Name      string
 	Path      string
@@ -116,9 +117,10 @@ type Variable struct {
 	Name string
 	Path string
 	Dims []*Dimension // as long as Shape; an unlimited one can be longer than the variable
-	// Like are, of each axis for which the source says no dimension, those of the group that are as long: the one
-	// in Dims is a guess at these. It is nil where the source says them all.
-	Like       [][]*Dimension
+	// Candidates holds the dimensions of the group that have the length of each axis, for axes
+	// whose dimension the source does not name: Dims then holds a guess. It is nil where the source
+	// names every dimension.
+	Candidates [][]*Dimension
 	Shape      []uint64 // none for a scalar
 	MaxShape   []uint64 // Unlimited where there is no maximum
 	Type       *Type
@@ -126,48 +128,48 @@ type Variable struct {
 	Attributes []Attribute
 	Storage    Storage
 
-	// ReadAll reads all elements, if they take up to limit bytes. It is meant for what is
-	// small: coordinates, labels.
+	// ReadAll reads all elements, or fails if they take more than limit bytes. Use it for small
+	// arrays: coordinates, labels.
 	ReadAll func(ctx context.Context, limit uint64) (Value, error)
 }
 
-// FillState says how far a fill value is defined.
+// FillState says how a fill value is defined.
 type FillState uint8
 
 // The states of a fill value.
 const (
-	FillDefault   FillState = iota // nobody set one: zeros, in HDF5
-	FillUser                       // somebody set Value
-	FillUndefined                  // somebody said that there is none
+	FillDefault   FillState = iota // not set: zeros, in HDF5
+	FillUser                       // set to Value
+	FillUndefined                  // set to "undefined"
 )
 
-// Fill is what cells hold that were never written.
+// Fill is the value of cells that were never written.
 type Fill struct {
 	State FillState
-	Value []byte // one element in memory form, for FillUser
-	Never bool   // never written to storage: cells nobody wrote hold anything
+	Value []byte // one element in memory form, if State is FillUser
+	Never bool   // never written to storage: cells that were not written hold arbitrary bytes
 }
 
 // Attribute is a named value of a group or a variable.
 type Attribute struct {
 	Name string
 	Value
-	Err error // why the value cannot be read; Type and Shape may be set all the same
+	Err error // why the value cannot be read; Type and Shape may be set nevertheless
 }
 
-// Value is a small array with its type.
+// Value is a small array of one type.
 type Value struct {
 	Type  *Type
 	Shape []uint64 // none for a scalar
-	Null  bool     // no elements and no shape
-	Data  []byte   // elements in memory form, texts of one length with their padding; see ValueReader
-	Texts [][]byte // elements without padding, for strings of any kind
+	Null  bool     // has neither elements nor a shape
+	Data  []byte   // elements in memory form; strings of a fixed size include their padding; see ValueReader
+	Texts [][]byte // strings of any kind, without padding
 
-	// Sources are those that elements were read from, besides the one of the variable.
+	// Sources lists the sources that elements were read from, except the variable's own.
 	Sources []string
 }
 
-// Lookup returns the attribute of that name, or nil.
+// Lookup returns the attribute with that name, or nil.
 func Lookup(attributes []Attribute, name string) *Attribute {
 	for i := range attributes {
 		if attributes[i].Name == name {

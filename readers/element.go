@@ -7,8 +7,9 @@ import (
 	"varve/codec"
 )
 
-// Row returns the type of compounds that have texts of varying length beside other members, for
-// which Element has none: a struct in which the texts are UTF-32 of no length yet.
+// Row returns the type of a compound that has strings of varying length beside other members: a
+// struct in which these strings are UTF-32 without a length. Element has no type for such
+// compounds. Row returns false for members of any other type of varying length.
 func (t *Type) Row() (codec.Type, bool) {
 	out, texts := codec.Type{Kind: codec.Struct}, false
 	if t.Class != Compound || t.InMemory != nil {
@@ -26,9 +27,9 @@ func (t *Type) Row() (codec.Type, bool) {
 	return out, texts
 }
 
-// Element returns the type of the elements in memory, packed and little-endian, or
-// false where there is none: numbers of odd bits, references, varying lengths other
-// than strings, arrays but those in compounds.
+// Element returns the type of the elements in memory, packed and little-endian. It returns false
+// for types without one: integers and floats with unused bits, references, sequences of varying
+// length (strings have one), and arrays outside compounds.
 func (t *Type) Element() (codec.Type, bool) {
 	if t.InMemory != nil {
 		return *t.InMemory, true
@@ -66,14 +67,14 @@ func (t *Type) Element() (codec.Type, bool) {
 	return codec.Type{}, false
 }
 
-// PathTag is the tag of texts that are the paths of objects, empty for none.
+// PathTag is the Type.Tag of strings that are paths of objects.
 const PathTag = "path"
 
-// TellsPaths reports whether elements are the paths of objects of the source.
-func (t *Type) TellsPaths() bool { return t.Class == VarLen && t.IsText && t.Tag == PathTag }
+// IsPath reports whether the elements are paths of objects of the source.
+func (t *Type) IsPath() bool { return t.Class == VarLen && t.IsText && t.Tag == PathTag }
 
-// isBoolean reports whether an enumeration is how h5py, and with it nearly everybody, writes
-// truth to HDF5, which has no type for it: a byte in which FALSE is 0 and TRUE is 1.
+// isBoolean reports whether an enumeration is a boolean as h5py writes it, because HDF5 has no
+// boolean type: one byte with FALSE = 0 and TRUE = 1. Most other writers follow h5py.
 func (t *Type) isBoolean() bool {
 	if t.Size != 1 || len(t.Choices) != 2 {
 		return false
@@ -86,8 +87,8 @@ func (t *Type) isBoolean() bool {
 	return t.Choices[0].Name != t.Choices[1].Name
 }
 
-// complexElement returns the type of complex numbers. No client of Zarr has any of two float16:
-// these are structs, as compounds of such are.
+// complexElement returns the element type of complex numbers. No Zarr client has complex numbers of
+// two float16, so these become structs, as compounds of two float16 do.
 func (t *Type) complexElement() (codec.Type, bool) {
 	part, ok := t.Base.Element()
 	ok = ok && part.Kind == codec.Float
@@ -97,8 +98,8 @@ func (t *Type) complexElement() (codec.Type, bool) {
 	return codec.Type{Kind: codec.Complex, Size: 2 * part.Size}, ok
 }
 
-// complexPart returns the type of both members of a compound that is how h5py and PyTables
-// write complex numbers to HDF5: floats r and i, one behind the other.
+// complexPart returns the type of both members of a compound if the compound is a complex number as
+// h5py and PyTables write it to HDF5: adjacent floats r and i.
 func (t *Type) complexPart() (codec.Type, bool) {
 	if len(t.Members) != 2 || t.Members[0].Name != "r" || t.Members[1].Name != "i" {
 		return codec.Type{}, false
@@ -126,11 +127,11 @@ func (t *Type) structElement() (codec.Type, bool) {
 	return out, true
 }
 
-// maxListed is how many fields arrays in a compound may become.
-const maxListed = 1024
+// maxArrayFields limits the number of fields that the arrays in a compound can become.
+const maxArrayFields = 1024
 
-// memberElement is Element for what stands in a compound. Zarr has no arrays there: one is a
-// struct of its elements, in their order, whose names are their places.
+// memberElement returns the element type of a member of a compound. Zarr has no arrays inside
+// structs: an array becomes a struct of its elements in C order, named "0", "1", and so on.
 func (t *Type) memberElement() (codec.Type, bool) {
 	if t.Class != Array || t.InMemory != nil {
 		return t.Element()
@@ -140,8 +141,10 @@ func (t *Type) memberElement() (codec.Type, bool) {
 		return codec.Type{}, false
 	}
 	fields := leaves(element)
+	// Build the nested structs from the last dimension outwards, so that each level repeats the
+	// finished level below it.
 	for _, n := range slices.Backward(t.Dims) {
-		if n < 1 || fields > maxListed/n {
+		if n < 1 || fields > maxArrayFields/n {
 			return codec.Type{}, false
 		}
 		fields *= n
@@ -154,7 +157,7 @@ func (t *Type) memberElement() (codec.Type, bool) {
 	return element, true
 }
 
-// leaves counts the fields of a type that have none of their own.
+// leaves returns the number of fields of a type that are not structs themselves.
 func leaves(t codec.Type) int {
 	if t.Kind != codec.Struct {
 		return 1

@@ -7,19 +7,19 @@ import (
 	"varve/codec"
 )
 
-// ErrCorrupt marks errors caused by bytes of a source that are not what its format
-// says. What is valid but not understood is marked by errors.ErrUnsupported instead.
+// ErrCorrupt marks errors about bytes of a source that violate the format's specification. Valid
+// bytes that varve does not support are marked by errors.ErrUnsupported instead.
 var ErrCorrupt = codec.ErrCorrupt
 
-// Error is an error of reading a source, with the place.
+// Error is an error of reading a source, with its position.
 type Error struct {
 	Source string // empty until it is known
 	Path   string // of the object; empty if the error is not of one object
-	Offset int64  // of the structure in the source; -1 if there is none
+	Offset int64  // of the structure in the source; -1 if not known
 	Err    error
 }
 
-// Error puts the place before the error.
+// Error returns the position followed by the message.
 func (e *Error) Error() string {
 	var parts []string
 	if e.Source != "" {
@@ -34,10 +34,10 @@ func (e *Error) Error() string {
 	return strings.Join(append(parts, e.Err.Error()), ": ")
 }
 
-// Unwrap returns the error without the place.
+// Unwrap returns the error without the position.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Corruptf returns an error that is ErrCorrupt and says what is wrong.
+// Corruptf returns an error that wraps ErrCorrupt.
 func Corruptf(format string, args ...any) error {
 	return &corruption{fmt.Errorf(format, args...)}
 }

@@ -8,17 +8,19 @@ import (
 	"varve/codec"
 )
 
-// Plain reports whether the codec "bytes" alone turns stored elements into elements in
-// memory, and in which byte order they are stored ("" where there is none).
+// Plain reports whether the codec "bytes" alone decodes stored elements to elements in memory. It
+// also returns the stored byte order, or "" for types without one.
 func (t *Type) Plain() (element codec.Type, endian string, ok bool) {
 	element, ok = t.Element()
 	if !ok || element.Varies() || element.Size != t.Size {
 		return codec.Type{}, "", false
 	}
 	orders := t.appendOrders(nil)
+	// The codec "bytes" has one byte order for the whole element.
 	if slices.Contains(orders, BigEndian) && slices.Contains(orders, LittleEndian) {
 		return codec.Type{}, "", false
 	}
+	// The members are packed in the order of their offsets, and the codec cannot reorder them.
 	if t.Class == Compound && !inOrder(t.Members) {
 		return codec.Type{}, "", false
 	}
@@ -31,12 +33,12 @@ func (t *Type) Plain() (element codec.Type, endian string, ok bool) {
 	return element, "little", true
 }
 
-// inOrder reports whether members are listed as they lie.
+// inOrder reports whether members are listed in the order of their offsets.
 func inOrder(members []Member) bool {
 	return slices.IsSortedFunc(members, func(a, b Member) int { return a.Offset - b.Offset })
 }
 
-// appendOrders appends the byte orders of all numbers of more than one byte.
+// appendOrders appends the byte order of each number that has more than one byte.
 func (t *Type) appendOrders(orders []Order) []Order {
 	switch t.Class {
 	case Integer, Float, Time, Bitfield:
@@ -53,12 +55,12 @@ func (t *Type) appendOrders(orders []Order) []Order {
 	return orders
 }
 
-// AppendMemory appends stored elements in memory form: numbers little-endian, compounds by
-// offset without gaps, all else as it is stored. Types that hold something of varying
-// length are refused: what they refer to is not here.
+// AppendMemory appends stored elements in memory form: numbers little-endian, members of compounds
+// by offset without gaps, everything else unchanged. It rejects types of varying length, because
+// stored holds only pointers to their data.
 func (t *Type) AppendMemory(dst, stored []byte) ([]byte, error) {
 	if t.Varies() {
-		return dst, fmt.Errorf("elements of type %s are stored elsewhere", t)
+		return dst, fmt.Errorf("elements of type %s are pointers to data in a heap", t)
 	}
 	return t.appendMemory(dst, stored), nil
 }
@@ -86,7 +88,7 @@ func (t *Type) appendMemory(dst, stored []byte) []byte {
 	return append(dst, stored...)
 }
 
-// SwapBytes reverses each run of size bytes.
+// SwapBytes reverses the bytes of each element of size bytes.
 func SwapBytes(b []byte, size int) {
 	switch size {
 	case 2:

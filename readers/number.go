@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Bits returns up to 64 bits of a little-endian number, from bit pos on.
+// Bits returns size bits (at most 64) of a little-endian number, starting at bit pos.
 func Bits(b []byte, pos, size int) uint64 {
 	var v uint64
 	for i := range min(size, 64) {
@@ -17,10 +17,11 @@ func Bits(b []byte, pos, size int) uint64 {
 	return v
 }
 
-// Float64 converts a little-endian float of any layout to the nearest float64.
+// Float64 converts a little-endian float of any bit layout to the nearest float64.
 func (t *Type) Float64(b []byte) float64 {
 	f := t.Float
 	exponent := Bits(b, f.ExponentPos, f.ExponentSize)
+	// A mantissa of more than 64 bits is cut to its highest 64, which is more than a float64 holds.
 	shift := max(f.MantissaSize-64, 0)
 	mantissa := Bits(b, f.MantissaPos+shift, f.MantissaSize)
 	width := min(f.MantissaSize, 64)
@@ -33,12 +34,14 @@ func (t *Type) Float64(b []byte) float64 {
 	case exponent == top && mantissa == 0:
 		return math.Inf(int(sign))
 	case exponent == top:
-		return math.Float64frombits(math.Float64bits(math.Copysign(math.Inf(1), sign)) | (1<<52 - 1)) // so libhdf5 has it
+		// libhdf5 converts every NaN to one whose mantissa bits are all set.
+		return math.Float64frombits(math.Float64bits(math.Copysign(math.Inf(1), sign)) | (1<<52 - 1))
 	case exponent == 0 && mantissa == 0:
 		return math.Copysign(0, sign)
 	}
 	scale := int(exponent) - int(f.ExponentBias) - width
 	value := math.Ldexp(float64(mantissa), scale)
+	// A subnormal number has no implied bit, but the exponent of the smallest normal number.
 	switch {
 	case f.Normalization == Implied && exponent > 0:
 		value += math.Ldexp(1, scale+width)
@@ -50,14 +53,15 @@ func (t *Type) Float64(b []byte) float64 {
 	return sign * value
 }
 
-// ExactFloat returns the size of the smallest IEEE 754 float that holds whatever a float of
-// odd bits can be: 2, 4 or 8 bytes, or 0 where there is none.
+// ExactFloat returns the size in bytes of the smallest IEEE 754 float (2, 4 or 8) that represents
+// every value of a float with an unusual bit layout, or 0 if none does.
 func (t *Type) ExactFloat() int {
 	f := t.Float
 	if t.Class != Float || t.Order == VAX || f.Normalization != Implied || f.ExponentSize < 1 || f.ExponentSize > 11 {
 		return 0
 	}
-	top := 1<<f.ExponentSize - 2 - int64(f.ExponentBias) // the largest exponent of a number
+	top := 1<<f.ExponentSize - 2 - int64(f.ExponentBias) // the largest exponent of a finite number
+	// low is the exponent of the smallest subnormal: the IEEE float must reach as far down.
 	low := 1 - int64(f.ExponentBias) - int64(f.MantissaSize)
 	for _, size := range []int{2, 4, 8} {
 		to := ieee[size]

@@ -30,8 +30,8 @@ func TestFloat64(t *testing.T) {
 	}
 }
 
-// TestExactFloat: floats of odd bits fit the smallest IEEE float that has their exponents and
-// their mantissas, and none where it would be rounded.
+// TestExactFloat: floats with unusual bit layouts fit the smallest IEEE float that has their
+// exponents and mantissas, and none that would round them.
 func TestExactFloat(t *testing.T) {
 	float := func(exponent, mantissa int, bias uint32) *Type {
 		n := 1 + exponent + mantissa

@@ -12,17 +12,17 @@ import (
 	"varve/grid"
 )
 
-// Layout says how the values of a variable lie in their source.
+// Layout says how a variable's values are stored in their source.
 type Layout uint8
 
 // The layouts.
 const (
-	Unallocated Layout = iota // no bytes anywhere: all fill
-	Chunked                   // in chunks that an index finds
-	Contiguous                // in one run of bytes
+	Unallocated Layout = iota // not stored: every cell has the fill value
+	Chunked                   // in chunks that an index locates
+	Contiguous                // in one block of bytes
 	Inline                    // within the metadata
-	Records                   // one run a record, at equal distances: netCDF-3
-	External                  // in runs of other files
+	Records                   // one block a record, at equal distances: netCDF-3
+	External                  // in blocks of other files
 	Virtual                   // in other variables
 )
 
@@ -32,76 +32,76 @@ func (l Layout) String() string {
 	return names[min(int(l), len(names)-1)]
 }
 
-// Storage is how the values of a variable lie in their source.
+// Storage describes how a variable's values are stored.
 type Storage struct {
 	Layout Layout
-	Bytes  uint64 // stored, as far as the source tells without reading an index
-	Source string // the path or URL that offsets are in; empty: the source that was opened
+	Bytes  uint64 // stored size, as far as it is known without reading an index
+	Source string // path or URL of the source that offsets refer to; empty: the source that was opened
 
-	Offset int64  // Contiguous, and the first record of Records: from byte 0 of the source
-	Stride int64  // Records: from one record to the next
+	Offset int64  // Contiguous, and the first record of Records: from the start of the source
+	Stride int64  // Records: distance between the starts of two records
 	Data   []byte // Inline: the bytes as stored
 
-	ChunkShape []uint64   // Chunked; nil where Grid says it
-	Grid       *grid.Grid // Chunked, where chunks differ in shape
+	ChunkShape []uint64   // Chunked; nil if Grid is set
+	Grid       *grid.Grid // Chunked, if chunks differ in shape
 	Index      string     // Chunked: the kind of index, in the format's words
-	RawEdges   bool       // Chunked: chunks that reach over the shape are stored without filters
-	// Pipeline decodes chunks. Where Plain is set it gives elements in memory form, else
-	// elements as they are stored, of the codec type Raw; see Type.AppendMemory. Elements
-	// of varying length it gives itself, if Texts is nil.
+	RawEdges   bool       // Chunked: chunks that extend beyond the shape are stored without filters
+	// Pipeline decodes chunks. If Plain is set, it returns elements in memory form; otherwise it
+	// returns stored elements of the codec type Raw, which Type.AppendMemory converts. It decodes
+	// strings of varying length itself if Texts is nil.
 	Pipeline Pipeline
 	Plain    bool
 
 	Files    []ExternalFile // External
 	Mappings []Mapping      // Virtual
-	// Declared is the shape of a Virtual variable to others that it is a source of: what its file
-	// says, where it has another now since its own sources have. nil where it is the same.
+	// Declared is the shape that other virtual variables see when they map this Virtual variable:
+	// the shape in the file, if the present one differs because the sources have changed. nil means
+	// Shape.
 	Declared []uint64
 
-	// Texts turns stored elements of strings of varying length, which only say where the
-	// strings are, into the strings; nil for other types.
+	// Texts converts stored elements of strings of varying length, which are pointers into a heap,
+	// to the strings. It is nil for other types.
 	Texts func(ctx context.Context, stored []byte) ([][]byte, error)
 
-	// Spelled says that stored bytes are texts of numbers, as FITS has them in ASCII tables. Only
-	// ReadAll gives the elements.
-	Spelled bool
+	// IsDecimal is true if stored bytes are numbers written in decimal, as in ASCII tables of FITS.
+	// Only ReadAll returns such elements.
+	IsDecimal bool
 
-	// Undecodable says why nobody can decode what Refs and Data lead to; it wraps
-	// errors.ErrUnsupported. Values that are stored elsewhere, as sequences of varying length
-	// are, ReadAll can give all the same.
+	// Undecodable is the reason why the bytes that Refs and Data lead to cannot be decoded; it
+	// wraps errors.ErrUnsupported. ReadAll may still return values that are stored elsewhere, such
+	// as sequences of varying length.
 	Undecodable error
 
-	// ReadIndex reads the refs of Chunked storage; nil where there is nothing stored.
+	// ReadIndex reads the refs of Chunked storage; nil if nothing is stored.
 	ReadIndex func(ctx context.Context) iter.Seq2[*Ref, error]
-	// InOrder says that they come in C order, unless the index is damaged.
+	// InOrder is true if the refs come in C order, unless the index is damaged.
 	InOrder bool
 }
 
-// Ref says where one stored chunk is. One that an iterator gives out must not be changed,
-// and is only valid until the next.
+// Ref is the position of one stored chunk. A Ref that an iterator yields is valid until the next
+// one and must not be changed.
 type Ref struct {
-	Index  []uint64 // of the chunk, in chunks
-	Offset int64    // from byte 0 of the source
+	Index  []uint64 // grid index of the chunk
+	Offset int64    // from the start of the source
 	Size   uint64   // as stored
 	Mask   uint32   // bit i set: filter i was skipped
-	Other  *Other   // where Offset is not in the source of the storage
+	Other  *Other   // set if the bytes are not in the storage's source
 }
 
-// WholeSource is the size of a ref to all that its source holds.
+// WholeSource is the Size of a ref to all bytes of its source.
 const WholeSource = math.MaxUint64
 
-// Other is where the bytes of a chunk are, if not in the source of its storage. Refs
-// may share one.
+// Other is the location of a chunk's bytes outside the source of its storage. Refs may share one.
 type Other struct {
-	Inline []byte // the bytes, from offset 0 on; nil: they are in Source
+	Inline []byte // the bytes; nil: they are in Source
 	Source string // path or URL
 
-	// What the source was when the ref was made, as far as anybody noted it.
+	// The state of Source when the ref was made, as far as it was recorded.
 	ETag     string
-	Modified time.Time // it has not changed after this
+	Modified time.Time // Source has not changed since this time
 }
 
-// String says where the bytes are.
+// String describes the location.
 func (o *Other) String() string {
 	if o.Inline != nil {
 		return fmt.Sprintf("%d bytes inline", len(o.Inline))
@@ -109,8 +109,8 @@ func (o *Other) String() string {
 	return o.Source
 }
 
-// Refs gives every stored chunk of Chunked storage, in the order of the index. Chunks
-// that are not stored are left out. An error ends it.
+// Refs yields every stored chunk of Chunked storage in the order of the index, and skips chunks
+// that are not stored. An error ends the sequence.
 func (s *Storage) Refs(ctx context.Context) iter.Seq2[*Ref, error] {
 	if s.ReadIndex == nil {
 		return func(func(*Ref, error) bool) {}
@@ -118,67 +118,68 @@ func (s *Storage) Refs(ctx context.Context) iter.Seq2[*Ref, error] {
 	return s.ReadIndex(ctx)
 }
 
-// ExternalFile is one run of the bytes of an External variable.
+// ExternalFile is one block of the bytes of an External variable.
 type ExternalFile struct {
 	Name   string
 	Offset uint64
 	Size   uint64 // Unlimited: to the end of the file
 }
 
-// Mapping says that a selection of a Virtual variable is one of another variable.
+// Mapping maps a selection of another variable to a selection of a Virtual variable.
 type Mapping struct {
 	File    string // "." for the same file; may be a pattern with %b
 	Dataset string
 	From    Selection // in the other variable
-	To      Selection // in this one
+	To      Selection // in this variable
 }
 
-// SelectionKind says how a selection picks elements.
+// SelectionKind says how a selection selects elements.
 type SelectionKind uint8
 
 // The kinds of selections.
 const (
 	SelectAll SelectionKind = iota
 	SelectNone
-	SelectRegular // blocks at equal distances
+	SelectRegular // blocks at equal distances: a hyperslab
 	SelectBlocks  // a list of blocks
 	SelectPoints  // a list of elements
 )
 
-// Selection is a set of elements of an array, in an order.
+// Selection is an ordered set of elements of an array.
 type Selection struct {
 	Kind SelectionKind
-	// SelectRegular: a list of length rank each; Count or Block is Unlimited where the
+	// SelectRegular: lists of one number per dimension. Count or Block is Unlimited where the
 	// selection grows with the array.
 	Start, Stride, Count, Block []uint64
-	// SelectBlocks: first and last corner of each block. SelectPoints: coordinates.
+	// SelectBlocks: first and last corner of each block. SelectPoints: coordinates of each element.
 	Rank  int
 	Cells []uint64
 }
 
-// Filter is one stage of what was done to stored bytes.
+// Filter is one stage that was applied to the stored bytes.
 type Filter struct {
-	ID     int    // the number that the format gives it
-	Name   string // as the source names it, else as it is commonly called
+	ID     int    // the format's number for the filter
+	Name   string // as the source names it, otherwise the common name
 	Flags  uint32
 	Values []uint32   // client data, as stored
-	Codec  codec.Spec // what undoes it; Name is empty if Err is set
-	Err    error      // why it cannot be undone: wraps errors.ErrUnsupported
+	Codec  codec.Spec // the codec that decodes it; Name is empty if Err is set
+	Err    error      // why it cannot be decoded; wraps errors.ErrUnsupported
 }
 
-// Pipeline is the chain between elements and stored bytes, in the order of encoding:
-// codecs that change elements, the one that lays them out as bytes, then one a filter.
+// Pipeline is the list of codecs from elements to stored bytes, in the order of encoding: array
+// codecs, the codec from elements to bytes, then one codec a filter.
 type Pipeline struct {
 	Arrays  []codec.Spec
 	Bytes   codec.Spec
 	Filters []Filter
 }
 
-// Specs returns the codecs for a chunk with the given filter mask, or the error of the
-// first filter in use that nobody can undo.
+// Specs returns the codecs of a chunk with the given filter mask. If a filter in use cannot be
+// decoded, it returns that filter's error.
 func (p *Pipeline) Specs(mask uint32) ([]codec.Spec, error) {
 	specs := append(slices.Clone(p.Arrays), p.Bytes)
 	for i, f := range p.Filters {
+		// The mask has 32 bits, so filters after the 32nd cannot be skipped.
 		if i < 32 && mask>>i&1 != 0 {
 			continue
 		}

@@ -12,10 +12,10 @@ import (
 	"varve/codec"
 )
 
-// Class is the family of a type.
+// Class is the class of a datatype.
 type Class uint8
 
-// The classes of types, as HDF5 has them; other formats use some of them.
+// The classes of datatypes, as HDF5 defines them; other formats use a subset.
 const (
 	Integer Class = iota
 	Float
@@ -31,17 +31,17 @@ const (
 	Complex
 )
 
-// Order is the order of the bytes of a number.
+// Order is the byte order of a number.
 type Order uint8
 
-// The byte orders. VAX is little-endian words of two bytes, the highest word first.
+// The byte orders. VAX stores little-endian words of two bytes, the highest word first.
 const (
 	LittleEndian Order = iota
 	BigEndian
 	VAX
 )
 
-// Padding says how a string of a fixed size ends.
+// Padding says how a string of a fixed size is padded.
 type Padding uint8
 
 // The paddings of strings.
@@ -51,7 +51,7 @@ const (
 	SpacePadded
 )
 
-// Trim returns a text of a fixed size without its padding.
+// Trim returns a string of a fixed size without its padding.
 func (p Padding) Trim(text []byte) []byte {
 	switch p {
 	case NullTerminated:
@@ -63,34 +63,34 @@ func (p Padding) Trim(text []byte) []byte {
 	return bytes.TrimRight(text, " ")
 }
 
-// RefKind is what a reference points at, and how.
+// RefKind is the kind of object that a reference points to, and its encoding.
 type RefKind uint8
 
 // The kinds of references.
 const (
 	ObjectRef RefKind = iota // an address
 	RegionRef                // an address and a selection in the global heap
-	AnyRef                   // the references of HDF5 1.12, which can be either, or an attribute
+	AnyRef                   // references of HDF5 1.12: to an object, a region or an attribute
 )
 
-// Normalization says what a float does with its highest bit of the mantissa.
+// Normalization says how a float stores the highest bit of its mantissa.
 type Normalization uint8
 
 // The normalizations of floats.
 const (
-	Implied Normalization = iota // not stored, as IEEE 754 has it
-	MSBSet                       // stored, always one
+	Implied Normalization = iota // not stored, as in IEEE 754
+	MSBSet                       // stored, and always 1
 	NotNormalized
 )
 
-// FloatBits says where the parts of a float lie.
+// FloatBits holds the positions and sizes in bits of a float's fields.
 type FloatBits struct {
 	Sign                        int // position of the sign bit
 	ExponentPos, ExponentSize   int
 	MantissaPos, MantissaSize   int
 	ExponentBias                uint32
 	Normalization               Normalization
-	PadLow, PadHigh, PadBetween bool // what the unused bits are filled with
+	PadLow, PadHigh, PadBetween bool // the values of unused bits
 }
 
 // Member is one member of a compound type.
@@ -100,40 +100,40 @@ type Member struct {
 	Type   *Type
 }
 
-// Choice is one name of an enumeration.
+// Choice is one name of an enumeration with its value.
 type Choice struct {
 	Name  string
-	Value []byte // of the size of the base type, in its byte order
+	Value []byte // in the base type's size and byte order
 }
 
-// Type is an element type as it is stored. Types are shared and must not be changed.
+// Type is the datatype of stored elements. Types are shared and must not be changed.
 type Type struct {
 	Class Class
-	Size  int // bytes an element takes where it is stored
+	Size  int // stored size of an element in bytes
 
 	Order     Order // Integer, Float, Time, Bitfield
 	Signed    bool  // Integer
 	Precision int   // Integer, Float, Time, Bitfield: significant bits
-	BitOffset int   // … and the place of the lowest one
+	BitOffset int   // … and position of the lowest one
 	Float     FloatBits
 
 	Padding  Padding // String
 	UTF8     bool    // String, and VarLen that IsText
 	IsText   bool    // VarLen: a string
-	Tag      string  // Opaque; of a VarLen that IsText, what the text tells: "json", or PathTag
+	Tag      string  // Opaque; of a VarLen that IsText, its content: "json" or PathTag
 	Ref      RefKind // Reference
 	Members  []Member
 	Choices  []Choice // Enum
 	Dims     []int    // Array
 	Base     *Type    // Enum, VarLen that is not IsText, Array, Complex
-	TypePath string   // where a named type stands in the source, if that is known
+	TypePath string   // path of the named datatype, if known
 
-	// InMemory is the element in memory where the rest does not tell: Zarr's booleans,
-	// times, UTF-32 and bytes of varying length.
+	// InMemory is the element type in memory if the other fields do not determine it: Zarr's
+	// booleans, times, UTF-32 strings and byte strings of varying length.
 	InMemory *codec.Type
 }
 
-// ieee holds the layouts of IEEE 754 by size.
+// ieee holds the bit layouts of IEEE 754 floats by size in bytes.
 var ieee = map[int]FloatBits{
 	2:  {Sign: 15, ExponentPos: 10, ExponentSize: 5, MantissaSize: 10, ExponentBias: 15},
 	4:  {Sign: 31, ExponentPos: 23, ExponentSize: 8, MantissaSize: 23, ExponentBias: 127},
@@ -141,7 +141,7 @@ var ieee = map[int]FloatBits{
 	16: {Sign: 127, ExponentPos: 112, ExponentSize: 15, MantissaSize: 112, ExponentBias: 16383},
 }
 
-// IEEEFloat returns the IEEE 754 type of 2, 4, 8 or 16 bytes.
+// IEEEFloat returns the IEEE 754 float of 2, 4, 8 or 16 bytes.
 func IEEEFloat(size int, order Order) *Type {
 	return &Type{Class: Float, Size: size, Order: order, Precision: 8 * size, Float: ieee[size]}
 }
@@ -151,18 +151,19 @@ func Int(size int, order Order, signed bool) *Type {
 	return &Type{Class: Integer, Size: size, Order: order, Signed: signed, Precision: 8 * size}
 }
 
-// IsIEEE reports whether t is a float of IEEE 754.
+// IsIEEE reports whether t is an IEEE 754 float.
 func (t *Type) IsIEEE() bool {
 	f, known := t.Float, ieee[t.Size]
+	// The values of unused bits do not matter: an IEEE float uses all of them.
 	f.PadLow, f.PadHigh, f.PadBetween = false, false, false
 	return t.Class == Float && f == known && known.Sign != 0 && t.Order != VAX
 }
 
-// isWhole reports whether the significant bits fill all bytes.
+// isWhole reports whether the significant bits fill all bytes of the number.
 func (t *Type) isWhole() bool { return t.Precision == 8*t.Size && t.BitOffset == 0 }
 
-// Varies reports whether elements hold something of varying length, so that what is
-// stored is only where to find it.
+// Varies reports whether elements contain data of varying length, so that the stored element is a
+// pointer into a heap.
 func (t *Type) Varies() bool {
 	switch t.Class {
 	case VarLen:
@@ -175,9 +176,9 @@ func (t *Type) Varies() bool {
 	return false
 }
 
-// String names the type: "<f4", ">u2", "<u2{12@4}", "|S12{nullterm,ascii}",
-// "vlen-str-utf8", "vlen<T>", "array[(2,3)]T", `compound16{"a"@0:T,"b"@8:T}`,
-// `enum<T>{"A"=0}`, "opaque:TAG:SIZE", "bitfield<T>", "ref-object" and so on.
+// String returns the canonical name of the type: "<f4", ">u2", "<u2{12@4}", "|S12{nullterm,ascii}",
+// "vlen-str-utf8", "vlen<T>", "array[(2,3)]T", `compound16{"a"@0:T,"b"@8:T}`, `enum<T>{"A"=0}`,
+// "opaque:TAG:SIZE", "bitfield<T>", "ref-object" and so on.
 func (t *Type) String() string {
 	if t.InMemory != nil {
 		return t.InMemory.String()
@@ -225,22 +226,22 @@ func charset(utf8 bool) string {
 	return "ascii"
 }
 
-// String names the padding.
+// String returns the padding's short name.
 func (p Padding) String() string {
 	return [...]string{"nullterm", "nullpad", "spacepad"}[min(p, SpacePadded)]
 }
 
-// String names the kind of reference.
+// String returns the reference kind's short name.
 func (k RefKind) String() string {
 	return [...]string{"ref-object", "ref-region", "ref-std"}[min(k, AnyRef)]
 }
 
-// String names the normalization.
+// String returns the normalization's short name.
 func (n Normalization) String() string {
 	return [...]string{"implied", "msbset", "none"}[min(n, NotNormalized)]
 }
 
-// Mark is the order as NumPy writes it; V stands for VAX.
+// Mark returns the byte order as NumPy writes it, and V for VAX.
 func (o Order) Mark() string { return [...]string{"<", ">", "V"}[min(o, VAX)] }
 
 func (t *Type) number(kind string) string {
@@ -269,7 +270,7 @@ func (t *Type) floatName() string {
 		f.Sign, f.ExponentPos, f.ExponentSize, f.MantissaPos, f.MantissaSize, f.ExponentBias, f.Normalization)
 }
 
-// SortedMembers returns the members of a compound by offset.
+// SortedMembers returns a compound's members by offset, then by name.
 func (t *Type) SortedMembers() []Member {
 	out := slices.Clone(t.Members)
 	slices.SortStableFunc(out, func(a, b Member) int {
@@ -344,7 +345,7 @@ func (t *Type) format(v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// Uint64 reads a stored integer of up to eight bytes, sign extended where t is signed.
+// Uint64 returns a stored integer of up to eight bytes, sign-extended if t is signed.
 func (t *Type) Uint64(stored []byte) uint64 {
 	var v uint64
 	n := min(t.Size, len(stored), 8)
@@ -361,8 +362,8 @@ func (t *Type) Uint64(stored []byte) uint64 {
 	return v
 }
 
-// quote writes a name as a JSON string in which everything beyond ASCII is escaped. Bytes
-// that are no UTF-8 become lone surrogates, so that different names stay different.
+// quote returns a name as a JSON string with every character beyond ASCII escaped. Bytes that are
+// not UTF-8 become lone surrogates, so that different names stay different.
 func quote(s string) string {
 	b := []byte{'"'}
 	for i := 0; i < len(s); {
@@ -392,5 +393,5 @@ func appendControl(b []byte, r rune) []byte {
 	return fmt.Appendf(b, "\\u%04x", r)
 }
 
-// Equal reports whether two types are stored alike and mean the same.
+// Equal reports whether two types have the same stored form and meaning.
 func (t *Type) Equal(u *Type) bool { return t == u || t.String() == u.String() }

@@ -107,7 +107,7 @@ func TestSwapBytes(t *testing.T) {
 	}
 }
 
-// TestListsInCompounds: an array in a compound is a struct of its elements, unless it has very many.
+// TestListsInCompounds: an array in a compound becomes a struct of its elements, up to a limit.
 func TestListsInCompounds(t *testing.T) {
 	i2 := Int(2, LittleEndian, true)
 	element := codec.Type{Kind: codec.Int, Size: 2}
@@ -136,7 +136,7 @@ func TestListsInCompounds(t *testing.T) {
 		{"a list", array(i2, 3), list(element, 3)},
 		{"a matrix", array(i2, 2, 3), list(list(element, 3), 2)},
 		{"of compounds", array(in(array(i2, 2)), 3), list(codec.Type{Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "a", Type: list(element, 2)}}}, 3)},
-		{"very long", array(i2, maxListed+1), codec.Type{}},
+		{"very long", array(i2, maxArrayFields+1), codec.Type{}},
 		{"many long ones", array(in(array(i2, 512)), 3), codec.Type{}},
 		{"too long to be counted", &Type{Class: Array, Size: 1, Dims: []int{1 << 31, 1 << 31}, Base: i2}, codec.Type{}},
 		{"of nothing", array(i2, 3, 0), codec.Type{}},
@@ -148,11 +148,12 @@ func TestListsInCompounds(t *testing.T) {
 		}
 	}
 	if _, ok := array(i2, 3).Element(); ok {
-		t.Error("an array that stands alone is an element")
+		t.Error("an array outside a compound has an element type")
 	}
 }
 
-// TestComplex: complex numbers of HDF5 2.0 are what the compounds are that were written before it.
+// TestComplex: complex numbers of HDF5 2.0 have the element type of the compounds that earlier
+// writers used.
 func TestComplex(t *testing.T) {
 	for size, want := range map[int]codec.Type{
 		2: {Kind: codec.Struct, Size: 4, Fields: []codec.Field{{Name: "r", Type: codec.Type{Kind: codec.Float, Size: 2}}, {Name: "i", Type: codec.Type{Kind: codec.Float, Size: 2}}}},

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// ValueReader takes the elements of Value.Data apart: the numbers, texts and bytes that they
-// are made of, one after the other. Their memory form is
+// ValueReader splits the elements of Value.Data into numbers, strings and bytes, in order. Elements
+// in memory form are encoded as follows:
 //
 //	numbers     little-endian, with all their bytes
-//	strings     of a fixed size: all bytes, padding and all
-//	references  the 8-byte address of an object; of a region, that and a 4-byte index
+//	strings     of a fixed size: all bytes, including padding
+//	references  the 8-byte address of an object; of a region, also a 4-byte index
 //	compounds   members by offset, without gaps
 //	arrays      element by element
-//	sequences   of varying length: an 8-byte count, and so many elements
-//	texts       of varying length: an 8-byte count, and so many bytes
+//	sequences   of varying length: an 8-byte count, then the elements
+//	texts       of varying length: an 8-byte count, then the bytes
 type ValueReader struct {
-	Data []byte // what is left
+	Data []byte // the bytes that were not taken yet
 	Err  error
 }
 
-// Take takes n bytes.
+// Take returns the next n bytes.
 func (r *ValueReader) Take(n uint64) []byte {
 	if r.Err == nil && n > uint64(len(r.Data)) {
-		r.Err = Corruptf("an element takes %d bytes of %d that are left", n, len(r.Data))
+		r.Err = Corruptf("value: an element needs %d bytes, but only %d remain", n, len(r.Data))
 	}
 	if r.Err != nil {
 		return nil
@@ -33,7 +33,7 @@ func (r *ValueReader) Take(n uint64) []byte {
 	return b
 }
 
-// Count takes the count that precedes what varies in length.
+// Count returns the next 8-byte count, which precedes data of varying length.
 func (r *ValueReader) Count() uint64 {
 	b := r.Take(8)
 	if b == nil {
@@ -42,8 +42,8 @@ func (r *ValueReader) Count() uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// MemorySize is how many bytes an element of a type takes in memory form that is neither a
-// compound nor made of others.
+// MemorySize returns the size in bytes of an element in memory form. It holds for types that
+// contain no other types.
 func (t *Type) MemorySize() uint64 {
 	if t.Class != Reference {
 		return uint64(t.Size)
@@ -54,7 +54,7 @@ func (t *Type) MemorySize() uint64 {
 	return 8
 }
 
-// Elements is how many of its base an array is made of.
+// Elements returns the number of base elements in one element of an array type.
 func (t *Type) Elements() uint64 {
 	n := uint64(1)
 	for _, d := range t.Dims {
@@ -63,29 +63,30 @@ func (t *Type) Elements() uint64 {
 	return n
 }
 
-// Retold returns elements in memory form, and their type, in which every part of a kind of type is
-// the text that tell makes of its bytes; of a text, of those behind its count. What holds none is
-// returned as it is.
-func Retold(t *Type, data []byte, is func(*Type) bool, as *Type, tell func(part []byte) ([]byte, error)) (*Type, []byte, error) {
-	told := retoldType(t, is, as)
-	if told == t {
+// ReplaceWithText returns elements in memory form in which every part whose type isReplaced reports
+// is a string of type as instead. The function text converts the part's bytes (without the count,
+// for types of varying length) to the string. If no part is replaced, ReplaceWithText returns t and
+// data unchanged.
+func ReplaceWithText(t *Type, data []byte, isReplaced func(*Type) bool, as *Type, text func(part []byte) ([]byte, error)) (*Type, []byte, error) {
+	replaced := replaceType(t, isReplaced, as)
+	if replaced == t {
 		return t, data, nil
 	}
-	r := reteller{ValueReader{Data: data}, is, tell, make([]byte, 0, len(data))}
+	r := textReplacer{ValueReader{Data: data}, isReplaced, text, make([]byte, 0, len(data))}
 	for len(r.Data) > 0 && r.Err == nil {
 		r.element(t)
 	}
-	return told, r.out, r.Err
+	return replaced, r.out, r.Err
 }
 
-func retoldType(t *Type, is func(*Type) bool, as *Type) *Type {
-	if is(t) {
+func replaceType(t *Type, isReplaced func(*Type) bool, as *Type) *Type {
+	if isReplaced(t) {
 		return as
 	}
 	switch {
 	case t.InMemory != nil:
 	case t.Base != nil:
-		if base := retoldType(t.Base, is, as); base != t.Base {
+		if base := replaceType(t.Base, isReplaced, as); base != t.Base {
 			out := *t
 			out.Base = base
 			return &out
@@ -93,7 +94,7 @@ func retoldType(t *Type, is func(*Type) bool, as *Type) *Type {
 	case t.Class == Compound:
 		members := slices.Clone(t.Members)
 		for i, m := range members {
-			members[i].Type = retoldType(m.Type, is, as)
+			members[i].Type = replaceType(m.Type, isReplaced, as)
 		}
 		if !slices.Equal(members, t.Members) {
 			out := *t
@@ -104,16 +105,16 @@ func retoldType(t *Type, is func(*Type) bool, as *Type) *Type {
 	return t
 }
 
-type reteller struct {
+type textReplacer struct {
 	ValueReader
-	is   func(*Type) bool
-	tell func(part []byte) ([]byte, error)
-	out  []byte
+	isReplaced func(*Type) bool
+	toText     func(part []byte) ([]byte, error)
+	out        []byte
 }
 
-func (r *reteller) element(t *Type) {
+func (r *textReplacer) element(t *Type) {
 	switch {
-	case r.is(t):
+	case r.isReplaced(t):
 		size := t.MemorySize()
 		if t.Class == VarLen {
 			size = r.Count()
@@ -123,7 +124,8 @@ func (r *reteller) element(t *Type) {
 			return
 		}
 		var text []byte
-		text, r.Err = r.tell(part)
+		// A string of varying length is encoded as its length and its bytes.
+		text, r.Err = r.toText(part)
 		r.out = append(binary.LittleEndian.AppendUint64(r.out, uint64(len(text))), text...)
 	case t.InMemory != nil && !t.InMemory.Varies():
 		r.out = append(r.out, r.Take(uint64(t.InMemory.Size))...)
@@ -148,9 +150,10 @@ func (r *reteller) element(t *Type) {
 	}
 }
 
-func (r *reteller) all(n uint64, t *Type) {
+func (r *textReplacer) all(n uint64, t *Type) {
+	// Each element takes at least one byte: check before looping over a damaged count.
 	if n > uint64(len(r.Data)) {
-		r.Err = Corruptf("%d elements in %d bytes", n, len(r.Data))
+		r.Err = Corruptf("value: %d elements cannot fit in %d bytes", n, len(r.Data))
 	}
 	for ; n > 0 && r.Err == nil; n-- {
 		r.element(t)

@@ -10,8 +10,9 @@ import (
 	"varve/readers"
 )
 
-// TestRetold: parts of a type become texts wherever they stand, and all else stays as it is.
-func TestRetold(t *testing.T) {
+// TestReplaceWithText: selected parts become texts in members, arrays and sequences; all else is
+// unchanged.
+func TestReplaceWithText(t *testing.T) {
 	number := readers.Int(2, readers.LittleEndian, true)
 	ref := &readers.Type{Class: readers.Reference, Size: 8}
 	path := &readers.Type{Class: readers.VarLen, IsText: true, Size: 8, Tag: readers.PathTag}
@@ -24,7 +25,7 @@ func TestRetold(t *testing.T) {
 	word := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	data := bytes.Join([][]byte{{7, 0}, word(1), word(2), word(1), word(3), word(2), []byte("ab")}, nil)
 	is := func(t *readers.Type) bool { return t.Class == readers.Reference }
-	told, got, err := readers.Retold(row, data, is, path, func(part []byte) ([]byte, error) { return fmt.Appendf(nil, "/%d", part[0]), nil })
+	replaced, got, err := readers.ReplaceWithText(row, data, is, path, func(part []byte) ([]byte, error) { return fmt.Appendf(nil, "/%d", part[0]), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,15 +33,15 @@ func TestRetold(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if told.Members[1].Type.Base != path || told.Members[2].Type.Base != path || told.Members[0].Type != number || row.Members[1].Type.Base != ref {
-		t.Errorf("type %v of %v", told, row)
+	if replaced.Members[1].Type.Base != path || replaced.Members[2].Type.Base != path || replaced.Members[0].Type != number || row.Members[1].Type.Base != ref {
+		t.Errorf("type %v of %v", replaced, row)
 	}
 	for n := range len(data) {
-		if _, _, err := readers.Retold(row, data[:n], is, path, func([]byte) ([]byte, error) { return nil, nil }); n > 0 && !errors.Is(err, readers.ErrCorrupt) {
+		if _, _, err := readers.ReplaceWithText(row, data[:n], is, path, func([]byte) ([]byte, error) { return nil, nil }); n > 0 && !errors.Is(err, readers.ErrCorrupt) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	if told, got, err := readers.Retold(number, data[:2], is, path, nil); told != number || !bytes.Equal(got, data[:2]) || err != nil {
-		t.Errorf("%v, %q, %v", told, got, err)
+	if replaced, got, err := readers.ReplaceWithText(number, data[:2], is, path, nil); replaced != number || !bytes.Equal(got, data[:2]) || err != nil {
+		t.Errorf("%v, %q, %v", replaced, got, err)
 	}
 }

@@ -137,7 +137,7 @@ func verdict(v *readers.Variable, masked int) string {
 		return "decodable; not for clients, which have no such type"
 	case s.Undecodable != nil:
 		return "cannot be decoded: " + s.Undecodable.Error()
-	case s.Spelled:
+	case s.IsDecimal:
 		return "decodable; re-encoded for clients, which know no numbers in texts"
 	}
 	if info, ok := codec.Lookup(s.Pipeline.Bytes.Name); ok && info.Client == codec.NoClient {
@@ -159,7 +159,7 @@ func verdict(v *readers.Variable, masked int) string {
 		return "decodable where the sources are at hand"
 	case !s.Plain && s.Texts == nil:
 		return "decodable; re-encoded for clients, which have no such type"
-	case v.Type.TellsPaths():
+	case v.Type.IsPath():
 		return "decodable; for clients the paths of objects"
 	case s.Texts != nil:
 		return "decodable; re-encoded for clients, since strings lie elsewhere"

@@ -140,7 +140,7 @@ func (p *textPrinter) attribute(owner string, a *readers.Attribute) {
 // typeName names a type as CDL does, where it can.
 func typeName(t *readers.Type) string {
 	if t.Class == readers.VarLen && t.IsText {
-		if t.TellsPaths() {
+		if t.IsPath() {
 			return "reference"
 		}
 		return "string"

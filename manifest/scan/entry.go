@@ -37,8 +37,8 @@ func (a *account) entry(v *readers.Variable, in *opened, ahead *prepared) *entry
 		Enum:       choices(v.Type),
 	}
 	for i, d := range v.Dims {
-		if i < len(v.Like) && len(v.Like[i]) > 0 {
-			e.out.Dims[i] = a.addGuess(d, v.Like[i])
+		if i < len(v.Candidates) && len(v.Candidates[i]) > 0 {
+			e.out.Dims[i] = a.addGuess(d, v.Candidates[i])
 			continue
 		}
 		a.addDimension(d)
@@ -72,7 +72,7 @@ func (e *entry) store() error {
 	if err != nil {
 		return err
 	}
-	if v.Storage.Texts != nil || v.Storage.Spelled || e.hasTails(v) {
+	if v.Storage.Texts != nil || v.Storage.IsDecimal || e.hasTails(v) {
 		way = throughReader
 	}
 	out.Type = t

@@ -178,11 +178,11 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	for i, d := range v.Dims {
 		out.Dims[i] = m.dimension(d)
 	}
-	out.Like = slices.Clone(v.Like)
-	for i, like := range v.Like {
-		out.Like[i] = make([]*readers.Dimension, len(like))
+	out.Candidates = slices.Clone(v.Candidates)
+	for i, like := range v.Candidates {
+		out.Candidates[i] = make([]*readers.Dimension, len(like))
 		for k, d := range like {
-			out.Like[i][k] = m.dimension(d)
+			out.Candidates[i][k] = m.dimension(d)
 		}
 	}
 	if out.Storage.Source == "" {
@@ -190,7 +190,7 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	}
 	out.Storage.InOrder = false // of refs that are all in another source
 	out.Attributes = m.attributes(v.Attributes)
-	if v.Type.TellsPaths() {
+	if v.Type.IsPath() {
 		m.turnPaths(&out)
 	}
 	return &out
@@ -225,10 +225,10 @@ func (m *mount) attributes(list []readers.Attribute) []readers.Attribute {
 		if a.Err != nil || a.Type == nil {
 			continue
 		}
-		if a.Type.TellsPaths() {
+		if a.Type.IsPath() {
 			a.Texts, a.Err = m.paths(a.Texts)
 		} else {
-			a.Type, a.Data, a.Err = readers.Retold(a.Type, a.Data, (*readers.Type).TellsPaths, placed, m.place)
+			a.Type, a.Data, a.Err = readers.ReplaceWithText(a.Type, a.Data, (*readers.Type).IsPath, placed, m.place)
 		}
 		if !own {
 			list, own = slices.Clone(list), true

@@ -201,10 +201,10 @@ func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) 
 
 // named is locate of what a mapping names.
 func (o *opened) named(name string) (v *readers.Variable, in *opened, err error) {
-	if o.data.Named == nil {
+	if o.data.LookupVirtual == nil {
 		return o.locate("/" + strings.Trim(name, "/"))
 	}
-	v, l, err := o.data.Named(name)
+	v, l, err := o.data.LookupVirtual(name)
 	switch {
 	case err != nil:
 		return nil, nil, err

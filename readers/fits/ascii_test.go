@@ -132,7 +132,7 @@ func TestASCIIDamage(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	value, err := v[1].ReadAll(context.Background(), 99)
-	if err != nil || float(value.Data) != 1.5 || !v[1].Storage.Spelled {
+	if err != nil || float(value.Data) != 1.5 || !v[1].Storage.IsDecimal {
 		t.Errorf("%x, %v", value.Data, err)
 	}
 	if _, err := v[1].ReadAll(context.Background(), 15); err == nil || !strings.Contains(err.Error(), "more than the 15 asked for") {

@@ -240,7 +240,7 @@ func (b *builder) column(u *hdu, g *readers.Group, rows *readers.Dimension, f fi
 	if f.varies {
 		s.Undecodable = unsupported("a column of varying length (%s = %q)", column("TFORM", f.number), u.string(column("TFORM", f.number)))
 	}
-	if s.Spelled = f.spelling != nil; s.Spelled {
+	if s.IsDecimal = f.spelling != nil; s.IsDecimal {
 		b.setSpelled(v, f)
 		return v
 	}

@@ -375,7 +375,7 @@ func TestNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, _, err := data.Named(c.name)
+		v, _, err := data.LookupVirtual(c.name)
 		switch {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)), c.says == "" && err != nil:
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)

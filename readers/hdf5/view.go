@@ -52,7 +52,7 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 		}
 	}
 	out.Problems, out.Links = append(out.Problems, view.Left...), view.Links
-	out.Named = func(name string) (*readers.Variable, *readers.Link, error) { return v.named(tree, name) }
+	out.LookupVirtual = func(name string) (*readers.Variable, *readers.Link, error) { return v.named(tree, name) }
 	return out, ctx.Err()
 }
 
@@ -123,7 +123,7 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 				r.Texts, r.Err = v.paths(r.Value.Data)
 				r.Value.Data = nil
 			default:
-				r.Type, r.Value.Data, r.Err = readers.Retold(a.Type, r.Value.Data, isPath, pathType, v.path)
+				r.Type, r.Value.Data, r.Err = readers.ReplaceWithText(a.Type, r.Value.Data, isPath, pathType, v.path)
 			}
 			r.Err = v.f.locate(o.Path, r.Err)
 			if v.marked && len(r.Texts) == 1 {
@@ -204,10 +204,10 @@ func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 		out.Dims = append(out.Dims, v.dimension(x, dim, i))
 	}
 	for i, like := range x.like {
-		out.Like = append(out.Like, nil)
+		out.Candidates = append(out.Candidates, nil)
 		for _, dim := range like {
 			if known := v.dims[dim]; known != nil && !out.Dims[i].Anonymous {
-				out.Like[i] = append(out.Like[i], known)
+				out.Candidates[i] = append(out.Candidates[i], known)
 			}
 		}
 	}

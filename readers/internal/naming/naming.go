@@ -1,5 +1,5 @@
-// Package naming names variables and groups after what formats allow, where two may have one
-// name, or none.
+// Package naming makes unique names of variables and groups for formats in which two objects can
+// have the same name, or none.
 package naming
 
 import (
@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Names hands out each name once.
+// Names returns each name once.
 type Names struct {
-	taken map[string]bool
-	tried map[string]int // the last number that a name was given
+	taken      map[string]bool // names that were returned
+	lastNumber map[string]int  // last number appended to a name
 }
 
-// New returns Names of which none is taken.
-func New() Names { return Names{taken: map[string]bool{}, tried: map[string]int{}} }
+// New returns an empty Names.
+func New() Names { return Names{taken: map[string]bool{}, lastNumber: map[string]int{}} }
 
-// Take returns the wanted name, or the usual one if none is wanted, and changes it if it is
-// taken: to name_2, name_3, …
+// Take returns the wanted name, or usual if wanted is empty. If the name is taken, it appends a
+// number: name_2, name_3, …
 func (n Names) Take(wanted, usual string) string {
 	name := Clean(wanted)
 	if name == "" {
@@ -25,12 +25,13 @@ func (n Names) Take(wanted, usual string) string {
 	}
 	base := name
 	for n.taken[name] {
-		n.tried[base] = max(n.tried[base], 1) + 1
-		name = fmt.Sprintf("%s_%d", base, n.tried[base])
+		// Continue at the last number, so that n equal names take n steps instead of n².
+		n.lastNumber[base] = max(n.lastNumber[base], 1) + 1
+		name = fmt.Sprintf("%s_%d", base, n.lastNumber[base])
 	}
 	n.taken[name] = true
 	return name
 }
 
-// Clean is a name without slashes, which stand between groups.
+// Clean returns name with slashes, which separate groups in paths, replaced by underscores.
 func Clean(name string) string { return strings.ReplaceAll(name, "/", "_") }

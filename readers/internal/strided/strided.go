@@ -1,5 +1,5 @@
-// Package strided reads runs of bytes that lie at equal distances in a source: the records
-// of a classic netCDF variable, the column of a FITS table.
+// Package strided reads blocks of bytes at equal distances in a source, such as the records of a
+// classic netCDF variable or the column of a FITS table.
 //
 //	offset      offset+stride
 //	├ run 0 ┼ … ┼ run 1 ┼ … ┼ run 2 ┼ …
@@ -12,20 +12,20 @@ import (
 	"varve/readers/source"
 )
 
-// Runs says where the runs are.
+// Runs holds the positions of equally spaced blocks ("runs"), in bytes.
 type Runs struct {
 	Offset              int64
 	Size, Stride, Count uint64
 }
 
 const (
-	maxSpan = 1 << 20 // bytes read at once for the sake of several runs
-	sparse  = 16      // runs this many times their size apart are read one by one
-	near    = 4096    // unless they are nearer than this
+	maxSpan = 1 << 20 // bytes of one read that covers several runs
+	sparse  = 16      // a stride of this many run sizes makes runs sparse: read one by one
+	near    = 4096    // but runs closer than this are read together
 )
 
-// Read reads the runs one after another into dst, which has room for exactly these. They
-// must lie in the source.
+// Read reads the runs in order into dst, whose length must be the size of all runs. The runs must
+// be inside the source.
 func Read(ctx context.Context, src *source.Source, dst []byte, runs Runs) error {
 	if len(dst) == 0 {
 		return ctx.Err()
@@ -34,6 +34,7 @@ func Read(ctx context.Context, src *source.Source, dst []byte, runs Runs) error 
 		_, err := src.ReadAt(ctx, dst, runs.Offset)
 		return err
 	}
+	// Reading the gaps of close runs costs less than one request a run.
 	together := uint64(1)
 	if runs.Stride/sparse < runs.Size || runs.Stride < near {
 		together = min(max(maxSpan/runs.Stride, 1), runs.Count)

@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// memory counts reads, and fails after some if it is told to.
+// memory counts reads, and fails after the given number of reads unless left is 0.
 type memory struct {
 	data  []byte
 	reads int
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReads holds how many reads near and distant runs cost.
+// TestReads checks how many reads near and distant runs cost.
 func TestReads(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -66,7 +66,7 @@ func TestReads(t *testing.T) {
 		{"one", Runs{5, 100, 1, 1}, 1},
 		{"near", Runs{0, 8, 1000, 1000}, 1},
 		{"near, more than a span", Runs{0, 8, 1024, 2500}, 3},
-		{"half of what is there", Runs{0, 30_000, 60_000, 34}, 2},
+		{"half of the bytes are gaps", Runs{0, 30_000, 60_000, 34}, 2},
 		{"distant", Runs{0, 8, 100_000, 30}, 30},
 		{"nothing", Runs{0, 0, 0, 0}, 0},
 	} {
