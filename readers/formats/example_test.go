@@ -73,6 +73,6 @@ func ExampleOpen_errors() {
 	err = open("picture.gif", []byte("GIF89a"))
 	fmt.Println(errors.Is(err, errors.ErrUnsupported), err)
 	// Output:
-	// true true half.nc: truncated file: 6783 bytes of 13567
+	// true true half.nc: file is truncated: it has 6783 of 13567 bytes; fetch it again
 	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, HDF4, FITS, DMR++, Icechunk, kerchunk, Zarr): it begins with "GIF89a"
 }

@@ -11,23 +11,23 @@ import (
 	"varve/readers"
 )
 
-// Attribute is an attribute of an object as the file has it.
+// Attribute is an attribute of an object as it is stored in the file.
 type Attribute struct {
 	Name  string
 	Type  *readers.Type
 	Space Space
 	Shape []uint64
-	Order int   // of creation, where the object tracks it
-	Err   error // why it cannot be read; then only what was decoded before is set
+	Order int   // creation order, if the object tracks it
+	Err   error // why it cannot be read; then only the fields that were decoded before are set
 
-	data   []byte // as stored
-	hashed bool   // it is looked for by the hash of its name, and not read to find another
+	data     []byte // as stored
+	isHashed bool   // found by the hash of its name, so libhdf5 does not read it when it looks for another one
 }
 
 const maxAttributes = 1 << 20
 
-// attributes returns an object's attributes by name. Those that cannot be decoded carry an
-// error each; the error that is returned is about the list.
+// attributes returns an object's attributes, sorted by name. An attribute that cannot be decoded
+// has Err set. The returned error means that the list may be incomplete.
 func (f *File) attributes(ctx context.Context, h *header) ([]Attribute, error) {
 	n := 0
 	for i := range h.messages {
@@ -56,14 +56,14 @@ func (f *File) attributeMessage(ctx context.Context, m message, checked bool) At
 	return f.readAttribute(ctx, &c, checked)
 }
 
-// denseAttributes reads attributes from a fractal heap, or from the file's heap of shared
-// messages.
+// denseAttributes appends attributes that are stored in a fractal heap or in the file's heap of
+// shared messages, and that a v2 B-tree of names lists.
 func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute) error {
 	m, ok := h.find(msgAttributeInfo)
 	if !ok {
 		return nil
 	}
-	c := f.over(m.data, m.addr-f.super.base)
+	c := f.newCursor(m.data, m.addr-f.super.base)
 	info := readAttributeInfo(c)
 	if c.err != nil || info.heap == undefined {
 		return c.err
@@ -73,21 +73,24 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 		return err
 	}
 	const recordSize = 8 + 1 + 4 + 4
-	const usual = 12 // fewer are not stored so
+	const usual = 12 // libhdf5 stores up to 8 attributes in the object header by default
 	*list = slices.Grow(*list, usual)
 	before := len(*list)
 	var damage error
-	err = f.btree2(ctx, info.names, recordAttributeName, func(r []byte) error {
+	err = f.visitBTree2(ctx, info.names, recordAttributeName, func(r []byte) error {
 		if len(r) < recordSize || len(*list) >= maxAttributes {
-			return readers.Corruptf("record of an attribute is of %d bytes, not %d", len(r), recordSize)
+			return readers.Corruptf("attribute name index: record of %d bytes (want at least %d), or more than %d attributes", len(r), recordSize, maxAttributes)
 		}
-		rc := f.over(r[8:], info.names)
+		// The first 8 bytes are the heap ID of the attribute.
+		rc := f.newCursor(r[8:], info.names)
 		flags, order := rc.u8(), rc.u32()
 		a := f.denseAttribute(ctx, heap, r[:8], flags)
-		a.Order, a.hashed = order, true
+		a.Order, a.isHashed = order, true
 		*list = append(*list, a)
 		return nil
 	}, func(err error) error {
+		// libhdf5 still lists the attributes of undamaged nodes: continue, and report the damage at
+		// the end.
 		if !errors.Is(err, readers.ErrCorrupt) {
 			return err
 		}
@@ -95,15 +98,17 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 		return nil
 	})
 	if err = cmp.Or(damage, err); err != nil {
-		lost := f.recordsLost(ctx, info.names, len(*list)-before)
+		// List a failed attribute for each lost record, so that the number of attributes stays the
+		// same.
+		lost := f.countLostRecords(ctx, info.names, len(*list)-before)
 		*list = append(*list, slices.Repeat([]Attribute{{Err: err}}, lost)...)
 	}
 	return err
 }
 
-// recordsLost is how many attributes a damaged index names no more: how many there are stands
-// in its header, as far as the file has room for so many.
-func (f *File) recordsLost(ctx context.Context, index uint64, found int) int {
+// countLostRecords returns how many attributes are missing from a damaged index: the total in its
+// header, limited by the number of records that fit in the file, minus those found.
+func (f *File) countLostRecords(ctx context.Context, index uint64, found int) int {
 	t, err := f.openBTree2(ctx, index, recordAttributeName)
 	if err != nil {
 		return 0
@@ -121,7 +126,7 @@ func (f *File) denseAttribute(ctx context.Context, heap *fractalHeap, id []byte,
 		var b []byte
 		var at uint64
 		b, at, err = heap.object(ctx, id)
-		c = f.over(b, at)
+		c = f.newCursor(b, at)
 	}
 	if err != nil {
 		return Attribute{Err: err}
@@ -131,19 +136,20 @@ func (f *File) denseAttribute(ctx context.Context, heap *fractalHeap, id []byte,
 
 // readAttribute decodes an attribute message (IV.A.2.m):
 //
-//	version, flags, sizes of name, datatype and dataspace, character set from version 3 on,
-//	name, datatype, dataspace, value
+//	version, flags, sizes of name, datatype and dataspace,
+//	character set (version 3), name, datatype, dataspace, value
 //
-// Version 1 pads the three to 8 bytes.
+// Version 1 pads name, datatype and dataspace to a multiple of 8 bytes each.
 func (f *File) readAttribute(ctx context.Context, c *cursor, checked bool) Attribute {
 	var a Attribute
-	version := c.version("an attribute", 1, 3)
+	version := c.version("attribute", 1, 3)
 	flags := c.u8()
 	if version == 1 {
+		// Version 1 has no flags: the byte is reserved and may hold anything.
 		flags = 0
 	}
 	if flags&^3 != 0 {
-		c.fail("flags of an attribute are %#x", flags)
+		c.fail("attribute: flags are %#x (only bits 0 and 1 are defined)", flags)
 	}
 	nameSize, typeSize, spaceSize := c.u16(), c.u16(), c.u16()
 	if version >= 3 {
@@ -158,7 +164,7 @@ func (f *File) readAttribute(ctx context.Context, c *cursor, checked bool) Attri
 	}
 	name := padded(nameSize)
 	if c.err == nil && (nameSize < 2 || bytes.IndexByte(name.b[:nameSize-1], 0) >= 0) {
-		c.fail("name of an attribute is %q in %d bytes", name.b, nameSize)
+		c.fail("attribute: name %q of %d bytes is not a NUL-terminated string", name.b, nameSize)
 	}
 	if c.err != nil {
 		a.Err = c.err
@@ -175,11 +181,11 @@ func (f *File) readAttribute(ctx context.Context, c *cursor, checked bool) Attri
 	return a
 }
 
-// attributeParts are where an attribute's type and shape stand.
+// attributeParts holds the encoded datatype and dataspace of an attribute.
 type attributeParts struct {
-	typ, space *cursor
-	flags      int
-	checked    bool
+	typ, space  *cursor
+	flags       int
+	hasChecksum bool
 }
 
 func (f *File) attributeParts(ctx context.Context, a *Attribute, p attributeParts) error {
@@ -194,7 +200,7 @@ func (f *File) attributeParts(ctx context.Context, a *Attribute, p attributePart
 			return err
 		}
 	}
-	if a.Type, err = readType(p.typ, p.checked); err != nil {
+	if a.Type, err = readType(p.typ, p.hasChecksum); err != nil {
 		return err
 	}
 	s := readDataspace(p.space)
@@ -202,13 +208,13 @@ func (f *File) attributeParts(ctx context.Context, a *Attribute, p attributePart
 	return p.space.err
 }
 
-// takeData takes the value, whose size must fit.
+// takeData reads the value, whose size must fit in the rest of the message.
 func (a *Attribute) takeData(c *cursor) error {
 	n := uint64(0)
 	if a.Space != Null {
 		var ok bool
 		if n, ok = product(a.Shape); !ok || n > uint64(c.left())/uint64(a.Type.Size) {
-			c.fail("attribute %q has a value of shape %v, %d bytes are left", a.Name, a.Shape, c.left())
+			c.fail("attribute %q: a value of shape %v does not fit in the %d bytes that remain", a.Name, a.Shape, c.left())
 			return c.err
 		}
 	}

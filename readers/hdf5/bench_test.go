@@ -13,8 +13,8 @@ import (
 	"varve/readers/source"
 )
 
-// archives is the folder of large files to measure with; without it the benchmarks that
-// need them are skipped.
+// archives returns the large files for benchmarks that match a pattern. Without them it skips the
+// benchmark.
 func archives(b *testing.B, pattern string) []string {
 	b.Helper()
 	dir := os.Getenv("VARVE_ARCHIVES")
@@ -25,7 +25,7 @@ func archives(b *testing.B, pattern string) []string {
 	return files
 }
 
-// scanRefs streams the refs of the dataset /v of a file, and counts them.
+// scanRefs streams the refs of dataset /v of a file and returns their number.
 func scanRefs(name string) (refs int, err error) {
 	ctx := context.Background()
 	src, err := source.Open(ctx, name)
@@ -54,7 +54,7 @@ func scanRefs(name string) (refs int, err error) {
 	return refs, nil
 }
 
-// BenchmarkRefs streams the refs of datasets of a million chunks.
+// BenchmarkRefs streams the refs of datasets with a million chunks.
 func BenchmarkRefs(b *testing.B) {
 	for _, name := range archives(b, "one_huge_index/1*_*.h5") {
 		b.Run(filepath.Base(name), func(b *testing.B) {
@@ -73,10 +73,10 @@ func BenchmarkRefs(b *testing.B) {
 	}
 }
 
-// BenchmarkTwoScans scans two files, one after the other and both at once, and reports how much
-// longer both at once take than the slower of them alone, and how much more time of processors
-// than both after another: scans share no lock and no cache. Each figure is the least of all
-// rounds. It means something with two idle cores.
+// BenchmarkTwoScans scans two files one after the other and concurrently. It reports how much
+// longer the concurrent scan takes than the slower file alone, and how much more CPU time than both
+// in sequence: scans share no lock and no cache. Each figure is the minimum of all rounds. It needs
+// two idle cores.
 func BenchmarkTwoScans(b *testing.B) {
 	names := archives(b, "one_huge_index/1m_*.h5")
 	for i, name := range names {
@@ -99,7 +99,7 @@ func BenchmarkTwoScans(b *testing.B) {
 	}
 }
 
-// timeScans is how long it takes to scan files all at once.
+// timeScans returns how long scanning files concurrently takes.
 func timeScans(b *testing.B, names ...string) time.Duration {
 	b.Helper()
 	start := time.Now()
@@ -118,7 +118,7 @@ func timeScans(b *testing.B, names ...string) time.Duration {
 	return time.Since(start)
 }
 
-// BenchmarkImplicit gives the refs of chunks that lie one after another: no bytes are read.
+// BenchmarkImplicit yields the refs of consecutive chunks, for which no bytes are read.
 func BenchmarkImplicit(b *testing.B) {
 	x := &chunkIndex{
 		f:     memoryFile(1 << 40),
@@ -129,7 +129,7 @@ func BenchmarkImplicit(b *testing.B) {
 	benchmarkIndex(b, x, 1e6)
 }
 
-// BenchmarkSingle gives the only ref of a dataset: what it costs to begin.
+// BenchmarkSingle yields the only ref of a dataset: the fixed cost of an iteration.
 func BenchmarkSingle(b *testing.B) {
 	x := &chunkIndex{
 		f:     memoryFile(1 << 20),
@@ -140,7 +140,7 @@ func BenchmarkSingle(b *testing.B) {
 	benchmarkIndex(b, x, 1)
 }
 
-// memoryFile is a file that says it is so long and has nothing in it.
+// memoryFile returns an empty file that ends at end.
 func memoryFile(end int64) *File {
 	f := &File{src: source.New("memory", &readertest.Memory{}), end: end}
 	f.super.offsets, f.super.lengths = 8, 8

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// lookup3 is Bob Jenkins's hash of 2006 with the initial value 0, which HDF5 uses as
-// its metadata checksum and to order the names of links and attributes.
+// lookup3 returns Bob Jenkins's hash of 2006 with the initial value 0. HDF5 uses it as checksum of
+// metadata, and to sort the names of links and attributes.
 func lookup3(k []byte) uint32 {
 	a := 0xdeadbeef + uint32(len(k))
 	b, c := a, a

@@ -6,8 +6,8 @@ import (
 	"varve/readers"
 )
 
-// TestChunkLimits: chunks are no longer than what a fixed dimension can be, as libhdf5 has it,
-// except where that is nothing at all.
+// TestChunkLimits: like libhdf5, readChunkedLayout rejects chunks that are longer than the maximum
+// of a fixed dimension, unless that is 0.
 func TestChunkLimits(t *testing.T) {
 	for _, c := range []struct {
 		name string

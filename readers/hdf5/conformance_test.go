@@ -9,8 +9,8 @@ import (
 	"varve/readers/readertest"
 )
 
-// TestConformance holds the reader to what every reader is held to, over sample files that
-// have each structure between them.
+// TestConformance runs the conformance suite of readers over sample files that together contain
+// every structure.
 func TestConformance(t *testing.T) {
 	var samples []readertest.Sample
 	for _, name := range []string{

@@ -8,8 +8,8 @@ import (
 	"varve/readers"
 )
 
-// appendNative appends numbers in the form that a C program has them: little-endian, of
-// 1, 2, 4 or 8 bytes. Numbers of odd bits are converted; what does not fit is clipped.
+// appendNative appends numbers as a C program holds them: little-endian, of 1, 2, 4 or 8 bytes.
+// Numbers with unused bits or other sizes are converted; values out of range are clipped.
 func appendNative(dst []byte, t *readers.Type, to *netcdfType, stored []byte) []byte {
 	whole := t.Class == readers.Float && t.IsIEEE() || t.Class == readers.Integer && t.Precision == 8*t.Size && t.BitOffset == 0
 	if whole && t.Size == to.size {
@@ -32,7 +32,7 @@ func appendNative(dst []byte, t *readers.Type, to *netcdfType, stored []byte) []
 func appendInt(dst []byte, size int, t *readers.Type, b []byte) []byte {
 	n := min(t.Precision, 64)
 	v := readers.Bits(b, t.BitOffset, n)
-	for i := n; i < t.Precision; i++ { // more than 64 bits: clip
+	for i := n; i < t.Precision; i++ { // clip values of more than 64 bits, as libhdf5 does
 		if !t.Signed && readers.Bits(b, t.BitOffset+i, 1) != 0 {
 			v = math.MaxUint64
 		}

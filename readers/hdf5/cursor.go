@@ -3,23 +3,25 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strconv"
 
 	"varve/readers"
 )
 
-// undefined is the address that stands for "nowhere", whatever its stored size.
+// undefined is the address of structures that do not exist. The file stores it as all ones,
+// whatever the size of addresses.
 const undefined = math.MaxUint64
 
-// cursor decodes the fields of one structure. The first thing wrong is kept in err, and
-// everything after that reads as zero, so that callers check once, before they use what
-// they read to allocate or to loop.
+// cursor decodes the fields of one structure. It keeps the first error in err and returns zeros
+// after it, so that callers check err once, before they allocate or loop by the numbers read.
 type cursor struct {
 	b       []byte
 	pos     int
 	at      int64 // offset of b[0] in the source
-	offsets int   // size of addresses
-	lengths int   // size of lengths
+	offsets int   // size of addresses in bytes
+	lengths int   // size of lengths in bytes
 	err     error
 }
 
@@ -29,7 +31,7 @@ func (c *cursor) fail(format string, args ...any) {
 	}
 }
 
-// left is the number of bytes not read yet.
+// left returns the number of bytes that were not read yet.
 func (c *cursor) left() int {
 	if c.err != nil {
 		return 0
@@ -43,7 +45,7 @@ func (c *cursor) take(n int) []byte {
 		return nil
 	}
 	if n < 0 || n > len(c.b)-c.pos {
-		c.fail("%d bytes wanted, %d left", n, len(c.b)-c.pos)
+		c.fail("structure ends early: %d bytes needed, %d remain", n, len(c.b)-c.pos)
 		return nil
 	}
 	out := c.b[c.pos : c.pos+n : c.pos+n]
@@ -71,10 +73,10 @@ func (c *cursor) u16() int    { return int(c.uint(2)) }
 func (c *cursor) u32() int    { return int(c.uint(4)) }
 func (c *cursor) u64() uint64 { return c.uint(8) }
 
-// length reads a length of the file's size for them.
+// length reads a length, whose size the superblock sets.
 func (c *cursor) length() uint64 { return c.uint(c.lengths) }
 
-// address reads an address; all ones are undefined, whatever their size.
+// address reads an address and returns undefined for all ones, whatever its size.
 func (c *cursor) address() uint64 {
 	v := c.uint(c.offsets)
 	if c.offsets < 8 && v == 1<<(8*c.offsets)-1 {
@@ -83,23 +85,23 @@ func (c *cursor) address() uint64 {
 	return v
 }
 
-// size32 is a length that must fit what is left of the structure.
+// fits returns n, a count of bytes that must remain in the structure.
 func (c *cursor) fits(n uint64, what string) int {
 	if n > uint64(c.left()) {
-		c.fail("%s is %d, but %d bytes are left", what, n, c.left())
+		c.fail("%s is %d, but only %d bytes remain", what, n, c.left())
 		return 0
 	}
 	return int(n)
 }
 
-// text reads bytes up to a NUL, which is read too.
+// text reads a NUL-terminated string.
 func (c *cursor) text(what string) string {
 	if c.err != nil {
 		return ""
 	}
 	n := bytes.IndexByte(c.b[c.pos:], 0)
 	if n < 0 {
-		c.fail("%s has no NUL at its end", what)
+		c.fail("%s is not NUL-terminated", what)
 		return ""
 	}
 	out := string(c.b[c.pos : c.pos+n])
@@ -107,31 +109,35 @@ func (c *cursor) text(what string) string {
 	return out
 }
 
-// signature reads four bytes that must be want.
+// signature reads four bytes, which must equal want.
 func (c *cursor) signature(want string) {
 	if got := c.take(4); got != nil && string(got) != want {
 		c.pos -= 4
-		c.fail("signature is %q, not %q", got, want)
+		c.fail("signature is %q (want %q)", got, want)
 	}
 }
 
-// version reads a byte that must lie between lo and hi.
+// version reads a version number, which must be from lo to hi.
 func (c *cursor) version(what string, lo, hi int) int {
 	v := c.u8()
 	if c.err == nil && (v < lo || v > hi) {
 		c.pos--
-		c.fail("version of %s is %d, not from %d to %d", what, v, lo, hi)
+		want := strconv.Itoa(lo)
+		if hi > lo {
+			want = fmt.Sprintf("%d to %d", lo, hi)
+		}
+		c.fail("%s: version is %d (want %s)", what, v, want)
 	}
 	return v
 }
 
-// checksum reads four bytes that must be the checksum of all before them.
+// checksum reads four bytes, which must be the checksum of all bytes before them.
 func (c *cursor) checksum(what string) {
 	end := c.pos
 	stored := c.uint(4)
 	if c.err == nil && uint32(stored) != lookup3(c.b[:end]) {
 		c.pos = end
-		c.fail("checksum of %s is %08x, computed %08x", what, stored, lookup3(c.b[:end]))
+		c.fail("%s: checksum is %08x (computed %08x)", what, stored, lookup3(c.b[:end]))
 	}
 }
 
@@ -141,7 +147,7 @@ func (c *cursor) sub(n int) cursor {
 	return cursor{b: c.take(n), at: at, offsets: c.offsets, lengths: c.lengths, err: c.err}
 }
 
-// encodedSize is the number of bytes that numbers up to limit take.
+// encodedSize returns the number of bytes of a number up to limit.
 func encodedSize(limit uint64) int {
 	n := 1
 	for limit > 255 {

@@ -24,13 +24,13 @@ import (
 	"varve/readers/source"
 )
 
-// reading is what somebody reads of a file.
+// reading is the content of a file as one reader sees it.
 type reading struct {
 	Error   string                 `json:"error"` // of the file
 	Objects map[string]*readObject `json:"objects"`
 }
 
-// readObject is one object, as testdata/libhdf5.py says it too.
+// readObject is one object. testdata/libhdf5.py prints the same fields.
 type readObject struct {
 	Kind, Target string
 	Error        string // of the object, or a part of it
@@ -40,7 +40,7 @@ type readObject struct {
 	Unreadable int // attributes
 }
 
-// readArray is what datasets and attributes have. Values are hashed.
+// readArray is a dataset or an attribute. Its values are hashed.
 type readArray struct {
 	Type, Space string
 	Shape       []uint64
@@ -49,7 +49,7 @@ type readArray struct {
 
 const largestRead = 1 << 20
 
-// readAsLibhdf5 reads with this package what libhdf5.py reads with libhdf5.
+// readAsLibhdf5 reads with this package the data that libhdf5.py reads with libhdf5.
 func readAsLibhdf5(ctx context.Context, name string) reading {
 	src, err := source.Open(ctx, name)
 	if err != nil {
@@ -71,7 +71,7 @@ func readAsLibhdf5(ctx context.Context, name string) reading {
 	return out
 }
 
-// latin1 makes a character of each byte of a name, which can be any in a damaged file.
+// latin1 converts each byte of a name to a character, because damaged names need not be UTF-8.
 func latin1(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -137,13 +137,13 @@ func (f *File) readArray(ctx context.Context, t *readers.Type, space Space, shap
 	return out
 }
 
-// libhdf5 reads files with libhdf5, one after the other.
+// libhdf5 reads files with libhdf5 in another process, one after the other.
 type libhdf5 struct {
 	in  *os.File
 	out *bufio.Reader
 }
 
-// read returns what libhdf5 reads. One that crashes or hangs reads nothing.
+// read returns the content that libhdf5 reads. If libhdf5 crashes or hangs, the content is empty.
 func (l *libhdf5) read(t *testing.T, name string) reading {
 	t.Helper()
 	if _, err := fmt.Fprintln(l.in, name); err != nil {
@@ -191,10 +191,10 @@ func startLibhdf5(t *testing.T, dir string) *libhdf5 {
 	return &libhdf5{w, bufio.NewReaderSize(out, 1<<20)}
 }
 
-// TestInteropDamage changes metadata of the samples in one place, VARVE_TRIES times each, with checksums
-// that hold. What this package reads without an error is what libhdf5 reads, or, where libhdf5 reads
-// nothing, what the sample holds: then the damage is in what nothing depends on. VARVE_KEEP names a
-// folder for the files that fail.
+// TestInteropDamage changes the metadata of each sample in one place, VARVE_TRIES times, and
+// updates the checksums. Data that this package reads without an error must equal the data that
+// libhdf5 reads, or, if libhdf5 reads nothing, the data of the sample: the damage is then in unused
+// bytes. VARVE_KEEP names a folder for files that fail.
 func TestInteropDamage(t *testing.T) {
 	dir := t.TempDir()
 	lib := startLibhdf5(t, dir)
@@ -225,7 +225,7 @@ func TestInteropDamage(t *testing.T) {
 	}
 }
 
-// comparison holds what this package reads of a file against what libhdf5 reads.
+// comparison compares a file as this package and as libhdf5 read it.
 type comparison struct {
 	t      *testing.T
 	lib    *libhdf5
@@ -235,7 +235,7 @@ type comparison struct {
 	failed int
 }
 
-// read writes a file and has both read it.
+// read writes a file and reads it with both.
 func (c *comparison) read(label, name string, content []byte) {
 	c.t.Helper()
 	if err := os.WriteFile(name, content, 0o644); err != nil {
@@ -282,14 +282,14 @@ func (c *comparison) file(got, want reading) {
 		c.object(path, o, got, want)
 	}
 	for path, w := range want.Objects {
-		if got.Objects[path] == nil && w.Error == "" && !standsBelowError(got, path) {
+		if got.Objects[path] == nil && w.Error == "" && !isBelowError(got, path) {
 			c.fail("%s is not listed", path)
 		}
 	}
 }
 
-// standsBelowError reports whether an error stands on the way to an object.
-func standsBelowError(r reading, path string) bool {
+// isBelowError reports whether an ancestor of an object has an error.
+func isBelowError(r reading, path string) bool {
 	for at := path; at != "/"; {
 		at = filepath.Dir(at)
 		if o := r.Objects[at]; o != nil && o.Error != "" {
@@ -305,10 +305,10 @@ func (c *comparison) object(path string, o *readObject, got, want reading) {
 	case o.Error != "":
 		c.counts["objects that are marked"]++
 		return
-	case (w == nil || w.Error != "") && standsBelowError(got, path):
+	case (w == nil || w.Error != "") && isBelowError(got, path):
 		c.counts["objects of groups that are marked"]++
 		return
-	case w == nil && want.Error == "" && !standsBelowError(want, path):
+	case w == nil && want.Error == "" && !isBelowError(want, path):
 		c.fail("libhdf5 does not list %s", path)
 		return
 	case w == nil || w.Error != "" && w.Type == "":
@@ -342,7 +342,7 @@ func (c *comparison) attributes(path string, o, w, whole *readObject) {
 		if whole != nil {
 			sample = whole.Attributes[name]
 		}
-		// libhdf5 lists none where the message that says how many there are is not there.
+		// libhdf5 lists no attributes if the attribute info message is missing.
 		if lib == nil && w != nil && w.Unreadable == 0 && len(w.Attributes) > 0 {
 			c.fail("libhdf5 does not list attribute %q of %s", name, path)
 			continue
@@ -359,7 +359,8 @@ func (c *comparison) attributes(path string, o, w, whole *readObject) {
 	}
 }
 
-// array compares an array with what libhdf5 reads, or with that of the undamaged file if it reads none.
+// array compares an array with the one that libhdf5 reads, or with that of the undamaged file if
+// libhdf5 reads none.
 func (c *comparison) array(path string, got, want, whole *readArray) {
 	switch {
 	case want == nil && whole == nil:
@@ -381,7 +382,7 @@ func (c *comparison) array(path string, got, want, whole *readArray) {
 	}
 }
 
-// equals reports whether arrays are the same, as far as values are read.
+// equals reports whether arrays are equal. Values that were not read are ignored.
 func (a *readArray) equals(b *readArray) bool {
 	return a.Type == b.Type && a.Space == b.Space && slices.Equal(a.Shape, b.Shape) && (a.Values == b.Values || a.Values == "")
 }

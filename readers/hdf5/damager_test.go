@@ -19,18 +19,19 @@ import (
 	"varve/readers/source"
 )
 
-// damager changes bytes of a file's metadata in such a way that no checksum tells.
+// damager changes bytes of a file's metadata and updates the checksums, so that these do not reveal
+// the change.
 type damager struct {
 	content []byte
 	random  *rand.Rand
-	kinds   [][]stretchOf // where metadata are, by kind of structure
+	kinds   [][]byteRange // where metadata are, by kind of structure
 	seals   []seal        // the shortest first: a checksum may cover others
 }
 
-// stretchOf is a part of a file, that one structure fills.
-type stretchOf struct{ from, to int }
+// byteRange is the part of a file that one structure occupies.
+type byteRange struct{ from, to int }
 
-// seal is a checksum, which covers the bytes from one place to another as if it were zero itself.
+// seal is a checksum. It covers the bytes between two offsets, with zeros in place of itself.
 type seal struct{ from, to, at int }
 
 func (s seal) of(content []byte) uint32 {
@@ -48,17 +49,17 @@ func (s seal) holds(content []byte) bool {
 
 func (s seal) repair(content []byte) { binary.LittleEndian.PutUint32(content[s.at:], s.of(content)) }
 
-// newDamager looks for structures by their signatures and checksums, and for messages by the headers
-// that lead to them.
+// newDamager finds structures by their signatures and checksums, and messages by their object
+// headers.
 func newDamager(content []byte) *damager {
 	d := &damager{content: content}
 	d.findSeals()
-	sealed := make([]stretchOf, len(d.seals))
+	sealed := make([]byteRange, len(d.seals))
 	for i, s := range d.seals {
-		sealed[i] = stretchOf{s.from, s.to}
+		sealed[i] = byteRange{s.from, s.to}
 	}
-	d.kinds = [][]stretchOf{sealed, d.oldStructures(), d.messages()}
-	d.kinds = slices.DeleteFunc(d.kinds, func(list []stretchOf) bool { return len(list) == 0 })
+	d.kinds = [][]byteRange{sealed, d.oldStructures(), d.messages()}
+	d.kinds = slices.DeleteFunc(d.kinds, func(list []byteRange) bool { return len(list) == 0 })
 	return d
 }
 
@@ -85,7 +86,7 @@ func (d *damager) findSeals() {
 	slices.SortFunc(d.seals, func(a, b seal) int { return (a.to - a.from) - (b.to - b.from) })
 }
 
-// places returns where something stands.
+// places returns all offsets of a byte sequence.
 func places(content []byte, what string) []int {
 	var list []int
 	for at := 0; ; at++ {
@@ -98,7 +99,7 @@ func places(content []byte, what string) []int {
 	}
 }
 
-// sealFrom looks for the end of what a checksum covers, by trying.
+// sealFrom finds the end of the bytes that a checksum covers by trying every length.
 func (d *damager) sealFrom(from int) (seal, bool) {
 	for to := from + 6; to-from <= longestSealed && to+4 <= len(d.content); to++ {
 		if s := (seal{from, to, to}); s.holds(d.content) {
@@ -108,7 +109,7 @@ func (d *damager) sealFrom(from int) (seal, bool) {
 	return seal{}, false
 }
 
-// pageAfter returns the next page of a data block; one that was never written is no longer than
+// pageAfter returns the next page of a data block. A page that was never written has the length of
 // the one before.
 func (d *damager) pageAfter(s seal) (seal, bool) {
 	if page, ok := d.sealFrom(s.at + 4); ok {
@@ -119,7 +120,7 @@ func (d *damager) pageAfter(s seal) (seal, bool) {
 	return page, page.holds(d.content)
 }
 
-// sealBlock adds the checksum of a direct block of a fractal heap, which stands in its head.
+// sealBlock adds the checksum of a direct block of a fractal heap, which is in the block's prefix.
 func (d *damager) sealBlock(from int) {
 	for at := from + 5 + 2; at <= from+5+8+8; at++ {
 		for size := 1 << 8; size <= 1<<16; size *= 2 {
@@ -131,20 +132,20 @@ func (d *damager) sealBlock(from int) {
 	}
 }
 
-// oldStructures returns the beginnings of structures that have a signature and no checksum.
-func (d *damager) oldStructures() []stretchOf {
-	var list []stretchOf
+// oldStructures returns the offsets of structures that have a signature but no checksum.
+func (d *damager) oldStructures() []byteRange {
+	var list []byteRange
 	for signature, n := range map[string]int{"\x89HDF": 96, "TREE": 160, "SNOD": 168, "HEAP": 96, "GCOL": 160} {
 		for _, from := range places(d.content, signature) {
-			list = append(list, stretchOf{from, min(from+n, len(d.content))})
+			list = append(list, byteRange{from, min(from+n, len(d.content))})
 		}
 	}
-	slices.SortFunc(list, func(a, b stretchOf) int { return a.from - b.from })
+	slices.SortFunc(list, func(a, b byteRange) int { return a.from - b.from })
 	return list
 }
 
-// messages returns the messages of all object headers, with what stands before each of them.
-func (d *damager) messages() []stretchOf {
+// messages returns the messages of all object headers, with their prefixes.
+func (d *damager) messages() []byteRange {
 	ctx := context.Background()
 	f, err := OpenFile(ctx, source.New("whole", memory(d.content)))
 	if err != nil {
@@ -154,7 +155,7 @@ func (d *damager) messages() []stretchOf {
 	if err != nil {
 		return nil
 	}
-	var list []stretchOf
+	var list []byteRange
 	for addr := range tree.byAddr {
 		h, err := f.readHeader(ctx, addr)
 		if err != nil {
@@ -162,15 +163,15 @@ func (d *damager) messages() []stretchOf {
 		}
 		for _, m := range h.messages {
 			if to := int(m.addr) + len(m.data); to <= len(d.content) && m.kind != msgNull {
-				list = append(list, stretchOf{int(m.addr) - h.prefixSize(), to})
+				list = append(list, byteRange{int(m.addr) - h.prefixSize(), to})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b stretchOf) int { return a.from - b.from })
+	slices.SortFunc(list, func(a, b byteRange) int { return a.from - b.from })
 	return list
 }
 
-// damaged returns the file after so many changes.
+// damaged returns the file after the given number of changes.
 func (d *damager) damaged(changes int) []byte {
 	r := d.random
 	b := bytes.Clone(d.content)
@@ -186,14 +187,14 @@ func (d *damager) damaged(changes int) []byte {
 	return b
 }
 
-// reseal computes all checksums anew.
+// reseal updates all checksums.
 func (d *damager) reseal(b []byte) {
 	for _, s := range d.seals {
 		s.repair(b)
 	}
 }
 
-func (d *damager) anywhere() stretchOf {
+func (d *damager) anywhere() byteRange {
 	list := d.kinds[d.random.IntN(len(d.kinds))]
 	return list[d.random.IntN(len(list))]
 }
@@ -219,7 +220,7 @@ func (d *damager) change(b []byte, at int) {
 	}
 }
 
-// changeNumber puts a number of several bytes that is likely to mean something.
+// changeNumber writes a number of several bytes that is likely to be significant.
 func (d *damager) changeNumber(b []byte, at int) {
 	r := d.random
 	n := 2 << r.IntN(3)
@@ -234,8 +235,8 @@ func (d *damager) changeNumber(b []byte, at int) {
 	copy(b[at:], word[:n])
 }
 
-// damagers returns one for each sample file, by name. Random numbers come from VARVE_SEED, or are the same
-// as ever for a sample, whatever others there are.
+// damagers returns a damager for each sample file, by name. Its random numbers come from
+// VARVE_SEED; by default they depend on the sample only.
 func damagers(t *testing.T) map[string]*damager {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(fixtureDir, "*.*"))
@@ -259,7 +260,7 @@ func damagers(t *testing.T) map[string]*damager {
 	return list
 }
 
-// numberFrom returns what an environment variable says, or what is usual.
+// numberFrom returns the number in an environment variable, or usual if it is not set.
 func numberFrom(t *testing.T, name string, usual uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -273,8 +274,8 @@ func numberFrom(t *testing.T, name string, usual uint64) uint64 {
 	return n
 }
 
-// TestDamaged reads samples with changed metadata, VARVE_TRIES of each: there is no panic, and an end
-// without much memory.
+// TestDamaged reads VARVE_TRIES versions of each sample with changed metadata: reading must not
+// panic, must end, and must not use much memory.
 func TestDamaged(t *testing.T) {
 	const seconds, memory = 10 * time.Second, 256 << 20
 	samples := damagers(t)

@@ -10,36 +10,36 @@ import (
 	"varve/readers"
 )
 
-// Dataset is a dataset as the file has it.
+// Dataset is a dataset as it is stored in the file.
 type Dataset struct {
 	Type      *readers.Type
-	Committed bool // the type has a name of its own in the file
+	Committed bool // the datatype is a named one
 	Space     Space
 	Shape     []uint64
-	MaxShape  []uint64 // readers.Unlimited where there is no maximum
+	MaxShape  []uint64 // readers.Unlimited for dimensions without a maximum
 	Layout    readers.Layout
 	Filters   []readers.Filter
 	Chunk     []uint64 // Chunked
 	Index     string   // Chunked: "btree1", "single", "implicit", "farray", "earray", "btree2"
 	RawEdges  bool     // Chunked: partial chunks are not filtered
-	Offset    int64    // Contiguous: from byte 0 of the source
-	Allocated bool     // Contiguous: there is an Offset
+	Offset    int64    // Contiguous: from the start of the source
+	Allocated bool     // Contiguous: Offset is set
 	External  []readers.ExternalFile
 	Mappings  []readers.Mapping
 	FillState readers.FillState
 	FillTime  FillTime
 	AllocTime AllocTime
 
-	f        *File
-	path     string   // the first that leads to it
-	declared *Dataset // with the shape that the file says, if its sources have become longer or shorter
-	layout   layout
-	fill     []byte // one element as stored; nil stands for zeros
-	compact  []byte
-	oldFill  bool // no message says when storage is allocated: it depends on the layout
+	f          *File
+	path       string   // first path found for it
+	declared   *Dataset // with the shape in the file, if the sources of a virtual dataset have another extent now
+	layout     layout
+	fill       []byte // one element as stored; nil means zeros
+	compact    []byte
+	hasOldFill bool // no fill value message (type 5): the allocation time depends on the layout
 }
 
-// readDataset reads what the messages of a dataset say.
+// readDataset decodes the messages of a dataset's object header.
 func (f *File) readDataset(ctx context.Context, h *header) (*Dataset, error) {
 	d := &Dataset{f: f}
 	m, _ := h.find(msgDatatype)
@@ -71,11 +71,12 @@ func (f *File) isCommitted(m message) bool {
 	if m.flags&flagShared == 0 {
 		return false
 	}
-	return readSharedRef(f.over(m.data, m.addr-f.super.base)).heapID == nil
+	return readSharedRef(f.newCursor(m.data, m.addr-f.super.base)).heapID == nil
 }
 
 func (d *Dataset) readFill(ctx context.Context, h *header) error {
 	v := fillValue{time: FillIfSet, state: readers.FillUndefined}
+	// Files of HDF5 1.4 and earlier have the old fill value message only.
 	m, ok := h.find(msgFill)
 	old := !ok
 	if old {
@@ -96,10 +97,10 @@ func (d *Dataset) readFill(ctx context.Context, h *header) error {
 		}
 	}
 	d.FillState, d.FillTime, d.AllocTime = v.state, v.time, v.alloc
-	d.oldFill = old
+	d.hasOldFill = old
 	if v.state == readers.FillUser {
 		if len(v.value) != d.Type.Size {
-			return readers.Corruptf("fill value is of %d bytes, elements of %d", len(v.value), d.Type.Size)
+			return readers.Corruptf("fill value has %d bytes (elements have %d)", len(v.value), d.Type.Size)
 		}
 		d.fill = v.value
 	}
@@ -123,14 +124,15 @@ func (d *Dataset) readFilters(ctx context.Context, h *header) error {
 func (d *Dataset) readLayout(ctx context.Context, h *header) error {
 	m, ok := h.find(msgLayout)
 	if !ok {
-		return readers.Corruptf("dataset has no layout")
+		return readers.Corruptf("dataset has no data layout message")
 	}
-	c := d.f.over(m.data, m.addr-d.f.super.base)
+	c := d.f.newCursor(m.data, m.addr-d.f.super.base)
 	d.layout = readLayout(c)
 	if c.err != nil {
 		return c.err
 	}
-	if d.oldFill {
+	// Files of HDF5 1.4 store no allocation time: it follows from the layout class.
+	if d.hasOldFill {
 		d.AllocTime = [...]AllocTime{AllocEarly, AllocLate, AllocIncremental, AllocIncremental}[d.layout.class]
 	}
 	switch d.layout.class {
@@ -148,7 +150,7 @@ func (d *Dataset) readLayout(ctx context.Context, h *header) error {
 	return d.readChunkedLayout()
 }
 
-// bytes is the size of all elements as they are stored.
+// bytes returns the size of all elements as stored, in bytes.
 func (d *Dataset) bytes() (uint64, error) {
 	if d.Space == Null {
 		return 0, nil
@@ -156,7 +158,7 @@ func (d *Dataset) bytes() (uint64, error) {
 	n, ok := product(d.Shape)
 	hi, lo := bits.Mul64(n, uint64(d.Type.Size))
 	if !ok || hi != 0 || lo >= 1<<63 {
-		return 0, readers.Corruptf("size of a dataset of shape %v of %d bytes each is out of range", d.Shape, d.Type.Size)
+		return 0, readers.Corruptf("dataset of shape %v with elements of %d bytes is too large", d.Shape, d.Type.Size)
 	}
 	return lo, nil
 }
@@ -164,7 +166,7 @@ func (d *Dataset) bytes() (uint64, error) {
 func (d *Dataset) checkCompact() error {
 	n, err := d.bytes()
 	if err == nil && d.Space != Null && uint64(len(d.compact)) != n {
-		err = readers.Corruptf("compact data of %d bytes for shape %v of %d bytes each", len(d.compact), d.Shape, d.Type.Size)
+		err = readers.Corruptf("compact data has %d bytes, which do not fit shape %v with elements of %d bytes", len(d.compact), d.Shape, d.Type.Size)
 	}
 	return err
 }
@@ -175,20 +177,20 @@ func (d *Dataset) readContiguous(ctx context.Context, h *header) error {
 		return d.readExternal(ctx, m)
 	}
 	if d.layout.addr == undefined {
-		return nil // of any shape: nothing is stored
+		return nil // never allocated
 	}
 	n, err := d.bytes()
 	if err != nil {
 		return err
 	}
-	if d.layout.sized && d.layout.size < n {
-		return readers.Corruptf("contiguous data of %d bytes for shape %v of %d bytes each", d.layout.size, d.Shape, d.Type.Size)
+	if d.layout.hasSize && d.layout.size < n {
+		return readers.Corruptf("contiguous data has %d bytes, too few for shape %v with elements of %d bytes", d.layout.size, d.Shape, d.Type.Size)
 	}
-	if n == 0 && d.layout.sized && d.layout.size == 0 {
-		return nil // nor here: rust-hdf5 has an address for no bytes
+	if n == 0 && d.layout.hasSize && d.layout.size == 0 {
+		return nil // rust-hdf5 writes an address for empty datasets
 	}
 	if n == 0 {
-		return readers.Corruptf("contiguous data at address %d of a dataset of no elements", d.layout.addr)
+		return readers.Corruptf("contiguous data at address %d, but the dataset is empty", d.layout.addr)
 	}
 	d.Offset, err = d.f.offset(d.layout.addr, n)
 	d.Allocated = err == nil
@@ -196,7 +198,7 @@ func (d *Dataset) readContiguous(ctx context.Context, h *header) error {
 }
 
 func (d *Dataset) readExternal(ctx context.Context, m message) error {
-	c := d.f.over(m.data, m.addr-d.f.super.base)
+	c := d.f.newCursor(m.data, m.addr-d.f.super.base)
 	list := readExternal(c)
 	if c.err != nil {
 		return c.err
@@ -217,53 +219,55 @@ func (d *Dataset) readExternal(ctx context.Context, m message) error {
 
 func (d *Dataset) readChunkedLayout() error {
 	if len(d.layout.chunk) != len(d.Shape) {
-		return readers.Corruptf("chunks have %d dimensions, the dataset %d", len(d.layout.chunk), len(d.Shape))
+		return readers.Corruptf("chunks have %d dimensions (dataset has %d)", len(d.layout.chunk), len(d.Shape))
 	}
-	// PureHDF wrote other sizes there, by which libhdf5 reads nothing before 2.0, and all lengths in eight bytes.
-	if !d.layout.wide && d.layout.element != uint64(d.Type.Size) {
-		return readers.Corruptf("chunks are of elements of %d bytes, the dataset of %d", d.layout.element, d.Type.Size)
+	// PureHDF writes other element sizes here, together with lengths of eight bytes. libhdf5
+	// rejects these files before version 2.0, which ignores the field if lengths have eight bytes.
+	if !d.layout.hasWideLengths && d.layout.element != uint64(d.Type.Size) {
+		return readers.Corruptf("chunks have elements of %d bytes (dataset has %d)", d.layout.element, d.Type.Size)
 	}
 	if _, ok := d.layout.chunkBytes(d.Type.Size); !ok {
 		return readers.Corruptf("chunks of shape %v are too large", d.layout.chunk)
 	}
 	for i, n := range d.layout.chunk {
+		// libhdf5 checks this for layout messages of version 4 and later.
 		if most := d.MaxShape[i]; most != readers.Unlimited && most != 0 && n > most && d.layout.version > 3 {
-			return readers.Corruptf("chunks of shape %v in a dataset of up to %v", d.layout.chunk, d.MaxShape)
+			return readers.Corruptf("chunks of shape %v exceed the maximum shape %v", d.layout.chunk, d.MaxShape)
 		}
 	}
 	if grid := gridOf(d.Shape, d.layout.chunk); len(grid) > 0 && slices.Max(grid) >= 1<<62 {
-		return readers.Corruptf("shape %v has more chunks of %v than there can be", d.Shape, d.layout.chunk)
+		return readers.Corruptf("shape %v has too many chunks of shape %v", d.Shape, d.layout.chunk)
 	}
 	d.Chunk, d.Index = d.layout.chunk, d.layout.index.String()
 	d.RawEdges = d.layout.flags&flagRawEdges != 0
 	return nil
 }
 
-// Refs streams where the stored chunks of a chunked dataset are. Those that lie outside
-// the shape are left out and counted in outside, if that is not nil.
+// Refs streams the positions of the stored chunks of a chunked dataset. It skips chunks outside the
+// shape, and counts them in outside if that is not nil.
 //
-// In a damaged index there can be chunks that libhdf5 lists, but does not find when it reads
-// values. These are here, and an error in the refs of a readers.Storage.
+// A damaged index can list chunks that libhdf5 does not find when it reads values. Refs yields
+// these; the refs of a readers.Storage end with an error instead.
 func (d *Dataset) Refs(ctx context.Context, outside *Outside) iter.Seq2[*readers.Ref, error] {
 	x := d.index()
 	return x.refs(ctx, outside)
 }
 
-// strictRefs streams the chunks that values are read from. One that libhdf5 lists and does not find
-// when it reads values is an error.
+// strictRefs streams the chunks that values are read from. A chunk that the index lists and a
+// search by libhdf5 does not find is an error.
 func (d *Dataset) strictRefs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
-	return d.findable(ctx, func(err error) (bool, error) { return false, err })
+	return d.findableRefs(ctx, func(err error) (bool, error) { return false, err })
 }
 
-// findable streams the chunks that values are read from.
-func (d *Dataset) findable(ctx context.Context, unfound func(error) (bool, error)) iter.Seq2[*readers.Ref, error] {
+// findableRefs streams the chunks that a search finds. It calls onUnfound for each other chunk.
+func (d *Dataset) findableRefs(ctx context.Context, unfound func(error) (bool, error)) iter.Seq2[*readers.Ref, error] {
 	x := d.index()
-	x.findable, x.unfound = true, unfound
+	x.requireReadable, x.onUnfound = true, unfound
 	return x.refs(ctx, nil)
 }
 
-// inOrder reports whether the index has chunks in C order. An extensible array begins with its
-// unlimited dimension, whichever that is.
+// inOrder reports whether the index lists chunks in C order. An extensible array is ordered by its
+// unlimited dimension first.
 func (d *Dataset) inOrder() bool {
 	return d.layout.index != indexExtensibleArray || slices.Index(d.MaxShape, readers.Unlimited) == 0
 }
@@ -271,31 +275,30 @@ func (d *Dataset) inOrder() bool {
 func (d *Dataset) index() *chunkIndex {
 	size, _ := d.layout.chunkBytes(d.Type.Size)
 	return &chunkIndex{
-		f:        d.f,
-		path:     d.path,
-		addr:     d.layout.addr,
-		kind:     d.layout.index,
-		version:  d.layout.version,
-		filtered: len(d.Filters) > 0,
-		chunk:    d.Chunk,
-		shape:    d.Shape,
-		maxShape: d.MaxShape,
-		bytes:    size,
-		size:     uint64(d.Type.Size),
-		oneSize:  d.layout.oneSize,
-		oneMask:  d.layout.oneMask,
-		flags:    d.layout.flags,
+		f:          d.f,
+		path:       d.path,
+		addr:       d.layout.addr,
+		kind:       d.layout.index,
+		version:    d.layout.version,
+		isFiltered: len(d.Filters) > 0,
+		chunk:      d.Chunk,
+		shape:      d.Shape,
+		maxShape:   d.MaxShape,
+		bytes:      size,
+		size:       uint64(d.Type.Size),
+		oneSize:    d.layout.oneSize,
+		oneMask:    d.layout.oneMask,
+		flags:      d.layout.flags,
 	}
 }
 
-// chunkSize is the size of a chunk before filters.
+// chunkSize returns the size of a chunk before filters, in bytes.
 func (d *Dataset) chunkSize() uint64 {
 	n, _ := d.layout.chunkBytes(d.Type.Size)
 	return n
 }
 
-// FillValue returns one element of the fill value in memory form, and whether somebody set
-// one.
+// FillValue returns one element of the fill value in memory form, and whether the file sets one.
 func (d *Dataset) FillValue(ctx context.Context) ([]byte, bool, error) {
 	if d.FillState != readers.FillUser {
 		return nil, false, nil
@@ -307,21 +310,21 @@ func (d *Dataset) FillValue(ctx context.Context) ([]byte, bool, error) {
 	return v, true, err
 }
 
-// StoredBytes is how many bytes a dataset that is not chunked has in storage.
+// StoredBytes returns the stored size of a dataset that is not chunked.
 func (d *Dataset) StoredBytes() uint64 {
 	switch {
 	case d.Layout == readers.Inline:
 		return uint64(len(d.compact))
 	case d.Layout == readers.Contiguous && !d.Allocated:
 		return 0
-	case d.layout.sized:
+	case d.layout.hasSize:
 		return d.layout.size
 	}
 	n, _ := d.bytes()
 	return n
 }
 
-// Elsewhere reports whether values are in other files.
+// Elsewhere reports whether values are stored in other files.
 func (d *Dataset) Elsewhere() bool {
 	for _, m := range d.Mappings {
 		if m.File != "." {

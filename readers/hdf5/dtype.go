@@ -8,27 +8,34 @@ import (
 	"varve/readers"
 )
 
-// Limits of types. Real ones nest a few levels deep.
+// Limits of datatypes; real ones nest a few levels.
 const (
 	maxTypeDepth = 32
 	maxRank      = 32
 )
 
-// typeDecoder decodes datatype messages (IV.A.2.d): class and version, 24 bits that
-// depend on the class, size, then properties that depend on the class.
+// typeDecoder decodes datatype messages (IV.A.2.d):
+//
+//	0   class (low 4 bits) and version (high 4 bits)
+//	1   class bit field (3 bytes)
+//	4   size of an element (4 bytes)
+//	8   properties, which depend on the class
+//
+// For example, a little-endian signed 32-bit integer is 10 08 00 00 04000000 0000 2000: version 1,
+// class 0, bit 3 for signed, 4 bytes, bit offset 0, precision 32.
 type typeDecoder struct {
 	*cursor
-	checked bool // the header has a checksum, so odd numbers of bits are meant
+	hasChecksum bool // the object header has a checksum, so unusual numbers of bits are intended
 }
 
-// readType decodes a datatype, once for all messages with the same bytes.
+// readType decodes a datatype, and caches the result by the encoded bytes.
 func readType(c *cursor, checked bool) (*readers.Type, error) {
-	if c.offsets != usualOffsets { // which types of references depend on
+	if c.offsets != usualOffsets { // the size of references depends on the size of addresses
 		return decodeType(c, checked)
 	}
-	known := &knownTypes[0]
+	known := &typeCache[0]
 	if checked {
-		known = &knownTypes[1]
+		known = &typeCache[1]
 	}
 	key := c.b[c.pos:]
 	if t, ok := known.get(key); ok {
@@ -51,7 +58,7 @@ func decodeType(c *cursor, checked bool) (*readers.Type, error) {
 	return t, nil
 }
 
-// typeHead is what every datatype message begins with.
+// typeHead holds the fields that every datatype message begins with.
 type typeHead struct {
 	version int
 	bits    uint32
@@ -66,11 +73,11 @@ func (d typeDecoder) decode(depth int) *readers.Type {
 	switch {
 	case d.err != nil:
 	case head.version < 1 || head.version > 5:
-		d.fail("version of a datatype is %d, not from 1 to 5", head.version)
+		d.fail("datatype: version is %d (want 1 to 5)", head.version)
 	case size == 0 || size > math.MaxInt32:
-		d.fail("size of a datatype is %d", size)
+		d.fail("datatype: size %d is out of range", size)
 	case depth >= maxTypeDepth:
-		d.fail("datatype is nested more than %d levels deep", maxTypeDepth)
+		d.fail("datatype: nested more than %d levels deep", maxTypeDepth)
 	default:
 		d.properties(t, head)
 	}
@@ -107,40 +114,40 @@ func (d typeDecoder) properties(t *readers.Type, h typeHead) {
 	case readers.Complex:
 		d.complex(t, h)
 	default:
-		d.fail("class of a datatype is %d", t.Class)
+		d.fail("datatype: unknown class %d", t.Class)
 	}
 }
 
 func (d typeDecoder) padding(v uint32) readers.Padding {
 	if v > 2 {
-		d.fail("padding of a string is %d, not from 0 to 2", v)
+		d.fail("datatype: string padding is %d (want 0 to 2)", v)
 	}
 	return readers.Padding(v)
 }
 
 func (d typeDecoder) charset(v uint32) bool {
 	if v > 1 {
-		d.fail("character set is %d, not 0 or 1", v)
+		d.fail("datatype: character set is %d (want 0 or 1)", v)
 	}
 	return v == 1
 }
 
-// bits reads offset and precision.
+// bits reads the bit offset and the precision.
 func (d typeDecoder) bits(t *readers.Type, h typeHead) {
 	t.Order = readers.Order(h.bits & 1)
 	t.BitOffset, t.Precision = d.u16(), d.u16()
 	inside := t.Precision != 0 && t.BitOffset+t.Precision <= 8*t.Size
-	if d.err == nil && !inside && t.Class != readers.Bitfield { // whose bytes libhdf5 leaves as they are
-		d.fail("%d bits at bit %d of a number of %d bytes", t.Precision, t.BitOffset, t.Size)
+	if d.err == nil && !inside && t.Class != readers.Bitfield { // libhdf5 does not convert bit fields
+		d.fail("datatype: %d bits at bit %d are outside a number of %d bytes", t.Precision, t.BitOffset, t.Size)
 	}
-	d.unusual(t)
+	d.checkPrecision(t)
 }
 
-// unusual refuses numbers that mostly consist of unused bits, as libhdf5 does, unless a
-// checksum says that this is meant.
-func (d typeDecoder) unusual(t *readers.Type) {
-	if d.err == nil && !d.checked && t.Size > 1 && t.Precision < 8*t.Size && 8*t.Size > 2*(t.Precision+t.BitOffset) {
-		d.fail("a number of %d bytes uses %d bits only", t.Size, t.Precision)
+// checkPrecision rejects numbers of mostly unused bits, as libhdf5 does, because they are a sign of
+// damage. With a checksum they are accepted.
+func (d typeDecoder) checkPrecision(t *readers.Type) {
+	if d.err == nil && !d.hasChecksum && t.Size > 1 && t.Precision < 8*t.Size && 8*t.Size > 2*(t.Precision+t.BitOffset) {
+		d.fail("datatype: a number of %d bytes uses only %d bits", t.Size, t.Precision)
 	}
 }
 
@@ -148,7 +155,7 @@ func (d typeDecoder) float(t *readers.Type, h typeHead) {
 	t.Order = readers.Order(h.bits & 1)
 	if h.version >= 3 && h.bits&0x40 != 0 {
 		if h.bits&1 == 0 {
-			d.fail("byte order of a float is neither little, big nor VAX")
+			d.fail("datatype: byte order of a float is neither little-endian, big-endian nor VAX")
 		}
 		t.Order = readers.VAX
 	}
@@ -159,7 +166,7 @@ func (d typeDecoder) float(t *readers.Type, h typeHead) {
 	case 1:
 		f.Normalization = readers.MSBSet
 	case 3:
-		d.fail("normalization of a float is 3, not from 0 to 2")
+		d.fail("datatype: mantissa normalization of a float is 3 (want 0 to 2)")
 	}
 	f.Sign = int(h.bits >> 8 & 255)
 	f.PadLow, f.PadHigh, f.PadBetween = h.bits&2 != 0, h.bits&4 != 0, h.bits&8 != 0
@@ -168,7 +175,7 @@ func (d typeDecoder) float(t *readers.Type, h typeHead) {
 	f.MantissaPos, f.MantissaSize = d.u8(), d.u8()
 	f.ExponentBias = uint32(d.u32())
 	d.checkFloat(t)
-	d.unusual(t)
+	d.checkPrecision(t)
 }
 
 func (d typeDecoder) checkFloat(t *readers.Type) {
@@ -177,21 +184,21 @@ func (d typeDecoder) checkFloat(t *readers.Type) {
 	switch {
 	case d.err != nil:
 	case f.Sign >= all, f.ExponentSize == 0, eEnd > all, f.MantissaSize == 0, mEnd > all:
-		d.fail("parts of a float lie outside its %d bits", all)
+		d.fail("datatype: a field of a float is outside its %d bits", all)
 	case f.Sign >= f.ExponentPos && f.Sign < eEnd, f.Sign >= f.MantissaPos && f.Sign < mEnd,
 		f.ExponentPos < mEnd && f.MantissaPos < eEnd:
-		d.fail("parts of a float overlap")
+		d.fail("datatype: fields of a float overlap")
 	}
 }
 
-// opaque reads a tag, which libhdf5 pads to 8 bytes. Writers in Rust end it with one NUL, which
-// libhdf5 read until 2.0.
+// opaque reads a tag, which libhdf5 pads to a multiple of 8 bytes. Writers in Rust end it with one
+// NUL instead, which libhdf5 accepted until 2.0.
 func (d typeDecoder) opaque(t *readers.Type, h typeHead) {
 	n := int(h.bits & 255)
 	tag := d.take(n)
 	end := slices.Index(tag, 0)
-	if n%8 != 0 && (!d.checked || end != n-1) {
-		d.fail("tag of an opaque type is of %d bytes, which 8 does not divide", n)
+	if n%8 != 0 && (!d.hasChecksum || end != n-1) {
+		d.fail("datatype: opaque tag has %d bytes, not a multiple of 8", n)
 	}
 	if end >= 0 {
 		tag = tag[:end]
@@ -199,7 +206,7 @@ func (d typeDecoder) opaque(t *readers.Type, h typeHead) {
 	t.Tag = string(tag)
 }
 
-// name reads a name, which versions before 3 pad to 8 bytes.
+// name reads a name, which versions 1 and 2 pad to a multiple of 8 bytes.
 func (d typeDecoder) name(version int) string {
 	s := d.text("name in a datatype")
 	if pad := -(len(s) + 1) & 7; version < 3 {
@@ -211,7 +218,7 @@ func (d typeDecoder) name(version int) string {
 func (d typeDecoder) compound(t *readers.Type, h typeHead) {
 	n := int(h.bits & 0xffff)
 	if n == 0 {
-		d.fail("compound type has no members")
+		d.fail("datatype: compound has no members")
 	}
 	seen := map[string]bool{}
 	for range n {
@@ -220,16 +227,17 @@ func (d typeDecoder) compound(t *readers.Type, h typeHead) {
 			return
 		}
 		if seen[m.Name] {
-			d.fail("compound type has two members %q", m.Name)
+			d.fail("datatype: compound has two members named %q", m.Name)
 			return
 		}
 		seen[m.Name] = true
 		t.Members = append(t.Members, m)
 	}
+	// Members may be listed in any order, so compare neighbours by offset.
 	sorted := t.SortedMembers()
 	for i := 1; i < n; i++ {
 		if a, b := sorted[i-1], sorted[i]; a.Offset+a.Type.Size > b.Offset {
-			d.fail("members %q and %q of a compound type overlap", a.Name, b.Name)
+			d.fail("datatype: compound members %q and %q overlap", a.Name, b.Name)
 		}
 	}
 }
@@ -250,18 +258,20 @@ func (d typeDecoder) member(t *readers.Type, h typeHead) readers.Member {
 		m.Type = d.arrayOf(m.Type, dims)
 	}
 	if d.err == nil && m.Offset+m.Type.Size > t.Size {
-		d.fail("member %q reaches beyond its compound type", m.Name)
+		d.fail("datatype: member %q extends beyond its compound", m.Name)
 	}
 	return m
 }
 
-// embeddedDims reads the dimensions that a member of a compound of version 1 has itself.
+// embeddedDims reads the dimensions of a compound member of version 1, where arrays have no
+// datatype class of their own.
 func (d typeDecoder) embeddedDims() []int {
 	n := d.u8()
 	if n > 4 {
-		d.fail("member has %d dimensions, not up to 4", n)
+		d.fail("datatype: member has %d dimensions (limit 4)", n)
 		return nil
 	}
+	// Skip reserved bytes, the dimension permutation (never used), and reserved bytes.
 	d.skip(3 + 4 + 4)
 	all := make([]int, 4)
 	for i := range all {
@@ -273,16 +283,16 @@ func (d typeDecoder) embeddedDims() []int {
 	return all[:n]
 }
 
-// arrayOf returns the type of an array, whose size must fit.
+// arrayOf returns an array datatype, whose size must fit in 31 bits.
 func (d typeDecoder) arrayOf(base *readers.Type, dims []int) *readers.Type {
 	size := base.Size
 	for _, n := range dims {
 		if n == 0 {
-			d.fail("array type has a dimension of length zero")
+			d.fail("datatype: array has a dimension of length 0")
 			return base
 		}
 		if size > math.MaxInt32/n {
-			d.fail("array type of dimensions %v is too large", dims)
+			d.fail("datatype: array of dimensions %v is too large", dims)
 			return base
 		}
 		size *= n
@@ -293,7 +303,7 @@ func (d typeDecoder) arrayOf(base *readers.Type, dims []int) *readers.Type {
 func (d typeDecoder) array(t *readers.Type, h typeHead) {
 	n := d.u8()
 	if n == 0 || n > maxRank {
-		d.fail("array type has %d dimensions, not 1 to %d", n, maxRank)
+		d.fail("datatype: array has %d dimensions (want 1 to %d)", n, maxRank)
 		return
 	}
 	if h.version < 3 {
@@ -312,7 +322,7 @@ func (d typeDecoder) array(t *readers.Type, h typeHead) {
 	}
 	a := d.arrayOf(base, dims)
 	if d.err == nil && a.Size != t.Size {
-		d.fail("array type is of %d bytes, its elements take %d", t.Size, a.Size)
+		d.fail("datatype: array has %d bytes (its elements have %d)", t.Size, a.Size)
 	}
 	t.Dims, t.Base = dims, base
 }
@@ -325,12 +335,12 @@ func (d typeDecoder) reference(t *readers.Type, h typeHead) {
 		t.Ref = readers.RegionRef
 	case 2, 3, 4:
 		t.Ref = readers.AnyRef
-		t.Size = d.offsets + 10 // in lists of them libhdf5 writes down the size in memory
+		t.Size = d.offsets + 10 // inside sequences libhdf5 writes the size in memory, not the stored one
 		if v := h.bits >> 4 & 15; v != 1 {
-			d.fail("version of a reference is %d, not 1", v)
+			d.fail("datatype: version of a reference is %d (want 1)", v)
 		}
 	default:
-		d.fail("kind of a reference is %d, not from 0 to 4", kind)
+		d.fail("datatype: reference type is %d (want 0 to 4)", kind)
 	}
 }
 
@@ -338,23 +348,23 @@ func (d typeDecoder) enum(t *readers.Type, h typeHead) {
 	n := int(h.bits & 0xffff)
 	t.Base = d.decode(h.depth + 1)
 	if d.err == nil && t.Base.Size != t.Size {
-		d.fail("enumeration is of %d bytes, its base type of %d", t.Size, t.Base.Size)
+		d.fail("datatype: enumeration has %d bytes (its base type has %d)", t.Size, t.Base.Size)
 	}
 	if d.err == nil && t.Base.Class != readers.Integer {
-		d.fail("base type of an enumeration is %s", t.Base)
+		d.fail("datatype: base type of an enumeration is %s (want an integer)", t.Base)
 	}
-	if d.fits(uint64(n)*2, "number of names of an enumeration"); d.err != nil {
+	if d.fits(uint64(n)*2, "datatype: size of an enumeration"); d.err != nil {
 		return
 	}
 	t.Choices = make([]readers.Choice, n)
 	for i := range t.Choices {
 		if t.Choices[i].Name = d.name(h.version); t.Choices[i].Name == "" {
-			d.fail("enumeration has an empty name")
+			d.fail("datatype: enumeration has an empty name")
 			return
 		}
 	}
 	for i := range t.Choices {
-		t.Choices[i].Value = bytes.Clone(d.take(t.Size)) // types outlive the file
+		t.Choices[i].Value = bytes.Clone(d.take(t.Size)) // cached types outlive the file's buffer
 	}
 }
 
@@ -367,20 +377,20 @@ func (d typeDecoder) varlen(t *readers.Type, h typeHead) {
 		t.Padding, t.UTF8 = readers.Padding(h.bits>>4&15), d.charset(h.bits>>8&15)
 		d.decode(h.depth + 1)
 	default:
-		d.fail("kind of a variable-length type is %d, not 0 or 1", kind)
+		d.fail("datatype: variable-length type is %d (want 0 or 1)", kind)
 	}
 	if want := 4 + d.offsets + 4; d.err == nil && t.Size != want {
-		d.fail("variable-length type is of %d bytes, not %d", t.Size, want)
+		d.fail("datatype: variable-length type has %d bytes (want %d)", t.Size, want)
 	}
 }
 
 func (d typeDecoder) complex(t *readers.Type, h typeHead) {
 	if h.bits != 1 {
-		d.err = unsupported("complex type of other than rectangular, homogeneous form (%#x)", h.bits)
+		d.err = unsupported("datatype: complex numbers that are not rectangular and homogeneous (%#x)", h.bits)
 		return
 	}
 	t.Base = d.decode(h.depth + 1)
 	if d.err == nil && (t.Base.Class != readers.Float || t.Size != 2*t.Base.Size) {
-		d.fail("complex type of %d bytes is of %s", t.Size, t.Base)
+		d.fail("datatype: complex type of %d bytes has base type %s", t.Size, t.Base)
 	}
 }

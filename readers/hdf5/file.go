@@ -1,9 +1,9 @@
-// Package hdf5 reads HDF5 and netCDF-4 files: their metadata, where their chunks are, and
-// the values that have to be shown.
+// Package hdf5 reads HDF5 and netCDF-4 files: their metadata, the positions of their chunks, and
+// the values of small datasets.
 //
-// It follows the HDF5 File Format Specification, version 3 with the additions of HDF5
-// 2.0; comments cite its sections (IV.A.2 and the like). Everything is read through
-// byte ranges, without locks, by any number of goroutines at once.
+// It follows the HDF5 File Format Specification, version 3, with the additions of HDF5 2.0.
+// Comments cite its sections (IV.A.2 and so on). All reads are byte ranges without locks, and any
+// number of goroutines may read at once.
 //
 //	superblock ── root group's object header
 //	object header ── messages: dataspace, datatype, fill value, layout, filters,
@@ -15,12 +15,12 @@
 //	        └── single chunk, implicit, fixed array, extensible array
 //	varying lengths ── global heap
 //
-// Addresses in the file count from its base address, which is where the superblock
-// starts; offsets in this package's results count from byte 0 of the source.
+// Addresses in the file are relative to its base address, the start of the superblock. Offsets in
+// this package's results are relative to the start of the source.
 //
-// What libhdf5 reads is read, what it refuses as damaged is refused object by object:
-// the objects that can be read are listed, and the others with the reason. So are the members of a
-// group, of which libhdf5 lists none where one is damaged.
+// The package accepts files that libhdf5 accepts. It rejects damaged objects one by one: it lists
+// the objects that can be read, and the others with the reason. It also lists the readable members
+// of a damaged group, for which libhdf5 lists none.
 package hdf5
 
 import (
@@ -33,25 +33,26 @@ import (
 	"varve/readers/source"
 )
 
-// File is an open HDF5 file. It may be used by any number of goroutines.
+// File is an open HDF5 file. Any number of goroutines may use it.
 type File struct {
 	src   *source.Source
-	allow []string // folders of which files may be read that this one names
+	allow []string // folders of other files that may be read if this file refers to them
 	super superblock
-	end   int64 // nothing is read from here on
+	end   int64 // end of the file's data; bytes from here on are not read
 	image []imageEntry
-	// imageErr is why the metadata cache image cannot be read: then no object can.
+	// imageErr is the reason why the metadata cache image cannot be read. Then no object can be
+	// read.
 	imageErr error
 	sohm     []sharedIndex
 
-	mu      sync.Mutex
-	indexes []source.Range // to be announced when the first is read
-	heaps   map[uint64]*globalHeap
-	held    int // bytes of heaps
+	mu        sync.Mutex
+	indexes   []source.Range // chunk indexes to prefetch when the first one is read
+	heaps     map[uint64]*globalHeap
+	heapBytes int // bytes in heaps
 }
 
-// OpenFile reads the superblock of src and what belongs to it. Files that it names are read if
-// they lie in its folder, or in one that is allowed.
+// OpenFile reads the superblock of src and its extension. Other files that it refers to can be read
+// if they are in its folder, or in an allowed one.
 func OpenFile(ctx context.Context, src *source.Source, allow ...string) (*File, error) {
 	f := &File{
 		src:   src,
@@ -69,8 +70,8 @@ func (f *File) open(ctx context.Context) error {
 		return err
 	}
 	if f.super.version < 2 {
-		// These have the root group's symbol table in the superblock: without the group
-		// itself there is no file.
+		// The superblock of these versions contains the root group's symbol table entry. libhdf5
+		// rejects the file if the root group's header cannot be read.
 		_, err := f.readFirstChunk(ctx, f.super.root)
 		return err
 	}
@@ -80,7 +81,7 @@ func (f *File) open(ctx context.Context) error {
 	return f.readExtension(ctx)
 }
 
-// Detect reports whether the source has an HDF5 signature where one may be.
+// Detect reports whether the source has an HDF5 signature at one of the permitted offsets.
 func Detect(ctx context.Context, src *source.Source) (bool, error) {
 	_, err := findSignature(ctx, src)
 	if errors.Is(err, errNoSignature) {
@@ -89,12 +90,12 @@ func Detect(ctx context.Context, src *source.Source) (bool, error) {
 	return err == nil, err
 }
 
-// view returns n bytes at an address, which the caller must not change.
+// view returns n bytes at an address. The caller must not change them.
 func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
 	if f.imageErr != nil {
 		return nil, f.imageErr
 	}
-	if b := f.imaged(addr, n); b != nil {
+	if b := f.imageBytes(addr, n); b != nil {
 		return b, nil
 	}
 	off, err := f.offset(addr, uint64(n))
@@ -104,10 +105,11 @@ func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
 	return f.src.View(ctx, off, n)
 }
 
-// scan is at for bytes that are needed once, valid until the window is used again.
-func (f *File) scan(ctx context.Context, w *source.Window, addr uint64, n int) (*cursor, error) {
+// cursorOnce is at for bytes that are read once: it bypasses the cache. The result is valid until the
+// window is used again.
+func (f *File) cursorOnce(ctx context.Context, w *source.Window, addr uint64, n int) (*cursor, error) {
 	if f.imageErr != nil || f.image != nil {
-		return f.at(ctx, addr, n)
+		return f.cursorAt(ctx, addr, n)
 	}
 	off, err := f.offset(addr, uint64(n))
 	if err != nil {
@@ -118,33 +120,35 @@ func (f *File) scan(ctx context.Context, w *source.Window, addr uint64, n int) (
 	if err != nil {
 		return nil, err
 	}
-	return f.over(b, addr), nil
+	return f.newCursor(b, addr), nil
 }
 
-// offset turns an address into an offset in the source, where n bytes must be.
+// offset converts an address to an offset in the source, and checks that the file has n bytes
+// there.
 func (f *File) offset(addr, n uint64) (int64, error) {
 	off := addr + f.super.base
+	// The sum wraps around for damaged addresses: off < addr detects this.
 	if addr == undefined || off < addr || off > uint64(f.end) || n > uint64(f.end)-off {
-		return 0, &readers.Error{Offset: -1, Err: readers.Corruptf("%d bytes at address %d lie beyond the end, %d", n, addr, uint64(f.end)-f.super.base)}
+		return 0, &readers.Error{Offset: -1, Err: readers.Corruptf("%d bytes at address %d are beyond the end of the file (%d)", n, addr, uint64(f.end)-f.super.base)}
 	}
 	return int64(off), nil
 }
 
-// at returns a cursor over n bytes at an address.
-func (f *File) at(ctx context.Context, addr uint64, n int) (*cursor, error) {
+// cursorAt returns a cursor over n bytes at an address.
+func (f *File) cursorAt(ctx context.Context, addr uint64, n int) (*cursor, error) {
 	b, err := f.view(ctx, addr, n)
 	if err != nil {
 		return nil, err
 	}
-	return f.over(b, addr), nil
+	return f.newCursor(b, addr), nil
 }
 
-// over returns a cursor over bytes that were read from an address.
-func (f *File) over(b []byte, addr uint64) *cursor {
+// newCursor returns a cursor over bytes that were read at an address.
+func (f *File) newCursor(b []byte, addr uint64) *cursor {
 	return &cursor{b: b, at: int64(addr + f.super.base), offsets: f.super.offsets, lengths: f.super.lengths}
 }
 
-// available is how many bytes there are from an address to the end, at most limit.
+// available returns how many bytes the file has at an address, at most limit.
 func (f *File) available(addr uint64, limit int) int {
 	for _, e := range f.image {
 		if addr >= e.addr && addr-e.addr < uint64(len(e.data)) {
@@ -158,13 +162,14 @@ func (f *File) available(addr uint64, limit int) int {
 	return int(min(uint64(limit), uint64(f.end)-off))
 }
 
-// locate says in an error which source and which object it is of.
+// locate adds the source and the object's path to an error. Errors of cancelled contexts stay
+// unchanged.
 func (f *File) locate(path string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	located := readers.Error{Offset: -1, Err: err}
-	if e, ok := err.(*readers.Error); ok { // itself, and not something that wraps one
+	if e, ok := err.(*readers.Error); ok { // not errors.As: an error that wraps one would lose its text
 		located = *e
 	}
 	if located.Source == "" {
@@ -176,7 +181,7 @@ func (f *File) locate(path string, err error) error {
 	return &located
 }
 
-// unsupported returns an error for what is valid and not understood.
+// unsupported returns an error for valid data that varve does not support.
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), errors.ErrUnsupported)
 }

@@ -10,7 +10,7 @@ import (
 	"varve/readers"
 )
 
-// Numbers of filters (registered with The HDF Group).
+// Filter identification numbers, as registered with The HDF Group.
 const (
 	filterDeflate     = 1
 	filterShuffle     = 2
@@ -28,7 +28,7 @@ const (
 	filterBlosc2      = 32026
 )
 
-// filterNames names filters that a file does not have to name.
+// filterNames holds the names of filters for files that store only the number.
 var filterNames = map[int]string{
 	filterDeflate:     "deflate",
 	filterShuffle:     "shuffle",
@@ -56,8 +56,8 @@ var filterNames = map[int]string{
 	32028:             "sperr",
 }
 
-// filterConfigs says how the codec that undoes a filter is configured. Codecs that only
-// HDF5 knows take the client values as they are.
+// filterConfigs holds functions that return the configuration of a filter's codec. Codecs that are
+// specific to HDF5 take the client data values unchanged.
 var filterConfigs = map[int]func(values []uint32, t *readers.Type) any{
 	filterDeflate:    deflateConfig,
 	filterShuffle:    shuffleConfig,
@@ -102,7 +102,8 @@ func shuffleConfig(v []uint32, t *readers.Type) any {
 	if size == 0 && t != nil {
 		size = uint32(t.Size)
 	}
-	return object{"elementsize": min(max(size, 1), 1<<30)} // a larger one leaves any chunk as it is
+	// The codec copies chunks unchanged if the element size exceeds the chunk, as the filter does.
+	return object{"elementsize": min(max(size, 1), 1<<30)}
 }
 
 func szipConfig(v []uint32, _ *readers.Type) any {
@@ -115,7 +116,7 @@ func szipConfig(v []uint32, _ *readers.Type) any {
 	}
 }
 
-// bloscConfig turns the client values of blosc into what numcodecs calls them: 4 is the
+// bloscConfig converts the client data values of Blosc to the names in numcodecs: value 4 is the
 // level, 5 the shuffle, 6 the compressor.
 func bloscConfig(v []uint32, _ *readers.Type) any {
 	names := []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
@@ -127,22 +128,22 @@ func bloscConfig(v []uint32, _ *readers.Type) any {
 	}
 }
 
-// resolveFilters says of each filter what undoes it, or why nothing does.
+// resolveFilters sets the name of each filter and its codec, or the reason why it has none.
 func resolveFilters(filters []readers.Filter, t *readers.Type) {
 	var room [64]byte
 	for i := range filters {
 		x := &filters[i]
 		key := filterKey(room[:0], x, t)
-		known, ok := knownFilters.get(key)
+		known, ok := filterCache.get(key)
 		if !ok {
 			known = resolveFilter(*x, t)
-			knownFilters.put(key, known)
+			filterCache.put(key, known)
 		}
 		x.Name, x.Codec, x.Err = known.Name, known.Codec, known.Err
 	}
 }
 
-// filterKey is equal for filters that are undone alike.
+// filterKey returns a key that is equal for filters with the same codec configuration.
 func filterKey(key []byte, f *readers.Filter, t *readers.Type) []byte {
 	key = append(key, f.Name...)
 	key = binary.LittleEndian.AppendUint32(append(key, 0), uint32(f.ID))
@@ -173,8 +174,8 @@ func resolveFilter(f readers.Filter, t *readers.Type) readers.Filter {
 	return f
 }
 
-// undecodable returns the first reason why chunks that all filters were applied to
-// cannot be decoded.
+// undecodable returns the first reason why chunks to which all filters were applied cannot be
+// decoded, or nil.
 func undecodable(filters []readers.Filter) error {
 	for _, f := range filters {
 		if f.Err != nil {
@@ -184,7 +185,7 @@ func undecodable(filters []readers.Filter) error {
 	return nil
 }
 
-// rawPipeline is the pipeline that undoes filters and leaves elements as they are stored.
+// rawPipeline returns a pipeline that decodes filters and leaves elements as stored.
 func rawPipeline(filters []readers.Filter, mask uint32, form codec.Form) (*codec.Pipeline, error) {
 	p := readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}, Filters: filters}
 	specs, err := p.Specs(mask)
@@ -194,13 +195,13 @@ func rawPipeline(filters []readers.Filter, mask uint32, form codec.Form) (*codec
 	return codec.New(specs, form)
 }
 
-// rawForm is that of elements as they are stored.
+// rawForm returns the form of elements as stored.
 func rawForm(elements, size int) codec.Form {
 	return codec.Form{Type: codec.Type{Kind: codec.Raw, Size: size}, Shape: []int64{int64(elements)}}
 }
 
-// undoFilters decodes stored bytes that must become size bytes.
-func undoFilters(filters []readers.Filter, mask uint32, stored []byte, size int) ([]byte, error) {
+// decodeFilters decodes stored bytes, which must give exactly size bytes.
+func decodeFilters(filters []readers.Filter, mask uint32, stored []byte, size int) ([]byte, error) {
 	p, err := rawPipeline(filters, mask, rawForm(size, 1))
 	if err != nil {
 		return nil, err
@@ -210,7 +211,7 @@ func undoFilters(filters []readers.Filter, mask uint32, stored []byte, size int)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("undoing filters: %w", err)
+		return nil, fmt.Errorf("decode filters: %w", err)
 	}
 	return out, nil
 }

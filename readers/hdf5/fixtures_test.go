@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,7 @@ import (
 
 const fixtureDir = "../../fixtures/hdf5"
 
-// openFixture opens a sample file for the length of a test.
+// openFixture opens a sample file until the test ends.
 func openFixture(t testing.TB, name string) (*File, *Tree) {
 	t.Helper()
 	return openPath(t, filepath.Join(fixtureDir, name))
@@ -47,7 +48,17 @@ func openPath(t testing.TB, path string) (*File, *Tree) {
 	return f, tree
 }
 
-// expectedDataset is what libhdf5 says of a dataset.
+// offsetOf returns the offset in the source that an error carries, or -1.
+func offsetOf(err error) int64 {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if e, ok := err.(*readers.Error); ok && e.Offset >= 0 {
+			return e.Offset
+		}
+	}
+	return -1
+}
+
+// expectedDataset holds libhdf5's description of a dataset.
 type expectedDataset struct {
 	Type   string
 	Shape  []uint64
@@ -55,7 +66,7 @@ type expectedDataset struct {
 	Values string
 }
 
-// expectedChunk is [place in elements, offset, size, mask].
+// expectedChunk is [chunk offset in elements, offset, size, mask].
 type expectedChunk struct {
 	at           []uint64
 	offset, size uint64
@@ -81,8 +92,8 @@ func expected(t testing.TB) map[string]map[string]expectedDataset {
 
 var classNames = []string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "vlen", "array", "complex"}
 
-// TestAgainstLibhdf5 holds types, shapes, chunks and values of all sample files against what
-// libhdf5 said of them when they were made.
+// TestAgainstLibhdf5 compares types, shapes, chunks and values of all sample files with those that
+// libhdf5 reported when the samples were made.
 func TestAgainstLibhdf5(t *testing.T) {
 	for name, datasets := range expected(t) {
 		t.Run(name, func(t *testing.T) {
@@ -159,8 +170,8 @@ func compareChunks(t *testing.T, o *Object, want []expectedChunk) {
 	}
 }
 
-// structures says which sample file is there for which structure, and how to tell that it
-// has it. fixtures/README.md lists the same files.
+// structures lists the sample file of each structure, with a check that the file has it.
+// fixtures/README.md lists the same files.
 var structures = []struct {
 	file, what string
 	has        func(t *testing.T, f *File, tree *Tree) bool
@@ -189,13 +200,13 @@ var structures = []struct {
 	{"sizes84.h5", "symbol table nodes", contains("SNOD")},
 	{"links_dense.h5", "links in a fractal heap, ordered", func(_ *testing.T, _ *File, tree *Tree) bool {
 		o, err := tree.Lookup("/g")
-		return err == nil && o.ordered && len(o.members) == 11
+		return err == nil && o.hasCreationOrder && len(o.members) == 11
 	}},
 	{"links_dense.h5", "direct block as root", contains("FHDB")},
 	{"heap_filtered.h5", "filtered fractal heap", func(t *testing.T, f *File, _ *Tree) bool {
 		return heapAt(t, f, "FRHP").filters != nil
 	}},
-	{"attributes_dense.h5", "indirect block", contains("FHIB")},
+	{"attributes_dense.h5", "fractal heap: indirect block", contains("FHIB")},
 	{"attributes_dense.h5", "huge object", func(t *testing.T, f *File, _ *Tree) bool {
 		return heapAt(t, f, "FRHP").hugeTree != undefined
 	}},
@@ -254,7 +265,7 @@ func superblockIs(version int) structureTest {
 	return func(_ *testing.T, f *File, _ *Tree) bool { return f.super.version == version }
 }
 
-// contains reports whether a signature stands in the file.
+// contains reports whether the file contains a signature.
 func contains(signature string) structureTest {
 	return func(t *testing.T, f *File, _ *Tree) bool { return bytes.Contains(content(t, f), []byte(signature)) }
 }
@@ -268,7 +279,7 @@ func content(t testing.TB, f *File) []byte {
 	return b
 }
 
-// levels reports whether the file has a node of a v1 B-tree of that height.
+// levels reports whether the file has a node of a v1 B-tree of the given height.
 func levels(kind byte, n byte) structureTest {
 	return func(t *testing.T, f *File, _ *Tree) bool {
 		return bytes.Contains(content(t, f), []byte{'T', 'R', 'E', 'E', kind, n - 1})

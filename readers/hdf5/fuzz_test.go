@@ -28,7 +28,7 @@ func (m memory) Identity() source.Identity { return source.Identity{Size: int64(
 func (m memory) Close() error              { return nil }
 func (m memory) BlockBits() int            { return 13 }
 
-// readEverything reads all that a file holds, as far as it goes.
+// readEverything reads all data of a file and returns the first error.
 func readEverything(ctx context.Context, content []byte) error {
 	f, err := OpenFile(ctx, source.New("memory", memory(content)))
 	if err != nil {
@@ -70,7 +70,7 @@ func readEverything(ctx context.Context, content []byte) error {
 	return nil
 }
 
-// FuzzFile reads damaged files: whatever they hold, there is no panic and an end.
+// FuzzFile reads damaged files: reading must not panic and must end.
 func FuzzFile(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join(fixtureDir, "*.*"))
 	if err != nil {
@@ -116,7 +116,7 @@ func FuzzMessages(f *testing.F) {
 }
 
 func decodeMessage(ctx context.Context, f *File, kind int, data []byte) {
-	c := f.over(data, 0)
+	c := f.newCursor(data, 0)
 	switch kind {
 	case msgDataspace:
 		product(readDataspace(c).shape)
@@ -151,8 +151,8 @@ func decodeMessage(ctx context.Context, f *File, kind int, data []byte) {
 	}
 }
 
-// TestTruncated cuts every sample file at every place where a structure could end: none is
-// read without an error, and none panics.
+// TestTruncated cuts every sample file at every multiple of a step: each must give an error, and
+// none may panic.
 func TestTruncated(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(fixtureDir, "*.h5"))
 	if err != nil || len(files) == 0 {
@@ -171,7 +171,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestCancelled stops when its context does.
+// TestCancelled: reading ends when its context is cancelled.
 func TestCancelled(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(fixtureDir, "index_btree2.h5"))
 	if err != nil {

@@ -48,8 +48,8 @@ const (
 	flagFailAlways  = 0x80
 )
 
-// shareable are the messages that may stand elsewhere than in the header.
-var shareable = map[int]bool{
+// isShareable contains the message types that may be stored outside the object header.
+var isShareable = map[int]bool{
 	msgDataspace: true, msgDatatype: true, msgOldFill: true, msgFill: true, msgFilters: true, msgAttribute: true,
 }
 
@@ -67,19 +67,28 @@ type message struct {
 	addr  uint64 // of data
 }
 
-// header is an object header (IV.A.1):
+// header is an object header (IV.A.1). Version 1:
 //
-//	version 1: version, messages' number, reference count, size, messages
-//	version 2: "OHDR", version, flags, times, limits, size, messages, gap, checksum
+//	0   version 1 (1 byte), reserved (1), number of messages (2)
+//	4   reference count (4), size of the messages in this chunk (4), padding (4)
+//	16  messages: type (2), size (2), flags (1), reserved (3), data
 //
-// with continuations elsewhere in the file, which begin with "OCHK" in version 2.
+// Version 2:
+//
+//	0   "OHDR", version 2 (1), flags (1)
+//	    times (16, flag 0x20), attribute limits (4, flag 0x10), size (1, 2, 4 or 8)
+//	    messages: type (1), size (2), flags (1), creation order (2, flag 0x04), data
+//	    gap, checksum (4)
+//
+// A continuation message leads to another chunk of messages, which in version 2 begins with "OCHK"
+// and ends with a checksum.
 type header struct {
 	addr     uint64
 	version  int
 	flags    int
 	messages []message
 	cont     []span
-	count    int // version 1: messages that there should be
+	count    int // version 1: number of messages according to the header
 }
 
 type span struct{ addr, size uint64 }
@@ -89,14 +98,14 @@ func (f *File) readHeader(ctx context.Context, addr uint64) (*header, error) {
 	return h, f.readHeaderInto(ctx, addr, h)
 }
 
-// readHeaderInto reads an object header into h, whose memory is used again.
+// readHeaderInto reads an object header into h and reuses h's memory.
 func (f *File) readHeaderInto(ctx context.Context, addr uint64, h *header) error {
 	if err := f.readFirstChunkInto(ctx, addr, h); err != nil {
 		return err
 	}
 	for i := 0; i < len(h.cont); i++ {
 		if i >= maxHeaderChunks {
-			return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("object header has more than %d continuations", maxHeaderChunks)}
+			return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("object header: more than %d continuations", maxHeaderChunks)}
 		}
 		if err := f.readContinuation(ctx, h, h.cont[i]); err != nil {
 			return err
@@ -105,7 +114,7 @@ func (f *File) readHeaderInto(ctx context.Context, addr uint64, h *header) error
 	return nil
 }
 
-// readFirstChunk reads an object header as far as its first continuation.
+// readFirstChunk reads an object header without its continuations.
 func (f *File) readFirstChunk(ctx context.Context, addr uint64) (*header, error) {
 	h := &header{}
 	return h, f.readFirstChunkInto(ctx, addr, h)
@@ -114,7 +123,8 @@ func (f *File) readFirstChunk(ctx context.Context, addr uint64) (*header, error)
 const usualMessages = 24
 
 func (f *File) readFirstChunkInto(ctx context.Context, addr uint64, h *header) error {
-	c, err := f.at(ctx, addr, f.available(addr, 256))
+	// Most headers fit in 256 bytes. A larger one is read again at its size.
+	c, err := f.cursorAt(ctx, addr, f.available(addr, 256))
 	if err != nil {
 		return err
 	}
@@ -129,7 +139,7 @@ func (f *File) readFirstChunkInto(ctx context.Context, addr uint64, h *header) e
 }
 
 func (f *File) readHeader1(ctx context.Context, h *header, c *cursor) error {
-	h.version = c.version("an object header", 1, 1)
+	h.version = c.version("object header", 1, 1)
 	c.skip(1)
 	h.count = c.u16()
 	c.skip(4)
@@ -139,10 +149,10 @@ func (f *File) readHeader1(ctx context.Context, h *header, c *cursor) error {
 		return c.err
 	}
 	if h.count > 0 && size < 8 || h.count == 0 && size > 0 {
-		c.fail("object header has %d messages in %d bytes", h.count, size)
+		c.fail("object header: %d messages do not fit in %d bytes", h.count, size)
 		return c.err
 	}
-	body, err := f.whole(ctx, c, h.addr, 16, uint64(size))
+	body, err := f.readWhole(ctx, c, h.addr, 16, uint64(size))
 	if err != nil {
 		return err
 	}
@@ -150,22 +160,23 @@ func (f *File) readHeader1(ctx context.Context, h *header, c *cursor) error {
 		return err
 	}
 	if len(h.messages) > h.count {
-		return &readers.Error{Offset: body.at, Err: readers.Corruptf("object header has %d messages and says %d", len(h.messages), h.count)}
+		return &readers.Error{Offset: body.at, Err: readers.Corruptf("object header: %d messages in the first chunk (the header says %d in all)", len(h.messages), h.count)}
 	}
 	return nil
 }
 
-// whole returns a cursor past the first n bytes of a structure, over size more bytes.
-func (f *File) whole(ctx context.Context, c *cursor, addr uint64, n int, size uint64) (*cursor, error) {
+// readWhole returns a cursor at byte n of a structure, which ends size bytes later. It reads the
+// structure again if the cursor does not hold all of it.
+func (f *File) readWhole(ctx context.Context, c *cursor, addr uint64, n int, size uint64) (*cursor, error) {
 	if size > uint64(f.available(addr, 1<<30)-n) {
-		return nil, &readers.Error{Offset: c.at, Err: readers.Corruptf("structure of %d bytes lies beyond the end of the file", size)}
+		return nil, &readers.Error{Offset: c.at, Err: readers.Corruptf("structure of %d bytes extends beyond the end of the file", size)}
 	}
 	if n+int(size) > len(c.b) {
 		b, err := f.view(ctx, addr, n+int(size))
 		if err != nil {
 			return nil, err
 		}
-		c = f.over(b, addr)
+		c = f.newCursor(b, addr)
 	}
 	c.b, c.pos = c.b[:n+int(size)], n
 	return c, nil
@@ -173,10 +184,10 @@ func (f *File) whole(ctx context.Context, c *cursor, addr uint64, n int, size ui
 
 func (f *File) readHeader2(ctx context.Context, h *header, c *cursor) error {
 	c.signature("OHDR")
-	h.version = c.version("an object header", 2, 2)
+	h.version = c.version("object header", 2, 2)
 	h.flags = c.u8()
 	if h.flags&^0x3f != 0 {
-		c.fail("flags of the object header are %#x", h.flags)
+		c.fail("object header: flags are %#x (bits 6 and 7 are reserved)", h.flags)
 	}
 	if h.flags&0x20 != 0 {
 		c.skip(16)
@@ -188,26 +199,26 @@ func (f *File) readHeader2(ctx context.Context, h *header, c *cursor) error {
 	if c.err != nil {
 		return c.err
 	}
-	body, err := f.whole(ctx, c, h.addr, c.pos, size+4)
+	body, err := f.readWhole(ctx, c, h.addr, c.pos, size+4)
 	if err != nil {
 		return err
 	}
 	if size > 1<<30 {
-		return readers.Corruptf("object header of %d bytes", size)
+		return readers.Corruptf("object header: %d bytes (limit %d)", size, 1<<30)
 	}
 	return h.readChecked(body)
 }
 
-// readChecked reads the messages of a chunk that ends in a checksum.
+// readChecked reads the messages of a chunk with a checksum at its end.
 func (h *header) readChecked(c *cursor) error {
 	end := len(c.b) - 4
 	if end < c.pos {
-		c.fail("no room for the checksum")
+		c.fail("object header: no room for the checksum")
 		return c.err
 	}
 	check := *c
 	check.pos = end
-	check.checksum("an object header")
+	check.checksum("object header")
 	if check.err != nil {
 		return check.err
 	}
@@ -217,9 +228,9 @@ func (h *header) readChecked(c *cursor) error {
 
 func (f *File) readContinuation(ctx context.Context, h *header, s span) error {
 	if s.size > 1<<30 {
-		return readers.Corruptf("object header's continuation of %d bytes", s.size)
+		return readers.Corruptf("object header: continuation of %d bytes (limit %d)", s.size, 1<<30)
 	}
-	c, err := f.at(ctx, s.addr, int(s.size))
+	c, err := f.cursorAt(ctx, s.addr, int(s.size))
 	if err != nil {
 		return err
 	}
@@ -230,21 +241,21 @@ func (f *File) readContinuation(ctx context.Context, h *header, s span) error {
 	return h.readChecked(c)
 }
 
-// readMessages reads messages up to the end of the cursor. A gap that is too small for a
-// message may follow them in version 2, where no message that stands for nothing could have
-// taken it in.
+// readMessages reads messages up to the end of the cursor. In version 2 a gap that is too small for
+// a message may follow, unless the chunk has a null message: the library would have enlarged that
+// one instead.
 func (h *header) readMessages(c *cursor) error {
 	prefix, first := h.prefixSize(), len(h.messages)
 	for c.left() >= prefix {
 		if len(h.messages) >= maxHeaderMessages {
-			c.fail("object header has more than %d messages", maxHeaderMessages)
+			c.fail("object header: more than %d messages", maxHeaderMessages)
 			break
 		}
 		h.readMessage(c)
 	}
 	isNull := func(m message) bool { return m.kind == msgNull }
 	if c.left() > 0 && (h.version == 1 || slices.ContainsFunc(h.messages[first:], isNull)) {
-		c.fail("gap of %d bytes after the messages", c.left())
+		c.fail("object header: gap of %d bytes after the messages", c.left())
 	}
 	return c.err
 }
@@ -272,7 +283,7 @@ func (h *header) readMessage(c *cursor) {
 	case h.version == 1:
 		c.skip(3)
 		if size%8 != 0 {
-			c.fail("message of %d bytes is not aligned", size)
+			c.fail("object header: message of %d bytes is not a multiple of 8", size)
 		}
 	case h.flags&4 != 0:
 		m.order = c.u16()
@@ -285,7 +296,7 @@ func (h *header) readMessage(c *cursor) {
 		d.b, d.pos = m.data, 0
 		s := span{addr: d.address(), size: d.length()}
 		if c.err = d.err; s.size == 0 {
-			c.fail("continuation of an object header is of no bytes")
+			c.fail("object header: continuation of 0 bytes")
 		}
 		h.cont = append(h.cont, s)
 	}
@@ -300,20 +311,20 @@ func (h *header) checkFlags(c *cursor, m message) {
 	case fl&flagShared != 0 && fl&flagUnshareable != 0,
 		fl&flagWasUnknown != 0 && fl&flagFailWrite != 0,
 		fl&flagWasUnknown != 0 && fl&flagMark == 0:
-		c.fail("flags %#x of a message contradict each other", fl)
+		c.fail("object header: message flags %#x contradict each other", fl)
 	case !known && fl&flagFailAlways != 0:
-		c.err = unsupported("message of type %d, which readers must know", m.kind)
-	case known && fl&(flagShared|flagShareable) != 0 && !shareable[m.kind]:
-		c.fail("message of type %#x is flagged as shareable", m.kind)
+		c.err = unsupported("object header message of type %d", m.kind)
+	case known && fl&(flagShared|flagShareable) != 0 && !isShareable[m.kind]:
+		c.fail("object header: message of type %#x cannot be shared", m.kind)
 	case m.kind == msgReferenceCount && h.version == 1:
-		c.fail("object header of version 1 has a reference count message")
+		c.fail("object header: version 1 has a reference count message")
 	case m.kind == msgOldModified && !isOldTime(m.data), m.kind == msgModified && (len(m.data) < 8 || m.data[0] != 1):
-		c.fail("bad modification time")
+		c.fail("object header: modification time is damaged")
 	}
 }
 
-// isOldTime reports whether a message holds a time as text: year, month, day, hour, minute, second
-// in 14 digits, and two bytes more.
+// isOldTime reports whether a message holds a time as text: year, month, day, hour, minute and
+// second in 14 digits, followed by at least two bytes.
 func isOldTime(b []byte) bool {
 	if len(b) < 16 {
 		return false
@@ -331,9 +342,9 @@ func (h *header) find(kind int) (message, bool) {
 	return message{}, false
 }
 
-// cursorOf returns a cursor over the content of a message, wherever it is stored.
+// cursorOf returns a cursor over the content of a message, which may be shared.
 func (f *File) cursorOf(ctx context.Context, m message) (cursor, error) {
-	c := f.over(m.data, m.addr-f.super.base)
+	c := f.newCursor(m.data, m.addr-f.super.base)
 	if m.flags&flagShared == 0 {
 		return *c, nil
 	}

@@ -7,17 +7,20 @@ import (
 	"varve/readers"
 )
 
-// globalHeap is one collection of objects of varying lengths (III.E):
+// globalHeap is one collection of the global heap, which holds elements of varying length (III.E):
 //
-//	"GCOL", version, 3 reserved, size of the collection
-//	objects: index, reference count, 4 reserved, size, data padded to 8
+//	0   "GCOL", version 1 (1 byte), reserved (3)
+//	8   size of the collection (size of lengths)
+//	16  objects: index (2), reference count (2), reserved (4), size (size of lengths),
+//	    data, padded to a multiple of 8 bytes
 //
-// Index 0 is the free space at the end, whose size is that of its header too. Both headers are padded to 8 bytes too, which shows
-// where lengths are of 4.
+// Index 0 is the free space at the end; its size includes its own header. If lengths have 4 bytes,
+// both headers are padded to 16 bytes. For example, the string "abc" is index 1, count 1, size 3,
+// the three bytes and five bytes of padding.
 type globalHeap struct {
 	data    []byte
 	addr    uint64
-	objects []globalObject // by index
+	objects []globalObject // sorted by index
 }
 
 type globalObject struct {
@@ -28,10 +31,10 @@ type globalObject struct {
 const (
 	minGlobalHeap  = 4096
 	maxGlobalHeap  = 1 << 30
-	heldGlobalHeap = 16 << 20
+	maxCachedHeaps = 16 << 20
 )
 
-// globalHeap returns the collection at an address.
+// globalHeap returns the collection at an address, from the cache if it was read already.
 func (f *File) globalHeap(ctx context.Context, addr uint64) (*globalHeap, error) {
 	f.mu.Lock()
 	h := f.heaps[addr]
@@ -39,22 +42,22 @@ func (f *File) globalHeap(ctx context.Context, addr uint64) (*globalHeap, error)
 	if h != nil {
 		return h, nil
 	}
-	c, err := f.at(ctx, addr, 8+f.super.lengths)
+	c, err := f.cursorAt(ctx, addr, 8+f.super.lengths)
 	if err != nil {
 		return nil, err
 	}
 	c.signature("GCOL")
-	c.version("a global heap", 1, 1)
+	c.version("global heap", 1, 1)
 	c.skip(3)
 	size := c.length()
 	head := (8 + f.super.lengths + 7) &^ 7
 	if c.err == nil && (size < minGlobalHeap || size > maxGlobalHeap) {
-		c.fail("global heap of %d bytes", size)
+		c.fail("global heap: collection of %d bytes (want %d to %d)", size, minGlobalHeap, maxGlobalHeap)
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
-	whole, err := f.at(ctx, addr, int(size))
+	whole, err := f.cursorAt(ctx, addr, int(size))
 	if err != nil {
 		return nil, err
 	}
@@ -63,16 +66,16 @@ func (f *File) globalHeap(ctx context.Context, addr uint64) (*globalHeap, error)
 	if err := h.read(whole); err != nil {
 		return nil, err
 	}
-	f.hold(h)
+	f.cacheHeap(h)
 	return h, nil
 }
 
-func (f *File) hold(h *globalHeap) {
+func (f *File) cacheHeap(h *globalHeap) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.held += len(h.data); f.held > heldGlobalHeap {
+	if f.heapBytes += len(h.data); f.heapBytes > maxCachedHeaps {
 		clear(f.heaps)
-		f.held = len(h.data)
+		f.heapBytes = len(h.data)
 	}
 	f.heaps[h.addr] = h
 }
@@ -86,15 +89,16 @@ func (h *globalHeap) read(c *cursor) error {
 		c.skip(prefix - 8 - c.lengths)
 		if index == 0 {
 			if free := uint64(prefix + c.left()); size != free {
-				c.fail("free space of a global heap is of %d bytes, not %d", size, free)
+				c.fail("global heap: free space of %d bytes (want %d)", size, free)
 			}
 			break
 		}
 		if size > uint64(c.left()) {
-			c.fail("object %d of a global heap is of %d bytes, %d are left", index, size, c.left())
+			c.fail("global heap: object %d has %d bytes, but only %d remain", index, size, c.left())
 			return c.err
 		}
 		h.objects = append(h.objects, globalObject{index, c.pos, c.pos + int(size)})
+		// The last object need not be padded.
 		c.skip(min((int(size)+7)&^7, c.left()))
 	}
 	byIndex := func(a, b globalObject) int { return a.index - b.index }
@@ -108,16 +112,16 @@ func (h *globalHeap) read(c *cursor) error {
 func (h *globalHeap) object(index int) ([]byte, error) {
 	i, ok := slices.BinarySearchFunc(h.objects, index, func(o globalObject, want int) int { return o.index - want })
 	if !ok {
-		return nil, &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf("global heap at address %d has no object %d", h.addr, index)}
+		return nil, &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf("global heap at address %d: no object %d", h.addr, index)}
 	}
 	if i+1 < len(h.objects) && h.objects[i+1].index == index {
-		return nil, &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf("global heap at address %d has two objects %d", h.addr, index)}
+		return nil, &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf("global heap at address %d: two objects %d", h.addr, index)}
 	}
 	o := h.objects[i]
 	return h.data[o.start:o.end:o.end], nil
 }
 
-// heapObject returns an object of the global heap.
+// heapObject returns an object of the global heap by the address of its collection and its index.
 func (f *File) heapObject(ctx context.Context, addr uint64, index int) ([]byte, error) {
 	h, err := f.globalHeap(ctx, addr)
 	if err != nil {

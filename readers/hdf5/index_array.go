@@ -8,30 +8,32 @@ import (
 	"varve/readers"
 )
 
-// element reads the elements of fixed and extensible arrays: the address of a chunk, and
-// its size and mask if there are filters.
+// element decodes the elements of fixed and extensible arrays: the address of a chunk, and with
+// filters also its stored size and its filter mask.
+//
+//	address (size of offsets), stored size (1 to 8 bytes), filter mask (4 bytes)
 type element struct {
-	size    int // bytes of an element
+	size    int // size of an element in bytes
 	offsets int
-	width   int // of the size; 0 without filters
+	width   int // width of the stored size; 0 without filters
 }
 
 func (x *chunkIndex) element(c *cursor, size, client int) element {
 	e := element{size: size, offsets: x.f.super.offsets}
-	if x.filtered {
+	if x.isFiltered {
 		e.width = x.sizeWidth()
 	}
 	want := e.offsets
 	if e.width > 0 {
 		want += e.width + 4
 	}
-	if c.err == nil && (size != want || client != 0 && client != 1 || (client == 1) != x.filtered) {
-		c.fail("elements of a chunk index are of %d bytes (client %d), not %d", size, client, want)
+	if c.err == nil && (size != want || client != 0 && client != 1 || (client == 1) != x.isFiltered) {
+		c.fail("chunk index: elements of %d bytes for client %d (want %d)", size, client, want)
 	}
 	return e
 }
 
-// emitAll hands on the chunks of consecutive slots.
+// emitAll yields the chunks of consecutive slots.
 func (x *chunkIndex) emitAll(ctx context.Context, e element, b []byte, s *slots) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -39,6 +41,7 @@ func (x *chunkIndex) emitAll(ctx context.Context, e element, b []byte, s *slots)
 	if err := x.spend(uint64(len(b) / e.size)); err != nil {
 		return err
 	}
+	// An undefined address means that the chunk is not stored.
 	for ; len(b) >= e.size && s.left > 0; b = b[e.size:] {
 		addr := littleAddress(b[:e.offsets])
 		if addr != undefined {
@@ -47,7 +50,7 @@ func (x *chunkIndex) emitAll(ctx context.Context, e element, b []byte, s *slots)
 				size = littleSize(b[e.offsets : e.offsets+e.width])
 				mask = binary.LittleEndian.Uint32(b[e.offsets+e.width:])
 			}
-			s.place(x.out.ref.Index)
+			s.writePosition(x.out.ref.Index)
 			if err := x.out.emit(addr, size, mask); err != nil {
 				return err
 			}
@@ -57,11 +60,18 @@ func (x *chunkIndex) emitAll(ctx context.Context, e element, b []byte, s *slots)
 	return nil
 }
 
-// fixedArray is III.F.1:
+// fixedArray is the index of datasets without unlimited dimensions (fixed array, VII.C):
 //
-//	header "FAHD": client, element's size, page bits, number of elements, block's address
-//	block "FADB": client, header's address, then either all elements and a checksum, or a
-//	bitmap of pages in use, a checksum, and pages, each with a checksum
+//	header     "FAHD", version, client (1), size of elements (1), page bits (1),
+//	           number of elements (size of lengths), address of the data block, checksum (4)
+//	data block "FADB", version, client (1), address of the header, then
+//	           elements, checksum (4)                               without pages
+//	           bitmap of pages in use, checksum (4), pages          with pages
+//	page       2^(page bits) elements (the last page may have fewer), checksum (4)
+//
+// An array has pages if it has more elements than fit in one. For example, 2500 chunks with page
+// bits 10 take three pages of 1024, 1024 and 452 elements, and a bitmap of one byte (0xE0 if all
+// pages are in use).
 type fixedArray struct {
 	element
 	client   int
@@ -72,27 +82,27 @@ type fixedArray struct {
 }
 
 func (x *chunkIndex) readFixedArray(ctx context.Context) error {
-	c, err := x.f.at(ctx, x.addr, 8+x.f.super.lengths+x.f.super.offsets+4)
+	c, err := x.f.cursorAt(ctx, x.addr, 8+x.f.super.lengths+x.f.super.offsets+4)
 	if err != nil {
 		return err
 	}
 	a := fixedArray{addr: x.addr}
 	c.signature("FAHD")
-	c.version("a fixed array", 0, 0)
+	c.version("fixed array", 0, 0)
 	a.client = c.u8()
 	a.element = x.element(c, c.u8(), a.client)
 	a.pageBits = c.u8()
 	a.count, a.block = c.length(), c.address()
-	c.checksum("a fixed array")
+	c.checksum("fixed array")
 	if c.err == nil && (a.pageBits == 0 || a.pageBits > 32 || a.count > uint64(x.f.end)) {
-		c.fail("fixed array of %d elements in pages of 2^%d", a.count, a.pageBits)
+		c.fail("fixed array: %d elements in pages of 2^%d are out of range", a.count, a.pageBits)
 	}
 	if c.err != nil || a.block == undefined {
 		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, -1)
 	if n, ok := product(s.grid); !ok || a.count != n {
-		c.fail("fixed array of %d elements for %d chunks", a.count, n)
+		c.fail("fixed array: %d elements for %d chunks", a.count, n)
 		return c.err
 	}
 	if a.count > 1<<a.pageBits {
@@ -101,26 +111,26 @@ func (x *chunkIndex) readFixedArray(ctx context.Context) error {
 	return x.fixedBlock(ctx, a, s)
 }
 
-// blockHead is the size of what a data block begins with.
+// blockHead returns the size of a data block's prefix.
 func (a *fixedArray) blockHead() int { return 6 + a.offsets }
 
 func (x *chunkIndex) fixedHead(c *cursor, a fixedArray) {
 	c.signature("FADB")
-	c.version("a fixed array's block", 0, 0)
+	c.version("fixed array: data block", 0, 0)
 	if client, owner := c.u8(), c.address(); c.err == nil && (client != a.client || owner != a.addr) {
-		c.fail("a fixed array's block belongs to another array")
+		c.fail("fixed array: data block belongs to another array")
 	}
 }
 
 func (x *chunkIndex) fixedBlock(ctx context.Context, a fixedArray, s *slots) error {
 	size := a.blockHead() + int(a.count)*a.size
-	c, err := x.f.scan(ctx, &x.window, a.block, size+4)
+	c, err := x.f.cursorOnce(ctx, &x.window, a.block, size+4)
 	if err != nil {
 		return err
 	}
 	x.fixedHead(c, a)
 	elements := c.take(int(a.count) * a.size)
-	c.checksum("a fixed array's block")
+	c.checksum("fixed array: data block")
 	if c.err != nil {
 		return c.err
 	}
@@ -132,21 +142,22 @@ func (x *chunkIndex) fixedPages(ctx context.Context, a fixedArray, s *slots) err
 	pages := (a.count + page - 1) / page
 	head := uint64(a.blockHead()) + (pages+7)/8
 	if head > math.MaxInt32 {
-		return readers.Corruptf("fixed array of %d pages", pages)
+		return readers.Corruptf("fixed array: %d pages are too many", pages)
 	}
-	c, err := x.f.at(ctx, a.block, int(head)+4)
+	c, err := x.f.cursorAt(ctx, a.block, int(head)+4)
 	if err != nil {
 		return err
 	}
 	x.fixedHead(c, a)
 	used := c.take(int(pages+7) / 8)
-	c.checksum("a fixed array's block")
+	c.checksum("fixed array: data block")
 	if c.err != nil {
 		return c.err
 	}
 	addr := a.block + head + 4
 	for i := range pages {
 		n := min(page, a.count-i*page)
+		// The bitmap starts at the highest bit of each byte. An unused page still takes space.
 		if used[i/8]&(0x80>>(i%8)) == 0 {
 			s.skip(n)
 		} else if err := x.page(ctx, a.element, span{addr, n}, s); err != nil {
@@ -157,18 +168,18 @@ func (x *chunkIndex) fixedPages(ctx context.Context, a fixedArray, s *slots) err
 	return nil
 }
 
-// page hands on the elements of one page, of the given number of them.
+// page yields the elements of the page at p.addr, which has p.size elements.
 func (x *chunkIndex) page(ctx context.Context, e element, p span, s *slots) error {
 	if p.size > math.MaxInt32/uint64(e.size) {
-		return readers.Corruptf("page of %d elements", p.size)
+		return readers.Corruptf("chunk index: page of %d elements is too large", p.size)
 	}
 	n := int(p.size) * e.size
-	c, err := x.f.scan(ctx, &x.window, p.addr, n+4)
+	c, err := x.f.cursorOnce(ctx, &x.window, p.addr, n+4)
 	if err != nil {
 		return err
 	}
 	elements := c.take(n)
-	c.checksum("a page of a chunk index")
+	c.checksum("chunk index: page")
 	if c.err != nil {
 		return c.err
 	}

@@ -8,16 +8,24 @@ import (
 	"varve/readers"
 )
 
-// readBTree1 reads a v1 B-tree of chunks, whose keys are the stored size, the filter mask
-// and the offset of the chunk in elements, with one more for the element itself.
+// readBTree1 reads a v1 B-tree of chunks (III.A.1), the index of datasets in files of HDF5 1.8 and
+// earlier. A leaf alternates keys and children:
+//
+//	key    stored size (4 bytes), filter mask (4 bytes),
+//	       offset of the chunk in elements (8 bytes a dimension), offset in the element (8)
+//	child  address of the chunk (size of offsets)
+//
+// For example, in a dataset of 4-byte elements with chunks of 10 × 20, the second chunk of the
+// first row, with 800 bytes and no filter skipped, has the key 20030000 00000000, 0, 20, 0. See
+// btree1 for the nodes.
 func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
-	place := newGridPlace(x.chunk)
+	place := newGridPosition(x.chunk)
 	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey, guess: usualNode}
-	if x.unfound != nil {
+	if x.onUnfound != nil {
 		t.path = &btree1Path{rank: rank, entry: t.keySize + x.f.super.offsets}
 	}
-	return t.leaves(ctx, x.addr, func(c *cursor, n int) error {
+	return t.visitLeaves(ctx, x.addr, func(c *cursor, n int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -30,17 +38,18 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 			}
 		}
 		entry := t.keySize + c.offsets
+		// In an undamaged index one comparison per node shows that a search finds every chunk.
 		all := t.path == nil || t.path.findsAll()
 		for b := c.b; n > 0; n, b = n-1, b[entry:] {
-			if err := place.read(x.out.ref.Index, b[8:8+8*rank]); err != nil {
+			if err := place.update(x.out.ref.Index, b[8:8+8*rank]); err != nil {
 				return &readers.Error{Offset: c.at, Err: err}
 			}
 			if err := x.checkTail(b); err != nil {
 				return &readers.Error{Offset: c.at, Err: err}
 			}
 			if !all && !t.path.finds((len(c.b)-len(b))/entry) {
-				err := readers.Corruptf("chunk %v is not where a search of the B-tree looks: libhdf5 reads fill values in its place", x.out.ref.Index)
-				keep, err := x.unfound(&readers.Error{Offset: c.at, Err: err})
+				err := readers.Corruptf("v1 B-tree: a search does not find chunk %v, so libhdf5 reads fill values in its place", x.out.ref.Index)
+				keep, err := x.onUnfound(&readers.Error{Offset: c.at, Err: err})
 				if err != nil {
 					return err
 				}
@@ -58,20 +67,20 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	})
 }
 
-// gridPlace turns offsets in elements into places in the grid. Most differ from the one
-// before by nothing or one chunk, which saves dividing.
-type gridPlace struct {
+// gridPosition converts offsets in elements to positions in the chunk grid. Most offsets differ from
+// the previous ones by nothing or by one chunk, which avoids a division.
+type gridPosition struct {
 	chunk, at []uint64
 }
 
-func newGridPlace(chunk []uint64) *gridPlace {
-	return &gridPlace{chunk: chunk, at: make([]uint64, len(chunk))}
+func newGridPosition(chunk []uint64) *gridPosition {
+	return &gridPosition{chunk: chunk, at: make([]uint64, len(chunk))}
 }
 
-// read turns the place of the chunk before into that of the chunk that begins at the
+// update updates index, the position of the previous chunk, to the position of the chunk with the
 // offsets in b.
-func (p *gridPlace) read(index []uint64, b []byte) error {
-	// Lengths are made equal so that the loop needs no bounds checks.
+func (p *gridPosition) update(index []uint64, b []byte) error {
+	// Equal lengths let the compiler omit bounds checks in the loop.
 	last, chunk := p.at[:len(index)], p.chunk[:len(index)]
 	for d := range index {
 		at := binary.LittleEndian.Uint64(b)
@@ -84,7 +93,7 @@ func (p *gridPlace) read(index []uint64, b []byte) error {
 		} else {
 			index[d] = at / n
 			if index[d]*n != at {
-				return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, n)
+				return readers.Corruptf("v1 B-tree: a chunk starts at %d in dimension %d, not at a multiple of %d", at, d, n)
 			}
 		}
 		last[d] = at
@@ -92,20 +101,20 @@ func (p *gridPlace) read(index []uint64, b []byte) error {
 	return nil
 }
 
-// checkKey refuses keys that are not the beginning of a chunk.
+// checkKey rejects keys that are not the start of a chunk.
 func (x *chunkIndex) checkKey(key []byte) error {
 	for d, n := range x.chunk {
 		if at := binary.LittleEndian.Uint64(key[8+8*d:]); at%n != 0 {
-			return readers.Corruptf("a chunk begins at %d of dimension %d, chunks are of %d", at, d, n)
+			return readers.Corruptf("v1 B-tree: a chunk starts at %d in dimension %d, not at a multiple of %d", at, d, n)
 		}
 	}
 	return x.checkTail(key)
 }
 
-// checkTail refuses keys that are not the beginning of an element.
+// checkTail rejects keys that are not the start of an element.
 func (x *chunkIndex) checkTail(key []byte) error {
 	if at := binary.LittleEndian.Uint64(key[8+8*len(x.chunk):]); at != 0 && at%x.size != 0 {
-		return readers.Corruptf("a chunk begins at byte %d of an element, which has %d", at, x.size)
+		return readers.Corruptf("v1 B-tree: a chunk starts at byte %d inside an element of %d bytes", at, x.size)
 	}
 	return nil
 }
@@ -125,41 +134,48 @@ func littleAddress(b []byte) uint64 {
 	return v
 }
 
-// readBTree2 reads a v2 B-tree of chunks, whose records are the address, the size and the
-// mask if there are filters, and the place in the grid.
+// readBTree2 reads a v2 B-tree of chunks (III.A.2, record types 10 and 11), the index of datasets
+// with two or more unlimited dimensions:
+//
+//	type 10  address (size of offsets), grid position (8 bytes a dimension)
+//	type 11  address, stored size (1 to 8 bytes), filter mask (4), grid position
+//
+// For example, chunk (0, 3) at address 0x1000 without filters is 0010000000000000 0000000000000000
+// 0300000000000000.
 func (x *chunkIndex) readBTree2(ctx context.Context) error {
 	kind, width := recordChunk, 0
-	if x.filtered {
+	if x.isFiltered {
 		kind, width = recordChunkFiltered, x.sizeWidth()
 	}
 	rank, offsets := len(x.chunk), x.f.super.offsets
 	want := offsets + 8*rank
-	if x.filtered {
+	if x.isFiltered {
 		want += width + 4
 	}
 	count := 0
-	return x.f.btree2(ctx, x.addr, kind, func(r []byte) error {
+	return x.f.visitBTree2(ctx, x.addr, kind, func(r []byte) error {
 		if len(r) != want {
-			return readers.Corruptf("record of a chunk is of %d bytes, not %d", len(r), want)
+			return readers.Corruptf("v2 B-tree: record of a chunk has %d bytes (want %d)", len(r), want)
 		}
 		if count++; count&1023 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		addr, size, mask := littleAddress(r[:offsets]), x.bytes, uint32(0)
 		r = r[offsets:]
-		if x.filtered {
+		if x.isFiltered {
 			size, mask = littleSize(r[:width]), binary.LittleEndian.Uint32(r[width:])
 			r = r[width+4:]
 		}
-		if !advance(x.out.ref.Index, r) && count > 1 && x.findable {
-			return &readers.Error{Offset: int64(x.addr), Err: readers.Corruptf("chunk %v comes too late in a v2 B-tree: libhdf5 would not find it", x.out.ref.Index)}
+		// libhdf5 bisects the records, so it does not find those that are out of order.
+		if !readPosition(x.out.ref.Index, r) && count > 1 && x.requireReadable {
+			return &readers.Error{Offset: int64(x.addr), Err: readers.Corruptf("v2 B-tree: chunk %v is out of order, so libhdf5 does not find it", x.out.ref.Index)}
 		}
 		return x.out.emit(addr, size, mask)
-	}, none)
+	}, keepError)
 }
 
-// advance reads the place of a chunk, and reports whether it comes after the one before.
-func advance(index []uint64, b []byte) bool {
+// readPosition reads the position of a chunk, and reports whether it is after the previous one.
+func readPosition(index []uint64, b []byte) bool {
 	order := 0
 	for d, before := range index {
 		index[d] = binary.LittleEndian.Uint64(b[8*d:])

@@ -9,25 +9,33 @@ import (
 	"varve/readers"
 )
 
-// extensibleArray is III.F.2:
+// extensibleArray is the index of datasets with one unlimited dimension (extensible array, VII.D):
 //
-//	header "EAHD": client, shape of the array, statistics, index block's address, checksum
-//	index block "EAIB": the first elements, addresses of data blocks, of super blocks
-//	super block "EASB": bitmaps of pages in use, addresses of data blocks
-//	data block "EADB": elements and a checksum, or pages, each with a checksum
+//	header      "EAHD", version, client (1), size of elements (1), bits of a slot number (1),
+//	            elements in the index block (1), elements of the smallest data block (1),
+//	            pointers in the smallest super block (1), page bits (1),
+//	            6 statistics (size of lengths), address of the index block, checksum (4)
+//	index block "EAIB", version, client, address of the header, first elements,
+//	            addresses of data blocks, addresses of super blocks, checksum (4)
+//	super block "EASB", version, client, address of the header, offset in the array,
+//	            bitmaps of pages in use, addresses of data blocks, checksum (4)
+//	data block  "EADB", version, client, address of the header, offset in the array,
+//	            elements, checksum (4), or checksum (4) and pages with a checksum each
 //
-// Data blocks grow: super block u holds 2^(u/2) blocks of min·2^((u+1)/2) elements. The
-// data blocks of the first super blocks stand in the index block directly.
+// Data blocks grow: super block u has 2^(u/2) data blocks of min·2^((u+1)/2) elements (integer
+// division). The index block holds the addresses of the first super blocks' data blocks itself. For
+// example, with 4 elements in the index block and min = 16, slots 0 to 3 are in the index block,
+// slots 4 to 19 in the data block of super block 0, and slots 20 to 51 in that of super block 1.
 type extensibleArray struct {
 	element
 	client     int
 	addr       uint64
-	maxBits    int    // of a slot's number
+	maxBits    int    // bits of a slot number
 	inIndex    int    // elements in the index block
 	minBlock   uint64 // elements in the smallest data block
-	minPtrs    int    // data blocks of the smallest super block that exists
+	minPtrs    int    // data blocks of the smallest super block
 	pageBits   int
-	set        uint64 // the number after the last slot that was ever set: libhdf5 looks no further
+	usedSlots  uint64 // number of slots up to the last one that was ever set: libhdf5 reads no further
 	indexBlock uint64
 	offsetSize int
 }
@@ -35,10 +43,10 @@ type extensibleArray struct {
 func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 	first := slices.Index(x.maxShape, readers.Unlimited)
 	if first < 0 {
-		return readers.Corruptf("an extensible array needs an unlimited dimension")
+		return readers.Corruptf("extensible array: the dataset has no unlimited dimension")
 	}
 	size := 12 + 6*x.f.super.lengths + x.f.super.offsets + 4
-	c, err := x.f.at(ctx, x.addr, size)
+	c, err := x.f.cursorAt(ctx, x.addr, size)
 	if err != nil {
 		return err
 	}
@@ -48,7 +56,8 @@ func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, first)
-	s.left = a.set
+	s.left = a.usedSlots
+	// A grid with a length of 0 in another dimension has no slots, and skip would divide by 0.
 	if slices.Contains(s.grid[1:], 0) {
 		return nil
 	}
@@ -57,46 +66,47 @@ func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 
 func (a *extensibleArray) read(x *chunkIndex, c *cursor) {
 	c.signature("EAHD")
-	c.version("an extensible array", 0, 0)
+	c.version("extensible array", 0, 0)
 	a.client = c.u8()
 	a.element = x.element(c, c.u8(), a.client)
 	a.maxBits, a.inIndex = c.u8(), c.u8()
 	a.minBlock, a.minPtrs = uint64(c.u8()), c.u8()
 	a.pageBits = c.u8()
 	c.skip(4 * c.lengths)
-	a.set = c.length()
+	a.usedSlots = c.length()
 	c.skip(c.lengths)
 	a.indexBlock = c.address()
-	c.checksum("an extensible array")
+	c.checksum("extensible array")
 	power := func(n uint64) bool { return n != 0 && n&(n-1) == 0 }
 	if c.err == nil && (a.maxBits == 0 || a.maxBits > 64 || !power(a.minBlock) || !power(uint64(a.minPtrs)) || a.minPtrs < 2 || a.pageBits == 0 || a.pageBits > 32 || a.maxBits < bits.Len64(a.minBlock)-1) {
-		c.fail("extensible array of 2^%d elements, blocks of %d, %d pointers, pages of 2^%d", a.maxBits, a.minBlock, a.minPtrs, a.pageBits)
+		c.fail("extensible array: 2^%d elements, blocks of %d, %d pointers, pages of 2^%d are out of range", a.maxBits, a.minBlock, a.minPtrs, a.pageBits)
 	}
 	a.offsetSize = (a.maxBits + 7) / 8
 }
 
-// superBlocks is how many super blocks there can be.
+// superBlocks returns the largest possible number of super blocks.
 func (a *extensibleArray) superBlocks() int { return 1 + a.maxBits - (bits.Len64(a.minBlock) - 1) }
 
-// blocks and blockSize tell the data blocks of super block u.
+// blocks and blockSize return the number and the size in elements of the data blocks of super block
+// u.
 func (a *extensibleArray) blocks(u int) uint64    { return 1 << (u / 2) }
 func (a *extensibleArray) blockSize(u int) uint64 { return a.minBlock << ((u + 1) / 2) }
 
 func (x *chunkIndex) earrayHead(c *cursor, a *extensibleArray, name string) {
 	c.signature(name)
-	c.version("a block of an extensible array", 0, 0)
+	c.version("extensible array: block", 0, 0)
 	if client, owner := c.u8(), c.address(); c.err == nil && (client != a.client || owner != a.addr) {
-		c.fail("a block belongs to another extensible array")
+		c.fail("extensible array: block belongs to another array")
 	}
 }
 
 func (x *chunkIndex) earrayIndex(ctx context.Context, a *extensibleArray, s *slots) error {
-	direct := 2 * (bits.Len(uint(a.minPtrs)) - 1) // super blocks whose blocks stand here
+	direct := 2 * (bits.Len(uint(a.minPtrs)) - 1) // super blocks whose data blocks are listed here
 	dataBlocks := 2 * (a.minPtrs - 1)
 	supers := max(a.superBlocks()-direct, 0)
 	head := 6 + a.offsets
 	size := head + a.inIndex*a.size + (dataBlocks+supers)*a.offsets
-	c, err := x.f.at(ctx, a.indexBlock, size+4)
+	c, err := x.f.cursorAt(ctx, a.indexBlock, size+4)
 	if err != nil {
 		return err
 	}
@@ -104,7 +114,7 @@ func (x *chunkIndex) earrayIndex(ctx context.Context, a *extensibleArray, s *slo
 	elements := c.take(a.inIndex * a.size)
 	blocks := c.sub(dataBlocks * a.offsets)
 	rest := c.sub(supers * a.offsets)
-	c.checksum("an extensible array's index block")
+	c.checksum("extensible array: index block")
 	if c.err != nil {
 		return c.err
 	}
@@ -129,6 +139,7 @@ func (x *chunkIndex) earrayIndex(ctx context.Context, a *extensibleArray, s *slo
 func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int, addr uint64, s *slots) error {
 	n, elements := a.blocks(u), a.blockSize(u)
 	if addr == undefined {
+		// On overflow nothing is skipped: the walk ends at the next super block anyway.
 		if hi, lo := bits.Mul64(n, elements); hi == 0 {
 			s.skip(lo)
 		}
@@ -141,9 +152,9 @@ func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int,
 	bitmap := (pages + 7) / 8
 	head := uint64(6 + a.offsets + a.offsetSize)
 	if n*(bitmap+uint64(a.offsets)) > math.MaxInt32 {
-		return readers.Corruptf("super block of %d blocks of %d elements", n, elements)
+		return readers.Corruptf("extensible array: super block of %d blocks of %d elements is too large", n, elements)
 	}
-	c, err := x.f.at(ctx, addr, int(head+n*bitmap+n*uint64(a.offsets)+4))
+	c, err := x.f.cursorAt(ctx, addr, int(head+n*bitmap+n*uint64(a.offsets)+4))
 	if err != nil {
 		return err
 	}
@@ -151,7 +162,7 @@ func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int,
 	c.skip(a.offsetSize)
 	bitmaps := c.take(int(n * bitmap))
 	blocks := c.sub(int(n) * a.offsets)
-	c.checksum("an extensible array's super block")
+	c.checksum("extensible array: super block")
 	if c.err != nil {
 		return c.err
 	}
@@ -164,12 +175,13 @@ func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int,
 	return nil
 }
 
-// dataBlock is a data block of an extensible array; those of the index block are not paged.
+// dataBlock is a data block of an extensible array. The data blocks listed in the index block have
+// no pages.
 type dataBlock struct {
-	addr     uint64
-	elements uint64
-	used     []byte // where it is paged: bitmap of the pages in use of the whole super block
-	first    uint64 // the bit of the block's first page: the pages of all blocks follow each other
+	addr       uint64
+	elements   uint64
+	pagesInUse []byte // with pages: bitmap of the pages in use of the whole super block
+	first      uint64 // bit of the block's first page: the bits of all blocks are consecutive
 }
 
 func (x *chunkIndex) earrayData(ctx context.Context, a *extensibleArray, b dataBlock, s *slots) error {
@@ -178,20 +190,20 @@ func (x *chunkIndex) earrayData(ctx context.Context, a *extensibleArray, b dataB
 		return nil
 	}
 	head := 6 + a.offsets + a.offsetSize
-	if len(b.used) > 0 {
+	if len(b.pagesInUse) > 0 {
 		return x.earrayPages(ctx, a, b, head, s)
 	}
 	if b.elements > math.MaxInt32/uint64(a.size) {
-		return readers.Corruptf("data block of %d elements", b.elements)
+		return readers.Corruptf("extensible array: data block of %d elements is too large", b.elements)
 	}
-	c, err := x.f.scan(ctx, &x.window, b.addr, head+int(b.elements)*a.size+4)
+	c, err := x.f.cursorOnce(ctx, &x.window, b.addr, head+int(b.elements)*a.size+4)
 	if err != nil {
 		return err
 	}
 	x.earrayHead(c, a, "EADB")
 	c.skip(a.offsetSize)
 	elements := c.take(int(b.elements) * a.size)
-	c.checksum("an extensible array's data block")
+	c.checksum("extensible array: data block")
 	if c.err != nil {
 		return c.err
 	}
@@ -199,20 +211,20 @@ func (x *chunkIndex) earrayData(ctx context.Context, a *extensibleArray, b dataB
 }
 
 func (x *chunkIndex) earrayPages(ctx context.Context, a *extensibleArray, b dataBlock, head int, s *slots) error {
-	c, err := x.f.at(ctx, b.addr, head+4)
+	c, err := x.f.cursorAt(ctx, b.addr, head+4)
 	if err != nil {
 		return err
 	}
 	x.earrayHead(c, a, "EADB")
 	c.skip(a.offsetSize)
-	c.checksum("an extensible array's data block")
+	c.checksum("extensible array: data block")
 	if c.err != nil {
 		return c.err
 	}
 	page := uint64(1) << a.pageBits
 	addr := b.addr + uint64(head) + 4
 	for i := range b.elements / page {
-		if bit := b.first + i; b.used[bit/8]&(0x80>>(bit%8)) == 0 {
+		if bit := b.first + i; b.pagesInUse[bit/8]&(0x80>>(bit%8)) == 0 {
 			s.skip(page)
 		} else if err := x.page(ctx, a.element, span{addr, page}, s); err != nil {
 			return err

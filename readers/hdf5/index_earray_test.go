@@ -10,8 +10,8 @@ import (
 	"varve/readers/source"
 )
 
-// pagedArray writes 200,000 chunks of a byte, so that there are data blocks of 2 pages: the
-// bitmaps of such share bytes.
+// pagedArray is a program that writes 200,000 chunks of one byte, so that data blocks have 2 pages
+// and their bitmaps share bytes.
 const pagedArray = `
 import h5py, numpy, sys
 with h5py.File(sys.argv[1], "w", libver="latest") as f:

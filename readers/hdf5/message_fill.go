@@ -2,7 +2,7 @@ package hdf5
 
 import "varve/readers"
 
-// FillTime says when a library writes the fill value.
+// FillTime says when the library writes the fill value.
 type FillTime uint8
 
 // The fill times.
@@ -12,10 +12,10 @@ const (
 	FillIfSet
 )
 
-// String names the fill time.
+// String returns the fill time as h5dump prints it.
 func (t FillTime) String() string { return [...]string{"alloc", "never", "ifset"}[min(t, FillIfSet)] }
 
-// AllocTime says when a library allocates storage.
+// AllocTime says when the library allocates storage.
 type AllocTime uint8
 
 // The allocation times.
@@ -26,12 +26,20 @@ const (
 	AllocIncremental
 )
 
-// String names the allocation time.
+// String returns the allocation time as h5dump prints it.
 func (t AllocTime) String() string {
 	return [...]string{"default", "early", "late", "incr"}[min(t, AllocIncremental)]
 }
 
-// fillValue is IV.A.2.e and f.
+// fillValue is a decoded fill value message (IV.A.2.e and f). Version 3:
+//
+//	0   version 3 (1 byte)
+//	1   flags (1 byte): allocation time (bits 0-1), fill time (bits 2-3),
+//	    undefined (bit 4), defined (bit 5)
+//	2   size (4 bytes) and value, if defined
+//
+// For example, 03 22 02000000 FFFF is the value 0xFFFF, with late allocation, written at
+// allocation. Versions 1 and 2 have one byte for each of these fields.
 type fillValue struct {
 	state readers.FillState
 	time  FillTime
@@ -39,9 +47,9 @@ type fillValue struct {
 	value []byte // as stored
 }
 
-// readFill decodes the messages of versions 1 to 3.
+// readFill decodes a fill value message of version 1 to 3.
 func readFill(c *cursor) fillValue {
-	if c.version("a fill value", 1, 3) == 3 {
+	if c.version("fill value", 1, 3) == 3 {
 		return readFill3(c)
 	}
 	v := fillValue{}
@@ -60,11 +68,11 @@ func readFill(c *cursor) fillValue {
 	return v
 }
 
-// readTimes takes the times when storage is allocated and when the fill value is written. libhdf5 takes
-// any number for the second, and then writes and reads whatever memory held.
+// readTimes sets the allocation time and the fill time. It rejects undefined fill times. libhdf5
+// accepts them and then writes and reads uninitialized memory.
 func (v *fillValue) readTimes(c *cursor, alloc, fill int) {
 	if alloc > int(AllocIncremental) || fill > int(FillIfSet) {
-		c.fail("times of a fill value are %d and %d", alloc, fill)
+		c.fail("fill value: allocation time is %d and fill time is %d (want 0 to 3 and 0 to 2)", alloc, fill)
 	}
 	v.alloc, v.time = AllocTime(alloc), FillTime(fill)
 }
@@ -80,15 +88,15 @@ func readFill3(c *cursor) fillValue {
 	case 2:
 		v.state, v.value = readers.FillUser, c.take(c.u32())
 		if len(v.value) == 0 {
-			c.fail("a fill value is of no bytes")
+			c.fail("fill value: size is 0")
 		}
 	default:
-		c.fail("flags of a fill value are %#x", flags)
+		c.fail("fill value: flags are %#x (undefined and defined exclude each other)", flags)
 	}
 	return v
 }
 
-// readOldFill decodes the message that HDF5 before 1.6 wrote.
+// readOldFill decodes the fill value message of HDF5 before 1.6.
 func readOldFill(c *cursor) fillValue {
 	v := fillValue{time: FillIfSet, state: readers.FillUndefined}
 	if v.value = c.take(c.u32()); len(v.value) > 0 {

@@ -1,19 +1,18 @@
 package hdf5
 
-// Types of links (IV.A.2.g); from 64 on they are user-defined, of which 64 itself is
-// an external link.
+// Link types (IV.A.2.g). Types from 64 on are user-defined; 64 is an external link.
 const (
 	linkHard     = 0
 	linkSoft     = 1
 	linkExternal = 64
-	linkDamaged  = -1 // not in files: a name, and why the rest cannot be read
+	linkDamaged  = -1 // not in files: the name is readable, and err says why the rest is not
 )
 
 // link is one member of a group.
 type link struct {
 	name  string
 	kind  int
-	order int64  // of creation, -1 where it is not tracked
+	order int64  // creation order, or -1 if it is not tracked
 	addr  uint64 // hard
 	path  string // soft, external
 	file  string // external
@@ -22,13 +21,19 @@ type link struct {
 
 func isDamaged(l link) bool { return l.kind == linkDamaged }
 
-// readLink decodes a link message.
+// readLink decodes a link message (IV.A.2.g):
+//
+//	version 1, flags, type (1, flag 0x08), creation order (8, flag 0x04),
+//	character set (1, flag 0x10), length of the name (1, 2, 4 or 8), name,
+//	hard: address; soft: length (2), path; external: length (2), flags, file, path
+//
+// For example, a hard link "x" to address 0x320 is 01 00 01 78 2003000000000000.
 func readLink(c *cursor) link {
-	c.version("a link", 1, 1)
+	c.version("link", 1, 1)
 	flags := c.u8()
 	l := link{addr: undefined, order: -1}
 	if flags&^0x1f != 0 {
-		c.fail("flags of a link are %#x", flags)
+		c.fail("link: flags are %#x (bits 5 to 7 are reserved)", flags)
 	}
 	if flags&8 != 0 {
 		l.kind = c.u8()
@@ -38,13 +43,13 @@ func readLink(c *cursor) link {
 	}
 	if flags&0x10 != 0 {
 		if set := c.u8(); set > 1 {
-			c.fail("character set of a link's name is %d", set)
+			c.fail("link: character set is %d (want 0 or 1)", set)
 		}
 	}
 	size := c.uint(1 << (flags & 3))
-	l.name = string(textOf(c.take(c.fits(size, "length of a link's name"))))
+	l.name = string(textOf(c.take(c.fits(size, "link: length of the name"))))
 	if l.name == "" {
-		c.fail("a link has no name")
+		c.fail("link: empty name")
 	}
 	readTarget(c, &l)
 	return l
@@ -57,25 +62,26 @@ func readTarget(c *cursor, l *link) {
 	case l.kind == linkSoft:
 		n := c.u16()
 		if n == 0 {
-			c.fail("a soft link has no target")
+			c.fail("soft link: empty target")
 		}
 		l.path = string(c.take(n))
 	case l.kind == linkExternal:
 		sub := c.sub(c.u16())
 		if flags := sub.u8(); flags != 0 {
-			sub.fail("version and flags of an external link are %#x", flags)
+			sub.fail("external link: version and flags are %#x (want 0)", flags)
 		}
-		l.file, l.path = sub.text("file of an external link"), sub.text("target of an external link")
+		l.file, l.path = sub.text("external link: file name"), sub.text("external link: target")
 		c.err = sub.err
 	case l.kind > linkExternal:
+		// User-defined links are listed; only the program that made them can follow them.
 		c.skip(c.u16())
 	default:
-		c.fail("type of a link is %d", l.kind)
+		c.fail("link: type is %d", l.kind)
 	}
 }
 
-// denseInfo is the message of groups that may hold links densely (IV.A.2.c), and of objects that
-// may hold attributes so (IV.A.2.v).
+// denseInfo is a link info message (IV.A.2.c) or an attribute info message (IV.A.2.v). It holds the
+// addresses of the fractal heap and of the v2 B-trees by name and by creation order.
 type denseInfo struct {
 	heap, names, orders uint64
 }
@@ -83,17 +89,16 @@ type denseInfo struct {
 func readLinkInfo(c *cursor) denseInfo      { return readDenseInfo(c, "link information", 8) }
 func readAttributeInfo(c *cursor) denseInfo { return readDenseInfo(c, "attribute information", 2) }
 
-// readDenseInfo reads such a message, in which the number that the next in the order of creation
-// gets has so many bytes.
+// readDenseInfo decodes the message. width is the size of the next creation order number in bytes.
 func readDenseInfo(c *cursor, what string, width int) denseInfo {
 	c.version(what, 0, 0)
 	flags := c.u8()
 	if flags&^3 != 0 {
-		c.fail("flags of %s are %#x", what, flags)
+		c.fail("%s: flags are %#x (bits 2 to 7 are reserved)", what, flags)
 	}
 	if flags&1 != 0 {
 		if next := c.uint(width); int64(next) < 0 {
-			c.fail("next number in the order of creation is %d", int64(next))
+			c.fail("%s: next creation order is %d", what, int64(next))
 		}
 	}
 	i := denseInfo{heap: c.address(), names: c.address(), orders: undefined}

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Space says what shape an object's elements have.
+// Space is the kind of a dataspace.
 type Space uint8
 
 // The kinds of dataspaces.
@@ -15,13 +15,17 @@ const (
 	Null
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (s Space) String() string { return [...]string{"simple", "scalar", "null"}[min(s, Null)] }
 
-// dataspace is IV.A.2.b:
+// dataspace is a decoded dataspace message (IV.A.2.b):
 //
-//	version 1: version, rank, flags, 5 reserved, lengths, maximums if flag 1
-//	version 2: version, rank, flags, kind, lengths, maximums if flag 1
+//	version 1: version, rank, flags, reserved (5)
+//	version 2: version, rank, flags, kind (0 scalar, 1 simple, 2 null)
+//	both:      lengths (size of lengths each), maximum lengths if flag 1 is set
+//
+// For example, 02 02 01 01, then 10, 20, unlimited, 20 (8 bytes each) is a simple dataspace of
+// shape 10 × 20 whose first dimension is unlimited.
 type dataspace struct {
 	kind     Space
 	shape    []uint64
@@ -29,7 +33,7 @@ type dataspace struct {
 }
 
 func readDataspace(c *cursor) dataspace {
-	version := c.version("a dataspace", 1, 2)
+	version := c.version("dataspace", 1, 2)
 	rank, flags := c.u8(), c.u8()
 	var s dataspace
 	if version == 1 {
@@ -41,7 +45,7 @@ func readDataspace(c *cursor) dataspace {
 		s.kind = spaceKind(c, c.u8(), rank)
 	}
 	if rank > maxRank {
-		c.fail("rank of a dataspace is %d, not up to %d", rank, maxRank)
+		c.fail("dataspace: rank is %d (limit %d)", rank, maxRank)
 		return s
 	}
 	s.shape = readLengths(c, rank)
@@ -51,7 +55,7 @@ func readDataspace(c *cursor) dataspace {
 	}
 	for i, n := range s.shape {
 		if n > s.maxShape[i] && c.err == nil {
-			c.fail("length %d of dimension %d is more than its maximum, %d", n, i, s.maxShape[i])
+			c.fail("dataspace: length %d of dimension %d exceeds its maximum %d", n, i, s.maxShape[i])
 		}
 	}
 	return s
@@ -62,17 +66,17 @@ func spaceKind(c *cursor, kind, rank int) Space {
 	case kind == 1:
 		return Simple
 	case rank > 0:
-		c.fail("a dataspace of kind %d has rank %d", kind, rank)
+		c.fail("dataspace: kind %d with rank %d", kind, rank)
 	case kind == 2:
 		return Null
 	case kind != 0:
-		c.fail("kind of a dataspace is %d, not from 0 to 2", kind)
+		c.fail("dataspace: kind is %d (want 0 to 2)", kind)
 	}
 	return Scalar
 }
 
-// readLengths reads lengths. All ones are "unlimited" in 8 bytes only: in fewer, libhdf5
-// takes them for a number.
+// readLengths reads n lengths. All ones mean "unlimited" only in 8 bytes; in fewer, libhdf5 reads
+// them as a number.
 func readLengths(c *cursor, n int) []uint64 {
 	out := make([]uint64, n)
 	for i := range out {
@@ -81,9 +85,10 @@ func readLengths(c *cursor, n int) []uint64 {
 	return out
 }
 
-// product multiplies, or returns false if the result is out of range.
+// product returns the product of the lengths, or false if it exceeds 2^63-1.
 func product(shape []uint64) (uint64, bool) {
 	n := uint64(1)
+	// Look for zeros first: they make the product 0 even if other lengths overflow.
 	for _, s := range shape {
 		if s == 0 {
 			return 0, true

@@ -11,7 +11,7 @@ import (
 	"varve/readers"
 )
 
-// Attributes with which netCDF-4 and the dimension scales of HDF5 keep dimensions.
+// Attributes that store dimensions in netCDF-4 and in the dimension scales of HDF5.
 const (
 	attrClass         = "CLASS"
 	attrName          = "NAME"
@@ -31,23 +31,23 @@ const (
 	maxNetCDFName    = 256 // NC_MAX_NAME
 )
 
-// NetCDF is a file as netcdf-c sees it.
+// NetCDF is a file as netcdf-c presents it.
 type NetCDF struct {
 	Root    *NetCDFGroup
 	Marked  bool // has attributes that only netCDF-4 writes
-	Classic bool // keeps to the classic model
-	// Refused is why netcdf-c does not open the file. The view holds what it would
-	// otherwise show.
+	Classic bool // follows the classic model
+	// Refused is the reason why netcdf-c does not open the file. The other fields hold what it
+	// would show otherwise.
 	Refused error
-	// Crashes reports that netcdf-c does not return from opening the file.
+	// Crashes reports whether netcdf-c crashes when it opens the file.
 	Crashes bool
-	// Left are the links that lead to what cannot be had, and variables whose dimensions are in doubt; Links
-	// are those into other files.
+	// Left lists links whose target cannot be read, and variables whose dimensions are uncertain.
+	// Links lists links into other files.
 	Left  []readers.Problem
 	Links []readers.Link
 }
 
-// NetCDFGroup is a group with what belongs to it, in netcdf-c's order.
+// NetCDFGroup is a group; its members are in netcdf-c's order.
 type NetCDFGroup struct {
 	Name, Path string
 	Dims       []*NetCDFDim
@@ -65,34 +65,34 @@ type NetCDFDim struct {
 	Name, Path string
 	Length     uint64
 	Unlimited  bool
-	Phony      bool // named by netcdf-c: the file has no name for it
+	Phony      bool // named by netcdf-c, because the file has no name for it
 
-	id     int
-	scale  uint64 // address of the dimension scale
-	group  *NetCDFGroup
-	growth bool // its length is that of the longest variable
+	id            int
+	scale         uint64 // address of the dimension scale
+	group         *NetCDFGroup
+	growsWithVars bool // unlimited: its length is that of the longest variable
 }
 
 // NetCDFVar is a variable.
 type NetCDFVar struct {
 	Name, Path string
-	Dims       []*NetCDFDim // nil where there is none
-	TypeName   string       // as netCDF4-python names it; empty if it skips the variable
+	Dims       []*NetCDFDim // nil for axes without a dimension
+	TypeName   string       // name in netCDF4-python; empty if it skips the variable
 	Attributes []NetCDFAttribute
 	AttrErr    error
 	Object     *Object
 
-	typ        *netcdfType
-	stored     []*NetCDFDim // its dimensions, where Dims holds others of their names
-	dimIDs     []int
-	coordsRead bool
-	isScale    bool
-	attached   []uint64       // addresses of the scales by dimension, 0 for none
-	like       [][]*NetCDFDim // of axes without a scale, those of the group that are as long; nil: there are none such
-	group      *NetCDFGroup
+	typ            *netcdfType
+	ownDims        []*NetCDFDim // its own dimensions, if Dims holds others with the same names
+	dimIDs         []int
+	hasCoordinates bool
+	isScale        bool
+	attached       []uint64       // addresses of the attached scales by axis, 0 for none
+	candidates     [][]*NetCDFDim // for axes without a scale, the group's dimensions of the same length; nil if there are none
+	group          *NetCDFGroup
 }
 
-// Shape is the shape that the dimensions give, which can be longer than the dataset's.
+// Shape returns the lengths of the dimensions, which can exceed the dataset's shape.
 func (v *NetCDFVar) Shape() []uint64 {
 	shape := make([]uint64, len(v.Dims))
 	for i, d := range v.Dims {
@@ -103,8 +103,9 @@ func (v *NetCDFVar) Shape() []uint64 {
 	return shape
 }
 
-// netcdfBuilder makes the view the way netcdf-c opens a file: groups in turn, then the
-// groups below them, then dimensions are matched to variables from the bottom up.
+// netcdfBuilder builds the view in the order in which netcdf-c opens a file: the members of a
+// group, then its subgroups, then the dimensions of variables from the innermost groups outwards.
+// The order decides dimension IDs and names.
 type netcdfBuilder struct {
 	ctx    context.Context
 	tree   *Tree
@@ -115,40 +116,40 @@ type netcdfBuilder struct {
 	count  int
 }
 
-// NetCDF returns the file as netcdf-c sees it.
+// NetCDF returns the file as netcdf-c presents it.
 func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) { return t.netCDF(ctx, true) }
 
-// netCDF reads attributes as netcdf-c does, and looks at names as netCDF4-python does, only if
-// asked to.
+// netCDF builds the view. If attributes is true, it also reads attributes as netcdf-c does and
+// checks names as netCDF4-python does.
 func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
 	b := &netcdfBuilder{ctx: ctx, tree: t, view: &NetCDF{}, dims: map[int]*NetCDFDim{}}
-	b.view.Marked = t.marked()
+	b.view.Marked = t.hasNetCDF4Marks()
 	root := &NetCDFGroup{Path: "/", object: t.Root}
 	b.view.Root = root
 	if t.Root.Kind != GroupObject {
-		b.refuse(t.Root.Err)
+		b.recordError(t.Root.Err)
 		return b.view, ctx.Err()
 	}
 	if t.file.OpenForWriting() {
-		b.refuse(unsupported("the file says that a writer has it open"))
+		b.recordError(unsupported("the file is marked as open for writing (h5clear -s clears the mark)"))
 	}
 	_, b.view.Classic = findAttribute(t.Root, attrStrict)
-	b.refuse(unreadableAttribute(t.Root))
+	b.recordError(unreadableAttribute(t.Root))
 	b.readGroup(root)
-	b.match(root)
-	b.measure(root)
-	b.merge(root)
+	b.matchDims(root)
+	b.measureDims(root)
+	b.mergeDims(root)
 	if attributes {
 		b.readAttributes(root)
-		b.lookUp(root)
-		b.refuse(checkText(b.types.names))
-		b.refuse(b.checkNames(root))
+		b.lookUpDims(root)
+		b.recordError(checkText(b.types.names))
+		b.recordError(b.checkNames(root))
 	}
 	return b.view, ctx.Err()
 }
 
-// marked reports whether an object has an attribute that only netCDF-4 writes.
-func (t *Tree) marked() bool {
+// hasNetCDF4Marks reports whether an object has an attribute that only netCDF-4 writes.
+func (t *Tree) hasNetCDF4Marks() bool {
 	for _, o := range t.Objects {
 		for i := range o.Attributes {
 			switch o.Attributes[i].Name {
@@ -160,14 +161,14 @@ func (t *Tree) marked() bool {
 	return false
 }
 
-func (b *netcdfBuilder) refuse(err error) {
+func (b *netcdfBuilder) recordError(err error) {
 	if err != nil && b.view.Refused == nil {
 		b.view.Refused = err
 	}
 }
 
-// crash says that netcdf-c crashes on what it should refuse.
-func (b *netcdfBuilder) crash(err error) {
+// recordCrash records an error on which netcdf-c crashes instead of reporting it.
+func (b *netcdfBuilder) recordCrash(err error) {
 	if b.view.Refused == nil {
 		b.view.Refused, b.view.Crashes = err, true
 	}
@@ -182,23 +183,23 @@ func findAttribute(o *Object, name string) (*Attribute, bool) {
 	return nil, false
 }
 
-// join makes a path.
+// join returns the path of a member.
 func join(group, name string) string { return strings.TrimSuffix(group, "/") + "/" + name }
 
-// readGroup reads the members of a group: datasets and types first, groups afterwards.
+// readGroup reads the members of a group: datasets and named datatypes first, subgroups afterwards.
 func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 	if g.object.Err != nil {
-		b.refuse(g.object.Err)
+		b.recordError(g.object.Err)
 	}
 	members := slices.Clone(g.object.members)
-	if g.object.ordered {
+	if g.object.hasCreationOrder {
 		slices.SortStableFunc(members, func(x, y link) int { return int(x.order - y.order) })
 	}
 	for _, l := range members {
 		o, err := b.tree.follow(g.object, l, 0)
 		if err != nil {
-			b.refuse(err)
-			if away, ok := err.(*elsewhere); ok {
+			b.recordError(err)
+			if away, ok := err.(*otherFileError); ok {
 				b.view.Links = append(b.view.Links, readers.Link{Path: join(g.Path, l.name), File: away.file, Target: away.path})
 			} else if errors.Is(err, errors.ErrUnsupported) {
 				b.view.Left = append(b.view.Left, readers.Problem{Path: join(g.Path, l.name), Err: err})
@@ -209,13 +210,13 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 		case GroupObject:
 			b.addGroup(g, l.name, o)
 		case DatasetObject:
-			if o.Err == nil || errors.Is(o.Err, readers.ErrCorrupt) { // of a part: the rest is shown
+			if o.Err == nil || errors.Is(o.Err, readers.ErrCorrupt) { // with damage to a part, show the rest
 				b.readDataset(g, l.name, o)
 			}
-			b.refuse(o.Err)
-			b.refuse(unreadableAttribute(o))
+			b.recordError(o.Err)
+			b.recordError(unreadableAttribute(o))
 		case TypeObject:
-			b.refuse(b.types.readNamed(o.Type, l.name))
+			b.recordError(b.types.readNamed(o.Type, l.name))
 		}
 	}
 	for _, child := range g.Groups {
@@ -223,30 +224,32 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 	}
 }
 
-// addGroup adds a group, unless it contains itself.
+// addGroup adds a subgroup, unless the group contains itself.
+// The group must not be its own ancestor: hard links can form cycles.
 func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 	for up := g; up != nil; up = up.parent {
 		if up.object == o {
-			b.refuse(readers.Corruptf("group %s contains itself as %s", o.Path, join(g.Path, name)))
+			b.recordError(readers.Corruptf("group %s contains itself as %s", o.Path, join(g.Path, name)))
 			return
 		}
 	}
 	if len(name) > maxNetCDFName {
-		b.refuse(unsupported("the name of a group has %d bytes, of which netCDF reads %d", len(name), maxNetCDFName))
+		b.recordError(unsupported("name of a group has %d bytes (limit of netCDF: %d)", len(name), maxNetCDFName))
 		return
 	}
 	if b.count++; b.count > maxNetCDFObjects || len(g.Path)+len(name) > maxPathBytes {
-		b.refuse(readers.Corruptf("more than %d groups", maxNetCDFObjects))
+		b.recordError(readers.Corruptf("more than %d groups", maxNetCDFObjects))
 		return
 	}
 	g.Groups = append(g.Groups, &NetCDFGroup{Name: name, Path: join(g.Path, name), object: o, parent: g})
 }
 
-// unreadableAttribute returns the error of an attribute that cannot be decoded, which keeps
-// netcdf-c from finding any other, unless these are looked for by the hashes of their names.
+// unreadableAttribute returns the error of an attribute that cannot be decoded, because it prevents
+// netcdf-c from finding any other attribute. Attributes that are found by the hashes of their names
+// do not.
 func unreadableAttribute(o *Object) error {
 	for i := range o.Attributes {
-		if a := &o.Attributes[i]; a.Type == nil && !a.hashed {
+		if a := &o.Attributes[i]; a.Type == nil && !a.isHashed {
 			return a.Err
 		}
 	}
@@ -257,7 +260,7 @@ func (b *netcdfBuilder) readDataset(g *NetCDFGroup, name string, o *Object) {
 	var dim *NetCDFDim
 	if b.isScale(o) {
 		if len(o.Dataset.Shape) == 0 {
-			b.crash(readers.Corruptf("%s is a dimension scale without a dimension", o.Path))
+			b.recordCrash(readers.Corruptf("%s is a dimension scale without a dimension", o.Path))
 		} else {
 			dim = b.readScale(g, name, o)
 		}
@@ -268,7 +271,7 @@ func (b *netcdfBuilder) readDataset(g *NetCDFGroup, name string, o *Object) {
 	b.readVar(g, name, o, dim)
 }
 
-// text returns the value of a string attribute.
+// text returns the value of a string attribute, or "" if it has none.
 func (b *netcdfBuilder) text(a *Attribute) string {
 	if a.Err != nil || !IsText(a.Type) {
 		return ""
@@ -296,7 +299,7 @@ func (b *netcdfBuilder) isOnlyDimension(o *Object) bool {
 	return ok && a.Type != nil && strings.HasPrefix(b.text(a), noVariable)
 }
 
-// readScale makes a dimension of a dimension scale.
+// readScale adds the dimension of a dimension scale.
 func (b *netcdfBuilder) readScale(g *NetCDFGroup, name string, o *Object) *NetCDFDim {
 	d := o.Dataset
 	id := -1
@@ -311,7 +314,7 @@ func (b *netcdfBuilder) readScale(g *NetCDFGroup, name string, o *Object) *NetCD
 	return dim
 }
 
-// intAttribute reads the first number of an integer attribute.
+// intAttribute returns the first number of an integer attribute.
 func intAttribute(a *Attribute) (int, bool) {
 	if a.Type == nil || a.Type.Class != readers.Integer || len(a.data) < a.Type.Size {
 		return 0, false
@@ -330,13 +333,14 @@ func (b *netcdfBuilder) addDim(g *NetCDFGroup, name string, id int) *NetCDFDim {
 	return dim
 }
 
-// setLength gives a new dimension its length; netcdf-c takes zero for "unlimited".
+// setLength sets the length of a new dimension. netcdf-c treats length 0 as unlimited.
 func (d *NetCDFDim) setLength(n, limit uint64) {
 	d.Length, d.Unlimited = n, limit == readers.Unlimited || n == 0
-	d.growth = d.Unlimited
+	d.growsWithVars = d.Unlimited
 }
 
 func (b *netcdfBuilder) readVar(g *NetCDFGroup, name string, o *Object, dim *NetCDFDim) {
+	// netcdf-c adds this prefix to a variable that has a dimension's name, but other dimensions.
 	if len(name) > len(nonCoordPrefix) {
 		name = strings.TrimPrefix(name, nonCoordPrefix)
 	}
@@ -347,24 +351,24 @@ func (b *netcdfBuilder) readVar(g *NetCDFGroup, name string, o *Object, dim *Net
 		v.dimIDs[i] = -1
 	}
 	if err := b.readCoordinates(v); err != nil {
-		b.refuse(err)
+		b.recordError(err)
 	}
 	switch {
 	case dim != nil && rank > 1:
-		if !v.coordsRead {
-			b.refuse(readers.Corruptf("%s is a coordinate of several dimensions without %s", v.Path, attrCoordinates))
+		if !v.hasCoordinates {
+			b.recordError(readers.Corruptf("%s is a coordinate variable of several dimensions, but has no attribute %s", v.Path, attrCoordinates))
 		}
 	case dim != nil:
 		v.Dims[0], v.dimIDs[0] = dim, dim.id
-	case !v.coordsRead:
-		b.refuse(b.readAttached(v))
+	case !v.hasCoordinates:
+		b.recordError(b.readAttached(v))
 	}
 	typ, err := b.types.ofDataset(o.Dataset.Type)
 	if err != nil {
-		b.refuse(err)
+		b.recordError(err)
 	}
 	if b.count++; b.count > maxNetCDFObjects {
-		b.refuse(readers.Corruptf("more than %d variables", maxNetCDFObjects))
+		b.recordError(readers.Corruptf("more than %d variables", maxNetCDFObjects))
 		return
 	}
 	v.typ = typ
@@ -374,40 +378,41 @@ func (b *netcdfBuilder) readVar(g *NetCDFGroup, name string, o *Object, dim *Net
 	g.Vars = append(g.Vars, v)
 }
 
-// readCoordinates reads the dimensions that a hidden attribute names by number.
+// readCoordinates reads the dimension IDs in the hidden attribute _Netcdf4Coordinates.
 func (b *netcdfBuilder) readCoordinates(v *NetCDFVar) error {
 	a, ok := findAttribute(v.Object, attrCoordinates)
 	if !ok || a.Type == nil {
 		return nil
 	}
 	if a.Type.Class != readers.Integer || a.Type.Size != 4 || len(a.data) != 4*len(v.dimIDs) {
-		return readers.Corruptf("%s of %s is of %d bytes of %s for %d dimensions", attrCoordinates, v.Path, len(a.data), a.Type, len(v.dimIDs))
+		return readers.Corruptf("attribute %s of %s has %d bytes of %s, which do not fit %d dimensions", attrCoordinates, v.Path, len(a.data), a.Type, len(v.dimIDs))
 	}
 	for i := range v.dimIDs {
 		v.dimIDs[i] = int(int32(binary.LittleEndian.Uint32(a.data[4*i:])))
 		v.Dims[i] = b.dims[v.dimIDs[i]]
 	}
-	v.coordsRead = true
+	v.hasCoordinates = true
 	return nil
 }
 
-// readAttached reads which scales are attached to which dimension; the last one counts.
+// readAttached reads which dimension scales are attached to each axis; the last one of an axis
+// counts.
 func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 	a, ok := findAttribute(v.Object, attrDimensionList)
 	if !ok || len(v.Dims) == 0 {
 		return nil
 	}
 	if a.Type == nil || a.Err != nil {
-		b.doubt(v, a.Err)
+		b.reportGuess(v, a.Err)
 		return nil
 	}
 	if a.Type.Class != readers.VarLen || a.Type.IsText || a.Type.Base.Class != readers.Reference {
-		b.crash(readers.Corruptf("%s of %s is of type %s, not a list of references", attrDimensionList, v.Path, a.Type))
+		b.recordCrash(readers.Corruptf("attribute %s of %s has type %s, not a list of references", attrDimensionList, v.Path, a.Type))
 		return nil
 	}
 	lists, err := b.tree.file.References(b.ctx, a)
 	if err != nil || len(lists) != len(v.Dims) || len(lists[0]) == 0 {
-		b.doubt(v, err)
+		b.reportGuess(v, err)
 		return nil
 	}
 	v.attached = make([]uint64, len(lists))
@@ -415,19 +420,19 @@ func (b *netcdfBuilder) readAttached(v *NetCDFVar) error {
 		for _, addr := range list {
 			if o := b.tree.byAddr[addr]; o != nil && o.Kind == DatasetObject {
 				v.attached[i] = addr
-			} else if err == nil { // the others are known all the same
-				err = readers.Corruptf("%s of %s names an object at address %d, where there is no dataset", attrDimensionList, v.Path, addr)
+			} else if err == nil { // continue, because the other scales are valid
+				err = readers.Corruptf("attribute %s of %s refers to address %d, which has no dataset", attrDimensionList, v.Path, addr)
 			}
 		}
 	}
 	return err
 }
 
-// doubt says that a variable has dimensions by their lengths only, as netcdf-c has them, since the list of its
-// scales is damaged. Of two that are as long nobody knows then which is which.
-func (b *netcdfBuilder) doubt(v *NetCDFVar, err error) {
+// reportGuess records that a variable's list of scales is damaged, so that its dimensions are found by
+// length only, as in netcdf-c. Two dimensions of the same length cannot be distinguished then.
+func (b *netcdfBuilder) reportGuess(v *NetCDFVar, err error) {
 	if err != nil {
-		err = fmt.Errorf("its dimensions are not known: %s: %w", attrDimensionList, err)
+		err = fmt.Errorf("dimensions are guessed from their lengths, because %s cannot be read: %w", attrDimensionList, err)
 		b.view.Left = append(b.view.Left, readers.Problem{Path: v.Path, Err: b.tree.file.locate(v.Path, err)})
 	}
 }

@@ -7,31 +7,30 @@ import (
 	"varve/readers"
 )
 
-// hidden are attributes that netcdf-c keeps to itself.
-var hidden = map[string]bool{
+// isHidden contains attributes that netcdf-c does not show.
+var isHidden = map[string]bool{
 	attrClass: true, attrDimensionList: true, attrName: true, "REFERENCE_LIST": true, "_ARRAY_DIMENSIONS": true,
 	"_Codecs": true, "_Format": true, "_IsNetcdf4": true, attrProperties: true, attrCoordinates: true,
 	attrDimID: true, "_SuperblockVersion": true, attrStrict: true,
 	"_nczarr_attr": true, "_nczarr_group": true, "_nczarr_array": true, "_nczarr_superblock": true,
 }
 
-// NetCDFAttribute is an attribute as netcdf-c gives it. One of Texts, Number and Kind says
-// what it is.
+// NetCDFAttribute is an attribute as netcdf-c returns it. One of Texts, Number and Other is set.
 type NetCDFAttribute struct {
 	Name   string
-	Texts  [][]byte // strings, cut at their first NUL
-	Chars  bool     // Texts is one text that was stored as characters, NULs and all
-	Number string   // NumPy's type of the numbers in Data
+	Texts  [][]byte // strings, cut at the first NUL
+	Chars  bool     // Texts is one string that was stored as characters, including NULs
+	Number string   // NumPy type of the numbers in Data
 	Data   []byte   // little-endian
-	Other  string   // the kind of what is neither: "compound", "other"
+	Other  string   // kind of any other value: "compound", "unsupported"
 	Count  int
 }
 
-// errAttributeMeta is netcdf-c's complaint about attributes that netCDF cannot have.
+// errAttributeMeta is netcdf-c's error for attributes whose type netCDF does not have.
 var errAttributeMeta = errors.New("NetCDF: Can't open HDF5 attribute")
 
-// readAttributes reads the attributes of groups and variables. netCDF4-python asks for
-// those of variables when it opens a file, so that one bad one keeps it from opening.
+// readAttributes reads the attributes of groups and variables. netCDF4-python reads a variable's
+// attributes when it opens a file, so one bad attribute of a variable prevents opening the file.
 func (b *netcdfBuilder) readAttributes(g *NetCDFGroup) {
 	g.Attributes, g.AttrErr = b.attributesOf(g.object)
 	for _, v := range g.Vars {
@@ -39,22 +38,22 @@ func (b *netcdfBuilder) readAttributes(g *NetCDFGroup) {
 			continue
 		}
 		v.Attributes, v.AttrErr = b.attributesOf(v.Object)
-		b.refuse(v.AttrErr)
-		b.refuse(checkFilters(v.Object.Dataset))
+		b.recordError(v.AttrErr)
+		b.recordError(checkFilters(v.Object.Dataset))
 	}
 	for _, child := range g.Groups {
 		b.readAttributes(child)
 	}
 }
 
-// checkFilters refuses what netcdf-c refuses: deflate and szip with other than the usual
-// client values.
+// checkFilters returns the error of filters that netcdf-c rejects: deflate and szip with an unusual
+// number of client data values.
 func checkFilters(d *Dataset) error {
 	for _, f := range d.Filters {
 		switch {
 		case f.ID == filterDeflate && (len(f.Values) != 1 || f.Values[0] > 9),
 			f.ID == filterSzip && len(f.Values) != 0 && len(f.Values) != 4:
-			return unsupported("filter %d with client values %d", f.ID, f.Values)
+			return unsupported("filter %d with client data values %d", f.ID, f.Values)
 		}
 	}
 	return nil
@@ -67,7 +66,7 @@ func (b *netcdfBuilder) attributesOf(o *Object) ([]NetCDFAttribute, error) {
 		if a.Type == nil {
 			return out, errAttributeMeta
 		}
-		if hidden[a.Name] {
+		if isHidden[a.Name] {
 			continue
 		}
 		n, err := b.attribute(a)
@@ -91,16 +90,15 @@ func (b *netcdfBuilder) attribute(a *Attribute) (NetCDFAttribute, error) {
 		}
 		return out, err
 	}
-	if typ.char || typ.text {
+	if typ.isChar || typ.isText {
 		return b.textAttribute(a, out)
 	}
 	if len(a.Shape) > 1 {
 		return out, errAttributeMeta
 	}
 	if typ.class == readers.Bitfield {
-		// A dataset of the same type has left a type without a class behind, on which
-		// netcdf-c crashes here.
-		b.crash(unsupported("attribute %q is of type %s", a.Name, a.Type))
+		// netcdf-c crashes here: a dataset of the same type has left a type without a class.
+		b.recordCrash(unsupported("attribute %q has type %s", a.Name, a.Type))
 		return out, errNoNetCDFType
 	}
 	out.Count = len(a.data) / a.Type.Size
@@ -120,8 +118,8 @@ func (b *netcdfBuilder) attribute(a *Attribute) (NetCDFAttribute, error) {
 	return out, nil
 }
 
-// textAttribute reads strings. A scalar of a fixed size is characters to netcdf-c, all else
-// are strings that end at their first NUL.
+// textAttribute reads strings. netcdf-c treats a scalar of a fixed size as characters, and cuts
+// every other string at its first NUL.
 func (b *netcdfBuilder) textAttribute(a *Attribute, out NetCDFAttribute) (NetCDFAttribute, error) {
 	if a.Type.Class == readers.String && len(a.Shape) == 0 {
 		out.Chars, out.Count = true, len(a.data)

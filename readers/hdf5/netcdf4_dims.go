@@ -7,10 +7,10 @@ import (
 	"varve/readers"
 )
 
-// match finds the dimensions of variables, in the groups below first.
-func (b *netcdfBuilder) match(g *NetCDFGroup) {
+// matchDims finds the dimensions of all variables, innermost groups first.
+func (b *netcdfBuilder) matchDims(g *NetCDFGroup) {
 	for _, child := range g.Groups {
-		b.match(child)
+		b.matchDims(child)
 	}
 	for _, v := range g.Vars {
 		if v.typ == nil {
@@ -22,21 +22,21 @@ func (b *netcdfBuilder) match(g *NetCDFGroup) {
 			}
 		}
 		switch {
-		case v.isScale || v.coordsRead:
+		case v.isScale || v.hasCoordinates:
 		case v.attached != nil:
 			v.matchScales()
 		default:
 			b.inventDims(g, v)
 		}
-		if v.typ.listed && slices.Contains(v.Dims, nil) {
-			b.refuse(readers.Corruptf("%s has a dimension without a scale", v.Path))
+		if v.typ.isListed && slices.Contains(v.Dims, nil) {
+			b.recordError(readers.Corruptf("%s has an axis without a dimension scale", v.Path))
 		}
 	}
 	b.matchHidden(g)
 }
 
-// matchHidden gives variables that netcdf-c does not know dimensions that are like those of
-// the others, without telling the others.
+// matchHidden finds the dimensions of variables that netcdf-c skips. It does not add or change
+// dimensions that other variables use.
 func (b *netcdfBuilder) matchHidden(g *NetCDFGroup) {
 	for _, v := range g.Vars {
 		if v.typ == nil && v.attached != nil {
@@ -45,7 +45,8 @@ func (b *netcdfBuilder) matchHidden(g *NetCDFGroup) {
 	}
 }
 
-// matchScales finds the dimensions of the attached scales in this and the groups above.
+// matchScales finds the dimensions of the attached scales in the variable's group and its
+// ancestors.
 func (v *NetCDFVar) matchScales() {
 	for i := range v.Dims {
 		for g := v.group; g != nil && v.Dims[i] == nil && v.attached[i] != 0; g = g.parent {
@@ -59,16 +60,16 @@ func (v *NetCDFVar) matchScales() {
 	}
 }
 
-// inventDims gives a variable without scales dimensions of the right lengths: those of the
-// group that fit, else new ones with numbered names.
+// inventDims sets the dimensions of a variable without scales, by length: dimensions of the group
+// if they fit, else new ones with numbered names.
 func (b *netcdfBuilder) inventDims(g *NetCDFGroup, v *NetCDFVar) {
 	d := v.Object.Dataset
 	if d.Space == Null {
-		b.refuse(unsupported("%s has no elements and no shape, which netCDF does not know", v.Path))
+		b.recordError(unsupported("%s has a null dataspace, which netCDF does not support", v.Path))
 		return
 	}
 	for i, n := range d.Shape {
-		unlimited := d.MaxShape[i] == readers.Unlimited // and not n == 0: netcdf-c compares so
+		unlimited := d.MaxShape[i] == readers.Unlimited // without n == 0, unlike setLength: netcdf-c compares so
 		at := slices.IndexFunc(g.Dims, func(x *NetCDFDim) bool {
 			return x.Length == n && x.Unlimited == unlimited && !slices.Contains(v.Dims[:i], x)
 		})
@@ -80,21 +81,21 @@ func (b *netcdfBuilder) inventDims(g *NetCDFGroup, v *NetCDFVar) {
 		}
 		v.Dims[i], v.dimIDs[i] = g.Dims[at], g.Dims[at].id
 		if !v.Dims[i].Phony {
-			v.guess(i, slices.DeleteFunc(slices.Clone(g.Dims), func(x *NetCDFDim) bool { return x.Phony || x.Length != n || x.Unlimited != unlimited }))
+			v.addCandidates(i, slices.DeleteFunc(slices.Clone(g.Dims), func(x *NetCDFDim) bool { return x.Phony || x.Length != n || x.Unlimited != unlimited }))
 		}
 	}
 }
 
-// guess notes which dimensions an axis may have, for all that its length tells.
-func (v *NetCDFVar) guess(axis int, like []*NetCDFDim) {
-	if v.like == nil {
-		v.like = make([][]*NetCDFDim, len(v.Dims))
+// addCandidates records the dimensions that an axis may have according to its length.
+func (v *NetCDFVar) addCandidates(axis int, like []*NetCDFDim) {
+	if v.candidates == nil {
+		v.candidates = make([][]*NetCDFDim, len(v.Dims))
 	}
-	v.like[axis] = like
+	v.candidates[axis] = like
 }
 
-// measure gives unlimited dimensions the length of the longest variable that uses them.
-func (b *netcdfBuilder) measure(g *NetCDFGroup) {
+// measureDims sets the length of each unlimited dimension to that of the longest variable that uses it.
+func (b *netcdfBuilder) measureDims(g *NetCDFGroup) {
 	longest := map[int]uint64{}
 	b.longest(g, longest)
 	b.setLengths(g, longest)
@@ -119,17 +120,17 @@ func (b *netcdfBuilder) setLengths(g *NetCDFGroup, longest map[int]uint64) {
 		b.setLengths(child, longest)
 	}
 	for _, d := range g.Dims {
-		if d.growth {
+		if d.growsWithVars {
 			d.Length = longest[d.id]
 		}
 	}
 }
 
-// merge makes one of the dimensions that have one number, as of a scale with several hard
-// links: netcdf-c looks everything but the number up again, and finds the last one.
-func (b *netcdfBuilder) merge(g *NetCDFGroup) {
+// mergeDims replaces dimensions that share an ID by the last one of them. They result from a scale with
+// several hard links: netcdf-c stores the ID, looks the rest up again, and finds the last one.
+func (b *netcdfBuilder) mergeDims(g *NetCDFGroup) {
 	for _, child := range g.Groups {
-		b.merge(child)
+		b.mergeDims(child)
 	}
 	for _, v := range g.Vars {
 		for i, d := range v.Dims {

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// lookUp gives variables the dimensions that netCDF4-python shows: it asks netcdf-c for their
-// names only, and takes the first dimension of such a name in the variable's group or above.
-func (b *netcdfBuilder) lookUp(g *NetCDFGroup) {
+// lookUpDims sets the dimensions that netCDF4-python shows. It asks netcdf-c only for their names, and
+// takes the first dimension with that name in the variable's group or an ancestor.
+func (b *netcdfBuilder) lookUpDims(g *NetCDFGroup) {
 	for _, v := range g.Vars {
-		v.stored = slices.Clone(v.Dims)
+		v.ownDims = slices.Clone(v.Dims)
 		for i, d := range v.Dims {
 			if d != nil {
 				v.Dims[i] = g.dimension(d)
@@ -18,11 +18,11 @@ func (b *netcdfBuilder) lookUp(g *NetCDFGroup) {
 		}
 	}
 	for _, child := range g.Groups {
-		b.lookUp(child)
+		b.lookUpDims(child)
 	}
 }
 
-// dimension returns the dimension that has the name of another, as seen from the group.
+// dimension returns the dimension with the name of like that the group sees first.
 func (g *NetCDFGroup) dimension(like *NetCDFDim) *NetCDFDim {
 	for up := g; up != nil; up = up.parent {
 		for _, d := range up.Dims {
@@ -34,9 +34,10 @@ func (g *NetCDFGroup) dimension(like *NetCDFDim) *NetCDFDim {
 	return like
 }
 
-// checkNames refuses names that are no UTF-8, which netCDF4-python does not decode. It asks for
-// those of attributes of variables and of user-defined types when it opens a file, and for
-// those of attributes of groups when they are wanted.
+// checkNames returns a NameError for names that are not UTF-8, which netCDF4-python cannot decode.
+// It reads names of groups, dimensions, variables and their attributes when it opens a file, so
+// these prevent opening. It reads a group's attributes on demand, so their error is stored in the
+// group.
 func (b *netcdfBuilder) checkNames(g *NetCDFGroup) error {
 	names := []string{g.Name}
 	for _, d := range g.Dims {
@@ -44,7 +45,7 @@ func (b *netcdfBuilder) checkNames(g *NetCDFGroup) error {
 	}
 	for _, v := range g.Vars {
 		if v.typ == nil {
-			continue // netcdf-c has no such variable
+			continue // netcdf-c skips the variable
 		}
 		names = append(names, v.Name)
 		for i := range v.Attributes {
@@ -74,10 +75,11 @@ func checkText(names []string) error {
 	return nil
 }
 
-// NameError is the error of a name that is no UTF-8. It says what Python says of it.
+// NameError is the error of a name that is not UTF-8. Its text is the one of Python's
+// UnicodeDecodeError.
 type NameError struct{ Name string }
 
-// Error says which name it is.
+// Error returns the text of Python's UnicodeDecodeError.
 func (e *NameError) Error() string {
 	at, end, why := undecodableText(e.Name)
 	if end == at+1 {
@@ -86,8 +88,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("'utf-8' codec can't decode bytes in position %d-%d: %s", at, end-1, why)
 }
 
-// undecodableText finds the first bytes of a text that are no UTF-8, and what is wrong with
-// them.
+// undecodableText returns the range of the first bytes that are not UTF-8, and Python's reason.
 func undecodableText(s string) (at, end int, why string) {
 	for at < len(s) {
 		r, n := utf8.DecodeRuneInString(s[at:])
@@ -98,6 +99,7 @@ func undecodableText(s string) (at, end int, why string) {
 		if s[at] < 0xc2 || s[at] > 0xf4 {
 			return at, at + 1, "invalid start byte"
 		}
+		// Python counts the bytes that could start a valid sequence.
 		for end = min(at+3, len(s)); end > at+1 && utf8.FullRuneInString(s[at:end]); {
 			end--
 		}

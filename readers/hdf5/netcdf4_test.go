@@ -3,14 +3,14 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
-	"strings"
+	"errors"
 	"testing"
 
 	"varve/readers"
 )
 
-// TestNetCDFGrowing has variables that end before their unlimited dimensions do. The values are
-// those that netcdf-c puts into its buffer; what it leaves there as it was is not compared.
+// TestNetCDFGrowing reads variables that are shorter than their unlimited dimensions. The values
+// are those that netcdf-c writes into its buffer; bytes that it leaves unchanged are not compared.
 func TestNetCDFGrowing(t *testing.T) {
 	_, tree := openFixture(t, "netcdf4_growing.nc")
 	view, err := tree.NetCDF(t.Context())
@@ -42,8 +42,8 @@ func TestNetCDFGrowing(t *testing.T) {
 	}
 }
 
-// TestNetCDFHiddenDimension has a variable whose dimension is hidden by a later one of the
-// same name in its group, which is the one that netCDF4-python shows.
+// TestNetCDFHiddenDimension reads a variable whose dimension is hidden by a later one with the same
+// name in its group. netCDF4-python shows the later one.
 func TestNetCDFHiddenDimension(t *testing.T) {
 	f, tree := openFixture(t, "netcdf4_growing.nc")
 	view, err := tree.NetCDF(t.Context())
@@ -83,7 +83,7 @@ func TestCheckText(t *testing.T) {
 	}
 }
 
-// TestConvertNaN has NaN as libhdf5 converts it: with the sign, and all other bits set.
+// TestConvertNaN: libhdf5 keeps the sign of a NaN and sets all other bits.
 func TestConvertNaN(t *testing.T) {
 	bfloat := &readers.Type{Class: readers.Float, Size: 2, Precision: 16, Float: readers.FloatBits{
 		Sign: 15, ExponentPos: 7, ExponentSize: 8, MantissaSize: 7, ExponentBias: 127,
@@ -97,9 +97,10 @@ func TestConvertNaN(t *testing.T) {
 	}
 }
 
-// TestDimensionsInDoubt: netcdf-c tells dimensions by their lengths where it cannot read which are meant. So do
-// we, and say so, as two that are as long are mixed up then.
-func TestDimensionsInDoubt(t *testing.T) {
+// TestGuessedDimensions: if the list of dimension scales cannot be read, netcdf-c finds dimensions
+// by their lengths. The reader does the same and reports a problem, because dimensions of equal
+// length can be confused.
+func TestGuessedDimensions(t *testing.T) {
 	f, err := changed(t, "references_lists.h5", func(b []byte) []byte { return bytes.Replace(b, []byte("GCOL"), []byte("XCOL"), 1) })
 	if err != nil {
 		t.Fatal(err)
@@ -108,13 +109,13 @@ func TestDimensionsInDoubt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Problems) == 0 || !strings.Contains(d.Problems[0].Err.Error(), `dimensions are not known: DIMENSION_LIST: at offset`) {
+	if len(d.Problems) == 0 || d.Problems[0].Path != "/x" || !errors.Is(d.Problems[0].Err, readers.ErrCorrupt) {
 		t.Errorf("problems %v", d.Problems)
 	}
 }
 
-// TestFillOfTexts: what cells of texts hold that nobody wrote is a text as any other, without
-// the length that is in front of it in canonical form.
+// TestFillOfTexts: the fill value of strings is a string without the count that precedes it in
+// Canonical.
 func TestFillOfTexts(t *testing.T) {
 	f, _ := openFixture(t, "netcdf4_coordinates.nc")
 	data, err := f.Dataset(t.Context())

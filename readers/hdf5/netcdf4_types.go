@@ -7,27 +7,27 @@ import (
 	"varve/readers"
 )
 
-// netcdfType is a type as netcdf-c and netCDF4-python know it.
+// netcdfType is a datatype as netcdf-c and netCDF4-python present it.
 type netcdfType struct {
-	class  readers.Class
-	name   string
-	key    string // of the type in memory: equal types have equal keys
-	label  string // as netCDF4-python names it; empty if it skips variables of the type
-	number string // of numbers and enumerations: NumPy's name, little-endian
-	size   int    // of numbers
-	text   bool   // strings, and numbers that netcdf-c takes for strings
-	char   bool   // single characters
-	listed bool
-	fields []*netcdfType // of compounds, as far as they were understood
-	parts  []string      // names of members and choices that netCDF4-python asks for
-	arrays bool          // a member is an array of compounds, which NumPy cannot do
+	class               readers.Class
+	name                string
+	key                 string // identifies the type in memory: equal types have equal keys
+	label               string // name in netCDF4-python; empty if it skips variables of the type
+	number              string // for numbers and enumerations: the NumPy name, little-endian
+	size                int    // size of numbers
+	isText              bool   // strings, and numbers that netcdf-c treats as strings
+	isChar              bool   // single characters
+	isListed            bool
+	fields              []*netcdfType // for compounds: the members that were understood
+	parts               []string      // names of members and choices that netCDF4-python reads
+	hasArrayOfCompounds bool          // a member is an array of compounds, which NumPy does not support
 }
 
-// netcdfTypes are the user-defined types that a file has named or used so far.
+// netcdfTypes holds the user-defined types that a file has defined or used so far.
 type netcdfTypes struct {
-	known     []*netcdfType
-	names     []string // of these, their members and choices, where netCDF4-python asks for them
-	anonymous int
+	known          []*netcdfType
+	names          []string // their names and those of their members and choices, where netCDF4-python reads them
+	anonymousCount int
 }
 
 func (n *netcdfTypes) find(key string) *netcdfType {
@@ -39,11 +39,11 @@ func (n *netcdfTypes) find(key string) *netcdfType {
 	return nil
 }
 
-// errNoNetCDFType marks types that netCDF has nothing like; netcdf-c leaves out variables
-// and attributes of them.
+// errNoNetCDFType marks datatypes without a counterpart in netCDF; netcdf-c skips variables and
+// attributes of them.
 var errNoNetCDFType = unsupported("netCDF has no such type")
 
-// ofDataset returns the type of a dataset, or nil if netcdf-c leaves it out.
+// ofDataset returns the type of a dataset, or nil if netcdf-c skips it.
 func (n *netcdfTypes) ofDataset(t *readers.Type) (*netcdfType, error) {
 	key, err := nativeKey(t)
 	if err != nil {
@@ -63,44 +63,45 @@ func (n *netcdfTypes) ofDataset(t *readers.Type) (*netcdfType, error) {
 	if t.Class == readers.Reference {
 		return nil, nil
 	}
-	n.anonymous++
+	n.anonymousCount++
 	suffix := map[readers.Class]string{
 		readers.Enum: "Enum", readers.Compound: "Compound", readers.VarLen: "Vlen", readers.Opaque: "Opaque",
 	}[t.Class]
 	if suffix == "" {
 		suffix = "Unknown"
 	}
-	made, err := n.read(t, fmt.Sprintf("_Anonymous%s%d", suffix, n.anonymous), false)
+	made, err := n.read(t, fmt.Sprintf("_Anonymous%s%d", suffix, n.anonymousCount), false)
 	if err != nil {
 		return nil, nil
 	}
 	return made, n.check(made)
 }
 
-// check refuses what NumPy cannot do.
+// check returns an error for types that NumPy does not support.
 func (n *netcdfTypes) check(t *netcdfType) error {
-	if t.arrays {
+	if t.hasArrayOfCompounds {
 		return unsupported("type %s has a member that is an array of compounds", t.name)
 	}
 	return nil
 }
 
-// readNamed reads a committed type.
+// readNamed reads a named datatype.
 func (n *netcdfTypes) readNamed(t *readers.Type, name string) error {
 	if _, err := nativeKey(t); err != nil {
 		return err
 	}
 	if t.Class == readers.Reference {
-		return unsupported("named type %s is a reference, which netCDF does not know", name)
+		return unsupported("named datatype %s is a reference, which netCDF does not support", name)
 	}
 	made, err := n.read(t, name, true)
 	if err != nil {
-		return fmt.Errorf("named type %s: %w", name, err)
+		return fmt.Errorf("named datatype %s: %w", name, err)
 	}
 	return n.check(made)
 }
 
-// read makes a type and adds it to the known ones, even if it is not understood.
+// read makes a type and adds it to the known ones, even if netCDF does not support it: netcdf-c
+// does the same, and finds it for later variables.
 func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfType, error) {
 	key, err := nativeKey(t)
 	if err != nil {
@@ -117,7 +118,7 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 			break
 		}
 		var base *netcdfType
-		if base, err = n.member(t.Base); err == nil && (base.number != "" || base.char) && base.class != readers.Enum {
+		if base, err = n.member(t.Base); err == nil && (base.number != "" || base.isChar) && base.class != readers.Enum {
 			made.label = "VLType:" + name
 		}
 	case readers.Enum:
@@ -135,8 +136,8 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 	default:
 		err = errNoNetCDFType
 	}
-	made.listed = made.label != ""
-	if err == nil && (made.listed || t.Class == readers.Compound) {
+	made.isListed = made.label != ""
+	if err == nil && (made.isListed || t.Class == readers.Compound) {
 		n.names = append(n.names, name)
 		n.names = append(n.names, made.parts...)
 	}
@@ -160,18 +161,18 @@ func (n *netcdfTypes) readCompound(made *netcdfType, t *readers.Type) error {
 		}
 		switch {
 		case f.class == readers.Compound:
-			made.arrays = made.arrays || f.arrays || m.Type.Class == readers.Array
+			made.hasArrayOfCompounds = made.hasArrayOfCompounds || f.hasArrayOfCompounds || m.Type.Class == readers.Array
 			if f.label == "" {
 				made.label = ""
 			}
-		case f.number == "" && !f.char || f.class == readers.Enum:
+		case f.number == "" && !f.isChar || f.class == readers.Enum:
 			made.label = ""
 		}
 	}
 	return nil
 }
 
-// member returns the type of a member or an attribute: it must be atomic or known.
+// member returns the type of a member or an attribute, which must be atomic or known.
 func (n *netcdfTypes) member(t *readers.Type) (*netcdfType, error) {
 	key, err := nativeKey(t)
 	if err != nil {
@@ -179,9 +180,9 @@ func (n *netcdfTypes) member(t *readers.Type) (*netcdfType, error) {
 	}
 	switch {
 	case t.Class == readers.String:
-		return &netcdfType{class: t.Class, char: true}, nil
+		return &netcdfType{class: t.Class, isChar: true}, nil
 	case t.Class == readers.VarLen && t.IsText:
-		return &netcdfType{class: t.Class, text: true}, nil
+		return &netcdfType{class: t.Class, isText: true}, nil
 	case t.Class == readers.Integer || t.Class == readers.Float:
 		if a, err := atomicType(t); err == nil && a.number != "" {
 			return a, nil
@@ -194,12 +195,12 @@ func (n *netcdfTypes) member(t *readers.Type) (*netcdfType, error) {
 	return nil, errNoNetCDFType
 }
 
-// atomicType returns the type of numbers and strings of a dataset.
+// atomicType returns the type of a dataset of numbers or strings.
 func atomicType(t *readers.Type) (*netcdfType, error) {
 	if t.Class == readers.String && t.Size == 1 {
-		return &netcdfType{class: t.Class, char: true, label: "|S1", size: 1, listed: true}, nil
+		return &netcdfType{class: t.Class, isChar: true, label: "|S1", size: 1, isListed: true}, nil
 	}
-	text := &netcdfType{class: t.Class, text: true, label: "VLType:None", listed: true}
+	text := &netcdfType{class: t.Class, isText: true, label: "VLType:None", isListed: true}
 	if IsText(t) {
 		return text, nil
 	}
@@ -210,6 +211,7 @@ func atomicType(t *readers.Type) (*netcdfType, error) {
 	if err != nil {
 		return nil, err
 	}
+	// netcdf-c has no float16 and no long double, and takes them for strings.
 	if key == "f2" || key == "f16" {
 		text.key = key
 		return text, nil
@@ -223,10 +225,11 @@ func atomicType(t *readers.Type) (*netcdfType, error) {
 	if size == 1 {
 		number = "|" + key
 	}
-	return &netcdfType{class: t.Class, key: key, label: mark + key, number: number, size: size, listed: true}, nil
+	return &netcdfType{class: t.Class, key: key, label: mark + key, number: number, size: size, isListed: true}, nil
 }
 
-// nativeKey names a type as libhdf5 has it in memory on a 64-bit little-endian machine.
+// nativeKey returns a key of a type as libhdf5 represents it in memory on a 64-bit little-endian
+// machine.
 func nativeKey(t *readers.Type) (string, error) {
 	switch t.Class {
 	case readers.Integer:

@@ -9,24 +9,24 @@ import (
 	"varve/readers"
 )
 
-// ElementSize is the size of an element that Values gives, or 0 if it gives none: values
-// of strings and of user-defined types are not given.
+// ElementSize returns the size in bytes of an element that Values returns, or 0 for strings and
+// user-defined types, which Values does not return.
 func (v *NetCDFVar) ElementSize() int {
-	if v.typ == nil || v.typ.text || v.typ.class != readers.Integer && v.typ.class != readers.Float && !v.typ.char {
+	if v.typ == nil || v.typ.isText || v.typ.class != readers.Integer && v.typ.class != readers.Float && !v.typ.isChar {
 		return 0
 	}
 	return v.typ.size
 }
 
-// SameValues reports whether Values gives just the dataset's elements, little-endian.
+// SameValues reports whether Values returns exactly the dataset's elements, little-endian.
 func (v *NetCDFVar) SameValues() bool {
 	t := v.Object.Dataset.Type
 	whole := t.Class == readers.Integer && t.Precision == 8*t.Size || t.Class == readers.Float && t.IsIEEE()
 	return whole && v.ElementSize() == t.Size && slices.Equal(v.Shape(), v.Object.Dataset.Shape)
 }
 
-// Values returns the values of a variable of numbers or characters, little-endian, as
-// netcdf-c puts them into a buffer of the shape that its dimensions give.
+// Values returns the values of a variable of numbers or characters, little-endian, as netcdf-c
+// writes them into a buffer of the shape of the variable's dimensions.
 func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 	d := v.Object.Dataset
 	stored, err := d.ReadAll(ctx, limit)
@@ -34,13 +34,13 @@ func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 		return nil, err
 	}
 	native := stored
-	if !v.typ.char {
+	if !v.typ.isChar {
 		native = appendNative(make([]byte, 0, len(stored)/d.Type.Size*v.typ.size), d.Type, v.typ, stored)
 	}
 	shape := v.Shape()
 	n, ok := product(shape)
 	if !ok || n > limit/uint64(v.typ.size) {
-		return nil, unsupported("variable of shape %v", shape)
+		return nil, unsupported("variable of shape %v is too large to read at once", shape)
 	}
 	if slices.Equal(shape, d.Shape) {
 		return native, nil
@@ -57,16 +57,16 @@ func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// extent says how much of a shape the dataset has, and how many fill values come behind it.
-// Where it ends early along the first dimension these are all that is missing. Along others
-// netcdf-c puts them there too, and fewer than are missing: what is left of its buffer is
-// what was there before, zero here.
+// extent returns the part of a shape that the dataset covers, and the number of fill values after
+// it. If the dataset is shorter in its first dimension only, this is the number of missing
+// elements. In other dimensions netcdf-c writes its fill values after the values too, and fewer
+// than are missing; the rest of its buffer is unchanged, and zero here.
 func (v *NetCDFVar) extent(shape []uint64) (there []uint64, fills uint64) {
 	there, fills = make([]uint64, len(shape)), 1
 	short := false
 	for i, n := range shape {
 		there[i] = min(n, v.Object.Dataset.Shape[i])
-		dim := v.stored[i]
+		dim := v.ownDims[i]
 		switch {
 		case dim == nil || !dim.Unlimited:
 			fills *= max(n, 1)
@@ -81,16 +81,16 @@ func (v *NetCDFVar) extent(shape []uint64) (there []uint64, fills uint64) {
 	return there, fills
 }
 
-// fillBytes returns n elements of the fill value: the dataset's, else netCDF's own.
+// fillBytes returns n elements of the dataset's fill value, or of netCDF's default.
 func (v *NetCDFVar) fillBytes(n int) []byte {
 	d := v.Object.Dataset
 	one := defaultFill[v.typ.key]
-	if v.typ.char {
+	if v.typ.isChar {
 		one = []byte{0}
 	}
 	if d.FillState == readers.FillUser {
 		one = d.fill
-		if !v.typ.char {
+		if !v.typ.isChar {
 			one = appendNative(nil, d.Type, v.typ, d.fill)
 		}
 	}
@@ -101,7 +101,7 @@ func (v *NetCDFVar) fillBytes(n int) []byte {
 	return out
 }
 
-// defaultFill holds netCDF's fill values by type (NC_FILL_BYTE and so on).
+// defaultFill holds netCDF's default fill values by type (NC_FILL_BYTE and so on).
 var defaultFill = map[string][]byte{
 	"i1": {0x81},
 	"u1": {0xff},

@@ -12,10 +12,10 @@ import (
 	"varve/readers"
 )
 
-// Kind is what an Object is.
+// Kind is the kind of an Object.
 type Kind uint8
 
-// The kinds of objects. A link is an object here if it is not a hard link.
+// The kinds of objects. Links that are not hard links are objects too.
 const (
 	Unreadable Kind = iota
 	GroupObject
@@ -24,37 +24,37 @@ const (
 	SoftLink
 	ExternalLink
 	UserLink
-	SecondLink // a further hard link to an object that is listed under another path
+	SecondLink // another hard link to an object that is listed under an earlier path
 )
 
-// Object is what stands under one path of a file.
+// Object is an object at one path of a file.
 type Object struct {
 	Path       string
 	Kind       Kind
 	Addr       uint64 // relative to the base address
-	Order      int64  // of creation of its link, -1 where it is not tracked
+	Order      int64  // creation order of its link, or -1 if it is not tracked
 	Attributes []Attribute
-	Dataset    *Dataset      // of a DatasetObject
-	Type       *readers.Type // of a TypeObject
-	Target     string        // of a link; of a SecondLink, the path it is listed under
-	File       string        // of an ExternalLink
-	LinkType   int           // of a UserLink
-	// Err says why the object, or a part of it, cannot be read. If Kind is Unreadable
-	// nothing is known but the path.
+	Dataset    *Dataset      // for DatasetObject
+	Type       *readers.Type // for TypeObject
+	Target     string        // for links; for SecondLink, the path of the listed object
+	File       string        // for ExternalLink
+	LinkType   int           // for UserLink
+	// Err is the reason why the object, or a part of it, cannot be read. If Kind is Unreadable,
+	// only the path is known.
 	Err error
 
-	members []link // of a GroupObject, by name
-	lost    error  // why they cannot all be read
-	ordered bool   // members have an order of creation
+	members          []link // for GroupObject, sorted by name
+	membersErr       error  // why some members cannot be read
+	hasCreationOrder bool   // members have a creation order
 }
 
-// MembersErr returns why a group's list of members is damaged: libhdf5 lists none of it then. Those
-// that could be read are listed in a Tree all the same.
-func (o *Object) MembersErr() error { return o.lost }
+// MembersErr returns the damage to a group's list of members. libhdf5 lists no members then; a Tree
+// lists the readable ones.
+func (o *Object) MembersErr() error { return o.membersErr }
 
-// Tree is what is in a file.
+// Tree holds all objects of a file.
 type Tree struct {
-	Objects []*Object // by path
+	Objects []*Object // sorted by path
 	Root    *Object
 
 	file   *File
@@ -73,44 +73,44 @@ const (
 type walk struct {
 	*Tree
 	f      *File
-	header header // of the object at hand
-	ahead  ahead
+	header header // of the present object; its memory is reused
+	ahead  readAhead
 }
 
-// opened is what a hard link points at, whatever its path.
-type opened struct {
-	kind       Kind
-	dataset    *Dataset
-	typ        *readers.Type
-	links      []link
-	lost       error
-	ordered    bool
-	attributes []Attribute
-	err        error
-	panicked   any // what whoever wants the object is to panic with
+// openedObject is the target of a hard link, without its path.
+type openedObject struct {
+	kind             Kind
+	dataset          *Dataset
+	typ              *readers.Type
+	links            []link
+	membersErr       error
+	hasCreationOrder bool
+	attributes       []Attribute
+	err              error
+	panicked         any // the value to panic with when the object is taken
 }
 
-// pending is a link that is to be followed.
-type pending struct {
+// pendingLink is a link to follow.
+type pendingLink struct {
 	path string
 	link link
 }
 
-// Tree lists what is in the file. Hard links are followed depth first in the order of
-// names, each object once. Objects that cannot be read are listed with the reason.
+// Tree lists all objects of the file. It follows hard links depth first in the order of names, and
+// visits each object once. Unreadable objects are listed with the reason.
 func (f *File) Tree(ctx context.Context) (*Tree, error) {
 	t, err := f.list(ctx)
 	if err == nil {
-		err = errors.Join(t.growVirtual(ctx, newNeighbours()), ctx.Err())
+		err = errors.Join(t.growVirtual(ctx, newSourceFiles()), ctx.Err())
 	}
 	return t, err
 }
 
-// list is Tree but for the shapes of virtual datasets, which depend on other trees.
+// list is Tree without the shapes of growing virtual datasets, which depend on other files' trees.
 func (f *File) list(ctx context.Context) (*Tree, error) {
-	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}, ahead: ahead{of: map[uint64]*coming{}}}
-	defer w.ahead.workers.Wait() // nobody reads from a file that its owner takes for done
-	todo := []pending{{"/", link{addr: f.super.root, order: -1}}}
+	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}, ahead: readAhead{of: map[uint64]*pendingObject{}}}
+	defer w.ahead.workers.Wait() // the owner may close the file after list returns
+	todo := []pendingLink{{"/", link{addr: f.super.root, order: -1}}}
 	for len(todo) > 0 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -122,19 +122,20 @@ func (f *File) list(ctx context.Context) (*Tree, error) {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		children := w.visit(ctx, p)
-		w.announce(ctx, children)
+		w.prefetchHeaders(ctx, children)
+		// todo is a stack: with the children reversed, the first one is visited next.
 		slices.Reverse(children)
 		todo = append(todo, children...)
 	}
 	w.noteIndexes()
 	if w.Root = w.Objects[0]; w.Root.Kind != GroupObject && w.Root.Err == nil {
-		w.Root.Err = f.locate("/", &readers.Error{Offset: int64(f.super.root + f.super.base), Err: readers.Corruptf("the root is no group")})
+		w.Root.Err = f.locate("/", &readers.Error{Offset: int64(f.super.root + f.super.base), Err: readers.Corruptf("the root object is not a group")})
 	}
 	slices.SortStableFunc(w.Objects, func(a, b *Object) int { return strings.Compare(a.Path, b.Path) })
 	return w.Tree, nil
 }
 
-func (w *walk) visit(ctx context.Context, p pending) []pending {
+func (w *walk) visit(ctx context.Context, p pendingLink) []pendingLink {
 	o := &Object{Path: p.path, Order: p.link.order}
 	w.Objects = append(w.Objects, o)
 	switch {
@@ -164,12 +165,13 @@ func (w *walk) visit(ctx context.Context, p pending) []pending {
 	return children
 }
 
-// open reads what a hard link points at.
-func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
+// open reads the target of a hard link.
+func (w *walk) open(ctx context.Context, o *Object) ([]pendingLink, error) {
 	x := w.ahead.take(o.Addr)
 	if x == nil {
 		x = w.f.openObject(ctx, o.Addr, &w.header)
 	}
+	// A panic in a worker is raised here, where the caller can recover it.
 	if x.panicked != nil {
 		panic(x.panicked)
 	}
@@ -183,29 +185,29 @@ func (w *walk) open(ctx context.Context, o *Object) ([]pending, error) {
 	for i := range o.Attributes {
 		o.Attributes[i].Err = w.f.locate(o.Path, o.Attributes[i].Err)
 	}
-	o.members, o.lost, o.ordered = x.links, w.f.locate(o.Path, x.lost), x.ordered
-	if i := slices.IndexFunc(x.links, isDamaged); i >= 0 && o.lost == nil {
-		o.lost = w.f.locate(join(o.Path, x.links[i].name), x.links[i].err)
+	o.members, o.membersErr, o.hasCreationOrder = x.links, w.f.locate(o.Path, x.membersErr), x.hasCreationOrder
+	if i := slices.IndexFunc(x.links, isDamaged); i >= 0 && o.membersErr == nil {
+		o.membersErr = w.f.locate(join(o.Path, x.links[i].name), x.links[i].err)
 	}
-	children, err := below(o)
+	children, err := memberLinks(o)
 	if err == nil {
 		err = x.err
 	}
 	return children, err
 }
 
-// openObject reads the object at an address. Where only a part of it cannot be read there is
-// both the rest and an error.
-func (f *File) openObject(ctx context.Context, addr uint64, h *header) *opened {
-	x := &opened{}
+// openObject reads the object at an address. If only a part of it is damaged, the result has the
+// rest and an error.
+func (f *File) openObject(ctx context.Context, addr uint64, h *header) *openedObject {
+	x := &openedObject{}
 	if x.err = f.readHeaderInto(ctx, addr, h); x.err != nil {
 		return x
 	}
 	kind := h.kind()
 	switch kind {
 	case GroupObject:
-		x.links, x.lost = f.links(ctx, h)
-		x.err, x.ordered = x.lost, h.ordersLinks()
+		x.links, x.membersErr = f.links(ctx, h)
+		x.err, x.hasCreationOrder = x.membersErr, h.ordersLinks()
 	case DatasetObject:
 		if x.dataset, x.err = f.readDataset(ctx, h); x.err != nil {
 			return x
@@ -216,10 +218,10 @@ func (f *File) openObject(ctx context.Context, addr uint64, h *header) *opened {
 			return x
 		}
 		if _, ok := h.find(msgLayout); ok {
-			x.err = readers.Corruptf("object is a datatype, and was a dataset: it has a layout and no dataspace")
+			x.err = readers.Corruptf("object is damaged: it has a data layout but no dataspace")
 		}
 	default:
-		x.err = readers.Corruptf("object is neither a group nor a dataset nor a datatype")
+		x.err = readers.Corruptf("object is neither a group, a dataset nor a named datatype")
 		return x
 	}
 	x.kind = kind
@@ -230,21 +232,22 @@ func (f *File) openObject(ctx context.Context, addr uint64, h *header) *opened {
 	return x
 }
 
-// below are the members of a group.
-func below(o *Object) ([]pending, error) {
+// memberLinks returns the members of a group as links to follow.
+func memberLinks(o *Object) ([]pendingLink, error) {
 	base := strings.TrimSuffix(o.Path, "/") + "/"
-	children := make([]pending, 0, len(o.members))
+	children := make([]pendingLink, 0, len(o.members))
 	for _, l := range o.members {
 		if len(base)+len(l.name) > maxPathBytes {
-			return children, readers.Corruptf("path of more than %d bytes", maxPathBytes)
+			return children, readers.Corruptf("path is longer than %d bytes", maxPathBytes)
 		}
-		children = append(children, pending{base + l.name, l})
+		children = append(children, pendingLink{base + l.name, l})
 	}
 	return children, nil
 }
 
-// onAllCores calls work with each number below n, by several goroutines unless there are few, or
-// doing one after the other makes larger requests. A panic of theirs becomes the caller's.
+// onAllCores calls work with each number below n, in several goroutines unless n is small or the
+// source is remote (one goroutine then makes larger requests). A panic in a goroutine is raised in
+// the caller.
 func (f *File) onAllCores(n int, work func(i int)) {
 	if n < fewObjects || f.src.Far() {
 		for i := range n {
@@ -255,7 +258,7 @@ func (f *File) onAllCores(n int, work func(i int)) {
 	var panicked atomic.Pointer[any]
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+stretch-1)/stretch) {
+	for range min(runtime.GOMAXPROCS(0), (n+objectsPerTurn-1)/objectsPerTurn) {
 		workers.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
@@ -263,8 +266,8 @@ func (f *File) onAllCores(n int, work func(i int)) {
 				}
 			}()
 			for from := 0; from < n; {
-				from = int(next.Add(stretch)) - stretch
-				for i := from; i < min(from+stretch, n); i++ {
+				from = int(next.Add(objectsPerTurn)) - objectsPerTurn
+				for i := from; i < min(from+objectsPerTurn, n); i++ {
 					work(i)
 				}
 			}
@@ -276,11 +279,11 @@ func (f *File) onAllCores(n int, work func(i int)) {
 	}
 }
 
-// stretch is how many things a goroutine does before it looks for more: those that stand near
-// each other in the file share blocks of it.
-const stretch = 8
+// objectsPerTurn is the number of objects that a goroutine takes at a time: objects that are close in the
+// file share cached blocks.
+const objectsPerTurn = 8
 
-// kind tells what an object is by its messages, as libhdf5 does.
+// kind returns the kind of an object by its messages, as libhdf5 does.
 func (h *header) kind() Kind {
 	_, hasType := h.find(msgDatatype)
 	_, hasSpace := h.find(msgDataspace)
@@ -295,13 +298,13 @@ func (h *header) kind() Kind {
 	return Unreadable
 }
 
-// ordersLinks reports whether a group tracks the order in which its links were made.
+// ordersLinks reports whether a group tracks the creation order of its links.
 func (h *header) ordersLinks() bool {
 	m, ok := h.find(msgLinkInfo)
 	return ok && len(m.data) > 1 && m.data[1]&1 != 0
 }
 
-// typeMessage decodes a datatype message, shared or not.
+// typeMessage decodes a datatype message, which may be shared.
 func (f *File) typeMessage(ctx context.Context, m message, h *header) (*readers.Type, error) {
 	c, err := f.cursorOf(ctx, m)
 	if err != nil {

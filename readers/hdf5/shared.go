@@ -6,21 +6,21 @@ import (
 	"varve/readers"
 )
 
-// Where a shared message is (IV.A.2, "shared message").
+// Locations of a shared message (IV.A.2, "shared message").
 const (
 	sharedInHeap    = 1 // in a fractal heap of the file's shared message table
 	sharedCommitted = 2 // in the header of a named datatype
 	sharedElsewhere = 3
 )
 
-// sharedRef says where a shared message is.
+// sharedRef is the location of a shared message.
 type sharedRef struct {
-	heapID []byte
+	heapID []byte // in a heap of the shared message table; nil: at addr
 	addr   uint64 // of an object header
 }
 
 func readSharedRef(c *cursor) sharedRef {
-	version := c.version("a shared message", 1, 3)
+	version := c.version("shared message", 1, 3)
 	kind := c.u8()
 	switch {
 	case version == 1:
@@ -29,7 +29,7 @@ func readSharedRef(c *cursor) sharedRef {
 	case kind == sharedInHeap:
 		return sharedRef{heapID: c.take(8), addr: undefined}
 	case version == 3 && kind != sharedCommitted && kind != sharedElsewhere:
-		c.fail("a shared message is of type %d", kind)
+		c.fail("shared message: type is %d (want 1 to 3)", kind)
 	}
 	return sharedRef{addr: c.address()}
 }
@@ -49,35 +49,40 @@ func (f *File) readShared(ctx context.Context, kind int, c *cursor) (*cursor, er
 	}
 	m, ok := h.find(kind)
 	if !ok {
-		c.fail("the object at address %d has no message of type %#x to share", ref.addr, kind)
+		c.fail("shared message: the object at address %d has no message of type %#x", ref.addr, kind)
 		return nil, c.err
 	}
 	if m.flags&flagShared != 0 {
-		c.fail("the message that the object at address %d shares is itself shared", ref.addr)
+		c.fail("shared message: the message in the object at address %d is shared itself", ref.addr)
 		return nil, c.err
 	}
-	return f.over(m.data, m.addr-f.super.base), nil
+	return f.newCursor(m.data, m.addr-f.super.base), nil
 }
 
-// sharedIndex is one index of the shared message table (IV.A.2.p): which messages stand
-// in which heap. What finds equal messages, a list or a B-tree, is of use to writers only.
+// sharedIndex is one index of the shared message table (IV.A.2.p): the message types that one heap
+// holds. The list or B-tree of equal messages serves writers only, so it is not read.
+//
+//	table "SMTB", indexes, checksum (4)
+//	index version (1), index type (1), message types (2), minimum size (4),
+//	      list cutoff (2), B-tree cutoff (2), messages (2), address of the index,
+//	      address of the heap
 type sharedIndex struct {
 	types int // bit i: messages of type i
 	heap  uint64
 }
 
 func (f *File) readSharedTable(ctx context.Context, c *cursor) error {
-	c.version("the shared message table", 0, 0)
+	c.version("shared message table", 0, 0)
 	addr, n := c.address(), c.u8()
 	if c.err != nil {
 		return c.err
 	}
 	if n == 0 || n > 8 {
-		c.fail("the shared message table has %d indexes, not 1 to 8", n)
+		c.fail("shared message table: %d indexes (want 1 to 8)", n)
 		return c.err
 	}
 	entry := 1 + 1 + 2 + 4 + 2 + 2 + 2 + 2*f.super.offsets
-	t, err := f.at(ctx, addr, 4+n*entry+4)
+	t, err := f.cursorAt(ctx, addr, 4+n*entry+4)
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,7 @@ func (f *File) readSharedTable(ctx context.Context, c *cursor) error {
 		t.address()
 		f.sohm = append(f.sohm, sharedIndex{types: types, heap: t.address()})
 	}
-	t.checksum("the shared message table")
+	t.checksum("shared message table")
 	return t.err
 }
 
@@ -106,7 +111,7 @@ func (f *File) readSharedHeap(ctx context.Context, kind int, id []byte) (*cursor
 		if err != nil {
 			return nil, err
 		}
-		return f.over(b, at), nil
+		return f.newCursor(b, at), nil
 	}
-	return nil, readers.Corruptf("no shared message table for messages of type %#x", kind)
+	return nil, readers.Corruptf("shared message table: no heap for messages of type %#x", kind)
 }

@@ -13,7 +13,7 @@ import (
 	"varve/readers"
 )
 
-// TestLookup3 holds the hash against values that Bob Jenkins's program prints.
+// TestLookup3 compares hashes with those that Bob Jenkins's program prints.
 func TestLookup3(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -36,8 +36,8 @@ func TestEncodedSize(t *testing.T) {
 	}
 }
 
-// TestSlots holds counting and skipping over slots against the definition: slots are
-// numbered in C order over the grid, the unlimited dimension slowest.
+// TestSlots compares slots with their definition: slots are numbered in C order over the grid, with
+// the unlimited dimension as the slowest.
 func TestSlots(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -59,7 +59,7 @@ func TestSlots(t *testing.T) {
 			want := slotPlace(slot, maxShape, chunk, first)
 			for name, x := range map[string]*slots{"next": s, "skip": jumped} {
 				got := make([]uint64, rank)
-				x.place(got)
+				x.writePosition(got)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s: slot %d of %v in chunks of %v, %d first, is at %v, want %v", name, slot, maxShape, chunk, first, got, want)
 				}
@@ -69,7 +69,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// slotPlace is the definition.
+// slotPlace computes the position of a slot from the definition.
 func slotPlace(slot uint64, maxShape, chunk []uint64, first int) []uint64 {
 	out := make([]uint64, len(chunk))
 	for d := len(chunk) - 1; d >= 0; d-- {
@@ -84,8 +84,8 @@ func slotPlace(slot uint64, maxShape, chunk []uint64, first int) []uint64 {
 	return out
 }
 
-// TestListOfReferences: libhdf5 writes down the size in memory, 64, of the references in a list, and
-// stores them by their size in the file, in as much of the global heap as they take in memory, or as they need.
+// TestListOfReferences: in a sequence of references libhdf5 writes their size in memory, 64, but
+// stores each in its size in the file. The object in the global heap has room for either size.
 func TestListOfReferences(t *testing.T) {
 	for _, offsets := range []int{4, 8} {
 		list := []byte{0x49, 0, 0, 0, byte(offsets + 8), 0, 0, 0, 0x47, 0x12, 0, 0, 64, 0, 0, 0}
@@ -117,8 +117,8 @@ func TestListOfReferences(t *testing.T) {
 	}
 }
 
-// TestScalesOfOtherLengths: a scale of a fixed length that is not the axis's leaves the axis as
-// long as it is; one that can grow gives it its own.
+// TestScalesOfOtherLengths: a scale of a fixed length other than the axis's does not change the
+// axis; an unlimited one does.
 func TestScalesOfOtherLengths(t *testing.T) {
 	x := &NetCDFVar{Name: "v", Path: "/v", Object: &Object{Dataset: &Dataset{Shape: []uint64{4}, MaxShape: []uint64{4}}}}
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestScalesOfOtherLengths(t *testing.T) {
 	}
 }
 
-// TestNetCDFView holds dimensions and names of the samples against what netcdf-c gives.
+// TestNetCDFView compares dimensions and names of the samples with those of netcdf-c.
 func TestNetCDFView(t *testing.T) {
 	for _, c := range []struct {
 		file string

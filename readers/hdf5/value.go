@@ -8,26 +8,26 @@ import (
 	"varve/readers"
 )
 
-// Canonical appends elements, given as they are stored, in canonical form: numbers
-// little-endian with all their bytes, strings and opaque bytes as stored, references as
-// the 8-byte address of the object (region references followed by a 4-byte index),
-// compounds by offset without gaps, varying lengths as an 8-byte count and the elements.
+// Canonical appends stored elements in memory form: numbers little-endian with all their bytes,
+// strings and opaque bytes as stored, references as the 8-byte address of the object (a region
+// reference adds a 4-byte index), compounds by offset without gaps, and data of varying length as
+// an 8-byte count and the elements.
 func (f *File) Canonical(ctx context.Context, dst []byte, t *readers.Type, stored []byte) ([]byte, error) {
 	e := f.encoder(ctx)
 	dst = e.appendAll(dst, t, stored, 0)
 	return dst, f.locate("", e.err)
 }
 
-// encoder brings elements into canonical form. It keeps the first error.
+// encoder converts stored elements to memory form. It keeps the first error.
 type encoder struct {
 	f      *File
 	ctx    context.Context
-	budget uint64 // bytes that may still come out of heaps
+	budget uint64 // bytes that may still be read from heaps
 	err    error
 }
 
-// encoder returns an encoder that takes no more out of heaps than the file has: elements of
-// varying length each have their own part of it.
+// encoder returns an encoder that reads at most as many bytes from heaps as the file has. Every
+// element of varying length has its own bytes in the heap, so valid files stay below this.
 func (f *File) encoder(ctx context.Context) *encoder {
 	return &encoder{f: f, ctx: ctx, budget: uint64(f.end)}
 }
@@ -43,15 +43,15 @@ func (e *encoder) fail(format string, args ...any) {
 	}
 }
 
-// appendAll appends all elements of which stored consists.
+// appendAll appends all elements in stored.
 func (e *encoder) appendAll(dst []byte, t *readers.Type, stored []byte, depth int) []byte {
 	if depth > maxValueDepth {
-		e.fail("values are nested too deep")
+		e.fail("value: nested more than %d levels deep", maxValueDepth)
 		return dst
 	}
 	if len(dst) > maxCanonical {
 		if e.err == nil {
-			e.err = unsupported("values of more than %d bytes", maxCanonical)
+			e.err = unsupported("values take more than %d bytes", maxCanonical)
 		}
 		return dst
 	}
@@ -92,18 +92,19 @@ func appendNumbers(dst []byte, t *readers.Type, stored []byte) []byte {
 	return dst
 }
 
-// place reads where in the global heap something is.
+// place reads the address of a global heap collection and the index of an object in it.
 func (e *encoder) place(b []byte) (addr uint64, index int) {
 	n := e.f.super.offsets
 	return littleAddress(b[:n]), int(binary.LittleEndian.Uint32(b[n:]))
 }
 
-// memoryReference is the size in memory of a reference of HDF5 1.12. libhdf5 gives lists of them as much of the
-// global heap, of which they fill the front, each of its size in the file.
+// memoryReference is the size in memory of a reference of HDF5 1.12. libhdf5 allocates this much of
+// the global heap per reference in a sequence, but stores the references consecutively in their
+// size in the file.
 const memoryReference = 64
 
-// varlen returns the stored elements of one variable-length value, which begins with how
-// many there are.
+// varlen returns the count and the stored elements of one value of varying length: a count (4
+// bytes), then the address and the index of its object in the global heap.
 func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 	n := uint64(binary.LittleEndian.Uint32(one))
 	addr, index := e.place(one[4:])
@@ -126,11 +127,11 @@ func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 		inMemory = memoryReference
 	}
 	if held := uint64(len(b)); held != n*size && held != n*inMemory {
-		e.fail("%d elements of %d bytes in an object of %d of the global heap", n, size, len(b))
+		e.fail("value: %d elements of %d bytes do not match the global heap object of %d bytes", n, size, len(b))
 		return 0, nil
 	}
 	if n*size > e.budget {
-		e.fail("elements of varying length take more than the whole file")
+		e.fail("value: elements of varying length take more bytes than the file has")
 		return 0, nil
 	}
 	e.budget -= n * size
@@ -161,7 +162,7 @@ func (e *encoder) appendReference(dst []byte, t *readers.Type, one []byte) []byt
 	case readers.RegionRef:
 		n := e.f.super.offsets
 		if len(one) < n+4 {
-			e.fail("region reference of %d bytes", len(one))
+			e.fail("value: region reference of %d bytes is too short", len(one))
 			return dst
 		}
 		dst = binary.LittleEndian.AppendUint64(dst, littleSize(one[:n]))
@@ -170,10 +171,11 @@ func (e *encoder) appendReference(dst []byte, t *readers.Type, one []byte) []byt
 	return e.appendAnyReference(dst, one)
 }
 
-// appendAnyReference decodes a reference of HDF5 1.12: kind, flags, then either the
-// object's token with its size in front, or the size and place of that in the global heap.
+// appendAnyReference decodes a reference of HDF5 1.12: kind (1), flags (1), then the size of the
+// object's token (1) and the token; or, for other kinds and external references, a size (4) and the
+// position of these in the global heap.
 func (e *encoder) appendAnyReference(dst, one []byte) []byte {
-	c := e.f.over(one, 0)
+	c := e.f.newCursor(one, 0)
 	kind, flags := c.u8(), c.u8()
 	if kind == 0 && flags == 0 {
 		return binary.LittleEndian.AppendUint64(dst, 0)
@@ -184,10 +186,10 @@ func (e *encoder) appendAnyReference(dst, one []byte) []byte {
 		addr := c.address()
 		b, err := e.f.heapObject(e.ctx, addr, c.u32())
 		if err != nil || c.err != nil {
-			e.fail("reference to what cannot be read: %w", err)
+			e.fail("value: target of a reference cannot be read: %w", err)
 			return dst
 		}
-		c = e.f.over(b, addr)
+		c = e.f.newCursor(b, addr)
 	}
 	token := c.take(min(c.u8(), 8))
 	if c.err != nil {
@@ -216,11 +218,11 @@ func IsText(t *readers.Type) bool {
 	return t.Class == readers.String || t.Class == readers.VarLen && t.IsText
 }
 
-// Stored returns an attribute's value as it is stored.
+// Stored returns the attribute's value as stored.
 func (a *Attribute) Stored() []byte { return a.data }
 
-// References returns the addresses of objects that an attribute of references, or of lists
-// of them, holds: one list an element.
+// References returns the addresses of objects in an attribute of references or of sequences of
+// references: one list per element.
 func (f *File) References(ctx context.Context, a *Attribute) ([][]uint64, error) {
 	e := f.encoder(ctx)
 	var out [][]uint64
@@ -234,7 +236,7 @@ func (f *File) References(ctx context.Context, a *Attribute) ([][]uint64, error)
 		for ; len(elements) >= base.Size; elements = elements[base.Size:] {
 			b := e.appendReference(nil, base, elements[:base.Size])
 			if len(b) >= 8 {
-				list = append(list, littleAddress(b[:f.super.offsets])) // libhdf5 leaves the rest unset
+				list = append(list, littleAddress(b[:f.super.offsets])) // libhdf5 leaves the rest uninitialized
 			}
 		}
 		out = append(out, list)

@@ -15,16 +15,16 @@ import (
 	"varve/readers"
 )
 
-// TestGrowOnce: the files that virtual datasets grow with are each opened once, however many
-// mappings name them.
-func TestGrowOnce(t *testing.T) {
+// TestGrowOpensFilesOnce: each source file of growing virtual datasets is opened once, even if many mappings
+// name it.
+func TestGrowOpensFilesOnce(t *testing.T) {
 	ctx := context.Background()
 	f, _ := openFixture(t, "virtual_numbered.h5")
 	tree, err := f.list(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near := newNeighbours()
+	near := newSourceFiles()
 	if err := tree.growVirtual(ctx, near); err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +33,13 @@ func TestGrowOnce(t *testing.T) {
 		_, part := openFixture(t, name)
 		objects += len(part.Objects)
 	}
-	if spent := maxVirtualWork - near.left; spent != uint64(objects)*objectWork || len(near.names) != 2 || len(near.open) != 0 {
+	if spent := maxVirtualWork - near.remaining; spent != uint64(objects)*objectWork || len(near.names) != 2 || len(near.open) != 0 {
 		t.Errorf("%d spent for %d objects; opened %q, %d are still open", spent, objects, near.names, len(near.open))
 	}
 }
 
-// TestVirtualOfVirtual: a virtual dataset that has grown is to others as long as its file says.
+// TestVirtualOfVirtual: other virtual datasets see a grown virtual dataset with the shape in its
+// file.
 func TestVirtualOfVirtual(t *testing.T) {
 	_, tree := openFixture(t, "virtual.h5")
 	o, err := tree.Lookup("/v")
@@ -50,7 +51,8 @@ func TestVirtualOfVirtual(t *testing.T) {
 	}
 }
 
-// TestVirtualTexts: texts of other files are theirs, and empty where there are none.
+// TestVirtualTexts: strings come from the source files, and are empty where a source does not
+// exist.
 func TestVirtualTexts(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"virtual_matched.h5", "virtual_sources.h5"} {
@@ -82,7 +84,7 @@ func TestVirtualTexts(t *testing.T) {
 	}
 }
 
-// TestConverter: elements become those of another type as libhdf5 has them, or are refused.
+// TestConverter: elements are converted to another type as libhdf5 does, or rejected.
 func TestConverter(t *testing.T) {
 	little, big := readers.LittleEndian, readers.BigEndian
 	i2, u1, f4, f8 := readers.Int(2, little, true), readers.Int(1, little, false), readers.IEEEFloat(4, little), readers.IEEEFloat(8, big)
@@ -145,7 +147,7 @@ func TestConverter(t *testing.T) {
 	}
 }
 
-// TestReadRows: rows that are read without the others are those that are read with them.
+// TestReadRows: reading some rows gives the same values as reading all.
 func TestReadRows(t *testing.T) {
 	ctx := context.Background()
 	_, tree := openFixture(t, "virtual_sources.h5")
@@ -161,14 +163,14 @@ func TestReadRows(t *testing.T) {
 		}
 		for first := range d.Shape[0] {
 			for end := first + 1; end <= d.Shape[0]; end++ {
-				got, err := d.readRows(ctx, rows{first, end}, 1<<20, notNested())
+				got, err := d.readRows(ctx, rows{first, end}, 1<<20, newNesting())
 				if want := all[first*d.rowBytes() : end*d.rowBytes()]; err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s from %d to %d: %x, %v, want %x", o.Path, first, end, got, err, want)
 				}
 				tried++
 			}
 		}
-		if _, err := d.readRows(ctx, rows{0, 1}, 1, notNested()); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := d.readRows(ctx, rows{0, 1}, 1, newNesting()); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: more than is allowed: %v", o.Path, err)
 		}
 	}
@@ -177,12 +179,12 @@ func TestReadRows(t *testing.T) {
 	}
 }
 
-// TestManyNeighbours: the name of a file that was opened is not looked for among all others, of
-// which a virtual dataset may have 65,536.
-func TestManyNeighbours(t *testing.T) {
-	near, began := newNeighbours(), time.Now()
+// TestManySourceFiles: adding the name of a source file takes constant time: a virtual dataset may
+// have 65,536 of them.
+func TestManySourceFiles(t *testing.T) {
+	near, began := newSourceFiles(), time.Now()
 	for i := range 300_000 {
-		near.note(fmt.Sprint("/archive/part_", i/2, ".h5"))
+		near.addName(fmt.Sprint("/archive/part_", i/2, ".h5"))
 	}
 	if took := time.Since(began); len(near.names) != 150_000 || near.names[1] != "/archive/part_1.h5" || took > 20*time.Second {
 		t.Errorf("%d names after %v", len(near.names), took)

@@ -8,13 +8,15 @@ import (
 	"varve/readers"
 )
 
-// A virtual dataset has a type of its own. Elements of sources are converted to it as libhdf5
-// converts them, where this is more than to put bytes in another order only for numbers.
+// A virtual dataset has a datatype of its own. Elements of its sources are converted to it as
+// libhdf5 does. Between numbers every conversion is supported; between other types only changes of
+// byte order and of gaps.
 
-// converter returns what turns stored elements of a source into those of a virtual dataset.
+// converter returns a function that converts stored elements of a source to those of a virtual
+// dataset.
 func converter(from, to *Dataset) (func(dst, src []byte) error, error) {
 	if from.f != to.f && pointsIntoFile(from.Type) {
-		return nil, refusedType(from, to, ", whose elements are elsewhere in another file")
+		return nil, conversionError(from, to, ", whose elements point into another file")
 	}
 	if from.Type.String() == to.Type.String() {
 		return func(dst, src []byte) error { copy(dst, src); return nil }, nil
@@ -24,7 +26,7 @@ func converter(from, to *Dataset) (func(dst, src []byte) error, error) {
 		return func(dst, src []byte) error { permute(dst, src, order, width); return nil }, nil
 	}
 	if !isNumber(from.Type) || !isNumber(to.Type) || to.Type.Class == readers.Float && to.Type.Size < 4 {
-		return nil, refusedType(from, to, "")
+		return nil, conversionError(from, to, "")
 	}
 	return func(dst, src []byte) error {
 		for size, width := to.Type.Size, from.Type.Size; len(dst) > 0; dst, src = dst[size:], src[width:] {
@@ -36,11 +38,11 @@ func converter(from, to *Dataset) (func(dst, src []byte) error, error) {
 	}, nil
 }
 
-func refusedType(from, to *Dataset, why string) error {
-	return unsupported("is of type %s, and its part %s of type %s%s", to.Type, from.path, from.Type, why)
+func conversionError(from, to *Dataset, why string) error {
+	return unsupported("virtual dataset: its type %s and the type of its source %s, %s%s, cannot be converted", to.Type, from.path, from.Type, why)
 }
 
-// pointsIntoFile reports whether stored elements only say where in their file something is.
+// pointsIntoFile reports whether stored elements are pointers to data in the same file.
 func pointsIntoFile(t *readers.Type) bool {
 	switch t.Class {
 	case readers.VarLen, readers.Reference:
@@ -53,8 +55,8 @@ func pointsIntoFile(t *readers.Type) bool {
 	return false
 }
 
-// permutation returns for each byte of an element of one type which it is of one of another,
-// or -1 for a gap, if the two differ in byte orders and in gaps only.
+// permutation returns for each byte of an element of type to its index in an element of type from,
+// or -1 for a gap. It returns false if the types differ in more than byte order and gaps.
 func permutation(from, to *readers.Type) ([]int, bool) {
 	if from.Class != to.Class {
 		return nil, false
@@ -73,9 +75,9 @@ func permutation(from, to *readers.Type) ([]int, bool) {
 		if !slices.Equal(from.Dims, to.Dims) {
 			return nil, false
 		}
-		return repeated(from, to)
+		return repeatPermutation(from, to)
 	case readers.Complex:
-		return repeated(from, to)
+		return repeatPermutation(from, to)
 	}
 	out := make([]int, to.Size)
 	for i := range out {
@@ -88,7 +90,7 @@ func numberPermutation(from, to *readers.Type) ([]int, bool) {
 	a, b := *from, *to
 	a.Order, b.Order = readers.LittleEndian, readers.LittleEndian
 	if from.Order != to.Order {
-		a.Signed = b.Signed // libhdf5 looks at the order only, and takes -1 for the largest
+		a.Signed = b.Signed // libhdf5 only swaps the bytes then, so -1 becomes the largest number
 	}
 	out := make([]int, to.Size)
 	for i := range out {
@@ -125,8 +127,8 @@ func sameChoices(from, to *readers.Type) bool {
 	})
 }
 
-// repeated is permutation for elements that are several of another type.
-func repeated(from, to *readers.Type) ([]int, bool) {
+// repeatPermutation is permutation for types whose elements consist of several elements of a base type.
+func repeatPermutation(from, to *readers.Type) ([]int, bool) {
 	inner, ok := permutation(from.Base, to.Base)
 	if !ok || len(inner) == 0 {
 		return nil, false
@@ -143,7 +145,7 @@ func repeated(from, to *readers.Type) ([]int, bool) {
 	return out, len(out) == to.Size
 }
 
-// permute puts the bytes of elements of some width in another order.
+// permute reorders the bytes of elements of the given width.
 func permute(dst, src []byte, order []int, width int) {
 	for ; len(dst) > 0; dst, src = dst[len(order):], src[width:] {
 		for i, k := range order {
@@ -156,7 +158,7 @@ func permute(dst, src []byte, order []int, width int) {
 	}
 }
 
-// isNumber reports whether elements are numbers as machines have them.
+// isNumber reports whether elements are integers or IEEE floats of up to 8 bytes.
 func isNumber(t *readers.Type) bool {
 	if t.Order == readers.VAX || t.Size > 8 {
 		return false
@@ -164,15 +166,15 @@ func isNumber(t *readers.Type) bool {
 	return t.Class == readers.Float && t.IsIEEE() || t.Class == readers.Integer && t.Precision == 8*t.Size && t.BitOffset == 0
 }
 
-// convertNumber converts a number as libhdf5 does: integers that do not fit are the nearest that
-// do, and of floats the fraction is cut off.
+// convertNumber converts a number as libhdf5 does: it clips integers to the range of the target,
+// and cuts off the fraction of floats.
 func convertNumber(dst []byte, to *readers.Type, src []byte, from *readers.Type) error {
 	var out uint64
 	switch {
 	case from.Class == readers.Float:
 		v := float(from, src)
 		if to.Class != readers.Float && math.IsNaN(v) {
-			return unsupported("an element of type %s is no number, and its part in a virtual dataset of type %s", from, to)
+			return unsupported("virtual dataset: a NaN of type %s cannot be converted to %s", from, to)
 		}
 		out = ofFloat(to, v)
 	case from.Signed:
@@ -189,7 +191,7 @@ func convertNumber(dst []byte, to *readers.Type, src []byte, from *readers.Type)
 	return nil
 }
 
-// float reads a stored float. The bits of what is no number stay what they are.
+// float returns a stored float. It keeps the bits of NaNs.
 func float(t *readers.Type, src []byte) float64 {
 	var number [8]byte
 	copy(number[:], src)
@@ -205,7 +207,7 @@ func float(t *readers.Type, src []byte) float64 {
 	return t.Float64(number[:t.Size])
 }
 
-// largest is the largest integer of a type.
+// largest returns the largest integer of a type.
 func largest(t *readers.Type) uint64 {
 	if t.Signed {
 		return 1<<(8*t.Size-1) - 1
@@ -213,7 +215,7 @@ func largest(t *readers.Type) uint64 {
 	return math.MaxUint64 >> (64 - 8*t.Size)
 }
 
-// ofFloat returns the bits of a float as another type has it.
+// ofFloat returns the bits of a float converted to type t.
 func ofFloat(t *readers.Type, v float64) uint64 {
 	switch {
 	case t.Class == readers.Float:
@@ -228,7 +230,7 @@ func ofFloat(t *readers.Type, v float64) uint64 {
 	return uint64(int64(v))
 }
 
-// ofInt is ofFloat for a signed integer.
+// ofInt is ofFloat for signed integers.
 func ofInt(t *readers.Type, v int64) uint64 {
 	switch {
 	case t.Class == readers.Float:
@@ -241,7 +243,7 @@ func ofInt(t *readers.Type, v int64) uint64 {
 	return uint64(max(v, -int64(largest(t))-1))
 }
 
-// ofUint is ofFloat for an integer without a sign.
+// ofUint is ofFloat for unsigned integers.
 func ofUint(t *readers.Type, v uint64) uint64 {
 	if t.Class == readers.Float {
 		return floatBits(t, float32(v), float64(v))
@@ -249,7 +251,7 @@ func ofUint(t *readers.Type, v uint64) uint64 {
 	return min(v, largest(t))
 }
 
-// floatBits are the bits of a number as a float of four or eight bytes.
+// floatBits returns the bits of a number as a float of four or eight bytes.
 func floatBits(t *readers.Type, narrow float32, wide float64) uint64 {
 	if t.Size == 4 {
 		return uint64(math.Float32bits(narrow))

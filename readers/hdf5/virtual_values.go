@@ -8,36 +8,37 @@ import (
 	"varve/readers/virtual"
 )
 
-// The limits of what is read of sources, and kept of them.
+// Limits of the bytes that are read from a source, and cached.
 const (
 	maxSourceBytes = 1 << 27
-	maxKeptBytes   = 1 << 26
+	maxCachedBytes = 1 << 26
 )
 
-// nesting says how virtual datasets led to one that is read.
+// nesting is the chain of virtual datasets that led to the dataset that is being read.
 type nesting struct {
 	depth int
 	here  *Tree // of the file of the dataset that led here
 	*sources
 }
 
-// sources is what all the datasets that one is made of, and those that these are, have in common.
+// sources is the state that all datasets in a chain of virtual datasets share.
 type sources struct {
-	near *neighbours
-	kept map[*Dataset][]byte // values: many parts are of few datasets
-	size uint64              // of what is kept
+	files  *sourceFiles
+	values map[*Dataset][]byte // cached values: many parts come from few datasets
+	size   uint64              // bytes in kept
 
-	strict bool // chunks that libhdf5 does not find are an error
+	isStrict bool // chunks that libhdf5 does not find are an error
 }
 
-func notNested() nesting {
-	return nesting{sources: &sources{near: newNeighbours(), kept: map[*Dataset][]byte{}}}
+func newNesting() nesting {
+	return nesting{sources: &sources{files: newSourceFiles(), values: map[*Dataset][]byte{}}}
 }
 
-// valuesOf returns the values of a source that are matched, and which of its elements is the first
-// of them: all, to be kept, unless just some rows of it are of use, once.
+// valuesOf returns the values of a source that m selects, and the index of the first of them in the
+// source. It reads and caches the whole source, unless it is used once and some of its rows
+// suffice.
 func (n nesting) valuesOf(ctx context.Context, from *Dataset, m *virtual.Match, once bool) (values []byte, first int64, err error) {
-	if values, ok := n.kept[from]; ok {
+	if values, ok := n.values[from]; ok {
 		return values, 0, nil
 	}
 	size, err := from.bytes()
@@ -47,41 +48,42 @@ func (n nesting) valuesOf(ctx context.Context, from *Dataset, m *virtual.Match, 
 	if once && from.hasRows() {
 		return n.rowsOf(ctx, from, m)
 	}
-	if err := n.near.spend(size); err != nil {
+	if err := n.files.spend(size); err != nil {
 		return nil, 0, err
 	}
 	if values, err = from.readAll(ctx, maxSourceBytes, n); err != nil {
 		return nil, 0, err
 	}
-	if n.size += size; n.size > maxKeptBytes {
-		clear(n.kept)
+	if n.size += size; n.size > maxCachedBytes {
+		clear(n.values)
 		n.size = size
 	}
-	n.kept[from] = values
+	n.values[from] = values
 	return values, 0, nil
 }
 
-// rowsOf is valuesOf for the rows that are matched.
+// rowsOf is valuesOf for a range of rows that contains all selected elements.
 func (n nesting) rowsOf(ctx context.Context, from *Dataset, m *virtual.Match) (values []byte, first int64, err error) {
 	a, b := m.Rows()
 	some := rows{uint64(a), uint64(b)}
 	count := some.end - some.first
+	// Whole chunks are decoded: account for the chunks at both ends.
 	if from.Layout == readers.Chunked {
 		count = min(count+2*from.Chunk[0], from.Shape[0])
 	}
-	if err := n.near.spend(count * from.rowBytes()); err != nil {
+	if err := n.files.spend(count * from.rowBytes()); err != nil {
 		return nil, 0, err
 	}
 	values, err = from.readRows(ctx, some, maxSourceBytes, n)
 	return values, int64(some.first * from.rowBytes() / uint64(from.Type.Size)), err
 }
 
-// eachPiece calls use with the parts of a virtual dataset and the datasets that they are of, in this
-// file and in files beside it, and says whether one is named just once. Where there is no source
-// there are fill values: so libhdf5 has it.
+// eachPiece calls use for each part of a virtual dataset with the source dataset, which is in this
+// file or one in its folder. once is true if only one mapping uses the source. Parts whose source
+// does not exist are skipped: like libhdf5, readers see fill values there.
 func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Dataset, m *virtual.Match, once bool, in nesting) error) error {
 	if in.depth >= maxVirtualDepth {
-		return readers.Corruptf("virtual datasets are nested more than %d deep", maxVirtualDepth)
+		return readers.Corruptf("virtual dataset: nested more than %d levels deep", maxVirtualDepth)
 	}
 	here := in.here
 	if here == nil || here.file != d.f {
@@ -89,7 +91,7 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 		if here, err = d.f.list(ctx); err != nil {
 			return err
 		}
-		if err := in.near.spend(objectWork * uint64(len(here.Objects))); err != nil {
+		if err := in.files.spend(objectWork * uint64(len(here.Objects))); err != nil {
 			return err
 		}
 	}
@@ -100,14 +102,14 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 		named[virtual.Source{File: m.File, Dataset: m.Dataset}]++
 	}
 	err := virtual.Pieces(d.Mappings, func(p *virtual.Piece) (there bool, err error) {
-		err = in.near.with(ctx, here, p.Source, func(tree *Tree, from *Dataset) error {
+		err = in.files.withSource(ctx, here, p.Source, func(tree *Tree, from *Dataset) error {
 			there, below.here = true, tree
 			if from.Space == Null {
-				return unsupported("the part %s has no elements any more", from.path)
+				return unsupported("virtual dataset: its source %s has a null dataspace now", from.path)
 			}
 			m, err := p.Match(from.Shape, d.Shape)
 			if err == nil {
-				err = in.near.spend(mappingWork + 8*uint64(m.Elements()))
+				err = in.files.spend(mappingWork + 8*uint64(m.Elements()))
 			}
 			if err != nil || m.Elements() == 0 {
 				return err
@@ -117,12 +119,12 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 		return there, err
 	})
 	if in.depth == 0 {
-		err = errors.Join(err, in.near.close())
+		err = errors.Join(err, in.files.close())
 	}
 	return err
 }
 
-// readVirtualValues puts the values of the parts of a virtual dataset in their places.
+// readVirtualValues copies the values of all parts of a virtual dataset to out.
 func (d *Dataset) readVirtualValues(ctx context.Context, out []byte, in nesting) error {
 	return d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, once bool, in nesting) error {
 		convert, err := converter(from, d)
@@ -141,7 +143,7 @@ func (d *Dataset) readVirtualValues(ctx context.Context, out []byte, in nesting)
 	})
 }
 
-// isText reports whether a dataset is of texts of varying length.
+// isText reports whether a dataset holds strings of varying length.
 func (d *Dataset) isText() bool { return d.Type.Class == readers.VarLen && d.Type.IsText }
 
 // texts returns the elements of a dataset of texts of varying length. What a virtual one stores of
@@ -167,11 +169,11 @@ func (d *Dataset) texts(ctx context.Context, limit uint64, in nesting) ([][]byte
 	}
 	return out, d.eachPiece(ctx, in, func(from *Dataset, m *virtual.Match, _ bool, in nesting) error {
 		if from.Type.String() != d.Type.String() {
-			return refusedType(from, d, "")
+			return conversionError(from, d, "")
 		}
 		size, err := from.bytes()
 		if err == nil {
-			err = in.near.spend(size)
+			err = in.files.spend(size)
 		}
 		if err != nil {
 			return err

@@ -12,25 +12,27 @@ import (
 
 const maxLinksFollowed = 16
 
-// elsewhere is the error of a path that leads into another file.
-type elsewhere struct{ file, path string }
+// otherFileError is the error of a path that leads into another file.
+type otherFileError struct{ file, path string }
 
-func newElsewhere(file string, parts ...string) *elsewhere {
+func newOtherFileError(file string, parts ...string) *otherFileError {
 	parts = strings.Split(strings.TrimRight(strings.Join(parts, "/"), "\x00"), "/")
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" || p == "." })
-	return &elsewhere{file, "/" + strings.Join(parts, "/")}
+	return &otherFileError{file, "/" + strings.Join(parts, "/")}
 }
 
-func (e *elsewhere) Error() string { return fmt.Sprintf("is %s of the file %q", e.path, e.file) }
+func (e *otherFileError) Error() string {
+	return fmt.Sprintf("is the object %s in file %q", e.path, e.file)
+}
 
-// Unwrap says that nobody here follows it.
-func (e *elsewhere) Unwrap() error { return errors.ErrUnsupported }
+// Unwrap returns ErrUnsupported, because a Tree does not follow paths into other files.
+func (e *otherFileError) Unwrap() error { return errors.ErrUnsupported }
 
-// follow returns the object that a link of a group leads to.
+// follow returns the target of a link in a group.
 func (t *Tree) follow(group *Object, l link, steps int) (*Object, error) {
 	switch {
 	case steps > maxLinksFollowed:
-		return nil, readers.Corruptf("more than %d links lead from one to another", maxLinksFollowed)
+		return nil, readers.Corruptf("more than %d links in a row", maxLinksFollowed)
 	case l.kind == linkDamaged:
 		return nil, t.file.locate(join(group.Path, l.name), l.err)
 	case l.kind == linkHard:
@@ -40,20 +42,20 @@ func (t *Tree) follow(group *Object, l link, steps int) (*Object, error) {
 		if i := slices.IndexFunc(t.Objects, func(o *Object) bool { return o.Addr == l.addr && o.Err != nil }); i >= 0 {
 			return nil, t.Objects[i].Err
 		}
-		return nil, readers.Corruptf("%q of %s leads to what cannot be read", l.name, group.Path)
+		return nil, readers.Corruptf("link %q of %s: its target cannot be read", l.name, group.Path)
 	case l.kind == linkSoft:
 		return t.lookup(group, l.path, steps+1)
 	case l.kind == linkExternal:
-		return nil, newElsewhere(l.file, l.path)
+		return nil, newOtherFileError(l.file, l.path)
 	}
-	return nil, unsupported("%q of %s is a link of user-defined type %d", l.name, group.Path, l.kind)
+	return nil, unsupported("link %q of %s has the user-defined type %d", l.name, group.Path, l.kind)
 }
 
-// Lookup returns the object at a path, through soft links. Where there is none, and nothing
-// that cannot be read is on the way, the error is fs.ErrNotExist.
+// Lookup returns the object at a path, and follows soft links. It returns fs.ErrNotExist if there
+// is none, and no unreadable object is on the path.
 func (t *Tree) Lookup(path string) (*Object, error) { return t.lookup(t.Root, path, 0) }
 
-// lookup follows a path from a group.
+// lookup follows a path that starts at a group.
 func (t *Tree) lookup(from *Object, path string, steps int) (*Object, error) {
 	path = strings.TrimRight(path, "\x00")
 	if strings.HasPrefix(path, "/") {
@@ -65,18 +67,19 @@ func (t *Tree) lookup(from *Object, path string, steps int) (*Object, error) {
 			continue
 		}
 		if from.Kind != GroupObject {
-			return nil, readers.Corruptf("%s is no group, and %q needs a member %q of it", from.Path, path, part)
+			return nil, readers.Corruptf("%s is not a group, but the path %q contains its member %q", from.Path, path, part)
 		}
 		i := slices.IndexFunc(from.members, func(l link) bool { return l.name == part })
+		// The member may be in the part of the group that cannot be read.
 		if i < 0 && from.Err != nil {
 			return nil, from.Err
 		}
 		if i < 0 {
-			return nil, fmt.Errorf("%s has no member %q, which %q needs: %w", from.Path, part, path, fs.ErrNotExist)
+			return nil, fmt.Errorf("%s has no member %q, which the path %q contains: %w", from.Path, part, path, fs.ErrNotExist)
 		}
 		next, err := t.follow(from, from.members[i], steps)
-		if away, ok := err.(*elsewhere); ok {
-			return nil, newElsewhere(away.file, append([]string{away.path}, parts[k+1:]...)...)
+		if away, ok := err.(*otherFileError); ok {
+			return nil, newOtherFileError(away.file, append([]string{away.path}, parts[k+1:]...)...)
 		}
 		if err != nil {
 			return nil, err
@@ -86,8 +89,8 @@ func (t *Tree) lookup(from *Object, path string, steps int) (*Object, error) {
 	return from, nil
 }
 
-// dataset returns the dataset of a name, or nil if nothing has the name: only then has a part
-// of a virtual dataset no values, to libhdf5.
+// dataset returns the dataset with a name, or nil if it does not exist. Only then does libhdf5 use
+// fill values for a part of a virtual dataset.
 func (t *Tree) dataset(name string) (*Object, error) {
 	o, err := t.Lookup(name)
 	switch {
@@ -98,7 +101,7 @@ func (t *Tree) dataset(name string) (*Object, error) {
 	case o.Err != nil:
 		return nil, o.Err
 	case o.Kind != DatasetObject:
-		return nil, readers.Corruptf("%s is no dataset", o.Path)
+		return nil, readers.Corruptf("%s is not a dataset", o.Path)
 	}
 	return o, nil
 }

@@ -12,22 +12,22 @@ import (
 	"varve/readers"
 )
 
-// ReadAll returns all elements of a dataset as they are stored, in C order, fill values
-// where nothing is stored. A dataset of more than limit bytes is an error. Where an index is damaged
-// so that libhdf5 does not find a chunk and reads fill, so does this.
+// ReadAll returns all elements of a dataset as stored, in C order, with fill values where nothing
+// is stored. It fails if they take more than limit bytes. Where a damaged index makes libhdf5 read
+// fill values instead of a chunk, ReadAll returns these too.
 func (d *Dataset) ReadAll(ctx context.Context, limit uint64) ([]byte, error) {
-	out, err := d.readAll(ctx, limit, notNested())
+	out, err := d.readAll(ctx, limit, newNesting())
 	return out, d.f.locate(d.path, err)
 }
 
-// readAll is ReadAll for a dataset that virtual datasets may lead to.
+// readAll is ReadAll for a dataset that a virtual dataset may refer to.
 func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte, error) {
 	n, err := d.bytes()
 	if err != nil {
 		return nil, err
 	}
 	if n > limit {
-		return nil, unsupported("dataset of %d bytes, more than %d", n, limit)
+		return nil, unsupported("dataset of %d bytes is too large to read at once (limit %d)", n, limit)
 	}
 	switch d.Layout {
 	case readers.Inline:
@@ -41,7 +41,7 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 		return out, err
 	case readers.Chunked:
 		out := d.filled(n)
-		return out, d.readChunks(ctx, out, allRows, in.strict)
+		return out, d.readChunks(ctx, out, allRows, in.isStrict)
 	case readers.Virtual:
 		out := d.filled(n)
 		if n == 0 {
@@ -52,30 +52,30 @@ func (d *Dataset) readAll(ctx context.Context, limit uint64, in nesting) ([]byte
 		out := make([]byte, n)
 		return out, d.readExternalFiles(ctx, out)
 	}
-	return nil, unsupported("values that lie %s", d.Layout)
+	return nil, unsupported("%s storage cannot be read", d.Layout)
 }
 
-// rows is a stretch of the first axis.
+// rows is a range of indexes along the first dimension.
 type rows struct{ first, end uint64 }
 
 var allRows = rows{0, math.MaxUint64}
 
-// hasRows reports whether some rows of a dataset can be read without the others.
+// hasRows reports whether rows of a dataset can be read separately.
 func (d *Dataset) hasRows() bool {
 	return len(d.Shape) > 0 && (d.Layout == readers.Chunked || d.Layout == readers.Contiguous && d.Allocated)
 }
 
-// rowBytes is the size of one row, of a dataset that has some.
+// rowBytes returns the size in bytes of one row of a dataset that hasRows.
 func (d *Dataset) rowBytes() uint64 {
 	n, _ := product(d.Shape[1:])
 	return n * uint64(d.Type.Size)
 }
 
-// readRows is readAll for some rows of a dataset that has them.
+// readRows is readAll for some rows of a dataset that hasRows.
 func (d *Dataset) readRows(ctx context.Context, r rows, limit uint64, in nesting) ([]byte, error) {
 	n := (r.end - r.first) * d.rowBytes()
 	if n > limit {
-		return nil, unsupported("%d rows of %d bytes in all, more than %d", r.end-r.first, n, limit)
+		return nil, unsupported("%d rows of %d bytes are too large to read at once (limit %d)", r.end-r.first, n, limit)
 	}
 	if d.Layout == readers.Contiguous {
 		out := make([]byte, n)
@@ -83,23 +83,24 @@ func (d *Dataset) readRows(ctx context.Context, r rows, limit uint64, in nesting
 		return out, err
 	}
 	out := d.filled(n)
-	return out, d.readChunks(ctx, out, r, in.strict)
+	return out, d.readChunks(ctx, out, r, in.isStrict)
 }
 
-// filled returns n bytes of fill values. When these are to be stored is nothing to virtual
-// datasets, which store none.
+// filled returns n bytes of fill values. Virtual datasets ignore the fill time, because they store
+// nothing.
 func (d *Dataset) filled(n uint64) []byte {
 	out := make([]byte, n)
 	if d.fill == nil || len(out) == 0 || d.FillTime == FillNever && d.Layout != readers.Virtual {
 		return out
 	}
+	// Double the filled part until it covers everything.
 	for at := copy(out, d.fill); at > 0 && at < len(out); {
 		at += copy(out[at:], out[:at])
 	}
 	return out
 }
 
-// chunkDecoder decodes the chunks of one dataset, a pipeline a filter mask.
+// chunkDecoder decodes the chunks of one dataset. It keeps one pipeline per filter mask.
 type chunkDecoder struct {
 	d         *Dataset
 	form      codec.Form
@@ -108,15 +109,16 @@ type chunkDecoder struct {
 	chunk     []byte
 }
 
-// decode returns the elements of a chunk as they are stored without filters, in a buffer
-// that the next call reuses.
+// decode returns the elements of a chunk as stored, without filters. The next call reuses the
+// buffer.
 func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]byte, error) {
 	stored, err := x.read(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	mask := r.Mask
-	if b.partial && x.d.RawEdges {
+	// The flag "don't filter partial edge chunks" has the effect of a mask of all filters.
+	if b.isPartial && x.d.RawEdges {
 		mask = ^uint32(0)
 	}
 	p, err := x.pipeline(mask)
@@ -125,7 +127,7 @@ func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]by
 	}
 	err = p.Decode(codec.Elems{Fixed: x.chunk}, stored)
 	var length *codec.LengthError
-	if b.partial && errors.As(err, &length) {
+	if b.isPartial && errors.As(err, &length) {
 		err = x.decodeStart(p, stored, b, length)
 	}
 	if err != nil {
@@ -134,7 +136,8 @@ func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]by
 	return x.chunk, nil
 }
 
-// read returns the stored bytes of a chunk whose elements are worth the room that they take.
+// read returns the stored bytes of a chunk, after it has checked that the decoded size is plausible
+// for them. A damaged size must not allocate memory.
 func (x *chunkDecoder) read(ctx context.Context, r *readers.Ref) ([]byte, error) {
 	size := int64(min(r.Size, math.MaxInt64))
 	all, err := x.d.bytes()
@@ -152,10 +155,11 @@ func (x *chunkDecoder) read(ctx context.Context, r *readers.Ref) ([]byte, error)
 	return stored, err
 }
 
-// decodeStart decodes a chunk that ends early, if what is missing lies beyond the dataset:
-// some programs write chunks at the border so, and libhdf5 asks for no more of them.
+// decodeStart decodes a chunk that is too short, if the missing elements are outside the dataset.
+// Some programs write edge chunks like this, and libhdf5 accepts them.
 func (x *chunkDecoder) decodeStart(p *codec.Pipeline, stored []byte, b *box, length *codec.LengthError) error {
 	n, size := length.Have, x.d.Type.Size
+	// The elements before the last one inside the dataset must all be there.
 	if n >= length.Need || n%size != 0 || uint64(n/size) < b.elements(x.d.Chunk) {
 		return length
 	}
@@ -177,8 +181,8 @@ func (x *chunkDecoder) pipeline(mask uint32) (*codec.Pipeline, error) {
 	return p, err
 }
 
-// readChunks places what every stored chunk has of some rows in out. Those that a search does not
-// find are an error, or left out.
+// readChunks copies the parts of all stored chunks in some rows to out. A chunk that a search of
+// the index does not find is an error if strict, and otherwise skipped.
 func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict bool) error {
 	if len(out) == 0 {
 		return nil
@@ -191,19 +195,19 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict 
 		}
 		return false, err
 	}
-	for r, err := range d.findable(ctx, unfound) {
+	for r, err := range d.findableRefs(ctx, unfound) {
 		if err != nil {
 			return err
 		}
 		b := newBox(d.Shape, d.Chunk, r.Index)
-		if !b.meets(some) {
+		if !b.hasRows(some) {
 			continue
 		}
 		chunk, err := x.decode(ctx, r, &b)
 		if err != nil {
 			return err
 		}
-		before := b.cut(some)
+		before := b.cutToRows(some)
 		if before > 0 {
 			chunk = chunk[before*(size/d.Chunk[0]):]
 		}
@@ -212,11 +216,11 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict 
 	return nil
 }
 
-// box is where a chunk lies in its dataset.
+// box is the position of a chunk in its dataset.
 type box struct {
-	origin  []uint64
-	shape   []uint64 // as far as the dataset reaches
-	partial bool
+	origin    []uint64
+	shape     []uint64 // cut at the dataset's shape
+	isPartial bool     // the chunk extends beyond the dataset
 }
 
 func newBox(shape, chunk, index []uint64) box {
@@ -224,19 +228,19 @@ func newBox(shape, chunk, index []uint64) box {
 	for i := range shape {
 		b.origin[i] = index[i] * chunk[i]
 		b.shape[i] = min(chunk[i], shape[i]-b.origin[i])
-		b.partial = b.partial || b.shape[i] < chunk[i]
+		b.isPartial = b.isPartial || b.shape[i] < chunk[i]
 	}
 	return b
 }
 
-// meets reports whether a box has some of the rows.
-func (b *box) meets(r rows) bool {
+// hasRows reports whether a box contains some of the rows.
+func (b *box) hasRows(r rows) bool {
 	return len(b.origin) == 0 || b.origin[0] < r.end && b.origin[0]+b.shape[0] > r.first
 }
 
-// cut leaves what a box has of the rows, with these as the dataset, and returns how many rows of
-// the box are before that.
-func (b *box) cut(r rows) uint64 {
+// cutToRows reduces a box to the rows of r, with an origin relative to these, and returns how many of its
+// rows come before them.
+func (b *box) cutToRows(r rows) uint64 {
 	if len(b.origin) == 0 {
 		return 0
 	}
@@ -246,8 +250,8 @@ func (b *box) cut(r rows) uint64 {
 	return before
 }
 
-// elements is how many of a chunk's elements, in their order, there are up to the last that
-// lies in the dataset.
+// elements returns the number of leading elements of a chunk, in C order, up to the last one inside
+// the dataset.
 func (b *box) elements(chunk []uint64) uint64 {
 	last := uint64(0)
 	for i, n := range b.shape {
@@ -256,7 +260,7 @@ func (b *box) elements(chunk []uint64) uint64 {
 	return last + 1
 }
 
-// copy copies what counts of a chunk into the dataset, row by row.
+// copy copies the part of a chunk inside the dataset to dst, row by row.
 func (b *box) copy(dst, src []byte, shape, chunk []uint64, size int) {
 	rank := len(shape)
 	if rank == 0 {
@@ -272,6 +276,7 @@ func (b *box) copy(dst, src []byte, shape, chunk []uint64, size int) {
 			to = to*shape[d] + b.origin[d] + at[d]
 		}
 		copy(dst[to*uint64(size):][:row], src[from*uint64(size):])
+		// Advance to the next row: an odometer over all dimensions except the last.
 		d := rank - 2
 		for ; d >= 0; d-- {
 			if at[d]++; at[d] < b.shape[d] {
@@ -285,21 +290,21 @@ func (b *box) copy(dst, src []byte, shape, chunk []uint64, size int) {
 	}
 }
 
-// Chunks is what the index of a dataset holds.
+// Chunks is a summary of the chunk index of a dataset.
 type Chunks struct {
-	Refs    []readers.Ref // by place; none if there are more than asked for
+	Refs    []readers.Ref // sorted by chunk index; nil if there are more than requested
 	Count   int
 	Masked  int    // chunks for which a filter was skipped
-	Bytes   uint64 // stored
+	Bytes   uint64 // stored size
 	Outside Outside
-	Unfound error // of the first chunk that a search of the index does not find
+	Unfound error // for the first chunk that a search of the index does not find
 }
 
-// ReadChunkList reads the index of a dataset, and keeps up to limit refs.
+// ReadChunkList reads the chunk index of a dataset, and keeps the refs if there are at most limit.
 func (d *Dataset) ReadChunkList(ctx context.Context, limit int) (*Chunks, error) {
 	c := &Chunks{}
 	x := d.index()
-	x.unfound = func(err error) (bool, error) {
+	x.onUnfound = func(err error) (bool, error) {
 		c.Unfound = cmp.Or(c.Unfound, d.f.locate(d.path, err))
 		return true, nil
 	}

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// pathNode is a node of a v1 B-tree of chunks: one key more than children.
+// pathNode is a node of a v1 B-tree of chunks; it has one key more than children.
 type pathNode struct {
 	keys     [][]uint64 // rank numbers and the tail
 	children []*pathNode
 }
 
-// encode writes keys and children as a file has them.
+// encode returns keys and children as stored.
 func (n *pathNode) encode() []byte {
 	var b []byte
 	for i, key := range n.keys {
@@ -30,7 +30,7 @@ func (n *pathNode) encode() []byte {
 
 func (n *pathNode) entries() int { return len(n.keys) - 1 }
 
-// find is H5B_find: it returns the leaf and the entry that a search ends at, or nil.
+// find is H5B_find: it returns the leaf and the entry at which a search ends, or nil.
 func (n *pathNode) find(k []uint64) (*pathNode, int) {
 	low, high := 0, n.entries()
 	for low < high {
@@ -73,7 +73,8 @@ func randomNode(r *rand.Rand, rank, level int, from uint64) *pathNode {
 	return n
 }
 
-// TestBTree1Path holds against a search from the root which chunks are found.
+// TestBTree1Path compares the chunks that btree1Path finds with those that a search from the root
+// finds.
 func TestBTree1Path(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -88,7 +89,7 @@ func TestBTree1Path(t *testing.T) {
 			p.enter(n.encode(), n.entries())
 			defer p.leave()
 			for i, c := range n.children {
-				p.at(i)
+				p.setChild(i)
 				walk(c)
 			}
 			if n.children != nil {

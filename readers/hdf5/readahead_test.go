@@ -12,12 +12,12 @@ import (
 	"varve/readers/source"
 )
 
-// near is a source in memory whose blocks are those of a local file.
+// near is a source in memory with the block size of a local file.
 type near struct{ *readertest.Memory }
 
 func (near) BlockBits() int { return 13 }
 
-// listing is what a file says of its objects, in their order.
+// listing returns a description of all objects of a file, in order.
 func listing(t *testing.T, ranges source.Ranges) (lines []string, objects int) {
 	t.Helper()
 	f, err := OpenFile(context.Background(), source.New("file.h5", ranges))
@@ -29,7 +29,7 @@ func listing(t *testing.T, ranges source.Ranges) (lines []string, objects int) {
 		return []string{err.Error()}, 0
 	}
 	for _, o := range tree.Objects {
-		line := fmt.Sprint(o.Path, o.Kind, o.Addr, o.Order, o.Target, o.File, o.LinkType, o.Err, o.members, o.ordered)
+		line := fmt.Sprint(o.Path, o.Kind, o.Addr, o.Order, o.Target, o.File, o.LinkType, o.Err, o.members, o.hasCreationOrder)
 		for _, a := range o.Attributes {
 			line += fmt.Sprint(a.Name, a.Type, a.Shape, a.Order, a.Err, a.data)
 		}
@@ -41,9 +41,9 @@ func listing(t *testing.T, ranges source.Ranges) (lines []string, objects int) {
 	return lines, len(tree.Objects)
 }
 
-// TestAhead: objects that are read ahead are listed as those that are read one by one, in
-// whole files and in damaged ones.
-func TestAhead(t *testing.T) {
+// TestReadAhead: reading ahead lists the same objects as reading one by one, in whole and in damaged
+// files.
+func TestReadAhead(t *testing.T) {
 	large := 0
 	err := filepath.WalkDir("../../fixtures", func(name string, d fs.DirEntry, err error) error {
 		if ext := filepath.Ext(name); err != nil || ext != ".h5" && ext != ".nc" {
@@ -78,8 +78,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestAheadPanics: what goes wrong while an object is read ahead goes wrong for who wants it.
-func TestAheadPanics(t *testing.T) {
+// TestReadAheadPanics: a panic while an object is read ahead is raised when the object is taken.
+func TestReadAheadPanics(t *testing.T) {
 	var none *File
 	x := none.openSafely(t.Context(), 0, &header{})
 	if x.panicked == nil {
@@ -87,11 +87,11 @@ func TestAheadPanics(t *testing.T) {
 	}
 	read := make(chan struct{})
 	close(read)
-	w := walk{f: memoryFile(1 << 20), Tree: &Tree{byAddr: map[uint64]*Object{}}, ahead: ahead{of: map[uint64]*coming{7: {read: read, opened: x}}}}
+	w := walk{f: memoryFile(1 << 20), Tree: &Tree{byAddr: map[uint64]*Object{}}, ahead: readAhead{of: map[uint64]*pendingObject{7: {read: read, openedObject: x}}}}
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")
 		}
 	}()
-	w.visit(t.Context(), pending{"/x", link{addr: 7}})
+	w.visit(t.Context(), pendingLink{"/x", link{addr: 7}})
 }

@@ -12,12 +12,13 @@ import (
 	"varve/readers/source"
 )
 
-// openBeside opens a file that this one names: one in its folder or below, or in a folder that
-// was allowed. It returns nil if there is none. Beside files of servers nothing is looked for.
-func (f *File) openBeside(ctx context.Context, name string) (*source.Source, error) {
+// openSibling opens a file that this file refers to. The file must be in the folder of this file or
+// below, or in an allowed folder. openBeside returns nil if the file does not exist. It rejects
+// sources that are not local.
+func (f *File) openSibling(ctx context.Context, name string) (*source.Source, error) {
 	here, err := source.LocalPath(f.src.Name())
 	if err != nil {
-		return nil, unsupported("the file %q is beside one that is not local, which takes copies of both in a folder", name)
+		return nil, unsupported("external file %q: only local files can refer to other files; copy both into one folder", name)
 	}
 	beside, err := source.OpenBeside(here, name, func(place string) (*source.Source, error) {
 		return source.OpenWithin(ctx, place, append([]string{filepath.Dir(here)}, f.allow...)...)
@@ -28,8 +29,8 @@ func (f *File) openBeside(ctx context.Context, name string) (*source.Source, err
 	return beside, err
 }
 
-// readExternalFiles reads the values that lie one after another in other files. Where a file
-// ends early libhdf5 takes zeros.
+// readExternalFiles reads values that are stored in other files, one after another. Bytes after the
+// end of a file are zeros, as in libhdf5.
 func (d *Dataset) readExternalFiles(ctx context.Context, out []byte) error {
 	for _, run := range d.External {
 		n := min(run.Size, uint64(len(out)))
@@ -42,21 +43,21 @@ func (d *Dataset) readExternalFiles(ctx context.Context, out []byte) error {
 		out = out[n:]
 	}
 	if len(out) > 0 {
-		return readers.Corruptf("the other files hold %d bytes less than the values take", len(out))
+		return readers.Corruptf("external files: %d bytes of the values are in no file", len(out))
 	}
 	return nil
 }
 
 func (d *Dataset) readExternalFile(ctx context.Context, run readers.ExternalFile, out []byte) (err error) {
 	if run.Offset > math.MaxInt64 {
-		return readers.Corruptf("values begin at %d of the file %q", run.Offset, run.Name)
+		return readers.Corruptf("external file %q: offset %d is out of range", run.Name, run.Offset)
 	}
-	src, err := d.f.openBeside(ctx, run.Name)
+	src, err := d.f.openSibling(ctx, run.Name)
 	if err != nil {
 		return err
 	}
 	if src == nil {
-		return fmt.Errorf("values are in the file %q, which is not there: %w", run.Name, fs.ErrNotExist)
+		return fmt.Errorf("external file %q does not exist; put it into the folder of this file: %w", run.Name, fs.ErrNotExist)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	if run.Offset >= uint64(src.Size()) {

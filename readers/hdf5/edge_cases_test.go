@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"varve/codec"
@@ -40,7 +39,7 @@ func mustTree(t *testing.T, f *File, err error) *Tree {
 	return tree
 }
 
-// replaced returns content with the one place that holds old changed to young.
+// replaced returns content with old replaced by young; old must occur exactly once.
 func replaced(t *testing.T, content []byte, old, young string) []byte {
 	t.Helper()
 	if n := bytes.Count(content, []byte(old)); n != 1 {
@@ -49,7 +48,7 @@ func replaced(t *testing.T, content []byte, old, young string) []byte {
 	return bytes.Replace(content, []byte(old), []byte(young), 1)
 }
 
-// TestDriverBeyondTheEnd: libhdf5 sees zeros behind the end of a file, which name no driver.
+// TestDriverBeyondTheEnd: libhdf5 reads zeros after the end of a file, and these name no driver.
 func TestDriverBeyondTheEnd(t *testing.T) {
 	const driver = 0x30
 	f, err := changed(t, "superblock0.h5", func(b []byte) []byte {
@@ -61,8 +60,8 @@ func TestDriverBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// TestOpenForWriting: netcdf-c refuses a file that a writer left open, and its end is what
-// the writer had last said.
+// TestOpenForWriting: netcdf-c rejects a file that is marked as open for writing. Its end is the
+// one that the writer stored last.
 func TestOpenForWriting(t *testing.T) {
 	const flags, check, end = 11, 44, 28
 	var said uint64
@@ -77,7 +76,7 @@ func TestOpenForWriting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !f.OpenForWriting() || view.Refused == nil || !strings.Contains(view.Refused.Error(), "has it open") {
+	if !f.OpenForWriting() || !errors.Is(view.Refused, errors.ErrUnsupported) {
 		t.Errorf("open %v, refused: %v", f.OpenForWriting(), view.Refused)
 	}
 	if got := f.Superblock().End; got != said {
@@ -85,22 +84,22 @@ func TestOpenForWriting(t *testing.T) {
 	}
 }
 
-// TestMemberWithoutName: libhdf5 lists no member of a group of which one has no name. The others are
-// listed all the same, and the group is marked.
+// TestMemberWithoutName: libhdf5 lists no members of a group if one has no name. The reader lists
+// the others and reports the group.
 func TestMemberWithoutName(t *testing.T) {
 	f, err := changed(t, "phony_dimensions.h5", func(b []byte) []byte {
 		return replaced(t, b, "\x00b\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	})
 	tree := mustTree(t, f, err)
-	if err := tree.Root.Err; err == nil || !strings.Contains(err.Error(), "has no name") {
-		t.Errorf("got %v", err)
+	if err := tree.Root.Err; !errors.Is(err, readers.ErrCorrupt) || offsetOf(err) != 1160 {
+		t.Errorf("offset %d: %v", offsetOf(err), err)
 	}
 	if len(tree.Objects) != 4 || tree.Root.MembersErr() == nil {
 		t.Errorf("%d objects are listed", len(tree.Objects))
 	}
 }
 
-// TestSmallGlobalHeap: libhdf5 writes no heap under 4,096 bytes, and reads none.
+// TestSmallGlobalHeap: libhdf5 neither writes nor reads global heaps of less than 4,096 bytes.
 func TestSmallGlobalHeap(t *testing.T) {
 	f, err := changed(t, "types.h5", func(b []byte) []byte {
 		for at := 0; ; at += 4 {
@@ -119,12 +118,12 @@ func TestSmallGlobalHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Texts(context.Background(), d.Type, stored); err == nil || !strings.Contains(err.Error(), "4088 bytes") {
+	if _, err := f.Texts(context.Background(), d.Type, stored); !errors.Is(err, readers.ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestImageBeyondTheEnd: a file that does not hold the cache image it speaks of is refused.
+// TestImageBeyondTheEnd: a file whose metadata cache image is outside the file is rejected.
 func TestImageBeyondTheEnd(t *testing.T) {
 	const extension = 20
 	_, err := changed(t, "cache_image.h5", func(b []byte) []byte {
@@ -141,21 +140,21 @@ func TestImageBeyondTheEnd(t *testing.T) {
 		binary.LittleEndian.PutUint32(ext[end:], lookup3(ext[:end]))
 		return b
 	})
-	if err == nil || !strings.Contains(err.Error(), "metadata cache image of") {
+	if !errors.Is(err, readers.ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestScalesOfOneNumber: a scale with a second hard link is one dimension to netcdf-c, under
-// the name that it met last.
-func TestScalesOfOneNumber(t *testing.T) {
+// TestScalesWithOneID: netcdf-c treats a scale with a second hard link as one dimension, with the
+// name that it read last.
+func TestScalesWithOneID(t *testing.T) {
 	b := &netcdfBuilder{dims: map[int]*NetCDFDim{}}
 	g := &NetCDFGroup{Path: "/"}
 	first := b.addDim(g, "lat", 0)
 	lon := b.addDim(g, "lon", 1)
 	last := b.addDim(g, "lat_hard", 0)
 	g.Vars = []*NetCDFVar{{Dims: []*NetCDFDim{first, lon, nil}}}
-	b.merge(g)
+	b.mergeDims(g)
 	if want := []*NetCDFDim{last, lon}; !slices.Equal(g.Dims, want) {
 		t.Errorf("dimensions %v", g.Dims)
 	}
@@ -164,7 +163,7 @@ func TestScalesOfOneNumber(t *testing.T) {
 	}
 }
 
-// TestBitfieldsOfAnyPrecision: libhdf5 checks the bits of integers, not those of bitfields.
+// TestBitfieldsOfAnyPrecision: libhdf5 checks the precision of integers, but not of bit fields.
 func TestBitfieldsOfAnyPrecision(t *testing.T) {
 	for class, want := range map[readers.Class]bool{readers.Bitfield: true, readers.Integer: false} {
 		message := []byte{1<<4 | byte(class), 0, 0, 0, 2, 0, 0, 0, 0x34, 0x12, 0x78, 0x56}
@@ -176,7 +175,7 @@ func TestBitfieldsOfAnyPrecision(t *testing.T) {
 	}
 }
 
-// TestShortChunks: a chunk at the border may end with the dataset, and no sooner.
+// TestShortChunks: an edge chunk may end where the dataset ends, but not earlier.
 func TestShortChunks(t *testing.T) {
 	_, tree := openPath(t, "testdata/short_chunks.h5")
 	for name, want := range map[string][]byte{
@@ -191,8 +190,8 @@ func TestShortChunks(t *testing.T) {
 		}
 		values, err := o.Dataset.ReadAll(context.Background(), 100)
 		if want == nil {
-			if !errors.Is(err, codec.ErrCorrupt) || !strings.Contains(err.Error(), "8 bytes after decompression") {
-				t.Errorf("%s: %v, want an error that says how long the chunk is", name, err)
+			if !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%s: %v, want ErrCorrupt", name, err)
 			}
 			continue
 		}
@@ -206,8 +205,8 @@ func TestShortChunks(t *testing.T) {
 	}
 }
 
-// otherSizes writes chunks that decode to 38 and to 52 bytes where 48 are a chunk, and says of each
-// what the newest HDF5 makes of it, which is netCDF4's.
+// otherSizes is a program that writes chunks that decode to 38 and to 52 bytes instead of 48, and
+// prints how netCDF4's HDF5 reads each of them.
 const otherSizes = `
 import sys, zlib, h5py, netCDF4, numpy
 whole = numpy.arange(12, dtype="<i4").tobytes()
@@ -225,9 +224,8 @@ with netCDF4.Dataset(sys.argv[1]) as f:
             print(name, "is refused")
 `
 
-// TestInteropOtherSizes: chunks within an array that decode to another size than theirs are
-// refused, as HDF5 2.2 refuses them.
-func TestInteropOtherSizes(t *testing.T) {
+// TestInteropWrongChunkSizes: chunks that decode to a wrong size are rejected, as by HDF5 2.2.
+func TestInteropWrongChunkSizes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "sizes.h5")
 	out, err := exec.Command(venv.Python(t, "h5py and netCDF4"), "-c", otherSizes, name).CombinedOutput()
 	if want := "long_None is refused\nlong_gzip is refused\nshort_None is refused\nshort_gzip is refused\n"; err != nil || string(out) != want {
@@ -245,9 +243,9 @@ func TestInteropOtherSizes(t *testing.T) {
 	}
 }
 
-// TestAttributesLost: of attributes that a damaged index names no more it is said how many there
-// are; netcdf-c finds others by their hashes beside one that is damaged itself.
-func TestAttributesLost(t *testing.T) {
+// TestLostAttributes: a damaged attribute index leaves one failed attribute for each lost record.
+// If only an attribute is damaged, netcdf-c still finds the others by their hashes.
+func TestLostAttributes(t *testing.T) {
 	const all, leaf, block = 61, 4608, 10598
 	for _, c := range []struct {
 		name   string
@@ -269,15 +267,15 @@ func TestAttributesLost(t *testing.T) {
 				lost++
 			}
 		}
-		if len(o.Attributes) != all || lost == 0 || lost > all*2/3 || (o.Err != nil) != c.stands {
+		if len(o.Attributes) != all || lost == 0 || lost > all*2/3 || (o.Err != nil) != c.hides {
 			t.Errorf("%s: %d attributes, %d lost, %v", c.name, len(o.Attributes), lost, o.Err)
 		}
 		data, err := f.Dataset(context.Background())
-		if err != nil || len(data.Root.Variables) != 1 || (len(data.Problems) > 0) != c.stands {
+		if err != nil || len(data.Root.Variables) != 1 || (len(data.Problems) > 0) != c.hides {
 			t.Errorf("%s: %d variables, problems %v, %v", c.name, len(data.Root.Variables), data.Problems, err)
 		}
-		if err := unreadableAttribute(o); (err != nil) != c.stands {
-			t.Errorf("%s: stands in the way: %v", c.name, err)
+		if err := unreadableAttribute(o); (err != nil) != c.hides {
+			t.Errorf("%s: unreadable attribute: %v", c.name, err)
 		}
 	}
 }
@@ -292,9 +290,9 @@ func valuesOf(t *testing.T, f *File, err error, path string) ([]byte, error) {
 	return o.Dataset.ReadAll(context.Background(), 1<<20)
 }
 
-// TestSlotsNeverSet: libhdf5 looks for no chunk behind the last slot that the header of an
-// extensible array says was set, whatever stands there.
-func TestSlotsNeverSet(t *testing.T) {
+// TestUnusedSlots: libhdf5 reads no chunk after the last slot that the header of an extensible
+// array counts, even if the slot has an address.
+func TestUnusedSlots(t *testing.T) {
 	const set, check = 12 + 4*8, 12 + 6*8 + 8
 	for slots, want := range map[int]int{1: 0, 2: 1, 132101: 2} { // those at 1 and at 132,100 hold something
 		f, err := changed(t, "index_extensible_paged.h5", func(b []byte) []byte {
@@ -314,8 +312,8 @@ func TestSlotsNeverSet(t *testing.T) {
 	}
 }
 
-// TestRecordsOutOfOrder: libhdf5 searches the records of a v2 B-tree, and does not find chunks
-// that are not where they should be.
+// TestRecordsOutOfOrder: libhdf5 bisects the records of a v2 B-tree, and does not find chunks that
+// are out of order.
 func TestRecordsOutOfOrder(t *testing.T) {
 	f, err := changed(t, "index_btree2.h5", func(b []byte) []byte {
 		const record = 8 + 8*2 // address and place
@@ -331,13 +329,13 @@ func TestRecordsOutOfOrder(t *testing.T) {
 			}
 		}
 	})
-	if _, err := valuesOf(t, f, err, "/plain"); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "too late in a v2 B-tree") {
+	if _, err := valuesOf(t, f, err, "/plain"); !errors.Is(err, readers.ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestSourceDamaged: a part of a virtual dataset has no values if nothing has the name of its
-// source, and not if what has it cannot be read.
+// TestSourceDamaged: a part of a virtual dataset has fill values if its source does not exist, and
+// is an error if the source cannot be read.
 func TestSourceDamaged(t *testing.T) {
 	f, err := changed(t, "layouts.h5", func(b []byte) []byte {
 		whole, err := OpenFile(context.Background(), source.New("whole", memory(b)))
@@ -348,23 +346,27 @@ func TestSourceDamaged(t *testing.T) {
 		b[o.Addr+20] ^= 1
 		return b
 	})
-	if values, err := valuesOf(t, f, err, "/virtual"); !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), "/contiguous") {
+	var place *readers.Error
+	if values, err := valuesOf(t, f, err, "/virtual"); !errors.Is(err, readers.ErrCorrupt) || !errors.As(errors.Unwrap(err), &place) || place.Path != "/contiguous" {
 		t.Errorf("got %v, %v", values, err)
 	}
 }
 
-// TestNamed: mappings name datasets as paths of HDF5, through links.
-func TestNamed(t *testing.T) {
+// TestLookupVirtual: mappings name datasets by paths of HDF5, which may contain links.
+func TestLookupVirtual(t *testing.T) {
 	ctx := context.Background()
-	for _, c := range []struct{ file, name, path, says string }{
-		{"layouts.h5", "contiguous", "/contiguous", ""},
-		{"layouts.h5", ".//contiguous/", "/contiguous", ""},
-		{"layouts.h5", "/absent", "", ""},
-		{"layouts.h5", "absent/x", "", ""},
-		{"layouts.h5", "contiguous/x", "", "is no group"},
-		{"layouts.h5", "/", "", "is no dataset"},
-		{"superblock0.h5", "g07/x", "/soft", ""}, // any of its names
-		{"superblock0.h5", "g08/again", "/soft", ""},
+	for _, c := range []struct {
+		file, name, path string
+		err              error
+	}{
+		{"layouts.h5", "contiguous", "/contiguous", nil},
+		{"layouts.h5", ".//contiguous/", "/contiguous", nil},
+		{"layouts.h5", "/absent", "", nil},
+		{"layouts.h5", "absent/x", "", nil},
+		{"layouts.h5", "contiguous/x", "", readers.ErrCorrupt},
+		{"layouts.h5", "/", "", readers.ErrCorrupt},
+		{"superblock0.h5", "g07/x", "/soft", nil}, // any of its names
+		{"superblock0.h5", "g08/again", "/soft", nil},
 	} {
 		src, err := source.Open(ctx, filepath.Join(fixtureDir, c.file))
 		if err != nil {
@@ -377,19 +379,19 @@ func TestNamed(t *testing.T) {
 		}
 		v, _, err := data.LookupVirtual(c.name)
 		switch {
-		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)), c.says == "" && err != nil:
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		case !errors.Is(err, c.err):
+			t.Errorf("%s: %v, want %v", c.name, err, c.err)
 		case v == nil && c.path != "", v != nil && v.Path != c.path:
 			t.Errorf("%s: got %v, want %q", c.name, v != nil, c.path)
 		}
 	}
 }
 
-// TestElementsOfLayouts: PureHDF wrote 4 for the size of elements of float64, and all lengths in eight bytes.
-// libhdf5 read its files until version 2.0 refused them. By libhdf5 itself, which writes no byte more than it
-// takes, another size is damage.
-func TestElementsOfLayouts(t *testing.T) {
-	for width, want := range map[int]string{1: "chunks are of elements of 4 bytes, the dataset of 8", 8: ""} {
+// TestLayoutElementSize: PureHDF wrote an element size of 4 for float64, and lengths of eight
+// bytes. libhdf5 rejects its files since version 2.0. libhdf5 itself writes lengths in as few bytes
+// as possible; there a wrong element size is damage.
+func TestLayoutElementSize(t *testing.T) {
+	for width, want := range map[int]error{1: readers.ErrCorrupt, 8: nil} {
 		message := []byte{4, classChunked, 0, 3, byte(width)}
 		for _, n := range []uint64{5, 10, 4} {
 			message = append(message, binary.LittleEndian.AppendUint64(nil, n)[:width]...)
@@ -399,7 +401,7 @@ func TestElementsOfLayouts(t *testing.T) {
 		c := &cursor{b: message, offsets: 8, lengths: 8}
 		d := &Dataset{Type: readers.IEEEFloat(8, readers.LittleEndian), Shape: []uint64{20, 10}, MaxShape: []uint64{20, 10}, layout: readLayout(c)}
 		err := d.readChunkedLayout()
-		if c.err != nil || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if c.err != nil || !errors.Is(err, want) {
 			t.Errorf("lengths of %d bytes: %v, %v", width, c.err, err)
 		}
 		if got := d.chunkSize(); err == nil && got != 5*10*8 {
@@ -408,9 +410,9 @@ func TestElementsOfLayouts(t *testing.T) {
 	}
 }
 
-// TestNoBytesSomewhere: rust-hdf5 writes an address for the data of a dataset of no elements, of which it says that
-// they take no bytes. libhdf5 1.10 reads it, and 2.0 takes it for damage.
-func TestNoBytesSomewhere(t *testing.T) {
+// TestEmptyDatasetWithAddress: rust-hdf5 writes an address and a size of 0 for the data of empty datasets.
+// libhdf5 1.10 reads this; 2.0 rejects it.
+func TestEmptyDatasetWithAddress(t *testing.T) {
 	f, err := patched(t, "superblock3.h5", patch{367: "\x00", 419: "\x00"})
 	o, err := mustTree(t, f, err).Lookup("/x")
 	if err != nil {

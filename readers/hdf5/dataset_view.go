@@ -13,7 +13,7 @@ import (
 
 // Format is the readers.Reader of HDF5 and netCDF-4 files.
 type Format struct {
-	Allow []string // folders of which files may be read, besides the one of the file
+	Allow []string // folders of other files that may be read, besides the file's own
 }
 
 // Detect reports whether a source has an HDF5 signature.
@@ -28,9 +28,9 @@ func (m Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	return f.Dataset(ctx)
 }
 
-// Dataset returns the file with dimensions and names as netcdf-c gives them. Other than
-// netcdf-c it leaves nothing out: what netCDF cannot have is there too, and what cannot be
-// read is among the problems, as are links of types that users defined.
+// Dataset returns the file's content with the dimensions and names that netcdf-c gives it. Unlike
+// netcdf-c it leaves nothing out: it includes objects that netCDF does not support, and lists
+// unreadable objects and user-defined links as problems.
 func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 	tree, err := f.Tree(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := viewer{f: f, dims: map[*NetCDFDim]*readers.Dimension{}, marked: view.Marked, byAddr: tree.byAddr}
+	v := viewer{f: f, dims: map[*NetCDFDim]*readers.Dimension{}, isNetCDF4: view.Marked, byAddr: tree.byAddr}
 	out := &readers.Dataset{Source: f.src, Format: "HDF5", Root: v.group(ctx, view.Root)}
 	f.onAllCores(len(v.vars), func(i int) { v.describe(ctx, v.vars[i]) })
 	if view.Marked {
@@ -52,37 +52,37 @@ func (f *File) Dataset(ctx context.Context) (*readers.Dataset, error) {
 		}
 	}
 	out.Problems, out.Links = append(out.Problems, view.Left...), view.Links
-	out.LookupVirtual = func(name string) (*readers.Variable, *readers.Link, error) { return v.named(tree, name) }
+	out.LookupVirtual = func(name string) (*readers.Variable, *readers.Link, error) { return v.lookUpVirtual(tree, name) }
 	return out, ctx.Err()
 }
 
-// named returns the variable, or the link into another file, that is at a path of HDF5.
-func (v *viewer) named(tree *Tree, name string) (*readers.Variable, *readers.Link, error) {
+// lookUpVirtual returns the variable at a path of HDF5, or the link if the path leads into another file.
+func (v *viewer) lookUpVirtual(tree *Tree, name string) (*readers.Variable, *readers.Link, error) {
 	o, err := tree.dataset(name)
-	if away, ok := err.(*elsewhere); ok {
-		return nil, &readers.Link{Path: newElsewhere("", name).path, File: away.file, Target: away.path}, nil
+	if away, ok := err.(*otherFileError); ok {
+		return nil, &readers.Link{Path: newOtherFileError("", name).path, File: away.file, Target: away.path}, nil
 	}
 	if o == nil || err != nil {
 		return nil, nil, v.f.locate("", err)
 	}
-	i := slices.IndexFunc(v.vars, func(x viewed) bool { return x.of.Object == o })
+	i := slices.IndexFunc(v.vars, func(x viewedVar) bool { return x.of.Object == o })
 	if i < 0 {
-		return nil, nil, unsupported("%s is no variable to netCDF", o.Path)
+		return nil, nil, unsupported("netCDF does not present %s as a variable", o.Path)
 	}
 	return v.vars[i].Variable, nil, nil
 }
 
-// viewer turns the parts of a NetCDF view into those of a readers.Dataset.
+// viewer converts a NetCDF view to a readers.Dataset.
 type viewer struct {
-	f      *File
-	dims   map[*NetCDFDim]*readers.Dimension
-	vars   []viewed // to be described
-	marked bool     // by netCDF-4, in whose model a list of one text is a text
-	byAddr map[uint64]*Object
+	f         *File
+	dims      map[*NetCDFDim]*readers.Dimension
+	vars      []viewedVar // variables to describe
+	isNetCDF4 bool        // written by netCDF-4, where a list of one string is a string
+	byAddr    map[uint64]*Object
 }
 
-// viewed is a variable with what it is made of.
-type viewed struct {
+// viewedVar is a variable with its counterpart in the NetCDF view.
+type viewedVar struct {
 	*readers.Variable
 	of *NetCDFVar
 }
@@ -103,12 +103,12 @@ func (v *viewer) group(ctx context.Context, g *NetCDFGroup) *readers.Group {
 	return out
 }
 
-// attributes returns the attributes that are not about dimensions.
+// attributes returns an object's attributes without those that store dimensions.
 func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute {
 	out := make([]readers.Attribute, 0, len(o.Attributes))
 	for i := range o.Attributes {
 		a := &o.Attributes[i]
-		if hidden[a.Name] && !v.isUsers(ctx, o, a.Name) {
+		if isHidden[a.Name] && !v.isUsers(ctx, o, a.Name) {
 			continue
 		}
 		r := readers.Attribute{Name: a.Name, Err: a.Err}
@@ -126,7 +126,7 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 				r.Type, r.Value.Data, r.Err = readers.ReplaceWithText(a.Type, r.Value.Data, isPath, pathType, v.path)
 			}
 			r.Err = v.f.locate(o.Path, r.Err)
-			if v.marked && len(r.Texts) == 1 {
+			if v.isNetCDF4 && len(r.Texts) == 1 {
 				r.Shape = nil
 			}
 		}
@@ -135,10 +135,10 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 	return out
 }
 
-// isUsers reports whether an attribute of a name that HDF5's dimension scales use is not theirs:
-// PyTables and HDF5's images have classes too.
+// isUsers reports whether an attribute with a name that dimension scales use belongs to another
+// convention: PyTables and HDF5 images have CLASS attributes too.
 func (v *viewer) isUsers(ctx context.Context, o *Object, name string) bool {
-	if v.marked || name != attrClass && name != attrName {
+	if v.isNetCDF4 || name != attrClass && name != attrName {
 		return false
 	}
 	class, ok := findAttribute(o, attrClass)
@@ -149,13 +149,12 @@ func (v *viewer) isUsers(ctx context.Context, o *Object, name string) bool {
 	return err != nil || len(texts) != 1 || string(texts[0]) != scaleClass
 }
 
-// pathType is that of references to objects, which are told as the paths of these.
+// pathType is the type of object references, which are converted to the paths of the objects.
 var pathType = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: readers.PathTag}
 
 func isPath(t *readers.Type) bool { return t.Class == readers.Reference && t.Ref == readers.ObjectRef }
 
-// paths returns the paths of objects at addresses of 8 bytes each, none for a reference to
-// nothing.
+// paths returns the paths of the objects at 8-byte addresses. A null reference gives nil.
 func (v *viewer) paths(addresses []byte) ([][]byte, error) {
 	out := make([][]byte, 0, len(addresses)/8)
 	for one := range slices.Chunk(addresses, 8) {
@@ -168,20 +167,20 @@ func (v *viewer) paths(addresses []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// path returns the path of the object at an address of 8 bytes, none for a reference to nothing.
+// path returns the path of the object at an 8-byte address, or nil for a null reference.
 func (v *viewer) path(address []byte) ([]byte, error) {
-	addr := littleAddress(address[:v.f.super.offsets]) // libhdf5 leaves the rest unset
+	addr := littleAddress(address[:v.f.super.offsets]) // libhdf5 leaves the rest uninitialized
 	o := v.byAddr[addr]
 	switch {
 	case addr == 0 || addr == undefined:
 		return nil, nil
 	case o == nil:
-		return nil, &readers.Error{Offset: int64(addr), Err: unsupported("a reference to an object that no link leads to")}
+		return nil, &readers.Error{Offset: int64(addr), Err: unsupported("reference to an object without a path")}
 	}
 	return []byte(o.Path), nil
 }
 
-// elements brings stored elements into memory form.
+// elements converts stored elements to memory form.
 func (f *File) elements(ctx context.Context, t *readers.Type, stored []byte) (data []byte, texts [][]byte, err error) {
 	if IsText(t) {
 		if t.Class == readers.String {
@@ -203,7 +202,7 @@ func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 	for i, dim := range x.Dims {
 		out.Dims = append(out.Dims, v.dimension(x, dim, i))
 	}
-	for i, like := range x.like {
+	for i, like := range x.candidates {
 		out.Candidates = append(out.Candidates, nil)
 		for _, dim := range like {
 			if known := v.dims[dim]; known != nil && !out.Dims[i].Anonymous {
@@ -211,12 +210,12 @@ func (v *viewer) variable(x *NetCDFVar) *readers.Variable {
 			}
 		}
 	}
-	v.vars = append(v.vars, viewed{out, x})
+	v.vars = append(v.vars, viewedVar{out, x})
 	return out
 }
 
-// describe fills in what a variable has of its own.
-func (v *viewer) describe(ctx context.Context, out viewed) {
+// describe sets the attributes, the storage, the fill value and ReadAll of a variable.
+func (v *viewer) describe(ctx context.Context, out viewedVar) {
 	x, d := out.of, out.of.Object.Dataset
 	out.Attributes, out.Storage = v.attributes(ctx, x.Object), d.storage()
 	out.Fill = readers.Fill{State: d.FillState, Never: d.FillTime == FillNever && d.Layout != readers.Virtual}
@@ -248,8 +247,8 @@ func (v *viewer) describe(ctx context.Context, out viewed) {
 	}
 }
 
-// memoryFill is the fill value as readers have elements. A text is itself: what is canonical has
-// its length in front.
+// memoryFill returns the fill value in memory form. A string is returned without the count that
+// Canonical prepends.
 func (d *Dataset) memoryFill(ctx context.Context) ([]byte, bool, error) {
 	if !d.isText() || d.FillState != readers.FillUser {
 		return d.FillValue(ctx)
@@ -261,9 +260,9 @@ func (d *Dataset) memoryFill(ctx context.Context) ([]byte, bool, error) {
 	return texts[0], true, nil
 }
 
-// dimension finds the dimension of a variable, in this group or one above, or makes one
-// that nobody else knows. HDF5 lets scales be of any length: a fixed one that is not as long as
-// the axis says nothing of where its cells lie, and netcdf-c would hide some.
+// dimension returns the dimension of a variable's axis, in its group or an ancestor, or makes one
+// for this axis only. HDF5 allows scales of any length: a fixed one whose length differs from the
+// axis does not say where its cells are, and netcdf-c would hide some of them.
 func (v *viewer) dimension(x *NetCDFVar, d *NetCDFDim, i int) *readers.Dimension {
 	dataset := x.Object.Dataset
 	if dim := v.dims[d]; d != nil && dim != nil && (dim.Unlimited || dim.Length == dataset.Shape[i]) {
@@ -283,8 +282,8 @@ func (v *viewer) dimension(x *NetCDFVar, d *NetCDFDim, i int) *readers.Dimension
 }
 
 func (d *Dataset) value(ctx context.Context, limit uint64) (readers.Value, error) {
-	in := notNested()
-	in.strict = true
+	in := newNesting()
+	in.isStrict = true
 	out := readers.Value{Type: d.Type, Shape: d.Shape, Null: d.Space == Null}
 	var err error
 	if d.isText() {
@@ -294,11 +293,11 @@ func (d *Dataset) value(ctx context.Context, limit uint64) (readers.Value, error
 	} else {
 		out.Data, out.Texts, err = d.f.elements(ctx, d.Type, stored)
 	}
-	out.Sources = in.near.names
+	out.Sources = in.files.names
 	return out, d.f.locate(d.path, err)
 }
 
-// storage describes where the values are.
+// storage describes where the values are stored.
 func (d *Dataset) storage() readers.Storage {
 	s := readers.Storage{
 		Layout:     d.Layout,
@@ -330,7 +329,7 @@ func (d *Dataset) storage() readers.Storage {
 	if d.isText() {
 		s.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) { return d.f.Texts(ctx, d.Type, stored) }
 	} else if d.Type.Varies() && s.Undecodable == nil {
-		s.Undecodable = unsupported("elements of type %s vary in length", d.Type)
+		s.Undecodable = unsupported("elements of type %s have varying lengths", d.Type)
 	}
 	s.Pipeline = readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}, Filters: d.Filters}
 	_, endian, plain := d.Type.Plain()
