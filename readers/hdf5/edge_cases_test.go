@@ -248,9 +248,9 @@ func TestInteropWrongChunkSizes(t *testing.T) {
 func TestLostAttributes(t *testing.T) {
 	const all, leaf, block = 61, 4608, 10598
 	for _, c := range []struct {
-		name   string
-		at     int
-		stands bool // in the way of other attributes
+		name  string
+		at    int
+		hides bool // the damage hides other attributes
 	}{
 		{"a node of the index", leaf + 40, true},
 		{"a block of the heap", block + 40, false},
