@@ -77,6 +77,8 @@ func (f *Field) open2(info *Info) (packing, error) {
 		return f.openComplex(info, info.Template == templateDifferenced)
 	case templateIEEE:
 		return f.openIEEE2(info)
+	case templateJPEG, templateOldJPEG:
+		return f.openJPEG(info)
 	case templatePNG, templateOldPNG:
 		return f.openPNG(info)
 	case templateCCSDS:

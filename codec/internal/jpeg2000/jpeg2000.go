@@ -1,0 +1,76 @@
+// Package jpeg2000 decodes the images of ITU-T T.800 (ISO/IEC 15444-1) that GRIB has: one
+// component of unsigned samples, of up to 31 bits. The samples are those of OpenJPEG 2.5, also
+// where T.800 leaves a choice: how values of passes that were cut off are rounded, and in which
+// order the floats of the irreversible transform are added.
+//
+// From the outside in, an image is
+//
+//	boxes       JP2 files only; one of them has the codestream          boxes.go
+//	codestream  markers: sizes and how it is coded, then tile-parts      codestream.go
+//	tiles       rectangles that are coded on their own                   tile.go
+//	resolutions an image, and three subbands to double its size, …       tile.go
+//	packets     what a layer adds to a precinct of a resolution          packet.go, tagtree.go
+//	code-blocks bit-planes of coefficients, in passes                    block.go
+//	decisions   binary, arithmetically coded in contexts                 mq.go
+//	samples     by the inverse wavelet transform                         wavelet.go
+//
+// Left out, and refused by name, are several components, signed and subsampled ones, packed packet
+// headers (PPM, PPT), and the high-throughput coder of T.814.
+package jpeg2000
+
+import (
+	"errors"
+	"fmt"
+
+	"varve/codec/internal/corrupt"
+)
+
+// Image is an image whose headers have been read.
+type Image struct {
+	Width, Height int
+	Bits          int // of a sample
+
+	siz   siz
+	tiles []*tilePart
+}
+
+// Parse reads the headers of a codestream or of a JP2 file. It allocates in proportion to
+// their bytes, whatever size of image they claim.
+func Parse(src []byte) (*Image, error) {
+	stream, err := codestream(src)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{src: stream}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	s := p.siz
+	im := &Image{Width: s.x1 - s.x0, Height: s.y1 - s.y0, Bits: s.bits, siz: s}
+	for _, t := range p.order {
+		im.tiles = append(im.tiles, p.tiles[t])
+	}
+	if want := s.tilesWide() * s.tilesHigh(); len(im.tiles) != want {
+		return nil, corrupt.Errorf("jpeg2000: %d of %d tiles are there", len(im.tiles), want)
+	}
+	return im, nil
+}
+
+// Decode decodes the samples, line by line, into dst, which has room for all of them. It needs
+// about as much memory again if there are several tiles.
+func (im *Image) Decode(dst []int32) error {
+	if len(dst) != im.Width*im.Height {
+		return fmt.Errorf("jpeg2000: room for %d samples of an image of %d × %d", len(dst), im.Width, im.Height)
+	}
+	d := newDecoder(im.siz)
+	for _, part := range im.tiles {
+		if err := d.tile(dst, part); err != nil {
+			return fmt.Errorf("jpeg2000: tile %d: %w", part.index, err)
+		}
+	}
+	return nil
+}
+
+func unsupported(what string, args ...any) error {
+	return fmt.Errorf("jpeg2000: "+what+": %w", append(args, errors.ErrUnsupported)...)
+}

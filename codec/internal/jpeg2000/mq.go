@@ -1,0 +1,203 @@
+package jpeg2000
+
+import "math/bits"
+
+// The MQ decoder (annex C) keeps an interval a and what the codestream has above its lower end, c.
+// A decision takes q off both, the part of the less probable symbol; that one it was if c is less
+// than q. When a falls below half, both are doubled, and c takes bits in.
+//
+// Most decisions are the more probable symbol without doubling. For these it is enough to take q
+// off slack, the lesser of c and of what a is above half: they change nothing else as long as it
+// is not negative. So a and c are kept less slack, and brought up to date when it runs out.
+type mq struct {
+	a, c     int64 // less slack, with 16 bits of fraction
+	slack    int64
+	left     uint // bits of the last byte that c has not shifted up
+	src      []byte
+	at       int // the last byte that c took
+	contexts [32]context
+}
+
+// context is the state of an adaptive probability.
+type context struct {
+	q        int64  // probability of the less probable symbol, with 16 bits of fraction
+	likely   uint32 // the more probable symbol
+	ifLikely uint8  // the state after it
+	ifNot    uint8
+}
+
+// half is where a is doubled, with 16 bits of fraction.
+const half = 0x8000 << 16
+
+// states are those of table C.2, each for both symbols: 2i is for 0, 2i+1 for 1.
+var states = func() (all [2 * 47]context) {
+	for i, s := range [47]struct {
+		q              uint16
+		likely, unlike uint8
+		exchange       bool
+	}{
+		{0x5601, 1, 1, true}, {0x3401, 2, 6, false}, {0x1801, 3, 9, false}, {0x0ac1, 4, 12, false},
+		{0x0521, 5, 29, false}, {0x0221, 38, 33, false}, {0x5601, 7, 6, true}, {0x5401, 8, 14, false},
+		{0x4801, 9, 14, false}, {0x3801, 10, 14, false}, {0x3001, 11, 17, false}, {0x2401, 12, 18, false},
+		{0x1c01, 13, 20, false}, {0x1601, 29, 21, false}, {0x5601, 15, 14, true}, {0x5401, 16, 14, false},
+		{0x5101, 17, 15, false}, {0x4801, 18, 16, false}, {0x3801, 19, 17, false}, {0x3401, 20, 18, false},
+		{0x3001, 21, 19, false}, {0x2801, 22, 19, false}, {0x2401, 23, 20, false}, {0x2201, 24, 21, false},
+		{0x1c01, 25, 22, false}, {0x1801, 26, 23, false}, {0x1601, 27, 24, false}, {0x1401, 28, 25, false},
+		{0x1201, 29, 26, false}, {0x1101, 30, 27, false}, {0x0ac1, 31, 28, false}, {0x09c1, 32, 29, false},
+		{0x08a1, 33, 30, false}, {0x0521, 34, 31, false}, {0x0441, 35, 32, false}, {0x02a1, 36, 33, false},
+		{0x0221, 37, 34, false}, {0x0141, 38, 35, false}, {0x0111, 39, 36, false}, {0x0085, 40, 37, false},
+		{0x0049, 41, 38, false}, {0x0025, 42, 39, false}, {0x0015, 43, 40, false}, {0x0009, 44, 41, false},
+		{0x0005, 45, 42, false}, {0x0001, 45, 43, false}, {0x5601, 46, 46, false},
+	} {
+		for symbol := range uint8(2) {
+			other := symbol
+			if s.exchange {
+				other = 1 - symbol
+			}
+			all[2*i+int(symbol)] = context{int64(s.q) << 16, uint32(symbol), 2*s.likely + symbol, 2*s.unlike + other}
+		}
+	}
+	return all
+}()
+
+// Contexts of decisions (table D.1 and those after it), and the states that they start in.
+const (
+	zeroContexts   = 0  // 9: whether a coefficient gets significant
+	signContexts   = 9  // 5
+	refineContexts = 14 // 3
+	runContext     = 17
+	evenContext    = 18
+	contextCount   = 19
+
+	startOfZero = 4
+	startOfRun  = 3
+	startOfEven = 46
+)
+
+// resetContexts sets all contexts to what they start with.
+func (m *mq) resetContexts() {
+	for i := range m.contexts {
+		m.contexts[i] = states[0]
+	}
+	m.contexts[zeroContexts] = states[2*startOfZero]
+	m.contexts[runContext] = states[2*startOfRun]
+	m.contexts[evenContext] = states[2*startOfEven]
+}
+
+// start begins a segment (INITDEC).
+func (m *mq) start(src []byte) {
+	m.src, m.at = src, 0
+	m.c = int64(m.byte(0)) << 16
+	m.takeByte()
+	m.c <<= 7
+	m.left -= 7
+	m.a = half
+	m.settle()
+}
+
+// byte returns a byte, or ff past the end, which reads as a marker.
+func (m *mq) byte(i int) byte {
+	if i < len(m.src) {
+		return m.src[i]
+	}
+	return 0xff
+}
+
+// takeByte adds the next byte to c (BYTEIN). After ff a bit is stuffed; ff and more than 8f is a marker,
+// where ones go on for ever.
+func (m *mq) takeByte() {
+	next := m.byte(m.at + 1)
+	if m.byte(m.at) != 0xff {
+		m.at++
+		m.c += int64(next) << 8
+		m.left = 8
+		return
+	}
+	if next > 0x8f {
+		m.c += 0xff00
+		m.left = 8
+		return
+	}
+	m.at++
+	m.c += int64(next) << 9
+	m.left = 7
+}
+
+// settle takes slack off a and c.
+func (m *mq) settle() {
+	m.slack = min(m.a-half, m.c)
+	m.a -= m.slack
+	m.c -= m.slack
+}
+
+// decide returns the next symbol of a context.
+func (m *mq) decide(i uint8) uint32 {
+	x := &m.contexts[i&31]
+	if m.slack -= x.q; m.slack >= 0 {
+		return x.likely
+	}
+	return m.exhausted(x, m.slack)
+}
+
+// exhausted finishes a decision whose q took slack below 0.
+func (m *mq) exhausted(x *context, slack int64) uint32 {
+	a, c := m.a+slack, m.c+slack
+	q, symbol := x.q, x.likely
+	likely := a >= q // the larger part is the more probable symbol's, whichever comes first
+	if c < 0 {       // it was in the upper part, of size q
+		c += q
+		likely = !likely
+		a = q
+	}
+	if likely {
+		*x = states[x.ifLikely]
+	} else {
+		symbol = 1 - symbol
+		*x = states[x.ifNot]
+	}
+	// A doubling for each bit that a is short of half.
+	for n := uint(bits.LeadingZeros32(uint32(a))); n > 0; {
+		if m.left == 0 {
+			m.c = c
+			m.takeByte()
+			c = m.c
+		}
+		k := min(n, m.left)
+		a <<= k
+		c = c << k & 0xffffffff
+		m.left -= k
+		n -= k
+	}
+	m.slack = min(a-half, c)
+	m.a, m.c = a-m.slack, c-m.slack
+	return symbol
+}
+
+// rawBits reads passes that are not arithmetically coded, without bits stuffed after ff.
+type rawBits struct {
+	src  []byte
+	at   int
+	byte byte
+	left uint
+}
+
+func (r *rawBits) bit() uint32 {
+	if r.left == 0 {
+		next := byte(0xff)
+		if r.at < len(r.src) {
+			next = r.src[r.at]
+		}
+		switch {
+		case r.byte == 0xff && next > 0x8f:
+			r.left = 8 // a marker: ones for ever
+		case r.byte == 0xff:
+			r.byte, r.left = next, 7
+			r.at++
+		default:
+			r.byte, r.left = next, 8
+			r.at++
+		}
+	}
+	r.left--
+	return uint32(r.byte>>r.left) & 1
+}
