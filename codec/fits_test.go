@@ -21,11 +21,11 @@ func TestFITSConfigurations(t *testing.T) {
 		name, config, says string
 		form               Form
 	}{
-		{"fits.rice", `{"bytes":3,"size":2}`, "RICE_1 of integers of 3 bytes", Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.rice", `{"bytes":3,"size":2}`, "RICE_1: integers of 3 bytes", Form{Type: int16Type, Shape: []int64{4}}},
 		{"fits.rice", `{"bytes":2,"size":2,"block":"x"}`, `"x" is not an integer`, Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.plio", `{"size":8}`, "PLIO_1 of images of 8 bytes", Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.hcompress", `{}`, "HCOMPRESS_1 of images of 0 bytes", Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.quantized", `{` + table + `}`, "there is no scale, or no zero", Form{Type: float32Type, Shape: []int64{4, 4}}},
+		{"fits.plio", `{"size":8}`, "integers of 8 bytes", Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.hcompress", `{}`, "integers of 0 bytes", Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.quantized", `{` + table + `}`, "(ZZERO) is missing", Form{Type: float32Type, Shape: []int64{4, 4}}},
 		{"fits.quantized", `{` + table + `,"zero":{"all":"1"},"smooth":1}`, `unknown field "smooth"`, Form{Type: float32Type, Shape: []int64{4, 4}}},
 		{"fits.quantized", `{` + table + `,"zero":{"all":"1"}}`, "not float32 or float64", Form{Type: int16Type, Shape: []int64{4, 4}}},
 		{"fits.quantized", `{` + table + `,"zero":{"all":"1"}}`, "tiles of shape [1 4] of a chunk of shape [4]", Form{Type: float32Type, Shape: []int64{4}}},

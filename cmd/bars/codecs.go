@@ -14,16 +14,16 @@ import (
 	"varve/grid"
 )
 
-// job is varve's side of a row with a peer.
+// job is one measured task of varve, with the peer's task to compare it with.
 type job struct {
-	name   string
-	peer   string  // the peer's job; "" for none
-	bar    float64 // in units where there is no peer, else as a multiple of the peer's
-	unit   string
-	amount float64 // of units in one pass
-	chunks float64 // decoded in one pass
-	whole  bool    // whole chunks are decoded, which must not allocate
-	pass   func() error
+	name    string
+	peer    string  // name of the peer's job, or "" if there is none
+	bar     float64 // required speed: a multiple of the peer's speed, or in unit if there is no peer
+	unit    string
+	amount  float64 // units processed in one pass
+	chunks  float64 // chunks decoded in one pass
+	isWhole bool    // decodes whole chunks, so a warm pass must not allocate
+	pass    func() error
 }
 
 const (
@@ -33,8 +33,8 @@ const (
 
 const little = `{"name":"bytes","configuration":{"endian":"little"}}`
 
-// codecJobs prepares a job for every row, and proves that varve decodes its chunks to
-// the elements that the peer encoded.
+// codecJobs returns the jobs that decode chunks written by the peer to folder. It fails if
+// varve decodes a chunk to other elements than the peer encoded.
 func codecJobs(folder string) ([]job, error) {
 	elements, err := files(folder, "elements")
 	if err != nil {
@@ -53,6 +53,7 @@ func codecJobs(folder string) ([]job, error) {
 		{"blosc-lz4 decode", "blosc-lz4", little + `,{"name":"numcodecs.blosc"}`, "blosc-lz4", 0.7},
 	}
 	if libdeflate {
+		// The C library only affects deflate, so the other rows would measure the same code again.
 		rows = rows[2:3]
 		rows[0].name, rows[0].peer, rows[0].bar = "shuffle+zlib, libdeflate", "shuffle+libdeflate", 1
 	}
@@ -75,12 +76,12 @@ func codecJobs(folder string) ([]job, error) {
 	return append(jobs, inner), err
 }
 
-// files reads the chunks that the peer wrote under a name.
+// files returns the contents of folder/name.0, folder/name.1, … that the peer wrote.
 func files(folder, name string) ([][]byte, error) {
 	var all [][]byte
 	for i := 0; ; i++ {
 		b, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("%s.%d", name, i)))
-		if errors.Is(err, fs.ErrNotExist) && i > 0 {
+		if errors.Is(err, fs.ErrNotExist) && i > 0 { // at least one chunk must exist
 			return all, nil
 		}
 		if err != nil {
@@ -90,7 +91,8 @@ func files(folder, name string) ([][]byte, error) {
 	}
 }
 
-func pipeline(codecs string, shape ...int64) (*codec.Pipeline, error) {
+// newPipeline returns the pipeline of the JSON codecs, without brackets, for float32 chunks of shape.
+func newPipeline(codecs string, shape ...int64) (*codec.Pipeline, error) {
 	var specs []codec.Spec
 	if err := json.Unmarshal([]byte("["+codecs+"]"), &specs); err != nil {
 		return nil, err
@@ -98,9 +100,9 @@ func pipeline(codecs string, shape ...int64) (*codec.Pipeline, error) {
 	return codec.New(specs, codec.Form{Type: codec.Type{Kind: codec.Float, Size: 4}, Shape: shape})
 }
 
-// decodeAll returns a pass that decodes every chunk into the same buffer.
+// decodeAll returns a function that decodes every chunk into the same buffer.
 func decodeAll(codecs string, stored, elements [][]byte) (func() error, error) {
-	p, err := pipeline(codecs, chunkSide, chunkSide)
+	p, err := newPipeline(codecs, chunkSide, chunkSide)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func decodeAll(codecs string, stored, elements [][]byte) (func() error, error) {
 			return nil, err
 		}
 		if !bytes.Equal(dst.Fixed, elements[i]) {
-			return nil, fmt.Errorf("chunk %d decodes to other elements than the peer encoded", i)
+			return nil, fmt.Errorf("chunk %d: the decoded elements differ from those that the peer encoded", i)
 		}
 	}
 	return func() error {
@@ -125,12 +127,12 @@ func decodeAll(codecs string, stored, elements [][]byte) (func() error, error) {
 
 const innerSide = 64
 
-// innerChunks returns a job that reads one inner chunk out of each shard in memory. The
-// documents are zarr-python's own.
+// innerChunks returns a job that reads one inner chunk of each shard. The shards were written
+// by zarr-python and are held in memory.
 func innerChunks(folder string, elements [][]byte) (job, error) {
 	const codecs = `{"name":"sharding_indexed","configuration":{"chunk_shape":[1,64,64],"codecs":[` + little + `,{"name":"zstd"}],` +
 		`"index_codecs":[` + little + `,{"name":"crc32c"}],"index_location":"end"}}`
-	p, err := pipeline(codecs, 1, chunkSide, chunkSide)
+	p, err := newPipeline(codecs, 1, chunkSide, chunkSide)
 	if err != nil {
 		return job{}, err
 	}
@@ -151,7 +153,7 @@ func innerChunks(folder string, elements [][]byte) (job, error) {
 			}
 			first := elements[i][(innerSide*chunkSide+innerSide)*4:]
 			if !bytes.Equal(dst.Fixed[:innerSide*4], first[:innerSide*4]) {
-				return fmt.Errorf("shard %d: the inner chunk holds other elements", i)
+				return fmt.Errorf("shard %d: the elements of the inner chunk differ from those that the peer encoded", i)
 			}
 		}
 		return nil

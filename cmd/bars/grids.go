@@ -8,7 +8,7 @@ import (
 	"varve/grid"
 )
 
-// gridRows measures the grid, which has no peer to compare with.
+// gridRows measures memory and speed of package grid, for which there is no peer.
 func gridRows() []row {
 	const runs, edges = 1_000_000, 10_000_000
 	equal := must(grid.NewVarying([]grid.Run{grid.Times(30, edges)}, 30*edges))
@@ -24,12 +24,12 @@ func gridRows() []row {
 	perRun := heap(1, func() any { return must(grid.NewVarying(list, extent)) }) / runs
 	axis := must(grid.NewVarying(list, extent))
 	return []row{
-		{name: "axis of 10M equal chunks", ours: perAxis, unit: "B", bar: 200, most: true},
-		{name: "1M runs, a run", ours: perRun, unit: "B", bar: 24.1, most: true},
-		{name: "lookup in 1M runs", ours: 1e9 / lookups(axis, extent), unit: "ns", bar: 150, most: true},
+		{name: "axis of 10M equal chunks", ours: perAxis, unit: "B", bar: 200, isMaximum: true},
+		{name: "1M runs, a run", ours: perRun, unit: "B", bar: 24.1, isMaximum: true},
+		{name: "lookup in 1M runs", ours: 1e9 / lookups(axis, extent), unit: "ns", bar: 150, isMaximum: true},
 		{name: "walk, equal chunks", ours: walk(equal) / 1e6, unit: "M/s", bar: 20},
 		{name: "walk, 1M runs", ours: walk(axis) / 1e6, unit: "M/s", bar: 20},
-		{name: "walk, allocations a chunk", ours: walkAllocations(axis), unit: "", bar: 0.001, most: true},
+		{name: "walk, allocations a chunk", ours: walkAllocations(axis), unit: "", bar: 0.001, isMaximum: true},
 	}
 }
 
@@ -40,11 +40,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// heap returns the bytes that one of n kept values takes.
+// heap returns the heap bytes per value that make1 returns, averaged over n values.
 func heap(n int, make1 func() any) float64 {
 	keep := make([]any, n)
 	var before, after runtime.MemStats
-	runtime.GC()
+	runtime.GC() // garbage of earlier rows must not be counted
 	runtime.ReadMemStats(&before)
 	for i := range keep {
 		keep[i] = make1()
@@ -55,8 +55,7 @@ func heap(n int, make1 func() any) float64 {
 	return float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
 }
 
-// lookups returns how many indices anywhere along the axis it finds the chunk of in a
-// second.
+// lookups returns the number of random indices per second for which axis.Find returns the chunk.
 func lookups(axis grid.Dimension, extent int64) float64 {
 	r := rand.New(rand.NewPCG(3, 14))
 	indices := make([]int64, 1<<16)
@@ -74,12 +73,12 @@ func lookups(axis grid.Dimension, extent int64) float64 {
 	})
 }
 
-// plane is a grid of the axis and another of three chunks.
+// plane returns a grid of axis and a second dimension of three chunks.
 func plane(axis grid.Dimension) *grid.Grid {
 	return must(grid.New(axis, must(grid.NewFixed(100, 300))))
 }
 
-// walk returns how many chunks of a plane are visited in a second.
+// walk returns the number of chunks of plane(axis) that a walk visits per second.
 func walk(axis grid.Dimension) float64 {
 	g := plane(axis)
 	return perSecond(int(g.Chunks()), func(b *testing.B) {

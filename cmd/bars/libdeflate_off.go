@@ -2,5 +2,5 @@
 
 package main
 
-// libdeflate says whether varve was built with the C library.
+// libdeflate reports whether varve was built with the C library libdeflate.
 const libdeflate = false

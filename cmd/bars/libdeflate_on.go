@@ -2,6 +2,6 @@
 
 package main
 
-// libdeflate says whether varve was built with the C library. Only the row that is about
-// it is measured then.
+// libdeflate reports whether varve was built with the C library libdeflate. If so, only the
+// row for deflate is measured.
 const libdeflate = true

@@ -1,10 +1,10 @@
-// Command bars measures what varve's core promises, beside its peers, in one run.
+// Command bars compares varve's speed and memory with required values and with peers.
 //
 //	make bench
 //
-// A contestant in Python decodes the same chunks as varve, one pass by turns, so that
-// whatever else the machine does meets both; the best passes are compared. Every row has a
-// bar: the least that varve has to reach. The exit code is 1 when a row is below its own.
+// A Python process (the peer) decodes the same chunks as varve. The two take turns, one pass
+// each, so that other load on the machine slows both; the fastest passes are compared. Every
+// row has a bar, the value that varve must reach. The exit code is 1 if a row misses its bar.
 package main
 
 import (

@@ -15,19 +15,20 @@ type row struct {
 	name string
 	ours float64
 	unit string
-	peer float64 // 0: the bar stands by itself
-	who  string
-	bar  float64 // least ours, or least ours/peer where there is a peer
-	most bool    // the bar is the most, not the least
+	peer float64 // the peer's value, or 0 if there is no peer
+	who  string  // name and version of the peer's decoder
+	bar  float64 // limit of ours, or of ours/peer if there is a peer
+
+	isMaximum bool // bar is an upper limit, not a lower one
 }
 
-// reached reports whether a row is at its bar.
-func (r row) reached() bool {
+// isReached reports whether the row satisfies its bar.
+func (r row) isReached() bool {
 	value := r.ours
 	if r.peer != 0 {
 		value /= r.peer
 	}
-	if r.most {
+	if r.isMaximum {
 		return value <= r.bar
 	}
 	return value >= r.bar
@@ -40,20 +41,21 @@ func (r row) String() string {
 		peer = fmt.Sprintf("%.0f %s", r.peer, r.who)
 	}
 	verdict := "ok"
-	if !r.reached() {
+	if !r.isReached() {
 		verdict = "BELOW"
 	}
 	return fmt.Sprintf("%-28s %10.4g %-9s %-42s %-20s %s", r.name, r.ours, r.unit, peer, bar, verdict)
 }
 
-// measure prints the table and returns an error when a row is below its bar.
+// measure prints the table of all rows and returns an error if a row misses its bar. Without
+// python, the path of an interpreter, it leaves out the rows that have a peer.
 func measure(out io.Writer, python string) error {
 	var rows []row
 	if !libdeflate {
 		rows = gridRows()
 	}
 	if python == "" {
-		fmt.Fprintln(out, "skipped: the rows with a peer, for want of Python")
+		fmt.Fprintln(out, "skipped: the rows with a peer, because VARVE_PYTHON is not set")
 	} else {
 		with, err := codecRows(python)
 		if err != nil {
@@ -65,17 +67,17 @@ func measure(out io.Writer, python string) error {
 	below := 0
 	for _, r := range rows {
 		fmt.Fprintln(out, r)
-		if !r.reached() {
+		if !r.isReached() {
 			below++
 		}
 	}
 	if below > 0 {
-		return fmt.Errorf("%d of %d rows are below their bar", below, len(rows))
+		return fmt.Errorf("%d of %d rows miss their bar (the rows marked BELOW)", below, len(rows))
 	}
 	return nil
 }
 
-// codecRows decodes by turns with the peer and with varve.
+// codecRows measures decoding by varve and by the peer, in turns.
 func codecRows(python string) ([]row, error) {
 	folder, err := os.MkdirTemp("", "varve-bars-")
 	if err != nil {
@@ -98,27 +100,28 @@ func codecRows(python string) ([]row, error) {
 			return nil, errors.Join(fmt.Errorf("%s: %w", job.name, err), peer.stop())
 		}
 		rows = append(rows, r)
-		if job.whole {
+		if job.isWhole {
 			allocs = max(allocs, allocations(job)/job.chunks)
 		}
 	}
-	rows = append(rows, row{name: "allocations a chunk, warm", ours: allocs, bar: 0.1, most: true})
+	rows = append(rows, row{name: "allocations a chunk, warm", ours: allocs, bar: 0.1, isMaximum: true})
 	return rows, peer.stop()
 }
 
-// allocations returns how many one pass makes.
+// allocations returns the number of allocations of one pass.
 func allocations(job job) float64 {
 	return testing.AllocsPerRun(3, func() {
 		if err := job.pass(); err != nil {
-			panic(err) // it has run before
+			panic(err) // compare has run the same pass without an error
 		}
 	})
 }
 
-// rounds is how often both sides run. The best round of each counts: whatever else the
-// machine does only makes a round slower.
+// rounds is the number of passes of varve and of the peer. The fastest pass of each counts,
+// because other load on the machine can only make a pass slower.
 const rounds = 15
 
+// compare runs the job and the peer's job in turns and returns the row with both speeds.
 func compare(job job, peer *peer) (row, error) {
 	var ours, theirs []float64
 	for range rounds {
@@ -143,7 +146,8 @@ func compare(job job, peer *peer) (row, error) {
 	return r, nil
 }
 
-// perSecond runs a benchmark and returns how many things it did in a second.
+// perSecond runs the benchmark f, whose iterations process each items, and returns the best
+// number of items per second.
 func perSecond(each int, f func(b *testing.B)) float64 {
 	var speeds []float64
 	for range 5 {

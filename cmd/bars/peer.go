@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// peer is the Python process that runs the other side of each row.
+// peer is the Python process that runs the jobs that varve is compared with.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
-	who map[string]string // by job: what decodes
+	who map[string]string // by job: name and version of its decoder
 }
 
-// startPeer starts fixtures/python/bars.py, which first writes the chunks to folder.
+// startPeer starts fixtures/python/bars.py and waits until it has written the chunks to folder.
 func startPeer(python, folder string) (*peer, error) {
 	cmd := exec.Command(python, "fixtures/python/bars.py", folder)
 	cmd.Stderr = os.Stderr
@@ -45,7 +45,7 @@ func startPeer(python, folder string) (*peer, error) {
 	return p, nil
 }
 
-// pass lets the peer run a job once and returns the seconds it took.
+// pass has the peer run a job once and returns the seconds that the peer measured.
 func (p *peer) pass(name string) (float64, error) {
 	if _, err := fmt.Fprintln(p.in, name); err != nil {
 		return 0, err
@@ -57,8 +57,9 @@ func (p *peer) pass(name string) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(line), 64)
 }
 
+// stop ends the peer and waits for it.
 func (p *peer) stop() error {
-	if err := p.in.Close(); err != nil {
+	if err := p.in.Close(); err != nil { // the peer ends at the end of its input
 		return err
 	}
 	return p.cmd.Wait()

@@ -10,31 +10,33 @@ import (
 	"varve/fixtures/classic"
 )
 
-// kind is what sets the files of an archive apart, besides the hour that each is of.
+// kind describes the files of an archive. Besides this, files differ only in their hour.
 type kind struct {
 	name       string
-	variables  int  // with the three coordinates
-	attributes int  // of each field
-	created    bool // each file says when it was made
-	since      bool // times are counted from when the file begins
+	variables  int  // number of variables, including the three coordinates
+	attributes int  // number of attributes of each field
+	hasCreated bool // each file has its own date_created attribute
+	hasSince   bool // the units of time count from the hour of the file
 }
 
-// plain are files of a time, a small field and its two axes.
+// plain is the kind of files with one time, one small field and its two axes.
 var plain = kind{name: "the same header", variables: 4}
 
 var kinds = []kind{
 	plain,
-	{name: "attributes of their own (`date_created`)", variables: 4, created: true},
-	{name: "units of their own (`hours since` when the file begins), 4 variables", variables: 4, since: true},
-	{name: "the same, 43 variables with six attributes each", variables: 43, attributes: 6, since: true},
+	{name: "attributes of their own (`date_created`)", variables: 4, hasCreated: true},
+	{name: "units of their own (`hours since` when the file begins), 4 variables", variables: 4, hasSince: true},
+	{name: "the same, 43 variables with six attributes each", variables: 43, attributes: 6, hasSince: true},
 }
 
-// hour is the time that a file is of.
+// hour returns the time of the values in file i.
 func hour(i int) time.Time { return time.Date(1985, 1, 1, i, 0, 0, 0, time.UTC) }
 
-// write writes files of hours from first on, in folders by month, and returns their names.
+// write writes n files, one for each hour from first on, to one folder per month below dir. It
+// returns their names.
 func (k kind) write(ctx context.Context, dir string, first, n int) (names []string, err error) {
 	for i := first; i < first+n; i++ {
+		// An interrupt must stop the writing of hundreds of thousands of files early.
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -52,13 +54,14 @@ func (k kind) write(ctx context.Context, dir string, first, n int) (names []stri
 	return names, nil
 }
 
+// file returns file i of the archive.
 func (k kind) file(i int) *classic.File {
 	f := &classic.File{Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "y", Length: 2}, {Name: "x", Length: 3}}}
 	count, units := int32(i), "hours since "+hour(0).Format("2006-01-02 15:04")
-	if k.since {
+	if k.hasSince {
 		count, units = 0, "hours since "+hour(i).Format("2006-01-02 15:04")
 	}
-	if k.created {
+	if k.hasCreated {
 		f.Attributes = []classic.Attribute{{Name: "date_created", Value: hour(i).AddDate(35, 0, 0).Format(time.RFC3339)}}
 	}
 	f.Vars = []classic.Var{
@@ -69,7 +72,7 @@ func (k kind) file(i int) *classic.File {
 	for n := range k.variables - len(f.Vars) {
 		v := classic.Var{Name: fmt.Sprintf("v%d", n), Dims: []string{"time", "y", "x"}, Data: []float32{0, 1, 2, 3, 4, float32(i)}}
 		for a := range k.attributes {
-			v.Attributes = append(v.Attributes, classic.Attribute{Name: fmt.Sprintf("attribute_%d", a), Value: fmt.Sprintf("what %d says of %s", a, v.Name)})
+			v.Attributes = append(v.Attributes, classic.Attribute{Name: fmt.Sprintf("attribute_%d", a), Value: fmt.Sprintf("value %d of %s", a, v.Name)})
 		}
 		f.Vars = append(f.Vars, v)
 	}

@@ -1,13 +1,14 @@
-// Command large measures what varve costs over archives of very many files, and prints the tables of
-// docs/planning.md, "Large archives".
+// Command large measures the time and memory of varve's commands on archives of very many files. It prints
+// the tables of docs/planning.md, "Large archives".
 //
-//	make large                                        some minutes, and 3 GB of files of a block each
+//	make large                                        takes some minutes and 3 GB of disk
 //	make large FILES=10000 OWN=5000 APPENDS=100
 //
-// Of fewer than some thousands of OWN the memory is the collector's more than the files'.
+// With OWN below some thousands, the memory per file is not meaningful: garbage dominates it.
 //
-// The archives are made up in a temporary folder, which TMPDIR chooses, and removed. Commands are processes of
-// their own, whose time and memory the system counts; files are in the system's cache.
+// The archives are written to a temporary folder (below TMPDIR if it is set), which is removed at the end.
+// Each command runs as a process of its own, and the operating system reports its time and memory. The
+// files are in the system's cache.
 package main
 
 import (
@@ -19,18 +20,21 @@ import (
 	"path/filepath"
 )
 
-// bench is where things are, and how many.
+// bench holds the options of a run.
 type bench struct {
-	varve, dir        string
-	files, own, grows int
+	varve string // path of the command
+	dir   string // temporary folder
+	files int    // number of files of the archive that most commands read
+	own   int    // number of files with distinct headers
+	grows int    // number of files that are appended one by one
 }
 
 func main() {
 	var b bench
-	flag.StringVar(&b.varve, "varve", "varve", "the command")
-	flag.IntVar(&b.files, "files", 350_400, "files of the archive")
-	flag.IntVar(&b.own, "own", 20_000, "files with headers of their own")
-	flag.IntVar(&b.grows, "appends", 10_000, "files that are appended one by one")
+	flag.StringVar(&b.varve, "varve", "varve", "path of the varve command")
+	flag.IntVar(&b.files, "files", 350_400, "number of files of the archive")
+	flag.IntVar(&b.own, "own", 20_000, "number of files that each have their own header")
+	flag.IntVar(&b.grows, "appends", 10_000, "number of files to append one by one")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -44,6 +48,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if b.varve, err = filepath.Abs(b.varve); err != nil {
 		return err
 	}
+	// The archives stay on disk only as long as the run: they can take gigabytes.
 	if b.dir, err = os.MkdirTemp("", "varve-large-"); err != nil {
 		return err
 	}

@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// cost is what a command took.
+// cost is the time and memory that a command took.
 type cost struct {
 	elapsed, processor time.Duration
-	memory             int64 // the most that was resident; 0 where the system does not say
+	memory             int64 // peak resident bytes, or 0 if the system does not report them
 }
 
-// measure runs a command.
+// measure runs varve with args and returns its cost.
 func (b *bench) measure(ctx context.Context, args ...string) (cost, error) {
-	c, _, err := b.ask(ctx, args...)
+	c, _, err := b.output(ctx, args...)
 	return c, err
 }
 
-// ask runs a command for its results.
-func (b *bench) ask(ctx context.Context, args ...string) (c cost, results []byte, err error) {
+// output runs varve with args and returns its cost and its standard output.
+func (b *bench) output(ctx context.Context, args ...string) (c cost, results []byte, err error) {
 	cmd := exec.CommandContext(ctx, b.varve, args...)
+	// A user's own configuration must not change the measured commands.
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+b.path("config"))
 	var out, messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &messages
@@ -34,6 +35,6 @@ func (b *bench) ask(ctx context.Context, args ...string) (c cost, results []byte
 	}
 	c.elapsed = time.Since(began)
 	c.processor = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	c.memory = mostResident(cmd.ProcessState)
+	c.memory = peakMemory(cmd.ProcessState)
 	return c, out.Bytes(), nil
 }

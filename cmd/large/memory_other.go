@@ -4,4 +4,5 @@ package main
 
 import "os"
 
-func mostResident(*os.ProcessState) int64 { return 0 }
+// peakMemory returns 0: this system does not report the peak memory of a process.
+func peakMemory(*os.ProcessState) int64 { return 0 }

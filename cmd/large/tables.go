@@ -13,7 +13,7 @@ import (
 	"varve/manifest/report"
 )
 
-// commands measures commands over one archive.
+// commands prints the cost of the main commands on one archive.
 func (b *bench) commands(ctx context.Context) error {
 	archive, moved, out := b.path("archive"), b.path("moved"), b.path("a.varve")
 	if _, err := plain.write(ctx, archive, 0, b.files); err != nil {
@@ -22,7 +22,7 @@ func (b *bench) commands(ctx context.Context) error {
 	fmt.Printf("%s files, %d processors\n\n| | elapsed | processor | most memory | |\n|---|---|---|---|---|\n", report.Thousands(int64(b.files)), runtime.NumCPU())
 	middle := hour(b.files / 2)
 	for _, c := range []struct {
-		name, made string
+		name, made string // made is the path of the command's result, or "" if it writes none
 		args       []string
 	}{
 		{"`check`", "", []string{"check", archive}},
@@ -37,6 +37,7 @@ func (b *bench) commands(ctx context.Context) error {
 		{"`export table`", b.path("table.parquet"), []string{"export", "table", out, b.path("table.parquet")}},
 	} {
 		if c.args[0] == "relocate" {
+			// relocate checks that the files exist in their new place.
 			if err := os.Rename(archive, moved); err != nil {
 				return err
 			}
@@ -59,7 +60,9 @@ func (b *bench) commands(ctx context.Context) error {
 	return os.RemoveAll(moved)
 }
 
-// headers measures what a file more costs: the memory of a check of twice as many, less that of half.
+// headers prints the memory that check needs per file. It is the difference between a check of
+// all files and one of half of them, divided by the number of the other half, so that the fixed
+// cost of a process cancels out.
 func (b *bench) headers(ctx context.Context) error {
 	fmt.Printf("| files that each have | memory of `check` for each file (%s files over half of them) |\n|---|---|\n", report.Thousands(int64(b.own)))
 	for i, k := range kinds {
@@ -90,7 +93,7 @@ func (b *bench) headers(ctx context.Context) error {
 	return nil
 }
 
-// appends measures a manifest that grows by a file at a time.
+// appends prints the cost of appending one file at a time, and of the snapshots this leaves.
 func (b *bench) appends(ctx context.Context) error {
 	names, err := plain.write(ctx, b.path("series"), 0, b.grows+1)
 	if err != nil {
@@ -100,7 +103,7 @@ func (b *bench) appends(ctx context.Context) error {
 	if _, err := b.measure(ctx, "build", out, names[0]); err != nil {
 		return err
 	}
-	const some = 50
+	const some = 50 // the first and last appends to average: single ones vary too much
 	var first, last time.Duration
 	for i, name := range names[1:] {
 		cost, err := b.measure(ctx, "append", out, name)
@@ -121,7 +124,7 @@ func (b *bench) appends(ctx context.Context) error {
 	fmt.Printf("| %s appends of a file each, every one a process of its own | |\n|---|---|\n", report.Thousands(int64(b.grows)))
 	n := time.Duration(min(some, b.grows))
 	fmt.Printf("| an append | %s at first, %s at last; %s |\n", seconds(first/n), seconds(last/n), report.Size(before/int64(b.grows)))
-	cost, text, err := b.ask(ctx, "history", out, "--json")
+	cost, text, err := b.output(ctx, "history", out, "--json")
 	if err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// sizeOf is the size of a file, or of all files of a folder.
+// sizeOf returns the bytes of a file, or of all files below a folder.
 func sizeOf(name string) (n int64, err error) {
 	err = filepath.WalkDir(name, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

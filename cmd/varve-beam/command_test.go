@@ -33,8 +33,8 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// asVariable says what the test's binary is to be: the command, which is also its own workers, or a job
-// server, which is what Beam's stand-alone Prism is.
+// asVariable is the environment variable that makes the test's binary another program: the command, which also
+// serves as its own workers, or a job server like Beam's stand-alone Prism.
 const asVariable = "VARVE_BEAM_AS"
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// as is the test's binary as something else, which ends with the test.
+// as returns a command that runs the test's binary as another program. It ends with the test.
 func as(t testing.TB, what string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -69,7 +69,7 @@ func as(t testing.TB, what string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// command runs the command to its end.
+// command runs varve-beam and returns its output, its messages and its exit code.
 func command(t testing.TB, args ...string) (out, messages string, code int) {
 	t.Helper()
 	cmd := as(t, "command", args...)
@@ -92,7 +92,7 @@ func must(t testing.TB, args ...string) (parts []string) {
 	return strings.Fields(out)
 }
 
-// days writes files of a day each, of which nothing but their coordinate tells the order.
+// days writes n files of one day each. Only their time coordinate tells their order.
 func days(t testing.TB, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -111,8 +111,8 @@ func days(t testing.TB, n int) (dir string) {
 	return dir
 }
 
-// built is the snapshot of a manifest of sources, which names its tables by their contents, but for what
-// differs from build to build.
+// built builds a manifest of the sources and returns its snapshot as text, without the fields that differ from
+// build to build. The snapshot names its tables by their contents.
 func built(t testing.TB, names ...string) string {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -138,7 +138,7 @@ func built(t testing.TB, names ...string) string {
 	return string(text)
 }
 
-// only are the names in a folder, hidden ones among them.
+// only returns the names in a folder, including hidden ones.
 func only(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -151,8 +151,8 @@ func only(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// TestCommand: what is built of the parts is what is built of the files, in their order; and nothing is
-// left but parts, which have the same names the next time.
+// TestCommand checks that a manifest of the parts equals a manifest of the files, that only parts are left, and
+// that a second run gives parts of the same names.
 func TestCommand(t *testing.T) {
 	dir, parts := days(t, 25), filepath.Join(t.TempDir(), "new", "parts")
 	list := filepath.Join(t.TempDir(), "list.txt")
@@ -180,7 +180,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestStore: the same in an object store.
+// TestStore is TestCommand with parts in an object store.
 func TestStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	dir := days(t, 10)
@@ -194,7 +194,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestInteropStores: the same in real ones. Parts are all that is not hidden in the place, by name.
+// TestInteropStores is TestCommand with parts in real object stores.
 func TestInteropStores(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestInteropStores(t *testing.T) {
 	}
 }
 
-// stored scans a folder into parts in a store, has them built, and returns their names.
+// stored scans a folder to parts in a store, builds a manifest of them, and returns their names.
 func stored(t *testing.T, root, dir string) (parts []string) {
 	t.Helper()
 	out, messages, code := command(t, "--parts", root+"/a b%/", "--files", "3", dir)
@@ -221,7 +221,7 @@ func stored(t *testing.T, root, dir string) (parts []string) {
 	return parts
 }
 
-// TestBroken: files that are damaged are all named, and fail the job or are left out.
+// TestBroken checks that all damaged files are listed, and fail the job or are left out.
 func TestBroken(t *testing.T) {
 	dir, parts := days(t, 9), t.TempDir()
 	bad := []string{filepath.Join(dir, "001.nc"), filepath.Join(dir, "007.nc")}
@@ -235,7 +235,7 @@ func TestBroken(t *testing.T) {
 	}
 	all := append(bad, filepath.Join(dir, "009.nc"))
 	out, messages, code := command(t, "--parts", parts, "--files", "3", dir)
-	if code != 1 || out != "" || !strings.Contains(messages, "varve-beam: sources that cannot be read: 3 (--skip-broken leaves them out)") {
+	if code != 1 || out != "" || !strings.Contains(messages, "varve-beam: 3 sources cannot be read; add --skip-broken") {
 		t.Errorf("exit code %d, %q\n%s", code, out, messages)
 	}
 	got := must(t, "--parts", parts, "--files", "3", "--skip-broken", dir)
@@ -256,7 +256,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestBrokenVariable: of a file of which one variable is damaged the message names what does without, and that does.
+// TestBrokenVariable checks that the message for a damaged variable names the option that leaves it out, and that
+// the option works.
 func TestBrokenVariable(t *testing.T) {
 	const samples, index = "../../manifest/build/testdata/", "index of u"
 	var places map[string]int
@@ -283,7 +284,7 @@ func TestBrokenVariable(t *testing.T) {
 	}
 }
 
-// TestUsage: what makes no sense is refused before anything is done.
+// TestUsage checks that invalid arguments are rejected before anything is written.
 func TestUsage(t *testing.T) {
 	dir, parts := days(t, 1), filepath.Join(t.TempDir(), "parts")
 	for _, c := range []struct {
@@ -296,13 +297,13 @@ func TestUsage(t *testing.T) {
 		{2, "--files 0", []string{"--parts", parts, "--files", "0", dir}},
 		{2, "--value-bytes", []string{"--parts", parts, "--value-bytes", "-1", dir}},
 		{2, "--match [", []string{"--parts", parts, "--match", "[", dir}},
-		{2, "options go before", []string{"--parts", parts, dir, "--files", "3"}},
+		{2, "./--files", []string{"--parts", parts, dir, "--files", "3"}},
 		{2, "--async", []string{"--parts", parts, "--async", dir}},
 		{2, "https://host/parts", []string{"--parts", "https://host/parts", dir}},
 		{2, "flag provided but not defined", []string{"--no-such-option"}},
 		{1, "absent", []string{"--parts", parts, filepath.Join(dir, "absent")}},
 		{1, "no files in the folder", []string{"--parts", parts, "--match", "*.h5", dir}},
-		{1, "more than one line", []string{"--parts", parts, twoLines(t)}},
+		{1, "line break", []string{"--parts", parts, twoLines(t)}},
 	} {
 		out, messages, code := command(t, c.args...)
 		if code != c.code || out != "" || !strings.Contains(messages, c.says) {
@@ -325,7 +326,7 @@ func twoLines(t *testing.T) string {
 	return name
 }
 
-// pool starts workers: processes of the command.
+// pool starts worker processes of the command.
 type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 	t testing.TB
@@ -334,7 +335,7 @@ type pool struct {
 	workers []*exec.Cmd
 }
 
-// startPool returns a pool, and the address where runners ask it for workers.
+// startPool starts a pool and returns it with the address at which runners ask for workers.
 func startPool(t testing.TB) (*pool, string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -365,7 +366,7 @@ func (p *pool) StopWorker(context.Context, *fnpb.StopWorkerRequest) (*fnpb.StopW
 	return &fnpb.StopWorkerResponse{}, nil
 }
 
-// kill kills all workers, and returns how many there were.
+// kill kills all workers and returns their number.
 func (p *pool) kill() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -378,7 +379,7 @@ func (p *pool) kill() int {
 	return n
 }
 
-// startJobs runs a job server of its own, and returns its address.
+// startJobs starts a job server as a process and returns its address.
 func startJobs(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -408,8 +409,8 @@ func startJobs(t testing.TB) string {
 	return ""
 }
 
-// served are the URLs of files in a folder, from a server that calls a function before each answer. What
-// it returns false for is not answered.
+// served returns the URLs of the files in a folder, from a server that calls a function before each answer. If the
+// function returns false, the server does not answer.
 func served(t testing.TB, dir string, before func(name string) bool) (names []string) {
 	t.Helper()
 	files := http.FileServer(http.Dir(dir))
@@ -425,8 +426,8 @@ func served(t testing.TB, dir string, before func(name string) bool) (names []st
 	return names
 }
 
-// TestSeveral: the runner has several slices scanned at a time, the later ones before the earlier ones, and
-// the same job twice at a time.
+// TestSeveral checks slices that are scanned at the same time, later slices before earlier ones, and the same job
+// twice at the same time.
 func TestSeveral(t *testing.T) {
 	parts := t.TempDir()
 	var now atomic.Int64
@@ -468,7 +469,8 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestUnreachable: what a worker cannot get at fails its slice, so that a runner may try again; Prism does not.
+// TestUnreachable checks that a source that cannot be opened fails its slice, so that a runner may try again. Prism
+// does not try again.
 func TestUnreachable(t *testing.T) {
 	dir, parts := days(t, 4), t.TempDir()
 	names := served(t, dir, func(string) bool { return true })
@@ -490,8 +492,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestKilledWorker: driver, job server and workers are processes of their own. A worker is killed while it
-// scans: no part is there that is not whole, and the same command afterwards makes the same parts.
+// TestKilledWorker kills a worker while it scans. Driver, job server and workers are separate processes. Then no
+// incomplete part exists, and the same command again makes the same parts.
 func TestKilledWorker(t *testing.T) {
 	parts := t.TempDir()
 	workers, at := startPool(t)
@@ -540,7 +542,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
-// TestGather: slices that were scanned twice count once, and one that was not is an error.
+// TestGather checks that a slice that was scanned twice counts once, and that a missing slice is an error.
 func TestGather(t *testing.T) {
 	g := &gather{Place: place(t.TempDir()), Report: "report.json", Slices: 3}
 	run := func(results ...result) error {
@@ -564,6 +566,6 @@ func TestGather(t *testing.T) {
 		t.Errorf("without one: %v", err)
 	}
 	if err := run(two, result{Index: 0}, result{Index: 1}); err == nil {
-		t.Error("no source is left, and no error")
+		t.Error("no source can be read, and there is no error")
 	}
 }

@@ -1,13 +1,13 @@
-// Command varve-beam scans an archive on a cluster, by way of Apache Beam. It is a module of its own, so
-// that varve does not depend on Beam.
+// Command varve-beam scans an archive on a cluster with Apache Beam. It is a separate Go module, so that
+// varve does not depend on Beam.
 //
 //	driver     sources ── names of files, in slices ─┐
 //	workers                                          ├─ slice ── build.Scan ── part ─┐
 //	                                                 └─ slice ── build.Scan ── part ─┴─ report
 //	driver                                                    names of the parts, in order ──┘
 //
-// A worker does with a slice what "varve scan" does with its arguments, by the same call. No more than
-// names and numbers goes through Beam: parts go from the workers to the place that all of them reach.
+// A worker scans a slice with the same function as "varve scan". Beam only carries names and numbers:
+// workers write the scan parts to a folder or prefix that all of them can reach.
 package main
 
 import (
@@ -36,52 +36,52 @@ import (
 	"varve/readers/source"
 )
 
-const help = `varve-beam scans an archive on a cluster, by way of Apache Beam.
+const help = `varve-beam scans an archive on a cluster with Apache Beam.
 
   varve-beam --parts PLACE [options] SRC...
   varve-beam --parts PLACE [options] SRC... | varve build OUT @-
 
-SRC is what "varve scan" takes: a path, a folder, a glob, a URL, @LIST (a file with one source a
-line, @- for standard input). The driver, which is this command, looks up once which files these
-are. They are cut into slices of --files sources; each slice is scanned by a worker, as "varve
-scan" would, into a part in PLACE: a folder that all workers and the driver see under one path, or
-a prefix in an object store (s3://, gs://, az://), whose credentials the workers have to have. The
-same is true of the sources. What is printed are the names of the parts, in the order of the
-sources, one a line: "varve build", "check" and "append" take them.
+SRC is a path, a folder, a glob, a URL or @LIST (a file with one source per line; @- reads standard
+input), as for "varve scan". This command (the driver) lists the files once and cuts the list into
+slices of --files sources. Workers scan each slice, as "varve scan" would, and write one scan part
+to PLACE. PLACE is a folder that all workers and the driver see under one path, or a prefix in an
+object store (s3://, gs://, az://). Workers need the credentials for PLACE and for the sources.
+The command prints the names of the parts in the order of the sources, one per line; pass them to
+"varve build", "check" or "append".
 
-A part's name follows from its sources and from the options below, and it is there whole or not at
-all: slices that a runner tries again, or twice at a time, do no harm, nor does the same command
-once more. Parts of earlier runs stay in PLACE; only those that are printed are of this one.
+The name of a part depends only on its sources and on the options below, and a part is written
+completely or not at all. So a runner may scan a slice twice, and you may run the same command
+again. Parts of earlier runs stay in PLACE; this command prints only the parts of this run.
 
-A file that cannot be read is named, and fails the job when all others were looked at. A file that
-a worker cannot get at (not there, no rights, no network) fails its slice, which the runner then
-tries again as it is set up to.
+A damaged file is listed, and fails the job after all other files were scanned. A file that a
+worker cannot open (missing, no permission, no network) fails its slice, and the runner tries the
+slice again as it is configured to.
 
 Options go before SRC:
 
-  --parts PLACE        where the parts go
-  --files N            sources a part (1000)
-  --match GLOB         of the files in folders, only those whose names match
-  --skip-broken        leave out files that cannot be read, for whatever reason, and say which
-  --drop GLOB          do without variables that are damaged and match, as in "varve scan --help"; may be repeated
-  --workers N          files that are read at once for a slice (as many as a worker has processors)
-  --value-bytes N      as in "varve scan --help" (16777216)
-  --allow FOLDER       files may name others below this folder, besides their own; may be repeated
-  --download           fetch files whole from servers that send no ranges
+  --parts PLACE        write the parts to PLACE
+  --files N            put N sources into each part (1000)
+  --match GLOB         in folders, take only files whose names match
+  --skip-broken        leave out files that cannot be read, for any reason, and list them
+  --drop GLOB          leave out damaged variables whose names match, see "varve scan --help"; repeatable
+  --workers N          read N files of a slice at once (default: the processors of the worker)
+  --value-bytes N      see "varve scan --help" (16777216)
+  --allow FOLDER       files may refer to files below FOLDER, besides their own folder; repeatable
+  --download           download whole files from servers that do not send byte ranges
 
-Beam's own options say where the job runs:
+Options of Beam choose where the job runs:
 
   --runner NAME        prism (in this process, the default), flink, spark, dataflow, universal
-  --endpoint HOST:PORT the job server
+  --endpoint HOST:PORT connect to this job server
   --environment_type T LOOPBACK (workers in this process), DOCKER, PROCESS, EXTERNAL
   --environment_config the image, the command or the address of the workers
-  --worker_binary FILE what runs on them; on Linux this program, elsewhere one that is built for Linux
-  --beam_options       list all options of Beam and its runners, and end
+  --worker_binary FILE run FILE on workers (default on Linux: this program; elsewhere: build one for Linux)
+  --beam_options       list all options of Beam and its runners
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 `
 
-// options are those of the command.
+// options are the command's own options, without those of Beam.
 type options struct {
 	parts      string
 	files      int
@@ -95,7 +95,7 @@ type options struct {
 	help, list bool
 }
 
-// texts is a flag that may be repeated.
+// texts is the value of a flag that may be repeated.
 type texts []string
 
 func (t *texts) String() string { return strings.Join(*t, ",") }
@@ -105,46 +105,47 @@ func (t *texts) Set(s string) error {
 	return nil
 }
 
-// addFlags declares the options beside those that Beam has declared.
+// addFlags declares the options in f, where Beam has declared its own.
 func (o *options) addFlags(f *flag.FlagSet) {
-	f.StringVar(&o.parts, "parts", "", "where the parts go")
-	f.IntVar(&o.files, "files", 1000, "sources a part")
-	f.StringVar(&o.match, "match", "", "of the files in folders, only those whose names match")
+	f.StringVar(&o.parts, "parts", "", "write the parts to this folder or prefix")
+	f.IntVar(&o.files, "files", 1000, "number of sources in each part")
+	f.StringVar(&o.match, "match", "", "in folders, take only files whose names match")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read")
-	f.IntVar(&o.workers, "workers", 0, "files that are read at once for a slice")
-	f.Int64Var(&o.valueBytes, "value-bytes", manifest.DefaultValueBytes, "as in varve scan")
-	f.Var(&o.allow, "allow", "files may name others below this folder")
-	f.Var(&o.drop, "drop", "do without variables that are damaged and match")
-	f.BoolVar(&o.download, "download", false, "fetch files whole from servers that send no ranges")
-	f.BoolVar(&o.help, "help", false, "say how the command is used")
+	f.IntVar(&o.workers, "workers", 0, "number of files of a slice to read at once")
+	f.Int64Var(&o.valueBytes, "value-bytes", manifest.DefaultValueBytes, "see varve scan")
+	f.Var(&o.allow, "allow", "files may refer to files below this folder")
+	f.Var(&o.drop, "drop", "leave out damaged variables whose names match")
+	f.BoolVar(&o.download, "download", false, "download whole files from servers that do not send byte ranges")
+	f.BoolVar(&o.help, "help", false, "print help")
 	f.BoolVar(&o.list, "beam_options", false, "list all options")
 }
 
-// usageError is an error in the way that the command was called.
+// usageError marks an error in the command's arguments. It makes the exit code 2.
 type usageError struct{ error }
 
-// check refuses options that make no sense, and makes paths absolute: workers have other folders.
+// check returns a usageError for invalid options. It makes the paths in o absolute, because workers
+// have other working directories.
 func (o *options) check(args []string) (err error) {
 	switch {
 	case o.parts == "":
-		err = errors.New("where to? name the place of the parts with --parts PLACE")
+		err = errors.New("no place for the parts is given; add --parts PLACE")
 	case len(args) == 0:
-		err = errors.New("no sources are given")
+		err = errors.New("no sources are given; add files, folders, globs, URLs or @LIST after the options")
 	case o.files < 1:
-		err = fmt.Errorf("--files %d: want at least 1", o.files)
+		err = fmt.Errorf("--files %d: must be at least 1", o.files)
 	case o.valueBytes < 1:
-		err = fmt.Errorf("--value-bytes %d: want at least 1", o.valueBytes)
+		err = fmt.Errorf("--value-bytes %d: must be at least 1", o.valueBytes)
 	case *jobopts.Async:
-		err = errors.New("--async: who starts the job has to wait for it, to say what became of it")
+		err = errors.New("--async: the driver must wait for the job to report its result; leave out --async")
 	case source.IsURL(o.parts) && !source.IsObject(o.parts):
-		err = fmt.Errorf("--parts %s: want a folder, or a prefix in an object store", o.parts)
+		err = fmt.Errorf("--parts %s: must be a folder, or a prefix in an object store (s3://, gs://, az://)", o.parts)
 	}
 	if _, bad := path.Match(o.match, ""); bad != nil {
-		err = cmp.Or(err, fmt.Errorf("--match %s: no glob, such as *.nc: %w", o.match, bad))
+		err = cmp.Or(err, fmt.Errorf("--match %s: not a valid glob (a valid one: *.nc): %w", o.match, bad))
 	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
-			err = cmp.Or(err, fmt.Errorf("%s: options go before the sources (a file of that name is ./%s)", arg, arg))
+			err = cmp.Or(err, fmt.Errorf("%s: options must come before the sources; write ./%s for a file of that name", arg, arg))
 		}
 	}
 	o.parts = absolute(o.parts)
@@ -152,8 +153,8 @@ func (o *options) check(args []string) (err error) {
 		o.allow[i] = absolute(o.allow[i])
 	}
 	for _, name := range append([]string{o.parts}, o.allow...) {
-		if !utf8.ValidString(name) { // which goes to the workers as JSON
-			err = cmp.Or(err, fmt.Errorf("%q is no UTF-8: choose another place", name))
+		if !utf8.ValidString(name) { // workers get it as JSON, which holds only UTF-8
+			err = cmp.Or(err, fmt.Errorf("%q: the name is not valid UTF-8; choose another folder", name))
 		}
 	}
 	if err != nil {
@@ -162,6 +163,7 @@ func (o *options) check(args []string) (err error) {
 	return nil
 }
 
+// absolute returns the absolute path of a folder, or a URL without a trailing slash.
 func absolute(name string) string {
 	if path, err := filepath.Abs(name); err == nil && !source.IsURL(name) {
 		return path
@@ -169,7 +171,8 @@ func absolute(name string) string {
 	return strings.TrimRight(name, "/")
 }
 
-// stageSelf has this program be what goes to workers elsewhere. Beam would call a Go compiler.
+// stageSelf makes Beam send this program to remote workers. Otherwise Beam would compile one,
+// for which it needs the Go toolchain and the sources.
 func stageSelf() (err error) {
 	if *jobopts.WorkerBinary == "" && *runners.Runner != "" && !jobopts.IsLoopback() && runtime.GOOS == "linux" {
 		*jobopts.WorkerBinary, err = os.Executable()
@@ -215,7 +218,7 @@ func exitCode(err error, interrupted bool) int {
 	return 1
 }
 
-// run scans sources, and prints the names of the parts.
+// run scans the sources in args and prints the names of the parts to out.
 func run(ctx context.Context, opts *options, args []string, out, messages io.Writer) error {
 	if err := opts.check(args); err != nil {
 		return err
@@ -236,10 +239,11 @@ func run(ctx context.Context, opts *options, args []string, out, messages io.Wri
 	job.pipeline(scope)
 	_, failed := beamx.RunWithMetrics(ctx, p)
 	report, err := job.end(ctx)
-	if err != nil { // there is none if the job failed before
+	if err != nil { // a job that failed early leaves no report: its own error says more
 		return cmp.Or(failed, err)
 	}
-	if err := report.failed(opts.skipBroken); err != nil { // as the runner says among much else
+	// The runner's error contains the same text between many lines of its own.
+	if err := report.failed(opts.skipBroken); err != nil {
 		return err
 	}
 	if failed != nil {

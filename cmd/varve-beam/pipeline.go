@@ -31,29 +31,29 @@ func init() {
 	register.Iter1[result]()
 }
 
-// slice is a run of the sources that become one part. Their names are in the list of the job.
+// slice is a run of consecutive sources that become one part. Their names are in the job's list file.
 type slice struct {
 	Index     int
-	At, Bytes int64 // in the list
+	At, Bytes int64 // byte range of the names in the list file
 	Part      string
 }
 
-// result is what became of a slice.
+// result is the outcome of scanning a slice.
 type result struct {
 	Index  int
 	Part   string
-	Files  int64    // that are in the part; without any it does not count
-	Broken []string // what is wrong with each that cannot be read
+	Files  int64    // number of sources in the part; if 0, the part is ignored
+	Broken []string // for each source that cannot be read: its name and the error
 }
 
-// job is a scan on its way. All that workers have to know goes with their functions, but for the names
-// of sources, as what Beam carries to a cluster has to be small:
+// job is a scan that runs on a cluster. Beam carries the parameters of the workers' functions. The
+// names of the sources are in a file instead, because Beam limits the size of a job:
 //
-//	PLACE/.scan-ID.sources     names in order, one a line
-//	PLACE/.scan-ID.json        the report, when the job is done
+//	PLACE/.scan-ID.sources     names in order, one per line
+//	PLACE/.scan-ID.json        the report, written when the job is done
 //	PLACE/part-00000-SUM.parquet
 //
-// Names that begin with a dot are no sources to varve: "varve build OUT PLACE/" takes the parts.
+// varve ignores files whose names begin with a dot, so "varve build OUT PLACE/" takes only the parts.
 type job struct {
 	opts   *options
 	place  place
@@ -64,7 +64,7 @@ type job struct {
 func (j *job) list() string   { return ".scan-" + j.id + ".sources" }
 func (j *job) report() string { return ".scan-" + j.id + ".json" }
 
-// newJob cuts sources into slices, and writes down their names.
+// newJob cuts names into slices of opts.files sources and writes the job's list file.
 func newJob(ctx context.Context, opts *options, names []string) (*job, error) {
 	j := &job{opts: opts, place: place(opts.parts), id: rand.Text()}
 	how := fmt.Appendf(nil, "%t %d %q %q\n", opts.skipBroken, opts.valueBytes, opts.allow, opts.drop)
@@ -74,10 +74,12 @@ func newJob(ctx context.Context, opts *options, names []string) (*job, error) {
 		at := list.Len()
 		for _, name := range some {
 			if strings.ContainsAny(name, "\n\r") {
-				return nil, fmt.Errorf("%q: a name of more than one line cannot be told to workers: %w", name, errors.ErrUnsupported)
+				return nil, fmt.Errorf("%q: the list for workers has one name per line, so a name cannot contain a line break; rename the file: %w", name, errors.ErrUnsupported)
 			}
 			list.WriteString(name + "\n")
 		}
+		// The digest makes a part's name depend on its sources and options only. So a slice that
+		// runs twice writes the same file.
 		sum := sha256.Sum256(append(bytes.Clone(how), list.Bytes()[at:]...))
 		index := len(j.slices)
 		j.slices = append(j.slices, slice{index, int64(at), int64(list.Len() - at), fmt.Sprintf("part-%0*d-%x.parquet", max(digits, 5), index, sum[:8])})
@@ -85,10 +87,11 @@ func newJob(ctx context.Context, opts *options, names []string) (*job, error) {
 	return j, j.place.write(ctx, j.list(), list.Bytes())
 }
 
-// pipeline adds the job's steps.
+// pipeline adds the job's steps to a Beam pipeline.
 func (j *job) pipeline(s beam.Scope) {
 	s = s.Scope("varve scan")
-	todo := beam.Reshuffle(s, beam.CreateList(s, j.slices)) // without which one worker does them all
+	// Without a reshuffle, Beam fuses the steps and one worker scans all slices.
+	todo := beam.Reshuffle(s, beam.CreateList(s, j.slices))
 	done := beam.ParDo(s, &scanSlice{
 		Place: j.place, List: j.place.name(j.list()), Workers: j.opts.workers, SkipBroken: j.opts.skipBroken,
 		ValueBytes: j.opts.valueBytes, Allow: j.opts.allow, Drop: j.opts.drop, Download: j.opts.download,
@@ -96,9 +99,9 @@ func (j *job) pipeline(s beam.Scope) {
 	beam.ParDo0(s, &gather{Place: j.place, Report: j.report(), Slices: len(j.slices), SkipBroken: j.opts.skipBroken}, beam.GroupByKey(s, beam.AddFixedKey(s, done)))
 }
 
-// end returns the report of the job, which is over, and removes what only the job needed.
+// end returns the report of a job that has ended, and removes the job's list and report files.
 func (j *job) end(ctx context.Context) (*report, error) {
-	ctx = context.WithoutCancel(ctx)
+	ctx = context.WithoutCancel(ctx) // the files are removed even after an interrupt
 	data, err := j.place.read(ctx, j.report())
 	found := &report{}
 	if err == nil {
@@ -112,13 +115,13 @@ func (j *job) end(ctx context.Context) (*report, error) {
 	return found, err
 }
 
-// What runners show while a job runs.
+// Counters that runners show while a job runs.
 var (
 	scannedFiles = beam.NewCounter("varve", "sources")
 	brokenFiles  = beam.NewCounter("varve", "broken")
 )
 
-// scanSlice scans slices into parts. What it has of capital letters comes from the driver.
+// scanSlice scans slices into parts. Beam copies the exported fields from the driver to workers.
 type scanSlice struct {
 	Place      place
 	List       string
@@ -132,14 +135,15 @@ type scanSlice struct {
 	opener *source.Opener
 }
 
-// Setup is called once, before all slices.
+// Setup makes the opener that all slices of a worker share. Beam calls it before the first slice.
 func (f *scanSlice) Setup() { f.opener = source.NewOpener(&source.Options{Download: f.Download}) }
 
-// Teardown is called behind all slices.
+// Teardown closes the opener. Beam calls it after the last slice.
 func (f *scanSlice) Teardown() error { return f.opener.Close() }
 
-// ProcessElement scans a slice. Sources that are damaged are a result: to try again would not mend them.
-// All else is an error, which another worker may not meet.
+// ProcessElement scans a slice. Damaged sources are part of the result, because trying again would
+// not help. Any other failure is an error, so that the runner tries the slice again, perhaps on
+// another worker.
 func (f *scanSlice) ProcessElement(ctx context.Context, s slice, emit func(result)) error {
 	names, err := f.names(ctx, s)
 	if err != nil {
@@ -152,9 +156,9 @@ func (f *scanSlice) ProcessElement(ctx context.Context, s slice, emit func(resul
 	var all *scan.BrokenError
 	switch {
 	case err == nil:
-		r.Files, r.Broken = outcome.Files, told(outcome.Broken)
+		r.Files, r.Broken = outcome.Files, describe(outcome.Broken)
 	case errors.As(err, &all) && !slices.ContainsFunc(all.Broken, func(b scan.Broken) bool { return !isDamaged(b.Err) }):
-		r.Broken = told(all.Broken)
+		r.Broken = describe(all.Broken)
 	default:
 		return fmt.Errorf("%s: %w", s.Part, err)
 	}
@@ -164,19 +168,20 @@ func (f *scanSlice) ProcessElement(ctx context.Context, s slice, emit func(resul
 	return nil
 }
 
-// isDamaged reports whether what is wrong with a source is in its bytes.
+// isDamaged reports whether the bytes of a source cause err, so that reading it again would fail too.
 func isDamaged(err error) bool {
 	return errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
-func told(list []scan.Broken) (out []string) {
+// describe returns the name and the error of each broken source.
+func describe(list []scan.Broken) (out []string) {
 	for _, b := range list {
 		out = append(out, b.String())
 	}
 	return out
 }
 
-// names reads those of a slice.
+// names reads the names of a slice's sources from the list file.
 func (f *scanSlice) names(ctx context.Context, s slice) ([]string, error) {
 	list, err := f.opener.Open(ctx, f.List)
 	if err != nil {
@@ -190,7 +195,8 @@ func (f *scanSlice) names(ctx context.Context, s slice) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }
 
-// gather writes the report of all slices. It fails the job if a source is broken that is not to be.
+// gather writes the report of all slices. Unless SkipBroken is set, it fails the job if a source is
+// broken.
 type gather struct {
 	Place      place
 	Report     string
@@ -198,7 +204,7 @@ type gather struct {
 	SkipBroken bool
 }
 
-// ProcessElement is called with all results.
+// ProcessElement collects the results of all slices, which come in any order, and writes the report.
 func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) bool) error {
 	all := make([]*result, g.Slices)
 	for r := (result{}); next(&r); r = (result{}) {
@@ -207,7 +213,7 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 	out := &report{}
 	for i, r := range all {
 		if r == nil {
-			return fmt.Errorf("slice %d of %d has no result", i, g.Slices)
+			return fmt.Errorf("slice %d of %d has no result: the runner lost it; run the command again", i, g.Slices)
 		}
 		if r.Files > 0 {
 			out.Parts = append(out.Parts, r.Part)
@@ -221,28 +227,30 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 	return cmp.Or(err, out.failed(g.SkipBroken))
 }
 
-// report is what became of a job.
+// report is the outcome of a job.
 type report struct {
-	Parts  []string // those that hold sources, in the order of these
-	Broken []string // what is wrong with each that cannot be read
+	Parts  []string // names of the parts that hold sources, in the order of the sources
+	Broken []string // for each source that cannot be read: its name and the error
 }
 
-const mostNamed = 20
+// maxNamed is the number of broken sources that an error lists.
+const maxNamed = 20
 
-// failed is the error of sources that could not be read, of which the first are named.
+// failed returns an error if sources are broken and skip is false, or if no source is left. The
+// error lists the first maxNamed broken sources.
 func (r *report) failed(skip bool) error {
 	switch {
 	case len(r.Broken) > 0 && !skip:
 		var text strings.Builder
-		_ = r.text(&text, mostNamed) // to memory
-		return fmt.Errorf("sources that cannot be read: %d (--skip-broken leaves them out)\n%s", len(r.Broken), strings.TrimSuffix(text.String(), "\n"))
+		_ = r.text(&text, maxNamed) // writing to memory cannot fail
+		return fmt.Errorf("%d sources cannot be read; add --skip-broken to leave them out\n%s", len(r.Broken), strings.TrimSuffix(text.String(), "\n"))
 	case len(r.Parts) == 0:
-		return errors.New("no source is left")
+		return errors.New("none of the sources can be read")
 	}
 	return nil
 }
 
-// text names sources that could not be read.
+// text writes the broken sources to w, at most `most` of them, one per line.
 func (r *report) text(w io.Writer, most int) error {
 	for i, b := range r.Broken {
 		if i == most {

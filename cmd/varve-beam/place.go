@@ -11,10 +11,10 @@ import (
 	"varve/readers/source"
 )
 
-// place is where all who work on a job write: a folder, or a prefix in an object store.
+// place is the folder, or the prefix in an object store, to which driver and workers write.
 type place string
 
-// name is what a file in the place is called.
+// name returns the path or URL of a file in the place.
 func (p place) name(base string) string {
 	if source.IsObject(string(p)) {
 		return string(p) + "/" + base
@@ -22,7 +22,7 @@ func (p place) name(base string) string {
 	return filepath.Join(string(p), base)
 }
 
-// write writes a small file, which is there whole or not at all.
+// write writes a small file. Readers see all of it or nothing.
 func (p place) write(ctx context.Context, base string, data []byte) error {
 	if source.IsObject(string(p)) {
 		return p.with(ctx, base, func(at *source.Place, key string) error {
@@ -32,6 +32,7 @@ func (p place) write(ctx context.Context, base string, data []byte) error {
 	if err := os.MkdirAll(string(p), 0o777); err != nil {
 		return err
 	}
+	// A rename is atomic; the random name keeps two workers with the same slice apart.
 	draft := p.name(base + "-" + rand.Text())
 	err := os.WriteFile(draft, data, 0o666)
 	if err == nil {
@@ -43,7 +44,7 @@ func (p place) write(ctx context.Context, base string, data []byte) error {
 	return nil
 }
 
-// read reads a file.
+// read returns the contents of a file.
 func (p place) read(ctx context.Context, base string) ([]byte, error) {
 	src, err := source.Open(ctx, p.name(base))
 	if err != nil {
@@ -62,7 +63,7 @@ func (p place) remove(ctx context.Context, base string) error {
 	return os.Remove(p.name(base))
 }
 
-// with calls do with the place of an object, and its key there.
+// with opens the bucket of an object and calls do with it and the object's key.
 func (p place) with(ctx context.Context, base string, do func(at *source.Place, key string) error) error {
 	opener := source.NewOpener(nil)
 	at, key, err := opener.PlaceOf(ctx, p.name(base))

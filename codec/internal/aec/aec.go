@@ -1,23 +1,26 @@
-// Package aec decodes the adaptive entropy coding of CCSDS 121.0-B-3: as szip wraps it,
-// which is HDF5's filter 4 and the imagecodecs_szip codec, and as it is, which GRIB has.
+// Package aec decodes the adaptive entropy coding of CCSDS 121.0-B-3: in the variant of szip, which
+// is HDF5's filter 4 (see DecodeSized) and the imagecodecs_szip codec (see Decode), and unchanged, as
+// in GRIB.
 //
-// Samples are coded in blocks; blocks make scanlines, which are coded on their own. A
-// block starts at any bit, with an option of 3 bits (samples of up to 8 bits), 4 (up to
-// 16) or 5 (up to 32):
+//	HDF5 chunk   size:u32 little-endian, then the coded scanlines
+//	scanline     ceil(PixelsPerScanline / PixelsPerBlock) blocks, coded independently of other scanlines
+//	block        option [reference] codes, starting at any bit
 //
-//	0…0 0     [reference] zero blocks     this block and maybe others: all zero
-//	0…0 1     [reference] second extension: each code gives two samples
-//	k+1       [reference] split: the high bits of all samples, then k low bits of each
-//	1…1       samples as they are
+// The option has 3 bits for samples of up to 8 bits, 4 bits for up to 16 and 5 for up to 32:
 //
-// High bits and the second extension are fundamental sequences: as many zeros as the
-// number, then a one. With the preprocessor on, a scanline starts with a sample as it
-// is, the reference, and what is coded of the others is the distance from the sample
-// before, folded so that small ones of both signs are small numbers.
+//	option    then
+//	0…0 0     zero blocks: one code, the number of blocks whose samples are all zero
+//	0…0 1     second extension: each code gives two samples
+//	k+1       split: a code for the high bits of each sample, then the k low bits of each
+//	1…1       the samples, uncompressed
 //
-// Szip pads a scanline to whole blocks, and codes pixels of 32 and 64 bits as 8-bit
-// samples: all first bytes, then all second bytes, and so on. HDF5 puts the decoded size
-// in front, u32 little-endian.
+// A code is a fundamental sequence: the number n is written as n zeros and a one. With the
+// preprocessor on, the first block of a scanline has a reference: the first sample,
+// uncompressed. The other samples are coded as differences from the previous sample, mapped
+// to non-negative numbers so that small differences of both signs are small numbers.
+//
+// Szip pads a scanline to whole blocks. It codes pixels of 32 and 64 bits as 8-bit samples:
+// the first bytes of all pixels, then the second bytes, and so on.
 package aec
 
 import (
@@ -28,8 +31,8 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// The bits of Params.Options that matter. Szip has more (1 allows k = 13, 2 is for a chip,
-// 4 and 128 are set by all), but its successor libaec reads none of them.
+// The bits of Params.Options that affect decoding. Szip defines others (1 allows k = 13, 2 is
+// for a chip, 4 and 128 are always set), which its successor libaec ignores.
 const (
 	OptionMSB       = 16 // pixels are big-endian
 	OptionNeighbour = 32 // the preprocessor is on
@@ -48,37 +51,37 @@ type Params struct {
 	PixelsPerScanline int
 }
 
-// Check reports what is wrong with the parameters.
+// Check returns an error if a parameter is out of range.
 func (p Params) Check() error {
 	switch {
 	case p.PixelsPerBlock < 2 || p.PixelsPerBlock > maxBlock || p.PixelsPerBlock%2 != 0:
-		return corrupt.Errorf("szip: %d pixels per block, which should be even and 2 to %d", p.PixelsPerBlock, maxBlock)
+		return corrupt.Errorf("szip: %d pixels per block, must be even and 2 to %d", p.PixelsPerBlock, maxBlock)
 	case p.BitsPerPixel < 1 || p.BitsPerPixel > 32 && p.BitsPerPixel != 64:
-		return corrupt.Errorf("szip: %d bits per pixel, which should be 1 to 32 or 64", p.BitsPerPixel)
+		return corrupt.Errorf("szip: %d bits per pixel, must be 1 to 32 or 64", p.BitsPerPixel)
 	case p.PixelsPerScanline < 1 || p.PixelsPerScanline > maxScanline:
-		return corrupt.Errorf("szip: %d pixels per scanline, which should be 1 to %d", p.PixelsPerScanline, maxScanline)
+		return corrupt.Errorf("szip: %d pixels per scanline, must be 1 to %d", p.PixelsPerScanline, maxScanline)
 	}
 	return nil
 }
 
-// DecodeSized decodes what has its decoded size in front, as HDF5 stores it, to the
-// beginning of dst and returns that size.
+// DecodeSized decodes an HDF5 chunk, which begins with its decoded size, to the beginning of
+// dst and returns that size. A size above len(dst) is an error.
 func DecodeSized(dst, src []byte, p Params) (int, error) {
 	if len(src) < 4 {
-		return 0, corrupt.Errorf("szip: truncated at byte %d, in the size in front", len(src))
+		return 0, corrupt.Errorf("szip: truncated at byte %d, in the decoded size (4 bytes)", len(src))
 	}
 	size := uint64(binary.LittleEndian.Uint32(src))
 	if size > uint64(len(dst)) {
-		return 0, corrupt.Errorf("szip: decodes to %d bytes, at most %d are expected", size, len(dst))
+		return 0, corrupt.Errorf("szip: decoded size %d at byte 0, at most %d bytes are expected", size, len(dst))
 	}
 	if err := Decode(dst[:size], src[4:], p); err != nil {
-		return 0, fmt.Errorf("after the 4 bytes of size in front: %w", err)
+		return 0, fmt.Errorf("after the decoded size (4 bytes): %w", err)
 	}
 	return int(size), nil
 }
 
-// Decode fills dst with the pixels coded in src. Nothing of src tells how many those
-// are; what it has more is left.
+// Decode fills dst with the pixels coded in src. The stream does not hold their number, so
+// Decode ignores the bytes of src that it does not need.
 func Decode(dst, src []byte, p Params) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -95,22 +98,23 @@ func Decode(dst, src []byte, p Params) error {
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// decoder decodes scanlines.
+// decoder decodes scanlines. It is reused, for its line buffer.
 type decoder struct {
 	bitReader
-	block     int  // samples in a block
-	bits      uint // of a sample
-	id        uint // bits of an option
-	neighbour bool
-	signed    bool     // samples are of two's complement, which szip does not have
-	blocks    int      // in a scanline
-	line      []uint32 // the scanline, whole blocks
+	block        int      // samples per block
+	bits         uint     // bits per sample
+	id           uint     // bits per option
+	hasNeighbour bool     // the preprocessor is on
+	isSigned     bool     // samples are in two's complement, which szip does not have
+	blocks       int      // blocks per scanline
+	line         []uint32 // the current scanline, padded to whole blocks
 }
 
+// start prepares the decoder for a stream of samples of the given number of bits.
 func (d *decoder) start(src []byte, p Params, bits uint) {
 	d.bitReader = bitReader{src: src}
 	d.block, d.bits = p.PixelsPerBlock, bits
-	d.neighbour, d.signed = p.Options&OptionNeighbour != 0, false
+	d.hasNeighbour, d.isSigned = p.Options&OptionNeighbour != 0, false
 	switch {
 	case bits > 16:
 		d.id = 5
@@ -142,10 +146,11 @@ func (d *decoder) fill(out output, src []byte, p Params) error {
 	return nil
 }
 
-// release lets go of the input, before the decoder goes back to its pool.
+// release drops the reference to the input, so that a pooled decoder does not keep it in memory.
 func (d *decoder) release() { d.src = nil }
 
-// scanline decodes the blocks that the next scanline's first n samples are in.
+// scanline decodes the blocks that hold the first n samples of the next scanline, and returns
+// these samples. They are valid until the next call.
 func (d *decoder) scanline(n int) ([]uint32, error) {
 	blocks := (n + d.block - 1) / d.block
 	for b := 0; b < blocks; {
@@ -157,21 +162,23 @@ func (d *decoder) scanline(n int) ([]uint32, error) {
 	}
 	line := d.line[:n]
 	switch {
-	case d.neighbour && d.signed:
+	case d.hasNeighbour && d.isSigned:
 		restoreSigned(line, d.bits)
-	case d.neighbour:
+	case d.hasNeighbour:
 		restore(line, 1<<d.bits-1)
 	}
 	return line, nil
 }
 
-// restore undoes the preprocessor: the line starts with a sample, then come folded
-// distances. Up to the distance of the nearer end of the range they alternate in sign;
-// farther ones can only have the other.
+// restore undoes the preprocessor in place. line holds the reference sample, then the mapped
+// differences; top is the greatest sample. With m the distance from the previous sample to the
+// nearer end of 0…top, the mapped values 0…2m alternate in sign: 0, -1, 1, -2, 2, …. Greater
+// values can have one sign only, away from that end.
 func restore(line []uint32, top uint32) {
 	last := line[0]
 	half := top/2 + 1
 	for i, folded := range line[1:] {
+		// mirror^last is m: last itself, or top-last in the upper half.
 		mirror := uint32(0)
 		if last&half != 0 {
 			mirror = top

@@ -6,21 +6,21 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// restOfSegment, in place of a number of zero blocks, means all up to the next multiple
-// of segment blocks in the scanline, or its end.
+// restOfSegment, as the number of zero blocks, means all blocks up to the next multiple of
+// segment in the scanline, or up to the end of the scanline.
 const (
 	restOfSegment = 5
 	segment       = 64
 )
 
-// nextBlock decodes block b of the scanline, and the zero blocks that may come with it.
-// It returns how many that were.
+// nextBlock decodes block b of the scanline, and the zero blocks that share its code. It
+// returns the number of blocks decoded.
 func (d *decoder) nextBlock(b int) (int, error) {
 	samples := d.line[b*d.block : (b+1)*d.block]
 	option := d.take(d.id)
 	rest := samples
-	if b == 0 && d.neighbour {
-		rest = samples[1:]
+	if b == 0 && d.hasNeighbour {
+		rest = samples[1:] // the first sample is the reference
 	}
 	done := 1
 	var err error
@@ -43,21 +43,23 @@ func (d *decoder) nextBlock(b int) (int, error) {
 	return done, err
 }
 
-// reference takes the sample that a scanline starts with, if rest leaves one out.
+// reference reads the reference sample if the block has one: then rest is samples without
+// the first.
 func (d *decoder) reference(samples, rest []uint32) {
 	if len(rest) < len(samples) {
 		samples[0] = uint32(d.take(d.bits))
 	}
 }
 
+// verbatim reads uncompressed samples.
 func (d *decoder) verbatim(samples []uint32) {
 	clear(samples)
 	d.addLow(samples, d.bits)
 }
 
-// split decodes a fundamental sequence of each sample, then k bits of each.
+// split decodes the high bits of all samples, then the k low bits of each.
 func (d *decoder) split(samples []uint32, k uint) error {
-	acc, n := d.acc, d.n
+	acc, n := d.acc, d.n // local copies stay in registers: this loop takes most of the time
 	for i := range samples {
 		zeros := uint(bits.LeadingZeros64(acc))
 		if zeros < n {
@@ -80,7 +82,7 @@ func (d *decoder) split(samples []uint32, k uint) error {
 	return nil
 }
 
-// addLow adds the k low bits of each sample, 1 <= k < 32.
+// addLow reads k bits for each sample and adds them to it, 1 <= k < 32.
 func (d *decoder) addLow(samples []uint32, k uint) {
 	acc, n := d.acc, d.n
 	for i := range samples {
@@ -89,23 +91,23 @@ func (d *decoder) addLow(samples []uint32, k uint) {
 			d.refill()
 			acc, n = d.acc, d.n
 		}
-		samples[i] += uint32(acc >> (-k & 63))
+		samples[i] += uint32(acc >> (-k & 63)) // -k is 64-k modulo 64; the mask saves the compiler a check
 		acc <<= k & 63
 		n -= k
 	}
 	d.acc, d.n = acc, n
 }
 
-// secondExtension decodes codes that stand for two samples each. At a reference the
-// first one of the pair is not there.
+// secondExtension decodes codes for pairs of samples. In a block with a reference, the
+// reference takes the place of the first sample of the first pair.
 func (d *decoder) secondExtension(samples []uint32) error {
-	for i := -(len(samples) & 1); i < len(samples); i += 2 {
+	for i := -(len(samples) & 1); i < len(samples); i += 2 { // an odd number: a block with a reference
 		code, ok := d.sequence()
 		if !ok {
 			return d.truncated()
 		}
 		if code >= uint(len(pairSums)) {
-			return corrupt.Errorf("szip: pair of samples %d before byte %d, which should be at most %d",
+			return corrupt.Errorf("szip: code %d for a pair of samples before byte %d, must be at most %d",
 				code, d.offset(), len(pairSums)-1)
 		}
 		sum := pairSums[code]
@@ -118,8 +120,8 @@ func (d *decoder) secondExtension(samples []uint32) error {
 	return nil
 }
 
-// pairSums are the sums of the samples in each pair. Pairs are numbered by their sum,
-// which is 12 at most, and then by their second sample.
+// pairSums maps the code of a pair to the sum of its samples. Pairs are ordered by sum, from
+// 0 to 12, then by second sample.
 var pairSums = func() (sums [91]uint32) {
 	n := 0
 	for sum := range uint32(13) {
@@ -131,7 +133,8 @@ var pairSums = func() (sums [91]uint32) {
 	return sums
 }()
 
-// zeroBlocks clears this block and those that are zero with it. It returns how many.
+// zeroBlocks reads a number of zero blocks and clears them, beginning with block b. It returns
+// their number.
 func (d *decoder) zeroBlocks(b int, rest []uint32) (int, error) {
 	n, ok := d.sequence()
 	if !ok {
@@ -145,16 +148,17 @@ func (d *decoder) zeroBlocks(b int, rest []uint32) (int, error) {
 	case n+1 == restOfSegment:
 		count = min(left, segment-b%segment)
 	case n <= uint(left):
-		count = int(n) // the number of restOfSegment is taken
+		count = int(n) // code 4 means restOfSegment, so code n > 4 means n blocks, not n+1
 	}
 	if count > left {
-		return 0, corrupt.Errorf("szip: zero blocks by number %d before byte %d, with %d left in the scanline", n+1, d.offset(), left)
+		return 0, corrupt.Errorf("szip: code %d for zero blocks before byte %d, but the scanline has %d blocks left", n, d.offset(), left)
 	}
 	clear(rest)
 	clear(d.line[(b+1)*d.block : (b+count)*d.block])
 	return count, nil
 }
 
+// truncated returns the error for a stream that ends too early.
 func (d *decoder) truncated() error {
 	return corrupt.Errorf("szip: truncated at byte %d", len(d.src))
 }

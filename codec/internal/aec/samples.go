@@ -55,7 +55,7 @@ func DecodeSamples(src []byte, n int, s Samples, put func([]uint32)) error {
 	if s.Flags&FlagRestricted != 0 && s.Bits <= 4 {
 		d.id = uint(s.Bits+1) / 2
 	}
-	d.signed = s.Flags&FlagSigned != 0
+	d.isSigned = s.Flags&FlagSigned != 0
 	for n > 0 {
 		line, err := d.scanline(min(n, s.Block*s.Interval))
 		if err != nil {

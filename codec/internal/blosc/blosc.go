@@ -14,11 +14,12 @@
 //	16  bstarts    u32  per block: where it begins, from the beginning of the chunk
 //	    blocks          per stream: u32 length, then that many bytes
 //
-// Stored means that the decoded bytes follow the header at once. Otherwise a block is
-// shuffled, then cut into typesize streams of equal length (after a byte shuffle: one for each
-// plane) or kept as one: when it is marked so, when it is the short one at the end, when
-// elements are wider than 16 bytes, when a block has fewer than 128 elements. A stream as long
-// as what it decodes to is stored.
+// If the flag "stored" is set, the decoded bytes follow the header directly. Otherwise each
+// block is shuffled, then split into typesize streams of equal length (after a byte shuffle,
+// one for each byte of an element). A block is one stream instead if the flag "blocks not
+// split" is set, if it is a shorter last block, if elements are wider than 16 bytes, or if the
+// block has fewer than 128 elements. A stream that is as long as its decoded bytes is stored
+// uncompressed.
 //
 // For Blosc2 see frame.go and chunk2.go.
 package blosc
@@ -50,7 +51,7 @@ const (
 	minSplitElems = 128 // nor do blocks with fewer elements
 )
 
-// A compressor is the number that names a stream's format in a chunk's flags.
+// A compressor is the number of a stream format in a chunk's flags.
 type compressor uint8
 
 const (
@@ -70,7 +71,7 @@ func (c compressor) String() string {
 	return fmt.Sprintf("number %d", uint8(c))
 }
 
-// A header is the part of a chunk's header that Blosc1 and Blosc2 share.
+// A header holds the header fields that Blosc1 and Blosc2 chunks share.
 type header struct {
 	version, versionLZ, flags byte
 	typesize                  int
@@ -81,15 +82,16 @@ func (h header) compressor() compressor { return compressor(h.flags >> compresso
 
 func (h header) blocks() int { return (h.nbytes + h.blocksize - 1) / h.blocksize }
 
-// block returns where block i begins and how long it is, decoded.
+// block returns the position and the length of block i in the decoded bytes.
 func (h header) block(i int) (at, size int) {
 	at = i * h.blocksize
 	return at, min(h.blocksize, h.nbytes-at)
 }
 
+// readHeader reads the shared header fields, without checking them.
 func readHeader(src []byte) (header, error) {
 	if len(src) < HeaderSize {
-		return header{}, corrupt.Errorf("blosc: %d bytes, the header alone takes %d", len(src), HeaderSize)
+		return header{}, corrupt.Errorf("blosc: the chunk has %d bytes, fewer than its header (%d bytes)", len(src), HeaderSize)
 	}
 	return header{
 		version: src[0], versionLZ: src[1], flags: src[2], typesize: int(src[3]),
@@ -97,8 +99,8 @@ func readHeader(src []byte) (header, error) {
 	}, nil
 }
 
-// DecodedSize is what a Blosc1 chunk says it decodes to. Compare it with what is expected
-// before making room for it: nothing else about the chunk was looked at.
+// DecodedSize returns the decoded size in the header of a Blosc1 chunk. It checks nothing
+// except the version, so compare the size with the expected one before allocating memory.
 func DecodedSize(src []byte) (int, error) {
 	h, err := readHeader(src)
 	if err != nil {
@@ -112,12 +114,12 @@ func (h header) checkVersion() error {
 	case h.version == version1:
 		return nil
 	case h.version > version1 && h.version <= version2Stable:
-		return unsupported("a Blosc2 chunk (version %d) where Blosc1 (version %d) is expected", h.version, version1)
+		return unsupported("a Blosc2 chunk (version %d) instead of Blosc1 (version %d)", h.version, version1)
 	}
 	return corrupt.Errorf("blosc: version %d at byte 0, allowed %d", h.version, version1)
 }
 
-// check refuses what c-blosc refuses of a header, for a chunk of n bytes.
+// check returns an error if c-blosc would reject the header of a chunk of n bytes.
 func (h header) check(n int) error {
 	switch {
 	case h.cbytes < HeaderSize || h.cbytes > n:
@@ -125,14 +127,14 @@ func (h header) check(n int) error {
 	case h.typesize == 0:
 		return corrupt.Errorf("blosc: typesize 0 at byte 3, allowed 1 to 255")
 	case h.nbytes == 0:
-		return nil
+		return nil // c-blosc ignores the other fields of an empty chunk
 	case h.blocksize == 0:
 		return corrupt.Errorf("blosc: blocksize 0 at byte 8")
 	case h.flags&flagReserved != 0:
 		return unsupported("flag 0x08 at byte 2 (0x%02x)", h.flags)
 	case h.flags&flagStored != 0:
 		if h.nbytes != h.cbytes-HeaderSize {
-			return corrupt.Errorf("blosc: stored, nbytes %d at byte 4 do not match cbytes %d", h.nbytes, h.cbytes)
+			return corrupt.Errorf("blosc: stored chunk: nbytes %d at byte 4, must be cbytes - %d (cbytes is %d)", h.nbytes, HeaderSize, h.cbytes)
 		}
 		return nil
 	}
@@ -140,18 +142,19 @@ func (h header) check(n int) error {
 		return err
 	}
 	if h.blocks() > (h.cbytes-HeaderSize)/4 {
-		return corrupt.Errorf("blosc: %d blocks (nbytes %d, blocksize %d), %d bytes cannot hold their offsets",
+		return corrupt.Errorf("blosc: %d blocks (nbytes %d, blocksize %d), but cbytes %d is too small for their offsets",
 			h.blocks(), h.nbytes, h.blocksize, h.cbytes)
 	}
 	return nil
 }
 
+// checkStreams returns an error unless streams of this compressor and version can be decoded.
 func checkStreams(c compressor, version byte) error {
 	if int(c) >= len(compressorNames) {
 		return unsupported("compressor %v", c)
 	}
 	if version != 1 {
-		return unsupported("version %d of the %v format, only 1 is known", version, c)
+		return unsupported("version %d of the %v format, only version 1 is supported", version, c)
 	}
 	return nil
 }

@@ -5,24 +5,25 @@ import (
 	"varve/codec/internal/lzf/match"
 )
 
-// A blosclz stream (blosclz.c, after FastLZ) is a row of literal runs and matches:
+// A blosclz stream (blosclz.c of c-blosc, derived from FastLZ) is a sequence of literal runs
+// and matches:
 //
 //	000LLLLL  literal…                       L+1 literals
 //	LLLooooo  oooooooo                       match of L+2 bytes, L 1 to 6, o+1 bytes back
-//	111ooooo  LLLLLLLL…  oooooooo            match of 9 bytes and the sum of L, which goes on
-//	                                         while it is 255
-//	LLL11111  …  11111111  hhhhhhhh llllllll match h:l + 8192 bytes back
+//	111ooooo  LLLLLLLL…  oooooooo            match of 9 bytes plus the sum of all L; another L
+//	                                         follows each L of 255
+//	LLL11111  …  11111111  hhhhhhhh llllllll match h:l + 8192 bytes back (the far form)
 //
-// The first byte is a literal run whatever its upper bits say. c-blosc refuses a match of the
-// near form at the very end.
+// The first byte is always a literal run; its upper bits are ignored. c-blosc rejects a stream
+// that ends with a match of the near form.
 const (
-	lzFar     = 8191 // the distance, less one, from which on the far form is used
+	lzFar     = 8191 // matches more than this many bytes back need the far form
 	lzMaxFar  = 65535 + lzFar - 1
 	lzMaxRun  = 32
 	lzLongLen = 7
 )
 
-// decodeBlosclz decodes all of src to the beginning of dst.
+// decodeBlosclz decodes all of src to the beginning of dst and returns the decoded length.
 func decodeBlosclz(dst, src []byte) (int, error) {
 	if len(src) == 0 {
 		return 0, nil
@@ -40,6 +41,8 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 			if n > len(dst)-out {
 				return 0, lzOverflow(start, n, len(dst)-out)
 			}
+			// A copy of fixed length compiles to a few wide moves. The bytes that it writes past
+			// the run are overwritten by later runs or lie beyond the returned length.
 			if len(src)-in >= lzMaxRun && len(dst)-out >= lzMaxRun {
 				*(*[lzMaxRun]byte)(dst[out:]) = [lzMaxRun]byte(src[in:])
 			} else {
@@ -47,6 +50,7 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 			}
 			in, out = in+n, out+n
 		} else if near, ok := nearMatch(src, in, ctrl); ok && near.back >= 8 && near.back <= out && out+8 <= len(dst) {
+			// At least 8 bytes back, so one word can be copied at once without overlap.
 			le.PutUint64(dst[out:], le.Uint64(dst[out-near.back:]))
 			in, out = near.next, out+near.length
 		} else {
@@ -55,7 +59,7 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 				return 0, corrupt.Errorf("blosclz: byte %d: the stream ends within a match", start)
 			}
 			if m.back > out {
-				return 0, corrupt.Errorf("blosclz: byte %d: match begins %d bytes back, %d are decoded", start, m.back, out)
+				return 0, corrupt.Errorf("blosclz: byte %d: match begins %d bytes back, only %d are decoded", start, m.back, out)
 			}
 			if m.length > len(dst)-out {
 				return 0, lzOverflow(start, m.length, len(dst)-out)
@@ -70,10 +74,12 @@ func decodeBlosclz(dst, src []byte) (int, error) {
 	}
 }
 
+// lzMatch is a match of length bytes, back bytes before the current position. The next run or
+// match begins at src[next].
 type lzMatch struct{ length, back, next int }
 
-// nearMatch reads a match of the shortest form, which is by far the most common. Such a match is
-// no longer than a word.
+// nearMatch reads a match of at most 8 bytes of the near form. It returns ok = false for other
+// matches, which are far less common.
 func nearMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
 	if ctrl >= lzLongLen<<5 || ctrl&31 == 31 || in >= len(src) {
 		return m, false
@@ -81,7 +87,8 @@ func nearMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
 	return lzMatch{length: ctrl>>5 + 2, back: ctrl&31<<8 + int(src[in]) + 1, next: in + 1}, true
 }
 
-// readMatch reads the match whose first byte was ctrl and whose next is at in.
+// readMatch reads a match of any form. ctrl is its first byte, src[in] its second. ok is false
+// if src ends within the match.
 func readMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
 	m.length = ctrl>>5 + 2
 	for more := ctrl>>5 == lzLongLen; more; in++ {
@@ -108,5 +115,5 @@ func readMatch(src []byte, in, ctrl int) (m lzMatch, ok bool) {
 }
 
 func lzOverflow(at, n, room int) error {
-	return corrupt.Errorf("blosclz: byte %d: would write %d bytes, room for %d", at, n, room)
+	return corrupt.Errorf("blosclz: byte %d: run or match of %d bytes, only %d are expected", at, n, room)
 }

@@ -7,20 +7,20 @@ import (
 
 const (
 	lzHashBits = 14
-	lzMinNear  = 5  // a shorter match saves too little to be worth decoding
+	lzMinNear  = 5  // a shorter match saves too little to justify the time to decode it
 	lzMinFar   = 8  // the far form takes two bytes more
-	lzTail     = 12 // no match begins in the last bytes, and the last two are literals
+	lzTail     = 12 // no match begins in the last 12 bytes, and the last two bytes are literals
 	lzMinInput = 16
 	lzMinRoom  = 66 // c-blosc's own limit
 )
 
-// An lzTable holds where a hash of four bytes was last seen.
+// An lzTable maps the hash of four bytes to the position where they last occurred, or 0.
 type lzTable [1 << lzHashBits]int32
 
 var lzTables = sync.Pool{New: func() any { return new(lzTable) }}
 
-// compressBlosclz writes src to dst as a blosclz stream and returns its length, or 0 when it
-// does not fit. Higher levels look at more positions when nothing was found for a while.
+// compressBlosclz writes src to dst as a blosclz stream and returns its length, or 0 if it
+// does not fit. Lower levels skip more positions while they find no matches.
 func compressBlosclz(dst, src []byte, level int) (int, error) {
 	if len(src) < lzMinInput || len(dst) < lzMinRoom {
 		return 0, nil
@@ -30,24 +30,25 @@ func compressBlosclz(dst, src []byte, level int) (int, error) {
 	clear(t[:])
 	w := lzWriter{dst: dst, src: src}
 	w.run(t, 3+uint(level))
-	if w.full {
+	if w.isFull {
 		return 0, nil
 	}
 	dst[0] |= 1 << 5 // how c-blosc marks its streams
 	return w.n, nil
 }
 
-// An lzWriter encodes src[anchor:] after what dst[:n] already holds.
+// An lzWriter encodes src to dst. dst[:n] is written and holds src[:anchor].
 type lzWriter struct {
 	dst, src []byte
 	n        int
-	anchor   int // first literal not yet written
-	full     bool
+	anchor   int  // position of the first literal that is not yet written
+	isFull   bool // dst is too small
 }
 
+// run encodes src. It skips one more position per 2^patience bytes without a match.
 func (w *lzWriter) run(t *lzTable, patience uint) {
 	limit := len(w.src) - lzTail
-	for at := 4; at < limit && !w.full; { // a stream begins with literals
+	for at := 4; at < limit && !w.isFull; { // a stream must begin with literals
 		seq := le.Uint32(w.src[at:])
 		slot := &t[seq*2654435761>>(32-lzHashBits)]
 		from := int(*slot)
@@ -66,6 +67,8 @@ func (w *lzWriter) run(t *lzTable, patience uint) {
 		w.match(length, back)
 		at += length
 		w.anchor = at
+		// Only one position within the match enters the table: indexing all costs more time than
+		// the found matches save.
 		if at < limit {
 			t[le.Uint32(w.src[at-2:])*2654435761>>(32-lzHashBits)] = int32(at - 2)
 		}
@@ -73,13 +76,14 @@ func (w *lzWriter) run(t *lzTable, patience uint) {
 	w.literals(len(w.src))
 }
 
-// matchLength is how many bytes from at and from on are equal; at least four are.
+// matchLength returns the number of equal bytes at positions at and from. The caller has
+// checked the first four.
 func (w *lzWriter) matchLength(at, from int) int {
 	end := len(w.src) - 2
 	n := 4
 	for at+n+8 <= end {
 		x := le.Uint64(w.src[at+n:]) ^ le.Uint64(w.src[from+n:])
-		if x != 0 {
+		if x != 0 { // little-endian: the lowest bits are the first bytes
 			return n + bits.TrailingZeros64(x)/8
 		}
 		n += 8
@@ -90,12 +94,12 @@ func (w *lzWriter) matchLength(at, from int) int {
 	return n
 }
 
-// literals writes the literals up to byte to.
+// literals writes src[anchor:to] as literal runs.
 func (w *lzWriter) literals(to int) {
 	for w.anchor < to {
 		n := min(lzMaxRun, to-w.anchor)
 		if w.n+1+n > len(w.dst) {
-			w.full = true
+			w.isFull = true
 			return
 		}
 		w.dst[w.n] = byte(n - 1)
@@ -104,6 +108,7 @@ func (w *lzWriter) literals(to int) {
 	}
 }
 
+// match writes a match of length bytes, back bytes before the current position.
 func (w *lzWriter) match(length, back int) {
 	d, far := back-1, 0
 	if d >= lzFar {
@@ -111,7 +116,7 @@ func (w *lzWriter) match(length, back int) {
 	}
 	long := max(length-2-lzLongLen, 0)
 	if w.n+5+long/255 > len(w.dst) {
-		w.full = true
+		w.isFull = true
 		return
 	}
 	w.put(byte(min(length-2, lzLongLen)<<5 | d>>8))

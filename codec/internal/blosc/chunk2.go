@@ -6,22 +6,22 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A Blosc2 chunk (README_CHUNK_FORMAT.rst of c-blosc2) has Blosc1's header, with a later
-// version and both shuffle flags set, and 16 bytes more:
+// A Blosc2 chunk (README_CHUNK_FORMAT.rst of c-blosc2) begins with the header of Blosc1, with a
+// later version and both shuffle flags set, and 16 more bytes:
 //
 //	16  filters       6×u8  applied in this order: 0 none, 1 byte shuffle, 2 bit shuffle,
 //	                        3 delta, 4 truncated precision
 //	22  udcodec       u8
 //	23  compcode_meta u8
-//	24  filters_meta  6×u8  for byte shuffle: the size to shuffle by, if not typesize
+//	24  filters_meta  6×u8  for byte shuffle: the element size to shuffle by; 0: typesize
 //	30  blosc2_flags2 u8    1 blocks of variable length
 //	31  blosc2_flags  u8    1 dictionary, 8 lazy, 128 instrumented;
 //	                        bits 4 to 6: 0 blocks follow, 1 all zeros, 2 all NaN,
-//	                        3 all the value that follows, 4 never written
-//	32  bstarts, blocks
+//	                        3 all equal to the value that follows, 4 never written
+//	32  bstarts, blocks     as in Blosc1
 //
-// A stream's length may also be 0, for a stream of zeros, or -v with a byte 1 after it, for a
-// stream of bytes v. Whether blocks are split is up to flag 16 alone.
+// The length of a stream may also be 0, for a stream of zeros, or -v followed by a byte 1, for
+// a stream of bytes v. Only flag 16 decides whether blocks are split.
 const (
 	extendedSize = 32
 
@@ -35,7 +35,7 @@ const (
 	flagInstrumented = 0x80
 )
 
-// A special is how all of a chunk can be said without blocks.
+// A special is the kind of a chunk whose values are all equal, which is stored without blocks.
 type special uint8
 
 const (
@@ -51,8 +51,8 @@ type chunk2 struct {
 	header
 	src     []byte
 	special special
-	value   []byte // what repeats, if anything does
-	steps   []step // the filters to undo, in the order to undo them
+	value   []byte // the repeated value of a special chunk; nil means zeros
+	steps   []step // the filters to undo, the last applied first
 	store   [maxFilters]step
 }
 
@@ -68,7 +68,7 @@ func (c *chunk2) read(src []byte) error {
 	}
 	c.src = src[:h.cbytes]
 	if h.nbytes > 0 {
-		c.blocksize = min(h.blocksize, h.nbytes) // so that the only block counts as a whole one
+		c.blocksize = min(h.blocksize, h.nbytes) // a single block then counts as a full one
 	}
 	flags := src[31]
 	if err := checkFlags2(flags, src[30]); err != nil {
@@ -80,20 +80,20 @@ func (c *chunk2) read(src []byte) error {
 	}
 	if c.flags&flagStored != 0 {
 		if h.nbytes != h.cbytes-extendedSize {
-			return corrupt.Errorf("blosc2 chunk: stored, nbytes %d at byte 4 do not match cbytes %d", h.nbytes, h.cbytes)
+			return corrupt.Errorf("blosc2 chunk: stored: nbytes %d at byte 4, must be cbytes - %d (cbytes is %d)", h.nbytes, extendedSize, h.cbytes)
 		}
 		return nil
 	}
 	return c.readPipeline()
 }
 
-// checkHeader checks the part that Blosc1 has too, for a chunk with n bytes at most.
+// checkHeader checks the header fields that Blosc1 has too, for a chunk of at most n bytes.
 func (c *chunk2) checkHeader(n int) error {
 	h := c.header
 	const both = flagShuffle | flagBitShuffle
 	switch {
 	case h.version < version2Alpha || h.version > version2VLBlocks:
-		return unsupported("a chunk of version %d in a frame, known are %d to %d", h.version, version2Alpha, version2VLBlocks)
+		return unsupported("a chunk of version %d in a frame, supported are %d to %d", h.version, version2Alpha, version2VLBlocks)
 	case h.flags&both != both:
 		return unsupported("a chunk of version %d without the extended header", h.version)
 	case h.cbytes < extendedSize || h.cbytes > n:
@@ -106,6 +106,7 @@ func (c *chunk2) checkHeader(n int) error {
 	return nil
 }
 
+// checkFlags2 returns an error for features of Blosc2 that are not supported.
 func checkFlags2(flags, flags2 byte) error {
 	switch {
 	case flags2 != 0:
@@ -120,6 +121,7 @@ func checkFlags2(flags, flags2 byte) error {
 	return nil
 }
 
+// readSpecial sets the repeated value of a special chunk.
 func (c *chunk2) readSpecial() error {
 	switch c.special {
 	case specialZeros, specialUninitialized:
@@ -142,7 +144,7 @@ func (c *chunk2) readSpecial() error {
 		return unsupported("a Blosc2 chunk with special value %d", c.special)
 	}
 	if n := len(c.value); n > 0 && c.nbytes%n != 0 {
-		return corrupt.Errorf("blosc2 chunk: nbytes %d at byte 4 are no multiple of a value of %d", c.nbytes, n)
+		return corrupt.Errorf("blosc2 chunk: nbytes %d at byte 4, must be a multiple of the value's %d bytes", c.nbytes, n)
 	}
 	return nil
 }
@@ -152,6 +154,7 @@ var (
 	nan64 = [8]byte{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}
 )
 
+// readPipeline reads the compressor and the filters of a chunk that has blocks.
 func (c *chunk2) readPipeline() error {
 	if c.compressor() == compSnappy || int(c.compressor()) >= len(compressorNames) {
 		return unsupported("a Blosc2 chunk with codec %d (user-defined codec %d)", c.compressor(), c.src[22])
@@ -160,11 +163,11 @@ func (c *chunk2) readPipeline() error {
 		return err
 	}
 	if c.blocks() > (c.cbytes-extendedSize)/4 {
-		return corrupt.Errorf("blosc2 chunk: %d blocks (nbytes %d, blocksize %d), %d bytes cannot hold their offsets",
+		return corrupt.Errorf("blosc2 chunk: %d blocks (nbytes %d, blocksize %d), but cbytes %d is too small for their offsets",
 			c.blocks(), c.nbytes, c.blocksize, c.cbytes)
 	}
 	var err error
-	c.steps, err = undo(c.store[:0], c.src[16:22], c.src[24:30], c.typesize)
+	c.steps, err = appendSteps(c.store[:0], c.src[16:22], c.src[24:30], c.typesize)
 	return err
 }
 
@@ -185,8 +188,8 @@ func (c *chunk2) decode(dst []byte, s *scratch) error {
 	return nil
 }
 
-// decodeBlock fills dst with block i. first is block 0, decoded or about
-// to be.
+// decodeBlock fills dst with block i. The delta filter needs first, the decoded block 0. If i is
+// 0, dst and first are the same memory.
 func (c *chunk2) decodeBlock(dst []byte, i int, first []byte, s *scratch) error {
 	switch {
 	case c.special != specialNone:
@@ -202,7 +205,7 @@ func (c *chunk2) decodeBlock(dst []byte, i int, first []byte, s *scratch) error 
 		streams = c.typesize
 	}
 	if len(dst)%streams != 0 {
-		return corrupt.Errorf("blosc2 chunk: blocksize %d at byte 8 is no multiple of typesize %d", c.blocksize, c.typesize)
+		return corrupt.Errorf("blosc2 chunk: blocksize %d at byte 8, must be a multiple of typesize %d", c.blocksize, c.typesize)
 	}
 	bufs := pair{dst: dst}
 	out := bufs.begin(c.steps, s)
@@ -225,25 +228,25 @@ func (c *chunk2) decodeBlock(dst []byte, i int, first []byte, s *scratch) error 
 	return nil
 }
 
-// decodeStreams decodes block i, in streams of size bytes, to dst.
+// decodeStreams decodes the streams of block i, each of size bytes, to dst.
 func (c *chunk2) decodeStreams(dst []byte, i, size int) error {
 	at := int(int32(le.Uint32(c.src[extendedSize+4*i:])))
 	for ; len(dst) > 0; dst = dst[size:] {
 		if at <= 0 || at > len(c.src)-4 {
-			return corrupt.Errorf("blosc2 chunk: block %d: a stream at byte %d, the chunk has %d", i, at, len(c.src))
+			return corrupt.Errorf("blosc2 chunk: block %d: stream at byte %d, the chunk has %d bytes", i, at, len(c.src))
 		}
 		n := int(int32(le.Uint32(c.src[at:])))
 		body := c.src[at+4:]
 		switch {
 		case n <= 0:
-			used, err := runOf(dst[:size], -n, body)
+			used, err := fillRun(dst[:size], -n, body)
 			if err != nil {
 				return fmt.Errorf("blosc2 chunk: block %d: stream at byte %d: %w", i, at, err)
 			}
 			at += 4 + used
 			continue
 		case n > len(body):
-			return corrupt.Errorf("blosc2 chunk: block %d: stream at byte %d: length %d, %d bytes left", i, at, n, len(body))
+			return corrupt.Errorf("blosc2 chunk: block %d: stream at byte %d: length %d, only %d bytes are left", i, at, n, len(body))
 		}
 		if err := decodeStream(dst[:size], body[:n], c.compressor()); err != nil {
 			return fmt.Errorf("blosc2 chunk: block %d: stream at byte %d: %w", i, at, err)
@@ -253,14 +256,15 @@ func (c *chunk2) decodeStreams(dst []byte, i, size int) error {
 	return nil
 }
 
-// runOf fills dst with the byte value, and returns how many bytes after the length say so.
-func runOf(dst []byte, value int, body []byte) (int, error) {
+// fillRun fills dst with a stream of equal bytes, whose stored length was -value. body begins
+// after the length. It returns the number of bytes of body that belong to the stream.
+func fillRun(dst []byte, value int, body []byte) (int, error) {
 	if value == 0 {
 		clear(dst)
 		return 0, nil
 	}
 	if len(body) == 0 || value > 255 {
-		return 0, corrupt.Errorf("length %d, allowed -255 and more with a token after it", -value)
+		return 0, corrupt.Errorf("length %d, a negative one must be at least -255 and be followed by a token", -value)
 	}
 	if body[0]&1 == 0 {
 		return 0, unsupported("a Blosc2 stream with token 0x%02x", body[0])
@@ -269,14 +273,14 @@ func runOf(dst []byte, value int, body []byte) (int, error) {
 	return 1, nil
 }
 
-// repeat fills dst with copies of value, or zeros if there is none.
+// repeat fills dst with copies of value, or with zeros if value is empty.
 func repeat(dst, value []byte) {
 	if len(value) == 0 {
 		clear(dst)
 		return
 	}
 	n := copy(dst, value)
-	for n < len(dst) {
+	for n < len(dst) { // doubles the filled part, so that large copies do most of the work
 		n += copy(dst[n:], dst[:n])
 	}
 }

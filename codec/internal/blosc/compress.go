@@ -12,13 +12,14 @@ import (
 	"varve/codec/internal/lz4"
 )
 
-// A method is a way to compress a stream, and the format that comes out.
+// A method compresses streams. Two methods may produce the same format, as lz4 and lz4hc do.
 type method struct {
 	format compressor
-	// compress returns 0 when src does not fit in dst compressed.
+	// compress returns the compressed length, or 0 if it is greater than len(dst).
 	compress func(dst, src []byte, level int) (int, error)
 }
 
+// method returns the method that o.Compressor names.
 func (o Options) method() (method, error) {
 	switch o.Compressor {
 	case "blosclz":
@@ -32,27 +33,29 @@ func (o Options) method() (method, error) {
 	case "zstd":
 		return method{compZstd, compressZstd}, nil
 	case "snappy":
-		return method{}, unsupported("encoding with snappy (decoding is)")
+		return method{}, unsupported("encoding with snappy, which can only be decoded")
 	}
 	return method{}, fmt.Errorf("blosc: compressor %q, allowed blosclz, lz4, lz4hc, zlib, zstd", o.Compressor)
 }
 
-// compressLZ4 trades the level for c-blosc's acceleration.
+// compressLZ4 converts the level to LZ4's acceleration with the formula of c-blosc.
 func compressLZ4(dst, src []byte, level int) (int, error) {
 	return lz4.Encode(dst, src, 10-level)
 }
 
-// A deflater writes zlib streams of one level into memory that does not grow.
+// A deflater writes zlib streams of one level to memory of fixed size.
 type deflater struct {
 	out  []byte
 	n    int
 	zlib *zlib.Writer
 }
 
-var deflaters [10]sync.Pool
+var deflaters [10]sync.Pool // by level
 
-var errFull = errors.New("no room left")
+// errFull is returned by deflater.Write if the compressed bytes do not fit.
+var errFull = errors.New("the compressed bytes do not fit")
 
+// Write appends p to the output. It is called by d.zlib.
 func (d *deflater) Write(p []byte) (int, error) {
 	if len(p) > len(d.out)-d.n {
 		return 0, errFull
@@ -73,7 +76,7 @@ func compressZlib(dst, src []byte, level int) (int, error) {
 	}
 	defer deflaters[level].Put(d)
 	d.out, d.n = dst, 0
-	defer func() { d.out = nil }()
+	defer func() { d.out = nil }() // a pooled deflater must not keep the caller's memory
 	d.zlib.Reset(d)
 	_, err := d.zlib.Write(src)
 	if err == nil {
@@ -88,10 +91,10 @@ func compressZlib(dst, src []byte, level int) (int, error) {
 	return d.n, nil
 }
 
-var zstdEncoders [zstd.SpeedBestCompression + 1]sync.Pool
+var zstdEncoders [zstd.SpeedBestCompression + 1]sync.Pool // by speed
 
-// compressZstd maps the level as c-blosc does to zstd's levels, and these to the nearest of
-// the encoder's.
+// compressZstd maps the Blosc level to a zstd level as c-blosc does, and uses the nearest
+// level that the encoder has.
 func compressZstd(dst, src []byte, level int) (int, error) {
 	reference := 2*level - 1
 	if level == 9 {
@@ -112,5 +115,5 @@ func compressZstd(dst, src []byte, level int) (int, error) {
 	if len(out) > len(dst) {
 		return 0, nil
 	}
-	return copy(dst, out), nil // out left dst behind if it outgrew it on the way
+	return copy(dst, out), nil // EncodeAll may have moved to larger memory of its own
 }

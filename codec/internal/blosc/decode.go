@@ -8,8 +8,9 @@ import (
 	"varve/codec/internal/shuffle"
 )
 
-// Decode decodes a Blosc1 chunk to the beginning of dst and returns how many bytes it
-// decodes to. It never writes beyond dst. Bytes of src after the chunk are left alone.
+// Decode decodes a Blosc1 chunk to the beginning of dst and returns the decoded length. A
+// chunk that decodes to more than len(dst) bytes is an error. Bytes of src after the chunk
+// are ignored.
 func Decode(dst, src []byte) (int, error) {
 	h, err := readHeader(src)
 	if err != nil {
@@ -19,7 +20,7 @@ func Decode(dst, src []byte) (int, error) {
 		return 0, err
 	}
 	if h.nbytes > len(dst) {
-		return 0, corrupt.Errorf("blosc: nbytes %d at byte 4, at most %d are expected", h.nbytes, len(dst))
+		return 0, corrupt.Errorf("blosc: nbytes %d at byte 4, at most %d bytes are expected", h.nbytes, len(dst))
 	}
 	if err := DecodeRange(dst[:h.nbytes], src, 0); err != nil {
 		return 0, err
@@ -27,8 +28,8 @@ func Decode(dst, src []byte) (int, error) {
 	return h.nbytes, nil
 }
 
-// DecodeRange fills dst with what a Blosc1 chunk decodes to from byte off on, decoding only
-// the blocks that hold it.
+// DecodeRange fills dst with the decoded bytes of a Blosc1 chunk from position off on. It
+// decodes only the blocks that hold these bytes.
 func DecodeRange(dst, src []byte, off int) error {
 	h, err := readHeader(src)
 	if err != nil {
@@ -41,7 +42,7 @@ func DecodeRange(dst, src []byte, off int) error {
 		return err
 	}
 	if off < 0 || off > h.nbytes || len(dst) > h.nbytes-off {
-		return corrupt.Errorf("blosc: bytes %d to %d are expected, the chunk decodes to %d", off, off+len(dst), h.nbytes)
+		return corrupt.Errorf("blosc: bytes %d to %d are expected, but nbytes is %d", off, off+len(dst), h.nbytes)
 	}
 	if len(dst) == 0 {
 		return nil
@@ -55,8 +56,9 @@ func DecodeRange(dst, src []byte, off int) error {
 	return chunk1{h, src[:h.cbytes]}.decodeBlocks(dst[:len(dst):len(dst)], off, s)
 }
 
-// decodeBlocks fills dst, which has no spare capacity, from byte off on. A block that is wanted
-// whole is decoded in place.
+// decodeBlocks fills dst with the decoded bytes from position off on. A block whose bytes are
+// all needed is decoded directly to dst. The capacity of dst must be its length, because a
+// decoder may write up to the capacity.
 func (c chunk1) decodeBlocks(dst []byte, off int, s *scratch) error {
 	for len(dst) > 0 {
 		i := off / c.blocksize
@@ -64,7 +66,7 @@ func (c chunk1) decodeBlocks(dst []byte, off int, s *scratch) error {
 		out := dst[:min(len(dst), at+size-off)]
 		whole := out
 		if len(out) < size {
-			if err := c.justified(size); err != nil {
+			if err := c.checkRatio(size); err != nil {
 				return err
 			}
 			whole = s.part.bytes(size)
@@ -80,24 +82,24 @@ func (c chunk1) decodeBlocks(dst []byte, off int, s *scratch) error {
 	return nil
 }
 
-// justified refuses to make room for a block that no compressor here could have made from so
-// few bytes (zstd comes closest). Only a block that is not decoded into the caller's own
-// memory needs this.
-func (c chunk1) justified(size int) error {
-	const maxRatio = 1 << 16
+// checkRatio returns an error if a block of size bytes cannot have been compressed to this
+// chunk's bytes. It bounds the memory allocated for a block that is not decoded directly to
+// the caller's memory.
+func (c chunk1) checkRatio(size int) error {
+	const maxRatio = 1 << 16 // no compressor here reaches it; zstd comes closest
 	if size/maxRatio > c.cbytes {
-		return corrupt.Errorf("blosc: blocksize %d at byte 8, too much for %d bytes", c.blocksize, c.cbytes)
+		return corrupt.Errorf("blosc: blocksize %d at byte 8, no compressor reduces it to %d bytes", c.blocksize, c.cbytes)
 	}
 	return nil
 }
 
-// A chunk1 is a Blosc1 chunk that is not stored and whose header was checked.
+// A chunk1 is a compressed Blosc1 chunk whose header was checked.
 type chunk1 struct {
 	header
 	src []byte
 }
 
-// streams is how many streams a block of size bytes is cut into.
+// streams returns the number of streams of a block of size bytes.
 func (c chunk1) streams(size int) int {
 	if c.flags&flagNoSplit != 0 || size < c.blocksize || c.typesize > maxSplitType || size/c.typesize < minSplitElems {
 		return 1
@@ -105,39 +107,41 @@ func (c chunk1) streams(size int) int {
 	return c.typesize
 }
 
+// decodeBlock fills dst with block i.
 func (c chunk1) decodeBlock(dst []byte, i int, s *scratch) error {
 	n := c.streams(len(dst))
 	if len(dst)%n != 0 {
-		return corrupt.Errorf("blosc: blocksize %d at byte 8 is no multiple of typesize %d", c.blocksize, c.typesize)
+		return corrupt.Errorf("blosc: blocksize %d at byte 8, must be a multiple of typesize %d", c.blocksize, c.typesize)
 	}
-	doShuffle := c.flags&flagShuffle != 0 && c.typesize > 1
-	doBits := c.flags&flagBitShuffle != 0 && len(dst) >= c.typesize
+	// c-blosc ignores the flags in these cases, and its chunks are stored accordingly.
+	hasShuffle := c.flags&flagShuffle != 0 && c.typesize > 1
+	hasBitShuffle := c.flags&flagBitShuffle != 0 && len(dst) >= c.typesize
 	out := dst
-	if doShuffle || doBits {
+	if hasShuffle || hasBitShuffle {
 		out = s.block.bytes(len(dst))
 	}
 	if err := c.decodeStreams(out, i, len(dst)/n); err != nil {
 		return err
 	}
 	switch {
-	case doShuffle:
+	case hasShuffle:
 		shuffle.Unshuffle(dst, out, c.typesize)
-	case doBits:
+	case hasBitShuffle:
 		shuffle.BitUnshuffleBlosc1(dst, out, c.typesize)
 	}
 	return nil
 }
 
-// decodeStreams decodes block i, in streams of size bytes, to dst.
+// decodeStreams decodes the streams of block i, each of size bytes, to dst.
 func (c chunk1) decodeStreams(dst []byte, i, size int) error {
 	at := int(int32(le.Uint32(c.src[HeaderSize+4*i:])))
 	for ; len(dst) > 0; dst = dst[size:] {
 		if at < 0 || at > len(c.src)-4 {
-			return corrupt.Errorf("blosc: block %d: a stream at byte %d, the chunk has %d", i, at, len(c.src))
+			return corrupt.Errorf("blosc: block %d: stream at byte %d, the chunk has %d bytes", i, at, len(c.src))
 		}
 		n := int(int32(le.Uint32(c.src[at:])))
 		if n < 0 || n > len(c.src)-at-4 {
-			return corrupt.Errorf("blosc: block %d: stream at byte %d: length %d, %d bytes left", i, at, n, len(c.src)-at-4)
+			return corrupt.Errorf("blosc: block %d: stream at byte %d: length %d, only %d bytes are left", i, at, n, len(c.src)-at-4)
 		}
 		if err := decodeStream(dst[:size], c.src[at+4:at+4+n], c.compressor()); err != nil {
 			return fmt.Errorf("blosc: block %d: stream at byte %d: %w", i, at, err)
@@ -147,28 +151,30 @@ func (c chunk1) decodeStreams(dst []byte, i, size int) error {
 	return nil
 }
 
-// A scratch is the memory that decoding a chunk needs besides the caller's.
+// A scratch is reusable memory for decoding and encoding chunks.
 type scratch struct {
-	block buffer // a block as its streams give it
-	part  buffer // a block of which only a part is wanted
-	first buffer // Blosc2: an array's block 0, which others may refer to
-	spare buffer // Blosc2: where chunks begin
+	block buffer // a block between compression and filters
+	part  buffer // a block of which the caller needs only a part
+	first buffer // Blosc2: block 0 of a chunk of an array, for the delta filter
+	spare buffer // Blosc2: the offsets of the chunks in a frame
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxKept bounds what a scratch may hold on to between chunks.
+// maxKept is the maximum size in bytes of a scratch that is kept for reuse.
 const maxKept = 16 << 20
 
+// release returns the scratch to its pool.
 func (s *scratch) release() {
 	if cap(s.block)+cap(s.part)+cap(s.first)+cap(s.spare) <= maxKept {
 		scratches.Put(s)
 	}
 }
 
+// buffer is memory that grows as needed.
 type buffer []byte
 
-// bytes returns n bytes with any content.
+// bytes returns n bytes of arbitrary content. They are valid until the next call.
 func (b *buffer) bytes(n int) []byte {
 	if cap(*b) < n {
 		*b = make([]byte, n)

@@ -7,16 +7,16 @@ import (
 	"varve/codec/internal/shuffle"
 )
 
-// Options say how Encode makes a chunk.
+// Options are the options of Append.
 type Options struct {
 	Compressor string // blosclz, lz4, lz4hc, zlib or zstd
-	Level      int    // 0, which stores, to 9
+	Level      int    // 0 (no compression) to 9
 	Shuffle    Shuffle
-	TypeSize   int // bytes of an element; above 255 counts as 1, as in c-blosc
-	BlockSize  int // bytes; 0 leaves the choice to Encode
+	TypeSize   int // bytes per element; above 255 it counts as 1, as in c-blosc
+	BlockSize  int // bytes per block; 0 chooses the size that c-blosc would choose
 }
 
-// A Shuffle is what happens to a block before it is compressed.
+// A Shuffle is the filter that is applied to each block before compression.
 type Shuffle uint8
 
 // The shuffles, by the numbers numcodecs and HDF5 use.
@@ -28,12 +28,12 @@ const (
 
 const (
 	maxTypeSize = 255
-	minBuffer   = 128 // c-blosc stores less than this, and makes no smaller blocks
+	minBuffer   = 128 // c-blosc stores fewer bytes uncompressed, and makes no smaller blocks
 	maxBlock    = (math.MaxInt32 - maxTypeSize*4) / 3
 	maxInput    = math.MaxInt32 - HeaderSize
 )
 
-// Check says what is wrong with o.
+// Check returns an error if an option is invalid.
 func (o Options) Check() error {
 	_, err := o.method()
 	switch {
@@ -51,14 +51,14 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Append appends src to dst as a Blosc1 chunk. The same bytes and options always give the
-// same chunk, laid out as c-blosc does, and no longer than src by more than the header.
+// Append appends src to dst as a Blosc1 chunk with the layout of c-blosc. The same bytes and
+// options always give the same chunk. It is at most HeaderSize bytes longer than src.
 func Append(dst, src []byte, o Options) ([]byte, error) {
 	if err := o.Check(); err != nil {
 		return dst, err
 	}
 	if len(src) > maxInput {
-		return dst, fmt.Errorf("blosc: %d bytes, at most %d fit in a chunk", len(src), maxInput)
+		return dst, fmt.Errorf("blosc: the chunk has %d bytes, at most %d are allowed; use smaller chunks", len(src), maxInput)
 	}
 	m, err := o.method()
 	if err != nil {
@@ -78,17 +78,17 @@ func Append(dst, src []byte, o Options) ([]byte, error) {
 	return dst[:len(dst)+n], err
 }
 
-// An encoder makes one chunk.
+// An encoder encodes one chunk.
 type encoder struct {
 	Options
 	method method
 	header header
 	src    []byte
-	out    []byte // the whole room there is
+	out    []byte // HeaderSize + len(src) bytes
 	s      *scratch
 }
 
-// encode fills out and returns the chunk's length.
+// encode writes the chunk to out and returns its length.
 func (e *encoder) encode() (int, error) {
 	e.writeHeader()
 	if e.Level > 0 && len(e.src) >= minBuffer {
@@ -98,12 +98,14 @@ func (e *encoder) encode() (int, error) {
 			return n, err
 		}
 	}
+	// Not smaller than src, or not worth trying: store src uncompressed, which always fits.
 	e.out[2] |= flagStored
 	n := HeaderSize + copy(e.out[HeaderSize:], e.src)
 	le.PutUint32(e.out[12:], uint32(n))
 	return n, nil
 }
 
+// writeHeader writes the header except cbytes, which is not known yet.
 func (e *encoder) writeHeader() {
 	h := header{version: version1, versionLZ: 1, typesize: e.TypeSize, nbytes: len(e.src), blocksize: e.blockSize(len(e.src))}
 	h.flags = byte(e.method.format) << compressorBits
@@ -122,7 +124,8 @@ func (e *encoder) writeHeader() {
 	le.PutUint32(e.out[8:], uint32(h.blocksize))
 }
 
-// encodeBlocks returns where the last block ends, or 0 when they do not fit.
+// encodeBlocks writes all blocks and their offsets. It returns the end of the last block, or 0
+// if the blocks do not fit in out.
 func (e *encoder) encodeBlocks() (int, error) {
 	at := HeaderSize + 4*e.header.blocks()
 	if at > len(e.out) {
@@ -144,6 +147,7 @@ func (e *encoder) encodeBlocks() (int, error) {
 	return at, nil
 }
 
+// filter returns the shuffled block, in scratch memory, or block itself without a shuffle.
 func (e *encoder) filter(block []byte) []byte {
 	switch {
 	case e.Shuffle == ByteShuffle && e.TypeSize > 1:
@@ -158,8 +162,8 @@ func (e *encoder) filter(block []byte) []byte {
 	return block
 }
 
-// encodeStream writes a stream at byte at and returns its length with what is in front of it,
-// or 0 when it does not fit.
+// encodeStream writes a stream with its length field at out[at:]. It returns the bytes written,
+// or 0 if the stream does not fit.
 func (e *encoder) encodeStream(at int, src []byte) (int, error) {
 	room := len(e.out) - at - 4
 	if room <= 0 {
@@ -170,7 +174,7 @@ func (e *encoder) encodeStream(at int, src []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n == 0 || n >= len(src) {
+	if n == 0 || n >= len(src) { // incompressible: a stream may be stored
 		if room < len(src) {
 			return 0, nil
 		}
@@ -180,13 +184,15 @@ func (e *encoder) encodeStream(at int, src []byte) (int, error) {
 	return 4 + n, nil
 }
 
-// splits says whether blocks of this size are cut into a stream for each byte of an element:
-// c-blosc's rule that keeps chunks readable by its versions before the flag for it.
+// splits reports whether blocks of this size are split into one stream per byte of an element.
+// The rule is c-blosc's mode for forward compatibility: its versions that ignore flagNoSplit
+// split in the same cases.
 func (o Options) splits(blockSize int) bool {
 	return o.Compressor != "zstd" && o.TypeSize <= maxSplitType && blockSize/o.TypeSize >= minSplitElems
 }
 
-// blockSize is what c-blosc takes for n bytes.
+// blockSize returns the block size that c-blosc chooses for n bytes (compute_blocksize in
+// blosc.c).
 func (o Options) blockSize(n int) int {
 	if n < o.TypeSize {
 		return 1
@@ -207,12 +213,12 @@ func (o Options) blockSize(n int) int {
 	return size
 }
 
-// levelBlockSize is a first-level cache of 32 KiB, times what the level is worth; twice that for
-// compressors that gain from more.
+// levelBlockSize returns the block size of a level: a multiple of 32 KiB, the size of a
+// first-level cache, and twice as much for compressors that profit from larger blocks.
 func (o Options) levelBlockSize() int {
 	size := 32 << 10
-	thorough := o.Compressor == "lz4hc" || o.Compressor == "zlib" || o.Compressor == "zstd"
-	if thorough {
+	isHighRatio := o.Compressor == "lz4hc" || o.Compressor == "zlib" || o.Compressor == "zstd"
+	if isHighRatio {
 		size *= 2
 	}
 	switch o.Level {
@@ -227,7 +233,7 @@ func (o Options) levelBlockSize() int {
 	case 4, 5:
 		return size * 4
 	}
-	if o.Level == 9 && thorough {
+	if o.Level == 9 && isHighRatio {
 		size *= 2
 	}
 	return size * 8

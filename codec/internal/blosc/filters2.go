@@ -8,7 +8,7 @@ import (
 
 const maxFilters = 6
 
-// A filter is a number in a Blosc2 pipeline.
+// A filter is the number of a filter in a Blosc2 pipeline.
 type filter uint8
 
 const (
@@ -25,9 +25,9 @@ type step struct {
 	size   int
 }
 
-// undo appends to steps what undoes the filters of a pipeline, the last of them first.
-// Truncated precision stays.
-func undo(steps []step, filters, meta []byte, typesize int) ([]step, error) {
+// appendSteps appends to steps the steps that undo the filters of a pipeline, the last filter
+// first. Truncated precision cannot be undone and is skipped.
+func appendSteps(steps []step, filters, meta []byte, typesize int) ([]step, error) {
 	for i := maxFilters - 1; i >= 0; i-- {
 		f, size := filter(filters[i]), typesize
 		switch f {
@@ -39,17 +39,20 @@ func undo(steps []step, filters, meta []byte, typesize int) ([]step, error) {
 			}
 		case filterBitShuffle:
 		case filterDelta:
+			// Only then is the first block, which delta refers to, the decoded one.
 			if !onlyTruncates(filters[:i]) {
 				return nil, unsupported("a Blosc2 pipeline with delta after another filter")
 			}
 		default:
-			return nil, unsupported("Blosc2 filter %d, known are 0 to 4", f)
+			return nil, unsupported("Blosc2 filter %d, supported are 0 to 4", f)
 		}
 		steps = append(steps, step{f, size})
 	}
 	return steps, nil
 }
 
+// onlyTruncates reports whether none of the filters changes the bytes in a way that decoding
+// must undo.
 func onlyTruncates(filters []byte) bool {
 	for _, f := range filters {
 		if filter(f) != filterNone && filter(f) != filterTruncate {
@@ -59,6 +62,7 @@ func onlyTruncates(filters []byte) bool {
 	return true
 }
 
+// undo undoes a shuffle from src to dst.
 func (st step) undo(dst, src []byte) {
 	if st.filter == filterShuffle {
 		shuffle.Unshuffle(dst, src, st.size)
@@ -67,11 +71,11 @@ func (st step) undo(dst, src []byte) {
 	}
 }
 
-// A pair is the two buffers between which filters are undone, so chosen that the last one ends
-// in dst. A delta is undone in place.
+// A pair is two buffers. Each shuffle is undone from one to the other, and the last one must
+// write to dst. A delta is undone in place.
 type pair struct{ dst, tmp []byte }
 
-// begin returns the buffer to decode the streams to.
+// begin returns the buffer to which the streams must be decoded so that the steps end in dst.
 func (p *pair) begin(steps []step, s *scratch) []byte {
 	moves := 0
 	for _, st := range steps {
@@ -89,6 +93,7 @@ func (p *pair) begin(steps []step, s *scratch) []byte {
 	return p.dst
 }
 
+// other returns the buffer that is not b.
 func (p *pair) other(b []byte) []byte {
 	if &b[0] == &p.dst[0] {
 		return p.tmp
@@ -96,9 +101,11 @@ func (p *pair) other(b []byte) []byte {
 	return p.dst
 }
 
-// The delta filter xors each element of a chunk's first block with the one before it, and those
-// of every other block with their like in the first.
+// The delta filter combines elements by exclusive or: in the first block of a chunk each
+// element with the previous one, in other blocks each element with the element at the same
+// position of the first block.
 
+// undoDeltaFirst undoes the delta filter of a chunk's first block.
 func undoDeltaFirst(block []byte, typesize int) {
 	size := deltaSize(typesize)
 	for i := size; i < len(block)/size*size; i++ {
@@ -106,12 +113,14 @@ func undoDeltaFirst(block []byte, typesize int) {
 	}
 }
 
+// undoDelta undoes the delta filter of another block, given the decoded first block.
 func undoDelta(block, first []byte, typesize int) {
 	size := deltaSize(typesize)
 	whole := len(block) / size * size
 	subtle.XORBytes(block[:whole], block[:whole], first[:whole])
 }
 
+// deltaSize returns the element size that the delta filter uses for a typesize.
 func deltaSize(typesize int) int {
 	switch {
 	case typesize == 2 || typesize == 4:

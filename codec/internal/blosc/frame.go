@@ -8,8 +8,8 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A contiguous frame (README_CFRAME_FORMAT.rst of c-blosc2) is msgpack in front and behind,
-// with every field of the front at a fixed place; integers there are big-endian:
+// A contiguous frame (README_CFRAME_FORMAT.rst of c-blosc2) is a header in msgpack, chunks and
+// a trailer in msgpack. The header's fields are at fixed offsets; its integers are big-endian:
 //
 //	 0  9e a8 "b2frame" 00
 //	10  d2 header_len  i32
@@ -18,18 +18,18 @@ import (
 //	                   variable length 0x40, blocks of variable length 0x80;
 //	                   frame_type u8: 0 contiguous, 1 sparse; codec_flags u8; other_flags u8
 //	29  d3 nbytes      i64
-//	38  d3 cbytes      i64  of the chunks
+//	38  d3 cbytes      i64  total size of the chunks
 //	47  d2 typesize    i32
 //	52  d2 blocksize   i32
 //	57  d2 chunksize   i32
 //	62  threads, has_vlmetalayers, filter pipeline
-//	87  93 cd u16, de u16 n: n times (name: fixstr, d2 i32 where in the header its content is),
+//	87  93 cd u16, de u16 n: n metalayers (name: fixstr, d2 i32 offset of the content in the header),
 //	    dc u16, the contents: c6 u32 length, bytes
 //
-// After the header come the chunks and a chunk that holds, as i64 LE, where each begins after
-// the header; a negative one stands for a chunk that is not there, whose highest byte says
-// what it is full of. HDF5's filter 32026 stores one frame with one chunk. With a content named
-// b2nd the data are an array cut in n dimensions, see ndim.go.
+// The header is followed by the chunks, then by a chunk of offsets: one little-endian i64 per
+// chunk, its start after the header. A negative offset means a special chunk that is not
+// stored; its highest byte is the kind. HDF5's filter 32026 stores one frame with one chunk. If
+// a metalayer is named b2nd, the data are an n-dimensional array, see ndim.go.
 const (
 	frameMinHeader = 87
 
@@ -52,15 +52,15 @@ var frameMagic = []byte("\x9e\xa8b2frame\x00")
 type frame struct {
 	src       []byte // the frame, from its magic to its end
 	headerLen int
-	nbytes    int // with the padding of an array
+	nbytes    int // decoded size, including the padding of an array
 	cbytes    int
 	typesize  int
 	chunkSize int
 	chunks    int
-	array     *array // nil unless it is one
+	array     *array // nil unless the frame has a b2nd metalayer
 }
 
-// size is the decoded size, without padding.
+// size returns the decoded size without padding.
 func (f *frame) size() int {
 	if f.array != nil {
 		return f.array.size(f.typesize)
@@ -68,16 +68,16 @@ func (f *frame) size() int {
 	return f.nbytes
 }
 
-// DecodeFrame decodes a Blosc2 contiguous frame to the beginning of dst and returns how many
-// bytes it decodes to. An array of several dimensions comes out in C order. Values that were
-// never written are zeros.
+// DecodeFrame decodes a Blosc2 contiguous frame to the beginning of dst and returns the
+// decoded length. A longer frame than len(dst) is an error. The elements of an n-dimensional
+// array are in C order. Values that were never written are zeros.
 func DecodeFrame(dst, src []byte) (int, error) {
 	f, err := readFrame(src)
 	if err != nil {
 		return 0, err
 	}
 	if f.size() > len(dst) {
-		return 0, corrupt.Errorf("blosc2 frame: decodes to %d bytes, at most %d are expected", f.size(), len(dst))
+		return 0, corrupt.Errorf("blosc2 frame: decoded size %d, at most %d bytes are expected", f.size(), len(dst))
 	}
 	dst = dst[:f.size():f.size()]
 	if len(dst) == 0 {
@@ -97,11 +97,12 @@ func DecodeFrame(dst, src []byte) (int, error) {
 	return len(dst), nil
 }
 
+// decodeChunk decodes chunk i, which is at the given offset, to its place in dst.
 func (f *frame) decodeChunk(dst []byte, i int, offset int64, s *scratch) error {
 	size := min(f.chunkSize, f.nbytes-i*f.chunkSize)
 	c, err := f.chunk(offset, size)
 	if err == nil && c.nbytes != size {
-		err = corrupt.Errorf("decodes to %d bytes, %d are expected", c.nbytes, size)
+		err = corrupt.Errorf("nbytes %d at byte 4, %d are expected", c.nbytes, size)
 	}
 	if err == nil && f.array != nil {
 		err = f.array.place(dst, i, arrayChunk{c, f.typesize}, s)
@@ -115,16 +116,16 @@ func (f *frame) decodeChunk(dst []byte, i int, offset int64, s *scratch) error {
 	return nil
 }
 
-// chunk returns the chunk at an offset, or what a negative one stands for.
+// chunk returns the chunk at an offset, or the special chunk that a negative offset means.
 func (f *frame) chunk(offset int64, size int) (*chunk2, error) {
 	c := new(chunk2)
 	if offset >= 0 {
 		if offset > int64(f.cbytes) {
-			return nil, corrupt.Errorf("at byte %d, all chunks take %d", offset, f.cbytes)
+			return nil, corrupt.Errorf("offset %d, but all chunks have %d bytes", offset, f.cbytes)
 		}
 		return c, c.read(f.src[f.headerLen : f.headerLen+f.cbytes][offset:])
 	}
-	// The block size is of no consequence; an array needs its own.
+	// Any block size works for a special chunk, but an array compares it with its own.
 	c.header = header{version: version2Stable, typesize: f.typesize, nbytes: size, blocksize: size}
 	if f.array != nil {
 		c.blocksize = f.array.blockItems() * f.typesize
@@ -142,7 +143,7 @@ func (f *frame) chunk(offset int64, size int) (*chunk2, error) {
 	return c, c.readSpecial()
 }
 
-// offsets decodes the chunk that says where the chunks are.
+// offsets decodes the chunk of offsets, to scratch memory.
 func (f *frame) offsets(s *scratch) ([]byte, error) {
 	var c chunk2
 	at := f.headerLen + f.cbytes
@@ -152,6 +153,7 @@ func (f *frame) offsets(s *scratch) ([]byte, error) {
 	if c.nbytes != 8*f.chunks {
 		return nil, corrupt.Errorf("blosc2 frame: offsets at byte %d: %d bytes, %d are expected", at, c.nbytes, 8*f.chunks)
 	}
+	// A special chunk of offsets takes few bytes whatever its size, so the size needs a limit.
 	if c.nbytes > maxKept+len(f.src) {
 		return nil, corrupt.Errorf("blosc2 frame: %d chunks in %d bytes", f.chunks, len(f.src))
 	}
@@ -162,20 +164,21 @@ func (f *frame) offsets(s *scratch) ([]byte, error) {
 	return out, nil
 }
 
+// readFrame reads and checks the header of the frame at the beginning of src.
 func readFrame(src []byte) (*frame, error) {
 	if len(src) < frameMinHeader || !bytes.HasPrefix(src, frameMagic) {
-		return nil, corrupt.Errorf("blosc2 frame: %d bytes that begin with % x, want at least %d and % x",
-			len(src), src[:min(len(src), len(frameMagic))], frameMinHeader, frameMagic)
+		return nil, corrupt.Errorf("blosc2 frame: it must have at least %d bytes and begin with % x (it has %d and begins with % x)",
+			frameMinHeader, frameMagic, len(src), src[:min(len(src), len(frameMagic))])
 	}
 	switch flags, kind := src[25], src[26]; {
 	case flags&15 > frameVersionMax:
-		return nil, unsupported("a Blosc2 frame of version %d, known are up to %d", flags&15, frameVersionMax)
+		return nil, unsupported("a Blosc2 frame of version %d, supported are 0 to %d", flags&15, frameVersionMax)
 	case flags&frameVarBlocks != 0:
 		return nil, unsupported("a Blosc2 frame with blocks of variable length")
 	case flags&frameVarChunks != 0:
 		return nil, unsupported("a Blosc2 frame with chunks of variable length")
 	case kind != 0:
-		return nil, unsupported("a Blosc2 frame of type %d; only contiguous ones (0) are whole", kind)
+		return nil, unsupported("a Blosc2 frame of type %d; only a contiguous frame (type 0) holds its chunks", kind)
 	}
 	f := new(frame)
 	if err := f.readLengths(src); err != nil {
@@ -195,6 +198,7 @@ func readFrame(src []byte) (*frame, error) {
 	return f, err
 }
 
+// readLengths reads the fields on which all offsets depend.
 func (f *frame) readLengths(src []byte) error {
 	frameLen := be.Uint64(src[16:])
 	if frameLen < frameMinHeader || frameLen > uint64(len(src)) {
@@ -213,21 +217,22 @@ func (f *frame) readLengths(src []byte) error {
 	f.cbytes = int(cbytes)
 	typesize := int32(be.Uint32(src[48:]))
 	if typesize <= 0 {
-		return corrupt.Errorf("blosc2 frame: typesize %d at byte 48", typesize)
+		return corrupt.Errorf("blosc2 frame: typesize %d at byte 48, must be positive", typesize)
 	}
 	f.typesize = int(typesize)
 	return nil
 }
 
+// countChunks reads the decoded size and the chunk size.
 func (f *frame) countChunks() error {
 	nbytes := be.Uint64(f.src[30:])
 	if nbytes > maxBytes {
-		return corrupt.Errorf("blosc2 frame: nbytes %d at byte 30", nbytes)
+		return corrupt.Errorf("blosc2 frame: nbytes %d at byte 30, at most %d are allowed", nbytes, int64(maxBytes))
 	}
 	f.nbytes = int(nbytes)
 	size := int32(be.Uint32(f.src[58:]))
 	if size <= 0 && nbytes > 0 {
-		return corrupt.Errorf("blosc2 frame: chunksize %d at byte 58", size)
+		return corrupt.Errorf("blosc2 frame: chunksize %d at byte 58, must be positive", size)
 	}
 	f.chunkSize = int(size)
 	if nbytes > 0 {
@@ -236,13 +241,13 @@ func (f *frame) countChunks() error {
 	return nil
 }
 
-// metalayer returns the content of that name, or nil.
+// metalayer returns the content of the metalayer called name, or nil if there is none.
 func (f *frame) metalayer(name string) ([]byte, error) {
 	m := msgpack{f.src[frameMinHeader:f.headerLen]}
 	if len(m.src) == 0 {
 		return nil, nil
 	}
-	m.skip(1 + 3) // the array and the size of the index
+	m.skip(1 + 3) // the marker of the array and the size of the index
 	if !m.marker(0xde) {
 		return nil, corrupt.Errorf("blosc2 frame: no index of metalayers at byte %d", frameMinHeader+4)
 	}
@@ -250,7 +255,7 @@ func (f *frame) metalayer(name string) ([]byte, error) {
 		n := int(m.take(1)[0] & 31)
 		key := m.take(n)
 		if !m.marker(0xd2) {
-			return nil, corrupt.Errorf("blosc2 frame: metalayer %q has no place", key)
+			return nil, corrupt.Errorf("blosc2 frame: metalayer %q has no offset", key)
 		}
 		at := int32(be.Uint32(m.take(4)))
 		if string(key) == name {
@@ -260,14 +265,14 @@ func (f *frame) metalayer(name string) ([]byte, error) {
 	return nil, nil
 }
 
-// content returns the bytes of a metalayer that is at a byte of the header.
+// content returns the content of the metalayer at byte at of the header.
 func (f *frame) content(at int) ([]byte, error) {
 	if at < 0 || at > f.headerLen-5 || f.src[at] != 0xc6 {
 		return nil, corrupt.Errorf("blosc2 frame: no metalayer at byte %d", at)
 	}
 	n := be.Uint32(f.src[at+1:])
 	if int64(n) > int64(f.headerLen-at-5) {
-		return nil, corrupt.Errorf("blosc2 frame: metalayer of %d bytes at byte %d, %d are left", n, at, f.headerLen-at-5)
+		return nil, corrupt.Errorf("blosc2 frame: metalayer of %d bytes at byte %d, only %d are left", n, at, f.headerLen-at-5)
 	}
 	return f.src[at+5 : at+5+int(n)], nil
 }

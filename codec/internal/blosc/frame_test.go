@@ -101,37 +101,37 @@ func TestFrameRefused(t *testing.T) {
 		corrupt bool // else unsupported
 		want    string
 	}{
-		{"magic", 2, 'c', true, "begin with 9e a8 63"},
-		{"frame version", 25, 0x14, false, "a Blosc2 frame of version 4"},
-		{"variable chunks", 25, 0x52, false, "chunks of variable length"},
-		{"variable blocks", 25, 0x92, false, "blocks of variable length"},
-		{"sparse", 26, 1, false, "frame of type 1"},
-		{"header length", 14, 86, true, "header_len 86 at byte 11"},
+		{"magic", 2, 'c', true, "9e a8 63"},
+		{"frame version", 25, 0x14, false, "Blosc2 4"},
+		{"variable chunks", 25, 0x52, false, "chunks"},
+		{"variable blocks", 25, 0x92, false, "blocks"},
+		{"sparse", 26, 1, false, "1"},
+		{"header length", 14, 86, true, "header_len 86 11"},
 		{"frame length", 18, 1, true, "frame_len"},
-		{"nbytes", 30, 1, true, "nbytes 72057594037931936 at byte 30"},
+		{"nbytes", 30, 1, true, "nbytes 72057594037931936 30"},
 		{"cbytes", 41, 1, true, "cbytes"},
-		{"typesize", 48, 0x80, true, "typesize -2147483644 at byte 48"},
-		{"chunksize", 58, 0x80, true, "chunksize -2147479648 at byte 58"},
-		{"more chunks than offsets", 60, 1, true, "8 bytes, 80 are expected"},
-		{"metalayers", 91, 0, true, "no index of metalayers"},
-		{"Blosc1 chunk", chunk, 2, false, "a chunk of version 2 in a frame"},
-		{"no extended header", chunk + 2, 0x21, false, "without the extended header"},
-		{"codec", chunk + 2, 0xC5, false, "codec 6 (user-defined codec 1)"},
-		{"codec version", chunk + 1, 2, false, "version 2 of the lz4 format"},
+		{"typesize", 48, 0x80, true, "typesize -2147483644 48"},
+		{"chunksize", 58, 0x80, true, "chunksize -2147479648 58"},
+		{"more chunks than offsets", 60, 1, true, "8 80"},
+		{"metalayers", 91, 0, true, "metalayers 91"},
+		{"Blosc1 chunk", chunk, 2, false, "2"},
+		{"no extended header", chunk + 2, 0x21, false, "5 extended"},
+		{"codec", chunk + 2, 0xC5, false, "6 1"},
+		{"codec version", chunk + 1, 2, false, "2 lz4"},
 		{"chunk typesize", chunk + 3, 0, true, "typesize 0"},
-		{"chunk nbytes", chunk + 4, 0, true, "decodes to 3840 bytes, 4000 are expected"},
+		{"chunk nbytes", chunk + 4, 0, true, "3840 4000"},
 		{"chunk cbytes", chunk + 14, 1, true, "cbytes"},
-		{"filter", chunk + 16, 32, false, "Blosc2 filter 32"},
+		{"filter", chunk + 16, 32, false, "Blosc2 32"},
 		{"delta after shuffle", chunk + 21, 3, false, ""},
-		{"dictionary", chunk + 31, 1, false, "with a dictionary"},
-		{"lazy", chunk + 31, 8, false, "a lazy Blosc2 chunk"},
+		{"dictionary", chunk + 31, 1, false, "dictionary 0x01"},
+		{"lazy", chunk + 31, 8, false, "lazy 0x08"},
 		{"instrumented", chunk + 31, 128, false, "blosc2_flags 0x80"},
 		{"blocks of variable length", chunk + 30, 1, false, "blosc2_flags2 0x01"},
-		{"special", chunk + 31, 0x50, false, "special value 5"},
-		{"value of another size", chunk + 31, 0x30, true, "no multiple of a value"},
-		{"block start", chunk + 33, 0x7F, true, "block 0: a stream at byte"},
-		{"stream length", chunk + 38, 0x7F, true, "block 0: stream at byte 36: length"},
-		{"run", chunk + 39, 0x80, true, "allowed -255 and more"},
+		{"special", chunk + 31, 0x50, false, "5"},
+		{"value of another size", chunk + 31, 0x30, true, "nbytes multiple"},
+		{"block start", chunk + 33, 0x7F, true, "0"},
+		{"stream length", chunk + 38, 0x7F, true, "0 36"},
+		{"run", chunk + 39, 0x80, true, "-255"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			src := bytes.Clone(good.encoded)
@@ -140,7 +140,7 @@ func TestFrameRefused(t *testing.T) {
 				src[chunk+20] = 1
 			}
 			_, err := DecodeFrame(make([]byte, len(good.raw)), src)
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
+			if err == nil || !vectors.Mentions(err, tc.want) {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}
 			if errors.Is(err, corrupt.Err) != tc.corrupt || errors.Is(err, errors.ErrUnsupported) == tc.corrupt {

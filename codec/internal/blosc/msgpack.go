@@ -1,7 +1,7 @@
 package blosc
 
-// A msgpack takes fields off the front of msgpack bytes. What is not there reads as zeros,
-// which no marker is, so that checking markers finds the end too.
+// A msgpack reads msgpack fields one after another. Past the end it reads zeros. No marker is
+// zero, so a check of markers also detects the end.
 type msgpack struct{ src []byte }
 
 var zeros [32]byte
@@ -19,10 +19,11 @@ func (m *msgpack) take(n int) []byte {
 
 func (m *msgpack) skip(n int) { m.take(n) }
 
-// marker takes a byte and says whether it is this one.
+// marker reads a byte and reports whether it is b.
 func (m *msgpack) marker(b byte) bool { return m.take(1)[0] == b }
 
-// array takes the head of an array of up to 15 and returns its length, or -1.
+// array reads the head of an array of up to 15 elements and returns their number, or -1 if the
+// next field is no such array.
 func (m *msgpack) array() int {
 	b := m.take(1)[0]
 	if b&0xf0 != 0x90 {
@@ -31,7 +32,7 @@ func (m *msgpack) array() int {
 	return int(b & 15)
 }
 
-// integer takes a signed integer, or returns -1.
+// integer reads a signed integer. It returns -1 if the next field is no integer.
 func (m *msgpack) integer() int64 {
 	switch b := m.take(1)[0]; {
 	case b < 0x80:

@@ -6,27 +6,28 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// An array is the content b2nd of a frame (README_B2ND_METALAYER.rst of c-blosc2), as msgpack:
+// An array holds the shapes in a frame's b2nd metalayer (README_B2ND_METALAYER.rst of
+// c-blosc2), which is msgpack:
 //
 //	97 version, n, [shape: n times i64], [chunkshape: n times i32], [blockshape: n times i32],
 //	   format of the type's name, the type's name
 //
-// Chunks tile the shape, blocks tile a chunk, both in C order and both padded where they stick
-// out; within a block elements are in C order. So a chunk is a whole number of blocks, each of
-// them whole, and padding is decoded and dropped.
+// Chunks tile the shape and blocks tile a chunk, in C order. Chunks and blocks that extend
+// beyond the edge are padded to full size, so a chunk is a whole number of full blocks.
+// Elements within a block are in C order. Padding is decoded and dropped.
 type array struct {
 	n                   int
 	shape, chunk, block [maxDims]int
 }
 
-const maxDims = 15 // a fixarray's limit; c-blosc2 allows 8
+const maxDims = 15 // the limit of a msgpack fixarray; c-blosc2 allows 8
 
-// readArray reads the shapes.
+// readArray reads a b2nd metalayer.
 func readArray(content []byte) (*array, error) {
 	m := msgpack{content}
 	a := new(array)
 	if fields := m.array(); fields < 5 {
-		return nil, corrupt.Errorf("b2nd: an array of %d at byte 0, at least 5 are expected", fields)
+		return nil, corrupt.Errorf("b2nd: %d fields at byte 0, at least 5 are expected", fields)
 	}
 	version := m.integer()
 	a.n = int(m.integer())
@@ -35,7 +36,7 @@ func readArray(content []byte) (*array, error) {
 	}
 	for _, to := range []*[maxDims]int{&a.shape, &a.chunk, &a.block} {
 		if n := m.array(); n != a.n {
-			return nil, corrupt.Errorf("b2nd: a shape of %d, %d dimensions", n, a.n)
+			return nil, corrupt.Errorf("b2nd: a shape has %d numbers, but the array has %d dimensions", n, a.n)
 		}
 		for i := range a.n {
 			to[i] = int(m.integer())
@@ -43,13 +44,14 @@ func readArray(content []byte) (*array, error) {
 	}
 	for i := range a.n {
 		if a.shape[i] < 0 || a.shape[i] > maxBytes || a.block[i] < 1 || a.chunk[i] < a.block[i] || a.chunk[i] > math.MaxInt32 {
-			return nil, corrupt.Errorf("b2nd: dimension %d: shape %d, chunk %d, block %d", i, a.shape[i], a.chunk[i], a.block[i])
+			return nil, corrupt.Errorf("b2nd: dimension %d: shape %d, chunk %d, block %d; must be 1 <= block <= chunk", i, a.shape[i], a.chunk[i], a.block[i])
 		}
 	}
 	return a, nil
 }
 
-// check compares the shapes with what the frame says of its size, which also bounds them.
+// check returns an error unless the shapes match the sizes in the frame's header, which also
+// bound them.
 func (a *array) check(f *frame) error {
 	chunk, all := f.typesize, f.typesize
 	for i := range a.n {
@@ -60,19 +62,19 @@ func (a *array) check(f *frame) error {
 		}
 	}
 	if all != f.nbytes || all > 0 && chunk != f.chunkSize {
-		return corrupt.Errorf("b2nd: %d bytes in chunks of %d, the frame has %d in chunks of %d", all, chunk, f.nbytes, f.chunkSize)
+		return corrupt.Errorf("b2nd: the shapes give %d bytes in chunks of %d, the frame's header %d in chunks of %d", all, chunk, f.nbytes, f.chunkSize)
 	}
 	if size := a.size(f.typesize); all/maxPadding > size+maxKept/maxPadding {
-		return corrupt.Errorf("b2nd: %d bytes of which %d are no padding", all, size)
+		return corrupt.Errorf("b2nd: %d bytes with padding, %d without, at most %d times as many are allowed", all, size, maxPadding)
 	}
 	return nil
 }
 
-// maxPadding is how many times larger than its data an array may be with its padding, if it is
-// not small: going through the padding must not take much longer than the data justify.
+// maxPadding limits the size of an array with padding to this multiple of its size without,
+// unless it is small. It bounds the time spent on padding.
 const maxPadding = 64
 
-// product multiplies p by n, unless that gets near to overflow.
+// product multiplies *p by n. It returns false if the result would exceed maxBytes.
 func product(p *int, n int) bool {
 	if *p > 0 && n > maxBytes / *p {
 		return false
@@ -81,9 +83,10 @@ func product(p *int, n int) bool {
 	return true
 }
 
-// blocks is how many blocks a chunk has along dimension i.
+// blocks returns the number of blocks of a chunk along dimension i.
 func (a *array) blocks(i int) int { return (a.chunk[i] + a.block[i] - 1) / a.block[i] }
 
+// blockItems returns the number of elements in a block.
 func (a *array) blockItems() int {
 	n := 1
 	for i := range a.n {
@@ -92,7 +95,7 @@ func (a *array) blockItems() int {
 	return n
 }
 
-// size is the decoded size without padding; check made sure that it is no more than nbytes.
+// size returns the decoded size without padding. It is at most the frame's nbytes, see check.
 func (a *array) size(typesize int) int {
 	for i := range a.n {
 		typesize *= a.shape[i]
@@ -100,24 +103,24 @@ func (a *array) size(typesize int) int {
 	return typesize
 }
 
-// An arrayChunk is a chunk of an array, whose elements may be wider than the chunk itself
-// can say.
+// An arrayChunk is a chunk of an array. Elements may be wider than the 255 bytes that a chunk's
+// typesize can express, so their size comes from the frame.
 type arrayChunk struct {
 	*chunk2
 	itemSize int
 }
 
-// place decodes chunk number i and copies what is no padding to where it belongs in dst.
+// place decodes chunk i and copies it, without padding, to its position in dst.
 func (a *array) place(dst []byte, i int, c arrayChunk, s *scratch) error {
 	size := a.blockItems() * c.itemSize
 	if c.blocksize != size {
-		return corrupt.Errorf("b2nd: blocksize %d at byte 8, %v of %d bytes are expected", c.blocksize, a.block[:a.n], c.itemSize)
+		return corrupt.Errorf("b2nd: blocksize %d at byte 8, %d is expected (blocks %v of %d-byte elements)", c.blocksize, size, a.block[:a.n], c.itemSize)
 	}
 	if size > maxKept+len(dst) {
-		return corrupt.Errorf("b2nd: blocks of %d bytes in an array of %d", size, len(dst))
+		return corrupt.Errorf("b2nd: blocks of %d bytes in an array of %d bytes", size, len(dst))
 	}
 	if n := len(c.value); n > 0 && size%n != 0 {
-		return corrupt.Errorf("b2nd: blocks of %d bytes are full of a value of %d", size, n)
+		return corrupt.Errorf("b2nd: blocks of %d bytes, must be a multiple of the repeated value's %d bytes", size, n)
 	}
 	var origin, grid, at [maxDims]int
 	for d := a.n - 1; d >= 0; d-- {
@@ -137,9 +140,10 @@ func (a *array) place(dst []byte, i int, c arrayChunk, s *scratch) error {
 			at[d] = origin[d] + rest%grid[d]*a.block[d]
 			rest /= grid[d]
 		}
+		// A block of padding only needs no decoding, except block 0, to which delta refers.
 		extent, ok := a.extent(&origin, &at)
 		if !ok && b > 0 {
-			continue // nothing but padding
+			continue
 		}
 		if err := c.decodeBlock(out, b, first, s); err != nil {
 			return err
@@ -151,7 +155,8 @@ func (a *array) place(dst []byte, i int, c arrayChunk, s *scratch) error {
 	return nil
 }
 
-// extent is how much of the block at is neither beyond its chunk nor beyond the array.
+// extent returns the size of the part of the block at `at` that is not padding. ok is false if
+// all of it is.
 func (a *array) extent(origin, at *[maxDims]int) (extent [maxDims]int, ok bool) {
 	for d := range a.n {
 		end := min(at[d]+a.block[d], origin[d]+a.chunk[d], a.shape[d])
@@ -162,13 +167,13 @@ func (a *array) extent(origin, at *[maxDims]int) (extent [maxDims]int, ok bool) 
 	return extent, true
 }
 
-// A box is a part of the array.
+// A box is a rectangular part of the array.
 type box struct {
 	at, extent [maxDims]int
 	itemSize   int
 }
 
-// copyBlock copies the beginning of a block in each dimension to its box in dst, row by row.
+// copyBlock copies the part of a block that is not padding to its box in dst, row by row.
 func (a *array) copyBlock(dst, block []byte, b *box) {
 	last := a.n - 1
 	row := b.extent[last] * b.itemSize

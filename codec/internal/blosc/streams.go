@@ -9,9 +9,9 @@ import (
 	"varve/codec/internal/zstd"
 )
 
-// decodeStream fills dst from one stream.
+// decodeStream decodes one stream, which must fill dst.
 func decodeStream(dst, src []byte, c compressor) error {
-	if len(src) == len(dst) {
+	if len(src) == len(dst) { // stored: encoders keep only shorter results of compression
 		copy(dst, src)
 		return nil
 	}
@@ -20,11 +20,12 @@ func decodeStream(dst, src []byte, c compressor) error {
 		return err
 	}
 	if n != len(dst) {
-		return corrupt.Errorf("%v decodes to %d bytes, %d are expected", c, n, len(dst))
+		return corrupt.Errorf("%v: decoded size %d, %d bytes are expected", c, n, len(dst))
 	}
 	return nil
 }
 
+// decompress decodes a stream of compressor c to the beginning of dst and returns its length.
 func decompress(dst, src []byte, c compressor) (int, error) {
 	switch c {
 	case compBlosclz:
@@ -41,13 +42,15 @@ func decompress(dst, src []byte, c compressor) (int, error) {
 	return 0, unsupported("compressor %v", c)
 }
 
+// decodeSnappy decodes a snappy block. It checks the length first, because snappy.Decode
+// allocates memory for a result that does not fit.
 func decodeSnappy(dst, src []byte) (int, error) {
 	n, err := snappy.DecodedLen(src)
 	if err != nil {
 		return 0, corrupt.Errorf("snappy: %w", err)
 	}
 	if n > len(dst) {
-		return 0, corrupt.Errorf("snappy: decodes to %d bytes, at most %d are expected", n, len(dst))
+		return 0, corrupt.Errorf("snappy: decoded size %d, at most %d bytes are expected", n, len(dst))
 	}
 	if _, err := snappy.Decode(dst[:n], src); err != nil {
 		return 0, corrupt.Errorf("snappy: %w", err)

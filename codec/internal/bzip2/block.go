@@ -11,15 +11,14 @@ const (
 	groupSize    = 50
 	runA         = 0
 	runB         = 1
-	maxSelectors = 18002 // what a block of 900,000 symbols can use; more are read past
+	maxSelectors = 18002 // the most that 900,000 symbols can use; further ones are ignored
 )
 
-// block decodes a block, of which the magic and the checksum were read, and returns
-// how many bytes it held.
+// block decodes a block, after its magic and checksum, to dst. It returns the number of bytes.
 func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
 	at := d.offset()
 	if d.take(1) == 1 {
-		return 0, fmt.Errorf("bzip2: block at byte %d is randomised, as only bzip2 before 0.9.5 did: %w", at, errors.ErrUnsupported)
+		return 0, fmt.Errorf("bzip2: block at byte %d is randomised, a feature of bzip2 before 0.9.5; recompress it: %w", at, errors.ErrUnsupported)
 	}
 	origin := int(d.take(24))
 	used, err := d.usedBytes()
@@ -28,7 +27,7 @@ func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
 	}
 	codes := int(d.take(3))
 	if codes < 2 || codes > len(d.codes) {
-		return 0, corrupt.Errorf("bzip2: %d codes at byte %d, which should be 2 to 6", codes, d.offset())
+		return 0, corrupt.Errorf("bzip2: %d Huffman codes at byte %d, must be 2 to 6", codes, d.offset())
 	}
 	if err := d.readSelectors(codes); err != nil {
 		return 0, err
@@ -38,19 +37,20 @@ func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
 			return 0, err
 		}
 	}
-	// Of five symbols at least four are bytes of the text, so a text that fits has no
-	// more symbols than this, and scratch is no larger than dst allows.
+	// A count of repeats follows four equal bytes, so at least four of five symbols are bytes of
+	// the text. A text that fits in dst has no more symbols than this, which bounds the scratch.
 	symbols, err := d.readSymbols(used, min(maxSymbols, len(dst)+len(dst)/4+1))
 	if err != nil {
 		return 0, err
 	}
 	if origin >= symbols {
-		return 0, corrupt.Errorf("bzip2: origin %d of the block at byte %d of %d symbols", origin, at, symbols)
+		return 0, corrupt.Errorf("bzip2: origin %d of the block at byte %d, which has only %d symbols", origin, at, symbols)
 	}
 	return d.text(dst, origin, symbols)
 }
 
-// usedBytes reads which bytes occur in the block, and makes the move-to-front list.
+// usedBytes reads the set of bytes that occur in the block, and makes the move-to-front list of
+// them. It returns their number.
 func (d *decoder) usedBytes() (int, error) {
 	rows := d.take(16)
 	n := 0
@@ -72,7 +72,7 @@ func (d *decoder) usedBytes() (int, error) {
 	return n, nil
 }
 
-// readSelectors reads which code each group of symbols uses.
+// readSelectors reads the number of the Huffman code of each group of symbols.
 func (d *decoder) readSelectors(codes int) error {
 	n := int(d.take(15))
 	if n == 0 {
@@ -82,12 +82,12 @@ func (d *decoder) readSelectors(codes int) error {
 		d.selectors = make([]uint8, 0, maxSelectors)
 	}
 	d.selectors = d.selectors[:0]
-	list := [6]uint8{0, 1, 2, 3, 4, 5}
+	list := [6]uint8{0, 1, 2, 3, 4, 5} // selectors are coded as positions in a move-to-front list
 	for range n {
 		j := 0
 		for d.take(1) == 1 {
 			if j++; j >= codes {
-				return corrupt.Errorf("bzip2: selector of code %d at byte %d, of %d codes", j, d.offset(), codes)
+				return corrupt.Errorf("bzip2: selector %d at byte %d, but there are only %d Huffman codes", j, d.offset(), codes)
 			}
 		}
 		code := list[j]
@@ -103,7 +103,8 @@ func (d *decoder) readSelectors(codes int) error {
 	return nil
 }
 
-// readSymbols decodes the last column into d.column and returns its length.
+// readSymbols decodes the last column to d.column, and counts its bytes in d.counts. It returns
+// the length of the column, at most limit.
 func (d *decoder) readSymbols(used, limit int) (int, error) {
 	if cap(d.column) < limit {
 		d.column = make([]uint32, limit)
@@ -117,6 +118,8 @@ func (d *decoder) readSymbols(used, limit int) (int, error) {
 		for range groupSize {
 			symbol := code.symbol(&d.bitReader)
 			if symbol <= runB {
+				// The length of a run is written in bijective base 2, the lowest digit first:
+				// runA is the digit 1, runB the digit 2.
 				run += weight << symbol
 				if weight <<= 1; run > limit-n {
 					return 0, d.tooLong(limit)
@@ -142,10 +145,10 @@ func (d *decoder) readSymbols(used, limit int) (int, error) {
 			return 0, d.truncated()
 		}
 	}
-	return 0, corrupt.Errorf("bzip2: the block's %d selectors end at byte %d before its symbols do", len(d.selectors), d.offset())
+	return 0, corrupt.Errorf("bzip2: %d selectors are too few for the block's symbols, at byte %d", len(d.selectors), d.offset())
 }
 
-// fill appends a run of the front byte to the column.
+// fill appends a run of the front byte to the column[:n] and returns the new length.
 func (d *decoder) fill(column []uint32, n, run int) int {
 	b := d.front[0]
 	d.counts[b] += uint32(run)
@@ -158,7 +161,7 @@ func (d *decoder) fill(column []uint32, n, run int) int {
 // toFront moves the byte at position i of the list to its front.
 func (d *decoder) toFront(i int) byte {
 	b := d.front[i]
-	if i < 16 {
+	if i < 16 { // most positions are small, and a loop is then faster than a call of copy
 		for ; i > 0; i-- {
 			d.front[i] = d.front[i-1]
 		}
@@ -169,23 +172,28 @@ func (d *decoder) toFront(i int) byte {
 	return b
 }
 
+// endSymbols checks the end of a block: isEnd tells whether the end symbol was read, or bits
+// that are no code.
 func (d *decoder) endSymbols(n int, isEnd bool) (int, error) {
 	if d.overrun() {
 		return 0, d.truncated()
 	}
 	if !isEnd {
-		return 0, corrupt.Errorf("bzip2: no symbol has the code before byte %d", d.offset())
+		return 0, corrupt.Errorf("bzip2: bits before byte %d that are no Huffman code", d.offset())
 	}
 	return n, nil
 }
 
 func (d *decoder) tooLong(limit int) error {
-	return corrupt.Errorf("bzip2: the block before byte %d has more than the %d symbols that are allowed or expected", d.offset(), limit)
+	return corrupt.Errorf("bzip2: more than %d symbols in the block before byte %d", limit, d.offset())
 }
 
-// text walks the rotations from the origin on and expands runs into dst.
+// text inverts the Burrows-Wheeler transform, expands repeats and writes the text to dst. It
+// returns the length of the text.
 func (d *decoder) text(dst []byte, origin, symbols int) (int, error) {
 	column := d.column[:symbols]
+	// The first column is the last one sorted. counts becomes the start of each byte's rows in
+	// the first column. Then each row gets a link to the row of the next byte of the text.
 	var sum uint32
 	for b, count := range &d.counts {
 		d.counts[b] = sum
@@ -202,7 +210,7 @@ func (d *decoder) text(dst []byte, origin, symbols int) (int, error) {
 		v := column[at]
 		at = v >> 8
 		b := byte(v)
-		if equal == 4 {
+		if equal == 4 { // the byte after four equal bytes is a number of repeats
 			if int(b) > len(dst)-n {
 				return n, d.tooMuch(len(dst))
 			}
@@ -228,5 +236,5 @@ func (d *decoder) text(dst []byte, origin, symbols int) (int, error) {
 }
 
 func (d *decoder) tooMuch(room int) error {
-	return corrupt.Errorf("bzip2: the block before byte %d holds more than the %d bytes that are expected", d.offset(), room)
+	return corrupt.Errorf("bzip2: the block before byte %d has more than the %d bytes that are expected", d.offset(), room)
 }

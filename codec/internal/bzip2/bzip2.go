@@ -1,17 +1,22 @@
-// Package bzip2 decodes bzip2 streams into a buffer whose size is known.
+// Package bzip2 decodes bzip2 streams to a buffer of known size.
 //
-// It exists beside compress/bzip2 because that one allocates 3.6 MB for every stream
-// and cannot be reset, while a chunked array has a stream in each of its chunks.
+// Use it instead of compress/bzip2 for chunks: compress/bzip2 allocates 3.6 MB per stream and
+// cannot be reset, and every chunk of an array is a stream.
 //
-//	stream   "BZh" level:'1'…'9' block… 17 72 45 38 50 90 crc:32, then zeros to the byte
+//	file     stream…
+//	stream   "BZh" level:'1'…'9' block… 17 72 45 38 50 90 crc:32, zero bits up to the next byte
 //	block    31 41 59 26 53 59 crc:32 randomised:1 origin:24 used bytes, selectors, codes, symbols
 //
-// A block is not aligned: it starts at any bit. Its symbols are Huffman codes, in groups
-// of 50 that each select one of 2 to 6 codes, for positions in a move-to-front list and
-// for runs of its front; what they give is the last column of the sorted rotations of
-// the block (Burrows and Wheeler), and "origin" is the row that the block itself is. In
-// the text that comes of it four equal bytes are followed by how many more there are.
-// Streams may follow one another. There is no specification but bzip2-1.0.8 itself.
+// Numbers after colons are bits; a block starts at any bit. To decode a block:
+//
+//  1. Decode the symbols, in groups of 50. A selector chooses one of 2 to 6 Huffman codes for
+//     each group. Symbols are positions in a move-to-front list, or lengths of runs of the
+//     list's first byte.
+//  2. The result is the last column of the sorted rotations of the block (the Burrows-Wheeler
+//     transform). "origin" is the row that holds the block itself. Invert the transform.
+//  3. Expand repeats: after four equal bytes, one byte is the number of further equal bytes.
+//
+// There is no specification except the program bzip2-1.0.8.
 package bzip2
 
 import (
@@ -27,10 +32,10 @@ const (
 	levelSize  = 100_000 // symbols in a block, per level
 )
 
-// decoder is the state of a stream and the scratch of its blocks.
+// decoder is the state of a stream and reusable memory for its blocks.
 type decoder struct {
 	bitReader
-	column    []uint32 // the last column in the low 8 bits, links in the others
+	column    []uint32 // per row: the byte of the last column (low 8 bits), a link to another row
 	selectors []uint8
 	codes     [6]huffman
 	front     [256]byte // the move-to-front list
@@ -39,8 +44,8 @@ type decoder struct {
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// Decode writes what the streams in src hold to dst and returns how many bytes that
-// are. More than len(dst) is an error.
+// Decode decodes all streams in src to dst and returns the decoded length. More than len(dst)
+// bytes are an error.
 func Decode(dst, src []byte) (int, error) {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
@@ -50,6 +55,7 @@ func Decode(dst, src []byte) (int, error) {
 	return n, err
 }
 
+// streams decodes streams until the end of src.
 func (d *decoder) streams(dst []byte) (int, error) {
 	n := 0
 	for more := true; more; more = d.offset() < len(d.src) {
@@ -62,15 +68,15 @@ func (d *decoder) streams(dst []byte) (int, error) {
 	return n, nil
 }
 
-// stream decodes one stream, which starts at a byte.
+// stream decodes one stream, which starts at a byte boundary.
 func (d *decoder) stream(dst []byte) (int, error) {
 	start := d.offset()
 	if magic := d.take(24); magic != 'B'<<16|'Z'<<8|'h' {
-		return 0, corrupt.Errorf("bzip2: no stream at byte %d: %06x, which should be \"BZh\"", start, magic)
+		return 0, corrupt.Errorf("bzip2: no stream at byte %d: %06x, must be 425a68 (\"BZh\")", start, magic)
 	}
 	level := int(d.take(8)) - '0'
 	if level < 1 || level > 9 {
-		return 0, corrupt.Errorf("bzip2: level %q at byte %d, which should be 1 to 9", rune(level+'0'), start+3)
+		return 0, corrupt.Errorf("bzip2: level %q at byte %d, must be 1 to 9", rune(level+'0'), start+3)
 	}
 	n := 0
 	var total uint32
@@ -82,43 +88,45 @@ func (d *decoder) stream(dst []byte) (int, error) {
 		}
 		if magic == endMagic {
 			if sum != total {
-				return n, corrupt.Errorf("bzip2: checksum %08x of the stream that ends at byte %d, which should be %08x", total, d.offset(), sum)
+				return n, corrupt.Errorf("bzip2: the stream that ends at byte %d has checksum %08x, must be %08x", d.offset(), total, sum)
 			}
 			d.align()
 			return n, nil
 		}
 		if magic != blockMagic {
-			return n, corrupt.Errorf("bzip2: neither block nor end at byte %d: %012x", at, magic)
+			return n, corrupt.Errorf("bzip2: neither a block nor the end of the stream at byte %d: %012x", at, magic)
 		}
 		size, err := d.block(dst[n:], level*levelSize)
 		if err != nil {
 			return n, err
 		}
 		if got := checksum(dst[n : n+size]); got != sum {
-			return n, corrupt.Errorf("bzip2: checksum %08x of the block at byte %d, which should be %08x", got, at, sum)
+			return n, corrupt.Errorf("bzip2: the block at byte %d has checksum %08x, must be %08x", at, got, sum)
 		}
 		n += size
 		total = (total<<1 | total>>31) ^ sum
 	}
 }
 
-// truncated is the error for a stream that goes on past its bytes.
+// truncated returns the error for a stream that ends too early.
 func (d *decoder) truncated() error {
 	return corrupt.Errorf("bzip2: truncated at byte %d", len(d.src))
 }
 
-// bitReader takes bits from the most significant down. Past the end it gives zeros,
-// and overrun tells.
+// bitReader reads bits from the most significant bit of each byte down. Past the end of src it
+// returns zeros, and overrun reports true.
 type bitReader struct {
 	src  []byte
-	next int    // the next byte to load
-	acc  uint64 // loaded bits, from the top down
-	n    uint   // how many
+	next int    // index of the next byte to load
+	acc  uint64 // loaded bits, from the top down; the bits below the top n may already be set
+	n    uint   // number of loaded bits
 }
 
 // refill loads bits until there are at least 56.
 func (r *bitReader) refill() {
 	if r.next+8 <= len(r.src) {
+		// One load of 8 bytes is faster than a loop. Only whole bytes count as loaded; the bits
+		// of the next byte that fit too are set again, to the same values, by the next refill.
 		r.acc |= binary.BigEndian.Uint64(r.src[r.next:]) >> r.n
 		r.next += int(63-r.n) >> 3
 		r.n |= 56
@@ -143,15 +151,15 @@ func (r *bitReader) take(n uint) uint64 {
 	return v
 }
 
-// align skips to the next byte.
+// align skips to the next byte boundary.
 func (r *bitReader) align() {
 	drop := r.n & 7
 	r.acc <<= drop
 	r.n -= drop
 }
 
-// offset is the byte that the next bit is in.
+// offset returns the index of the byte that holds the next bit.
 func (r *bitReader) offset() int { return (8*r.next - int(r.n)) / 8 }
 
-// overrun reports whether bits were taken that are not there.
+// overrun reports whether more bits were read than src holds.
 func (r *bitReader) overrun() bool { return 8*r.next-int(r.n) > 8*len(r.src) }

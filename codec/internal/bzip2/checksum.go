@@ -2,11 +2,12 @@ package bzip2
 
 import "sync"
 
-// polynomial is that of CRC-32, here with the most significant bit first, which
-// hash/crc32 does not do.
+// polynomial is the polynomial of CRC-32. bzip2 processes the most significant bit first, which
+// hash/crc32 cannot do.
 const polynomial = 0x04c11db7
 
-// tables returns, for each byte, its checksum with 0 to 7 zero bytes behind it.
+// tables returns a table for "slicing by 8": tables()[k][b] is the checksum of the byte b
+// followed by k zero bytes.
 var tables = sync.OnceValue(func() *[8][256]uint32 {
 	t := new([8][256]uint32)
 	for i := range t[0] {
@@ -24,7 +25,7 @@ var tables = sync.OnceValue(func() *[8][256]uint32 {
 	return t
 })
 
-// checksum is the CRC of a block's text.
+// checksum returns the CRC of a block's text, 8 bytes per step.
 func checksum(p []byte) uint32 {
 	t := tables()
 	c := ^uint32(0)

@@ -5,27 +5,28 @@ import "varve/codec/internal/corrupt"
 const (
 	maxBits    = 20
 	tableBits  = 10
-	noSymbol   = 1<<11 - 1 // higher than any symbol
+	noSymbol   = 1<<11 - 1 // greater than any symbol
 	maxSymbols = 258
 )
 
-// huffman is a canonical code: shorter codes first, equal lengths in the order of
-// their symbols.
+// huffman is a canonical Huffman code: shorter codes first, codes of equal length in the order
+// of their symbols.
 type huffman struct {
-	table   [1 << tableBits]uint16 // symbol<<5 | length of the code that the bits start with
-	limit   [maxBits + 1]uint32    // by length: the first code past it, as maxBits bits
-	first   [maxBits + 1]int32     // by length: where in symbols, less the first code
+	table   [1 << tableBits]uint16 // for the next tableBits bits: symbol<<5 | length of its code
+	limit   [maxBits + 1]uint32    // by length: the end of its codes, padded to maxBits bits
+	first   [maxBits + 1]int32     // by length: add this to a code for its index in symbols
 	symbols [maxSymbols]uint16
 }
 
-// read reads the lengths of a code for n symbols and makes the code.
+// read reads the code lengths of n symbols and builds the code.
 func (h *huffman) read(r *bitReader, n int) error {
 	var lengths [maxSymbols]uint8
 	length := int(r.take(5))
+	// Each length is coded as steps of 1 from the previous one.
 	for i := range lengths[:n] {
 		for {
 			if length < 1 || length > maxBits {
-				return corrupt.Errorf("bzip2: code of %d bits at byte %d, which should be 1 to %d", length, r.offset(), maxBits)
+				return corrupt.Errorf("bzip2: Huffman code of %d bits at byte %d, must be 1 to %d", length, r.offset(), maxBits)
 			}
 			if r.take(1) == 0 {
 				break
@@ -38,12 +39,13 @@ func (h *huffman) read(r *bitReader, n int) error {
 		return corrupt.Errorf("bzip2: truncated at byte %d", len(r.src))
 	}
 	if !h.build(lengths[:n]) {
-		return corrupt.Errorf("bzip2: more codes than their lengths allow before byte %d", r.offset())
+		return corrupt.Errorf("bzip2: the Huffman code before byte %d is over-subscribed", r.offset())
 	}
 	return nil
 }
 
-// build makes the code of the given lengths, unless there are too many.
+// build builds the code of the given lengths. It returns false if there are more codes than the
+// lengths allow. Fewer are accepted, as bzip2 does.
 func (h *huffman) build(lengths []uint8) bool {
 	for i := range h.table {
 		h.table[i] = noSymbol << 5
@@ -57,6 +59,7 @@ func (h *huffman) build(lengths []uint8) bool {
 			}
 			h.symbols[n] = uint16(symbol)
 			n++
+			// A short code is in the table once for each continuation of its bits.
 			if length <= tableBits && code < 1<<length {
 				low := code << (tableBits - length)
 				for i := range 1 << (tableBits - length) {
@@ -74,7 +77,7 @@ func (h *huffman) build(lengths []uint8) bool {
 	return true
 }
 
-// symbol decodes the next symbol, or noSymbol where the bits are no code.
+// symbol decodes the next symbol. It returns noSymbol if the bits are no code.
 func (h *huffman) symbol(r *bitReader) uint16 {
 	if r.n < maxBits {
 		r.refill()

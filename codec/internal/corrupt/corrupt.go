@@ -1,7 +1,7 @@
-// Package corrupt holds the one marker for bytes that are not what their format says.
+// Package corrupt defines the error for bytes that violate their format.
 //
-// It stands below every decoder so that a decoder in a package of its own and the
-// codec that wraps it report the same thing. Callers see it as codec.ErrCorrupt.
+// All decoders import it, so that a decoder and the codec that wraps it return the same
+// sentinel. Users of package codec see it as codec.ErrCorrupt.
 package corrupt
 
 import (
@@ -9,16 +9,18 @@ import (
 	"fmt"
 )
 
-// Err marks an error as caused by the bytes read, as against by reading them or by
-// asking for what is not supported.
+// Err marks an error as caused by the bytes themselves, not by a failed read and not by a
+// valid feature that is unsupported (errors.ErrUnsupported).
 var Err = errors.New("corrupt")
 
-// Errorf returns an error that is Err and says what is wrong: which field, at which
-// offset, what was found and what is allowed.
+// Errorf returns a formatted error for which errors.Is(err, Err) is true. The text should
+// name the field, its offset, the value found and the values allowed. %w works as in
+// fmt.Errorf.
 func Errorf(format string, args ...any) error {
 	return &failure{fmt.Errorf(format, args...)}
 }
 
+// failure adds Err to an error without changing its text.
 type failure struct{ err error }
 
 func (f *failure) Error() string   { return f.err.Error() }

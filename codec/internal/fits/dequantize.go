@@ -10,7 +10,7 @@ import (
 	"varve/codec/internal/shuffle"
 )
 
-// decoder returns what makes big-endian integers of 4 bytes of a tile's bytes.
+// decoder returns the function that decodes the bytes of a tile to big-endian int32.
 func (q *Quantized) decoder() (decode func(dst, src []byte) (int, error), err error) {
 	switch q.Coder {
 	case "RICE_1":
@@ -26,7 +26,8 @@ func (q *Quantized) decoder() (decode func(dst, src []byte) (int, error), err er
 	return nil, fmt.Errorf("coder %q: %w", q.Coder, errors.ErrUnsupported)
 }
 
-// unpack makes integers of 4 bytes of some that may have fewer, as how many bytes there are tells.
+// unpack decodes gzip-compressed or plain integers to big-endian int32. The integers may have
+// 1, 2 or 4 bytes; their size follows from the number of bytes.
 func (q *Quantized) unpack(dst, src []byte) (int, error) {
 	stored, n := src, len(dst)/4
 	if q.Coder != "NOCOMPRESS" {
@@ -37,11 +38,13 @@ func (q *Quantized) unpack(dst, src []byte) (int, error) {
 		}
 		stored = stored[:got]
 	}
+	// CFITSIO writes the smallest integers that hold all values of the tile, and nothing in the
+	// file says which.
 	size := 4
 	for ; size > 1 && len(stored) != size*n; size /= 2 {
 	}
 	if len(stored) != size*n {
-		return 0, corrupt.Errorf("%d bytes for %d integers", len(stored), n)
+		return 0, corrupt.Errorf("%d bytes for %d integers, must be 1, 2 or 4 bytes each", len(stored), n)
 	}
 	if q.Coder == "GZIP_2" {
 		shuffled := stored
@@ -52,7 +55,7 @@ func (q *Quantized) unpack(dst, src []byte) (int, error) {
 		v := uint32(0)
 		switch size {
 		case 1:
-			v = uint32(stored[i])
+			v = uint32(stored[i]) // integers of one byte are unsigned in FITS
 		case 2:
 			v = uint32(int16(binary.BigEndian.Uint16(stored[2*i:])))
 		case 4:
@@ -63,8 +66,8 @@ func (q *Quantized) unpack(dst, src []byte) (int, error) {
 	return len(dst), nil
 }
 
-// DecodeTile decodes the bytes of a tile to floats of a size of 4 or 8 bytes, little-endian, with which dst
-// is filled.
+// DecodeTile fills dst with the little-endian floats of a tile. stored are the bytes of the tile,
+// size is 4 or 8, the bytes of a float.
 func (q *Quantized) DecodeTile(dst []byte, t *Tile, stored []byte, size int) error {
 	var err error
 	switch t.column {
@@ -73,10 +76,11 @@ func (q *Quantized) DecodeTile(dst []byte, t *Tile, stored []byte, size int) err
 	case q.Gzip:
 		var n int
 		if n, err = q.Inflate(dst, stored); err == nil {
-			err = plain(dst, n, size)
+			err = swapFloats(dst, n, size)
 		}
 	default:
-		err = plain(dst, copy(dst, stored)+max(len(stored)-len(dst), 0), size)
+		// A count above len(dst) makes swapFloats report bytes that did not fit.
+		err = swapFloats(dst, copy(dst, stored)+max(len(stored)-len(dst), 0), size)
 	}
 	if err != nil {
 		return fmt.Errorf("tile %d: %w", t.number+1, err)
@@ -84,10 +88,11 @@ func (q *Quantized) DecodeTile(dst []byte, t *Tile, stored []byte, size int) err
 	return nil
 }
 
-// plain turns floats that were not quantized, of which there are so many bytes.
-func plain(floats []byte, n, size int) error {
+// swapFloats converts floats that were not quantized from big-endian to little-endian, in place.
+// n is the number of bytes that the tile decoded to.
+func swapFloats(floats []byte, n, size int) error {
 	if n != len(floats) {
-		return corrupt.Errorf("%d bytes for floats that take %d", n, len(floats))
+		return corrupt.Errorf("decoded size %d, %d bytes are expected for the floats", n, len(floats))
 	}
 	for i := 0; i < len(floats); i += size {
 		swap(floats[i : i+size])
@@ -103,9 +108,10 @@ func swap(b []byte) {
 	binary.LittleEndian.PutUint64(b, binary.BigEndian.Uint64(b))
 }
 
-// restore makes floats of the integers of a tile.
+// restore decodes the integers of a tile and fills floats with the values they represent.
 func (q *Quantized) restore(floats []byte, t *Tile, stored []byte, size int) error {
-	integers := floats[len(floats)-len(floats)/size*4:] // each of which is read before a float takes its place
+	// The integers are decoded to the end of floats. Each is read before a float overwrites it.
+	integers := floats[len(floats)-len(floats)/size*4:]
 	decode, err := q.decoder()
 	if err != nil {
 		return err
@@ -115,28 +121,28 @@ func (q *Quantized) restore(floats []byte, t *Tile, stored []byte, size int) err
 		return err
 	}
 	if n != len(integers) {
-		return corrupt.Errorf("%d bytes for integers that take %d", n, len(integers))
+		return corrupt.Errorf("decoded size %d, %d bytes are expected for the integers", n, len(integers))
 	}
 	scale, zero, null := q.Unit.of(t.row), q.Zero.of(t.row), math.NaN()
 	if !q.Null.isNone() {
 		null = q.Null.of(t.row)
 	}
-	dithered := q.Method != noDither
+	isDithered := q.Method != noDither
 	var random dither
-	if dithered {
+	if isDithered {
 		random = newDither(t.number + max(q.Seed, 1) - 1)
 	}
 	for i := range len(integers) / 4 {
 		v := float64(int32(binary.BigEndian.Uint32(integers[4*i:])))
 		f := v
-		if dithered {
+		if isDithered {
 			f = v - random.take() + 0.5
 		}
-		f = float64(f*scale) + zero // not in one step, which would round otherwise
+		f = float64(f*scale) + zero // the conversion prevents a fused multiply-add, which rounds differently
 		switch {
 		case v == null:
 			f = math.Float64frombits(quietNaN)
-		case v == storedZero && q.Method == keepingZero:
+		case v == storedZero && q.Method == ditherExactZero:
 			f = 0
 		}
 		if size == 4 {

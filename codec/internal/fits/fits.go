@@ -1,16 +1,15 @@
 // Package fits decodes the tiles of compressed FITS images (FITS Standard 4.0, section 10; CFITSIO).
 //
-// A compressed image is a binary table. A row is a tile; its bytes are in the heap behind the rows,
-// where a descriptor in the row says:
+// A compressed image is a binary table. Each row describes a tile. The bytes of the tile are in the
+// heap after the rows, at the offset and with the length of a descriptor in the row:
 //
 //	├ row ┼ row ┼ … ┼ heap: tile ┼ tile ┼ … ┤
 //	  └ count offset │ scale │ zero
 //
-// Integers are compressed by RICE_1, PLIO_1 or HCOMPRESS_1 (and by gzip, which is not here). Floats
-// are so many times the scale of their tile, plus a zero, and may have been dithered: a number of
-// a sequence that everybody knows was added before they were rounded.
-//
-// What is decoded are big-endian integers, as FITS has them in plain images.
+// Integers are compressed with RICE_1, PLIO_1, HCOMPRESS_1 or gzip (not in this package). They are
+// decoded to big-endian integers, the form of uncompressed FITS images. Floats are quantized to
+// integers: float = integer × scale + zero, with the scale and the zero of the tile. They may be
+// dithered: a random number of a sequence in the standard was added before rounding.
 package fits
 
 import (
@@ -20,22 +19,22 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// words writes integers of 1, 2 or 4 bytes, the first of which is unsigned.
+// words writes big-endian integers of 1, 2 or 4 bytes. Integers of one byte are unsigned.
 type words struct {
-	dst  []byte
-	size int
-	clip bool // what is out of range becomes the nearest that is not
+	dst   []byte
+	size  int
+	clips bool // integers out of range become the nearest limit, instead of an error
 }
 
-// count is how many there is room for.
+// count returns the number of integers that fit in dst.
 func (w *words) count() int { return len(w.dst) / w.size }
 
-// put writes the i-th integer.
+// put writes integer i.
 func (w *words) put(i int, v int64) error {
 	least, most := w.limits()
 	if v < least || v > most {
-		if !w.clip {
-			return corrupt.Errorf("number %d decodes to %d, which an image of %d bits cannot hold", i, v, 8*w.size)
+		if !w.clips {
+			return corrupt.Errorf("pixel %d: value %d is out of range for an image of %d bits (%d to %d)", i, v, 8*w.size, least, most)
 		}
 		v = min(max(v, least), most)
 	}
@@ -50,6 +49,7 @@ func (w *words) put(i int, v int64) error {
 	return nil
 }
 
+// limits returns the range of an integer of the size.
 func (w *words) limits() (least, most int64) {
 	switch w.size {
 	case 1:

@@ -9,46 +9,50 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// HCompress says how a plane was compressed by HCOMPRESS_1: by the H transform, a Haar transform
-// of two axes, whose coefficients are stored bit by bit as quadtrees.
+// HCompress decodes tiles compressed with HCOMPRESS_1 (FITS Standard 4.0, section 10.4.4): the H
+// transform, a Haar transform along two axes, whose coefficients are stored as quadtrees of bits.
 //
-//	DD 99 │ rows(4) columns(4) scale(4) │ sum(8) │ bits(1) bits(1) bits(1) │ four quarters, 0 │ signs
+//	DD 99 │ rows(4) columns(4) scale(4) │ sum(8) │ bits(1) bits(1) bits(1) │ four quarters, 0000 │ signs
 //
-// A quarter is its planes of bits, the highest first, each of them behind four bits: 0 if the plane
-// is stored as it is, four bits for two by two of them, and 15 for Huffman codes of these.
+// Numbers in parentheses are bytes. The quarters are the coefficients of sums, of differences of
+// columns, of differences of rows, and of both. A quarter is stored as bit planes, the most
+// significant first. Each plane begins with four bits:
+//
+//	0000   uncompressed: four bits for each 2 × 2 coefficients
+//	1111   a quadtree, whose nodes are Huffman codes for four bits
 type HCompress struct {
-	Size int // of an integer of the image
+	Size int // bytes per integer of the image: 1, 2 or 4
 }
 
 const (
 	hcompressHead  = 25      // bytes before the quarters
-	hcompressPlane = 1 << 26 // numbers of a plane, each of which takes eight bytes on its way
+	hcompressPlane = 1 << 26 // maximum number of pixels of a tile, which take 8 bytes each while decoding
 )
 
-// Check returns an error unless there are such integers.
+// Check returns an error unless Size is valid.
 func (p HCompress) Check() error {
 	if !isSize(p.Size) {
-		return fmt.Errorf("HCOMPRESS_1 of images of %d bytes, not 1, 2 or 4", p.Size)
+		return fmt.Errorf("HCOMPRESS_1: image with integers of %d bytes, must be 1, 2 or 4", p.Size)
 	}
 	return nil
 }
 
-// Decode decodes src to dst, which has room for exactly the integers of the tile, and returns how
-// many bytes it decodes to. With a scale, numbers may come out beyond what the image holds, and
-// become the nearest that it does.
+// Decode decodes src to dst, whose length must be the size of the tile, and returns that size.
+// With a scale (lossy compression) values may be out of range for the image; they become the
+// nearest limit.
 func (p HCompress) Decode(dst, src []byte) (int, error) {
 	if len(src) < hcompressHead || src[0] != 0xdd || src[1] != 0x99 {
-		return 0, corrupt.Errorf("fits.hcompress: %d bytes do not begin with DD 99 and a head of %d", len(src), hcompressHead)
+		return 0, corrupt.Errorf("fits.hcompress: the tile must begin with DD 99 and have at least %d bytes (it has %d)", hcompressHead, len(src))
 	}
 	word := func(at int) int64 { return int64(int32(binary.BigEndian.Uint32(src[at:]))) }
 	rows, columns, scale := word(2), word(6), word(10)
-	out := words{dst: dst, size: p.Size, clip: scale > 1}
+	out := words{dst: dst, size: p.Size, clips: scale > 1}
 	n := int64(out.count())
 	if rows < 1 || columns < 1 || rows*columns != n || n < 2 {
-		return 0, corrupt.Errorf("fits.hcompress: %d × %d numbers, of a tile of %d", rows, columns, n)
+		return 0, corrupt.Errorf("fits.hcompress: %d × %d pixels at byte 2, but the tile has %d", rows, columns, n)
 	}
 	if n > hcompressPlane {
-		return 0, fmt.Errorf("fits.hcompress: a tile of %d × %d numbers, more than %d: %w", rows, columns, hcompressPlane, errors.ErrUnsupported)
+		return 0, fmt.Errorf("fits.hcompress: a tile of %d × %d pixels, at most %d pixels are supported: %w", rows, columns, hcompressPlane, errors.ErrUnsupported)
 	}
 	q := quarters{in: bitReader{src: src[hcompressHead:]}, a: make([]int64, n), rows: int(rows), columns: int(columns)}
 	if err := q.decode([3]byte(src[22:])); err != nil {
@@ -69,15 +73,16 @@ func (p HCompress) Decode(dst, src []byte) (int, error) {
 	return len(q.a) * p.Size, nil
 }
 
-// quarters are the coefficients of a plane: sums, differences of rows, of columns, of both.
+// quarters decodes the coefficients of a tile: sums, differences of columns, of rows, of both.
 type quarters struct {
 	in            bitReader
-	a             []int64
+	a             []int64 // rows × columns coefficients
 	rows, columns int
-	codes         []byte // four bits for two by two coefficients
+	codes         []byte // four bits for each 2 × 2 coefficients of the current bit plane
 }
 
-// decode reads all coefficients, of which each kind has so many planes of bits.
+// decode reads all coefficients. planes are the numbers of bit planes: of sums, of differences
+// of rows or columns, of differences of both.
 func (q *quarters) decode(planes [3]byte) error {
 	high, wide := (q.rows+1)/2, (q.columns+1)/2
 	q.codes = make([]byte, (high+1)*(wide+1))
@@ -88,7 +93,7 @@ func (q *quarters) decode(planes [3]byte) error {
 		{q.columns*high + wide, q.rows / 2, q.columns / 2, int(planes[2])},
 	} {
 		if part.planes > 62 {
-			return corrupt.Errorf("fits.hcompress: coefficients of %d bits", part.planes)
+			return corrupt.Errorf("fits.hcompress: coefficients of %d bits at byte 22, at most 62 are allowed", part.planes)
 		}
 		for bit := part.planes - 1; bit >= 0; bit-- {
 			if err := q.plane(part.at, part.rows, part.columns, bit); err != nil {
@@ -96,38 +101,38 @@ func (q *quarters) decode(planes [3]byte) error {
 			}
 		}
 	}
-	if q.in.take(4) != 0 || q.in.missing {
-		return corrupt.Errorf("fits.hcompress: no zero stands behind the coefficients")
+	if q.in.take(4) != 0 || q.in.isOverrun {
+		return corrupt.Errorf("fits.hcompress: four zero bits must follow the coefficients")
 	}
-	q.in = bitReader{src: q.in.rest()}
+	q.in = bitReader{src: q.in.rest()} // the signs begin at the next byte boundary
 	for i, v := range q.a {
 		if v != 0 && q.in.take(1) != 0 {
 			q.a[i] = -v
 		}
 	}
-	if q.in.missing {
-		return corrupt.Errorf("fits.hcompress: the signs end too early")
+	if q.in.isOverrun {
+		return corrupt.Errorf("fits.hcompress: truncated in the signs")
 	}
 	return nil
 }
 
-// plane reads a plane of bits of the coefficients that begin at a place.
+// plane reads bit plane `bit` of the quarter of rows × columns coefficients that begins at a[at].
 func (q *quarters) plane(at, rows, columns, bit int) error {
 	high, wide := (rows+1)/2, (columns+1)/2
-	switch how := q.in.take(4); {
-	case q.in.missing:
-		return corrupt.Errorf("fits.hcompress: the planes of bits end too early")
-	case how == 0:
+	switch kind := q.in.take(4); {
+	case q.in.isOverrun:
+		return corrupt.Errorf("fits.hcompress: truncated in the bit planes")
+	case kind == 0:
 		for i := range high * wide {
 			q.codes[i] = byte(q.in.take(4))
 		}
-	case how == 15:
+	case kind == 15:
 		q.quadtree(rows, columns)
 	default:
-		return corrupt.Errorf("fits.hcompress: a plane of bits of kind %d, not 0 or 15", how)
+		return corrupt.Errorf("fits.hcompress: bit plane of kind %d, must be 0 or 15", kind)
 	}
-	if q.in.missing {
-		return corrupt.Errorf("fits.hcompress: the planes of bits end too early")
+	if q.in.isOverrun {
+		return corrupt.Errorf("fits.hcompress: truncated in the bit planes")
 	}
 	for i := range rows {
 		for j := range columns {
@@ -137,13 +142,14 @@ func (q *quarters) plane(at, rows, columns, bit int) error {
 	return nil
 }
 
-// quadtree reads the codes of a plane, from one for the whole plane down to one for two by two
-// coefficients. Where a bit of a code is zero, all below it is.
+// quadtree reads the codes of a bit plane, from one code for the whole plane down to one for each
+// 2 × 2 coefficients. A zero bit of a code means that all coefficients of its quadrant have a zero
+// bit; the quadrant then has no codes.
 func (q *quarters) quadtree(rows, columns int) {
 	levels := logarithm(max(rows, columns))
 	q.codes[0] = q.huffman()
 	wide := 1
-	for level := levels - 1; level > 0 && !q.in.missing; level-- {
+	for level := levels - 1; level > 0 && !q.in.isOverrun; level-- {
 		step := 1 << level
 		moreHigh, moreWide := max((rows+step-1)/step, 1), max((columns+step-1)/step, 1)
 		q.expand(wide, moreHigh, moreWide)
@@ -156,7 +162,8 @@ func (q *quarters) quadtree(rows, columns int) {
 	}
 }
 
-// expand gives each bit of the codes a place of its own: from the end on, as they stay where they are.
+// expand replaces each code by its four bits, for the next level of the quadtree. It works from the
+// end to the beginning because the result overwrites the codes.
 func (q *quarters) expand(wide, moreHigh, moreWide int) {
 	for i := moreHigh - 1; i >= 0; i-- {
 		for j := moreWide - 1; j >= 0; j-- {
@@ -165,10 +172,10 @@ func (q *quarters) expand(wide, moreHigh, moreWide int) {
 	}
 }
 
-// bitOf is the bit of a code that is for a row and a column.
+// bitOf returns the bit of a code for row i and column j of its 2 × 2 block.
 func bitOf(code byte, i, j int) byte { return code >> (3 - 2*(i&1) - j&1) & 1 }
 
-// huffman reads a code of four bits.
+// huffman reads the Huffman code of a node and returns its four bits.
 func (q *quarters) huffman() byte {
 	code := q.in.take(3)
 	if code < 4 {
@@ -186,5 +193,5 @@ func (q *quarters) huffman() byte {
 	return 14
 }
 
-// logarithm is how often two has to be doubled from one on to reach n.
+// logarithm returns the least k with 2^k >= n.
 func logarithm(n int) int { return bits.Len(uint(n - 1)) }

@@ -1,20 +1,21 @@
 package fits
 
-// transform is a plane of coefficients of the H transform on its way to numbers.
+// transform inverts the H transform of a plane of coefficients, in place.
 type transform struct {
 	a             []int64
 	rows, columns int
-	half          []int64 // of a row or column, while it is interleaved
+	half          []int64 // half of a row or column, while it is interleaved
 }
 
-// rounding is what is done to coefficients in one pass: they are multiples of 2^low (both), 2^(low+1)
-// (rows, columns) and 2^(low+2) (sums), as bits below were lost when they were stored with a scale.
+// rounding is the rounding of the coefficients in one pass. Without a scale, differences of both axes
+// are multiples of 2^low, of one axis multiples of 2^(low+1), and sums of 2^(low+2). A scale loses the
+// lower bits, and rounding restores multiples.
 type rounding struct {
 	low   int
-	shift uint // by how much what is added up is divided
+	shift uint // results are divided by 2^shift
 }
 
-// nearest rounds to a multiple of 2^n, of two that are as near to the one away from zero.
+// nearest rounds v to a multiple of 2^n, halves away from zero.
 func nearest(v int64, n int) int64 {
 	if n <= 0 {
 		return v
@@ -26,8 +27,8 @@ func nearest(v int64, n int) int64 {
 	return (v + half) &^ (int64(1)<<n - 1)
 }
 
-// invert makes numbers of coefficients, two by two of each sum and its differences, until there
-// are as many as the plane has.
+// invert replaces the coefficients by pixels. Each pass turns sums and their differences into blocks
+// of 2 × 2 sums, until the plane is filled.
 func (t *transform) invert() {
 	most := max(t.rows, t.columns)
 	levels := logarithm(most)
@@ -44,13 +45,14 @@ func (t *transform) invert() {
 		}
 		r := rounding{low: level, shift: 1}
 		if level == 0 {
-			r.shift = 2
+			r.shift = 2 // the last pass divides by 4: the transform is not normalized
 		}
 		t.pass(rows, columns, r)
 	}
 }
 
-// interleave puts the second half of n coefficients, which are so far apart, between those of the first.
+// interleave reorders n coefficients, at a[at] and every apart elements after it. The second half
+// moves between the elements of the first half.
 func (t *transform) interleave(at, apart, n int) {
 	first := (n + 1) / 2
 	for i := first; i < n; i++ {
@@ -64,8 +66,8 @@ func (t *transform) interleave(at, apart, n int) {
 	}
 }
 
-// pass undoes the transform once, of the first so many rows and columns. At an odd end there is only
-// one difference, or none.
+// pass undoes one level of the transform, for the first rows and columns. With an odd number, the last
+// row or column has only one difference, and their corner has none.
 func (t *transform) pass(rows, columns int, r rounding) {
 	for i := 0; i < rows; i += 2 {
 		above := t.a[i*t.columns:]
@@ -88,8 +90,10 @@ func (t *transform) pass(rows, columns int, r rounding) {
 	}
 }
 
-// four makes numbers of a sum, the differences of rows and of columns, and that of both.
+// four replaces a sum, its differences of columns and rows, and the difference of both by four sums.
 func (r rounding) four(above, below []int64) {
+	// The forward transform drops the low bits that its results have in common; the differences
+	// still hold them, and low and high add them back. See hinv in CFITSIO's fits_hdecompress.c.
 	sum, down, right, both := above[0], nearest(below[0], r.low+1), nearest(above[1], r.low+1), nearest(below[1], r.low)
 	low := both & (1 << r.low)
 	down, right = towardsZero(down, low), towardsZero(right, low)
@@ -108,7 +112,7 @@ func (r rounding) four(above, below []int64) {
 	above[0] = (sum - down - right + both) >> r.shift
 }
 
-// two makes numbers of a sum and a difference.
+// two replaces a sum and a difference by two sums.
 func (r rounding) two(sum, difference int64) (first, second int64) {
 	difference = nearest(difference, r.low+1)
 	if high := difference & (1 << (r.low + 1)); sum >= 0 {
@@ -119,7 +123,7 @@ func (r rounding) two(sum, difference int64) (first, second int64) {
 	return (sum - difference) >> r.shift, (sum + difference) >> r.shift
 }
 
-// towardsZero takes from the amount of a number.
+// towardsZero moves v by less towards zero.
 func towardsZero(v, less int64) int64 {
 	if v >= 0 {
 		return v - less

@@ -7,31 +7,38 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// PLIO says how a mask was compressed by PLIO_1, IRAF's run lengths. The words are big-endian
-// int16, the first of which say how many there are; each of the others is an instruction:
+// PLIO decodes tiles compressed with PLIO_1 (FITS Standard 4.0, section 10.4.3), IRAF's run-length
+// encoding of masks. A tile is a list of big-endian int16 words: a header, then instructions. Words
+// count from 0:
 //
-//	─ ─ first ≤ 0 low high …  │ op(4) data(12) …        first(3) and the length low + 2^15 high
-//	─ ─ ─ length              │ op(4) data(12) …        if that is positive, as old files have it
+//	0 1 2       3    4     first…                    new header, if word 2 is not positive:
+//	- first ≤0  low  high  op(4 bits) data(12 bits)  length = low + 2^15·high words
 //
-//	0  data zeros                     4  data times the value
-//	1  value = data + 4096·next word  5  data-1 zeros, and the value
-//	2  value += data                  6  value += data, and that
-//	3  value -= data                  7  value -= data, and that
+//	0 1 2       3…                                   old header
+//	- - length  op(4 bits) data(12 bits)             length in words
+//
+// An instruction writes pixels or changes the current value, which is 1 at first:
+//
+//	op                                 op
+//	0  write data zeros                4  write the value data times
+//	1  value = data + 4096·next word   5  write data-1 zeros, then the value
+//	2  value += data                   6  value += data, then write the value
+//	3  value -= data                   7  value -= data, then write the value
 type PLIO struct {
-	Size   int // of an integer of the image
-	Offset int // what to subtract, since the format has no negative numbers
+	Size   int // bytes per integer of the image: 1, 2 or 4
+	Offset int // subtracted from decoded values, because the format has no negative numbers
 }
 
-// Check returns an error unless there are such integers.
+// Check returns an error unless Size is valid.
 func (p PLIO) Check() error {
 	if !isSize(p.Size) {
-		return fmt.Errorf("PLIO_1 of images of %d bytes, not 1, 2 or 4", p.Size)
+		return fmt.Errorf("PLIO_1: image with integers of %d bytes, must be 1, 2 or 4", p.Size)
 	}
 	return nil
 }
 
-// Decode decodes src to dst, which has room for exactly the integers of the tile, and returns how
-// many bytes it decodes to. What no instruction tells is zero.
+// Decode decodes src to dst, whose length must be the size of the tile, and returns that size.
+// Pixels after the last instruction are zero.
 func (p PLIO) Decode(dst, src []byte) (int, error) {
 	line := plioLine{out: words{dst: dst, size: p.Size}, value: 1, offset: int64(p.Offset)}
 	instructions, err := plioInstructions(src)
@@ -44,7 +51,7 @@ func (p PLIO) Decode(dst, src []byte) (int, error) {
 		op, data := word>>12, int64(word&0xfff)
 		if op == 1 {
 			if i += 2; i >= len(instructions) {
-				return 0, corrupt.Errorf("fits.plio: the last instruction lacks its second word")
+				return 0, corrupt.Errorf("fits.plio: truncated in the last instruction, which has two words")
 			}
 			line.value = data + int64(int16(binary.BigEndian.Uint16(instructions[i:])))<<12
 			continue
@@ -59,11 +66,11 @@ func (p PLIO) Decode(dst, src []byte) (int, error) {
 	return n * p.Size, nil
 }
 
-// plioInstructions returns the words behind the head.
+// plioInstructions returns the words after the header.
 func plioInstructions(src []byte) ([]byte, error) {
 	word := func(i int) int {
 		if 2*i+2 > len(src) {
-			return 0
+			return 0 // the check of length below rejects a truncated header
 		}
 		return int(int16(binary.BigEndian.Uint16(src[2*i:])))
 	}
@@ -72,18 +79,19 @@ func plioInstructions(src []byte) ([]byte, error) {
 		first, length = word(1), word(4)<<15+word(3)
 	}
 	if first < 0 || length < max(first, 1) || 2*length > len(src) {
-		return nil, corrupt.Errorf("fits.plio: instructions from word %d to %d, of %d words", first, length, len(src)/2)
+		return nil, corrupt.Errorf("fits.plio: the header gives instructions from word %d to %d, but the tile has %d words", first, length, len(src)/2)
 	}
 	return src[2*first : 2*length], nil
 }
 
-// plioLine is what the instructions have made so far.
+// plioLine is the state of decoding a tile.
 type plioLine struct {
 	out           words
-	at            int
+	at            int // index of the next pixel
 	value, offset int64
 }
 
+// do executes an instruction other than op 1, which has two words.
 func (l *plioLine) do(op uint16, data int64) error {
 	switch op {
 	case 0:
@@ -106,12 +114,12 @@ func (l *plioLine) do(op uint16, data int64) error {
 		l.value -= data
 		return l.repeat(1, l.value)
 	default:
-		return corrupt.Errorf("fits.plio: instruction %d is none of 0 to 7", op)
+		return corrupt.Errorf("fits.plio: instruction %d, must be 0 to 7", op)
 	}
 	return nil
 }
 
-// repeat writes a value some times, as far as there is room.
+// repeat writes a value n times, or fewer if the tile is full. CFITSIO also ignores the excess.
 func (l *plioLine) repeat(n int, value int64) error {
 	for end := min(l.out.count(), l.at+max(n, 0)); l.at < end; l.at++ {
 		if err := l.out.put(l.at, value-l.offset); err != nil {

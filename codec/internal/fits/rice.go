@@ -6,34 +6,39 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Rice says how integers were compressed by RICE_1: each is the difference to the one before,
-// in blocks that share a number of low bits.
+// Rice decodes tiles compressed with RICE_1 (FITS Standard 4.0, section 10.4.1). Each integer is coded
+// as its difference from the previous one. Blocks of integers share the number of low bits.
 //
-//	first(8·Bytes) │ split │ number … Block times │ split │ …
+//	first(8·Bytes) │ split │ code … Block times │ split │ …
 //
-//	split 0        all numbers of the block are the last one
-//	split largest  numbers are stored as they are, in 8·Bytes bits
-//	else           so many zeros as the high bits say, a one, and split-1 low bits
+//	split 0        all differences of the block are 0, and there are no codes
+//	split largest  codes are the differences, uncompressed, in 8·Bytes bits
+//	other splits   codes are the high bits of the difference, as that many zeros and a one, then
+//	               split-1 low bits
+//
+// Differences are mapped to non-negative numbers: 0, -1, 1, -2, … to 0, 1, 2, 3, …. A split has 3, 4
+// or 5 bits, see layout.
 type Rice struct {
-	Bytes int // of an integer as it was compressed: BYTEPIX
+	Bytes int // bytes per integer when it was compressed: BYTEPIX
 	Block int // BLOCKSIZE
-	Size  int // of an integer of the image
+	Size  int // bytes per integer of the image
 }
 
-// Check returns an error unless there are such integers.
+// Check returns an error unless the fields are valid.
 func (p Rice) Check() error {
 	if !isSize(p.Bytes) || !isSize(p.Size) {
-		return fmt.Errorf("RICE_1 of integers of %d bytes in images of %d, not 1, 2 or 4", p.Bytes, p.Size)
+		return fmt.Errorf("RICE_1: integers of %d bytes (BYTEPIX) in an image of %d, both must be 1, 2 or 4", p.Bytes, p.Size)
 	}
 	if p.Block < 1 {
-		return fmt.Errorf("RICE_1 in blocks of %d", p.Block)
+		return fmt.Errorf("RICE_1: blocks of %d integers (BLOCKSIZE), must be positive", p.Block)
 	}
 	return nil
 }
 
+// isSize reports whether an integer of n bytes is valid.
 func isSize(n int) bool { return n == 1 || n == 2 || n == 4 }
 
-// layout is how wide splits are, and the largest.
+// layout returns the number of bits of a split, and the largest split.
 func (p Rice) layout() (width, largest int) {
 	switch p.Bytes {
 	case 1:
@@ -44,8 +49,7 @@ func (p Rice) layout() (width, largest int) {
 	return 5, 26
 }
 
-// Decode decodes src to dst, which has room for exactly the integers of the tile, and returns how
-// many bytes it decodes to.
+// Decode decodes src to dst, whose length must be the size of the tile, and returns that size.
 func (p Rice) Decode(dst, src []byte) (int, error) {
 	out := words{dst: dst, size: p.Size}
 	n := out.count()
@@ -60,32 +64,32 @@ func (p Rice) Decode(dst, src []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if in.missing {
-			return 0, corrupt.Errorf("fits.rice: %d bytes end before number %d of %d", len(src), end, n)
+		if in.isOverrun {
+			return 0, corrupt.Errorf("fits.rice: truncated at byte %d, before pixel %d of %d", len(src), end, n)
 		}
 		i, last = end, next
 	}
 	return n * p.Size, nil
 }
 
-// block decodes the numbers from i to end, and returns the last.
+// block decodes the pixels from i to end and returns the last one. last is the pixel before i.
 func (p Rice) block(in *bitReader, out *words, i, end int, last uint32) (uint32, error) {
 	width, largest := p.layout()
 	split := int(in.take(width))
 	if split > largest {
-		return 0, corrupt.Errorf("fits.rice: %d low bits before number %d, more than %d", split-1, i, largest-1)
+		return 0, corrupt.Errorf("fits.rice: split %d before pixel %d, must be 0 to %d", split, i, largest)
 	}
-	for ; i < end && !in.missing; i++ {
-		var folded uint32
+	for ; i < end && !in.isOverrun; i++ {
+		var mapped uint32
 		switch split {
 		case 0:
 		case largest:
-			folded = uint32(in.take(8 * p.Bytes))
+			mapped = uint32(in.take(8 * p.Bytes))
 		default:
 			high := in.zeros()
-			folded = uint32(high)<<(split-1) | uint32(in.take(split-1))
+			mapped = uint32(high)<<(split-1) | uint32(in.take(split-1))
 		}
-		last += folded>>1 ^ -(folded & 1) // 0, -1, 1, -2, …
+		last += mapped>>1 ^ -(mapped & 1) // 0, -1, 1, -2, …; may wrap around, as in the encoder
 		if err := out.put(i, p.value(last)); err != nil {
 			return 0, err
 		}
@@ -93,7 +97,7 @@ func (p Rice) block(in *bitReader, out *words, i, end int, last uint32) (uint32,
 	return last, nil
 }
 
-// value is a number of which only the low bytes count.
+// value returns the integer in the low p.Bytes bytes of v.
 func (p Rice) value(v uint32) int64 {
 	switch p.Bytes {
 	case 1:

@@ -2,38 +2,39 @@ package fits
 
 import "varve/codec/internal/corrupt"
 
-// Tile is a tile of an image, and where in the table its bytes are.
+// Tile is a tile of an image, and the position of its bytes in the table.
 type Tile struct {
-	Origin, Shape []int64 // of the image
-	At, Length    int64   // of the bytes
-	number        int64   // from 0
+	Origin, Shape []int64 // in the image
+	At, Length    int64   // offset and number of its bytes in the table
+	number        int64   // index of the tile, from 0
 	row           []byte
-	column        *Heap // that has the bytes
+	column        *Heap // the column whose descriptor is used
 }
 
-// RowBytes is how many bytes of a table have to be at hand to find tiles.
+// RowBytes returns the number of bytes at the beginning of the table that Find needs.
 func (q *Quantized) RowBytes() int64 { return q.Rows * q.Row }
 
-// Find returns the tiles that a box meets of an image of a shape, from the rows of a table of so
-// many bytes.
+// Find returns the tiles that overlap the box at origin with the given shape, in C order. rows are
+// the first RowBytes bytes of the table, table is the table's length in bytes, image is the shape of
+// the image.
 func (q *Quantized) Find(rows []byte, table int64, image, origin, shape []int64) ([]Tile, error) {
 	if len(q.Tile) != len(image) {
-		return nil, corrupt.Errorf("tiles of shape %v, of an image of shape %v", q.Tile, image)
+		return nil, corrupt.Errorf("tiles of shape %v do not have the dimensions of the image, whose shape is %v", q.Tile, image)
 	}
 	if table < q.Heap || int64(len(rows)) < q.RowBytes() {
-		return nil, corrupt.Errorf("%d bytes of a table whose heap begins at %d", table, q.Heap)
+		return nil, corrupt.Errorf("the table has %d bytes, but its heap begins at %d", table, q.Heap)
 	}
 	all := int64(1)
 	first, last := make([]int64, len(image)), make([]int64, len(image))
 	for k, length := range image {
-		if shape[k] < 1 {
+		if shape[k] < 1 { // an empty box overlaps no tile
 			return nil, nil
 		}
 		all *= (length-1)/q.Tile[k] + 1
 		first[k], last[k] = origin[k]/q.Tile[k], (origin[k]+shape[k]-1)/q.Tile[k]
 	}
 	if all > q.Rows {
-		return nil, corrupt.Errorf("%d tiles of shape %v, of %d that make an image of shape %v", q.Rows, q.Tile, all, image)
+		return nil, corrupt.Errorf("the table has %d tiles of shape %v, but an image of shape %v has %d", q.Rows, q.Tile, image, all)
 	}
 	var list []Tile
 	coords := append([]int64(nil), first...)
@@ -56,7 +57,8 @@ func (q *Quantized) Find(rows []byte, table int64, image, origin, shape []int64)
 	}
 }
 
-// tile is the tile at some coordinates. Those at the border end with the image.
+// tile returns the tile at the coordinates coords in the grid of tiles. Tiles at the border end with
+// the image.
 func (q *Quantized) tile(rows []byte, coords, image []int64) Tile {
 	t := Tile{Origin: make([]int64, len(coords)), Shape: make([]int64, len(coords))}
 	for k, c := range coords {
@@ -68,8 +70,10 @@ func (q *Quantized) tile(rows []byte, coords, image []int64) Tile {
 	return t
 }
 
-// locate finds the bytes of a tile: in the column of the coder, else in another.
+// locate sets the position of a tile's bytes.
 func (q *Quantized) locate(t *Tile, table int64) error {
+	// A tile that could not be compressed has an empty descriptor in the first column, and its
+	// bytes in another.
 	for _, h := range []*Heap{&q.Data, q.Gzip, q.Raw} {
 		if h == nil {
 			continue
@@ -83,10 +87,10 @@ func (q *Quantized) locate(t *Tile, table int64) error {
 			return nil
 		}
 	}
-	return corrupt.Errorf("tile %d: it has no bytes", t.number+1)
+	return corrupt.Errorf("tile %d: all its descriptors are empty", t.number+1)
 }
 
-// Count is how many elements a tile has.
+// Count returns the number of pixels of a tile.
 func (t *Tile) Count() int64 {
 	n := int64(1)
 	for _, length := range t.Shape {

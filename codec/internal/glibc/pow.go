@@ -1,20 +1,20 @@
-// Package glibc has functions that give the very bits of the C library's, for decoders whose
-// originals in C call them.
+// Package glibc has functions that return the same bits as those of the GNU C library, for decoders
+// whose originals in C call them. Go's own functions sometimes differ in the last bit, and an error in
+// one prediction spreads to all elements that are predicted from it.
 //
-// They are glibc's pow, exp and exp2 since 2.28: of pow and exp where the processor has fused
-// multiply-add, and of exp2, which glibc has not compiled for that, without. Go's own differ
-// from them in the last bit now and then, and an error in a prediction spreads to all that is
-// predicted from it. Only the operands that decoding needs are handled.
+// They are pow, exp and exp2 of glibc 2.28 and later. pow and exp have the bits of glibc on a processor
+// with fused multiply-add; exp2 has those without, because glibc does not compile exp2 for fused
+// multiply-add. Only the operands that decoding needs are supported.
 //
-// The algorithms and the coefficients are those of Arm's Optimized Routines (Szabolcs Nagy,
-// 2018), which glibc took over. math.FMA is
-// exact on every machine; the explicit conversions keep other products from being fused.
+// The algorithms and coefficients are from Arm's Optimized Routines (Szabolcs Nagy, 2018), which glibc
+// uses. math.FMA is exact on every machine; the explicit conversions prevent the compiler from fusing
+// other products.
 package glibc
 
 import "math"
 
-// Ln 2 in two parts, of which the first times an exponent is exact; and the polynomial of
-// log(1+r), scaled as it is evaluated.
+// Ln 2 in two parts, the first of which times an exponent is exact, and the coefficients of the
+// polynomial of log(1+r), scaled for its evaluation.
 const (
 	ln2High = 0x1.62e42fefa3800p-1
 	ln2Low  = 0x1.ef35793c76730p-45
@@ -28,7 +28,7 @@ const (
 	log8th = -0x1.0002b8b263fc3p-3 * -8
 )
 
-// 128/ln 2, -ln 2/128 in two parts, and the polynomials of exp(r) and 2^r.
+// 128/ln 2, -ln 2/128 in two parts, and the coefficients of the polynomials of exp(r) and 2^r.
 const (
 	invLn2By128  = 0x1.71547652b82fep0 * 128
 	negLn2High   = -0x1.62e42fefa0000p-8
@@ -69,7 +69,8 @@ func Exp(x float64) float64 {
 	return exponential(x, 0)
 }
 
-// logarithm returns the natural logarithm of a normal positive number in two parts.
+// logarithm returns the natural logarithm of a normal positive number, given by its bits, as the sum of
+// two numbers.
 func logarithm(x uint64) (high, low float64) {
 	const offset = 0x3fe6955500000000
 	fromOffset := x - offset
@@ -146,12 +147,12 @@ func Exp2(x float64) float64 {
 	return unit * (s + st)
 }
 
-// scale returns 2^(k/128), of which base is the table's entry, as a product of two. The
-// second is 1 except where the exponent may leave its field.
-func scale(base, k uint64, far bool) (s, unit float64) {
+// scale returns 2^(k/128) as a product of two numbers. base is the table's entry for k. The second number
+// is 1 unless isFar: then the exponent of the result may be out of range.
+func scale(base, k uint64, isFar bool) (s, unit float64) {
 	bits := base + k<<45
 	switch {
-	case !far:
+	case !isFar:
 		return math.Float64frombits(bits), 1
 	case k&0x80000000 == 0:
 		return math.Float64frombits(bits - 1009<<52), 0x1p1009
@@ -159,8 +160,8 @@ func scale(base, k uint64, far bool) (s, unit float64) {
 	return math.Float64frombits(bits + 1022<<52), 0x1p-1022
 }
 
-// nearSubnormal returns s + st, rounded to the last bit that is left when 2^-1022
-// multiplies it.
+// nearSubnormal returns s + st, rounded to the bits that remain after multiplication with 2^-1022. It
+// avoids rounding twice.
 func nearSubnormal(s, st float64) float64 {
 	y := s + st
 	if y >= 1 {

@@ -7,44 +7,47 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Nbit says which bits of numbers are stored, and what the others are.
+// Nbit holds the parameters of HDF4's n-bit compression.
 type Nbit struct {
-	Size, First, Bits    int // bytes of a number, its highest bit that is stored, and how many are
-	ExtendSign, FillOnes bool
+	Size       int  // bytes per number
+	First      int  // the highest stored bit of a number, counted from the lowest bit, 0
+	Bits       int  // number of stored bits
+	ExtendSign bool // bits above First become copies of it
+	FillOnes   bool // other bits that are not stored become ones, not zeros
 }
 
-// Check returns an error unless there are such numbers.
+// Check returns an error unless the parameters are valid.
 func (p Nbit) Check() error {
 	switch p.Size {
 	case 1, 2, 4, 8:
 	default:
-		return fmt.Errorf("numbers of %d bytes", p.Size)
+		return fmt.Errorf("numbers of %d bytes, must be 1, 2, 4 or 8", p.Size)
 	}
 	if p.First < 0 || p.First >= 8*p.Size || p.Bits < 1 || p.Bits > min(p.First+1, 32) {
-		return fmt.Errorf("%d bits from bit %d downwards of numbers of %d bytes", p.Bits, p.First, p.Size)
+		return fmt.Errorf("%d bits from bit %d down, must be 1 to 32 bits of a number of %d bytes", p.Bits, p.First, p.Size)
 	}
 	return nil
 }
 
-// Decode decodes src to the beginning of dst and returns how many bytes it decodes to. It never
-// writes beyond dst; what stands in src once that is full does not count.
+// Decode decodes src to the beginning of dst and returns the decoded length, which is a multiple of
+// Size. Bytes of src after the last number are ignored.
 func (p Nbit) Decode(dst, src []byte) (int, error) {
 	low := p.First - p.Bits + 1
 	field := (uint64(1)<<p.Bits - 1) << low
 	above := ^uint64(0) << p.First << 1
-	around := uint64(0)
+	fill := uint64(0)
 	if p.FillOnes {
-		around = ^field
+		fill = ^field
 	}
 	n := len(dst) / p.Size
 	if have := 8 * len(src) / p.Bits; have < n {
-		return 0, corrupt.Errorf("hdf4.nbit: %d numbers of %d bits in %d bytes, %d are due", have, p.Bits, len(src), n)
+		return 0, corrupt.Errorf("hdf4.nbit: %d bytes hold %d numbers of %d bits, %d are expected", len(src), have, p.Bits, n)
 	}
 	at := 0 // in bits
 	for i := range n {
-		v := around | bitsAt(src, at, p.Bits)<<low
+		v := fill | bitsAt(src, at, p.Bits)<<low
 		at += p.Bits
-		if p.ExtendSign {
+		if p.ExtendSign { // overrides FillOnes above the stored bits
 			v &^= above
 			if v>>p.First&1 != 0 {
 				v |= above
@@ -55,13 +58,14 @@ func (p Nbit) Decode(dst, src []byte) (int, error) {
 	return n * p.Size, nil
 }
 
-// bitsAt returns up to 32 bits from bit at on, the highest first.
+// bitsAt returns count bits of b from bit `at` on, the most significant first, count <= 32.
 func bitsAt(b []byte, at, count int) uint64 {
 	var buf [8]byte
 	copy(buf[:], b[at/8:])
 	return binary.BigEndian.Uint64(buf[:]) << (at % 8) >> (64 - count)
 }
 
+// put writes the low size bytes of v, big-endian.
 func put(dst []byte, v uint64, size int) {
 	switch size {
 	case 1:

@@ -2,21 +2,23 @@ package hdf4
 
 import "varve/codec/internal/corrupt"
 
-// SkippingHuffman decodes bytes that a tree for each place of a number was used for. A tree is
-// turned towards each byte that it gave (D. W. Jones, "Application of splay trees to data
-// compression", 1988; cskphuff.c).
+// SkippingHuffman decodes adaptive Huffman codes. There is one code tree for each byte position of a
+// number. After each byte, its tree is splayed, so that frequent bytes get shorter codes (D. W. Jones,
+// "Application of splay trees to data compression", 1988; cskphuff.c of libhdf4).
 type SkippingHuffman struct {
-	Size int // bytes of a number
+	Size int // bytes per number
 }
 
-// nodes is how many inner nodes a tree has; the leaf of byte b is node nodes + b.
+// nodes is the number of inner nodes of a tree. The leaf of byte b is node nodes + b.
 const nodes = 256
 
+// splayTree is a code tree. Its root is node 0.
 type splayTree struct {
 	left, right [nodes]uint16
 	up          [2 * nodes]uint8
 }
 
+// newSplayTree returns the balanced tree with which encoder and decoder start.
 func newSplayTree() *splayTree {
 	t := &splayTree{}
 	for i := range t.up {
@@ -28,8 +30,7 @@ func newSplayTree() *splayTree {
 	return t
 }
 
-// Decode decodes src to the beginning of dst and returns how many bytes it decodes to. It never
-// writes beyond dst; what stands in src once that is full does not count.
+// Decode fills dst and returns its length. Bytes of src after the last code are ignored.
 func (p SkippingHuffman) Decode(dst, src []byte) (int, error) {
 	trees := make([]*splayTree, p.Size)
 	for i := range trees {
@@ -41,7 +42,7 @@ func (p SkippingHuffman) Decode(dst, src []byte) (int, error) {
 		node := uint16(0)
 		for node < nodes {
 			if at == 8*len(src) {
-				return 0, corrupt.Errorf("hdf4.skphuff: %d bytes decode to %d, %d are due", len(src), out, len(dst))
+				return 0, corrupt.Errorf("hdf4.skphuff: truncated at byte %d, after %d of %d decoded bytes", len(src), out, len(dst))
 			}
 			if src[at/8]>>(7-at%8)&1 == 0 {
 				node = t.left[node]
@@ -56,9 +57,11 @@ func (p SkippingHuffman) Decode(dst, src []byte) (int, error) {
 	return len(dst), nil
 }
 
-// splay moves a leaf up by half of its way to the root.
+// splay moves a leaf about half of its way up to the root.
 func (t *splayTree) splay(leaf uint16) {
 	for a := leaf; ; {
+		// Exchange a with its parent's sibling, then go on two levels above. This semi-splay step
+		// must be the encoder's exactly, or the trees differ.
 		parent := t.up[a]
 		if parent == 0 {
 			return

@@ -2,10 +2,11 @@
 
 package inflate
 
-// forgiving is whether malformed codes may be accepted that zlib refuses.
-const forgiving = false
+// isLenient reports whether this build may accept malformed codes that zlib rejects.
+const isLenient = false
 
-// blocks decodes the DEFLATE stream at src[at:] and returns where it ends.
+// blocks decodes the DEFLATE stream at src[at:] to dst. It returns the decoded length and the end of
+// the stream in src.
 func blocks(dst, src []byte, at int) (n, end int, err error) {
 	return decode(dst, src, at)
 }

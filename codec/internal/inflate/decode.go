@@ -7,9 +7,9 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A decoder is the state of one stream. Bits are loaded from src[ip:] above the n that wait
-// in bits, lowest first. What stands in bits above the lowest n is either zero or what src[ip:]
-// holds, so that loading it again changes nothing.
+// A decoder is the state of one stream. The low n bits of cursor.bits are loaded and not yet consumed.
+// The bits above them are either zero or the first bits of src[ip:], so that loading these again with
+// an OR changes nothing.
 type decoder struct {
 	dst, src []byte
 	cursor
@@ -18,16 +18,17 @@ type decoder struct {
 	lens [litlenSyms + distSyms + 2]uint8
 }
 
-// A cursor is where a decoder stands.
+// A cursor is the position of a decoder in its buffers. Assembly reads and writes it.
 type cursor struct {
-	op, ip int    // next byte of dst to write, of src to load
-	bits   uint64 // loaded and not consumed, the next bit lowest
-	n      uint   // how many of bits wait
+	op, ip int    // index of the next byte of dst to write, of src to load
+	bits   uint64 // loaded bits, the next one lowest
+	n      uint   // number of loaded bits
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// decode decodes the stream at src[at:] and returns where it ends.
+// decode decodes the stream at src[at:] to dst. It returns the decoded length and the end of the
+// stream in src.
 func decode(dst, src []byte, at int) (n, end int, err error) {
 	d := decoders.Get().(*decoder)
 	d.dst, d.src, d.cursor = dst, src, cursor{ip: at}
@@ -35,20 +36,21 @@ func decode(dst, src []byte, at int) (n, end int, err error) {
 		final, err = d.block()
 	}
 	n, end = d.op, d.aligned()
-	d.dst, d.src = nil, nil
+	d.dst, d.src = nil, nil // a pooled decoder must not keep the buffers in memory
 	decoders.Put(d)
 	return n, end, err
 }
 
-// offset is where in src the byte of the next bit is.
+// offset returns the index in src of the byte that holds the next bit.
 func (d *decoder) offset() int { return d.ip - int(d.n+7)>>3 }
 
-// aligned is where in src the next byte is of which no bit is consumed.
+// aligned returns the index in src of the next byte of which no bit is consumed.
 func (d *decoder) aligned() int { return d.ip - int(d.n)>>3 }
 
-// fill loads at least 56 bits, or all that are left.
+// fill loads bits until there are at least 56, or src ends.
 func (d *decoder) fill() {
 	if len(d.src)-d.ip >= 8 {
+		// One load of 8 bytes is faster than a loop. Only the whole bytes that fit count as loaded.
 		d.bits |= binary.LittleEndian.Uint64(d.src[d.ip:]) << (d.n & 63)
 		d.ip += int(7 - d.n>>3)
 		d.n |= 56
@@ -61,18 +63,20 @@ func (d *decoder) fill() {
 	}
 }
 
-// drop consumes k of the bits that are there.
+// drop consumes k loaded bits.
 func (d *decoder) drop(k uint) {
 	d.bits >>= k
 	d.n -= k
 }
 
+// truncated returns the error for a stream that ends too early.
 func (d *decoder) truncated() error {
 	return corrupt.Errorf("deflate: input ends at offset %d within a block", len(d.src))
 }
 
+// overflow returns the error for a stream that holds more than len(dst) bytes.
 func (d *decoder) overflow() error {
-	return corrupt.Errorf("deflate: more than the expected %d bytes, seen at offset %d", len(d.dst), d.offset())
+	return corrupt.Errorf("deflate: more than the expected %d bytes, noticed at offset %d", len(d.dst), d.offset())
 }
 
 // block decodes one block and reports whether it is the last.
@@ -98,7 +102,7 @@ func (d *decoder) block() (final bool, err error) {
 	return false, corrupt.Errorf("deflate: block type is 3 at offset %d, only 0 to 2 are defined", d.offset())
 }
 
-// stored copies a block of section 3.2.4.
+// stored copies an uncompressed block (RFC 1951, section 3.2.4).
 func (d *decoder) stored() error {
 	d.ip, d.bits, d.n = d.aligned(), 0, 0
 	if len(d.src)-d.ip < 4 {
@@ -120,7 +124,8 @@ func (d *decoder) stored() error {
 	return nil
 }
 
-// compressed decodes the symbols of a block.
+// compressed decodes the symbols of a block: with the fast loop, then near the ends of the buffers
+// with a careful one.
 func (d *decoder) compressed(t *tables) error {
 	s := fast(&d.cursor, t, d.dst, d.src)
 	if s == needCare {
@@ -132,7 +137,7 @@ func (d *decoder) compressed(t *tables) error {
 	case badDistance:
 		return corrupt.Errorf("deflate: invalid distance code at offset %d", d.offset())
 	case tooFar:
-		return corrupt.Errorf("deflate: distance before offset %d reaches back beyond the start of the output, %d bytes so far", d.offset(), d.op)
+		return corrupt.Errorf("deflate: the distance before offset %d is greater than the %d bytes decoded so far", d.offset(), d.op)
 	case outOfInput:
 		return d.truncated()
 	case outOfSpace:
@@ -141,7 +146,7 @@ func (d *decoder) compressed(t *tables) error {
 	return nil
 }
 
-// status says why a loop over symbols ended.
+// status is the reason why a loop over symbols ended. Assembly returns it.
 type status uint8
 
 const (
@@ -154,7 +159,7 @@ const (
 	outOfSpace
 )
 
-// careful decodes symbols one by one up to the very ends of both buffers.
+// careful decodes symbols one by one and checks the ends of both buffers at each.
 func (d *decoder) careful(t *tables) status {
 	for {
 		d.fill()
@@ -186,7 +191,7 @@ func (d *decoder) careful(t *tables) status {
 	}
 }
 
-// literal writes the byte of an entry.
+// literal writes the byte of the entry e.
 func (d *decoder) literal(e uint64) status {
 	if d.n < uint(e&63) {
 		return outOfInput
@@ -200,7 +205,7 @@ func (d *decoder) literal(e uint64) status {
 	return blockDone
 }
 
-// match copies what a length's entry and the distance behind it say.
+// match copies a match: e is the entry of its length, the distance follows in the stream.
 func (d *decoder) match(e uint64, t *tables) status {
 	length, ok := d.value(e)
 	if !ok {
@@ -227,28 +232,32 @@ func (d *decoder) match(e uint64, t *tables) status {
 	case length > len(d.dst)-d.op:
 		return outOfSpace
 	}
+	// Each copy doubles the available source, so that a match that overlaps itself needs few copies.
 	for from, end := d.op-dist, d.op+length; d.op < end; {
 		d.op += copy(d.dst[d.op:end], d.dst[from:d.op])
 	}
 	return blockDone
 }
 
-// value consumes the code and the extra bits of a length or a distance.
+// value consumes the code and the extra bits of a length or a distance, and returns its value. It
+// returns false if src ends within them.
 func (d *decoder) value(e uint64) (int, bool) {
 	if d.n < uint(e&63) {
 		return 0, false
 	}
-	v := ranging(e, d.bits)
+	v := extend(e, d.bits)
 	d.drop(uint(e & 63))
 	return v, true
 }
 
-// ranging is the length or distance that e and the extra bits behind its code stand for.
-func ranging(e, bits uint64) int {
+// extend returns the length or distance of the entry e: its base value plus the extra bits that
+// follow its code in bits.
+func extend(e, bits uint64) int {
 	return int(e>>valueShift + bits&(1<<(e&63)-1)>>(e>>codeShift&63))
 }
 
-// subindex is where the subtable that e points to continues, its main bits dropped.
+// subindex returns the index of the next entry in the subtable that the entry e names. bits begins
+// after the bits that indexed the main table.
 func subindex(e, bits uint64) uint64 {
 	return e>>valueShift&0xffff + bits&(1<<(e>>nextShift&63)-1)
 }

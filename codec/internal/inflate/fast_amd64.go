@@ -6,10 +6,11 @@ import "golang.org/x/sys/cpu"
 
 var hasBMI2 = cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasSSSE3
 
-// stretch is how many bytes a call in assembly decodes, for it cannot be preempted: some 100 µs.
+// stretch is the maximum number of bytes that a call of assembly decodes, about 100 µs. The scheduler
+// cannot preempt assembly.
 const stretch = 1 << 17
 
-// fast decodes symbols while both buffers have room.
+// fast decodes symbols while src and dst have fastIn and fastOut bytes left.
 func fast(c *cursor, t *tables, dst, src []byte) status {
 	if !hasBMI2 {
 		return portableFast(c, t, dst, src)
@@ -24,12 +25,14 @@ func fast(c *cursor, t *tables, dst, src []byte) status {
 	return needCare
 }
 
-// fastBMI2 is portableFast while c.op <= opEnd and c.ip <= ipEnd, which must hold when called.
+// fastBMI2 is portableFast in assembly. It runs while c.op <= opEnd and c.ip <= ipEnd, which must hold
+// at the call.
 //
 //go:noescape
 func fastBMI2(c *cursor, t *tables, dst, src []byte, opEnd, ipEnd int) status
 
-// periods repeats the numbers below d in row d, to shuffle a period of d bytes into 16.
+// periods holds in row d the numbers 0 to d-1, repeated: the shuffle mask that repeats a period of d
+// bytes over 16 bytes.
 //
 //lint:ignore U1000 fast_amd64.s reads it
 var periods = func() (rows [16][16]byte) {
@@ -41,7 +44,7 @@ var periods = func() (rows [16][16]byte) {
 	return rows
 }()
 
-// strides are how many of the 16 bytes of a row are whole periods.
+// strides holds at d the number of bytes of whole periods in row d of periods.
 //
 //lint:ignore U1000 fast_amd64.s reads it
 var strides = func() (bytes [16]byte) {

@@ -34,7 +34,7 @@ func FuzzRaw(f *testing.F) {
 		case err != nil && !errors.Is(err, corrupt.Err):
 			t.Fatalf("error %v is not corrupt.Err", err)
 		case wantErr != nil || len(want) > limit:
-			if err == nil && !forgiving {
+			if err == nil && !isLenient {
 				t.Fatalf("got %d bytes, the standard library says %v", n, wantErr)
 			}
 		case err != nil:

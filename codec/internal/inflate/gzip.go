@@ -13,7 +13,7 @@ const (
 	gzipTrailer = 8  // CRC-32 and ISIZE
 )
 
-// Bits of FLG, RFC 1952 section 2.3.1. FTEXT (1) changes nothing.
+// Bits of FLG, RFC 1952 section 2.3.1. FTEXT (1) is ignored.
 const (
 	flagHeaderCRC = 1 << 1
 	flagExtra     = 1 << 2
@@ -22,10 +22,10 @@ const (
 	flagReserved  = 7 << 5
 )
 
-// Gzip decodes every member of a gzip file into dst, one behind the other, and verifies
-// their checksums and sizes. Zero bytes may stand between members and at the end, as the gzip
-// programs and Python (so numcodecs) allow; anything else there is corrupt. A file has
-// at least one member.
+// Gzip decodes all members of a gzip file to dst, concatenated, and returns the decoded length. It
+// verifies their checksums and sizes. A file has at least one member. Zero bytes between members and
+// at the end are allowed, as in the gzip program and in Python (and so in numcodecs); other bytes are
+// an error.
 func Gzip(dst, src []byte) (n int, err error) {
 	for at := 0; ; {
 		m, end, err := member(dst[n:], src, at)
@@ -39,7 +39,7 @@ func Gzip(dst, src []byte) (n int, err error) {
 	}
 }
 
-// member decodes the member at src[at:] and returns where it ends.
+// member decodes the member at src[at:]. It returns the decoded length and the end of the member.
 func member(dst, src []byte, at int) (n, end int, err error) {
 	if at, err = gzipBody(src, at); err != nil {
 		return 0, at, err
@@ -53,15 +53,15 @@ func member(dst, src []byte, at int) (n, end int, err error) {
 	}
 	want, size := binary.LittleEndian.Uint32(src[end:]), binary.LittleEndian.Uint32(src[end+4:])
 	if got := crc32.ChecksumIEEE(dst[:n]); got != want {
-		return n, end, corrupt.Errorf("gzip: CRC-32 of the data is %08x, the member says %08x at offset %d", got, want, end)
+		return n, end, corrupt.Errorf("gzip: CRC-32 is %08x at offset %d, but the decoded bytes have %08x", want, end, got)
 	}
 	if uint32(n) != size {
-		return n, end, corrupt.Errorf("gzip: member holds %d bytes, ISIZE says %d at offset %d", n, size, end+4)
+		return n, end, corrupt.Errorf("gzip: ISIZE is %d at offset %d, but the member has %d bytes", size, end+4, n)
 	}
 	return n, end + gzipTrailer, nil
 }
 
-// gzipBody checks the header at src[at:] and returns where the DEFLATE stream begins.
+// gzipBody checks the header at src[at:] and returns the start of the DEFLATE stream.
 func gzipBody(src []byte, at int) (int, error) {
 	start := at
 	if len(src)-at < gzipHeader {
@@ -87,8 +87,9 @@ func gzipBody(src []byte, at int) (int, error) {
 	return at, nil
 }
 
-// skipFields passes the extra field, the file's name and the comment.
-func skipFields(src []byte, at int, flags byte) (int, bool) {
+// skipFields returns the position after the extra field, the file's name and the comment. ok is false
+// if src ends within them.
+func skipFields(src []byte, at int, flags byte) (end int, ok bool) {
 	if flags&flagExtra != 0 {
 		if len(src)-at < 2 {
 			return at, false
@@ -102,27 +103,29 @@ func skipFields(src []byte, at int, flags byte) (int, bool) {
 		if flags&text == 0 {
 			continue
 		}
-		end := bytes.IndexByte(src[at:], 0)
-		if end < 0 {
+		length := bytes.IndexByte(src[at:], 0)
+		if length < 0 {
 			return at, false
 		}
-		at += end + 1
+		at += length + 1
 	}
 	return at, true
 }
 
-// skipHeaderCRC verifies the low half of the CRC-32 over src[start:at], which stands at at.
+// skipHeaderCRC verifies the header's checksum at src[at:], the low half of the CRC-32 of
+// src[start:at]. It returns the position after it.
 func skipHeaderCRC(src []byte, start, at int) (int, error) {
 	if len(src)-at < 2 {
 		return at, corrupt.Errorf("gzip: input ends at offset %d within a header", len(src))
 	}
 	got, want := uint16(crc32.ChecksumIEEE(src[start:at])), binary.LittleEndian.Uint16(src[at:])
 	if got != want {
-		return at, corrupt.Errorf("gzip: CRC-16 of the header is %04x, the header says %04x at offset %d", got, want, at)
+		return at, corrupt.Errorf("gzip: CRC-16 is %04x at offset %d, but the header has %04x", want, at, got)
 	}
 	return at + 2, nil
 }
 
+// skipZeros returns the position of the next byte that is not zero, or len(src).
 func skipZeros(src []byte, at int) int {
 	for at < len(src) && src[at] == 0 {
 		at++

@@ -8,16 +8,16 @@ import (
 // Sizes of the codes, RFC 1951 section 3.2.7.
 const (
 	litlenSyms  = 286 // 286 and 287 are in the fixed code but never valid
-	distSyms    = 30  // 30 and 31 likewise
+	distSyms    = 30  // 30 and 31 are in the fixed code but never valid
 	precodeSyms = 19
 	maxCodeLen  = 15
 	endOfBlock  = 256
 )
 
-// A table is indexed with the next bits of the stream. Codes longer than the main table's
-// index continue in a subtable behind it. A complete subtable of b bits serves at least b+1
-// symbols, so subtables never need more than 16/5 entries a literal/length symbol
-// (b ≤ 4) or 64/7 entries a distance symbol (b ≤ 6).
+// Sizes of decoding tables. A table is indexed with the next bits of the stream. Codes longer than this
+// index continue in a subtable, which is stored after the main table. A complete subtable of b bits has
+// at least b+1 symbols, so subtables need at most 16/5 entries per literal/length symbol (b ≤ 4) and
+// 64/7 entries per distance symbol (b ≤ 6).
 const (
 	litlenBits  = 11
 	distBits    = 9
@@ -27,7 +27,8 @@ const (
 	precodeSize = 1 << precodeBits
 )
 
-// An entry says what the bits mean, how many to drop and how many index the next table.
+// An entry of a table holds the meaning of the bits that index it, how many bits to drop, and how many
+// bits index the next table.
 //
 //	           63‥60 55‥32              31‥24         23‥16         15‥8        7‥0
 //	literal    1000  value              -             -             litlenBits  bits of the code
@@ -56,7 +57,7 @@ type tables struct {
 	dist   [distSize]uint64
 }
 
-// The entries of all symbols, less the bits of their codes.
+// The entries of all symbols, without the lengths of their codes.
 var (
 	litlenSymbols  = makeLitlenSymbols()
 	distSymbols    = makeDistSymbols()
@@ -75,10 +76,10 @@ func makeLitlenSymbols() *[288]uint64 {
 		if i >= 8 {
 			extra = i/4 - 1
 		}
-		s[257+i] = ranged(base, extra, distBits)
+		s[257+i] = makeEntry(base, extra, distBits)
 		base += 1 << extra
 	}
-	s[285] = ranged(258, 0, distBits)
+	s[285] = makeEntry(258, 0, distBits) // the longest match has a symbol of its own
 	s[286], s[287] = invalid, invalid
 	return &s
 }
@@ -91,15 +92,16 @@ func makeDistSymbols() *[32]uint64 {
 		if i >= 4 {
 			extra = i/2 - 1
 		}
-		s[i] = ranged(base, extra, litlenBits)
+		s[i] = makeEntry(base, extra, litlenBits)
 		base += 1 << extra
 	}
 	s[30], s[31] = invalid, invalid
 	return &s
 }
 
-// ranged is the entry of a symbol with extra bits.
-func ranged(base, extra, next uint64) uint64 {
+// makeEntry returns the entry of a length or distance with extra bits. next is the number of index
+// bits of the table that decodes the next symbol.
+func makeEntry(base, extra, next uint64) uint64 {
 	return base<<valueShift | extra<<extraShift | next<<nextShift | extra
 }
 
@@ -111,7 +113,7 @@ func makePrecodeSymbols() *[precodeSyms]uint64 {
 	return &s
 }
 
-// fixedTables are those of section 3.2.6.
+// fixedTables returns the tables of the fixed codes (RFC 1951, section 3.2.6).
 var fixedTables = sync.OnceValue(func() *tables {
 	var (
 		t    tables
@@ -140,12 +142,12 @@ var fixedTables = sync.OnceValue(func() *tables {
 // A code is a set of code lengths sorted for building a table.
 type code struct {
 	counts [maxCodeLen + 1]uint16 // symbols of each length
-	syms   [320]uint16            // those with a code, by length and then by value
-	used   int                    // how many
-	left   int                    // codes of maxCodeLen bits not taken: 0 complete, below oversubscribed
+	syms   [320]uint16            // the symbols that have a code, by length, then by value
+	used   int                    // number of symbols that have a code
+	left   int                    // unused codes of maxCodeLen bits: 0 if complete, < 0 if oversubscribed
 }
 
-// sort takes the lengths of the symbols' codes, 0 where a symbol has none.
+// sort sets c from the length of each symbol's code. Length 0 means that the symbol has no code.
 func (c *code) sort(lens []uint8) {
 	c.counts = [maxCodeLen + 1]uint16{}
 	for _, l := range lens {
@@ -167,16 +169,16 @@ func (c *code) sort(lens []uint8) {
 	}
 }
 
-// complete reports whether every sequence of bits is a code.
-func (c *code) complete() bool { return c.left == 0 }
+// isComplete reports whether every sequence of bits is a code.
+func (c *code) isComplete() bool { return c.left == 0 }
 
-// single reports whether the only code is one bit, which zlib accepts.
-func (c *code) single() bool { return c.used == 1 && c.counts[1] == 1 }
+// isSingle reports whether there is one code, of one bit. It is incomplete, but zlib accepts it.
+func (c *code) isSingle() bool { return c.used == 1 && c.counts[1] == 1 }
 
-// fill builds the table of a complete code, of a single one, or of none. While codes
-// of l bits are placed the table has 2^l entries, so each takes one; then it doubles.
+// fill builds the table of a complete code, of a single code, or of no code. While it places codes of
+// l bits the table has 2^l entries, so each code takes one entry. Then the table doubles.
 func (c *code) fill(table, symbols []uint64, tableBits int) {
-	if !c.complete() {
+	if !c.isComplete() {
 		c.fillIncomplete(table[:1<<tableBits], symbols)
 		return
 	}
@@ -194,7 +196,7 @@ func (c *code) fill(table, symbols []uint64, tableBits int) {
 	}
 }
 
-// fillIncomplete gives the single code, if there is one, the bit 0 and leaves 1 invalid.
+// fillIncomplete gives the single code, if there is one, the bit 0. The bit 1 becomes invalid.
 func (c *code) fillIncomplete(table, symbols []uint64) {
 	for i := range table {
 		table[i] = invalid
@@ -208,11 +210,11 @@ func (c *code) fillIncomplete(table, symbols []uint64) {
 	}
 }
 
-// fillSubtables places the symbols from next on, whose codes are longer than tableBits.
-// word is the first of them, its first bit lowest.
+// fillSubtables places the symbols from c.syms[next] on, whose codes are longer than tableBits. word is
+// the code of the first of them, its first bit lowest.
 func (c *code) fillSubtables(table, symbols []uint64, tableBits, next int, word uint32) {
 	end, start := 1<<tableBits, 0
-	prefix := uint32(1) << tableBits // none
+	prefix := uint32(1) << tableBits // equal to no prefix, so that the first code starts a subtable
 	for l := tableBits + 1; l <= maxCodeLen; l++ {
 		for i := range int(c.counts[l]) {
 			if p := word & (1<<tableBits - 1); p != prefix {
@@ -232,8 +234,8 @@ func (c *code) fillSubtables(table, symbols []uint64, tableBits, next int, word 
 	}
 }
 
-// subtableBits is the width of a subtable whose first code has l bits, when count codes of
-// that length remain: as wide as it takes until the codes that follow fill it.
+// subtableBits returns the number of index bits of a subtable whose first code has l bits, if count
+// codes of that length remain. The subtable is wide enough for the codes that fill it.
 func (c *code) subtableBits(l, count, tableBits int) int {
 	width := l - tableBits
 	for room := 1 << width; count < room; room <<= 1 {
@@ -246,9 +248,9 @@ func (c *code) subtableBits(l, count, tableBits int) int {
 	return width
 }
 
-// nextWord is the code that follows word among those of l bits. The first bit is the lowest, so
-// the carry runs downwards: the highest 0 becomes 1 and all above it 0. The last code
-// stays as it is.
+// nextWord returns the code of l bits after word. The first bit of a code is the lowest, so the carry
+// runs downwards: the highest 0 becomes 1, and all bits above it 0. The last code is returned
+// unchanged.
 func nextWord(word uint32, l int) uint32 {
 	top := uint32(1) << bits.Len32(word^(1<<l-1)) >> 1
 	return word&(top-1)&(1<<l-1) | top

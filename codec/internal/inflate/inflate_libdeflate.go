@@ -23,11 +23,12 @@ import (
 	"unsafe"
 )
 
-// forgiving is whether malformed codes may be accepted that zlib refuses: the library gives
-// bits without a symbol some meaning, and takes the fixed code's unused symbols for others.
-const forgiving = true
+// isLenient reports whether this build may accept malformed codes that zlib rejects. libdeflate decodes
+// bits that are no code, and unused symbols of the fixed code, as other symbols.
+const isLenient = true
 
-// A library is the decompressor of one call at a time; the garbage collector frees it.
+// A library is a decompressor of libdeflate. One goroutine may use it at a time. The garbage collector
+// frees it.
 type library struct {
 	d *C.struct_libdeflate_decompressor
 }
@@ -40,8 +41,9 @@ var libraries = sync.Pool{New: func() any {
 	return l
 }}
 
-// blocks decodes the DEFLATE stream at src[at:] and returns where it ends. The library does not
-// say what is wrong with a stream, or where, so those it refuses go through decode.
+// blocks decodes the DEFLATE stream at src[at:] to dst. It returns the decoded length and the end of
+// the stream in src. libdeflate does not report why it rejects a stream, or where, so decode decodes
+// such a stream again for its error.
 func blocks(dst, src []byte, at int) (n, end int, err error) {
 	l := libraries.Get().(*library)
 	defer libraries.Put(l)

@@ -14,9 +14,9 @@ const (
 	zlibTrailer = 4 // Adler-32
 )
 
-// Zlib decodes one zlib stream into dst and verifies its checksum. Bytes that follow the
-// stream are ignored, as libhdf5 and numcodecs do with zlib. A stream that needs a preset dictionary
-// is refused with errors.ErrUnsupported.
+// Zlib decodes one zlib stream to dst, verifies its checksum and returns the decoded length. Bytes
+// after the stream are ignored, as in libhdf5 and numcodecs. A stream that needs a preset dictionary is
+// errors.ErrUnsupported.
 func Zlib(dst, src []byte) (n int, err error) {
 	if err := checkZlibHeader(src); err != nil {
 		return 0, err
@@ -30,11 +30,12 @@ func Zlib(dst, src []byte) (n int, err error) {
 	}
 	want := binary.BigEndian.Uint32(src[end:])
 	if got := adler32.Checksum(dst[:n]); got != want {
-		return n, corrupt.Errorf("zlib: Adler-32 of the data is %08x, the stream says %08x at offset %d", got, want, end)
+		return n, corrupt.Errorf("zlib: Adler-32 is %08x at offset %d, but the decoded bytes have %08x", want, end, got)
 	}
 	return n, nil
 }
 
+// checkZlibHeader returns an error unless src begins with a header of a supported stream.
 func checkZlibHeader(src []byte) error {
 	if len(src) < zlibHeader {
 		return corrupt.Errorf("zlib: input ends at offset %d within the header", len(src))
@@ -53,10 +54,11 @@ func checkZlibHeader(src []byte) error {
 	return nil
 }
 
+// presetDictionary returns the error for a stream that needs a preset dictionary.
 func presetDictionary(src []byte) error {
 	if len(src) < zlibHeader+4 {
 		return corrupt.Errorf("zlib: input ends at offset %d within the dictionary's id", len(src))
 	}
 	id := binary.BigEndian.Uint32(src[zlibHeader:])
-	return fmt.Errorf("zlib: the stream needs the preset dictionary %08x: %w", id, errors.ErrUnsupported)
+	return fmt.Errorf("zlib: the stream needs the preset dictionary %08x, which no file contains: %w", id, errors.ErrUnsupported)
 }

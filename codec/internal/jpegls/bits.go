@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// bitReader takes bits from the most significant down, without those stuffed after FF. Past
-// the end it gives zeros, and overrun tells.
+// bitReader reads bits from the most significant bit of each byte down, without the bit that is
+// stuffed after each byte FF. Past the end of src it returns zeros, and overrun reports true.
 type bitReader struct {
-	src  []byte // up to the marker that ends it
-	next int    // the next byte to load
-	acc  uint64 // loaded bits from the top down, and perhaps some of those to come
-	n    uint   // how many are loaded
-	made uint   // how many of those lie past the end
+	src    []byte // the coded samples, up to the next marker
+	next   int    // index of the next byte to load
+	acc    uint64 // loaded bits, from the top down; the bits below the top n may already be set
+	n      uint   // number of loaded bits
+	padded uint   // number of loaded bits that are zeros past the end of src
 }
 
 const (
@@ -34,7 +34,7 @@ func (r *bitReader) refill() {
 	for r.n <= 56 {
 		if r.next >= len(r.src) {
 			r.n += 8
-			r.made += 8
+			r.padded += 8
 			continue
 		}
 		b := r.src[r.next]
@@ -42,7 +42,8 @@ func (r *bitReader) refill() {
 		r.acc |= uint64(b) << (56 - r.n)
 		r.n += 8
 		if b == 0xff {
-			// The stuffed bit is 0 and falls on the last of these ones.
+			// The stuffed bit is 0. The next byte is loaded one bit higher, so that this 0 falls on
+			// the last 1 of FF.
 			r.n--
 		}
 	}
@@ -59,7 +60,7 @@ func (r *bitReader) take(n uint) int {
 	return int(v)
 }
 
-// zeros counts the zeros before the next one, and takes that too.
+// zeros returns the number of zeros before the next one bit, and skips both.
 func (r *bitReader) zeros() int {
 	count := uint(0)
 	for {
@@ -68,8 +69,8 @@ func (r *bitReader) zeros() int {
 			r.n -= z + 1
 			return int(count + z)
 		}
-		if r.made > 0 {
-			// All that is there is loaded, so no one comes.
+		if r.padded > 0 {
+			// All of src is loaded, and the padding has no one bit.
 			r.n, r.acc = 0, 0
 			return int(count)
 		}
@@ -79,11 +80,11 @@ func (r *bitReader) zeros() int {
 	}
 }
 
-// overrun reports whether bits were taken that are not there.
-func (r *bitReader) overrun() bool { return r.made > r.n }
+// overrun reports whether more bits were read than src holds.
+func (r *bitReader) overrun() bool { return r.padded > r.n }
 
-// rest reports whether what is left is the padding of the last byte.
-func (r *bitReader) rest() bool {
+// isAtEnd reports whether only the padding of the last byte is left.
+func (r *bitReader) isAtEnd() bool {
 	if r.n < 56 {
 		r.refill()
 	}

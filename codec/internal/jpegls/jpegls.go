@@ -1,35 +1,34 @@
-// Package jpegls decodes JPEG-LS as HDF5's filter 32018 stores it, which is EUMETSAT's
-// FCIDECOMP for the images of Meteosat Third Generation.
+// Package jpegls decodes JPEG-LS chunks of HDF5's filter 32018: EUMETSAT's FCIDECOMP, for the images
+// of Meteosat Third Generation. Use Parse, then Image.Decode.
 //
-// A chunk is one JPEG-LS stream, ITU-T T.87 (ISO/IEC 14495-1), numbers big-endian:
+// A chunk is one JPEG-LS stream, ITU-T T.87 (ISO/IEC 14495-1). Numbers are big-endian:
 //
 //	FF D8                                                 SOI, start of image
 //	FF F7  length  P  Y  X  Nf  {C 11 0}…                 SOF55: bits, lines, columns, components
 //	FF F8  length  1  MAXVAL  T1  T2  T3  RESET           LSE: coding parameters, 0 is the default
 //	FF DD  length  lines                                  DRI: lines between restarts
-//	FF DA  length  Ns  {C 0}…  NEAR  ILV  0               SOS, and the coded samples follow it
-//	…                                                     more scans when components are apart
+//	FF DA  length  Ns  {C 0}…  NEAR  ILV  0               SOS: scan header; coded samples follow
+//	…                                                     more scans if components are not interleaved
 //	FF D9                                                 EOI, end of image
 //
-// P, Nf, Ns, C, NEAR and ILV are bytes, the others are 16 bits. A byte FF among coded samples
-// is followed by one with its top bit 0, which is no part of them; so FF and a byte from 80 up
-// is a marker.
+// P, Nf, Ns, C, NEAR and ILV have 8 bits, the others 16. After a byte FF of coded samples, a bit 0
+// is inserted at the top of the next byte. So FF followed by a byte of 80 or more is a marker.
 //
-// A sample is either one of a run, all equal to the sample before, or predicted from its
-// neighbours
+// A sample x is coded in one of two ways. In a run, it equals the previous sample a. Otherwise it is
+// predicted from its neighbours
 //
 //	c b d
 //	a x
 //
-// and the error of that, in steps of 2 NEAR + 1, is Golomb-coded. How many bits it takes, and
-// what the prediction misses on average, is learnt in 365 contexts by the differences d-b,
-// b-c and c-a.
+// and the error of the prediction, in steps of 2 NEAR + 1, is Golomb-coded. The parameter of the
+// Golomb code and the mean error are learnt separately in 365 contexts, which the differences d-b,
+// b-c and c-a select.
 //
-// The filter is built on CharLS 2.1, which differs from T.87 in what a MAXVAL below 2^P - 1 and
-// a RESET above 255 do, when it encodes too. What it stored is decoded as it means it.
+// The filter uses CharLS 2.1. For a MAXVAL below 2^P - 1 and a RESET above 255 it differs from T.87,
+// in its encoder too. This decoder does the same as CharLS 2.1.
 //
-// The parameters of the filter are 13, 32-bit each. Decoding needs only the first four, for
-// the size of a chunk; the stream itself says the rest:
+// The filter has 13 parameters of 32 bits. Decoding needs only the first four, for the size of a
+// chunk; the stream has the others:
 //
 //	[0] bytes of an element  [1] components  [2] lines  [3] columns
 //	[4] bits of a sample  [5] components  [6] ILV  [7] NEAR  [8] MAXVAL  [9] T1  [10] T2  [11] T3  [12] RESET
@@ -45,25 +44,24 @@ import (
 
 const parameters = 13 // H5Z_FILTER_JPEGLS_NPARAMS
 
-// Image says how large a chunk is. It is made by Parse, and may be used by any number of
-// goroutines.
+// Image holds the parameters of the filter. Any number of goroutines may use it.
 type Image struct {
-	values int // how many parameters there are
+	values int // number of parameters
 	dims   [4]uint32
 }
 
-// Parse reads the filter's parameters as the file holds them. It takes any: what FCIDECOMP cannot
-// encode, for its type or its shape, is stored as it is under parameters that no image has,
-// so it is for Decode to complain about them.
+// Parse returns the Image for the filter's parameters in a file. It accepts all parameters, and Decode
+// checks them: FCIDECOMP skips chunks whose type or shape it cannot encode, and leaves parameters that
+// no image has.
 func Parse(values []uint32) *Image {
 	m := &Image{values: len(values)}
 	copy(m.dims[:], values)
 	return m
 }
 
-// Decode writes a chunk's elements to dst and returns how many bytes that are. Samples of more
-// than 8 bits take two bytes, least significant first; components are one after another, or
-// every pixel's next to each other when the stream interleaves them.
+// Decode decodes a chunk to the beginning of dst and returns the decoded length. Samples of more than 8
+// bits become little-endian 16-bit numbers. The order of components is that of the stream: all samples
+// of the first, then of the second, or interleaved.
 func (m *Image) Decode(dst, src []byte) (int, error) {
 	size, err := m.size(len(dst))
 	if err != nil {
@@ -78,33 +76,33 @@ func (m *Image) Decode(dst, src []byte) (int, error) {
 		return 0, err
 	}
 	if got := s.frame.bytes(); got != uint64(size) {
-		return 0, corrupt.Errorf("jpegls: image of %d × %d × %d samples of %d bits, want one of %d bytes",
+		return 0, corrupt.Errorf("jpegls: image of %d × %d × %d samples of %d bits, the chunk has %d bytes",
 			s.frame.components, s.frame.height, s.frame.width, s.frame.bits, size)
 	}
 	return size, s.decode(dst[:size], sc)
 }
 
-// size returns the bytes of a decoded chunk, when those are at most room.
+// size returns the bytes of a decoded chunk. More than room bytes are an error.
 func (m *Image) size(room int) (int, error) {
 	if m.values != parameters {
-		return 0, corrupt.Errorf("jpegls: %d parameters, want %d", m.values, parameters)
+		return 0, corrupt.Errorf("jpegls: %d filter parameters, must be %d", m.values, parameters)
 	}
 	size := uint64(1)
 	for _, n := range m.dims {
-		// Both are below 2^32, so the product does not overflow.
+		// Both factors are below 2^32, so the product does not overflow.
 		if size *= uint64(n); size > uint64(room) || size >= 1<<32 {
-			return 0, corrupt.Errorf("jpegls: parameters %d for an image of at most %d bytes", m.dims, room)
+			return 0, corrupt.Errorf("jpegls: filter parameters %d give a chunk of more than the expected %d bytes", m.dims, room)
 		}
 	}
 	return int(size), nil
 }
 
-// decode decodes the scan whose header has been read, and those that follow it.
+// decode decodes the scan sc, whose header has been read, and all further scans.
 func (s *stream) decode(dst []byte, sc scan) error {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
 	defer d.release()
-	if sc.interleave != apart {
+	if sc.interleave != ilvNone {
 		return d.scan(s, sc, dst)
 	}
 	plane := len(dst) / s.frame.components
@@ -119,7 +117,7 @@ func (s *stream) decode(dst []byte, sc scan) error {
 		if sc, err = s.readHeader(); err != nil {
 			return fmt.Errorf("component %d: %w", c+1, err)
 		}
-		if sc.interleave != apart {
+		if sc.interleave != ilvNone {
 			return corrupt.Errorf("jpegls: byte %d: interleave mode %d after a scan of one component", s.at, sc.interleave)
 		}
 	}
@@ -127,14 +125,14 @@ func (s *stream) decode(dst []byte, sc scan) error {
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// put16 writes samples as 16-bit numbers, every step bytes.
+// put16 writes samples as little-endian 16-bit numbers, one every step bytes.
 func put16(dst []byte, line []int32, step int) {
 	for i, v := range line {
 		binary.LittleEndian.PutUint16(dst[i*step:], uint16(v))
 	}
 }
 
-// put8 writes samples as bytes, every step bytes.
+// put8 writes samples as bytes, one every step bytes.
 func put8(dst []byte, line []int32, step int) {
 	for i, v := range line {
 		dst[i*step] = byte(v)

@@ -124,43 +124,43 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, corrupt.Err, "SOI"},
 		{"no start", []string{frameHex, scanHex, codedHex, endHex}, corrupt.Err, "SOI"},
-		{"no frame", []string{startHex, scanHex, codedHex, endHex}, corrupt.Err, "without a frame"},
-		{"two frames", []string{startHex, frameHex, frameHex, scanHex, codedHex, endHex}, corrupt.Err, "byte 19: second frame"},
-		{"no scan", []string{startHex, frameHex, endHex}, corrupt.Err, "byte 15: the image ends"},
-		{"a stray byte", []string{startHex, "00", frameHex, scanHex, codedHex, endHex}, corrupt.Err, "no marker at byte 2"},
+		{"no frame", []string{startHex, scanHex, codedHex, endHex}, corrupt.Err, "SOS SOF55"},
+		{"two frames", []string{startHex, frameHex, frameHex, scanHex, codedHex, endHex}, corrupt.Err, "19"},
+		{"no scan", []string{startHex, frameHex, endHex}, corrupt.Err, "15"},
+		{"a stray byte", []string{startHex, "00", frameHex, scanHex, codedHex, endHex}, corrupt.Err, "2"},
 		{"a marker of its own", []string{startHex, "ff01", frameHex}, corrupt.Err, "FF 01"},
-		{"only fill bytes", []string{startHex, "ffffff"}, corrupt.Err, "truncated at byte 5"},
-		{"segment too short", []string{startHex, "fffe0001", frameHex}, corrupt.Err, "segment of 1"},
-		{"segment too long", []string{startHex, "fffe1000", frameHex}, corrupt.Err, "segment of 4096"},
+		{"only fill bytes", []string{startHex, "ffffff"}, corrupt.Err, "5"},
+		{"segment too short", []string{startHex, "fffe0001", frameHex}, corrupt.Err, "1"},
+		{"segment too long", []string{startHex, "fffe1000", frameHex}, corrupt.Err, "4096"},
 		{"JPEG", []string{startHex, "ffc0000b080004000401011100"}, errors.ErrUnsupported, "FF C0"},
-		{"T.870", []string{startHex, "fff9000b080004000401011100"}, errors.ErrUnsupported, "T.870"},
+		{"T.870", []string{startHex, "fff9000b080004000401011100"}, errors.ErrUnsupported, "870"},
 		{"DNL", []string{startHex, frameHex, "ffdc00040004"}, errors.ErrUnsupported, "DNL"},
-		{"1 bit", []string{startHex, "fff7000b 01 0004 0004 01 011100"}, corrupt.Err, "1 bits"},
-		{"17 bits", []string{startHex, "fff7000b 11 0004 0004 01 011100"}, corrupt.Err, "17 bits"},
-		{"no component", []string{startHex, "fff70008 08 0004 0004 00"}, corrupt.Err, "no component"},
-		{"frame cut", []string{startHex, "fff70008 08 0004 0004 01"}, corrupt.Err, "frame in 6 bytes"},
-		{"no height", []string{startHex, "fff7000b 08 0000 0004 01 011100"}, errors.ErrUnsupported, "elsewhere"},
-		{"subsampled", []string{startHex, "fff7000b 08 0004 0004 01 012100"}, errors.ErrUnsupported, "byte 13: subsampled"},
-		{"another size", []string{startHex, "fff7000b 08 0004 0005 01 011100", scanHex, codedHex, endHex}, corrupt.Err, "want one of 16 bytes"},
-		{"more bits", []string{startHex, "fff7000b 09 0004 0004 01 011100", scanHex, codedHex, endHex}, corrupt.Err, "of 9 bits"},
-		{"mapping table", []string{startHex, frameHex, "fff80006 02 01 01 00"}, errors.ErrUnsupported, "LSE segment 2"},
-		{"preset cut", []string{startHex, frameHex, "fff80005 01 00ff"}, corrupt.Err, "want 11"},
+		{"1 bit", []string{startHex, "fff7000b 01 0004 0004 01 011100"}, corrupt.Err, "1"},
+		{"17 bits", []string{startHex, "fff7000b 11 0004 0004 01 011100"}, corrupt.Err, "17"},
+		{"no component", []string{startHex, "fff70008 08 0004 0004 00"}, corrupt.Err, "components 11"},
+		{"frame cut", []string{startHex, "fff70008 08 0004 0004 01"}, corrupt.Err, "6"},
+		{"no height", []string{startHex, "fff7000b 08 0000 0004 01 011100"}, errors.ErrUnsupported, "size 0 4"},
+		{"subsampled", []string{startHex, "fff7000b 08 0004 0004 01 012100"}, errors.ErrUnsupported, "13"},
+		{"another size", []string{startHex, "fff7000b 08 0004 0005 01 011100", scanHex, codedHex, endHex}, corrupt.Err, "16"},
+		{"more bits", []string{startHex, "fff7000b 09 0004 0004 01 011100", scanHex, codedHex, endHex}, corrupt.Err, "9"},
+		{"mapping table", []string{startHex, frameHex, "fff80006 02 01 01 00"}, errors.ErrUnsupported, "LSE 2"},
+		{"preset cut", []string{startHex, frameHex, "fff80005 01 00ff"}, corrupt.Err, "11"},
 		{"RESET 32768", []string{startHex, frameHex, "fff8000d 01 0000 0000 0000 0000 8000", scanHex, codedHex, endHex}, errors.ErrUnsupported, "RESET 32768"},
-		{"restart cut", []string{startHex, frameHex, "ffdd000301", scanHex}, corrupt.Err, "restart interval in 1"},
-		{"scan of no component", []string{startHex, frameHex, "ffda0006 00 000000", codedHex, endHex}, errors.ErrUnsupported, "0 components"},
-		{"scan header cut", []string{startHex, frameHex, "ffda0007 01 01 000000", codedHex, endHex}, corrupt.Err, "scan header of 5"},
-		{"map in scan", []string{startHex, frameHex, "ffda0008 01 01 01 000000", codedHex, endHex}, errors.ErrUnsupported, "mapping table 1"},
-		{"interleave 3", []string{startHex, frameHex, "ffda0008 01 01 00 00 03 00", codedHex, endHex}, corrupt.Err, "mode 3"},
-		{"interleaved alone", []string{startHex, frameHex, "ffda0008 01 01 00 00 01 00", codedHex, endHex}, errors.ErrUnsupported, "mode 1"},
-		{"point transform", []string{startHex, frameHex, "ffda0008 01 01 00 00 00 02", codedHex, endHex}, errors.ErrUnsupported, "2 bits"},
-		{"two of three", []string{startHex, threeHex, "ffda000a 02 0100 0200 00 01 00", codedHex, endHex}, errors.ErrUnsupported, "2 components of 3"},
-		{"color transform", []string{startHex, "ffe80007 6d726678 01", threeHex, "ffda000c 03 0100 0200 0300 00 02 00", codedHex, endHex}, errors.ErrUnsupported, "color transform 1"},
+		{"restart cut", []string{startHex, frameHex, "ffdd000301", scanHex}, corrupt.Err, "1"},
+		{"scan of no component", []string{startHex, frameHex, "ffda0006 00 000000", codedHex, endHex}, errors.ErrUnsupported, "0"},
+		{"scan header cut", []string{startHex, frameHex, "ffda0007 01 01 000000", codedHex, endHex}, corrupt.Err, "5"},
+		{"map in scan", []string{startHex, frameHex, "ffda0008 01 01 01 000000", codedHex, endHex}, errors.ErrUnsupported, "1"},
+		{"interleave 3", []string{startHex, frameHex, "ffda0008 01 01 00 00 03 00", codedHex, endHex}, corrupt.Err, "3"},
+		{"interleaved alone", []string{startHex, frameHex, "ffda0008 01 01 00 00 01 00", codedHex, endHex}, errors.ErrUnsupported, "1"},
+		{"point transform", []string{startHex, frameHex, "ffda0008 01 01 00 00 00 02", codedHex, endHex}, errors.ErrUnsupported, "2"},
+		{"two of three", []string{startHex, threeHex, "ffda000a 02 0100 0200 00 01 00", codedHex, endHex}, errors.ErrUnsupported, "2 3"},
+		{"color transform", []string{startHex, "ffe80007 6d726678 01", threeHex, "ffda000c 03 0100 0200 0300 00 02 00", codedHex, endHex}, errors.ErrUnsupported, "1"},
 		{"by pixel with RESET", []string{startHex, threeHex, "fff8000d 01 0000 0000 0000 0000 0020", "ffda000c 03 0100 0200 0300 00 02 00", codedHex, endHex}, errors.ErrUnsupported, "RESET 32"},
-		{"a bit more", []string{startHex, frameHex, scanHex, codedHex, "80", endHex}, corrupt.Err, "bits after"},
-		{"no end", []string{startHex, frameHex, scanHex, codedHex}, corrupt.Err, "no marker after"},
-		{"coded end early", []string{startHex, frameHex, scanHex, codedHex[:20], endHex}, corrupt.Err, "truncated at byte"},
-		{"zeros without end", []string{startHex, frameHex, scanHex, "00000000", endHex}, corrupt.Err, "truncated at byte"},
-		{"mixed after apart", []string{startHex, threeHex, scanHex, codedHex, "ffda000c 03 0100 0200 0300 00 02 00", codedHex, endHex}, corrupt.Err, "mode 2 after"},
+		{"a bit more", []string{startHex, frameHex, scanHex, codedHex, "80", endHex}, corrupt.Err, "bits"},
+		{"no end", []string{startHex, frameHex, scanHex, codedHex}, corrupt.Err, "truncated marker"},
+		{"coded end early", []string{startHex, frameHex, scanHex, codedHex[:20], endHex}, corrupt.Err, "truncated"},
+		{"zeros without end", []string{startHex, frameHex, scanHex, "00000000", endHex}, corrupt.Err, "truncated"},
+		{"interleaved after a single component", []string{startHex, threeHex, scanHex, codedHex, "ffda000c 03 0100 0200 0300 00 02 00", codedHex, endHex}, corrupt.Err, "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			size := 16
@@ -168,8 +168,8 @@ func TestDecodeRefuses(t *testing.T) {
 				size = 48
 			}
 			n, err := Parse(forSize(size)).Decode(make([]byte, size), unhex(t, c.hex...))
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {
-				t.Errorf("Decode = %d, %v, want %v that says %q", n, err, c.want, c.say)
+			if !errors.Is(err, c.want) || !vectors.Mentions(err, c.say) {
+				t.Errorf("Decode = %d, %v, want %v that mentions %q", n, err, c.want, c.say)
 			}
 		})
 	}
@@ -181,14 +181,14 @@ func TestDecodeRefusesRestarts(t *testing.T) {
 			continue
 		}
 		for _, c := range []struct{ from, to, say string }{
-			{"\xff\xd0", "\xff\xd1", "marker FF D1 between restart intervals, want FF D0"},
-			{"\xff\xd0", "\xff\xd9", "marker FF D9 between"},
+			{"\xff\xd0", "\xff\xd1", "FF D1 D0"},
+			{"\xff\xd0", "\xff\xd9", "FF D9"},
 			{"\xff\xdd\x00\x04\x00", "\xff\xdd\x00\x04\x01", "line"}, // an interval 256 lines longer
 		} {
 			src := bytes.Replace(v.Stored, []byte(c.from), []byte(c.to), 1)
 			n, err := Parse(v.Params).Decode(make([]byte, v.size()), src)
-			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), c.say) {
-				t.Errorf("%s: Decode = %d, %v, want corrupt that says %q", v.Name, n, err, c.say)
+			if !errors.Is(err, corrupt.Err) || !vectors.Mentions(err, c.say) {
+				t.Errorf("%s: Decode = %d, %v, want corrupt that mentions %q", v.Name, n, err, c.say)
 			}
 		}
 	}

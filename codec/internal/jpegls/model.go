@@ -8,23 +8,23 @@ import (
 
 const (
 	defaultReset = 64
-	contexts     = 1 + 4*81 + 4*9 + 4 // 365: of 9³ those whose first digit that is not 0 is positive
+	contexts     = 1 + 4*81 + 4*9 + 4 // 365: the triples of -4…4 whose first nonzero number is positive, and 0 0 0
 	maxError     = 65535
 )
 
-// coding are the numbers that T.87 derives from a stream's parameters (A.2.1, C.2.4.1.1).
+// coding holds the variables that T.87 derives from a stream's parameters (A.2.1, C.2.4.1.1).
 type coding struct {
 	near   int32
 	step   int32 // 2 NEAR + 1
 	maxval int32
-	span   int32 // RANGE steps
-	qbpp   int   // bits of an error that is written as it is
+	span   int32 // RANGE × step
+	qbpp   int   // bits of an uncompressed error
 	limit  int   // bits of the longest code
 	reset  int32
 }
 
-// newCoding derives them as CharLS 2.1 does: from the bits of a sample. MAXVAL only bounds samples,
-// and only when there is a RESET of its own.
+// newCoding returns the variables that CharLS 2.1 uses. It derives them from the bits of a sample.
+// MAXVAL only limits samples, and only if RESET is not the default.
 func newCoding(f frame, p preset, near int) (coding, error) {
 	full := 1<<f.bits - 1
 	c := coding{near: int32(near), step: int32(2*near + 1), maxval: int32(full), reset: defaultReset}
@@ -32,7 +32,7 @@ func newCoding(f frame, p preset, near int) (coding, error) {
 		c.reset, c.maxval = int32(p.reset), int32(p.maxval)
 	}
 	if p.reset > 1<<15-1 {
-		return c, fmt.Errorf("jpegls: RESET %d, which CharLS cannot count to: %w", p.reset, errors.ErrUnsupported)
+		return c, fmt.Errorf("jpegls: RESET %d, at most %d is supported (the limit of CharLS): %w", p.reset, 1<<15-1, errors.ErrUnsupported)
 	}
 	steps := (full+2*near)/(2*near+1) + 1
 	c.span = int32(steps) * c.step
@@ -41,7 +41,7 @@ func newCoding(f frame, p preset, near int) (coding, error) {
 	return c, nil
 }
 
-// thresholds returns T1 to T3.
+// thresholds returns T1 to T3, with defaults for those that are 0.
 func (c coding) thresholds(p preset) [3]int32 {
 	t := defaultThresholds(c.maxval, c.near)
 	for i, v := range p.t {
@@ -52,7 +52,7 @@ func (c coding) thresholds(p preset) [3]int32 {
 	return t
 }
 
-// defaultThresholds is T.87, C.2.4.1.1.1.
+// defaultThresholds returns the default T1 to T3 (T.87, C.2.4.1.1.1).
 func defaultThresholds(maxval, near int32) [3]int32 {
 	basic := [3]int32{3, 7, 21}
 	least := near + 1
@@ -72,13 +72,14 @@ func defaultThresholds(maxval, near int32) [3]int32 {
 	return t
 }
 
-// quantizer maps the difference of two samples to one of nine regions, by a table of those
-// that are near.
+// quantizer maps the difference of two samples to one of nine regions. A table holds the regions of
+// all differences from -reach to reach; beyond, the region does not change.
 type quantizer struct {
 	reach   int32
 	regions []int8
 }
 
+// set computes the table for thresholds t.
 func (q *quantizer) set(t [3]int32, near int32) {
 	q.reach = max(t[0], t[1], t[2], near) + 1
 	if n := int(2*q.reach + 1); cap(q.regions) < n {
@@ -91,7 +92,8 @@ func (q *quantizer) set(t [3]int32, near int32) {
 	}
 }
 
-// region is T.87, code segment A.4, in its order: thresholds may be out of theirs.
+// region returns the region of a difference (T.87, code segment A.4). The order of the comparisons
+// matters, because the thresholds of a stream need not be ascending.
 func region(d int32, t [3]int32, near int32) int8 {
 	switch {
 	case d <= -t[2]:
@@ -114,17 +116,17 @@ func region(d int32, t [3]int32, near int32) int8 {
 	return 4
 }
 
-// of returns the region of a difference.
+// of returns the region of a difference, from the table.
 func (q *quantizer) of(d int32) int32 {
 	return int32(q.regions[min(max(d, -q.reach), q.reach)+q.reach])
 }
 
-// context is what is learnt about samples in the same surroundings.
+// context holds the statistics of samples with the same neighbourhood (T.87, A.2.1).
 type context struct {
-	a int32 // sum of the errors' sizes
-	b int32 // sum of errors, kept in (-n, 0]
+	a int32 // sum of the absolute errors
+	b int32 // sum of the errors, kept in (-n, 0]
 	c int32 // correction of the prediction
-	n int32
+	n int32 // number of samples
 }
 
 // golomb returns the least k with n<<k >= a.
@@ -136,10 +138,10 @@ func (c *context) golomb() uint {
 	return uint(k)
 }
 
-// learn takes an error into account (T.87, code segments A.12 and A.13).
+// learn adds an error to the statistics (T.87, code segments A.12 and A.13).
 func (c *context) learn(e int32, cd *coding) {
 	a, b, n := c.a+max(e, -e), c.b+e*cd.step, c.n
-	if n == cd.reset {
+	if n == cd.reset { // halving gives recent samples more weight
 		a, b, n = a>>1, b>>1, n>>1
 	}
 	n++
@@ -153,17 +155,17 @@ func (c *context) learn(e int32, cd *coding) {
 	c.a, c.b, c.n = a, b, n
 }
 
-// runContext is what is learnt about samples that end a run. CharLS counts in bytes, which
-// shows when RESET is more than 255.
+// runContext holds the statistics of samples that end a run. Its counters are bytes, as in CharLS:
+// with a RESET above 255 they overflow in both.
 type runContext struct {
 	a        int
-	kind     int // 1 when the samples before and above are alike
+	kind     int // RItype: 1 if the samples before and above are equal, else 0
 	reset    uint8
 	n        uint8
-	negative uint8 // how many errors were
+	negative uint8 // number of negative errors
 }
 
-// golomb returns the least k with n<<k at least the mean size, or more than 32 if none is.
+// golomb returns the least k with n<<k >= a, or a number above 32 if there is none.
 func (c *runContext) golomb() int {
 	k, want := 0, c.a+int(c.n>>1)*c.kind
 	for n := int(c.n); n < want && k <= 32; n <<= 1 {
@@ -172,7 +174,7 @@ func (c *runContext) golomb() int {
 	return k
 }
 
-// unmap returns the error that a code means.
+// unmap returns the error of a code, which encodes the sign in its lowest bit.
 func (c *runContext) unmap(code, k int) int {
 	code += c.kind
 	odd := code & 1
@@ -183,7 +185,7 @@ func (c *runContext) unmap(code, k int) int {
 	return size
 }
 
-// learn takes an error into account (T.87, code segment A.23).
+// learn adds an error and its code to the statistics (T.87, code segment A.23).
 func (c *runContext) learn(e, code int) {
 	if e < 0 {
 		c.negative++

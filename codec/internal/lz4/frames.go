@@ -10,50 +10,50 @@ import (
 
 const sizedHeader = 4
 
-// SizedLen is what a numcodecs.lz4 chunk says it decodes to.
+// SizedLen returns the decoded size in the header of a numcodecs.lz4 chunk. It checks nothing else.
 func SizedLen(src []byte) (int, error) {
 	if len(src) < sizedHeader {
-		return 0, corrupt.Errorf("numcodecs.lz4: %d bytes, the size in front alone takes %d", len(src), sizedHeader)
+		return 0, corrupt.Errorf("numcodecs.lz4: the chunk has %d bytes, fewer than its header (%d bytes)", len(src), sizedHeader)
 	}
 	return int(binary.LittleEndian.Uint32(src)), nil
 }
 
-// DecodeSized decodes a numcodecs.lz4 chunk to the beginning of dst and returns how many bytes
-// it decodes to.
+// DecodeSized decodes a numcodecs.lz4 chunk to the beginning of dst and returns the decoded length.
 func DecodeSized(dst, src []byte) (int, error) {
 	size, err := SizedLen(src)
 	if err != nil {
 		return 0, err
 	}
 	if size > len(dst) {
-		return 0, corrupt.Errorf("numcodecs.lz4: decodes to %d bytes, at most %d are expected", size, len(dst))
+		return 0, corrupt.Errorf("numcodecs.lz4: decoded size %d at byte 0, at most %d bytes are expected", size, len(dst))
 	}
 	n, err := Decode(dst[:size], src[sizedHeader:])
 	if err != nil {
 		return 0, err
 	}
 	if n != size {
-		return 0, corrupt.Errorf("numcodecs.lz4: decodes to %d bytes, its header says %d", n, size)
+		return 0, corrupt.Errorf("numcodecs.lz4: the block decodes to %d bytes, but its header has %d", n, size)
 	}
 	return n, nil
 }
 
-// AppendSized appends src to dst as numcodecs.lz4 encodes it.
+// AppendSized appends src to dst as a numcodecs.lz4 chunk.
 func AppendSized(dst, src []byte, acceleration int) ([]byte, error) {
 	if int64(len(src)) > math.MaxInt32 {
-		return dst, fmt.Errorf("numcodecs.lz4: %d bytes, at most %d can be encoded", len(src), math.MaxInt32)
+		return dst, fmt.Errorf("numcodecs.lz4: the chunk has %d bytes, at most %d are allowed; use smaller chunks", len(src), math.MaxInt32)
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(src)))
 	return appendBlock(dst, src, acceleration)
 }
 
+// appendBlock appends src to dst as an LZ4 block.
 func appendBlock(dst, src []byte, acceleration int) ([]byte, error) {
 	dst, room := grow(dst, Bound(len(src)))
 	n, err := Encode(room, src, acceleration)
 	return dst[:len(dst)+n], err
 }
 
-// grow returns dst with room for n more bytes, and the room.
+// grow returns dst with capacity for n more bytes, and these n bytes as room.
 func grow(dst []byte, n int) (grown, room []byte) {
 	if cap(dst)-len(dst) < n {
 		dst = append(make([]byte, 0, len(dst)+n), dst...)
@@ -66,31 +66,32 @@ const (
 	hdf5MaxBlock = 0x7E000000 // LZ4_MAX_INPUT_SIZE
 )
 
-// HDF5Len is what a chunk of HDF5's filter 32004 says it decodes to.
+// HDF5Len returns the decoded size in the header of a chunk of HDF5's filter 32004. It checks nothing
+// else.
 func HDF5Len(src []byte) (int, error) {
 	if len(src) < hdf5Header {
-		return 0, corrupt.Errorf("HDF5 lz4: %d bytes, the header alone takes %d", len(src), hdf5Header)
+		return 0, corrupt.Errorf("HDF5 lz4: the chunk has %d bytes, fewer than its header (%d bytes)", len(src), hdf5Header)
 	}
 	total := binary.BigEndian.Uint64(src)
 	if total > math.MaxInt64 {
-		return 0, corrupt.Errorf("HDF5 lz4: total size %d at byte 0", total)
+		return 0, corrupt.Errorf("HDF5 lz4: total size %d at byte 0, must be below 2^63", total)
 	}
 	return int(total), nil
 }
 
-// DecodeHDF5 decodes a chunk of HDF5's filter 32004 to the beginning of dst and returns how
-// many bytes it decodes to. Bytes after the last block are left alone, as the filter does.
+// DecodeHDF5 decodes a chunk of HDF5's filter 32004 to the beginning of dst and returns the decoded
+// length. Bytes after the last block are ignored, as in the filter.
 func DecodeHDF5(dst, src []byte) (int, error) {
 	total, err := HDF5Len(src)
 	if err != nil {
 		return 0, err
 	}
 	if total > len(dst) {
-		return 0, corrupt.Errorf("HDF5 lz4: decodes to %d bytes, at most %d are expected", total, len(dst))
+		return 0, corrupt.Errorf("HDF5 lz4: total size %d at byte 0, at most %d bytes are expected", total, len(dst))
 	}
 	blockSize := int(binary.BigEndian.Uint32(src[8:]))
 	if blockSize == 0 && total > 0 {
-		return 0, corrupt.Errorf("HDF5 lz4: block size 0 at byte 8")
+		return 0, corrupt.Errorf("HDF5 lz4: block size 0 at byte 8, must be positive")
 	}
 	at := hdf5Header
 	for done := 0; done < total; {
@@ -104,18 +105,19 @@ func DecodeHDF5(dst, src []byte) (int, error) {
 	return total, nil
 }
 
-// decodeHDF5Block fills dst from the block at the beginning of src and returns its length.
+// decodeHDF5Block fills dst from the block at the beginning of src and returns the stored length of the
+// block.
 func decodeHDF5Block(dst, src []byte) (int, error) {
 	if len(src) < 4 {
-		return 0, corrupt.Errorf("%d bytes left, its length takes 4", len(src))
+		return 0, corrupt.Errorf("truncated in its length: only %d of 4 bytes are left", len(src))
 	}
 	n := binary.BigEndian.Uint32(src)
 	body := src[4:]
 	if uint64(n) > uint64(len(body)) {
-		return 0, corrupt.Errorf("length %d, %d bytes left", n, len(body))
+		return 0, corrupt.Errorf("length %d, only %d bytes are left", n, len(body))
 	}
 	body = body[:n]
-	if len(body) == len(dst) {
+	if len(body) == len(dst) { // the filter stores incompressible blocks
 		return 4 + copy(dst, body), nil
 	}
 	got, err := Decode(dst, body)
@@ -123,13 +125,13 @@ func decodeHDF5Block(dst, src []byte) (int, error) {
 		return 0, err
 	}
 	if got != len(dst) {
-		return 0, corrupt.Errorf("decodes to %d bytes, %d are expected", got, len(dst))
+		return 0, corrupt.Errorf("decoded size %d, %d bytes are expected", got, len(dst))
 	}
 	return 4 + len(body), nil
 }
 
-// AppendHDF5 appends src to dst as HDF5's filter 32004 encodes it. blockSize 0 is the
-// filter's default: one block as far as LZ4 allows.
+// AppendHDF5 appends src to dst as a chunk of HDF5's filter 32004. blockSize 0 means the filter's
+// default, the largest block that LZ4 allows.
 func AppendHDF5(dst, src []byte, blockSize int) ([]byte, error) {
 	if blockSize <= 0 || blockSize > hdf5MaxBlock {
 		blockSize = hdf5MaxBlock
@@ -148,6 +150,8 @@ func AppendHDF5(dst, src []byte, blockSize int) ([]byte, error) {
 	return dst, nil
 }
 
+// appendHDF5Block appends a block with its length. It stores the block uncompressed if that is not
+// longer.
 func appendHDF5Block(dst, block []byte) ([]byte, error) {
 	head := len(dst)
 	dst = binary.BigEndian.AppendUint32(dst, 0)

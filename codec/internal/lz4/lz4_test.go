@@ -89,25 +89,25 @@ func TestSameBytesAsReference(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	for _, tc := range []struct{ framing, stream, want string }{
 		{"block", "", "empty"},
-		{"block", "50414141", "sequence at byte 0: 5 literals, 3 bytes left"},
+		{"block", "50414141", "0 5 3"},
 		{"block", "1041", ""},
-		{"block", "14410000", "sequence at byte 0: match offset 0, allowed 1 to 1"},
-		{"block", "14410200", "sequence at byte 0: match offset 2, allowed 1 to 1"},
-		{"block", "144101", "ends within the match offset"},
-		{"block", "1f410100ff00", "match of 274, room for 11 of 12 bytes"},
-		{"block", "d0" + "41414141414141414141414141", "13 literals, room for 12 of 12 bytes"},
-		{"block", "1e4101", "ends within the match offset"},
-		{"block", "1f410100", "match of 19, room for 11 of 12 bytes"},
-		{"numcodecs", "000000", "3 bytes, the size in front alone takes 4"},
-		{"numcodecs", "0d000000" + "00", "decodes to 13 bytes, at most 12 are expected"},
-		{"numcodecs", "02000000" + "1041", "decodes to 1 bytes, its header says 2"},
-		{"hdf5", "0000000000000001", "8 bytes, the header alone takes 12"},
-		{"hdf5", "ffffffffffffffff00000001", "total size 18446744073709551615"},
-		{"hdf5", "000000000000000d00000001", "decodes to 13 bytes, at most 12"},
-		{"hdf5", "000000000000000100000000", "block size 0 at byte 8"},
-		{"hdf5", "000000000000000100000001", "block at byte 12: 0 bytes left"},
-		{"hdf5", "000000000000000100000001" + "00000002" + "41", "length 2, 1 bytes left"},
-		{"hdf5", "000000000000000300000003" + "00000002" + "1041", "decodes to 1 bytes, 3 are expected"},
+		{"block", "14410000", "0 1"},
+		{"block", "14410200", "0 2 1"},
+		{"block", "144101", "0 offset"},
+		{"block", "1f410100ff00", "274 11 12"},
+		{"block", "d0" + "41414141414141414141414141", "13 12"},
+		{"block", "1e4101", "0 offset"},
+		{"block", "1f410100", "19 11 12"},
+		{"numcodecs", "000000", "3 4"},
+		{"numcodecs", "0d000000" + "00", "13 12"},
+		{"numcodecs", "02000000" + "1041", "1 2"},
+		{"hdf5", "0000000000000001", "8 12"},
+		{"hdf5", "ffffffffffffffff00000001", "18446744073709551615"},
+		{"hdf5", "000000000000000d00000001", "13 12"},
+		{"hdf5", "000000000000000100000000", "0 8"},
+		{"hdf5", "000000000000000100000001", "12 0"},
+		{"hdf5", "000000000000000100000001" + "00000002" + "41", "2 1"},
+		{"hdf5", "000000000000000300000003" + "00000002" + "1041", "1 3"},
 	} {
 		t.Run(tc.framing+" "+tc.stream, func(t *testing.T) {
 			src, err := hex.DecodeString(tc.stream)
@@ -121,7 +121,7 @@ func TestCorrupt(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), tc.want) {
+			if !errors.Is(err, corrupt.Err) || !vectors.Mentions(err, tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})

@@ -1,7 +1,7 @@
-// Package lzf decodes liblzf streams as HDF5's filter 32000 stores them: no header, no
-// checksum, the decoded size known from elsewhere.
+// Package lzf decodes liblzf streams, the chunks of HDF5's filter 32000. They have no header and no
+// checksum; the decoded size is known from the dataset.
 //
-// A stream (liblzf, lzf_d.c) is a row of literal runs and matches:
+// A stream (lzf_d.c of liblzf) is a sequence of literal runs and matches:
 //
 //	000LLLLL  literal…              L+1 literals
 //	LLLooooo  oooooooo              match of L+2 bytes, L 1 to 6, o+1 bytes back
@@ -17,8 +17,8 @@ import (
 
 var le = binary.LittleEndian
 
-// Decode decodes all of src to the beginning of dst and returns how many bytes it decodes
-// to. It never writes beyond dst.
+// Decode decodes all of src to the beginning of dst and returns the decoded length. It never writes
+// past dst.
 func Decode(dst, src []byte) (int, error) {
 	in, out := 0, 0
 	for in < len(src) {
@@ -28,11 +28,13 @@ func Decode(dst, src []byte) (int, error) {
 		if ctrl < 32 {
 			n := ctrl + 1
 			if n > len(src)-in {
-				return 0, corrupt.Errorf("lzf: byte %d: %d literals, %d bytes left", start, n, len(src)-in)
+				return 0, corrupt.Errorf("lzf: byte %d: %d literals, only %d bytes are left", start, n, len(src)-in)
 			}
 			if n > len(dst)-out {
 				return 0, overflow(start, n, len(dst)-out)
 			}
+			// Most runs are short. Copying a whole word avoids a call; later output overwrites the
+			// excess bytes.
 			if n <= 8 && len(src)-in >= 8 && len(dst)-out >= 8 {
 				le.PutUint64(dst[out:], le.Uint64(src[in:]))
 			} else {
@@ -55,7 +57,7 @@ func Decode(dst, src []byte) (int, error) {
 		back := ctrl&31<<8 + int(src[in]) + 1
 		in++
 		if back > out {
-			return 0, corrupt.Errorf("lzf: byte %d: match begins %d bytes back, %d are decoded", start, back, out)
+			return 0, corrupt.Errorf("lzf: byte %d: match begins %d bytes back, only %d are decoded", start, back, out)
 		}
 		if n > len(dst)-out {
 			return 0, overflow(start, n, len(dst)-out)
@@ -66,10 +68,12 @@ func Decode(dst, src []byte) (int, error) {
 	return out, nil
 }
 
+// overflow returns the error for a run or match at byte `at` that is longer than expected.
 func overflow(at, n, room int) error {
-	return corrupt.Errorf("lzf: byte %d: would write %d bytes, room for %d", at, n, room)
+	return corrupt.Errorf("lzf: byte %d: run or match of %d bytes, only %d are expected", at, n, room)
 }
 
+// truncated returns the error for a stream that ends within the match at byte `at`.
 func truncated(at int) error {
 	return corrupt.Errorf("lzf: byte %d: the stream ends within a match", at)
 }

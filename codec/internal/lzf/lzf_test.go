@@ -62,13 +62,13 @@ func TestDecode(t *testing.T) {
 
 func TestCorrupt(t *testing.T) {
 	for _, tc := range []struct{ name, stream, want string }{
-		{"literals cut", "0441", "byte 0: 5 literals, 1 bytes left"},
-		{"match cut", "004120", "byte 2: the stream ends within a match"},
-		{"long match cut", "0041e0", "byte 2: the stream ends within a match"},
-		{"long match cut before its distance", "0041e005", "byte 2: the stream ends within a match"},
-		{"match before the beginning", "00412001", "byte 2: match begins 2 bytes back, 1 are decoded"},
-		{"too many literals", "0f" + strings.Repeat("41", 16), "byte 0: would write 16 bytes, room for 12"},
-		{"match too long", "0041e0ff00", "byte 2: would write 264 bytes, room for 11"},
+		{"literals cut", "0441", "0 5 1"},
+		{"match cut", "004120", "2"},
+		{"long match cut", "0041e0", "2"},
+		{"long match cut before its distance", "0041e005", "2"},
+		{"match before the beginning", "00412001", "2 1"},
+		{"too many literals", "0f" + strings.Repeat("41", 16), "0 16 12"},
+		{"match too long", "0041e0ff00", "2 264 11"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			src, err := hex.DecodeString(tc.stream)
@@ -76,7 +76,7 @@ func TestCorrupt(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Decode(make([]byte, 12), src)
-			if !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), tc.want) {
+			if !errors.Is(err, corrupt.Err) || !vectors.Mentions(err, tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})

@@ -5,17 +5,18 @@ import (
 	"math/bits"
 )
 
-// maxLoad is how many bits one load of 8 bytes holds at any of the 8 positions
-// where it may start.
+// maxLoad is the number of bits that one load of 8 bytes holds, whatever the bit of the first byte at
+// which they start.
 const maxLoad = 57
 
-// reader takes bits from a stream that is known to be long enough.
+// reader reads bits from a stream, the most significant bit of each byte first. The caller must check
+// that the stream is long enough.
 type reader struct {
 	src []byte
-	bit int
+	bit int // index of the next bit
 }
 
-// load returns 8 bytes from byte i on, with zeros past the end.
+// load returns the 8 bytes from byte i on, big-endian, with zeros past the end.
 func load(src []byte, i int) uint64 {
 	if len(src)-i >= 8 {
 		return binary.BigEndian.Uint64(src[i:])
@@ -36,7 +37,7 @@ func (r *reader) take(n int) uint64 {
 	return v
 }
 
-// fill sets an element's fields; its other bytes are zero already.
+// fill sets the fields of an element, whose bytes must be zero.
 func (r *reader) fill(elem []byte, fields []field) {
 	for i := range fields {
 		f := &fields[i]
@@ -51,9 +52,10 @@ func (r *reader) fill(elem []byte, fields []field) {
 	}
 }
 
-// fillGroup sets the elements of an array, or the members of a compound. It recurs
-// no deeper than Parse allowed.
+// fillGroup sets the elements of an array, or the members of a compound. Parse limits the depth of its
+// recursion.
 func (r *reader) fillGroup(dst []byte, f *field) {
+	// An array of numbers needs no recursion.
 	if len(f.group) == 1 && f.group[0].kind <= bigEndian {
 		for ; len(dst) > 0; dst = dst[f.size:] {
 			g := &f.group[0]
@@ -66,6 +68,7 @@ func (r *reader) fillGroup(dst []byte, f *field) {
 	}
 }
 
+// copyBytes fills dst with the next bytes of the stream, which may start at any bit.
 func (r *reader) copyBytes(dst []byte) {
 	for len(dst) >= 4 {
 		binary.BigEndian.PutUint32(dst, uint32(r.take(32)))
@@ -76,7 +79,7 @@ func (r *reader) copyBytes(dst []byte) {
 	}
 }
 
-// number places the next bits of the stream in the zeroed bytes of one number.
+// number sets a number, whose bytes must be zero, from the next bits of the stream.
 func (r *reader) number(dst []byte, f *field) {
 	if f.size > 8 {
 		r.wide(dst, f)
@@ -102,11 +105,11 @@ func (r *reader) number(dst []byte, f *field) {
 	}
 }
 
-// wide places a number of more than 8 bytes, such as a long double, a byte at a time
-// from its most significant bit down.
+// wide sets a number of more than 8 bytes, such as a long double. It goes byte by byte from the most
+// significant one down.
 func (r *reader) wide(dst []byte, f *field) {
 	for top := f.shift + f.bits; top > f.shift; {
-		low := max((top-1)&^7, f.shift) // lowest bit of this byte that counts
+		low := max((top-1)&^7, f.shift) // lowest stored bit of this byte
 		i := low / 8
 		if f.kind == bigEndian {
 			i = f.size - 1 - i
@@ -116,10 +119,12 @@ func (r *reader) wide(dst []byte, f *field) {
 	}
 }
 
-// unpackNumbers is fill for a chunk of plain numbers of up to maxLoad bits in up to
-// 8 bytes, which is nearly every chunk there is. Each number is one load and one store
-// of 8 bytes, of which the next number overwrites what is too much.
+// unpackNumbers decodes a chunk whose elements are one number each, of up to maxLoad bits in up to 8
+// bytes. Nearly all chunks are of this kind. Each number takes one load and one store of 8 bytes; the
+// next number overwrites the excess.
 func unpackNumbers(dst, src []byte, f *field) {
+	// The shifts move the stored bits to the bottom (drop), then to their place in the number. The
+	// masks spare the compiler a check for shifts of 64 or more.
 	drop, shift, step := uint(64-f.bits), uint(f.shift), f.size
 	at, bit := 0, 0
 	if f.kind == littleEndian {
@@ -137,7 +142,7 @@ func unpackNumbers(dst, src []byte, f *field) {
 		}
 	}
 	r := reader{src: src, bit: bit}
-	for ; at < len(dst); at += step {
+	for ; at < len(dst); at += step { // the last numbers: 8 bytes would exceed a buffer
 		clear(dst[at : at+step])
 		r.number(dst[at:at+step], f)
 	}

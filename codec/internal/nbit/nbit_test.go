@@ -38,7 +38,7 @@ func TestDecodeRefuses(t *testing.T) {
 		if _, err := p.Decode(make([]byte, len(v.Want)-1), v.Stored); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
 		}
-		if p.verbatim {
+		if p.isStored {
 			continue
 		}
 		short := v.Stored[:(p.count*p.bits+7)/8-1]

@@ -6,24 +6,24 @@ import (
 	"math/bits"
 )
 
-// none is a fill mark that no distance can have: there are at most 63 bits.
-const none = math.MaxUint64
+// noMark is a fillMark that no distance equals, because distances have at most 63 bits.
+const noMark = math.MaxUint64
 
-// maxLoad is how many bits one load of 8 bytes holds at any of the 8 positions
-// where it may start.
+// maxLoad is the number of bits that one load of 8 bytes holds, whatever the bit of the first byte at
+// which they start.
 const maxLoad = 57
 
-// distances is a stream of distances that is known to be long enough.
+// distances decodes a stream of distances. The caller must check that src is long enough.
 type distances struct {
 	src      []byte
-	size     int  // bytes of an element
-	bits     uint // bits of a distance, fewer than the element's
-	minimum  uint64
-	fillMark uint64
-	fill     uint64
+	size     int    // bytes per element
+	bits     uint   // bits per distance, fewer than 8*size
+	minimum  uint64 // added to each distance
+	fillMark uint64 // the distance that means the fill value, or noMark
+	fill     uint64 // the fill value
 }
 
-// value turns a distance into an element's bits, as an integer.
+// value returns the element of a distance.
 func (d *distances) value(distance uint64) uint64 {
 	if distance == d.fillMark {
 		return d.fill
@@ -31,8 +31,8 @@ func (d *distances) value(distance uint64) uint64 {
 	return distance + d.minimum
 }
 
-// unpack writes elements little-endian. Each is one load and one store of 8 bytes, of
-// which the next element overwrites what is too much.
+// unpack fills dst with elements, little-endian. Each takes one load and one store of 8 bytes; the next
+// element overwrites the excess.
 func (d *distances) unpack(dst []byte) {
 	if d.bits == 0 {
 		d.repeat(dst)
@@ -41,7 +41,7 @@ func (d *distances) unpack(dst []byte) {
 	at, bit := 0, 0
 	if d.bits <= maxLoad {
 		src, width, drop := d.src, int(d.bits), (64-d.bits)&63
-		minimum, fillMark, fill := d.minimum, d.fillMark, d.fill
+		minimum, fillMark, fill := d.minimum, d.fillMark, d.fill // stores to dst could alias the fields of d
 		for ; at+8 <= len(dst) && bit>>3+8 <= len(src); at += d.size {
 			v := binary.BigEndian.Uint64(src[bit>>3:]) << (bit & 7) >> drop
 			if v == fillMark {
@@ -59,7 +59,7 @@ func (d *distances) unpack(dst []byte) {
 	}
 }
 
-// repeat writes the one element of a chunk whose distances have no bits.
+// repeat fills dst with one element, for a chunk whose distances have no bits.
 func (d *distances) repeat(dst []byte) {
 	if len(dst) == 0 {
 		return
@@ -70,7 +70,7 @@ func (d *distances) repeat(dst []byte) {
 	}
 }
 
-// take returns the n bits from bit on, 1 <= n <= 63.
+// take returns n bits of src from bit `bit` on, 1 <= n <= 63.
 func take(src []byte, bit int, n uint) uint64 {
 	if n > maxLoad {
 		return take(src, bit, 32)<<(n-32) | take(src, bit+32, n-32)
@@ -80,6 +80,7 @@ func take(src []byte, bit int, n uint) uint64 {
 	return binary.BigEndian.Uint64(window[:]) << (bit & 7) >> (64 - n)
 }
 
+// put writes v little-endian in len(dst) bytes.
 func put(dst []byte, v uint64) {
 	for i := range dst {
 		dst[i] = byte(v)
@@ -87,11 +88,10 @@ func put(dst []byte, v uint64) {
 	}
 }
 
-// float32s unpacks the distances and scales them in place, rounding where the
-// library's C does.
+// float32s unpacks the distances and scales them in place. It rounds at the same steps as libhdf5.
 func (d *distances) float32s(dst []byte, minimum, power float32) {
 	fillMark, fill := d.fillMark, uint32(d.fill)
-	d.fillMark = none
+	d.fillMark = noMark // fill values are not scaled, so unpack must leave their marks for this loop
 	d.unpack(dst)
 	for ; len(dst) >= 4; dst = dst[4:] {
 		v := binary.LittleEndian.Uint32(dst)
@@ -107,7 +107,7 @@ func (d *distances) float32s(dst []byte, minimum, power float32) {
 // float64s is float32s for the wider type.
 func (d *distances) float64s(dst []byte, minimum, power float64) {
 	fillMark, fill := d.fillMark, d.fill
-	d.fillMark = none
+	d.fillMark = noMark
 	d.unpack(dst)
 	for ; len(dst) >= 8; dst = dst[8:] {
 		v := binary.LittleEndian.Uint64(dst)

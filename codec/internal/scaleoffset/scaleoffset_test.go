@@ -49,7 +49,7 @@ func TestDecodeRefuses(t *testing.T) {
 		if _, err := s.Decode(dst[1:], v.Stored); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
 		}
-		if s.verbatim {
+		if s.isStored {
 			continue
 		}
 		bits := binary.LittleEndian.Uint32(v.Stored)

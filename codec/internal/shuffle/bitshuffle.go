@@ -1,10 +1,9 @@
 package shuffle
 
-// BitShuffle writes the bit rows of src's elements of elemSize bytes to dst, which must be
-// at least as long as src and not overlap it. Elements after the last group of eight, and
-// bytes after the last whole element, are copied. This is bitshuffle's own bshuf_bitshuffle
-// for one block and what Blosc2 does; for Blosc1, see BitShuffleBlosc1; for HDF5's filter
-// 32008, see BitUnshuffleBlocks.
+// BitShuffle writes the bit rows of src's elements of elemSize bytes to dst, which must be at least as
+// long as src and not overlap it. Elements after the last group of eight, and bytes after the last
+// whole element, are copied. The result is that of Blosc2, and of bshuf_bitshuffle of the bitshuffle
+// library for one block. For Blosc1 see BitShuffleBlosc1, for HDF5's filter 32008 BitUnshuffleBlocks.
 func BitShuffle(dst, src []byte, elemSize int) {
 	dst = dst[:len(src)]
 	whole := bitWhole(len(src), elemSize)
@@ -20,8 +19,8 @@ func BitUnshuffle(dst, src []byte, elemSize int) {
 	copy(dst[whole:], src[whole:])
 }
 
-// BitShuffleBlosc1 is BitShuffle as Blosc1 has it: when the number of whole elements is no
-// multiple of eight, all of src is copied.
+// BitShuffleBlosc1 is BitShuffle in the variant of Blosc1: if the number of whole elements is not a
+// multiple of eight, it copies all of src.
 func BitShuffleBlosc1(dst, src []byte, elemSize int) {
 	if len(src)/max(elemSize, 1)%8 != 0 {
 		copy(dst[:len(src)], src)
@@ -39,16 +38,15 @@ func BitUnshuffleBlosc1(dst, src []byte, elemSize int) {
 	BitUnshuffle(dst, src, elemSize)
 }
 
-// BitBlockSize is the number of elements in a block of HDF5's filter 32008 when its
-// parameters leave the choice to the filter: as many as fit in 8192 bytes, rounded down to a
-// multiple of eight, at least 128.
+// BitBlockSize returns the default number of elements in a block of HDF5's filter 32008: as many as
+// fit in 8192 bytes, rounded down to a multiple of eight, but at least 128.
 func BitBlockSize(elemSize int) int {
 	return max(8192/max(elemSize, 1)&^7, 128)
 }
 
-// BitUnshuffleBlocks undoes HDF5's filter 32008 without compression, which bit-shuffles blocks
-// of blockElems elements, a positive multiple of eight. The last block may have fewer elements;
-// fewer than eight are copied.
+// BitUnshuffleBlocks decodes a chunk of HDF5's filter 32008 without compression. The filter
+// bit-shuffles blocks of blockElems elements, a positive multiple of eight. The last block may have
+// fewer elements; fewer than eight are copied.
 func BitUnshuffleBlocks(dst, src []byte, elemSize, blockElems int) {
 	for len(src) > 0 {
 		n := min(max(elemSize*blockElems, 1), len(src))
@@ -57,17 +55,18 @@ func BitUnshuffleBlocks(dst, src []byte, elemSize, blockElems int) {
 	}
 }
 
-// bitWhole is how many of n bytes belong to whole groups of eight elements.
+// bitWhole returns the number of bytes, of n, that belong to whole groups of eight elements.
 func bitWhole(n, elemSize int) int {
 	group := 8 * max(elemSize, 1)
 	return n / group * group
 }
 
-// A bit row is n/8 bytes, so eight rows look like the planes of n/8 elements of 8 bytes:
-// the kernels for that size bring together the eight bytes that hold the same bits of eight
-// elements, and transposing those as 8 by 8 bits does the rest. The tile's planes are in
-// scratch between the two.
+// A bit row has n/8 bytes, so eight rows look like the planes of n/8 elements of 8 bytes. The kernels
+// for that size collect the eight bytes that hold the same bits of eight elements. Transposing these as
+// a matrix of 8 × 8 bits completes the shuffle. Between the two steps, the planes of a tile are in
+// scratch.
 
+// bitShuffleGroups bit-shuffles whole groups of eight elements of size bytes.
 func bitShuffleGroups(dst, src []byte, size int) {
 	var scratch [tileBytes]byte
 	n := len(src) / size
@@ -87,6 +86,7 @@ func bitShuffleGroups(dst, src []byte, size int) {
 	}
 }
 
+// bitUnshuffleGroups is the inverse of bitShuffleGroups.
 func bitUnshuffleGroups(dst, src []byte, size int) {
 	var scratch [tileBytes]byte
 	n := len(src) / size
@@ -106,7 +106,7 @@ func bitUnshuffleGroups(dst, src []byte, size int) {
 	}
 }
 
-// bitShuffleHuge serves elements so large that not even eight fit in the scratch.
+// bitShuffleHuge is bitShuffleGroups for elements so large that eight of them do not fit in scratch.
 func bitShuffleHuge(dst, src []byte, size int) {
 	var w [8]byte
 	rows := len(src) / size / 8
@@ -119,6 +119,7 @@ func bitShuffleHuge(dst, src []byte, size int) {
 	}
 }
 
+// bitUnshuffleHuge is the inverse of bitShuffleHuge.
 func bitUnshuffleHuge(dst, src []byte, size int) {
 	var w [8]byte
 	rows := len(src) / size / 8

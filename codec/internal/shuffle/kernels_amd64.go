@@ -4,12 +4,12 @@ package shuffle
 
 import "golang.org/x/sys/cpu"
 
-// hasAVX2 chooses the kernels; SSE2 is part of amd64. A variable so that a test can turn
-// it off.
+// hasAVX2 selects the AVX2 kernels. Otherwise the SSE2 kernels are used, which every amd64 processor
+// supports. It is a variable so that tests can turn it off.
 var hasAVX2 = cpu.X86.HasAVX2
 
-// The assembly moves n elements, a multiple of 32 (AVX2) or 16 (SSE2) and not 0, and checks
-// nothing.
+// The assembly moves n elements. n must be a positive multiple of 32 (AVX2) or 16 (SSE2). It checks no
+// bounds.
 
 //go:noescape
 func shuffle2AVX2(dst, src *byte, stride, n int)
@@ -47,7 +47,8 @@ func unshuffle4SSE2(dst, src *byte, stride, n int)
 //go:noescape
 func unshuffle8SSE2(dst, src *byte, stride, n int)
 
-// transposeBitsAVX2 wants n bytes, a multiple of 32 and not 0; SSE2 of 16.
+// transposeBitsAVX2 transposes n bytes; n must be a positive multiple of 32. For transposeBitsSSE2 it
+// must be a positive multiple of 16.
 //
 //go:noescape
 func transposeBitsAVX2(b *byte, n int)
@@ -55,8 +56,8 @@ func transposeBitsAVX2(b *byte, n int)
 //go:noescape
 func transposeBitsSSE2(b *byte, n int)
 
-// vectorElems is how many of n elements the vector kernels can move. It panics, as slicing
-// would, when the planes or the elements lie outside their slices: the assembly does not look.
+// vectorElems returns the number of elements, of n, that the vector kernels can move. It panics, as
+// slicing would, if the elements or their planes exceed the slices, because the assembly does not check.
 func vectorElems(elems, planes []byte, size, stride, n int) int {
 	if n == 0 {
 		return 0

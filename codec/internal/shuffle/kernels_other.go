@@ -10,5 +10,5 @@ func unshuffle4(dst, src []byte, stride, n int) { unshuffle4Go(dst, src, stride,
 func unshuffle8(dst, src []byte, stride, n int) { unshuffle8Go(dst, src, stride, n) }
 func transposeBits(b []byte)                    { transposeBitsGo(b) }
 
-// hasAVX2 is here for the tests that turn the vector kernels off.
+// hasAVX2 exists for tests that turn off the vector kernels.
 var hasAVX2 = false

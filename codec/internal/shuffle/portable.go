@@ -2,16 +2,17 @@ package shuffle
 
 import "encoding/binary"
 
-// The kernels in Go. Planes begin stride bytes apart; n elements are moved. Eight elements
-// at a time go through 64-bit words, the last ones byte by byte.
+// The kernels in Go. They move n elements between elements and planes that begin stride bytes apart:
+// eight at a time in 64-bit words, the last ones byte by byte.
 
 var le = binary.LittleEndian
 
-// interleave8 mixes the bytes of the low halves of a and b: a0 b0 a1 b1 a2 b2 a3 b3.
+// interleave8 interleaves the bytes of the low halves of a and b: a0 b0 a1 b1 a2 b2 a3 b3.
 func interleave8(a, b uint64) uint64 {
 	return spread8(a) | spread8(b)<<8
 }
 
+// spread8 moves the low four bytes of x to the even bytes of the result.
 func spread8(x uint64) uint64 {
 	x &= 0xFFFFFFFF
 	x = (x | x<<16) & 0x0000FFFF0000FFFF
@@ -25,8 +26,8 @@ func pack8(x uint64) uint64 {
 	return (x | x>>16) & 0xFFFFFFFF
 }
 
-// transpose8 transposes the 8 by 8 bytes in w, word by word: the halves of words 4 apart
-// change places, then quarters 2 apart, then bytes 1 apart.
+// transpose8 transposes the 8 × 8 bytes in w. It exchanges halves of words that are 4 apart, then
+// quarters of words 2 apart, then bytes of adjacent words.
 func transpose8(w *[8]uint64) {
 	a, b, c, d, e, f, g, h := w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
 	a, e = swap(a, e, 32, 0x00000000FFFFFFFF)
@@ -44,7 +45,7 @@ func transpose8(w *[8]uint64) {
 	w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7] = a, b, c, d, e, f, g, h
 }
 
-// swap exchanges what the mask leaves out of a for what it covers of b.
+// swap exchanges the bits of b under mask with the bits of a under mask<<shift.
 func swap(a, b uint64, shift uint, mask uint64) (uint64, uint64) {
 	t := (a>>shift ^ b) & mask
 	return a ^ t<<shift, b ^ t
@@ -149,8 +150,8 @@ func shuffleBytes(dst, src []byte, s span, size int) {
 	}
 }
 
-// gather copies group bytes from every size bytes of src until dst is full; scatter is its
-// inverse. group is 8, 4 or 2.
+// gather copies the first group bytes of every size bytes of src to dst, until dst is full. group is 8,
+// 4 or 2. scatter is its inverse.
 func gather(dst, src []byte, size, group int) {
 	at := 0
 	switch group {
@@ -199,8 +200,8 @@ func scatter1(dst, src []byte, size int) {
 	}
 }
 
-// transposeBitsGo transposes every 8 bytes of b as a matrix of 8 by 8 bits, in place: bit
-// i of byte k changes places with bit k of byte i. Bytes after the last 8 are left alone.
+// transposeBitsGo transposes each 8 bytes of b as a matrix of 8 × 8 bits, in place: it exchanges bit i
+// of byte k with bit k of byte i. Bytes after the last 8 do not change.
 func transposeBitsGo(b []byte) {
 	for ; len(b) >= 8; b = b[8:] {
 		x := le.Uint64(b)

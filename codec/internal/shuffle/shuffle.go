@@ -1,28 +1,27 @@
-// Package shuffle reorders the bytes, or the bits, of packed elements so that what is
-// alike lies together: HDF5's filter 2 and the shuffle of Blosc (bytes), and bitshuffle
-// as HDF5's filter 32008, Blosc1 and Blosc2 have it (bits).
+// Package shuffle implements byte shuffle (HDF5's filter 2, Blosc) and bit shuffle (HDF5's filter
+// 32008, Blosc1, Blosc2). They reorder the bytes or bits of packed elements so that similar bytes are
+// adjacent, which makes them easier to compress.
 //
-// Byte shuffle turns n elements of e bytes into e planes of n bytes. Bytes after the last
-// whole element stay where they are (HDF5 File Format Specification, "Shuffle filter"):
+// Byte shuffle turns n elements of e bytes into e planes of n bytes. Bytes after the last whole element
+// do not move (HDF5 File Format Specification, "Shuffle filter"):
 //
 //	elements  a0 a1 a2 a3 | b0 b1 b2 b3 | c0 c1 c2 c3 | t
 //	planes    a0 b0 c0 | a1 b1 c1 | a2 b2 c2 | a3 b3 c3 | t
 //
-// Bit shuffle cuts each plane into eight rows of n/8 bytes: row k holds bit k of every
-// byte of the plane, the first element in the least significant bit. It needs whole groups
-// of eight elements; who uses it decides what becomes of the rest, see BitShuffle.
+// Bit shuffle splits each plane into eight rows of n/8 bytes. Row k holds bit k of every byte of the
+// plane, with the first element in the least significant bit. It needs whole groups of eight elements;
+// formats differ in how they treat the rest, see BitShuffle.
 //
-// The work is done by kernels for elements of 2, 4 and 8 bytes, in assembly on amd64 (AVX2,
-// else SSE2) with twins in Go. Any other size is put together from these: 12 bytes are a
-// group of 8 planes and one of 4.
+// Kernels exist for elements of 2, 4 and 8 bytes: in assembly on amd64 (AVX2, else SSE2) and in Go.
+// Other sizes combine them: elements of 12 bytes are a group of 8 planes and a group of 4.
 package shuffle
 
-// tileBytes is how much a tile of elements takes in the scratch on the stack: small
-// enough that scratch, source and destination of a tile stay in the first-level cache.
+// tileBytes is the size of a tile of elements. A tile in scratch memory on the stack, its source and
+// its destination together fit in the first-level cache.
 const tileBytes = 8192
 
-// Shuffle writes the planes of src's elements of elemSize bytes to dst, which must be at
-// least as long as src and not overlap it. Element sizes below 2 copy.
+// Shuffle writes the planes of src's elements of elemSize bytes to dst, which must be at least as long
+// as src and not overlap it. If elemSize is below 2, it copies src.
 func Shuffle(dst, src []byte, elemSize int) {
 	dst = dst[:len(src)]
 	if elemSize < 2 || len(src) < elemSize {
@@ -48,6 +47,7 @@ func Unshuffle(dst, src []byte, elemSize int) {
 	copy(dst[whole:], src[whole:])
 }
 
+// shufflePlanes splits all elements of src into planes, which begin stride bytes apart in dst.
 func shufflePlanes(dst, src []byte, stride, size int) {
 	n := len(src) / size
 	switch size {
@@ -62,8 +62,7 @@ func shufflePlanes(dst, src []byte, stride, size int) {
 	}
 }
 
-// unshufflePlanes joins the first n bytes of each plane, n being what dst has room for;
-// the planes begin stride bytes apart in src.
+// unshufflePlanes fills dst with elements, from planes that begin stride bytes apart in src.
 func unshufflePlanes(dst, src []byte, stride, size int) {
 	n := len(dst) / size
 	switch size {
@@ -78,8 +77,8 @@ func unshufflePlanes(dst, src []byte, stride, size int) {
 	}
 }
 
-// shuffleWide gathers the bytes of a group of planes from a tile of elements into scratch,
-// so that they look like elements of 8, 4 or 2 bytes, and lets a kernel do the rest.
+// shuffleWide is shufflePlanes for other sizes than 2, 4 and 8. For each group of 8, 4 or 2 planes, it
+// gathers their bytes from a tile of elements, and shuffles these with the kernel of that size.
 func shuffleWide(dst, src []byte, stride, size int) {
 	var scratch [tileBytes]byte
 	n := len(src) / size
@@ -100,6 +99,7 @@ func shuffleWide(dst, src []byte, stride, size int) {
 	}
 }
 
+// unshuffleWide is the inverse of shuffleWide.
 func unshuffleWide(dst, src []byte, stride, size int) {
 	var scratch [tileBytes]byte
 	n := len(dst) / size
@@ -120,7 +120,7 @@ func unshuffleWide(dst, src []byte, stride, size int) {
 	}
 }
 
-// groupSize is the largest kernel that fits in the planes left.
+// groupSize returns the size of the largest kernel for at most the given number of planes.
 func groupSize(planes int) int {
 	switch {
 	case planes >= 8:

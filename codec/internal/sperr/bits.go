@@ -2,14 +2,15 @@ package sperr
 
 import "encoding/binary"
 
-// reader takes bits from a stream, and zeros after its end.
+// reader reads bits from a stream, the lowest bit of each byte first. After the end it returns zeros.
 type reader struct {
-	src    []byte // not yet loaded
-	word   uint64 // loaded and not yet taken, zeros above
-	left   int    // bits of word that count
-	loaded int    // bits in total
+	src    []byte // bytes that are not yet loaded
+	word   uint64 // loaded bits that are not yet read, the next one lowest, zeros above
+	left   int    // number of such bits
+	loaded int    // number of bits loaded so far
 }
 
+// bit returns the next bit.
 func (r *reader) bit() uint64 {
 	if r.left == 0 {
 		r.load()
@@ -20,7 +21,7 @@ func (r *reader) bit() uint64 {
 	return b
 }
 
-// take returns the next n bits, 0 <= n <= 64, the first of them as the lowest.
+// take returns the next n bits, 0 <= n <= 64, the first one lowest.
 func (r *reader) take(n int) uint64 {
 	v, have := r.word, r.left
 	if n > have {
@@ -35,6 +36,7 @@ func (r *reader) take(n int) uint64 {
 	return v & (1<<n - 1)
 }
 
+// load replaces word by the next 8 bytes.
 func (r *reader) load() {
 	if len(r.src) >= 8 {
 		r.word = binary.LittleEndian.Uint64(r.src)
@@ -49,17 +51,17 @@ func (r *reader) load() {
 	r.loaded += 64
 }
 
-// position returns how many bits were taken.
+// position returns the number of bits read so far.
 func (r *reader) position() int { return r.loaded - r.left }
 
-// mask is a bit an element.
+// mask holds one bit per element.
 type mask []uint64
 
 func (m mask) set(i int)        { m[i>>6] |= 1 << (i & 63) }
 func (m mask) bit(i int) uint64 { return m[i>>6] >> (i & 63) & 1 }
 
-// cleared returns n zeros, in the memory of s if that is enough.
-func cleared[E any](s []E, n int) []E {
+// zeros returns n zeros, in the memory of s if its capacity suffices.
+func zeros[E any](s []E, n int) []E {
 	if cap(s) < n {
 		return make([]E, n)
 	}

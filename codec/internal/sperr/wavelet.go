@@ -1,7 +1,7 @@
 package sperr
 
-// The lifting steps of the CDF 9/7 wavelet, in the double precision in which the
-// library derives them from the taps of the filter (CDF97.h).
+// The lifting coefficients of the CDF 9/7 wavelet. They have exactly the bits that SPERR computes in
+// double precision from the taps of the filter (CDF97.h).
 const (
 	alpha      = -0x1.960ce676352c0p+0
 	beta       = -0x1.b2035c938c1f9p-5
@@ -11,22 +11,22 @@ const (
 	invEpsilon = 0x1.bd5edf975cca4p-1
 )
 
-// A dimension is halved until it is shorter than shortest, but no more often than
-// maxTransforms.
+// The transform halves a dimension as long as it has at least minLength elements, at most maxTransforms
+// times.
 const (
-	shortest      = 9
+	minLength     = 9
 	maxTransforms = 6
 )
 
-// transforms returns how often a dimension of length n is halved.
+// transforms returns the number of times that a dimension of length n is halved.
 func transforms(n int) (times int) {
-	for ; n >= shortest && times < maxTransforms; times++ {
+	for ; n >= minLength && times < maxTransforms; times++ {
 		n -= n / 2
 	}
 	return times
 }
 
-// coarse returns the length of a dimension halved a number of times.
+// coarse returns the length of a dimension after it was halved a number of times.
 func coarse(n, times int) int {
 	for range times {
 		n -= n / 2
@@ -34,29 +34,29 @@ func coarse(n, times int) int {
 	return n
 }
 
-// dyadic reports whether all dimensions of a volume are halved together, and how often.
-// Otherwise planes are transformed by themselves, and then the last dimension.
+// dyadic reports whether all dimensions of a volume are halved together, and how many times. If not,
+// the planes are transformed first, and then the last dimension.
 func dyadic(dims [3]int) (times int, ok bool) {
 	if dims[1] < 2 || dims[2] < 2 {
 		return 0, false
 	}
-	planar, deep := transforms(min(dims[0], dims[1])), transforms(dims[2])
-	times = min(planar, deep)
-	return times, planar == deep || times >= maxTransforms-1
+	timesXY, timesZ := transforms(min(dims[0], dims[1])), transforms(dims[2])
+	times = min(timesXY, timesZ)
+	return times, timesXY == timesZ || times >= maxTransforms-1
 }
 
-// lanes are samples of neighbouring lines at the same place, so that a line which
-// crosses many rows is not fetched for one sample of each.
+// lanes are the samples at one index of up to 8 neighbouring lines. Processing lines together uses all
+// samples of a cache line when lines cross rows.
 type lanes [8]float64
 
-// inverse is the inverse transform of an array.
+// inverse computes the inverse transform of an array in place.
 type inverse struct {
 	values []float64
 	dims   [3]int
 	buffer []lanes // as long as the longest dimension
 }
 
-// run transforms all of an array.
+// run inverts all transforms of an array.
 func (v *inverse) run(values []float64, dims [3]int) {
 	v.values, v.dims = values, dims
 	if times, ok := dyadic(v.dims); ok {
@@ -78,7 +78,7 @@ func (v *inverse) run(values []float64, dims [3]int) {
 	}
 }
 
-// size returns the dimensions halved a number of times.
+// size returns the dimensions after they were halved a number of times.
 func (v *inverse) size(times int) (size [3]int) {
 	for i, n := range v.dims {
 		size[i] = coarse(n, times)
@@ -86,14 +86,15 @@ func (v *inverse) size(times int) (size [3]int) {
 	return size
 }
 
-// planes undoes one transform of the corner of each plane that has a size.
+// planes undoes one transform of each plane within the corner of the given size.
 func (v *inverse) planes(size [3]int) {
 	v.along(1, size)
 	v.along(0, size)
 }
 
-// along undoes one transform of all lines along an axis within a corner of the array.
-// Lines go side by side along the row, or when they are rows themselves, down the plane.
+// along undoes one transform of all lines along an axis within the corner of the given size. It
+// processes lines that are adjacent along a row together; if the lines are rows, lines that are adjacent
+// in the plane.
 func (v *inverse) along(axis int, size [3]int) {
 	if len(v.buffer) < size[axis] {
 		v.buffer = make([]lanes, max(v.dims[0], v.dims[1], v.dims[2]))
@@ -113,15 +114,15 @@ func (v *inverse) along(axis int, size [3]int) {
 	}
 }
 
-// lines are up to 8 lines of samples.
+// lines are up to 8 neighbouring lines of samples.
 type lines struct {
 	values []float64
 	count  int
-	apart  int // from one line to the next
-	step   int // along a line
+	stride int // distance from one line to the next
+	step   int // distance from one sample of a line to the next
 }
 
-// undo undoes one transform of the first n samples of lines.
+// undo undoes one transform of the first n samples of the lines.
 func (v *inverse) undo(l lines, n int) {
 	buffer := v.buffer[:n]
 	for i := range buffer {
@@ -129,7 +130,7 @@ func (v *inverse) undo(l lines, n int) {
 		buffer[i] = lanes{}
 		for k := range l.count {
 			buffer[i][k] = l.values[at]
-			at += l.apart
+			at += l.stride
 		}
 	}
 	evens := n - n/2
@@ -141,14 +142,15 @@ func (v *inverse) undo(l lines, n int) {
 		}
 		for k := range l.count {
 			l.values[at] = buffer[i][k]
-			at += l.apart
+			at += l.stride
 		}
 	}
 }
 
-// synthesize turns the coarse and the detailed half of lines into their even and odd
-// samples. Lines go on beyond their ends as in a mirror. There are at least 4 details,
-// and as many or one more of the coarse. Each product is rounded by itself.
+// synthesize replaces the coarse and the detail half of lines by their even and odd samples. Lines are
+// extended at their ends by reflection. There are at least 4 details, and as many coarse samples or one
+// more. The conversions to float64 round each product, as SPERR does: a fused multiply-add would give
+// other bits.
 func synthesize(even, odd []lanes) {
 	for i := range odd {
 		for k := range odd[i] {
@@ -178,12 +180,14 @@ func synthesize(even, odd []lanes) {
 	}
 }
 
+// scale combines the scaling of an even sample with its first lifting step.
 func scale(to, a, b *lanes) {
 	for k := range to {
 		to[k] = float64(to[k]*invEpsilon) - float64(delta*(a[k]+b[k]))
 	}
 }
 
+// lift undoes a lifting step of a sample, whose neighbours are a and b.
 func lift(to, a, b *lanes, by float64) {
 	for k := range to {
 		to[k] -= float64(by * (a[k] + b[k]))

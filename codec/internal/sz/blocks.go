@@ -6,44 +6,47 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// blocks decodes the body of blocks. Each is predicted either from neighbours, also those of
-// other blocks, or by a plane: a coefficient for each axis and one for the block's corner.
+// blocks decodes a body of blocks. Each block is predicted in one of two ways: from neighbouring
+// elements, which may be in other blocks, or by a plane (a coefficient for each axis and one for the
+// block's corner). Numbers are big-endian, or little-endian if marked "le":
 //
 //	u32 length of a block's edge   bound   u32 intervals
 //	u32 bytes of a tree   u32 nodes   tree
-//	u8 a mean is in use   le mean   a bit a block, the most significant first: neighbours predict
-//	where there are planes, for each coefficient:
+//	u8 1: uses a mean   le mean   one bit per block, most significant first; 1: predicted from neighbours
+//	if there are planes, for each coefficient:
 //	    bound   u32 half of the intervals   u32 bytes of a tree   u32 nodes   tree
-//	    u64 bytes of codes   codes of the types   u32 coefficients that are stored   le coefficients
-//	u64 le values that are stored   le values   codes of the elements' types
+//	    u64 bytes of codes   codes of the types   u32 stored coefficients   le coefficients
+//	u64 le number of stored values   le values   codes of the elements' types
 //
-// All are block after block, and four axes are three, the first two as one. The type 0 is a
-// value that is stored; with a mean in use, neighbours' type intervals/2 is the mean, and
-// those below it count one less.
+// Elements are in the order of blocks. If there are four axes, the first two are treated as one. Type 0
+// means a stored value. If a mean is used, the type intervals/2 of an element predicted from neighbours
+// means the mean, and types below it are one lower than otherwise.
 type blocks[T float] struct {
 	*floats[T]
 	axes    [3]span
 	strides [2]int // elements of a layer and of a row
 	bound   T
 	radius  int32
-	useMean bool
+	hasMean bool
 	mean    T
-	planes  [4]coefficients[T] // the first is not there with two axes
-	values  []byte             // that are stored, as yet unread
-	left    []int32            // types that are yet to decode
-	zeros   []T
-	short   bool
+	planes  [4]coefficients[T] // the first is unused with two axes
+	values  []byte             // stored values that are not yet read
+	left    []int32            // types of the elements that are not yet decoded
+	zeros   []T                // stands in for a row outside the array
+	isShort bool               // more values were needed than are stored
 }
 
-// span is how an axis is cut to blocks: the first few are longer by one.
+// span describes how an axis is divided into blocks: the first `long` blocks have length+1 elements, the
+// others length.
 type span struct{ count, long, length int }
 
+// cut divides an axis into blocks of at least the given length.
 func cut(length, block int) span {
 	n := max(length/block, 1)
 	return span{count: n, long: length % n, length: length / n}
 }
 
-// block returns where block i starts and how long it is.
+// block returns the start and the length of block i.
 func (s span) block(i int) (at, n int) {
 	at = i*s.length + min(i, s.long)
 	if i < s.long {
@@ -52,21 +55,22 @@ func (s span) block(i int) (at, n int) {
 	return at, s.length
 }
 
-// coefficients are those of one axis for all planes: types, and what is not predicted from
-// the plane before.
+// coefficients are the coefficients of one axis for all planes. Each is predicted from that of the
+// previous plane, or stored.
 type coefficients[T float] struct {
 	bound  T
 	radius int32
-	types  []int32
-	stored []byte
-	now    T
+	types  []int32 // types that are not yet decoded
+	stored []byte  // stored coefficients that are not yet read
+	last   T       // coefficient of the previous plane
 }
 
+// blocks decodes a body of blocks to f.out.
 func (f *floats[T]) blocks() error {
 	b := blocks[T]{floats: f}
 	r := cursor{buf: f.body}
 	if f.sizeBytes != 8 {
-		return corrupt.Errorf("sz: blocks with sizes of %d bytes, want 8", f.sizeBytes)
+		return corrupt.Errorf("sz: blocks with sizes of %d bytes, must be 8", f.sizeBytes)
 	}
 	neighbours, err := b.fields(&r)
 	if err != nil {
@@ -78,19 +82,20 @@ func (f *floats[T]) blocks() error {
 	b.left = f.types
 	b.zeros = make([]T, b.axes[2].length+1)
 	b.decode(neighbours)
-	if b.short {
-		return corrupt.Errorf("sz: fewer values are stored than are asked for")
+	if b.isShort {
+		return corrupt.Errorf("sz: fewer values are stored than the types need")
 	}
 	return nil
 }
 
-// fields reads what stands before the elements' types, and returns a bit for each block.
+// fields reads the fields before the elements' types. It returns the bits that tell which blocks are
+// predicted from neighbours.
 func (b *blocks[T]) fields(r *cursor) ([]byte, error) {
 	dims := b.three()
 	b.strides = [2]int{dims[1] * dims[2], dims[2]}
 	edge := int(r.u32())
 	if r.err == nil && edge < 1 {
-		return nil, corrupt.Errorf("sz: blocks of length %d", edge)
+		return nil, corrupt.Errorf("sz: blocks of length %d, must be positive", edge)
 	}
 	count := 1
 	for i, n := range dims {
@@ -102,7 +107,7 @@ func (b *blocks[T]) fields(r *cursor) ([]byte, error) {
 	if err := b.readTree(r, &b.tree, b.count); err != nil {
 		return nil, err
 	}
-	b.useMean = r.u8() != 0
+	b.hasMean = r.u8() != 0
 	b.mean = littleFloatAt[T](r)
 	neighbours := r.bytes((count+7)/8, "blocks' kinds")
 	if r.err != nil {
@@ -116,7 +121,7 @@ func (b *blocks[T]) fields(r *cursor) ([]byte, error) {
 	return neighbours, r.err
 }
 
-// readTree reads a tree with its size in front.
+// readTree reads a tree that is preceded by its size.
 func (b *blocks[T]) readTree(r *cursor, t *tree, symbols int) error {
 	size, nodes := int(r.u32()), int(r.u32())
 	src := r.bytes(size, "Huffman tree")
@@ -156,7 +161,7 @@ func (b *blocks[T]) readPlanes(r *cursor, count int) error {
 	return nil
 }
 
-// decode decodes the blocks one after another.
+// decode decodes all blocks. neighbours has one bit per block.
 func (b *blocks[T]) decode(neighbours []byte) {
 	i := 0
 	for x := range b.axes[0].count {
@@ -173,10 +178,10 @@ func (b *blocks[T]) decode(neighbours []byte) {
 	}
 }
 
-// next returns the next value that is stored.
+// next returns the next stored value. If there is none, it returns 0 and sets isShort.
 func (b *blocks[T]) next() T {
 	if len(b.values) < b.size {
-		b.short = true
+		b.isShort = true
 		return 0
 	}
 	v := littleFloat[T](b.values)
@@ -184,11 +189,12 @@ func (b *blocks[T]) next() T {
 	return v
 }
 
-// plane decodes a block that a plane predicts.
+// plane decodes a block that is predicted by a plane. The conversions to T round each step, as libSZ
+// does.
 func (b *blocks[T]) plane(block [3]int) {
 	var c [4]T
 	for i := range b.planes {
-		c[i] = b.planes[i].next(&b.short)
+		c[i] = b.planes[i].next(&b.isShort)
 	}
 	x0, nx := b.axes[0].block(block[0])
 	y0, ny := b.axes[1].block(block[1])
@@ -210,31 +216,31 @@ func (b *blocks[T]) plane(block [3]int) {
 	}
 }
 
-// next returns the next plane's coefficient.
-func (p *coefficients[T]) next(short *bool) T {
-	if len(p.types) == 0 { // two axes have one less
+// next returns the coefficient of the next plane. If it is missing, next returns 0 and sets *isShort.
+func (p *coefficients[T]) next(isShort *bool) T {
+	if len(p.types) == 0 { // with two axes, the first coefficient does not exist
 		return 0
 	}
 	t := p.types[0]
 	p.types = p.types[1:]
 	if t != 0 {
-		p.now += T(T(2*(t-p.radius)) * p.bound)
-		return p.now
+		p.last += T(T(2*(t-p.radius)) * p.bound)
+		return p.last
 	}
 	size := 4
 	if isWide[T]() {
 		size = 8
 	}
 	if len(p.stored) < size {
-		*short = true
+		*isShort = true
 		return 0
 	}
-	p.now = littleFloat[T](p.stored)
+	p.last = littleFloat[T](p.stored)
 	p.stored = p.stored[size:]
-	return p.now
+	return p.last
 }
 
-// lorenzo decodes a block that neighbours predict.
+// lorenzo decodes a block that is predicted from neighbouring elements (the Lorenzo predictor).
 func (b *blocks[T]) lorenzo(block [3]int) {
 	x0, nx := b.axes[0].block(block[0])
 	y0, ny := b.axes[1].block(block[1])
@@ -246,7 +252,8 @@ func (b *blocks[T]) lorenzo(block [3]int) {
 	}
 }
 
-// lorenzoRow decodes a row of a block from the rows up, back, and back and up.
+// lorenzoRow decodes a row of a block. Its predictions use the neighbouring rows above, behind, and
+// both. Outside the array these are zeros.
 func (b *blocks[T]) lorenzoRow(x, y, z, length int) {
 	at := x*b.strides[0] + y*b.strides[1] + z
 	up, back, backUp := b.zeros[:length], b.zeros[:length], b.zeros[:length]
@@ -279,22 +286,22 @@ func (b *blocks[T]) lorenzoRow(x, y, z, length int) {
 	b.left = b.left[length:]
 }
 
-// value returns the element of type t. It adds the neighbours in the library's order, which
-// is not the one of classic streams.
+// value returns the element of type t. It adds the neighbours in the order of libSZ, because rounding
+// depends on the order. The order for classic streams is another.
 func (b *blocks[T]) value(t int32, n *neighbours[T]) T {
 	switch {
-	case b.useMean && t == b.radius:
+	case b.hasMean && t == b.radius:
 		return b.mean
 	case t == 0:
 		return b.next()
-	case b.useMean && t < b.radius:
+	case b.hasMean && t < b.radius:
 		t++
 	}
 	predicted := n.l + n.u + n.b - n.ul - n.bl - n.bu + n.bul
 	return predicted + T(T(2*(t-b.radius))*b.bound)
 }
 
-// ones counts the ones among the first n bits.
+// ones returns the number of ones among the first n bits.
 func ones(bits []byte, n int) int {
 	count := 0
 	for i := range n {
@@ -303,7 +310,7 @@ func ones(bits []byte, n int) int {
 	return count
 }
 
-// littleFloatAt reads the next little-endian number of a cursor.
+// littleFloatAt reads a little-endian float from a cursor.
 func littleFloatAt[T float](c *cursor) T {
 	var room [8]byte
 	size := 4
@@ -314,7 +321,8 @@ func littleFloatAt[T float](c *cursor) T {
 	return littleFloat[T](room[:])
 }
 
-// littleCount reads a little-endian count; one that no chunk can have becomes too large.
+// littleCount reads a little-endian count from a cursor, limited to MaxElements, so that products with it
+// cannot overflow.
 func littleCount(c *cursor) int {
 	b := c.bytes(8, "count")
 	if b == nil {

@@ -9,6 +9,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
+// float is the type of an element.
 type float interface{ float32 | float64 }
 
 // floats decodes one stream of floats.
@@ -20,30 +21,31 @@ type floats[T float] struct {
 	out  []T
 }
 
-// decodeFloats decodes f's body to dst.
+// decodeFloats decodes f's body to dst, little-endian.
 func decodeFloats[T float](f *floats[T], dst []byte) error {
 	f.out = make([]T, f.count)
 	if err := f.decode(); err != nil {
 		return err
 	}
-	if f.flags&clamped != 0 {
+	if f.flags&flagClamp != 0 {
 		f.clamp()
 	}
 	putFloats(dst, f.out)
 	return nil
 }
 
+// decode decodes the body to f.out.
 func (f *floats[T]) decode() error {
-	if f.flags&blocked == 0 {
+	if f.flags&flagBlocks == 0 {
 		return f.predicted()
 	}
 	if len(f.dims) == 1 {
-		return fmt.Errorf("sz: blocks of a single axis: %w", errors.ErrUnsupported)
+		return fmt.Errorf("sz: a chunk of one axis with blocks: %w", errors.ErrUnsupported)
 	}
 	return f.blocks()
 }
 
-// clamp brings what is out of the values' range into it.
+// clamp limits the values to the range that the stream stores.
 func (f *floats[T]) clamp() {
 	size := f.size
 	low := bigFloat[T](f.valueRange)
@@ -65,7 +67,7 @@ func isWide[T float]() bool {
 	return wide
 }
 
-// bigFloat reads a big-endian number.
+// bigFloat returns the big-endian float at the beginning of b.
 func bigFloat[T float](b []byte) T {
 	if isWide[T]() {
 		return T(math.Float64frombits(binary.BigEndian.Uint64(b)))
@@ -73,7 +75,7 @@ func bigFloat[T float](b []byte) T {
 	return T(math.Float32frombits(binary.BigEndian.Uint32(b)))
 }
 
-// littleFloat reads a little-endian number.
+// littleFloat returns the little-endian float at the beginning of b.
 func littleFloat[T float](b []byte) T {
 	if isWide[T]() {
 		return T(math.Float64frombits(binary.LittleEndian.Uint64(b)))
@@ -94,7 +96,7 @@ func putFloats[T float](dst []byte, src []T) {
 	}
 }
 
-// bigFloatAt reads the next number of a cursor.
+// bigFloatAt reads a big-endian float from a cursor.
 func bigFloatAt[T float](c *cursor) T {
 	var room [8]byte
 	size := 4
@@ -105,23 +107,24 @@ func bigFloatAt[T float](c *cursor) T {
 	return bigFloat[T](room[:])
 }
 
-// exacts reads the values that no prediction came near to. Their first bits, as many as the
-// bound asks for, are stored, less the leading bytes that are those of the value before:
+// exacts reads values that are stored because no prediction was close enough. A value is stored to as
+// many bits as the bound requires. Its leading bytes are omitted if they equal those of the previous
+// stored value:
 //
-//	leads     2 bits a value: how many bytes to take over, in order from a byte's top bits
+//	leads     2 bits per value, from a byte's top bits down: number of bytes of the previous value
 //	middles   the other whole bytes
 //	residuals the bits after the last whole byte
 type exacts[T float] struct {
 	leads, middles, residuals []byte
-	count, at                 int // values
-	bytes, bits               int // whole bytes and further bits of a value
-	middle, residual          int // where the next ones are
+	count, at                 int // number of values, and of those already read
+	bytes, bits               int // whole bytes and further bits per value
+	middle, residual          int // positions of the next byte and bit
 	before                    [8]byte
-	short                     bool
+	isShort                   bool // more values were needed than are stored
 }
 
-// readExacts takes the three parts, of which the last is what is left, and says how many
-// bits a value has.
+// readExacts reads the three parts from a cursor; the last part extends to the end. valueBits is the
+// number of stored bits per value.
 func readExacts[T float](c *cursor, count, middles, valueBits int) (exacts[T], error) {
 	e := exacts[T]{count: count, bytes: valueBits / 8, bits: valueBits % 8}
 	e.leads = c.bytes((count+3)/4, "leading bytes")
@@ -132,15 +135,15 @@ func readExacts[T float](c *cursor, count, middles, valueBits int) (exacts[T], e
 		most = 64
 	}
 	if valueBits > most && c.err == nil {
-		c.err = corrupt.Errorf("sz: %d bits of a value that are stored, at most %d are there", valueBits, most)
+		c.err = corrupt.Errorf("sz: %d bits per stored value, at most %d are allowed", valueBits, most)
 	}
 	return e, c.err
 }
 
-// next returns the next value, or sets short if there is none.
+// next returns the next value. If there is none, it returns 0 and sets isShort.
 func (e *exacts[T]) next() T {
 	if e.at >= e.count {
-		e.short = true
+		e.isShort = true
 		return 0
 	}
 	lead := int(e.leads[e.at>>2] >> (6 - e.at&3*2) & 3)
@@ -150,14 +153,14 @@ func (e *exacts[T]) next() T {
 	}
 	if n := e.bytes - lead; n > 0 {
 		if n > len(e.middles)-e.middle {
-			e.short = true
+			e.isShort = true
 			return 0
 		}
 		e.middle += copy(e.before[lead:e.bytes], e.middles[e.middle:])
 	}
 	if e.bits > 0 {
 		if e.residual+e.bits > 8*len(e.residuals) {
-			e.short = true
+			e.isShort = true
 			return 0
 		}
 		top := window(e.residuals, e.residual) >> (64 - e.bits)
@@ -167,10 +170,10 @@ func (e *exacts[T]) next() T {
 	return bigFloat[T](e.before[:])
 }
 
-// check returns an error if there were too few values.
+// check returns an error if too few values are stored.
 func (e *exacts[T]) check() error {
-	if e.short {
-		return corrupt.Errorf("sz: %d values are stored in %d and %d bytes, more are asked for",
+	if e.isShort {
+		return corrupt.Errorf("sz: %d values are stored (%d middle bytes, %d bytes of residuals), the types need more",
 			e.count, len(e.middles), len(e.residuals))
 	}
 	return nil

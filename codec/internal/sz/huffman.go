@@ -9,36 +9,37 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// tree is a Huffman code. It is stored as its nodes, parents before children, the root first:
+// tree is a Huffman code. It is stored as lists of its n nodes, the root first, parents before children:
 //
 //	up to 256 nodes    [byte order][u8  left  …][u8  right …][u32 le symbol …][u8 leaf …]
 //	up to 65536        [byte order][u16 left  …][u16 right …][u32 le symbol …][u8 leaf …]
 //	more               [byte order][u32 left  …][u32 right …][u32 le symbol …][u8 leaf …]
 //
-// with as many of each as there are nodes, left and right le. A byte order other than 0 says
-// that a big-endian machine wrote them.
+// Each list has n numbers, little-endian. A byte order other than 0 means that a big-endian machine wrote
+// the stream.
 type tree struct {
 	nodes []node
-	width int // bits that index table
-	table []prefix
-	walk  []prefix // what is left to do while table is made
+	width int      // number of bits that index table
+	table []prefix // for each possible next `width` bits: the node they lead to
+	walk  []prefix // stack for building table
 }
 
-// node is a leaf if left is 0.
+// node is a node of a tree. It is a leaf if left is 0.
 type node struct {
 	left, right int32
 	symbol      int32
 }
 
-// prefix is where the next bits of a code lead: to a node, after so many bits.
+// prefix is the beginning of a code: bits that lead from the root to a node.
 type prefix struct {
 	node int32
 	bits int32
 }
 
-// treeSize returns how many bytes n nodes take.
+// treeSize returns the stored size of a tree of n nodes, in bytes.
 func treeSize(n int) int { return 1 + n*(2*pointerSize(n)+4+1) }
 
+// pointerSize returns the bytes of a left or right number in a tree of n nodes.
 func pointerSize(n int) int {
 	switch {
 	case n <= 256:
@@ -49,13 +50,13 @@ func pointerSize(n int) int {
 	return 4
 }
 
-// read reads a tree of count nodes, to decode so many symbols, from src.
+// read reads a tree of count nodes from src. symbols is the number of symbols to decode with it.
 func (t *tree) read(src []byte, count, symbols int) error {
 	if count < 1 || count > len(src) || len(src) < treeSize(count) {
-		return corrupt.Errorf("sz: Huffman tree of %d nodes in %d bytes", count, len(src))
+		return corrupt.Errorf("sz: a Huffman tree of %d nodes does not fit in the %d bytes left", count, len(src))
 	}
 	if src[0] != 0 {
-		return fmt.Errorf("sz: stream of a big-endian machine: %w", errors.ErrUnsupported)
+		return fmt.Errorf("sz: stream written by a big-endian machine: %w", errors.ErrUnsupported)
 	}
 	size := pointerSize(count)
 	left := src[1:]
@@ -65,11 +66,11 @@ func (t *tree) read(src []byte, count, symbols int) error {
 	t.nodes = grow(t.nodes, count)
 	for i := range t.nodes {
 		n := node{symbol: int32(binary.LittleEndian.Uint32(symbol[4*i:]))}
-		// The library forgets that a single node of a large tree is a leaf; nobody writes one.
+		// libSZ does not read the leaf mark of the only node of a large tree, but nobody writes one.
 		if leaf[i] == 0 {
 			n.left, n.right = pointer(left, i, size), pointer(right, i, size)
 			if int(n.left) <= i || int(n.right) <= i || int(n.left) >= count || int(n.right) >= count {
-				return corrupt.Errorf("sz: Huffman tree: node %d of %d has the children %d and %d", i, count, n.left, n.right)
+				return corrupt.Errorf("sz: Huffman tree: node %d of %d has children %d and %d, both must follow it", i, count, n.left, n.right)
 			}
 		}
 		t.nodes[i] = n
@@ -78,6 +79,7 @@ func (t *tree) read(src []byte, count, symbols int) error {
 	return nil
 }
 
+// pointer returns number i of a list of left or right numbers.
 func pointer(b []byte, i, size int) int32 {
 	switch size {
 	case 1:
@@ -88,12 +90,11 @@ func pointer(b []byte, i, size int) int32 {
 	return int32(min(binary.LittleEndian.Uint32(b[4*i:]), 1<<31-1))
 }
 
-// index makes the table of what the first bits of a code lead to. It is larger the more
-// there is to decode.
+// index builds the table. More symbols to decode justify a larger table.
 func (t *tree) index(symbols int) {
 	t.width = min(max(bits.Len(uint(symbols))-3, 3), 12, bits.Len(uint(len(t.nodes)))+1)
 	t.table = grow(t.table, 1<<t.width)
-	at := 0 // prefixes come in order
+	at := 0 // the walk visits prefixes in ascending order
 	t.walk = append(t.walk[:0], prefix{})
 	for len(t.walk) > 0 {
 		p := t.walk[len(t.walk)-1]
@@ -109,7 +110,8 @@ func (t *tree) index(symbols int) {
 	}
 }
 
-// relabel numbers the symbols but 0 from 1 on, and returns what each number stands for.
+// relabel replaces the symbols other than 0 by consecutive numbers from 1 on. It returns the symbol of
+// each number.
 func (t *tree) relabel() []int32 {
 	symbols := []int32{0}
 	for i := range t.nodes {
@@ -121,10 +123,10 @@ func (t *tree) relabel() []int32 {
 	return symbols
 }
 
-// decode fills dst with the symbols of the codes in src, the first bit of a byte being its
-// most significant.
+// decode fills dst with the symbols of the codes in src. Bits are read from the most significant bit of a
+// byte down.
 func (t *tree) decode(dst []int32, src []byte) error {
-	if t.nodes[0].left == 0 {
+	if t.nodes[0].left == 0 { // a single symbol has a code without bits
 		for i := range dst {
 			dst[i] = t.nodes[0].symbol
 		}
@@ -147,14 +149,15 @@ func (t *tree) decode(dst []int32, src []byte) error {
 			bit++
 		}
 		if bit > 8*len(src) || n.left != 0 {
-			return corrupt.Errorf("sz: Huffman codes end after %d of %d symbols", i, len(dst))
+			return corrupt.Errorf("sz: the Huffman codes (%d bytes) end after %d of %d symbols", len(src), i, len(dst))
 		}
 		dst[i] = n.symbol
 	}
 	return nil
 }
 
-// window returns the bits from bit on, 57 of them at least, with zeros past the end.
+// window returns the bits of src from bit `bit` on, at the top of the result: at least 57 bits, with zeros
+// past the end.
 func window(src []byte, bit int) uint64 {
 	at := bit >> 3
 	if at+8 <= len(src) {

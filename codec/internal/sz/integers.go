@@ -9,12 +9,11 @@ import (
 
 // integers decodes one stream of integers. Its body is
 //
-//	u32 most intervals   u32 intervals   i64 least value   f64 bound
-//	size bytes of types   size values that are stored   size their bytes
-//	types   values: the most significant bytes of what is added to the least value
+//	u32 maximum of intervals   u32 intervals   i64 least value   f64 bound
+//	size bytes of types   size number of stored values   size their bytes
+//	types   stored values: differences from the least value
 //
-// Elements are calculated as int64, which holds what any of the types holds: of uint64
-// the bits.
+// Elements are computed as int64, which holds the values of all types, and the bits of a uint64.
 type integers struct {
 	*Chunk
 	header
@@ -23,18 +22,20 @@ type integers struct {
 	radius int32
 	bound  float64
 	least  int64
-	stored []byte // values that are stored, as yet unread
-	short  bool
-	round  func(predicted int64, add float64) int64
+	stored []byte // stored values that are not yet read
+
+	isShort bool // more values were needed than are stored
+	round   func(predicted int64, add float64) int64
 }
 
+// decode decodes the body to dst, little-endian.
 func (g *integers) decode(dst []byte) error {
 	types, err := g.fields()
 	if err != nil {
 		return err
 	}
 	if g.exactBytes > g.size || g.exactBytes == 0 {
-		return corrupt.Errorf("sz: %d bytes of a value that is stored, want 1 to %d", g.exactBytes, g.size)
+		return corrupt.Errorf("sz: %d bytes per stored value, must be 1 to %d", g.exactBytes, g.size)
 	}
 	if err := g.readTypes(types, g.count); err != nil {
 		return err
@@ -54,8 +55,8 @@ func (g *integers) decode(dst []byte) error {
 	default:
 		walk(g, out, g.types, g.three())
 	}
-	if g.short {
-		return corrupt.Errorf("sz: fewer values are stored than are asked for")
+	if g.isShort {
+		return corrupt.Errorf("sz: fewer values are stored than the types need")
 	}
 	putIntegers(dst, out, g.size)
 	return nil
@@ -76,11 +77,11 @@ func (g *integers) fields() ([]byte, error) {
 	return b, r.err
 }
 
-// first reads a value that is stored.
+// first returns the next stored value. If there is none, it returns 0 and sets isShort.
 func (g *integers) first() int64 {
 	n := g.exactBytes
 	if len(g.stored) < n {
-		g.short = true
+		g.isShort = true
 		return 0
 	}
 	var room [8]byte
@@ -89,10 +90,10 @@ func (g *integers) first() int64 {
 	return g.wrap(int64(binary.BigEndian.Uint64(room[:])) + g.least)
 }
 
-// wrap cuts a value to the type's width.
+// wrap returns a value modulo the type's width.
 func (g *integers) wrap(v int64) int64 {
 	unused := 64 - 8*g.size
-	if g.kind%2 == 0 {
+	if g.kind%2 == 0 { // unsigned types have even numbers
 		return int64(uint64(v) << unused >> unused)
 	}
 	return v << unused >> unused
@@ -113,9 +114,9 @@ func (g *integers) corner(n *neighbours[int64]) int64 {
 	return n.l + n.u + n.b - n.ul - n.bu - n.bl + n.bul
 }
 
-// rounds adds to a prediction in float64, and makes an integer of the sum as the library
-// compiled for amd64 does. The types of 32 and 64 bits predict modulo their width; the sums
-// of the small ones are brought into their range.
+// rounds holds for each type the function that adds a float64 to a prediction and converts the sum to an
+// integer, with the results of libSZ compiled for amd64. Predictions of types of 32 and 64 bits are
+// modulo their width; sums of smaller types are limited to their range.
 var rounds = [kinds]func(int64, float64) int64{
 	uint8s: func(p int64, add float64) int64 { return min(max(truncate(float64(p)+add), 0), math.MaxUint8) },
 	int8s: func(p int64, add float64) int64 {
@@ -131,7 +132,7 @@ var rounds = [kinds]func(int64, float64) int64{
 	int64s:  func(p int64, add float64) int64 { return truncate(float64(p) + add) },
 }
 
-// truncate is the processor's conversion to int64: what does not fit is the least.
+// truncate converts to int64 like the processor: numbers out of range give the least int64.
 func truncate(v float64) int64 {
 	if v >= -0x1p63 && v < 0x1p63 {
 		return int64(v)
@@ -139,7 +140,7 @@ func truncate(v float64) int64 {
 	return math.MinInt64
 }
 
-// truncate32 is the processor's conversion to int32.
+// truncate32 converts to int32 like the processor.
 func truncate32(v float64) int64 {
 	if v > math.MinInt32-1 && v < math.MaxInt32+1 {
 		return int64(v)
@@ -147,7 +148,7 @@ func truncate32(v float64) int64 {
 	return math.MinInt32
 }
 
-// truncateUnsigned is the compiler's conversion to uint64.
+// truncateUnsigned converts to uint64 like the code that C compilers generate.
 func truncateUnsigned(v float64) int64 {
 	if v >= 0x1p63 {
 		return truncate(v-0x1p63) ^ math.MinInt64
@@ -155,6 +156,7 @@ func truncateUnsigned(v float64) int64 {
 	return truncate(v)
 }
 
+// putIntegers writes the low size bytes of each integer, little-endian.
 func putIntegers(dst []byte, src []int64, size int) {
 	switch size {
 	case 1:

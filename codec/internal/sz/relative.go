@@ -7,23 +7,24 @@ import (
 	"varve/codec/internal/glibc"
 )
 
-// Streams of relative bounds hold magnitudes, and signs apart: a byte each, in zstd, or none
-// if nothing is negative. What is below the least value is zero.
+// A stream with relative bounds holds magnitudes, and the signs separately: one byte per element,
+// compressed with zstd, or none if no element is negative. Magnitudes below the smallest value mean 0.
+// There are two kinds of streams:
 //
-// Those of factors say by what an element's magnitude is a multiple of what is predicted:
-// (1 + bound) to the power of t - intervals/2, times 2 less a bit that makes room for
-// rounding. The neighbours predict as if the logarithm of the field were linear. The others
-// hold the logarithms themselves, to base 2, as a stream of absolute bounds would.
+//   - A stream of factors codes an element as a multiple of its prediction. For type t, the factor is
+//     (1 + bound) to the power of (t - intervals/2) × (2 - 2^-finer); the difference from 2 makes room
+//     for rounding. The prediction is linear in the logarithm of the field.
+//   - Other streams code the logarithms to base 2, like a stream with absolute bounds.
 
-// factors decodes the elements of a stream of factors. The tree's symbols become indices
-// to the factors, so that only those in use are calculated.
+// factors decodes a stream of factors.
 func (f *floats[T]) factors(c *classic[T]) error {
+	// The tree's symbols become indices into factors, so that only factors in use are computed.
 	symbols := f.tree.relabel()
 	p := products[T]{exacts: &c.exacts, factors: make([]float64, len(symbols))}
 	finer := 2 - math.Ldexp(1, -c.finer)
 	for i, t := range symbols[1:] {
 		if t < 0 || t >= c.intervals {
-			return corrupt.Errorf("sz: type %d of %d", t, c.intervals)
+			return corrupt.Errorf("sz: type %d, must be below the number of intervals, %d", t, c.intervals)
 		}
 		p.factors[i+1] = glibc.Pow(1+c.bound, finer*float64(t-c.radius))
 	}
@@ -41,7 +42,7 @@ func (f *floats[T]) factors(c *classic[T]) error {
 	return nil
 }
 
-// products is the rule of factors for one and two axes.
+// products is the rule for a stream of factors with one or two axes.
 type products[T float] struct {
 	exacts  *exacts[T]
 	factors []float64
@@ -62,7 +63,7 @@ func (p products[T]) line(l, ll T) T { return l * l / ll }
 
 func (p products[T]) corner(n *neighbours[T]) T { return n.l * n.u / n.ul }
 
-// wideProducts is the rule of factors for three axes, which predicts in float64.
+// wideProducts is the rule for a stream of factors with three axes, which predicts in float64.
 type wideProducts[T float] struct{ products[T] }
 
 func (p wideProducts[T]) line(l, ll T) T {
@@ -74,7 +75,7 @@ func (p wideProducts[T]) corner(n *neighbours[T]) T {
 	return T(over / (float64(n.ul) * float64(n.bu) * float64(n.bl)))
 }
 
-// finish makes the elements out of what was decoded.
+// finish converts the decoded magnitudes or logarithms to elements.
 func (f *floats[T]) finish(c *classic[T]) error {
 	var signs []byte
 	if len(c.signs) > 0 {
@@ -83,10 +84,10 @@ func (f *floats[T]) finish(c *classic[T]) error {
 			return err
 		}
 		if len(signs) != f.count {
-			return corrupt.Errorf("sz: signs of %d elements, the chunk has %d", len(signs), f.count)
+			return corrupt.Errorf("sz: signs for %d elements, but the chunk has %d", len(signs), f.count)
 		}
 	}
-	if f.flags&factors != 0 {
+	if f.flags&flagFactors != 0 {
 		finishFactors(f.out, signs, c.least)
 	} else {
 		finishLogarithms(f.out, signs, c.least)
@@ -94,7 +95,7 @@ func (f *floats[T]) finish(c *classic[T]) error {
 	return nil
 }
 
-// finishFactors sets what is too small to zero, and the others' signs.
+// finishFactors sets magnitudes below least to zero, and gives the others their signs.
 func finishFactors[T float](out []T, signs []byte, least T) {
 	for i, v := range out {
 		switch {
@@ -106,7 +107,7 @@ func finishFactors[T float](out []T, signs []byte, least T) {
 	}
 }
 
-// finishLogarithms turns logarithms to numbers.
+// finishLogarithms converts logarithms to numbers with signs.
 func finishLogarithms[T float](out []T, signs []byte, least T) {
 	for i, v := range out {
 		if v < least {

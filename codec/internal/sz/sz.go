@@ -1,33 +1,34 @@
-// Package sz decodes the HDF5 filter 32017, SZ 2: an error-bounded compressor of numbers.
+// Package sz decodes chunks of HDF5 filter 32017 (SZ 2), which compresses numbers with a bounded error.
+// Use Parse, then Chunk.Decode.
 //
-// The filter's values say what a chunk holds, the axis that varies fastest first. An axis of
-// length 1 counts for nothing.
+// The filter's parameters ("values") are the type and shape of a chunk, the axis that varies fastest
+// first. Axes of length 1 are ignored.
 //
 //	[0] axes, 1 to 5   [1] type   [2…] lengths; of a single axis as high and low word
-//	then, not always, what the encoder was asked for: mode, bounds (9 words)
+//	then, optionally, the user's options: mode, bounds (9 words)
 //	type  0 float32, 1 float64, 2 uint8, 3 int8, 4 uint16, 5 int16, 6 uint32, 7 int32, 8 uint64, 9 int64
 //
-// A chunk of fewer than 20 elements is stored as it is. Any other is one stream, mostly inside
-// zstd or zlib. Numbers are big-endian but for those marked le; "size" is 4 or 8 bytes long.
+// A chunk of fewer than 20 elements is not compressed. Any other is one stream, usually compressed with
+// zstd or zlib. Numbers are big-endian unless marked "le"; "size" is a number of 4 or 8 bytes.
 //
 //	offset  0      3      4            32 or 40
 //	       [version][flags][parameters][exact bytes]?[size elements] body
-//	flags       0x01 constant   0x02, 0x08 relative: by factors   0x04 clamped to the parameters' range
-//	            0x10 verbatim   0x20 relative   0x40 sizes of 8 bytes   0x80 blocks
+//	flags       0x01 constant   0x02, 0x08 relative, by factors   0x04 clamp to the parameters' range
+//	            0x10 stored     0x20 relative   0x40 sizes of 8 bytes   0x80 blocks
 //	parameters  28 bytes, 36 for float64; [14] the solution: 101 SZ, 103 Pastri, 104 transposed;
 //	            [20…] the least and the greatest value
-//	exact bytes only for integers that are not constant
+//	exact bytes only for integers that are not constant: bytes per stored value
 //
-// The bodies are:
+// Bodies:
 //
 //	constant    one value
-//	verbatim    all values
-//	classic     a type (Huffman code) per element; 0 is for a value that is stored, any other
-//	            for a multiple of the bound to add to what the neighbours predict: see classic.go
-//	relative    the same with factors, or of logarithms, and with signs: see relative.go
-//	blocks      a plane fitted to the block predicts, or the neighbours do: see blocks.go
+//	stored      all values, uncompressed
+//	classic     a type (Huffman code) per element. Type 0 means a stored value; other types mean a
+//	            multiple of the bound, added to a prediction from neighbours: see classic.go
+//	relative    the same with factors, or for logarithms, and with signs: see relative.go
+//	blocks      a plane fitted to the block, or neighbours, predict its elements: see blocks.go
 //
-// There is no specification; this follows the library, version 2.1.12, bit by bit:
+// There is no specification. The results are those of libSZ 2.1.12, bit for bit:
 // TightDataPointStorage{F,D,I}.c, szd_*.c, Huffman.c, and its filter H5Z_SZ.c.
 package sz
 
@@ -40,7 +41,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// kind is the type of a chunk's elements, as the filter's values name it.
+// kind is the type of a chunk's elements, as a number in the filter's values.
 type kind uint32
 
 const (
@@ -57,16 +58,15 @@ const (
 	kinds
 )
 
-// Chunk says what a filter's chunks hold. It is made by Parse, and may be used by any number
-// of goroutines.
+// Chunk is the type and shape of a filter's chunks. Any number of goroutines may use it.
 type Chunk struct {
 	kind  kind
-	size  int   // bytes an element
-	count int   // elements
-	dims  []int // lengths that are not 1, the axis that varies fastest last
+	size  int   // bytes per element
+	count int   // number of elements
+	dims  []int // lengths of axes longer than 1, the axis that varies fastest last
 }
 
-// Parse reads the filter's values. Without any, chunks are stored as they are.
+// Parse returns the Chunk for the filter's values in a file. Without values, chunks are not compressed.
 func Parse(values []uint32) (*Chunk, error) {
 	if len(values) == 0 {
 		return &Chunk{size: 1}, nil
@@ -91,24 +91,24 @@ func Parse(values []uint32) (*Chunk, error) {
 	return c, nil
 }
 
-// Size returns how many bytes the filter's values say that a chunk takes. The chunk itself may
-// take more where they are not told right, as of some with axes of length 1; such are stored as they are.
+// Size returns the decoded size of a chunk according to the filter's values. A chunk may be larger if the
+// values are wrong, as for some chunks with axes of length 1; such chunks are not compressed.
 func (c *Chunk) Size() int { return c.count * c.size }
 
-// leastCompressed is the number of elements from which on a chunk is compressed. The encoder
-// still stores exactly as many floats as they are, which the library then cannot decode.
+// leastCompressed is the minimum number of elements of a compressed chunk. The encoder also leaves chunks
+// of exactly this many floats uncompressed, although libSZ cannot decode them.
 const leastCompressed = 20
 
-// Decode writes a chunk's elements to dst, little-endian, and returns how many bytes that are.
+// Decode decodes a chunk to the beginning of dst, little-endian, and returns the decoded length.
 func (c *Chunk) Decode(dst, src []byte) (int, error) {
 	if c.count < leastCompressed || c.count == leastCompressed && c.kind <= float64s && len(src) == c.Size() {
 		if len(src) > len(dst) {
-			return 0, corrupt.Errorf("sz: %d bytes stored as they are, at most %d expected", len(src), len(dst))
+			return 0, corrupt.Errorf("sz: uncompressed chunk of %d bytes, at most %d are expected", len(src), len(dst))
 		}
 		return copy(dst, src), nil
 	}
 	if c.Size() > len(dst) {
-		return 0, corrupt.Errorf("sz: %d elements of %d bytes, at most %d bytes expected", c.count, c.size, len(dst))
+		return 0, corrupt.Errorf("sz: the filter's values give %d elements of %d bytes, at most %d bytes are expected", c.count, c.size, len(dst))
 	}
 	dst = dst[:c.Size()]
 	w := workspaces.Get().(*workspace)
@@ -122,10 +122,10 @@ func (c *Chunk) Decode(dst, src []byte) (int, error) {
 		return 0, err
 	}
 	switch {
-	case h.flags&verbatim != 0:
-		err = c.verbatim(dst, stream[h.bodyOfVerbatim:])
-	case h.flags&constant != 0:
-		err = c.constant(dst, body)
+	case h.flags&flagStored != 0:
+		err = c.copyStored(dst, stream[h.atStored:])
+	case h.flags&flagConstant != 0:
+		err = c.fillConstant(dst, body)
 	case c.kind == float32s:
 		err = decodeFloats(&floats[float32]{Chunk: c, header: h, workspace: w, body: body}, dst)
 	case c.kind == float64s:
@@ -139,10 +139,10 @@ func (c *Chunk) Decode(dst, src []byte) (int, error) {
 	return len(dst), nil
 }
 
-// verbatim turns big-endian elements around.
-func (c *Chunk) verbatim(dst, src []byte) error {
+// copyStored converts uncompressed elements from big-endian to little-endian.
+func (c *Chunk) copyStored(dst, src []byte) error {
 	if len(src) < len(dst) {
-		return corrupt.Errorf("sz: %d bytes are left, want %d elements of %d that are stored", len(src), c.count, c.size)
+		return corrupt.Errorf("sz: %d uncompressed elements of %d bytes, only %d bytes are left", c.count, c.size, len(src))
 	}
 	for i := 0; i < len(dst); i += c.size {
 		reverse(dst[i:i+c.size], src[i:])
@@ -150,10 +150,10 @@ func (c *Chunk) verbatim(dst, src []byte) error {
 	return nil
 }
 
-// constant fills the chunk with one value.
-func (c *Chunk) constant(dst, src []byte) error {
+// fillConstant fills the chunk with one value.
+func (c *Chunk) fillConstant(dst, src []byte) error {
 	if len(src) < c.size {
-		return corrupt.Errorf("sz: %d bytes are left, want a value of %d", len(src), c.size)
+		return corrupt.Errorf("sz: constant value of %d bytes, only %d bytes are left", c.size, len(src))
 	}
 	reverse(dst[:c.size], src)
 	for n := c.size; n < len(dst); n *= 2 {
@@ -162,6 +162,7 @@ func (c *Chunk) constant(dst, src []byte) error {
 	return nil
 }
 
+// reverse writes a big-endian element to dst, little-endian.
 func reverse(dst, src []byte) {
 	switch len(dst) {
 	case 1:

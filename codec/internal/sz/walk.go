@@ -1,25 +1,25 @@
 package sz
 
-// rule says how a chunk's elements follow from those before them. V is what they are
-// calculated in.
+// rule computes a chunk's elements from their types and the previous elements. V is the type of the
+// computation.
 type rule[V any] interface {
 	// first returns the element at the origin, which is stored.
 	first() V
-	// value returns an element from its type and what is predicted for it.
+	// value returns an element, given its type and its prediction.
 	value(t int32, predicted V) V
-	// beyond is what stands for the neighbours beyond the border.
+	// beyond returns the value of neighbours outside the array.
 	beyond() V
-	// line predicts from the two elements before, the nearer first.
+	// line returns a prediction from the previous two elements, the nearer first.
 	line(l, ll V) V
-	// corner predicts from the seven neighbours that come before.
+	// corner returns a prediction from the seven previous neighbours.
 	corner(n *neighbours[V]) V
 }
 
-// neighbours are the elements of a cube of eight that come before the last: l to the left
-// (the axis that varies fastest), u a row up, b a layer back, and their combinations.
+// neighbours are the elements of a 2 × 2 × 2 cube except the last: l to the left (along the axis that
+// varies fastest), u one row up, b one layer back, and their combinations.
 type neighbours[V any] struct{ l, u, b, ul, bl, bu, bul V }
 
-// walkLine decodes a chunk of one axis, whose elements are predicted to be as the one before.
+// walkLine decodes a chunk of one axis. The prediction of an element is the previous element.
 func walkLine[V any, R rule[V]](r R, out []V, types []int32) {
 	var before V
 	for i, t := range types {
@@ -28,8 +28,8 @@ func walkLine[V any, R rule[V]](r R, out []V, types []int32) {
 	}
 }
 
-// walk decodes layers of rows. Whatever the type of the element at the origin says, it is
-// stored, and the others of the first row are predicted from two before.
+// walk decodes a chunk of layers of rows. The element at the origin is stored, whatever its type. The
+// others of the first row are predicted from the previous two.
 func walk[V any, R rule[V]](r R, out []V, types []int32, dims [3]int) {
 	rows, width := dims[1], dims[2]
 	border := make([]V, width)
@@ -37,7 +37,7 @@ func walk[V any, R rule[V]](r R, out []V, types []int32, dims [3]int) {
 		border[i] = r.beyond()
 	}
 	walkFirstRow(r, out[:width], types)
-	n := new(neighbours[V]) // one for all rows: what a rule gets the address of is on the heap
+	n := new(neighbours[V]) // one for all rows: passing its address to a rule moves it to the heap
 	for row := 1; row < dims[0]*rows; row++ {
 		at := row * width
 		up, back, backUp := border, border, border
@@ -54,6 +54,7 @@ func walk[V any, R rule[V]](r R, out []V, types []int32, dims [3]int) {
 	}
 }
 
+// walkFirstRow decodes the first row of a chunk.
 func walkFirstRow[V any, R rule[V]](r R, out []V, types []int32) {
 	out[0] = r.first()
 	for i := 1; i < len(out); i++ {
@@ -65,7 +66,7 @@ func walkFirstRow[V any, R rule[V]](r R, out []V, types []int32) {
 	}
 }
 
-// walkRow decodes a row from the rows up, back, and back and up.
+// walkRow decodes a row. near are the rows up, back, and back and up.
 func walkRow[V any, R rule[V]](r R, out []V, types []int32, near [3][]V, n *neighbours[V]) {
 	edge := r.beyond()
 	n.l, n.ul, n.bl, n.bul = edge, edge, edge, edge

@@ -9,56 +9,58 @@ import (
 	"varve/codec/internal/sz"
 )
 
-// blocks decodes a chunk block by block, each with the predictor that the stream selects.
-// Where a chunk has fewer than four axes, it has leading ones of length 1.
+// blocks decodes a chunk block by block. Each block uses the predictor that the stream selects. A chunk
+// of fewer than four axes is treated as one with leading axes of length 1.
 //
-// A body of up to four axes names its predictors in the configuration. Each is
+// The configuration names the predictors of a body. The body then has, for each predictor:
 //
 //	Lorenzo         [u8 1]
-//	plane           [u8 2][u64 coefficients] and if that is not 0, quantizers of the constant,
-//	                of the slopes, and codes
-//	plane, order 2  [u8 3] and the same, with a quantizer more, of the squares
-//	and of two or more: [u64 blocks] and if that is not 0, codes: the predictor of each block
+//	plane           [u8 2][u64 number of coefficients], and if it is not 0, quantizers of the constant
+//	                and of the slopes, and codes
+//	plane, order 2  [u8 3] and the same, with a third quantizer, of the squares
+//	and if there are several predictors: [u64 blocks], and if it is not 0, codes of the predictor of
+//	                each block
 //
-// The encoder forgets to say what it selects for blocks that are too thin for that. The library
-// does not heed it, and so takes the predictors of blocks that follow; behind the last of them
-// there can only be such blocks.
+// The encoder does not store its selection for blocks that are too thin for their predictor. The library
+// does not notice, and uses the selections of the following blocks instead. So the selections end early,
+// and the blocks after them use the Lorenzo predictor.
 type blocks[T number, W wide] struct {
 	quantizer[T, W]
-	dims, grid [maxAxes]int // lengths, lengths in blocks
-	block      int
+	dims, grid [maxAxes]int // lengths in elements, lengths in blocks
+	block      int          // length of a block along each axis
 	predictors []predictor[T, W]
-	selected   []int32 // nil if there is but one predictor
+	selected   []int32 // predictor of each block; nil if there is only one predictor
 	fallback   predictor[T, W]
-	codes      []int32
+	codes      []int32 // codes of the elements that are not yet decoded
 
-	// The elements have a border of zeros, so that all have neighbours.
+	// elements has a border of zeros, so that all elements have neighbours.
 	elements []T
-	steps    [maxAxes]int
-	origin   int
+	steps    [maxAxes]int // distance of neighbours along each axis
+	origin   int          // index of the first element
 }
 
 // predictor predicts the elements of a block.
 type predictor[T number, W wide] interface {
-	// read reads what the stream says of it.
+	// read reads the predictor's fields from the body.
 	read(r *cursor, b *blocks[T, W]) error
-	// begin starts a block of these lengths. If it says no, the block is too thin for it.
+	// begin starts a block of the given lengths. It returns false if the block is too thin for the
+	// predictor.
 	begin(lengths [maxAxes]int) (bool, error)
-	// row decodes elements along the last axis.
+	// row decodes a row of the block.
 	row(b *blocks[T, W], at row)
 }
 
-// row is elements along the last axis: where they begin, in all and in the block, and their codes.
+// row is a row of elements along the last axis.
 type row struct {
-	at    int
-	local [maxAxes]int
+	at    int          // index of the first element
+	local [maxAxes]int // position of the first element in the block
 	codes []int32
 }
 
-// fromNeighbours decodes a body of the algorithm neighbours.
+// fromNeighbours decodes a body of the algorithm "neighbours".
 func fromNeighbours[T number, W wide](w *workspace, conf config, r *cursor) ([]T, error) {
 	if dims := r.lengths(len(conf.dims)); r.err == nil && !slices.Equal(dims, conf.dims) {
-		return nil, corrupt.Errorf("blocks of %d elements, want %d", dims, conf.dims)
+		return nil, corrupt.Errorf("body of shape %d, but the configuration has %d", dims, conf.dims)
 	}
 	b := &blocks[T, W]{}
 	if err := b.shape(conf.dims, r.u32()); err != nil {
@@ -86,13 +88,13 @@ func fromNeighbours[T number, W wide](w *workspace, conf config, r *cursor) ([]T
 	return b.decode()
 }
 
-// shape sets the lengths of the chunk and of its blocks.
+// shape sets the lengths of the chunk and of its blocks, and allocates the elements.
 func (b *blocks[T, W]) shape(dims []int, block uint32) error {
 	if block == 1 {
-		return fmt.Errorf("blocks of a single element: %w", errors.ErrUnsupported)
+		return fmt.Errorf("blocks of one element: %w", errors.ErrUnsupported)
 	}
 	if block == 0 || block > sz.MaxElements-1 {
-		return corrupt.Errorf("blocks of %d elements along an axis", block)
+		return corrupt.Errorf("blocks of %d elements along an axis, must be at least 2", block)
 	}
 	b.block = int(block)
 	b.dims = [maxAxes]int{1, 1, 1, 1}
@@ -111,8 +113,8 @@ func (b *blocks[T, W]) shape(dims []int, block uint32) error {
 	return nil
 }
 
-// borderOf returns how many zeros stand before an axis. What is before one of length 1 need
-// not be kept: it is all zeros.
+// borderOf returns the number of zeros before an axis. An axis of length 1 needs none, because terms
+// along it are always zero and are dropped.
 func borderOf(length int) int {
 	if length == 1 {
 		return 0
@@ -120,9 +122,10 @@ func borderOf(length int) int {
 	return 2
 }
 
+// count returns the number of elements or blocks of the given lengths.
 func count(dims [maxAxes]int) int { return dims[0] * dims[1] * dims[2] * dims[3] }
 
-// choose makes the predictors that the configuration names.
+// choose creates the predictors that the configuration names.
 func (b *blocks[T, W]) choose(conf config) error {
 	var axes []int
 	for i := maxAxes - len(conf.dims); i < maxAxes; i++ {
@@ -134,7 +137,7 @@ func (b *blocks[T, W]) choose(conf config) error {
 	}
 	if conf.lorenzo[1] {
 		order := 2
-		if len(axes) == 4 { // of which the library has but one
+		if len(axes) == 4 { // the library has no order 2 for four axes
 			order = 1
 		}
 		b.predictors = append(b.predictors, newLorenzo(b, axes, order))
@@ -144,24 +147,24 @@ func (b *blocks[T, W]) choose(conf config) error {
 	}
 	if conf.curve {
 		if len(axes) == 4 {
-			return fmt.Errorf("planes of order 2 of four axes: %w", errors.ErrUnsupported)
+			return fmt.Errorf("planes of order 2 in four axes: %w", errors.ErrUnsupported)
 		}
 		b.predictors = append(b.predictors, &curve[T, W]{axes: axes})
 	}
 	if len(b.predictors) == 0 {
-		return corrupt.Errorf("configuration names no predictor")
+		return corrupt.Errorf("the configuration names no predictor")
 	}
 	return nil
 }
 
-// selection reads which block has which predictor.
+// selection reads the predictor of each block.
 func (b *blocks[T, W]) selection(w *workspace, r *cursor) error {
 	if len(b.predictors) == 1 {
 		return nil
 	}
 	n := r.size()
 	if most := count(b.grid); r.err == nil && n > most {
-		return corrupt.Errorf("predictors of %d blocks, want %d at most", n, most)
+		return corrupt.Errorf("predictors of %d blocks, but there are only %d blocks", n, most)
 	}
 	b.selected = []int32{}
 	if r.err != nil || n == 0 {
@@ -173,7 +176,7 @@ func (b *blocks[T, W]) selection(w *workspace, r *cursor) error {
 	}
 	for i, s := range b.selected {
 		if s < 0 || int(s) >= len(b.predictors) {
-			return corrupt.Errorf("block %d has predictor %d of %d", i, s, len(b.predictors))
+			return corrupt.Errorf("block %d: predictor %d, must be below %d", i, s, len(b.predictors))
 		}
 	}
 	return nil
@@ -197,10 +200,10 @@ func (b *blocks[T, W]) decode() ([]T, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	return b.bare(), nil
+	return b.withoutBorder(), nil
 }
 
-// one decodes block n, which is at an index of the grid.
+// one decodes block n, which is at the given index of the grid.
 func (b *blocks[T, W]) one(n int, index [maxAxes]int) error {
 	p := b.predictors[0]
 	switch {
@@ -234,8 +237,8 @@ func (b *blocks[T, W]) one(n int, index [maxAxes]int) error {
 	return nil
 }
 
-// bare moves the elements together, over their border.
-func (b *blocks[T, W]) bare() []T {
+// withoutBorder returns the elements without their border. It moves them in place.
+func (b *blocks[T, W]) withoutBorder() []T {
 	n := 0
 	for i := range b.dims[0] {
 		for j := range b.dims[1] {

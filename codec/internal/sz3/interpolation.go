@@ -7,30 +7,30 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// interpolator decodes a chunk from coarse to fine. The first element is predicted to be 0.
-// Then, of levels from the highest to 1, each halves the distance between the elements that
-// are known: to 2^(level-1). A level is a number of blocks, and a block a pass for each axis, in
-// an order that the stream gives; a pass decodes every other element of the lines along it:
+// interpolator decodes a chunk from coarse to fine. The prediction of the first element is 0. Then levels
+// follow, from the highest to 1. A level halves the distance of the decoded elements, to 2^(level-1). It
+// processes the chunk block by block, and each block in one pass per axis, in an order that the stream
+// gives. A pass decodes every other element of the lines along its axis:
 //
-//	known at level 2    level 1, pass 0    pass 1
-//	A . . . A           A . . . A          A 1 A 1 A
-//	. . . . .           0 . . . 0          0 1 0 1 0
-//	A . . . A           A . . . A          A 1 A 1 A
+//	after level 2    level 1, pass 0    pass 1
+//	A . . . A        A . . . A          A 1 A 1 A
+//	. . . . .        0 . . . 0          0 1 0 1 0
+//	A . . . A        A . . . A          A 1 A 1 A
 //
-// from those on both sides, the two or the four next ones.
+// The prediction of an element uses the next one (linear) or two (cubic) elements on both sides.
 type interpolator[T number, W wide] struct {
 	quantizer[T, W]
 	elements []T
-	codes    []int32
+	codes    []int32 // codes of the elements that are not yet decoded
 	dims     []int
-	steps    []int // from an element to the next along an axis
-	order    []int // of the axes
+	steps    []int // distance of neighbours along each axis
+	order    []int // order of the axes
 	block    int
-	cubic    bool
-	missing  bool // codes
+	isCubic  bool
+	isShort  bool // more codes were needed than there are
 }
 
-// interpolate decodes a body of the algorithm interpolation.
+// interpolate decodes a body of the algorithm "interpolation".
 func interpolate[T number, W wide](w *workspace, conf config, r *cursor) ([]T, error) {
 	p := &interpolator[T, W]{dims: conf.dims}
 	if err := p.read(r); err != nil {
@@ -49,35 +49,36 @@ func interpolate[T number, W wide](w *workspace, conf config, r *cursor) ([]T, e
 	p.codes = w.codes
 	p.elements = make([]T, n)
 	p.decode()
-	if p.missing || len(p.codes) > 0 {
-		return nil, corrupt.Errorf("interpolation in blocks of %d does not meet all elements once", p.block)
+	if p.isShort || len(p.codes) > 0 {
+		return nil, corrupt.Errorf("interpolation in blocks of %d does not decode each element once", p.block)
 	}
 	return p.elements, p.err()
 }
 
+// read reads the fields before the codes.
 func (p *interpolator[T, W]) read(r *cursor) error {
 	if dims := r.lengths(len(p.dims)); r.err == nil && !slices.Equal(dims, p.dims) {
-		return corrupt.Errorf("interpolation of %d elements, want %d", dims, p.dims)
+		return corrupt.Errorf("body of shape %d, but the configuration has %d", dims, p.dims)
 	}
-	block, how, order := r.u32(), r.u32(), r.u32()
+	block, kind, order := r.u32(), r.u32(), r.u32()
 	switch {
 	case r.err != nil:
 		return r.err
 	case block == 0 || block%2 != 0:
-		return corrupt.Errorf("interpolation in blocks of %d, want an even number", block)
-	case how > 1:
-		return corrupt.Errorf("interpolator %d is neither 0 (linear) nor 1 (cubic)", how)
+		return corrupt.Errorf("interpolation in blocks of %d, must be positive and even", block)
+	case kind > 1:
+		return corrupt.Errorf("interpolator %d, must be 0 (linear) or 1 (cubic)", kind)
 	}
-	p.block, p.cubic = int(block), how == 1
+	p.block, p.isCubic = int(block), kind == 1
 	p.order = permutation(len(p.dims), order)
 	if p.order == nil {
-		return corrupt.Errorf("order %d of %d axes", order, len(p.dims))
+		return corrupt.Errorf("permutation %d of %d axes does not exist", order, len(p.dims))
 	}
 	return p.quantizer.read(r)
 }
 
-// permutation returns the permutation of n axes of a given rank in lexicographic order, or
-// nothing if there are not so many.
+// permutation returns the permutation of n axes with the given rank in lexicographic order. It returns nil
+// if there are not so many permutations.
 func permutation(n int, rank uint32) []int {
 	left := make([]int, n)
 	count := uint32(1)
@@ -99,11 +100,13 @@ func permutation(n int, rank uint32) []int {
 	return p
 }
 
+// decode decodes all elements.
 func (p *interpolator[T, W]) decode() {
 	p.elements[0] = p.recover(0, p.codes[0])
 	p.codes = p.codes[1:]
 	bound := p.bound
 	for level := bits.Len(uint(slices.Max(p.dims) - 1)); level > 0; level-- {
+		// The library uses half the bound on coarse levels, on which all others depend.
 		p.bound = bound
 		if level >= 3 {
 			p.bound = bound * 0.5
@@ -112,7 +115,7 @@ func (p *interpolator[T, W]) decode() {
 	}
 }
 
-// level decodes what is stride apart, block by block.
+// level decodes the elements of a level, block by block. stride is the distance of the elements.
 func (p *interpolator[T, W]) level(stride int) {
 	edge := stride * p.block
 	var dims [maxAxes]int
@@ -135,10 +138,11 @@ func (p *interpolator[T, W]) level(stride int) {
 	}
 }
 
-// span is the indices along an axis that a pass has lines at, or that a line passes.
-type span struct{ first, last, step, size int } // size: from an index to the next, in elements
+// span is a range of indices along an axis: the positions of lines, or the elements of a line. size is
+// the distance of adjacent indices in elements.
+type span struct{ first, last, step, size int }
 
-// passes decodes a block.
+// passes decodes the elements of a level in one block.
 func (p *interpolator[T, W]) passes(first []int, stride int) {
 	for pass := range p.order {
 		across := [maxAxes]span{{step: 1}, {step: 1}, {step: 1}, {step: 1}}
@@ -152,7 +156,7 @@ func (p *interpolator[T, W]) passes(first []int, stride int) {
 			if i > pass {
 				s.step *= 2
 			}
-			if s.first > 0 { // the block before had it
+			if s.first > 0 { // the previous block decoded the lines at its border
 				s.first += s.step
 			}
 			across[n] = s
@@ -162,7 +166,7 @@ func (p *interpolator[T, W]) passes(first []int, stride int) {
 	}
 }
 
-// lines decodes the lines that go along an axis at all indices of the others.
+// lines decodes all lines along an axis, at the indices x, y and z of the other axes.
 func (p *interpolator[T, W]) lines(x, y, z, along span) {
 	n := (along.last-along.first)/along.step + 1
 	if n <= 1 {
@@ -173,11 +177,11 @@ func (p *interpolator[T, W]) lines(x, y, z, along span) {
 		for j := y.first; j <= y.last; j += y.step {
 			for k := z.first; k <= z.last; k += z.step {
 				if len(p.codes) < n/2 {
-					p.missing = true
+					p.isShort = true
 					return
 				}
 				at := i*x.size + j*y.size + k*z.size + along.first*along.size
-				if p.cubic && n >= 5 {
+				if p.isCubic && n >= 5 {
 					p.cubicLine(p.elements[at:], step, n)
 				} else {
 					p.linearLine(p.elements[at:], step, n)
@@ -188,7 +192,7 @@ func (p *interpolator[T, W]) lines(x, y, z, along span) {
 	}
 }
 
-// linearLine decodes the odd ones of n elements that are step apart.
+// linearLine decodes the odd elements of a line of n elements, at distance step, by linear interpolation.
 func (p *interpolator[T, W]) linearLine(e []T, step, n int) {
 	for i := 1; i+1 < n; i += 2 {
 		d := i * step
@@ -197,6 +201,7 @@ func (p *interpolator[T, W]) linearLine(e []T, step, n int) {
 	if n%2 != 0 {
 		return
 	}
+	// The last element has no right neighbour, so it is extrapolated.
 	d := (n - 1) * step
 	predicted := e[d-step]
 	if n >= 4 {
@@ -205,7 +210,8 @@ func (p *interpolator[T, W]) linearLine(e []T, step, n int) {
 	e[d] = p.recover(predicted, p.codes[n/2-1])
 }
 
-// cubicLine does the same for 5 elements or more. Those next to the ends come last.
+// cubicLine decodes the odd elements of a line of n >= 5 elements by cubic interpolation. The elements next
+// to the ends, whose formulas are one-sided, come last in the codes.
 func (p *interpolator[T, W]) cubicLine(e []T, step, n int) {
 	codes := p.codes
 	i := 3

@@ -7,18 +7,19 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// lorenzo predicts an element to complete a polynomial through the neighbours that come before
-// it: of degree 0 along each axis for order 1, of degree 1 for order 2.
+// lorenzo predicts an element by extrapolating a polynomial through its previous neighbours. Along each
+// axis the polynomial has degree 0 for order 1, and degree 1 for order 2.
 type lorenzo[T number, W wide] struct{ terms []term[W] }
 
-// term is a neighbour, so many elements before, and what it counts.
+// term is a neighbour, back elements before, and its weight in the sum.
 type term[W wide] struct {
 	back   int
 	weight W
 }
 
-// newLorenzo makes the predictor over some axes. The library adds the neighbours up in
-// lexicographic order, but for order 1 of three axes, where the nearer come first.
+// newLorenzo returns the predictor for the given axes. Like the library, it adds the neighbours in
+// lexicographic order, except with order 1 and three axes, where nearer neighbours come first. Rounding
+// depends on the order.
 func newLorenzo[T number, W wide](b *blocks[T, W], axes []int, order int) *lorenzo[T, W] {
 	neighbours := [][]int{nil}
 	for range axes {
@@ -42,9 +43,9 @@ func newLorenzo[T number, W wide](b *blocks[T, W], axes []int, order int) *loren
 	return p
 }
 
-// newTerm makes the term of a neighbour, so many elements before along each axis. It reports
-// false if it is always 0.
-func newTerm[T number, W wide](b *blocks[T, W], axes, neighbour []int, order int) (term[W], bool) {
+// newTerm returns the term of a neighbour. neighbour holds the distance along each axis. ok is false if
+// the neighbour is always 0.
+func newTerm[T number, W wide](b *blocks[T, W], axes, neighbour []int, order int) (t term[W], ok bool) {
 	back, weight := 0, -1
 	for i, n := range neighbour {
 		if n > 0 && b.dims[axes[i]] == 1 {
@@ -59,7 +60,7 @@ func newTerm[T number, W wide](b *blocks[T, W], axes, neighbour []int, order int
 }
 
 func (p *lorenzo[T, W]) read(r *cursor, _ *blocks[T, W]) error {
-	r.u8() // which predictor
+	r.u8() // kind of predictor, which the configuration already names
 	return r.err
 }
 
@@ -83,23 +84,24 @@ func (p *lorenzo[T, W]) row(b *blocks[T, W], r row) {
 	}
 }
 
-// coefficients are what a plane has of each block, each predicted to be as in the one before.
+// coefficients decodes the coefficients of planes. The prediction of a coefficient is that of the previous
+// block.
 type coefficients[T number, W wide] struct {
 	quantizers []quantizer[T, W] // of the constant, the slopes, the squares
-	codes      []int32
-	now        []T
+	codes      []int32           // codes of the coefficients that are not yet decoded
+	last       []T               // coefficients of the last block
 }
 
-// read reads the coefficients of no more blocks than there are.
+// read reads the quantizers and codes. each is the number of coefficients per block.
 func (c *coefficients[T, W]) read(r *cursor, each, quantizers, blocks int) error {
-	r.u8() // which predictor
+	r.u8() // kind of predictor, which the configuration already names
 	n := r.size()
-	c.now = make([]T, each)
+	c.last = make([]T, each)
 	if r.err != nil || n == 0 {
 		return r.err
 	}
 	if n > each*blocks {
-		return corrupt.Errorf("%d coefficients of %d blocks", n, blocks)
+		return corrupt.Errorf("%d coefficients, at most %d for each of %d blocks are allowed", n, each, blocks)
 	}
 	c.quantizers = make([]quantizer[T, W], quantizers)
 	for i := range c.quantizers {
@@ -114,23 +116,23 @@ func (c *coefficients[T, W]) read(r *cursor, each, quantizers, blocks int) error
 	return nil
 }
 
-// next makes the coefficients of the next block. of says which quantizer each has.
-func (c *coefficients[T, W]) next(of func(i int) int) error {
-	if len(c.codes) < len(c.now) {
-		return corrupt.Errorf("coefficients of fewer blocks than are predicted from them")
+// next decodes the coefficients of the next block. quantizerOf returns the quantizer of coefficient i.
+func (c *coefficients[T, W]) next(quantizerOf func(i int) int) error {
+	if len(c.codes) < len(c.last) {
+		return corrupt.Errorf("fewer blocks have coefficients than need them")
 	}
-	for i, code := range c.codes[:len(c.now)] {
-		q := &c.quantizers[of(i)]
-		c.now[i] = q.recover(c.now[i], code)
-		if q.short {
+	for i, code := range c.codes[:len(c.last)] {
+		q := &c.quantizers[quantizerOf(i)]
+		c.last[i] = q.recover(c.last[i], code)
+		if q.isShort {
 			return q.err()
 		}
 	}
-	c.codes = c.codes[len(c.now):]
+	c.codes = c.codes[len(c.last):]
 	return nil
 }
 
-// plane predicts a block from a slope along each axis and a constant, which comes last.
+// plane predicts a block from a slope along each axis, and a constant, which is the last coefficient.
 type plane[T number, W wide] struct {
 	axes []int
 	coefficients[T, W]
@@ -141,7 +143,7 @@ func (p *plane[T, W]) read(r *cursor, b *blocks[T, W]) error {
 }
 
 func (p *plane[T, W]) begin(lengths [maxAxes]int) (bool, error) {
-	if thin(lengths, p.axes, 2) {
+	if isThin(lengths, p.axes, 2) {
 		return false, nil
 	}
 	return true, p.next(func(i int) int {
@@ -152,8 +154,8 @@ func (p *plane[T, W]) begin(lengths [maxAxes]int) (bool, error) {
 	})
 }
 
-// thin says whether a block has fewer than so many elements along an axis.
-func thin(lengths [maxAxes]int, axes []int, least int) bool {
+// isThin reports whether a block has fewer than least elements along one of the axes.
+func isThin(lengths [maxAxes]int, axes []int, least int) bool {
 	return slices.ContainsFunc(axes, func(i int) bool { return lengths[i] < least })
 }
 
@@ -161,16 +163,16 @@ func (p *plane[T, W]) row(b *blocks[T, W], r row) {
 	last := len(p.axes) - 1
 	var start T
 	for i, axis := range p.axes[:last] {
-		start += T(T(r.local[axis]) * p.now[i])
+		start += T(T(r.local[axis]) * p.last[i])
 	}
 	for i, code := range r.codes {
-		predicted := start + T(T(i)*p.now[last])
-		b.elements[r.at+i] = b.recover(predicted+p.now[last+1], code)
+		predicted := start + T(T(i)*p.last[last])
+		b.elements[r.at+i] = b.recover(predicted+p.last[last+1], code)
 	}
 }
 
-// curve predicts a block from a polynomial of degree 2: a constant, slopes, and what the
-// products of two coordinates count, in lexicographic order.
+// curve predicts a block from a polynomial of degree 2. The coefficients are a constant, a slope along each
+// axis, and the weights of the products of two coordinates, in lexicographic order.
 type curve[T number, W wide] struct {
 	axes []int
 	coefficients[T, W]
@@ -182,7 +184,7 @@ func (p *curve[T, W]) read(r *cursor, b *blocks[T, W]) error {
 }
 
 func (p *curve[T, W]) begin(lengths [maxAxes]int) (bool, error) {
-	if thin(lengths, p.axes, 3) {
+	if isThin(lengths, p.axes, 3) {
 		return false, nil
 	}
 	return true, p.next(func(i int) int {
@@ -207,17 +209,18 @@ func (p *curve[T, W]) row(b *blocks[T, W], r row) {
 	}
 }
 
-// at returns what is predicted at a place. The sum is an element after each term.
+// at returns the prediction at coordinates x in the block. Like the library, it rounds the sum to an
+// element after each term.
 func (p *curve[T, W]) at(x []float64) T {
-	sum := p.now[0]
+	sum := p.last[0]
 	n := 1
 	for _, v := range x {
-		sum = convert[T, W](float64(sum) + float64(v*float64(p.now[n])))
+		sum = convert[T, W](float64(sum) + float64(v*float64(p.last[n])))
 		n++
 	}
 	for i := range x {
 		for _, v := range x[i:] {
-			sum = convert[T, W](float64(sum) + float64(float64(x[i]*v)*float64(p.now[n])))
+			sum = convert[T, W](float64(sum) + float64(float64(x[i]*v)*float64(p.last[n])))
 			n++
 		}
 	}

@@ -15,37 +15,38 @@ import (
 
 const sizeBytes = 8
 
-// Algorithms, as a configuration names them.
+// Algorithms in a configuration.
 const (
 	neighbours    = 0
 	interpolation = 2
 )
 
-// config is a chunk's configuration, as far as it says how to decode.
+// config holds the fields of a chunk's configuration that decoding needs.
 type config struct {
 	dims         []int
 	algorithm    byte
 	bound        float64
-	lorenzo      [2]bool // of order 1, of order 2
-	plane, curve bool    // predictors of order 1 and 2
+	lorenzo      [2]bool // Lorenzo predictors of order 1 and 2
+	plane, curve bool    // plane predictors of order 1 and 2
 }
 
-// laterMagic is what chunks of version 3.2 and later begin with.
+// laterMagic is the beginning of chunks of version 3.2 and later.
 const laterMagic = 0xf342f310
 
-// split reads the configuration at the end of a chunk, and returns it with what stands before.
+// split reads the configuration at the end of a chunk. It returns the configuration and the bytes before
+// it.
 func (c *Chunk) split(src []byte) (config, []byte, error) {
 	var conf config
 	if len(src) < sizeBytes+4 {
-		return conf, nil, corrupt.Errorf("sz3: chunk of %d bytes", len(src))
+		return conf, nil, corrupt.Errorf("sz3: the chunk has %d bytes, must have at least %d", len(src), sizeBytes+4)
 	}
 	if binary.LittleEndian.Uint32(src) == laterMagic {
-		return conf, nil, fmt.Errorf("sz3: chunk of version 3.2 or later: %w", errors.ErrUnsupported)
+		return conf, nil, fmt.Errorf("sz3: chunk of version 3.2 or later, supported is 3.1: %w", errors.ErrUnsupported)
 	}
 	end := len(src) - 4
 	n := binary.LittleEndian.Uint32(src[end:])
 	if uint64(n) > uint64(end-sizeBytes) {
-		return conf, nil, corrupt.Errorf("sz3: configuration of %d bytes at the end of a chunk of %d", n, len(src))
+		return conf, nil, corrupt.Errorf("sz3: configuration of %d bytes does not fit in the chunk of %d bytes", n, len(src))
 	}
 	packed := src[:end-int(n)]
 	r := cursor{buf: src[end-int(n) : end]}
@@ -53,15 +54,16 @@ func (c *Chunk) split(src []byte) (config, []byte, error) {
 		return conf, nil, fmt.Errorf("sz3: configuration: %w", err)
 	}
 	if !slices.Equal(conf.dims, c.dims) {
-		return conf, nil, corrupt.Errorf("sz3: stream of %d elements, the filter's values say %d", conf.dims, c.dims)
+		return conf, nil, corrupt.Errorf("sz3: the stream has the shape %d, but the filter's values give %d", conf.dims, c.dims)
 	}
 	return conf, packed, nil
 }
 
+// read reads a configuration, which must fill r.
 func (c *config) read(r *cursor) error {
 	axes := int(r.u8())
 	if axes < 1 || axes > maxAxes {
-		return corrupt.Errorf("%d axes, want 1 to %d", axes, maxAxes)
+		return corrupt.Errorf("%d axes, must be 1 to %d", axes, maxAxes)
 	}
 	c.dims = r.lengths(axes)
 	r.u64() // elements
@@ -72,21 +74,21 @@ func (c *config) read(r *cursor) error {
 	for _, has := range []*bool{&c.lorenzo[0], &c.lorenzo[1], &c.plane, &c.curve} {
 		*has = r.u8() != 0
 	}
-	r.bytes(1+1+4+1+1+4+4+4+4, "field") // the bodies tell again what of these matters
-	parallel := r.u8() != 0
+	r.bytes(1+1+4+1+1+4+4+4+4, "field") // bodies repeat the fields that matter
+	isParallel := r.u8() != 0
 	if r.err != nil {
 		return r.err
 	}
 	if left := len(r.rest()); left > 0 {
-		return corrupt.Errorf("%d bytes behind its end", left)
+		return corrupt.Errorf("%d bytes follow its last field, must be 0", left)
 	}
-	if parallel {
-		return fmt.Errorf("stream made of parts, by many threads: %w", errors.ErrUnsupported)
+	if isParallel {
+		return fmt.Errorf("stream of several parts, written by several threads: %w", errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// workspace is what decoding needs beside its output and the elements, kept for the next chunk.
+// workspace is reusable memory for decoding.
 type workspace struct {
 	body  []byte
 	tree  sz.Tree
@@ -95,11 +97,11 @@ type workspace struct {
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
-// unpack undoes the lossless stage.
+// unpack decompresses the body of a chunk.
 func (w *workspace) unpack(packed []byte, c *Chunk) ([]byte, error) {
 	size := binary.LittleEndian.Uint64(packed)
 	if room := min(c.room(), len(packed)*mostExpanded); size > uint64(room) {
-		return nil, corrupt.Errorf("sz3: body of %d bytes, of a chunk of %d elements in %d bytes it takes at most %d", size, c.count, len(packed), room)
+		return nil, corrupt.Errorf("sz3: body of %d bytes, at most %d are possible for %d elements in a chunk of %d bytes", size, room, c.count, len(packed))
 	}
 	w.body = grow(w.body, int(size))
 	n, err := zstd.Decode(w.body, packed[sizeBytes:])
@@ -107,22 +109,22 @@ func (w *workspace) unpack(packed []byte, c *Chunk) ([]byte, error) {
 		return nil, fmt.Errorf("sz3: %w", err)
 	}
 	if n != len(w.body) {
-		return nil, corrupt.Errorf("sz3: body of %d bytes, want %d", n, len(w.body))
+		return nil, corrupt.Errorf("sz3: the body decodes to %d bytes, %d are expected", n, len(w.body))
 	}
 	return w.body, nil
 }
 
-// mostExpanded is more than what zstd can make of a byte.
+// mostExpanded is an upper limit of the ratio of zstd's output to its input.
 const mostExpanded = 1 << 16
 
-// room returns how large a body may be: elements and as many coefficients, all stored and with
-// a code of 32 bits, and for each of the two a tree of as many different symbols as are met.
+// room returns the maximum size of a body. It assumes as many coefficients as elements, all of them stored
+// and with codes of 32 bits, and two trees of the most symbols.
 func (c *Chunk) room() int {
-	const tree = 2 * (4 + 4 + 4 + 1) // bytes, a symbol
+	const tree = 2 * (4 + 4 + 4 + 1) // bytes per symbol: two nodes
 	return 1<<16 + 2*c.count*(c.size+4) + 2*tree*min(c.count, 1<<18)
 }
 
-// grow returns a slice of n elements, in the room of s if there is enough. They hold anything.
+// grow returns a slice of n elements of arbitrary content, in the memory of s if its capacity suffices.
 func grow[S any](s []S, n int) []S {
 	if cap(s) < n {
 		return make([]S, n)
@@ -130,7 +132,7 @@ func grow[S any](s []S, n int) []S {
 	return s[:n]
 }
 
-// decode decodes a body whose elements are of type T, in the type that they are calculated in.
+// decode decodes a body whose elements have the type T. W is the type of computations.
 func decode[T number, W wide](w *workspace, conf config, r *cursor, dst []byte) error {
 	var elements []T
 	var err error
@@ -153,7 +155,8 @@ func decode[T number, W wide](w *workspace, conf config, r *cursor, dst []byte) 
 	return nil
 }
 
-// store writes elements, of which floats are worth a loop of their own.
+// store writes elements to dst, little-endian. Floats have loops of their own because binary.Encode is
+// slow and floats are the usual case.
 func store(dst []byte, elements any) error {
 	switch e := elements.(type) {
 	case []float32:
@@ -171,7 +174,7 @@ func store(dst []byte, elements any) error {
 	return nil
 }
 
-// symbols reads n codes and what they are made of, into buf if there is room.
+// symbols reads a Huffman tree and decodes n symbols, to buf if its capacity suffices.
 func (w *workspace) symbols(r *cursor, buf []int32, n int) ([]int32, error) {
 	least := int32(r.u32())
 	nodes := int(binary.BigEndian.Uint32(r.fixed(4)))
@@ -186,7 +189,7 @@ func (w *workspace) symbols(r *cursor, buf []int32, n int) ([]int32, error) {
 	w.tree.Shift(least)
 	r.bytes(size, "tree")
 	bits := r.size()
-	if w.tree.Constant() {
+	if w.tree.IsConstant() {
 		bits = 0
 	}
 	src := r.bytes(bits, "codes")
@@ -197,18 +200,19 @@ func (w *workspace) symbols(r *cursor, buf []int32, n int) ([]int32, error) {
 	return buf, w.tree.Decode(buf, src)
 }
 
-// cursor reads a stream's fields. After the first that is not there it reads zeros.
+// cursor reads the fields of a stream. After the first field that is missing it returns zeros, and err is
+// set.
 type cursor struct {
 	buf []byte
 	at  int
 	err error
 }
 
-// bytes returns the next n bytes, or nothing if they are not there.
-func (c *cursor) bytes(n int, what string) []byte {
+// bytes returns the next n bytes, or nil if fewer are left. name is the name of the field, for errors.
+func (c *cursor) bytes(n int, name string) []byte {
 	if c.err != nil || n < 0 || n > len(c.buf)-c.at {
 		if c.err == nil {
-			c.err = corrupt.Errorf("%s of %d bytes at offset %d, %d are left", what, n, c.at, len(c.buf)-c.at)
+			c.err = corrupt.Errorf("offset %d: %s of %d bytes, only %d are left", c.at, name, n, len(c.buf)-c.at)
 		}
 		return nil
 	}
@@ -217,10 +221,10 @@ func (c *cursor) bytes(n int, what string) []byte {
 	return b
 }
 
-// rest returns the bytes that are not read.
+// rest returns the bytes that are not yet read.
 func (c *cursor) rest() []byte { return c.buf[c.at:] }
 
-// fixed returns n of up to 8 bytes.
+// fixed returns the next n bytes, n <= 8, or zeros.
 func (c *cursor) fixed(n int) []byte {
 	if b := c.bytes(n, "field"); b != nil {
 		return b
@@ -235,9 +239,11 @@ func (c *cursor) u64() uint64  { return binary.LittleEndian.Uint64(c.fixed(8)) }
 func (c *cursor) f32() float32 { return math.Float32frombits(c.u32()) }
 func (c *cursor) f64() float64 { return math.Float64frombits(c.u64()) }
 
-// size reads a size or a count; one that nothing can have becomes one that no chunk has room for.
+// size reads a size or a count. It limits the number to one that no chunk has room for, so that products
+// with it cannot overflow.
 func (c *cursor) size() int { return int(min(c.u64(), 16*sz.MaxElements)) }
 
+// lengths reads the lengths of axes.
 func (c *cursor) lengths(axes int) []int {
 	dims := make([]int, axes)
 	for i := range dims {

@@ -1,25 +1,26 @@
-// Package sz3 decodes the HDF5 filter 32024, SZ 3: an error-bounded compressor of numbers.
+// Package sz3 decodes chunks of HDF5 filter 32024 (SZ 3), which compresses numbers with a bounded error.
+// Use Parse, then Chunk.Decode.
 //
-// The filter's values say what a chunk holds, the axis that varies fastest first. The filter
-// leaves out axes of length 1.
+// The filter's parameters ("values") are the type and shape of a chunk, the axis that varies fastest
+// first, without axes of length 1.
 //
 //	[0] axes, 1 to 5   [1] type   [2…] lengths; of a single axis as high and low word
-//	then what the encoder was asked for: mode, bounds (9 words)
+//	then the user's options: mode, bounds (9 words)
 //	type  0 float32, 1 float64, 2 uint8, 3 int8, 4 uint16, 5 int16, 6 uint32, 7 int32, 8 uint64, 9 int64
 //
-// A chunk of fewer than 20 elements is stored as it is. Of any other, everything is
-// little-endian unless it says be, and [T] is an element:
+// A chunk of fewer than 20 elements is not compressed. Other chunks have this form. Numbers are
+// little-endian unless marked "be"; [T] is an element:
 //
-//	chunk      [u64 size of the body] body, in zstd   configuration   [i32 its bytes]
+//	chunk      [u64 size of the body] body, in zstd   configuration   [i32 bytes of the configuration]
 //	configuration
 //	           [u8 axes][u64 lengths…][u64 elements][u8 algorithm][u8 mode][f64 bound][f64 relative bound]
 //	           [u8 predictors: Lorenzo, of order 2, plane, of order 2] ×4 [u8 interpolator][u8 order of axes]
 //	           [i32 interpolation block][u8 lossless][u8 encoder][i32 intervals][i32 block][i32 stride]
 //	           [i32 predicted axes][u8 parallel]
-//	algorithm  0 neighbours predict, 2 interpolation; 1 (either, the encoder chooses) is only
-//	           met with the bound 0, for which a body is the elements as they are
+//	algorithm  0 neighbours, 2 interpolation; 1 (the encoder chooses) occurs only with the bound 0,
+//	           for which the body is the uncompressed elements
 //
-// The bodies of the two:
+// Bodies:
 //
 //	interpolation  [u64 lengths…][u32 block][u32 interpolator][u32 order of axes] quantizer codes
 //	neighbours     [u64 lengths…][u32 block] predictors quantizer codes
@@ -27,14 +28,14 @@
 //	quantizer      [u8 2][f64 bound][i32 radius][u64 n][T ×n]
 //	codes          [i32 least][u32 be nodes][u32 be symbols] Huffman tree [u64 bytes] bits
 //
-// A code 0 says that an element is the next of those that the quantizer holds. Any other says
-// how many times twice the bound, less the radius, is to be added to what is predicted: see
-// interpolation.go and blocks.go.
+// Code 0 means that the element is the next one that the quantizer stores. For any other code, the
+// element is its prediction plus (code - radius) × 2 × bound. For predictions see interpolation.go and
+// blocks.go.
 //
-// There is no specification; this follows the library, versions 3.1.5 to 3.1.8, bit by bit:
+// There is no specification. The results are those of the library, versions 3.1.5 to 3.1.8, bit for bit:
 // Config.hpp, SZInterpolationCompressor.hpp, SZGeneralFrontend.hpp, SZFastFrontend.hpp,
-// IntegerQuantizer.hpp, HuffmanEncoder.hpp, and its filter H5Z_SZ3.cpp. Version 3.2 stores
-// something else, and says so in the filter's values.
+// IntegerQuantizer.hpp, HuffmanEncoder.hpp, and its filter H5Z_SZ3.cpp. Version 3.2 has another format
+// and other values.
 package sz3
 
 import (
@@ -47,7 +48,7 @@ import (
 	"varve/codec/internal/zstd"
 )
 
-// kind is the type of a chunk's elements, as the filter's values name it.
+// kind is the type of a chunk's elements, as a number in the filter's values.
 type kind uint32
 
 const (
@@ -64,28 +65,27 @@ const (
 	kinds
 )
 
-// maxAxes is how many axes the library decodes.
+// maxAxes is the maximum number of axes that the library decodes.
 const maxAxes = 4
 
-// leastCompressed is the number of elements from which on a chunk is compressed.
+// leastCompressed is the minimum number of elements of a compressed chunk.
 const leastCompressed = 20
 
-// Chunk says what a filter's chunks hold. It is made by Parse, and may be used by any number
-// of goroutines.
+// Chunk is the type and shape of a filter's chunks. Any number of goroutines may use it.
 type Chunk struct {
 	kind  kind
-	size  int   // bytes an element
-	count int   // elements
+	size  int   // bytes per element
+	count int   // number of elements
 	dims  []int // lengths, the axis that varies fastest last
 }
 
-// Parse reads the filter's values. Without any, chunks are stored as they are.
+// Parse returns the Chunk for the filter's values in a file. Without values, chunks are not compressed.
 func Parse(values []uint32) (*Chunk, error) {
 	if len(values) == 0 {
 		return &Chunk{size: 1}, nil
 	}
 	if values[0] > 5 {
-		return nil, fmt.Errorf("sz3: values of a filter of version 3.2 or later (the first is %#x, versions 3.1 have 1 to 5 axes there): %w",
+		return nil, fmt.Errorf("sz3: the filter's values are those of version 3.2 or later (the first is %#x; in version 3.1 it is 1 to 5): %w",
 			values[0], errors.ErrUnsupported)
 	}
 	l, err := sz.ReadLayout("sz3", values)
@@ -100,28 +100,28 @@ func Parse(values []uint32) (*Chunk, error) {
 	return c, nil
 }
 
-// Size returns how many bytes the filter's values say that a chunk takes. The chunk itself may
-// take more where they are not told right, as of some with axes of length 1; such are stored as they are.
+// Size returns the decoded size of a chunk according to the filter's values. A chunk may be larger if the
+// values are wrong, as for some chunks with axes of length 1; such chunks are not compressed.
 func (c *Chunk) Size() int { return c.count * c.size }
 
-// Decode writes a chunk's elements to dst, little-endian, and returns how many bytes that are.
+// Decode decodes a chunk to the beginning of dst, little-endian, and returns the decoded length.
 func (c *Chunk) Decode(dst, src []byte) (int, error) {
 	if c.count < leastCompressed {
 		if len(src) > len(dst) {
-			return 0, corrupt.Errorf("sz3: %d bytes stored as they are, at most %d expected", len(src), len(dst))
+			return 0, corrupt.Errorf("sz3: uncompressed chunk of %d bytes, at most %d are expected", len(src), len(dst))
 		}
 		return copy(dst, src), nil
 	}
 	if c.Size() > len(dst) {
-		return 0, corrupt.Errorf("sz3: %d elements of %d bytes, at most %d bytes expected", c.count, c.size, len(dst))
+		return 0, corrupt.Errorf("sz3: the filter's values give %d elements of %d bytes, at most %d bytes are expected", c.count, c.size, len(dst))
 	}
 	dst = dst[:c.Size()]
 	conf, packed, err := c.split(src)
 	if err != nil {
 		return 0, err
 	}
-	if conf.bound == 0 {
-		return c.verbatim(dst, packed)
+	if conf.bound == 0 { // lossless: the body is the elements themselves
+		return c.lossless(dst, packed)
 	}
 	w := workspaces.Get().(*workspace)
 	defer workspaces.Put(w)
@@ -135,19 +135,19 @@ func (c *Chunk) Decode(dst, src []byte) (int, error) {
 	return len(dst), nil
 }
 
-// verbatim undoes the lossless stage, behind which there is none.
-func (c *Chunk) verbatim(dst, packed []byte) (int, error) {
+// lossless decompresses a chunk that was compressed only with zstd.
+func (c *Chunk) lossless(dst, packed []byte) (int, error) {
 	n, err := zstd.Decode(dst, packed[sizeBytes:])
 	if err != nil {
-		return 0, fmt.Errorf("sz3: elements as they are: %w", err)
+		return 0, fmt.Errorf("sz3: lossless elements: %w", err)
 	}
 	if n != len(dst) {
-		return 0, corrupt.Errorf("sz3: %d bytes of elements, want %d", n, len(dst))
+		return 0, corrupt.Errorf("sz3: the elements decode to %d bytes, %d are expected", n, len(dst))
 	}
 	return n, nil
 }
 
-// elements decodes a body in the type of its elements, and the one that C calculates with them in.
+// elements calls decode with the type of the elements, and the type in which C computes with them.
 func (c *Chunk) elements(w *workspace, conf config, body, dst []byte) error {
 	r := &cursor{buf: body}
 	switch c.kind {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -172,17 +173,17 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 		want error
 		says string
 	}{
-		{"no axes", plane, 0, 0, corrupt.Err, "0 axes"},
-		{"five axes", plane, 0, 5, corrupt.Err, "5 axes"},
-		{"another length", plane, 1, 20, corrupt.Err, "[20 14]"},
-		{"algorithm of later versions", plane, confAlgorithm, 3, errors.ErrUnsupported, "algorithm 3"},
-		{"no predictor", plane, confPredictors + 2, 0, corrupt.Err, "no predictor"},
+		{"no axes", plane, 0, 0, corrupt.Err, "0"},
+		{"five axes", plane, 0, 5, corrupt.Err, "5"},
+		{"another length", plane, 1, 20, corrupt.Err, "20 14"},
+		{"algorithm of later versions", plane, confAlgorithm, 3, errors.ErrUnsupported, "3"},
+		{"no predictor", plane, confPredictors + 2, 0, corrupt.Err, "predictor"},
 		{"parallel", plane, confParallel, 1, errors.ErrUnsupported, "threads"},
-		{"of version 3.3", plane, -1, 0, errors.ErrUnsupported, "version 3.2 or later"},
-		{"longer than the chunk", plane, confBytes + 2, 255, corrupt.Err, "configuration of"},
+		{"of version 3.3", plane, -1, 0, errors.ErrUnsupported, "3 2"},
+		{"longer than the chunk", plane, confBytes + 2, 255, corrupt.Err, "configuration"},
 		{"too short", plane, confBytes, confBytes - 1, corrupt.Err, "configuration"},
 		{"too long", plane, confBytes, confBytes + 1, corrupt.Err, "configuration"},
-		{"elements as they are, of other lengths", verbatim, 1, 4, corrupt.Err, "[4 8]"},
+		{"elements as they are, of other lengths", verbatim, 1, 4, corrupt.Err, "4 8"},
 		{"curves of four axes", curves, confPredictors + 2*8 + 3, 1, errors.ErrUnsupported, "four axes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -195,7 +196,7 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 				stored[len(stored)-4-int(n)+c.at] = c.to
 			}
 			_, err := chunk.Decode(make([]byte, len(c.of.Want)), stored)
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+			if !errors.Is(err, c.want) || !vectors.Mentions(err, c.says) {
 				t.Errorf("%v, want %v and %q", err, c.want, c.says)
 			}
 		})
@@ -217,28 +218,28 @@ func TestDecodeRefusesBodies(t *testing.T) {
 		want error
 		says string
 	}{
-		{"interpolation of other lengths", cubic, 0, []byte{8}, corrupt.Err, "[8 10]"},
-		{"interpolation in odd blocks", cubic, bodyBlock2, []byte{31}, corrupt.Err, "blocks of 31"},
-		{"interpolation in no blocks", cubic, bodyBlock2, []byte{0}, corrupt.Err, "blocks of 0"},
-		{"third interpolator", cubic, bodyBlock2 + 4, []byte{2}, corrupt.Err, "interpolator 2"},
-		{"third order of axes", cubic, bodyBlock2 + 8, []byte{2}, corrupt.Err, "order 2"},
-		{"fewer stored than said", cubic, bodyBlock2 + 12 + 13, []byte{0xff, 0xff}, corrupt.Err, "are left"},
-		{"blocks of other lengths", plane, 0, []byte{8}, corrupt.Err, "[8 14]"},
-		{"blocks of 1", plane, bodyBlock2, []byte{1}, errors.ErrUnsupported, "single element"},
-		{"blocks of 0", plane, bodyBlock2, []byte{0}, corrupt.Err, "blocks of 0"},
-		{"too many coefficients", plane, atCoefficients, []byte{255}, corrupt.Err, "255 coefficients"},
+		{"interpolation of other lengths", cubic, 0, []byte{8}, corrupt.Err, "8 10"},
+		{"interpolation in odd blocks", cubic, bodyBlock2, []byte{31}, corrupt.Err, "31"},
+		{"interpolation in no blocks", cubic, bodyBlock2, []byte{0}, corrupt.Err, "0"},
+		{"third interpolator", cubic, bodyBlock2 + 4, []byte{2}, corrupt.Err, "2"},
+		{"third order of axes", cubic, bodyBlock2 + 8, []byte{2}, corrupt.Err, "2"},
+		{"fewer stored than said", cubic, bodyBlock2 + 12 + 13, []byte{0xff, 0xff}, corrupt.Err, "65535 left"},
+		{"blocks of other lengths", plane, 0, []byte{8}, corrupt.Err, "8 14"},
+		{"blocks of 1", plane, bodyBlock2, []byte{1}, errors.ErrUnsupported, "blocks element"},
+		{"blocks of 0", plane, bodyBlock2, []byte{0}, corrupt.Err, "0"},
+		{"too many coefficients", plane, atCoefficients, []byte{255}, corrupt.Err, "255"},
 		{"no coefficients", plane, atCoefficients, []byte{0}, corrupt.Err, ""},
-		{"predictors of too many blocks", two, atSelection, []byte{255}, corrupt.Err, "predictors of 255 blocks"},
-		{"third of two predictors", two, atSelection + 8, []byte{2}, corrupt.Err, "of 2"},
-		{"border of 1", three, bodyBorder3, []byte{1}, errors.ErrUnsupported, "border of 1"},
+		{"predictors of too many blocks", two, atSelection, []byte{255}, corrupt.Err, "255"},
+		{"third of two predictors", two, atSelection + 8, []byte{2}, corrupt.Err, "2"},
+		{"border of 1", three, bodyBorder3, []byte{1}, errors.ErrUnsupported, "1"},
 		{"a mean", three, bodyMean3, []byte{1}, errors.ErrUnsupported, "mean"},
-		{"more planes than blocks", three, bodyMean3 + 1 + 4, []byte{0, 1}, corrupt.Err, "256 planes"},
+		{"more planes than blocks", three, bodyMean3 + 1 + 4, []byte{0, 1}, corrupt.Err, "256"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			body := bytes.Clone(c.of.body)
 			copy(body[c.at:], c.to)
 			err := c.of.decode(t, body, make([]byte, len(c.of.Want)))
-			if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.says) {
+			if !errors.Is(err, c.want) || err != nil && !vectors.Mentions(err, c.says) {
 				t.Errorf("%v, want %v and %q", err, c.want, c.says)
 			}
 		})
@@ -270,7 +271,7 @@ func TestDecodeBoundsAllocation(t *testing.T) {
 	for _, size := range []uint64{uint64(c.room()) + 1, math.MaxInt64, math.MaxUint64} {
 		stored := bytes.Clone(v.Stored)
 		binary.LittleEndian.PutUint64(stored, size)
-		if _, err := c.Decode(make([]byte, len(v.Want)), stored); !errors.Is(err, corrupt.Err) || !strings.Contains(err.Error(), "at most") {
+		if _, err := c.Decode(make([]byte, len(v.Want)), stored); !errors.Is(err, corrupt.Err) || !vectors.Mentions(err, fmt.Sprint(c.room())) {
 			t.Errorf("body of %d bytes: %v, want corrupt, at most %d", size, err, c.room())
 		}
 	}

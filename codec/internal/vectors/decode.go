@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Chunk is a chunk that one of HDF5's filters made, whose parameters are Values.
+// Chunk is a test vector of an HDF5 filter. Values are the filter's parameters, Want is the
+// decoded form of Stored.
 type Chunk struct {
 	Name   string
 	Values []uint32
@@ -14,7 +15,8 @@ type Chunk struct {
 	Want   []byte
 }
 
-// CheckDecode holds that stored bytes decode to what is wanted, and that nothing else is written to.
+// CheckDecode checks that decode turns stored into want, and that it writes neither past the
+// end of dst nor to stored.
 func CheckDecode(t testing.TB, stored, want []byte, decode func(dst, src []byte) (int, error)) {
 	t.Helper()
 	guard := bytes.Repeat([]byte{0xa5}, 9)
@@ -37,8 +39,8 @@ func CheckDecode(t testing.TB, stored, want []byte, decode func(dst, src []byte)
 	}
 }
 
-// Sample makes the bytes of a kind that scripts of several decoders had encoded: "smooth", "steps",
-// "zeros", "noise", or two bits of each byte for any other.
+// Sample returns the n bytes that the generate.py scripts encode under the name kind: "smooth",
+// "steps", "zeros" or "noise". Any other kind returns random bytes from 0 to 3.
 func Sample(kind string, n int) []byte {
 	b := make([]byte, 0, n+4)
 	switch kind {
@@ -58,6 +60,7 @@ func Sample(kind string, n int) []byte {
 	if kind == "noise" {
 		mask = 255
 	}
+	// The scripts use the same generator, the rand of ISO C's example.
 	x := uint32(1)
 	for len(b) < n {
 		x = (x*1103515245 + 12345) & 0x7FFFFFFF

@@ -1,13 +1,16 @@
-// Package vectors reads what the tests of decoders compare with: chunks that the C libraries
-// wrote, made by the testdata/generate.py beside each decoder.
+// Package vectors reads the test vectors of decoders: chunks that C libraries wrote, and their
+// decoded form. The script testdata/generate.py of each decoder makes them.
 package vectors
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
+	"unicode"
 )
 
-// Parse reads the vectors of a JSON text, of which V has a field for each key.
+// Parse decodes a JSON list of vectors. V is a struct with a field for each key.
 func Parse[V any](t testing.TB, text []byte) []V {
 	t.Helper()
 	var vs []V
@@ -18,4 +21,21 @@ func Parse[V any](t testing.TB, text []byte) []V {
 		t.Fatal("no vectors")
 	}
 	return vs
+}
+
+// Mentions reports whether the text of err has each of the space-separated words in facts: field
+// names, offsets, values and limits. Tests of errors compare these facts, not sentences, so that a text
+// can be reworded.
+func Mentions(err error, facts string) bool {
+	if err == nil {
+		return false
+	}
+	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
+	words := strings.FieldsFunc(err.Error(), func(r rune) bool { return !isWord(r) })
+	for fact := range strings.FieldsSeq(facts) {
+		if !slices.Contains(words, fact) {
+			return false
+		}
+	}
+	return true
 }

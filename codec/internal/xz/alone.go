@@ -8,12 +8,12 @@ import (
 
 const aloneHeader = 13
 
-// DecodeAlone writes what the .lzma file src holds to dst and returns how many bytes
-// that are. More than len(dst) is an error.
+// DecodeAlone decodes the .lzma file src to dst and returns the decoded length. More than len(dst) bytes
+// are an error.
 //
 //	byte 0   (pb*5 + lp)*9 + lc
 //	     1   u32 little-endian   size of the dictionary
-//	     5   u64 little-endian   size of the text, all ones when a marker ends it
+//	     5   u64 little-endian   size of the text, or all ones if a marker ends it
 //	    13   LZMA data
 func DecodeAlone(dst, src []byte) (int, error) {
 	d := borrow(src)
@@ -30,17 +30,17 @@ func DecodeAlone(dst, src []byte) (int, error) {
 	if size == unknown {
 		n, err = d.marked(dst)
 	} else if size > uint64(len(dst)) {
-		return 0, corrupt.Errorf("xz: decodes to %d bytes, at most %d are expected", size, len(dst))
+		return 0, corrupt.Errorf("xz: decoded size %d at byte 5, at most %d bytes are expected", size, len(dst))
 	} else {
 		n, err = d.sized(dst[:size])
 	}
 	if err == nil && d.next != len(src) {
-		err = corrupt.Errorf("xz: %d bytes behind the end at byte %d", len(src)-d.next, d.next)
+		err = corrupt.Errorf("xz: the stream ends at byte %d, but %d bytes follow", d.next, len(src)-d.next)
 	}
 	return n, err
 }
 
-// marked decodes LZMA data up to the marker that ends it.
+// marked decodes LZMA data that ends with a marker.
 func (d *decoder) marked(dst []byte) (int, error) {
 	if err := d.startLZMA(dst); err != nil {
 		return 0, err
@@ -55,15 +55,16 @@ func (d *decoder) marked(dst []byte) (int, error) {
 	return d.at, d.finish()
 }
 
-// sized decodes LZMA data that fills dst; there may be a marker all the same.
+// sized decodes LZMA data that must fill dst. A marker may follow.
 func (d *decoder) sized(dst []byte) (int, error) {
 	if err := d.startLZMA(dst); err != nil {
 		return 0, err
 	}
 	atMarker, err := d.run(len(dst))
 	if err == nil && atMarker && d.at < len(dst) {
-		err = corrupt.Errorf("xz: a marker ends the text after %d bytes, of %d", d.at, len(dst))
+		err = corrupt.Errorf("xz: a marker ends the text after %d bytes, %d are expected", d.at, len(dst))
 	}
+	// Unread bits after the last byte can only be the marker.
 	if d.normalize(); err == nil && !atMarker && !d.atEnd() {
 		err = d.marker()
 	}
@@ -73,14 +74,14 @@ func (d *decoder) sized(dst []byte) (int, error) {
 	return d.at, d.finish()
 }
 
-// startLZMA prepares for LZMA data that fills the rest of src.
+// startLZMA prepares the decoder for LZMA data that fills the rest of src.
 func (d *decoder) startLZMA(dst []byte) error {
 	d.out, d.at, d.base = dst, 0, 0
 	d.resetState()
 	return d.startRange(d.src, d.next)
 }
 
-// finish checks how the data ended, and goes on behind it.
+// finish checks the end of the data, and moves after it.
 func (d *decoder) finish() error {
 	d.normalize()
 	if d.code != 0 || d.pos > len(d.data) {

@@ -12,7 +12,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// check is how the text of blocks is verified.
+// check is the kind of checksum that verifies the text of blocks.
 type check uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	checkSHA256 check = 10
 )
 
-// checkOf reads the flags of a stream.
+// checkOf returns the check in the two bytes of a stream's flags.
 func checkOf(reserved, kind byte) (check, error) {
 	if reserved != 0 || kind > 15 {
 		return 0, fmt.Errorf("xz: stream flags %02x %02x: %w", reserved, kind, errors.ErrUnsupported)
@@ -31,9 +31,10 @@ func checkOf(reserved, kind byte) (check, error) {
 	case checkNone, checkCRC32, checkCRC64, checkSHA256:
 		return c, nil
 	}
-	return 0, fmt.Errorf("xz: check %d, other than none, CRC-32, CRC-64 and SHA-256: %w", kind, errors.ErrUnsupported)
+	return 0, fmt.Errorf("xz: check %d, supported are none (0), CRC-32 (1), CRC-64 (4) and SHA-256 (10): %w", kind, errors.ErrUnsupported)
 }
 
+// size returns the bytes of a checksum.
 func (c check) size() int {
 	switch c {
 	case checkCRC32:
@@ -46,7 +47,7 @@ func (c check) size() int {
 	return 0
 }
 
-// matches reports whether sum is that of text.
+// matches reports whether sum is the checksum of text.
 func (c check) matches(text, sum []byte) bool {
 	switch c {
 	case checkCRC32:
@@ -60,12 +61,14 @@ func (c check) matches(text, sum []byte) bool {
 	return true
 }
 
-// header is what a block's header says. A size that it leaves out is unknown.
+// header holds the sizes in a block's header: of the compressed data and of the text. A missing size is
+// unknown.
 type header struct{ packed, text uint64 }
 
 const unknown = 1<<64 - 1
 
-// block decodes a block and records its sizes.
+// block decodes a block to dst, records its sizes for the check of the index, and returns the decoded
+// length.
 func (d *decoder) block(dst []byte, c check) (int, error) {
 	start := d.next
 	h, err := d.header()
@@ -79,9 +82,9 @@ func (d *decoder) block(dst []byte, c check) (int, error) {
 	}
 	packed := d.next - data
 	if h.packed != unknown && h.packed != uint64(packed) || h.text != unknown && h.text != uint64(n) {
-		return 0, corrupt.Errorf("xz: block at byte %d has %d bytes for %d of text, not what its header says", start, packed, n)
+		return 0, corrupt.Errorf("xz: block at byte %d has %d compressed and %d decoded bytes, but its header has other sizes", start, packed, n)
 	}
-	undo(dst[:n], d.chain)
+	undoDeltas(dst[:n], d.chain)
 	unpadded := d.next - start + c.size()
 	if err := d.padding(data); err != nil {
 		return 0, err
@@ -91,13 +94,13 @@ func (d *decoder) block(dst []byte, c check) (int, error) {
 		return 0, err
 	}
 	if !c.matches(dst[:n], sum) {
-		return 0, corrupt.Errorf("xz: the text of the block at byte %d fails its check", start)
+		return 0, corrupt.Errorf("xz: the text of the block at byte %d does not match its checksum", start)
 	}
 	d.blocks = append(d.blocks, record{uint64(unpadded), uint64(n)})
 	return n, nil
 }
 
-// header reads a block's header, with the filters to undo into d.chain.
+// header reads a block's header. It sets d.chain to the filters to undo.
 func (d *decoder) header() (header, error) {
 	start := d.next
 	first, err := d.take(1)
@@ -114,7 +117,7 @@ func (d *decoder) header() (header, error) {
 	if body[0]&0x3c != 0 {
 		return header{}, fmt.Errorf("xz: flags %02x of the block at byte %d: %w", body[0], start, errors.ErrUnsupported)
 	}
-	// The fields may not go on past the header, so they are read from it alone.
+	// Fields must not extend past the header, so they are read by a cursor that ends with it.
 	fields := cursor{src: d.src[:d.next-4], next: start + 2}
 	h, err := fields.sizes(body[0])
 	if err != nil {
@@ -130,14 +133,14 @@ func (d *decoder) header() (header, error) {
 	}
 	for _, b := range fields.src[fields.next:] {
 		if b != 0 {
-			return h, fmt.Errorf("xz: block header goes on at byte %d: %w", fields.next, errors.ErrUnsupported)
+			return h, fmt.Errorf("xz: unknown field in the block header at byte %d: %w", fields.next, errors.ErrUnsupported)
 		}
 	}
 	return h, d.checkChain()
 }
 
-// checkChain refuses what is not LZMA2, alone or behind Delta, and leaves the filters
-// that are to be undone after it.
+// checkChain returns an error unless the filters are any number of Delta, then LZMA2. It removes LZMA2, so
+// that d.chain holds the filters to undo after it.
 func (d *decoder) checkChain() error {
 	last := len(d.chain) - 1
 	switch id := d.chain[last].ID; id {
@@ -145,13 +148,13 @@ func (d *decoder) checkChain() error {
 		d.chain = d.chain[:last]
 		return checkDeltas(d.chain)
 	case Delta:
-		return corrupt.Errorf("xz: the filters before byte %d end in Delta, not in LZMA2", d.next)
+		return corrupt.Errorf("xz: the last filter before byte %d is Delta, must be LZMA2", d.next)
 	default:
-		return fmt.Errorf("xz: last filter %#x, other than LZMA2: %w", id, errors.ErrUnsupported)
+		return fmt.Errorf("xz: the last filter is %#x, supported is only LZMA2 (%#x): %w", id, LZMA2, errors.ErrUnsupported)
 	}
 }
 
-// sizes reads the sizes that a block's header has.
+// sizes reads the optional sizes in a block's header.
 func (c *cursor) sizes(flags byte) (h header, err error) {
 	h = header{unknown, unknown}
 	if flags&0x40 != 0 {
@@ -174,7 +177,7 @@ func (c *cursor) filter() (Filter, error) {
 		return Filter{}, err
 	}
 	if size > uint64(len(c.src)-c.next) {
-		return Filter{}, corrupt.Errorf("xz: filter before byte %d has properties of %d bytes, with %d left", c.next, size, len(c.src)-c.next)
+		return Filter{}, corrupt.Errorf("xz: filter before byte %d has properties of %d bytes, only %d are left", c.next, size, len(c.src)-c.next)
 	}
 	properties := c.src[c.next : c.next+int(size)]
 	c.next += int(size)
@@ -184,7 +187,7 @@ func (c *cursor) filter() (Filter, error) {
 		f.Distance = int(properties[0]) + 1
 	case id == LZMA2 && size == 1 && properties[0] <= 40: // a dictionary of up to 4 GiB
 	case id == Delta || id == LZMA2:
-		return f, corrupt.Errorf("xz: properties % x of the filter before byte %d", properties, c.next)
+		return f, corrupt.Errorf("xz: invalid properties % x of the filter before byte %d", properties, c.next)
 	}
 	return f, nil
 }

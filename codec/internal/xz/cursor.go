@@ -7,7 +7,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// cursor is a place in what is read.
+// cursor reads fields of src one after another.
 type cursor struct {
 	src  []byte
 	next int
@@ -16,14 +16,14 @@ type cursor struct {
 // take returns the next n bytes.
 func (c *cursor) take(n int) ([]byte, error) {
 	if n > len(c.src)-c.next {
-		return nil, corrupt.Errorf("xz: truncated at byte %d: %d more are needed", len(c.src), n-(len(c.src)-c.next))
+		return nil, corrupt.Errorf("xz: truncated at byte %d, %d more bytes are needed", len(c.src), n-(len(c.src)-c.next))
 	}
 	p := c.src[c.next : c.next+n]
 	c.next += n
 	return p, nil
 }
 
-// integer returns the next integer without a width, of at most 63 bits.
+// integer reads an integer of variable length, of at most 63 bits: 7 bits per byte, the lowest first.
 func (c *cursor) integer() (uint64, error) {
 	v := uint64(0)
 	for i := range 9 {
@@ -32,16 +32,16 @@ func (c *cursor) integer() (uint64, error) {
 			return 0, err
 		}
 		if v |= uint64(b[0]&0x7f) << (7 * i); b[0] < 0x80 {
-			if b[0] == 0 && i > 0 {
+			if b[0] == 0 && i > 0 { // the encoding must be the shortest
 				break
 			}
 			return v, nil
 		}
 	}
-	return 0, corrupt.Errorf("xz: integer before byte %d is longer than it need be, or than 63 bits", c.next)
+	return 0, corrupt.Errorf("xz: integer before byte %d is not in its shortest form, or has more than 63 bits", c.next)
 }
 
-// padding skips zeros up to a multiple of 4 from start on.
+// padding skips zeros up to a multiple of 4 bytes after start.
 func (c *cursor) padding(start int) error {
 	p, err := c.take(-(c.next - start) & 3)
 	if err != nil {
@@ -55,10 +55,10 @@ func (c *cursor) padding(start int) error {
 	return nil
 }
 
-// verify checks what has just been read against its CRC-32.
+// verify returns an error unless sum is the CRC-32 of body, which ends before the cursor.
 func (c *cursor) verify(body, sum []byte) error {
 	if got, want := crc32.ChecksumIEEE(body), binary.LittleEndian.Uint32(sum); got != want {
-		return corrupt.Errorf("xz: checksum %08x of what ends before byte %d, which should be %08x", got, c.next, want)
+		return corrupt.Errorf("xz: the header or index that ends at byte %d has CRC-32 %08x, must be %08x", c.next, got, want)
 	}
 	return nil
 }

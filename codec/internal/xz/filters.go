@@ -7,7 +7,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// The filters that can be undone, by the numbers of the .xz format and of Python's lzma.
+// Filters that are supported, with their numbers in the .xz format and in Python's lzma.
 const (
 	Delta = 0x03
 	LZMA1 = 0x4000000000000001
@@ -17,19 +17,19 @@ const (
 // Filter is one filter of a raw stream.
 type Filter struct {
 	ID       uint64
-	Distance int // Delta: bytes from one element to the next, 1 to 256
+	Distance int // Delta: distance of elements in bytes, 1 to 256
 
-	// LZMA1: the bits of context, of position for literals, and of position. An
-	// encoder that is not told otherwise uses 3, 0 and 2.
+	// LZMA1: the bits of literal context, of literal position, and of position. The defaults of
+	// encoders are 3, 0 and 2.
 	LC, LP, PB int
 }
 
-// machineCode names the filters that are not for arrays.
+// machineCode holds the names of filters for machine code, which are not supported.
 var machineCode = map[uint64]string{
 	4: "x86", 5: "PowerPC", 6: "IA-64", 7: "ARM", 8: "ARM-Thumb", 9: "SPARC", 10: "ARM64", 11: "RISC-V",
 }
 
-// checkDeltas refuses filters other than Delta in front of the last one.
+// checkDeltas returns an error unless all filters are valid Delta filters.
 func checkDeltas(chain []Filter) error {
 	for _, f := range chain {
 		name, isCode := machineCode[f.ID]
@@ -37,18 +37,18 @@ func checkDeltas(chain []Filter) error {
 		case isCode:
 			return fmt.Errorf("xz: filter %d for %s machine code: %w", f.ID, name, errors.ErrUnsupported)
 		case f.ID == LZMA1 || f.ID == LZMA2:
-			return corrupt.Errorf("xz: filter %#x is not the last one", f.ID)
+			return corrupt.Errorf("xz: filter %#x must be the last filter", f.ID)
 		case f.ID != Delta:
 			return fmt.Errorf("xz: filter %#x: %w", f.ID, errors.ErrUnsupported)
 		case f.Distance < 1 || f.Distance > 256:
-			return corrupt.Errorf("xz: delta filter of distance %d, which should be 1 to 256", f.Distance)
+			return corrupt.Errorf("xz: delta filter with distance %d, must be 1 to 256", f.Distance)
 		}
 	}
 	return nil
 }
 
-// undo undoes filters from the last to the first.
-func undo(text []byte, chain []Filter) {
+// undoDeltas undoes Delta filters in place, from the last to the first.
+func undoDeltas(text []byte, chain []Filter) {
 	for i := len(chain) - 1; i >= 0; i-- {
 		distance := chain[i].Distance
 		for j := distance; j < len(text); j++ {
@@ -57,11 +57,11 @@ func undo(text []byte, chain []Filter) {
 	}
 }
 
-// DecodeRaw decodes a stream without a container, of filters as an encoder takes them:
-// any number of Delta, then LZMA2 or LZMA1. It returns how many bytes it wrote to dst.
+// DecodeRaw decodes a raw stream, which has no container, to dst and returns the decoded length. chain are
+// the filters in the order of the encoder: any number of Delta, then LZMA2 or LZMA1.
 func DecodeRaw(dst, src []byte, chain []Filter) (int, error) {
 	if len(chain) == 0 {
-		return 0, corrupt.Errorf("xz: a raw stream without filters")
+		return 0, corrupt.Errorf("xz: a raw stream needs at least one filter")
 	}
 	deltas, last := chain[:len(chain)-1], chain[len(chain)-1]
 	if err := checkDeltas(deltas); err != nil {
@@ -77,19 +77,19 @@ func DecodeRaw(dst, src []byte, chain []Filter) (int, error) {
 	case LZMA1:
 		n, err = d.lzma1(dst, last)
 	default:
-		return 0, corrupt.Errorf("xz: the last filter is %#x, which should be LZMA2 or LZMA1", last.ID)
+		return 0, corrupt.Errorf("xz: the last filter is %#x, must be LZMA2 (%#x) or LZMA1 (%#x)", last.ID, LZMA2, uint64(LZMA1))
 	}
 	if err != nil {
 		return 0, err
 	}
 	if d.next != len(src) {
-		return 0, corrupt.Errorf("xz: %d bytes behind the end at byte %d", len(src)-d.next, d.next)
+		return 0, corrupt.Errorf("xz: the stream ends at byte %d, but %d bytes follow", d.next, len(src)-d.next)
 	}
-	undo(dst[:n], deltas)
+	undoDeltas(dst[:n], deltas)
 	return n, nil
 }
 
-// lzma1 decodes a raw LZMA stream, which ends in a marker.
+// lzma1 decodes a raw LZMA stream, which ends with a marker.
 func (d *decoder) lzma1(dst []byte, f Filter) (int, error) {
 	if err := d.setProperties(f.LC, f.LP, f.PB); err != nil {
 		return 0, err

@@ -1,5 +1,5 @@
-// Package adler32 computes the checksum that ends a zlib stream, RFC 1950 section 8.2,
-// several times as fast as the standard library: a checksum must not cost half of the decoding.
+// Package adler32 computes Adler-32, the checksum of zlib streams (RFC 1950, section 8.2). It is
+// several times as fast as hash/adler32, which would take about as long as decoding.
 package adler32
 
 import "encoding/binary"
@@ -7,8 +7,8 @@ import "encoding/binary"
 // mod is the largest prime below 2^16.
 const mod = 65521
 
-// A run of maxRun bytes cannot overflow 32 bits in the second sum, whatever its bytes:
-// 255·n·(n+1)/2 + (n+1)·(mod-1) < 2^32.
+// maxRun is the largest number of bytes n for which the second sum cannot overflow 32 bits before it
+// is reduced: 255·n·(n+1)/2 + (n+1)·(mod-1) < 2^32.
 const maxRun = 5552
 
 // Checksum returns the Adler-32 of p.
@@ -23,15 +23,15 @@ func Checksum(p []byte) uint32 {
 	return b<<16 | a
 }
 
-// Lanes of the portable sums: 16 bits hold the second sum of a lane over laneRows rows,
-// since 255·22·23/2 < 2^16.
+// The portable code sums bytes in lanes of 16 bits. A lane cannot overflow within laneRows rows,
+// because 255·22·23/2 < 2^16.
 const (
 	laneRows = 22
 	laneMask = 0x00ff00ff00ff00ff
 )
 
-// portableSums adds a run of at most maxRun bytes to the two sums. It takes eight bytes, a row, at a
-// time, in four lanes for the even ones and four for the odd.
+// portableSums adds a run of at most maxRun bytes to the two sums a and b. It processes rows of eight
+// bytes, in four lanes for the even bytes and four for the odd bytes.
 func portableSums(a, b uint32, p []byte) (uint32, uint32) {
 	for len(p) >= 8 {
 		rows := min(len(p)/8, laneRows)
@@ -48,9 +48,9 @@ func portableSums(a, b uint32, p []byte) (uint32, uint32) {
 	return a, b
 }
 
-// laneSums returns both sums of whole rows, begun at zero.
+// laneSums returns both sums of whole rows, starting from zero.
 func laneSums(p []byte) (a, b uint32) {
-	var even, odd, evens, odds uint64 // sums of the lanes, and sums of those before each row
+	var even, odd, evens, odds uint64 // per lane: the sum of its bytes, and the sum of all earlier such sums
 	for ; len(p) >= 8; p = p[8:] {
 		row := binary.LittleEndian.Uint64(p)
 		evens += even

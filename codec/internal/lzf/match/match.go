@@ -1,19 +1,20 @@
-// Package match copies the matches of Lempel-Ziv streams whose decoders are written in Go.
+// Package match copies the matches of Lempel-Ziv streams. The decoders of lzf and blosclz share it.
 package match
 
 import "encoding/binary"
 
 var le = binary.LittleEndian
 
-// long is from which length on copy, which has a price of its own, beats word by word.
+// long is the length from which on the builtin copy is faster than copying word by word, in spite of
+// its call.
 const long = 64
 
-// repeats is how much of a word whole repetitions of a distance fill.
+// repeats maps a distance below 8 to the number of bytes of a word that whole repetitions fill.
 var repeats = [8]int{1: 8, 2: 8, 3: 6, 4: 8, 5: 5, 6: 6, 7: 7}
 
-// Copy fills dst[out:out+n] with what lies back bytes before, byte by byte in meaning: if back
-// is less than n, what is written repeats. back is 1 to out, and n fits in dst. It may scribble on
-// up to 8 bytes of dst behind the match.
+// Copy copies n bytes to dst[out:], from back bytes before. The result is that of copying byte by
+// byte: if back is less than n, the bytes repeat. back must be 1 to out, and the match must fit in
+// dst. Copy may also overwrite up to 8 bytes of dst after the match.
 func Copy(dst []byte, out, back, n int) {
 	end := out + n
 	if n >= long || end+8 > len(dst) {
@@ -29,8 +30,8 @@ func Copy(dst []byte, out, back, n int) {
 	}
 }
 
-// copyRepeating makes a word of repetitions in a register: reading back what was just written
-// byte by byte would wait for each byte.
+// copyRepeating copies a match that overlaps itself within a word. It repeats the bytes in a register,
+// because reading bytes that were just written stalls the processor.
 func copyRepeating(dst []byte, out, back, end int) {
 	shift := uint(8 * back)
 	w := le.Uint64(dst[out-back:]) & (1<<shift - 1)
@@ -42,7 +43,7 @@ func copyRepeating(dst []byte, out, back, end int) {
 	}
 }
 
-// copyDoubling fills dst from out on: each round can copy what the rounds before made.
+// copyDoubling fills dst[out:]. Each copy includes the result of the previous ones as its source.
 func copyDoubling(dst []byte, out, back int) {
 	from := out - back
 	for out < len(dst) {
