@@ -12,29 +12,29 @@ import (
 	"varve/readers/internal/strided"
 )
 
-// spelling is how numbers of a column of an ASCII table are written (section 7.2.5).
-type spelling struct {
-	decimals int // of reals without a point: how many digits stand behind it
+// decimalFormat describes the numbers in a column of an ASCII table (section 7.2.5).
+type decimalFormat struct {
+	decimals int // digits after the implied point, for reals without one
 	null     *card
 }
 
 // asciiFields reads the columns of an ASCII table.
 func (u *hdu) asciiFields() ([]field, error) {
-	return u.columns("an ASCII table", u.asciiField)
+	return u.columns("ASCII table", u.asciiField)
 }
 
-// asciiField reads one column: TFORMn is a letter, a width and, of reals, a number of decimals.
+// asciiField reads one column. TFORMn is a letter, a width and, for reals, a number of decimals.
 func (u *hdu) asciiField(n int) (field, error) {
-	f := field{number: n, spelling: &spelling{null: u.lookup(column("TNULL", n))}}
+	f := field{number: n, decimal: &decimalFormat{null: u.lookup(column("TNULL", n))}}
 	form := u.string(column("TFORM", n))
 	width, decimals, _ := strings.Cut(strings.TrimLeft(form, "AIFED"), ".")
 	var err error
 	if f.size, err = strconv.ParseUint(width, 10, 31); err != nil || f.size == 0 || len(form)-len(strings.TrimLeft(form, "AIFED")) != 1 {
-		return f, readers.Corruptf("%s = %q is none of Aw, Iw, Fw.d, Ew.d and Dw.d", column("TFORM", n), form)
+		return f, readers.Corruptf("%s = %q is not one of Aw, Iw, Fw.d, Ew.d and Dw.d", column("TFORM", n), form)
 	}
 	if decimals != "" {
-		if f.spelling.decimals, err = strconv.Atoi(decimals); err != nil || f.spelling.decimals < 0 || uint64(f.spelling.decimals) > f.size {
-			return f, readers.Corruptf("%s = %q: %q is no number of decimals", column("TFORM", n), form, decimals)
+		if f.decimal.decimals, err = strconv.Atoi(decimals); err != nil || f.decimal.decimals < 0 || uint64(f.decimal.decimals) > f.size {
+			return f, readers.Corruptf("%s = %q: %q is not a number of decimals up to the width", column("TFORM", n), form, decimals)
 		}
 	}
 	first, err := u.int(column("TBCOL", n), true, 1, math.MaxInt64)
@@ -42,18 +42,18 @@ func (u *hdu) asciiField(n int) (field, error) {
 		return f, err
 	}
 	if f.offset = first - 1; f.offset > u.axes[0] || f.size > u.axes[0]-f.offset {
-		return f, readers.Corruptf("%s = %q from byte %d on reaches beyond the %d bytes of a row", column("TFORM", n), form, first, u.axes[0])
+		return f, readers.Corruptf("%s = %q at byte %d extends beyond the %d bytes of a row", column("TFORM", n), form, first, u.axes[0])
 	}
 	f.setElement(form[0])
 	return f, nil
 }
 
-// setElement sets the type of a column: the least integer that holds all numbers of the width, as
-// CFITSIO and astropy have it, so that the lowest of the type is none of them.
+// setElement sets the type of a column: the smallest integer that holds all numbers of the width,
+// as in CFITSIO and astropy. The lowest value of the type is free for missing values.
 func (f *field) setElement(code byte) {
 	switch {
 	case code == 'A':
-		f.spelling = nil
+		f.decimal = nil
 		f.typ = &readers.Type{Class: readers.String, Size: int(f.size), Padding: readers.SpacePadded}
 	case code != 'I':
 		f.typ = realType
@@ -66,9 +66,9 @@ func (f *field) setElement(code byte) {
 	}
 }
 
-// missing returns the integer that stands for what TNULLn says is missing; none without that.
-func (f *field) missing() []readers.Attribute {
-	if f.spelling == nil || f.spelling.null == nil || f.typ.Class != readers.Integer {
+// fillAttribute returns a _FillValue attribute, the lowest integer, if TNULLn defines missing values.
+func (f *field) fillAttribute() []readers.Attribute {
+	if f.decimal == nil || f.decimal.null == nil || f.typ.Class != readers.Integer {
 		return nil
 	}
 	data := binary.LittleEndian.AppendUint64(nil, uint64(f.lowest()))[:f.typ.Size]
@@ -77,10 +77,10 @@ func (f *field) missing() []readers.Attribute {
 
 func (f *field) lowest() int64 { return math.MinInt64 >> (64 - 8*f.typ.Size) }
 
-// appendNumber appends the number that a field spells, in memory form.
+// appendNumber appends the number in a field in memory form.
 func (f *field) appendNumber(dst, stored []byte) ([]byte, error) {
 	s := strings.Trim(string(stored), " \x00")
-	null := f.spelling.null != nil && f.spelling.null.kind == text && s == strings.Trim(f.spelling.null.text, " ")
+	null := f.decimal.null != nil && f.decimal.null.kind == text && s == strings.Trim(f.decimal.null.text, " ")
 	if f.typ.Class == readers.Float {
 		v, err := f.real(s, null)
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v)), err
@@ -89,18 +89,19 @@ func (f *field) appendNumber(dst, stored []byte) ([]byte, error) {
 	if !null && s != "" {
 		var err error
 		if v, err = strconv.ParseInt(s, 10, 8*f.typ.Size); err != nil {
-			return dst, readers.Corruptf("%q is no integer of %d bytes", s, f.typ.Size)
+			return dst, readers.Corruptf("%q is not an integer of %d bytes", s, f.typ.Size)
 		}
-		if v == f.lowest() && f.spelling.null != nil {
-			return dst, unsupported("%s, which stands for what is missing (TNULL)", s)
+		if v == f.lowest() && f.decimal.null != nil {
+			return dst, unsupported("number %s, which is also the fill value for TNULL", s)
 		}
 	} else if !null {
-		v = 0 // so the standard says of blanks
+		v = 0 // the standard defines blanks as 0
 	}
 	return append(dst, binary.LittleEndian.AppendUint64(nil, uint64(v))[:f.typ.Size]...), nil
 }
 
-// real is the number that a field spells. Blanks are none, as astropy has it; the standard says nothing.
+// real returns the number in a field. Blanks give NaN, as in astropy; the standard does not define
+// them.
 func (f *field) real(s string, null bool) (float64, error) {
 	if null || s == "" || strings.EqualFold(s, "nan") {
 		return math.Float64frombits(0x7ff8 << 48), nil
@@ -115,15 +116,17 @@ func (f *field) real(s string, null bool) (float64, error) {
 			exponent = exponent[1:]
 		}
 	}
-	if f.spelling.decimals > 0 && !strings.Contains(mantissa, ".") && strings.ContainsAny(mantissa, "0123456789") {
+	// Without a point, the last digits are decimals: pad with zeros on the left and insert the
+	// point.
+	if f.decimal.decimals > 0 && !strings.Contains(mantissa, ".") && strings.ContainsAny(mantissa, "0123456789") {
 		sign := mantissa[:len(mantissa)-len(strings.TrimLeft(mantissa, "+-"))]
-		digits := strings.Repeat("0", f.spelling.decimals) + mantissa[len(sign):]
-		point := len(digits) - f.spelling.decimals
+		digits := strings.Repeat("0", f.decimal.decimals) + mantissa[len(sign):]
+		point := len(digits) - f.decimal.decimals
 		mantissa = sign + digits[:point] + "." + digits[point:]
 	}
 	v, ok := parseReal(mantissa + "E" + exponent)
 	if !ok {
-		return 0, readers.Corruptf("%q is no real number", s)
+		return 0, readers.Corruptf("%q is not a real number", s)
 	}
 	return v, nil
 }
@@ -136,10 +139,10 @@ func infinite(s string) (float64, bool) {
 	return 0, false
 }
 
-// setSpelled lets a variable read its numbers.
-func (b *builder) setSpelled(v *readers.Variable, f field) {
+// setDecimalReader sets ReadAll of a variable of an ASCII table.
+func (b *builder) setDecimalReader(v *readers.Variable, f field) {
 	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
-		value, err := b.readSpelled(ctx, v, f, limit)
+		value, err := b.readDecimal(ctx, v, f, limit)
 		if err != nil {
 			err = &readers.Error{Source: b.src.Name(), Path: v.Path, Offset: -1, Err: err}
 		}
@@ -147,19 +150,19 @@ func (b *builder) setSpelled(v *readers.Variable, f field) {
 	}
 }
 
-// spelledAtOnce is about how many bytes of fields are read at a time.
-const spelledAtOnce = 1 << 20
+// decimalAtOnce is the approximate size of the fields that are read together, in bytes.
+const decimalAtOnce = 1 << 20
 
-// readSpelled reads the numbers of a column of an ASCII table.
-func (b *builder) readSpelled(ctx context.Context, v *readers.Variable, f field, limit uint64) (readers.Value, error) {
+// readDecimal reads the numbers of a column of an ASCII table.
+func (b *builder) readDecimal(ctx context.Context, v *readers.Variable, f field, limit uint64) (readers.Value, error) {
 	s, rows := &v.Storage, v.Shape[0]
 	if size := uint64(f.typ.Size); rows > limit/size {
-		return readers.Value{}, fmt.Errorf("the values take %d bytes each, and %d of them more than the %d asked for", size, rows, limit)
+		return readers.Value{}, fmt.Errorf("values take %d bytes each, and %d of them more than the limit of %d", size, rows, limit)
 	}
 	if rows > 0 && uint64(s.Offset)+(rows-1)*uint64(s.Stride)+f.size > uint64(b.src.Size()) {
-		return readers.Value{}, readers.Corruptf("the file is cut off: the data end at offset %d, the file at %d", uint64(s.Offset)+(rows-1)*uint64(s.Stride)+f.size, b.src.Size())
+		return readers.Value{}, readers.Corruptf("file is truncated: the data end at offset %d, but the file at %d; fetch it again", uint64(s.Offset)+(rows-1)*uint64(s.Stride)+f.size, b.src.Size())
 	}
-	per := min(max(spelledAtOnce/f.size, 1), rows)
+	per := min(max(decimalAtOnce/f.size, 1), rows)
 	buf := make([]byte, per*f.size)
 	data := make([]byte, 0, rows*uint64(f.typ.Size))
 	for first := uint64(0); first < rows; first += per {

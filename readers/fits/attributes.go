@@ -8,7 +8,7 @@ import (
 	"varve/readers"
 )
 
-// The types of keywords, in memory form.
+// The types of keyword values in memory form.
 var (
 	int64Type   = readers.Int(8, readers.LittleEndian, true)
 	uint64Type  = readers.Int(8, readers.LittleEndian, false)
@@ -18,39 +18,39 @@ var (
 		Choices: []readers.Choice{{Name: "FALSE", Value: []byte{0}}, {Name: "TRUE", Value: []byte{1}}}}
 )
 
-// structural are keywords that only say how the data lie.
-var structural = map[string]bool{
+// structuralKeywords contains keywords that describe only the structure of the data.
+var structuralKeywords = map[string]bool{
 	"SIMPLE": true, "XTENSION": true, "BITPIX": true, "NAXIS": true, "EXTEND": true, "PCOUNT": true, "GCOUNT": true,
 	"GROUPS": true, "TFIELDS": true, "THEAP": true, "CONTINUE": true,
 }
 
-// ofColumns are keywords of columns, which a number follows (section 7.3).
-var ofColumns = []string{"TTYPE", "TFORM", "TUNIT", "TNULL", "TSCAL", "TZERO", "TDISP", "TDIM", "TBCOL", "TCOMM", "TUCD", "TLMIN", "TLMAX", "TDMIN", "TDMAX"}
+// columnKeywords lists keywords of columns, which end with a column number (section 7.3).
+var columnKeywords = []string{"TTYPE", "TFORM", "TUNIT", "TNULL", "TSCAL", "TZERO", "TDISP", "TDIM", "TBCOL", "TCOMM", "TUCD", "TLMIN", "TLMAX", "TDMIN", "TDMAX"}
 
-// ofCompression are keywords of compressed images (section 10.1.1), and ofTiles those that a number
-// follows.
+// ofCompression contains keywords of compressed images (section 10.1.1), and ofTiles those that end
+// with a number.
 var (
-	ofCompression = map[string]bool{
+	compressionKeywords = map[string]bool{
 		"ZIMAGE": true, "ZCMPTYPE": true, "ZBITPIX": true, "ZNAXIS": true, "ZQUANTIZ": true, "ZDITHER0": true, "ZBLANK": true,
 		"ZSCALE": true, "ZZERO": true, "ZSIMPLE": true, "ZTENSION": true, "ZEXTEND": true, "ZBLOCKED": true, "ZPCOUNT": true,
 		"ZGCOUNT": true, "CHECKSUM": true, "DATASUM": true,
 	}
-	ofTiles = map[string]bool{"ZNAXIS": true, "ZTILE": true, "ZNAME": true, "ZVAL": true}
+	tileKeywords = map[string]bool{"ZNAXIS": true, "ZTILE": true, "ZNAME": true, "ZVAL": true}
 )
 
-// isStructural reports whether a keyword of an HDU is no attribute of it.
+// isStructural reports whether a keyword of an HDU does not become an attribute.
 func (u *hdu) isStructural(keyword string) bool {
-	if structural[keyword] || u.kind == tiled && ofCompression[keyword] {
+	if structuralKeywords[keyword] || u.kind == compressedImage && compressionKeywords[keyword] {
 		return true
 	}
 	prefix := strings.TrimRight(keyword, "0123456789")
 	if prefix == keyword {
 		return false
 	}
-	if prefix == "NAXIS" || u.kind == tiled && ofTiles[prefix] {
+	if prefix == "NAXIS" || u.kind == compressedImage && tileKeywords[prefix] {
 		return true
 	}
-	for _, c := range ofColumns {
+	for _, c := range columnKeywords {
 		if u.hasColumns() && prefix == c {
 			return true
 		}
@@ -58,10 +58,12 @@ func (u *hdu) isStructural(keyword string) bool {
 	return false
 }
 
-func (u *hdu) hasColumns() bool { return u.kind == table || u.kind == ascii || u.kind == tiled }
+func (u *hdu) hasColumns() bool {
+	return u.kind == binaryTable || u.kind == asciiTable || u.kind == compressedImage
+}
 
-// attributes returns the keywords of an HDU that are no business of this package. Of a
-// keyword that stands there twice the first counts; commentary is joined.
+// attributes returns the keywords of an HDU as attributes, without structural ones. The first of
+// two equal keywords counts. Commentary cards with the same keyword are joined.
 func (u *hdu) attributes() []readers.Attribute {
 	var out []readers.Attribute
 	comments := map[string][]string{}
@@ -79,7 +81,7 @@ func (u *hdu) attributes() []readers.Attribute {
 			}
 			comments[name] = append(comments[name], c.text)
 		case u.index[c.keyword] == i:
-			out = append(out, c.attribute(u.ofImage(c.keyword)))
+			out = append(out, c.attribute(u.originalKeyword(c.keyword)))
 		}
 	}
 	for _, name := range order {
@@ -90,18 +92,18 @@ func (u *hdu) attributes() []readers.Attribute {
 	return out
 }
 
-// ofImage is what a keyword is in the image as it was before it was compressed.
-func (u *hdu) ofImage(keyword string) string {
+// originalKeyword returns a keyword's name in the image before it was compressed.
+func (u *hdu) originalKeyword(keyword string) string {
 	switch {
-	case u.kind == tiled && keyword == "ZHECKSUM":
+	case u.kind == compressedImage && keyword == "ZHECKSUM":
 		return "CHECKSUM"
-	case u.kind == tiled && keyword == "ZDATASUM":
+	case u.kind == compressedImage && keyword == "ZDATASUM":
 		return "DATASUM"
 	}
 	return keyword
 }
 
-// attribute is a card as an attribute of the given name.
+// attribute returns a card as an attribute with the given name.
 func (c *card) attribute(name string) readers.Attribute {
 	switch c.kind {
 	case undefined:
@@ -118,7 +120,7 @@ func (c *card) attribute(name string) readers.Attribute {
 		return readers.Attribute{Name: name, Value: readers.Value{Type: logicalType, Data: []byte{value}}}
 	case integer:
 		t := uint64Type
-		if c.signed {
+		if c.isSigned {
 			t = int64Type
 		}
 		return readers.Attribute{Name: name, Value: readers.Value{Type: t, Data: binary.LittleEndian.AppendUint64(nil, c.bits)}}
@@ -131,7 +133,7 @@ func (c *card) attribute(name string) readers.Attribute {
 	}
 	a := textAttribute(name, c.text)
 	a.Value = readers.Value{Type: a.Type}
-	a.Err = unsupported("%q is no value that FITS has", c.text)
+	a.Err = unsupported("%q is not a FITS value", c.text)
 	return a
 }
 
@@ -145,12 +147,12 @@ func realAttribute(name string, v float64) readers.Attribute {
 	return readers.Attribute{Name: name, Value: readers.Value{Type: realType, Data: data}}
 }
 
-// number is the value of a card that is a number.
+// number returns the value of a card that is a number.
 func (c *card) number() (float64, bool) {
 	switch {
 	case c == nil:
 		return 0, false
-	case c.kind == integer && c.signed:
+	case c.kind == integer && c.isSigned:
 		return float64(int64(c.bits)), true
 	case c.kind == integer:
 		return float64(c.bits), true
@@ -158,11 +160,10 @@ func (c *card) number() (float64, bool) {
 	return c.real, c.kind == real
 }
 
-// scaling is the cards that say how values follow from elements: BSCALE or TSCALn and so
-// on.
+// scaling holds the keywords that relate values to stored elements: BSCALE or TSCALn and so on.
 type scaling struct{ scale, zero, blank, unit *card }
 
-// attributes spells scaling as netCDF does, for elements of type t.
+// attributes returns scaling as netCDF attributes, for elements of type t.
 func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 	var out []readers.Attribute
 	scale, scaled := s.scale.number()
@@ -173,8 +174,10 @@ func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 	if moved && zero != 0 {
 		out = append(out, realAttribute("add_offset", zero))
 	}
+	// An offset of half the range only changes the sign bit: the values are integers of another
+	// type.
 	if t.Class == readers.Integer && (!scaled || scale == 1) {
-		if name := flipped(t, zero); name != "" {
+		if name := typeOfOffset(t, zero); name != "" {
 			out = append(out, textAttribute("fits_dtype", name))
 		}
 	}
@@ -190,11 +193,11 @@ func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 	return out
 }
 
-// isOf reports whether a card is a number that elements of an integer type can be. No element
-// is equal to another, so that nothing is missing.
+// isOf reports whether a card is a number in the range of an integer type. A fill value outside the
+// range equals no element, so no element is missing.
 func (c *card) isOf(t *readers.Type) bool {
 	n := int64(c.bits)
-	if c.kind != integer || !c.signed {
+	if c.kind != integer || !c.isSigned {
 		return false
 	}
 	if !t.Signed {
@@ -204,8 +207,8 @@ func (c *card) isOf(t *readers.Type) bool {
 	return n == 0 || n == -1
 }
 
-// flipped names the type that an offset of half the range gives (tables 11 and 19), or "".
-func flipped(t *readers.Type, zero float64) string {
+// typeOfOffset returns the type that results from an offset of half the range (tables 11 and 19), or "".
+func typeOfOffset(t *readers.Type, zero float64) string {
 	switch {
 	case t.Size == 1 && zero == -128:
 		return "int8"

@@ -12,12 +12,12 @@ const (
 	cardSize  = 80
 )
 
-// valueKind says what the value of a card is.
+// valueKind is the kind of a card's value.
 type valueKind uint8
 
 const (
-	noValue   valueKind = iota // commentary: text only
-	undefined                  // a value that is left out
+	noValue   valueKind = iota // commentary: text without a value
+	undefined                  // the value is left out
 	text
 	logical
 	integer
@@ -26,19 +26,19 @@ const (
 	malformed
 )
 
-// card is a keyword with what it says.
+// card is a keyword with its value.
 type card struct {
-	keyword string
-	kind    valueKind
-	text    string // text, and what noValue and malformed cards say
-	truth   bool
-	bits    uint64 // integer: two's complement if negative
-	signed  bool   // integer: it is negative, or fits in 63 bits
-	real    float64
-	imag    float64
+	keyword  string
+	kind     valueKind
+	text     string // string value, or the text of noValue and malformed cards
+	truth    bool
+	bits     uint64 // integer: two's complement if negative
+	isSigned bool   // integer: it is negative, or fits in 63 bits
+	real     float64
+	imag     float64
 }
 
-// parseCard reads the 80 characters of a card.
+// parseCard decodes the 80 characters of a card.
 func parseCard(raw []byte) card {
 	s := string(raw)
 	keyword := strings.TrimRight(s[:8], " ")
@@ -54,7 +54,7 @@ func parseCard(raw []byte) card {
 	return card{keyword: keyword, text: strings.TrimRight(rest, " ")}
 }
 
-// parseValue reads a value and the comment behind it (section 4.2).
+// parseValue decodes a value that may be followed by a comment (section 4.2).
 func parseValue(keyword, s string) card {
 	c := card{keyword: keyword}
 	s = strings.TrimLeft(s, " ")
@@ -71,8 +71,8 @@ func parseValue(keyword, s string) card {
 	return c
 }
 
-// quoted reads a string in quotes, in which ” stands for one. Blanks at its end do not
-// count, but a string of blanks keeps one.
+// quoted decodes a string in single quotes; two quotes inside it are one. Blanks at the end are not
+// significant.
 func quoted(s string) (value, rest string, closed bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -108,7 +108,7 @@ func (c *card) setNumber(s string) {
 
 func (c *card) setInteger(s string) bool {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		c.kind, c.bits, c.signed = integer, uint64(n), true
+		c.kind, c.bits, c.isSigned = integer, uint64(n), true
 		return true
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 64)
@@ -135,8 +135,9 @@ func (c *card) setComplex(s string) bool {
 	return good && good2
 }
 
-// parseReal reads a number whose exponent may begin with D.
+// parseReal decodes a number whose exponent may start with D.
 func parseReal(s string) (float64, bool) {
+	// ParseFloat also accepts hexadecimal numbers, underscores and names such as NaN.
 	if strings.Trim(s, "0123456789+-.EDed") != "" {
 		return 0, false
 	}
@@ -144,10 +145,10 @@ func parseReal(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// int returns the value of an integer card that is not negative.
+// int returns the value of an integer card between least and most.
 func (c *card) int(least, most uint64) (uint64, error) {
-	if c.kind != integer || c.signed && int64(c.bits) < 0 || c.bits < least || c.bits > most {
-		return 0, readers.Corruptf("%s is no integer from %d to %d", c.keyword, least, most)
+	if c.kind != integer || c.isSigned && int64(c.bits) < 0 || c.bits < least || c.bits > most {
+		return 0, readers.Corruptf("%s is not an integer from %d to %d", c.keyword, least, most)
 	}
 	return c.bits, nil
 }

@@ -13,7 +13,7 @@ import (
 	"varve/readers/readertest"
 )
 
-// extensions are where the extensions of a file begin.
+// extensions returns the offsets of a file's extensions.
 func extensions(data []byte) (list []int) {
 	for at := blockSize; at < len(data); at += blockSize {
 		if bytes.HasPrefix(data[at:], []byte("XTENSION")) {
@@ -41,23 +41,23 @@ func TestConformance(t *testing.T) {
 	readertest.Run(t, Format{}, samples...)
 }
 
-// TestBoundaries cuts a file at every structure's end, and one byte before and behind.
+// TestBoundaries cuts a file at the end of every structure, and one byte before and after it.
 func TestBoundaries(t *testing.T) {
 	data := fixture(t, "table")
 	const tableHeader, tableData, tableEnd = 2880, 8640, 8640 + 3*104
 	for _, c := range []struct {
 		size      int
-		problem   string
+		problem   string // keyword or number in the error
 		variables int
 	}{
 		{tableHeader, "", 0},
-		{tableHeader + 1, "ends 1 bytes into a block", 0},
-		{tableHeader + blockSize, "has no END", 0},
-		{tableData - 1, "has no END", 0},
-		{tableData, "data end at offset 8952", 17},
-		{tableEnd - 1, "data end at offset 8952", 17},
-		{tableEnd, "312 bytes into a block", 17},
-		{len(data) - 1, "2879 bytes into a block", 17},
+		{tableHeader + 1, "1", 0},
+		{tableHeader + blockSize, "END", 0},
+		{tableData - 1, "END", 0},
+		{tableData, "8952", 17},
+		{tableEnd - 1, "8952", 17},
+		{tableEnd, "312", 17},
+		{len(data) - 1, "2879", 17},
 		{len(data), "", 17},
 	} {
 		d := open(t, data[:c.size])
@@ -75,7 +75,7 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// cards writes a header.
+// cards returns a header.
 func cards(list ...string) []byte {
 	var b strings.Builder
 	for _, c := range append(list, "END") {
@@ -95,46 +95,46 @@ func TestDamage(t *testing.T) {
 		return append(append(bytes.Clone(primary), cards(list...)...), make([]byte, blockSize)...)
 	}
 	for _, c := range []struct {
-		name, says string
-		data       []byte
+		name, names string // names: keyword or value in the error
+		data        []byte
 	}{
-		{"BITPIX 7", "BITPIX is none of", cards(simple, "BITPIX  = 7", "NAXIS   = 0")},
-		{"BITPIX absent", "BITPIX is none of", cards(simple, "NAXIS   = 0")},
-		{"NAXIS absent", "no NAXIS", cards(simple, "BITPIX  = 8")},
-		{"NAXIS negative", "NAXIS is no integer", cards(simple, "BITPIX  = 8", "NAXIS   = -1")},
-		{"NAXIS 1000", "from 0 to 999", cards(simple, "BITPIX  = 8", "NAXIS   = 1000")},
-		{"NAXIS2 absent", "no NAXIS2", cards(simple, "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3")},
-		{"axes overflow", "more than 2^62", cards(simple, "BITPIX  = 64", "NAXIS   = 2", "NAXIS1  = 4294967296", "NAXIS2  = 4294967296")},
-		{"groups overflow", "more than 2^62", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1", "PCOUNT  = 9223372036854775807")},
-		{"no END", "has no END", bytes.Repeat([]byte(fmt.Sprintf("%-80s", simple)), 36)},
-		{"data missing", "the data end at offset 1002880", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000")},
-		{"records behind", "begin here with XTENSION", append(bytes.Clone(primary), cards("FOREIGN = 1")...)},
-		{"bytes behind", "should begin here, not", append(bytes.Clone(primary), bytes.Repeat([]byte{0xff}, blockSize)...)},
+		{"BITPIX 7", "BITPIX", cards(simple, "BITPIX  = 7", "NAXIS   = 0")},
+		{"BITPIX absent", "BITPIX", cards(simple, "NAXIS   = 0")},
+		{"NAXIS absent", "NAXIS", cards(simple, "BITPIX  = 8")},
+		{"NAXIS negative", "NAXIS", cards(simple, "BITPIX  = 8", "NAXIS   = -1")},
+		{"NAXIS 1000", "999", cards(simple, "BITPIX  = 8", "NAXIS   = 1000")},
+		{"NAXIS2 absent", "NAXIS2", cards(simple, "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3")},
+		{"axes overflow", "2^62", cards(simple, "BITPIX  = 64", "NAXIS   = 2", "NAXIS1  = 4294967296", "NAXIS2  = 4294967296")},
+		{"groups overflow", "2^62", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1", "PCOUNT  = 9223372036854775807")},
+		{"no END", "END", bytes.Repeat([]byte(fmt.Sprintf("%-80s", simple)), 36)},
+		{"data missing", "1002880", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000")},
+		{"records behind", "XTENSION", append(bytes.Clone(primary), cards("FOREIGN = 1")...)},
+		{"bytes behind", `\xff`, append(bytes.Clone(primary), bytes.Repeat([]byte{0xff}, blockSize)...)},
 		{"a card that is no text", `/ a st\x1bndard"`, cards(simple+" / a st\x1bndard", "BITPIX  = 8", "NAXIS   = 0")},
-		{"lines", "a header in lines", append([]byte(simple+" / a standard\nBITPIX  = 8\nNAXIS   = 0\nEND\n"), bytes.Repeat([]byte(" "), blockSize)...)},
-		{"TFIELDS absent", "no TFIELDS", tableOf()},
-		{"TFORM empty", "names no type", tableOf("TFIELDS = 1", "TFORM1  = '12'")},
-		{"TFORM of type Z", "is none of", tableOf("TFIELDS = 1", "TFORM1  = 'Z'")},
-		{"TFORM too long", "beyond the 8 bytes of a row", tableOf("TFIELDS = 2", "TFORM1  = 'J'", "TFORM2  = 'D'")},
-		{"TFORM out of range", "count is out of range", tableOf("TFIELDS = 1", "TFORM1  = '99999999999999999999J'")},
+		{"lines", "", append([]byte(simple+" / a standard\nBITPIX  = 8\nNAXIS   = 0\nEND\n"), bytes.Repeat([]byte(" "), blockSize)...)},
+		{"TFIELDS absent", "TFIELDS", tableOf()},
+		{"TFORM empty", `"12"`, tableOf("TFIELDS = 1", "TFORM1  = '12'")},
+		{"TFORM of type Z", `"Z"`, tableOf("TFIELDS = 1", "TFORM1  = 'Z'")},
+		{"TFORM too long", "TFORM2", tableOf("TFIELDS = 2", "TFORM1  = 'J'", "TFORM2  = 'D'")},
+		{"TFORM out of range", "99999999999999999999J", tableOf("TFIELDS = 1", "TFORM1  = '99999999999999999999J'")},
 	} {
 		d, err := Format{}.Open(context.Background(), memory(c.data))
 		if err == nil && len(d.Problems) > 0 {
 			err = d.Problems[0].Err
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, readers.ErrCorrupt) {
-			t.Errorf("%s: got %v, want one that says %q", c.name, err, c.says)
+		if err == nil || !strings.Contains(err.Error(), c.names) || !errors.Is(err, readers.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt that names %q", c.name, err, c.names)
 		}
 	}
 }
 
-// TestOddKeyword: a keyword whose value is none that FITS has, as old plates have, is left out
-// with the reason, and damages nothing else.
+// TestOddKeyword: a keyword with a value that is not FITS, as in old plates, becomes an attribute
+// with an error, and affects nothing else.
 func TestOddKeyword(t *testing.T) {
 	d := open(t, append(cards("SIMPLE  =                    T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 2880", "SKEW    = -1.386E+00, -1.691E+00"), make([]byte, blockSize)...))
 	list := slices.Concat(d.Root.Attributes, d.Root.Variables[0].Attributes)
 	i := slices.IndexFunc(list, func(a readers.Attribute) bool { return a.Name == "SKEW" })
-	if i < 0 || !errors.Is(list[i].Err, errors.ErrUnsupported) || !strings.Contains(list[i].Err.Error(), `"-1.386E+00, -1.691E+00" is no value that FITS has`) {
+	if i < 0 || !errors.Is(list[i].Err, errors.ErrUnsupported) || !strings.Contains(list[i].Err.Error(), "-1.386E+00, -1.691E+00") {
 		t.Errorf("attributes are %+v", list)
 	}
 }

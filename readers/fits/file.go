@@ -16,7 +16,7 @@ import (
 // Format is the readers.Reader of FITS files.
 type Format struct{}
 
-// Detect reports whether a source begins with SIMPLE = T.
+// Detect reports whether a source starts with SIMPLE = T.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if src.Size() < cardSize {
 		return false, ctx.Err()
@@ -36,7 +36,7 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 		return nil, err
 	}
 	if !is {
-		return nil, &readers.Error{Source: src.Name(), Offset: 0, Err: readers.Corruptf("not a FITS file: it does not begin with SIMPLE = T")}
+		return nil, &readers.Error{Source: src.Name(), Offset: 0, Err: readers.Corruptf("not a FITS file: it does not start with SIMPLE = T")}
 	}
 	b := &builder{
 		src:   src,
@@ -46,19 +46,19 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	return b.out, b.scan(&scanner{ctx: ctx, src: src, cards: maxCards})
 }
 
-// builder makes a dataset.
+// builder builds a readers.Dataset from a file.
 type builder struct {
 	src   *source.Source
 	names naming.Names
 	out   *readers.Dataset
 }
 
-// scan walks over the HDUs. Damage ends it, because what follows has no known place; what
-// came before is kept.
+// scan reads the HDUs. Damage ends the scan, because the position of the next HDU is unknown then;
+// earlier HDUs are kept.
 func (b *builder) scan(s *scanner) error {
 	at := int64(0)
-	for n := 0; b.more(s, at, n); n++ {
-		next, err := b.unit(s, at, n)
+	for n := 0; b.hasMore(s, at, n); n++ {
+		next, err := b.readUnit(s, at, n)
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
@@ -67,20 +67,19 @@ func (b *builder) scan(s *scanner) error {
 			if n == 0 || !isDamage(err) {
 				return err
 			}
-			b.problem("/", err)
+			b.addProblem("/", err)
 			return nil
 		}
 		at = next
 	}
 	if rest := b.src.Size() % blockSize; rest != 0 && len(b.out.Problems) == 0 {
-		b.problem("/", b.located(readers.Corruptf("the file is cut off: it ends %d bytes into a block of %d, and more may be missing", rest, blockSize)))
+		b.addProblem("/", b.locate(readers.Corruptf("file is truncated: it ends %d bytes into a block of %d; fetch it again", rest, blockSize)))
 	}
 	return s.ctx.Err()
 }
 
-// more reports whether another HDU should begin at an offset. Zeros and blanks there are
-// filling.
-func (b *builder) more(s *scanner, at int64, n int) bool {
+// hasMore reports whether another HDU starts at an offset. Zeros and blanks there are padding.
+func (b *builder) hasMore(s *scanner, at int64, n int) bool {
 	if at >= b.src.Size() {
 		return false
 	}
@@ -88,21 +87,21 @@ func (b *builder) more(s *scanner, at int64, n int) bool {
 		return n == 0
 	}
 	if n > maxHDUs {
-		b.problem("/", b.located(unsupported("more than %d HDUs", maxHDUs)))
+		b.addProblem("/", b.locate(unsupported("more than %d HDUs", maxHDUs)))
 		return false
 	}
 	head, err := b.src.View(s.ctx, at, cardSize)
 	return err != nil || strings.Trim(string(head), "\x00 ") != ""
 }
 
-// unit reads one HDU and returns where the next one begins.
-func (b *builder) unit(s *scanner, at int64, n int) (int64, error) {
+// readUnit reads one HDU and returns the offset of the next one.
+func (b *builder) readUnit(s *scanner, at int64, n int) (int64, error) {
 	h, err := s.header(at)
 	if err != nil {
 		return 0, err
 	}
 	if n > 0 && (len(h.cards) == 0 || h.cards[0].keyword != "XTENSION") {
-		return 0, readers.Corruptf("a header should begin here with XTENSION; records without one are not read")
+		return 0, readers.Corruptf("a header should start here with XTENSION")
 	}
 	u, err := newHDU(h, n)
 	if err != nil {
@@ -116,12 +115,12 @@ func (b *builder) unit(s *scanner, at int64, n int) (int64, error) {
 	}
 	left := uint64(b.src.Size() - h.end)
 	if u.size > left {
-		return b.src.Size(), nil // the variables of the unit say so
+		return b.src.Size(), nil // an error of the unit's variables reports this
 	}
-	return h.end + int64(min(u.padded, left)), nil
+	return h.end + int64(min(u.paddedSize, left)), nil
 }
 
-// add adds what an HDU holds. The error is one of reading.
+// add adds the objects of an HDU. It returns only errors of reading.
 func (b *builder) add(ctx context.Context, u *hdu) error {
 	usual := fmt.Sprint("HDU", u.number)
 	if u.number == 0 {
@@ -133,38 +132,38 @@ func (b *builder) add(ctx context.Context, u *hdu) error {
 		}
 		return nil
 	}
-	if u.kind == tiled {
+	if u.kind == compressedImage {
 		return b.addTiles(ctx, u, usual)
 	}
 	name := b.names.Take(u.string("EXTNAME"), usual)
 	switch u.kind {
 	case image:
 		b.addImage(u, name)
-	case table, ascii:
+	case binaryTable, asciiTable:
 		b.addTable(u, name)
 	default:
-		b.problem("/"+name, b.located(u.reason))
+		b.addProblem("/"+name, b.locate(u.reason))
 	}
 	return nil
 }
 
-// addEmpty adds an extension that has keywords and nothing else.
+// addEmpty adds an extension that has keywords but no data.
 func (b *builder) addEmpty(u *hdu, name string) {
 	b.out.Root.Groups = append(b.out.Root.Groups, &readers.Group{Name: name, Path: "/" + name, Attributes: u.attributes()})
 }
 
-func (b *builder) problem(path string, err error) {
+func (b *builder) addProblem(path string, err error) {
 	b.out.Problems = append(b.out.Problems, readers.Problem{Path: path, Err: err})
 }
 
-func (b *builder) located(err error) error {
+func (b *builder) locate(err error) error {
 	return &readers.Error{Source: b.src.Name(), Offset: -1, Err: err}
 }
 
-// checkSize notes an HDU whose data are not all there.
+// checkSize reports a problem if the file ends before the data of an HDU.
 func (b *builder) checkSize(u *hdu, path string) {
 	if end := uint64(u.end) + u.size; end > uint64(b.src.Size()) {
-		b.problem(path, b.located(readers.Corruptf("the file is cut off: the data end at offset %d, the file at %d", end, b.src.Size())))
+		b.addProblem(path, b.locate(readers.Corruptf("file is truncated: the data end at offset %d, but the file at %d; fetch it again", end, b.src.Size())))
 	}
 }
 
@@ -181,7 +180,7 @@ func (b *builder) image(u *hdu, name string, bitpix int, axes []uint64) *readers
 	v := &readers.Variable{
 		Name: name, Path: "/" + name,
 		Shape:      reversed(axes),
-		Type:       bitpixes[bitpix],
+		Type:       bitpixTypes[bitpix],
 		Attributes: u.attributes(),
 	}
 	v.MaxShape = v.Shape
@@ -191,7 +190,7 @@ func (b *builder) image(u *hdu, name string, bitpix int, axes []uint64) *readers
 		b.out.Root.Dimensions = append(b.out.Root.Dimensions, dim)
 	}
 	cards := scaling{u.lookup("BSCALE"), u.lookup("BZERO"), u.lookup("BLANK"), u.lookup("BUNIT")}
-	if cards.blank == nil && u.kind == tiled {
+	if cards.blank == nil && u.kind == compressedImage {
 		cards.blank = u.lookup("ZBLANK")
 	}
 	v.Attributes = addAttributes(v.Attributes, cards.attributes(v.Type))
@@ -199,7 +198,7 @@ func (b *builder) image(u *hdu, name string, bitpix int, axes []uint64) *readers
 	return v
 }
 
-// addAttributes adds those whose names are not taken.
+// addAttributes appends the attributes whose names are not taken.
 func addAttributes(list, more []readers.Attribute) []readers.Attribute {
 	for _, a := range more {
 		if readers.Lookup(list, a.Name) == nil {

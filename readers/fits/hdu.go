@@ -11,35 +11,35 @@ import (
 	"varve/readers"
 )
 
-// kind is what an HDU holds.
+// kind is the kind of an HDU's data.
 type kind uint8
 
 const (
 	image kind = iota
-	table
-	tiled // an image, compressed
-	ascii // a table of text
-	refused
+	binaryTable
+	compressedImage // a compressed image
+	asciiTable      // an ASCII table
+	rejected
 )
 
 // hdu is one header and data unit.
 type hdu struct {
 	*header
-	number int
-	kind   kind
-	reason error // why it is refused
-	bitpix int
-	axes   []uint64 // NAXIS1, NAXIS2, …
-	size   uint64   // of the data in bytes
-	padded uint64   // size with the filling of the last block
+	number     int
+	kind       kind
+	reason     error // why the HDU is rejected
+	bitpix     int
+	axes       []uint64 // NAXIS1, NAXIS2, …
+	size       uint64   // size of the data in bytes
+	paddedSize uint64   // size with the padding of the last block
 }
 
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, errors.ErrUnsupported)...)
 }
 
-// bitpixes are the values of BITPIX (table 8).
-var bitpixes = map[int]*readers.Type{
+// bitpixTypes maps values of BITPIX to types (table 8).
+var bitpixTypes = map[int]*readers.Type{
 	8:   readers.Int(1, readers.BigEndian, false),
 	16:  readers.Int(2, readers.BigEndian, true),
 	32:  readers.Int(4, readers.BigEndian, true),
@@ -48,12 +48,12 @@ var bitpixes = map[int]*readers.Type{
 	-64: readers.IEEEFloat(8, readers.BigEndian),
 }
 
-// newHDU reads from a header what its data are and how many bytes they take.
+// newHDU decodes the kind and the size of the data from a header.
 func newHDU(h *header, number int) (*hdu, error) {
 	u := &hdu{header: h, number: number}
 	bitpix := h.lookup("BITPIX")
-	if bitpix == nil || bitpix.kind != integer || bitpixes[int(int64(bitpix.bits))] == nil {
-		return nil, readers.Corruptf("BITPIX is none of 8, 16, 32, 64, -32, -64")
+	if bitpix == nil || bitpix.kind != integer || bitpixTypes[int(int64(bitpix.bits))] == nil {
+		return nil, readers.Corruptf("BITPIX is not one of 8, 16, 32, 64, -32, -64")
 	}
 	u.bitpix = int(int64(bitpix.bits))
 	if err := u.readAxes(); err != nil {
@@ -63,14 +63,14 @@ func newHDU(h *header, number int) (*hdu, error) {
 		return nil, err
 	}
 	u.kind, u.reason = u.classify()
-	if u.kind == tiled {
+	if u.kind == compressedImage {
 		u.dropDefaultName()
 	}
 	return u, nil
 }
 
-// dropDefaultName drops the name that CFITSIO gives compressed images without one. Another may stand
-// behind it.
+// dropDefaultName removes the name that CFITSIO gives to compressed images without one. A second
+// EXTNAME card may follow it.
 func (u *hdu) dropDefaultName() {
 	u.cards = slices.DeleteFunc(u.cards, func(c card) bool {
 		return c.keyword == "EXTNAME" && c.kind == text && strings.TrimSpace(c.text) == "COMPRESSED_IMAGE"
@@ -103,7 +103,7 @@ func (u *hdu) isGroups() bool {
 	return u.number == 0 && u.isTrue("GROUPS") && len(u.axes) > 0 && u.axes[0] == 0
 }
 
-// readSize works out the size of the data (equations 2 and 4).
+// readSize computes the size of the data (equations 2 and 4).
 func (u *hdu) readSize() error {
 	extra, err := u.int("PCOUNT", false, 0, math.MaxInt64)
 	if err != nil {
@@ -116,6 +116,7 @@ func (u *hdu) readSize() error {
 		}
 	}
 	axes, count := u.axes, uint64(1)
+	// The first axis of random groups has length 0 and does not count.
 	if u.isGroups() {
 		axes = axes[1:]
 	}
@@ -129,7 +130,7 @@ func (u *hdu) readSize() error {
 		return lo
 	}
 	if slices.Contains(axes, 0) {
-		count = 0 // whatever the other lengths are
+		count = 0 // even if the product of the other lengths overflows
 	}
 	for _, n := range axes {
 		count = multiply(count, n)
@@ -137,30 +138,30 @@ func (u *hdu) readSize() error {
 	over = over || count+extra > math.MaxInt64/2
 	u.size = multiply(multiply(count+extra, groups), uint64(max(u.bitpix, -u.bitpix)/8))
 	if over {
-		return readers.Corruptf("the data take more than 2^62 bytes")
+		return readers.Corruptf("data take more than 2^62 bytes")
 	}
-	u.padded = (u.size + blockSize - 1) / blockSize * blockSize
+	u.paddedSize = (u.size + blockSize - 1) / blockSize * blockSize
 	return nil
 }
 
-// classify says what the data are, or why they are refused.
+// classify returns the kind of the data, or why the HDU is rejected.
 func (u *hdu) classify() (kind, error) {
 	extension := u.string("XTENSION")
 	switch {
 	case u.isGroups():
-		return refused, unsupported("random groups (GROUPS = T)")
+		return rejected, unsupported("random groups (GROUPS = T) are not supported")
 	case u.number == 0:
 		return image, nil
 	case extension == "IMAGE":
 		return image, nil
 	case extension == "BINTABLE" && u.isTrue("ZIMAGE"):
-		return tiled, nil
+		return compressedImage, nil
 	case extension == "BINTABLE" && u.isTrue("ZTABLE"):
-		return refused, unsupported("a compressed table (ZTABLE); funpack makes a plain one")
+		return rejected, unsupported("compressed table (ZTABLE); decompress the file with funpack")
 	case extension == "BINTABLE" || extension == "A3DTABLE":
-		return table, nil
+		return binaryTable, nil
 	case extension == "TABLE":
-		return ascii, nil
+		return asciiTable, nil
 	}
-	return refused, unsupported("an extension of type %q", extension)
+	return rejected, unsupported("extension of type %q", extension)
 }

@@ -10,8 +10,8 @@ import (
 	"varve/readers/source"
 )
 
-// The limits of a file, far above what is in use, so that a hostile file does not take
-// more memory than it has a use for.
+// Limits of a file. They are far above real files, and bound the memory that a hostile file can
+// use.
 const (
 	maxCards = 1 << 18 // of all headers
 	maxHDUs  = 1 << 16
@@ -19,19 +19,19 @@ const (
 	readSize = 16 * blockSize
 )
 
-// header is the cards of one header, strings joined.
+// header holds the cards of one header, with continued strings joined.
 type header struct {
 	cards []card
-	index map[string]int // the first card of each keyword that has a value
+	index map[string]int // index of the first card of each keyword with a value
 	start int64
-	end   int64 // where the data begin
+	end   int64 // offset of the data
 }
 
 // scanner reads headers one after another.
 type scanner struct {
 	ctx   context.Context
 	src   *source.Source
-	cards int // how many more there may be
+	cards int // cards that may still be read
 }
 
 // header reads the header at an offset.
@@ -40,7 +40,7 @@ func (s *scanner) header(at int64) (*header, error) {
 	for ended := false; !ended; {
 		left := s.src.Size() - at
 		if left < blockSize {
-			return nil, readers.Corruptf("the header that begins at offset %d has no END before the end of the file at %d", h.start, s.src.Size())
+			return nil, readers.Corruptf("the header at offset %d has no END before the end of the file at %d", h.start, s.src.Size())
 		}
 		view, err := s.src.View(s.ctx, at, int(min(readSize, left/blockSize*blockSize)))
 		if err != nil {
@@ -56,18 +56,19 @@ func (s *scanner) header(at int64) (*header, error) {
 	return h, s.ctx.Err()
 }
 
-// blocks reads cards up to END, and returns how many blocks that took.
+// blocks reads cards up to END, and returns the number of blocks read.
 func (s *scanner) blocks(h *header, view []byte) (blocks int, ended bool, err error) {
 	for i := 0; i < len(view); i += cardSize {
 		raw := view[i : i+cardSize]
 		if s.cards--; s.cards < 0 {
 			return 0, false, unsupported("more than %d header cards", maxCards)
 		}
+		// Comments of real files may contain other bytes, so only the first card is checked.
 		if i == 0 && len(h.cards) == 0 && !isPrintable(raw) {
 			if line := bytes.IndexAny(raw, "\r\n"); line > 0 && isPrintable(raw[:line]) {
-				return 0, false, readers.Corruptf("a header in lines, which FITS does not have: it was saved as text; find the file as it was")
+				return 0, false, readers.Corruptf("the header has line breaks: the file was saved as text; use the original file")
 			}
-			return 0, false, readers.Corruptf("a header should begin here, not %q", bytes.TrimRight(raw, " "))
+			return 0, false, readers.Corruptf("a header should start here, but the bytes are %q", bytes.TrimRight(raw, " "))
 		}
 		c := parseCard(raw)
 		if c.keyword == "END" && c.kind == noValue {
@@ -113,12 +114,12 @@ func (h *header) lookup(keyword string) *card {
 	return nil
 }
 
-// int reads an integer keyword; one that is absent is an error if it is needed, and else
-// zero.
+// int returns the value of an integer keyword. A missing keyword is an error if it is needed, and 0
+// otherwise.
 func (h *header) int(keyword string, needed bool, least, most uint64) (uint64, error) {
 	c := h.lookup(keyword)
 	if c == nil && needed {
-		return 0, readers.Corruptf("the header has no %s", keyword)
+		return 0, readers.Corruptf("keyword %s is missing", keyword)
 	}
 	if c == nil {
 		return 0, nil
@@ -134,11 +135,11 @@ func (h *header) string(keyword string) string {
 	return ""
 }
 
-// isTrue reports whether a logical keyword is there and true.
+// isTrue reports whether a logical keyword is present and true.
 func (h *header) isTrue(keyword string) bool {
 	c := h.lookup(keyword)
 	return c != nil && c.kind == logical && c.truth
 }
 
-// column is the keyword of a column: TFORM and 3 give TFORM3.
+// column returns the keyword of a column, such as TFORM3.
 func column(keyword string, n int) string { return fmt.Sprint(keyword, n) }

@@ -18,8 +18,8 @@ import (
 	"varve/readers"
 )
 
-// TestInteropAstropy reads random images that astropy compressed, of every BITPIX and by every coder, and
-// a random ASCII table, as astropy reads them. VARVE_SEED makes the same again.
+// TestInteropAstropy reads random images that astropy compressed, with every BITPIX and method, and
+// a random ASCII table, and compares with astropy. VARVE_SEED repeats a run.
 func TestInteropAstropy(t *testing.T) {
 	python := venv.Python(t, "astropy")
 	seed := rand.IntN(1e6)

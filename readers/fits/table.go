@@ -12,18 +12,19 @@ import (
 
 // field is a column of a table.
 type field struct {
-	number int // from 1
-	name   string
-	offset uint64 // in a row
-	size   uint64 // in bytes
-	typ    *readers.Type
-	shape  []uint64 // of one row's value
-	varies bool     // only a descriptor stands in the row
+	number    int // from 1
+	name      string
+	offset    uint64 // offset in a row
+	size      uint64 // in bytes
+	typ       *readers.Type
+	shape     []uint64 // shape of one row's value
+	isVarying bool     // the row holds only a descriptor
 
-	spelling *spelling // of numbers of ASCII tables
+	decimal *decimalFormat // for numbers of ASCII tables
 }
 
-// codes are the types of columns (table 18). Bits, texts and descriptors are not here.
+// codes maps TFORM letters to types (table 18). Bits, strings and descriptors are handled
+// separately.
 var codes = map[byte]*readers.Type{
 	'L': {Class: readers.String, Size: 1, Padding: readers.NullPadded},
 	'B': readers.Int(1, readers.BigEndian, false),
@@ -36,24 +37,24 @@ var codes = map[byte]*readers.Type{
 	'M': {Class: readers.Complex, Size: 16, Base: readers.IEEEFloat(8, readers.BigEndian)},
 }
 
-// fields reads the columns of a table.
+// fields reads the columns of a binary table.
 func (u *hdu) fields() ([]field, error) {
 	offset := uint64(0)
-	return u.columns("a binary table", func(n int) (field, error) {
+	return u.columns("binary table", func(n int) (field, error) {
 		f, err := u.field(n)
 		f.offset = offset
 		if err == nil && f.size > u.axes[0]-offset {
-			err = readers.Corruptf("%s = %q reaches beyond the %d bytes of a row", column("TFORM", n), u.string(column("TFORM", n)), u.axes[0])
+			err = readers.Corruptf("%s = %q extends beyond the %d bytes of a row", column("TFORM", n), u.string(column("TFORM", n)), u.axes[0])
 		}
 		offset += f.size
 		return f, err
 	})
 }
 
-// columns reads the columns of a table, each with a name of its own.
+// columns reads the columns of a table and gives each a unique name.
 func (u *hdu) columns(table string, read func(n int) (field, error)) ([]field, error) {
 	if len(u.axes) != 2 || u.bitpix != 8 {
-		return nil, readers.Corruptf("%s with NAXIS = %d and BITPIX = %d, not 2 and 8", table, len(u.axes), u.bitpix)
+		return nil, readers.Corruptf("%s with NAXIS = %d and BITPIX = %d (want 2 and 8)", table, len(u.axes), u.bitpix)
 	}
 	n, err := u.int("TFIELDS", true, 0, maxAxes)
 	if err != nil {
@@ -72,7 +73,7 @@ func (u *hdu) columns(table string, read func(n int) (field, error)) ([]field, e
 	return list, nil
 }
 
-// field reads one column: TFORMn is a count, a letter, and more that depends on it.
+// field reads one column. TFORMn is a count, a letter, and more that depends on the letter.
 func (u *hdu) field(n int) (field, error) {
 	form := u.string(column("TFORM", n))
 	digits := len(form) - len(strings.TrimLeft(form, "0123456789"))
@@ -80,15 +81,15 @@ func (u *hdu) field(n int) (field, error) {
 	if digits > 0 {
 		var err error
 		if count, err = strconv.ParseUint(form[:digits], 10, 48); err != nil {
-			return field{}, readers.Corruptf("%s = %q: the count is out of range", column("TFORM", n), form)
+			return field{}, readers.Corruptf("%s = %q: count is out of range", column("TFORM", n), form)
 		}
 	}
 	if digits == len(form) {
-		return field{}, readers.Corruptf("%s = %q names no type", column("TFORM", n), form)
+		return field{}, readers.Corruptf("%s = %q has no type letter", column("TFORM", n), form)
 	}
 	f := field{number: n}
 	if !f.setType(form[digits], form[digits+1:], count) {
-		return field{}, readers.Corruptf("%s = %q: type %q is none of LXBIJKAEDCMPQ", column("TFORM", n), form, form[digits])
+		return field{}, readers.Corruptf("%s = %q: type %q is not one of LXBIJKAEDCMPQ", column("TFORM", n), form, form[digits])
 	}
 	u.setShape(&f, count)
 	return f, nil
@@ -104,11 +105,11 @@ func (f *field) setType(code byte, more string, count uint64) bool {
 		f.size = count
 		f.typ = texts(count)
 		if width, err := strconv.ParseUint(more, 10, 31); err == nil && width > 0 && count%width == 0 {
-			f.typ = texts(width) // section 7.3.3.1's substrings of one size
+			f.typ = texts(width) // substrings of one size (section 7.3.3.1)
 		}
 		return true
 	case 'P', 'Q':
-		f.varies = true
+		f.isVarying = true
 		f.typ = &readers.Type{Class: readers.VarLen, Size: 8, Base: codes['B']}
 		if code == 'Q' {
 			f.typ = &readers.Type{Class: readers.VarLen, Size: 16, Base: codes['B']}
@@ -127,13 +128,13 @@ func (f *field) setType(code byte, more string, count uint64) bool {
 	return true
 }
 
-// texts is the type of texts of a width.
+// texts returns the type of strings of a width.
 func texts(width uint64) *readers.Type {
 	return &readers.Type{Class: readers.String, Size: int(min(max(width, 1), math.MaxInt32)), Padding: readers.NullTerminated}
 }
 
-// setShape finds the shape of one row's value: TDIMn, if it fits (section 7.3.2), else the
-// number of elements, if that is not one.
+// setShape sets the shape of one row's value: TDIMn if it fits (section 7.3.2), else the number of
+// elements unless it is 1.
 func (u *hdu) setShape(f *field, count uint64) {
 	dims := u.tdim(f.number)
 	if f.typ.Class == readers.String && f.typ.Size > 0 && len(dims) > 0 && f.size > 0 {
@@ -152,7 +153,7 @@ func (u *hdu) setShape(f *field, count uint64) {
 	}
 }
 
-// tdim reads TDIMn: "(3,2)", the fastest first.
+// tdim reads TDIMn: "(3,2)", the fastest dimension first.
 func (u *hdu) tdim(n int) []uint64 {
 	s, ok := strings.CutPrefix(u.string(column("TDIM", n)), "(")
 	s, ok2 := strings.CutSuffix(s, ")")
@@ -170,7 +171,7 @@ func (u *hdu) tdim(n int) []uint64 {
 	return dims
 }
 
-// product multiplies lengths; out of range is 2^64-1, which no size is.
+// product returns the product of lengths, or 2^64-1 if it is out of range.
 func product(list []uint64) uint64 {
 	p := uint64(1)
 	for _, n := range list {
@@ -193,12 +194,12 @@ func reversed(list []uint64) []uint64 {
 func (b *builder) addTable(u *hdu, name string) {
 	g := &readers.Group{Name: name, Path: "/" + name, Attributes: u.attributes()}
 	read := u.fields
-	if u.kind == ascii {
+	if u.kind == asciiTable {
 		read = u.asciiFields
 	}
 	fields, err := read()
 	if err != nil {
-		b.problem(g.Path, b.located(err))
+		b.addProblem(g.Path, b.locate(err))
 		return
 	}
 	b.out.Root.Groups = append(b.out.Root.Groups, g)
@@ -224,7 +225,7 @@ func (b *builder) column(u *hdu, g *readers.Group, rows *readers.Dimension, f fi
 		v.Dims = append(v.Dims, dim)
 		g.Dimensions = append(g.Dimensions, dim)
 	}
-	for _, keyword := range ofColumns {
+	for _, keyword := range columnKeywords {
 		if c := u.lookup(column(keyword, f.number)); c != nil && keyword != "TTYPE" {
 			v.Attributes = append(v.Attributes, c.attribute(keyword))
 		}
@@ -233,15 +234,15 @@ func (b *builder) column(u *hdu, g *readers.Group, rows *readers.Dimension, f fi
 		u.lookup(column("TSCAL", f.number)), u.lookup(column("TZERO", f.number)),
 		u.lookup(column("TNULL", f.number)), u.lookup(column("TUNIT", f.number)),
 	}
-	v.Attributes = addAttributes(addAttributes(v.Attributes, cards.attributes(f.typ)), f.missing())
+	v.Attributes = addAttributes(addAttributes(v.Attributes, cards.attributes(f.typ)), f.fillAttribute())
 	s := &v.Storage
 	s.Layout, s.Offset, s.Stride = readers.Records, u.end+int64(f.offset), int64(u.axes[0])
 	s.Bytes = f.size * rows.Length
-	if f.varies {
-		s.Undecodable = unsupported("a column of varying length (%s = %q)", column("TFORM", f.number), u.string(column("TFORM", f.number)))
+	if f.isVarying {
+		s.Undecodable = unsupported("column of varying length (%s = %q)", column("TFORM", f.number), u.string(column("TFORM", f.number)))
 	}
-	if s.IsDecimal = f.spelling != nil; s.IsDecimal {
-		b.setSpelled(v, f)
+	if s.IsDecimal = f.decimal != nil; s.IsDecimal {
+		b.setDecimalReader(v, f)
 		return v
 	}
 	b.setReader(v, rows.Length)

@@ -9,27 +9,27 @@ import (
 	"varve/readers"
 )
 
-// tiles is a compressed image (section 10.1): a binary table with a row a tile.
+// tiles describes a compressed image (section 10.1): a binary table with a row for each tile.
 type tiles struct {
 	*hdu
 	bitpix      int
 	axes        []uint64 // ZNAXIS1, ZNAXIS2, …
-	tile        []uint64 // ZTILE1, ZTILE2, …, none longer than its axis
+	tile        []uint64 // ZTILE1, ZTILE2, …, at most the length of the axis
 	grid        *grid.Grid
 	coder       string // ZCMPTYPE
 	fields      []field
 	compressed  *field // COMPRESSED_DATA
-	gzip, plain *field // what other tiles are in: GZIP_COMPRESSED_DATA, UNCOMPRESSED_DATA; nil without
-	stored      int    // bytes of an integer where it is gzipped
-	heap        uint64 // where the heap begins, from the first row on
+	gzip, plain *field // columns of tiles in another form: GZIP_COMPRESSED_DATA, UNCOMPRESSED_DATA; nil if absent
+	storedSize  int    // bytes of an integer in gzipped tiles
+	heap        uint64 // offset of the heap from the first row
 }
 
-// tiles reads from a header how an image was compressed.
+// tiles decodes from a header how an image was compressed.
 func (u *hdu) tiles() (*tiles, error) {
 	t := &tiles{hdu: u, coder: u.string("ZCMPTYPE")}
 	bitpix := u.lookup("ZBITPIX")
-	if bitpix == nil || bitpix.kind != integer || bitpixes[int(int64(bitpix.bits))] == nil {
-		return nil, readers.Corruptf("ZBITPIX is none of 8, 16, 32, 64, -32, -64")
+	if bitpix == nil || bitpix.kind != integer || bitpixTypes[int(int64(bitpix.bits))] == nil {
+		return nil, readers.Corruptf("ZBITPIX is not one of 8, 16, 32, 64, -32, -64")
 	}
 	t.bitpix = int(int64(bitpix.bits))
 	if err := t.readAxes(); err != nil {
@@ -52,7 +52,7 @@ func (t *tiles) readAxes() error {
 		if err != nil {
 			return err
 		}
-		tile := length // of the first axis, else 1
+		tile := length // the default: whole rows of the first axis
 		if i > 1 {
 			tile = 1
 		}
@@ -63,41 +63,41 @@ func (t *tiles) readAxes() error {
 		}
 		hi, lo := bits.Mul64(size, max(length, 1))
 		if size = lo; hi != 0 || lo > math.MaxInt64/2 {
-			return readers.Corruptf("the image takes more than 2^62 bytes")
+			return readers.Corruptf("image takes more than 2^62 bytes")
 		}
 		t.axes, t.tile = append(t.axes, length), append(t.tile, min(tile, max(length, 1)))
 	}
 	return t.divide()
 }
 
-// readTable finds the columns, and the heap.
+// readTable finds the columns and the heap.
 func (t *tiles) readTable() (err error) {
 	if t.fields, err = t.hdu.fields(); err != nil {
 		return err
 	}
 	t.compressed, t.gzip, t.plain = t.column("COMPRESSED_DATA"), t.column("GZIP_COMPRESSED_DATA"), t.column("UNCOMPRESSED_DATA")
 	for _, f := range []*field{t.compressed, t.gzip, t.plain} {
-		if f != nil && (!f.varies || f.size != uint64(f.typ.Size)) {
-			return readers.Corruptf("%s = %q of the column %s is no descriptor of bytes in the heap", column("TFORM", f.number), t.string(column("TFORM", f.number)), f.name)
+		if f != nil && (!f.isVarying || f.size != uint64(f.typ.Size)) {
+			return readers.Corruptf("%s = %q of column %s is not a descriptor of bytes in the heap", column("TFORM", f.number), t.string(column("TFORM", f.number)), f.name)
 		}
 	}
 	if t.compressed == nil {
-		return readers.Corruptf("a compressed image without a column COMPRESSED_DATA")
+		return readers.Corruptf("compressed image has no column COMPRESSED_DATA")
 	}
 	rows := product(t.hdu.axes)
 	if t.heap = rows; t.lookup("THEAP") != nil {
 		t.heap, err = t.int("THEAP", true, rows, math.MaxInt64)
 	}
 	if err == nil && t.heap > t.size {
-		err = readers.Corruptf("the heap begins at %d of %d bytes of data", t.heap, t.size)
+		err = readers.Corruptf("the heap starts at byte %d of %d bytes of data", t.heap, t.size)
 	}
 	if n := uint64(t.grid.Chunks()); err == nil && product(t.axes) > 0 && t.hdu.axes[1] < n {
-		err = readers.Corruptf("%d rows, of %d tiles that make the image", t.hdu.axes[1], n)
+		err = readers.Corruptf("table has %d rows for %d tiles", t.hdu.axes[1], n)
 	}
 	return err
 }
 
-// column returns the column of a name, or nil.
+// column returns the column with a name, or nil.
 func (t *tiles) column(name string) *field {
 	for i := range t.fields {
 		if strings.EqualFold(t.string(column("TTYPE", t.fields[i].number)), name) {
@@ -107,47 +107,47 @@ func (t *tiles) column(name string) *field {
 	return nil
 }
 
-// check refuses by name what is not decoded.
+// check returns an error for features that are not decoded.
 func (t *tiles) check() error {
 	switch t.coder {
 	case "RICE_1", "RICE_ONE", "GZIP_1", "GZIP_2", "NOCOMPRESS", "PLIO_1":
 	case "HCOMPRESS_1":
 		if smooth, _ := t.parameter("SMOOTH").number(); smooth != 0 {
-			return unsupported("HCOMPRESS_1 with smoothing (SMOOTH = %v); funpack makes a plain image", smooth)
+			return unsupported("HCOMPRESS_1 with smoothing (SMOOTH = %v); decompress the file with funpack", smooth)
 		}
 	default:
-		return unsupported("an image compressed by %q (ZCMPTYPE); funpack makes a plain one", t.coder)
+		return unsupported("image compressed by %q (ZCMPTYPE); decompress the file with funpack", t.coder)
 	}
-	gzipped := t.lossless()
+	gzipped := t.isLossless()
 	switch scaled := t.has("ZSCALE") && t.has("ZZERO"); {
 	case t.lookup("ZMASKCMP") != nil:
-		return unsupported("a compressed image whose missing pixels are in a mask (ZMASKCMP); funpack makes a plain one")
+		return unsupported("compressed image with a mask of missing pixels (ZMASKCMP); decompress the file with funpack")
 	case t.bitpix > 0 && (t.has("ZSCALE") || t.has("ZZERO")):
-		return unsupported("compressed integers with a scale for each tile (ZSCALE); funpack makes a plain image")
+		return unsupported("compressed integers with a scale for each tile (ZSCALE); decompress the file with funpack")
 	case t.bitpix > 0 && t.column("ZBLANK") != nil:
-		return unsupported("compressed integers of which each tile has another value for missing ones (ZBLANK); funpack makes a plain image")
+		return unsupported("compressed integers with a fill value for each tile (ZBLANK); decompress the file with funpack")
 	case t.bitpix == 64 && !gzipped:
-		return unsupported("integers of 64 bits compressed by %s; funpack makes a plain image", t.coder)
+		return unsupported("integers of 64 bits compressed by %s; decompress the file with funpack", t.coder)
 	case t.bitpix < 0 && t.string("ZQUANTIZ") == "NONE" && t.has("ZSCALE"):
-		return readers.Corruptf("floats that are not quantized (ZQUANTIZ = 'NONE') and have a scale (ZSCALE)")
+		return readers.Corruptf("floats are not quantized (ZQUANTIZ = 'NONE'), but have a scale (ZSCALE)")
 	case t.bitpix < 0 && !scaled && !gzipped:
-		return readers.Corruptf("floats compressed by %s without a scale and a zero (ZSCALE, ZZERO)", t.coder)
+		return readers.Corruptf("floats compressed by %s have no scale or zero (ZSCALE, ZZERO)", t.coder)
 	}
 	return nil
 }
 
-// lossless reports whether the coder takes any elements as they are.
-func (t *tiles) lossless() bool {
+// isLossless reports whether the compression accepts elements of any type.
+func (t *tiles) isLossless() bool {
 	return strings.HasPrefix(t.coder, "GZIP") || t.coder == "NOCOMPRESS"
 }
 
-// has reports whether there is a column or a keyword of a name.
+// has reports whether there is a column or a keyword with a name.
 func (t *tiles) has(name string) bool { return t.column(name) != nil || t.lookup(name) != nil }
 
-// isQuantized reports whether the image is floats that are stored as integers.
+// isQuantized reports whether the image has floats that are stored as integers.
 func (t *tiles) isQuantized() bool { return t.bitpix < 0 && t.has("ZSCALE") && t.has("ZZERO") }
 
-// parameter returns the card of a coder's parameter: ZVALn, where ZNAMEn is its name.
+// parameter returns the card of a compression parameter: ZVALn, where ZNAMEn is its name.
 func (t *tiles) parameter(name string) *card {
 	for i := 1; i <= maxAxes; i++ {
 		c := t.lookup(column("ZNAME", i))
@@ -161,9 +161,9 @@ func (t *tiles) parameter(name string) *card {
 	return nil
 }
 
-func (t *tiles) element() *readers.Type { return bitpixes[t.bitpix] }
+func (t *tiles) element() *readers.Type { return bitpixTypes[t.bitpix] }
 
-// divide cuts the image into tiles. Those at the border end with the image.
+// divide makes the grid of tiles. Edge tiles end at the edge of the image.
 func (t *tiles) divide() error {
 	var dims []grid.Dimension
 	for k := len(t.axes) - 1; k >= 0; k-- {

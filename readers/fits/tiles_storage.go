@@ -13,13 +13,14 @@ import (
 	"varve/readers"
 )
 
-// tileStorage says where the tiles are. Integers, and floats as they are, have a chunk a tile. The
-// scale and zero of a tile of quantized floats are in its row, which no ref can reach together
-// with its bytes: such an image is one chunk, and the whole table its bytes.
+// tileStorage returns the storage of a compressed image. Integers and unquantized floats have one
+// chunk for each tile. The scale and zero of a tile of quantized floats are in its row, and no ref
+// can cover both the row and the tile's bytes; such an image is one chunk, and its bytes are the
+// whole table.
 func (b *builder) tileStorage(t *tiles) (s readers.Storage, err error) {
 	s = plainStorage(t.element())
 	if product(t.axes) == 0 {
-		return s, nil // Unallocated: there is nothing
+		return s, nil // no elements: Unallocated
 	}
 	s.Layout, s.Bytes, s.InOrder = readers.Chunked, t.size, true
 	refs := b.tileRefs
@@ -34,7 +35,7 @@ func (b *builder) tileStorage(t *tiles) (s readers.Storage, err error) {
 			s.Grid, s.ChunkShape = t.grid, nil
 		}
 		s.Pipeline.Filters, err = t.filters()
-		if size := t.element().Size; t.stored > size {
+		if size := t.element().Size; t.storedSize > size {
 			kind := map[int]string{1: "|u1", 2: "<i2"}[size]
 			s.Pipeline.Arrays = []codec.Spec{{Name: "numcodecs.astype", Config: json.RawMessage(`{"encode_dtype":"<i4","decode_dtype":"` + kind + `"}`)}}
 			s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"big"}`)
@@ -43,7 +44,7 @@ func (b *builder) tileStorage(t *tiles) (s readers.Storage, err error) {
 	masks := t.masks(s.Pipeline.Filters)
 	s.ReadIndex = func(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 		return func(yield func(*readers.Ref, error) bool) {
-			if err := cmp.Or(ctx.Err(), b.tableEnds(t.hdu)); err != nil {
+			if err := cmp.Or(ctx.Err(), b.checkTableEnd(t.hdu)); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -53,16 +54,16 @@ func (b *builder) tileStorage(t *tiles) (s readers.Storage, err error) {
 	return s, err
 }
 
-// tableRef gives out where the whole table is.
+// tableRef yields the position of the whole table.
 func (b *builder) tableRef(_ context.Context, t *tileReader, yield func(*readers.Ref, error) bool) {
 	t.ref.Offset, t.ref.Size = t.end, t.size
 	yield(&t.ref, nil)
 }
 
-// tableEnds returns an error if the file ends before a table does.
-func (b *builder) tableEnds(u *hdu) error {
+// checkTableEnd returns an error if the file ends before the table does.
+func (b *builder) checkTableEnd(u *hdu) error {
 	if end := uint64(u.end) + u.size; end > uint64(b.src.Size()) {
-		return b.located(readers.Corruptf("the file is cut off: the data end at offset %d, the file at %d", end, b.src.Size()))
+		return b.locate(readers.Corruptf("file is truncated: the data end at offset %d, but the file at %d; fetch it again", end, b.src.Size()))
 	}
 	return nil
 }
@@ -72,14 +73,14 @@ const (
 	shuffleFilter = "shuffle"
 )
 
-// filters returns what was done to tiles: first what was done to those that the coder was not
-// used for.
+// filters returns the filters of all tiles: first the gzip of tiles that are not compressed by the
+// image's method, then this method. Masks select between them.
 func (t *tiles) filters() ([]readers.Filter, error) {
 	size := t.element().Size
 	gzip := readers.Filter{Name: gzipFilter, Codec: codec.Spec{Name: "numcodecs.gzip", Config: json.RawMessage(`{"level":1}`)}}
-	shuffle := readers.Filter{Name: shuffleFilter, Codec: codec.Spec{Name: "numcodecs.shuffle", Config: configOf("elementsize", t.stored)}}
+	shuffle := readers.Filter{Name: shuffleFilter, Codec: codec.Spec{Name: "numcodecs.shuffle", Config: configOf("elementsize", t.storedSize)}}
 	switch {
-	case t.coder == "GZIP_2" && t.stored > 1:
+	case t.coder == "GZIP_2" && t.storedSize > 1:
 		return []readers.Filter{shuffle, gzip}, nil
 	case t.coder == "GZIP_1" || t.coder == "GZIP_2":
 		return []readers.Filter{gzip}, nil
@@ -98,7 +99,7 @@ func (t *tiles) filters() ([]readers.Filter, error) {
 	case "PLIO_1":
 		offset := 0
 		if zero, ok := t.lookup("BZERO").number(); ok && zero == 1<<15 {
-			offset = 1 << 15 // CFITSIO adds it, so that no number is negative
+			offset = 1 << 15 // CFITSIO adds it, because PLIO has no negative numbers
 		}
 		return append(list, readers.Filter{Name: t.coder, Codec: codec.Spec{Name: "fits.plio", Config: configOf("size", size, "offset", offset)}}), nil
 	case "HCOMPRESS_1":
@@ -121,12 +122,12 @@ func (t *tiles) rice() (bytes, block int, err error) {
 		return 0, 0, err
 	}
 	if bytes, err = value("BYTEPIX", 4); err == nil && bytes != 1 && bytes != 2 && bytes != 4 {
-		err = unsupported("RICE_1 of integers of %d bytes (BYTEPIX); funpack makes a plain image", bytes)
+		err = unsupported("RICE_1 with integers of %d bytes (BYTEPIX); decompress the file with funpack", bytes)
 	}
 	return bytes, block, err
 }
 
-// configOf is a configuration of names and numbers.
+// configOf returns a configuration of names and numbers.
 func configOf(pairs ...any) json.RawMessage {
 	out := []byte{'{'}
 	for i := 0; i < len(pairs); i += 2 {
@@ -138,11 +139,11 @@ func configOf(pairs ...any) json.RawMessage {
 	return append(out, '}')
 }
 
-// masks returns the filter masks of tiles that the coder was used for, that are gzipped, and
-// that are plain.
+// masks returns the filter masks of tiles in the three columns: compressed by the image's method,
+// gzipped, and plain.
 func (t *tiles) masks(filters []readers.Filter) (out [3]uint32) {
 	for i, f := range filters {
-		if f.Name == gzipFilter && !t.lossless() {
+		if f.Name == gzipFilter && !t.isLossless() {
 			out[0] |= 1 << i
 		}
 		if f.Name != gzipFilter {
@@ -156,7 +157,8 @@ func (t *tiles) masks(filters []readers.Filter) (out [3]uint32) {
 	return out
 }
 
-// quantizedConfig says where in the table is what: see the codec.
+// quantizedConfig returns the configuration of the codec for quantized tables: the positions of
+// columns in a row.
 func (t *tiles) quantizedConfig() (json.RawMessage, error) {
 	type heap struct {
 		At   uint64 `json:"at"`
@@ -191,8 +193,7 @@ func (t *tiles) quantizedConfig() (json.RawMessage, error) {
 	return json.Marshal(config)
 }
 
-// dithering returns the method by which floats were dithered, and where in the sequence of random
-// numbers that begins.
+// dithering returns the dithering method and the start index in the sequence of random numbers.
 func (t *tiles) dithering() (method string, seed uint64, err error) {
 	switch method = t.string("ZQUANTIZ"); method {
 	case "":
@@ -203,16 +204,17 @@ func (t *tiles) dithering() (method string, seed uint64, err error) {
 		seed, err = t.int("ZDITHER0", true, 1, 10000)
 		return method, seed, err
 	}
-	return "", 0, unsupported("floats quantized by %q (ZQUANTIZ); funpack makes a plain image", method)
+	return "", 0, unsupported("floats quantized by %q (ZQUANTIZ); decompress the file with funpack", method)
 }
 
-// tileNumber says where a number of each tile is: a column, or else a keyword for all.
+// tileNumber returns the position of a number of each tile: a column, or else a keyword for all
+// tiles.
 func (t *tiles) tileNumber(name string) (map[string]any, error) {
 	if f := t.column(name); f != nil {
 		form := t.string(column("TFORM", f.number))
 		kind := form[len(form)-1:]
-		if len(f.shape) > 0 || f.varies || f.size == 0 || codes[kind[0]] == nil || kind == "L" || kind == "C" || kind == "M" {
-			return nil, readers.Corruptf("%s = %q of the column %s is no number", column("TFORM", f.number), form, name)
+		if len(f.shape) > 0 || f.isVarying || f.size == 0 || codes[kind[0]] == nil || kind == "L" || kind == "C" || kind == "M" {
+			return nil, readers.Corruptf("%s = %q of column %s is not a number", column("TFORM", f.number), form, name)
 		}
 		return map[string]any{"kind": kind, "at": f.offset}, nil
 	}
@@ -225,15 +227,15 @@ func (t *tiles) tileNumber(name string) (map[string]any, error) {
 	}
 	v, ok := c.number()
 	if !ok {
-		return nil, readers.Corruptf("%s is no number", name)
+		return nil, readers.Corruptf("%s is not a number", name)
 	}
 	return map[string]any{"all": strconv.FormatFloat(v, 'g', -1, 64)}, nil
 }
 
-// tileReader reads descriptors.
+// tileReader reads the descriptors of tiles.
 type tileReader struct {
 	*tiles
-	masks  [3]uint32 // of tiles in each kind of column
+	masks  [3]uint32 // filter masks by column
 	coords []int64
 	ref    readers.Ref
 }
@@ -242,10 +244,10 @@ func newTileReader(t *tiles, masks [3]uint32) *tileReader {
 	return &tileReader{tiles: t, masks: masks, coords: make([]int64, len(t.axes)), ref: readers.Ref{Index: make([]uint64, len(t.axes))}}
 }
 
-// rowsAtOnce is about how many bytes of rows are read at a time.
+// rowsAtOnce is the approximate size of the rows that are read together, in bytes.
 const rowsAtOnce = 256 << 10
 
-// tileRefs gives out where tiles are, in the order of rows, which is C order.
+// tileRefs yields the positions of tiles in the order of rows, which is C order.
 func (b *builder) tileRefs(ctx context.Context, t *tileReader, yield func(*readers.Ref, error) bool) {
 	row, all := int64(t.hdu.axes[0]), t.grid.Chunks()
 	per := min(max(rowsAtOnce/row, 1), all)
@@ -269,8 +271,8 @@ func (b *builder) tileRefs(ctx context.Context, t *tileReader, yield func(*reade
 	}
 }
 
-// locate reads where the bytes of a tile are: in the column of the coder, else in another. The ref is
-// valid until the next.
+// locate returns the position of a tile's bytes: in the column of the image's method, or else in
+// another. The ref is valid until the next call.
 func (t *tileReader) locate(number int64, row []byte) (*readers.Ref, error) {
 	for i, f := range []*field{t.compressed, t.gzip, t.plain} {
 		if f == nil {
@@ -282,7 +284,7 @@ func (t *tileReader) locate(number int64, row []byte) (*readers.Ref, error) {
 		}
 		room := t.size - t.heap
 		if offset > room || count > (room-offset)/uint64(f.typ.Base.Size) {
-			return nil, readers.Corruptf("%d elements of %d bytes at offset %d of a heap of %d bytes (%s)", count, f.typ.Base.Size, offset, room, f.name)
+			return nil, readers.Corruptf("%d elements of %d bytes at offset %d are outside the heap of %d bytes (column %s)", count, f.typ.Base.Size, offset, room, f.name)
 		}
 		t.grid.Coords(number, t.coords)
 		for k, n := range t.coords {
@@ -291,11 +293,11 @@ func (t *tileReader) locate(number int64, row []byte) (*readers.Ref, error) {
 		t.ref.Offset, t.ref.Size, t.ref.Mask = t.end+int64(t.heap+offset), count*uint64(f.typ.Base.Size), t.masks[i]
 		return &t.ref, nil
 	}
-	return nil, readers.Corruptf("no column says where its bytes are")
+	return nil, readers.Corruptf("no column has its bytes")
 }
 
-// descriptor reads how many elements a row has of a column of varying length, and where in the heap
-// they are. Numbers below zero are too large for any heap.
+// descriptor returns the number of elements in the heap and their offset, for a column of varying
+// length. Negative numbers become too large for any heap.
 func (f *field) descriptor(row []byte) (count, offset uint64) {
 	b := row[f.offset:]
 	if f.typ.Size == 16 {

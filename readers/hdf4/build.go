@@ -8,7 +8,7 @@ import (
 	"varve/readers/internal/naming"
 )
 
-// builder makes a dataset.
+// builder builds a readers.Dataset from a file.
 type builder struct {
 	*file
 	ctx   context.Context
@@ -17,21 +17,21 @@ type builder struct {
 	dims  map[string]*readers.Dimension
 }
 
-// dataset is a dataset of the SD interface on its way.
+// dataset is a dataset of the SD interface before it becomes a variable.
 type dataset struct {
 	name       string
 	dims       []*readers.Dimension
-	code       uint16 // of the type
+	code       uint16 // code of the number type
 	attributes []readers.Attribute
-	values     *stored // nil if none were written
+	values     *stored // nil if no values were written
 	ref        uint16  // of the Vgroup or data group
 }
 
-// build makes a dataset of what the SD interface shows, and adds the tables of users.
+// build adds the objects that the SD interface shows, and the users' tables (Vdatas).
 func (b *builder) build() error {
 	b.dims = map[string]*readers.Dimension{}
 	if err := b.checkEnd(); err != nil {
-		b.problem("/", err)
+		b.addProblem("/", err)
 	}
 	root, err := b.root()
 	if err != nil {
@@ -51,7 +51,8 @@ func (b *builder) build() error {
 	return err
 }
 
-// root is the Vgroup of class CDF0.0, or nil in files without one.
+// root returns the Vgroup of class CDF0.0, or nil in files without one. If there are several, it
+// returns the one with the lowest reference number.
 func (b *builder) root() (*vgroup, error) {
 	var found *vgroup
 	for _, d := range b.list {
@@ -59,11 +60,11 @@ func (b *builder) root() (*vgroup, error) {
 			continue
 		}
 		g, err := b.vgroup(b.ctx, d.ref)
-		if err != nil && !isVerdict(err) {
+		if err != nil && !isAboutContent(err) {
 			return nil, err
 		}
 		if err != nil {
-			b.problem(fmt.Sprint("/Vgroup ", d.ref), err)
+			b.addProblem(fmt.Sprint("/Vgroup ", d.ref), err)
 		} else if g.class == "CDF0.0" {
 			found = g
 		}
@@ -71,21 +72,22 @@ func (b *builder) root() (*vgroup, error) {
 	return found, nil
 }
 
-// problem notes an object that cannot be read.
-func (b *builder) problem(path string, err error) {
+// addProblem records an object that cannot be read.
+func (b *builder) addProblem(path string, err error) {
 	b.out.Problems = append(b.out.Problems, readers.Problem{Path: path, Err: err})
 }
 
-// note notes what is wrong with an object, and returns what is wrong with reading.
-func (b *builder) note(path string, err error) error {
-	if err == nil || !isVerdict(err) {
+// reportIfAboutContent records an error about the bytes of an object and returns nil. It returns errors of reading
+// unchanged.
+func (b *builder) reportIfAboutContent(path string, err error) error {
+	if err == nil || !isAboutContent(err) {
 		return err
 	}
-	b.problem(path, err)
+	b.addProblem(path, err)
 	return nil
 }
 
-// add makes a variable of a dataset.
+// add adds the variable of a dataset.
 func (b *builder) add(d *dataset) error {
 	if err := b.spend(variableCost); err != nil {
 		return err
@@ -94,7 +96,7 @@ func (b *builder) add(d *dataset) error {
 	v := &readers.Variable{Name: name, Path: "/" + name, Attributes: d.attributes}
 	t, fill, err := typeOf(d.code)
 	if err != nil {
-		return b.note(v.Path, b.fail(-1, err))
+		return b.reportIfAboutContent(v.Path, b.fail(-1, err))
 	}
 	v.Type, v.Fill = t, readers.Fill{State: readers.FillUser, Value: fill}
 	if a := readers.Lookup(v.Attributes, "_FillValue"); a != nil && len(a.Data) == t.Size && a.Type.Class == t.Class {
@@ -105,11 +107,11 @@ func (b *builder) add(d *dataset) error {
 	}
 	if err = b.setRecords(v, d); err == nil {
 		v.Storage = plainStorage(t)
-		err = b.place(v, d.values)
+		err = b.setStorage(v, d.values)
 	}
 	if err != nil {
 		v.Storage.Undecodable = err
-		if err := b.note(v.Path, err); err != nil {
+		if err := b.reportIfAboutContent(v.Path, err); err != nil {
 			return err
 		}
 	}
@@ -130,8 +132,8 @@ func (b *builder) addAxis(v *readers.Variable, d *readers.Dimension) {
 	v.Dims, v.Shape, v.MaxShape = append(v.Dims, d), append(v.Shape, d.Length), append(v.MaxShape, most)
 }
 
-// setRecords sets the length of an unlimited first dimension, which is as long as there are
-// records of the variable itself.
+// setRecords sets the length of an unlimited first dimension to the number of records of this
+// variable.
 func (b *builder) setRecords(v *readers.Variable, d *dataset) error {
 	if len(v.Dims) == 0 || !v.Dims[0].Unlimited {
 		return nil
@@ -147,8 +149,8 @@ func (b *builder) setRecords(v *readers.Variable, d *dataset) error {
 	return nil
 }
 
-// shareRecords gives unlimited dimensions the length of their longest variable, and those that
-// are shorter one of their own.
+// shareRecords sets the length of each unlimited dimension to that of its longest variable. Shorter
+// variables get a dimension of their own, because HDF4 stores no records for the rest.
 func (b *builder) shareRecords() {
 	root := b.out.Root
 	for _, v := range root.Variables {

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	readertest.Run(t, hdf4.Format{}, samples...)
 }
 
-// FuzzFile reads damaged files: whatever they hold, there is no panic and an end.
+// FuzzFile reads damaged files: reading must not panic and must end.
 func FuzzFile(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join(fixtures, "*.hdf"))
 	if err != nil || len(files) == 0 {

@@ -8,15 +8,15 @@ import (
 	"varve/readers/source"
 )
 
-// The limits of what is read of a file to know what is in it. They are far above what libraries
-// write: numbers of elements have 16 bits.
+// Limits of the metadata of a file. They are far above those of the library, whose reference
+// numbers have 16 bits.
 const (
 	maxDescriptors = 1 << 20
 	maxMetadata    = 64 << 20 // bytes
-	maxBlocks      = 1 << 20  // of one element
+	maxBlocks      = 1 << 20  // blocks of one element
 )
 
-// The tags of elements (appendix A).
+// Tags of elements (appendix A of the specification).
 const (
 	tagNull            = 1
 	tagLinked          = 20
@@ -50,57 +50,57 @@ const (
 	specialBit = 0x4000
 )
 
-const undefined = 1<<32 - 1 // as offset and length: nothing was written yet
+const undefined = 1<<32 - 1 // offset and length of an element that was not written yet
 
-// key names an element.
+// key identifies an element by its tag and reference number.
 type key struct{ tag, ref uint16 }
 
-// descriptor says where an element is.
+// descriptor is the position of an element.
 type descriptor struct {
 	key
-	special bool
-	at      int64 // of the descriptor itself
-	offset  int64
-	length  int64 // -1 if nothing was written
+	isSpecial bool  // the tag has the special bit
+	at        int64 // offset of the descriptor itself
+	offset    int64
+	length    int64 // -1 if nothing was written
 }
 
-// file is an open file.
+// file is an open HDF4 file.
 type file struct {
 	src    *source.Source
 	allow  []string
-	budget int64 // how many more bytes of metadata are read
+	budget int64 // bytes of metadata that may still be read
 
 	list     []descriptor // in the order of the file
-	elements map[key]int  // numbers in list
+	elements map[key]int  // index in list
 }
 
-// fail says where in the file an error is.
+// fail adds the position to an error.
 func (f *file) fail(at int64, err error) error {
 	return &readers.Error{Source: f.src.Name(), Offset: at, Err: err}
 }
 
-// What is made of metadata counts as so many bytes of it, which it takes in memory.
+// Costs of objects made from metadata, in bytes of the budget: about the memory that they take.
 const (
 	blockCost     = 16
 	attributeCost = 256
 	variableCost  = 1024
 )
 
-// spend counts what is made of metadata.
+// spend subtracts a cost from the budget.
 func (f *file) spend(n int64) error {
 	if f.budget -= n; f.budget < 0 {
-		return f.fail(-1, unsupported("more than %d bytes of metadata", maxMetadata))
+		return f.fail(-1, unsupported("metadata take more than %d bytes", maxMetadata))
 	}
 	return nil
 }
 
-// bytes reads metadata.
+// bytes reads metadata and subtracts them from the budget.
 func (f *file) bytes(ctx context.Context, offset, length int64, what string) ([]byte, error) {
 	switch {
 	case length < 0 || offset < 0 || offset > f.src.Size() || length > f.src.Size()-offset:
-		return nil, f.fail(offset, readers.Corruptf("%s takes %d bytes, the file ends at %d", what, length, f.src.Size()))
+		return nil, f.fail(offset, readers.Corruptf("%s has %d bytes, but the file ends at %d", what, length, f.src.Size()))
 	case length > f.budget:
-		return nil, f.fail(offset, unsupported("more than %d bytes of metadata", maxMetadata))
+		return nil, f.fail(offset, unsupported("metadata take more than %d bytes", maxMetadata))
 	case length == 0:
 		return nil, ctx.Err()
 	}
@@ -112,21 +112,21 @@ func (f *file) bytes(ctx context.Context, offset, length int64, what string) ([]
 	return b, err
 }
 
-// readDescriptors reads all lists of descriptors.
+// readDescriptors reads all descriptor lists.
 func (f *file) readDescriptors(ctx context.Context) error {
 	f.elements = map[key]int{}
 	seen := map[int64]bool{}
 	for at := int64(len(magic)); ; {
 		if seen[at] {
-			return f.fail(at, readers.Corruptf("a list of descriptors leads back to itself"))
+			return f.fail(at, readers.Corruptf("descriptor lists form a cycle"))
 		}
 		seen[at] = true
-		head, err := f.bytes(ctx, at, 6, "the head of a list of descriptors")
+		head, err := f.bytes(ctx, at, 6, "header of a descriptor list")
 		if err != nil {
 			return err
 		}
 		n, next := int64(binary.BigEndian.Uint16(head)), int64(binary.BigEndian.Uint32(head[2:]))
-		list, err := f.bytes(ctx, at+6, n*12, "a list of descriptors")
+		list, err := f.bytes(ctx, at+6, n*12, "descriptor list")
 		if err != nil {
 			return err
 		}
@@ -145,8 +145,9 @@ func (f *file) readDescriptors(ctx context.Context) error {
 func (f *file) addDescriptor(b []byte, at int64) error {
 	tag := binary.BigEndian.Uint16(b)
 	d := descriptor{key: key{tag, binary.BigEndian.Uint16(b[2:])}, at: at}
+	// Tags with the highest bit belong to users and are never special.
 	if tag&0x8000 == 0 && tag&specialBit != 0 {
-		d.tag, d.special = tag&^specialBit, true
+		d.tag, d.isSpecial = tag&^specialBit, true
 	}
 	if d.tag == tagNull || d.tag == 0 {
 		return nil
@@ -157,7 +158,7 @@ func (f *file) addDescriptor(b []byte, at int64) error {
 		d.offset, d.length = 0, -1
 	}
 	if _, twice := f.elements[d.key]; twice {
-		return f.fail(at, readers.Corruptf("element %d/%d is described twice", d.tag, d.ref))
+		return f.fail(at, readers.Corruptf("element %d/%d has two descriptors", d.tag, d.ref))
 	}
 	if len(f.list) == maxDescriptors {
 		return f.fail(at, unsupported("more than %d elements", maxDescriptors))
@@ -176,11 +177,11 @@ func (f *file) find(tag, ref uint16) (descriptor, bool) {
 	return f.list[i], true
 }
 
-// checkEnd returns an error if an element lies behind the end of the file.
+// checkEnd returns an error if an element ends after the file.
 func (f *file) checkEnd() error {
 	for _, d := range f.list {
 		if d.length > 0 && d.offset+d.length > f.src.Size() {
-			return f.fail(d.at, readers.Corruptf("the file is cut off: element %d/%d ends at offset %d, the file at %d", d.tag, d.ref, d.offset+d.length, f.src.Size()))
+			return f.fail(d.at, readers.Corruptf("file is truncated: element %d/%d ends at offset %d, but the file at %d; fetch it again", d.tag, d.ref, d.offset+d.length, f.src.Size()))
 		}
 	}
 	return nil

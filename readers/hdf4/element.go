@@ -7,7 +7,7 @@ import (
 	"varve/readers"
 )
 
-// The ways in which special elements are stored.
+// Storage kinds of special elements.
 const (
 	linked     = 1
 	external   = 2
@@ -15,13 +15,14 @@ const (
 	chunked    = 5
 )
 
-// run is bytes of an element that lie one behind the other. At a negative offset are zeros that
-// are nowhere.
+// run is a range of consecutive bytes of an element. A negative offset means zeros that are not
+// stored.
 type run struct{ offset, length int64 }
 
-// special reads the header of a special element, and of what kind it is.
-func (f *file) special(ctx context.Context, d descriptor) (kind uint16, c *cursor, err error) {
-	b, err := f.bytes(ctx, d.offset, max(d.length, 0), "a special element")
+// readSpecial reads the storage kind of a special element, and returns a cursor over the rest of its
+// header.
+func (f *file) readSpecial(ctx context.Context, d descriptor) (kind uint16, c *cursor, err error) {
+	b, err := f.bytes(ctx, d.offset, max(d.length, 0), "special element")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -34,7 +35,7 @@ func (f *file) special(ctx context.Context, d descriptor) (kind uint16, c *curso
 func (f *file) element(ctx context.Context, tag, ref uint16) ([]byte, error) {
 	d, ok := f.find(tag, ref)
 	if !ok {
-		return nil, f.fail(-1, readers.Corruptf("there is no element %d/%d", tag, ref))
+		return nil, f.fail(-1, readers.Corruptf("element %d/%d does not exist", tag, ref))
 	}
 	runs, err := f.runs(ctx, d)
 	if err != nil {
@@ -43,10 +44,10 @@ func (f *file) element(ctx context.Context, tag, ref uint16) ([]byte, error) {
 	return f.join(ctx, runs)
 }
 
-// join reads runs one after the other, as metadata.
+// join reads runs one after another, as metadata.
 func (f *file) join(ctx context.Context, runs []run) ([]byte, error) {
 	if len(runs) == 1 && runs[0].offset >= 0 {
-		return f.bytes(ctx, runs[0].offset, runs[0].length, "an element")
+		return f.bytes(ctx, runs[0].offset, runs[0].length, "element")
 	}
 	var out []byte
 	for _, r := range runs {
@@ -57,7 +58,7 @@ func (f *file) join(ctx context.Context, runs []run) ([]byte, error) {
 			out = append(out, make([]byte, r.length)...)
 			continue
 		}
-		b, err := f.bytes(ctx, r.offset, r.length, "a block of an element")
+		b, err := f.bytes(ctx, r.offset, r.length, "block of an element")
 		if err != nil {
 			return nil, err
 		}
@@ -66,42 +67,42 @@ func (f *file) join(ctx context.Context, runs []run) ([]byte, error) {
 	return out, nil
 }
 
-// runs returns where the bytes of an element are that is neither compressed nor in chunks.
+// runs returns the positions of the bytes of an element that is neither compressed nor chunked.
 func (f *file) runs(ctx context.Context, d descriptor) ([]run, error) {
-	if !d.special {
+	if !d.isSpecial {
 		if d.length < 0 {
 			return nil, nil
 		}
 		return []run{{d.offset, d.length}}, nil
 	}
-	kind, c, err := f.special(ctx, d)
+	kind, c, err := f.readSpecial(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	if kind != linked {
-		return nil, f.fail(d.offset, unsupported("element %d/%d is special, of kind %d", d.tag, d.ref, kind))
+		return nil, f.fail(d.offset, unsupported("element %d/%d has the special storage kind %d", d.tag, d.ref, kind))
 	}
 	return f.linkedRuns(ctx, c)
 }
 
-// linkedRuns returns where the blocks of an element are; those next to each other are one.
+// linkedRuns returns the positions of an element's linked blocks; adjacent blocks become one run.
 func (f *file) linkedRuns(ctx context.Context, c *cursor) ([]run, error) {
 	left, size, perTable, ref := c.int32(), c.int32(), c.int32(), c.uint16()
 	if c.err != nil {
 		return nil, c.err
 	}
 	if size <= 0 || perTable <= 0 {
-		return nil, c.corrupt("blocks of %d bytes, %d to a table", size, perTable)
+		return nil, c.corrupt("linked blocks: %d bytes a block and %d blocks a table are out of range", size, perTable)
 	}
 	var out []run
 	seen := map[uint16]bool{}
 	blocks := 0
 	for left > 0 {
 		if ref == 0 {
-			return nil, c.corrupt("the blocks of an element hold %d bytes less than it", left)
+			return nil, c.corrupt("linked blocks: %d bytes of the element are in no block", left)
 		}
 		if seen[ref] {
-			return nil, c.corrupt("a table of blocks leads back to itself")
+			return nil, c.corrupt("linked blocks: the tables form a cycle")
 		}
 		seen[ref] = true
 		table, err := f.blockTable(ctx, ref, perTable)
@@ -111,7 +112,7 @@ func (f *file) linkedRuns(ctx context.Context, c *cursor) ([]run, error) {
 		ref = table.uint16()
 		for i := int64(0); i < perTable && left > 0; i++ {
 			if blocks++; blocks > maxBlocks {
-				return nil, c.fail(unsupported("an element of more than %d blocks", maxBlocks))
+				return nil, c.fail(unsupported("element with more than %d linked blocks", maxBlocks))
 			}
 			if err := f.spend(blockCost); err != nil {
 				return nil, err
@@ -129,16 +130,16 @@ func (f *file) linkedRuns(ctx context.Context, c *cursor) ([]run, error) {
 
 func (f *file) blockTable(ctx context.Context, ref uint16, blocks int64) (*cursor, error) {
 	d, ok := f.find(tagLinked, ref)
-	if !ok || d.special || d.length < 2+2*blocks {
-		return nil, f.fail(d.at, readers.Corruptf("there is no table %d of %d blocks", ref, blocks))
+	if !ok || d.isSpecial || d.length < 2+2*blocks {
+		return nil, f.fail(d.at, readers.Corruptf("linked blocks: table %d of %d blocks does not exist", ref, blocks))
 	}
-	b, err := f.bytes(ctx, d.offset, 2+2*blocks, "a table of blocks")
+	b, err := f.bytes(ctx, d.offset, 2+2*blocks, "table of linked blocks")
 	return &cursor{file: f, at: d.offset, b: b}, err
 }
 
-// block returns where a block is. The first is as long as what was there when the element was
-// made one of blocks, which can be nothing; one that was never written has no number, and is
-// zeros.
+// block returns the position of a linked block. The first block has the length of the element at
+// the time when it was converted to linked blocks, which can be 0. A block that was never written
+// has the number 0, and consists of zeros.
 func (f *file) block(ref uint16, size, left int64, first bool) (run, error) {
 	if ref == 0 {
 		return run{-1, min(size, left)}, nil
@@ -148,8 +149,8 @@ func (f *file) block(ref uint16, size, left int64, first bool) (run, error) {
 		size = d.length
 	}
 	size = min(size, left)
-	if !ok || d.special || size < 0 || d.length < size {
-		return run{}, f.fail(d.at, readers.Corruptf("there is no block %d of %d bytes", ref, size))
+	if !ok || d.isSpecial || size < 0 || d.length < size {
+		return run{}, f.fail(d.at, readers.Corruptf("linked blocks: block %d of %d bytes does not exist", ref, size))
 	}
 	return run{d.offset, size}, nil
 }
@@ -175,8 +176,8 @@ func total(runs []run) (n int64) {
 	return n
 }
 
-// within returns the parts of runs from one byte of the element to another.
-func within(runs []run, from, to int64) []run {
+// cutRuns returns the parts of runs between two byte positions of the element.
+func cutRuns(runs []run, from, to int64) []run {
 	var out []run
 	at := int64(0)
 	for _, r := range runs {
@@ -195,10 +196,10 @@ func within(runs []run, from, to int64) []run {
 	return out
 }
 
-// cursor takes a structure apart. After an error it gives zeros.
+// cursor decodes the fields of a structure. After an error it returns zeros.
 type cursor struct {
 	file *file
-	at   int64 // of b in the file
+	at   int64 // offset of b in the file
 	b    []byte
 	err  error
 }
@@ -211,7 +212,7 @@ func (c *cursor) corrupt(format string, args ...any) error {
 
 func (c *cursor) take(n int64) []byte {
 	if c.err == nil && (n < 0 || n > int64(len(c.b))) {
-		c.err = c.corrupt("the element ends too early: %d bytes are due, %d are left", n, len(c.b))
+		c.err = c.corrupt("element ends early: %d bytes needed, %d remain", n, len(c.b))
 	}
 	if c.err != nil {
 		return nil
@@ -235,5 +236,5 @@ func (c *cursor) int32() int64 {
 	return 0
 }
 
-// text is a text behind its length, as far as its first NUL.
+// text returns a string with its length before it, cut at the first NUL.
 func (c *cursor) text() string { return cText(c.take(int64(c.uint16()))) }

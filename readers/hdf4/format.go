@@ -12,12 +12,12 @@ import (
 
 // Format is the readers.Reader of HDF4 files.
 type Format struct {
-	Allow []string // folders besides the source's own in which files that it names are read
+	Allow []string // folders besides the source's own in which external files may be read
 }
 
 const magic = "\x0e\x03\x13\x01"
 
-// Detect reports whether a source begins with the magic number of HDF4.
+// Detect reports whether a source starts with the magic number of HDF4.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if src.Size() < int64(len(magic)) {
 		return false, ctx.Err()
@@ -26,11 +26,11 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	return string(head) == magic, err
 }
 
-// Open reads the descriptors of a source, and what they say of datasets and tables.
+// Open reads the descriptors of a source and the metadata of its datasets and tables.
 func (t Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	is, err := t.Detect(ctx, src)
 	if err == nil && !is {
-		err = &readers.Error{Source: src.Name(), Offset: 0, Err: readers.Corruptf("not an HDF4 file: it does not begin with 0E 03 13 01")}
+		err = &readers.Error{Source: src.Name(), Offset: 0, Err: readers.Corruptf("not an HDF4 file: it does not start with 0E 03 13 01")}
 	}
 	if err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func unsupported(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, errors.ErrUnsupported)...)
 }
 
-// isVerdict reports whether an error is about the bytes of a source, and not about reading
+// isAboutContent reports whether an error is about the bytes of a source. Other errors are about reading
 // them.
-func isVerdict(err error) bool {
+func isAboutContent(err error) bool {
 	return errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }

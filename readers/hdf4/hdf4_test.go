@@ -22,7 +22,7 @@ import (
 
 const fixtures = "../../fixtures/hdf4"
 
-// expected is what the HDF library says of a file, as describe.py writes it down.
+// expected holds the HDF library's description of a file, as describe.py prints it.
 type expected struct {
 	Error      string
 	Attributes map[string]any
@@ -73,7 +73,8 @@ func decode(t *testing.T, raw []byte) map[string]expected {
 	return all
 }
 
-// TestInteropPyhdf has the HDF library read the fixtures, and the files of VARVE_HDF4.
+// TestInteropPyhdf reads the fixtures, and the files of VARVE_HDF4, with the HDF library and
+// compares.
 func TestInteropPyhdf(t *testing.T) {
 	python := venv.Python(t, "pyhdf")
 	if err := exec.Command(python, "-c", "import pyhdf").Run(); err != nil {
@@ -140,8 +141,8 @@ func compare(t *testing.T, name string, want expected) {
 	})
 }
 
-// isEmptyScale reports whether what the library shows is a scale of a dimension without any: it
-// means to show those with a scale or a text, and shows these too.
+// isEmptyScale reports whether the library shows a variable for a dimension without a scale: it
+// intends to show dimensions with a scale or a text, but also shows these.
 func isEmptyScale(got string, want expectedDataset) bool {
 	return got != want.Name && strings.HasPrefix(want.Name, "fakeDim") && len(want.Attributes) == 0
 }
@@ -183,7 +184,7 @@ func plainType(t *readers.Type) string {
 	return name
 }
 
-// plainAttributes turns attributes into what encoding/json makes of them.
+// plainAttributes converts attributes to the values that encoding/json decodes.
 func plainAttributes(list []readers.Attribute) map[string]any {
 	out := map[string]any{}
 	for _, a := range list {

@@ -9,14 +9,14 @@ import (
 	"varve/readers"
 )
 
-// number is a type of numbers with what the library fills cells with that nobody wrote.
+// number is a number type with the library's fill value for it.
 type number struct {
 	readers.Type
-	fill uint64 // the bits
+	fill uint64 // bits of the fill value
 }
 
-// numbers are the types that the SD interface has, by their number (hntdefs.h), with their fill
-// values (mfhdf's NC_FILL_…).
+// numbers holds the number types of the SD interface by code (hntdefs.h), with their fill values
+// (NC_FILL_… of mfhdf).
 var numbers = map[uint16]number{
 	3:  {*character, 0},
 	4:  {*character, 0},
@@ -32,13 +32,13 @@ var numbers = map[uint16]number{
 
 var character = &readers.Type{Class: readers.String, Size: 1, Padding: readers.NullPadded, UTF8: true}
 
-const littleEndian = 0x4000 // of a type's number
+const littleEndian = 0x4000 // bit of a number type's code
 
-// typeOf returns the type of a number, and its default fill value in memory form.
+// typeOf returns the type of a code, and its default fill value in memory form.
 func typeOf(code uint16) (*readers.Type, []byte, error) {
 	n, ok := numbers[code&^littleEndian]
 	if !ok {
-		return nil, nil, unsupported("elements of HDF4's type %d, which the SD interface has not", code)
+		return nil, nil, unsupported("elements of HDF4's number type %d, which the SD interface does not support", code)
 	}
 	t := n.Type
 	if code&littleEndian != 0 {
@@ -47,8 +47,8 @@ func typeOf(code uint16) (*readers.Type, []byte, error) {
 	return &t, binary.LittleEndian.AppendUint64(nil, n.fill)[:t.Size], nil
 }
 
-// numberType decodes an element of the tag 106: version(1) type(1) bits(1) class(1). The class
-// is the machine whose numbers they are.
+// numberType decodes an element of tag 106 (NT): version(1) type(1) bits(1) class(1). The class is
+// the number format of a machine: 1 is IEEE big-endian, 4 is little-endian.
 func numberType(b []byte) (uint16, error) {
 	const (
 		none = 0
@@ -57,7 +57,7 @@ func numberType(b []byte) (uint16, error) {
 	)
 	switch {
 	case len(b) < 4:
-		return 0, readers.Corruptf("a number type of %d bytes", len(b))
+		return 0, readers.Corruptf("number type has %d bytes (want 4)", len(b))
 	case b[3] == pc:
 		return uint16(b[1]) | littleEndian, nil
 	case b[0] != 1 || b[3] != none && b[3] != ieee:
@@ -66,7 +66,7 @@ func numberType(b []byte) (uint16, error) {
 	return uint16(b[1]), nil
 }
 
-// layout is how numbers are laid out as bytes.
+// layout returns the codec from numbers to bytes.
 func layout(t *readers.Type) codec.Spec {
 	s := codec.Spec{Name: "bytes"}
 	if _, endian, _ := t.Plain(); endian != "" {
@@ -75,7 +75,7 @@ func layout(t *readers.Type) codec.Spec {
 	return s
 }
 
-// textAttribute is an attribute of one text.
+// textAttribute returns an attribute that is a string, without NULs at its end.
 func textAttribute(name string, text []byte) readers.Attribute {
 	for len(text) > 0 && text[len(text)-1] == 0 {
 		text = text[:len(text)-1]
@@ -84,7 +84,7 @@ func textAttribute(name string, text []byte) readers.Attribute {
 	return readers.Attribute{Name: name, Value: readers.Value{Type: t, Data: append([]byte(nil), text...), Texts: [][]byte{append([]byte(nil), text...)}}}
 }
 
-// numberAttribute is an attribute of numbers, which are given as they are stored.
+// numberAttribute returns an attribute of numbers from their stored bytes.
 func numberAttribute(name string, code uint16, stored []byte) readers.Attribute {
 	t, _, err := typeOf(code)
 	if err != nil {

@@ -14,40 +14,40 @@ import (
 	"varve/readers/source"
 )
 
-// The limits of values that lie in blocks here and there.
+// Limits of values that are stored in many blocks.
 const (
-	maxInline  = 64 << 10 // bytes of a variable that are read with the metadata
-	maxJoined  = 16 << 20 // bytes of a variable's chunks that are joined
-	joinedCost = 256      // what each counts as besides, for what it takes in memory
-	maxChunks  = 1 << 20
+	maxInline       = 64 << 10 // size of values that are read with the metadata
+	maxJoined       = 16 << 20 // size of all joined chunks of a variable
+	joinedChunkCost = 256      // memory of a joined chunk besides its bytes
+	maxChunks       = 1 << 20
 )
 
-// stored is how the element of a variable's values is stored.
+// stored describes how the element of a variable's values is stored.
 type stored struct {
 	descriptor
-	kind     uint16 // 0 for one that is not special
-	bytes    int64  // of its values; -1 if none were written
-	runs     []run  // unless it is external or in chunks; of what is compressed, if it is
+	kind     uint16 // storage kind; 0 for elements that are not special
+	bytes    int64  // size of the values; -1 if none were written
+	runs     []run  // positions, unless the element is external or chunked; of compressed bytes, if it is compressed
 	external readers.ExternalFile
 	coder    coder
 	chunks   *chunkHead
 }
 
-// coder is how bytes are compressed.
+// coder is a compression method.
 type coder struct {
 	number uint16
-	values string // what else stands in the header
+	values string // parameters in the header
 }
 
-// stored reads how an element is stored.
-func (f *file) stored(ctx context.Context, d descriptor) (*stored, error) {
+// readStored reads how an element is stored.
+func (f *file) readStored(ctx context.Context, d descriptor) (*stored, error) {
 	s := &stored{descriptor: d, bytes: d.length}
-	if !d.special {
+	if !d.isSpecial {
 		var err error
 		s.runs, err = f.runs(ctx, d)
 		return s, err
 	}
-	kind, c, err := f.special(ctx, d)
+	kind, c, err := f.readSpecial(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +76,12 @@ func (f *file) stored(ctx context.Context, d descriptor) (*stored, error) {
 			s.bytes = s.chunks.bytes
 		}
 	default:
-		err = c.fail(unsupported("element %d/%d is special, of kind %d", d.tag, d.ref, kind))
+		err = c.fail(unsupported("element %d/%d has the special storage kind %d", d.tag, d.ref, kind))
 	}
 	return s, err
 }
 
-// compressedRuns returns where compressed bytes are; nothing if none were written.
+// compressedRuns returns the positions of compressed bytes, or nil if none were written.
 func (f *file) compressedRuns(ctx context.Context, ref uint16) ([]run, error) {
 	d, ok := f.find(tagCompressed, ref)
 	if !ok {
@@ -90,14 +90,14 @@ func (f *file) compressedRuns(ctx context.Context, ref uint16) ([]run, error) {
 	return f.runs(ctx, d)
 }
 
-// coder reads the head of what is compressed, and takes all that is left.
+// coder reads the compression method at the end of a header.
 func (c *cursor) coder() coder {
-	c.take(2) // the model, of which there is one
+	c.take(2) // the model; only one is defined
 	n := c.uint16()
 	return coder{n, string(c.take(int64(len(c.b))))}
 }
 
-// filters returns what undoes a coder (hcomp.h).
+// filters returns the filter that decodes a compression method (hcomp.h).
 func (k coder) filters() []readers.Filter {
 	f := readers.Filter{ID: int(k.number)}
 	switch k.number {
@@ -121,16 +121,16 @@ func (k coder) filters() []readers.Filter {
 		f.Name = fmt.Sprint("coder ", k.number)
 	}
 	if f.Codec.Name == "" && f.Err == nil {
-		f.Err = unsupported("varve does not decode HDF4's %s; hrepack -t '*:GZIP 6' makes a file that it reads", f.Name)
+		f.Err = unsupported("HDF4's %s compression has no decoder in varve; rewrite the file with hrepack -t '*:GZIP 6'", f.Name)
 	}
 	return []readers.Filter{f}
 }
 
-// nbit is the codec for a number type(4), whether to extend the sign(2), whether to fill with
-// ones(2), the highest bit(4), and how many bits there are(4).
+// nbit returns the codec of the parameters: number type(4), sign extension(2), fill with ones(2),
+// highest bit(4), number of bits(4).
 func (k coder) nbit() (codec.Spec, error) {
 	if len(k.values) < 16 {
-		return codec.Spec{}, readers.Corruptf("the head of NBIT has %d bytes of 16", len(k.values))
+		return codec.Spec{}, readers.Corruptf("NBIT parameters have %d bytes (want 16)", len(k.values))
 	}
 	word := func(at int) uint32 { return binary.BigEndian.Uint32([]byte(k.values[at:])) }
 	t, _, err := typeOf(uint16(word(0)) &^ littleEndian)
@@ -142,30 +142,30 @@ func (k coder) nbit() (codec.Spec, error) {
 	return codec.Spec{Name: "hdf4.nbit", Config: json.RawMessage(config)}, nil
 }
 
-// skippingHuffman is the codec for the size of a number(4).
+// skippingHuffman returns the codec of the parameter: size of a number(4).
 func (k coder) skippingHuffman() (codec.Spec, error) {
 	if len(k.values) < 4 {
-		return codec.Spec{}, readers.Corruptf("the head of skipping Huffman has %d bytes of 4", len(k.values))
+		return codec.Spec{}, readers.Corruptf("skipping Huffman parameters have %d bytes (want 4)", len(k.values))
 	}
 	config := fmt.Sprintf(`{"size":%d}`, binary.BigEndian.Uint32([]byte(k.values)))
 	return codec.Spec{Name: "hdf4.skphuff", Config: json.RawMessage(config)}, nil
 }
 
-// sizeOf is how many bytes elements of a type and shape take.
+// sizeOf returns the size in bytes of elements of a type and shape.
 func sizeOf(t *readers.Type, shape []uint64) (int64, error) {
 	size := uint64(t.Size)
 	for _, n := range shape {
 		hi, lo := bits.Mul64(size, n)
 		if hi != 0 || lo > math.MaxInt64 {
-			return 0, readers.Corruptf("shape %v takes more than 2^63 bytes", shape)
+			return 0, readers.Corruptf("shape %v is too large", shape)
 		}
 		size = lo
 	}
 	return int64(size), nil
 }
 
-// place says where the values of a variable are.
-func (b *builder) place(v *readers.Variable, s *stored) error {
+// setStorage sets the storage of a variable.
+func (b *builder) setStorage(v *readers.Variable, s *stored) error {
 	out := &v.Storage
 	size, err := sizeOf(v.Type, v.Shape)
 	switch {
@@ -174,9 +174,9 @@ func (b *builder) place(v *readers.Variable, s *stored) error {
 	case s == nil || s.bytes < 0 || size == 0:
 		return nil // nothing was written
 	case s.kind == chunked:
-		return b.placeChunks(v, s)
+		return b.setChunkStorage(v, s)
 	case s.bytes < size:
-		return b.fail(s.at, readers.Corruptf("the values take %d bytes, of which %d are there", size, s.bytes))
+		return b.fail(s.at, readers.Corruptf("values take %d bytes, but only %d are stored", size, s.bytes))
 	}
 	switch s.kind {
 	case external:
@@ -187,7 +187,7 @@ func (b *builder) place(v *readers.Variable, s *stored) error {
 		setFilters(out, s.coder)
 		b.readWhole(v, s.runs)
 	default:
-		return b.placeRuns(v, within(s.runs, 0, size))
+		return b.setRunStorage(v, cutRuns(s.runs, 0, size))
 	}
 	return nil
 }
@@ -199,9 +199,9 @@ func setFilters(s *readers.Storage, k coder) {
 	}
 }
 
-// placeRuns places values that lie in runs. Where there are several, a chunk is a row of the
-// first axis.
-func (b *builder) placeRuns(v *readers.Variable, runs []run) error {
+// setRunStorage sets the storage of values that are in runs. Values in several runs get one chunk for
+// each row of the first dimension.
+func (b *builder) setRunStorage(v *readers.Variable, runs []run) error {
 	out := &v.Storage
 	size := total(runs)
 	out.Bytes = uint64(size)
@@ -215,7 +215,7 @@ func (b *builder) placeRuns(v *readers.Variable, runs []run) error {
 		out.Data, err = b.join(b.ctx, runs)
 		return err
 	case v.Shape[0] > maxChunks:
-		out.Undecodable = unsupported("%d rows in blocks of their own, more than %d; hrepack puts them together", v.Shape[0], maxChunks)
+		out.Undecodable = unsupported("%d rows in linked blocks (limit %d); rewrite the file with hrepack", v.Shape[0], maxChunks)
 		return nil
 	}
 	out.Layout, out.Index = readers.Chunked, "linked blocks"
@@ -224,12 +224,12 @@ func (b *builder) placeRuns(v *readers.Variable, runs []run) error {
 	return nil
 }
 
-// openBeside opens a file that this one names: one in its folder or below, or in a folder that
-// was allowed.
-func (f *file) openBeside(ctx context.Context, name string) (*source.Source, error) {
+// openSibling opens an external file. It must be in the folder of this file or below, or in an
+// allowed folder.
+func (f *file) openSibling(ctx context.Context, name string) (*source.Source, error) {
 	here, err := source.LocalPath(f.src.Name())
 	if err != nil {
-		return nil, unsupported("the file %q is beside one that is not local, which takes copies of both in a folder", name)
+		return nil, unsupported("external file %q: only local files can refer to other files; copy both into one folder", name)
 	}
 	return source.OpenBeside(here, name, func(place string) (*source.Source, error) {
 		return source.OpenWithin(ctx, place, append([]string{filepath.Dir(here)}, f.allow...)...)

@@ -8,8 +8,9 @@ import (
 	"varve/readers/internal/naming"
 )
 
-// internal reports whether a table is one of the library's own: attributes, lengths, chunks.
-func internal(class string) bool {
+// isInternal reports whether a table belongs to the library: attributes, dimension lengths, chunk
+// tables.
+func isInternal(class string) bool {
 	switch class {
 	case classAttribute, classLength, classLength01, "SDSVar", "CoordVar", "RIATTR0.0N", "RIATTR0.0C":
 		return true
@@ -17,14 +18,14 @@ func internal(class string) bool {
 	return strings.HasPrefix(class, "_HDF_CHK_TBL_")
 }
 
-// addTables adds the tables of users: a group each, with a variable a field.
+// addTables adds the users' tables: a group each, with a variable for each field.
 func (b *builder) addTables() error {
 	for _, d := range b.list {
 		if d.tag != tagVdata {
 			continue
 		}
 		t, err := b.vdata(b.ctx, d.ref)
-		if err == nil && internal(t.class) {
+		if err == nil && isInternal(t.class) {
 			continue
 		}
 		path := fmt.Sprint("/Vdata ", d.ref)
@@ -33,7 +34,7 @@ func (b *builder) addTables() error {
 			path = "/" + name
 			err = b.addTable(t, name)
 		}
-		if err := b.note(path, err); err != nil {
+		if err := b.reportIfAboutContent(path, err); err != nil {
 			return err
 		}
 	}
@@ -50,13 +51,13 @@ func (b *builder) addTable(t *vdata, name string) error {
 	}
 	size := t.rows * t.row
 	if total(runs) < size {
-		return b.fail(-1, readers.Corruptf("the table has %d bytes for %d rows of %d", total(runs), t.rows, t.row))
+		return b.fail(-1, readers.Corruptf("table has %d bytes for %d rows of %d bytes", total(runs), t.rows, t.row))
 	}
-	if !t.interlaced {
-		return b.fail(-1, unsupported("a table that is stored field by field"))
+	if !t.isInterlaced {
+		return b.fail(-1, unsupported("table that is stored field by field"))
 	}
-	if runs = within(runs, 0, size); len(runs) > 1 && size > maxInline {
-		return b.fail(-1, unsupported("a table of %d bytes in %d blocks; hrepack puts them together", size, len(runs)))
+	if runs = cutRuns(runs, 0, size); len(runs) > 1 && size > maxInline {
+		return b.fail(-1, unsupported("table of %d bytes in %d blocks; rewrite the file with hrepack", size, len(runs)))
 	}
 	g := &readers.Group{Name: name, Path: "/" + name}
 	rows := &readers.Dimension{Name: "rows", Path: g.Path + "/rows", Length: uint64(t.rows), Anonymous: true}
@@ -72,7 +73,7 @@ func (b *builder) addTable(t *vdata, name string) error {
 	return nil
 }
 
-// addField adds a column, which lies in runs at equal distances.
+// addField adds the variable of a field, whose values are at equal distances in runs.
 func (b *builder) addField(g *readers.Group, t *vdata, f field, name string, runs []run) error {
 	path := g.Path + "/" + name
 	if err := b.spend(variableCost); err != nil {
@@ -80,13 +81,13 @@ func (b *builder) addField(g *readers.Group, t *vdata, f field, name string, run
 	}
 	typ, _, err := typeOf(f.code)
 	if err != nil {
-		return b.note(path, b.fail(-1, err))
+		return b.reportIfAboutContent(path, b.fail(-1, err))
 	}
 	rows := g.Dimensions[0]
 	v := &readers.Variable{Name: name, Path: path, Dims: []*readers.Dimension{rows}, Shape: []uint64{rows.Length}}
 	switch {
 	case f.order*int64(typ.Size) != f.size:
-		return b.note(path, b.fail(-1, readers.Corruptf("%d elements of %d bytes in a field of %d", f.order, typ.Size, f.size)))
+		return b.reportIfAboutContent(path, b.fail(-1, readers.Corruptf("%d elements of %d bytes do not fill a field of %d bytes", f.order, typ.Size, f.size)))
 	case f.order > 1 && typ.Class == readers.String:
 		text := *typ
 		text.Size = int(f.order)
@@ -118,15 +119,15 @@ func (b *builder) addField(g *readers.Group, t *vdata, f field, name string, run
 	return nil
 }
 
-// listImages lists what is in the file and in no interface that varve reads. One image can be
-// described for older libraries too.
+// listImages lists images as problems, because varve does not read the GR interface. An image may
+// have a second descriptor for older libraries.
 func (b *builder) listImages() {
 	seen := map[int64]bool{}
 	for _, d := range b.list {
 		switch d.tag {
 		case tagRI8, tagCI8, tagII8, tagImage, tagCompressedImage:
 			if !seen[d.offset] {
-				b.problem(fmt.Sprint("/image ", d.ref), b.fail(d.at, unsupported("a raster image (GR interface, tag %d); only datasets and tables are read", d.tag)))
+				b.addProblem(fmt.Sprint("/image ", d.ref), b.fail(d.at, unsupported("raster image (GR interface, tag %d); varve reads only datasets and tables", d.tag)))
 			}
 			seen[d.offset] = true
 		}

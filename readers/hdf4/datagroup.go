@@ -8,27 +8,27 @@ import (
 	"varve/readers"
 )
 
-// The number type of what says none: float32.
+// float32Code is the number type of datasets without one.
 const float32Code = 5
 
-// group is a numeric data group (NDG, or SDG in files of before version 3.2).
+// group is a numeric data group (NDG, or SDG in files before version 3.2).
 type group struct {
 	key
 	shape                         []uint64
 	code                          uint16
 	scaleCodes                    []uint16
-	labels, units, formats, scale uint16 // numbers of elements; 0 for none
+	labels, units, formats, scale uint16 // reference numbers of elements; 0 for none
 	data                          uint16
 	attributes                    []readers.Attribute
 }
 
-// buildOld makes a dataset of data groups, as the library does for files without Vgroups.
+// buildOld adds the datasets of data groups, as the library does for files without Vgroups.
 func (b *builder) buildOld() error {
 	notes, err := b.annotations()
 	if err != nil {
 		return err
 	}
-	seen := map[uint16]bool{} // groups of version 3.1 that stand for one of 3.2
+	seen := map[uint16]bool{} // SDGs for version 3.1 that repeat an NDG
 	dims := 0
 	for _, tag := range []uint16{tagNDG, tagSDG} {
 		for _, at := range b.list {
@@ -41,7 +41,7 @@ func (b *builder) buildOld() error {
 				g.attributes = append(g.attributes, notes[at.key]...)
 				err = b.addGroup(g, &dims)
 			}
-			if err := b.note(path, err); err != nil {
+			if err := b.reportIfAboutContent(path, err); err != nil {
 				return err
 			}
 		}
@@ -60,7 +60,7 @@ func (b *builder) group(at key, seen map[uint16]bool) (*group, error) {
 		err = b.member(g, key{binary.BigEndian.Uint16(raw), binary.BigEndian.Uint16(raw[2:])}, seen)
 	}
 	if err == nil && g.shape == nil {
-		err = b.fail(-1, readers.Corruptf("data group %d/%d has no dimensions", at.tag, at.ref))
+		err = b.fail(-1, readers.Corruptf("data group %d/%d has no dimension record", at.tag, at.ref))
 	}
 	return g, err
 }
@@ -95,8 +95,8 @@ func (b *builder) member(g *group, m key, seen map[uint16]bool) error {
 	return nil
 }
 
-// dimensionRecord reads rank(2)  length(4) … rank times  tag(2) ref(2) of the number types of
-// the values, and of the scale of each dimension.
+// dimensionRecord reads a dimension record (SDD): rank(2), length(4) … rank times, then tag(2)
+// ref(2) of the number types of the values and of the scale of each dimension.
 func (b *builder) dimensionRecord(g *group, m key) error {
 	raw, err := b.element(b.ctx, m.tag, m.ref)
 	if err != nil {
@@ -106,13 +106,13 @@ func (b *builder) dimensionRecord(g *group, m key) error {
 	c := &cursor{file: b.file, at: d.offset, b: raw}
 	rank := c.uint16()
 	if c.err == nil && (rank == 0 || rank > maxRank) {
-		return c.corrupt("a dataset of %d dimensions", rank)
+		return c.corrupt("dimension record: %d dimensions (want 1 to %d)", rank, maxRank)
 	}
 	g.shape, g.scaleCodes = nil, nil
 	for range rank {
 		n := c.int32()
 		if n < 0 {
-			return c.corrupt("a dimension of length %d", n)
+			return c.corrupt("dimension record: length %d", n)
 		}
 		g.shape = append(g.shape, uint64(n))
 	}
@@ -138,7 +138,7 @@ func (b *builder) dimensionRecord(g *group, m key) error {
 	return nil
 }
 
-// addAttributes adds what the library makes attributes of.
+// addAttributes adds the attributes that the library makes from an element.
 func (g *group) addAttributes(tag uint16, raw []byte) {
 	add := func(name string, code uint16, from, to int) {
 		if to <= len(raw) {
@@ -157,6 +157,8 @@ func (g *group) addAttributes(tag uint16, raw []byte) {
 		}
 	case tagCal:
 		code, width, kind, size := uint16(float32Code), 4, uint16(22), 2
+		// Calibrations of libraries before version 3.3 have float32 values; later ones have
+		// float64.
 		if len(raw) == 36 {
 			code, width, kind, size = 6, 8, 24, 4
 		}
@@ -167,7 +169,8 @@ func (g *group) addAttributes(tag uint16, raw []byte) {
 	}
 }
 
-// texts are the labels, units or formats of a dataset and its dimensions, one behind the other.
+// texts returns the labels, units or formats of a dataset and then of its dimensions:
+// NUL-terminated strings.
 func (b *builder) texts(tag, ref uint16) ([]string, error) {
 	if ref == 0 {
 		return nil, nil
@@ -184,7 +187,7 @@ func (b *builder) texts(tag, ref uint16) ([]string, error) {
 	return out, nil
 }
 
-// withTexts adds long_name, units and format, which are the numbered ones of lists.
+// withTexts appends long_name, units and format: the texts with the given number.
 func withTexts(list []readers.Attribute, texts [3][]string, number int) []readers.Attribute {
 	for i, name := range []string{"long_name", "units", "format"} {
 		if number < len(texts[i]) && texts[i][number] != "" {
@@ -194,7 +197,7 @@ func withTexts(list []readers.Attribute, texts [3][]string, number int) []reader
 	return list
 }
 
-// addGroup adds the dataset of a data group, and the scales of its dimensions.
+// addGroup adds the dataset of a data group, and the scales of its dimensions as variables.
 func (b *builder) addGroup(g *group, dims *int) error {
 	var texts [3][]string
 	var err error
@@ -224,7 +227,7 @@ func (b *builder) addGroup(g *group, dims *int) error {
 		}
 	}
 	if at, ok := b.find(tagSD, g.data); ok && g.data != 0 {
-		if d.values, err = b.stored(b.ctx, at); err != nil {
+		if d.values, err = b.readStored(b.ctx, at); err != nil {
 			return err
 		}
 	}
@@ -232,8 +235,9 @@ func (b *builder) addGroup(g *group, dims *int) error {
 	return b.add(d)
 }
 
-// scales returns where the scales of a group's dimensions are; nil for those without: a byte a
-// dimension that says whether it has one, and one behind the other.
+// scales returns the positions of the scales of a group's dimensions, and nil for dimensions
+// without one. The element has one byte for each dimension, which is not 0 if it has a scale, and
+// then the scales.
 func (b *builder) scales(g *group) ([]*stored, error) {
 	out := make([]*stored, len(g.shape))
 	if g.scale == 0 {
@@ -244,9 +248,9 @@ func (b *builder) scales(g *group) ([]*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	flags, err := b.join(b.ctx, within(runs, 0, int64(len(g.shape))))
+	flags, err := b.join(b.ctx, cutRuns(runs, 0, int64(len(g.shape))))
 	if err == nil && len(flags) < len(g.shape) {
-		err = b.fail(at.offset, readers.Corruptf("scales of %d bytes for %d dimensions", len(flags), len(g.shape)))
+		err = b.fail(at.offset, readers.Corruptf("scales have %d bytes for %d dimensions", len(flags), len(g.shape)))
 	}
 	if err != nil {
 		return nil, err
@@ -264,14 +268,15 @@ func (b *builder) scales(g *group) ([]*stored, error) {
 		if err != nil {
 			return nil, b.fail(at.offset, err)
 		}
-		part := within(runs, from, from+size)
+		part := cutRuns(runs, from, from+size)
 		out[i] = &stored{descriptor: at, bytes: total(part), runs: part}
 		from += size
 	}
 	return out, nil
 }
 
-// annotations are labels and remarks of elements, as attributes: tag(2) ref(2) text.
+// annotations returns the labels and remarks of elements as attributes. Their element is tag(2)
+// ref(2) text.
 func (b *builder) annotations() (map[key][]readers.Attribute, error) {
 	out := map[key][]readers.Attribute{}
 	for _, kind := range []struct {
@@ -285,10 +290,10 @@ func (b *builder) annotations() (map[key][]readers.Attribute, error) {
 			}
 			raw, err := b.element(b.ctx, d.tag, d.ref)
 			if err == nil && len(raw) < 4 {
-				err = b.fail(d.offset, readers.Corruptf("an annotation of %d bytes", len(raw)))
+				err = b.fail(d.offset, readers.Corruptf("annotation has %d bytes (want at least 4)", len(raw)))
 			}
 			if err != nil {
-				if err = b.note("/", err); err != nil {
+				if err = b.reportIfAboutContent("/", err); err != nil {
 					return nil, err
 				}
 				continue

@@ -11,11 +11,11 @@ import (
 	"varve/readers/internal/strided"
 )
 
-// setReader lets a variable read its elements.
+// setReader sets the variable's ReadAll.
 func (b *builder) setReader(v *readers.Variable) {
 	f := b.file
 	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
-		value, err := f.own().read(ctx, v, limit)
+		value, err := f.withFullBudget().read(ctx, v, limit)
 		if err != nil {
 			err = &readers.Error{Source: f.src.Name(), Path: v.Path, Offset: -1, Err: err}
 		}
@@ -29,7 +29,7 @@ func (f *file) read(ctx context.Context, v *readers.Variable, limit uint64) (rea
 	}
 	size, err := sizeOf(v.Type, v.Shape)
 	if err == nil && uint64(size) > limit {
-		err = fmt.Errorf("the values take %d bytes, more than the %d asked for", size, limit)
+		err = fmt.Errorf("values take %d bytes, which is more than the limit of %d", size, limit)
 	}
 	if err != nil {
 		return readers.Value{}, err
@@ -60,11 +60,11 @@ func (f *file) readRuns(ctx context.Context, v *readers.Variable, out []byte) ([
 		err = f.readExternal(ctx, s.Files[0], out)
 	case readers.Records:
 		runs := strided.Runs{Offset: s.Offset, Size: uint64(len(out)) / max(v.Shape[0], 1), Stride: uint64(s.Stride), Count: v.Shape[0]}
-		if err = f.reaches(runs.Offset, int64(runs.Stride*max(runs.Count, 1)-runs.Stride+runs.Size)); err == nil {
+		if err = f.checkReach(runs.Offset, int64(runs.Stride*max(runs.Count, 1)-runs.Stride+runs.Size)); err == nil {
 			err = strided.Read(ctx, f.src, out, runs)
 		}
 	default:
-		if err = f.reaches(s.Offset, int64(len(out))); err == nil {
+		if err = f.checkReach(s.Offset, int64(len(out))); err == nil {
 			_, err = f.src.ReadAt(ctx, out, s.Offset)
 		}
 	}
@@ -74,35 +74,35 @@ func (f *file) readRuns(ctx context.Context, v *readers.Variable, out []byte) ([
 	return v.Type.AppendMemory(out[:0:0], out)
 }
 
-// reaches returns an error unless the file reaches so far.
-func (f *file) reaches(offset, length int64) error {
+// checkReach returns an error if the file ends before the given range does.
+func (f *file) checkReach(offset, length int64) error {
 	if length > f.src.Size()-offset {
-		return readers.Corruptf("the file is cut off: values end at offset %d, the file at %d", offset+length, f.src.Size())
+		return readers.Corruptf("file is truncated: values end at offset %d, but the file at %d; fetch it again", offset+length, f.src.Size())
 	}
 	return nil
 }
 
 func (f *file) readExternal(ctx context.Context, run readers.ExternalFile, out []byte) (err error) {
-	src, err := f.openBeside(ctx, run.Name)
+	src, err := f.openSibling(ctx, run.Name)
 	if err != nil {
-		return fmt.Errorf("values are in the file %q: %w", run.Name, err)
+		return fmt.Errorf("external file %q: %w", run.Name, err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	if end := int64(run.Offset) + int64(len(out)); end > src.Size() {
-		return readers.Corruptf("values end at offset %d of the file %q, which has %d bytes", end, run.Name, src.Size())
+		return readers.Corruptf("external file %[2]q: values end at offset %[1]d, but it has %[3]d bytes", end, run.Name, src.Size())
 	}
 	_, err = src.ReadAt(ctx, out, int64(run.Offset))
 	return err
 }
 
-// maxChunkWork is how many times as much as all values, or as a chunk of a moderate size, chunks
-// may take in memory.
+// maxChunkWork limits the size of a chunk to a multiple of the size of all values, unless the chunk
+// has a moderate size. A damaged chunk shape must not allocate memory.
 const (
 	maxChunkWork  = 16
 	moderateChunk = 64 << 20
 )
 
-// readChunks reads values that are in chunks, or nowhere.
+// readChunks reads values that are in chunks, or not stored.
 func (f *file) readChunks(ctx context.Context, v *readers.Variable, out []byte) error {
 	element, _, _ := v.Type.Plain()
 	form := codec.Form{Type: element, Fill: v.Fill.Value}
@@ -110,15 +110,15 @@ func (f *file) readChunks(ctx context.Context, v *readers.Variable, out []byte) 
 	if v.Storage.Layout == readers.Unallocated {
 		return ctx.Err()
 	}
-	shape, err := signed(v.Shape)
+	shape, err := toInt64(v.Shape)
 	if err != nil {
 		return err
 	}
-	if form.Shape, err = signed(v.Storage.ChunkShape); err != nil {
+	if form.Shape, err = toInt64(v.Storage.ChunkShape); err != nil {
 		return err
 	}
 	if size, err := sizeOf(v.Type, v.Storage.ChunkShape); err != nil || size > max(maxChunkWork*int64(len(out)), moderateChunk) {
-		return unsupported("chunks of shape %v of a dataset of shape %v", v.Storage.ChunkShape, v.Shape)
+		return unsupported("chunks of shape %v are too large for a dataset of shape %v", v.Storage.ChunkShape, v.Shape)
 	}
 	specs, err := v.Storage.Pipeline.Specs(0)
 	if err != nil {
@@ -161,11 +161,11 @@ func (f *file) chunkBytes(ctx context.Context, r *readers.Ref) ([]byte, error) {
 	return b, err
 }
 
-func signed(shape []uint64) ([]int64, error) {
+func toInt64(shape []uint64) ([]int64, error) {
 	out := make([]int64, len(shape))
 	for i, n := range shape {
 		if out[i] = int64(n); out[i] < 0 {
-			return nil, readers.Corruptf("shape %v", shape)
+			return nil, readers.Corruptf("shape %v is out of range", shape)
 		}
 	}
 	return out, nil

@@ -11,13 +11,13 @@ import (
 	"varve/readers/internal/strided"
 )
 
-// isDamage reports whether an error is about the bytes of a source, and not about reading
+// isDamage reports whether an error is about the bytes of a source. Other errors are about reading
 // them.
 func isDamage(err error) bool {
 	return errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// setReader lets a variable read its elements, which lie in so many runs.
+// setReader sets ReadAll of a variable whose values are in the given number of runs.
 func (b *builder) setReader(v *readers.Variable, runs uint64) {
 	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
 		value, err := b.read(ctx, v, runs, limit)
@@ -38,9 +38,9 @@ func (b *builder) read(ctx context.Context, v *readers.Variable, runs, limit uin
 	case s.Undecodable != nil:
 		return readers.Value{}, s.Undecodable
 	case s.Bytes > 0 && end > uint64(b.src.Size()):
-		return readers.Value{}, readers.Corruptf("the file is cut off: the data end at offset %d, the file at %d", end, b.src.Size())
+		return readers.Value{}, readers.Corruptf("file is truncated: the data end at offset %d, but the file at %d; fetch it again", end, b.src.Size())
 	case s.Bytes > limit:
-		return readers.Value{}, fmt.Errorf("the values take %d bytes, more than the %d asked for", s.Bytes, limit)
+		return readers.Value{}, fmt.Errorf("values take %d bytes, which is more than the limit of %d", s.Bytes, limit)
 	}
 	stored := make([]byte, s.Bytes)
 	run := strided.Runs{Offset: s.Offset, Size: s.Bytes / max(runs, 1), Stride: uint64(s.Stride), Count: runs}
@@ -60,7 +60,7 @@ func (b *builder) read(ctx context.Context, v *readers.Variable, runs, limit uin
 	return value, nil
 }
 
-// trim cuts a text at its first NUL, and leaves out the blanks at its end.
+// trim cuts a string at its first NUL and removes blanks at its end.
 func trim(text []byte) []byte {
 	text, _, _ = bytes.Cut(text, []byte{0})
 	return bytes.TrimRight(text, " ")

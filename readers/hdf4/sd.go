@@ -8,17 +8,17 @@ import (
 	"varve/readers/internal/naming"
 )
 
-// The classes of Vgroups and Vdatas of the SD interface (hlimits.h).
+// Classes of Vgroups and Vdatas in the SD interface (hlimits.h).
 const (
 	classVariable  = "Var0.0"
 	classDimension = "Dim0.0"
 	classUnlimited = "UDim0.0"
 	classAttribute = "Attr0.0"
-	classLength    = "DimVal0.0" // as many rows as the dimension is long
-	classLength01  = "DimVal0.1" // one row with the length
+	classLength    = "DimVal0.0" // has one row for each index of the dimension
+	classLength01  = "DimVal0.1" // has one row with the length
 )
 
-// buildModel makes a dataset of the Vgroup of class CDF0.0.
+// buildModel adds the datasets of the Vgroup of class CDF0.0.
 func (b *builder) buildModel(root *vgroup) error {
 	attributes, err := b.attributes(root)
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *builder) buildModel(root *vgroup) error {
 		if err == nil && (g.class == classDimension || g.class == classUnlimited) {
 			_, err = b.dimension(g)
 		}
-		if err := b.note(fmt.Sprint("/Vgroup ", m.ref), err); err != nil {
+		if err := b.reportIfAboutContent(fmt.Sprint("/Vgroup ", m.ref), err); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (b *builder) buildModel(root *vgroup) error {
 		if err == nil {
 			err = b.add(d)
 		} else {
-			err = b.note("/"+naming.Clean(g.name), err)
+			err = b.reportIfAboutContent("/"+naming.Clean(g.name), err)
 		}
 		if err != nil {
 			return err
@@ -56,14 +56,14 @@ func (b *builder) buildModel(root *vgroup) error {
 	return nil
 }
 
-// dimension returns the dimension of a Vgroup; all of a name are one.
+// dimension returns the dimension of a Vgroup. Vgroups with the same name are one dimension.
 func (b *builder) dimension(g *vgroup) (*readers.Dimension, error) {
 	name := naming.Clean(g.name)
 	if d := b.dims[name]; d != nil {
 		return d, nil
 	}
 	d := &readers.Dimension{Name: name, Path: "/" + name, Unlimited: g.class == classUnlimited}
-	known := d.Unlimited // then it is as long as its longest variable
+	known := d.Unlimited // unlimited dimensions get the length of their longest variable
 	for _, m := range g.members {
 		if m.tag != tagVdata || known {
 			continue
@@ -111,7 +111,7 @@ func (b *builder) dataset(g *vgroup) (*dataset, error) {
 			}
 		case tagSD:
 			if at, ok := b.find(tagSD, m.ref); ok {
-				d.values, err = b.stored(b.ctx, at)
+				d.values, err = b.readStored(b.ctx, at)
 			}
 		}
 		if err != nil {
@@ -119,7 +119,7 @@ func (b *builder) dataset(g *vgroup) (*dataset, error) {
 		}
 	}
 	if !typed {
-		return nil, b.fail(-1, readers.Corruptf("the dataset has no number type"))
+		return nil, b.fail(-1, readers.Corruptf("dataset has no number type"))
 	}
 	var err error
 	d.attributes, err = b.attributes(g)
@@ -132,14 +132,14 @@ func (b *builder) addDimension(d *dataset, ref uint16) error {
 		return err
 	}
 	if len(d.dims) == maxRank {
-		return b.fail(-1, unsupported("a dataset of more than %d dimensions", maxRank))
+		return b.fail(-1, unsupported("dataset with more than %d dimensions", maxRank))
 	}
 	dim, err := b.dimension(g)
 	d.dims = append(d.dims, dim)
 	return err
 }
 
-// attributes reads those of a Vgroup. One that is damaged is there with its error.
+// attributes reads the attributes of a Vgroup. A damaged attribute is returned with its error.
 func (b *builder) attributes(g *vgroup) ([]readers.Attribute, error) {
 	var out []readers.Attribute
 	for _, m := range g.members {
@@ -157,7 +157,7 @@ func (b *builder) attributes(g *vgroup) ([]readers.Attribute, error) {
 		if err == nil {
 			a, err = b.attribute(t)
 		}
-		if err != nil && !isVerdict(err) {
+		if err != nil && !isAboutContent(err) {
 			return nil, err
 		}
 		if err != nil {
@@ -168,7 +168,7 @@ func (b *builder) attributes(g *vgroup) ([]readers.Attribute, error) {
 	return out, nil
 }
 
-// attribute makes one of a table of one field: a text is one row.
+// attribute returns the attribute in a table of one field. A string is one row.
 func (b *builder) attribute(t *vdata) (readers.Attribute, error) {
 	rows, err := b.values(b.ctx, t)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"varve/readers"
 )
 
-// addTiles adds a compressed image, under the name that it would have uncompressed. The error is one of
-// reading.
+// addTiles adds a compressed image under the name that it would have uncompressed. It returns only
+// errors of reading.
 func (b *builder) addTiles(ctx context.Context, u *hdu, usual string) error {
 	if u.isTrue("ZSIMPLE") {
 		usual = "PRIMARY"
@@ -19,19 +19,19 @@ func (b *builder) addTiles(ctx context.Context, u *hdu, usual string) error {
 	name := b.names.Take(u.string("EXTNAME"), usual)
 	t, err := u.tiles()
 	if err != nil {
-		b.problem("/"+name, b.located(err))
+		b.addProblem("/"+name, b.locate(err))
 		return nil
 	}
 	if len(t.axes) == 0 {
 		b.addEmpty(u, name)
 		return nil
 	}
-	if t.stored, err = b.storedSize(ctx, t); err != nil {
+	if t.storedSize, err = b.storedSize(ctx, t); err != nil {
 		return err
 	}
 	storage, err := b.tileStorage(t)
 	if err != nil {
-		b.problem("/"+name, b.located(err))
+		b.addProblem("/"+name, b.locate(err))
 		return nil
 	}
 	v := b.image(u, name, t.bitpix, t.axes)
@@ -50,11 +50,12 @@ func (b *builder) addTiles(ctx context.Context, u *hdu, usual string) error {
 	return nil
 }
 
-// storedSize returns how many bytes an integer of a tile takes: four in the gzip of CFITSIO before
-// version 3.2, even if the image has less. The gzip of the first tile says so at its end.
+// storedSize returns the size in bytes of an integer in a tile. CFITSIO before version 3.2 wrote
+// four bytes in gzip, even for smaller integers. The end of the first tile's gzip stream holds the
+// uncompressed size, which shows this.
 func (b *builder) storedSize(ctx context.Context, t *tiles) (int, error) {
 	size := t.element().Size
-	if t.bitpix < 0 || size > 2 || t.coder != "GZIP_1" && t.coder != "GZIP_2" || product(t.axes) == 0 || b.tableEnds(t.hdu) != nil {
+	if t.bitpix < 0 || size > 2 || t.coder != "GZIP_1" && t.coder != "GZIP_2" || product(t.axes) == 0 || b.checkTableEnd(t.hdu) != nil {
 		return size, nil
 	}
 	row := make([]byte, t.hdu.axes[0])
@@ -64,7 +65,7 @@ func (b *builder) storedSize(ctx context.Context, t *tiles) (int, error) {
 	r := newTileReader(t, [3]uint32{})
 	ref, err := r.locate(0, row)
 	if err != nil || ref.Size < 4 {
-		return size, nil // which is told when all tiles are wanted
+		return size, nil // reading the tiles reports this error
 	}
 	var end [4]byte
 	if _, err := b.src.ReadAt(ctx, end[:], ref.Offset+int64(ref.Size)-4); err != nil {
@@ -80,16 +81,16 @@ func (b *builder) storedSize(ctx context.Context, t *tiles) (int, error) {
 func (b *builder) readTiles(ctx context.Context, v *readers.Variable, t *tiles, limit uint64) (readers.Value, error) {
 	size := product(t.axes) * uint64(v.Type.Size)
 	if size > limit {
-		return readers.Value{}, fmt.Errorf("the values take %d bytes, more than the %d asked for", size, limit)
+		return readers.Value{}, fmt.Errorf("values take %d bytes, which is more than the limit of %d", size, limit)
 	}
-	d := tileDecoder{builder: b, v: v, cut: t.grid, whole: grid.Window[byte]{Data: make([]byte, size), Region: grid.Whole(t.grid.Shape())}}
+	d := tileDecoder{builder: b, v: v, grid: t.grid, whole: grid.Window[byte]{Data: make([]byte, size), Region: grid.Whole(t.grid.Shape())}}
 	if v.Storage.Grid == nil && size > 0 {
 		shape := make([]int64, len(v.Shape))
 		for k, n := range v.Storage.ChunkShape {
 			shape[k] = int64(n)
 		}
 		var err error
-		if d.cut, err = grid.Regular(t.grid.Shape(), shape); err != nil {
+		if d.grid, err = grid.Regular(t.grid.Shape(), shape); err != nil {
 			return readers.Value{}, err
 		}
 	}
@@ -104,11 +105,11 @@ func (b *builder) readTiles(ctx context.Context, v *readers.Variable, t *tiles, 
 	return readers.Value{Type: v.Type, Shape: v.Shape, Data: d.whole.Data}, ctx.Err()
 }
 
-// tileDecoder decodes chunks into their places.
+// tileDecoder decodes chunks and copies them to their positions.
 type tileDecoder struct {
 	*builder
 	v         *readers.Variable
-	cut       *grid.Grid
+	grid      *grid.Grid
 	whole     grid.Window[byte]
 	pipelines codec.Pipelines
 	stored    []byte
@@ -120,7 +121,7 @@ func (d *tileDecoder) decode(ctx context.Context, ref *readers.Ref) error {
 	for k, n := range ref.Index {
 		coords[k] = int64(n)
 	}
-	chunk, _ := d.cut.Chunk(coords)
+	chunk, _ := d.grid.Chunk(coords)
 	form := codec.Form{Type: element, Shape: chunk.Shape}
 	specs, err := d.v.Storage.Pipeline.Specs(ref.Mask)
 	if err != nil {
