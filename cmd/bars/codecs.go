@@ -73,7 +73,11 @@ func codecJobs(folder string) ([]job, error) {
 		return jobs, nil
 	}
 	inner, err := innerChunks(folder, elements)
-	return append(jobs, inner), err
+	if err != nil {
+		return nil, err
+	}
+	messages, err := gribJobs(folder)
+	return append(append(jobs, inner), messages...), err
 }
 
 // files returns the contents of folder/name.0, folder/name.1, … that the peer wrote.
