@@ -9,74 +9,77 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// affine takes integers of a type to (x − offset) · scale and back. Which integers have
-// a result of the same type is worked out once, so that nothing overflows unseen.
+// affine maps integers of one type to (x − offset) · scale and back. The integers with a
+// result of the same type are computed once, so that no overflow goes unnoticed.
 type affine struct {
 	n             number
-	offset, scale uint64 // in two's complement
-	takes         span   // what can be encoded
-	gives         span   // what can be decoded, if the scale divides it
+	offset, scale uint64   // in two's complement
+	encodable     intRange // the integers that can be encoded
+	decodable     intRange // the integers that can be decoded, if the scale divides them
 
-	// Dividing by scale is dividing by a power of two and multiplying by the inverse,
-	// modulo 2⁶⁴, of the odd number that is left. Distinct numbers have distinct results,
-	// and multiples of the scale have all that are quotients, so that whatever it does not
-	// divide has a result out of the range of quotients.
+	// Division by scale is a shift and a multiplication by the inverse, modulo 2⁶⁴, of
+	// the remaining odd factor. Distinct integers have distinct results. All multiples of
+	// the scale have results in quotients, so any other integer has a result outside of
+	// it.
 	shift     int
 	inverse   uint64
-	quotients span // of what can be decoded
+	quotients intRange // of the integers that can be decoded
 }
 
-// isIdentity reports whether nothing changes.
+// isIdentity reports whether the map changes nothing.
 func (a *affine) isIdentity() bool { return a.offset == 0 && a.scale == 1 }
 
-// span is a range of integers in two's complement; it is empty if lo is above hi.
-type span struct{ lo, hi uint64 }
+// intRange is a range of integers in two's complement; it is empty if lo is above hi.
+type intRange struct{ lo, hi uint64 }
 
 func bigNumber(text string) *big.Int {
 	n, _ := new(big.Int).SetString(text, 10)
 	return n
 }
 
-// newAffine returns the map for a scale that is not 0.
+// newAffine returns the map for a scale other than 0.
 func newAffine(n number, offset, scale *big.Int) *affine {
 	lo, hi := n.integerRange()
 	least, greatest := big.NewInt(lo), new(big.Int).SetUint64(hi)
-	a := &affine{n: n, offset: word(offset), scale: word(scale)}
+	a := &affine{n: n, offset: lowWord(offset), scale: lowWord(scale)}
 	a.shift = bits.TrailingZeros64(a.scale)
-	a.inverse = inverse(a.scale >> a.shift)
+	a.inverse = inverseOf(a.scale >> a.shift)
+	// An arithmetic shift keeps the sign of a negative scale.
 	if n.isSigned() {
-		a.inverse = inverse(uint64(int64(a.scale) >> a.shift))
+		a.inverse = inverseOf(uint64(int64(a.scale) >> a.shift))
 	}
 	// Encoding needs least ≤ (x − offset) · scale ≤ greatest, hence x between quotients.
-	q0, q1 := divideUp(least, scale), divideDown(greatest, scale)
+	q0, q1 := ceilDiv(least, scale), floorDiv(greatest, scale)
 	if scale.Sign() < 0 {
-		q0, q1 = divideUp(greatest, scale), divideDown(least, scale)
+		q0, q1 = ceilDiv(greatest, scale), floorDiv(least, scale)
 	}
-	a.takes = spanWithin(n, new(big.Int).Add(q0, offset), new(big.Int).Add(q1, offset))
+	a.encodable = intersectType(n, new(big.Int).Add(q0, offset), new(big.Int).Add(q1, offset))
 	// Decoding needs least ≤ y / scale + offset ≤ greatest.
 	y0, y1 := new(big.Int).Sub(least, offset), new(big.Int).Sub(greatest, offset)
-	a.quotients = spanWithin(n.widest(), bigger(q0, y0), smaller(q1, y1))
+	a.quotients = intersectType(n.widest(), maxBig(q0, y0), minBig(q1, y1))
 	y0.Mul(y0, scale)
 	y1.Mul(y1, scale)
-	a.gives = spanWithin(n, smaller(y0, y1), bigger(y0, y1))
+	a.decodable = intersectType(n, minBig(y0, y1), maxBig(y0, y1))
 	return a
 }
 
-func bigger(a, b *big.Int) *big.Int {
+// maxBig returns the larger integer.
+func maxBig(a, b *big.Int) *big.Int {
 	if a.Cmp(b) > 0 {
 		return a
 	}
 	return b
 }
 
-func smaller(a, b *big.Int) *big.Int {
+// minBig returns the smaller integer.
+func minBig(a, b *big.Int) *big.Int {
 	if a.Cmp(b) < 0 {
 		return a
 	}
 	return b
 }
 
-// widest returns the integer type of 64 bits with or without a sign.
+// widest returns the 64-bit integer type of the same signedness.
 func (n number) widest() number {
 	if n.isSigned() {
 		return numInt64
@@ -84,9 +87,9 @@ func (n number) widest() number {
 	return numUint64
 }
 
-// inverse returns what an odd number times is 1 modulo 2⁶⁴. Each step doubles how many
-// low bits are right, of which there are 3 to begin with.
-func inverse(odd uint64) uint64 {
+// inverseOf returns the inverse of an odd number modulo 2⁶⁴ by Newton's iteration. The
+// first approximation is right in 3 low bits; each step doubles that number.
+func inverseOf(odd uint64) uint64 {
 	x := odd
 	for range 5 {
 		x *= 2 - odd*x
@@ -94,21 +97,24 @@ func inverse(odd uint64) uint64 {
 	return x
 }
 
-// word returns the low 64 bits in two's complement.
-func word(v *big.Int) uint64 {
+// lowWord returns the low 64 bits in two's complement.
+func lowWord(v *big.Int) uint64 {
 	mask := new(big.Int).SetUint64(math.MaxUint64)
 	return mask.And(mask, v).Uint64()
 }
 
-func divideDown(a, b *big.Int) *big.Int {
+// floorDiv returns a / b, rounded down.
+func floorDiv(a, b *big.Int) *big.Int {
 	q, r := new(big.Int).QuoRem(a, b, new(big.Int))
+	// QuoRem truncates, which rounds up when the exact quotient is negative.
 	if r.Sign()*b.Sign() < 0 {
 		q.Sub(q, big.NewInt(1))
 	}
 	return q
 }
 
-func divideUp(a, b *big.Int) *big.Int {
+// ceilDiv returns a / b, rounded up.
+func ceilDiv(a, b *big.Int) *big.Int {
 	q, r := new(big.Int).QuoRem(a, b, new(big.Int))
 	if r.Sign()*b.Sign() > 0 {
 		q.Add(q, big.NewInt(1))
@@ -116,8 +122,8 @@ func divideUp(a, b *big.Int) *big.Int {
 	return q
 }
 
-// spanWithin returns the integers of a type from lo to hi.
-func spanWithin(n number, lo, hi *big.Int) span {
+// intersectType returns the integers from lo to hi that a type can hold.
+func intersectType(n number, lo, hi *big.Int) intRange {
 	least, greatest := n.integerRange()
 	if min := big.NewInt(least); lo.Cmp(min) < 0 {
 		lo = min
@@ -126,13 +132,13 @@ func spanWithin(n number, lo, hi *big.Int) span {
 		hi = max
 	}
 	if lo.Cmp(hi) > 0 {
-		return span{1, 0}
+		return intRange{1, 0}
 	}
-	return span{word(lo), word(hi)}
+	return intRange{lowWord(lo), lowWord(hi)}
 }
 
-// outside returns the first of the integers that is not in the span, or -1.
-func (s span) outside(b []uint64, signed bool) int {
+// firstOutside returns the index of the first integer outside the range, or -1.
+func (s intRange) firstOutside(b []uint64, signed bool) int {
 	if !signed {
 		for i, v := range b {
 			if v < s.lo || v > s.hi {
@@ -150,21 +156,21 @@ func (s span) outside(b []uint64, signed bool) int {
 	return -1
 }
 
-// describe says which integers are in a span of a type.
-func (s span) describe(n number) string {
+// describe formats the range for a message.
+func (s intRange) describe(n number) string {
 	return fmt.Sprintf("%v from %v to %v", n, wordValue(s.lo, n), wordValue(s.hi, n))
 }
 
-// encode fills dst with what the elements of src become, the first of which is number
-// first.
+// encode fills dst with the encoded elements of src. First is the index of the first
+// element, for messages.
 func (a *affine) encode(dst, src []byte, first int) error {
 	var block [blockLen]uint64
 	size := a.n.size()
 	for at := 0; len(src) > 0; at += blockLen {
 		b := block[:min(blockLen, len(src)/size)]
 		load(b, src, a.n)
-		if i := a.takes.outside(b, a.n.isSigned()); i >= 0 {
-			return fmt.Errorf("element %d is %v; what it is encoded as fits only for %s", first+at+i, wordValue(b[i], a.n), a.takes.describe(a.n))
+		if i := a.encodable.firstOutside(b, a.n.isSigned()); i >= 0 {
+			return fmt.Errorf("element %d is %v; only %s can be encoded", first+at+i, wordValue(b[i], a.n), a.encodable.describe(a.n))
 		}
 		for i, v := range b {
 			b[i] = (v - a.offset) * a.scale
@@ -175,7 +181,7 @@ func (a *affine) encode(dst, src []byte, first int) error {
 	return nil
 }
 
-// decode fills dst with what the elements of src were.
+// decode fills dst with the decoded elements of src.
 func (a *affine) decode(dst, src []byte) error {
 	var block [blockLen]uint64
 	size := a.n.size()
@@ -183,7 +189,7 @@ func (a *affine) decode(dst, src []byte) error {
 		b := block[:min(blockLen, len(src)/size)]
 		load(b, src, a.n)
 		if i := a.divide(b); i >= 0 {
-			return a.explain(at+i, src[i*size:(i+1)*size])
+			return a.decodeError(at+i, src[i*size:(i+1)*size])
 		}
 		for i := range b {
 			b[i] += a.offset
@@ -198,8 +204,10 @@ func (a *affine) decode(dst, src []byte) error {
 // -1.
 func (a *affine) divide(b []uint64) int {
 	switch {
+	// ±1 divides everything, so the range of the input is checked instead of the
+	// quotients.
 	case a.scale == 1 || a.scale == math.MaxUint64 && a.n.isSigned():
-		if i := a.gives.outside(b, a.n.isSigned()); i >= 0 {
+		if i := a.decodable.firstOutside(b, a.n.isSigned()); i >= 0 {
 			return i
 		}
 		for i, v := range b {
@@ -207,6 +215,7 @@ func (a *affine) divide(b []uint64) int {
 		}
 		return -1
 	case a.n.isSigned():
+		// A constant mask lets the compiler omit the check for shifts of 64 and more.
 		shift, inverse, low := a.shift&63, a.inverse, uint64(1)<<a.shift-1
 		for i, v := range b {
 			if v&low != 0 {
@@ -223,14 +232,14 @@ func (a *affine) divide(b []uint64) int {
 			b[i] = v >> shift * inverse
 		}
 	}
-	return a.quotients.outside(b, a.n.isSigned())
+	return a.quotients.firstOutside(b, a.n.isSigned())
 }
 
-// explain says why an element cannot be decoded.
-func (a *affine) explain(at int, element []byte) error {
+// decodeError returns the reason why an element cannot be decoded.
+func (a *affine) decodeError(at int, element []byte) error {
 	v := []uint64{wordOf(element, a.n)}
-	if a.gives.outside(v, a.n.isSigned()) >= 0 {
-		return corrupt.Errorf("element %d is %v; only %s decode to the type", at, wordValue(v[0], a.n), a.gives.describe(a.n))
+	if a.decodable.firstOutside(v, a.n.isSigned()) >= 0 {
+		return corrupt.Errorf("element %d is %v; only %s can be decoded", at, wordValue(v[0], a.n), a.decodable.describe(a.n))
 	}
 	return corrupt.Errorf("element %d is %v, which the scale %v does not divide", at, wordValue(v[0], a.n), wordValue(a.scale, a.n))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAffineIsExact tries every int8 and uint8 with many offsets and scales against
+// TestAffineIsExact compares every int8 and uint8, with many offsets and scales, with
 // arithmetic that cannot overflow.
 func TestAffineIsExact(t *testing.T) {
 	for _, n := range []number{numInt8, numUint8} {

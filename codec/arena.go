@@ -2,21 +2,21 @@ package codec
 
 import "sync"
 
-// arena lends the scratch buffers of one call and keeps them for the next.
+// arena provides the scratch buffers of one call and keeps them for the next.
 type arena struct {
-	buffers [][]byte
-	used    int
-	unsized int // bytes of those whose size no form says
+	buffers      [][]byte
+	used         int
+	unsizedBytes int // bytes of the buffers whose size does not follow from a form
 }
 
-// maxKept is the largest buffer that an arena keeps between calls.
-const maxKept = 64 << 20
+// maxPooled is the largest buffer that an arena keeps between calls.
+const maxPooled = 64 << 20
 
 var arenas = sync.Pool{New: func() any { return new(arena) }}
 
 func getArena() *arena { return arenas.Get().(*arena) }
 
-// bytes returns a buffer of n bytes of any content, until release.
+// bytes returns a buffer of n bytes with arbitrary content. It is valid until release.
 func (a *arena) bytes(n int) []byte {
 	if a.used == len(a.buffers) {
 		a.buffers = append(a.buffers, nil)
@@ -30,14 +30,15 @@ func (a *arena) bytes(n int) []byte {
 	return b[:n]
 }
 
-// takeBack ends the loan of the last buffer and forgets it.
-func (a *arena) takeBack() {
+// dropLast removes the last buffer, so that the garbage collector can free it.
+func (a *arena) dropLast() {
 	a.used--
 	a.buffers[a.used] = nil
 }
 
-// elems returns room for the elements of a form, until release.
-func (a *arena) elems(f Form) Elems {
+// newElems returns a buffer for the elements of a form. It is valid until release.
+func (a *arena) newElems(f Form) Elems {
+	// Elements of varying length alias stored bytes, so their slices must not be reused.
 	if f.Type.Varies() {
 		return NewElems(f)
 	}
@@ -46,10 +47,11 @@ func (a *arena) elems(f Form) Elems {
 
 func (a *arena) release() {
 	for i, b := range a.buffers[:a.used] {
-		if cap(b) > maxKept {
+		// A rare huge chunk must not occupy memory for ever.
+		if cap(b) > maxPooled {
 			a.buffers[i] = nil
 		}
 	}
-	a.used, a.unsized = 0, 0
+	a.used, a.unsizedBytes = 0, 0
 	arenas.Put(a)
 }

@@ -2,20 +2,21 @@ package codec
 
 // asType stores elements as another type.
 //
-// Specification: numcodecs.astype, https://numcodecs.readthedocs.io/en/stable/filter/astype.html.
+// Specification: numcodecs.astype,
+// https://numcodecs.readthedocs.io/en/stable/filter/astype.html.
 //
 //	{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}
 //
-// "decode_dtype" is by default the type of the elements. Values are converted as NumPy
-// does it: floats become integers towards zero, and what does not fit becomes some other
-// value, when decoding. When encoding, here it is an error.
+// The default of "decode_dtype" is the type of the elements. Decoding converts values as
+// NumPy does: floats are truncated to integers, and a value out of range becomes an
+// arbitrary one. Encoding refuses values out of range.
 type asType struct {
 	elementwise
 	stored, decoded number
 }
 
 func newAsType(c *config, in Form) (Codec, error) {
-	return &asType{decoded: c.declared("decode_dtype", in), stored: c.dtype("encode_dtype", 0)}, c.err
+	return &asType{decoded: c.elementType("decode_dtype", in), stored: c.dtype("encode_dtype", 0)}, c.err
 }
 
 func (a *asType) DecodeKey() string { return castKey(a.decoded, a.stored) }

@@ -2,19 +2,20 @@ package codec
 
 import "encoding/binary"
 
-// bitRound stores floats with few bits of their mantissa kept and the others 0, so that
-// they compress better. Decoding has nothing to undo.
+// bitRound keeps a few mantissa bits of each float and sets the others to 0, so that the
+// chunk compresses better. Decoding changes nothing.
 //
-// Specification: numcodecs.bitround, https://numcodecs.readthedocs.io/en/stable/filter/bitround.html;
-// Klöwer et al. 2021, https://doi.org/10.1038/s43588-021-00156-2.
+// Specification: numcodecs.bitround,
+// https://numcodecs.readthedocs.io/en/stable/filter/bitround.html; Klöwer et al. 2021,
+// https://doi.org/10.1038/s43588-021-00156-2.
 //
 //	{"name": "numcodecs.bitround", "configuration": {"keepbits": 7}}
 //
-// Ties go to even. A NaN stays one here; numcodecs rounds some to infinity or to −0.
+// Ties go to even. A NaN stays NaN; numcodecs rounds some NaNs to infinity or −0.
 type bitRound struct {
 	elementwise
 	n    number
-	drop int // bits of the mantissa that become 0
+	drop int // mantissa bits that become 0
 }
 
 func newBitRound(c *config, in Form) (Codec, error) {
@@ -33,7 +34,7 @@ func newBitRound(c *config, in Form) (Codec, error) {
 	return &bitRound{n: n, drop: bits - keep}, c.err
 }
 
-// mantissaBits returns how many bits of the mantissa a float type stores.
+// mantissaBits returns the number of stored mantissa bits of a float type.
 func mantissaBits(n number) int {
 	switch n {
 	case numFloat16:
@@ -74,10 +75,14 @@ func (r *bitRound) Encode(dst, src Elems, _ Form) error {
 	return nil
 }
 
-// roundBits rounds the bits of a float; a carry goes into the exponent, as it should.
-// A NaN that would not stay one becomes the quiet NaN.
+// roundBits rounds the bits of a float. A carry out of the mantissa increments the
+// exponent, which is the correct result. A NaN that would become another value becomes
+// the quiet NaN.
 func roundBits[W uint16 | uint32 | uint64](v W, drop int, infinity W) W {
+	// Add half a unit minus one, plus the last kept bit: a tie is rounded up only if that
+	// bit is 1.
 	r := (v + v>>drop&1 + 1<<(drop-1) - 1) >> drop << drop
+	// infinity&-infinity is its lowest bit, and the sum of both the sign bit.
 	if sign := infinity + infinity&-infinity; v&^sign > infinity && r&^sign <= infinity {
 		return v&sign | infinity | infinity&-infinity>>1
 	}

@@ -12,15 +12,15 @@ import (
 // bloscCodec is a Blosc 1 container: bytes shuffled and compressed in blocks.
 //
 // Specification: Zarr v3, codecs/blosc; numcodecs.blosc; HDF5's filter 32001. All three
-// store the same container, which says itself how it is to be decoded, so that the
-// configuration only matters for encoding. Zarr spells the shuffle, numcodecs numbers
-// it, with −1 for bits where elements have one byte and bytes elsewhere.
+// store the same container, whose header has everything that decoding needs, so the
+// configuration matters for encoding only. Zarr names the shuffle; numcodecs numbers it,
+// and −1 means bit shuffle for elements of one byte and byte shuffle for others.
 //
 //	{"name": "blosc", "configuration": {"typesize": 4, "cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}
 //	{"name": "numcodecs.blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}}
 //
-// An absent typesize is the size of the elements, and an absent shuffle of Zarr's is −1
-// of numcodecs'. Containers with snappy are decoded only.
+// The default typesize is the size of the elements; Zarr's default shuffle equals −1 of
+// numcodecs. Containers with snappy are decoded only.
 type bloscCodec struct{ options blosc.Options }
 
 const snappy = "snappy"
@@ -40,7 +40,7 @@ func newNumcodecsBlosc(c *config, in Form) (Codec, error) {
 	return newBloscWith(c, in, "lz4", shuffle)
 }
 
-// autoShuffle is the shuffle that clients take if they are not told which.
+// autoShuffle returns the shuffle that clients use by default.
 func autoShuffle(in Form) int {
 	if in.Type.Size == 1 {
 		return int(blosc.BitShuffle)
@@ -48,7 +48,7 @@ func autoShuffle(in Form) int {
 	return int(blosc.ByteShuffle)
 }
 
-// newBloscWith reads the fields that both spellings have in common.
+// newBloscWith reads the fields that both spellings have.
 func newBloscWith(c *config, in Form, compressor string, shuffle int) (Codec, error) {
 	const maxBlock = 1<<31 - 1
 	name := c.choice("cname", slices.Index(bloscCompressors, compressor), bloscCompressors...)
@@ -73,7 +73,7 @@ func (b *bloscCodec) Decode(dst, src []byte) (int, error) { return blosc.Decode(
 
 func (b *bloscCodec) decodedSize(src []byte) (int, error) { return blosc.DecodedSize(src) }
 
-// decodeRange implements ranged.
+// decodeRange implements rangeDecoder.
 func (b *bloscCodec) decodeRange(dst, src []byte, offset, size int) error {
 	n, err := blosc.DecodedSize(src)
 	if err == nil && n != size {
@@ -85,7 +85,7 @@ func (b *bloscCodec) decodeRange(dst, src []byte, offset, size int) error {
 	return blosc.DecodeRange(dst, src, offset)
 }
 
-// clientsFor implements demanding: numcodecs is built without snappy.
+// clientsFor implements sizeClientReporter: numcodecs is built without snappy.
 func (b *bloscCodec) clientsFor(int) Client {
 	if b.options.Compressor == snappy {
 		return NoClient

@@ -10,7 +10,8 @@ import (
 	"varve/grid"
 )
 
-// TestZstdUnsupported holds frames that are valid and that need more than the frame.
+// TestZstdUnsupported checks valid frames that need a dictionary or a huge
+// window.
 func TestZstdUnsupported(t *testing.T) {
 	p := mustNew(t, `[`+littleBytes+`,{"name":"zstd"}]`, Form{Type: uint8Type, Shape: []int64{1}})
 	for _, tt := range []struct{ name, frame string }{
@@ -24,8 +25,8 @@ func TestZstdUnsupported(t *testing.T) {
 	}
 }
 
-// TestRegionOfHugeChunk asks for one element of chunks that a document declares to be
-// larger than memory, and of which next to nothing is stored.
+// TestRegionOfHugeChunk reads one element of chunks whose declared size is larger than
+// memory and which store next to nothing.
 func TestRegionOfHugeChunk(t *testing.T) {
 	ctx := context.Background()
 	for _, tt := range []struct {
@@ -52,8 +53,8 @@ func TestRegionOfHugeChunk(t *testing.T) {
 }
 
 // TestSharedBytesAreBounded decodes shards whose index names the same bytes for each
-// inner chunk: those of one that all are equal to, and a long run that would take quadratic
-// time.
+// inner chunk: first the bytes of equal inner chunks, then a long range that would take
+// quadratic time.
 func TestSharedBytesAreBounded(t *testing.T) {
 	const n, each = 4096, 64
 	frame := "\x28\xb5\x2f\xfd\x20\x40\x03\x02\x00A" // 64 times A
@@ -84,15 +85,15 @@ func TestSharedBytesAreBounded(t *testing.T) {
 	}
 }
 
-// TestUnsizedIsBounded holds what compressors behind one another may take together, and
-// that a buffer which was too small is not kept.
+// TestUnsizedIsBounded checks the limit on the total output of nested compressors, and
+// that a buffer that was too small is freed.
 func TestUnsizedIsBounded(t *testing.T) {
 	p := mustNew(t, `[`+littleBytes+`,{"name":"zstd"},{"name":"gzip"}]`, Form{Type: float32Type, Shape: []int64{100}})
 	stored, err := p.Encode(nil, Elems{Fixed: ramp(400)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spent := &arena{unsized: maxUnsized - 10}
+	spent := &arena{unsizedBytes: maxUnsized - 10}
 	if _, err := p.decodeUnsized(spent, 1, stored); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("with 10 bytes left: error is %v, want it marked as corrupt", err)
 	}

@@ -9,18 +9,19 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// bytesCodec lays elements out one after another in C order.
+// bytesCodec stores elements one after another in C order.
 //
-// Specification: Zarr v3, codecs/bytes. HDF5's fixed-size elements are stored so too.
+// Specification: Zarr v3, codecs/bytes. HDF5 stores elements of fixed size in the same
+// way.
 //
 //	{"name": "bytes", "configuration": {"endian": "little"}}
 //
-// "endian" must be given where an element has words of more than one byte; it may be
-// absent elsewhere and then makes no difference.
+// "endian" is required for elements with words of more than one byte; for others it is
+// optional and has no effect.
 type bytesCodec struct {
-	swap []swapRun // the words of one element, when they are stored reversed
-	size int
-	big  bool
+	swaps []swapRun // the words of one element, if they are stored reversed
+	size  int
+	isBig bool
 }
 
 func newBytes(c *config, in Form) (Codec, error) {
@@ -36,13 +37,13 @@ func newBytes(c *config, in Form) (Codec, error) {
 	order := c.choice("endian", absent, "little", "big")
 	b := &bytesCodec{size: in.Type.Size}
 	if wide && order == 1 {
-		b.swap, b.big = runs, true
+		b.swaps, b.isBig = runs, true
 	}
 	return b, nil
 }
 
 func (b *bytesCodec) DecodeKey() string {
-	if b.big {
+	if b.isBig {
 		return "bytes:big"
 	}
 	return "bytes"
@@ -77,14 +78,15 @@ func (b *bytesCodec) decodeInPlace(buf []byte, _ Form) error {
 	return nil
 }
 
+// reverse reverses the words of all elements in buf.
 func (b *bytesCodec) reverse(buf []byte) {
-	if len(b.swap) == 1 {
-		reverseWords(buf, b.swap[0].width)
+	if len(b.swaps) == 1 {
+		reverseWords(buf, b.swaps[0].width)
 		return
 	}
-	for len(b.swap) > 1 && len(buf) >= b.size {
+	for len(b.swaps) > 1 && len(buf) >= b.size {
 		element := buf[:b.size]
-		for _, r := range b.swap {
+		for _, r := range b.swaps {
 			reverseWords(element[:r.width*r.count], r.width)
 			element = element[r.width*r.count:]
 		}
@@ -92,10 +94,11 @@ func (b *bytesCodec) reverse(buf []byte) {
 	}
 }
 
-// reverseWords reverses the bytes of each word of a width of 1, 2, 4 or 8.
+// reverseWords reverses the bytes of each word of width 1, 2, 4 or 8.
 func reverseWords(b []byte, width int) {
 	switch width {
 	case 2:
+		// Swap four words at a time in a 64-bit register.
 		for ; len(b) >= 8; b = b[8:] {
 			v := binary.LittleEndian.Uint64(b)
 			binary.LittleEndian.PutUint64(b, v>>8&0x00ff00ff00ff00ff|v<<8&0xff00ff00ff00ff00)

@@ -2,12 +2,12 @@ package codec
 
 import "varve/codec/internal/bzip2"
 
-// newBzip2 makes the decoder of bzip2 streams, one behind another.
+// newBzip2 returns the decoder of concatenated bzip2 streams.
 //
-// Specification: numcodecs.bz2; HDF5's filter 307. The level only matters for encoding.
+// Specification: numcodecs.bz2; HDF5's filter 307. The level matters for encoding only.
 //
 //	{"name": "numcodecs.bz2", "configuration": {"level": 1}}
 func newBzip2(c *config, _ Form) (Codec, error) {
 	c.integer("level", 1, 1, 9)
-	return &foreign{key: "bz2", decode: bzip2.Decode}, nil
+	return &decoder{key: "bz2", decode: bzip2.Decode}, nil
 }

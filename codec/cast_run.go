@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// holdsAll reports whether a type holds every value of another.
-func (n number) holdsAll(of number) bool {
+// canHold reports whether a type can represent every value of another exactly.
+func (n number) canHold(of number) bool {
 	if n.isFloat() || of.isFloat() {
 		digits := 8 * of.size()
 		if of.isFloat() {
 			digits = mantissaBits(of) + 1
 		}
+		// For floats only digits count: a float type with more digits has a larger
+		// exponent range.
 		return n.isFloat() && digits <= mantissaBits(n)+1
 	}
 	lo, hi := n.integerRange()
@@ -22,29 +24,31 @@ func (n number) holdsAll(of number) bool {
 // run fills dst from src.
 func (c cast) run(dst, src []byte) error {
 	switch {
-	case len(c.pairs) == 0 && c.to.holdsAll(c.from):
+	case len(c.pairs) == 0 && c.to.canHold(c.from):
 		convert(dst, c.to, src, c.from)
 		return nil
+	// Conversion to the nearest float is what the hardware does, so the fast converter
+	// applies.
 	case len(c.pairs) == 0 && c.to.isFloat() && c.rounding == nearestEven:
-		return converter{to: c.to, from: c.from, check: c.beyond != clampBeyond}.run(dst, src)
+		return converter{to: c.to, from: c.from, isChecked: c.outOfRange != clampValues}.run(dst, src)
 	case c.from.isFloat():
-		return c.floats(conversion{dst, c.to, src, c.from})
+		return c.castFloats(conversion{dst, c.to, src, c.from})
 	}
-	return c.words(conversion{dst, c.to, src, c.from})
+	return c.castIntegers(conversion{dst, c.to, src, c.from})
 }
 
-// castHits are the pairs that the elements of a block are replaced by, from 1; 0 is none.
+// castHits are the pairs that replace the elements of a block, counted from 1; 0 is none.
 type castHits [blockLen]uint16
 
-// note keeps that pair k replaces element i, unless an earlier pair does.
-func (h *castHits) note(i, k int) {
+// add records that pair k replaces element i, unless an earlier pair does.
+func (h *castHits) add(i, k int) {
 	if h[i] == 0 {
 		h[i] = uint16(k + 1)
 	}
 }
 
-// patch puts down what the map says in place of what is there.
-func (c cast) patch(dst []byte, hits []uint16) {
+// applyMap overwrites the replaced elements with the values of their pairs.
+func (c cast) applyMap(dst []byte, hits []uint16) {
 	size := c.to.size()
 	for i, h := range hits {
 		if h != 0 {
@@ -53,24 +57,25 @@ func (c cast) patch(dst []byte, hits []uint16) {
 	}
 }
 
-// words casts integers. Those in the map are 0 meanwhile, which every type holds.
-func (c cast) words(v conversion) error {
+// castIntegers casts integers. Replaced elements are set to 0 until applyMap, since every
+// type can hold 0.
+func (c cast) castIntegers(v conversion) error {
 	var block [blockLen]uint64
 	for at := 0; len(v.src) > 0; at += blockLen {
 		var hits castHits
-		b := block[:v.next()]
+		b := block[:v.nextLen()]
 		load(b, v.src, c.from)
 		for k := range c.pairs {
 			for i, w := range b {
 				if w == c.pairs[k].word {
-					hits.note(i, k)
+					hits.add(i, k)
 				}
 			}
 		}
-		if err := c.putWords(v.dst, clearHits(b, &hits), at); err != nil {
+		if err := c.storeIntegers(v.dst, clearHits(b, &hits), at); err != nil {
 			return err
 		}
-		c.patch(v.dst, hits[:len(b)])
+		c.applyMap(v.dst, hits[:len(b)])
 		v.advance(len(b))
 	}
 	return nil
@@ -85,34 +90,34 @@ func clearHits[W wide](b []W, hits *castHits) []W {
 	return b
 }
 
-// putWords stores integers by the rules.
-func (c cast) putWords(dst []byte, b []uint64, at int) error {
+// storeIntegers stores integers by the rules for values out of range.
+func (c cast) storeIntegers(dst []byte, b []uint64, at int) error {
 	if c.to.isFloat() {
 		var out [blockLen]float64
-		c.floatsOf(out[:len(b)], b)
-		return c.putFloats(dst, out[:len(b)], at)
+		c.roundToFloats(out[:len(b)], b)
+		return c.storeFloats(dst, out[:len(b)], at)
 	}
 	switch i := wordOutside(b, c.from, c.to); {
-	case i < 0 || c.beyond == wrapBeyond:
-	case c.beyond == clampBeyond:
+	case i < 0 || c.outOfRange == wrapValues:
+	case c.outOfRange == clampValues:
 		clampWords(b, c.from, c.to)
 	default:
-		return c.misfit(at+i, wordValue(b[i], c.from))
+		return c.rangeError(at+i, wordValue(b[i], c.from))
 	}
 	storeWords(dst, b, c.to)
 	return nil
 }
 
-// floatsOf rounds integers to floats of the type.
-func (c cast) floatsOf(out []float64, b []uint64) {
+// roundToFloats rounds integers to floats of the target type.
+func (c cast) roundToFloats(out []float64, b []uint64) {
 	switch {
-	case !c.to.holdsAll(c.from):
+	case !c.to.canHold(c.from):
 		for i, v := range b {
 			negative := c.from.isSigned() && int64(v) < 0
 			if negative {
 				v = -v
 			}
-			out[i] = c.rounding.float(negative, v, 0, c.to)
+			out[i] = c.rounding.roundFloat(negative, v, 0, c.to)
 		}
 	case c.from.isSigned():
 		for i, v := range b {
@@ -137,62 +142,66 @@ func clampWords(b []uint64, from, to number) {
 	}
 }
 
-// floats casts floats.
-func (c cast) floats(v conversion) error {
+// castFloats casts floats.
+func (c cast) castFloats(v conversion) error {
 	var block [blockLen]float64
 	for at := 0; len(v.src) > 0; at += blockLen {
 		var hits castHits
-		b := block[:v.next()]
+		b := block[:v.nextLen()]
 		load(b, v.src, c.from)
 		for k := range c.pairs {
 			p := c.pairs[k].float
 			for i, w := range b {
+				// p != p is true for NaN only: a NaN in the map replaces every NaN.
 				if w == p || p != p && w != w {
-					hits.note(i, k)
+					hits.add(i, k)
 				}
 			}
 		}
-		if err := c.putRounded(v.dst, clearHits(b, &hits), at); err != nil {
+		if err := c.storeRounded(v.dst, clearHits(b, &hits), at); err != nil {
 			return err
 		}
-		c.patch(v.dst, hits[:len(b)])
+		c.applyMap(v.dst, hits[:len(b)])
 		v.advance(len(b))
 	}
 	return nil
 }
 
-func (c cast) putRounded(dst []byte, b []float64, at int) error {
+func (c cast) storeRounded(dst []byte, b []float64, at int) error {
 	if !c.to.isFloat() {
-		return c.putWholes(dst, b, at)
+		return c.storeAsIntegers(dst, b, at)
 	}
-	if !c.to.holdsAll(c.from) {
+	if !c.to.canHold(c.from) {
 		for i, v := range b {
+			// v−v is 0 for finite values and NaN for infinities and NaN, which are not
+			// rounded.
 			if v-v == 0 {
 				m, e := mantissa(v)
-				b[i] = c.rounding.float(math.Signbit(v), m, e, c.to)
+				b[i] = c.rounding.roundFloat(math.Signbit(v), m, e, c.to)
 			}
 		}
 	}
-	return c.putFloats(dst, b, at)
+	return c.storeFloats(dst, b, at)
 }
 
-// putFloats stores floats that have been rounded as if exponents had no bounds.
-func (c cast) putFloats(dst []byte, b []float64, at int) error {
+// storeFloats stores floats that were rounded as if exponents were unlimited.
+func (c cast) storeFloats(dst []byte, b []float64, at int) error {
 	above, below := floatBounds(c.to)
 	for i, v := range b {
-		if !(v > above && v < below) && v-v == 0 && c.beyond != clampBeyond {
-			return c.misfit(at+i, v)
+		if !(v > above && v < below) && v-v == 0 && c.outOfRange != clampValues {
+			return c.rangeError(at+i, v)
 		}
 	}
 	storeFloats(dst, b, c.to)
 	return nil
 }
 
-// putWholes rounds floats to whole numbers and stores them as integers.
-func (c cast) putWholes(dst []byte, b []float64, at int) error {
+// storeAsIntegers rounds floats to integers and stores them.
+func (c cast) storeAsIntegers(dst []byte, b []float64, at int) error {
 	var wholes [blockLen]float64
 	w := wholes[:len(b)]
-	c.rounding.wholes(w, b)
+	c.rounding.roundAll(w, b)
+	// Nearly all blocks are in range and take the fast path.
 	if floatOutside(w, c.to) < 0 {
 		storeFloats(dst, w, c.to)
 		return nil
@@ -203,11 +212,11 @@ func (c cast) putWholes(dst []byte, b []float64, at int) error {
 	for i, v := range w {
 		switch {
 		case v-v != 0:
-			return fmt.Errorf("element %d is %v, which %v has no value for; name one in scalar_map", at+i, v, c.to)
-		case v > above && v < below || c.beyond == wrapBeyond:
+			return fmt.Errorf("element %d is %v, which %v cannot hold; map it in scalar_map", at+i, v, c.to)
+		case v > above && v < below || c.outOfRange == wrapValues:
 			words[i] = wrapFloat(v)
-		case c.beyond == failBeyond:
-			return c.misfit(at+i, b[i])
+		case c.outOfRange == failOnValues:
+			return c.rangeError(at+i, b[i])
 		case v < 0:
 			words[i] = uint64(lo)
 		default:
@@ -218,7 +227,7 @@ func (c cast) putWholes(dst []byte, b []float64, at int) error {
 	return nil
 }
 
-func (c cast) misfit(at int, value any) error {
+func (c cast) rangeError(at int, value any) error {
 	lo, hi := limits(c.to)
-	return fmt.Errorf("element %d is %v, which is out of the range of %v, %v to %v; out_of_range may be \"clamp\" or, for integers, \"wrap\"", at, value, c.to, lo, hi)
+	return fmt.Errorf("element %d is %v, out of the range of %v (%v to %v); set out_of_range to \"clamp\" or, for integers, \"wrap\"", at, value, c.to, lo, hi)
 }

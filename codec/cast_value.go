@@ -7,50 +7,50 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// castValue stores elements as another type, by rules that say what becomes of values
-// which that type does not hold.
+// castValue stores elements as another type. Its configuration has rules for values that
+// this type cannot hold.
 //
-// Specification: zarr-extensions, codecs/cast_value; zarr-python leaves it to
-// cast-value-rs.
+// Specification: zarr-extensions, codecs/cast_value; zarr-python uses cast-value-rs for
+// it.
 //
 //	{"name": "cast_value", "configuration": {"data_type": "int16", "rounding": "nearest-even",
 //	  "out_of_range": "clamp", "scalar_map": {"encode": [["NaN", -1]], "decode": [[-1, "NaN"]]}}}
 //
-// Values that "scalar_map" names become what it says, the first entry that fits; all
-// others are rounded, and then clamped or wrapped if they are out of range, or an error.
-// Decoding works by the same rules the other way. Infinities and NaN become integers by
-// the map only: cast-value-rs does not clamp infinities, and nor is that done here. The
-// fill value is encoded too.
+// A value in "scalar_map" is replaced by its counterpart; the first matching entry wins.
+// Any other value is rounded and, if it is out of range, clamped, wrapped or refused.
+// Decoding applies the same rules in the other direction. Infinities and NaN become
+// integers by the map only: like cast-value-rs, varve does not clamp infinities. The fill
+// value is encoded too.
 type castValue struct {
 	elementwise
 	encode, decode cast
 }
 
-// cast turns elements of one type into another.
+// cast converts elements from one type to another.
 type cast struct {
-	to, from number
-	rounding rounding
-	beyond   beyond
-	pairs    []castPair
+	to, from   number
+	rounding   rounding
+	outOfRange outOfRange
+	pairs      []castPair
 }
 
-// beyond is what becomes of values out of range.
-type beyond int
+// outOfRange is the rule for values out of range.
+type outOfRange int
 
 const (
-	clampBeyond beyond = iota
-	wrapBeyond
-	failBeyond
+	clampValues outOfRange = iota
+	wrapValues
+	failOnValues
 )
 
 // castPair is an entry of the scalar map.
 type castPair struct {
-	word  uint64  // the value to replace, if it is an integer
-	float float64 // or if it is a float
+	word  uint64  // the value to replace, for integers
+	float float64 // the value to replace, for floats
 	to    []byte
 }
 
-// maxPairs bounds the work that a configuration can make of an element.
+// maxPairs limits the number of comparisons per element that a configuration can ask for.
 const maxPairs = 256
 
 func newCastValue(c *config, in Form) (Codec, error) {
@@ -60,20 +60,20 @@ func newCastValue(c *config, in Form) (Codec, error) {
 	}
 	stored := c.castType("data_type")
 	round := rounding(c.choice("rounding", 0, "nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"))
-	out := beyond(c.choice("out_of_range", int(failBeyond), "clamp", "wrap"))
-	if c.err == nil && out == wrapBeyond && stored.isFloat() {
+	out := outOfRange(c.choice("out_of_range", int(failOnValues), "clamp", "wrap"))
+	if c.err == nil && out == wrapValues && stored.isFloat() {
 		c.fail("out_of_range", "\"wrap\" is for integers, and data_type is %v", stored)
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
-	v := &castValue{encode: cast{to: stored, from: decoded, rounding: round, beyond: out}}
-	v.decode = cast{to: decoded, from: stored, rounding: round, beyond: out}
+	v := &castValue{encode: cast{to: stored, from: decoded, rounding: round, outOfRange: out}}
+	v.decode = cast{to: decoded, from: stored, rounding: round, outOfRange: out}
 	c.scalarMap(v)
 	return v, c.err
 }
 
-// castType reads the type to store elements as, which is a name or an object with one.
+// castType reads the type that elements are stored as: a name, or an object with a name.
 func (c *config) castType(field string) number {
 	raw := c.take(field)
 	var name string
@@ -86,10 +86,11 @@ func (c *config) castType(field string) number {
 			return n
 		}
 	}
+	const allowed = "one of int8 … int64, uint8 … uint64, float16 … float64"
 	if raw == nil {
-		raw = []byte("nothing")
+		c.fail(field, "missing; want %s", allowed)
 	}
-	c.fail(field, "%s is not one of int8 … int64, uint8 … uint64, float16 … float64", abbreviate(raw))
+	c.fail(field, "%s is not %s", abbreviate(raw), allowed) // fail keeps the first error
 	return 0
 }
 
@@ -121,7 +122,7 @@ func (c *config) castPairs(field string, raw []byte, to *cast) {
 		c.fail(field, "%s is not a list of pairs", abbreviate(raw))
 	}
 	if len(list) > maxPairs {
-		c.fail(field, "%d pairs are more than %d", len(list), maxPairs)
+		c.fail(field, "%d pairs; at most %d are allowed", len(list), maxPairs)
 	}
 	for i, pair := range list {
 		if len(pair) != 2 {
@@ -147,10 +148,10 @@ func (c *config) castPairs(field string, raw []byte, to *cast) {
 
 func (v *castValue) DecodeKey() string {
 	d := v.decode
-	if len(d.pairs) == 0 && d.to.holdsAll(d.from) {
+	if len(d.pairs) == 0 && d.to.canHold(d.from) {
 		return castKey(d.to, d.from)
 	}
-	key := fmt.Sprintf("cast_value:%v:%v:%d:%d", d.to, d.from, d.rounding, d.beyond)
+	key := fmt.Sprintf("cast_value:%v:%v:%d:%d", d.to, d.from, d.rounding, d.outOfRange)
 	for _, p := range d.pairs {
 		key += fmt.Sprintf(":%x=%v=%x", p.word, p.float, p.to)
 	}

@@ -1,19 +1,20 @@
-// Package codec turns the stored bytes of a chunk into elements and back.
+// Package codec decodes the stored bytes of a chunk to elements, and encodes elements.
 //
-// A pipeline is an ordered chain of codecs, as in Zarr v3: any number from array to
-// array, one from array to bytes, any number from bytes to bytes. Encoding goes
-// through the chain forwards, decoding backwards:
+// A codec pipeline is an ordered list of codecs, as in Zarr v3: any number of
+// array-to-array codecs, one array-to-bytes codec, any number of bytes-to-bytes codecs.
+// Encoding applies them in order, decoding in reverse:
 //
 //	elements ─ array→array … ─ array→bytes ─ bytes→bytes … ─ stored bytes
 //	         transpose         bytes         shuffle, zlib
 //
-// HDF5's filters are such a chain too: the type's byte order is the codec "bytes",
-// each filter one codec from bytes to bytes. Codecs that only HDF5, HDF4 or FITS
-// knows carry names that begin with "hdf5.", "hdf4." or "fits."; no document with such a name leaves varve.
+// HDF5's filters are such a pipeline too: the byte order of the type is the codec
+// "bytes", and each filter is one bytes-to-bytes codec. Codecs that only HDF5, HDF4 or
+// FITS have are named "hdf5.…", "hdf4.…" or "fits.…"; varve writes no document with such
+// a name.
 //
-// Decoding knows the size of what comes out, so it goes into the caller's buffer and
-// no stored byte can make it produce more than that. A codec starts no goroutine and
-// keeps no state between calls: a Pipeline may be used by any number of goroutines.
+// Decoding knows the size of its result. It writes to the caller's buffer, and no stored
+// bytes can make it produce more. A codec starts no goroutine and keeps no state between
+// calls: any number of goroutines may use a Pipeline.
 package codec
 
 import (
@@ -28,8 +29,8 @@ import (
 	"varve/grid"
 )
 
-// ErrCorrupt marks errors caused by stored bytes that are not what their codec says.
-// What is valid but cannot be done is marked by errors.ErrUnsupported instead.
+// ErrCorrupt marks errors caused by stored bytes that are invalid for their codec. Valid
+// bytes that need an unsupported feature are marked by errors.ErrUnsupported instead.
 var ErrCorrupt = corrupt.Err
 
 // Spec is a codec as a document names it.
@@ -37,22 +38,22 @@ type Spec struct {
 	Name   string
 	Config json.RawMessage // the configuration object; nil when there is none
 
-	// Clip lets the inner chunks of sharding_indexed, and those of shards within them,
-	// be cut off by the shard's edge, as version 1.1 of that codec has it. No document
-	// says so; see WithClipping.
+	// Clip allows the inner chunks of sharding_indexed, and those of shards within them,
+	// to be clipped at the end of the shard, as in version 1.1 of that codec. Documents
+	// cannot express it; see WithClipping.
 	Clip bool
 
-	depth int // how many shardings it is inside of
+	depth int // number of shards that it is inside of
 }
 
-// Form is what a stage of a pipeline sees of a chunk.
+// Form is the type, shape and fill value of the chunk at one stage of a pipeline.
 type Form struct {
 	Type  Type
 	Shape []int64
-	Fill  []byte // one element in memory form; nil stands for zeros
+	Fill  []byte // one element in memory form; nil means zeros
 }
 
-// Count returns the number of elements, or -1 if it is out of range.
+// Count returns the number of elements, or -1 if it overflows.
 func (f Form) Count() int {
 	n, err := grid.Elements(f.Shape)
 	if err != nil {
@@ -61,8 +62,8 @@ func (f Form) Count() int {
 	return int(n)
 }
 
-// Bytes returns the size of the elements in memory, or -1 if it is out of range.
-// Elements of varying length have none; theirs is 0.
+// Bytes returns the size of the elements in memory, or -1 if it overflows. It returns 0
+// for elements of varying length.
 func (f Form) Bytes() int {
 	n := f.Count()
 	hi, lo := bits.Mul64(uint64(n), uint64(f.Type.Size))
@@ -72,7 +73,8 @@ func (f Form) Bytes() int {
 	return int(lo)
 }
 
-// fillKey names the fill value, which elements that are not stored get on decoding.
+// fillKey returns the fill value as text. Decoding depends on it: it is the value of
+// elements that are not stored.
 func (f Form) fillKey() string {
 	if !f.Type.Varies() && allEqual(f.Fill, nil, len(f.Fill)) {
 		return "0"
@@ -88,15 +90,15 @@ func (f Form) IsFill(e Elems) bool {
 	return allEqual(e.Fixed, f.Fill, f.Type.Size)
 }
 
-// Elems are the elements of a chunk in C order: those of a fixed size packed in
-// Fixed, those of varying lengths one by one in Var.
+// Elems are the elements of a chunk in C order: packed in Fixed if their size is fixed,
+// one slice per element in Var if it varies.
 type Elems struct {
 	Fixed []byte
 	Var   [][]byte
 }
 
-// NewElems returns room for the elements of a form. It panics where they are too many: who has a
-// shape from elsewhere asks Form.CheckSize before.
+// NewElems returns a buffer for the elements of a form. It panics if they are too many:
+// call Form.CheckSize first for a shape from a document.
 func NewElems(f Form) Elems {
 	if f.Type.Varies() {
 		return Elems{Var: make([][]byte, f.Count())}
@@ -104,8 +106,8 @@ func NewElems(f Form) Elems {
 	return Elems{Fixed: make([]byte, f.Bytes())}
 }
 
-// holds reports an error unless e has exactly the room that f needs.
-func (e Elems) holds(f Form) error {
+// checkSize returns an error unless e has exactly the size of form f.
+func (e Elems) checkSize(f Form) error {
 	if f.Type.Varies() {
 		if len(e.Var) != f.Count() {
 			return fmt.Errorf("buffer holds %d elements, the chunk %d", len(e.Var), f.Count())
@@ -118,7 +120,7 @@ func (e Elems) holds(f Form) error {
 	return nil
 }
 
-// SetFill makes every element of e the fill value of f.
+// SetFill sets every element of e to the fill value of f.
 func (e Elems) SetFill(f Form) {
 	for i := range e.Var {
 		e.Var[i] = f.Fill
@@ -131,12 +133,13 @@ func fillBytes(dst, fill []byte) {
 		clear(dst)
 		return
 	}
+	// Double the filled part with each copy.
 	for n := copy(dst, fill); n > 0 && n < len(dst); {
 		n += copy(dst[n:], dst[:n])
 	}
 }
 
-// allEqual reports whether b repeats the element fill; nil stands for zeros.
+// allEqual reports whether b repeats the element fill; nil means zeros.
 func allEqual(b, fill []byte, size int) bool {
 	if len(b) == 0 {
 		return true
@@ -147,6 +150,8 @@ func allEqual(b, fill []byte, size int) bool {
 	if fill == nil {
 		return isZero(b)
 	}
+	// If b equals itself shifted by one element, all elements are equal. The comparison
+	// runs at the speed of memequal.
 	return string(b[:size]) == string(fill) && string(b[size:]) == string(b[:len(b)-size])
 }
 
@@ -154,18 +159,18 @@ func isZero(b []byte) bool {
 	return b[0] == 0 && string(b[1:]) == string(b[:len(b)-1])
 }
 
-// Codec is one stage of a pipeline. Every codec is also one of ArrayToArray,
+// Codec is one stage of a pipeline. Every codec also implements one of ArrayToArray,
 // ArrayToBytes and BytesToBytes.
 type Codec interface {
-	// DecodeKey names what decoding depends on: two codecs with the same key turn
-	// the same bytes into the same elements. Empty: decoding changes nothing.
+	// DecodeKey identifies the decoding: codecs with equal keys decode the same bytes to
+	// the same elements. It is empty if decoding changes nothing.
 	DecodeKey() string
 }
 
-// ArrayToArray changes elements into other elements.
+// ArrayToArray converts elements to other elements.
 type ArrayToArray interface {
 	Codec
-	// Encoded returns the form that encoding gives to a chunk of form in.
+	// Encoded returns the form of an encoded chunk of form in.
 	Encoded(in Form) (Form, error)
 	// Encode fills dst, of form Encoded(in), from src, of form in.
 	Encode(dst, src Elems, in Form) error
@@ -173,82 +178,85 @@ type ArrayToArray interface {
 	Decode(dst, src Elems, in Form) error
 }
 
-// ArrayToBytes lays elements out as bytes.
+// ArrayToBytes converts elements to bytes.
 type ArrayToBytes interface {
 	Codec
-	// Accepts reports why chunks of form in cannot pass, or nil.
+	// Accepts returns an error if chunks of form in cannot be encoded.
 	Accepts(in Form) error
-	// EncodedSize returns the size of every encoded chunk of form in, or false.
+	// EncodedSize returns the size of every encoded chunk of form in, or false if it
+	// varies.
 	EncodedSize(in Form) (int, bool)
 	// Encode appends the encoding of src to dst.
 	Encode(dst []byte, src Elems, in Form) ([]byte, error)
-	// Decode fills dst from the whole of src. Var elements may alias src.
+	// Decode fills dst from all of src. Var elements may alias src.
 	Decode(dst Elems, src []byte, in Form) error
 }
 
-// BytesToBytes changes bytes into other bytes: a compressor or a checksum.
+// BytesToBytes converts bytes to other bytes: a compressor or a checksum.
 type BytesToBytes interface {
 	Codec
-	// EncodedSize returns the encoded size of n bytes where it follows from n, or false.
+	// EncodedSize returns the encoded size of n bytes, or false if it depends on the
+	// bytes.
 	EncodedSize(n int) (int, bool)
 	// Encode appends the encoding of src to dst.
 	Encode(dst, src []byte) ([]byte, error)
-	// Decode fills dst from the start with what src decodes to, and returns how
-	// much that is. It is an error if it were more than len(dst).
+	// Decode writes the decoded bytes to the start of dst and returns their number. It
+	// returns an error if there are more than len(dst).
 	Decode(dst, src []byte) (int, error)
 }
 
-// The abilities below are optional.
+// A codec may implement any of the interfaces below.
 
-// inPlacer is an ArrayToBytes whose bytes have the size of the elements, so that
-// what was decoded into the elements' own buffer needs only mending.
-type inPlacer interface {
+// inPlaceDecoder is an ArrayToBytes whose bytes have the size of the elements, so that it
+// can decode them in the elements' own buffer.
+type inPlaceDecoder interface {
 	decodeInPlace(buf []byte, in Form) error
 }
 
-// trimmer is a BytesToBytes whose encoding holds the bytes themselves.
+// trimmer is a BytesToBytes whose encoded form contains the decoded bytes unchanged.
 type trimmer interface {
-	// trim checks src and returns the part of it that is the decoded bytes.
+	// trim checks src and returns its part that is the decoded bytes.
 	trim(src []byte) ([]byte, error)
 }
 
-// sizer is a BytesToBytes that tells from stored bytes how many they decode to.
-// The answer is only believed where it is less than what else is known.
+// sizer is a BytesToBytes that reads the decoded size from the stored bytes. The caller
+// uses the size only if it is below the other limits.
 type sizer interface {
 	decodedSize(src []byte) (int, error)
 }
 
-// decodeOnly is a codec that cannot encode, and says why.
-type decodeOnly interface {
+// encodeChecker is a codec that may not be able to encode. The error says why.
+type encodeChecker interface {
 	cannotEncode() error
 }
 
-// lossy is a codec that may not give back what it encodes.
-type lossy interface {
-	loses() bool
+// lossReporter is a codec that may decode to other elements than were encoded.
+type lossReporter interface {
+	isLossy() bool
 }
 
-// shaped is an ArrayToBytes that prepares itself for one form.
-type shaped interface {
-	bound(in Form) (ArrayToBytes, error)
+// formBinder is an ArrayToBytes that prepares itself for one form.
+type formBinder interface {
+	bind(in Form) (ArrayToBytes, error)
 }
 
-// configured is a codec of which clients do not decode every configuration.
-type configured interface {
-	// clients answers as Pipeline.Clients does.
+// clientReporter is a codec with configurations that some clients cannot decode.
+type clientReporter interface {
+	// clients returns the clients as Pipeline.Clients does.
 	clients() Client
 }
 
-// demanding is a BytesToBytes of which clients do not decode everything.
-type demanding interface {
-	// clientsFor returns what a reader needs if every chunk has size bytes at this
-	// stage, or where that is -1, if each has its own.
+// sizeClientReporter is a BytesToBytes with encoded forms that some clients cannot
+// decode.
+type sizeClientReporter interface {
+	// clientsFor returns the clients that a reader needs if every chunk has size bytes at
+	// this stage. Size −1 means that it varies.
 	clientsFor(size int) Client
 }
 
-// regional is an ArrayToArray under which a region of the elements is a region of
-// the encoded elements, so that one can be decoded without the others.
-type regional interface {
-	// encodedRegion returns the region of the encoded form that r is made of.
+// regionMapper is an ArrayToArray that maps a region of the elements to a region of the
+// encoded elements, so that one can be decoded without the others.
+type regionMapper interface {
+	// encodedRegion returns the region of the encoded form that holds region r.
 	encodedRegion(r grid.Region) grid.Region
 }

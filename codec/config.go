@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// config reads the configuration of one codec field by field. The first thing wrong
-// is kept and returned by done, with every field that nobody asked for.
+// config reads the configuration of one codec field by field. It keeps the first error.
+// The method check returns it, or an error for the fields that no codec has read.
 type config struct {
-	codec  string
-	clip   bool
-	depth  int
-	fields map[string]json.RawMessage
-	err    error
+	codec      string
+	allowsClip bool
+	depth      int
+	fields     map[string]json.RawMessage
+	err        error
 }
 
 func newConfig(spec Spec) (*config, error) {
-	c := &config{codec: spec.Name, clip: spec.Clip, depth: spec.depth}
+	c := &config{codec: spec.Name, allowsClip: spec.Clip, depth: spec.depth}
 	if spec.Config == nil {
 		return c, nil
 	}
@@ -34,8 +34,8 @@ func newConfig(spec Spec) (*config, error) {
 	return c, nil
 }
 
-// dropID drops the id of a numcodecs codec, which zarr-python takes beside the name if
-// they agree.
+// dropID removes the id of a numcodecs codec, which zarr-python accepts beside the name
+// if they agree.
 func (c *config) dropID() {
 	id, ok := strings.CutPrefix(c.codec, "numcodecs.")
 	if ok && string(c.fields["id"]) == strconv.Quote(id) {
@@ -43,7 +43,7 @@ func (c *config) dropID() {
 	}
 }
 
-// unmarshal is json.Unmarshal that also refuses what follows the value.
+// unmarshal is json.Unmarshal that refuses text after the value.
 func unmarshal(raw []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if err := d.Decode(v); err != nil {
@@ -55,8 +55,8 @@ func unmarshal(raw []byte, v any) error {
 	return nil
 }
 
-// strict is unmarshal that refuses fields that there are none of.
-func strict(raw []byte, v any) error {
+// unmarshalStrict is json.Unmarshal that refuses unknown fields.
+func unmarshalStrict(raw []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	return d.Decode(v)
@@ -78,11 +78,11 @@ func (c *config) take(field string) json.RawMessage {
 	return raw
 }
 
-// notNull refuses null for fields that may be absent, where clients refuse it too.
-func (c *config) notNull(fields ...string) {
+// refuseNull refuses null for optional fields, where clients refuse it too.
+func (c *config) refuseNull(fields ...string) {
 	for _, f := range fields {
 		if string(c.fields[f]) == "null" {
-			c.fail(f, "null; leave it out for the default")
+			c.fail(f, "is null; omit it for the default")
 		}
 	}
 }
@@ -148,7 +148,8 @@ func (c *config) text(field, absent string) string {
 	return s
 }
 
-// choice reads one of the given strings and returns its place among them.
+// choice reads one of the allowed strings and returns its index. If absent is below 0 the
+// field is required.
 func (c *config) choice(field string, absent int, allowed ...string) int {
 	raw := c.take(field)
 	if raw == nil {
@@ -166,15 +167,15 @@ func (c *config) choice(field string, absent int, allowed ...string) int {
 	return i
 }
 
-// ignore accepts fields that say how bytes were made and not what they mean.
+// ignore accepts fields that matter for encoding only.
 func (c *config) ignore(fields ...string) {
 	for _, f := range fields {
 		delete(c.fields, f)
 	}
 }
 
-// done returns the first thing that was wrong.
-func (c *config) done() error {
+// check returns the first error.
+func (c *config) check() error {
 	if c.err == nil && len(c.fields) > 0 {
 		names := slices.Sorted(maps.Keys(c.fields))
 		c.fail(strings.Join(names, ", "), "unknown configuration")
@@ -189,8 +190,8 @@ func abbreviate(raw []byte) string {
 	return string(raw)
 }
 
-// UnmarshalJSON reads a codec as {"name": …, "configuration": {…}}, or as its bare
-// name, which Zarr v3.1 allows where there is nothing to configure.
+// UnmarshalJSON reads a codec as {"name": …, "configuration": {…}}, or as its bare name,
+// which Zarr v3.1 allows for a codec without configuration.
 func (s *Spec) UnmarshalJSON(raw []byte) error {
 	var name string
 	if json.Unmarshal(raw, &name) == nil && len(raw) > 0 && raw[0] == '"' {
@@ -223,8 +224,8 @@ func (s *Spec) validate() error {
 	return nil
 }
 
-// MarshalJSON writes a codec as an object. A configuration is written even if it is
-// empty, since clients insist on it, except for the codecs that have none.
+// MarshalJSON writes a codec as an object. An empty configuration is written too, since
+// clients require it, except for the codecs that have none.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	out := []byte(`{"name":`)
 	name, err := json.Marshal(s.Name)

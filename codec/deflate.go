@@ -10,10 +10,10 @@ import (
 	"varve/codec/internal/inflate"
 )
 
-// deflate is a compressor around RFC 1951, in one of two wrappings.
+// deflate is a compressor of RFC 1951 data in the gzip or the zlib container.
 //
 // Specification: Zarr v3, codecs/gzip (RFC 1952); numcodecs.zlib (RFC 1950), which is
-// also HDF5's filter 1. The level only matters when encoding.
+// also HDF5's filter 1. The level matters for encoding only.
 //
 //	{"name": "gzip", "configuration": {"level": 5}}
 //	{"name": "numcodecs.zlib", "configuration": {"level": 1}}
@@ -23,7 +23,7 @@ type deflate struct {
 	writers *sync.Pool
 }
 
-// resetWriter is what the writers of both wrappings have in common.
+// resetWriter is the common interface of gzip and zlib writers.
 type resetWriter interface {
 	io.WriteCloser
 	Reset(io.Writer)
@@ -34,7 +34,7 @@ func newGzip(c *config, _ Form) (Codec, error) {
 	if c.codec == "numcodecs.gzip" {
 		absent, least = 1, gzip.DefaultCompression
 	}
-	c.notNull("level")
+	c.refuseNull("level")
 	level := c.integer("level", absent, least, 9)
 	return &deflate{"gzip", inflate.Gzip, encoderKind{"gzip", level, false}.pool(func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, level)
@@ -46,7 +46,7 @@ func newGzip(c *config, _ Form) (Codec, error) {
 }
 
 func newZlib(c *config, _ Form) (Codec, error) {
-	c.notNull("level")
+	c.refuseNull("level")
 	level := c.integer("level", 1, -1, 9)
 	return &deflate{"zlib", inflate.Zlib, encoderKind{"zlib", level, false}.pool(func() any {
 		w, err := zlib.NewWriterLevel(io.Discard, level)
@@ -77,7 +77,7 @@ func (d *deflate) Encode(dst, src []byte) ([]byte, error) {
 	return out.b, nil
 }
 
-// appender is an io.Writer that appends.
+// appender is an io.Writer that appends to a slice.
 type appender struct{ b []byte }
 
 func (a *appender) Write(p []byte) (int, error) {

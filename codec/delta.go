@@ -5,31 +5,32 @@ import (
 	"fmt"
 )
 
-// delta stores the first element and then how much each differs from the one before,
-// in C order.
+// delta stores the first element and then the difference of each element to the one
+// before, in C order.
 //
-// Specification: numcodecs.delta, https://numcodecs.readthedocs.io/en/stable/filter/delta.html.
+// Specification: numcodecs.delta,
+// https://numcodecs.readthedocs.io/en/stable/filter/delta.html.
 //
 //	{"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}}
 //
-// The elements are taken as "dtype", which may be another type of the same size: times
-// and even floats are then subtracted as integers. Differences are stored as "astype",
-// by default the same. Integers wrap around, and the sum wraps them back; numcodecs
-// also stores differences that "astype" does not hold, whereas here they are an error.
-// Booleans are refused: their sums are not what was encoded.
+// The elements are read as "dtype", which may be another type of the same size: times and
+// even floats are then subtracted as integers. Differences are stored as "astype", by
+// default the same type. Integers wrap around, and the sum wraps them back. numcodecs
+// also stores differences that "astype" cannot hold; here they are an error. Booleans are
+// refused: their sums differ from the encoded values.
 type delta struct {
 	dtype, astype number
-	sum           number // what NumPy adds up in
+	sum           number // the type that NumPy adds in
 }
 
 func newDelta(c *config, in Form) (Codec, error) {
 	if !c.has("astype") {
-		c.notBig("dtype")
+		c.refuseBigEndian("dtype")
 	}
 	d := &delta{dtype: c.dtype("dtype", 0)}
 	d.astype = c.dtype("astype", d.dtype)
-	c.notBool("dtype", d.dtype)
-	c.notBool("astype", d.astype)
+	c.refuseBool("dtype", d.dtype)
+	c.refuseBool("astype", d.astype)
 	if c.err == nil && d.dtype.size() != in.Type.Size {
 		c.fail("dtype", "%v has %d bytes, an element of %v has %d", d.dtype, d.dtype.size(), in.Type, in.Type.Size)
 	}
@@ -40,9 +41,9 @@ func newDelta(c *config, in Form) (Codec, error) {
 	return d, nil
 }
 
-// sumType returns the type that NumPy's cumsum adds up in, given the types of its result
-// and of its elements, which is the one it promotes both to. Among integers it makes no
-// difference which it is, except that NumPy has none for uint64 and a signed integer.
+// sumType returns the type in which NumPy's cumsum adds, given the types of its result
+// and of its elements: the type that NumPy promotes both to. For integers any type gives
+// the same sum, but NumPy promotes uint64 and a signed integer to float64.
 func sumType(result, elements number) number {
 	a, b := min(result, elements), max(result, elements) // floats are last
 	switch {
@@ -67,8 +68,9 @@ func (d *delta) cannotEncode() error {
 	return nil
 }
 
-// loses implements lossy: floats that are subtracted and added up again are others.
-func (d *delta) loses() bool { return d.dtype.isFloat() || d.astype != d.dtype }
+// isLossy implements lossReporter: sums of rounded float differences differ from the
+// elements.
+func (d *delta) isLossy() bool { return d.dtype.isFloat() || d.astype != d.dtype }
 
 func (d *delta) Encoded(in Form) (Form, error) {
 	if d.astype != d.dtype {
@@ -87,17 +89,19 @@ func (d *delta) Decode(dst, src Elems, _ Form) error {
 	return nil
 }
 
-// decodeInPlace converts block by block, and sums up each while it is in the cache.
+// decodeInPlace converts and sums block by block, so that a block is summed while it is
+// in the CPU cache.
 func (d *delta) decodeInPlace(dst, src []byte) {
 	to, from := d.dtype.size(), d.astype.size()
 	for at, n := 0, len(src)/from; at < n; at += blockLen {
 		end := min(at+blockLen, n)
 		convert(dst[at*to:end*to], d.dtype, src[at*from:end*from], d.astype)
+		// Include the last element of the previous block, the sum so far.
 		sumUp(dst[max(0, at-1)*to:end*to], d.dtype)
 	}
 }
 
-// decodeBlocks sums up in a type of its own; the last sum stays before the next block.
+// decodeBlocks sums in a type of its own. The last sum is stored before the next block.
 func (d *delta) decodeBlocks(dst, src []byte) {
 	var buf [8 + 8*blockLen]byte
 	to, from, size := d.dtype.size(), d.astype.size(), d.sum.size()
@@ -105,6 +109,7 @@ func (d *delta) decodeBlocks(dst, src []byte) {
 	for at, n := 0, len(src)/from; at < n; at += blockLen {
 		count := min(blockLen, n-at)
 		convert(sums[:count*size], d.sum, src[at*from:(at+count)*from], d.astype)
+		// The first block has no sum before it: even adding 0 would turn −0 into 0.
 		if at == 0 {
 			sumUp(sums[:count*size], d.sum)
 		} else {
@@ -134,21 +139,22 @@ func (d *delta) Encode(dst, src Elems, _ Form) error {
 	return nil
 }
 
-// encodeDiffs stores differences, the first of which is number at. Integers may be cut off or change their sign as long
-// as the sum gets them back.
+// encodeDiffs stores differences; at is the index of the first element. Integers may be
+// truncated or change their sign if the sum restores them.
 func (d *delta) encodeDiffs(dst, diffs []byte, at int) error {
 	var back [8 * blockLen]byte
 	if d.dtype.isFloat() || d.astype.isFloat() {
-		return converter{to: d.astype, from: d.dtype, check: true, first: at}.run(dst, diffs)
+		return converter{to: d.astype, from: d.dtype, isChecked: true, first: at}.run(dst, diffs)
 	}
 	convert(dst, d.astype, diffs, d.dtype)
+	// A type of at least the same size keeps all bits, though perhaps with another sign.
 	if d.astype.size() >= d.dtype.size() {
 		return nil
 	}
 	convert(back[:len(diffs)], d.dtype, dst, d.astype)
 	if i := firstDifference(diffs, back[:len(diffs)]); i >= 0 {
 		i /= d.dtype.size()
-		return fmt.Errorf("element %d differs from the one before by more than %v holds; store the differences as %v", at+i, d.astype, d.dtype)
+		return fmt.Errorf("element %d: its difference to the element before does not fit %v; set astype to %v", at+i, d.astype, d.dtype)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// sumUp adds to each element of b the one before it, from the front.
+// sumUp replaces each element of b by the sum of all elements up to it.
 func sumUp(b []byte, n number) {
 	switch {
 	case n == numFloat16:
@@ -33,7 +33,7 @@ func sumBytes(b []byte) {
 	}
 }
 
-// Narrow words are taken up and put down several at a time.
+// The functions for narrow words load and store several words at a time.
 
 func sumWords16(b []byte) {
 	var sum uint16
@@ -76,14 +76,13 @@ func sumWords64(b []byte) {
 	}
 }
 
-// A sum of floats begins with the first element and not with 0, which would make 0 of
-// a first -0.
+// A sum of floats starts with the first element, not with 0: 0 + −0 is 0.
 
 func sumHalves(b []byte) {
 	sum := halfToFloat32(binary.LittleEndian.Uint16(b))
 	for b = b[2:]; len(b) >= 2; b = b[2:] {
-		sum = halved(sum + halfToFloat32(binary.LittleEndian.Uint16(b)))
-		binary.LittleEndian.PutUint16(b, halfOf(float64(sum)))
+		sum = roundToHalf(sum + halfToFloat32(binary.LittleEndian.Uint16(b)))
+		binary.LittleEndian.PutUint16(b, float64ToHalf(float64(sum)))
 	}
 }
 
@@ -103,8 +102,8 @@ func sumFloat64s(b []byte) {
 	}
 }
 
-// subtract fills dst with how much each element of src, from the second one, differs
-// from the one before.
+// subtract fills dst with the difference of each element of src, from the second on, to
+// the one before.
 func subtract(dst, src []byte, n number) {
 	size := n.size()
 	before := src
@@ -113,7 +112,7 @@ func subtract(dst, src []byte, n number) {
 	case n == numFloat16:
 		for i := 0; i+2 <= len(dst); i += 2 {
 			v := halfToFloat32(binary.LittleEndian.Uint16(src[i:])) - halfToFloat32(binary.LittleEndian.Uint16(before[i:]))
-			binary.LittleEndian.PutUint16(dst[i:], halfOf(float64(v)))
+			binary.LittleEndian.PutUint16(dst[i:], float64ToHalf(float64(v)))
 		}
 	case n == numFloat32:
 		for i := 0; i+4 <= len(dst); i += 4 {

@@ -10,7 +10,7 @@ import (
 	"varve/grid"
 )
 
-// samples make one of each codec, where an empty configuration will not do.
+// samples are configurations of the codecs that need one.
 var samples = map[string]struct {
 	typ    Type
 	config string
@@ -46,8 +46,8 @@ var samples = map[string]struct {
 	"numcodecs.packbits":         {Type{Kind: Bool, Size: 1}, `{}`},
 }
 
-// sample makes a pipeline of the codec of a name, with "bytes" where it needs that, for
-// chunks of 4 × 4 elements. It also returns the codec's stage.
+// sample returns a pipeline of the named codec, with "bytes" if it needs that, for chunks
+// of 4 × 4 elements. It also returns the codec's stage.
 func sample(t testing.TB, name string) (p *Pipeline, stage string) {
 	t.Helper()
 	s, ok := samples[name]
@@ -74,15 +74,15 @@ func sample(t testing.TB, name string) (p *Pipeline, stage string) {
 	return p, stage
 }
 
-// describe returns what the documentation says of a codec.
+// describe returns the row of a codec in the documentation.
 func describe(t *testing.T, info Info) []string {
 	t.Helper()
 	p, stage := sample(t, info.Name)
 	encodes, part, filter := "yes", "no", ""
-	switch p.wayFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) {
-	case decodeRows, decodeShard, decodeTiles:
+	switch p.methodFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) {
+	case byRows, byShard, byTiles:
 		part = "yes"
-	case decodeSpan:
+	case bySpan:
 		part = "decode"
 	}
 	if p.CanEncode() != nil {
@@ -94,7 +94,7 @@ func describe(t *testing.T, info Info) []string {
 	return []string{info.Name, info.V2, filter, stage, encodes, part, info.Client.String()}
 }
 
-// tableBehind returns the rows of the table in docs/codecs.md that has a header.
+// tableBehind returns the rows of the table in docs/codecs.md with the given header.
 func tableBehind(t *testing.T, header string) [][]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/codecs.md")
@@ -138,12 +138,12 @@ func TestDocumentedCodecs(t *testing.T) {
 
 func TestDocumentedRefusals(t *testing.T) {
 	rows := tableBehind(t, "| name | why |")
-	if len(rows) != len(refused) {
-		t.Errorf("docs/codecs.md lists %d refused codecs, the code has %d", len(rows), len(refused))
+	if len(rows) != len(refusedCodecs) {
+		t.Errorf("docs/codecs.md lists %d refused codecs, the code has %d", len(rows), len(refusedCodecs))
 	}
 	for _, row := range rows {
-		if refused[row[0]] != row[1] {
-			t.Errorf("docs/codecs.md says of %q: %q, the code %q", row[0], row[1], refused[row[0]])
+		if refusedCodecs[row[0]] != row[1] {
+			t.Errorf("docs/codecs.md says of %q: %q, the code %q", row[0], row[1], refusedCodecs[row[0]])
 		}
 	}
 }

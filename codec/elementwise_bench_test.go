@@ -2,7 +2,7 @@ package codec
 
 import "testing"
 
-// elementwiseBench are the codecs as archives use them.
+// elementwiseBench are codecs in typical configurations of archives.
 func elementwiseBench() []struct{ name, codec, config, typ string } {
 	return []struct{ name, codec, config, typ string }{
 		{"delta i4", "numcodecs.delta", `{"dtype":"<i4"}`, "int32"},

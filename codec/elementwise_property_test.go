@@ -18,7 +18,7 @@ func chainOf(t testing.TB, name, config string, form Form) *Pipeline {
 	return mustNew(t, `[{"name":"`+name+`","configuration":`+config+`},`+littleEnd+`]`, form)
 }
 
-// TestDeltaRoundTrip: integers come back bit for bit, or are refused.
+// TestDeltaRoundTrip checks that integers round-trip bit for bit, or are refused.
 func TestDeltaRoundTrip(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -49,8 +49,8 @@ func TestDeltaRoundTrip(t *testing.T) {
 	}
 }
 
-// steps fills b with small steps, each of which fits a byte, or if it may be wild from a larger
-// number on, and with a large one among them.
+// steps fills b with a walk of small steps, each of which fits a byte. If wild, it starts
+// at a larger number and has one large step.
 func steps(r *rand.Rand, b []byte, n number, wild bool) {
 	words := make([]uint64, len(b)/n.size())
 	v, large := uint64(0), 0
@@ -67,7 +67,7 @@ func steps(r *rand.Rand, b []byte, n number, wild bool) {
 	storeWords(b, words, n)
 }
 
-// TestScaleOffsetRoundTrip: whatever can be encoded comes back.
+// TestScaleOffsetRoundTrip checks that all elements that can be encoded round-trip.
 func TestScaleOffsetRoundTrip(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -94,7 +94,7 @@ func TestScaleOffsetRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLossyRoundTrip holds what each lossy codec promises.
+// TestLossyRoundTrip checks the error bound of each lossy codec.
 func TestLossyRoundTrip(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -138,7 +138,7 @@ func TestLossyRoundTrip(t *testing.T) {
 	}
 }
 
-// TestBitRoundKeepsNaN rounds every half with every number of bits kept.
+// TestBitRoundKeepsNaN rounds every float16 with every number of kept bits.
 func TestBitRoundKeepsNaN(t *testing.T) {
 	for drop := 1; drop <= 10; drop++ {
 		for h := range uint32(1 << 16) {
@@ -150,7 +150,7 @@ func TestBitRoundKeepsNaN(t *testing.T) {
 	}
 }
 
-// TestElementwiseRegions decodes regions of chunks without the rest of them.
+// TestElementwiseRegions decodes regions of chunks alone.
 func TestElementwiseRegions(t *testing.T) {
 	form := Form{Type: float64Type, Shape: []int64{9, 20}}
 	values := make([]float64, 180)
@@ -242,7 +242,7 @@ func TestElementwiseSameDecode(t *testing.T) {
 	}
 }
 
-// TestDeltaBits takes floats as integers, whose differences do not round.
+// TestDeltaBits reads floats as integers, whose differences are exact.
 func TestDeltaBits(t *testing.T) {
 	form := Form{Type: float32Type, Shape: []int64{100}}
 	p := chainOf(t, "numcodecs.delta", `{"dtype":"<i4"}`, form)
@@ -263,19 +263,19 @@ func TestDeltaCannotEncode(t *testing.T) {
 	}
 }
 
-// TestUnscaleFused compares the loops over words with those over bytes.
-func TestUnscaleFused(t *testing.T) {
+// TestDecodeFused compares the loops over views with the loops over bytes.
+func TestDecodeFused(t *testing.T) {
 	fused := 0
 	for from := numInt8; from < allNumbers; from++ {
 		for to := numInt8; to < allNumbers; to++ {
 			src := ramp(1000 * from.size())
 			got, want := make([]byte, 1000*to.size()), make([]byte, 1000*to.size())
 			s := scaling{scale: 0.3, offset: -17.25}
-			if !unscaleFused(s, conversion{got, to, src, from}) {
+			if !decodeFused(s, conversion{got, to, src, from}) {
 				continue
 			}
 			fused++
-			if calculatesNarrow(from) {
+			if computesInFloat32(from) {
 				unscale[float32](s, conversion{want, to, src, from})
 			} else {
 				unscale[float64](s, conversion{want, to, src, from})

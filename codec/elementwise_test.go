@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// vector is a chunk that zarr-python wrote and read; see generate.py beside the files.
+// vector is a chunk that zarr-python wrote and read; see generate.py in testdata/elementwise.
 type vector struct {
 	Type     string
 	Codecs   json.RawMessage
@@ -52,7 +52,7 @@ func typeNamed(t testing.TB, name string) Type {
 	return n.typ()
 }
 
-// chain returns the vector's codecs with the one that makes bytes behind them.
+// chain returns the vector's codecs followed by "bytes".
 func (v *vector) chain(endian string) string {
 	codecs := strings.TrimSuffix(strings.TrimSpace(string(v.Codecs)), "]")
 	return codecs + `,{"name":"bytes","configuration":{"endian":"` + endian + `"}}]`
@@ -108,8 +108,8 @@ func (v *vector) check(t *testing.T, endian string) {
 	}
 }
 
-// sameNumbers compares elements bit for bit, except that every NaN is like another:
-// which one an operation makes is up to the machine.
+// sameNumbers compares elements bit for bit, except that all NaNs are equal: the payload of a
+// NaN result depends on the machine.
 func sameNumbers(a, b []byte, t Type) bool {
 	n, ok := numberOf(t)
 	if bytes.Equal(a, b) || !ok || !n.isFloat() || len(a) != len(b) {
@@ -124,8 +124,8 @@ func sameNumbers(a, b []byte, t Type) bool {
 	return true
 }
 
-// TestAsTypeVectors converts between all types, in both directions: elements that a
-// type does not hold are refused one by one when they are to be encoded.
+// TestAsTypeVectors converts between all types, in both directions. Encoding refuses each
+// element that the stored type cannot hold.
 func TestAsTypeVectors(t *testing.T) {
 	var file struct {
 		Inputs map[string]hexBytes
@@ -161,7 +161,7 @@ func TestAsTypeVectors(t *testing.T) {
 				t.Errorf("%s %x encoded as %s: %x, want %x", c.From, one, c.Type, got, want)
 			}
 		}
-		if to.holdsAll(from) && refused > 0 {
+		if to.canHold(from) && refused > 0 {
 			t.Errorf("%s as %s: %d elements refused, though it holds all", c.From, c.Type, refused)
 		}
 	}

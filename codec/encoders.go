@@ -2,11 +2,11 @@ package codec
 
 import "sync"
 
-// encoders are pools of what compresses, by what it is made with. All codecs share them: one
-// takes a megabyte or so, and a hierarchy may have thousands of arrays.
-var encoders sync.Map // encoderKind → *sync.Pool
+// encoderPools maps an encoderKind to its *sync.Pool. All codecs share the pools: an
+// encoder takes about a megabyte, and a hierarchy may have thousands of arrays.
+var encoderPools sync.Map
 
-// encoderKind is all that tells encoders apart. There are few.
+// encoderKind identifies encoders that are interchangeable. There are few kinds.
 type encoderKind struct {
 	name  string
 	level int
@@ -15,9 +15,9 @@ type encoderKind struct {
 
 // pool returns the pool of a kind, whose encoders create makes.
 func (k encoderKind) pool(create func() any) *sync.Pool {
-	known, ok := encoders.Load(k)
+	known, ok := encoderPools.Load(k)
 	if !ok {
-		known, _ = encoders.LoadOrStore(k, &sync.Pool{New: create})
+		known, _ = encoderPools.LoadOrStore(k, &sync.Pool{New: create})
 	}
 	return known.(*sync.Pool)
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEncodersAreShared: a thousand arrays of one codec encode with what one takes, not each with an
-// encoder of its own.
+// TestEncodersAreShared checks that a thousand arrays of one codec share encoders,
+// instead of having one each.
 func TestEncodersAreShared(t *testing.T) {
 	for _, spec := range []Spec{
 		{Name: "zstd", Config: []byte(`{"level":3,"checksum":false}`)},

@@ -14,7 +14,7 @@ import (
 // int16s is the type of the elements in the examples.
 var int16s = codec.Type{Kind: codec.Int, Size: 2}
 
-// pipeline makes a pipeline of the codecs of a zarr.json, for chunks of int16.
+// pipeline returns the pipeline of the codecs of a zarr.json, for chunks of int16.
 func pipeline(codecs string, shape ...int64) *codec.Pipeline {
 	var specs []codec.Spec
 	if err := json.Unmarshal([]byte(codecs), &specs); err != nil {
@@ -78,7 +78,7 @@ func Example() {
 	// changed: true
 }
 
-// One inner chunk of a shard is read, and not the shard.
+// Only one inner chunk of the shard is read.
 func ExamplePipeline_DecodeRegion() {
 	p := pipeline(shardOf2x2, 4, 4)
 	shard, err := p.Encode(nil, count(p.Form()))
@@ -93,7 +93,7 @@ func ExamplePipeline_DecodeRegion() {
 	// Output: [9 10 11] <nil>
 }
 
-// The inner chunks that a change does not touch are copied as they are stored.
+// The stored bytes of unchanged inner chunks are copied.
 func ExamplePipeline_EncodeRegion() {
 	p := pipeline(shardOf2x2, 4, 4)
 	shard, err := p.Encode(nil, count(p.Form()))
@@ -113,7 +113,7 @@ func ExamplePipeline_EncodeRegion() {
 	// Output: [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 99] <nil>
 }
 
-// Levels do not matter for decoding, and byte orders do.
+// A compression level does not matter for decoding; a byte order does.
 func ExamplePipeline_SameDecode() {
 	fast := pipeline(`[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 1}}]`, 8)
 	small := pipeline(`[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "numcodecs.zstd", "configuration": {"level": 19}}]`, 8)
@@ -122,7 +122,7 @@ func ExamplePipeline_SameDecode() {
 	// Output: true false
 }
 
-// HDF5 stores the chunk of a mask without the filters that it names.
+// A filter mask names the filters that HDF5 did not apply to a chunk.
 func ExamplePipeline_Skip() {
 	p := pipeline(`[{"name": "bytes", "configuration": {"endian": "little"}},
 		{"name": "numcodecs.shuffle", "configuration": {"elementsize": 2}},
@@ -140,7 +140,7 @@ func ExamplePipeline_CanEncode() {
 	// Output: true codec "numcodecs.bz2": varve only decodes it; encode with "zstd" or "numcodecs.zlib": unsupported operation
 }
 
-// Shards can be taken apart without decoding them.
+// The inner chunks of a shard can be listed without decoding it.
 func ExamplePipeline_Shards() {
 	p := pipeline(shardOf2x2, 2, 4)
 	elems := count(p.Form())
@@ -172,7 +172,7 @@ func ExamplePipeline_Shards() {
 	// Output: [0 1] of [1 2] begins at 0
 }
 
-// What a document declares is not always what can be had.
+// The declared inner chunks cannot always be read alone.
 func ExampleReadGranularity() {
 	g, err := grid.FromSizes([]int64{7, 8}, grid.List(4, 2, 1), grid.Every(4))
 	if err != nil {
@@ -205,7 +205,7 @@ func ExampleReadGranularity() {
 	// readable ([4,2,1], 4) elements: false
 }
 
-// A layout says which codecs cut chunks as it does.
+// A layout returns the codecs that divide chunks in its way.
 func ExampleLayout_Codecs() {
 	layout := &codec.Layout{
 		Chunks: []grid.Sizes{grid.Every(100)},

@@ -10,40 +10,41 @@ import (
 	"varve/grid"
 )
 
-// newFITSRice makes the decoder of FITS' RICE_1: integers as they are in a plain image.
+// newFITSRice returns the decoder of FITS' RICE_1: integers in the form of a plain image.
 //
-// Specification: FITS Standard 4.0, section 10.4.1; CFITSIO's ricecomp.c. The fields are how many
-// bytes integers had as they were compressed (BYTEPIX) and have in the image, and BLOCKSIZE.
+// Specification: FITS Standard 4.0, section 10.4.1; CFITSIO's ricecomp.c. The fields are
+// the size of the compressed integers (BYTEPIX), BLOCKSIZE and the size of the image's
+// integers.
 //
 //	{"name": "fits.rice", "configuration": {"bytes": 2, "block": 32, "size": 2}}
 func newFITSRice(c *config, _ Form) (Codec, error) {
 	p := fits.Rice{Bytes: c.integer("bytes", 4, 0, 8), Block: c.integer("block", 32, 0, 1<<30), Size: c.integer("size", 0, 0, 8)}
-	return checked(c, fmt.Sprint("fits.rice", p), p)
+	return newChecked(c, fmt.Sprint("fits.rice", p), p)
 }
 
-// newFITSPLIO makes the decoder of FITS' PLIO_1: masks.
+// newFITSPLIO returns the decoder of FITS' PLIO_1, a compression of masks.
 //
-// Specification: FITS Standard 4.0, section 10.4.3; CFITSIO's pliocomp.c. CFITSIO adds an offset to
-// integers that may be negative.
+// Specification: FITS Standard 4.0, section 10.4.3; CFITSIO's pliocomp.c. CFITSIO adds an
+// offset to integers that may be negative.
 //
 //	{"name": "fits.plio", "configuration": {"size": 2, "offset": 32768}}
 func newFITSPLIO(c *config, _ Form) (Codec, error) {
 	p := fits.PLIO{Size: c.integer("size", 0, 0, 8), Offset: c.integer("offset", 0, 0, 1<<30)}
-	return checked(c, fmt.Sprint("fits.plio", p), p)
+	return newChecked(c, fmt.Sprint("fits.plio", p), p)
 }
 
-// newFITSHCompress makes the decoder of FITS' HCOMPRESS_1, without smoothing.
+// newFITSHCompress returns the decoder of FITS' HCOMPRESS_1, without smoothing.
 //
 // Specification: FITS Standard 4.0, section 10.4.4; CFITSIO's fits_hdecompress.c.
 //
 //	{"name": "fits.hcompress", "configuration": {"size": 2}}
 func newFITSHCompress(c *config, _ Form) (Codec, error) {
 	p := fits.HCompress{Size: c.integer("size", 0, 0, 8)}
-	return checked(c, fmt.Sprint("fits.hcompress", p), p)
+	return newChecked(c, fmt.Sprint("fits.hcompress", p), p)
 }
 
-// checked makes a codec of a decoder that says whether its parameters are any.
-func checked[D interface {
+// newChecked returns the codec of a decoder whose parameters are valid.
+func newChecked[D interface {
 	Check() error
 	Decode(dst, src []byte) (int, error)
 }](c *config, key string, d D) (Codec, error) {
@@ -53,21 +54,22 @@ func checked[D interface {
 	if err := d.Check(); err != nil {
 		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
 	}
-	return &foreign{key: key, decode: d.Decode}, nil
+	return &decoder{key: key, decode: d.Decode}, nil
 }
 
-// fitsQuantized decodes a whole FITS image of floats that were compressed as integers. Its chunk is
-// the table that holds all tiles, since a tile's scale and zero are in a row of it, away from the
-// tile's bytes.
+// fitsQuantized decodes a whole FITS image of floats that were compressed as integers.
+// Its chunk is the table of all tiles, since the scale and zero point of a tile are in
+// the rows of the table, apart from the tile's bytes.
 //
-// Specification: FITS Standard 4.0, sections 10.1 and 10.2. The fields say where in a row is what.
+// Specification: FITS Standard 4.0, sections 10.1 and 10.2. The fields are the positions
+// of the columns in a row.
 //
 //	{"name": "fits.quantized", "configuration": {
 //	  "rows": 100, "row": 24, "heap": 2400, "tile": [1, 200], "coder": "RICE_1", "bytes": 4, "block": 32,
 //	  "method": "SUBTRACTIVE_DITHER_1", "seed": 42, "data": {"at": 0, "wide": false, "size": 1},
 //	  "scale": {"kind": "D", "at": 8}, "zero": {"kind": "D", "at": 16}, "blank": {"all": "-2147483648"}}}
 type fitsQuantized struct {
-	onlyDecodes
+	noEncoder
 	key   string
 	table fits.Quantized
 }
@@ -77,7 +79,7 @@ func newFITSQuantized(c *config, in Form) (Codec, error) {
 	raw, err := json.Marshal(c.fields)
 	if err == nil {
 		c.fields = nil
-		err = strict(raw, &q.table)
+		err = unmarshalStrict(raw, &q.table)
 	}
 	if err == nil {
 		err = q.table.Check()
@@ -92,13 +94,14 @@ func newFITSQuantized(c *config, in Form) (Codec, error) {
 
 func (q *fitsQuantized) DecodeKey() string { return q.key }
 
-// Accepts takes chunks of floats.
+// Accepts returns an error unless the elements are floats and the tiles have the chunk's
+// rank.
 func (q *fitsQuantized) Accepts(in Form) error {
 	if in.Type.Kind != Float || in.Type.Size < 4 {
 		return fmt.Errorf("elements of %v, not float32 or float64", in.Type)
 	}
 	if len(in.Shape) == 0 || len(in.Shape) != len(q.table.Tile) {
-		return fmt.Errorf("tiles of shape %v of a chunk of shape %v", q.table.Tile, in.Shape)
+		return fmt.Errorf("tiles of shape %v do not fit a chunk of shape %v", q.table.Tile, in.Shape)
 	}
 	return nil
 }
@@ -124,13 +127,15 @@ func (q *fitsQuantized) Decode(dst Elems, src []byte, in Form) error {
 	return nil
 }
 
-// decodeTile decodes a tile into a window, where it meets a region.
+// decodeTile decodes the intersection of a tile and a region into a window.
 func (q *fitsQuantized) decodeTile(into window, region grid.Region, t *fits.Tile, stored []byte) error {
 	tile := grid.Region{Origin: t.Origin, Shape: t.Shape}
 	floats, ok := Elems{}, region.Contains(tile)
 	if ok {
 		floats, ok = into.slice(tile)
 	}
+	// The tile is not contiguous in the window, or is cut by the region: decode it whole
+	// and copy the intersection.
 	if !ok {
 		form := Form{Type: Type{Kind: Float, Size: into.unit}, Shape: t.Shape}
 		if err := form.CheckGrowth(t.Length); err != nil {
@@ -143,5 +148,5 @@ func (q *fitsQuantized) decodeTile(into window, region grid.Region, t *fits.Tile
 	}
 	met := grid.MakeRegion(tile.Rank())
 	met.Intersect(region, tile)
-	return into.put(window{floats, tile, into.unit}, met)
+	return into.copyFrom(window{floats, tile, into.unit}, met)
 }

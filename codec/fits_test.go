@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -13,34 +14,36 @@ import (
 	"varve/grid"
 )
 
-// TestFITSConfigurations: what codecs of FITS are told is looked at when they are made.
+// TestFITSConfigurations checks that FITS codecs refuse wrong configurations when they are made.
 func TestFITSConfigurations(t *testing.T) {
 	bytesOf := []Spec{{Name: "bytes", Config: []byte(`{"endian":"big"}`)}}
 	const table = `"rows":4,"row":24,"heap":96,"tile":[1,4],"coder":"GZIP_1","method":"NO_DITHER","data":{"at":0,"wide":false,"size":1},"scale":{"kind":"D","at":8}`
 	for _, c := range []struct {
-		name, config, says string
-		form               Form
+		name, config string
+		form         Form
 	}{
-		{"fits.rice", `{"bytes":3,"size":2}`, "RICE_1: integers of 3 bytes", Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.rice", `{"bytes":2,"size":2,"block":"x"}`, `"x" is not an integer`, Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.plio", `{"size":8}`, "integers of 8 bytes", Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.hcompress", `{}`, "integers of 0 bytes", Form{Type: int16Type, Shape: []int64{4}}},
-		{"fits.quantized", `{` + table + `}`, "(ZZERO) is missing", Form{Type: float32Type, Shape: []int64{4, 4}}},
-		{"fits.quantized", `{` + table + `,"zero":{"all":"1"},"smooth":1}`, `unknown field "smooth"`, Form{Type: float32Type, Shape: []int64{4, 4}}},
-		{"fits.quantized", `{` + table + `,"zero":{"all":"1"}}`, "not float32 or float64", Form{Type: int16Type, Shape: []int64{4, 4}}},
-		{"fits.quantized", `{` + table + `,"zero":{"all":"1"}}`, "tiles of shape [1 4] of a chunk of shape [4]", Form{Type: float32Type, Shape: []int64{4}}},
+		{"fits.rice", `{"bytes":3,"size":2}`, Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.rice", `{"bytes":2,"size":2,"block":"x"}`, Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.plio", `{"size":8}`, Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.hcompress", `{}`, Form{Type: int16Type, Shape: []int64{4}}},
+		{"fits.quantized", `{` + table + `}`, Form{Type: float32Type, Shape: []int64{4, 4}}},
+		{"fits.quantized", `{` + table + `,"zero":{"all":"1"},"smooth":1}`, Form{Type: float32Type, Shape: []int64{4, 4}}},
+		{"fits.quantized", `{` + table + `,"zero":{"all":"1"}}`, Form{Type: int16Type, Shape: []int64{4, 4}}},
+		{"fits.quantized", `{` + table + `,"zero":{"all":"1"}}`, Form{Type: float32Type, Shape: []int64{4}}},
 	} {
 		specs := []Spec{{Name: c.name, Config: []byte(c.config)}}
 		if c.name != "fits.quantized" {
 			specs = append(bytesOf, specs...)
 		}
-		if _, err := New(specs, c.form); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s %s: %v, want %q", c.name, c.config, err, c.says)
+		if _, err := New(specs, c.form); err == nil {
+			t.Errorf("%s %s: accepted", c.name, c.config)
+		} else {
+			checkMessage(t, fmt.Sprint(c.name, " ", c.config, " ", c.form.Type, c.form.Shape), err)
 		}
 	}
 }
 
-// TestFITSOnlyDecodes: nothing is written as FITS does.
+// TestFITSOnlyDecodes checks that FITS codecs do not encode.
 func TestFITSOnlyDecodes(t *testing.T) {
 	for _, name := range []string{"fits.rice", "fits.plio", "fits.hcompress", "fits.quantized"} {
 		p, _ := sample(t, name)
@@ -50,7 +53,7 @@ func TestFITSOnlyDecodes(t *testing.T) {
 	}
 }
 
-// counted counts the bytes that are read of a chunk.
+// counted is a stored chunk that counts the bytes read from it.
 type counted struct {
 	Memory
 	read int64
@@ -63,8 +66,8 @@ func (c *counted) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) 
 	return c.Memory.ReadRanges(ctx, ranges, out)
 }
 
-// TestFITSRegions: a region of an image of quantized floats is that of the whole image, and takes only
-// the rows and the tiles that it meets.
+// TestFITSRegions checks that a region of an image of quantized floats equals that part of the
+// decoded image, and that only the rows and the intersecting tiles are read.
 func TestFITSRegions(t *testing.T) {
 	recorded, err := os.ReadFile("internal/fits/testdata/tables.json")
 	if err != nil {
@@ -99,7 +102,7 @@ func TestFITSRegions(t *testing.T) {
 			}
 			part := Form{Type: form.Type, Shape: r.Shape}
 			got, want := NewElems(part), NewElems(part)
-			if err := (window{want, r, c.Size}).put(windowOf(whole, form), r); err != nil {
+			if err := (window{want, r, c.Size}).copyFrom(windowOf(whole, form), r); err != nil {
 				t.Fatal(err)
 			}
 			if err := p.DecodeRegion(context.Background(), Memory(c.Stored), r, got); err != nil || !bytes.Equal(got.Fixed, want.Fixed) {

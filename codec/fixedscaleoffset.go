@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// fixedScaleOffset stores elements with an offset taken off, scaled, rounded to whole
-// numbers and, as a rule, as a narrower type. It does not get back what rounding took.
+// fixedScaleOffset subtracts an offset from the elements, scales them, rounds them to
+// integers and usually stores them in a narrower type. Decoding does not restore what
+// rounding removed.
 //
 // Specification: numcodecs.fixedscaleoffset,
 // https://numcodecs.readthedocs.io/en/stable/filter/fixedscaleoffset.html.
@@ -14,25 +15,27 @@ import (
 //	{"name": "numcodecs.fixedscaleoffset", "configuration": {"offset": 1000, "scale": 10, "dtype": "<f8", "astype": "<i2"}}
 //
 // Encoding is round((x − offset) · scale) with ties to even, decoding x / scale + offset.
-// "dtype" is by default the type of the elements, "astype" is "dtype". As in NumPy, every
-// step of a float16 or float32 is rounded to that type, integers are decoded as float64,
-// and numbers spelt without point or exponent leave integers integers. Where numcodecs
-// stores something else because a number does not fit "astype", here it is an error.
+// The default of "dtype" is the type of the elements, that of "astype" is "dtype". As in
+// NumPy, every step of a float16 or float32 is rounded to that type, integers are decoded
+// as float64, and integers stay integers if both numbers are spelt without point or
+// exponent. numcodecs stores an arbitrary value for a number that does not fit "astype";
+// here it is an error.
 type fixedScaleOffset struct {
 	elementwise
 	dtype, astype number
 	scale, offset jsonNumber
-	whole         *affine // encodes integers when both numbers are whole
+	integers      *affine // encodes integers if both numbers are integers
 }
 
-// jsonNumber is a number as Python reads it: whole if it is spelt so.
+// jsonNumber is a number as Python reads it: an integer if it has neither point nor
+// exponent.
 type jsonNumber struct {
-	float float64
-	whole bool
-	text  string
+	float     float64
+	isInteger bool
+	text      string
 }
 
-// numeral reads a number that must be there.
+// numeral reads a required number.
 func (c *config) numeral(field string) jsonNumber {
 	raw := c.take(field)
 	if raw == nil {
@@ -45,26 +48,26 @@ func (c *config) numeral(field string) jsonNumber {
 	}
 	_, signed := strconv.ParseInt(n.text, 10, 64)
 	_, unsigned := strconv.ParseUint(n.text, 10, 64)
-	n.whole = signed == nil || unsigned == nil
+	n.isInteger = signed == nil || unsigned == nil
 	return n
 }
 
 func newFixedScaleOffset(c *config, in Form) (Codec, error) {
 	if !c.has("astype") {
-		c.notBig("dtype")
+		c.refuseBigEndian("dtype")
 	}
-	f := &fixedScaleOffset{dtype: c.declared("dtype", in), scale: c.numeral("scale"), offset: c.numeral("offset")}
+	f := &fixedScaleOffset{dtype: c.elementType("dtype", in), scale: c.numeral("scale"), offset: c.numeral("offset")}
 	f.astype = c.dtype("astype", f.dtype)
-	c.notBool("dtype", f.dtype)
-	c.notBool("astype", f.astype)
+	c.refuseBool("dtype", f.dtype)
+	c.refuseBool("astype", f.astype)
 	if c.err == nil && f.scale.float == 0 {
-		c.fail("scale", "0 cannot be divided by")
+		c.fail("scale", "must not be 0")
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
-	if !f.dtype.isFloat() && f.scale.whole && f.offset.whole {
-		f.whole = newAffine(f.dtype, bigNumber(f.offset.text), bigNumber(f.scale.text))
+	if !f.dtype.isFloat() && f.scale.isInteger && f.offset.isInteger {
+		f.integers = newAffine(f.dtype, bigNumber(f.offset.text), bigNumber(f.scale.text))
 	}
 	return f, nil
 }
@@ -85,27 +88,27 @@ func (f *fixedScaleOffset) Decode(dst, src Elems, _ Form) error {
 }
 
 func (f *fixedScaleOffset) Encode(dst, src Elems, _ Form) error {
-	if f.whole != nil {
+	if f.integers != nil {
 		return f.encodeWhole(dst.Fixed, src.Fixed)
 	}
 	return f.scaling().encode(dst.Fixed, f.astype, src.Fixed, f.dtype)
 }
 
 func (f *fixedScaleOffset) scaling() scaling {
-	return scaling{scale: f.scale.float, offset: f.offset.float, round: true}
+	return scaling{scale: f.scale.float, offset: f.offset.float, isRounded: true}
 }
 
-// encodeWhole calculates with integers, which need no rounding.
+// encodeWhole encodes integers without floating point, so that nothing is rounded.
 func (f *fixedScaleOffset) encodeWhole(dst, src []byte) error {
 	var block [8 * blockLen]byte
 	to, from := f.astype.size(), f.dtype.size()
 	for at := 0; len(src) > 0; at += blockLen {
 		n := min(blockLen, len(src)/from)
 		b := block[:n*from]
-		if err := f.whole.encode(b, src[:n*from], at); err != nil {
+		if err := f.integers.encode(b, src[:n*from], at); err != nil {
 			return err
 		}
-		c := converter{to: f.astype, from: f.dtype, check: true, first: at}
+		c := converter{to: f.astype, from: f.dtype, isChecked: true, first: at}
 		if err := c.run(dst[:n*to], b); err != nil {
 			return err
 		}

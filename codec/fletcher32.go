@@ -6,13 +6,12 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// fletcher32 is HDF5's checksum filter: a Fletcher sum over the big-endian 16-bit
-// words of the bytes, stored behind them, little-endian.
+// fletcher32 is HDF5's checksum filter: a Fletcher sum over the big-endian 16-bit words
+// of the bytes, stored after them in little-endian order.
 //
-// Specification: H5_checksum_fletcher32 of HDF5; numcodecs.fletcher32. A last odd
-// byte counts as the high half of a word. Writers before HDF5 1.6.3 swapped the bytes
-// of each half of the sum on little-endian machines; libhdf5 reads both, and so does
-// this codec, though numcodecs does not.
+// Specification: H5_checksum_fletcher32 of HDF5; numcodecs.fletcher32. An odd last byte
+// is the high half of a word. On little-endian machines HDF5 before 1.6.3 swapped the
+// bytes of each half of the sum. libhdf5 and this codec accept both; numcodecs does not.
 //
 //	{"name": "numcodecs.fletcher32", "configuration": {}}
 type fletcher32 struct{}
@@ -43,8 +42,10 @@ func (fletcher32) trim(src []byte) ([]byte, error) {
 
 func (f fletcher32) Decode(dst, src []byte) (int, error) { return decodeTrimmed(f, dst, src) }
 
-// sumFletcher32 reduces both sums modulo 65535 after as many words as cannot overflow.
+// sumFletcher32 returns the checksum. It reduces both sums modulo 65535 before they
+// overflow.
 func sumFletcher32(b []byte) uint32 {
+	// 360 is the largest number of words after which hi, a sum of sums, still fits 32 bits.
 	const most = 360
 	var lo, hi uint32
 	for len(b) >= 2 {

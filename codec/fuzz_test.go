@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// FuzzDecode decodes bytes that may be anything with each codec of the table: there is
-// no panic, nothing is written behind the elements, every error is of a kind, and what
-// decodes and can be encoded decodes the same again.
+// FuzzDecode decodes arbitrary bytes with each codec of the table. There must be no panic
+// and no write past the elements, every error must have a kind, and decoded elements that
+// can be encoded must decode to the same again.
 func FuzzDecode(f *testing.F) {
 	infos := Table()
 	for i, info := range infos {
@@ -46,8 +46,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// decodesAgain encodes elements that were decoded. What a codec cannot encode is an
-// error and not another value.
+// decodesAgain encodes decoded elements. A codec must refuse elements that it cannot
+// encode instead of changing them.
 func decodesAgain(t *testing.T, name string, p *Pipeline, e Elems) {
 	stored, err := p.Encode(nil, e)
 	if err != nil {
@@ -57,12 +57,12 @@ func decodesAgain(t *testing.T, name string, p *Pipeline, e Elems) {
 	if err := p.Decode(again, stored); err != nil {
 		t.Errorf("%s: what it encoded does not decode: %v", name, err)
 	}
-	if len(p.arrays) == 0 && !bytes.Equal(again.Fixed, e.Fixed) {
+	if len(p.arrayCodecs) == 0 && !bytes.Equal(again.Fixed, e.Fixed) {
 		t.Errorf("%s: elements changed on the way", name)
 	}
 }
 
-// FuzzSpecs makes pipelines of documents that may be anything.
+// FuzzSpecs makes pipelines of arbitrary documents.
 func FuzzSpecs(f *testing.F) {
 	for name, s := range samples {
 		f.Add(name, s.config)

@@ -6,20 +6,20 @@ import (
 	"varve/codec/internal/hdf4"
 )
 
-// newHDF4RLE makes the decoder of HDF4's run lengths.
+// newHDF4RLE returns the decoder of HDF4's run-length encoding.
 //
 // Specification: HDF Specification and Developer's Guide 4.2, chapter 10; crle.c.
 //
 //	{"name": "hdf4.rle"}
 func newHDF4RLE(*config, Form) (Codec, error) {
-	return &foreign{key: "hdf4.rle", decode: hdf4.DecodeRLE}, nil
+	return &decoder{key: "hdf4.rle", decode: hdf4.DecodeRLE}, nil
 }
 
-// newHDF4Nbit makes the decoder of HDF4's numbers of fewer bits.
+// newHDF4Nbit returns the decoder of HDF4's n-bit numbers.
 //
-// Specification: HDF Specification and Developer's Guide 4.2, chapter 10; cnbit.c. The fields
-// are those of the header: the size of numbers, the highest bit that is stored, how many are,
-// and what the others are.
+// Specification: HDF Specification and Developer's Guide 4.2, chapter 10; cnbit.c. The
+// fields are those of the header: the size of the numbers, the highest stored bit, the
+// number of stored bits, and the rule for the other bits.
 //
 //	{"name": "hdf4.nbit", "configuration": {"size": 2, "first": 11, "bits": 12,
 //	  "extend_sign": false, "fill_ones": false}}
@@ -34,11 +34,11 @@ func newHDF4Nbit(c *config, _ Form) (Codec, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
 	}
-	return &foreign{key: fmt.Sprint("hdf4.nbit", p), decode: p.Decode}, nil
+	return &decoder{key: fmt.Sprint("hdf4.nbit", p), decode: p.Decode}, nil
 }
 
-// newHDF4SkippingHuffman makes the decoder of HDF4's adaptive Huffman codes, of which there is
-// one for each place of a number.
+// newHDF4SkippingHuffman returns the decoder of HDF4's skipping Huffman coding: one
+// adaptive code for each byte position of a number.
 //
 // Specification: HDF Specification and Developer's Guide 4.2, chapter 10; cskphuff.c.
 //
@@ -48,5 +48,5 @@ func newHDF4SkippingHuffman(c *config, _ Form) (Codec, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return &foreign{key: fmt.Sprint("hdf4.skphuff", p), decode: p.Decode}, nil
+	return &decoder{key: fmt.Sprint("hdf4.skphuff", p), decode: p.Decode}, nil
 }

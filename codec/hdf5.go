@@ -16,21 +16,21 @@ import (
 	"varve/codec/internal/zfp"
 )
 
-// foreign is a codec that others write and varve only reads: what only HDF5 stores, and
-// compressors that are hardly met any more.
-type foreign struct {
-	onlyDecodes
+// decoder is a codec that varve only reads: filters that only HDF5 stores, and
+// compressors that are rarely used now.
+type decoder struct {
+	noEncoder
 	key    string
 	decode func(dst, src []byte) (int, error)
 }
 
-func (f *foreign) DecodeKey() string { return f.key }
+func (f *decoder) DecodeKey() string { return f.key }
 
-func (f *foreign) EncodedSize(int) (int, bool) { return 0, false }
+func (f *decoder) EncodedSize(int) (int, bool) { return 0, false }
 
-func (f *foreign) Decode(dst, src []byte) (int, error) { return f.decode(dst, src) }
+func (f *decoder) Decode(dst, src []byte) (int, error) { return f.decode(dst, src) }
 
-// clientValues reads the values that HDF5 keeps with a filter, one to a word.
+// clientValues reads the values that HDF5 stores with a filter (cd_values), 32 bits each.
 func (c *config) clientValues(least int) []uint32 {
 	list := c.integers("cd_values", 0)
 	if len(list) < least && c.err == nil {
@@ -46,8 +46,8 @@ func (c *config) clientValues(least int) []uint32 {
 	return values
 }
 
-// fromClientValues makes the decoder of a filter whose client values say how its chunks
-// are to be read.
+// fromClientValues returns the decoder of a filter whose client values describe the
+// encoding of its chunks.
 func fromClientValues[D interface {
 	Decode(dst, src []byte) (int, error)
 }](c *config, key string, parse func([]uint32) (D, error)) (Codec, error) {
@@ -59,57 +59,59 @@ func fromClientValues[D interface {
 	if err != nil {
 		return nil, fmt.Errorf("codec %q: cd_values: %w", c.codec, err)
 	}
-	return &foreign{key: fmt.Sprint(key, values), decode: d.Decode}, nil
+	return &decoder{key: fmt.Sprint(key, values), decode: d.Decode}, nil
 }
 
-// newLZF makes the decoder of HDF5's filter 32000: liblzf without a header.
+// newLZF returns the decoder of HDF5's filter 32000: liblzf without a header.
 //
 //	{"name": "hdf5.lzf", "configuration": {"cd_values": [4, 261, 400]}}
 func newLZF(c *config, _ Form) (Codec, error) {
 	c.clientValues(0)
-	return &foreign{key: "lzf", decode: lzf.Decode}, nil
+	return &decoder{key: "lzf", decode: lzf.Decode}, nil
 }
 
-// newBlosc2 makes the decoder of HDF5's filter 32026: a contiguous Blosc2 frame. Its client
-// values only matter for encoding.
+// newBlosc2 returns the decoder of HDF5's filter 32026: a contiguous Blosc2 frame. Its
+// client values matter for encoding only.
 //
 //	{"name": "hdf5.blosc2", "configuration": {"cd_values": [1, 0, 4, 400, 5, 1, 0]}}
 func newBlosc2(c *config, _ Form) (Codec, error) {
 	c.clientValues(0)
-	return &foreign{key: "blosc2", decode: blosc.DecodeFrame}, nil
+	return &decoder{key: "blosc2", decode: blosc.DecodeFrame}, nil
 }
 
-// newNbit makes the decoder of HDF5's filter 5, which drops the padding of numbers.
+// newNbit returns the decoder of HDF5's filter 5, which removes the padding bits of
+// numbers.
 //
 //	{"name": "hdf5.nbit", "configuration": {"cd_values": [8, 0, 100, 1, 4, 0, 12, 0]}}
 func newNbit(c *config, _ Form) (Codec, error) {
 	return fromClientValues(c, "nbit", nbit.Parse)
 }
 
-// newScaleOffset makes the decoder of HDF5's filter 6, which stores distances from the
-// least value in as few bits as hold them.
+// newScaleOffset returns the decoder of HDF5's filter 6, which stores the difference to
+// the minimum in as few bits as needed.
 //
 //	{"name": "hdf5.scaleoffset", "configuration": {"cd_values": [2, 0, 100, 0, 4, …]}}
 func newScaleOffset(c *config, _ Form) (Codec, error) {
 	return fromClientValues(c, "scaleoffset", scaleoffset.Parse)
 }
 
-// newZFP makes the decoder of HDF5's filter 32013, whose client values hold the header of
-// the stream.
+// newZFP returns the decoder of HDF5's filter 32013, whose client values contain the
+// header of the stream.
 //
 //	{"name": "hdf5.zfp", "configuration": {"cd_values": [5570817, 91252346, 807854179, …]}}
 func newZFP(c *config, _ Form) (Codec, error) {
 	return fromClientValues(c, "zfp", zfp.Parse)
 }
 
-// newSperr makes the decoder of HDF5's filter 32028: SPERR, wavelets of planes and volumes.
+// newSperr returns the decoder of HDF5's filter 32028: SPERR, a wavelet compressor of
+// planes and volumes.
 //
 //	{"name": "hdf5.sperr", "configuration": {"cd_values": [1042, 268566528, 9, 9]}}
 func newSperr(c *config, _ Form) (Codec, error) {
 	return fromClientValues(c, "sperr", sperr.Parse)
 }
 
-// The compressors that bitshuffle's filter can put behind the transposition.
+// The compressors that bitshuffle's filter can apply after the transposition.
 const (
 	bitshuffleAlone = 0
 	bitshuffleLZ4   = 2
@@ -122,7 +124,7 @@ const (
 //	alone      blocks one after another
 //	LZ4, zstd  u64 BE decoded size, u32 BE block bytes or 0, then u32 BE size and data a block
 //
-// Elements that do not fill a group of eight stand at the end as they are.
+// The elements after the last whole group of eight are stored unchanged at the end.
 //
 //	{"name": "hdf5.bitshuffle", "configuration": {"cd_values": [0, 4, 4, 0, 2]}}
 type bitshuffle struct {
@@ -135,7 +137,7 @@ func newBitshuffle(c *config, _ Form) (Codec, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	values = append(values, 0, 0)
+	values = append(values, 0, 0) // block size and compressor are optional
 	b := &bitshuffle{size: int(values[2]), block: int(values[3])}
 	if b.size < 1 || b.size > 1<<16 {
 		c.fail("cd_values", "element size %d is not from 1 to 65536", b.size)
@@ -157,13 +159,13 @@ func newBitshuffle(c *config, _ Form) (Codec, error) {
 		c.fail("cd_values", "compressor %d is none of 0 (none), 2 (LZ4), 3 (zstd)", values[4])
 	}
 	key := fmt.Sprint("bitshuffle", b.size, " ", b.block, " ", values[4])
-	return &foreign{key: key, decode: b.decode}, nil
+	return &decoder{key: key, decode: b.decode}, nil
 }
 
 func (b *bitshuffle) decode(dst, src []byte) (int, error) {
 	if b.inner == nil {
 		if len(src) > len(dst) {
-			return 0, tooLong(len(src), len(dst))
+			return 0, tooLongError(len(src), len(dst))
 		}
 		shuffle.BitUnshuffleBlocks(dst[:len(src)], src, b.size, b.block)
 		return len(src), nil
@@ -174,17 +176,17 @@ func (b *bitshuffle) decode(dst, src []byte) (int, error) {
 	}
 	total, stated := binary.BigEndian.Uint64(src), int(binary.BigEndian.Uint32(src[8:]))
 	if total > uint64(len(dst)) {
-		return 0, tooLong(int(min(total, 1<<62)), len(dst))
+		return 0, tooLongError(int(min(total, 1<<62)), len(dst))
 	}
-	block := cmp.Or(stated/b.size, shuffle.BitBlockSize(b.size)) // cameras state none, as HDF5's filter allows
+	block := cmp.Or(stated/b.size, shuffle.BitBlockSize(b.size)) // 0 means the default; some cameras write it
 	if block%8 != 0 {
 		return 0, corrupt.Errorf("bitshuffle: block of %d bytes at byte 8 is no multiple of 8 elements of %d", stated, b.size)
 	}
 	return int(total), b.decodeBlocks(dst[:total], src[header:], block*b.size)
 }
 
-// decodeBlocks decodes the compressed blocks. The last one holds the whole groups of
-// eight that are left, and what follows them is not compressed.
+// decodeBlocks decodes the compressed blocks. The last block has the remaining whole
+// groups of eight elements; the elements after it are not compressed.
 func (b *bitshuffle) decodeBlocks(dst, src []byte, blockBytes int) error {
 	a := getArena()
 	defer a.release()

@@ -31,8 +31,8 @@ type filter struct {
 	Values []uint32 `json:"values"`
 }
 
-// spec returns the codec that undoes a filter, configured by the client values as
-// docs/codecs.md says.
+// spec returns the codec of a filter, configured by the client values as in
+// docs/codecs.md.
 func (f filter) spec() (codec.Spec, error) {
 	info, ok := codec.LookupFilter(f.ID)
 	if !ok {
@@ -52,8 +52,8 @@ func (f filter) spec() (codec.Spec, error) {
 	return codec.Spec{Name: info.Name, Config: raw}, err
 }
 
-// TestInteropFilters decodes chunks that libhdf5 wrote through every filter that varve
-// knows, by h5py with hdf5plugin, for types and shapes of all kinds.
+// TestInteropFilters decodes chunks that libhdf5 wrote through every supported filter, by
+// h5py with hdf5plugin, for types and shapes of all kinds.
 func TestInteropFilters(t *testing.T) {
 	folder := t.TempDir()
 	venv.Run(t, "h5py and hdf5plugin", "testdata/hdf5_chunks.py", folder)
@@ -62,7 +62,7 @@ func TestInteropFilters(t *testing.T) {
 	}
 }
 
-// TestFilters decodes some small ones that are kept, for want of Python.
+// TestFilters decodes a few small chunks from testdata, so that it needs no Python.
 func TestFilters(t *testing.T) {
 	checkChunks(t, "testdata/chunks.jsonl")
 }
@@ -145,7 +145,7 @@ func (c *storedChunk) pipeline() (*codec.Pipeline, error) {
 	return p.Skip(c.Mask), nil
 }
 
-// FuzzFilters decodes chunks that may be damaged, under the filters of those that are kept.
+// FuzzFilters decodes damaged chunks with the filters of the chunks in testdata.
 func FuzzFilters(f *testing.F) {
 	kept := readChunks(f, "testdata/chunks.jsonl")
 	for i, c := range kept {

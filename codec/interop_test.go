@@ -18,7 +18,7 @@ import (
 	"varve/fixtures/venv"
 )
 
-// interopCase is one array of one chunk that both sides write and read.
+// interopCase is an array of one chunk that varve and zarr-python both write and read.
 type interopCase struct {
 	Name   string          `json:"name"`
 	DType  json.RawMessage `json:"data_type"`
@@ -62,8 +62,8 @@ func interopTypes() []interopType {
 	return types
 }
 
-// interopBytes are the codecs from bytes to bytes that varve encodes, and whether zarrs
-// has them in Rust.
+// interopBytes are the bytes-to-bytes codecs that varve encodes, and whether zarrs implements
+// them in Rust.
 var interopBytes = []struct {
 	name, codecs string
 	zarrs        bool
@@ -89,8 +89,8 @@ var interopBytes = []struct {
 	{"chain", `{"name":"numcodecs.shuffle","configuration":{"elementsize":%d}},{"name":"numcodecs.zlib","configuration":{"level":4}},{"name":"numcodecs.fletcher32","configuration":{}}`, false},
 }
 
-// interopArrays are codecs from array to array, and those that are not "bytes", with the
-// types that they take. %s stands for the type as NumPy spells it.
+// interopArrays are array-to-array codecs, and array-to-bytes codecs other than "bytes", with
+// the types that they accept. %s is replaced by NumPy's name of the type.
 var interopArrays = []struct{ name, types, codecs string }{
 	{"transpose", "int16 float64 S3", `{"name":"transpose","configuration":{"order":[1,0]}}`},
 	{"delta", "int8 int16 int32 int64 uint8 uint16 uint32 uint64", `{"name":"numcodecs.delta","configuration":{"dtype":%q,"astype":%q}}`},
@@ -145,7 +145,7 @@ func interopCases() []interopCase {
 	return all
 }
 
-// numpyNames are the types that numcodecs' configurations name.
+// numpyNames are the types in the configurations of numcodecs.
 var numpyNames = map[string]string{
 	"int8": "|i1", "int16": "<i2", "int32": "<i4", "int64": "<i8", "uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8",
 	"float16": "<f2", "float32": "<f4", "float64": "<f8",
@@ -156,8 +156,8 @@ func zarrsKnows(name string) bool {
 	return strings.HasPrefix(name, "int") || strings.HasPrefix(name, "uint") || strings.HasPrefix(name, "float")
 }
 
-// TestInteropCodecs writes a chunk with every codec, type and byte order and has
-// zarr-python read it, then reads what zarr-python wrote under the same documents.
+// TestInteropCodecs writes a chunk with every codec, type and byte order and lets zarr-python
+// read it, then reads the chunks that zarr-python wrote for the same documents.
 func TestInteropCodecs(t *testing.T) {
 	venv.Python(t, "zarr-python")
 	cases := interopCases()
@@ -183,7 +183,7 @@ func runPython(t *testing.T, args ...string) {
 	venv.Run(t, "zarr-python", append([]string{"testdata/interop.py"}, args...)...)
 }
 
-// writeDocument writes the zarr.json of a case, and what the other side has to know.
+// writeDocument writes the zarr.json of a case, and the options that zarr-python needs.
 func writeDocument(t *testing.T, folder string, c *interopCase) {
 	t.Helper()
 	document := map[string]any{
@@ -198,7 +198,7 @@ func writeDocument(t *testing.T, folder string, c *interopCase) {
 	writeFile(t, raw, folder, c.Name, "zarr.json")
 }
 
-// writeCase writes a case with a chunk of ours and the elements it decodes to.
+// writeCase writes a case with a chunk that varve encoded, and its elements.
 func writeCase(t *testing.T, folder string, c *interopCase) {
 	t.Helper()
 	writeDocument(t, folder, c)
@@ -215,7 +215,7 @@ func writeCase(t *testing.T, folder string, c *interopCase) {
 	writeFile(t, flat(back), folder, c.Name, "elements")
 }
 
-// readCase decodes the chunk that the other side wrote.
+// readCase decodes the chunk that zarr-python wrote.
 func readCase(t *testing.T, folder string, c *interopCase) {
 	t.Helper()
 	stored, err := os.ReadFile(filepath.Join(folder, c.Name, "c/0/0"))
@@ -248,7 +248,7 @@ func interopPipeline(t *testing.T, c *interopCase) *codec.Pipeline {
 	return p
 }
 
-// randomElems returns elements of which many are alike, and that every type allows.
+// randomElems returns valid elements, many of them equal.
 func randomElems(f codec.Form, seed uint64) codec.Elems {
 	r := rand.New(rand.NewPCG(7, seed))
 	e := codec.NewElems(f)
@@ -265,7 +265,7 @@ func randomElems(f codec.Form, seed uint64) codec.Elems {
 	return e
 }
 
-// flat returns the elements as one run of bytes; each that varies has its length in front.
+// flat returns the elements as one slice; each element of varying length follows its length.
 func flat(e codec.Elems) []byte {
 	out := e.Fixed
 	for _, b := range e.Var {
@@ -298,7 +298,7 @@ func randomElement(r *rand.Rand, element []byte, t codec.Type) {
 	}
 }
 
-// randomFloat draws a number that no codec here turns into something undefined.
+// randomFloat returns a number for which every codec here has a defined result.
 func randomFloat(r *rand.Rand, element []byte) {
 	v := math.Round(r.NormFloat64()*1e5) / 128
 	switch len(element) {

@@ -10,27 +10,27 @@ import (
 	"varve/grid"
 )
 
-// Layout is how an array is declared to be cut into chunks, and each chunk into inner
-// chunks, and so on. It knows no extent: chunks are whole, whatever the array leaves
-// of those on its border or a shard of its last inner chunks.
+// Layout is the declared division of an array into chunks, of each chunk into inner
+// chunks, and so on. It has no extent: chunks at the end of the array and inner chunks at
+// the end of a shard are whole.
 //
-// A Layout is canonical: an axis of equal edges is one size that repeats, however its
-// document said so, and all axes are the array's, even inside a shard whose codec
-// stands behind a transposition. Equal ways to cut make equal layouts.
+// A Layout is canonical: equal edges along an axis are one size that repeats, however the
+// document declares them, and all axes are those of the array, also inside a shard after
+// a transpose. Two equal divisions have equal layouts.
 //
 // It follows the ChunkLayout of zarr-python's pull request 4040.
 type Layout struct {
 	Chunks []grid.Sizes
-	Inner  *Layout // of one chunk; nil if that is not cut
+	Inner  *Layout // the division of one chunk; nil if it has no inner chunks
 }
 
-// DeclaredLayout returns the layout of an array: of its chunk grid, and of the
-// sharding among its codecs, which p has for any of its chunks.
+// DeclaredLayout returns the layout of an array from its chunk grid g and the sharding
+// codecs of p, the pipeline of any of its chunks.
 func DeclaredLayout(g *grid.Grid, p *Pipeline) (*Layout, error) {
 	if g.Rank() != len(p.Form().Shape) {
 		return nil, fmt.Errorf("grid has %d axes, the codecs %d", g.Rank(), len(p.Form().Shape))
 	}
-	l := &Layout{Chunks: make([]grid.Sizes, g.Rank()), Inner: p.declared()}
+	l := &Layout{Chunks: make([]grid.Sizes, g.Rank()), Inner: p.innerLayout()}
 	for axis := range l.Chunks {
 		var err error
 		if l.Chunks[axis], err = canonicalSizes(g.Dim(axis)); err != nil {
@@ -40,10 +40,10 @@ func DeclaredLayout(g *grid.Grid, p *Pipeline) (*Layout, error) {
 	return l, nil
 }
 
-// canonicalSizes is what a dimension declares, as one size if all edges are equal.
+// canonicalSizes returns the edges of a dimension, as one size if all are equal.
 func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
 	if t, ok := d.(*grid.Tiled); ok {
-		v, err := t.Varying() // which no document can say in another way
+		v, err := t.Varying() // a document can only list a pattern
 		if err != nil {
 			return grid.Sizes{}, err
 		}
@@ -60,19 +60,20 @@ func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
 	return grid.RunLength(runs...), nil
 }
 
-// declared is the layout of a chunk, nil if it is not cut. Where an array codec mixes
-// elements before they are cut, the axes are those of what it makes.
-func (p *Pipeline) declared() *Layout {
+// innerLayout returns the layout of a chunk, or nil if it has no inner chunks. If an
+// array codec mixes elements before the sharding, the axes are those of its output.
+func (p *Pipeline) innerLayout() *Layout {
 	s, ok := p.toBytes.(*sharding)
 	if !ok {
 		return nil
 	}
 	if !p.keepsRegions() {
-		return regularLayout(s.chunkShape, s.whole.declared())
+		return regularLayout(s.chunkShape, s.wholeInner.innerLayout())
 	}
-	return regularLayout(p.innerShape(s), s.whole.declared()).permute(p.axes())
+	return regularLayout(p.innerShape(s), s.wholeInner.innerLayout()).permute(p.axes())
 }
 
+// regularLayout returns the layout of chunks of one shape.
 func regularLayout(shape []int64, inner *Layout) *Layout {
 	l := &Layout{Inner: inner}
 	for _, n := range shape {
@@ -81,7 +82,7 @@ func regularLayout(shape []int64, inner *Layout) *Layout {
 	return l
 }
 
-// permute turns the layouts within l from the axes of a shard to those of its chunk.
+// permute converts the layouts within l from the axes of a shard to those of its chunk.
 func (l *Layout) permute(axes []int) *Layout {
 	for in := l.Inner; in != nil; in = in.Inner {
 		chunks := make([]grid.Sizes, len(in.Chunks))
@@ -93,7 +94,7 @@ func (l *Layout) permute(axes []int) *Layout {
 	return l
 }
 
-// NDim is the number of axes.
+// NDim returns the number of axes.
 func (l *Layout) NDim() int { return len(l.Chunks) }
 
 // IsRegular reports whether all chunks of this level have one shape.
@@ -102,7 +103,7 @@ func (l *Layout) IsRegular() bool {
 	return ok
 }
 
-// ChunkShape is the one shape that all chunks of this level have.
+// ChunkShape returns the shape of all chunks of this level, or false if they differ.
 func (l *Layout) ChunkShape() ([]int64, bool) {
 	shape := make([]int64, len(l.Chunks))
 	for axis, sizes := range l.Chunks {
@@ -114,10 +115,10 @@ func (l *Layout) ChunkShape() ([]int64, bool) {
 	return shape, true
 }
 
-// IsSharded reports whether chunks are cut into inner chunks.
+// IsSharded reports whether chunks have inner chunks.
 func (l *Layout) IsSharded() bool { return l.Inner != nil }
 
-// Levels are the layout itself and those within it, the outermost first.
+// Levels returns the layout and those within it, the outermost first.
 func (l *Layout) Levels() []*Layout {
 	var levels []*Layout
 	for ; l != nil; l = l.Inner {
@@ -126,7 +127,7 @@ func (l *Layout) Levels() []*Layout {
 	return levels
 }
 
-// Innermost is the last level.
+// Innermost returns the last level.
 func (l *Layout) Innermost() *Layout {
 	for l.Inner != nil {
 		l = l.Inner
@@ -134,7 +135,7 @@ func (l *Layout) Innermost() *Layout {
 	return l
 }
 
-// Equal reports whether two layouts cut alike on all levels.
+// Equal reports whether two layouts are equal on all levels.
 func (l *Layout) Equal(m *Layout) bool {
 	for l != nil && m != nil {
 		if !slices.EqualFunc(l.Chunks, m.Chunks, equalSizes) {
@@ -151,7 +152,7 @@ func equalSizes(a, b grid.Sizes) bool {
 	return aRepeats == bRepeats && m == n && slices.Equal(a.Runs(), b.Runs())
 }
 
-// String writes the sizes of each level as in ([10×3,5], 100) > (5, 10).
+// String formats the sizes of each level, as in ([10×3,5], 100) > (5, 10).
 func (l *Layout) String() string {
 	var levels []string
 	for _, level := range l.Levels() {
@@ -182,15 +183,15 @@ func sizesString(s grid.Sizes) string {
 	return "[" + strings.Join(runs, ",") + "]"
 }
 
-// Codecs returns the codecs that cut chunks as the levels within l do and encode the
-// innermost ones with codecs. The chunk grid is l.Chunks: see [grid.FromSizes].
+// Codecs returns the codecs of the levels within l, and codecs for the innermost chunks.
+// The chunk grid is l.Chunks: see [grid.FromSizes].
 func (l *Layout) Codecs(codecs []Spec) ([]Spec, error) {
 	if l.Inner == nil {
 		return codecs, nil
 	}
 	shape, ok := l.Inner.ChunkShape()
 	if !ok {
-		return nil, fmt.Errorf("inner chunks %v: those of a shard have one shape: %w", l.Inner, errors.ErrUnsupported)
+		return nil, fmt.Errorf("inner chunks %v: all inner chunks of a shard must have one shape: %w", l.Inner, errors.ErrUnsupported)
 	}
 	inner, err := l.Inner.Codecs(codecs)
 	if err != nil {
@@ -203,6 +204,7 @@ func (l *Layout) Codecs(codecs []Spec) ([]Spec, error) {
 	return []Spec{{Name: "sharding_indexed", Config: config}}, nil
 }
 
+// shardingConfig is the configuration of sharding_indexed.
 type shardingConfig struct {
 	ChunkShape    []int64 `json:"chunk_shape"`
 	Codecs        []Spec  `json:"codecs"`
@@ -210,7 +212,7 @@ type shardingConfig struct {
 	IndexLocation string  `json:"index_location"`
 }
 
-// defaultIndexCodecs are those that the specification recommends.
+// defaultIndexCodecs returns the index codecs that the specification recommends.
 func defaultIndexCodecs() []Spec {
 	return []Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, {Name: "crc32c"}}
 }

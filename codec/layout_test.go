@@ -8,7 +8,7 @@ import (
 	"varve/grid"
 )
 
-// layoutGrid makes a grid whose axes all have an extent of 120.
+// layoutGrid returns a grid with an extent of 120 along all axes.
 func layoutGrid(t *testing.T, sizes ...grid.Sizes) *grid.Grid {
 	t.Helper()
 	g, err := grid.FromSizes(slices.Repeat([]int64{120}, len(sizes)), sizes...)
@@ -64,7 +64,7 @@ func TestDeclaredLayout(t *testing.T) {
 	}
 }
 
-// A layout survives the way through a chunk grid and codecs.
+// A layout equals the layout of the chunk grid and codecs made from it.
 func TestLayoutToMetadata(t *testing.T) {
 	const gzip = littleBytes + `,{"name":"gzip","configuration":{"level":1}}`
 	for _, list := range []string{gzip, shards("[20,10]", gzip), shards("[20,10]", shards("[5,10]", gzip))} {

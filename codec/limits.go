@@ -8,45 +8,45 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// What a chunk may take. Whoever holds one in memory asks here, whatever it is read or made for.
+// The limits of a chunk in memory. All code that holds a whole chunk checks them.
 const (
-	// maxChunk bounds the bytes of all elements of a chunk, and an eighth of it their number;
-	// and the bytes that one is stored in.
+	// maxChunk is the largest size of a chunk in bytes, both of its elements and stored. An
+	// eighth of it is the largest number of elements.
 	maxChunk = 4 << 30
 
-	// maxUnsized is up to where a shape is taken at its word, whatever is stored. It also bounds
-	// what the compressors of a chunk may produce together where the size of the elements does
-	// not say how much it should be: text, and compressors of compressed bytes.
+	// maxUnsized is the largest chunk size in bytes that is accepted however few bytes are
+	// stored. It also limits the total output of a chunk's compressors where that size does
+	// not follow from the elements: text, and compressors of compressed bytes.
 	maxUnsized = 512 << 20
 
-	// maxRatio is more than any compressor in use makes of stored bytes, but for a few that
-	// have a word for a chunk of one value. Zstd comes to 32768.
+	// maxRatio is above the compression ratio of every codec except a few that store a chunk
+	// of one value in a constant size. Zstd reaches 32768.
 	maxRatio = 1 << 16
 
-	// spareChunk is up to where nobody asks how much of a chunk is beyond its array, and
-	// spareParts how many times as much it may be from there on.
-	spareChunk = 64 << 20
-	spareParts = 16
+	// Chunks above minSpareSize bytes may be at most maxSpareRatio times as large as their
+	// array.
+	minSpareSize  = 64 << 20
+	maxSpareRatio = 16
 
-	// varHeader is what an element of varying length takes besides its bytes.
-	varHeader = 24
+	// varElementSize is the size of the slice header of an element of varying length.
+	varElementSize = 24
 )
 
-// Room is how many bytes elements take in memory, the bytes of those of varying length not counted,
-// or math.MaxInt64 if it is out of range.
-func (f Form) Room() int64 {
+// MemorySize returns the size of the elements in memory in bytes, without the bytes of
+// elements of varying length. It returns math.MaxInt64 if the size overflows.
+func (f Form) MemorySize() int64 {
 	n, size := int64(f.Count()), int64(f.Bytes())
 	switch {
 	case n < 0 || size < 0:
 		return math.MaxInt64
 	case f.Type.Varies():
-		return varHeader * min(n, math.MaxInt64/varHeader)
+		return varElementSize * min(n, math.MaxInt64/varElementSize)
 	}
 	return size
 }
 
-// CheckSize reports elements that are too many to be held all at once. Who makes room for
-// a whole chunk asks before: its shape is a document's word alone, whatever is stored.
+// CheckSize returns an error if a chunk is too large to hold in memory. Call it before
+// allocating a whole chunk: the shape is from a document, whatever is stored.
 func (f Form) CheckSize() error {
 	if n := f.Bytes(); n < 0 || n > maxChunk || f.Count() > maxChunk/8 {
 		return fmt.Errorf("a chunk of shape %v of %v, more than %d GiB: %w", f.Shape, f.Type, maxChunk>>30, errors.ErrUnsupported)
@@ -54,7 +54,7 @@ func (f Form) CheckSize() error {
 	return nil
 }
 
-// CheckStored reports stored bytes of a chunk that are too many to be held all at once.
+// CheckStored returns an error if a stored chunk is too large to hold in memory.
 func CheckStored(stored int64) error {
 	if stored < 0 || stored > maxChunk {
 		return fmt.Errorf("a chunk is stored in %d bytes, more than %d GiB: %w", stored, maxChunk>>30, errors.ErrUnsupported)
@@ -62,21 +62,21 @@ func CheckStored(stored int64) error {
 	return nil
 }
 
-// CheckGrowth reports elements that take far more than the bytes that they are stored in can justify.
-// They are ErrCorrupt.
+// CheckGrowth returns an ErrCorrupt if the stored bytes are too few for the chunk's
+// elements.
 func (f Form) CheckGrowth(stored int64) error {
-	need := f.Room()
+	need := f.MemorySize()
 	if need > maxUnsized && need/maxRatio > stored {
-		return corrupt.Errorf("a chunk of shape %v of %v is stored in %d bytes, from which no codec makes so much", f.Shape, f.Type, stored)
+		return corrupt.Errorf("a chunk of shape %v of %v is stored in %d bytes; no codec compresses that well", f.Shape, f.Type, stored)
 	}
 	return nil
 }
 
-// CheckSpare reports elements that take much, and are nearly all beyond the array that they are a chunk
-// of, which takes so many bytes: nobody writes those for what is in them.
+// CheckSpare returns an error if a chunk is large and nearly all of it is outside its
+// array, whose size in bytes is array. No writer needs such chunks.
 func (f Form) CheckSpare(array int64) error {
-	if need := f.Room(); need > spareChunk && need/spareParts > array {
-		return fmt.Errorf("a chunk of shape %v of %v takes %d bytes, and all of its array %d; write it anew with shorter chunks: %w", f.Shape, f.Type, need, array, errors.ErrUnsupported)
+	if need := f.MemorySize(); need > minSpareSize && need/maxSpareRatio > array {
+		return fmt.Errorf("a chunk of shape %v of %v takes %d bytes, but its whole array only %d; write the array again with smaller chunks: %w", f.Shape, f.Type, need, array, errors.ErrUnsupported)
 	}
 	return nil
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestLimits: up to 512 MiB a shape is taken at its word, beyond that if a compressor could make
-// as much of what is stored, and never beyond 4 GiB. Of a large chunk a part has to be in its array.
+// TestLimits checks that a shape of up to 512 MiB is always accepted, a larger one if a
+// compressor could produce it from the stored bytes, and none above 4 GiB. Enough of a
+// large chunk must be inside its array.
 func TestLimits(t *testing.T) {
 	const mib, gib = 1 << 20, 1 << 30
 	double, text := Type{Kind: Float, Size: 8}, Type{Kind: String}

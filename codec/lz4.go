@@ -2,9 +2,9 @@ package codec
 
 import "varve/codec/internal/lz4"
 
-// numcodecsLZ4 is one LZ4 block behind its decoded size.
+// numcodecsLZ4 is one LZ4 block after its decoded size.
 //
-// Specification: numcodecs.lz4: u32 LE size, block. Not HDF5's framing.
+// Specification: numcodecs.lz4: u32 LE size, block. HDF5's container differs.
 //
 //	{"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}
 type numcodecsLZ4 struct{ acceleration int }
@@ -25,7 +25,7 @@ func (l *numcodecsLZ4) Decode(dst, src []byte) (int, error) { return lz4.DecodeS
 
 func (l *numcodecsLZ4) decodedSize(src []byte) (int, error) { return lz4.SizedLen(src) }
 
-// hdf5LZ4 is a run of LZ4 blocks, each of which may be stored as it is.
+// hdf5LZ4 is a sequence of LZ4 blocks, some of which may be uncompressed.
 //
 // Specification: HDF5's filter 32004, as imagecodecs' lz4h5: u64 BE decoded size, u32 BE
 // block size, then for each block u32 BE stored size and the block; a block as long as

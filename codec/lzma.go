@@ -13,12 +13,12 @@ const (
 	lzmaRaw   = 3
 )
 
-// newLZMA makes the decoder of xz containers, of their forerunner with the ending .lzma,
-// and of bare filter chains.
+// newLZMA returns the decoder of .xz files, of the older .lzma files, and of raw filter
+// chains.
 //
 // Specification: numcodecs.lzma, which is Python's lzma module; the .xz file format 1.2.
-// The numbers are those of that module. Only a bare chain needs its filters named; the
-// check and the preset matter for encoding alone.
+// The numbers are those of that module. Only a raw chain needs its filters in the
+// configuration; check and preset matter for encoding only.
 //
 //	{"name": "numcodecs.lzma", "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}
 func newLZMA(c *config, _ Form) (Codec, error) {
@@ -26,19 +26,19 @@ func newLZMA(c *config, _ Form) (Codec, error) {
 	switch format := c.integer("format", lzmaXZ, lzmaXZ, lzmaRaw); format {
 	case lzmaAlone:
 		c.ignore("filters")
-		return &foreign{key: "lzma", decode: xz.DecodeAlone}, nil
+		return &decoder{key: "lzma", decode: xz.DecodeAlone}, nil
 	case lzmaRaw:
 		chain := c.lzmaFilters()
-		return &foreign{key: fmt.Sprint("lzma", chain), decode: func(dst, src []byte) (int, error) {
+		return &decoder{key: fmt.Sprint("lzma", chain), decode: func(dst, src []byte) (int, error) {
 			return xz.DecodeRaw(dst, src, chain)
 		}}, nil
 	default:
 		c.ignore("filters")
-		return &foreign{key: "xz", decode: xz.Decode}, nil
+		return &decoder{key: "xz", decode: xz.Decode}, nil
 	}
 }
 
-// lzmaFilters reads the filter chain of a raw stream.
+// lzmaFilters reads the filter chain of a raw stream. The defaults are those of liblzma.
 func (c *config) lzmaFilters() []xz.Filter {
 	var list []struct {
 		ID   uint64 `json:"id"`

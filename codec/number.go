@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// number is an element type that the element-wise codecs calculate with. They are
-// NumPy's, since those codecs are defined by what NumPy does.
+// number is an element type of the element-wise codecs. The types are NumPy's, since
+// NumPy's behaviour defines those codecs.
 type number uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	numFloat64
 )
 
-// numberTypes are the types of the numbers, and how NumPy's type strings spell them.
+// numberTypes are the types of the numbers and their NumPy type strings.
 var numberTypes = [...]struct {
 	typ  Type
 	code string
@@ -50,8 +50,8 @@ func (n number) String() string { return n.typ().String() }
 func (n number) isFloat() bool  { return n >= numFloat16 }
 func (n number) isSigned() bool { return n >= numInt8 && n <= numInt64 }
 
-// integerRange returns the least and the greatest value of an integer type, of which
-// the greatest is never negative.
+// integerRange returns the least and the greatest value of an integer type. The greatest
+// is never negative.
 func (n number) integerRange() (lo int64, hi uint64) {
 	bits := 8 * n.size()
 	switch {
@@ -63,7 +63,7 @@ func (n number) integerRange() (lo int64, hi uint64) {
 	return 0, math.MaxUint64 >> (64 - bits)
 }
 
-// numberOf returns the number that elements of a type are; times are int64.
+// numberOf returns the number of an element type; times are int64.
 func numberOf(t Type) (number, bool) {
 	if t.Kind == DateTime || t.Kind == TimeDelta {
 		return numInt64, true
@@ -76,11 +76,10 @@ func numberOf(t Type) (number, bool) {
 	return 0, false
 }
 
-// parseNumber reads the name of a type, or a type string of NumPy. The byte order that
-// such a string may begin with is checked and then left alone: elements in memory are
-// little-endian, and how they are stored is for the codec that makes bytes to say. In
-// zarr.json that is what zarr-python does with the encoded type. In a v2 document the
-// encoded type's byte order is that of the stored bytes.
+// parseNumber parses a type name or a NumPy type string. It accepts a byte order and
+// ignores it: elements in memory are little-endian, and the array-to-bytes codec sets the
+// stored order. zarr-python does the same with types in zarr.json. In a format 2 document
+// the byte order of the encoded type is that of the stored bytes.
 func parseNumber(name string) (number, bool) {
 	code := name
 	if len(code) == 3 && strings.ContainsRune("<>=|", rune(code[0])) {

@@ -8,14 +8,14 @@ import (
 	"varve/grid"
 )
 
-// unsupported keeps an error that says what the codec exists for and does not take.
+// unsupported keeps an error for elements that the codec does not accept.
 func (c *config) unsupported(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf("codec %q: %s: %w", c.codec, fmt.Sprintf(format, args...), errors.ErrUnsupported)
 	}
 }
 
-// dtype reads a type string; absent is 0 where there must be one.
+// dtype reads a type string. An absent of 0 means that the field is required.
 func (c *config) dtype(field string, absent number) number {
 	name := c.text(field, "")
 	if name == "" {
@@ -31,26 +31,26 @@ func (c *config) dtype(field string, absent number) number {
 	return n
 }
 
-// notBig refuses a type string that calls the stored elements big-endian. What "bytes" has
-// made elements of zarr-python then takes for words of the other byte order, whatever that
-// codec says, and reads other values than anybody wrote.
-func (c *config) notBig(field string) {
+// refuseBigEndian refuses a type string with big-endian order. The codec "bytes" has
+// already swapped the bytes when zarr-python reads elements as this type, so that it
+// would swap them again and read wrong values.
+func (c *config) refuseBigEndian(field string) {
 	var name string
 	if err := unmarshal(c.fields[field], &name); err != nil {
 		return
 	}
 	if n, ok := parseNumber(name); ok && n.size() > 1 && name[0] == '>' {
-		c.unsupported("%s: %q turns the bytes of elements that \"bytes\" has put in order; spell it \"<%s\"", field, name, n.code())
+		c.unsupported("%s: %q would swap the bytes again that \"bytes\" has swapped; use \"<%s\"", field, name, n.code())
 	}
 }
 
-// has reports whether a field is given.
+// has reports whether a field is present and not null.
 func (c *config) has(field string) bool {
 	raw := c.fields[field]
 	return raw != nil && string(raw) != "null"
 }
 
-// elements returns the number that the elements of in are.
+// elements returns the number of the elements of in.
 func (c *config) elements(in Form) number {
 	n, ok := numberOf(in.Type)
 	if !ok {
@@ -59,9 +59,9 @@ func (c *config) elements(in Form) number {
 	return n
 }
 
-// declared reads the type string that repeats the type of the elements, which is also
-// what it means where it is absent.
-func (c *config) declared(field string, in Form) number {
+// elementType reads a type string that must equal the type of the elements, which is also
+// its default.
+func (c *config) elementType(field string, in Form) number {
 	have := c.elements(in)
 	n := c.dtype(field, have)
 	if n != have {
@@ -70,16 +70,16 @@ func (c *config) declared(field string, in Form) number {
 	return n
 }
 
-// notBool refuses booleans, with which NumPy does not calculate as with numbers.
-func (c *config) notBool(field string, n number) {
+// refuseBool refuses booleans, for which NumPy's arithmetic is logic.
+func (c *config) refuseBool(field string, n number) {
 	if n == numBool {
 		c.fail(field, "bool is not a type to calculate with; want an integer or a float")
 	}
 }
 
-// convertFill returns the fill value as an element of another type. It is the fill
-// value behind the codecs of numcodecs, since zarr-python compares what they encoded
-// with the fill value as it is.
+// convertFill returns the fill value as an element of another type. zarr-python compares
+// encoded elements with the unencoded fill value, so the codecs of numcodecs do not
+// encode it.
 func convertFill(in Form, to number) []byte {
 	from, ok := numberOf(in.Type)
 	if in.Fill == nil || !ok {
@@ -90,8 +90,7 @@ func convertFill(in Form, to number) []byte {
 	return out
 }
 
-// encodedType returns the type of elements stored as n, which stays t where that is
-// what they are anyway.
+// encodedType returns the type of elements stored as n: t itself if it is n already.
 func encodedType(t Type, n number) Type {
 	if have, ok := numberOf(t); ok && have == n {
 		return t
@@ -99,19 +98,19 @@ func encodedType(t Type, n number) Type {
 	return n.typ()
 }
 
-// elementwise is embedded by codecs that encode every element by itself.
+// elementwise is embedded by codecs that encode each element independently.
 type elementwise struct{}
 
 func (elementwise) encodedRegion(r grid.Region) grid.Region { return r }
 
-// loses implements lossy: each of them rounds, or has no place for some numbers.
-func (elementwise) loses() bool { return true }
+// isLossy implements lossReporter: each of them rounds, or cannot encode some numbers.
+func (elementwise) isLossy() bool { return true }
 
-// misfit says that an element has no place in the type it is stored as. NumPy would
-// store some other value and say nothing.
-func misfit(at int, value any, to number) error {
+// rangeError returns the error for an element that the stored type cannot hold. NumPy
+// would store another value silently.
+func rangeError(at int, value any, to number) error {
 	lo, hi := limits(to)
-	return fmt.Errorf("element %d becomes %v, which %v, from %v to %v, does not hold", at, value, to, lo, hi)
+	return fmt.Errorf("element %d is encoded as %v, out of the range of %v (%v to %v)", at, value, to, lo, hi)
 }
 
 func limits(n number) (lo, hi any) {

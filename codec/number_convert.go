@@ -2,24 +2,25 @@ package codec
 
 import "math"
 
-// convert fills dst with the elements of src as NumPy's astype converts them.
+// convert fills dst with the elements of src, converted like NumPy's astype.
 func convert(dst []byte, to number, src []byte, from number) {
 	_ = converter{to: to, from: from}.run(dst, src) // without checking it cannot fail
 }
 
-// convertExactly is convert but for elements that the type does not hold: those are an
-// error. Rounding is none.
+// convertExactly is like convert, but returns an error for elements out of range. It
+// allows rounding.
 func convertExactly(dst []byte, to number, src []byte, from number) error {
-	return converter{to: to, from: from, check: true}.run(dst, src)
+	return converter{to: to, from: from, isChecked: true}.run(dst, src)
 }
 
+// converter converts elements from one type to another.
 type converter struct {
-	to, from number
-	check    bool
-	first    int // number of the first element, for messages
+	to, from  number
+	isChecked bool
+	first     int // index of the first element, for messages
 }
 
-// run takes the way by which every value is rounded at most once.
+// run converts through the type in which every value is rounded at most once.
 func (c converter) run(dst, src []byte) error {
 	switch {
 	case c.to == c.from:
@@ -38,9 +39,9 @@ func (c converter) words(dst, src []byte) error {
 	for at := 0; len(src) > 0; at += blockLen {
 		b := block[:min(blockLen, len(src)/c.from.size())]
 		load(b, src, c.from)
-		if c.check {
+		if c.isChecked {
 			if i := wordOutside(b, c.from, c.to); i >= 0 {
-				return misfit(c.first+at+i, wordValue(b[i], c.from), c.to)
+				return rangeError(c.first+at+i, wordValue(b[i], c.from), c.to)
 			}
 		}
 		storeWords(dst, b, c.to)
@@ -54,9 +55,9 @@ func convertFloats[F float32 | float64](c converter, dst, src []byte) error {
 	for at := 0; len(src) > 0; at += blockLen {
 		b := block[:min(blockLen, len(src)/c.from.size())]
 		load(b, src, c.from)
-		if c.check {
+		if c.isChecked {
 			if i := floatOutside(b, c.to); i >= 0 {
-				return misfit(c.first+at+i, b[i], c.to)
+				return rangeError(c.first+at+i, b[i], c.to)
 			}
 		}
 		storeFloats(dst, b, c.to)
@@ -73,8 +74,8 @@ func wordValue(v uint64, n number) any {
 	return v
 }
 
-// wordOutside returns the first of the integers of a type that another type of integers
-// does not hold, or -1.
+// wordOutside returns the index of the first integer that another integer type cannot
+// hold, or -1.
 func wordOutside(b []uint64, from, to number) int {
 	lo, hi := to.integerRange()
 	if !from.isSigned() {
@@ -94,9 +95,9 @@ func wordOutside(b []uint64, from, to number) int {
 	return -1
 }
 
-// floatOutside returns the first float that a type does not hold after rounding, which
-// is towards zero for integers, or -1. A float holds infinities and NaN, but a finite
-// value must not become one.
+// floatOutside returns the index of the first float that a type cannot hold after
+// rounding, or -1. Integers are rounded towards zero. Float types hold infinities and
+// NaN, but a finite value must not become one.
 func floatOutside[F float32 | float64](b []F, to number) int {
 	if to == numBool {
 		for i, v := range b {
@@ -108,6 +109,7 @@ func floatOutside[F float32 | float64](b []F, to number) int {
 	}
 	above, below := floatBounds(to)
 	for i, v := range b {
+		// The negated comparison is also true for NaN.
 		if f := float64(v); !(f > above && f < below) && !(to.isFloat() && f-f != 0) {
 			return i
 		}
@@ -115,10 +117,12 @@ func floatOutside[F float32 | float64](b []F, to number) int {
 	return -1
 }
 
-// floatBounds returns the bounds, exclusive, of what rounds to a value of a type.
+// floatBounds returns the exclusive bounds of the values that round to a value of a type.
 func floatBounds(n number) (above, below float64) {
 	switch n {
 	case numFloat16:
+		// Half a unit above 65504, the largest float16: from there on, ties round to
+		// infinity.
 		return -65520, 65520
 	case numFloat32:
 		const tie = 0x1p128 - 0x1p103
@@ -126,6 +130,8 @@ func floatBounds(n number) (above, below float64) {
 	case numFloat64:
 		return math.Inf(-1), math.Inf(1)
 	case numInt64:
+		// float64 has no value between −2⁶³ and the next below, so subtracting 1 would
+		// change nothing.
 		return math.Nextafter(-0x1p63, math.Inf(-1)), 0x1p63
 	case numUint64:
 		return -1, 0x1p64

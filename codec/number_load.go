@@ -5,17 +5,18 @@ import (
 	"math"
 )
 
-// Elements are taken up in blocks, calculated with as one of few wide types and put
-// down again, so that there is a loop for every type and not for every pair of types.
-// A block stays in the first-level cache and on the stack.
+// blockLen is the number of elements that are converted at a time. Elements are loaded in
+// blocks, computed with in one of few wide types and stored again, so that there is one
+// loop for each type instead of one for each pair of types. A block fits the first-level
+// cache and is allocated on the stack.
 const blockLen = 256
 
-// wide is a type that elements are calculated with: uint64 stands for every integer in
-// two's complement, extended with its sign if it has one.
+// wide is a type for computing: uint64 represents every integer in two's complement,
+// sign-extended if it is signed.
 type wide interface{ uint64 | float32 | float64 }
 
-// load fills dst with elements from the start of src. Floats are never loaded as words,
-// nor as anything narrower than they are.
+// load fills dst with elements from the start of src. It must not load floats as words,
+// nor as a narrower type.
 func load[W wide](dst []W, src []byte, n number) {
 	switch n {
 	case numBool, numUint8:
@@ -51,6 +52,7 @@ func load8[S int8 | uint8, W wide](dst []W, src []byte) {
 
 func load16[S int16 | uint16, W wide](dst []W, src []byte) {
 	for i := range dst {
+		// Never true. The check lets the compiler omit the bounds check of Uint16.
 		if len(src) < 2 {
 			return
 		}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// storeWords puts integers down as a type of integers. What does not fit is cut off to
-// the low bits, and a boolean is whether there is any bit.
+// storeWords stores integers as an integer type. It truncates integers to the low bits; a
+// boolean is true if any bit is set.
 func storeWords(dst []byte, src []uint64, n number) {
 	switch n.size() {
 	case 1:
@@ -41,11 +41,11 @@ func storeBools[W wide](dst []byte, src []W) {
 	}
 }
 
-// storeFloats puts floats down as any type. Floats become integers as NumPy makes them
-// on x86-64: towards zero, as a wider integer that is cut off, which is its least value
-// where it does not hold the float either. C leaves open what a float out of range
-// becomes, and NumPy's own loops for uint32 disagree with each other there; the
-// one taken is that of single elements.
+// storeFloats stores floats as any type. Floats become integers as in NumPy on x86-64:
+// they are truncated to a wider integer, which is then truncated to the low bits. A float
+// that the wider integer cannot hold becomes its least value. C leaves the result for
+// floats out of range undefined, and NumPy's own loops for uint32 disagree there; this
+// function follows the one for single elements.
 func storeFloats[F float32 | float64](dst []byte, src []F, n number) {
 	switch n {
 	case numBool:
@@ -76,7 +76,7 @@ func storeFloats[F float32 | float64](dst []byte, src []F, n number) {
 		}
 	case numFloat16:
 		for i, v := range src {
-			binary.LittleEndian.PutUint16(dst[2*i:], halfOf(float64(v)))
+			binary.LittleEndian.PutUint16(dst[2*i:], float64ToHalf(float64(v)))
 		}
 	case numFloat32:
 		for i, v := range src {
@@ -89,7 +89,7 @@ func storeFloats[F float32 | float64](dst []byte, src []F, n number) {
 	}
 }
 
-// toInt32 is the instruction CVTTSD2SI, on every machine.
+// toInt32 computes the x86-64 instruction CVTTSD2SI, on every machine.
 func toInt32(v float64) int32 {
 	if v > -0x1p31-1 && v < 0x1p31 {
 		return int32(v)
@@ -97,7 +97,7 @@ func toInt32(v float64) int32 {
 	return math.MinInt32
 }
 
-// toInt64 is CVTTSD2SI for 64 bits.
+// toInt64 computes CVTTSD2SI for 64 bits.
 func toInt64(v float64) int64 {
 	if v >= -0x1p63 && v < 0x1p63 {
 		return int64(v)
@@ -105,7 +105,7 @@ func toInt64(v float64) int64 {
 	return math.MinInt64
 }
 
-// toUint64 is what compilers make of it, there being no such instruction.
+// toUint64 converts as compilers for x86-64 do, which has no such instruction.
 func toUint64(v float64) uint64 {
 	if v >= 0x1p63 {
 		return uint64(toInt64(v-0x1p63)) ^ 1<<63

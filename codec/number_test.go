@@ -13,7 +13,7 @@ const allNumbers = numFloat64 + 1
 func TestHalves(t *testing.T) {
 	for h := range uint32(1 << 16) {
 		v := halfToFloat32(uint16(h))
-		if back := halfOf(float64(v)); back != uint16(h) && !(v != v && h&0x200 == 0) {
+		if back := float64ToHalf(float64(v)); back != uint16(h) && !(v != v && h&0x200 == 0) {
 			t.Fatalf("half %#04x is %v, whose half is %#04x", h, v, back)
 		}
 		if h&0x7fff < 0x7c00 {
@@ -32,16 +32,16 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestHalfOfRounds compares with rounding bit by bit, where halves part.
-func TestHalfOfRounds(t *testing.T) {
+// TestFloat64ToHalfRounds compares the result with rounding bit by bit, near ties.
+func TestFloat64ToHalfRounds(t *testing.T) {
 	check := func(v float64) {
 		t.Helper()
 		m, e := mantissa(v)
-		want := nearestEven.float(math.Signbit(v), m, e, numFloat16)
+		want := nearestEven.roundFloat(math.Signbit(v), m, e, numFloat16)
 		if math.Abs(want) >= 65536 {
 			want = math.Copysign(math.Inf(1), want)
 		}
-		if got := float64(halfToFloat32(halfOf(v))); got != want || math.Signbit(got) != math.Signbit(want) {
+		if got := float64(halfToFloat32(float64ToHalf(v))); got != want || math.Signbit(got) != math.Signbit(want) {
 			t.Fatalf("%v (%#x) as a half is %v, want %v", v, math.Float64bits(v), got, want)
 		}
 	}
@@ -59,27 +59,27 @@ func TestHalfOfRounds(t *testing.T) {
 	}
 }
 
-// TestRoundingIsTheMachines compares rounding to the nearest with what the machine does.
+// TestRoundingIsTheMachines compares rounding to nearest with that of the hardware.
 func TestRoundingIsTheMachines(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 50000 {
 		v := math.Float64frombits(r.Uint64()>>12 | (0x360+r.Uint64N(0x110))<<52) // subnormal to too large
 		m, e := mantissa(v)
-		if got, want := nearestEven.float(false, m, e, numFloat32), float64(float32(v)); got != want && !math.IsInf(want, 0) {
+		if got, want := nearestEven.roundFloat(false, m, e, numFloat32), float64(float32(v)); got != want && !math.IsInf(want, 0) {
 			t.Fatalf("seed %d: %v as float32 is %v, want %v", seed, v, got, want)
 		}
 		w := r.Uint64() >> (r.Uint32() % 64)
-		if got, want := nearestEven.float(false, w, 0, numFloat32), float64(float32(w)); got != want {
+		if got, want := nearestEven.roundFloat(false, w, 0, numFloat32), float64(float32(w)); got != want {
 			t.Fatalf("seed %d: %d as float32 is %v, want %v", seed, w, got, want)
 		}
-		if got, want := nearestEven.float(true, w, 0, numFloat64), -float64(w); got != want {
+		if got, want := nearestEven.roundFloat(true, w, 0, numFloat64), -float64(w); got != want {
 			t.Fatalf("seed %d: -%d as float64 is %v, want %v", seed, w, got, want)
 		}
 	}
 }
 
-// TestRoundingModes compares each way of rounding with exact arithmetic.
+// TestRoundingModes compares each rounding mode with exact arithmetic.
 func TestRoundingModes(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -100,7 +100,7 @@ func TestRoundingModes(t *testing.T) {
 					b.Neg(b)
 				}
 				want, _ := b.SetMode(exact).SetPrec(uint(mantissaBits(n) + 1)).Float64()
-				if got := mode.float(negative, w, 0, n); got != want {
+				if got := mode.roundFloat(negative, w, 0, n); got != want {
 					t.Fatalf("seed %d: %v %d (%v) as %v is %v, want %v", seed, mode, w, negative, n, got, want)
 				}
 			}
@@ -122,8 +122,8 @@ func TestWrapFloat(t *testing.T) {
 	}
 }
 
-// TestFloatsOutOfRange holds the choice that storeFloats documents, which NumPy's loops
-// for uint32 leave open.
+// TestFloatsOutOfRange checks the documented results of storeFloats where NumPy's loops
+// for uint32 disagree.
 func TestFloatsOutOfRange(t *testing.T) {
 	for _, tt := range []struct {
 		v                float64
@@ -163,8 +163,8 @@ func TestParseNumber(t *testing.T) {
 	}
 }
 
-// TestHoldsAll tries what a type does not hold of another.
-func TestHoldsAll(t *testing.T) {
+// TestCanHold converts values of each type to each other type and back.
+func TestCanHold(t *testing.T) {
 	for to := numInt8; to < allNumbers; to++ {
 		for of := numInt8; of < allNumbers; of++ {
 			want := true
@@ -175,14 +175,14 @@ func TestHoldsAll(t *testing.T) {
 				convert(back, of, got, to)
 				want = want && err == nil && string(back) == string(v)
 			}
-			if got := to.holdsAll(of); got != want {
+			if got := to.canHold(of); got != want {
 				t.Errorf("%v holds all of %v: %v, want %v", to, of, got, want)
 			}
 		}
 	}
 }
 
-// extremes are the values of a type that are the hardest to hold.
+// extremes returns the values of a type that other types can hardly hold.
 func extremes(n number) [][]byte {
 	if n.isFloat() {
 		odd := map[number]uint64{numFloat16: 0x3c01, numFloat32: 0x3f80_0001, numFloat64: 0x3ff0_0000_0000_0001}[n]

@@ -7,14 +7,16 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// packBits stores booleans as bits, eight to a byte, the first as the most significant.
+// packBits stores booleans as bits, eight to a byte, the first one as the most
+// significant.
 //
 //	┌───────────┬──────────┬───┬──────────┐
 //	│ padding n │ 8 bits   │ … │ 8−n bits │
 //	└───────────┴──────────┴───┴──────────┘
 //
-// Specification: numcodecs.packbits, https://numcodecs.readthedocs.io/en/stable/filter/packbits.html.
-// The padding, 0 to 7 bits, may have any value.
+// Specification: numcodecs.packbits,
+// https://numcodecs.readthedocs.io/en/stable/filter/packbits.html. The padding, 0 to 7
+// bits, may have any value.
 //
 //	{"name": "numcodecs.packbits", "configuration": {}}
 type packBits struct{}
@@ -52,10 +54,11 @@ func (packBits) Encode(dst, src Elems, _ Form) error {
 	return nil
 }
 
-// pack8 gathers eight booleans, each any byte that is not 0. The product puts bit 8·i
-// at place 63−i, and nothing else there.
+// pack8 packs eight booleans; any byte other than 0 is true. The multiplication moves bit
+// 8·i to bit 63−i and puts nothing else in the top byte.
 func pack8(b []byte) byte {
 	v := binary.LittleEndian.Uint64(b)
+	// Combine the eight bits of each byte in its lowest bit.
 	v |= v >> 4 & 0x0f0f_0f0f_0f0f_0f0f
 	v |= v >> 2 & 0x3f3f_3f3f_3f3f_3f3f
 	v |= v >> 1
@@ -65,7 +68,7 @@ func pack8(b []byte) byte {
 func (packBits) Decode(dst, src Elems, _ Form) error {
 	d, s := dst.Fixed, src.Fixed
 	if padding := -len(d) & 7; int(s[0]) != padding {
-		return corrupt.Errorf("byte 0 says that %d bits are padding; behind %d booleans there are %d", s[0], len(d), padding)
+		return corrupt.Errorf("byte 0: %d padding bits, but %d booleans need %d", s[0], len(d), padding)
 	}
 	for s = s[1:]; len(d) >= 8; d, s = d[8:], s[1:] {
 		binary.LittleEndian.PutUint64(d, unpack8(s[0]))
@@ -78,9 +81,11 @@ func (packBits) Decode(dst, src Elems, _ Form) error {
 	return nil
 }
 
-// unpack8 spreads the bits of a byte over eight bytes, the most significant first.
+// unpack8 returns eight bytes of 0 or 1 for the bits of a byte, the most significant
+// first.
 func unpack8(b byte) uint64 {
-	// Every byte keeps the one bit that is its own, and becomes 1 if it is set.
+	// Copy the byte eight times and keep another bit in each copy. The addition carries a set
+	// bit to the top of its byte.
 	v := uint64(b) * 0x0101_0101_0101_0101 & 0x0102_0408_1020_4080
 	return (v + 0x7f7e_7c78_7060_4000) >> 7 & 0x0101_0101_0101_0101
 }

@@ -3,7 +3,6 @@ package codec
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"testing"
 )
 
@@ -36,16 +35,16 @@ func TestPackBitsRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		stored []byte
-		says   string
 	}{
-		{"other padding", []byte{4, 0, 0}, "byte 0 says that 4 bits are padding; behind 11 booleans there are 5"},
-		{"too short", []byte{5, 0}, "chunk has 2 bytes"},
-		{"too long", []byte{5, 0, 0, 0}, "chunk has 4 bytes"},
+		{"other padding", []byte{4, 0, 0}},
+		{"too short", []byte{5, 0}},
+		{"too long", []byte{5, 0, 0, 0}},
 	} {
 		err := p.Decode(NewElems(p.Form()), tt.stored)
-		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: error is %v, want it to say %q", tt.name, err, tt.says)
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error is %v, want ErrCorrupt", tt.name, err)
 		}
+		checkMessage(t, tt.name, err)
 	}
 	if err := p.Decode(NewElems(p.Form()), []byte{5, 0xff, 0xff}); err != nil {
 		t.Errorf("padding that is not 0: %v", err)

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Pipeline is a validated chain of codecs for chunks of one type and shape.
+// Pipeline is a validated codec pipeline for chunks of one type and shape.
 type Pipeline struct {
-	specs   []Spec
-	forms   []Form // of the chunk, then after each array codec
-	arrays  []ArrayToArray
-	toBytes ArrayToBytes
-	bytes   []BytesToBytes
-	sizes   []int // encoded sizes: after toBytes, then after each of bytes; -1 varies
+	specs       []Spec
+	forms       []Form // of the chunk, then after each array codec
+	arrayCodecs []ArrayToArray
+	toBytes     ArrayToBytes
+	bytesCodecs []BytesToBytes
+	sizes       []int // encoded sizes after toBytes and after each of bytesCodecs; -1 if it varies
 }
 
-// New builds the pipeline that specs name, in the order of encoding, for chunks of
+// New returns the pipeline of specs, which are in the order of encoding, for chunks of
 // the given form.
 func New(specs []Spec, form Form) (*Pipeline, error) {
 	p := &Pipeline{specs: slices.Clone(specs)}
@@ -36,7 +36,7 @@ func New(specs []Spec, form Form) (*Pipeline, error) {
 		}
 	}
 	if p.toBytes == nil {
-		return nil, fmt.Errorf("codecs [%s]: none of them turns the array into bytes; add \"bytes\"", p.names())
+		return nil, fmt.Errorf("codecs [%s]: no array-to-bytes codec; add \"bytes\"", p.names())
 	}
 	return p.bind(form)
 }
@@ -54,39 +54,39 @@ func checkForm(f Form) error {
 	return nil
 }
 
-// add appends a codec that sees chunks of form in, and returns what the next sees.
+// add appends a codec whose input has form in, and returns the form of its output.
 func (p *Pipeline) add(c Codec, name string, in Form) (Form, error) {
 	switch c := c.(type) {
 	case ArrayToArray:
 		if p.toBytes != nil {
-			return in, fmt.Errorf("codec %q works on arrays and must stand before the codec that makes bytes; the order is [%s]", name, p.names())
+			return in, fmt.Errorf("codec %q: an array-to-array codec must be before the array-to-bytes codec; the order is [%s]", name, p.names())
 		}
 		out, err := c.Encoded(in)
 		if err != nil {
 			return in, fmt.Errorf("codec %q: %w", name, err)
 		}
-		p.arrays = append(p.arrays, c)
+		p.arrayCodecs = append(p.arrayCodecs, c)
 		return out, nil
 	case ArrayToBytes:
 		if p.toBytes != nil {
-			return in, fmt.Errorf("codec %q: a second codec that turns the array into bytes; the order is [%s]", name, p.names())
+			return in, fmt.Errorf("codec %q: a second array-to-bytes codec; the order is [%s]", name, p.names())
 		}
 		p.toBytes = c
 		return in, nil
 	case BytesToBytes:
 		if p.toBytes == nil {
-			return in, fmt.Errorf("codec %q works on bytes and must stand behind the codec that makes them; the order is [%s]", name, p.names())
+			return in, fmt.Errorf("codec %q: a bytes-to-bytes codec must be after the array-to-bytes codec; the order is [%s]", name, p.names())
 		}
-		p.bytes = append(p.bytes, c)
+		p.bytesCodecs = append(p.bytesCodecs, c)
 		return in, nil
 	}
-	return in, fmt.Errorf("codec %q belongs to no stage", name)
+	return in, fmt.Errorf("codec %q is of no known kind", name)
 }
 
-// bind completes a pipeline whose codecs are set for chunks of the given form.
+// bind completes a pipeline with given codecs for chunks of a form.
 func (p *Pipeline) bind(form Form) (*Pipeline, error) {
 	p.forms = []Form{form}
-	for i, c := range p.arrays {
+	for i, c := range p.arrayCodecs {
 		next, err := c.Encoded(p.forms[i])
 		if err == nil {
 			err = checkForm(next)
@@ -97,13 +97,13 @@ func (p *Pipeline) bind(form Form) (*Pipeline, error) {
 		p.forms = append(p.forms, next)
 	}
 	if err := p.bindBytes(p.innermost()); err != nil {
-		return nil, fmt.Errorf("codec %q: %w", p.specs[len(p.arrays)].Name, err)
+		return nil, fmt.Errorf("codec %q: %w", p.specs[len(p.arrayCodecs)].Name, err)
 	}
-	p.sizes = make([]int, len(p.bytes)+1)
+	p.sizes = make([]int, len(p.bytesCodecs)+1)
 	size, fixed := p.toBytes.EncodedSize(p.innermost())
 	for i := range p.sizes {
 		if i > 0 && fixed {
-			size, fixed = p.bytes[i-1].EncodedSize(size)
+			size, fixed = p.bytesCodecs[i-1].EncodedSize(size)
 		}
 		p.sizes[i] = -1
 		if fixed {
@@ -113,16 +113,16 @@ func (p *Pipeline) bind(form Form) (*Pipeline, error) {
 	return p, nil
 }
 
-// bindBytes has the codec that makes bytes take chunks of form in.
+// bindBytes prepares the array-to-bytes codec for chunks of form in.
 func (p *Pipeline) bindBytes(in Form) (err error) {
-	if s, ok := p.toBytes.(shaped); ok {
-		p.toBytes, err = s.bound(in)
+	if s, ok := p.toBytes.(formBinder); ok {
+		p.toBytes, err = s.bind(in)
 		return err
 	}
 	return p.toBytes.Accepts(in)
 }
 
-// WithShape returns the same pipeline for chunks of another shape.
+// WithShape returns the pipeline for chunks of another shape.
 func (p *Pipeline) WithShape(shape []int64) (*Pipeline, error) {
 	form := p.Form()
 	if slices.Equal(shape, form.Shape) {
@@ -139,32 +139,32 @@ func (p *Pipeline) WithShape(shape []int64) (*Pipeline, error) {
 	return q.bind(form)
 }
 
-// Skip returns the pipeline of a chunk whose HDF5 filter mask is mask: bit i says that
-// the i-th codec from bytes to bytes was not applied to it.
+// Skip returns the pipeline of a chunk with the given HDF5 filter mask: bit i means that
+// the i-th bytes-to-bytes codec was not applied.
 func (p *Pipeline) Skip(mask uint32) *Pipeline {
 	if mask == 0 {
 		return p
 	}
 	q := *p
-	q.bytes, q.specs = nil, slices.Clone(p.specs[:len(p.arrays)+1])
-	for i, c := range p.bytes {
+	q.bytesCodecs, q.specs = nil, slices.Clone(p.specs[:len(p.arrayCodecs)+1])
+	for i, c := range p.bytesCodecs {
 		if i < 32 && mask>>i&1 == 1 {
 			continue
 		}
-		q.bytes = append(q.bytes, c)
-		q.specs = append(q.specs, p.specs[len(p.arrays)+1+i])
+		q.bytesCodecs = append(q.bytesCodecs, c)
+		q.specs = append(q.specs, p.specs[len(p.arrayCodecs)+1+i])
 	}
 	r, err := q.bind(p.Form())
 	if err != nil {
-		panic(err) // Accepts and Encoded have said yes to the same form before
+		panic(err) // cannot fail: Accepts and Encoded accepted the same form before
 	}
 	return r
 }
 
-// Form returns the form of the chunks that p decodes to.
+// Form returns the form of the decoded chunk.
 func (p *Pipeline) Form() Form { return p.forms[0] }
 
-// Specs returns the codecs as they were named.
+// Specs returns the codecs as they were specified.
 func (p *Pipeline) Specs() []Spec { return slices.Clone(p.specs) }
 
 func (p *Pipeline) innermost() Form { return p.forms[len(p.forms)-1] }
@@ -177,17 +177,17 @@ func (p *Pipeline) names() string {
 	return strings.Join(names, ", ")
 }
 
-// EncodedSize returns the size of every stored chunk, where it does not depend on
-// the elements.
+// EncodedSize returns the size of every stored chunk, or false if it depends on the
+// elements.
 func (p *Pipeline) EncodedSize() (int, bool) {
 	size := p.sizes[len(p.sizes)-1]
 	return size, size >= 0
 }
 
-// CanEncode returns nil, or an error that names a codec that only decodes.
+// CanEncode returns an error that names the first codec that cannot encode, or nil.
 func (p *Pipeline) CanEncode() error {
 	for i, c := range p.codecs() {
-		if d, ok := c.(decodeOnly); ok {
+		if d, ok := c.(encodeChecker); ok {
 			if err := d.cannotEncode(); err != nil {
 				return fmt.Errorf("codec %q: %w", p.specs[i].Name, err)
 			}
@@ -196,16 +196,16 @@ func (p *Pipeline) CanEncode() error {
 	return nil
 }
 
-// Exact returns nil, or an error that names a codec which cannot encode, or which may encode
-// elements as something that decodes to others. Chunks that others stored so can be read, but
-// not any elements can be stored so.
-func (p *Pipeline) Exact() error {
+// CheckExact returns an error that names the first codec that cannot encode or is lossy,
+// or nil. Chunks of a lossy pipeline can be read, but arbitrary elements cannot be stored
+// with it.
+func (p *Pipeline) CheckExact() error {
 	if err := p.CanEncode(); err != nil {
 		return err
 	}
 	for i, c := range p.codecs() {
-		if l, ok := c.(lossy); ok && l.loses() {
-			return fmt.Errorf("codec %q gives not all elements back as they were: %w", p.specs[i].Name, errors.ErrUnsupported)
+		if l, ok := c.(lossReporter); ok && l.isLossy() {
+			return fmt.Errorf("codec %q is lossy: %w", p.specs[i].Name, errors.ErrUnsupported)
 		}
 	}
 	return nil
@@ -214,24 +214,24 @@ func (p *Pipeline) Exact() error {
 // codecs yields every stage in the order of encoding, without an allocation.
 func (p *Pipeline) codecs() iter.Seq2[int, Codec] {
 	return func(yield func(int, Codec) bool) {
-		for i, c := range p.arrays {
+		for i, c := range p.arrayCodecs {
 			if !yield(i, c) {
 				return
 			}
 		}
-		if !yield(len(p.arrays), p.toBytes) {
+		if !yield(len(p.arrayCodecs), p.toBytes) {
 			return
 		}
-		for i, c := range p.bytes {
-			if !yield(len(p.arrays)+1+i, c) {
+		for i, c := range p.bytesCodecs {
+			if !yield(len(p.arrayCodecs)+1+i, c) {
 				return
 			}
 		}
 	}
 }
 
-// SameDecode reports whether p and q turn the same bytes into the same elements.
-// What only matters for encoding, such as a compressor's level, does not count.
+// SameDecode reports whether p and q decode the same bytes to the same elements. It
+// ignores parameters that matter for encoding only, such as a compressor's level.
 func (p *Pipeline) SameDecode(q *Pipeline) bool {
 	return p.Form().Type.Equal(q.Form().Type) && slices.Equal(p.Form().Shape, q.Form().Shape) && p.decodeKey() == q.decodeKey()
 }
@@ -246,7 +246,7 @@ func (p *Pipeline) decodeKey() string {
 	return strings.Join(keys, "|")
 }
 
-// Clients returns what a reader other than varve needs to decode this pipeline.
+// Clients returns the most common client that can decode this pipeline.
 func (p *Pipeline) Clients() Client {
 	worst := AnyClient
 	for _, s := range p.specs {
@@ -254,23 +254,23 @@ func (p *Pipeline) Clients() Client {
 		worst = max(worst, info.Client)
 	}
 	for _, c := range p.codecs() {
-		if c, ok := c.(configured); ok {
+		if c, ok := c.(clientReporter); ok {
 			worst = max(worst, c.clients())
 		}
 	}
-	for i, c := range p.bytes {
-		if d, ok := c.(demanding); ok {
+	for i, c := range p.bytesCodecs {
+		if d, ok := c.(sizeClientReporter); ok {
 			worst = max(worst, d.clientsFor(p.sizes[i]))
 		}
 	}
 	return worst
 }
 
-// onlyDecodes is embedded by codecs that nobody should write any more.
-type onlyDecodes struct{}
+// noEncoder is embedded by codecs that varve only decodes.
+type noEncoder struct{}
 
-func (onlyDecodes) cannotEncode() error {
+func (noEncoder) cannotEncode() error {
 	return fmt.Errorf("varve only decodes it; encode with \"zstd\" or \"numcodecs.zlib\": %w", errors.ErrUnsupported)
 }
 
-func (o onlyDecodes) Encode(dst, _ []byte) ([]byte, error) { return dst, o.cannotEncode() }
+func (o noEncoder) Encode(dst, _ []byte) ([]byte, error) { return dst, o.cannotEncode() }

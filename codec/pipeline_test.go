@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The types that tests use most.
+// The most frequent types in the tests.
 var (
 	int16Type   = Type{Kind: Int, Size: 2}
 	float32Type = Type{Kind: Float, Size: 4}
@@ -19,7 +19,7 @@ var (
 	stringType  = Type{Kind: String}
 )
 
-// specs reads a list of codecs as a document has it.
+// specs parses the list of codecs of a document.
 func specs(t testing.TB, list string) []Spec {
 	t.Helper()
 	var out []Spec
@@ -38,7 +38,7 @@ func mustNew(t testing.TB, list string, form Form) *Pipeline {
 	return p
 }
 
-// ramp returns n bytes that compress, but not to nothing.
+// ramp returns n bytes that compress moderately.
 func ramp(n int) []byte {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	b := make([]byte, n)
@@ -85,8 +85,8 @@ func TestPipelineRoundTrip(t *testing.T) {
 	}
 }
 
-// TestStoredBytes holds the stored form of small chunks, worked out by hand from the
-// specifications.
+// TestStoredBytes compares the stored form of small chunks with bytes that were derived by hand
+// from the specifications.
 func TestStoredBytes(t *testing.T) {
 	for _, tt := range []struct{ name, list, elems, stored string }{
 		{"little", `[{"name":"bytes","configuration":{"endian":"little"}}]`, "0100020003000400", "0100020003000400"},
@@ -113,41 +113,40 @@ func TestStoredBytes(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
-	for _, tt := range []struct{ name, list, says string }{
-		{"no bytes", `[]`, `none of them turns the array into bytes`},
-		{"two bytes", `[` + le + `,` + le + `]`, `a second codec`},
-		{"array behind bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`, `must stand before`},
-		{"bytes in front", `[{"name":"crc32c"},` + le + `]`, `must stand behind`},
-		{"unknown", `[` + le + `,{"name":"lzma9"}]`, `codec "lzma9" is unknown`},
-		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`, `codec "numcodecs.zfpy": ZFP is decoded where HDF5 stored it`},
-		{"endian missing", `[{"name":"bytes"}]`, `codec "bytes": endian: missing; want one of little, big`},
-		{"endian wrong", `[{"name":"bytes","configuration":{"endian":"middle"}}]`, `codec "bytes": endian: "middle" is not one of little, big`},
-		{"level too high", `[` + le + `,{"name":"gzip","configuration":{"level":10}}]`, `codec "gzip": level: 10 is not an integer from 0 to 9`},
-		{"level no integer", `[` + le + `,{"name":"gzip","configuration":{"level":5.5}}]`, `level: 5.5 is not an integer`},
-		{"unknown field", `[` + le + `,{"name":"gzip","configuration":{"level":5,"window":3}}]`, `codec "gzip": window: unknown configuration`},
-		{"order too short", `[{"name":"transpose","configuration":{"order":[0]}},` + le + `]`, `has 1 axes, the array 2`},
-		{"order twice", `[{"name":"transpose","configuration":{"order":[1,1]}},` + le + `]`, `does not hold every axis`},
-		{"order by letter", `[{"name":"transpose","configuration":{"order":"F"}},` + le + `]`, `"F" is not a list of integers`},
-		{"element size 0", `[` + le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]`, `elementsize: 0 is not`},
-		{"blosc's shuffle by number", `[` + le + `,{"name":"blosc","configuration":{"shuffle":1}}]`, `codec "blosc": shuffle: 1 is not one of noshuffle, shuffle, bitshuffle`},
-		{"blosc's compressor", `[` + le + `,{"name":"numcodecs.blosc","configuration":{"cname":"lzo"}}]`, `cname: "lzo" is not one of blosclz, lz4, lz4hc, snappy, zlib, zstd`},
-		{"level null", `[` + le + `,{"name":"gzip","configuration":{"level":null}}]`, `codec "gzip": level: null; leave it out`},
-		{"checksum null", `[` + le + `,{"name":"zstd","configuration":{"level":0,"checksum":null}}]`, `codec "zstd": checksum: null`},
-		{"order null", `[{"name":"transpose","configuration":{"order":null}},` + le + `]`, `order: missing`},
-		{"another id", `[` + le + `,{"name":"numcodecs.zlib","configuration":{"id":"gzip"}}]`, `codec "numcodecs.zlib": id: unknown`},
-		{"szip's mask", `[` + le + `,{"name":"imagecodecs_szip","configuration":{"options_mask":"x"}}]`, `options_mask: "x" is not an integer`},
-		{"location", `[` + le + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`, `location: "middle" is not one of start, end`},
+	for _, tt := range []struct{ name, list string }{
+		{"no bytes", `[]`},
+		{"two bytes", `[` + le + `,` + le + `]`},
+		{"array behind bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`},
+		{"bytes in front", `[{"name":"crc32c"},` + le + `]`},
+		{"unknown", `[` + le + `,{"name":"lzma9"}]`},
+		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`},
+		{"endian missing", `[{"name":"bytes"}]`},
+		{"endian wrong", `[{"name":"bytes","configuration":{"endian":"middle"}}]`},
+		{"level too high", `[` + le + `,{"name":"gzip","configuration":{"level":10}}]`},
+		{"level no integer", `[` + le + `,{"name":"gzip","configuration":{"level":5.5}}]`},
+		{"unknown field", `[` + le + `,{"name":"gzip","configuration":{"level":5,"window":3}}]`},
+		{"order too short", `[{"name":"transpose","configuration":{"order":[0]}},` + le + `]`},
+		{"order twice", `[{"name":"transpose","configuration":{"order":[1,1]}},` + le + `]`},
+		{"order by letter", `[{"name":"transpose","configuration":{"order":"F"}},` + le + `]`},
+		{"element size 0", `[` + le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":0}}]`},
+		{"blosc's shuffle by number", `[` + le + `,{"name":"blosc","configuration":{"shuffle":1}}]`},
+		{"blosc's compressor", `[` + le + `,{"name":"numcodecs.blosc","configuration":{"cname":"lzo"}}]`},
+		{"level null", `[` + le + `,{"name":"gzip","configuration":{"level":null}}]`},
+		{"checksum null", `[` + le + `,{"name":"zstd","configuration":{"level":0,"checksum":null}}]`},
+		{"order null", `[{"name":"transpose","configuration":{"order":null}},` + le + `]`},
+		{"another id", `[` + le + `,{"name":"numcodecs.zlib","configuration":{"id":"gzip"}}]`},
+		{"szip's mask", `[` + le + `,{"name":"imagecodecs_szip","configuration":{"options_mask":"x"}}]`},
+		{"location", `[` + le + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`},
 	} {
 		p, err := New(specs(t, tt.list), Form{Type: float32Type, Shape: []int64{2, 3}})
 		if err == nil || p != nil {
 			t.Errorf("%s: no error", tt.name)
-		} else if !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: error is %q, want it to say %q", tt.name, err, tt.says)
 		}
+		checkMessage(t, tt.name, err)
 	}
 }
 
-// TestNewAccepts holds configurations that zarr-python 3.4 takes too.
+// TestNewAccepts checks configurations that zarr-python 3.4 accepts too.
 func TestNewAccepts(t *testing.T) {
 	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
 	for _, codec := range []string{
@@ -182,24 +181,25 @@ func TestUnknownCodecsAreUnsupported(t *testing.T) {
 }
 
 func TestSpecJSON(t *testing.T) {
-	for _, tt := range []struct{ in, out, says string }{
-		{`"crc32c"`, `{"name":"crc32c"}`, ""},
-		{`"zstd"`, `{"name":"zstd","configuration":{}}`, ""},
-		{`{"name":"bytes"}`, `{"name":"bytes"}`, ""},
-		{`{"name":"gzip","configuration":{"level":9}}`, `{"name":"gzip","configuration":{"level":9}}`, ""},
-		{`{"configuration":{}}`, "", `name`},
-		{`{"name":""}`, "", `name is empty`},
-		{`{"name":"gzip","configuration":[1]}`, "", `configuration: [1] is not an object`},
-		{`{"name":"gzip","config":{}}`, "", `config: unknown field`},
-		{`7`, "", `7 is not an object`},
-		{`null`, "", `null is not an object`},
+	for _, tt := range []struct{ in, out string }{
+		{`"crc32c"`, `{"name":"crc32c"}`},
+		{`"zstd"`, `{"name":"zstd","configuration":{}}`},
+		{`{"name":"bytes"}`, `{"name":"bytes"}`},
+		{`{"name":"gzip","configuration":{"level":9}}`, `{"name":"gzip","configuration":{"level":9}}`},
+		{`{"configuration":{}}`, ""},
+		{`{"name":""}`, ""},
+		{`{"name":"gzip","configuration":[1]}`, ""},
+		{`{"name":"gzip","config":{}}`, ""},
+		{`7`, ""},
+		{`null`, ""},
 	} {
 		var s Spec
 		err := json.Unmarshal([]byte(tt.in), &s)
-		if tt.says != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("%s: error is %v, want it to say %q", tt.in, err, tt.says)
+		if tt.out == "" {
+			if err == nil {
+				t.Errorf("%s: accepted", tt.in)
 			}
+			checkMessage(t, tt.in, err)
 			continue
 		}
 		out, err2 := json.Marshal(s)
@@ -209,7 +209,7 @@ func TestSpecJSON(t *testing.T) {
 	}
 }
 
-// TestWordsOfBigEndian reverses the bytes of each word that an element is made of, and no others.
+// TestWordsOfBigEndian checks that exactly the bytes of each word of an element are reversed.
 func TestWordsOfBigEndian(t *testing.T) {
 	point := Type{Kind: Struct, Size: 7, Fields: []Field{
 		{Name: "a", Type: Type{Kind: Int, Size: 2}}, {Name: "b", Type: Type{Kind: Raw, Size: 3}}, {Name: "c", Type: Type{Kind: Uint, Size: 2}}}}
@@ -241,7 +241,7 @@ func TestWordsOfBigEndian(t *testing.T) {
 	}
 }
 
-// TestStoredTooLong: chunks of codecs that keep the length have just that.
+// TestStoredTooLong checks that codecs that keep the length refuse any other.
 func TestStoredTooLong(t *testing.T) {
 	for _, list := range []string{
 		`[{"name":"bytes","configuration":{"endian":"little"}}]`,
@@ -359,8 +359,8 @@ func TestSameDecode(t *testing.T) {
 	}
 }
 
-// TestSameDecodeOfFill tells shards apart that lack an inner chunk: it decodes to what
-// the array is filled with.
+// TestSameDecodeOfFill checks that decoding depends on the fill value if an inner chunk is
+// missing from a shard.
 func TestSameDecodeOfFill(t *testing.T) {
 	form := func(fill string) Form {
 		return Form{Type: float32Type, Shape: []int64{4}, Fill: []byte(fill)}
@@ -460,8 +460,8 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestExact: what gives every element back as it was, and what may not.
-func TestExact(t *testing.T) {
+// TestCheckExact checks which pipelines are lossless.
+func TestCheckExact(t *testing.T) {
 	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
 	for list, exact := range map[string]bool{
 		le + `,{"name":"zstd"}`:                                                                                             true,
@@ -481,7 +481,7 @@ func TestExact(t *testing.T) {
 			of = Type{Kind: Int, Size: 4}
 		}
 		p := mustNew(t, "["+list+"]", Form{Type: of, Shape: []int64{4}, Fill: make([]byte, 4)})
-		if err := p.Exact(); (err == nil) != exact || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		if err := p.CheckExact(); (err == nil) != exact || err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}
@@ -489,25 +489,29 @@ func TestExact(t *testing.T) {
 
 func TestCanEncode(t *testing.T) {
 	const le = `{"name":"bytes","configuration":{"endian":"little"}}`
-	for _, tt := range []struct{ name, codec, says string }{
-		{"zstd", `{"name":"zstd"}`, ""},
-		{"bzip2", `{"name":"numcodecs.bz2"}`, `codec "numcodecs.bz2": varve only decodes it`},
-		{"snappy", `{"name":"blosc","configuration":{"cname":"snappy"}}`, `codec "blosc": cname: varve only decodes snappy`},
-		{"lzf", `{"name":"hdf5.lzf","configuration":{"cd_values":[]}}`, `codec "hdf5.lzf": varve only decodes it`},
+	for _, tt := range []struct {
+		name, codec string
+		canEncode   bool
+	}{
+		{"zstd", `{"name":"zstd"}`, true},
+		{"bzip2", `{"name":"numcodecs.bz2"}`, false},
+		{"snappy", `{"name":"blosc","configuration":{"cname":"snappy"}}`, false},
+		{"lzf", `{"name":"hdf5.lzf","configuration":{"cd_values":[]}}`, false},
 	} {
 		p := mustNew(t, "["+le+","+tt.codec+"]", Form{Type: float32Type, Shape: []int64{4}})
 		err := p.CanEncode()
 		_, encodeErr := p.Encode(nil, NewElems(p.Form()))
-		if tt.says == "" {
+		if tt.canEncode {
 			if err != nil || encodeErr != nil {
 				t.Errorf("%s: %v, %v", tt.name, err, encodeErr)
 			}
 			continue
 		}
 		for _, e := range []error{err, encodeErr} {
-			if !errors.Is(e, errors.ErrUnsupported) || !strings.Contains(e.Error(), tt.says) {
-				t.Errorf("%s: error is %v, want it to say %q", tt.name, e, tt.says)
+			if !errors.Is(e, errors.ErrUnsupported) {
+				t.Errorf("%s: error is %v, want ErrUnsupported", tt.name, e)
 			}
+			checkMessage(t, tt.name, e)
 		}
 	}
 }
@@ -525,8 +529,8 @@ func TestCanEncodeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestBitshuffleBlock decodes eight elements of 1 whose blocks are as long as is said: a camera
-// that says nothing means the usual length, as HDF5's filter takes it.
+// TestBitshuffleBlock decodes eight elements of 1 with various block sizes. A block size of 0,
+// which some cameras write, means the default of HDF5's filter.
 func TestBitshuffleBlock(t *testing.T) {
 	form := Form{Type: Type{Kind: Uint, Size: 2}, Shape: []int64{8}}
 	p, err := New(specs(t, `[{"name":"bytes","configuration":{"endian":"little"}},{"name":"hdf5.bitshuffle","configuration":{"cd_values":[0,3,2,0,2]}}]`), form)

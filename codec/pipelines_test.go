@@ -7,7 +7,8 @@ import (
 	"varve/codec"
 )
 
-// TestPipelines: what is kept is what New would make, for every part of specs and forms.
+// TestPipelines checks that the cached pipeline equals that of New, for every part of
+// specs and forms.
 func TestPipelines(t *testing.T) {
 	little, big := json.RawMessage(`{"endian":"little"}`), json.RawMessage(`{"endian":"big"}`)
 	int2 := codec.Type{Kind: codec.Int, Size: 2}

@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// quantize stores floats rounded to so many decimal digits, in the binary fraction that
-// is just fine enough, so that they compress better. Decoding has nothing to undo but
-// the change of type.
+// quantize rounds floats to a number of decimal digits: to multiples of the largest power
+// of two that is fine enough, so that they compress better. Decoding only converts the
+// type.
 //
-// Specification: numcodecs.quantize, https://numcodecs.readthedocs.io/en/stable/filter/quantize.html.
+// Specification: numcodecs.quantize,
+// https://numcodecs.readthedocs.io/en/stable/filter/quantize.html.
 //
 //	{"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "<f8", "astype": "<f4"}}
 //
-// "dtype" is by default the type of the elements, "astype" is "dtype". (In zarr.json
-// zarr-python takes no notice of another "astype", and cannot read what it wrote so.)
+// The default of "dtype" is the type of the elements, that of "astype" is "dtype". In
+// zarr.json zarr-python ignores another "astype", and cannot read what it wrote.
 type quantize struct {
 	elementwise
 	dtype, astype number
@@ -22,10 +23,10 @@ type quantize struct {
 }
 
 func newQuantize(c *config, in Form) (Codec, error) {
-	if c.notBig("astype"); !c.has("astype") {
-		c.notBig("dtype")
+	if c.refuseBigEndian("astype"); !c.has("astype") {
+		c.refuseBigEndian("dtype")
 	}
-	q := &quantize{dtype: c.declared("dtype", in)}
+	q := &quantize{dtype: c.elementType("dtype", in)}
 	q.astype = c.dtype("astype", q.dtype)
 	if c.err == nil && !(q.dtype.isFloat() && q.astype.isFloat()) {
 		c.unsupported("%v as %v; it takes floats as floats", q.dtype, q.astype)
@@ -38,7 +39,7 @@ func newQuantize(c *config, in Form) (Codec, error) {
 	return q, c.err
 }
 
-// clients implements configured: zarr-python looks for elements of their own type.
+// clients implements clientReporter: zarr-python expects elements of their own type.
 func (q *quantize) clients() Client {
 	if q.astype != q.dtype {
 		return NoClient
@@ -46,8 +47,8 @@ func (q *quantize) clients() Client {
 	return AnyClient
 }
 
-// quantizeScale follows numcodecs step by step, logarithms included: it decides by them
-// how many bits there are to so many digits.
+// quantizeScale follows numcodecs step by step, with the same logarithms, which determine
+// the number of bits for the digits.
 func quantizeScale(digits int) float64 {
 	exp := math.Log10(math.Pow(10, -float64(digits)))
 	if exp < 0 {
@@ -60,7 +61,7 @@ func quantizeScale(digits int) float64 {
 
 func (q *quantize) DecodeKey() string { return castKey(q.dtype, q.astype) }
 
-// castKey is the key of codecs that decode by a change of type alone.
+// castKey returns the key of codecs that decode by converting the type only.
 func castKey(to, from number) string {
 	if to == from {
 		return ""
@@ -81,7 +82,7 @@ func (q *quantize) Decode(dst, src Elems, _ Form) error {
 
 func (q *quantize) Encode(dst, src Elems, _ Form) error {
 	c := conversion{dst.Fixed, q.astype, src.Fixed, q.dtype}
-	if calculatesNarrow(q.dtype) {
+	if computesInFloat32(q.dtype) {
 		return quantizeFloats[float32](q, c)
 	}
 	return quantizeFloats[float64](q, c)
@@ -89,25 +90,25 @@ func (q *quantize) Encode(dst, src Elems, _ Form) error {
 
 func quantizeFloats[F float32 | float64](q *quantize, c conversion) error {
 	var block [blockLen]F
-	scale := rounded[F](q.scale, c.from)
+	scale := roundConfig[F](q.scale, c.from)
 	for at := 0; len(c.src) > 0; at += blockLen {
-		b := block[:c.next()]
+		b := block[:c.nextLen()]
 		load(b, c.src, c.from)
 		if c.from == numFloat16 {
 			for i, v := range b {
-				b[i] = halved(scale * v)
+				b[i] = roundToHalf(scale * v)
 			}
 		} else {
 			for i, v := range b {
 				b[i] = scale * v
 			}
 		}
-		toWholes(b)
+		roundToIntegers(b)
 		for i, v := range b {
 			b[i] = v / scale
 		}
-		if err := put(c, b, at); err != nil {
-			return fmt.Errorf("%d bits behind the point: %w", math.Ilogb(q.scale), err)
+		if err := storeChecked(c, b, at); err != nil {
+			return fmt.Errorf("rounded to %d fractional bits: %w", math.Ilogb(q.scale), err)
 		}
 		c.advance(len(b))
 	}

@@ -2,5 +2,5 @@
 
 package codec
 
-// raceEnabled says that the race detector, which allocates, is on.
+// raceEnabled reports that the race detector, which allocates, is on.
 const raceEnabled = true

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// rounding is how a value between two others becomes one of them.
+// rounding is the rule for a value between two representable values.
 type rounding int
 
 const (
@@ -16,8 +16,8 @@ const (
 	nearestAway
 )
 
-// wholes fills dst with src rounded to whole numbers.
-func (r rounding) wholes(dst, src []float64) {
+// roundAll fills dst with src rounded to integers.
+func (r rounding) roundAll(dst, src []float64) {
 	dst = dst[:len(src)]
 	switch r {
 	case nearestEven:
@@ -43,30 +43,32 @@ func (r rounding) wholes(dst, src []float64) {
 	}
 }
 
-// float rounds ±m·2ᵉ to the digits that a float type has, as if exponents had no upper
-// bound. Only so much of the result is out of range as the rounding makes it.
-func (r rounding) float(negative bool, m uint64, e int, n number) float64 {
+// roundFloat rounds ±m·2ᵉ to the digits of a float type, as if its exponent had no upper
+// bound. The caller checks the range.
+func (r rounding) roundFloat(negative bool, m uint64, e int, n number) float64 {
 	sign := 1.0
 	if negative {
 		sign = -1
 	}
 	digits := mantissaBits(n) + 1
-	drop := max(bits.Len64(m)-digits, leastExponent(n)-e)
+	// Subnormal floats have fewer digits: their last digit is that of minExponent.
+	drop := max(bits.Len64(m)-digits, minExponent(n)-e)
 	if drop <= 0 || m == 0 {
 		return math.Copysign(math.Ldexp(float64(m), e), sign)
 	}
-	kept, rest, half := uint64(0), m, uint64(math.MaxUint64) // all of m is less than half a unit
+	quotient, rest, half := uint64(0), m, uint64(math.MaxUint64) // all of m is less than half a unit
 	if drop <= 64 {
-		kept, rest, half = m>>drop, m&(1<<drop-1), 1<<(drop-1)
+		quotient, rest, half = m>>drop, m&(1<<drop-1), 1<<(drop-1)
 	}
-	if r.up(negative, kept, rest, half) {
-		kept++
+	if r.roundsUp(negative, quotient, rest, half) {
+		quotient++
 	}
-	return math.Copysign(math.Ldexp(float64(kept), e+drop), sign)
+	return math.Copysign(math.Ldexp(float64(quotient), e+drop), sign)
 }
 
-// up reports whether the rest makes what is kept of a magnitude one more.
-func (r rounding) up(negative bool, kept, rest, half uint64) bool {
+// roundsUp reports whether a remainder increments the quotient, the magnitude's kept
+// digits.
+func (r rounding) roundsUp(negative bool, quotient, rest, half uint64) bool {
 	switch r {
 	case towardsZero:
 		return false
@@ -77,11 +79,11 @@ func (r rounding) up(negative bool, kept, rest, half uint64) bool {
 	case nearestAway:
 		return rest >= half
 	}
-	return rest > half || rest == half && kept&1 == 1
+	return rest > half || rest == half && quotient&1 == 1
 }
 
-// leastExponent returns the power of two that is the least positive float.
-func leastExponent(n number) int {
+// minExponent returns the exponent of the least positive float.
+func minExponent(n number) int {
 	switch n {
 	case numFloat16:
 		return -24
@@ -91,7 +93,7 @@ func leastExponent(n number) int {
 	return -1074
 }
 
-// mantissa takes a finite float apart into m·2ᵉ, without its sign.
+// mantissa splits a finite float into m·2ᵉ, without its sign.
 func mantissa(v float64) (m uint64, e int) {
 	b := math.Float64bits(v)
 	m, e = b&(1<<52-1), int(b>>52&0x7ff)
@@ -101,7 +103,7 @@ func mantissa(v float64) (m uint64, e int) {
 	return m | 1<<52, e - 1075
 }
 
-// wrapFloat returns a finite whole number modulo 2⁶⁴.
+// wrapFloat returns a finite integral float modulo 2⁶⁴.
 func wrapFloat(v float64) uint64 {
 	m, e := mantissa(v)
 	switch {

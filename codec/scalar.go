@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// parseScalar reads one element of a type as a fill value is spelt in zarr.json: a
-// number, "NaN", "Infinity", "-Infinity" or the hexadecimal bits of a float. Like
-// zarr-python it also takes a number in quotes, and an integer with a fraction of 0.
+// parseScalar parses one element in the spelling of a fill value in zarr.json: a number,
+// "NaN", "Infinity", "-Infinity" or the hexadecimal bits of a float. Like zarr-python it
+// also accepts a number in quotes, and an integer with a fraction of 0.
 func parseScalar(raw []byte, n number) ([]byte, error) {
 	text := string(raw)
 	if raw[0] == '"' {
@@ -37,7 +37,7 @@ func parseScalar(raw []byte, n number) ([]byte, error) {
 		return nil, err
 	}
 	if floatOutside([]float64{v}, n) >= 0 {
-		return nil, fmt.Errorf("%v does not hold it", n)
+		return nil, fmt.Errorf("out of the range of %v", n)
 	}
 	storeFloats(out, []float64{v}, n)
 	return out[:n.size()], nil
@@ -56,7 +56,7 @@ func parseInteger(text string, n number) (uint64, error) {
 	if v.Cmp(big.NewInt(lo)) < 0 || v.Cmp(new(big.Int).SetUint64(hi)) > 0 {
 		return 0, fmt.Errorf("%v holds integers from %v to %v", n, lo, hi)
 	}
-	return word(v), nil
+	return lowWord(v), nil
 }
 
 func parseFloat(text string) (float64, error) {
@@ -75,7 +75,7 @@ func parseFloat(text string) (float64, error) {
 	return v, nil
 }
 
-// parseBits reads the big-endian bits of a float of the type.
+// parseBits parses the big-endian bits of a float.
 func parseBits(digits string, n number) ([]byte, error) {
 	b, err := hex.DecodeString(digits)
 	if err != nil || len(b) != n.size() {
@@ -85,7 +85,7 @@ func parseBits(digits string, n number) ([]byte, error) {
 	return b, nil
 }
 
-// scalar reads one element of the type of the elements, in memory form.
+// scalar reads one element of type n, in memory form.
 func (c *config) scalar(field string, n number, absent string) []byte {
 	raw := c.take(field)
 	if raw == nil {
@@ -94,7 +94,7 @@ func (c *config) scalar(field string, n number, absent string) []byte {
 	return c.scalarOf(field, raw, n)
 }
 
-// scalarOf reads one value of a field.
+// scalarOf parses one value of a field.
 func (c *config) scalarOf(field string, raw []byte, n number) []byte {
 	b, err := parseScalar(raw, n)
 	if err != nil {
@@ -103,14 +103,14 @@ func (c *config) scalarOf(field string, raw []byte, n number) []byte {
 	return b
 }
 
-// floatValue returns a float, given its memory form.
+// floatValue returns a float from its memory form.
 func floatValue(b []byte, n number) float64 {
 	var v [1]float64
 	load(v[:], b, n)
 	return v[0]
 }
 
-// wordOf returns an integer, given its memory form.
+// wordOf returns an integer from its memory form.
 func wordOf(b []byte, n number) uint64 {
 	var v [1]uint64
 	load(v[:], b, n)

@@ -5,22 +5,22 @@ import (
 	"math/big"
 )
 
-// scaleOffset stores elements with an offset taken off and scaled, in their own type.
+// scaleOffset subtracts an offset from the elements and scales them, in their own type.
 //
 // Specification: zarr-extensions, codecs/scale_offset.
 //
 //	{"name": "scale_offset", "configuration": {"offset": 5, "scale": 0.1}}
 //
-// Encoding is (x − offset) · scale, decoding x / scale + offset, in the arithmetic of
-// the elements' type; both numbers are spelt as a fill value of it, and are 0 and 1 by
-// default. What an integer type does not hold is an error, and so is a stored integer
-// that the scale does not divide. The fill value is encoded too.
+// Encoding is (x − offset) · scale, decoding x / scale + offset, in the arithmetic of the
+// elements' type. Both numbers are spelt like a fill value of that type; the defaults are
+// 0 and 1. A result that an integer type cannot hold is an error, and so is a stored
+// integer that the scale does not divide. The fill value is encoded too.
 type scaleOffset struct {
 	elementwise
-	n      number
-	whole  *affine // for integers
-	floats scaling
-	key    string
+	n        number
+	integers *affine // for integers; nil for floats
+	floats   scaling
+	key      string
 }
 
 func newZarrScaleOffset(c *config, in Form) (Codec, error) {
@@ -33,7 +33,7 @@ func newZarrScaleOffset(c *config, in Form) (Codec, error) {
 	}
 	offset, scale := c.scalar("offset", n, "0"), c.scalar("scale", n, "1")
 	if c.err == nil && isZeroScalar(scale, n) {
-		c.fail("scale", "0 cannot be divided by")
+		c.fail("scale", "must not be 0")
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -43,11 +43,11 @@ func newZarrScaleOffset(c *config, in Form) (Codec, error) {
 		s.floats = scaling{scale: floatValue(scale, n), offset: floatValue(offset, n)}
 		return s, nil
 	}
-	s.whole = newAffine(n, bigWord(offset, n), bigWord(scale, n))
+	s.integers = newAffine(n, bigWord(offset, n), bigWord(scale, n))
 	return s, nil
 }
 
-// isZeroScalar reports whether a number is 0 of either sign.
+// isZeroScalar reports whether a number is 0 or −0.
 func isZeroScalar(b []byte, n number) bool {
 	if n.isFloat() {
 		return floatValue(b, n) == 0
@@ -64,7 +64,7 @@ func bigWord(b []byte, n number) *big.Int {
 }
 
 func (s *scaleOffset) DecodeKey() string {
-	if s.whole != nil && s.whole.isIdentity() {
+	if s.integers != nil && s.integers.isIdentity() {
 		return ""
 	}
 	return s.key
@@ -84,15 +84,15 @@ func (s *scaleOffset) Encoded(in Form) (Form, error) {
 }
 
 func (s *scaleOffset) Encode(dst, src Elems, _ Form) error {
-	if s.whole != nil {
-		return s.whole.encode(dst.Fixed, src.Fixed, 0)
+	if s.integers != nil {
+		return s.integers.encode(dst.Fixed, src.Fixed, 0)
 	}
 	return s.floats.encode(dst.Fixed, s.n, src.Fixed, s.n)
 }
 
 func (s *scaleOffset) Decode(dst, src Elems, _ Form) error {
-	if s.whole != nil {
-		return s.whole.decode(dst.Fixed, src.Fixed)
+	if s.integers != nil {
+		return s.integers.decode(dst.Fixed, src.Fixed)
 	}
 	s.floats.decode(dst.Fixed, s.n, src.Fixed, s.n)
 	return nil

@@ -2,5 +2,5 @@
 
 package codec
 
-// unscaleFused decodes nothing here, where elements cannot be looked at as words.
-func unscaleFused(scaling, conversion) bool { return false }
+// decodeFused returns false: these machines have no view of bytes as elements.
+func decodeFused(scaling, conversion) bool { return false }

@@ -11,8 +11,8 @@ import (
 	"varve/grid"
 )
 
-// sharding cuts a chunk, the shard, into inner chunks that are encoded on their own
-// and stored behind one another, with an index that says where each one is.
+// sharding divides a chunk, the shard, into inner chunks. They are encoded independently
+// and stored one after another, with an index of their positions.
 //
 // Specification: Zarr v3, codecs/sharding-indexed, version 1.0.
 //
@@ -30,41 +30,42 @@ import (
 //	└─────────────┴─────┴─────────────┴─────────────────────────────────────────┴────────┘
 //	                                    uint64 offset and length of each, C order
 //
-// Offsets count from the start of the shard. Offset and length 2^64−1 mark an inner
-// chunk that is not stored and holds the fill value; one that would hold nothing else
-// is not written. Between inner chunks there may be gaps, and they may share bytes.
-// They are written in Morton order, as zarr-python does, so that the same elements
-// always make the same shard. The index has an entry for every inner chunk, even one
-// past the array's edge.
+// Offsets count from the start of the shard. An offset and length of 2^64−1 mark an inner
+// chunk that is not stored and has the fill value; an inner chunk of fill values only is
+// not written. There may be gaps between inner chunks, and they may share bytes. varve
+// writes them in Morton order, as zarr-python does, so that equal elements always make
+// equal shards. The index has an entry for every inner chunk, even one past the array's
+// end.
 //
-// Version 1.0 wants inner chunks to divide the shard. Version 1.1 (zarr-specs, pull
-// request 370) cuts off those that straddle its edge, and a chunk that is cut off is
-// encoded in the shape that is left. The metadata looks the same and other readers
-// refuse it, so it must be asked for: see WithClipping.
+// Version 1.0 requires inner chunks to divide the shard. Version 1.1 (zarr-specs, pull
+// request 370) clips those that cross its end, and encodes a clipped one in the remaining
+// shape. The metadata is the same and other readers refuse it, so the caller must ask for
+// it: see WithClipping.
 type sharding struct {
-	chunkShape  []int64
-	codecs      []Spec
-	indexCodecs []Spec
-	atStart     bool // where the index is
-	clip        bool
+	chunkShape   []int64
+	codecs       []Spec
+	indexCodecs  []Spec
+	isIndexFirst bool
+	allowsClip   bool
 
-	// What follows is set by bound, for shards of one form.
+	// The fields below are set by bind, for shards of one form.
 
-	form      Form
-	box       grid.Region
-	cut       *grid.Grid // the inner chunks
-	index     *Pipeline  // of the index
-	indexSize int
-	whole     *Pipeline // of an inner chunk that is not cut off
-	clipped   *clippedPipelines
-	places    *sync.Pool // of *place
+	form        Form
+	box         grid.Region
+	innerGrid   *grid.Grid
+	index       *Pipeline // the pipeline of the index
+	indexSize   int
+	wholeInner  *Pipeline // the pipeline of an inner chunk that is not clipped
+	clipped     *clippedPipelines
+	innerChunks *sync.Pool // a pool of *innerChunk
 }
 
-// maxShardDepth bounds how deep shards may nest: each level parses the rest again.
+// maxShardDepth is the deepest nesting of shards: each level parses the remaining ones
+// again.
 const maxShardDepth = 16
 
-// WithClipping returns the codecs with every sharding_indexed read and written as
-// version 1.1: inner chunks need not divide the shard.
+// WithClipping returns the codecs with every sharding_indexed read and written as version
+// 1.1: inner chunks need not divide the shard.
 func WithClipping(specs []Spec) []Spec {
 	specs = slices.Clone(specs)
 	for i := range specs {
@@ -74,16 +75,16 @@ func WithClipping(specs []Spec) []Spec {
 }
 
 func newSharding(c *config, in Form) (Codec, error) {
-	s := &sharding{chunkShape: c.integers64("chunk_shape"), clip: c.clip}
+	s := &sharding{chunkShape: c.integers64("chunk_shape"), allowsClip: c.allowsClip}
 	s.codecs = c.specs("codecs")
 	s.indexCodecs = c.specs("index_codecs")
-	c.notNull("index_location")
-	s.atStart = c.choice("index_location", 1, "start", "end") == 0
+	c.refuseNull("index_location")
+	s.isIndexFirst = c.choice("index_location", 1, "start", "end") == 0
 	if len(s.chunkShape) != len(in.Shape) {
 		c.fail("chunk_shape", "%v has %d dimensions, the chunk %d", s.chunkShape, len(s.chunkShape), len(in.Shape))
 	}
 	if c.depth >= maxShardDepth {
-		return nil, fmt.Errorf("codec %q: more than %d shards inside one another: %w", c.codec, maxShardDepth, errors.ErrUnsupported)
+		return nil, fmt.Errorf("codec %q: shards are nested deeper than %d: %w", c.codec, maxShardDepth, errors.ErrUnsupported)
 	}
 	return s, c.err
 }
@@ -97,7 +98,7 @@ func (c *config) integers64(field string) []int64 {
 	return list
 }
 
-// specs reads a list of codecs that stand within the codec.
+// specs reads the list of codecs inside a codec.
 func (c *config) specs(field string) []Spec {
 	raw := c.take(field)
 	if raw == nil {
@@ -109,54 +110,57 @@ func (c *config) specs(field string) []Spec {
 		c.fail(field, "%v", err)
 	}
 	for i := range list {
-		list[i].Clip, list[i].depth = c.clip, c.depth+1
+		list[i].Clip, list[i].depth = c.allowsClip, c.depth+1
 	}
 	return list
 }
 
-// bound implements shaped. What does not depend on the shard's shape is kept.
-func (s *sharding) bound(in Form) (ArrayToBytes, error) {
+// bind implements formBinder. It reuses everything that does not depend on the shard's
+// shape.
+func (s *sharding) bind(in Form) (ArrayToBytes, error) {
 	b := *s
 	b.form, b.box = in, grid.Whole(in.Shape)
 	var err error
-	if b.cut, err = s.cutInto(in.Shape); err != nil {
+	if b.innerGrid, err = s.makeInnerGrid(in.Shape); err != nil {
 		return nil, err
 	}
-	if b.whole == nil {
-		if b.whole, err = New(s.codecs, Form{in.Type, s.chunkShape, in.Fill}); err != nil {
+	if b.wholeInner == nil {
+		if b.wholeInner, err = New(s.codecs, Form{in.Type, s.chunkShape, in.Fill}); err != nil {
 			return nil, fmt.Errorf("codecs: %w", err)
 		}
 	}
 	if err := b.bindIndex(); err != nil {
 		return nil, fmt.Errorf("index_codecs: %w", err)
 	}
-	b.clipped = &clippedPipelines{whole: b.whole}
+	b.clipped = &clippedPipelines{whole: b.wholeInner}
 	rank := len(in.Shape)
-	b.places = &sync.Pool{New: func() any {
-		return &place{coords: make([]int64, rank), region: grid.MakeRegion(rank)}
+	b.innerChunks = &sync.Pool{New: func() any {
+		return &innerChunk{coords: make([]int64, rank), region: grid.MakeRegion(rank)}
 	}}
 	return &b, nil
 }
 
-// cutInto returns the grid of inner chunks of a shard.
-func (s *sharding) cutInto(shard []int64) (*grid.Grid, error) {
-	if s.clip {
+// makeInnerGrid returns the grid of inner chunks of a shard.
+func (s *sharding) makeInnerGrid(shard []int64) (*grid.Grid, error) {
+	if s.allowsClip {
 		return grid.InnerClipped(shard, s.chunkShape)
 	}
 	cut, err := grid.Inner(shard, s.chunkShape)
 	if err != nil {
-		return nil, notDivided(err)
+		return nil, divisibilityError(err)
 	}
 	return cut, nil
 }
 
-func notDivided(err error) error {
-	return fmt.Errorf("chunk_shape: %w; version 1.0 of sharding wants it to, and WithClipping takes it as version 1.1", err)
+// divisibilityError explains that inner chunks must divide the shard.
+func divisibilityError(err error) error {
+	return fmt.Errorf("chunk_shape: %w, as version 1.0 of sharding requires; WithClipping allows it as version 1.1", err)
 }
 
-// bindIndex makes the pipeline of the index, whose size must follow from its shape.
+// bindIndex makes the pipeline of the index. Its encoded size must be fixed, since a
+// reader has to find the index in the shard.
 func (s *sharding) bindIndex() error {
-	shape := append(slices.Clone(s.cut.Counts()), 2)
+	shape := append(slices.Clone(s.innerGrid.Counts()), 2)
 	var err error
 	if s.index != nil {
 		s.index, err = s.index.WithShape(shape)
@@ -168,7 +172,7 @@ func (s *sharding) bindIndex() error {
 	}
 	size, fixed := s.index.EncodedSize()
 	if !fixed {
-		return fmt.Errorf("[%s] encode to a size that depends on the bytes, so that the index could not be found; "+
+		return fmt.Errorf("[%s]: the encoded size depends on the bytes, so readers could not find the index; "+
 			"use \"bytes\" and checksums only", s.index.names())
 	}
 	s.indexSize = size
@@ -177,7 +181,7 @@ func (s *sharding) bindIndex() error {
 
 // Accepts implements ArrayToBytes.
 func (s *sharding) Accepts(in Form) error {
-	_, err := s.bound(in)
+	_, err := s.bind(in)
 	return err
 }
 
@@ -185,54 +189,54 @@ func (s *sharding) EncodedSize(Form) (int, bool) { return 0, false }
 
 func (s *sharding) DecodeKey() string {
 	at := "end"
-	if s.atStart {
+	if s.isIndexFirst {
 		at = "start"
 	}
-	return fmt.Sprintf("sharding%v{%s}{%s}%s fill %s", s.chunkShape, s.whole.decodeKey(), s.index.decodeKey(), at, s.form.fillKey())
+	return fmt.Sprintf("sharding%v{%s}{%s}%s fill %s", s.chunkShape, s.wholeInner.decodeKey(), s.index.decodeKey(), at, s.form.fillKey())
 }
 
-func (s *sharding) cannotEncode() error { return s.whole.CanEncode() }
+func (s *sharding) cannotEncode() error { return s.wholeInner.CanEncode() }
 
-func (s *sharding) loses() bool { return s.whole.Exact() != nil }
+func (s *sharding) isLossy() bool { return s.wholeInner.CheckExact() != nil }
 
-// clients implements configured. Nobody else reads version 1.1 yet.
+// clients implements clientReporter. No other reader supports version 1.1 yet.
 func (s *sharding) clients() Client {
 	for k, n := range s.chunkShape {
 		if s.form.Shape[k]%n != 0 {
 			return NoClient
 		}
 	}
-	return max(s.whole.Clients(), s.index.Clients())
+	return max(s.wholeInner.Clients(), s.index.Clients())
 }
 
-// place is where one inner chunk is in its shard.
-type place struct {
+// innerChunk is the position of one inner chunk in its shard.
+type innerChunk struct {
 	number int64
 	coords []int64
 	region grid.Region
 }
 
-// moveTo puts p on the inner chunk of a number.
-func (p *place) moveTo(s *sharding, number int64) {
+// moveTo sets p to the inner chunk with the given number.
+func (p *innerChunk) moveTo(s *sharding, number int64) {
 	p.number = number
-	s.cut.Coords(number, p.coords)
+	s.innerGrid.Coords(number, p.coords)
 	for k, c := range p.coords {
 		p.region.Origin[k] = c * s.chunkShape[k]
 		p.region.Shape[k] = min(s.chunkShape[k], s.form.Shape[k]-p.region.Origin[k])
 	}
 }
 
-// inInner says which inner chunk an error is from.
-func (s *sharding) inInner(number int64, err error) error {
-	coords := make([]int64, s.cut.Rank())
-	s.cut.Coords(number, coords)
+// innerError adds the coordinates of the inner chunk to an error.
+func (s *sharding) innerError(number int64, err error) error {
+	coords := make([]int64, s.innerGrid.Rank())
+	s.innerGrid.Coords(number, coords)
 	return fmt.Errorf("inner chunk %v: %w", coords, err)
 }
 
-// pipelineOf returns the pipeline of an inner chunk that has a shape and is stored in
-// a number of bytes. Where these follow from the shape no others are even looked at:
-// an index may name all of the shard for each of its inner chunks.
-func (s *sharding) pipelineOf(shape []int64, stored int64) (*Pipeline, error) {
+// checkedPipeline returns the pipeline of an inner chunk of the given shape. If its
+// encoded size is fixed, it returns an error for any other stored size, before the bytes
+// are read: an index may name the whole shard for each of its inner chunks.
+func (s *sharding) checkedPipeline(shape []int64, stored int64) (*Pipeline, error) {
 	p, err := s.pipeline(shape)
 	if err != nil {
 		return nil, err
@@ -243,36 +247,36 @@ func (s *sharding) pipelineOf(shape []int64, stored int64) (*Pipeline, error) {
 	return p, nil
 }
 
-// pipeline returns the pipeline of an inner chunk that has a shape.
+// pipeline returns the pipeline of an inner chunk of the given shape.
 func (s *sharding) pipeline(shape []int64) (*Pipeline, error) {
 	if slices.Equal(shape, s.chunkShape) {
-		return s.whole, nil
+		return s.wholeInner, nil
 	}
 	return s.clipped.get(shape)
 }
 
-// clippedPipelines are the pipelines of inner chunks that are cut off. There are
-// 2^rank shapes of them, so each is made when it is first met.
+// clippedPipelines are the pipelines of clipped inner chunks. There are up to 2^rank
+// shapes, so each pipeline is made when it is first needed.
 type clippedPipelines struct {
-	whole *Pipeline
-	mu    sync.Mutex
-	made  []*Pipeline
+	whole     *Pipeline
+	mu        sync.Mutex
+	pipelines []*Pipeline
 }
 
-// maxClippedKept bounds the pipelines kept; any further are made again each time.
-const maxClippedKept = 64
+// maxClippedPipelines is the number of pipelines kept; others are made again each time.
+const maxClippedPipelines = 64
 
 func (c *clippedPipelines) get(shape []int64) (*Pipeline, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.made {
+	for _, p := range c.pipelines {
 		if slices.Equal(p.Form().Shape, shape) {
 			return p, nil
 		}
 	}
 	p, err := c.whole.WithShape(shape)
-	if err == nil && len(c.made) < maxClippedKept {
-		c.made = append(c.made, p)
+	if err == nil && len(c.pipelines) < maxClippedPipelines {
+		c.pipelines = append(c.pipelines, p)
 	}
 	return p, err
 }

@@ -9,8 +9,8 @@ import (
 	"varve/grid"
 )
 
-// benchShards is a shard of 1024 × 1024 float32 with 64 inner chunks, as bench.py in
-// testdata/sharding makes it for zarr-python.
+// benchShards is a shard of 1024 × 1024 float32 with 64 inner chunks. bench.py in
+// testdata/sharding makes the same for zarr-python.
 func benchShards(b *testing.B, codecs string) (*Pipeline, []byte) {
 	b.Helper()
 	p := mustNew(b, "["+shards("[128,128]", codecs)+"]", Form{Type: float32Type, Shape: []int64{1024, 1024}})

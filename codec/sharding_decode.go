@@ -8,40 +8,41 @@ func (s *sharding) Decode(dst Elems, src []byte, _ Form) error {
 	if err != nil {
 		return err
 	}
+	// Fill the whole shard once instead of each missing inner chunk.
 	if index.hasEmpty() {
 		dst.SetFill(s.form)
 	}
 	d := shardDecode{s: s, out: window{dst, s.box, s.form.Type.unit()}, scratch: scratch{a: a}}
-	at := s.places.Get().(*place)
-	defer s.places.Put(at)
-	left := s.allowance(int64(len(src)))
-	for i := range s.cut.Chunks() {
+	at := s.innerChunks.Get().(*innerChunk)
+	defer s.innerChunks.Put(at)
+	left := s.innerBudget(int64(len(src)))
+	for i := range s.innerGrid.Chunks() {
 		stored, ok, err := index.entry(i, int64(len(src)))
 		if ok {
-			err = left.take(stored)
+			err = left.spend(stored)
 		}
 		if ok && err == nil {
 			at.moveTo(s, i)
 			err = d.inner(at, src[stored.Offset:stored.Offset+stored.Length])
 		}
 		if err != nil {
-			return s.inInner(i, err)
+			return s.innerError(i, err)
 		}
 	}
 	return nil
 }
 
-// shardDecode is one decoding of a whole shard.
+// shardDecode is the state of decoding a whole shard.
 type shardDecode struct {
 	s       *sharding
 	out     window
 	scratch scratch
 }
 
-// inner decodes one inner chunk, straight into the shard's elements where its own lie
-// side by side there.
-func (d *shardDecode) inner(at *place, stored []byte) error {
-	p, err := d.s.pipelineOf(at.region.Shape, int64(len(stored)))
+// inner decodes one inner chunk, directly to the shard's elements if its own are
+// contiguous there.
+func (d *shardDecode) inner(at *innerChunk, stored []byte) error {
+	p, err := d.s.checkedPipeline(at.region.Shape, int64(len(stored)))
 	if err != nil {
 		return err
 	}
@@ -52,10 +53,10 @@ func (d *shardDecode) inner(at *place, stored []byte) error {
 	if err := p.Decode(into, stored); err != nil {
 		return err
 	}
-	return d.out.put(window{into, at.region, d.out.unit}, at.region)
+	return d.out.copyFrom(window{into, at.region, d.out.unit}, at.region)
 }
 
-// scratch is room for the elements of one inner chunk after the other.
+// scratch is a buffer for the elements of one inner chunk at a time.
 type scratch struct {
 	a    *arena
 	room Elems

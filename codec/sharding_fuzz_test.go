@@ -8,7 +8,7 @@ import (
 	"varve/grid"
 )
 
-// fuzzPipelines have every way to decode a part. All are of 12 × 10 elements.
+// fuzzPipelines use every method of decoding a region. All have 12 × 10 elements.
 func fuzzPipelines(t testing.TB) []*Pipeline {
 	t.Helper()
 	var all []*Pipeline
@@ -44,8 +44,8 @@ func addFuzzSeeds(f *testing.F, pipelines []*Pipeline) {
 	}
 }
 
-// FuzzShardDecode holds decoding of any bytes to: elements or ErrCorrupt, and what it
-// decodes encodes to something that decodes alike.
+// FuzzShardDecode decodes arbitrary bytes. The result must be elements that survive encoding
+// and decoding, or ErrCorrupt.
 func FuzzShardDecode(f *testing.F) {
 	pipelines := fuzzPipelines(f)
 	addFuzzSeeds(f, pipelines)
@@ -69,8 +69,8 @@ func FuzzShardDecode(f *testing.F) {
 	})
 }
 
-// FuzzDecodeRegion holds a region of any bytes to what all of them decode to, and
-// replacing it likewise.
+// FuzzDecodeRegion compares decoding and replacing a region of arbitrary bytes with decoding
+// and encoding the whole chunk.
 func FuzzDecodeRegion(f *testing.F) {
 	pipelines := fuzzPipelines(f)
 	addFuzzSeeds(f, pipelines)
@@ -106,7 +106,7 @@ func replaceRegion(t *testing.T, c *randomCase, stored []byte, r grid.Region) {
 	if err != nil {
 		t.Fatalf("replacing %v: %v", r, err)
 	}
-	if err := windowOf(c.elems, c.p.Form()).put(window{src, r, c.p.Form().Type.unit()}, r); err != nil {
+	if err := windowOf(c.elems, c.p.Form()).copyFrom(window{src, r, c.p.Form().Type.unit()}, r); err != nil {
 		t.Fatal(err)
 	}
 	back := NewElems(c.p.Form())
@@ -118,7 +118,8 @@ func replaceRegion(t *testing.T, c *randomCase, stored []byte, r grid.Region) {
 	}
 }
 
-// FuzzShardingConfig holds any list of codecs to an error or a pipeline that works.
+// FuzzShardingConfig makes pipelines of arbitrary lists of codecs. The result must be an error
+// or a pipeline that round-trips.
 func FuzzShardingConfig(f *testing.F) {
 	for _, list := range []string{
 		rawShards("[4,5]", littleBytes), shards("[6,10]", shards("[2,2]", littleBytes)), rawShards("[1,9223372036854775807]", littleBytes),

@@ -8,23 +8,24 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// noChunk stands for both offset and length of an inner chunk that is not stored.
+// noChunk is the offset and length of an inner chunk that is not stored.
 const noChunk = 1<<64 - 1
 
 // entryBytes is the size of an index entry in memory.
 const entryBytes = 16
 
-// shardIndex is a decoded index, two uint64 an inner chunk.
+// shardIndex is a decoded index: two uint64 for each inner chunk.
 type shardIndex []byte
 
-// entry returns where an inner chunk is in a shard of a size, or false if it is not
-// stored.
+// entry returns the position of an inner chunk in a shard of the given size, or false if
+// it is not stored.
 func (x shardIndex) entry(number, size int64) (Range, bool, error) {
 	e := x[number*entryBytes:]
 	offset, length := binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
 	if offset == noChunk && length == noChunk {
 		return Range{}, false, nil
 	}
+	// Subtract instead of adding: the sum of two hostile uint64 may overflow.
 	if offset > uint64(size) || length > uint64(size)-offset {
 		return Range{}, false, corrupt.Errorf("index entry %d: %d bytes at offset %d of a shard of %d bytes", number, length, offset, size)
 	}
@@ -43,7 +44,7 @@ func (x shardIndex) clear() {
 	}
 }
 
-// hasEmpty reports whether some inner chunk is not stored.
+// hasEmpty reports whether any inner chunk is not stored.
 func (x shardIndex) hasEmpty() bool {
 	for i := 0; i < len(x); i += entryBytes {
 		if binary.LittleEndian.Uint64(x[i:]) == noChunk {
@@ -53,45 +54,45 @@ func (x shardIndex) hasEmpty() bool {
 	return false
 }
 
-// allowance is how many stored bytes inner chunks may still take together.
-type allowance int64
+// byteBudget is the number of stored bytes that inner chunks may still take together.
+type byteBudget int64
 
-// allowance is that of all inner chunks of a shard of a size: no more than the shard,
-// and where they share bytes, far more than encoding makes of their elements. Without it
-// an index could have a long shard read once for each of its inner chunks. Text may be
-// of any length, so that nothing is known of it.
-func (s *sharding) allowance(size int64) allowance {
+// innerBudget returns the budget of all inner chunks of a shard of the given size: the
+// shard itself and, since they may share bytes, far more than any encoding of their
+// elements takes. Without it, an index could make a reader decode a long shard once for
+// each inner chunk. Text may have any length, so it has no limit.
+func (s *sharding) innerBudget(size int64) byteBudget {
 	const perByte, perElement = 4, 256
 	bytes, elements := int64(s.form.Bytes()), int64(s.form.Count())
 	if s.form.Type.Varies() || max(bytes, elements) > 1<<52 {
 		return math.MaxInt64
 	}
-	return allowance(size + perByte*bytes + perElement*elements)
+	return byteBudget(size + perByte*bytes + perElement*elements)
 }
 
-// take takes the bytes of one inner chunk off.
-func (w *allowance) take(stored Range) error {
-	if *w -= allowance(stored.Length); *w < 0 {
-		return corrupt.Errorf("stored in %d bytes, which with those of the inner chunks before are more than their elements can take", stored.Length)
+// spend subtracts the bytes of one inner chunk.
+func (w *byteBudget) spend(stored Range) error {
+	if *w -= byteBudget(stored.Length); *w < 0 {
+		return corrupt.Errorf("stored in %d bytes; with the inner chunks before, more bytes than their elements can take", stored.Length)
 	}
 	return nil
 }
 
-// indexRange is where the index is in a shard of a size.
+// indexRange returns the position of the index in a shard of the given size.
 func (s *sharding) indexRange(size int64) (Range, error) {
 	n := int64(s.indexSize)
 	if size < n {
 		return Range{}, corrupt.Errorf("shard of %d bytes is too short for its index of %d", size, n)
 	}
-	if s.atStart {
+	if s.isIndexFirst {
 		return Range{0, n}, nil
 	}
 	return Range{size - n, n}, nil
 }
 
-// decodeIndex decodes the index's bytes. The arena keeps it.
+// decodeIndex decodes the bytes of an index. The arena owns the result.
 func (s *sharding) decodeIndex(a *arena, stored []byte) (shardIndex, error) {
-	index := a.bytes(int(s.cut.Chunks()) * entryBytes)
+	index := a.bytes(int(s.innerGrid.Chunks()) * entryBytes)
 	if err := s.index.Decode(Elems{Fixed: index}, stored); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"varve/grid"
 )
 
-// TestInteropShards has zarr-python and zarrs read shards of ours: arrays as they wrote
-// themselves, encoded whole, and again put together from regions.
+// TestInteropShards lets zarr-python and zarrs read shards that varve wrote: arrays that they
+// wrote themselves, encoded as whole chunks and assembled from regions.
 func TestInteropShards(t *testing.T) {
 	venv.Python(t, "zarr-python")
 	dir := t.TempDir()
@@ -21,7 +21,7 @@ func TestInteropShards(t *testing.T) {
 	venv.Run(t, "zarr-python", filepath.Join("testdata", "sharding", "check.py"), dir)
 }
 
-// writeShardStores writes every array of testdata/sharding into a folder again.
+// writeShardStores writes every array of testdata/sharding to another folder.
 func writeShardStores(t *testing.T, dir string) {
 	t.Helper()
 	for _, from := range storeCases(t) {
@@ -75,7 +75,7 @@ func (s *store) writeValues(t *testing.T, elems Elems) {
 	s.writeFile(t, filepath.Join(s.dir, "values.json"), raw)
 }
 
-// writeWhole encodes every chunk at once. What of it is past the array's edge is fill.
+// writeWhole encodes whole chunks. Elements past the array's end have the fill value.
 func (s *store) writeWhole(t *testing.T, elems Elems) {
 	t.Helper()
 	all := windowOf(elems, s.all)
@@ -84,7 +84,7 @@ func (s *store) writeWhole(t *testing.T, elems Elems) {
 		chunk := windowOf(NewElems(p.Form()), p.Form())
 		chunk.SetFill(p.Form())
 		chunk.region = grid.Region{Origin: w.Origin, Shape: w.Codec}
-		if err := chunk.put(all, w.Region); err != nil {
+		if err := chunk.copyFrom(all, w.Region); err != nil {
 			t.Fatal(err)
 		}
 		if p.Form().IsFill(chunk.Elems) {
@@ -98,8 +98,8 @@ func (s *store) writeWhole(t *testing.T, elems Elems) {
 	}
 }
 
-// writeRegions puts every chunk together from regions, among them some with other
-// elements that are overwritten.
+// writeRegions assembles every chunk from regions. Some regions have other elements at first,
+// which are overwritten.
 func (s *store) writeRegions(t *testing.T, elems Elems) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -110,7 +110,7 @@ func (s *store) writeRegions(t *testing.T, elems Elems) {
 		replace := func(r grid.Region, from window) {
 			form := p.Form()
 			form.Shape = r.Shape
-			src, err := from.take(r, &scratch{a: new(arena)}, form)
+			src, err := from.extract(r, &scratch{a: new(arena)}, form)
 			if err != nil {
 				t.Fatal(err)
 			}

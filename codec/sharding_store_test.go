@@ -16,7 +16,7 @@ import (
 	"varve/grid"
 )
 
-// store is a Zarr v3 array in a folder, as far as the tests here need one.
+// store is a Zarr v3 array in a folder, with the features that these tests need.
 type store struct {
 	dir  string
 	grid *grid.Grid
@@ -164,7 +164,7 @@ func (s *store) pipeline(t testing.TB, codec []int64) *Pipeline {
 	return p
 }
 
-// readAll reads the array with whole chunks.
+// readAll reads the array by whole chunks.
 func (s *store) readAll(t testing.TB) Elems {
 	t.Helper()
 	out := NewElems(s.all)
@@ -178,7 +178,7 @@ func (s *store) readAll(t testing.TB) Elems {
 			t.Fatalf("chunk %v: %v", w.Coords, err)
 		}
 		from := window{elems, grid.Region{Origin: w.Origin, Shape: w.Codec}, s.form.Type.unit()}
-		if err := to.put(from, w.Region); err != nil {
+		if err := to.copyFrom(from, w.Region); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,14 +210,14 @@ func (s *store) readRegion(t testing.TB, r grid.Region) Elems {
 				t.Fatalf("chunk %v: %v", w.Coords, err)
 			}
 		}
-		if err := to.put(window{elems, hit, form.Type.unit()}, hit); err != nil {
+		if err := to.copyFrom(window{elems, hit, form.Type.unit()}, hit); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return out
 }
 
-// storeValues reads what the arrays of a case hold.
+// storeValues reads the expected elements of the arrays of a case.
 func storeValues(t testing.TB, name string, form Form) Elems {
 	t.Helper()
 	base := filepath.Join("testdata", "sharding", "values", name)
@@ -275,7 +275,7 @@ func TestReadsShardsOfOthers(t *testing.T) {
 				r := randomRegion(rng, s.all.Shape)
 				form := s.all
 				form.Shape = r.Shape
-				part, err := all.take(r, &scratch{a: new(arena)}, form)
+				part, err := all.extract(r, &scratch{a: new(arena)}, form)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -287,8 +287,8 @@ func TestReadsShardsOfOthers(t *testing.T) {
 	}
 }
 
-// zarr-python's inner chunks are in Morton order too, so that where nothing depends on
-// a compressor's version the bytes are the same.
+// zarr-python writes inner chunks in Morton order too, so the bytes are equal unless they
+// depend on a compressor's version.
 func TestWritesTheBytesOfZarrPython(t *testing.T) {
 	for _, name := range []string{"plain", "start", "transposed"} {
 		s := openStore(t, filepath.Join("testdata", "sharding", "zarr_"+name))

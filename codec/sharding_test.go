@@ -13,12 +13,12 @@ import (
 	"varve/grid"
 )
 
-// shards writes the codec with inner chunks of a shape and codecs.
+// shards returns the sharding codec with a shape and codecs of inner chunks.
 func shards(shape, codecs string) string {
 	return fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":[%s,{"name":"crc32c"}]}}`, shape, codecs, littleBytes)
 }
 
-// rawShards is shards whose index has no checksum, so that a test can change it.
+// rawShards is like shards without a checksum of the index, so that a test can change it.
 func rawShards(shape, codecs string) string {
 	return strings.Replace(shards(shape, codecs), `,{"name":"crc32c"}]}}`, `]}}`, 1)
 }
@@ -75,35 +75,36 @@ func TestShardingRefuses(t *testing.T) {
 	for range 40 {
 		deep = shards("[4,6]", deep)
 	}
-	for _, tt := range []struct{ name, list, says string }{
-		{"no configuration", `[{"name":"sharding_indexed"}]`, `chunk_shape: missing`},
-		{"no shape", config(codecs + `,` + index), `chunk_shape: missing; want a list of integers`},
-		{"zero", config(`"chunk_shape":[0,2],` + codecs + `,` + index), `chunk_shape: 0 is less than 1`},
-		{"fraction", config(`"chunk_shape":[1.5,2],` + codecs + `,` + index), `chunk_shape: [1.5,2] is not a list of integers`},
-		{"other rank", config(`"chunk_shape":[2],` + codecs + `,` + index), `chunk_shape: [2] has 1 dimensions, the chunk 2`},
-		{"straddles", config(`"chunk_shape":[3,2],` + codecs + `,` + index), `chunk_shape: axis 0: inner chunk length 3: does not divide the edge 4; version 1.0`},
-		{"larger", config(`"chunk_shape":[4,12],` + codecs + `,` + index), `axis 1: inner chunk length 12: does not divide the edge 6`},
-		{"no codecs", config(`"chunk_shape":[2,2],` + index), `codecs: missing; want a list of codecs`},
-		{"codecs that make no bytes", config(`"chunk_shape":[2,2],"codecs":[],` + index), `codecs: codecs []: none of them turns the array into bytes`},
-		{"a codec unknown", config(`"chunk_shape":[2,2],"codecs":[{"name":"nonsense"}],` + index), `codecs: codec "nonsense" is unknown`},
-		{"codecs of another kind", config(`"chunk_shape":[2,2],"codecs":"bytes",` + index), `codecs: `},
-		{"no index codecs", config(`"chunk_shape":[2,2],` + codecs), `index_codecs: missing; want a list of codecs`},
-		{"a compressed index", config(`"chunk_shape":[2,2],` + codecs + `,"index_codecs":[` + littleBytes + `,{"name":"zstd"}]`), `index_codecs: [bytes, zstd] encode to a size that depends on the bytes`},
-		{"a sharded index", config(`"chunk_shape":[2,2],` + codecs + `,"index_codecs":[` + shards("[1,1,1]", littleBytes) + `]`), `index_codecs: [sharding_indexed] encode to a size`},
-		{"location", config(`"chunk_shape":[2,2],` + codecs + `,` + index + `,"index_location":"middle"`), `index_location: "middle" is not one of start, end`},
-		{"another field", config(`"chunk_shape":[2,2],` + codecs + `,` + index + `,"order":"morton"`), `order: unknown configuration`},
-		{"nested that does not divide", `[` + shards("[2,2]", shards("[2,3]", littleBytes)) + `]`, `codecs: codec "sharding_indexed": chunk_shape: axis 1: inner chunk length 3: does not divide the edge 2`},
-		{"too deep", `[` + deep + `]`, `more than 16 shards inside one another`},
+	for _, tt := range []struct{ name, list string }{
+		{"no configuration", `[{"name":"sharding_indexed"}]`},
+		{"no shape", config(codecs + `,` + index)},
+		{"zero", config(`"chunk_shape":[0,2],` + codecs + `,` + index)},
+		{"fraction", config(`"chunk_shape":[1.5,2],` + codecs + `,` + index)},
+		{"other rank", config(`"chunk_shape":[2],` + codecs + `,` + index)},
+		{"straddles", config(`"chunk_shape":[3,2],` + codecs + `,` + index)},
+		{"larger", config(`"chunk_shape":[4,12],` + codecs + `,` + index)},
+		{"no codecs", config(`"chunk_shape":[2,2],` + index)},
+		{"codecs that make no bytes", config(`"chunk_shape":[2,2],"codecs":[],` + index)},
+		{"a codec unknown", config(`"chunk_shape":[2,2],"codecs":[{"name":"nonsense"}],` + index)},
+		{"codecs of another kind", config(`"chunk_shape":[2,2],"codecs":"bytes",` + index)},
+		{"no index codecs", config(`"chunk_shape":[2,2],` + codecs)},
+		{"a compressed index", config(`"chunk_shape":[2,2],` + codecs + `,"index_codecs":[` + littleBytes + `,{"name":"zstd"}]`)},
+		{"a sharded index", config(`"chunk_shape":[2,2],` + codecs + `,"index_codecs":[` + shards("[1,1,1]", littleBytes) + `]`)},
+		{"location", config(`"chunk_shape":[2,2],` + codecs + `,` + index + `,"index_location":"middle"`)},
+		{"another field", config(`"chunk_shape":[2,2],` + codecs + `,` + index + `,"order":"morton"`)},
+		{"nested that does not divide", `[` + shards("[2,2]", shards("[2,3]", littleBytes)) + `]`},
+		{"too deep", `[` + deep + `]`},
 	} {
 		p, err := New(specs(t, tt.list), Form{Type: int16Type, Shape: []int64{4, 6}})
-		if err == nil || p != nil || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.says)
+		if err == nil || p != nil {
+			t.Errorf("%s: accepted", tt.name)
 		}
+		checkMessage(t, tt.name, err)
 	}
 }
 
-// shardOfFour is a shard of four inner chunks of two bytes, with room for a test to
-// change the index, which is its last 64 bytes.
+// shardOfFour returns a shard of four inner chunks of two bytes, whose last 64 bytes, the index,
+// a test can change.
 func shardOfFour(t testing.TB) (*Pipeline, []byte) {
 	t.Helper()
 	p := mustNew(t, "["+rawShards("[2]", littleBytes)+"]", Form{Type: uint8Type, Shape: []int64{8}})
@@ -171,13 +172,13 @@ func TestShortShards(t *testing.T) {
 	}
 }
 
-// What cannot be an inner chunk is not even fetched.
+// An inner chunk of an impossible size is not fetched.
 func TestInnerChunksOfImpossibleSize(t *testing.T) {
 	p, stored := shardOfFour(t)
 	binary.LittleEndian.PutUint64(stored[8+24:], 60)
 	reader := &strictReader{t: t, stored: stored}
 	err := p.DecodeRegion(t.Context(), reader, grid.Region{Origin: []int64{2}, Shape: []int64{2}}, Elems{Fixed: make([]byte, 2)})
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "inner chunk [1]: stored in 60 bytes, [2] elements of uint8 take 2") {
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "inner chunk [1]") {
 		t.Error(err)
 	}
 	if reader.calls != 1 || reader.read != 64 {
@@ -197,7 +198,7 @@ func TestIndexIsVerified(t *testing.T) {
 	}
 }
 
-// The vectors of zarr-specs' pull request 370.
+// The cases are the examples of zarr-specs' pull request 370.
 func TestClippedInnerChunks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -239,8 +240,8 @@ func TestClippedInnerChunks(t *testing.T) {
 	}
 }
 
-// storedInnerChunks encodes a chunk of bytes and returns how long the innermost chunks
-// of its shard are stored.
+// storedInnerChunks encodes a chunk of bytes and returns the stored lengths of the innermost
+// chunks of its shard.
 func storedInnerChunks(t *testing.T, p *Pipeline, levels int) []int64 {
 	t.Helper()
 	if levels == 0 {
@@ -311,11 +312,11 @@ func TestRectilinearShards(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		rows grid.Sizes
-		says string
+		fits bool
 	}{
-		{"60, 40, 20", grid.List(60, 40, 20), ""},
-		{"60, 45, 15", grid.List(60, 45, 15), "axis 0: inner chunk length 10: does not divide the edge 45"},
-		{"a million runs", grid.Pattern(grid.Times(60, 1), grid.Times(40, 1)), ""},
+		{"60, 40, 20", grid.List(60, 40, 20), true},
+		{"60, 45, 15", grid.List(60, 45, 15), false},
+		{"a million runs", grid.Pattern(grid.Times(60, 1), grid.Times(40, 1)), true},
 	} {
 		g, err := grid.FromSizes([]int64{120, 100}, tt.rows, grid.List(50, 50))
 		if err != nil {
@@ -326,10 +327,11 @@ func TestRectilinearShards(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = p.CheckGrid(g)
-		if tt.says != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("%s: %v", tt.name, err)
+		if !tt.fits {
+			if err == nil {
+				t.Errorf("%s: accepted", tt.name)
 			}
+			checkMessage(t, tt.name, err)
 			continue
 		}
 		if err != nil {

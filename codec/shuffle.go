@@ -6,14 +6,14 @@ import (
 	"varve/codec/internal/shuffle"
 )
 
-// shuffleCodec stores the first bytes of all elements, then the second ones, and so on.
+// shuffleCodec stores the first bytes of all elements, then the second bytes, and so on.
 //
 // Specification: HDF5's filter 2; numcodecs.shuffle. Bytes after the last whole element
-// stay as they are, as in HDF5; numcodecs refuses them.
+// are unchanged, as in HDF5; numcodecs refuses them.
 //
 //	{"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}
 //
-// An absent size is that of the elements.
+// The default size is that of the elements.
 type shuffleCodec struct{ size int }
 
 func newShuffle(c *config, in Form) (Codec, error) {
@@ -27,7 +27,8 @@ func (s *shuffleCodec) DecodeKey() string {
 	return fmt.Sprint("shuffle:", s.size)
 }
 
-// clientsFor implements demanding: numcodecs refuses bytes that are no whole elements.
+// clientsFor implements sizeClientReporter: numcodecs refuses bytes that are not a whole
+// number of elements.
 func (s *shuffleCodec) clientsFor(size int) Client {
 	if s.size > 1 && (size < 0 || size%s.size != 0) {
 		return NoClient
@@ -46,7 +47,7 @@ func (s *shuffleCodec) Encode(dst, src []byte) ([]byte, error) {
 
 func (s *shuffleCodec) Decode(dst, src []byte) (int, error) {
 	if len(src) > len(dst) {
-		return 0, tooLong(len(src), len(dst))
+		return 0, tooLongError(len(src), len(dst))
 	}
 	shuffle.Unshuffle(dst[:len(src)], src, s.size)
 	return len(src), nil

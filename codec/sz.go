@@ -2,7 +2,7 @@ package codec
 
 import "varve/codec/internal/sz"
 
-// newSZ makes the decoder of HDF5's filter 32017: SZ 2, an error-bounded compressor of
+// newSZ returns the decoder of HDF5's filter 32017: SZ 2, an error-bounded compressor of
 // floating-point fields.
 //
 // Specification: SZ 2.1 and its filter H5Z-SZ. The client values are the rank, the type

@@ -2,8 +2,8 @@ package codec
 
 import "varve/codec/internal/sz3"
 
-// newSZ3 makes the decoder of HDF5's filter 32024: SZ 3, an error-bounded compressor of
-// fields of numbers.
+// newSZ3 returns the decoder of HDF5's filter 32024: SZ 3, an error-bounded compressor of
+// numeric fields.
 //
 // Specification: SZ 3.1 and its filter H5Z-SZ3. The client values are the rank, the type
 // and the lengths of a chunk.

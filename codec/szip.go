@@ -6,11 +6,11 @@ import (
 	"varve/codec/internal/aec"
 )
 
-// newSzip makes the decoder of HDF5's filter 4: the adaptive entropy coding of CCSDS 121.0,
-// behind the decoded size.
+// newSzip returns the decoder of HDF5's filter 4: the adaptive entropy coding of CCSDS
+// 121.0, after the decoded size.
 //
 // Specification: CCSDS 121.0-B-3; H5Zszip.c; imagecodecs' szip. The fields are the four
-// client values of the filter as they are stored.
+// client values of the filter.
 //
 //	{"name": "imagecodecs_szip", "configuration": {"options_mask": 141, "pixels_per_block": 32,
 //	  "bits_per_pixel": 32, "pixels_per_scanline": 256, "header": true}}
@@ -23,7 +23,7 @@ func newSzip(c *config, _ Form) (Codec, error) {
 		PixelsPerScanline: c.integer("pixels_per_scanline", 0, 0, most),
 	}
 	if !c.boolean("header", true) {
-		c.fail("header", "false: without the decoded size in front a chunk cannot be told from a longer one")
+		c.fail("header", "is false; varve needs the decoded size before the data")
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -31,7 +31,7 @@ func newSzip(c *config, _ Form) (Codec, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("codec %q: %w", c.codec, err)
 	}
-	return &foreign{key: fmt.Sprint("szip", p), decode: func(dst, src []byte) (int, error) {
+	return &decoder{key: fmt.Sprint("szip", p), decode: func(dst, src []byte) (int, error) {
 		return aec.DecodeSized(dst, src, p)
 	}}, nil
 }

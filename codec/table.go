@@ -7,45 +7,45 @@ import (
 	"sync"
 )
 
-// Client says what a reader other than varve needs to decode a codec.
+// Client is a Zarr reader other than varve.
 type Client uint8
 
-// The clients, from the best to the least supported.
+// The clients, from the most to the least common.
 const (
 	AnyClient       Client = iota + 1 // zarr-python as it is installed
 	WithCastValue                     // zarr-python with cast-value-rs
 	WithImagecodecs                   // zarr-python with imagecodecs-zarr
-	NoClient                          // nobody: what is stored so is rebuilt
+	NoClient                          // no client: varve re-encodes such chunks
 )
 
-// String is what docs/codecs.md calls the client.
+// String returns the client's name in docs/codecs.md.
 func (c Client) String() string {
 	return [...]string{"", "any", "cast-value-rs", "imagecodecs-zarr", "none"}[c]
 }
 
-// Info is one line of the table of codecs.
+// Info is one row of the table of codecs.
 type Info struct {
-	Name   string // in a v3 document; "hdf5.", "hdf4." and "fits." mark what is never in one
+	Name   string // in a v3 document; names with "hdf5.", "hdf4." and "fits." are in none
 	V2     string // id in a v2 document, or ""
 	Filter int    // id of the HDF5 filter that stores these bytes, or 0
 	Client Client
 	new    func(*config, Form) (Codec, error)
 }
 
-// Table returns every codec that varve knows, in the order of its documentation.
+// Table returns every codec that varve has, in the order of its documentation.
 func Table() []Info { return slices.Clone(table()) }
 
-// Lookup returns the codec of a name in a v3 document.
+// Lookup returns the codec with a name in a v3 document.
 func Lookup(name string) (Info, bool) {
 	return find(func(e *Info) bool { return e.Name == name })
 }
 
-// LookupV2 returns the codec of an id in a v2 document.
+// LookupV2 returns the codec with an id in a v2 document.
 func LookupV2(id string) (Info, bool) {
 	return find(func(e *Info) bool { return e.V2 == id && id != "" })
 }
 
-// LookupFilter returns the codec of the bytes that an HDF5 filter stores.
+// LookupFilter returns the codec that decodes the bytes of an HDF5 filter.
 func LookupFilter(id int) (Info, bool) {
 	return find(func(e *Info) bool { return e.Filter == id && id != 0 })
 }
@@ -60,15 +60,16 @@ func find(match func(*Info) bool) (Info, bool) {
 	return Info{}, false
 }
 
-// known is the table. It is not there from the start, since sharding's codecs look others up.
-var known struct {
+// codecTable is the table. It is made on first use: the constructor of sharding looks up
+// other codecs, which would be an initialization cycle.
+var codecTable struct {
 	once sync.Once
 	list []Info
 }
 
 func table() []Info {
-	known.once.Do(func() { known.list = newTable() })
-	return known.list
+	codecTable.once.Do(func() { codecTable.list = newTable() })
+	return codecTable.list
 }
 
 func newTable() []Info {
@@ -124,8 +125,8 @@ func newTable() []Info {
 	}
 }
 
-// refused are codecs that exist and that varve does not decode, and why.
-var refused = map[string]string{
+// refusedCodecs are existing codecs that varve does not decode, and the reasons.
+var refusedCodecs = map[string]string{
 	"numcodecs.zfpy":            "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"numcodecs.pcodec":          "varve has no decoder for pcodec",
 	"numcodecs.jenkins_lookup3": "varve does not know this checksum",
@@ -138,7 +139,7 @@ var refused = map[string]string{
 	"imagecodecs_jpeg2k":        "varve has no decoder for JPEG 2000",
 	"imagecodecs_jpegls":        "JPEG-LS is decoded where HDF5 stored it, and not in Zarr",
 	"imagecodecs_jpegxl":        "varve has no decoder for JPEG XL",
-	"imagecodecs_lzf":           "it guesses the decoded size; what HDF5 stores is \"hdf5.lzf\"",
+	"imagecodecs_lzf":           "it guesses the decoded size; HDF5's own LZF is \"hdf5.lzf\"",
 	"imagecodecs_sz3":           "SZ 3 is decoded where HDF5 stored it, and not in Zarr",
 	"imagecodecs_zfp":           "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"zfp":                       "ZFP is decoded where HDF5 stored it, and not in Zarr",
@@ -147,11 +148,11 @@ var refused = map[string]string{
 	"packbits":                  "it packs elements of any width; varve decodes \"numcodecs.packbits\", for booleans",
 }
 
-// newCodec makes the codec that spec names for chunks of the given form.
+// newCodec returns the codec of spec for chunks of the given form.
 func newCodec(spec Spec, in Form) (Codec, error) {
 	info, ok := Lookup(spec.Name)
 	if !ok {
-		if why, known := refused[spec.Name]; known {
+		if why, known := refusedCodecs[spec.Name]; known {
 			return nil, fmt.Errorf("codec %q: %s; copy the data with another codec: %w", spec.Name, why, errors.ErrUnsupported)
 		}
 		return nil, fmt.Errorf("codec %q is unknown: %w", spec.Name, errors.ErrUnsupported)
@@ -160,9 +161,9 @@ func newCodec(spec Spec, in Form) (Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := info.new(c, in)
+	codec, err := info.new(c, in)
 	if err != nil {
 		return nil, err
 	}
-	return made, c.done()
+	return codec, c.check()
 }

@@ -9,8 +9,9 @@ import (
 
 // transpose stores the axes of a chunk in another order.
 //
-// Specification: Zarr v3, codecs/transpose. Axis i of the stored chunk is axis
-// order[i] of the chunk. Whoever reads documents spells the "C" and "F" of drafts so: clients refuse them.
+// Specification: Zarr v3, codecs/transpose. Axis i of the stored chunk is axis order[i]
+// of the chunk. Drafts also had the orders "C" and "F". Clients refuse them, so package
+// zarrjson converts them.
 //
 //	{"name": "transpose", "configuration": {"order": [1, 0]}}
 type transpose struct {
@@ -44,7 +45,7 @@ func (t *transpose) DecodeKey() string {
 }
 
 func (t *transpose) Encoded(in Form) (Form, error) {
-	in.Shape = permuted(in.Shape, t.order)
+	in.Shape = permute(in.Shape, t.order)
 	return in, nil
 }
 
@@ -54,15 +55,16 @@ func (t *transpose) Encode(dst, src Elems, in Form) error {
 
 func (t *transpose) Decode(dst, src Elems, in Form) error {
 	stored := in
-	stored.Shape = permuted(in.Shape, t.order)
+	stored.Shape = permute(in.Shape, t.order)
 	return transposeElems(dst, src, stored, t.inverse)
 }
 
 func (t *transpose) encodedRegion(r grid.Region) grid.Region {
-	return grid.Region{Origin: permuted(r.Origin, t.order), Shape: permuted(r.Shape, t.order)}
+	return grid.Region{Origin: permute(r.Origin, t.order), Shape: permute(r.Shape, t.order)}
 }
 
-func permuted(s []int64, order []int) []int64 {
+// permute returns s in the given order.
+func permute(s []int64, order []int) []int64 {
 	out := make([]int64, len(order))
 	for i, o := range order {
 		out[i] = s[o]

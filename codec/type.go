@@ -9,7 +9,7 @@ import (
 // Kind is the family of an element type.
 type Kind uint8
 
-// The kinds of elements. Every kind but String and Bytes has a fixed size.
+// The kinds of elements. Every kind except String and Bytes has a fixed size.
 const (
 	Bool       Kind = iota + 1 // one byte, 0 or 1
 	Int                        // two's complement; 1, 2, 4 or 8 bytes
@@ -26,13 +26,13 @@ const (
 	Bytes                      // bytes of any length
 )
 
-// Type is an element type as it lies in memory: packed, little-endian. How it is
-// stored is the business of codecs, and how it is spelt in a document of zarrjson.
+// Type is an element type in memory: packed, little-endian. Codecs define the stored
+// form, and package zarrjson the spelling in documents.
 type Type struct {
 	Kind   Kind
-	Size   int     // bytes an element; 0 when the length varies
+	Size   int     // bytes per element; 0 if it varies
 	Unit   string  // DateTime and TimeDelta: "ns", "s", "D", …, or "generic"
-	Ticks  int     // DateTime and TimeDelta: units a tick
+	Ticks  int     // DateTime and TimeDelta: units per tick
 	Fields []Field // Struct: the fields in order, without gaps
 }
 
@@ -42,7 +42,7 @@ type Field struct {
 	Type Type
 }
 
-// Varies reports whether elements have lengths of their own.
+// Varies reports whether elements have varying lengths.
 func (t Type) Varies() bool { return t.Kind == String || t.Kind == Bytes }
 
 // Equal reports whether two types are the same, units and field names included.
@@ -53,7 +53,7 @@ func (t Type) Equal(u Type) bool {
 		})
 }
 
-// String names the type as NumPy would, for messages.
+// String returns NumPy's name of the type, for messages.
 func (t Type) String() string {
 	bits := strconv.Itoa(t.Size * 8)
 	switch t.Kind {
@@ -87,7 +87,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("kind %d", t.Kind)
 }
 
-// tick spells the unit of times as NumPy does: [ns], [10ms], or nothing.
+// tick returns the unit of times in NumPy's spelling: [ns], [10ms], or "".
 func (t Type) tick() string {
 	switch {
 	case t.Unit == "generic":
@@ -101,7 +101,7 @@ func (t Type) tick() string {
 // swapRun is a run of words of one width that a change of byte order reverses.
 type swapRun struct{ width, count int }
 
-// swapRuns returns the words of one element in order, joined into runs.
+// swapRuns returns the words of one element in order, merged into runs.
 func (t Type) swapRuns() []swapRun { return t.appendSwapRuns(nil) }
 
 func (t Type) appendSwapRuns(runs []swapRun) []swapRun {

@@ -35,22 +35,23 @@ func TestVLenVectors(t *testing.T) {
 
 func TestVLenRefuses(t *testing.T) {
 	text := mustNew(t, `["vlen-utf8"]`, Form{Type: Type{Kind: String}, Shape: []int64{2}})
-	for _, tt := range []struct{ name, stored, says string }{
-		{"nothing", "", "chunk of 0 bytes is too short"},
-		{"fewer elements", "\x01\x00\x00\x00\x00\x00\x00\x00", "chunk says it has 1 elements, its shape 2"},
-		{"a huge count", "\xff\xff\xff\xff", "chunk says it has 4294967295 elements"},
-		{"no length", "\x02\x00\x00\x00\x01\x00\x00\x00a\x00", "element 1 of 2, at byte 9: 1 bytes are left for its length"},
-		{"a long element", "\x02\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xffab", "element 1 of 2, at byte 12: it has 4294967295 bytes, 2 are left"},
-		{"Latin-1", "\x02\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\xe4", `element 1 of 2, at byte 12, is not UTF-8: "\xe4"`},
-		{"a surrogate", "\x02\x00\x00\x00\x03\x00\x00\x00\xed\xa0\x80\x00\x00\x00\x00", "element 0 of 2, at byte 8, is not UTF-8"},
-		{"more bytes", "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00x", "1 bytes are left behind the last of 2 elements"},
+	for _, tt := range []struct{ name, stored string }{
+		{"nothing", ""},
+		{"fewer elements", "\x01\x00\x00\x00\x00\x00\x00\x00"},
+		{"a huge count", "\xff\xff\xff\xff"},
+		{"no length", "\x02\x00\x00\x00\x01\x00\x00\x00a\x00"},
+		{"a long element", "\x02\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xffab"},
+		{"Latin-1", "\x02\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\xe4"},
+		{"a surrogate", "\x02\x00\x00\x00\x03\x00\x00\x00\xed\xa0\x80\x00\x00\x00\x00"},
+		{"more bytes", "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00x"},
 	} {
 		err := text.Decode(NewElems(text.Form()), []byte(tt.stored))
-		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: error is %v, want it to say %q", tt.name, err, tt.says)
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error is %v, want ErrCorrupt", tt.name, err)
 		}
+		checkMessage(t, tt.name, err)
 	}
-	if _, err := text.Encode(nil, Elems{Var: [][]byte{nil, {0xff}}}); err == nil || !strings.Contains(err.Error(), "element 1 is not UTF-8") {
+	if _, err := text.Encode(nil, Elems{Var: [][]byte{nil, {0xff}}}); err == nil || !strings.Contains(err.Error(), "element 1") {
 		t.Errorf("encoding what is not UTF-8: %v", err)
 	}
 	for _, form := range []Form{{Type: Type{Kind: Bytes}, Shape: []int64{1}}, {Type: int16Type, Shape: []int64{1}}} {

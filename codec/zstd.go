@@ -11,17 +11,17 @@ import (
 
 // zstdCodec is Zstandard: one or more frames.
 //
-// Specification: RFC 8878; Zarr v3, codecs/zstd (zarr-extensions); numcodecs.zstd;
-// HDF5's filter 32015. All three store the same frames.
+// Specification: RFC 8878; Zarr v3, codecs/zstd (zarr-extensions); numcodecs.zstd; HDF5's
+// filter 32015. All three store the same frames.
 //
 //	{"name": "zstd", "configuration": {"level": 0, "checksum": false}}
 //
-// Level 0 means 3, and levels below 0 are faster ones, as in libzstd. A checksum in a
-// frame is verified whatever the configuration says.
+// Level 0 means 3, and negative levels are faster, as in libzstd. A checksum in a frame
+// is verified whatever the configuration says.
 type zstdCodec struct{ encoders *sync.Pool }
 
 func newZstd(c *config, _ Form) (Codec, error) {
-	c.notNull("level", "checksum")
+	c.refuseNull("level", "checksum")
 	level := c.integer("level", 0, math.MinInt32, 22)
 	sum := c.boolean("checksum", false)
 	if level == 0 {
@@ -32,6 +32,7 @@ func newZstd(c *config, _ Form) (Codec, error) {
 		e, err := zstd.NewWriter(nil,
 			zstd.WithEncoderLevel(effort),
 			zstd.WithEncoderCRC(sum),
+			// With a single segment the frame header contains the decoded size.
 			zstd.WithSingleSegment(true),
 			zstd.WithZeroFrames(true),
 			zstd.WithEncoderConcurrency(1))

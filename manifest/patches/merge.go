@@ -79,7 +79,7 @@ func isExact(schema *zarrjson.Array) (bool, error) {
 			break
 		}
 	}
-	_, exact, err := codec.ForAny(schema.Codecs, schema.Form(first))
+	_, exact, err := codec.ExactCodecs(schema.Codecs, schema.Form(first))
 	return exact, err
 }
 

@@ -51,7 +51,7 @@ func New(source Source) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	codecs, same, err := codec.ForAny(schema.Codecs, schema.Form(shape))
+	codecs, same, err := codec.ExactCodecs(schema.Codecs, schema.Form(shape))
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}

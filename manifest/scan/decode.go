@@ -218,7 +218,7 @@ func (d *decoder) eachChunk(first int, visit func(c *grid.Chunk, elems codec.Ele
 // pipeline returns a pipeline for chunks of a shape, the last one if that is the shape.
 func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*codec.Pipeline, error) {
 	form := codec.Form{Type: d.v.Type, Shape: shape, Fill: d.v.Fill.Value}
-	all := codec.Form{Type: d.v.Type, Shape: d.v.Shape}.Room()
+	all := codec.Form{Type: d.v.Type, Shape: d.v.Shape}.MemorySize()
 	if err := cmp.Or(form.CheckSize(), form.CheckSpare(all), form.CheckGrowth(stored)); err != nil {
 		return nil, err
 	}

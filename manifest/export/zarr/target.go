@@ -163,7 +163,7 @@ func (t *target) recode(chunks []grid.Sizes) error {
 			shape[axis] = s.Runs()[0].Codec
 		}
 	}
-	codecs, same, err := codec.ForAny(t.schema.Codecs, t.schema.Form(shape))
+	codecs, same, err := codec.ExactCodecs(t.schema.Codecs, t.schema.Form(shape))
 	if err == nil {
 		t.schema.Codecs, t.anew = codecs, !same
 	}

@@ -50,7 +50,7 @@ type reading struct {
 func (r *reading) allocate() error {
 	form := r.a.Doc.Form(r.a.Grid.Shape())
 	r.whole = grid.Whole(form.Shape)
-	if n := uint64(form.Room()); n > r.limit {
+	if n := uint64(form.MemorySize()); n > r.limit {
 		return fmt.Errorf("the elements take %d bytes, more than %d: %w", n, r.limit, errors.ErrUnsupported)
 	}
 	r.out = codec.NewElems(form)
@@ -118,7 +118,7 @@ func (r *reading) account(p *codec.Pipeline, coords []int64) error {
 		return readers.Corruptf("it is stored twice")
 	}
 	r.seen[n/64] |= 1 << (n % 64)
-	size, most := uint64(p.Form().Room()), max(r.limit, smallChunk)
+	size, most := uint64(p.Form().MemorySize()), max(r.limit, smallChunk)
 	r.spent += size
 	if size > most || r.spent > chunkBudget*most {
 		return fmt.Errorf("chunks of shape %v take too much memory for an array of shape %v: %w",

@@ -120,7 +120,7 @@ func (d *decision) codecs() {
 	if best != nil {
 		d.schema.From, d.schema.Codecs, d.schema.Inexact = best.from, best.specs, !best.exact
 	} else {
-		d.schema.From, d.schema.Codecs = -1, codec.Plain(d.schema.DataType.Type())
+		d.schema.From, d.schema.Codecs = -1, codec.DefaultCodecs(d.schema.DataType.Type())
 	}
 	for i := range d.members {
 		d.schema.Kept[i] = best != nil && chains[i] != nil && chains[i].class == best.class
@@ -215,7 +215,7 @@ func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) [
 	if err != nil || p.Clients() != codec.AnyClient {
 		return classes
 	}
-	to.exact = p.Exact() == nil
+	to.exact = p.CheckExact() == nil
 	for _, c := range classes {
 		if q, err := d.common.pipelines.New(c.specs, form); err == nil && q.SameDecode(p) {
 			to.class = c

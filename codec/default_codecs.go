@@ -5,28 +5,29 @@ import (
 	"errors"
 )
 
-// Plain is how chunks are encoded that are no file's.
-func Plain(t Type) []Spec {
+// DefaultCodecs returns the codecs for chunks that varve encodes itself, where no source
+// determines them: little-endian bytes and zstd.
+func DefaultCodecs(t Type) []Spec {
 	zstd := Spec{Name: "zstd", Config: json.RawMessage(`{"level":3,"checksum":false}`)}
 	switch {
 	case t.Kind == String:
 		return []Spec{{Name: "vlen-utf8"}, zstd}
 	case t.Kind == Bytes:
 		return []Spec{{Name: "vlen-bytes"}, zstd}
-	case ordered(t):
+	case hasByteOrder(t):
 		return []Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, zstd}
 	}
 	return []Spec{{Name: "bytes"}, zstd}
 }
 
-// ordered reports whether elements have words whose bytes have an order.
-func ordered(t Type) bool {
+// hasByteOrder reports whether elements have words of more than one byte.
+func hasByteOrder(t Type) bool {
 	switch t.Kind {
 	case Bool, Raw, FixedBytes:
 		return false
 	case Struct:
 		for _, f := range t.Fields {
-			if ordered(f.Type) {
+			if hasByteOrder(f.Type) {
 				return true
 			}
 		}
@@ -37,15 +38,15 @@ func ordered(t Type) bool {
 	return t.Size > 1
 }
 
-// ForAny returns the codecs in which any elements can be stored that were stored in some: the
-// same if Pipeline.Exact says so, else plain ones.
-func ForAny(specs []Spec, form Form) (codecs []Spec, same bool, err error) {
+// ExactCodecs returns codecs that store arbitrary elements exactly: specs itself if
+// Pipeline.CheckExact accepts it, otherwise DefaultCodecs.
+func ExactCodecs(specs []Spec, form Form) (codecs []Spec, same bool, err error) {
 	p, err := New(specs, form)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := p.Exact(); errors.Is(err, errors.ErrUnsupported) {
-		return Plain(form.Type), false, nil
+	if err := p.CheckExact(); errors.Is(err, errors.ErrUnsupported) {
+		return DefaultCodecs(form.Type), false, nil
 	} else if err != nil {
 		return nil, false, err
 	}

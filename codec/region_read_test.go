@@ -15,14 +15,14 @@ import (
 	"varve/grid"
 )
 
-// newRand returns random numbers whose seed is printed when the test fails.
+// newRand returns a random generator whose seed is printed if the test fails.
 func newRand(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// randomRegion returns a box of a shape, which is seldom empty.
+// randomRegion returns a random region of a shape, which is rarely empty.
 func randomRegion(rng *rand.Rand, shape []int64) grid.Region {
 	r := grid.MakeRegion(len(shape))
 	for k, n := range shape {
@@ -38,7 +38,7 @@ func randomRegion(rng *rand.Rand, shape []int64) grid.Region {
 	return r
 }
 
-// randomCase is a pipeline with elements for it.
+// randomCase is a random pipeline and elements for it.
 type randomCase struct {
 	list  string
 	p     *Pipeline
@@ -49,7 +49,7 @@ const littleBytes = `{"name":"bytes","configuration":{"endian":"little"}}`
 
 var (
 	partialTypes = []Type{{Kind: Uint, Size: 1}, int16Type, float32Type, float64Type, {Kind: Raw, Size: 3}, stringType}
-	// partialBytes has something for each way in which a region is decoded.
+	// partialBytes has codecs for each method of decoding a region.
 	partialBytes = []string{
 		"", "", "", `,{"name":"crc32c"}`, `,{"name":"zstd"}`, `,{"name":"numcodecs.crc32","configuration":{}}`,
 		`,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}},{"name":"gzip","configuration":{"level":1}}`,
@@ -84,7 +84,7 @@ func newRandomCase(t testing.TB, rng *rand.Rand) randomCase {
 	return c
 }
 
-// putRandom makes the elements of a region random.
+// putRandom sets the elements of a region to random values.
 func putRandom(rng *rand.Rand, w window, r grid.Region) {
 	form := Form{Type: Type{Kind: Raw, Size: w.unit}, Shape: r.Shape}
 	if w.unit == varying {
@@ -97,12 +97,12 @@ func putRandom(rng *rand.Rand, w window, r grid.Region) {
 	for i := range e.Var {
 		e.Var[i] = []byte(strings.Repeat("é", rng.IntN(4)))
 	}
-	if err := w.put(window{e, r, w.unit}, r); err != nil {
+	if err := w.copyFrom(window{e, r, w.unit}, r); err != nil {
 		panic(err)
 	}
 }
 
-// randomCodecs writes a chain with up to so many shards within one another.
+// randomCodecs returns a random codec pipeline with shards nested up to a depth.
 func randomCodecs(rng *rand.Rand, leaf string, shape []int64, shards int) string {
 	var list string
 	if rng.IntN(3) == 0 {
@@ -112,7 +112,7 @@ func randomCodecs(rng *rand.Rand, leaf string, shape []int64, shards int) string
 			panic(err)
 		}
 		list = fmt.Sprintf(`{"name":"transpose","configuration":{"order":%s}},`, raw)
-		shape = permuted(shape, order)
+		shape = permute(shape, order)
 	}
 	outer := partialBytes[rng.IntN(len(partialBytes))]
 	if shards == 0 || rng.IntN(4) == 0 {
@@ -139,14 +139,14 @@ func (c *randomCase) part(t testing.TB, r grid.Region) Elems {
 	t.Helper()
 	form := c.p.Form()
 	form.Shape = r.Shape
-	e, err := windowOf(c.elems, c.p.Form()).take(r, &scratch{a: new(arena)}, form)
+	e, err := windowOf(c.elems, c.p.Form()).extract(r, &scratch{a: new(arena)}, form)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-// strictReader is a stored chunk that holds its caller to what Reader says.
+// strictReader is a stored chunk that checks the rules that Reader states for its caller.
 type strictReader struct {
 	t      testing.TB
 	stored []byte
@@ -202,8 +202,8 @@ func TestRegionsDecodeAsTheWhole(t *testing.T) {
 	}
 }
 
-// Replacing a region gives the same bytes as encoding the changed elements, since what
-// is copied is what encoding gave, and the order is the same.
+// Replacing a region returns the same bytes as encoding the changed elements: the copied bytes
+// are those of the encoder, in the same order.
 func TestRegionsEncodeAsTheWhole(t *testing.T) {
 	rng := newRand(t)
 	for range 300 {
@@ -226,7 +226,7 @@ func TestRegionsEncodeAsTheWhole(t *testing.T) {
 				w := windowOf(c.elems, form)
 				fill := NewElems(Form{form.Type, r.Shape, form.Fill})
 				fill.SetFill(form)
-				if err := w.put(window{fill, r, w.unit}, r); err != nil {
+				if err := w.copyFrom(window{fill, r, w.unit}, r); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -257,21 +257,24 @@ func TestRegionRefuses(t *testing.T) {
 		name          string
 		origin, shape []int64
 		room          int
-		says          string
 	}{
-		{"beyond", []int64{2, 0}, []int64{3, 1}, 6, "not inside"},
-		{"before", []int64{-1, 0}, []int64{1, 1}, 2, "not inside"},
-		{"far", []int64{1<<63 - 1, 0}, []int64{1, 1}, 2, "not inside"},
-		{"negative", []int64{1, 0}, []int64{-1, 1}, 2, "must not be negative"},
-		{"fewer axes", []int64{1}, []int64{1}, 2, "not inside"},
-		{"too little room", []int64{1, 1}, []int64{2, 2}, 7, "buffer holds 7 bytes"},
+		{"beyond", []int64{2, 0}, []int64{3, 1}, 6},
+		{"before", []int64{-1, 0}, []int64{1, 1}, 2},
+		{"far", []int64{1<<63 - 1, 0}, []int64{1, 1}, 2},
+		{"negative", []int64{1, 0}, []int64{-1, 1}, 2},
+		{"fewer axes", []int64{1}, []int64{1}, 2},
+		{"too little room", []int64{1, 1}, []int64{2, 2}, 7},
 	} {
 		r := grid.Region{Origin: tt.origin, Shape: tt.shape}
-		if err := p.DecodeRegion(t.Context(), stored, r, Elems{Fixed: make([]byte, tt.room)}); err == nil || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: decoding: %v", tt.name, err)
+		if err := p.DecodeRegion(t.Context(), stored, r, Elems{Fixed: make([]byte, tt.room)}); err == nil {
+			t.Errorf("%s: decoded", tt.name)
+		} else {
+			checkMessage(t, tt.name, err)
 		}
-		if out, err := p.EncodeRegion(nil, stored, r, Elems{Fixed: make([]byte, tt.room)}); err == nil || !strings.Contains(err.Error(), tt.says) || out != nil {
-			t.Errorf("%s: encoding: %v", tt.name, err)
+		if out, err := p.EncodeRegion(nil, stored, r, Elems{Fixed: make([]byte, tt.room)}); err == nil || out != nil {
+			t.Errorf("%s: encoded", tt.name)
+		} else {
+			checkMessage(t, tt.name, err)
 		}
 	}
 	short := p.DecodeRegion(t.Context(), stored[:47], grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}, Elems{Fixed: make([]byte, 2)})
@@ -280,7 +283,7 @@ func TestRegionRefuses(t *testing.T) {
 	}
 }
 
-// badReader answers with an error, or with too little.
+// badReader returns an error, or too few bytes.
 type badReader struct {
 	Memory
 	err error
@@ -382,7 +385,7 @@ func TestRowsFarApart(t *testing.T) {
 	}
 }
 
-// A chunk of too many or too few bytes is corrupt however little of it is wanted.
+// A chunk of too many or too few bytes is corrupt even if only a small part of it is read.
 func TestRegionOfAChunkOfAnotherSize(t *testing.T) {
 	for _, list := range []string{"", `,{"name":"crc32c"}`, `,{"name":"numcodecs.fletcher32"}`, `,{"name":"numcodecs.blosc"}`, `,{"name":"zstd"}`, `,{"name":"numcodecs.crc32"},{"name":"gzip"}`} {
 		p := mustNew(t, "["+littleBytes+list+"]", Form{Type: int16Type, Shape: []int64{10}})
@@ -438,7 +441,7 @@ func TestFetchJoins(t *testing.T) {
 	}
 }
 
-// listReader holds bytes that tell their offset, and notes what it was asked for.
+// listReader returns bytes that equal their offset, and records the requested ranges.
 type listReader struct{ ranges []Range }
 
 func (l *listReader) Size() int64 { return 1 << 50 }

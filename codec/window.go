@@ -2,14 +2,14 @@ package codec
 
 import "varve/grid"
 
-// window is the elements of a box of a chunk, in C order.
+// window is a box of a chunk and its elements, in C order.
 type window struct {
 	Elems
 	region grid.Region
-	unit   int // bytes an element, or varying
+	unit   int // bytes per element, or varying
 }
 
-// varying is the unit of elements that have lengths of their own.
+// varying is the unit of elements of varying length.
 const varying = -1
 
 func (t Type) unit() int {
@@ -19,13 +19,13 @@ func (t Type) unit() int {
 	return t.Size
 }
 
-// windowOf is the window that holds all of a chunk.
+// windowOf returns the window of a whole chunk.
 func windowOf(e Elems, f Form) window {
 	return window{e, grid.Whole(f.Shape), f.Type.unit()}
 }
 
-// put copies the elements of r from another window.
-func (w window) put(from window, r grid.Region) error {
+// copyFrom copies the elements of r from another window.
+func (w window) copyFrom(from window, r grid.Region) error {
 	if w.unit == varying {
 		return grid.Copy(grid.Window[[]byte]{Data: w.Var, Region: w.region}, grid.Window[[]byte]{Data: from.Var, Region: from.region}, r, 1)
 	}
@@ -35,8 +35,8 @@ func (w window) put(from window, r grid.Region) error {
 	return grid.Copy(grid.Window[byte]{Data: w.Fixed, Region: w.region}, grid.Window[byte]{Data: from.Fixed, Region: from.region}, r, int64(w.unit))
 }
 
-// slice returns the elements of r, if they lie side by side in w. That is so where
-// every axis behind the first one of r longer than 1 is spanned.
+// slice returns the elements of r if they are contiguous in w. They are if r spans every
+// axis after the first one along which it is longer than 1.
 func (w window) slice(r grid.Region) (Elems, bool) {
 	first := 0
 	for first < len(r.Shape) && r.Shape[first] == 1 {
@@ -57,11 +57,12 @@ func (w window) slice(r grid.Region) (Elems, bool) {
 	return Elems{Fixed: w.Fixed[at*unit : (at+n)*unit]}, true
 }
 
-// take returns the elements of r as a chunk of their own: as they lie in w, or copied.
-func (w window) take(r grid.Region, room *scratch, f Form) (Elems, error) {
+// extract returns the elements of r as a chunk of their own: a slice of w if they are
+// contiguous, otherwise a copy.
+func (w window) extract(r grid.Region, room *scratch, f Form) (Elems, error) {
 	if e, ok := w.slice(r); ok {
 		return e, nil
 	}
 	e := room.elems(f)
-	return e, window{e, r, w.unit}.put(w, r)
+	return e, window{e, r, w.unit}.copyFrom(w, r)
 }

@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// Range is a run of bytes of a stored chunk.
+// Range is a range of bytes of a stored chunk.
 type Range struct{ Offset, Length int64 }
 
-// End is one past the last byte.
+// End returns one past the last byte.
 func (r Range) End() int64 { return r.Offset + r.Length }
 
-// Reader reads parts of one stored chunk, wherever that is.
+// Reader reads parts of one stored chunk, in memory, in a file or on a server.
 //
-// Decoding a region asks once for each level: for a shard's index, then for all inner
-// chunks that are needed. What lies close together is asked for as one range.
+// DecodeRegion calls ReadRanges once for each level: for a shard's index, then for all
+// needed inner chunks. It joins ranges that are close together.
 type Reader interface {
-	// Size is the length of the stored chunk.
+	// Size returns the length of the stored chunk.
 	Size() int64
 	// ReadRanges sets out[i] to the bytes of ranges[i]. The ranges are in order, not
-	// empty, do not overlap and lie within Size. The reader may fetch them in parallel
-	// and join them further. Nobody writes to the bytes, and they must stay as they are:
-	// decoded elements of varying length alias them.
+	// empty, do not overlap and are within Size. The reader may fetch them in parallel
+	// and join them further. The caller does not write to the bytes. They must not change
+	// afterwards: decoded elements of varying length alias them.
 	ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error
 }
 
-// Memory is a stored chunk that is in memory already. Reading it copies nothing.
+// Memory is a stored chunk in memory. Reading it copies nothing.
 type Memory []byte
 
 // Size implements Reader.
@@ -45,17 +45,17 @@ func (m Memory) ReadRanges(_ context.Context, ranges []Range, out [][]byte) erro
 }
 
 const (
-	// maxReadGap is the most bytes read for nothing to have one range instead of two.
-	// It takes the time of a request over no storage that there is; a Reader for which
-	// requests are dearer joins more.
+	// maxReadGap is the largest gap in bytes that is read to join two ranges. Reading it
+	// takes less time than a request, on any storage; a Reader whose requests cost more
+	// should join more.
 	maxReadGap = 32 << 10
-	// maxRead is the longest range made by joining others, so that a Reader has something
-	// to fetch in parallel. Ranges that overlap are joined all the same: what is read
-	// is never more than what is stored.
+	// maxRead is the longest range made by joining, so that a Reader can fetch several in
+	// parallel. Overlapping ranges are always joined: the total is at most the stored
+	// size.
 	maxRead = 16 << 20
 )
 
-// fetch reads ranges in any order, which may overlap and be empty.
+// fetch reads ranges, which may be in any order, overlap and be empty.
 func fetch(ctx context.Context, r Reader, wants []Range) ([][]byte, error) {
 	order := make([]int, len(wants))
 	for i := range order {
@@ -69,7 +69,7 @@ func fetch(ctx context.Context, r Reader, wants []Range) ([][]byte, error) {
 	in := make([]int, len(wants)) // which block
 	for _, i := range order {
 		if wants[i].Length > 0 {
-			blocks = join(blocks, wants[i])
+			blocks = appendJoined(blocks, wants[i])
 		}
 		in[i] = len(blocks) - 1
 	}
@@ -89,8 +89,9 @@ func fetch(ctx context.Context, r Reader, wants []Range) ([][]byte, error) {
 	return got, nil
 }
 
-// join adds a range that begins nowhere before the last one.
-func join(blocks []Range, w Range) []Range {
+// appendJoined appends a range that begins at or after the last one, joined with it if
+// they are close.
+func appendJoined(blocks []Range, w Range) []Range {
 	if len(blocks) > 0 {
 		last := &blocks[len(blocks)-1]
 		end := max(last.End(), w.End())
