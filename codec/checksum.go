@@ -19,6 +19,7 @@ type checksum struct {
 // newChecksum reads the position of the checksum from the configuration.
 func newChecksum(c *config, key string, sum func([]byte) uint32, absent string) (Codec, error) {
 	s := &checksum{key: key, sum: sum, isFirst: absent == "start"}
+	// The index of the default among the choices below.
 	def := 1
 	if s.isFirst {
 		def = 0

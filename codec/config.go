@@ -207,6 +207,7 @@ func (s *Spec) UnmarshalJSON(raw []byte) error {
 	}
 	*s = Spec{Name: name, Config: fields["configuration"]}
 	for field := range fields {
+		// must_understand is allowed: varve refuses every codec that it does not know.
 		if field != "name" && field != "configuration" && field != "must_understand" {
 			return fmt.Errorf("codec %q: %s: unknown field", name, field)
 		}

@@ -66,6 +66,7 @@ func newFixedScaleOffset(c *config, in Form) (Codec, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
+	// NumPy computes such integers exactly, where float64 would round above 2⁵³.
 	if !f.dtype.isFloat() && f.scale.isInteger && f.offset.isInteger {
 		f.integers = newAffine(f.dtype, bigNumber(f.offset.text), bigNumber(f.scale.text))
 	}

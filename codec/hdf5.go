@@ -175,6 +175,7 @@ func (b *bitshuffle) decode(dst, src []byte) (int, error) {
 		return 0, corrupt.Errorf("bitshuffle: %d bytes, the header alone takes %d", len(src), header)
 	}
 	total, stated := binary.BigEndian.Uint64(src), int(binary.BigEndian.Uint32(src[8:]))
+	// Check before converting to int: the size may be hostile.
 	if total > uint64(len(dst)) {
 		return 0, tooLongError(int(min(total, 1<<62)), len(dst))
 	}

@@ -135,6 +135,7 @@ func (p *Pipeline) WithShape(shape []int64) (*Pipeline, error) {
 	if err := checkForm(form); err != nil {
 		return nil, err
 	}
+	// Codecs are immutable, so a shallow copy can share them.
 	q := *p
 	return q.bind(form)
 }
@@ -148,6 +149,7 @@ func (p *Pipeline) Skip(mask uint32) *Pipeline {
 	q := *p
 	q.bytesCodecs, q.specs = nil, slices.Clone(p.specs[:len(p.arrayCodecs)+1])
 	for i, c := range p.bytesCodecs {
+		// A mask has 32 bits; filters beyond are never skipped.
 		if i < 32 && mask>>i&1 == 1 {
 			continue
 		}
@@ -251,6 +253,7 @@ func (p *Pipeline) Clients() Client {
 	worst := AnyClient
 	for _, s := range p.specs {
 		info, _ := Lookup(s.Name)
+		// Clients are ordered from the most to the least common.
 		worst = max(worst, info.Client)
 	}
 	for _, c := range p.codecs() {

@@ -36,6 +36,8 @@ func (x *Pipelines) New(specs []Spec, form Form) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Two goroutines may make the same pipeline at once. That is harmless: either one is
+	// kept.
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.entries == nil || len(x.entries) >= maxPipelines {

@@ -30,6 +30,7 @@ func (p *Pipeline) DecodeRegion(ctx context.Context, r Reader, region grid.Regio
 	if err := dst.checkSize(form); err != nil {
 		return err
 	}
+	// Nothing to read: an empty region has no rows.
 	if region.IsEmpty() {
 		return nil
 	}
@@ -98,6 +99,8 @@ func (p *Pipeline) methodFor(region grid.Region) decodeMethod {
 		if len(p.bytesCodecs) == 0 {
 			return byRows
 		}
+		// Only the innermost codec counts: those after it are decoded completely in any
+		// case.
 		if decodesSpans(p.bytesCodecs[0]) {
 			return bySpan
 		}
@@ -147,6 +150,8 @@ func (d *regionDecode) run(ctx context.Context) error {
 			return err
 		}
 		for i := range parts {
+			// Decoding may take long after the last read, so check for cancellation here
+			// too.
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -202,6 +207,8 @@ func (u *pendingArrays) run(a *arena) error {
 	for i := len(u.p.arrayCodecs) - 1; i >= 0; i-- {
 		form := u.p.forms[i]
 		form.Shape = u.regions[i].Shape
+		// The last step writes to the caller's window directly if the region is
+		// contiguous there.
 		out, ok := u.into.slice(u.regions[0])
 		if i > 0 || !ok {
 			out = a.newElems(form)
@@ -248,6 +255,7 @@ func (d *regionDecode) requestRows(pt *part, form Form) {
 	size := int64(form.Type.Size)
 	first := len(d.ranges)
 	eachRow(form.Shape, pt.region, func(at, n int64) {
+		// Join rows while listing them: a region may have millions of short rows.
 		row := Range{pt.at.Offset + at*size, n * size}
 		d.ranges = append(d.ranges[:first], appendJoined(d.ranges[first:], row)...)
 	})
@@ -311,6 +319,8 @@ func (d *regionDecode) addInnerChunks(a *arena, pt *part, stored []byte) error {
 			if err := left.spend(at); err != nil {
 				return s.innerError(number, err)
 			}
+			// Index entries are relative to their shard, which may itself be an inner
+			// chunk.
 			at.Offset += pt.at.Offset
 			err = d.addInnerChunk(pt, number, at, walk.Region)
 		}
@@ -383,6 +393,7 @@ func eachRow(shape []int64, r grid.Region, visit func(at, n int64)) {
 	for spanned := true; outer > 0 && spanned; {
 		outer--
 		n *= r.Shape[outer]
+		// Axes that the region spans, and the first before them, form one contiguous run.
 		spanned = r.Shape[outer] == shape[outer]
 	}
 	index := make([]int64, outer)

@@ -24,6 +24,7 @@ func (p *Pipeline) EncodeRegion(dst, old []byte, region grid.Region, src Elems) 
 	if err != nil {
 		return dst, err
 	}
+	// Nothing is stored and nothing changes, so do not even look at the codecs.
 	if old == nil && form.IsFill(src) {
 		return dst, nil
 	}
@@ -160,6 +161,8 @@ func (e *shardEdit) visit(at *innerChunk) error {
 	old := e.stored(at.number)
 	overlap := grid.MakeRegion(at.region.Rank())
 	if !overlap.Intersect(e.src.region, at.region) {
+		// Copy the stored bytes of an inner chunk outside the region, without decoding
+		// them.
 		return e.w.add(at.number, func(out []byte) ([]byte, error) { return append(out, old...), nil })
 	}
 	p, err := e.s.pipeline(at.region.Shape)

@@ -202,6 +202,7 @@ func (s *sharding) isLossy() bool { return s.wholeInner.CheckExact() != nil }
 // clients implements clientReporter. No other reader supports version 1.1 yet.
 func (s *sharding) clients() Client {
 	for k, n := range s.chunkShape {
+		// A remainder needs version 1.1.
 		if s.form.Shape[k]%n != 0 {
 			return NoClient
 		}
@@ -269,6 +270,7 @@ const maxClippedPipelines = 64
 func (c *clippedPipelines) get(shape []int64) (*Pipeline, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A linear search: there are at most maxClippedPipelines.
 	for _, p := range c.pipelines {
 		if slices.Equal(p.Form().Shape, shape) {
 			return p, nil

@@ -70,6 +70,7 @@ func (s *scratch) elems(f Form) Elems {
 		}
 		return Elems{Var: s.room.Var[:n]}
 	}
+	// The first inner chunk is the largest in most shards, so the buffer rarely grows.
 	if n = f.Bytes(); cap(s.room.Fixed) < n {
 		s.room.Fixed = s.a.bytes(n)
 	}

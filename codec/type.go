@@ -120,6 +120,7 @@ func (t Type) appendSwapRuns(runs []swapRun) []swapRun {
 		return runs
 	}
 	run := swapRun{width, t.Size / width}
+	// Merging makes a struct of equal fields as fast as an array of one type.
 	if n := len(runs); n > 0 && runs[n-1].width == width {
 		runs[n-1].count += run.count
 		return runs

@@ -83,6 +83,8 @@ func (v vlen) Decode(dst Elems, src []byte, _ Form) error {
 		if uint64(size) > uint64(len(src)-at) {
 			return corrupt.Errorf("element %d of %d, at byte %d: it needs %d bytes, %d are left", i, len(dst.Var), at, size, len(src)-at)
 		}
+		// Limit the capacity, so that a caller's append does not overwrite the next
+		// element.
 		e := src[at : at+int(size) : at+int(size)]
 		if v.kind == String && !utf8.Valid(e) {
 			return corrupt.Errorf("element %d of %d, at byte %d, is not UTF-8: %.40q", i, len(dst.Var), at, e)

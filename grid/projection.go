@@ -34,6 +34,7 @@ func Scatter[T any](p *Projection, chunk Window[T], out []T, unit int64) error {
 	var room loopsOn
 	loops, from, to := p.loops(room[:0], chunk.Region)
 	for i := range loops {
+		// The loops are made for gathering; swapping reverses the direction.
 		loops[i].swap()
 	}
 	copyLoops(chunk.Data, out, loops, [2]int64{to, from}, unit)

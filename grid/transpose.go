@@ -22,6 +22,7 @@ func Transpose[T any](dst, src []T, shape []int64, order []int, unit int64) erro
 	}
 	var room loopsOn
 	loops, at := room[:0], int64(1)
+	// The destination is written in order, so that only reads are scattered.
 	for k := len(order) - 1; k >= 0; k-- {
 		loops = nest(loops, loop{n: shape[order[k]], dst: at, src: strideOf(shape, order[k])})
 		at *= shape[order[k]]

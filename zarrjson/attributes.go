@@ -138,6 +138,7 @@ func (a Attributes) Select(names ...string) iter.Seq2[string, []byte] {
 		raw := a.JSON()
 		for m := range spans(raw) {
 			key := raw[m.name+1 : m.nameEnd-1]
+			// Escaped names are rare; only they need decoding.
 			if bytes.IndexByte(key, '\\') >= 0 {
 				key = []byte(m.key(raw))
 			}

@@ -38,6 +38,7 @@ func readCodecSpec(v value, n *normalizer) (codec.Spec, error) {
 	}
 	spec := codec.Spec{Name: n.normalizeName(name)}
 	if config.raw != nil {
+		// Copy the configuration: the document's buffer belongs to the caller.
 		spec.Config = json.RawMessage(compactJSON(config.raw))
 	}
 	spec.Config, err = n.normalizeConfig(spec.Name, config, spec.Config)

@@ -87,6 +87,8 @@ func (c ChunkGrid) field() string {
 func (c ChunkGrid) bindAxis(axis int, extent int64) (grid.Dimension, error) {
 	sizes := c.Sizes[axis]
 	if c.Name != Regular {
+		// Only a regular grid may have chunks of size 0, and only along an axis of extent
+		// 0.
 		if every, ok := sizes.RegularSize(); ok && every < 1 {
 			return nil, corruptError(indexPath(c.field(), axis), "%d is not an integer of at least 1", every)
 		}
@@ -186,6 +188,7 @@ func (c *ChunkGrid) describeAxis(axis int, d grid.Dimension) error {
 		c.Encoded[axis] = grid.RunLength(codec...)
 		return nil
 	}
+	// Equal runs mean that no chunk is padded.
 	for i := range codec {
 		if len(codec) != len(data) || codec[i] != data[i] {
 			return unsupportedError(field, "chunks are padded: they decode to more than their data; write encoded_chunk_shapes, or re-encode the chunks")

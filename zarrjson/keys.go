@@ -39,6 +39,7 @@ func (k KeyEncoding) Sep() byte {
 // Append appends the key of a chunk to dst. It allocates only if dst has to grow.
 func (k KeyEncoding) Append(dst []byte, coords []int64) []byte {
 	sep := k.Sep()
+	// Without coordinates, the keys are "c" and "0".
 	if k.Style == DefaultKeys {
 		dst = append(dst, 'c')
 	} else if len(coords) == 0 {

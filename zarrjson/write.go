@@ -92,6 +92,7 @@ func (w *writer) colon() {
 
 // text appends a string. A string that is not UTF-8 makes encode fail.
 func (w *writer) text(s string) {
+	// Keep the first error instead of returning it from every call.
 	if w.err == nil && !utf8.ValidString(s) {
 		w.err = corruptError("", "the string %q is not UTF-8", abbreviate(s))
 	}
