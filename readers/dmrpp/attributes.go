@@ -6,8 +6,9 @@ import (
 	"varve/readers"
 )
 
-// globalAttribute reads an attribute of a group. Writers put those of the root into
-// containers of their own, and say in another one how they were called.
+// globalAttribute reads an attribute of a group. Writers store the root's attributes in the
+// container HDF5_GLOBAL or NC_GLOBAL, and their own settings in build_dmrpp_metadata, which is
+// skipped.
 func (p *parser) globalAttribute(g *readers.Group, tok *token) error {
 	name := string(tok.attr("name"))
 	if string(tok.attr("type")) != "Container" {
@@ -22,7 +23,7 @@ func (p *parser) globalAttribute(g *readers.Group, tok *token) error {
 	return p.container(&g.Attributes, name+".")
 }
 
-// container reads the attributes in a container, and gives their names a prefix.
+// container reads the attributes in a container and adds a prefix to their names.
 func (p *parser) container(list *[]readers.Attribute, prefix string) error {
 	for {
 		tok, err := p.child(nil)
@@ -43,7 +44,7 @@ func (p *parser) container(list *[]readers.Attribute, prefix string) error {
 // attribute reads one attribute.
 func (p *parser) attribute(list *[]readers.Attribute, prefix string, tok *token) error {
 	name, kind := prefix+string(tok.attr("name")), string(tok.attr("type"))
-	if err := p.keep(len(name)); err != nil {
+	if err := p.account(len(name)); err != nil {
 		return err
 	}
 	if kind == "Container" {
@@ -62,7 +63,7 @@ func (p *parser) attribute(list *[]readers.Attribute, prefix string, tok *token)
 			a.Shape = []uint64{uint64(len(values))}
 		}
 	case t == nil:
-		a.Type, a.Err = textType, unsupported("an attribute of type %q", kind)
+		a.Type, a.Err = textType, unsupported("attribute of type %q", kind)
 	default:
 		a.Value = readers.Value{Type: t, Shape: []uint64{uint64(len(values))}}
 		for _, v := range values {
@@ -75,7 +76,7 @@ func (p *parser) attribute(list *[]readers.Attribute, prefix string, tok *token)
 	return nil
 }
 
-// attributeValues reads the elements Value of an attribute.
+// attributeValues reads the Value elements of an attribute.
 func (p *parser) attributeValues() ([][]byte, error) {
 	var values [][]byte
 	for {
@@ -97,7 +98,7 @@ func (p *parser) attributeValues() ([][]byte, error) {
 		if given != nil {
 			text = given
 		}
-		if err := p.keep(len(given)); err != nil {
+		if err := p.account(len(given)); err != nil {
 			return nil, err
 		}
 		values = append(values, text)

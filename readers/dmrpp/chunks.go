@@ -15,21 +15,21 @@ import (
 	"varve/readers/source"
 )
 
-// chunks is what an element chunks says, without the refs.
+// chunks is the content of a chunks element without its refs.
 type chunks struct {
-	filters  []string
-	levels   []string
-	fill     *string
-	big      bool
-	shape    []uint64 // of a chunk; nil where it is not given
-	from, to int64    // the element's bytes in the document
-	count    int
-	bytes    uint64
-	first    chunk
-	linked   bool // chunks are in several pieces
+	filters     []string
+	levels      []string
+	fill        *string
+	isBigEndian bool
+	shape       []uint64 // shape of a chunk; nil if absent
+	from, to    int64    // position of the element in the document
+	count       int
+	bytes       uint64
+	first       chunk
+	isLinked    bool // chunks are stored in several blocks
 }
 
-// chunk is what a tag chunk says.
+// chunk is the content of a chunk tag.
 type chunk struct {
 	offset   int64
 	size     uint64
@@ -38,7 +38,7 @@ type chunk struct {
 	position []byte
 }
 
-// chunks reads an element chunks. Refs are only counted.
+// chunks reads a chunks element. It counts the refs and keeps only the first.
 func (p *parser) chunks(v *variable, tok *token) error {
 	c := &chunks{from: tok.at}
 	c.filters = strings.Fields(string(tok.attr("compressionType")))
@@ -48,16 +48,16 @@ func (p *parser) chunks(v *variable, tok *token) error {
 		c.fill = &text
 	}
 	if order := string(tok.attr("byteOrder")); order == "BE" {
-		c.big = true
+		c.isBigEndian = true
 	} else if order != "" && order != "LE" {
-		v.fail(readers.Corruptf("byteOrder is %q, neither LE nor BE", order))
+		v.fail(readers.Corruptf("byteOrder is %q (want LE or BE)", order))
 	}
-	c.linked = string(tok.attr("LBChunk")) == "true"
-	if err := p.keep(len(tok.attr("compressionType"))); err != nil {
+	c.isLinked = string(tok.attr("LBChunk")) == "true"
+	if err := p.account(len(tok.attr("compressionType"))); err != nil {
 		return err
 	}
 	if v.chunks != nil {
-		v.fail(readers.Corruptf("there is more than one element chunks"))
+		v.fail(readers.Corruptf("variable has more than one chunks element"))
 	}
 	v.chunks = c
 	for {
@@ -75,16 +75,16 @@ func (p *parser) chunks(v *variable, tok *token) error {
 	}
 }
 
-// inChunks reads one element of chunks.
+// inChunks reads one child of a chunks element.
 func (p *parser) inChunks(c *chunks, tok *token) error {
 	switch string(tok.name) {
 	case "chunkDimensionSizes":
 		return p.chunkShape(c)
 	case "block":
-		c.linked = true
+		c.isLinked = true
 	case "chunk", "byteStream":
 		if tok.attr("LinkedBlockIndex") != nil {
-			c.linked = true
+			c.isLinked = true
 		}
 		one, err := p.s.chunk(tok)
 		if err != nil {
@@ -106,20 +106,20 @@ func (p *parser) chunkShape(c *chunks) error {
 	}
 	c.shape = nil
 	for _, field := range bytes.Fields(text) {
-		n, err := p.length(field, "a chunk's length")
+		n, err := p.length(field, "chunk length")
 		if err != nil {
 			return err
 		}
 		if n == 0 || len(c.shape) == maxRank {
-			return p.s.corrupt("chunkDimensionSizes is %q", text)
+			return p.s.corrupt("chunkDimensionSizes is %q (want 1 to %d lengths above 0)", text, maxRank)
 		}
 		c.shape = append(c.shape, n)
 	}
 	return nil
 }
 
-// loneChunk reads a chunk that stands alone: contiguous storage.
-func (p *parser) loneChunk(v *variable, tok *token) error {
+// contiguousChunk reads a chunk outside a chunks element: contiguous storage.
+func (p *parser) contiguousChunk(v *variable, tok *token) error {
 	one, err := p.s.chunk(tok)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *parser) loneChunk(v *variable, tok *token) error {
 	return p.skip()
 }
 
-// chunk reads the attributes of a tag chunk. Its position is only valid until the next tag.
+// chunk decodes the attributes of a chunk tag. Its position is valid until the next tag.
 func (s *scanner) chunk(tok *token) (chunk, error) {
 	var c chunk
 	seen := 0
@@ -161,14 +161,14 @@ func (s *scanner) chunk(tok *token) (chunk, error) {
 		}
 	}
 	if seen != 3 {
-		return c, s.corrupt("a chunk without offset or nBytes")
+		return c, s.corrupt("chunk has no offset or no nBytes")
 	}
 	return c, nil
 }
 
-var errNumber = errors.New("no number of its size")
+var errNumber = errors.New("not a number in range")
 
-// number reads a number without making a string of it.
+// number decodes a number without allocating a string, because documents have millions of them.
 func number(text []byte, bits int) (uint64, error) {
 	if len(text) == 0 || len(text) > 19 {
 		return 0, errNumber
@@ -186,16 +186,17 @@ func number(text []byte, bits int) (uint64, error) {
 	return n, nil
 }
 
-// storeChunks makes the storage of values that are elsewhere.
+// storeChunks sets the storage of values in the data file.
 func (p *parser) storeChunks(v *variable) error {
 	c, s := v.chunks, &v.Storage
 	s.Source, s.Bytes = p.data.resolve(p.data.href, p.s.src.Name()), c.bytes
 	if err := v.setFill(c); err != nil {
 		return err
 	}
-	if c.big {
+	if c.isBigEndian {
 		v.Type = bigEndian(v.Type)
 	}
+	// A scalar string of known size is stored inline like a string of fixed size.
 	if v.Type.Class == readers.VarLen && len(v.Shape) == 0 && c.count == 1 && c.first.size > 0 && c.first.size < 1<<30 && len(c.filters) == 0 {
 		v.Type = &readers.Type{Class: readers.String, Size: int(c.first.size), Padding: readers.NullPadded, UTF8: true}
 	}
@@ -205,17 +206,17 @@ func (p *parser) storeChunks(v *variable) error {
 			s.Undecodable = f.Err
 		}
 	}
-	if c.linked && s.Undecodable == nil {
-		s.Undecodable = unsupported("chunks that are in several pieces (linked blocks)")
+	if c.isLinked && s.Undecodable == nil {
+		s.Undecodable = unsupported("chunks in linked blocks")
 	}
 	defer v.setPlain()
 	switch {
 	case c.shape == nil && c.count == 0:
 		s.Source, s.Layout = "", readers.Unallocated
-	case c.shape == nil && c.count == 1 && len(c.filters) == 0 && !c.linked:
+	case c.shape == nil && c.count == 1 && len(c.filters) == 0 && !c.isLinked:
 		return p.storeContiguous(v)
-	case c.shape == nil && !c.linked && c.count != 1:
-		return readers.Corruptf("%d chunks without chunkDimensionSizes", c.count)
+	case c.shape == nil && !c.isLinked && c.count != 1:
+		return readers.Corruptf("%d chunks, but no chunkDimensionSizes", c.count)
 	default:
 		return p.storeChunked(v)
 	}
@@ -225,7 +226,7 @@ func (p *parser) storeChunks(v *variable) error {
 func (p *parser) storeContiguous(v *variable) error {
 	c, s := v.chunks, &v.Storage
 	if want := product(v.Shape) * uint64(v.Type.Size); c.first.size != want && !v.Type.Varies() {
-		return readers.Corruptf("a chunk of %d bytes, the shape %v of %s takes %d", c.first.size, v.Shape, v.Type, want)
+		return readers.Corruptf("chunk has %d bytes, but shape %v of %s takes %d", c.first.size, v.Shape, v.Type, want)
 	}
 	s.Layout, s.Offset = readers.Contiguous, c.first.offset
 	if c.first.href != "" {
@@ -241,23 +242,23 @@ func (p *parser) storeChunked(v *variable) error {
 		s.ChunkShape = v.Shape
 	}
 	if len(s.ChunkShape) != len(v.Shape) {
-		return readers.Corruptf("chunks of the shape %v in the shape %v", s.ChunkShape, v.Shape)
+		return readers.Corruptf("chunks of shape %v do not fit shape %v", s.ChunkShape, v.Shape)
 	}
 	if product(s.ChunkShape) > 1<<62/uint64(v.Type.Size) {
-		return readers.Corruptf("chunks of the shape %v take more than 2^62 bytes", s.ChunkShape)
+		return readers.Corruptf("chunks of shape %v take more than 2^62 bytes", s.ChunkShape)
 	}
-	if c.count > 0 && !c.linked {
+	if c.count > 0 && !c.isLinked {
 		x := index{src: p.s.src, from: c.from, to: c.to, shape: v.Shape, chunk: s.ChunkShape, path: v.Path}
 		x.resolve = func(href string) string { return p.data.resolve(href, p.s.src.Name()) }
 		if c.to == 0 {
-			x.alone = &c.first
+			x.only = &c.first
 		}
 		s.ReadIndex = x.refs
 	}
 	return nil
 }
 
-// bigEndian is a type with the other order of bytes.
+// bigEndian returns a type with big-endian byte order.
 func bigEndian(t *readers.Type) *readers.Type {
 	out := *t
 	out.Order = readers.BigEndian
@@ -273,7 +274,8 @@ func bigEndian(t *readers.Type) *readers.Type {
 	return &out
 }
 
-// setFill reads the fill value, which writers also use to say that they gave up.
+// setFill sets the fill value. Writers also use this field to report that they could not describe
+// the values.
 func (v *variable) setFill(c *chunks) error {
 	if c.fill == nil || *c.fill == "" {
 		return nil
@@ -284,7 +286,7 @@ func (v *variable) setFill(c *chunks) error {
 	}
 	if strings.HasPrefix(*c.fill, "unsupported") {
 		if v.strings == 0 && len(v.Shape) > 0 {
-			v.Storage.Undecodable = unsupported("values that the writer of the document could not describe (%s)", *c.fill)
+			v.Storage.Undecodable = unsupported("values that the writer of the document could not describe (fillValue is %q)", *c.fill)
 		}
 		return nil
 	}
@@ -304,11 +306,11 @@ func (v *variable) setFill(c *chunks) error {
 	return err
 }
 
-// setTextFill keeps the fill value of strings of one length as a string is stored.
+// setTextFill sets the fill value of strings of a fixed size, with padding.
 func (v *variable) setTextFill(text string) error {
 	size := v.Type.Size
 	if len(text) > size {
-		return readers.Corruptf("fill value %q is of more than %d bytes", text, size)
+		return readers.Corruptf("fill value %q has more than %d bytes", text, size)
 	}
 	padding := byte(0)
 	if v.Type.Padding == readers.SpacePadded {
@@ -319,14 +321,13 @@ func (v *variable) setTextFill(text string) error {
 	return nil
 }
 
-// The filters that documents name, in the order that they have where the document's means
-// nothing.
+// filterNames lists the known filters, in the order to use if the document's order has no meaning.
 var filterNames = []string{"shuffle", "deflate", "fletcher32"}
 
-// filters turns the names of filters into what undoes them.
+// filters returns the filters of a variable by their names in the document.
 func (p *parser) filters(c *chunks, t *readers.Type) []readers.Filter {
 	names := c.filters
-	if !p.data.ordered {
+	if !p.data.isOrdered {
 		names = nil
 		all := strings.Join(c.filters, " ")
 		for _, known := range filterNames {
@@ -340,7 +341,7 @@ func (p *parser) filters(c *chunks, t *readers.Type) []readers.Filter {
 	var out []readers.Filter
 	levels := c.levels
 	for _, name := range names {
-		level := 6 // what does not matter for decoding
+		level := 6 // the level does not affect decoding
 		if name == "deflate" && len(levels) > 0 {
 			if n, err := strconv.Atoi(levels[0]); err == nil {
 				level = min(max(n, 0), 9)
@@ -352,7 +353,7 @@ func (p *parser) filters(c *chunks, t *readers.Type) []readers.Filter {
 	return out
 }
 
-// filter is what undoes a filter, as HDF5 numbers it.
+// filter returns a filter with its number in HDF5 and its codec.
 func filter(name string, level, size int) readers.Filter {
 	f := readers.Filter{Name: name}
 	config := map[string]any{}
@@ -366,7 +367,7 @@ func filter(name string, level, size int) readers.Filter {
 	}
 	info, ok := codec.LookupFilter(f.ID)
 	if !ok {
-		f.Err = unsupported("the filter %q", name)
+		f.Err = unsupported("filter %q", name)
 		return f
 	}
 	raw, err := json.Marshal(config)
@@ -374,20 +375,20 @@ func filter(name string, level, size int) readers.Filter {
 	return f
 }
 
-// index reads the refs of a variable out of the document once more.
+// index reads the refs of a variable from the document, when they are requested.
 type index struct {
 	src          *source.Source
 	from, to     int64
 	shape, chunk []uint64
 	path         string
-	alone        *chunk // the one there is, without a list of them
+	only         *chunk // the only chunk, if there is no chunks element
 	resolve      func(href string) string
 }
 
 func (x *index) refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
 		ref := &readers.Ref{Index: make([]uint64, len(x.shape))}
-		err := x.each(ctx, func(s *scanner, c chunk) (bool, error) {
+		err := x.visitChunks(ctx, func(s *scanner, c chunk) (bool, error) {
 			inside, err := x.place(s, ref, c)
 			if err != nil || !inside {
 				return err == nil, err
@@ -400,11 +401,11 @@ func (x *index) refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 	}
 }
 
-// each calls visit for every chunk of the list, until that says no.
-func (x *index) each(ctx context.Context, visit func(*scanner, chunk) (bool, error)) error {
+// visitChunks calls visit for every chunk of the list, until visit returns false.
+func (x *index) visitChunks(ctx context.Context, visit func(*scanner, chunk) (bool, error)) error {
 	s := newScanner(ctx, x.src, x.from, x.to)
-	if x.alone != nil {
-		_, err := visit(s, *x.alone)
+	if x.only != nil {
+		_, err := visit(s, *x.only)
 		return errors.Join(err, ctx.Err())
 	}
 	for {
@@ -428,7 +429,7 @@ func (x *index) each(ctx context.Context, visit func(*scanner, chunk) (bool, err
 	}
 }
 
-// place makes a ref of a chunk. It reports whether the chunk is within the shape.
+// place sets a ref to a chunk. It reports whether the chunk is inside the shape.
 func (x *index) place(s *scanner, ref *readers.Ref, c chunk) (bool, error) {
 	ref.Offset, ref.Size, ref.Mask = c.offset, c.size, c.mask
 	switch {
@@ -451,18 +452,18 @@ func (x *index) place(s *scanner, ref *readers.Ref, c chunk) (bool, error) {
 		field, rest = cutPosition(rest)
 		at, err := number(field, 63)
 		if err != nil || at%x.chunk[d] != 0 {
-			return false, s.corrupt("chunkPositionInArray is %q, in chunks of the shape %v", c.position, x.chunk)
+			return false, s.corrupt("chunkPositionInArray is %q, not a multiple of the chunk shape %v", c.position, x.chunk)
 		}
 		ref.Index[d] = at / x.chunk[d]
 		inside = inside && at < x.shape[d]
 	}
 	if len(rest) > 0 {
-		return false, s.corrupt("chunkPositionInArray is %q, of %d dimensions", c.position, len(x.shape))
+		return false, s.corrupt("chunkPositionInArray is %q (want %d numbers)", c.position, len(x.shape))
 	}
 	return inside, nil
 }
 
-// cutPosition cuts off the first of numbers between which there are commas or blanks.
+// cutPosition cuts the first number off a list that is separated by commas or blanks.
 func cutPosition(b []byte) (first, rest []byte) {
 	n := 0
 	for n < len(b) && b[n] != ',' && !isSpace(b[n]) {

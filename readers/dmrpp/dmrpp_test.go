@@ -45,7 +45,7 @@ func open(t testing.TB, name, text string) *readers.Dataset {
 	return d
 }
 
-// variables lists the variables of all groups.
+// variables returns the variables of all groups.
 func variables(d *readers.Dataset) map[string]*readers.Variable {
 	out := map[string]*readers.Variable{}
 	d.Root.Walk(func(g *readers.Group) bool {
@@ -57,7 +57,7 @@ func variables(d *readers.Dataset) map[string]*readers.Variable {
 	return out
 }
 
-// TestAgainstHDF5 holds what a sidecar says against what the file itself says.
+// TestAgainstHDF5 compares datasets from sidecars with those from the files themselves.
 func TestAgainstHDF5(t *testing.T) {
 	side, err := Format{}.Open(ctx, memory(sample+".dmrpp", read(t, sample+".dmrpp")))
 	if err != nil || len(side.Problems) > 0 {
@@ -127,7 +127,7 @@ func compareStorage(t *testing.T, path string, got, want *readers.Storage) {
 	}
 }
 
-// chain spells codecs out.
+// chain returns codecs as text.
 func chain(specs []codec.Spec) string {
 	var b strings.Builder
 	for _, s := range specs {
@@ -159,7 +159,8 @@ func compareValues(t *testing.T, got, want *readers.Variable) {
 	}
 }
 
-// compareAttributes leaves out the shape: a sidecar cannot tell a scalar from a list of one.
+// compareAttributes ignores the shape, because a sidecar does not distinguish a scalar from a list
+// of one.
 func compareAttributes(t *testing.T, path string, got, want []readers.Attribute) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -177,7 +178,7 @@ func TestConformance(t *testing.T) {
 	readertest.Run(t, Format{}, readertest.Sample{Name: "sample.h5.dmrpp", Data: read(t, sample+".dmrpp"), Whole: wholeLengths(t)})
 }
 
-// wholeLengths are the lengths at which only blanks behind the document are missing.
+// wholeLengths returns the lengths at which only blanks after the document are missing.
 func wholeLengths(t *testing.T) []int {
 	data := read(t, sample+".dmrpp")
 	var list []int
@@ -191,7 +192,7 @@ const head = `<Dataset xmlns="http://xml.opendap.org/ns/DAP/4.0#" xmlns:dmrpp="h
 
 func doc(attributes, content string) string { return head + attributes + ">" + content + "</Dataset>" }
 
-// one makes a document of one variable.
+// one returns a document with one variable.
 func one(content string) string { return doc("", `<Int16 name="v">`+content+`</Int16>`) }
 
 func TestDialects(t *testing.T) {
@@ -265,14 +266,14 @@ func TestXML(t *testing.T) {
 	}
 	want := map[string]string{
 		`quot"ed`: `["a€&!"]  []`, "latin": `["café"]  []`, "utf8": `["café"]  []`, "cdata": `["<a> & ]b"]  []`,
-		"a>b": `[] 0000c07f0000c0bf [2]`, "byte": "[] ff [1]", "bad": `"70000" is no value of type <i2`, "none": "[]  [0]", "in": `[""]  []`, "C.in": `["x"]  []`,
+		"a>b": `[] 0000c07f0000c0bf [2]`, "byte": "[] ff [1]", "bad": `"70000" is not a value of type <i2`, "none": "[]  [0]", "in": `[""]  []`, "C.in": `["x"]  []`,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
 
-// TestLongTexts puts references and texts across the borders of what is read at once.
+// TestLongTexts reads references and strings that cross the borders of the scanner's buffer.
 func TestLongTexts(t *testing.T) {
 	for shift := range 24 {
 		long := strings.Repeat("x", readSize-1000+shift)
@@ -310,74 +311,74 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// TestProblems has a document a case, of which the variable cannot be listed.
+// TestProblems reads documents whose variable cannot be listed.
 func TestProblems(t *testing.T) {
 	const chunks = `<dmrpp:chunks><dmrpp:chunkDimensionSizes>2</dmrpp:chunkDimensionSizes>`
-	for _, c := range []struct{ name, text, says string }{
-		{"structure", doc("", `<Structure name="v"><Int16 name="a"/></Structure>`), "a variable of type Structure"},
-		{"no dimension", one(`<Dim name="/x"/>`), `the dimension "/x" is not defined`},
-		{"no enumeration", doc("", `<Enum name="v" enum="/e"/>`), `the enumeration "/e" is not defined`},
-		{"rank", one(`<Dim size="4"/><Dim size="4"/>` + chunks + `</dmrpp:chunks>`), "chunks of the shape [2] in the shape [4 4]"},
-		{"size", one(`<Dim size="4"/><dmrpp:chunk offset="1" nBytes="7"/>`), "a chunk of 7 bytes"},
-		{"two chunks alone", one(`<Dim size="4"/><dmrpp:chunk offset="1" nBytes="8"/><dmrpp:chunk offset="1" nBytes="8"/>`), "2 chunks without"},
-		{"shape", one(`<Dim size="4294967296"/><Dim size="4294967296"/>`), "more than 2^62"},
-		{"chunk shape", one(`<Dim size="1"/><Dim size="1"/><dmrpp:chunks><dmrpp:chunkDimensionSizes>4294967296 4294967296</dmrpp:chunkDimensionSizes></dmrpp:chunks>`), "more than 2^62"},
+	for _, c := range []struct{ name, text, names string }{
+		{"structure", doc("", `<Structure name="v"><Int16 name="a"/></Structure>`), "Structure"},
+		{"no dimension", one(`<Dim name="/x"/>`), `"/x"`},
+		{"no enumeration", doc("", `<Enum name="v" enum="/e"/>`), `"/e"`},
+		{"rank", one(`<Dim size="4"/><Dim size="4"/>` + chunks + `</dmrpp:chunks>`), "[4 4]"},
+		{"size", one(`<Dim size="4"/><dmrpp:chunk offset="1" nBytes="7"/>`), "7"},
+		{"two chunks alone", one(`<Dim size="4"/><dmrpp:chunk offset="1" nBytes="8"/><dmrpp:chunk offset="1" nBytes="8"/>`), "chunkDimensionSizes"},
+		{"shape", one(`<Dim size="4294967296"/><Dim size="4294967296"/>`), "2^62"},
+		{"chunk shape", one(`<Dim size="1"/><Dim size="1"/><dmrpp:chunks><dmrpp:chunkDimensionSizes>4294967296 4294967296</dmrpp:chunkDimensionSizes></dmrpp:chunks>`), "2^62"},
 		{"byte order", one(`<dmrpp:chunks byteOrder="ME"/>`), `byteOrder is "ME"`},
-		{"fill", one(`<dmrpp:chunks fillValue="x"/>`), `"x" is no value of type <i2`},
-		{"fill of texts", doc("", `<String name="v"><Dim size="2"/><dmrpp:chunks fillValue="aaaa"/><dmrpp:FixedLengthStringArray string_length="3"/></String>`), "more than 3 bytes"},
-		{"base64", one(`<dmrpp:compact>!</dmrpp:compact>`), "illegal base64"},
-		{"too few bytes", one(`<dmrpp:compact>AAAA</dmrpp:compact>`), "3 bytes of values"},
-		{"a bomb", one(`<Dim size="1000000"/><dmrpp:missingdata>eJxjZGBiYGYAAAAaAAc=</dmrpp:missingdata>`), "cannot come out of"},
-		{"deflated too long", one(`<Dim size="2"/><dmrpp:missingdata>eJxjZGBiYGYAAAAaAAc=</dmrpp:missingdata>`), "more than 4 bytes"},
-		{"many texts", doc("", `<String name="v"><Dim size="9000000000"/><dmrpp:vlsa><v c="9000000000">a</v></dmrpp:vlsa></String>`), "texts in the document"},
-		{"few texts", doc("", `<String name="v"><Dim size="2"/><dmrpp:vlsa><v>a</v></dmrpp:vlsa></String>`), "1 texts in the document"},
-		{"string length", doc("", `<String name="v"><Dim size="2"/><dmrpp:FixedLengthStringArray string_length="0"/></String>`), "string_length is 0"},
+		{"fill", one(`<dmrpp:chunks fillValue="x"/>`), `"x"`},
+		{"fill of texts", doc("", `<String name="v"><Dim size="2"/><dmrpp:chunks fillValue="aaaa"/><dmrpp:FixedLengthStringArray string_length="3"/></String>`), "aaaa"},
+		{"base64", one(`<dmrpp:compact>!</dmrpp:compact>`), "base64"},
+		{"too few bytes", one(`<dmrpp:compact>AAAA</dmrpp:compact>`), "3 bytes"},
+		{"a bomb", one(`<Dim size="1000000"/><dmrpp:missingdata>eJxjZGBiYGYAAAAaAAc=</dmrpp:missingdata>`), "2000000"},
+		{"deflated too long", one(`<Dim size="2"/><dmrpp:missingdata>eJxjZGBiYGYAAAAaAAc=</dmrpp:missingdata>`), "4 bytes"},
+		{"many texts", doc("", `<String name="v"><Dim size="9000000000"/><dmrpp:vlsa><v c="9000000000">a</v></dmrpp:vlsa></String>`), ""},
+		{"few texts", doc("", `<String name="v"><Dim size="2"/><dmrpp:vlsa><v>a</v></dmrpp:vlsa></String>`), "[2]"},
+		{"string length", doc("", `<String name="v"><Dim size="2"/><dmrpp:FixedLengthStringArray string_length="0"/></String>`), "string_length"},
 	} {
 		d := open(t, "x.dmrpp", c.text)
 		if len(d.Problems) != 1 || d.Problems[0].Path != "/v" || len(d.Root.Variables) != 0 {
 			t.Errorf("%s: problems %v, %d variables", c.name, d.Problems, len(d.Root.Variables))
 			continue
 		}
-		if err := d.Problems[0].Err; !strings.Contains(err.Error(), c.says) || !isDamage(err) {
-			t.Errorf("%s: got %v, want one that says %q", c.name, err, c.says)
+		if err := d.Problems[0].Err; !strings.Contains(err.Error(), c.names) || !isDamage(err) {
+			t.Errorf("%s: got %v, want an error that names %q", c.name, err, c.names)
 		}
 	}
 }
 
 func TestUndecodable(t *testing.T) {
-	for _, c := range []struct{ text, says string }{
-		{`<String name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:chunk offset="1" nBytes="32"/></dmrpp:chunks></String>`, "strings of varying length"},
+	for _, c := range []struct{ text, names string }{
+		{`<String name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:chunk offset="1" nBytes="32"/></dmrpp:chunks></String>`, "varying length"},
 		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:block offset="1" nBytes="2"/><dmrpp:block offset="7" nBytes="2"/></dmrpp:chunks></Int16>`, "linked blocks"},
-		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks compressionType="szip"><dmrpp:chunk offset="1" nBytes="2"/></dmrpp:chunks></Int16>`, `the filter "szip"`},
-		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks fillValue="unsupported-array"/></Int16>`, "could not describe"},
+		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks compressionType="szip"><dmrpp:chunk offset="1" nBytes="2"/></dmrpp:chunks></Int16>`, `"szip"`},
+		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks fillValue="unsupported-array"/></Int16>`, "unsupported-array"},
 	} {
 		v := variables(open(t, "x.dmrpp", doc("", c.text)))["/v"]
-		if v == nil || !errors.Is(v.Storage.Undecodable, errors.ErrUnsupported) || !strings.Contains(v.Storage.Undecodable.Error(), c.says) {
+		if v == nil || !errors.Is(v.Storage.Undecodable, errors.ErrUnsupported) || !strings.Contains(v.Storage.Undecodable.Error(), c.names) {
 			t.Errorf("%s: %+v", c.text, v)
 		}
 	}
 }
 
-// TestBroken has documents that break off; what came before the damage is listed.
+// TestBroken reads documents that end early; the variables before the damage are listed.
 func TestBroken(t *testing.T) {
 	const good = `<Byte name="good"/>`
-	for _, c := range []struct{ name, text, says string }{
-		{"end", head + ">" + good + "<Byte name='v'>", "ends within the element Byte"},
-		{"tag", head + ">" + good + "<Byte name='v", "ends within a tag"},
-		{"wrong end", doc("", good+"</Byte>"), "</Byte> where another"},
+	for _, c := range []struct{ name, text, names string }{
+		{"end", head + ">" + good + "<Byte name='v'>", "Byte"},
+		{"tag", head + ">" + good + "<Byte name='v", "tag"},
+		{"wrong end", doc("", good+"</Byte>"), "</Byte>"},
 		{"reference", doc("", good+"&nbsp;"), "&nbsp;"},
-		{"open reference", doc("", good+"& "), "& without"},
-		{"attribute", doc("", good+"<Byte name=v/>"), `not of the form name="value"`},
-		{"document type", doc("", good+"<!DOCTYPE x>"), "a document type"},
-		{"size", doc("", good+`<Dimension name="x" size="-1"/>`), "the size of a dimension"},
-		{"chunk", doc("", good+`<Byte name="v"><dmrpp:chunk offset="1"/></Byte>`), "without offset or nBytes"},
-		{"offset", doc("", good+`<Byte name="v"><dmrpp:chunk offset="99999999999999999999" nBytes="1"/></Byte>`), "offset is"},
-		{"depth", doc("", good+strings.Repeat("<Group name='g'>", 100)), "more than 64 deep"},
-		{"group without name", doc("", good+"<Group>"), "a group without a name"},
+		{"open reference", doc("", good+"& "), "&"},
+		{"attribute", doc("", good+"<Byte name=v/>"), `name="value"`},
+		{"document type", doc("", good+"<!DOCTYPE x>"), "DOCTYPE"},
+		{"size", doc("", good+`<Dimension name="x" size="-1"/>`), "size"},
+		{"chunk", doc("", good+`<Byte name="v"><dmrpp:chunk offset="1"/></Byte>`), "nBytes"},
+		{"offset", doc("", good+`<Byte name="v"><dmrpp:chunk offset="99999999999999999999" nBytes="1"/></Byte>`), "offset"},
+		{"depth", doc("", good+strings.Repeat("<Group name='g'>", 100)), "64"},
+		{"group without name", doc("", good+"<Group>"), "name"},
 	} {
 		d := open(t, "x.dmrpp", c.text)
-		if len(d.Problems) != 1 || len(d.Root.Variables) != 1 || !strings.Contains(d.Problems[0].Err.Error(), c.says) || !isDamage(d.Problems[0].Err) {
-			t.Errorf("%s: %d variables, problems %v, want one that says %q", c.name, len(d.Root.Variables), d.Problems, c.says)
+		if len(d.Problems) != 1 || len(d.Root.Variables) != 1 || !strings.Contains(d.Problems[0].Err.Error(), c.names) || !isDamage(d.Problems[0].Err) {
+			t.Errorf("%s: %d variables, problems %v, want an error that names %q", c.name, len(d.Root.Variables), d.Problems, c.names)
 		}
 	}
 }
@@ -396,7 +397,7 @@ func TestBadPositions(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	text := doc("", strings.Repeat(`<Dimension name="x" size="1"/>`, maxKept/perObject+1))
+	text := doc("", strings.Repeat(`<Dimension name="x" size="1"/>`, maxMetadata/perObject+1))
 	d := open(t, "x.dmrpp", text)
 	if len(d.Problems) != 1 || !errors.Is(d.Problems[0].Err, errors.ErrUnsupported) {
 		t.Errorf("problems %v", d.Problems)
@@ -416,7 +417,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// bench is a document of 100,000 chunks.
+// bench returns a document with 100,000 chunks.
 func bench() []byte {
 	var b bytes.Buffer
 	b.WriteString(head + `><Float32 name="v"><Dim size="100000"/><Dim size="10"/><dmrpp:chunks compressionType="shuffle deflate"><dmrpp:chunkDimensionSizes>1 10</dmrpp:chunkDimensionSizes>`)

@@ -1,8 +1,8 @@
-// Package dmrpp reads DMR++ sidecars: XML documents that say what a data file holds and
-// where its chunks are, so that the file itself need not be opened.
+// Package dmrpp reads DMR++ sidecars: XML documents that describe the content of a data file and
+// the positions of its chunks, so that the file itself need not be opened.
 //
 // A document is a DAP4 Dataset Metadata Response with elements of the namespace
-// http://xml.opendap.org/dap/dmrpp/1.0.0# added to its variables (OPeNDAP, "DMR++"):
+// http://xml.opendap.org/dap/dmrpp/1.0.0# inside its variables (OPeNDAP, "DMR++"):
 //
 //	<Dataset name="a.h5" dmrpp:href="https://…/a.h5" dmrpp:version="3.21.0">
 //	  <Dimension name="x" size="100"/>
@@ -18,21 +18,23 @@
 //	  <Group name="g"> … </Group>
 //	</Dataset>
 //
-// Instead of chunks a variable may have one chunk (contiguous storage), compact or
-// missingdata (values in base64, the second also deflated), or vlsa (texts). Older documents
-// use the prefix h4 and byteStream for chunk.
+// Instead of chunks, a variable may have one chunk (contiguous storage), compact or missingdata
+// (values in base64, the latter also deflated), or vlsa (strings). Older documents use the prefix
+// h4, and byteStream for chunk.
 //
-// The writers' habits are followed where they are not what the document seems to say:
+// Some conventions are not evident from a document:
 //
-//   - without dmrpp:version the order of filters means nothing; it is shuffle, deflate, fletcher32
-//   - without byteOrder elements are little-endian
-//   - fm is the filter mask of HDF5, whose bits count the filters in their order
-//   - an href that is no URL is the path on the server that wrote the document: the data are
-//     taken to lie beside the sidecar, under its name without .dmrpp
+//   - Without dmrpp:version the order of filters has no meaning; it is shuffle, deflate,
+//     fletcher32.
+//   - Without byteOrder, elements are little-endian.
+//   - fm is HDF5's filter mask; bit i is for filter i.
+//   - An href that is not a URL is a path on the server that wrote the document. The data file is
+//     then expected next to the sidecar, under its name without .dmrpp.
 //
-// Refs are not kept in memory: a variable remembers which bytes of the document hold them.
-// Values are in another source (Storage.Source), except for those that stand inline.
+// Refs are not kept in memory: a variable keeps the position of its chunks element and reads refs
+// from the document on request. Values are in another source (Storage.Source), unless they are
+// inline.
 //
-// Refused by name: Structure, Sequence, Opaque, linked blocks, strings of varying length that
-// are in chunks.
+// The package rejects Structure, Sequence, Opaque, linked blocks, and chunked strings of varying
+// length, with an error that names the feature.
 package dmrpp

@@ -34,20 +34,20 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 
 const bom = "\xef\xbb\xbf"
 
-// isDamage reports whether an error is about the bytes of a source, and not about reading
+// isDamage reports whether an error is about the bytes of a source. Other errors are about reading
 // them.
 func isDamage(err error) bool {
 	return errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// dataset is what the first tag says.
+// dataset is the content of the first tag.
 type dataset struct {
-	href    string
-	name    string
-	ordered bool // filters are listed in their order
+	href      string
+	name      string
+	isOrdered bool // the order of filters has a meaning
 }
 
-// begin reads up to the first tag, which must be that of a DMR++ document.
+// begin reads up to the first tag, which must be the Dataset tag of a DMR++ document.
 func begin(s *scanner) (*token, dataset, error) {
 	for {
 		tok, err := s.next()
@@ -58,9 +58,9 @@ func begin(s *scanner) (*token, dataset, error) {
 			continue
 		}
 		if tok.kind != startTag || string(tok.name) != "Dataset" || !hasNamespace(tok) {
-			return nil, dataset{}, s.corrupt("not a DMR++ document: it does not begin with a Dataset of the namespace dmrpp")
+			return nil, dataset{}, s.corrupt("not a DMR++ document: it does not start with a Dataset tag of the namespace dmrpp")
 		}
-		d := dataset{href: string(tok.attr("href")), name: string(tok.attr("name")), ordered: tok.attr("version") != nil}
+		d := dataset{href: string(tok.attr("href")), name: string(tok.attr("name")), isOrdered: tok.attr("version") != nil}
 		if d.href == "" {
 			d.href = string(tok.attr("base"))
 		}
@@ -68,8 +68,8 @@ func begin(s *scanner) (*token, dataset, error) {
 	}
 }
 
-// hasNamespace reports whether a tag declares the namespace of DMR++, or that of HDF4 maps,
-// which it was before.
+// hasNamespace reports whether a tag declares the namespace of DMR++, or of its predecessor, HDF4
+// maps.
 func hasNamespace(tok *token) bool {
 	for _, a := range tok.attrs {
 		isNamespace := bytes.HasPrefix(a.name, []byte("xmlns:"))
@@ -80,8 +80,8 @@ func hasNamespace(tok *token) bool {
 	return false
 }
 
-// Open reads a document. One that is cut off or damaged gives the variables before that, and
-// a problem.
+// Open reads a document. For a truncated or damaged document it returns the variables before the
+// damage, and a problem.
 func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	s := newScanner(ctx, src, 0, src.Size())
 	_, d, err := begin(s)
@@ -96,12 +96,12 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 		if !isDamage(err) || ctx.Err() != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}
-		p.problem("/", err)
+		p.addProblem("/", err)
 	}
 	return p.out, ctx.Err()
 }
 
-// resolve returns where a reference of the document leads.
+// resolve returns the path or URL of a reference in the document.
 func (d *dataset) resolve(href, sidecar string) string {
 	if strings.Contains(href, "://") {
 		return href
@@ -116,7 +116,7 @@ func (d *dataset) resolve(href, sidecar string) string {
 	return folder + path.Base(href)
 }
 
-func (p *parser) problem(at string, err error) {
+func (p *parser) addProblem(at string, err error) {
 	var located *readers.Error
 	if !errors.As(err, &located) {
 		err = &readers.Error{Source: p.s.src.Name(), Path: at, Offset: -1, Err: err}
@@ -124,7 +124,7 @@ func (p *parser) problem(at string, err error) {
 	p.out.Problems = append(p.out.Problems, readers.Problem{Path: at, Err: err})
 }
 
-// errElsewhere is the error of reading values through the sidecar.
+// errElsewhere returns the error of reading values through a sidecar.
 func errElsewhere(data string) error {
-	return fmt.Errorf("the values are in %s, to which the sidecar only points: open that: %w", data, errors.ErrUnsupported)
+	return fmt.Errorf("the values are in %s; open that file instead of the sidecar: %w", data, errors.ErrUnsupported)
 }

@@ -9,15 +9,15 @@ import (
 	"varve/readers"
 )
 
-// The limits of what is kept of a document.
+// Limits of the content of a document that is kept in memory.
 const (
-	maxKept   = 128 << 20 // bytes
-	perObject = 256       // bytes that anything kept takes, beyond its text
-	maxInline = 64 << 20  // bytes of one variable's inline values
-	maxRank   = 1024
+	maxMetadata = 128 << 20 // bytes
+	perObject   = 256       // bytes of an object in memory, besides its text
+	maxInline   = 64 << 20  // bytes of one variable's inline values
+	maxRank     = 1024
 )
 
-// parser makes a dataset of a document.
+// parser builds a readers.Dataset from a document.
 type parser struct {
 	s    *scanner
 	data dataset
@@ -25,29 +25,29 @@ type parser struct {
 	root *readers.Group
 	dims map[string]*readers.Dimension // by path
 	enum map[string]*readers.Type      // by path
-	left int                           // of maxKept
+	left int                           // remaining part of maxKept
 }
 
 func newParser(s *scanner, d dataset) *parser {
 	root := &readers.Group{Path: "/"}
 	return &parser{
-		s: s, data: d, root: root, left: maxKept,
+		s: s, data: d, root: root, left: maxMetadata,
 		out:  &readers.Dataset{Source: s.src, Format: "DMR++", Root: root},
 		dims: map[string]*readers.Dimension{},
 		enum: map[string]*readers.Type{},
 	}
 }
 
-// keep accounts for an object of so many bytes.
-func (p *parser) keep(n int) error {
+// account accounts for an object with n bytes of text.
+func (p *parser) account(n int) error {
 	if p.left -= n + perObject; p.left < 0 {
-		return &readers.Error{Source: p.s.src.Name(), Offset: p.s.offset(), Err: unsupported("a document with more than %d MiB of metadata", maxKept>>20)}
+		return &readers.Error{Source: p.s.src.Name(), Offset: p.s.offset(), Err: unsupported("document with more than %d MiB of metadata", maxMetadata>>20)}
 	}
 	return nil
 }
 
-// child returns the next start tag within the element that is open, or nil at its end.
-// Text is added to text, if that is not nil.
+// child returns the next start tag inside the open element, or nil at its end. It appends text to
+// text, unless that is nil.
 func (p *parser) child(text *[]byte) (*token, error) {
 	for {
 		tok, err := p.s.next()
@@ -62,14 +62,14 @@ func (p *parser) child(text *[]byte) (*token, error) {
 		}
 		if text != nil {
 			if p.left -= len(tok.text); p.left < 0 {
-				return nil, p.keep(0)
+				return nil, p.account(0)
 			}
 			*text = append(*text, tok.text...)
 		}
 	}
 }
 
-// skip leaves out the element that is open.
+// skip skips the open element.
 func (p *parser) skip() error {
 	for depth := p.s.depth(); p.s.depth() >= depth; {
 		if _, err := p.s.next(); err != nil {
@@ -79,7 +79,7 @@ func (p *parser) skip() error {
 	return nil
 }
 
-// text returns the text of the element that is open; what elements it holds is left out.
+// text returns the text of the open element, without that of its children.
 func (p *parser) text() ([]byte, error) {
 	var text []byte
 	for {
@@ -95,7 +95,7 @@ func (p *parser) text() ([]byte, error) {
 
 func join(group, name string) string { return strings.TrimSuffix(group, "/") + "/" + name }
 
-// group reads the content of a group; above are those that it is in, outermost first.
+// group reads the content of a group. above holds its ancestors, outermost first.
 func (p *parser) group(g *readers.Group, above []*readers.Group) error {
 	within := append(above[:len(above):len(above)], g)
 	for {
@@ -116,8 +116,8 @@ func (p *parser) group(g *readers.Group, above []*readers.Group) error {
 			err = p.variable(within, kind, tok)
 		case kind == "Structure" || kind == "Sequence" || kind == "Opaque":
 			at := join(g.Path, string(tok.attr("name")))
-			if err = p.keep(0); err == nil {
-				p.problem(at, unsupported("a variable of type %s", kind))
+			if err = p.account(0); err == nil {
+				p.addProblem(at, unsupported("variable of type %s", kind))
 				err = p.skip()
 			}
 		default:
@@ -132,33 +132,33 @@ func (p *parser) group(g *readers.Group, above []*readers.Group) error {
 func (p *parser) subgroup(within []*readers.Group, tok *token) error {
 	parent := within[len(within)-1]
 	name := string(tok.attr("name"))
-	if err := p.keep(3*len(name) + len(parent.Path)); err != nil {
+	if err := p.account(3*len(name) + len(parent.Path)); err != nil {
 		return err
 	}
 	if name == "" {
-		return p.s.corrupt("a group without a name")
+		return p.s.corrupt("group without a name")
 	}
 	g := &readers.Group{Name: name, Path: join(parent.Path, name)}
 	parent.Groups = append(parent.Groups, g)
 	return p.group(g, within)
 }
 
-// length reads a number of a document.
+// length decodes a number of the document.
 func (p *parser) length(text []byte, what string) (uint64, error) {
 	n, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 63)
 	if err != nil {
-		return 0, p.s.corrupt("%s is %q, no number from 0 to 2^63-1", what, text)
+		return 0, p.s.corrupt("%s is %q (want 0 to 2^63-1)", what, text)
 	}
 	return n, nil
 }
 
 func (p *parser) dimension(g *readers.Group, tok *token) error {
 	name := string(tok.attr("name"))
-	size, err := p.length(tok.attr("size"), "the size of a dimension")
+	size, err := p.length(tok.attr("size"), "size of a dimension")
 	if err != nil {
 		return err
 	}
-	if err := p.keep(2*len(name) + len(g.Path)); err != nil {
+	if err := p.account(2*len(name) + len(g.Path)); err != nil {
 		return err
 	}
 	d := &readers.Dimension{Name: name, Path: join(g.Path, name), Length: size}
@@ -167,8 +167,8 @@ func (p *parser) dimension(g *readers.Group, tok *token) error {
 	return p.skip()
 }
 
-// lookup finds what a name means within groups: one that begins with a slash is a path, any
-// other is looked for from the innermost group outwards.
+// lookup returns the object that a name refers to inside groups. A name with a leading slash is a
+// path; any other is searched from the innermost group outwards.
 func lookup[T any](table map[string]T, within []*readers.Group, name string) (T, bool) {
 	if strings.HasPrefix(name, "/") {
 		found, ok := table[name]
@@ -183,12 +183,12 @@ func lookup[T any](table map[string]T, within []*readers.Group, name string) (T,
 	return none, false
 }
 
-// enumeration reads the names of an enumeration.
+// enumeration reads an enumeration.
 func (p *parser) enumeration(g *readers.Group, tok *token) error {
 	at := join(g.Path, string(tok.attr("name")))
 	t := &readers.Type{Class: readers.Enum, Base: types[string(tok.attr("basetype"))]}
 	if t.Base == nil || t.Base.Class != readers.Integer {
-		return p.s.corrupt("the enumeration %s has the base type %q", at, tok.attr("basetype"))
+		return p.s.corrupt("enumeration %s has base type %q", at, tok.attr("basetype"))
 	}
 	t.Size = t.Base.Size
 	for {
@@ -205,7 +205,7 @@ func (p *parser) enumeration(g *readers.Group, tok *token) error {
 			if err != nil {
 				return err
 			}
-			if err := p.keep(len(name)); err != nil {
+			if err := p.account(len(name)); err != nil {
 				return err
 			}
 			t.Choices = append(t.Choices, readers.Choice{Name: name, Value: value})
@@ -215,10 +215,10 @@ func (p *parser) enumeration(g *readers.Group, tok *token) error {
 		}
 	}
 	p.enum[at] = t
-	return p.keep(len(at))
+	return p.account(len(at))
 }
 
-// product multiplies lengths; out of range is 2^64-1.
+// product returns the product of lengths, or 2^64-1 if it is out of range.
 func product(list []uint64) uint64 {
 	n := uint64(1)
 	for _, l := range list {

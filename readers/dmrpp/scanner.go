@@ -16,10 +16,10 @@ const (
 	readSize = 128 << 10
 	maxTag   = 1 << 20 // bytes of one tag
 	maxDepth = 64
-	holdBack = 16 // bytes that an unfinished reference may need
+	holdBack = 16 // bytes of the longest reference
 )
 
-// tokenKind is what the scanner found.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -28,16 +28,16 @@ const (
 	characters
 )
 
-// attr is an attribute of a tag, its name without prefix.
+// attr is an attribute of a tag; its name has no prefix.
 type attr struct{ name, value []byte }
 
-// token is a piece of a document. Its bytes are only valid until the next.
+// token is a part of a document. Its bytes are valid until the next token.
 type token struct {
 	kind  tokenKind
-	name  []byte // of a tag, without prefix
+	name  []byte // name of a tag, without prefix
 	attrs []attr
-	text  []byte // characters, references resolved
-	at    int64  // where it begins
+	text  []byte // characters, with references replaced
+	at    int64  // offset of the token
 }
 
 // attr returns the value of an attribute, or nil.
@@ -50,38 +50,37 @@ func (t *token) attr(name string) []byte {
 	return nil
 }
 
-// scanner takes a range of a source apart into tokens. A tag that closes itself comes as a
-// start and an end.
+// scanner splits a range of a source into tokens. An empty-element tag gives a start and an end.
 type scanner struct {
-	ctx    context.Context
-	src    *source.Source
-	buf    []byte // what is at offset start
-	pos    int    // in buf
-	start  int64
-	limit  int64  // the end of the range
-	names  []byte // of the elements that are open, one after another
-	ends   []int  // where each of these names ends
-	closes bool   // the last start tag closed itself
-	tok    token
-	plain  []byte // text without references
-	values []byte // attribute values without references
+	ctx            context.Context
+	src            *source.Source
+	buf            []byte // bytes at offset start
+	pos            int    // in buf
+	start          int64
+	limit          int64  // end of the range
+	names          []byte // names of the open elements, concatenated
+	ends           []int  // end of each of these names
+	isEmptyElement bool   // the last start tag was an empty-element tag
+	tok            token
+	plain          []byte // text without references
+	values         []byte // attribute values without references
 }
 
 func newScanner(ctx context.Context, src *source.Source, from, to int64) *scanner {
 	return &scanner{ctx: ctx, src: src, start: from, limit: to}
 }
 
-// offset is where the next token begins.
+// offset returns the offset of the next token.
 func (s *scanner) offset() int64 { return s.start + int64(s.pos) }
 
 func (s *scanner) corrupt(format string, args ...any) error {
 	return &readers.Error{Source: s.src.Name(), Offset: s.offset(), Err: readers.Corruptf(format, args...)}
 }
 
-// depth is how many elements are open.
+// depth returns the number of open elements.
 func (s *scanner) depth() int { return len(s.ends) }
 
-// innermost is the name of the element that was opened last.
+// innermost returns the name of the element that was opened last.
 func (s *scanner) innermost() []byte {
 	from := 0
 	if n := len(s.ends); n > 1 {
@@ -90,7 +89,7 @@ func (s *scanner) innermost() []byte {
 	return s.names[from:]
 }
 
-// fill reads more behind what is in the buffer, and forgets what comes before pos.
+// fill reads more bytes into the buffer, and drops those before pos.
 func (s *scanner) fill() error {
 	n := copy(s.buf, s.buf[s.pos:])
 	s.start += int64(s.pos)
@@ -106,7 +105,8 @@ func (s *scanner) fill() error {
 	return s.ctx.Err()
 }
 
-// find returns how far behind pos+skip the pattern ends, reading more as needed.
+// find returns the distance from pos to the end of pattern, which is searched after skip bytes. It
+// reads more as needed.
 func (s *scanner) find(pattern string, skip int, what string) (int, error) {
 	for from := skip; ; {
 		if s.pos+from <= len(s.buf) {
@@ -116,7 +116,7 @@ func (s *scanner) find(pattern string, skip int, what string) (int, error) {
 			from = max(len(s.buf)-s.pos-len(pattern)+1, skip)
 		}
 		if len(s.buf)-s.pos > maxTag {
-			return 0, s.corrupt("%s of more than %d bytes", what, maxTag)
+			return 0, s.corrupt("%s has more than %d bytes", what, maxTag)
 		}
 		if err := s.more(what); err != nil {
 			return 0, err
@@ -124,19 +124,19 @@ func (s *scanner) find(pattern string, skip int, what string) (int, error) {
 	}
 }
 
-// more reads on in the middle of something.
+// more reads on inside a token.
 func (s *scanner) more(what string) error {
 	err := s.fill()
 	if errors.Is(err, io.EOF) {
-		return s.corrupt("the document ends within %s", what)
+		return s.corrupt("document ends inside %s", what)
 	}
 	return err
 }
 
 // next returns the next token, or io.EOF at the end of the range.
 func (s *scanner) next() (*token, error) {
-	if s.closes {
-		s.closes = false
+	if s.isEmptyElement {
+		s.isEmptyElement = false
 		return s.end(s.innermost())
 	}
 	for {
@@ -163,10 +163,10 @@ func (s *scanner) next() (*token, error) {
 	}
 }
 
-// atEnd is what the end of the range means.
+// atEnd returns the error for the end of the range.
 func (s *scanner) atEnd(err error) error {
 	if errors.Is(err, io.EOF) && s.depth() > 0 {
-		return s.corrupt("the document ends within the element %s", s.innermost())
+		return s.corrupt("document ends inside element %s", s.innermost())
 	}
 	return err
 }
@@ -177,6 +177,7 @@ func (s *scanner) characters() (*token, error) {
 	if n < 0 {
 		n = len(s.buf) - s.pos
 		amp := bytes.LastIndexByte(s.buf[s.pos:], '&')
+		// A reference may be cut by the end of the buffer: leave it for the next token.
 		if atEnd := s.start+int64(len(s.buf)) >= s.limit; amp >= 0 && n-amp < holdBack && !atEnd {
 			n = amp
 		}
@@ -195,16 +196,17 @@ func (s *scanner) characters() (*token, error) {
 	return &s.tok, err
 }
 
-// markup reads what begins with <. It returns neither token nor error for what is skipped.
+// markup reads markup that starts with <. It returns neither a token nor an error for skipped
+// markup.
 func (s *scanner) markup() (*token, error) {
 	rest := s.buf[s.pos:]
 	switch {
 	case bytes.HasPrefix(rest, []byte("<!--")):
-		return nil, s.skip("-->", 4, "a comment")
+		return nil, s.skip("-->", 4, "comment")
 	case bytes.HasPrefix(rest, []byte("<?")):
-		return nil, s.skip("?>", 2, "a processing instruction")
+		return nil, s.skip("?>", 2, "processing instruction")
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
-		n, err := s.find("]]>", 9, "a CDATA section")
+		n, err := s.find("]]>", 9, "CDATA section")
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +214,7 @@ func (s *scanner) markup() (*token, error) {
 		s.pos += n
 		return &s.tok, nil
 	case bytes.HasPrefix(rest, []byte("<!")):
-		return nil, &readers.Error{Source: s.src.Name(), Offset: s.offset(), Err: unsupported("a document type or another declaration")}
+		return nil, &readers.Error{Source: s.src.Name(), Offset: s.offset(), Err: unsupported("DOCTYPE or another declaration")}
 	}
 	return s.tag()
 }
@@ -234,14 +236,14 @@ func (s *scanner) tag() (*token, error) {
 	if name, isEnd := bytes.CutPrefix(inner, []byte("/")); isEnd {
 		return s.end(bytes.TrimRight(name, space))
 	}
-	inner, s.closes = bytes.CutSuffix(inner, []byte("/"))
+	inner, s.isEmptyElement = bytes.CutSuffix(inner, []byte("/"))
 	n = 0
 	for n < len(inner) && !isSpace(inner[n]) {
 		n++
 	}
 	name, inner := inner[:n], inner[n:]
 	if len(name) == 0 || s.depth() == maxDepth {
-		return nil, s.corrupt("a tag without a name, or elements more than %d deep", maxDepth)
+		return nil, s.corrupt("tag without a name, or elements nested more than %d deep", maxDepth)
 	}
 	s.names = append(s.names, name...)
 	s.ends = append(s.ends, len(s.names))
@@ -260,7 +262,7 @@ func skipSpace(b []byte) []byte {
 	return b
 }
 
-// local is a name without its prefix.
+// local returns a name without its prefix.
 func local(name []byte) []byte {
 	if i := bytes.IndexByte(name, ':'); i >= 0 {
 		return name[i+1:]
@@ -276,10 +278,10 @@ func (s *scanner) tagEnd() (int, error) {
 	quote := byte(0)
 	for i := 1; ; i++ {
 		if i > maxTag {
-			return 0, s.corrupt("a tag of more than %d bytes", maxTag)
+			return 0, s.corrupt("tag has more than %d bytes", maxTag)
 		}
 		if s.pos+i >= len(s.buf) {
-			if err := s.more("a tag"); err != nil {
+			if err := s.more("tag"); err != nil {
 				return 0, err
 			}
 		}
@@ -293,12 +295,13 @@ func (s *scanner) tagEnd() (int, error) {
 		case c == '>':
 			return i + 1, nil
 		case c == '<':
-			return 0, s.corrupt("< within a tag")
+			return 0, s.corrupt("< inside a tag")
 		}
 	}
 }
 
-// simpleTag returns the length of a tag without anything that needs a second look, or 0.
+// simpleTag returns the length of a tag that needs no further inspection, or 0. It is the fast path
+// for chunk tags.
 func simpleTag(b []byte) int {
 	n := bytes.IndexByte(b, '>')
 	if n < 0 || n > maxTag || bytes.Count(b[:n], []byte{'"'})%2 != 0 || bytes.IndexByte(b[:n], '\'') >= 0 || bytes.IndexByte(b[1:n], '<') >= 0 {
@@ -310,7 +313,7 @@ func simpleTag(b []byte) int {
 // end closes the innermost element.
 func (s *scanner) end(name []byte) (*token, error) {
 	if s.depth() == 0 || !bytes.Equal(s.innermost(), name) {
-		return nil, s.corrupt("</%s> where another element should end", name)
+		return nil, s.corrupt("</%s> does not close the open element", name)
 	}
 	s.names = s.names[:len(s.names)-len(name)]
 	s.ends = s.ends[:len(s.ends)-1]
@@ -318,7 +321,7 @@ func (s *scanner) end(name []byte) (*token, error) {
 	return &s.tok, nil
 }
 
-// attributes takes apart what follows the name of a tag.
+// attributes decodes the attributes of a tag.
 func (s *scanner) attributes(rest []byte) error {
 	s.values = s.values[:0]
 	for {
@@ -328,18 +331,18 @@ func (s *scanner) attributes(rest []byte) error {
 		}
 		equals := bytes.IndexByte(rest, '=')
 		if equals <= 0 {
-			return s.corrupt("an attribute is not of the form name=\"value\"")
+			return s.corrupt("attribute does not have the form name=\"value\"")
 		}
 		name, value := rest[:equals], skipSpace(rest[equals+1:])
 		if isSpace(name[equals-1]) {
 			name = bytes.TrimRight(name, space)
 		}
 		if len(value) == 0 || value[0] != '"' && value[0] != '\'' {
-			return s.corrupt("an attribute is not of the form name=\"value\"")
+			return s.corrupt("attribute does not have the form name=\"value\"")
 		}
 		end := bytes.IndexByte(value[1:], value[0]) + 1
 		if end == 0 {
-			return s.corrupt("the value of the attribute %s has no end", name)
+			return s.corrupt("value of attribute %s has no end", name)
 		}
 		plain := value[1:end]
 		if !isPlain(plain) {

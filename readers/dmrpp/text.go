@@ -11,8 +11,8 @@ import (
 	"varve/readers"
 )
 
-// resolve appends text with its references replaced. Documents say that they are Latin-1
-// and often are not: what is no UTF-8 is taken for Latin-1.
+// resolve appends text with its references replaced. Documents often declare Latin-1 but contain
+// UTF-8, so only bytes that are not UTF-8 are read as Latin-1.
 func (s *scanner) resolve(dst, raw []byte) ([]byte, error) {
 	for {
 		i := bytes.IndexByte(raw, '&')
@@ -23,18 +23,18 @@ func (s *scanner) resolve(dst, raw []byte) ([]byte, error) {
 		raw = raw[i+1:]
 		end := bytes.IndexByte(raw[:min(len(raw), holdBack)], ';')
 		if end < 0 {
-			return dst, s.corrupt("& without a reference")
+			return dst, s.corrupt("& is not followed by a reference")
 		}
 		r, ok := reference(string(raw[:end]))
 		if !ok {
-			return dst, s.corrupt("a reference &%s; that XML does not have", raw[:end])
+			return dst, s.corrupt("unknown reference &%s;", raw[:end])
 		}
 		dst = utf8.AppendRune(dst, r)
 		raw = raw[end+1:]
 	}
 }
 
-// reference returns the character that is between & and ;.
+// reference returns the character of the reference &name;.
 func reference(name string) (rune, bool) {
 	switch name {
 	case "lt":
@@ -57,7 +57,7 @@ func reference(name string) (rune, bool) {
 	return rune(n), isNumber && err == nil && n <= utf8.MaxRune
 }
 
-// isPlain reports whether text stands for itself: ASCII without references.
+// isPlain reports whether text is ASCII without references, so that it needs no copy.
 func isPlain(b []byte) bool {
 	for _, c := range b {
 		if c >= utf8.RuneSelf || c == '&' {
@@ -86,7 +86,7 @@ func appendText(dst, raw []byte) []byte {
 	return dst
 }
 
-// types are the types of DAP4 that have a fixed size.
+// types holds the types of DAP4 that have a fixed size.
 var types = map[string]*readers.Type{
 	"Byte": readers.Int(1, readers.LittleEndian, false), "UByte": readers.Int(1, readers.LittleEndian, false),
 	"UInt8": readers.Int(1, readers.LittleEndian, false), "Char": readers.Int(1, readers.LittleEndian, false),
@@ -101,10 +101,10 @@ var textType = &readers.Type{Class: readers.VarLen, Size: 16, IsText: true, UTF8
 
 func isTextType(name string) bool { return name == "String" || name == "URL" || name == "Url" }
 
-// appendNumber appends a number as it is in memory.
+// appendNumber appends a number in memory form.
 func appendNumber(dst []byte, t *readers.Type, text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
-	bad := readers.Corruptf("%q is no value of type %s", text, t)
+	bad := readers.Corruptf("%q is not a value of type %s", text, t)
 	var bits uint64
 	switch {
 	case t.Class == readers.Float:
@@ -124,7 +124,7 @@ func appendNumber(dst []byte, t *readers.Type, text string) ([]byte, error) {
 	default:
 		n, err := strconv.ParseUint(text, 10, 8*t.Size)
 		if signed, err2 := strconv.ParseInt(text, 10, 8*t.Size); err != nil && err2 == nil {
-			n, err = uint64(signed), nil // a byte that a writer took for signed
+			n, err = uint64(signed), nil // a writer that treats the byte as signed
 		}
 		if err != nil {
 			return dst, bad
@@ -136,7 +136,7 @@ func appendNumber(dst []byte, t *readers.Type, text string) ([]byte, error) {
 	return append(dst, wide[:t.Size]...), nil
 }
 
-// parseFloat reads a number as C prints it.
+// parseFloat decodes a number as C prints it.
 func parseFloat(text string, bits int) (float64, error) {
 	switch strings.ToLower(strings.TrimLeft(text, "+-")) {
 	case "nan", "nan(ind)", "nan(snan)", "*":

@@ -10,28 +10,28 @@ import (
 	"varve/readers"
 )
 
-// variable is what a document says of one variable.
+// variable is a variable while its element is read.
 type variable struct {
 	*readers.Variable
 	within  []*readers.Group
-	kind    string // the name of the element
+	kind    string // name of the element
 	problem error  // why it cannot be listed
 
-	chunks    *chunks // the element chunks, or chunk alone
-	inline    []byte  // what compact or missingdata hold
-	inflate   bool    // they are from missingdata
-	texts     [][]byte
-	hasTexts  bool
-	hasInline bool
-	strings   uint64 // the size of fixed strings, or 0
-	padding   readers.Padding
+	chunks     *chunks // content of chunks, or of a chunk alone
+	inline     []byte  // content of compact or missingdata
+	isDeflated bool    // the content is from missingdata
+	texts      [][]byte
+	hasTexts   bool
+	hasInline  bool
+	strings    uint64 // size of strings of a fixed size, or 0
+	padding    readers.Padding
 }
 
 // variable reads a variable.
 func (p *parser) variable(within []*readers.Group, kind string, tok *token) error {
 	g := within[len(within)-1]
 	name := string(tok.attr("name"))
-	if err := p.keep(1024 + 3*len(name) + len(g.Path)); err != nil {
+	if err := p.account(1024 + 3*len(name) + len(g.Path)); err != nil {
 		return err
 	}
 	v := &variable{
@@ -45,11 +45,11 @@ func (p *parser) variable(within []*readers.Group, kind string, tok *token) erro
 	if kind == "Enum" {
 		enum := string(tok.attr("enum"))
 		if v.Type, _ = lookup(p.enum, within, enum); v.Type == nil {
-			v.fail(readers.Corruptf("the enumeration %q is not defined", enum))
+			v.fail(readers.Corruptf("enumeration %q is not defined", enum))
 		}
 	}
 	if name == "" {
-		v.fail(readers.Corruptf("a variable without a name"))
+		v.fail(readers.Corruptf("variable without a name"))
 	}
 	if err := p.content(v); err != nil {
 		return err
@@ -58,14 +58,14 @@ func (p *parser) variable(within []*readers.Group, kind string, tok *token) erro
 	return nil
 }
 
-// fail notes why a variable cannot be listed.
+// fail records why a variable cannot be listed. It keeps the first error.
 func (v *variable) fail(err error) {
 	if v.problem == nil {
 		v.problem = err
 	}
 }
 
-// content reads what is in the element of a variable.
+// content reads the children of a variable's element.
 func (p *parser) content(v *variable) error {
 	for {
 		tok, err := p.child(nil)
@@ -80,16 +80,16 @@ func (p *parser) content(v *variable) error {
 		case "chunks":
 			err = p.chunks(v, tok)
 		case "chunk", "byteStream":
-			err = p.loneChunk(v, tok)
+			err = p.contiguousChunk(v, tok)
 		case "compact", "missingdata":
-			v.hasInline, v.inflate = true, string(tok.name) == "missingdata"
+			v.hasInline, v.isDeflated = true, string(tok.name) == "missingdata"
 			v.inline, err = p.text()
 		case "vlsa":
 			err = p.vlsa(v)
 		case "FixedLengthStringArray":
 			err = p.fixedStrings(v, tok)
 		case "specialstructuredata":
-			v.Storage.Undecodable = unsupported("values of structures in the document")
+			v.Storage.Undecodable = unsupported("inline values of structures")
 			err = p.skip()
 		default:
 			err = p.skip()
@@ -103,23 +103,23 @@ func (p *parser) content(v *variable) error {
 // dim adds a dimension, which has either a name or a size.
 func (p *parser) dim(v *variable, tok *token) error {
 	if len(v.Dims) == maxRank {
-		return p.s.corrupt("more than %d dimensions", maxRank)
+		return p.s.corrupt("variable has more than %d dimensions", maxRank)
 	}
-	if err := p.keep(0); err != nil {
+	if err := p.account(0); err != nil {
 		return err
 	}
 	name := string(tok.attr("name"))
 	d, known := lookup(p.dims, v.within, name)
 	switch {
 	case name == "":
-		size, err := p.length(tok.attr("size"), "the size of a dimension")
+		size, err := p.length(tok.attr("size"), "size of a dimension")
 		if err != nil {
 			return err
 		}
 		name = fmt.Sprintf("%s_dim_%d", v.Name, len(v.Dims))
 		d = &readers.Dimension{Name: name, Path: v.Path + "#" + name, Length: size, Anonymous: true}
 	case !known:
-		v.fail(readers.Corruptf("the dimension %q is not defined", name))
+		v.fail(readers.Corruptf("dimension %q is not defined", name))
 		return p.skip()
 	}
 	v.Dims = append(v.Dims, d)
@@ -127,14 +127,14 @@ func (p *parser) dim(v *variable, tok *token) error {
 	return p.skip()
 }
 
-// fixedStrings reads how long the strings of an array are.
+// fixedStrings reads the size and the padding of the strings of an array.
 func (p *parser) fixedStrings(v *variable, tok *token) error {
 	size, err := p.length(tok.attr("string_length"), "string_length")
 	if err != nil {
 		return err
 	}
 	if size == 0 || size > 1<<30 {
-		v.fail(readers.Corruptf("string_length is %d", size))
+		v.fail(readers.Corruptf("string_length is %d (want 1 to 2^30)", size))
 	}
 	v.strings = size
 	switch pad := tok.attr("pad"); {
@@ -155,7 +155,7 @@ func (p *parser) finish(g *readers.Group, v *variable) {
 		v.problem = p.store(v)
 	}
 	if v.problem != nil {
-		p.problem(v.Path, v.problem)
+		p.addProblem(v.Path, v.problem)
 		return
 	}
 	if v.ReadAll == nil && v.Storage.Layout == readers.Unallocated && v.Storage.Undecodable == nil {
@@ -172,16 +172,16 @@ func (p *parser) finish(g *readers.Group, v *variable) {
 	g.Variables = append(g.Variables, v.Variable)
 }
 
-// fillAll gives the values of a variable of which nothing is stored.
+// fillAll returns the fill values of a variable that has no stored values.
 func (v *variable) fillAll(_ context.Context, limit uint64) (readers.Value, error) {
 	if v.Type.Varies() || v.Type.Class == readers.String {
 		texts := make([][]byte, min(product(v.Shape), limit/24))
 		for i := range texts {
 			texts[i] = v.Type.Padding.Trim(v.Fill.Value)
 		}
-		return readers.Value{Type: v.Type, Shape: v.Shape, Texts: texts}, v.fits(limit, 24)
+		return readers.Value{Type: v.Type, Shape: v.Shape, Texts: texts}, v.checkLimit(limit, 24)
 	}
-	if err := v.fits(limit, uint64(v.Type.Size)); err != nil {
+	if err := v.checkLimit(limit, uint64(v.Type.Size)); err != nil {
 		return readers.Value{}, err
 	}
 	one := v.Fill.Value
@@ -191,21 +191,21 @@ func (v *variable) fillAll(_ context.Context, limit uint64) (readers.Value, erro
 	return readers.Value{Type: v.Type, Shape: v.Shape, Data: bytes.Repeat(one, int(product(v.Shape)))}, nil
 }
 
-// fits reports whether the elements, of size bytes each, take up to limit bytes.
-func (v *variable) fits(limit, size uint64) error {
+// checkLimit returns an error if the elements, of size bytes each, take more than limit bytes.
+func (v *variable) checkLimit(limit, size uint64) error {
 	if n := product(v.Shape); n > limit/size {
-		return fmt.Errorf("%s: %d values of %d bytes are more than the %d bytes asked for", v.Path, n, size, limit)
+		return fmt.Errorf("%s: %d values of %d bytes exceed the limit of %d bytes", v.Path, n, size, limit)
 	}
 	return nil
 }
 
-// store works out the storage of a variable from what the document said.
+// store sets the storage of a variable from the content of its element.
 func (p *parser) store(v *variable) error {
 	if v.strings > 0 && isTextType(v.kind) {
 		v.Type = &readers.Type{Class: readers.String, Size: int(v.strings), Padding: v.padding, UTF8: true}
 	}
 	if product(v.Shape) > 1<<62/uint64(v.Type.Size) {
-		return readers.Corruptf("the shape %v takes more than 2^62 bytes", v.Shape)
+		return readers.Corruptf("shape %v takes more than 2^62 bytes", v.Shape)
 	}
 	switch {
 	case v.hasTexts:
@@ -216,10 +216,10 @@ func (p *parser) store(v *variable) error {
 		return p.storeChunks(v)
 	}
 	v.setPlain()
-	return nil // no values at all: some sidecars leave them out
+	return nil // some sidecars leave the values out
 }
 
-// setPlain lets the codec "bytes" make elements.
+// setPlain sets the codec "bytes", if it decodes the elements.
 func (v *variable) setPlain() {
 	s := &v.Storage
 	s.Pipeline.Bytes = codec.Spec{Name: "bytes"}
@@ -229,6 +229,6 @@ func (v *variable) setPlain() {
 		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
 	}
 	if v.Type.Varies() && s.Undecodable == nil && s.Layout != readers.Unallocated {
-		s.Undecodable = unsupported("strings of varying length, of which the document only tells where their addresses are")
+		s.Undecodable = unsupported("strings of varying length in a heap, whose content the document does not locate")
 	}
 }

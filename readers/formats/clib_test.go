@@ -18,7 +18,7 @@ import (
 	"varve/readers/source"
 )
 
-// clibFiles are what fixtures/clib writes, in the order of its expected.jsonl.
+// clibFiles lists the files that fixtures/clib writes, in the order of its expected.jsonl.
 var clibFiles = []string{"classic.nc", "netcdf4.nc", "netcdf4_classic.nc", "offset64.nc", "plain.h5"}
 
 // clibVariable is a variable as netcdf-c reads it.
@@ -31,7 +31,7 @@ type clibFile struct {
 	Variables map[string]clibVariable `json:"variables"`
 }
 
-// TestCLibraries reads kept files of netcdf-c and libhdf5 as those do.
+// TestCLibraries reads stored files of netcdf-c and libhdf5 and compares with these libraries.
 func TestCLibraries(t *testing.T) {
 	raw, err := os.ReadFile("../../fixtures/clib/expected.jsonl")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestCLibraries(t *testing.T) {
 	compareFiles(t, "../../fixtures/clib", raw)
 }
 
-// TestInteropCLibraries has the C libraries write the files anew and say what they read.
+// TestInteropCLibraries lets the C libraries write the files again and report their content.
 // VARVE_CLIB names fixtures/clib, built with -tags clib.
 func TestInteropCLibraries(t *testing.T) {
 	clib := os.Getenv("VARVE_CLIB")

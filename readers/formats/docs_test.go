@@ -13,7 +13,7 @@ import (
 	"varve/readers/source"
 )
 
-// TestDocumentedFormats holds the verdicts of docs/formats.md true.
+// TestDocumentedFormats checks the verdicts in docs/formats.md.
 func TestDocumentedFormats(t *testing.T) {
 	text, err := os.ReadFile("../../docs/formats.md")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestDocumentedFormats(t *testing.T) {
 	}
 }
 
-// verdict opens a sample, reads everything in it, and says how far it came.
+// verdict opens a sample, reads everything in it, and returns how much could be read.
 func verdict(t *testing.T, name string) (string, error) {
 	t.Helper()
 	src, err := source.Open(t.Context(), name)

@@ -13,8 +13,8 @@ import (
 	"varve/readers/source"
 )
 
-// member is a file of a tar in memory. Three methods make a source.Ranges of anything that is read
-// by offsets.
+// member is a file of a tar in memory. Three methods make a source.Ranges of any storage with
+// random access.
 type member struct{ *bytes.Reader }
 
 func (m member) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
@@ -28,8 +28,8 @@ func (m member) Identity() source.Identity { return source.Identity{Size: m.Size
 
 func (m member) Close() error { return nil }
 
-// A file that is in no place that varve knows: a member of a tar. Package sourcetest has the
-// suite that such a storage should pass.
+// A file in a storage that varve does not support itself: a member of a tar. Package sourcetest has
+// the conformance suite for such a storage.
 func ExampleOpen_ownSource() {
 	ctx := context.Background()
 	archive := tar.NewReader(bytes.NewReader(tarOf(month)))

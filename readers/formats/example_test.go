@@ -14,7 +14,7 @@ import (
 
 const month = "../../fixtures/demo/2021-01.nc"
 
-// Whatever is in a file: groups, variables and attributes, and where its chunks are.
+// The content of a file: groups, variables and attributes, and the positions of its chunks.
 func ExampleOpen() {
 	ctx := context.Background()
 	src, err := source.Open(ctx, month)
@@ -56,7 +56,7 @@ func ExampleOpen() {
 	// 4 chunks of [31 3 4] take 1947 bytes
 }
 
-// What cannot be read is told apart by what errors.Is says of it.
+// errors.Is distinguishes damaged from unsupported sources.
 func ExampleOpen_errors() {
 	ctx := context.Background()
 	open := func(name string, content []byte) error {
@@ -74,5 +74,5 @@ func ExampleOpen_errors() {
 	fmt.Println(errors.Is(err, errors.ErrUnsupported), err)
 	// Output:
 	// true true half.nc: file is truncated: it has 6783 of 13567 bytes; fetch it again
-	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, HDF4, FITS, DMR++, Icechunk, kerchunk, Zarr): it begins with "GIF89a"
+	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, HDF4, FITS, DMR++, Icechunk, kerchunk, Zarr): it starts with "GIF89a"
 }

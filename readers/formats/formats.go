@@ -1,7 +1,7 @@
-// Package formats tells the format of a source by its content and opens it.
+// Package formats detects the format of a source by its content and opens it. File names are
+// ignored.
 //
-// The table below is the one place that knows all readers. A reader is added there and
-// nowhere else; the name of a file never counts.
+// Table lists all readers; a new reader is added there.
 package formats
 
 import (
@@ -26,14 +26,14 @@ import (
 	"varve/readers/zarr"
 )
 
-// Format is a reader with the name of what it reads.
+// Format is a reader with the name of its format.
 type Format struct {
 	Name string
 	readers.Reader
 }
 
-// Table returns the formats in the order in which they are tried. Files that sources name are
-// read where they lie in the source's own folder, or in one that is allowed.
+// Table returns the formats in the order of detection. Readers may open other files that a source
+// refers to if these are in the source's own folder, or in an allowed one.
 func Table(allow ...string) []Format {
 	return []Format{
 		{"HDF5", hdf5.Format{Allow: allow}},
@@ -42,16 +42,16 @@ func Table(allow ...string) []Format {
 		{"FITS", fits.Format{}},
 		{"DMR++", dmrpp.Format{}},
 		{"Icechunk", icechunk.Format{Allow: allow}},
-		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr: its folders have a .zmetadata too
+		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr, because its folders also have a .zmetadata
 		{"Zarr", zarr.Format{}},
 	}
 }
 
-// Detect returns the format of a source; allow is that of Table.
+// Detect returns the format of a source. allow is passed to Table.
 func Detect(ctx context.Context, src *source.Source, allow ...string) (Format, error) {
 	f, is, err := find(ctx, src, allow)
 	if err == nil && !is {
-		err = &readers.Error{Source: src.Name(), Offset: -1, Err: unknown(ctx, src)}
+		err = &readers.Error{Source: src.Name(), Offset: -1, Err: describeUnknown(ctx, src)}
 	}
 	return f, err
 }
@@ -65,14 +65,14 @@ func find(ctx context.Context, src *source.Source, allow []string) (Format, bool
 	return Format{}, false, nil
 }
 
-// IsStore reports whether a folder is one source, and the files in it are none: a store of a format of
-// the table, or of one that varve does not read.
+// IsStore reports whether a folder is a single source, so that its files are not sources: a store
+// of a format in the table, or of one that varve does not read.
 func IsStore(ctx context.Context, folder *source.Source) bool {
 	_, is, err := find(ctx, folder, nil)
 	return err == nil && (is || recognizeFolder(ctx, folder) != nil)
 }
 
-// Open reads the metadata of a source of any format; allow is that of Table.
+// Open reads the metadata of a source of any format. allow is passed to Table.
 func Open(ctx context.Context, src *source.Source, allow ...string) (*readers.Dataset, error) {
 	f, err := Detect(ctx, src, allow...)
 	if err != nil {
@@ -81,46 +81,46 @@ func Open(ctx context.Context, src *source.Source, allow ...string) (*readers.Da
 	return f.Open(ctx, src)
 }
 
-// unknown says what is wrong with a source of no known format, as far as its first bytes
-// tell.
-func unknown(ctx context.Context, src *source.Source) error {
+// describeUnknown returns the error for a source of no known format. It names the format and a remedy if
+// the first bytes show it.
+func describeUnknown(ctx context.Context, src *source.Source) error {
 	if src.IsFolder() {
 		if err := recognizeFolder(ctx, src); err != nil {
-			return unread(err.Error())
+			return unknownError(err.Error())
 		}
-		return fmt.Errorf("the folder is not in itself a source that varve reads (%s)", names())
+		return fmt.Errorf("the folder is not a store of a format that varve reads (%s); name the files in it", names())
 	}
 	if src.Size() == 0 {
-		return readers.Corruptf("the file is empty")
+		return readers.Corruptf("the file is empty; fetch it again")
 	}
 	head, err := src.View(ctx, 0, int(min(src.Size(), headBytes)))
 	if err != nil {
 		return err
 	}
 	if err := recognize(head); err != nil {
-		return unread(err.Error())
+		return unknownError(err.Error())
 	}
 	if looksLikeHTML(head) {
-		return readers.Corruptf("the file is a page of HTML or XML: a server's error message, or its list of a folder, of which each file has to be named")
+		return readers.Corruptf("the file is a page of HTML or XML: an error message of a server, or its list of a folder; name the files themselves")
 	}
 	if slices.Contains(zarrDocuments, path.Base(filepath.ToSlash(src.Name()))) {
-		return unread("it is a document of a Zarr store: name the folder that it is in; stores on HTTP servers, of which nobody knows what is there, are not read")
+		return unknownError("it is a metadata document of a Zarr store; name the folder that contains it (on an HTTP server this does not work, because folders cannot be listed)")
 	}
-	return unread(fmt.Sprintf("it begins with %q", head[:min(len(head), 8)]))
+	return unknownError(fmt.Sprintf("it starts with %q", head[:min(len(head), 8)]))
 }
 
-// zarrDocuments are names of files within a Zarr store.
+// zarrDocuments lists the metadata documents of a Zarr store.
 var zarrDocuments = []string{"zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"}
 
-// unread is the error of a source of no known format, with what is known of it.
-type unread string
+// unknownError is the error of a source of no known format; its text describes the source.
+type unknownError string
 
-func (u unread) Error() string {
+func (u unknownError) Error() string {
 	return fmt.Sprintf("not a format that varve reads (%s): %s", names(), string(u))
 }
 
-// Unwrap makes it something that is not understood, and not something that is damaged.
-func (u unread) Unwrap() error { return errors.ErrUnsupported }
+// Unwrap returns ErrUnsupported: the source is not damaged.
+func (u unknownError) Unwrap() error { return errors.ErrUnsupported }
 
 func names() string {
 	var list []string
@@ -130,13 +130,13 @@ func names() string {
 	return strings.Join(list, ", ")
 }
 
-// trimmed is text without what may stand in front of its first tag.
-func trimmed(head []byte) []byte { return bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf") }
+// trimStart returns text without blanks and a byte order mark before its first tag.
+func trimStart(head []byte) []byte { return bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf") }
 
-func looksLikeXML(head []byte) bool { return bytes.HasPrefix(trimmed(head), []byte("<")) }
+func looksLikeXML(head []byte) bool { return bytes.HasPrefix(trimStart(head), []byte("<")) }
 
 func looksLikeHTML(head []byte) bool {
-	head = trimmed(head)
+	head = trimStart(head)
 	for _, start := range []string{"<!DOCTYPE", "<!doctype", "<html", "<HTML", "<?xml"} {
 		if bytes.HasPrefix(head, []byte(start)) {
 			return true

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRefs reads refs whose locations are compressed with a dictionary.
+// BenchmarkRefs reads refs with locations that are compressed with a dictionary.
 func BenchmarkRefs(b *testing.B) {
 	_, found := variables(b, "many", "")
 	n := 0

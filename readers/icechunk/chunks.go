@@ -21,22 +21,23 @@ import (
 
 // chunks finds the chunks of a snapshot.
 type chunks struct {
-	src    *source.Source
-	reach  []string // folders of which files may be read
-	arrays map[string]*array
+	src     *source.Source
+	folders []string // folders whose files may be read
+	arrays  map[string]*array
 
 	mu   sync.Mutex
-	key  string // of the manifest that was read last
-	data []byte // what is in it
+	key  string // key of the manifest that was read last
+	data []byte // its content
 }
 
 const (
-	maxKept     = 32 << 20 // bytes of the manifest that is kept
+	maxKept     = 32 << 20 // bytes of the cached manifest
 	maxLocation = 64 << 10
 	chunkFolder = "chunks/"
 )
 
-// manifest returns the buffer in a manifest. Arrays often share one, so that the last stays.
+// manifest returns the buffer in a manifest. It caches the last one, because arrays often share a
+// manifest.
 func (c *chunks) manifest(ctx context.Context, key string) (*file.Buffer, error) {
 	c.mu.Lock()
 	data, same := c.data, c.key == key
@@ -53,18 +54,18 @@ func (c *chunks) manifest(ctx context.Context, key string) (*file.Buffer, error)
 	return f, err
 }
 
-// Refs reads the manifests of an array one after the other.
+// Refs reads the manifests of an array in order.
 func (c *chunks) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
 		at := c.arrays[a.Path]
 		if at == nil {
-			yield(nil, readers.Corruptf("the document is an array's, and the snapshot calls it a group"))
+			yield(nil, readers.Corruptf("the document describes an array, but the snapshot a group"))
 			return
 		}
 		seen := map[string]bool{}
 		for i := range at.manifests {
 			m := &at.manifests[i]
-			err := readers.Corruptf("the manifest %s stands there twice", m.key)
+			err := readers.Corruptf("manifest %s is listed twice", m.key)
 			if !seen[m.key] {
 				seen[m.key] = true
 				err = c.refs(ctx, a, at, m, yield)
@@ -93,7 +94,7 @@ func (c *chunks) locate(key string, err error) error {
 func (c *chunks) refs(ctx context.Context, a *zarrtree.Array, at *array, m *manifestRef, yield func(*readers.Ref, error) bool) error {
 	rank := a.Grid.Rank()
 	if len(m.from) != rank {
-		return readers.Corruptf("it is about chunks of %d dimensions, of an array of %d", len(m.from), rank)
+		return readers.Corruptf("manifest has chunks of %d dimensions (the array has %d)", len(m.from), rank)
 	}
 	f, err := c.manifest(ctx, m.key)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *chunks) refs(ctx context.Context, a *zarrtree.Array, at *array, m *mani
 		if err := r.read(list.Table(i)); err != nil {
 			return err
 		}
-		if r.outside() || !m.covers(r.index) {
+		if r.isOutside() || !m.covers(r.index) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -120,7 +121,7 @@ func (c *chunks) refs(ctx context.Context, a *zarrtree.Array, at *array, m *mani
 	return f.Err()
 }
 
-// find returns the refs of an array in a vector of the table ArrayManifest.
+// find returns the refs of an array in a vector of ArrayManifest tables.
 func find(arrays file.Vector, id [8]byte) file.Vector {
 	for i := range arrays.N {
 		if t := arrays.Table(i); bytes.Equal(t.Struct(0, 8), id[:]) {
@@ -130,28 +131,28 @@ func find(arrays file.Vector, id [8]byte) file.Vector {
 	return file.Vector{}
 }
 
-// refReader reads tables ChunkRef one after the other.
+// refReader reads ChunkRef tables in order.
 type refReader struct {
 	c          *chunks
 	f          *file.Buffer
 	dictionary []byte
-	decoder    *zstd.Decoder // of locations; nil until there is one
+	decoder    *zstd.Decoder // decoder of locations; nil until the first compressed one
 	location   []byte
 	counts     []int64
 
-	ref   readers.Ref
-	index []uint64
-	last  *readers.Other // of a source
-	any   bool
+	ref     readers.Ref
+	index   []uint64
+	last    *readers.Other // the source of the last ref
+	hasLast bool
 }
 
-// read reads a ref, which must come behind the one before.
+// read reads a ref, which must be after the previous one in C order.
 func (r *refReader) read(t file.Table) error {
 	index := t.Vector(0, 4)
 	if r.f.Err() == nil && index.N != uint64(len(r.index)) {
-		return readers.Corruptf("a chunk of %d numbers in an array of %d dimensions", index.N, len(r.index))
+		return readers.Corruptf("chunk index has %d numbers (the array has %d dimensions)", index.N, len(r.index))
 	}
-	ascending := !r.any
+	ascending := !r.hasLast
 	for k := range r.index {
 		n := index.U32(uint64(k))
 		if !ascending && n < r.index[k] {
@@ -161,9 +162,9 @@ func (r *refReader) read(t file.Table) error {
 		r.index[k] = n
 	}
 	if !ascending && r.f.Err() == nil {
-		return readers.Corruptf("chunk %v stands there twice", r.index)
+		return readers.Corruptf("chunk %v is listed twice", r.index)
 	}
-	r.any = true
+	r.hasLast = true
 	r.ref.Index = r.index
 	if err := r.place(t); err != nil {
 		return fmt.Errorf("chunk %v: %w", r.index, err)
@@ -171,8 +172,8 @@ func (r *refReader) read(t file.Table) error {
 	return r.f.Err()
 }
 
-// outside reports whether the array has no such chunk.
-func (r *refReader) outside() bool {
+// isOutside reports whether the chunk is outside the array.
+func (r *refReader) isOutside() bool {
 	for k, n := range r.index {
 		if n >= uint64(r.counts[k]) {
 			return true
@@ -181,7 +182,7 @@ func (r *refReader) outside() bool {
 	return false
 }
 
-// place sets where the bytes of a ref are.
+// place sets the position of a ref.
 func (r *refReader) place(t file.Table) error {
 	if inline := t.Vector(1, 1); inline.There {
 		data := append([]byte{}, t.Bytes(1)...)
@@ -190,7 +191,7 @@ func (r *refReader) place(t file.Table) error {
 	}
 	offset, length := t.U64(2), t.U64(3)
 	if offset > 1<<62 || length > 1<<62 {
-		return readers.Corruptf("%d bytes from offset %d on", length, offset)
+		return readers.Corruptf("%d bytes at offset %d are out of range", length, offset)
 	}
 	r.ref.Offset, r.ref.Size = int64(offset), length
 	if id := t.Struct(4, 12); id != nil {
@@ -208,13 +209,13 @@ func (r *refReader) place(t file.Table) error {
 	if seconds := t.U32(7); seconds > 0 {
 		modified = time.Unix(int64(seconds), 0).UTC()
 	}
-	r.source(named(string(location)), t.Text(6), modified)
+	r.source(sourceName(string(location)), t.Text(6), modified)
 	return nil
 }
 
-// named is the name of the source at a location. Locations are URLs, and names in object stores are
-// not: as in Icechunk a % is itself where no two digits follow.
-func named(location string) string {
+// sourceName returns the name of the source at a location. Locations are URLs, while names in object
+// stores are not: escapes are decoded. As in Icechunk, a % without two hexadecimal digits is kept.
+func sourceName(location string) string {
 	if !source.IsObject(location) || !strings.Contains(location, "%") {
 		return location
 	}
@@ -240,7 +241,7 @@ func named(location string) string {
 func (r *refReader) compressed(t file.Table) ([]byte, error) {
 	frame := t.Bytes(8)
 	if frame == nil && r.f.Err() == nil {
-		return nil, readers.Corruptf("neither bytes, nor a chunk of the repository, nor a location")
+		return nil, readers.Corruptf("reference has neither bytes nor a chunk id nor a location")
 	}
 	var err error
 	if r.decoder == nil {
@@ -258,7 +259,7 @@ func (r *refReader) close() {
 	}
 }
 
-// source sets the source of a ref. Refs that say the same of one share it.
+// source sets the source of a ref. Consecutive refs to the same state of a source share it.
 func (r *refReader) source(name, etag string, modified time.Time) {
 	if r.last == nil || r.last.Source != name || r.last.ETag != etag || !r.last.Modified.Equal(modified) {
 		r.last = &readers.Other{Source: name, ETag: etag, Modified: modified}
@@ -266,32 +267,32 @@ func (r *refReader) source(name, etag string, modified time.Time) {
 	r.ref.Other = r.last
 }
 
-// Open opens a chunk of the repository, or a local file that a ref is in if it is where
-// files may be read and has not changed.
+// Open opens a chunk of the repository, or a local file that a ref points to. The file must be in
+// an allowed folder and unchanged.
 func (c *chunks) Open(ctx context.Context, o *readers.Other) (*source.Source, error) {
 	if id, ok := strings.CutPrefix(o.Source, c.src.MemberName(chunkFolder)); ok {
 		return c.src.Member(ctx, chunkFolder+id)
 	}
-	src, err := source.OpenWithin(ctx, o.Source, c.reach...)
+	src, err := source.OpenWithin(ctx, o.Source, c.folders...)
 	if err != nil {
 		return nil, err
 	}
-	if err := unchanged(src.Identity(), o); err != nil {
+	if err := checkUnchanged(src.Identity(), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", o.Source, err), src.Close())
 	}
 	return src, nil
 }
 
-// unchanged holds a source against what a ref says of it. As in Icechunk the ETag decides
-// where there is one, and a time of change must not be later.
-func unchanged(id source.Identity, o *readers.Other) error {
+// checkUnchanged compares a source with the state in a ref. As in Icechunk, the ETag decides if there is
+// one; otherwise the modification time must not be later.
+func checkUnchanged(id source.Identity, o *readers.Other) error {
 	switch {
 	case o.ETag != "" && id.ETag == "":
-		return fmt.Errorf("its ETag has to be %s, and it has none: %w", o.ETag, errors.ErrUnsupported)
+		return fmt.Errorf("ETag is missing (want %s): %w", o.ETag, errors.ErrUnsupported)
 	case o.ETag != "" && strings.Trim(id.ETag, `"`) != strings.Trim(o.ETag, `"`):
-		return fmt.Errorf("%w: its ETag was %s, now %s", source.ErrChanged, o.ETag, id.ETag)
+		return fmt.Errorf("%w: ETag was %s, and is %s now", source.ErrChanged, o.ETag, id.ETag)
 	case o.ETag == "" && !o.Modified.IsZero() && id.Modified.After(o.Modified):
-		return fmt.Errorf("%w: it was not to change after %s, and did at %s", source.ErrChanged,
+		return fmt.Errorf("%w: it must not change after %s, but was modified at %s", source.ErrChanged,
 			o.Modified.Format(time.RFC3339), id.Modified.UTC().Format(time.RFC3339Nano))
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"varve/readers/source"
 )
 
-// buffers returns what is in the files of the samples.
+// buffers returns the buffers in the files of the samples.
 func buffers(t testing.TB) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -34,7 +34,7 @@ func buffers(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzBuffers reads buffers as whatever file they could be.
+// FuzzBuffers reads buffers as every kind of file.
 func FuzzBuffers(f *testing.F) {
 	for _, b := range buffers(f) {
 		if len(b) < 16<<10 {

@@ -24,7 +24,7 @@ const (
 	virtual    = "file:///tmp/varve-icechunk/"
 )
 
-// expectedVersion is what Icechunk and zarr-python read of a version of a repository.
+// expectedVersion holds Icechunk's and zarr-python's description of a version of a repository.
 type expectedVersion struct {
 	Title  string
 	Arrays map[string]struct {
@@ -72,8 +72,8 @@ func variables(t testing.TB, name, version string) (*readers.Dataset, map[string
 	return data, out
 }
 
-// TestAgainstIcechunk holds what the sample repositories hold, in several versions, against
-// what Icechunk said of them when they were made.
+// TestAgainstIcechunk compares several versions of the sample repositories with the content that
+// Icechunk reported when they were made.
 func TestAgainstIcechunk(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(fixtureDir, "expected.json"))
 	if err != nil {
@@ -223,7 +223,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestOpenChecks opens virtual chunks of files that changed, or that nobody may read.
+// TestOpenChecks opens virtual chunks of files that changed, or are not in allowed folders.
 func TestOpenChecks(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "data.bin")
@@ -234,7 +234,7 @@ func TestOpenChecks(t *testing.T) {
 	if err := os.Chtimes(name, when, when); err != nil {
 		t.Fatal(err)
 	}
-	c := &chunks{src: openSource(t, "v2"), reach: []string{dir}}
+	c := &chunks{src: openSource(t, "v2"), folders: []string{dir}}
 	for _, test := range []struct {
 		name  string
 		other readers.Other
@@ -269,7 +269,7 @@ func TestConformance(t *testing.T) {
 	readertest.RunFolder(t, Format{}, samples...)
 }
 
-// TestNamed: locations are URLs, and names in object stores are what they say.
+// TestNamed: locations are URLs; names in object stores have no escapes.
 func TestNamed(t *testing.T) {
 	for location, want := range map[string]string{
 		"s3://bucket/a%20b/100%25%23.nc": "s3://bucket/a b/100%#.nc",
@@ -279,7 +279,7 @@ func TestNamed(t *testing.T) {
 		"file:///a%20b.nc":               "file:///a%20b.nc", // which is read as a URL
 		"https://host/a%20b.nc":          "https://host/a%20b.nc",
 	} {
-		if got := named(location); got != want {
+		if got := sourceName(location); got != want {
 			t.Errorf("%s: %q, want %q", location, got, want)
 		}
 	}

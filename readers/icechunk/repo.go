@@ -1,20 +1,19 @@
-// Package icechunk reads repositories of Icechunk, formats 1 and 2: versions of a Zarr
-// hierarchy, whose chunks are objects of the repository, byte ranges of other files, or in
-// line.
+// Package icechunk reads Icechunk repositories of formats 1 and 2: versions of a Zarr hierarchy,
+// whose chunks are objects of the repository, byte ranges of other files, or inline.
 //
 //	repo                 format 2: branches, tags and snapshots
 //	refs/branch.main/ref.json, refs/tag.v1/ref.json
 //	                     format 1: {"snapshot": "VY76P925PRY57WFEK410"}
-//	snapshots/ID         nodes: path, zarr.json, and for arrays manifests with what of the
-//	                     array they are about
+//	snapshots/ID         nodes: path, zarr.json, and for arrays manifests with the part of
+//	                     the array that they cover
 //	manifests/ID         arrays: refs, in order
 //	chunks/ID            stored chunks
 //
-// What all but chunks and ref.json have in common is package file.
+// Package file reads the encoding that all files but chunks and ref.json share.
 //
-// Names, fields and types are those of the Icechunk specification 2.1 and its schemas. A ref
-// outside of what a snapshot says a manifest is about does not count, as in Icechunk. Refs
-// that are out of order are an error; Icechunk reads fill values.
+// Names, fields and types are those of the Icechunk specification 2.1 and its schemas. As in
+// Icechunk, refs outside the part that a snapshot assigns to a manifest are ignored. Refs that are
+// out of order are an error; Icechunk reads fill values for them.
 package icechunk
 
 import (
@@ -33,10 +32,9 @@ import (
 
 // Format is the readers.Reader of repositories.
 type Format struct {
-	// Version is the branch, tag, or id of a snapshot that is read; "" is the branch main.
+	// Version is the branch, tag or snapshot id to read; "" is the branch main.
 	Version string
-	// Allow are folders of which files may be read, besides the one that the repository
-	// stands in.
+	// Allow lists folders whose files may be read, besides the folder that contains the repository.
 	Allow []string
 }
 
@@ -54,7 +52,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		ref, err := src.ReadMember(ctx, mainRef, maxRef)
 		if errors.Is(err, fs.ErrNotExist) || err != nil {
-			return false, absent(err)
+			return false, ignoreAbsent(err)
 		}
 		_, err = parseRef(ref)
 		return err == nil, nil
@@ -68,7 +66,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	return is, errors.Join(err, repo.Close())
 }
 
-func absent(err error) error {
+func ignoreAbsent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -94,28 +92,28 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 
 // repo is an open repository.
 type repo struct {
-	Branches map[string]string // ids of snapshots by name; nil in format 1, which has to be asked
+	Branches map[string]string // snapshot ids by name; nil in format 1, which looks names up
 	Tags     map[string]string
 
-	src *source.Source
-	v1  bool
+	src  *source.Source
+	isV1 bool
 }
 
-// The limits of what a repository holds. There is an entry for each commit ever made.
+// Limits of a repository, which has an entry for each commit ever made.
 const (
 	maxRef       = 4 << 10
 	maxSnapshots = 1 << 22
 )
 
-// openRepo reads what versions a repository has.
+// openRepo reads the branches and tags of a repository.
 func openRepo(ctx context.Context, src *source.Source) (*repo, error) {
 	if !src.IsFolder() {
-		return nil, fmt.Errorf("%s: is a file, and an Icechunk repository is a folder", src.Name())
+		return nil, fmt.Errorf("%s: not an Icechunk repository: it is a file, not a folder", src.Name())
 	}
 	r := &repo{src: src}
 	f, err := readFile(ctx, src, repoKey, file.Repo)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.v1 = true
+		r.isV1 = true
 		_, err := r.readRef(ctx, mainRef)
 		return r, err
 	}
@@ -142,7 +140,7 @@ func readFile(ctx context.Context, src *source.Source, key string, want file.Kin
 	return f, nil
 }
 
-// read reads the table Repo.
+// read reads the Repo table.
 func (r *repo) read(f *file.Buffer) {
 	t := f.Root()
 	snapshots := t.Vector(4, 4)
@@ -152,14 +150,14 @@ func (r *repo) read(f *file.Buffer) {
 	r.Tags, r.Branches = refs(t.Vector(1, 4), snapshots), refs(t.Vector(2, 4), snapshots)
 }
 
-// refs reads a vector of the table Ref.
+// refs reads a vector of Ref tables.
 func refs(v, snapshots file.Vector) map[string]string {
 	out := map[string]string{}
 	for i := range v.N {
 		t := v.Table(i)
 		name, at := t.Text(0), uint64(t.U32(1))
 		if at >= snapshots.N {
-			t.Fail(readers.Corruptf("%.80q is snapshot %d of %d", name, at, snapshots.N))
+			t.Fail(readers.Corruptf("%.80q refers to snapshot %d of %d", name, at, snapshots.N))
 		}
 		if t.Err() != nil {
 			break
@@ -169,12 +167,12 @@ func refs(v, snapshots file.Vector) map[string]string {
 	return out
 }
 
-// find returns the id of the snapshot that a branch, a tag or an id names.
+// find returns the snapshot id of a branch, a tag or an id.
 func (r *repo) find(ctx context.Context, version string) (string, error) {
 	if version == "" {
 		version = "main"
 	}
-	if r.v1 {
+	if r.isV1 {
 		return r.findRef(ctx, version)
 	}
 	for _, names := range []map[string]string{r.Branches, r.Tags} {
@@ -185,15 +183,15 @@ func (r *repo) find(ctx context.Context, version string) (string, error) {
 	if isID(version) {
 		return version, nil
 	}
-	return "", fmt.Errorf("no branch, tag or snapshot is called %.80q", version)
+	return "", fmt.Errorf("no branch, tag or snapshot is named %.80q", version)
 }
 
-// isID reports whether text is the id of a snapshot.
+// isID reports whether text is a snapshot id.
 func isID(text string) bool {
 	return len(text) == 20 && strings.Trim(text, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// findRef is find in format 1. A tag that was deleted has a file that says so.
+// findRef is find for format 1. A deleted tag has a file ref.json.deleted.
 func (r *repo) findRef(ctx context.Context, version string) (string, error) {
 	for _, key := range []string{"refs/branch." + version + "/ref.json", "refs/tag." + version + "/ref.json"} {
 		if strings.Contains(version, "/") || !fs.ValidPath(key) {
@@ -209,7 +207,7 @@ func (r *repo) findRef(ctx context.Context, version string) (string, error) {
 	if isID(version) {
 		return version, nil
 	}
-	return "", fmt.Errorf("no branch, tag or snapshot is called %.80q", version)
+	return "", fmt.Errorf("no branch, tag or snapshot is named %.80q", version)
 }
 
 func (r *repo) readRef(ctx context.Context, key string) (string, error) {
@@ -227,7 +225,7 @@ func (r *repo) readRef(ctx context.Context, key string) (string, error) {
 func parseRef(doc []byte) (string, error) {
 	var ref struct{ Snapshot string }
 	if err := json.Unmarshal(doc, &ref); err != nil || !isID(ref.Snapshot) {
-		return "", readers.Corruptf(`want {"snapshot": an id of 20 characters}, found %.80q`, doc)
+		return "", readers.Corruptf(`found %.80q (want {"snapshot": an id of 20 characters})`, doc)
 	}
 	return ref.Snapshot, nil
 }

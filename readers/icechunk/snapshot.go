@@ -9,19 +9,19 @@ import (
 	"varve/readers/internal/zarrtree"
 )
 
-// array is what a snapshot says of where the chunks of an array are.
+// array holds the positions of an array's manifests.
 type array struct {
 	id        [8]byte
 	manifests []manifestRef
 }
 
-// manifestRef is a manifest with the chunks that it is about.
+// manifestRef is a manifest and the range of chunks that it covers.
 type manifestRef struct {
 	key      string
-	from, to []uint64 // of each axis; to is behind the last
+	from, to []uint64 // along each axis; to is after the last chunk
 }
 
-// covers reports whether a chunk is one that the manifest is about.
+// covers reports whether a chunk is in the manifest's range.
 func (m *manifestRef) covers(index []uint64) bool {
 	for k, n := range index {
 		if n < m.from[k] || n >= m.to[k] {
@@ -38,21 +38,21 @@ func (r *repo) dataset(ctx context.Context, id string, reach []string) (*readers
 	if err != nil {
 		return nil, err
 	}
-	c := &chunks{src: r.src, reach: reach, arrays: map[string]*array{}}
+	c := &chunks{src: r.src, folders: reach, arrays: map[string]*array{}}
 	nodes := c.nodes(f)
 	if f.Err() != nil {
 		return nil, &readers.Error{Source: r.src.MemberName(key), Offset: -1, Err: f.Err()}
 	}
 	format := "Icechunk 2"
-	if r.v1 {
+	if r.isV1 {
 		format = "Icechunk 1"
 	}
 	t := &zarrtree.Tree{Source: r.src, Format: format, Index: "manifests", Chunks: c}
 	return t.Dataset(nodes), ctx.Err()
 }
 
-// nodes reads the table Snapshot. Documents are counted, as a small buffer can hold the
-// same one many times.
+// nodes reads the Snapshot table. The total size of documents is limited, because a small buffer
+// can refer to the same document many times.
 func (c *chunks) nodes(f *file.Buffer) []zarrtree.Node {
 	v := f.Root().Vector(2, 4)
 	var out []zarrtree.Node
@@ -61,10 +61,10 @@ func (c *chunks) nodes(f *file.Buffer) []zarrtree.Node {
 		node := v.Table(i)
 		n := zarrtree.Node{Path: strings.TrimPrefix(node.Text(1), "/"), Zarr: node.Bytes(2)}
 		if left -= len(n.Zarr) + len(n.Path); left < 0 {
-			f.Fail(readers.Corruptf("nodes share documents"))
+			f.Fail(readers.Corruptf("nodes share documents, whose total size exceeds the limit"))
 		}
 		if n.Zarr == nil {
-			n.Err = readers.Corruptf("a node without a document")
+			n.Err = readers.Corruptf("node has no document")
 		}
 		if node.U8(3) == arrayNode {
 			c.arrays[n.Path] = readArray(node)
@@ -77,9 +77,9 @@ func (c *chunks) nodes(f *file.Buffer) []zarrtree.Node {
 	return out
 }
 
-const arrayNode = 1 // in the union NodeData
+const arrayNode = 1 // value of the union NodeData
 
-// readArray reads an ArrayNodeData.
+// readArray reads an ArrayNodeData table.
 func readArray(node file.Table) *array {
 	a := &array{}
 	copy(a.id[:], node.Struct(0, 8))
@@ -100,4 +100,4 @@ func readArray(node file.Table) *array {
 	return a
 }
 
-const maxRank = 1024 // of an array whose extents are of use
+const maxRank = 1024 // largest rank of an array

@@ -12,7 +12,7 @@ import (
 	"varve/readers"
 )
 
-// decodeText returns what a string stands for: bytes in base64, or itself.
+// decodeText returns the bytes of a string: decoded base64, or the string itself.
 func decodeText(text string) ([]byte, error) {
 	coded, ok := strings.CutPrefix(text, "base64:")
 	if !ok {
@@ -26,7 +26,7 @@ func decodeText(text string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// document returns the document that is a value: an object, or a string that holds one.
+// document returns the document in a value: an object, or a string that contains one.
 func document(raw []byte) ([]byte, error) {
 	if raw[0] == '{' {
 		return bytes.Clone(raw), nil
@@ -38,7 +38,7 @@ func document(raw []byte) ([]byte, error) {
 	return decodeText(text)
 }
 
-// templates are the names that stand for parts of URLs: {{name}}, or {{name(parameter=value)}}.
+// templates holds the templates for parts of URLs: {{name}}, or {{name(parameter=value)}}.
 type templates map[string]template
 
 func parseTemplates(raw []byte) (templates, error) {
@@ -72,20 +72,20 @@ func (t templates) expand(url string) (string, error) {
 	return text, nil
 }
 
-// placer turns values into the places of refs. Refs to one URL share what is said of it.
+// placer sets refs to the positions in values. Refs to the same URL share one readers.Other.
 type placer struct {
 	templates templates
-	last      string // the URL of other, before templates
-	raw       []byte // the same as it is written
+	last      string // URL of other, before expansion
+	raw       []byte // the same as JSON
 	other     *readers.Other
 }
 
-// place sets where the bytes are that a value stands for.
+// place sets a ref to the bytes of a value.
 func (p *placer) place(r *readers.Ref, raw []byte) error {
 	if raw[0] == '"' {
 		text, err := unquote(raw)
 		if err != nil {
-			return readers.Corruptf("a value: %w", err)
+			return readers.Corruptf("value: %w", err)
 		}
 		data, err := decodeText(text)
 		p.inline(r, data)
@@ -96,12 +96,12 @@ func (p *placer) place(r *readers.Ref, raw []byte) error {
 		return readers.Corruptf("want a string, [url] or [url, offset, length], found %.80q", raw)
 	}
 	if string(e.url) == "null" {
-		return fmt.Errorf("no URL, and no target for those without: %w", errors.ErrUnsupported)
+		return fmt.Errorf("reference has no URL, and there is no default target: %w", errors.ErrUnsupported)
 	}
 	if p.other == nil || !bytes.Equal(e.url, p.raw) {
 		url, err := unquote(e.url)
 		if err != nil {
-			return readers.Corruptf("a URL: %w", err)
+			return readers.Corruptf("URL: %w", err)
 		}
 		if err := p.source(r, url); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (p *placer) source(r *readers.Ref, url string) error {
 			return err
 		}
 		if expanded == "" {
-			return readers.Corruptf("an empty URL")
+			return readers.Corruptf("URL is empty")
 		}
 		p.last, p.other = url, &readers.Other{Source: expanded}
 	}
@@ -143,7 +143,7 @@ func (p *placer) source(r *readers.Ref, url string) error {
 	return nil
 }
 
-// entry is [url, offset, length], or [url], as it is written.
+// entry holds the parts of [url, offset, length], or [url], as JSON.
 type entry struct{ url, offset, size []byte }
 
 func parseEntry(raw []byte) (e entry, ok bool) {
@@ -165,7 +165,7 @@ func parseEntry(raw []byte) (e entry, ok bool) {
 	return e, ok && len(before) == 0
 }
 
-// urlLength is the length of the string or null that a list begins with, or 0.
+// urlLength returns the length of the string or null at the start of a list, or 0.
 func urlLength(list []byte) int {
 	if bytes.HasPrefix(list, []byte("null")) {
 		return len("null")
@@ -184,7 +184,7 @@ func urlLength(list []byte) int {
 	return 0
 }
 
-// rawBytes returns what the column raw stands for, in which base64 is the exception.
+// rawBytes returns the bytes in the column raw, which may be base64 with a prefix.
 func rawBytes(raw []byte) ([]byte, error) {
 	if bytes.HasPrefix(raw, []byte("base64:")) {
 		return decodeText(string(raw))

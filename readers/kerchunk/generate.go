@@ -13,21 +13,23 @@ import (
 	"varve/readers"
 )
 
-// generator makes one reference of each combination of the values of its dimensions:
+// generator makes one reference for each combination of the values of its dimensions:
 //
 //	{"key": "x/{{i}}", "url": "{{u}}_{{i}}", "offset": "{{(i + 1) * 1000}}", "length": "1000",
 //	 "dimensions": {"i": {"start": 0, "stop": 5, "step": 1}, "j": [1, 2, 7]}}
+//
+// For example, i = 2 gives x/2: bytes 3000 to 3999 of the URL that ends with _2.
 type generator struct {
 	key, url       template
-	offset, length template // neither: whole files
-	names          []string // of dimensions, the last one changing fastest
+	offset, length template // both empty: whole files
+	names          []string // names of the dimensions, the last one varying fastest
 	dims           []values
 }
 
-// maxGenerated bounds the references that all generators of a set make together.
+// maxGenerated limits the number of references of all generators of a set.
 const maxGenerated = 1 << 22
 
-// values are those of a dimension: a list, or a range.
+// values holds the values of a dimension: a list, or a range.
 type values struct {
 	list               []value
 	start, step, count int64
@@ -47,7 +49,7 @@ func (v *values) at(i int64) value {
 	return value{number: v.start + i*v.step}
 }
 
-// parseGenerators reads the member "gen".
+// parseGenerators decodes the member "gen".
 func parseGenerators(raw []byte) ([]generator, error) {
 	var list []struct {
 		Key, URL       string
@@ -62,7 +64,7 @@ func parseGenerators(raw []byte) ([]generator, error) {
 	for i, entry := range list {
 		g := &out[i]
 		if (entry.Offset == nil) != (entry.Length == nil) {
-			return nil, readers.Corruptf("gen %d: has an offset or a length, not both", i)
+			return nil, readers.Corruptf("gen %d: offset and length must both be present", i)
 		}
 		err := g.parse(map[*template]string{
 			&g.key: entry.Key, &g.url: entry.URL, &g.offset: numberText(entry.Offset), &g.length: numberText(entry.Length),
@@ -81,7 +83,7 @@ func parseGenerators(raw []byte) ([]generator, error) {
 	return out, nil
 }
 
-// numberText is a template that is a string, or a number.
+// numberText returns a template that is a string or a number.
 func numberText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -98,7 +100,7 @@ func (g *generator) parse(texts map[*template]string) error {
 		}
 	}
 	if len(g.key) == 0 || len(g.url) == 0 {
-		return readers.Corruptf("it has no key or no URL")
+		return readers.Corruptf("key or URL is empty")
 	}
 	return nil
 }
@@ -128,7 +130,7 @@ func parseValues(raw json.RawMessage) (values, error) {
 	}
 	const limit = 1 << 62
 	if r.Stop == nil || r.Step == 0 || max(r.Start, *r.Stop, r.Step) > limit || min(r.Start, *r.Stop, r.Step) < -limit {
-		return values{}, readers.Corruptf("no range: %s", raw)
+		return values{}, readers.Corruptf("range is %s (want stop, and a step other than 0)", raw)
 	}
 	v := values{start: r.Start, step: r.Step}
 	switch {
@@ -143,7 +145,7 @@ func parseValues(raw json.RawMessage) (values, error) {
 func parseList(raw json.RawMessage) (values, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return values{}, readers.Corruptf("a list: %w", err)
+		return values{}, readers.Corruptf("list: %w", err)
 	}
 	v := values{list: make([]value, len(list))}
 	for i, item := range list {
@@ -154,7 +156,7 @@ func parseList(raw json.RawMessage) (values, error) {
 			continue
 		}
 		if x.isText = true; json.Unmarshal(item, &x.text) != nil {
-			return v, fmt.Errorf("%.20q is neither a whole number nor a text: %w", item, errors.ErrUnsupported)
+			return v, fmt.Errorf("%.20q is neither an integer nor a string: %w", item, errors.ErrUnsupported)
 		}
 	}
 	return v, nil
@@ -174,13 +176,13 @@ func (g *generator) combinations() (int64, error) {
 	return n, nil
 }
 
-// mayMake reports whether the keys can begin with a prefix.
+// mayMake reports whether the generator's keys can start with a prefix.
 func (g *generator) mayMake(prefix string) bool {
 	text, more := g.key.prefix()
 	return strings.HasPrefix(text, prefix) || more && strings.HasPrefix(prefix, text)
 }
 
-// generate finds the refs of an array among those that generators make.
+// generate yields the refs of an array that generators make.
 func (l *lookup) generate(gens []generator) error {
 	for i := range gens {
 		g := &gens[i]
@@ -221,7 +223,7 @@ func (l *lookup) generateOne(g *generator, s scope) error {
 	}
 	url, err := g.url.make(s)
 	if err == nil && url == "" {
-		err = readers.Corruptf("an empty URL")
+		err = readers.Corruptf("URL is empty")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -245,7 +247,7 @@ func (l *lookup) generateOne(g *generator, s scope) error {
 	return nil
 }
 
-// number makes an offset or a length.
+// number returns the offset or the length that a template gives.
 func (t template) number(s scope) (int64, error) {
 	text, err := t.make(s)
 	if err != nil {
@@ -253,7 +255,7 @@ func (t template) number(s scope) (int64, error) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || n < 0 {
-		return 0, readers.Corruptf("offset or length %.40q is not a whole number from 0 to 2^63−1", text)
+		return 0, readers.Corruptf("offset or length %.40q is not an integer from 0 to 2^63−1", text)
 	}
 	return n, nil
 }

@@ -26,13 +26,13 @@ func inMemory(text string) *source.Source {
 
 func v1(entries ...string) string { return `{"version":1,"refs":{` + strings.Join(entries, ",") + `}}` }
 
-// generated is a set with one generator.
+// generated returns a set with one generator.
 func generated(members string) string {
 	return `{"version":1,"templates":{"u":"b","f":"{{c}}.nc"},"gen":[{` + members + `}],"refs":{` + group + "," + array + `}}`
 }
 
-// TestGenerated has the generators of the specification: what fsspec makes of each with
-// simple_templates=False.
+// TestGenerated expands the generators of the specification, and compares with fsspec
+// (simple_templates=False).
 func TestGenerated(t *testing.T) {
 	for _, test := range []struct{ name, members, want string }{
 		{"a range", `"key":"x/{{i}}","url":"http://{{u}}_{{i}}","offset":"{{(i + 1) * 1000}}","length":"1000","dimensions":{"i":{"stop":2}}`,
@@ -56,7 +56,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestGeneratedRefs has generators whose references cannot be made.
+// TestGeneratedRefs expands generators whose references are invalid.
 func TestGeneratedRefs(t *testing.T) {
 	for _, test := range []struct {
 		name, members string
@@ -161,7 +161,7 @@ func TestRefusedRefs(t *testing.T) {
 	}
 }
 
-// TestPassedOver has entries that are those of no chunk.
+// TestPassedOver reads a set with entries that belong to no chunk.
 func TestPassedOver(t *testing.T) {
 	text := v1(group, array, `"x/0":"ab"`, `"x/00":"zz"`, `"x/2":"zz"`, `"x/0.0":"zz"`, `"x/-1":"zz"`, `"x/a":3`, `"y/0":"zz"`, `"x/1":["a\"b",2,3]`)
 	data, err := Format{}.Open(context.Background(), inMemory(text))
@@ -174,7 +174,8 @@ func TestPassedOver(t *testing.T) {
 	}
 }
 
-// TestInterleaved has the entries of two arrays in turns, so that their extents overlap.
+// TestInterleaved reads a set in which the entries of two arrays alternate, so that their extents
+// overlap.
 func TestInterleaved(t *testing.T) {
 	const n = 400
 	entries := []string{group}
@@ -205,7 +206,8 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
-// TestManyPrefixes has more names than are kept apart. Each entry is read once all the same.
+// TestManyPrefixes reads a set with more names than the index separates. Each entry is still read
+// once.
 func TestManyPrefixes(t *testing.T) {
 	long := strings.Replace(array, "[4]", "[8]", 1)
 	entries := []string{group, long, strings.Replace(long, `"x/`, `"y/`, 1), `"x/0":["x.bin",0,2]`}
@@ -233,7 +235,7 @@ func TestManyPrefixes(t *testing.T) {
 	}
 }
 
-// TestLargeFile holds the memory that a large file takes to what it has to.
+// TestLargeFile checks the memory that a large file takes.
 func TestLargeFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 12 MB")
@@ -297,7 +299,7 @@ func BenchmarkRefs(b *testing.B) {
 	}
 }
 
-// FuzzJSON opens sets, and reads what is in them.
+// FuzzJSON opens sets and reads their content.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(v1(group, array, `"x/0":"ab"`, `"x/1":"base64:AAA="`)))
 	f.Add([]byte(`{` + group + `,` + array + `,"x/0":["a",0,1]}`))

@@ -12,42 +12,41 @@ import (
 	"varve/readers/source"
 )
 
-// The limits of an index.
+// Limits of an index.
 const (
 	maxDocuments = 256 << 20 // bytes of all documents
 	maxPrefixes  = 1 << 16
 	maxExtents   = 64 // of one prefix
 )
 
-// extent is a stretch of the text that begins with a name and ends with a value.
+// extent is the range of the text from the start of a name to the end of a value.
 type extent struct{ start, end int64 }
 
-// index is what one pass over the text leaves in memory: the documents, and where the
-// entries of each array are. Arrays whose entries are spread over many places have one
-// extent that covers others' entries too.
+// index is the result of one pass over the text: the documents, and the positions of each array's
+// entries. An array with entries in many places has one extent that also covers other entries.
 type index struct {
 	templates templates
 	version   string
 	gens      []generator
 
 	flat, refs table
-	nested     bool // there is a member "refs"
+	isNested   bool // the set has a member "refs"
 }
 
 // table is an index of the entries of one object.
 type table struct {
 	documents zarrtree.Collector
-	bytes     int                 // of documents
-	extents   map[string][]extent // by what hint makes of keys
-	rest      extent              // of entries of other prefixes, if these are too many
+	bytes     int                 // size of the documents
+	extents   map[string][]extent // by the hint of their keys
+	rest      extent              // entries of other prefixes, if there are too many
 }
 
-// hint takes the parts off the end of a key that could name a chunk. What is left is the
+// hint removes the trailing parts of a key that can belong to a chunk's name. The result is the
 // same for all chunks of an array and for the array's path.
 func hint(key string) string {
 	for key != "" {
 		cut := strings.LastIndexByte(key, '/')
-		if !chunkLike(key[cut+1:]) {
+		if !isLikeChunk(key[cut+1:]) {
 			break
 		}
 		key = key[:max(cut, 0)]
@@ -55,7 +54,7 @@ func hint(key string) string {
 	return key
 }
 
-func chunkLike(name string) bool {
+func isLikeChunk(name string) bool {
 	if name == "c" {
 		return true
 	}
@@ -73,8 +72,8 @@ func buildIndex(ctx context.Context, src *source.Source) (*index, error) {
 	s := newScanner(ctx, src, 0, src.Size())
 	s.want('{')
 	s.members(func(name string) { x.member(s, name) })
-	if s.err == nil && !s.ended() {
-		s.fail("something follows the references")
+	if s.err == nil && !s.isAtEnd() {
+		s.fail("text follows the references")
 	}
 	if s.err != nil {
 		return nil, s.err
@@ -82,7 +81,7 @@ func buildIndex(ctx context.Context, src *source.Source) (*index, error) {
 	return x, x.check()
 }
 
-// members calls read at the value of each member of an object that the scanner is in.
+// members calls read at the value of each member of the open object.
 func (s *scanner) members(read func(name string)) {
 	for first := true; s.err == nil; first = false {
 		name, ok := s.next(first)
@@ -98,7 +97,7 @@ func (x *index) member(s *scanner, name string) {
 	c := s.peek()
 	switch {
 	case name == "refs" && c == '{':
-		x.nested = true
+		x.isNested = true
 		s.pos++
 		s.members(func(key string) { x.refs.add(s, key) })
 	case name == "version" && c != '"' && c != '[' && c != '{':
@@ -124,16 +123,16 @@ func (x *index) member(s *scanner, name string) {
 func (x *index) check() error {
 	switch {
 	case x.version != "" && x.version != "0" && x.version != "1":
-		return fmt.Errorf("references of version %.20s; known are 0 and 1: %w", x.version, errors.ErrUnsupported)
-	case x.version == "1" && !x.nested:
-		return readers.Corruptf(`references of version 1 without "refs"`)
+		return fmt.Errorf("references of version %.20s (supported: 0 and 1): %w", x.version, errors.ErrUnsupported)
+	case x.version == "1" && !x.isNested:
+		return readers.Corruptf(`references of version 1 have no "refs"`)
 	}
 	return nil
 }
 
-// entries returns the references, which in version 0 are not in an object of their own.
+// entries returns the references. In version 0 they are members of the outermost object.
 func (x *index) entries() *table {
-	if x.nested {
+	if x.isNested {
 		return &x.refs
 	}
 	return &x.flat
@@ -153,15 +152,15 @@ func (t *table) add(s *scanner, key string) {
 	}
 	doc, err := document(raw)
 	if err != nil {
-		doc = []byte(string(raw)) // which is no document either, and said to be none by what reads it
+		doc = []byte(string(raw)) // not a document either; the parser of documents reports that
 	}
 	t.documents.Add(key, doc)
 	if t.bytes += len(doc); t.bytes > maxDocuments {
-		s.err = fmt.Errorf("%s: more than %d bytes of metadata: %w", s.src.Name(), maxDocuments, errors.ErrUnsupported)
+		s.err = fmt.Errorf("%s: metadata take more than %d bytes: %w", s.src.Name(), maxDocuments, errors.ErrUnsupported)
 	}
 }
 
-// extend adds an entry to those of a prefix.
+// extend adds an entry to the extents of a prefix.
 func (t *table) extend(prefix string, e extent) {
 	list, ok := t.extents[prefix]
 	if !ok && len(t.extents) >= maxPrefixes {
@@ -175,7 +174,7 @@ func (t *table) extend(prefix string, e extent) {
 		t.extents = map[string][]extent{}
 	}
 	last := len(list) - 1
-	// Between two entries of one array there is nothing but a comma and white space.
+	// Only a comma and white space are between two entries of one array.
 	if last >= 0 && (e.start-list[last].end < 64 || len(list) == maxExtents) {
 		list[last].end = e.end
 		return
@@ -183,7 +182,7 @@ func (t *table) extend(prefix string, e extent) {
 	t.extents[prefix] = append(list, e)
 }
 
-// of returns where the entries of an array are.
+// of returns the positions of an array's entries.
 func (t *table) of(path string) []extent {
 	if list, ok := t.extents[hint(path)]; ok || t.rest.end == 0 {
 		return list
@@ -195,7 +194,7 @@ func (t *table) of(path string) []extent {
 type jsonSet struct {
 	src   *source.Source
 	index *index
-	reach
+	folders
 }
 
 // Refs reads the entries of an array again.
@@ -236,7 +235,7 @@ type lookup struct {
 }
 
 func (l *lookup) scan(s *scanner) error {
-	for first := true; !s.ended(); first = false {
+	for first := true; !s.isAtEnd(); first = false {
 		name, ok := s.next(first)
 		if !ok || s.err != nil {
 			break

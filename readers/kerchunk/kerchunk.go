@@ -1,30 +1,30 @@
-// Package kerchunk reads sets of references: Zarr hierarchies whose chunks are byte ranges
-// of other files. There are two forms, as fsspec reads them.
+// Package kerchunk reads sets of references: Zarr hierarchies whose chunks are byte ranges of other
+// files. There are two forms, as in fsspec.
 //
 // A JSON file:
 //
 //	{"version": 1, "templates": {"u": "s3://bucket"}, "refs": {
 //	  ".zgroup": "{\"zarr_format\":2}", "x/.zarray": "{…}", "x/.zattrs": "{…}",
 //	  "x/0.0": ["{{u}}/a.nc", 4016, 1032],    a range of a file
-//	  "x/0.1": ["b.bin"],                     the whole of one
-//	  "x/1.0": "base64:AAAA…"                 or the bytes themselves, in base64 or as text
-//	}, "gen": [                               references that a generator makes
+//	  "x/0.1": ["b.bin"],                     a whole file
+//	  "x/1.0": "base64:AAAA…"                 inline bytes, in base64 or as text
+//	}, "gen": [                               a generator of references
 //	  {"key": "y/{{i}}", "url": "{{u}}/c.nc", "offset": "{{i * 1000}}", "length": "1000",
 //	   "dimensions": {"i": {"stop": 5}}}
 //	]}
 //
-// Version 0 is what "refs" holds, without the rest. Files can be large: they are read once
-// for the documents and for where the entries of each array are, and that part once more
-// when somebody asks for an array's refs.
+// In version 0 the content of "refs" is the whole file. Files can be large: the package reads them
+// once for the documents and the positions of each array's entries, and reads these entries again
+// when an array's refs are requested.
 //
 // A folder of Parquet files:
 //
 //	.zmetadata          {"metadata": {".zgroup": {…}, "x/.zarray": {…}}, "record_size": 100000}
-//	x/refs.0.parq       a row a chunk, in C order: path, offset, size, raw
+//	x/refs.0.parq       one row a chunk, in C order: path, offset, size, raw
 //	x/refs.1.parq       chunks from number record_size on
 //
-// The sources that refs name are opened only to read values, and only where they lie in the
-// folder that the set stands in or in one that Format allows.
+// The sources in refs are opened only to read values, and only if they are in the folder that
+// contains the set, or in one that Format allows.
 package kerchunk
 
 import (
@@ -40,7 +40,7 @@ import (
 
 // Format is the readers.Reader of sets of references.
 type Format struct {
-	Allow []string // folders of which files may be read, besides the one of the set
+	Allow []string // folders whose files may be read, besides the folder of the set
 }
 
 // Detect reports whether a source is a set of references.
@@ -53,7 +53,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 
 // Open reads the documents of a set.
 func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	where := reach(append([]string{folderOf(src.Name())}, f.Allow...))
+	where := folders(append([]string{folderOf(src.Name())}, f.Allow...))
 	if src.IsFolder() {
 		return openParquet(ctx, src, where)
 	}
@@ -63,14 +63,14 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	}
 	nodes := x.entries().documents.Nodes()
 	if len(nodes) == 0 {
-		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: readers.Corruptf("no references of kerchunk: no document of Zarr is among the entries")}
+		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: readers.Corruptf("not a set of kerchunk references: no entry is a Zarr document")}
 	}
-	set := &jsonSet{src: src, index: x, reach: where}
+	set := &jsonSet{src: src, index: x, folders: where}
 	t := &zarrtree.Tree{Source: src, Format: "kerchunk JSON", Index: "references", Chunks: set}
 	return t.Dataset(nodes), ctx.Err()
 }
 
-// folderOf is the folder in which a file or a folder lies.
+// folderOf returns the folder that contains a file or a folder.
 func folderOf(name string) string {
 	path, err := source.LocalPath(name)
 	if err != nil {
@@ -79,19 +79,19 @@ func folderOf(name string) string {
 	return filepath.Dir(filepath.Clean(path))
 }
 
-// reach is where sources may be that refs name.
-type reach []string
+// folders lists the folders in which sources of refs may be.
+type folders []string
 
-// Open opens a source that a ref names.
-func (r reach) Open(ctx context.Context, o *readers.Other) (*source.Source, error) {
+// Open opens the source of a ref.
+func (r folders) Open(ctx context.Context, o *readers.Other) (*source.Source, error) {
 	return source.OpenWithin(ctx, o.Source, r...)
 }
 
-// maxHead is how much of a JSON file is looked at to tell what it is.
+// maxHead limits the part of a JSON file that detection reads.
 const maxHead = 1 << 20
 
-// detectJSON reports whether a file begins with an object that has "refs" among its first
-// members, or else with the entries of version 0.
+// detectJSON reports whether a file starts with an object that has "refs" among its first members,
+// or entries of version 0.
 func detectJSON(ctx context.Context, src *source.Source) (bool, error) {
 	if src.Size() == 0 {
 		return false, ctx.Err()
@@ -109,7 +109,7 @@ func detectJSON(ctx context.Context, src *source.Source) (bool, error) {
 			}
 			c := s.peek()
 			found = name == "refs" && c == '{' || zarrtree.IsDocument(name) && (c == '"' || c == '{')
-			if !found && chunkLike(name[strings.LastIndexByte(name, '/')+1:]) && c == '[' {
+			if !found && isLikeChunk(name[strings.LastIndexByte(name, '/')+1:]) && c == '[' {
 				_, found = parseEntry(s.capture())
 				continue
 			}
@@ -124,9 +124,9 @@ func detectJSON(ctx context.Context, src *source.Source) (bool, error) {
 	return false, storageError(s.err)
 }
 
-// storageError leaves out what is only wrong with the text.
+// storageError returns nil for errors about the content of a source, and other errors unchanged.
 func storageError(err error) error {
-	if corrupt(err) {
+	if isCorrupt(err) {
 		return nil
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 	"varve/readers/readertest"
 )
 
-// expectedArray is what fsspec and zarr-python say of an array. A ref is a list of URL,
+// expectedArray holds fsspec's and zarr-python's description of an array. A ref is a list of URL,
 // offset and size, or bytes in hexadecimal.
 type expectedArray struct {
 	Shape  []uint64
@@ -23,8 +23,8 @@ type expectedArray struct {
 	Refs   map[string]any // by numbers with commas
 }
 
-// fixtures copies the sample sets to a folder, puts its name into them, and makes it the
-// working one, as relative URLs want it.
+// fixtures copies the sample sets to a folder, inserts the folder's name into them, and changes to
+// it, because relative URLs need that.
 func fixtures(t testing.TB) (dir string, sets map[string]map[string]expectedArray) {
 	t.Helper()
 	from, err := filepath.Abs("../../fixtures/kerchunk")
@@ -82,8 +82,8 @@ func refs(t *testing.T, v *readers.Variable) map[string]any {
 	return out
 }
 
-// TestAgainstFsspec holds shapes, refs and values of the sample sets against what fsspec
-// and zarr-python said of them when they were made.
+// TestAgainstFsspec compares shapes, refs and values of the sample sets with those that fsspec and
+// zarr-python reported when they were made.
 func TestAgainstFsspec(t *testing.T) {
 	_, sets := fixtures(t)
 	for name, arrays := range sets {

@@ -18,12 +18,11 @@ import (
 	"varve/zarrjson"
 )
 
-func corrupt(err error) bool { return errors.Is(err, readers.ErrCorrupt) }
+func isCorrupt(err error) bool { return errors.Is(err, readers.ErrCorrupt) }
 
 const metadataKey = ".zmetadata"
 
-// detectParquet reports whether a folder has a .zmetadata that says how many rows a Parquet
-// file has.
+// detectParquet reports whether a folder has a .zmetadata with a record_size.
 func detectParquet(ctx context.Context, src *source.Source) (bool, error) {
 	doc, err := src.ReadMember(ctx, metadataKey, maxDocuments)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +39,7 @@ func detectParquet(ctx context.Context, src *source.Source) (bool, error) {
 	return ok, nil
 }
 
-func openParquet(ctx context.Context, src *source.Source, where reach) (*readers.Dataset, error) {
+func openParquet(ctx context.Context, src *source.Source, where folders) (*readers.Dataset, error) {
 	doc, err := src.ReadMember(ctx, metadataKey, maxDocuments)
 	if err != nil {
 		return nil, err
@@ -51,24 +50,24 @@ func openParquet(ctx context.Context, src *source.Source, where reach) (*readers
 	}
 	rows, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || rows < 1 {
-		return nil, openError(src, "%s: %w", metadataKey, readers.Corruptf("record_size is %.40q; want a number of rows from 1 on", raw))
+		return nil, openError(src, "%s: %w", metadataKey, readers.Corruptf("record_size is %.40q (want at least 1 row)", raw))
 	}
-	set := &parquetSet{src: src, rows: rows, reach: where}
+	set := &parquetSet{src: src, rows: rows, folders: where}
 	t := &zarrtree.Tree{Source: src, Format: "kerchunk Parquet", Index: "references", Chunks: set}
 	return t.Dataset(withoutStubs(nodes)), ctx.Err()
 }
 
-// withoutStubs leaves out the .zarray that stands beside a zarr.json only so that fsspec can
-// count: in a set of format 3 all documents that are seen are of format 3.
+// withoutStubs removes the .zarray that accompanies a zarr.json only so that fsspec can count
+// chunks. If a set has a document of format 3, only documents of format 3 count.
 func withoutStubs(nodes []zarrtree.Node) []zarrtree.Node {
 	v3 := slices.ContainsFunc(nodes, func(n zarrtree.Node) bool { return n.Zarr != nil })
 	return slices.DeleteFunc(nodes, func(n zarrtree.Node) bool {
-		return v3 && n.Zarr == nil && (n.Path == "zarr.json" || strings.HasSuffix(n.Path, "/zarr.json") || n.Array != nil && stub(n.Array))
+		return v3 && n.Zarr == nil && (n.Path == "zarr.json" || strings.HasSuffix(n.Path, "/zarr.json") || n.Array != nil && isStub(n.Array))
 	})
 }
 
-// stub reports whether a .zarray has no type.
-func stub(doc []byte) bool {
+// isStub reports whether a .zarray has no data type.
+func isStub(doc []byte) bool {
 	fields, err := zarrjson.ParseAttributes(doc)
 	if err != nil {
 		return false
@@ -80,11 +79,11 @@ func stub(doc []byte) bool {
 // parquetSet is a set of references in Parquet files.
 type parquetSet struct {
 	src  *source.Source
-	rows int64 // of a file
-	reach
+	rows int64 // rows of a file
+	folders
 }
 
-// Refs reads the Parquet files of an array one after the other.
+// Refs reads the Parquet files of an array in order.
 func (s *parquetSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
 		records, err := s.records(ctx, a)
@@ -115,8 +114,8 @@ func join(path, name string) string {
 
 func recordName(n int64) string { return "refs." + strconv.FormatInt(n, 10) + ".parq" }
 
-// records lists the files there are of an array, in order. Chunks of files that are missing
-// are missing too.
+// records returns the numbers of an array's existing files, in order. The chunks of missing files
+// are missing.
 func (s *parquetSet) records(ctx context.Context, a *zarrtree.Array) ([]int64, error) {
 	last := (a.Grid.Chunks() - 1) / s.rows
 	var records []int64
@@ -135,7 +134,7 @@ func (s *parquetSet) records(ctx context.Context, a *zarrtree.Array) ([]int64, e
 	return records, nil
 }
 
-// rowReader turns rows into refs.
+// rowReader converts rows to refs.
 type rowReader struct {
 	*parquetSet
 	a      *zarrtree.Array
@@ -145,7 +144,7 @@ type rowReader struct {
 	yield  func(*readers.Ref, error) bool
 }
 
-// file reads the rows of a file, the first of which is that of the chunk number first.
+// file reads the rows of a file. The first row is for chunk number first.
 func (l *rowReader) file(ctx context.Context, key string, first int64) (err error) {
 	src, err := l.src.Member(ctx, key)
 	if err != nil {
@@ -158,7 +157,7 @@ func (l *rowReader) file(ctx context.Context, key string, first int64) (err erro
 			return err
 		}
 		if number == end {
-			return nil // the rest is padding
+			return nil // the remaining rows are padding
 		}
 		if err := l.row(row, number); err != nil {
 			return err
@@ -166,13 +165,13 @@ func (l *rowReader) file(ctx context.Context, key string, first int64) (err erro
 		number++
 	}
 	if number < end {
-		return readers.Corruptf("%d rows; want %d, one a chunk", number-first, end-first)
+		return readers.Corruptf("file has %d rows (want %d, one for each chunk)", number-first, end-first)
 	}
 	return nil
 }
 
-// row yields the ref of a row, if the chunk is not missing. What stands in more than one
-// column counts in this order.
+// row yields the ref of a row, unless the chunk is missing. If several columns have a value, raw
+// precedes path, as in fsspec.
 func (l *rowReader) row(row *parq.Row, number int64) error {
 	switch {
 	case row.Raw != nil:
@@ -188,7 +187,7 @@ func (l *rowReader) row(row *parq.Row, number int64) error {
 			return fmt.Errorf("row of chunk %d: %w", number, err)
 		}
 		if row.Offset < 0 || row.Size < 0 {
-			return readers.Corruptf("row of chunk %d: %d bytes from offset %d on", number, row.Size, row.Offset)
+			return readers.Corruptf("row of chunk %d: %d bytes at offset %d are out of range", number, row.Size, row.Offset)
 		}
 		l.ref.Offset, l.ref.Size = row.Offset, uint64(row.Size)
 		if row.Offset == 0 && row.Size == 0 {

@@ -10,22 +10,22 @@ import (
 	"varve/readers"
 )
 
-// template is a text with expressions in double braces. Of the language that the specification
-// borrows (Jinja) these are what templates and generators of references need:
+// template is a text with expressions in double braces. The specification uses Jinja; this is the
+// part that templates and generators need:
 //
-//	names, whole numbers, 'texts', ( ), unary -, * // %, + -, ~ for joining texts,
+//	names, integers, 'texts', ( ), unary -, * // %, + -, ~ to join texts,
 //	f(name=value, …) for a template with parameters
 //
-// Everything else is refused by name.
+// Everything else is an error that names the expression.
 type template []templatePart
 
-// templatePart is a text, or an expression where there is one.
+// templatePart is a text, or an expression if expr is set.
 type templatePart struct {
 	text string
 	expr expression
 }
 
-// value is a whole number or a text.
+// value is an integer or a text.
 type value struct {
 	text   string
 	number int64
@@ -39,7 +39,7 @@ func (v value) String() string {
 	return strconv.FormatInt(v.number, 10)
 }
 
-// scope gives names their values: dimensions of a generator, or parameters, and templates.
+// scope holds the values of names: dimensions of a generator, or parameters, and templates.
 type scope struct {
 	values    map[string]value
 	templates templates
@@ -47,15 +47,15 @@ type scope struct {
 
 type expression func(s scope) (value, error)
 
-// The limits of templates.
+// Limits of templates.
 const (
-	maxTemplate = 64 << 10 // bytes of one, and of what it makes
-	maxBraces   = 64       // of parentheses in one another
+	maxTemplate = 64 << 10 // bytes of a template, and of its result
+	maxBraces   = 64       // nesting of parentheses
 )
 
 func parseTemplate(text string) (template, error) {
 	if len(text) > maxTemplate {
-		return nil, fmt.Errorf("a template of %d bytes: %w", len(text), errors.ErrUnsupported)
+		return nil, fmt.Errorf("template of %d bytes: %w", len(text), errors.ErrUnsupported)
 	}
 	var out template
 	for {
@@ -72,9 +72,9 @@ func parseTemplate(text string) (template, error) {
 		p := expressionParser{rest: rest}
 		expr := p.join(0)
 		if !p.take("}}") && p.err == nil {
-			p.err = readers.Corruptf("template %.80q has {{ and no }}", text)
+			p.err = readers.Corruptf("template %.80q: {{ without }}", text)
 			if strings.Contains(p.rest, "}}") {
-				p.err = fmt.Errorf("template %.80q: an expression goes on with %.20q: %w", text, p.rest, errors.ErrUnsupported)
+				p.err = fmt.Errorf("template %.80q: unexpected %.20q in an expression: %w", text, p.rest, errors.ErrUnsupported)
 			}
 		}
 		if p.err != nil {
@@ -85,7 +85,7 @@ func parseTemplate(text string) (template, error) {
 	}
 }
 
-// prefix is the text before the first expression, and whether there is one.
+// prefix returns the text before the first expression, and whether there is one.
 func (t template) prefix() (text string, more bool) {
 	for _, p := range t {
 		if p.expr != nil {
@@ -96,7 +96,7 @@ func (t template) prefix() (text string, more bool) {
 	return text, false
 }
 
-// make writes the text with the values of a scope.
+// make returns the text with the values of a scope.
 func (t template) make(s scope) (string, error) {
 	var out strings.Builder
 	for _, p := range t {
@@ -109,14 +109,14 @@ func (t template) make(s scope) (string, error) {
 			text = v.String()
 		}
 		if out.Len()+len(text) > maxTemplate {
-			return "", fmt.Errorf("a template makes more than %d bytes: %w", maxTemplate, errors.ErrUnsupported)
+			return "", fmt.Errorf("result of a template has more than %d bytes: %w", maxTemplate, errors.ErrUnsupported)
 		}
 		out.WriteString(text)
 	}
 	return out.String(), nil
 }
 
-// expressionParser reads an expression. After an error it reads nothing.
+// expressionParser parses an expression. After an error it parses nothing.
 type expressionParser struct {
 	rest string
 	err  error
@@ -130,7 +130,7 @@ func (p *expressionParser) peek() byte {
 	return p.rest[0]
 }
 
-// take moves over a mark.
+// take skips a mark, and reports whether it was there.
 func (p *expressionParser) take(mark string) bool {
 	p.peek()
 	rest, ok := strings.CutPrefix(p.rest, mark)
@@ -147,7 +147,7 @@ func (p *expressionParser) fail(format string, args ...any) expression {
 	return nil
 }
 
-// binary reads operands of a kind with marks between them.
+// binary parses operands with marks between them, from left to right.
 func (p *expressionParser) binary(depth int, operand func(int) expression, marks ...string) expression {
 	left := operand(depth)
 	for p.err == nil {
@@ -177,7 +177,7 @@ func (p *expressionParser) product(depth int) expression {
 
 func (p *expressionParser) operand(depth int) expression {
 	if depth > maxBraces {
-		return p.fail("an expression is nested deeper than %d", maxBraces)
+		return p.fail("expression is nested more than %d levels deep", maxBraces)
 	}
 	switch c := p.peek(); {
 	case p.take("-"):
@@ -187,13 +187,13 @@ func (p *expressionParser) operand(depth int) expression {
 	case p.take("("):
 		x := p.join(depth + 1)
 		if !p.take(")") {
-			return p.fail("parentheses without their end before %.20q", p.rest)
+			return p.fail("missing ) before %.20q", p.rest)
 		}
 		return x
 	case c == '\'' || c == '"':
 		text, rest, ok := strings.Cut(p.rest[1:], string(c))
 		if !ok || strings.Contains(text, `\`) {
-			return p.fail("a text in an expression begins with %.20q", p.rest)
+			return p.fail("text in an expression has no end or an escape: %.20q", p.rest)
 		}
 		p.rest = rest
 		return func(scope) (value, error) { return value{text: text, isText: true}, nil }
@@ -201,13 +201,13 @@ func (p *expressionParser) operand(depth int) expression {
 		digits := p.word()
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
-			return p.fail("%.20q is no whole number", digits)
+			return p.fail("%.20q is not an integer", digits)
 		}
 		return func(scope) (value, error) { return value{number: n}, nil }
 	}
 	name := p.word()
 	if name == "" {
-		return p.fail("an expression goes on with %.20q", p.rest)
+		return p.fail("unexpected %.20q in an expression", p.rest)
 	}
 	if p.take("(") {
 		return p.call(name, depth)
@@ -215,7 +215,7 @@ func (p *expressionParser) operand(depth int) expression {
 	return func(s scope) (value, error) { return s.lookup(name) }
 }
 
-// word reads letters, digits and underscores.
+// word parses letters, digits and underscores.
 func (p *expressionParser) word() string {
 	p.peek()
 	n := 0
@@ -231,16 +231,16 @@ func (p *expressionParser) word() string {
 	return word
 }
 
-// call reads the arguments of a template with parameters.
+// call parses the arguments of a template with parameters.
 func (p *expressionParser) call(name string, depth int) expression {
 	arguments := map[string]expression{}
 	for !p.take(")") {
 		if len(arguments) > 0 && !p.take(",") {
-			return p.fail("arguments of %q go on with %.20q", name, p.rest)
+			return p.fail("arguments of %q: unexpected %.20q", name, p.rest)
 		}
 		argument := p.word()
 		if argument == "" || !p.take("=") {
-			return p.fail("arguments of %q are not of the form name=value before %.20q", name, p.rest)
+			return p.fail("arguments of %q do not have the form name=value before %.20q", name, p.rest)
 		}
 		if arguments[argument] = p.join(depth + 1); p.err != nil {
 			return nil
@@ -249,7 +249,7 @@ func (p *expressionParser) call(name string, depth int) expression {
 	return func(s scope) (value, error) {
 		t, ok := s.templates[name]
 		if !ok {
-			return value{}, fmt.Errorf("there is no template %q: %w", name, errors.ErrUnsupported)
+			return value{}, fmt.Errorf("template %q does not exist: %w", name, errors.ErrUnsupported)
 		}
 		inner := scope{values: map[string]value{}}
 		for argument, x := range arguments {
@@ -270,16 +270,16 @@ func (s scope) lookup(name string) (value, error) {
 	}
 	t, ok := s.templates[name]
 	if !ok {
-		return value{}, fmt.Errorf("it asks for the template %q, and there is none of that name: %w", name, errors.ErrUnsupported)
+		return value{}, fmt.Errorf("template %q does not exist: %w", name, errors.ErrUnsupported)
 	}
 	text, more := t.prefix()
 	if more {
-		return value{}, fmt.Errorf("the template %q has parameters, and is given none: %w", name, errors.ErrUnsupported)
+		return value{}, fmt.Errorf("template %q needs parameters: %w", name, errors.ErrUnsupported)
 	}
 	return value{text: text, isText: true}, nil
 }
 
-// apply works out a mark between two expressions.
+// apply computes the result of a mark between two expressions.
 func apply(mark string, a, b expression, s scope) (value, error) {
 	x, err := a(s)
 	if err != nil {
@@ -293,19 +293,19 @@ func apply(mark string, a, b expression, s scope) (value, error) {
 		if text := x.String() + y.String(); len(text) <= maxTemplate {
 			return value{text: text, isText: true}, nil
 		}
-		return value{}, fmt.Errorf("an expression makes more than %d bytes: %w", maxTemplate, errors.ErrUnsupported)
+		return value{}, fmt.Errorf("result of an expression has more than %d bytes: %w", maxTemplate, errors.ErrUnsupported)
 	}
 	if x.isText || y.isText {
-		return value{}, fmt.Errorf("%s of a text and something else: %w", mark, errors.ErrUnsupported)
+		return value{}, fmt.Errorf("operator %s needs two numbers: %w", mark, errors.ErrUnsupported)
 	}
 	n, ok := calculate(mark, x.number, y.number)
 	if !ok {
-		return value{}, readers.Corruptf("%d %s %d is no number from −2^63 to 2^63−1", x.number, mark, y.number)
+		return value{}, readers.Corruptf("%d %s %d is out of the range from −2^63 to 2^63−1", x.number, mark, y.number)
 	}
 	return value{number: n}, nil
 }
 
-// calculate works as Python does, as far as int64 goes.
+// calculate computes like Python, within int64.
 func calculate(mark string, x, y int64) (n int64, ok bool) {
 	switch mark {
 	case "+":

@@ -10,8 +10,8 @@ import (
 	"varve/readers/source"
 )
 
-// The limits of a header. They are far above what libraries write, and keep a hostile
-// file from taking more memory than it has a use for.
+// Limits of a header. They are far above real files, and bound the memory that a hostile file can
+// use.
 const (
 	maxHeader     = 64 << 20 // bytes
 	maxDims       = 1 << 17
@@ -21,18 +21,17 @@ const (
 	maxDimIDs     = 1 << 20
 )
 
-const windowSize = 64 << 10 // of a read; the source holds blocks of this size
+const windowSize = 64 << 10 // size of a read; the source caches blocks of this size
 
-// cursor reads a header from its start. After an error it reads zeros; err holds the
-// first one.
+// cursor decodes a header. It keeps the first error in err and reads zeros after it.
 type cursor struct {
-	ctx  context.Context
-	src  *source.Source
-	at   int64
-	wide bool // numbers called n are 8 bytes
-	err  error
+	ctx    context.Context
+	src    *source.Source
+	at     int64
+	isWide bool // numbers called n have 8 bytes
+	err    error
 
-	window []byte // what is at offset start
+	window []byte // bytes at offset start
 	start  int64
 }
 
@@ -42,7 +41,7 @@ func (c *cursor) fail(at int64, err error) {
 	}
 }
 
-// left is how many bytes follow.
+// left returns the number of bytes that follow.
 func (c *cursor) left() uint64 { return uint64(c.src.Size() - c.at) }
 
 // take returns the next n bytes, or nil after an error.
@@ -51,10 +50,10 @@ func (c *cursor) take(n uint64, what string) []byte {
 	case c.err != nil:
 		return nil
 	case n > c.left():
-		c.fail(c.at, readers.Corruptf("the file ends within the header: %s takes %d bytes, %d are left", what, n, c.left()))
+		c.fail(c.at, readers.Corruptf("file is truncated in its header: %s needs %d bytes, but only %d remain", what, n, c.left()))
 		return nil
 	case uint64(c.at)+n > maxHeader:
-		c.fail(c.at, unsupported("a header of more than %d bytes", maxHeader))
+		c.fail(c.at, unsupported("header of more than %d bytes", maxHeader))
 		return nil
 	}
 	if end := c.start + int64(len(c.window)); c.at < c.start || uint64(end-c.at) < n || c.at > end {
@@ -93,23 +92,23 @@ func (c *cursor) uint64(what string) uint64 {
 	return 0
 }
 
-// number reads an n of the grammar.
+// number decodes an n of the grammar.
 func (c *cursor) number(what string) uint64 {
-	if c.wide {
+	if c.isWide {
 		return c.uint64(what)
 	}
 	return uint64(c.uint32(what))
 }
 
-// width is the size of an n.
+// width returns the size of an n.
 func (c *cursor) width() uint64 {
-	if c.wide {
+	if c.isWide {
 		return 8
 	}
 	return 4
 }
 
-// count reads an n that says how many things follow, each of at least size bytes.
+// count decodes an n that counts items of at least size bytes each.
 func (c *cursor) count(size, limit uint64, what string) uint64 {
 	at := c.at
 	n := c.number("number of " + what)
@@ -117,18 +116,18 @@ func (c *cursor) count(size, limit uint64, what string) uint64 {
 	case c.err != nil:
 		return 0
 	case n > c.left()/size:
-		c.fail(at, readers.Corruptf("%d %s, of at least %d bytes each, do not fit in the %d bytes left", n, what, size, c.left()))
+		c.fail(at, readers.Corruptf("%d %s of at least %d bytes each do not fit in the remaining %d bytes", n, what, size, c.left()))
 		return 0
 	case n > limit:
-		c.fail(at, unsupported("%d %s in one header, more than %d", n, what, limit))
+		c.fail(at, unsupported("%d %s in one header (limit %d)", n, what, limit))
 		return 0
 	}
 	return n
 }
 
-// padded reads n bytes and the padding behind them.
+// padded returns the next n bytes and skips their padding.
 func (c *cursor) padded(n uint64, what string) []byte {
-	if n > c.left() { // so that the padding cannot overflow
+	if n > c.left() { // n with its padding could overflow
 		c.take(n, what)
 		return nil
 	}
@@ -137,17 +136,17 @@ func (c *cursor) padded(n uint64, what string) []byte {
 }
 
 func (c *cursor) name(what string) string {
-	n := c.number("length of the name of " + what)
-	return string(c.padded(n, "the name of "+what))
+	n := c.number("name length of " + what)
+	return string(c.padded(n, "name of "+what))
 }
 
-// list reads the head of a list and returns how many elements follow.
+// list decodes the head of a list and returns the number of elements.
 func (c *cursor) list(tag uint32, size, limit uint64, what string) uint64 {
 	at := c.at
 	got := c.uint32("tag of the " + what)
 	n := c.count(size, limit, what)
 	if c.err == nil && got != tag && (got != 0 || n != 0) {
-		c.fail(at, readers.Corruptf("tag %d before %d elements where %d is due, for %s", got, n, tag, what))
+		c.fail(at, readers.Corruptf("list of %[4]s: tag is %[1]d (want %[3]d) for %[2]d elements", got, n, tag, what))
 		return 0
 	}
 	return n

@@ -12,7 +12,7 @@ import (
 // Format is the readers.Reader of classic netCDF files.
 type Format struct{}
 
-// Detect reports whether a source begins with the magic number of a classic file.
+// Detect reports whether a source starts with the magic number of a classic file.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) { return Detect(ctx, src) }
 
 // Open reads the header of a source.
@@ -24,7 +24,7 @@ func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, e
 	return f.Dataset(), nil
 }
 
-// Detect reports whether a source begins with the magic number of a classic file.
+// Detect reports whether a source starts with the magic number of a classic file.
 func Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if src.Size() < 4 {
 		return false, ctx.Err()
@@ -33,7 +33,7 @@ func Detect(ctx context.Context, src *source.Source) (bool, error) {
 	return version(magic) != 0, err
 }
 
-// File is an open file.
+// File is an open classic file.
 type File struct {
 	src     *source.Source
 	header  *Header
@@ -49,13 +49,13 @@ func OpenFile(ctx context.Context, src *source.Source) (*File, error) {
 	return &File{src: src, header: h, records: h.records(src.Size())}, nil
 }
 
-// Header returns the header as it is stored.
+// Header returns the header as stored.
 func (f *File) Header() *Header { return f.header }
 
-// Records returns how many records there are, and the bytes from one to the next.
+// Records returns the number of records, and the distance from one to the next in bytes.
 func (f *File) Records() (count, size uint64) { return f.records.count, f.records.size }
 
-// FormatName names the format as varve does.
+// FormatName returns varve's name of the format.
 func (h *Header) FormatName() string {
 	switch h.Version {
 	case offset64:
@@ -66,18 +66,17 @@ func (h *Header) FormatName() string {
 	return "netCDF-3 classic"
 }
 
-// Dataset returns the file with names as netcdf-c gives them. A variable of which
-// something is missing is among the problems; it is also among the variables, if its shape
-// is known.
+// Dataset returns the file's content with the names that netcdf-c shows. Variables with missing
+// values are listed as problems, and also as variables if their shape is known.
 func (f *File) Dataset() *readers.Dataset {
 	b := builder{File: f, names: map[string]bool{}}
-	root := &readers.Group{Path: "/", Attributes: clean(f.header.Attributes)}
+	root := &readers.Group{Path: "/", Attributes: cleanNames(f.header.Attributes)}
 	for _, d := range f.header.Dims {
 		root.Dimensions = append(root.Dimensions, f.dimension(d))
 	}
 	b.out = &readers.Dataset{Source: f.src, Format: f.header.FormatName(), Root: root}
 	if f.header.Err != nil {
-		b.problem("/", f.header.Err)
+		b.addProblem("/", f.header.Err)
 	}
 	for i := range f.header.Vars {
 		b.variable(&f.header.Vars[i])
@@ -85,8 +84,8 @@ func (f *File) Dataset() *readers.Dataset {
 	return b.out
 }
 
-// clean gives attributes the names that netcdf-c gives them.
-func clean(list []readers.Attribute) []readers.Attribute {
+// cleanNames returns attributes with the names that netcdf-c shows.
+func cleanNames(list []readers.Attribute) []readers.Attribute {
 	out := make([]readers.Attribute, len(list))
 	copy(out, list)
 	for i := range out {
@@ -104,14 +103,14 @@ func (f *File) dimension(d Dim) *readers.Dimension {
 	return out
 }
 
-// builder makes a dataset.
+// builder builds a readers.Dataset from a file.
 type builder struct {
 	*File
 	out   *readers.Dataset
 	names map[string]bool
 }
 
-func (b *builder) problem(path string, err error) {
+func (b *builder) addProblem(path string, err error) {
 	err = &readers.Error{Source: b.src.Name(), Path: path, Offset: -1, Err: err}
 	b.out.Problems = append(b.out.Problems, readers.Problem{Path: path, Err: err})
 }
@@ -120,31 +119,31 @@ func (b *builder) variable(v *Var) {
 	name := CleanName(v.Name)
 	path := "/" + name
 	if b.names[name] {
-		b.problem(path, readers.Corruptf("there is more than one variable of this name"))
+		b.addProblem(path, readers.Corruptf("more than one variable has this name"))
 	}
 	b.names[name] = true
 	s := b.header.place(v, b.records)
 	if _, err := b.header.slabSize(v); err != nil {
-		b.problem(path, err)
-		return // there is no shape to show
+		b.addProblem(path, err)
+		return // without a shape
 	}
 	out := &readers.Variable{
 		Name: name, Path: path,
 		Type:       v.Type,
-		Attributes: clean(v.Attributes),
+		Attributes: cleanNames(v.Attributes),
 		Storage:    b.storage(v, s),
 	}
 	for _, id := range v.DimIDs {
 		b.addDim(out, b.out.Root.Dimensions[id])
 	}
-	out.Fill = fill(v)
+	out.Fill = fillOf(v)
 	out.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) { return b.value(ctx, v, limit) }
 	b.out.Root.Variables = append(b.out.Root.Variables, out)
 	if s.err == nil {
-		s.err = b.header.check(s, b.src.Size())
+		s.err = b.header.checkBounds(s, b.src.Size())
 	}
 	if s.err != nil {
-		b.problem(path, s.err)
+		b.addProblem(path, s.err)
 	}
 }
 
@@ -180,9 +179,9 @@ func (b *builder) storage(v *Var, s slab) readers.Storage {
 	return out
 }
 
-// fill is what the attribute _FillValue says, if it fits. Cells that nobody wrote are in
-// the file all the same, and hold it.
-func fill(v *Var) readers.Fill {
+// fillOf returns the fill value of the attribute _FillValue, if its type fits. Cells that were not
+// written are in the file, and hold this value.
+func fillOf(v *Var) readers.Fill {
 	a := readers.Lookup(v.Attributes, "_FillValue")
 	if a == nil || len(a.Data) != v.Type.Size || a.Type.Class != v.Type.Class || a.Type.Signed != v.Type.Signed {
 		return readers.Fill{}
@@ -190,7 +189,7 @@ func fill(v *Var) readers.Fill {
 	return readers.Fill{State: readers.FillUser, Value: a.Data}
 }
 
-// Shape returns the shape of a variable, records included.
+// Shape returns the shape of a variable, with the number of records.
 func (f *File) Shape(v *Var) ([]uint64, error) {
 	if _, err := f.header.slabSize(v); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 
 const fixtures = "../../fixtures/netcdf3"
 
-// expected is what netcdf-c says of a file, as generate.py writes it down.
+// expected holds netcdf-c's description of a file, as generate.py writes it.
 type expected struct {
 	Format     string
 	Attributes map[string]any
@@ -115,7 +115,7 @@ func plainType(t *readers.Type) string {
 	return name
 }
 
-// plainAttributes turns attributes into what encoding/json makes of them.
+// plainAttributes converts attributes to the values that encoding/json decodes.
 func plainAttributes(t *testing.T, list []readers.Attribute, skip string) map[string]any {
 	out := map[string]any{}
 	for _, a := range list {
@@ -156,8 +156,8 @@ func numbers(t *testing.T, v readers.Value) []any {
 
 func TestConformance(t *testing.T) {
 	var samples []readertest.Sample
-	// A shorter file with streaming records has fewer records and nothing wrong with it, so
-	// that one is not here.
+	// A shorter file with streaming records is a valid file with fewer records, so it is not listed
+	// here.
 	for _, name := range []string{"classic", "data64", "one_record_variable_i1", "no_records", "names", "nothing"} {
 		data, err := os.ReadFile(filepath.Join(fixtures, name+".nc"))
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"varve/readers/source"
 )
 
-// Magic numbers are "CDF" and one of these.
+// Versions of the format, which follow "CDF" in the magic number.
 const (
 	classic  = 1
 	offset64 = 2
@@ -22,7 +22,7 @@ const (
 	tagAttributes = 12
 )
 
-// Header is the header of a file as it is stored.
+// Header is a header as stored.
 type Header struct {
 	Version    int    // 1, 2 or 5
 	Streaming  bool   // the number of records is not stored
@@ -30,9 +30,9 @@ type Header struct {
 	Dims       []Dim
 	Attributes []readers.Attribute
 	Vars       []Var
-	Size       int64 // of the header in bytes
+	Size       int64 // size of the header in bytes
 
-	// Err says where the list of variables stopped making sense; those before are there.
+	// Err is the damage that ended the list of variables; Vars holds those before it.
 	Err error
 }
 
@@ -42,18 +42,18 @@ type Dim struct {
 	Length uint64 // 0 for the record dimension
 }
 
-// Var is a variable as it is stored.
+// Var is a variable as stored.
 type Var struct {
 	Name       string
 	DimIDs     []uint64
 	Attributes []readers.Attribute
 	TypeCode   uint32 // 1 to 11
 	Type       *readers.Type
-	VSize      uint64 // not to be trusted
+	VSize      uint64 // ignored; see the package comment
 	Begin      uint64
 }
 
-// types holds the element types by their number, from 1 on.
+// types holds the element types by number.
 var types = [...]*readers.Type{
 	1:  readers.Int(1, readers.BigEndian, true),
 	2:  {Class: readers.String, Size: 1, Padding: readers.NullPadded, UTF8: true},
@@ -68,7 +68,7 @@ var types = [...]*readers.Type{
 	11: readers.Int(8, readers.BigEndian, false),
 }
 
-// version returns the version that the first four bytes of a file tell, or 0.
+// version returns the version in the first four bytes of a file, or 0.
 func version(magic []byte) int {
 	if len(magic) < 4 || string(magic[:3]) != "CDF" {
 		return 0
@@ -80,29 +80,29 @@ func version(magic []byte) int {
 	return 0
 }
 
-// parser reads a header.
+// parser decodes a header.
 type parser struct {
 	cursor
-	version    int
-	attributes uint64 // how many more there may be
+	version    int    // attributes that may still be read
+	attributes uint64 // dimension ids that may still be read
 	dimIDs     uint64 // how many more there may be
 }
 
-// readHeader reads the header of a source. A header whose dimensions or global attributes
-// are damaged is an error; damage further on is Header.Err.
+// readHeader reads the header of a source. Damage to the dimensions or the global attributes is an
+// error; later damage is Header.Err.
 func readHeader(ctx context.Context, src *source.Source) (*Header, error) {
 	p := parser{cursor: cursor{ctx: ctx, src: src}, attributes: maxAttributes, dimIDs: maxDimIDs}
-	p.version = version(p.take(4, "the magic number"))
+	p.version = version(p.take(4, "magic number"))
 	if p.err == nil && p.version == 0 {
-		p.fail(0, readers.Corruptf("not a classic netCDF file: it does not begin with CDF and 1, 2 or 5"))
+		p.fail(0, readers.Corruptf("not a classic netCDF file: it does not start with CDF and 1, 2 or 5"))
 	}
-	p.wide = p.version == data64
+	p.isWide = p.version == data64
 	h := &Header{Version: p.version}
-	h.NumRecs = p.number("the number of records")
-	h.Streaming = h.NumRecs == math.MaxUint64 || !p.wide && h.NumRecs == math.MaxUint32
+	h.NumRecs = p.number("number of records")
+	h.Streaming = h.NumRecs == math.MaxUint64 || !p.isWide && h.NumRecs == math.MaxUint32
 	h.Dims = p.dimensions()
-	h.Attributes = p.attributeList("the file")
-	n := p.list(tagVariables, 1, maxVars, "variables") // those before the end of a cut header are wanted
+	h.Attributes = p.attributeList("file")
+	n := p.list(tagVariables, 1, maxVars, "variables") // size 1: list the variables before the end of a truncated header
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -121,8 +121,8 @@ func (p *parser) dimensions() []Dim {
 	n := p.list(tagDimensions, 2*p.width(), maxDims, "dimensions")
 	var dims []Dim
 	for range n {
-		d := Dim{Name: p.name("a dimension")}
-		d.Length = p.number("the length of a dimension")
+		d := Dim{Name: p.name("dimension")}
+		d.Length = p.number("length of a dimension")
 		if p.err != nil {
 			return nil
 		}
@@ -146,20 +146,20 @@ func (p *parser) attributeList(of string) []readers.Attribute {
 }
 
 func (p *parser) attribute() readers.Attribute {
-	a := readers.Attribute{Name: p.name("an attribute")}
+	a := readers.Attribute{Name: p.name("attribute")}
 	_, t := p.elementType()
 	if t == nil {
 		return a
 	}
 	n := p.count(uint64(t.Size), math.MaxUint64, "values")
-	stored := p.padded(n*uint64(t.Size), "the values of an attribute")
+	stored := p.padded(n*uint64(t.Size), "values of an attribute")
 	if p.err == nil {
 		a.Value = value(t, n, stored)
 	}
 	return a
 }
 
-// value returns n stored elements in memory form. Characters are one text.
+// value returns n stored elements in memory form. Characters become one string.
 func value(t *readers.Type, n uint64, stored []byte) readers.Value {
 	data := append([]byte(nil), stored...)
 	if t.Class == readers.String {
@@ -179,36 +179,36 @@ func trimNULs(text []byte) []byte {
 
 func (p *parser) elementType() (uint32, *readers.Type) {
 	at := p.at
-	code := p.uint32("a type")
+	code := p.uint32("type")
 	if p.err != nil {
 		return 0, nil
 	}
 	if code == 0 || int64(code) >= int64(len(types)) {
-		p.fail(at, readers.Corruptf("type %d is not from 1 to %d", code, len(types)-1))
+		p.fail(at, readers.Corruptf("type is %d (want 1 to %d)", code, len(types)-1))
 		return 0, nil
 	}
 	return code, types[code]
 }
 
 func (p *parser) variable() Var {
-	v := Var{Name: p.name("a variable")}
+	v := Var{Name: p.name("variable")}
 	rank := p.count(p.width(), min(maxRank, p.dimIDs), "dimensions of a variable")
 	p.dimIDs -= rank
 	for range rank {
-		v.DimIDs = append(v.DimIDs, p.number("a dimension's number"))
+		v.DimIDs = append(v.DimIDs, p.number("dimension id"))
 	}
-	v.Attributes = p.attributeList("a variable")
+	v.Attributes = p.attributeList("variable")
 	v.TypeCode, v.Type = p.elementType()
-	v.VSize = p.number("the size of a variable")
+	v.VSize = p.number("size of a variable")
 	if p.version == classic {
-		v.Begin = uint64(p.uint32("the offset of a variable"))
+		v.Begin = uint64(p.uint32("offset of a variable"))
 	} else {
-		v.Begin = p.uint64("the offset of a variable")
+		v.Begin = p.uint64("offset of a variable")
 	}
 	return v
 }
 
-// CleanName is a name as netcdf-c gives it: it ends at a NUL.
+// CleanName returns a name as netcdf-c shows it: cut at its first NUL.
 func CleanName(stored string) string {
 	name, _, _ := strings.Cut(stored, "\x00")
 	return name

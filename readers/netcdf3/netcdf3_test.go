@@ -87,7 +87,7 @@ func (w *writer) variable(v Var) *writer {
 	return w
 }
 
-// file writes a header without attributes.
+// file returns a header without attributes.
 func file(version int, records uint64, dims []Dim, vars ...Var) []byte {
 	w := newWriter(version, records).dims(dims...).list(tagAttributes, 0).list(tagVariables, uint64(len(vars)))
 	for _, v := range vars {
@@ -96,7 +96,7 @@ func file(version int, records uint64, dims []Dim, vars ...Var) []byte {
 	return w.Bytes()
 }
 
-// sparse is a file of any size of which only the head is anything but zeros.
+// sparse is a file of any size that consists of zeros except its head.
 type sparse struct {
 	head []byte
 	size int64
@@ -116,7 +116,7 @@ func (s sparse) ReadAt(_ context.Context, p []byte, off int64) (int, error) {
 func (s sparse) Identity() source.Identity { return source.Identity{Size: s.size} }
 func (s sparse) Close() error              { return nil }
 
-// TestPlaces holds where values lie against examples worked out by hand.
+// TestPlaces compares positions of values with examples that were computed by hand.
 func TestPlaces(t *testing.T) {
 	const giant = 3 << 30
 	time := Dim{"time", 0}
@@ -169,7 +169,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestRecords writes records of random variables and reads them again.
+// TestRecords writes records of random variables and reads them.
 func TestRecords(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -225,7 +225,7 @@ func testRandomRecords(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// TestDistantRecords reads records that lie near to one another and far apart.
+// TestDistantRecords reads records that are close to each other and far apart.
 func TestDistantRecords(t *testing.T) {
 	for _, width := range []uint64{1, 100, 5000, 300_000} {
 		dims := []Dim{{"time", 0}, {"x", width}}
@@ -263,34 +263,34 @@ func TestDamage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		data    []byte
-		says    string
-		listed  int // variables; -1 if the file does not open
-		problem string
+		names   string // keyword or number in the error
+		listed  int    // variables; -1 if the file does not open
+		problem string // keyword or number in the first problem
 	}{
-		{"negative count of dimensions", newWriter(classic, 0).u32(tagDimensions, 1<<31).Bytes(), "2147483648 dimensions", -1, ""},
-		{"wrong tag", newWriter(classic, 0).u32(tagVariables, 0).Bytes(), "tag 11", -1, ""},
-		{"a count without a tag", newWriter(classic, 0).u32(0, 1).u32(0, 0).Bytes(), "tag 0 before 1", -1, ""},
-		{"attribute of type 0", newWriter(classic, 0).dims().u32(tagAttributes, 1).name("a").u32(0, 0).u32(0, 0, 0).Bytes(), "type 0 is not", -1, ""},
-		{"attribute longer than the file", newWriter(data64, 0).dims().u32(tagAttributes).n(1).name("a").u32(6).n(1<<62).u32(0, 0, 0).Bytes(), "do not fit", -1, ""},
-		{"name longer than the file", newWriter(data64, 0).u32(tagDimensions).n(1).n(math.MaxUint64).n(1).Bytes(), "the name of a dimension takes", -1, ""},
-		{"second variable cut off", file(classic, 0, []Dim{time, x}, one, one)[:100], "", 1, "the file ends within the header"},
-		{"dimension out of range", append(file(classic, 0, []Dim{time, x}, one, with(func(v *Var) { v.Name, v.DimIDs = "b", []uint64{7} })), make([]byte, 600)...), "", 1, "number 7, of 2"},
-		{"record dimension second", append(file(classic, 0, []Dim{time, x}, one, with(func(v *Var) { v.Name, v.DimIDs = "b", []uint64{1, 0} })), make([]byte, 600)...), "", 1, "only be the first"},
-		{"type out of range", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.TypeCode = 12 })), "", 0, "type 12 is not from 1 to 11"},
-		{"too many dimensions", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.DimIDs = many })), "", 0, "1025 dimensions of a variable in one header, more than 1024"},
-		{"shape overflows", file(data64, 0, []Dim{time, {"x", 1 << 40}}, with(func(v *Var) { v.DimIDs = []uint64{1, 1} })), "", 0, "more than 2^63"},
-		{"begins in the header", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = 8 })), "", 1, "within the header"},
-		{"begins behind the end", file(data64, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = math.MaxUint64 })), "", 1, "reach beyond 2^63"},
-		{"cut off", file(classic, 0, []Dim{time, x}, one), "", 1, "cut off: values end at offset 512"},
-		{"records cut off", append(file(classic, 1000, []Dim{time, x}, with(func(v *Var) { v.DimIDs, v.Begin = []uint64{0, 1}, 112 })), make([]byte, 131)...), "", 1, "of 1000 records are whole"},
-		{"record count overflows", file(data64, math.MaxUint64-1, []Dim{time, x}, with(func(v *Var) { v.DimIDs = []uint64{0, 1} })), "", 1, "reach beyond 2^63"},
-		{"the same name twice", append(file(classic, 0, []Dim{time, x}, one, one), make([]byte, 1000)...), "", 2, "more than one variable"},
+		{"negative count of dimensions", newWriter(classic, 0).u32(tagDimensions, 1<<31).Bytes(), "2147483648", -1, ""},
+		{"wrong tag", newWriter(classic, 0).u32(tagVariables, 0).Bytes(), "11", -1, ""},
+		{"a count without a tag", newWriter(classic, 0).u32(0, 1).u32(0, 0).Bytes(), "tag", -1, ""},
+		{"attribute of type 0", newWriter(classic, 0).dims().u32(tagAttributes, 1).name("a").u32(0, 0).u32(0, 0, 0).Bytes(), "type", -1, ""},
+		{"attribute longer than the file", newWriter(data64, 0).dims().u32(tagAttributes).n(1).name("a").u32(6).n(1<<62).u32(0, 0, 0).Bytes(), "4611686018427387904", -1, ""},
+		{"name longer than the file", newWriter(data64, 0).u32(tagDimensions).n(1).n(math.MaxUint64).n(1).Bytes(), "18446744073709551615", -1, ""},
+		{"second variable cut off", file(classic, 0, []Dim{time, x}, one, one)[:100], "", 1, "header"},
+		{"dimension out of range", append(file(classic, 0, []Dim{time, x}, one, with(func(v *Var) { v.Name, v.DimIDs = "b", []uint64{7} })), make([]byte, 600)...), "", 1, "7"},
+		{"record dimension second", append(file(classic, 0, []Dim{time, x}, one, with(func(v *Var) { v.Name, v.DimIDs = "b", []uint64{1, 0} })), make([]byte, 600)...), "", 1, "record dimension"},
+		{"type out of range", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.TypeCode = 12 })), "", 0, "12"},
+		{"too many dimensions", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.DimIDs = many })), "", 0, "1025"},
+		{"shape overflows", file(data64, 0, []Dim{time, {"x", 1 << 40}}, with(func(v *Var) { v.DimIDs = []uint64{1, 1} })), "", 0, "2^63"},
+		{"begins in the header", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = 8 })), "", 1, "header"},
+		{"begins behind the end", file(data64, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = math.MaxUint64 })), "", 1, "2^63"},
+		{"cut off", file(classic, 0, []Dim{time, x}, one), "", 1, "512"},
+		{"records cut off", append(file(classic, 1000, []Dim{time, x}, with(func(v *Var) { v.DimIDs, v.Begin = []uint64{0, 1}, 112 })), make([]byte, 131)...), "", 1, "of 1000 records"},
+		{"record count overflows", file(data64, math.MaxUint64-1, []Dim{time, x}, with(func(v *Var) { v.DimIDs = []uint64{0, 1} })), "", 1, "2^63"},
+		{"the same name twice", append(file(classic, 0, []Dim{time, x}, one, one), make([]byte, 1000)...), "", 2, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data, err := Format{}.Open(context.Background(), open(c.data))
 			if c.listed < 0 {
-				if err == nil || !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), c.says) {
-					t.Fatalf("got %v, want one that says %q", err, c.says)
+				if err == nil || !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), c.names) {
+					t.Fatalf("%v, want an error that names %q", err, c.names)
 				}
 				return
 			}
@@ -302,7 +302,7 @@ func TestDamage(t *testing.T) {
 			}
 			p := data.Problems[0].Err
 			if !strings.Contains(p.Error(), c.problem) || !errors.Is(p, readers.ErrCorrupt) && !errors.Is(p, errors.ErrUnsupported) {
-				t.Errorf("problem: got %v, want one that says %q", p, c.problem)
+				t.Errorf("problem: %v, want an error that names %q", p, c.problem)
 			}
 			for _, v := range data.Root.Variables {
 				if _, err := v.ReadAll(context.Background(), 1<<20); err == nil && !strings.Contains(c.name, "dimension") && c.name != "the same name twice" {
@@ -313,8 +313,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestUnplacedRecords cuts a header off in the second of two record variables: where the
-// records of the first are is then not known, and must not be guessed.
+// TestUnplacedRecords truncates a header in the second of two record variables. The records of the
+// first have no known position then, and must not be guessed.
 func TestUnplacedRecords(t *testing.T) {
 	dims := []Dim{{"time", 0}, {"x", 3}}
 	vars := []Var{{Name: "fixed", DimIDs: []uint64{1}, TypeCode: 1, Begin: 20}, {Name: "a", DimIDs: []uint64{0}, TypeCode: 4, Begin: 80}, {Name: "b", DimIDs: []uint64{0}, TypeCode: 4, Begin: 84}}
@@ -378,7 +378,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// BenchmarkOpen parses a header of 2,000 variables.
+// BenchmarkOpen reads a header of 2,000 variables.
 func BenchmarkOpen(b *testing.B) {
 	vars := make([]Var, 2000)
 	for i := range vars {
@@ -395,7 +395,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkRead reads one of two variables, record by record.
+// BenchmarkRead reads one of two record variables.
 func BenchmarkRead(b *testing.B) {
 	dims := []Dim{{"time", 0}, {"x", 1000}}
 	vars := []Var{{Name: "a", DimIDs: []uint64{0, 1}, TypeCode: 5, Begin: 4096}, {Name: "b", DimIDs: []uint64{0, 1}, TypeCode: 5, Begin: 8096}}
@@ -414,7 +414,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// TestMisplaced: netcdf-c opens no file whose variables' values do not follow each other.
+// TestMisplaced: netcdf-c rejects files whose variables' values are out of order.
 func TestMisplaced(t *testing.T) {
 	header := func(begins ...uint64) *Header {
 		h := &Header{Size: 100, Dims: []Dim{{"time", 0}, {"x", 3}}}
@@ -430,12 +430,12 @@ func TestMisplaced(t *testing.T) {
 	}{
 		{"one behind the other, records last", []uint64{100, 116, 108}, ""},
 		{"with room between", []uint64{104, 1000, 200}, ""},
-		{"in the header", []uint64{96, 116, 108}, `"a" begin at offset 96`},
-		{"in another", []uint64{100, 116, 104}, `"c" begin at offset 104`},
-		{"in the padding of another", []uint64{100, 116, 107}, `"c" begin at offset 107`},
-		{"out of order", []uint64{108, 116, 100}, `"c" begin at offset 100`},
-		{"records in front", []uint64{108, 100, 116}, `"b" begin at offset 100`},
-		{"beyond what there can be", []uint64{math.MaxUint64 - 2, 116, 108}, "beyond 2^63"},
+		{"in the header", []uint64{96, 116, 108}, "96"},
+		{"in another", []uint64{100, 116, 104}, "104"},
+		{"in the padding of another", []uint64{100, 116, 107}, "107"},
+		{"out of order", []uint64{108, 116, 100}, "100"},
+		{"records in front", []uint64{108, 100, 116}, "100"},
+		{"beyond what there can be", []uint64{math.MaxUint64 - 2, 116, 108}, "2^63"},
 	} {
 		err := header(test.begins...).Misplaced()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

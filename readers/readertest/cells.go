@@ -1,6 +1,6 @@
 package readertest
 
-// Cells lists the elements of a box by their number in the array.
+// Cells returns the positions in C order of the elements of a box.
 func Cells(shape, origin, size []int64) []int64 {
 	out := []int64{0}
 	for k := range shape {

@@ -12,17 +12,17 @@ import (
 	"varve/readers/source"
 )
 
-// Description is everything that a reader says of a source.
+// Description is a text with everything that a reader returns for a source.
 type Description struct {
 	Text string
-	Err  error // of opening it
-	// Marked is whether an object is among the problems, or something could not be read.
+	Err  error // error of opening it
+	// Marked reports whether there is a problem, or something could not be read.
 	Marked bool
 }
 
 func (d Description) marked() bool { return d.Err != nil || d.Marked }
 
-// The limits of what is read to describe a sample. Damaged samples can promise a lot.
+// Limits of a description. Damaged samples can claim any size.
 const (
 	maxValues = 1 << 20
 	maxRefs   = 1 << 16
@@ -37,7 +37,7 @@ func Describe(ctx context.Context, reader readers.Reader, src *source.Source) De
 	return DescribeDataset(ctx, data)
 }
 
-// DescribeDataset writes down all that a dataset holds, values and refs included.
+// DescribeDataset describes the whole content of a dataset, with values and refs.
 func DescribeDataset(ctx context.Context, data *readers.Dataset) Description {
 	d := describer{ctx: ctx}
 	d.line("format %s", data.Format)
@@ -97,7 +97,7 @@ func (d *describer) variable(v *readers.Variable) {
 	}
 	d.attributes(v.Attributes)
 	s := &v.Storage
-	d.line("stored in %q", path.Base(s.Source)) // the folder is the test's
+	d.line("stored in %q", path.Base(s.Source)) // without the folder, which depends on the test
 	d.line("stored %v %d at %d stride %d chunk %v %x", s.Layout, s.Bytes, s.Offset, s.Stride, s.ChunkShape, sha256.Sum256(s.Data))
 	d.line("through %v %s %s %v", s.Pipeline.Arrays, s.Pipeline.Bytes.Name, s.Pipeline.Bytes.Config, s.Pipeline.Filters)
 	if s.Grid != nil {
@@ -109,7 +109,7 @@ func (d *describer) variable(v *readers.Variable) {
 		d.marked = true
 		d.line("undecodable: %v", s.Undecodable)
 	}
-	if v.ReadAll != nil && s.Source == "" { // what is in another source is not there to be read
+	if v.ReadAll != nil && s.Source == "" { // values in other sources are not available
 		d.line("values %s", d.value(v.ReadAll(d.ctx, maxValues)))
 	}
 	d.refs(s)

@@ -47,7 +47,7 @@ func ReadFolder(t testing.TB, name, dir string) FolderSample {
 	return s
 }
 
-// RunFolder holds a reader of folders against the samples, as Run does one of files.
+// RunFolder runs the suite with a reader of folders, as Run does with one of files.
 func RunFolder(t *testing.T, reader readers.Reader, samples ...FolderSample) {
 	if len(samples) == 0 {
 		t.Fatal("no samples")
@@ -79,7 +79,7 @@ func runFolder(t *testing.T, reader readers.Reader, s FolderSample) {
 		t.Fatalf("the whole sample: %v", whole.Err)
 	}
 	if whole.Marked {
-		t.Fatalf("the whole sample is not clean, so that damage would not show:\n%s", whole.Text)
+		t.Fatalf("the undamaged sample has problems, which would hide damage:\n%s", whole.Text)
 	}
 	for name, run := range map[string]func(*testing.T, readers.Reader, FolderSample, Description){
 		"cut off":    testFolderCuts,
@@ -104,10 +104,10 @@ func (s FolderSample) with(key string, data []byte) FolderSample {
 	return FolderSample{s.Name, files}
 }
 
-// maxFolderCuts bounds how many places of all files together are tried.
+// maxFolderCuts limits the number of positions that are tried in all files together.
 const maxFolderCuts = 128
 
-// places returns which bytes of a file are tried: the first, and others at a distance.
+// places returns the positions in a file that are tried: the first byte, and others at equal distances.
 func (s FolderSample) places(key string) iter.Seq[int] {
 	total, most := 0, maxFolderCuts
 	for _, data := range s.Files {
@@ -147,7 +147,7 @@ func testFolderChanges(t *testing.T, reader readers.Reader, s FolderSample, _ De
 }
 
 func testFolderFailing(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
-	failing(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
+	testStorageFailures(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
 		f := s.folder()
 		f.failAfter = failAfter
 		return f.source(s.Name), func() bool { return f.reads >= f.failAfter }
@@ -155,11 +155,11 @@ func testFolderFailing(t *testing.T, reader readers.Reader, s FolderSample, whol
 }
 
 func testFolderCancelled(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
-	cancelled(t, reader, s.source)
+	testCancelledContext(t, reader, s.source)
 }
 
 func testFolderConcurrent(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
-	concurrent(t, reader, s.source(), whole)
+	testGoroutines(t, reader, s.source(), whole)
 }
 
 func testFolderUntouched(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
@@ -182,7 +182,7 @@ func testFolderUntouched(t *testing.T, reader readers.Reader, s FolderSample, _ 
 		t.Fatal(err)
 	}
 	want := Describe(context.Background(), reader, s.folder().source(dir))
-	if got.Err != nil || sorted(got.Text) != sorted(want.Text) {
+	if got.Err != nil || sortLines(got.Text) != sortLines(want.Text) {
 		t.Errorf("a folder gives another dataset than memory (%v):\n%s", got.Err, difference(got.Text, want.Text))
 	}
 	if after := ReadFolder(t, s.Name, dir); !maps.EqualFunc(s.Files, after.Files, bytes.Equal) {
@@ -190,7 +190,7 @@ func testFolderUntouched(t *testing.T, reader readers.Reader, s FolderSample, _ 
 	}
 }
 
-// difference lists the lines that only one of two texts has.
+// difference returns the lines that only one of two texts has.
 func difference(got, want string) string {
 	var out strings.Builder
 	for _, side := range []struct{ sign, these, those string }{{"-", want, got}, {"+", got, want}} {
@@ -203,8 +203,8 @@ func difference(got, want string) string {
 	return out.String()
 }
 
-// sorted sorts lines: a folder is listed in any order.
-func sorted(text string) string {
+// sortLines sorts lines, because folders are listed in any order.
+func sortLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
@@ -213,7 +213,7 @@ func sorted(text string) string {
 // MemoryFolder is a source.Folder over files in memory.
 type MemoryFolder struct {
 	Files     map[string][]byte
-	failAfter int // files opened, read and listed that succeed, plus one; 0 for all
+	failAfter int // number of the first access that fails; 0: none
 
 	mu    sync.Mutex
 	reads int
@@ -260,7 +260,7 @@ func (m *memoryFile) ReadAt(ctx context.Context, p []byte, off int64) (int, erro
 	return m.Memory.ReadAt(ctx, p, off)
 }
 
-// List yields what lies in a folder, by name.
+// List yields the entries of a folder, by name.
 func (f *MemoryFolder) List(ctx context.Context, key string) iter.Seq2[source.Entry, error] {
 	return func(yield func(source.Entry, error) bool) {
 		if err := f.use(ctx); err != nil {
@@ -287,12 +287,12 @@ func (f *MemoryFolder) List(ctx context.Context, key string) iter.Seq2[source.En
 	}
 }
 
-// ReadAt gives nothing: a folder has no bytes.
+// ReadAt returns an error: a folder has no bytes.
 func (f *MemoryFolder) ReadAt(context.Context, []byte, int64) (int, error) {
 	return 0, errors.New("a folder has no bytes")
 }
 
-// Identity tells nothing.
+// Identity returns an empty identity.
 func (f *MemoryFolder) Identity() source.Identity { return source.Identity{} }
 
 // Close does nothing.

@@ -8,8 +8,7 @@ import (
 	"varve/readers/source"
 )
 
-// Open reads a file or a folder that a reader has to take for its own, and that has to be
-// without a problem.
+// Open opens a file or a folder with a reader, which must detect it and report no problem.
 func Open(t testing.TB, reader readers.Reader, name string) *readers.Dataset {
 	t.Helper()
 	ctx := context.Background()
@@ -35,7 +34,7 @@ func Open(t testing.TB, reader readers.Reader, name string) *readers.Dataset {
 	return data
 }
 
-// Variables are those of a dataset, by their paths.
+// Variables returns the variables of a dataset by path.
 func Variables(data *readers.Dataset) map[string]*readers.Variable {
 	out := map[string]*readers.Variable{}
 	data.Root.Walk(func(g *readers.Group) bool {

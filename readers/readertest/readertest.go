@@ -1,14 +1,14 @@
-// Package readertest is the suite that every reader of a format passes.
+// Package readertest is the conformance suite of readers.
 //
-// A reader's test hands over small valid sources; the suite opens each of them whole, cut
-// off after every byte, with every byte changed, on storage that fails, after the context
-// has ended, and from many goroutines at once. What it holds a reader to:
+// A reader's test passes small valid sources. The suite opens each of them whole, truncated after
+// every byte, with every byte changed, on storage that fails, with a cancelled context, and from
+// many goroutines at once. It checks that
 //
-//   - the same source gives the same dataset, and stays as it was
-//   - a damaged source gives an error, or a dataset that is marked wherever it is not the
-//     one of the whole source; never a panic, never a read outside the source
-//   - an error of the storage comes through, and is not taken for damage
-//   - an ended context ends the work
+//   - the same source gives the same dataset, and is not changed;
+//   - a damaged source gives an error, or a dataset that marks every difference from the undamaged
+//     one, never a panic, and never a read outside the source;
+//   - an error of the storage is returned, and not reported as damage;
+//   - a cancelled context ends the work.
 package readertest
 
 import (
@@ -30,19 +30,19 @@ import (
 type Sample struct {
 	Name string
 	Data []byte
-	// Whole are lengths at which the sample can be cut off and be a whole source all the
-	// same, which nobody can tell from what it was.
+	// Whole lists lengths at which a truncated sample is a valid source too, so that the truncation
+	// cannot be detected.
 	Whole []int
 }
 
-// maxCuts bounds how many places of a sample are tried, and maxShortCuts in short tests; in
-// a sample of at most that many bytes it is every one.
+// maxCuts limits the number of positions that are tried in a sample, and maxShortCuts in short
+// tests. Smaller samples are tried at every byte.
 const (
 	maxCuts      = 4 << 10
 	maxShortCuts = 256
 )
 
-// Run holds a reader against the samples.
+// Run runs the suite with a reader and its samples.
 func Run(t *testing.T, reader readers.Reader, samples ...Sample) {
 	if len(samples) == 0 {
 		t.Fatal("no samples")
@@ -59,7 +59,7 @@ func runSample(t *testing.T, reader readers.Reader, s Sample) {
 		t.Fatalf("the whole sample: %v", whole.Err)
 	}
 	if whole.Marked {
-		t.Fatalf("the whole sample is not clean, so that damage would not show:\n%s", whole.Text)
+		t.Fatalf("the undamaged sample has problems, which would hide damage:\n%s", whole.Text)
 	}
 	if is, err := reader.Detect(context.Background(), s.source()); !is || err != nil {
 		t.Fatalf("Detect: got %v, %v", is, err)
@@ -79,7 +79,7 @@ func runSample(t *testing.T, reader readers.Reader, s Sample) {
 
 func (s Sample) source() *source.Source { return source.New(s.Name, &Memory{Data: s.Data}) }
 
-// testOther gives a reader what is of no format.
+// testOther opens sources of no format.
 func testOther(t *testing.T, reader readers.Reader) {
 	for name, data := range map[string]string{
 		"nothing":  "",
@@ -112,7 +112,7 @@ func testMagic(t *testing.T, reader readers.Reader, s Sample, _ Description) {
 	}
 }
 
-// step is the distance of the places that are tried.
+// step returns the distance of the positions that are tried.
 func (s Sample) step() int {
 	places := maxCuts
 	if testing.Short() {
@@ -135,7 +135,7 @@ func testCuts(t *testing.T, reader readers.Reader, s Sample, whole Description) 
 	}
 }
 
-// testChanges cannot know what a change should do, only what it must not do.
+// testChanges checks only that reading does not panic or read outside: a change may be valid.
 func testChanges(t *testing.T, reader readers.Reader, s Sample, _ Description) {
 	masks := []byte{0xff, 0x01, 0x80, 0x20}
 	for n := 0; n < len(s.Data); n += s.step() {
@@ -150,14 +150,14 @@ func testChanges(t *testing.T, reader readers.Reader, s Sample, _ Description) {
 var errStorage = errors.New("the disk is on fire")
 
 func testFailing(t *testing.T, reader readers.Reader, s Sample, whole Description) {
-	failing(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
+	testStorageFailures(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
 		ranges := &Memory{Data: s.Data, failAfter: failAfter}
-		return source.New(s.Name, ranges), ranges.failed
+		return source.New(s.Name, ranges), ranges.hasFailed
 	})
 }
 
-// failing has storage fail after some reads: it ends when a source says that it did not.
-func failing(t *testing.T, reader readers.Reader, whole Description, open func(failAfter int) (src *source.Source, failed func() bool)) {
+// testStorageFailures lets storage fail after an increasing number of reads, until reading needs no more.
+func testStorageFailures(t *testing.T, reader readers.Reader, whole Description, open func(failAfter int) (src *source.Source, failed func() bool)) {
 	t.Helper()
 	for good := range 64 {
 		src, failed := open(good + 1)
@@ -177,10 +177,10 @@ func failing(t *testing.T, reader readers.Reader, whole Description, open func(f
 }
 
 func testCancelled(t *testing.T, reader readers.Reader, s Sample, _ Description) {
-	cancelled(t, reader, s.source)
+	testCancelledContext(t, reader, s.source)
 }
 
-func cancelled(t *testing.T, reader readers.Reader, open func() *source.Source) {
+func testCancelledContext(t *testing.T, reader readers.Reader, open func() *source.Source) {
 	t.Helper()
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -211,10 +211,10 @@ func drain(ctx context.Context, v *readers.Variable) error {
 }
 
 func testConcurrent(t *testing.T, reader readers.Reader, s Sample, whole Description) {
-	concurrent(t, reader, s.source(), whole)
+	testGoroutines(t, reader, s.source(), whole)
 }
 
-func concurrent(t *testing.T, reader readers.Reader, src *source.Source, whole Description) {
+func testGoroutines(t *testing.T, reader readers.Reader, src *source.Source, whole Description) {
 	t.Helper()
 	shared, err := reader.Open(context.Background(), src)
 	if err != nil {

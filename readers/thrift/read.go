@@ -6,24 +6,24 @@ import (
 	"varve/readers"
 )
 
-// Reader reads structs. After an error everything reads as zero.
+// Reader decodes structs. After an error it reads zeros.
 type Reader struct {
 	data []byte
 	at   int
 	err  error
 }
 
-var errThrift = readers.Corruptf("not Thrift's compact protocol, or cut off")
+var errThrift = readers.Corruptf("Thrift: not the compact protocol, or truncated")
 
 const maxNesting = 16
 
-// NewReader reads what data begins with.
+// NewReader returns a Reader of the struct at the start of data.
 func NewReader(data []byte) *Reader { return &Reader{data: data} }
 
-// Err returns what was found wrong.
+// Err returns the first error.
 func (t *Reader) Err() error { return t.err }
 
-// Offset is how much has been read.
+// Offset returns the number of bytes read.
 func (t *Reader) Offset() int { return t.at }
 
 func (t *Reader) byte() byte {
@@ -57,14 +57,14 @@ func (t *Reader) uvarint() uint64 {
 	return v
 }
 
-// Field is the head of a field.
+// Field is the header of a field.
 type Field struct {
 	ID   int64
 	Kind byte // True, I8, …
 }
 
-// Next moves to the next field of a struct, of which the last one read is given. At the end
-// of the struct, and after an error, it reports false.
+// Next reads the header of the next field of a struct; f holds the previous one. It returns false
+// at the end of the struct and after an error.
 func (t *Reader) Next(f *Field) bool {
 	b := t.byte()
 	if t.err != nil || b&0xf == stop {
@@ -79,13 +79,13 @@ func (t *Reader) Next(f *Field) bool {
 	return t.err == nil
 }
 
-// Varint reads an integer that is no field but an element.
+// Varint reads an integer that is an element of a list.
 func (t *Reader) Varint() int64 {
 	v := t.uvarint()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// Integer reads a field that has to be an integer.
+// Integer reads the value of a field that must be an integer.
 func (t *Reader) Integer(f Field) int64 {
 	if f.Kind < I16 || f.Kind > I64 {
 		t.Fail()
@@ -94,10 +94,10 @@ func (t *Reader) Integer(f Field) int64 {
 	return t.Varint()
 }
 
-// Bare reads bytes that are no field but an element.
+// Bare reads bytes that are an element of a list.
 func (t *Reader) Bare() []byte { return t.take(t.uvarint()) }
 
-// Bytes reads a field that has to be a text.
+// Bytes reads the value of a field that must be binary.
 func (t *Reader) Bytes(f Field) []byte {
 	if f.Kind != Binary {
 		t.Fail()
@@ -113,8 +113,8 @@ func (t *Reader) Open(f Field) {
 	}
 }
 
-// List reads the head of a field that has to be a list. Each element takes at least as many
-// Bytes as given, so that what is allocated for the list is bounded.
+// List reads the header of a field that must be a list of type of. Each element takes at least the
+// given number of bytes, which bounds the allocation for the list.
 func (t *Reader) List(f Field, of byte, least int) int {
 	if f.Kind != List {
 		t.Fail()
@@ -136,21 +136,21 @@ func (t *Reader) listHead() (kind byte, n uint64) {
 	return head & 0xf, n
 }
 
-// Check has Err return what is wrong with what was read, unless something was before.
+// Check records an error, unless there is one already.
 func (t *Reader) Check(err error) {
 	if t.err == nil {
 		t.err = err
 	}
 }
 
-// Fail has Err say that this is not what is due.
+// Fail records that the data have an unexpected form.
 func (t *Reader) Fail() {
 	if t.err == nil {
 		t.err = errThrift
 	}
 }
 
-// Skip moves over the value of a field.
+// Skip skips the value of a field.
 func (t *Reader) Skip(f Field) { t.pass(f.Kind, 0) }
 
 func (t *Reader) pass(kind byte, depth int) {
@@ -191,10 +191,11 @@ func (t *Reader) passMap(depth int) {
 	t.passMany(n, depth, kinds>>4, kinds&0xf)
 }
 
-// passMany moves over elements, each of values of the types. In lists booleans take a byte.
+// passMany skips elements that consist of values of the given types. In lists a boolean takes a
+// byte.
 func (t *Reader) passMany(n uint64, depth int, kinds ...byte) {
 	if n > uint64(len(t.data)-t.at) {
-		t.Fail() // an element takes a byte at least
+		t.Fail() // an element takes at least one byte
 	}
 	for i := uint64(0); i < n && t.err == nil; i++ {
 		for _, kind := range kinds {

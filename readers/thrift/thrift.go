@@ -1,18 +1,20 @@
-// Package thrift reads and writes Thrift's compact protocol, which the footers, page heads and
-// indexes of Parquet files are in:
+// Package thrift reads and writes Thrift's compact protocol, which encodes the footers, page
+// headers and indexes of Parquet files (thrift-compact-protocol.md):
 //
 //	struct   field, field, … 0
-//	field    distance from the id before ×16 + type (1)  value
-//	         type (1)  id varint  value                  where the distance is not 1 to 15
+//	field    (id - previous id)·16 + type (1)  value
+//	         type (1)  id varint  value        if the difference is not 1 to 15
 //	integer  varint, zigzag
 //	binary   length varint  bytes
-//	list     length ×16 + type (1)  elements             15: the length follows as a varint
+//	list     length·16 + type (1)  elements    15: the length follows as a varint
 //
-// The specification is Thrift's thrift-compact-protocol.md. What a Reader reads may have been
+// For example, a struct with field 1 = i32 5 and field 3 = binary "ab" is 15 0A 28 02 61 62 00.
+//
+// A Reader accepts data from untrusted sources.
 // written by anybody.
 package thrift
 
-// The types of values.
+// Types of values.
 const (
 	stop   = 0
 	True   = 1

@@ -8,7 +8,7 @@ import (
 	"varve/readers"
 )
 
-// written is a struct of all that is written.
+// written returns a struct with every kind of field.
 func written() []byte {
 	var w Writer
 	w.Begin()
@@ -34,7 +34,7 @@ func written() []byte {
 	return w.Out
 }
 
-// values are what a struct of written holds.
+// values holds the content of the struct that written returns.
 type values struct {
 	number, large, inner, sum int64
 	truth                     bool

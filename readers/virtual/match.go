@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// Match says which elements of a source are which of a virtual dataset: of both the same number,
-// in C order.
+// Match relates elements of a source to elements of a virtual dataset: the same number on both
+// sides, in C order.
 type Match struct {
 	piece    Piece
-	from, to *picked
+	from, to *selectedElements
 }
 
-// Match matches what a piece picks of a source and of a virtual dataset with the shapes that they
-// have now. Where it has no end, as much counts as both have.
+// Match matches the selections of a piece, for the present shapes of the source and of the virtual
+// dataset. If both selections are unlimited, the smaller extent counts.
 func (p *Piece) Match(source, target []uint64) (*Match, error) {
 	m := &Match{piece: *p}
 	var err error
-	if m.from, err = pick(&p.From, source); err != nil {
+	if m.from, err = selectElements(&p.From, source); err != nil {
 		return nil, p.wrap(err)
 	}
-	if m.to, err = pick(&p.To, target); err != nil {
+	if m.to, err = selectElements(&p.To, target); err != nil {
 		return nil, p.wrap(err)
 	}
 	if f, t := Endless(&p.From), Endless(&p.To); f >= 0 && t >= 0 {
@@ -30,11 +30,11 @@ func (p *Piece) Match(source, target []uint64) (*Match, error) {
 			return nil, p.wrap(err)
 		}
 	}
-	if m.to.count == 0 { // behind where the virtual dataset ends, to others that it is a source of
+	if m.to.count == 0 { // after the end of the virtual dataset, which may be shorter as a source of others
 		return m, nil
 	}
 	if m.from.count != m.to.count {
-		return nil, p.wrap(fmt.Errorf("its shape is now %v, of which %d elements are picked for %d of %v: %w",
+		return nil, p.wrap(fmt.Errorf("the source's shape is now %v; %d selected elements do not match %d of %v: %w",
 			source, m.from.count, m.to.count, target, errors.ErrUnsupported))
 	}
 	return m, nil
@@ -42,16 +42,15 @@ func (p *Piece) Match(source, target []uint64) (*Match, error) {
 
 func (p *Piece) wrap(err error) error {
 	if p.File == "." {
-		return fmt.Errorf("the mapping of %s: %w", p.Dataset, err)
+		return fmt.Errorf("virtual dataset: mapping of %s: %w", p.Dataset, err)
 	}
-	return fmt.Errorf("the mapping of %s in %s: %w", p.Dataset, p.File, err)
+	return fmt.Errorf("virtual dataset: mapping of %s in %s: %w", p.Dataset, p.File, err)
 }
 
-// Elements is how many there are.
+// Elements returns the number of matched elements.
 func (m *Match) Elements() int64 { return m.to.count }
 
-// Rows are the indices along the source's first axis from the first to behind the last of which
-// elements are.
+// Rows returns the range of the source's first axis that contains all matched elements.
 func (m *Match) Rows() (first, end int64) {
 	p := m.from
 	switch {
@@ -74,8 +73,8 @@ func (m *Match) Rows() (first, end int64) {
 	return first, end
 }
 
-// Runs has visit look at runs of n elements that lie one after another in both arrays, by their
-// numbers in C order.
+// Runs calls visit for each run of n elements that are consecutive in both arrays, with their
+// positions in C order.
 func (m *Match) Runs(visit func(to, from, n int64) error) error {
 	t, f := m.to.reader(), m.from.reader()
 	var to, from block
@@ -96,20 +95,21 @@ func (m *Match) Runs(visit func(to, from, n int64) error) error {
 	return nil
 }
 
-// Boxes are a match of axes with axes: places of one array are those of another by the product
-// of runs along each axis.
+// Boxes is a match in which each axis of one array corresponds to an axis of the other. It is the
+// product of runs along the axes.
 type Boxes struct {
-	// Axes says for each axis of the virtual dataset which it is of the source, or -1 for one of
-	// which one place is picked.
-	Axes []int
-	runs [][]run
-	none bool
+	// Axes holds for each axis of the virtual dataset the corresponding axis of the source, or -1
+	// for an axis along which one index is selected.
+	Axes    []int
+	runs    [][]run
+	isEmpty bool
 }
 
-// run is a stretch of an axis, and the one of the source that it is.
+// run is a range of an axis and the corresponding range of the source's axis.
 type run struct{ to, from, length int64 }
 
-// Boxes matches axes with axes, in their order. Axes of one place need not have a counterpart.
+// Boxes matches axes in order. Axes along which one index is selected need not correspond to
+// another. It returns ErrUnsupported if the match is not a product of axes.
 func (m *Match) Boxes() (*Boxes, error) {
 	b, err := m.boxes()
 	if err != nil {
@@ -119,12 +119,12 @@ func (m *Match) Boxes() (*Boxes, error) {
 }
 
 func (m *Match) boxes() (*Boxes, error) {
-	b := &Boxes{none: m.to.count == 0}
-	if b.none {
+	b := &Boxes{isEmpty: m.to.count == 0}
+	if b.isEmpty {
 		return b, nil
 	}
 	if !m.from.isProduct() || !m.to.isProduct() {
-		return nil, fmt.Errorf("picks elements that are no boxes: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("the selection is not a product of axes: %w", errors.ErrUnsupported)
 	}
 	f, source, j := m.from.axes, m.from.shape, 0
 	for _, t := range m.to.axes {
@@ -139,18 +139,18 @@ func (m *Match) boxes() (*Boxes, error) {
 		case n == 1:
 			b.Axes, b.runs = append(b.Axes, -1), append(b.runs, []run{{to: t[0].start, length: 1}})
 		default:
-			return nil, fmt.Errorf("axes do not match one another: %w", errors.ErrUnsupported)
+			return nil, fmt.Errorf("axes of the source do not match those of the virtual dataset: %w", errors.ErrUnsupported)
 		}
 	}
 	for ; j < len(f); j++ {
 		if source[j] != 1 {
-			return nil, fmt.Errorf("takes one place of axis %d of %d: %w", j, source[j], errors.ErrUnsupported)
+			return nil, fmt.Errorf("one index is selected along axis %d of length %d: %w", j, source[j], errors.ErrUnsupported)
 		}
 	}
 	return b, nil
 }
 
-// pair cuts two lists of blocks into runs.
+// pair splits two lists of blocks into runs.
 func pair(to, from []block) []run {
 	var out []run
 	var t, f block
@@ -170,8 +170,8 @@ func pair(to, from []block) []run {
 	}
 }
 
-// Arrange puts the numbers of a source's axes in the order of the virtual dataset's; other is for
-// axes that the source has not.
+// Arrange returns numbers of the source's axes in the order of the virtual dataset's axes, with
+// other for axes that the source does not have.
 func (b *Boxes) Arrange(list []int64, other int64) []int64 {
 	out := make([]int64, len(b.Axes))
 	for i, j := range b.Axes {
@@ -183,9 +183,9 @@ func (b *Boxes) Arrange(list []int64, other int64) []int64 {
 	return out
 }
 
-// Len is how many boxes there are, and limit+1 if there are more than limit.
+// Len returns the number of boxes, or limit+1 if there are more than limit.
 func (b *Boxes) Len(limit int) int {
-	if b.none {
+	if b.isEmpty {
 		return 0
 	}
 	n := 1
@@ -197,8 +197,8 @@ func (b *Boxes) Len(limit int) int {
 	return n
 }
 
-// Each has visit look at every box: its origin in the virtual dataset, its start in the source, as
-// Arrange has it, and its shape. Slices are the caller's.
+// Each calls visit for every box with its origin in the virtual dataset, its start in the source
+// (ordered as by Arrange) and its shape. visit may keep the slices.
 func (b *Boxes) Each(visit func(origin, start, shape []int64) error) error {
 	rank := len(b.runs)
 	for n := range b.Len(1 << 40) {

@@ -10,33 +10,33 @@ import (
 	"varve/readers"
 )
 
-// Limits of what a selection may be cut into.
+// Limits of the number of parts of a selection.
 const (
 	maxBlocks = 1 << 18 // along an axis
-	maxRuns   = 1 << 20 // of elements, for what is no product of axes
+	maxRuns   = 1 << 20 // runs of elements, for selections that are not products of axes
 )
 
-// block is a stretch of one axis, or of elements in C order.
+// block is a range of one axis, or of elements in C order.
 type block struct{ start, length int64 }
 
-// picked is what a selection picks of an array, as far as that reaches.
-type picked struct {
-	axes  [][]block // for each axis what is picked of it, or
+// selectedElements is the set of elements that a selection selects within an array's shape.
+type selectedElements struct {
+	axes  [][]block // selected ranges of each axis, or
 	runs  []block   // runs of elements, in their order
 	shape []int64   // of the array
 	count int64     // elements
 }
 
-func (p *picked) isProduct() bool { return p.runs == nil }
+func (p *selectedElements) isProduct() bool { return p.runs == nil }
 
-// pick returns what a selection picks of an array.
-func pick(s *readers.Selection, shape []uint64) (*picked, error) {
-	p := &picked{shape: make([]int64, len(shape)), axes: make([][]block, len(shape))}
+// selectElements returns the elements that a selection selects of an array.
+func selectElements(s *readers.Selection, shape []uint64) (*selectedElements, error) {
+	p := &selectedElements{shape: make([]int64, len(shape)), axes: make([][]block, len(shape))}
 	for k, n := range shape {
 		p.shape[k] = int64(min(n, math.MaxInt64))
 	}
 	if s.Kind != readers.SelectAll && s.Kind != readers.SelectNone && s.Rank != len(shape) {
-		return nil, fmt.Errorf("picks along %d axes of an array of %d: %w", s.Rank, len(shape), errors.ErrUnsupported)
+		return nil, fmt.Errorf("selection has %d axes, but the array has %d: %w", s.Rank, len(shape), errors.ErrUnsupported)
 	}
 	var err error
 	switch s.Kind {
@@ -67,7 +67,7 @@ func pick(s *readers.Selection, shape []uint64) (*picked, error) {
 }
 
 // recount counts the elements.
-func (p *picked) recount() error {
+func (p *selectedElements) recount() error {
 	if !p.isProduct() {
 		p.count = sum(p.runs)
 		return nil
@@ -80,14 +80,14 @@ func (p *picked) recount() error {
 			return nil
 		}
 		if p.count > math.MaxInt64/n {
-			return readers.Corruptf("more elements of an array of shape %v are picked than can be counted", p.shape)
+			return readers.Corruptf("selection of an array of shape %v has too many elements", p.shape)
 		}
 		p.count *= n
 	}
 	return nil
 }
 
-// regular lists what a regular selection picks of an axis of length n.
+// regular returns the ranges that a regular selection selects along an axis of length n.
 func regular(s *readers.Selection, k int, n int64) ([]block, error) {
 	start, stride, length := s.Start[k], s.Stride[k], min(s.Block[k], uint64(n))
 	if start >= uint64(n) || s.Count[k] == 0 || length == 0 {
@@ -102,7 +102,7 @@ func regular(s *readers.Selection, k int, n int64) ([]block, error) {
 		if stride == 0 || stride > math.MaxInt64-start {
 			break
 		}
-		if stride == length && s.Count[k] > i+1 { // all the rest is one
+		if stride == length && s.Count[k] > i+1 { // adjacent blocks are one range
 			last := min(uint64(n), start+min(s.Count[k]-i, uint64(n))*length)
 			return appendBlock(out, int64(start+length), int64(last)-int64(start+length)), nil
 		}
@@ -112,12 +112,12 @@ func regular(s *readers.Selection, k int, n int64) ([]block, error) {
 }
 
 func tooManyPlaces() error {
-	return fmt.Errorf("picks more than %d places apart of one another: %w", maxBlocks, errors.ErrUnsupported)
+	return fmt.Errorf("selection has more than %d separate parts: %w", maxBlocks, errors.ErrUnsupported)
 }
 
-// blocks takes a list of blocks that are all combinations of stretches of the axes, and reports
-// whether they are: so h5py writes lists of places along one axis.
-func (p *picked) blocks(s *readers.Selection) bool {
+// blocks accepts a list of blocks that is the product of ranges along the axes, and reports whether
+// it is one. h5py writes lists of indexes along one axis in this form.
+func (p *selectedElements) blocks(s *readers.Selection) bool {
 	rank, n := s.Rank, 1
 	for k := range rank {
 		var list []block
@@ -139,7 +139,7 @@ func (p *picked) blocks(s *readers.Selection) bool {
 		}
 		p.axes[k] = list
 	}
-	// As many different blocks as there are combinations are all of them.
+	// As many different blocks as combinations means that every combination occurs.
 	seen := make(map[string]bool, n)
 	for c := s.Cells; len(c) >= 2*rank; c = c[2*rank:] {
 		seen[fmt.Sprint(c[:rank])] = true
@@ -154,15 +154,15 @@ func (p *picked) blocks(s *readers.Selection) bool {
 	return len(seen) == n && n == len(s.Cells)/(2*rank)
 }
 
-// rows takes any list of blocks. It is in C order whichever blocks elements are in.
-func (p *picked) rows(s *readers.Selection) error {
+// rows accepts any list of blocks. The elements are in C order, whatever the order of the blocks.
+func (p *selectedElements) rows(s *readers.Selection) error {
 	p.axes, p.runs = nil, []block{}
 	rank := s.Rank
 	for c := s.Cells; len(c) >= 2*rank; c = c[2*rank:] {
-		one := picked{shape: p.shape, axes: make([][]block, rank)}
+		one := selectedElements{shape: p.shape, axes: make([][]block, rank)}
 		for k, n := range p.shape {
 			if c[rank+k] < c[k] {
-				return readers.Corruptf("a selection from %d to %d of an axis", c[k], c[rank+k])
+				return readers.Corruptf("selection from %d to %d of an axis", c[k], c[rank+k])
 			}
 			first, end := min(c[k], uint64(n)), min(c[rank+k]+1, uint64(n))
 			one.axes[k] = appendBlock(nil, int64(first), int64(end)-int64(first))
@@ -191,8 +191,8 @@ func (p *picked) rows(s *readers.Selection) error {
 	return nil
 }
 
-// points takes a list of elements, in its own order.
-func (p *picked) points(s *readers.Selection) error {
+// points accepts a list of elements, in its own order.
+func (p *selectedElements) points(s *readers.Selection) error {
 	p.axes, p.runs = nil, []block{}
 points:
 	for c := s.Cells; len(c) >= s.Rank; c = c[s.Rank:] {
@@ -211,7 +211,7 @@ points:
 	return nil
 }
 
-// appendBlock appends a block, to the one before if it goes on with it.
+// appendBlock appends a block, or extends the last one if it is adjacent.
 func appendBlock(list []block, start, length int64) []block {
 	if length <= 0 {
 		return list
@@ -230,7 +230,7 @@ func sum(list []block) (n int64) {
 	return n
 }
 
-// first leaves the first n places of a list of blocks.
+// first returns the first n indexes of a list of blocks.
 func first(list []block, n int64) []block {
 	var out []block
 	for _, b := range list {
@@ -241,30 +241,30 @@ func first(list []block, n int64) []block {
 	return out
 }
 
-// runReader gives the elements of what is picked as runs.
+// runReader returns selected elements as runs.
 type runReader struct {
-	runs   []block // what is left of a list, or of the last axis at the place at hand
+	runs   []block // remaining runs of a list, or of the last axis at the present position
 	last   []block
 	outer  [][]block
-	stride []int64 // of the outer axes
+	stride []int64 // strides of the outer axes
 	at     []place
-	done   bool
+	isDone bool
 }
 
-// place is one of an axis: within a block of a list.
+// place is a position in a list of blocks.
 type place struct {
 	block  int
 	offset int64
 }
 
-func (p *picked) reader() *runReader {
-	r := &runReader{runs: p.runs, done: true}
+func (p *selectedElements) reader() *runReader {
+	r := &runReader{runs: p.runs, isDone: true}
 	if !p.isProduct() || p.count == 0 {
 		return r
 	}
 	axes, shape := p.axes, p.shape
 	last, stride := []block{{0, 1}}, int64(1)
-	// Whole axes at the end are one run with what is before them.
+	// Whole trailing axes extend the runs of the axis before them.
 	for len(axes) > 0 && len(last) == 1 && last[0].start == 0 && last[0].length == stride {
 		k := len(axes) - 1
 		var wider []block
@@ -273,7 +273,7 @@ func (p *picked) reader() *runReader {
 		}
 		last, stride, axes = wider, stride*shape[k], axes[:k]
 	}
-	r.done, r.last, r.outer = false, last, axes
+	r.isDone, r.last, r.outer = false, last, axes
 	r.at, r.stride = make([]place, len(axes)), make([]int64, len(axes))
 	for k := len(axes) - 1; k >= 0; k-- {
 		r.stride[k] = stride
@@ -283,7 +283,7 @@ func (p *picked) reader() *runReader {
 	return r
 }
 
-// line takes the runs of the place at hand of the outer axes.
+// line sets the runs at the present position of the outer axes.
 func (r *runReader) line() {
 	base := int64(0)
 	for k, at := range r.at {
@@ -304,9 +304,9 @@ func (r *runReader) next() (block, bool) {
 	return b, true
 }
 
-// advance goes on to the next place of the outer axes.
+// advance moves to the next position of the outer axes.
 func (r *runReader) advance() bool {
-	if r.done {
+	if r.isDone {
 		return false
 	}
 	for k := len(r.at) - 1; k >= 0; k-- {
@@ -322,6 +322,6 @@ func (r *runReader) advance() bool {
 		}
 		at.block = 0
 	}
-	r.done = true
+	r.isDone = true
 	return false
 }

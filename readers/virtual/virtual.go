@@ -1,17 +1,18 @@
-// Package virtual says what the virtual datasets of HDF5 are made of: which sources their mappings
-// come down to, how long they are now, and which places of a source are which of theirs. Whoever
-// reads their values and whoever places them in an array stand on it; it does no I/O.
+// Package virtual resolves the virtual datasets of HDF5: the sources of their mappings, their
+// present shape, and the elements of a source that correspond to elements of the virtual dataset.
+// It does no I/O; package hdf5 and the scan of archives use it.
 //
 //	mapping   file "part-%b.h5", dataset "x", From, To
-//	   │      one of each number, as long as there are sources
+//	   │      one for each number, as long as sources exist
 //	   ▼
 //	piece     file "part-3.h5", dataset "x", From, To
-//	   │      as far as the shapes reach that both have now
+//	   │      within the present shapes of both
 //	   ▼
 //	match ──┬─ runs of elements, in C order
-//	        └─ boxes, where axes correspond to axes
+//	        └─ boxes, if axes correspond to axes
 //
-// What there is no source for is fill; a source that is there and does not match is refused.
+// Elements without a source have the fill value. A source that exists but does not match is an
+// error.
 package virtual
 
 import (
@@ -25,24 +26,24 @@ import (
 	"varve/readers"
 )
 
-// MaxNumbers is of how many sources one mapping may be.
+// MaxNumbers limits the number of sources of one mapping.
 const MaxNumbers = 1 << 16
 
-// Source is what a mapping names.
+// Source identifies the source of a mapping.
 type Source struct {
 	File    string // "." for the same file
 	Dataset string
 }
 
-// Piece is what a mapping says of one source: selection From of it is selection To.
+// Piece maps selection From of one source to selection To of the virtual dataset.
 type Piece struct {
 	Source
 	From, To readers.Selection
 }
 
-// Pieces has visit look at each piece of a virtual dataset, in the order in which later ones hide
-// earlier ones. Names with %b are of as many sources as there are in a row: visit reports whether
-// one is there. The piece is overwritten by the next.
+// Pieces calls visit for each piece of a virtual dataset, in order: later pieces hide earlier ones.
+// A name with %b stands for numbered sources; visit reports whether a source exists, and the first
+// missing number ends the mapping. The piece is reused for the next call.
 func Pieces(mappings []readers.Mapping, visit func(*Piece) (there bool, err error)) error {
 	for i := range mappings {
 		if _, err := numbers(&mappings[i], visit); err != nil {
@@ -52,12 +53,12 @@ func Pieces(mappings []readers.Mapping, visit func(*Piece) (there bool, err erro
 	return nil
 }
 
-// numbers is Pieces for one mapping, and returns how many of its sources are there.
+// numbers is Pieces for one mapping. It returns the number of existing sources.
 func numbers(m *readers.Mapping, visit func(*Piece) (bool, error)) (uint64, error) {
 	p := &Piece{From: m.From, To: m.To}
 	var err error
 	if !isNumbered(m) {
-		if p.Source, err = named(m, ""); err != nil {
+		if p.Source, err = expandSource(m, ""); err != nil {
 			return 0, err
 		}
 		there, err := visit(p)
@@ -69,14 +70,14 @@ func numbers(m *readers.Mapping, visit func(*Piece) (bool, error)) (uint64, erro
 	axis := Endless(&m.To)
 	switch {
 	case axis < 0 || m.To.Count[axis] != readers.Unlimited:
-		return 0, readers.Corruptf("a part is named by numbers, %q of %q, and is no row of blocks without an end", m.Dataset, m.File)
+		return 0, readers.Corruptf("virtual dataset: the mapping of %q in %q has numbered sources, but its selection is not an unlimited row of blocks", m.Dataset, m.File)
 	case Endless(&m.From) >= 0:
-		return 0, readers.Corruptf("a part is named by numbers, %q of %q, and is without an end in each of them", m.Dataset, m.File)
+		return 0, readers.Corruptf("virtual dataset: the mapping of %q in %q has numbered sources, but selects an unlimited part of each", m.Dataset, m.File)
 	}
 	p.To.Start, p.To.Count = slices.Clone(m.To.Start), slices.Clone(m.To.Count)
 	p.To.Count[axis] = 1
 	for i := range uint64(MaxNumbers) {
-		if p.Source, err = named(m, strconv.FormatUint(i, 10)); err != nil {
+		if p.Source, err = expandSource(m, strconv.FormatUint(i, 10)); err != nil {
 			return 0, err
 		}
 		if p.To.Start[axis], err = end(m.To.Start[axis], m.To.Stride[axis], i, 0); err != nil {
@@ -86,24 +87,24 @@ func numbers(m *readers.Mapping, visit func(*Piece) (bool, error)) (uint64, erro
 			return i, err
 		}
 	}
-	return 0, fmt.Errorf("is made of more than %d sources named %q, %q: %w", MaxNumbers, m.File, m.Dataset, errors.ErrUnsupported)
+	return 0, fmt.Errorf("virtual dataset: more than %d sources named %q, %q: %w", MaxNumbers, m.File, m.Dataset, errors.ErrUnsupported)
 }
 
-// isNumbered reports whether the number of a block is part of what a mapping names.
+// isNumbered reports whether a mapping's names contain the number of a block.
 func isNumbered(m *readers.Mapping) bool {
 	holds := func(name string) bool { return strings.Contains(strings.ReplaceAll(name, "%%", ""), "%b") }
 	return holds(m.File) || holds(m.Dataset)
 }
 
-// named puts a number into what a mapping names.
-func named(m *readers.Mapping, number string) (s Source, err error) {
+// expandSource returns the source with a number in its names.
+func expandSource(m *readers.Mapping, number string) (s Source, err error) {
 	if s.File, err = expand(m.File, number); err == nil {
 		s.Dataset, err = expand(m.Dataset, number)
 	}
 	return s, err
 }
 
-// expand puts a number in place of %b, and % in place of %%.
+// expand replaces %b by a number, and %% by %.
 func expand(pattern, number string) (string, error) {
 	var out strings.Builder
 	for rest := pattern; ; {
@@ -117,13 +118,13 @@ func expand(pattern, number string) (string, error) {
 		case strings.HasPrefix(after, "%"):
 			out.WriteByte('%')
 		default:
-			return "", readers.Corruptf("a source is named by the pattern %q, in which only %%b and %%%% mean something", pattern)
+			return "", readers.Corruptf("virtual dataset: source name %q has a %% that is neither %%b nor %%%%", pattern)
 		}
 		rest = after[1:]
 	}
 }
 
-// Endless returns the axis along which a selection has no end, or -1.
+// Endless returns the axis along which a selection is unlimited, or -1.
 func Endless(s *readers.Selection) int {
 	for k := range s.Count {
 		if s.Count[k] == readers.Unlimited || s.Block[k] == readers.Unlimited {
@@ -133,9 +134,9 @@ func Endless(s *readers.Selection) int {
 	return -1
 }
 
-// Shape is the shape of a virtual dataset now, where its file has declared one and what it may
-// be at most. Along an axis in which mappings have no end it reaches as far as the longest of
-// their sources, and as the mappings that have an end. shapeOf returns that of a source.
+// Shape returns the present shape of a virtual dataset from its declared and its maximum shape.
+// Along an axis with unlimited mappings, it extends to the end of the longest source, and of the
+// limited mappings. shapeOf returns the shape of a source.
 func Shape(declared, most []uint64, mappings []readers.Mapping, shapeOf func(Source) (shape []uint64, there bool, err error)) ([]uint64, error) {
 	shape := slices.Clone(declared)
 	grows := make([]bool, len(shape))
@@ -146,9 +147,9 @@ func Shape(declared, most []uint64, mappings []readers.Mapping, shapeOf func(Sou
 			continue
 		}
 		if to >= len(shape) || m.To.Rank != len(shape) {
-			return nil, readers.Corruptf("a selection of %d axes in a virtual dataset of %d", m.To.Rank, len(shape))
+			return nil, readers.Corruptf("virtual dataset: a selection has %d axes (the dataset has %d)", m.To.Rank, len(shape))
 		}
-		n, err := reach(m, to, shapeOf)
+		n, err := lengthOf(m, to, shapeOf)
 		if err != nil {
 			return nil, err
 		}
@@ -161,25 +162,25 @@ func Shape(declared, most []uint64, mappings []readers.Mapping, shapeOf func(Sou
 		return shape, nil
 	}
 	for i := range mappings {
-		if err := reachFixed(shape, grows, &mappings[i].To); err != nil {
+		if err := extendToFixed(shape, grows, &mappings[i].To); err != nil {
 			return nil, err
 		}
 	}
 	for k, n := range shape {
 		if grows[k] && n > most[k] {
-			return nil, fmt.Errorf("its sources reach to %d along axis %d, and it must not be longer than %d: %w", n, k, most[k], errors.ErrUnsupported)
+			return nil, fmt.Errorf("virtual dataset: its sources extend to %d along axis %d, but its maximum length is %d: %w", n, k, most[k], errors.ErrUnsupported)
 		}
 	}
 	return shape, nil
 }
 
-// reach is how long the axis is along which a mapping has no end.
-func reach(m *readers.Mapping, to int, shapeOf func(Source) ([]uint64, bool, error)) (uint64, error) {
+// lengthOf returns the length of the axis along which a mapping is unlimited.
+func lengthOf(m *readers.Mapping, to int, shapeOf func(Source) ([]uint64, bool, error)) (uint64, error) {
 	s, from, places := &m.To, Endless(&m.From), uint64(0)
 	n, err := numbers(m, func(p *Piece) (bool, error) {
 		shape, there, err := shapeOf(p.Source)
 		if from >= 0 && from < len(shape) {
-			places = selected(&m.From, from, shape[from])
+			places = countSelected(&m.From, from, shape[from])
 		}
 		return there, err
 	})
@@ -189,16 +190,16 @@ func reach(m *readers.Mapping, to int, shapeOf func(Source) ([]uint64, bool, err
 	case isNumbered(m):
 		places = n * s.Block[to]
 		if n > 0 && places/n != s.Block[to] {
-			return 0, readers.Corruptf("%d blocks of %d places", n, s.Block[to])
+			return 0, readers.Corruptf("virtual dataset: %d blocks of %d are too large", n, s.Block[to])
 		}
 	case from < 0:
-		return 0, readers.Corruptf("a part of a virtual dataset has no end, and its source %q of %q has one", m.Dataset, m.File)
+		return 0, readers.Corruptf("virtual dataset: an unlimited selection maps a limited one of source %q in %q", m.Dataset, m.File)
 	}
-	return holding(s, to, places)
+	return lengthFor(s, to, places)
 }
 
-// holding is how long an axis has to be for an endless selection to pick n places.
-func holding(s *readers.Selection, k int, n uint64) (uint64, error) {
+// lengthFor returns the length of an axis at which an unlimited selection has n indexes.
+func lengthFor(s *readers.Selection, k int, n uint64) (uint64, error) {
 	switch {
 	case n == 0:
 		return 0, nil
@@ -212,8 +213,8 @@ func holding(s *readers.Selection, k int, n uint64) (uint64, error) {
 	return end(s.Start[k], s.Stride[k], whole, rest)
 }
 
-// selected is how many places of an axis of length n an endless selection picks.
-func selected(s *readers.Selection, k int, n uint64) uint64 {
+// countSelected returns the number of indexes that an unlimited selection has on an axis of length n.
+func countSelected(s *readers.Selection, k int, n uint64) uint64 {
 	if n <= s.Start[k] {
 		return 0
 	}
@@ -224,9 +225,9 @@ func selected(s *readers.Selection, k int, n uint64) uint64 {
 	return n/s.Stride[k]*s.Block[k] + min(n%s.Stride[k], s.Block[k])
 }
 
-// reachFixed has a shape reach as far as a selection does along the axes that grow, but not along
-// the one in which the selection has no end itself.
-func reachFixed(shape []uint64, grows []bool, s *readers.Selection) error {
+// extendToFixed extends a shape along growing axes to the end of a selection, except along the axis in
+// which the selection itself is unlimited.
+func extendToFixed(shape []uint64, grows []bool, s *readers.Selection) error {
 	if s.Kind == readers.SelectAll || s.Kind == readers.SelectNone || s.Rank != len(shape) {
 		return nil
 	}
@@ -252,10 +253,10 @@ func reachFixed(shape []uint64, grows []bool, s *readers.Selection) error {
 	return nil
 }
 
-// end is start + n*stride + more.
+// end returns start + n*stride + more.
 func end(start, stride, n, more uint64) (uint64, error) {
 	if n > 0 && stride > math.MaxInt64/n || max(start, stride*n, more) > math.MaxInt64/4 {
-		return 0, readers.Corruptf("a selection reaches to %d + %d times %d + %d", start, n, stride, more)
+		return 0, readers.Corruptf("selection extends to %d + %d·%d + %d, which is out of range", start, n, stride, more)
 	}
 	return start + stride*n + more, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"varve/readers"
@@ -29,22 +28,22 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestHolding: an endless selection needs an axis of a certain length to pick n places, and picks
-// n places of an axis of that length.
+// TestHolding: at the returned length, and no less, an unlimited selection has n indexes.
 func TestHolding(t *testing.T) {
 	for _, s := range []readers.Selection{
 		regularOf(0, 5, readers.Unlimited, 5), regularOf(2, 7, readers.Unlimited, 3), regularOf(1, 1, 1, readers.Unlimited),
 	} {
 		for n := range uint64(40) {
-			length, err := holding(&s, 0, n)
-			if got := selected(&s, 0, length); got != n || err != nil {
+			length, err := lengthFor(&s, 0, n)
+			if got := countSelected(&s, 0, length); got != n || err != nil {
 				t.Errorf("%+v: %d places reach %d, of which %d are selected; %v", s, n, length, got, err)
 			}
 		}
 	}
 }
 
-// part is a mapping of rows of two columns: rows from first on, without an end, in blocks at distances.
+// part returns an unlimited mapping of rows of two columns: blocks of rows from first on, at equal
+// distances.
 func part(file, dataset string, first, stride, block uint64) readers.Mapping {
 	all := readers.Selection{Kind: readers.SelectAll}
 	return readers.Mapping{File: file, Dataset: dataset, From: all, To: readers.Selection{
@@ -81,16 +80,15 @@ func TestPieces(t *testing.T) {
 	for _, c := range []struct {
 		m    readers.Mapping
 		want error
-		says string
 	}{
-		{part("%b", "x", 0, 1, 1), errors.ErrUnsupported, "more than 65536 sources"},
-		{part("%d", "x", 0, 1, 1), readers.ErrCorrupt, `"%d"`},
-		{finite, readers.ErrCorrupt, "no row of blocks"},
-		{twice, readers.ErrCorrupt, "without an end in each"},
-		{part("%b", "x", 0, math.MaxUint64, 1), readers.ErrCorrupt, "reaches to"},
+		{part("%b", "x", 0, 1, 1), errors.ErrUnsupported},
+		{part("%d", "x", 0, 1, 1), readers.ErrCorrupt},
+		{finite, readers.ErrCorrupt},
+		{twice, readers.ErrCorrupt},
+		{part("%b", "x", 0, math.MaxUint64, 1), readers.ErrCorrupt},
 	} {
-		if err := Pieces([]readers.Mapping{c.m}, always); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v, want %q", err, c.says)
+		if err := Pieces([]readers.Mapping{c.m}, always); !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v", err, c.want)
 		}
 	}
 }

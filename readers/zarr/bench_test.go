@@ -10,7 +10,7 @@ import (
 	"varve/readers/readertest"
 )
 
-// BenchmarkRefs lists the chunks of an array of many files.
+// BenchmarkRefs lists the chunks of an array with many files.
 func BenchmarkRefs(b *testing.B) {
 	const rows, columns = 20, 1000
 	dir := b.TempDir()

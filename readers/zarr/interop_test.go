@@ -16,8 +16,7 @@ import (
 	"varve/readers/readertest"
 )
 
-// TestInteropRandomStores reads random stores of both formats that zarr-python has just
-// written.
+// TestInteropRandomStores reads random stores of both formats that zarr-python has just written.
 func TestInteropRandomStores(t *testing.T) {
 	python := venv.Python(t, "zarr")
 	seed := time.Now().UnixNano() % 1_000_000
@@ -65,7 +64,7 @@ func TestInteropRandomStores(t *testing.T) {
 	}
 }
 
-// checkRefs looks for refs that are outside of the grid of the storage.
+// checkRefs checks that refs are inside the grid of the storage.
 func checkRefs(t *testing.T, name string, v *readers.Variable) {
 	t.Helper()
 	for r, err := range v.Storage.Refs(t.Context()) {

@@ -14,8 +14,8 @@ import (
 	"varve/zarrjson"
 )
 
-// isArray reports whether a zarr.json is an array's. What cannot be read counts as one:
-// it has no nodes in it.
+// isArray reports whether a zarr.json is an array's. An unreadable document counts as an array,
+// because it contains no nodes.
 func isArray(doc []byte) bool {
 	fields, err := zarrjson.ParseAttributes(doc)
 	if err != nil {
@@ -28,7 +28,7 @@ func isArray(doc []byte) bool {
 // store finds chunks by their keys.
 type store struct {
 	src *source.Source
-	zip *zipdir.Directory // what src is of, if that is a zip file
+	zip *zipdir.Directory // the zip file's directory, if the store is a zip file
 }
 
 // Open opens a chunk.
@@ -36,8 +36,8 @@ func (s store) Open(ctx context.Context, o *readers.Other) (*source.Source, erro
 	return s.src.Member(ctx, strings.TrimPrefix(o.Source, s.src.MemberName("")))
 }
 
-// Refs lists the keys below an array. Only folders that can hold chunks are listed; keys
-// that are those of no chunk are passed over.
+// Refs lists the keys of an array's chunks. It lists only folders that can hold chunks, and skips
+// other keys.
 func (s store) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
 		rank := a.Grid.Rank()
@@ -58,13 +58,13 @@ type lister struct {
 	store
 	a      *zarrtree.Array
 	ctx    context.Context
-	depth  int // slashes in a chunk's key
+	depth  int // number of slashes in a chunk's key
 	coords []int64
 	ref    readers.Ref
 	yield  func(*readers.Ref, error) bool
 }
 
-// list lists a folder of the array's, so many slashes deep.
+// list lists a folder of the array, whose key has the given number of slashes.
 func (l *lister) list(folder string, slashes int) error {
 	for e, err := range l.src.List(l.ctx, join(l.a.Path, folder)) {
 		if err != nil {
@@ -72,7 +72,7 @@ func (l *lister) list(folder string, slashes int) error {
 		}
 		key := join(folder, e.Name)
 		switch {
-		case e.Folder && slashes < l.depth && chunkFolder(e.Name):
+		case e.Folder && slashes < l.depth && canHoldChunks(e.Name):
 			err = l.list(key, slashes+1)
 		case !e.Folder && slashes == l.depth && l.a.Chunk(key, l.ref.Index, l.coords):
 			err = l.emit(key, e)
@@ -84,8 +84,8 @@ func (l *lister) list(folder string, slashes int) error {
 	return nil
 }
 
-// chunkFolder reports whether a folder's name can be a part of a chunk's key.
-func chunkFolder(name string) bool {
+// canHoldChunks reports whether a folder's name can be a part of a chunk's key.
+func canHoldChunks(name string) bool {
 	return name == "c" || strings.Trim(name, "0123456789") == ""
 }
 
@@ -104,7 +104,7 @@ func (l *lister) emit(key string, e source.Entry) error {
 	return nil
 }
 
-// locate sets where in the zip file a chunk is, or its bytes.
+// locate sets the ref to the position of a chunk in the zip file, or to its inflated bytes.
 func (l *lister) locate(key string) error {
 	offset, content, err := l.zip.Locate(l.ctx, key)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"varve/readers"
 )
 
-// TestSpelling: what GDAL 3.12 writes says the same in words of its own.
+// TestSpelling: GDAL 3.12 writes the same metadata in another spelling.
 func TestSpelling(t *testing.T) {
 	const (
 		array = `{"zarr_format":2,"shape":[4],"dtype":"|u1","chunks":[4],"fill_value":7,"order":"C","filters":null,"compressor":`
@@ -31,8 +31,8 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestFillOfNothing: in format 3 GDAL writes null where nothing stands for missing data, and reads zeros where
-// there is no chunk. NaN it writes as others do.
+// TestFillOfNothing: in format 3 GDAL writes null if no value means missing data, and reads zeros
+// for missing chunks. It writes NaN as others do.
 func TestFillOfNothing(t *testing.T) {
 	for of, size := range map[string]int{`"uint8"`: 1, `"int16"`: 2, `"complex64"`: 8} {
 		v := mustOpen(t, map[string]string{"zarr.json": group3, "v/zarr.json": array3("data_type", of, "fill_value", "null",
@@ -48,8 +48,8 @@ func TestFillOfNothing(t *testing.T) {
 	}
 }
 
-// TestSpellingOfCodecs: what WebKnossos, zarrita and drafts of format 3 write is what zarr-python
-// would write in other words, in which it is handed on.
+// TestSpellingOfCodecs: codecs in the spelling of WebKnossos, zarrita and drafts of format 3 are
+// passed on in the spelling of zarr-python.
 func TestSpellingOfCodecs(t *testing.T) {
 	const (
 		chunk  = "\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00\x06\x00" // of int16

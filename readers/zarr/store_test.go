@@ -36,7 +36,7 @@ func mustOpen(t testing.TB, files map[string]string) *readers.Dataset {
 
 const group3 = `{"zarr_format":3,"node_type":"group","attributes":{"a":NaN}}`
 
-// array3 is a zarr.json of an array of format 3 with some fields replaced.
+// array3 returns the zarr.json of an array of format 3 with some fields replaced.
 func array3(fields ...string) string {
 	list := map[string]string{
 		"shape": `[4]`, "data_type": `"uint8"`, "chunk_grid": `{"name":"regular","configuration":{"chunk_shape":[2]}}`,
@@ -139,8 +139,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestMasks holds _FillValue to what xarray takes for it: the attribute in format 3, the
-// fill value in format 2.
+// TestMasks: _FillValue is the value that xarray uses: the attribute in format 3, the fill value in
+// format 2.
 func TestMasks(t *testing.T) {
 	v3 := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v3")))
 	v2 := readertest.Variables(readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v2")))
@@ -170,8 +170,8 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestDimensions has arrays that disagree over the length of a dimension, and groups that
-// call theirs alike.
+// TestDimensions reads arrays that disagree about the length of a dimension, and groups with
+// dimensions of the same name.
 func TestDimensions(t *testing.T) {
 	data := readertest.Open(t, Format{}, filepath.Join(fixtureDir, "v3"))
 	found := readertest.Variables(data)
@@ -189,8 +189,8 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
-// TestDimensionsOfGroupsAbove has arrays in groups whose dimensions have their coordinates above
-// them: that of the nearest, if it is as long.
+// TestDimensionsOfGroupsAbove reads arrays whose dimensions have coordinates in ancestors of their
+// group: the nearest one counts, if its length matches.
 func TestDimensionsOfGroupsAbove(t *testing.T) {
 	along := func(name, length string) string {
 		return array3("shape", "["+length+"]", "dimension_names", `["`+name+`"]`)
@@ -214,7 +214,7 @@ func TestDimensionsOfGroupsAbove(t *testing.T) {
 	}
 }
 
-// TestProblems has documents that are wrong beside one that is right.
+// TestProblems reads damaged documents next to a valid one.
 func TestProblems(t *testing.T) {
 	good := array3()
 	for name, test := range map[string]struct {
@@ -281,7 +281,7 @@ func TestUndecodable(t *testing.T) {
 	}
 }
 
-// TestOtherKeys has files beside chunks that are none.
+// TestOtherKeys reads an array with files next to its chunks that are not chunks.
 func TestOtherKeys(t *testing.T) {
 	data := mustOpen(t, map[string]string{
 		"zarr.json": group3, "a/zarr.json": array3(),
@@ -301,7 +301,7 @@ func TestOtherKeys(t *testing.T) {
 	}
 }
 
-// TestHostile has arrays that promise more than they have.
+// TestHostile reads arrays whose metadata claim more than the store has.
 func TestHostile(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"large array": {"zarr.json": array3("shape", "[1000000000000]", "chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[1]}}`)},

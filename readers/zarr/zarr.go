@@ -1,5 +1,5 @@
-// Package zarr reads Zarr stores of formats 2 and 3: hierarchies of documents and chunks
-// under keys, in a folder or wherever else a source.Folder finds keys.
+// Package zarr reads Zarr stores of formats 2 and 3: hierarchies of metadata documents and chunks
+// under keys, in a folder or in another source with members.
 //
 //	zarr.json                    format 3, core specification v3.1
 //	sst/zarr.json
@@ -9,12 +9,12 @@
 //	sst/.zarray sst/.zattrs
 //	sst/0.3                      a chunk
 //
-// Where the root has consolidated metadata, those describe the hierarchy, as for
-// zarr-python; otherwise folders are walked. Either way no chunk is looked at: which exist
-// is found by listing, when somebody asks for refs.
+// If the root has consolidated metadata, these describe the hierarchy, as in zarr-python; otherwise
+// the package walks the folders. Opening a store does not look at chunks: Refs lists the existing
+// ones on request.
 //
-// A zip file with the same keys is a store too. Chunks that are stored in it are byte ranges of
-// the file; deflated ones are inflated as they are listed, up to 64 MiB each.
+// A zip file with the same keys is also a store. Stored chunks are byte ranges of the file;
+// deflated chunks are inflated when they are listed, up to 64 MiB each.
 package zarr
 
 import (
@@ -34,23 +34,22 @@ import (
 // Format is the readers.Reader of Zarr stores.
 type Format struct{}
 
-// The limits of metadata.
+// Limits of metadata.
 const (
-	maxDocument = 256 << 20 // bytes; consolidated metadata of a large hierarchy take that
+	maxDocument = 256 << 20 // bytes; consolidated metadata of large hierarchies are this large
 	maxNodes    = 1 << 18
 )
 
-// rootDocuments are the documents of which a hierarchy has one at its root.
+// rootDocuments lists the documents of which a hierarchy has at least one at its root.
 var rootDocuments = []string{"zarr.json", ".zgroup", ".zarray", ".zmetadata"}
 
-// Detect reports whether a folder or a zip file has the documents of a Zarr hierarchy at its
-// root.
+// Detect reports whether a folder or a zip file has the documents of a Zarr hierarchy at its root.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if !src.IsFolder() {
 		return isZip(ctx, src)
 	}
 	for _, key := range rootDocuments {
-		if there, err := has(ctx, src, key); there || err != nil {
+		if there, err := hasMember(ctx, src, key); there || err != nil {
 			return there, err
 		}
 	}
@@ -65,14 +64,14 @@ func isZip(ctx context.Context, src *source.Source) (bool, error) {
 	}
 	dir, err := zipdir.Open(ctx, src)
 	if errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) {
-		return zarrAtHead(ctx, src)
+		return startsWithDocument(ctx, src)
 	}
 	return err == nil && dir.HasDocument(rootDocuments...), err
 }
 
-// zarrAtHead reports whether the first entry of a zip file whose directory cannot be read is a
-// document of Zarr.
-func zarrAtHead(ctx context.Context, src *source.Source) (bool, error) {
+// startsWithDocument reports whether the first entry of a zip file with an unreadable directory is a Zarr
+// document.
+func startsWithDocument(ctx context.Context, src *source.Source) (bool, error) {
 	const nameLength, name = 26, 30
 	head, err := src.View(ctx, 0, int(min(src.Size(), 1<<10)))
 	if err != nil || len(head) < name {
@@ -82,7 +81,7 @@ func zarrAtHead(ctx context.Context, src *source.Source) (bool, error) {
 	return n <= len(head)-name && zarrtree.IsDocument(string(head[name:name+n])), nil
 }
 
-func has(ctx context.Context, src *source.Source, key string) (bool, error) {
+func hasMember(ctx context.Context, src *source.Source, key string) (bool, error) {
 	m, err := src.Member(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -115,7 +114,7 @@ func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, e
 func openZip(ctx context.Context, src *source.Source) (*zipdir.Directory, error) {
 	zip, err := zipdir.IsZip(ctx, src)
 	if err == nil && !zip {
-		err = errors.New("is a file but no zip file, and a Zarr store is a folder")
+		err = errors.New("not a Zarr store: it is neither a folder nor a zip file")
 	}
 	if err != nil {
 		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: err}
@@ -132,10 +131,10 @@ type walker struct {
 	ctx   context.Context
 	src   *source.Source
 	nodes []zarrtree.Node
-	left  int // how many more folders may be looked at
+	left  int // folders that may still be listed
 }
 
-// read returns a document, or nil if there is none.
+// read returns a document, or nil if it does not exist.
 func (w *walker) read(key string) ([]byte, error) {
 	doc, err := w.src.ReadMember(w.ctx, key, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +158,7 @@ func (w *walker) hierarchy() (string, error) {
 	return "Zarr 2", w.consolidatedOr(w.consolidatedV2)
 }
 
-// consolidatedOr walks the folders if nothing is consolidated.
+// consolidatedOr walks the folders if there are no consolidated metadata.
 func (w *walker) consolidatedOr(consolidated func() (bool, error)) error {
 	there, err := consolidated()
 	if there || err != nil {
@@ -170,7 +169,7 @@ func (w *walker) consolidatedOr(consolidated func() (bool, error)) error {
 		return w.locate(err)
 	}
 	if len(w.nodes) == 0 {
-		return w.locate(errors.New("no Zarr store: neither zarr.json nor .zgroup, .zarray or .zmetadata at its root"))
+		return w.locate(errors.New("not a Zarr store: its root has none of zarr.json, .zgroup, .zarray and .zmetadata"))
 	}
 	return nil
 }
@@ -200,7 +199,7 @@ func (w *walker) consolidatedV2() (bool, error) {
 	return err == nil, err
 }
 
-// walk looks at a folder and, if it is that of a group, at those in it.
+// walk reads the node in a folder and, if it is a group, those below it.
 func (w *walker) walk(path string, depth int) error {
 	if w.left--; w.left < 0 {
 		return fmt.Errorf("more than %d folders: %w", maxNodes, errors.ErrUnsupported)
@@ -210,6 +209,7 @@ func (w *walker) walk(path string, depth int) error {
 		if w.ctx.Err() != nil || path == "" {
 			return err
 		}
+		// An unreadable node is reported as a problem; the other nodes are still read.
 		n = &zarrtree.Node{Path: path, Err: err}
 	}
 	if n == nil {
@@ -224,7 +224,7 @@ func (w *walker) walk(path string, depth int) error {
 
 const maxDepth = 64
 
-// folders walks the folders in that of a group, by name.
+// folders walks the folders in a group's folder, sorted by name.
 func (w *walker) folders(path string, depth int) error {
 	var names []string
 	for e, err := range w.src.List(w.ctx, path) {
@@ -250,7 +250,7 @@ func (w *walker) folders(path string, depth int) error {
 	return nil
 }
 
-// join joins two parts of a key, which may be empty.
+// join joins two parts of a key, either of which may be empty.
 func join(path, name string) string {
 	if path == "" || name == "" {
 		return path + name
@@ -258,7 +258,7 @@ func join(path, name string) string {
 	return path + "/" + name
 }
 
-// node reads the documents in a folder, which may have none.
+// node returns the node in a folder, or nil if the folder has no documents.
 func (w *walker) node(path string) (*zarrtree.Node, error) {
 	n := zarrtree.Node{Path: path}
 	var err error

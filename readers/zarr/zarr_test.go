@@ -17,7 +17,7 @@ import (
 
 const fixtureDir = "../../fixtures/zarr"
 
-// expectedArray is what zarr-python reads of an array.
+// expectedArray holds zarr-python's description of an array.
 type expectedArray struct {
 	Shape  []uint64
 	Values string
@@ -40,8 +40,8 @@ func expected(t testing.TB) map[string]map[string]expectedArray {
 	return out
 }
 
-// TestAgainstZarrPython holds shapes, values, dimensions and refs of the sample stores
-// against what zarr-python said of them when they were made.
+// TestAgainstZarrPython compares shapes, values, dimensions and refs of the sample stores with
+// those that zarr-python reported when they were made.
 func TestAgainstZarrPython(t *testing.T) {
 	for store, arrays := range expected(t) {
 		t.Run(store, func(t *testing.T) {
@@ -89,7 +89,7 @@ func compare(t *testing.T, store string, v *readers.Variable, want expectedArray
 	compareRefs(t, store, v, want)
 }
 
-// line is a ref as text.
+// line returns a ref as text.
 func line(index []uint64, key string, offset int64, size uint64) string {
 	return fmt.Sprint(index, " ", key, " ", offset, " ", size)
 }

@@ -15,7 +15,7 @@ import (
 	"varve/readers/source"
 )
 
-// zipped makes a zip file of a sample store.
+// zipped returns a sample store as a zip file.
 func zipped(t testing.TB, files map[string][]byte, method uint16) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,8 +39,8 @@ func fromBytes(data []byte) *source.Source {
 	return source.New("store.zip", &readertest.Memory{Data: data})
 }
 
-// TestZip holds zip files of the sample stores, stored and deflated, against their folders:
-// values, attributes and the bytes of all chunks.
+// TestZip compares zip files of the sample stores, stored and deflated, with their folders: values,
+// attributes and the bytes of all chunks.
 func TestZip(t *testing.T) {
 	for _, store := range []string{"v2", "v2_consolidated", "v3", "v3_consolidated", "sharded", "rectilinear"} {
 		files := readertest.ReadFolder(t, store, filepath.Join(fixtureDir, store)).Files
@@ -86,7 +86,7 @@ func compareZipped(t *testing.T, archive []byte, got, want *readers.Variable) {
 	}
 }
 
-// chunkBytes returns the bytes of all chunks by their place.
+// chunkBytes returns the bytes of all chunks by grid position.
 func chunkBytes(t *testing.T, archive []byte, v *readers.Variable) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -108,7 +108,7 @@ func chunkBytes(t *testing.T, archive []byte, v *readers.Variable) map[string]st
 	return out
 }
 
-// TestZipStore reads what zarr-python's ZipStore wrote.
+// TestZipStore reads a file that zarr-python's ZipStore wrote.
 func TestZipStore(t *testing.T) {
 	for _, name := range []string{"zip_stored.zip", "zip_deflated.zip"} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestZipRefused(t *testing.T) {
 	}
 }
 
-// TestZipOther has zip files that are no stores.
+// TestZipOther reads zip files that are not stores.
 func TestZipOther(t *testing.T) {
 	for name, files := range map[string]map[string][]byte{
 		"other files":   {"a.txt": []byte("text")},

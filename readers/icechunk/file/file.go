@@ -1,10 +1,11 @@
-// Package file is how the files of Icechunk repositories begin, and what they are in. All
-// but chunks are a header and then a FlatBuffers buffer in zstd:
+// Package file reads and writes the encoding of files in Icechunk repositories. All files but
+// chunks consist of a header and a FlatBuffers buffer in zstd:
 //
 //	"ICE🧊CHUNK"(12)  client(24)  version(1)  kind(1)  compression(1)  │ zstd
 //
-// The specification is Icechunk's, 2.1, "File headers". Those who read repositories and those
-// who write to them share this package.
+// For example, a manifest of format 2 has the bytes 02 02 01 before the zstd frame at offset 39.
+// The specification is "File headers" of Icechunk 2.1. The reader and the writer of repositories
+// share this package.
 package file
 
 import (
@@ -16,19 +17,19 @@ import (
 	"varve/readers"
 )
 
-// Magic begins every file but chunks.
+// Magic starts every file but chunks.
 const Magic = "ICE🧊CHUNK"
 
-// ClientSize is how much of a header names the program that wrote the file.
+// ClientSize is the size of the name of the program that wrote the file.
 const ClientSize = 24
 
-// HeaderSize is how much comes before the buffer.
+// HeaderSize is the size of a header.
 const HeaderSize = len(Magic) + ClientSize + 3
 
-// Zstd is the only compression there is.
+// Zstd is the only defined compression.
 const Zstd = 1
 
-// Kind is what a file is.
+// Kind is the kind of a file.
 type Kind uint8
 
 // The kinds of files.
@@ -39,7 +40,7 @@ const (
 	Repo        Kind = 6
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case Snapshot:
@@ -54,13 +55,13 @@ func (k Kind) String() string {
 	return fmt.Sprintf("file of type %d", uint8(k))
 }
 
-// MaxSize is how large a file may be. Icechunk's own manifests cannot be read beyond 2 GiB,
-// and seldom compress to less than a tenth.
+// MaxSize limits the size of a file. Icechunk cannot read manifests of more than 2 GiB, and they
+// rarely compress to less than a tenth.
 const MaxSize = 512 << 20
 
-// The limits of a buffer.
+// Limits of a buffer.
 const (
-	small      = 16 << 20 // larger ones only as far as their bytes justify
+	small      = 16 << 20 // up to this size any compression ratio is accepted
 	maxRatio   = 128
 	maxDecoded = 2 << 30
 )
@@ -79,30 +80,30 @@ func Unpack(data []byte, want Kind) (*Buffer, error) {
 	defer d.Close()
 	decoded, err := Decompress(d, payload, nil)
 	if err != nil {
-		return nil, fmt.Errorf("from byte %d on: %w", HeaderSize, err)
+		return nil, fmt.Errorf("at byte %d: %w", HeaderSize, err)
 	}
 	return &Buffer{data: decoded, version: version}, nil
 }
 
-// checkHeader returns the version of the format.
+// checkHeader checks a header and returns the version of the format.
 func checkHeader(data []byte, want Kind) (uint8, error) {
 	if len(data) < HeaderSize || string(data[:len(Magic)]) != Magic {
-		return 0, readers.Corruptf("no file of Icechunk: it does not begin with %s", Magic)
+		return 0, readers.Corruptf("not an Icechunk file: it does not start with %s", Magic)
 	}
 	version, got, compression := data[HeaderSize-3], Kind(data[HeaderSize-2]), data[HeaderSize-1]
 	switch {
 	case version != 1 && version != 2:
-		return 0, fmt.Errorf("version %d of the format; known are 1 and 2: %w", version, errors.ErrUnsupported)
+		return 0, fmt.Errorf("format version %d (supported: 1 and 2): %w", version, errors.ErrUnsupported)
 	case got != want:
-		return 0, readers.Corruptf("a %v, where a %v is due", got, want)
+		return 0, readers.Corruptf("file is a %v (want a %v)", got, want)
 	case compression != Zstd:
-		return 0, fmt.Errorf("compression %d; known is 1, zstd: %w", compression, errors.ErrUnsupported)
+		return 0, fmt.Errorf("compression %d (supported: 1, zstd): %w", compression, errors.ErrUnsupported)
 	}
 	return version, nil
 }
 
-// NewDecoder returns a decoder of zstd, maybe with a dictionary, that makes at most limit
-// bytes of a frame.
+// NewDecoder returns a zstd decoder that expands a frame to at most limit bytes. dictionary may be
+// nil.
 func NewDecoder(dictionary []byte, limit uint64) (*zstd.Decoder, error) {
 	options := []zstd.DOption{zstd.WithDecoderMaxMemory(limit), zstd.WithDecoderConcurrency(1)}
 	if dictionary != nil {
@@ -115,7 +116,7 @@ func NewDecoder(dictionary []byte, limit uint64) (*zstd.Decoder, error) {
 	return d, nil
 }
 
-// Decompress decodes a frame, appending to dst.
+// Decompress decodes a frame and appends it to dst.
 func Decompress(d *zstd.Decoder, frame, dst []byte) ([]byte, error) {
 	out, err := d.DecodeAll(frame, dst)
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
@@ -127,7 +128,7 @@ func Decompress(d *zstd.Decoder, frame, dst []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Name writes an id in Crockford's base 32 without padding, as it is in names.
+// Name returns an id in Crockford's base 32 without padding, as in file names.
 func Name(id []byte) string {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	out := make([]byte, 0, (len(id)*8+4)/5)

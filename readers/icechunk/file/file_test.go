@@ -12,7 +12,7 @@ import (
 	"varve/readers"
 )
 
-// packed wraps a buffer as a file.
+// packed returns a buffer as a file.
 func packed(t testing.TB, k Kind, buffer []byte) []byte {
 	t.Helper()
 	e, err := zstd.NewWriter(nil)
@@ -53,7 +53,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestBomb has a few bytes that decode to many.
+// TestBomb decodes a few bytes that expand to many.
 func TestBomb(t *testing.T) {
 	bomb := packed(t, Repo, make([]byte, 64<<20))
 	if _, err := Unpack(bomb, Repo); !errors.Is(err, errors.ErrUnsupported) {
@@ -61,7 +61,7 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// TestOffsets has offsets, vtables and vectors that lead out of the buffer.
+// TestOffsets reads offsets, vtables and vectors that lead out of the buffer.
 func TestOffsets(t *testing.T) {
 	u32 := func(list ...uint32) []byte {
 		var b []byte

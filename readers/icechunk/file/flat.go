@@ -8,13 +8,13 @@ import (
 	"varve/readers"
 )
 
-// Buffer is a FlatBuffers buffer from elsewhere. No offset in it is believed: what lies
-// outside reads as absent, and Err says so. The generated code of the FlatBuffers library
-// would panic there, and its verifier is not part of the Go library.
+// Buffer is an untrusted FlatBuffers buffer. It checks every offset: data outside the buffer read
+// as absent, and Err reports that. The generated code of the FlatBuffers library would panic, and
+// the Go library has no verifier.
 //
 //	root offset(4) "Ichk"
 //	table   distance back to its vtable(4)  fields…
-//	vtable  size(2) size of the table(2)    place of each field in the table(2), 0: absent
+//	vtable  size(2) size of the table(2)    offset of each field in the table(2), 0: absent
 //	vector  number of elements(4)           elements, or offsets(4) to them
 type Buffer struct {
 	data    []byte
@@ -22,35 +22,35 @@ type Buffer struct {
 	err     error
 }
 
-// NewBuffer returns the buffer in bytes that were unpacked.
+// NewBuffer returns the buffer in unpacked bytes.
 func NewBuffer(data []byte) *Buffer { return &Buffer{data: data} }
 
-// Bytes returns what the buffer is in.
+// Bytes returns the bytes of the buffer.
 func (b *Buffer) Bytes() []byte { return b.data }
 
-// Version returns the version of the format that the file was of.
+// Version returns the format version of the file.
 func (b *Buffer) Version() uint8 { return b.version }
 
-// Err returns what was found wrong first.
+// Err returns the first error.
 func (b *Buffer) Err() error { return b.err }
 
-// Fail has Err return an error, unless there is one already.
+// Fail records an error, unless there is one already.
 func (b *Buffer) Fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// Identifier is the "file identifier" of the schemas.
+// Identifier is the file identifier of the schemas.
 const Identifier = "Ichk"
 
 func (b *Buffer) outside(at uint64, what string) {
 	if b.err == nil {
-		b.err = readers.Corruptf("FlatBuffers: %s at byte %d does not lie in the %d bytes there are", what, at, len(b.data))
+		b.err = readers.Corruptf("FlatBuffers: %s at byte %d is outside the buffer of %d bytes", what, at, len(b.data))
 	}
 }
 
-// at returns n bytes, or zeros if they are not there.
+// at returns n bytes, or zeros if they are outside the buffer.
 func (b *Buffer) at(pos, n uint64, what string) []byte {
 	if size := uint64(len(b.data)); b.err == nil && pos <= size && n <= size-pos {
 		return b.data[pos : pos+n : pos+n]
@@ -70,12 +70,12 @@ func (b *Buffer) u64(pos uint64) uint64 { return binary.LittleEndian.Uint64(b.at
 // Root returns the outermost table.
 func (b *Buffer) Root() Table {
 	if string(b.at(4, 4, "the identifier")) != Identifier {
-		b.Fail(readers.Corruptf("FlatBuffers: the identifier is not %q", Identifier))
+		b.Fail(readers.Corruptf("FlatBuffers: identifier is not %q", Identifier))
 	}
 	return b.table(0)
 }
 
-// Table is a table of a buffer. One without fields is absent.
+// Table is a table of a buffer. A table without fields is absent.
 type Table struct {
 	b      *Buffer
 	pos    uint64
@@ -83,7 +83,7 @@ type Table struct {
 	fields int
 }
 
-// table returns the table that the offset at a place leads to.
+// table returns the table that the offset at a position leads to.
 func (b *Buffer) table(offset uint64) Table {
 	t := Table{b: b, pos: offset + b.u32(offset)}
 	vtable := int64(t.pos) - int64(int32(b.u32(t.pos)))
@@ -102,13 +102,13 @@ func (b *Buffer) table(offset uint64) Table {
 	return t
 }
 
-// Err returns what was found wrong in the buffer first.
+// Err returns the first error of the buffer.
 func (t Table) Err() error { return t.b.err }
 
-// Fail has Err return an error, unless there is one already.
+// Fail records an error, unless there is one already.
 func (t Table) Fail(err error) { t.b.Fail(err) }
 
-// field returns where a field is, or 0 if it is absent.
+// field returns the position of a field, or 0 if it is absent.
 func (t Table) field(n int) uint64 {
 	if n >= t.fields {
 		return 0
@@ -119,20 +119,20 @@ func (t Table) field(n int) uint64 {
 	return 0
 }
 
-// Has reports whether a field is there.
+// Has reports whether a field is present.
 func (t Table) Has(n int) bool { return t.field(n) > 0 }
 
-// Known fails for a table that has more than the first n fields: whoever copies it would
-// lose what it does not know.
+// Known records an error if a table has more than the first n fields, because a copy of it would
+// lose the unknown ones.
 func (t Table) Known(what string, n int) {
 	for ; n < t.fields; n++ {
 		if t.Has(n) {
-			t.Fail(fmt.Errorf("%s has field %d, which came with a later version of Icechunk: %w", what, n, errors.ErrUnsupported))
+			t.Fail(fmt.Errorf("%s has field %d of a later version of Icechunk: %w", what, n, errors.ErrUnsupported))
 		}
 	}
 }
 
-// U8 returns a number, 0 if it is absent.
+// U8 returns a number, or 0 if it is absent.
 func (t Table) U8(n int) uint8 {
 	if at := t.field(n); at > 0 {
 		return t.b.at(at, 1, "a number")[0]
@@ -140,7 +140,7 @@ func (t Table) U8(n int) uint8 {
 	return 0
 }
 
-// U16 returns a number, 0 if it is absent.
+// U16 returns a number, or 0 if it is absent.
 func (t Table) U16(n int) uint16 {
 	if at := t.field(n); at > 0 {
 		return uint16(t.b.u16(at))
@@ -148,7 +148,7 @@ func (t Table) U16(n int) uint16 {
 	return 0
 }
 
-// U32 returns a number, 0 if it is absent.
+// U32 returns a number, or 0 if it is absent.
 func (t Table) U32(n int) uint32 {
 	if at := t.field(n); at > 0 {
 		return uint32(t.b.u32(at))
@@ -156,7 +156,7 @@ func (t Table) U32(n int) uint32 {
 	return 0
 }
 
-// U64 returns a number, 0 if it is absent.
+// U64 returns a number, or 0 if it is absent.
 func (t Table) U64(n int) uint64 {
 	if at := t.field(n); at > 0 {
 		return t.b.u64(at)
@@ -189,10 +189,10 @@ func (t Table) Structs(n int, size uint64) []byte {
 // Bytes returns a vector of bytes, or a string, or nil if it is absent.
 func (t Table) Bytes(n int) []byte { return t.Structs(n, 1) }
 
-// Text returns a string, empty if it is absent.
+// Text returns a string, or "" if it is absent.
 func (t Table) Text(n int) string { return string(t.Bytes(n)) }
 
-// Inner returns a table in a table; an absent one has no fields.
+// Inner returns a table in a field; an absent one has no fields.
 func (t Table) Inner(n int) Table {
 	if at := t.field(n); at > 0 {
 		return t.b.table(at)
@@ -203,13 +203,13 @@ func (t Table) Inner(n int) Table {
 // Vector is a vector of a buffer.
 type Vector struct {
 	N     uint64 // elements
-	There bool   // false: absent, which is not the same as empty
+	There bool   // false: absent, which differs from empty
 
 	b   *Buffer
-	pos uint64 // of the first element
+	pos uint64 // position of the first element
 }
 
-// Vector returns a vector of elements of a size, all of which lie in the buffer.
+// Vector returns a vector of elements of a size. All of them are inside the buffer.
 func (t Table) Vector(n int, size uint64) Vector {
 	at := t.field(n)
 	if at == 0 {
@@ -237,7 +237,7 @@ func (v Vector) Text(i uint64) string {
 // U32 returns a number of four bytes.
 func (v Vector) U32(i uint64) uint64 { return v.b.u32(v.pos + 4*i) }
 
-// Each calls do with the tables of a vector until something is wrong with the buffer.
+// Each calls do with the tables of a vector, and stops at an error.
 func (v Vector) Each(do func(Table)) {
 	for i := range v.N {
 		if v.b.err != nil {
@@ -247,7 +247,7 @@ func (v Vector) Each(do func(Table)) {
 	}
 }
 
-// U16s returns a vector of numbers, nil if it is absent.
+// U16s returns a vector of numbers, or nil if it is absent.
 func (t Table) U16s(n int) []uint16 {
 	v := t.Vector(n, 2)
 	if !v.There {

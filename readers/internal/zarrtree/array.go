@@ -15,20 +15,20 @@ import (
 
 // Array is an array of a tree.
 type Array struct {
-	Path string // of the node
+	Path string // path of the node
 	Doc  *zarrjson.Array
 	Grid *grid.Grid
 
 	tree     *Tree
 	doc      *document
-	shown    string // the path of the variable
+	shown    string // path of the variable
 	pipeline *codec.Pipeline
-	shards   *shards // nil where chunks are read whole
+	shards   *shards // nil if chunks are read whole
 	err      error   // why there is no pipeline
 }
 
-// newArray returns an array. One that cannot be decoded is returned with its error, if that
-// is not only that varve lacks something.
+// newArray returns an array. If its codecs are unsupported, it returns the array without an error.
+// If they are invalid, it returns the array and the error.
 func (t *Tree) newArray(path, shown string, doc *document) (*Array, error) {
 	a := &Array{Path: path, Doc: doc.array, tree: t, doc: doc, shown: shown, err: doc.undecodable}
 	var err error
@@ -51,7 +51,7 @@ func (t *Tree) newArray(path, shown string, doc *document) (*Array, error) {
 	return a, nil
 }
 
-// firstShape is the shape that the first chunk decodes to.
+// firstShape returns the shape of the first decoded chunk.
 func firstShape(g *grid.Grid) []int64 {
 	shape := make([]int64, g.Rank())
 	for k := range shape {
@@ -63,8 +63,8 @@ func firstShape(g *grid.Grid) []int64 {
 	return shape
 }
 
-// Chunk returns the numbers of the key of a chunk behind the array's path, or false if it
-// is the key of none.
+// Chunk decodes a chunk's key, relative to the array's path, into its grid position. It returns
+// false for other keys.
 func (a *Array) Chunk(key string, index []uint64, coords []int64) bool {
 	if !a.Doc.Keys.Parse(key, coords) {
 		return false
@@ -78,7 +78,7 @@ func (a *Array) Chunk(key string, index []uint64, coords []int64) bool {
 	return true
 }
 
-// variable describes the array. The error is about an attribute, which is left out.
+// variable returns the variable of the array. The error is about an attribute, which is left out.
 func (a *Array) variable(name string) (*readers.Variable, error) {
 	storage := a.storage()
 	v := &readers.Variable{
@@ -97,15 +97,15 @@ func (a *Array) variable(name string) (*readers.Variable, error) {
 	return v, a.mask(v)
 }
 
-// fill is what cells hold that nobody wrote.
+// fill returns the value of cells that were not written.
 func (a *Array) fill() readers.Fill {
-	if !a.doc.fill && isZero(a.Doc.Fill) {
+	if !a.doc.hasFill && isZero(a.Doc.Fill) {
 		return readers.Fill{}
 	}
 	return readers.Fill{State: readers.FillUser, Value: a.element()}
 }
 
-// element is the fill value in memory form.
+// element returns the fill value in memory form.
 func (a *Array) element() []byte {
 	if a.Doc.Fill == nil {
 		return make([]byte, a.Doc.DataType.Type().Size)
@@ -124,12 +124,12 @@ func isZero(b []byte) bool {
 
 const fillAttribute = "_FillValue"
 
-// mask gives the attribute _FillValue the type of the variable. In format 2 it is the fill
-// value; in format 3 the attribute is written in a way of its own.
+// mask sets the attribute _FillValue with the type of the variable. In format 2 it is the fill
+// value; in format 3 it is an attribute with an encoding of its own.
 func (a *Array) mask(v *readers.Variable) error {
 	element := a.element()
 	known := readers.Lookup(v.Attributes, fillAttribute)
-	if !a.doc.masked {
+	if !a.doc.isMasked {
 		if known == nil {
 			return nil
 		}
@@ -152,7 +152,7 @@ func (a *Array) mask(v *readers.Variable) error {
 	return nil
 }
 
-// storage describes how chunks are stored.
+// storage returns the storage of the array.
 func (a *Array) storage() readers.Storage {
 	s := readers.Storage{Layout: readers.Chunked, Index: a.tree.Index, Plain: true, ReadIndex: a.Refs}
 	specs, form := a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid))
@@ -168,24 +168,24 @@ func (a *Array) storage() readers.Storage {
 	} else {
 		s.Grid = cut
 	}
-	s.Pipeline = chain(specs, form)
+	s.Pipeline = splitCodecs(specs, form)
 	if a.err != nil {
-		s.Undecodable = undecodable(a.err)
-		s.Pipeline = unknown(specs, a.err)
+		s.Undecodable = asUnsupported(a.err)
+		s.Pipeline = unsupportedPipeline(specs, a.err)
 	}
 	return s
 }
 
-func undecodable(err error) error {
+func asUnsupported(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, errors.ErrUnsupported)
 }
 
-// chain tells the codecs of a valid pipeline apart: the first few that make a pipeline on
-// their own end with the one that makes bytes.
-func chain(specs []codec.Spec, form codec.Form) readers.Pipeline {
+// splitCodecs splits the codecs of a valid pipeline: the shortest prefix that is a pipeline by itself
+// ends with the codec from elements to bytes.
+func splitCodecs(specs []codec.Spec, form codec.Form) readers.Pipeline {
 	n := 1
 	for n < len(specs) {
 		if _, err := codec.New(specs[:n], form); err == nil {
@@ -200,18 +200,18 @@ func chain(specs []codec.Spec, form codec.Form) readers.Pipeline {
 	return p
 }
 
-// unknown lists codecs that make no pipeline.
-func unknown(specs []codec.Spec, err error) readers.Pipeline {
+// unsupportedPipeline returns the pipeline of an array whose codecs form none.
+func unsupportedPipeline(specs []codec.Spec, err error) readers.Pipeline {
 	p := readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}}
 	for _, s := range specs {
 		if s.Name != "bytes" {
-			p.Filters = append(p.Filters, readers.Filter{Name: s.Name, Err: undecodable(err)})
+			p.Filters = append(p.Filters, readers.Filter{Name: s.Name, Err: asUnsupported(err)})
 		}
 	}
 	return p
 }
 
-// orderOf is the order of bytes that the codec "bytes" has.
+// orderOf returns the byte order of the codec "bytes".
 func orderOf(s codec.Spec) readers.Order {
 	var config struct{ Endian string }
 	if s.Name == "bytes" && json.Unmarshal(s.Config, &config) == nil && config.Endian == "big" {
@@ -220,8 +220,8 @@ func orderOf(s codec.Spec) readers.Order {
 	return readers.LittleEndian
 }
 
-// Refs streams where stored chunks are: those of the storage, which are the innermost ones
-// of a sharded array.
+// Refs streams the positions of the stored chunks. For a sharded array these are the innermost
+// chunks.
 func (a *Array) Refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 	outer := func(yield func(*readers.Ref, error) bool) {
 		for r, err := range a.tree.Chunks.Refs(ctx, a) {
@@ -243,7 +243,7 @@ func (a *Array) Refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 	return a.innerRefs(ctx, outer)
 }
 
-// locate says which array an error is of.
+// locate adds the array's path to an error.
 func (a *Array) locate(err error) error {
 	var located *readers.Error
 	if err == nil || errors.As(err, &located) {

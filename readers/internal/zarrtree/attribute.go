@@ -11,12 +11,12 @@ import (
 	"varve/zarrjson"
 )
 
-// jsonText is the type of attributes that are none of readers.Value: their text is JSON.
+// jsonText is the type of attributes that readers.Value cannot represent: their JSON text.
 var jsonText = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Tag: "json"}
 
-// attributes returns the attributes of a node with types: strings, booleans and numbers,
-// integers if all are written as such, and lists of one of these. Null, objects, and lists
-// of lists or of nothing are kept as their JSON.
+// attributes returns a node's attributes with types: strings, booleans and numbers (integers if all
+// are written as integers), and lists of one of these. Null, objects, empty lists and lists of
+// lists are kept as JSON.
 func attributes(list zarrjson.Attributes) []readers.Attribute {
 	var out []readers.Attribute
 	for name, raw := range list.All() {
@@ -30,7 +30,7 @@ func valueOf(raw []byte) readers.Value {
 		if v := scalars([][]byte{raw}); v.Type != nil {
 			return v
 		}
-	} else if items, ok := flat(raw); ok && len(items) > 0 {
+	} else if items, ok := splitList(raw); ok && len(items) > 0 {
 		if v := scalars(items); v.Type != nil {
 			v.Shape = []uint64{uint64(len(items))}
 			return v
@@ -39,8 +39,8 @@ func valueOf(raw []byte) readers.Value {
 	return readers.Value{Type: jsonText, Texts: [][]byte{raw}}
 }
 
-// flat takes a list of scalars apart.
-func flat(raw []byte) (items [][]byte, ok bool) {
+// splitList splits a list of scalars into its items.
+func splitList(raw []byte) (items [][]byte, ok bool) {
 	raw = raw[1 : len(raw)-1]
 	start, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -63,8 +63,7 @@ func flat(raw []byte) (items [][]byte, ok bool) {
 	return items, true
 }
 
-// scalars returns values that are all strings, all booleans, or all numbers; otherwise
-// there is no type.
+// scalars returns values that are all strings, all booleans, or all numbers. Otherwise Type is nil.
 func scalars(items [][]byte) readers.Value {
 	for _, of := range []func([][]byte) (readers.Value, bool){textValues, booleanValues, signedValues, unsignedValues, floatValues} {
 		if v, ok := of(items); ok {
@@ -125,8 +124,8 @@ func unsignedValues(items [][]byte) (readers.Value, bool) {
 	return v, true
 }
 
-// floatValues also takes the NaN and Infinity that Python writes. An integer that no 64 bits
-// hold stays as it is written.
+// floatValues also accepts NaN and Infinity, as Python writes them. It rejects integers that do not
+// fit in 64 bits, which keep their JSON text.
 func floatValues(items [][]byte) (readers.Value, bool) {
 	v := readers.Value{Type: readers.IEEEFloat(8, readers.LittleEndian)}
 	for _, item := range items {

@@ -11,15 +11,15 @@ import (
 	"varve/readers/source"
 )
 
-// chunk is one stored chunk of which parts can be read. It is a codec.Reader.
+// chunk is one stored chunk whose parts can be read. It implements codec.Reader.
 type chunk struct {
-	inline []byte // or else
+	inline []byte // the bytes; nil: they are in src
 	src    *source.Source
 	offset int64
 	size   int64
 }
 
-// Size is the length of the stored chunk.
+// Size returns the size of the stored chunk.
 func (c *chunk) Size() int64 { return c.size }
 
 // ReadRanges reads parts of the chunk.
@@ -36,7 +36,7 @@ func (c *chunk) ReadRanges(ctx context.Context, ranges []codec.Range, out [][]by
 	return nil
 }
 
-// opener opens the chunks of one array in turn, and keeps the last source open.
+// opener opens the chunks of one array, and keeps the last source open.
 type opener struct {
 	tree *Tree
 	name string
@@ -72,7 +72,7 @@ func (o *opener) open(ctx context.Context, r *readers.Ref) (*chunk, error) {
 	return section(o.src, r)
 }
 
-// section is the part of a source that a ref names.
+// section returns the part of a source that a ref points to.
 func section(src *source.Source, r *readers.Ref) (*chunk, error) {
 	c := &chunk{src: src, offset: r.Offset, size: int64(min(r.Size, math.MaxInt64))}
 	if r.Size == readers.WholeSource {

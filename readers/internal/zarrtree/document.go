@@ -9,21 +9,20 @@ import (
 	"varve/zarrjson"
 )
 
-// document is what the documents of a node say.
+// document is the decoded metadata of a node.
 type document struct {
 	array      *zarrjson.Array // nil for a group
 	attributes zarrjson.Attributes
 
-	// fill is whether cells that nobody wrote have a value that somebody chose.
-	fill bool
-	// masked is whether that value also stands for missing data, as in format 2 it does
-	// for xarray.
-	masked bool
-	// undecodable is why the chain of codecs is not there.
+	// fill reports whether the writer set the value of cells that were not written.
+	hasFill bool
+	// masked reports whether this value also marks missing data, as it does for xarray in format 2.
+	isMasked bool
+	// undecodable is the reason why the array has no codecs.
 	undecodable error
 }
 
-// parse reads the documents of a node, which netCDF-C may have written.
+// parse decodes the documents of a node. nc reports whether netCDF-C wrote the hierarchy.
 func (n *Node) parse(nc bool) (*document, error) {
 	nc = nc || n.isNCZarr()
 	switch {
@@ -41,7 +40,7 @@ func (n *Node) parse(nc bool) (*document, error) {
 		}
 		return &document{attributes: attributes}, err
 	}
-	return nil, readers.Corruptf("there are attributes, but neither .zarray nor .zgroup")
+	return nil, readers.Corruptf("node has .zattrs, but neither .zarray nor .zgroup")
 }
 
 func parseAttributes(doc []byte) (zarrjson.Attributes, error) {
@@ -67,13 +66,13 @@ func parseV3(doc []byte) (*document, error) {
 	if node.Array == nil {
 		return &document{attributes: node.Group.Attributes}, nil
 	}
-	return &document{array: node.Array, attributes: node.Array.Attributes, fill: !unset}, nil
+	return &document{array: node.Array, attributes: node.Array.Attributes, hasFill: !unset}, nil
 }
 
 const consolidated = "consolidated_metadata"
 
-// withoutConsolidated takes the documents of other nodes out of that of a group, so that
-// what is wrong with one of them is not the group's fault.
+// withoutConsolidated removes the documents of other nodes from that of a group, so that damage to
+// them is not reported for the group.
 func withoutConsolidated(doc []byte) ([]byte, error) {
 	if !bytes.Contains(doc, []byte(consolidated)) {
 		return doc, nil
@@ -86,8 +85,8 @@ func withoutConsolidated(doc []byte) ([]byte, error) {
 	return fields.JSON(), nil
 }
 
-// Consolidated returns the documents of other nodes that the zarr.json of a group has in
-// it, if it has any.
+// Consolidated returns the documents of other nodes in the zarr.json of a group. ok is false if
+// there are none.
 func Consolidated(doc []byte) (nodes []Node, ok bool, err error) {
 	if !bytes.Contains(doc, []byte(consolidated)) {
 		return nil, false, nil
@@ -110,8 +109,8 @@ func Consolidated(doc []byte) (nodes []Node, ok bool, err error) {
 	return nodes, true, nil
 }
 
-// V2Consolidated returns the documents in a .zmetadata, and the member record_size, which
-// only kerchunk's have.
+// V2Consolidated returns the documents in a .zmetadata, and the member record_size, which only
+// kerchunk writes.
 func V2Consolidated(doc []byte) (nodes []Node, recordSize []byte, err error) {
 	fields, err := zarrjson.ParseAttributes(doc)
 	if err != nil {
@@ -137,18 +136,18 @@ func member(object []byte, name string) (zarrjson.Attributes, error) {
 	}
 	raw, ok := fields.Get(name)
 	if !ok {
-		return fields, readers.Corruptf("consolidated metadata without %q", name)
+		return fields, readers.Corruptf("consolidated metadata have no %q", name)
 	}
 	return zarrjson.ParseAttributes(raw)
 }
 
-// Collector puts the nodes of documents together that come under their keys.
+// Collector groups documents into nodes by their keys.
 type Collector struct {
 	nodes []*Node
 	at    map[string]*Node
 }
 
-// IsDocument reports whether the key is that of a document, and not of a chunk.
+// IsDocument reports whether a key is that of a document.
 func IsDocument(key string) bool {
 	_, name := split(key)
 	switch name {
@@ -158,7 +157,7 @@ func IsDocument(key string) bool {
 	return false
 }
 
-// Add takes a document. Others are left out.
+// Add adds a document. It ignores keys of other files.
 func (c *Collector) Add(key string, doc []byte) {
 	if !IsDocument(key) {
 		return
@@ -185,7 +184,7 @@ func (c *Collector) Add(key string, doc []byte) {
 	}
 }
 
-// Nodes returns the nodes in the order in which they came.
+// Nodes returns the nodes in the order of their first document.
 func (c *Collector) Nodes() []Node {
 	out := make([]Node, len(c.nodes))
 	for i, n := range c.nodes {
@@ -194,8 +193,8 @@ func (c *Collector) Nodes() []Node {
 	return out
 }
 
-// parseV2 reads an array of format 2. One whose codecs have no place in format 3 comes
-// without them.
+// parseV2 decodes an array of format 2. If its codecs have no counterpart in format 3, the array
+// has none.
 func parseV2(array, attrs []byte, nc bool) (*document, error) {
 	a, err := zarrjson.ParseV2Array(array)
 	if err != nil {
@@ -214,7 +213,7 @@ func parseV2(array, attrs []byte, nc bool) (*document, error) {
 		}
 		attributes = withoutNCZarr(attributes)
 	}
-	d := &document{fill: a.Fill != nil, masked: a.Fill != nil}
+	d := &document{hasFill: a.Fill != nil, isMasked: a.Fill != nil}
 	d.array, err = a.ToV3(attributes, zarrjson.KeepFill)
 	if errors.Is(err, errors.ErrUnsupported) {
 		d.undecodable = err
@@ -227,7 +226,7 @@ func parseV2(array, attrs []byte, nc bool) (*document, error) {
 	return d, nil
 }
 
-// withoutCodecs returns what can be said of an array that cannot be decoded.
+// withoutCodecs returns an array that cannot be decoded without its codecs.
 func withoutCodecs(a *zarrjson.V2Array, attributes zarrjson.Attributes) (*zarrjson.Array, error) {
 	b := *a
 	b.Filters, b.Compressor, b.Order = nil, nil, zarrjson.RowMajor

@@ -13,10 +13,10 @@ var boolean = &readers.Type{
 	InMemory: &codec.Type{Kind: codec.Bool, Size: 1},
 }
 
-// text is the type of strings of any length.
+// text is the type of strings of varying length.
 var text = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true}
 
-// typeOf returns the type of elements that are t in memory and stored in an order.
+// typeOf returns the type of elements that are t in memory and stored in the given byte order.
 func typeOf(t codec.Type, order readers.Order) *readers.Type {
 	switch t.Kind {
 	case codec.Bool:
@@ -55,7 +55,7 @@ func structOf(t codec.Type, order readers.Order) *readers.Type {
 	return out
 }
 
-// texts returns elements of a fixed size that are strings without their padding.
+// texts returns string elements of a fixed size without their padding.
 func texts(t codec.Type, elements []byte) [][]byte {
 	if t.Kind != codec.FixedBytes && t.Kind != codec.FixedUTF32 {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"varve/zarrjson"
 )
 
-// netCDF-C writes Zarr of its own, NCZarr: how netCDF's model goes beyond Zarr's stands under keys that
-// begin with _nczarr_, since version 4.10 in attributes and before that, in capitals, in .zarray and .zgroup.
-// To it they are no attributes, nor is _NCProperties, and nor are they to xarray.
+// netCDF-C writes NCZarr: it stores the parts of netCDF's model that Zarr lacks under keys that
+// start with _nczarr_. Since version 4.10 these are attributes; before, they were members of
+// .zarray and .zgroup in capitals. Neither they nor _NCProperties are attributes for netCDF-C and
+// xarray.
 
-// isNCZarr reports whether netCDF-C wrote a node, which says so in the root and, unless it was told to write
-// nothing but Zarr, elsewhere.
+// isNCZarr reports whether netCDF-C wrote a node. It marks the root, and in NCZarr mode every node.
 func (n *Node) isNCZarr() bool {
 	for _, doc := range [][]byte{n.Attrs, n.Array, n.Group} {
 		if bytes.Contains(doc, []byte(`"_nczarr_`)) || bytes.Contains(doc, []byte(`"_NCZARR_`)) {
@@ -26,7 +26,7 @@ func (n *Node) isNCZarr() bool {
 	return ok && bytes.Contains(raw, []byte("nczarr="))
 }
 
-// fieldOf returns a member of a document that may be no object.
+// fieldOf returns a member of a document, which may be invalid.
 func fieldOf(doc []byte, name string) ([]byte, bool) {
 	fields, err := parseAttributes(doc)
 	if err != nil {
@@ -35,7 +35,7 @@ func fieldOf(doc []byte, name string) ([]byte, bool) {
 	return fields.Get(name)
 }
 
-// withoutNCZarr returns the attributes that are some to netCDF.
+// withoutNCZarr returns the attributes that netCDF-C shows.
 func withoutNCZarr(attributes zarrjson.Attributes) zarrjson.Attributes {
 	var own []string
 	for name := range attributes.All() {
@@ -49,15 +49,16 @@ func withoutNCZarr(attributes zarrjson.Attributes) zarrjson.Attributes {
 	return attributes
 }
 
-// ncArray is what netCDF-C says of an array.
+// ncArray is netCDF-C's own metadata of an array.
 type ncArray struct {
 	Dimensions []string `json:"dimension_references"` // paths
-	Older      []string `json:"dimrefs"`              // the same, before version 4.10
+	Older      []string `json:"dimrefs"`              // the same before version 4.10
 }
 
 const dimensionsAttribute = "_ARRAY_DIMENSIONS"
 
-// nameDimensions gives an array that was not written for xarray the names that its dimensions have in netCDF.
+// nameDimensions sets the names of an array's dimensions in netCDF, unless the array has xarray's
+// attribute for them.
 func nameDimensions(array, attrs []byte, attributes *zarrjson.Attributes) error {
 	if _, ok := attributes.Get(dimensionsAttribute); ok {
 		return nil
@@ -70,13 +71,13 @@ func nameDimensions(array, attrs []byte, attributes *zarrjson.Attributes) error 
 	}
 	var says ncArray
 	if err := json.Unmarshal(raw, &says); err != nil {
-		return readers.Corruptf("what netCDF-C says of an array is %.80q: %v", raw, err)
+		return readers.Corruptf("NCZarr metadata of an array are %.80q: %v", raw, err)
 	}
 	names := says.Dimensions
 	if names == nil {
 		names = says.Older
 	}
-	if len(names) == 0 { // of a scalar, which is stored as a list of one
+	if len(names) == 0 { // a scalar, which is stored as an array of one element
 		return nil
 	}
 	for i, p := range names {

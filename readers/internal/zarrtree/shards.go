@@ -11,27 +11,26 @@ import (
 	"varve/readers"
 )
 
-// shards says how stored chunks come apart into the innermost chunks that can be read on
-// their own.
+// shards describes how stored chunks split into the innermost chunks that can be read separately.
 //
 //	chunk of the grid      levels[0]        levels[1]
 //	├─────────────────┼───┤ inner │ inner ─┤ inner │ inner
 //
-// Edges of the grid may differ in length; what they are cut into does not, since inner
+// Edge chunks of the grid may have another shape, but their inner chunks do not, because inner
 // chunks divide the chunk around them.
 type shards struct {
-	levels   []*codec.Shards // for the first chunk of the grid
+	levels   []*codec.Shards // of the first chunk of the grid
 	pipeline *codec.Pipeline // of innermost chunks
 	grid     *grid.Grid      // of innermost chunks in the array
 }
 
-// newShards returns nil where chunks do not come apart.
+// newShards returns the shards of an array, or nil if its chunks cannot be split.
 func newShards(g *grid.Grid, p *codec.Pipeline) (*shards, error) {
 	s := &shards{pipeline: p}
 	for {
 		level, err := s.pipeline.Shards()
 		if err != nil {
-			break // it names the codec in the way
+			break // the error names the codec that prevents splitting
 		}
 		if s.pipeline, err = level.Pipeline(make([]int64, g.Rank())); err != nil {
 			return nil, err
@@ -46,7 +45,7 @@ func newShards(g *grid.Grid, p *codec.Pipeline) (*shards, error) {
 	return s, err
 }
 
-// innerRefs reads the index of each shard and streams what is in it.
+// innerRefs reads the index of each shard and streams its chunks.
 func (a *Array) innerRefs(ctx context.Context, outer iter.Seq2[*readers.Ref, error]) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
 		x := splitter{a: a, open: opener{tree: a.tree}, first: a.pipeline, level: a.shards.levels[0]}
@@ -64,12 +63,12 @@ func (a *Array) innerRefs(ctx context.Context, outer iter.Seq2[*readers.Ref, err
 
 var errStopped = errors.New("stopped")
 
-// splitter takes the shards of an array apart, one after the other.
+// splitter splits the shards of an array, one after another.
 type splitter struct {
 	a     *Array
 	open  opener
-	first *codec.Pipeline // of chunks of the shape of the last one
-	level *codec.Shards   // the same
+	first *codec.Pipeline // of chunks with the shape of the last one
+	level *codec.Shards   // of first
 	ref   readers.Ref
 	yield func(*readers.Ref, error) bool
 }
@@ -85,7 +84,7 @@ func (x *splitter) all(ctx context.Context, outer iter.Seq2[*readers.Ref, error]
 		}
 		box, ok := x.a.Grid.Chunk(coords)
 		if !ok {
-			return fmt.Errorf("chunk %v lies outside of the grid", r.Index)
+			return fmt.Errorf("chunk %v is outside the grid", r.Index)
 		}
 		if x.first, err = x.first.WithShape(box.Codec); err != nil {
 			return err
@@ -107,7 +106,7 @@ func (x *splitter) all(ctx context.Context, outer iter.Seq2[*readers.Ref, error]
 	return nil
 }
 
-// split takes apart a chunk of a level that begins at an origin in the array.
+// split yields the inner chunks of a chunk at an origin in the array.
 func (x *splitter) split(ctx context.Context, c *chunk, depth int, origin []int64) error {
 	level := x.level
 	if depth > 0 {
@@ -151,8 +150,8 @@ func readShardIndex(ctx context.Context, level *codec.Shards, c *chunk) (*codec.
 	return level.Index(stored[0], c.size)
 }
 
-// emit yields an innermost chunk. Shards are whole, so that those on the border can hold
-// some that are outside of the array.
+// emit yields an innermost chunk. Shards have their full shape, so those at the edge can contain
+// chunks outside the array, which are skipped.
 func (x *splitter) emit(ctx context.Context, c *chunk, at []int64, stored codec.Range) error {
 	cut := x.a.shards.grid
 	size, _ := cut.ChunkShape()

@@ -9,41 +9,42 @@ import (
 	"varve/zarrjson"
 )
 
-// Writers of Zarr that know its codecs by libraries of their own spell some things as nobody else does.
-// What they mean, and read, is clear.
+// Some writers of Zarr use other libraries than numcodecs and spell configurations in their own
+// way. Their meaning is clear from their code.
 
-// respell has the codecs of an array say what they mean in numcodecs' words. netCDF-C may have written it.
+// respell rewrites the codecs of an array in numcodecs' spelling. nc reports whether netCDF-C may
+// have written the array.
 func respell(a *zarrjson.V2Array, nc bool) error {
 	size, err := a.DataType.Type().Size, error(nil)
 	a.Filters = slices.Clone(a.Filters)
 	for i := range a.Filters {
-		if a.Filters[i], err = respelled(a.Filters[i], size, nc); err != nil {
+		if a.Filters[i], err = respellCodec(a.Filters[i], size, nc); err != nil {
 			return err
 		}
 	}
 	if a.Compressor != nil {
-		last, err := respelled(*a.Compressor, size, nc)
+		last, err := respellCodec(*a.Compressor, size, nc)
 		a.Compressor = &last
 		return err
 	}
 	return nil
 }
 
-// respelled is a codec of an array whose elements have a size.
-func respelled(c zarrjson.V2Codec, size int, nc bool) (zarrjson.V2Codec, error) {
+// respellCodec returns a codec in numcodecs' spelling, for elements of the given size.
+func respellCodec(c zarrjson.V2Codec, size int, nc bool) (zarrjson.V2Codec, error) {
 	switch {
-	case c.ID == "shuffle" && nc: // netCDF-C's 0 is the size of elements; to numcodecs it says that nothing is shuffled
-		return with(c, "elementsize", map[string]string{"0": strconv.Itoa(size), `"0"`: strconv.Itoa(size)})
-	case c.ID == "zstd": // GDAL's truth
-		return with(c, "checksum", map[string]string{`"NO"`: "false", `"YES"`: "true"})
-	case c.ID == "lzma": // what GDAL's filter does is in what it stores
-		return without(c, "delta")
+	case c.ID == "shuffle" && nc: // 0 is the size of elements for netCDF-C, but no shuffle for numcodecs
+		return replaceValue(c, "elementsize", map[string]string{"0": strconv.Itoa(size), `"0"`: strconv.Itoa(size)})
+	case c.ID == "zstd": // GDAL's booleans
+		return replaceValue(c, "checksum", map[string]string{`"NO"`: "false", `"YES"`: "true"})
+	case c.ID == "lzma": // GDAL's delta filter is part of the LZMA stream
+		return deleteMember(c, "delta")
 	}
 	return c, nil
 }
 
-// with is a codec after some values of a member of its configuration are replaced.
-func with(c zarrjson.V2Codec, name string, values map[string]string) (zarrjson.V2Codec, error) {
+// replaceValue returns a codec after it has replaced some values of a member of its configuration.
+func replaceValue(c zarrjson.V2Codec, name string, values map[string]string) (zarrjson.V2Codec, error) {
 	config, err := parseAttributes(c.Config)
 	if err != nil {
 		return c, err
@@ -58,8 +59,8 @@ func with(c zarrjson.V2Codec, name string, values map[string]string) (zarrjson.V
 	return c, err
 }
 
-// without is a codec without a member of its configuration.
-func without(c zarrjson.V2Codec, name string) (zarrjson.V2Codec, error) {
+// deleteMember returns a codec without a member of its configuration.
+func deleteMember(c zarrjson.V2Codec, name string) (zarrjson.V2Codec, error) {
 	config, err := parseAttributes(c.Config)
 	if err != nil || !config.Delete(name) {
 		return c, err
@@ -68,8 +69,8 @@ func without(c zarrjson.V2Codec, name string) (zarrjson.V2Codec, error) {
 	return c, nil
 }
 
-// withFill returns the document of an array of format 3 with a fill value, if it has null there, as GDAL
-// writes it where nothing stands for missing data.
+// withFill returns the document of an array of format 3 with the default fill value if it is null.
+// GDAL writes null if no value marks missing data.
 func withFill(doc []byte) (filled []byte, replaced bool, err error) {
 	if !bytes.Contains(doc, []byte("null")) {
 		return doc, false, nil
@@ -83,7 +84,7 @@ func withFill(doc []byte) (filled []byte, replaced bool, err error) {
 	}
 	name, ok := fields.Get("data_type")
 	if !ok {
-		return nil, false, readers.Corruptf("an array without a data_type")
+		return nil, false, readers.Corruptf("array has no data_type")
 	}
 	t, err := zarrjson.ParseDataType(name)
 	if err != nil {

@@ -1,19 +1,19 @@
-// Package zarrtree makes datasets of Zarr hierarchies, wherever their documents and chunks
-// come from: a folder, a set of references, an Icechunk repository.
+// Package zarrtree makes datasets of Zarr hierarchies whose documents and chunks come from any
+// storage: a folder, a set of references, an Icechunk repository.
 //
 //	documents of nodes ─ Dataset ─┬─ groups, dimensions, attributes
 //	                              └─ variables ── storage ── refs ── Chunks
 //
-// A node is described by its documents, of format 3 or 2, which package zarrjson reads.
-// A node whose documents cannot be read is among the dataset's problems; an array whose
-// codecs varve does not know is a variable that says so.
+// The documents of a node have format 3 or 2; package zarrjson reads them. A node with unreadable
+// documents is a problem of the dataset; an array with unsupported codecs is a variable with
+// Storage.Undecodable.
 //
-// Dimensions are what arrays of one group call alike, as xarray has it, and those of coordinates
-// in groups above it. An array whose length differs from that of the others, or that has no names,
-// has dimensions of its own.
+// Arrays of one group share dimensions by name, as in xarray, and also those of coordinates in
+// ancestors of the group. An array whose length differs, or that has no dimension names, has
+// dimensions of its own.
 //
-// The chunks of a sharded array are the innermost that can be read on their own: their
-// refs come out of the indexes of the shards.
+// The chunks of a sharded array are the innermost chunks that can be read separately. Their refs
+// come from the indexes of the shards.
 package zarrtree
 
 import (
@@ -30,21 +30,21 @@ import (
 	"varve/zarrjson"
 )
 
-// Node is a group or an array by its documents.
+// Node is a group or an array, given by its documents.
 type Node struct {
 	Path string // names joined by slashes; "" is the root
 
-	Zarr                []byte // zarr.json, which goes before the others
+	Zarr                []byte // zarr.json, which has precedence
 	Array, Group, Attrs []byte // .zarray, .zgroup, .zattrs
 
-	Err error // why documents could not be had
+	Err error // why the documents are not available
 }
 
-// Chunks finds and opens what is stored of arrays.
+// Chunks finds and opens the stored chunks of arrays.
 type Chunks interface {
-	// Refs streams the stored chunks of an array by their place in a.Grid.
+	// Refs streams the stored chunks of an array by their position in a.Grid.
 	Refs(ctx context.Context, a *Array) iter.Seq2[*readers.Ref, error]
-	// Open opens the source that a ref names.
+	// Open opens the source of a ref.
 	Open(ctx context.Context, o *readers.Other) (*source.Source, error)
 }
 
@@ -56,21 +56,21 @@ type Tree struct {
 	Chunks Chunks
 }
 
-// maxNesting is how deep groups may lie in one another.
+// maxNesting limits the nesting of groups.
 const maxNesting = 128
 
-// Dataset makes a dataset of nodes, which are in any order. Groups that are only implied
-// by what is in them need no node.
+// Dataset returns the dataset of nodes, which may be in any order. Ancestors of nodes need no node
+// themselves.
 func (t *Tree) Dataset(nodes []Node) *readers.Dataset {
 	b := &builder{tree: t, groups: map[string]*readers.Group{}, arrays: map[string]bool{}}
 	b.out = &readers.Dataset{Source: t.Source, Format: t.Format, Root: &readers.Group{Path: "/"}}
 	b.groups[""] = b.out.Root
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(x, y Node) int { return strings.Compare(x.Path, y.Path) })
-	b.nc = len(nodes) > 0 && nodes[0].Path == "" && nodes[0].isNCZarr()
+	b.isNCZarr = len(nodes) > 0 && nodes[0].Path == "" && nodes[0].isNCZarr()
 	for i := range nodes {
 		if err := b.add(&nodes[i]); err != nil {
-			b.problem("/"+nodes[i].Path, err)
+			b.addProblem("/"+nodes[i].Path, err)
 		}
 	}
 	shareDimensions(b.out.Root, nil)
@@ -78,14 +78,14 @@ func (t *Tree) Dataset(nodes []Node) *readers.Dataset {
 }
 
 type builder struct {
-	tree   *Tree
-	out    *readers.Dataset
-	groups map[string]*readers.Group
-	arrays map[string]bool
-	nc     bool // netCDF-C wrote the hierarchy
+	tree     *Tree
+	out      *readers.Dataset
+	groups   map[string]*readers.Group
+	arrays   map[string]bool
+	isNCZarr bool // netCDF-C wrote the hierarchy
 }
 
-func (b *builder) problem(at string, err error) {
+func (b *builder) addProblem(at string, err error) {
 	var located *readers.Error
 	if !errors.As(err, &located) {
 		err = &readers.Error{Source: b.tree.Source.Name(), Path: at, Offset: -1, Err: err}
@@ -97,7 +97,7 @@ func (b *builder) add(n *Node) error {
 	if n.Err != nil {
 		return n.Err
 	}
-	doc, err := n.parse(b.nc)
+	doc, err := n.parse(b.isNCZarr)
 	if err != nil {
 		return err
 	}
@@ -115,29 +115,29 @@ func (b *builder) add(n *Node) error {
 	return b.variable(n.Path, doc)
 }
 
-// CheckPath refuses paths that are not names joined by slashes.
+// CheckPath returns an error for paths that are not names joined by slashes.
 func CheckPath(p string) error {
 	if p == "" {
 		return nil
 	}
 	if strings.Count(p, "/") >= maxNesting {
-		return fmt.Errorf("a path of more than %d names: %w", maxNesting, errors.ErrUnsupported)
+		return fmt.Errorf("path of more than %d names: %w", maxNesting, errors.ErrUnsupported)
 	}
 	for name := range strings.SplitSeq(p, "/") {
 		if strings.Trim(name, ".") == "" {
-			return readers.Corruptf("the path %.80q has the name %q", p, name)
+			return readers.Corruptf("path %.80q contains the name %q", p, name)
 		}
 	}
 	return nil
 }
 
-// group returns the group of a path, and makes it and those above it if need be.
+// group returns the group at a path, and makes it and its ancestors if needed.
 func (b *builder) group(p string) (*readers.Group, error) {
 	if g, ok := b.groups[p]; ok {
 		return g, nil
 	}
 	if b.arrays[p] {
-		return nil, readers.Corruptf("%q is an array, and cannot have nodes in it", "/"+p)
+		return nil, readers.Corruptf("%q is an array, so it cannot contain nodes", "/"+p)
 	}
 	above, name := split(p)
 	parent, err := b.group(above)
@@ -150,7 +150,7 @@ func (b *builder) group(p string) (*readers.Group, error) {
 	return g, nil
 }
 
-// split returns the path above a path, and the last name.
+// split returns the parent of a path and the last name.
 func split(p string) (above, name string) {
 	if cut := strings.LastIndexByte(p, '/'); cut >= 0 {
 		return p[:cut], p[cut+1:]
@@ -177,21 +177,21 @@ func (b *builder) variable(p string, doc *document) error {
 		return err
 	}
 	if err != nil {
-		b.problem(shown, err)
+		b.addProblem(shown, err)
 	}
 	v, err := a.variable(name)
 	g.Variables = append(g.Variables, v)
 	return err
 }
 
-// scope is the coordinates of a group, which are the variables that are named like their only
-// dimension, within those of the groups above it.
+// scope holds the coordinates of a group (variables with the name of their only dimension) and
+// leads to those of its ancestors.
 type scope struct {
 	above *scope
 	dims  map[string]*readers.Dimension
 }
 
-// find returns the dimension of the nearest coordinate of a name.
+// find returns the dimension of the nearest coordinate with a name.
 func (s *scope) find(name string) *readers.Dimension {
 	for ; s != nil; s = s.above {
 		if d, ok := s.dims[name]; ok {
@@ -201,10 +201,10 @@ func (s *scope) find(name string) *readers.Dimension {
 	return nil
 }
 
-// shareDimensions gives the variables of a group, and of those in it, their dimensions. One that
-// is as long as the nearest coordinate of its name, in the group or above it, is that one's, as
-// netCDF has it and as xarray takes it: Zarr knows names only. Of others the first variable says
-// how long they are.
+// shareDimensions sets the dimensions of the variables in a group and its subgroups. A dimension
+// with the length of the nearest coordinate of its name, in the group or an ancestor, is that
+// coordinate's, as in netCDF and xarray: Zarr stores only names. Otherwise the first variable with
+// the name sets the length.
 func shareDimensions(g *readers.Group, above *scope) {
 	known, in := map[string]*readers.Dimension{}, &scope{above, map[string]*readers.Dimension{}}
 	add := func(d *readers.Dimension) {
@@ -237,7 +237,7 @@ func shareDimensions(g *readers.Group, above *scope) {
 	}
 }
 
-// dimensions returns dimensions that only one variable knows.
+// dimensions returns dimensions that belong to one variable only.
 func dimensions(shown, name string, doc *zarrjson.Array) []*readers.Dimension {
 	var dims []*readers.Dimension
 	for i, n := range doc.Shape {

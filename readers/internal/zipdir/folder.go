@@ -21,13 +21,13 @@ func (d *Directory) Folder() *source.Source { return source.New(d.src.Name(), fo
 // folder is a source.Folder over a directory.
 type folder struct{ d *Directory }
 
-// Identity tells the version of the archive.
+// Identity returns the identity of the archive.
 func (f folder) Identity() source.Identity { return f.d.src.Identity() }
 
-// Close does nothing: the archive is its opener's.
+// Close does nothing: the opener of the archive closes it.
 func (f folder) Close() error { return nil }
 
-// ReadAt gives nothing: a folder has no bytes.
+// ReadAt returns an error: a folder has no bytes.
 func (f folder) ReadAt(context.Context, []byte, int64) (int, error) { return 0, io.EOF }
 
 // OpenKey opens an entry.
@@ -45,7 +45,7 @@ func (f folder) OpenKey(ctx context.Context, key string) (source.Ranges, error) 
 	return section{f.d.src, offset, int64(f.d.find(key).Size)}, nil
 }
 
-// List yields what lies directly in a folder of the archive.
+// List yields the entries directly inside a folder of the archive.
 func (f folder) List(ctx context.Context, key string) iter.Seq2[source.Entry, error] {
 	return func(yield func(source.Entry, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -95,7 +95,7 @@ func (s section) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return s.src.ReadAt(ctx, p, s.offset+off)
 }
 
-// memory is an entry that was inflated.
+// memory is an inflated entry.
 type memory struct {
 	content []byte
 	id      source.Identity
@@ -118,13 +118,13 @@ func (m memory) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return copy(p, m.content[off:]), nil
 }
 
-// inflate reads a deflated entry, whose size and checksum must be right.
+// inflate reads and inflates a deflated entry, and checks its size and checksum.
 func (d *Directory) inflate(ctx context.Context, e *Entry, offset int64) ([]byte, error) {
 	if e.Size > maxInflated {
-		return nil, fmt.Errorf("entry %q of the zip file: %d bytes that are deflated, more than %d: unpack the file, or store its entries: %w", e.Name, e.Size, maxInflated, errors.ErrUnsupported)
+		return nil, fmt.Errorf("zip entry %q: deflated entry of %d bytes (limit %d); unpack the file, or store its entries without compression: %w", e.Name, e.Size, maxInflated, errors.ErrUnsupported)
 	}
 	if e.Size/maxExpansion > e.Stored {
-		return nil, readers.Corruptf("entry %q of the zip file: %d bytes deflated to %d", e.Name, e.Size, e.Stored)
+		return nil, readers.Corruptf("zip entry %q: %d bytes cannot be deflated to %d", e.Name, e.Size, e.Stored)
 	}
 	stored := make([]byte, e.Stored)
 	if _, err := d.src.ReadAt(ctx, stored, offset); err != nil {
@@ -137,14 +137,14 @@ func (d *Directory) inflate(ctx context.Context, e *Entry, offset int64) ([]byte
 		if _, err = io.ReadFull(r, make([]byte, 1)); errors.Is(err, io.EOF) {
 			err = nil
 		} else if err == nil {
-			err = errors.New("it holds more than it says")
+			err = errors.New("content is longer than its size")
 		}
 	}
 	if err == nil && crc32.ChecksumIEEE(content) != e.crc {
-		err = errors.New("its checksum is another")
+		err = errors.New("checksum does not match")
 	}
 	if err != nil {
-		return nil, readers.Corruptf("entry %q of the zip file: %w", e.Name, err)
+		return nil, readers.Corruptf("zip entry %q: %w", e.Name, err)
 	}
 	return content, nil
 }

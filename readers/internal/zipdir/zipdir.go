@@ -6,11 +6,13 @@
 //	end       "PK\6\6" of 56 bytes, its locator "PK\6\7" of 20 bytes         4.3.14, 4.3.15
 //	          "PK\5\6" of 22 bytes, comment of up to 65,535                  4.3.16
 //
-// (sections of APPNOTE.TXT 6.3.10). The long end is there where a number does not fit into the
-// short one (zip64). Of entries of the same name the last counts.
+// The numbers are sections of APPNOTE.TXT 6.3.10. A zip64 end record exists if a number does not
+// fit in the short one. The last of several entries with the same name counts. For example, a file
+// with one stored entry "a" of 5 bytes has the entry at 0 (36 bytes), the directory at 36 (47
+// bytes) and the end at 83.
 //
-// Entries that are stored are byte ranges of the file. Deflated ones are inflated in memory,
-// which is meant for documents and small chunks.
+// Stored entries are byte ranges of the file. Deflated ones are inflated in memory, which suits
+// documents and small chunks.
 package zipdir
 
 import (
@@ -26,7 +28,7 @@ import (
 	"varve/readers/source"
 )
 
-// The sizes and signatures of the parts.
+// Sizes, signatures and limits of the parts of a zip file.
 const (
 	entrySize   = 46
 	headerSize  = 30
@@ -43,29 +45,29 @@ const (
 	methodStored, methodDeflated    = 0, 8
 	maxDirectory                    = 512 << 20
 	maxInflated                     = 64 << 20
-	maxExpansion                    = 1032 // of deflate
+	maxExpansion                    = 1032 // largest expansion of deflate
 )
 
 // Entry is a file in the archive.
 type Entry struct {
 	Name   string
-	Size   uint64 // of its content
-	Stored uint64 // of the bytes in the archive
+	Size   uint64 // size of its content
+	Stored uint64 // size of its bytes in the archive
 
-	header uint64 // where its header is
+	header uint64 // offset of its header
 	crc    uint32
 	method uint16
 	flags  uint16
 }
 
-// Directory is what is in an archive.
+// Directory is the directory of an archive.
 type Directory struct {
 	src     *source.Source
-	entries []Entry // by name, without folders
-	start   uint64  // of the directory: entries lie before
+	entries []Entry // sorted by name, without folders
+	start   uint64  // offset of the directory; all entries are before it
 }
 
-// IsZip reports whether a file begins as a zip file with entries does.
+// IsZip reports whether a file starts like a zip file with entries.
 func IsZip(ctx context.Context, src *source.Source) (bool, error) {
 	if src.Size() < endSize {
 		return false, ctx.Err()
@@ -82,7 +84,7 @@ func Open(ctx context.Context, src *source.Source) (*Directory, error) {
 		return nil, err
 	}
 	if end.size > maxDirectory {
-		return nil, fmt.Errorf("the directory of the zip file takes %d bytes, more than %d: %w", end.size, maxDirectory, errors.ErrUnsupported)
+		return nil, fmt.Errorf("zip directory has %d bytes (limit %d): %w", end.size, maxDirectory, errors.ErrUnsupported)
 	}
 	d.start = end.start
 	b := make([]byte, end.size)
@@ -92,10 +94,10 @@ func Open(ctx context.Context, src *source.Source) (*Directory, error) {
 	return d, d.read(b, end)
 }
 
-// ending is what the end says of the directory.
+// ending is the position of the directory according to the end record.
 type ending struct{ start, size, count uint64 }
 
-// findEnd looks for the end record, which only its comment follows.
+// findEnd finds the end record, which is followed only by its comment.
 func (d *Directory) findEnd(ctx context.Context) (ending, error) {
 	n := min(d.src.Size(), endSize+maxComment)
 	tail, err := d.src.View(ctx, d.src.Size()-n, int(n))
@@ -107,7 +109,7 @@ func (d *Directory) findEnd(ctx context.Context) (ending, error) {
 			return d.readEnd(ctx, tail[at:], uint64(d.src.Size()-n)+uint64(at))
 		}
 	}
-	return ending{}, readers.Corruptf("a zip file without its end")
+	return ending{}, readers.Corruptf("zip file has no end record: it is truncated; fetch it again")
 }
 
 func (d *Directory) readEnd(ctx context.Context, b []byte, at uint64) (ending, error) {
@@ -124,13 +126,13 @@ func (d *Directory) readEnd(ctx context.Context, b []byte, at uint64) (ending, e
 		}
 	}
 	if disk != 0 || first != 0 {
-		return e, fmt.Errorf("a zip file in several parts: %w", errors.ErrUnsupported)
+		return e, fmt.Errorf("zip file in several parts: %w", errors.ErrUnsupported)
 	}
 	err := d.check(&e, at)
 	return e, err
 }
 
-// readEnd64 reads the long end record, if its locator stands before the short one.
+// readEnd64 reads the zip64 end record, if its locator is before the short end record.
 func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there bool, err error) {
 	if at < locatorSize {
 		return e, false, nil
@@ -142,37 +144,38 @@ func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there b
 	le := binary.LittleEndian
 	where := le.Uint64(b[8:])
 	if where > at-locatorSize || at-locatorSize-where < end64Size {
-		return e, false, readers.Corruptf("the long end of the zip file is said to be at offset %d", where)
+		return e, false, readers.Corruptf("zip64 end record: offset %d is out of range", where)
 	}
 	if b, err = d.src.View(ctx, int64(where), end64Size); err != nil {
 		return e, false, err
 	}
 	if string(b[:4]) != end64Mark {
-		return e, false, readers.Corruptf("no long end of the zip file at offset %d", where)
+		return e, false, readers.Corruptf("zip64 end record: not found at offset %d", where)
 	}
 	return ending{start: le.Uint64(b[48:]), size: le.Uint64(b[40:]), count: le.Uint64(b[32:])}, true, nil
 }
 
-// check holds the directory to the bytes before its end.
+// check checks that the directory is before its end record.
 func (d *Directory) check(e *ending, at uint64) error {
 	if e.start > at || e.size > at-e.start || e.count > e.size/entrySize {
-		return readers.Corruptf("%d entries in a directory of %d bytes at offset %d, before offset %d", e.count, e.size, e.start, at)
+		return readers.Corruptf("zip directory: %d entries in %d bytes at offset %d do not fit before offset %d", e.count, e.size, e.start, at)
 	}
 	return nil
 }
 
-// read takes the directory apart.
+// read decodes the directory.
 func (d *Directory) read(b []byte, end ending) error {
 	d.entries = make([]Entry, 0, end.count)
 	for range end.count {
 		e, n, err := readEntry(b)
 		if err != nil {
-			return fmt.Errorf("entry %d of the zip file: %w", len(d.entries), err)
+			return fmt.Errorf("zip entry %d: %w", len(d.entries), err)
 		}
 		b = b[n:]
 		if e.header > end.start || e.Stored > end.start-e.header || end.start-e.header-e.Stored < headerSize {
-			return readers.Corruptf("entry %.80q of the zip file: %d bytes at offset %d, before its directory at %d", e.Name, e.Stored, e.header, end.start)
+			return readers.Corruptf("zip entry %.80q: %d bytes at offset %d overlap the directory at %d", e.Name, e.Stored, e.header, end.start)
 		}
+		// Other names, such as absolute paths, cannot be keys of a store.
 		if fs.ValidPath(e.Name) {
 			d.entries = append(d.entries, e)
 		}
@@ -188,15 +191,15 @@ func (d *Directory) read(b []byte, end ending) error {
 	return nil
 }
 
-// readEntry decodes one entry of the directory and says how long it is.
+// readEntry decodes one entry of the directory and returns its length.
 func readEntry(b []byte) (e Entry, length int, err error) {
 	if len(b) < entrySize || string(b[:4]) != entryMark {
-		return e, 0, readers.Corruptf("no entry, %d bytes before the end", len(b))
+		return e, 0, readers.Corruptf("not a directory entry, %d bytes before the end", len(b))
 	}
 	le := binary.LittleEndian
 	names, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
 	if length = entrySize + names + extra + comment; length > len(b) {
-		return e, 0, readers.Corruptf("it takes %d bytes of %d", length, len(b))
+		return e, 0, readers.Corruptf("entry has %d of %d bytes", length, len(b))
 	}
 	e = Entry{
 		Name: string(b[entrySize : entrySize+names]), Size: uint64(le.Uint32(b[24:])), Stored: uint64(le.Uint32(b[20:])),
@@ -205,13 +208,13 @@ func readEntry(b []byte) (e Entry, length int, err error) {
 	return e, length, e.widen(b[entrySize+names : entrySize+names+extra])
 }
 
-// widen takes numbers that did not fit from the extra field (4.5.3).
+// widen reads numbers that do not fit in the entry from its extra field (4.5.3).
 func (e *Entry) widen(extra []byte) error {
 	le := binary.LittleEndian
 	for len(extra) >= 4 {
 		id, n := le.Uint16(extra), int(le.Uint16(extra[2:]))
 		if n > len(extra)-4 {
-			return nil // others than zip64's are not ours to judge
+			return nil // fields of other programs need not be valid
 		}
 		field := extra[4 : 4+n]
 		extra = extra[4+n:]
@@ -223,7 +226,7 @@ func (e *Entry) widen(extra []byte) error {
 				continue
 			}
 			if len(field) < 8 {
-				return readers.Corruptf("%q has no room for long numbers", e.Name)
+				return readers.Corruptf("extra field of %q is too short", e.Name)
 			}
 			*number, field = le.Uint64(field), field[8:]
 		}
@@ -232,7 +235,7 @@ func (e *Entry) widen(extra []byte) error {
 	return nil
 }
 
-// find returns an entry, or nil.
+// find returns the entry with a name, or nil.
 func (d *Directory) find(name string) *Entry {
 	i, ok := slices.BinarySearchFunc(d.entries, name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 	if !ok {
@@ -241,7 +244,7 @@ func (d *Directory) find(name string) *Entry {
 	return &d.entries[i]
 }
 
-// Locate says where the bytes of an entry are: at an offset of the archive, or else here.
+// Locate returns the offset of an entry's bytes in the archive, or its inflated content.
 func (d *Directory) Locate(ctx context.Context, name string) (offset int64, content []byte, err error) {
 	e := d.find(name)
 	if e == nil {
@@ -257,15 +260,15 @@ func (d *Directory) Locate(ctx context.Context, name string) (offset int64, cont
 	return offset, content, nil
 }
 
-// locate reads the header of an entry, which its bytes follow.
+// locate reads the header of an entry and returns the offset of its bytes.
 func (d *Directory) locate(ctx context.Context, e *Entry) (int64, error) {
 	switch {
 	case e.flags&flagEncrypted != 0:
-		return 0, fmt.Errorf("entry %q of the zip file is encrypted: %w", e.Name, errors.ErrUnsupported)
+		return 0, fmt.Errorf("zip entry %q is encrypted: %w", e.Name, errors.ErrUnsupported)
 	case e.method != methodStored && e.method != methodDeflated:
-		return 0, fmt.Errorf("entry %q of the zip file is compressed by method %d, neither stored nor deflated: %w", e.Name, e.method, errors.ErrUnsupported)
+		return 0, fmt.Errorf("zip entry %q: compression method %d (supported: 0, stored, and 8, deflated): %w", e.Name, e.method, errors.ErrUnsupported)
 	case e.method == methodStored && e.Size != e.Stored:
-		return 0, readers.Corruptf("entry %q of the zip file: %d bytes stored as %d", e.Name, e.Size, e.Stored)
+		return 0, readers.Corruptf("zip entry %q: %d bytes are stored as %d", e.Name, e.Size, e.Stored)
 	}
 	b, err := d.src.View(ctx, int64(e.header), headerSize)
 	if err != nil {
@@ -274,12 +277,12 @@ func (d *Directory) locate(ctx context.Context, e *Entry) (int64, error) {
 	le := binary.LittleEndian
 	offset := e.header + headerSize + uint64(le.Uint16(b[26:])) + uint64(le.Uint16(b[28:]))
 	if string(b[:4]) != headerMark || offset > d.start || e.Stored > d.start-offset {
-		return 0, readers.Corruptf("entry %q of the zip file: no header with %d bytes behind it at offset %d", e.Name, e.Stored, e.header)
+		return 0, readers.Corruptf("zip entry %q: no header before %d bytes at offset %d", e.Name, e.Stored, e.header)
 	}
 	return int64(offset), nil
 }
 
-// HasDocument reports whether there is an entry of one of these names.
+// HasDocument reports whether there is an entry with one of these names.
 func (d *Directory) HasDocument(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return d.find(name) != nil })
 }
@@ -290,6 +293,6 @@ func (d *Directory) folder(key string) []Entry {
 		return d.entries
 	}
 	from, _ := slices.BinarySearchFunc(d.entries, key+"/", func(e Entry, name string) int { return strings.Compare(e.Name, name) })
-	to, _ := slices.BinarySearchFunc(d.entries, key+"0", func(e Entry, name string) int { return strings.Compare(e.Name, name) }) // '0' is next to '/'
+	to, _ := slices.BinarySearchFunc(d.entries, key+"0", func(e Entry, name string) int { return strings.Compare(e.Name, name) }) // '0' follows '/' in ASCII
 	return d.entries[from:to]
 }

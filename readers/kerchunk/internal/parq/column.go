@@ -18,24 +18,24 @@ import (
 	"varve/readers/thrift"
 )
 
-// The encodings that are read.
+// Supported encodings.
 const (
 	plainEncoding     = 0
 	oldDictionary     = 2
 	dictionaryIndexes = 8
 )
 
-// maxPage is the most bytes that a page may have, uncompressed.
+// maxPage is the largest uncompressed page, in bytes.
 const maxPage = 64 << 20
 
-// value is one value of a column: a number, or bytes that stay valid until the next page.
+// value is one value of a column: a number, or bytes that are valid until the next page.
 type value struct {
 	null   bool
 	number int64
 	bytes  []byte
 }
 
-// column reads the values of a column in one row group, in order. It holds one page.
+// column reads the values of a column in one row group, in order. It keeps one page in memory.
 type column struct {
 	ctx context.Context
 	src *source.Source
@@ -44,9 +44,9 @@ type column struct {
 	at, end  int64
 
 	dictionary []value
-	left       int64   // values of the page
-	levels     hybrid  // 1: there is a value
-	indexes    *hybrid // of the dictionary; nil: plain values follow
+	left       int64   // remaining values of the page
+	levels     hybrid  // definition levels; 1: not null
+	indexes    *hybrid // indexes into the dictionary; nil: plain values
 	plain      []byte
 }
 
@@ -56,10 +56,10 @@ func newColumn(ctx context.Context, src *source.Source, c chunk, optional bool) 
 		start = c.dict
 	}
 	if start < 0 || c.size < 0 || start > src.Size() || c.size > src.Size()-start {
-		return nil, readers.Corruptf("%d bytes at offset %d of a file of %d", c.size, start, src.Size())
+		return nil, readers.Corruptf("%d bytes at offset %d are outside the file of %d bytes", c.size, start, src.Size())
 	}
 	if c.kind != int32Column && c.kind != int64Column && c.kind != byteArrayColumn {
-		return nil, fmt.Errorf("values of the type %v: %w", c.kind, errors.ErrUnsupported)
+		return nil, fmt.Errorf("values of type %v: %w", c.kind, errors.ErrUnsupported)
 	}
 	return &column{ctx: ctx, src: src, chunk: c, optional: optional, at: start, end: start + c.size}, nil
 }
@@ -83,7 +83,7 @@ func (c *column) next() (value, error) {
 	}
 	i, err := c.indexes.next()
 	if err == nil && int64(i) >= int64(len(c.dictionary)) {
-		err = readers.Corruptf("value %d of a dictionary of %d", i, len(c.dictionary))
+		err = readers.Corruptf("dictionary index %d of %d", i, len(c.dictionary))
 	}
 	if err != nil {
 		return value{}, err
@@ -94,7 +94,7 @@ func (c *column) next() (value, error) {
 // page reads the next page.
 func (c *column) page() error {
 	if c.at >= c.end {
-		return readers.Corruptf("its pages end before its rows")
+		return readers.Corruptf("column has fewer values than rows")
 	}
 	head, err := c.src.View(c.ctx, c.at, int(min(c.end-c.at, 8<<10)))
 	if err != nil {
@@ -109,9 +109,9 @@ func (c *column) page() error {
 	c.at += int64(t.Offset())
 	switch {
 	case h.compressed < 0 || h.compressed > c.end-c.at || h.uncompressed < 0 || h.values < 0:
-		err = readers.Corruptf("%d values in %d bytes, of %d", h.values, h.compressed, c.end-c.at)
+		err = readers.Corruptf("%d values in %d bytes are out of range (%d bytes remain)", h.values, h.compressed, c.end-c.at)
 	case h.uncompressed > maxPage:
-		err = fmt.Errorf("%d bytes, more than %d: %w", h.uncompressed, maxPage, errors.ErrUnsupported)
+		err = fmt.Errorf("%d bytes (limit %d): %w", h.uncompressed, maxPage, errors.ErrUnsupported)
 	default:
 		err = c.load(&h)
 	}
@@ -143,12 +143,12 @@ func (c *column) load(h *pageHead) error {
 	case dataPage2:
 		return c.data2(stored, h)
 	}
-	return nil // an index, or what later versions bring
+	return nil // an index page, or a later addition
 }
 
 func (c *column) readDictionary(data []byte, h *pageHead) error {
 	if h.encoding != plainEncoding && h.encoding != oldDictionary {
-		return fmt.Errorf("a dictionary in encoding %d: %w", h.encoding, errors.ErrUnsupported)
+		return fmt.Errorf("dictionary in encoding %d: %w", h.encoding, errors.ErrUnsupported)
 	}
 	c.dictionary = nil
 	for range h.values {
@@ -161,7 +161,7 @@ func (c *column) readDictionary(data []byte, h *pageHead) error {
 	return nil
 }
 
-// data1 takes a page of version 1 apart: levels with their length, values.
+// data1 splits a page of version 1: levels with their length, values.
 func (c *column) data1(data []byte, h *pageHead) error {
 	if c.optional {
 		n := uint64(0)
@@ -169,7 +169,7 @@ func (c *column) data1(data []byte, h *pageHead) error {
 			n = uint64(binary.LittleEndian.Uint32(data))
 		}
 		if len(data) < 4 || n > uint64(len(data)-4) {
-			return readers.Corruptf("levels of %d bytes in %d", n, len(data))
+			return readers.Corruptf("levels of %d bytes do not fit in %d", n, len(data))
 		}
 		c.levels = hybrid{data: data[4 : 4+n], width: 1}
 		data = data[4+n:]
@@ -177,11 +177,11 @@ func (c *column) data1(data []byte, h *pageHead) error {
 	return c.values(data, h)
 }
 
-// data2 takes a page of version 2 apart: levels, which are not compressed, values.
+// data2 splits a page of version 2: levels, which are not compressed, and values.
 func (c *column) data2(stored []byte, h *pageHead) error {
 	size := int64(len(stored))
 	if h.levels < 0 || h.repeats != 0 || h.levels > size || h.levels > h.uncompressed {
-		return readers.Corruptf("levels of %d and %d bytes in %d", h.repeats, h.levels, size)
+		return readers.Corruptf("levels of %d and %d bytes do not fit in %d", h.repeats, h.levels, size)
 	}
 	c.levels = hybrid{data: stored[:h.levels], width: 1}
 	data := stored[h.levels:]
@@ -194,7 +194,7 @@ func (c *column) data2(stored []byte, h *pageHead) error {
 	return c.values(data, h)
 }
 
-// values makes a page's values the next ones.
+// values sets the page's values as the next ones.
 func (c *column) values(data []byte, h *pageHead) error {
 	c.left, c.indexes, c.plain = h.values, nil, data
 	switch h.encoding {
@@ -206,22 +206,22 @@ func (c *column) values(data []byte, h *pageHead) error {
 			return nil
 		}
 		if data[0] > 32 {
-			return readers.Corruptf("indexes of %d bits", data[0])
+			return readers.Corruptf("indexes of %d bits (limit 32)", data[0])
 		}
 		c.indexes = &hybrid{data: data[1:], width: int(data[0])}
 		return nil
 	}
-	return fmt.Errorf("encoding %d; read are PLAIN and RLE_DICTIONARY, which are what fsspec reads too: %w", h.encoding, errors.ErrUnsupported)
+	return fmt.Errorf("encoding %d (supported: PLAIN and RLE_DICTIONARY, as in fsspec): %w", h.encoding, errors.ErrUnsupported)
 }
 
-// plainValue takes a plain value off the front of data.
+// plainValue takes a plain value off the start of data.
 func (c *column) plainValue(data *[]byte) (v value, err error) {
 	n := 4
 	if c.kind == int64Column {
 		n = 8
 	}
 	if len(*data) < n {
-		return v, readers.Corruptf("%d bytes are left for another value", len(*data))
+		return v, readers.Corruptf("only %d bytes remain for another value", len(*data))
 	}
 	head := (*data)[:n]
 	*data = (*data)[n:]
@@ -233,7 +233,7 @@ func (c *column) plainValue(data *[]byte) (v value, err error) {
 	default:
 		size := uint64(binary.LittleEndian.Uint32(head))
 		if size > uint64(len(*data)) {
-			return v, readers.Corruptf("a value of %d bytes, %d are left", size, len(*data))
+			return v, readers.Corruptf("value has %d bytes, but only %d remain", size, len(*data))
 		}
 		v.bytes, *data = (*data)[:size:size], (*data)[size:]
 	}
@@ -244,7 +244,7 @@ func (c *column) plainValue(data *[]byte) (v value, err error) {
 func (c *column) decompress(stored []byte, size int64) ([]byte, error) {
 	out, err := decompress(c.codec, stored, int(size))
 	if err == nil && int64(len(out)) != size {
-		err = readers.Corruptf("%d bytes uncompressed, not %d", len(out), size)
+		err = readers.Corruptf("%d bytes uncompressed (want %d)", len(out), size)
 	}
 	return out, err
 }
@@ -258,7 +258,7 @@ func decompress(codec int64, stored []byte, size int) ([]byte, error) {
 	case 1:
 		var n int
 		if n, err = snappy.DecodedLen(stored); err == nil && n != size {
-			return nil, readers.Corruptf("snappy: %d bytes, not %d", n, size)
+			return nil, readers.Corruptf("snappy: %d bytes (want %d)", n, size)
 		} else if err == nil {
 			out, err = snappy.Decode(nil, stored)
 		}
@@ -288,21 +288,23 @@ func decompress(codec int64, stored []byte, size int) ([]byte, error) {
 	return out, nil
 }
 
-// hybrid reads numbers of a width in runs of equal ones and runs of packed ones:
+// hybrid decodes numbers of a fixed width, in runs of equal or of packed numbers:
 //
 //	varint n<<1      a number, n times
 //	varint n<<1 | 1  8·n numbers, each of width bits, the lowest first
+//
+// For example, with width 1, 06 01 is three ones, and 03 05 is 1, 0, 1, 0, 0, 0, 0, 0.
 type hybrid struct {
 	data  []byte
 	width int
 
-	equal  uint64 // numbers left in a run of equal ones
+	equal  uint64 // remaining numbers of a run of equal ones
 	number uint32
-	packed uint64 // numbers left in a run of packed ones
-	bit    uint64 // of data, where the next of them is
+	packed uint64 // remaining numbers of a run of packed ones
+	bit    uint64 // position in data of the next packed number
 }
 
-var errRuns = readers.Corruptf("a run of numbers is cut off")
+var errRuns = readers.Corruptf("run of numbers is truncated")
 
 func (h *hybrid) next() (uint32, error) {
 	for h.equal == 0 && h.packed == 0 {
@@ -326,7 +328,7 @@ func (h *hybrid) next() (uint32, error) {
 	return v, nil
 }
 
-// run reads the head of a run.
+// run reads the header of a run.
 func (h *hybrid) run() error {
 	n, size := binary.Uvarint(h.data)
 	if size <= 0 {
@@ -345,7 +347,7 @@ func (h *hybrid) run() error {
 		h.data, h.equal = h.data[bytes:], n>>1
 		return nil
 	}
-	// The last run may be cut off behind the numbers that count.
+	// The last run may be truncated after the numbers that count.
 	groups := n >> 1
 	if h.width > 0 {
 		groups = min(groups, uint64(len(h.data)/h.width))

@@ -11,10 +11,10 @@ import (
 	"varve/readers/thrift"
 )
 
-// physical is how a column's values are stored.
+// physical is the physical type of a column.
 type physical int64
 
-// The types that count, as parquet.thrift numbers them.
+// Types that kerchunk uses, as numbered in parquet.thrift.
 const (
 	int32Column     physical = 1
 	int64Column     physical = 2
@@ -36,9 +36,9 @@ type element struct {
 	children   int64
 }
 
-// chunk is the part of a column in a row group.
+// chunk is a column chunk of a row group.
 type chunk struct {
-	name       string // "" for those in groups
+	name       string // "" for columns in groups
 	kind       physical
 	codec      int64
 	values     int64
@@ -46,7 +46,7 @@ type chunk struct {
 	size       int64
 }
 
-// metadata is what counts of a footer.
+// metadata holds the needed part of a footer.
 type metadata struct {
 	schema []element
 	groups []group
@@ -63,7 +63,7 @@ const maxFooter = 64 << 20
 func readMetadata(ctx context.Context, src *source.Source) (*metadata, error) {
 	const ends = 12
 	if src.Size() < ends {
-		return nil, readers.Corruptf("%d bytes are no Parquet file", src.Size())
+		return nil, readers.Corruptf("not a Parquet file: it has %d bytes", src.Size())
 	}
 	tail, err := src.View(ctx, src.Size()-8, 8)
 	if err != nil {
@@ -71,10 +71,10 @@ func readMetadata(ctx context.Context, src *source.Source) (*metadata, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(tail))
 	if string(tail[4:]) != "PAR1" || n > src.Size()-ends {
-		return nil, readers.Corruptf("no Parquet file: it does not end with a footer and PAR1")
+		return nil, readers.Corruptf("not a Parquet file: it does not end with a footer and PAR1")
 	}
 	if n > maxFooter {
-		return nil, fmt.Errorf("a footer of %d bytes: %w", n, errors.ErrUnsupported)
+		return nil, fmt.Errorf("footer of %d bytes: %w", n, errors.ErrUnsupported)
 	}
 	footer, err := src.View(ctx, src.Size()-8-n, int(n))
 	if err != nil {
@@ -103,7 +103,7 @@ func readFileMetadata(t *thrift.Reader) *metadata {
 	return m
 }
 
-// number reads an integer field into a variable.
+// number reads an integer field into a variable, and skips fields of other types.
 func number(t *thrift.Reader, f thrift.Field, into *int64) {
 	if f.Kind != thrift.I32 && f.Kind != thrift.I64 {
 		t.Skip(f)
@@ -200,16 +200,16 @@ func (c *chunk) read(t *thrift.Reader) {
 	}
 }
 
-// pageHead is what counts of a PageHeader.
+// pageHead holds the needed part of a PageHeader.
 type pageHead struct {
 	kind                     int64
 	uncompressed, compressed int64
 	values, encoding         int64
 	levels, repeats          int64 // bytes of levels, in a page of version 2
-	plain                    bool  // values of such a page are not compressed
+	plain                    bool  // values of a page of version 2 are not compressed
 }
 
-// The kinds of pages.
+// Kinds of pages.
 const (
 	dataPage       = 0
 	dictionaryPage = 2

@@ -1,13 +1,12 @@
-// Package parq reads the Parquet files of kerchunk: rows of a path, an offset, a size and
-// raw bytes.
+// Package parq reads the Parquet files of kerchunk: rows of a path, an offset, a size and raw
+// bytes.
 //
 //	"PAR1" │ column: page head, page, page head, page … │ column … │ footer  length(4) "PAR1"
 //
-// It reads what the two libraries write that kerchunk writes with, and no more: flat
-// schemas, INT32, INT64 and BYTE_ARRAY, plain or by a dictionary, pages of both versions,
-// uncompressed or in Snappy, gzip, zstd or LZ4. In return no more memory is taken than one
-// page a column, whatever a file promises; Parquet's footer and page heads are those of
-// parquet-format's parquet.thrift.
+// It supports what kerchunk's two writers (fastparquet and pyarrow) produce: flat schemas; INT32,
+// INT64 and BYTE_ARRAY, plain or with a dictionary; pages of both versions; no compression, Snappy,
+// gzip, zstd or LZ4. In return it uses memory for only one page a column, whatever a file claims.
+// The footer and the page headers are specified in parquet-format's parquet.thrift.
 package parq
 
 import (
@@ -20,7 +19,7 @@ import (
 	"varve/readers/source"
 )
 
-// Row is one row. A row that Rows gives out is only valid until the next.
+// Row is one row. A Row that Rows yields is valid until the next.
 type Row struct {
 	Path    string
 	HasPath bool // the path is not null
@@ -29,10 +28,10 @@ type Row struct {
 	Raw     []byte // nil: null
 }
 
-// maxRows is how many rows a file may have that takes no bytes for them.
+// maxRows is the number of rows that a file may have without any bytes for them.
 const maxRows = 1 << 20
 
-// Rows reads the rows of a file in order. Columns that are not there are null.
+// Rows yields the rows of a file in order. Missing columns are null.
 func Rows(ctx context.Context, src *source.Source) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		m, err := readMetadata(ctx, src)
@@ -58,10 +57,10 @@ func Rows(ctx context.Context, src *source.Source) iter.Seq2[*Row, error] {
 
 var errStopped = errors.New("stopped")
 
-// columnNames are the columns that count.
+// columnNames lists the columns to read.
 var columnNames = [...]string{"path", "offset", "size", "raw"}
 
-// rows reads the rows of a row group.
+// rows yields the rows of a row group.
 func (m *metadata) rows(ctx context.Context, src *source.Source, g *group, yield func(*Row, error) bool) error {
 	var columns [len(columnNames)]*column
 	for i, name := range columnNames {
@@ -106,14 +105,14 @@ func (r *Row) set(values *[len(columnNames)]value) error {
 		r.Path = string(path.bytes)
 	}
 	if r.HasPath && r.Raw == nil && (offset.null || size.null) {
-		return readers.Corruptf("a path without an offset and a size")
+		return readers.Corruptf("path has no offset or no size")
 	}
 	r.Offset, r.Size = offset.number, size.number
 	return nil
 }
 
-// column returns a column of a row group, or nil if there is none of the name, or one that
-// is all null and has no type.
+// column returns a column of a row group. It returns nil if there is none with that name, or if all
+// its values are null and it has no type.
 func (m *metadata) column(ctx context.Context, src *source.Source, g *group, name string) (*column, error) {
 	for i := range g.chunks {
 		c := &g.chunks[i]
@@ -128,7 +127,7 @@ func (m *metadata) column(ctx context.Context, src *source.Source, g *group, nam
 			if e.repetition == 1 && c.kind == int32Column {
 				return m.nulls(ctx, src, *c)
 			}
-			return nil, fmt.Errorf("its values are of the type %v: %w", c.kind, errors.ErrUnsupported)
+			return nil, fmt.Errorf("values of type %v: %w", c.kind, errors.ErrUnsupported)
 		}
 		return newColumn(ctx, src, *c, e.repetition == 1)
 	}
@@ -144,7 +143,7 @@ func (m *metadata) nulls(ctx context.Context, src *source.Source, c chunk) (*col
 	for range min(c.values, maxRows) {
 		v, err := column.next()
 		if err == nil && !v.null {
-			err = fmt.Errorf("its values are of the type %v: %w", c.kind, errors.ErrUnsupported)
+			err = fmt.Errorf("values of type %v: %w", c.kind, errors.ErrUnsupported)
 		}
 		if err != nil {
 			return nil, err
@@ -153,12 +152,12 @@ func (m *metadata) nulls(ctx context.Context, src *source.Source, c chunk) (*col
 	return nil, nil
 }
 
-// leaf returns the element of the schema that a column is, right below the root.
+// leaf returns the schema element of a column directly below the root.
 func (m *metadata) leaf(name string) (element, error) {
 	for _, e := range m.schema[min(1, len(m.schema)):] {
 		if e.name == name && e.children == 0 && e.repetition < 2 {
 			return e, nil
 		}
 	}
-	return element{}, fmt.Errorf("it is not a plain column of the schema: %w", errors.ErrUnsupported)
+	return element{}, fmt.Errorf("not a plain column of the schema: %w", errors.ErrUnsupported)
 }

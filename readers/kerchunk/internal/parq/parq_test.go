@@ -54,7 +54,7 @@ func read(data []byte) (rows []string, err error) {
 	return rows, nil
 }
 
-// TestWriters reads the same rows as several libraries and settings write them.
+// TestWriters reads the same rows from files of several libraries and settings.
 func TestWriters(t *testing.T) {
 	var want []string
 	for i := range 40 {
@@ -85,7 +85,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// TestCutOff cuts files off, and changes them.
+// TestCutOff truncates and changes files.
 func TestCutOff(t *testing.T) {
 	for name, data := range samples(t) {
 		for n := range data {

@@ -10,16 +10,16 @@ import (
 	"varve/readers"
 )
 
-// The limits of reading a variable at once.
+// Limits of reading a variable at once.
 const (
-	smallChunk  = 64 << 20 // elements of a chunk take up to that much, or as much as was asked for
-	chunkBudget = 16       // how many times as much all chunks together may take
+	smallChunk  = 64 << 20 // size limit of a chunk's elements, unless the caller's limit is larger
+	chunkBudget = 16       // limit of all chunks together, as a multiple
 )
 
-// readAll returns the elements of an array, if they take up to limit bytes.
+// readAll returns the elements of an array, or an error if they take more than limit bytes.
 func (a *Array) readAll(ctx context.Context, limit uint64) (readers.Value, error) {
 	if a.err != nil {
-		return readers.Value{}, a.locate(undecodable(a.err))
+		return readers.Value{}, a.locate(asUnsupported(a.err))
 	}
 	r := reading{a: a, ctx: ctx, limit: limit, open: opener{tree: a.tree}}
 	err := r.allocate()
@@ -42,16 +42,16 @@ type reading struct {
 
 	whole grid.Region
 	out   codec.Elems
-	seen  []uint64 // a bit a chunk
-	spent uint64   // on elements of chunks
-	texts uint64   // bytes of elements of varying length
+	seen  []uint64 // one bit a chunk
+	spent uint64   // size of the elements of chunks
+	texts uint64   // size of the elements of varying length
 }
 
 func (r *reading) allocate() error {
 	form := r.a.Doc.Form(r.a.Grid.Shape())
 	r.whole = grid.Whole(form.Shape)
 	if n := uint64(form.MemorySize()); n > r.limit {
-		return fmt.Errorf("the elements take %d bytes, more than %d: %w", n, r.limit, errors.ErrUnsupported)
+		return fmt.Errorf("elements take %d bytes (limit %d): %w", n, r.limit, errors.ErrUnsupported)
 	}
 	r.out = codec.NewElems(form)
 	r.out.SetFill(form)
@@ -71,7 +71,7 @@ func (r *reading) chunks() error {
 		}
 		box, ok := r.a.Grid.Chunk(coords)
 		if !ok {
-			return readers.Corruptf("chunk %v lies outside of the grid", ref.Index)
+			return readers.Corruptf("chunk %v is outside the grid", ref.Index)
 		}
 		if p, err = p.WithShape(box.Codec); err == nil {
 			err = r.chunk(p, ref, box, coords)
@@ -104,18 +104,18 @@ func (r *reading) chunk(p *codec.Pipeline, ref *readers.Ref, box grid.Chunk, coo
 	}
 	for _, e := range elems.Var {
 		if r.texts += uint64(len(e)); r.texts > r.limit {
-			return fmt.Errorf("the elements take more than %d bytes: %w", r.limit, errors.ErrUnsupported)
+			return fmt.Errorf("elements take more than %d bytes: %w", r.limit, errors.ErrUnsupported)
 		}
 	}
 	_, err = grid.CopyShared(grid.Window[[]byte]{Data: r.out.Var, Region: r.whole}, grid.Window[[]byte]{Data: elems.Var, Region: box.Region}, 1)
 	return err
 }
 
-// account refuses chunks that take more work than an array of that size is worth.
+// account rejects chunks that take too much memory or work for the size of the array.
 func (r *reading) account(p *codec.Pipeline, coords []int64) error {
 	n, _ := r.a.Grid.Number(coords)
 	if r.seen[n/64]>>(n%64)&1 != 0 {
-		return readers.Corruptf("it is stored twice")
+		return readers.Corruptf("chunk is stored twice")
 	}
 	r.seen[n/64] |= 1 << (n % 64)
 	size, most := uint64(p.Form().MemorySize()), max(r.limit, smallChunk)

@@ -12,34 +12,34 @@ import (
 	"varve/readers/source"
 )
 
-// The limits of a scanner.
+// Limits of a scanner.
 const (
 	block    = 128 << 10
-	maxValue = 128 << 20 // bytes of one name or value that is looked at
-	maxDepth = 64        // of values that are passed over
+	maxValue = 128 << 20 // bytes of one captured name or value
+	maxDepth = 64        // nesting of skipped values
 )
 
-// scanner reads JSON text once, from one offset of a source to another, with no more of it
-// in memory than the value that is looked at. After an error everything is the end.
+// scanner reads JSON text once, between two offsets of a source. It keeps only the captured value
+// in memory. After an error it behaves as at the end.
 type scanner struct {
 	ctx context.Context
 	src *source.Source
 	end int64
 
-	buf  []byte // the bytes from base on
+	buf  []byte // bytes from offset base on
 	base int64
 	pos  int
-	mark int // where the value that is looked at begins, or -1
+	mark int // start of the captured value, or -1
 	err  error
 
-	entry int64 // where the name is that next returned last
+	entry int64 // offset of the name that next returned last
 }
 
 func newScanner(ctx context.Context, src *source.Source, start, end int64) *scanner {
 	return &scanner{ctx: ctx, src: src, base: start, end: end, mark: -1}
 }
 
-// offset is where the next byte is.
+// offset returns the offset of the next byte.
 func (s *scanner) offset() int64 { return s.base + int64(s.pos) }
 
 func (s *scanner) fail(format string, args ...any) {
@@ -48,7 +48,7 @@ func (s *scanner) fail(format string, args ...any) {
 	}
 }
 
-// fill reads on, and reports whether there is another byte.
+// fill reads more if needed, and reports whether there is another byte.
 func (s *scanner) fill() bool {
 	if s.pos < len(s.buf) {
 		return true
@@ -66,7 +66,7 @@ func (s *scanner) fill() bool {
 	}
 	kept := copy(s.buf, s.buf[keep:])
 	if kept > maxValue {
-		s.err = &readers.Error{Source: s.src.Name(), Offset: s.base, Err: fmt.Errorf("a value of more than %d bytes: %w", maxValue, errors.ErrUnsupported)}
+		s.err = &readers.Error{Source: s.src.Name(), Offset: s.base, Err: fmt.Errorf("value of more than %d bytes: %w", maxValue, errors.ErrUnsupported)}
 		return false
 	}
 	s.base, s.pos = s.base+int64(keep), s.pos-keep
@@ -85,7 +85,7 @@ func (s *scanner) fill() bool {
 	return true
 }
 
-// peek moves to the next byte that is not white space and returns it; 0 at the end.
+// peek skips white space and returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
 	for s.fill() {
 		switch c := s.buf[s.pos]; c {
@@ -98,28 +98,28 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// ended reports whether nothing follows but white space.
-func (s *scanner) ended() bool { return s.peek() == 0 && !s.fill() }
+// isAtEnd reports whether only white space follows.
+func (s *scanner) isAtEnd() bool { return s.peek() == 0 && !s.fill() }
 
-// want moves over a byte.
+// want skips a byte that must be c.
 func (s *scanner) want(c byte) bool {
 	if got := s.peek(); got != c {
-		s.fail("want %q, found %s", c, shown(got))
+		s.fail("found %[2]s (want %[1]q)", c, describeByte(got))
 		return false
 	}
 	s.pos++
 	return true
 }
 
-func shown(c byte) string {
+func describeByte(c byte) string {
 	if c == 0 {
 		return "the end"
 	}
 	return fmt.Sprintf("%q", c)
 }
 
-// next moves to the next member of an object, over the comma if it is not the first, and
-// returns its name. At the end of the object, or of what is scanned, ok is false.
+// next advances to the next member of an object and returns its name. It skips a comma unless the
+// member is the first. At the end of the object or of the range, ok is false.
 func (s *scanner) next(first bool) (name string, ok bool) {
 	c := s.peek()
 	if c == '}' {
@@ -131,7 +131,7 @@ func (s *scanner) next(first bool) (name string, ok bool) {
 		c = s.peek()
 	}
 	if c != '"' {
-		s.fail("want a name in double quotes, found %s", shown(c))
+		s.fail("found %s (want a name in double quotes)", describeByte(c))
 		return "", false
 	}
 	s.entry = s.offset()
@@ -143,7 +143,7 @@ func (s *scanner) next(first bool) (name string, ok bool) {
 	return name, s.err == nil && s.want(':')
 }
 
-// capture returns the bytes of the next value, which are valid until the scanner moves on.
+// capture returns the bytes of the next value. They are valid until the scanner advances.
 func (s *scanner) capture() []byte {
 	s.peek()
 	s.mark = s.pos
@@ -156,15 +156,15 @@ func (s *scanner) capture() []byte {
 	return raw
 }
 
-// skip moves over a value. It checks no more of it than it must to find its end: values
-// that count are parsed when they are looked at.
+// skip skips a value. It checks only what it needs to find the value's end; values that matter are
+// parsed later.
 func (s *scanner) skip() {
 	depth := 0
 	for {
 		switch c := s.peek(); c {
 		case '{', '[':
 			if depth++; depth > maxDepth {
-				s.fail("nested deeper than %d", maxDepth)
+				s.fail("values are nested more than %d levels deep", maxDepth)
 				return
 			}
 			s.pos++
@@ -173,7 +173,7 @@ func (s *scanner) skip() {
 			s.pos++
 		case ',', ':':
 			if depth == 0 {
-				s.fail("want a value, found %q", c)
+				s.fail("found %q (want a value)", c)
 				return
 			}
 			s.pos++
@@ -181,13 +181,13 @@ func (s *scanner) skip() {
 		case '"':
 			s.text()
 		case 0:
-			s.fail("a value is missing its end")
+			s.fail("value has no end")
 			return
 		default:
 			s.bare()
 		}
 		if depth < 0 {
-			s.fail("want a value, found a bracket")
+			s.fail("found a bracket (want a value)")
 		}
 		if depth <= 0 || s.err != nil {
 			return
@@ -195,7 +195,7 @@ func (s *scanner) skip() {
 	}
 }
 
-// text moves over a string.
+// text skips a string.
 func (s *scanner) text() {
 	s.pos++
 	for s.fill() {
@@ -207,7 +207,7 @@ func (s *scanner) text() {
 		if escape := bytes.IndexByte(rest, '\\'); escape >= 0 {
 			s.pos += escape + 1
 			if s.fill() {
-				s.pos++ // what is escaped
+				s.pos++ // the escaped byte
 			}
 			continue
 		}
@@ -217,10 +217,10 @@ func (s *scanner) text() {
 			return
 		}
 	}
-	s.fail("a string without its end")
+	s.fail("string has no end")
 }
 
-// ends are the bytes that a number or a word ends before.
+// ends contains the bytes that end a number or a word.
 var ends = func() (set [256]bool) {
 	for c := range ' ' + 1 {
 		set[c] = true
@@ -231,23 +231,23 @@ var ends = func() (set [256]bool) {
 	return set
 }()
 
-// bare moves over a number or a word.
+// bare skips a number or a word.
 func (s *scanner) bare() {
 	start := s.offset()
 	for s.fill() && !ends[s.buf[s.pos]] {
 		s.pos++
 	}
 	if s.offset() == start {
-		s.fail("want a value, found %q", s.peek())
+		s.fail("found %q (want a value)", s.peek())
 	}
 }
 
-// unquote reads a string.
+// unquote decodes a string.
 func unquote(raw []byte) (string, error) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", errors.New("not a string")
 	}
-	if inner := raw[1 : len(raw)-1]; plain(inner) {
+	if inner := raw[1 : len(raw)-1]; isPlain(inner) {
 		return string(inner), nil
 	}
 	var text string
@@ -255,8 +255,8 @@ func unquote(raw []byte) (string, error) {
 	return text, err
 }
 
-// plain reports whether the inside of a string stands for itself.
-func plain(inner []byte) bool {
+// isPlain reports whether the inside of a string has no escapes.
+func isPlain(inner []byte) bool {
 	for _, c := range inner {
 		if c < ' ' || c == '\\' {
 			return false

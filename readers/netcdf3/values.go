@@ -8,15 +8,16 @@ import (
 	"varve/readers/internal/strided"
 )
 
-// Read returns all elements of a variable in memory form, if they take up to limit bytes.
+// Read returns all elements of a variable in memory form, or an error if they take more than limit
+// bytes.
 func (f *File) Read(ctx context.Context, v *Var, limit uint64) ([]byte, error) {
 	s := f.header.place(v, f.records)
 	err := s.err
 	if err == nil {
-		err = f.header.check(s, f.src.Size())
+		err = f.header.checkBounds(s, f.src.Size())
 	}
 	if err == nil && s.bytes() > limit {
-		err = fmt.Errorf("the values take %d bytes, more than the %d asked for", s.bytes(), limit)
+		err = fmt.Errorf("values take %d bytes, which is more than the limit of %d", s.bytes(), limit)
 	}
 	var out []byte
 	if err == nil {
@@ -30,7 +31,7 @@ func (f *File) Read(ctx context.Context, v *Var, limit uint64) ([]byte, error) {
 	return out, nil
 }
 
-// swap brings elements into memory form.
+// swap converts elements to memory form.
 func swap(t *readers.Type, elements []byte) {
 	if t.Size > 1 {
 		readers.SwapBytes(elements, t.Size)
