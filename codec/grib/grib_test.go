@@ -1,9 +1,12 @@
 package grib_test
 
 import (
+	"bytes"
+	"compress/zlib"
 	_ "embed"
 	"encoding/binary"
 	"encoding/json"
+	"io"
 	"math"
 	"testing"
 
@@ -17,7 +20,7 @@ var recorded []byte
 type message struct {
 	Name    string
 	Message []byte
-	Values  []byte // float64, little-endian
+	Values  []byte // float64, little-endian; in zlib until messages has read it
 	Error   string // what ecCodes said in place of values
 }
 
@@ -26,6 +29,18 @@ func messages(t testing.TB, lines []byte) []message {
 	var all []message
 	if err := json.Unmarshal(lines, &all); err != nil {
 		t.Fatal(err)
+	}
+	for i := range all {
+		if all[i].Error != "" {
+			continue
+		}
+		r, err := zlib.NewReader(bytes.NewReader(all[i].Values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[i].Values, err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return all
 }

@@ -67,7 +67,7 @@ const (
 //	25  second-order values, 4 bytes
 //	29  bits of a width
 //	30  bits of a length
-//	31  flags: 1 is boustrophedonic         template 5.50002 only
+//	31  flags: 80 is boustrophedonic        template 5.50002 only
 //	31  order of spatial differences         32 in template 5.50002
 //	32  bits of a descriptor, descriptors    33, 34
 //
@@ -78,6 +78,8 @@ const (
 	widthBits2At   = 29
 	lengthBits2At  = 30
 	afterLength2At = 31
+
+	flagBoustrophedonic2 = 0x80
 )
 
 // groupsOf1 returns the number of groups of section 4.
@@ -120,10 +122,19 @@ type extended struct {
 	values                       []byte
 }
 
+// secondOrderNames are ecCodes' names by the order of spatial differences, which in the packings that
+// ecCodes writes by itself is 2 and goes without saying.
+var secondOrderNames = [maxSpatialOrder + 1]string{
+	"grid_second_order_no_SPD", "grid_second_order_SPD1", "grid_second_order_SPD2", "grid_second_order_SPD3",
+}
+
 func (f *Field) openExtended1(info *Info, flags byte) (packing, error) {
 	s := f.Section4
 	order := int(flags & orderMask)
-	info.Packing = [maxSpatialOrder + 1]string{"grid_second_order_no_SPD", "grid_second_order_SPD1", "grid_second_order", "grid_second_order_SPD3"}[order]
+	info.Packing = secondOrderNames[order]
+	if order == 2 {
+		info.Packing = "grid_second_order"
+	}
 	if len(s) < extended1 {
 		return nil, corrupt.Errorf("section 4: %d bytes, at least %d are expected of %s", len(s), extended1, info.Packing)
 	}
@@ -160,18 +171,21 @@ func (f *Field) openExtended2(info *Info, flagged bool) (packing, error) {
 		lengthBits: uint(s[lengthBits2At]),
 	}
 	s = s[afterLength2At:]
-	if len(s) < 2 {
-		return nil, corrupt.Errorf("section 5 ends at the order of spatial differences of %s", info.Packing)
-	}
-	if flagged {
-		if s[0]&1 != 0 {
+	if flagged && len(s) > 0 {
+		if s[0]&flagBoustrophedonic2 != 0 {
 			p.boustrophedonic = boustrophedonic{f, true}
 		}
 		s = s[1:]
 	}
+	if len(s) == 0 {
+		return nil, corrupt.Errorf("section 5 ends at the order of spatial differences of %s", info.Packing)
+	}
 	order := int(s[0])
 	if order > maxSpatialOrder {
 		return nil, fmt.Errorf("%s: differences of order %d: %w", info.Packing, order, errors.ErrUnsupported)
+	}
+	if !flagged {
+		info.Packing = secondOrderNames[order]
 	}
 	if _, err := p.readDescriptors(s[1:], order); err != nil {
 		return nil, fmt.Errorf("%s: %w", info.Packing, err)

@@ -1,0 +1,36 @@
+package grib_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"varve/fixtures/venv"
+)
+
+// TestInteropEcCodes: random messages of all packings have the values that ecCodes finds.
+func TestInteropEcCodes(t *testing.T) {
+	seed, count := rand.Uint32()>>1, 400
+	out := filepath.Join(t.TempDir(), "messages.json")
+	venv.Run(t, "ecCodes", "testdata/generate.py", out, "--random", fmt.Sprint(seed), fmt.Sprint(count))
+	lines, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, m := range messages(t, lines) {
+		if m.Error != "" {
+			continue // ecCodes does not read all that it writes
+		}
+		read++
+		t.Run(m.Name, func(t *testing.T) { checkMessage(t, m) })
+		if t.Failed() {
+			t.Fatalf("seed %d: %x", seed, m.Message)
+		}
+	}
+	if read < count*9/10 {
+		t.Errorf("ecCodes reads %d of %d messages", read, count)
+	}
+}
