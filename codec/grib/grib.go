@@ -127,6 +127,9 @@ func (f *Field) open() (packing, Info, error) {
 			return nil, info, corrupt.Errorf("grib: a bitmap of %d bytes for %d points", len(f.Bitmap), f.Points)
 		}
 		info.Values = f.Points
+		if info.Coded > f.Points && f.Edition == 2 {
+			return nil, info, corrupt.Errorf("%s: %d values are packed of %d points", info.Packing, info.Coded, f.Points)
+		}
 		if f.Edition == 1 {
 			info.Coded = min(info.Coded, countBits(f.Bitmap, f.Points))
 		}

@@ -64,8 +64,8 @@ func (p *png) decode(dst []float64) error {
 	if err != nil {
 		return err
 	}
-	if im.width*im.height < len(dst) {
-		return corrupt.Errorf("%d values are in an image of %d × %d pixels", len(dst), im.width, im.height)
+	if pixels := im.width * im.height; pixels < len(dst) || pixels > len(dst)+len(p.data) {
+		return corrupt.Errorf("%d values are an image of %d × %d pixels", len(dst), im.width, im.height)
 	}
 	line := bytesOf(im.width * im.bits)
 	size := (line + 1) * im.height
