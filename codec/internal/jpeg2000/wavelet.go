@@ -12,6 +12,9 @@ func (d *decoder) transform(samples []int32, t *tile) {
 	stride := t.width()
 	for r := 1; r < len(t.resolutions); r++ {
 		lower, res := t.resolutions[r-1].rect, t.resolutions[r].rect
+		if res.empty() {
+			continue
+		}
 		if t.coding.reversible {
 			d.lines(samples, stride, lower, res, lift53)
 			d.columns(samples, stride, lower, res, lift53)

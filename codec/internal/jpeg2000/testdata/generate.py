@@ -51,7 +51,7 @@ def line(folder, binaries, name, values, bits, options, extension="j2k"):
 
 def cases(rng):
     """(name, samples, bits, options)"""
-    def case(name, options="", kind="smooth", width=37, height=29, bits=12):
+    def case(name, options="", kind="smooth", width=37, height=33, bits=12):
         return name, image(rng, kind, width, height, bits), bits, options
 
     for bits in (8, 12, 16):
@@ -62,8 +62,8 @@ def cases(rng):
         yield case(f"{width} x {height}", f"-n {levels}", "smooth", width, height)
         yield case(f"{width} x {height}, irreversible", f"-n {levels} -I -r 4", "smooth", width, height)
     for levels in (1, 2, 6):
-        yield case(f"{levels} resolutions", f"-n {levels}")
-        yield case(f"{levels} resolutions, irreversible", f"-n {levels} -I")
+        yield case(f"{levels} resolutions", f"-n {levels}", width=53)
+        yield case(f"{levels} resolutions, irreversible", f"-n {levels} -I", width=53)
     for block in ("4,4", "64,64", "1024,4", "4,1024", "32,8", "8,128"):
         yield case(f"blocks of {block}", f"-n 3 -b {block}")
     for style in (1, 2, 4, 8, 16, 32, 1 | 4, 1 | 2 | 4 | 8 | 16 | 32, 2 | 32):
