@@ -274,6 +274,7 @@ func (t *Type) floatName() string {
 func (t *Type) SortedMembers() []Member {
 	out := slices.Clone(t.Members)
 	slices.SortStableFunc(out, func(a, b Member) int {
+		// Overlapping members are rejected elsewhere; the name makes the order definite.
 		if a.Offset != b.Offset {
 			return a.Offset - b.Offset
 		}

@@ -63,6 +63,7 @@ func (p *parser) attribute(list *[]readers.Attribute, prefix string, tok *token)
 			a.Shape = []uint64{uint64(len(values))}
 		}
 	case t == nil:
+		// Keep the attribute: its name is still useful.
 		a.Type, a.Err = textType, unsupported("attribute of type %q", kind)
 	default:
 		a.Value = readers.Value{Type: t, Shape: []uint64{uint64(len(values))}}

@@ -92,6 +92,7 @@ func (p *parser) inChunks(c *chunks, tok *token) error {
 		}
 		if c.count++; c.count == 1 {
 			c.first = one
+			// The position's bytes belong to the scanner, and only refs need it.
 			c.first.position = nil
 		}
 		c.bytes += one.size
@@ -390,6 +391,7 @@ func (x *index) refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 		ref := &readers.Ref{Index: make([]uint64, len(x.shape))}
 		err := x.visitChunks(ctx, func(s *scanner, c chunk) (bool, error) {
 			inside, err := x.place(s, ref, c)
+			// Chunks outside the shape are not part of the array.
 			if err != nil || !inside {
 				return err == nil, err
 			}
@@ -435,6 +437,7 @@ func (x *index) place(s *scanner, ref *readers.Ref, c chunk) (bool, error) {
 	switch {
 	case c.href == "":
 		ref.Other = nil
+	// Consecutive chunks of one file share the Other.
 	case ref.Other == nil || ref.Other.Source != x.resolve(c.href):
 		ref.Other = &readers.Other{Source: x.resolve(c.href)}
 	}
@@ -442,6 +445,7 @@ func (x *index) place(s *scanner, ref *readers.Ref, c chunk) (bool, error) {
 	if i := bytes.IndexByte(rest, ']'); i >= 0 {
 		rest = rest[:i]
 	}
+	// Without a position it is the only chunk.
 	if len(rest) == 0 {
 		clear(ref.Index)
 		return true, nil

@@ -26,6 +26,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 		return false, errors.Join(err, ctx.Err())
 	}
 	_, _, err = begin(newScanner(ctx, src, 0, min(src.Size(), maxHead)))
+	// Damage in the first tag means another kind of XML; errors of the storage must not.
 	if isDamage(err) || errors.Is(err, io.EOF) {
 		return false, nil
 	}
@@ -109,6 +110,7 @@ func (d *dataset) resolve(href, sidecar string) string {
 	if beside, ok := strings.CutSuffix(sidecar, ".dmrpp"); ok {
 		return beside
 	}
+	// A path without a file name does not name the data file; the dataset's name does.
 	if href == "" || !strings.Contains(path.Base(href), ".") {
 		href = d.name
 	}

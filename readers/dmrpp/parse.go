@@ -97,6 +97,7 @@ func join(group, name string) string { return strings.TrimSuffix(group, "/") + "
 
 // group reads the content of a group. above holds its ancestors, outermost first.
 func (p *parser) group(g *readers.Group, above []*readers.Group) error {
+	// Limit the capacity, so that subgroups do not overwrite each other's ancestors.
 	within := append(above[:len(above):len(above)], g)
 	for {
 		tok, err := p.child(nil)
@@ -116,6 +117,7 @@ func (p *parser) group(g *readers.Group, above []*readers.Group) error {
 			err = p.variable(within, kind, tok)
 		case kind == "Structure" || kind == "Sequence" || kind == "Opaque":
 			at := join(g.Path, string(tok.attr("name")))
+			// Problems take memory too, and a document may have millions of them.
 			if err = p.account(0); err == nil {
 				p.addProblem(at, unsupported("variable of type %s", kind))
 				err = p.skip()

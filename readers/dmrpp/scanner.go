@@ -245,6 +245,7 @@ func (s *scanner) tag() (*token, error) {
 	if len(name) == 0 || s.depth() == maxDepth {
 		return nil, s.corrupt("tag without a name, or elements nested more than %d deep", maxDepth)
 	}
+	// One buffer for all open names avoids an allocation per tag.
 	s.names = append(s.names, name...)
 	s.ends = append(s.ends, len(s.names))
 	s.tok.kind, s.tok.name = startTag, local(name)
@@ -353,6 +354,7 @@ func (s *scanner) attributes(rest []byte) error {
 			}
 			plain = s.values[begin:len(s.values):len(s.values)]
 		}
+		// Declarations keep their prefix, to be distinguishable from attributes.
 		if !bytes.HasPrefix(name, []byte("xmlns:")) {
 			name = local(name)
 		}

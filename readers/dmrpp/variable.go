@@ -118,6 +118,7 @@ func (p *parser) dim(v *variable, tok *token) error {
 		}
 		name = fmt.Sprintf("%s_dim_%d", v.Name, len(v.Dims))
 		d = &readers.Dimension{Name: name, Path: v.Path + "#" + name, Length: size, Anonymous: true}
+	// The variable cannot be listed, but the rest of the document can.
 	case !known:
 		v.fail(readers.Corruptf("dimension %q is not defined", name))
 		return p.skip()

@@ -41,6 +41,7 @@ func (u *hdu) asciiField(n int) (field, error) {
 	if err != nil {
 		return f, err
 	}
+	// TBCOLn counts from 1.
 	if f.offset = first - 1; f.offset > u.axes[0] || f.size > u.axes[0]-f.offset {
 		return f, readers.Corruptf("%s = %q at byte %d extends beyond the %d bytes of a row", column("TFORM", n), form, first, u.axes[0])
 	}
@@ -173,6 +174,7 @@ func (b *builder) readDecimal(ctx context.Context, v *readers.Variable, f field,
 		}
 		for i := range n {
 			var err error
+			// Each field is parsed as text, so only its offset can tell the user where to look.
 			if data, err = f.appendNumber(data, buf[i*f.size:][:f.size]); err != nil {
 				return readers.Value{}, &readers.Error{Offset: at + int64(i)*s.Stride, Err: err}
 			}

@@ -85,6 +85,7 @@ func (u *hdu) attributes() []readers.Attribute {
 		}
 	}
 	for _, name := range order {
+		// A keyword with a value takes precedence over commentary of the same name.
 		if _, taken := u.index[name]; !taken {
 			out = append(out, textAttribute(name, strings.Join(comments[name], "\n")))
 		}
@@ -182,6 +183,7 @@ func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 		}
 	}
 	if t.Class == readers.Integer && s.blank != nil && s.blank.isOf(t) {
+		// Attributes are in memory form, whatever the byte order of the data.
 		little := *t
 		little.Order = readers.LittleEndian
 		data := binary.LittleEndian.AppendUint64(nil, s.blank.bits)[:t.Size]

@@ -44,6 +44,7 @@ func parseCard(raw []byte) card {
 	keyword := strings.TrimRight(s[:8], " ")
 	rest := s[8:]
 	if keyword == "HIERARCH" {
+		// HIERARCH is a registered convention for keywords of several words.
 		if name, value, found := strings.Cut(rest, "="); found && strings.TrimSpace(name) != "" {
 			return parseValue(strings.Join(strings.Fields(name), " "), value)
 		}
@@ -66,6 +67,7 @@ func parseValue(keyword, s string) card {
 		c.kind = text
 		return c
 	}
+	// A slash starts the comment; in strings it was handled above.
 	s, _, _ = strings.Cut(s, "/")
 	c.setNumber(strings.TrimSpace(s))
 	return c
@@ -111,6 +113,7 @@ func (c *card) setInteger(s string) bool {
 		c.kind, c.bits, c.isSigned = integer, uint64(n), true
 		return true
 	}
+	// BZERO of uint64 is 2^63, which does not fit in an int64.
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 64)
 	if err != nil {
 		return false

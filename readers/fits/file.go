@@ -64,6 +64,7 @@ func (b *builder) scan(s *scanner) error {
 		}
 		if err != nil {
 			err = &readers.Error{Source: b.src.Name(), Path: "/", Offset: at, Err: err}
+			// Without the first HDU there is nothing to show, and errors of reading are not damage.
 			if n == 0 || !isDamage(err) {
 				return err
 			}
@@ -72,6 +73,7 @@ func (b *builder) scan(s *scanner) error {
 		}
 		at = next
 	}
+	// Every HDU ends at a block, so a partial block means that bytes are missing.
 	if rest := b.src.Size() % blockSize; rest != 0 && len(b.out.Problems) == 0 {
 		b.addProblem("/", b.locate(readers.Corruptf("file is truncated: it ends %d bytes into a block of %d; fetch it again", rest, blockSize)))
 	}
@@ -83,6 +85,7 @@ func (b *builder) hasMore(s *scanner, at int64, n int) bool {
 	if at >= b.src.Size() {
 		return false
 	}
+	// Less than a block at the end cannot be a header.
 	if n == 0 || b.src.Size()-at < blockSize {
 		return n == 0
 	}
@@ -190,6 +193,7 @@ func (b *builder) image(u *hdu, name string, bitpix int, axes []uint64) *readers
 		b.out.Root.Dimensions = append(b.out.Root.Dimensions, dim)
 	}
 	cards := scaling{u.lookup("BSCALE"), u.lookup("BZERO"), u.lookup("BLANK"), u.lookup("BUNIT")}
+	// Compressed integers may store their BLANK under another keyword.
 	if cards.blank == nil && u.kind == compressedImage {
 		cards.blank = u.lookup("ZBLANK")
 	}

@@ -109,6 +109,7 @@ func (u *hdu) readSize() error {
 	if err != nil {
 		return err
 	}
+	// GCOUNT is optional in a primary header.
 	groups := uint64(1)
 	if u.lookup("GCOUNT") != nil {
 		if groups, err = u.int("GCOUNT", false, 0, math.MaxInt64); err != nil {

@@ -92,6 +92,7 @@ func isPrintable(raw []byte) bool {
 func (h *header) add(c card, raw []byte) {
 	if n := len(h.cards); c.keyword == "CONTINUE" && n > 0 {
 		last := &h.cards[n-1]
+		// Only a string that ends with & is continued; other CONTINUE cards are commentary.
 		more, _, closed := quoted(strings.TrimLeft(string(raw[8:]), " "))
 		if start, joined := strings.CutSuffix(last.text, "&"); last.kind == text && joined && closed {
 			last.text = start + more
@@ -101,6 +102,7 @@ func (h *header) add(c card, raw []byte) {
 	if _, known := h.index[c.keyword]; c.kind != noValue && !known {
 		h.index[c.keyword] = len(h.cards)
 	}
+	// Blank cards only fill the header.
 	if c.kind != noValue || c.text != "" {
 		h.cards = append(h.cards, c)
 	}

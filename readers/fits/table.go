@@ -46,6 +46,7 @@ func (u *hdu) fields() ([]field, error) {
 		if err == nil && f.size > u.axes[0]-offset {
 			err = readers.Corruptf("%s = %q extends beyond the %d bytes of a row", column("TFORM", n), u.string(column("TFORM", n)), u.axes[0])
 		}
+		// Fields of a binary table follow each other without gaps.
 		offset += f.size
 		return f, err
 	})
@@ -138,6 +139,7 @@ func texts(width uint64) *readers.Type {
 func (u *hdu) setShape(f *field, count uint64) {
 	dims := u.tdim(f.number)
 	if f.typ.Class == readers.String && f.typ.Size > 0 && len(dims) > 0 && f.size > 0 {
+		// The first number of TDIMn is then the width of the strings.
 		if product(dims) == f.size && dims[0] <= math.MaxInt32 {
 			f.typ = texts(dims[0])
 			f.shape = reversed(dims[1:])

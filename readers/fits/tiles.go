@@ -54,6 +54,7 @@ func (t *tiles) readAxes() error {
 		}
 		tile := length // the default: whole rows of the first axis
 		if i > 1 {
+			// The default tile is one row of the image.
 			tile = 1
 		}
 		if t.lookup(column("ZTILE", i)) != nil {
@@ -65,6 +66,7 @@ func (t *tiles) readAxes() error {
 		if size = lo; hi != 0 || lo > math.MaxInt64/2 {
 			return readers.Corruptf("image takes more than 2^62 bytes")
 		}
+		// Writers may give tiles larger than the image.
 		t.axes, t.tile = append(t.axes, length), append(t.tile, min(tile, max(length, 1)))
 	}
 	return t.divide()
@@ -91,6 +93,7 @@ func (t *tiles) readTable() (err error) {
 	if err == nil && t.heap > t.size {
 		err = readers.Corruptf("the heap starts at byte %d of %d bytes of data", t.heap, t.size)
 	}
+	// Extra rows do no harm, because tiles are found by their row number.
 	if n := uint64(t.grid.Chunks()); err == nil && product(t.axes) > 0 && t.hdu.axes[1] < n {
 		err = readers.Corruptf("table has %d rows for %d tiles", t.hdu.axes[1], n)
 	}

@@ -37,6 +37,7 @@ func (b *builder) tileStorage(t *tiles) (s readers.Storage, err error) {
 		s.Pipeline.Filters, err = t.filters()
 		if size := t.element().Size; t.storedSize > size {
 			kind := map[int]string{1: "|u1", 2: "<i2"}[size]
+			// CFITSIO widened the integers before gzip, so they are narrowed after it.
 			s.Pipeline.Arrays = []codec.Spec{{Name: "numcodecs.astype", Config: json.RawMessage(`{"encode_dtype":"<i4","decode_dtype":"` + kind + `"}`)}}
 			s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"big"}`)
 		}
@@ -80,12 +81,14 @@ func (t *tiles) filters() ([]readers.Filter, error) {
 	gzip := readers.Filter{Name: gzipFilter, Codec: codec.Spec{Name: "numcodecs.gzip", Config: json.RawMessage(`{"level":1}`)}}
 	shuffle := readers.Filter{Name: shuffleFilter, Codec: codec.Spec{Name: "numcodecs.shuffle", Config: configOf("elementsize", t.storedSize)}}
 	switch {
+	// GZIP_2 sorts the bytes by significance before gzip; for one byte that changes nothing.
 	case t.coder == "GZIP_2" && t.storedSize > 1:
 		return []readers.Filter{shuffle, gzip}, nil
 	case t.coder == "GZIP_1" || t.coder == "GZIP_2":
 		return []readers.Filter{gzip}, nil
 	}
 	var list []readers.Filter
+	// Tiles that the method cannot compress are gzipped instead.
 	if t.gzip != nil {
 		list = append(list, gzip)
 	}
@@ -219,6 +222,7 @@ func (t *tiles) tileNumber(name string) (map[string]any, error) {
 		return map[string]any{"kind": kind, "at": f.offset}, nil
 	}
 	c := t.lookup(name)
+	// Some images have BLANK instead of ZBLANK.
 	if c == nil && name == "ZBLANK" {
 		c = t.lookup("BLANK")
 	}
@@ -279,6 +283,7 @@ func (t *tileReader) locate(number int64, row []byte) (*readers.Ref, error) {
 			continue
 		}
 		count, offset := f.descriptor(row)
+		// An empty descriptor means that the tile is in another column.
 		if count == 0 {
 			continue
 		}

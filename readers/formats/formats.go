@@ -97,6 +97,7 @@ func describeUnknown(ctx context.Context, src *source.Source) error {
 	if err != nil {
 		return err
 	}
+	// A known format gets a remedy; for others the first bytes must do.
 	if err := recognize(head); err != nil {
 		return unknownError(err.Error())
 	}

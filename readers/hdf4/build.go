@@ -56,6 +56,8 @@ func (b *builder) build() error {
 func (b *builder) root() (*vgroup, error) {
 	var found *vgroup
 	for _, d := range b.list {
+		// The library takes the Vgroup with the lowest reference number, wherever its descriptor
+		// is.
 		if d.tag != tagVgroup || found != nil && d.ref > found.ref {
 			continue
 		}
@@ -100,6 +102,8 @@ func (b *builder) add(d *dataset) error {
 	}
 	v.Type, v.Fill = t, readers.Fill{State: readers.FillUser, Value: fill}
 	if a := readers.Lookup(v.Attributes, "_FillValue"); a != nil && len(a.Data) == t.Size && a.Type.Class == t.Class {
+		// The attribute has the type of the values, so it replaces the default fill value of the
+		// library.
 		v.Fill.Value = a.Data
 	}
 	for _, dim := range d.dims {
@@ -142,6 +146,7 @@ func (b *builder) setRecords(v *readers.Variable, d *dataset) error {
 	if err != nil {
 		return err
 	}
+	// The stored length of a record dimension is that of the file; each variable has its own.
 	v.Shape[0] = 0
 	if d.values != nil && record > 0 {
 		v.Shape[0] = uint64(max(d.values.bytes, 0) / record)

@@ -48,6 +48,7 @@ func (c *cursor) chunkHead() (*chunkHead, error) {
 		c.take(6)
 		h.coder = c.coder()
 	}
+	// The header counts elements, the rest of this package bytes.
 	h.bytes *= h.number
 	return h, c.err
 }
@@ -64,6 +65,7 @@ func (b *builder) setChunkStorage(v *readers.Variable, s *stored) error {
 	case h.number != int64(v.Type.Size) || h.size*h.number != size:
 		return b.fail(s.offset, readers.Corruptf("chunked element: chunks of shape %v cannot have %d elements of %d bytes", h.chunk, h.size, h.number))
 	}
+	// A fill value of another size cannot be one element, and is ignored.
 	if len(h.fill) == v.Type.Size {
 		fill, err := v.Type.AppendMemory(nil, h.fill)
 		if err != nil {
@@ -96,6 +98,7 @@ func (f *file) tableRefs(ctx context.Context, h *chunkHead, size int64, yield fu
 		yield(nil, err)
 		return
 	}
+	// Two rows for one chunk would make its value depend on the order of reading.
 	seen := map[uint64]bool{}
 	for row := range slices.Chunk(rows, int(4*rank+4)) {
 		index, number, err := f.chunkPosition(h, row)
@@ -159,6 +162,7 @@ func (f *file) chunkRuns(ctx context.Context, h *chunkHead, ref uint16, size int
 	switch {
 	case err != nil:
 		return nil, err
+	// The bytes of a chunk must be in this file, and not be split further.
 	case s.kind == external || s.kind == chunked:
 		return nil, f.fail(d.at, unsupported("chunk element %d has the special storage kind %d", ref, s.kind))
 	case s.coder != h.coder:
@@ -212,6 +216,7 @@ func (s *splitter) take(n int64) (out []run) {
 		r := s.runs[0]
 		part := run{r.offset, min(n, r.length-s.used)}
 		if r.offset >= 0 {
+			// Zeros that are not stored have no offset to advance.
 			part.offset += s.used
 		}
 		out = append(out, part)

@@ -30,6 +30,7 @@ func (b *builder) buildOld() error {
 	}
 	seen := map[uint16]bool{} // SDGs for version 3.1 that repeat an NDG
 	dims := 0
+	// NDGs come first, because they name the SDGs that repeat them.
 	for _, tag := range []uint16{tagNDG, tagSDG} {
 		for _, at := range b.list {
 			if at.tag != tag || tag == tagSDG && seen[at.ref] {
@@ -87,6 +88,7 @@ func (b *builder) member(g *group, m key, seen map[uint16]bool) error {
 		g.addAttributes(m.tag, raw)
 	case tagLinkSDG:
 		raw, err := b.element(b.ctx, m.tag, m.ref)
+		// The element holds the tag and number of the NDG, then those of its SDG.
 		if err == nil && len(raw) >= 8 && g.tag == tagNDG {
 			seen[binary.BigEndian.Uint16(raw[6:])] = true
 		}
@@ -218,6 +220,7 @@ func (b *builder) addGroup(g *group, dims *int) error {
 		b.out.Root.Dimensions = append(b.out.Root.Dimensions, dim)
 		d.dims = append(d.dims, dim)
 		about := withTexts(nil, texts, i+1)
+		// The library shows a dimension as a variable only if it has a scale or a text.
 		if len(about) == 0 && scales[i] == nil {
 			continue
 		}
@@ -248,6 +251,7 @@ func (b *builder) scales(g *group) ([]*stored, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The scales follow these flags without gaps, in the order of the dimensions that have one.
 	flags, err := b.join(b.ctx, cutRuns(runs, 0, int64(len(g.shape))))
 	if err == nil && len(flags) < len(g.shape) {
 		err = b.fail(at.offset, readers.Corruptf("scales have %d bytes for %d dimensions", len(flags), len(g.shape)))

@@ -116,6 +116,7 @@ func (f *file) bytes(ctx context.Context, offset, length int64, what string) ([]
 func (f *file) readDescriptors(ctx context.Context) error {
 	f.elements = map[key]int{}
 	seen := map[int64]bool{}
+	// Descriptor lists are linked in the order in which the library needed more of them.
 	for at := int64(len(magic)); ; {
 		if seen[at] {
 			return f.fail(at, readers.Corruptf("descriptor lists form a cycle"))
@@ -149,11 +150,13 @@ func (f *file) addDescriptor(b []byte, at int64) error {
 	if tag&0x8000 == 0 && tag&specialBit != 0 {
 		d.tag, d.isSpecial = tag&^specialBit, true
 	}
+	// Unused descriptors of a list have the null tag.
 	if d.tag == tagNull || d.tag == 0 {
 		return nil
 	}
 	offset, length := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
 	d.offset, d.length = int64(offset), int64(length)
+	// A descriptor is reserved before its element is written.
 	if offset == undefined || length == undefined {
 		d.offset, d.length = 0, -1
 	}

@@ -52,6 +52,7 @@ func (f *file) join(ctx context.Context, runs []run) ([]byte, error) {
 	var out []byte
 	for _, r := range runs {
 		if r.offset < 0 {
+			// A few bytes of tables can describe a huge run of zeros.
 			if err := f.spend(r.length); err != nil {
 				return nil, err
 			}
@@ -98,6 +99,7 @@ func (f *file) linkedRuns(ctx context.Context, c *cursor) ([]run, error) {
 	seen := map[uint16]bool{}
 	blocks := 0
 	for left > 0 {
+		// Reference number 0 ends the chain of tables.
 		if ref == 0 {
 			return nil, c.corrupt("linked blocks: %d bytes of the element are in no block", left)
 		}
@@ -156,6 +158,7 @@ func (f *file) block(ref uint16, size, left int64, first bool) (run, error) {
 }
 
 func appendRun(runs []run, r run) []run {
+	// The first block may be empty.
 	if r.length == 0 {
 		return runs
 	}

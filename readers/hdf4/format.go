@@ -40,6 +40,7 @@ func (t Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 		return nil, err
 	}
 	b := &builder{file: f, ctx: ctx, names: naming.New()}
+	// Every later step appends to this dataset.
 	b.out = &readers.Dataset{Source: src, Format: "HDF4", Root: &readers.Group{Path: "/"}}
 	if err := b.build(); err != nil {
 		return nil, err

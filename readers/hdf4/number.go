@@ -58,6 +58,7 @@ func numberType(b []byte) (uint16, error) {
 	switch {
 	case len(b) < 4:
 		return 0, readers.Corruptf("number type has %d bytes (want 4)", len(b))
+	// Little-endian numbers have the same codes, but another machine class.
 	case b[3] == pc:
 		return uint16(b[1]) | littleEndian, nil
 	case b[0] != 1 || b[3] != none && b[3] != ieee:

@@ -41,6 +41,7 @@ func (b *builder) buildModel(root *vgroup) error {
 			return err
 		}
 	}
+	// Dimensions come first: a variable refers to them by name.
 	for _, g := range variables {
 		d, err := b.dataset(g)
 		if err == nil {
@@ -73,6 +74,7 @@ func (b *builder) dimension(g *vgroup) (*readers.Dimension, error) {
 			return nil, err
 		}
 		switch t.class {
+		// Older files have one row for each index.
 		case classLength:
 			d.Length, known = uint64(t.rows), true
 		case classLength01:
@@ -150,6 +152,7 @@ func (b *builder) attributes(g *vgroup) ([]readers.Attribute, error) {
 			return nil, err
 		}
 		t, err := b.vdata(b.ctx, m.ref)
+		// Other tables of a Vgroup are dimension lengths, not attributes.
 		if err == nil && t.class != classAttribute {
 			continue
 		}

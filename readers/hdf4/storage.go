@@ -60,6 +60,7 @@ func (f *file) readStored(ctx context.Context, d descriptor) (*stored, error) {
 		s.external = readers.ExternalFile{Offset: uint64(max(c.int32(), 0)), Size: uint64(max(s.bytes, 0))}
 		s.external.Name, err = cText(c.take(c.int32())), c.err
 	case compressed:
+		// The version of the header has always been 0.
 		c.take(2)
 		s.bytes = c.int32()
 		s.runs, err = f.compressedRuns(ctx, c.uint16())
@@ -67,6 +68,7 @@ func (f *file) readStored(ctx context.Context, d descriptor) (*stored, error) {
 		if err == nil {
 			err = c.err
 		}
+		// The header is written before the first compressed bytes.
 		if len(s.runs) == 0 {
 			s.bytes = -1
 		}
@@ -209,6 +211,7 @@ func (b *builder) setRunStorage(v *readers.Variable, runs []run) error {
 	case len(runs) == 1 && runs[0].offset >= 0:
 		out.Layout, out.Offset = readers.Contiguous, runs[0].offset
 		return nil
+	// Small values in several places cost less as part of the metadata than as chunks.
 	case size <= maxInline || len(v.Shape) == 0:
 		var err error
 		out.Layout = readers.Inline

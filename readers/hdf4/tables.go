@@ -60,6 +60,7 @@ func (b *builder) addTable(t *vdata, name string) error {
 		return b.fail(-1, unsupported("table of %d bytes in %d blocks; rewrite the file with hrepack", size, len(runs)))
 	}
 	g := &readers.Group{Name: name, Path: "/" + name}
+	// HDF4 has no names for the dimensions of a table.
 	rows := &readers.Dimension{Name: "rows", Path: g.Path + "/rows", Length: uint64(t.rows), Anonymous: true}
 	g.Dimensions = append(g.Dimensions, rows)
 	taken := naming.New()
@@ -88,6 +89,7 @@ func (b *builder) addField(g *readers.Group, t *vdata, f field, name string, run
 	switch {
 	case f.order*int64(typ.Size) != f.size:
 		return b.reportIfAboutContent(path, b.fail(-1, readers.Corruptf("%d elements of %d bytes do not fill a field of %d bytes", f.order, typ.Size, f.size)))
+	// Several characters are one string, not an array of strings.
 	case f.order > 1 && typ.Class == readers.String:
 		text := *typ
 		text.Size = int(f.order)
@@ -126,6 +128,7 @@ func (b *builder) listImages() {
 	for _, d := range b.list {
 		switch d.tag {
 		case tagRI8, tagCI8, tagII8, tagImage, tagCompressedImage:
+			// Old and new descriptors of one image have the same offset.
 			if !seen[d.offset] {
 				b.addProblem(fmt.Sprint("/image ", d.ref), b.fail(d.at, unsupported("raster image (GR interface, tag %d); varve reads only datasets and tables", d.tag)))
 			}

@@ -74,6 +74,7 @@ func (f *File) denseAttributes(ctx context.Context, h *header, list *[]Attribute
 	}
 	const recordSize = 8 + 1 + 4 + 4
 	const usual = 12 // libhdf5 stores up to 8 attributes in the object header by default
+	// Avoid growing the list one attribute at a time.
 	*list = slices.Grow(*list, usual)
 	before := len(*list)
 	var damage error
@@ -175,6 +176,7 @@ func (f *File) readAttribute(ctx context.Context, c *cursor, checked bool) Attri
 	if a.Err = f.attributeParts(ctx, &a, attributeParts{&typ, &space, flags, checked}); a.Err == nil {
 		a.Err = a.takeData(c)
 	}
+	// libhdf5 shows nothing of an attribute that it cannot decode.
 	if a.Err != nil {
 		a.Name, a.Type = "", nil
 	}

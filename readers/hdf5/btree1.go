@@ -63,6 +63,7 @@ func closeWindows(windows []source.Window) {
 }
 
 func (t *btree1) visitNode(ctx context.Context, addr uint64, level int, visit func(*cursor, int) error) error {
+	// A damaged address could make the walk endless.
 	if _, again := t.seen[addr]; again {
 		return &readers.Error{Offset: int64(addr), Err: readers.Corruptf("v1 B-tree: a node has two parents")}
 	}
@@ -78,6 +79,7 @@ func (t *btree1) visitNode(ctx context.Context, addr uint64, level int, visit fu
 	if got == 0 {
 		return visit(c, n)
 	}
+	// On a remote source the children would otherwise cost a request each.
 	t.prefetchChildren(ctx, *c, n)
 	// The root sets the depth; only then the number of windows is known.
 	if level < 0 {

@@ -23,6 +23,7 @@ type btree1Step struct {
 func (p *btree1Path) enter(keys []byte, n int) {
 	s := btree1Step{keys: keys, n: n, isOrdered: true}
 	for i := 0; i < n && s.isOrdered; i++ {
+		// A search uses a tail of 0, so a key with another tail is not found by itself.
 		s.isOrdered = p.tail(keys, i) == 0 && p.compare(keys, i, keys, i+1) < 0
 	}
 	p.steps = append(p.steps, s)

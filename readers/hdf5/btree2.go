@@ -179,6 +179,7 @@ func (t *btree2) visitNode(ctx context.Context, addr uint64, n, level int) error
 	if c.err != nil {
 		return c.err
 	}
+	// Compared with the total in the header: a lost node must not go unnoticed.
 	t.counted += uint64(n)
 	if level > 0 {
 		t.prefetchChildren(ctx, children, level)

@@ -37,6 +37,7 @@ func lookup3(k []byte) uint32 {
 	if len(k) == 0 {
 		return c
 	}
+	// The original reads byte by byte here; zero padding gives the same sums.
 	var tail [12]byte
 	copy(tail[:], k)
 	a += binary.LittleEndian.Uint32(tail[:])

@@ -165,6 +165,7 @@ func (d *Dataset) bytes() (uint64, error) {
 
 func (d *Dataset) checkCompact() error {
 	n, err := d.bytes()
+	// A null dataspace has no elements, whatever the message holds.
 	if err == nil && d.Space != Null && uint64(len(d.compact)) != n {
 		err = readers.Corruptf("compact data has %d bytes, which do not fit shape %v with elements of %d bytes", len(d.compact), d.Shape, d.Type.Size)
 	}
@@ -176,6 +177,7 @@ func (d *Dataset) readContiguous(ctx context.Context, h *header) error {
 		d.Layout = readers.External
 		return d.readExternal(ctx, m)
 	}
+	// Late allocation: no value was written yet.
 	if d.layout.addr == undefined {
 		return nil // never allocated
 	}

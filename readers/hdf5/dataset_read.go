@@ -141,6 +141,7 @@ func (x *chunkDecoder) decode(ctx context.Context, r *readers.Ref, b *box) ([]by
 func (x *chunkDecoder) read(ctx context.Context, r *readers.Ref) ([]byte, error) {
 	size := int64(min(r.Size, math.MaxInt64))
 	all, err := x.d.bytes()
+	// Check every limit before allocating anything.
 	if err = cmp.Or(err, codec.CheckStored(size), x.form.CheckSize(), x.form.CheckGrowth(size), x.form.CheckSpare(int64(all))); err != nil {
 		return nil, fmt.Errorf("chunk %v at offset %d: %w", r.Index, r.Offset, err)
 	}
@@ -208,6 +209,7 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict 
 			return err
 		}
 		before := b.cutToRows(some)
+		// Skip the rows of the chunk before the first wanted one.
 		if before > 0 {
 			chunk = chunk[before*(size/d.Chunk[0]):]
 		}
@@ -321,6 +323,7 @@ func (d *Dataset) ReadChunkList(ctx context.Context, limit int) (*Chunks, error)
 			c.Refs = append(c.Refs, readers.Ref{Index: slices.Clone(r.Index), Offset: r.Offset, Size: r.Size, Mask: r.Mask})
 		}
 	}
+	// Part of a list would be mistaken for the whole.
 	if c.Count > limit {
 		c.Refs = nil
 	}

@@ -108,6 +108,7 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 	out := make([]readers.Attribute, 0, len(o.Attributes))
 	for i := range o.Attributes {
 		a := &o.Attributes[i]
+		// These attributes are shown as dimensions.
 		if isHidden[a.Name] && !v.isUsers(ctx, o, a.Name) {
 			continue
 		}
@@ -126,6 +127,7 @@ func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute 
 				r.Type, r.Value.Data, r.Err = readers.ReplaceWithText(a.Type, r.Value.Data, isPath, pathType, v.path)
 			}
 			r.Err = v.f.locate(o.Path, r.Err)
+			// netCDF has no scalar string attributes apart from lists of one.
 			if v.isNetCDF4 && len(r.Texts) == 1 {
 				r.Shape = nil
 			}

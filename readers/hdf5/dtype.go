@@ -37,6 +37,7 @@ func readType(c *cursor, checked bool) (*readers.Type, error) {
 	if checked {
 		known = &typeCache[1]
 	}
+	// The whole rest of the message is the key: a datatype has no length field.
 	key := c.b[c.pos:]
 	if t, ok := known.get(key); ok {
 		return t, nil
@@ -153,6 +154,7 @@ func (d typeDecoder) checkPrecision(t *readers.Type) {
 
 func (d typeDecoder) float(t *readers.Type, h typeHead) {
 	t.Order = readers.Order(h.bits & 1)
+	// Bit 6 extends the byte order since version 3: both bits set mean VAX.
 	if h.version >= 3 && h.bits&0x40 != 0 {
 		if h.bits&1 == 0 {
 			d.fail("datatype: byte order of a float is neither little-endian, big-endian nor VAX")

@@ -77,6 +77,7 @@ func (f *File) readCacheImage(ctx context.Context, c *cursor) error {
 	if size > maxImage || f.available(addr, int(size)) < int(size) {
 		return readers.Corruptf("metadata cache image: %d bytes at address %d are beyond the end of the file (%d)", size, addr, f.end)
 	}
+	// As in libhdf5, the file opens, and each of its objects reports the error.
 	f.imageErr = f.readImage(ctx, addr, size)
 	return nil
 }

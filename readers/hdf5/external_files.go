@@ -60,6 +60,7 @@ func (d *Dataset) readExternalFile(ctx context.Context, run readers.ExternalFile
 		return fmt.Errorf("external file %q does not exist; put it into the folder of this file: %w", run.Name, fs.ErrNotExist)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
+	// The bytes stay zero, as in libhdf5.
 	if run.Offset >= uint64(src.Size()) {
 		return nil
 	}

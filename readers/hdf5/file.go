@@ -95,6 +95,7 @@ func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
 	if f.imageErr != nil {
 		return nil, f.imageErr
 	}
+	// The image is newer than the bytes at the address.
 	if b := f.imageBytes(addr, n); b != nil {
 		return b, nil
 	}

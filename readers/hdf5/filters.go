@@ -208,6 +208,7 @@ func decodeFilters(filters []readers.Filter, mask uint32, stored []byte, size in
 	}
 	out := make([]byte, size)
 	if err := p.Decode(codec.Elems{Fixed: out}, stored); err != nil {
+		// A missing codec is not damage: keep its own error.
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}

@@ -145,6 +145,7 @@ func (f *File) symbolTable(ctx context.Context, tree, heapAddr uint64, l *linkLi
 	seen := map[uint64]struct{}{}
 	return t.visitLeaves(ctx, tree, func(c *cursor, n int) error {
 		for range n {
+			// The keys only serve searches by name.
 			c.skip(f.super.lengths)
 			addr := c.address()
 			if _, again := seen[addr]; again || c.err != nil {

@@ -130,6 +130,7 @@ func (f *File) readFirstChunkInto(ctx context.Context, addr uint64, h *header) e
 	}
 	*h = header{addr: addr, messages: h.messages[:0], cont: h.cont[:0]}
 	if h.messages == nil {
+		// Most headers have fewer, so one allocation suffices.
 		h.messages = make([]message, 0, usualMessages)
 	}
 	if len(c.b) >= 4 && string(c.b[:4]) == "OHDR" {

@@ -25,6 +25,7 @@ func (h *fractalHeap) block(ctx context.Context, offset uint64) (*heapBlock, err
 	if b := h.lastDirect; b != nil && offset >= b.start && offset-b.start < uint64(len(b.data)) {
 		return b, nil
 	}
+	// Without rows the root is the only direct block.
 	if h.rootRows == 0 {
 		return h.direct(ctx, heapChild{addr: h.root, size: h.rootSize, mask: h.rootMask}, 0, h.startSize)
 	}
@@ -203,6 +204,7 @@ func (h *fractalHeap) hugeObject(ctx context.Context, c *cursor) ([]byte, uint64
 		o = readHuge(c, filtered)
 	} else {
 		key := c.uint(min(8, h.idSize-1))
+		// The tree is read once and kept: each lookup would cost a search otherwise.
 		if err := h.readHugeTree(ctx); err != nil {
 			return nil, 0, err
 		}

@@ -83,6 +83,7 @@ func (f *File) fractalHeap(ctx context.Context, addr uint64) (*fractalHeap, erro
 		return nil, err
 	}
 	filtersSize := h.readHead(c)
+	// The filters make the header longer, so it is read again at its size.
 	if filtersSize > 0 && c.err == nil {
 		at := c.pos
 		if c, err = f.cursorAt(ctx, addr, f.available(addr, head+f.super.lengths+4+filtersSize+4)); err != nil {
@@ -190,6 +191,7 @@ func (h *fractalHeap) managed(ctx context.Context, c *cursor) ([]byte, uint64, e
 	if err != nil {
 		return nil, 0, err
 	}
+	// Managed offsets count the block's prefix too.
 	at := offset - b.start
 	if at < uint64(h.blockPrefix()) || at+length > uint64(len(b.data)) {
 		c.fail("fractal heap: object at %d of %d bytes is outside its block of %d bytes", at, length, len(b.data))

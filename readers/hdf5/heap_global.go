@@ -101,6 +101,7 @@ func (h *globalHeap) read(c *cursor) error {
 		// The last object need not be padded.
 		c.skip(min((int(size)+7)&^7, c.left()))
 	}
+	// Writers reuse free indexes, so the order in the file is arbitrary.
 	byIndex := func(a, b globalObject) int { return a.index - b.index }
 	if !slices.IsSortedFunc(h.objects, byIndex) {
 		slices.SortStableFunc(h.objects, byIndex)

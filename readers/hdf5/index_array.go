@@ -101,10 +101,12 @@ func (x *chunkIndex) readFixedArray(ctx context.Context) error {
 		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, -1)
+	// With another number of slots every chunk would get a wrong position.
 	if n, ok := product(s.grid); !ok || a.count != n {
 		c.fail("fixed array: %d elements for %d chunks", a.count, n)
 		return c.err
 	}
+	// A data block has pages only if it has more elements than one page.
 	if a.count > 1<<a.pageBits {
 		return x.fixedPages(ctx, a, s)
 	}

@@ -56,6 +56,7 @@ func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, first)
+	// libhdf5 ignores slots after this one, even if they hold an address.
 	s.left = a.usedSlots
 	// A grid with a length of 0 in another dimension has no slots, and skip would divide by 0.
 	if slices.Contains(s.grid[1:], 0) {
@@ -146,6 +147,7 @@ func (x *chunkIndex) earraySuper(ctx context.Context, a *extensibleArray, u int,
 		return nil
 	}
 	pages := uint64(0)
+	// Small data blocks have no pages.
 	if elements > 1<<a.pageBits {
 		pages = elements >> a.pageBits
 	}

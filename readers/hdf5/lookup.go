@@ -57,6 +57,7 @@ func (t *Tree) Lookup(path string) (*Object, error) { return t.lookup(t.Root, pa
 
 // lookup follows a path that starts at a group.
 func (t *Tree) lookup(from *Object, path string, steps int) (*Object, error) {
+	// Some writers store the NUL at the end of a soft link.
 	path = strings.TrimRight(path, "\x00")
 	if strings.HasPrefix(path, "/") {
 		from = t.Root

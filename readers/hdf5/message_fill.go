@@ -58,6 +58,7 @@ func readFill(c *cursor) fillValue {
 		v.state = readers.FillUndefined
 		return v
 	}
+	// A size of -1 means that the fill value is undefined.
 	size := int32(c.u32())
 	if size < 0 {
 		v.state = readers.FillUndefined

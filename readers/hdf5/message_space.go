@@ -38,6 +38,7 @@ func readDataspace(c *cursor) dataspace {
 	var s dataspace
 	if version == 1 {
 		c.skip(5)
+		// Version 1 has no field for the kind.
 		if rank == 0 {
 			s.kind = Scalar
 		}

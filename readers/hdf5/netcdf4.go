@@ -191,6 +191,7 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 	if g.object.Err != nil {
 		b.recordError(g.object.Err)
 	}
+	// The members stay sorted by name for lookups.
 	members := slices.Clone(g.object.members)
 	if g.object.hasCreationOrder {
 		slices.SortStableFunc(members, func(x, y link) int { return int(x.order - y.order) })
@@ -227,6 +228,7 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 // addGroup adds a subgroup, unless the group contains itself.
 // The group must not be its own ancestor: hard links can form cycles.
 func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
+	// Hard links can form cycles, which netcdf-c rejects.
 	for up := g; up != nil; up = up.parent {
 		if up.object == o {
 			b.recordError(readers.Corruptf("group %s contains itself as %s", o.Path, join(g.Path, name)))
@@ -288,6 +290,7 @@ func (b *netcdfBuilder) isScale(o *Object) bool {
 	if !ok || a.Type == nil || !IsText(a.Type) {
 		return false
 	}
+	// netcdf-c compares the stored string type too, not only the text.
 	if a.Type.Class == readers.String && (a.Type.Padding != readers.NullTerminated || a.Type.Size != len(scaleClass)+1) {
 		return false
 	}
@@ -326,6 +329,7 @@ func (b *netcdfBuilder) addDim(g *NetCDFGroup, name string, id int) *NetCDFDim {
 	if id < 0 {
 		id = b.nextID
 	}
+	// Dimensions without an ID get the next free one.
 	b.nextID = max(b.nextID, id+1)
 	dim := &NetCDFDim{Name: name, Path: join(g.Path, name), id: id, group: g}
 	g.Dims = append(g.Dims, dim)

@@ -63,6 +63,7 @@ func (b *netcdfBuilder) attributesOf(o *Object) ([]NetCDFAttribute, error) {
 	var out []NetCDFAttribute
 	for i := range o.Attributes {
 		a := &o.Attributes[i]
+		// netcdf-c stops at the first attribute that it cannot open.
 		if a.Type == nil {
 			return out, errAttributeMeta
 		}

@@ -80,6 +80,7 @@ func (b *netcdfBuilder) inventDims(g *NetCDFGroup, v *NetCDFVar) {
 			at = len(g.Dims) - 1
 		}
 		v.Dims[i], v.dimIDs[i] = g.Dims[at], g.Dims[at].id
+		// A named dimension was chosen by its length alone, so other candidates are recorded.
 		if !v.Dims[i].Phony {
 			v.addCandidates(i, slices.DeleteFunc(slices.Clone(g.Dims), func(x *NetCDFDim) bool { return x.Phony || x.Length != n || x.Unlimited != unlimited }))
 		}

@@ -122,6 +122,7 @@ func (n *netcdfTypes) read(t *readers.Type, name string, named bool) (*netcdfTyp
 			made.label = "VLType:" + name
 		}
 	case readers.Enum:
+		// netcdf-c does not recognize big-endian enumerations that have a name.
 		if named && t.Base.Order == readers.BigEndian && t.Base.Size > 1 {
 			return nil, errNoNetCDFType
 		}

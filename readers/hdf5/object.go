@@ -160,6 +160,7 @@ func (w *walk) visit(ctx context.Context, p pendingLink) []pendingLink {
 	children, err := w.open(ctx, o)
 	o.Err = w.f.locate(o.Path, err)
 	if o.Kind != Unreadable {
+		// Later hard links to this object become SecondLinks.
 		w.byAddr[o.Addr] = o
 	}
 	return children
@@ -186,6 +187,7 @@ func (w *walk) open(ctx context.Context, o *Object) ([]pendingLink, error) {
 		o.Attributes[i].Err = w.f.locate(o.Path, o.Attributes[i].Err)
 	}
 	o.members, o.membersErr, o.hasCreationOrder = x.links, w.f.locate(o.Path, x.membersErr), x.hasCreationOrder
+	// libhdf5 lists no members if one of them is damaged.
 	if i := slices.IndexFunc(x.links, isDamaged); i >= 0 && o.membersErr == nil {
 		o.membersErr = w.f.locate(join(o.Path, x.links[i].name), x.links[i].err)
 	}

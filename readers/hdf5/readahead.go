@@ -107,6 +107,7 @@ func (w *walk) nextObjects(todo []pendingLink) []*pendingObject {
 	// The walk takes links from the end of todo.
 	for i := len(todo) - 1; i >= max(len(todo)-far, 0) && len(next) < openedAtOnce; i-- {
 		l := &todo[i].link
+		// The members of a group that was read follow it in the walk.
 		if add(l); l.kind == linkHard {
 			members := w.ahead.members(l.addr)
 			for k := range members[:min(len(members), openedAtOnce)] {

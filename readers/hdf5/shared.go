@@ -52,6 +52,7 @@ func (f *File) readShared(ctx context.Context, kind int, c *cursor) (*cursor, er
 		c.fail("shared message: the object at address %d has no message of type %#x", ref.addr, kind)
 		return nil, c.err
 	}
+	// A shared message must be stored at its target: chains could be endless.
 	if m.flags&flagShared != 0 {
 		c.fail("shared message: the message in the object at address %d is shared itself", ref.addr)
 		return nil, c.err

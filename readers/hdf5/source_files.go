@@ -91,6 +91,7 @@ func (n *sourceFiles) withFile(ctx context.Context, t *Tree, name string, use fu
 	key := sourceFileName{t.file, name}
 	one := n.open[key]
 	if one == nil {
+		// Thousands of sources would exhaust the open files of the process.
 		if len(n.open) >= maxSourceFiles {
 			if err := n.close(); err != nil {
 				return err

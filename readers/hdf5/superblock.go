@@ -143,6 +143,7 @@ func (f *File) checkEnd(ctx context.Context, start uint64) error {
 	if f.super.stored == undefined || f.super.root == undefined {
 		return readers.Corruptf("superblock: no end of file or no root group")
 	}
+	// The stored end counts from the stored base address.
 	f.super.stored += start - f.super.base
 	f.super.base = start
 	if f.super.driver != undefined {

@@ -108,6 +108,7 @@ const memoryReference = 64
 func (e *encoder) varlen(t *readers.Type, one []byte) (uint64, []byte) {
 	n := uint64(binary.LittleEndian.Uint32(one))
 	addr, index := e.place(one[4:])
+	// Address 0 marks an empty value.
 	if addr == 0 {
 		return 0, nil
 	}

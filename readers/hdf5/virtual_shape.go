@@ -31,6 +31,7 @@ func (t *Tree) growVirtual(ctx context.Context, near *sourceFiles) error {
 			continue
 		}
 		if !slices.Equal(shape, d.Shape) {
+			// Virtual datasets that use this one still see the declared shape.
 			was := *d
 			d.declared, d.Shape = &was, shape
 		}

@@ -15,6 +15,7 @@ import (
 // converter returns a function that converts stored elements of a source to those of a virtual
 // dataset.
 func converter(from, to *Dataset) (func(dst, src []byte) error, error) {
+	// The pointers would be resolved in the wrong file.
 	if from.f != to.f && pointsIntoFile(from.Type) {
 		return nil, conversionError(from, to, ", whose elements point into another file")
 	}

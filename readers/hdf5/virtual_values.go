@@ -54,6 +54,7 @@ func (n nesting) valuesOf(ctx context.Context, from *Dataset, m *virtual.Match, 
 	if values, err = from.readAll(ctx, maxSourceBytes, n); err != nil {
 		return nil, 0, err
 	}
+	// Start again: the parts of one source usually follow each other.
 	if n.size += size; n.size > maxCachedBytes {
 		clear(n.values)
 		n.size = size
@@ -118,6 +119,7 @@ func (d *Dataset) eachPiece(ctx context.Context, in nesting, use func(from *Data
 		})
 		return there, err
 	})
+	// Only the outermost dataset may close the files that the chain shares.
 	if in.depth == 0 {
 		err = errors.Join(err, in.files.close())
 	}

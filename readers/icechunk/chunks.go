@@ -46,6 +46,7 @@ func (c *chunks) manifest(ctx context.Context, key string) (*file.Buffer, error)
 		return file.NewBuffer(data), ctx.Err()
 	}
 	f, err := readFile(ctx, c.src, key, file.Manifest)
+	// A large manifest is better read twice than kept in memory.
 	if err == nil && len(f.Bytes()) <= maxKept {
 		c.mu.Lock()
 		c.key, c.data = key, f.Bytes()
@@ -155,6 +156,7 @@ func (r *refReader) read(t file.Table) error {
 	ascending := !r.hasLast
 	for k := range r.index {
 		n := index.U32(uint64(k))
+		// Icechunk bisects the refs, so it would not find this one.
 		if !ascending && n < r.index[k] {
 			return readers.Corruptf("refs are out of order")
 		}
@@ -244,6 +246,7 @@ func (r *refReader) compressed(t file.Table) ([]byte, error) {
 		return nil, readers.Corruptf("reference has neither bytes nor a chunk id nor a location")
 	}
 	var err error
+	// A decoder is expensive, and many manifests have no compressed locations.
 	if r.decoder == nil {
 		if r.decoder, err = file.NewDecoder(r.dictionary, maxLocation); err != nil {
 			return nil, err

@@ -51,6 +51,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	repo, err := src.Member(ctx, repoKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		ref, err := src.ReadMember(ctx, mainRef, maxRef)
+		// Without the branch main, the folder is not a repository of format 1.
 		if errors.Is(err, fs.ErrNotExist) || err != nil {
 			return false, ignoreAbsent(err)
 		}
@@ -173,6 +174,7 @@ func (r *repo) find(ctx context.Context, version string) (string, error) {
 		version = "main"
 	}
 	if r.isV1 {
+		// Format 1 has a file for each branch and tag.
 		return r.findRef(ctx, version)
 	}
 	for _, names := range []map[string]string{r.Branches, r.Tags} {
@@ -197,6 +199,7 @@ func (r *repo) findRef(ctx context.Context, version string) (string, error) {
 		if strings.Contains(version, "/") || !fs.ValidPath(key) {
 			break
 		}
+		// Tags are immutable, so a deletion is recorded in a second file.
 		if _, err := r.src.ReadMember(ctx, key+".deleted", maxRef); err == nil {
 			continue
 		}

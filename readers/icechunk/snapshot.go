@@ -56,6 +56,7 @@ func (r *repo) dataset(ctx context.Context, id string, reach []string) (*readers
 func (c *chunks) nodes(f *file.Buffer) []zarrtree.Node {
 	v := f.Root().Vector(2, 4)
 	var out []zarrtree.Node
+	// Documents are stored once in real snapshots, so this leaves ample room.
 	left := 4 * len(f.Bytes())
 	for i := range v.N {
 		node := v.Table(i)
@@ -88,6 +89,7 @@ func readArray(node file.Table) *array {
 		t := manifests.Table(i)
 		m := manifestRef{key: "manifests/" + file.Name(t.Struct(0, 12))}
 		extents := t.Vector(1, 8)
+		// A damaged count must not allocate memory.
 		for k := range min(extents.N, maxRank) {
 			m.from = append(m.from, extents.U32(2*k))
 			m.to = append(m.to, extents.U32(2*k+1))

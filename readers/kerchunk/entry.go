@@ -98,6 +98,7 @@ func (p *placer) place(r *readers.Ref, raw []byte) error {
 	if string(e.url) == "null" {
 		return fmt.Errorf("reference has no URL, and there is no default target: %w", errors.ErrUnsupported)
 	}
+	// Comparing the JSON avoids decoding the URL of every reference.
 	if p.other == nil || !bytes.Equal(e.url, p.raw) {
 		url, err := unquote(e.url)
 		if err != nil {
@@ -108,6 +109,7 @@ func (p *placer) place(r *readers.Ref, raw []byte) error {
 		}
 		p.raw = append(p.raw[:0], e.url...)
 	}
+	// [url] means the whole file.
 	r.Other, r.Offset, r.Size = p.other, 0, readers.WholeSource
 	if e.offset == nil {
 		return nil
@@ -122,6 +124,7 @@ func (p *placer) place(r *readers.Ref, raw []byte) error {
 }
 
 func (p *placer) inline(r *readers.Ref, data []byte) {
+	// Inline bytes may be empty, but must not be nil, which means that there are none.
 	if data == nil {
 		data = []byte{}
 	}

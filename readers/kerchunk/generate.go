@@ -76,6 +76,7 @@ func parseGenerators(raw []byte) ([]generator, error) {
 			return nil, fmt.Errorf("gen %d: %w", i, err)
 		}
 		n, err := g.combinations()
+		// A few bytes of JSON can describe any number of references.
 		if total += n; err != nil || total > maxGenerated {
 			return nil, fmt.Errorf("gen %d: more than %d references: %w", i, maxGenerated, errors.ErrUnsupported)
 		}
@@ -186,6 +187,7 @@ func (g *generator) mayMake(prefix string) bool {
 func (l *lookup) generate(gens []generator) error {
 	for i := range gens {
 		g := &gens[i]
+		// Most generators belong to one array, so their keys need not be expanded for others.
 		if !g.mayMake(l.prefix) {
 			continue
 		}
@@ -195,6 +197,7 @@ func (l *lookup) generate(gens []generator) error {
 		}
 		s := scope{values: map[string]value{}, templates: l.places.templates}
 		for number := range n {
+			// The check is too slow for every reference.
 			if number&1023 == 0 && l.ctx.Err() != nil {
 				return l.ctx.Err()
 			}

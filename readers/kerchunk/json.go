@@ -124,6 +124,7 @@ func (x *index) check() error {
 	switch {
 	case x.version != "" && x.version != "0" && x.version != "1":
 		return fmt.Errorf("references of version %.20s (supported: 0 and 1): %w", x.version, errors.ErrUnsupported)
+	// Version 1 puts everything else beside "refs".
 	case x.version == "1" && !x.isNested:
 		return readers.Corruptf(`references of version 1 have no "refs"`)
 	}
@@ -241,6 +242,7 @@ func (l *lookup) scan(s *scanner) error {
 			break
 		}
 		key, in := strings.CutPrefix(name, l.prefix)
+		// The extent may cover entries of other arrays.
 		if !in || !l.a.Chunk(key, l.ref.Index, l.coords) {
 			s.skip()
 			continue

@@ -109,6 +109,7 @@ func detectJSON(ctx context.Context, src *source.Source) (bool, error) {
 			}
 			c := s.peek()
 			found = name == "refs" && c == '{' || zarrtree.IsDocument(name) && (c == '"' || c == '{')
+			// Large sets of version 0 may have no document near their start.
 			if !found && isLikeChunk(name[strings.LastIndexByte(name, '/')+1:]) && c == '[' {
 				_, found = parseEntry(s.capture())
 				continue

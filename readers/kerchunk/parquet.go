@@ -62,6 +62,7 @@ func openParquet(ctx context.Context, src *source.Source, where folders) (*reade
 func withoutStubs(nodes []zarrtree.Node) []zarrtree.Node {
 	v3 := slices.ContainsFunc(nodes, func(n zarrtree.Node) bool { return n.Zarr != nil })
 	return slices.DeleteFunc(nodes, func(n zarrtree.Node) bool {
+		// fsspec reads the stub only to count chunks.
 		return v3 && n.Zarr == nil && (n.Path == "zarr.json" || strings.HasSuffix(n.Path, "/zarr.json") || n.Array != nil && isStub(n.Array))
 	})
 }
@@ -156,6 +157,7 @@ func (l *rowReader) file(ctx context.Context, key string, first int64) (err erro
 		if err != nil {
 			return err
 		}
+		// Writers fill the last file up to record_size rows.
 		if number == end {
 			return nil // the remaining rows are padding
 		}
@@ -190,6 +192,7 @@ func (l *rowReader) row(row *parq.Row, number int64) error {
 			return readers.Corruptf("row of chunk %d: %d bytes at offset %d are out of range", number, row.Size, row.Offset)
 		}
 		l.ref.Offset, l.ref.Size = row.Offset, uint64(row.Size)
+		// fsspec writes zeros for a whole file.
 		if row.Offset == 0 && row.Size == 0 {
 			l.ref.Size = readers.WholeSource
 		}

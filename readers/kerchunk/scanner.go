@@ -61,6 +61,7 @@ func (s *scanner) fill() bool {
 		return false
 	}
 	keep := s.pos
+	// Keep the bytes of a captured value, which must be contiguous.
 	if s.mark >= 0 {
 		keep = s.mark
 	}

@@ -60,6 +60,7 @@ func parseTemplate(text string) (template, error) {
 	var out template
 	for {
 		before, rest, ok := strings.Cut(text, "{{")
+		// Statements would need the whole of Jinja.
 		if strings.Contains(before, "{%") {
 			return nil, fmt.Errorf("template %.80q has a statement: %w", before, errors.ErrUnsupported)
 		}
@@ -323,6 +324,7 @@ func calculate(mark string, x, y int64) (n int64, ok bool) {
 	}
 	quotient, rest := x/y, x%y
 	if rest != 0 && (rest < 0) != (y < 0) {
+		// Go truncates, while Python rounds down.
 		quotient, rest = quotient-1, rest+y
 	}
 	if mark == "%" {

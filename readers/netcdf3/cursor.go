@@ -68,6 +68,7 @@ func (c *cursor) take(n uint64, what string) []byte {
 
 // load moves the window so that it holds at least the next n bytes.
 func (c *cursor) load(n uint64) bool {
+	// Read up to a block border, so that every block of the source is read once.
 	block := windowSize - uint64(c.at)%windowSize
 	view, err := c.src.View(c.ctx, c.at, int(min(max(n, block), c.left())))
 	if err = errors.Join(err, c.ctx.Err()); err != nil {
@@ -145,6 +146,7 @@ func (c *cursor) list(tag uint32, size, limit uint64, what string) uint64 {
 	at := c.at
 	got := c.uint32("tag of the " + what)
 	n := c.count(size, limit, what)
+	// An absent list is written as two zeros.
 	if c.err == nil && got != tag && (got != 0 || n != 0) {
 		c.fail(at, readers.Corruptf("list of %[4]s: tag is %[1]d (want %[3]d) for %[2]d elements", got, n, tag, what))
 		return 0

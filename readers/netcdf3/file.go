@@ -97,6 +97,7 @@ func cleanNames(list []readers.Attribute) []readers.Attribute {
 func (f *File) dimension(d Dim) *readers.Dimension {
 	name := CleanName(d.Name)
 	out := &readers.Dimension{Name: name, Path: "/" + name, Length: d.Length}
+	// The header marks the record dimension by length 0.
 	if d.Length == 0 {
 		out.Length, out.Unlimited = f.records.count, true
 	}
@@ -123,6 +124,7 @@ func (b *builder) variable(v *Var) {
 	}
 	b.names[name] = true
 	s := b.header.place(v, b.records)
+	// Damage to one variable must not hide the others.
 	if _, err := b.header.slabSize(v); err != nil {
 		b.addProblem(path, err)
 		return // without a shape

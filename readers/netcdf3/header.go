@@ -99,6 +99,7 @@ func readHeader(ctx context.Context, src *source.Source) (*Header, error) {
 	p.isWide = p.version == data64
 	h := &Header{Version: p.version}
 	h.NumRecs = p.number("number of records")
+	// CDF-5 writes 64 ones, the others 32.
 	h.Streaming = h.NumRecs == math.MaxUint64 || !p.isWide && h.NumRecs == math.MaxUint32
 	h.Dims = p.dimensions()
 	h.Attributes = p.attributeList("file")

@@ -51,6 +51,7 @@ func (h *Header) slabSize(v *Var) (uint64, error) {
 			continue
 		}
 		if length == 0 {
+			// Records are interleaved along one dimension only.
 			return 0, readers.Corruptf("dimension %d is the record dimension, which must be the first", i)
 		}
 		hi, lo := bits.Mul64(size, length)
@@ -76,6 +77,7 @@ func (h *Header) records(fileSize int64) records {
 		case err != nil && (len(v.DimIDs) == 0 || v.DimIDs[0] >= uint64(len(h.Dims)) || h.isRecord(v)):
 			r.err = readers.Corruptf("positions of records are unknown: variable %q: %w", v.Name, err)
 		case err == nil && h.isRecord(v):
+			// The padding depends on whether there is a second record variable.
 			n, last = n+1, size
 			r.add(size)
 		}

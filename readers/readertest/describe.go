@@ -84,6 +84,7 @@ func (d *describer) value(v readers.Value, err error) string {
 		d.marked = true
 		return "error: " + err.Error()
 	}
+	// Long values are hashed, to keep failure messages readable.
 	if len(v.Data)+len(v.Texts) < 64 {
 		return fmt.Sprintf("%v %v %v %x %q", v.Type, v.Shape, v.Null, v.Data, v.Texts)
 	}

@@ -140,6 +140,7 @@ func testChanges(t *testing.T, reader readers.Reader, s Sample, _ Description) {
 	masks := []byte{0xff, 0x01, 0x80, 0x20}
 	for n := 0; n < len(s.Data); n += s.step() {
 		data := bytes.Clone(s.Data)
+		// Different masks hit flags, high bits and letters.
 		data[n] ^= masks[n%len(masks)]
 		ranges := &Memory{Data: data}
 		Describe(context.Background(), reader, source.New(s.Name, ranges))

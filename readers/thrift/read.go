@@ -70,6 +70,7 @@ func (t *Reader) Next(f *Field) bool {
 	if t.err != nil || b&0xf == stop {
 		return false
 	}
+	// Most ids are close to the previous one, so the header holds the difference.
 	if delta := int64(b >> 4); delta > 0 {
 		f.ID += delta
 	} else {
@@ -121,6 +122,7 @@ func (t *Reader) List(f Field, of byte, least int) int {
 		return 0
 	}
 	kind, n := t.listHead()
+	// Empty lists may have any element type.
 	if n > 0 && kind != of || n > uint64((len(t.data)-t.at)/least) {
 		t.Fail()
 		return 0

@@ -129,6 +129,7 @@ func (m *Match) boxes() (*Boxes, error) {
 	f, source, j := m.from.axes, m.from.shape, 0
 	for _, t := range m.to.axes {
 		n := sum(t)
+		// Axes of length 1 in the source need no counterpart.
 		for n != 1 && j < len(f) && source[j] == 1 {
 			j++
 		}

@@ -75,6 +75,7 @@ func numbers(m *readers.Mapping, visit func(*Piece) (bool, error)) (uint64, erro
 		return 0, readers.Corruptf("virtual dataset: the mapping of %q in %q has numbered sources, but selects an unlimited part of each", m.Dataset, m.File)
 	}
 	p.To.Start, p.To.Count = slices.Clone(m.To.Start), slices.Clone(m.To.Count)
+	// Each numbered source fills one block.
 	p.To.Count[axis] = 1
 	for i := range uint64(MaxNumbers) {
 		if p.Source, err = expandSource(m, strconv.FormatUint(i, 10)); err != nil {
@@ -92,6 +93,7 @@ func numbers(m *readers.Mapping, visit func(*Piece) (bool, error)) (uint64, erro
 
 // isNumbered reports whether a mapping's names contain the number of a block.
 func isNumbered(m *readers.Mapping) bool {
+	// %% is a literal percent sign, so "%%b" contains no number.
 	holds := func(name string) bool { return strings.Contains(strings.ReplaceAll(name, "%%", ""), "%b") }
 	return holds(m.File) || holds(m.Dataset)
 }
@@ -153,6 +155,7 @@ func Shape(declared, most []uint64, mappings []readers.Mapping, shapeOf func(Sou
 		if err != nil {
 			return nil, err
 		}
+		// The declared length is out of date; the sources alone set it now.
 		if !grows[to] {
 			grows[to], shape[to] = true, 0
 		}

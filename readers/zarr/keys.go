@@ -43,6 +43,8 @@ func (s store) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.R
 		rank := a.Grid.Rank()
 		l := lister{store: s, a: a, ctx: ctx, yield: yield, coords: make([]int64, rank)}
 		l.ref.Index = make([]uint64, rank)
+		// All keys of an array have the same number of separators, so deeper folders need no
+		// listing.
 		shortest := a.Doc.Keys.Append(nil, l.coords)
 		l.depth = bytes.Count(shortest, []byte("/"))
 		if err := l.list("", 0); err != nil && !errors.Is(err, errStopped) {
@@ -91,6 +93,7 @@ func canHoldChunks(name string) bool {
 
 func (l *lister) emit(key string, e source.Entry) error {
 	l.ref.Size = uint64(e.Size)
+	// Chunks in a zip file are ranges of that file, so that clients can read them.
 	if l.zip != nil {
 		if err := l.locate(join(l.a.Path, key)); err != nil {
 			return err

@@ -140,6 +140,7 @@ func (w *walker) read(key string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	// An empty document exists, although it is invalid.
 	if err == nil && doc == nil {
 		doc = []byte{}
 	}
@@ -216,6 +217,7 @@ func (w *walker) walk(path string, depth int) error {
 		return nil
 	}
 	w.nodes = append(w.nodes, *n)
+	// Below an array there are only chunks.
 	if n.Err != nil || n.Array != nil || n.Zarr != nil && isArray(n.Zarr) {
 		return nil
 	}

@@ -45,6 +45,7 @@ func (t *Tree) newArray(path, shown string, doc *document) (*Array, error) {
 	if a.err == nil {
 		a.shards, a.err = newShards(a.Grid, a.pipeline)
 	}
+	// An invalid array is a problem; an unsupported one is only undecodable.
 	if a.err != nil && !errors.Is(a.err, errors.ErrUnsupported) {
 		return a, a.err
 	}

@@ -45,6 +45,7 @@ func splitList(raw []byte) (items [][]byte, ok bool) {
 	start, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
+		// An escaped quote does not end the string.
 		case quoted && c == '\\':
 			i++
 		case c == '"':

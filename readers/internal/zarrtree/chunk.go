@@ -78,6 +78,7 @@ func section(src *source.Source, r *readers.Ref) (*chunk, error) {
 	if r.Size == readers.WholeSource {
 		c.size = src.Size() - r.Offset
 	}
+	// The ref may come from an index that is older than its source.
 	if r.Offset < 0 || r.Offset > src.Size() || c.size < 0 || c.size > src.Size()-r.Offset {
 		return nil, fmt.Errorf("chunk %v: %w", r.Index,
 			errors.Join(&source.RangeError{Source: src.Name(), Offset: r.Offset, Length: c.size, Size: src.Size()}, readers.ErrCorrupt))

@@ -215,6 +215,7 @@ func parseV2(array, attrs []byte, nc bool) (*document, error) {
 	}
 	d := &document{hasFill: a.Fill != nil, isMasked: a.Fill != nil}
 	d.array, err = a.ToV3(attributes, zarrjson.KeepFill)
+	// Show the array's shape and attributes, although its chunks cannot be decoded.
 	if errors.Is(err, errors.ErrUnsupported) {
 		d.undecodable = err
 		d.array, err = withoutCodecs(a, attributes)

@@ -81,6 +81,7 @@ func nameDimensions(array, attrs []byte, attributes *zarrjson.Attributes) error 
 		return nil
 	}
 	for i, p := range names {
+		// xarray has names of dimensions, not paths.
 		names[i] = path.Base(p)
 	}
 	text, err := json.Marshal(names)

@@ -66,6 +66,7 @@ func (t *Tree) Dataset(nodes []Node) *readers.Dataset {
 	b.out = &readers.Dataset{Source: t.Source, Format: t.Format, Root: &readers.Group{Path: "/"}}
 	b.groups[""] = b.out.Root
 	nodes = slices.Clone(nodes)
+	// Parents sort before the nodes below them.
 	slices.SortStableFunc(nodes, func(x, y Node) int { return strings.Compare(x.Path, y.Path) })
 	b.isNCZarr = len(nodes) > 0 && nodes[0].Path == "" && nodes[0].isNCZarr()
 	for i := range nodes {
@@ -223,6 +224,7 @@ func shareDimensions(g *readers.Group, above *scope) {
 			if d.Anonymous {
 				continue
 			}
+			// The nearest coordinate wins, even over an equal dimension of this group.
 			if c := in.find(d.Name); c != nil && c.Length == d.Length {
 				v.Dims[i] = c
 			} else if same, ok := known[d.Name]; !ok {

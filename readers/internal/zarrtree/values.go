@@ -73,6 +73,7 @@ func (r *reading) chunks() error {
 		if !ok {
 			return readers.Corruptf("chunk %v is outside the grid", ref.Index)
 		}
+		// Chunks of variable grids differ in shape.
 		if p, err = p.WithShape(box.Codec); err == nil {
 			err = r.chunk(p, ref, box, coords)
 		}
@@ -117,6 +118,7 @@ func (r *reading) account(p *codec.Pipeline, coords []int64) error {
 	if r.seen[n/64]>>(n%64)&1 != 0 {
 		return readers.Corruptf("chunk is stored twice")
 	}
+	// Chunks may come in any order, and twice from a damaged index.
 	r.seen[n/64] |= 1 << (n % 64)
 	size, most := uint64(p.Form().MemorySize()), max(r.limit, smallChunk)
 	r.spent += size

@@ -104,6 +104,8 @@ func (d *Directory) findEnd(ctx context.Context) (ending, error) {
 	if err != nil {
 		return ending{}, err
 	}
+	// Search backwards: the comment may contain the signature too, but then its length does not
+	// match.
 	for at := len(tail) - endSize; at >= 0; at-- {
 		if string(tail[at:at+4]) == endMark && at+endSize+int(binary.LittleEndian.Uint16(tail[at+20:])) == len(tail) {
 			return d.readEnd(ctx, tail[at:], uint64(d.src.Size()-n)+uint64(at))
@@ -125,6 +127,7 @@ func (d *Directory) readEnd(ctx context.Context, b []byte, at uint64) (ending, e
 			return long, d.check(&long, at)
 		}
 	}
+	// With zip64 these fields may be all ones, so they are checked after it.
 	if disk != 0 || first != 0 {
 		return e, fmt.Errorf("zip file in several parts: %w", errors.ErrUnsupported)
 	}
@@ -181,6 +184,7 @@ func (d *Directory) read(b []byte, end ending) error {
 		}
 	}
 	slices.SortStableFunc(d.entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	// The sort is stable, so the last entry of a name is the one appended last.
 	last := d.entries[:0]
 	for i, e := range d.entries {
 		if i+1 == len(d.entries) || d.entries[i+1].Name != e.Name {

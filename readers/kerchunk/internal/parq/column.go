@@ -151,6 +151,7 @@ func (c *column) readDictionary(data []byte, h *pageHead) error {
 		return fmt.Errorf("dictionary in encoding %d: %w", h.encoding, errors.ErrUnsupported)
 	}
 	c.dictionary = nil
+	// Appending bounds the memory by the bytes that exist, not by the count in the header.
 	for range h.values {
 		v, err := c.plainValue(&data)
 		if err != nil {
@@ -201,7 +202,8 @@ func (c *column) values(data []byte, h *pageHead) error {
 	case plainEncoding:
 		return nil
 	case oldDictionary, dictionaryIndexes:
-		if len(data) == 0 { // all are null
+		// All values are null, so there are no indexes.
+		if len(data) == 0 {
 			c.indexes = &hybrid{}
 			return nil
 		}

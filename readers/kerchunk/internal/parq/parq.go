@@ -41,6 +41,7 @@ func Rows(ctx context.Context, src *source.Source) iter.Seq2[*Row, error] {
 		}
 		left := maxRows + 4096*src.Size()
 		for i := range m.groups {
+			// Run lengths can describe any number of rows in a few bytes.
 			if left -= max(m.groups[i].rows, 0); left < 0 {
 				yield(nil, fmt.Errorf("%d rows in a file of %d bytes: %w", m.groups[i].rows, src.Size(), errors.ErrUnsupported))
 				return
@@ -101,6 +102,7 @@ func (r *Row) set(values *[len(columnNames)]value) error {
 	if !raw.null {
 		r.Raw = append([]byte{}, raw.bytes...)
 	}
+	// Consecutive rows often have the same path: do not allocate it again.
 	if r.HasPath && string(path.bytes) != r.Path {
 		r.Path = string(path.bytes)
 	}
@@ -124,6 +126,7 @@ func (m *metadata) column(ctx context.Context, src *source.Source, g *group, nam
 			return nil, err
 		}
 		if text := name == "path" || name == "raw"; text != (c.kind == byteArrayColumn) {
+			// pyarrow gives a column without values the type INT32.
 			if e.repetition == 1 && c.kind == int32Column {
 				return m.nulls(ctx, src, *c)
 			}
