@@ -7,92 +7,96 @@ import (
 	"varve/zarrjson"
 )
 
-// Array is a declared Zarr schema and the tiles behind it.
+// Array is one variable of the combined dataset: the Zarr schema that it declares, and the tiles that
+// provide its values.
 type Array struct {
 	Path   string // "/group/name"
 	Schema *zarrjson.Array
 
-	// Placement names the placement of the tiles. Empty: the values are Pieces.
+	// Placement is the ID of the placement of the tiles. If it is empty, Pieces hold the values.
 	Placement string
-	// Variables are the paths that the variable has in the sources, usually one. A tile whose
-	// source has none of them is all fill.
+	// Variables are the paths of the variable in the sources, usually one. The tile of a source that
+	// has none of these paths is all fill.
 	Variables []string
-	// Dims are the paths of the dimensions, one for each axis. A tile's axes are found by
-	// theirs, so that they may come in another order.
+	// Dims are the paths of the dimensions, one for each axis. A tile's axes are matched by dimension
+	// and not by position, so a source may store them in another order.
 	Dims []string
-	// Renamed gives the paths in Dims of dimensions that sources call otherwise.
+	// Renamed maps a source's dimension path to the path in Dims, where the two differ.
 	Renamed map[string]string `json:",omitempty"`
-	// Unnamed gives the path in Dims of an axis of the variable, in sources that have no name
-	// for its dimension: what their readers call it may be another axis in another source. Empty
-	// for axes that have names everywhere.
+	// Unnamed has one entry for each axis of the variable in sources that do not name their
+	// dimensions: the path in Dims of the array's axis. A reader invents names for such dimensions,
+	// and the same name can be another axis in another source. An entry is empty for an axis that is
+	// named in all sources.
 	Unnamed []string `json:",omitempty"`
-	// Reading says what becomes of a tile's elements.
+	// Reading is the conversion of a tile's elements to the schema.
 	Reading Reading
-	// Calibrated says that add_offset of some source, and so that of the schema, is HDF4's and not CF's.
+	// Calibrated marks an array with an add_offset that follows HDF4's definition and not CF's, in one
+	// of its sources and so in the schema.
 	Calibrated bool `json:",omitempty"`
-	// Pieces hold the values of an array that is kept in the manifest.
+	// Pieces are the values of an array that is stored in the manifest itself.
 	Pieces []Piece
-	// Patches are chunks that were re-encoded and kept, the newest last.
+	// Patches are the compacted chunks: re-encoded chunks that are stored in the manifest, the newest
+	// last.
 	Patches []Patched
 
 	Chunks Counts
 }
 
-// CheckDecoding returns an error if the schema's attributes do not mean what CF says. It is
-// errors.ErrUnsupported. Of no array nothing is known against it.
+// CheckDecoding returns an errors.ErrUnsupported if clients that apply the schema's attributes as CF
+// defines them would compute wrong values. For a nil array it returns nil.
 func (a *Array) CheckDecoding() error {
 	if a == nil || !a.Calibrated {
 		return nil
 	}
-	return fmt.Errorf("%s: add_offset is HDF4's, for which values are scale_factor * (stored - add_offset), or what the product's guide says, and not CF's; read what is stored, and compute: %w",
+	return fmt.Errorf("%s: add_offset follows HDF4's definition, scale_factor * (stored - add_offset), or the product's guide, and not CF's, so varve does not unpack it; read the stored values and unpack them yourself: %w",
 		a.Path, errors.ErrUnsupported)
 }
 
-// Reading says what the elements of tiles become in an array.
+// Reading is the conversion of the elements of tiles to the declared type and units.
 type Reading string
 
 // The readings.
 const (
-	// AsStored keeps elements as they are stored, but for a cast to the schema's type, and for
-	// the values that a tile's own attributes call missing, which become the schema's.
+	// AsStored keeps the stored elements, cast to the schema's type. Elements that a tile's own
+	// attributes mark as missing become the schema's missing value.
 	AsStored Reading = "stored"
-	// Unpacked applies each tile's own _Unsigned, scale_factor and add_offset, and makes NaN of
-	// what its attributes call missing.
+	// Unpacked applies each tile's own _Unsigned, scale_factor and add_offset. Elements that its
+	// attributes mark as missing become NaN.
 	Unpacked Reading = "unpacked"
-	// Retimed turns times since one day into times since the schema's, exactly.
+	// Retimed converts times from the tile's units to the schema's, exactly.
 	Retimed Reading = "retimed"
 )
 
-// Piece is a box of an array whose values are in the table of values, in the schema's type.
+// Piece is a box of an array whose values are in the table of values. They have the schema's type.
 type Piece struct {
 	Origin []int64
 	Shape  []int64
-	Values string // the id of the values
+	Values string // the ID of the values
 }
 
-// Counts are chunks by how they are served.
+// Counts has the number of chunks of an array, by the way they are served.
 type Counts struct {
-	Verbatim  int64 `json:"verbatim"` // stored bytes are what the schema declares
-	Prefix    int64 `json:"prefix"`   // stored bytes begin with what the schema declares
-	Reencoded int64 `json:"rebuilt"`  // decoded, converted, encoded
+	Verbatim  int64 `json:"verbatim"` // the stored bytes match the schema
+	Prefix    int64 `json:"prefix"`   // the stored bytes start with the bytes that match the schema
+	Reencoded int64 `json:"rebuilt"`  // decoded from tiles, converted and encoded again
 	Missing   int64 `json:"missing"`  // all fill
 
-	Patched int64 `json:"patched,omitempty"` // of the verbatim ones, those that were re-encoded and kept
+	Patched int64 `json:"patched,omitempty"` // number of verbatim chunks that are compacted chunks
 }
 
-// Placement says where files lie along some dimensions. Arrays that have these dimensions,
-// whatever others they have, share it.
+// Placement is the position of files along some dimensions. All arrays that have these dimensions
+// share it, whatever other dimensions they have.
 type Placement struct {
 	ID    string
-	Dims  []string // paths of the dimensions along which files are placed, as the arrays call them
-	Tiles []Tile   // by Origin, the first dimension first
+	Dims  []string // paths of the dimensions along which files are placed, in the arrays' terms
+	Tiles []Tile   // sorted by Origin, the first dimension first
 }
 
-// Tile is where one file lies. Each slice has one entry for each of Placement.Dims; along
-// all other dimensions a tile begins at 0 and is as long as its variable.
+// Tile is the position of one file. Each slice has one entry for each of Placement.Dims. Along all
+// other dimensions a tile starts at index 0 and is as long as its variable.
 type Tile struct {
 	File   int     // row in the table of sources
-	Origin []int64 // of the tile in the array
-	Start  []int64 // what is taken of the variable begins here
-	Shape  []int64 // and is this long
+	Origin []int64 // where the tile starts in the array
+	Start  []int64 // where the part that is used starts in the variable
+	Shape  []int64 // the length of that part
 }

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/build"
 )
 
-// The history of a manifest, and an earlier state of it as the newest.
+// The history of a manifest, and how to publish an earlier snapshot again.
 func ExampleRepository_Restore() {
 	if err := restore(context.Background()); err != nil {
 		fmt.Println(err)

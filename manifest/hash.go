@@ -9,21 +9,23 @@ import (
 	"varve/codec"
 )
 
-// Things are known by a hash of their keys. A key is every field but the ID in the order of
-// the declaration: numbers as varints, texts and lists behind their length, nil like empty.
-// Equal keys are equal things; what a hash is made of is part of the stored form.
+// A thing is identified by a hash of its key. The key consists of all fields except the ID, in the
+// order of declaration: numbers as varints, texts and lists with their length in front, nil like an
+// empty list. Things with equal keys are equal. The keys are part of the stored form, so they cannot
+// change.
 
-// hashedAtOnce is about how much of a key is in memory.
-const hashedAtOnce = 16 << 10
+// hashBuffer is about the number of bytes of a key that are in memory at a time.
+const hashBuffer = 16 << 10
 
 var keys = sync.Pool{New: func() any { return new([]byte) }}
 
-// SetID sets the ID of a header from all else. Its key, which may be long, is not kept.
+// SetID sets the ID of a header. A long key is hashed in parts, so that it is never in memory as a
+// whole.
 func (h *Header) SetID() {
 	sum, buf := sha256.New(), keys.Get().(*[]byte)
 	key := h.appendDimensions((*buf)[:0])
 	for i := range h.Variables {
-		if key = h.Variables[i].appendKey(key); len(key) >= hashedAtOnce {
+		if key = h.Variables[i].appendKey(key); len(key) >= hashBuffer {
 			sum.Write(key)
 			key = key[:0]
 		}
@@ -34,13 +36,13 @@ func (h *Header) SetID() {
 	keys.Put(buf)
 }
 
-// SetID sets the ID of the attributes from all else.
+// SetID sets the ID of the attributes.
 func (g *GroupAttributes) SetID() {
 	sum := sha256.Sum256(g.AppendKey(nil))
 	g.ID = idOf(sum[:])
 }
 
-// SetID sets the ID of values from all else. The elements, which may be many, are not copied.
+// SetID sets the ID of the values. It does not copy the elements, which may be many.
 func (v *Values) SetID() {
 	sum := sha256.New()
 	sum.Write(binary.AppendUvarint(nil, uint64(len(v.Data))))
@@ -49,9 +51,10 @@ func (v *Values) SetID() {
 	v.ID = idOf(sum.Sum(nil))
 }
 
-// print is a hash of what tells a source from others, and from other versions of itself.
-func (s Source) print() string {
+// scanID returns a hash that distinguishes a source from all others and from other versions of itself.
+func (s Source) versionID() string {
 	key := appendInt(appendText(nil, s.URL), s.Size)
+	// A zero time has no meaningful number of seconds: a flag takes its place.
 	if key = appendFlags(key, s.Modified.IsZero()); !s.Modified.IsZero() {
 		key = appendInt(appendInt(key, s.Modified.Unix()), int64(s.Modified.Nanosecond()))
 	}
@@ -59,17 +62,17 @@ func (s Source) print() string {
 	return idOf(sum[:])
 }
 
-// idOf is the first half of a SHA-256, in hex.
+// idOf returns the first half of a SHA-256 in hex.
 func idOf(sum []byte) string { return hex.EncodeToString(sum[:sha256.Size/2]) }
 
-// AppendKey appends all that the ID depends on.
+// AppendKey appends the key from which SetID computes the ID.
 func (g *GroupAttributes) AppendKey(dst []byte) []byte {
 	return appendList(dst, g.Groups, func(dst []byte, x Group) []byte {
 		return appendList(appendText(dst, x.Path), x.Attributes, appendAttribute)
 	})
 }
 
-// AppendKey appends all that the ID depends on.
+// AppendKey appends the key from which SetID computes the ID.
 func (h *Header) AppendKey(dst []byte) []byte {
 	dst = h.appendDimensions(dst)
 	for i := range h.Variables {
@@ -78,8 +81,10 @@ func (h *Header) AppendKey(dst []byte) []byte {
 	return dst
 }
 
-// appendDimensions appends what comes before the variables.
+// appendDimensions appends the dimensions and the number of variables.
 func (h *Header) appendDimensions(dst []byte) []byte {
+	// Like was added after version 1 was in use. A flag announces it, so that headers without it keep
+	// their IDs.
 	dst = appendList(dst, h.Dimensions, func(dst []byte, d Dimension) []byte {
 		dst = appendFlags(appendInt(appendText(dst, d.Path), d.Length), d.Unlimited, d.Anonymous, len(d.Like) > 0)
 		if len(d.Like) > 0 {
@@ -106,6 +111,8 @@ func (v *Variable) appendStored(dst []byte) []byte {
 	})
 	why := v.Unreadable
 	if v.Elsewhere != "" {
+		// Elsewhere and Damaged came later. Separators that cannot occur in the text keep the IDs of
+		// variables without them.
 		why += "\x00" + v.Elsewhere
 	}
 	if v.Damaged {
@@ -114,7 +121,7 @@ func (v *Variable) appendStored(dst []byte) []byte {
 	return appendText(dst, why)
 }
 
-// AppendDecoding appends all that elements depend on but the stored bytes.
+// AppendDecoding appends the key of everything that the elements depend on, except the stored bytes.
 func (v *Variable) AppendDecoding(dst []byte) []byte {
 	return v.Storage.appendKey(v.appendElements(dst))
 }
@@ -132,6 +139,8 @@ func (s *Storage) appendKey(dst []byte) []byte {
 	return appendInt(appendFlags(appendInt(dst, int64(s.Filters)), s.RawEdges), s.Stride)
 }
 
+// appendAttribute appends the key of an attribute. JSON and Unreadable came later: flags announce
+// them, so that attributes without them keep their keys.
 func appendAttribute(dst []byte, a Attribute) []byte {
 	dst = appendType(appendText(dst, a.Name), a.Type)
 	dst = appendFlags(appendList(appendBytes(dst, a.Data), a.Texts, appendText), a.Scalar, a.JSON != "", a.Unreadable != "")

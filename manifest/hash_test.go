@@ -31,7 +31,7 @@ func someHeader() *Header {
 	}
 }
 
-// TestID changes every field of a header, one at a time, and wants another ID each time.
+// TestID changes every field of a header, one at a time, and checks that each change gives another ID.
 func TestID(t *testing.T) {
 	h := someHeader()
 	h.SetID()
@@ -66,14 +66,14 @@ func TestID(t *testing.T) {
 		change(get(other))
 		other.SetID()
 		if was, ok := known[other.ID]; ok {
-			t.Errorf("changing %s gives the ID of %s", at, was)
+			t.Errorf("changing %s gives the same ID as changing %s", at, was)
 		}
 		known[other.ID] = at
 		changed++
 	}
 	walk("", func(h *Header) reflect.Value { return reflect.ValueOf(h).Elem() })
 	if changed < 30 {
-		t.Errorf("%d fields were changed", changed)
+		t.Errorf("changed only %d fields", changed)
 	}
 	again := someHeader()
 	if again.SetID(); again.ID != h.ID || len(h.ID) != 32 {
@@ -96,49 +96,49 @@ func change(v reflect.Value) {
 	}
 }
 
-// TestKeys holds that lists cannot run into one another.
+// TestKeys checks that neighbouring lists cannot be confused: each has its length in front.
 func TestKeys(t *testing.T) {
 	a := Values{Texts: [][]byte{[]byte("ab"), []byte("c")}}
 	b := Values{Texts: [][]byte{[]byte("a"), []byte("bc")}}
 	a.SetID()
 	b.SetID()
 	if a.ID == b.ID {
-		t.Error("ab, c and a, bc are one")
+		t.Error("(ab, c) and (a, bc) have the same key")
 	}
 	g := GroupAttributes{Groups: []Group{{Path: "/"}, {Path: "/g"}}}
 	k := GroupAttributes{Groups: []Group{{Path: "/"}}}
 	g.SetID()
 	k.SetID()
 	if g.ID == k.ID {
-		t.Error("one group is two")
+		t.Error("one group has the same key as two")
 	}
 }
 
-// TestMoved: what a source was is known wherever it lies, by a hash that docs/format.md describes.
+// TestMoved checks that ScanID stays the same after a move, and that it is the hash in docs/format.md.
 func TestMoved(t *testing.T) {
 	at := source.Identity{Size: 3, Modified: time.Unix(5, 7), ETag: `"x"`}
 	s := Source{URL: "/a", Size: at.Size, Modified: at.Modified, ETag: at.ETag, Format: "netCDF-3"}
 	sum := sha256.Sum256([]byte("\x02/a\x06\x00\x0a\x0e\x03\"x\""))
-	if got := s.AsScanned(); got != hex.EncodeToString(sum[:16]) {
-		t.Errorf("it is known by %s", got)
+	if got := s.ScanID(); got != hex.EncodeToString(sum[:16]) {
+		t.Errorf("ScanID: got %s", got)
 	}
 	bare := Source{URL: "/a", Size: 3}
 	sum = sha256.Sum256([]byte("\x02/a\x06\x01\x00"))
-	if got := bare.AsScanned(); got != hex.EncodeToString(sum[:16]) {
-		t.Errorf("without a time it is known by %s", got)
+	if got := bare.ScanID(); got != hex.EncodeToString(sum[:16]) {
+		t.Errorf("ScanID without a time: got %s", got)
 	}
 	once := s.MovedTo("/b", source.Identity{Size: 3, ETag: `"y"`})
-	if once.Scanned != s.AsScanned() || once.URL != "/b" || once.ETag != `"y"` || !once.Modified.IsZero() || once.Format != s.Format {
-		t.Errorf("moved it is %+v", once)
+	if once.Scanned != s.ScanID() || once.URL != "/b" || once.ETag != `"y"` || !once.Modified.IsZero() || once.Format != s.Format {
+		t.Errorf("moved: got %+v", once)
 	}
-	if twice := once.MovedTo("/c", at); twice.AsScanned() != s.AsScanned() {
-		t.Errorf("moved twice it is %+v", twice)
+	if twice := once.MovedTo("/c", at); twice.ScanID() != s.ScanID() {
+		t.Errorf("moved twice: got %+v", twice)
 	}
 	if back := once.MovedTo("/a", at); back != s {
-		t.Errorf("back it is %+v", back)
+		t.Errorf("moved back: got %+v", back)
 	}
 	later := source.Identity{Size: 3, Modified: time.Unix(5, 8), ETag: `"x"`}
-	if copied := once.MovedTo("/a", later); copied.Scanned != s.AsScanned() {
-		t.Errorf("copied back it is %+v", copied)
+	if copied := once.MovedTo("/a", later); copied.Scanned != s.ScanID() {
+		t.Errorf("copied back: got %+v", copied)
 	}
 }

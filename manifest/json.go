@@ -10,11 +10,11 @@ import (
 	"varve/zarrjson"
 )
 
-// Headers and the attributes of groups are stored as JSON that others can read: data types
-// and values are spelt as in a zarr.json. What cannot be spelt so, such as text that is not
-// UTF-8 or a type that Zarr does not have, is in base64 under another name.
+// Headers and group attributes are stored as JSON that other programs can read: data types and values
+// have the same form as in a zarr.json. Text that is not UTF-8, and types that Zarr does not have, are
+// stored in base64 under other keys.
 
-// label is a text from a source. One that is not UTF-8 becomes {"base64": …}.
+// label is a text from a source. Text that is not UTF-8 is stored as {"base64": …}.
 type label string
 
 type rawLabel struct {
@@ -61,7 +61,7 @@ type dimensionDocument struct {
 	Like      []label `json:"like,omitempty"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It leaves the ID as it is.
+// UnmarshalJSON implements json.Unmarshaler. It does not change the ID.
 func (h *Header) UnmarshalJSON(text []byte) error {
 	var doc headerDocument
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -69,7 +69,7 @@ func (h *Header) UnmarshalJSON(text []byte) error {
 	}
 	h.Dimensions, h.Variables = make([]Dimension, len(doc.Dimensions)), make([]*Variable, len(doc.Variables))
 	for i, v := range doc.Variables {
-		h.Variables[i] = &v // by itself: others may be shared, and forgotten
+		h.Variables[i] = &v // a copy: a pointer into doc.Variables would keep all of them alive
 	}
 	for i, d := range doc.Dimensions {
 		if d.Length < 0 {
@@ -92,7 +92,7 @@ type attributesDocument struct {
 	Attributes []Attribute `json:"attributes"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It leaves the ID as it is.
+// UnmarshalJSON implements json.Unmarshaler. It does not change the ID.
 func (g *GroupAttributes) UnmarshalJSON(text []byte) error {
 	var doc groupsDocument
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -112,7 +112,7 @@ type variableDocument struct {
 	storedDocument
 }
 
-// elementDocument is what a variable says of its elements.
+// elementDocument is the part of a variable's JSON that describes its elements.
 type elementDocument struct {
 	Dims     []label         `json:"dims"`
 	Shape    []int64         `json:"shape"`
@@ -123,7 +123,7 @@ type elementDocument struct {
 	Chosen   bool            `json:"fill_value_chosen,omitempty"`
 }
 
-// storedDocument is what a variable says of its storage.
+// storedDocument is the part of a variable's JSON that describes its storage.
 type storedDocument struct {
 	Storage    storageDocument `json:"storage"`
 	Enum       []enumDocument  `json:"enum,omitempty"`
@@ -142,7 +142,7 @@ type storageDocument struct {
 	Chunks   []int64           `json:"chunks,omitempty"`
 	Edges    [][][2]int64      `json:"edges,omitempty"`
 	Codecs   []json.RawMessage `json:"codecs,omitempty"`
-	Clipped  []int             `json:"clipped,omitempty"` // places in Codecs
+	Clipped  []int             `json:"clipped,omitempty"` // indices into Codecs
 	Filters  int               `json:"filters,omitempty"`
 	RawEdges bool              `json:"raw_edges,omitempty"`
 	Stride   int64             `json:"stride,omitempty"`
@@ -196,26 +196,26 @@ func (v *Variable) UnmarshalJSON(text []byte) error {
 
 func (v *Variable) readValues(doc *variableDocument) error {
 	if len(doc.Dims) != len(doc.Shape) {
-		return fmt.Errorf("%d dimensions, and a shape of %d", len(doc.Dims), len(doc.Shape))
+		return fmt.Errorf("dims has %d entries, shape has %d", len(doc.Dims), len(doc.Shape))
 	}
 	for _, n := range doc.Shape {
 		if n < 0 {
-			return fmt.Errorf("shape: %d", n)
+			return fmt.Errorf("shape: length %d is negative", n)
 		}
 	}
-	s, err := unspell(doc.DataType, doc.Type)
+	s, err := parseJSONType(doc.DataType, doc.Type)
 	if err != nil {
 		return err
 	}
-	v.Type, v.Fill.User = s.of, doc.Chosen
+	v.Type, v.Fill.User = s.typ, doc.Chosen
 	switch {
 	case doc.RawFill != nil:
 		v.Fill.Value = *doc.RawFill
 	case doc.Fill != nil:
 		v.Fill.Value, err = s.parse(doc.Fill)
 	}
-	if err == nil && v.Fill.Value != nil && s.of.Size > 0 && len(v.Fill.Value) != s.of.Size {
-		err = fmt.Errorf("fill_value: %d bytes; an element has %d", len(v.Fill.Value), s.of.Size)
+	if err == nil && v.Fill.Value != nil && s.typ.Size > 0 && len(v.Fill.Value) != s.typ.Size {
+		err = fmt.Errorf("fill_value has %d bytes, an element has %d", len(v.Fill.Value), s.typ.Size)
 	}
 	return err
 }
@@ -224,9 +224,9 @@ func (s *Storage) read(doc *storageDocument) error {
 	*s = Storage{Layout: doc.Layout, Chunks: doc.Chunks, Edges: doc.Edges, Filters: doc.Filters, RawEdges: doc.RawEdges, Stride: doc.Stride}
 	switch s.Layout {
 	case Chunked, Strided, Inline, Nothing, Parted, Valued:
-	case "": // of what is Unreadable
+	case "": // the variable is Unreadable
 	default:
-		return fmt.Errorf("storage: layout %.40q", s.Layout)
+		return fmt.Errorf("storage: unknown layout %.40q", s.Layout)
 	}
 	for _, text := range doc.Codecs {
 		var c codec.Spec
@@ -237,12 +237,12 @@ func (s *Storage) read(doc *storageDocument) error {
 	}
 	for _, i := range doc.Clipped {
 		if i < 0 || i >= len(s.Codecs) {
-			return fmt.Errorf("storage: clipped: there is no codec %d", i)
+			return fmt.Errorf("storage: clipped: codec %d does not exist", i)
 		}
 		s.Codecs[i].Clip = true
 	}
 	if s.Filters < 0 || s.Filters > len(s.Codecs) {
-		return fmt.Errorf("storage: %d of %d codecs are filters", s.Filters, len(s.Codecs))
+		return fmt.Errorf("storage: filters is %d, but there are %d codecs", s.Filters, len(s.Codecs))
 	}
 	return nil
 }
@@ -254,12 +254,12 @@ type attributeDocument struct {
 	Value    json.RawMessage   `json:"value,omitempty"`
 	Values   []json.RawMessage `json:"values,omitempty"`
 	Raw      *rawValues        `json:"raw,omitempty"`
-	// Document is a value that is no list of elements.
+	// Document is a value that is neither an element nor a list of elements.
 	Document   label `json:"json,omitempty"`
 	Unreadable label `json:"unreadable,omitempty"`
 }
 
-// rawValues are an attribute's in base64.
+// rawValues are the values of an attribute in base64.
 type rawValues struct {
 	Data   []byte   `json:"data,omitempty"`
 	Texts  [][]byte `json:"texts,omitempty"`
@@ -272,11 +272,11 @@ func (a *Attribute) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return err
 	}
-	s, err := unspell(doc.DataType, doc.Type)
+	s, err := parseJSONType(doc.DataType, doc.Type)
 	if err != nil {
 		return fmt.Errorf("attribute %s: %w", doc.Name, err)
 	}
-	*a = Attribute{Name: string(doc.Name), Type: s.of, JSON: string(doc.Document), Unreadable: string(doc.Unreadable)}
+	*a = Attribute{Name: string(doc.Name), Type: s.typ, JSON: string(doc.Document), Unreadable: string(doc.Unreadable)}
 	if doc.Raw != nil {
 		a.Data, a.Scalar = doc.Raw.Data, doc.Raw.Scalar
 		for _, t := range doc.Raw.Texts {
@@ -296,26 +296,27 @@ func (a *Attribute) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// checkSize holds the bytes of an attribute to its type.
+// checkSize returns an error if the data is not a whole number of elements.
 func (a *Attribute) checkSize() error {
 	if n := a.Type.Size; n > 0 && len(a.Data)%n != 0 {
-		return fmt.Errorf("attribute %s: %d bytes are no elements of %d", a.Name, len(a.Data), n)
+		return fmt.Errorf("attribute %s: %d bytes are not a whole number of elements of %d bytes", a.Name, len(a.Data), n)
 	}
 	return nil
 }
 
-// maxAttribute bounds what a list of short texts of a long fixed size can make of memory.
+// maxAttribute limits the bytes of an attribute: each short text of a type with a long fixed size
+// takes that size in memory.
 const maxAttribute = 64 << 20
 
-func (a *Attribute) addValue(s spelling, value json.RawMessage) error {
-	if len(a.Data) > maxAttribute-s.of.Size {
-		return fmt.Errorf("more than %d bytes", maxAttribute)
+func (a *Attribute) addValue(s jsonType, value json.RawMessage) error {
+	if len(a.Data) > maxAttribute-s.typ.Size {
+		return fmt.Errorf("the values need more than %d bytes", maxAttribute)
 	}
 	element, err := s.parse(value)
 	if err != nil {
 		return err
 	}
-	if s.of.Varies() {
+	if s.typ.Varies() {
 		a.Texts = append(a.Texts, string(element))
 		return nil
 	}
@@ -323,16 +324,17 @@ func (a *Attribute) addValue(s spelling, value json.RawMessage) error {
 	return nil
 }
 
-// spelling is how a type and its elements are spelt.
-type spelling struct {
-	of   codec.Type
+// jsonType is the form of a type and its elements in JSON.
+type jsonType struct {
+	typ   codec.Type
 	zarr *zarrjson.DataType // nil for a type that Zarr does not have
-	json json.RawMessage    // of zarr
-	raw  *typeDocument      // of what is not in zarr; nil for no type at all
+	json json.RawMessage    // the name or document of zarr
+	raw  *typeDocument      // a type that Zarr does not have; nil if there is no type
 }
 
-func spell(t codec.Type) spelling {
-	s := spelling{of: t}
+// jsonTypeOf returns the form of a type in JSON: Zarr's if it has the type, else our own.
+func jsonTypeOf(t codec.Type) jsonType {
+	s := jsonType{typ: t}
 	if t.Kind == 0 && t.Size == 0 {
 		return s
 	}
@@ -344,22 +346,23 @@ func spell(t codec.Type) spelling {
 	return s
 }
 
-func unspell(zarr json.RawMessage, raw *typeDocument) (s spelling, err error) {
+// parseJSONType returns the type of which either document is not nil, Zarr's first.
+func parseJSONType(zarr json.RawMessage, raw *typeDocument) (s jsonType, err error) {
 	switch {
 	case zarr != nil:
 		d, err := zarrjson.ParseDataType(zarr)
 		if err != nil {
 			return s, err
 		}
-		s.zarr, s.of = &d, d.Type()
+		s.zarr, s.typ = &d, d.Type()
 	case raw != nil:
-		s.of, err = raw.read(0)
+		s.typ, err = raw.read(0)
 	}
 	return s, err
 }
 
-// element spells one element, or returns nil if that cannot be read back bit for bit.
-func (s *spelling) element(value []byte) json.RawMessage {
+// element returns the JSON of one element, or nil if parsing that JSON would not give the same bits.
+func (s *jsonType) element(value []byte) json.RawMessage {
 	if s.zarr == nil {
 		return nil
 	}
@@ -374,9 +377,9 @@ func (s *spelling) element(value []byte) json.RawMessage {
 	return text
 }
 
-func (s *spelling) parse(text json.RawMessage) ([]byte, error) {
+func (s *jsonType) parse(text json.RawMessage) ([]byte, error) {
 	if s.zarr == nil {
-		return nil, fmt.Errorf("a value %.40s without a data_type", text)
+		return nil, fmt.Errorf("value %.40s has no data_type", text)
 	}
 	value, err := s.zarr.ParseFill(text)
 	if err == nil && value == nil {
@@ -385,20 +388,21 @@ func (s *spelling) parse(text json.RawMessage) ([]byte, error) {
 	return value, err
 }
 
-// elements spells all values of an attribute.
-func (s *spelling) elements(a *Attribute) (values []json.RawMessage, ok bool) {
+// elements returns the JSON of all values of an attribute. ok is false if Zarr's JSON cannot represent
+// them exactly.
+func (s *jsonType) elements(a *Attribute) (values []json.RawMessage, ok bool) {
 	list := make([][]byte, 0, len(a.Texts))
 	for _, t := range a.Texts {
 		list = append(list, []byte(t))
 	}
 	switch {
-	case s.zarr == nil || s.of.Varies() && len(a.Data) > 0:
+	case s.zarr == nil || s.typ.Varies() && len(a.Data) > 0:
 		return nil, false
-	case !s.of.Varies() && (len(a.Texts) > 0 || len(a.Data)%s.of.Size != 0 || len(a.Data) > maxAttribute):
+	case !s.typ.Varies() && (len(a.Texts) > 0 || len(a.Data)%s.typ.Size != 0 || len(a.Data) > maxAttribute):
 		return nil, false
 	}
-	for data := a.Data; len(data) > 0; data = data[s.of.Size:] {
-		list = append(list, data[:s.of.Size])
+	for data := a.Data; len(data) > 0; data = data[s.typ.Size:] {
+		list = append(list, data[:s.typ.Size])
 	}
 	values = make([]json.RawMessage, len(list))
 	for i, element := range list {

@@ -12,7 +12,7 @@ import (
 	"varve/codec"
 )
 
-// randomType returns a type, sometimes one that Zarr has no name for.
+// randomType returns a type. Some of them do not exist in Zarr.
 func randomType(rng *rand.Rand, depth int) codec.Type {
 	sizes := []int{1, 2, 4, 8}
 	switch kind := codec.Kind(1 + rng.IntN(13)); kind {
@@ -54,7 +54,7 @@ func randomBytes(rng *rand.Rand, n int) []byte {
 	return b
 }
 
-// randomElement returns memory of one element: of any bits, so that NaNs of all kinds are there.
+// randomElement returns the memory of one element with random bits, so that all kinds of NaN occur.
 func randomElement(rng *rand.Rand, t codec.Type) []byte {
 	switch {
 	case t.Kind == codec.Bool && rng.IntN(4) > 0:
@@ -130,7 +130,8 @@ func randomVariable(rng *rand.Rand) Variable {
 	return v
 }
 
-// TestHeaderJSON: what is read back has the same key, which is every field.
+// TestHeaderJSON checks that a decoded header has the same key, and so the same fields, as before
+// encoding.
 func TestHeaderJSON(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -157,7 +158,7 @@ func TestHeaderJSON(t *testing.T) {
 			t.Fatalf("seed %d, header %d: %v", seed, i, err)
 		}
 		if whole, err := json.Marshal(h); err != nil || !bytes.Equal(whole, text) {
-			t.Fatalf("seed %d, header %d: encoding/json has (%v)\n%s\ninstead of\n%s", seed, i, err, whole, text)
+			t.Fatalf("seed %d, header %d: encoding/json writes (%v)\n%s\ninstead of\n%s", seed, i, err, whole, text)
 		}
 		var back Header
 		if err := json.Unmarshal(text, &back); err != nil {
@@ -191,7 +192,7 @@ func TestGroupsJSON(t *testing.T) {
 	}
 }
 
-// TestHeaderText holds the text that others read.
+// TestHeaderText checks the exact JSON, which other programs read.
 func TestHeaderText(t *testing.T) {
 	f64 := codec.Type{Kind: codec.Float, Size: 8}
 	h := &Header{
@@ -241,7 +242,7 @@ func TestHeaderJSONRefused(t *testing.T) {
 	} {
 		var h Header
 		if err := json.Unmarshal([]byte(text), &h); err == nil {
-			t.Errorf("%s: read as %+v", name, h)
+			t.Errorf("%s: decoded as %+v, want an error", name, h)
 		}
 	}
 }
@@ -262,18 +263,18 @@ func FuzzHeaderJSON(f *testing.F) {
 		}
 		again, err := json.Marshal(&h)
 		if err != nil {
-			t.Fatalf("%s: read, and cannot be written: %v", text, err)
+			t.Fatalf("%s: decoded, but encoding fails: %v", text, err)
 		}
 		if err := json.Unmarshal(again, &back); err != nil {
-			t.Fatalf("%s: written as %s: %v", text, again, err)
+			t.Fatalf("%s: encoded as %s, which cannot be decoded: %v", text, again, err)
 		}
 		if !bytes.Equal(h.AppendKey(nil), back.AppendKey(nil)) && !reflect.DeepEqual(h, back) {
-			t.Fatalf("%s: written as %s, which is another", text, again)
+			t.Fatalf("%s: encoded as %s, which differs", text, again)
 		}
 	})
 }
 
-// TestUnreadableVariableIsKept keeps the reason that nothing else is known of a variable.
+// TestUnreadableVariableIsKept checks that the reason why a variable is unreadable survives encoding.
 func TestUnreadableVariableIsKept(t *testing.T) {
 	in := Variable{Path: "/ref", Unreadable: "references have no counterpart"}
 	text, err := json.Marshal(&in)
@@ -285,6 +286,6 @@ func TestUnreadableVariableIsKept(t *testing.T) {
 		t.Errorf("%s: %+v, %v", text, out, err)
 	}
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "unreadable", "comment")), &out); err == nil {
-		t.Errorf("a readable variable without a layout is no error: %+v", out)
+		t.Errorf("a readable variable without a layout was decoded as %+v, want an error", out)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"varve/codec"
 )
 
-// typeDocument is a type that Zarr has no name for.
+// typeDocument is the JSON of a type that Zarr does not have.
 type typeDocument struct {
 	Kind   string          `json:"kind"`
 	Size   int             `json:"size"`
@@ -21,7 +21,7 @@ type fieldDocument struct {
 	Type typeDocument `json:"type"`
 }
 
-// kindNames are the names of kinds, by codec.Kind.
+// kindNames are the names of kinds, indexed by codec.Kind.
 var kindNames = []string{
 	"none", "bool", "int", "uint", "float", "complex", "raw", "fixed_bytes", "fixed_utf32",
 	"datetime", "timedelta", "struct", "string", "bytes",
@@ -38,7 +38,7 @@ func describe(t codec.Type) *typeDocument {
 	return doc
 }
 
-// What a type may be.
+// Limits of a type that is read, so that hostile JSON cannot exhaust memory.
 const (
 	maxTypeDepth = 32
 	maxTypeSize  = 1 << 30
@@ -50,7 +50,7 @@ func (doc *typeDocument) read(depth int) (codec.Type, error) {
 		return codec.Type{}, fmt.Errorf("type: kind %.40q is not one of %v", doc.Kind, kindNames)
 	}
 	if doc.Size < 0 || doc.Size > maxTypeSize || depth > maxTypeDepth {
-		return codec.Type{}, fmt.Errorf("type: a size of %d, %d structs deep", doc.Size, depth)
+		return codec.Type{}, fmt.Errorf("type: size %d or nesting depth %d is out of range", doc.Size, depth)
 	}
 	t := codec.Type{Kind: codec.Kind(kind), Size: doc.Size, Unit: doc.Unit, Ticks: doc.Ticks}
 	for _, f := range doc.Fields {

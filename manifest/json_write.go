@@ -8,7 +8,7 @@ import (
 	"varve/codec"
 )
 
-// MarshalJSON implements json.Marshaler. The ID is left out.
+// MarshalJSON implements json.Marshaler. It leaves the ID out.
 func (h *Header) MarshalJSON() ([]byte, error) {
 	w := jsonWriter{known: map[string]string{}}
 	w.b = append(w.b, `{"dimensions":`...)
@@ -27,7 +27,7 @@ func (h *Header) MarshalJSON() ([]byte, error) {
 	return w.b, w.err
 }
 
-// MarshalJSON implements json.Marshaler. The ID is left out.
+// MarshalJSON implements json.Marshaler. It leaves the ID out.
 func (g *GroupAttributes) MarshalJSON() ([]byte, error) {
 	w := jsonWriter{known: map[string]string{}}
 	w.b = append(w.b, `{"groups":[`...)
@@ -49,30 +49,30 @@ func (v Variable) MarshalJSON() ([]byte, error) {
 	return w.b, w.err
 }
 
-// MarshalJSON implements json.Marshaler: one value is under value, a list of them, which may
-// hold one or none, under values.
-func (a Attribute) MarshalJSON() ([]byte, error) { return json.Marshal(a.document(spell(a.Type))) }
+// MarshalJSON implements json.Marshaler. A single value has the key value; a list, even of one value
+// or none, has the key values.
+func (a Attribute) MarshalJSON() ([]byte, error) { return json.Marshal(a.document(jsonTypeOf(a.Type))) }
 
-// jsonWriter writes documents as encoding/json does, which has to look at each value again
-// for every document that it is nested in. The variables of a source have much in common, and
-// what is equal is spelt once.
+// jsonWriter writes the same bytes as encoding/json, but faster. encoding/json checks nested documents
+// again at each level. jsonWriter does not, and it encodes equal parts of the variables of a source
+// only once.
 type jsonWriter struct {
 	b     []byte
 	key   []byte
-	known map[string]string // texts by their keys
-	types []spelling
-	err   error // the first
+	known map[string]string // encoded parts by their keys
+	types []jsonType
+	err   error // the first error
 }
 
-// maxKnown bounds what is kept of texts.
+// maxKnown limits the number of encoded parts that are remembered.
 const maxKnown = 1 << 14
 
-// maxRoom bounds the room that is made for what is not there yet.
+// maxRoom limits the bytes that are allocated ahead.
 const maxRoom = 4 << 20
 
-// roomFor makes room for all things of a list, which are about as long as the first of them
-// were, if there is little left. Those begin at an offset. Append would give a long slice a
-// quarter more at a time, and so copy it often.
+// roomFor returns b with room for the rest of a list that starts at offset at, if little is left: it
+// assumes that all items are about as long as the first ones were. append grows a long slice by only a
+// quarter at a time, which would copy it often.
 func roomFor(b []byte, at, first, all int) []byte {
 	if first == 0 {
 		return b
@@ -98,8 +98,8 @@ func (w *jsonWriter) value(doc any) {
 	w.b = append(w.b, text...)
 }
 
-// fields writes a document's fields, which are more than none, without the braces. What is
-// equal has the same key in w.key, the first byte of which tells kinds apart.
+// fields writes the fields of a document without the braces. There must be at least one. Documents
+// with the same w.key are equal: the first byte of the key distinguishes kinds of documents.
 func (w *jsonWriter) fields(document func() (any, error)) {
 	if text, ok := w.known[string(w.key)]; ok {
 		w.b = append(w.b, text...)
@@ -114,6 +114,7 @@ func (w *jsonWriter) fields(document func() (any, error)) {
 	if w.err != nil {
 		return
 	}
+	// Remove the braces that value wrote.
 	copy(w.b[at:], w.b[at+1:])
 	w.b = w.b[:len(w.b)-2]
 	if len(w.known) < maxKnown {
@@ -121,7 +122,7 @@ func (w *jsonWriter) fields(document func() (any, error)) {
 	}
 }
 
-// label writes a text.
+// label writes a text from a source.
 func (w *jsonWriter) label(text string) {
 	if isPlain(text) {
 		w.plain(text)
@@ -130,10 +131,11 @@ func (w *jsonWriter) label(text string) {
 	w.value(label(text))
 }
 
-// isPlain reports whether a text is spelt as it is.
+// isPlain reports whether the JSON of a text is the text itself between quotes.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
+		// encoding/json escapes <, > and & too.
 		case c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&':
 			return false
 		}
@@ -143,18 +145,18 @@ func isPlain(text string) bool {
 
 func (w *jsonWriter) plain(text string) { w.b = append(append(append(w.b, '"'), text...), '"') }
 
-// maxSpelt bounds the types whose spelling is kept.
-const maxSpelt = 16
+// maxJSONTypes limits the number of types whose JSON is remembered.
+const maxJSONTypes = 16
 
-// spell is how a type is spelt.
-func (w *jsonWriter) spell(t codec.Type) spelling {
+// jsonType returns the form of a type in JSON.
+func (w *jsonWriter) jsonType(t codec.Type) jsonType {
 	for i := range w.types {
-		if w.types[i].of.Equal(t) {
+		if w.types[i].typ.Equal(t) {
 			return w.types[i]
 		}
 	}
-	s := spell(t)
-	w.types = append(w.types[:min(len(w.types), maxSpelt-1)], s)
+	s := jsonTypeOf(t)
+	w.types = append(w.types[:min(len(w.types), maxJSONTypes-1)], s)
 	return s
 }
 
@@ -163,7 +165,7 @@ func (w *jsonWriter) variable(v *Variable) {
 	w.label(v.Path)
 	w.b = append(w.b, ',')
 	w.key = v.appendElements(append(w.key[:0], 'e'))
-	w.fields(func() (any, error) { return v.elements(w.spell(v.Type)), nil })
+	w.fields(func() (any, error) { return v.elements(w.jsonType(v.Type)), nil })
 	w.attributes(v.Attributes)
 	w.b = append(w.b, ',')
 	w.key = v.appendStored(append(w.key[:0], 's'))
@@ -188,9 +190,10 @@ func (w *jsonWriter) attributes(list []Attribute) {
 	w.b = append(w.b, ']')
 }
 
-// attribute writes the fields of an attribute. Most are a text that is spelt as it is.
+// attribute writes the fields of an attribute.
 func (w *jsonWriter) attribute(a *Attribute) {
-	s := w.spell(a.Type)
+	s := w.jsonType(a.Type)
+	// Most attributes are a plain text: write these without the detour over encoding/json.
 	if a.Scalar && a.Type.Kind == codec.String && s.zarr != nil && len(a.Texts) == 1 && len(a.Data) == 0 && isPlain(a.Texts[0]) && isPlain(a.Name) {
 		w.b = append(w.b, `"name":`...)
 		w.plain(a.Name)
@@ -202,7 +205,7 @@ func (w *jsonWriter) attribute(a *Attribute) {
 	w.fields(func() (any, error) { return a.document(s), nil })
 }
 
-func (v *Variable) elements(s spelling) elementDocument {
+func (v *Variable) elements(s jsonType) elementDocument {
 	doc := elementDocument{Dims: labels[string, label](v.Dims), Shape: v.Shape, Chosen: v.Fill.User}
 	if doc.Shape == nil {
 		doc.Shape = []int64{}
@@ -225,7 +228,7 @@ func (v *Variable) stored() (doc storedDocument, err error) {
 	return doc, err
 }
 
-func (a *Attribute) document(s spelling) attributeDocument {
+func (a *Attribute) document(s jsonType) attributeDocument {
 	doc := attributeDocument{Name: label(a.Name), DataType: s.json, Type: s.raw}
 	if a.JSON != "" || a.Unreadable != "" {
 		doc.Document, doc.Unreadable = label(a.JSON), label(a.Unreadable)

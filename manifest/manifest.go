@@ -1,18 +1,18 @@
-// Package manifest holds what varve knows of an archive: the sources, what is in them,
-// and how they make up arrays.
+// Package manifest defines the data of a virtual dataset: the sources, their headers, and the arrays
+// that are combined from them. A Repository stores it.
 //
-//	Source ── Header ── Variable ── Storage        what is in a file, and how it is stored
+//	Source ── Header ── Variable ── Storage        the contents of a file, and how they are stored
 //	   │                    │
-//	   └── rows of refs ────┘                      where each stored chunk is
+//	   └── rows of refs ────┘                      the locations of the stored chunks
 //
-//	Array ── Placement ── Tile ── Source           which files make up an array, and where
+//	Array ── Placement ── Tile ── Source           which files an array consists of, and where they are placed
 //
-// An array is a mosaic of tiles. It declares one Zarr schema; each tile keeps the truth of
-// its own source. A Snapshot is one consistent state of all this, and a Repository keeps
-// snapshots, and the tables that they need, in a folder.
+// An array is a mosaic of tiles. It declares one Zarr schema; each tile keeps the type, chunks and
+// attributes of its own source. A Snapshot is one immutable version of all this. A Repository stores
+// snapshots and their tables in a folder or an object store.
 //
-// Everything that many sources have in common is stored once: headers, attributes and
-// values are known by a hash of their content, and equal ones are one pointer in memory.
+// Data that many sources share is stored once: headers, attributes and values are identified by a hash
+// of their content, and equal ones share one pointer in memory.
 package manifest
 
 import (
@@ -24,73 +24,74 @@ import (
 	"varve/readers/source"
 )
 
-// Source is one file or object as it was when it was scanned.
+// Source is one file or object, in the version that was scanned.
 type Source struct {
 	URL      string // an absolute path, or a URL
 	Size     int64
-	Modified time.Time // zero where it is not known
-	ETag     string    // with its quotes; empty where there is none
-	Format   string    // empty for a file that only holds bytes that others point at
-	// Scanned tells what was scanned, where the source lies elsewhere now ("varve relocate"): the
-	// print of what it was then. It is empty for one that is as it was.
+	Modified time.Time // zero if it is not known
+	ETag     string    // with its quotes; empty if there is none
+	Format   string    // empty for a file that only provides bytes to other files
+	// Scanned identifies the version that was scanned, if "varve relocate" has moved the source since:
+	// the hash of its former URL, size, time and ETag. It is empty if the source was not moved.
 	Scanned string
 }
 
-// MovedTo is the same source in another place.
+// MovedTo returns the source at another URL, where it has the identity now. The result remembers which
+// source was scanned.
 func (s Source) MovedTo(url string, now source.Identity) Source {
 	moved := Source{URL: url, Size: now.Size, Modified: now.Modified, ETag: now.ETag, Format: s.Format}
-	if was := s.AsScanned(); was != moved.print() {
+	if was := s.ScanID(); was != moved.versionID() {
 		moved.Scanned = was
 	}
 	return moved
 }
 
-// AsScanned tells what was scanned from all else, wherever it lies now.
-func (s Source) AsScanned() string { return cmp.Or(s.Scanned, s.print()) }
+// ScanID returns a hash that identifies the version of the source that was scanned, wherever it is
+// now.
+func (s Source) ScanID() string { return cmp.Or(s.Scanned, s.versionID()) }
 
-// Identity is what a read of the source has to find.
+// Identity returns the size, time of modification and ETag that a reader has to find.
 func (s Source) Identity() source.Identity {
 	return source.Identity{Size: s.Size, Modified: s.Modified, ETag: s.ETag}
 }
 
-// File is one source with all that a scan found in it. Files with equal headers, attributes
-// or values share them.
+// File is one source and the result of its scan. Files with equal headers, attributes or values share
+// them.
 type File struct {
 	Source
 	Header *Header
 	Groups *GroupAttributes
-	// Values are those of the variables that were read, by their place in Header.Variables,
-	// nil for the others. It is as long as Header.Variables.
+	// Values has one entry for each of Header.Variables: the values that were read, or nil.
 	Values []*Values
-	// Parts say where the values of a variable are that lie in other files: HDF5's virtual
-	// datasets and external files. Keys are places in Header.Variables.
+	// Parts maps an index of Header.Variables to the boxes of that variable whose values are in other
+	// files, as in HDF5's virtual datasets and external files.
 	Parts map[int][]Part
-	// Row is the first of the file's refs in the table of refs: those of the first variable,
-	// then of the second, and so on, each as many as Variable.Rows says.
+	// Row is the row of the file's first ref in the table of refs. The refs of the first variable come
+	// first, as many as Variable.Rows returns, then the refs of the second one, and so on.
 	Row int64
-	// Bytes are those that the file's refs point at.
+	// Bytes is the total size of the chunks that the file's refs point at.
 	Bytes int64
-	// Hidden marks a file that only other files' Parts name. It is in no array by itself.
+	// Hidden marks a file that only the Parts of other files use. No array has a tile of it.
 	Hidden bool
 }
 
-// Part is a box of a variable that lies in another file.
+// Part is a box of a variable whose values are in another file.
 type Part struct {
-	File   int     // among the files of the scan
-	Origin []int64 // of the box in the variable
-	Start  []int64 // of the box in the only variable of that file's header
+	File   int     // index of that file in the scan
+	Origin []int64 // where the box starts in the variable
+	Start  []int64 // where the box starts in the only variable of the other file
 	Shape  []int64 // of the box
 }
 
-// Header is what a reader says of a source, without the places of bytes, the attributes of
-// groups and the values.
+// Header is the description of a source: everything except the locations of its bytes, the group
+// attributes and the values.
 type Header struct {
-	ID         string // hash of all else
+	ID         string // hash of all other fields
 	Dimensions []Dimension
-	Variables  []*Variable // headers may have them in common: they are not changed
+	Variables  []*Variable // shared between headers, so never changed
 }
 
-// Rows is the number of refs that a file with this header has.
+// Rows returns the number of refs of a file with this header.
 func (h *Header) Rows() (n int64) {
 	for i := range h.Variables {
 		n += h.Variables[i].Rows()
@@ -98,7 +99,7 @@ func (h *Header) Rows() (n int64) {
 	return n
 }
 
-// Find returns the place of the variable at a path, or -1.
+// Find returns the index of the variable with this path, or -1.
 func (h *Header) Find(path string) int {
 	for i := range h.Variables {
 		if h.Variables[i].Path == path {
@@ -108,18 +109,18 @@ func (h *Header) Find(path string) int {
 	return -1
 }
 
-// Dimension is a named length of a group.
+// Dimension is a named axis of a group with a length.
 type Dimension struct {
 	Path      string // "/time", "/group/x"
 	Length    int64
 	Unlimited bool `json:",omitempty"`
-	Anonymous bool `json:",omitempty"` // named by the reader: the source has no name for it
-	// Like are the paths of dimensions of the group that are as long as an anonymous one, which may be any of
-	// them. The first is what netCDF takes it for.
+	Anonymous bool `json:",omitempty"` // the source has no name for it: the reader invented one
+	// Like are the paths of the group's named dimensions that are as long as an anonymous one, which
+	// may be any of them. netCDF takes it for the first.
 	Like []string `json:",omitempty"`
 }
 
-// GroupAttributes are the attributes of the groups of a source, the root among them.
+// GroupAttributes are the attributes of all groups of a source, including the root.
 type GroupAttributes struct {
 	ID     string
 	Groups []Group
@@ -131,25 +132,25 @@ type Group struct {
 	Attributes []Attribute
 }
 
-// AttributePath is the path by which options name an attribute of a group: /group/@name.
+// AttributePath returns the path by which options select an attribute of a group: /group/@name.
 func AttributePath(group, name string) string {
 	return strings.TrimSuffix(group, "/") + "/@" + name
 }
 
-// Attribute is a named value. Numbers are in Data, text is in Texts, and what is neither one value
-// nor a list of them is in JSON.
+// Attribute is a named value. Numbers are in Data and texts in Texts. A value that is neither a single
+// element nor a list of elements is in JSON.
 type Attribute struct {
 	Name   string
 	Type   codec.Type // codec.String for text
 	Data   []byte     `json:",omitempty"` // elements in memory form
 	Texts  []string   `json:",omitempty"`
-	Scalar bool       `json:",omitempty"` // one value, and not a list of one
-	JSON   string     `json:",omitempty"` // objects, lists of lists; there is no Type then
-	// Unreadable says why no JSON has the value; it is empty for nearly all.
+	Scalar bool       `json:",omitempty"` // a single value, not a list of one
+	JSON   string     `json:",omitempty"` // objects and lists of lists; Type is empty then
+	// Unreadable is the reason why JSON cannot represent the value. It is almost always empty.
 	Unreadable string `json:",omitempty"`
 }
 
-// Lookup returns the attribute of a name, or nil.
+// Lookup returns the attribute with this name, or nil.
 func Lookup(attributes []Attribute, name string) *Attribute {
 	for i := range attributes {
 		if attributes[i].Name == name {
@@ -159,7 +160,7 @@ func Lookup(attributes []Attribute, name string) *Attribute {
 	return nil
 }
 
-// Variable is an array of elements in a source.
+// Variable is a named array of one source.
 type Variable struct {
 	Path       string   // "/group/name"
 	Dims       []string // the paths of its dimensions, one for each axis
@@ -168,58 +169,59 @@ type Variable struct {
 	Fill       Fill
 	Attributes []Attribute
 	Storage    Storage
-	// Enum names values of an enumeration.
+	// Enum has the names of the values, if the type is an enumeration.
 	Enum []Choice `json:",omitempty"`
-	// Unreadable says why no array can hold the variable; it is empty for nearly all.
+	// Unreadable is the reason why no array can have the variable. It is almost always empty.
 	Unreadable string `json:",omitempty"`
-	// Elsewhere is the folder that would have to be allowed, if only that is why.
+	// Elsewhere is the folder that the user has to allow to make the variable readable, if that is the
+	// only obstacle.
 	Elsewhere string `json:",omitempty"`
-	// Damaged says that it is since bytes of the source are not what its format says: nobody asked for the
-	// variable when the source was scanned.
+	// Damaged marks a variable that is unreadable because bytes of the source are corrupt. The scan
+	// continued because no option asked for the variable.
 	Damaged bool `json:",omitempty"`
 }
 
-// Choice is one name of an enumeration.
+// Choice is one named value of an enumeration.
 type Choice struct {
 	Name  string
 	Value int64
 }
 
-// Fill is what cells hold that were never written.
+// Fill is the value of elements that were never written.
 type Fill struct {
-	Value []byte `json:",omitempty"` // one element in memory form; nil stands for zeros
-	User  bool   `json:",omitempty"` // somebody chose it, zeros included
+	Value []byte `json:",omitempty"` // one element in memory form; nil for zeros
+	User  bool   `json:",omitempty"` // the source declares it, even if it is zero
 }
 
-// Layout says how the values of a variable lie in its source.
+// Layout is the way in which the values of a variable are stored.
 type Layout string
 
 // The layouts.
 const (
-	Chunked Layout = "chunked" // one row of refs a chunk, in C order of the chunk grid
-	Strided Layout = "strided" // rows of bytes at equal distances: one row of refs says where the first is
-	Inline  Layout = "inline"  // the bytes are in the manifest: one row of refs says where
+	Chunked Layout = "chunked" // one row of refs for each chunk, in C order of the chunk grid
+	Strided Layout = "strided" // rows of bytes at equal distances; one row of refs locates the first
+	Inline  Layout = "inline"  // the bytes are in the manifest; one row of refs locates them
 	Nothing Layout = "nothing" // never written: all fill
 	Parted  Layout = "parted"  // in other files: File.Parts
-	Valued  Layout = "valued"  // only to be had through the reader: the values are in File.Values
+	Valued  Layout = "valued"  // only the reader can decode them: File.Values holds the elements
 )
 
-// Storage is how the values of a variable lie in their source.
+// Storage describes the stored form of a variable in its source.
 type Storage struct {
 	Layout Layout
-	// Chunks is the shape of chunks; with Strided and Inline that of the variable.
+	// Chunks is the shape of the chunks. For Strided and Inline it is the shape of the variable.
 	Chunks []int64 `json:",omitempty"`
-	// Edges are the lengths of chunks by axis as runs [length, count], where they differ;
-	// Chunks is nil then.
+	// Edges has, for each axis, the lengths of chunks as runs [length, count]. It is set only if the
+	// lengths differ; Chunks is nil then.
 	Edges [][][2]int64 `json:",omitempty"`
-	// Codecs lead from elements in memory to the stored bytes, in the order of encoding. The
-	// last Filters of them are what a ref's mask speaks of: bit i says that the i-th of these
-	// was skipped.
+	// Codecs is the codec pipeline in the order of encoding, from elements in memory to stored bytes.
+	// A ref's filter mask covers the last Filters of them: bit i says that the i-th of these was
+	// skipped.
 	Codecs  []codec.Spec `json:",omitempty"`
 	Filters int          `json:",omitempty"`
-	// RawEdges: chunks that reach over the shape are stored without the Filters.
+	// RawEdges says that chunks which extend beyond the shape are stored without the Filters.
 	RawEdges bool `json:",omitempty"`
-	// Stride, with Strided, is the number of bytes from one index of the first axis to the
-	// next; 0 stands for no gaps.
+	// Stride is for Strided: the number of bytes from one index of the first axis to the next. 0 means
+	// that there are no gaps.
 	Stride int64 `json:",omitempty"`
 }

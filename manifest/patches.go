@@ -11,33 +11,34 @@ import (
 	"varve/readers/source"
 )
 
-// Patched is a run of chunks of an array that were re-encoded and kept: their bytes lie behind
-// one another in a file of kind Chunks, and rows of a table of kind Patches say where.
+// Patched is a run of compacted chunks of an array: chunks that were re-encoded and stored. Their
+// bytes follow one another in a file of kind Chunks, and rows of a table of kind Patches locate them.
 //
 //	chunk  offset  length  checksum
 //	   17       0   81420  …           ├─ chunk 17 ─┼── chunk 18 ──┼─ …
 //	   18   81420   90211  …
 //
-// It is the array's own: a plan that is made anew makes arrays without any, and they are given
-// those that are found to be right. So nobody is served what belongs to another state of the
+// The run belongs to one array of one snapshot. A new plan makes arrays without runs, and package
+// patches adds the runs that are still correct. So no client gets chunks of an outdated state of the
 // archive.
 type Patched struct {
-	Table     string // the table's Name
-	Row, Rows int64  // of the table
-	File      string // the Name of the file of chunks
+	Table     string // Name of the table
+	Row, Rows int64  // range of rows in the table
+	File      string // Name of the file of chunks
 
-	// Counts is how many chunks the array had along each axis when they were re-encoded: the
-	// table's numbers are those of the chunks in C order of that many.
+	// Counts is the number of chunks along each axis when they were re-encoded. A chunk's number in
+	// the table is its index in C order of these counts.
 	Counts []int64
-	// Shift is how many chunks have come before them since, along each axis.
+	// Shift is the number of chunks that were inserted before them since then, along each axis.
 	Shift []int64
-	// Limit bounds the chunks that the array still has so: those whose coordinates, less the
-	// shift, are below it along every axis. An array that grows keeps all; one whose chunks
-	// are merged keeps those before the first that is another.
+	// Limit bounds the chunks that are still valid: their coordinates minus Shift are below Limit
+	// along every axis. An array that grows keeps all chunks. An array whose chunks are merged keeps
+	// the chunks before the first merged one.
 	Limit []int64
 }
 
-// Number is the number of a chunk in the table, if it may be there.
+// Number returns the number of the chunk in the table. ok is false if the run does not cover these
+// coordinates.
 func (p *Patched) Number(coords []int64) (n int64, ok bool) {
 	for k, at := range coords {
 		at -= p.Shift[k]
@@ -49,22 +50,22 @@ func (p *Patched) Number(coords []int64) (n int64, ok bool) {
 	return n, true
 }
 
-// Check reports what keeps a run from being one of an array with so many axes.
+// Check returns a codec.ErrCorrupt if the run cannot belong to an array with this many axes.
 func (p *Patched) Check(rank int) error {
 	if len(p.Counts) != rank || len(p.Shift) != rank || len(p.Limit) != rank {
-		return fmt.Errorf("%w: patches with counts %v, shift %v and limit %v along %d axes", codec.ErrCorrupt, p.Counts, p.Shift, p.Limit, rank)
+		return fmt.Errorf("%w: patches have counts %v, shift %v and limit %v, but the array has %d axes", codec.ErrCorrupt, p.Counts, p.Shift, p.Limit, rank)
 	}
 	for k, n := range p.Counts {
 		if p.Limit[k] < 0 || p.Limit[k] > n || p.Shift[k] < 0 {
-			return fmt.Errorf("%w: patches with shift %v and limit %v of %v chunks", codec.ErrCorrupt, p.Shift, p.Limit, p.Counts)
+			return fmt.Errorf("%w: patches have shift %v and limit %v for %v chunks", codec.ErrCorrupt, p.Shift, p.Limit, p.Counts)
 		}
 	}
 	return nil
 }
 
-// Move makes the run one of an array of whose chunks so many, along an axis, are those that
-// the array had from its first on, and come behind some that are new. It reports whether
-// anything is left.
+// Move adapts the run to an array that changed along an axis: inserted chunks came in front, and only
+// the first kept chunks of the former array are unchanged. It reports whether any chunk of the run is
+// left.
 func (p *Patched) Move(axis int, behind, chunks int64) bool {
 	p.Shift, p.Limit = slices.Clone(p.Shift), slices.Clone(p.Limit)
 	p.Limit[axis] = min(p.Limit[axis], max(chunks-p.Shift[axis], 0))
@@ -72,7 +73,7 @@ func (p *Patched) Move(axis int, behind, chunks int64) bool {
 	return p.Limit[axis] > 0
 }
 
-// dropPatches leaves out files of patches that no array has any more.
+// dropPatches removes the files of compacted chunks that no array uses any more.
 func (s *Snapshot) dropPatches() {
 	used := map[string]bool{}
 	for i := range s.Arrays {
@@ -95,8 +96,8 @@ func (s *Snapshot) dropPatches() {
 	s.Tables = kept
 }
 
-// FileOf says where the file of a table lies, for those who read it without the Repository.
-// It changes as little as the table, but may be moved with the folder that it is in.
+// FileOf returns the location of a table's file, for code that reads it without the Repository. The
+// file never changes, but users may move the folder that it is in.
 func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
 	if err := ctx.Err(); err != nil {
 		return Source{}, err
@@ -106,7 +107,7 @@ func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
 	}
 	file, err := r.files.stat(ctx, t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Source{}, r.damaged(t.Name, Missing, "")
+		return Source{}, r.damaged(t.Name, FileMissing, "")
 	}
 	if err != nil {
 		return Source{}, err
@@ -114,15 +115,15 @@ func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
 	return file, r.checkSize(t, file.Size)
 }
 
-// OpenFile opens the file of a table of a repository in an object store as a source. Of a folder
-// it is errors.ErrUnsupported: FileOf says where the file is.
+// OpenFile opens a table's file as a source, if the repository is in an object store. For a folder it
+// returns an errors.ErrUnsupported: use FileOf.
 func (r *Repository) OpenFile(ctx context.Context, t Table) (*source.Source, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
 	o, ok := r.files.(*objects)
 	if !ok {
-		return nil, fmt.Errorf("%s: not in an object store: %w", r.path(t.Name), errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s: the file is not in an object store: %w", r.path(t.Name), errors.ErrUnsupported)
 	}
 	if _, err := r.FileOf(ctx, t); err != nil {
 		return nil, err
@@ -130,9 +131,9 @@ func (r *Repository) OpenFile(ctx context.Context, t Table) (*source.Source, err
 	return o.place.Open(t.Name, t.Bytes)
 }
 
-// SaveDraft brings an unfinished snapshot and its tables to disk, under a name, in place of what
-// has it. Only LoadDraft finds it, until GC removes it. Its tables are safe from GC as NewTable
-// says.
+// SaveDraft stores an unfinished snapshot and its tables under a name, and replaces an earlier draft
+// of that name. Only LoadDraft returns it, and GC removes it. NewTable says how long its tables are
+// safe from GC.
 func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot) error {
 	if err := r.enter(ctx); err != nil {
 		return err
@@ -145,8 +146,8 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot)
 	return r.finish(ctx, draftName(name), snap, data)
 }
 
-// LoadDraft returns what SaveDraft kept, maybe in another process: an fs.ErrNotExist if there is
-// nothing. From then on no GC removes it or what it names, until the Repository is closed.
+// LoadDraft returns the snapshot that SaveDraft stored, also in another process. If there is none it
+// is an fs.ErrNotExist. GC keeps the draft and its tables until the Repository is closed.
 func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, error) {
 	if err := r.enter(ctx); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, err
 	return snap, nil
 }
 
-// RemoveDraft removes what SaveDraft kept, if it is there.
+// RemoveDraft removes the draft that SaveDraft stored, if there is one.
 func (r *Repository) RemoveDraft(ctx context.Context, name string) error {
 	_, err := r.files.remove(ctx, draftName(name))
 	return err

@@ -31,7 +31,7 @@ func TestPatchedCheck(t *testing.T) {
 	}
 }
 
-// TestDropPatches: a snapshot lists those files of patches only that its arrays have.
+// TestDropPatches checks that a snapshot lists only the files of compacted chunks that its arrays use.
 func TestDropPatches(t *testing.T) {
 	r := newRepository(t)
 	snap := fullSnapshot(t)
@@ -57,18 +57,18 @@ func TestDropPatches(t *testing.T) {
 	for _, table := range got.Tables {
 		left = append(left, table.Name)
 		if (table.Kind == Refs) == (table.First == 0) {
-			t.Errorf("%s begins at row %d", table.Name, table.First)
+			t.Errorf("%s: first row is %d", table.Name, table.First)
 		}
 	}
 	if !slices.Equal(left, names[2:]) {
-		t.Errorf("left %q", left)
+		t.Errorf("remaining tables: %q", left)
 	}
 	if filepath.Ext(names[0]) != ".bin" {
-		t.Errorf("chunks are in %s", names[0])
+		t.Errorf("chunks: %s", names[0])
 	}
 }
 
-// TestDraft: a draft outlives a writer that was killed, with its tables, until GC.
+// TestDraft checks that a draft and its tables survive a writer that was killed, until GC.
 func TestDraft(t *testing.T) { everywhere(t, testDraft) }
 
 func testDraft(t *testing.T, h *homes) {
@@ -100,7 +100,7 @@ func testDraft(t *testing.T, h *homes) {
 		t.Errorf("%+v, want %s (%v)", src, want, err)
 	}
 	if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
-		t.Errorf("gc of what a writer has: %v", err)
+		t.Errorf("GC while a writer uses the draft: %v", err)
 	}
 	if id := current(t, r).ID; id != first.ID {
 		t.Errorf("current is %s", id)
@@ -115,10 +115,10 @@ func testDraft(t *testing.T, h *homes) {
 		t.Fatal(err)
 	}
 	if _, err := other.LoadDraft(t.Context(), "work"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("behind gc: %v", err)
+		t.Errorf("draft after GC: %v", err)
 	}
 	if _, err := other.FileOf(t.Context(), table); !isMissing(err) {
-		t.Errorf("behind gc: %v", err)
+		t.Errorf("table after GC: %v", err)
 	}
 	if err := errors.Join(other.RemoveDraft(t.Context(), "work"), other.Close()); err != nil {
 		t.Error(err)

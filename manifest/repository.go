@@ -19,42 +19,42 @@ import (
 	"varve/readers/source"
 )
 
-// Repository is a folder, or a prefix in an object store, that holds a manifest: files that
-// never change, and one small file that says which of them count.
+// Repository is a folder, or a prefix in an object store, that holds a manifest: immutable files, and
+// one small file that names the current snapshot.
 //
 //	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
 //	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
 //	OUT/tables/KIND-SUM.parquet     a Table; SUM is the SHA-256 of the file
-//	OUT/patches/chunks-SUM.bin      re-encoded chunks, behind one another; SUM is the SHA-256 of the file
-//	OUT/patches/patches-SUM.parquet a Table that says where in such a file each chunk is
+//	OUT/patches/chunks-SUM.bin      compacted chunks, one after another; SUM is the SHA-256 of the file
+//	OUT/patches/patches-SUM.parquet a Table with the location of each chunk in such a file
 //	OUT/drafts/                     files that are being written
-//	OUT/locks/                      empty files that writers hold locks on; in object stores leases
+//	OUT/locks/                      empty files that writers lock; in object stores, leases
 //
-// A file is written as a draft, brought to disk or into the store, and only then given its
-// name; that is done for all files of a snapshot when it is published. current is replaced
-// last. So a reader finds the old snapshot whole or the new one whole, whenever a writer
-// stops. What a writer leaves behind is found by no reader, and removed by GC.
+// Every file is first written as a draft. Publishing a snapshot flushes the drafts of all its files to
+// the disk or the store, then gives each its name, and replaces current last. So a reader finds either
+// the old snapshot or the new one, each complete, at whatever point a writer stops. No reader finds
+// the drafts of a writer that stopped; GC removes them.
 //
-// A Repository may be used by any number of goroutines, and a folder or a prefix by any number
-// of processes.
+// A Repository may be used by any number of goroutines, and a folder or prefix by any number of
+// processes.
 type Repository struct {
 	name  string
 	files files
 
 	mu      sync.Mutex
-	release func() error     // gives back the lock of a writer; nil if there is none
-	ready   map[string]draft // tables that were committed and are not published, by name
-	writers atomic.Int64     // tables under way
+	release func() error     // releases the writer's lock; nil if it is not held
+	ready   map[string]draft // tables that were committed but not published, by name
+	writers atomic.Int64     // number of tables that are being written
 }
 
 var (
-	// ErrConflict marks the error of publishing behind a snapshot that is no longer current.
-	ErrConflict = errors.New("another writer was faster")
-	// ErrForeign marks the error of writing where something stands that varve did not write, and
-	// does not replace. It is an fs.ErrExist.
+	// ErrConflict is returned by Publish if the parent of the new snapshot is no longer current.
+	ErrConflict = errors.New("another process published a snapshot in the meantime")
+	// ErrForeign is returned if the destination holds files that varve did not write and does not
+	// replace. It is an fs.ErrExist.
 	ErrForeign = fmt.Errorf("%w", fs.ErrExist)
-	// ErrBusy marks the error of removing files while somebody writes.
-	ErrBusy = errors.New("a writer is at work")
+	// ErrBusy is returned by GC while a writer is active.
+	ErrBusy = errors.New("another process is writing to the manifest")
 )
 
 const (
@@ -62,22 +62,21 @@ const (
 	snapshotFolder = "snapshots"
 )
 
-// pointer is the file current.
+// pointer is the content of the file current.
 type pointer struct {
 	Varve    int    `json:"varve"`
 	Snapshot string `json:"snapshot"`
-	// Write is nobody else's, so that no two states of the file are equal. Sweeping says that
-	// somebody removes files. Both are of object stores only.
+	// Write is a random text, so that no two states of the file are equal. Sweeping marks that a GC is
+	// removing files. Only object stores use them.
 	Write    string `json:"write,omitempty"`
 	Sweeping bool   `json:"sweeping,omitempty"`
 }
 
-// Create makes a repository in a folder or below a prefix, such as s3://bucket/name, which may
-// be missing, empty, or hold one that was never published. With force it may hold any
-// repository: what is published then comes behind its snapshots, and takes nothing away from
-// them.
+// Create makes a repository in a folder or below a prefix, such as s3://bucket/name. The folder may be
+// missing or empty, or hold a repository in which nothing was published. With force it may hold any
+// repository: the next snapshot that is published follows the existing ones, and these stay.
 //
-// In an object store, what is read later of files that were opened ends with ctx.
+// In an object store, reads of opened files end when ctx is cancelled.
 func Create(ctx context.Context, name string, force bool) (*Repository, error) {
 	store, err := home(ctx, name, createFolder)
 	if err != nil {
@@ -90,7 +89,7 @@ func Create(ctx context.Context, name string, force bool) (*Repository, error) {
 	return r, nil
 }
 
-// checkFree returns nil if a manifest may be built here.
+// checkFree returns nil if a new manifest may be built here.
 func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	names, err := r.files.list(ctx, "")
 	if err != nil {
@@ -100,7 +99,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 		switch f.name {
 		case currentName, snapshotFolder, "tables", "patches", "drafts", "locks":
 		default:
-			return fmt.Errorf("%s: %w: it holds %s, which is no part of a manifest", r.name, ErrForeign, f.name)
+			return fmt.Errorf("%s: %w: it holds %s, which varve did not write; choose another folder", r.name, ErrForeign, f.name)
 		}
 	}
 	if force {
@@ -108,13 +107,13 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	}
 	id, err := r.Current(ctx)
 	if err == nil && id != "" {
-		err = fmt.Errorf("%s: %w: it is a manifest; append adds files to it, and --force builds over it", r.name, fs.ErrExist)
+		err = WithRemedy(fmt.Errorf("%s: %w and is a manifest; append the files to it, or build over it", r.name, fs.ErrExist), "force", "")
 	}
 	return err
 }
 
-// Open opens a repository in which something was published. In an object store, what is read
-// later of files that were opened ends with ctx.
+// Open opens a repository in which a snapshot was published. In an object store, reads of opened files
+// end when ctx is cancelled.
 func Open(ctx context.Context, name string) (*Repository, error) {
 	store, err := home(ctx, name, openFolder)
 	if err != nil {
@@ -123,7 +122,7 @@ func Open(ctx context.Context, name string) (*Repository, error) {
 	r := &Repository{name: source.Shown(name), files: store}
 	id, err := r.Current(ctx)
 	if err == nil && id == "" {
-		err = fmt.Errorf("%s is no manifest: it has no file %q (%w); varve build OUT SRC makes one, also where that was interrupted", r.name, currentName, fs.ErrNotExist)
+		err = fmt.Errorf("%s is not a manifest: file %q is missing (%w); run varve build OUT SRC, also after a build that was interrupted", r.name, currentName, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.close())
@@ -131,7 +130,7 @@ func Open(ctx context.Context, name string) (*Repository, error) {
 	return r, nil
 }
 
-// IsFolder reports whether a folder is a repository, or was.
+// IsFolder reports whether a local folder is a repository. The repository may be damaged.
 func IsFolder(dir string) bool {
 	current, err := os.Lstat(filepath.Join(dir, currentName))
 	if err != nil || !current.Mode().IsRegular() {
@@ -141,21 +140,20 @@ func IsFolder(dir string) bool {
 	return err == nil && snapshots.IsDir()
 }
 
-// IsPlace reports as much of what lies in a folder of an object store, by the names of its files
-// and folders.
+// IsPlace reports the same of a folder of an object store, from the names of its files and folders.
 func IsPlace(files, folders []string) bool {
 	return slices.Contains(files, currentName) && slices.Contains(folders, snapshotFolder)
 }
 
-// Name returns the folder, as it was given, or the prefix.
+// Name returns the folder as Create or Open got it, or the prefix.
 func (r *Repository) Name() string { return r.name }
 
-// Close releases what was opened, and removes tables that were committed and not published.
+// Close releases locks and connections, and removes tables that were committed but not published.
 func (r *Repository) Close() error {
 	return errors.Join(r.discard(), r.leave(), r.files.close())
 }
 
-// Current returns the id of the snapshot that counts; it is empty before the first one.
+// Current returns the ID of the current snapshot. It is empty before the first one is published.
 func (r *Repository) Current(ctx context.Context) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -172,7 +170,7 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 		return "", r.damagedPointer(err.Error())
 	}
 	if p.Varve != Version {
-		return "", fmt.Errorf("%s: a manifest of version %d: %w: this is varve %d", r.name, p.Varve, errors.ErrUnsupported, Version)
+		return "", fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, Version)
 	}
 	if !isSum(p.Snapshot) {
 		return "", r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", p.Snapshot))
@@ -180,9 +178,10 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 	return p.Snapshot, nil
 }
 
-// damagedPointer says how the file is made anew: it is all that tells which snapshot counts.
+// damagedPointer returns an error that says how to repair the file: nothing else records which
+// snapshot is current.
 func (r *Repository) damagedPointer(detail string) error {
-	return r.damaged(currentName, Altered, fmt.Sprintf("%s; the snapshots are in %s, and one of them counts again once the file says %s",
+	return r.damaged(currentName, FileCorrupt, fmt.Sprintf("%s; choose a snapshot in %s and make the file say %s",
 		detail, r.path(snapshotFolder), bytes.TrimSpace(encodePointer("ID"))))
 }
 
@@ -193,7 +192,7 @@ func encodePointer(id string) []byte {
 	return fmt.Appendf(nil, "{\"varve\":%d,\"snapshot\":%q}\n", Version, id)
 }
 
-// Load reads a snapshot. It is what was published, or an error.
+// Load reads a snapshot and verifies its SHA-256.
 func (r *Repository) Load(ctx context.Context, id string) (*Snapshot, error) {
 	data, err := r.read(ctx, id)
 	if err != nil {
@@ -207,35 +206,35 @@ func (r *Repository) Load(ctx context.Context, id string) (*Snapshot, error) {
 	return snap, nil
 }
 
-// read reads the file of a snapshot.
+// read returns the content of a snapshot's file.
 func (r *Repository) read(ctx context.Context, id string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if !isSum(id) {
-		return nil, fmt.Errorf("%s: %.80q is no snapshot: an id has 64 hex digits", r.name, id)
+		return nil, fmt.Errorf("%s: %.80q is not the ID of a snapshot, which has 64 hex digits", r.name, id)
 	}
 	name := snapshotName(id)
 	data, err := readAll(ctx, r.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r.damaged(name, Missing, "")
+		return nil, r.damaged(name, FileMissing, "")
 	}
 	if err == nil && sumOf(data) != id {
-		err = r.damaged(name, alteration(data), "it does not have the SHA-256 that it is named by")
+		err = r.damaged(name, alteration(data), "its SHA-256 differs from its name")
 	}
 	return data, err
 }
 
-// alteration tells a snapshot that was cut off, which does not end as one does, from one that
-// was changed.
+// alteration distinguishes a truncated snapshot, which lacks the final brace, from one that was
+// changed.
 func alteration(data []byte) Damage {
 	if bytes.HasSuffix(data, []byte("\n}\n")) {
-		return Altered
+		return FileCorrupt
 	}
-	return Truncated
+	return FileTruncated
 }
 
-// Find returns the id of the only snapshot of the history that begins with a prefix.
+// Find returns the ID of the only snapshot of the history that starts with a prefix.
 func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 	found := ""
 	for snap, err := range r.Log(ctx) {
@@ -246,7 +245,7 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", fmt.Errorf("%s: snapshot %q is ambiguous: %s and %s", r.name, prefix, found, snap.ID)
+			return "", fmt.Errorf("%s: snapshot %q is ambiguous: it can be %s or %s", r.name, prefix, found, snap.ID)
 		}
 		found = snap.ID
 	}
@@ -256,10 +255,10 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 	return found, nil
 }
 
-// History yields the current snapshot and those before it, the newest first, as far back as
-// they were kept.
+// History yields the current snapshot and its ancestors, the newest first, as far back as GC kept
+// them.
 func (r *Repository) History(ctx context.Context) iter.Seq2[*Snapshot, error] {
-	return back(ctx, r, func(id string) (*Snapshot, string, error) {
+	return walkParents(ctx, r, func(id string) (*Snapshot, string, error) {
 		snap, err := r.Load(ctx, id)
 		if err != nil {
 			return nil, "", err
@@ -268,7 +267,7 @@ func (r *Repository) History(ctx context.Context) iter.Seq2[*Snapshot, error] {
 	})
 }
 
-// Entry is what there is to say about a snapshot in a list of many.
+// Entry is the short description of a snapshot in a log.
 type Entry struct {
 	ID, Parent      string
 	Created         time.Time
@@ -276,10 +275,10 @@ type Entry struct {
 	Sources, Refs   int64
 }
 
-// Log yields what History does, but reads no more of each snapshot than its first lines. That
-// the file is what was published is checked.
+// Log yields the snapshots of History but decodes only the first lines of each. It still reads each
+// file and verifies its SHA-256.
 func (r *Repository) Log(ctx context.Context) iter.Seq2[*Entry, error] {
-	return back(ctx, r, func(id string) (*Entry, string, error) {
+	return walkParents(ctx, r, func(id string) (*Entry, string, error) {
 		data, err := r.read(ctx, id)
 		if err != nil {
 			return nil, "", err
@@ -292,8 +291,8 @@ func (r *Repository) Log(ctx context.Context) iter.Seq2[*Entry, error] {
 	})
 }
 
-// back goes from the current snapshot to its parents, until one is no longer there.
-func back[T any](ctx context.Context, r *Repository, load func(id string) (*T, string, error)) iter.Seq2[*T, error] {
+// walkParents yields the current snapshot and its ancestors, until the file of one is missing.
+func walkParents[T any](ctx context.Context, r *Repository, load func(id string) (*T, string, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		id, err := r.Current(ctx)
 		if err != nil {
@@ -302,6 +301,8 @@ func back[T any](ctx context.Context, r *Repository, load func(id string) (*T, s
 		}
 		for first := true; id != ""; first = false {
 			one, parent, err := load(id)
+			// GC removes old snapshots, so a missing ancestor is the end of the history. A missing
+			// current snapshot is damage.
 			if isMissing(err) && !first {
 				return
 			}
@@ -313,25 +314,25 @@ func back[T any](ctx context.Context, r *Repository, load func(id string) (*T, s
 	}
 }
 
-// Damage is what is wrong with a file of a repository.
+// Damage is a kind of damage to a file of a repository.
 type Damage string
 
 // The damages.
 const (
-	Missing   Damage = "is missing"
-	Truncated Damage = "is truncated"
-	Altered   Damage = "is corrupt"
+	FileMissing   Damage = "is missing"
+	FileTruncated Damage = "is truncated"
+	FileCorrupt   Damage = "is corrupt"
 )
 
-// DamageError is the error of a file of a repository that is not what was published. It is a
-// codec.ErrCorrupt.
+// DamageError is returned for a file of a repository that differs from the file that was published. It
+// is a codec.ErrCorrupt.
 type DamageError struct {
-	Name   string // the file
+	Name   string // path or URL of the file
 	Damage Damage
 	Detail string
 }
 
-// Error names the file.
+// Error names the file and the damage.
 func (e *DamageError) Error() string {
 	s := e.Name + " " + string(e.Damage)
 	if e.Detail != "" {
@@ -349,10 +350,10 @@ func (r *Repository) damaged(name string, damage Damage, detail string) error {
 
 func isMissing(err error) bool {
 	var d *DamageError
-	return errors.As(err, &d) && d.Damage == Missing
+	return errors.As(err, &d) && d.Damage == FileMissing
 }
 
-// path names a file of the repository to a user.
+// path returns the name of a repository's file for messages.
 func (r *Repository) path(name string) string { return r.files.path(name) }
 
 func snapshotName(id string) string { return snapshotFolder + "/" + id + ".json" }

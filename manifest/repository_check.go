@@ -17,8 +17,8 @@ type TableFile struct {
 	blob
 }
 
-// OpenTable opens the file of a table. A file that is missing or has another size is a
-// DamageError; see Check for one whose bytes were changed.
+// OpenTable opens the file of a table. It returns a DamageError if the file is missing or has another
+// size. Check finds files whose bytes were changed.
 func (r *Repository) OpenTable(ctx context.Context, t Table) (*TableFile, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (r *Repository) OpenTable(ctx context.Context, t Table) (*TableFile, error)
 	}
 	f, err := r.open(ctx, t)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r.damaged(t.Name, Missing, "")
+		return nil, r.damaged(t.Name, FileMissing, "")
 	}
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (r *Repository) OpenTable(ctx context.Context, t Table) (*TableFile, error)
 	return &TableFile{f}, nil
 }
 
-// checkSize compares the size of a table's file with what was published.
+// checkSize compares the size of a table's file with the published size.
 func (r *Repository) checkSize(t Table, size int64) error {
 	return checkSize(r.path(t.Name), size, t.Bytes)
 }
@@ -48,21 +48,21 @@ func checkSize(name string, size, want int64) error {
 	if size == want {
 		return nil
 	}
-	damage := Altered
+	damage := FileCorrupt
 	if size < want {
-		damage = Truncated
+		damage = FileTruncated
 	}
-	return &DamageError{name, damage, fmt.Sprintf("it has %d bytes, not %d", size, want)}
+	return &DamageError{name, damage, fmt.Sprintf("it has %d bytes instead of %d", size, want)}
 }
 
-// readyDraft is the draft of a table that was committed and is not published, or nil.
+// readyDraft returns the draft of a table that was committed but not published, or nil.
 func (r *Repository) readyDraft(name string) draft {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ready[name]
 }
 
-// open opens a table, which may not have its name yet.
+// open opens a table, also if it is still a draft.
 func (r *Repository) open(ctx context.Context, t Table) (blob, error) {
 	if d := r.readyDraft(t.Name); d != nil {
 		return d.open()
@@ -70,13 +70,13 @@ func (r *Repository) open(ctx context.Context, t Table) (blob, error) {
 	return r.files.open(ctx, t.Name, t.Bytes)
 }
 
-// lookedAtOnce is how many files are looked for at a time.
-const lookedAtOnce = 8
+// maxConcurrentStats is the number of files that are looked up at a time.
+const maxConcurrentStats = 8
 
-// checkPresent looks for the files of a snapshot.
+// checkPresent returns an error if a file of the snapshot is missing or has another size.
 func (r *Repository) checkPresent(ctx context.Context, snap *Snapshot) error {
 	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(lookedAtOnce)
+	group.SetLimit(maxConcurrentStats)
 	for _, t := range snap.Tables {
 		if r.readyDraft(t.Name) != nil {
 			continue
@@ -89,8 +89,7 @@ func (r *Repository) checkPresent(ctx context.Context, snap *Snapshot) error {
 	return group.Wait()
 }
 
-// Check reads all files of a snapshot, and returns an error that lists every one that is not
-// what was published.
+// Check reads all files of a snapshot. Its error lists every file that differs from the published one.
 func (r *Repository) Check(ctx context.Context, snap *Snapshot) error {
 	var all error
 	for _, t := range snap.Tables {
@@ -113,30 +112,31 @@ func (r *Repository) checkTable(ctx context.Context, t Table) (err error) {
 		return fmt.Errorf("%s: %w", r.path(t.Name), err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != t.Sum {
-		return r.damaged(t.Name, Altered, "it does not have the SHA-256 that it was published with")
+		return r.damaged(t.Name, FileCorrupt, "its SHA-256 is not the published one")
 	}
 	return nil
 }
 
-// check reports what keeps a table from being one: above all, a name that leads elsewhere.
+// check returns an error if the table's fields are invalid. Above all, its name must not lead out of
+// the repository.
 func (t Table) check() error {
 	switch {
 	case !isSum(t.Sum):
 		return badTable(t, fmt.Sprintf("sum is %.80q, not 64 hex digits", t.Sum))
-	case t.Name != tableName(t.Kind, t.Sum) || !t.Kind.plain():
-		return badTable(t, fmt.Sprintf("a table of kind %.80q is not called so", t.Kind))
+	case t.Name != tableName(t.Kind, t.Sum) || !t.Kind.isPlain():
+		return badTable(t, fmt.Sprintf("a table of kind %.80q has another name", t.Kind))
 	case t.Bytes < 0 || t.Rows < 0 || t.First < 0:
-		return badTable(t, fmt.Sprintf("%d bytes, %d rows from %d on", t.Bytes, t.Rows, t.First))
+		return badTable(t, fmt.Sprintf("bytes %d, rows %d or first row %d is negative", t.Bytes, t.Rows, t.First))
 	}
 	return nil
 }
 
 func badTable(t Table, why string) error {
-	return &DamageError{Name: fmt.Sprintf("table %.200q", t.Name), Damage: Altered, Detail: why}
+	return &DamageError{Name: fmt.Sprintf("table %.200q", t.Name), Damage: FileCorrupt, Detail: why}
 }
 
-// plain reports whether a kind, known or not, makes a name that leads nowhere.
-func (k TableKind) plain() bool {
+// isPlain reports whether a kind, known or not, is safe as a part of a file name.
+func (k TableKind) isPlain() bool {
 	for _, c := range []byte(k) {
 		if c < 'a' || c > 'z' {
 			return false

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// crashFolder, in the environment of the test binary, makes it a writer; see
-// TestCrashWriter.
+// crashFolder is an environment variable. If it is set, the test binary is a writer in that folder:
+// see TestCrashWriter.
 const crashFolder = "VARVE_TEST_CRASH_FOLDER"
 
-// TestCrashWriter publishes snapshot after snapshot until it is killed, and says which. It is
-// run by TestKilled in a process of its own.
+// TestCrashWriter publishes one snapshot after another until it is killed, and prints the number of
+// each. TestKilled runs it in a separate process.
 func TestCrashWriter(t *testing.T) {
 	dir := os.Getenv(crashFolder)
 	if dir == "" {
@@ -58,7 +58,8 @@ func crashTexts(n int) []string {
 	return []string{"always", fmt.Sprint(n), fmt.Sprint(n, strings.Repeat(" and more", n%1000))}
 }
 
-// published returns the number of the current snapshot, whose tables say it too.
+// published returns the number of the current snapshot, and checks that its tables contain the same
+// number.
 func published(t *testing.T, r *Repository) (int, error) {
 	id, err := r.Current(t.Context())
 	if id == "" || err != nil {
@@ -87,8 +88,8 @@ func published(t *testing.T, r *Repository) (int, error) {
 	return n, nil
 }
 
-// TestKilled kills writers at random moments. What they said they published is there, and at
-// most one snapshot more; all of it is whole; and the next writer can go on.
+// TestKilled kills writers at random moments. Afterwards all snapshots that they reported are there,
+// and at most one more; every snapshot is complete; and the next writer can continue.
 func TestKilled(t *testing.T) { everywhere(t, testKilled) }
 
 func testKilled(t *testing.T, h *homes) {
@@ -104,8 +105,8 @@ func testKilled(t *testing.T, h *homes) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	dir := h.name(t)
 	last, idle := 0, 0
-	// How long a writer lives fits what it gets done, however busy the machine is: about two
-	// snapshots, so that some are killed before the first and some behind several.
+	// The life of a writer is adapted to the speed of the machine: it should publish about two
+	// snapshots, so that some writers are killed before the first and some after several.
 	life := 12 * time.Millisecond
 	for range kills {
 		said := killWriter(t, dir, time.Duration(random.Int64N(int64(life))))
@@ -119,7 +120,7 @@ func testKilled(t *testing.T, h *homes) {
 			t.Fatal(err)
 		}
 		if now < said || now > said+1 || said < last {
-			t.Fatalf("at %d; it was at %d before, and the writer that was killed said %d", now, last, said)
+			t.Fatalf("current snapshot is %d; it was %d before, and the killed writer reported %d", now, last, said)
 		}
 		switch {
 		case now == last:
@@ -132,14 +133,14 @@ func testKilled(t *testing.T, h *homes) {
 	}
 	t.Logf("%d kills, %d snapshots, %d writers that published none; they live up to %v", kills, last, idle, life)
 	if idle == kills || idle == 0 && !testing.Short() {
-		t.Error("writers were not killed at all stages of their work")
+		t.Error("the kills did not reach all stages of a writer's work")
 	}
 }
 
 const longestLife = 5 * time.Second
 
-// killWriter starts a writer, kills it some time after it is ready, and returns what it last
-// said.
+// killWriter starts a writer, kills it some time after it is ready, and returns the last number that
+// it reported.
 func killWriter(t *testing.T, dir string, after time.Duration) (said int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashWriter$")
@@ -156,7 +157,7 @@ func killWriter(t *testing.T, dir string, after time.Duration) (said int) {
 	for lines.Scan() {
 		n, isNumber := strings.CutPrefix(lines.Text(), "at ")
 		if !isNumber {
-			t.Errorf("the writer says %q", lines.Text())
+			t.Errorf("the writer prints %q", lines.Text())
 			continue
 		}
 		if said, err = strconv.Atoi(n); err != nil {

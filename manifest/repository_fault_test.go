@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// faulty are files on a disk that has room for some bytes, and where some operation is the
-// last one that works.
+// faulty wraps the files of a repository: the disk has room for a limited number of bytes, and a
+// limited number of calls succeed.
 type faulty struct {
 	files
 	bytes, calls int
@@ -45,8 +45,8 @@ func (f *faulty) remove(ctx context.Context, names ...string) (int, error) {
 	return n, errors.Join(f.call(), err)
 }
 
-// swap is that of a folder, with drafts on the faulty disk.
-func (f *faulty) swap(ctx context.Context, since settled, old, new []byte) error {
+// swap works like a folder's, with drafts on the faulty disk.
+func (f *faulty) swap(ctx context.Context, since pointerState, old, new []byte) error {
 	if err := f.call(); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (d *faultyDraft) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *faulty) finish(ctx context.Context, drafts ...named) error {
+func (f *faulty) finish(ctx context.Context, drafts ...namedDraft) error {
 	for i, n := range drafts {
 		if err := f.call(); err != nil {
 			return err
@@ -87,8 +87,8 @@ func (d *faultyDraft) discard() error {
 	return errors.Join(d.disk.call(), d.draft.discard())
 }
 
-// tryPublish publishes on a faulty disk, and sees that what counts is the snapshot of before
-// or, in full, the one that was to be published.
+// tryPublish publishes on a faulty disk, and checks that the current snapshot is then either the one
+// before or the complete new one.
 func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 	t.Helper()
 	old := current(t, r)
@@ -103,13 +103,13 @@ func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 	now := current(t, r)
 	wanted := now.Message == "x,"+text
 	if (err == nil || now.ID != old.ID) && !wanted {
-		t.Errorf("returned %v, and is at %q", err, now.Message)
+		t.Errorf("Publish returned %v, but the current snapshot is %q", err, now.Message)
 	}
 	if err := r.Check(t.Context(), now); err != nil {
 		t.Error(err)
 	}
 	if err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EIO) {
-		t.Errorf("the reason is lost: %v", err)
+		t.Errorf("the error hides its cause: %v", err)
 	}
 	return err == nil
 }
@@ -125,7 +125,7 @@ func testFullDisk(t *testing.T, h *homes) {
 	mustPublish(t, r, "old")
 	for n := 0; !tryPublish(t, r, n, 1e6); n += step {
 		if t.Failed() || n > 2000 {
-			t.Fatalf("with room for %d bytes", n)
+			t.Fatalf("failed with room for %d bytes", n)
 		}
 	}
 	if got := messages(t, r); len(got) != 2 {
@@ -141,7 +141,7 @@ func testEveryCallFails(t *testing.T, h *homes) {
 	n := 0
 	for ; !tryPublish(t, r, 1e6, n); n++ {
 		if t.Failed() || n > 100 {
-			t.Fatalf("with %d calls that work", n)
+			t.Fatalf("failed after %d successful calls", n)
 		}
 	}
 	if n < 10 {

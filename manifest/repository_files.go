@@ -14,47 +14,45 @@ import (
 	"varve/readers/source"
 )
 
-// files keeps the files of a repository. Names are slash-separated and relative.
+// files stores the files of a repository. Names are relative and separated by slashes.
 type files interface {
-	// open opens a file of a size, -1 for one that is not known; where there is none the error
-	// is fs.ErrNotExist, or, of a size that is known, comes with the first byte.
+	// open opens a file. The size is -1 if it is not known. A missing file is an fs.ErrNotExist; if
+	// the size is known, that error may come only with the first read.
 	open(ctx context.Context, name string, size int64) (blob, error)
 	// begin starts a file that has no name yet.
 	begin() (draft, error)
-	// finish brings drafts to where they are to stay, then gives each its name, at once and
-	// for good.
-	finish(ctx context.Context, drafts ...named) error
-	// list returns what lies in a folder; one that is missing is empty.
+	// finish flushes drafts to their final storage, then gives each its name. Each name appears at
+	// once and for good.
+	finish(ctx context.Context, drafts ...namedDraft) error
+	// list returns the files in a folder. A missing folder is empty.
 	list(ctx context.Context, folder string) ([]entry, error)
-	// remove removes files, which may be gone already, in their order: how many, whatever the
-	// error.
+	// remove removes files in this order. Files that are already gone count as removed. It returns the
+	// number of removed files, also with an error.
 	remove(ctx context.Context, names ...string) (int, error)
-	// stat returns where others find a file, and how it is; where there is none the error is
-	// fs.ErrNotExist.
+	// stat returns the location, size and version of a file. A missing file is an fs.ErrNotExist.
 	stat(ctx context.Context, name string) (Source, error)
-	// settle waits until nobody removes files.
-	settle(ctx context.Context) (settled, error)
-	// swap replaces current, if it still holds what old says, nil for a file that is not
-	// there, and nobody began to remove files since; else the error is ErrConflict. Of two at
-	// a time one wins.
-	swap(ctx context.Context, since settled, old, new []byte) error
-	// share waits until nobody removes files, and keeps others from it until it is released.
+	// settle waits until no GC is removing files.
+	settle(ctx context.Context) (pointerState, error)
+	// swap replaces current if it still holds old (nil if the file must not exist) and no GC has
+	// started since. Otherwise it returns ErrConflict. Of two concurrent calls one wins.
+	swap(ctx context.Context, since pointerState, old, new []byte) error
+	// share waits until no GC is removing files, and prevents GC until release is called.
 	share(ctx context.Context) (release func() error, err error)
-	// exclude is ErrBusy as long as anybody shares, and keeps others from it until it is
-	// released.
+	// exclude returns ErrBusy while anybody holds a share, and prevents shares until release is
+	// called.
 	exclude(ctx context.Context) (release func() error, err error)
-	// path returns what to call a file in an error.
+	// path returns the name of a file for messages.
 	path(name string) string
 	close() error
 }
 
-// settled is what current was when nobody removed files.
-type settled struct {
-	data    []byte // nil: there was none
-	version string // of an object store's
+// pointerState is the content of current at a moment when no GC was removing files.
+type pointerState struct {
+	data    []byte // nil if there was no file
+	version string // the object store's version of it
 }
 
-// blob is a file that does not change.
+// blob is an immutable file that is open for reading.
 type blob interface {
 	io.ReaderAt
 	io.Closer
@@ -64,26 +62,26 @@ type blob interface {
 // draft is a file that is being written.
 type draft interface {
 	io.Writer
-	// open opens what was written for reading.
+	// open opens the bytes written so far for reading.
 	open() (blob, error)
-	// discard removes the file; after finish it does nothing.
+	// discard removes the file. After finish it does nothing.
 	discard() error
 }
 
-// named is a draft that is ready, with the name that it is to have.
-type named struct {
+// namedDraft is a complete draft and its future name.
+type namedDraft struct {
 	draft draft
 	name  string
 }
 
 type entry struct {
-	name     string // within its folder
+	name     string // without the folder
 	size     int64
 	modified time.Time
 }
 
-// home returns what keeps a repository of a name: a folder, which is made by way of local, or
-// an object store.
+// home returns the storage of a repository with this name: an object store, or the folder that local
+// opens or creates.
 func home(ctx context.Context, name string, local func(dir string) (*folder, error)) (files, error) {
 	if source.IsObject(name) {
 		return openObjects(ctx, name)
@@ -98,19 +96,19 @@ func home(ctx context.Context, name string, local func(dir string) (*folder, err
 	return f, nil
 }
 
-// checkLocal refuses other URLs, which would otherwise become folders of such names.
+// checkLocal rejects URLs of other kinds, which would become local folders with odd names.
 func checkLocal(dir string) error {
 	if !source.IsURL(dir) {
 		return nil
 	}
-	return fmt.Errorf("%s: manifests are kept in local folders and in object stores: name a folder, such as ./%s, or a prefix, such as s3://bucket/%s: %w",
+	return fmt.Errorf("%s: a manifest cannot be stored at this URL; name a folder, such as ./%s, or a prefix in an object store, such as s3://bucket/%s: %w",
 		dir, path.Base(dir), path.Base(dir), errors.ErrUnsupported)
 }
 
-// maxDocument bounds the files that are read whole.
+// maxDocument limits the size of files that are read into memory as a whole.
 const maxDocument = 1 << 30
 
-// readAll reads a small file.
+// readAll returns the content of a small file.
 func readAll(ctx context.Context, store files, name string) (data []byte, err error) {
 	f, err := store.open(ctx, name, -1)
 	if err != nil {
@@ -122,7 +120,7 @@ func readAll(ctx context.Context, store files, name string) (data []byte, err er
 		}
 	}()
 	if f.Size() > maxDocument {
-		return nil, &DamageError{store.path(name), Altered, fmt.Sprintf("%d bytes are more than the %d allowed", f.Size(), int64(maxDocument))}
+		return nil, &DamageError{store.path(name), FileCorrupt, fmt.Sprintf("it has %d bytes, the limit is %d", f.Size(), int64(maxDocument))}
 	}
 	data = make([]byte, f.Size())
 	if n, err := f.ReadAt(data, 0); n < len(data) {
@@ -131,14 +129,14 @@ func readAll(ctx context.Context, store files, name string) (data []byte, err er
 	return data, nil
 }
 
-// writeAll writes a small file that does not change.
+// writeAll writes a small immutable file.
 func writeAll(ctx context.Context, store files, name string, data []byte) (err error) {
 	d, err := store.begin()
 	if err != nil {
 		return err
 	}
 	if _, err = d.Write(data); err == nil {
-		err = store.finish(ctx, named{d, name})
+		err = store.finish(ctx, namedDraft{d, name})
 	}
 	if err != nil {
 		return joinDiscard(err, d)
@@ -146,11 +144,11 @@ func writeAll(ctx context.Context, store files, name string, data []byte) (err e
 	return nil
 }
 
-// joinDiscard gives up a draft because of an error. That it could not be removed either is
-// no news.
+// joinDiscard discards a draft after an error. A failure to remove it adds to the message but does not
+// replace the error.
 func joinDiscard(err error, d draft) error {
 	if derr := d.discard(); derr != nil {
-		return fmt.Errorf("%w (and the draft stays until gc: %w)", err, derr)
+		return fmt.Errorf("%w (the draft could not be removed either and stays until gc: %w)", err, derr)
 	}
 	return err
 }
@@ -165,7 +163,7 @@ func isSum(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// tableName returns the file of a table.
+// tableName returns the name of a table's file within the repository.
 func tableName(kind TableKind, sum string) string {
 	switch kind {
 	case Patches:

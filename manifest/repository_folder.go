@@ -17,20 +17,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// folder keeps a repository in a local folder. Nothing in a manifest, links included, leads
-// out of it.
+// folder stores a repository in a local folder. os.Root ensures that no name and no symbolic link
+// leads out of it.
 type folder struct {
 	dir  string
 	root *os.Root
 
 	mu   sync.Mutex
-	made map[string]bool // folders of the repository that are there
-	// unsynced are folders in which others were made: before anything counts, they are to be
-	// found after a loss of power.
+	made map[string]bool // folders of the repository that exist
+	// unsynced are the folders in which a folder was created. They must be synced before a snapshot is
+	// published, so that it survives a power failure.
 	unsynced map[string]bool
 }
 
+// createFolder makes a folder and its parents.
 func createFolder(dir string) (*folder, error) {
+	// Remember which parents get a new entry before MkdirAll hides that.
 	above := filepath.Dir(filepath.Clean(dir))
 	unsynced := map[string]bool{above: true}
 	for at := above; filepath.Dir(at) != at; at = filepath.Dir(at) {
@@ -49,11 +51,11 @@ func createFolder(dir string) (*folder, error) {
 	return f, err
 }
 
-// notFolder says more of a file where a manifest was to be, such as the first of the sources where
-// the manifest's name was forgotten.
+// notFolder returns a clearer error if dir is a file. That happens when a user forgets OUT, so that
+// the first source is in its place.
 func notFolder(dir string, err error) error {
 	if info, failed := os.Stat(dir); failed == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file, and a manifest is a folder: varve build OUT SRC makes one", dir)
+		return fmt.Errorf("%s is a file, but a manifest is a folder; name the folder first: varve build OUT SRC", dir)
 	}
 	return err
 }
@@ -62,7 +64,7 @@ func openFolder(dir string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no manifest is there: %w; varve build OUT SRC makes one", dir, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: there is no manifest: %w; run varve build OUT SRC", dir, fs.ErrNotExist)
 	case err != nil:
 		return nil, notFolder(dir, err)
 	}
@@ -72,7 +74,7 @@ func openFolder(dir string) (*folder, error) {
 func (f *folder) close() error            { return f.root.Close() }
 func (f *folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
 
-// localBlob is an open file; its size is that of the time of opening.
+// localBlob is an open file. Its size is the size when it was opened.
 type localBlob struct {
 	*os.File
 	size int64
@@ -87,7 +89,7 @@ func (f *folder) open(_ context.Context, name string, _ int64) (blob, error) {
 func (f *folder) openNow(name string) (blob, error) {
 	file, err := f.root.OpenFile(filepath.FromSlash(name), forReading, 0)
 	if err != nil {
-		return nil, f.named(name, err)
+		return nil, f.withPath(name, err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -99,8 +101,8 @@ func (f *folder) openNow(name string) (blob, error) {
 	return localBlob{file, info.Size()}, nil
 }
 
-// named has an error call a file by its whole path.
-func (f *folder) named(name string, err error) error {
+// withPath replaces the path in an error by the whole path of the file.
+func (f *folder) withPath(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return &fs.PathError{Op: p.Op, Path: f.path(name), Err: p.Err}
@@ -111,7 +113,7 @@ func (f *folder) named(name string, err error) error {
 func (f *folder) stat(_ context.Context, name string) (Source, error) {
 	info, err := f.root.Stat(filepath.FromSlash(name))
 	if err != nil {
-		return Source{}, f.named(name, err)
+		return Source{}, f.withPath(name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return Source{}, fmt.Errorf("%s: not a regular file", f.path(name))
@@ -126,7 +128,7 @@ func (f *folder) list(_ context.Context, name string) ([]entry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, f.named(name, err)
+		return nil, f.withPath(name, err)
 	}
 	found, err := dir.ReadDir(-1)
 	if err := errors.Join(err, dir.Close()); err != nil {
@@ -135,7 +137,7 @@ func (f *folder) list(_ context.Context, name string) ([]entry, error) {
 	entries := make([]entry, 0, len(found))
 	for _, e := range found {
 		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) { // removed since the folder was read
 			continue
 		}
 		if err != nil {
@@ -158,30 +160,30 @@ func (f *folder) remove(ctx context.Context, names ...string) (int, error) {
 	return len(names), nil
 }
 
-// removeOne removes a file that may be gone already.
+// removeOne removes a file, if it still exists.
 func (f *folder) removeOne(name string) error {
 	err := f.root.Remove(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return f.named(name, err)
+	return f.withPath(name, err)
 }
 
 // localDraft is a file in the folder drafts.
 type localDraft struct {
 	folder *folder
 	file   *os.File
-	name   string // drafts/…, until it has the name that it is to have
+	name   string // drafts/…, or the final name once the draft is finished
 	stage  draftStage
 }
 
-// draftStage says what became of a draft.
+// draftStage is the progress of a draft.
 type draftStage uint8
 
 const (
 	written draftStage = iota
-	synced             // it is on disk, and closed
-	over               // it has its name, or was discarded
+	synced             // flushed to disk and closed
+	finished               // renamed or discarded
 )
 
 func (f *folder) begin() (draft, error) {
@@ -191,7 +193,7 @@ func (f *folder) begin() (draft, error) {
 	name := "drafts/" + rand.Text()
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, f.named(name, err)
+		return nil, f.withPath(name, err)
 	}
 	return &localDraft{folder: f, file: file, name: name}, nil
 }
@@ -199,16 +201,16 @@ func (f *folder) begin() (draft, error) {
 func (d *localDraft) Write(p []byte) (int, error) {
 	n, err := d.file.Write(p)
 	if err != nil {
-		err = d.folder.named(d.name, err)
+		err = d.folder.withPath(d.name, err)
 	}
 	return n, err
 }
 
 func (d *localDraft) open() (blob, error) { return d.folder.openNow(d.name) }
 
-// finish waits for the disk as seldom as it can: once for all files together, once for all
-// folders.
-func (f *folder) finish(_ context.Context, drafts ...named) error {
+// finish flushes all files concurrently, then renames them, then flushes all folders concurrently:
+// waiting for the disk twice is much faster than twice for each file.
+func (f *folder) finish(_ context.Context, drafts ...namedDraft) error {
 	var files, folders errgroup.Group
 	for _, n := range drafts {
 		d := n.draft.(*localDraft)
@@ -217,6 +219,7 @@ func (f *folder) finish(_ context.Context, drafts ...named) error {
 	if err := files.Wait(); err != nil {
 		return err
 	}
+	// A name survives a power failure only if its folder is flushed too.
 	unsynced := map[string]bool{}
 	for _, n := range drafts {
 		if err := f.rename(n.draft.(*localDraft), n.name); err != nil {
@@ -237,20 +240,20 @@ func (f *folder) finish(_ context.Context, drafts ...named) error {
 	return nil
 }
 
-// sync brings a draft to disk. Nothing can be written to it any more.
+// sync flushes a draft to disk and closes it for writing.
 func (d *localDraft) sync() error {
 	if d.stage != written {
 		return nil
 	}
 	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
-		return d.folder.named(d.name, err)
+		return d.folder.withPath(d.name, err)
 	}
 	d.stage = synced
 	return nil
 }
 
 func (f *folder) rename(d *localDraft, name string) error {
-	if d.stage == over {
+	if d.stage == finished {
 		return nil
 	}
 	if err := f.makeFolder(path.Dir(name)); err != nil {
@@ -259,23 +262,23 @@ func (f *folder) rename(d *localDraft, name string) error {
 	if err := rename(f.root, d.name, name); err != nil {
 		return err
 	}
-	d.name, d.stage = name, over
+	d.name, d.stage = name, finished
 	return nil
 }
 
 func (d *localDraft) discard() error {
-	if d.stage == over {
+	if d.stage == finished {
 		return nil
 	}
-	d.stage = over
+	d.stage = finished
 	err := d.file.Close()
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
 	}
-	return errors.Join(err, d.folder.removeOne(d.name)) // once others may write, gc takes what was left
+	return errors.Join(err, d.folder.removeOne(d.name)) // if this fails, GC removes the draft later
 }
 
-// makeFolder makes a folder directly in the repository's.
+// makeFolder makes a folder directly below the repository's.
 func (f *folder) makeFolder(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -286,14 +289,14 @@ func (f *folder) makeFolder(name string) error {
 	case err == nil:
 		f.unsynced[f.dir] = true
 	case !errors.Is(err, fs.ErrExist):
-		return f.named(name, err)
+		return f.withPath(name, err)
 	}
 	f.made[name] = true
 	return nil
 }
 
-func (f *folder) swap(ctx context.Context, _ settled, old, new []byte) error {
-	release, err := f.wait(ctx, "current", exclusively)
+func (f *folder) swap(ctx context.Context, _ pointerState, old, new []byte) error {
+	release, err := f.wait(ctx, "current", exclusive)
 	if err != nil {
 		return err
 	}
@@ -301,6 +304,7 @@ func (f *folder) swap(ctx context.Context, _ settled, old, new []byte) error {
 	return errors.Join(err, release())
 }
 
+// compareAndWrite writes a new file if the present one still equals old. The caller holds the lock.
 func (f *folder) compareAndWrite(ctx context.Context, name string, old, new []byte) error {
 	now, err := readAll(ctx, f, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -316,21 +320,21 @@ func (f *folder) compareAndWrite(ctx context.Context, name string, old, new []by
 }
 
 func (f *folder) share(ctx context.Context) (func() error, error) {
-	return f.wait(ctx, "writers", together)
+	return f.wait(ctx, "writers", shared)
 }
 
 func (f *folder) exclude(context.Context) (func() error, error) {
-	return f.lock("writers", exclusively)
+	return f.lock("writers", exclusive)
 }
 
-// settle has nothing to wait for: whoever shares keeps all others from removing files.
-func (f *folder) settle(context.Context) (settled, error) { return settled{}, nil }
+// settle returns at once: share already prevents GC in a folder.
+func (f *folder) settle(context.Context) (pointerState, error) { return pointerState{}, nil }
 
-// lockPause is the time between two attempts at a lock.
+// lockPause is the time between two attempts to lock a file.
 const lockPause = 5 * time.Millisecond
 
-// wait locks a file of the folder locks as soon as it is free. The system gives back the
-// locks of a process that dies.
+// wait locks a file of the folder locks as soon as it is free. The operating system releases the locks
+// of a process that dies.
 func (f *folder) wait(ctx context.Context, name string, how lockMode) (func() error, error) {
 	for {
 		release, err := f.lock(name, how)
@@ -352,7 +356,7 @@ func (f *folder) lock(name string, how lockMode) (func() error, error) {
 	name = "locks/" + name
 	file, err := f.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, f.named(name, err)
+		return nil, f.withPath(name, err)
 	}
 	if err := lockFile(file, how); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -360,10 +364,10 @@ func (f *folder) lock(name string, how lockMode) (func() error, error) {
 	return func() error { return unlockFile(file) }, nil
 }
 
-// lockMode says who may hold a lock besides.
+// lockMode says whether others may hold the lock at the same time.
 type lockMode uint8
 
 const (
-	exclusively lockMode = iota
-	together
+	exclusive lockMode = iota
+	shared
 )

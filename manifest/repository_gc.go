@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Collected is what a GC removed.
+// Collected lists the files that GC removed.
 type Collected struct {
-	Files []string // within the repository, in the order of removal
+	Files []string // names within the repository, in the order of removal
 	Bytes int64
 }
 
-// GC removes what the newest snapshots do not need: older ones, tables that only they
-// needed or that were never published, and drafts. It is ErrBusy, and removes nothing, as
-// long as anybody writes, also through this Repository; and removes nothing unless it can
+// GC removes everything that the newest snapshots, keep in number, do not need: older snapshots,
+// tables that only these need or that were never published, and drafts. It returns ErrBusy and removes
+// nothing while anybody writes, also through this Repository. It also removes nothing unless it can
 // read every snapshot that it keeps.
 //
-// When it fails half-way, Collected says what is gone.
+// If GC fails half-way, Collected lists the files that are gone.
 func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err error) {
 	if keep < 1 {
-		return done, fmt.Errorf("%s: cannot keep %d snapshots: the current one always stays", r.name, keep)
+		return done, fmt.Errorf("%s: cannot keep %d snapshots; keep at least 1, the current one", r.name, keep)
 	}
 	release, err := r.files.exclude(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err erro
 	if err != nil {
 		return done, err
 	}
-	// Snapshots go first: one without its tables would be found damaged.
+	// Remove snapshots first: a snapshot without its tables would look damaged.
 	for _, name := range []string{snapshotFolder, "tables", "patches", "drafts"} {
 		if err := r.sweep(ctx, name, needed, &done); err != nil {
 			return done, err
@@ -42,7 +42,7 @@ func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err erro
 	return done, nil
 }
 
-// needed returns the files of the newest snapshots.
+// needed returns the names of the files that the newest snapshots use.
 func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, error) {
 	needed := make(map[string]bool)
 	for snap, err := range r.History(ctx) {
@@ -53,7 +53,7 @@ func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, err
 		for _, t := range snap.Tables {
 			needed[t.Name] = true
 		}
-		// What lies behind may be damaged, and does not matter.
+		// Stop here: older snapshots may be damaged, which does not matter.
 		if keep--; keep == 0 {
 			break
 		}
@@ -61,7 +61,7 @@ func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, err
 	return needed, nil
 }
 
-// sweep removes what is not needed in a folder.
+// sweep removes the files of a folder that are not needed.
 func (r *Repository) sweep(ctx context.Context, folder string, needed map[string]bool, done *Collected) error {
 	entries, err := r.files.list(ctx, folder)
 	if err != nil {

@@ -28,13 +28,13 @@ func testGC(t *testing.T, h *homes) {
 			}
 			kept := min(keep, 4)
 			if got := len(messages(t, r)); got != kept {
-				t.Errorf("%d snapshots are left", got)
+				t.Errorf("%d snapshots remain", got)
 			}
 			if want := 2 * (4 - kept); len(done.Files) != want {
 				t.Errorf("removed %q, want %d files", done.Files, want)
 			}
 			if freed := before - h.size(t, r); done.Bytes != freed {
-				t.Errorf("says %d bytes, freed %d", done.Bytes, freed)
+				t.Errorf("GC reports %d bytes, but freed %d", done.Bytes, freed)
 			}
 			for snap, err := range r.History(t.Context()) {
 				if err := errors.Join(err, r.Check(t.Context(), snap)); err != nil {
@@ -44,7 +44,7 @@ func testGC(t *testing.T, h *homes) {
 		})
 	}
 	if _, err := h.repository(t).GC(t.Context(), 0); err == nil {
-		t.Error("kept nothing")
+		t.Error("GC(0) succeeded, want an error")
 	}
 }
 
@@ -66,7 +66,7 @@ func sizeOf(tb testing.TB, r *Repository) (n int64) {
 	return n
 }
 
-// TestGCWaitsForWriters: tables that are written and not yet published are somebody's work.
+// TestGCWaitsForWriters checks that GC refuses to run while tables are being written.
 func TestGCWaitsForWriters(t *testing.T) { everywhere(t, testGCWaitsForWriters) }
 
 func testGCWaitsForWriters(t *testing.T, h *homes) {
@@ -95,8 +95,8 @@ func testGCWaitsForWriters(t *testing.T, h *homes) {
 	}
 }
 
-// TestGCRemovesLeftovers: whoever loses a race at the last moment leaves files that have their
-// names, and whoever crashes leaves drafts.
+// TestGCRemovesLeftovers checks that GC removes the files of a writer that lost the race at the last
+// moment, and the drafts of a writer that crashed.
 func TestGCRemovesLeftovers(t *testing.T) { everywhere(t, testGCRemovesLeftovers) }
 
 func testGCRemovesLeftovers(t *testing.T, h *homes) {
@@ -111,14 +111,14 @@ func testGCRemovesLeftovers(t *testing.T, h *homes) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(done.Files, lost) {
-		t.Errorf("removed %q, not %q", done.Files, lost)
+		t.Errorf("removed %q, want %q", done.Files, lost)
 	}
 	if err := r.Check(t.Context(), snap); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestLosersLeaveNothing: a writer that is too late, or gives up, cleans up behind itself.
+// TestLosersLeaveNothing checks that a writer that is too late, or gives up, removes its files.
 func TestLosersLeaveNothing(t *testing.T) { everywhere(t, testLosersLeaveNothing) }
 
 func testLosersLeaveNothing(t *testing.T, h *homes) {
@@ -146,11 +146,12 @@ func testLosersLeaveNothing(t *testing.T, h *homes) {
 		t.Fatal(err)
 	}
 	if after := h.size(t, r); after != before {
-		t.Errorf("it left %d bytes", after-before)
+		t.Errorf("%d bytes remain", after-before)
 	}
 }
 
-// TestGCNeedsEverySnapshot: what cannot be read might need anything.
+// TestGCNeedsEverySnapshot checks that GC removes nothing if it cannot read a snapshot that it keeps:
+// that snapshot might need any file.
 func TestGCNeedsEverySnapshot(t *testing.T) { everywhere(t, testGCNeedsEverySnapshot) }
 
 func testGCNeedsEverySnapshot(t *testing.T, h *homes) {
@@ -163,12 +164,12 @@ func testGCNeedsEverySnapshot(t *testing.T, h *homes) {
 	}
 	done, err := r.GC(t.Context(), 1)
 	if err != nil || !slices.Contains(done.Files, snapshotName(old.ID)) {
-		t.Errorf("what is not kept may be damaged: %q, %v", done.Files, err)
+		t.Errorf("a damaged snapshot that is not kept: removed %q, %v", done.Files, err)
 	}
 }
 
-// A table that is given up is gone, also when something else took its draft; one that was
-// published stays.
+// TestDrop checks that a dropped table is gone, also if another table had the same content, and that a
+// published table stays.
 func TestDrop(t *testing.T) { everywhere(t, testDrop) }
 
 func testDrop(t *testing.T, h *homes) {
@@ -199,10 +200,10 @@ func testDrop(t *testing.T, h *homes) {
 			t.Error(err)
 		}
 		if left, err := os.ReadDir(drafts); h.store == nil && (err != nil || len(left) > 0) {
-			t.Errorf("%d drafts are left: %v", len(left), err)
+			t.Errorf("%d drafts remain: %v", len(left), err)
 		}
 		if err := r.checkTable(t.Context(), table); !isMissing(err) {
-			t.Errorf("a table that was dropped is still there: %v", err)
+			t.Errorf("a dropped table still exists: %v", err)
 		}
 	}
 	if err := errors.Join(r.Drop(snap.Tables[0]), r.Check(t.Context(), snap)); err != nil {
@@ -210,7 +211,7 @@ func testDrop(t *testing.T, h *homes) {
 	}
 }
 
-// Log says what History does, and finds fields wherever they are.
+// TestLog checks that Log agrees with History, and that it finds fields in any order.
 func TestLog(t *testing.T) { everywhere(t, testLog) }
 
 func testLog(t *testing.T, h *homes) {
@@ -233,7 +234,7 @@ func testLog(t *testing.T, h *homes) {
 		log = log[1:]
 	}
 	if len(log) > 0 {
-		t.Errorf("more: %+v", log)
+		t.Errorf("unexpected entries: %+v", log)
 	}
 	d, err := decodeHead([]byte(`{"tables":[{"refs":1}],"message":"m","new":{"varve":7},"varve":1,"refs":5}`))
 	if err != nil || d.Message != "m" || d.Refs != 5 {
@@ -241,7 +242,7 @@ func testLog(t *testing.T, h *homes) {
 	}
 	for _, bad := range []string{"", "[", `{"varve":2}`, `{"varve":1,"parent":"x"}`, `{"varve":1,"refs":"x"}`, `{"varve":1,`} {
 		if _, err := decodeHead([]byte(bad)); err == nil {
-			t.Errorf("%q was read", bad)
+			t.Errorf("%q was decoded, want an error", bad)
 		}
 	}
 }

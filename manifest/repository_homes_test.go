@@ -13,8 +13,8 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// homes are where tests keep repositories: folders, or an object store in this process. Files
-// are called by their whole names.
+// homes are the places where tests store repositories: local folders, or an object store in this
+// process. Files have their full names.
 type homes struct {
 	store *storetest.Memory // nil for others
 	root  string            // of a real object store; empty for folders
@@ -27,7 +27,7 @@ func everywhere(t *testing.T, test func(t *testing.T, h *homes)) {
 	t.Run("objects", func(t *testing.T) { test(t, &homes{store: storetest.NewMemory(t)}) })
 }
 
-// name is that of a repository that is not there yet.
+// name returns the name of a repository that does not exist yet.
 func (h *homes) name(tb testing.TB) string {
 	h.made++
 	switch {
@@ -39,7 +39,7 @@ func (h *homes) name(tb testing.TB) string {
 	return fmt.Sprintf("s3://bucket/a b/%d.varve", h.made)
 }
 
-// repository makes one.
+// repository creates a repository.
 func (h *homes) repository(tb testing.TB) *Repository {
 	tb.Helper()
 	r, err := Create(tb.Context(), h.name(tb), false)
@@ -54,7 +54,7 @@ func (h *homes) repository(tb testing.TB) *Repository {
 	return r
 }
 
-// change changes a file: to what f makes of it, or to none if that is nil.
+// change replaces the content of a file by the result of f, or removes the file if that is nil.
 func (h *homes) change(tb testing.TB, file string, f func([]byte) []byte) {
 	tb.Helper()
 	if h.store != nil {
@@ -90,7 +90,7 @@ func (h *homes) remove(tb testing.TB, file string) {
 	h.change(tb, file, func([]byte) []byte { return nil })
 }
 
-// size is that of all files of a repository but locks.
+// size returns the total size of the files of a repository, without locks.
 func (h *homes) size(tb testing.TB, r *Repository) (n int64) {
 	tb.Helper()
 	if h.store == nil {
@@ -105,7 +105,7 @@ func (h *homes) size(tb testing.TB, r *Repository) (n int64) {
 	return n
 }
 
-// pass has as much time pass as it takes until a writer that was killed counts as gone.
+// pass lets so much time pass that a killed writer no longer counts.
 func (h *homes) pass(d time.Duration) {
 	if h.store != nil {
 		h.store.Pass(d)

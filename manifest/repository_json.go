@@ -13,8 +13,9 @@ import (
 	"varve/zarrjson"
 )
 
-// A snapshot's file is a JSON object, for others to read as well: one line for each group,
-// array, placement, table and skipped source. An array's zarr.json is in it as it stands.
+// snapshotDocument is the JSON of a snapshot's file, which other programs can read too: one line for
+// each group, array, placement, table and skipped source. It contains each array's zarr.json
+// unchanged.
 type snapshotDocument struct {
 	headDocument
 	Generation int                 `json:"generation,omitempty"`
@@ -29,7 +30,7 @@ type snapshotDocument struct {
 	Merged     map[string]int64    `json:"merged,omitempty"`
 }
 
-// headDocument are the fields that a snapshot begins with.
+// headDocument has the first fields of a snapshot.
 type headDocument struct {
 	Varve   int       `json:"varve"`
 	Parent  string    `json:"parent"`
@@ -48,11 +49,11 @@ type groupDocument struct {
 type arrayDocument struct {
 	Path string          `json:"path"`
 	Zarr json.RawMessage `json:"zarr"`
-	placedDocument
+	placementFields
 }
 
-// placedDocument is what is said of an array besides its schema.
-type placedDocument struct {
+// placementFields has the fields of an array besides its schema.
+type placementFields struct {
 	Placement  string            `json:"placement,omitempty"`
 	Variables  []string          `json:"variables,omitempty"`
 	Dims       []string          `json:"dims"`
@@ -94,7 +95,7 @@ type segmentDocument struct {
 	Shift []int64 `json:"shift"`
 }
 
-// tableDocument has no field for the sum, which is in the name.
+// tableDocument has no field for the sum, because the name contains it.
 type tableDocument struct {
 	Kind  TableKind `json:"kind"`
 	Name  string    `json:"name"`
@@ -108,11 +109,11 @@ type skippedDocument struct {
 	Why string `json:"why"`
 }
 
-// linesAtOnce is how many lines are written before another core takes some of them.
-const linesAtOnce = 64
+// linesPerTask is the number of lines that one goroutine writes before it takes the next ones.
+const linesPerTask = 64
 
-// embedded reverts embed.
-func embedded(raw json.RawMessage) ([]byte, error) {
+// unembed reverts embed.
+func unembed(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return raw, nil
 	}
@@ -132,18 +133,18 @@ func convert[A, B any](from []A, f func(A) B) []B {
 	return to
 }
 
-func (d *headDocument) check() error {
+func (d *headDocument) checkVersion() error {
 	switch {
 	case d.Varve != Version:
-		return fmt.Errorf("a snapshot of version %d: %w: this is varve %d", d.Varve, errors.ErrUnsupported, Version)
+		return fmt.Errorf("the snapshot has version %d, which is %w: this varve reads version %d", d.Varve, errors.ErrUnsupported, Version)
 	case d.Parent != "" && !isSum(d.Parent):
 		return fmt.Errorf("%w: parent is %.80q, not 64 hex digits", codec.ErrCorrupt, d.Parent)
 	}
 	return nil
 }
 
-// decodeHead reads the fields that a snapshot begins with, and what is behind them only if
-// somebody put them elsewhere.
+// decodeHead returns the first fields of a snapshot. It stops when it has all of them, and reads on
+// only if another program wrote them in another order.
 func decodeHead(data []byte) (*headDocument, error) {
 	d := &headDocument{}
 	fields := map[string]any{"varve": &d.Varve, "parent": &d.Parent, "created": &d.Created, "message": &d.Message,
@@ -158,6 +159,7 @@ func decodeHead(data []byte) (*headDocument, error) {
 		name, _ := key.(string)
 		into := fields[name]
 		delete(fields, name)
+		// Skip a field of another name.
 		if into == nil {
 			into = &json.RawMessage{}
 		}
@@ -166,16 +168,16 @@ func decodeHead(data []byte) (*headDocument, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
-	return d, d.check()
+	return d, d.checkVersion()
 }
 
-// decodeSnapshot reads the file of a snapshot. Fields that it does not know are passed over.
+// decodeSnapshot parses a snapshot's file. It ignores fields that it does not know.
 func decodeSnapshot(data []byte) (*Snapshot, error) {
 	var d snapshotDocument
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
-	if err := d.check(); err != nil {
+	if err := d.checkVersion(); err != nil {
 		return nil, err
 	}
 	s := &Snapshot{
@@ -212,7 +214,7 @@ func (s *Snapshot) decodeSchemas(d *snapshotDocument) error {
 }
 
 func decodeGroup(g groupDocument) (GroupSchema, error) {
-	doc, err := embedded(g.Attributes)
+	doc, err := unembed(g.Attributes)
 	if err != nil {
 		return GroupSchema{}, err
 	}
@@ -221,7 +223,7 @@ func decodeGroup(g groupDocument) (GroupSchema, error) {
 }
 
 func decodeArray(a *arrayDocument) (Array, error) {
-	doc, err := embedded(a.Zarr)
+	doc, err := unembed(a.Zarr)
 	if err != nil {
 		return Array{}, err
 	}
@@ -229,7 +231,7 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	if err != nil {
 		return Array{}, err
 	}
-	// The white space is the snapshot's, not that of a document that a client sees.
+	// Restore the white space that clients get: a snapshot has the attributes on one line.
 	schema.Attributes = schema.Attributes.WithoutLayout()
 	return Array{
 		Path: a.Path, Schema: schema, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,

@@ -12,7 +12,8 @@ import (
 	"varve/zarrjson"
 )
 
-// encodeSnapshot writes the file of a snapshot. The id, a hash of it, is not in it.
+// encodeSnapshot returns the content of a snapshot's file. The ID is a hash of it, so it is not part
+// of it.
 func encodeSnapshot(s *Snapshot) ([]byte, error) {
 	w := documentWriter{b: []byte("{\n")}
 	w.field("varve", s.Varve)
@@ -48,10 +49,10 @@ func encodeSnapshot(s *Snapshot) ([]byte, error) {
 	return append(bytes.TrimSuffix(w.b, []byte(",\n")), "\n}\n"...), nil
 }
 
-// documentWriter writes an object a field at a time, as encoding/json spells values.
+// documentWriter writes a JSON object one field at a time, with encoding/json's form of values.
 type documentWriter struct {
 	b   []byte
-	err error // the first
+	err error // the first error
 }
 
 func (w *documentWriter) field(name string, value any) {
@@ -79,16 +80,16 @@ func (w *documentWriter) fail(err error) {
 	}
 }
 
-// writeLines writes a list, one item a line. Long lists are written by all cores.
+// writeLines writes a list, one item a line. All cores share the work on a long list.
 func writeLines[T any](w *documentWriter, name string, items []T, encode func(*documentWriter, *T) error) {
 	w.b = fmt.Appendf(w.b, "  %q: [", name)
-	stretches := make([]documentWriter, (len(items)+linesAtOnce-1)/linesAtOnce)
+	stretches := make([]documentWriter, (len(items)+linesPerTask-1)/linesPerTask)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(stretches)) {
 		workers.Go(func() {
 			for i := int(next.Add(1) - 1); i < len(stretches); i = int(next.Add(1) - 1) {
-				lines(&stretches[i], items, i*linesAtOnce, encode)
+				lines(&stretches[i], items, i*linesPerTask, encode)
 			}
 		})
 	}
@@ -97,7 +98,7 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 	for i := range stretches {
 		all += len(stretches[i].b)
 	}
-	const others = 16 << 10 // behind this list
+	const others = 16 << 10 // likely size of the fields that follow this list
 	if cap(w.b)-len(w.b) < all {
 		w.b = slices.Grow(w.b, all+others)
 	}
@@ -113,9 +114,9 @@ func writeLines[T any](w *documentWriter, name string, items []T, encode func(*d
 	w.b = append(w.b, "],\n"...)
 }
 
-// lines writes items of a list from one on, with a comma behind each.
+// lines writes the items of one task, with a comma after each.
 func lines[T any](w *documentWriter, items []T, first int, encode func(*documentWriter, *T) error) {
-	end := min(first+linesAtOnce, len(items))
+	end := min(first+linesPerTask, len(items))
 	for i := first; i < end; i++ {
 		w.b = roomFor(w.b, 0, i-first, end-first)
 		w.b = append(w.b, "\n    "...)
@@ -131,8 +132,8 @@ func encodeGroup(w *documentWriter, g *GroupSchema) error {
 	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON())})
 }
 
-// encodeArray writes an array's line. The Zarr document is put into it as it is: it is long,
-// and there are many.
+// encodeArray writes an array's line. It appends the Zarr document directly, because there are many
+// long ones.
 func encodeArray(w *documentWriter, a *Array) error {
 	if a.Schema == nil {
 		return fmt.Errorf("%s has no schema", a.Path)
@@ -148,13 +149,13 @@ func encodeArray(w *documentWriter, a *Array) error {
 	if w.b = whole; !embeddable(w.b[at:]) {
 		w.b = append(w.b[:at], embed(bytes.Clone(w.b[at:]))...)
 	}
-	w.placed(a)
+	w.writePlacement(a)
 	return w.err
 }
 
-// placed writes the fields of a placedDocument, and the brace behind them, which encoding/json
-// takes long for.
-func (w *documentWriter) placed(a *Array) {
+// writePlacement writes the fields of a placedDocument and the closing brace. encoding/json would be slow
+// here.
+func (w *documentWriter) writePlacement(a *Array) {
 	field := func(name string, some bool) bool {
 		if some {
 			w.b = append(append(append(w.b, `,"`...), name...), `":`...)
@@ -170,7 +171,7 @@ func (w *documentWriter) placed(a *Array) {
 	field("dims", true)
 	w.texts(a.Dims)
 	if field("renamed", len(a.Renamed) > 0) {
-		w.embedded(a.Renamed)
+		w.writeValue(a.Renamed)
 	}
 	if field("unnamed", len(a.Unnamed) > 0) {
 		w.texts(a.Unnamed)
@@ -182,10 +183,10 @@ func (w *documentWriter) placed(a *Array) {
 		w.b = append(w.b, "true"...)
 	}
 	if field("pieces", len(a.Pieces) > 0) {
-		w.embedded(convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }))
+		w.writeValue(convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }))
 	}
 	if field("patches", len(a.Patches) > 0) {
-		w.embedded(convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }))
+		w.writeValue(convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }))
 	}
 	c := &a.Chunks
 	w.b = fmt.Appendf(w.b, `,"chunks":{"verbatim":%d,"prefix":%d,"rebuilt":%d,"missing":%d`, c.Verbatim, c.Prefix, c.Reencoded, c.Missing)
@@ -215,11 +216,11 @@ func (w *documentWriter) text(text string) {
 		w.b = append(append(append(w.b, '"'), text...), '"')
 		return
 	}
-	w.embedded(text)
+	w.writeValue(text)
 }
 
-// embedded writes a value within a line.
-func (w *documentWriter) embedded(value any) {
+// writeValue writes a value within a line.
+func (w *documentWriter) writeValue(value any) {
 	if err := w.value(value); err != nil {
 		w.fail(err)
 	}
@@ -237,9 +238,9 @@ func encodeTable(w *documentWriter, t *Table) error {
 	return w.value(tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes})
 }
 
-// embed returns a Zarr document as JSON within JSON, on one line. One with a bare NaN, which
-// Python reads and the standard does not know, becomes a string: all else is as it should be,
-// since zarrjson has read or written it.
+// embed returns a Zarr document on one line, so that it can be nested in JSON. A document with a bare
+// NaN, which Python reads but the standard forbids, becomes a JSON string. zarrjson has read or
+// written the document, so nothing else can be wrong with it.
 func embed(doc []byte) json.RawMessage {
 	if embeddable(doc) {
 		return doc
@@ -250,12 +251,12 @@ func embed(doc []byte) json.RawMessage {
 	}
 	quoted, err := json.Marshal(string(doc))
 	if err != nil {
-		return nil // strings always have a form in JSON
+		return nil // cannot happen: every string has a JSON form
 	}
 	return quoted
 }
 
-// embeddable tells of a document that is JSON within JSON as it is.
+// embeddable reports whether a document can be nested in a line of JSON without any change.
 func embeddable(doc []byte) bool {
 	return !bytes.ContainsAny(doc, "\n\r\t") && !bytes.Contains(doc, []byte("NaN")) && !bytes.Contains(doc, []byte("Infinity"))
 }

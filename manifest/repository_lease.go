@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// In object stores there are no locks that end with the process that holds them. What keeps
-// writers and those who remove files apart is, first, current, which see objects; that alone
-// makes it safe. Second, so that nobody's work is lost for it, writers hold leases: objects
-// that they store again and again, and that count for as long as they are young.
+// Object stores have no locks that end with the process that holds them. Two mechanisms keep writers
+// and GC apart. The first is the file current (see objects): it alone makes GC safe. The second are
+// leases, so that no writer loses its work to a GC: a lease is an object that a writer stores again
+// and again, and that counts only while it is young.
 //
-//	locks/writer-…   a writer is at work
-//	locks/gc-…       somebody looks whether there are writers
+//	locks/writer-…   a writer is active
+//	locks/gc-…       a GC is looking for writers
 //
-// A writer first takes a lease and then looks at current; whoever removes files first marks
-// current and then looks for leases. So one sees the other. The age of a lease is told by the
-// store's own clock: how much older it is than one that was taken just now.
+// A writer first takes a lease and then reads current. GC first marks current and then looks for
+// leases. So at least one of them sees the other. The store's own clock gives the age of a lease: the
+// difference to a lease that was stored just now.
 const (
 	leaseLife  = time.Minute
 	leaseRenew = leaseLife / 4
-	// sweepLife is how long the mark counts of one who removes files, and does not renew it.
-	// Long before that he removes nothing any more.
+	// sweepLife is how long the mark of a GC counts if it is not renewed. The GC itself stops to trust
+	// its mark long before that, and then removes nothing more.
 	sweepLife  = 3 * time.Minute
 	sweepTrust = sweepLife / 3
 	sweepRenew = sweepTrust / 3
@@ -37,18 +37,19 @@ const (
 	sweepLease  = "gc-"
 )
 
-// lease is an object that says that somebody is at work.
+// lease is an object that shows that a writer or GC is active.
 type lease struct {
 	home *objects
-	name string // in the folder of locks
+	name string // without the folder
 	text string
 	stop context.CancelFunc
-	over chan struct{}
+	stopped chan struct{}
 }
 
-// lease takes a lease, and sees to it that the store heeds conditions.
+// lease takes a lease. It also checks that the store obeys conditional requests, on which all else
+// depends.
 func (o *objects) lease(ctx context.Context, kind string) (*lease, error) {
-	l := &lease{home: o, name: kind + rand.Text(), text: rand.Text(), over: make(chan struct{})}
+	l := &lease{home: o, name: kind + rand.Text(), text: rand.Text(), stopped: make(chan struct{})}
 	if err := o.place.Check(ctx, l.key(), l.text); err != nil {
 		l.remove()
 		return nil, err
@@ -61,9 +62,10 @@ func (o *objects) lease(ctx context.Context, kind string) (*lease, error) {
 
 func (l *lease) key() string { return lockFolder + "/" + l.name }
 
-// renew stores the lease again and again. That it fails now and then does no harm.
+// renew stores the lease again and again. A failure now and then does no harm, since a lease lives
+// four times as long as the interval.
 func (l *lease) renew(ctx context.Context) {
-	defer close(l.over)
+	defer close(l.stopped)
 	tick := time.NewTicker(leaseRenew)
 	defer tick.Stop()
 	for {
@@ -80,10 +82,10 @@ func (l *lease) store(ctx context.Context) error {
 	return l.home.place.Put(ctx, l.key(), strings.NewReader(l.text), int64(len(l.text)))
 }
 
-// release gives the lease back. One that cannot be removed grows old.
+// release removes the lease. If that fails the lease becomes too old to count.
 func (l *lease) release() error {
 	l.stop()
-	<-l.over
+	<-l.stopped
 	l.remove()
 	return nil
 }
@@ -96,7 +98,7 @@ func (l *lease) remove() {
 	_ = l.home.place.Remove(ctx, l.key())
 }
 
-// clock tells the time by the store's clock.
+// clock returns the present time of the store's clock: the time at which it stored the lease.
 func (l *lease) clock(ctx context.Context) (time.Time, error) {
 	if err := l.store(ctx); err != nil {
 		return time.Time{}, err
@@ -116,9 +118,9 @@ func (o *objects) share(ctx context.Context) (func() error, error) {
 	return l.release, nil
 }
 
-// settle waits until current has no mark, or one that does not count any more, which is then
-// removed: who made it finds out and removes nothing.
-func (o *objects) settle(ctx context.Context) (settled, error) {
+// settle waits until current has no mark. It removes a mark that is too old to count: the GC that made
+// it notices, and stops.
+func (o *objects) settle(ctx context.Context) (pointerState, error) {
 	return o.settleBy(ctx, func(ctx context.Context) (time.Time, error) {
 		l, err := o.lease(ctx, sweepLease)
 		if err != nil {
@@ -132,9 +134,11 @@ func (o *objects) settle(ctx context.Context) (settled, error) {
 // sweepPause is the time between two looks at a mark.
 const sweepPause = time.Second
 
-func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (time.Time, error)) (settled, error) {
+// settleBy is settle with the store's clock, which costs requests and so is asked only if there is a
+// mark.
+func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (time.Time, error)) (pointerState, error) {
 	for {
-		now, err := o.now(ctx)
+		now, err := o.readCurrent(ctx)
 		if err != nil {
 			return now, err
 		}
@@ -142,7 +146,7 @@ func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (tim
 		if !marked {
 			return now, nil
 		}
-		counts, err := o.counts(ctx, clock)
+		counts, err := o.isMarkYoung(ctx, clock)
 		if err != nil {
 			return now, err
 		}
@@ -153,6 +157,7 @@ func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (tim
 			}
 			continue
 		}
+		// The mark counts: wait for GC to remove it.
 		select {
 		case <-ctx.Done():
 			return now, fmt.Errorf("%s: waiting for gc to end: %w", o.path(""), ctx.Err())
@@ -161,17 +166,17 @@ func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (tim
 	}
 }
 
-// isMarked reports whether somebody removes files, or did so when he was last heard of.
+// isMarked reports whether current has the mark of a GC, and returns its content.
 func isMarked(data []byte) (p pointer, marked bool) {
 	if len(data) == 0 {
 		return p, false
 	}
-	err := json.Unmarshal(data, &p) // what is no pointer, Current complains of
+	err := json.Unmarshal(data, &p) // Current reports a damaged pointer
 	return p, err == nil && p.Sweeping
 }
 
-// counts reports whether the mark is young enough.
-func (o *objects) counts(ctx context.Context, clock func(context.Context) (time.Time, error)) (bool, error) {
+// isMarkYoung reports whether the mark on current is young enough to count.
+func (o *objects) isMarkYoung(ctx context.Context, clock func(context.Context) (time.Time, error)) (bool, error) {
 	marked, err := o.place.Stat(ctx, currentName)
 	if err != nil {
 		return false, err
@@ -180,10 +185,10 @@ func (o *objects) counts(ctx context.Context, clock func(context.Context) (time.
 	return now.Sub(marked.Modified) < sweepLife, err
 }
 
-// sweep is the removal of files, under a mark.
+// sweep is a GC's permission to remove files: its mark.
 type sweep struct {
 	mark  pointer
-	since time.Time // when it was made or renewed, at the latest
+	since time.Time // a time before the mark was made or renewed
 }
 
 func (o *objects) exclude(ctx context.Context) (release func() error, err error) {
@@ -192,25 +197,27 @@ func (o *objects) exclude(ctx context.Context) (release func() error, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
+	// Look for writers before marking, so that a busy store is not disturbed, and again after it, for
+	// writers that came in between.
 	if err := o.findWriters(ctx, l); err != nil {
 		return nil, err
 	}
-	now, err := o.now(ctx)
+	now, err := o.readCurrent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, marked := isMarked(now.data); marked {
-		counts, err := o.counts(ctx, l.clock)
+		counts, err := o.isMarkYoung(ctx, l.clock)
 		if err != nil {
 			return nil, err
 		}
 		if counts {
-			return nil, fmt.Errorf("%w: another gc has been at work for less than %s", ErrBusy, sweepLife)
+			return nil, fmt.Errorf("%w: another gc started less than %s ago", ErrBusy, sweepLife)
 		}
 	}
 	var p pointer
 	if err := json.Unmarshal(now.data, &p); err != nil {
-		return nil, &DamageError{o.path(currentName), Altered, err.Error()}
+		return nil, &DamageError{o.path(currentName), FileCorrupt, err.Error()}
 	}
 	if err := o.mark(ctx, p, now.version); err != nil {
 		return nil, err
@@ -221,9 +228,10 @@ func (o *objects) exclude(ctx context.Context) (release func() error, err error)
 	return o.unmark, nil
 }
 
-// findWriters is ErrBusy if there is a lease that counts. Those that have not for long are
-// removed.
+// findWriters returns ErrBusy if a writer has a lease that counts. It removes leases that are long
+// outdated.
 func (o *objects) findWriters(ctx context.Context, own *lease) error {
+	// Renew our own lease: its time in the listing is the store's present time.
 	if _, err := own.clock(ctx); err != nil {
 		return err
 	}
@@ -238,7 +246,7 @@ func (o *objects) findWriters(ctx context.Context, own *lease) error {
 		}
 	}
 	if now.IsZero() {
-		return fmt.Errorf("%s: the store does not list what was stored just now, or not when: gc cannot tell whether anybody writes", o.path(own.key()))
+		return fmt.Errorf("%s: the store's listing lacks this object, which was just stored, or its time, so gc cannot see whether anybody writes", o.path(own.key()))
 	}
 	for _, e := range entries {
 		age := now.Sub(e.modified)
@@ -248,19 +256,20 @@ func (o *objects) findWriters(ctx context.Context, own *lease) error {
 				return err
 			}
 		case strings.HasPrefix(e.name, writerLease) && age <= leaseLife:
-			return fmt.Errorf("%w, or was so less than %s ago (%s)", ErrBusy, leaseLife, o.path(lockFolder+"/"+e.name))
+			return fmt.Errorf("%w, or did so less than %s ago (%s)", ErrBusy, leaseLife, o.path(lockFolder+"/"+e.name))
 		}
 	}
 	return nil
 }
 
-// mark says that files are removed from now on.
+// mark announces in current that files are being removed from now on.
 func (o *objects) mark(ctx context.Context, p pointer, version string) error {
+	// Take the time before the request: the mark must not seem younger than it is.
 	since := time.Now()
 	p.Sweeping = true
 	if err := o.replace(ctx, &p, version); err != nil {
 		if errors.Is(err, ErrConflict) {
-			err = ErrBusy // somebody published, or removes files
+			err = ErrBusy // somebody published, or another GC removes files
 		}
 		return err
 	}
@@ -270,39 +279,40 @@ func (o *objects) mark(ctx context.Context, p pointer, version string) error {
 	return nil
 }
 
-// mayRemove renews the mark if it is time to, and ends when it is not to be trusted any more:
-// a process that stood still may have been given up by all others.
+// mayRemove renews the mark if it is old, and returns a context that ends when the mark cannot be
+// trusted any more: writers may have given up on a process that was suspended.
 func (o *objects) mayRemove(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	o.mu.Lock()
 	s := o.sweep
 	o.mu.Unlock()
-	if s == nil { // what is removed is the caller's own
+	if s == nil { // no GC: the caller removes its own files
 		return ctx, func() {}, nil
 	}
 	if s.age() > sweepRenew {
-		now, err := o.now(ctx)
+		now, err := o.readCurrent(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		if p, _ := isMarked(now.data); p.Write != s.mark.Write {
-			return nil, nil, fmt.Errorf("%w: gc stood still for so long that others went on", ErrBusy)
+			return nil, nil, fmt.Errorf("%w: gc was suspended for so long that writers continued", ErrBusy)
 		}
 		if err := o.mark(ctx, s.mark, now.version); err != nil {
 			return nil, nil, err
 		}
 		return o.mayRemove(ctx)
 	}
-	within, cancel := context.WithTimeoutCause(ctx, sweepTrust-s.age(), fmt.Errorf("%w: gc takes too long", ErrBusy))
+	within, cancel := context.WithTimeoutCause(ctx, sweepTrust-s.age(), fmt.Errorf("%w: gc did not finish in time", ErrBusy))
 	return within, cancel, nil
 }
 
-// age is how long ago the mark was made, also if the machine slept meanwhile.
+// age returns the time since the mark was made. It is right even if the machine was asleep, when only
+// the wall clock advances.
 func (s *sweep) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(s.since), now.Round(0).Sub(s.since.Round(0)))
 }
 
-// unmark says that no files are removed any more, unless that has been said already.
+// unmark removes the mark from current, unless somebody else has done so.
 func (o *objects) unmark() error {
 	o.mu.Lock()
 	s := o.sweep
@@ -310,7 +320,7 @@ func (o *objects) unmark() error {
 	o.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.life), leasePatience)
 	defer cancel()
-	now, err := o.now(ctx)
+	now, err := o.readCurrent(ctx)
 	if err != nil {
 		return err
 	}

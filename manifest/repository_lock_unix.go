@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forReading opens a file, and does not wait where it is a pipe.
+// forReading are the flags to open a file. O_NONBLOCK prevents waiting if the file is a pipe.
 const forReading = os.O_RDONLY | unix.O_NONBLOCK
 
-// lockFile locks an open file until it is closed, or is ErrBusy. Locks belong to the open
-// file, so that two Repositories of one process lock each other out as well.
+// lockFile locks an open file until it is closed, or returns ErrBusy. The lock belongs to the open
+// file, so that two Repositories of one process exclude each other too.
 func lockFile(f *os.File, how lockMode) error {
 	op := unix.LOCK_EX
-	if how == together {
+	if how == shared {
 		op = unix.LOCK_SH
 	}
 	for {
@@ -25,22 +25,22 @@ func lockFile(f *os.File, how lockMode) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EINTR): // a signal came: try again
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return ErrBusy
 		default:
-			return fmt.Errorf("%s: cannot be locked: %w", f.Name(), err)
+			return fmt.Errorf("%s: cannot lock the file: %w", f.Name(), err)
 		}
 	}
 }
 
-// unlockFile closes a file that was locked.
+// unlockFile closes a file and so releases its lock.
 func unlockFile(f *os.File) error { return f.Close() }
 
-// rename gives a file another name, and replaces what has it.
+// rename renames a file and replaces an existing one.
 func rename(root *os.Root, from, to string) error { return root.Rename(from, to) }
 
-// syncFolder brings the names in a folder to disk.
+// syncFolder flushes the names in a folder to disk.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

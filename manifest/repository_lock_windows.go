@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// forReading opens a file.
+// forReading are the flags to open a file.
 const forReading = os.O_RDONLY
 
-// everyByte is how much of a file is locked: all of it, and all that may come.
+// everyByte is the length to lock: all bytes of a file, including bytes that are appended later.
 const everyByte = ^uint32(0)
 
-// lockFile locks an open file until unlockFile, or is ErrBusy. Locks belong to the open file,
-// so that two Repositories of one process lock each other out as well.
+// lockFile locks an open file until unlockFile, or returns ErrBusy. The lock belongs to the open file,
+// so that two Repositories of one process exclude each other too.
 func lockFile(f *os.File, how lockMode) error {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
-	if how == exclusively {
+	if how == exclusive {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, everyByte, everyByte, new(windows.Overlapped))
@@ -29,23 +29,22 @@ func lockFile(f *os.File, how lockMode) error {
 	case errors.Is(err, windows.ERROR_LOCK_VIOLATION), errors.Is(err, windows.ERROR_IO_PENDING):
 		return ErrBusy
 	default:
-		return fmt.Errorf("%s: cannot be locked: %w", f.Name(), err)
+		return fmt.Errorf("%s: cannot lock the file: %w", f.Name(), err)
 	}
 }
 
-// unlockFile closes a file that was locked. Without being asked the system gives a lock back as
-// well, but not at once.
+// unlockFile releases the lock and closes the file. Closing releases it too, but not at once.
 func unlockFile(f *os.File) error {
 	err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, everyByte, everyByte, new(windows.Overlapped))
 	return errors.Join(err, f.Close())
 }
 
-// patience is how long somebody may have a file open that is to be replaced.
+// patience is how long rename waits for others to close a file that it replaces.
 const patience = 10 * time.Second
 
-// rename gives a file another name, and replaces what has it. NTFS does so while others read
-// what is replaced; elsewhere, and where a scanner for viruses looks at it, that takes until they
-// have read it.
+// rename renames a file and replaces an existing one. On NTFS this works while others read the
+// existing file. On other file systems, and while a virus scanner reads it, rename tries again until
+// they are done.
 func rename(root *os.Root, from, to string) error {
 	for began := time.Now(); ; time.Sleep(lockPause) {
 		err := root.Rename(from, to)
@@ -56,8 +55,8 @@ func rename(root *os.Root, from, to string) error {
 	}
 }
 
-// syncFolder brings the names in a folder to disk where the file system does so when it is asked, as
-// NTFS does. Others bring them there in their own time.
+// syncFolder flushes the names in a folder to disk, if the file system can do so on request, as NTFS
+// can. Other file systems flush them in their own time.
 func syncFolder(dir string) error {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
@@ -74,7 +73,7 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// cannotSync reports whether an error is that folders are not brought to disk here.
+// cannotSync reports whether an error means that the file system cannot flush folders.
 func cannotSync(err error) bool {
 	for _, cannot := range []error{windows.ERROR_ACCESS_DENIED, windows.ERROR_INVALID_FUNCTION, windows.ERROR_INVALID_HANDLE, windows.ERROR_INVALID_PARAMETER, windows.ERROR_NOT_SUPPORTED} {
 		if errors.Is(err, cannot) {

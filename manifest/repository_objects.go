@@ -17,27 +17,27 @@ import (
 	"varve/readers/source"
 )
 
-// objects keeps a repository below a prefix of an object store. Drafts are local files, which
-// are stored when they are finished. current is replaced on condition of its version, and no
+// objects stores a repository below a prefix of an object store. Drafts are temporary local files,
+// which finish uploads. current is replaced by a conditional request that names its version, and no
 // two states of it are equal:
 //
 //	{"varve":1,"snapshot":"ID","write":"…"}
-//	{"varve":1,"snapshot":"ID","write":"…","sweeping":true}     somebody removes files
+//	{"varve":1,"snapshot":"ID","write":"…","sweeping":true}     a GC is removing files
 //
-// A writer reads current before it looks whether the files that it needs are there, and
-// before it stores its own; whoever removes files replaces current before that. So a writer
-// whose files may have been removed does not replace current any more, however long it slept,
-// and no clock has a say in it. See leases for the rest.
+// A writer reads current before it checks that the files it needs exist, and before it uploads its
+// own. GC replaces current before it removes anything. So a writer whose files may have been removed
+// can no longer replace current, however long it was suspended and whatever any clock says. Leases
+// (see lease) only save such a writer from losing its work.
 type objects struct {
 	place  *source.Place
 	opener *source.Opener
-	life   context.Context // of what is opened
+	life   context.Context // ends reads of opened files
 
 	mu    sync.Mutex
-	sweep *sweep // that is under way; nil if there is none
-	// small are files that were read whole, so that they are not read again.
+	sweep *sweep // the mark of the GC that is running; nil if there is none
+	// small are small files that were read as a whole, so that they are not read again.
 	small map[string]*wholeBlob
-	held  int64 // bytes of them
+	smallBytes  int64 // total size of small
 }
 
 func openObjects(ctx context.Context, name string) (*objects, error) {
@@ -53,14 +53,15 @@ func (o *objects) path(name string) string { return o.place.Name(name) }
 func (o *objects) close() error            { return o.opener.Close() }
 func (o *objects) begin() (draft, error)   { return newSpool() }
 
-// storedAtOnce is how many files are stored at a time. Large ones go in parts, several of them
-// at a time.
-const storedAtOnce = 4
+// maxConcurrentPuts is the number of files that are uploaded at a time. Large files are uploaded in
+// several concurrent parts.
+const maxConcurrentPuts = 4
 
-// finish stores drafts. They stay what they are until all of them are stored.
-func (o *objects) finish(ctx context.Context, drafts ...named) error {
+// finish uploads drafts. The local drafts stay until all of them are uploaded, so that it can be
+// called again after an error.
+func (o *objects) finish(ctx context.Context, drafts ...namedDraft) error {
 	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(storedAtOnce)
+	group.SetLimit(maxConcurrentPuts)
 	for _, n := range drafts {
 		group.Go(func() error {
 			content, err := n.draft.open()
@@ -99,12 +100,12 @@ func (o *objects) stat(ctx context.Context, name string) (Source, error) {
 	return Source{URL: o.path(name), Size: id.Size, Modified: id.Modified, ETag: id.ETag}, nil
 }
 
-// removedAtOnce is how many files are removed at a time.
-const removedAtOnce = 16
+// removeBatch is the number of files that are removed at a time.
+const removeBatch = 16
 
-// remove removes files. Those that go at a time are all gone or count as not gone.
+// remove removes files in batches. If one of a batch fails, none of the batch counts as removed.
 func (o *objects) remove(ctx context.Context, names ...string) (n int, err error) {
-	for some := range slices.Chunk(names, removedAtOnce) {
+	for some := range slices.Chunk(names, removeBatch) {
 		if err := o.removeSome(ctx, some); err != nil {
 			return n, err
 		}
@@ -132,20 +133,20 @@ func (o *objects) removeSome(ctx context.Context, names []string) error {
 	return group.Wait()
 }
 
-// now reads current.
-func (o *objects) now(ctx context.Context) (settled, error) {
+// readCurrent returns the content and version of current.
+func (o *objects) readCurrent(ctx context.Context) (pointerState, error) {
 	data, version, err := o.place.ReadVersion(ctx, currentName, maxPointer)
 	if errors.Is(err, fs.ErrNotExist) {
-		return settled{}, nil
+		return pointerState{}, nil
 	}
-	return settled{data, version}, err
+	return pointerState{data, version}, err
 }
 
-// maxPointer bounds the file current.
+// maxPointer limits the size of the file current.
 const maxPointer = 64 << 10
 
-// swap replaces what settle has seen.
-func (o *objects) swap(ctx context.Context, since settled, old, new []byte) error {
+// swap replaces the version of current that settle returned.
+func (o *objects) swap(ctx context.Context, since pointerState, old, new []byte) error {
 	if !sameSnapshot(since.data, old) {
 		return ErrConflict
 	}
@@ -156,7 +157,7 @@ func (o *objects) swap(ctx context.Context, since settled, old, new []byte) erro
 	return o.replace(ctx, &p, since.version)
 }
 
-// replace stores a state of current that there has never been.
+// replace stores a new state of current, with a Write that no earlier state had.
 func (o *objects) replace(ctx context.Context, p *pointer, version string) error {
 	p.Write = rand.Text()
 	data, err := json.Marshal(p)
@@ -179,11 +180,13 @@ func sameSnapshot(a, b []byte) bool {
 	return json.Unmarshal(a, &p) == nil && json.Unmarshal(b, &q) == nil && p.Snapshot == q.Snapshot
 }
 
-// wholeBytes is how large a file may be to be read with one request.
+// wholeBytes is the size up to which a file is read with one request.
 const wholeBytes = 1 << 20
 
-// open reads small files whole, and of large ones what is asked for, through a cache.
+// open returns a reader of a file. It reads small files as a whole, and ranges of large ones through a
+// cache.
 func (o *objects) open(ctx context.Context, name string, size int64) (blob, error) {
+	// A file of unknown size is a document of the manifest, which the caller needs as a whole.
 	if size < 0 {
 		data, err := o.place.Read(ctx, name, maxDocument)
 		if err != nil {
@@ -201,24 +204,25 @@ func (o *objects) open(ctx context.Context, name string, size int64) (blob, erro
 	return o.whole(name, size), nil
 }
 
-// heldBytes bounds what is kept of small files.
-const heldBytes = 64 << 20
+// maxSmallBytes limits the total size of small files that are remembered.
+const maxSmallBytes = 64 << 20
 
-// whole is a small file, which is read when a byte of it is, and kept.
+// whole returns a small file, which is downloaded on the first read and then remembered.
 func (o *objects) whole(name string, size int64) *wholeBlob {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if b := o.small[name]; b != nil && b.size == size {
 		return b
 	}
-	if o.held += size; o.held > heldBytes {
+	// Start again when the limit is reached: to evict one by one is not worth the bookkeeping.
+	if o.smallBytes += size; o.smallBytes > maxSmallBytes {
 		clear(o.small)
-		o.held = size
+		o.smallBytes = size
 	}
 	b := &wholeBlob{size: size}
 	b.load = sync.OnceValues(func() (memory, error) {
 		m, err := o.loadWhole(name, size)
-		if err != nil { // which the next one may not meet
+		if err != nil { // the next attempt may succeed, so do not remember the error
 			o.forget(name, b)
 		}
 		return m, err
@@ -232,11 +236,12 @@ func (o *objects) forget(name string, b *wholeBlob) {
 	defer o.mu.Unlock()
 	if o.small[name] == b {
 		delete(o.small, name)
-		o.held -= b.size
+		o.smallBytes -= b.size
 	}
 }
 
 func (o *objects) loadWhole(name string, size int64) (memory, error) {
+	// Accept more bytes than expected, so that the error can say how long the file is.
 	data, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
 	if err == nil {
 		err = checkSize(o.path(name), int64(len(data)), size)
@@ -244,24 +249,23 @@ func (o *objects) loadWhole(name string, size int64) (memory, error) {
 	return memory{bytes.NewReader(data)}, damageOf(o.path(name), err)
 }
 
-// damageOf says of a file that was published, and cannot be read as that, what is wrong with
-// it.
+// damageOf returns a DamageError if the error shows that a published file is missing or was changed.
 func damageOf(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &DamageError{name, Missing, ""}
+		return &DamageError{name, FileMissing, ""}
 	case errors.Is(err, source.ErrChanged):
-		return &DamageError{name, Altered, err.Error()}
+		return &DamageError{name, FileCorrupt, err.Error()}
 	}
 	return err
 }
 
-// memory is a file that was read.
+// memory is a file whose content is in memory.
 type memory struct{ *bytes.Reader }
 
 func (memory) Close() error { return nil }
 
-// wholeBlob is a file that is read when a byte of it is.
+// wholeBlob is a file that is downloaded as a whole on the first read.
 type wholeBlob struct {
 	size int64
 	load func() (memory, error)
@@ -278,7 +282,7 @@ func (b *wholeBlob) ReadAt(p []byte, off int64) (int, error) {
 	return data.ReadAt(p, off)
 }
 
-// farBlob is a file of which ranges are read.
+// farBlob is a file whose ranges are read on demand.
 type farBlob struct {
 	home *objects
 	*source.Source

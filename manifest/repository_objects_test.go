@@ -17,8 +17,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// TestRequests counts what a store is asked for when a manifest is opened and read, and when
-// one is published.
+// TestRequests counts the requests that opening, reading and publishing a manifest make.
 func TestRequests(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -27,7 +26,7 @@ func TestRequests(t *testing.T) {
 	m.Log()
 	again := reopen(t, r)
 	if got := current(t, again); got.ID != snap.ID {
-		t.Errorf("opened %s", got.ID)
+		t.Errorf("opened snapshot %s", got.ID)
 	}
 	if log := m.Log(); len(log) != 3 { // current to open, current to read, the snapshot
 		t.Errorf("opening: %q", log)
@@ -67,7 +66,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestNoPlaceForDrafts: a temporary folder that is missing is not taken for a missing source.
+// TestNoPlaceForDrafts checks that a missing temporary folder is not confused with a missing source.
 func TestNoPlaceForDrafts(t *testing.T) {
 	r := (&homes{store: storetest.NewMemory(t)}).repository(t)
 	t.Setenv(TemporaryVariable(), filepath.Join(t.TempDir(), "none"))
@@ -76,7 +75,8 @@ func TestNoPlaceForDrafts(t *testing.T) {
 	}
 }
 
-// TestCarelessStore: a store that heeds no conditions is refused before anything is written.
+// TestCarelessStore checks that a store that ignores conditional requests is rejected before anything
+// is written.
 func TestCarelessStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Careless = true
@@ -86,11 +86,11 @@ func TestCarelessStore(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if left := m.Names("bucket/"); len(left) > 0 {
-		t.Errorf("left %q", left)
+		t.Errorf("files remain: %q", left)
 	}
 }
 
-// during calls f once, when a request is made for the first time.
+// during calls f once, at the first request with this method whose path contains part.
 func during(m *storetest.Memory, method, part string, f func() storetest.Fault) {
 	var once atomic.Bool
 	m.Fault = func(r *http.Request) storetest.Fault {
@@ -101,8 +101,8 @@ func during(m *storetest.Memory, method, part string, f func() storetest.Fault) 
 	}
 }
 
-// TestWriterThatSlept: a writer that was not heard of for long, and whose files may be gone, does
-// not publish; and what it comes back with is right.
+// TestWriterThatSlept checks that a writer which was suspended, and whose files may be gone, does not
+// publish, and that it returns the right error.
 func TestWriterThatSlept(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -111,16 +111,16 @@ func TestWriterThatSlept(t *testing.T) {
 	other := reopen(t, r)
 	during(m, http.MethodPut, "/snapshots/", func() storetest.Fault {
 		if _, err := other.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
-			t.Errorf("gc while a writer stores its files: %v", err)
+			t.Errorf("GC while a writer uploads its files: %v", err)
 		}
 		m.Pass(2 * leaseLife)
 		if _, err := other.GC(t.Context(), 1); err != nil {
-			t.Errorf("gc while a writer sleeps: %v", err)
+			t.Errorf("GC while a writer is suspended: %v", err)
 		}
 		return nil
 	})
 	if _, err := publishTexts(t.Context(), r, "second"); !errors.Is(err, ErrConflict) {
-		t.Errorf("it published: %v", err)
+		t.Errorf("publishing after the pause: %v, want ErrConflict", err)
 	}
 	if err := r.Check(t.Context(), current(t, r)); err != nil {
 		t.Error(err)
@@ -134,8 +134,8 @@ func TestWriterThatSlept(t *testing.T) {
 	}
 }
 
-// TestGCThatDied: writers wait for a gc as long as its mark counts, and then go on; when it
-// comes back it removes nothing.
+// TestGCThatDied checks that writers wait for GC while its mark counts and then continue, and that GC
+// removes nothing if it continues after that.
 func TestGCThatDied(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -147,7 +147,7 @@ func TestGCThatDied(t *testing.T) {
 	var waited atomic.Bool
 	during(m, http.MethodDelete, "/snapshots/", func() storetest.Fault {
 		if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
-			t.Errorf("two at a time: %v", err)
+			t.Errorf("two GCs at a time: %v", err)
 		}
 		m.Pass(leaseLife / 2)
 		var wg sync.WaitGroup
@@ -159,7 +159,7 @@ func TestGCThatDied(t *testing.T) {
 		})
 		time.Sleep(50 * time.Millisecond)
 		if waited.Load() {
-			t.Error("a writer did not wait for gc")
+			t.Error("a writer did not wait for GC")
 		}
 		m.Pass(2 * sweepLife)
 		wg.Wait()
@@ -172,14 +172,14 @@ func TestGCThatDied(t *testing.T) {
 		t.Error(err)
 	}
 	if p, marked := isMarked(m.Get(strings.TrimPrefix(r.Name(), "s3://") + "/current")); marked {
-		t.Errorf("the mark is still there: %+v", p)
+		t.Errorf("the mark remains: %+v", p)
 	}
 	if after := len(m.Names("bucket/")); after != before+2 {
-		t.Errorf("of %d files and 2 new ones %d are left: %q", before, after, m.Names("bucket/"))
+		t.Errorf("of %d files and 2 new ones, %d remain: %q", before, after, m.Names("bucket/"))
 	}
 }
 
-// TestSweepEnds: who removes files stops when his mark is not to be trusted, or is another's.
+// TestSweepEnds checks that GC stops if its mark is too old or was replaced.
 func TestSweepEnds(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -198,18 +198,18 @@ func TestSweepEnds(t *testing.T) {
 	o.sweep.since = o.sweep.since.Add(-2 * sweepRenew)
 	h.change(t, r.Name()+"/current", func(b []byte) []byte { return []byte(strings.Replace(string(b), o.sweep.mark.Write, "another", 1)) })
 	if _, err := o.remove(t.Context(), "tables/none"); !errors.Is(err, ErrBusy) {
-		t.Errorf("with another's mark: %v", err)
+		t.Errorf("with the mark of another GC: %v", err)
 	}
 	if err := release(); err != nil {
 		t.Error(err)
 	}
 	if p, marked := isMarked(m.Get(strings.TrimPrefix(r.Name(), "s3://") + "/current")); !marked || p.Write != "another" {
-		t.Errorf("another's mark is gone: %+v", p)
+		t.Errorf("the mark of another GC is gone: %+v", p)
 	}
 }
 
-// TestLostAnswer: the answer to publishing is lost, and before it is asked for again another
-// writer publishes on top. That is no conflict.
+// TestLostAnswer checks that there is no conflict if the answer to publishing is lost and another
+// writer publishes on top before the request is repeated.
 func TestLostAnswer(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -229,8 +229,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestStoreFaults publishes while requests fail, some after they were done. What is said to be
-// published is, nothing else, and nothing is damaged.
+// TestStoreFaults publishes while requests fail, some of them after they took effect. Exactly the
+// snapshots that Publish reported are published, and nothing is damaged.
 func TestStoreFaults(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -258,7 +258,7 @@ func TestStoreFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := current(t, r).Message; got != want[0] {
-			t.Fatalf("fault %d: is at %q after %v", n, got, err)
+			t.Fatalf("fault %d: the current snapshot is %q after %v", n, got, err)
 		}
 	}
 	if len(want) < 45 {
@@ -269,11 +269,12 @@ func TestStoreFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := m.Names("bucket/"); len(left) != 3 { // current, a snapshot, a table
-		t.Errorf("gc left %q", left)
+		t.Errorf("files remain after GC: %q", left)
 	}
 }
 
-// TestCreateRefusesObjects: what lies below a prefix and is no part of a manifest is somebody's.
+// TestCreateRefusesObjects checks that Create rejects a prefix with objects that are not part of a
+// manifest.
 func TestCreateRefusesObjects(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put("bucket/mine/precious.nc", []byte("x"))
@@ -294,8 +295,8 @@ func TestCreateRefusesObjects(t *testing.T) {
 	}
 }
 
-// TestInteropRepositories has writers race for each snapshot in real object stores: one wins
-// each time, and nothing is lost.
+// TestInteropRepositories makes writers race for each snapshot in real object stores. One wins each
+// time, and nothing is lost.
 func TestInteropRepositories(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -318,7 +319,7 @@ func TestInteropRepositories(t *testing.T) {
 	}
 }
 
-// raceToPublish has writers publish behind the same snapshot.
+// raceToPublish makes several writers publish a snapshot with the same parent.
 func raceToPublish(t *testing.T, r *Repository, round int) {
 	parent, err := r.Current(t.Context())
 	if err != nil {

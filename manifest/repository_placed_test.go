@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPlacedDocument holds what is written of an array to what encoding/json writes.
+// TestPlacedDocument checks that the direct encoding of an array equals that of encoding/json.
 func TestPlacedDocument(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -32,11 +32,11 @@ func TestPlacedDocument(t *testing.T) {
 			a.Patches = make([]Patched, rnd.IntN(3))
 		}
 		w := &documentWriter{b: []byte("{")}
-		w.placed(a)
+		w.writePlacement(a)
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		err := e.Encode(placedDocument{
+		err := e.Encode(placementFields{
 			Placement: a.Placement, Variables: a.Variables, Dims: a.Dims, Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, Chunks: a.Chunks,
 			Pieces:  convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }),
 			Patches: convert(a.Patches, func(p Patched) patchedDocument { return patchedDocument(p) }),

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// spool is a draft on its way to an object store: a temporary file without a name, so that
-// nothing is left of it when its process is killed.
+// spool is a draft of an object: a temporary file without a name, so that nothing remains when the
+// process is killed.
 type spool struct {
 	mu    sync.Mutex
 	file  *os.File
 	size  int64
-	users int // the draft, and those who read it
-	over  bool
+	users int  // the draft itself and its open readers
+	isDiscarded  bool // discard was called
 }
 
 func newSpool() (*spool, error) {
@@ -23,7 +23,7 @@ func newSpool() (*spool, error) {
 	if err != nil {
 		return nil, spoolError(err)
 	}
-	// Where files that are open cannot be removed it is done at the end.
+	// Windows cannot remove an open file: there, leave removes it.
 	_ = os.Remove(f.Name())
 	return &spool{file: f, users: 1}, nil
 }
@@ -39,10 +39,10 @@ func (s *spool) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// spoolError says which file it is that nobody has named. That its folder is missing says nothing
-// about a source.
+// spoolError adds to an error which temporary file failed and how to choose its folder. It hides an
+// fs.ErrNotExist, which callers would take for a missing source.
 func spoolError(err error) error {
-	what := "a temporary file for what is to be stored (" + TemporaryVariable() + " names another folder)"
+	what := "temporary file for an upload (set " + TemporaryVariable() + " to use another folder)"
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %v", what, err)
 	}
@@ -52,17 +52,17 @@ func spoolError(err error) error {
 func (s *spool) open() (blob, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.isDiscarded {
 		return nil, &fs.PathError{Op: "open", Path: s.file.Name(), Err: fs.ErrClosed}
 	}
 	s.users++
-	return &spooled{s, s.size, sync.OnceValue(s.leave)}, nil
+	return &spoolReader{s, s.size, sync.OnceValue(s.leave)}, nil
 }
 
 func (s *spool) discard() error {
 	s.mu.Lock()
-	over := s.over
-	s.over = true
+	over := s.isDiscarded
+	s.isDiscarded = true
 	s.mu.Unlock()
 	if over {
 		return nil
@@ -70,7 +70,7 @@ func (s *spool) discard() error {
 	return s.leave()
 }
 
-// leave closes the file behind its last user.
+// leave closes and removes the file when its last user leaves.
 func (s *spool) leave() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,15 +84,15 @@ func (s *spool) leave() error {
 	return err
 }
 
-// spooled is a draft that is read.
-type spooled struct {
+// spoolReader reads a draft.
+type spoolReader struct {
 	*spool
 	size  int64
 	close func() error
 }
 
-func (b *spooled) Size() int64 { return b.size }
+func (b *spoolReader) Size() int64 { return b.size }
 
-func (b *spooled) ReadAt(p []byte, off int64) (int, error) { return b.file.ReadAt(p, off) }
+func (b *spoolReader) ReadAt(p []byte, off int64) (int, error) { return b.file.ReadAt(p, off) }
 
-func (b *spooled) Close() error { return b.close() }
+func (b *spoolReader) Close() error { return b.close() }

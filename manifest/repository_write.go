@@ -16,15 +16,15 @@ import (
 type TableWriter struct {
 	r     *Repository
 	kind  TableKind
-	draft draft // nil once it is committed or given up
+	draft draft // nil after Commit and Abort
 	sum   hash.Hash
 	bytes int64
-	err   error // the first; nothing is committed after one
+	err   error // the first error; after one, Commit fails
 }
 
-// NewTable starts a table, which has to be committed or aborted. No GC removes it until the
-// Repository is closed, or has published and has no other table under way. So whoever builds
-// two snapshots at a time opens a Repository for each.
+// NewTable starts a table. The caller has to commit or abort it. GC does not remove it until the
+// Repository is closed, or has published while no other table was being written. So open one
+// Repository for each of two snapshots that are built at the same time.
 func (r *Repository) NewTable(ctx context.Context, kind TableKind) (*TableWriter, error) {
 	if err := r.enter(ctx); err != nil {
 		return nil, err
@@ -49,16 +49,16 @@ func (w *TableWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit ends the table. This Repository finds it from now on under the name that its content
-// gives it; it is brought to disk, and found by others, with the first snapshot that has it.
-// The First and Rows of what is returned are the caller's to set.
+// Commit ends the table and returns it under the name that its content gives it. Only this Repository
+// finds it from now on; publishing a snapshot that uses it flushes it to disk and shows it to others.
+// The caller sets First and Rows of the result.
 func (w *TableWriter) Commit() (Table, error) {
 	if w.err != nil {
 		return Table{}, w.err
 	}
 	sum := hex.EncodeToString(w.sum.Sum(nil))
 	t := Table{Kind: w.kind, Name: tableName(w.kind, sum), Bytes: w.bytes, Sum: sum}
-	if w.err = w.r.keep(t.Name, w.draft); w.err != nil {
+	if w.err = w.r.addCommitted(t.Name, w.draft); w.err != nil {
 		return Table{}, w.err
 	}
 	w.err = fs.ErrClosed
@@ -67,8 +67,9 @@ func (w *TableWriter) Commit() (Table, error) {
 	return t, nil
 }
 
-// keep holds a draft ready for being published. One with the same content will do for both.
-func (r *Repository) keep(name string, d draft) error {
+// addCommitted remembers a committed draft until it is published. Of two drafts with the same content it
+// discards the second.
+func (r *Repository) addCommitted(name string, d draft) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ready[name] != nil {
@@ -81,8 +82,8 @@ func (r *Repository) keep(name string, d draft) error {
 	return nil
 }
 
-// Drop removes a table that was committed and is not to be published. One that was published
-// stays.
+// Drop removes a table that was committed but will not be published. It does nothing to a published
+// table.
 func (r *Repository) Drop(t Table) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +95,7 @@ func (r *Repository) Drop(t Table) error {
 	return d.discard()
 }
 
-// discard removes what is ready and was not published.
+// discard removes the drafts that were committed but not published.
 func (r *Repository) discard() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +106,7 @@ func (r *Repository) discard() (err error) {
 	return err
 }
 
-// Abort gives up the table. After Commit it does nothing.
+// Abort discards the table. After Commit it does nothing.
 func (w *TableWriter) Abort() error {
 	if w.err == nil {
 		w.err = fs.ErrClosed
@@ -119,7 +120,7 @@ func (w *TableWriter) Abort() error {
 	return err
 }
 
-// enter takes the lock of a writer, unless it is held.
+// enter takes the writer's lock, unless this Repository holds it already.
 func (r *Repository) enter(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +135,7 @@ func (r *Repository) enter(ctx context.Context) error {
 	return nil
 }
 
-// leave gives it back.
+// leave releases the writer's lock.
 func (r *Repository) leave() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,15 +147,15 @@ func (r *Repository) leave() error {
 	return release()
 }
 
-// Publish makes a snapshot the current one, if that is still parent, whose id is empty where
-// nothing was published; else the error is ErrConflict and nothing changed. It sets Varve,
-// ID, Parent and, where it is zero, Created, and leaves out files of patches that no array
-// has any more.
+// Publish makes a snapshot the current one if parent is still current; parent is empty if nothing was
+// published yet. Otherwise it returns ErrConflict and changes nothing. It sets Varve, ID and Parent,
+// sets Created if it is zero, and removes files of compacted chunks that no array uses any more.
 //
-// When it returns an error that is no ErrConflict the snapshot may be current or not, but
-// is so wholly.
+// After any other error the snapshot may or may not be current; if it is, it is complete.
 func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string) error {
 	if err := r.enter(ctx); err != nil {
+		// Note the state of current before looking for files: swap then detects a GC that started
+		// since.
 		return err
 	}
 	since, err := r.files.settle(ctx)
@@ -184,13 +185,14 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 	if err := r.advance(ctx, since, parent, snap.ID); err != nil {
 		return err
 	}
+	// Keep the lock while other tables are being written: without it GC would remove them.
 	if r.writers.Load() > 0 {
 		return nil
 	}
 	return r.leave()
 }
 
-// expect sees whether a snapshot is current, before much is done to follow it.
+// expect returns ErrConflict if parent is not current, before the more expensive steps of publishing.
 func (r *Repository) expect(ctx context.Context, parent string) error {
 	now, err := r.Current(ctx)
 	if err == nil && now != parent {
@@ -200,10 +202,10 @@ func (r *Repository) expect(ctx context.Context, parent string) error {
 }
 
 func (r *Repository) conflict(parent string) error {
-	return fmt.Errorf("%s: %w: it was to follow %s", r.name, ErrConflict, nameOf(parent))
+	return fmt.Errorf("%s: %w, so nothing was published after %s; run the command again", r.name, ErrConflict, nameOf(parent))
 }
 
-// finish gives the file of a snapshot and its tables their names.
+// finish gives the file of a snapshot and its committed tables their names.
 func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, data []byte) error {
 	own, err := r.files.begin()
 	if err != nil {
@@ -214,10 +216,10 @@ func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, da
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	drafts := []named{{own, file}}
+	drafts := []namedDraft{{own, file}}
 	for name, d := range r.ready {
 		if slices.ContainsFunc(snap.Tables, func(t Table) bool { return t.Name == name }) {
-			drafts = append(drafts, named{d, name})
+			drafts = append(drafts, namedDraft{d, name})
 		}
 	}
 	if err := r.files.finish(ctx, drafts...); err != nil {
@@ -229,15 +231,15 @@ func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, da
 	return nil
 }
 
-// advance moves current from one snapshot to the next. Who cancels now is too late, unless
-// there is somebody to wait for.
-func (r *Repository) advance(ctx context.Context, since settled, from, to string) error {
+// advance replaces current. A context that is cancelled during the request has no effect, except while
+// it waits for a lock.
+func (r *Repository) advance(ctx context.Context, since pointerState, from, to string) error {
 	err := r.files.swap(ctx, since, encodePointer(from), encodePointer(to))
 	if !errors.Is(err, ErrConflict) {
 		return err
 	}
-	// A request may have been done and its answer lost, and another writer may have gone on
-	// from there: that is no conflict.
+	// The store may have executed a request and lost the answer, and another writer may have continued
+	// from our snapshot. If our snapshot is in the history, there was no conflict.
 	for e, err := range r.Log(ctx) {
 		if err != nil || e.ID == from {
 			break
@@ -256,8 +258,7 @@ func nameOf(id string) string {
 	return "snapshot " + id
 }
 
-// Restore publishes what an earlier snapshot of the history held, as a new one behind all
-// others.
+// Restore publishes an earlier snapshot of the history again, as the newest one.
 func (r *Repository) Restore(ctx context.Context, id string) (*Snapshot, error) {
 	parent, err := r.Current(ctx)
 	if err != nil {

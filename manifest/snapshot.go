@@ -9,32 +9,33 @@ import (
 	"varve/zarrjson"
 )
 
-// Version is the version of the stored form that this package writes.
+// Version is the version of the stored form that this package writes and reads.
 const Version = 1
 
-// Generation is raised whenever a fault is mended that manifests are built with: one of a lower
-// generation may have it, and is to be built anew. What has it is said by plan.Mended.
+// Generation is raised whenever a fault is fixed that made wrong manifests. A manifest of a lower
+// generation may have the fault and should be built again; plan.Mended says which ones have it.
 const Generation = 1
 
-// Snapshot is one state of a manifest: the schemas of its arrays, and the tables that hold the
-// rest. It never changes once it is published.
+// Snapshot is one immutable version of a manifest: the schemas of its arrays, and the tables with
+// everything else.
 type Snapshot struct {
 	Varve   int    // the version of the stored form
-	ID      string // hash of all else
-	Parent  string // the snapshot before it; empty for the first
+	ID      string // hash of the file
+	Parent  string // ID of the snapshot before it; empty for the first
 	Created time.Time
-	Message string // what made it: "build", "append 3 files", …
+	Message string // the command that made it: "build", "append 3 files", …
 	Writer  string // the program that made it
 
-	// Generation is the lowest of what scanned and planned the sources; 0 of what did not say.
+	// Generation is the lowest generation of the programs that scanned and planned the sources; 0 if
+	// they recorded none.
 	Generation int
 
-	// Options are the plan's, as they were given, so that an append plans alike.
+	// Options are the options of the plan, so that an append uses the same.
 	Options json.RawMessage
-	// State is what the planner has to know to append without planning everything again.
+	// State lets the planner append without planning everything again.
 	State json.RawMessage
-	// Merged are the lengths along dimensions up to which chunks were merged last, by the
-	// dimensions' names or paths. A plan that is made anew takes over edges along these.
+	// Merged is the length up to which chunks were merged last, by the name or path of the dimension.
+	// A new plan keeps the edges along these dimensions.
 	Merged map[string]int64
 
 	Groups     []GroupSchema
@@ -43,16 +44,16 @@ type Snapshot struct {
 	Tables     []Table
 	Skipped    []Skipped
 
-	Sources int64 // files that arrays are made of
-	Refs    int64 // rows of the table of refs
+	Sources int64 // number of files that arrays are made of
+	Refs    int64 // number of rows of the table of refs
 
-	Seal *Seal // nil if nobody has sealed it
+	Seal *Seal // nil if the snapshot is not sealed
 }
 
-// Seal tells a user's own manifests from those of others: it lists the prefixes of all
-// sources, and has a code over them that only this user can make.
+// Seal is the signature by which varve recognises a manifest that this user built: the prefixes of all
+// sources, and a code over them that only this user can compute.
 type Seal struct {
-	Prefixes []string `json:"prefixes"` // folders, and URLs without what is behind the last slash
+	Prefixes []string `json:"prefixes"` // folders, and URLs up to the last slash
 	MAC      string   `json:"mac"`      // in hex
 }
 
@@ -62,23 +63,23 @@ type GroupSchema struct {
 	Attributes zarrjson.Attributes
 }
 
-// PlacementTable is a Placement as a snapshot keeps it: tiles are in tables.
+// PlacementTable is a Placement in stored form: its tiles are in tables.
 type PlacementTable struct {
 	ID       string
 	Dims     []string
 	Segments []Segment
 }
 
-// Segment is a run of rows of a table of tiles, all of them moved by the same distance: files
-// that come before others do not rewrite the others' rows.
+// Segment is a run of rows of a table of tiles, all shifted by the same distance. So inserting files
+// in front of others does not rewrite the rows of the others.
 type Segment struct {
-	Table string // its Name
+	Table string // Name of the table
 	Row   int64
 	Rows  int64
 	Shift []int64 // for each of the placement's Dims
 }
 
-// TableKind is what a table holds.
+// TableKind is the kind of a table's rows.
 type TableKind string
 
 // The tables.
@@ -88,29 +89,29 @@ const (
 	Groups  TableKind = "groups" // GroupAttributes
 	ValueOf TableKind = "values"
 	Refs    TableKind = "refs"
-	Blobs   TableKind = "inline" // bytes that refs point at
+	Blobs   TableKind = "inline" // the bytes of inline chunks
 	Tiles   TableKind = "tiles"
-	Patches TableKind = "patches" // where re-encoded chunks are in a file of chunks
-	Chunks  TableKind = "chunks"  // no table: re-encoded chunks behind one another
+	Patches TableKind = "patches" // locations of compacted chunks in a file of chunks
+	Chunks  TableKind = "chunks"  // not a table: compacted chunks, one after another
 )
 
 // Table is one immutable file of a manifest.
 type Table struct {
 	Kind  TableKind
-	Name  string // of the file, within the manifest
-	First int64  // the number of its first row, among the rows of all tables of its kind
+	Name  string // file name within the manifest
+	First int64  // number of its first row among the rows of all tables of its kind
 	Rows  int64
 	Bytes int64
 	Sum   string // SHA-256, in hex
 }
 
-// Skipped is a source that was left out when it was asked to.
+// Skipped is a source that was left out on request.
 type Skipped struct {
 	URL string
 	Why string
 }
 
-// Rows is how many rows of a kind its tables hold.
+// Rows returns the number of rows of all tables of a kind.
 func (s *Snapshot) Rows(kind TableKind) (n int64) {
 	for _, t := range s.Tables {
 		if t.Kind == kind {
@@ -120,8 +121,8 @@ func (s *Snapshot) Rows(kind TableKind) (n int64) {
 	return n
 }
 
-// CheckNames returns an error that names every group and array that clients of Zarr would not
-// find, or take for another.
+// CheckNames returns an errors.ErrUnsupported that lists every group and array whose path Zarr clients
+// cannot find or would confuse with another. It carries the remedies rename and drop.
 func (s *Snapshot) CheckNames() error {
 	var paths []string
 	for i := range s.Groups {
@@ -133,8 +134,11 @@ func (s *Snapshot) CheckNames() error {
 	var bad []error
 	for _, path := range paths {
 		if err := zarrjson.CheckPath(path); err != nil {
-			bad = append(bad, fmt.Errorf("%v: build with --rename OLD=NEW, or --drop it: %w", err, errors.ErrUnsupported))
+			bad = append(bad, fmt.Errorf("%v: rename it, or leave it out: %w", err, errors.ErrUnsupported))
 		}
 	}
-	return errors.Join(bad...)
+	if len(bad) == 0 {
+		return nil
+	}
+	return WithRemedy(errors.Join(bad...), "rename", "OLD=NEW").Or("drop", "PATH")
 }

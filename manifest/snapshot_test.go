@@ -16,12 +16,16 @@ func TestCheckNames(t *testing.T) {
 	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{`".."`, `"g/a\\b" has a backslash`, `"g//x" has an empty name`, "--rename"} {
+	for _, want := range []string{`".."`, `"g/a\\b"`, `"g//x"`} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %s", err, want)
+			t.Errorf("%v does not name %s", err, want)
 		}
 	}
+	var advice *RemedyError
+	if !errors.As(err, &advice) || len(advice.Remedies) != 2 || advice.Remedies[0].Option != "rename" || advice.Remedies[1].Option != "drop" {
+		t.Errorf("remedies are %+v", advice)
+	}
 	if n := strings.Count(err.Error(), "\n"); n != 2 {
-		t.Errorf("%d lines", n+1)
+		t.Errorf("%d names, want 3", n+1)
 	}
 }

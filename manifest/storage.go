@@ -7,7 +7,7 @@ import (
 	"varve/grid"
 )
 
-// Rows is the number of refs of the variable: one a chunk, or one that says where all is.
+// Rows returns the number of refs of the variable: one for each chunk, or one for all its bytes.
 func (v *Variable) Rows() int64 {
 	switch v.Storage.Layout {
 	case Chunked:
@@ -26,8 +26,8 @@ func (v *Variable) Rows() int64 {
 	}
 }
 
-// regularRows counts chunks of one shape without making a grid of them, since files may have
-// thousands of variables.
+// regularRows counts chunks of equal shape without making a grid, because files may have thousands of
+// variables. ok is false if it cannot.
 func (v *Variable) regularRows() (int64, bool) {
 	if v.Storage.Edges != nil || len(v.Storage.Chunks) != len(v.Shape) {
 		return 0, false
@@ -37,6 +37,7 @@ func (v *Variable) regularRows() (int64, bool) {
 		c := v.Storage.Chunks[i]
 		if c < 1 || c > math.MaxInt32 || n < 0 || n > math.MaxInt32 {
 			return 0, false
+			// Keep far below the overflow: Grid checks larger numbers.
 		}
 		if rows *= (n + c - 1) / c; rows > math.MaxInt32 {
 			return 0, false
@@ -45,13 +46,13 @@ func (v *Variable) regularRows() (int64, bool) {
 	return rows, true
 }
 
-// Grid returns the chunks of the variable. What is not Chunked is one chunk.
+// Grid returns the chunk grid of the variable. A variable that is not Chunked is one chunk.
 func (v *Variable) Grid() (*grid.Grid, error) {
 	if v.Storage.Edges == nil {
 		return v.regular()
 	}
 	if len(v.Storage.Edges) != len(v.Shape) {
-		return nil, fmt.Errorf("%s: edges of %d axes for %d", v.Path, len(v.Storage.Edges), len(v.Shape))
+		return nil, fmt.Errorf("%s: edges are given for %d axes, but the shape has %d", v.Path, len(v.Storage.Edges), len(v.Shape))
 	}
 	sizes := make([]grid.Sizes, len(v.Shape))
 	for axis, edges := range v.Storage.Edges {

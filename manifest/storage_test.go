@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRowsAreTheGrids holds the short way to count rows against the grid.
+// TestRowsAreTheGrids compares the fast count of rows with the grid's number of chunks.
 func TestRowsAreTheGrids(t *testing.T) {
 	const seed = 1
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -20,7 +20,7 @@ func TestRowsAreTheGrids(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := v.Rows(); got != g.Chunks() {
-			t.Fatalf("seed %d: shape %v in %v: %d rows, not %d", seed, v.Shape, v.Storage.Chunks, got, g.Chunks())
+			t.Fatalf("seed %d: shape %v in %v: got %d rows, want %d", seed, v.Shape, v.Storage.Chunks, got, g.Chunks())
 		}
 	}
 }

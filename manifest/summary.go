@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Summary is what is kept of numbers or times that are too many to be kept: how they run, and
-// sums of what they mean.
+// Summary describes a coordinate that is too large to store: its count, first, last, least and
+// greatest values, its order, and hashes of its values.
 //
 //	times 3000 1 60 1577836800:0 1578016740:0 1577836800:0 1578016740:0 6c1b… 92f0…
 //	  │    │   │  │   First        Last         Least        Greatest     │     └ Bag
@@ -19,18 +19,18 @@ import (
 //	  │    └ Count
 //	  └ Nature
 type Summary struct {
-	Nature string // whole, numbers or times: what the places are told in
+	Nature string // whole, numbers or times: the form of the positions
 	Count  int64
-	Run    int8    // 1 rising, -1 falling, 0 for fewer than two, 2 neither
-	Step   float64 // the largest between neighbours, in seconds if they are times
-	// Places: a whole number; the bits of a float64, so that they sort as it does; seconds
+	Run    int8    // 1 increasing, -1 decreasing, 0 fewer than two values, 2 neither
+	Step   float64 // the largest difference of neighbours; seconds for times
+	// Positions: an integer; the bits of a float64, mapped so that they sort as it does; or seconds
 	// since 1970 and nanoseconds.
 	First, Last, Least, Greatest [2]int64
-	Meant                        string // hash of what the elements mean, in their order
-	Bag                          uint64 // sum of hashes of that, in whatever order
+	Meant                        string // hash of the meaning of the values, in order
+	Bag                          uint64 // sum of the hashes of single values, for any order
 }
 
-// String writes the summary as a manifest keeps it; ParseSummary reads it.
+// String returns the stored form of the summary, which ParseSummary reads.
 func (o *Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %d %s", o.Nature, o.Count, o.Run, strconv.FormatFloat(o.Step, 'g', -1, 64))
@@ -41,8 +41,8 @@ func (o *Summary) String() string {
 	return b.String()
 }
 
-// ParseSummary reads what String returned; nil if it is something else, which is to be found out
-// again.
+// ParseSummary parses the result of String. It returns nil for any other text: the caller then
+// computes the summary again.
 func ParseSummary(text string) *Summary {
 	words := strings.Fields(text)
 	if len(words) != 10 {
@@ -71,21 +71,21 @@ func ParseSummary(text string) *Summary {
 	return o
 }
 
-// Summing finds the ID of values whose elements come some at a time.
-type Summing struct{ hash hash.Hash }
+// ValueHasher computes the ID of values whose elements come in parts.
+type ValueHasher struct{ hash hash.Hash }
 
-// NewSumming begins with values of a fixed size that take so many bytes.
-func NewSumming(bytes int64) *Summing {
-	s := &Summing{sha256.New()}
+// NewValueHasher starts the ID of values that have a fixed element size and this many bytes in total.
+func NewValueHasher(bytes int64) *ValueHasher {
+	s := &ValueHasher{sha256.New()}
 	s.hash.Write(binary.AppendUvarint(nil, uint64(bytes)))
 	return s
 }
 
-// Write takes more elements. There is no error.
-func (s *Summing) Write(elements []byte) (int, error) { return s.hash.Write(elements) }
+// Write adds elements. It never fails.
+func (s *ValueHasher) Write(elements []byte) (int, error) { return s.hash.Write(elements) }
 
-// ID is the one that SetID sets.
-func (s *Summing) ID() string {
+// ID returns the ID that Values.SetID would set. Call it once, after all elements.
+func (s *ValueHasher) ID() string {
 	s.hash.Write(appendList(nil, nil, appendBytes))
 	return idOf(s.hash.Sum(nil))
 }

@@ -10,14 +10,14 @@ func TestSummaryText(t *testing.T) {
 		Greatest: [2]int64{5, 999}, Meant: "6c1b", Bag: 1<<63 + 5}
 	const text = "times 3000 -1 0.001 5:999 -7:0 -7:0 5:999 6c1b 8000000000000005"
 	if got := o.String(); got != text {
-		t.Errorf("written as %s", got)
+		t.Errorf("String: %s", got)
 	}
 	if got := ParseSummary(text); got == nil || *got != o {
-		t.Errorf("read as %+v", got)
+		t.Errorf("parsed as %+v", got)
 	}
 	o.Step = math.Inf(1)
 	if got := ParseSummary(o.String()); got == nil || *got != o {
-		t.Errorf("read as %+v", got)
+		t.Errorf("parsed as %+v", got)
 	}
 	for _, damaged := range []string{
 		"", "times", text + " more", "times x -1 0.001 5:999 -7:0 -7:0 5:999 6c1b 8000000000000005", "times 3000 300 0.001 5:999 -7:0 -7:0 5:999 6c1b 8000000000000005",
@@ -30,15 +30,15 @@ func TestSummaryText(t *testing.T) {
 	}
 }
 
-// TestSumming: elements that come in pieces have the ID that they have together.
+// TestSumming checks that elements that come in parts get the same ID as all at once.
 func TestSumming(t *testing.T) {
 	v := Values{Data: []byte("one and another")}
 	v.SetID()
-	s := NewSumming(int64(len(v.Data)))
+	s := NewValueHasher(int64(len(v.Data)))
 	for _, b := range v.Data {
 		s.Write([]byte{b})
 	}
 	if got := s.ID(); got != v.ID {
-		t.Errorf("%s, not %s", got, v.ID)
+		t.Errorf("got %s, want %s", got, v.ID)
 	}
 }

@@ -5,54 +5,54 @@ type Values struct {
 	ID    string   // hash of Data and Texts
 	Data  []byte   // elements of a fixed size in memory form
 	Texts [][]byte // elements of varying length
-	// Summed says that only the ID is known: these values had to be compared with others, and
-	// are too large to be kept.
+	// Summed says that only the ID is known: the values had to be compared with others but are too
+	// large to store.
 	Summed bool
-	// Summary is what else is known of summed values, if that was asked for.
+	// Summary describes summed values further, if the plan needed that.
 	Summary *Summary
 }
 
-// DefaultValueBytes is the size in bytes up to which values of a variable of one file are kept
-// that say where files lie, or that only a manifest can hold.
+// DefaultValueBytes is the size in bytes up to which a variable of one file is stored in the manifest,
+// if its values determine the placement or have no other representation.
 const DefaultValueBytes = 16 << 20
 
-// MostSummed is the size in bytes of variables of several dimensions that are read only to be
-// compared. Those of one dimension are never in memory as a whole.
+// MostSummed is the largest size in bytes of a variable of several dimensions that is read only to
+// compare it. Variables of one dimension are read in parts and have no limit.
 const MostSummed = 1 << 30
 
-// Sum returns the values without the elements.
+// Sum returns the values without the elements: only the ID.
 func (v *Values) Sum() *Values { return &Values{ID: v.ID, Summed: true} }
 
-// Ref is one row of the table of refs.
+// Ref is one row of the table of refs: the location of a stored chunk.
 type Ref struct {
-	Offset int64 // in the source; NotStored; or an InlineRow
-	Size   int64 // as stored
+	Offset int64 // in the source, or NotStored, or the result of InlineRow
+	Size   int64 // in bytes, as stored
 	Mask   uint32
-	// Other, if not 0, is 1 more than the row of the source that Offset is in, where that is
-	// not the tile's.
+	// Other is 0 if Offset is in the tile's own source. Otherwise it is the row of the source that has
+	// the bytes, plus 1.
 	Other int32
 }
 
 // NotStored is the offset of a chunk that was never written.
 const NotStored = -1
 
-// InlineRow is the offset of a ref to bytes in the table of inline bytes.
+// InlineRow returns the offset of a ref to bytes in the table of inline bytes.
 func InlineRow(row int64) int64 { return -2 - row }
 
-// Stored reports whether there are bytes for the chunk.
+// Stored reports whether the chunk has bytes.
 func (r Ref) Stored() bool { return r.Offset != NotStored }
 
-// Inline returns the row in the table of inline bytes, if the bytes are there.
+// Inline returns the row in the table of inline bytes. ok is false if the bytes are not there.
 func (r Ref) Inline() (row int64, ok bool) { return -2 - r.Offset, r.Offset <= -2 }
 
-// RefColumns are refs that follow one another, by columns of equal length.
+// RefColumns are consecutive refs in columns of equal length.
 type RefColumns struct {
 	Offsets, Sizes []int64
 	Masks          []uint32 // nil if all are 0
 	Others         []int32  // nil if all are 0
 }
 
-// At is the i-th of them.
+// At returns the i-th ref.
 func (c *RefColumns) At(i int) Ref {
 	ref := Ref{Offset: c.Offsets[i], Size: c.Sizes[i]}
 	if c.Masks != nil {

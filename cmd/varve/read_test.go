@@ -64,7 +64,7 @@ func TestReadCalibrated(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--stat", "--decode"}, {"-o", picture, "--isel", "band=0"}} {
 		_, code, err := run(t, append([]string{"read", out, "scaled"}, args...)...)
-		if code != exitFailed || err == nil || !strings.Contains(err.Error(), "/scaled: add_offset is HDF4's") {
+		if code != exitFailed || err == nil || !strings.Contains(err.Error(), "/scaled: add_offset follows HDF4's") {
 			t.Errorf("%v: exit code %d, %v", args, code, err)
 		}
 	}

@@ -110,9 +110,9 @@ func TestNoManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, says := range map[string]string{
-		filepath.Join(dir, "none"): "none: no manifest is there: ",
-		dir:                        `is no manifest: it has no file "current"`,
-		file:                       "is a file, and a manifest is a folder",
+		filepath.Join(dir, "none"): "none: there is no manifest: ",
+		dir:                        `is not a manifest: file "current" is missing`,
+		file:                       "is a file, but a manifest is a folder",
 	} {
 		_, code, err := run(t, "info", name)
 		if text := fmt.Sprint(err); !strings.Contains(text, says) || !strings.Contains(text, "varve build OUT SRC makes one") || errors.Is(err, fs.ErrNotExist) != (code == exitSource) {
@@ -131,8 +131,8 @@ func TestPlacesToWrite(t *testing.T) {
 		{"read OUT sst -o s3://bucket/x.npy", "object stores"},
 		{"scan DIR/sea.nc -o DIR/none/x.parquet", "there is no folder"},
 		{"scan DIR/sea.nc -o DIR", "is a folder"},
-		{"build DIR/sea.nc DIR/sea.nc", "is a file, and a manifest is a folder"},
-		{"info DIR/sea.nc", "is a file, and a manifest is a folder: varve build OUT SRC makes one"},
+		{"build DIR/sea.nc DIR/sea.nc", "is a file, but a manifest is a folder"},
+		{"info DIR/sea.nc", "is a file, but a manifest is a folder"},
 		{"check DIR", "sea.varve: a manifest that varve made is no source"},
 		{"check DIR/sea.nc --html DIR", "is a folder"},
 		{"check DIR/sea.nc --html s3://bucket/x.html", "object stores"},

@@ -145,7 +145,7 @@ func fewFolders(folders []string) []string {
 	for n < min(len(first), len(last)) && first[n] == last[n] {
 		n++
 	}
-	if at := strings.LastIndexByte(manifest.Slashed(first[:n]), '/'); at > 0 && !strings.HasSuffix(manifest.Slashed(first[:at]), "/") {
+	if at := strings.LastIndexByte(manifest.ToSlash(first[:n]), '/'); at > 0 && !strings.HasSuffix(manifest.ToSlash(first[:at]), "/") {
 		return []string{first[:at]}
 	}
 	return folders

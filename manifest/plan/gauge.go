@@ -23,7 +23,7 @@ type Gauge struct {
 	course
 	as      nature
 	packing cf.Packing
-	raw     *manifest.Summing
+	raw     *manifest.ValueHasher
 	hash    hash.Hash
 	w       *bufio.Writer // to hash
 	bag     uint64
@@ -41,7 +41,7 @@ func NewGauge(h *manifest.Header, variable int) (*Gauge, error) {
 
 // newGauge returns one for so many bytes of values, taken for something.
 func newGauge(what *meaning, as nature, bytes int64) (*Gauge, error) {
-	g := &Gauge{meaning: what, as: as, hash: sha256.New(), raw: manifest.NewSumming(bytes)}
+	g := &Gauge{meaning: what, as: as, hash: sha256.New(), raw: manifest.NewValueHasher(bytes)}
 	g.w = bufio.NewWriter(g.hash)
 	_, err := readNumbers(what.v, nil)
 	if err == nil {

@@ -91,7 +91,7 @@ func (p *inquiry) label(url string) string {
 	if p.bases[name] < 2 {
 		return name
 	}
-	return path.Join(path.Base(path.Dir(manifest.Slashed(url))), name)
+	return path.Join(path.Base(path.Dir(manifest.ToSlash(url))), name)
 }
 
 // CompareNames compares names of files as a plan orders files that nothing else tells apart.

@@ -94,7 +94,7 @@ func patternOf(text string) (*regexp.Regexp, error) {
 func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
 	m := pattern.FindStringSubmatch(report.Base(url))
 	if m == nil {
-		if m = pattern.FindStringSubmatch(manifest.Slashed(url)); m == nil {
+		if m = pattern.FindStringSubmatch(manifest.ToSlash(url)); m == nil {
 			return s, false
 		}
 	}

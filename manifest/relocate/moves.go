@@ -117,7 +117,7 @@ func foreignPath(name string) (folder string, ok bool) {
 	above := ""
 	switch {
 	case filepath.Separator == '/' && manifest.IsWindowsPath(name):
-		if name = manifest.Slashed(name); strings.HasPrefix(name, "//") {
+		if name = manifest.ToSlash(name); strings.HasPrefix(name, "//") {
 			above = "/" // of a server
 		}
 	case filepath.Separator == '/' || !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "//"):
@@ -130,7 +130,7 @@ func foreignPath(name string) (folder string, ok bool) {
 func (p place) below(name string) (rest string, ok bool) {
 	if p.isForeign {
 		if _, ok := foreignPath(name); ok {
-			return cut(manifest.Slashed(name), p.foreign, filepath.Separator == '/')
+			return cut(manifest.ToSlash(name), p.foreign, filepath.Separator == '/')
 		}
 	}
 	if p.local {

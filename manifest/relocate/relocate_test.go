@@ -172,14 +172,14 @@ func TestThereAndBack(t *testing.T) {
 	a.holds(32)
 	now := a.rows(a.snapshot())
 	for i, row := range first {
-		if now[i].AsScanned() != row.AsScanned() || (now[i].Scanned == "") != (i == 1) {
+		if now[i].ScanID() != row.ScanID() || (now[i].Scanned == "") != (i == 1) {
 			t.Errorf("%+v, was %+v", now[i].Source, row.Source)
 		}
 	}
 	a.move("new", "old")
 	a.mustRelocate(Options{}, a.dir+"/new", a.dir+"/old")
 	for i, row := range a.rows(a.snapshot()) {
-		if (row.Scanned == "") != (i < 2) || row.AsScanned() != now[i].AsScanned() {
+		if (row.Scanned == "") != (i < 2) || row.ScanID() != now[i].ScanID() {
 			t.Errorf("%+v, was %+v", row.Source, now[i].Source)
 		}
 	}

@@ -99,7 +99,7 @@ func (f *Finding) files() string {
 
 // Base is the last element of a path or URL, which is how people know their files.
 func Base(name string) string {
-	return path.Base(strings.TrimRight(manifest.Slashed(name), "/"))
+	return path.Base(strings.TrimRight(manifest.ToSlash(name), "/"))
 }
 
 // Thousands writes a number with commas.

@@ -54,7 +54,7 @@ func (e *entry) sumElements() (*manifest.Values, error) {
 		values.SetID()
 		return values.Sum(), nil
 	}
-	all := manifest.NewSumming(out.Shape[0] * int64(out.Type.Size))
+	all := manifest.NewValueHasher(out.Shape[0] * int64(out.Type.Size))
 	err := e.eachBlock(func(elements []byte) error {
 		_, err := all.Write(elements)
 		return err

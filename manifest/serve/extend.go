@@ -109,7 +109,7 @@ func isSharded(schema *zarrjson.Array) bool {
 // isGone reports whether an error is about tables that are no longer there.
 func isGone(err error) bool {
 	var damage *manifest.DamageError
-	return errors.As(err, &damage) && damage.Damage == manifest.Missing
+	return errors.As(err, &damage) && damage.Damage == manifest.FileMissing
 }
 
 // isUnlisted reports whether a node is in no list of a group.

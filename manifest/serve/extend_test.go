@@ -97,7 +97,7 @@ func TestExtensionThatFails(t *testing.T) {
 	if why, err := newExtension(a, b).check(t.Context(), inFull); err == nil || why != "" {
 		t.Errorf("it cannot be read: %q, %v", why, err)
 	}
-	for _, damage := range []manifest.Damage{manifest.Missing, manifest.Altered} {
+	for _, damage := range []manifest.Damage{manifest.FileMissing, manifest.FileCorrupt} {
 		now.fail(&manifest.DamageError{Name: "tables/refs", Damage: damage})
 		if why, err := newExtension(a, b).check(t.Context(), inFull); err != nil || !strings.Contains(why, "tables/refs") {
 			t.Errorf("it %s: %q, %v", damage, why, err)

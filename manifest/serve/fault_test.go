@@ -129,7 +129,7 @@ func TestFaults(t *testing.T) {
 		{"cut off", wrap(io.ErrUnexpectedEOF), 502},
 		{"late", wrap(context.DeadlineExceeded), 504},
 		{"corrupt", wrap(codec.ErrCorrupt), 500},
-		{"manifest", wrap(&manifest.DamageError{Name: "tables/x", Damage: manifest.Missing}), 500},
+		{"manifest", wrap(&manifest.DamageError{Name: "tables/x", Damage: manifest.FileMissing}), 500},
 		{"disk", wrap(&fs.PathError{Op: "read", Path: "x", Err: syscall.EIO}), 500},
 		{"full disk", wrap(&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), 500},
 		{"unsupported", wrap(errors.ErrUnsupported), 501},

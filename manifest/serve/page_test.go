@@ -182,10 +182,10 @@ func TestPlotCalibrated(t *testing.T) {
 		d.snapshot.Arrays[i].Calibrated = d.snapshot.Arrays[i].Path == "/t2m"
 	}
 	s := start(t, newHandler(t, d))
-	if got := ask(t, "GET", s.URL+"/t2m?as=png"); got.status != 501 || !strings.Contains(got.body, "add_offset is HDF4's") {
+	if got := ask(t, "GET", s.URL+"/t2m?as=png"); got.status != 501 || !strings.Contains(got.body, "add_offset follows HDF4's") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if got := ask(t, "GET", s.URL+"/t2m", "Accept", browser); got.status != 200 || strings.Contains(got.body, "as=svg") || !strings.Contains(got.body, "add_offset is HDF4") {
+	if got := ask(t, "GET", s.URL+"/t2m", "Accept", browser); got.status != 200 || strings.Contains(got.body, "as=svg") || !strings.Contains(got.body, "add_offset follows HDF4") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }

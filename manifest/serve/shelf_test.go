@@ -63,7 +63,7 @@ func (l *library) options() *Options {
 			}
 		}
 		if !slices.Contains(l.ids, id) {
-			return nil, &manifest.DamageError{Name: id, Damage: manifest.Missing}
+			return nil, &manifest.DamageError{Name: id, Damage: manifest.FileMissing}
 		}
 		d := &fakeData{}
 		d.snapshot.ID = id
@@ -250,7 +250,7 @@ func TestRemovedTables(t *testing.T) {
 	leavesNothing(t)
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
-	d.fail(&manifest.DamageError{Name: "tables/refs", Damage: manifest.Missing})
+	d.fail(&manifest.DamageError{Name: "tables/refs", Damage: manifest.FileMissing})
 	if got := ask(t, "GET", s.URL+"/big/c/1/0"); got.status != 500 || !strings.Contains(got.body, "manifest damaged") {
 		t.Errorf("while the snapshot is there: %d %s", got.status, got.body)
 	}

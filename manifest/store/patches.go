@@ -42,7 +42,7 @@ func newPatches(snap *manifest.Snapshot, repo *manifest.Repository) *patches {
 func (p *patches) row(name string) (int64, error) {
 	i := slices.IndexFunc(p.files, func(t manifest.Table) bool { return t.Name == name })
 	if i < 0 {
-		return 0, &manifest.DamageError{Name: name, Damage: manifest.Missing, Detail: "it is named by patches, and the snapshot does not list it"}
+		return 0, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "it is named by patches, and the snapshot does not list it"}
 	}
 	return p.first + int64(i), nil
 }

@@ -205,7 +205,7 @@ func (s *Store) IsKept(ctx context.Context) (bool, error) {
 	}
 	_, err := s.repository.Load(ctx, s.snapshot.ID)
 	var damage *manifest.DamageError
-	if errors.As(err, &damage) && damage.Damage == manifest.Missing {
+	if errors.As(err, &damage) && damage.Damage == manifest.FileMissing {
 		return false, nil
 	}
 	return err == nil, err

@@ -101,10 +101,10 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("%s: %v", kind, err)
 		}
 		for n := range len(data) {
-			damageOf(t, open(data[:n], table), manifest.Truncated)
+			damageOf(t, open(data[:n], table), manifest.FileTruncated)
 			short := table
 			short.Bytes = int64(n)
-			damageOf(t, open(data[:n], short), manifest.Altered)
+			damageOf(t, open(data[:n], short), manifest.FileCorrupt)
 		}
 		noticed := 0
 		for i := len("PAR1"); i < len(data); i++ {
@@ -120,7 +120,7 @@ func TestDamage(t *testing.T) {
 		t.Logf("%s: %d of %d changes were noticed", kind, noticed, len(data)-4)
 		other := table
 		other.Rows++
-		damageOf(t, open(data, other), manifest.Altered)
+		damageOf(t, open(data, other), manifest.FileCorrupt)
 	}
 }
 

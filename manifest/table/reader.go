@@ -72,7 +72,7 @@ func (k *kindTables) arrange() error {
 	})
 	for _, t := range k.tables {
 		if t.table.First != k.rows || t.table.Rows < 0 {
-			return &manifest.DamageError{Name: t.table.Name, Damage: manifest.Altered,
+			return &manifest.DamageError{Name: t.table.Name, Damage: manifest.FileCorrupt,
 				Detail: fmt.Sprintf("it is listed with %d rows from %d on; the tables of %s before it end at %d", t.table.Rows, t.table.First, k.kind, k.rows)}
 		}
 		k.rows += t.table.Rows

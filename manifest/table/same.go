@@ -157,7 +157,7 @@ func sameScanned(x, y *strip, n int) (bool, error) {
 		if err != nil {
 			return false, y.of.damaged(err)
 		}
-		if a.AsScanned() != b.AsScanned() {
+		if a.ScanID() != b.ScanID() {
 			return false, nil
 		}
 	}

@@ -94,9 +94,9 @@ func (s *section) checkRows(size int64) error {
 }
 
 func sizeError(t manifest.Table, size int64) error {
-	damage := manifest.Altered
+	damage := manifest.FileCorrupt
 	if size < t.Bytes {
-		damage = manifest.Truncated
+		damage = manifest.FileTruncated
 	}
 	return &manifest.DamageError{Name: t.Name, Damage: damage, Detail: fmt.Sprintf("it has %d bytes, not %d", size, t.Bytes)}
 }
@@ -108,7 +108,7 @@ func (s *section) fail(err error) error {
 	case errors.As(err, &damage):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &manifest.DamageError{Name: s.name, Damage: manifest.Truncated, Detail: err.Error()}
+		return &manifest.DamageError{Name: s.name, Damage: manifest.FileTruncated, Detail: err.Error()}
 	case errors.Is(err, codec.ErrCorrupt):
 		return s.damaged(err)
 	}
@@ -116,7 +116,7 @@ func (s *section) fail(err error) error {
 }
 
 func (s *section) damaged(err error) error {
-	return &manifest.DamageError{Name: s.name, Damage: manifest.Altered, Detail: err.Error()}
+	return &manifest.DamageError{Name: s.name, Damage: manifest.FileCorrupt, Detail: err.Error()}
 }
 
 // refuse is fail for errors that are the file's fault unless they are about what is supported.

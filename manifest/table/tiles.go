@@ -63,7 +63,7 @@ func (r *Reader) named(ctx context.Context, kind manifest.TableKind, name string
 			}
 		}
 	}
-	return nil, &manifest.DamageError{Name: name, Damage: manifest.Missing, Detail: "it is named as one of the " + string(kind) + ", and the snapshot does not list it"}
+	return nil, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "it is named as one of the " + string(kind) + ", and the snapshot does not list it"}
 }
 
 // tiles reads a page of tiles.
@@ -124,7 +124,7 @@ func (r *Reader) Placement(ctx context.Context, p manifest.PlacementTable) (*man
 				return nil, err
 			}
 			if len(tile.Origin) != len(p.Dims) {
-				return nil, &manifest.DamageError{Name: s.Table, Damage: manifest.Altered,
+				return nil, &manifest.DamageError{Name: s.Table, Damage: manifest.FileCorrupt,
 					Detail: fmt.Sprintf("its tiles are placed along %d dimensions, and placement %s along %d", len(tile.Origin), p.ID, len(p.Dims))}
 			}
 			out.Tiles = append(out.Tiles, tile)

@@ -35,7 +35,7 @@ func NewPlaces(r *manifest.Repository) *History {
 func (h *History) Load(ctx context.Context, id string) (*manifest.Snapshot, error) {
 	s, err := h.repository.Load(ctx, id)
 	var damage *manifest.DamageError
-	if errors.As(err, &damage) && damage.Damage == manifest.Missing {
+	if errors.As(err, &damage) && damage.Damage == manifest.FileMissing {
 		err = fmt.Errorf("snapshot %.12s: %w", id, fs.ErrNotExist)
 	}
 	return s, err

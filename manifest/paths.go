@@ -2,17 +2,17 @@ package manifest
 
 import "strings"
 
-// Slashed is the name of a source with slashes between its folders, also of one that was scanned
-// on Windows: C:\data\x.nc, \\server\share\x.nc.
-func Slashed(name string) string {
+// ToSlash returns the name of a source with slashes between its folders, also if it was scanned on
+// Windows: C:\data\x.nc, \\server\share\x.nc.
+func ToSlash(name string) string {
 	if !IsWindowsPath(name) {
 		return name
 	}
 	return strings.ReplaceAll(name, `\`, "/")
 }
 
-// IsWindowsPath reports whether a name is the whole path of a file on Windows. On other systems no
-// source has such a name.
+// IsWindowsPath reports whether a name is an absolute path on Windows. On other systems no source has
+// such a name.
 func IsWindowsPath(name string) bool {
 	if strings.HasPrefix(name, `\\`) {
 		return true

@@ -7,8 +7,8 @@ import (
 	"varve/manifest"
 )
 
-// TestSharedVariables: variables that are equal are one, in whatever headers they are, the first
-// included, whose own are not compared with each other.
+// TestSharedVariables checks that equal variables of several headers become one, including the
+// variables of the first header, which are not compared with each other.
 func TestSharedVariables(t *testing.T) {
 	header := func(paths ...string) *manifest.Header {
 		h := &manifest.Header{}
@@ -26,7 +26,7 @@ func TestSharedVariables(t *testing.T) {
 	a, b, c, d := own[0], own[1], own[2], own[3]
 	for i, want := range [][]*manifest.Variable{{a, b}, {a, c}, {c, b, d}} {
 		if got := []*manifest.Header{first, second, third}[i].Variables; !slices.Equal(got, want) {
-			t.Errorf("header %d has %v, not %v", i+1, got, want)
+			t.Errorf("header %d: got %v, want %v", i+1, got, want)
 		}
 	}
 }

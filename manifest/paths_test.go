@@ -13,7 +13,7 @@ func TestSlashed(t *testing.T) {
 		`C:`:                  `C:`,
 		``:                    ``,
 	} {
-		if got := Slashed(name); got != want {
+		if got := ToSlash(name); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}

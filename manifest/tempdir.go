@@ -2,7 +2,7 @@ package manifest
 
 import "runtime"
 
-// TemporaryVariable is what in the environment names the folder of temporary files.
+// TemporaryVariable returns the environment variable that names the folder of temporary files.
 func TemporaryVariable() string {
 	if runtime.GOOS == "windows" {
 		return "TMP"
