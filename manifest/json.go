@@ -326,7 +326,7 @@ func (a *Attribute) addValue(s jsonType, value json.RawMessage) error {
 
 // jsonType is the form of a type and its elements in JSON.
 type jsonType struct {
-	typ   codec.Type
+	typ  codec.Type
 	zarr *zarrjson.DataType // nil for a type that Zarr does not have
 	json json.RawMessage    // the name or document of zarr
 	raw  *typeDocument      // a type that Zarr does not have; nil if there is no type

@@ -181,9 +181,9 @@ type localDraft struct {
 type draftStage uint8
 
 const (
-	written draftStage = iota
-	synced             // flushed to disk and closed
-	finished               // renamed or discarded
+	written  draftStage = iota
+	synced              // flushed to disk and closed
+	finished            // renamed or discarded
 )
 
 func (f *folder) begin() (draft, error) {

@@ -39,10 +39,10 @@ const (
 
 // lease is an object that shows that a writer or GC is active.
 type lease struct {
-	home *objects
-	name string // without the folder
-	text string
-	stop context.CancelFunc
+	home    *objects
+	name    string // without the folder
+	text    string
+	stop    context.CancelFunc
 	stopped chan struct{}
 }
 

@@ -36,8 +36,8 @@ type objects struct {
 	mu    sync.Mutex
 	sweep *sweep // the mark of the GC that is running; nil if there is none
 	// small are small files that were read as a whole, so that they are not read again.
-	small map[string]*wholeBlob
-	smallBytes  int64 // total size of small
+	small      map[string]*wholeBlob
+	smallBytes int64 // total size of small
 }
 
 func openObjects(ctx context.Context, name string) (*objects, error) {

@@ -11,11 +11,11 @@ import (
 // spool is a draft of an object: a temporary file without a name, so that nothing remains when the
 // process is killed.
 type spool struct {
-	mu    sync.Mutex
-	file  *os.File
-	size  int64
-	users int  // the draft itself and its open readers
-	isDiscarded  bool // discard was called
+	mu          sync.Mutex
+	file        *os.File
+	size        int64
+	users       int  // the draft itself and its open readers
+	isDiscarded bool // discard was called
 }
 
 func newSpool() (*spool, error) {

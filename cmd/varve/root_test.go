@@ -115,7 +115,7 @@ func TestNoManifest(t *testing.T) {
 		file:                       "is a file, but a manifest is a folder",
 	} {
 		_, code, err := run(t, "info", name)
-		if text := fmt.Sprint(err); !strings.Contains(text, says) || !strings.Contains(text, "varve build OUT SRC makes one") || errors.Is(err, fs.ErrNotExist) != (code == exitSource) {
+		if text := fmt.Sprint(err); !strings.Contains(text, says) || !strings.Contains(text, "varve build OUT SRC") || errors.Is(err, fs.ErrNotExist) != (code == exitSource) {
 			t.Errorf("exit code %d: %v, want %q", code, err, says)
 		}
 	}

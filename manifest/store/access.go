@@ -21,16 +21,16 @@ import (
 	"varve/readers/source"
 )
 
-// access says which sources may be read. A manifest names them, and a manifest may come from
-// anywhere.
+// access decides which sources may be read. The names come from the manifest, and the manifest may
+// come from anywhere.
 type access struct {
-	everything bool
-	folders    map[string]bool // absolute, as sameName has them
-	urls       []*url.URL      // prefixes of others
-	wanted     []string        // what the manifest would have to be allowed, if it says so
+	isUnlimited bool
+	folders     map[string]bool // absolute, normalised by sameName
+	urls        []*url.URL      // prefixes of remote sources
+	wanted      []string        // the prefixes to allow for the whole manifest, if its seal lists them
 }
 
-// newAccess takes prefixes as a user writes them.
+// newAccess returns access to the given prefixes, in the form in which a user writes them.
 func newAccess(prefixes []string) (*access, error) {
 	x := &access{folders: map[string]bool{}}
 	for _, prefix := range prefixes {
@@ -54,22 +54,23 @@ func newAccess(prefixes []string) (*access, error) {
 	return x, nil
 }
 
-// parsePrefix also takes what would be another place once a server has resolved it.
+// parsePrefix parses an allowed URL. It rejects . and .. in it, because a server would resolve them to
+// another location.
 func parsePrefix(name string) (*url.URL, error) {
 	u, err := url.Parse(name)
 	if err != nil {
 		return nil, fmt.Errorf("allowed prefix: %w", err)
 	}
 	if u.Host == "" || !source.URLWithin(u, u) {
-		return nil, fmt.Errorf("allowed prefix %s: want scheme://host/path without . and .. in it", u.Redacted())
+		return nil, fmt.Errorf("allowed prefix %s: the form is scheme://host/path without . and ..", u.Redacted())
 	}
 	return u, nil
 }
 
-// open opens a source as it was when it was scanned, if it may be read.
+// open opens the version of a source that was scanned, if it may be read.
 func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) (src *source.Source, err error) {
 	switch {
-	case x.everything:
+	case x.isUnlimited:
 		src, err = o.OpenVersion(ctx, s.URL, s.Identity())
 	case isFar(s.URL):
 		if err = x.checkURL(s.URL); err == nil {
@@ -80,14 +81,14 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", s.URL, source.ErrChanged, err)
+		return nil, fmt.Errorf("%s: %w: it is missing: %w", s.URL, source.ErrChanged, err)
 	case source.IsNoFile(err):
 		return nil, fmt.Errorf("%s: %w: %w", s.URL, source.ErrChanged, err)
 	}
 	return src, err
 }
 
-// openLocal opens a file that may be read, as it was when it was scanned.
+// openLocal opens the version of a local file that was scanned, if it may be read.
 func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Source, error) {
 	name, err := source.LocalPath(s.URL)
 	if err == nil {
@@ -110,16 +111,18 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 	return src, nil
 }
 
-// find follows all links of a path, and returns where it leads with the allowed folder that
-// it then lies in. Whoever opens it as something in that is safe from links that change
-// meanwhile.
+// find resolves all symbolic links of a path. It returns the real path and the allowed folder that
+// contains it. A caller that opens the file relative to that folder is safe from links that change in
+// the meantime.
 func (x *access) find(s manifest.Source, name string) (real, folder string, err error) {
-	if _, ok := x.within(name); !ok { // of a place that is not allowed nobody learns whether there is a file
+	// Check the path before resolving it: outside the allowed folders nobody may learn whether a file exists.
+	if _, ok := x.within(name); !ok {
 		return "", "", x.forbid(s.URL, filepath.Dir(name))
 	}
 	if real, err = filepath.EvalSymlinks(name); err != nil {
 		return "", "", err
 	}
+	// A link inside an allowed folder may lead out of it, so check again.
 	folder, ok := x.within(real)
 	if !ok {
 		return "", "", x.forbid(s.URL, filepath.Dir(real))
@@ -127,31 +130,31 @@ func (x *access) find(s manifest.Source, name string) (real, folder string, err 
 	return real, folder, nil
 }
 
-// checkFolder refuses a folder that may not be read.
+// checkFolder returns an error if a folder may not be read.
 func (x *access) checkFolder(s manifest.Source, path string) error {
-	if x.everything {
+	if x.isUnlimited {
 		return nil
 	}
 	_, _, err := x.find(s, path)
 	return err
 }
 
-// within is the outermost of the allowed folders that a path lies in, or the folder of one that
-// is allowed as a file. Links that lead to allowed folders are followed only if it lies in none
-// that is called so: the folders may be many, and are looked at for each source that is opened.
+// within returns the outermost allowed folder that contains a path, or the folder of a file that is
+// allowed itself. It resolves links of the allowed folders only if no allowed folder contains the path
+// by name: there may be many, and every source that is opened passes here.
 func (x *access) within(name string) (folder string, ok bool) {
 	if folder, ok = outermost(x.folders, name); ok {
 		return folder, true
 	}
 	places := make(map[string]bool, len(x.folders))
 	for folder := range x.folders {
-		places[sameName(followed(folder))] = true
+		places[sameName(resolveLinks(folder))] = true
 	}
 	return outermost(places, name)
 }
 
-// sameName is a path as all have it that name the same file: on Windows, whatever the case of its
-// letters.
+// sameName returns a form of a path that is equal for all spellings of it. On Windows the case of
+// letters does not count.
 func sameName(path string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToLower(path)
@@ -159,7 +162,7 @@ func sameName(path string) string {
 	return path
 }
 
-// outermost is the outermost of some folders that a path lies in.
+// outermost returns the outermost of the folders that contains a path.
 func outermost(folders map[string]bool, name string) (folder string, ok bool) {
 	if folders[sameName(name)] {
 		folder, ok = filepath.Dir(name), true
@@ -175,16 +178,16 @@ func outermost(folders map[string]bool, name string) (folder string, ok bool) {
 	}
 }
 
-func followed(name string) string {
+func resolveLinks(name string) string {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		return real
 	}
 	return name
 }
 
-// checkURL refuses a URL that no prefix allows, in the manifest or in a redirect.
+// checkURL returns an error if no prefix allows a URL of the manifest or of a redirect.
 func (x *access) checkURL(name string) error {
-	if x.everything {
+	if x.isUnlimited {
 		return nil
 	}
 	u, err := source.ParseURL(name)
@@ -197,7 +200,7 @@ func (x *access) checkURL(name string) error {
 	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
 }
 
-// forbid says what would have to be allowed.
+// forbid returns the error for a source that may not be read. It names the prefixes to allow.
 func (x *access) forbid(name, prefix string) error {
 	wanted := x.wanted
 	if len(wanted) == 0 {
@@ -208,13 +211,13 @@ func (x *access) forbid(name, prefix string) error {
 	if len(wanted) > most {
 		wanted, more = wanted[:most], fmt.Sprintf(" and %d more", len(x.wanted)-most)
 	}
-	return fmt.Errorf("%s: %w: the manifest was not built by you here; if you trust it, allow %s%s", name, source.ErrForbidden, strings.Join(wanted, ", "), more)
+	return fmt.Errorf("%s: %w: you did not build this manifest on this machine; if you trust it, allow %s%s", name, source.ErrForbidden, strings.Join(wanted, ", "), more)
 }
 
-// newOpener returns an opener that follows no redirect and calls no address that is not
-// allowed.
+// newOpener returns an opener that follows only allowed redirects and connects only to allowed
+// addresses.
 func (x *access) newOpener(download bool) *source.Opener {
-	if x.everything {
+	if x.isUnlimited {
 		return source.NewOpener(&source.Options{Download: download})
 	}
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: x.checkAddress}
@@ -231,8 +234,8 @@ func (x *access) newOpener(download bool) *source.Opener {
 	}})
 }
 
-// metadata are addresses at which clouds tell machines their secrets, beside the link-local
-// ones.
+// metadata are the addresses where clouds hand out a machine's credentials. Link-local addresses are
+// checked separately.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), // Alibaba
 	netip.MustParseAddr("168.63.129.16"),   // Azure
@@ -240,8 +243,8 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // Amazon
 }
 
-// checkAddress refuses link-local addresses and those of metadata services, whatever name led
-// there, unless a prefix has the address itself for a host.
+// checkAddress rejects link-local addresses and addresses of metadata services, whatever host name
+// resolved to them. It accepts one if an allowed prefix has the address itself as its host.
 func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -258,14 +261,14 @@ func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
 	if slices.ContainsFunc(x.urls, named) {
 		return nil
 	}
-	return fmt.Errorf("%s is the address of a machine's own services: %w unless a prefix names it", ip, source.ErrForbidden)
+	return fmt.Errorf("%s is an address of metadata or link-local services: %w; allow a prefix with this address if you need it", ip, source.ErrForbidden)
 }
 
-// accessFor is what a manifest may reach: what its reader allows and, if the same user built
-// it here, what it was built of.
-func accessFor(snap *manifest.Snapshot, opts *Options) (*access, error) {
+// grantAccess returns the access of a store: the prefixes that the caller allows and, if this user built
+// the manifest on this machine, the prefixes of its sources.
+func grantAccess(snap *manifest.Snapshot, opts *Options) (*access, error) {
 	if opts.Trusted {
-		return &access{everything: true}, nil
+		return &access{isUnlimited: true}, nil
 	}
 	prefixes := slices.Clone(opts.Allow)
 	if snap.Seal != nil && isSealed(snap.Seal) {

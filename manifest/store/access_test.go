@@ -17,7 +17,7 @@ import (
 	"varve/readers/source"
 )
 
-// readWith opens a manifest with options of a user's and reads all of it.
+// readWith opens a manifest with these options and reads all of it.
 func readWith(t *testing.T, m *memoryTables, snap *manifest.Snapshot, opts Options) ([]byte, error) {
 	t.Helper()
 	s, err := newStore(snap, m, nil, &opts)
@@ -28,7 +28,7 @@ func readWith(t *testing.T, m *memoryTables, snap *manifest.Snapshot, opts Optio
 	return readAll(t.Context(), t, s)
 }
 
-// ownConfig gives the test a user's config folder of its own.
+// ownConfig gives the test a config folder of its own.
 func ownConfig(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestEscapes holds that no way out of an allowed folder is found.
+// TestEscapes checks that no path leads out of an allowed folder.
 func TestEscapes(t *testing.T) {
 	ownConfig(t)
 	outside := filepath.Join(t.TempDir(), "secret")
@@ -123,7 +123,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestLinkedFolder holds that links to an allowed folder are no way out.
+// TestLinkedFolder checks that a link to an allowed folder may be used.
 func TestLinkedFolder(t *testing.T) {
 	ownConfig(t)
 	m, snap, truth := archive(t, 2, true)
@@ -158,7 +158,7 @@ func TestSeal(t *testing.T) {
 	}
 	again, err := Seal(nil, slices.Values(urls))
 	if err != nil || again.MAC != seal.MAC {
-		t.Errorf("a second seal differs (%v)", err)
+		t.Errorf("a second seal of the same sources differs (%v)", err)
 	}
 	read := func(s *manifest.Seal) error {
 		snap.Seal = s
@@ -173,7 +173,7 @@ func TestSeal(t *testing.T) {
 	}
 	more, err := Seal(seal, slices.Values([]string{"/no/such/file"}))
 	if err != nil || !slices.Contains(more.Prefixes, "/no/such") || !slices.Contains(more.Prefixes, seal.Prefixes[0]) || !isSealed(more) {
-		t.Errorf("a seal that was added to: %v (%v)", more, err)
+		t.Errorf("a seal with added sources: %v (%v)", more, err)
 	}
 	for i := range 200 {
 		if more, err = Seal(more, slices.Values([]string{fmt.Sprintf("/no/such/%d/file", i)})); err != nil {
@@ -181,7 +181,7 @@ func TestSeal(t *testing.T) {
 		}
 	}
 	if n := len(more.Prefixes); n > maxPrefixes || !slices.Contains(more.Prefixes, "/no/such") {
-		t.Errorf("%d prefixes of a seal that was added to many times", n)
+		t.Errorf("%d prefixes after adding sources many times", n)
 	}
 	forged := *seal
 	forged.Prefixes = append(slices.Clone(seal.Prefixes), "/")
@@ -193,7 +193,7 @@ func TestSeal(t *testing.T) {
 		}
 	}
 	if s, err := Seal(&forged, slices.Values(urls)); err != nil || slices.Contains(s.Prefixes, "/") {
-		t.Errorf("a forged seal was added to: %v (%v)", s, err)
+		t.Errorf("adding sources to a forged seal: %v (%v)", s, err)
 	}
 	if err := read(&forged); !strings.Contains(err.Error(), seal.Prefixes[0]) {
 		t.Errorf("%v does not name %s", err, seal.Prefixes[0])
@@ -202,7 +202,7 @@ func TestSeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := read(seal); !errors.Is(err, source.ErrForbidden) {
-		t.Errorf("a key that all can read: got %v", err)
+		t.Errorf("a key that other users can read: got %v", err)
 	}
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestURLs(t *testing.T) {
 	}
 	for _, prefix := range []string{"https:///x", "https://h/a/../b", "https://h/%2e%2e"} {
 		if _, err := newAccess([]string{prefix}); err == nil {
-			t.Errorf("the prefix %s is taken", prefix)
+			t.Errorf("prefix %s is accepted, want an error", prefix)
 		}
 	}
 }
@@ -299,7 +299,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirect holds that a server which is allowed cannot send readers to one that is not.
+// TestRedirect checks that an allowed server cannot redirect to a server that is not allowed.
 func TestRedirect(t *testing.T) {
 	ownConfig(t)
 	m, snap, truth := archive(t, 2, true)
@@ -323,8 +323,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestOpenLocal holds that files for others to read are opened only where the store would read
-// them, each time anew.
+// TestOpenLocal checks that OpenLocal opens only files that the store would read, and checks them each
+// time.
 func TestOpenLocal(t *testing.T) {
 	ownConfig(t)
 	m, snap, _ := archive(t, 2, true)
@@ -350,22 +350,22 @@ func TestOpenLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := open(0); !errors.Is(err, source.ErrForbidden) {
-		t.Errorf("the same file behind a link that leads out: got %v, want %v", err, source.ErrForbidden)
+		t.Errorf("the same file through a link that leads out: got %v, want %v", err, source.ErrForbidden)
 	}
 	if f, err := OpenLocal(m.sources[0].Source); err != nil || f.Close() != nil {
-		t.Errorf("without asking: %v", err)
+		t.Errorf("without access control: %v", err)
 	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
 	if err := open(0); !errors.Is(err, source.ErrChanged) {
-		t.Errorf("a file that is gone: got %v, want %v", err, source.ErrChanged)
+		t.Errorf("a missing file: got %v, want %v", err, source.ErrChanged)
 	}
 	if err := os.WriteFile(name, []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := open(0); !errors.Is(err, source.ErrChanged) {
-		t.Errorf("another file: got %v, want %v", err, source.ErrChanged)
+		t.Errorf("a replaced file: got %v, want %v", err, source.ErrChanged)
 	}
 	m.sources[1].URL = "https://example.com/x"
 	if err := open(1); !errors.Is(err, errors.ErrUnsupported) {
@@ -373,8 +373,8 @@ func TestOpenLocal(t *testing.T) {
 	}
 }
 
-// TestManyFolders holds that a source is found among many allowed folders as fast as among few: an
-// archive has one for each month, and every read of a file looks.
+// TestManyFolders checks that access to a source is as fast with many allowed folders as with one: an
+// archive may have a folder for each month, and every opening of a file checks it.
 func TestManyFolders(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -407,6 +407,6 @@ func TestManyFolders(t *testing.T) {
 		return best
 	}
 	if few, many := least(1), least(maxPrefixes); many > 5*few {
-		t.Errorf("a file is found in %v among %d folders, in %v among one", many, maxPrefixes, few)
+		t.Errorf("the check takes %v with %d folders and %v with one", many, maxPrefixes, few)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"varve/readers/source"
 )
 
-// TestWindowsAccess: the case of letters does not count, and what is a path of a network share is
-// looked at only if that may be.
+// TestWindowsAccess checks that the case of letters does not count, and that a path of a network share
+// is touched only if it is allowed.
 func TestWindowsAccess(t *testing.T) {
 	x, err := newAccess([]string{`c:\Data\in`, "file:///D:/", `\\server\share\in`})
 	if err != nil {
@@ -36,7 +36,7 @@ func TestWindowsAccess(t *testing.T) {
 func TestWindowsPrefixes(t *testing.T) {
 	for folder, want := range map[string]int{`C:\`: 0, `C:\a`: 1, `C:\a\b`: 2, `\\server\share\`: 0, `\\server\share\a`: 1} {
 		if got := depthOf(folder); got != want {
-			t.Errorf("%s: %d deep, want %d", folder, got, want)
+			t.Errorf("%s: depth %d, want %d", folder, got, want)
 		}
 	}
 }

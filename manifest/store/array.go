@@ -13,35 +13,34 @@ import (
 	"varve/zarrjson"
 )
 
-// Kind is how a declared chunk gets its bytes.
+// Kind is the way in which a declared chunk gets its bytes.
 type Kind = mosaic.Kind
 
-// The kinds.
+// The kinds of chunks.
 const (
-	Missing   = mosaic.Missing   // all fill: there is no such key
-	Verbatim  = mosaic.Verbatim  // the stored bytes are what the schema declares
-	Prefix    = mosaic.Prefix    // the stored bytes begin with what the schema declares
-	Reencoded = mosaic.Reencoded // read, converted, encoded
+	Missing   = mosaic.Missing   // all fill: a Zarr store has no such key
+	Verbatim  = mosaic.Verbatim  // the stored bytes match the schema
+	Prefix    = mosaic.Prefix    // the stored bytes start with the bytes that match the schema
+	Reencoded = mosaic.Reencoded // read, converted and encoded
 )
 
-// Location is where the bytes of a declared chunk are. Of a Missing or Re-encoded chunk only
-// Coords and Kind are set.
+// Location is the location of a declared chunk's bytes. A Missing or Re-encoded chunk has only Coords
+// and Kind.
 type Location struct {
 	Coords []int64
 	Kind   Kind
-	// Source is the row of the source that Offset and Size are in, which may be a file of the
-	// manifest with chunks that were re-encoded and kept: see Store.Source. It is -1 where the bytes are
-	// kept in the manifest: then they are Inline. Those of a Prefix are the first Size of what
-	// is stored.
+	// Source is the row of the source that contains Offset and Size. It may be a file of the manifest
+	// with compacted chunks: see Store.Source. It is -1 if the manifest itself holds the bytes, which
+	// are then in Inline. For a Prefix, Size is the part of the stored bytes that counts.
 	Source       int64
 	Offset, Size int64
 	Inline       []byte
 
-	checksum uint32 // CRC-32C of the bytes, if it is known
-	checked  bool
+	checksum    uint32 // CRC-32C of the bytes, if checked
+	hasChecksum bool
 }
 
-// Array is one declared array. It may be used by any number of goroutines.
+// Array is one array of the dataset. It may be used by any number of goroutines.
 type Array struct {
 	store *Store
 	spec  *manifest.Array
@@ -49,7 +48,7 @@ type Array struct {
 	pipes pipelines
 
 	mu     sync.Mutex
-	mosaic *mosaic.Mosaic // nil until it is needed, and for an array that is kept in the manifest
+	mosaic *mosaic.Mosaic // nil until it is needed, and always for an array that is stored in the manifest
 }
 
 func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
@@ -69,22 +68,22 @@ func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
 	return a, nil
 }
 
-// Store is what the array was opened with.
+// Store returns the store that the array belongs to.
 func (a *Array) Store() *Store { return a.store }
 
-// Path is the array's path, "/group/name".
+// Path returns the array's path, "/group/name".
 func (a *Array) Path() string { return a.spec.Path }
 
-// Spec is what the snapshot says of the array. It must not be changed.
+// Spec returns the snapshot's description of the array. It must not be changed.
 func (a *Array) Spec() *manifest.Array { return a.spec }
 
-// Schema is the Zarr array that clients see. It must not be changed.
+// Schema returns the Zarr schema that clients see. It must not be changed.
 func (a *Array) Schema() *zarrjson.Array { return a.spec.Schema }
 
-// Grid is how the schema is cut into chunks.
+// Grid returns the chunk grid of the schema.
 func (a *Array) Grid() *grid.Grid { return a.grid }
 
-// Pipeline is that of the declared chunk at some coordinates.
+// Pipeline returns the codec pipeline of the declared chunk at these coordinates.
 func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
@@ -100,12 +99,12 @@ func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
 func (a *Array) chunk(coords []int64) (grid.Chunk, error) {
 	c, ok := a.grid.Chunk(coords)
 	if !ok {
-		return c, fmt.Errorf("%s: chunk %v: %w: there are %v", a.Path(), coords, grid.ErrOutOfBounds, a.grid.Counts())
+		return c, fmt.Errorf("%s: chunk %v: %w: the numbers of chunks are %v", a.Path(), coords, grid.ErrOutOfBounds, a.grid.Counts())
 	}
 	return c, nil
 }
 
-// pipelines keeps the last pipeline that was asked for.
+// pipelines remembers the last pipeline: most chunks of an array have the same shape.
 type pipelines struct {
 	mu   sync.Mutex
 	last *codec.Pipeline
@@ -130,10 +129,10 @@ func (p *pipelines) get(schema *zarrjson.Array, shape []int64) (*codec.Pipeline,
 	return last, nil
 }
 
-// isKept reports whether the array's values are in the manifest.
-func (a *Array) isKept() bool { return a.spec.Placement == "" }
+// isInManifest reports whether the array's values are stored in the manifest.
+func (a *Array) isInManifest() bool { return a.spec.Placement == "" }
 
-// tiles makes the mosaic of the array when it is first needed.
+// tiles returns the mosaic of the array. The first call makes it.
 func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,14 +151,14 @@ func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
 	return a.mosaic, err
 }
 
-// fill is one element: what cells in no tile read as. Nil stands for zeros.
+// fill returns the element that positions without a tile read as. nil means zeros.
 func (a *Array) fill() []byte { return a.spec.Schema.Fill }
 
-// Locate says where the bytes of a declared chunk are. It reads the manifest only, never
-// a source. The chunks of an array that is kept in the manifest are Verbatim, and Inline.
+// Locate returns the location of a declared chunk's bytes. It reads only the manifest, never a source.
+// The chunks of an array that is stored in the manifest are Verbatim and Inline.
 func (a *Array) Locate(ctx context.Context, coords []int64) (Location, error) {
-	if a.isKept() {
-		return a.locateKept(ctx, coords)
+	if a.isInManifest() {
+		return a.locateInline(ctx, coords)
 	}
 	if err := ctx.Err(); err != nil {
 		return Location{}, err
@@ -177,13 +176,13 @@ func (a *Array) Locate(ctx context.Context, coords []int64) (Location, error) {
 	return out, err
 }
 
-func (a *Array) locateKept(ctx context.Context, coords []int64) (Location, error) {
+func (a *Array) locateInline(ctx context.Context, coords []int64) (Location, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
 		return Location{}, err
 	}
 	one := grid.Region{Origin: coords, Shape: slices.Repeat([]int64{1}, len(coords))}
-	for l, err := range a.keptLocations(ctx, one) {
+	for l, err := range a.inlineLocations(ctx, one) {
 		if err != nil {
 			return Location{}, err
 		}
@@ -194,17 +193,17 @@ func (a *Array) locateKept(ctx context.Context, coords []int64) (Location, error
 	return Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)
 }
 
-// translate turns a location of the mosaic into one of the store.
+// translate converts a location of the mosaic to one of the store.
 func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location) error {
 	*out = Location{Coords: l.Coords, Kind: l.Kind, Source: l.Source}
 	if l.Kind == Reencoded {
-		return a.patched(ctx, out)
+		return a.locatePatch(ctx, out)
 	}
 	if l.Kind == Missing {
 		return nil
 	}
 	if l.Offset < 0 || l.Size < 0 {
-		return fmt.Errorf("%s: chunk %v: %w: %d bytes from %d on", a.Path(), l.Coords, codec.ErrCorrupt, l.Size, l.Offset)
+		return fmt.Errorf("%s: chunk %v: %w: size %d or offset %d is negative", a.Path(), l.Coords, codec.ErrCorrupt, l.Size, l.Offset)
 	}
 	if l.Inline >= 0 {
 		b, err := a.store.tables.Inline(ctx, l.Inline)
@@ -212,7 +211,7 @@ func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location
 			return err
 		}
 		if l.Size > int64(len(b))-l.Offset {
-			return fmt.Errorf("%s: chunk %v: %w: %d inline bytes, want %d from %d on", a.Path(), l.Coords, codec.ErrCorrupt, len(b), l.Size, l.Offset)
+			return fmt.Errorf("%s: chunk %v: %w: there are %d inline bytes, but the chunk has %d bytes at offset %d", a.Path(), l.Coords, codec.ErrCorrupt, len(b), l.Size, l.Offset)
 		}
 		out.Inline, out.Size = b[l.Offset:l.Offset+l.Size], l.Size
 		return nil
@@ -221,15 +220,15 @@ func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location
 	return nil
 }
 
-// Read fills dst, in C order of the indexer's shape, with what an indexer of the array's
-// grid selects.
+// Read fills dst with the elements that an indexer of the array's grid selects, in C order of the
+// indexer's shape.
 func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
 	if g := ix.Grid(); g != a.grid && !g.Equal(a.grid) {
-		return fmt.Errorf("%s: the selection is of another grid", a.Path())
+		return fmt.Errorf("%s: the indexer belongs to another grid", a.Path())
 	}
 	form := a.spec.Schema.Form(ix.Shape())
-	if !holds(dst, form) {
-		return fmt.Errorf("%s: %d bytes and %d texts for %v elements of %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
+	if !matchesForm(dst, form) {
+		return fmt.Errorf("%s: the destination has %d bytes and %d texts, but the selection has shape %v and type %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
 	}
 	c := ix.Project()
 	if !c.Next() {
@@ -241,14 +240,14 @@ func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) err
 	return a.readProjections(ctx, ix, dst)
 }
 
-// ReadRegion fills dst, in C order of the region, with the elements of a region.
+// ReadRegion fills dst with the elements of a region, in C order of the region.
 func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
 	if err := a.checkRegion(r); err != nil {
 		return err
 	}
 	form := a.spec.Schema.Form(r.Shape)
-	if !holds(dst, form) {
-		return fmt.Errorf("%s: %d bytes and %d texts for %v elements of %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
+	if !matchesForm(dst, form) {
+		return fmt.Errorf("%s: the destination has %d bytes and %d texts, but the region has shape %v and type %v", a.Path(), len(dst.Fixed), len(dst.Var), form.Shape, form.Type)
 	}
 	if r.IsEmpty() {
 		return ctx.Err()
@@ -256,7 +255,7 @@ func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) 
 	return a.readBox(ctx, r, dst)
 }
 
-// checkRegion refuses what is no region of the array.
+// checkRegion returns an error if the region is not inside the array.
 func (a *Array) checkRegion(r grid.Region) error {
 	if len(r.Origin) != a.grid.Rank() || len(r.Shape) != len(r.Origin) || !grid.Whole(a.grid.Shape()).Contains(r) {
 		return fmt.Errorf("%s: region %v: %w: the shape is %v", a.Path(), r, grid.ErrOutOfBounds, a.grid.Shape())
@@ -264,16 +263,16 @@ func (a *Array) checkRegion(r grid.Region) error {
 	return nil
 }
 
-// readBox reads a box to elements that hold it.
+// readBox reads a box into elements of the same number.
 func (a *Array) readBox(ctx context.Context, box grid.Region, dst codec.Elems) error {
 	form := a.spec.Schema.Form(box.Shape)
 	t := &target{window: newWindow(dst, box, form.Type), form: form}
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, box) })
 }
 
-// readTargets has targets filled that each comes up with, and waits for all of them.
+// readTargets fills all targets that each adds, and waits until they are full.
 func (a *Array) readTargets(ctx context.Context, each func(add func(*target, grid.Region) error) error) error {
-	if a.isKept() {
+	if a.isInManifest() {
 		return each(func(t *target, r grid.Region) error { return a.readPieces(ctx, t, r) })
 	}
 	m, err := a.tiles(ctx)
@@ -295,8 +294,8 @@ func (a *Array) readTargets(ctx context.Context, each func(add func(*target, gri
 	return ctx.Err()
 }
 
-// readProjections reads a selection that is no box: what it takes of each declared chunk is
-// read as a box and gathered from there.
+// readProjections reads a selection that is not a box: of each declared chunk it reads the smallest
+// box that contains the selected elements, and gathers them from there.
 func (a *Array) readProjections(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
 	t := a.spec.Schema.DataType.Type()
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {

@@ -9,9 +9,9 @@ import (
 	"varve/codec"
 )
 
-// BenchmarkRebuilt compares a re-encoded chunk with nothing but decoding and encoding the same
-// bytes, which are read already, into memory of the right size. Both take turns; what is
-// reported is the least processor time of each, and how much more the first takes.
+// BenchmarkReencoded compares a re-encoded chunk with the bare decoding and encoding of the same
+// bytes, which are already in memory. It alternates between both, and reports the least processor time
+// of each and their ratio.
 func BenchmarkReencoded(b *testing.B) {
 	little, big := spec("bytes", `{"endian":"little"}`), spec("bytes", `{"endian":"big"}`)
 	shuffle, zlib, zstd := spec("numcodecs.shuffle", `{"elementsize":4}`), spec("numcodecs.zlib", `{"level":1}`), spec("zstd", `{"level":1,"checksum":false}`)
@@ -71,7 +71,7 @@ func BenchmarkReencoded(b *testing.B) {
 	}
 }
 
-// processorTime is what all threads took so far, in nanoseconds.
+// processorTime returns the processor time of all threads so far, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {

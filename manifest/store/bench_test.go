@@ -12,7 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
-// bigArchive is two files of 12 steps of 1024 × 1024 float32, in chunks of 1 MiB.
+// bigArchive makes two files of 12 steps of 1024 × 1024 float32, in chunks of 1 MiB.
 func bigArchive(b *testing.B, codecs ...codec.Spec) *Array {
 	b.Helper()
 	typ := codec.Type{Kind: codec.Float, Size: 4}

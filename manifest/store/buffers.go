@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// buffers lends memory by powers of two, so that reading does not make garbage.
+// buffers lends memory in sizes of powers of two, so that reading leaves little work for the garbage
+// collector.
 type buffers struct{ classes [28]sync.Pool } // 4 KiB and up
 
-const smallestBuffer = 12 // as a power of two
+const smallestBuffer = 12 // log2 of its size
 
 // buffer is borrowed memory. Give it back with release.
 type buffer struct {
@@ -18,6 +19,7 @@ type buffer struct {
 
 func (b *buffers) get(n int) *buffer {
 	class := max(bits.Len(uint(max(n, 1)-1)), smallestBuffer) - smallestBuffer
+	// Too large for the pools: let the garbage collector free it.
 	if class >= len(b.classes) {
 		return &buffer{bytes: make([]byte, n)}
 	}

@@ -9,24 +9,24 @@ import (
 	"varve/codec"
 )
 
-// key names what the cache keeps: a stored chunk, decoded, by the row of its ref; a declared
-// chunk of an array, encoded, by its number; bytes of a source, by their offset.
+// key identifies an entry of the cache: a decoded stored chunk by the row of its ref, an encoded
+// declared chunk of an array by its number, or bytes of a source by their offset.
 type key struct {
-	owner  any // an array, or what others have made of one; an extent
+	owner  any // an array, a value derived from one by a caller of Once, or an extent
 	number int64
 	stored bool
 }
 
-// cache keeps chunks, those that were asked for last, up to a number of bytes. What several
-// ask for at a time is made once.
+// cache keeps the most recently used chunks, up to a number of bytes. If several goroutines ask for
+// the same chunk at once, one of them makes it.
 type cache struct {
 	limit int64
 
-	mu    sync.Mutex
-	used  int64
-	kept  map[key]*list.Element // of *entry
-	order list.List             // the one that was asked for last in front
-	made  map[key]*making
+	mu      sync.Mutex
+	used    int64
+	entries map[key]*list.Element // of *entry
+	order   list.List             // the most recently used entry is in front
+	pending map[key]*pendingEntry
 }
 
 type entry struct {
@@ -35,18 +35,18 @@ type entry struct {
 	bytes int64
 }
 
-// making is an entry that somebody is about to make.
-type making struct {
+// pendingEntry is an entry that a goroutine is making now.
+type pendingEntry struct {
 	done  chan struct{}
 	elems codec.Elems
 	err   error
 }
 
 func newCache(limit int64) *cache {
-	return &cache{limit: limit, kept: map[key]*list.Element{}, made: map[key]*making{}}
+	return &cache{limit: limit, entries: map[key]*list.Element{}, pending: map[key]*pendingEntry{}}
 }
 
-// peek returns what is kept.
+// peek returns the elements of an entry, if the cache has it.
 func (c *cache) peek(k key) (codec.Elems, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *cache) peek(k key) (codec.Elems, bool) {
 }
 
 func (c *cache) find(k key) (codec.Elems, bool) {
-	e, ok := c.kept[k]
+	e, ok := c.entries[k]
 	if !ok {
 		return codec.Elems{}, false
 	}
@@ -62,7 +62,8 @@ func (c *cache) find(k key) (codec.Elems, bool) {
 	return e.Value.(*entry).elems, true
 }
 
-// get returns what is kept, or what do makes, which is kept then.
+// get returns the elements of an entry. If the cache does not have it, do makes the elements, which
+// are then added.
 func (c *cache) get(ctx context.Context, k key, do func() (codec.Elems, error)) (codec.Elems, error) {
 	for {
 		c.mu.Lock()
@@ -70,10 +71,10 @@ func (c *cache) get(ctx context.Context, k key, do func() (codec.Elems, error)) 
 			c.mu.Unlock()
 			return e, nil
 		}
-		m, ok := c.made[k]
+		m, ok := c.pending[k]
 		if !ok {
-			m = &making{done: make(chan struct{})}
-			c.made[k] = m
+			m = &pendingEntry{done: make(chan struct{})}
+			c.pending[k] = m
 			c.mu.Unlock()
 			return c.make(k, m, do)
 		}
@@ -83,7 +84,7 @@ func (c *cache) get(ctx context.Context, k key, do func() (codec.Elems, error)) 
 		case <-ctx.Done():
 			return codec.Elems{}, ctx.Err()
 		}
-		// Whoever made it may have gone away, which is nobody else's business.
+		// If the maker's request was cancelled, its error is not ours: try again.
 		if !isGone(m.err) || ctx.Err() != nil {
 			return m.elems, m.err
 		}
@@ -96,13 +97,14 @@ func isGone(err error) bool {
 
 var errUnfinished = errors.New("reading the chunk did not finish")
 
-func (c *cache) make(k key, m *making, do func() (codec.Elems, error)) (codec.Elems, error) {
+func (c *cache) make(k key, m *pendingEntry, do func() (codec.Elems, error)) (codec.Elems, error) {
+	// Keep this error if do panics, so that waiting goroutines do not get an empty chunk.
 	m.err = errUnfinished
 	defer func() {
 		c.mu.Lock()
-		delete(c.made, k)
+		delete(c.pending, k)
 		if m.err == nil {
-			c.keep(k, m.elems)
+			c.add(k, m.elems)
 		}
 		c.mu.Unlock()
 		close(m.done)
@@ -111,21 +113,22 @@ func (c *cache) make(k key, m *making, do func() (codec.Elems, error)) (codec.El
 	return m.elems, m.err
 }
 
-// keep adds an entry and drops those that were not asked for the longest.
-func (c *cache) keep(k key, e codec.Elems) {
+// add adds an entry and removes the least recently used ones beyond the limit.
+func (c *cache) add(k key, e codec.Elems) {
+	// One huge chunk must not push out all others.
 	n := sizeOf(e)
 	if n > c.limit/2 {
 		return
 	}
-	c.kept[k] = c.order.PushFront(&entry{k, e, n})
+	c.entries[k] = c.order.PushFront(&entry{k, e, n})
 	for c.used += n; c.used > c.limit; {
 		last := c.order.Remove(c.order.Back()).(*entry)
-		delete(c.kept, last.key)
+		delete(c.entries, last.key)
 		c.used -= last.bytes
 	}
 }
 
-// sizeOf is the memory that elements take.
+// sizeOf returns the memory that elements take, in bytes.
 func sizeOf(e codec.Elems) int64 {
 	n := int64(cap(e.Fixed)) + 128
 	for _, v := range e.Var {

@@ -13,7 +13,7 @@ import (
 
 func elems(n int) codec.Elems { return codec.Elems{Fixed: make([]byte, n)} }
 
-// TestOnce holds that what many ask for at a time is made once.
+// TestOnce checks that concurrent requests for one key make the entry once.
 func TestOnce(t *testing.T) {
 	c := newCache(1 << 20)
 	var made atomic.Int64
@@ -39,8 +39,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestMakerGone holds that somebody else makes it if the first one goes away, and that errors
-// are not kept.
+// TestMakerGone checks that another request makes the entry if the first one is cancelled, and that
+// errors are not cached.
 func TestMakerGone(t *testing.T) {
 	c := newCache(1 << 20)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,14 +53,14 @@ func TestMakerGone(t *testing.T) {
 			return codec.Elems{}, ctx.Err()
 		})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the one that went away got %v", err)
+			t.Errorf("the cancelled request got %v", err)
 		}
 	})
 	<-started
 	wg.Go(func() {
 		e, err := c.get(t.Context(), key{number: 1}, func() (codec.Elems, error) { return elems(3), nil })
 		if err != nil || len(e.Fixed) != 3 {
-			t.Errorf("the one that stayed got %d bytes (%v)", len(e.Fixed), err)
+			t.Errorf("the other request got %d bytes (%v)", len(e.Fixed), err)
 		}
 	})
 	time.Sleep(5 * time.Millisecond)
@@ -71,7 +71,7 @@ func TestMakerGone(t *testing.T) {
 		t.Errorf("got %v, want %v", err, boom)
 	}
 	if _, err := c.get(t.Context(), key{number: 2}, func() (codec.Elems, error) { return elems(1), nil }); err != nil {
-		t.Errorf("an error was kept: %v", err)
+		t.Errorf("the error was cached: %v", err)
 	}
 }
 
@@ -83,20 +83,20 @@ func TestCacheLimit(t *testing.T) {
 		}
 		c.peek(key{number: 0})
 	}
-	if c.used > c.limit || len(c.kept) != c.order.Len() || len(c.kept) < 5 {
-		t.Errorf("%d bytes in %d entries, %d in order", c.used, len(c.kept), c.order.Len())
+	if c.used > c.limit || len(c.entries) != c.order.Len() || len(c.entries) < 5 {
+		t.Errorf("%d bytes in %d entries, %d in order", c.used, len(c.entries), c.order.Len())
 	}
 	if _, ok := c.peek(key{number: 0}); !ok {
-		t.Error("what was asked for all the time is gone")
+		t.Error("an entry that was always in use is gone")
 	}
 	if _, ok := c.peek(key{number: 50}); ok {
-		t.Error("what nobody asked for again is there")
+		t.Error("an entry that was not used again remains")
 	}
 	if _, err := c.get(t.Context(), key{number: 7777}, func() (codec.Elems, error) { return elems(9000), nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := c.peek(key{number: 7777}); ok {
-		t.Error("a chunk that would push out all others is kept")
+		t.Error("a chunk larger than half of the limit was cached")
 	}
 }
 
@@ -126,6 +126,6 @@ func TestLimiter(t *testing.T) {
 	}
 	wg.Wait()
 	if most.Load() > 100 || l.used != 0 || l.waiting.Len() != 0 {
-		t.Errorf("%d at a time, %d left, %d waiting", most.Load(), l.used, l.waiting.Len())
+		t.Errorf("at most %d at a time, %d still taken, %d waiting", most.Load(), l.used, l.waiting.Len())
 	}
 }

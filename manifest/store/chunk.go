@@ -10,9 +10,9 @@ import (
 	"varve/readers/source"
 )
 
-// Chunk returns the bytes of a declared chunk, as its key in a Zarr store would hold them:
-// as they are stored, or re-encoded. It returns nil for a chunk that is Missing. Nobody may
-// write to the bytes.
+// Chunk returns the bytes of a declared chunk, exactly as a Zarr store would have them under its key:
+// the stored bytes, or re-encoded ones. It returns nil for a Missing chunk. The bytes must not be
+// changed.
 func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	l, err := a.Locate(ctx, coords)
 	if err != nil {
@@ -22,16 +22,16 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	case l.Kind == Missing:
 		return nil, nil
 	case l.Kind == Reencoded:
-		return a.reencoded(ctx, coords)
+		return a.reencodeOnce(ctx, coords)
 	case l.Source < 0:
 		return l.Inline, nil
 	}
-	return a.stored(ctx, &l)
+	return a.readSource(ctx, &l)
 }
 
-// stored returns the bytes of a location in a source. Those of a server are asked for once by
-// all who want them at a time, and kept, as what is re-encoded is.
-func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
+// readSource returns the bytes of a location in a source. Bytes from a server are cached, and concurrent
+// requests for them share one download, as for re-encoded chunks.
+func (a *Array) readSource(ctx context.Context, l *Location) ([]byte, error) {
 	far, err := a.isFar(ctx, l)
 	if err != nil {
 		return nil, err
@@ -42,8 +42,7 @@ func (a *Array) stored(ctx context.Context, l *Location) ([]byte, error) {
 	return a.store.Once(ctx, l.extent(), l.Offset, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
 }
 
-// extent tells, with the offset, bytes of a source from all others, whichever array they are
-// a chunk of.
+// extent identifies, together with the offset, bytes of a source, whichever array they belong to.
 type extent struct{ source, size int64 }
 
 func (l *Location) extent() extent { return extent{l.Source, l.Size} }
@@ -56,26 +55,26 @@ func (a *Array) isFar(ctx context.Context, l *Location) (bool, error) {
 	return err == nil && isFar(src.URL), err
 }
 
-// ReadStored returns a part of a chunk that a source holds as it is declared, length bytes from
-// the offset from on, and reads no more than that unless it cannot do without.
+// ReadStored returns a part of a Verbatim chunk: length bytes from offset from in the chunk. It reads
+// only this part, unless a checksum has to be verified.
 func (a *Array) ReadStored(ctx context.Context, l *Location, from, length int64) ([]byte, error) {
 	if from < 0 || length < 0 || from > l.Size || length > l.Size-from {
-		return nil, fmt.Errorf("%s: chunk %v: %d bytes from %d on of %d", a.Path(), l.Coords, length, from, l.Size)
+		return nil, fmt.Errorf("%s: chunk %v: range of %d bytes at %d is outside the chunk of %d bytes", a.Path(), l.Coords, length, from, l.Size)
 	}
 	if whole, ok := a.store.cache.peek(key{owner: l.extent(), number: l.Offset}); ok {
 		return whole.Fixed[from : from+length], nil
 	}
-	if length < l.Size && !l.checked {
+	if length < l.Size && !l.hasChecksum {
 		return a.read(ctx, l, l.Offset+from, length)
 	}
-	whole, err := a.stored(ctx, l)
+	whole, err := a.readSource(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	return whole[from : from+length], nil
 }
 
-// read reads bytes of the source of a location.
+// read reads bytes of the source of a location, and verifies the checksum if there is one.
 func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]byte, error) {
 	taken, err := a.store.flight.take(ctx, length)
 	if err != nil {
@@ -87,7 +86,7 @@ func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]
 		return nil, err
 	}
 	b, err := readAt(ctx, h.Source, offset, length)
-	if err == nil && l.checked {
+	if err == nil && l.hasChecksum {
 		err = checkSum(b, l.checksum)
 	}
 	a.store.sources.release(h, err)
@@ -97,7 +96,8 @@ func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]
 	return b, nil
 }
 
-// readAt allocates no more than the source has.
+// readAt reads n bytes. It checks the range first, so that a wrong ref cannot make it allocate much
+// memory.
 func readAt(ctx context.Context, src *source.Source, off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || n > src.Size()-off {
 		return nil, &source.RangeError{Source: src.Name(), Offset: off, Length: n, Size: src.Size()}
@@ -107,15 +107,14 @@ func readAt(ctx context.Context, src *source.Source, off, n int64) ([]byte, erro
 	return b, err
 }
 
-// re-encoded reads a declared chunk as a region and encodes it. What lies past the array's
-// extent is fill, so that the bytes are always the same.
-func (a *Array) reencoded(ctx context.Context, coords []int64) ([]byte, error) {
+// reencodeOnce returns the bytes of a re-encoded chunk from the cache, or makes them.
+func (a *Array) reencodeOnce(ctx context.Context, coords []int64) ([]byte, error) {
 	number, _ := a.grid.Number(coords)
 	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.reencode(ctx, coords) })
 }
 
-// Once returns what make makes, or has made before if it is still kept: one for all who want
-// it at a time. Bytes are called by whom they belong to and a number. Nobody may write to them.
+// Once returns the bytes that make returns, or cached ones that it returned before. Concurrent calls
+// for the same owner and number share one call of make. The bytes must not be changed.
 func (s *Store) Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error) {
 	e, err := s.cache.get(ctx, key{owner: owner, number: number}, func() (codec.Elems, error) {
 		b, err := make()
@@ -124,6 +123,8 @@ func (s *Store) Once(ctx context.Context, owner any, number int64, make func() (
 	return e.Fixed, err
 }
 
+// reencode reads a declared chunk as a region and encodes it. Elements beyond the array's shape are
+// fill, so that the bytes are the same every time.
 func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
@@ -137,7 +138,8 @@ func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 	if err := form.CheckSize(); err != nil {
 		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
 	}
-	if len(a.spec.Schema.Codecs) == 1 && isMemoryForm(p) { // what is read is the chunk
+	// Without any encoding, read directly into the bytes of the result.
+	if len(a.spec.Schema.Codecs) == 1 && isMemoryForm(p) {
 		e := codec.NewElems(form)
 		return e.Fixed, a.readChunk(ctx, &c, e, form)
 	}
@@ -153,7 +155,7 @@ func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 	return b, nil
 }
 
-// readChunk reads a declared chunk with what lies past the array's extent.
+// readChunk reads a declared chunk. Elements beyond the array's shape become fill.
 func (a *Array) readChunk(ctx context.Context, c *grid.Chunk, e codec.Elems, form codec.Form) error {
 	t := &target{window: newWindow(e, grid.Region{Origin: c.Origin, Shape: c.Codec}, form.Type), form: form}
 	if !c.Region.Equal(t.region) {
@@ -162,14 +164,14 @@ func (a *Array) readChunk(ctx context.Context, c *grid.Chunk, e codec.Elems, for
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, c.Region) })
 }
 
-// isMemoryForm reports whether a stored chunk is its elements as they are in memory.
+// isMemoryForm reports whether the stored bytes of a chunk equal its elements in memory.
 func isMemoryForm(p *codec.Pipeline) bool {
 	memory, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}, p.Form())
 	return err == nil && !p.Form().Type.Varies() && p.SameDecode(memory)
 }
 
-// encode returns bytes that take no more memory than they need. How many they are is often
-// known only afterwards.
+// encode encodes elements into a slice without spare capacity, because results stay in the cache. The
+// size is often unknown before encoding.
 func (s *Store) encode(p *codec.Pipeline, e codec.Elems) ([]byte, error) {
 	if n, ok := p.EncodedSize(); ok {
 		return p.Encode(make([]byte, 0, n), e)

@@ -11,11 +11,11 @@ import (
 	"varve/readers/source"
 )
 
-// work fetches what the jobs of a batch need, and puts it into their targets.
+// work fetches the stored chunks for the jobs of a batch and copies their elements to the targets.
 func (a *Array) work(ctx context.Context, b *batch) error {
 	first := b.jobs[0]
 	if first.source < 0 {
-		return a.workInside(ctx, first)
+		return a.workWithoutSource(ctx, first)
 	}
 	taken, err := a.store.flight.take(ctx, b.bytes())
 	if err != nil {
@@ -26,7 +26,7 @@ func (a *Array) work(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	err = a.workOn(ctx, h.Source, b)
+	err = a.workOnSource(ctx, h.Source, b)
 	a.store.sources.release(h, err)
 	if err != nil {
 		return a.blame(h.Source, err)
@@ -34,11 +34,11 @@ func (a *Array) work(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// bytes is about what the batch takes while it is worked on.
+// bytes returns the approximate memory that the batch needs while it is worked on.
 func (b *batch) bytes() int64 {
 	n := b.span.Length
 	for _, j := range b.jobs {
-		if j.alone {
+		if j.isAlone {
 			n = max(int64(j.pipe.Form().Bytes()), 0)
 			if j.pipe.Form().Type.Varies() || !j.IsWhole() {
 				n = pieceBytes
@@ -50,7 +50,8 @@ func (b *batch) bytes() int64 {
 	return n
 }
 
-// blame names the source. A ref that leads out of its source is the manifest's fault.
+// blame adds the array and the source to an error. A ref that points outside its source is an error of
+// the manifest.
 func (a *Array) blame(src *source.Source, err error) error {
 	var outside *source.RangeError
 	if errors.As(err, &outside) {
@@ -59,12 +60,12 @@ func (a *Array) blame(src *source.Source, err error) error {
 	return fmt.Errorf("%s: %s: %w", a.Path(), src.Name(), err)
 }
 
-// workInside does a job that needs no source.
-func (a *Array) workInside(ctx context.Context, j *job) error {
+// workWithoutSource does a job that reads no source.
+func (a *Array) workWithoutSource(ctx context.Context, j *job) error {
 	j.into.begin(a)
 	switch {
-	case j.kept != nil:
-		if err := a.place(j, *j.kept); err != nil {
+	case j.decoded != nil:
+		if err := a.place(j, *j.decoded); err != nil {
 			return err
 		}
 	case j.Fit == nil:
@@ -83,9 +84,9 @@ func (a *Array) workInside(ctx context.Context, j *job) error {
 	return j.done()
 }
 
-// workOn fetches and decodes from an open source.
-func (a *Array) workOn(ctx context.Context, src *source.Source, b *batch) error {
-	if b.jobs[0].alone {
+// workOnSource fetches the batch from an open source, decodes it and fills the targets.
+func (a *Array) workOnSource(ctx context.Context, src *source.Source, b *batch) error {
+	if b.jobs[0].isAlone {
 		j := b.jobs[0]
 		j.into.begin(a)
 		if err := a.decodeAlone(ctx, src, j); err != nil {
@@ -115,15 +116,17 @@ func (a *Array) workOn(ctx context.Context, src *source.Source, b *batch) error 
 
 func (j *job) wrap(err error) error {
 	if j.patch != nil {
-		return fmt.Errorf("chunk kept at offset %d: %w", j.span.Offset, err)
+		return fmt.Errorf("compacted chunk at offset %d: %w", j.span.Offset, err)
 	}
 	return fmt.Errorf("%s: chunk at offset %d: %w", j.Fit.Variable.Path, j.ref.Offset, err)
 }
 
-// fetch reads the bytes of all jobs of a batch.
+// fetch reads the stored bytes of all jobs of a batch.
 func (a *Array) fetch(ctx context.Context, src *source.Source, b *batch) (stored [][]byte, room *buffer, err error) {
 	stored = make([][]byte, len(b.jobs))
-	if b.far || a.varies(b) {
+	// Elements of varying length alias the fetched bytes, so these cannot be in a buffer that is
+	// reused.
+	if b.isFar || a.varies(b) {
 		ranges := make([]source.Range, len(b.jobs))
 		for i, j := range b.jobs {
 			ranges[i] = j.span
@@ -144,7 +147,7 @@ func (a *Array) fetch(ctx context.Context, src *source.Source, b *batch) (stored
 	return stored, room, nil
 }
 
-// varies reports whether decoded elements may alias what was fetched.
+// varies reports whether decoded elements may alias the fetched bytes.
 func (a *Array) varies(b *batch) bool {
 	for _, j := range b.jobs {
 		if j.pipe.Form().Type.Varies() || j.into.unit == 0 {
@@ -154,7 +157,8 @@ func (a *Array) varies(b *batch) bool {
 	return false
 }
 
-// room returns memory for elements on the way to the target, whose texts may alias them.
+// room returns memory for elements on their way to the target. Texts in the target may alias it, so it
+// is not reused for them.
 func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
 	if j.into.unit == 0 {
 		return codec.NewElems(f), nil
@@ -162,7 +166,7 @@ func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
 	return a.store.elems(f)
 }
 
-// decode puts the part of a stored chunk into its target.
+// decode decodes a stored chunk and copies the job's part of it to the target.
 func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if j.patch != nil {
 		if err := checkSum(stored, j.patch.checksum); err != nil {
@@ -173,6 +177,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if err := form.CheckGrowth(int64(len(stored))); err != nil {
 		return err
 	}
+	// Shortest way first: decode into the target, if its memory has the same order and type.
 	if j.IsWhole() && j.isPlain() {
 		if into, ok := j.into.slice(j.Box); ok {
 			return j.pipe.Decode(into, stored)
@@ -181,16 +186,17 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if j.Fit != nil && j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
 		return a.place(j, codec.Elems{Fixed: stored})
 	}
-	if j.keep {
+	if j.isReusable {
 		e, err := a.store.cache.get(ctx, j.key(a), func() (codec.Elems, error) {
 			e := codec.NewElems(form)
-			return e, j.pipe.Decode(e, copied(form, stored))
+			return e, j.pipe.Decode(e, copyIfAliased(form, stored))
 		})
 		if err != nil {
 			return err
 		}
 		return a.place(j, e)
 	}
+	// Of a small part, decode only that part, where the codec can do so.
 	if !j.IsWhole() && isSmall(j) {
 		return a.decodeRegion(ctx, j, codec.Memory(stored))
 	}
@@ -202,22 +208,22 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	return a.place(j, e)
 }
 
-// copied is stored, or a copy of it where decoded elements alias it: one chunk that is kept
-// must not keep all that was fetched with it.
-func copied(f codec.Form, stored []byte) []byte {
+// copyIfAliased returns stored, or a copy if decoded elements alias it: otherwise one cached chunk would keep
+// all bytes alive that were fetched with it.
+func copyIfAliased(f codec.Form, stored []byte) []byte {
 	if f.Type.Varies() {
 		return append([]byte(nil), stored...)
 	}
 	return stored
 }
 
-// isSmall reports whether a part is so small that its codec should be asked for no more.
+// isSmall reports whether a part is so small that decoding only the part is worth it.
 func isSmall(j *job) bool {
 	part, _ := j.Within.Elements()
 	return part < int64(j.pipe.Form().Count())/4
 }
 
-// decodeAlone reads only those bytes of the chunk that the part needs.
+// decodeAlone fetches only those bytes of the chunk that the part needs.
 func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) error {
 	if ok, err := j.readDirect(ctx, src); ok || err != nil {
 		return err
@@ -232,7 +238,7 @@ func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) err
 	return a.decodeRegion(ctx, j, section)
 }
 
-// decodeStrided reads rows that may have gaps between them.
+// decodeStrided reads rows, with or without gaps between them.
 func (a *Array) decodeStrided(ctx context.Context, src *source.Source, j *job) error {
 	row, stride := j.Fit.Strides()
 	if !j.Fit.IsRaw() || row == stride {

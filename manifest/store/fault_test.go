@@ -27,8 +27,8 @@ import (
 	"varve/zarrjson"
 )
 
-// archive is n files, each one row of chunks of 16 × 16 numbers along the first axis; the
-// schema has other codecs if it is not the same.
+// archive makes n files. Each is one row of chunks of 16 × 16 numbers along the first axis. If same is
+// false the schema has other codecs.
 func archive(t testing.TB, n int64, same bool) (*memoryTables, *manifest.Snapshot, []byte) {
 	t.Helper()
 	typ := codec.Type{Kind: codec.Float, Size: 4}
@@ -125,14 +125,14 @@ func TestSourceFaults(t *testing.T) {
 					t.Errorf("chunk: got %v, want %v, naming %s", err, c.want, name)
 				}
 				if b, err := a.Chunk(t.Context(), []int64{2, 1}); err != nil || len(b) == 0 {
-					t.Errorf("a chunk of another source: %v", err)
+					t.Errorf("reading a chunk of another source: %v", err)
 				}
 			})
 		}
 	}
 }
 
-// TestRecovers holds that a source which is put back as it was can be read again.
+// TestRecovers checks that a source can be read again after its former content was restored.
 func TestRecovers(t *testing.T) {
 	m, snap, truth := archive(t, 3, true)
 	s := openMemory(t, snap, m, Options{})
@@ -177,7 +177,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestCancelled holds that a read which is cancelled ends, says so, and leaves nothing behind.
+// TestCancelled checks that a cancelled read ends with context.Canceled and leaves nothing behind.
 func TestCancelled(t *testing.T) {
 	m, snap, truth := archive(t, 40, false)
 	s := openMemory(t, snap, m, Options{CacheBytes: -1})
@@ -190,7 +190,7 @@ func TestCancelled(t *testing.T) {
 			t.Fatalf("got %v, want %v", err, context.Canceled)
 		}
 		if err == nil && !bytes.Equal(got, truth) {
-			t.Fatal("a read that was not cancelled in time is wrong")
+			t.Fatal("a read that finished before it was cancelled has wrong values")
 		}
 		timer.Stop()
 		cancel()
@@ -212,13 +212,13 @@ func waitFor(t testing.TB, what string, ok func() bool) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.Errorf("too many %s are left", what)
+	t.Errorf("too many %s remain", what)
 }
 
-// TestOpenFiles holds how many sources are open at a time, and that none is in the end.
+// TestOpenFiles checks the limit of open sources, and that none stays open in the end.
 func TestOpenFiles(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("/proc/self/fd is looked at")
+		t.Skip("needs /proc/self/fd")
 	}
 	m, snap, truth := archive(t, 30, true)
 	s, err := newStore(snap, m, nil, &Options{OpenFiles: 3, Trusted: true})
@@ -241,15 +241,15 @@ func TestOpenFiles(t *testing.T) {
 		t.Errorf("after closing %d files are open, tables closed %v", n, m.closed.Load())
 	}
 	if _, err := readAll(t.Context(), t, s); err == nil {
-		t.Error("a closed store can be read")
+		t.Error("reading a closed store succeeds, want an error")
 	}
 }
 
-// TestTooManyOpenFiles: where the process may open no more files, sources that nobody reads are closed
-// for those that are to be read, and these wait for them.
+// TestTooManyOpenFiles checks that the store closes idle sources when the process may open no more
+// files, and that reads wait for that.
 func TestTooManyOpenFiles(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("/proc/self/fd is looked at")
+		t.Skip("needs /proc/self/fd")
 	}
 	m, snap, truth := archive(t, 30, true)
 	s, err := newStore(snap, m, nil, &Options{Trusted: true, Workers: 8})
@@ -275,18 +275,18 @@ func TestTooManyOpenFiles(t *testing.T) {
 		}
 	}
 	if refused == 0 {
-		t.Error("there were not too many")
+		t.Error("the limit was never reached")
 	}
 	s.sources.open = func(context.Context, int64) (*source.Source, error) { return nil, syscall.EMFILE }
 	for range 30 {
 		s.sources.makeRoom()
 	}
 	if _, err := readAll(t.Context(), t, s); !errors.Is(err, syscall.EMFILE) {
-		t.Errorf("none can be opened: %v", err)
+		t.Errorf("no file can be opened: %v", err)
 	}
 }
 
-// openIn counts the open files of a folder.
+// openIn returns the number of open files of a folder.
 func openIn(t testing.TB, dir string) (n int) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -323,7 +323,7 @@ func TestServer(t *testing.T) {
 		t.Fatal("over HTTP:", err)
 	}
 	if n := requests.Load(); n > 6 {
-		t.Errorf("%d requests for 6 files of 4 chunks that are side by side", n)
+		t.Errorf("%d requests for 6 files of 4 adjacent chunks", n)
 	}
 }
 
@@ -369,7 +369,7 @@ func TestServerFaults(t *testing.T) {
 			case c.want == nil && (err != nil || !bytes.Equal(got, truth)):
 				t.Errorf("got %v", err)
 			case c.want != nil && err == nil:
-				t.Error("the read succeeds")
+				t.Error("the read succeeds, want an error")
 			case c.want != nil && c.want != errAny && !errors.Is(err, c.want):
 				t.Errorf("got %v, want %v", err, c.want)
 			}

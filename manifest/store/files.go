@@ -12,12 +12,12 @@ import (
 	"varve/manifest/table"
 )
 
-// fileIndex is what mosaics ask of sources. A header is read when it is first asked for: there may be
-// one for each file, and a read of one day has no business with those of other years.
+// fileIndex implements mosaic.Files. It reads a header when it is first needed: each file may have a
+// header of its own, and reading one day should not load the headers of all years.
 type fileIndex struct {
 	*table.SourceIndex
 	tables  tables
-	headers []atomic.Pointer[manifest.Header] // by their place in IDs; nil for those nobody needed
+	headers []atomic.Pointer[manifest.Header] // by index in IDs; nil if not needed so far
 
 	mu        sync.Mutex
 	variables manifest.SharedVariables
@@ -36,12 +36,12 @@ func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.Header, er
 	if err != nil {
 		return nil, fmt.Errorf("source %d: %w", row, err)
 	}
-	return x.keep(at, h), nil
+	return x.addHeader(at, h), nil
 }
 
-// keep keeps a header, or returns the one that another goroutine was faster to keep.
-func (x *fileIndex) keep(at uint32, h *manifest.Header) *manifest.Header {
-	own := *h // others may be reading the one that the tables have
+// addHeader stores a header, or returns the one that another goroutine stored first.
+func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.Header {
+	own := *h // a copy: others may be reading the tables' header while Share changes ours
 	own.Variables = slices.Clone(h.Variables)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -56,7 +56,7 @@ func (x *fileIndex) keep(at uint32, h *manifest.Header) *manifest.Header {
 // Row implements mosaic.Files.
 func (x *fileIndex) Row(row int64) int64 { return x.SourceIndex.Row[row] }
 
-// files returns what is in the sources.
+// files returns the index of the sources.
 func (s *Store) files(ctx context.Context) (mosaic.Files, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"varve/manifest"
 )
 
-// countedTables count the headers that are read.
+// countedTables counts the headers that are read.
 type countedTables struct {
 	*memoryTables
 	headers atomic.Int64
@@ -23,8 +23,8 @@ func (c *countedTables) Header(ctx context.Context, id string) (*manifest.Header
 	return c.memoryTables.Header(ctx, id)
 }
 
-// TestHeadersAreReadWhenMet: a read of one file of an archive in which each has a header of its own
-// reads that one's, once.
+// TestHeadersAreReadWhenMet checks that reading one file, in an archive in which each has a header of
+// its own, reads only its header, and only once.
 func TestHeadersAreReadWhenMet(t *testing.T) {
 	const files = 20
 	m, snap, truth := archive(t, files, true)
@@ -52,12 +52,12 @@ func TestHeadersAreReadWhenMet(t *testing.T) {
 		}
 	}
 	if n := c.headers.Load(); n != 1 {
-		t.Errorf("%d headers are read for one file", n)
+		t.Errorf("read %d headers for one file", n)
 	}
 	if got, err := readAll(t.Context(), t, s); err != nil || !slices.Equal(got, truth) {
 		t.Errorf("wrong values, or %v", err)
 	}
 	if n := c.headers.Load(); n != files {
-		t.Errorf("%d headers are read of %d files", n, files)
+		t.Errorf("read %d headers of %d files", n, files)
 	}
 }

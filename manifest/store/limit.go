@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// limiter bounds a sum that any number of goroutines take from, first come first served.
+// limiter bounds a sum that goroutines take from, first come first served.
 type limiter struct {
 	limit int64
 
@@ -20,7 +20,7 @@ type waiter struct {
 	free chan struct{}
 }
 
-// take waits until n fits. What is larger than the limit takes all of it.
+// take waits until n fits. More than the limit takes all of it.
 func (l *limiter) take(ctx context.Context, n int64) (taken int64, err error) {
 	n = min(max(n, 0), l.limit)
 	l.mu.Lock()
@@ -39,7 +39,7 @@ func (l *limiter) take(ctx context.Context, n int64) (taken int64, err error) {
 	}
 	l.mu.Lock()
 	select {
-	case <-w.free: // in the meantime
+	case <-w.free: // it became free at the same moment: give it back
 		l.used -= n
 	default:
 		l.waiting.Remove(e)
@@ -49,6 +49,7 @@ func (l *limiter) take(ctx context.Context, n int64) (taken int64, err error) {
 	return 0, ctx.Err()
 }
 
+// give returns an amount that take took.
 func (l *limiter) give(n int64) {
 	l.mu.Lock()
 	l.used -= n
@@ -56,10 +57,11 @@ func (l *limiter) give(n int64) {
 	l.mu.Unlock()
 }
 
-// wake lets those go on that fit. The lock is held.
+// wake continues the waiting goroutines whose amounts fit. The caller holds the lock.
 func (l *limiter) wake() {
 	for e := l.waiting.Front(); e != nil; e = l.waiting.Front() {
 		w := e.Value.(*waiter)
+		// Do not let later, smaller amounts pass: a large one would wait forever.
 		if l.used+w.n > l.limit {
 			return
 		}

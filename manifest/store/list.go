@@ -12,30 +12,30 @@ import (
 	"varve/manifest/mosaic"
 )
 
-// Run is chunks that follow one another, in C order of the box of chunks that they are
-// listed for, and whose bytes are found in the same way. Where exactly a run ends means
-// nothing: the next may be of the same kind.
+// Run is a run of consecutive chunks, in C order of the box of chunks that is being listed, which have
+// the same kind and source. The next run may have the same kind and source too.
 type Run struct {
 	Coords []int64 // of the first chunk
 	Chunks int64
 	Kind   Kind
-	Source int64 // as in a Location
-	// Offsets and Sizes are of each chunk, unless they are Missing or Re-encoded, or Inline.
+	Source int64 // as in Location
+	// Offsets and Sizes have one entry for each chunk. They are nil for Missing, Re-encoded and Inline
+	// chunks.
 	Offsets, Sizes []int64
-	Inline         []byte // those of the one chunk, if they are kept in the manifest
+	Inline         []byte // bytes of the only chunk, if the manifest holds them
 
-	checksum uint32
-	checked  bool
+	checksum    uint32
+	hasChecksum bool
 }
 
-// IsPatch reports whether the chunks were re-encoded and kept.
-func (r *Run) IsPatch() bool { return r.checked }
+// IsPatch reports whether the chunks are compacted chunks.
+func (r *Run) IsPatch() bool { return r.hasChecksum }
 
-// Runs yields every chunk in a box of chunk coordinates, in C order, those that are Missing
-// too. The Run is overwritten by the next. An error ends it.
+// Runs yields every chunk in a box of chunk coordinates, in C order, including the Missing ones. Each
+// Run is valid until the next one. An error ends the sequence.
 func (a *Array) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*Run, error] {
-	if a.isKept() {
-		return OneByOne(a.keptLocations(ctx, chunks))
+	if a.isInManifest() {
+		return OneByOne(a.inlineLocations(ctx, chunks))
 	}
 	return func(yield func(*Run, error) bool) {
 		m, err := a.tiles(ctx)
@@ -65,8 +65,10 @@ func (a *Array) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*Run, er
 	}
 }
 
-// checkRun holds that ranges can be.
+// checkRun returns an error if an offset or size is negative.
 func (a *Array) checkRun(r *mosaic.Run) error {
+	// The sign bit of the union is set if any number is negative: much cheaper than a branch for each
+	// chunk.
 	all := int64(0)
 	for i, offset := range r.Offsets {
 		all |= offset | r.Sizes[i]
@@ -75,11 +77,11 @@ func (a *Array) checkRun(r *mosaic.Run) error {
 		return nil
 	}
 	bad := func(n int64) bool { return n < 0 }
-	return fmt.Errorf("%s: from chunk %v on: %w: %d bytes from %d on", a.Path(), r.Coords, codec.ErrCorrupt,
+	return fmt.Errorf("%s: run from chunk %v: %w: size %d or offset %d is negative", a.Path(), r.Coords, codec.ErrCorrupt,
 		r.Sizes[max(slices.IndexFunc(r.Sizes, bad), 0)], r.Offsets[max(slices.IndexFunc(r.Offsets, bad), 0)])
 }
 
-// each yields the chunks of a run one by one, each with the bytes that are kept of it.
+// each yields the chunks of a run one by one, with their compacted or inline bytes.
 func (a *Array) each(ctx context.Context, r *mosaic.Run, chunks grid.Region) iter.Seq2[*Location, error] {
 	return func(yield func(*Location, error) bool) {
 		var out Location
@@ -92,7 +94,7 @@ func (a *Array) each(ctx context.Context, r *mosaic.Run, chunks grid.Region) ite
 	}
 }
 
-// OneByOne makes a run of every location.
+// OneByOne yields a run for every location.
 func OneByOne(locations iter.Seq2[*Location, error]) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
 		out := Run{Offsets: make([]int64, 1), Sizes: make([]int64, 1)}
@@ -102,7 +104,7 @@ func OneByOne(locations iter.Seq2[*Location, error]) iter.Seq2[*Run, error] {
 				yield(nil, err)
 				return
 			}
-			out = Run{Coords: l.Coords, Chunks: 1, Kind: l.Kind, Source: l.Source, Inline: l.Inline, checksum: l.checksum, checked: l.checked}
+			out = Run{Coords: l.Coords, Chunks: 1, Kind: l.Kind, Source: l.Source, Inline: l.Inline, checksum: l.checksum, hasChecksum: l.hasChecksum}
 			if (l.Kind == Verbatim || l.Kind == Prefix) && l.Source >= 0 {
 				ranges.Offsets[0], ranges.Sizes[0] = l.Offset, l.Size
 				out.Offsets, out.Sizes = ranges.Offsets, ranges.Sizes
@@ -114,11 +116,11 @@ func OneByOne(locations iter.Seq2[*Location, error]) iter.Seq2[*Run, error] {
 	}
 }
 
-// Locations yields every chunk in a box of chunk coordinates as Runs does, one by one. The
-// Location is overwritten by the next. An error ends it.
+// Locations yields every chunk in a box of chunk coordinates one by one, in the order of Runs. Each
+// Location is valid until the next one. An error ends the sequence.
 func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
-	if a.isKept() {
-		return a.keptLocations(ctx, chunks)
+	if a.isInManifest() {
+		return a.inlineLocations(ctx, chunks)
 	}
 	return func(yield func(*Location, error) bool) {
 		out := Location{Coords: slices.Clone(chunks.Origin)}
@@ -127,7 +129,7 @@ func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Lo
 				yield(nil, err)
 				return
 			}
-			out = Location{Coords: out.Coords, Kind: r.Kind, Source: r.Source, Inline: r.Inline, Size: int64(len(r.Inline)), checksum: r.checksum, checked: r.checked}
+			out = Location{Coords: out.Coords, Kind: r.Kind, Source: r.Source, Inline: r.Inline, Size: int64(len(r.Inline)), checksum: r.checksum, hasChecksum: r.hasChecksum}
 			for i := range r.Chunks {
 				if r.Offsets != nil {
 					out.Offset, out.Size = r.Offsets[i], r.Sizes[i]
@@ -141,14 +143,14 @@ func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Lo
 	}
 }
 
-// Count counts the array's chunks by how they are served.
+// Count returns the numbers of the array's chunks by the way they are served.
 func (a *Array) Count(ctx context.Context) (c manifest.Counts, err error) {
 	for r, err := range a.Runs(ctx, grid.Whole(a.grid.Counts())) {
 		if err != nil {
 			return c, err
 		}
 		r.Kind.AddTo(&c, r.Chunks)
-		if r.checked {
+		if r.hasChecksum {
 			c.Patched += r.Chunks
 		}
 	}

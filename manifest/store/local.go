@@ -13,23 +13,24 @@ import (
 	"varve/readers/source"
 )
 
-// Local is the open file of a source, for whoever has the system copy bytes of it.
+// Local is the open local file of a source, for callers that let the operating system copy its bytes.
 type Local struct {
 	*os.File
 	path string
 	id   source.Identity
 }
 
-// LocalPath is the path of a source that is a file of this machine, and of which enough is
-// known to tell another version. Only such sources can be opened with OpenLocal.
+// LocalPath returns the path of a local source whose version is known. Only such sources can be opened
+// with OpenLocal.
 func LocalPath(src manifest.Source) (string, bool) {
 	path, err := source.LocalPath(src.URL)
 	return path, err == nil && filepath.IsAbs(path) && src.Size >= 0 && !src.Modified.IsZero()
 }
 
-// OpenLocal opens a file as every read of the store does: if it may be read, and if it is what
-// was scanned. Others are errors.ErrUnsupported. What is read of it is not looked at any more;
-// that the file stayed what it was, Check tells afterwards.
+// OpenLocal opens a local source, with the same checks as every read of the store: it may be read, and
+// it is the version that was scanned. For any other source it returns an errors.ErrUnsupported. The
+// bytes that are read from it are not checked. Call Check afterwards to see that the file did not
+// change.
 func (s *Store) OpenLocal(ctx context.Context, row int64) (*Local, error) {
 	src, err := s.Source(ctx, row)
 	if err != nil {
@@ -39,22 +40,22 @@ func (s *Store) OpenLocal(ctx context.Context, row int64) (*Local, error) {
 	if s.patches.isFile(row) {
 		x = s.patches.access(src)
 	}
-	return opening(ctx, s.sources, func() (*Local, error) { return openLocal(src, x) })
+	return openRetrying(ctx, s.sources, func() (*Local, error) { return openLocal(src, x) })
 }
 
-// OpenLocal opens the file of a source whoever may read it, if it is what was scanned.
+// OpenLocal opens the file of a source without checking access, if it is the version that was scanned.
 func OpenLocal(src manifest.Source) (*Local, error) {
-	return openLocal(src, &access{everything: true})
+	return openLocal(src, &access{isUnlimited: true})
 }
 
 func openLocal(src manifest.Source, x *access) (*Local, error) {
 	path, ok := LocalPath(src)
 	if !ok {
-		return nil, fmt.Errorf("%s: no file of this machine whose version is known: %w", src.URL, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s: not a local file with a known version: %w", src.URL, errors.ErrUnsupported)
 	}
 	f, err := x.openFile(src, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it is not there any more: %w", path, source.ErrChanged, err)
+		return nil, fmt.Errorf("%s: %w: it is missing: %w", path, source.ErrChanged, err)
 	}
 	if err != nil {
 		return nil, err
@@ -66,10 +67,9 @@ func openLocal(src manifest.Source, x *access) (*Local, error) {
 	return l, nil
 }
 
-// openFile opens a file for its bytes. A pipe that took its place would otherwise wait for
-// its other end.
+// openFile opens a file for reading. O_NONBLOCK keeps a pipe in its place from blocking the caller.
 func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
-	if x.everything {
+	if x.isUnlimited {
 		return source.OpenShared(path)
 	}
 	real, folder, err := x.find(src, path)
@@ -88,14 +88,14 @@ func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
 	return f, errors.Join(err, root.Close())
 }
 
-// Check compares the file with what was scanned.
+// Check returns a source.ErrChanged if the file is not the version that was scanned.
 func (l *Local) Check() error {
 	info, err := l.Stat()
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return l.Changed("it is no regular file")
+		return l.Changed("it is not a regular file")
 	}
 	if err := l.id.Check(source.Identity{Size: info.Size(), Modified: info.ModTime()}); err != nil {
 		return fmt.Errorf("%s: %w", l.path, err)
@@ -103,7 +103,7 @@ func (l *Local) Check() error {
 	return nil
 }
 
-// Changed is the error of a file that is not what was scanned.
+// Changed returns the error for a file that differs from the version that was scanned.
 func (l *Local) Changed(how string) error {
 	return fmt.Errorf("%s: %w: %s", l.path, source.ErrChanged, how)
 }

@@ -17,7 +17,7 @@ import (
 	"varve/manifest/table"
 )
 
-// publish writes a manifest that is in memory to a folder.
+// publish writes a manifest in memory to a folder.
 func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a.varve")
@@ -78,7 +78,7 @@ func writeRows[T any](w *table.Writer[T], rows []T) error {
 	return errors.Join(w.Append(rows...), w.Close())
 }
 
-// TestOpen reads manifests from a folder.
+// TestOpen reads a manifest from a folder.
 func TestOpen(t *testing.T) {
 	ownConfig(t)
 	m, snap, truth := archive(t, 4, false)
@@ -103,11 +103,11 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 	}
 	if _, err := Open(t.Context(), dir, &Options{Snapshot: "zz"}); err == nil {
-		t.Error("a snapshot that is not there is opened")
+		t.Error("opening a missing snapshot succeeds, want an error")
 	}
 }
 
-// TestIsKept: a snapshot that was removed is told from one that cannot be read.
+// TestIsKept checks that IsKept distinguishes a missing snapshot from a damaged one.
 func TestIsKept(t *testing.T) {
 	m, snap, _ := archive(t, 1, true)
 	dir := publish(t, m, snap)
@@ -117,20 +117,20 @@ func TestIsKept(t *testing.T) {
 	}
 	defer s.Close()
 	if kept, err := s.IsKept(t.Context()); !kept || err != nil {
-		t.Errorf("one that is there: %v, %v", kept, err)
+		t.Errorf("existing snapshot: %v, %v", kept, err)
 	}
 	name := filepath.Join(dir, "snapshots", s.Snapshot().ID+".json")
 	if err := os.WriteFile(name, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := s.IsKept(t.Context()); kept || !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("a damaged one: %v, %v", kept, err)
+		t.Errorf("damaged snapshot: %v, %v", kept, err)
 	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := s.IsKept(t.Context()); kept || err != nil {
-		t.Errorf("one that is gone: %v, %v", kept, err)
+		t.Errorf("missing snapshot: %v, %v", kept, err)
 	}
 }
 

@@ -8,12 +8,11 @@ import (
 	"varve/manifest"
 )
 
-// Origins are the rows of the sources that hold something of a declared chunk, in the order
-// in which its tiles are read. It reads the manifest only. Of an array that is kept in the
-// manifest there are none.
+// Origins returns the rows of the sources that hold a part of a declared chunk, in the order in which
+// its tiles are read. It reads only the manifest. An array that is stored in the manifest has none.
 func (a *Array) Origins(ctx context.Context, coords []int64) (rows []int64, err error) {
 	c, err := a.chunk(coords)
-	if err != nil || a.isKept() {
+	if err != nil || a.isInManifest() {
 		return nil, err
 	}
 	m, err := a.tiles(ctx)

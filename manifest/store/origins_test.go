@@ -10,9 +10,8 @@ import (
 	"varve/grid"
 )
 
-// TestOrigins holds what chunks are made of against where they are: one that is stored as it
-// is declared has one origin, one that is missing none, and one that is re-encoded the sources of
-// the tiles that it meets, or of some.
+// TestOrigins compares the origins of chunks with their locations: a verbatim chunk has one origin, a
+// missing one has none, and a re-encoded one has some of the sources of the tiles that it meets.
 func TestOrigins(t *testing.T) {
 	seed := rand.Uint64()
 	reencoded := 0
@@ -34,17 +33,17 @@ func TestOrigins(t *testing.T) {
 				}
 				switch want := w.meeting(walk.Region); {
 				case l.Kind == Missing && len(got) > 0:
-					t.Errorf("chunk %v is missing and made of %v", l.Coords, got)
+					t.Errorf("chunk %v is missing, but has origins %v", l.Coords, got)
 				case l.Kind != Reencoded && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
-					t.Errorf("chunk %v is in %d and made of %v", l.Coords, l.Source, got)
+					t.Errorf("chunk %v is in source %d, but has origins %v", l.Coords, l.Source, got)
 				case slices.ContainsFunc(got, func(row int64) bool { return !slices.Contains(want, row) }):
-					t.Errorf("chunk %v meets %v and is made of %v", l.Coords, want, got)
+					t.Errorf("chunk %v meets sources %v, but has origins %v", l.Coords, want, got)
 				case l.Kind == Reencoded && len(got) > 0:
 					reencoded++
 				}
 			}
 			if _, err := a.Origins(t.Context(), a.Grid().Counts()); len(w.shape) > 0 && !errors.Is(err, grid.ErrOutOfBounds) {
-				t.Errorf("past the end: %v", err)
+				t.Errorf("beyond the last chunk: %v", err)
 			}
 		})
 	}
@@ -53,7 +52,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// meeting are the sources of the tiles that meet a region.
+// meeting returns the sources of the tiles that meet a region.
 func (w *world) meeting(r grid.Region) (rows []int64) {
 	for i := range w.tiles {
 		tile, shared := &w.tiles[i], grid.MakeRegion(len(w.shape))

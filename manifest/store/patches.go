@@ -16,12 +16,12 @@ import (
 	"varve/readers/source"
 )
 
-// patches are the files of chunks that were re-encoded and kept, as sources: their rows come
-// behind those of the table of sources. They lie in the manifest's own folder, or below its
-// prefix, so that whoever may open the manifest may read them.
+// patches makes the files of compacted chunks available as sources: their rows follow those of the
+// table of sources. The files are in the manifest's own folder or prefix, so whoever may open the
+// manifest may read them.
 type patches struct {
 	repository *manifest.Repository // nil if there are none
-	first      int64                // row
+	first      int64                // row of the first file
 	files      []manifest.Table
 }
 
@@ -38,27 +38,26 @@ func newPatches(snap *manifest.Snapshot, repo *manifest.Repository) *patches {
 	return p
 }
 
-// row is that of the file of a name.
+// row returns the row of the file with this name.
 func (p *patches) row(name string) (int64, error) {
 	i := slices.IndexFunc(p.files, func(t manifest.Table) bool { return t.Name == name })
 	if i < 0 {
-		return 0, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "it is named by patches, and the snapshot does not list it"}
+		return 0, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "an array uses it, but the snapshot does not list it"}
 	}
 	return p.first + int64(i), nil
 }
 
-// isFile reports whether a row is that of a file of chunks.
+// isFile reports whether a row is a file of compacted chunks.
 func (p *patches) isFile(row int64) bool {
 	return row >= p.first && row-p.first < int64(len(p.files)) && p.repository != nil
 }
 
-// source is what is known of a file.
+// source returns the location and version of a file.
 func (p *patches) source(ctx context.Context, row int64) (manifest.Source, error) {
 	return p.repository.FileOf(ctx, p.files[row-p.first])
 }
 
-// open opens a file, which no link may lead out of the manifest's folder, or an object below
-// its prefix.
+// open opens a file. No link may lead out of the manifest's folder.
 func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
 	if source.IsObject(p.repository.Name()) {
 		return p.repository.OpenFile(ctx, p.files[row-p.first])
@@ -74,9 +73,10 @@ func (p *patches) access(file manifest.Source) *access {
 	return &access{folders: map[string]bool{sameName(filepath.Dir(file.URL)): true}}
 }
 
-// patch finds the chunk at some coordinates among those that were kept.
+// patch returns the compacted chunk at these coordinates, and the row of its file.
 func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row int64, ok bool, err error) {
 	for i := len(a.spec.Patches) - 1; i >= 0; i-- {
+		// The newest run wins.
 		run := &a.spec.Patches[i]
 		number, within := run.Number(coords)
 		if !within {
@@ -90,7 +90,7 @@ func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row i
 			row, err = a.store.patches.row(run.File)
 		}
 		if err == nil && (p.Offset < 0 || p.Length < 0) {
-			err = fmt.Errorf("%w: a patch of %d bytes from %d on", codec.ErrCorrupt, p.Length, p.Offset)
+			err = fmt.Errorf("%w: a compacted chunk has size %d and offset %d", codec.ErrCorrupt, p.Length, p.Offset)
 		}
 		if err != nil {
 			return p, 0, false, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
@@ -100,36 +100,36 @@ func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row i
 	return p, 0, false, nil
 }
 
-// patched makes a chunk that was re-encoded and kept one that is where it is kept.
-func (a *Array) patched(ctx context.Context, l *Location) error {
+// locatePatch changes the location of a re-encoded chunk to the compacted chunk, if there is one.
+func (a *Array) locatePatch(ctx context.Context, l *Location) error {
 	p, row, ok, err := a.patch(ctx, l.Coords)
 	if ok {
 		l.Kind, l.Source, l.Offset, l.Size = Verbatim, row, p.Offset, p.Length
-		l.checksum, l.checked = p.Checksum, true
+		l.checksum, l.hasChecksum = p.Checksum, true
 	}
 	return err
 }
 
-// IsPatch reports whether a chunk was re-encoded and kept.
-func (l *Location) IsPatch() bool { return l.checked }
+// IsPatch reports whether the chunk is a compacted chunk.
+func (l *Location) IsPatch() bool { return l.hasChecksum }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkSum compares a patch with what was written.
+// checkSum returns a codec.ErrCorrupt if a compacted chunk differs from the bytes that were written.
 func checkSum(b []byte, want uint32) error {
 	if got := crc32.Checksum(b, castagnoli); got != want {
-		return fmt.Errorf("%w: its CRC-32C is %08x, want %08x", codec.ErrCorrupt, got, want)
+		return fmt.Errorf("%w: its CRC-32C is %08x instead of %08x", codec.ErrCorrupt, got, want)
 	}
 	return nil
 }
 
-// kept is the declared chunk that a job reads in place of what tiles have of it.
-type kept struct {
+// patchedChunk is the compacted chunk that a job reads instead of tiles.
+type patchedChunk struct {
 	number   int64
 	checksum uint32
 }
 
-// addChunks plans a region chunk by chunk, those that were kept from where they are.
+// addChunks plans a region chunk by chunk, reading compacted chunks where they exist.
 func (p *planner) addChunks(ctx context.Context, t *target, r grid.Region) error {
 	w, err := p.a.grid.WalkRegion(r)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *planner) addChunks(ctx context.Context, t *target, r grid.Region) error
 			return err
 		case ok:
 			err = p.pushPatch(&w.Chunk, w.Coords, box, &job{into: t, source: row, span: codec.Range{Offset: patch.Offset, Length: patch.Length},
-				patch: &kept{checksum: patch.Checksum}})
+				patch: &patchedChunk{checksum: patch.Checksum}})
 		default:
 			err = p.addParts(ctx, t, box)
 		}
@@ -158,7 +158,7 @@ func (p *planner) addChunks(ctx context.Context, t *target, r grid.Region) error
 	return nil
 }
 
-// pushPatch adds a job that reads a box of a chunk.
+// pushPatch adds a job that reads a box of a compacted chunk.
 func (p *planner) pushPatch(c *grid.Chunk, coords []int64, box grid.Region, j *job) (err error) {
 	if j.span.Length > math.MaxInt64/4 || j.span.Offset > math.MaxInt64/2 {
 		return fmt.Errorf("%s: chunk %v: %w: %d bytes at offset %d", p.a.Path(), coords, codec.ErrCorrupt, j.span.Length, j.span.Offset)
@@ -170,9 +170,9 @@ func (p *planner) pushPatch(c *grid.Chunk, coords []int64, box grid.Region, j *j
 	j.Part = mosaic.Part{Row: -1, Tile: -1, Box: p.clone(box), Within: p.clone(box), Codec: p.numbers(c.Codec)}
 	j.Within.Shift(c.Origin)
 	j.All = box.Equal(c.Region)
-	j.keep = !j.All && p.a.store.cache.limit > 0
-	if e, ok := p.a.store.cache.peek(j.key(p.a)); ok && j.keep {
-		j.kept, j.source = &e, -1
+	j.isReusable = !j.All && p.a.store.cache.limit > 0
+	if e, ok := p.a.store.cache.peek(j.key(p.a)); ok && j.isReusable {
+		j.decoded, j.source = &e, -1
 	}
 	p.enter(j)
 	return nil

@@ -10,8 +10,9 @@ import (
 	"varve/manifest"
 )
 
-// readPieces fills a region of a target from the values that the manifest keeps.
+// readPieces fills a region of a target from values that are stored in the manifest.
 func (a *Array) readPieces(ctx context.Context, t *target, r grid.Region) error {
+	// Count the elements that no piece covers: without any, the fill value is not needed.
 	left, err := r.Elements()
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (a *Array) readPieces(ctx context.Context, t *target, r grid.Region) error 
 
 func box(p *manifest.Piece) grid.Region { return grid.Region{Origin: p.Origin, Shape: p.Shape} }
 
-// piecesIn are the pieces that meet a region.
+// piecesIn returns the pieces that meet a region.
 func (a *Array) piecesIn(r grid.Region) (meets []*manifest.Piece) {
 	shared := grid.MakeRegion(len(r.Origin))
 	for i := range a.spec.Pieces {
@@ -66,14 +67,14 @@ func (a *Array) piece(ctx context.Context, p *manifest.Piece) (window, error) {
 	if form.Type.Varies() {
 		e = codec.Elems{Var: v.Texts}
 	}
-	if !holds(e, form) {
-		return window{}, fmt.Errorf("%w: values %s: %d bytes and %d texts for %v of %v", codec.ErrCorrupt, p.Values, len(v.Data), len(v.Texts), p.Shape, form.Type)
+	if !matchesForm(e, form) {
+		return window{}, fmt.Errorf("%w: values %s have %d bytes and %d texts, but the piece has shape %v and type %v", codec.ErrCorrupt, p.Values, len(v.Data), len(v.Texts), p.Shape, form.Type)
 	}
 	return newWindow(e, box(p), form.Type), nil
 }
 
-// keptLocations are the chunks of an array that is kept in the manifest.
-func (a *Array) keptLocations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
+// inlineLocations yields the chunks of an array that is stored in the manifest.
+func (a *Array) inlineLocations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
 	return func(yield func(*Location, error) bool) {
 		w, err := a.grid.WalkChunks(chunks)
 		if err != nil {
@@ -84,7 +85,7 @@ func (a *Array) keptLocations(ctx context.Context, chunks grid.Region) iter.Seq2
 			l := &Location{Coords: w.Coords, Source: -1}
 			if len(a.piecesIn(w.Region)) > 0 {
 				l.Kind = Verbatim
-				l.Inline, err = a.reencoded(ctx, w.Coords)
+				l.Inline, err = a.reencodeOnce(ctx, w.Coords)
 				l.Size = int64(len(l.Inline))
 			}
 			if err != nil {

@@ -5,7 +5,7 @@ import (
 	"varve/grid"
 )
 
-// isPlain reports whether decoded elements are the schema's, in the array's order.
+// isPlain reports whether decoded elements need no conversion and have the array's order of axes.
 func (j *job) isPlain() bool {
 	if j.patch != nil {
 		return true
@@ -14,8 +14,8 @@ func (j *job) isPlain() bool {
 	return straight && j.Fit.Conversion.Identity()
 }
 
-// place converts the part of a decoded chunk and copies it into its target. The chunk's
-// elements stay as they are.
+// place converts the job's part of a decoded chunk and copies it to the target. It does not change the
+// chunk, which may be in the cache.
 func (a *Array) place(j *job, chunk codec.Elems) error {
 	t := j.pipe.Form().Type
 	from := newWindow(chunk, grid.Whole(j.Codec), t)
@@ -23,6 +23,7 @@ func (a *Array) place(j *job, chunk codec.Elems) error {
 		from.region = j.inArray(j.Codec)
 		return j.into.copyFrom(&from, j.Box)
 	}
+	// Conversions work on contiguous elements.
 	if _, contiguous := from.slice(j.Within); !contiguous {
 		part, room := a.room(j, codec.Form{Type: t, Shape: j.Within.Shape})
 		defer room.release()
@@ -36,8 +37,8 @@ func (a *Array) place(j *job, chunk codec.Elems) error {
 	return a.convert(j, e)
 }
 
-// inArray is the region of a stored chunk of a shape in the array. It is only asked for
-// where the axes are in the array's order.
+// inArray returns the region of the array that a stored chunk of this shape covers. It is only called
+// if the axes have the array's order.
 func (j *job) inArray(shape []int64) grid.Region {
 	r := grid.MakeRegion(len(j.Box.Origin))
 	next := 0
@@ -52,7 +53,8 @@ func (j *job) inArray(shape []int64) grid.Region {
 	return r
 }
 
-// convert turns the elements of a part, in the variable's axes, into those of the target.
+// convert converts the elements of a part, which have the variable's order of axes, and copies them to
+// the target.
 func (a *Array) convert(j *job, e codec.Elems) error {
 	order, straight := j.Fit.Order()
 	if !straight {
@@ -78,9 +80,9 @@ func (a *Array) convert(j *job, e codec.Elems) error {
 	return j.into.copyFrom(&from, j.Box)
 }
 
-// done says that the part is in its place.
+// done reports the part as complete to its target.
 func (j *job) done() error {
-	if j.again != nil {
+	if j.repeatShape != nil {
 		if err := j.repeat(); err != nil {
 			return err
 		}
@@ -88,11 +90,11 @@ func (j *job) done() error {
 	return j.into.done(1)
 }
 
-// repeat puts the part, which is in its place, to all others where it is the same, twice as much
-// each time.
+// repeat copies the part, which is complete, along the axes that its variable lacks. Each step doubles
+// the copied length.
 func (j *job) repeat() error {
 	box := j.Box.Clone()
-	for k, n := range j.again {
+	for k, n := range j.repeatShape {
 		for box.Shape[k] < n {
 			from, to := j.into.window, box.Clone()
 			from.region = from.region.Clone()

@@ -15,60 +15,62 @@ import (
 	"varve/readers/source"
 )
 
-// job is a part of one stored chunk on its way into a target.
+// job is the reading of a part of one stored chunk into a target.
 type job struct {
 	mosaic.Part
-	again []int64 // how long Box is with all indices at which the part is the same; nil if it is all of them
-	pipe  *codec.Pipeline
-	ref   manifest.Ref
-	into  *target
+	repeatShape []int64 // shape of Box with all indices at which the part repeats; nil if it does not repeat
+	pipe        *codec.Pipeline
+	ref         manifest.Ref
+	into        *target
 
-	source int64 // row; -1 for bytes in the manifest, or none at all
-	span   codec.Range
-	alone  bool         // reads for itself what it needs
-	keep   bool         // worth keeping what it decodes: others will ask for the rest
-	kept   *codec.Elems // what somebody decoded before
-	patch  *kept        // if the part is of a chunk that was re-encoded and kept; then there is no Fit
+	source     int64 // row; -1 if no source is read
+	span       codec.Range
+	isAlone    bool          // decodeAlone reads only the bytes that it needs
+	isReusable bool          // cache the decoded chunk: other jobs will ask for the rest
+	decoded    *codec.Elems  // the decoded chunk, if the cache had it
+	patch      *patchedChunk // set if the part belongs to a compacted chunk; then Fit is nil
 
-	// narrowed says that Codec, the ref and the pipeline are those of a run of elements that
-	// holds the part, and not of all of the stored chunk.
-	narrowed bool
+	// isNarrowed says that Codec, ref and pipe describe only a run of elements that contains the part,
+	// instead of the whole stored chunk.
+	isNarrowed bool
 }
 
 const (
-	// roundJobs and roundBytes bound what is planned at once, and so how far apart in
-	// a selection two chunks may be that are read at once.
+	// roundJobs and roundBytes bound the work that is planned together. Chunks of a selection that are
+	// further apart than that are not fetched together.
 	roundJobs  = 4096
 	roundBytes = 64 << 20
-	// pieceBytes is how much of a chunk without compression is read at once.
+	// pieceBytes is the size of the parts in which an uncompressed chunk is read.
 	pieceBytes = 2 << 20
-	// nearBatch and farBatch bound what one fetch brings; a single chunk may be larger.
+	// nearBatch and farBatch bound the bytes of one fetch from local and remote sources. A single
+	// chunk may be larger.
 	nearBatch = 256 << 10
 	farBatch  = 8 << 20
-	// nearGap and farGap are the most that is read for nothing to have one read for two.
+	// nearGap and farGap are the largest gaps that a fetch reads over, instead of becoming two
+	// fetches.
 	nearGap = 16 << 10
 	farGap  = 256 << 10
 )
 
-// planner turns regions into jobs, and jobs into batches.
+// planner makes jobs for regions, and batches of jobs.
 type planner struct {
 	a    *Array
 	m    *mosaic.Mosaic
 	out  func(*batch) error
 	jobs []*job
-	size int64   // of what the jobs decode and hold
-	pool []int64 // for the jobs' regions
+	size int64   // bytes that the jobs decode and hold
+	pool []int64 // memory for the regions of jobs
 	refs []manifest.Ref
 }
 
-// add plans a region of the array, all of which goes into a target.
+// add plans a region of the array, which a target receives.
 func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 	covered, err := p.m.Covers(ctx, r)
 	if err != nil {
 		return err
 	}
-	t.fills = !covered
-	t.left.Store(1) // so that it is not done before all is planned
+	t.hasGaps = !covered
+	t.left.Store(1) // one more than the jobs, so that the target is not done before all is planned
 	if len(p.a.spec.Patches) > 0 {
 		err = p.addChunks(ctx, t, r)
 	} else {
@@ -77,12 +79,13 @@ func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 	if err != nil {
 		return err
 	}
-	// What is in no tile is filled when the target begins; this job sees to it that it does.
+	// The target fills positions without a tile when its first job begins. This job ensures that there
+	// is one.
 	p.jobs = append(p.jobs, &job{into: t, source: -1})
 	return p.flush(ctx, false)
 }
 
-// addParts plans what tiles have of a region.
+// addParts plans the parts of tiles in a region.
 func (p *planner) addParts(ctx context.Context, t *target, r grid.Region) error {
 	for part, err := range p.m.Parts(ctx, r) {
 		if err != nil {
@@ -95,11 +98,11 @@ func (p *planner) addParts(ctx context.Context, t *target, r grid.Region) error 
 	return nil
 }
 
-// addPart adds a job, or several where the stored chunk is large and can be read piecewise.
+// addPart adds a job, or several if the stored chunk is large and can be read in pieces.
 func (p *planner) addPart(ctx context.Context, part *mosaic.Part, t *target) error {
-	once, again := onceOf(part)
+	once, again := withoutRepeats(part)
 	part = &once
-	rows := p.piece(part)
+	rows := p.pieceRows(part)
 	if rows == 0 {
 		p.push(part, again, t)
 		return p.flush(ctx, false)
@@ -125,9 +128,9 @@ func (p *planner) addPart(ctx context.Context, part *mosaic.Part, t *target) err
 	return nil
 }
 
-// onceOf is a part at the first index of each axis that its variable lacks, and how long its box is
-// with all others, unless that is the same.
-func onceOf(part *mosaic.Part) (once mosaic.Part, again []int64) {
+// withoutRepeats returns the part at only the first index of each axis that its variable lacks, and the shape
+// of its box with all indices. again is nil if no axis is missing.
+func withoutRepeats(part *mosaic.Part) (once mosaic.Part, again []int64) {
 	once = *part
 	for k, n := range part.Box.Shape {
 		if n == 1 || part.Fit.HasAxis(k) {
@@ -142,14 +145,14 @@ func onceOf(part *mosaic.Part) (once mosaic.Part, again []int64) {
 	return once, again
 }
 
-// firstLong is the first axis that is longer than 1, or the last one.
+// firstLong returns the first axis that is longer than 1, or 0 if there is none.
 func firstLong(shape []int64) int {
 	return max(slices.IndexFunc(shape, func(n int64) bool { return n > 1 }), 0)
 }
 
-// piece is how many indices along its first long axis a part is read by, or 0 for all. Only
-// what is stored without compression can be cut.
-func (p *planner) piece(part *mosaic.Part) int64 {
+// pieceRows returns the number of indices along its first long axis by which a part is read, or 0 for all.
+// Only uncompressed chunks can be read in pieces.
+func (p *planner) pieceRows(part *mosaic.Part) int64 {
 	_, straight := part.Fit.Order()
 	if part.Row < 0 || !straight || !part.Fit.IsRaw() || len(part.Within.Shape) == 0 {
 		return 0
@@ -164,13 +167,13 @@ func (p *planner) piece(part *mosaic.Part) int64 {
 }
 
 func (p *planner) push(part *mosaic.Part, again []int64, t *target) {
-	j := &job{Part: *part, again: again, into: t, source: -1}
+	j := &job{Part: *part, repeatShape: again, into: t, source: -1}
 	j.Box, j.Within = p.clone(part.Box), p.clone(part.Within)
 	j.Codec = p.numbers(part.Codec)
 	p.enter(j)
 }
 
-// enter adds a job to those that are flushed next.
+// enter adds a job to the present round.
 func (p *planner) enter(j *job) {
 	j.into.left.Add(1)
 	p.jobs = append(p.jobs, j)
@@ -183,7 +186,7 @@ func (p *planner) clone(r grid.Region) grid.Region {
 	return grid.Region{Origin: p.numbers(r.Origin), Shape: p.numbers(r.Shape)}
 }
 
-// numbers copies numbers into memory that many jobs share.
+// numbers copies a list into memory that many jobs share, which saves many small allocations.
 func (p *planner) numbers(from []int64) []int64 {
 	if len(p.pool) < len(from) {
 		p.pool = make([]int64, 4096+len(from))
@@ -194,7 +197,7 @@ func (p *planner) numbers(from []int64) []int64 {
 	return to
 }
 
-// flush makes batches of the jobs at hand, if these are enough or no more are to come.
+// flush makes batches of the present jobs, if there are enough of them or last is set.
 func (p *planner) flush(ctx context.Context, last bool) error {
 	if !last && len(p.jobs) < roundJobs && p.size < roundBytes {
 		return nil
@@ -209,19 +212,20 @@ func (p *planner) flush(ctx context.Context, last bool) error {
 		if err := p.prepare(j); err != nil {
 			return err
 		}
-		if !j.alone && j.source >= 0 {
+		if !j.isAlone && j.source >= 0 {
 			decoded += max(int64(j.pipe.Form().Bytes()), 0)
 		}
 	}
-	if decoded > p.a.store.cache.limit/2 { // they would push each other out
+	// If the chunks do not fit into the cache together, they would only push each other out.
+	if decoded > p.a.store.cache.limit/2 {
 		for _, j := range jobs {
-			j.keep = false
+			j.isReusable = false
 		}
 	}
 	return p.emit(ctx, jobs)
 }
 
-// readRefs reads the jobs' refs, those of consecutive rows at once.
+// readRefs reads the refs of the jobs. Consecutive rows take one read.
 func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
 	for i := 0; i < len(jobs); {
 		if !jobs[i].hasRef() {
@@ -246,8 +250,8 @@ func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
 
 func (j *job) hasRef() bool { return j.Fit != nil && j.Row >= 0 }
 
-// key names the decoded chunk in the cache, where numbers below 0 are those of chunks that were
-// re-encoded and kept, and no rows of refs.
+// key returns the key of the decoded chunk in the cache. Negative numbers are compacted chunks, others
+// are rows of refs.
 func (j *job) key(a *Array) key {
 	if j.patch != nil {
 		return key{a, -1 - j.patch.number, true}
@@ -255,7 +259,7 @@ func (j *job) key(a *Array) key {
 	return key{a, j.Row, true}
 }
 
-// prepare finds out what a job has to read, now that its ref is known.
+// prepare determines which bytes a job reads. Its ref must be known.
 func (p *planner) prepare(j *job) (err error) {
 	if !j.hasRef() || !j.ref.Stored() {
 		return nil
@@ -266,18 +270,19 @@ func (p *planner) prepare(j *job) (err error) {
 	if _, inline := j.ref.Inline(); inline {
 		return nil
 	}
+	// Larger numbers could overflow when batches are formed.
 	if j.ref.Size < 0 || j.ref.Offset > math.MaxInt64/2 || j.ref.Size > math.MaxInt64/4 {
 		return fmt.Errorf("%s: ref %d: %w: %d bytes at offset %d", p.a.Path(), j.Row, codec.ErrCorrupt, j.ref.Size, j.ref.Offset)
 	}
 	if err := j.narrow(); err != nil {
 		return err
 	}
-	strided := j.Fit.Variable.Storage.Layout == manifest.Strided && !j.narrowed
-	j.alone = strided || !j.IsWhole() && !j.narrowed && readsParts(j.pipe) || j.isDirect()
-	j.keep = !j.All && !j.alone && !j.narrowed && p.a.store.cache.limit > 0
-	if j.keep {
+	strided := j.Fit.Variable.Storage.Layout == manifest.Strided && !j.isNarrowed
+	j.isAlone = strided || !j.IsWhole() && !j.isNarrowed && readsParts(j.pipe) || j.isDirect()
+	j.isReusable = !j.All && !j.isAlone && !j.isNarrowed && p.a.store.cache.limit > 0
+	if j.isReusable {
 		if e, ok := p.a.store.cache.peek(j.key(p.a)); ok {
-			j.kept = &e
+			j.decoded = &e
 			return nil
 		}
 	}
@@ -286,16 +291,16 @@ func (p *planner) prepare(j *job) (err error) {
 	return nil
 }
 
-// isDirect reports whether a job is a long run of bytes that can be read to where it belongs.
+// isDirect reports whether a job is a long run of bytes that can be read directly into the target.
 func (j *job) isDirect() bool {
 	if !j.Fit.IsRaw() || j.ref.Size < pieceBytes/32 || !j.isPlain() {
 		return false
 	}
-	_, _, ok := side(j.into.region, j.Box)
+	_, _, ok := contiguousRange(j.into.region, j.Box)
 	return ok
 }
 
-// readsParts reports whether a part of a chunk can be had without reading all of it.
+// readsParts reports whether a pipeline can decode a part of a chunk without reading all of it.
 func readsParts(p *codec.Pipeline) bool {
 	specs := p.Specs()
 	last := specs[len(specs)-1].Name
@@ -310,21 +315,21 @@ func readsParts(p *codec.Pipeline) bool {
 	return true
 }
 
-// batch is what one fetch brings: jobs whose bytes are near each other in one source, or one
-// that needs no source.
+// batch is the work of one fetch: jobs whose bytes are near each other in one source, or one job that
+// reads no source.
 type batch struct {
-	jobs []*job
-	span codec.Range // all that is fetched
-	far  bool
+	jobs  []*job
+	span  codec.Range // the range that is fetched
+	isFar bool
 }
 
-// isNothing reports whether a batch only sees to it that a target begins.
+// isNothing reports whether the batch only begins a target.
 func (b *batch) isNothing() bool {
 	j := b.jobs[0]
 	return len(b.jobs) == 1 && j.Fit == nil && j.patch == nil
 }
 
-// emit sorts jobs by where their bytes are and hands them out in batches.
+// emit sorts jobs by the location of their bytes and passes them on in batches.
 func (p *planner) emit(ctx context.Context, jobs []*job) error {
 	slices.SortStableFunc(jobs, func(i, j *job) int {
 		return cmp.Or(cmp.Compare(i.source, j.source), cmp.Compare(i.span.Offset, j.span.Offset))
@@ -339,7 +344,7 @@ func (p *planner) emit(ctx context.Context, jobs []*job) error {
 			}
 			source, far = first.source, isFar(row.URL)
 		}
-		b := &batch{span: first.span, far: far && first.source >= 0}
+		b := &batch{span: first.span, isFar: far && first.source >= 0}
 		end := i + 1
 		for end < len(jobs) && b.joins(jobs[end-1], jobs[end]) {
 			b.span.Length = max(b.span.End(), jobs[end].span.End()) - b.span.Offset
@@ -354,13 +359,13 @@ func (p *planner) emit(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-// joins reports whether a job's bytes are to be fetched with those of the one before it.
+// joins reports whether a job's bytes are fetched together with those of the job before it.
 func (b *batch) joins(before, j *job) bool {
-	if j.source != before.source || j.source < 0 || j.alone || before.alone {
+	if j.source != before.source || j.source < 0 || j.isAlone || before.isAlone {
 		return false
 	}
 	gap, most := int64(nearGap), int64(nearBatch)
-	if b.far {
+	if b.isFar {
 		gap, most = farGap, farBatch
 	}
 	end := b.span.End()

@@ -6,8 +6,8 @@ import (
 	"varve/codec"
 )
 
-// TestReadsParts: a part of a raw chunk, or of a shard, can be had by itself; what went through a
-// compressor as a whole, or was made of all elements, cannot.
+// TestReadsParts checks that a part of a raw chunk or of a shard can be read alone, but not a part of
+// a chunk that is compressed as a whole.
 func TestReadsParts(t *testing.T) {
 	spec := func(name, config string) codec.Spec { return codec.Spec{Name: name, Config: []byte(config)} }
 	little, zstd := spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1,"checksum":false}`)

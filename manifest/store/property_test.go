@@ -16,7 +16,7 @@ import (
 	"varve/zarrjson"
 )
 
-// world is a random array: the truth, and a manifest that says the same.
+// world is a random array: the expected values, and a manifest that describes them.
 type world struct {
 	t      testing.TB
 	r      *rand.Rand
@@ -33,7 +33,7 @@ type world struct {
 	origin []int64 // of the tile that is being made
 }
 
-// TestRandomArrays holds reading against arrays that are known, in tiles of any storage.
+// TestRandomArrays compares reads with known values, for tiles of any storage.
 func TestRandomArrays(t *testing.T) {
 	seed := rand.Uint64()
 	rounds := 150
@@ -79,7 +79,7 @@ func newWorld(t testing.TB, r *rand.Rand) *world {
 	return w
 }
 
-// element is a random element of the schema's type.
+// element returns a random element of the schema's type.
 func (w *world) element() []byte {
 	n := w.typ.Size
 	if w.typ.Varies() {
@@ -133,7 +133,7 @@ func spec(name, config string) codec.Spec {
 	return codec.Spec{Name: name, Config: []byte(config)}
 }
 
-// codecs are random ones for chunks of a shape; without one they fit any.
+// codecs returns random codecs for chunks of a shape.
 func (w *world) codecs(shape []int64) []codec.Spec {
 	var list []codec.Spec
 	switch {
@@ -163,7 +163,7 @@ func (w *world) codecs(shape []int64) []codec.Spec {
 	return list
 }
 
-// split makes tiles of a box, or of halves of it, or of nothing.
+// split makes tiles of a box, or of halves of it, or none.
 func (w *world) split(box grid.Region, depth int) {
 	if depth > 0 && len(w.placed) > 0 && w.r.IntN(5) > 0 {
 		k := w.placed[w.r.IntN(len(w.placed))]
@@ -183,7 +183,7 @@ func (w *world) split(box grid.Region, depth int) {
 	}
 }
 
-// tile adds one, with a file of its own, and writes what it holds into the truth.
+// tile adds a tile with a file of its own, and writes its values into the expected ones.
 func (w *world) tile(box grid.Region) {
 	tile := manifest.Tile{}
 	w.origin = box.Origin
@@ -227,7 +227,8 @@ func (w *world) tile(box grid.Region) {
 	}
 }
 
-// know writes what a variable has of a box into the truth: along an axis that it lacks at every index.
+// know writes the values of a variable in a box into the expected ones. Along an axis that the
+// variable lacks they repeat.
 func (w *world) know(v *manifest.Variable, written codec.Elems, box, at grid.Region) {
 	for _, k := range w.placed {
 		if !slices.Contains(v.Dims, w.dims[k]) && box.Shape[k] > 1 {
@@ -254,7 +255,7 @@ func (w *world) know(v *manifest.Variable, written codec.Elems, box, at grid.Reg
 	}
 }
 
-// shifted is where the variable's origin would be in the array.
+// shifted returns the position of the variable's origin in the array.
 func shifted(box, at []int64) []int64 {
 	origin := slices.Clone(box)
 	for k := range origin {
@@ -313,7 +314,7 @@ func (w *world) checkRegions(a *Array) {
 	}
 }
 
-// checkSelections reads by places: each element of numbers says which it is.
+// checkSelections reads by index: each number says which element it is.
 func (w *world) checkSelections(a *Array) {
 	numbers := codec.Type{Kind: codec.Uint, Size: 8}
 	n, _ := grid.Elements(w.shape)
@@ -373,7 +374,7 @@ func (w *world) indexers(g *grid.Grid) (list []*grid.Indexer) {
 	return list
 }
 
-// checkChunks holds every chunk against the truth, and where it is said to be against its bytes.
+// checkChunks compares every chunk with the expected values, and its location with its bytes.
 func (w *world) checkChunks(a *Array, again *Store) manifest.Counts {
 	ctx := context.Background()
 	other, err := again.Array("/v")
@@ -419,7 +420,7 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 	}
 	if l.Kind == Missing {
 		if b != nil || !w.spec.Schema.Form(c.Shape).IsFill(want) {
-			w.t.Fatalf("chunk %v is missing and holds %v", l.Coords, want)
+			w.t.Fatalf("chunk %v is missing, but should hold %v", l.Coords, want)
 		}
 		return
 	}
@@ -438,8 +439,8 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 	}
 }
 
-// checkBytes holds a chunk's bytes against those where it is said to be or, if it is re-encoded,
-// against another store's.
+// checkBytes compares a chunk's bytes with the bytes at its location or, if it is re-encoded, with the
+// bytes from another store.
 func (w *world) checkBytes(other *Array, l *Location, b []byte) {
 	want := l.Inline
 	if l.Kind == Reencoded {
@@ -455,6 +456,6 @@ func (w *world) checkBytes(other *Array, l *Location, b []byte) {
 		want = file[l.Offset : l.Offset+l.Size]
 	}
 	if !bytes.Equal(b, want) {
-		w.t.Fatalf("chunk %v, %v: %d bytes, want %d others", l.Coords, l.Kind, len(b), len(want))
+		w.t.Fatalf("chunk %v, %v: got %d bytes that differ from the expected %d bytes", l.Coords, l.Kind, len(b), len(want))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// resolveAll has every name lead to one address, as whoever owns a name can have it.
+// resolveAll resolves every name to one address, as an attacker who owns a name can do.
 func resolveAll(t *testing.T, address [4]byte) {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -37,7 +37,8 @@ func resolveAll(t *testing.T, address [4]byte) {
 	}}
 }
 
-// answerDNS answers a question for an A record, and others with nothing (RFC 1035, section 4).
+// answerDNS answers a question for an A record, and any other with an empty answer (RFC 1035, section
+// 4).
 func answerDNS(query []byte, address [4]byte) []byte {
 	end := 12
 	for end < len(query) && query[end] != 0 {
@@ -55,7 +56,7 @@ func answerDNS(query []byte, address [4]byte) []byte {
 	return out
 }
 
-// TestRebinding: a name that is allowed leads nowhere that is not, whenever it is looked up.
+// TestRebinding checks that an allowed name cannot lead to a forbidden address at any lookup.
 func TestRebinding(t *testing.T) {
 	ownConfig(t)
 	t.Setenv("HTTP_PROXY", "")

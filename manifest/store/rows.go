@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// rowReader reads rows of bytes with gaps between them as if there were none.
+// rowReader is a codec.Reader of rows that have gaps between them. It hides the gaps.
 //
 //	offset     offset+stride
 //	├─ row ─┤ … ├─ row ─┤ … ├─ row ─┤
@@ -45,7 +45,7 @@ func (r *rowReader) ReadRanges(ctx context.Context, ranges []codec.Range, out []
 	return nil
 }
 
-// pieces appends where the bytes of a range are.
+// pieces appends the ranges of the source that hold the bytes of a range.
 func (r *rowReader) pieces(pieces []source.Range, want codec.Range) []source.Range {
 	for at := want.Offset; at < want.End(); {
 		n := min(want.End()-at, r.row-at%r.row)
@@ -55,12 +55,12 @@ func (r *rowReader) pieces(pieces []source.Range, want codec.Range) []source.Ran
 	return pieces
 }
 
-// sparse is how many times the bytes of a part may be read to have them in one run. Whatever
-// is smaller than a page is read anyway.
-const sparse = 4
+// maxSparse limits the bytes that are read to get a part in one run: this many times the size of the
+// part. Less than a page is read in any case.
+const maxSparse = 4
 
-// narrow makes the job one of the run of elements from its part's first to its last, if
-// elements are stored without compression and the run is not much longer than the part.
+// narrow changes the job to read only the run of elements from the first to the last of its part. It
+// does so if the elements are uncompressed and the run is not much longer than the part.
 func (j *job) narrow() error {
 	row, stride := j.Fit.Strides()
 	if !j.Fit.IsRaw() || row != stride || len(j.Codec) == 0 {
@@ -68,9 +68,11 @@ func (j *job) narrow() error {
 	}
 	unit := int64(j.Fit.Variable.Type.Size)
 	if j.Fit.Variable.Storage.Layout != manifest.Strided && j.ref.Size != int64(j.pipe.Form().Bytes()) {
-		return nil // which decoding will complain about
+		return nil // a wrong size: decoding will report it
 	}
 	run := grid.Region{Origin: make([]int64, len(j.Codec)), Shape: slices.Clone(j.Codec)}
+	// Up to the first long axis the part is a single index, so the run starts there; the axes after it
+	// are read in full.
 	at, n, long := int64(0), int64(1), false
 	for k, length := range j.Codec {
 		if !long {
@@ -80,20 +82,20 @@ func (j *job) narrow() error {
 		at, n = at*length+run.Origin[k], n*run.Shape[k]
 	}
 	part, err := j.Within.Elements()
-	if err != nil || n*unit > max(sparse*part*unit, 4096) || at*unit > math.MaxInt64/4 {
+	if err != nil || n*unit > max(maxSparse*part*unit, 4096) || at*unit > math.MaxInt64/4 {
 		return err
 	}
 	if j.pipe, err = j.Fit.Pipeline(run.Shape, 0, false); err != nil {
 		return err
 	}
 	j.ref.Offset, j.ref.Size = j.ref.Offset+at*unit, n*unit
-	j.Codec, j.narrowed = run.Shape, true
+	j.Codec, j.isNarrowed = run.Shape, true
 	j.Within.Shift(run.Origin)
 	return nil
 }
 
-// readDirect reads elements without compression straight to where they belong, if they are
-// side by side there and in the source. It is not ok if they are not.
+// readDirect reads uncompressed elements directly into the target, if they are contiguous there and in
+// the source. Otherwise ok is false.
 func (j *job) readDirect(ctx context.Context, src *source.Source) (ok bool, err error) {
 	if !j.Fit.IsRaw() || !j.isPlain() {
 		return false, nil
@@ -119,7 +121,7 @@ func (j *job) readDirect(ctx context.Context, src *source.Source) (ok bool, err 
 	return true, pipe.Decode(into, into.Fixed)
 }
 
-// runAt is where the part's bytes are behind the ref's offset, if they are one run there.
+// runAt returns the position of the part's bytes after the ref's offset, if they are contiguous there.
 func (j *job) runAt() (at int64, ok bool) {
 	row, stride := j.Fit.Strides()
 	gaps, long := row != stride, false

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// run hands batches to as many goroutines as there is work for. A single batch is worked on
-// by whoever asked for it.
+// run passes batches to as many goroutines as there is work for. The calling goroutine itself works on
+// a single batch, so that small reads start none.
 type run struct {
-	a      *Array
-	ctx    context.Context
-	cancel context.CancelFunc
-	most   int // goroutines
+	a          *Array
+	ctx        context.Context
+	cancel     context.CancelFunc
+	maxWorkers int // largest number of goroutines
 
-	first *batch // nobody has begun with it
+	first *batch // waits for a second batch to come
 	queue chan *batch
 	count int
 	wg    sync.WaitGroup
@@ -21,19 +21,19 @@ type run struct {
 	err   error
 }
 
-// farWorkers is how many fetches from servers one read has under way.
+// farWorkers is the number of concurrent fetches from servers of one read.
 const farWorkers = 16
 
 func newRun(ctx context.Context, a *Array) *run {
-	r := &run{a: a, most: a.store.workers, queue: make(chan *batch)}
+	r := &run{a: a, maxWorkers: a.store.workers, queue: make(chan *batch)}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	return r
 }
 
-// add takes a batch in. It waits while all goroutines are busy.
+// add accepts a batch. It waits while all goroutines are busy.
 func (r *run) add(b *batch) error {
 	if b.isNothing() {
-		r.do(b) // sooner than anybody else could
+		r.do(b) // faster than passing it to another goroutine
 		return nil
 	}
 	if r.first == nil && r.count == 0 {
@@ -45,8 +45,9 @@ func (r *run) add(b *batch) error {
 		r.first = nil
 		r.start(first)
 	}
-	most := r.most
-	if b.far {
+	// Fetches from servers wait for the network, so more of them than cores make sense.
+	most := r.maxWorkers
+	if b.isFar {
 		most = max(most, farWorkers)
 	}
 	if r.count < most {
@@ -61,7 +62,7 @@ func (r *run) add(b *batch) error {
 	}
 }
 
-// start has a new goroutine begin with a batch.
+// start starts a goroutine with a batch.
 func (r *run) start(b *batch) {
 	r.count++
 	r.wg.Go(func() {
@@ -82,13 +83,13 @@ func (r *run) do(b *batch) {
 	}
 }
 
-// fail ends the run with the first error.
+// fail ends the run and keeps the first error.
 func (r *run) fail(err error) {
 	r.once.Do(func() { r.err = err })
 	r.cancel()
 }
 
-// wait waits for all batches, of which no more are to come.
+// wait waits for all batches. No more may be added.
 func (r *run) wait() error {
 	if r.first != nil {
 		r.do(r.first)

@@ -24,29 +24,29 @@ import (
 	"varve/readers/source"
 )
 
-// A manifest that a user has built reads what it was built of, for the same user on the same
-// machine, without being told that it may: its snapshot carries a seal. That is the list of
-// the folders and URLs that its sources lie in, and an HMAC-SHA-256 over it:
+// A manifest may read its sources without permission if the same user built it on the same machine.
+// The snapshot carries a seal to prove that: a list of the folders and URLs that contain the sources,
+// and an HMAC-SHA-256 over
 //
-//	"varve seal 1", then each prefix behind its length as a uvarint
+//	"varve seal 1", then each prefix with its length in front as a uvarint
 //
-// The key never leaves the user's config folder. Whoever changes the sources of a manifest
-// reaches nothing beyond the prefixes that this user has sealed.
+// The key never leaves the user's config folder. Somebody who changes the sources of a manifest can
+// only reach prefixes that this user has sealed.
 const sealDomain = "varve seal 1"
 
-// maxPrefixes bounds the list: more folders than that are called by the folder they are in.
+// maxPrefixes limits the list. If there are more folders, their parent folders replace them.
 const maxPrefixes = 64
 
-// Seal makes the seal of a manifest with these sources. It makes a key if the user has none.
-// Old is the seal of the snapshot that they are added to, or nil: it is taken over if this
-// user made it.
+// Seal returns the seal of a manifest with these sources. It makes a key if the user has none. old is
+// the seal of the snapshot that the sources are added to, or nil. Its prefixes are kept if this user
+// made it.
 func Seal(old *manifest.Seal, urls iter.Seq[string]) (*manifest.Seal, error) {
 	prefixes, err := prefixesOf(urls)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil && isSealed(old) {
-		prefixes = few(slices.Concat(prefixes, old.Prefixes))
+		prefixes = limitPrefixes(slices.Concat(prefixes, old.Prefixes))
 	}
 	return seal(prefixes)
 }
@@ -59,9 +59,9 @@ func seal(prefixes []string) (*manifest.Seal, error) {
 	return &manifest.Seal{Prefixes: prefixes, MAC: hex.EncodeToString(sealSum(key, prefixes))}, nil
 }
 
-// Reseal makes the seal of a manifest of whose sources some lie below other places now. If this user
-// made the old one it is that of all sources, else of these places, and of nothing that links in
-// them lead to: somebody else has named the sources.
+// Reseal returns the seal of a manifest after some of its sources were moved below places. If this
+// user made the old seal, the new one covers all sources. Otherwise somebody else chose the names of
+// the sources, so the new seal covers only the places, without following links in them.
 func Reseal(old *manifest.Seal, urls iter.Seq[string], places []string) (*manifest.Seal, error) {
 	if old != nil && isSealed(old) {
 		return Seal(nil, urls)
@@ -75,18 +75,19 @@ func Reseal(old *manifest.Seal, urls iter.Seq[string], places []string) (*manife
 			}
 			place = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 		}
+		// Never seal a whole file system.
 		if isFar(place) || filepath.Dir(place) != place {
 			prefixes = append(prefixes, place)
 		}
 	}
-	return seal(few(prefixes))
+	return seal(limitPrefixes(prefixes))
 }
 
 // isSealed reports whether this user made a seal.
 func isSealed(s *manifest.Seal) bool {
 	key, err := sealKey(false)
 	if err != nil {
-		return false // without a key, the manifest is anybody's
+		return false // without a key, this user cannot have made it
 	}
 	sum, err := hex.DecodeString(s.MAC)
 	return err == nil && hmac.Equal(sum, sealSum(key, s.Prefixes))
@@ -104,8 +105,8 @@ func sealSum(key []byte, prefixes []string) []byte {
 
 const keySize = 32
 
-// configDir is the user's config folder, also where the environment names none, as in services
-// and containers.
+// configDir returns the user's config folder. In services and containers the environment may not name
+// it, so it also looks at the user's home.
 func configDir() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err == nil {
@@ -118,8 +119,8 @@ func configDir() (string, error) {
 	return filepath.Join(me.HomeDir, ".config"), nil
 }
 
-// sealKey reads the user's key, or makes one. Two processes that make one at a time end up
-// with the same.
+// sealKey returns the user's key. With create it makes one if there is none. Two processes that do so
+// at the same time get the same key.
 func sealKey(create bool) ([]byte, error) {
 	dir, err := configDir()
 	if err != nil {
@@ -139,6 +140,7 @@ func sealKey(create bool) ([]byte, error) {
 	if err := os.WriteFile(draft, fresh, 0o600); err != nil {
 		return nil, err
 	}
+	// Unlike rename, link never replaces a key that another process made.
 	if err := os.Link(draft, name); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.Join(err, os.Remove(draft))
 	}
@@ -148,24 +150,25 @@ func sealKey(create bool) ([]byte, error) {
 	return readKey(name)
 }
 
-// readKey refuses a key that others may know.
+// readKey reads the key. It rejects a key that other users may read.
 func readKey(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there the folder's list says who may read it
-		return nil, fmt.Errorf("%s can be read by others (%v); remove it, and build your manifests again", name, info.Mode().Perm())
+	// On Windows the folder's access list protects the key.
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: other users can read this key (mode %v); remove it and build your manifests again", name, info.Mode().Perm())
 	}
 	key, err := os.ReadFile(name)
 	if err == nil && len(key) != keySize {
-		err = fmt.Errorf("%s has %d bytes, want %d; remove it, and build your manifests again", name, len(key), keySize)
+		err = fmt.Errorf("%s: the key has %d bytes instead of %d; remove it and build your manifests again", name, len(key), keySize)
 	}
 	return key, err
 }
 
-// prefixesOf are the folders that sources lie in, with links and without, sorted. Where they
-// are many they are called by those above them, but never by a root.
+// prefixesOf returns the folders that contain the sources, with links resolved and unresolved, sorted.
+// Parent folders replace them if there are many, but never a root.
 func prefixesOf(urls iter.Seq[string]) ([]string, error) {
 	folders := map[string]bool{}
 	for name := range urls {
@@ -186,30 +189,31 @@ func prefixesOf(urls iter.Seq[string]) ([]string, error) {
 		}
 		folders[folderOf(local)] = true
 		if info, err := os.Lstat(local); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			folders[folderOf(followed(local))] = true
+			folders[folderOf(resolveLinks(local))] = true
 		}
 	}
 	for folder := range maps.Clone(folders) {
 		if !isFar(folder) {
-			folders[followed(folder)] = true
+			folders[resolveLinks(folder)] = true
 		}
 	}
-	return few(slices.Collect(maps.Keys(folders))), nil
+	return limitPrefixes(slices.Collect(maps.Keys(folders))), nil
 }
 
-// few sorts folders, each once. Where they are many they are called by those above them.
-func few(names []string) []string {
+// limitPrefixes sorts folders and removes duplicates. Parent folders replace them if there are more than
+// maxPrefixes.
+func limitPrefixes(names []string) []string {
 	folders := make(map[string]bool, len(names))
 	for _, name := range names {
 		folders[name] = true
 	}
-	for depth := deepest(folders); len(folders) > maxPrefixes && depth > 1; depth-- {
+	for depth := maxDepth(folders); len(folders) > maxPrefixes && depth > 1; depth-- {
 		raise(folders, depth)
 	}
 	return slices.Sorted(maps.Keys(folders))
 }
 
-// folderOf is the folder of a file, or the file itself if that is a root's.
+// folderOf returns the folder of a file, or the file itself if the folder is a root.
 func folderOf(name string) string {
 	if dir := filepath.Dir(name); filepath.Dir(dir) != dir {
 		return dir
@@ -217,24 +221,24 @@ func folderOf(name string) string {
 	return name
 }
 
-// raise replaces the folders of a depth by those they are in.
+// raise replaces the folders of this depth by their parents.
 func raise(folders map[string]bool, depth int) {
 	for _, folder := range slices.Collect(maps.Keys(folders)) {
 		if depthOf(folder) == depth {
 			delete(folders, folder)
-			folders[above(folder)] = true
+			folders[parentOf(folder)] = true
 		}
 	}
 }
 
-func deepest(folders map[string]bool) (most int) {
+func maxDepth(folders map[string]bool) (most int) {
 	for folder := range folders {
 		most = max(most, depthOf(folder))
 	}
 	return most
 }
 
-// depthOf counts the names in a folder's path.
+// depthOf returns the number of names in a folder's path.
 func depthOf(folder string) (n int) {
 	if isFar(folder) {
 		u, err := url.Parse(folder)
@@ -250,7 +254,7 @@ func depthOf(folder string) (n int) {
 	return strings.Count(folder, "/")
 }
 
-func above(folder string) string {
+func parentOf(folder string) string {
 	if !isFar(folder) {
 		return filepath.Dir(folder)
 	}

@@ -13,41 +13,41 @@ import (
 	"varve/readers/source"
 )
 
-// sources keeps sources open, those that were used last, up to a number of them.
+// sources keeps the most recently used sources open, up to a number of them.
 type sources struct {
 	limit int
 	open  func(ctx context.Context, row int64) (*source.Source, error)
 
-	mu     sync.Mutex
-	all    map[int64]*handle
-	idle   list.List     // of *handle, the one that was used last in front
-	freed  chan struct{} // closed when a handle becomes idle or goes
-	closed bool
+	mu       sync.Mutex
+	all      map[int64]*handle
+	idle     list.List     // of *handle, the most recently used in front
+	freed    chan struct{} // closed when a handle becomes idle or is removed
+	isClosed bool
 }
 
-// handle is a source that is open, or about to be.
+// handle is a source that is open, or being opened.
 type handle struct {
 	*source.Source
-	row   int64
-	users int
-	place *list.Element // among the idle ones, or nil
-	ready chan struct{}
-	err   error
-	stale bool // not to be used again
+	row     int64
+	users   int
+	place   *list.Element // in the list of idle handles, or nil
+	ready   chan struct{}
+	err     error
+	isStale bool // not to be used again after an error
 }
 
 func newSources(limit int, open func(context.Context, int64) (*source.Source, error)) *sources {
 	return &sources{limit: limit, open: open, all: map[int64]*handle{}, freed: make(chan struct{})}
 }
 
-// acquire returns an open source. It has to be released.
+// acquire returns an open source. The caller has to release it.
 func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		h, fresh, evicted, wait := p.reserve(row)
-		if evicted != nil {
+		if evicted != nil { // closing a file that was only read loses nothing
 			_ = evicted.Close() // it was only read from
 		}
 		if h == nil {
@@ -61,7 +61,7 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 			continue
 		}
 		if fresh {
-			h.Source, h.err = opening(ctx, p, func() (*source.Source, error) { return p.open(ctx, row) })
+			h.Source, h.err = openRetrying(ctx, p, func() (*source.Source, error) { return p.open(ctx, row) })
 			close(h.ready)
 		}
 		select {
@@ -74,16 +74,17 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 			return h, nil
 		}
 		p.release(h, h.err)
+		// If another goroutine's opening was cancelled, try again.
 		if fresh || !isGone(h.err) {
 			return nil, h.err
 		}
 	}
 }
 
-// opening opens a file. Where the process has too many of them open, a source that nobody uses is
-// closed for it, or the next that nobody uses any more. Others that are about to be open, or closed,
-// are waited for a moment.
-func opening[T any](ctx context.Context, p *sources, open func() (T, error)) (T, error) {
+// openRetrying opens a file. If the process has too many files open, it closes an idle source, or waits for
+// one to become idle, and tries again. It waits only a moment for files outside p, which may never be
+// closed.
+func openRetrying[T any](ctx context.Context, p *sources, open func() (T, error)) (T, error) {
 	for moments := 0; ; moments++ {
 		file, err := open()
 		if !source.IsExhausted(err) {
@@ -106,29 +107,29 @@ func opening[T any](ctx context.Context, p *sources, open func() (T, error)) (T,
 	}
 }
 
-// maxMoments is how often others are waited for that may not come.
+// maxMoments is the number of attempts while no source of p is open.
 const maxMoments = 20
 
-// makeRoom closes the source that was not used for longest of those that nobody uses. It returns what
-// to wait for then, and whether that comes: a source that somebody uses is free at some time.
+// makeRoom closes the least recently used idle source. It returns a channel to wait for, and whether
+// that is certain to be closed: a source in use becomes idle at some time.
 func (p *sources) makeRoom() (wait <-chan struct{}, ok bool) {
 	p.mu.Lock()
 	old := p.evict()
 	wait = p.freed
 	for _, h := range p.all {
-		ok = ok || h.opened()
+		ok = ok || h.isOpen()
 	}
 	p.mu.Unlock()
 	if old == nil {
 		return wait, ok
 	}
-	_ = old.Close() // it was only read from
+	_ = old.Close() // closing a file that was only read loses nothing
 	now := make(chan struct{})
 	close(now)
 	return now, true
 }
 
-// evict forgets the source that was not used for longest; nil if all are in use.
+// evict removes the least recently used idle source. It returns nil if all are in use.
 func (p *sources) evict() *source.Source {
 	last := p.idle.Back()
 	if last == nil {
@@ -139,9 +140,9 @@ func (p *sources) evict() *source.Source {
 	return old.Source
 }
 
-// CheckSource opens a source anew, also one that the store has open, which is an error if it is not
-// what was scanned, or may not be read. A server is asked for a byte. Of a folder nothing is known but that it is there: the
-// files in it are sources of their own.
+// CheckSource opens a source again, even if the store has it open. It returns an error if the source
+// is not the version that was scanned, or may not be read. From a server it reads one byte. Of a
+// folder it checks only that it exists, because the files in it are sources themselves.
 func (s *Store) CheckSource(ctx context.Context, row int64) error {
 	src, err := s.Source(ctx, row)
 	if err != nil {
@@ -152,7 +153,7 @@ func (s *Store) CheckSource(ctx context.Context, row int64) error {
 			return s.access.checkFolder(src, path)
 		}
 	}
-	opened, err := opening(ctx, s.sources, func() (*source.Source, error) { return s.OpenSource(ctx, row) })
+	opened, err := openRetrying(ctx, s.sources, func() (*source.Source, error) { return s.OpenSource(ctx, row) })
 	if err != nil {
 		return err
 	}
@@ -162,12 +163,12 @@ func (s *Store) CheckSource(ctx context.Context, row int64) error {
 	return errors.Join(err, opened.Close())
 }
 
-// reserve finds or makes the handle of a source. Without a place for one it returns what to
-// wait for, which is nil if nothing will come.
+// reserve finds or makes the handle of a source. If the limit is reached it returns a channel to wait
+// for, which is nil after close.
 func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Source, wait chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	if p.isClosed {
 		return nil, false, nil, nil
 	}
 	if h := p.all[row]; h != nil {
@@ -188,12 +189,12 @@ func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Sou
 	return h, true, evicted, nil
 }
 
-// failed reports whether a source was opened in vain. One that is still being opened has not
-// failed yet, and who opens it uses it too.
-func (h *handle) failed() bool { return h.isReady() && h.err != nil }
+// hasFailed reports whether opening the source failed. It is false while the source is being opened:
+// the goroutine that opens it is a user too.
+func (h *handle) hasFailed() bool { return h.isReady() && h.err != nil }
 
-// opened reports whether a source is open.
-func (h *handle) opened() bool { return h.isReady() && h.err == nil }
+// isOpen reports whether the source is open.
+func (h *handle) isOpen() bool { return h.isReady() && h.err == nil }
 
 func (h *handle) isReady() bool {
 	select {
@@ -204,18 +205,18 @@ func (h *handle) isReady() bool {
 	}
 }
 
-// release gives a source back, with the error of using it.
+// release gives a source back, with the error of using it, if any.
 func (p *sources) release(h *handle, err error) {
 	p.mu.Lock()
-	if err != nil && !isGone(err) || h.failed() {
-		h.stale = true // what is wrong may pass, but not for what is open
+	if err != nil && !isGone(err) || h.hasFailed() {
+		h.isStale = true // the error may pass, but not for this open file
 		if p.all[h.row] == h {
 			delete(p.all, h.row)
 		}
 	}
 	h.users--
 	last := h.users == 0
-	drop := last && (h.stale || p.closed)
+	drop := last && (h.isStale || p.isClosed)
 	if last && !drop {
 		h.place = p.idle.PushFront(h)
 	}
@@ -225,15 +226,15 @@ func (p *sources) release(h *handle, err error) {
 	}
 	p.mu.Unlock()
 	if drop && h.Source != nil {
-		_ = h.Source.Close() // it was only read from
+		_ = h.Source.Close() // closing a file that was only read loses nothing
 	}
 }
 
-// close closes what nobody uses, and the rest when it is released.
+// close closes the idle sources. The others are closed when they are released.
 func (p *sources) close() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed = true
+	p.isClosed = true
 	for e := p.idle.Front(); e != nil; e = p.idle.Front() {
 		err = errors.Join(err, p.idle.Remove(e).(*handle).Close())
 	}

@@ -18,41 +18,42 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what a store may reach and how much memory it takes. What is zero is as the
-// field says; nil options are all zero.
+// Options limit what a store may read and how much memory it takes. Zero fields have the defaults that
+// they name; nil Options are all zero.
 type Options struct {
-	// Allow are the prefixes of sources that may be read: folders, and URLs up to a slash. A manifest
-	// that the same user built, on this machine, reads what it was built of without: its snapshot
-	// carries a Seal by a key in the user's config folder.
-	// The prefixes that a manifest needs and nobody allows are named in the error, which is
-	// a source.ErrForbidden.
+	// Allow are prefixes of sources that may be read: folders, and URLs up to a slash. A manifest that
+	// the same user built on this machine needs none for its sources, because its snapshot carries a
+	// Seal by a key in the user's config folder. The error for a prefix that is missing is a
+	// source.ErrForbidden, and names the prefixes to allow.
 	Allow []string
-	// Trusted lets the manifest reach what it names, whoever built it.
+	// Trusted allows all sources, whoever built the manifest.
 	Trusted bool
 
-	// Snapshot is the id of the one to open; empty for the current one. Repository.Find completes
-	// a short one. The error for one that is not there is a *manifest.DamageError that is Missing.
+	// Snapshot is the full ID of the snapshot to open; empty for the current one. Repository.Find
+	// completes a prefix. If the snapshot is missing, the error is a *manifest.DamageError with
+	// FileMissing.
 	Snapshot string
-	// Download fetches files whole from servers that send no ranges, for the store's own opener.
+	// Download lets the store's own opener download whole files from servers that do not support byte
+	// ranges.
 	Download bool
-	// Opener opens sources; nil for one of the store's own. Which redirects it follows, and
-	// which addresses it calls, is then its own business.
+	// Opener opens sources; nil for the store's own. A caller's opener is responsible for the
+	// redirects that it follows and the addresses that it connects to.
 	Opener *source.Opener
 
-	// CacheBytes bounds what is kept of decoded and encoded chunks; 0 stands for
-	// DefaultCacheBytes, less than that for none.
+	// CacheBytes limits the memory for decoded and encoded chunks; 0 means DefaultCacheBytes, a
+	// negative number no cache.
 	CacheBytes int64
-	// FlightBytes bounds what is fetched and not yet placed, by all reads together; 0 stands
-	// for 256 MiB. A chunk that is larger is read alone.
+	// FlightBytes limits the bytes that all reads together have fetched but not placed; 0 means 256
+	// MiB. A larger chunk is read alone.
 	FlightBytes int64
-	// OpenFiles bounds the sources that are open at a time; 0 stands for 256, or for a quarter of the
-	// files that the process may have open, if that is less.
+	// OpenFiles limits the number of open sources; 0 means 256, or a quarter of the process's limit if
+	// that is less.
 	OpenFiles int
-	// Workers bounds the goroutines that one read decodes with; 0 stands for GOMAXPROCS.
+	// Workers limits the goroutines by which one read decodes; 0 means GOMAXPROCS.
 	Workers int
 }
 
-// tables is what a store needs of the tables of a manifest. A *table.Reader is one.
+// tables are the methods of *table.Reader that a store needs.
 type tables interface {
 	ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) error
 	ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error
@@ -70,7 +71,7 @@ type tables interface {
 type Store struct {
 	snapshot   *manifest.Snapshot
 	tables     tables
-	repository *manifest.Repository // nil if the tables are all there is
+	repository *manifest.Repository // nil for a store that New made
 	access     *access
 	opener     *source.Opener
 	ownOpener  bool
@@ -89,17 +90,17 @@ type Store struct {
 	index   *fileIndex
 }
 
-// ErrNoArray marks the error of asking for an array that the manifest does not have.
+// ErrNoArray is returned for an array that the manifest does not have.
 var ErrNoArray = errors.New("no such array")
 
-// DefaultCacheBytes is what Options.CacheBytes stands for if nothing is said.
+// DefaultCacheBytes is the limit if Options.CacheBytes is 0.
 const DefaultCacheBytes = 128 << 20
 
-// tableCache bounds the pages of tables that are kept.
+// tableCache limits the memory for pages of tables.
 const tableCache = 64 << 20
 
-// Open opens a manifest. It reads no source, and of the tables only what is asked for later; in
-// an object store that ends with ctx.
+// Open opens a manifest. It reads no source, and reads the tables only when they are needed; in an
+// object store these reads end when ctx is cancelled.
 func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -131,8 +132,8 @@ func open(ctx context.Context, repo *manifest.Repository, opts *Options) (*Store
 	return New(repo, snap, opts)
 }
 
-// New makes a store of a snapshot that is in a repository, published or not, and of which
-// opts.Snapshot says nothing. The repository stays the caller's, who closes it after the store.
+// New opens a snapshot of a repository, published or not. It ignores opts.Snapshot. The caller closes
+// the repository after the store.
 func New(repo *manifest.Repository, snap *manifest.Snapshot, opts *Options) (*Store, error) {
 	t, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(tableCache))
 	if err != nil {
@@ -145,9 +146,9 @@ func New(repo *manifest.Repository, snap *manifest.Snapshot, opts *Options) (*St
 	return s, nil
 }
 
-// newStore makes a store of a snapshot and its tables.
+// newStore opens a snapshot with its tables.
 func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts *Options) (*Store, error) {
-	access, err := accessFor(snap, opts)
+	access, err := grantAccess(snap, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts
 	return s, nil
 }
 
-// Close closes the sources and tables that are open. Reads under way fail.
+// Close closes the open sources and tables. Reads in progress fail.
 func (s *Store) Close() error {
 	err := errors.Join(s.sources.close(), s.tables.Close())
 	if s.ownOpener {
@@ -191,14 +192,14 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Tables reads the tables of the snapshot. It is the store's, who closes it.
+// Tables returns the reader of the snapshot's tables. The store closes it.
 func (s *Store) Tables() *table.Reader {
 	t, _ := s.tables.(*table.Reader)
 	return t
 }
 
-// IsKept reports whether the manifest still has the snapshot: "varve gc" may have removed it since
-// it was opened, and the tables that only it needed.
+// IsKept reports whether the manifest still has the snapshot. "varve gc" may have removed it, and the
+// tables that only it needed, after it was opened.
 func (s *Store) IsKept(ctx context.Context) (bool, error) {
 	if s.repository == nil {
 		return true, nil
@@ -211,7 +212,7 @@ func (s *Store) IsKept(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Current is the id of the snapshot that is current by now.
+// Current returns the ID of the snapshot that is current now.
 func (s *Store) Current(ctx context.Context) (string, error) {
 	if s.repository == nil {
 		return s.snapshot.ID, nil
@@ -219,17 +220,17 @@ func (s *Store) Current(ctx context.Context) (string, error) {
 	return s.repository.Current(ctx)
 }
 
-// Snapshot is what was opened. It must not be changed.
+// Snapshot returns the snapshot that was opened. It must not be changed.
 func (s *Store) Snapshot() *manifest.Snapshot { return s.snapshot }
 
-// Groups are the groups as clients see them, by path. They must not be changed.
+// Groups returns the groups that clients see, sorted by path. They must not be changed.
 func (s *Store) Groups() []manifest.GroupSchema { return s.snapshot.Groups }
 
-// Arrays are all arrays, in the order of the snapshot. They must not be changed.
+// Arrays returns all arrays, in the order of the snapshot. They must not be changed.
 func (s *Store) Arrays() []*Array { return s.arrays }
 
-// Array returns the array at a path, "/group/name"; the first slash may be left out. The
-// error for one that is not there is ErrNoArray.
+// Array returns the array at a path, "/group/name". The first slash may be omitted. A missing array is
+// an ErrNoArray.
 func (s *Store) Array(path string) (*Array, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
@@ -240,9 +241,8 @@ func (s *Store) Array(path string) (*Array, error) {
 	return nil, fmt.Errorf("%s: %w", path, ErrNoArray)
 }
 
-// Source is what is known of a source by its row, as it was when it was scanned. Rows behind
-// those of all sources are files of the manifest with chunks that were re-encoded and kept, by
-// their absolute paths; they hold for this store only.
+// Source returns the scanned version of a source by its row. Rows after the last source are files of
+// compacted chunks, with absolute paths; these rows are valid for this store only.
 func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) {
 	if s.patches.isFile(row) {
 		return s.patches.source(ctx, row)
@@ -254,8 +254,8 @@ func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) 
 	return r.Source, nil
 }
 
-// OpenSource opens a source by its row, as it was when it was scanned, if it may be read. It is the
-// caller's to close.
+// OpenSource opens the scanned version of a source by its row, if it may be read. The caller closes
+// it.
 func (s *Store) OpenSource(ctx context.Context, row int64) (*source.Source, error) {
 	if s.patches.isFile(row) {
 		return s.patches.open(ctx, row)
@@ -267,7 +267,7 @@ func (s *Store) OpenSource(ctx context.Context, row int64) (*source.Source, erro
 	return s.access.open(ctx, s.opener, src)
 }
 
-// layout reads the tiles of a placement, once for all arrays that share it.
+// layout returns the tiles of a placement. It reads them once for all arrays that share it.
 func (s *Store) layout(ctx context.Context, id string) (*mosaic.Layout, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

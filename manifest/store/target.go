@@ -8,33 +8,33 @@ import (
 	"varve/grid"
 )
 
-// target is a box of the array that is being filled, by any number of goroutines, each of
-// them with parts of its own: the output of a selection that is a box, else what a selection
-// takes of one declared chunk.
+// target is a box of the array that any number of goroutines fill, each with parts of its own. It is
+// the output of a selection that is a box, or the selected part of one declared chunk.
 type target struct {
 	window
 	form codec.Form // of the window
 
-	once   sync.Once
-	fills  bool // cells are in no tile: all are made fill first
-	left   atomic.Int64
-	finish func() error // when all parts are in their places; may be nil
-	room   *buffer
+	once    sync.Once
+	hasGaps bool         // some positions are in no tile: start with the fill value
+	left    atomic.Int64 // number of parts that are not complete
+	finish  func() error // called when all parts are complete; may be nil
+	room    *buffer
 }
 
-// begin makes the window's memory, if it is the target's own.
+// begin allocates the window, if the caller did not provide it, and fills it if needed. Only the first
+// call has an effect.
 func (t *target) begin(a *Array) {
 	t.once.Do(func() {
 		if t.Fixed == nil && t.Var == nil {
 			t.Elems, t.room = a.store.elems(t.form)
 		}
-		if t.fills {
+		if t.hasGaps {
 			t.window.fill(t.region, a.fill())
 		}
 	})
 }
 
-// done says that n parts are in their places.
+// done reports n parts as complete.
 func (t *target) done(n int64) error {
 	if t.left.Add(-n) > 0 {
 		return nil
@@ -47,7 +47,7 @@ func (t *target) done(n int64) error {
 	return err
 }
 
-// elems returns room for the elements of a form. What is in it is anything.
+// elems returns memory for the elements of a form. Its content is undefined.
 func (s *Store) elems(f codec.Form) (codec.Elems, *buffer) {
 	if f.Type.Varies() {
 		return codec.NewElems(f), nil
@@ -56,15 +56,15 @@ func (s *Store) elems(f codec.Form) (codec.Elems, *buffer) {
 	return codec.Elems{Fixed: room.bytes}, room
 }
 
-// holds reports whether elements are as many as a form has.
-func holds(e codec.Elems, f codec.Form) bool {
+// matchesForm reports whether there are as many elements as the form has.
+func matchesForm(e codec.Elems, f codec.Form) bool {
 	if f.Type.Varies() {
 		return len(e.Var) == f.Count()
 	}
 	return f.Bytes() >= 0 && len(e.Fixed) == f.Bytes()
 }
 
-// boxOf is the region that an indexer selects, if that is a box whose elements come in order.
+// boxOf returns the region that an indexer selects, if it is a box with its elements in order.
 func boxOf(p *grid.Projection, shape []int64) (grid.Region, bool) {
 	if p.Axes == nil {
 		return grid.Region{}, false

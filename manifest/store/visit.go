@@ -9,29 +9,28 @@ import (
 	"varve/grid"
 )
 
-// Piece is a part of a region that is being visited.
+// Piece is a part of a region that Visit passes to its caller.
 type Piece struct {
 	grid.Region       // in the array's coordinates
-	codec.Elems       // in C order of the region; they are gone when the visit is over
-	Number      int64 // counts pieces in C order
+	codec.Elems       // in C order of the region; valid until look returns
+	Number      int64 // index of the piece in C order
 }
 
-// pieceSizes bound pieces, in bytes.
+// pieceSizes are limits of the size of pieces, in bytes.
 type pieceSizes struct {
-	// least is how large pieces are made where chunks are smaller: each has a price of its own.
+	// least is the size up to which small chunks are joined to one piece, because each piece has a
+	// cost of its own.
 	least int64
-	// most is how large pieces become where what is stored can be cut anywhere: small enough
-	// to be in the processor's cache still when they are looked at.
+	// most is the size of pieces of data that can be cut anywhere: small enough to be in the
+	// processor's cache when look reads them.
 	most int64
 }
 
 var visitSizes = pieceSizes{256 << 10, 1 << 20}
 
-// Visit reads a region piece by piece, for those who look at elements and keep none: each
-// piece is shown where it was decoded, by the goroutine that did it. Pieces come in no order
-// and several at once, but a region is always cut into the same ones. They are whole declared
-// chunks, or several, or parts of those that are stored without compression; memory does not
-// grow with the region.
+// Visit calls look for each piece of a region, on the goroutine that decoded it. Pieces come in no
+// order and several at once, but a region is always divided into the same pieces. A piece is one or
+// more whole declared chunks, or a part of uncompressed ones. Memory does not grow with the region.
 func (a *Array) Visit(ctx context.Context, r grid.Region, look func(*Piece) error) error {
 	return a.visit(ctx, r, visitSizes, look)
 }
@@ -62,8 +61,8 @@ func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look
 	})
 }
 
-// visitCuts says where a region is cut along each axis: its beginning, all places between
-// pieces, its end.
+// visitCuts returns the positions along each axis at which a region is cut, including its start and
+// end.
 func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
 	rank := len(r.Shape)
 	first, lengths := make([]int64, rank), make([]int64, rank)
@@ -91,14 +90,14 @@ func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
 	return cuts, nil
 }
 
-// fit makes the lengths of a chunk those of a piece of a region.
+// fit changes the lengths of a chunk to those of a piece of the region.
 func (s pieceSizes) fit(lengths, region []int64, t codec.Type) {
 	size := int64(t.Size)
 	if t.Varies() {
-		size = 32 // what a text takes, at least
+		size = 32 // a lower bound of the size of a text
 	}
 	for _, n := range lengths {
-		size = min(size, 1<<40) * min(n, 1<<20) // large is large
+		size = min(size, 1<<40) * min(n, 1<<20) // clipped, so that it cannot overflow
 	}
 	for k := len(lengths) - 1; k >= 0 && size < s.least; k-- {
 		grown := min(lengths[k]*((s.least+size-1)/size), region[k])
@@ -112,8 +111,8 @@ func (s pieceSizes) fit(lengths, region []int64, t codec.Type) {
 	}
 }
 
-// axisCuts cuts an axis into pieces of a length or, unless it can be cut anywhere, a little
-// more, so that they end with a chunk.
+// axisCuts cuts an axis into pieces of a length. Unless it can be cut anywhere, pieces are made longer
+// to end with a chunk.
 func (a *Array) axisCuts(axis int, from, to, length int64, anywhere bool) []int64 {
 	d := a.grid.Dim(axis)
 	cuts := []int64{from}
@@ -131,7 +130,7 @@ func (a *Array) axisCuts(axis int, from, to, length int64, anywhere bool) []int6
 	return cuts
 }
 
-// eachBox calls do with all boxes between cuts, in C order.
+// eachBox calls do with all boxes between the cuts, in C order.
 func eachBox(cuts [][]int64, do func(grid.Region) error) error {
 	at := make([]int, len(cuts))
 	for {

@@ -14,7 +14,7 @@ import (
 	"varve/zarrjson"
 )
 
-// TestVisit: the pieces of a region are its elements, each once.
+// TestVisit checks that the pieces of a region cover each element once.
 func TestVisit(t *testing.T) {
 	seed := rand.Uint64()
 	for i := range 60 {
@@ -36,7 +36,7 @@ func TestVisit(t *testing.T) {
 				}
 			}
 			if want := cut(t, w.truth, w.shape, region, w.typ); !equalElems(got, want) {
-				t.Errorf("%v reads %v, not %v", region, got, want)
+				t.Errorf("region %v: got %v, want %v", region, got, want)
 			}
 		})
 	}
@@ -51,7 +51,7 @@ func onlyArray(t *testing.T, w *world) *Array {
 	return a
 }
 
-// emptyArray is an array of float32 that nothing was ever written to.
+// emptyArray makes an array of float32 without any stored chunk.
 func emptyArray(t *testing.T, shape, chunk []int64, codecs []codec.Spec) *Array {
 	t.Helper()
 	dt, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Float, Size: 4})
@@ -67,7 +67,7 @@ func emptyArray(t *testing.T, shape, chunk []int64, codecs []codec.Spec) *Array 
 	return a
 }
 
-// visitAll puts pieces where they belong and returns their numbers in order.
+// visitAll copies the pieces into one array and returns their numbers in order.
 func visitAll(t *testing.T, a *Array, into window, sizes pieceSizes) (numbers []int64) {
 	t.Helper()
 	var mu sync.Mutex
@@ -117,7 +117,7 @@ func TestVisitFails(t *testing.T) {
 	a := onlyArray(t, w)
 	no := errors.New("seen enough")
 	if err := a.Visit(t.Context(), grid.Whole(w.shape), func(*Piece) error { return no }); !errors.Is(err, no) {
-		t.Errorf("%v, not %v", err, no)
+		t.Errorf("got %v, want %v", err, no)
 	}
 	outside := grid.Whole(append([]int64(nil), w.shape...))
 	outside.Shape = append(outside.Shape, 1)

@@ -9,7 +9,7 @@ import (
 type window struct {
 	codec.Elems
 	region grid.Region
-	unit   int // bytes of an element; 0 where they have lengths of their own
+	unit   int // bytes of an element; 0 for elements of varying length
 }
 
 func newWindow(e codec.Elems, r grid.Region, t codec.Type) window {
@@ -19,7 +19,7 @@ func newWindow(e codec.Elems, r grid.Region, t codec.Type) window {
 	return window{e, r, t.Size}
 }
 
-// copyFrom copies the elements of box, which both windows hold.
+// copyFrom copies the elements of box, which both windows contain.
 func (w *window) copyFrom(src *window, box grid.Region) error {
 	if w.unit == 0 {
 		return grid.Copy(grid.Window[[]byte]{Data: w.Var, Region: w.region}, grid.Window[[]byte]{Data: src.Var, Region: src.region}, box, 1)
@@ -27,18 +27,18 @@ func (w *window) copyFrom(src *window, box grid.Region) error {
 	return grid.Copy(grid.Window[byte]{Data: w.Fixed, Region: w.region}, grid.Window[byte]{Data: src.Fixed, Region: src.region}, box, int64(w.unit))
 }
 
-// slice returns the elements of a box in the window, if they lie side by side.
+// slice returns the elements of a box in the window, if they are contiguous.
 func (w *window) slice(box grid.Region) (codec.Elems, bool) {
-	at, n, ok := side(w.region, box)
+	at, n, ok := contiguousRange(w.region, box)
 	if !ok {
 		return codec.Elems{}, false
 	}
 	return w.run(at, n), true
 }
 
-// side is where the n elements of a box are among those of a region that holds it, if they
-// lie side by side.
-func side(region, box grid.Region) (at, n int64, ok bool) {
+// contiguousRange returns the position of a box's n elements among those of a region that contains it, if they
+// are contiguous.
+func contiguousRange(region, box grid.Region) (at, n int64, ok bool) {
 	n = 1
 	for k, length := range region.Shape {
 		if n > 1 && box.Shape[k] != length {
@@ -50,7 +50,7 @@ func side(region, box grid.Region) (at, n int64, ok bool) {
 	return at, n, true
 }
 
-// run returns n elements from the place at on.
+// run returns n elements from position at.
 func (w *window) run(at, n int64) codec.Elems {
 	if w.unit == 0 {
 		return codec.Elems{Var: w.Var[at : at+n : at+n]}
@@ -59,7 +59,7 @@ func (w *window) run(at, n int64) codec.Elems {
 	return codec.Elems{Fixed: w.Fixed[at*unit : (at+n)*unit : (at+n)*unit]}
 }
 
-// fill makes every element of a box, which the window holds, the value.
+// fill sets every element of a box, which the window contains, to the value.
 func (w *window) fill(box grid.Region, value []byte) {
 	if box.IsEmpty() {
 		return
@@ -68,6 +68,7 @@ func (w *window) fill(box grid.Region, value []byte) {
 		fillElems(e, value)
 		return
 	}
+	// Recurse over the first long axis: its slices may be contiguous.
 	inner := grid.Region{Origin: append([]int64(nil), box.Origin...), Shape: append([]int64(nil), box.Shape...)}
 	k := 0
 	for inner.Shape[k] == 1 {
@@ -80,7 +81,7 @@ func (w *window) fill(box grid.Region, value []byte) {
 	}
 }
 
-// fillElems makes every element the value; nil stands for zeros.
+// fillElems sets every element to the value; nil means zeros.
 func fillElems(e codec.Elems, value []byte) {
 	for i := range e.Var {
 		e.Var[i] = value
@@ -89,6 +90,7 @@ func fillElems(e codec.Elems, value []byte) {
 		clear(e.Fixed)
 		return
 	}
+	// Double the filled part with each copy.
 	for n := copy(e.Fixed, value); n < len(e.Fixed); n *= 2 {
 		copy(e.Fixed[n:], e.Fixed[:n])
 	}

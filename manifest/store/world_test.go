@@ -18,7 +18,7 @@ import (
 	"varve/manifest/table"
 )
 
-// memoryTables are the tables of a manifest that is in memory.
+// memoryTables are tables in memory.
 type memoryTables struct {
 	refs       []manifest.Ref
 	sources    []*table.SourceRow
@@ -125,8 +125,8 @@ func (m *memoryTables) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq
 
 func (m *memoryTables) Close() error { m.closed.Store(true); return nil }
 
-// addFile writes a file of one variable and adds it. Chunks, given for each row of refs, are
-// the stored bytes, nil for those that are not stored.
+// addFile writes a file of one variable and adds it to the manifest. chunks are the stored bytes for
+// each row of refs, nil for chunks that are not stored.
 func (m *memoryTables) addFile(t testing.TB, r *rand.Rand, v manifest.Variable, chunks []storedChunk) (row int) {
 	t.Helper()
 	h := &manifest.Header{Variables: []*manifest.Variable{{Path: "/before", Shape: []int64{3}, Dims: []string{"/b"},
@@ -182,7 +182,7 @@ func (m *memoryTables) addSource(t testing.TB, content []byte) *table.SourceRow 
 	return s
 }
 
-// snapshot is that of arrays with one placement.
+// snapshot returns a snapshot of arrays with one placement.
 func (m *memoryTables) snapshot(dims []string, tiles []manifest.Tile, arrays ...manifest.Array) *manifest.Snapshot {
 	m.placements["tiles"] = tiles
 	return &manifest.Snapshot{

@@ -25,8 +25,8 @@ func dataType(t testing.TB, typ codec.Type) zarrjson.DataType {
 	return dt
 }
 
-// TestKept reads an array whose values are in the manifest, in two pieces with a gap.
-func TestKept(t *testing.T) {
+// TestInline reads an array whose values are in the manifest, in two pieces with a gap.
+func TestInline(t *testing.T) {
 	typ := codec.Type{Kind: codec.Int, Size: 2}
 	m := newMemoryTables()
 	m.values["a"] = &manifest.Values{ID: "a", Data: []byte{1, 0, 2, 0, 3, 0}}
@@ -66,11 +66,11 @@ func TestKept(t *testing.T) {
 	}
 	m.values["b"].Data = m.values["b"].Data[:3]
 	if _, err := readAll(t.Context(), t, s); err == nil {
-		t.Error("values that are too short are read")
+		t.Error("reading values that are too short succeeds, want an error")
 	}
 }
 
-// TestHostilePatches: runs of patches that are none are errors, whatever they say.
+// TestHostilePatches checks that invalid runs of compacted chunks are errors.
 func TestHostilePatches(t *testing.T) {
 	file := manifest.Table{Kind: manifest.Chunks, Name: "patches/chunks"}
 	for name, test := range map[string]struct {
@@ -110,8 +110,7 @@ func TestHostilePatches(t *testing.T) {
 	}
 }
 
-// TestConverted reads packed numbers of two files with different scales, in chunks that
-// span both.
+// TestConverted reads packed numbers of two files with different scales, in chunks that span both.
 func TestConverted(t *testing.T) {
 	m := newMemoryTables()
 	w := &world{t: t, r: newRand()}
@@ -161,7 +160,7 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-// TestTogether has many goroutines read at a time, with few open files and little memory.
+// TestTogether reads with many goroutines at a time, few open files and little memory.
 func TestTogether(t *testing.T) {
 	m, snap, truth := archive(t, 8, false)
 	s := openMemory(t, snap, m, Options{OpenFiles: 2, FlightBytes: 5000, CacheBytes: 20_000})
@@ -188,8 +187,8 @@ func TestTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// TestReadStored: parts of stored chunks are found by where they lie, whatever coordinates a
-// view that is cut otherwise has for them.
+// TestReadStored checks that parts of stored chunks are found by their location, also for a view with
+// another chunk grid.
 func TestReadStored(t *testing.T) {
 	m, snap, _ := archive(t, 3, true)
 	served(t, m, func(h http.Handler) http.Handler { return h })
@@ -217,7 +216,7 @@ func TestReadStored(t *testing.T) {
 			}
 			for _, part := range [][2]int64{{-1, 2}, {0, l.Size + 1}, {l.Size + 1, 0}, {1, math.MaxInt64}} {
 				if _, err := a.ReadStored(t.Context(), &l, part[0], part[1]); err == nil {
-					t.Errorf("%v: %v can be read", coords, part)
+					t.Errorf("%v: reading %v succeeds, want an error", coords, part)
 				}
 			}
 		}

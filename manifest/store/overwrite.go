@@ -12,14 +12,15 @@ import (
 	"varve/readers/source"
 )
 
-// ErrSource marks the error of writing to where a source of the manifest is, or the manifest.
-var ErrSource = errors.New("it is never written over: choose another name")
+// ErrSource is returned by CheckReplaced if writing to a place would replace a source of the manifest,
+// or the manifest itself.
+var ErrSource = errors.New("it is never overwritten; choose another name")
 
-// CheckReplaced is an ErrSource of a place, local or in an object store, if the manifest or
-// a source of it is there or below it, by whatever name. Who replaces what stands at a place asks
-// first; a place where nothing stands costs no look at the sources.
+// CheckReplaced returns an ErrSource if a local or remote place is, or contains, the manifest or one
+// of its sources, by whatever name. Call it before replacing anything there. It does not look at the
+// sources if the place does not exist.
 func (s *Store) CheckReplaced(ctx context.Context, place string) error {
-	at, err := standingAt(place)
+	at, err := findDestination(place)
 	if err != nil || at == nil {
 		return err
 	}
@@ -27,22 +28,23 @@ func (s *Store) CheckReplaced(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	if at.holds(out) {
-		return fmt.Errorf("%s: the manifest %s is there: %w", place, out.URL, ErrSource)
+	if at.contains(out) {
+		return fmt.Errorf("%s: it contains the manifest %s: %w", place, out.URL, ErrSource)
 	}
 	for row := range s.snapshot.Rows(manifest.Sources) {
 		src, err := s.Source(ctx, row)
 		if err != nil {
 			return err
 		}
-		if at.holds(src) {
+		if at.contains(src) {
 			return fmt.Errorf("%s: %s is a source of the manifest: %w", place, src.URL, ErrSource)
 		}
 	}
 	return ctx.Err()
 }
 
-// home is the place of the manifest, as if it were a source; none of one that is in memory.
+// home returns the location of the manifest in the form of a source. It is empty for a manifest in
+// memory.
 func (s *Store) home() (out manifest.Source, err error) {
 	out.Size = -1
 	if s.patches.repository == nil {
@@ -57,16 +59,16 @@ func (s *Store) home() (out manifest.Source, err error) {
 	return out, err
 }
 
-// standing is what stands at a place.
-type standing struct {
-	name   string          // the place's, without a slash behind
-	info   os.FileInfo     // nil in an object store
-	inside map[string]bool // of folders: whether they are the place, or lie in it
+// destination is an existing file, folder or prefix that a caller wants to replace.
+type destination struct {
+	name   string          // path or URL without a final slash
+	info   os.FileInfo     // nil for an object store
+	inside map[string]bool // remembers, for folders, whether they are the destination or inside it
 }
 
-func standingAt(place string) (*standing, error) {
+func findDestination(place string) (*destination, error) {
 	if source.IsObject(place) {
-		return &standing{name: strings.TrimRight(place, "/")}, nil
+		return &destination{name: strings.TrimRight(place, "/")}, nil
 	}
 	path, err := filepath.Abs(place)
 	if err != nil {
@@ -74,13 +76,13 @@ func standingAt(place string) (*standing, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil // nothing that could be a source; why not, who writes there finds out
+		return nil, nil // nothing that could be a source; the caller meets the error when it writes
 	}
-	return &standing{name: path, info: info, inside: map[string]bool{}}, nil
+	return &destination{name: path, info: info, inside: map[string]bool{}}, nil
 }
 
-// holds reports whether a source is what stands there, or a part of it.
-func (at *standing) holds(src manifest.Source) bool {
+// contains reports whether a source is the destination or inside it.
+func (at *destination) contains(src manifest.Source) bool {
 	if at.info == nil {
 		below, ok := strings.CutPrefix(src.URL, at.name)
 		return ok && (below == "" || below[0] == '/')
@@ -100,9 +102,9 @@ func (at *standing) holds(src manifest.Source) bool {
 	return at.isFile(name, src)
 }
 
-// isFile reports whether a source is the file that stands there. By another name it is looked at
-// if it is alike.
-func (at *standing) isFile(name string, src manifest.Source) bool {
+// isFile reports whether a source is the destination file, possibly by another name. It looks only at
+// files with the same name, or the same size and time.
+func (at *destination) isFile(name string, src manifest.Source) bool {
 	if !strings.EqualFold(filepath.Base(name), at.info.Name()) && (src.Size != at.info.Size() || !src.Modified.Equal(at.info.ModTime())) {
 		return false
 	}
@@ -110,13 +112,12 @@ func (at *standing) isFile(name string, src manifest.Source) bool {
 	return err == nil && os.SameFile(info, at.info)
 }
 
-// maxInside bounds of how many folders it is kept whether they lie there.
+// maxInside limits the number of folders that are remembered.
 const maxInside = 1 << 16
 
-// isAbove reports whether a folder is the one that stands there, or lies in it. The system tells,
-// and not the name: links lead there, and there are systems where the case of letters does not
-// count, or in how many characters a letter is written.
-func (at *standing) isAbove(folder string) bool {
+// isAbove reports whether a folder is the destination or inside it. It asks the file system instead of
+// comparing names, because of links, and because some file systems ignore case or normalise Unicode.
+func (at *destination) isAbove(folder string) bool {
 	if in, ok := at.inside[folder]; ok {
 		return in
 	}
