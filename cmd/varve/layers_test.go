@@ -23,6 +23,7 @@ var layers = []string{
 	"manifest/present",
 	"manifest/export",
 	"manifest/serve",
+	"manifest/engine",
 	"manifest/zarrstore",
 	"manifest/patches",
 	"manifest/regular",

@@ -142,6 +142,7 @@ func commands() []*cobra.Command {
 		newCheckCommand(),
 		newCompactCommand(),
 		newDemoCommand(),
+		newEngineCommand(),
 		newExportCommand(),
 		newGCCommand(),
 		newHistoryCommand(),

@@ -45,3 +45,15 @@ func versionName() string {
 	}
 	return "unknown"
 }
+
+// commitName is the commit alone.
+func commitName() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
+}

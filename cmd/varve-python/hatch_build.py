@@ -1,0 +1,58 @@
+"""Builds the varve binary into the wheel, for the platform that VARVE_TARGET names (GOOS/GOARCH), or for this one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+# The binary is linked statically, so that any glibc and musl do. Go asks for macOS 12.
+TAGS = {
+    "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
+    "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
+    "darwin/amd64": "macosx_12_0_x86_64",
+    "darwin/arm64": "macosx_12_0_arm64",
+    "windows/amd64": "win_amd64",
+    "windows/arm64": "win_arm64",
+}
+
+
+class CustomBuildHook(BuildHookInterface[Any]):
+    """Adds the binary as a script of the wheel, which installers put on the PATH."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Build the binary, and say what the wheel is for."""
+        if version == "editable":
+            return
+        target = os.environ.get("VARVE_TARGET") or self._here()
+        if target not in TAGS:
+            raise ValueError(f"VARVE_TARGET={target}: want one of {', '.join(TAGS)}")
+        system, _, architecture = target.partition("/")
+        name = "varve.exe" if system == "windows" else "varve"
+        self._room = tempfile.TemporaryDirectory()
+        binary = Path(self._room.name, name)
+        subprocess.run(
+            [os.environ.get("GO", "go"), "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", binary, "./cmd/varve"],
+            cwd=Path(self.root).parent.parent,
+            env={**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": architecture},
+            check=True,
+        )
+        build_data["tag"] = f"py3-none-{TAGS[target]}"
+        build_data["pure_python"] = False
+        build_data["shared_scripts"] = {str(binary): name}
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Remove what was built."""
+        if version != "editable":
+            self._room.cleanup()
+
+    @staticmethod
+    def _here() -> str:
+        system, _, machine = sysconfig.get_platform().partition("-")
+        architecture = "arm64" if machine.endswith(("arm64", "aarch64")) else "amd64"
+        return {"linux": "linux", "macosx": "darwin", "win": "windows"}[system] + "/" + architecture

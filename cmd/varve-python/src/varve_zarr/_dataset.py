@@ -1,0 +1,256 @@
+"""A dataset that is open in the varve process, and its arrays."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import threading
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from varve_zarr import _engine
+from varve_zarr._engine import GET, LIST, NO_KEY, OPEN, READ, Engine
+from varve_zarr.errors import Closed, Usage
+
+Axis = int | np.integer[Any] | slice | npt.NDArray[np.integer[Any]]
+NDArray = npt.NDArray[Any]
+
+_READ = struct.Struct("<IIBBBB")
+_AT = struct.Struct("<Bq")
+_SLICE = struct.Struct("<Bqqq")
+_LIST = struct.Struct("<BQ")
+_ORTHOGONAL, _POINTS = 0, 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a manifest is opened."""
+
+    allow: tuple[str, ...] = ()
+    download: bool = False
+    storage: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, allow: str | Iterable[str] | None, download: bool, storage_options: Mapping[str, Any] | None) -> Options:
+        """Make options of what a user passes."""
+        allowed = (allow,) if isinstance(allow, str) else tuple(allow or ())
+        storage = tuple(sorted((str(k), str(v)) for k, v in (storage_options or {}).items()))
+        return cls(tuple(absolute(a) for a in allowed), download, storage)
+
+
+def absolute(name: str | os.PathLike[str]) -> str:
+    """Return a name as the varve process needs it, which has a working directory of its own."""
+    text = os.fspath(name)
+    return text if "://" in text else os.path.abspath(os.path.expanduser(text))
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """What an array is. ``chunks`` has the length of the chunks along each axis, or all lengths where they differ."""
+
+    number: int
+    path: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    chunks: tuple[int | tuple[int, ...], ...]
+    attributes: dict[str, Any]
+    is_text: bool
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The groups of a dataset, with their attributes, and its arrays."""
+
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    arrays: tuple[ArrayInfo, ...] = ()
+
+
+def _dtype(text: str | list[Any]) -> np.dtype[Any]:
+    if isinstance(text, list):
+        return np.dtype([(name, _dtype(kind)) for name, kind in text])
+    return np.dtype(object) if text in ("T", "O") else np.dtype(text)
+
+
+def _chunks(runs: int | list[list[int]]) -> int | tuple[int, ...]:
+    if isinstance(runs, int):
+        return runs
+    if len(runs) == 1 and runs[0][1] > 0:
+        return runs[0][0]
+    return tuple(length for length, count in runs for _ in range(count))
+
+
+class Dataset:
+    """A snapshot of a manifest. It is opened in the varve process when it is needed there, and again if that was restarted."""
+
+    def __init__(self, name: str, snapshot: str, options: Options) -> None:
+        self.name, self.snapshot, self.options = name, snapshot, options
+        self._at: tuple[Engine, int] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _shared, (self.name, self.snapshot, self.options)
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the varve process forget the dataset. A later read opens it again."""
+        at, self._at = self._at, None
+        if at is not None:
+            at[0].drop(at[1])
+
+    def handle(self, engine: Engine) -> int:
+        at = self._at
+        if at is None or at[0] is not engine:
+            number, _ = open_in(engine, self.name, self.snapshot, self.options)
+            at = self._at = (engine, number)
+        return at[1]
+
+    def ask(self, op: int, body: bytes, into: npt.NDArray[np.uint8] | None = None) -> tuple[int, bytes]:
+        """Ask for something of this dataset, whose handle is put in front of the body."""
+
+        def do(engine: Engine) -> tuple[int, bytes]:
+            return engine.ask(op, struct.pack("<I", self.handle(engine)) + body, into)
+
+        try:
+            result: tuple[int, bytes] = _engine.ask_retrying(self.options.storage, do)
+        except Closed:  # by another thread
+            self._at = None
+            result = _engine.ask_retrying(self.options.storage, do)
+        return result
+
+    def get(self, key: str, kind: int = 0, a: int = 0, b: int = 0) -> bytes | None:
+        """Return a value of the Zarr hierarchy, or a part of it; None if there is none."""
+        status, payload = self.ask(GET, struct.pack("<Bqq", kind, a, b) + key.encode())
+        return None if status == NO_KEY else payload
+
+    def keys(self, prefix: str, start: int, most: int) -> tuple[list[str], int]:
+        """Return some keys below a prefix, and from where to go on; 0 at the end."""
+        answer = json.loads(self.ask(LIST, struct.pack("<qq", start, most) + prefix.encode())[1])
+        return answer["keys"], answer["next"]
+
+
+_lock = threading.Lock()
+_datasets: weakref.WeakValueDictionary[tuple[str, str, Options], Dataset] = weakref.WeakValueDictionary()
+
+
+def _shared(name: str, snapshot: str, options: Options) -> Dataset:
+    """Return the dataset of this process, so that all tasks of a worker have one."""
+    key = (name, snapshot, options)
+    found = _datasets.get(key)
+    if found is None:
+        found = _datasets.setdefault(key, Dataset(name, snapshot, options))
+    return found
+
+
+def open_in(engine: Engine, name: str, snapshot: str, options: Options) -> tuple[int, dict[str, Any]]:
+    ask = {"manifest": name, "snapshot": snapshot, "allow": options.allow, "download": options.download}
+    answer: dict[str, Any] = json.loads(engine.ask(OPEN, json.dumps(ask).encode())[1])
+    return answer["dataset"], answer
+
+
+def open_dataset(name: str | os.PathLike[str], snapshot: str | None, options: Options) -> tuple[Dataset, Contents]:
+    """Open a manifest: its current snapshot, or the one whose id begins as said."""
+    where = absolute(name)
+
+    def do(engine: Engine) -> tuple[Engine, int, dict[str, Any]]:
+        return engine, *open_in(engine, where, snapshot or "", options)
+
+    engine, number, answer = _engine.ask_retrying(options.storage, do)
+    dataset = _shared(where, answer["snapshot"], options)
+    if dataset._at is None:
+        dataset._at = (engine, number)
+    else:
+        engine.drop(number)
+    groups = {g["path"]: g["attributes"] for g in answer["groups"]}
+    arrays = tuple(
+        ArrayInfo(
+            i, a["path"], tuple(a["dims"]), tuple(a["shape"]), _dtype(a["dtype"]), tuple(_chunks(c) for c in a["chunks"]), a["attributes"], a["dtype"] == "T"
+        )
+        for i, a in enumerate(answer["arrays"])
+    )
+    return dataset, Contents(groups, arrays)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads selections of one array."""
+
+    dataset: Dataset
+    number: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    is_text: bool = False
+
+    def orthogonal(self, key: Sequence[Axis]) -> NDArray:
+        """Return what one index, slice or list of indices for each axis selects."""
+        shape, parts, flips = [], [], []
+        for axis, length in zip(key, self.shape, strict=True):
+            if isinstance(axis, slice):
+                start, step, count = axis.indices(length)[0], axis.step or 1, len(range(*axis.indices(length)))
+                flips.append(slice(None, None, -1 if step < 0 else 1))
+                if step < 0:
+                    start, step = start + (count - 1) * step, -step
+                shape.append(count)
+                parts.append(_SLICE.pack(1, start, count, step))
+            elif isinstance(axis, np.ndarray):
+                flips.append(slice(None))
+                shape.append(len(axis))
+                parts.append(_LIST.pack(2, len(axis)) + np.ascontiguousarray(axis, "<i8").tobytes())
+            else:
+                parts.append(_AT.pack(0, axis + length if axis < 0 else axis))
+        values = self._read(_ORTHOGONAL, b"".join(parts), tuple(shape))
+        return values[tuple(flips)] if any(f.step == -1 for f in flips) else values
+
+    def points(self, key: Sequence[NDArray | slice]) -> NDArray:
+        """Return the elements at points: an array of indices for each axis, which are broadcast. Axes of slices come last."""
+        slices = sum(isinstance(k, slice) for k in key)
+        rank = max(k.ndim for k in key if not isinstance(k, slice))
+        spread, behind = [], slices
+        for k, length in zip(key, self.shape, strict=True):
+            if isinstance(k, slice):
+                behind -= 1
+                spread.append(np.arange(length)[k].reshape((-1,) + (1,) * behind))
+            else:
+                spread.append(k.reshape((1,) * (rank - k.ndim) + k.shape + (1,) * slices))
+        indices = np.broadcast_arrays(*spread)
+        wrapped = [np.where(k < 0, k + n, k) for k, n in zip(indices, self.shape, strict=True)]
+        body = struct.pack("<q", indices[0].size) + b"".join(np.ascontiguousarray(k, "<i8").tobytes() for k in wrapped)
+        return self._read(_POINTS, body, (indices[0].size,)).reshape(indices[0].shape)
+
+    def _read(self, kind: int, body: bytes, shape: tuple[int, ...]) -> NDArray:
+        if 0 in shape:
+            return np.empty(shape, self.dtype)
+        if self.dtype.hasobject:
+            return self._read_varying(kind, body, shape)
+        size = math.prod(shape) * self.dtype.itemsize
+        if size > np.iinfo(np.intp).max:
+            raise Usage(f"the selection has {size} bytes, more than memory can hold; select less")
+        values = np.empty(shape, self.dtype)
+        self._ask(kind, body, values.reshape(-1).view("u1") if shape else np.ndarray(size, "u1", values.data))
+        return values
+
+    def _ask(self, kind: int, body: bytes, into: npt.NDArray[np.uint8] | None) -> bytes:
+        return self.dataset.ask(READ, struct.pack("<IBBBB", self.number, kind, len(self.shape), 0, 0) + body, into)[1]
+
+    def _read_varying(self, kind: int, body: bytes, shape: tuple[int, ...]) -> NDArray:
+        payload = self._ask(kind, body, None)
+        count = math.prod(shape)
+        ends = np.cumsum(np.frombuffer(payload, "<u4", count), dtype="i8") + 4 * count
+        values = np.empty(count, object)
+        start = 4 * count
+        for i, end in enumerate(ends.tolist()):
+            element = payload[start:end]
+            values[i] = element.decode("utf-8", "surrogateescape") if self.is_text else element
+            start = end
+        return values.reshape(shape)
+
+
+__all__ = ["ArrayInfo", "Contents", "Dataset", "Options", "Reader", "absolute", "open_dataset"]

@@ -1,0 +1,345 @@
+"""The varve process that belongs to this Python process, and the connections to it.
+
+The protocol is described in manifest/engine/doc.go.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import secrets
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from varve_zarr import _binary, _memory
+from varve_zarr.errors import EngineError, of_code
+
+VERSION = 1
+HELLO, OPEN, CLOSE, READ, GET, LIST = range(1, 7)
+DONE, STAGED, NO_KEY, FAILED = range(4)
+
+_HEAD = struct.Struct("<IIQ")
+_FRAME = struct.Struct("<IB")
+_BLOCK = struct.Struct("<QQ")
+STAGE_AT = 10  # where a read request says whether it wants shared memory
+_LOOPBACK = sys.platform == "win32"
+# What the process takes from the environment when it starts. Where one of these changes, another process is needed.
+_PREFIXES = ("AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST", "VARVE_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_")
+
+
+NDArray = npt.NDArray[np.uint8]
+
+
+class _Lost(Exception):
+    """The connection ended before the answer was there."""
+
+
+class Connection:
+    """One connection. It carries one request at a time."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._head = bytearray(_HEAD.size)
+        self._stage: _memory.Stage | None = None
+        self._has_stage = False  # whether there can be one is not known yet
+
+    def close(self) -> None:
+        self._socket.close()
+        if self._stage is not None:
+            self._stage.close()
+            self._stage = None
+
+    def ask(self, op: int, body: bytes, into: NDArray | None = None) -> tuple[int, bytes]:
+        """Send a request and return the status and the payload, which is in ``into`` instead if that has its size."""
+        try:
+            self._socket.sendall(_FRAME.pack(len(body) + 1, op) + body)
+            return self._answer(None if into is None else into.data)
+        except OSError as problem:
+            raise _Lost from problem
+
+    def read(self, body: bytes, into: NDArray) -> tuple[int, bytes]:
+        """Read elements into an array of bytes, through shared memory. ``body`` says at which byte that is asked for."""
+        if not self._has_stage:
+            self._stage, self._has_stage = _memory.create(), True
+            is_new = True
+        else:
+            is_new = False
+        if self._stage is None:
+            return self.ask(READ, body, into)
+        body = body[:STAGE_AT] + b"\x01" + body[STAGE_AT + 1 :]
+        frame = _FRAME.pack(len(body) + 1, READ) + body
+        try:
+            sent = socket.send_fds(self._socket, [frame], [self._stage.descriptor]) if is_new else 0
+            self._socket.sendall(frame[sent:])
+            return self._take_blocks(self._stage, into)
+        except OSError as problem:
+            raise _Lost from problem
+
+    def _take_blocks(self, stage: _memory.Stage, into: NDArray) -> tuple[int, bytes]:
+        missing = len(into)
+        block = bytearray(_BLOCK.size)
+        while missing > 0:
+            got = self._socket.recvmsg_into([self._head, block])[0]
+            while got < _HEAD.size:
+                got += self._more(memoryview(self._head)[got:])
+            status, slot, size = _HEAD.unpack(self._head)
+            if status != STAGED:
+                payload = bytearray(size)
+                payload[: got - _HEAD.size] = block[: got - _HEAD.size]
+                self._fill(memoryview(payload), got - _HEAD.size)
+                return status, bytes(payload)
+            self._fill(memoryview(block), got - _HEAD.size)
+            at, length = _BLOCK.unpack(block)
+            stage.copy(slot, into[at : at + length])
+            missing -= length
+            self._socket.sendall(bytes((slot,)))
+        return STAGED, b""
+
+    def _answer(self, into: memoryview | None) -> tuple[int, bytes]:
+        got = 0
+        if into is not None and not _LOOPBACK:
+            got = self._socket.recvmsg_into([self._head, into])[0]  # a small answer comes as a whole
+        while got < _HEAD.size:
+            got += self._more(memoryview(self._head)[got:])
+        status, _, size = _HEAD.unpack(self._head)
+        got -= _HEAD.size
+        if status == DONE and into is not None:
+            if size != len(into):
+                raise EngineError(f"varve sent {size} bytes where {len(into)} were asked for; {_REINSTALL}")
+            self._fill(into, got)
+            return status, b""
+        payload = bytearray(size)
+        if into is not None:
+            payload[:got] = into[:got]  # an error that lies where elements were to be
+        self._fill(memoryview(payload), got)
+        return status, bytes(payload)
+
+    def _fill(self, to: memoryview, got: int) -> None:
+        while got < len(to):
+            got += self._more(to[got:])
+
+    def _more(self, to: memoryview) -> int:
+        got = self._socket.recv_into(to)
+        if got == 0:
+            raise _Lost
+        return got
+
+
+class Engine:
+    """A varve process and its connections."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._idle: deque[Connection] = deque()
+        self._dropped: deque[int] = deque()
+        self.binary = _binary.find()
+        self._control: socket.socket | IO[bytes]
+        try:
+            if _LOOPBACK:
+                self._start_loopback(environment)
+            else:
+                self._start(environment)
+        except OSError as problem:
+            raise EngineError(f"{self.binary} cannot be started: {problem}") from problem
+        self._greet()
+
+    def _start(self, environment: dict[str, str]) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # In a session of its own, so that Ctrl-C reaches Python only.
+            self.process = subprocess.Popen(
+                [self.binary, "engine"], stdin=theirs, stdout=subprocess.DEVNULL, env=environment, start_new_session=True, cwd="/"
+            )
+        self._control = ours
+
+    def _start_loopback(self, environment: dict[str, str]) -> None:
+        flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
+        self.process = subprocess.Popen(
+            [self.binary, "engine", "--loopback"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, creationflags=flags
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self._control = self.process.stdin
+        self._token = secrets.token_hex(32).encode()
+        self.process.stdin.write(self._token + b"\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        self.process.stdout.close()
+        if not line:
+            raise EngineError(f"{self.binary} engine ended with exit code {self.process.wait()}; {_REINSTALL}")
+        self._port = int(line)
+
+    def _greet(self) -> None:
+        """Hold that the binary speaks this protocol."""
+        try:
+            self.hello: dict[str, str] = json.loads(self.ask(HELLO, struct.pack("<I", VERSION))[1])
+        except _Lost:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(2)
+            status = self.process.returncode
+            self.stop()
+            raise EngineError(f"{self.binary} engine ended at once, with exit code {status}: it is no varve, or an old one; {_REINSTALL}") from None
+        except Exception:
+            self.stop()
+            raise
+
+    def _connect(self) -> Connection:
+        if _LOOPBACK:
+            sock = socket.create_connection(("127.0.0.1", self._port))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.sendall(self._token)
+            return Connection(sock)
+        assert isinstance(self._control, socket.socket)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [b"c"], [theirs.fileno()])
+        return Connection(ours)
+
+    def ask(self, op: int, body: bytes, into: NDArray | None = None) -> tuple[int, bytes]:
+        """Send a request and return its answer, whose payload is in ``into`` if there is such. A failure is raised as the exception of its code."""
+        connection = self._take()
+        staged = into is not None and len(into) >= _memory.SMALLEST and not _LOOPBACK
+        try:
+            if self._dropped and op != CLOSE:
+                self._close_dropped(connection)
+            status, payload = connection.read(body, into) if staged and into is not None else connection.ask(op, body, into)
+        except BaseException:
+            connection.close()  # which cancels the request
+            raise
+        if status != FAILED:
+            self._idle.append(connection)
+            return status, payload
+        if staged:
+            connection.close()  # blocks may be under way
+        else:
+            self._idle.append(connection)
+        fault = json.loads(payload)
+        raise of_code(fault["code"], fault["message"])
+
+    def _take(self) -> Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        try:
+            return self._connect()
+        except OSError as problem:
+            raise _Lost from problem
+
+    def drop(self, dataset: int) -> None:
+        """Have a dataset closed with the next request. Finalizers call this: it sends nothing."""
+        self._dropped.append(dataset)
+
+    def _close_dropped(self, connection: Connection) -> None:
+        handles = []
+        with contextlib.suppress(IndexError):
+            while True:
+                handles.append(self._dropped.popleft())
+        connection.ask(CLOSE, struct.pack(f"<{len(handles)}I", *handles))
+
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def said(self) -> str:
+        """Say how the process ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(2)
+        status = self.process.returncode
+        if status is None:
+            return "the varve process closed a connection"
+        return f"the varve process was ended by signal {-status}" if status < 0 else f"the varve process ended with exit code {status}"
+
+    def stop(self) -> None:
+        """End the process and wait for it."""
+        self.abandon()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def abandon(self) -> None:
+        """Close what this process has of the connections."""
+        while self._idle:
+            self._idle.pop().close()
+        with contextlib.suppress(OSError):
+            self._control.close()
+
+
+_REINSTALL = "reinstall varve-zarr (pip install --force-reinstall varve-zarr), or set VARVE_BINARY to the binary that belongs to it"
+_lock = threading.Lock()
+_engines: dict[tuple[tuple[str, str], ...], Engine] = {}
+
+
+def get(storage: tuple[tuple[str, str], ...] = ()) -> Engine:
+    """Return the engine for some storage options, which are variables of its environment. It is started when there is none."""
+    key = _relevant(storage)
+    found = _engines.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _engines.get(key)
+        if found is None:
+            found = _engines[key] = Engine({**os.environ, **dict(storage)})
+        return found
+
+
+def _relevant(storage: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in os.environ.items() if name.startswith(_PREFIXES)) + storage
+
+
+def forget(engine: Engine) -> None:
+    """Have the next request start another process, since this one ended."""
+    with _lock:
+        for key, other in list(_engines.items()):
+            if other is engine:
+                del _engines[key]
+    engine.abandon()
+
+
+def stop() -> None:
+    """End the varve processes of this Python process. The next request starts another."""
+    with _lock:
+        for engine in _engines.values():
+            engine.stop()
+        _engines.clear()
+
+
+def _forked() -> None:
+    """In a forked child: leave the parent's connections alone, and start anew when needed."""
+    global _lock
+    _lock = threading.Lock()
+    for engine in _engines.values():
+        engine.abandon()
+        engine.process.returncode = 0  # it is no child of this process
+    _engines.clear()
+
+
+atexit.register(stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def ask_retrying(storage: tuple[tuple[str, str], ...], do: Any) -> Any:
+    """Return ``do(engine)``, with another process if the first one ends meanwhile: requests change nothing."""
+    engine = get(storage)
+    try:
+        return do(engine)
+    except _Lost:
+        first = engine.said()
+        forget(engine)
+    engine = get(storage)
+    try:
+        return do(engine)
+    except _Lost:
+        second = engine.said()
+        forget(engine)
+    raise EngineError(f"{first}, and when the request was repeated, {second}; is there memory enough? A smaller selection takes less") from None

@@ -1,0 +1,162 @@
+"""The xarray backend, ``engine="varve"``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from xarray import Variable
+from xarray.backends import BackendArray, BackendEntrypoint, StoreBackendEntrypoint
+from xarray.backends.common import AbstractDataStore
+from xarray.backends.zarr import FillValueCoder
+from xarray.coding.strings import create_vlen_dtype
+from xarray.core import indexing
+
+from varve_zarr import _dataset
+from varve_zarr._dataset import ArrayInfo, Contents, Dataset, Options, Reader
+from varve_zarr.errors import NotFound
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class VarveArray(BackendArray):
+    """An array whose selections are read by the varve process."""
+
+    def __init__(self, dataset: Dataset, info: ArrayInfo) -> None:
+        self.shape = info.shape
+        self.dtype = create_vlen_dtype(str) if info.is_text else info.dtype
+        self._reader = Reader(dataset, info.number, info.shape, info.dtype, info.is_text)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        read = self._reader.points if isinstance(key, indexing.VectorizedIndexer) else self._reader.orthogonal
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.VECTORIZED, read)
+
+
+class VarveStore(AbstractDataStore):
+    """One group of a dataset, not decoded."""
+
+    def __init__(self, dataset: Dataset, contents: Contents, group: str) -> None:
+        self._dataset, self._contents = dataset, contents
+        self._group = "/" + group.strip("/")
+        below = self._group.rstrip("/") + "/"
+        if self._group not in contents.groups and not any(a.path.startswith(below) for a in contents.arrays):
+            raise NotFound(f"{dataset.name}: there is no group {self._group}; there are {', '.join(groups_of(contents))}")
+
+    def get_variables(self) -> dict[str, Variable]:
+        return {
+            name: self._variable(a) for a in self._contents.arrays for parent, _, name in (a.path.rpartition("/"),) if (parent or "/") == self._group
+        }
+
+    def _variable(self, info: ArrayInfo) -> Variable:
+        attributes = dict(info.attributes)
+        if "_FillValue" in attributes:  # which is kept as engine="zarr" has it
+            attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], "string" if info.is_text else info.dtype)
+        encoding: dict[str, Any] = {"preferred_chunks": dict(zip(info.dims, info.chunks, strict=True)), "source": self._dataset.name}
+        if all(isinstance(c, int) for c in info.chunks):
+            encoding["chunks"] = info.chunks
+        return Variable(info.dims, indexing.LazilyIndexedArray(VarveArray(self._dataset, info)), attributes, encoding)
+
+    def get_attrs(self) -> dict[str, Any]:
+        return {k: v for k, v in self._contents.groups.get(self._group, {}).items() if not k.lower().startswith("_nc")}
+
+    def get_dimensions(self) -> dict[str, int]:
+        return {d: n for v in self.get_variables().values() for d, n in zip(v.dims, v.shape, strict=True)}
+
+    def get_encoding(self) -> dict[str, Any]:
+        return {"source": self._dataset.name, "snapshot": self._dataset.snapshot}
+
+    def close(self) -> None:
+        self._dataset.close()
+
+
+def groups_of(contents: Contents) -> list[str]:
+    """Return the paths of all groups, the root first. A group that only holds others is one as well."""
+    paths = {"/"}
+    for path in [*contents.groups, *(a.path.rpartition("/")[0] for a in contents.arrays)]:
+        while path and path != "/":
+            paths.add(path)
+            path = path.rpartition("/")[0]
+    return sorted(paths)
+
+
+class VarveBackendEntrypoint(BackendEntrypoint):
+    """Opens manifests of varve, and archives that have none yet."""
+
+    description = "Open virtual datasets of varve"
+    url = "https://docs.xarray.dev/en/stable/user-guide/io.html"
+    supports_groups = True
+    open_dataset_parameters = (
+        "filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables", "use_cftime",
+        "decode_timedelta", "group", "snapshot", "allow", "download", "storage_options",
+    )  # fmt: skip
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """A folder with the two things that every manifest has, or a name that ends in .varve."""
+        if not isinstance(filename_or_obj, str | os.PathLike):
+            return False
+        name = os.fspath(filename_or_obj)
+        if "://" in name:
+            return name.rstrip("/").endswith(".varve")
+        return os.path.isfile(os.path.join(name, "current")) and os.path.isdir(os.path.join(name, "snapshots"))
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: Any = True,
+        decode_times: Any = True,
+        concat_characters: Any = True,
+        decode_coords: Any = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: Any = None,
+        decode_timedelta: Any = None,
+        group: str | None = None,
+        snapshot: str | None = None,
+        allow: str | Iterable[str] | None = None,
+        download: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> xr.Dataset:
+        options = Options.of(allow, download, storage_options)
+        dataset, contents = _dataset.open_dataset(filename_or_obj, snapshot, options)
+        return StoreBackendEntrypoint().open_dataset(
+            VarveStore(dataset, contents, group or "/"),
+            mask_and_scale=mask_and_scale,
+            decode_times=decode_times,
+            concat_characters=concat_characters,
+            decode_coords=decode_coords,
+            drop_variables=drop_variables,
+            use_cftime=use_cftime,
+            decode_timedelta=decode_timedelta,
+        )
+
+    def open_groups_as_dict(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        snapshot: str | None = None,
+        allow: str | Iterable[str] | None = None,
+        download: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+        **decoding: Any,
+    ) -> dict[str, xr.Dataset]:
+        options = Options.of(allow, download, storage_options)
+        dataset, contents = _dataset.open_dataset(filename_or_obj, snapshot, options)
+        top = "/" + (group or "").strip("/")
+        below = top.rstrip("/") + "/"
+        VarveStore(dataset, contents, top)  # raises where there is no such group
+        return {
+            "/" + path.removeprefix(top).strip("/"): StoreBackendEntrypoint().open_dataset(
+                VarveStore(dataset, contents, path), drop_variables=drop_variables, **decoding
+            )
+            for path in groups_of(contents)
+            if path == top or path.startswith(below)
+        }
+
+    def open_datatree(self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None, **kwargs: Any) -> xr.DataTree:
+        from xarray import DataTree
+
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, **kwargs))

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// fault is an error as a client gets it.
+type fault struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// errNoDataset marks a handle that is not open, or no longer.
+var errNoDataset = errors.New("the dataset is closed")
+
+// faultOf gives an error the code that clients make exceptions of.
+func faultOf(err error) fault {
+	var damage *manifest.DamageError
+	code := "failed"
+	switch {
+	case errors.Is(err, errRequest), errors.Is(err, grid.ErrOutOfBounds):
+		code = "usage"
+	case errors.Is(err, errNoDataset):
+		code = "closed"
+	case errors.Is(err, context.Canceled):
+		code = "cancelled"
+	case errors.As(err, &damage):
+		code = "manifest_damaged"
+	case errors.Is(err, source.ErrForbidden):
+		code = "not_allowed"
+	case errors.Is(err, source.ErrChanged):
+		code = "source_changed"
+	case errors.Is(err, codec.ErrCorrupt):
+		code = "corrupt"
+	case errors.Is(err, errors.ErrUnsupported):
+		code = "unsupported"
+	case errors.Is(err, fs.ErrPermission):
+		code = "not_allowed"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrNoArray):
+		code = "not_found"
+	}
+	return fault{code, err.Error()}
+}
