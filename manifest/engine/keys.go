@@ -56,7 +56,7 @@ func newHierarchy(st *store.Store) (*hierarchy, error) {
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(h.arrays)) {
-		if err := add(at, zarrjson.Node{Array: h.arrays[at].Face()}); err != nil {
+		if err := add(at, zarrjson.Node{Array: h.arrays[at].Schema()}); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (h *hierarchy) find(key string) (*store.Array, []int64) {
 			continue
 		}
 		coords := make([]int64, a.Grid().Rank())
-		if !a.Face().Keys.Parse(key[i+1:], coords) {
+		if !a.Schema().Keys.Parse(key[i+1:], coords) {
 			return nil, nil
 		}
 		if _, ok := a.Grid().Chunk(coords); !ok {
@@ -176,7 +176,7 @@ func (s *Server) value(ctx context.Context, handle uint32, key string, part byte
 	if err != nil || where.Kind == store.Missing {
 		return nil, false, err
 	}
-	if where.Kind != store.Rebuilt && where.Source >= 0 {
+	if where.Kind != store.Reencoded && where.Source >= 0 {
 		from, to := part.in(where.Size)
 		data, err = a.ReadStored(ctx, &where, from, to-from)
 		return data, err == nil, err
@@ -272,7 +272,7 @@ func chunkKeys(ctx context.Context, a *store.Array, at, prefix string, n, most i
 		if l.Kind == store.Missing {
 			continue
 		}
-		if key := at + "/" + string(a.Face().Keys.Append(nil, l.Coords)); strings.HasPrefix(key, prefix) {
+		if key := at + "/" + string(a.Schema().Keys.Append(nil, l.Coords)); strings.HasPrefix(key, prefix) {
 			*keys = append(*keys, key)
 		}
 	}

@@ -82,15 +82,15 @@ func describe(handle uint32, st *store.Store) ([]byte, error) {
 }
 
 func describeArray(out *bytes.Buffer, a *store.Array) error {
-	face := a.Face()
-	dtype, err := numpyType(face.DataType.Type())
+	schema := a.Schema()
+	dtype, err := numpyType(schema.DataType.Type())
 	if err != nil {
 		return err
 	}
-	if err := object(out, "path", a.Path(), "dims", face.Dims(), "shape", append([]int64{}, face.Shape...), "dtype", dtype, "chunks", chunksOf(a.Grid())); err != nil {
+	if err := object(out, "path", a.Path(), "dims", schema.Dims(), "shape", append([]int64{}, schema.Shape...), "dtype", dtype, "chunks", chunksOf(a.Grid())); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, `,"attributes":%s}`, orEmpty(face.Attributes.JSON()))
+	fmt.Fprintf(out, `,"attributes":%s}`, orEmpty(schema.Attributes.JSON()))
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (s *Server) read(ctx context.Context, l *link, b *body, done func()) error 
 		done()
 		return s.fail(l, err)
 	}
-	form := sel.array.Face().Form(sel.shape)
+	form := sel.array.Schema().Form(sel.shape)
 	switch {
 	case form.Type.Varies():
 		return s.readVarying(ctx, l, sel, form, done)

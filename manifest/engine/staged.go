@@ -235,6 +235,6 @@ func (s *selection) cut(axis int, from, to, end int64) int64 {
 
 // isRaw reports whether chunks can be read in parts at no cost.
 func (s *selection) isRaw() bool {
-	codecs := s.array.Face().Codecs
+	codecs := s.array.Schema().Codecs
 	return len(codecs) == 1 && codecs[0].Name == "bytes"
 }
