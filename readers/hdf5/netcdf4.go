@@ -226,7 +226,6 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 }
 
 // addGroup adds a subgroup, unless the group contains itself.
-// The group must not be its own ancestor: hard links can form cycles.
 func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 	// Hard links can form cycles, which netcdf-c rejects.
 	for up := g; up != nil; up = up.parent {
