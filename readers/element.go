@@ -7,7 +7,7 @@ import (
 	"varve/codec"
 )
 
-// Row returns the type of a compound that has strings of varying length beside other members: a
+// Row returns the type of a compound that has strings of varying length in addition to other members: a
 // struct in which these strings are UTF-32 without a length. Element has no type for such
 // compounds. Row returns false for members of any other type of varying length.
 func (t *Type) Row() (codec.Type, bool) {

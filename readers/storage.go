@@ -35,7 +35,7 @@ func (l Layout) String() string {
 // Storage describes how a variable's values are stored.
 type Storage struct {
 	Layout Layout
-	Bytes  uint64 // stored size, as far as it is known without reading an index
+	Bytes  uint64 // stored size, as far as known without reading an index
 	Source string // path or URL of the source that offsets refer to; empty: the source that was opened
 
 	Offset int64  // Contiguous, and the first record of Records: from the start of the source

@@ -27,8 +27,8 @@ var structuralKeywords = map[string]bool{
 // columnKeywords lists keywords of columns, which end with a column number (section 7.3).
 var columnKeywords = []string{"TTYPE", "TFORM", "TUNIT", "TNULL", "TSCAL", "TZERO", "TDISP", "TDIM", "TBCOL", "TCOMM", "TUCD", "TLMIN", "TLMAX", "TDMIN", "TDMAX"}
 
-// ofCompression contains keywords of compressed images (section 10.1.1), and ofTiles those that end
-// with a number.
+// compressionKeywords contains keywords of compressed images (section 10.1.1). tileKeywords contains
+// the ones that end with a number.
 var (
 	compressionKeywords = map[string]bool{
 		"ZIMAGE": true, "ZCMPTYPE": true, "ZBITPIX": true, "ZNAXIS": true, "ZQUANTIZ": true, "ZDITHER0": true, "ZBLANK": true,
@@ -183,7 +183,7 @@ func (s scaling) attributes(t *readers.Type) []readers.Attribute {
 		}
 	}
 	if t.Class == readers.Integer && s.blank != nil && s.blank.isOf(t) {
-		// Attributes are in memory form, whatever the byte order of the data.
+		// Attributes are in memory form, so the byte order of the data does not apply.
 		little := *t
 		little.Order = readers.LittleEndian
 		data := binary.LittleEndian.AppendUint64(nil, s.blank.bits)[:t.Size]

@@ -36,9 +36,9 @@
 // describe. Only this package can read its numbers.
 //
 // An image becomes a variable of the root, named by EXTNAME or else PRIMARY, HDU1, HDU2, …. A table
-// becomes a group with a variable for each column. Keywords become attributes, except those that
-// describe only the structure or the compression; those of the first HDU also become attributes of
-// the root. FITS does not name dimensions, so all dimensions are anonymous.
+// becomes a group with a variable for each column. Keywords become attributes, unless they
+// describe only the structure or the compression; keywords of the first HDU also become attributes
+// of the root. FITS does not name dimensions, so all dimensions are anonymous.
 //
 // Values are returned as stored. BSCALE, BZERO, BLANK and BUNIT (for columns TSCAL, TZERO, TNULL,
 // TUNIT) are attributes, and also scale_factor, add_offset, _FillValue and units, as in netCDF. If

@@ -106,7 +106,7 @@ func TestTileKeywords(t *testing.T) {
 		}
 	}
 	if a := readers.Lookup(data.Root.Attributes, "OBJECT"); a == nil || string(a.Texts[0]) != "M 31" {
-		t.Error("the keywords of the first image are not those of the file")
+		t.Error("the keywords of the first image are not attributes of the root")
 	}
 	named := tilesOf([][]byte{at(8, 0), at(8, 8)}, make([]byte, 16), "EXTNAME = 'COMPRESSED_IMAGE'", "ZHECKSUM= 'abc'", "CHECKSUM= 'def'", "ZBLANK  = -5")
 	v, _, err := tilesValues(t, named)
@@ -151,12 +151,12 @@ func TestTileColumns(t *testing.T) {
 		mask  uint32
 		at    int64 // offset in the error; 0: no error
 	}{
-		{"gzipped beside Rice", slices.Concat(at(0, 0), at(uint32(len(gz)), 16), make([]byte, 16)), rice, 2, 0},
-		{"plain beside Rice", slices.Concat(at(0, 0), at(0, 0), wide), rice, 3, 0},
+		{"gzip column, Rice", slices.Concat(at(0, 0), at(uint32(len(gz)), 16), make([]byte, 16)), rice, 2, 0},
+		{"plain column, Rice", slices.Concat(at(0, 0), at(0, 0), wide), rice, 3, 0},
 		{"nowhere", none, rice, 0, 5792},
 		{"beyond the heap", slices.Concat(at(0, 0), at(9, 1<<20), make([]byte, 16)), rice, 0, 5792},
 		{"before the heap", slices.Concat(at(0, 0), at(9, 1<<32-1), make([]byte, 16)), rice, 0, 5792},
-		{"gzipped beside nothing", slices.Concat(at(0, 0), at(uint32(len(gz)), 16), make([]byte, 16)), columns, 0, 0},
+		{"gzip column only", slices.Concat(at(0, 0), at(uint32(len(gz)), 16), make([]byte, 16)), columns, 0, 0},
 	} {
 		own := slices.Concat(at(3, 0), at(0, 0), make([]byte, 16)) // 5, and a block of that
 		want := "\x05\x00\x05\x00\x05\x00\x05\x00\x05\x00\x06\x00\x07\x00\x08\x00"

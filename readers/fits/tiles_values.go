@@ -43,7 +43,7 @@ func (b *builder) addTiles(ctx context.Context, u *hdu, usual string) error {
 		}
 		return value, err
 	}
-	// The image was the primary HDU before compression, so its keywords are those of the file.
+	// The image was the primary HDU before compression, so its keywords belong to the whole file.
 	if u.number == 1 && u.isTrue("ZSIMPLE") {
 		b.out.Root.Attributes = addAttributes(u.attributes(), b.out.Root.Attributes)
 	}

@@ -88,7 +88,7 @@ func (b *builder) member(g *group, m key, seen map[uint16]bool) error {
 		g.addAttributes(m.tag, raw)
 	case tagLinkSDG:
 		raw, err := b.element(b.ctx, m.tag, m.ref)
-		// The element holds the tag and number of the NDG, then those of its SDG.
+		// The element holds the tag and number of the NDG, then the tag and number of its SDG.
 		if err == nil && len(raw) >= 8 && g.tag == tagNDG {
 			seen[binary.BigEndian.Uint16(raw[6:])] = true
 		}

@@ -8,7 +8,7 @@ import (
 	"varve/readers/source"
 )
 
-// Limits of the metadata of a file. They are far above those of the library, whose reference
+// Limits of the metadata of a file. They are far above the library's limits: its reference
 // numbers have 16 bits.
 const (
 	maxDescriptors = 1 << 20

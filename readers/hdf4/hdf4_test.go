@@ -150,7 +150,7 @@ func isEmptyScale(got string, want expectedDataset) bool {
 func plainVariable(t *testing.T, v *readers.Variable, want *expectedDataset) expectedDataset {
 	out := expectedDataset{Name: v.Name, DType: plainType(v.Type), Dims: []string{}, Shape: append([]uint64{}, v.Shape...), Attributes: plainAttributes(v.Attributes)}
 	if clean := strings.ReplaceAll(want.Name, "/", "_"); v.Name == clean || strings.HasPrefix(v.Name, clean+"_") {
-		out.Name = want.Name // a slash stands between groups, and a second one of a name has a number
+		out.Name = want.Name // slashes separate groups, and a repeated name gets a number
 	}
 	for i, d := range v.Dims {
 		name := d.Name[strings.LastIndexByte(d.Name, '#')+1:]

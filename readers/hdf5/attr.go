@@ -11,7 +11,7 @@ import (
 	"varve/readers"
 )
 
-// Attribute is an attribute of an object as it is stored in the file.
+// Attribute is an attribute of an object, as stored in the file.
 type Attribute struct {
 	Name  string
 	Type  *readers.Type

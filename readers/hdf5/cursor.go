@@ -11,7 +11,7 @@ import (
 )
 
 // undefined is the address of structures that do not exist. The file stores it as all ones,
-// whatever the size of addresses.
+// for every size of addresses.
 const undefined = math.MaxUint64
 
 // cursor decodes the fields of one structure. It keeps the first error in err and returns zeros
@@ -76,7 +76,7 @@ func (c *cursor) u64() uint64 { return c.uint(8) }
 // length reads a length, whose size the superblock sets.
 func (c *cursor) length() uint64 { return c.uint(c.lengths) }
 
-// address reads an address and returns undefined for all ones, whatever its size.
+// address reads an address and returns undefined for all ones of its size.
 func (c *cursor) address() uint64 {
 	v := c.uint(c.offsets)
 	if c.offsets < 8 && v == 1<<(8*c.offsets)-1 {

@@ -10,7 +10,7 @@ import (
 	"varve/readers"
 )
 
-// Dataset is a dataset as it is stored in the file.
+// Dataset is a dataset, as stored in the file.
 type Dataset struct {
 	Type      *readers.Type
 	Committed bool // the datatype is a named one
@@ -165,7 +165,7 @@ func (d *Dataset) bytes() (uint64, error) {
 
 func (d *Dataset) checkCompact() error {
 	n, err := d.bytes()
-	// A null dataspace has no elements, whatever the message holds.
+	// A null dataspace has no elements; the message may still hold bytes.
 	if err == nil && d.Space != Null && uint64(len(d.compact)) != n {
 		err = readers.Corruptf("compact data has %d bytes, which do not fit shape %v with elements of %d bytes", len(d.compact), d.Shape, d.Type.Size)
 	}

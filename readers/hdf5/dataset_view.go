@@ -103,7 +103,7 @@ func (v *viewer) group(ctx context.Context, g *NetCDFGroup) *readers.Group {
 	return out
 }
 
-// attributes returns an object's attributes without those that store dimensions.
+// attributes returns an object's attributes, except attributes that store dimensions.
 func (v *viewer) attributes(ctx context.Context, o *Object) []readers.Attribute {
 	out := make([]readers.Attribute, 0, len(o.Attributes))
 	for i := range o.Attributes {

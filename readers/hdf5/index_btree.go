@@ -166,7 +166,7 @@ func (x *chunkIndex) readBTree2(ctx context.Context) error {
 			size, mask = littleSize(r[:width]), binary.LittleEndian.Uint32(r[width:])
 			r = r[width+4:]
 		}
-		// libhdf5 bisects the records, so it does not find those that are out of order.
+		// libhdf5 bisects the records, so it does not find records that are out of order.
 		if !readPosition(x.out.ref.Index, r) && count > 1 && x.requireReadable {
 			return &readers.Error{Offset: int64(x.addr), Err: readers.Corruptf("v2 B-tree: chunk %v is out of order, so libhdf5 does not find it", x.out.ref.Index)}
 		}

@@ -148,7 +148,7 @@ func (l *layout) readChunked(c *cursor) {
 	}
 	l.readChunk(c, n, width)
 	if c.err == nil {
-		// Tells files of PureHDF from those of libhdf5.
+		// PureHDF writes wide lengths; libhdf5 never does.
 		l.hasWideLengths = width > (bits.Len64(max(slices.Max(l.chunk), l.element))+7)/8
 	}
 	kind := c.u8()

@@ -58,7 +58,7 @@ func TestInvalidMessages(t *testing.T) {
 		{"more external files than there is room for", 16, readFilesOf, externalFilesOf(1, 2, 2)},
 		{"more external files than are listed", 16, readFilesOf, externalFilesOf(2, 2, 1)},
 		{"a pipeline of a third version", 0, readFiltersOf, []byte{3, 0}},
-		{"a flag of mappings that nobody knows", 1, readMappingOf, []byte{8}},
+		{"an unknown flag of a mapping", 1, readMappingOf, []byte{8}},
 		{"pages of 100 bytes", 19, readSpace, slices.Concat([]byte{1, 1, 0}, make([]byte, 8), []byte{100, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 10))},
 		{"old file space of too few lists", 10, readSpace, slices.Concat([]byte{0, 1}, make([]byte, 8+5*8))},
 	} {

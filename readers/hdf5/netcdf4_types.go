@@ -26,7 +26,7 @@ type netcdfType struct {
 // netcdfTypes holds the user-defined types that a file has defined or used so far.
 type netcdfTypes struct {
 	known          []*netcdfType
-	names          []string // their names and those of their members and choices, where netCDF4-python reads them
+	names          []string // names of the types, their members and choices, as far as netCDF4-python reads them
 	anonymousCount int
 }
 

@@ -63,7 +63,7 @@ func (f *File) appendRange(list []source.Range, addr, n uint64) []source.Range {
 	return append(list, source.Range{Offset: int64(off), Length: int64(min(n, uint64(f.end)-off))})
 }
 
-// noteIndexes stores the positions of all chunk indexes, because whoever reads one usually reads
+// noteIndexes stores the positions of all chunk indexes, because a caller that reads one usually reads
 // most of them.
 func (w *walk) noteIndexes() {
 	if !w.f.shouldPrefetch() {

@@ -93,7 +93,7 @@ func (w *walk) openAhead(ctx context.Context, todo []pendingLink) {
 }
 
 // nextObjects lists the objects to visit next: the targets of the hard links in todo that were not read
-// yet, and the members of groups among these that were read already.
+// yet, and the members of groups in todo that were read already.
 func (w *walk) nextObjects(todo []pendingLink) []*pendingObject {
 	var next []*pendingObject
 	add := func(l *link) {

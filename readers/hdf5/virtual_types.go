@@ -12,7 +12,7 @@ import (
 // libhdf5 does. Between numbers every conversion is supported; between other types only changes of
 // byte order and of gaps.
 
-// converter returns a function that converts stored elements of a source to those of a virtual
+// converter returns a function that converts stored elements of a source to elements of a virtual
 // dataset.
 func converter(from, to *Dataset) (func(dst, src []byte) error, error) {
 	// The pointers would be resolved in the wrong file.

@@ -161,7 +161,7 @@ func TestVirtualRefs(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", repo, got, want)
 		}
 		if _, err := found["/virtual"].ReadAll(context.Background(), 100); !errors.Is(err, source.ErrForbidden) {
-			t.Errorf("%s: reading where nobody said one may: got %v", repo, err)
+			t.Errorf("%s: reading outside the allowed folders: got %v", repo, err)
 		}
 		for r, err := range found["/tagged"].Storage.Refs(context.Background()) {
 			if err != nil || r.Other.ETag != "abc" {

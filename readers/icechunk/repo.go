@@ -11,7 +11,7 @@
 //
 // Package file reads the encoding that all files but chunks and ref.json share.
 //
-// Names, fields and types are those of the Icechunk specification 2.1 and its schemas. As in
+// Names, fields and types follow the Icechunk specification 2.1 and its schemas. As in
 // Icechunk, refs outside the part that a snapshot assigns to a manifest are ignored. Refs that are
 // out of order are an error; Icechunk reads fill values for them.
 package icechunk

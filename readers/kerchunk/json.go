@@ -124,7 +124,7 @@ func (x *index) check() error {
 	switch {
 	case x.version != "" && x.version != "0" && x.version != "1":
 		return fmt.Errorf("references of version %.20s (supported: 0 and 1): %w", x.version, errors.ErrUnsupported)
-	// Version 1 puts everything else beside "refs".
+	// Version 1 has members besides "refs".
 	case x.version == "1" && !x.isNested:
 		return readers.Corruptf(`references of version 1 have no "refs"`)
 	}

@@ -139,7 +139,7 @@ func TestPlaces(t *testing.T) {
 		{"two are", classic, 5, []Dim{time, {"x", 3}},
 			[]Var{{Name: "a", DimIDs: []uint64{0, 1}, TypeCode: 1, Begin: 200}, {Name: "b", DimIDs: []uint64{0}, TypeCode: 3, Begin: 204}},
 			[]place{{readers.Records, 15, 200, 8}, {readers.Records, 10, 204, 8}}},
-		{"one record variable beside a fixed one", classic, 2, []Dim{time, {"x", 3}},
+		{"one record variable and a fixed one", classic, 2, []Dim{time, {"x", 3}},
 			[]Var{{Name: "a", DimIDs: []uint64{1}, TypeCode: 1, Begin: 200}, {Name: "b", DimIDs: []uint64{0}, TypeCode: 3, Begin: 204}},
 			[]place{{readers.Contiguous, 3, 200, 0}, {readers.Records, 4, 204, 2}}},
 		{"vsize is wrong where it has no room", offset64, 0, []Dim{{"x", giant}},
@@ -188,7 +188,7 @@ func testRandomRecords(t *testing.T, r *rand.Rand) {
 		vars[i] = Var{Name: fmt.Sprint("v", i), DimIDs: []uint64{0, 1}[:1+r.IntN(2)], TypeCode: uint32(1 + r.IntN(6))}
 	}
 	begin := uint64(len(file(version, records, dims, vars...)))
-	begin += uint64(r.IntN(3)) * 4 // room that nobody uses
+	begin += uint64(r.IntN(3)) * 4 // unused space
 	recordSize := uint64(0)
 	sizes := make([]uint64, len(vars))
 	for i := range vars {
@@ -280,7 +280,7 @@ func TestDamage(t *testing.T) {
 		{"too many dimensions", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.DimIDs = many })), "", 0, "1025"},
 		{"shape overflows", file(data64, 0, []Dim{time, {"x", 1 << 40}}, with(func(v *Var) { v.DimIDs = []uint64{1, 1} })), "", 0, "2^63"},
 		{"begins in the header", file(classic, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = 8 })), "", 1, "header"},
-		{"begins behind the end", file(data64, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = math.MaxUint64 })), "", 1, "2^63"},
+		{"begins after the end", file(data64, 0, []Dim{time, x}, with(func(v *Var) { v.Begin = math.MaxUint64 })), "", 1, "2^63"},
 		{"cut off", file(classic, 0, []Dim{time, x}, one), "", 1, "512"},
 		{"records cut off", append(file(classic, 1000, []Dim{time, x}, with(func(v *Var) { v.DimIDs, v.Begin = []uint64{0, 1}, 112 })), make([]byte, 131)...), "", 1, "of 1000 records"},
 		{"record count overflows", file(data64, math.MaxUint64-1, []Dim{time, x}, with(func(v *Var) { v.DimIDs = []uint64{0, 1} })), "", 1, "2^63"},
@@ -428,7 +428,7 @@ func TestMisplaced(t *testing.T) {
 		begins []uint64
 		want   string
 	}{
-		{"one behind the other, records last", []uint64{100, 116, 108}, ""},
+		{"one after another, records last", []uint64{100, 116, 108}, ""},
 		{"with room between", []uint64{104, 1000, 200}, ""},
 		{"in the header", []uint64{96, 116, 108}, "96"},
 		{"in another", []uint64{100, 116, 104}, "104"},

@@ -140,7 +140,7 @@ func (m *Match) boxes() (*Boxes, error) {
 		case n == 1:
 			b.Axes, b.runs = append(b.Axes, -1), append(b.runs, []run{{to: t[0].start, length: 1}})
 		default:
-			return nil, fmt.Errorf("axes of the source do not match those of the virtual dataset: %w", errors.ErrUnsupported)
+			return nil, fmt.Errorf("axes of the source do not match the virtual dataset's: %w", errors.ErrUnsupported)
 		}
 	}
 	for ; j < len(f); j++ {

@@ -39,7 +39,7 @@ func TestPick(t *testing.T) {
 		{"all of a scalar", readers.Selection{Kind: readers.SelectAll}, nil, []uint64{0}},
 		{"none", readers.Selection{Kind: readers.SelectNone}, []uint64{2}, nil},
 		{"blocks at distances", regularOf(1, 3, 2, 2), []uint64{9}, []uint64{1, 2, 4, 5}},
-		{"blocks beside one another", regularOf(1, 2, 3, 2), []uint64{6}, []uint64{1, 2, 3, 4, 5}},
+		{"adjacent blocks", regularOf(1, 2, 3, 2), []uint64{6}, []uint64{1, 2, 3, 4, 5}},
 		{"without end", regularOf(1, 4, readers.Unlimited, 2), []uint64{8}, []uint64{1, 2, 5, 6}},
 		{"one endless block", regularOf(3, 1, 1, readers.Unlimited), []uint64{6}, []uint64{3, 4, 5}},
 		{"points", readers.Selection{Kind: readers.SelectPoints, Rank: 2, Cells: []uint64{1, 0, 0, 1}}, []uint64{2, 2}, []uint64{2, 1}},

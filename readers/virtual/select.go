@@ -154,7 +154,7 @@ func (p *selectedElements) blocks(s *readers.Selection) bool {
 	return len(seen) == n && n == len(s.Cells)/(2*rank)
 }
 
-// rows accepts any list of blocks. The elements are in C order, whatever the order of the blocks.
+// rows accepts any list of blocks. The elements are in C order, even if the blocks are not.
 func (p *selectedElements) rows(s *readers.Selection) error {
 	p.axes, p.runs = nil, []block{}
 	rank := s.Rank

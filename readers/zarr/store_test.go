@@ -209,7 +209,7 @@ func TestDimensionsOfGroupsAbove(t *testing.T) {
 			"/g/h/v": "/time", "/g/h/w": "/g/x", "/g/h/long": "/g/h/x", "/g/h/c": "/g/cells", "/g/h/r": "/g/h/rows",
 		}[path]
 		if d := v.Dims[0]; d.Path != want || d.Length != v.Shape[0] {
-			t.Errorf("%s lies along %s of %d, not %s of %d", path, d.Path, d.Length, want, v.Shape[0])
+			t.Errorf("%s has dimension %s of %d, want %s of %d", path, d.Path, d.Length, want, v.Shape[0])
 		}
 	}
 }

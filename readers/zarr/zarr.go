@@ -40,7 +40,7 @@ const (
 	maxNodes    = 1 << 18
 )
 
-// rootDocuments lists the documents of which a hierarchy has at least one at its root.
+// rootDocuments lists documents; a hierarchy has at least one of them at its root.
 var rootDocuments = []string{"zarr.json", ".zgroup", ".zarray", ".zmetadata"}
 
 // Detect reports whether a folder or a zip file has the documents of a Zarr hierarchy at its root.
@@ -252,7 +252,7 @@ func (w *walker) folders(path string, depth int) error {
 	return nil
 }
 
-// join joins two parts of a key, either of which may be empty.
+// join joins two parts of a key. Either may be empty.
 func join(path, name string) string {
 	if path == "" || name == "" {
 		return path + name

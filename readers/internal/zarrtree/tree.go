@@ -8,7 +8,7 @@
 // documents is a problem of the dataset; an array with unsupported codecs is a variable with
 // Storage.Undecodable.
 //
-// Arrays of one group share dimensions by name, as in xarray, and also those of coordinates in
+// Arrays of one group share dimensions by name, as in xarray, and also dimensions of coordinates in
 // ancestors of the group. An array whose length differs, or that has no dimension names, has
 // dimensions of its own.
 //
@@ -186,7 +186,7 @@ func (b *builder) variable(p string, doc *document) error {
 }
 
 // scope holds the coordinates of a group (variables with the name of their only dimension) and
-// leads to those of its ancestors.
+// leads to the scope of its parent.
 type scope struct {
 	above *scope
 	dims  map[string]*readers.Dimension

@@ -58,7 +58,7 @@ func (f folder) List(ctx context.Context, key string) iter.Seq2[source.Entry, er
 		}
 		for _, e := range f.d.folder(key) {
 			name, _, inner := strings.Cut(e.Name[skip:], "/")
-			// Entries are sorted, so those of one folder are adjacent.
+			// Entries are sorted, so the entries of one folder are adjacent.
 			if inner && name == last {
 				continue
 			}

@@ -5,7 +5,7 @@
 //
 // It supports what kerchunk's two writers (fastparquet and pyarrow) produce: flat schemas; INT32,
 // INT64 and BYTE_ARRAY, plain or with a dictionary; pages of both versions; no compression, Snappy,
-// gzip, zstd or LZ4. In return it uses memory for only one page a column, whatever a file claims.
+// gzip, zstd or LZ4. In return it uses memory for only one page a column, even if a file claims more.
 // The footer and the page headers are specified in parquet-format's parquet.thrift.
 package parq
 
