@@ -10,10 +10,10 @@ import (
 
 // foreignFormat is a format that people use and varve does not read.
 type foreignFormat struct {
-	at   int // offset of mark in the file
-	mark string
-	what string
-	to   remedy
+	at          int // offset of mark in the file
+	mark        string
+	description string
+	fix         remedy
 }
 
 // remedy is a remedy.
@@ -57,10 +57,10 @@ var foreignFormats = []foreignFormat{
 
 // xmlFormats lists XML documents that describe other files, by a mark in their first tag.
 var xmlFormats = []foreignFormat{
-	{mark: "http://xml.opendap.org/ns/DAP/", what: "metadata of an OPeNDAP server (DMR, DDX), which do not contain the positions of values", to: nameDMRPP},
-	{mark: "http://www.unidata.ucar.edu/namespaces/netcdf/ncml", what: "NcML, which describes other files", to: nameThem},
-	{mark: "<Xdmf", what: "XDMF, which describes other files", to: nameThem},
-	{mark: "<VTKFile", what: "a VTK file", to: convert},
+	{mark: "http://xml.opendap.org/ns/DAP/", description: "metadata of an OPeNDAP server (DMR, DDX), which do not contain the positions of values", fix: nameDMRPP},
+	{mark: "http://www.unidata.ucar.edu/namespaces/netcdf/ncml", description: "NcML, which describes other files", fix: nameThem},
+	{mark: "<Xdmf", description: "XDMF, which describes other files", fix: nameThem},
+	{mark: "<VTKFile", description: "a VTK file", fix: convert},
 }
 
 // n5Document is the metadata document in the folders of an N5 store. One of n5Marks is in the
@@ -80,12 +80,12 @@ func recognize(head []byte) error {
 	for _, o := range foreignFormats {
 		// Marks of compressed files and archives are at fixed offsets.
 		if len(head) >= o.at && bytes.HasPrefix(head[o.at:], []byte(o.mark)) {
-			return fmt.Errorf("it is %s: %s", o.what, o.to)
+			return fmt.Errorf("it is %s: %s", o.description, o.fix)
 		}
 	}
 	for _, o := range xmlFormats {
 		if looksLikeXML(head) && bytes.Contains(head, []byte(o.mark)) {
-			return fmt.Errorf("it is %s: %s", o.what, o.to)
+			return fmt.Errorf("it is %s: %s", o.description, o.fix)
 		}
 	}
 	return nil

@@ -148,8 +148,9 @@ func (d *Dataset) readVirtualValues(ctx context.Context, out []byte, in nesting)
 // isText reports whether a dataset holds strings of varying length.
 func (d *Dataset) isText() bool { return d.Type.Class == readers.VarLen && d.Type.IsText }
 
-// texts returns the elements of a dataset of texts of varying length. What a virtual one stores of
-// those of other files means something in these files only.
+// texts returns the elements of a dataset of strings of varying length. For a virtual dataset it
+// reads the strings from each source, because stored elements point into the heap of their own
+// file.
 func (d *Dataset) texts(ctx context.Context, limit uint64, in nesting) ([][]byte, error) {
 	if d.Layout != readers.Virtual {
 		stored, err := d.readAll(ctx, limit, in)
@@ -160,11 +161,12 @@ func (d *Dataset) texts(ctx context.Context, limit uint64, in nesting) ([][]byte
 	}
 	n, err := d.bytes()
 	if err == nil && n > limit {
-		err = unsupported("dataset of %d bytes, more than %d", n, limit)
+		err = unsupported("dataset of %d bytes is too large to read at once (limit %d)", n, limit)
 	}
 	if err != nil {
 		return nil, err
 	}
+	// Cells without a source have the fill value.
 	out, err := d.f.Texts(ctx, d.Type, d.filled(n))
 	if err != nil || n == 0 {
 		return out, err
@@ -173,6 +175,7 @@ func (d *Dataset) texts(ctx context.Context, limit uint64, in nesting) ([][]byte
 		if from.Type.String() != d.Type.String() {
 			return conversionError(from, d, "")
 		}
+		// The bytes of the pointers count as work, since strings have no size of their own here.
 		size, err := from.bytes()
 		if err == nil {
 			err = in.files.spend(size)

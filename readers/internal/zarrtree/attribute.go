@@ -125,7 +125,7 @@ func unsignedValues(items [][]byte) (readers.Value, bool) {
 	return v, true
 }
 
-// floatValues also accepts NaN and Infinity, as Python writes them. It rejects integers that do not
+// floatValues returns the values of numbers. It also accepts NaN and Infinity, as Python writes them. It rejects integers that do not
 // fit in 64 bits, which keep their JSON text.
 func floatValues(items [][]byte) (readers.Value, bool) {
 	v := readers.Value{Type: readers.IEEEFloat(8, readers.LittleEndian)}
