@@ -2,27 +2,11 @@ package grib_test
 
 import (
 	"encoding/binary"
-	"os"
-	"path/filepath"
-	"testing"
 
 	"varve/codec/grib"
 )
 
-// fields takes the messages of a file apart, as far as these tests need it.
-func fields(t testing.TB, path string) []*grib.Field {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := split(data)
-	if len(all) == 0 {
-		t.Fatalf("%s: no message", filepath.Base(path))
-	}
-	return all
-}
-
+// split takes the messages of a file apart, as far as these tests need it.
 func split(data []byte) (all []*grib.Field) {
 	for at := 0; at+16 <= len(data); {
 		if string(data[at:at+4]) != "GRIB" {

@@ -140,7 +140,7 @@ func (t *tile) makeBands(s *siz, r int) {
 		b := &res.bands[i]
 		step := t.coding.steps[max(0, 3*(r-1))+b.orientation]
 		b.planes = step.exponent + t.coding.guardBits - 1
-		b.step = float32(float64(1+float64(step.mantissa)/2048) * math.Ldexp(1, s.bits-step.exponent))
+		b.step = float32(float64(2048+step.mantissa) / 2048 * math.Ldexp(1, s.bits-step.exponent))
 	}
 }
 
