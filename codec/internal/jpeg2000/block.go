@@ -48,6 +48,7 @@ type blockCoder struct {
 	flags  []uint32
 	data   []int32
 	zero   *[512]uint8
+	signs  *[256]signContext
 	causal bool
 }
 
@@ -59,7 +60,8 @@ func (d *blockCoder) decode(k *block, orientation int, c *coding) error {
 	if planes > maxPlanes {
 		return unsupported("a code-block of %d bit-planes", planes)
 	}
-	d.zero = &tables().zero[orientation]
+	t := tables()
+	d.zero, d.signs = &t.zero[orientation], &t.sign
 	d.causal = c.style&styleCausal != 0
 	d.resetContexts()
 	data := k.data
@@ -176,7 +178,7 @@ func (s *stripeFlags) signIndex(i, line int) uint32 {
 
 // sign decodes the sign of a coefficient, and makes it significant.
 func (d *blockCoder) sign(s *stripeFlags, i, line int) uint32 {
-	t := &tables().sign[s.signIndex(i, line)&255]
+	t := d.signs[s.signIndex(i, line)&255]
 	sign := d.decide(t.context) ^ uint32(t.flip)
 	s.become(i, line, sign, d.causal)
 	return sign
@@ -189,8 +191,7 @@ func signed(v int32, sign uint32) int32 {
 
 func (d *blockCoder) significance(s stripeFlags, data []int32, lines int, plane uint) {
 	value := int32(3) << plane >> 1
-	own := s.own
-	slack := d.slack
+	own, width, contexts, zero, slack := s.own, d.width, &d.contexts, d.zero, d.slack
 	for i := 1; i < len(own)-1; i++ {
 		if own[i] == 0 {
 			continue
@@ -201,15 +202,14 @@ func (d *blockCoder) significance(s stripeFlags, data []int32, lines int, plane 
 			if f&(significant|visited) != 0 || f&neighbours == 0 {
 				continue
 			}
-			x := &d.contexts[d.zero[f&511]&31]
+			x := &contexts[zero[f&511]&31]
 			symbol := x.likely
 			if slack -= x.q; slack < 0 {
-				symbol = d.exhausted(x, slack)
-				slack = d.slack
+				symbol, slack = d.exhausted(x, slack)
 			}
 			if symbol != 0 {
 				d.slack = slack
-				data[line*d.width+i-1] = signed(value, d.sign(&s, i, line))
+				data[line*width+i-1] = signed(value, d.sign(&s, i, line))
 				slack = d.slack
 			}
 			own[i] |= visited << shift
@@ -239,8 +239,7 @@ func (d *blockCoder) significanceRaw(s stripeFlags, data []int32, lines int, pla
 
 func (d *blockCoder) refinement(s stripeFlags, data []int32, lines int, plane uint) {
 	half := int32(1) << plane >> 1
-	own := s.own
-	slack := d.slack
+	own, width, contexts, slack := s.own, d.width, &d.contexts, d.slack
 	for i := 1; i < len(own)-1; i++ {
 		flags := own[i]
 		if flags&(significant|significant<<3|significant<<6|significant<<9) == 0 {
@@ -259,13 +258,12 @@ func (d *blockCoder) refinement(s stripeFlags, data []int32, lines int, plane ui
 			case f&neighbours != 0:
 				context++
 			}
-			x := &d.contexts[context&31]
+			x := &contexts[context&31]
 			symbol := x.likely
 			if slack -= x.q; slack < 0 {
-				symbol = d.exhausted(x, slack)
-				slack = d.slack
+				symbol, slack = d.exhausted(x, slack)
 			}
-			refine(&data[line*d.width+i-1], symbol, half)
+			refine(&data[line*width+i-1], symbol, half)
 			flags |= refined << shift
 		}
 		own[i] = flags
@@ -295,18 +293,16 @@ func refine(v *int32, bit uint32, half int32) {
 
 func (d *blockCoder) cleanup(s stripeFlags, data []int32, lines int, plane uint) {
 	value := int32(3) << plane >> 1
-	own := s.own
-	slack := d.slack
+	own, width, contexts, zero, slack := s.own, d.width, &d.contexts, d.zero, d.slack
 	for i := 1; i < len(own)-1; i++ {
 		line := 0
 		found := false
 		if own[i] == 0 && lines == stripe {
 			// Nothing is known of the column: a decision says whether all of it stays so.
-			x := &d.contexts[runContext]
+			x := &contexts[runContext]
 			symbol := x.likely
 			if slack -= x.q; slack < 0 {
-				symbol = d.exhausted(x, slack)
-				slack = d.slack
+				symbol, slack = d.exhausted(x, slack)
 			}
 			if symbol == 0 {
 				continue
@@ -323,11 +319,10 @@ func (d *blockCoder) cleanup(s stripeFlags, data []int32, lines int, plane uint)
 				if f&(significant|visited) != 0 {
 					continue
 				}
-				x := &d.contexts[d.zero[f&511]&31]
+				x := &contexts[zero[f&511]&31]
 				symbol := x.likely
 				if slack -= x.q; slack < 0 {
-					symbol = d.exhausted(x, slack)
-					slack = d.slack
+					symbol, slack = d.exhausted(x, slack)
 				}
 				if symbol == 0 {
 					continue
@@ -335,7 +330,7 @@ func (d *blockCoder) cleanup(s stripeFlags, data []int32, lines int, plane uint)
 			}
 			found = false
 			d.slack = slack
-			data[line*d.width+i-1] = signed(value, d.sign(&s, i, line))
+			data[line*width+i-1] = signed(value, d.sign(&s, i, line))
 			slack = d.slack
 		}
 		own[i] &^= allVisited

@@ -29,8 +29,9 @@ type context struct {
 // half is where a is doubled, with 16 bits of fraction.
 const half = 0x8000 << 16
 
-// states are those of table C.2, each for both symbols: 2i is for 0, 2i+1 for 1.
-var states = func() (all [2 * 47]context) {
+// states are those of table C.2, each for both symbols: 2i is for 0, 2i+1 for 1. Those after
+// the 94th are never reached.
+var states = func() (all [128]context) {
 	for i, s := range [47]struct {
 		q              uint16
 		likely, unlike uint8
@@ -87,9 +88,7 @@ func (m *mq) resetContexts() {
 // start begins a segment (INITDEC).
 func (m *mq) start(src []byte) {
 	m.src, m.at = src, 0
-	m.c = int64(m.byte(0)) << 16
-	m.takeByte()
-	m.c <<= 7
+	m.c = m.takeByte(int64(m.byte(0))<<16) << 7
 	m.left -= 7
 	m.a = half
 	m.settle()
@@ -105,22 +104,21 @@ func (m *mq) byte(i int) byte {
 
 // takeByte adds the next byte to c (BYTEIN). After ff a bit is stuffed; ff and more than 8f is a marker,
 // where ones go on for ever.
-func (m *mq) takeByte() {
-	next := m.byte(m.at + 1)
-	if m.byte(m.at) != 0xff {
+func (m *mq) takeByte(c int64) int64 {
+	next := int64(m.byte(m.at + 1))
+	switch {
+	case m.byte(m.at) != 0xff:
 		m.at++
-		m.c += int64(next) << 8
 		m.left = 8
-		return
-	}
-	if next > 0x8f {
-		m.c += 0xff00
+		return c + next<<8
+	case next > 0x8f:
 		m.left = 8
-		return
+		return c + 0xff00
+	default:
+		m.at++
+		m.left = 7
+		return c + next<<9
 	}
-	m.at++
-	m.c += int64(next) << 9
-	m.left = 7
 }
 
 // settle takes slack off a and c.
@@ -133,14 +131,18 @@ func (m *mq) settle() {
 // decide returns the next symbol of a context.
 func (m *mq) decide(i uint8) uint32 {
 	x := &m.contexts[i&31]
-	if m.slack -= x.q; m.slack >= 0 {
-		return x.likely
+	slack := m.slack - x.q
+	symbol := x.likely
+	if slack < 0 {
+		symbol, slack = m.exhausted(x, slack)
 	}
-	return m.exhausted(x, m.slack)
+	m.slack = slack
+	return symbol
 }
 
-// exhausted finishes a decision whose q took slack below 0.
-func (m *mq) exhausted(x *context, slack int64) uint32 {
+// exhausted finishes a decision whose q took slack below 0, and returns the slack after it. Loops keep
+// slack to themselves, which is why it is no field here.
+func (m *mq) exhausted(x *context, slack int64) (uint32, int64) {
 	a, c := m.a+slack, m.c+slack
 	q, symbol := x.q, x.likely
 	likely := a >= q // the larger part is the more probable symbol's, whichever comes first
@@ -150,27 +152,23 @@ func (m *mq) exhausted(x *context, slack int64) uint32 {
 		a = q
 	}
 	if likely {
-		*x = states[x.ifLikely]
+		*x = states[x.ifLikely&127]
 	} else {
-		symbol = 1 - symbol
-		*x = states[x.ifNot]
+		symbol ^= 1
+		*x = states[x.ifNot&127]
 	}
 	// A doubling for each bit that a is short of half.
-	for n := uint(bits.LeadingZeros32(uint32(a))); n > 0; {
-		if m.left == 0 {
-			m.c = c
-			m.takeByte()
-			c = m.c
-		}
-		k := min(n, m.left)
-		a <<= k
-		c = c << k & 0xffffffff
-		m.left -= k
-		n -= k
+	n := uint(bits.LeadingZeros32(uint32(a)))
+	a <<= n & 63
+	for n > m.left {
+		n -= m.left
+		c = m.takeByte(c << (m.left & 63))
 	}
-	m.slack = min(a-half, c)
-	m.a, m.c = a-m.slack, c-m.slack
-	return symbol
+	m.left -= n
+	c = c << (n & 63) & 0xffffffff
+	slack = min(a-half, c)
+	m.a, m.c = a-slack, c-slack
+	return symbol, slack
 }
 
 // rawBits reads passes that are not arithmetically coded, without bits stuffed after ff.
