@@ -87,6 +87,8 @@ func (f *Field) open2(info *Info) (packing, error) {
 		return f.openSpectralSimple2(info)
 	case templateSpectral:
 		return f.openSpectralComplex2(info)
+	case templateBiFourier:
+		return f.openBiFourier(info)
 	case templateSpectralIEEE:
 		return f.openSpectralIEEE(info)
 	case templateLogarithmic:

@@ -24,6 +24,8 @@ package grib
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 
 	"varve/codec/internal/corrupt"
 )
@@ -49,7 +51,8 @@ type Field struct {
 	Columns int
 	Rows    []int
 
-	// Truncation is that of spherical harmonics: J, K, M.
+	// Truncation is that of spherical harmonics: J, K, M; or of bi-Fourier coefficients: N, M and
+	// its type, of code table 3.25.
 	Truncation [3]int
 }
 
@@ -57,7 +60,7 @@ type Field struct {
 type Info struct {
 	Packing      string  // packingType: "grid_simple"
 	Template     int     // dataRepresentationTemplateNumber of edition 2
-	BitsPerValue int     // bitsPerValue; -1 if second-order packing of edition 1 does not say it
+	BitsPerValue int     // bitsPerValue; -1 where the message does not say it, see BitsFor
 	Reference    float64 // referenceValue
 	BinaryScale  int     // binaryScaleFactor
 	DecimalScale int     // decimalScaleFactor
@@ -66,6 +69,12 @@ type Info struct {
 	Values       int     // values that Decode gives
 	Constant     bool    // all values are Value, and none is missing
 	Value        float64
+}
+
+// BitsFor returns the bits a value of a field whose values are from least to most. That is how
+// ecCodes finds bitsPerValue where the message does not have it.
+func (i Info) BitsFor(least, most float64) int {
+	return bits.Len64(uint64(math.Ceil(math.Abs(most-least) * power(2, -i.BinaryScale) * power(10, i.DecimalScale))))
 }
 
 // packing is a way to pack values, with its parameters read and checked.

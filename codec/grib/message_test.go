@@ -120,6 +120,10 @@ func grid2(f *grib.Field, s []byte) {
 		f.Truncation = [3]int{int(binary.BigEndian.Uint32(s[14:])), int(binary.BigEndian.Uint32(s[18:])), int(binary.BigEndian.Uint32(s[22:]))}
 		return
 	}
+	if template >= 61 && template <= 63 {
+		f.Truncation = [3]int{int(binary.BigEndian.Uint32(s[15:])), int(binary.BigEndian.Uint32(s[19:])), int(s[23])}
+		return
+	}
 	if template < 100 && len(s) >= 38 {
 		f.Columns, nj = int(binary.BigEndian.Uint32(s[30:])), int(binary.BigEndian.Uint32(s[34:]))
 	}

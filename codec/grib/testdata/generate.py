@@ -464,6 +464,32 @@ def random_spectral(rng):
     return message1(None, 0xC0, int(rng.integers(-20, 10)), ibm(rng), rest, None, int(rng.integers(-2, 3)), sample=sample, **keys)
 
 
+def limit(kind, n, m, j):
+    """The highest i of a bi-Fourier truncation at j."""
+    if kind == 77:
+        return n
+    if kind == 99:
+        return n - j * n // m if m else -1
+    return n if j == 0 else 0 if j == m else int(n / m * np.sqrt(m * m - j * j) + 1e-10)
+
+
+def random_bifourier(rng):
+    n, m, kind = int(rng.integers(1, 15)), int(rng.integers(1, 15)), int(rng.choice([77, 88, 99]))
+    sub_n, sub_m, sub_kind = int(rng.integers(1, n + 1)), int(rng.integers(1, m + 1)), int(rng.choice([77, 88, 99]))
+    axes, bits, precision = int(rng.integers(0, 2)), int(rng.integers(1, 25)), int(rng.integers(1, 3))
+    floats = coded = 0
+    for j in range(m + 1):
+        for i in range(limit(kind, n, m, j) + 1):
+            coded += 4
+            inside = i <= sub_n and j <= sub_m and i <= limit(sub_kind, sub_n, sub_m, j) and j <= limit(sub_kind, sub_m, sub_n, i)
+            floats += 4 if inside or axes and (i == 0 or j == 0) else 0
+    data = rng.normal(0, 10, floats).astype((">f4", ">f8")[precision - 1]).tobytes() + rng.bytes(((coded - floats) * bits + 7) // 8)
+    parameters = common(rng, bits) + struct.pack(
+        ">BBIHHIB", sub_kind, axes, magnitude(int(rng.integers(-1000000, 1500000)), 32), sub_n, sub_m, floats, precision)
+    keys = {"gridDefinitionTemplateNumber": 63, "biFourierResolutionParameterN": n, "biFourierResolutionParameterM": m, "biFourierTruncationType": kind}
+    return message2(None, 53, coded, parameters, data, points=coded, **keys)
+
+
 def paeth(a, b, c):
     pa, pb, pc = abs(b - c), abs(a - c), abs(a + b - 2 * c)
     return a if pa <= pb and pa <= pc else b if pb <= pc else c
@@ -519,7 +545,7 @@ def random_encoded(rng):
 
 
 RANDOM = [random_simple1, random_simple2, random_complex, random_complex, random_extended1, random_extended2, random_older1, random_runs,
-          random_logarithm, random_ieee, random_spectral, random_png, random_encoded, random_encoded]
+          random_logarithm, random_ieee, random_spectral, random_bifourier, random_png, random_encoded, random_encoded]
 
 
 def randoms(rng, count):
