@@ -136,7 +136,7 @@ var refusedCodecs = map[string]string{
 	"numcodecs.pickle":          "pickled objects can run code and are never decoded",
 	"imagecodecs_bitshuffle":    "its configuration does not say the element size, so that clients decode wrong values",
 	"imagecodecs_jpeg":          "varve has no decoder for JPEG",
-	"imagecodecs_jpeg2k":        "varve has no decoder for JPEG 2000",
+	"imagecodecs_jpeg2k":        "JPEG 2000 is decoded where GRIB stored it, and not in Zarr",
 	"imagecodecs_jpegls":        "JPEG-LS is decoded where HDF5 stored it, and not in Zarr",
 	"imagecodecs_jpegxl":        "varve has no decoder for JPEG XL",
 	"imagecodecs_lzf":           "it guesses the decoded size; HDF5's own LZF is \"hdf5.lzf\"",

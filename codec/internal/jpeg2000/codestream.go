@@ -112,14 +112,14 @@ type tilePart struct {
 }
 
 type parser struct {
-	src   []byte
-	at    int
-	siz   siz
-	main  coding
-	hasSz bool
-	hasCo bool
-	tiles map[int]*tilePart
-	order []int
+	src       []byte
+	at        int
+	siz       siz
+	main      coding
+	hasSize   bool
+	hasCoding bool
+	tiles     map[int]*tilePart
+	order     []int
 }
 
 // parse reads all markers.
@@ -134,9 +134,9 @@ func (p *parser) parse() error {
 		switch {
 		case marker == markerEOC:
 			return p.finish()
-		case marker == markerSIZ && !p.hasSz:
+		case marker == markerSIZ && !p.hasSize:
 			err = p.readSIZ(segment)
-		case !p.hasSz:
+		case !p.hasSize:
 			return corrupt.Errorf("jpeg2000: marker %04x at byte %d before the size", marker, p.at)
 		case marker == markerSOT:
 			err = p.tilePart(segment)
@@ -213,7 +213,7 @@ func (p *parser) readSIZ(b []byte) error {
 		return unsupported("an image subsampled by %d and %d", b[37], b[38])
 	}
 	s.bits = int(b[36]) + 1
-	p.siz, p.hasSz = s, true
+	p.siz, p.hasSize = s, true
 	return nil
 }
 
@@ -223,7 +223,7 @@ func (p *parser) tilePart(b []byte) error {
 	if len(b) != sotBytes {
 		return corrupt.Errorf("jpeg2000: SOT at byte %d of %d bytes, %d are expected", start, len(b), sotBytes)
 	}
-	if !p.hasCo || !p.main.hasSteps {
+	if !p.hasCoding || !p.main.hasSteps {
 		return corrupt.Errorf("jpeg2000: a tile at byte %d before COD and QCD", start)
 	}
 	index, length := int(binary.BigEndian.Uint16(b)), int(binary.BigEndian.Uint32(b[2:]))
@@ -278,7 +278,7 @@ func (p *parser) readCoding(c *coding, marker uint16, b []byte) error {
 	switch marker {
 	case markerCOD:
 		if c == &p.main {
-			p.hasCo = true
+			p.hasCoding = true
 		}
 		return c.readCOD(b)
 	case markerCOC:

@@ -61,13 +61,12 @@ func TestDecodeAsOpenJPEG(t *testing.T) {
 				t.Fatal(err)
 			}
 			differ := 0
-			first := ""
 			for i := range got {
-				if got[i] != want[i] {
-					if differ++; differ == 1 {
-						first = "first"
-						t.Logf("%s is sample (%d, %d): %d, want %d", first, i%v.Width, i/v.Width, got[i], want[i])
-					}
+				if got[i] == want[i] {
+					continue
+				}
+				if differ++; differ == 1 {
+					t.Logf("sample (%d, %d) is %d, want %d", i%v.Width, i/v.Width, got[i], want[i])
 				}
 			}
 			if differ > 0 {

@@ -88,14 +88,14 @@ func (m *mq) resetContexts() {
 // start begins a segment (INITDEC).
 func (m *mq) start(src []byte) {
 	m.src, m.at = src, 0
-	m.c = m.takeByte(int64(m.byte(0))<<16) << 7
+	m.c = m.takeByte(int64(m.peek(0))<<16) << 7
 	m.left -= 7
 	m.a = half
 	m.settle()
 }
 
-// byte returns a byte, or ff past the end, which reads as a marker.
-func (m *mq) byte(i int) byte {
+// peek returns a byte, or ff past the end, which reads as a marker.
+func (m *mq) peek(i int) byte {
 	if i < len(m.src) {
 		return m.src[i]
 	}
@@ -105,9 +105,9 @@ func (m *mq) byte(i int) byte {
 // takeByte adds the next byte to c (BYTEIN). After ff a bit is stuffed; ff and more than 8f is a marker,
 // where ones go on for ever.
 func (m *mq) takeByte(c int64) int64 {
-	next := int64(m.byte(m.at + 1))
+	next := int64(m.peek(m.at + 1))
 	switch {
-	case m.byte(m.at) != 0xff:
+	case m.peek(m.at) != 0xff:
 		m.at++
 		m.left = 8
 		return c + next<<8
@@ -174,9 +174,9 @@ func (m *mq) exhausted(x *context, slack int64) (uint32, int64) {
 // rawBits reads passes that are not arithmetically coded, without bits stuffed after ff.
 type rawBits struct {
 	src  []byte
-	at   int
-	byte byte
-	left uint
+	at   int // the next byte
+	last byte
+	left uint // bits of last
 }
 
 func (r *rawBits) bit() uint32 {
@@ -186,16 +186,16 @@ func (r *rawBits) bit() uint32 {
 			next = r.src[r.at]
 		}
 		switch {
-		case r.byte == 0xff && next > 0x8f:
+		case r.last == 0xff && next > 0x8f:
 			r.left = 8 // a marker: ones for ever
-		case r.byte == 0xff:
-			r.byte, r.left = next, 7
+		case r.last == 0xff:
+			r.last, r.left = next, 7
 			r.at++
 		default:
-			r.byte, r.left = next, 8
+			r.last, r.left = next, 8
 			r.at++
 		}
 	}
 	r.left--
-	return uint32(r.byte>>r.left) & 1
+	return uint32(r.last>>r.left) & 1
 }

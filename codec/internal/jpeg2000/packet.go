@@ -151,8 +151,8 @@ func (r *packetReader) packet(resolution, index, layer int) (done bool, err erro
 		r.at += sopBytes
 	}
 	bits := headerBits{src: r.data, at: r.at}
-	any := bits.bit() == 1
-	if any {
+	present := bits.bit() == 1
+	if present {
 		res := &r.resolutions[resolution]
 		for i := range p.bands {
 			if err := r.header(&bits, &p.bands[i], &res.bands[i], layer); err != nil {
@@ -166,7 +166,7 @@ func (r *packetReader) packet(resolution, index, layer int) (done bool, err erro
 	if r.coding.eph && len(r.data)-r.at >= ephBytes && binary.BigEndian.Uint16(r.data[r.at:]) == markerEPH {
 		r.at += ephBytes
 	}
-	if !any {
+	if !present {
 		return false, nil
 	}
 	for i := range p.bands {
@@ -288,24 +288,24 @@ func (k *block) add(b []byte) {
 type headerBits struct {
 	src  []byte
 	at   int // the next byte
-	byte byte
-	left uint
+	last byte
+	left uint // bits of last
 }
 
 func (r *headerBits) bit() int {
 	if r.left == 0 {
 		r.left = 8
-		if r.byte == 0xff {
+		if r.last == 0xff {
 			r.left = 7
 		}
-		r.byte = 0
+		r.last = 0
 		if r.at < len(r.src) {
-			r.byte = r.src[r.at]
+			r.last = r.src[r.at]
 		}
 		r.at++
 	}
 	r.left--
-	return int(r.byte >> r.left & 1)
+	return int(r.last >> r.left & 1)
 }
 
 func (r *headerBits) take(n int) (v int) {
@@ -317,7 +317,7 @@ func (r *headerBits) take(n int) (v int) {
 
 // end returns where the byte after the header is.
 func (r *headerBits) end() int {
-	if r.byte == 0xff {
+	if r.last == 0xff {
 		return r.at + 1 // the stuffed bit has a byte of its own
 	}
 	return r.at

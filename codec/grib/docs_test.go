@@ -1,0 +1,45 @@
+package grib_test
+
+import (
+	"encoding/binary"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/codec/grib"
+)
+
+// TestDocumentedPackings: docs/codecs.md has the templates that are decoded, and no others.
+func TestDocumentedPackings(t *testing.T) {
+	text, err := os.ReadFile("../../docs/codecs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## The packings of GRIB\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var documented []int
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) > 4 {
+			for _, m := range regexp.MustCompile(`5\.(\d+)`).FindAllStringSubmatch(cells[3], -1) {
+				n, _ := strconv.Atoi(m[1])
+				documented = append(documented, n)
+			}
+		}
+	}
+	slices.Sort(documented)
+	var decoded []int
+	section5 := make([]byte, 64)
+	for template := range 1 << 16 {
+		binary.BigEndian.PutUint16(section5[9:], uint16(template))
+		_, err := (&grib.Field{Edition: 2, Section5: section5, Section7: make([]byte, 5)}).Describe()
+		if err == nil || !strings.Contains(err.Error(), "data representation template") {
+			decoded = append(decoded, template)
+		}
+	}
+	if !slices.Equal(documented, decoded) {
+		t.Errorf("documented are templates %v, decoded %v", documented, decoded)
+	}
+}
