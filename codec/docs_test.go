@@ -38,6 +38,7 @@ var samples = map[string]struct {
 	"fits.plio":                  {int16Type, `{"size":2,"offset":32768}`},
 	"fits.hcompress":             {int16Type, `{"size":2}`},
 	"fits.quantized":             {float32Type, `{"rows":4,"row":24,"heap":96,"tile":[1,4],"coder":"RICE_1","bytes":4,"block":32,"method":"SUBTRACTIVE_DITHER_1","seed":1,"data":{"at":0,"wide":false,"size":1},"scale":{"kind":"D","at":8},"zero":{"kind":"D","at":16}}`},
+	"grib.coordinate":            {Type{Kind: Float, Size: 8}, `{"axis":"latitude"}`},
 	"numcodecs.delta":            {float32Type, `{"dtype":"<f4"}`},
 	"numcodecs.fixedscaleoffset": {float32Type, `{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}`},
 	"numcodecs.quantize":         {float32Type, `{"digits":2,"dtype":"<f4"}`},

@@ -25,7 +25,7 @@ func (c Client) String() string {
 
 // Info is one row of the table of codecs.
 type Info struct {
-	Name   string // in a v3 document; names with "hdf5.", "hdf4." and "fits." are in none
+	Name   string // in a v3 document; names with "hdf5.", "hdf4.", "fits." and "grib." are in none
 	V2     string // id in a v2 document, or ""
 	Filter int    // id of the HDF5 filter that stores these bytes, or 0
 	Client Client
@@ -122,6 +122,8 @@ func newTable() []Info {
 		{Name: "fits.plio", Client: NoClient, new: newFITSPLIO},
 		{Name: "fits.hcompress", Client: NoClient, new: newFITSHCompress},
 		{Name: "fits.quantized", Client: NoClient, new: newFITSQuantized},
+		{Name: "grib.message", Client: NoClient, new: newGRIBMessage},
+		{Name: "grib.coordinate", Client: NoClient, new: newGRIBCoordinate},
 	}
 }
 

@@ -40,6 +40,8 @@ const (
 //	classic        of netCDF-3: the header as it is stored
 //	format, dimensions
 //	               of formats other than these: what the reader calls it, by path
+//	grib           of GRIB: messages, one document a field, with ecCodes' keys; --values adds hashes of
+//	               values and coordinates. status is "partial" if some messages cannot be read
 //	netcdf         of HDF5 and netCDF-3: dimensions, groups, variables and attributes as netcdf-c gives them
 //
 // Values are hashed little-endian in C order, strings as a JSON list.
@@ -90,6 +92,7 @@ var describers = map[string]struct {
 }{
 	"HDF5":     {"hdf5", describeHDF5},
 	"netCDF-3": {"netcdf3", describeClassic},
+	"GRIB":     {"grib", describeGRIB},
 }
 
 func describeSource(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {

@@ -74,5 +74,5 @@ func ExampleOpen_errors() {
 	fmt.Println(errors.Is(err, errors.ErrUnsupported), err)
 	// Output:
 	// true true half.nc: file is truncated: it has 6783 of 13567 bytes; fetch it again
-	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, HDF4, FITS, DMR++, Icechunk, kerchunk, Zarr): it starts with "GIF89a"
+	// true picture.gif: not a format that varve reads (HDF5, netCDF-3, HDF4, FITS, GRIB, DMR++, Icechunk, kerchunk, Zarr): it starts with "GIF89a"
 }

@@ -31,7 +31,6 @@ const (
 )
 
 var foreignFormats = []foreignFormat{
-	{0, "GRIB", "a GRIB file", convert},
 	{0, "BUFR", "a BUFR file", convert},
 	{0, "\xcd\xf3\x00\x01", "a CDF file of NASA, which is not netCDF", convert},
 	{0, "\xcd\xf2\x60\x02", "a CDF file of NASA, which is not netCDF", convert},

@@ -17,6 +17,7 @@ import (
 	"varve/readers"
 	"varve/readers/dmrpp"
 	"varve/readers/fits"
+	"varve/readers/grib"
 	"varve/readers/hdf4"
 	"varve/readers/hdf5"
 	"varve/readers/icechunk"
@@ -40,6 +41,7 @@ func Table(allow ...string) []Format {
 		{"netCDF-3", netcdf3.Format{}},
 		{"HDF4", hdf4.Format{Allow: allow}},
 		{"FITS", fits.Format{}},
+		{"GRIB", grib.Format{}},
 		{"DMR++", dmrpp.Format{}},
 		{"Icechunk", icechunk.Format{Allow: allow}},
 		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr, because its folders also have a .zmetadata

@@ -1,0 +1,201 @@
+package geo
+
+import (
+	"math"
+	"slices"
+
+	"varve/codec/internal/corrupt"
+)
+
+// total is how many points the rows have.
+func (g *Grid) total() (n int) {
+	for _, row := range g.Rows {
+		n += row
+	}
+	return n
+}
+
+// reducedLatLon are the points of a grid of parallels at equal distances.
+func (g *Grid) reducedLatLon(lat, lon []float64) error {
+	if g.total() != g.Points {
+		return corrupt.Errorf("grid %s: rows of %d points in all, and %d points", g.Type, g.total(), g.Points)
+	}
+	if len(g.Rows) == 0 || slices.Max(g.Rows) == 0 {
+		return nil
+	}
+	first, last := g.angle("longitudeOfFirstGridPoint"), g.angle("longitudeOfLastGridPoint")
+	north, south := g.angle("latitudeOfFirstGridPoint"), g.angle("latitudeOfLastGridPoint")
+	step, ok := g.Increment("j")
+	if !ok && len(g.Rows) > 1 {
+		step = math.Abs(north-south) / float64(len(g.Rows)-1)
+	}
+	if north > south {
+		step = -step
+	}
+	span, gap := 360.0, 0
+	if widest := 360 / float64(slices.Max(g.Rows)); 360-math.Abs(last-first) >= 2*widest {
+		if span, gap = last-first, 1; span < 0 {
+			span += 360
+		}
+	}
+	n := 0
+	for j, row := range g.Rows {
+		for i := range row {
+			lat[n], lon[n] = north+float64(j)*step, first+float64(i)*(span/float64(max(row-gap, 1)))
+			n++
+		}
+	}
+	return nil
+}
+
+// reducedGaussian are the points of a reduced Gaussian grid, of the whole globe or of a part of it.
+func (g *Grid) reducedGaussian(lat, lon []float64) error {
+	all, err := GaussianLatitudes(g.number("N"))
+	if err != nil {
+		return err
+	}
+	if len(g.Rows) == 0 || slices.Min(g.Rows) < 0 || slices.Max(g.Rows) == 0 {
+		return corrupt.Errorf("grid %s: rows without points", g.Type)
+	}
+	if g.global(all) && g.total() <= g.Points && len(g.Rows) <= len(all) {
+		n := 0
+		for j, row := range g.Rows {
+			for i := range row {
+				lat[n], lon[n] = all[j], float64(i)*360/float64(row)
+				n++
+			}
+		}
+		if n != g.Points {
+			return corrupt.Errorf("grid %s: rows of %d points in all, and %d points", g.Type, n, g.Points)
+		}
+	} else if err := g.part(all, lat, lon); err != nil {
+		return err
+	}
+	return g.unrotate(lat, lon)
+}
+
+// global reports whether a reduced Gaussian grid is of the whole globe.
+func (g *Grid) global(all []float64) bool {
+	first, last := wrap(g.angle("longitudeOfFirstGridPoint")), wrap(g.angle("longitudeOfLastGridPoint"))
+	between := math.Abs(all[0] - all[1])
+	step := 360 / float64(slices.Max(g.Rows))
+	return math.Abs(g.angle("latitudeOfFirstGridPoint")-all[0]) < between && math.Abs(g.angle("latitudeOfLastGridPoint")+all[0]) < between &&
+		first == 0 && math.Abs(last-(360-step))-step <= g.basic/g.divisor
+}
+
+func wrap(x float64) float64 {
+	for x < 0 && x > -3600 {
+		x += 360
+	}
+	return x
+}
+
+// part are the points between two longitudes. Of each row these are the multiples of its step that lie there, or what old software
+// took for them: the one that comes to the number of points.
+func (g *Grid) part(all, lat, lon []float64) error {
+	first, last := g.span()
+	begin, top := 0, g.angle("latitudeOfFirstGridPoint")
+	for j, x := range all {
+		if math.Abs(x-top) < math.Abs(all[begin]-top) {
+			begin = j
+		}
+	}
+	for _, count := range []func(row int, first, last float64) (from, n int){exactRow, legacyRow} {
+		n := 0
+		for _, row := range g.Rows {
+			_, points := count(row, first, last)
+			n += points
+		}
+		if n != g.Points || begin+len(g.Rows) > len(all) {
+			continue
+		}
+		n = 0
+		for j, row := range g.Rows {
+			from, points := count(row, first, last)
+			for i := range points {
+				lat[n], lon[n] = all[begin+j], float64(from+i)*360/float64(row)
+				n++
+			}
+		}
+		return nil
+	}
+	return corrupt.Errorf("grid %s: no part of the globe between longitudes %g and %g has %d points", g.Type, first, last, g.Points)
+}
+
+// PartPoints is how many points a reduced Gaussian grid has between its first and last longitude.
+func (g *Grid) PartPoints() int {
+	first, last := g.span()
+	n := 0
+	for _, row := range g.Rows {
+		_, points := exactRow(row, first, last)
+		n += points
+	}
+	return n
+}
+
+// exactRow counts the points of a row from one longitude to another. Longitudes are multiples of a millionth of a degree.
+func exactRow(row int, first, last float64) (from, n int) {
+	if row < 1 {
+		return 0, 0
+	}
+	const units = 360_000_000
+	west, east := int64(math.Round(first*1e6)), int64(math.Round(last*1e6))
+	a := (west*int64(row) + units - 1) / units
+	b := east * int64(row) / units
+	if b < a {
+		return 0, 0
+	}
+	return int(a), min(row, int(b-a+1))
+}
+
+// legacyRow counts as the software of ECMWF did before it counted exactly.
+func legacyRow(row int, first, last float64) (from, n int) {
+	if row < 1 {
+		return 0, 0
+	}
+	per := float64(row) / 360
+	n = int((last-first)*float64(row)/360) + 1
+	a, b := int(first*float64(row)/360), int(last*float64(row)/360)
+	switch span := b - a + 1; {
+	case span > n && float64(a)/per < first:
+		a++
+	case span < n && float64(a-1)/per > first:
+		a--
+	case span < n && float64(b+1)/per >= last:
+		n--
+	case span == n && float64(a)/per < first:
+		a++
+	}
+	return a, n
+}
+
+// Count tells a grid of edition 1 how many values there are. Such a grid does not say how many points it has, and how many of a reduced
+// Gaussian grid lie between two longitudes was counted in two ways.
+func (g *Grid) Count(values int) {
+	if g.Type != "reduced_gg" && g.Type != "reduced_rotated_gg" || g.Points == values {
+		return
+	}
+	for _, n := range []int{g.total(), g.PartPoints(), g.legacyPoints()} {
+		if n == values {
+			g.Points = n
+		}
+	}
+}
+
+func (g *Grid) legacyPoints() (n int) {
+	first, last := g.span()
+	for _, row := range g.Rows {
+		_, points := legacyRow(row, first, last)
+		n += points
+	}
+	return n
+}
+
+// span are the first and the last longitude of a reduced Gaussian grid.
+func (g *Grid) span() (first, last float64) {
+	first, last = wrap(g.angle("longitudeOfFirstGridPoint")), wrap(g.angle("longitudeOfLastGridPoint"))
+	for last < first {
+		last += 360
+	}
+	return first, last
+}

@@ -1,0 +1,49 @@
+package geo
+
+import "math"
+
+// Pole is where the southern pole of a rotated grid is, and by how much the grid is turned around it, in degrees.
+type Pole struct{ Lat, Lon, Angle float64 }
+
+// Pole returns the southern pole of a rotated grid, or false.
+func (g *Grid) Pole() (Pole, bool) {
+	switch g.Type {
+	case "rotated_ll", "stretched_rotated_ll", "rotated_gg", "reduced_rotated_gg", "stretched_rotated_gg", "reduced_stretched_rotated_gg":
+	default:
+		return Pole{}, false
+	}
+	p := Pole{Lat: g.angle("latitudeOfSouthernPole"), Lon: g.angle("longitudeOfSouthernPole")}
+	if g.Edition == 1 {
+		p.Angle, _ = g.Float("angleOfRotationInDegrees")
+	} else {
+		p.Angle, _ = g.Float("angleOfRotation")
+	}
+	return p, true
+}
+
+// unrotate turns coordinates in the frame of a rotated grid into geographical ones. Like ecCodes it rounds them to what a float32 holds
+// of millionths of a degree.
+func (g *Grid) unrotate(lat, lon []float64) error {
+	p, ok := g.Pole()
+	if !ok {
+		return nil
+	}
+	sinT, cosT := math.Sincos(-(90 + p.Lat) * degree)
+	sinO, cosO := math.Sincos(-p.Lon * degree)
+	for n := range lat {
+		sinLat, cosLat := math.Sincos(lat[n] * degree)
+		sinLon, cosLon := math.Sincos(lon[n] * degree)
+		xd, yd, zd := cosLon*cosLat, sinLon*cosLat, sinLat
+		x := cosT*cosO*xd + sinO*yd + sinT*cosO*zd
+		y := -cosT*sinO*xd + cosO*yd - sinT*sinO*zd
+		z := min(max(-sinT*xd+cosT*zd, -1), 1)
+		lat[n] = micro(math.Asin(z) * radian)
+		lon[n] = micro(math.Atan2(y, x)*radian) - p.Angle
+	}
+	return nil
+}
+
+// micro rounds degrees to millionths, as a float32 has them.
+func micro(x float64) float64 {
+	return float64(float32(math.Round(float64(float32(x*1e6))))) / 1e6
+}

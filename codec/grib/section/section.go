@@ -1,0 +1,264 @@
+// Package section finds the sections of GRIB messages, and which of them a field is made of.
+//
+// Edition 2 has a message of a header of 16 bytes, sections that begin with their length and number, and four bytes 7777:
+//
+//	GRIB … 2 length │ 1 │ 2 │ 3 │ 4 │ 5 │ 6 │ 7 │ 7777
+//	                    ╰───────╯   ╰───────────╯
+//	                     may be left out or repeated: 2–7, 3–7 or 4–7 for each further field
+//
+// Edition 1 has one field a message: a header of 8 bytes, section 1, sections 2 and 3 if flags in section 1 say so, and section 4.
+package section
+
+import (
+	"bytes"
+
+	"varve/codec/grib/keys"
+	"varve/codec/internal/corrupt"
+)
+
+// View returns n bytes from an offset on. It is an error if there are not as many.
+type View func(offset int64, n int) ([]byte, error)
+
+// ViewOf is the View of bytes in memory.
+func ViewOf(b []byte) View {
+	return func(offset int64, n int) ([]byte, error) {
+		if offset < 0 || n < 0 || offset > int64(len(b)) || int64(n) > int64(len(b))-offset {
+			return nil, corrupt.Errorf("%d bytes at offset %d lie outside the %d bytes of the message", n, offset, len(b))
+		}
+		return b[offset : offset+int64(n)], nil
+	}
+}
+
+// The lengths of headers, and of what ends a message.
+const (
+	header1 = 8
+	header2 = 16
+	End     = 4
+)
+
+var (
+	start = []byte("GRIB")
+	stop  = []byte("7777")
+)
+
+// Header is the beginning of a message.
+type Header struct {
+	Edition    int
+	Discipline int // of edition 2
+	Length     int64
+}
+
+// ReadHeader reads the header of the message at an offset. rest is how many bytes there are from there on. A header that
+// nobody could have written, or that is of another edition, is corrupt.
+func ReadHeader(view View, offset, rest int64) (Header, error) {
+	var h Header
+	if rest < header1+End {
+		return h, corrupt.Errorf("a message of %d bytes", rest)
+	}
+	b, err := view(offset, header1)
+	if err != nil {
+		return h, err
+	}
+	if !bytes.HasPrefix(b, start) {
+		return h, corrupt.Errorf("a message begins with %q, not %q", b[:4], start)
+	}
+	switch h.Edition = int(b[7]); h.Edition {
+	case 1:
+		h.Length = int64(keys.Unsigned(b[4:7]))
+		if h.Length&largeFlag != 0 {
+			h.Length, err = largeLength(view, offset, rest, h.Length)
+		}
+	case 2:
+		h.Discipline = int(b[6])
+		if b, err = view(offset+header1, int(min(rest, header2)-header1)); err == nil && len(b) == 8 {
+			h.Length = int64(keys.Unsigned(b) & (1<<63 - 1))
+		}
+	default:
+		return h, corrupt.Errorf("edition %d", h.Edition)
+	}
+	if err == nil && h.Length < header1+End {
+		err = corrupt.Errorf("a message that says it has %d bytes", h.Length)
+	}
+	return h, err
+}
+
+// ECMWF stores the length of a long message of edition 1 divided by 120, marked by the first bit. What that is too much stands where
+// section 4 has its length.
+const (
+	largeFlag = 1 << 23
+	largeUnit = 120
+)
+
+func largeLength(view View, offset, rest, stored int64) (int64, error) {
+	sections, err := walk1(view, offset, offset+rest)
+	if err != nil {
+		return 0, err
+	}
+	last := sections[len(sections)-1]
+	b, err := view(last.Offset, 3)
+	if err != nil {
+		return 0, err
+	}
+	if spare := int64(keys.Unsigned(b)); spare < largeUnit {
+		return (stored&^largeFlag)*largeUnit - spare + End, nil
+	}
+	return stored, nil
+}
+
+// Ends reports whether a message ends as it should.
+func Ends(view View, offset, length int64) (bool, error) {
+	b, err := view(offset+length-End, End)
+	return err == nil && bytes.Equal(b, stop), err
+}
+
+// Section is a section of a message.
+type Section struct {
+	Number         int
+	Offset, Length int64
+}
+
+// maxSections bounds the sections of a message: each takes five bytes at least.
+const maxSections = 1 << 16
+
+// Walk lists the sections of the message between two offsets. Without a header, what is there is a run of sections of edition 2.
+func Walk(view View, offset, end int64, edition int) ([]Section, error) {
+	if edition == 1 {
+		return walk1(view, offset, end-End)
+	}
+	return walk2(view, offset, end)
+}
+
+// walk1 lists the sections of edition 1; section 4 goes up to end, whatever its length is said to be.
+func walk1(view View, offset, end int64) ([]Section, error) {
+	at, out := offset+header1, []Section(nil)
+	flags := byte(0)
+	for number := 1; number <= 3; number++ {
+		if number == 2 && flags&0x80 == 0 || number == 3 && flags&0x40 == 0 {
+			continue
+		}
+		b, err := view(at, header1)
+		if err != nil {
+			return nil, err
+		}
+		if number == 1 {
+			flags = b[7]
+		}
+		length := int64(keys.Unsigned(b[:3]))
+		if length < 6 || length > end-at {
+			return nil, corrupt.Errorf("section %d at offset %d of the message says that it has %d bytes", number, at-offset, length)
+		}
+		out = append(out, Section{number, at, length})
+		at += length
+	}
+	if end-at < 3 {
+		return nil, corrupt.Errorf("no room for section 4 at offset %d of the message", at-offset)
+	}
+	return append(out, Section{4, at, end - at}), nil
+}
+
+func walk2(view View, offset, end int64) ([]Section, error) {
+	at, out := offset, []Section(nil)
+	if b, err := view(at, End); err != nil {
+		return nil, err
+	} else if bytes.Equal(b, start) {
+		at += header2
+	}
+	for at < end {
+		b, err := view(at, int(min(5, end-at)))
+		if err != nil {
+			return nil, err
+		}
+		if bytes.HasPrefix(b, stop) && end-at == End {
+			return out, nil
+		}
+		if len(b) < 5 {
+			return nil, corrupt.Errorf("%d bytes at offset %d of the message are no section", len(b), at-offset)
+		}
+		s := Section{int(b[4]), at, int64(keys.Unsigned(b[:4]))}
+		if s.Length < 5 || s.Length > end-at || s.Number < 1 || s.Number > 7 {
+			return nil, corrupt.Errorf("at offset %d of the message is section %d, which says that it has %d bytes", at-offset, s.Number, s.Length)
+		}
+		if out = append(out, s); len(out) > maxSections {
+			return nil, corrupt.Errorf("a message of more than %d sections", maxSections)
+		}
+		at += s.Length
+	}
+	return out, nil
+}
+
+// Field are the sections of one field of a message, by their numbers. One of no length is not there.
+type Field struct {
+	Sections [8]Section
+	// Bitmap is the section 6 that holds the bitmap, if the field's own says that it is that of a field before.
+	Bitmap Section
+}
+
+// Span is the run of bytes that holds what decoding needs of a field of edition 2: its grid, packing, bitmap and data.
+func (f *Field) Span() (from, to int64) {
+	data := f.Sections[7]
+	from = min(f.Sections[3].Offset, f.Sections[5].Offset)
+	if f.Bitmap.Length > 0 {
+		from = min(from, f.Bitmap.Offset)
+	}
+	return from, data.Offset + data.Length
+}
+
+// needed are the sections without which edition 2 has no field, in the order of their absence being told.
+var needed = [...]int{3, 4, 5, 6, 7}
+
+// bitmapBefore is the indicator of a section 6 whose bitmap is that of a field before.
+const bitmapBefore = 254
+
+// Fields puts sections together to fields. part says that the sections are not of a whole message, so that those of the product may be missing.
+func Fields(view View, sections []Section, edition int, part bool) ([]Field, error) {
+	if edition == 1 {
+		var f Field
+		for _, s := range sections {
+			f.Sections[s.Number] = s
+		}
+		return []Field{f}, nil
+	}
+	var out []Field
+	var now Field
+	var bitmap Section
+	last := 0
+	for _, s := range sections {
+		if s.Number <= last && last != 7 {
+			return out, corrupt.Errorf("section %d at offset %d follows section %d", s.Number, s.Offset, last)
+		}
+		last = s.Number
+		if now.Sections[s.Number] = s; s.Number == 6 {
+			b, err := view(s.Offset, int(min(s.Length, 6)))
+			if err != nil {
+				return out, err
+			}
+			now.Bitmap = Section{}
+			switch {
+			case len(b) < 6:
+				return out, corrupt.Errorf("section 6 at offset %d has %d bytes", s.Offset, s.Length)
+			case b[5] == bitmapBefore:
+				now.Bitmap = bitmap
+			case b[5] == 0:
+				bitmap = s
+			}
+		}
+		if s.Number != 7 {
+			continue
+		}
+		for _, n := range needed {
+			if now.Sections[n].Length == 0 && !(part && n <= 4) {
+				return out, corrupt.Errorf("section 7 at offset %d has no section %d in front of it", s.Offset, n)
+			}
+		}
+		out = append(out, now)
+		// The next field needs a packing, a bitmap and data of its own, and may have a product of its own.
+		now.Sections[5], now.Sections[6], now.Sections[7] = Section{}, Section{}, Section{}
+	}
+	if len(out) == 0 {
+		return nil, corrupt.Errorf("a message without data: no section 7")
+	}
+	if last != 7 {
+		return out, corrupt.Errorf("a message that ends with section %d", last)
+	}
+	return out, nil
+}

@@ -1,0 +1,289 @@
+package grib
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strings"
+
+	"varve/codec/grib"
+	"varve/codec/grib/geo"
+	"varve/codec/grib/keys"
+	"varve/readers/grib/internal/concepts"
+)
+
+// Facts are what a field says of itself, by the names that ecCodes has for it. Those that do not apply are left out.
+func (f *Field) Facts() map[string]any {
+	out := map[string]any{"edition": f.Edition, "centreName": f.Centre()}
+	f.identity(out)
+	f.gridFacts(out)
+	f.levelFacts(out)
+	f.timeFacts(out)
+	f.ensembleFacts(out)
+	f.nameFacts(out)
+	if pv := f.vertical(); pv != nil {
+		out["pv"] = summary(pv)
+	}
+	return out
+}
+
+// copy adds keys that are integers and not missing.
+func (f *Field) copy(out map[string]any, names ...string) {
+	for _, name := range names {
+		key, as, _ := strings.Cut(name, ">")
+		if as == "" {
+			as = key
+		}
+		if n, ok := f.Int(key); ok && !f.Missing(key) {
+			out[as] = n
+		}
+	}
+}
+
+func (f *Field) identity(out map[string]any) {
+	f.copy(out, "centre", "subCentre", "generatingProcessIdentifier", "productionStatusOfProcessedData", "typeOfProcessedData", "localDefinitionNumber", "significanceOfReferenceTime")
+	if f.Edition == 1 {
+		f.copy(out, "table2Version", "indicatorOfParameter")
+		out["productionStatusOfProcessedData"] = 0
+		out["productDefinitionTemplateNumber"] = f.template1()
+		if f.Grid != nil {
+			out["gridDefinitionTemplateNumber"], out["dataRepresentationType"] = f.Grid.Equivalent(), f.Grid.Template
+		}
+		return
+	}
+	f.copy(out, "discipline", "tablesVersion", "localTablesVersion", "productDefinitionTemplateNumber", "parameterCategory", "parameterNumber")
+	if f.template >= 30 && f.template <= 34 {
+		out["dataRepresentationType"] = 90 // as ecCodes has it of satellites
+	}
+	if f.Grid != nil {
+		out["gridDefinitionTemplateNumber"] = f.Grid.Template
+	}
+}
+
+// template1 is the product template of edition 2 that a field of edition 1 would have.
+func (f *Field) template1() int {
+	n, total := 0, int64(0)
+	if f.StepType() != "instant" {
+		n = 8
+	}
+	if _, ok := f.extra.Int("perturbationNumber"); ok {
+		total, _ = f.extra.Int("numberOfForecastsInEnsemble")
+	}
+	switch kind := f.label("marsType", "type"); {
+	case kind == "em" || kind == "es":
+		if number, _ := f.localNumber(); number == 1 {
+			return n + map[int]int{0: 2, 8: 4}[n]
+		}
+	case total > 0:
+		return n + map[int]int{0: 1, 8: 3}[n]
+	}
+	return n
+}
+
+// PackingFacts are what a field says of its packing.
+func (f *Field) PackingFacts(packed *grib.Field, info grib.Info) map[string]any {
+	out := map[string]any{
+		"packingType": info.Packing, "bitsPerValue": info.BitsPerValue, "referenceValue": info.Reference, "binaryScaleFactor": info.BinaryScale,
+		"decimalScaleFactor": info.DecimalScale, "bitmapPresent": flag(packed.Bitmap != nil), "numberOfValues": info.Coded,
+	}
+	if f.Edition == 2 {
+		out["dataRepresentationTemplateNumber"] = info.Template
+		if info.Template == 2 || info.Template == 3 {
+			out["missingValueManagementUsed"] = info.Management
+		}
+	}
+	return out
+}
+
+// degrees are angles of grid definitions: the key that is stored, and what Facts call it.
+var degrees = []string{
+	"latitudeOfFirstGridPoint", "longitudeOfFirstGridPoint", "latitudeOfLastGridPoint", "longitudeOfLastGridPoint", "LaD", "LoV", "Latin1", "Latin2",
+	"latitudeOfSouthernPole", "longitudeOfSouthernPole",
+}
+
+func (f *Field) gridFacts(out map[string]any) {
+	g := f.Grid
+	if g == nil {
+		return
+	}
+	out["gridType"], out["numberOfPoints"] = g.Type, g.Points
+	for key, n := range map[string]int{"Ni": g.Ni, "Nx": g.Ni, "Nj": g.Nj, "Ny": g.Nj} {
+		if n >= 0 {
+			out[key] = n
+		}
+	}
+	f.copy(out, "N", "J", "K", "M", "numberOfGridUsed", "shapeOfTheEarth")
+	if f.Edition == 1 && !g.Spectral() {
+		out["shapeOfTheEarth"] = 0
+	}
+	if g.Scans {
+		out["scanningMode"] = g.Scan
+		out["iScansNegatively"], out["jScansPositively"] = g.Scan>>7, g.Scan>>6&1
+		out["jPointsAreConsecutive"], out["alternativeRowScanning"] = g.Scan>>5&1, g.Scan>>4&1
+	}
+	for _, key := range degrees {
+		if v, ok := g.Degrees(key); ok {
+			out[key] = v
+		}
+	}
+	f.projectionFacts(out, g)
+	for axis, name := range map[string]string{"i": "iDirectionIncrement", "j": "jDirectionIncrement"} {
+		if v, ok := g.Increment(axis); ok {
+			out[name] = v
+		}
+	}
+	if flags, ok := g.Int("resolutionAndComponentFlags"); ok {
+		out["uvRelativeToGrid"] = flags >> 3 & 1
+	}
+	if p, ok := g.Pole(); ok {
+		out["angleOfRotation"] = p.Angle
+	}
+	if b, ok := g.Bytes("uuidOfHGrid"); ok {
+		out["uuidOfHGrid"] = hex.EncodeToString(b)
+	}
+	if g.Rows != nil {
+		pl := make([]float64, len(g.Rows))
+		for i, n := range g.Rows {
+			pl[i] = float64(n)
+		}
+		out["pl"] = summary(pl)
+	}
+}
+
+func (f *Field) projectionFacts(out map[string]any, g *geo.Grid) {
+	for axis, names := range map[string][]string{"DxInMetres": {"DxInMetres", "Dx", "xDirectionGridLengthInMillimetres"}, "DyInMetres": {"DyInMetres", "Dy", "yDirectionGridLengthInMillimetres"}} {
+		if g.Type == "mercator" {
+			names = append(names, strings.NewReplacer("x", "i", "y", "j").Replace(axis), axis[:1]+map[byte]string{'x': "i", 'y': "j"}[axis[1]])
+		}
+		if v, ok := g.Metres(names...); ok {
+			out[axis] = v
+		}
+	}
+	switch g.Type {
+	case "polar_stereographic":
+		if f.Edition == 1 {
+			out["LaD"] = 60.0
+		}
+	case "lambert", "albers":
+		if v, ok := g.Degrees("Latin1"); ok && f.Edition == 1 {
+			out["LaD"] = v
+		}
+	case "mercator":
+		if v, ok := g.Degrees("Latin"); ok && f.Edition == 1 {
+			out["LaD"] = v
+		}
+	}
+}
+
+func (f *Field) levelFacts(out map[string]any) {
+	out["NV"] = f.nv()
+	f.copy(out, "typeOfFirstFixedSurface", "scaleFactorOfFirstFixedSurface", "scaledValueOfFirstFixedSurface", "typeOfSecondFixedSurface",
+		"scaleFactorOfSecondFixedSurface", "scaledValueOfSecondFixedSurface", "indicatorOfTypeOfLevel")
+	for _, key := range []string{"typeOfFirstFixedSurface", "typeOfSecondFixedSurface"} {
+		if n, ok := f.Int(key); ok {
+			out[key] = n // 255 says that there is none
+		}
+	}
+	if l, ok := f.Level(); ok {
+		out["typeOfLevel"], out["level"], out["topLevel"], out["bottomLevel"] = l.Type, l.Value, l.Top, l.Bottom
+	}
+}
+
+func (f *Field) timeFacts(out map[string]any) {
+	if when, err := f.Reference(); err == nil {
+		out["dataDate"], out["dataTime"] = when.Year()*10000+int(when.Month())*100+when.Day(), when.Hour()*100+when.Minute()
+	}
+	out["stepType"] = f.StepType()
+	f.copy(out, "typeOfStatisticalProcessing")
+	s, ok := f.Step()
+	if !ok {
+		return
+	}
+	out["stepRange"], out["startStep"], out["endStep"], out["stepUnits"] = s.Range(), s.StartText(), s.EndText(), s.Unit
+	if when, ok := f.Valid(); ok {
+		out["validityDate"], out["validityTime"] = when.Year()*10000+int(when.Month())*100+when.Day(), when.Hour()*100+when.Minute()
+	}
+}
+
+func (f *Field) ensembleFacts(out map[string]any) {
+	f.copy(out, "perturbationNumber>number", "numberOfForecastsInEnsemble", "typeOfEnsembleForecast", "derivedForecast", "probabilityType", "percentileValue")
+	for key, table := range map[string]string{"marsClass": "class", "marsStream": "stream", "marsType": "type"} {
+		if text := f.label(key, table); text != "" {
+			out[key] = text
+		}
+	}
+	if b, ok := f.labels.Bytes("experimentVersionNumber"); ok {
+		out["expver"] = string(b)
+	}
+	if f.Edition == 2 {
+		n, _ := f.Int("typeOfProcessedData")
+		out["dataType"] = concepts.Code("1.4", n)
+	}
+	if kind, ok := out["marsType"]; ok {
+		out["dataType"] = kind
+	}
+	f.projectFacts(out)
+}
+
+// projectFacts are the labels that ecCodes gives the fields of TIGGE, S2S and their like.
+func (f *Field) projectFacts(out map[string]any) {
+	status, ok := f.ident.Int("productionStatusOfProcessedData")
+	if !ok || f.Edition == 1 {
+		return
+	}
+	kind, _ := f.ident.Int("typeOfProcessedData")
+	switch status {
+	case 4, 5, 6, 7:
+		out["marsClass"] = map[bool]string{true: "ti", false: "s2"}[status < 6]
+		out["expver"] = "prod"
+		if name := map[int64]string{2: "fc", 3: "cf", 4: "pf"}[kind]; name != "" {
+			out["marsType"] = name
+		}
+		out["marsStream"] = map[bool]string{true: "oper", false: "enfo"}[kind == 0 || kind == 2]
+	case 8, 9, 10, 11:
+		out["marsClass"] = map[bool]string{true: "ur", false: "rr"}[status < 10]
+		if name := map[int64]string{0: "an", 1: "fc"}[kind]; name != "" {
+			out["marsType"] = name
+		}
+		out["marsStream"] = map[bool]string{true: "enda", false: "oper"}[f.template == 1 || f.template == 11]
+	}
+}
+
+func (f *Field) nameFacts(out map[string]any) {
+	n := f.Names()
+	out["shortName"], out["name"], out["units"], out["cfName"], out["cfVarName"], out["paramId"] = n.ShortName, n.Name, n.Units, n.StandardName, n.VarName, n.ParamID
+}
+
+// vertical are the vertical coordinates of model levels, or nil.
+func (f *Field) vertical() []float64 {
+	n := f.nv()
+	if n == 0 {
+		return nil
+	}
+	read, b, at := keys.IBM, f.definition, 0
+	if f.Edition == 2 {
+		if surface, _ := f.param.Int("typeOfFirstFixedSurface"); surface == 150 {
+			return nil // a number of levels, and not these
+		}
+		read, b, at = ieee, f.product, len(f.product)-4*n
+	} else {
+		at = f.Grid.VerticalAt(b)
+	}
+	if at < 0 || at > len(b) || 4*n > len(b)-at {
+		return nil
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = read(b[at+4*i:][:4])
+	}
+	return out
+}
+
+func ieee(b []byte) float64 { return float64(math.Float32frombits(binary.BigEndian.Uint32(b))) }
+
+// summary is how lists are told: how long they are, and the hash of their elements as float64.
+func summary(list []float64) map[string]any {
+	sum := sha256.Sum256(doubles(list))
+	return map[string]any{"count": len(list), "sha256": hex.EncodeToString(sum[:])}
+}

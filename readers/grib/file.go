@@ -1,0 +1,292 @@
+package grib
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"varve/codec/grib"
+	"varve/codec/grib/geo"
+	"varve/codec/grib/message"
+	"varve/codec/grib/section"
+	"varve/readers"
+	"varve/readers/source"
+)
+
+// Format is the readers.Reader of GRIB files.
+type Format struct{}
+
+// searched is how far into a file the first message is looked for: bulletins have headers.
+const searched = 4096
+
+// Detect reports whether a message of an edition that is read begins near the beginning of a source.
+func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
+	if src.IsFolder() || src.Size() < 16 {
+		return false, ctx.Err()
+	}
+	head, err := src.View(ctx, 0, int(min(src.Size(), searched)))
+	if err != nil {
+		return false, err
+	}
+	for at := 0; ; at++ {
+		i := bytes.Index(head[at:], start)
+		if at += i; i < 0 || at+8 > len(head) {
+			return false, nil
+		}
+		if edition := head[at+7]; edition == 1 || edition == 2 {
+			return true, nil
+		}
+	}
+}
+
+// Open reads the headers of all messages.
+func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	f, err := OpenFile(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return f.Dataset()
+}
+
+var start = []byte("GRIB")
+
+// File is a GRIB file, of which the headers were read.
+type File struct {
+	src    *source.Source
+	Fields []*Field
+	// Problems are messages that cannot be read.
+	Problems []readers.Problem
+}
+
+// OpenFile reads the headers of all messages of a file. A file of which no message can be read is an error.
+func OpenFile(ctx context.Context, src *source.Source) (*File, error) {
+	f := &File{src: src}
+	s := scanner{File: f, ctx: ctx, grids: map[string]parsed{}}
+	if err := s.scan(); err != nil {
+		return nil, err
+	}
+	if len(f.Fields) == 0 {
+		err := error(readers.Corruptf("no GRIB message of edition 1 or 2"))
+		if len(f.Problems) > 0 {
+			err = f.Problems[0].Err
+		}
+		return nil, asError(src, err)
+	}
+	return f, nil
+}
+
+func asError(src *source.Source, err error) error {
+	var known *readers.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &readers.Error{Source: src.Name(), Offset: -1, Err: err}
+}
+
+// maxProblems bounds the messages that are told one by one.
+const maxProblems = 1000
+
+// parsed is a grid definition and what was made of it.
+type parsed struct {
+	section []byte
+	grid    *geo.Grid
+	err     error
+}
+
+// scanner finds the messages of a file.
+type scanner struct {
+	*File
+	ctx   context.Context
+	grids map[string]parsed // by their section
+}
+
+func (s *scanner) view(offset int64, n int) ([]byte, error) {
+	if offset < 0 || int64(n) > s.src.Size()-offset {
+		return nil, readers.Corruptf("%d bytes at offset %d reach over the end of the file, at %d", n, offset, s.src.Size())
+	}
+	return s.src.View(s.ctx, offset, n)
+}
+
+func (s *scanner) scan() error {
+	for at := int64(0); ; {
+		next, err := s.find(at)
+		if err != nil || next < 0 {
+			return err
+		}
+		length, err := s.message(next)
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		if err != nil {
+			if !errors.Is(err, readers.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
+				return err
+			}
+			if len(s.Problems) < maxProblems {
+				path := fmt.Sprintf("/message at %d", next)
+				s.Problems = append(s.Problems, readers.Problem{Path: path, Err: &readers.Error{Source: s.src.Name(), Offset: next, Err: err}})
+			}
+		}
+		at = next + max(length, int64(len(start)))
+	}
+}
+
+// window is how many bytes are searched at once for the next message.
+const window = 1 << 12
+
+// find returns where the next message begins from an offset on, or -1.
+func (s *scanner) find(at int64) (int64, error) {
+	for at < s.src.Size() {
+		n := int(min(s.src.Size()-at, window))
+		b, err := s.src.View(s.ctx, at, n)
+		if err != nil {
+			return -1, err
+		}
+		if i := bytes.Index(b, start); i >= 0 {
+			return at + int64(i), nil
+		}
+		if n < window {
+			break
+		}
+		at += int64(n - len(start) + 1)
+	}
+	return -1, nil
+}
+
+// message reads the message at an offset, and returns how long it is: 0 if that is not known.
+func (s *scanner) message(at int64) (int64, error) {
+	rest := s.src.Size() - at
+	h, err := section.ReadHeader(s.view, at, rest)
+	if err != nil {
+		return 0, err
+	}
+	if h.Length > rest {
+		return 0, readers.Corruptf("the message says that it has %d bytes, and there are %d up to the end of the file", h.Length, rest)
+	}
+	ends, err := section.Ends(s.view, at, h.Length)
+	if err != nil {
+		return 0, err
+	}
+	if !ends {
+		return 0, readers.Corruptf("the message says that it has %d bytes, and they do not end with 7777", h.Length)
+	}
+	list, err := section.Walk(s.view, at, at+h.Length, h.Edition)
+	if err != nil {
+		return h.Length, err
+	}
+	fields, err := section.Fields(s.view, list, h.Edition, false)
+	if err != nil {
+		return h.Length, err
+	}
+	for i := range fields {
+		f := &Field{Offset: at, Length: h.Length, Index: i, Count: len(fields), Edition: h.Edition, Discipline: h.Discipline, From: at, To: at + h.Length}
+		if len(fields) > 1 {
+			f.From, f.To = fields[i].Span()
+		}
+		if err := s.field(f, &fields[i]); err != nil {
+			return h.Length, err
+		}
+		s.Fields = append(s.Fields, f)
+	}
+	return h.Length, nil
+}
+
+// maxHeader bounds the length of a section other than the values and the bitmap.
+const maxHeader = 64 << 20
+
+// load returns the bytes of a section, which is none of the large ones.
+func (s *scanner) load(sec section.Section) ([]byte, error) {
+	if sec.Length > maxHeader {
+		return nil, readers.Corruptf("section %d at offset %d has %d bytes, more than %d", sec.Number, sec.Offset, sec.Length, maxHeader)
+	}
+	b, err := s.view(sec.Offset, int(sec.Length))
+	return bytes.Clone(b), err // a view keeps a whole block in memory
+}
+
+func (s *scanner) field(f *Field, sections *section.Field) (err error) {
+	gridIn := 3
+	if f.identification, err = s.load(sections.Sections[1]); err != nil {
+		return err
+	}
+	if f.Edition == 1 {
+		gridIn = 2
+		if len(f.identification) < 28 {
+			return readers.Corruptf("section 1 has %d bytes, at least 28 are expected", len(f.identification))
+		}
+	} else {
+		if f.local, err = s.load(sections.Sections[2]); err != nil {
+			return err
+		}
+		if f.product, err = s.load(sections.Sections[4]); err != nil {
+			return err
+		}
+		if len(f.identification) < 21 || len(f.product) < 9 {
+			return readers.Corruptf("sections 1 and 4 have %d and %d bytes, at least 21 and 9 are expected", len(f.identification), len(f.product))
+		}
+	}
+	grid := sections.Sections[gridIn]
+	f.GridOffset, f.GridLength = grid.Offset, grid.Length
+	if err = s.grid(f, grid); err != nil {
+		return err
+	}
+	if err = s.packing(f, sections.Sections[5]); err != nil {
+		return err
+	}
+	f.read()
+	return nil
+}
+
+// grid parses the grid definition, which messages of a file mostly share.
+func (s *scanner) grid(f *Field, sec section.Section) error {
+	if sec.Length == 0 {
+		f.Grid, f.GridErr = geo.Predefined(int(f.identification[6]))
+		return nil
+	}
+	if sec.Length > maxHeader {
+		return readers.Corruptf("section %d has %d bytes, more than %d", sec.Number, sec.Length, maxHeader)
+	}
+	b, err := s.view(sec.Offset, int(sec.Length))
+	if err != nil {
+		return err
+	}
+	known, ok := s.grids[string(b)]
+	if !ok {
+		known.section = bytes.Clone(b)
+		known.grid, known.err = geo.Parse(f.Edition, known.section)
+		s.grids[string(known.section)] = known
+	}
+	f.Grid, f.GridErr, f.definition = known.grid, known.err, known.section
+	return nil
+}
+
+// packing tells whether values can be unpacked, as far as the headers of edition 2 say it.
+func (s *scanner) packing(f *Field, sec section.Section) error {
+	if f.Grid == nil {
+		f.PackingErr = f.GridErr
+		return nil
+	}
+	if f.Edition == 1 {
+		return nil
+	}
+	b, err := s.load(sec)
+	if err != nil {
+		return err
+	}
+	if _, err = (&grib.Field{Edition: 2, Section5: b, Section7: make([]byte, 5)}).Describe(); errors.Is(err, errors.ErrUnsupported) {
+		f.PackingErr = err
+	}
+	return nil
+}
+
+// Read returns the packed values of a field, and its grid.
+func (f *File) Read(ctx context.Context, field *Field) (*grib.Field, *geo.Grid, error) {
+	b := make([]byte, field.To-field.From)
+	if _, err := f.src.ReadAt(ctx, b, field.From); err != nil {
+		return nil, nil, err
+	}
+	packed, grid, err := message.Open(b)
+	if err != nil {
+		err = &readers.Error{Source: f.src.Name(), Offset: field.Offset, Err: err}
+	}
+	return packed, grid, err
+}
