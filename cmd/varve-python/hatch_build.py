@@ -25,7 +25,7 @@ TAGS = {
 class CustomBuildHook(BuildHookInterface[Any]):
     """Adds the binary as a script of the wheel, which installers put on the PATH."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the binary, and say what the wheel is for."""
         if version == "editable":
             return

@@ -17,6 +17,7 @@ import (
 type appendOptions struct {
 	combineOptions
 	skipKnown bool
+	json      bool
 }
 
 func newAppendCommand() *cobra.Command {
@@ -39,6 +40,7 @@ follows what is new, and whoever reads OUT meanwhile sees the old state or the n
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "pass over files that OUT has already, if they are as they were scanned")
 	return cmd
 }
@@ -63,7 +65,10 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	shown.finish()
 	if err != nil {
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
-		return interrupted(cmd.Context(), err)
+		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
+	}
+	if opts.json {
+		return outcomeJSON(cmd.OutOrStdout(), outcome)
 	}
 	if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,6 +19,7 @@ import (
 type buildOptions struct {
 	combineOptions
 	force bool
+	json  bool
 }
 
 func newBuildCommand() *cobra.Command {
@@ -42,6 +45,7 @@ says the same and writes nothing.
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "replace what OUT holds; its history is kept")
 	return cmd
 }
@@ -64,9 +68,33 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	shown.finish()
 	if err != nil {
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
-		return interrupted(cmd.Context(), err)
+		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
+	}
+	if opts.json {
+		return outcomeJSON(cmd.OutOrStdout(), outcome)
 	}
 	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+}
+
+// outcomeJSON prints what a command wrote, and what there is to know about it.
+func outcomeJSON(out io.Writer, o *build.Outcome) error {
+	return printJSON(out, struct {
+		Snapshot string           `json:"snapshot"`
+		Sources  int64            `json:"sources"`
+		Findings []report.Finding `json:"findings"`
+	}{o.Snapshot.ID, o.Snapshot.Sources, append([]report.Finding{}, o.Report.Findings...)})
+}
+
+// refusalJSON prints the findings that an error has, if they are to be JSON, and returns the error.
+func refusalJSON(out io.Writer, asJSON bool, err error) error {
+	var refused *plan.Error
+	if !asJSON || !errors.As(err, &refused) {
+		return err
+	}
+	failed := printJSON(out, struct {
+		Findings []report.Finding `json:"findings"`
+	}{refused.Findings})
+	return cmp.Or(failed, err)
 }
 
 // printOutcome says what a command wrote, and what there is to know about it.

@@ -25,9 +25,17 @@ type progress struct {
 	some    bool      // was done
 	started time.Time
 	said    time.Time
+	events  bool   // a line for programs, several times a second
+	doing   string // what an event calls it
 }
 
-const sayEvery = 10 * time.Second
+// eventsVariable has progress written for a program: "progress scanning files 12 340" a line.
+const eventsVariable = "VARVE_PROGRESS"
+
+const (
+	sayEvery   = 10 * time.Second
+	eventEvery = 100 * time.Millisecond
+)
 
 // newProgress shows how many files are scanned.
 func newProgress(out io.Writer, quiet bool) *progress {
@@ -36,7 +44,7 @@ func newProgress(out io.Writer, quiet bool) *progress {
 
 func newProgressOf(out io.Writer, quiet bool, doing, unit string) *progress {
 	now := time.Now()
-	p := &progress{out: out, quiet: quiet, unit: unit, begun: now, started: now, said: now}
+	p := &progress{out: out, quiet: quiet, unit: unit, begun: now, started: now, said: now, doing: doing, events: !quiet && os.Getenv(eventsVariable) == "events"}
 	if file, ok := out.(*os.File); ok && !quiet && term.IsTerminal(int(file.Fd())) {
 		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(doing),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
@@ -57,7 +65,7 @@ func (p *progress) then(doing, unit string) func(done, total int64) {
 func (p *progress) begin(doing, unit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.unit, p.started = unit, time.Now()
+	p.doing, p.unit, p.started = doing, unit, time.Now()
 	if p.bar != nil {
 		p.bar.Describe(doing)
 	}
@@ -70,6 +78,11 @@ func (p *progress) update(done, total int64) {
 	p.some = p.some || done > 0
 	switch {
 	case p.quiet:
+	case p.events:
+		if now := time.Now(); done == total || now.Sub(p.said) >= eventEvery {
+			p.said = now
+			fmt.Fprintln(p.out, "progress", p.doing, p.unit, done, total)
+		}
 	case p.bar != nil:
 		p.bar.ChangeMax64(total)
 		p.bar.Set64(done) // an error is one of the terminal's, which nobody can tell the user

@@ -46,6 +46,8 @@
 //	5 get    u32 dataset, u8 range, i64 a, i64 b, key → the bytes of a key of the Zarr hierarchy
 //	             range 0: all; 1: from a up to b; 2: from a on; 3: the last a
 //	6 list   u32 dataset, i64 start, i64 most, prefix → JSON: "keys" and where to go on, "next"
+//	7 draw   u32 dataset, u32 array                   →  SVG: where its chunks are, and how they are served
+//	8 sources u32 dataset, i64 start, i64 most        →  JSON: "sources" with "url", "size" and so on, and "next"
 //
 // Elements of a fixed size are packed. Of elements of varying size the payload has a u32 length for
 // each, then all their bytes.

@@ -84,6 +84,10 @@ func (s *Server) handle(ctx context.Context, l *link, op byte, raw []byte) error
 		return s.get(ctx, l, b, done)
 	case opList:
 		return s.list(ctx, l, b, done)
+	case opDraw:
+		return s.draw(ctx, l, b, done)
+	case opSources:
+		return s.sources(ctx, l, b, done)
 	}
 	done()
 	return s.fail(l, fmt.Errorf("%w: no operation %d", errRequest, op))

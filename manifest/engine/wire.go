@@ -23,12 +23,14 @@ const (
 )
 
 const (
-	opHello = 1
-	opOpen  = 2
-	opClose = 3
-	opRead  = 4
-	opGet   = 5
-	opList  = 6
+	opHello   = 1
+	opOpen    = 2
+	opClose   = 3
+	opRead    = 4
+	opGet     = 5
+	opList    = 6
+	opDraw    = 7
+	opSources = 8
 )
 
 const answerHead = 16

@@ -25,10 +25,23 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         values[0, 0, 0] = np.nan
         ds = xr.Dataset(
             {"t2m": (("time", "lat", "lon"), values, {"units": "K"}), "name": ("lat", np.array([f"row {i}" for i in range(60)], object))},
-            {"time": ("time", np.arange(day, day + days), {"units": "days since 2021-01-01"}), "lat": np.linspace(-59, 59, 60), "lon": np.arange(80) * 4.5},
+            {
+                "time": ("time", np.arange(day, day + days), {"units": "days since 2021-01-01"}),
+                "lat": np.linspace(-59, 59, 60),
+                "lon": np.arange(80) * 4.5,
+            },
             {"title": "made for tests"},
         )
-        encoding = {"t2m": {"dtype": "i2", "scale_factor": 0.01, "add_offset": 280.0, "_FillValue": -32768, "zlib": True, "chunksizes": (days, 30, 40)}}
+        encoding = {
+            "t2m": {
+                "dtype": "i2",
+                "scale_factor": 0.01,
+                "add_offset": 280.0,
+                "_FillValue": -32768,
+                "zlib": True,
+                "chunksizes": (days, 30, 40),
+            }
+        }
         names.append(str(folder / f"2021-{month:02}.nc"))
         ds.to_netcdf(names[-1], engine="netcdf4", encoding=encoding)
         day += days

@@ -2,4 +2,89 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from varve_zarr.errors import (
+    Cancelled,
+    Corrupt,
+    EngineError,
+    ManifestDamaged,
+    NotAllowed,
+    NotFound,
+    Refused,
+    SourceChanged,
+    Unsupported,
+    Usage,
+    VarveError,
+)
+
+if TYPE_CHECKING:
+    from varve_zarr.commands import (
+        append,
+        build,
+        check,
+        demo,
+        export_icechunk,
+        export_kerchunk,
+        export_table,
+        export_zarr,
+        history,
+        scan,
+        verify,
+    )
+    from varve_zarr.report import Manifest, Report
+    from varve_zarr.store import Store
+
 __version__ = "0.1.0"
+
+_COMMANDS = (
+    "append",
+    "build",
+    "check",
+    "demo",
+    "export_icechunk",
+    "export_kerchunk",
+    "export_table",
+    "export_zarr",
+    "history",
+    "scan",
+    "verify",
+)
+# What is imported when it is first used: xarray loads this package for each program that opens a file of any kind.
+_WHERE = {"Manifest": "report", "Report": "report", "Store": "store", **dict.fromkeys(_COMMANDS, "commands")}
+
+__all__ = [
+    "Cancelled",
+    "Corrupt",
+    "EngineError",
+    "Manifest",
+    "ManifestDamaged",
+    "NotAllowed",
+    "NotFound",
+    "Refused",
+    "Report",
+    "SourceChanged",
+    "Store",
+    "Unsupported",
+    "Usage",
+    "VarveError",
+    "__version__",
+    "append",
+    "build",
+    "check",
+    "demo",
+    "export_icechunk",
+    "export_kerchunk",
+    "export_table",
+    "export_zarr",
+    "history",
+    "scan",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"varve_zarr.{_WHERE[name]}"), name)

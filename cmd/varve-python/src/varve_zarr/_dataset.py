@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import struct
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from varve_zarr import _engine
-from varve_zarr._engine import GET, LIST, NO_KEY, OPEN, READ, Engine
+from varve_zarr._engine import DRAW, GET, LIST, NO_KEY, OPEN, READ, SOURCES, Engine
 from varve_zarr.errors import Closed, Usage
 
 Axis = int | np.integer[Any] | slice | npt.NDArray[np.integer[Any]]
@@ -93,12 +94,26 @@ class Dataset:
     def __init__(self, name: str, snapshot: str, options: Options) -> None:
         self.name, self.snapshot, self.options = name, snapshot, options
         self._at: tuple[Engine, int] | None = None
+        self._openers = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _shared, (self.name, self.snapshot, self.options)
 
     def __del__(self) -> None:
         self.close()
+
+    def opened(self) -> None:
+        """Count who opened the dataset, so that it stays open until all of them have closed it."""
+        with _lock:
+            self._openers += 1
+
+    def release(self) -> None:
+        """Close the dataset if nobody else has it open."""
+        with _lock:
+            self._openers -= 1
+            others = self._openers > 0
+        if not others:
+            self.close()
 
     def close(self) -> None:
         """Let the varve process forget the dataset. A later read opens it again."""
@@ -119,12 +134,11 @@ class Dataset:
         def do(engine: Engine) -> tuple[int, bytes]:
             return engine.ask(op, struct.pack("<I", self.handle(engine)) + body, into)
 
-        try:
-            result: tuple[int, bytes] = _engine.ask_retrying(self.options.storage, do)
-        except Closed:  # by another thread
+        for _ in range(9):
+            with contextlib.suppress(Closed):  # by another thread, just now
+                return _engine.ask_retrying(self.options.storage, do)
             self._at = None
-            result = _engine.ask_retrying(self.options.storage, do)
-        return result
+        return _engine.ask_retrying(self.options.storage, do)
 
     def get(self, key: str, kind: int = 0, a: int = 0, b: int = 0) -> bytes | None:
         """Return a value of the Zarr hierarchy, or a part of it; None if there is none."""
@@ -136,8 +150,32 @@ class Dataset:
         answer = json.loads(self.ask(LIST, struct.pack("<qq", start, most) + prefix.encode())[1])
         return answer["keys"], answer["next"]
 
+    def sources(self) -> Iterator[dict[str, Any]]:
+        """Yield the sources, in the order in which they were scanned."""
+        start = 0
+        while True:
+            answer = json.loads(self.ask(SOURCES, struct.pack("<qq", start, 10_000))[1])
+            yield from answer["sources"]
+            start = answer["next"]
+            if start == 0:
+                return
+
+    def draw(self, array: int) -> str:
+        """Return a picture, as SVG, of where the chunks of an array are."""
+        return self.ask(DRAW, struct.pack("<I", array))[1].decode()
+
 
 _lock = threading.Lock()
+
+
+def _forked() -> None:
+    """In a forked child: another thread may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 _datasets: weakref.WeakValueDictionary[tuple[str, str, Options], Dataset] = weakref.WeakValueDictionary()
 
 
@@ -172,7 +210,14 @@ def open_dataset(name: str | os.PathLike[str], snapshot: str | None, options: Op
     groups = {g["path"]: g["attributes"] for g in answer["groups"]}
     arrays = tuple(
         ArrayInfo(
-            i, a["path"], tuple(a["dims"]), tuple(a["shape"]), _dtype(a["dtype"]), tuple(_chunks(c) for c in a["chunks"]), a["attributes"], a["dtype"] == "T"
+            i,
+            a["path"],
+            tuple(a["dims"]),
+            tuple(a["shape"]),
+            _dtype(a["dtype"]),
+            tuple(_chunks(c) for c in a["chunks"]),
+            a["attributes"],
+            a["dtype"] == "T",
         )
         for i, a in enumerate(answer["arrays"])
     )

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from varve_zarr import _binary, _memory
 from varve_zarr.errors import EngineError, of_code
 
 VERSION = 1
-HELLO, OPEN, CLOSE, READ, GET, LIST = range(1, 7)
+HELLO, OPEN, CLOSE, READ, GET, LIST, DRAW, SOURCES = range(1, 9)
 DONE, STAGED, NO_KEY, FAILED = range(4)
 
 _HEAD = struct.Struct("<IIQ")
@@ -157,7 +158,7 @@ class Engine:
         with theirs:
             # In a session of its own, so that Ctrl-C reaches Python only.
             self.process = subprocess.Popen(
-                [self.binary, "engine"], stdin=theirs, stdout=subprocess.DEVNULL, env=environment, start_new_session=True, cwd="/"
+                [self.binary, "engine"], stdin=theirs.fileno(), stdout=subprocess.DEVNULL, env=environment, start_new_session=True, cwd="/"
             )
         self._control = ours
 
@@ -166,7 +167,8 @@ class Engine:
         self.process = subprocess.Popen(
             [self.binary, "engine", "--loopback"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, creationflags=flags
         )
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self._control = self.process.stdin
         self._token = secrets.token_hex(32).encode()
         self.process.stdin.write(self._token + b"\n")
@@ -186,7 +188,9 @@ class Engine:
                 self.process.wait(2)
             status = self.process.returncode
             self.stop()
-            raise EngineError(f"{self.binary} engine ended at once, with exit code {status}: it is no varve, or an old one; {_REINSTALL}") from None
+            raise EngineError(
+                f"{self.binary} engine ended at once, with exit code {status}: it is no varve, or an old one; {_REINSTALL}"
+            ) from None
         except Exception:
             self.stop()
             raise
@@ -204,7 +208,7 @@ class Engine:
         return Connection(ours)
 
     def ask(self, op: int, body: bytes, into: NDArray | None = None) -> tuple[int, bytes]:
-        """Send a request and return its answer, whose payload is in ``into`` if there is such. A failure is raised as the exception of its code."""
+        """Return the answer to a request, whose payload is in ``into`` if there is such. A failure is raised by its code."""
         connection = self._take()
         staged = into is not None and len(into) >= _memory.SMALLEST and not _LOOPBACK
         try:
@@ -328,7 +332,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def ask_retrying(storage: tuple[tuple[str, str], ...], do: Any) -> Any:
+def ask_retrying[T](storage: tuple[tuple[str, str], ...], do: Callable[[Engine], T]) -> T:
     """Return ``do(engine)``, with another process if the first one ends meanwhile: requests change nothing."""
     engine = get(storage)
     try:
@@ -342,4 +346,6 @@ def ask_retrying(storage: tuple[tuple[str, str], ...], do: Any) -> Any:
     except _Lost:
         second = engine.said()
         forget(engine)
-    raise EngineError(f"{first}, and when the request was repeated, {second}; is there memory enough? A smaller selection takes less") from None
+    raise EngineError(
+        f"{first}, and when the request was repeated, {second}; is there memory enough? A smaller selection takes less"
+    ) from None

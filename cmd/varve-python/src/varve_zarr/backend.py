@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import itertools
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +31,7 @@ class VarveArray(BackendArray):
 
     def __init__(self, dataset: Dataset, info: ArrayInfo) -> None:
         self.shape = info.shape
-        self.dtype = create_vlen_dtype(str) if info.is_text else info.dtype
+        self.dtype = create_vlen_dtype(str) if info.is_text else info.dtype  # type: ignore[no-untyped-call]
         self._reader = Reader(dataset, info.number, info.shape, info.dtype, info.is_text)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
@@ -43,10 +48,15 @@ class VarveStore(AbstractDataStore):
         below = self._group.rstrip("/") + "/"
         if self._group not in contents.groups and not any(a.path.startswith(below) for a in contents.arrays):
             raise NotFound(f"{dataset.name}: there is no group {self._group}; there are {', '.join(groups_of(contents))}")
+        self._closed = False
+        dataset.opened()
 
     def get_variables(self) -> dict[str, Variable]:
         return {
-            name: self._variable(a) for a in self._contents.arrays for parent, _, name in (a.path.rpartition("/"),) if (parent or "/") == self._group
+            name: self._variable(a)
+            for a in self._contents.arrays
+            for parent, _, name in (a.path.rpartition("/"),)
+            if (parent or "/") == self._group
         }
 
     def _variable(self, info: ArrayInfo) -> Variable:
@@ -62,13 +72,15 @@ class VarveStore(AbstractDataStore):
         return {k: v for k, v in self._contents.groups.get(self._group, {}).items() if not k.lower().startswith("_nc")}
 
     def get_dimensions(self) -> dict[str, int]:
-        return {d: n for v in self.get_variables().values() for d, n in zip(v.dims, v.shape, strict=True)}
+        return {str(d): n for v in self.get_variables().values() for d, n in zip(v.dims, v.shape, strict=True)}
 
     def get_encoding(self) -> dict[str, Any]:
         return {"source": self._dataset.name, "snapshot": self._dataset.snapshot}
 
     def close(self) -> None:
-        self._dataset.close()
+        if not self._closed:
+            self._closed = True
+            self._dataset.release()
 
 
 def groups_of(contents: Contents) -> list[str]:
@@ -81,6 +93,48 @@ def groups_of(contents: Contents) -> list[str]:
     return sorted(paths)
 
 
+_DECODING = ("mask_and_scale", "decode_times", "concat_characters", "decode_coords", "use_cftime", "decode_timedelta")
+
+
+def is_manifest(name: Any) -> bool:
+    """Whether a name is that of a manifest: a folder with what every one has, or a prefix that ends in .varve."""
+    if not isinstance(name, str | os.PathLike):
+        return False
+    text = os.fspath(name)
+    if "://" in text:
+        return text.rstrip("/").endswith(".varve")
+    return os.path.isfile(os.path.join(text, "current")) and os.path.isdir(os.path.join(text, "snapshots"))
+
+
+def _opened(
+    name: Any, snapshot: str | None, options: Options, manifest: str | os.PathLike[str] | None, flags: Mapping[str, Any]
+) -> tuple[Dataset, Contents]:
+    """Open a manifest, or an archive, of which a manifest is built where told or in a folder that goes with the process."""
+    if (
+        manifest is None
+        and not flags
+        and (is_manifest(name) or (isinstance(name, str | os.PathLike) and os.fspath(name).rstrip("/\\").endswith(".varve")))
+    ):
+        return _dataset.open_dataset(name, snapshot, options)
+    from varve_zarr import commands
+
+    out = manifest if manifest is not None else os.path.join(_temporary_folder(), f"{next(_numbers)}.varve")
+    commands.build(out, name, storage_options=dict(options.storage), allow=list(options.allow), download=options.download, **flags)
+    return _dataset.open_dataset(out, snapshot, options)
+
+
+_numbers = itertools.count(1)
+
+
+@functools.cache
+def _temporary_folder() -> str:
+    """Return a folder for the manifests of archives that have none. It is removed when the process ends."""
+    folder = tempfile.mkdtemp(prefix="varve-manifests-")
+    made_by = os.getpid()
+    atexit.register(lambda: os.getpid() == made_by and shutil.rmtree(folder, ignore_errors=True))
+    return folder
+
+
 class VarveBackendEntrypoint(BackendEntrypoint):
     """Opens manifests of varve, and archives that have none yet."""
 
@@ -89,17 +143,12 @@ class VarveBackendEntrypoint(BackendEntrypoint):
     supports_groups = True
     open_dataset_parameters = (
         "filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables", "use_cftime",
-        "decode_timedelta", "group", "snapshot", "allow", "download", "storage_options",
+        "decode_timedelta", "group", "snapshot", "allow", "download", "storage_options", "manifest",
     )  # fmt: skip
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """A folder with the two things that every manifest has, or a name that ends in .varve."""
-        if not isinstance(filename_or_obj, str | os.PathLike):
-            return False
-        name = os.fspath(filename_or_obj)
-        if "://" in name:
-            return name.rstrip("/").endswith(".varve")
-        return os.path.isfile(os.path.join(name, "current")) and os.path.isdir(os.path.join(name, "snapshots"))
+        """A narrow guess: manifests only, and no archives."""
+        return is_manifest(filename_or_obj)
 
     def open_dataset(
         self,
@@ -117,9 +166,11 @@ class VarveBackendEntrypoint(BackendEntrypoint):
         allow: str | Iterable[str] | None = None,
         download: bool = False,
         storage_options: Mapping[str, Any] | None = None,
+        manifest: str | os.PathLike[str] | None = None,
+        **flags: Any,
     ) -> xr.Dataset:
         options = Options.of(allow, download, storage_options)
-        dataset, contents = _dataset.open_dataset(filename_or_obj, snapshot, options)
+        dataset, contents = _opened(filename_or_obj, snapshot, options, manifest, flags)
         return StoreBackendEntrypoint().open_dataset(
             VarveStore(dataset, contents, group or "/"),
             mask_and_scale=mask_and_scale,
@@ -141,13 +192,15 @@ class VarveBackendEntrypoint(BackendEntrypoint):
         allow: str | Iterable[str] | None = None,
         download: bool = False,
         storage_options: Mapping[str, Any] | None = None,
-        **decoding: Any,
+        manifest: str | os.PathLike[str] | None = None,
+        **others: Any,
     ) -> dict[str, xr.Dataset]:
+        decoding = {k: others.pop(k) for k in _DECODING if k in others}
         options = Options.of(allow, download, storage_options)
-        dataset, contents = _dataset.open_dataset(filename_or_obj, snapshot, options)
+        dataset, contents = _opened(filename_or_obj, snapshot, options, manifest, others)
         top = "/" + (group or "").strip("/")
         below = top.rstrip("/") + "/"
-        VarveStore(dataset, contents, top)  # raises where there is no such group
+        VarveStore(dataset, contents, top).close()  # raises where there is no such group
         return {
             "/" + path.removeprefix(top).strip("/"): StoreBackendEntrypoint().open_dataset(
                 VarveStore(dataset, contents, path), drop_variables=drop_variables, **decoding

@@ -1,0 +1,178 @@
+"""Running the varve command, with progress."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from varve_zarr import _binary
+from varve_zarr.errors import EngineError, Usage, of_exit
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done ("scanning files"), and how many of all are done."""
+
+Names = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_LONGEST = 60_000  # bytes of names on a command line; Windows takes 32,767 characters, and gets a list sooner
+
+
+def names_of(files: Names) -> list[str]:
+    """Return the names of files as text."""
+    if isinstance(files, str | os.PathLike):
+        files = [files]
+    names = [os.fspath(f) for f in files]
+    if not names:
+        raise Usage("there are no files: name a file, a folder, a glob, a URL, or a list of them")
+    return names
+
+
+def flags_of(options: Mapping[str, Any]) -> list[str]:
+    """Turn keyword arguments into flags: ``new_dim={"run": "list:f"}`` is ``--new-dim run=list:f``."""
+    flags = []
+    for key, value in options.items():
+        flag = "--" + key.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            flags.append(flag)
+        elif isinstance(value, Mapping):
+            flags += [f"{flag}={k}={v}" for k, v in value.items()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            flags += [f"{flag}={v}" for v in value]
+        else:
+            flags.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+    return flags
+
+
+def run(
+    command: str,
+    arguments: Sequence[str] = (),
+    files: Names | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: bool | Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> str:
+    """Run a command and return what it prints. A failure is raised as the exception of its exit code."""
+    argv = [_binary.find(), *command.split(), *flags_of(options or {})]
+    given = names_of(files) if files is not None else []
+    # A list of names goes through standard input, one a line.
+    if sum(len(n) + 3 for n in given) > _LONGEST and not any("\n" in n for n in given):
+        listed, given = "\n".join(given) + "\n", ["@-"]
+    else:
+        listed = ""
+    argv += ["--", *arguments, *given]
+    environment = {**os.environ, "VARVE_PROGRESS": "events", **{str(k): str(v) for k, v in (storage_options or {}).items()}}
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+    except OSError as problem:
+        raise EngineError(f"{argv[0]} cannot be started: {problem}") from problem
+    with process, _bar(progress) as show:
+        messages: list[str] = []
+        watcher = threading.Thread(target=_watch, args=(process, show, messages))
+        watcher.start()
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(listed)
+            out = process.stdout.read()
+            watcher.join()
+            status = process.wait()
+        except BaseException:  # Ctrl-C: what is half written is removed by the command
+            process.send_signal(signal.SIGINT if sys.platform != "win32" else signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            process.kill()
+            raise
+    if status != 0:
+        message = "".join(messages).strip().removeprefix("varve: ") or f"varve {command} ended with exit code {status}"
+        raise of_exit(status, message, _findings(out))
+    return out
+
+
+def _findings(out: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = json.loads(out)["findings"]
+    except (ValueError, KeyError, TypeError):
+        return []
+    return found
+
+
+def _watch(process: subprocess.Popen[str], show: Progress | None, messages: list[str]) -> None:
+    """Take in the messages, and show the progress that is between them."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        words = line.split()
+        if len(words) != 5 or words[0] != "progress":
+            messages.append(line)
+        elif show is not None:
+            show(f"{words[1]} {words[2]}", int(words[3]), int(words[4]))
+
+
+class _Bar(Protocol):
+    def __enter__(self) -> Progress | None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+def _bar(progress: bool | Progress | None) -> _Bar:
+    """Return what shows progress: a function of the user's, a bar in a notebook or a terminal, or nothing."""
+    if callable(progress):
+        return contextlib.nullcontext(progress)
+    if progress is False:
+        return contextlib.nullcontext()
+    if _in_notebook():
+        return _NotebookBar()
+    if progress or (sys.stderr is not None and sys.stderr.isatty()):
+        return _TerminalBar()
+    return contextlib.nullcontext()
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
+class _TerminalBar:
+    def __enter__(self) -> Progress:
+        return self._show
+
+    def _show(self, what: str, done: int, total: int) -> None:
+        filled = 30 * done // max(total, 1)
+        sys.stderr.write(f"\r\033[K{what}  {'█' * filled}{'░' * (30 - filled)}  {done:,} of {total:,}")
+        sys.stderr.flush()
+
+    def __exit__(self, *exception: object) -> None:
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
+
+
+class _NotebookBar:
+    def __enter__(self) -> Progress:
+        from IPython.display import HTML, display
+
+        self._html = HTML
+        self._shown = display(HTML(""), display_id=True)
+        return self._show
+
+    def _show(self, what: str, done: int, total: int) -> None:
+        self._shown.update(self._html(f'<progress value="{done}" max="{total}"></progress> {what}: {done:,} of {total:,}'))
+
+    def __exit__(self, *exception: object) -> None:
+        self._shown.update(self._html(""))

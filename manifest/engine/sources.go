@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"varve/manifest"
+)
+
+// sourceAnswer is a source as it was when it was scanned.
+type sourceAnswer struct {
+	URL      string     `json:"url"`
+	Size     int64      `json:"size"`
+	Modified *time.Time `json:"modified,omitempty"`
+	ETag     string     `json:"etag,omitempty"`
+}
+
+type sourcesAnswer struct {
+	Sources []sourceAnswer `json:"sources"`
+	Next    int64          `json:"next"` // from where to go on; 0 at the end
+}
+
+// sources answers with a stretch of the sources, in the order of their scan.
+func (s *Server) sources(ctx context.Context, l *link, b *body, done func()) error {
+	handle, start, most := b.u32(), b.i64(), b.i64()
+	err := b.end()
+	var answer sourcesAnswer
+	if err == nil {
+		answer, err = s.sourcesFrom(ctx, handle, start, most)
+	}
+	done()
+	if err != nil {
+		return s.fail(l, err)
+	}
+	return s.say(l, answer)
+}
+
+func (s *Server) sourcesFrom(ctx context.Context, handle uint32, start, most int64) (answer sourcesAnswer, err error) {
+	answer.Sources = []sourceAnswer{}
+	at, err := s.datasets.get(ctx, handle)
+	if err != nil {
+		return answer, err
+	}
+	defer s.datasets.release(at)
+	rows := at.store.Snapshot().Rows(manifest.Sources)
+	for row := max(start, 0); row < rows; row++ {
+		if int64(len(answer.Sources)) >= most {
+			answer.Next = row
+			break
+		}
+		src, err := at.store.Source(ctx, row)
+		if err != nil {
+			return answer, err
+		}
+		one := sourceAnswer{URL: src.URL, Size: src.Size, ETag: src.ETag}
+		if !src.Modified.IsZero() {
+			one.Modified = &src.Modified
+		}
+		answer.Sources = append(answer.Sources, one)
+	}
+	return answer, nil
+}
