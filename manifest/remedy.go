@@ -24,6 +24,7 @@ func (e *RemedyError) Or(option, value string) *RemedyError {
 	return e
 }
 
+// Error returns the text of the error without the remedies.
 func (e *RemedyError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error without the remedies.

@@ -99,7 +99,7 @@ func refusalJSON(out io.Writer, asJSON bool, err error) error {
 
 // printOutcome says what a command wrote, and what there is to know about it.
 func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error {
-	if err := o.Report.Text(messages); err != nil {
+	if err := printer.Report(messages, o.Report.Findings); err != nil {
 		return err
 	}
 	s := o.Snapshot

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"varve/manifest/build"
 	"varve/manifest/picture"
 	"varve/manifest/report"
+	"varve/manifest/report/text"
 	"varve/zarrjson"
 )
 
@@ -85,7 +87,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	if err != nil {
 		return err
 	}
-	return failed
+	return alreadyPrinted(failed)
 }
 
 func checkText(out io.Writer, o *build.Outcome) error {
@@ -96,7 +98,7 @@ func checkText(out io.Writer, o *build.Outcome) error {
 		}
 		fmt.Fprintf(out, "\nexports: %s\n\n", possibleExports(o.Snapshot))
 	}
-	return o.Report.Text(out)
+	return printer.Report(out, o.Report.Findings)
 }
 
 // possibleExports lists the formats that can carry what a snapshot holds.
@@ -121,9 +123,13 @@ func checkJSON(out io.Writer, o *build.Outcome) error {
 	doc := struct {
 		Arrays   []arrayJSON      `json:"arrays"`
 		Findings []report.Finding `json:"findings"`
+		Sources  []string         `json:"sources,omitempty"`
 	}{Arrays: []arrayJSON{}, Findings: o.Report.Findings}
 	if doc.Findings == nil {
 		doc.Findings = []report.Finding{}
+	}
+	if slices.ContainsFunc(doc.Findings, func(f report.Finding) bool { return f.Files.InRanges() }) {
+		doc.Sources = o.Report.Sources.Names()
 	}
 	if o.Snapshot != nil {
 		var err error
@@ -143,9 +149,9 @@ func printJSON(out io.Writer, doc any) error {
 
 // checkHTML writes one page that needs nothing else.
 func checkHTML(w io.Writer, o *build.Outcome) error {
-	page := &report.Page{Title: "varve check", Summary: "The files cannot be combined as asked.", Findings: o.Report.Findings, Style: picture.Style}
+	page := &text.Page{Title: "varve check", Summary: "The files cannot be combined as asked.", Findings: o.Report.Findings, Style: picture.Style}
 	if o.Snapshot == nil {
-		return page.Write(w)
+		return printer.Page(w, page)
 	}
 	page.Summary = countSources(o.Snapshot) + ", " + countArrays(o.Snapshot)
 	for i := range o.Snapshot.Arrays {
@@ -154,12 +160,12 @@ func checkHTML(w io.Writer, o *build.Outcome) error {
 		if err != nil {
 			return err
 		}
-		shown := report.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Schema.DataType.Name(), Chunks: edges(g, a.Schema.Dims()),
+		shown := text.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Schema.DataType.Name(), Chunks: edges(g, a.Schema.Dims()),
 			Codecs: codecsText(a), Served: served(a)}
 		if drawn := o.Pictures[a.Path]; drawn != nil {
 			shown.Picture = template.HTML(drawn.SVG()) // every name in it is escaped
 		}
 		page.Arrays = append(page.Arrays, shown)
 	}
-	return page.Write(w)
+	return printer.Page(w, page)
 }

@@ -35,6 +35,8 @@ var layers = []string{
 	"manifest/table",
 	"manifest/scan",
 	"manifest/plan",
+	"manifest/report/text",
+	"manifest/report/reporttest",
 	"manifest/report",
 	"manifest/convert",
 	"manifest/internal/cf",

@@ -36,9 +36,9 @@ func said(err error) string {
 	case err == context.Canceled:
 		return "interrupted"
 	case errors.Is(err, context.Canceled):
-		return "interrupted: " + err.Error()
+		return "interrupted: " + errorText(err)
 	}
-	return err.Error()
+	return errorText(err)
 }
 
 // endings are the signals that end a command. The terminal's end is none where that is ignored,

@@ -96,7 +96,7 @@ func TestUsageErrors(t *testing.T) {
 		for i := range args {
 			args[i] = strings.TrimPrefix(args[i], "EMPTY")
 		}
-		if _, code, err := run(t, args...); code != exitUsage || !strings.Contains(fmt.Sprint(err), tt.says) {
+		if _, code, err := run(t, args...); code != exitUsage || !strings.Contains(shown(err), tt.says) {
 			t.Errorf("%s: exit code %d (%v), want %d and %q", tt.line, code, err, exitUsage, tt.says)
 		}
 	}
@@ -133,7 +133,7 @@ func TestPlacesToWrite(t *testing.T) {
 		{"scan DIR/sea.nc -o DIR", "is a folder"},
 		{"build DIR/sea.nc DIR/sea.nc", "is a file, but a manifest is a folder"},
 		{"info DIR/sea.nc", "is a file, but a manifest is a folder"},
-		{"check DIR", "sea.varve: a manifest that varve made is no source"},
+		{"check OUT", "sea.varve is a varve manifest, not a source"},
 		{"check DIR/sea.nc --html DIR", "is a folder"},
 		{"check DIR/sea.nc --html s3://bucket/x.html", "object stores"},
 		{"export kerchunk OUT DIR/none/x.json", "there is no folder"},
@@ -143,7 +143,7 @@ func TestPlacesToWrite(t *testing.T) {
 		{"demo s3://bucket/x", "object stores"},
 	} {
 		args := strings.Fields(strings.NewReplacer("OUT", out, "DIR", dir).Replace(tt.line))
-		if _, code, err := run(t, args...); code != exitFailed || !strings.Contains(fmt.Sprint(err), tt.says) {
+		if _, code, err := run(t, args...); code != exitFailed || !strings.Contains(shown(err), tt.says) {
 			t.Errorf("%s: exit code %d (%v), want %d and %q", tt.line, code, err, exitFailed, tt.says)
 		}
 	}
@@ -157,4 +157,12 @@ func TestVersion(t *testing.T) {
 	if err != nil || !strings.HasPrefix(out, "varve ") || !strings.Contains(out, "go1.") {
 		t.Errorf("varve version prints %q (%v)", out, err)
 	}
+}
+
+// shown returns an error as users see it; empty for nil.
+func shown(err error) string {
+	if err == nil {
+		return ""
+	}
+	return errorText(err)
 }

@@ -70,7 +70,7 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	if err != nil {
 		return interrupted(cmd.Context(), err)
 	}
-	if err := outcome.Report.Text(cmd.ErrOrStderr()); err != nil {
+	if err := printer.Report(cmd.ErrOrStderr(), outcome.Report.Findings); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", opts.out, plural(outcome.Files, "source", "sources"))

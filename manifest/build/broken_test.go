@@ -27,10 +27,10 @@ func TestManyBroken(t *testing.T) {
 	}
 	var got []string
 	for _, f := range outcome.Report.Findings {
-		if f.Kind != report.Broken || f.Count != 1 || f.Says == "" {
+		if f.Code != report.UnreadableFile || f.Count != 1 || f.Args["reason"] == "" {
 			t.Errorf("%+v", f)
 		}
-		for _, url := range f.Files {
+		for url := range f.Files.All() {
 			got = append(got, report.Base(url))
 		}
 	}

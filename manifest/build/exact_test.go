@@ -97,7 +97,7 @@ func TestStrictEdges(t *testing.T) {
 		o := Options{Sources: Sources{Names: all}, Plan: plan.Options{Strict: true, Inline: -1, Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {n}}}}}}
 		_, err := Build(context.Background(), filepath.Join(dir, fmt.Sprint(n)), &o)
 		var refused *plan.Error
-		if ok != (err == nil) || !ok && (!errors.As(err, &refused) || refused.Findings[0].Array != "/v" || len(refused.Findings[0].Files) != 2) {
+		if ok != (err == nil) || !ok && (!errors.As(err, &refused) || refused.Findings[0].Array != "/v" || refused.Findings[0].Files.Len() != 2) {
 			t.Errorf("chunks of %d: %v", n, err)
 		}
 	}

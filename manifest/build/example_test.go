@@ -34,14 +34,14 @@ func ExampleCheck() {
 	}
 	for _, f := range outcome.Report.Findings {
 		if f.Effect == report.Reencoded {
-			fmt.Println(f.Kind, f.Array, f.Says)
+			fmt.Println(f.Code, f.Array, f.Args["odd"], "instead of", f.Args["main"])
 		}
 	}
 	for _, a := range outcome.Snapshot.Arrays {
 		fmt.Println(a.Path, a.Schema.Shape, a.Chunks.Verbatim, "chunks as they are stored,", a.Chunks.Reencoded, "re-encoded")
 	}
 	// Output:
-	// codec /t2m 1 of 3 files has codecs zlib, big-endian instead of shuffle+zlib
+	// codecs-differ /t2m [{zlib, big-endian 1}] instead of shuffle+zlib
 	// /lat [6] 1 chunks as they are stored, 0 re-encoded
 	// /lon [8] 1 chunks as they are stored, 0 re-encoded
 	// /t2m [90 6 8] 8 chunks as they are stored, 4 re-encoded
@@ -97,7 +97,7 @@ func ExampleAppend() {
 		}
 		_, err = build.Append(ctx, out, months("../../fixtures/demo/2021-03.nc"))
 		var refused *plan.Error
-		fmt.Println("again:", errors.As(err, &refused) && refused.Findings[0].Kind == report.Overlap)
+		fmt.Println("again:", errors.As(err, &refused) && refused.Findings[0].Code == report.KnownSource)
 		repo, err := manifest.Open(ctx, out)
 		if err != nil {
 			return err

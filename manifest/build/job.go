@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"varve/manifest"
 	"varve/manifest/patches"
@@ -96,9 +97,14 @@ func (j *job) refused(err error) *Outcome {
 	if !errors.As(err, &broken) {
 		return nil
 	}
-	out := &Outcome{Report: &report.Report{}}
-	addBroken(out.Report, broken.Broken, report.Refused)
-	return out
+	return &Outcome{Report: &report.Report{Findings: UnreadableFindings(broken)}}
+}
+
+// UnreadableFindings returns a finding for each source that a scan could not read.
+func UnreadableFindings(err *scan.BrokenError) []report.Finding {
+	var r report.Report
+	addBroken(&r, err.Broken, report.Refused)
+	return r.Findings
 }
 
 // addBroken reports sources that cannot be read, all of them with the reasons.
@@ -109,11 +115,43 @@ func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
 }
 
 func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
-	f := report.Finding{Kind: report.Broken, Files: []string{b.URL}, Count: 1, Says: b.Err.Error(), Effect: effect, Option: "--skip-broken"}
-	if option := b.Option(); option != "" {
-		f.Option = option + " to do without what is damaged, or " + f.Option
+	f := report.Finding{Code: report.UnreadableFile, Effect: effect, Files: report.Named(b.URL), Count: 1, Args: report.Args{"reason": reasonOf(b)}}
+	if effect != report.Refused {
+		return f
 	}
+	var without report.Remedy
+	for i, path := range b.Drop {
+		one := report.DropPath(path)
+		if i == 0 {
+			without = one
+			without.Consequence = report.WithoutDamage
+			continue
+		}
+		without.With = append(without.With, one.Setting)
+	}
+	if len(b.Drop) > 0 {
+		f.Remedies = append(f.Remedies, without)
+	}
+	f.Remedies = append(f.Remedies, remediesOf(b.Err)...)
+	f.Remedies = append(f.Remedies, report.Do(report.SkipBroken, "", report.SkipsFiles))
 	return f
+}
+
+// reasonOf returns the error of a source without the name that the finding has already.
+func reasonOf(b scan.Broken) string {
+	return strings.TrimPrefix(b.Err.Error(), b.URL+": ")
+}
+
+// remediesOf returns the options that an error carries.
+func remediesOf(err error) (remedies []report.Remedy) {
+	var advice *manifest.RemedyError
+	if !errors.As(err, &advice) {
+		return nil
+	}
+	for _, r := range advice.Remedies {
+		remedies = append(remedies, report.Do(report.Option(r.Option), r.Value, ""))
+	}
+	return remedies
 }
 
 // plan makes the snapshot of all files, old and new, and writes its tables.
@@ -165,7 +203,11 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	if err := j.refuseReencoded(ctx, snap, made, all); err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
+	addCosts(made.Report.Findings, snap.Arrays)
 	j.seal(snap, made.Report)
+	if skipped := j.opts.Sources.Skipped(); len(skipped) > 0 {
+		made.Report.Add(report.Finding{Code: report.ManifestSkipped, Effect: report.Noted, Files: report.Named(skipped...), Count: int64(len(skipped))})
+	}
 	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {
 		out.Pictures, err = j.draw(ctx, snap, made, all)
@@ -270,8 +312,8 @@ func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
 		}
 	})
 	if err != nil {
-		r.Add(report.Finding{Kind: report.Restriction, Effect: report.Noted,
-			Says: "the manifest is not sealed, so that reading it takes --allow: " + err.Error()})
+		r.Add(report.Finding{Code: report.NotSealed, Effect: report.Noted, Args: report.Args{"reason": err.Error()},
+			Remedies: []report.Remedy{report.Fill(report.Allow, "FOLDER", report.OpensFolder)}})
 	}
 	snap.Seal = seal
 }

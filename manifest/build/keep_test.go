@@ -14,6 +14,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/plan"
+	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/store"
 	"varve/manifest/table"
@@ -167,7 +168,8 @@ func TestKeepScan(t *testing.T) {
 	o = how(names[1:]...)
 	o.ValueBytes = 1 << 20
 	same(4+2, o)
-	if _, err := Check(ctx, how(names[1], names[1])); err == nil || !strings.Contains(err.Error(), "given twice") {
+	var twice *plan.Error
+	if _, err := Check(ctx, how(names[1], names[1])); !errors.As(err, &twice) || twice.Findings[0].Code != report.RepeatedSource {
 		t.Errorf("a source given twice: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 
@@ -53,7 +52,7 @@ func (a *appending) unchanged(ctx context.Context, rows []int64) error {
 		}
 		group.Go(func() error {
 			if err := s.CheckSource(within, row); err != nil {
-				return fmt.Errorf("%w; build --force makes the manifest anew", err)
+				return manifest.WithRemedy(err, string(report.Force), "")
 			}
 			return nil
 		})
@@ -63,12 +62,7 @@ func (a *appending) unchanged(ctx context.Context, rows []int64) error {
 
 // notePassed says how many sources were passed over.
 func (a *appending) notePassed(r *report.Report) {
-	says := "1 file is in the manifest already, as it was scanned, and passed over"
-	switch {
-	case a.passed == 0:
-		return
-	case a.passed > 1:
-		says = report.Thousands(a.passed) + " files are in the manifest already, as they were scanned, and passed over"
+	if a.passed > 0 {
+		r.Add(report.Finding{Code: report.KnownSource, Effect: report.Noted, Count: a.passed})
 	}
-	r.Add(report.Finding{Kind: report.Overlap, Effect: report.Noted, Count: a.passed, Says: says})
 }

@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -56,7 +55,7 @@ func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, err
 		found = append(found, e)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no such object: %w", pattern, fs.ErrNotExist)
+		return nil, notFound("no object matches " + pattern)
 	}
 	slices.SortFunc(found, func(a, b source.Entry) int { return strings.Compare(a.Name, b.Name) })
 	var out []string
@@ -99,7 +98,7 @@ func (s *Sources) objectFolder(ctx context.Context, name string) ([]string, erro
 	todo.Go(func() error { return w.walk(ctx, strings.TrimSuffix(name, "/")+"/", 0) })
 	err := todo.Wait()
 	if err == nil && len(w.out) == 0 {
-		err = fmt.Errorf("%s: no objects there%s: %w", name, s.matching(), fs.ErrNotExist)
+		err = s.nothingIn(name)
 	}
 	slices.Sort(w.out)
 	return w.out, err
@@ -174,7 +173,8 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 		return nil, nil
 	}
 	if manifest.IsPlace(names, folders) {
-		return nil, w.checkPassed(source.Shown(folder))
+		w.skip(source.Shown(folder))
+		return nil, nil
 	}
 	return folders, w.files(folder, names)
 }

@@ -9,6 +9,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/plan"
+	"varve/manifest/report"
 )
 
 // demo are the files of the sample archive.
@@ -68,7 +69,7 @@ func TestOptionsBeforeSources(t *testing.T) {
 	configured(t)
 	var wrong *plan.OptionError
 	_, err := Build(t.Context(), filepath.Join(t.TempDir(), "out"), &Options{Sources: Sources{Names: []string{"/no/such.nc"}}, Plan: plan.Options{Missing: "filll"}})
-	if !errors.As(err, &wrong) || wrong.Option != "--missing filll" {
+	if !errors.As(err, &wrong) || wrong.Setting != (report.Setting{Option: report.Missing, Value: "filll"}) {
 		t.Errorf("%v; want an OptionError of --missing", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"varve/manifest"
@@ -31,6 +32,29 @@ type Sources struct {
 	objectStores *source.Opener
 	// lists are those that are being read, each named by the one before.
 	lists []string
+	// skipped collects the manifests that were met in folders; objects are listed in parallel.
+	skipped *skippedNames
+}
+
+type skippedNames struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// Skipped returns the manifests that Expand met in folders. They are no sources.
+func (s *Sources) Skipped() []string {
+	if s.skipped == nil {
+		return nil
+	}
+	slices.Sort(s.skipped.names)
+	return s.skipped.names
+}
+
+// skip notes a manifest in a folder.
+func (s *Sources) skip(path string) {
+	s.skipped.mu.Lock()
+	defer s.skipped.mu.Unlock()
+	s.skipped.names = append(s.skipped.names, path)
 }
 
 // Expand returns the files and objects that are meant, in the order in which they were
@@ -39,7 +63,7 @@ type Sources struct {
 //
 //	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
 func (s *Sources) Expand(ctx context.Context) ([]string, error) {
-	s.objectStores = source.NewOpener(nil)
+	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{}
 	var out []string
 	var failed error
 	for _, name := range s.Names {
@@ -171,7 +195,7 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", pattern, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no such file: %w", pattern, fs.ErrNotExist)
+		return nil, notFound("no file matches " + pattern)
 	}
 	var out []string
 	for _, path := range found {
@@ -223,7 +247,7 @@ func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(strin
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no such file: %w", pattern, fs.ErrNotExist)
+		return nil, notFound("no file matches " + pattern)
 	}
 	return out, nil
 }
@@ -263,7 +287,7 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	}
 	out, err := s.below(ctx, root, nil)
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("%s: no files in the folder%s: %w", root, s.matching(), fs.ErrNotExist)
+		err = s.nothingIn(root)
 	}
 	slices.Sort(out)
 	return out, err
@@ -304,9 +328,7 @@ func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo)
 		case isSource(ctx, path):
 			out = append(out, path)
 		case manifest.IsFolder(path):
-			if err := s.checkPassed(path); err != nil {
-				return nil, err
-			}
+			s.skip(path)
 		default:
 			more, err := s.below(ctx, path, above)
 			if err != nil {
@@ -327,17 +349,9 @@ func isFolder(path string, entry fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkPassed passes over a manifest that lies among files which were chosen by their names, and
-// refuses it among others: none of its files is a source.
-func (s *Sources) checkPassed(path string) error {
-	if s.Match != "" {
-		return nil
-	}
-	return manifestError(path)
-}
-
+// manifestError is the error of a manifest that is given as a source.
 func manifestError(path string) error {
-	return fmt.Errorf("%s: a manifest that varve made is no source: choose files by --match, such as '*.nc', or keep it elsewhere: %w", path, errors.ErrUnsupported)
+	return fmt.Errorf("%s is a varve manifest, not a source: name the files that it was built from: %w", path, errors.ErrUnsupported)
 }
 
 func (s *Sources) matches(name string) (bool, error) {
@@ -347,11 +361,19 @@ func (s *Sources) matches(name string) (bool, error) {
 	return path.Match(s.Match, name)
 }
 
-func (s *Sources) matching() string {
-	if s.Match == "" {
-		return ""
+// notFound is the error of a name that no file has. Its text is complete, unlike that of fs.ErrNotExist.
+type notFound string
+
+func (e notFound) Error() string { return string(e) }
+
+func (e notFound) Unwrap() error { return fs.ErrNotExist }
+
+// nothingIn returns the error of a folder or prefix without a source.
+func (s *Sources) nothingIn(root string) error {
+	if s.Match != "" {
+		return notFound("no file in " + root + " matches " + s.Match)
 	}
-	return " match " + s.Match
+	return notFound(root + " is empty")
 }
 
 // isSource reports whether a folder is a source itself, such as a Zarr store.

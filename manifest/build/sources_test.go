@@ -71,7 +71,7 @@ func TestExpand(t *testing.T) {
 		err  error
 	}{
 		{"a manifest", Sources{Names: []string{"m/out.varve"}}, nil, errors.ErrUnsupported},
-		{"a manifest among files", Sources{Names: []string{"m"}}, nil, errors.ErrUnsupported},
+		{"a manifest among files", Sources{Names: []string{"m"}}, []string{"m/1.nc"}, nil},
 		{"a manifest among files that are chosen", Sources{Names: []string{"m"}, Match: "*.nc"}, []string{"m/1.nc"}, nil},
 		{"file", Sources{Names: []string{"a.nc"}}, []string{"a.nc"}, nil},
 		{"in the order given", Sources{Names: []string{"x.nc", "a.nc"}}, []string{"x.nc", "a.nc"}, nil},

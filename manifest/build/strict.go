@@ -37,12 +37,13 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 		if err != nil {
 			return closing(l, err)
 		}
-		f := report.Finding{Kind: report.ChunkShape, Array: a.Path, Effect: report.Refused, Count: int64(len(files)), Of: snap.Sources,
-			Says: report.Thousands(a.Chunks.Reencoded) + " of its chunks would be re-encoded, which --strict does not allow"}
-		for _, row := range files[:min(len(files), mostNamed)] {
-			f.Files = append(f.Files, all[row].URL)
+		names := make([]string, len(files))
+		for i, row := range files {
+			names[i] = all[row].URL
 		}
-		refused.Findings = append(refused.Findings, f)
+		refused.Findings = append(refused.Findings, report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
+			By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": a.Chunks.Reencoded},
+			Files: report.Named(names...), Count: int64(len(files)), Of: snap.Sources})
 	}
 	return closing(l, refused)
 }

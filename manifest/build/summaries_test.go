@@ -11,6 +11,7 @@ import (
 	"varve/fixtures/classic"
 	"varve/manifest"
 	"varve/manifest/plan"
+	"varve/manifest/report"
 )
 
 // track is a file of soundings: when, and how deep.
@@ -105,9 +106,9 @@ func TestLargeCoordinates(t *testing.T) {
 	if compared != 4 { // of all files that which is of another type in the new one, its coordinates before
 		t.Errorf("%d variables were read", compared)
 	}
-	for name, want := range map[string]string{all[4]: "other values of cell", all[5]: "--value-bytes 8000", all[6]: "runs downwards"} {
+	for name, want := range map[string]report.Code{all[4]: report.CoordinateDiffers, all[5]: report.OverlapUnknown, all[6]: report.DirectionDiffers} {
 		var refused *plan.Error
-		if _, err := Append(t.Context(), out, how(name)); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		if _, err := Append(t.Context(), out, how(name)); !errors.As(err, &refused) || refused.Findings[0].Code != want {
 			t.Errorf("%s: %v, not %q", name, err, want)
 		}
 	}

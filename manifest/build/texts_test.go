@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 	"varve/zarrjson"
 )
 
@@ -62,14 +63,14 @@ func TestAttributesLeftOut(t *testing.T) {
 	}
 	var got []string
 	for _, f := range made.Report.Findings {
-		if f.Kind == report.Attribute && f.Effect == report.Dropped {
-			got = append(got, f.Array+": "+f.Says)
+		if f.Code == report.AttributeUnreadable && f.Effect == report.Dropped {
+			got = append(got, f.Array+" "+reporttest.Facts(&f))
 		}
 	}
 	want := []string{
-		"/x: attribute region is left out: elements of type ref-region have no counterpart in Zarr",
-		"/x: attribute time is left out: elements of type time<<i4> have no counterpart in Zarr",
-		": attribute region of the group / is left out: elements of type ref-region have no counterpart in Zarr",
+		"/x name=region reason=elements of type ref-region have no counterpart in Zarr",
+		"/x name=time reason=elements of type time<<i4> have no counterpart in Zarr",
+		" group=/ name=region reason=elements of type ref-region have no counterpart in Zarr",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

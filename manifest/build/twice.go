@@ -6,9 +6,6 @@ import (
 	"varve/manifest/report"
 )
 
-// mostNamed is how many files a refusal names.
-const mostNamed = 10
-
 // refuseTwice refuses files that are given more than once, or were added before: where no
 // coordinates tell them apart, they would be doubled.
 func refuseTwice(before, files []*manifest.File) error {
@@ -32,14 +29,14 @@ func refuseTwice(before, files []*manifest.File) error {
 		}
 	}
 	var refused plan.Error
-	add := func(urls []string, says, option string) {
+	add := func(code report.Code, urls []string, remedies ...report.Remedy) {
 		if n := len(urls); n > 0 {
-			refused.Findings = append(refused.Findings, report.Finding{Kind: report.Overlap, Effect: report.Refused, Says: says, Option: option,
-				Files: urls[:min(n, mostNamed)], Count: int64(n), Of: int64(len(files))})
+			refused.Findings = append(refused.Findings, report.Finding{Code: code, Effect: report.Refused, Remedies: remedies,
+				Files: report.Named(urls...), Count: int64(n), Of: int64(len(files))})
 		}
 	}
-	add(twice, "given twice", "")
-	add(again, "already in the manifest", "--skip-known while they are as they were; build --force where one has changed")
+	add(report.RepeatedSource, twice)
+	add(report.KnownSource, again, report.Do(report.SkipKnown, "", report.SkipsSame), report.Do(report.Force, "", report.StartsAgain))
 	if len(refused.Findings) > 0 {
 		return &refused
 	}

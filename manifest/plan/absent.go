@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ func (p *layout) absences(a *array, w *placing) {
 		}
 	}
 	t.under(w.tiles, present)
-	w.absent = t.without(&p.survey, present)
+	w.absent = t.without(present)
 }
 
 // territory is where files lie along some dimensions, whatever variables they have.
@@ -121,34 +120,25 @@ func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
 	}
 }
 
-// without are the files that hold something, but for some of them.
-func (t *territory) without(p *survey, some map[int32]bool) sample {
-	s := sample{count: len(t.byName) - len(some)}
+// without returns the files of the territory that are not among some.
+func (t *territory) without(some map[int32]bool) []int32 {
+	if len(some) == len(t.byName) {
+		return nil
+	}
+	rest := make([]int32, 0, len(t.byName)-len(some))
 	for _, f := range t.byName {
-		if len(s.urls) == min(s.count, named) {
-			break
-		}
 		if !some[f] {
-			s.urls = append(s.urls, p.files[f].URL)
+			rest = append(rest, f)
 		}
 	}
-	if s.count <= named {
-		return s
-	}
-	for _, f := range slices.Backward(t.byName) {
-		if !some[f] {
-			s.urls[named-1] = p.files[f].URL
-			break
-		}
-	}
-	return s
+	return rest
 }
 
 // settleAbsent says which variables some files lack, and does what the user wants of them.
 func (p *layout) settleAbsent() {
 	groups := map[*placing][]*array{}
 	for _, a := range p.arrays {
-		if a.where != nil && a.where.absent.count > 0 && !p.isCoordinate(a) {
+		if a.where != nil && len(a.where.absent) > 0 && !p.isCoordinate(a) {
 			groups[a.where] = append(groups[a.where], a)
 		}
 	}
@@ -162,20 +152,21 @@ func (p *layout) settleAbsent() {
 			paths = append(paths, strings.TrimPrefix(a.path, "/"))
 			a.dropped = p.opts.Missing == MissingDrop
 		}
-		f := report.Finding{Kind: report.Absent, Effect: report.Filled, Option: "--missing drop, --missing refuse",
-			Says: fmt.Sprintf("%s %s no %s", count(w.absent.count, w.absent.count+len(w.tiles)), have(w.absent.count), some(paths))}
+		f := report.Finding{Code: report.VariableAbsent, Effect: report.Filled, Args: report.Args{"variables": paths}}
 		if len(group) == 1 {
 			f.Array = group[0].path
 		}
+		fill, drop := report.Do(report.Missing, "fill", report.FillAbsent), report.Do(report.Missing, string(MissingDrop), report.LeavesOut)
 		switch p.opts.Missing {
 		case MissingDrop:
-			f.Effect, f.Option = report.Dropped, "without --missing drop there is fill"
+			f.Effect, f.By = report.Dropped, report.Setting{Option: report.Missing, Value: string(MissingDrop)}
 		case MissingRefuse:
-			f.Effect, f.Option = report.Refused, "--missing fill, --missing drop"
+			f.Effect, f.By = report.Refused, report.Setting{Option: report.Missing, Value: string(MissingRefuse)}
+			f.Remedies = []report.Remedy{fill, drop}
 		default:
-			f.Says += ", and fill there"
+			f.Remedies = []report.Remedy{drop}
 		}
-		p.find(w.absent.in(f, int64(w.absent.count+len(w.tiles))))
+		p.find(p.odd(f, w.absent, int64(len(w.absent)+len(w.tiles))))
 	}
 	p.arrays = slices.DeleteFunc(p.arrays, func(a *array) bool { return a.dropped })
 	p.settleHoles()
@@ -186,18 +177,14 @@ func (p *layout) settleAbsent() {
 func (p *layout) settleHoles() {
 	for _, w := range p.placeOrder {
 		held, all := w.cover()
-		if !w.holes || held == all || w.absent.count > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
+		if !w.holes || held == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
 			continue
 		}
-		f := report.Finding{Kind: report.Gap, Effect: report.Filled,
-			Says: fmt.Sprintf("no file holds %.0f%% of the mosaic along %s: fill there", 100*(1-held/all), dimNames(w.dims))}
+		f := report.Finding{Code: report.MosaicIncomplete, Effect: report.Filled, Args: report.Args{"share": 1 - held/all, "dims": dimList(w.dims)}}
 		if d := w.doubtful(held / all); d != nil {
-			odd := p.smallest(d)
-			f.Kind, f.Effect, f.Array = report.Coordinate, report.Refused, d.coord
-			f.Says = fmt.Sprintf("%s %s values of %s that no other has, and more than half of the mosaic would be fill",
-				count(len(odd), int(d.total())), have(len(odd)), path.Base(d.path))
-			f.Option = report.Flag("concat", strings.ReplaceAll(dimNames(w.dims), ", ", ","))
-			f = p.odd(f, odd, d.total())
+			f = report.Finding{Code: report.MosaicSparse, Effect: report.Refused, Array: d.coord, Dim: d.name(),
+				Remedies: []report.Remedy{report.Do(report.Concat, strings.ReplaceAll(dimNames(w.dims), ", ", ","), "")}}
+			f = p.odd(f, p.smallest(d), d.total())
 		}
 		p.find(f)
 	}

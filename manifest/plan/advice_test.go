@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // TestAdvice: what refuses files that hold the same places, or other lengths, names first what leads on.
@@ -21,17 +22,17 @@ func TestAdvice(t *testing.T) {
 			for i, n := range []int{3, 4, 5} {
 				m.file(fmt.Sprint(i+1), coords("line", "line", int32s, lines(0, float64(n), 1)...), cube("t", "line", []int64{int64(n)}, []int64{2}))
 			}
-		}, "--pad fill, or --drop line --concat line to put them end to end"},
+		}, "pad=fill | drop=line concat=line"},
 		{"lines that count in each file and are put end to end", Options{Concat: []string{"line"}}, func(m *maker) {
 			for i, n := range []int{3, 4} {
 				m.file(fmt.Sprint(i+1), coords("line", "line", int32s, lines(0, float64(n), 1)...), cube("t", "line", []int64{int64(n)}, []int64{2}))
 			}
-		}, "--drop line --concat line to put them end to end in the order of their names, or --pad fill"},
+		}, "drop=line concat=line | pad=fill"},
 		{"times of stations among one another", Options{}, func(m *maker) {
 			for i, hours := range [][]float64{{0, 1, 3, 4}, {1, 2, 3, 5}} {
 				m.file(fmt.Sprint(i+1), coords("time", "time", float64s, hours...).with("units", "hours since 1990-01-01"), cube("t", "time", []int64{4}, []int64{4}))
 			}
-		}, "--drop time --concat time to put them end to end in the order of their names"},
+		}, "drop=time concat=time"},
 		{"valid times of runs of which some have a step a file", Options{Concat: []string{"step"}, NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			file := func(name string, run float64, steps ...float64) {
 				n := int64(len(steps))
@@ -46,18 +47,19 @@ func TestAdvice(t *testing.T) {
 			file("1", 0, 0, 6, 12)
 			file("2", 1, 0)
 			file("3", 1, 6)
-		}, "--broadcast valid_time=time for each file's along time, or --overlap first"},
+		}, "broadcast=valid_time=time | overlap=first"},
 		{"runs whose times overlap", Options{Overlap: OverlapRefuse}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i+1), 2*i, 4, scalar("run", float64(2*i)).with("units", "days since 1990-01-01"))
 			}
-		}, "--overlap first or --overlap last, or --new-dim run=var:run to stack them by its values"},
+		}, "overlap=first | overlap=last | new-dim=run=var:run"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			if f := firstRefusal(t, m, &c.opts); !strings.HasPrefix(f.Option, c.option) {
-				t.Errorf("option %q, not %q", f.Option, c.option)
+			f := firstRefusal(t, m, &c.opts)
+			if got := reporttest.Remedies(&f); !strings.HasPrefix(got, c.option) {
+				t.Errorf("remedies %q, not %q", got, c.option)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -100,44 +99,58 @@ func (p *layout) arraysByPath() map[string]*array {
 // readable leaves out variables that no array can hold, and refuses those that one could if
 // folders were allowed, or files were sound.
 func (p *survey) readable(a *array) bool {
-	var left, shut, lost report.Finding
-	var leftOut, shutOut, lostIn []int32
+	var unreadable, elsewhere, damaged problem
 	folders := map[string]bool{}
 	for _, m := range a.members {
 		files := p.classes[m.class].files
 		switch {
 		case m.v.Damaged:
-			lost.Says, lostIn = "is damaged: "+m.v.Unreadable, append(lostIn, files...)
+			damaged.add(m.v.Unreadable, files)
 		case m.v.Elsewhere != "":
 			folders[m.v.Elsewhere] = true
-			shut.Says, shutOut = m.v.Unreadable, append(shutOut, files...)
+			elsewhere.add(m.v.Unreadable, files)
 		case m.v.Unreadable != "":
-			left.Says, leftOut = "left out: "+m.v.Unreadable, append(leftOut, files...)
+			unreadable.add(m.v.Unreadable, files)
 		}
 	}
-	if len(shutOut) > 0 {
-		shut.Kind, shut.Array, shut.Effect = report.Unreadable, a.path, report.Refused
-		var options []string
-		for _, folder := range fewFolders(sorted(folders)) {
-			options = append(options, report.Flag("allow", folder))
+	drop := report.DropPath(a.path[1:])
+	if len(elsewhere.files) > 0 {
+		var allow report.Remedy
+		for i, folder := range fewFolders(sorted(folders)) {
+			if i == 0 {
+				allow = report.Do(report.Allow, folder, report.OpensFolder)
+				continue
+			}
+			allow = allow.And(report.Allow, folder)
 		}
-		shut.Option = strings.Join(options, " ") + ", or " + report.Drop(a.path[1:])
-		p.find(p.odd(shut, shutOut, a.files))
+		p.reportProblem(a, &elsewhere, report.Finding{Code: report.VariableElsewhere, Effect: report.Refused, Remedies: []report.Remedy{allow, drop}})
 	}
-	if len(lostIn) > 0 {
-		lost.Kind, lost.Array, lost.Effect, lost.Option = report.Unreadable, a.path, report.Refused, report.Drop(a.path)
-		p.find(p.odd(lost, lostIn, a.files))
+	p.reportProblem(a, &damaged, report.Finding{Code: report.VariableDamaged, Effect: report.Refused, Remedies: []report.Remedy{drop}})
+	p.reportProblem(a, &unreadable, report.Finding{Code: report.VariableUnreadable, Effect: report.Dropped})
+	return len(elsewhere.files)+len(damaged.files)+len(unreadable.files) == 0
+}
+
+// problem is what keeps a variable of some files from being read, as the last of them has it.
+type problem struct {
+	reason string
+	files  []int32
+}
+
+func (r *problem) add(reason string, files []int32) {
+	r.reason, r.files = reason, append(r.files, files...)
+}
+
+// reportProblem adds the finding of a problem, if any file has it.
+func (p *inquiry) reportProblem(a *array, r *problem, f report.Finding) {
+	if len(r.files) > 0 {
+		f.Array, f.Args = a.path, report.Args{"reason": r.reason}
+		p.find(p.odd(f, r.files, a.files))
 	}
-	if len(leftOut) > 0 {
-		left.Kind, left.Array, left.Effect = report.Unreadable, a.path, report.Dropped
-		p.find(p.odd(left, leftOut, a.files))
-	}
-	return len(shutOut) == 0 && len(lostIn) == 0 && len(leftOut) == 0
 }
 
 // fewFolders are folders that hold some, in their order: the one that all are in, if they are many.
 func fewFolders(folders []string) []string {
-	if len(folders) <= named {
+	if len(folders) <= mostExamples {
 		return folders
 	}
 	first, last := folders[0], folders[len(folders)-1]
@@ -218,39 +231,39 @@ func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
 // otherDims takes files with axes in another order, and refuses those with other axes.
 func (p *layout) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
-	names := names
-	if names(dims) == names(a.dims) { // in other groups
-		names = func(dims []string) string { return strings.Join(dims, ", ") }
+	names := baseNames
+	if slices.Equal(names(dims), names(a.dims)) { // in other groups
+		names = func(dims []string) []string { return dims }
 	}
 	files := p.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
-		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Reencoded, Option: "--strict refuses them",
-			Says: fmt.Sprintf("%s %s the axes in the order (%s), and %s turned to (%s)", count(len(files), int(a.files)), have(len(files)),
-				names(dims), plural(len(files), "is", "are"), names(a.dims))}, files, a.files))
+		p.find(p.odd(report.Finding{Code: report.DimsTransposed, Array: a.path, Effect: report.Reencoded,
+			Args: report.Args{"dims": names(dims), "declared": names(a.dims)}}, files, a.files))
 		return true
 	}
-	f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused,
-		Says: fmt.Sprintf("%s %s the axes (%s), the others (%s) have (%s)", count(len(files), int(a.files)), have(len(files)),
-			names(dims), p.span(p.filesOfMembers(a, most)), names(a.dims))}
-	if f.Option = p.renameOption(dims, a.dims); f.Option == "" {
-		f.Option = "a manifest for each kind of files, or " + report.Drop(path.Base(a.path))
+	f := report.Finding{Code: report.DimsDiffer, Array: a.path, Effect: report.Refused,
+		Args: report.Args{"dims": names(dims), "declared": names(a.dims), "others": p.span(p.filesOfMembers(a, most))}}
+	if rename, ok := p.renameRemedy(dims, a.dims); ok {
+		f.Remedies = []report.Remedy{rename}
+	} else {
+		f.Remedies = []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(path.Base(a.path))}
 	}
 	if missing := lacking(dims, a.dims); len(missing) > 0 {
-		if option := p.lackOption(a, odd, missing); option != "" {
-			f.Option = option + ", " + f.Option
+		if remedy, ok := p.lackRemedy(a, odd, missing); ok {
+			f.Remedies = slices.Insert(f.Remedies, 0, remedy)
 		}
 	}
 	if p.holdsStep(a.path) {
-		f.Option = stackedBy(a.path)
+		f.Remedies = []report.Remedy{stackBy(a.path, report.IfOneStep)}
 	}
 	p.find(p.odd(f, files, a.files))
 	return false
 }
 
-// renameOption is what gives axes the names of others, or "" if nothing does.
-func (p *survey) renameOption(dims, want []string) string {
+// renameRemedy returns the remedy that gives dimensions the names of others, and false if there is none.
+func (p *survey) renameRemedy(dims, want []string) (r report.Remedy, ok bool) {
 	if len(dims) != len(want) {
-		return ""
+		return r, false
 	}
 	lack := slices.Clone(want) // those that the axes do not have yet
 	dims = slices.DeleteFunc(slices.Clone(dims), func(d string) bool {
@@ -260,14 +273,19 @@ func (p *survey) renameOption(dims, want []string) string {
 		}
 		return i >= 0
 	})
-	var options []string
+	r.Consequence = report.IfSameDims
 	for i, d := range dims {
 		if slices.Contains(want, d) || slices.Contains(dims[:i], d) || !p.mayRename(d, lack[i]) {
-			return ""
+			return r, false
 		}
-		options = append(options, report.Flag("rename", p.renaming(d, lack[i])))
+		s := report.Setting{Option: report.Rename, Value: p.renaming(d, lack[i])}
+		if i == 0 {
+			r.Setting = s
+			continue
+		}
+		r.With = append(r.With, s)
 	}
-	return strings.Join(options, " ")
+	return r, len(dims) > 0
 }
 
 // mayRename reports whether a dimension may have the name of another, in all files that have both.
@@ -306,12 +324,15 @@ func (p *survey) renaming(from, to string) string {
 	return name + "=" + to
 }
 
-func names(dims []string) string {
-	short := make([]string, len(dims))
-	for i, d := range dims {
-		short[i] = path.Base(d)
+func names(dims []string) string { return strings.Join(baseNames(dims), ", ") }
+
+// baseNames returns the last elements of paths.
+func baseNames(paths []string) []string {
+	short := make([]string, len(paths))
+	for i, at := range paths {
+		short[i] = path.Base(at)
 	}
-	return strings.Join(short, ", ")
+	return short
 }
 
 // axesOf returns the axis of each of some dimensions among others, or nil if one is not there.
@@ -402,8 +423,8 @@ func (p *survey) passEmpty(a *array) {
 func (p *directions) twice(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
-			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: report.Drop(path.Base(a.path)),
-				Says: "has " + path.Base(at) + ", along which files follow one another, on two axes"}, p.filesHaving(a), a.files))
+			p.find(p.odd(report.Finding{Code: report.DimTwice, Array: a.path, Effect: report.Refused, Dim: d.name(),
+				Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.filesHaving(a), a.files))
 			return true
 		}
 	}
@@ -442,17 +463,16 @@ func (p *survey) likely(d *dim) (n int) {
 	return n
 }
 
-// bareOption says how files could follow one another along a dimension without values.
-func (p *survey) bareOption(d *dim) string {
-	name := path.Base(d.path)
-	option := report.ListFlag("concat", name) + " for the order of their names"
+// bareRemedies returns the ways to concatenate files along a dimension without values.
+func (p *survey) bareRemedies(d *dim) []report.Remedy {
+	remedies := []report.Remedy{concatAlong(d, report.ByName)}
 	switch {
 	case p.longest(d) == 1:
-		option += ", or " + report.Flag("new-dim", name+"=PATTERN") + " for values that are in their names"
+		remedies = append(remedies, report.Fill(report.NewDim, d.name()+"=PATTERN", report.ByNameValues))
 	case !d.hinted:
-		option += ", or --new-dim"
+		remedies = append(remedies, stackByPattern)
 	}
-	return option
+	return remedies
 }
 
 // counts reports whether the coordinate of a dimension is no more than a number of each element, also of the only one.

@@ -2,9 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,14 +65,12 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	if len(lack) == 0 {
 		return true
 	}
-	option := withoutValues(d)
+	remedy := withoutValues(d)
 	if p.holdsStep(d.path) {
-		option = stackedBy(d.path) + " for values that are not along it, too"
+		remedy = stackBy(d.path, report.IfOneStep)
 	}
-	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
-		Option: option,
-		Says:   count(len(lack), int(d.total())) + " " + have(len(lack)) + " " + path.Base(d.path) + " without values, so that nothing says where along it they lie"},
-		lack, d.total()))
+	p.find(p.odd(report.Finding{Code: report.PositionUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+		Remedies: []report.Remedy{remedy}}, lack, d.total()))
 	return false
 }
 
@@ -92,13 +88,13 @@ func (p *inquiry) sameDirection(d *dim, live []*coord) bool {
 	if len(ways) < 2 {
 		return true
 	}
-	most, odd := p.majority(ways), "upwards"
+	most, odd := majority(p, ways, strings.Clone), "upwards"
 	if most == odd {
 		odd = "downwards"
 	}
 	files := d.filesOf(ways[odd]...)
-	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused,
-		Says: fmt.Sprintf("%s: %s runs %s, and %s in the others", count(len(files), int(d.total())), path.Base(d.coord), odd, most)}, files, d.total()))
+	p.find(p.odd(report.Finding{Code: report.DirectionDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+		Args: report.Args{"direction": odd, "others": most}}, files, d.total()))
 	return false
 }
 
@@ -231,9 +227,7 @@ func (p *inquiry) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 	}
 	if d.nature != text {
 		files := d.filesOf(cluster...)
-		p.find(p.odd(report.Finding{Kind: report.Order, Array: d.coord, Effect: report.Noted,
-			Says: count(len(files), int(d.total())) + " lie between one another along " + path.Base(d.path) + " and are put end to end by their least values"},
-			files, d.total()))
+		p.find(p.odd(report.Finding{Code: report.OrderByLeast, Array: d.coord, Effect: report.Noted, Dim: d.name()}, files, d.total()))
 	}
 	return at
 }
@@ -259,19 +253,19 @@ func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
 	if slices.ContainsFunc(cluster, (*coord).summarized) {
-		p.find(p.odd(report.Finding{Kind: report.Overlap, Array: d.coord, Effect: report.Refused, Option: p.lookOption(cluster),
-			Says: fmt.Sprintf("%s hold values of %s that lie within those of others (%s; %s), and whether they have some in common is not looked for among so many",
-				count(len(files), int(d.total())), path.Base(d.coord), p.rangeOf(cluster[0]), p.rangeOf(cluster[1]))}, files, d.total()))
+		p.find(p.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+			Args:     report.Args{"range": p.rangeOf(cluster[0]), "other": p.rangeOf(cluster[1])},
+			Remedies: []report.Remedy{compareAll(cluster)}}, files, d.total()))
 		return
 	}
-	option := withoutValues(d)
+	remedy := withoutValues(d)
 	if _, apart, err := p.valuesOf(d, cluster); apart && err == nil {
-		option = report.ListFlag("concat", path.Base(d.path)) + " to put them end to end all the same"
+		remedy = concatAlong(d, report.ByLeastValue)
 	}
-	p.find(p.odd(report.Finding{Option: option, Kind: report.Overlap, Array: d.coord, Effect: report.Refused,
-		Says: fmt.Sprintf("%s hold values of %s that lie between those of others, from %s to %s: they cannot be put end to end",
-			count(len(files), int(d.total())), path.Base(d.coord), cluster[0].say(0), cluster[len(cluster)-1].say(cluster[len(cluster)-1].n-1))},
-		files, d.total()))
+	last := cluster[len(cluster)-1]
+	p.find(p.odd(report.Finding{Code: report.ValuesInterleave, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+		Args:     report.Args{"from": cluster[0].say(0), "to": last.say(last.n - 1)},
+		Remedies: []report.Remedy{remedy}}, files, d.total()))
 }
 
 // rangeOf is from where to where the values of a coordinate reach.
@@ -279,13 +273,13 @@ func (p *inquiry) rangeOf(c *coord) string {
 	return p.label(p.files[c.rep].URL) + " from " + c.say(0) + " to " + c.say(c.n-1)
 }
 
-// lookOption is the option that has values looked at one by one.
-func (p *inquiry) lookOption(coords []*coord) string {
+// compareAll returns the remedy that compares the values of coordinates one by one.
+func compareAll(coords []*coord) report.Remedy {
 	most := int64(0)
 	for _, c := range coords {
 		most = max(most, c.n*int64(c.v.Type.Size))
 	}
-	return fmt.Sprintf("--value-bytes %d to look at them one by one", most)
+	return report.Do(report.ValueBytes, strconv.FormatInt(most, 10), report.CompareValues)
 }
 
 // settleConflict deals with coordinates that ought to be equal and are not.
@@ -323,8 +317,8 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 		return p.settleWidths(d, live)
 	case len(odd) == 0 || p.opts.Coords == CoordsFirst && !moved:
 		d.order, d.first, d.overruled = []*coord{standard}, true, len(odd) > 0
-		p.noteOther(d, near, standard, fmt.Sprintf("that are no more than %v off", p.opts.Tolerance), "without --tolerance they are refused")
-		p.noteOther(d, odd, standard, "", "without --coords first they are refused")
+		p.noteNear(d, near, standard)
+		p.noteOther(d, odd, standard)
 		return nil
 	}
 	return p.refuseCoords(d, odd, standard, moved)
@@ -373,22 +367,23 @@ func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
 	return delta, step, nil
 }
 
-// differOption is what allows coordinates that differ: a tolerance, if that is small beside their steps.
-func (d *dim) differOption(odd []*coord, standard *coord) (string, error) {
-	const first = "--coords first"
+// allowDifference returns the remedies for coordinates that differ: a tolerance, if that is small beside their steps.
+func (d *dim) allowDifference(odd []*coord, standard *coord) ([]report.Remedy, error) {
 	most, least := 0.0, math.Inf(1)
 	for _, c := range odd {
 		delta, step, err := d.apart(c, standard)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		most, least = max(most, delta), min(least, step)
 	}
 	if !(most < least/10) || math.IsInf(least, 1) {
-		return first, nil
+		return []report.Remedy{takeFirst}, nil
 	}
+	// Rounded up to one digit, so that the tolerance is easy to read and allows all of these files.
 	digit := math.Pow(10, math.Floor(math.Log10(most)))
-	return "--tolerance " + strconv.FormatFloat(math.Ceil(most/digit*(1+1e-9))*digit, 'g', 2, 64) + ", or " + first, nil
+	tolerance := strconv.FormatFloat(math.Ceil(most/digit*(1+1e-9))*digit, 'g', 2, 64)
+	return []report.Remedy{report.Do(report.Tolerance, tolerance, report.IfNear), takeFirst}, nil
 }
 
 // permuted reports whether a coordinate has the values of another in another order.
@@ -409,28 +404,32 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 	return slices.Equal(x, y), err
 }
 
-// noteOther says which files have coordinates that do not count.
-func (p *inquiry) noteOther(d *dim, other []*coord, standard *coord, which, option string) {
-	if len(other) == 0 {
-		return
+// noteOther reports files whose coordinates are not used.
+func (p *inquiry) noteOther(d *dim, other []*coord, standard *coord) {
+	if len(other) > 0 {
+		p.find(p.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byFirst(),
+			Args: report.Args{"standard": p.file(standard.rep)}}, d.filesOf(other...), d.total()))
 	}
-	files := d.filesOf(other...)
-	says := strings.TrimSpace(fmt.Sprintf("%s %s other values of %s %s", count(len(files), int(d.total())), have(len(files)), path.Base(d.coord), which))
-	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Noted, Option: option,
-		Says: says + "; those of " + p.label(p.files[standard.rep].URL) + " count"}, files, d.total()))
+}
+
+// noteNear reports files whose coordinates differ from those that are used by no more than the tolerance.
+func (p *inquiry) noteNear(d *dim, near []*coord, standard *coord) {
+	if len(near) > 0 {
+		p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byTolerance(),
+			Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(standard.rep)}}}, d.filesOf(near...), d.total()))
+	}
 }
 
 func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
 	files := d.filesOf(odd...)
 	d.role = spoiled
-	f := report.Finding{Kind: report.Coordinate, Array: d.coord, Effect: report.Refused}
+	f := report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name()}
 	switch large := odd[0].summarized() || standard.summarized(); {
 	case moved:
-		f.Says = count(len(files), int(d.total())) + " " + have(len(files)) + " the values of " + path.Base(d.coord) + " in another order than the others"
+		f.Code = report.CoordinatePermuted
 	case large:
-		f.Says = fmt.Sprintf("%s %s other values of %s: %s, the others (%s)", count(len(files), int(d.total())), have(len(files)),
-			path.Base(d.coord), p.rangeOf(odd[0]), p.rangeOf(standard))
-		f.Option = "--coords first, or " + p.lookOption([]*coord{odd[0], standard})
+		f.Args = report.Args{"range": p.rangeOf(odd[0]), "other": p.rangeOf(standard)}
+		f.Remedies = []report.Remedy{takeFirst, compareAll([]*coord{odd[0], standard})}
 	default:
 		at, err := d.firstDifference(odd[0], standard)
 		if err != nil {
@@ -440,9 +439,8 @@ func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 		if has == others { // 0.1 of one type is not that of another
 			has, others = has+" of "+odd[0].v.Type.String(), others+" of "+standard.v.Type.String()
 		}
-		f.Says = fmt.Sprintf("%s %s other values of %s: %s has %s at %d, the others (%s) %s", count(len(files), int(d.total())), have(len(files)),
-			path.Base(d.coord), p.label(p.files[odd[0].rep].URL), has, at, p.label(p.files[standard.rep].URL), others)
-		if f.Option, err = d.differOption(odd, standard); err != nil {
+		f.Args = report.Args{"example": p.file(odd[0].rep), "value": has, "index": at, "standard": p.file(standard.rep), "other": others}
+		if f.Remedies, err = d.allowDifference(odd, standard); err != nil {
 			return err
 		}
 	}

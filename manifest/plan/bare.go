@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -62,7 +60,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	if p.opts.Pad == PadFill && (len(odd) == 0 || p.opts.Coords == CoordsFirst && are < elsewhere) {
 		d.order = []*coord{longest}
 		p.notePadded(d, lengths)
-		p.noteOther(d, odd, longest, "", "without --coords first they are refused")
+		p.noteOther(d, odd, longest)
 		return nil
 	}
 	p.refuseWidths(d, lengths, are)
@@ -124,39 +122,40 @@ func (p *inquiry) notePadded(d *dim, lengths map[int64][]int32) {
 	if len(narrow) == 0 {
 		return
 	}
-	p.find(p.odd(report.Finding{Kind: report.Width, Effect: report.Filled, Option: "without --pad fill they are refused",
-		Says: fmt.Sprintf("%s %s fewer than %d of %s, and fill behind", count(len(narrow), int(d.total())), have(len(narrow)), d.length, path.Base(d.path))},
-		narrow, d.total()))
+	p.find(p.odd(report.Finding{Code: report.WidthsPadded, Effect: report.Filled, Dim: d.name(), By: report.Setting{Option: report.Pad, Value: string(PadFill)},
+		Args: report.Args{"length": d.length}}, narrow, d.total()))
 }
 
 func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 	d.role = spoiled
 	most := usual(lengths)
 	var odd []int32
-	var others []string
+	var others []int64
 	for _, n := range sorted(lengths) {
 		if n != most {
 			odd = append(odd, lengths[n]...)
-			others = append(others, fmt.Sprint(n))
+			others = append(others, n)
 		}
 	}
-	f := report.Finding{Kind: report.Width, Effect: report.Refused, Option: "--pad fill",
-		Says: fmt.Sprintf("%s: %s of %s, the others (%s) have %d", count(len(odd), int(d.total())), some(others), path.Base(d.path),
-			p.span(lengths[most]), most)}
-	switch concat := report.ListFlag("concat", path.Base(d.path)); {
+	f := report.Finding{Code: report.WidthsDiffer, Effect: report.Refused, Dim: d.name(),
+		Args: report.Args{"lengths": others, "usual": most, "usual_files": p.span(lengths[most])}}
+	pad := report.Do(report.Pad, string(PadFill), report.FillBeyond)
+	switch {
 	case p.opts.Pad == PadFill && are == elsewhere:
-		f.Says += ", which begin otherwise and have the same values elsewhere"
-		f.Option = concat + " --overlap last if each file holds a stretch of them"
+		f.Args["values"] = "elsewhere"
+		f.Remedies = []report.Remedy{concatAlong(d, report.IfStretches).And(report.Overlap, string(OverlapLast))}
 	case p.opts.Pad == PadFill && are == apart:
-		f.Says += ", and the values of some lie beyond those of the longest"
-		f.Option = concat
+		f.Args["values"] = "beyond"
+		f.Remedies = []report.Remedy{concatAlong(d, "")}
 	case p.opts.Pad == PadFill:
-		f.Says += ", which begin with other values"
-		f.Option = "--coords first for the values of the longest, or " + concat
+		f.Args["values"] = "differ"
+		f.Remedies = []report.Remedy{report.Do(report.Coords, string(CoordsFirst), report.LongestCounts), concatAlong(d, "")}
 	case d.coord == "":
-		f.Option = "--pad fill, or " + concat + " to put them end to end"
+		f.Remedies = []report.Remedy{pad, concatAlong(d, report.ByName)}
 	case d.onlyCounts():
-		f.Option = "--pad fill, or " + withoutValues(d)
+		f.Remedies = []report.Remedy{pad, withoutValues(d)}
+	default:
+		f.Remedies = []report.Remedy{pad}
 	}
 	p.find(p.odd(f, odd, d.total()))
 }
@@ -185,9 +184,7 @@ func (p *survey) inOrderOfNames(d *dim) {
 	slices.SortStableFunc(d.order, func(a, b *coord) int { return int(a.start - b.start) })
 	all := d.filesWhose(func(*coord) bool { return true })
 	if len(all) > 1 {
-		p.find(p.odd(report.Finding{Kind: report.Order, Effect: report.Noted,
-			Says: fmt.Sprintf("%d files have no values of %s and follow one another in the order of their names: %s", len(all), path.Base(d.path), p.span(all))},
-			all, d.total()))
+		p.find(p.odd(report.Finding{Code: report.OrderByName, Effect: report.Noted, Dim: d.name()}, all, d.total()))
 	}
 }
 
@@ -295,9 +292,9 @@ func (p *survey) foreign() {
 		}
 	}
 	slices.Sort(theirs)
-	p.find(p.odd(report.Finding{Kind: report.Foreign, Effect: report.Refused, Option: "leaving " + them(len(odd)) + " out",
-		Says: fmt.Sprintf("%s %s no variable with the rest (%s): %s %s", count(len(odd), len(odd)+len(rest)), plural(len(odd), "shares", "share"),
-			p.span(rest), plural(len(odd), "it holds", "they hold"), some(slices.Compact(theirs)))}, odd, int64(len(odd)+len(rest))))
+	p.find(p.odd(report.Finding{Code: report.ForeignFile, Effect: report.Refused,
+		Args:     report.Args{"others": p.span(rest), "variables": slices.Compact(theirs)},
+		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, odd, int64(len(odd)+len(rest))))
 }
 
 // forget leaves a class out of all that follows.

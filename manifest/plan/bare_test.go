@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // TestPaddedLabels: narrower files have to begin like the longest. With --coords first its values
@@ -18,10 +19,10 @@ func TestPaddedLabels(t *testing.T) {
 		noted        bool
 	}{
 		{"begins alike", "a b", "", "", false},
-		{"in other places", "b a", "", "--overlap last", false},
-		{"in other places, and the first count", "b a", CoordsFirst, "--overlap last", false},
-		{"a stretch, and the first count", "b c", CoordsFirst, "--overlap last", false},
-		{"others", "a x", "", "--coords first", false},
+		{"in other places", "b a", "", "overlap=last", false},
+		{"in other places, and the first count", "b a", CoordsFirst, "overlap=last", false},
+		{"a stretch, and the first count", "b c", CoordsFirst, "overlap=last", false},
+		{"others", "a x", "", "coords=first", false},
 		{"others, and the first count", "a x", CoordsFirst, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -35,13 +36,13 @@ func TestPaddedLabels(t *testing.T) {
 			var refused *Error
 			switch {
 			case c.want != "":
-				if !errors.As(err, &refused) || !strings.Contains(refused.Findings[0].Option, c.want) {
+				if !errors.As(err, &refused) || !strings.Contains(reporttest.Remedies(&refused.Findings[0]), c.want) {
 					t.Errorf("got %v", err)
 				}
 			case err != nil:
 				t.Error(err)
 			case c.noted:
-				if f := findingOf(t, p.Report, report.Coordinate); f.Effect != report.Noted || f.Array != "/station" {
+				if f := findingOf(t, p.Report, report.CoordinateDiffers); f.Effect != report.Noted || f.Array != "/station" {
 					t.Errorf("got %+v", f)
 				}
 			}

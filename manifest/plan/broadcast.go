@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -13,27 +12,29 @@ import (
 // checkBroadcast reports options that lay nothing along a dimension.
 func (p *layout) checkBroadcast() error {
 	for _, s := range p.opts.Broadcast {
-		option := "--broadcast " + s.Array + "=" + s.Dim
+		wrong := func(says string, remedies ...report.Remedy) error {
+			return &OptionError{report.Setting{Option: report.Broadcast, Value: s.Array + "=" + s.Dim}, says, remedies}
+		}
 		called := slices.DeleteFunc(slices.Clone(p.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
 		is := func(how func(*dim) bool) bool {
 			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
 		}
 		switch {
 		case len(called) == 0:
-			return &OptionError{option, "no dimension is called " + s.Dim + listed(p.dimOrder)}
+			return wrong("no dimension is called " + s.Dim + listed(p.dimOrder))
 		case is(func(d *dim) bool { return d.role == spoiled }): // which is refused
 		case !is((*dim).places):
-			says := "files do not follow one another along " + s.Dim
+			says := "files are not concatenated along " + s.Dim
 			if is(func(d *dim) bool { return d.coord == "" }) {
-				says += "; " + report.ListFlag("concat", s.Dim) + " has them do so in the order of their names"
+				return wrong(says, report.Do(report.Concat, report.ListItem(s.Dim), report.ByName))
 			}
-			return &OptionError{option, says}
+			return wrong(says)
 		case !slices.ContainsFunc(p.classes, func(c *class) bool {
 			return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{s.Array}, x.path) })
 		}):
-			return &OptionError{option, "no array is called so" + p.whichThere()}
+			return wrong("no array has this name" + p.whichThere())
 		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.broadcasts(&s, a) != nil || a.laid && matches([]string{s.Array}, a.path) }) && len(p.report.Refused()) == 0:
-			return &OptionError{option, "all that is called so has " + s.Dim + " already, or says itself where along a dimension files lie"}
+			return wrong("every array of this name has " + s.Dim + " already, or is the coordinate of a dimension")
 		}
 	}
 	return nil
@@ -115,9 +116,8 @@ func (p *layout) refuseUnplaced(a *array) bool {
 			}
 		}
 		if len(lack) > 0 {
-			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: report.Drop(a.path[1:]),
-				Says: fmt.Sprintf("%s %s no %s, and nothing says where along it these lie", count(len(lack), int(a.files)), have(len(lack)), path.Base(d.path))},
-				lack, a.files))
+			p.find(p.odd(report.Finding{Code: report.BroadcastUnplaced, Array: a.path, Effect: report.Refused, Dim: d.name(),
+				Remedies: []report.Remedy{report.DropPath(a.path[1:])}}, lack, a.files))
 			return true
 		}
 	}
@@ -126,10 +126,10 @@ func (p *layout) refuseUnplaced(a *array) bool {
 
 // broadcastOption is the option that keeps the values of all of some groups of files, by laying them along
 // dimensions on which the files lie in other places; empty if none does.
-func (c *comparison) broadcastOption(groups [][]int32) string {
+func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	p, a := c.p, c.a
 	if p.isAxis(a) || p.dims[a.path] != nil {
-		return ""
+		return r, false
 	}
 	var dims []*dim
 	for _, d := range p.flows {
@@ -138,7 +138,7 @@ func (c *comparison) broadcastOption(groups [][]int32) string {
 		}
 	}
 	if !tell(dims, groups) {
-		return ""
+		return r, false
 	}
 	likely := slices.Clone(dims)
 	slices.SortStableFunc(likely, func(d, e *dim) int {
@@ -150,15 +150,24 @@ func (c *comparison) broadcastOption(groups [][]int32) string {
 			dims = rest
 		}
 	}
-	var options, names []string
-	for _, d := range dims {
-		name := path.Base(d.path)
-		if p.dimFor(name, a.path) != d {
-			name = d.path
+	r.Consequence = report.EachAlong
+	for i, d := range dims {
+		s := report.BroadcastAlong(a.path[1:], p.nameFor(d, a.path))
+		if i == 0 {
+			r.Setting = s
+			continue
 		}
-		options, names = append(options, report.Broadcast(a.path[1:], name)), append(names, path.Base(d.path))
+		r.With = append(r.With, s)
 	}
-	return strings.Join(options, " ") + " for each file's along " + strings.Join(names, " and ")
+	return r, len(dims) > 0
+}
+
+// nameFor returns the name by which an array finds a dimension: its base name if that is enough.
+func (p *directions) nameFor(d *dim, array string) string {
+	if name := d.name(); p.dimFor(name, array) == d {
+		return name
+	}
+	return d.path
 }
 
 // isSmall reports whether what a file has of an array is so little that it is not served index by index.
@@ -197,9 +206,9 @@ func (p *layout) refuseRepeated(a *array) {
 		}
 		if size += bytes; size > mostTimes || size < 0 {
 			files := p.holders(a)
-			p.find(p.odd(report.Finding{Kind: report.Static, Array: a.path, Effect: report.Refused, Option: "--coords first without --broadcast, or " + report.Drop(a.path[1:]),
-				Says: fmt.Sprintf("can only be kept in the manifest, and takes more than %s laid along %s", report.Size(mostTimes), dimNames(a.placed[:len(a.made)]))},
-				files, a.files))
+			p.find(p.odd(report.Finding{Code: report.BroadcastTooLarge, Array: a.path, Effect: report.Refused,
+				Args:     report.Args{"limit": report.Bytes(mostTimes), "dims": dimList(a.placed[:len(a.made)])},
+				Remedies: []report.Remedy{report.Do(report.Coords, string(CoordsFirst), report.FirstCounts), report.DropPath(a.path[1:])}}, files, a.files))
 			return
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // TestBroadcast: a variable that is laid along a dimension has it in front, and each file's values at every
@@ -56,18 +58,18 @@ func TestBroadcastOptions(t *testing.T) {
 		says      string
 	}{
 		{Broadcast{"orbit", "tme"}, "no dimension is called tme; there are /lat, /lon, /time"},
-		{Broadcast{"orbit", "lat"}, "files do not follow one another along lat"},
-		{Broadcast{"orbt", "time"}, "no array is called so; there are /lat, /lon, /orbit, /t, /time"},
-		{Broadcast{"t", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
-		{Broadcast{"lat", "time"}, "all that is called so has time already, or says itself where along a dimension files lie"},
-		{Broadcast{"[", "time"}, "no glob, such as *.nc: syntax error in pattern"},
+		{Broadcast{"orbit", "lat"}, "files are not concatenated along lat"},
+		{Broadcast{"orbt", "time"}, "no array has this name; there are /lat, /lon, /orbit, /t, /time"},
+		{Broadcast{"t", "time"}, "every array of this name has time already, or is the coordinate of a dimension"},
+		{Broadcast{"lat", "time"}, "every array of this name has time already, or is the coordinate of a dimension"},
+		{Broadcast{"[", "time"}, "want a glob, such as *.nc: syntax error in pattern"},
 	} {
 		m := newMaker()
 		m.day("1", 0, 2, scalar("orbit", 1))
 		m.day("2", 2, 2, scalar("orbit", 2))
 		_, _, err := New(m.files, &Options{Broadcast: []Broadcast{c.broadcast}})
 		var option *OptionError
-		if !errors.As(err, &option) || !strings.HasPrefix(option.Option, "--broadcast ") || option.Says != c.says {
+		if !errors.As(err, &option) || option.Option != report.Broadcast || option.Says != c.says {
 			t.Errorf("%v: got %v, want %s", c.broadcast, err, c.says)
 		}
 	}
@@ -89,13 +91,13 @@ func TestBroadcastAdvice(t *testing.T) {
 		name, option string
 		more         func(day, x int) wanted
 	}{
-		{"tells the day", "--broadcast id=time for each file's along time", func(day, x int) wanted { return scalar("id", float64(day)) }},
-		{"tells the tile", "--broadcast id=x for each file's along x", func(day, x int) wanted { return scalar("id", float64(x)) }},
-		{"tells the file", "--broadcast id=time --broadcast id=x for each file's along time and x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
-		{"has an axis of tiles", "--broadcast id=time for each file's along time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
+		{"tells the day", "broadcast=id=time", func(day, x int) wanted { return scalar("id", float64(day)) }},
+		{"tells the tile", "broadcast=id=x", func(day, x int) wanted { return scalar("id", float64(x)) }},
+		{"tells the file", "broadcast=id=time broadcast=id=x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
+		{"has an axis of tiles", "broadcast=id=time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
 		{"a coordinate of tiles", "", func(day, x int) wanted { return coords("y", "y", float64s, float64(day), float64(day)+0.5) }},
-		{"in a group", "--broadcast g/id=time for each file's along time", func(day, x int) wanted { return in("g", scalar("id", float64(day))) }},
-		{"a glob", `--broadcast 'a\*=time' for each file's along time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
+		{"in a group", "broadcast=g/id=time", func(day, x int) wanted { return in("g", scalar("id", float64(day))) }},
+		{"a glob", `broadcast=a\*=time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
 	} {
 		m := newMaker()
 		for day := range 2 {
@@ -111,21 +113,18 @@ func TestBroadcastAdvice(t *testing.T) {
 			}
 			continue
 		}
-		option := refused.Findings[0].Option
-		if !strings.HasPrefix(option, c.option+", --coords first") || c.option == "" {
-			t.Errorf("%s: option %s, not %s", c.name, option, c.option)
+		f := &refused.Findings[0]
+		if got := reporttest.Remedies(f); !strings.HasPrefix(got, c.option+" | coords=first") || c.option == "" {
+			t.Errorf("%s: remedies %s, not %s", c.name, got, c.option)
 			continue
 		}
 		opts := &Options{Concat: []string{"time", "x"}}
-		words := strings.Fields(option)
-		for i, word := range words {
-			if word == "--broadcast" {
-				s, err := ParseBroadcast(strings.Trim(words[i+1], "'"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				opts.Broadcast = append(opts.Broadcast, s)
+		for _, setting := range append([]report.Setting{f.Remedies[0].Setting}, f.Remedies[0].With...) {
+			s, err := ParseBroadcast(setting.Value)
+			if err != nil {
+				t.Fatal(err)
 			}
+			opts.Broadcast = append(opts.Broadcast, s)
 		}
 		planned(t, m, opts)
 	}
@@ -134,14 +133,15 @@ func TestBroadcastAdvice(t *testing.T) {
 // TestBroadcastRefuses: what cannot be laid along a dimension is refused with its files.
 func TestBroadcastRefuses(t *testing.T) {
 	for _, c := range []struct {
-		name, says string
-		make       func(m *maker)
+		name string
+		code report.Code
+		make func(m *maker)
 	}{
-		{"a file without the dimension", "1 of 3 files has no time, and nothing says where along it these lie",
+		{"a file without the dimension", report.BroadcastUnplaced,
 			func(m *maker) { m.file("c", lat(), scalar("id", 3)) }},
-		{"two files in a place", "1 of 2 files that lie in the same place has other values than the others",
+		{"two files in a place", report.StaticDiffers,
 			func(m *maker) { m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 3)) }},
-		{"more texts than the manifest keeps", "can only be kept in the manifest, and takes more than 64.0 MiB laid along time",
+		{"more texts than the manifest keeps", report.BroadcastTooLarge,
 			func(m *maker) {
 				w := words("id", "", strings.Repeat("x", 1<<20))
 				w.v.Dims, w.v.Shape = nil, nil
@@ -155,8 +155,9 @@ func TestBroadcastRefuses(t *testing.T) {
 		m.day("b", 2, 2, scalar("id", 2))
 		c.make(m)
 		_, needs, err := New(m.files, &Options{Broadcast: []Broadcast{{"id", "time"}}})
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v %v, want %s", c.name, needs, err, c.says)
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Findings[0].Code != c.code {
+			t.Errorf("%s: %v %v, want %s", c.name, needs, err, c.code)
 		}
 	}
 	m := newMaker()

@@ -28,11 +28,9 @@ func (p *planner) noteCalibrated(a *array, made *schema.Schema) bool {
 	if len(files) == 0 {
 		return false
 	}
-	f := report.Finding{Kind: report.Packing, Array: a.path, Effect: report.Noted,
-		Says: count(len(files), of) + " " + have(len(files)) + " an add_offset of HDF4: values are scale_factor * (stored - add_offset), and not what clients make of it (mask_and_scale=False keeps them from it)"}
+	f := report.Finding{Code: report.HDF4Offset, Array: a.path, Effect: report.Noted}
 	if made.Reading == manifest.Unpacked {
-		f.Effect, f.Option = report.Refused, report.Drop(a.path[1:])
-		f.Says = count(len(files), of) + " " + have(len(files)) + " an add_offset of HDF4, scale_factor * (stored - add_offset), by which varve does not compute, and would have to: packings differ, or some cells are in no file"
+		f.Code, f.Effect, f.Remedies = report.HDF4OffsetConflict, report.Refused, []report.Remedy{report.DropPath(a.path[1:])}
 	}
 	p.find(p.odd(f, files, int64(of)))
 	return true

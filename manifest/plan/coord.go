@@ -177,7 +177,7 @@ func (c *coord) timeKeys() ([]key, error) {
 	times.Elements = c.values.Data
 	at, ok, err := times.Instants()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; %s leaves it out", c.v.Path, err, report.Drop(c.v.Path))
+		return nil, advise(fmt.Errorf("%s: %w", c.v.Path, err), report.DropPath(c.v.Path))
 	}
 	keys := make([]key, len(at))
 	for i, t := range at {

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -322,20 +323,11 @@ func (p *inquiry) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
 	}
-	groups := map[string][]*coord{}
+	groups := map[sort][]*coord{}
 	d.nature = whole
 	for _, c := range d.coords {
-		word := "texts"
-		switch c.nature {
-		case instant:
-			word = "times of the " + calendarOf(c) + " calendar"
-		case whole, real:
-			word = "numbers"
-			if c.unit != "" {
-				word += " of " + c.unit
-			}
-		}
-		groups[word] = append(groups[word], c)
+		s := sortOf(c)
+		groups[s] = append(groups[s], c)
 		d.nature = max(d.nature, c.nature)
 	}
 	if d.nature == text {
@@ -345,8 +337,36 @@ func (p *inquiry) settleNature(d *dim) bool {
 	if len(groups) < 2 || p.opts.Coords == CoordsFirst && d.nature < instant {
 		return true
 	}
-	p.refuseNatures(d, groups)
+	p.refuseSorts(d, groups)
 	return false
+}
+
+// sort is a kind of coordinates that can be compared with one another: numbers of one unit, times of one
+// calendar, or text.
+type sort struct {
+	kind string // "text", "times" or "numbers"
+	unit string // of numbers, or the calendar of times
+}
+
+func sortOf(c *coord) sort {
+	switch c.nature {
+	case instant:
+		return sort{"times", calendarOf(c)}
+	case whole, real:
+		return sort{"numbers", c.unit}
+	}
+	return sort{kind: "text"}
+}
+
+// String describes a sort for people: "times (noleap calendar)".
+func (s sort) String() string {
+	switch {
+	case s.kind == "times":
+		return "times (" + s.unit + " calendar)"
+	case s.kind == "numbers" && s.unit != "":
+		return "numbers in " + s.unit
+	}
+	return s.kind
 }
 
 func calendarOf(c *coord) string {
@@ -356,85 +376,69 @@ func calendarOf(c *coord) string {
 	return c.times.Units.Calendar.String()
 }
 
-func (p *inquiry) refuseNatures(d *dim, groups map[string][]*coord) {
-	most := p.majority(groups)
-	kind := report.Units
-	if d.nature == instant {
-		kind = report.Time
-	}
-	var other []string // kinds of numbers: files may have as many as there are files
-	for _, word := range sorted(groups) {
+// refuseSorts refuses files whose coordinates cannot be compared with those of most files.
+func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
+	most := majority(p, groups, sort.String)
+	var numbers []*coord // of other units: files may have as many units as there are files
+	units := 0
+	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
 		switch {
-		case word == most:
-		case strings.HasPrefix(word, "numbers"):
-			other = append(other, word)
+		case s == most:
+		case s.kind == "numbers":
+			numbers, units = append(numbers, groups[s]...), units+1
+		case s.kind == "times" && most.kind == "times":
+			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateCalendar, Args: report.Args{"calendar": s.unit, "others": most.unit}})
 		default:
-			p.refuseNature(d, report.Finding{Kind: kind}, groups[word], word, most)
+			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": s.String(), "others": most.String()}})
 		}
 	}
-	if len(other) > 0 {
-		var all []*coord
-		for _, word := range other {
-			all = append(all, groups[word]...)
-		}
-		word, noTimes := p.wordOf(all, len(other))
-		f := report.Finding{Kind: kind}
-		if noTimes {
-			f.Option = withoutValues(d)
-		}
-		p.refuseNature(d, f, all, word, most)
+	if len(numbers) > 0 {
+		p.refuseNumbers(d, numbers, units, most)
 	}
 	d.role = spoiled
 }
 
-// wordOf says what coordinates of numbers are, of several units the first ones, and whether these
-// are meant to be of times, and are of none.
-func (p *inquiry) wordOf(coords []*coord, units int) (word string, noTimes bool) {
-	first := slices.MinFunc(coords, p.compareFirst)
-	example := first.units
+// refuseNumbers refuses coordinates of numbers whose units are not those of most files.
+func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
+	first := slices.MinFunc(odd, p.compareFirst)
+	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
+	if most.kind == "numbers" {
+		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.units, "others": most.unit, "variants": int64(units), "example": p.file(first.rep)}
+		f.Remedies = []report.Remedy{takeFirst}
+	}
 	if _, _, err := cf.UnitsOf(first.v); err != nil {
-		noTimes = true
-		example += " (" + strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.v.Path, first.units)) + ")"
+		// These are meant to be times, so their order is that of the files' names at best.
+		f.Args["invalid"] = strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.v.Path, first.units))
+		f.Remedies = []report.Remedy{withoutValues(d)}
 	}
-	switch {
-	case units > 1:
-		return fmt.Sprintf("numbers of %d units, as %s in %s,", units, example, p.label(p.files[first.rep].URL)), noTimes
-	case example != "":
-		return "numbers of " + example, noTimes
-	}
-	return "numbers", noTimes
+	p.refuseSort(d, odd, f)
 }
 
-// refuseNature refuses the files of some coordinates, which are other than those of most.
-func (p *inquiry) refuseNature(d *dim, f report.Finding, odd []*coord, word, most string) {
-	files := d.filesOf(odd...)
-	f.Array, f.Effect = d.coord, report.Refused
-	f.Says = count(len(files), len(p.files)) + " " + have(len(files)) + " " + word + " along " + path.Base(d.path) + ", the others " + most
-	p.find(p.odd(f, files, d.total()))
+func (p *inquiry) refuseSort(d *dim, odd []*coord, f report.Finding) {
+	f.Array, f.Effect, f.Dim = d.coord, report.Refused, d.name()
+	p.find(p.odd(f, d.filesOf(odd...), d.total()))
 }
 
-// withoutValues is the option for files in the order of their names, whatever values they have.
-func withoutValues(d *dim) string {
-	return report.Drop(path.Base(d.coord)) + " " + report.ListFlag("concat", path.Base(d.path)) + " to put them end to end in the order of their names"
-}
-
-// majority is the word that most files go by; of equals that of the file that comes first.
-func (p *inquiry) majority(groups map[string][]*coord) string {
-	best, bestFiles, bestName := "", int64(-1), ""
-	for _, word := range sorted(groups) {
+// majority returns the key that most files go by; of equals, the one whose first file has the first name.
+func majority[K comparable](p *inquiry, groups map[K][]*coord, text func(K) string) (best K) {
+	bestFiles, bestName := int64(-1), ""
+	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b K) int { return strings.Compare(text(a), text(b)) }) {
 		files, name := int64(0), ""
-		for _, c := range groups[word] {
+		for _, c := range groups[key] {
 			files += c.files
 			if url := p.files[c.rep].URL; name == "" || natural(url, name) < 0 {
 				name = url
 			}
 		}
 		if files > bestFiles || files == bestFiles && natural(name, bestName) < 0 {
-			best, bestFiles, bestName = word, files, name
+			best, bestFiles, bestName = key, files, name
 		}
 	}
 	return best
 }
+
+// name returns the name by which users know a dimension.
+func (d *dim) name() string { return path.Base(d.path) }
 
 // filesWhose lists the files of whose coordinates something is so.
 func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"varve/manifest"
@@ -38,8 +37,7 @@ func (p *directions) byDomains() {
 	for k, d := range dims {
 		p.placeDomain(d, domains, k)
 	}
-	p.find(report.Finding{Kind: report.Order, Effect: report.Noted, Count: int64(len(domains)), Of: int64(len(domains)),
-		Says: fmt.Sprintf("%d files are tiles along %s, and lie where their attributes DOMAIN_* say", len(domains), dimNames(dims))})
+	p.find(p.odd(report.Finding{Code: report.OrderByDomain, Effect: report.Noted, Args: report.Args{"dims": dimList(dims)}}, sorted(domains), int64(len(domains))))
 }
 
 func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {

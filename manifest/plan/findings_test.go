@@ -3,17 +3,13 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // TestFindings: what a plan says of files that disagree, one finding for all that share it.
@@ -23,107 +19,107 @@ func TestFindings(t *testing.T) {
 		name   string
 		opts   Options
 		make   func(m *maker)
-		kind   report.Kind
+		code   report.Code
 		effect report.Effect
 		files  string
-		says   string
+		facts  string
 	}{
-		{"lengths", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31) }, report.Length, report.Verbatim, "1 2 3", "from 28 to 31 of time"},
+		{"lengths", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31) }, report.LengthsDiffer, report.Verbatim, "1 2 3", "max=31 min=28"},
 		{"no steps", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.file("2", days(0, 0), lat(), lon(), cube("t", "time lat lon", m64(0, 3, 4), m64(2, 3, 4)))
 			m.day("3", 2, 2)
-		}, report.Length, report.Noted, "2", "nothing along time"},
+		}, report.EmptyFile, report.Noted, "2", ""},
 		{"chunks", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 1, 4)))
-		}, report.ChunkShape, report.Reencoded, "3", "chunks of [2 1 4]"},
+		}, report.ChunksDiffer, report.Reencoded, "3", "declared=2×3×4 shapes=[2×1×4]"},
 		{"codecs", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
 			w.v.Storage.Codecs = w.v.Storage.Codecs[:1]
 			m.file("3", days(4, 2), lat(), lon(), w)
-		}, report.Codec, report.Reencoded, "3", "no compression"},
+		}, report.CodecsDiffer, report.Reencoded, "3", "main=zlib odd=[no compression:1]"},
 		{"types", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
 			w.v.Type = float64s
 			m.file("3", days(4, 2), lat(), lon(), w)
-		}, report.Type, report.Reencoded, "3", "float64"},
+		}, report.TypesDiffer, report.Reencoded, "3", "main=float32 odd=[float64:1] type=float64"},
 		{"absent", Options{}, func(m *maker) {
 			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
 			m.day("2", 2, 2)
 			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
-		}, report.Absent, report.Filled, "2", "1 of 3 files has no u, v"},
+		}, report.VariableAbsent, report.Filled, "2", "variables=[u v]"},
 		{"dropped", Options{Missing: MissingDrop}, func(m *maker) {
 			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)))
 			m.day("2", 2, 2)
-		}, report.Absent, report.Dropped, "2", "no u"},
+		}, report.VariableAbsent, report.Dropped, "2", "variables=[u]"},
 		{"nothing that was asked for", Options{Vars: []string{"t"}}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.file("2", cube("u", "", nil, nil))
-		}, report.Absent, report.Dropped, "2", "no variable that was asked for"},
+		}, report.NoVariables, report.Dropped, "2", ""},
 		{"width", Options{Pad: PadFill}, func(m *maker) {
 			m.file("1", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("2", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
-		}, report.Width, report.Filled, "2", "fewer than 5 of x"},
+		}, report.WidthsPadded, report.Filled, "2", "length=5"},
 		{"coordinates of the first", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.file("1", days(2, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			for i, name := range []string{"2", "3"} {
 				m.file(name, days(4*i, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			}
-		}, report.Coordinate, report.Noted, "2 3", "2 of 3 files have other values of lat; those of 1 count"},
+		}, report.CoordinateDiffers, report.Noted, "2 3", "standard=1"},
 		{"coordinates that are near", Options{Tolerance: 0.5}, func(m *maker) {
 			m.file("1", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10.25).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			for i, name := range []string{"2", "3"} {
 				m.file(name, days(4*i, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			}
-		}, report.Coordinate, report.Noted, "1", "1 of 3 files has other values of lat that are no more than 0.5 off; those of 2 count"},
+		}, report.CoordinateNear, report.Noted, "1", "standard=[2] tolerance=0.5"},
 		{"attributes of groups", Options{}, func(m *maker) {
 			for i := range 2 {
 				f := m.day(fmt.Sprint(i), 2*i, 2)
 				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("history", fmt.Sprint(i)), textAttribute("title", "t")}}}}
 			}
-		}, report.Attribute, report.Dropped, "", "history"},
+		}, report.GroupAttributes, report.Dropped, "", "group=/ names=[history]"},
 		{"attributes of variables", Options{}, func(m *maker) {
 			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)).with("comment", "a"))
 			m.day("2", 2, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
 			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
-		}, report.Attribute, report.Dropped, "1", "comment"},
+		}, report.AttributeDiffers, report.Dropped, "1", "main=\"b\" name=comment odd=[\"a\":1]"},
 		{"the order of axes", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
-		}, report.Dimension, report.Reencoded, "3", "(time, lon, lat)"},
-		{"gaps in time", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 4); m.day("3", 12, 4) }, report.Gap, report.Noted, "3", "1990-01-08 to 1990-01-13"},
+		}, report.DimsTransposed, report.Reencoded, "3", "declared=[time lat lon] dims=[time lon lat]"},
+		{"gaps in time", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 4); m.day("3", 12, 4) }, report.GapBetweenFiles, report.Noted, "3", "gaps=[2/1990-01-08..1990-01-13/3]"},
 		{"holes", Options{}, func(m *maker) {
 			for i := range 5 {
 				y, x := float64(i/2*2), float64(i%2*3)
 				m.file(fmt.Sprint(i), coords("y", "y", float64s, lines(y, 2, 1)...), coords("x", "x", float64s, lines(x, 3, 1)...), cube("t", "y x", m64(2, 3), m64(2, 3)))
 			}
-		}, report.Gap, report.Filled, "", "17%"},
-		{"overlap", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("1", 0, 4); m.day("2", 3, 4) }, report.Overlap, report.Noted, "1 2", "the first one counts"},
+		}, report.MosaicIncomplete, report.Filled, "", "dims=[y x] share=0.16666666666666663"},
+		{"overlap", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("1", 0, 4); m.day("2", 3, 4) }, report.Overlapping, report.Noted, "1 2", "counts=first dims=[time]"},
 		{"order of names", Options{Concat: []string{"n"}}, func(m *maker) {
 			m.file("1", cube("t", "n", m64(2), m64(2)))
 			m.file("2", cube("t", "n", m64(2), m64(2)))
-		}, report.Order, report.Noted, "1 2", "in the order of their names"},
+		}, report.OrderByName, report.Noted, "1 2", ""},
 		{"unreadable", Options{}, func(m *maker) {
 			for i := range 2 {
 				w := cube("odd", "time", m64(2), m64(2))
 				w.v.Unreadable = "references to other objects"
 				m.day(fmt.Sprint(i), 2*i, 2, w)
 			}
-		}, report.Unreadable, report.Dropped, "0 1", "references to other objects"},
+		}, report.VariableUnreadable, report.Dropped, "0 1", "reason=references to other objects"},
 		{"never written", Options{}, func(m *maker) {
 			for i := range 2 {
 				w := cube("never", "time", m64(2), nil)
 				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
 				m.day(fmt.Sprint(i), 2*i, 2, w)
 			}
-		}, report.Unwritten, report.Noted, "0 1", "never written"},
+		}, report.NeverWritten, report.Noted, "0 1", ""},
 		{"tiles by their attributes", Options{}, func(m *maker) {
 			for i, n := range []int32{3, 2} {
 				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, int64(n)), m64(2, int64(n))))
@@ -131,12 +127,12 @@ func TestFindings(t *testing.T) {
 					numbers32("DOMAIN_dimensions_ids", 2, 1), numbers32("DOMAIN_size_global", 5, 2), numbers32("DOMAIN_size_local", n, 2),
 					numbers32("DOMAIN_position_first", 1+3*int32(i), 1)}}}}
 			}
-		}, report.Order, report.Noted, "", "DOMAIN_"},
+		}, report.OrderByDomain, report.Noted, "0 1", "dims=[x y]"},
 		{"the first scalar", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.day("b", 2, 2, scalar("height", 10))
 			m.day("a", 0, 2, scalar("height", 2))
 			m.day("c", 4, 2, scalar("height", 2))
-		}, report.Static, report.Noted, "b", "1 of 3 files has other values; those of a count"},
+		}, report.StaticDiffers, report.Noted, "b", "standard=[a]"},
 		{"square tiles by the numbers of their dimensions", Options{}, func(m *maker) {
 			for i := range int32(2) {
 				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, 2), m64(2, 2)))
@@ -144,18 +140,14 @@ func TestFindings(t *testing.T) {
 					numbers32("DOMAIN_dimensions_ids", 2, 1), numbers32("DOMAIN_size_global", 4, 4), numbers32("DOMAIN_size_local", 2, 2),
 					numbers32("DOMAIN_position_first", 1+2*i, 1)}}}}
 			}
-		}, report.Order, report.Noted, "", "2 files are tiles along x, y"},
+		}, report.OrderByDomain, report.Noted, "0 1", "dims=[x y]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			f := findingOf(t, planned(t, m, &c.opts).Report, c.kind)
-			var files []string
-			for _, url := range f.Files {
-				files = append(files, report.Base(url))
-			}
-			if got := strings.Join(files, " "); got != c.files || f.Effect != c.effect || !strings.Contains(f.Says, c.says) {
-				t.Errorf("files %q, effect %s: %s", got, f.Effect, f.Says)
+			f := findingOf(t, planned(t, m, &c.opts).Report, c.code)
+			if got := reporttest.Files(&f); got != c.files || f.Effect != c.effect || reporttest.Facts(&f) != c.facts {
+				t.Errorf("files %q, effect %s: %s", got, f.Effect, reporttest.Facts(&f))
 			}
 		})
 	}
@@ -188,8 +180,8 @@ func TestReportIsShort(t *testing.T) {
 		t.Errorf("%d findings", len(p.Report.Findings))
 	}
 	for _, f := range p.Report.Findings {
-		if len(f.Files) > named {
-			t.Errorf("%d files in %s", len(f.Files), f.Says)
+		if f.Count > 0 && f.Code != report.GroupAttributes && f.Files.Len() != f.Count {
+			t.Errorf("%d of %d files are named: %+v", f.Files.Len(), f.Count, f)
 		}
 	}
 }
@@ -341,8 +333,8 @@ func TestCalendarsAreNamed(t *testing.T) {
 		m.file(calendar, coords("time", "time", float64s, float64(20*i)).with("units", "days since 1500-01-01", "calendar", calendar))
 	}
 	p := planned(t, m, nil)
-	if f := findingOf(t, p.Report, report.Time); !strings.HasSuffix(f.Says, "; told as days of the standard calendar") {
-		t.Error(f.Says)
+	if f := findingOf(t, p.Report, report.CalendarsConverted); f.Args["calendar"] != "standard" {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -353,8 +345,9 @@ func TestDifferencesAreSeen(t *testing.T) {
 		m.file(fmt.Sprint(i), days(i, 1), coords("x", "x", typ, 0.1, 1), cube("t", "time x", []int64{1, 2}, []int64{1, 2}))
 	}
 	_, _, err := New(m.files, nil)
-	if err == nil || !strings.Contains(err.Error(), "1 has 0.1 of float64 at 0, the others (0) 0.1 of float32") {
-		t.Error(err)
+	f := findingOf(t, &report.Report{Findings: refusals(t, err)}, report.CoordinateDiffers)
+	if got := reporttest.Facts(&f); got != "example=1 index=0 other=0.1 of float32 standard=0 value=0.1 of float64" {
+		t.Error(got)
 	}
 }
 
@@ -408,58 +401,16 @@ func TestBoundsHaveUnits(t *testing.T) {
 	}
 }
 
-// docs/planning.md has a row for each kind of finding, and none for others.
-func TestKindsAreDocumented(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../report/report.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds := map[string]bool{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok {
-			if name, ok := v.Type.(*ast.Ident); ok && name.Name == "Kind" {
-				kind, _ := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
-				kinds[kind] = true
-			}
-		}
-		return true
-	})
-	doc, err := os.ReadFile("../../docs/planning.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := map[string]bool{}
-	_, section, _ := strings.Cut(string(doc), "\n## Disagreements\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	for _, line := range strings.Split(section, "\n") {
-		if cells := strings.Split(line, "|"); len(cells) == 7 && strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
-			rows[strings.Trim(strings.TrimSpace(cells[1]), "`")] = true
-		}
-	}
-	for kind := range kinds {
-		if !rows[kind] {
-			t.Errorf("no row for %s", kind)
-		}
-	}
-	for row := range rows {
-		if !kinds[row] {
-			t.Errorf("a row for %s, which is no kind", row)
-		}
-	}
-	if len(kinds) < 15 {
-		t.Errorf("%d kinds", len(kinds))
-	}
-}
-
 // TestImpossibleTimes: units that are none are one finding, however many there are, with an example.
 func TestImpossibleTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		first int
-		says  string
+		code  report.Code
+		count int64
 		after string
 	}{
-		"beside times": {20, "20 of 40 files have numbers of 20 units, as days since 2000-13-01 00:00:20 (", "--drop time --concat time"},
-		"alone":        {0, "39 of 40 files have numbers of 39 units, as days since 2000-13-01 00:00:01 (", "--drop time --concat time"},
+		"beside times": {20, report.CoordinateKind, 20, "drop=time concat=time"},
+		"alone":        {0, report.CoordinateUnits, 39, "drop=time concat=time"},
 	} {
 		m := newMaker()
 		for i := range 40 {
@@ -472,7 +423,7 @@ func TestImpossibleTimes(t *testing.T) {
 		}
 		_, err := planning(m, &Options{})
 		var refused *Error
-		if !errors.As(err, &refused) || len(refused.Findings) != 1 || !strings.HasPrefix(refused.Findings[0].Says, c.says) {
+		if !errors.As(err, &refused) || len(refused.Findings) != 1 || refused.Findings[0].Code != c.code || refused.Findings[0].Count != c.count {
 			t.Fatalf("%s: %v", name, err)
 		}
 		opts := &Options{}

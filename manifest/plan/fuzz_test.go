@@ -11,6 +11,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
 // wild makes an archive of anything, by numbers that a fuzzer picks.
@@ -246,7 +247,8 @@ func TestTimeOutOfRange(t *testing.T) {
 	m := newMaker()
 	m.file("a", coords("time", "time", float64s, 0, 1e300).with("units", "seconds since 1970-01-01"))
 	_, _, err := New(m.files, nil)
-	if text := fmt.Sprint(err); !strings.Contains(text, "/time: time 1: ") || !strings.Contains(text, "--drop /time") {
+	var advice *manifest.RemedyError
+	if !errors.As(err, &advice) || !slices.Equal(advice.Remedies, []manifest.Remedy{{Option: "drop", Value: "/time"}}) || !strings.Contains(err.Error(), "/time: time 1: ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -268,8 +270,12 @@ func TestTimesAlongAnother(t *testing.T) {
 		m.file("a", coords("time", "obs", float64s, 0, 1, 2).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))
 		m.file("b", coords("time", "profile", float64s, profiles...).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))
 		_, _, err := New(m.files, nil)
-		if text := fmt.Sprint(err); errors.Is(err, codec.ErrCorrupt) || !strings.Contains(text, "/time: 1 of 2 files has the axes (profile)") {
-			t.Errorf("%d profiles: got %v", len(profiles), err)
+		if errors.Is(err, codec.ErrCorrupt) {
+			t.Fatalf("%d profiles: got %v", len(profiles), err)
+		}
+		f := findingOf(t, &report.Report{Findings: refusals(t, err)}, report.DimsDiffer)
+		if got := fmt.Sprint(f.Array, f.Args["dims"]); got != "/time[profile]" {
+			t.Errorf("%d profiles: got %s", len(profiles), got)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (g *Gauge) addTimes(elements []byte) error {
 	for i := range len(elements) / size {
 		at, ok, err := g.times.Instant(elements[i*size:][:size])
 		if err != nil {
-			return fmt.Errorf("%s: time %d: %w; %s leaves it out", g.v.Path, g.n, err, report.Drop(g.v.Path))
+			return advise(fmt.Errorf("%s: time %d: %w", g.v.Path, g.n, err), report.DropPath(g.v.Path))
 		}
 		k := noTime
 		if ok {

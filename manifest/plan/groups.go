@@ -81,8 +81,8 @@ func (p *planner) declareGroups() error {
 	for _, a := range p.arrays {
 		if groups[a.path] != nil {
 			files := p.filesHaving(a)
-			p.find(p.odd(report.Finding{Kind: report.Unreadable, Array: a.path, Effect: report.Refused, Option: report.Drop(a.path) + ", or --rename",
-				Says: "a variable where a group is: Zarr has no room for both"}, files, int64(len(files))))
+			p.find(p.odd(report.Finding{Code: report.VariableIsGroup, Array: a.path, Effect: report.Refused,
+				Remedies: []report.Remedy{report.DropPath(a.path), report.Fill(report.Rename, a.path[1:]+"=NAME", "")}}, files, int64(len(files))))
 		}
 	}
 	for _, at := range sorted(groups) {
@@ -161,8 +161,8 @@ func (p *planner) declareGroup(at string, g *merged) error {
 			continue
 		}
 		if a.Unreadable != "" {
-			p.find(report.Finding{Kind: report.Attribute, Effect: report.Dropped, Count: g.files, Of: g.files,
-				Says: "attribute " + name + " of the group " + at + " is left out: " + a.Unreadable})
+			p.find(report.Finding{Code: report.AttributeUnreadable, Effect: report.Dropped, Count: g.files, Of: g.files,
+				Args: report.Args{"name": name, "group": at, "reason": a.Unreadable}})
 			continue
 		}
 		raw, err := cf.AttributeJSON(&a)
@@ -176,8 +176,7 @@ func (p *planner) declareGroup(at string, g *merged) error {
 		return err
 	}
 	if len(differ) > 0 {
-		p.find(report.Finding{Kind: report.Attribute, Effect: report.Dropped, Count: g.files, Of: g.files,
-			Says: "attributes of the group " + at + " that are not the same in all files are left out: " + some(differ)})
+		p.find(report.Finding{Code: report.GroupAttributes, Effect: report.Dropped, Count: g.files, Of: g.files, Args: report.Args{"group": at, "names": differ}})
 	}
 	p.out.Groups = append(p.out.Groups, out)
 	return nil

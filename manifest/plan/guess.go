@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -168,35 +167,39 @@ func (p *layout) settleGuesses() {
 			continue
 		}
 		s, a := g.of.slots[i], at[g.of.slots[i].path]
-		f := report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted, Option: report.Flag("rename", p.renaming(g.own, "NAME"))}
-		name, own := path.Base(g.name), path.Base(g.own)
+		f := report.Finding{Code: report.DimGuessed, Array: a.path, Effect: report.Noted, Args: report.Args{"axis": int64(s.axis), "name": path.Base(g.name)},
+			Remedies: []report.Remedy{report.Fill(report.Rename, p.renaming(g.own, "NAME"), report.NamesDim)}}
 		switch {
 		case g.name == "" && len(g.may) > 1:
-			f.Says = names(g.may) + " in all, it may be any, and is called " + own
+			f.Args["basis"], f.Args["candidates"], f.Args["name"] = "any", baseNames(g.may), path.Base(g.own)
 		case g.name == "":
-			f.Says = names(g.like) + " in some, and as nothing in all, it is called " + own
+			f.Args["basis"], f.Args["candidates"], f.Args["name"] = "some", baseNames(g.like), path.Base(g.own)
 		case !p.follows(g.name) && g.sure:
 			continue
 		case !p.follows(g.name):
-			f.Says = name + " in all, and as another dimension, it is taken for the first, as in netCDF"
+			f.Args["basis"] = "first"
 		case g.sure:
-			f.Says = name + " in all, it is taken for that, and put end to end"
+			f.Args["basis"] = "only"
 		default:
-			f.Effect, f.Option = report.Refused, p.renameGuesses(a)
-			f.Says = name + " in all, along which files follow one another, and as another dimension, it may be either"
+			f.Code, f.Effect, f.Remedies = report.DimAmbiguous, report.Refused, []report.Remedy{p.renameGuesses(a)}
 		}
-		f.Says = fmt.Sprintf("no file says what axis %d is: as long as %s", s.axis, f.Says)
 		p.find(p.odd(f, p.filesHaving(a), a.files))
 	}
 }
 
-// renameGuesses is the option that says of each axis of an array that it is what it is taken for.
-func (p *layout) renameGuesses(a *array) string {
-	var options []string
+// renameGuesses returns the remedy that confirms the guess for each axis of an array.
+func (p *layout) renameGuesses(a *array) report.Remedy {
+	r := report.Remedy{Consequence: report.IfSameDims}
 	for _, g := range p.guesses {
-		if g.name != "" && slices.ContainsFunc(g.of.slots, func(s slot) bool { return s.path == a.path && s.rank == len(a.dims) }) {
-			options = append(options, report.Flag("rename", p.renaming(g.own, g.name)))
+		if g.name == "" || !slices.ContainsFunc(g.of.slots, func(s slot) bool { return s.path == a.path && s.rank == len(a.dims) }) {
+			continue
 		}
+		s := report.Setting{Option: report.Rename, Value: p.renaming(g.own, g.name)}
+		if r.Option == "" {
+			r.Setting = s
+			continue
+		}
+		r.With = append(r.With, s)
 	}
-	return strings.Join(options, " ") + " if that is what they are, or the other names"
+	return r
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // guessed says of which dimensions axes of the last file may be: "x y" of the axes along "#x".
@@ -57,19 +58,19 @@ func TestGuesses(t *testing.T) {
 		{"what is alone as long", func(m *maker) {
 			tile(m, 0, 2, "#y #x", "x", "y")
 			tile(m, 2, 5, "#y #x", "x", "y")
-		}, both, "", "--rename like_x=NAME"},
+		}, both, "", "rename=like_x=NAME"},
 		{"what is alone as long in another file", func(m *maker) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 4, "#y #x", "x", "y")
-		}, both, "", "--rename like_x=NAME"},
+		}, both, "", "rename=like_x=NAME"},
 		{"what another file says", func(m *maker) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 4, "y x")
-		}, both, "", "has no name for y, x"},
+		}, both, "", "names=[y x]"},
 		{"never alone as long", func(m *maker) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 3, "#x #y", "x y", "y x")
-		}, "[/h[/x /y] [6 3] /x[/x] [6] /y[/y] [3]]", "--rename like_x=x --rename like_y=y", ""},
+		}, "[/h[/x /y] [6 3] /x[/x] [6] /y[/y] [3]]", "rename=like_x=x rename=like_y=y", ""},
 		{"by chance as long as times", func(m *maker) {
 			for i, n := range []int{3, 2} {
 				m.file(fmt.Sprint(i), days(3*i, n), cube("t", "time", []int64{int64(n)}, []int64{int64(n)}), coords("k", []string{"#time", "p"}[i], float64s, 7, 8, 9))
@@ -78,13 +79,13 @@ func TestGuesses(t *testing.T) {
 				h.Dimensions[1].Anonymous = true
 				h.SetID()
 			}
-		}, "[/k[/like_time] [3] /t[/time] [5] /time[/time] [5]]", "", "--rename like_time=NAME"},
+		}, "[/k[/like_time] [3] /t[/time] [5] /time[/time] [5]]", "", "rename=like_time=NAME"},
 		{"as long as one thing here and another there", func(m *maker) {
 			for i, name := range []string{"x", "y"} {
 				m.file(fmt.Sprint(i), days(i, 1), line(name, 0, 3), cube("h"+name, "time "+name, []int64{1, 3}, []int64{1, 3}), coords("k", "#"+name, float64s, 7, 8, 9))
 				m.guessed(name)
 			}
-		}, "[/hx[/time /x] [2 3] /hy[/time /y] [2 3] /k[/like_x] [3] /time[/time] [2] /x[/x] [3] /y[/y] [3]]", "", "--rename like_x=NAME"},
+		}, "[/hx[/time /x] [2 3] /hy[/time /y] [2 3] /k[/like_x] [3] /time[/time] [2] /x[/x] [3] /y[/y] [3]]", "", "rename=like_x=NAME"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -94,7 +95,9 @@ func TestGuesses(t *testing.T) {
 				if got != c.want || after != c.after {
 					t.Errorf("%s after %q, want %s after %q", got, after, c.want, c.after)
 				}
-				if c.says != "" && !slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool { return strings.Contains(f.Says+f.Option, c.says) }) {
+				if c.says != "" && !slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool {
+					return strings.Contains(reporttest.Facts(&f)+" "+reporttest.Remedies(&f), c.says)
+				}) {
 					t.Errorf("nobody says %q: %+v", c.says, p.Report.Findings)
 				}
 				slices.Reverse(m.files)
@@ -123,7 +126,7 @@ func TestGuessesOfTiles(t *testing.T) {
 			at += length[flow]
 		}
 		p, err := planning(m, &Options{})
-		if refused := (*Error)(nil); errors.As(err, &refused) && strings.Contains(err.Error(), "--rename like_") {
+		if refused := (*Error)(nil); errors.As(err, &refused) && strings.Contains(reporttest.Remedies(&refused.Findings[0]), "rename=like_") {
 			continue
 		}
 		if err != nil {
@@ -131,7 +134,7 @@ func TestGuessesOfTiles(t *testing.T) {
 		}
 		got := strings.Join(arrayOf(t, p, "/h").Dims, "")
 		said := slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool {
-			return strings.Contains(f.Says, "as in netCDF") || strings.Contains(f.Says, "is called like_")
+			return f.Code == report.DimGuessed && f.Args["basis"] != "only"
 		})
 		if want := "/" + strings.Join(truth, "/"); got == want {
 			right++

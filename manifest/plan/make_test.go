@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -304,17 +305,27 @@ func gridText(a *manifest.Array) string {
 	return strings.Join(axes, " ")
 }
 
-// findingOf returns the only finding of a kind.
-func findingOf(t testing.TB, r *report.Report, kind report.Kind) report.Finding {
+// refusals returns the findings of a refusal.
+func refusals(t testing.TB, err error) []report.Finding {
+	t.Helper()
+	var refused *Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("not refused: %v", err)
+	}
+	return refused.Findings
+}
+
+// findingOf returns the only finding of a code.
+func findingOf(t testing.TB, r *report.Report, code report.Code) report.Finding {
 	t.Helper()
 	var found []report.Finding
 	for _, f := range r.Findings {
-		if f.Kind == kind {
+		if f.Code == code {
 			found = append(found, f)
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d findings of kind %s in %+v", len(found), kind, r.Findings)
+		t.Fatalf("%d findings of code %s in %+v", len(found), code, r.Findings)
 	}
 	return found[0]
 }

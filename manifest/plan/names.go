@@ -1,97 +1,78 @@
 package plan
 
 import (
-	"path"
 	"slices"
 	"strings"
 
-	"varve/manifest"
 	"varve/manifest/report"
 )
 
-// named is how many files a message names.
-const named = 10
+// mostExamples is the number of examples that a finding gives.
+const mostExamples = 10
 
 // odd fills in the files of a finding.
 func (p *inquiry) odd(f report.Finding, files []int32, of int64) report.Finding {
-	return p.sample(files).in(f, of)
-}
-
-// sample is what is said of some files: their number, and the names of all if they are few, else
-// those of the first ones and the last, in the order of names.
-type sample struct {
-	count int
-	urls  []string
-}
-
-// in fills in the files of a finding.
-func (s sample) in(f report.Finding, of int64) report.Finding {
-	f.Files, f.Count, f.Of = s.urls, int64(s.count), of
+	f.Files, f.Count, f.Of = p.fileSet(files), int64(len(files)), of
 	return f
 }
 
-// sample keeps no more names than it returns: there are findings on all files, for each array.
-func (p *inquiry) sample(files []int32) sample {
-	urls := make([]string, 0, min(len(files), named))
-	last := ""
-	for _, f := range files {
-		url := p.files[f].URL
-		if last == "" || natural(url, last) > 0 {
-			last = url
-		}
-		if len(urls) == named && natural(url, urls[named-1]) >= 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(urls, url, natural)
-		urls = slices.Insert(urls[:min(len(urls), named-1)], at, url)
+// fileSet returns files as the findings hold them.
+func (p *inquiry) fileSet(files []int32) report.Files {
+	p.sorted.Do(p.sortNames) // schemas are decided in parallel
+	places := make([]int32, len(files))
+	for i, f := range files {
+		places[i] = p.places[f]
 	}
-	if len(files) > named {
-		urls[named-1] = last
-	}
-	return sample{len(files), urls}
+	return p.names.Files(places)
 }
 
-// find adds a finding to the report, and stops the plan if nothing can be made of the files.
-func (p *inquiry) find(f report.Finding) {
-	if p.opts.Strict && (f.Effect == report.Reencoded || f.Effect == report.Filled) {
-		f.Says += ", which --strict does not allow"
-		f.Effect, f.Option = report.Refused, ""
+// sortNames puts the names of all files in their natural order.
+func (p *inquiry) sortNames() {
+	order := make([]int32, len(p.files))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	p.report.Add(f)
+	slices.SortFunc(order, p.byName)
+	names := make([]string, len(order))
+	p.places = make([]int32, len(order))
+	for place, f := range order {
+		names[place], p.places[f] = p.files[f].URL, int32(place)
+	}
+	p.names = report.NewSources(names)
 }
 
-// span names the first and the last of some files.
-func (p *inquiry) span(files []int32) string {
-	first, last := p.files[files[0]].URL, p.files[files[0]].URL
-	for _, n := range files[1:] {
-		url := p.files[n].URL
-		if natural(url, first) < 0 {
-			first = url
+// file returns the name of a file as an argument of a finding.
+func (p *inquiry) file(f int32) report.File { return report.File(p.files[f].URL) }
+
+// span returns the first and the last of some files by their names.
+func (p *inquiry) span(files []int32) []report.File {
+	first, last := files[0], files[0]
+	for _, f := range files[1:] {
+		if p.byName(f, first) < 0 {
+			first = f
 		}
-		if natural(url, last) > 0 {
-			last = url
+		if p.byName(f, last) > 0 {
+			last = f
 		}
 	}
 	if first == last {
-		return p.label(first)
+		return []report.File{p.file(first)}
 	}
-	return p.label(first) + " … " + p.label(last)
+	return []report.File{p.file(first), p.file(last)}
 }
 
-// label is what people call a file: its name, with its folder where there are several of the
-// name.
+// label returns the name of a file within a text.
 func (p *inquiry) label(url string) string {
-	if p.bases == nil {
-		p.bases = make(map[string]int, len(p.files))
-		for _, f := range p.files {
-			p.bases[report.Base(f.URL)]++
-		}
+	p.sorted.Do(p.sortNames) // schemas are decided in parallel
+	return p.names.Label(url)
+}
+
+// find adds a finding to the report. Strict plans refuse what would re-encode or fill.
+func (p *inquiry) find(f report.Finding) {
+	if p.opts.Strict && (f.Effect == report.Reencoded || f.Effect == report.Filled) {
+		f.Effect, f.By, f.Remedies = report.Refused, report.Setting{Option: report.Strict}, nil
 	}
-	name := report.Base(url)
-	if p.bases[name] < 2 {
-		return name
-	}
-	return path.Join(path.Base(path.Dir(manifest.ToSlash(url))), name)
+	p.report.Add(f)
 }
 
 // CompareNames compares names of files as a plan orders files that nothing else tells apart.
@@ -144,12 +125,4 @@ func number(a, b string) int {
 		return len(a) - len(b)
 	}
 	return strings.Compare(a, b)
-}
-
-// some lists a few names, and says how many more there are.
-func some(names []string) string {
-	if len(names) > named {
-		return strings.Join(names[:named], ", ") + ", …"
-	}
-	return strings.Join(names, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
 // A sample names all of few files, else the first nine and the last, as sorting them all would.
@@ -24,11 +25,9 @@ func TestSample(t *testing.T) {
 		}
 		r.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 		slices.SortFunc(want, natural)
-		if n := len(want); n > named {
-			want = append(want[:named-1], want[n-1])
-		}
-		if got := p.sample(files); got.count != len(files) || !slices.Equal(got.urls, want) {
-			t.Fatalf("of %d: %d, %q, not %q", len(files), got.count, got.urls, want)
+		f := p.odd(report.Finding{}, files, 50)
+		if got := slices.Collect(f.Files.All()); !slices.Equal(got, want) || f.Count != int64(len(files)) || f.Of != 50 {
+			t.Fatalf("%d of %d: %q, want %q", f.Count, f.Of, got, want)
 		}
 	}
 }

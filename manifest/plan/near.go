@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -46,9 +45,8 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 	if len(p.needs) > 0 || len(near) == 0 {
 		return groups, nil
 	}
-	p.find(p.odd(report.Finding{Kind: c.kind(), Array: c.a.path, Effect: report.Noted, Option: "without --tolerance they are refused",
-		Says: fmt.Sprintf("%s %s other values that are no more than %v off; those of %s count", count(len(near), len(files)), have(len(near)),
-			p.opts.Tolerance, p.label(p.files[first].URL))}, near, int64(len(files))))
+	p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: c.a.path, Effect: report.Noted, By: p.byTolerance(),
+		Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(first)}}}, near, int64(len(files))))
 	return append([][]int32{append(slices.Clip(counts), near...)}, others...), nil
 }
 

@@ -43,28 +43,34 @@ func (p *directions) makeDims() error {
 
 // refuseLack refuses files that have no value for a new dimension.
 func (p *survey) refuseLack(n *NewDim, at string, lack []int32, of int) {
-	p.find(p.odd(report.Finding{Kind: report.Coordinate, Array: at, Effect: report.Refused,
-		Says: fmt.Sprintf("%s %s no value for the new dimension %s", count(len(lack), of), have(len(lack)), n.Name)}, lack, int64(of)))
+	p.find(p.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
 }
 
 // checkNew refuses a name that files have something else by.
 func (p *directions) checkNew(n *NewDim, at string) error {
-	option, variable := "--new-dim "+n.Name, "/"+strings.Trim(n.Variable, "/")
+	variable := "/" + strings.Trim(n.Variable, "/")
+	wrong := func(says string, remedies ...report.Remedy) error {
+		value := n.Name
+		if n.Variable != "" {
+			value += "=var:" + n.Variable
+		}
+		return &OptionError{report.Setting{Option: report.NewDim, Value: value}, says, remedies}
+	}
+	rename := report.Fill(report.Rename, n.Name+"=NAME", report.MakesRoom)
 	d := p.dims[at]
 	switch {
 	case d != nil && (d.coord != "" || p.longest(d) > 1) && n.Variable == "":
-		return &OptionError{option, fmt.Sprintf("files have a dimension of this name%s: %s makes room", p.why(d), report.Flag("rename", n.Name+"=NAME"))}
+		return wrong("files have a dimension of this name"+p.why(d), rename)
 	case d != nil && (d.coord != "" || p.longest(d) > 1):
-		return &OptionError{option, "files have a dimension of this name" + p.why(d)}
+		return wrong("files have a dimension of this name" + p.why(d))
 	case d != nil && d.role != fixed:
-		return &OptionError{option, "--concat " + n.Name + " says already how files follow one another along it"}
+		return wrong("the option concat says already how files follow one another along it")
 	case n.Variable != "" && !p.anyHas(variable):
-		return &OptionError{option + "=var:" + n.Variable, "no file has such a variable" + p.whichThere()}
+		return wrong("no file has such a variable" + p.whichThere())
 	case variable == at || !p.anyHas(at):
 		return nil
 	}
-	return &OptionError{option, fmt.Sprintf("files have a variable of this name: %s takes its values, %s or %s makes room",
-		report.Flag("new-dim", n.Name+"=var:"+n.Name), report.Flag("rename", n.Name+"=NAME"), report.Drop(n.Name))}
+	return wrong("files have a variable of this name", report.Do(report.NewDim, n.Name+"=var:"+n.Name, report.StackByValue), rename, report.DropPath(n.Name))
 }
 
 // isStep reports whether an option takes the steps along a dimension of its own coordinate.
@@ -262,12 +268,12 @@ func (p *layout) namesake(a *array) bool {
 			if path.Base(at) != path.Base(made) || at == made {
 				continue
 			}
-			option := report.Flag("rename", at[1:]+"=NAME") + " to make room"
+			remedies := []report.Remedy{report.Fill(report.Rename, at[1:]+"=NAME", report.MakesRoom)}
 			if d := p.dims[at]; d.coord == "" && p.longest(d) <= 1 {
-				option = report.Flag("new-dim", at[1:]+"=…") + " for values of the dimension that is there, or " + option
+				remedies = slices.Insert(remedies, 0, report.Fill(report.NewDim, at[1:]+"=PATTERN", report.ByNameValues))
 			}
-			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Refused, Option: option,
-				Says: fmt.Sprintf("has %s already, and would have two dimensions of one name with the new %s", at, made)}, p.filesHaving(a), a.files))
+			p.find(p.odd(report.Finding{Code: report.NewDimTaken, Array: a.path, Effect: report.Refused, Dim: path.Base(made), Remedies: remedies,
+				Args: report.Args{"existing": at}}, p.filesHaving(a), a.files))
 			return true
 		}
 	}

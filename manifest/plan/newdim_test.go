@@ -11,6 +11,8 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // coordinateOf is what a plan declares of a coordinate: its units, and its elements as integers,
@@ -259,7 +261,7 @@ func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 			m.file(fmt.Sprint(i), lat(), v, cube("t", "lat", []int64{3}, []int64{3}))
 		}
 		_, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Variable: "when"}}})
-		if err == nil || !strings.Contains(err.Error(), "1 of 2 files has no value for the new dimension run") {
+		if f := refusals(t, err)[0]; f.Code != report.NewDimMissing || f.Dim != "run" || reporttest.Files(&f) != "1" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -281,7 +283,7 @@ func TestCounters(t *testing.T) {
 			m.file(fmt.Sprint(i), coords("profile", "profile", c.element, c.counts...), when, cube("v", "profile y x", []int64{n, 2, 2}, []int64{n, 2, 2}))
 		}
 		_, _, err := New(m.files, nil)
-		if err == nil || !strings.Contains(err.Error(), "--drop profile, which counts") {
+		if f := refusals(t, err)[0]; f.Remedies[0].Setting != (report.Setting{Option: report.Drop, Value: "profile"}) || f.Remedies[0].Consequence != report.OrderByTime {
 			t.Errorf("%s: %v", name, err)
 		}
 		p := planned(t, m, &Options{Drop: []string{"profile"}})
@@ -324,7 +326,7 @@ func TestOwnStepsRefused(t *testing.T) {
 	}{
 		{"longer", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "of up to 2 elements"},
 		{"with values", []wanted{days(0, 1), cube("a", "time", []int64{1}, []int64{1})}, Options{}, "/time its values"},
-		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, "--concat time says already"},
+		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, "the option concat says already"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -352,10 +354,9 @@ func TestNewDimensionOfANameThatIsThere(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("not refused: %v", err)
 	}
-	for _, want := range []string{"/g/t", "/g/u", "two dimensions of one name", "--new-dim g/year=…", "--rename g/year=NAME"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: does not say %s", err, want)
-		}
+	f := findingOf(t, &report.Report{Findings: refused.Findings}, report.NewDimTaken)
+	if got := fmt.Sprint(f.Arrays, " ", reporttest.Remedies(&f)); got != "[/g/t /g/u] new-dim=g/year=PATTERN | rename=g/year=NAME" {
+		t.Error(got)
 	}
 	for _, c := range []struct {
 		opts Options

@@ -1,9 +1,8 @@
 package plan
 
 import (
-	"fmt"
-	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"varve/manifest"
@@ -27,8 +26,7 @@ func (p *directions) noteAxes() {
 func (p *inquiry) noteEmpty(d *dim) {
 	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
-		p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Noted,
-			Says: count(len(empty), int(d.total())) + " " + plural(len(empty), "holds", "hold") + " nothing along " + path.Base(d.path)}, empty, d.total()))
+		p.find(p.odd(report.Finding{Code: report.EmptyFile, Effect: report.Noted, Dim: d.name()}, empty, d.total()))
 	}
 }
 
@@ -46,9 +44,7 @@ func (p *inquiry) noteLengths(d *dim) {
 	}
 	most, least = max(most, d.order[len(d.order)-1].n), min(least, d.order[len(d.order)-1].n)
 	files := d.filesWhose(func(c *coord) bool { return c.n > 0 })
-	p.find(p.odd(report.Finding{Kind: report.Length, Effect: report.Verbatim,
-		Says: fmt.Sprintf("%s files hold from %d to %d of %s, and chunks are as long as their files'", report.Thousands(int64(len(files))), least, most, path.Base(d.path))},
-		files, d.total()))
+	p.find(p.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
 }
 
 // noteGaps names the places where steps are missing between files: steps that are longer by
@@ -93,22 +89,16 @@ func (d *dim) between(i int) float64 {
 }
 
 func (p *inquiry) sayGaps(d *dim, gaps []int) {
-	var says []string
+	var shown []report.Gap
 	files := make([]int32, 0, len(gaps))
 	for _, i := range gaps {
 		a, b := d.order[i-1], d.order[i]
-		if len(says) < named {
-			says = append(says, a.say(a.n-1)+" to "+b.say(0)+" ("+p.label(p.files[a.rep].URL)+", "+p.label(p.files[b.rep].URL)+")")
+		if len(shown) < mostExamples {
+			shown = append(shown, report.Gap{From: a.say(a.n - 1), To: b.say(0), Before: p.file(a.rep), After: p.file(b.rep)})
 		}
 		files = append(files, b.rep)
 	}
-	more := ""
-	if len(gaps) > len(says) {
-		more = ", …"
-	}
-	p.find(p.odd(report.Finding{Kind: report.Gap, Array: d.coord, Effect: report.Noted,
-		Says: fmt.Sprintf("%s between files: %s%s", plural(len(gaps), "a gap", fmt.Sprint(len(gaps), " gaps")), strings.Join(says, ", "), more)},
-		files, d.total()))
+	p.find(p.odd(report.Finding{Code: report.GapBetweenFiles, Array: d.coord, Effect: report.Noted, Dim: d.name(), Args: report.Args{"gaps": shown}}, files, d.total()))
 }
 
 // noteUnwritten names files that never wrote a variable.
@@ -120,8 +110,7 @@ func (p *survey) noteUnwritten(a *array) {
 		}
 	}
 	if len(files) > 0 {
-		p.find(p.odd(report.Finding{Kind: report.Unwritten, Array: a.path, Effect: report.Noted,
-			Says: "never written in " + count(len(files), int(a.files)) + ": fill there"}, files, a.files))
+		p.find(p.odd(report.Finding{Code: report.NeverWritten, Array: a.path, Effect: report.Noted}, files, a.files))
 	}
 }
 
@@ -144,14 +133,19 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 		for k := range s {
 			if c.placedAt(k) < 0 && g.Dim(k).CodecSize(0) != s[k] && schema.Shape[k] > 0 {
 				odd = append(odd, p.classes[m.class].files...)
-				shapes[fmt.Sprint(m.v.Storage.Chunks)] = true
+				shapes[shapeText(m.v.Storage.Chunks)] = true
 				break
 			}
 		}
 	}
 	if len(odd) > 0 && int64(len(odd)) <= a.files {
-		p.find(p.odd(report.Finding{Kind: report.ChunkShape, Array: a.path, Effect: report.Reencoded, Option: "--codec-from FILE, --chunk-edges ARRAY:DIM=N",
-			Says: fmt.Sprintf("%s %s chunks of %s that the schema does not declare", count(len(odd), int(a.files)), have(len(odd)), some(sorted(shapes)))},
+		declared := make([]int64, g.Rank())
+		for k := range declared {
+			declared[k] = g.Dim(k).CodecSize(0)
+		}
+		p.find(p.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
+			Args:     report.Args{"shapes": sorted(shapes), "declared": shapeText(declared)},
+			Remedies: []report.Remedy{report.Fill(report.CodecFrom, "FILE", report.OthersDecide), report.Fill(report.ChunkEdges, a.path[1:]+":DIM=N", "")}},
 			odd, a.files))
 	}
 	p.notePadding(a, schema)
@@ -170,10 +164,17 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 		}
 	}
 	if len(files) > 0 {
-		p.find(p.odd(report.Finding{Kind: report.Length, Array: a.path, Effect: report.Reencoded,
-			Says: count(len(files), len(a.where.tiles)) + " " + plural(len(files), "ends", "end") + " in a short chunk that is stored at full length"},
-			files, int64(len(a.where.tiles))))
+		p.find(p.odd(report.Finding{Code: report.ShortChunkPadded, Array: a.path, Effect: report.Reencoded}, files, int64(len(a.where.tiles))))
 	}
+}
+
+// shapeText writes a shape as 1×90×180.
+func shapeText(shape []int64) string {
+	words := make([]string, len(shape))
+	for i, n := range shape {
+		words[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(words, "×")
 }
 
 // mayPad reports whether any file ends in a short chunk.

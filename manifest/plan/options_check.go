@@ -6,26 +6,46 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/report"
+	english "varve/manifest/report/text"
 )
 
 // OptionError is the error of an option whose value is none that there is, or that means
 // nothing in any of the files, such as one that was mistyped.
 type OptionError struct {
-	Option string // as on the command line
-	Says   string
+	report.Setting
+	Says     string
+	Remedies []report.Remedy // options to give in its place, or with it
 }
 
-// Error says what is wrong with the option.
-func (e *OptionError) Error() string { return e.Option + ": " + e.Says }
+// Error names the option as the library does, and the reason.
+func (e *OptionError) Error() string {
+	var printer english.Printer
+	out := printer.Setting(e.Setting) + ": " + e.Says
+	for i := range e.Remedies {
+		out += []string{"; fix: ", ", or "}[min(i, 1)] + printer.Remedy(&e.Remedies[i])
+	}
+	return out
+}
+
+// optionError returns the error of an option and its value.
+func optionError(option report.Option, value, says string) *OptionError {
+	return &OptionError{Setting: report.Setting{Option: option, Value: value}, Says: says}
+}
+
+// advise returns an error together with an option that avoids it.
+func advise(err error, r report.Remedy) error {
+	return manifest.WithRemedy(err, string(r.Option), r.Value)
+}
 
 // checkOptions reports options that mean nothing in any file.
 func (p *survey) checkOptions() error {
 	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
-		return &OptionError{"--codec-from " + from, "it is not among the files"}
+		return optionError(report.CodecFrom, from, "it is not among the files")
 	}
 	for _, r := range p.opts.Rename {
 		if !p.renames(&r) {
-			return &OptionError{"--rename " + r.Old + "=" + r.New, "nothing is called " + r.Old}
+			return optionError(report.Rename, r.Old+"="+r.New, "no variable or dimension is called "+r.Old)
 		}
 	}
 	for i := range p.opts.Schemas {
@@ -57,16 +77,16 @@ func (p *survey) checkOverride(o *Override) error {
 	dims, found := p.overridden(o)
 	if o.Type != "" {
 		if !found {
-			return &OptionError{"--dtype " + o.Array + "=" + o.Type, "no array is called so" + p.whichThere()}
+			return optionError(report.DataType, o.Array+"="+o.Type, "no array has this name"+p.whichThere())
 		}
 	}
 	for dim := range o.Chunks {
-		option := "--chunk-edges " + o.Array + ":" + dim
+		value := o.Array + ":" + dim
 		if !found {
-			return &OptionError{option, "no array is called so" + p.whichThere()}
+			return optionError(report.ChunkEdges, value, "no array has this name"+p.whichThere())
 		}
 		if !slices.ContainsFunc(dims, func(at string) bool { return calls(dim, at) }) {
-			return &OptionError{option, "no such array has a dimension " + dim + listed(dims)}
+			return optionError(report.ChunkEdges, value, "no array of this name has a dimension "+dim+listed(dims))
 		}
 	}
 	return nil
@@ -99,11 +119,11 @@ func (p *survey) overridden(o *Override) (dims []string, found bool) {
 func (p *directions) checkConcat() error {
 	for _, name := range p.opts.Concat {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) {
-			says := "no dimension is called so" + listed(p.dimOrder)
-			if p.anyHas("/" + strings.Trim(name, "/")) {
-				says += "; " + stackedBy("/"+name) + " makes one of the variable"
+			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
+			if at := "/" + strings.Trim(name, "/"); p.anyHas(at) {
+				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
 			}
-			return &OptionError{"--concat " + name, says}
+			return err
 		}
 	}
 	return nil
@@ -111,18 +131,17 @@ func (p *directions) checkConcat() error {
 
 // nothingLeft says which options leave no variable of any file.
 func (p *survey) nothingLeft() error {
-	var options []string
-	for _, o := range []struct{ flag, value string }{
-		{"--group", p.opts.Group}, {"--vars", strings.Join(p.opts.Vars, ",")}, {"--drop", strings.Join(p.opts.Drop, ",")},
-	} {
-		if o.value != "" {
-			options = append(options, o.flag+" "+o.value)
+	var given []report.Setting
+	for _, s := range []report.Setting{{Option: report.Group, Value: p.opts.Group}, {Option: report.Vars, Value: strings.Join(p.opts.Vars, ",")},
+		{Option: report.Drop, Value: strings.Join(p.opts.Drop, ",")}} {
+		if s.Value != "" {
+			given = append(given, s)
 		}
 	}
-	if len(options) == 0 {
+	if len(given) == 0 {
 		return errors.New("no file has a variable")
 	}
-	return &OptionError{strings.Join(options, " "), "nothing is left of any file" + p.whichThere()}
+	return &OptionError{Setting: given[0], Says: "nothing is left of any file" + p.whichThere()}
 }
 
 // whichThere says which variables the files have.

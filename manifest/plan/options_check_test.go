@@ -4,35 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
+	english "varve/manifest/report/text"
 )
 
 // TestOptionsThatMeanNothing: an option that fits nothing in the files was mistyped.
 func TestOptionsThatMeanNothing(t *testing.T) {
 	for _, tt := range []struct {
-		options Options
-		says    string
+		options  Options
+		option   string
+		remedies string
 	}{
-		{Options{Rename: []Rename{{"T", "t"}}}, "--rename T=t: nothing is called T"},
-		{Options{CodecFrom: "x.nc"}, "--codec-from x.nc: it is not among the files"},
-		{Options{Concat: []string{"tme"}}, "--concat tme: no dimension is called so; there are /lat, /lon, /time"},
-		{Options{Vars: []string{"T", "u*"}}, "--vars T,u*: nothing is left of any file; there are /lat, /lon, /run, /t, /time"},
-		{Options{Group: "/sea"}, "--group /sea: nothing is left of any file; there are /lat, /lon, /run, /t, /time"},
-		{Options{Schemas: []Override{{Array: "T", Type: "float32"}}}, "--dtype T=float32: no array is called so; there are /lat, /lon, /run, /t, /time"},
-		{Options{Schemas: []Override{{Array: "t", Type: "float17"}}}, "--dtype t=float17: there is no such element type; NumPy's names are known, such as float32"},
-		{Options{Schemas: []Override{{Array: "u*", Chunks: map[string][]int64{"time": {1}}}}}, "--chunk-edges u*:time: no array is called so; there are /lat, /lon, /run, /t, /time"},
-		{Options{Schemas: []Override{{Array: "t", Chunks: map[string][]int64{"tme": {1}}}}}, "--chunk-edges t:tme: no such array has a dimension tme; there are /lat, /lon, /time"},
-		{Options{Concat: []string{"run"}}, "--concat run: no dimension is called so; there are /lat, /lon, /time; --new-dim run=var:run makes one of the variable"},
-		{Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d)`}}}, "--new-dim time: files have a dimension of this name, and /time its values: --rename time=NAME makes room"},
-		{Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d)`}}}, "--new-dim run: files have a variable of this name: --new-dim run=var:run takes its values, --rename run=NAME or --drop run makes room"},
-		{Options{NewDims: []NewDim{{Name: "n", Variable: "nn"}}}, "--new-dim n=var:nn: no file has such a variable; there are /lat, /lon, /run, /t, /time"},
+		{Options{Rename: []Rename{{"T", "t"}}}, "rename=T=t", ""},
+		{Options{CodecFrom: "x.nc"}, "codec-from=x.nc", ""},
+		{Options{Concat: []string{"tme"}}, "concat=tme", ""},
+		{Options{Vars: []string{"T", "u*"}}, "vars=T,u*", ""},
+		{Options{Group: "/sea"}, "group=/sea", ""},
+		{Options{Schemas: []Override{{Array: "T", Type: "float32"}}}, "dtype=T=float32", ""},
+		{Options{Schemas: []Override{{Array: "t", Type: "float17"}}}, "dtype=t=float17", ""},
+		{Options{Schemas: []Override{{Array: "u*", Chunks: map[string][]int64{"time": {1}}}}}, "chunk-edges=u*:time", ""},
+		{Options{Schemas: []Override{{Array: "t", Chunks: map[string][]int64{"tme": {1}}}}}, "chunk-edges=t:tme", ""},
+		{Options{Concat: []string{"run"}}, "concat=run", "new-dim=run=var:run"},
+		{Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d)`}}}, "new-dim=time", "rename=time=NAME"},
+		{Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d)`}}}, "new-dim=run", "new-dim=run=var:run | rename=run=NAME | drop=run"},
+		{Options{NewDims: []NewDim{{Name: "n", Variable: "nn"}}}, "new-dim=n=var:nn", ""},
 	} {
 		m := newMaker()
 		m.day("1", 0, 2, scalar("run", 1))
 		m.day("2", 2, 2, scalar("run", 2))
 		_, _, err := New(m.files, &tt.options)
 		var option *OptionError
-		if !errors.As(err, &option) || err.Error() != tt.says {
-			t.Errorf("got %v, want %s", err, tt.says)
+		if !errors.As(err, &option) || (&english.Printer{}).Setting(option.Setting) != tt.option ||
+			reporttest.Remedies(&report.Finding{Remedies: option.Remedies}) != tt.remedies {
+			t.Errorf("got %v, want an error of %s", err, tt.option)
 		}
 	}
 	m := newMaker()
@@ -64,7 +70,7 @@ func TestDimensionsOfOneName(t *testing.T) {
 	}{
 		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 5, "0: the dimensions /wide, of 5, and /narrow, of 3, would both be called /narrow"},
 		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 3, ""},
-		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u", "t"}}, 5, "--rename wide=narrow: nothing is called wide"},
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u", "t"}}, 5, "rename=wide=narrow: no variable or dimension is called wide"},
 		{Options{Group: "g", Concat: []string{"narrow"}}, 5, ""},
 	} {
 		err := plan(c.opts, c.length)

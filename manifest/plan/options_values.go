@@ -6,27 +6,29 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"varve/manifest/report"
 )
 
 // Check reports every option whose value is none that there is, whatever the files are. Each
 // is an *OptionError. New does so first; who scans files for hours asks before.
 func (o *Options) Check() error {
 	errs := []error{
-		checkChoice("--missing", o.Missing, MissingFill, MissingDrop, MissingRefuse),
-		checkChoice("--pad", o.Pad, PadRefuse, PadFill),
-		checkChoice("--coords", o.Coords, CoordsEqual, CoordsFirst),
-		checkChoice("--overlap", o.Overlap, OverlapRefuse, OverlapFirst, OverlapLast),
-		checkGlobs("--vars", o.Vars),
-		checkGlobs("--drop", o.Drop),
+		checkChoice(report.Missing, o.Missing, MissingFill, MissingDrop, MissingRefuse),
+		checkChoice(report.Pad, o.Pad, PadRefuse, PadFill),
+		checkChoice(report.Coords, o.Coords, CoordsEqual, CoordsFirst),
+		checkChoice(report.Overlap, o.Overlap, OverlapRefuse, OverlapFirst, OverlapLast),
+		checkGlobs(report.Vars, o.Vars),
+		checkGlobs(report.Drop, o.Drop),
 	}
 	if !(o.Tolerance >= 0) { // nor NaN
-		errs = append(errs, &OptionError{fmt.Sprintf("--tolerance %v", o.Tolerance), "want a number from 0 on"})
+		errs = append(errs, optionError(report.Tolerance, fmt.Sprint(o.Tolerance), "want a number, 0 or more"))
 	}
 	for i := range o.NewDims {
 		errs = append(errs, o.NewDims[i].check())
 	}
 	for _, s := range o.Broadcast {
-		errs = append(errs, checkGlobs("--broadcast", []string{s.Array}))
+		errs = append(errs, checkGlobs(report.Broadcast, []string{s.Array}))
 	}
 	for i := range o.Schemas {
 		errs = append(errs, o.Schemas[i].check())
@@ -36,7 +38,7 @@ func (o *Options) Check() error {
 
 // checkChoice reports a word that is none of those that there are, of which the empty one is
 // always one.
-func checkChoice[T ~string](option string, word T, known ...T) error {
+func checkChoice[T ~string](option report.Option, word T, known ...T) error {
 	if slices.Contains(known, word) {
 		return nil
 	}
@@ -46,14 +48,14 @@ func checkChoice[T ~string](option string, word T, known ...T) error {
 			names = append(names, string(w))
 		}
 	}
-	return &OptionError{option + " " + string(word), "want " + strings.Join(names, " or ") + ", or nothing"}
+	return optionError(option, string(word), "want "+strings.Join(names, " or ")+", or nothing")
 }
 
-func checkGlobs(option string, globs []string) error {
+func checkGlobs(option report.Option, globs []string) error {
 	var errs []error
 	for _, glob := range globs {
 		if _, err := path.Match(glob, ""); err != nil {
-			errs = append(errs, &OptionError{option + " " + glob, "no glob, such as *.nc: " + err.Error()})
+			errs = append(errs, optionError(option, glob, "want a glob, such as *.nc: "+err.Error()))
 		}
 	}
 	return errors.Join(errs...)
@@ -68,13 +70,13 @@ func (d *NewDim) check() error {
 	}
 	switch {
 	case d.Name == "":
-		return &OptionError{"--new-dim", "the dimension has no name"}
+		return optionError(report.NewDim, "", "the dimension has no name")
 	case ways != 1:
-		return &OptionError{"--new-dim " + d.Name, fmt.Sprintf("a pattern, an attribute, a variable or a list of values says where it comes from; there are %d of them", ways)}
+		return optionError(report.NewDim, d.Name, fmt.Sprintf("want one of a pattern, an attribute, a variable and a list of values, got %d of them", ways))
 	}
 	if d.Pattern != "" {
 		if _, err := patternOf(d.Pattern); err != nil {
-			return &OptionError{"--new-dim " + d.Name, err.Error()}
+			return optionError(report.NewDim, d.Name, err.Error())
 		}
 	}
 	return nil
@@ -84,12 +86,12 @@ func (o *Override) check() error {
 	var errs []error
 	if o.Type != "" {
 		if _, err := typeNamed(o.Type); err != nil {
-			errs = append(errs, &OptionError{"--dtype " + o.Array + "=" + o.Type, "there is no such element type; NumPy's names are known, such as float32"})
+			errs = append(errs, optionError(report.DataType, o.Array+"="+o.Type, "want a data type by its NumPy name, such as float32"))
 		}
 	}
 	for dim, edges := range o.Chunks {
 		if len(edges) == 0 || slices.Min(edges) < 1 {
-			errs = append(errs, &OptionError{"--chunk-edges " + o.Array + ":" + dim, fmt.Sprintf("%v: want lengths from 1 on, or one", edges)})
+			errs = append(errs, optionError(report.ChunkEdges, o.Array+":"+dim, fmt.Sprintf("want chunk lengths of 1 or more, got %v", edges)))
 		}
 	}
 	return errors.Join(errs...)

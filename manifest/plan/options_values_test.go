@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	english "varve/manifest/report/text"
 )
 
 // Options come from other programs too, and not only from flags that were looked at.
@@ -13,26 +15,26 @@ func TestOptionValues(t *testing.T) {
 		name, option string
 		opts         Options
 	}{
-		{"missing", "--missing filll", Options{Missing: "filll"}},
-		{"pad", "--pad yes", Options{Pad: "yes"}},
-		{"coords", "--coords last", Options{Coords: "last"}},
-		{"overlap", "--overlap newest", Options{Overlap: "newest"}},
-		{"vars", "--vars [a", Options{Vars: []string{"x", "[a"}}},
-		{"drop", "--drop [a", Options{Drop: []string{"[a"}}},
-		{"negative tolerance", "--tolerance -1", Options{Tolerance: -1}},
-		{"no tolerance", "--tolerance NaN", Options{Tolerance: math.NaN()}},
-		{"nameless dimension", "--new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
-		{"dimension from nowhere", "--new-dim run", Options{NewDims: []NewDim{{Name: "run"}}}},
-		{"dimension from two places", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
-		{"a pattern that is none", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(`}}}},
-		{"a pattern without a group", "--new-dim run", Options{NewDims: []NewDim{{Name: "run", Pattern: `\d+`}}}},
-		{"no type", "--dtype t2m=float17", Options{Schemas: []Override{{Array: "t2m", Type: "float17"}}}},
-		{"no edges", "--chunk-edges t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
-		{"an edge of no length", "--chunk-edges t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
+		{"missing", "missing=filll", Options{Missing: "filll"}},
+		{"pad", "pad=yes", Options{Pad: "yes"}},
+		{"coords", "coords=last", Options{Coords: "last"}},
+		{"overlap", "overlap=newest", Options{Overlap: "newest"}},
+		{"vars", "vars=[a", Options{Vars: []string{"x", "[a"}}},
+		{"drop", "drop=[a", Options{Drop: []string{"[a"}}},
+		{"negative tolerance", "tolerance=-1", Options{Tolerance: -1}},
+		{"no tolerance", "tolerance=NaN", Options{Tolerance: math.NaN()}},
+		{"nameless dimension", "new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
+		{"dimension from nowhere", "new-dim=run", Options{NewDims: []NewDim{{Name: "run"}}}},
+		{"dimension from two places", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
+		{"a pattern that is none", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(`}}}},
+		{"a pattern without a group", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `\d+`}}}},
+		{"no type", "dtype=t2m=float17", Options{Schemas: []Override{{Array: "t2m", Type: "float17"}}}},
+		{"no edges", "chunk-edges=t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
+		{"an edge of no length", "chunk-edges=t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var wrong *OptionError
-			if err := c.opts.Check(); !errors.As(err, &wrong) || wrong.Option != c.option {
+			if err := c.opts.Check(); !errors.As(err, &wrong) || (&english.Printer{}).Setting(wrong.Setting) != c.option {
 				t.Errorf("Check: %v; want an OptionError of %s", err, c.option)
 			}
 			if _, _, err := New(nil, &c.opts); err == nil || !strings.Contains(err.Error(), c.option+": ") {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"varve/manifest"
@@ -139,8 +140,8 @@ func (p *survey) partsOverlap(a *array, w *placing) {
 			files = append(files, p.classes[m.class].files...)
 		}
 	}
-	p.find(p.odd(report.Finding{Kind: report.Overlap, Array: a.path, Effect: report.Refused, Option: report.Drop(report.Base(a.path)),
-		Says: count(len(files), int(a.files)) + " " + have(len(files)) + " parts in other files that lie over one another"}, files, a.files))
+	p.find(p.odd(report.Finding{Code: report.PartsOverlap, Array: a.path, Effect: report.Refused,
+		Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, files, a.files))
 }
 
 // fillOfParts is what an array of parts reads as where there is none: what its files say. They
@@ -164,8 +165,8 @@ func (p *survey) fillOfParts(a *array, f *declared, out *manifest.Array) error {
 		}
 	}
 	if len(odd) > 0 {
-		p.find(p.odd(report.Finding{Kind: report.FillValue, Array: a.path, Effect: report.Refused, Option: report.Drop(report.Base(a.path)),
-			Says: count(len(odd), int(a.files)) + " " + have(len(odd)) + " another fill value where no part is than the first"}, odd, a.files))
+		p.find(p.odd(report.Finding{Code: report.PartsFillDiffers, Array: a.path, Effect: report.Refused,
+			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, odd, a.files))
 	}
 	out.Schema.Fill = fill
 	return nil

@@ -38,8 +38,8 @@ func (p *layout) decidePieces(a *array) error {
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):
-		p.find(p.odd(report.Finding{Kind: report.Time, Array: a.path, Effect: report.Refused, Option: report.Drop(path.Base(a.path)),
-			Says: "bounds of times that files count from different days take more than " + report.Size(mostTimes) + ", and are not told anew"}, p.holders(a), int64(len(p.files))))
+		p.find(p.odd(report.Finding{Code: report.BoundsTooLarge, Array: a.path, Effect: report.Refused, Args: report.Args{"limit": report.Bytes(mostTimes)},
+			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.holders(a), int64(len(p.files))))
 	default:
 		known, _ := p.known(a)
 		a.pieces = known && p.bytesOf(a) <= p.inline() && !p.hasLarge(a)
@@ -260,7 +260,7 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	if other := (*cf.CalendarError)(nil); errors.As(err, &other) {
 		return nil, nil // which the schema refuses, with the files' names
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w; %s leaves it out", a.path, err, report.Drop(a.path[1:]))
+		return nil, advise(fmt.Errorf("%s: %w", a.path, err), report.DropPath(a.path[1:]))
 	}
 	return &r, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type placing struct {
 	holes  bool             // not everything is in a tile
 	runs   map[string][]run // edges that were found before
 	used   bool             // by an array whose values are not in the manifest
-	absent sample           // of the files that lie where there is no tile
+	absent []int32          // files that are placed where no file has a tile
 	twins  [][]int32        // files that lie in one place and have to hold the same there
 }
 
@@ -154,17 +153,18 @@ func (p *layout) overlaps(a *array, w *placing) {
 	files = slices.Compact(files)
 	w.tiles, w.cut = tiles, true
 	p.sortTiles(w.tiles)
-	p.find(p.odd(report.Finding{Kind: report.Overlap, Effect: report.Noted, Option: "without --overlap they are refused",
-		Says: fmt.Sprintf("%d files hold some of the same places along %s; the %s one counts", len(files), dimNames(w.dims), p.opts.Overlap)},
-		files, int64(len(w.tiles))))
+	p.find(p.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, By: report.Setting{Option: report.Overlap, Value: string(p.opts.Overlap)},
+		Args: report.Args{"dims": dimList(w.dims), "counts": string(p.opts.Overlap)}}, files, int64(len(w.tiles))))
 }
 
-func dimNames(dims []*dim) string {
+func dimNames(dims []*dim) string { return strings.Join(dimList(dims), ", ") }
+
+func dimList(dims []*dim) []string {
 	short := make([]string, len(dims))
 	for i, d := range dims {
-		short[i] = path.Base(d.path)
+		short[i] = d.name()
 	}
-	return strings.Join(short, ", ")
+	return short
 }
 
 // repeated reports whether files that hold the same place of an array may do so, if they hold
@@ -289,7 +289,7 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	slices.Sort(files)
 	files = slices.Compact(files)
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
-	option := "--overlap first or --overlap last"
+	remedies := []report.Remedy{report.Do(report.Overlap, string(OverlapFirst), report.FirstCounts), report.Do(report.Overlap, string(OverlapLast), report.LastCounts)}
 	sameBegin, sameLength := true, true
 	for _, pair := range pairs {
 		x, y := &w.tiles[pair[0]], &w.tiles[pair[1]]
@@ -298,41 +298,39 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	}
 	switch {
 	case sameBegin && sameLength:
-		option += ", or --new-dim NAME=PATTERN if they are members of an ensemble"
+		remedies = append(remedies, report.Fill(report.NewDim, "NAME=PATTERN", report.IfEnsemble))
 	case sameBegin && p.repeated(a) && p.opts.Pad != PadFill:
-		option = "--pad fill for the values of the widest, " + option
+		remedies = slices.Insert(remedies, 0, report.Do(report.Pad, string(PadFill), report.LongestCounts))
 	case p.opts.Overlap == OverlapRefuse && p.momentOf() != "":
-		option += ", or " + stackedBy(p.momentOf()) + " to stack them by its values"
+		remedies = append(remedies, stackBy(p.momentOf(), report.StackByValue))
 	}
 	if i := slices.IndexFunc(w.dims, (*dim).onlyCounts); i >= 0 {
-		option = withoutValues(w.dims[i]) + ", or " + option
+		remedies = slices.Insert(remedies, 0, withoutValues(w.dims[i]))
 	}
-	if broadcast := p.comparing(a).broadcastOption([][]int32{{int32(x.File)}, {int32(y.File)}}); broadcast != "" && a.aux {
-		option = broadcast + ", or " + option
+	if broadcast, ok := p.comparing(a).broadcastRemedy([][]int32{{int32(x.File)}, {int32(y.File)}}); ok && a.aux {
+		remedies = slices.Insert(remedies, 0, broadcast)
 	}
 	if p.opts.Overlap != OverlapRefuse {
-		option = ""
+		remedies = nil // the user's choice leaves two tiles in one place
 	}
-	p.find(p.odd(report.Finding{Kind: report.Overlap, Effect: report.Refused, Option: option,
-		Says: fmt.Sprintf("%d files hold the same places of %s: %s and %s share %s", len(files), a.path, p.label(p.files[x.File].URL),
-			p.label(p.files[y.File].URL), w.shared(x, y))}, files, int64(len(w.tiles))))
+	p.find(p.odd(report.Finding{Code: report.Overlapping, Array: a.path, Effect: report.Refused, Remedies: remedies,
+		Args: report.Args{"first": p.file(int32(x.File)), "second": p.file(int32(y.File)), "shared": w.shared(x, y)}}, files, int64(len(w.tiles))))
 }
 
-// shared says what two tiles share.
-func (w *placing) shared(a, b *manifest.Tile) string {
-	var parts []string
+// shared returns the stretches of the dimensions that two tiles share.
+func (w *placing) shared(a, b *manifest.Tile) (stretches []report.Stretch) {
 	for k, d := range w.dims {
 		from, to := max(a.Origin[k], b.Origin[k]), min(end(a, k), end(b, k))
-		text := fmt.Sprintf("%d of %s", to-from, path.Base(d.path))
+		s := report.Stretch{Dim: d.name(), Count: to - from}
 		if c := d.coordOf(int32(a.File)); c != nil && c.v != nil {
-			text += ", " + c.say(from-c.start)
+			s.From = c.say(from - c.start)
 			if to-from > 1 {
-				text += " … " + c.say(to-1-c.start)
+				s.To = c.say(to - 1 - c.start)
 			}
 		}
-		parts = append(parts, text)
+		stretches = append(stretches, s)
 	}
-	return strings.Join(parts, " by ")
+	return stretches
 }
 
 // cutTiles leaves every place to one tile: the one that begins first, or last. Tiles may

@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"varve/manifest"
 	"varve/manifest/convert"
@@ -94,9 +95,9 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 			return nil, p.needs, nil
 		}
 	}
-	p.report.Findings = together(p.report.Findings)
+	p.report.Findings, p.report.Sources = report.Join(p.report.Findings), p.names
 	if refused := p.report.Refused(); len(refused) > 0 {
-		return nil, nil, p.refusal(refused)
+		return nil, nil, &Error{Findings: refused}
 	}
 	p.out.Report, p.out.Compared = p.report, slices.Collect(maps.Keys(p.compared))
 	return p.out, nil, nil
@@ -109,8 +110,10 @@ type inquiry struct {
 	report *report.Report
 	needs  []Need
 	needed map[Need]bool
-	fault  error          // of values that do not fit their variable
-	bases  map[string]int // how many files have a name
+	fault  error           // of values that do not fit their variable
+	sorted sync.Once       // makes names and places when a finding first needs them
+	names  *report.Sources // of the files in their natural order
+	places []int32         // of each file among the names
 	named  map[*manifest.Variable]lensed
 }
 
@@ -182,16 +185,6 @@ func (p *inquiry) inFile(file int32, err error) error {
 	return fmt.Errorf("%s: %w", p.files[file].URL, err)
 }
 
-func (p *inquiry) refusal(findings []report.Finding) *Error {
-	e := &Error{Findings: findings, labels: map[string]string{}}
-	for _, f := range findings {
-		for _, url := range f.Files {
-			e.labels[url] = p.label(url)
-		}
-	}
-	return e
-}
-
 // total counts the files that arrays are made of.
 func (p *survey) total() (n int64) {
 	for _, c := range p.classOf {
@@ -241,8 +234,7 @@ func (p *survey) leaveOutEmpty() {
 		p.classOf[f] = -1
 	}
 	if len(empty) > 0 && p.total() > 0 {
-		p.find(p.odd(report.Finding{Kind: report.Absent, Effect: report.Dropped,
-			Says: count(len(empty), p.given()) + " " + have(len(empty)) + " no variable that was asked for"}, empty, int64(p.given())))
+		p.find(p.odd(report.Finding{Code: report.NoVariables, Effect: report.Dropped}, empty, int64(p.given())))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // TestPlaced: where files lie, and which chunks are declared.
@@ -240,7 +241,7 @@ func TestRefused(t *testing.T) {
 		name   string
 		opts   Options
 		make   func(m *maker)
-		kind   report.Kind
+		code   report.Code
 		files  string // the last elements of their paths
 		option string // begins so
 	}{
@@ -248,7 +249,7 @@ func TestRefused(t *testing.T) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10.004, 0, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Coordinate, "b", "--tolerance 0.004, or --coords first"},
+		}, report.CoordinateDiffers, "b", "tolerance=0.004 | coords=first"},
 		{"bounds too large to be told anew", Options{}, func(m *maker) {
 			for i := range 2 {
 				at := coords("time", "time", int32s, float64(10*i), float64(10*i+1)).with("units", fmt.Sprintf("days since 1990-01-%02d", 1+2*i), "bounds", "edges")
@@ -256,156 +257,156 @@ func TestRefused(t *testing.T) {
 				edges.v.Type = float64s
 				m.file(fmt.Sprint(i), at, edges)
 			}
-		}, report.Time, "0 1", "--drop edges"},
+		}, report.BoundsTooLarge, "0 1", "drop=edges"},
 		{"a coordinate the other way round", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, 10, 0, -10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Coordinate, "b", ""},
+		}, report.DirectionDiffers, "b", ""},
 		{"longitudes of the other convention", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), lat(), coords("lon", "lon", float32s, -180, -90, 0, 90).with("units", "degrees_east"), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Coordinate, "b", "--coords first"},
+		}, report.CoordinateDiffers, "b", "coords=first"},
 		{"values of a coordinate in another order", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.file("a", days(0, 1), coords("s", "s", int32s, 3, 1, 2), cube("t", "time s", m64(1, 3), m64(1, 3)))
 			m.file("b", days(1, 1), coords("s", "s", int32s, 1, 3, 2), cube("t", "time s", m64(1, 3), m64(1, 3)))
-		}, report.Coordinate, "b", ""},
+		}, report.CoordinatePermuted, "b", ""},
 		{"a place of its own that leaves half a mosaic empty", Options{}, func(m *maker) {
 			for i := range 3 {
 				m.file(fmt.Sprint(i), days(i, 1), x(1, 2), cube("t", "time x", m64(1, 2), m64(1, 2)))
 			}
 			m.file("moved", days(3, 1), x(11, 12), cube("t", "time x", m64(1, 2), m64(1, 2)))
-		}, report.Coordinate, "moved", "--concat time,x"},
+		}, report.MosaicSparse, "moved", "concat=time,x"},
 		{"units of a coordinate", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10).with("units", "radians"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Units, "b", ""},
+		}, report.CoordinateUnits, "b", "coords=first"},
 		{"calendars", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2).with("calendar", "noleap"), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
-		}, report.Time, "c", ""},
+		}, report.CoordinateCalendar, "c", ""},
 		{"rows of sparse matrices", Options{Concat: []string{"rows", "cells"}}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("X/indptr", "X/rows", m64(3), m64(3)), cube("X/indices", "X/cells", m64(4), m64(4)), cube("X/data", "X/cells", m64(4), m64(4)))
 			}
-		}, report.Order, "0 1", "a manifest for each file, or --drop X/indptr"},
+		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=X/indptr"},
 		{"numbers of categories that differ", Options{Concat: []string{"row"}}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
-		}, report.Static, "1", "--broadcast kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
+		}, report.StaticDiffers, "1", "broadcast=kind/categories=row | separate-manifests | drop=kind/codes"},
 		{"numbers of categories that differ, where the first would count", Options{Concat: []string{"row"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
-		}, report.Static, "1", "--broadcast kind/categories=row for each file's along row, a manifest for each file, or --drop kind/codes"},
+		}, report.StaticDiffers, "1", "broadcast=kind/categories=row | separate-manifests | drop=kind/codes"},
 		{"numbers of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, from := range []float64{1, 1.5} {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("station", "station", float64s, from, from+1))
 			}
-		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
+		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
 		{"heights of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("height", "station", float64s, 7, 8+float64(i)))
 			}
-		}, report.Static, "1", "--broadcast height=obs for each file's along obs, a manifest for each file, or --drop at"},
+		}, report.StaticDiffers, "1", "broadcast=height=obs | separate-manifests | drop=at"},
 		{"numbers of categories of several files", Options{Concat: []string{"row", "name"}}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
-		}, report.Order, "0 1", "a manifest for each file, or --drop kind/codes"},
+		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=kind/codes"},
 		{"numbers of stations of several files", Options{Concat: []string{"obs", "station"}}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
 			}
-		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
+		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
 		{"numbers of stations of several files, by another name", Options{Concat: []string{"obs", "site"}, Rename: []Rename{{"station", "site"}}}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
 			}
-		}, report.Order, "0 1", "a manifest for each file, or --drop at"},
-		{"nodes of faces of several files", Options{Concat: []string{"node", "face"}}, func(m *maker) { m.meshes() }, report.Order, "0 1", "a manifest for each file, or --drop corners"},
+		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
+		{"nodes of faces of several files", Options{Concat: []string{"node", "face"}}, func(m *maker) { m.meshes() }, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=corners"},
 		{"nodes of faces of several files, whose mesh is left out", Options{Concat: []string{"node", "face"}, Drop: []string{"mesh", "lon"}}, func(m *maker) { m.meshes() },
-			report.Order, "0 1", "a manifest for each file, or --drop corners"},
+			report.IndexAcrossFiles, "0 1", "separate-manifests | drop=corners"},
 		{"faces of several files beside nodes of all", Options{Concat: []string{"face"}}, func(m *maker) {
 			m.meshes(cube("near", "face", m64(3), m64(3)).with("cf_role", "location_index_set", "mesh", "mesh", "location", "face"))
-		}, report.Order, "0 1", "a manifest for each file, or --drop near"},
+		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=near"},
 		{"calendars of times that are no coordinate", Options{}, func(m *maker) {
 			for i, calendar := range []string{"standard", "noleap"} {
 				m.file(fmt.Sprint(i), days(2*i, 2), coords("seen", "time", float64s, 1, 2).with("units", "days since 1990-01-01", "calendar", calendar))
 			}
-		}, report.Time, "1", ""},
+		}, report.CalendarsDiffer, "1", ""},
 		{"times and numbers", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", coords("time", "time", int32s, 4, 5), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
-		}, report.Time, "c", ""},
-		{"files that share steps", Options{}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) }, report.Overlap, "a b", "--overlap first"},
-		{"files of the same steps", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 0, 2) }, report.Overlap, "a b", "--overlap first"},
+		}, report.CoordinateKind, "c", ""},
+		{"files that share steps", Options{}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last"},
+		{"files of the same steps", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 0, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last | new-dim=NAME=PATTERN"},
 		{"steps between those of another file", Options{}, func(m *maker) {
 			m.file("a", coords("time", "time", int32s, 0, 2).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
 			m.file("b", coords("time", "time", int32s, 1, 3).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
-		}, report.Overlap, "a b", "--concat time"},
+		}, report.ValuesInterleave, "a b", "concat=time"},
 		{"no coordinate at all", Options{}, func(m *maker) {
 			m.file("a", cube("t", "time x", m64(2, 3), m64(2, 3)))
 			m.file("b", cube("t", "time x", m64(2, 3), m64(2, 3)))
-		}, report.Order, "a b", "--concat time"},
+		}, report.OrderUnknown, "a b", "concat=time"},
 		{"no axis to follow one another along", Options{}, func(m *maker) {
 			m.file("a", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
-		}, report.Order, "a b", "--new-dim"},
+		}, report.OrderUnknown, "a b", "new-dim=NAME=PATTERN"},
 		{"no values where others have some", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
-		}, report.Coordinate, "c", "--drop time --concat time to put them end to end in the order of their names"},
+		}, report.PositionUnknown, "c", "drop=time concat=time"},
 		{"no values where one file alone has some", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
-		}, report.Coordinate, "c", "--drop time --concat time to put them end to end in the order of their names"},
+		}, report.PositionUnknown, "c", "drop=time concat=time"},
 		{"a width of its own", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
-		}, report.Width, "b", "--pad fill"},
+		}, report.WidthsDiffer, "b", "pad=fill | concat=x"},
 		{"other names of axes", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "time latitude lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Dimension, "b", "--rename latitude=lat"},
+		}, report.DimsDiffer, "b", "rename=latitude=lat"},
 		{"axes of one name in other groups", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time g/x", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
-		}, report.Dimension, "b", "--rename /g/x=/x"},
+		}, report.DimsDiffer, "b", "rename=/g/x=/x"},
 		{"another name, and other axes in another order", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "lon latitude time", m64(4, 3, 2), m64(4, 3, 2)))
 			m.day("c", 4, 2)
-		}, report.Dimension, "b", "--rename latitude=lat"},
+		}, report.DimsDiffer, "b", "rename=latitude=lat"},
 		{"another width, by the name of which there is another", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), cube("t", "time narrow", m64(2, 3), m64(2, 3)), cube("w", "time wide", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
-		}, report.Dimension, "b", "a manifest for each kind of files, or --drop t"},
+		}, report.DimsDiffer, "b", "separate-manifests | drop=t"},
 		{"another axis, whose values there are as well", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), lat(), lon(), coords("site", "site", float32s, 1, 2, 3), cube("t", "time site lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
-		}, report.Dimension, "b", "a manifest for each kind of files, or --drop t"},
+		}, report.DimsDiffer, "b", "separate-manifests | drop=t"},
 		{"an axis less", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2), lat(), lon(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-		}, report.Dimension, "c", "a manifest for each kind of files, or --drop t"},
+		}, report.DimsDiffer, "c", "separate-manifests | drop=t"},
 		{"a dimension on two axes", Options{}, func(m *maker) {
 			for i, at := range [][]float64{{1, 2}, {3, 4}} {
 				m.file(fmt.Sprint(i), x(at...), cube("cov", "x x", m64(2, 2), m64(2, 2)))
 			}
-		}, report.Dimension, "0 1", "--drop cov"},
+		}, report.DimTwice, "0 1", "drop=cov"},
 		{"a coordinate of half precision", Options{}, func(m *maker) {
 			for i, bytes := range []string{"\x00\x3c\x00\x40", "\x00\x3c\x00\x40", "\x01\x3c\x01\x40"} {
 				w := coords("lat", "lat", int16s, 0, 0)
@@ -413,17 +414,17 @@ func TestRefused(t *testing.T) {
 				w.values = &manifest.Values{Data: []byte(bytes)}
 				m.file(fmt.Sprint(i), days(i, 1), w, cube("t", "time lat", m64(1, 2), m64(1, 2)))
 			}
-		}, report.Coordinate, "2", "--tolerance 0.002, or --coords first"},
+		}, report.CoordinateDiffers, "2", "tolerance=0.002 | coords=first"},
 		{"a foreign file", Options{Missing: MissingFill}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("stray", coords("station", "station", int32s, 1, 2), cube("height", "station", m64(2), m64(2)))
 			m.day("b", 2, 2)
-		}, report.Foreign, "stray", "leaving it out"},
+		}, report.ForeignFile, "stray", "leave-files-out"},
 		{"a variable that some lack", Options{Missing: MissingRefuse}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2, cube("u", "time", m64(2), m64(2)))
 			m.day("c", 4, 2, cube("u", "time", m64(2), m64(2)))
-		}, report.Absent, "a", "--missing fill"},
+		}, report.VariableAbsent, "a", "missing=fill | missing=drop"},
 		{"a static variable", Options{}, func(m *maker) {
 			for i, name := range []string{"a", "b", "c"} {
 				land := cube("land", "lat", m64(3), m64(3))
@@ -431,16 +432,16 @@ func TestRefused(t *testing.T) {
 				land.values.Data[0] = byte(i % 2)
 				m.day(name, 2*i, 2, land)
 			}
-		}, report.Static, "b", "--broadcast land=time for each file's along time, --coords first"},
+		}, report.StaticDiffers, "b", "broadcast=land=time | coords=first | drop=land"},
 		{"a new dimension without a value", Options{NewDims: []NewDim{{Name: "n", Pattern: `_(\d+)`}}}, func(m *maker) {
 			m.file("a_1", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("a_2", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
-		}, report.Coordinate, "b", ""},
+		}, report.NewDimMissing, "b", ""},
 		{"strict", Options{Strict: true}, func(m *maker) {
 			m.file("1", days(0, 3), cube("t", "time", m64(3), m64(2)))
 			m.file("2", days(3, 4), cube("t", "time", m64(4), m64(2)))
-		}, report.Length, "1", ""},
+		}, report.ShortChunkPadded, "1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -450,21 +451,19 @@ func TestRefused(t *testing.T) {
 			if !errors.As(err, &refused) {
 				t.Fatalf("err %v, asks for %v", err, needs)
 			}
-			f := findingOf(t, &report.Report{Findings: refused.Findings}, c.kind)
-			var names []string
-			for _, url := range f.Files {
-				names = append(names, report.Base(url))
+			f := findingOf(t, &report.Report{Findings: refused.Findings}, c.code)
+			for url := range f.Files.All() {
 				if !strings.Contains(err.Error(), report.Base(url)) {
 					t.Errorf("%s is not in %q", url, err)
 				}
 			}
-			if got := strings.Join(names, " "); got != c.files {
-				t.Errorf("names %s, not %s: %s", got, c.files, f.Says)
+			if got := reporttest.Files(&f); got != c.files {
+				t.Errorf("names %s, not %s: %+v", got, c.files, f)
 			}
-			if !strings.HasPrefix(f.Option, c.option) || c.option == "" && f.Option != "" {
-				t.Errorf("option %q, not %q", f.Option, c.option)
+			if got := reporttest.Remedies(&f); got != c.option {
+				t.Errorf("remedies %q, not %q", got, c.option)
 			}
-			if f.Effect != report.Refused || f.Count != int64(len(f.Files)) || f.Says == "" {
+			if f.Effect != report.Refused || f.Count != f.Files.Len() {
 				t.Errorf("%+v", f)
 			}
 		})

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -33,27 +32,27 @@ func (p *layout) refusePointers() {
 		if beside == nil && len(along) == 0 {
 			continue
 		}
-		says := ""
+		target, reason := "", "concatenated"
 		if beside != nil && slices.ContainsFunc(beside.dims, p.follows) {
-			says = beside.path + ", along which files follow one another"
+			target = beside.path
 		} else if i := slices.IndexFunc(along, p.follows); i >= 0 {
-			says = along[i] + ", along which files follow one another"
+			target = along[i]
 		} else if i := slices.IndexFunc(along, p.overruled); i >= 0 && a.where != nil {
-			says = along[i] + ", which has other values in other files"
+			target, reason = along[i], "differs"
 		}
 		switch {
-		case says != "":
-			p.find(p.odd(report.Finding{Kind: report.Order, Array: a.path, Effect: report.Refused, Option: withoutPointers(a),
-				Says: fmt.Sprintf("%s holds places in what its own file has of %s", a.path, says)}, p.filesHaving(a), a.files))
+		case target != "":
+			p.find(p.odd(report.Finding{Code: report.IndexAcrossFiles, Array: a.path, Effect: report.Refused, Remedies: withoutPointers(a),
+				Args: report.Args{"target": target, "reason": reason}}, p.filesHaving(a), a.files))
 		case a.where != nil:
 			p.aim(a, beside, along)
 		}
 	}
 }
 
-// withoutPointers is what helps where files do not have the same of what an array points into.
-func withoutPointers(a *array) string {
-	return "a manifest for each file, or " + report.Drop(a.path[1:])
+// withoutPointers returns the remedies where files differ in the array that another holds indexes into.
+func withoutPointers(a *array) []report.Remedy {
+	return []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(a.path[1:])}
 }
 
 // overruled reports whether a dimension has the coordinate of the first file though others have another.

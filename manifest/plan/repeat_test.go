@@ -9,6 +9,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // land is a mask along x whose first value is given.
@@ -50,7 +51,7 @@ func TestOverlapElsewhere(t *testing.T) {
 		if name == "refused" {
 			_, _, err := New(m.files, &opts)
 			var refused *Error
-			if !errors.As(err, &refused) || refused.Findings[0].Option != "--tolerance 0.004, or --coords first" || report.Base(refused.Findings[0].Files[0]) != "b" {
+			if !errors.As(err, &refused) || reporttest.Remedies(&refused.Findings[0]) != "tolerance=0.004 | coords=first" || reporttest.Files(&refused.Findings[0]) != "b" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -114,7 +115,7 @@ func TestRepeated(t *testing.T) {
 				if !errors.As(err, &refused) {
 					t.Fatal(err)
 				}
-				if f := refused.Findings[0]; f.Array != c.array || report.Base(f.Files[0]) != c.refused {
+				if f := refused.Findings[0]; f.Array != c.array || !strings.HasPrefix(reporttest.Files(&f), c.refused) {
 					t.Errorf("refused %v of %s: %v", f.Files, f.Array, err)
 				}
 				return
@@ -176,14 +177,14 @@ func TestPaddedTwins(t *testing.T) {
 		{"grows", Options{Pad: PadFill}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
 		{"grows, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
 		{"shrinks", Options{Pad: PadFill}, along(widths{{3, 2}, {2, 2}}, 1, 12), "/s", "00@0+2 01@2+2", ""},
-		{"begins otherwise", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by --broadcast s=time for each file's along time, --coords first"},
-		{"goes on otherwise", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by --broadcast s=time for each file's along time, --coords first"},
+		{"begins otherwise", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by broadcast=s=time | coords=first"},
+		{"goes on otherwise", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
 		{"begins otherwise, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 7, 12), "/s", "10@0+2 01@2+2", ""},
 		{"another shrinks", Options{Pad: PadFill}, both(widths{{2, 2}, {3, 3}}), "/u", "00@0+2 01@2+2", ""},
 		{"grows on the axis of tiles", Options{Pad: PadFill, Concat: concat}, stretch(grows, 1), "/s", "10@0+3 01@3+3", ""},
-		{"grows there, and begins otherwise", Options{Pad: PadFill, Concat: concat}, stretch(grows, 7), "/s", "", "00 by --broadcast s=time for each file's along time, --coords first"},
-		{"grows there, not padded", Options{Concat: concat}, stretch(grows, 1), "", "", "00 by --pad fill"},
-		{"grows there, and nobody says that tiles follow one another", Options{Pad: PadFill}, stretch(grows, 1), "", "", "00 by --concat x"},
+		{"grows there, and begins otherwise", Options{Pad: PadFill, Concat: concat}, stretch(grows, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
+		{"grows there, not padded", Options{Concat: concat}, stretch(grows, 1), "/s", "", "00 by pad=fill"},
+		{"grows there, and nobody says that tiles follow one another", Options{Pad: PadFill}, stretch(grows, 1), "", "", "00 by concat=x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -200,7 +201,7 @@ func TestPaddedTwins(t *testing.T) {
 					t.Fatal(err)
 				}
 				file, option, _ := strings.Cut(c.refused, " by ")
-				if f := refused.Findings[0]; f.Array != c.array || report.Base(f.Files[0]) != file || !strings.HasPrefix(f.Option, option) {
+				if f := refused.Findings[0]; f.Array != c.array || !strings.HasPrefix(reporttest.Files(&f), file) || !strings.HasPrefix(reporttest.Remedies(&f), option) {
 					t.Errorf("refused %v of %s: %v", f.Files, f.Array, err)
 				}
 				return
@@ -280,7 +281,7 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 		t.Fatal(needs, err)
 	}
 	for _, f := range made.Report.Findings {
-		if f.Kind == report.Absent {
+		if f.Code == report.VariableAbsent {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -302,7 +303,9 @@ func TestPaddedTwinsOfManyBytes(t *testing.T) {
 		}
 	}
 	_, _, err := New(m.files, &Options{Pad: PadFill})
-	if err == nil || !strings.Contains(err.Error(), "/s: narrower files have to hold what the widest, 11, begins with, and more than 1.0 GiB of such values are not compared: 01, 11") {
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Findings[0].Code != report.TooLargeToCompare || refused.Findings[0].Array != "/s" ||
+		reporttest.Files(&refused.Findings[0]) != "01 11" || reporttest.Facts(&refused.Findings[0]) != "limit=1073741824 longest=11" {
 		t.Error(err)
 	}
 	if made, needs, err := New(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil || len(needs) > 0 || tilesOf(t, m, made, "/s") != "10@0+2 11@2+2" {
@@ -326,8 +329,8 @@ func TestFirstInEachPlace(t *testing.T) {
 			m.file(fmt.Sprintf("%d%d", day, tile), days(2*day, 2), coords("x", "x", float64s, float64(2*tile), float64(2*tile+1)), s)
 		}
 	}
-	f := findingOf(t, planned(t, m, &Options{Pad: PadFill, Coords: CoordsFirst}).Report, report.Static)
-	if f.Effect != report.Noted || f.Array != "/s" || f.Says != "1 of 6 files has other values; those of 11 count" || len(f.Files) != 1 || report.Base(f.Files[0]) != "21" {
+	f := findingOf(t, planned(t, m, &Options{Pad: PadFill, Coords: CoordsFirst}).Report, report.StaticDiffers)
+	if f.Effect != report.Noted || f.Array != "/s" || reporttest.Facts(&f) != "standard=[11]" || f.Of != 6 || reporttest.Files(&f) != "21" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // static is a variable along which no files follow one another.
@@ -67,7 +68,7 @@ func TestStatics(t *testing.T) {
 				t.Errorf("asks for %v", needs)
 			case c.same && err != nil:
 				t.Error(err)
-			case !c.same && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || report.Base(refused.Findings[0].Files[0]) != "c"):
+			case !c.same && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || !strings.HasPrefix(reporttest.Files(&refused.Findings[0]), "c")):
 				t.Errorf("not refused: %v", err)
 			}
 		})
@@ -102,7 +103,7 @@ func TestPaddedStatics(t *testing.T) {
 			switch {
 			case len(needs) > 0:
 				t.Errorf("asks for %v", needs)
-			case c.odd != "" && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || report.Base(refused.Findings[0].Files[0]) != c.odd):
+			case c.odd != "" && (!errors.As(err, &refused) || refused.Findings[0].Array != "/s" || !strings.HasPrefix(reporttest.Files(&refused.Findings[0]), c.odd)):
 				t.Errorf("not refused: %v", err)
 			case c.odd == "" && err != nil:
 				t.Error(err)
@@ -215,7 +216,7 @@ func TestVariableWhereAGroupIs(t *testing.T) {
 		}
 		_, _, err := New(m.files, nil)
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Findings[0].Array != "/g" || report.Base(refused.Findings[0].Files[0]) != "a" {
+		if !errors.As(err, &refused) || refused.Findings[0].Array != "/g" || !strings.HasPrefix(reporttest.Files(&refused.Findings[0]), "a") {
 			t.Errorf("%s: %v", group, err)
 		}
 		if _, _, err := New(m.files, &Options{Drop: []string{"g"}}); err != nil {

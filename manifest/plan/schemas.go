@@ -101,8 +101,9 @@ func (d *decided) decide() {
 // one.
 type declared struct {
 	members []schema.Member
-	of      []int // for each of the array's members
-	firsts  []int32
+	of      []int   // the member of each of the array's members
+	classes []int32 // the class of each of the array's members
+	firsts  []int32 // the first file of each member
 }
 
 // declare declares an array of a schema and decides its chunks, and collects its values if they
@@ -156,8 +157,13 @@ func (p *planner) declare(a *array, d *decided) error {
 // faceFinding adds what the schema has to say. What is kept in the manifest is not re-encoded.
 func (p *directions) schemaFinding(a *array, f report.Finding) {
 	if a.pieces && f.Effect != report.Refused {
-		if f.Kind == report.Codec || f.Kind == report.ChunkShape || f.Kind == report.FillValue && !p.gaps(a) {
+		switch f.Code {
+		case report.CodecsDiffer, report.CodecSettings, report.CodecsUnsupported, report.CodecsInexact, report.CodecFromUnusable, report.ChunksDiffer:
 			return
+		case report.FillDiffers, report.MissingDiffers, report.FillChosen, report.FillNeedsType, report.FillAmbiguous, report.FillTime:
+			if !p.gaps(a) {
+				return
+			}
 		}
 		if f.Effect == report.Reencoded {
 			f.Effect = report.Noted
@@ -170,7 +176,6 @@ func (p *directions) schemaFinding(a *array, f report.Finding) {
 func (p *layout) membersFor(a *array) *declared {
 	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
-	var last []int32
 	all := a.all()
 	for _, m := range all {
 		v := p.newNames(m.class, p.meaningOf(a, &m))
@@ -184,44 +189,53 @@ func (p *layout) membersFor(a *array) *declared {
 				k = len(f.members)
 				byKey[key] = k
 				f.members = append(f.members, schema.Member{Variable: v})
-				f.firsts, last = append(f.firsts, -1), append(last, -1)
+				f.firsts = append(f.firsts, -1)
 			}
 			byVariable[v] = k
 		}
-		f.of = append(f.of, k)
+		f.of, f.classes = append(f.of, k), append(f.classes, m.class)
 		files := p.classes[m.class].files
 		f.members[k].Files += int64(len(files))
 		f.members[k].Bytes += int64(len(files)) * elementsOf(m.v) * int64(max(m.v.Type.Size, 1))
-		first, end := p.ends(m.class)
+		first := p.firstOfClass(m.class)
 		if f.firsts[k] < 0 || p.rank[first] < p.rank[f.firsts[k]] {
 			f.firsts[k] = first
 		}
-		if last[k] < 0 || p.rank[end] > p.rank[last[k]] {
-			last[k] = end
-		}
 	}
 	for k := range f.members {
-		f.members[k].First, f.members[k].Last = p.files[f.firsts[k]].URL, p.files[last[k]].URL
+		f.members[k].First = p.files[f.firsts[k]].URL
 	}
 	f.sort(p.rank)
 	return f
 }
 
-// ends are the first and the last file of a class.
-func (p *layout) ends(class int32) (first, last int32) {
+// namesOf returns the files of some members of what is declared.
+func (p *layout) namesOf(f *declared, members []int) report.Files {
+	wanted := make([]bool, len(f.members))
+	for _, k := range members {
+		wanted[k] = true
+	}
+	var files []int32
+	for i, k := range f.of {
+		if wanted[k] {
+			files = append(files, p.classes[f.classes[i]].files...)
+		}
+	}
+	return p.fileSet(files)
+}
+
+// firstOfClass returns the file of a class that comes first.
+func (p *layout) firstOfClass(class int32) int32 {
 	c := p.classes[class]
 	if !c.ranked {
-		c.first, c.last, c.ranked = c.files[0], c.files[0], true
+		c.first, c.ranked = c.files[0], true
 		for _, f := range c.files {
 			if p.rank[f] < p.rank[c.first] {
 				c.first = f
 			}
-			if p.rank[f] > p.rank[c.last] {
-				c.last = f
-			}
 		}
 	}
-	return c.first, c.last
+	return c.first
 }
 
 // sort puts members in the order of their first files.
@@ -264,7 +278,7 @@ func schemaKey(v *manifest.Variable) string {
 }
 
 func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
-	opts := schema.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common}
+	opts := schema.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common, Names: func(members []int) report.Files { return p.namesOf(f, members) }}
 	for _, role := range cf.BoundsRoles {
 		if p.bounds(a, role) != "" {
 			opts.Keep = append(opts.Keep, role)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -115,7 +114,7 @@ func (p *layout) widen(a *array) {
 		return
 	}
 	kinds := p.kindsOfAxes(a)
-	found, known := map[string][]int32{}, map[string]*lensed{}
+	found, argsOf, known := map[string][]int32{}, map[string]report.Args{}, map[string]*lensed{}
 	for i := range a.members {
 		m := &a.members[i]
 		for _, dims := range kinds {
@@ -123,12 +122,13 @@ func (p *layout) widen(a *array) {
 			if !ok {
 				continue
 			}
-			says := fmt.Sprintf("the axes (%s): one step of (%s)", names(m.dims), names(dims))
+			args := report.Args{"own": baseNames(m.dims), "dims": baseNames(dims)}
 			if len(laid) > 0 {
 				a.laid = true
-				says = fmt.Sprintf("the axes (%s) of (%s), and the same values all along %s", names(m.dims), names(dims), names(laid))
+				args["along"] = baseNames(laid)
 			}
-			found[says] = append(found[says], p.classes[m.class].files...)
+			key := fmt.Sprint(args)
+			found[key], argsOf[key] = append(found[key], p.classes[m.class].files...), args
 			var empty []string // of which the file holds nothing
 			for _, at := range laid {
 				if p.classes[m.class].dims[at].Length == 0 {
@@ -139,10 +139,8 @@ func (p *layout) widen(a *array) {
 			break
 		}
 	}
-	for _, says := range sorted(found) {
-		odd := found[says]
-		p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted,
-			Says: count(len(odd), int(a.files)) + " " + have(len(odd)) + " " + says}, odd, a.files))
+	for _, key := range sorted(found) {
+		p.find(p.odd(report.Finding{Code: report.StepWithoutDim, Array: a.path, Effect: report.Noted, Args: argsOf[key]}, found[key], a.files))
 	}
 }
 
@@ -311,53 +309,54 @@ func (m *member) as(means *manifest.Variable) *manifest.Variable {
 	return &wide
 }
 
-// lackOption is what allows files that lack axes which others have.
-func (p *layout) lackOption(a *array, odd []int, missing []string) string {
+// lackRemedy returns the remedy for files that lack dimensions which others have, and false if there is none.
+func (p *layout) lackRemedy(a *array, odd []int, missing []string) (r report.Remedy, ok bool) {
 	if slices.ContainsFunc(odd, func(i int) bool { return p.isFirm(a, &a.members[i]) }) {
-		return ""
+		return r, false
 	}
-	var options []string
-	for _, at := range missing {
-		d, name := p.dims[at], path.Base(at)
+	for i, at := range missing {
+		d := p.dims[at]
 		is := func(is func(m *member) bool) bool {
 			return !slices.ContainsFunc(odd, func(i int) bool { return !is(&a.members[i]) })
 		}
+		var one report.Remedy
 		switch {
 		case a.path == d.coord:
-			options = append(options, stackedBy(a.path)+" if each of these files is one step")
+			one = stackBy(a.path, report.IfOneStep)
 		case is(func(m *member) bool { return p.placesAll(m, d) }):
-			if p.dimFor(name, a.path) != d {
-				name = at
-			}
-			options = append(options, report.Broadcast(a.path[1:], name)+" for the same values all along what each of these files holds of "+path.Base(at))
+			one = report.Remedy{Setting: report.BroadcastAlong(a.path[1:], p.nameFor(d, a.path)), Consequence: report.SameAlong}
 		case p.mayMake(d):
-			options = append(options, p.makeOption(d, p.filesOfMembers(a, odd)))
+			one = p.makeRemedy(d, p.filesOfMembers(a, odd))
 		default:
-			return ""
+			return r, false
 		}
+		if i == 0 {
+			r = one
+			continue
+		}
+		r.With, r.Incomplete = append(r.With, one.Setting), r.Incomplete || one.Incomplete
 	}
-	return strings.Join(options, ", with ")
+	return r, len(missing) > 0
 }
 
-// makeOption is the option that makes steps of files along a dimension that others have.
-func (p *layout) makeOption(d *dim, files []int32) string {
-	option := report.Flag("new-dim", d.path[1:]+"=PATTERN") + " if each of these files is one step, and its name says which"
+// makeRemedy returns the remedy that makes files steps along a dimension that others have.
+func (p *layout) makeRemedy(d *dim, files []int32) report.Remedy {
 	if !slices.ContainsFunc(files, func(f int32) bool { _, _, ok := p.classes[p.classOf[f]].scalarAt(d.coord); return !ok }) {
-		option = stackedBy(d.coord) + " if each of these files is one step"
+		return stackBy(d.coord, report.IfOneStep)
 	}
-	return option
+	return report.Fill(report.NewDim, d.path[1:]+"=PATTERN", report.IfOneStep)
 }
 
-// stepOption is makeOption for groups of files that are not along any dimension on which others follow one another,
-// if there is one.
-func (p *layout) stepOption(groups [][]int32) string {
+// stepRemedy returns makeRemedy for groups of files that lack a dimension along which others are concatenated,
+// and false if there is no such dimension.
+func (p *layout) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	for _, d := range p.flows {
 		files := slices.Concat(groups...)
 		if p.mayMake(d) && !slices.ContainsFunc(files, func(f int32) bool { return d.of[f] != noDim }) {
-			return p.makeOption(d, files)
+			return p.makeRemedy(d, files), true
 		}
 	}
-	return ""
+	return r, false
 }
 
 // mayMake reports whether files may be steps along a dimension, and an option gives it values: files follow one

@@ -7,6 +7,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // moment is the time of a file of one step, which is no axis of it.
@@ -196,34 +197,34 @@ func TestSqueezedRefused(t *testing.T) {
 		name   string
 		opts   Options
 		make   func(m *maker)
-		says   string
+		facts  string
 		option string
 	}{
 		{"in a file of several steps", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
-		}, "1 of 2 files has the axes (lat, lon)", "--broadcast t=time for the same values all along"},
+		}, "declared=[time lat lon] dims=[lat lon]", "broadcast=t=time | "},
 		{"in a file that does not say which", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", lat(), lon(), sheet("t"))
-		}, "1 of 2 files has the axes (lat, lon)", "--new-dim time=PATTERN if each of these files is one step"},
+		}, "declared=[time lat lon] dims=[lat lon]", "new-dim=time=PATTERN | "},
 		{"in a file whose name does not say which", Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d+)`}}}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", lat(), lon(), sheet("t"))
-		}, "1 of 1 file has no value for the new dimension time", ""},
+		}, "", ""},
 		{"at a time that is missing", Options{}, func(m *maker) {
 			m.file("a", coords("lev", "lev", float64s, 850, 500), cube("t", "lev lat", []int64{2, 3}, []int64{2, 3}))
 			m.file("b", coords("lev", "lev", float64s, 300), cube("t", "lev lat", []int64{1, 3}, []int64{1, 3}))
 			m.file("c", missingOne("lev"), cube("t", "lat", []int64{3}, []int64{3}))
-		}, "1 of 3 files has the axes (lat)", "--broadcast t=lev"},
+		}, "declared=[lev lat] dims=[lat]", "broadcast=t=lev | "},
 		{"that leaves out the time which others name", Options{}, func(m *maker) {
 			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
 			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
-		}, "1 of 2 files has the axes (lat, lon)", "--broadcast t=time"},
+		}, "declared=[time lat lon] dims=[lat lon]", "broadcast=t=time | "},
 		{"only other variables of the files", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", moment(5), lat(), lon(), sheet("u"))
-		}, "1 of 2 files has the axes ()", "--new-dim time=var:time if each of these files is one step"},
+		}, "declared=[time] dims=[]", "new-dim=time=var:time"},
 		{"by places among as many axes", Options{}, func(m *maker) {
 			for _, more := range []bool{true, false} {
 				v := cube("t", "phony_dim_0 phony_dim_1", []int64{3, 4}, []int64{3, 4})
@@ -240,18 +241,19 @@ func TestSqueezedRefused(t *testing.T) {
 					d.Anonymous = strings.HasPrefix(d.Path, "/phony")
 				}
 			}
-		}, "1 of 2 files has the axes (time, phony_dim_0_2", "a manifest for each kind of files, or --drop t"},
+		}, "declared=[phony", "separate-manifests | drop=t"},
 		{"along what no file is a step of", Options{}, func(m *maker) {
 			m.file("a", days(0, 1), lat(), lon(), cube("t", "time lat lon", []int64{1, 3, 4}, []int64{1, 3, 4}))
 			m.file("b", days(1, 1), lat(), lon(), cube("t", "time lat", []int64{1, 3}, []int64{1, 3}))
-		}, "1 of 2 files has the axes (time, lat)", "a manifest for each kind of files, or --drop t"},
+		}, "declared=[time lat lon] dims=[time lat]", "separate-manifests | drop=t"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
 			f := firstRefusal(t, m, &c.opts)
-			if !strings.HasPrefix(f.Says, c.says) || !strings.HasPrefix(f.Option, c.option) || c.option == "" && f.Option != "" {
-				t.Errorf("%s: %s (%s)", f.Array, f.Says, f.Option)
+			facts, remedies := reporttest.Facts(&f), reporttest.Remedies(&f)
+			if !strings.HasPrefix(facts, c.facts) || !strings.HasPrefix(remedies, c.option) || c.option == "" && remedies != "" || f.Count != 1 {
+				t.Errorf("%s: %s (%s)", f.Array, facts, remedies)
 			}
 		})
 	}
@@ -270,8 +272,8 @@ func TestSqueezedFinding(t *testing.T) {
 	m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
 	m.file("b", moment(5), lat(), lon(), sheet("t"), sheet("u"))
 	m.file("c", moment(6), lat(), lon(), sheet("t"), sheet("u"))
-	f := findingOf(t, planned(t, m, &Options{Strict: true}).Report, report.Dimension)
-	if f.Effect != report.Noted || f.Says != "/t, /u: 2 of 3 files have the axes (lat, lon): one step of (time, lat, lon)" || fmt.Sprint(f.Files) != "[/archive/b /archive/c]" {
+	f := findingOf(t, planned(t, m, &Options{Strict: true}).Report, report.StepWithoutDim)
+	if f.Effect != report.Noted || fmt.Sprint(f.Arrays) != "[/t /u]" || reporttest.Facts(&f) != "dims=[time lat lon] own=[lat lon]" || reporttest.Files(&f) != "b c" {
 		t.Errorf("%+v", f)
 	}
 }

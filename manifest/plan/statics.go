@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"path"
 	"slices"
 
@@ -84,8 +83,8 @@ func (c *comparison) noteFirst(places [][]int32) error {
 	if len(odd) == 0 {
 		return nil
 	}
-	p.find(p.odd(report.Finding{Kind: c.kind(), Array: c.a.path, Effect: report.Noted, Option: "without --coords first they are refused",
-		Says: fmt.Sprintf("%s %s other values; those of %s count", count(len(odd), of), have(len(odd)), p.span(counting))}, odd, int64(of)))
+	p.find(p.odd(report.Finding{Code: report.StaticDiffers, Array: c.a.path, Effect: report.Noted, By: p.byFirst(),
+		Args: report.Args{"standard": p.span(counting)}}, odd, int64(of)))
 	return nil
 }
 
@@ -134,17 +133,17 @@ func (p *layout) refuseAllUnordered() {
 			paths = append(paths, a.path)
 		}
 		files := p.filesHaving(group[0])
-		f := report.Finding{Kind: report.Order, Effect: report.Refused,
-			Says: fmt.Sprintf("%d files have %s along (%s), and no coordinate says how they follow one another", len(files), some(paths), dims)}
+		f := report.Finding{Code: report.OrderUnknown, Effect: report.Refused, Remedies: p.orderRemedies(group[0]),
+			Args: report.Args{"variables": paths, "dims": baseNames(group[0].dims)}}
 		if len(group) == 1 {
 			f.Array = group[0].path
 		}
-		f.Option = p.orderOption(group[0])
 		p.find(p.odd(f, files, int64(len(files))))
 	}
 }
 
-func (p *layout) orderOption(a *array) string {
+// orderRemedies returns the ways to put files in order that have an array without a coordinate.
+func (p *layout) orderRemedies(a *array) []report.Remedy {
 	var bare *dim // the likeliest
 	for _, at := range a.dims {
 		if d := p.dims[at]; d.coord == "" && (bare == nil || p.likely(d) > p.likely(bare)) {
@@ -153,31 +152,33 @@ func (p *layout) orderOption(a *array) string {
 	}
 	for _, at := range a.dims {
 		if (bare == nil || !bare.hinted) && p.dims[at].counts() && p.hasTimes(at) {
-			return report.Drop(path.Base(at)) + ", which counts from the same number in all files, for the order of times along it, or --new-dim"
+			drop := report.DropPath(path.Base(at))
+			drop.Consequence = report.OrderByTime
+			return []report.Remedy{drop, stackByPattern}
 		}
 	}
 	if bare != nil {
-		return p.bareOption(bare)
+		return p.bareRemedies(bare)
 	}
 	if at := p.momentOf(); at != "" {
-		return stackedBy(at) + " to stack them by its values, or NAME=PATTERN by the names of files"
+		return []report.Remedy{stackBy(at, report.StackByValue), stackByPattern}
 	}
-	return "--new-dim NAME=PATTERN to stack them"
+	return []report.Remedy{stackByPattern}
 }
 
 // refuseOdd refuses those of some files whose values differ from those of most others.
 func (c *comparison) refuseOdd(files []int32) error {
 	p, a := c.p, c.a
 	if n := c.largest(); n > manifest.MostSummed {
-		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or " + report.Drop(a.path[1:]),
-			Says: fmt.Sprintf("files have to hold the same of it, and it takes %s in some: no more than %s are compared", report.Size(n), report.Size(manifest.MostSummed))},
-			files, int64(len(files))))
+		p.find(p.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
+			Args:     report.Args{"size": report.Bytes(n), "limit": report.Bytes(manifest.MostSummed)},
+			Remedies: []report.Remedy{takeFirst, report.DropPath(a.path[1:])}}, files, int64(len(files))))
 		return nil
 	}
 	if !c.fits(files) {
-		p.find(p.odd(report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: "--coords first, or " + report.Drop(a.path[1:]),
-			Says: fmt.Sprintf("narrower files have to hold what the widest, %s, begins with, and more than %s of such values are not compared",
-				p.label(p.files[p.widest(a, files)].URL), report.Size(manifest.MostSummed))}, files, int64(len(files))))
+		p.find(p.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
+			Args:     report.Args{"longest": p.file(p.widest(a, files)), "limit": report.Bytes(manifest.MostSummed)},
+			Remedies: []report.Remedy{takeFirst, report.DropPath(a.path[1:])}}, files, int64(len(files))))
 		return nil
 	}
 	groups, err := c.parts(files)
@@ -199,49 +200,38 @@ func (c *comparison) refuseOdd(files []int32) error {
 			odd = append(odd, g...)
 		}
 	}
-	f := report.Finding{Kind: c.kind(), Array: a.path, Effect: report.Refused, Option: c.option(groups),
-		Says: fmt.Sprintf("%s %s other values than the others (%s), and no dimension along which files follow one another", count(len(odd), len(files)),
-			have(len(odd)), p.span(groups[most]))}
+	f := report.Finding{Code: report.StaticDiffers, Array: a.path, Effect: report.Refused, Remedies: c.remedies(groups),
+		Args: report.Args{"others": p.span(groups[most])}}
 	if a.where != nil {
-		f.Says = fmt.Sprintf("%s that lie in the same place %s other values than the others (%s)", count(len(odd), len(files)), have(len(odd)), p.span(groups[most]))
+		f.Args["same_place"] = true
 	}
 	p.find(p.odd(f, odd, int64(len(files))))
 	return nil
 }
 
-// stackedBy is the option that makes a dimension of the variable at a path.
-func stackedBy(at string) string { return report.Flag("new-dim", path.Base(at)+"=var:"+at[1:]) }
-
-// option is what allows values of groups of files that ought to be equal and are not. What keeps them
-// all, if there is a way, is named first.
-func (c *comparison) option(groups [][]int32) string {
+// remedies returns the ways to allow values of groups of files that should be equal and are not. A way
+// that keeps all of them, if there is one, comes first.
+func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 	p, a := c.p, c.a
-	one := "--coords first, or " + report.Drop(a.path[1:])
+	one := []report.Remedy{takeFirst, report.DropPath(a.path[1:])}
 	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
-		one = "--tolerance NUMBER if they are near, " + one
+		one = slices.Insert(one, 0, report.Fill(report.Tolerance, "NUMBER", report.IfNear))
 	}
-	if pointers := p.targets[a.path]; pointers != nil {
+	pointers := p.targets[a.path]
+	if pointers != nil {
 		one = withoutPointers(pointers)
 	}
-	if broadcast := c.broadcastOption(groups); broadcast != "" {
-		one = broadcast + ", " + one
-	} else if step := p.stepOption(groups); step != "" && a.where == nil {
-		one = step + ", " + one
+	if broadcast, ok := c.broadcastRemedy(groups); ok {
+		one = slices.Insert(one, 0, broadcast)
+	} else if step, ok := p.stepRemedy(groups); ok && a.where == nil {
+		one = slices.Insert(one, 0, step)
 	}
 	switch {
-	case p.targets[a.path] != nil, a.where != nil:
+	case pointers != nil, a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
-		return stackedBy(a.path) + " to stack the files by it, " + one
+		one = slices.Insert(one, 0, stackBy(a.path, report.StackByValue))
 	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "":
-		return report.ListFlag("concat", a.dims[0][1:]) + " to put them end to end, " + one
+		one = slices.Insert(one, 0, report.Do(report.Concat, report.ListItem(a.dims[0][1:]), report.ByName))
 	}
 	return one
-}
-
-// kind is that of a finding about values that ought to be equal.
-func (c *comparison) kind() report.Kind {
-	if c.a.aux {
-		return report.Coordinate
-	}
-	return report.Static
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"varve/manifest/report"
@@ -33,7 +32,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 			p, needs, err := New(m.files, nil)
 			var refused *Error
 			if !c.same {
-				if !errors.As(err, &refused) || refused.Findings[0].Kind != report.Units {
+				if !errors.As(err, &refused) || refused.Findings[0].Code != report.CoordinateUnits {
 					t.Errorf("%s, %q and %q: %v", name, c.a, c.b, err)
 				}
 				continue
@@ -47,7 +46,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 					t.Errorf("%s: %s has units %s, not %s", name, at, units, c.a)
 				}
 			}
-			if f := findingOf(t, p.Report, report.Units); f.Effect != report.Verbatim || !strings.HasSuffix(f.Says, ", which is the same unit") {
+			if f := findingOf(t, p.Report, report.UnitsSpelling); f.Effect != report.Verbatim {
 				t.Errorf("%s: %+v", name, f)
 			}
 			// one more in other words lies behind them

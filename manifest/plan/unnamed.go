@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"varve/manifest"
 	"varve/manifest/report"
@@ -346,20 +345,26 @@ func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
 	files := p.classes[n].files
 	lengths := sorted(long)
 	most := slices.MaxFunc(lengths, func(a, b int64) int { return len(long[a]) - len(long[b]) })
-	var odd, says, drop []string
+	var odd []string
+	var shown []report.AxisLength
 	for _, length := range lengths {
 		paths := slices.Compact(long[length])
 		if length != most {
 			odd = append(odd, paths...)
 		}
-		says = append(says, fmt.Sprintf("%d in %s", length, some(paths)))
+		shown = append(shown, report.AxisLength{Length: length, Arrays: paths})
 	}
-	for _, path := range odd {
-		drop = append(drop, report.Drop(path[1:]))
+	var drop report.Remedy
+	for i, path := range odd {
+		one := report.DropPath(path[1:])
+		if i == 0 {
+			drop = one
+			continue
+		}
+		drop.With = append(drop.With, one.Setting)
 	}
-	p.find(p.odd(report.Finding{Kind: report.Dimension, Effect: report.Refused, Option: strings.Join(drop, " "),
-		Says: fmt.Sprintf("%s %s no name for axes that are %s by their places among those of other files, and not equally long: %s",
-			count(len(files), p.given()), have(len(files)), path.Base(at), strings.Join(says, ", "))}, files, int64(p.given())))
+	p.find(p.odd(report.Finding{Code: report.DimPositionDiffers, Effect: report.Refused, Dim: path.Base(at), Remedies: []report.Remedy{drop},
+		Args: report.Args{"lengths": shown}}, files, int64(p.given())))
 }
 
 // noteUnnamed says which files have no names for axes that others have names for.
@@ -396,9 +401,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			}
 		}
 		if len(files) > 0 {
-			p.find(p.odd(report.Finding{Kind: report.Dimension, Array: a.path, Effect: report.Noted,
-				Says: fmt.Sprintf("%s %s no name for %s: %s told by %s among the axes", count(len(files), of), have(len(files)), strings.Join(told[a], ", "),
-					plural(len(told[a]), "it is", "they are"), plural(len(told[a]), "its place", "their places"))}, files, int64(of)))
+			p.find(p.odd(report.Finding{Code: report.DimByPosition, Array: a.path, Effect: report.Noted, Args: report.Args{"names": told[a]}}, files, int64(of)))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // unnamedFile adds a file of a day, whose dimensions but time have no name.
@@ -115,48 +116,48 @@ func TestNamedBesideUnnamed(t *testing.T) {
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), numbers("lat", "p", 1, 7), h("time p", 1, 2))
 			m.scale("time")
-		}, "[/h[/time /lat] [2 2] /lat[/lat] [2] /time[/time] [2]]", "--coords first"},
+		}, "[/h[/time /lat] [2 2] /lat[/lat] [2] /time[/time] [2]]", "coords=first"},
 		{"other ranks", func(m *maker) {
 			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), cube("h", "time p q", []int64{1, 1, 2}, []int64{1, 1, 2}))
 			m.scale("time")
-		}, "[/lat[/lat] [2] /time[/time] [2]]", "--drop h"},
+		}, "[/lat[/lat] [2] /time[/time] [2]]", "drop=h"},
 		{"two names", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat", 1, 2))
 			m.file("b", days(1, 1), h("time latitude", 1, 2))
 			m.file("c", days(2, 1), h("time p", 1, 2))
 			m.scale("time")
-		}, "[/h[/time /lat] [3 2] /time[/time] [3]]", "--rename latitude=lat --rename p=lat"},
+		}, "[/h[/time /lat] [3 2] /time[/time] [3]]", "rename=latitude=lat rename=p=lat"},
 		{"two orders", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat lon", 1, 4, 4))
 			m.file("b", days(1, 1), h("time lon lat", 1, 4, 4))
 			m.file("c", days(2, 1), h("time p p", 1, 4, 4))
 			m.scale("time")
-		}, "[/h[/time /lat /lon] [3 4 4] /time[/time] [3]]", "--rename p=lat --rename p_2=lon"},
+		}, "[/h[/time /lat /lon] [3 4 4] /time[/time] [3]]", "rename=p=lat rename=p_2=lon"},
 		{"a name in two places", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat p", 1, 4, 4))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), h("time p lat", 1, 4, 4))
 			m.scale("time", "lat")
-		}, "[/h[/time /lat /p] [2 4 4] /time[/time] [2]]", "--rename p_2=p"},
+		}, "[/h[/time /lat /p] [2 4 4] /time[/time] [2]]", "rename=p_2=p"},
 		{"two lengths", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat", 1, 4), cube("k", "time lat", []int64{1, 4}, []int64{1, 4}), cube("l", "time lat", []int64{1, 4}, []int64{1, 4}))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), h("time p", 1, 4), cube("k", "time q", []int64{1, 5}, []int64{1, 5}), cube("l", "time p", []int64{1, 4}, []int64{1, 4}))
 			m.scale("time")
-		}, "[/h[/time /lat] [2 4] /l[/time /lat] [2 4] /time[/time] [2]]", "--drop k"},
+		}, "[/h[/time /lat] [2 4] /l[/time /lat] [2 4] /time[/time] [2]]", "drop=k"},
 		{"another length", func(m *maker) {
 			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), h("time p", 1, 3))
 			m.scale("time")
-		}, "[/h[/time /lat] [2 5] /time[/time] [2]]", "--drop lat --concat lat"},
+		}, "[/h[/time /lat] [2 5] /time[/time] [2]]", "drop=lat concat=lat"},
 		{"no times", func(m *maker) {
 			m.file("a", days(0, 2), h("time lat", 2, 2))
 			m.file("b", h("p q", 2, 2))
 			m.scale()
-		}, "[/h[/time /lat] [4 2]]", "--drop time --concat time"},
+		}, "[/h[/time /lat] [4 2]]", "drop=time concat=time"},
 		{"a name of choice", func(m *maker) {
 			m.file("a", days(0, 1), h("time p", 1, 2))
 			m.scale("time")
@@ -209,36 +210,35 @@ func planning(m *maker, opts *Options) (*Plan, error) {
 	return p, err
 }
 
-// follow sets the options that findings name first, and returns them.
+// follow sets the options of the first remedy of each finding that names any, and returns them.
 func follow(t *testing.T, refused *Error, opts *Options) string {
 	var followed []string
 	for _, f := range refused.Findings {
-		words := strings.Fields(strings.TrimPrefix(f.Option, "a manifest for each kind of files, or "))
-		for len(words) > 1 && strings.HasPrefix(words[0], "--") {
-			option := words[0] + " " + strings.TrimSuffix(words[1], ",")
-			ends := strings.HasSuffix(words[1], ",")
-			value := strings.TrimSuffix(words[1], ",")
-			if !slices.Contains(followed, option) {
-				followed = append(followed, option)
-				switch words[0] {
-				case "--rename":
-					r, err := ParseRename(value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					opts.Rename = append(opts.Rename, r)
-				case "--drop":
-					opts.Drop = append(opts.Drop, value)
-				case "--concat":
-					opts.Concat = append(opts.Concat, value)
-				case "--coords":
-					opts.Coords = Coords(value)
-				default:
-					t.Fatalf("%s", option)
-				}
+		i := slices.IndexFunc(f.Remedies, func(r report.Remedy) bool { return r.Option != report.Separate })
+		if i < 0 {
+			continue
+		}
+		for _, s := range append([]report.Setting{f.Remedies[i].Setting}, f.Remedies[i].With...) {
+			option := string(s.Option) + "=" + s.Value
+			if slices.Contains(followed, option) {
+				continue
 			}
-			if words = words[2:]; ends {
-				break
+			followed = append(followed, option)
+			switch s.Option {
+			case report.Rename:
+				r, err := ParseRename(s.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				opts.Rename = append(opts.Rename, r)
+			case report.Drop:
+				opts.Drop = append(opts.Drop, s.Value)
+			case report.Concat:
+				opts.Concat = append(opts.Concat, s.Value)
+			case report.Coords:
+				opts.Coords = Coords(s.Value)
+			default:
+				t.Fatalf("%s", option)
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func TestCoordinateOfUnnamed(t *testing.T) {
 	}
 	m.files = all
 	var refused *Error
-	if _, err := planning(m, opts); !errors.As(err, &refused) || refused.Findings[0].Kind != report.Coordinate {
+	if _, err := planning(m, opts); !errors.As(err, &refused) || refused.Findings[0].Code != report.CoordinateDiffers {
 		t.Errorf("%v, want that values of lat differ", err)
 	}
 }
@@ -305,16 +305,17 @@ func TestKeepingOptions(t *testing.T) {
 			for i, name := range []string{"a", "b"} {
 				m.file(name, scalar("member", float64(i)), lat(), cube("t", "lat", []int64{3}, []int64{3}).with("coordinates", "member"))
 			}
-		}, "--new-dim member=var:member to stack the files by it, --coords first, or --drop member"},
+		}, "new-dim=member=var:member | coords=first | drop=member"},
 		"a dimension without a name": {func(m *maker) {
 			m.unnamedFile("a", line(1))
 			m.unnamedFile("b", line(2))
-		}, "--concat phony_dim_0 to put them end to end, --broadcast orbit=time for each file's along time, --coords first, or --drop orbit"},
+		}, "concat=phony_dim_0 | broadcast=orbit=time | coords=first | drop=orbit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			if _, _, err := New(m.files, &Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			_, _, err := New(m.files, &Options{})
+			if f := refusals(t, err)[0]; reporttest.Remedies(&f) != c.want {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 		})
@@ -344,7 +345,7 @@ func TestNotesInOrder(t *testing.T) {
 			t.Fatalf("%s\nand then\n%s", first, now)
 		}
 	}
-	if n := strings.Count(first, "no name for"); n != 3 {
+	if n := strings.Count(first, string(report.DimByPosition)); n != 3 {
 		t.Errorf("%d findings: %s", n, first)
 	}
 }

@@ -19,20 +19,20 @@ import (
 // class is all files with one header, seen through the options: what is left out is not in
 // it, and what is renamed has its new name.
 type class struct {
-	header      *manifest.Header
-	vars        []lensed
-	spare       []lensed                      // coordinates of no dimension that is wanted, as far as names tell
-	dims        map[string]manifest.Dimension // by new path
-	unnamed     map[string]bool               // dimensions that the files have no name for, by path in the header
-	loose       []lensed                      // scalars that nobody asked for
-	scalars     map[string]*manifest.Variable // those that are coordinates, of one element each, by dimension
-	given       map[string]bool               // dimensions along which an option says where the files lie, beside others that have them
-	like        map[string][]string           // those of them that may be others, which are as long, by new path; these have no new names yet
-	files       []int32
-	first, last int32 // of the files, once they are ranked
-	ranked      bool
-	coords      map[string]int // the place in vars of the coordinate of a dimension
-	parents     cf.Parents     // of the header
+	header  *manifest.Header
+	vars    []lensed
+	spare   []lensed                      // coordinates of no dimension that is wanted, as far as names tell
+	dims    map[string]manifest.Dimension // by new path
+	unnamed map[string]bool               // dimensions that the files have no name for, by path in the header
+	loose   []lensed                      // scalars that nobody asked for
+	scalars map[string]*manifest.Variable // those that are coordinates, of one element each, by dimension
+	given   map[string]bool               // dimensions along which an option says where the files lie, beside others that have them
+	like    map[string][]string           // those of them that may be others, which are as long, by new path; these have no new names yet
+	files   []int32
+	first   int32 // of the files, once they are ranked
+	ranked  bool
+	coords  map[string]int // the place in vars of the coordinate of a dimension
+	parents cf.Parents     // of the header
 }
 
 // lensed is a variable of a class.

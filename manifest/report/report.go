@@ -1,71 +1,108 @@
-// Package report holds what a plan has to say to people: on what the files of an archive
-// disagree, with the files on each side, and what it costs.
+// Package report holds the findings of a plan as data: on what the files of an archive disagree,
+// which files are on the odd side, what becomes of them, and which options change that. It holds no
+// English: package report/text puts findings into words, and a command adds the names of its flags.
 package report
 
-// Finding is one thing on which files disagree, or that a user has to know. One finding
-// stands for all files that share it.
+// Finding is one disagreement between files, or one fact that a user has to know. Findings that differ
+// in nothing but their array are joined into one.
 type Finding struct {
-	Kind   Kind     `json:"kind"`
-	Array  string   `json:"array"` // path; empty if it is not about one array
-	Files  []string `json:"files"` // the first and the last on the odd side
-	Count  int64    `json:"count"` // of files on the odd side
-	Of     int64    `json:"of"`    // of files that were compared
-	Says   string   `json:"says"`
-	Effect Effect   `json:"effect"`
-	Option string   `json:"option,omitempty"` // what would change it, as it is written on a command line
+	Code   Code   `json:"code"`
+	Effect Effect `json:"effect"`
+	// Array is the path of the array that the finding is about, or empty.
+	Array string `json:"array"`
+	// Arrays are the paths of all arrays if the finding is about several; Array is empty then.
+	Arrays []string `json:"arrays,omitempty"`
+	// Dim is the name of the dimension that the finding is about, or empty.
+	Dim  string `json:"dim,omitempty"`
+	Args Args   `json:"args,omitempty"`
+	// Files are all files on the odd side.
+	Files Files `json:"files"`
+	// Count is the number of files on the odd side, and Of the number of files that were compared.
+	Count int64 `json:"count"`
+	Of    int64 `json:"of"`
+	// By is the option that decides the effect: it allows the disagreement, or refuses it.
+	By Setting `json:"by,omitzero"`
+	// Cost is the price of the disagreement in chunks and bytes, if it is known.
+	Cost *Cost `json:"cost,omitempty"`
+	// Remedies are the ways to change the effect, the best first.
+	Remedies []Remedy `json:"remedies"`
 }
 
-// Kind is a word of the table of conflicts.
-type Kind string
+// Args are the facts that a finding states, by name. The values are strings, numbers, bools, Bytes,
+// File, and lists of these, of Variant, Gap, Stretch and AxisLength.
+type Args map[string]any
 
-// The kinds of findings.
-const (
-	Length      Kind = "length"      // along the concatenation axis
-	Codec       Kind = "codec"       // compression, level, byte order, filter masks
-	ChunkShape  Kind = "chunks"      // shapes of chunks
-	Type        Kind = "dtype"       // element types
-	Packing     Kind = "packing"     // scale_factor, add_offset, _Unsigned
-	FillValue   Kind = "fill"        // _FillValue, missing_value, the format's own
-	Time        Kind = "time"        // units and calendars
-	Absent      Kind = "absent"      // a variable or group that some files lack
-	Width       Kind = "width"       // of other axes
-	Coordinate  Kind = "coordinate"  // of axes that are not concatenated
-	Attribute   Kind = "attribute"   // attributes
-	Dimension   Kind = "dimension"   // names and order of dimensions
-	Gap         Kind = "gap"         // something missing along the axis
-	Overlap     Kind = "overlap"     // files that hold the same place
-	Order       Kind = "order"       // how files were put in order
-	Unreadable  Kind = "unreadable"  // a variable that no array can hold
-	Foreign     Kind = "foreign"     // a file that has nothing to do with the rest
-	Broken      Kind = "broken"      // a file that cannot be read
-	Unwritten   Kind = "unwritten"   // values that were never written
-	Static      Kind = "static"      // a variable without the axis that differs
-	Units       Kind = "units"       // physical units
-	Restriction Kind = "restriction" // what an export cannot carry
-)
+// File is the name of one file among the arguments of a finding.
+type File string
 
-// Effect is what becomes of the files on the odd side.
+// Bytes is a size among the arguments of a finding.
+type Bytes int64
+
+// Variant is one of several values that files have for the same thing.
+type Variant struct {
+	Value string `json:"value"` // empty if the files have none
+	Files int64  `json:"files"`
+}
+
+// Gap is a stretch along a dimension that no file covers.
+type Gap struct {
+	From   string `json:"from"` // the last value before the gap
+	To     string `json:"to"`   // the first value after it
+	Before File   `json:"before"`
+	After  File   `json:"after"`
+}
+
+// Stretch is a part of a dimension that two files share.
+type Stretch struct {
+	Dim   string `json:"dim"`
+	Count int64  `json:"count"`
+	From  string `json:"from,omitempty"` // the values at its ends, if the dimension has any
+	To    string `json:"to,omitempty"`
+}
+
+// AxisLength is the length of a dimension in some arrays.
+type AxisLength struct {
+	Length int64    `json:"length"`
+	Arrays []string `json:"arrays"`
+}
+
+// Cost compares an array as it is declared with what it would be without the disagreement.
+type Cost struct {
+	Verbatim  int64 `json:"verbatim"`  // chunks that are served as they are stored
+	Reencoded int64 `json:"reencoded"` // chunks that are decoded, converted and encoded again
+	// The same if the files on the odd side were stored like the others.
+	VerbatimWithout  int64 `json:"verbatim_without"`
+	ReencodedWithout int64 `json:"reencoded_without"`
+	// DataType is the declared type.
+	DataType string `json:"data_type"`
+	// ExportBytes is the decoded size of the re-encoded chunks, which an export has to hold anew.
+	ExportBytes int64 `json:"export_bytes"`
+}
+
+// Effect tells what becomes of the files on the odd side.
 type Effect string
 
 // The effects.
 const (
-	Verbatim  Effect = "verbatim" // nothing: served as stored
-	Reencoded Effect = "re-encoded"
-	Filled    Effect = "filled"
-	Dropped   Effect = "dropped"
-	Refused   Effect = "refused"
-	Noted     Effect = "noted" // only worth knowing
+	Verbatim  Effect = "verbatim"   // their chunks are served as they are stored
+	Reencoded Effect = "re-encoded" // some of their chunks are decoded, converted and encoded again
+	Filled    Effect = "filled"     // the array holds its fill value where they have nothing
+	Dropped   Effect = "dropped"    // something of theirs is left out
+	Refused   Effect = "refused"    // there is no plan
+	Noted     Effect = "noted"      // nothing changes
 )
 
-// Report is all that a plan has to say.
+// Report holds the findings of a plan.
 type Report struct {
 	Findings []Finding
+	// Sources are the files that the ranges of Finding.Files count.
+	Sources *Sources
 }
 
 // Add appends a finding.
 func (r *Report) Add(f Finding) { r.Findings = append(r.Findings, f) }
 
-// Refused returns the findings for which there is no plan.
+// Refused returns the findings that prevent a plan.
 func (r *Report) Refused() (refused []Finding) {
 	for _, f := range r.Findings {
 		if f.Effect == Refused {

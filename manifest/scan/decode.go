@@ -30,7 +30,7 @@ type decoder struct {
 func (o *opened) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
 	if form.Bytes() < 0 || int64(form.Bytes()) > o.ValueBytes || int64(form.Count()) > o.ValueBytes {
-		return codec.Elems{}, fmt.Errorf("values of shape %v take more than the %d bytes that --value-bytes allows: %w", v.Shape, o.ValueBytes, errors.ErrUnsupported)
+		return codec.Elems{}, tooLargeFor(fmt.Errorf("values of shape %v take more than the %d bytes that are read of one variable: %w", v.Shape, o.ValueBytes, errors.ErrUnsupported))
 	}
 	d := decoder{opened: o, v: v, f: f, parts: parts, out: codec.NewElems(form)}
 	return d.out, d.close(d.read(first, form))

@@ -169,7 +169,7 @@ func (e *entry) place(v *readers.Variable) error {
 			return err
 		}
 		if n > e.ValueBytes/int64(max(out.Type.Size, v.Type.Size, 1)) {
-			return noBoxesf("%w; values of shape %v take more than the %d bytes of the manifest that --value-bytes allows", none.err, out.Shape, e.ValueBytes)
+			return &noBoxes{tooLargeFor(fmt.Errorf("%w; values of shape %v take more than %d bytes of the manifest", none.err, out.Shape, e.ValueBytes))}
 		}
 		out.Storage = manifest.Storage{Layout: manifest.Valued}
 		return nil

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"varve/manifest"
-	"varve/manifest/report"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -43,7 +42,7 @@ func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, er
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				path = real
 			}
-			err = forbidden(path)
+			err = forbid(path)
 		}
 		return src, err
 	}
@@ -56,25 +55,24 @@ func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, er
 			return o.Opener.Open(ctx, name)
 		}
 	}
-	return nil, forbidden(name)
+	return nil, forbid(name)
 }
 
-// forbidden is why a source is not opened that the one being read names.
+// forbidden is the error of a source that is not opened though the one being read names it.
 type forbidden string
 
-func (name forbidden) Error() string { return name.reason() + name.advice() }
+func (name forbidden) Error() string {
+	return "values are in " + string(name) + ", which is not in the folder of the file that names it"
+}
 
 func (name forbidden) Unwrap() error { return source.ErrForbidden }
 
-func (name forbidden) reason() string {
-	return "values are in " + string(name) + ", which is not in the folder of the file that says so"
+// forbid returns the error of a source that may not be opened, and the option that lets it be.
+func forbid(name string) error {
+	return manifest.WithRemedy(forbidden(name), "allow", forbidden(name).folder())
 }
 
-func (name forbidden) advice() string {
-	return "; " + report.Flag("allow", name.folder()) + " lets it be read"
-}
-
-// folder is what has to be allowed.
+// folder returns the folder that has to be allowed.
 func (name forbidden) folder() string { return besides(string(name)) }
 
 // besides is the folder that a file lies in, or the URL of one.

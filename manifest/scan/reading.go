@@ -211,9 +211,6 @@ func reasonOf(err error) string {
 	for _, mark := range []error{errors.ErrUnsupported, source.ErrForbidden} {
 		text = strings.TrimSuffix(text, ": "+mark.Error())
 	}
-	if name := forbidden(""); errors.As(err, &name) {
-		text = strings.TrimSuffix(text, name.advice())
-	}
 	return text
 }
 

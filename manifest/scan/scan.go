@@ -29,7 +29,6 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
-	"varve/manifest/report"
 	"varve/readers/source"
 )
 
@@ -105,11 +104,11 @@ const maxListed = 20
 // Error lists the first of the sources, one a line.
 func (e *BrokenError) Error() string {
 	var b strings.Builder
-	what := "sources"
+	noun := "sources"
 	if len(e.Broken) == 1 {
-		what = "source"
+		noun = "source"
 	}
-	fmt.Fprintf(&b, "%d %s cannot be used", len(e.Broken), what)
+	fmt.Fprintf(&b, "%d %s cannot be used", len(e.Broken), noun)
 	for i, x := range e.Broken {
 		if i == maxListed {
 			fmt.Fprintf(&b, "\n  and %d more", len(e.Broken)-i)
@@ -117,7 +116,6 @@ func (e *BrokenError) Error() string {
 		}
 		b.WriteString("\n  " + x.String())
 	}
-	b.WriteString("\n  (--skip-broken leaves them out; --match GLOB chooses among the files of a folder)")
 	return b.String()
 }
 
@@ -130,25 +128,13 @@ func (e *BrokenError) Unwrap() []error {
 	return list
 }
 
-// String names the source once, with what is wrong with it and how to do without.
+// String names the source once, with the error.
 func (x Broken) String() string {
 	text := x.Err.Error()
 	if !strings.Contains(text, x.URL) {
 		text = x.URL + ": " + text
 	}
-	if option := x.Option(); option != "" {
-		text += " (" + option + " does without)"
-	}
 	return text
-}
-
-// Option is how to do without what is damaged; empty if there is no way.
-func (x Broken) Option() string {
-	options := make([]string, len(x.Drop))
-	for i, at := range x.Drop {
-		options[i] = report.Drop(at)
-	}
-	return strings.Join(options, " ")
 }
 
 func (o *Options) withDefaults() *Options {

@@ -41,9 +41,12 @@ func (e *entry) values() (*manifest.Values, error) {
 }
 
 func (e *entry) tooLarge(shape []int64) error {
-	return fmt.Errorf("elements of type %s can only be kept in the manifest, and shape %v takes more than %d bytes of it; --value-bytes allows more: %w",
-		e.v.Type, shape, e.ValueBytes, errors.ErrUnsupported)
+	return tooLargeFor(fmt.Errorf("elements of type %s can only be kept in the manifest, and shape %v takes more than %d bytes of it (the option value-bytes): %w",
+		e.v.Type, shape, e.ValueBytes, errors.ErrUnsupported))
 }
+
+// tooLargeFor adds the option that raises the limit on the values of one variable.
+func tooLargeFor(err error) error { return manifest.WithRemedy(err, "value-bytes", "BYTES") }
 
 // wanted reports whether the values of a variable are read while scanning.
 func wanted(v *manifest.Variable) bool {

@@ -218,7 +218,7 @@ func TestValuesLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := a.Files[0]
-	if v := f.Header.Variables[f.Header.Find("/deep/er/name")]; !strings.Contains(v.Unreadable, "--value-bytes") {
+	if v := f.Header.Variables[f.Header.Find("/deep/er/name")]; !strings.Contains(v.Unreadable, "value-bytes") {
 		t.Errorf("strings: %q", v.Unreadable)
 	}
 	n := f.Header.Find("/v")

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"varve/codec"
-	"varve/manifest/report"
+	"varve/manifest"
 	"varve/manifest/store"
 )
 
@@ -276,7 +276,7 @@ func (s *stream) missing(coords []int64) (ref, error) {
 	fill.SetFill(p.Form())
 	raw, err := p.Encode(nil, fill)
 	if err != nil {
-		return ref{}, fmt.Errorf("chunk %v is not stored, clients would not fill it alike, and none of fill values can be made: %w; build without it (%s), or export zarr", coords, err, report.Drop(s.Path()))
+		return ref{}, manifest.WithRemedy(fmt.Errorf("chunk %v is not stored, clients would fill it differently, and a chunk of fill values cannot be encoded: %w; export it as Zarr instead", coords, err), "drop", s.Path())
 	}
 	r, err := s.keep(raw, s.fillLimit())
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"varve/codec"
 	"varve/manifest"
@@ -43,7 +43,7 @@ func (d *decision) attributes() {
 			continue
 		}
 		if err := d.attribute(name); err != nil {
-			d.refuse(report.Attribute, &d.members[0], fmt.Errorf("attribute %s: %w", name, err))
+			d.refuse(report.AttributeInvalid, &d.members[0], fmt.Errorf("attribute %s: %w", name, err))
 			return
 		}
 	}
@@ -53,7 +53,7 @@ func (d *decision) attributes() {
 		d.schema.Attributes, err = zarrjson.AttributesOf(d.declared)
 	}
 	if err != nil {
-		d.refuse(report.Attribute, &d.members[0], err)
+		d.refuse(report.AttributeInvalid, &d.members[0], err)
 	}
 }
 
@@ -67,43 +67,39 @@ func (d *decision) noteUsed(names, used []string) {
 	if d.numeric() {
 		masks = nil
 	}
-	d.noteLost(ofStored, names, used, "of numbers as they are stored, and left out")
-	d.noteLost(masks, names, used, "left out: xarray reads none of "+d.schema.DataType.Type().String())
+	d.noteLost(report.AttributeUnusable, ofStored, names, used, nil)
+	d.noteLost(report.MaskUnusable, masks, names, used, report.Args{"type": d.schema.DataType.Type().String()})
 }
 
-func (d *decision) noteLost(which, names, used []string, why string) {
+func (d *decision) noteLost(code report.Code, which, names, used []string, args report.Args) {
 	lost := slices.DeleteFunc(slices.Clone(which), func(name string) bool { return !slices.Contains(used, name) || !slices.Contains(names, name) })
-	if len(lost) == 0 {
-		return
+	if len(lost) > 0 {
+		all := report.Args{"names": lost}
+		maps.Copy(all, args)
+		d.note(code, report.Dropped, all)
 	}
-	verb := " are "
-	if len(lost) == 1 {
-		verb = " is "
-	}
-	d.findings = append(d.findings, report.Finding{Kind: report.Attribute, Array: d.opts.Array, Effect: report.Dropped,
-		Files: span(d.members[0].First, d.members[len(d.members)-1].Last), Count: d.files, Of: d.files, Says: strings.Join(lost, ", ") + verb + why})
 }
 
-// leaveOut says of an attribute why no JSON has it, if that is so in some files.
+// leaveOut reports whether JSON cannot hold an attribute as some files have it, and adds the finding.
 func (d *decision) leaveOut(name string) bool {
-	f := report.Finding{Kind: report.Attribute, Array: d.opts.Array, Of: d.files, Effect: report.Dropped}
-	first, last := "", ""
+	f := report.Finding{Code: report.AttributeUnreadable, Effect: report.Dropped}
+	var lost []int
 	for i := range d.members {
 		m := &d.members[i]
 		a := m.attribute(name)
 		if a == nil || a.Unreadable == "" {
 			continue
 		}
-		if f.Count == 0 {
-			first, f.Says = m.First, "attribute "+name+" is left out: "+a.Unreadable
+		if len(lost) == 0 {
+			f.Args = report.Args{"name": name, "reason": a.Unreadable}
 		}
-		last = m.Last
+		lost = append(lost, i)
 		f.Count += m.Files
 	}
-	if f.Count == 0 {
+	if len(lost) == 0 {
 		return false
 	}
-	f.Files = span(first, last)
+	f.Files = d.filesOf(lost)
 	d.add(f)
 	return true
 }
@@ -244,7 +240,7 @@ func (d *decision) attribute(name string) error {
 		return d.keep(name)
 	}
 	if slices.Contains(d.opts.Keep, name) {
-		d.finding(report.Attribute, report.Verbatim, name, t).Says += ", which is kept"
+		d.finding(report.AttributeKept, report.Verbatim, t, report.Args{"name": name})
 		return d.keep(name)
 	}
 	switch name {
@@ -252,18 +248,18 @@ func (d *decision) attribute(name string) error {
 		if d.boolean() {
 			return d.setText(name, "bool")
 		}
-		d.finding(report.Attribute, report.Dropped, name, t)
+		d.finding(report.AttributeDiffers, report.Dropped, t, report.Args{"name": name})
 	case cf.FlagValues, cf.FlagMeanings:
 		return d.flags(name, t)
 	case cf.UnitsName:
 		if d.ofOneUnit() {
-			d.finding(report.Units, report.Verbatim, name, t).Says += ", which is the same unit"
+			d.finding(report.UnitsSpelling, report.Verbatim, t, nil)
 			return d.keep(name)
 		}
-		d.finding(report.Units, report.Dropped, name, t)
+		d.finding(report.UnitsDiffer, report.Dropped, t, nil)
 	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // said already, and equal as numbers
 	default:
-		d.finding(report.Attribute, report.Dropped, name, t)
+		d.finding(report.AttributeDiffers, report.Dropped, t, report.Args{"name": name})
 	}
 	return nil
 }
@@ -287,7 +283,7 @@ func (d *decision) flags(name string, t tally) error {
 			all, ok = cf.JoinFlags(all, flags)
 		}
 		if !ok {
-			d.finding(report.Attribute, report.Dropped, name, t)
+			d.finding(report.AttributeDiffers, report.Dropped, t, report.Args{"name": name})
 			return nil
 		}
 	}
@@ -299,7 +295,7 @@ func (d *decision) flags(name string, t tally) error {
 		d.set(name, values)
 		return nil
 	}
-	d.finding(report.Attribute, report.Verbatim, name, t).Says += ", which are joined"
+	d.finding(report.FlagsJoined, report.Verbatim, t, report.Args{"name": name})
 	d.set(name, meanings)
 	return nil
 }
@@ -370,7 +366,7 @@ func (d *decision) declareUnits() error {
 			}
 			continue
 		}
-		d.finding(report.Time, report.Verbatim, name, t).Says += ", which is the same"
+		d.finding(report.TimeUnitsSpelling, report.Verbatim, t, report.Args{"name": name})
 		spelt := d.members[0].units.String()
 		if name == cf.CalendarName {
 			spelt = d.calendar().String()

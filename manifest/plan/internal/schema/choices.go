@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -45,7 +44,7 @@ func (d *decision) refuseChoice(number int64) {
 		}
 		return ""
 	}
-	d.finding(report.Type, report.Refused, fmt.Sprintf("%d named", number), d.count(having{says, says})).Option = report.Drop(d.members[0].Variable.Path)
+	d.finding(report.EnumDiffers, report.Refused, d.count(having{says, says}), report.Args{"number": strconv.FormatInt(number, 10)}).Remedies = d.drop()
 	d.refused = true
 }
 

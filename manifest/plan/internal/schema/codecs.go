@@ -35,7 +35,7 @@ func (d *decision) fill() {
 		says: func(m *member) string { return number(typ, own(m)) },
 	})
 	if t.differ() && d.schema.Reading != manifest.Unpacked { // there the packing is told, which makes it differ
-		d.finding(report.FillValue, report.Reencoded, "fill value", t).Says += ", where nothing was written"
+		d.finding(report.FillDiffers, report.Reencoded, t, nil)
 	}
 }
 
@@ -108,7 +108,7 @@ func (d *decision) sayGap(typ codec.Type) {
 		return
 	}
 	if spelt, err := d.schema.DataType.FillJSON(d.schema.Fill); err == nil {
-		d.note(report.FillValue, report.Noted, "some cells are in no file and read as %s, as no %s says that it is missing", spelt, typ)
+		d.note(report.FillAmbiguous, report.Noted, report.Args{"value": string(spelt), "type": typ.String()})
 	}
 }
 
@@ -233,7 +233,7 @@ func (d *decision) best(chains []*chain) (best *chain) {
 		if c := chains[at]; c != nil && c.class != nil && (c.exact || !d.opts.Exact) {
 			return c
 		}
-		d.note(report.Codec, report.Reencoded, "the codecs of %s were asked for, but its chunks are not what is declared, or not for every client", d.members[at].First)
+		d.note(report.CodecFromUnusable, report.Reencoded, report.Args{"file": report.File(d.members[at].First)})
 	}
 	for _, c := range chains {
 		if c == nil || c.class == nil || d.opts.Exact && !c.exact {
@@ -271,11 +271,11 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	d.saySettings(chains, best)
 	switch {
 	case t.differ():
-		d.finding(report.Codec, report.Reencoded, "codecs", t)
+		d.finding(report.CodecsDiffer, report.Reencoded, t, nil)
 	case best == nil && len(t.groups) == 1 && d.opts.Exact:
-		d.note(report.Codec, report.Reencoded, "stored with %s, in which not all can be re-encoded that has to be: declared as %s", t.groups[0].says(), chainText(d.schema.Codecs))
+		d.note(report.CodecsInexact, report.Reencoded, report.Args{"stored": t.groups[0].says(), "declared": chainText(d.schema.Codecs)})
 	case best == nil && len(t.groups) == 1:
-		d.note(report.Codec, report.Reencoded, "stored with %s, which clients do not decode: declared as %s", t.groups[0].says(), chainText(d.schema.Codecs))
+		d.note(report.CodecsUnsupported, report.Reencoded, report.Args{"stored": t.groups[0].says(), "declared": chainText(d.schema.Codecs)})
 	}
 }
 
@@ -289,7 +289,7 @@ func (d *decision) saySettings(chains []*chain, best *chain) {
 		}
 	}
 	if t.differ() {
-		d.finding(report.Codec, report.Verbatim, "codecs set to", t).Says += ", which decode alike"
+		d.finding(report.CodecSettings, report.Verbatim, t, nil)
 	}
 }
 

@@ -41,7 +41,7 @@ func (d *decision) elements() {
 		return
 	}
 	if t := d.byType(); !d.alone() && t.differ() {
-		d.finding(report.Type, report.Reencoded, "type", t).Says += "; declared as " + typ.String()
+		d.finding(report.TypesDiffer, report.Reencoded, t, report.Args{"type": typ.String()})
 	}
 	d.sayRounding(typ)
 }
@@ -57,10 +57,10 @@ func (d *decision) sayRounding(typ codec.Type) {
 	if i < 0 {
 		return
 	}
-	said := d.note(report.Type, report.Reencoded, "declared as %s, which rounds whole numbers beyond 2^53", typ)
+	said := d.note(report.PrecisionLost, report.Reencoded, report.Args{"type": typ.String()})
 	first := d.members[i].packing.Type
 	if !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(first) || m.packing.Scaled() }) {
-		said.Option = report.Flag("dtype", strings.TrimPrefix(d.opts.Array, "/")+"="+first.String())
+		said.Remedies = []report.Remedy{report.Do(report.DataType, strings.TrimPrefix(d.opts.Array, "/")+"="+first.String(), report.ExactType)}
 	}
 }
 
@@ -75,10 +75,10 @@ func (d *decision) byType() tally {
 func (d *decision) refuseTypes(err error) {
 	t := d.byType()
 	if !t.differ() {
-		d.refuse(report.Type, &d.members[0], err)
+		d.refuse(report.TypeImpossible, &d.members[0], err)
 		return
 	}
-	d.finding(report.Type, report.Refused, "type", t).Says += ": " + err.Error()
+	d.finding(report.TypesConflict, report.Refused, t, report.Args{"reason": err.Error()})
 	d.refused = true
 }
 
@@ -128,12 +128,12 @@ func (d *decision) sayPackings() {
 	}
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned} {
 		if t := d.count(d.attributeNamed(name)); t.differ() {
-			d.finding(report.Packing, report.Reencoded, name, t)
+			d.finding(report.PackingDiffers, report.Reencoded, t, report.Args{"name": name})
 		}
 	}
 	t := d.count(having{maskText, maskText})
 	if t.differ() {
-		d.finding(report.FillValue, report.Reencoded, "missing value", t)
+		d.finding(report.MissingDiffers, report.Reencoded, t, nil)
 	}
 }
 
@@ -266,16 +266,15 @@ func (d *decision) maskWhole(typ codec.Type, typeOf func(m *member) codec.Type) 
 		return typ, fmt.Errorf("no value of %s is free for what is missing; one of more bytes has some", typ)
 	case mask == nil:
 		typ, err := d.float()
-		d.note(report.FillValue, report.Reencoded, "some cells are in no file, and no value of %s says so: declared as %s",
-			d.members[0].Variable.Type, typ)
+		d.note(report.FillNeedsType, report.Reencoded, report.Args{"type": d.members[0].Variable.Type.String(), "declared": typ.String()})
 		return typ, err
 	}
 	d.masks = [][]byte{mask}
-	says := "some cells are in no file: _FillValue %s stands for them, netCDF's default"
+	chosen := report.Args{"value": number(signs, mask)}
 	if d.anyMask() {
-		says = "_FillValue %s stands for what files call missing, netCDF's default"
+		chosen["masked"] = true
 	}
-	d.note(report.FillValue, report.Noted, says, number(signs, mask))
+	d.note(report.FillChosen, report.Noted, chosen)
 	return typ, nil
 }
 

@@ -25,15 +25,17 @@ import (
 // Member stands for all files whose variable is alike but for its length along the axes of
 // concatenation.
 type Member struct {
-	Variable    *manifest.Variable
-	Files       int64  // how many
-	First, Last string // the first and the last of them
-	Bytes       int64  // elements in memory, of all of them
+	Variable *manifest.Variable
+	Files    int64  // the number of files
+	First    string // the name of the first of them
+	Bytes    int64  // the size of the elements of all of them in memory
 }
 
 // Options are what the planner knows, and what users choose.
 type Options struct {
 	Array string // the path, for findings
+	// Names returns the files of members, for findings. If it is nil, findings name the first file of each.
+	Names func(members []int) report.Files
 	// Gaps says that some cells of the array are in no member: files that lack the variable,
 	// holes of the mosaic.
 	Gaps bool
@@ -107,6 +109,7 @@ type decision struct {
 
 type member struct {
 	Member
+	at         int // its place among the members
 	packing    cf.Packing
 	units      cf.Units
 	timed      bool // units are valid
@@ -121,7 +124,7 @@ func newDecision(members []Member, opts Options) *decision {
 	}
 	d.schema.Kept = make([]bool, len(members))
 	for i, m := range members {
-		d.members[i].Member = m
+		d.members[i].Member, d.members[i].at = m, i
 		d.files += m.Files
 	}
 	return d
@@ -141,7 +144,7 @@ func (d *decision) meaning() {
 		m := &d.members[i]
 		var err error
 		if m.packing, err = cf.PackingOf(m.Variable); err != nil {
-			d.refuse(report.Packing, m, err).Option = report.Drop(m.Variable.Path)
+			d.refuse(report.PackingInvalid, m, err).Remedies = d.drop()
 			return
 		}
 		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
@@ -158,39 +161,48 @@ func (d *decision) conversions() {
 		m := &d.members[i]
 		var err error
 		if m.conversion, err = convert.New(m.Variable, schema, d.schema.Reading); err != nil {
-			d.refuse(report.Type, m, err)
+			d.refuse(report.ValueImpossible, m, err)
 			return
 		}
 		d.schema.Conversions[i] = m.conversion
 	}
 }
 
-// add adds a finding, of which more can be said.
+// add adds a finding, and returns it so that more can be added to it.
 func (d *decision) add(f report.Finding) *report.Finding {
+	f.Array, f.Of = d.opts.Array, d.files
 	d.findings = append(d.findings, f)
 	return &d.findings[len(d.findings)-1]
 }
 
-// refuse says why there is no schema.
-func (d *decision) refuse(kind report.Kind, m *member, err error) *report.Finding {
+// refuse adds the finding that there is no schema, because of an error in a member.
+func (d *decision) refuse(code report.Code, m *member, err error) *report.Finding {
 	d.refused = true
-	return d.add(report.Finding{
-		Kind: kind, Array: d.opts.Array, Files: span(m.First, m.Last), Count: m.Files, Of: d.files,
-		Says: err.Error(), Effect: report.Refused,
-	})
+	return d.add(report.Finding{Code: code, Effect: report.Refused, Files: d.filesOf([]int{m.at}), Count: m.Files, Args: report.Args{"reason": err.Error()}})
 }
 
-// note says something of all files.
-func (d *decision) note(kind report.Kind, effect report.Effect, format string, args ...any) *report.Finding {
-	return d.add(report.Finding{
-		Kind: kind, Array: d.opts.Array, Files: span(d.members[0].First, d.members[len(d.members)-1].Last),
-		Count: d.files, Of: d.files, Says: fmt.Sprintf(format, args...), Effect: effect,
-	})
-}
-
-func span(first, last string) []string {
-	if first == last || last == "" {
-		return []string{first}
+// note adds a finding about all files.
+func (d *decision) note(code report.Code, effect report.Effect, args report.Args) *report.Finding {
+	all := make([]int, len(d.members))
+	for i := range all {
+		all[i] = i
 	}
-	return []string{first, last}
+	return d.add(report.Finding{Code: code, Effect: effect, Files: d.filesOf(all), Count: d.files, Args: args})
+}
+
+// drop is the remedy that leaves out the array.
+func (d *decision) drop() []report.Remedy {
+	return []report.Remedy{report.DropPath(d.members[0].Variable.Path)}
+}
+
+// filesOf returns the files of members.
+func (d *decision) filesOf(members []int) report.Files {
+	if d.opts.Names != nil {
+		return d.opts.Names(members)
+	}
+	var names []string
+	for _, at := range members {
+		names = append(names, d.members[at].First)
+	}
+	return report.Named(names...)
 }

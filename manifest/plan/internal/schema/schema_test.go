@@ -14,6 +14,7 @@ import (
 	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // types by NumPy's codes.
@@ -81,12 +82,12 @@ func with(code string, attributes ...manifest.Attribute) Member {
 	case t.Size == 1:
 		codecs = list(`{"name":"bytes"}`, deflate)
 	}
-	return Member{Files: 10, Bytes: 1000, First: "a.nc", Last: "z.nc", Variable: &manifest.Variable{
+	return Member{Files: 10, Bytes: 1000, First: "a.nc", Variable: &manifest.Variable{
 		Path: "/x", Type: types[code], Shape: []int64{8, 10}, Attributes: attributes, Storage: chunked(codecs)}}
 }
 
-func (m Member) files(n int64, first, last string) Member {
-	m.Files, m.First, m.Last, m.Bytes = n, first, last, n*100
+func (m Member) files(n int64, first string) Member {
+	m.Files, m.First, m.Bytes = n, first, n*100
 	return m
 }
 
@@ -208,25 +209,25 @@ func TestChosenTypes(t *testing.T) {
 		says    string
 	}{
 		{"masks differ", whole(codec.Int, 8), []Member{with("i8", fill("i8", -1)), with("i8", fill("i8", -2))},
-			`int64 stored 0 {"_FillValue":-9223372036854775806}`, "_FillValue -9223372036854775806 stands for what files call missing"},
-		{"one has none", whole(codec.Uint, 2), []Member{with("u2", fill("u2", 1)), with("u2")}, `uint16 stored 0 {"_FillValue":65535}`, "_FillValue 65535"},
-		{"more bytes", whole(codec.Int, 2), []Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, `int16 stored 0 {"_FillValue":-32767}`, "_FillValue -32767"},
-		{"packed", whole(codec.Int, 2), []Member{with("i2", half, fill("i2", -1)), with("i2", half)}, `int16 stored 0 {"scale_factor":0.5,"_FillValue":-32767}`, "_FillValue -32767"},
-		{"none is chosen", codec.Type{}, []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 unpacked 0.0 {` + maskNaN + `}`, "declared as float64, which rounds whole numbers beyond 2^53 --dtype x=int64"},
-		{"types differ", codec.Type{}, []Member{with("i8"), with("f8")}, `float64 stored 0.0 {}`, "rounds whole numbers beyond 2^53"},
-		{"a float", whole(codec.Float, 8), []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 stored 0.0 {` + maskNaN + `}`, "missing value"},
+			`int64 stored 0 {"_FillValue":-9223372036854775806}`, "fill-chosen masked=true value=-9223372036854775806"},
+		{"one has none", whole(codec.Uint, 2), []Member{with("u2", fill("u2", 1)), with("u2")}, `uint16 stored 0 {"_FillValue":65535}`, "fill-chosen masked=true value=65535"},
+		{"more bytes", whole(codec.Int, 2), []Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, `int16 stored 0 {"_FillValue":-32767}`, "fill-chosen masked=true value=-32767"},
+		{"packed", whole(codec.Int, 2), []Member{with("i2", half, fill("i2", -1)), with("i2", half)}, `int16 stored 0 {"scale_factor":0.5,"_FillValue":-32767}`, "fill-chosen masked=true value=-32767"},
+		{"none is chosen", codec.Type{}, []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 unpacked 0.0 {` + maskNaN + `}`, "precision-lost type=float64 dtype=x=int64"},
+		{"types differ", codec.Type{}, []Member{with("i8"), with("f8")}, `float64 stored 0.0 {}`, "precision-lost type=float64"},
+		{"a float", whole(codec.Float, 8), []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 stored 0.0 {` + maskNaN + `}`, "missing-value-differs"},
 	} {
 		f, findings := decide(t, Options{Type: c.typ}, c.members...)
 		if got := summary(f); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 		last := findings[len(findings)-1]
-		if got := strings.TrimSpace(last.Says + " " + last.Option); !strings.Contains(got, c.says) {
+		if got := line(&last); !strings.Contains(got, c.says) {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
 	f, findings, err := Decide([]Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, Options{Type: whole(codec.Int, 1)})
-	if last := findings[len(findings)-1]; f != nil || err != nil || last.Effect != report.Refused || !strings.Contains(last.Says, "no value of int8 is free") {
+	if last := findings[len(findings)-1]; f != nil || err != nil || last.Effect != report.Refused || last.Code != report.TypeImpossible {
 		t.Errorf("single bytes: %+v, %v", findings, err)
 	}
 }
@@ -268,10 +269,10 @@ func TestFill(t *testing.T) {
 		members []Member
 		want    string
 	}{
-		{"of most bytes", []Member{with("f4").filled(num("f4", 1)).files(2, "a", "b"), with("f4").filled(num("f4", 2)).files(9, "c", "k")}, "2.0"},
-		{"of most bytes together", []Member{with("f4").filled(num("f4", 1)).files(2, "a", "b"), with("f4").filled(num("f4", 2)).files(3, "c", "d"),
-			with("f4", att("note", "x")).filled(num("f4", 1)).files(2, "e", "f")}, "1.0"},
-		{"as the schema has it", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a", "b"), with("i2").files(1, "c", "c")}, "2.0"},
+		{"of most bytes", []Member{with("f4").filled(num("f4", 1)).files(2, "a"), with("f4").filled(num("f4", 2)).files(9, "c")}, "2.0"},
+		{"of most bytes together", []Member{with("f4").filled(num("f4", 1)).files(2, "a"), with("f4").filled(num("f4", 2)).files(3, "c"),
+			with("f4", att("note", "x")).filled(num("f4", 1)).files(2, "e")}, "1.0"},
+		{"as the schema has it", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a"), with("i2").files(1, "c")}, "2.0"},
 		{"not the mask", []Member{with("f4", att("_FillValue", "f4", -999)).filled(num("f4", 7))}, "7.0"},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
@@ -290,18 +291,18 @@ func TestCodecs(t *testing.T) {
 		from    int
 		kept    []bool
 	}{
-		{"most bytes", []Member{i4.stored(little, deflate).files(2, "a", "b"), i4.stored(little).files(3, "c", "e")}, "no compression", 1, []bool{false, true}},
-		{"levels do not count", []Member{i4.stored(little, deflate).files(2, "a", "b"), i4.stored(little).files(3, "c", "e"),
-			i4.stored(little, level1).files(2, "f", "g")}, "zlib", 0, []bool{true, false, true}},
-		{"shuffle counts", []Member{i4.stored(little, shuffle(4), deflate).files(2, "a", "b"), i4.stored(little, deflate).files(1, "c", "c")}, "shuffle+zlib", 0, []bool{true, false}},
+		{"most bytes", []Member{i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c")}, "no compression", 1, []bool{false, true}},
+		{"levels do not count", []Member{i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c"),
+			i4.stored(little, level1).files(2, "f")}, "zlib", 0, []bool{true, false, true}},
+		{"shuffle counts", []Member{i4.stored(little, shuffle(4), deflate).files(2, "a"), i4.stored(little, deflate).files(1, "c")}, "shuffle+zlib", 0, []bool{true, false}},
 		{"big-endian", []Member{i4.stored(big)}, "no compression, big-endian", 0, []bool{true}},
-		{"one big-endian", []Member{i4.stored(little).files(2, "a", "b"), i4.stored(big).files(1, "c", "c")}, "no compression", 0, []bool{true, false}},
-		{"what clients have", []Member{i4.stored(little, lzf).files(9, "a", "i"), i4.stored(little, deflate).files(1, "j", "j")}, "zlib", 1, []bool{false, true}},
+		{"one big-endian", []Member{i4.stored(little).files(2, "a"), i4.stored(big).files(1, "c")}, "no compression", 0, []bool{true, false}},
+		{"what clients have", []Member{i4.stored(little, lzf).files(9, "a"), i4.stored(little, deflate).files(1, "j")}, "zlib", 1, []bool{false, true}},
 		{"nothing that clients have", []Member{i4.stored(little, lzf)}, "zstd", -1, []bool{false}},
 		{"shuffle of parts of elements", []Member{i4.stored(little, shuffle(3), deflate)}, "zstd", -1, []bool{false}},
 		{"unpacked", []Member{with("i2", att("scale_factor", "f4", .5)), with("i2")}, "zstd", -1, []bool{false, false}},
-		{"what is kept decides", []Member{with("f4").stored(little, deflate).files(9, "a", "i"), with("f8").stored(little).files(1, "j", "j")}, "no compression", 1, []bool{false, true}},
-		{"unsigned by two names", []Member{with("i1", att(unsigned, "true")).files(1, "a", "a"), with("u1").files(2, "b", "c")}, "zlib", 1, []bool{true, true}},
+		{"what is kept decides", []Member{with("f4").stored(little, deflate).files(9, "a"), with("f8").stored(little).files(1, "j")}, "no compression", 1, []bool{false, true}},
+		{"unsigned by two names", []Member{with("i1", att(unsigned, "true")).files(1, "a"), with("u1").files(2, "b")}, "zlib", 1, []bool{true, true}},
 		{"never written", []Member{{Files: 1, First: "a", Variable: &manifest.Variable{Type: types["f4"], Shape: []int64{3, 4}, Storage: manifest.Storage{Layout: manifest.Nothing}}}},
 			"zstd", -1, []bool{false}},
 	} {
@@ -314,7 +315,7 @@ func TestCodecs(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.name, f.Codecs, err)
 		}
 	}
-	f, _ := decide(t, Options{CodecFrom: 1}, i4.stored(little, deflate).files(2, "a", "b"), i4.stored(little).files(3, "c", "e"))
+	f, _ := decide(t, Options{CodecFrom: 1}, i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c"))
 	if f.From != 0 {
 		t.Errorf("asked for the codecs of a, got those of member %d", f.From)
 	}
@@ -332,22 +333,22 @@ func TestFlags(t *testing.T) {
 		says  string
 	}{
 		"the same":       {flags("land sea", 0, 1), `{"flag_values":[0,1],"flag_meanings":"land sea"}`, ""},
-		"more":           {flags("sea ice land", 1, 2, 0), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "joined"},
-		"others":         {flags("ice", 2), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "joined"},
-		"another word":   {flags("land ice", 0, 1), `{"flag_values":[0,1]}`, "instead of"},
-		"another value":  {flags("sea land", 0, 1), `{"flag_values":[0,1]}`, "instead of"},
-		"none":           {with("i1"), `{}`, "no flag_meanings"},
-		"too few words":  {flags("land", 0, 2), `{}`, "instead of"},
-		"no whole value": {with("i1", att("flag_values", "f4", .5), att("flag_meanings", "half")), `{}`, "instead of"},
-		"masks":          {masks, `{"flag_values":[0,1],"flag_meanings":"land sea"}`, "has flag_masks"},
+		"more":           {flags("sea ice land", 1, 2, 0), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "flags-joined"},
+		"others":         {flags("ice", 2), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "flags-joined"},
+		"another word":   {flags("land ice", 0, 1), `{"flag_values":[0,1]}`, "attribute-differs"},
+		"another value":  {flags("sea land", 0, 1), `{"flag_values":[0,1]}`, "attribute-differs"},
+		"none":           {with("i1"), `{}`, "name=flag_meanings odd=[:1]"},
+		"too few words":  {flags("land", 0, 2), `{}`, "attribute-differs"},
+		"no whole value": {with("i1", att("flag_values", "f4", .5), att("flag_meanings", "half")), `{}`, "attribute-differs"},
+		"masks":          {masks, `{"flag_values":[0,1],"flag_meanings":"land sea"}`, "name=flag_masks"},
 	} {
-		f, findings := decide(t, Options{}, flags("land sea", 0, 1).files(2, "a", "b"), c.other.files(1, "c", "c"))
+		f, findings := decide(t, Options{}, flags("land sea", 0, 1).files(2, "a"), c.other.files(1, "c"))
 		if got := string(f.Attributes.JSON()); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		said := ""
 		for _, f := range findings {
-			said += f.Says + "; "
+			said += line(&f) + "; "
 		}
 		if !strings.Contains(said, c.says) || c.says == "" && said != "" {
 			t.Errorf("%s: %s", name, said)
@@ -360,28 +361,28 @@ func TestAttributes(t *testing.T) {
 	words := manifest.Attribute{Name: "flag_meanings", Type: types["O"], Texts: []string{"a", "b"}}
 	f, findings := decide(t, Options{},
 		with("f4", att("units", "K"), att("long_name", "wärme <x>"), att("level", "i4", 3), att("half", "f4", .1), deep, words,
-			att("CLASS", "DIMENSION_SCALE"), att("NAME", "x"), att("_Netcdf4Dimid", "i4", 0), att("comment", "one"), att("processing_level", "L3"), att("gone", "x")).files(2, "a", "b"),
+			att("CLASS", "DIMENSION_SCALE"), att("NAME", "x"), att("_Netcdf4Dimid", "i4", 0), att("comment", "one"), att("processing_level", "L3"), att("gone", "x")).files(2, "a"),
 		with("f4", att("units", "K"), att("long_name", "wärme <x>"), att("level", "i4", 3), att("half", "f4", .1), deep, words,
-			att("comment", "two"), att("processing_level", "i4", 3)).files(3, "c", "e"))
+			att("comment", "two"), att("processing_level", "i4", 3)).files(3, "c"))
 	want := `{"units":"K","long_name":"wärme <x>","level":3,"half":0.10000000149011612,"levels":[0.10000000149011612,"NaN"],"flag_meanings":["a","b"]}`
 	if got := string(f.Attributes.JSON()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	f, _ = decide(t, Options{}, with("f4", att("CLASS", "ARRAY"), att("NAME", "x")).files(1, "a", "a"))
+	f, _ = decide(t, Options{}, with("f4", att("CLASS", "ARRAY"), att("NAME", "x")).files(1, "a"))
 	if got := string(f.Attributes.JSON()); got != `{"CLASS":"ARRAY","NAME":"x"}` {
 		t.Errorf("of no dimension scale: %s", got)
 	}
 	var said []string
 	for _, f := range findings {
-		said = append(said, f.Says)
-		if f.Kind != report.Attribute || f.Effect != report.Dropped || f.Count != 2 || f.Of != 5 || !slices.Equal(f.Files, []string{"a", "b"}) {
+		said = append(said, reporttest.Facts(&f))
+		if f.Code != report.AttributeDiffers || f.Effect != report.Dropped || f.Count != 2 || f.Of != 5 || reporttest.Files(&f) != "a" {
 			t.Errorf("%+v", f)
 		}
 	}
 	wantSaid := []string{
-		`2 of 5 files have comment "one" instead of "two"`,
-		`2 of 5 files have processing_level "L3" instead of 3`,
-		`2 of 5 files have gone "x", the others none`,
+		`main="two" name=comment odd=["one":2]`,
+		`main=3 name=processing_level odd=["L3":2]`,
+		`main= name=gone odd=["x":2]`,
 	}
 	if !slices.Equal(said, wantSaid) {
 		t.Errorf("%q", said)
@@ -413,14 +414,14 @@ func TestChoices(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	odd := named(with("u1"), manifest.Choice{Name: "cloud", Value: 0}).files(1, "odd.nc", "odd.nc")
+	odd := named(with("u1"), manifest.Choice{Name: "cloud", Value: 0}).files(1, "odd.nc")
 	f, findings, err := Decide([]Member{named(with("u1"), clear, cloud), odd}, Options{})
 	if f != nil || err != nil || len(findings) != 1 {
 		t.Fatalf("%v, %v, %v", f, findings, err)
 	}
 	got := findings[0]
-	if got.Kind != report.Type || got.Effect != report.Refused || !slices.Equal(got.Files, []string{"odd.nc"}) || got.Option != "--drop /x" ||
-		got.Says != `1 of 11 files has 0 named "cloud" instead of "clear sky"` {
+	if got.Code != report.EnumDiffers || got.Effect != report.Refused || reporttest.Files(&got) != "odd.nc" || reporttest.Remedies(&got) != "drop=/x" ||
+		reporttest.Facts(&got) != `main="clear sky" number=0 odd=["cloud":1]` {
 		t.Errorf("%+v", got)
 	}
 }
@@ -440,7 +441,7 @@ func TestFlagsOfStoredNumbers(t *testing.T) {
 		t.Errorf("unpacked: %s", f.Attributes.JSON())
 	}
 	if !slices.ContainsFunc(findings, func(f report.Finding) bool {
-		return f.Kind == report.Attribute && f.Effect == report.Dropped && f.Says == "valid_max, flag_values, flag_meanings are of numbers as they are stored, and left out"
+		return f.Code == report.AttributeUnusable && f.Effect == report.Dropped && reporttest.Facts(&f) == "names=[valid_max flag_values flag_meanings]"
 	}) {
 		t.Errorf("not said: %+v", findings)
 	}
@@ -488,79 +489,86 @@ func TestChosenTypesOfOthers(t *testing.T) {
 // TestFindings holds what people read.
 func TestFindings(t *testing.T) {
 	scaled := func(f float64) Member { return with("i2", att("scale_factor", "f8", f)) }
-	large := with("f4").stored(little).files(1, "e", "e")
+	large := with("f4").stored(little).files(1, "e")
 	large.Bytes = 1e6
-	var own []Member
-	for i := range 500 {
-		own = append(own, scaled(0.01+float64(i)/1000).files(3, fmt.Sprint("first", i), fmt.Sprint("last", i)))
-	}
 	for _, c := range []struct {
 		name    string
 		opts    Options
 		members []Member
 		want    []string
 	}{
-		{"two scales", Options{}, []Member{scaled(.01).files(11583, "2015-01-01", "2016-02-29"), scaled(.005).files(417, "2016-03-01", "2017-04-21")},
-			[]string{"packing re-encoded [2016-03-01 2017-04-21] 417 of 12,000 files have scale_factor 0.005 instead of 0.01"}},
-		{"three scales", Options{}, []Member{scaled(.1).files(1, "a", "a"), scaled(.2).files(5, "b", "f"), scaled(.3).files(2, "g", "h")},
-			[]string{"packing re-encoded [a h] 3 of 8 files have other scale_factor than 0.2: 0.1 in 1, 0.3 in 2"}},
-		{"each its own", Options{}, own, []string{"packing re-encoded [first1 last499] 1,497 of 1,500 files have another scale_factor than 0.01, in 499 variants"}},
-		{"units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4", att("units", "degC")).files(1, "e", "e")},
-			[]string{`units dropped [e] 1 of 5 files has units "degC" instead of "K"`}},
-		{"no units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{`units dropped [e] 1 of 5 files has no units, the others "K"`}},
-		{"types", Options{}, []Member{with("i2").files(4, "a", "d"), with("f4").files(1, "e", "e"), with("f8").files(1, "f", "f")},
-			[]string{"dtype re-encoded [e f] 2 of 6 files have other type than int16: float32 in 1, float64 in 1; declared as float64"}},
-		{"masks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{"fill re-encoded [e] 1 of 5 files has no missing value, the others -999"}},
-		{"masks that most have not", Options{}, []Member{with("f4", att("_FillValue", "f4", 1e20)).files(1, "a", "a"), with("f4").files(4, "b", "e"), with("f4", att("_FillValue", "f4", -999)).files(1, "f", "f")},
-			[]string{"fill re-encoded [a f] 2 of 6 files have a missing value, the others none: 1e+20 in 1, -999 in 1"}},
-		{"single precision", Options{}, []Member{with("i2", att("scale_factor", "f4", .01)).files(1, "a", "a"), with("i2", att("scale_factor", "f4", .1)).files(4, "b", "e")},
-			[]string{"packing re-encoded [a] 1 of 5 files has scale_factor 0.01 instead of 0.1"}},
-		{"own fill", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").filled(num("f4", 7)).files(1, "e", "e")},
-			[]string{"fill re-encoded [e] 1 of 5 files has fill value 7.0 instead of 0.0, where nothing was written"}},
-		{"codecs", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, shuffle(4), deflate).files(1, "e", "e")},
-			[]string{"codec re-encoded [e] 1 of 5 files has codecs shuffle+zlib instead of zlib"}},
-		{"levels", Options{}, []Member{with("f4").files(4, "a", "d"), with("f4").stored(little, level1).files(1, "e", "e")},
-			[]string{`codec verbatim [e] 1 of 5 files has codecs set to zlib{"level":1} instead of zlib{"level":4}, which decode alike`}},
-		{"byte order", Options{}, []Member{with("f4").stored(little).files(4, "a", "d"), with("f4").stored(big).files(1, "e", "e")},
-			[]string{"codec re-encoded [e] 1 of 5 files has codecs no compression, big-endian instead of no compression"}},
-		{"unknown codecs", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d")},
-			[]string{"codec re-encoded [a d] stored with lzf, which clients do not decode: declared as zstd"}},
-		{"gaps", Options{Gaps: true}, []Member{with("i2").files(4, "a", "d")},
-			[]string{"fill noted [a d] some cells are in no file: _FillValue -32767 stands for them, netCDF's default"}},
-		{"gaps of bytes", Options{Gaps: true}, []Member{with("i1").files(4, "a", "d")},
-			[]string{"fill re-encoded [a d] some cells are in no file, and no value of int8 says so: declared as float32"}},
-		{"gaps of truth values", Options{Gaps: true}, []Member{with("b1").files(4, "a", "d")},
-			[]string{"fill noted [a d] some cells are in no file and read as false, as no bool says that it is missing"}},
-		{"gaps of truth values as xarray writes them", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a", "d")},
-			[]string{"fill noted [a d] some cells are in no file and read as 0, as no int8 says that it is missing"}},
-		{"gaps of times of a model", Options{Gaps: true}, []Member{with("i4", att("units", "days since 2000-01-01"), att("calendar", "360_day")).files(4, "a", "d")},
-			[]string{"fill noted [a d] some cells are in no file and are NaN, of which xarray makes 2000-01-01, as cftime knows no missing times"}},
-		{"gaps of texts", Options{Gaps: true}, []Member{with("O").files(4, "a", "d")},
-			[]string{`fill noted [a d] some cells are in no file and read as "", as no string says that it is missing`}},
-		{"masks of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a", "d")},
-			[]string{"attribute dropped [a d] _FillValue, missing_value are left out: xarray reads none of S3"}},
-		{"a mask of texts", Options{}, []Member{with("S3", att("_FillValue", "-")).files(4, "a", "d")},
-			[]string{"attribute dropped [a d] _FillValue is left out: xarray reads none of S3"}},
-		{"what no JSON has", Options{}, []Member{with("f4", unreadable("a region")).files(1, "a", "b"), with("f4").files(1, "c", "c"), with("f4", unreadable("a time")).files(2, "d", "e")},
-			[]string{"attribute dropped [a e] attribute at is left out: a region"}},
-		{"codecs asked for that clients lack", Options{CodecFrom: 1}, []Member{with("f4").stored(little, lzf).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{"codec re-encoded [a e] the codecs of a were asked for, but its chunks are not what is declared, or not for every client",
-				"codec re-encoded [a d] 4 of 5 files have codecs lzf instead of zlib"}},
-		{"codecs of most files that clients lack", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a", "d"), with("f4").files(1, "e", "e")},
-			[]string{"codec re-encoded [a d] 4 of 5 files have codecs lzf instead of zlib"}},
-		{"codecs of most bytes", Options{}, []Member{with("f4").files(4, "a", "d"), large},
-			[]string{"codec re-encoded [a d] 4 of 5 files have codecs zlib instead of no compression"}},
+		{"two scales", Options{}, []Member{scaled(.01).files(11583, "2015-01-01"), scaled(.005).files(417, "2016-03-01")},
+			[]string{"re-encoded [2016-03-01] packing-differs main=0.01 name=scale_factor odd=[0.005:417]"}},
+		{"three scales", Options{}, []Member{scaled(.1).files(1, "a"), scaled(.2).files(5, "b"), scaled(.3).files(2, "g")},
+			[]string{"re-encoded [a g] packing-differs main=0.2 name=scale_factor odd=[0.1:1 0.3:2]"}},
+		{"units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
+			[]string{`dropped [e] units-differ main="K" odd=["degC":1]`}},
+		{"no units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4").files(1, "e")},
+			[]string{`dropped [e] units-differ main="K" odd=[:1]`}},
+		{"types", Options{}, []Member{with("i2").files(4, "a"), with("f4").files(1, "e"), with("f8").files(1, "f")},
+			[]string{"re-encoded [e f] types-differ main=int16 odd=[float32:1 float64:1] type=float64"}},
+		{"masks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a"), with("f4").files(1, "e")},
+			[]string{"re-encoded [e] missing-value-differs main=-999 odd=[:1]"}},
+		{"masks that most have not", Options{}, []Member{with("f4", att("_FillValue", "f4", 1e20)).files(1, "a"), with("f4").files(4, "b"), with("f4", att("_FillValue", "f4", -999)).files(1, "f")},
+			[]string{"re-encoded [a f] missing-value-differs main= odd=[1e+20:1 -999:1]"}},
+		{"single precision", Options{}, []Member{with("i2", att("scale_factor", "f4", .01)).files(1, "a"), with("i2", att("scale_factor", "f4", .1)).files(4, "b")},
+			[]string{"re-encoded [a] packing-differs main=0.1 name=scale_factor odd=[0.01:1]"}},
+		{"own fill", Options{}, []Member{with("f4").files(4, "a"), with("f4").filled(num("f4", 7)).files(1, "e")},
+			[]string{"re-encoded [e] fill-differs main=0.0 odd=[7.0:1]"}},
+		{"codecs", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, shuffle(4), deflate).files(1, "e")},
+			[]string{"re-encoded [e] codecs-differ main=zlib odd=[shuffle+zlib:1]"}},
+		{"levels", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, level1).files(1, "e")},
+			[]string{`verbatim [e] codec-settings-differ main=zlib{"level":4} odd=[zlib{"level":1}:1]`}},
+		{"byte order", Options{}, []Member{with("f4").stored(little).files(4, "a"), with("f4").stored(big).files(1, "e")},
+			[]string{"re-encoded [e] codecs-differ main=no compression odd=[no compression, big-endian:1]"}},
+		{"unknown codecs", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a")},
+			[]string{"re-encoded [a] codecs-unsupported declared=zstd stored=lzf"}},
+		{"gaps", Options{Gaps: true}, []Member{with("i2").files(4, "a")},
+			[]string{"noted [a] fill-chosen value=-32767"}},
+		{"gaps of bytes", Options{Gaps: true}, []Member{with("i1").files(4, "a")},
+			[]string{"re-encoded [a] fill-needs-type declared=float32 type=int8"}},
+		{"gaps of truth values", Options{Gaps: true}, []Member{with("b1").files(4, "a")},
+			[]string{"noted [a] fill-ambiguous type=bool value=false"}},
+		{"gaps of truth values as xarray writes them", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a")},
+			[]string{"noted [a] fill-ambiguous type=int8 value=0"}},
+		{"gaps of times of a model", Options{Gaps: true}, []Member{with("i4", att("units", "days since 2000-01-01"), att("calendar", "360_day")).files(4, "a")},
+			[]string{"noted [a] fill-time time=2000-01-01"}},
+		{"gaps of texts", Options{Gaps: true}, []Member{with("O").files(4, "a")},
+			[]string{`noted [a] fill-ambiguous type=string value=""`}},
+		{"masks of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a")},
+			[]string{"dropped [a] mask-unusable names=[_FillValue missing_value] type=S3"}},
+		{"a mask of texts", Options{}, []Member{with("S3", att("_FillValue", "-")).files(4, "a")},
+			[]string{"dropped [a] mask-unusable names=[_FillValue] type=S3"}},
+		{"what no JSON has", Options{}, []Member{with("f4", unreadable("a region")).files(1, "a"), with("f4").files(1, "c"), with("f4", unreadable("a time")).files(2, "d")},
+			[]string{"dropped [a d] attribute-unreadable name=at reason=a region"}},
+		{"codecs asked for that clients lack", Options{CodecFrom: 1}, []Member{with("f4").stored(little, lzf).files(4, "a"), with("f4").files(1, "e")},
+			[]string{"re-encoded [a e] codec-from-unusable file=a", "re-encoded [a] codecs-differ main=zlib odd=[lzf:4]"}},
+		{"codecs of most files that clients lack", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a"), with("f4").files(1, "e")},
+			[]string{"re-encoded [a] codecs-differ main=zlib odd=[lzf:4]"}},
+		{"codecs of most bytes", Options{}, []Member{with("f4").files(4, "a"), large},
+			[]string{"re-encoded [a] codecs-differ main=no compression odd=[zlib:4]"}},
 	} {
 		_, findings := decide(t, c.opts, c.members...)
 		var got []string
 		for _, f := range findings {
-			got = append(got, fmt.Sprint(f.Kind, " ", f.Effect, " ", f.Files, " ", f.Says))
+			got = append(got, fmt.Sprint(f.Effect, " [", reporttest.Files(&f), "] ", line(&f)))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestManyVariants checks that every value and every file of a finding is named, however many they are.
+func TestManyVariants(t *testing.T) {
+	var own []Member
+	for i := range 500 {
+		own = append(own, with("i2", att("scale_factor", "f8", 0.01+float64(i)/1000)).files(3, fmt.Sprint(i)))
+	}
+	_, findings := decide(t, Options{}, own...)
+	f := findings[0]
+	if odd := f.Args["odd"].([]report.Variant); len(findings) != 1 || f.Count != 1497 || f.Of != 1500 || len(odd) != 499 || f.Files.Len() != 499 {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -570,16 +578,16 @@ func TestRefusals(t *testing.T) {
 		name    string
 		opts    Options
 		members []Member
-		kind    report.Kind
-		says    string
+		code    report.Code
+		facts   string
 	}{
-		{"numbers and texts", Options{}, []Member{with("i2"), with("O").files(1, "odd.nc", "odd.nc")}, report.Type, "1 of 11 files has type string instead of int16: int16 and string"},
-		{"raw bytes of other sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc", "odd.nc")}, report.Type, "no type holds both"},
-		{"a scale that is none", Options{}, []Member{with("i2", att("scale_factor", "large"))}, report.Packing, "want a number --drop /"},
-		{"calendars", Options{}, []Member{time("days since 2000-01-01", "standard"), time("days since 2000-01-01", "noleap")}, report.Time, "noleap"},
-		{"the odd one is first", Options{}, []Member{time("days since 2000-01-01", "noleap").files(1, "odd.nc", "odd.nc"), time("days since 2000-01-01", "standard"),
-			time("days since 2000-01-01", "proleptic_gregorian")}, report.Time, `1 of 21 files has calendar noleap instead of standard`},
-		{"a type too small", Options{Type: types["f4"]}, []Member{with("f8")}, report.Type, "lose"},
+		{"numbers and texts", Options{}, []Member{with("i2"), with("O").files(1, "odd.nc")}, report.TypesConflict, "main=int16 odd=[string:1] reason=int16 and string"},
+		{"raw bytes of other sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc")}, report.TypesConflict, "no type holds both"},
+		{"a scale that is none", Options{}, []Member{with("i2", att("scale_factor", "large"))}, report.PackingInvalid, "want a number drop=/x"},
+		{"calendars", Options{}, []Member{time("days since 2000-01-01", "standard"), time("days since 2000-01-01", "noleap")}, report.CalendarsDiffer, "noleap"},
+		{"the odd one is first", Options{}, []Member{time("days since 2000-01-01", "noleap").files(1, "odd.nc"), time("days since 2000-01-01", "standard"),
+			time("days since 2000-01-01", "proleptic_gregorian")}, report.CalendarsDiffer, `main=standard odd=[noleap:1]`},
+		{"a type too small", Options{Type: types["f4"]}, []Member{with("f8")}, report.ValueImpossible, "lose"},
 	} {
 		f, findings, err := Decide(c.members, c.opts)
 		if err != nil || f != nil || len(findings) == 0 {
@@ -587,10 +595,10 @@ func TestRefusals(t *testing.T) {
 			continue
 		}
 		last := findings[len(findings)-1]
-		if named := slices.ContainsFunc(c.members, func(m Member) bool { return m.First == "odd.nc" }); named && !slices.Equal(last.Files, []string{"odd.nc"}) {
+		if named := slices.ContainsFunc(c.members, func(m Member) bool { return m.First == "odd.nc" }); named && reporttest.Files(&last) != "odd.nc" {
 			t.Errorf("%s: %v is named", c.name, last.Files)
 		}
-		if last.Effect != report.Refused || last.Kind != c.kind || !strings.Contains(last.Says+" "+last.Option, c.says) {
+		if last.Effect != report.Refused || last.Code != c.code || !strings.Contains(line(&last), c.facts) {
 			t.Errorf("%s: %+v", c.name, last)
 		}
 	}
@@ -680,4 +688,9 @@ func BenchmarkDecide(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// line writes a finding as data: its code, arguments and remedies.
+func line(f *report.Finding) string {
+	return strings.Join(strings.Fields(fmt.Sprint(f.Code, " ", reporttest.Facts(f), " ", reporttest.Remedies(f))), " ")
 }

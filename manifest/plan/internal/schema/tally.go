@@ -1,8 +1,7 @@
 package schema
 
 import (
-	"fmt"
-	"strings"
+	"maps"
 
 	"varve/manifest/report"
 )
@@ -16,10 +15,10 @@ type tally struct {
 
 // group are the files that have the same.
 type group struct {
-	of          *member // the first
-	tell        func(m *member) string
-	files       int64
-	first, last string
+	of      *member // the first
+	tell    func(m *member) string
+	files   int64
+	members []int // their places
 }
 
 // says is what they have, for people; empty for nothing.
@@ -44,7 +43,7 @@ func (d *decision) count(h having) tally {
 
 // newGroup is the group of a member alone.
 func newGroup(m *member, h having) *group {
-	return &group{of: m, tell: h.says, files: m.Files, first: m.First, last: m.Last}
+	return &group{of: m, tell: h.says, files: m.Files, members: []int{m.at}}
 }
 
 func (t *tally) add(m *member, h having) {
@@ -57,7 +56,7 @@ func (t *tally) add(m *member, h having) {
 		return
 	}
 	g.files += m.Files
-	g.last = m.Last
+	g.members = append(g.members, m.at)
 }
 
 // main is what is declared, or else what most files have; of several the first.
@@ -77,89 +76,23 @@ func (t tally) main() *group {
 // differ reports whether there is anything to say.
 func (t tally) differ() bool { return len(t.groups) > 1 }
 
-// odd joins the files that do not have the main one.
-func (t tally) odd() (files int64, first, last string) {
+// odd returns the number of files that do not have the main value, their members and their values.
+func (t tally) odd() (files int64, members []int, variants []report.Variant) {
 	main := t.main()
-	for _, g := range t.groups {
-		if g == main {
-			continue
-		}
-		if files == 0 {
-			first = g.first
-		}
-		files, last = files+g.files, g.last
-	}
-	return files, first, last
-}
-
-// finding says on what files disagree.
-func (d *decision) finding(kind report.Kind, effect report.Effect, name string, t tally) *report.Finding {
-	count, first, last := t.odd()
-	return d.add(report.Finding{
-		Kind: kind, Array: d.opts.Array, Files: span(first, last), Count: count, Of: d.files,
-		Says: t.says(name, count, d.files), Effect: effect,
-	})
-}
-
-// mostValues is how many values a finding lists.
-const mostValues = 3
-
-// says puts a disagreement in words, as in "3 of 12,000 files have scale_factor 0.005 instead of
-// 0.01".
-func (t tally) says(name string, count, of int64) string {
-	head := report.Thousands(count) + " of " + plural(of)
-	main := t.main()
-	if len(t.groups) > 1+mostValues {
-		return fmt.Sprintf("%s %s another %s than %s, in %s variants", head, have(count), name, orNothing(main.says()), report.Thousands(int64(len(t.groups)-1)))
-	}
-	var odd []string
 	for _, g := range t.groups {
 		if g != main {
-			odd = append(odd, g.says())
+			files, members = files+g.files, append(members, g.members...)
+			variants = append(variants, report.Variant{Value: g.says(), Files: g.files})
 		}
 	}
-	switch {
-	case len(odd) == 1 && odd[0] == "":
-		return fmt.Sprintf("%s %s no %s, the others %s", head, have(count), name, main.says())
-	case len(odd) == 1 && main.says() == "":
-		return fmt.Sprintf("%s %s %s %s, the others none", head, have(count), name, odd[0])
-	case len(odd) == 1:
-		return fmt.Sprintf("%s %s %s %s instead of %s", head, have(count), name, odd[0], main.says())
-	}
-	if main.says() == "" {
-		return fmt.Sprintf("%s %s a %s, the others none: %s", head, have(count), name, t.list())
-	}
-	return fmt.Sprintf("%s %s other %s than %s: %s", head, have(count), name, orNothing(main.says()), t.list())
+	return files, members, variants
 }
 
-// list tells the odd values with how many files have them.
-func (t tally) list() string {
-	var parts []string
-	for _, g := range t.groups {
-		if g != t.main() {
-			parts = append(parts, fmt.Sprintf("%s in %s", orNothing(g.says()), report.Thousands(g.files)))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-func orNothing(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
-func have(n int64) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
-}
-
-func plural(n int64) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return report.Thousands(n) + " files"
+// finding adds a finding on a value that files disagree on. Its arguments are the main value, the values of
+// the other files, and args.
+func (d *decision) finding(code report.Code, effect report.Effect, t tally, args report.Args) *report.Finding {
+	count, members, variants := t.odd()
+	all := report.Args{"main": t.main().says(), "odd": variants}
+	maps.Copy(all, args)
+	return d.add(report.Finding{Code: code, Effect: effect, Files: d.filesOf(members), Count: count, Args: all})
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
 
 	"varve/codec"
@@ -75,8 +74,7 @@ func (d *decision) coarse() bool {
 
 // noteCoarse says what clients make of cells without a time.
 func (d *decision) noteCoarse(u cf.Units) {
-	d.note(report.FillValue, report.Noted, "some cells are in no file and are NaN, of which xarray makes %s, as cftime knows no missing times",
-		u.Epoch.Format(u.Calendar))
+	d.note(report.FillTime, report.Noted, report.Args{"time": u.Epoch.Format(u.Calendar)})
 }
 
 // refuseCalendars names the files whose calendar is the odd one.
@@ -87,18 +85,18 @@ func (d *decision) refuseCalendars() {
 		}
 		return m.units.Calendar.String()
 	}
-	d.finding(report.Time, report.Refused, "calendar", d.count(having{name, name})).Says += ": the days of one need not be in the other"
+	d.finding(report.CalendarsDiffer, report.Refused, d.count(having{name, name}), nil)
 	d.refused = true
 }
 
 func (d *decision) sayUnits(reference *cf.Reference) {
 	t := d.count(d.attributeNamed(cf.UnitsName))
 	if t.differ() {
-		d.finding(report.Time, report.Reencoded, "units", t).Says += fmt.Sprintf("; told as %s", reference.Text)
+		d.finding(report.TimeUnitsDiffer, report.Reencoded, t, report.Args{"reference": reference.Text})
 	}
 	calendar := func(m *member) string { return m.units.Calendar.String() }
 	if t = d.count(having{calendar, calendar}); t.differ() {
-		d.finding(report.Time, report.Reencoded, "calendar", t).Says += fmt.Sprintf("; told as days of the %s calendar", reference.Calendar)
+		d.finding(report.CalendarsConverted, report.Reencoded, t, report.Args{"calendar": reference.Calendar})
 	}
 }
 

@@ -1,16 +1,18 @@
-package report
+package text
 
 import (
 	"html/template"
 	"io"
 	"sync"
+
+	"varve/manifest/report"
 )
 
-// Page is a report as one file to look at: it needs nothing else, and no network.
+// Page is a report as one HTML file that loads nothing else.
 type Page struct {
 	Title    string
 	Summary  string
-	Findings []Finding
+	Findings []report.Finding
 	Arrays   []PageArray
 	Style    template.CSS // that pictures need
 }
@@ -23,18 +25,31 @@ type PageArray struct {
 	Picture           template.HTML // SVG; empty for an array that the manifest keeps
 }
 
-// Write writes the page.
-func (p *Page) Write(w io.Writer) error {
-	shown := *p
-	shown.Findings = fewBroken(p.Findings)
-	return pageTemplate().Execute(w, &shown)
+// Write writes the page, with options as the printer writes them.
+func (p *Printer) Page(w io.Writer, page *Page) error {
+	doc := struct {
+		*Page
+		Rows []row
+	}{Page: page}
+	for _, f := range fewUnreadable(page.Findings) {
+		r := row{Effect: string(f.Effect), Code: string(f.Code), Sentence: p.Sentence(&f), Files: Files(f.Files), Cost: p.Cost(&f)}
+		for i := range f.Remedies {
+			r.Remedies = append(r.Remedies, p.Remedy(&f.Remedies[i]))
+		}
+		doc.Rows = append(doc.Rows, r)
+	}
+	return pageTemplate().Execute(w, doc)
 }
 
-// pageTemplate is parsed when the first page is written, and not by every command.
+// row is a finding in words.
+type row struct {
+	Effect, Code, Sentence, Files, Cost string
+	Remedies                            []string
+}
+
+// pageTemplate is parsed when the first page is written: most commands write none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"files": func(f Finding) string { return f.files() },
-	}).Parse(`<!DOCTYPE html>
+	return template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}}</title><style>
 :root{color-scheme:light dark;--line:#8884;--soft:#8881}
@@ -49,9 +64,9 @@ dl{display:grid;grid-template-columns:6rem 1fr;gap:.1rem .6rem;margin:.4rem 0}dt
 </style></head><body>
 <h1>{{.Title}}</h1><p>{{.Summary}}</p>
 <h2>Where files disagree</h2>
-{{if .Findings}}<table><tr><th>effect<th>kind<th>what{{range .Findings}}
-<tr><td class="{{.Effect}}">{{.Effect}}<td>{{.Kind}}<td>{{if .Array}}<code>{{.Array}}</code> {{end}}{{.Says}}
-{{with files .}}<div class="files">{{.}}</div>{{end}}{{with .Option}}<div class="files">option: <code>{{.}}</code></div>{{end}}{{end}}
+{{if .Rows}}<table><tr><th>effect<th>finding<th>code{{range .Rows}}
+<tr><td class="{{.Effect}}">{{.Effect}}<td>{{.Sentence}}
+{{with .Files}}<div class="files">{{.}}</div>{{end}}{{with .Cost}}<div class="files">{{.}}</div>{{end}}{{range .Remedies}}<div class="files">fix: <code>{{.}}</code></div>{{end}}<td><code>{{.Code}}</code>{{end}}
 </table>{{else}}<p>Nowhere.</p>{{end}}
 {{if .Arrays}}<h2>Arrays</h2>
 <p class="key">Chunks:<i style="background:#2f9e6e"></i>verbatim<i style="background:#7cb342"></i>prefix<i style="background:#e8912d"></i>re-encoded<i style="background:#9aa0a6"></i>missing<i style="background:none;border:1px solid #4a76c9"></i>file</p>

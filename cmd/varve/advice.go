@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/build"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/report/text"
+	"varve/manifest/scan"
+)
+
+// printer writes findings with the flags of this command. The library knows options by names of its own.
+var printer = &text.Printer{Option: flagText}
+
+// flagText writes an option and its value as a shell takes them: --allow '/data/my files'. An option of
+// another command, such as build/rename, is written with that command.
+func flagText(s report.Setting) string {
+	command, option, isOther := strings.Cut(string(s.Option), "/")
+	if !isOther {
+		command, option = "", command
+	} else {
+		command = "varve " + command + " "
+	}
+	if s.Value == "" {
+		return command + "--" + option
+	}
+	return command + "--" + option + " " + shellWord(s.Value)
+}
+
+// shellWord quotes a text where a shell would take it apart.
+func shellWord(s string) string {
+	isPlain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f || strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !isPlain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// printedError is an error that the command has already shown in full.
+type printedError struct{ error }
+
+func (p printedError) Unwrap() error { return p.error }
+
+// alreadyPrinted marks a refusal that is part of a report which has been printed.
+func alreadyPrinted(err error) error {
+	var refused *plan.Error
+	if errors.As(err, &refused) {
+		return printedError{err}
+	}
+	return err
+}
+
+// errorText writes an error for a user, with flags for the options that its parts name.
+func errorText(err error) string {
+	var printed printedError
+	if errors.As(err, &printed) {
+		return "the files cannot be combined as asked; the report lists the reasons"
+	}
+	message := err.Error()
+	for part := range errorParts(err) {
+		if old, with := part.Error(), withFlags(part); with != "" {
+			message = strings.Replace(message, old, with, 1)
+		}
+	}
+	return message
+}
+
+// withFlags returns the text of an error that carries options, or "" for any other.
+func withFlags(err error) string {
+	switch e := err.(type) {
+	case *scan.BrokenError:
+		return brokenText(e)
+	case *plan.Error:
+		lines := make([]string, len(e.Findings))
+		for i := range e.Findings {
+			lines[i] = printer.Line(&e.Findings[i])
+		}
+		return strings.Join(lines, "\n")
+	case *plan.OptionError:
+		return flagText(e.Setting) + ": " + e.Says + remediesText(e.Remedies)
+	case *manifest.RemedyError:
+		remedies := make([]report.Remedy, len(e.Remedies))
+		for i, r := range e.Remedies {
+			remedies[i] = report.Do(report.Option(r.Option), r.Value, "")
+		}
+		return errorText(e.Err) + remediesText(remedies)
+	}
+	return ""
+}
+
+// mostBroken is the number of unreadable sources that an error lists.
+const mostBroken = 20
+
+func brokenText(err *scan.BrokenError) string {
+	lines := []string{plural(int64(len(err.Broken)), "source", "sources") + " cannot be read"}
+	for i, f := range build.UnreadableFindings(err) {
+		if i == mostBroken {
+			lines = append(lines, fmt.Sprintf("and %d more", len(err.Broken)-i))
+			break
+		}
+		lines = append(lines, err.Broken[i].URL+": "+printer.Line(&f))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+func remediesText(remedies []report.Remedy) string {
+	if len(remedies) == 0 {
+		return ""
+	}
+	ways := make([]string, len(remedies))
+	for i := range remedies {
+		ways[i] = printer.Remedy(&remedies[i])
+	}
+	return fmt.Sprintf("; fix: %s", strings.Join(ways, ", or "))
+}
+
+// errorParts yields the errors that an error wraps and that carry options, the outer ones first.
+func errorParts(err error) func(yield func(error) bool) {
+	return func(yield func(error) bool) { walkErrors(err, yield) }
+}
+
+func walkErrors(err error, yield func(error) bool) bool {
+	switch err.(type) {
+	case nil:
+		return true
+	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError:
+		return yield(err) // its text covers what it wraps
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return walkErrors(e.Unwrap(), yield)
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			if !walkErrors(part, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}

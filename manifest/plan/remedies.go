@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"path"
+	"strconv"
+
+	"varve/manifest/report"
+)
+
+// Remedies that several findings offer.
+var (
+	takeFirst      = report.Do(report.Coords, string(CoordsFirst), report.FirstCounts)
+	stackByPattern = report.Fill(report.NewDim, "NAME=PATTERN", report.Stacks)
+)
+
+// stackBy returns the remedy that makes a dimension of the variable at a path.
+func stackBy(at string, consequence report.Consequence) report.Remedy {
+	return report.Do(report.NewDim, path.Base(at)+"=var:"+at[1:], consequence)
+}
+
+// concatAlong returns the remedy that concatenates files along a dimension.
+func concatAlong(d *dim, consequence report.Consequence) report.Remedy {
+	return report.Do(report.Concat, report.ListItem(d.name()), consequence)
+}
+
+// withoutValues returns the remedy that puts files in the order of their names, whatever values they have.
+func withoutValues(d *dim) report.Remedy {
+	r := report.DropPath(path.Base(d.coord)).And(report.Concat, report.ListItem(d.name()))
+	r.Consequence = report.ByName
+	return r
+}
+
+// byFirst and byTolerance are the options that allow coordinates to differ.
+func (p *inquiry) byFirst() report.Setting {
+	return report.Setting{Option: report.Coords, Value: string(CoordsFirst)}
+}
+
+func (p *inquiry) byTolerance() report.Setting {
+	return report.Setting{Option: report.Tolerance, Value: strconv.FormatFloat(p.opts.Tolerance, 'g', -1, 64)}
+}

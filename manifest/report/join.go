@@ -1,0 +1,45 @@
+package report
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Join makes one finding of findings that differ in nothing but their array. The order is kept.
+func Join(findings []Finding) []Finding {
+	var out []Finding
+	at := map[string]int{}
+	arrays := map[string][]string{}
+	for _, f := range findings {
+		key := f.joinKey()
+		if _, ok := at[key]; !ok {
+			at[key] = len(out)
+			out = append(out, f)
+		}
+		if f.Array != "" {
+			arrays[key] = append(arrays[key], f.Array)
+		}
+	}
+	for key, i := range at {
+		slices.Sort(arrays[key])
+		if paths := slices.Compact(arrays[key]); len(paths) > 1 {
+			out[i].Array, out[i].Arrays = "", paths
+		}
+	}
+	return out
+}
+
+// joinKey is equal for findings that differ in nothing but their array.
+func (f Finding) joinKey() string {
+	ranges := f.Files.ranges
+	// Source numbers are short, and the names of a million files are not.
+	f.Array, f.Files = "", Files{}
+	key, err := json.Marshal(struct {
+		Finding
+		Ranges []Range
+	}{f, ranges})
+	if err != nil {
+		panic(err) // arguments are of types that JSON has
+	}
+	return string(key)
+}

@@ -1,0 +1,131 @@
+package report
+
+import "strings"
+
+// Option is a choice that a user has, by its name in the library. A command maps it to its own flag.
+type Option string
+
+// The options. plan.Options and ingest.Options say what each does.
+const (
+	Allow      Option = "allow"
+	Broadcast  Option = "broadcast"
+	ChunkEdges Option = "chunk-edges"
+	CodecFrom  Option = "codec-from"
+	Concat     Option = "concat"
+	Coords     Option = "coords"
+	DataType   Option = "dtype"
+	Drop       Option = "drop"
+	Force      Option = "force"
+	Group      Option = "group"
+	Missing    Option = "missing"
+	NewDim     Option = "new-dim"
+	Overlap    Option = "overlap"
+	Pad        Option = "pad"
+	Rename     Option = "rename"
+	SkipBroken Option = "skip-broken"
+	SkipKnown  Option = "skip-known"
+	Strict     Option = "strict"
+	Tolerance  Option = "tolerance"
+	ValueBytes Option = "value-bytes"
+	Vars       Option = "vars"
+)
+
+// Remedies that are no option of a command.
+const (
+	LeaveOut Option = "leave-files-out"    // take the odd files off the list of sources
+	Separate Option = "separate-manifests" // build one manifest for each kind of files
+)
+
+// Options lists every option that a remedy can name, but not LeaveOut and Separate.
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, Group, Missing, NewDim,
+	Overlap, Pad, Rename, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
+
+// Setting is an option and its value. The value is empty for an option that takes none.
+type Setting struct {
+	Option Option `json:"option"`
+	Value  string `json:"value,omitempty"`
+}
+
+// Remedy is a way to change the effect of a finding.
+type Remedy struct {
+	Setting
+	// With are further options that have to be given with the first.
+	With []Setting `json:"with,omitempty"`
+	// Consequence tells what the remedy does; empty if the option says it all.
+	Consequence Consequence `json:"consequence,omitempty"`
+	// Incomplete marks a value with words in capitals that the user has to replace, such as NAME=PATTERN.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+// Consequence is the code of what a remedy does. Package text has the words.
+type Consequence string
+
+// The consequences.
+const (
+	ByName        Consequence = "order-by-name"     // files follow one another in the order of their names
+	ByNameValues  Consequence = "values-from-names" // the values are part of the files' names
+	ByLeastValue  Consequence = "order-by-least"    // files are concatenated in the order of their least values
+	StackByValue  Consequence = "stack-by-value"    // files are stacked by the value of a variable
+	IfOneStep     Consequence = "if-one-step"       // right if each of these files is one step
+	IfEnsemble    Consequence = "if-ensemble"       // right if the files are members of an ensemble
+	IfStretches   Consequence = "if-stretches"      // right if each file holds a stretch of the dimension
+	IfNear        Consequence = "if-near"           // right if the values differ by rounding only
+	IfSameDims    Consequence = "if-same-dims"      // right if the dimensions are the same
+	SameAlong     Consequence = "same-along"        // the values are repeated along the dimension
+	EachAlong     Consequence = "each-along"        // each file's values are kept along the dimension
+	CompareValues Consequence = "compare-values"    // values are compared one by one, in memory
+	LongestCounts Consequence = "longest-counts"    // the values of the longest file are taken
+	FirstCounts   Consequence = "first-counts"      // the values of the first file are taken
+	LastCounts    Consequence = "last-counts"       // the values of the last file are taken
+	FillBeyond    Consequence = "fill-beyond"       // shorter files are followed by fill
+	FillAbsent    Consequence = "fill-absent"       // the fill value stands for absent variables
+	LeavesOut     Consequence = "leaves-out"        // the variable is left out
+	NamesDim      Consequence = "names-dimension"   // the dimension gets another name
+	OrderByTime   Consequence = "order-by-time"     // files follow one another in the order of their times
+	MakesRoom     Consequence = "makes-room"        // the name becomes free
+	OthersDecide  Consequence = "others-decide"     // the chunks of another file are declared
+	ExactType     Consequence = "exact-type"        // the declared type holds every value
+	WithoutDamage Consequence = "without-damage"    // the damaged variables are left out
+	SkipsFiles    Consequence = "skips-files"       // the files are left out
+	SkipsSame     Consequence = "skips-unchanged"   // files that have not changed are skipped
+	StartsAgain   Consequence = "starts-again"      // the manifest is built again
+	OpensFolder   Consequence = "opens-folder"      // files may refer to this folder
+	Stacks        Consequence = "stacks-files"      // each file is one step of a new dimension
+)
+
+// Do returns the remedy of one option.
+func Do(option Option, value string, consequence Consequence) Remedy {
+	return Remedy{Setting: Setting{option, value}, Consequence: consequence}
+}
+
+// Fill returns the remedy of one option whose value the user has to complete.
+func Fill(option Option, value string, consequence Consequence) Remedy {
+	r := Do(option, value, consequence)
+	r.Incomplete = true
+	return r
+}
+
+// And returns the remedy with a further option.
+func (r Remedy) And(option Option, value string) Remedy {
+	r.With = append(r.With[:len(r.With):len(r.With)], Setting{option, value})
+	return r
+}
+
+// DropPath returns the remedy that leaves out the variable at a path or of a name, and no other.
+func DropPath(path string) Remedy { return Do(Drop, ListItem(GlobOf(path)), LeavesOut) }
+
+// BroadcastAlong returns the setting that broadcasts the variable at a path, and no other, along a dimension.
+func BroadcastAlong(path, dim string) Setting { return Setting{Broadcast, GlobOf(path) + "=" + dim} }
+
+// GlobOf returns the glob that matches a name literally.
+func GlobOf(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// ListItem returns a value as an item of a list with commas, as encoding/csv reads it.
+func ListItem(value string) string {
+	if strings.ContainsAny(value, "\",\r\n") {
+		return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
+	}
+	return value
+}

@@ -1,0 +1,224 @@
+// Package text puts findings into English. It is the only package that does: the planner returns codes
+// and arguments, and a command says how its options are written.
+//
+//	refused     /lat: units are "degrees_north" in sst_201901.nc and missing in 6 other files [coordinate-units-differ]
+//	            sst_201901.nc
+//	            fix: --coords first (take the values of the first file)
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"varve/manifest/report"
+)
+
+// Printer writes findings. The zero value writes options by their names in the library.
+type Printer struct {
+	// Option writes a setting as the reader would give it, such as --coords first. If it is nil, settings
+	// are written as coords=first.
+	Option func(report.Setting) string
+}
+
+// Report writes the findings of a report, the refusals first.
+func (p *Printer) Report(w io.Writer, findings []report.Finding) error {
+	out := bufio.NewWriter(w)
+	few := fewUnreadable(findings)
+	for _, refused := range []bool{true, false} {
+		for i := range few {
+			if f := &few[i]; (f.Effect == report.Refused) == refused {
+				p.write(out, f)
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// indent is the width of the column of effects.
+const indent = "            "
+
+func (p *Printer) write(out *bufio.Writer, f *report.Finding) {
+	fmt.Fprintf(out, "%-10s  %s [%s]\n", f.Effect, p.Sentence(f), f.Code)
+	if files := Files(f.Files); files != "" {
+		fmt.Fprintln(out, indent+files)
+	}
+	if cost := p.Cost(f); cost != "" {
+		fmt.Fprintln(out, indent+cost)
+	}
+	for i := range f.Remedies {
+		fmt.Fprintln(out, indent+"fix: "+p.Remedy(&f.Remedies[i]))
+	}
+}
+
+// Line returns a finding as one line: the sentence, the files and the remedies.
+func (p *Printer) Line(f *report.Finding) string {
+	var b strings.Builder
+	b.WriteString(p.Sentence(f))
+	if files := Files(f.Files); files != "" {
+		b.WriteString(": " + files)
+	}
+	for i := range f.Remedies {
+		b.WriteString([]string{"; fix: ", ", or "}[min(i, 1)] + p.Remedy(&f.Remedies[i]))
+	}
+	return b.String() + " [" + string(f.Code) + "]"
+}
+
+// Sentence states a finding, with its array or dimension in front.
+func (p *Printer) Sentence(f *report.Finding) string {
+	e, ok := entries[f.Code]
+	if !ok {
+		return string(f.Code)
+	}
+	v := &view{f, p}
+	text := e.say(v)
+	if f.By.Option != "" {
+		switch f.Effect {
+		case report.Refused:
+			text += ", which " + p.Setting(f.By) + " does not allow"
+		case report.Noted, report.Filled, report.Dropped, report.Reencoded, report.Verbatim:
+			text += " (" + p.Setting(f.By) + ")"
+		}
+	}
+	if about := v.about(); about != "" {
+		return about + ": " + text
+	}
+	return text
+}
+
+// about names the arrays or the dimension that a finding is about.
+func (v *view) about() string {
+	switch {
+	case len(v.f.Arrays) > 0:
+		return some(v.f.Arrays)
+	case v.f.Array != "":
+		return v.f.Array
+	}
+	return v.f.Dim
+}
+
+// Setting writes an option as the reader would give it.
+func (p *Printer) Setting(s report.Setting) string {
+	if p != nil && p.Option != nil {
+		return p.Option(s)
+	}
+	if s.Value == "" {
+		return string(s.Option)
+	}
+	return string(s.Option) + "=" + s.Value
+}
+
+// Remedy writes what to do, and in parentheses what that does.
+func (p *Printer) Remedy(r *report.Remedy) string {
+	var text string
+	switch r.Option {
+	case report.LeaveOut:
+		return "leave these files out"
+	case report.Separate:
+		text = "build a manifest for each kind of files"
+	default:
+		text = p.Setting(r.Setting)
+	}
+	for _, s := range r.With {
+		text += " " + p.Setting(s)
+	}
+	if does := consequences[r.Consequence]; does != "" {
+		text += " (" + does + ")"
+	}
+	return text
+}
+
+// Cost states the price of a disagreement.
+func (p *Printer) Cost(f *report.Finding) string {
+	c := f.Cost
+	if c == nil || c.Reencoded+c.Verbatim == 0 {
+		return ""
+	}
+	all := report.Thousands(c.Reencoded + c.Verbatim)
+	with := fmt.Sprintf("%s of %s chunks are re-encoded as %s", report.Thousands(c.Reencoded), all, c.DataType)
+	if c.Verbatim == 0 {
+		with = fmt.Sprintf("all %s chunks are re-encoded as %s", all, c.DataType)
+	}
+	without := fmt.Sprintf("without it %s would be", report.Thousands(c.ReencodedWithout))
+	if c.ReencodedWithout == 0 {
+		without = "without it none would be"
+	}
+	return fmt.Sprintf("%s, %s; exports hold about %s for them before compression", with, without, report.Size(c.ExportBytes))
+}
+
+// mostListed is the number of names that a text lists.
+const mostListed = 10
+
+// Files names the files of a finding: all of up to ten, else the first and the last of each run.
+func Files(f report.Files) string {
+	n := f.Len()
+	if n == 0 {
+		return ""
+	}
+	var names []string
+	if n <= mostListed {
+		for name := range f.All() {
+			names = append(names, f.Label(name))
+		}
+		return strings.Join(names, ", ")
+	}
+	runs := f.Runs()
+	shown := runs
+	if len(runs) > mostListed {
+		shown = runs[:mostListed]
+	}
+	for _, r := range shown {
+		if r[0] == r[1] {
+			names = append(names, f.Label(r[0]))
+			continue
+		}
+		names = append(names, f.Label(r[0])+" … "+f.Label(r[1]))
+	}
+	if len(shown) < len(runs) {
+		names = append(names, fmt.Sprintf("and %s more runs", report.Thousands(int64(len(runs)-len(shown)))))
+	}
+	return strings.Join(names, ", ") + ": " + report.Thousands(n) + " files"
+}
+
+// mostUnreadable is the number of unreadable files that get a line each.
+const mostUnreadable = 20
+
+// fewUnreadable joins the findings on unreadable files beyond the first ones into one.
+func fewUnreadable(findings []report.Finding) []report.Finding {
+	out := make([]report.Finding, 0, len(findings))
+	seen, rest := 0, -1
+	var names []string
+	for _, f := range findings {
+		if f.Code != report.UnreadableFile {
+			out = append(out, f)
+			continue
+		}
+		seen++
+		if seen <= mostUnreadable {
+			out = append(out, f)
+			continue
+		}
+		if rest < 0 {
+			rest = len(out)
+			out = append(out, f)
+		}
+		for name := range f.Files.All() {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 1 {
+		f := &out[rest]
+		f.Files, f.Count = report.Named(names...), int64(len(names))
+		f.Args = report.Args{"reason": f.Args["reason"], "more": f.Count}
+	}
+	return out
+}
+
+// some lists a few names, and marks that there are more.
+func some(names []string) string {
+	if len(names) > mostListed {
+		return strings.Join(names[:mostListed], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
