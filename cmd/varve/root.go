@@ -143,6 +143,7 @@ func commands() []*cobra.Command {
 		newCompactCommand(),
 		newDemoCommand(),
 		newEngineCommand(),
+		newExplainCommand(),
 		newExportCommand(),
 		newGCCommand(),
 		newHistoryCommand(),

@@ -99,6 +99,8 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 		return []string{path}, nil
 	case isNowhere(err) && strings.ContainsAny(name, "*?["):
 		return s.glob(ctx, path)
+	case isNowhere(err):
+		return nil, notFound(name + ": no such file or folder")
 	}
 	return nil, err
 }

@@ -32,7 +32,7 @@ func TestPaddedLabels(t *testing.T) {
 				n := int64(len(list))
 				m.file(labels, days(2*i, 2), words("station", "station", list...), cube("t", "time station", []int64{2, n}, []int64{2, n}))
 			}
-			p, _, err := New(m.files, &Options{Pad: PadFill, Coords: c.coords})
+			p, _, err := newPlan(m.files, &Options{Pad: PadFill, Coords: c.coords})
 			var refused *Error
 			switch {
 			case c.want != "":

@@ -67,7 +67,7 @@ func TestBroadcastOptions(t *testing.T) {
 		m := newMaker()
 		m.day("1", 0, 2, scalar("orbit", 1))
 		m.day("2", 2, 2, scalar("orbit", 2))
-		_, _, err := New(m.files, &Options{Broadcast: []Broadcast{c.broadcast}})
+		_, _, err := newPlan(m.files, &Options{Broadcast: []Broadcast{c.broadcast}})
 		var option *OptionError
 		if !errors.As(err, &option) || option.Option != report.Broadcast || option.Says != c.says {
 			t.Errorf("%v: got %v, want %s", c.broadcast, err, c.says)
@@ -105,7 +105,7 @@ func TestBroadcastAdvice(t *testing.T) {
 				m.file(fmt.Sprint(day, x), append(at(day, x), c.more(day, x))...)
 			}
 		}
-		_, _, err := New(m.files, &Options{Concat: []string{"time", "x"}})
+		_, _, err := newPlan(m.files, &Options{Concat: []string{"time", "x"}})
 		var refused *Error
 		if !errors.As(err, &refused) {
 			if c.option != "" {
@@ -154,7 +154,7 @@ func TestBroadcastRefuses(t *testing.T) {
 		m.day("a", 0, 2, scalar("id", 1))
 		m.day("b", 2, 2, scalar("id", 2))
 		c.make(m)
-		_, needs, err := New(m.files, &Options{Broadcast: []Broadcast{{"id", "time"}}})
+		_, needs, err := newPlan(m.files, &Options{Broadcast: []Broadcast{{"id", "time"}}})
 		var refused *Error
 		if !errors.As(err, &refused) || refused.Findings[0].Code != c.code {
 			t.Errorf("%s: %v %v, want %s", c.name, needs, err, c.code)
@@ -209,7 +209,7 @@ func TestBroadcastExtends(t *testing.T) {
 		add(fmt.Sprint(i), 4*i, float64(i*i))
 	}
 	opts := &Options{Rectilinear: true, Broadcast: []Broadcast{{"id", "time"}, {"few", "time"}, {"mask", "time"}}}
-	base, _, err := New(m.files[:3], opts)
+	base, _, err := newPlan(m.files[:3], opts)
 	if err != nil || base.State == nil {
 		t.Fatal(err, "or no state")
 	}

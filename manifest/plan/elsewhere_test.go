@@ -34,7 +34,7 @@ func TestElsewhere(t *testing.T) {
 				}
 				m.day(fmt.Sprint(i), 2*i, 2, w)
 			}
-			_, _, err := New(m.files, nil)
+			_, _, err := newPlan(m.files, nil)
 			var refused *Error
 			if !errors.As(err, &refused) || len(refused.Findings) != 1 {
 				t.Fatal(err)

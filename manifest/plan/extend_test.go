@@ -110,7 +110,7 @@ func TestExtend(t *testing.T) {
 			at += n + r.IntN(2)
 		}
 		k := len(lengths) + r.IntN(4)
-		base, _, err := New(m.files[:k], &Options{Rectilinear: true})
+		base, _, err := newPlan(m.files[:k], &Options{Rectilinear: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestExtendRefuses(t *testing.T) {
 			if c.name == "attributes that were left out before" {
 				m.files[2].Groups.Groups[0].Attributes = []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", "other")}
 			}
-			base, _, err := New(m.files[:2], nil)
+			base, _, err := newPlan(m.files[:2], nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestExtendStatics(t *testing.T) {
 			f.Values[f.Header.Find("/grid")] = &manifest.Values{ID: "same", Summed: true}
 		}
 	}
-	base, needs, err := New(m.files[:2], nil)
+	base, needs, err := newPlan(m.files[:2], nil)
 	if err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}
@@ -235,7 +235,7 @@ func TestExtendUneven(t *testing.T) {
 	m.day("a", 0, 4)
 	m.day("b", 4, 4)
 	m.day("c", 8, 3)
-	base, _, err := New(m.files[:2], nil)
+	base, _, err := newPlan(m.files[:2], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestExtendManyTimes(t *testing.T) {
 	for i := range 400 {
 		m.day(fmt.Sprintf("f%04d", i), i, 1)
 	}
-	base, _, err := New(m.files[:2], nil)
+	base, _, err := newPlan(m.files[:2], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestExtendManyTimes(t *testing.T) {
 
 func BenchmarkExtend(b *testing.B) {
 	files := manyFiles(1001, 40)
-	base, _, err := New(files[:1000], nil)
+	base, _, err := newPlan(files[:1000], nil)
 	if err != nil {
 		b.Fatal(err)
 	}

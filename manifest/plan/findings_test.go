@@ -279,7 +279,7 @@ func TestNeeds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, needs, err := New(m.files, &c.opts)
+			_, needs, err := newPlan(m.files, &c.opts)
 			var got []string
 			for _, n := range needs {
 				got = append(got, fmt.Sprintf("%d:%d", n.File, n.Variable)+map[bool]string{true: " sum"}[n.Extent == Sum])
@@ -344,7 +344,7 @@ func TestDifferencesAreSeen(t *testing.T) {
 	for i, typ := range []codec.Type{float32s, float64s} {
 		m.file(fmt.Sprint(i), days(i, 1), coords("x", "x", typ, 0.1, 1), cube("t", "time x", []int64{1, 2}, []int64{1, 2}))
 	}
-	_, _, err := New(m.files, nil)
+	_, _, err := newPlan(m.files, nil)
 	f := findingOf(t, &report.Report{Findings: refusals(t, err)}, report.CoordinateDiffers)
 	if got := reporttest.Facts(&f); got != "example=1 index=0 other=0.1 of float32 standard=0 value=0.1 of float64" {
 		t.Error(got)

@@ -215,7 +215,7 @@ func TestCorrupt(t *testing.T) {
 		m := newMaker()
 		m.day("a", 0, 2)
 		spoil(m.day("b", 2, 2))
-		if _, _, err := New(m.files, nil); err == nil || !strings.Contains(err.Error(), codec.ErrCorrupt.Error()) {
+		if _, _, err := newPlan(m.files, nil); err == nil || !strings.Contains(err.Error(), codec.ErrCorrupt.Error()) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -234,7 +234,7 @@ func TestEndlessUnreadable(t *testing.T) {
 			w.v.Unreadable = "is of more elements than can be counted"
 			m.file(fmt.Sprint(i), coords("time", "time", float64s, float64(i)).with("units", "days since 1990-01-01"), cube("t", "time", []int64{1}, []int64{1}), w)
 		}
-		p, _, err := New(m.files, nil)
+		p, _, err := newPlan(m.files, nil)
 		if (err == nil) != c.ok || err == nil && len(p.Arrays) != 2 {
 			t.Errorf("%s: %v, %v", name, p, err)
 		}
@@ -246,7 +246,7 @@ func TestEndlessUnreadable(t *testing.T) {
 func TestTimeOutOfRange(t *testing.T) {
 	m := newMaker()
 	m.file("a", coords("time", "time", float64s, 0, 1e300).with("units", "seconds since 1970-01-01"))
-	_, _, err := New(m.files, nil)
+	_, _, err := newPlan(m.files, nil)
 	var advice *manifest.RemedyError
 	if !errors.As(err, &advice) || !slices.Equal(advice.Remedies, []manifest.Remedy{{Option: "drop", Value: "/time"}}) || !strings.Contains(err.Error(), "/time: time 1: ") {
 		t.Errorf("got %v", err)
@@ -257,7 +257,7 @@ func TestTimeOutOfRange(t *testing.T) {
 func TestTimeNeverWritten(t *testing.T) {
 	m := newMaker()
 	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36, math.Inf(1)).with("units", "seconds since 1970-01-01"))
-	if _, _, err := New(m.files, nil); err != nil {
+	if _, _, err := newPlan(m.files, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -269,7 +269,7 @@ func TestTimesAlongAnother(t *testing.T) {
 		m := newMaker()
 		m.file("a", coords("time", "obs", float64s, 0, 1, 2).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))
 		m.file("b", coords("time", "profile", float64s, profiles...).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))
-		_, _, err := New(m.files, nil)
+		_, _, err := newPlan(m.files, nil)
 		if errors.Is(err, codec.ErrCorrupt) {
 			t.Fatalf("%d profiles: got %v", len(profiles), err)
 		}

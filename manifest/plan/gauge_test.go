@@ -33,7 +33,7 @@ func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes i
 		left[i] = &c
 	}
 	for range 10 {
-		p, needs, err := New(left, &opts)
+		p, needs, err := newPlan(left, &opts)
 		if len(needs) == 0 {
 			return p, left, err
 		}
@@ -119,7 +119,7 @@ func TestSummaries(t *testing.T) {
 			messy(r, m)
 		}
 		valueBytes := 1 + r.Int64N(16)
-		want, needs, wantErr := New(m.files, &opts)
+		want, needs, wantErr := newPlan(m.files, &opts)
 		if len(needs) > 0 || len(m.files) == 0 {
 			continue
 		}

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // Headers made by hand.
@@ -195,9 +198,40 @@ func (m *maker) meshes(more ...wanted) {
 }
 
 // planned makes a plan that must be one.
+// recorder keeps an example of each finding for the documentation.
+var recorder reporttest.Recorder
+
+var record = flag.Bool("record", false, "write the examples of findings")
+
+// TestMain checks, after all tests, that they still produce the examples of the documentation.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if isWhole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == ""; isWhole && code == 0 {
+		if err := recorder.Check("../report/text/examples/plan.txt", *record); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// newPlan plans, and records the findings.
+func newPlan(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
+	p, needs, err := New(files, opts)
+	var refused *Error
+	switch {
+	case errors.As(err, &refused):
+		recorder.Add(refused.Findings)
+	case p != nil:
+		recorder.Add(p.Report.Findings)
+	}
+	return p, needs, err
+}
+
 func planned(t testing.TB, m *maker, opts *Options) *Plan {
 	t.Helper()
-	p, needs, err := New(m.files, opts)
+	p, needs, err := newPlan(m.files, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestNear(t *testing.T) {
 			m.file("a", days(0, 2), data, first)
 			m.file("b", days(2, 2), data, c.other)
 			m.file("c", days(4, 2), data, c.other)
-			p, needs, err := New(m.files, &Options{Tolerance: .5, Inline: 1})
+			p, needs, err := newPlan(m.files, &Options{Tolerance: .5, Inline: 1})
 			var refused *Error
 			switch {
 			case len(needs) > 0:
@@ -90,7 +90,7 @@ func TestNearPadded(t *testing.T) {
 		at("a", 0, []int64{2, 2}, 1, 2, 4, c.last)
 		at("b", 2, []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 		at("c", 4, []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9.25)
-		p, needs, err := New(m.files, &Options{Tolerance: .5, Pad: PadFill, Inline: 1})
+		p, needs, err := newPlan(m.files, &Options{Tolerance: .5, Pad: PadFill, Inline: 1})
 		var refused *Error
 		switch {
 		case len(needs) > 0:

@@ -69,7 +69,7 @@ func TestSteps(t *testing.T) {
 		}
 		opts := &Options{NewDims: []NewDim{{Name: "step", Values: list}}}
 		if want == "" {
-			if _, _, err := New(m.files, opts); err == nil || !strings.Contains(err.Error(), "too far from 1970") {
+			if _, _, err := newPlan(m.files, opts); err == nil || !strings.Contains(err.Error(), "too far from 1970") {
 				t.Errorf("%s: got %v", texts, err)
 			}
 			continue
@@ -84,14 +84,14 @@ func TestStepsThatAreNoTimes(t *testing.T) {
 	for _, name := range []string{"19900230_0000", "19900101_0075", "19900101_2500"} {
 		m := newMaker()
 		m.file(name, lat(), cube("t", "lat", []int64{3}, []int64{3}))
-		_, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)_(?P<H>\d\d)(?P<M>\d\d)`}}})
+		_, _, err := newPlan(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)_(?P<H>\d\d)(?P<M>\d\d)`}}})
 		if err == nil || !strings.Contains(err.Error(), "is no time") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	m := newMaker()
 	m.file("2019366", lat(), cube("t", "lat", []int64{3}, []int64{3}))
-	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<j>\d{3})`}}}); err == nil || !strings.Contains(err.Error(), "2019 has no day 366") {
+	if _, _, err := newPlan(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<j>\d{3})`}}}); err == nil || !strings.Contains(err.Error(), "2019 has no day 366") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 			at := slices.IndexFunc(f.Header.Variables, func(v *manifest.Variable) bool { return v.Path == "/valid" })
 			f.Values[at] = nil
 		}
-		_, needs, err := New(m.files, opts)
+		_, needs, err := newPlan(m.files, opts)
 		for _, n := range needs {
 			asked[n.File] = m.files[n.File].Header.Variables[n.Variable].Path == "/valid"
 		}
@@ -260,7 +260,7 @@ func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 		for i, v := range vars {
 			m.file(fmt.Sprint(i), lat(), v, cube("t", "lat", []int64{3}, []int64{3}))
 		}
-		_, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Variable: "when"}}})
+		_, _, err := newPlan(m.files, &Options{NewDims: []NewDim{{Name: "run", Variable: "when"}}})
 		if f := refusals(t, err)[0]; f.Code != report.NewDimMissing || f.Dim != "run" || reporttest.Files(&f) != "1" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -282,7 +282,7 @@ func TestCounters(t *testing.T) {
 			when := coords("when", "profile", int32s, whens...).with("units", "seconds since 2024-01-01")
 			m.file(fmt.Sprint(i), coords("profile", "profile", c.element, c.counts...), when, cube("v", "profile y x", []int64{n, 2, 2}, []int64{n, 2, 2}))
 		}
-		_, _, err := New(m.files, nil)
+		_, _, err := newPlan(m.files, nil)
 		if f := refusals(t, err)[0]; f.Remedies[0].Setting != (report.Setting{Option: report.Drop, Value: "profile"}) || f.Remedies[0].Consequence != report.OrderByTime {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -333,7 +333,7 @@ func TestOwnStepsRefused(t *testing.T) {
 			m.file("d1", c.vars...)
 			m.file("d2", c.vars...)
 			c.opts.NewDims = []NewDim{{Name: "time", Pattern: `d(\d)`}}
-			if _, _, err := New(m.files, &c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, _, err := newPlan(m.files, &c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -349,7 +349,7 @@ func TestNewDimensionOfANameThatIsThere(t *testing.T) {
 			cube("g/u", "g/year", []int64{1}, []int64{1}))
 	}
 	years := func(name string) []NewDim { return []NewDim{{Name: name, Pattern: `(\d+)`}} }
-	_, _, err := New(m.files, &Options{NewDims: years("year")})
+	_, _, err := newPlan(m.files, &Options{NewDims: years("year")})
 	var refused *Error
 	if !errors.As(err, &refused) {
 		t.Fatalf("not refused: %v", err)

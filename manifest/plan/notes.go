@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,34 @@ func (p *inquiry) noteLengths(d *dim) {
 	most, least = max(most, d.order[len(d.order)-1].n), min(least, d.order[len(d.order)-1].n)
 	files := d.filesWhose(func(c *coord) bool { return c.n > 0 })
 	p.find(p.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
+}
+
+// addChunkLengths adds the length of the chunks along a dimension to the finding on the lengths of files, if
+// all arrays along it have chunks of that one length: then nothing comes of the finding.
+func (p *planner) addChunkLengths() {
+	for i := range p.report.Findings {
+		f := &p.report.Findings[i]
+		if f.Code != report.LengthsDiffer {
+			continue
+		}
+		length := int64(0)
+		for k := range p.out.Arrays {
+			a := &p.out.Arrays[k]
+			at := slices.IndexFunc(a.Dims, func(dim string) bool { return path.Base(dim) == f.Dim })
+			if at < 0 || len(a.Dims) == 1 && path.Base(a.Path) == f.Dim {
+				continue // coordinates are kept in the manifest, in chunks of its own
+			}
+			n, isRegular := a.Schema.ChunkGrid.Sizes[at].RegularSize()
+			if !isRegular || length != 0 && n != length {
+				length = 0
+				break
+			}
+			length = n
+		}
+		if length > 0 {
+			f.Args["chunk"] = length
+		}
+	}
 }
 
 // noteGaps names the places where steps are missing between files: steps that are longer by

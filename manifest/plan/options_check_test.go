@@ -34,7 +34,7 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 		m := newMaker()
 		m.day("1", 0, 2, scalar("run", 1))
 		m.day("2", 2, 2, scalar("run", 2))
-		_, _, err := New(m.files, &tt.options)
+		_, _, err := newPlan(m.files, &tt.options)
 		var option *OptionError
 		if !errors.As(err, &option) || (&english.Printer{}).Setting(option.Setting) != tt.option ||
 			reporttest.Remedies(&report.Finding{Remedies: option.Remedies}) != tt.remedies {
@@ -43,7 +43,7 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 	}
 	m := newMaker()
 	m.day("1", 0, 2)
-	if _, _, err := New(m.files, &Options{NewDims: []NewDim{{Name: "run", Values: []string{"1"}}}, Schemas: []Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
+	if _, _, err := newPlan(m.files, &Options{NewDims: []NewDim{{Name: "run", Values: []string{"1"}}}, Schemas: []Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -57,7 +57,7 @@ func TestDimensionsOfOneName(t *testing.T) {
 			m.file(fmt.Sprint(i), days(2*i, 2), cube("t", "time wide", []int64{2, length}, []int64{2, length}), cube("u", "time narrow", []int64{2, 3}, []int64{2, 3}),
 				cube("g/u", "g/narrow", []int64{4}, []int64{4}))
 		}
-		_, needs, err := New(m.files, &opts)
+		_, needs, err := newPlan(m.files, &opts)
 		if err == nil && len(needs) > 0 && opts.Group == "" {
 			t.Errorf("asks for %v", needs)
 		}

@@ -95,6 +95,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 			return nil, p.needs, nil
 		}
 	}
+	p.addChunkLengths()
 	p.report.Findings, p.report.Sources = report.Join(p.report.Findings), p.names
 	if refused := p.report.Refused(); len(refused) > 0 {
 		return nil, nil, &Error{Findings: refused}

@@ -446,7 +446,7 @@ func TestRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, needs, err := New(m.files, &c.opts)
+			_, needs, err := newPlan(m.files, &c.opts)
 			var refused *Error
 			if !errors.As(err, &refused) {
 				t.Fatalf("err %v, asks for %v", err, needs)

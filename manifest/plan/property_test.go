@@ -119,7 +119,7 @@ func TestTilings(t *testing.T) {
 		if !g.check(t, p) {
 			t.Fatalf("seed %d", seed)
 		}
-		if found, needs, err := New(g.m.files, nil); err == nil && len(needs) == 0 && len(g.missing) == 0 && !g.single() {
+		if found, needs, err := newPlan(g.m.files, nil); err == nil && len(needs) == 0 && len(g.missing) == 0 && !g.single() {
 			if got, want := describe(g.m.files, found, false), describe(g.m.files, p, false); got != want {
 				t.Fatalf("seed %d: without being told:\n%s\nnot\n%s", seed, got, want)
 			}
@@ -248,11 +248,11 @@ func TestPermutations(t *testing.T) {
 		messy(r, m)
 		opts := &Options{Coords: []Coords{CoordsEqual, CoordsFirst}[r.IntN(2)], Overlap: []Overlap{OverlapRefuse, OverlapFirst, OverlapLast}[r.IntN(3)],
 			Pad: []Pad{PadRefuse, PadFill}[r.IntN(2)]}
-		first, needs, err := New(m.files, opts)
+		first, needs, err := newPlan(m.files, opts)
 		before := outcome(m.files, first, needs, err)
 		for range 3 {
 			r.Shuffle(len(m.files), func(i, j int) { m.files[i], m.files[j] = m.files[j], m.files[i] })
-			p, needs, err := New(m.files, opts)
+			p, needs, err := newPlan(m.files, opts)
 			if after := outcome(m.files, p, needs, err); after != before {
 				t.Fatalf("seed %d:\n%s", seed, firstDifference(after, before))
 			}
@@ -332,7 +332,7 @@ func TestInputIsKept(t *testing.T) {
 			headers[i].Variables[k] = new(*v)
 		}
 	}
-	if _, _, err := New(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil {
+	if _, _, err := newPlan(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil {
 		t.Fatal(err)
 	}
 	for i, f := range m.files {

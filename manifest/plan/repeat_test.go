@@ -49,7 +49,7 @@ func TestOverlapElsewhere(t *testing.T) {
 		m.file("b", days(2, 3), coords("lat", "lat", float32s, -10.004, 0.001, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
 		m.day("c", 5, 2)
 		if name == "refused" {
-			_, _, err := New(m.files, &opts)
+			_, _, err := newPlan(m.files, &opts)
 			var refused *Error
 			if !errors.As(err, &refused) || reporttest.Remedies(&refused.Findings[0]) != "tolerance=0.004 | coords=first" || reporttest.Files(&refused.Findings[0]) != "b" {
 				t.Errorf("%s: %v", name, err)
@@ -110,7 +110,7 @@ func TestRepeated(t *testing.T) {
 			mosaic(m, c.more)
 			c.opts.Inline = 1
 			if c.refused != "" {
-				_, _, err := New(m.files, &c.opts)
+				_, _, err := newPlan(m.files, &c.opts)
 				var refused *Error
 				if !errors.As(err, &refused) {
 					t.Fatal(err)
@@ -195,7 +195,7 @@ func TestPaddedTwins(t *testing.T) {
 			}
 			c.opts.Inline = 1
 			if c.refused != "" {
-				_, _, err := New(m.files, &c.opts)
+				_, _, err := newPlan(m.files, &c.opts)
 				var refused *Error
 				if !errors.As(err, &refused) {
 					t.Fatal(err)
@@ -276,7 +276,7 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 			m.file(fmt.Sprintf("%d%d", day, tile), vars...)
 		}
 	}
-	made, needs, err := New(m.files, &Options{Pad: PadFill, Concat: []string{"x", "y"}, Coords: CoordsFirst, Inline: 1})
+	made, needs, err := newPlan(m.files, &Options{Pad: PadFill, Concat: []string{"x", "y"}, Coords: CoordsFirst, Inline: 1})
 	if err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}
@@ -302,13 +302,13 @@ func TestPaddedTwinsOfManyBytes(t *testing.T) {
 				s, cube("t", "time x y", []int64{2, 2, n}, []int64{1, 1, 1 << 20}))
 		}
 	}
-	_, _, err := New(m.files, &Options{Pad: PadFill})
+	_, _, err := newPlan(m.files, &Options{Pad: PadFill})
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Findings[0].Code != report.TooLargeToCompare || refused.Findings[0].Array != "/s" ||
 		reporttest.Files(&refused.Findings[0]) != "01 11" || reporttest.Facts(&refused.Findings[0]) != "limit=1073741824 longest=11" {
 		t.Error(err)
 	}
-	if made, needs, err := New(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil || len(needs) > 0 || tilesOf(t, m, made, "/s") != "10@0+2 11@2+2" {
+	if made, needs, err := newPlan(m.files, &Options{Pad: PadFill, Coords: CoordsFirst}); err != nil || len(needs) > 0 || tilesOf(t, m, made, "/s") != "10@0+2 11@2+2" {
 		t.Error(needs, err)
 	}
 }

@@ -61,7 +61,7 @@ func TestStatics(t *testing.T) {
 			m.day("a", 0, 2, c.a)
 			m.day("b", 2, 2, c.a)
 			m.day("c", 4, 2, c.b)
-			_, needs, err := New(m.files, nil)
+			_, needs, err := newPlan(m.files, nil)
 			var refused *Error
 			switch {
 			case len(needs) > 0:
@@ -98,7 +98,7 @@ func TestPaddedStatics(t *testing.T) {
 			m.day("a", 0, 2, narrow)
 			m.day("b", 2, 2, narrow)
 			m.day("c", 4, 2, c.widest)
-			made, needs, err := New(m.files, &Options{Pad: PadFill, Coords: c.coords, Inline: 1})
+			made, needs, err := newPlan(m.files, &Options{Pad: PadFill, Coords: c.coords, Inline: 1})
 			var refused *Error
 			switch {
 			case len(needs) > 0:
@@ -123,7 +123,7 @@ func TestPadEmpty(t *testing.T) {
 			empty.v.Storage.Chunks, empty.values = []int64{1, width}, nil
 			m.day(fmt.Sprint(i), 2*i, 2, empty)
 		}
-		made, needs, err := New(m.files, &Options{Pad: PadFill, Inline: -1})
+		made, needs, err := newPlan(m.files, &Options{Pad: PadFill, Inline: -1})
 		if err != nil || len(needs) > 0 || len(made.Compared) > 0 {
 			t.Errorf("%v: needs %v, %v, %+v", widths, needs, err, made)
 		}
@@ -154,7 +154,7 @@ func TestExtendStaticsOfHeaders(t *testing.T) {
 		m.day("a", 0, 2, whole)
 		m.day("b", 2, 2, tenths(10, 20, 30, 40, 50, 60))
 		m.day("c", 4, 2, c.more)
-		base, needs, err := New(m.files[:2], nil)
+		base, needs, err := newPlan(m.files[:2], nil)
 		if err != nil || len(needs) > 0 {
 			t.Fatal(needs, err)
 		}
@@ -181,7 +181,7 @@ func TestExtendPaddedStatics(t *testing.T) {
 		} {
 			m.day(fmt.Sprint(i), 2*i, 2, w)
 		}
-		base, needs, err := New(m.files[:3], &Options{Pad: PadFill})
+		base, needs, err := newPlan(m.files[:3], &Options{Pad: PadFill})
 		if err != nil || len(needs) > 0 {
 			t.Fatal(needs, err)
 		}
@@ -214,12 +214,12 @@ func TestVariableWhereAGroupIs(t *testing.T) {
 		} else {
 			m.day("b", 2, 2, cube("g/u", "time", []int64{2}, []int64{2}))
 		}
-		_, _, err := New(m.files, nil)
+		_, _, err := newPlan(m.files, nil)
 		var refused *Error
 		if !errors.As(err, &refused) || refused.Findings[0].Array != "/g" || !strings.HasPrefix(reporttest.Files(&refused.Findings[0]), "a") {
 			t.Errorf("%s: %v", group, err)
 		}
-		if _, _, err := New(m.files, &Options{Drop: []string{"g"}}); err != nil {
+		if _, _, err := newPlan(m.files, &Options{Drop: []string{"g"}}); err != nil {
 			t.Errorf("%s: %v", group, err)
 		}
 	}

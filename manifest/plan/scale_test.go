@@ -39,7 +39,7 @@ func benchmarkPlan(b *testing.B, n, variables int) {
 	runtime.ReadMemStats(&before)
 	b.ReportAllocs()
 	for b.Loop() {
-		p, needs, err := New(files, nil)
+		p, needs, err := newPlan(files, nil)
 		if err != nil || len(needs) > 0 {
 			b.Fatal(needs, err)
 		}
@@ -61,7 +61,7 @@ func TestCostIsByHeader(t *testing.T) {
 		files := manyFiles(5000, variables)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, _, err := New(files, nil); err != nil {
+		if _, _, err := newPlan(files, nil); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
@@ -106,7 +106,7 @@ func TestCostIsLinear(t *testing.T) {
 				make(m, n)
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				if _, _, err := New(m.files, nil); err != nil {
+				if _, _, err := newPlan(m.files, nil); err != nil {
 					t.Fatal(err)
 				}
 				runtime.ReadMemStats(&after)
@@ -173,7 +173,7 @@ func TestManyCoordinates(t *testing.T) {
 				}
 				runtime.GC() // of what made them
 				began := time.Now()
-				_, needs, err := New(m.files, c.opts)
+				_, needs, err := newPlan(m.files, c.opts)
 				done := time.Since(began)
 				if (err != nil) != c.refused || len(needs) > 0 {
 					t.Fatal(needs, err)
@@ -188,7 +188,7 @@ func TestManyCoordinates(t *testing.T) {
 // What is appended is looked at once too.
 func TestManyAppended(t *testing.T) {
 	files := manyFiles(1, 1)
-	p, _, err := New(files, nil)
+	p, _, err := newPlan(files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

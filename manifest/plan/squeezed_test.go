@@ -294,7 +294,7 @@ func TestSqueezedExtend(t *testing.T) {
 	one("e", 11)
 	long("f", 13)
 	opts := &Options{Rectilinear: true}
-	base, _, err := New(m.files[:2], opts)
+	base, _, err := newPlan(m.files[:2], opts)
 	if err != nil || base.State == nil {
 		t.Fatal(err, "or no state")
 	}

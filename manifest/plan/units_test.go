@@ -29,7 +29,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 			m := newMaker()
 			m.file("0", make(0, c.a)...)
 			m.file("1", make(1, c.b)...)
-			p, needs, err := New(m.files, nil)
+			p, needs, err := newPlan(m.files, nil)
 			var refused *Error
 			if !c.same {
 				if !errors.As(err, &refused) || refused.Findings[0].Code != report.CoordinateUnits {
@@ -51,7 +51,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 			}
 			// one more in other words lies behind them
 			m.file("2", make(2, c.b)...)
-			if base, _, err := New(m.files[:2], &Options{Rectilinear: true}); err != nil || base.State == nil {
+			if base, _, err := newPlan(m.files[:2], &Options{Rectilinear: true}); err != nil || base.State == nil {
 				t.Errorf("%s: no state, %v", name, err)
 			} else if x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0); err != nil || x == nil {
 				t.Errorf("%s, %q and %q: not extended: %v, asks for %v", name, c.a, c.b, err, needs)

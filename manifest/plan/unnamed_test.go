@@ -203,7 +203,7 @@ func plannedAfter(t *testing.T, m *maker) (p *Plan, arrays, after string) {
 }
 
 func planning(m *maker, opts *Options) (*Plan, error) {
-	p, needs, err := New(m.files, opts)
+	p, needs, err := newPlan(m.files, opts)
 	if len(needs) > 0 {
 		err = fmt.Errorf("asks for %v", needs)
 	}
@@ -314,7 +314,7 @@ func TestKeepingOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, _, err := New(m.files, &Options{})
+			_, _, err := newPlan(m.files, &Options{})
 			if f := refusals(t, err)[0]; reporttest.Remedies(&f) != c.want {
 				t.Errorf("%v, want %s", err, c.want)
 			}

@@ -114,7 +114,7 @@ func (p *Printer) Remedy(r *report.Remedy) string {
 	var text string
 	switch r.Option {
 	case report.LeaveOut:
-		return "leave these files out"
+		return "remove these files from the list of sources"
 	case report.Separate:
 		text = "build a manifest for each kind of files"
 	default:

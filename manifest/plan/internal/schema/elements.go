@@ -31,6 +31,10 @@ func (d *decision) elements() {
 		return
 	}
 	if err == nil && d.opts.Type.Kind != 0 && d.schema.Reading != manifest.Retimed {
+		if d.schema.Reading == manifest.Unpacked && d.opts.Type.Kind != codec.Float && typ.Kind == codec.Float {
+			d.refuse(report.TypeImpossible, &d.members[0], fmt.Errorf("%s is not possible: unpacked values need a floating-point type", d.opts.Type))
+			return
+		}
 		typ = d.opts.Type
 	}
 	if err == nil {

@@ -3,8 +3,10 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -108,7 +110,7 @@ func (m Member) filled(element []byte) Member {
 func decide(t *testing.T, opts Options, members ...Member) (*Schema, []report.Finding) {
 	t.Helper()
 	opts.Array = "/x"
-	f, findings, err := Decide(members, opts)
+	f, findings, err := recorded(members, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +118,32 @@ func decide(t *testing.T, opts Options, members ...Member) (*Schema, []report.Fi
 		t.Fatalf("refused: %+v", findings)
 	}
 	return f, findings
+}
+
+// recorder keeps an example of each finding for the documentation.
+var recorder reporttest.Recorder
+
+var record = flag.Bool("record", false, "write the examples of findings")
+
+// TestMain checks, after all tests, that they still produce the examples of the documentation.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if isWhole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == ""; isWhole && code == 0 {
+		if err := recorder.Check("../../../report/text/examples/schema.txt", *record); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// recorded decides, and records the findings.
+func recorded(members []Member, opts Options) (*Schema, []report.Finding, error) {
+	opts.Array = "/x"
+	f, findings, err := Decide(members, opts)
+	recorder.Add(findings)
+	return f, findings, err
 }
 
 // summary is a schema for comparison: type, reading, fill, attributes.
@@ -226,7 +254,7 @@ func TestChosenTypes(t *testing.T) {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
-	f, findings, err := Decide([]Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, Options{Type: whole(codec.Int, 1)})
+	f, findings, err := recorded([]Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, Options{Type: whole(codec.Int, 1)})
 	if last := findings[len(findings)-1]; f != nil || err != nil || last.Effect != report.Refused || last.Code != report.TypeImpossible {
 		t.Errorf("single bytes: %+v, %v", findings, err)
 	}
@@ -415,7 +443,7 @@ func TestChoices(t *testing.T) {
 		}
 	}
 	odd := named(with("u1"), manifest.Choice{Name: "cloud", Value: 0}).files(1, "odd.nc")
-	f, findings, err := Decide([]Member{named(with("u1"), clear, cloud), odd}, Options{})
+	f, findings, err := recorded([]Member{named(with("u1"), clear, cloud), odd}, Options{})
 	if f != nil || err != nil || len(findings) != 1 {
 		t.Fatalf("%v, %v, %v", f, findings, err)
 	}
@@ -589,7 +617,7 @@ func TestRefusals(t *testing.T) {
 			time("days since 2000-01-01", "proleptic_gregorian")}, report.CalendarsDiffer, `main=standard odd=[noleap:1]`},
 		{"a type too small", Options{Type: types["f4"]}, []Member{with("f8")}, report.ValueImpossible, "lose"},
 	} {
-		f, findings, err := Decide(c.members, c.opts)
+		f, findings, err := recorded(c.members, c.opts)
 		if err != nil || f != nil || len(findings) == 0 {
 			t.Errorf("%s: %v, %v, %v", c.name, f, findings, err)
 			continue
@@ -693,4 +721,21 @@ func BenchmarkDecide(b *testing.B) {
 // line writes a finding as data: its code, arguments and remedies.
 func line(f *report.Finding) string {
 	return strings.Join(strings.Fields(fmt.Sprint(f.Code, " ", reporttest.Facts(f), " ", reporttest.Remedies(f))), " ")
+}
+
+// TestInvalidAttribute refuses an attribute whose bytes are no element of its type.
+func TestInvalidAttribute(t *testing.T) {
+	_, findings, err := recorded([]Member{with("f4", manifest.Attribute{Name: "version", Type: types["i4"], Data: []byte{1}})}, Options{})
+	if err != nil || len(findings) != 1 || findings[0].Code != report.AttributeInvalid || findings[0].Effect != report.Refused {
+		t.Errorf("%+v, %v", findings, err)
+	}
+}
+
+// TestInexactCodecs declares other codecs where chunks have to be encoded, and the stored ones do not encode exactly.
+func TestInexactCodecs(t *testing.T) {
+	lossy := `{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}}`
+	f, findings, err := recorded([]Member{with("f4").stored(lossy, little, deflate)}, Options{Exact: true})
+	if err != nil || f == nil || len(findings) != 1 || findings[0].Code != report.CodecsInexact || len(f.Codecs) != 2 {
+		t.Errorf("%+v, %+v, %v", f, findings, err)
+	}
 }

@@ -1,0 +1,76 @@
+package reporttest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"varve/manifest/report"
+	"varve/manifest/report/text"
+)
+
+// Recorder keeps an example of each code among the findings of a package's tests, for documentation.
+type Recorder struct {
+	mu       sync.Mutex
+	examples map[report.Code][]string
+}
+
+// Add keeps the findings that are new.
+func (r *Recorder) Add(findings []report.Finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.examples == nil {
+		r.examples = map[report.Code][]string{}
+	}
+	for _, f := range findings {
+		if len(r.examples[f.Code]) < mostExamples {
+			r.examples[f.Code] = append(r.examples[f.Code], exampleOf(f))
+		}
+	}
+}
+
+// mostExamples bounds the memory of random tests.
+const mostExamples = 1000
+
+func exampleOf(f report.Finding) string {
+	printer := text.Printer{Option: func(s report.Setting) string {
+		return strings.TrimSpace("--" + string(s.Option) + " " + s.Value)
+	}}
+	var b strings.Builder
+	if err := printer.Report(&b, []report.Finding{f}); err != nil {
+		panic(err) // a strings.Builder does not fail
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Check reports examples of a file that the tests do not produce any more, and codes that it lacks. With
+// write it writes the file.
+func (r *Recorder) Check(name string, write bool) error {
+	had := map[report.Code]string{}
+	data, err := os.ReadFile(name)
+	if err != nil && !write {
+		return err
+	}
+	for section := range strings.SplitSeq(string(data), "\n\n") {
+		head, example, _ := strings.Cut(strings.TrimSpace(section), "\n")
+		had[report.Code(strings.TrimPrefix(head, "## "))] = example
+	}
+	var out strings.Builder
+	for _, code := range slices.Sorted(maps.Keys(r.examples)) {
+		example := had[code]
+		if !slices.Contains(r.examples[code], example) {
+			if !write {
+				return fmt.Errorf("%s: the example of %s is not produced any more: run the tests with -record", name, code)
+			}
+			example = r.examples[code][0]
+		}
+		fmt.Fprintf(&out, "## %s\n%s\n\n", code, example)
+	}
+	if write {
+		return os.WriteFile(name, []byte(out.String()), 0o666)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package text
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/manifest/report"
+)
+
+var record = flag.Bool("record", false, "write docs/reference/findings.md")
+
+// codes returns the constants of type Code in package report.
+func codes(t *testing.T) (list []report.Code) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../codes.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+			code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, report.Code(code))
+		}
+		return true
+	})
+	return list
+}
+
+// TestEveryCodeHasWords checks that each code has a sentence, an explanation and an example.
+func TestEveryCodeHasWords(t *testing.T) {
+	list := codes(t)
+	if len(list) < 80 || len(list) != len(entries) {
+		t.Errorf("%d codes and %d entries", len(list), len(entries))
+	}
+	for _, code := range list {
+		if _, ok := entries[code]; !ok {
+			t.Errorf("%s has no sentence", code)
+		}
+		if explanations[code] == "" {
+			t.Errorf("%s has no explanation", code)
+		}
+		if Example(code) == "" {
+			t.Errorf("%s has no example: a test of manifest/plan or manifest/build has to cause it; then run it with -record", code)
+		}
+	}
+}
+
+// TestPage keeps docs/reference/findings.md equal to the codes, explanations and examples.
+func TestFindingsPage(t *testing.T) {
+	var page bytes.Buffer
+	fmt.Fprintln(&page, "# Findings\n\n`varve check` and `varve build` report findings: facts about the files, and places where files disagree.")
+	fmt.Fprintln(&page, "Each has a code in brackets, which stays the same. `varve explain CODE` prints its section of this page,")
+	fmt.Fprintln(&page, "and `varve check --json` has findings with all their arguments, files and remedies.")
+	fmt.Fprintln(&page, "\nThe first word of a finding is its effect: `verbatim` and `noted` change nothing, `re-encoded` chunks are converted,")
+	fmt.Fprintln(&page, "`filled` places hold fill values, `dropped` things are left out, and `refused` means that there is no dataset.")
+	for _, code := range codes(t) {
+		title, _ := Title(code)
+		fmt.Fprintf(&page, "\n## %s\n\n%s%s.\n\n%s\n\n", code, strings.ToUpper(title[:1]), title[1:], wrap(explanations[code], 110))
+		fmt.Fprintf(&page, "```text\n%s\n```\n", Example(code))
+	}
+	const name = "../../../docs/reference/findings.md"
+	if *record {
+		if err := os.MkdirAll("../../../docs/reference", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, page.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(have, page.Bytes()) {
+		t.Errorf("%s is not up to date: go test ./manifest/report/text -record (%v)", name, err)
+	}
+}
+
+// wrap breaks a text into lines.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	line := 0
+	for i, word := range strings.Fields(text) {
+		if i > 0 {
+			if line+1+len(word) > width {
+				b.WriteByte('\n')
+				line = 0
+			} else {
+				b.WriteByte(' ')
+				line++
+			}
+		}
+		b.WriteString(word)
+		line += len(word)
+	}
+	return b.String()
+}
+
+// TestFiles lists up to ten names, and the ends of each run of more.
+func TestFiles(t *testing.T) {
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("/d/a_%02d.nc", i))
+	}
+	s := report.NewSources(names)
+	for _, c := range []struct {
+		places []int32
+		want   string
+	}{
+		{nil, ""},
+		{[]int32{3, 1}, "a_01.nc, a_03.nc"},
+		{[]int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 31}, "a_01.nc … a_12.nc, a_31.nc: 13 files"},
+	} {
+		if got := Files(s.Files(c.places)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.places, got, c.want)
+		}
+	}
+}
+
+// TestLabels lengthens names until they differ.
+func TestLabels(t *testing.T) {
+	s := report.NewSources([]string{"/x/2001/a.nc", "/x/2002/a.nc", "/y/2002/a.nc", "/x/b.nc"})
+	for name, want := range map[string]string{"/x/2001/a.nc": "2001/a.nc", "/x/2002/a.nc": "x/2002/a.nc", "/y/2002/a.nc": "y/2002/a.nc", "/x/b.nc": "b.nc"} {
+		if got := s.Label(name); got != want {
+			t.Errorf("%s is shown as %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestManyUnreadable shows some unreadable files with their reasons, and counts the rest.
+func TestManyUnreadable(t *testing.T) {
+	for _, n := range []int{0, 1, mostUnreadable, mostUnreadable + 1, 100 * mostUnreadable} {
+		findings := []report.Finding{{Code: report.WidthsPadded}}
+		for i := range n {
+			findings = append(findings, report.Finding{Code: report.UnreadableFile, Files: report.Named(fmt.Sprintf("/%d.nc", i)), Count: 1, Args: report.Args{"reason": "ends early"}})
+		}
+		few, count := fewUnreadable(findings), int64(0)
+		for _, f := range few[1:] {
+			count += f.Files.Len()
+		}
+		if len(few) > mostUnreadable+2 || count != int64(n) || len(findings) != n+1 {
+			t.Errorf("%d findings of %d files for %d", len(few), count, n)
+		}
+	}
+}
