@@ -32,7 +32,7 @@ func TestFindingExamples(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	var recorder reporttest.Recorder
+	recorder := reporttest.Recorder{Folder: dir}
 	// causes runs a command and wants a finding of a code, in its report or its refusal.
 	causes := func(code report.Code, outcome *Outcome, err error) {
 		t.Helper()

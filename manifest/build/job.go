@@ -139,7 +139,7 @@ func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
 
 // reasonOf returns the error of a source without the name that the finding has already.
 func reasonOf(b scan.Broken) string {
-	return strings.TrimPrefix(b.Err.Error(), b.URL+": ")
+	return strings.Replace(b.Err.Error(), b.URL+": ", "", 1)
 }
 
 // remediesOf returns the options that an error carries.

@@ -117,8 +117,14 @@ func (f Files) Runs() (runs [][2]string) {
 // Ranges returns the runs as places among the sources.
 func (f Files) Ranges() []Range { return f.ranges }
 
-// Label returns the shortest end of a file's name that no other source has: its base name, or more.
-func (f Files) Label(name string) string { return f.sources.Label(name) }
+// Label returns the shortest end of a file's name that no other source has: its base name, or more. Files that
+// belong to no plan are shown by their whole names.
+func (f Files) Label(name string) string {
+	if f.own {
+		return name
+	}
+	return f.sources.Label(name)
+}
 
 // Label returns the shortest end of a file's name that no other source has: its base name, or more.
 func (s *Sources) Label(name string) string {

@@ -14,6 +14,9 @@ import (
 
 // Recorder keeps an example of each code among the findings of a package's tests, for documentation.
 type Recorder struct {
+	// Folder is a temporary folder, which examples show as /archive.
+	Folder string
+
 	mu       sync.Mutex
 	examples map[report.Code][]string
 }
@@ -27,7 +30,7 @@ func (r *Recorder) Add(findings []report.Finding) {
 	}
 	for _, f := range findings {
 		if len(r.examples[f.Code]) < mostExamples {
-			r.examples[f.Code] = append(r.examples[f.Code], exampleOf(f))
+			r.examples[f.Code] = append(r.examples[f.Code], r.exampleOf(f))
 		}
 	}
 }
@@ -35,7 +38,7 @@ func (r *Recorder) Add(findings []report.Finding) {
 // mostExamples bounds the memory of random tests.
 const mostExamples = 1000
 
-func exampleOf(f report.Finding) string {
+func (r *Recorder) exampleOf(f report.Finding) string {
 	printer := text.Printer{Option: func(s report.Setting) string {
 		return strings.TrimSpace("--" + string(s.Option) + " " + s.Value)
 	}}
@@ -43,7 +46,11 @@ func exampleOf(f report.Finding) string {
 	if err := printer.Report(&b, []report.Finding{f}); err != nil {
 		panic(err) // a strings.Builder does not fail
 	}
-	return strings.TrimSpace(b.String())
+	example := strings.TrimSpace(b.String())
+	if r.Folder != "" {
+		example = strings.ReplaceAll(example, r.Folder, "/archive")
+	}
+	return example
 }
 
 // Check reports examples of a file that the tests do not produce any more, and codes that it lacks. With
