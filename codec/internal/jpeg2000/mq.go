@@ -20,10 +20,9 @@ type mq struct {
 
 // context is the state of an adaptive probability.
 type context struct {
-	q        int64  // probability of the less probable symbol, with 16 bits of fraction
-	likely   uint32 // the more probable symbol
-	ifLikely uint8  // the state after it
-	ifNot    uint8
+	q      int64    // probability of the less probable symbol, with 16 bits of fraction
+	likely uint32   // the more probable symbol
+	next   [2]uint8 // the state after it, and after the other one
 }
 
 // half is where a is doubled, with 16 bits of fraction.
@@ -55,7 +54,7 @@ var states = func() (all [128]context) {
 			if s.exchange {
 				other = 1 - symbol
 			}
-			all[2*i+int(symbol)] = context{int64(s.q) << 16, uint32(symbol), 2*s.likely + symbol, 2*s.unlike + other}
+			all[2*i+int(symbol)] = context{int64(s.q) << 16, uint32(symbol), [2]uint8{2*s.likely + symbol, 2*s.unlike + other}}
 		}
 	}
 	return all
@@ -143,20 +142,16 @@ func (m *mq) decide(i uint8) uint32 {
 // exhausted finishes a decision whose q took slack below 0, and returns the slack after it. Loops keep
 // slack to themselves, which is why it is no field here.
 func (m *mq) exhausted(x *context, slack int64) (uint32, int64) {
-	a, c := m.a+slack, m.c+slack
-	q, symbol := x.q, x.likely
-	likely := a >= q // the larger part is the more probable symbol's, whichever comes first
-	if c < 0 {       // it was in the upper part, of size q
-		c += q
-		likely = !likely
-		a = q
-	}
-	if likely {
-		*x = states[x.ifLikely&127]
-	} else {
-		symbol ^= 1
-		*x = states[x.ifNot&127]
-	}
+	a, c, q := m.a+slack, m.c+slack, x.q
+	// What follows is hard to predict, so that it is done without branches: masks are of all ones where
+	// something is true. If c is negative it was in the upper part, of size q; and the more probable
+	// symbol has the larger part, whichever that is.
+	upper := c >> 63
+	unlikely := uint32(upper^(q-1-a)>>63) + 1
+	c += q & upper
+	a += (q - a) & upper
+	symbol := x.likely ^ unlikely
+	*x = states[x.next[unlikely&1]&127]
 	// A doubling for each bit that a is short of half.
 	n := uint(bits.LeadingZeros32(uint32(a)))
 	a <<= n & 63
