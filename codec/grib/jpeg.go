@@ -2,6 +2,7 @@ package grib
 
 import (
 	"fmt"
+	"unsafe"
 
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/jpeg2000"
@@ -33,7 +34,12 @@ func (p *jpeg) decode(dst []float64) error {
 	if pixels < uint64(len(dst)) || pixels > uint64(len(dst))+uint64(len(p.data)) {
 		return corrupt.Errorf("%d values are an image of %d × %d samples", len(dst), im.Width, im.Height)
 	}
-	samples := make([]int32, pixels)
+	// The samples take the second half of the memory of the values, which the values overtake only
+	// where they have been read.
+	samples := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(dst))), 2*len(dst))[len(dst):]
+	if pixels > uint64(len(dst)) {
+		samples = make([]int32, pixels)
+	}
 	if err := im.Decode(samples); err != nil {
 		return fmt.Errorf("an image of %d × %d samples: %w", im.Width, im.Height, err)
 	}
